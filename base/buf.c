@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -76,6 +77,12 @@ void buf_fmt(buf *b, const char *fmt, ...)
     va_start(args, fmt);
     buf_vfmt(b, fmt, args);
     va_end(args);
+}
+
+void buf_metric(buf *b, double value)
+{
+    double kept = (double)(float)value;
+    buf_fmt(b, fabs(kept) > 1e-3 ? "%.4f" : "%.4e", kept);
 }
 
 void buf_consume(buf *b, size_t n)

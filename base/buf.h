@@ -18,6 +18,9 @@ void buf_str(buf *b, const char *s);
 void buf_char(buf *b, char c);
 void buf_fmt(buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void buf_vfmt(buf *b, const char *fmt, va_list args);
+// A metric's value as Keras's progress bar prints it: "0.9046", "4.4000e-05". Keras keeps its
+// numbers as f32, so a learning rate of 0.001 is a little more than 0.001.
+void buf_metric(buf *b, double value);
 // Removes n bytes (at most all) from the front.
 void buf_consume(buf *b, size_t n);
 // The bytes as a NUL-terminated string, "" when empty; borrowed.

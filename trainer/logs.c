@@ -42,9 +42,8 @@ void logs_set(logs *l, const char *name, double value)
 void logs_format(const logs *l, buf *out)
 {
     for (size_t i = 0; i < l->n; i++) {
-        // Keras keeps its numbers as f32, so a learning rate of 0.001 is a little more than 0.001.
-        double value = (double)(float)l->items[i].value;
-        buf_fmt(out, fabs(value) > 1e-3 ? " - %s: %.4f" : " - %s: %.4e", l->items[i].name, value);
+        buf_fmt(out, " - %s: ", l->items[i].name);
+        buf_metric(out, l->items[i].value);
     }
 }
 

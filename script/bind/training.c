@@ -103,8 +103,10 @@ bool training_event(training *t, const cJSON *event)
 static void metric_text(buf *text, const cJSON *metrics)
 {
     for (const cJSON *m = metrics ? metrics->child : NULL; m; m = m->next)
-        if (cJSON_IsNumber(m))
-            buf_fmt(text, " - %s: %.4f", m->string, m->valuedouble);
+        if (cJSON_IsNumber(m)) {
+            buf_fmt(text, " - %s: ", m->string);
+            buf_metric(text, m->valuedouble);
+        }
 }
 
 // "epoch 1/5 - 120/938 - loss: 0.3325 - accuracy: 0.9046"

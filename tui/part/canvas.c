@@ -216,9 +216,10 @@ static void metrics_text(const cJSON *metrics, buf *out)
     const cJSON *m;
     cJSON_ArrayForEach(m, metrics)
     {
-        if (cJSON_IsNumber(m))
-            buf_fmt(out, "  %s %.4f", m->string, m->valuedouble);
-        else if (cJSON_IsNull(m)) // JSON writes NaN as null
+        if (cJSON_IsNumber(m)) {
+            buf_fmt(out, "  %s ", m->string);
+            buf_metric(out, m->valuedouble);
+        } else if (cJSON_IsNull(m)) // JSON writes NaN as null
             buf_fmt(out, "  %s NaN", m->string);
     }
 }
