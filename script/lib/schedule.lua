@@ -226,7 +226,7 @@ handle:next_run() -> number|nil
   example:
     nightly = k8s.get("scheduledsparkapplications", "nightly")
     at, why = nightly:next_run()
-    print(at and time.format(at) or why) --> its operator has not looked at it yet
+    print(at and time.format(at, "%H:%M") or why) --> 03:00
 handle:suspend() -> handle
   Nothing new begins: of a schedule, a Job, a SparkApplication, a Workflow.
   effect: cluster
