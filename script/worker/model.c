@@ -86,14 +86,14 @@ static size_t read_group(lua_State *L, param_group *out)
 {
     int at = lua_gettop(L);
     param_group p = PARAM_GROUP(NULL);
-    size_t n = (size_t)luaL_len(L, at);
+    size_t n = (size_t)lua_rawlen(L, at);
     p.rate = opt_number_field(L, at, "groups", "learning_rate_multiplier", p.rate);
     p.decay = opt_number_field(L, at, "groups", "weight_decay", p.decay);
     if (lua_getfield(L, at, "trainable") != LUA_TNIL)
         p.trainable = lua_toboolean(L, -1);
     for (size_t i = 0; i < n; i++) {
         out[i] = p;
-        lua_geti(L, at, (lua_Integer)i + 1);
+        lua_rawgeti(L, at, (lua_Integer)i + 1);
         if (lua_type(L, -1) != LUA_TSTRING)
             luaL_error(L, "compile: groups: name %d is a %s", (int)i + 1, luaL_typename(L, -1));
         out[i].weights = lua_tostring(L, -1); // the table holds it
@@ -111,16 +111,16 @@ static param_group *push_groups(lua_State *L, int index, size_t *n)
         return NULL;
     lua_getfield(L, index, "groups");
     int list = lua_gettop(L);
-    lua_Integer count = lua_istable(L, list) ? luaL_len(L, list) : 0;
+    lua_Integer count = lua_istable(L, list) ? (lua_Integer)lua_rawlen(L, list) : 0;
     for (lua_Integer i = 1; i <= count; i++) {
-        if (lua_geti(L, list, i) != LUA_TTABLE)
+        if (lua_rawgeti(L, list, i) != LUA_TTABLE)
             luaL_error(L, "compile: groups: item %d is a %s", (int)i, luaL_typename(L, -1));
-        names += (size_t)luaL_len(L, -1);
+        names += (size_t)lua_rawlen(L, -1);
         lua_pop(L, 1);
     }
     param_group *groups = lua_newuserdatauv(L, (names + 1) * sizeof *groups, 0);
     for (lua_Integer i = 1; i <= count; i++) {
-        lua_geti(L, list, i);
+        lua_rawgeti(L, list, i);
         *n += read_group(L, groups + *n);
         lua_pop(L, 1);
     }

@@ -224,12 +224,14 @@ local function check_groups(self)
     if type(group) ~= "table" or #group < 1 then
       return ('group %d must be a table that begins with names of layers or weights, as { "dense", "*/bias", weight_decay = 0 }'):format(i)
     end
+    local sets = false
     for key, value in pairs(group) do
+      sets = sets or math.type(key) ~= "integer"
       local kind = math.type(key) == "integer" and "string" or group_fields[key]
       if not kind then return ("group %d: unknown option '%s'; known are %s"):format(i, tostring(key), known(group_fields)) end
       if type(value) ~= kind then return ("group %d: %s must be a %s, got %s"):format(i, kind == "string" and "a name" or key, kind, tostring(value)) end
     end
-    if next(group, #group) == nil then return ("group %d sets nothing; known are %s"):format(i, known(group_fields)) end
+    if not sets then return ("group %d sets nothing; known are %s"):format(i, known(group_fields)) end
   end
 end
 local function optimizer(name, own)

@@ -126,6 +126,8 @@ static double measure(struct bench *b)
         fill(b, many);
         time_of(b, run_sparse, &sparse[1]);
     }
+    if (!(dense > 0 && sparse[0] > 0 && sparse[1] > 0)) // a clock of coarse steps
+        return DENSITY_USUAL;
     if (sparse[1] <= sparse[0])
         return dense < sparse[0] ? 0 : 1;
     double meet = few + (many - few) * (dense - sparse[0]) / (sparse[1] - sparse[0]);

@@ -175,13 +175,15 @@ static bool has_echo(
     const layer_spec *layers, size_t n, const size_t *outputs, size_t output_count, size_t i)
 {
     bool output = false, taken = false;
+    activation f = layers[i].activation;
     for (size_t k = 0; k < output_count; k++)
         output |= outputs[k] == i;
+    if (!output || f == ACTIVATION_LINEAR || !activation_is_of_output(f))
+        return false;
     for (size_t j = i + 1; j < n; j++)
         for (size_t k = 0; k < layers[j].froms; k++)
             taken |= layers[j].from[k] == i;
-    activation f = layers[i].activation;
-    return output && taken && f != ACTIVATION_LINEAR && activation_is_of_output(f);
+    return taken;
 }
 
 static int add_echo(graph *g, const layer_spec *l, size_t number, err *e)
@@ -231,6 +233,11 @@ static int list_ends(const graph *g, const char *what, const size_t *at, size_t 
             return err_set(e, ERR_USAGE, "%s %zu of the model is %s, %s", what, i,
                 g->node[at[numbers[i]]].layer->name,
                 what[0] == 'i' ? "which is no Input" : "which is an Input");
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < i; k++)
+            if (numbers[k] == numbers[i]) // gradients of both would be written to one place
+                return err_set(e, ERR_USAGE, "%s %zu of the model is %s, as is %s %zu", what, i,
+                    g->node[at[numbers[i]]].layer->name, what, k);
     *out = mem_array(n + 1, sizeof **out);
     for (size_t i = 0; i < n; i++)
         (*out)[i] = at[numbers[i]];

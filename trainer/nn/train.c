@@ -262,6 +262,8 @@ static int run(model *m, const model_data *data, const batch *b, step *s, err *e
     s->n = b->n;
     s->next = b->next;
     s->alone = m->tempo.alone;
+    if (s->train && m->plan && !s->sparse)
+        model_forget_unseen(m); // dense kernels give every input moments
     int64_t began = clock_mono();
     if (m->plan)
         step_run(s);

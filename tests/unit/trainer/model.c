@@ -8,6 +8,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define FLATTEN(...)                                                                               \
     {                                                                                              \
@@ -333,6 +334,46 @@ TEST(sparse_and_dense_input_give_the_same_bits)
         mlp, 3, (compile_spec){.input = INPUT_DENSE}, (compile_spec){.input = INPUT_SPARSE}, 0);
     check_same((layer_spec[]){FLATTEN(8, 9), DENSE(10, SOFTMAX)}, 2,
         (compile_spec){.input = INPUT_DENSE}, (compile_spec){.input = INPUT_SPARSE}, 0);
+}
+
+// Inputs that are zero in a whole batch still move by what an earlier step left of them.
+static void step_by_step(bool then_sparse, float *out)
+{
+    err e = {0};
+    enum { BATCH = 32 };
+    uint32_t rows[BATCH];
+    batch_result r;
+    tensor *x = rows_x(), *later = rows_x(), *y = rows_y();
+    model *m = compiled(mlp, 3, (compile_spec){0});
+    for (size_t i = 0; i < BATCH; i++)
+        rows[i] = (uint32_t)i;
+    CHECK_INT(later->type, TENSOR_U8);
+    for (size_t i = 0; i < tensor_count(later); i++)
+        if (i % 72 < 30)
+            ((uint8_t *)later->data)[i] = 0;
+    batch b = {.rows = rows, .n = BATCH};
+    for (int step = 0; step < 2; step++) {
+        model_data data;
+        CHECK_OK(model_prepare(m, step ? later : x, y, &data, &e) == 0, e);
+        data.sparse = step && then_sparse;
+        CHECK_OK(model_train_batch(m, &data, &b, &r, &e) == 0, e);
+    }
+    model_data data;
+    CHECK_OK(model_prepare(m, x, NULL, &data, &e) == 0, e);
+    data.sparse = false;
+    CHECK_OK(model_predict_batch(m, &data, &b, out, &e) == 0, e);
+    model_free(m);
+    tensor_free(x);
+    tensor_free(later);
+    tensor_free(y);
+}
+
+TEST(a_sparse_step_after_a_dense_one_moves_the_same_weights)
+{
+    float dense[32 * 10], sparse[32 * 10];
+    step_by_step(false, dense);
+    step_by_step(true, sparse);
+    CHECK(memcmp(dense, sparse, sizeof dense) == 0);
 }
 
 TEST(instruction_sets_agree)
