@@ -113,25 +113,28 @@ static void time_of(struct bench *b, void (*run)(struct bench *), double *least)
     *least = took < *least ? took : *least;
 }
 
-// What zeros cost and save is a line between two shares; where it meets the time of the dense
-// kernels is the answer. The least of several times, taken in turn, is the one nobody disturbed.
+double density_meet(double dense, double few, double many)
+{
+    if (!(dense > 0 && few > 0 && many > 0)) // a clock of coarse steps
+        return DENSITY_USUAL;
+    if (many <= few)
+        return dense < few ? 0 : 1;
+    double meet = DENSITY_FEW + (DENSITY_MANY - DENSITY_FEW) * (dense - few) / (many - few);
+    return meet < 0 ? 0 : meet > 1 ? 1 : meet;
+}
+
+// The least of several times, taken in turn, is the one nobody disturbed.
 static double measure(struct bench *b)
 {
-    const double few = 0.15, many = 0.6;
-    double dense = 1e9, sparse[2] = {1e9, 1e9};
+    double dense = 1e9, few = 1e9, many = 1e9;
     for (int i = 0; i < TRIES; i++) {
-        fill(b, few);
+        fill(b, DENSITY_FEW);
         time_of(b, run_dense, &dense);
-        time_of(b, run_sparse, &sparse[0]);
-        fill(b, many);
-        time_of(b, run_sparse, &sparse[1]);
+        time_of(b, run_sparse, &few);
+        fill(b, DENSITY_MANY);
+        time_of(b, run_sparse, &many);
     }
-    if (!(dense > 0 && sparse[0] > 0 && sparse[1] > 0)) // a clock of coarse steps
-        return DENSITY_USUAL;
-    if (sparse[1] <= sparse[0])
-        return dense < sparse[0] ? 0 : 1;
-    double meet = few + (many - few) * (dense - sparse[0]) / (sparse[1] - sparse[0]);
-    return meet < 0 ? 0 : meet > 1 ? 1 : meet;
+    return density_meet(dense, few, many);
 }
 
 double density_break_even(const density_probe *probe)

@@ -12,7 +12,6 @@
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <time.h>
 
 static float *random_floats(size_t n, uint64_t seed, float zeros)
 {
@@ -405,59 +404,59 @@ TEST(nobody_passes_a_barrier_alone)
     }
 }
 
-// Kernels that take as long as they are told: 0.4 ms, or 0.2 ms and 1 ms for the share of numbers
-// that are not 0. So they meet at 0.2.
-static double own_time(void)
+static int dense_calls, sparse_calls;
+
+static void no_multiply(const product *p)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+    dense_calls++;
 }
 
-static void spend_until(double time)
+static void no_sparse(const product *p, const sparse_rows *x)
 {
-    while (own_time() < time)
-        ;
-}
-
-static void slow_multiply(const product *p)
-{
-    spend_until(own_time() + 4e-4);
-}
-
-static void slow_sparse(const product *p, const sparse_rows *x)
-{
-    double began = own_time();
-    size_t other = 0;
-    for (size_t r = 0; r < p->rows; r++)
-        for (size_t k = 0; k < p->inputs; k++)
-            other += x->bytes ? ((const uint8_t *)x->row[r])[k] != 0
-                              : ((const float *)x->row[r])[k] != 0;
-    spend_until(began + 2e-4 + 1e-3 * (double)other / (double)(p->rows * p->inputs));
+    sparse_calls++;
 }
 
 static void no_train(const gradient *g)
 {
+    dense_calls++;
 }
 
 static void no_train_sparse(const gradient *g, const sparse_rows *x)
 {
+    sparse_calls++;
+}
+
+static void check_meet(double dense, double few, double many, double meet)
+{
+    double found = density_meet(dense, few, many);
+    if (!(fabs(found - meet) < 1e-12))
+        tap_fail(__FILE__, __LINE__, "they meet at %g, not %g", found, meet);
 }
 
 TEST(where_skipping_zeros_pays_is_measured)
 {
     err e;
-    cpu_ops slow = *cpu_choose("plain", &e);
-    slow.multiply = slow_multiply;
-    slow.multiply_sparse = slow_sparse;
-    slow.train = no_train;
-    slow.train_sparse = no_train_sparse;
+    cpu_ops counted = *cpu_choose("plain", &e);
+    counted.multiply = no_multiply;
+    counted.multiply_sparse = no_sparse;
+    counted.train = no_train;
+    counted.train_sparse = no_train_sparse;
     for (int bytes = 0; bytes < 2; bytes++) {
-        density_probe probe = {.cpu = &slow, .bytes = bytes, .width = 64, .panels = 2};
-        double meet = density_break_even(&probe);
-        if (!(meet > 0.14 && meet < 0.26))
-            tap_fail(__FILE__, __LINE__, "they meet at %g, not 0.2", meet);
+        dense_calls = sparse_calls = 0;
+        density_break_even(
+            &(density_probe){.cpu = &counted, .bytes = bytes, .width = 64, .panels = 2});
+        CHECK(dense_calls >= 4 && sparse_calls == 2 * dense_calls);
     }
+    // 0.2 ms and 1 ms for the share of numbers that are not 0
+    double few = 2e-4 + 1e-3 * DENSITY_FEW, many = 2e-4 + 1e-3 * DENSITY_MANY;
+    check_meet(4e-4, few, many, 0.2);
+    check_meet(9e-4, few, many, 0.7);
+    check_meet(1e-4, few, many, 0);
+    check_meet(9e-3, few, many, 1);
+    check_meet(4e-4, 3e-4, 3e-4, 1);
+    check_meet(4e-4, 5e-4, 5e-4, 0);
+    check_meet(0, 0, 0, DENSITY_USUAL);
+    check_meet(4e-4, 0, many, DENSITY_USUAL);
     for (size_t i = 0; cpu_nth(i); i++) { // the real ones, at any width
         if (!cpu_nth(i)->usable())
             continue;
