@@ -464,6 +464,11 @@ def test_a_schedule_makes_applications(t):
     assert status("good") == suspended and [one["metadata"]["name"] for one in runs_of(s, "good")] == kept
     s.kubectl("patch", "scheduledsparkapplication", "good", "--type=merge", "-p", '{"spec":{"suspend":false}}')
     eventually(lambda: status("good")["lastRunName"] != suspended["lastRunName"])
+    s.kubectl("patch", "scheduledsparkapplication", "good", "--type=merge", "-p", '{"spec":{"schedule":"0 0 30 2 *"}}')
+    eventually(lambda: "nextRun" not in status("good"))  # no February has that day: what was due is the last
+    last = status("good")
+    time.sleep(1.5)
+    assert status("good") == last, (status("good"), last)
     s.kubectl("delete", "scheduledsparkapplication", "good")
     eventually(lambda: not runs_of(s, "good"))
 

@@ -127,14 +127,34 @@ static int read_word(struct cron *c, const char *schedule, const char **text, er
     return 0;
 }
 
+static int set_zone(struct cron *c, const char *zone, err *e)
+{
+    c->local = str_eq(zone, "Local");
+    if (c->local || str_eq(zone, "UTC"))
+        return 0;
+    return err_set(
+        e, ERR_INVALID, "Invalid timezone: the sandbox knows Local and UTC, not %s", zone);
+}
+
+// "CRON_TZ=UTC 0 3 * * *": *text becomes what follows the zone, which counts more than any other.
+static int read_zone(struct cron *c, const char **text, err *e)
+{
+    if (!str_starts(*text, "TZ=") && !str_starts(*text, "CRON_TZ="))
+        return 0;
+    const char *from = strchr(*text, '=') + 1;
+    size_t n = strcspn(from, " ");
+    AUTO_FREE char *zone = mem_strndup(from, n);
+    *text = from + n + strspn(from + n, " \t");
+    return set_zone(c, n ? zone : "UTC", e);
+}
+
 int cron_parse(struct cron *c, const char *schedule, const char *zone, err *e)
 {
-    *c = (struct cron){.local = !str_eq(zone, "UTC")};
-    if (c->local && !str_eq(zone, "") && !str_eq(zone, "Local"))
-        return err_set(
-            e, ERR_INVALID, "Invalid timezone: the sandbox knows Local and UTC, not %s", zone);
+    *c = (struct cron){0};
     const char *text = schedule;
-    if (schedule[0] == '@' && read_word(c, schedule, &text, e))
+    if (set_zone(c, *zone ? zone : "Local", e) || read_zone(c, &text, e))
+        return -1;
+    if (*text == '@' && read_word(c, text, &text, e))
         return -1;
     int count = 0, failed = 0;
     for (const char *at = text; at && *(at += strspn(at, " \t"));) {

@@ -15,7 +15,8 @@ struct cron {
     bool any_weekday; // and the other way round; with neither one of both is enough
     bool local;       // by this machine's time zone, else UTC
 };
-// zone: "", "Local" or "UTC"; others are ERR_INVALID, since libc knows one zone at a time.
+// zone: "", "Local" or "UTC"; others are ERR_INVALID, since libc knows one zone at a time. A
+// schedule that begins with its own ("CRON_TZ=UTC …" or "TZ=UTC …") goes by that.
 int cron_parse(struct cron *c, const char *schedule, const char *zone, err *e);
 // The first time after `after` (both wall ns, whole seconds); 0: none within five years.
 int64_t cron_next(const struct cron *c, int64_t after);

@@ -134,6 +134,15 @@ static int begin(sparkschedules *s, cJSON *schedule, const snapshot **runs, size
         json_int_or(spec, "failedRunHistoryLimit", 1), runs, n, e);
 }
 
+// next 0: it is never due again, as after a change to a day that no month has.
+static void set_next(cJSON *status, int64_t next)
+{
+    if (next)
+        object_set_time(status, "nextRun", next);
+    else
+        cJSON_DeleteItemFromObjectCaseSensitive(status, "nextRun");
+}
+
 // A run is due. Where the one before keeps it from beginning, it is tried again at the schedule's
 // next time. Takes `schedule`.
 static int fire(sparkschedules *s, const struct cron *cron, cJSON *schedule, err *e)
@@ -151,12 +160,11 @@ static int fire(sparkschedules *s, const struct cron *cron, cJSON *schedule, err
     }
     if (next)
         look_at(s, schedule, next);
-    if (!may) {
+    if (next && !may) {
         cJSON_Delete(schedule);
         return 0;
     }
-    if (next)
-        object_set_time(json_object_at(schedule, "status"), "nextRun", next);
+    set_next(json_object_at(schedule, "status"), next);
     return put_status(s, schedule, e);
 }
 
@@ -190,9 +198,7 @@ static int reconcile(void *arg, const char *ns, const char *name, err *e)
         return 0;
     }
     if (!str_eq(state, "Scheduled") || !due) {
-        int64_t next = cron_next(&cron, now);
-        if (next)
-            object_set_time(status, "nextRun", next);
+        set_next(status, cron_next(&cron, now));
         json_set_str(status, "scheduleState", "Scheduled");
         return put_status(s, schedule, e); // which calls us again
     }

@@ -67,6 +67,24 @@ TEST(local_time_and_its_changes)
     CHECK_STR(next_in("30 2 * * *", "Local", "2026-03-28T12:00:00Z"), "2026-03-30T00:30:00Z");
 }
 
+TEST(a_schedule_may_name_its_zone)
+{
+    setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3", 1);
+    tzset();
+    const char *now = "2026-01-01T00:00:00Z";
+    CHECK_STR(next_in("CRON_TZ=UTC 0 3 * * *", "Local", now), "2026-01-01T03:00:00Z");
+    CHECK_STR(next_in("TZ=Local  0 3 * * *", "UTC", now), "2026-01-01T02:00:00Z");
+    CHECK_STR(next_in("TZ= 0 3 * * *", "", now), "2026-01-01T03:00:00Z");
+    CHECK_STR(next_in("TZ=UTC @daily", "Local", now), "2026-01-02T00:00:00Z");
+    CHECK_STR(next("TZ=Mars/Base * * * * *", now),
+        "Invalid timezone: the sandbox knows Local and UTC, not Mars/Base");
+    CHECK_STR(next_in("TZ=UTC * * * * *", "Mars/Base", now),
+        "Invalid timezone: the sandbox knows Local and UTC, not Mars/Base");
+    CHECK_STR(next("TZ=UTC TZ=UTC * * * * *", now),
+        "expected exactly 5 fields, found 6: [TZ=UTC * * * * *]");
+    CHECK_STR(next("CRON_TZ=UTC", now), "expected exactly 5 fields, found 0: []");
+}
+
 TEST(errors)
 {
     const char *now = "2026-01-01T00:00:00Z";
