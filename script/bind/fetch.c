@@ -33,7 +33,7 @@ static void tell(call *c, const struct remote *r, const struct image_pulled *p, 
 
 // name: as the registry is asked; ref: as people wrote it.
 static int fetch_from(call *c, const image_store *s, const char *name, const char *ref,
-    struct image_pulled *out, err *e)
+    struct image_pulled *out, char **from, err *e)
 {
     CLEANUP(remote_done) struct remote r = {0};
     if (remote_find(c, name, false, &r, e))
@@ -48,6 +48,8 @@ static int fetch_from(call *c, const image_store *s, const char *name, const cha
     if (status)
         return err_wrap(e, "%s", r.to.host);
     tell(c, &r, out, clock_mono() - shown.began);
+    if (from)
+        *from = STEAL(r.ref);
     return 0;
 }
 
@@ -57,19 +59,20 @@ static bool may_be_elsewhere(err_code code)
     return code == ERR_NOT_FOUND || code == ERR_UNAUTHORIZED || code == ERR_FORBIDDEN;
 }
 
-int fetch_image(call *c, const image_store *s, const char *ref, struct image_pulled *out, err *e)
+int fetch_image(
+    call *c, const image_store *s, const char *ref, struct image_pulled *out, char **from, err *e)
 {
     CLEANUP(oci_ref_done) oci_ref parts = {0};
     err why = {0};
     if (oci_ref_parse(ref, &parts, e))
         return -1;
-    if (fetch_from(c, s, ref, ref, out, &why) == 0)
+    if (fetch_from(c, s, ref, ref, out, from, &why) == 0)
         return 0;
     bool chosen = why.code != ERR_USAGE; // a registry was asked
     if (parts.host || (chosen && !may_be_elsewhere(why.code)))
         return err_set(e, why.code, "%s", why.text);
     AUTO_FREE char *hub = str_fmt("docker.io/%s", ref);
-    if (fetch_from(c, s, hub, ref, out, e) == 0)
+    if (fetch_from(c, s, hub, ref, out, from, e) == 0)
         return 0;
     return chosen ? err_wrap(e, "%.400s; then", why.text) : -1;
 }
@@ -83,7 +86,7 @@ int fetch_missing(call *c, const image_store *s, const char *ref, err *e)
         return 0;
     if (missing.code != ERR_NOT_FOUND || str_starts(ref, "sha256:"))
         return err_set(e, missing.code, "%s", missing.text);
-    if (fetch_image(c, s, ref, &pulled, &why) == 0)
+    if (fetch_image(c, s, ref, &pulled, NULL, &why) == 0)
         return 0;
     return err_set(
         e, why.code, "image %s is not in the local store, and cannot be pulled: %s", ref, why.text);

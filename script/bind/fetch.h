@@ -5,7 +5,9 @@
 #include "script/kernel/effects/binding.h"
 
 // Pulls the image; a name without a registry from the chosen one, and if that does not have it,
-// from Docker Hub. Says so in the cell's output.
-int fetch_image(call *c, const image_store *s, const char *ref, struct image_pulled *out, err *e);
+// from Docker Hub. Says so in the cell's output. *from, if asked for, becomes "host/name:tag", new:
+// where it was found.
+int fetch_image(
+    call *c, const image_store *s, const char *ref, struct image_pulled *out, char **from, err *e);
 // The same, unless the store has it.
 int fetch_missing(call *c, const image_store *s, const char *ref, err *e);

@@ -315,18 +315,20 @@ static void push_describe(call *c, const cJSON *args, struct about *about)
     about->object = str_fmt("image %s", image);
 }
 
-// image.pull {ref} -> {ref, digest}
+// image.pull {ref} -> {ref, digest, from}; from: "host/name:tag", where it was found
 
 static int pull_start(call *c, const cJSON *args, cJSON **result, err *e)
 {
     struct image_pulled pulled;
     const char *ref = json_str_or(args, "ref", "");
+    AUTO_FREE char *from = NULL;
     AUTO_STORE *store = image_open_store(c, e);
-    if (!store || fetch_image(c, store, ref, &pulled, e))
+    if (!store || fetch_image(c, store, ref, &pulled, &from, e))
         return -1;
     *result = cJSON_CreateObject();
     json_set_str(*result, "ref", ref);
     json_set_str(*result, "digest", pulled.digest.text);
+    json_set_str(*result, "from", from);
     call_recorded(c, "image", ref, cJSON_CreateString(pulled.digest.text));
     return 0;
 }
@@ -412,13 +414,10 @@ static int resolve_start(call *c, const cJSON *args, cJSON **result, err *e)
     return status;
 }
 
-// What a tag leads to now; "": nothing. Its owner may be a stranger's registry: once a minute will
-// do.
-static void compare_digest(
-    struct glance *g, const char *ref, const char *was, const char *now, int64_t pause)
+// now: what a tag leads to; "": nothing.
+static void compare_digest(struct glance *g, const char *ref, const char *was, const char *now)
 {
     bool same = str_eq(was, now);
-    g->again = clock_mono() + pause;
     free(g->why);
     g->why = same ? NULL : str_fmt("image %s %s", ref, *now ? "has changed" : "is gone");
 }
@@ -433,21 +432,22 @@ static void look_here(call *c, const cJSON *args, const cJSON *result, struct gl
         return;
     bool there = image_store_resolve(store, ref, &d, &why) == 0;
     if (there || why.code == ERR_NOT_FOUND)
-        compare_digest(g, ref, json_str(result, "digest"), there ? d.digest.text : "", 0);
+        compare_digest(g, ref, json_str(result, "digest"), there ? d.digest.text : "");
 }
 
+// It may be a stranger's registry, and to find it may start a program that knows the login: once a
+// minute will do. What was pulled is looked for where it was found.
 static void look_there(call *c, const cJSON *args, const cJSON *result, struct glance *g, err *e)
 {
-    static const int64_t minute = 60 * CLOCK_SEC;
     oci_digest now = {0};
     CLEANUP(remote_done) struct remote r = {0};
-    if (find_remote(c, args, &r, e))
+    const char *from = json_str(result, "from");
+    g->again = clock_mono() + 60 * CLOCK_SEC;
+    if (from ? remote_find(c, from, false, &r, e) : find_remote(c, args, &r, e))
         return;
     bool there = image_remote_head(&r.to, r.name, r.tag, &now, e) == 0;
     if (there || e->code == ERR_NOT_FOUND)
-        compare_digest(g, r.ref, json_str_or(result, "digest", ""), there ? now.text : "", minute);
-    else
-        g->again = clock_mono() + minute;
+        compare_digest(g, r.ref, json_str_or(result, "digest", ""), there ? now.text : "");
 }
 
 // A clean-up undoes neither: a tag in the store is a result, like a file (image.remove removes it),

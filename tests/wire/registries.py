@@ -233,6 +233,8 @@ def test_a_base_is_pulled_and_its_layers_are_mounted(t):
                          'print(#image.list() .. " images, first " .. image.list()[1].ref)')
     whole = re.search(rf"is ({digest}\w+)", listed.out).group(1)
     assert f"2 images, first {registry.host}/apache/spark:3.5.7" in listed.out, listed
+    named = Home(t).run('base = image.pull "spark:3.5.7"', "print('from ' .. base.from)", options=("--registry", f"{registry.host}/apache"))
+    assert f"from {registry.host}/apache/spark:3.5.7\n" in named.out, named
     done = Home(t).run(ON_BASE % f"{registry.host}/apache/spark@{whole}", options=options)
     pushed(done, registry)
 

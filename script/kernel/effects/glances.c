@@ -41,6 +41,7 @@ struct glances {
     hand *hand;
     pthread_mutex_t lock; // for the lists, but not for what is in `looked`: its thread has that
     struct list kept, looked;
+    size_t from; // where the next look begins: what the one before had no time for
 
     turn turn; // of the look under way
     bool looks;
@@ -98,6 +99,11 @@ void glances_add(glances *g, const turn *t, const struct binding *b, const cJSON
     pthread_mutex_unlock(&g->lock);
 }
 
+static bool is_over(glances *g)
+{
+    return turn_stopped(&g->turn) != FAILURE_NONE || clock_mono() >= g->turn.deadline;
+}
+
 static void look_at(glances *g, struct kept *k)
 {
     effects *fx = g->effects;
@@ -105,8 +111,7 @@ static void look_at(glances *g, struct kept *k)
     err why = {0};
     if (k->entry && entry_is_undone(fx->ledger, k->entry)) // by the run itself
         free(STEAL(k->glance.why));
-    else if (turn_stopped(&g->turn) == FAILURE_NONE && clock_mono() < g->turn.deadline &&
-             k->glance.again <= clock_mono())
+    else if (!is_over(g) && k->glance.again <= clock_mono())
         k->binding->look(&c, k->args, k->result, &k->glance, &why);
     if (c.asked_server && (!why.code || why.code == ERR_UNAVAILABLE))
         place_heard(fx->place, why.code ? &why : NULL, clock_wall());
@@ -116,8 +121,12 @@ static void look_at(glances *g, struct kept *k)
 static void look_at_all(void *arg)
 {
     glances *g = arg;
-    for (size_t i = 0; i < g->looked.n; i++)
-        look_at(g, g->looked.at[i]);
+    size_t n = g->looked.n, first = g->from, reached = 0;
+    for (size_t k = 0; k < n; k++) {
+        reached += !is_over(g);
+        look_at(g, g->looked.at[(first + k) % n]);
+    }
+    g->from = reached < n ? (first + reached) % n : 0;
 }
 
 static void put_back(glances *g)
