@@ -51,7 +51,8 @@ static void add_endpoints(struct endpoints *e, const cJSON *slice, const cJSON *
     }
 }
 
-// The ready endpoints of a port: at most three, and how many more there are.
+// The ready endpoints of a port: at most three, and how many more there are. slices NULL: they
+// cannot be read.
 static void endpoints(buf *out, const cJSON *slices, const char *name)
 {
     struct endpoints e = {0};
@@ -66,7 +67,10 @@ static void endpoints(buf *out, const cJSON *slices, const char *name)
                 add_endpoints(&e, slice, port);
         }
     }
-    buf_str(out, slices && slices->child ? buf_cstr(&e.text) : "<none>");
+    if (!slices)
+        buf_str(out, "<error: the endpoint slices cannot be read>");
+    else
+        buf_str(out, slices->child ? buf_cstr(&e.text) : "<none>");
     if (e.n > SHOWN)
         buf_fmt(out, " + %d more...", e.n - SHOWN);
     buf_done(&e.text);
@@ -135,7 +139,7 @@ void describe_service(buf *out, const cJSON *service, const struct describe_more
 
 static cJSON *slices_of(const cJSON *all, const char *service)
 {
-    cJSON *some = cJSON_CreateArray();
+    cJSON *some = all ? cJSON_CreateArray() : NULL;
     const cJSON *slice;
     cJSON_ArrayForEach(slice, all)
     {

@@ -266,8 +266,8 @@ bool table_wants_object(const struct table_form *f, const cJSON *cells, int64_t 
     AUTO_FREE char *before = NULL;
     AUTO_FREE char *age = NULL;
     int64_t at;
-    if (cells_sick(f, cells) != SICK_NOT)
-        return true;
+    if (cells_sick(f, cells) != SICK_NOT || str_eq(cell_of(f, cells, "Status"), "Terminating"))
+        return true; // of what ends, the word does not tell whether it is ready
     if (!has_ago(cell_of(f, cells, "Restarts"), &before, &age))
         return false;
     AUTO_FREE char *since = counted_back(age, now);

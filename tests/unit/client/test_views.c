@@ -895,6 +895,43 @@ TEST(words_say_what_is_wrong)
         CHECK_INT(words_sick(cases[i].kind, cases[i].ready, cases[i].status), cases[i].want);
 }
 
+TEST(of_a_pod_that_ends_the_object_is_wanted)
+{
+    AUTO_JSON *columns = yaml("[{name: Name}, {name: Ready}, {name: Status}, {name: Restarts}]");
+    struct table_form form = {.definitions = columns, .kind = "Pod"};
+    static const struct {
+        const char *cells;
+        bool want;
+    } cases[] = {{"[a, 0/1, Terminating, 0]", true}, {"[a, 1/1, Running, 0]", false},
+        {"[a, 0/1, Completed, 0]", false}, {"[a, 0/1, Running, 0]", true}};
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO_JSON *cells = yaml(cases[i].cells);
+        CHECK(table_wants_object(&form, cells, now()) == cases[i].want);
+    }
+}
+
+TEST(endpoints_that_cannot_be_read_are_not_none)
+{
+    AUTO_JSON *service = yaml("{apiVersion: v1, kind: Service, metadata: {name: web, namespace: "
+                              "default}, spec: {ports: [{port: 80, targetPort: 80}]}}");
+    AUTO_JSON *ingress =
+        yaml("{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: in, namespace: "
+             "default}, spec: {defaultBackend: {service: {name: web, port: {number: 80}}}}}");
+    AUTO_JSON *none = cJSON_CreateArray();
+    AUTO_JSON *services = cJSON_CreateArray();
+    cJSON_AddItemReferenceToArray(services, service);
+    AUTO_BUF barred = {0};
+    AUTO_BUF read = {0};
+    describe(&barred, service, &(struct describe_more){0}, now());
+    describe(&barred, ingress, &(struct describe_more){.also = services}, now());
+    CHECK_HAS(buf_cstr(&barred), "  <error: the endpoint slices cannot be read>\n");
+    CHECK_HAS(buf_cstr(&barred), "web:80 (<error: the endpoint slices cannot be read>)\n");
+    describe(&read, service, &(struct describe_more){.related = none}, now());
+    describe(&read, ingress, &(struct describe_more){.related = none, .also = services}, now());
+    CHECK(!strstr(buf_cstr(&read), "<error"));
+    CHECK_HAS(buf_cstr(&read), "web:80 (<none>)\n");
+}
+
 TEST(rows_alone_make_a_table)
 {
     AUTO_JSON *list = yaml("{kind: Table, columnDefinitions: [{name: Name}, {name: Ready}, {name: "
