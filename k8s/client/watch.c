@@ -494,7 +494,7 @@ static void next_look(watch *w)
         begin(w);
 }
 
-// What cannot be looked at stays as its row has told: it may be gone, which the watch will tell.
+// What is no answer, or gone, stays as its row has told: the watch will tell of its end.
 static void on_look_data(void *arg, const char *bytes, size_t n)
 {
     watch *w = arg;
@@ -507,12 +507,49 @@ static void on_look_data(void *arg, const char *bytes, size_t n)
     settle(w);
 }
 
+// We may list objects, but not look at one: a new list has them whole.
+static void list_whole(watch *w)
+{
+    forget_looks(w);
+    free(STEAL(w->next_page));
+    watch_forget_versions(w); // so that it tells of all of them again, on all of its pages
+    w->looks.whole = w->again = true;
+    begin(w);
+}
+
+// The server is away, or wants us to wait: begins again with a new list.
+static void look_failed(watch *w, const err *why)
+{
+    forget_looks(w);
+    free(STEAL(w->next_page));
+    w->again = false;
+    failed(w, why);
+}
+
+static void judge_look(watch *w, struct http_response *r, const err *e)
+{
+    err why = *e;
+    if (why.code == ERR_NONE && r->status == 403) {
+        list_whole(w);
+        return;
+    }
+    bool waits = why.code == ERR_NONE && (r->status == 401 || r->status == 429 || r->status >= 500);
+    if (waits)
+        status_error(r, w->what, client_who(w->client), &why);
+    else if (why.code != ERR_NONE)
+        err_wrap(&why, "%s", w->what);
+    if (why.code != ERR_NONE)
+        look_failed(w, &why);
+    else
+        next_look(w);
+}
+
 static void on_look_done(void *arg, struct http_response *r, const err *e)
 {
     watch *w = arg;
     w->operation = NULL;
     w->busy = true;
-    next_look(w);
+    judge_look(w, r, e);
     settle(w);
 }
 

@@ -77,7 +77,8 @@ def table(columns, *objects, rv=None):
 
 
 # Lists of rows with metadata alone: the names of each page. Those with an "s" are to be looked at.
-SICK = {"w-sick": [["a", "s1", "s-gone"], ["b", "s2"]], "w-ill": [["a"] + [f"s{i}" for i in range(17)], ["b", "s17"]]}
+SICK = {"w-sick": [["a", "s1", "s-gone"], ["b", "s2"]], "w-ill": [["a"] + [f"s{i}" for i in range(17)], ["b", "s17"]],
+        "w-busy": [["a", "s1"], ["b", "s-once"]], "w-torn-look": [["a"], ["s-once"]], "w-barred": [["a"], ["b", "s1"]]}
 
 # Namespace → what each watch in turn does: frames to send, then how it ends ("close", "cut", "hang").
 WATCHES = {
@@ -306,7 +307,13 @@ class Handler(BaseHTTPRequestHandler):
             return self.answer(502, b"<html>\n<h1>Bad Gateway</h1>", "text/html")
         if name == "stall":
             return self.hang()
-        if name == "cut" or (name.startswith("cut-once") and SEEN[name] == 1):
+        once = ns in SICK and name == "s-once"
+        if once:
+            SEEN[ns + name] += 1
+            once = SEEN[ns + name] == 1
+        if once and ns == "w-busy":
+            return self.answer(503, status(503, "the server is busy"))
+        if once or name == "cut" or (name.startswith("cut-once") and SEEN[name] == 1):
             self.send_response(200)
             self.send_header("Content-Length", "100000")
             self.end_headers()
@@ -318,7 +325,9 @@ class Handler(BaseHTTPRequestHandler):
             return self.answer(200, b'"' + b"x" * (8 << 20) + b'"')
         if name.startswith("flaky-") and SEEN[name] <= int(name.split("-")[1]):
             return self.answer(503, status(503), headers=[("Retry-After", "0")])
-        if ns == "w-sick":
+        if ns == "w-barred":
+            return self.answer(403, status(403, "pods is forbidden"))
+        if ns in SICK:
             gone = name == "s-gone"
             return self.answer(404, status(404, f'pods "{name}" not found')) if gone else self.answer(200, table(COLUMNS, pod(name, ns)))
         if name == "missing":

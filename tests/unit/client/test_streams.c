@@ -215,6 +215,26 @@ TEST(where_many_objects_are_wanted_the_list_has_them)
     CHECK_STR(bare, "1");
 }
 
+TEST(where_a_look_fails_a_new_list_begins)
+{
+    struct story busy = {.ns = "w-busy", .table = true, .looks = true, .tells_away = true};
+    check_told(busy, "+a Pod +s1 Pod ~s1 Pod! +b Pod +s-once Pod "
+                     "watch pods in namespace w-busy: the server is busy\nback\n"
+                     "~s1 Pod! ~s-once Pod! synced ");
+    check_told((struct story){.ns = "w-torn-look", .table = true, .looks = true},
+        "+a Pod +s-once Pod ~s-once Pod! synced ");
+    AUTO_FREE char *pages = counted("Metadata w-torn-look");
+    CHECK_STR(pages, "4"); // two lists of two
+}
+
+TEST(where_objects_may_be_listed_but_not_read_the_list_has_them)
+{
+    check_told((struct story){.ns = "w-barred", .table = true, .looks = true},
+        "+a Pod +b Pod +s1 Pod ~a Pod! ~b Pod! ~s1 Pod! synced ");
+    AUTO_FREE char *whole = counted("Object w-barred");
+    CHECK_STR(whole, "2"); // pages
+}
+
 TEST(a_server_without_tables_has_its_objects_watched)
 {
     check_rows("w-plain", "[-1] +a Pod/- synced +b Pod/- ");
