@@ -156,6 +156,7 @@ image.build{from: any=, add: table=, tag: string=, created: integer=0, exclude: 
     print(img.digest:match "^sha256:") --> sha256:
 image.pull(name) -> image
   Brings an image into the local store, or renews it there.
+  result: {ref, digest, from}; from says where it was found: "host/name:tag"
   errors: a registry that does not have it
   effect: local
   example:
