@@ -34,10 +34,10 @@ static bool same_marker(const cell *a, const cell *b)
     return str_eq(a->marker, b->marker);
 }
 
-// Is the id written in the file? In an .ipynb all are.
+// Is the id written in the file? In an .ipynb all are, from nbformat 4.5 on.
 static bool has_own_id(const cell *c)
 {
-    return c->id_kept || !c->kept->text;
+    return c->id_kept || !(c->kept->text || c->kept->unnamed);
 }
 
 static bool pair(struct match *m, size_t i, size_t old, same_fn *same)

@@ -51,6 +51,20 @@ static void merge(cJSON *into, cJSON *from)
     }
 }
 
+// What `into` does not say, at any depth.
+static void fill(cJSON *into, const cJSON *from)
+{
+    const cJSON *item;
+    cJSON_ArrayForEach(item, from)
+    {
+        cJSON *own = cJSON_GetObjectItemCaseSensitive(into, item->string);
+        if (!own)
+            json_set(into, item->string, cJSON_Duplicate(item, true));
+        else if (cJSON_IsObject(own) && cJSON_IsObject(item))
+            fill(own, item);
+    }
+}
+
 cJSON *header_metadata(const notebook *nb, char **front)
 {
     *front = NULL;
@@ -73,6 +87,7 @@ cJSON *header_metadata(const notebook *nb, char **front)
     }
     if (extra->child)
         merge(json_object_at(metadata, "jupytext"), extra);
+    fill(metadata, nb->unshown);
     return metadata;
 }
 

@@ -137,6 +137,7 @@ static int read_cell(notebook *nb, const cJSON *j, err *e)
     size_t taken;
     if (!c->id && id && *id && !notebook_find(nb, id, &taken))
         c->id = mem_strdup(id);
+    c->kept->unnamed = !c->id;
     notebook_add(nb, c);
     return 0;
 }
@@ -206,7 +207,7 @@ notebook *notebook_parse_ipynb(const char *text, size_t n, err *e)
     nb->header = header.data ? buf_take(&header) : mem_strdup("");
     language_from_metadata(nb);
     if (front)
-        cJSON_Delete(STEAL(nb->metadata)); // the header has all of it
+        nb->unshown = STEAL(nb->metadata);
     if (nb->n && nb->cells[nb->n - 1]->kept->blank > 0)
         nb->cells[nb->n - 1]->kept->blank--; // its lines include the file's end
     return nb;
@@ -364,18 +365,6 @@ const cJSON *notebook_outputs(const notebook *nb, size_t i, long *count)
 {
     *count = (long)nb->cells[i]->kept->execution_count;
     return nb->cells[i]->kept->outputs;
-}
-
-void notebook_adopt_outputs(notebook *nb, const notebook *file)
-{
-    size_t at;
-    for (size_t i = 0; i < nb->n; i++) {
-        struct cell_kept *k = nb->cells[i]->kept;
-        if (k->outputs || !notebook_find(file, nb->cells[i]->id, &at))
-            continue;
-        k->outputs = cJSON_Duplicate(file->cells[at]->kept->outputs, true);
-        k->execution_count = file->cells[at]->kept->execution_count;
-    }
 }
 
 void notebook_forget_outputs(notebook *nb, const char *id)

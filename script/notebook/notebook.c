@@ -117,6 +117,8 @@ void notebook_free(notebook *nb)
         return;
     for (size_t i = 0; i < nb->n; i++)
         cell_free(nb->cells[i]);
+    for (size_t i = 0; i < ARRAY_LEN(nb->gone); i++)
+        cell_free(nb->gone[i]);
     free(nb->cells);
     hashmap_free(nb->by_id);
     hashmap_free(nb->twins);
@@ -124,6 +126,7 @@ void notebook_free(notebook *nb)
     free(nb->numbers);
     free(nb->language);
     cJSON_Delete(nb->metadata);
+    cJSON_Delete(nb->unshown);
     free(nb);
 }
 
@@ -354,6 +357,18 @@ const cell *notebook_insert(notebook *nb, size_t at, const char *marker, const c
     return notebook_insert_as(nb, at, NULL, marker, source);
 }
 
+// A cell that was deleted and comes back.
+static void remember(const notebook *nb, cell *c)
+{
+    for (size_t back = 1; back <= ARRAY_LEN(nb->gone) && back <= nb->n_gone; back++) {
+        const cell *gone = nb->gone[(nb->n_gone - back) % ARRAY_LEN(nb->gone)];
+        if (!str_eq(gone->id, c->id))
+            continue;
+        kept_adopt(c, gone);
+        return;
+    }
+}
+
 const cell *notebook_insert_as(
     notebook *nb, size_t at, const char *id, const char *marker, const char *source)
 {
@@ -369,6 +384,7 @@ const cell *notebook_insert_as(
     if (!c->id && id && !notebook_find(nb, id, &taken))
         c->id = mem_strdup(id);
     put(nb, at, c);
+    remember(nb, c);
     settle(nb, was);
     return c;
 }
@@ -420,7 +436,9 @@ void notebook_delete(notebook *nb, size_t i)
     cell *was = last_of(nb);
     if (was == nb->cells[i])
         was = NULL;
-    cell_free(nb->cells[i]);
+    cell **place = &nb->gone[nb->n_gone++ % ARRAY_LEN(nb->gone)];
+    cell_free(*place);
+    *place = nb->cells[i];
     nb->moved = true;
     hashmap_clear(nb->twins); // its id is free again
     nb->n--;

@@ -54,8 +54,10 @@ cJSON *notebook_to_ipynb(const notebook *nb, notebook_outputs_fn *outputs, void 
 // Those that a cell was loaded with; NULL: none. *count: its execution count, -1: none. Borrowed.
 const cJSON *notebook_outputs(const notebook *nb, size_t i, long *count);
 void notebook_forget_outputs(notebook *nb, const char *id);
-// `nb` is `file` as it was edited: its cells get the outputs that those with their ids have there.
-void notebook_adopt_outputs(notebook *nb, const notebook *file);
+// `nb` was `file` before it went through text and was edited: it gets what text cannot carry
+// (outputs, attachments, metadata), by the ids of the cells; where the file has no ids, by their
+// places and sources.
+void notebook_adopt_file(notebook *nb, notebook *file);
 
 size_t notebook_count(const notebook *nb);
 const cell *notebook_cell(const notebook *nb, size_t i);
@@ -85,6 +87,8 @@ const cell *notebook_insert_as(
 const cell *notebook_replace(notebook *nb, size_t i, const char *source);
 const cell *notebook_set_marker(notebook *nb, size_t i, const char *marker);
 void notebook_move(notebook *nb, size_t from, size_t to); // to: its index after the move
+// Cells that were deleted last are remembered: one that is inserted with such an id (undo) has its
+// outputs, attachments and metadata again.
 void notebook_delete(notebook *nb, size_t i);
 // Splits the source before byte `offset`: the first part keeps id and marker; the second has none.
 const cell *notebook_split(notebook *nb, size_t i, size_t offset);

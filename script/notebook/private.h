@@ -12,6 +12,9 @@ struct notebook {
         *header; // bytes before the first cell, with a byte order mark and the blank lines after it
     size_t header_n;
     cJSON *metadata; // of an .ipynb; NULL: it comes from the header
+    cJSON *unshown;  // then: that of the .ipynb, for what the header does not say
+    cell *gone[50];  // deleted last, in a ring, for an undo
+    size_t n_gone;   // how many there ever were
     bool crlf;       // lines end with "\r\n"
     bool json; // options are written as one JSON object (for jupytext, in all of a file or none)
     cell **cells;
@@ -32,11 +35,15 @@ struct cell_kept {
     int blank;       // blank lines up to the next cell: 0, 1 or 2 (jupytext's lines_to_next_cell)
     bool marked;     // it has a marker line
     bool plain;      // of an .ipynb: its source has marker lines without escapes
+    bool unnamed;    // it comes from an .ipynb that has no id for it
     cJSON *metadata; // all options as JSON, also those of other tools; without the title
     cJSON *attachments, *outputs; // of an .ipynb
     cJSON *foreign;               // metadata of an .ipynb that no marker line can show
     int64_t execution_count;      // -1: none
 };
+
+// adopt.c: what the cell of an .ipynb has besides its text goes to the cell that it is now.
+void kept_adopt(cell *c, const cell *from);
 
 // marker.c: "Title [markdown] a=1 b=[\"x\"]" to and from JSON. Parsing never fails: *problem (new,
 // or NULL) tells what cannot be read.

@@ -254,4 +254,44 @@ def test_outputs_of_an_ipynb_are_shown_and_saved(t):
         leave(s)
 
 
+def test_what_only_an_ipynb_has_survives_restart_undo_and_a_lost_kernel(t):
+    rich = json.loads(json.dumps(FROM_JUPYTER))
+    rich["metadata"].update(language_info={"name": "lua"}, widgets={"w": {"x": 1}}, authors=[{"name": "n"}])
+    rich["cells"][0]["metadata"]["mine"] = 1
+    rich["cells"].insert(1, {"cell_type": "markdown", "id": "words", "metadata": {}, "source": ["%% of others"],
+                             "attachments": {"x.png": {"image/png": "iVBORw0KGgo="}}})
+    where = folder(t, json.dumps(rich), name="small.ipynb")
+    path = os.path.join(where, "small.ipynb")
+
+    def saved(s):
+        os.utime(path, (1, 1))
+        s.type(":w!")
+        s.keys("Enter")
+        eventually(lambda: os.stat(path).st_mtime > 1000)
+        with open(path, encoding="utf-8") as f:
+            return json.load(f)
+
+    with workbench(where, "small.ipynb", size="100x40") as s:
+        s.wait("it broke")
+        want = saved(s)
+        assert want["metadata"]["widgets"] == {"w": {"x": 1}} and want["cells"][1]["attachments"], want
+        s.keys("0 0")
+        s.wait("restarted")
+        s.wait("● idle")
+        assert "small.ipynb +" not in text(s), text(s)
+        assert saved(s) == want
+        s.keys("j d d")
+        s.gone("of others")
+        s.keys("z")
+        s.wait("of others")
+        assert saved(s) == want
+        pid = next(line.split()[1] for line in sh(FIRESTEEL, "ls").out.splitlines() if line.endswith(where))
+        os.kill(int(pid), 9)
+        s.wait("● gone")
+        now = saved(s)
+        s.wait("without a kernel")
+        assert now == want, now
+        leave(s)
+
+
 run(globals())

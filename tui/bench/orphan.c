@@ -45,6 +45,19 @@ bool orphan_unsaved(bench *b)
     return !b->saved;
 }
 
+// The fold has the text alone; the rest of an .ipynb is in its file.
+static int save_as(const bench *b, const notebook *nb, const char *path, err *e)
+{
+    notebook *copy = notebook_copy(nb);
+    notebook *file = b->path && str_ends(b->path, ".ipynb") ? notebook_load(b->path, NULL) : NULL;
+    if (copy && file)
+        notebook_adopt_file(copy, file);
+    int result = notebook_save(copy ? copy : nb, path, e);
+    notebook_free(copy);
+    notebook_free(file);
+    return result;
+}
+
 bool orphan_save(bench *b, const char *path, bool force)
 {
     err e = {0};
@@ -55,7 +68,7 @@ bool orphan_save(bench *b, const char *path, bool force)
     else if (!force && now && (path ? true : now != b->file_stamp))
         bench_complain(b, "%s %s: :w! overwrites it, :w NAME saves under another name",
             path ? path : b->path, path ? "is there already" : "has changed meanwhile");
-    else if (notebook_save(nb, path ? path : b->path, &e) < 0)
+    else if (save_as(b, nb, path ? path : b->path, &e) < 0)
         bench_complain(b, "not saved: %s", e.text);
     else {
         b->saved = true;

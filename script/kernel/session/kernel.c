@@ -41,6 +41,18 @@ static void keep_ids(notebook *nb, const notebook *from)
     notebook_set_ids(nb, ids, n, NULL);
 }
 
+// The journal has the text alone; the rest is in the file. `text` gets the file's own as text.
+static int adopt_ipynb(notebook *nb, const char *path, buf *text)
+{
+    notebook *file = notebook_load(path, NULL);
+    if (!file)
+        return -1;
+    notebook_print(file, text);
+    notebook_adopt_file(nb, file);
+    notebook_free(file);
+    return 0;
+}
+
 // Loads the notebook from its file, or from a journal whose kernel was restarted, with the given
 // parameters.
 static notebook *load_notebook(const struct kernel_options *o, bool *saved, err *e)
@@ -57,14 +69,10 @@ static notebook *load_notebook(const struct kernel_options *o, bool *saved, err 
     if (nb)
         keep_ids(nb, fold_notebook(f));
     fold_free(f);
-    notebook *before =
-        nb && str_ends(o->notebook, ".ipynb") ? notebook_load(o->notebook, NULL) : NULL;
-    if (before) // the journal has the text alone
-        notebook_adopt_outputs(nb, before);
-    notebook_free(before);
     AUTO_BUF file = {0};
-    *saved = path_read(o->notebook, &file, 0, NULL) == 0 && file.len == text.len &&
-             memcmp(file.data, text.data, text.len) == 0;
+    int known = nb && str_ends(o->notebook, ".ipynb") ? adopt_ipynb(nb, o->notebook, &file)
+                                                      : path_read(o->notebook, &file, 0, NULL);
+    *saved = known == 0 && file.len == text.len && memcmp(file.data, text.data, text.len) == 0;
     return nb;
 }
 

@@ -346,6 +346,86 @@ TEST(an_ipynb_keeps_its_minor_version)
     notebook_free(nb);
 }
 
+static const char rich[] =
+    "{\"cells\": [{\"cell_type\": \"code\", \"id\": \"a\", \"execution_count\": 7, \"metadata\": "
+    "{\"mine\": 1}, \"outputs\": [{\"output_type\": \"stream\", \"name\": \"stdout\", \"text\": "
+    "\"of a\"}], \"source\": \"a = 1\"}, {\"cell_type\": \"markdown\", \"id\": \"b\", "
+    "\"metadata\": "
+    "{}, \"attachments\": {\"x.png\": {}}, \"source\": \"%% b\"}], \"metadata\": {\"kernelspec\": "
+    "{\"name\": \"lua\", \"language\": \"lua\"}, \"language_info\": {\"name\": \"lua\"}, "
+    "\"widgets\": {\"w\": 1}}, \"nbformat\": 4, \"nbformat_minor\": 4}";
+
+static notebook *rich_notebook(void)
+{
+    err e = {0};
+    notebook *nb = notebook_parse_ipynb(rich, sizeof rich - 1, &e);
+    CHECK_OK(nb, e);
+    return nb;
+}
+
+static void check_same_ipynb(const notebook *nb, const notebook *want)
+{
+    AUTO_JSON *got = notebook_to_ipynb(nb, NULL, NULL);
+    AUTO_JSON *expected = notebook_to_ipynb(want, NULL, NULL);
+    CHECK_HAS(json_path_str(expected, "cells[0].outputs[0].text"), "of a");
+    CHECK(cJSON_Compare(got, expected, true));
+}
+
+TEST(an_ipynb_that_went_through_text_gets_all_of_its_file_again)
+{
+    notebook *file = rich_notebook(), *nb = notebook_copy(file), *want = rich_notebook();
+    notebook_adopt_file(nb, file);
+    check_same_ipynb(nb, want);
+    notebook_free(file);
+    notebook_free(nb);
+    notebook_free(want);
+}
+
+TEST(cells_of_an_ipynb_without_ids_keep_their_outputs_after_edits)
+{
+    notebook *first = rich_notebook(), *nb = notebook_copy(first);
+    notebook_replace(nb, 0, "a = 2");
+    notebook_insert(nb, 0, "new", "n = 0");
+    notebook_free(first);
+    first = rich_notebook(); // saved, and read again: other ids of other sources
+    notebook_replace(first, 0, "a = 2");
+    notebook_insert(first, 0, "new", "n = 0");
+    AUTO_JSON *j = notebook_to_ipynb(first, NULL, NULL);
+    AUTO_BUF text = {0};
+    err e = {0};
+    json_print(&text, j);
+    notebook *file = notebook_parse_ipynb(buf_cstr(&text), text.len, &e);
+    CHECK_OK(file, e);
+    notebook_adopt_file(nb, file);
+    long count;
+    CHECK(notebook_outputs(nb, 1, &count) && count == 7);
+    AUTO_JSON *got = notebook_to_ipynb(nb, NULL, NULL);
+    CHECK_STR(json_path_str(got, "cells[1].outputs[0].text"), "of a");
+    CHECK(json_path(got, "cells[2].attachments") && !json_path(got, "cells[0].outputs[0]"));
+    notebook_free(first);
+    notebook_free(file);
+    notebook_free(nb);
+}
+
+TEST(a_deleted_cell_that_comes_back_has_what_it_had)
+{
+    notebook *nb = rich_notebook(), *want = rich_notebook();
+    for (size_t i = 0; i < 2; i++) {
+        AUTO_FREE char *id = mem_strdup(notebook_cell(nb, i)->id);
+        AUTO_FREE char *marker = mem_strdup(notebook_cell(nb, i)->marker);
+        AUTO_FREE char *source = mem_strdup(notebook_cell(nb, i)->source);
+        notebook_delete(nb, i);
+        for (int k = 0; k < 49; k++) { // others, deleted since
+            notebook_insert(nb, 0, "", "");
+            notebook_delete(nb, 0);
+        }
+        notebook_insert_as(nb, i, id, marker, source);
+    }
+    check_same_ipynb(nb, want);
+    notebook_free(nb);
+    notebook_free(want);
+}
+
 TEST(code_cells_are_numbered_after_every_change)
 {
     size_t total;

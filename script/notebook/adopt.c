@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// What an .ipynb has and text cannot carry, for a notebook that went through text: the journal of a
+// run before a restart, a workbench without a kernel, a cell that was deleted and comes back.
+#include "base/mem.h"
+#include "base/str.h"
+#include "script/notebook/private.h"
+
+static void adopt(cJSON **own, const cJSON *from)
+{
+    if (!*own)
+        *own = cJSON_Duplicate(from, true);
+}
+
+void kept_adopt(cell *c, const cell *from)
+{
+    struct cell_kept *k = c->kept;
+    const struct cell_kept *was = from->kept;
+    if (!k->outputs)
+        k->execution_count = was->execution_count;
+    adopt(&k->outputs, was->outputs);
+    adopt(&k->attachments, was->attachments);
+    adopt(&k->foreign, was->foreign);
+    k->plain = k->plain || (was->plain && str_eq(c->source, from->source));
+}
+
+void notebook_adopt_file(notebook *nb, notebook *file)
+{
+    size_t at;
+    notebook_adopt_ids(file, nb); // of a file before nbformat 4.5, which has none
+    for (size_t i = 0; i < nb->n; i++)
+        if (notebook_find(file, nb->cells[i]->id, &at))
+            kept_adopt(nb->cells[i], file->cells[at]);
+    if (!nb->metadata)
+        adopt(&nb->unshown, file->metadata ? file->metadata : file->unshown);
+    nb->minor = file->minor;
+}
