@@ -32,8 +32,7 @@ static void stream_to(const struct reading *r, const struct output *o, cJSON *j)
 {
     AUTO_BUF text = {0};
     json_set_str(j, "name", o->name);
-    if (output_bytes(o, r->spool_dir, r->limit, &text, r->failure) < 0)
-        return;
+    output_bytes(o, r->spool_dir, r->limit, &text, r->failure); // nbformat wants a text in any case
     json_set(j, "text", text_lines(buf_cstr(&text), text.len));
 }
 

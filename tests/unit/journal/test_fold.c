@@ -3,6 +3,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "script/journal/fold.h"
+#include "script/journal/jupyter.h"
 #include "script/journal/reader.h"
 #include "script/journal/stale.h"
 #include "script/journal/text.h"
@@ -470,6 +471,19 @@ TEST(nonsense_is_no_crash)
         CHECK(j);
         fold_event(f, j, NULL);
     }
+    fold_free(f);
+}
+
+TEST(an_output_whose_spool_is_gone_is_still_a_valid_one_of_jupyter)
+{
+    err why = {0};
+    fold *f = fold_new();
+    event(f, "{\"type\":\"state\",\"cell\":\"a\",\"state\":\"running\",\"count\":1}");
+    event(f, "{\"type\":\"stream\",\"cell\":\"a\",\"spool\":\"gone\",\"from\":0,\"to\":9}");
+    AUTO_JSON *outputs = jupyter_outputs(fold_cell_by_id(f, "a", NULL), tap_dir(), 0, &why);
+    CHECK(why.code);
+    CHECK_STR(json_path_str(outputs, "[0].output_type"), "stream");
+    CHECK(cJSON_IsArray(json_path(outputs, "[0].text")));
     fold_free(f);
 }
 
