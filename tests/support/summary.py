@@ -26,8 +26,13 @@ def log(results, prefix=""):
 
 
 def recovered(results):
-    """The programs whose failed cases passed when they were run again."""
-    return [program for path in glob.glob(log(results, "again-*-") + ".json") for program in programs(path[:-len(".json")])[1]]
+    """The programs whose failed cases passed when they were run again. Programs of two suites may share a name."""
+    failed, passed = [], []
+    for path in glob.glob(log(results, "again-*-") + ".json"):
+        bad, good = programs(path[:-len(".json")])
+        failed += bad
+        passed += good
+    return set(passed) - set(failed)
 
 
 def cases(results):
