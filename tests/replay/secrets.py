@@ -7,6 +7,7 @@ import os
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
+from kernel import Kernel
 from tap import FIRESTEEL, eventually, run, sh
 
 PASSWORD = "c0rrect-horse-b4ttery"
@@ -54,6 +55,18 @@ def test_a_parameter_with_a_secret_name_is_masked(t):
     short = firesteel("run", path, "-p", "db_password=abc", "-o", "json")
     first = json.loads(short.out.splitlines()[0])
     assert first["parameters"]["db_password"] == "[secret]", first
+
+
+def test_an_ipynb_has_no_secret_that_was_told_after_it_was_printed(t):
+    k = Kernel(t, env={"LATE_WORD": PASSWORD})
+    assert PASSWORD in k.run("print('it is ' .. os.getenv 'LATE_WORD')").out
+    assert k.run('token = secret "LATE_WORD"').state == "ok"
+    path = os.path.join(k.cwd, "out.ipynb")
+    saved = k.ask(type="save", rev=1 << 40, path=path)
+    assert saved["ok"], saved
+    with open(path, encoding="utf-8") as f:
+        text = f.read()
+    assert "it is [secret]" in text and PASSWORD not in text, text
 
 
 def test_a_parameter_comes_from_a_file_or_standard_input(t):

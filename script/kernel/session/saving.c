@@ -9,6 +9,7 @@
 struct run_so_far {
     fold *fold;
     const char *spool_dir;
+    mask *mask;
 };
 
 static cJSON *outputs_of(void *arg, const cell *c, size_t i, long *execution_count)
@@ -18,7 +19,9 @@ static cJSON *outputs_of(void *arg, const cell *c, size_t i, long *execution_cou
     if (!rc || !rc->count)
         return NULL;
     *execution_count = rc->count;
-    return jupyter_outputs(rc, run->spool_dir, 0, NULL);
+    cJSON *outputs = jupyter_outputs(rc, run->spool_dir, 0, NULL);
+    mask_json(run->mask, outputs); // of secrets that were told after they had been printed, too
+    return outputs;
 }
 
 static bool saves_ipynb(const kernel *k, const cJSON *message)
@@ -34,7 +37,8 @@ cJSON *saving_change(kernel *k, const cJSON *message, int64_t by, err *e)
         return document_change(k->document, type, message, by, e);
     port_flush(k->port);
     const journal *j = port_journal(k->port);
-    struct run_so_far run = {fold_file(journal_path(j), NULL, NULL), journal_spool_dir(j)};
+    struct run_so_far run = {
+        fold_file(journal_path(j), NULL, NULL), journal_spool_dir(j), port_mask(k->port)};
     document_set_outputs(k->document, run.fold ? outputs_of : NULL, &run);
     cJSON *event = document_change(k->document, type, message, by, e);
     document_set_outputs(k->document, NULL, NULL);
