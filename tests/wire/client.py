@@ -555,7 +555,7 @@ job:delete()
     assert len(lines) == 24 and len({pod for pod, _ in lines}) == 3, out
     stamps = [int(stamp) for _, stamp in lines]
     late = [b - a for a, b in zip(stamps, stamps[1:]) if b < a]
-    assert all(x > -20_000_000 for x in late), late  # the runtime stamps a line some ms after it was written
+    assert all(x > -200_000_000 for x in late), late  # lines are stamped after they were written; pods write for 400 ms
 
 
 def test_pods_that_come_late_are_followed_too(t):
