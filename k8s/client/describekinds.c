@@ -7,19 +7,6 @@
 
 #include <string.h>
 
-static long long number(const cJSON *object, const char *path)
-{
-    int64_t value = 0;
-    json_int(json_path(object, path), &value);
-    return (long long)value;
-}
-
-static const char *name_of(const cJSON *object)
-{
-    const char *name = json_path_str(object, "metadata.name");
-    return name ? name : "";
-}
-
 static void selector(buf *out, const cJSON *object)
 {
     buf_str(out, "Selector:\t");
@@ -64,11 +51,11 @@ static void indexes(buf *out, const char *list)
 
 static void job_status(buf *out, const cJSON *job)
 {
-    buf_fmt(out, "Pods Statuses:\t%lld Active", number(job, "status.active"));
+    buf_fmt(out, "Pods Statuses:\t%lld Active", describe_number(job, "status.active"));
     if (json_path(job, "status.ready"))
-        buf_fmt(out, " (%lld Ready)", number(job, "status.ready"));
-    buf_fmt(out, " / %lld Succeeded / %lld Failed\n", number(job, "status.succeeded"),
-        number(job, "status.failed"));
+        buf_fmt(out, " (%lld Ready)", describe_number(job, "status.ready"));
+    buf_fmt(out, " / %lld Succeeded / %lld Failed\n", describe_number(job, "status.succeeded"),
+        describe_number(job, "status.failed"));
     if (str_eq(json_path_str(job, "spec.completionMode"), "Indexed")) {
         const char *list = json_path_str(job, "status.completedIndexes");
         indexes(out, list ? list : "");
@@ -89,8 +76,8 @@ void describe_job(buf *out, const cJSON *job, const struct describe_more *more, 
     describe_member(out, "TTL Seconds After Finished", job, "spec.ttlSecondsAfterFinished", NULL);
     job_times(out, job);
     if (json_path(job, "spec.activeDeadlineSeconds"))
-        buf_fmt(
-            out, "Active Deadline Seconds:\t%llds\n", number(job, "spec.activeDeadlineSeconds"));
+        buf_fmt(out, "Active Deadline Seconds:\t%llds\n",
+            describe_number(job, "spec.activeDeadlineSeconds"));
     job_status(out, job);
     describe_template(out, json_path(job, "spec.template"));
 }
@@ -100,7 +87,7 @@ static void number_or_unset(
     buf *out, const char *heading, const cJSON *object, const char *path, const char *unit)
 {
     if (json_path(object, path))
-        buf_fmt(out, "%s:\t%lld%s\n", heading, number(object, path), unit);
+        buf_fmt(out, "%s:\t%lld%s\n", heading, describe_number(object, path), unit);
     else
         buf_fmt(out, "%s:\t<unset>\n", heading);
 }
@@ -188,7 +175,8 @@ static void sets(buf *out, const char *heading, const cJSON *deployment, const c
             !is_controlled_by(set, json_path_str(deployment, "metadata.uid")))
             continue;
         buf_fmt(out, "%s%s (%lld/%lld replicas created)", out->len > empty ? ", " : "",
-            name_of(set), number(set, "status.replicas"), number(set, "spec.replicas"));
+            describe_name_of(set), describe_number(set, "status.replicas"),
+            describe_number(set, "spec.replicas"));
     }
     buf_str(out, out->len > empty ? "\n" : "<none>\n");
 }
@@ -226,7 +214,7 @@ static void strategy(buf *out, const cJSON *deployment)
     const cJSON *rolling = json_path(deployment, "spec.strategy.rollingUpdate");
     const char *type = json_path_str(deployment, "spec.strategy.type");
     buf_fmt(out, "StrategyType:\t%s\nMinReadySeconds:\t%lld\n", type ? type : "",
-        number(deployment, "spec.minReadySeconds"));
+        describe_number(deployment, "spec.minReadySeconds"));
     if (!rolling)
         return;
     buf_str(out, "RollingUpdateStrategy:\t");
@@ -244,9 +232,9 @@ void describe_deployment(buf *out, const cJSON *d, const struct describe_more *m
     selector(out, d);
     buf_fmt(out,
         "Replicas:\t%lld desired | %lld updated | %lld total | %lld available | %lld unavailable\n",
-        number(d, "spec.replicas"), number(d, "status.updatedReplicas"),
-        number(d, "status.replicas"), number(d, "status.availableReplicas"),
-        number(d, "status.unavailableReplicas"));
+        describe_number(d, "spec.replicas"), describe_number(d, "status.updatedReplicas"),
+        describe_number(d, "status.replicas"), describe_number(d, "status.availableReplicas"),
+        describe_number(d, "status.unavailableReplicas"));
     strategy(out, d);
     describe_template(out, json_path(d, "spec.template"));
     rollout_conditions(out, d);
@@ -280,8 +268,8 @@ void describe_replicaset(buf *out, const cJSON *set, const struct describe_more 
     selector(out, set);
     describe_meta(out, set);
     describe_controller(out, set);
-    buf_fmt(out, "Replicas:\t%lld current / %lld desired\n", number(set, "status.replicas"),
-        number(set, "spec.replicas"));
+    buf_fmt(out, "Replicas:\t%lld current / %lld desired\n",
+        describe_number(set, "status.replicas"), describe_number(set, "spec.replicas"));
     pods_status(out, set, more->related);
     describe_template(out, json_path(set, "spec.template"));
     rollout_conditions(out, set);
@@ -294,7 +282,7 @@ static void claim_templates(buf *out, const cJSON *claims)
     cJSON_ArrayForEach(c, claims)
     {
         const char *class = json_path_str(c, "spec.storageClassName");
-        buf_fmt(out, "  Name:\t%s\n  StorageClass:\t%s\n", name_of(c), class ? class : "");
+        buf_fmt(out, "  Name:\t%s\n  StorageClass:\t%s\n", describe_name_of(c), class ? class : "");
         describe_labels(out, "  Labels", json_path(c, "metadata.labels"));
         describe_labels(out, "  Annotations", json_path(c, "metadata.annotations"));
         buf_fmt(out, "  Capacity:\t%s\n  Access Modes:\t",
@@ -310,8 +298,8 @@ void describe_statefulset(buf *out, const cJSON *set, const struct describe_more
     created(out, set);
     selector(out, set);
     describe_meta(out, set);
-    buf_fmt(out, "Replicas:\t%lld desired | %lld total\n", number(set, "spec.replicas"),
-        number(set, "status.replicas"));
+    buf_fmt(out, "Replicas:\t%lld desired | %lld total\n", describe_number(set, "spec.replicas"),
+        describe_number(set, "status.replicas"));
     describe_member(out, "Update Strategy", set, "spec.updateStrategy.type", "");
     describe_member(out, "  Partition", set, "spec.updateStrategy.rollingUpdate.partition", NULL);
     describe_member(
@@ -335,7 +323,7 @@ void describe_daemonset(buf *out, const cJSON *set, const struct describe_more *
         out, "Node-Selector", json_path(set, "spec.template.spec.nodeSelector"));
     describe_meta(out, set);
     for (size_t i = 0; i < ARRAY_LEN(counts); i++)
-        buf_fmt(out, "%s: %lld\n", counts[i][0], number(set, counts[i][1]));
+        buf_fmt(out, "%s: %lld\n", counts[i][0], describe_number(set, counts[i][1]));
     pods_status(out, set, more->related);
     describe_template(out, json_path(set, "spec.template"));
 }

@@ -8,13 +8,6 @@
 
 enum { SHOWN = 3 }; // endpoints
 
-static long long number(const cJSON *object, const char *path)
-{
-    int64_t value = 0;
-    json_int(json_path(object, path), &value);
-    return (long long)value;
-}
-
 static void joined(buf *out, const char *heading, const cJSON *list, const char *none)
 {
     const cJSON *item;
@@ -47,7 +40,7 @@ static void add_endpoints(struct endpoints *e, const cJSON *slice, const cJSON *
         buf_fmt(
             &e->text, "%s%s%s%s", e->text.len ? "," : "", six ? "[" : "", address, six ? "]" : "");
         if (port)
-            buf_fmt(&e->text, ":%lld", number(port, "port"));
+            buf_fmt(&e->text, ":%lld", describe_number(port, "port"));
     }
 }
 
@@ -83,11 +76,13 @@ static void service_ports(buf *out, const cJSON *service, const cJSON *slices)
     {
         const char *name = json_str_or(p, "name", ""), *protocol = json_str_or(p, "protocol", "");
         const char *shown = *name ? name : "<unset>";
-        buf_fmt(out, "Port:\t%s\t%lld/%s\nTargetPort:\t", shown, number(p, "port"), protocol);
+        buf_fmt(
+            out, "Port:\t%s\t%lld/%s\nTargetPort:\t", shown, describe_number(p, "port"), protocol);
         describe_value(out, json_get(p, "targetPort"));
         buf_fmt(out, "/%s\n", protocol);
-        if (number(p, "nodePort"))
-            buf_fmt(out, "NodePort:\t%s\t%lld/%s\n", shown, number(p, "nodePort"), protocol);
+        if (describe_number(p, "nodePort"))
+            buf_fmt(
+                out, "NodePort:\t%s\t%lld/%s\n", shown, describe_number(p, "nodePort"), protocol);
         buf_str(out, "Endpoints:\t");
         endpoints(out, slices, name);
         buf_char(out, '\n');
@@ -169,8 +164,8 @@ static const char *port_of(const cJSON *service, const cJSON *backend)
     cJSON_ArrayForEach(p, json_path(service, "spec.ports"))
     {
         const char *own = json_str_or(p, "name", "");
-        bool same = number(backend, "port.number")
-                        ? number(backend, "port.number") == number(p, "port")
+        bool same = describe_number(backend, "port.number")
+                        ? describe_number(backend, "port.number") == describe_number(p, "port")
                         : name && str_eq(name, own);
         found = same ? own : found;
     }
@@ -185,7 +180,7 @@ static void service_backend(buf *out, const cJSON *backend, const struct describ
     if (port && *port)
         buf_fmt(out, "%s:%s (", name, port);
     else
-        buf_fmt(out, "%s:%lld (", name, number(backend, "port.number"));
+        buf_fmt(out, "%s:%lld (", name, describe_number(backend, "port.number"));
     AUTO_JSON *slices = slices_of(more->related, name);
     if (service)
         endpoints(out, slices, port_of(service, backend));

@@ -140,6 +140,19 @@ void describe_name(buf *out, const cJSON *object)
         json_str_or(m, "namespace", ""));
 }
 
+long long describe_number(const cJSON *object, const char *path)
+{
+    int64_t value = 0;
+    json_int(json_path(object, path), &value);
+    return (long long)value;
+}
+
+const char *describe_name_of(const cJSON *object)
+{
+    const char *name = json_path_str(object, "metadata.name");
+    return name ? name : "";
+}
+
 void describe_meta(buf *out, const cJSON *object)
 {
     describe_labels(out, "Labels", json_path(object, "metadata.labels"));

@@ -17,6 +17,10 @@ void describe_tolerations(buf *out, const char *heading, const cJSON *toleration
 // Name, and namespace when it has one.
 void describe_name(buf *out, const cJSON *object);
 void describe_controller(buf *out, const cJSON *object);
+// The whole number at the path, or 0.
+long long describe_number(const cJSON *object, const char *path);
+// The object's name, or "".
+const char *describe_name_of(const cJSON *object);
 // The object's labels and annotations.
 void describe_meta(buf *out, const cJSON *object);
 // A label selector as kubectl prints it: "a=b,c in (d,e)"; "<none>".

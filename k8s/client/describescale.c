@@ -4,13 +4,6 @@
 #include "base/str.h"
 #include "k8s/client/describeparts.h"
 
-static long long number(const cJSON *object, const char *path)
-{
-    int64_t value = 0;
-    json_int(json_path(object, path), &value);
-    return (long long)value;
-}
-
 static const char *text_of(const cJSON *object, const char *path, const char *none)
 {
     const char *text = json_path_str(object, path);
@@ -28,12 +21,12 @@ static void resource_values(
     }
     buf_fmt(out, "%s:\t", share);
     if (json_get(now, "averageUtilization"))
-        buf_fmt(out, "%lld%% (%s)", number(now, "averageUtilization"),
+        buf_fmt(out, "%lld%% (%s)", describe_number(now, "averageUtilization"),
             text_of(now, "averageValue", "0"));
     else
         buf_str(out, "<unknown>");
     if (json_get(target, "averageUtilization"))
-        buf_fmt(out, " / %lld%%\n", number(target, "averageUtilization"));
+        buf_fmt(out, " / %lld%%\n", describe_number(target, "averageUtilization"));
     else
         buf_str(out, " / <auto>\n");
 }
@@ -86,14 +79,15 @@ static void direction(buf *out, const char *heading, const cJSON *rules)
     buf_fmt(out, "  %s:\n", heading);
     if (json_get(rules, "stabilizationWindowSeconds"))
         buf_fmt(out, "    Stabilization Window: %lld seconds\n",
-            number(rules, "stabilizationWindowSeconds"));
+            describe_number(rules, "stabilizationWindowSeconds"));
     if (!policies || !policies->child)
         return;
     buf_fmt(out, "    Select Policy: %s\n    Policies:\n", text_of(rules, "selectPolicy", "Max"));
     cJSON_ArrayForEach(p, policies)
     {
         buf_fmt(out, "      - Type: %s\tValue: %lld\tPeriod: %lld seconds\n",
-            text_of(p, "type", ""), number(p, "value"), number(p, "periodSeconds"));
+            text_of(p, "type", ""), describe_number(p, "value"),
+            describe_number(p, "periodSeconds"));
     }
 }
 
@@ -127,13 +121,14 @@ void describe_autoscaler(
         metric(out, m, cJSON_GetArrayItem(current, i++));
     }
     describe_member(out, "Min replicas", scaler, "spec.minReplicas", "<unset>");
-    buf_fmt(out, "Max replicas:\t%lld\n", number(scaler, "spec.maxReplicas"));
+    buf_fmt(out, "Max replicas:\t%lld\n", describe_number(scaler, "spec.maxReplicas"));
     if (behavior) {
         buf_str(out, "Behavior:\n");
         direction(out, "Scale Up", json_get(behavior, "scaleUp"));
         direction(out, "Scale Down", json_get(behavior, "scaleDown"));
     }
     buf_fmt(out, "%s pods:\t%lld current / %lld desired\n", kind,
-        number(scaler, "status.currentReplicas"), number(scaler, "status.desiredReplicas"));
+        describe_number(scaler, "status.currentReplicas"),
+        describe_number(scaler, "status.desiredReplicas"));
     conditions(out, json_path(scaler, "status.conditions"));
 }

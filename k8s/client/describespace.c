@@ -7,18 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *name_of(const cJSON *object)
-{
-    const char *name = json_path_str(object, "metadata.name");
-    return name ? name : "";
-}
-
-// The object's member as text; what `none` says without it.
-static const char *text_of(const cJSON *object, const char *key, const char *none)
-{
-    return json_str_or(object, key, none);
-}
-
 static void conditions(buf *out, const cJSON *list)
 {
     const cJSON *c;
@@ -27,9 +15,9 @@ static void conditions(buf *out, const cJSON *list)
                      "  ----\t------\t------------------\t------\t-------\n");
     cJSON_ArrayForEach(c, list)
     {
-        buf_fmt(out, "  %s\t%s\t", text_of(c, "type", ""), text_of(c, "status", ""));
+        buf_fmt(out, "  %s\t%s\t", json_str_or(c, "type", ""), json_str_or(c, "status", ""));
         describe_time(out, NULL, json_str(c, "lastTransitionTime"));
-        buf_fmt(out, "\t%s\t%s\n", text_of(c, "reason", ""), text_of(c, "message", ""));
+        buf_fmt(out, "\t%s\t%s\n", json_str_or(c, "reason", ""), json_str_or(c, "message", ""));
     }
 }
 
@@ -70,11 +58,11 @@ static void quota(buf *out, const cJSON *q)
 {
     AUTO_FREE const cJSON **hard = json_sorted(json_path(q, "status.hard"));
     const cJSON *used = json_path(q, "status.used");
-    buf_fmt(out, "  Name:\t%s\n", name_of(q));
+    buf_fmt(out, "  Name:\t%s\n", describe_name_of(q));
     scopes(out, json_path(q, "spec.scopes"));
     buf_str(out, "  Resource\tUsed\tHard\n  --------\t---\t---\n");
     for (const cJSON **h = hard; *h; h++)
-        buf_fmt(out, "  %s\t%s\t%s\n", (*h)->string, text_of(used, (*h)->string, "0"),
+        buf_fmt(out, "  %s\t%s\t%s\n", (*h)->string, json_str_or(used, (*h)->string, "0"),
             cJSON_IsString(*h) ? (*h)->valuestring : "");
 }
 
@@ -103,9 +91,9 @@ static void limit(buf *out, const cJSON *item)
         }
     AUTO_FREE const cJSON **sorted = json_sorted(names);
     for (const cJSON **n = sorted; *n; n++) {
-        buf_fmt(out, " %s\t%s", text_of(item, "type", ""), (*n)->string);
+        buf_fmt(out, " %s\t%s", json_str_or(item, "type", ""), (*n)->string);
         for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
-            buf_fmt(out, "\t%s", text_of(json_get(item, kinds[i]), (*n)->string, "-"));
+            buf_fmt(out, "\t%s", json_str_or(json_get(item, kinds[i]), (*n)->string, "-"));
         buf_char(out, '\n');
     }
 }
@@ -132,7 +120,7 @@ static void limits(buf *out, const cJSON *ranges)
 void describe_namespace(buf *out, const cJSON *ns, const struct describe_more *more, int64_t now)
 {
     const char *phase = json_path_str(ns, "status.phase");
-    buf_fmt(out, "Name:\t%s\n", name_of(ns));
+    buf_fmt(out, "Name:\t%s\n", describe_name_of(ns));
     describe_meta(out, ns);
     buf_fmt(out, "Status:\t%s\n", phase ? phase : "");
     conditions(out, json_path(ns, "status.conditions"));
@@ -147,7 +135,7 @@ static bool is_there(const cJSON *secrets, const char *name)
     const cJSON *s;
     cJSON_ArrayForEach(s, secrets)
     {
-        if (str_eq(name_of(s), name))
+        if (str_eq(describe_name_of(s), name))
             return true;
     }
     return false;
@@ -157,7 +145,8 @@ static bool is_token_of(const cJSON *secret, const cJSON *account)
 {
     const cJSON *notes = json_path(secret, "metadata.annotations");
     return str_eq(json_str(secret, "type"), "kubernetes.io/service-account-token") &&
-           str_eq(json_str(notes, "kubernetes.io/service-account.name"), name_of(account)) &&
+           str_eq(
+               json_str(notes, "kubernetes.io/service-account.name"), describe_name_of(account)) &&
            str_eq(json_str(notes, "kubernetes.io/service-account.uid"),
                json_path_str(account, "metadata.uid"));
 }
@@ -170,7 +159,7 @@ static void references(buf *out, const char *heading, const cJSON *list, const c
         buf_fmt(out, "%s\t<none>\n", heading);
     cJSON_ArrayForEach(r, list)
     {
-        const char *name = text_of(r, "name", "");
+        const char *name = json_str_or(r, "name", "");
         buf_fmt(out, "%s\t%s%s\n", r == list->child ? heading : "                   ", name,
             secrets && !is_there(secrets, name) ? " (not found)" : "");
     }
@@ -185,7 +174,7 @@ void describe_serviceaccount(
     {
         if (is_token_of(s, account)) {
             cJSON *token = cJSON_CreateObject();
-            json_set_str(token, "name", name_of(s));
+            json_set_str(token, "name", describe_name_of(s));
             cJSON_AddItemToArray(tokens, token);
         }
     }

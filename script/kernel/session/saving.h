@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // An .ipynb is saved with what its cells have left in this run; a cell that has not run in it keeps
-// what the file had. It is read from the journal, so it is masked as that is.
+// what the file had. It is read from the journal, so it is masked as that is; secrets
+// that were told later are masked, too.
 #pragma once
 #include "script/kernel/session/state.h"
 
