@@ -395,16 +395,22 @@ def test_spark_submit_that_is_not_installed(t):
     assert "spark-submit" in why.split(": ", 2)[2], why
 
 
-def test_spark_submit_runs_other_main_files(t):
+def with_spark_submit(t, script='case "$*" in *slow*) sleep 60 ;; *bad*) exit 3 ;; esac'):
+    """A sandbox whose spark-submit runs no Spark, but this: a program slow.py takes a minute, bad.py fails."""
     home = t.dir()
     os.mkdir(os.path.join(home, "bin"))
     submit = os.path.join(home, "bin", "spark-submit")
     with open(submit, "w") as f:
-        f.write('#!/bin/sh\necho "submitted $@"\necho "$COLOUR"\n')
+        f.write(f"#!/bin/sh\n{script}\n")
     os.chmod(submit, 0o755)
     os.chmod(home, 0o755)
     s = Sandbox(env={"SPARK_HOME": home})
     t.after(s.remove)
+    return s
+
+
+def test_spark_submit_runs_other_main_files(t):
+    s = with_spark_submit(t, 'echo "submitted $@"\necho "$COLOUR"')
     s.create(app("pi", "host", ["10"], mainApplicationFile="local:///examples/pi.py",
                  sparkConf={"spark.ui.enabled": "false"},
                  driver={"memory": "512m", "env": [{"name": "COLOUR", "value": "red"}]}))
@@ -419,20 +425,6 @@ def schedule(name, every, program, **spec):
     template = app("x", "host", [], mainApplicationFile=f"local:///{program}.py")["spec"]
     return {"apiVersion": "sparkoperator.k8s.io/v1beta2", "kind": "ScheduledSparkApplication", "metadata": {"name": name, "labels": {"team": "a"}},
             "spec": {"schedule": every, "template": template, **spec}}
-
-
-def with_spark_submit(t):
-    """A sandbox whose spark-submit runs no Spark: a program slow.py takes a minute, bad.py fails."""
-    home = t.dir()
-    os.mkdir(os.path.join(home, "bin"))
-    submit = os.path.join(home, "bin", "spark-submit")
-    with open(submit, "w") as f:
-        f.write('#!/bin/sh\ncase "$*" in *slow*) sleep 60 ;; *bad*) exit 3 ;; esac\n')
-    os.chmod(submit, 0o755)
-    os.chmod(home, 0o755)
-    s = Sandbox(env={"SPARK_HOME": home})
-    t.after(s.remove)
-    return s
 
 
 def runs_of(s, name):

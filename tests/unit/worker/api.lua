@@ -3,22 +3,8 @@
 -- it.
 local nn, data, hvd = require "nn", require "data", require "hvd"
 
-local cases = {}
-local function test(name, fn) cases[#cases + 1] = { name, fn } end
-
-local function same(got, want, what)
-  if got ~= want then error(("%s: got %s, want %s"):format(what or "value", tostring(got), tostring(want)), 2) end
-end
-
-local function near(got, want, tolerance)
-  if not (math.abs(got - want) <= (tolerance or 1e-9)) then error(("got %.17g, want %.17g"):format(got, want), 2) end
-end
-
-local function fails(why, fn, ...)
-  local ok, message = pcall(fn, ...)
-  if ok then error("should have failed: " .. why, 2) end
-  if not tostring(message):find(why, 1, true) then error(("got \"%s\", want \"%s\""):format(message, why), 2) end
-end
+local cases = require "cases"
+local test, same, near, fails = cases.test, cases.same, cases.near, cases.fails
 
 local folders = {}
 local function folder()
@@ -677,16 +663,6 @@ test("graphs that do not fit are told where they are made", function()
   fails("embedding expects indices from 0 to 6, but row 0 of x holds 9", m.predict, m, { data.tensor { { 9 } }, data.tensor { { 1, 2, 3 } } })
 end)
 
-io.stdout:setvbuf "line"
-print("1.." .. #cases)
-local failed = false
-for i, case in ipairs(cases) do
-  local ok, problem = xpcall(case[2], debug.traceback)
-  print((ok and "ok " or "not ok ") .. i .. " - " .. case[1])
-  if not ok then
-    failed = true
-    print("# " .. tostring(problem):gsub("\n", "\n# "))
-  end
-end
-for _, path in ipairs(folders) do os.execute("rm -rf " .. path) end
-os.exit(not failed)
+cases.run(function()
+  for _, path in ipairs(folders) do os.execute("rm -rf " .. path) end
+end)

@@ -3,18 +3,8 @@
 -- layers (golden_groups.py prints the numbers). firesteel-worker runs it.
 local nn, data, hvd = require "nn", require "data", require "hvd"
 
-local cases = {}
-local function test(name, fn) cases[#cases + 1] = { name, fn } end
-
-local function same(got, want, what)
-  if got ~= want then error(("%s: got %s, want %s"):format(what or "value", tostring(got), tostring(want)), 2) end
-end
-
-local function fails(why, fn, ...)
-  local ok, message = pcall(fn, ...)
-  if ok then error("should have failed: " .. why, 2) end
-  if not tostring(message):find(why, 1, true) then error(("got \"%s\", want \"%s\""):format(message, why), 2) end
-end
+local cases = require "cases"
+local test, same, fails = cases.test, cases.same, cases.fails
 
 local golden = {
   SGD = { 0.57923281, 0.57211369, 0.57123566, 0.57386279, 0.57010669, 0.56476116 },
@@ -270,15 +260,4 @@ test("an output with an activation feeds another layer", function()
   os.remove(path)
 end)
 
-io.stdout:setvbuf "line"
-print("1.." .. #cases)
-local failed = false
-for i, case in ipairs(cases) do
-  local ok, problem = xpcall(case[2], debug.traceback)
-  print((ok and "ok " or "not ok ") .. i .. " - " .. case[1])
-  if not ok then
-    failed = true
-    print("# " .. tostring(problem):gsub("\n", "\n# "))
-  end
-end
-os.exit(not failed)
+cases.run()

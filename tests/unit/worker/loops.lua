@@ -3,22 +3,8 @@
 -- firesteel-worker runs it.
 local nn, data = require "nn", require "data"
 
-local cases = {}
-local function test(name, fn) cases[#cases + 1] = { name, fn } end
-
-local function same(got, want, what)
-  if got ~= want then error(("%s: got %s, want %s"):format(what or "value", tostring(got), tostring(want)), 2) end
-end
-
-local function near(got, want, tolerance, what)
-  if not (math.abs(got - want) <= tolerance) then error(("%s: got %.9g, want %.9g"):format(what or "value", got, want), 2) end
-end
-
-local function fails(why, fn, ...)
-  local ok, message = pcall(fn, ...)
-  if ok then error("should have failed: " .. why, 2) end
-  if not tostring(message):find(why, 1, true) then error(("got \"%s\", want \"%s\""):format(message, why), 2) end
-end
+local cases = require "cases"
+local test, same, near, fails = cases.test, cases.same, cases.near, cases.fails
 
 local function same_weights(a, b, what)
   local left, right = a:get_weights(), b:get_weights()
@@ -350,15 +336,4 @@ test("what a callback takes out of the options stays until the training ends", f
   end
 end)
 
-io.stdout:setvbuf "line"
-print("1.." .. #cases)
-local failed = false
-for i, case in ipairs(cases) do
-  local ok, problem = xpcall(case[2], debug.traceback)
-  print((ok and "ok " or "not ok ") .. i .. " - " .. case[1])
-  if not ok then
-    failed = true
-    print("# " .. tostring(problem):gsub("\n", "\n# "))
-  end
-end
-os.exit(not failed)
+cases.run()
