@@ -153,6 +153,18 @@ nn.Add
 nn.Conv2D
   model = nn.Sequential { nn.Input { 28, 28, 1 }, nn.Conv2D { 8, 3, padding = "same" }, nn.Flatten {}, nn.Dense { 10 } }
   print(model:count_params()) --> 62810
+nn.DepthwiseConv2D
+  model = nn.Sequential { nn.Input { 28, 28, 3 }, nn.DepthwiseConv2D { 3, strides = 2 }, nn.Flatten {}, nn.Dense { 10 } }
+  print(model:count_params()) --> 5110
+nn.ZeroPadding2D
+  model = nn.Sequential { nn.Input { 28, 28, 1 }, nn.ZeroPadding2D { { { 0, 1 }, { 0, 1 } } }, nn.Flatten {}, nn.Dense { 1 } }
+  print(model:count_params()) --> 842
+nn.GlobalMaxPooling2D
+  model = nn.Sequential { nn.Input { 28, 28, 3 }, nn.GlobalMaxPooling2D {}, nn.Dense { 10 } }
+  print(model:count_params()) --> 40
+nn.ReLU
+  model = nn.Sequential { nn.Dense { 8, input_dim = 4 }, nn.ReLU { 6 }, nn.Dense { 1 } }
+  print(model:count_params()) --> 49
 nn.MaxPooling2D
   model = nn.Sequential { nn.Input { 28, 28, 1 }, nn.MaxPooling2D { 2 }, nn.Flatten {}, nn.Dense { 10 } }
   print(model:count_params()) --> 1970

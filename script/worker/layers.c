@@ -57,6 +57,21 @@ static void read_window(
     read_sizes(L, table, class, size, spec->window, 2, false);
     read_sizes(L, table, class, "strides", spec->stride, 2, false);
     spec->same = padding && strcmp(padding, "same") == 0;
+    read_sizes(L, table, class, "dilation_rate", spec->dilation, 2, false);
+}
+
+// padding = { { top, bottom }, { left, right } }, as nn.lua has made it.
+static void read_padding(lua_State *L, int table, size_t *pad)
+{
+    lua_getfield(L, table, "padding");
+    for (int i = 0; i < 4; i++) {
+        lua_geti(L, -1, i / 2 + 1);
+        lua_geti(L, -1, i % 2 + 1);
+        lua_Integer n = lua_tointeger(L, -1);
+        pad[i] = n < 0 ? SIZE_MAX : (size_t)n;
+        lua_pop(L, 2);
+    }
+    lua_pop(L, 1);
 }
 
 static void read_kind(lua_State *L, int table, const char *class, layer_spec *spec)
@@ -91,7 +106,20 @@ static void read_kind(lua_State *L, int table, const char *class, layer_spec *sp
         spec->units = (size_t)opt_int_field(L, table, class, "filters", 0);
         if (spec->units < 1 || spec->units > 1 << 24)
             luaL_error(L, "Conv2D: filters must be from 1 to 16777216");
+        spec->groups = (size_t)opt_int_field(L, table, class, "groups", 1);
         read_window(L, table, class, "kernel_size", spec);
+        break;
+    case LAYER_DEPTHWISE_CONV2D:
+        spec->multiplier = (size_t)opt_int_field(L, table, class, "depth_multiplier", 1);
+        read_window(L, table, class, "kernel_size", spec);
+        break;
+    case LAYER_ZERO_PADDING2D:
+        read_padding(L, table, spec->pad);
+        break;
+    case LAYER_RELU:
+        spec->most = opt_number_field(L, table, class, "max_value", INFINITY);
+        spec->slope = opt_number_field(L, table, class, "negative_slope", 0);
+        spec->threshold = opt_number_field(L, table, class, "threshold", 0);
         break;
     case LAYER_LAYER_NORMALIZATION:
     case LAYER_BATCH_NORMALIZATION:

@@ -135,11 +135,40 @@ end)
 layer("LayerNormalization", {}, { epsilon = "number", center = "boolean", scale = "boolean", trainable = "boolean" })
 layer("BatchNormalization", {}, { momentum = "number", epsilon = "number", center = "boolean", scale = "boolean", trainable = "boolean" })
 layer("Conv2D", { "filters", "kernel_size" }, {
-  filters = "integer", kernel_size = "any", strides = "any", padding = "string", activation = "string", use_bias = "boolean", trainable = "boolean",
+  filters = "integer", kernel_size = "any", strides = "any", padding = "string", dilation_rate = "any", groups = "integer",
+  activation = "string", use_bias = "boolean", trainable = "boolean",
 }, function(self)
   if not self.filters or not self.kernel_size then return "how many filters, of which size? nn.Conv2D { 32, 3 }" end
+  if self.groups and (self.groups < 1 or self.filters % self.groups ~= 0) then
+    return ("groups must be positive and divide the %d filters, got %d"):format(self.filters, self.groups)
+  end
   self.strides = self.strides or 1
-  return sizes(self, "kernel_size", "strides")
+  return sizes(self, "kernel_size", "strides", "dilation_rate")
+end)
+layer("DepthwiseConv2D", { "kernel_size" }, {
+  kernel_size = "any", strides = "any", padding = "string", depth_multiplier = "integer", dilation_rate = "any", activation = "string",
+  use_bias = "boolean", trainable = "boolean",
+}, function(self)
+  if not self.kernel_size then return "of which size? nn.DepthwiseConv2D { 3 }" end
+  if self.depth_multiplier and self.depth_multiplier < 1 then
+    return ("depth_multiplier must be positive, got %d"):format(self.depth_multiplier)
+  end
+  self.strides = self.strides or 1
+  return sizes(self, "kernel_size", "strides", "dilation_rate")
+end)
+-- padding: 1 on all sides, { 1, 2 } for rows and columns, or { { top, bottom }, { left, right } }, which it becomes.
+local function both(value)
+  return type(value) == "table" and #value == 2 and value or { value, value }
+end
+layer("ZeroPadding2D", { "padding" }, { padding = "any" }, function(self)
+  local sides = both(self.padding or 1)
+  self.padding = { both(sides[1]), both(sides[2]) }
+  for i = 1, 4 do
+    local n = self.padding[(i + 1) // 2][2 - i % 2]
+    if math.type(n) ~= "integer" or n < 0 then
+      return "padding must be an integer of 0 or more, { rows, columns } or { { top, bottom }, { left, right } }"
+    end
+  end
 end)
 for _, name in ipairs { "MaxPooling2D", "AveragePooling2D" } do
   layer(name, { "pool_size" }, { pool_size = "any", strides = "any", padding = "string" }, function(self)
@@ -149,6 +178,12 @@ for _, name in ipairs { "MaxPooling2D", "AveragePooling2D" } do
   end)
 end
 layer("GlobalAveragePooling2D", {}, {})
+layer("GlobalMaxPooling2D", {}, {})
+layer("ReLU", { "max_value" }, { max_value = "number", negative_slope = "number", threshold = "number" }, function(self)
+  for _, field in ipairs { "max_value", "negative_slope", "threshold" } do
+    if self[field] and not (self[field] >= 0 and self[field] < math.huge) then return ("%s must be 0 or more, got %s"):format(field, self[field]) end
+  end
+end)
 layer("Rescaling", { "scale", "offset" }, { scale = "number", offset = "number" }, function(self)
   if not self.scale then return "which factor? nn.Rescaling { 1 / 255 }" end
 end)

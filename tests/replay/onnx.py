@@ -68,6 +68,13 @@ keep("pooled", nn.Sequential { nn.Input { 9, 10, 2 }, nn.Conv2D { 5, 3, strides 
   nn.GlobalAveragePooling2D {},
   nn.Dense { 2, activation = "sigmoid" } }, { numbers(9, 10, 2) }, { 2 }, "binary_crossentropy")
 
+local grouped = nn.Input { 9, 8, 4 }
+local g = nn.Conv2D { 6, { 2, 3 }, dilation_rate = { 3, 2 } } (nn.ZeroPadding2D { { { 1, 0 }, { 2, 1 } } } (grouped))
+g = nn.ReLU { 6, negative_slope = 0.1, threshold = 0.05 } (nn.Conv2D { 8, 3, groups = 2, padding = "same" } (g))
+g = nn.ReLU { 0.5 } (nn.DepthwiseConv2D { 3, strides = 2, depth_multiplier = 2, padding = "same" } (g))
+g = nn.GlobalMaxPooling2D {} (nn.DepthwiseConv2D { { 1, 2 }, use_bias = false, activation = "tanh" } (nn.ZeroPadding2D {} (g)))
+keep("grouped", nn.Model { inputs = grouped, outputs = nn.Dense { 3 } (g) }, { numbers(9, 8, 4) }, { 3 })
+
 local store, day, rest = nn.Input { 1, name = "store" }, nn.Input { 2 }, nn.Input { 3 }
 local joined = nn.Concatenate {} { nn.Flatten {} (nn.Embedding { 50, 6 } (store)), nn.Flatten {} (nn.Embedding { 7, 3 } (day)), rest }
 local table_ = nn.Dense { 16, activation = "selu" } (nn.BatchNormalization { center = false } (joined))
@@ -129,7 +136,7 @@ def test_onnxruntime_computes_what_predict_computes(t):
     folder = t.dir()
     done = work(folder, MAKER)
     assert done.code == 0, done
-    done = sh(PYTHON, "-c", READER, "mlp", "cnn", "pooled", "table", "heads", "shared", cwd=folder)
+    done = sh(PYTHON, "-c", READER, "mlp", "cnn", "pooled", "grouped", "table", "heads", "shared", cwd=folder)
     assert done.code == 0, done
     found = json.loads(done.out)
     for name, of in found.items():

@@ -154,7 +154,7 @@ static int connect_row(graph *g, layer_spec *layers, size_t n, const row_shape *
     node *input = add(g, op_of(LAYER_INPUT), first ? &layers[0] : NULL, 0, 0);
     input->out = *in;
     for (size_t i = first; i < n; i++) {
-        node *here = add(g, op_of(layers[i].kind), &layers[i], i, 1);
+        node *here = add(g, op_of_layer(&layers[i]), &layers[i], i, 1);
         here->input[0] = g->n - 2;
         if (layers[i].shares)
             return err_set(
@@ -206,7 +206,7 @@ static int connect(graph *g, layer_spec *layers, size_t n, const size_t *outputs
         if (check_from(l, i, e) < 0 || check_shares(layers, i, e) < 0)
             return -1;
         at[i] = g->n;
-        node *here = add(g, op_of(l->kind), l, i, l->froms);
+        node *here = add(g, op_of_layer(l), l, i, l->froms);
         for (size_t k = 0; k < l->froms; k++) {
             size_t from = at[l->from[k]];
             here->input[k] = from + (from + 1 < at[i] && g->node[from + 1].echo);

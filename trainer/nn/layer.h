@@ -28,7 +28,11 @@
     X(MAX_POOLING2D, "MaxPooling2D", "max_pooling2d")                                              \
     X(AVERAGE_POOLING2D, "AveragePooling2D", "average_pooling2d")                                  \
     X(GLOBAL_AVERAGE_POOLING2D, "GlobalAveragePooling2D", "global_average_pooling2d")              \
-    X(RESCALING, "Rescaling", "rescaling")
+    X(RESCALING, "Rescaling", "rescaling")                                                         \
+    X(DEPTHWISE_CONV2D, "DepthwiseConv2D", "depthwise_conv2d")                                     \
+    X(ZERO_PADDING2D, "ZeroPadding2D", "zero_padding2d")                                           \
+    X(GLOBAL_MAX_POOLING2D, "GlobalMaxPooling2D", "global_max_pooling2d")                          \
+    X(RELU, "ReLU", "re_lu")
 
 typedef enum layer_kind {
 #define X(name, text, id) LAYER_##name,
@@ -80,7 +84,12 @@ typedef struct layer_spec {
     float rate;                    // Dropout, 0 <= rate < 1
     row_shape in;                  // a row of the input, where the first layer tells it
     size_t entries;                // Embedding's input_dim: indices are less
-    size_t window[2], stride[2];   // Conv2D, pooling: kernel_size or pool_size, strides
+    size_t window[2], stride[2];   // convolutions, pooling: kernel_size or pool_size, strides
+    size_t dilation[2];            // convolutions: dilation_rate, 0 is 1
+    size_t groups;                 // Conv2D: channels and filters in so many parts, 0 is 1
+    size_t multiplier;             // DepthwiseConv2D: depth_multiplier
+    size_t pad[4];                 // ZeroPadding2D: top, bottom, left, right
+    double slope, threshold, most; // ReLU: negative_slope, threshold, max_value (infinite: none)
     bool same;                     // padding "same", not "valid"
     bool no_center, no_scale;      // normalisations: without beta, without gamma
     double epsilon, momentum;      // normalisations, see NORM_EPSILON

@@ -3,7 +3,8 @@
 //
 //   FLOPs of a layer = 2 · the numbers of its kernel · how often a row uses each of them
 //   Dense    2 · inputs · units
-//   Conv2D   2 · window · channels · filters · positions of the output
+//   Conv2D   2 · window · channels/groups · filters · positions of the output
+//   DepthwiseConv2D  2 · window · channels · depth_multiplier · positions of the output
 //
 // These are the multiplications and additions of matrix products, forward, for one row, as torch
 // counts them (torch.utils.flop_counter); everything else is left out. A step of training takes
@@ -53,8 +54,8 @@ static struct counts counts_of(const model *m, size_t layer)
         const parameter *p = &m->graph->parameter[n->first + i];
         size_t numbers = p->rows * p->columns;
         *(p->frozen ? &c.fixed : &c.trained) += again ? 0 : numbers;
-        if (p->as.panels) // it is multiplied with
-            c.flops += 2 * numbers * (shape_size(&n->out) / p->columns);
+        if (p->as.panels || p->as.multiplied)
+            c.flops += 2 * numbers * (shape_size(&n->out) / op_last(&n->out));
     }
     return c;
 }

@@ -81,6 +81,22 @@ def pool():
     return trained(x, k.Dense(3)(k.Reshape((-1,))(h)), PICTURES, Y)
 
 
+def gaps():
+    x = keras.Input((6, 7, 2))
+    h = k.ZeroPadding2D(((1, 0), (2, 1)))(x)
+    h = k.Conv2D(4, (2, 3), dilation_rate=(3, 2), activation="tanh")(h)
+    h = k.Conv2D(6, 3, groups=2, strides=2, padding="same")(h)
+    h = k.ReLU(max_value=0.9, negative_slope=0.1, threshold=0.05)(h)
+    return trained(x, k.Dense(3)(k.Flatten()(h)), PICTURES, Y)
+
+
+def depthwise():
+    x = keras.Input((6, 7, 2))
+    h = k.DepthwiseConv2D((2, 3), depth_multiplier=3, activation="elu")(x)
+    h = k.ReLU(6)(k.DepthwiseConv2D(3, strides=2, padding="same", use_bias=False)(h))
+    return trained(x, k.Dense(3)(k.GlobalMaxPooling2D()(h)), PICTURES, Y)
+
+
 def heads():
     x = keras.Input((4,))
     h = k.Dense(6, activation="tanh")(x)
@@ -117,7 +133,7 @@ def main():
           "    double predicted[6], loss;\n} golden_graphs[] = {")
     for name in ("gelu", "silu", "elu", "selu", "leaky_relu", "softplus"):
         show(name, activation(name))
-    for make in (table, residual, pictures, strides, pool, heads, shared, chained):
+    for make in (table, residual, pictures, strides, pool, gaps, depthwise, heads, shared, chained):
         show(make.__name__, make())
     print("};\n// clang-format on")
 

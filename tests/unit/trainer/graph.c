@@ -16,8 +16,8 @@ enum { ROWS = 26 }; // more than two chunks
     }
 #define CONV(n, h, w, f, ...)                                                                      \
     {                                                                                              \
-        .kind = LAYER_CONV2D, .units = n, .window = {h, w}, .activation = ACTIVATION_##f,          \
-        FROM(__VA_ARGS__)                                                                          \
+        .kind = LAYER_CONV2D, .units = n, .window = {h, w}, .stride = {1, 1},                      \
+        .activation = ACTIVATION_##f, FROM(__VA_ARGS__)                                            \
     }
 #define OF(what, ...)                                                                              \
     {                                                                                              \
@@ -72,6 +72,48 @@ static const struct test_graph pictures = {
         {.kind = LAYER_ACTIVATION, .activation = ACTIVATION_SOFTMAX, FROM(11)},
         DENSE(3, SOFTMAX, 12)},
     NUMBERS(0), NUMBERS(13)};
+
+// Windows with gaps, groups, one filter for each channel, and padding that is a layer.
+static const struct test_graph grouped = {
+    {INPUT(7, 6, 4), {.kind = LAYER_ZERO_PADDING2D, .pad = {1, 0, 2, 1}, FROM(0)},
+        {.kind = LAYER_CONV2D,
+            .units = 6,
+            .window = {2, 3},
+            .stride = {1, 1},
+            .dilation = {3, 2},
+            .activation = ACTIVATION_TANH,
+            FROM(1)},
+        {.kind = LAYER_CONV2D,
+            .units = 8,
+            .window = {3, 2},
+            .stride = {2, 1},
+            .groups = 2,
+            .same = true,
+            .activation = ACTIVATION_SILU,
+            FROM(2)},
+        {.kind = LAYER_DEPTHWISE_CONV2D,
+            .window = {2, 2},
+            .stride = {1, 2},
+            .multiplier = 3,
+            .same = true,
+            .activation = ACTIVATION_ELU,
+            FROM(3)},
+        {.kind = LAYER_DEPTHWISE_CONV2D,
+            .window = {3, 3},
+            .stride = {1, 1},
+            .dilation = {1, 2},
+            .multiplier = 1,
+            .same = true,
+            .no_bias = true,
+            FROM(4)},
+        OF(ADD, 4, 5), OF(GLOBAL_AVERAGE_POOLING2D, 6), DENSE(3, SOFTMAX, 7)},
+    NUMBERS(0), NUMBERS(8)};
+
+// What has corners, in which a difference lies next to the gradient: few numbers, far from them.
+static const struct test_graph corners = {
+    {INPUT(2, 1, 3), CONV(4, 1, 1, LINEAR, 0), OF(GLOBAL_MAX_POOLING2D, 1),
+        {.kind = LAYER_RELU, .slope = 0.25, .most = 0.75, FROM(2)}, DENSE(3, SOFTMAX, 3)},
+    NUMBERS(0), NUMBERS(4)};
 
 // The tensors of a graph that tells classes 0 to 2.
 struct rows {
@@ -166,6 +208,13 @@ TEST(gradients_of_pictures)
     check_gradients(&pictures, NULL);
 }
 
+TEST(gradients_of_groups)
+{
+    check_gradients(&grouped, "plain");
+    check_gradients(&grouped, NULL);
+    check_gradients(&corners, NULL);
+}
+
 TEST(gradients_of_each_activation)
 {
     static const activation all[] = {ACTIVATION_SIGMOID, ACTIVATION_GELU, ACTIVATION_SILU,
@@ -221,6 +270,7 @@ TEST(any_number_of_threads_gives_the_same_bits)
         more.threads = threads;
         check_same(&table, one, more);
         check_same(&pictures, one, more);
+        check_same(&grouped, one, more);
     }
 }
 
@@ -297,6 +347,27 @@ TEST(errors_name_the_layer)
         {.kind = LAYER_CONV2D, .units = 2, .window = {3, 3}, .stride = {1, 1}, FROM(0)});
     REFUSED("conv2d has a window of 5x5, larger than its input (4, 4, 1)", 0, 1, INPUT(4, 4, 1),
         {.kind = LAYER_CONV2D, .units = 2, .window = {5, 5}, .stride = {1, 1}, FROM(0)});
+    REFUSED("conv2d has a window of 5x9, larger than its input (8, 8, 1)", 0, 1, INPUT(8, 8, 1),
+        {.kind = LAYER_CONV2D,
+            .units = 2,
+            .window = {3, 3},
+            .stride = {1, 1},
+            .dilation = {2, 4},
+            FROM(0)});
+    REFUSED("conv2d has 4 groups, which must divide its 6 filters and the 4 channels of its input",
+        0, 1, INPUT(8, 8, 4),
+        {.kind = LAYER_CONV2D,
+            .units = 6,
+            .groups = 4,
+            .window = {3, 3},
+            .stride = {1, 1},
+            FROM(0)});
+    REFUSED("depthwise_conv2d must have a depth_multiplier from 1 to 4096", 0, 1, INPUT(8, 8, 4),
+        {.kind = LAYER_DEPTHWISE_CONV2D, .window = {3, 3}, .stride = {1, 1}, FROM(0)});
+    REFUSED("zero_padding2d must have a padding from 0 to 4096", 0, 1, INPUT(8, 8, 4),
+        {.kind = LAYER_ZERO_PADDING2D, .pad = {1, 9000, 1, 1}, FROM(0)});
+    REFUSED("re_lu must have a max_value, a negative_slope and a threshold of 0 or more", 0, 1,
+        INPUT(8), {.kind = LAYER_RELU, .slope = -1, FROM(0)});
     REFUSED(
         "no output of the model needs dense", 0, 2, INPUT(4), DENSE(3, RELU, 0), DENSE(3, RELU, 0));
     REFUSED(
@@ -331,7 +402,7 @@ TEST(a_training_goes_on_from_a_checkpoint)
     err e;
     batch_result result;
     buf bytes = {0};
-    const struct test_graph *graphs[] = {&table, &pictures};
+    const struct test_graph *graphs[] = {&table, &pictures, &grouped};
     for (size_t i = 0; i < ARRAY_LEN(graphs); i++) {
         size_t n, other;
         model *a = test_model(graphs[i], &adam);

@@ -655,6 +655,12 @@ test("graphs that do not fit are told where they are made", function()
   fails("Model: dense:2 uses the weights of dense, whose kernel has shape (4, 2), not (3, 2)", nn.Model,
     { inputs = { a, b }, outputs = { dense(a), dense(b) } })
   fails("Sequential: item 2 is a node", nn.Sequential, { nn.Dense { 2, input_dim = 4 }, nn.Dense { 2 } (a) })
+  fails("Conv2D: groups must be positive and divide the 6 filters, got 4", nn.Conv2D, { 6, 3, groups = 4 })
+  fails("Conv2D: dilation_rate must be a positive integer or two of them", nn.Conv2D, { 6, 3, dilation_rate = 0 })
+  fails("DepthwiseConv2D: depth_multiplier must be positive, got 0", nn.DepthwiseConv2D, { 3, depth_multiplier = 0 })
+  fails("ZeroPadding2D: padding must be an integer of 0 or more, { rows, columns } or { { top, bottom }, { left, right } }",
+    nn.ZeroPadding2D, { { { 1, 2 }, { 1, 2, 3 } } })
+  fails("ReLU: threshold must be 0 or more, got -1.0", nn.ReLU, { threshold = -1.0 })
   fails('Conv2D: padding must be "valid" or "same", got "full"', nn.Conv2D, { 3, 3, padding = "full" })
   fails("MaxPooling2D: pool_size must be a positive integer or two of them", nn.MaxPooling2D, { 0 })
   local m, x, y = two_and_two()

@@ -8,6 +8,8 @@
 //
 //   dz = dy·f'(z);  dx: dz·Wᵀ, each number added where the patch had it from;  dW = patchesᵀ·dz
 //
+// With groups or of one channel each it is another operation, op_grouped_conv2d.
+//
 // kept: dz (and z) as (pixels, filters rounded up to 16), W transposed, dW and db for each chunk.
 #include "trainer/nn/op/window.h"
 
@@ -97,7 +99,7 @@ static struct corner corner_of(const window *v, size_t p)
     size_t column = p % v->out[1] * v->stride[1] - v->before[1];
     return (struct corner){.row = p / v->out[1] * v->stride[0] - v->before[0],
         .column = column,
-        .inside = column < v->in[1] && v->in[1] - column >= v->size[1]};
+        .inside = v->dilation[1] == 1 && column < v->in[1] && v->in[1] - column >= v->size[1]};
 }
 
 // Patches [from, from + n) of a picture, s->ld apart.
@@ -109,16 +111,18 @@ static void gather(
         struct corner at = corner_of(v, p);
         float *to = patches + (p - from) * s->ld;
         for (size_t i = 0; i < v->size[0]; i++, to += run) {
-            size_t row = at.row + i;
+            size_t row = at.row + i * v->dilation[0];
             if (row < v->in[0] && at.inside) {
                 memcpy(to, x + (row * v->in[1] + at.column) * v->channels, run * sizeof *to);
                 continue;
             }
             memset(to, 0, run * sizeof *to);
-            for (size_t j = 0; row < v->in[0] && j < v->size[1]; j++)
-                if (at.column + j < v->in[1])
-                    memcpy(to + j * v->channels, x + (row * v->in[1] + at.column + j) * v->channels,
+            for (size_t j = 0; row < v->in[0] && j < v->size[1]; j++) {
+                size_t column = at.column + j * v->dilation[1];
+                if (column < v->in[1])
+                    memcpy(to + j * v->channels, x + (row * v->in[1] + column) * v->channels,
                         v->channels * sizeof *to);
+            }
         }
     }
 }
@@ -132,11 +136,12 @@ static void scatter(
         struct corner at = corner_of(v, p);
         const float *d = patches + (p - from) * s->ld;
         for (size_t i = 0; i < v->size[0]; i++, d += run) {
-            size_t row = at.row + i;
+            size_t row = at.row + i * v->dilation[0];
             for (size_t j = 0; row < v->in[0] && j < v->size[1]; j++) {
-                if (at.column + j >= v->in[1])
+                size_t column = at.column + j * v->dilation[1];
+                if (column >= v->in[1])
                     continue;
-                float *to = dx + (row * v->in[1] + at.column + j) * v->channels;
+                float *to = dx + (row * v->in[1] + column) * v->channels;
                 size_t count = at.inside ? run : v->channels;
                 for (size_t c = 0; c < count; c++)
                     to[c] += d[j * v->channels + c];
@@ -324,11 +329,14 @@ static void write(const layer_spec *l, cJSON *j)
     window_write(l, "kernel_size", j);
     json_set_str(j, "activation", activation_name(l->activation));
     json_set_bool(j, "use_bias", !l->no_bias);
+    if (l->groups > 1)
+        json_set_int(j, "groups", (int64_t)l->groups);
 }
 
 static int read(layer_spec *l, const cJSON *j, err *e)
 {
     l->units = op_size(j, "filters");
+    l->groups = op_size(j, "groups");
     l->no_bias = !json_bool_or(j, "use_bias", true);
     return window_read(l, "kernel_size", j, e) < 0
                ? -1

@@ -8,18 +8,25 @@
 
 extern const op op_flatten, op_dense, op_dropout, op_input, op_activation, op_reshape, op_add,
     op_concatenate, op_embedding, op_layer_normalization, op_batch_normalization, op_conv2d,
-    op_max_pooling2d, op_average_pooling2d, op_global_average_pooling2d, op_rescaling;
+    op_max_pooling2d, op_average_pooling2d, op_global_average_pooling2d, op_rescaling,
+    op_grouped_conv2d, op_zero_padding2d, op_global_max_pooling2d, op_relu;
 
 const op *op_of(layer_kind kind)
 {
     static const op *const all[] = {&op_flatten, &op_dense, &op_dropout, &op_input, &op_activation,
         &op_reshape, &op_add, &op_concatenate, &op_embedding, &op_layer_normalization,
         &op_batch_normalization, &op_conv2d, &op_max_pooling2d, &op_average_pooling2d,
-        &op_global_average_pooling2d, &op_rescaling};
+        &op_global_average_pooling2d, &op_rescaling, &op_grouped_conv2d, &op_zero_padding2d,
+        &op_global_max_pooling2d, &op_relu};
     for (size_t i = 0; i < ARRAY_LEN(all); i++)
         if (all[i]->kind == kind)
             return all[i];
     return NULL;
+}
+
+const op *op_of_layer(const layer_spec *l)
+{
+    return l->kind == LAYER_CONV2D && l->groups > 1 ? &op_grouped_conv2d : op_of(l->kind);
 }
 
 int op_same_shape(const layer_spec *l, size_t n, const row_shape *in, row_shape *out, err *e)

@@ -36,9 +36,10 @@ typedef struct op_parameter {
     size_t shape[4];
     op_start start;
     size_t fan_in, fan_out;
-    bool panels; // lies in panels of 64 columns, as products take it
-    bool fixed;  // not trained: statistics
-    bool table;  // a row's gradient is 0 unless the batch names the row: see op_work.touched
+    bool panels;     // lies in panels of 64 columns, as products take it
+    bool multiplied; // as with panels, each position of the output is a product with it
+    bool fixed;      // not trained: statistics
+    bool table;      // a row's gradient is 0 unless the batch names the row: see op_work.touched
 } op_parameter;
 
 // One pass over the batch: all chunks of it are done before the next pass begins, except that after
@@ -104,6 +105,7 @@ typedef struct op {
 } op;
 
 const op *op_of(layer_kind kind);
+const op *op_of_layer(const layer_spec *l); // its attributes may choose another one of its kind
 
 static inline size_t op_round(size_t n, size_t to)
 {

@@ -3,6 +3,7 @@
 //
 //   MaxPooling2D            the greatest in the window; its gradient goes to the first of these
 //   AveragePooling2D        the mean of those in the window that are not padding
+//   GlobalMaxPooling2D      the greatest of the picture
 //   GlobalAveragePooling2D  the mean over the picture: (height, width, channels) → (channels)
 #include "trainer/nn/op/window.h"
 
@@ -148,6 +149,21 @@ static void forward_global(const op_work *w, size_t pass, size_t chunk, float *s
     }
 }
 
+// The whole picture as one window.
+static void forward_global_max(const op_work *w, size_t pass, size_t chunk, float *scratch)
+{
+    const size_t *in = w->in->size;
+    window v = {.in = {in[0], in[1]},
+        .out = {1, 1},
+        .size = {in[0], in[1]},
+        .stride = {1, 1},
+        .dilation = {1, 1},
+        .channels = in[2]};
+    uint32_t *where = (uint32_t *)(void *)w->kept;
+    for (size_t r = op_from(chunk); r < op_to(w, chunk); r++)
+        greatest(&v, w->x[0] + r * w->ldx[0], 0, 0, w->y + r * w->ldy, where + r * w->ldy);
+}
+
 static void backward_global(const op_work *w, size_t pass, size_t chunk, float *scratch)
 {
     size_t channels = w->in->size[2], pixels = w->in->size[0] * w->in->size[1];
@@ -183,7 +199,8 @@ static void global_to_onnx(const op_work *w, onnx *o)
 {
     onnx_layout layout = onnx_given(o);
     bool first = layout == ONNX_FIRST;
-    onnx_value y = ONNX_NODE(o, "ReduceMean", onnx_take(o, 0, layout));
+    bool max = w->layer->kind == LAYER_GLOBAL_MAX_POOLING2D;
+    onnx_value y = ONNX_NODE(o, max ? "ReduceMax" : "ReduceMean", onnx_take(o, 0, layout));
     onnx_set_ints(o, "axes", 2, (int64_t[]){1 + first, 2 + first});
     onnx_set_int(o, "keepdims", 0);
     onnx_give(o, y, ONNX_LAST);
@@ -223,5 +240,16 @@ const op op_global_average_pooling2d = {
     .reserve = reserve_average,
     .forward = forward_global,
     .backward = backward_global,
+    .onnx = global_to_onnx,
+};
+
+const op op_global_max_pooling2d = {
+    .kind = LAYER_GLOBAL_MAX_POOLING2D,
+    .least = 1,
+    .most = 1,
+    .infer = infer_global,
+    .reserve = reserve_max,
+    .forward = forward_global_max,
+    .backward = backward_max,
     .onnx = global_to_onnx,
 };

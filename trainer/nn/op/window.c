@@ -3,6 +3,17 @@
 
 #include <string.h>
 
+static size_t dilation_of(const layer_spec *l, int i)
+{
+    return l->dilation[i] ? l->dilation[i] : 1;
+}
+
+// What the window spans in the picture.
+static size_t reach_of(const layer_spec *l, int i)
+{
+    return (l->window[i] - 1) * dilation_of(l, i) + 1;
+}
+
 int window_new(const layer_spec *l, const row_shape *in, window *out, err *e)
 {
     AUTO_BUF have = {0};
@@ -13,9 +24,11 @@ int window_new(const layer_spec *l, const row_shape *in, window *out, err *e)
     for (int i = 0; i < 2; i++) {
         if (!l->window[i] || !l->stride[i] || l->window[i] > 4096 || l->stride[i] > 4096)
             return err_set(e, ERR_USAGE, "must have a window and strides from 1 to 4096");
-        if (!l->same && in->size[i] < l->window[i])
+        if (l->dilation[i] > 4096)
+            return err_set(e, ERR_USAGE, "must have a dilation_rate from 1 to 4096");
+        if (!l->same && in->size[i] < reach_of(l, i))
             return err_set(e, ERR_USAGE, "has a window of %zux%zu, larger than its input %s",
-                l->window[0], l->window[1], buf_cstr(&have));
+                reach_of(l, 0), reach_of(l, 1), buf_cstr(&have));
     }
     *out = window_of(l, in);
     return 0;
@@ -25,9 +38,10 @@ window window_of(const layer_spec *l, const row_shape *in)
 {
     window w = {.channels = in->size[2]};
     for (int i = 0; i < 2; i++) {
-        size_t n = in->size[i], size = l->window[i], stride = l->stride[i];
+        size_t n = in->size[i], size = reach_of(l, i), stride = l->stride[i];
         w.in[i] = n;
-        w.size[i] = size;
+        w.size[i] = l->window[i];
+        w.dilation[i] = dilation_of(l, i);
         w.stride[i] = stride;
         w.out[i] = l->same ? (n + stride - 1) / stride : (n - size) / stride + 1;
         size_t reach = (w.out[i] - 1) * stride + size;
@@ -38,17 +52,21 @@ window window_of(const layer_spec *l, const row_shape *in)
 
 void window_to_onnx(const window *w, onnx *o)
 {
-    int64_t size[2], stride[2], pads[4]; // top, left, bottom, right
+    int64_t size[2], stride[2], dilation[2], pads[4]; // top, left, bottom, right
     for (int i = 0; i < 2; i++) {
-        size_t reach = (w->out[i] - 1) * w->stride[i] + w->size[i], have = w->in[i] + w->before[i];
+        size_t reach = (w->out[i] - 1) * w->stride[i] + (w->size[i] - 1) * w->dilation[i] + 1;
+        size_t have = w->in[i] + w->before[i];
         size[i] = (int64_t)w->size[i];
         stride[i] = (int64_t)w->stride[i];
+        dilation[i] = (int64_t)w->dilation[i];
         pads[i] = (int64_t)w->before[i];
         pads[i + 2] = reach > have ? (int64_t)(reach - have) : 0;
     }
     onnx_set_ints(o, "kernel_shape", 2, size);
     onnx_set_ints(o, "strides", 2, stride);
     onnx_set_ints(o, "pads", 4, pads);
+    if (dilation[0] > 1 || dilation[1] > 1)
+        onnx_set_ints(o, "dilations", 2, dilation);
 }
 
 void window_write(const layer_spec *l, const char *size, cJSON *j)
@@ -56,13 +74,16 @@ void window_write(const layer_spec *l, const char *size, cJSON *j)
     op_write_sizes(j, size, l->window, 2);
     op_write_sizes(j, "strides", l->stride, 2);
     json_set_str(j, "padding", l->same ? "same" : "valid");
+    if (l->dilation[0])
+        op_write_sizes(j, "dilation_rate", l->dilation, 2);
 }
 
 int window_read(layer_spec *l, const char *size, const cJSON *j, err *e)
 {
     l->same = strcmp(json_str_or(j, "padding", "valid"), "same") == 0;
     return op_read_sizes(j, size, l->window, 2, false, e) < 0 ||
-                   op_read_sizes(j, "strides", l->stride, 2, false, e) < 0
+                   op_read_sizes(j, "strides", l->stride, 2, false, e) < 0 ||
+                   op_read_sizes(j, "dilation_rate", l->dilation, 2, false, e) < 0
                ? -1
                : 0;
 }

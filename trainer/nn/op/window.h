@@ -2,7 +2,8 @@
 // A window that moves over pictures (height, width, channels), for convolutions and pooling: its
 // size, its steps and the padding, with Keras's rules.
 //
-//   padding "valid"  outputs = ⌊(inputs - window)/stride⌋ + 1, nothing is added
+//   padding "valid"  outputs = ⌊(inputs - reach)/stride⌋ + 1, nothing is added
+//                    reach = (window - 1)·dilation + 1: what the window spans
 //   padding "same"   outputs = ⌈inputs/stride⌉; what is missing is added on both sides, the odd one
 //                    at the end
 #pragma once
@@ -10,8 +11,9 @@
 #include "trainer/nn/op/op.h"
 
 typedef struct window {
-    size_t in[2], out[2], size[2], stride[2], before[2]; // height, width; before: added in front
-    size_t channels;                                     // of the input
+    size_t in[2], out[2], size[2], stride[2], dilation[2]; // height, width
+    size_t before[2];                                      // added in front
+    size_t channels;                                       // of the input
 } window;
 
 // -1 with e when the picture does not fit. Errors go on after the layer's name.
@@ -22,7 +24,8 @@ window window_of(const layer_spec *l, const row_shape *in);
 // in the padding.
 static inline size_t window_at(const window *w, size_t y, size_t x, size_t i, size_t j)
 {
-    size_t row = y * w->stride[0] + i - w->before[0], column = x * w->stride[1] + j - w->before[1];
+    size_t row = y * w->stride[0] + i * w->dilation[0] - w->before[0];
+    size_t column = x * w->stride[1] + j * w->dilation[1] - w->before[1];
     return row < w->in[0] && column < w->in[1] ? (row * w->in[1] + column) * w->channels : SIZE_MAX;
 }
 

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: MIT
+// Convolutions in which an output sees only some of the channels: Conv2D with `groups`, and
+// DepthwiseConv2D, whose groups are the channels.
+//
+//   y[i, j, g·o + f] = f(Σ over the window and over c < n of x[…, g·n + c]·W[a, b, c, g·o + f] +
+//   bias)
+//
+//   n = channels/groups, o = outputs/groups.  W: Conv2D's (height, width, n, filters);
+//   DepthwiseConv2D's (height, width, channels, depth_multiplier), where n is 1: the numbers lie
+//   in the same order.
+//
+//   dz = dy·f'(z);  dx += W·dz and dW += x·dz for each tap;  db = Σ dz
+//
+// A picture's outputs lie side by side, so the activation takes all of them as one row.
+//
+// kept: z where backward needs it, then dW and db for each chunk.
+#include "trainer/nn/op/window.h"
+
+#include <string.h>
+
+enum { KERNEL, BIAS };
+
+static bool is_depthwise(const layer_spec *l)
+{
+    return l->kind == LAYER_DEPTHWISE_CONV2D;
+}
+
+static size_t groups_of(const layer_spec *l, const row_shape *in)
+{
+    return is_depthwise(l) ? in->size[2] : l->groups;
+}
+
+static size_t outputs_of(const layer_spec *l, const row_shape *in)
+{
+    return is_depthwise(l) ? in->size[2] * l->multiplier : l->units;
+}
+
+static int infer(const layer_spec *l, size_t n, const row_shape *in, row_shape *out, err *e)
+{
+    window w;
+    if (l->activation == ACTIVATION_SOFTMAX)
+        return err_set(e, ERR_USAGE, "has softmax, which expects rows of one dimension");
+    if (is_depthwise(l) ? l->multiplier < 1 || l->multiplier > 4096 : !l->units)
+        return err_set(e, ERR_USAGE,
+            is_depthwise(l) ? "must have a depth_multiplier from 1 to 4096"
+                            : "must have between 1 and 16777216 filters");
+    if (window_new(l, in, &w, e) < 0)
+        return -1;
+    if (!is_depthwise(l) && (in->size[2] % l->groups || l->units % l->groups))
+        return err_set(e, ERR_USAGE,
+            "has %zu groups, which must divide its %zu filters and the %zu channels of its input",
+            l->groups, l->units, in->size[2]);
+    *out = (row_shape){3, {w.out[0], w.out[1], outputs_of(l, in)}};
+    return 0;
+}
+
+// Fans are Keras's, which takes the last dimension of any kernel for its outputs.
+static size_t parameters(const layer_spec *l, const row_shape *in, op_parameter *out)
+{
+    size_t field = l->window[0] * l->window[1];
+    size_t from = is_depthwise(l) ? in->size[2] : in->size[2] / l->groups;
+    size_t to = is_depthwise(l) ? l->multiplier : l->units;
+    out[KERNEL] = (op_parameter){.name = "kernel",
+        .dims = 4,
+        .shape = {l->window[0], l->window[1], from, to},
+        .start = START_GLOROT,
+        .fan_in = field * from,
+        .fan_out = field * to,
+        .multiplied = true};
+    out[BIAS] = (op_parameter){.name = "bias", .dims = 1, .shape = {outputs_of(l, in)}};
+    return l->no_bias ? 1 : 2;
+}
+
+struct sizes {
+    size_t groups, inputs, outputs; // of a group
+    size_t all, kernel, chunks;     // outputs of all groups; numbers in W
+    float *z, *partial, *bias;      // in kept
+};
+
+static struct sizes sizes_of(const op_work *w)
+{
+    const layer_spec *l = w->layer;
+    struct sizes s = {.groups = groups_of(l, w->in),
+        .all = outputs_of(l, w->in),
+        .chunks = op_by_rows(w->rows).chunks};
+    s.inputs = w->in->size[2] / s.groups;
+    s.outputs = s.all / s.groups;
+    s.kernel = l->window[0] * l->window[1] * s.inputs * s.all;
+    s.z = w->kept;
+    s.partial = s.z + (activation_is_of_output(w->f) ? 0 : w->rows * w->ldy);
+    s.bias = s.partial + s.chunks * s.kernel;
+    return s;
+}
+
+static void reserve(const op_work *w, op_need *need)
+{
+    struct sizes s = sizes_of(w);
+    need->forward[0] = need->backward[0] = op_by_rows(w->rows);
+    need->backward[1].chunks = 1;
+    need->reads_x = true;
+    need->reads_y = w->f != ACTIVATION_LINEAR && activation_is_of_output(w->f);
+    need->kept = (size_t)(s.bias - s.z) + s.chunks * s.all;
+}
+
+// One tap of the window: y += x·k, group by group.
+static void add_tap(const struct sizes *s, float *y, const float *x, const float *k)
+{
+    if (s->inputs == 1 && s->outputs == 1) {
+        for (size_t c = 0; c < s->all; c++)
+            y[c] += x[c] * k[c];
+        return;
+    }
+    for (size_t g = 0; g < s->groups; g++)
+        for (size_t c = 0; c < s->inputs; c++) {
+            float value = x[g * s->inputs + c];
+            const float *row = k + c * s->all + g * s->outputs;
+            for (size_t f = 0; f < s->outputs; f++)
+                y[g * s->outputs + f] += value * row[f];
+        }
+}
+
+// Its way back: dk += x·d, and dx += k·d where somebody wants it.
+static void derive_tap(
+    const struct sizes *s, const float *d, const float *x, const float *k, float *dx, float *dk)
+{
+    if (s->inputs == 1 && s->outputs == 1) {
+        for (size_t c = 0; c < s->all; c++)
+            dk[c] += x[c] * d[c];
+        for (size_t c = 0; dx && c < s->all; c++)
+            dx[c] += k[c] * d[c];
+        return;
+    }
+    for (size_t g = 0; g < s->groups; g++)
+        for (size_t c = 0; c < s->inputs; c++) {
+            size_t at = c * s->all + g * s->outputs;
+            float value = x[g * s->inputs + c], sum = 0;
+            for (size_t f = 0; f < s->outputs; f++) {
+                dk[at + f] += value * d[g * s->outputs + f];
+                sum += k[at + f] * d[g * s->outputs + f];
+            }
+            if (dx)
+                dx[g * s->inputs + c] += sum;
+        }
+}
+
+static void forward_picture(const op_work *w, const window *v, const struct sizes *s, size_t r)
+{
+    const float *x = w->x[0] + r * w->ldx[0], *kernel = w->w + w->at[KERNEL];
+    float *y = w->y + r * w->ldy;
+    for (size_t p = 0; p < v->out[0] * v->out[1]; p++) {
+        float *out = y + p * s->all;
+        if (w->layer->no_bias)
+            memset(out, 0, s->all * sizeof *out);
+        else
+            memcpy(out, w->w + w->at[BIAS], s->all * sizeof *out);
+        for (size_t t = 0; t < v->size[0] * v->size[1]; t++) {
+            size_t at = window_at(v, p / v->out[1], p % v->out[1], t / v->size[1], t % v->size[1]);
+            if (at != SIZE_MAX)
+                add_tap(s, out, x + at, kernel + t * s->inputs * s->all);
+        }
+    }
+    op_activate(w, y, s->z + r * w->ldy, w->ldy, 1, shape_size(&w->out));
+}
+
+static void forward(const op_work *w, size_t pass, size_t chunk, float *scratch)
+{
+    struct sizes s = sizes_of(w);
+    window v = window_of(w->layer, w->in);
+    for (size_t r = op_from(chunk); r < op_to(w, chunk); r++)
+        forward_picture(w, &v, &s, r);
+}
+
+static void backward_picture(
+    const op_work *w, const window *v, const struct sizes *s, size_t chunk, size_t r)
+{
+    const float *x = w->x[0] + r * w->ldx[0], *kernel = w->w + w->at[KERNEL];
+    float *dx = w->dx[0] ? w->dx[0] + r * w->ldx[0] : NULL, *d = w->dy + r * w->ldy;
+    float *slopes = s->partial + chunk * s->kernel, *bias = s->bias + chunk * s->all;
+    if (dx && !w->add[0])
+        memset(dx, 0, shape_size(w->in) * sizeof *dx);
+    op_derive(w, d, w->y + r * w->ldy, s->z + r * w->ldy, w->ldy, 1, shape_size(&w->out));
+    for (size_t p = 0; p < v->out[0] * v->out[1]; p++, d += s->all) {
+        for (size_t f = 0; f < s->all; f++)
+            bias[f] += d[f];
+        for (size_t t = 0; t < v->size[0] * v->size[1]; t++) {
+            size_t at = window_at(v, p / v->out[1], p % v->out[1], t / v->size[1], t % v->size[1]);
+            size_t tap = t * s->inputs * s->all;
+            if (at != SIZE_MAX)
+                derive_tap(s, d, x + at, kernel + tap, dx ? dx + at : NULL, slopes + tap);
+        }
+    }
+}
+
+static void backward(const op_work *w, size_t pass, size_t chunk, float *scratch)
+{
+    struct sizes s = sizes_of(w);
+    window v = window_of(w->layer, w->in);
+    if (pass == 1) {
+        op_sum(w->g + w->at[KERNEL], s.partial, s.kernel, s.chunks);
+        if (!w->layer->no_bias)
+            op_sum(w->g + w->at[BIAS], s.bias, s.all, s.chunks);
+        return;
+    }
+    memset(s.partial + chunk * s.kernel, 0, s.kernel * sizeof *s.partial);
+    memset(s.bias + chunk * s.all, 0, s.all * sizeof *s.bias);
+    for (size_t r = op_from(chunk); r < op_to(w, chunk); r++)
+        backward_picture(w, &v, &s, chunk, r);
+}
+
+static void write(const layer_spec *l, cJSON *j)
+{
+    window_write(l, "kernel_size", j);
+    json_set_int(j, "depth_multiplier", (int64_t)l->multiplier);
+    json_set_str(j, "activation", activation_name(l->activation));
+    json_set_bool(j, "use_bias", !l->no_bias);
+}
+
+static int read(layer_spec *l, const cJSON *j, err *e)
+{
+    l->multiplier = op_size(j, "depth_multiplier");
+    l->no_bias = !json_bool_or(j, "use_bias", true);
+    return window_read(l, "kernel_size", j, e) < 0
+               ? -1
+               : activation_parse(json_str_or(j, "activation", "linear"), &l->activation, e);
+}
+
+// W as (outputs, channels of a group, height, width).
+static onnx_value kernel_to_onnx(const op_work *w, const struct sizes *s, onnx *o)
+{
+    if (!is_depthwise(w->layer))
+        return onnx_weight(o, KERNEL, (int[]){3, 2, 0, 1});
+    int64_t shape[] = {
+        (int64_t)s->all, 1, (int64_t)w->layer->window[0], (int64_t)w->layer->window[1]};
+    onnx_value kernel = onnx_weight(o, KERNEL, (int[]){2, 3, 0, 1});
+    return s->outputs == 1 ? kernel
+                           : ONNX_NODE(o, "Reshape", kernel, onnx_list(o, "shape", 4, shape));
+}
+
+static void to_onnx(const op_work *w, onnx *o)
+{
+    window v = window_of(w->layer, w->in);
+    struct sizes s = sizes_of(w);
+    onnx_value x[] = {onnx_take(o, 0, ONNX_FIRST), kernel_to_onnx(w, &s, o), 0};
+    if (!w->layer->no_bias)
+        x[2] = onnx_weight(o, BIAS, NULL);
+    onnx_value z = onnx_node(o, "Conv", w->layer->no_bias ? 2 : 3, x);
+    onnx_set_int(o, "group", (int64_t)s.groups);
+    window_to_onnx(&v, o);
+    onnx_give(o, op_onnx_activate(o, w->layer->activation, z), ONNX_FIRST);
+}
+
+const op op_grouped_conv2d = {
+    .kind = LAYER_DEPTHWISE_CONV2D,
+    .least = 1,
+    .most = 1,
+    .infer = infer,
+    .parameters = parameters,
+    .reserve = reserve,
+    .forward = forward,
+    .backward = backward,
+    .write = write,
+    .read = read,
+    .onnx = to_onnx,
+};

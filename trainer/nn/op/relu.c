@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+// ReLU, the layer, with Keras's three numbers:
+//
+//   y = max_value                          where x >= max_value
+//       x                                  where threshold <= x < max_value
+//       negative_slope·(x - threshold)     below
+//
+// threshold and negative_slope are 0 or more, so y tells which of them it was; at x = threshold = 0
+// the slope is negative_slope.
+#include "trainer/nn/onnx.h"
+#include "trainer/nn/op/op.h"
+
+#include <math.h>
+
+static int infer(const layer_spec *l, size_t n, const row_shape *in, row_shape *out, err *e)
+{
+    *out = *in;
+    return l->slope >= 0 && l->threshold >= 0 && l->most >= 0
+               ? 0
+               : err_set(e, ERR_USAGE,
+                     "must have a max_value, a negative_slope and a threshold of 0 or more");
+}
+
+static void reserve(const op_work *w, op_need *need)
+{
+    need->forward[0] = need->backward[0] = op_by_rows(w->rows);
+    need->reads_y = true;
+}
+
+static void forward(const op_work *w, size_t pass, size_t chunk, float *scratch)
+{
+    float slope = (float)w->layer->slope, threshold = (float)w->layer->threshold;
+    float most = (float)w->layer->most;
+    size_t n = shape_size(&w->out);
+    for (size_t r = op_from(chunk); r < op_to(w, chunk); r++) {
+        const float *x = w->x[0] + r * w->ldx[0];
+        float *y = w->y + r * w->ldy;
+        for (size_t c = 0; c < n; c++) {
+            float v = x[c] < threshold ? slope * (x[c] - threshold) : x[c]; // nan stays
+            y[c] = v > most ? most : v;
+        }
+    }
+}
+
+static void backward(const op_work *w, size_t pass, size_t chunk, float *scratch)
+{
+    float slope = (float)w->layer->slope, threshold = (float)w->layer->threshold;
+    float most = (float)w->layer->most;
+    size_t n = shape_size(&w->out), from = op_from(chunk), to = op_to(w, chunk);
+    for (size_t r = from; r < to; r++) {
+        const float *y = w->y + r * w->ldy;
+        float *d = w->dy + r * w->ldy;
+        for (size_t c = 0; c < n; c++)
+            d[c] *= y[c] >= most ? 0 : y[c] > 0 && y[c] >= threshold ? 1 : slope;
+    }
+    op_give(w, 0, w->dy + from * w->ldy, w->ldy, from, to);
+}
+
+static void write(const layer_spec *l, cJSON *j)
+{
+    if (isfinite(l->most))
+        json_set(j, "max_value", cJSON_CreateNumber(l->most));
+    json_set(j, "negative_slope", cJSON_CreateNumber(l->slope));
+    json_set(j, "threshold", cJSON_CreateNumber(l->threshold));
+}
+
+static int read(layer_spec *l, const cJSON *j, err *e)
+{
+    const cJSON *most = json_get(j, "max_value");
+    l->most = cJSON_IsNumber(most) ? most->valuedouble : INFINITY;
+    return op_read_number(j, "negative_slope", 0, &l->slope, e) < 0 ||
+                   op_read_number(j, "threshold", 0, &l->threshold, e) < 0
+               ? -1
+               : 0;
+}
+
+static onnx_value below(const op_work *w, onnx *o, onnx_value x)
+{
+    onnx_value threshold = onnx_constant(o, "threshold", (float)w->layer->threshold);
+    onnx_value slope = onnx_constant(o, "negative_slope", (float)w->layer->slope);
+    onnx_value low = ONNX_NODE(o, "Mul", ONNX_NODE(o, "Sub", x, threshold), slope);
+    return ONNX_NODE(o, "Where", ONNX_NODE(o, "Less", x, threshold), low, x);
+}
+
+static void to_onnx(const op_work *w, onnx *o)
+{
+    onnx_layout layout = onnx_given(o);
+    bool plain = w->layer->slope <= 0 && w->layer->threshold <= 0;
+    onnx_value x = onnx_take(o, 0, layout);
+    onnx_value y = plain ? ONNX_NODE(o, "Relu", x) : below(w, o, x);
+    if (isfinite(w->layer->most))
+        y = ONNX_NODE(o, "Min", y, onnx_constant(o, "max_value", (float)w->layer->most));
+    onnx_give(o, y, layout);
+}
+
+const op op_relu = {
+    .kind = LAYER_RELU,
+    .least = 1,
+    .most = 1,
+    .infer = infer,
+    .reserve = reserve,
+    .forward = forward,
+    .backward = backward,
+    .write = write,
+    .read = read,
+    .onnx = to_onnx,
+};

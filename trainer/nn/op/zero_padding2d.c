@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+// ZeroPadding2D: rows and columns of zeros around a picture (height, width, channels).
+//
+//   y[i + top, j + left] = x[i, j], 0 around it;  dx[i, j] = dy[i + top, j + left]
+#include "trainer/nn/onnx.h"
+#include "trainer/nn/op/op.h"
+
+#include <string.h>
+
+enum { TOP, BOTTOM, LEFT, RIGHT, PAD_MAX = 4096 };
+
+static int infer(const layer_spec *l, size_t n, const row_shape *in, row_shape *out, err *e)
+{
+    AUTO_BUF have = {0};
+    shape_text(in->dims, in->size, &have);
+    if (in->dims != 3)
+        return err_set(e, ERR_USAGE,
+            "expects rows of three dimensions (height, width, channels), got %s", buf_cstr(&have));
+    for (int i = 0; i < 4; i++)
+        if (l->pad[i] > PAD_MAX)
+            return err_set(e, ERR_USAGE, "must have a padding from 0 to %d", PAD_MAX);
+    *out = *in;
+    out->size[0] += l->pad[TOP] + l->pad[BOTTOM];
+    out->size[1] += l->pad[LEFT] + l->pad[RIGHT];
+    return 0;
+}
+
+static void reserve(const op_work *w, op_need *need)
+{
+    need->forward[0] = need->backward[0] = op_by_rows(w->rows);
+}
+
+// Where line i of the picture begins in the output.
+static size_t line_at(const op_work *w, size_t i)
+{
+    return ((i + w->layer->pad[TOP]) * w->out.size[1] + w->layer->pad[LEFT]) * w->out.size[2];
+}
+
+static void forward(const op_work *w, size_t pass, size_t chunk, float *scratch)
+{
+    size_t line = w->in->size[1] * w->in->size[2];
+    for (size_t r = op_from(chunk); r < op_to(w, chunk); r++) {
+        float *y = w->y + r * w->ldy;
+        memset(y, 0, shape_size(&w->out) * sizeof *y);
+        for (size_t i = 0; i < w->in->size[0]; i++)
+            memcpy(y + line_at(w, i), w->x[0] + r * w->ldx[0] + i * line, line * sizeof *y);
+    }
+}
+
+static void backward(const op_work *w, size_t pass, size_t chunk, float *scratch)
+{
+    size_t line = w->in->size[1] * w->in->size[2];
+    for (size_t r = op_from(chunk); w->dx[0] && r < op_to(w, chunk); r++)
+        for (size_t i = 0; i < w->in->size[0]; i++) {
+            float *dx = w->dx[0] + r * w->ldx[0] + i * line;
+            const float *d = w->dy + r * w->ldy + line_at(w, i);
+            for (size_t c = 0; c < line; c++)
+                dx[c] = (w->add[0] ? dx[c] : 0) + d[c];
+        }
+}
+
+static void write(const layer_spec *l, cJSON *j)
+{
+    op_write_sizes(j, "padding", l->pad, 4);
+}
+
+static int read(layer_spec *l, const cJSON *j, err *e)
+{
+    return op_read_sizes(j, "padding", l->pad, 4, true, e) < 0 ? -1 : 0;
+}
+
+static void to_onnx(const op_work *w, onnx *o)
+{
+    const size_t *pad = w->layer->pad;
+    onnx_layout layout = onnx_given(o);
+    int64_t pads[8] = {0}; // what stands before each dimension, then what stands behind it
+    int rows = layout == ONNX_FIRST ? 2 : 1;
+    for (int i = 0; i < 2; i++) {
+        pads[rows + i] = (int64_t)pad[2 * i];
+        pads[rows + i + 4] = (int64_t)pad[2 * i + 1];
+    }
+    onnx_value list = onnx_list(o, "pads", 8, pads);
+    onnx_give(o, ONNX_NODE(o, "Pad", onnx_take(o, 0, layout), list), layout);
+}
+
+const op op_zero_padding2d = {
+    .kind = LAYER_ZERO_PADDING2D,
+    .least = 1,
+    .most = 1,
+    .infer = infer,
+    .reserve = reserve,
+    .forward = forward,
+    .backward = backward,
+    .write = write,
+    .read = read,
+    .onnx = to_onnx,
+};
