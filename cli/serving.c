@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "script/worker/packaged.h"
 #include "trainer/checkpoint.h"
 #include "trainer/serve/serve.h"
 
@@ -25,7 +26,8 @@ enum {
 static const char usage[] =
     "usage: firesteel-worker serve [OPTION...] [NAME=]MODEL...\n"
     "\n"
-    "Answers predictions of models that model:save has written, by KServe's v2 REST protocol:\n"
+    "Answers predictions of models that model:save has written, and of packages (folders), by "
+    "KServe's v2 REST protocol:\n"
     "GET /v2/health/ready, POST /v2/models/NAME/infer. NAME is the file's name without its end\n"
     "unless it is said. TERM and INT end it when the requests under way are answered.\n"
     "  --port N    8080 unless it is said; 0: any free one, which it prints\n"
@@ -37,24 +39,45 @@ struct settings {
     int64_t port, body, grace;
 };
 
+struct served {
+    struct serve_model m;
+    packaged *package; // owns the model; NULL: it is a file
+};
+
 static int fail(const char *what, const char *text)
 {
     fprintf(stderr, "firesteel-worker: %s%s%s\n", what, *what ? ": " : "", text);
     return 1;
 }
 
-// A model that was saved before it was compiled: what it would be trained by makes no difference.
-static int compile(model *m, err *e)
+static int infer_packaged(void *ctx, const char *name, const char *body, size_t n,
+    const atomic_bool *stop, buf *out, err *e)
 {
-    compile_spec spec = {
-        .optimizer = optimizer_default(OPTIMIZER_SGD), .loss = LOSS_MEAN_SQUARED_ERROR};
-    for (size_t i = 0; i < HEADS_MAX - 1; i++)
-        spec.more[i].loss = LOSS_MEAN_SQUARED_ERROR;
-    return model_compiled(m) ? 0 : model_compile(m, &spec, e);
+    return packaged_infer(ctx, name, body, n, stop, out, e);
 }
 
-// "NAME=PATH" or "PATH". The caller owns the name.
-static int load(const char *word, struct serve_model *m, err *e)
+static void describe_packaged(const void *ctx, buf *out)
+{
+    packaged_describe(ctx, out);
+}
+
+// A package has its name in it, and perhaps a function around its model.
+static int load_package(const char *path, struct served *s, err *e)
+{
+    s->package = packaged_open(path, e);
+    if (!s->package)
+        return -1;
+    if (packaged_has_predict(s->package)) {
+        s->m.infer = infer_packaged;
+        s->m.describe = describe_packaged;
+        s->m.ctx = s->package;
+    }
+    s->m.model = packaged_model(s->package);
+    return 0;
+}
+
+// "NAME=PATH" or "PATH": a model or the folder of a package.
+static int load(const char *word, struct served *s, err *e)
 {
     const char *equals = strchr(word, '='), *slash = strchr(word, '/');
     bool named = equals && (!slash || equals < slash);
@@ -63,10 +86,17 @@ static int load(const char *word, struct serve_model *m, err *e)
     char *end = strrchr(base, '.');
     if (end && end > base)
         *end = '\0';
-    m->model = checkpoint_read(path, e);
-    if (!m->model || compile(m->model, e) < 0)
-        return err_wrap(e, "%s", path);
-    m->name = named ? mem_strndup(word, (size_t)(equals - word)) : mem_strdup(base);
+    if (path_is_dir(path)) {
+        if (load_package(path, s, e) < 0)
+            return -1;
+    } else {
+        s->m.model = checkpoint_read(path, e);
+        if (!s->m.model || packaged_compile(s->m.model, e) < 0)
+            return err_wrap(e, "%s", path);
+    }
+    s->m.name = named        ? mem_strndup(word, (size_t)(equals - word))
+                : s->package ? mem_strdup(packaged_name(s->package))
+                             : mem_strdup(base);
     return 0;
 }
 
@@ -81,8 +111,11 @@ static int wait_for_end(server *s, int64_t grace, const sigset_t *signals)
     return 0;
 }
 
-static int serve(const struct settings *set, struct serve_model *models, size_t n)
+static int serve(const struct settings *set, const struct served *all, size_t n)
 {
+    struct serve_model models[MODELS_MAX];
+    for (size_t i = 0; i < n; i++)
+        models[i] = all[i].m;
     err e = {0};
     sigset_t signals;
     sigemptyset(&signals);
@@ -131,7 +164,7 @@ static int parse_option(int argc, char **argv, int *at, struct settings *set)
     return -1;
 }
 
-static int load_all(int argc, char **argv, struct serve_model *models, size_t *n)
+static int load_all(int argc, char **argv, struct served *models, size_t *n)
 {
     err e = {0};
     for (int i = 0; i < argc; i++) {
@@ -139,9 +172,9 @@ static int load_all(int argc, char **argv, struct serve_model *models, size_t *n
             return fail("", "64 models are the most"), -1;
         if (load(argv[i], &models[*n], &e) < 0)
             return fail("", e.text), -1;
-        const char *name = models[(*n)++].name;
+        const char *name = models[(*n)++].m.name;
         for (size_t k = 0; k + 1 < *n; k++)
-            if (str_eq(models[k].name, name))
+            if (str_eq(models[k].m.name, name))
                 return fail(name, "two models have this name: NAME=MODEL gives another"), -1;
     }
     return 0;
@@ -149,7 +182,7 @@ static int load_all(int argc, char **argv, struct serve_model *models, size_t *n
 
 int serving(int argc, char **argv)
 {
-    struct serve_model models[MODELS_MAX] = {0};
+    struct served models[MODELS_MAX] = {0};
     struct settings set = {.port = PORT, .body = BODY_SECONDS, .grace = GRACE_SECONDS};
     size_t n = 0;
     int at = 0, code = 1;
@@ -164,8 +197,11 @@ int serving(int argc, char **argv)
     if (load_all(argc - at, argv + at, models, &n) == 0)
         code = serve(&set, models, n);
     for (size_t i = 0; i < n; i++) {
-        model_free(models[i].model);
-        free((char *)models[i].name);
+        if (models[i].package)
+            packaged_free(models[i].package);
+        else
+            model_free(models[i].m.model);
+        free((char *)models[i].m.name);
     }
     return code;
 }

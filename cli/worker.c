@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "cli/packages.h"
 #include "cli/places.h"
 #include "cli/serving.h"
 #include "trainer/dist/executor.h"
@@ -25,6 +26,7 @@ static const char usage[] =
     "usage: firesteel-worker [--np N] SCRIPT.lua [ARGUMENT...]\n"
     "       firesteel-worker --executor HOST:PORT     (in a pod: lends its cores to that driver)\n"
     "       firesteel-worker serve [--port N] MODEL…  (answers predictions over HTTP)\n"
+    "       firesteel-worker package …, verify …      (a model with its examples: --help)\n"
     "\n"
     "Runs a trainer file in Lua 5.4 with the modules hvd, nn, data and args.\n"
     "  --np N      processes that hvd.run starts when it is not told (FIRESTEEL_NP; default 1)\n"
@@ -409,6 +411,11 @@ static bool is_spark_start(int argc, char **argv)
            (argc == 2 && str_eq(argv[1], "executor"));
 }
 
+static const struct {
+    const char *name;
+    int (*run)(int argc, char **argv);
+} verbs[] = {{"serve", serving}, {"package", packages_make}, {"verify", packages_verify}};
+
 static int run(const struct places *places, int argc, char **argv)
 {
     int at = 1, np = 0;
@@ -416,8 +423,10 @@ static int run(const struct places *places, int argc, char **argv)
         return refuse_spark(argv[1]);
     if (argc == 2 && str_eq(argv[1], "--rank"))
         return run_rank(places);
-    if (argc > 1 && str_eq(argv[1], "serve") && access(argv[1], F_OK) != 0)
-        return serving(argc - 2, argv + 2);
+    bool is_script = argc > 1 && access(argv[1], F_OK) == 0;
+    for (size_t i = 0; !is_script && argc > 1 && i < ARRAY_LEN(verbs); i++)
+        if (str_eq(argv[1], verbs[i].name))
+            return verbs[i].run(argc - 2, argv + 2);
     catch_signals();
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
     if (argc == 3 && str_eq(argv[1], "--executor"))

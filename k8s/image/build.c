@@ -197,6 +197,16 @@ static void set_list(cJSON *run, const char *key, const char *const *words)
     json_set(run, key, list);
 }
 
+// "key=value" of each as a field of the object.
+static void set_pairs(cJSON *object, const char *const *pairs)
+{
+    for (; *pairs; pairs++) {
+        size_t n = strcspn(*pairs, "=");
+        AUTO_FREE char *key = mem_strndup(*pairs, n);
+        json_set_str(object, key, (*pairs)[n] ? *pairs + n + 1 : "");
+    }
+}
+
 static void set_run(struct draft *d, const struct image_build *b)
 {
     cJSON *run = draft_run(d);
@@ -213,6 +223,10 @@ static void set_run(struct draft *d, const struct image_build *b)
     }
     if (b->cmd)
         set_list(run, "Cmd", b->cmd);
+    if (b->labels)
+        set_pairs(json_object_at(run, "Labels"), b->labels);
+    if (b->annotations)
+        set_pairs(json_object_at(d->manifest, "annotations"), b->annotations);
     json_set_str(run, "User", b->user);
     json_set_str(run, "WorkingDir", b->workdir ? b->workdir : "/work");
 }

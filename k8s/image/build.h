@@ -35,6 +35,8 @@ struct image_build {
     const char *user;                           // "185"; NULL: the base's, or root
     const char *workdir;                        // absolute; NULL: /work
     const char *const *entrypoint, *const *cmd; // NULL: the base's, or the worker
+    const char *const *annotations;             // "key=value", of the manifest
+    const char *const *labels;                  // "key=value", of the config
     bool no_worker;                             // only the base and the files
     // The folders where these names are looked up, in this order; lists end with NULL.
     const char *const *dirs;      // the working folder, the notebook's

@@ -32,7 +32,7 @@ LAYERS = {
                             "script/kernel/port", "script/kernel/effects", "script/lib/sources.h"],
     "script/kernel/session": ["base/loop", "script/notebook", "script/journal", "script/protocol",
                               "script/kernel"],
-    "script/bind": ["base/loop", "script/kernel/effects/binding.h", "script/kernel/port/display.h",
+    "script/bind": ["base/loop", "script/embed.h", "script/kernel/effects/binding.h", "script/kernel/port/display.h",
                     "k8s/net", "k8s/client", "k8s/manifest", "k8s/image"],
     "script/lib": ["script/embed.h"],
     "script/worker": ["base/loop", "script/embed.h", "trainer"],
@@ -255,7 +255,7 @@ def check_views(sources):
 
 # Programs whose output only other programs read: the worker's goes to its driver, the sandbox's to
 # its log.
-OTHER_MAINS = ("cli/worker.c", "cli/serving.c", "cli/sandboxd.c")
+OTHER_MAINS = ("cli/worker.c", "cli/packages.c", "cli/serving.c", "cli/sandboxd.c")
 
 
 def check_says(sources):

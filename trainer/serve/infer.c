@@ -102,7 +102,7 @@ static int read_values(struct values *v, const cJSON *list, err *e)
     return 0;
 }
 
-static int read_shape(
+int infer_read_shape(
     const cJSON *input, const char *name, size_t *shape, int *dims, size_t *count, err *e)
 {
     const cJSON *list = json_get(input, "shape");
@@ -130,7 +130,7 @@ static bool is_number_type(const char *type)
 }
 
 // most: how many numbers the body can have, which bounds what a shape may ask for.
-static tensor *read_tensor(const cJSON *input, const char *name, size_t most, err *e)
+tensor *infer_read_tensor(const cJSON *input, const char *name, size_t most, err *e)
 {
     size_t shape[TENSOR_MAX_DIMS], count;
     int dims;
@@ -141,7 +141,7 @@ static tensor *read_tensor(const cJSON *input, const char *name, size_t most, er
             type ? type : "missing");
         return NULL;
     }
-    if (read_shape(input, name, shape, &dims, &count, e) < 0)
+    if (infer_read_shape(input, name, shape, &dims, &count, e) < 0)
         return NULL;
     if (!cJSON_IsArray(data)) {
         err_set(e, ERR_INVALID, "input %s has no data", name);
@@ -241,7 +241,7 @@ static int read_inputs(const model *m, const cJSON *request, size_t most, tensor
     if (find_inputs(m, list, inputs, wanted, e) < 0)
         return -1;
     for (size_t i = 0; i < wanted; i++) {
-        xs[i] = read_tensor(inputs[i], input_name(m, i), most, e);
+        xs[i] = infer_read_tensor(inputs[i], input_name(m, i), most, e);
         if (!xs[i])
             return -1;
         if (model_check_input(m, i, xs[i], e) < 0 || xs[i]->shape[0] != xs[0]->shape[0]) {
@@ -294,62 +294,177 @@ static int put_numbers(buf *out, const tensor *t, const atomic_bool *stop, err *
 
 // What a request asks for besides its inputs.
 struct wanted {
-    const cJSON *id;
+    char *id; // as JSON; NULL: none
     size_t output[HEADS_MAX], outputs;
 };
 
-static int put_outputs(const model *m, const struct wanted *w, tensor *const *ys,
-    const atomic_bool *stop, buf *out, err *e)
+struct infer_request {
+    const model *m;
+    struct wanted wanted;
+    tensor *xs[INPUTS_MAX], *ys[HEADS_MAX];
+};
+
+void infer_put_tensor_head(
+    buf *out, const char *name, const char *type, int dims, const size_t *shape)
 {
-    for (size_t k = 0; k < w->outputs; k++) {
-        size_t i = w->output[k];
-        buf_str(out, k ? ",{\"name\":" : "{\"name\":");
-        put_string(out, output_name(m, i));
-        buf_str(out, ",\"datatype\":\"FP32\",\"shape\":[");
-        for (int d = 0; d < ys[i]->dims; d++)
-            buf_fmt(out, d ? ",%zu" : "%zu", ys[i]->shape[d]);
-        buf_str(out, "],\"data\":[");
-        if (put_numbers(out, ys[i], stop, e) < 0)
-            return -1;
-        buf_str(out, "]}");
-    }
-    return 0;
+    buf_str(out, "{\"name\":");
+    put_string(out, name);
+    buf_fmt(out, ",\"datatype\":\"%s\",\"shape\":[", type);
+    for (int d = 0; d < dims; d++)
+        buf_fmt(out, d ? ",%zu" : "%zu", shape[d]);
+    buf_str(out, "],\"data\":[");
 }
 
-static int put_answer(const model *m, const char *name, const struct wanted *w, tensor *const *ys,
-    const atomic_bool *stop, buf *out, err *e)
+int infer_put_tensor(buf *out, const char *name, const tensor *t, const atomic_bool *stop, err *e)
 {
-    buf_str(out, "{\"model_name\":");
-    put_string(out, name);
-    buf_str(out, ",\"model_version\":\"1\"");
-    if (cJSON_IsString(w->id)) {
-        buf_str(out, ",\"id\":");
-        json_print(out, w->id);
-    }
-    buf_str(out, ",\"outputs\":[");
-    if (put_outputs(m, w, ys, stop, out, e) < 0)
+    infer_put_tensor_head(out, name, "FP32", t->dims, t->shape);
+    if (put_numbers(out, t, stop, e) < 0)
         return -1;
     buf_str(out, "]}");
     return 0;
 }
 
-int infer(model *m, const char *name, const char *body, size_t n, const atomic_bool *stop, buf *out,
-    err *e)
+void infer_put_head(buf *out, const char *name, const char *id)
+{
+    buf_str(out, "{\"model_name\":");
+    put_string(out, name);
+    buf_str(out, ",\"model_version\":\"1\"");
+    if (id)
+        buf_fmt(out, ",\"id\":%s", id);
+    buf_str(out, ",\"outputs\":[");
+}
+
+int infer_write(const infer_request *q, const char *name, const atomic_bool *stop, buf *out, err *e)
+{
+    infer_put_head(out, name, q->wanted.id);
+    for (size_t k = 0; k < q->wanted.outputs; k++) {
+        size_t i = q->wanted.output[k];
+        buf_str(out, k ? "," : "");
+        if (infer_put_tensor(out, output_name(q->m, i), q->ys[i], stop, e) < 0)
+            return -1;
+    }
+    buf_str(out, "]}");
+    return 0;
+}
+
+char *infer_id(const cJSON *request, err *e)
+{
+    const cJSON *id = json_get(request, "id");
+    if (check_id(id, e) < 0)
+        return NULL;
+    return cJSON_IsString(id) ? json_to_str(id) : mem_strdup("");
+}
+
+void infer_free(infer_request *q)
+{
+    if (!q)
+        return;
+    for (size_t i = 0; i < INPUTS_MAX; i++)
+        tensor_free(q->xs[i]);
+    for (size_t i = 0; i < HEADS_MAX; i++)
+        tensor_free(q->ys[i]);
+    free(q->wanted.id);
+    free(q);
+}
+
+infer_request *infer_read(const model *m, const char *body, size_t n, err *e)
+{
+    AUTO_JSON *request = json_parse(body, n, e);
+    if (!request)
+        return NULL;
+    *e = (err){0};
+    infer_request *q = mem_alloc(sizeof *q);
+    q->m = m;
+    AUTO_FREE char *id = infer_id(request, e);
+    if (id && *id)
+        q->wanted.id = STEAL(id);
+    if (!e->code && read_outputs(m, request, q->wanted.output, &q->wanted.outputs, e) == 0 &&
+        read_inputs(m, request, n, q->xs, e) == 0 && check_answer(m, tensor_rows(q->xs[0]), e) == 0)
+        return q;
+    infer_free(q);
+    return NULL;
+}
+
+size_t infer_rows(const infer_request *q)
+{
+    return tensor_rows(q->xs[0]);
+}
+
+bool infer_fits(const infer_request *a, const infer_request *b)
+{
+    if (a->m != b->m)
+        return false;
+    for (size_t i = 0; i < model_input_count(a->m); i++) {
+        const tensor *x = a->xs[i], *y = b->xs[i];
+        if (x->dims != y->dims ||
+            memcmp(x->shape + 1, y->shape + 1, (size_t)(x->dims - 1) * sizeof *x->shape) != 0)
+            return false;
+    }
+    return true;
+}
+
+// Input i of all requests, one below the other.
+static tensor *stack(infer_request *const *all, size_t n, size_t i, size_t rows, err *e)
+{
+    size_t shape[TENSOR_MAX_DIMS], at = 0;
+    const tensor *first = all[0]->xs[i];
+    memcpy(shape, first->shape, sizeof shape);
+    shape[0] = rows;
+    tensor *t = tensor_new(TENSOR_F32, first->dims, shape, e);
+    for (size_t k = 0; t && k < n; k++) {
+        size_t count = tensor_count(all[k]->xs[i]);
+        memcpy((float *)t->data + at, all[k]->xs[i]->data, count * sizeof(float));
+        at += count;
+    }
+    return t;
+}
+
+static int share_out(infer_request *const *all, size_t n, size_t heads, tensor *const *ys, err *e)
+{
+    size_t from = 0;
+    for (size_t k = 0; k < n; k++) {
+        size_t to = from + infer_rows(all[k]);
+        for (size_t i = 0; i < heads; i++)
+            if (!(all[k]->ys[i] = tensor_slice(ys[i], (int64_t)from, (int64_t)to, e)))
+                return -1;
+        from = to;
+    }
+    return 0;
+}
+
+static int run_stacked(
+    model *m, infer_request *const *all, size_t n, size_t rows, const atomic_bool *stop, err *e)
 {
     tensor *xs[INPUTS_MAX] = {0}, *ys[HEADS_MAX] = {0};
-    AUTO_JSON *request = json_parse(body, n, e);
-    struct wanted w = {.id = json_get(request, "id")};
-    int status = -1;
-    *e = request ? (err){0} : *e;
-    if (request && check_id(w.id, e) == 0 &&
-        read_outputs(m, request, w.output, &w.outputs, e) == 0 &&
-        read_inputs(m, request, n, xs, e) == 0 && check_answer(m, tensor_rows(xs[0]), e) == 0)
+    int status = 0;
+    for (size_t i = 0; i < model_input_count(m) && status == 0; i++)
+        status = (xs[i] = stack(all, n, i, rows, e)) ? 0 : -1;
+    if (status == 0)
         status = model_predict_list(m, (const tensor *const *)xs, ys, stop, e);
     if (status == 0)
-        status = put_answer(m, name, &w, ys, stop, out, e);
+        status = share_out(all, n, model_output_count(m), ys, e);
     for (size_t i = 0; i < INPUTS_MAX; i++)
         tensor_free(xs[i]);
     for (size_t i = 0; i < HEADS_MAX; i++)
         tensor_free(ys[i]);
+    return status;
+}
+
+int infer_run(model *m, infer_request *const *all, size_t n, const atomic_bool *stop, err *e)
+{
+    size_t rows = 0;
+    for (size_t k = 0; k < n; k++)
+        rows += infer_rows(all[k]);
+    if (n > 1)
+        return run_stacked(m, all, n, rows, stop, e);
+    return model_predict_list(m, (const tensor *const *)all[0]->xs, all[0]->ys, stop, e);
+}
+
+int infer(model *m, const char *name, const char *body, size_t n, const atomic_bool *stop, buf *out,
+    err *e)
+{
+    infer_request *q = infer_read(m, body, n, e);
+    int status = q && infer_run(m, &q, 1, stop, e) == 0 ? infer_write(q, name, stop, out, e) : -1;
+    infer_free(q);
     return status;
 }

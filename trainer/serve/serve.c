@@ -143,7 +143,9 @@ static int predict_in_turn(struct request *q, buf *out, err *e)
     const struct serve_model *m = q->model;
     int status = -1;
     if (take_turn(s)) {
-        status = infer(m->model, m->name, buf_cstr(&q->body), q->body.len, &s->stop, out, e);
+        status = m->infer
+                     ? m->infer(m->ctx, m->name, buf_cstr(&q->body), q->body.len, &s->stop, out, e)
+                     : infer(m->model, m->name, buf_cstr(&q->body), q->body.len, &s->stop, out, e);
         give_turn(s);
     } else {
         err_set(e, ERR_CANCELLED, "it is closing");
@@ -190,7 +192,9 @@ static enum MHD_Result about_model(struct MHD_Connection *c, struct request *q,
             c, q, MHD_HTTP_METHOD_NOT_ALLOWED, "it is asked by %s", infers ? "POST" : "GET");
     if (infers)
         return predict(c, q);
-    if (!*rest)
+    if (!*rest && m->describe)
+        m->describe(m->ctx, &out);
+    else if (!*rest)
         infer_metadata(m->model, m->name, &out);
     return answer(c, q, MHD_HTTP_OK, &out);
 }

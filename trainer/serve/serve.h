@@ -6,15 +6,22 @@
 //   GET  /v2/models/NAME, /v2/models/NAME/ready
 //   POST /v2/models/NAME/infer     (each also with /versions/1 after NAME)
 #pragma once
+#include "base/buf.h"
 #include "base/err.h"
 #include "trainer/nn/model.h"
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct serve_model {
     const char *name;
     model *model;
+    // A function around the model answers instead; one at a time. NULL: the model does.
+    int (*infer)(void *ctx, const char *name, const char *body, size_t n, const atomic_bool *stop,
+        buf *out, err *e);
+    void (*describe)(const void *ctx, buf *out); // its metadata
+    void *ctx;
 };
 
 struct serve_options {

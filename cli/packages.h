@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: MIT
+// firesteel-worker package and verify: make a packaged model (script/worker/packaged.h), and check
+// that it predicts what its examples say.
+#pragma once
+
+// The words after the verb; returns the exit code.
+int packages_make(int argc, char **argv);
+int packages_verify(int argc, char **argv);

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+// A packaged model: the folder that `firesteel-worker package` writes and an image carries. Whoever
+// opened one frees it; one thread at a time asks it for predictions.
+//
+//   package.json       {"firesteel": 1, "name", "model", "predict"?, "onnx"?, "onnx_missing"?,
+//                       "examples", "inputs"?, "outputs"?, "files": {name: sha256}}
+//   model.safetensors  as model:save has written it
+//   predict.lua        optional: function predict(inputs, model) … return outputs end
+//   model.onnx         the same model for other runtimes
+//   examples.json      [{"inputs": […], "outputs": […], "calls"?: [{"inputs", "outputs"}]}]
+//
+// Inputs and outputs are those of KServe's v2 protocol: {"name", "datatype", "shape", "data"}. With
+// predict.lua they are the function's; `calls` are then what it asked the model for.
+#pragma once
+#include "base/json.h"
+#include "script/worker/worker.h"
+#include "trainer/nn/model.h"
+
+#include <stdatomic.h>
+
+#define PACKAGED_ABOUT    "package.json"
+#define PACKAGED_MODEL    "model.safetensors"
+#define PACKAGED_PREDICT  "predict.lua"
+#define PACKAGED_ONNX     "model.onnx"
+#define PACKAGED_EXAMPLES "examples.json"
+
+typedef struct packaged packaged;
+
+// Is the folder a package?
+bool packaged_is(const char *folder);
+// Checks the digests of its files, too: ERR_CORRUPT names the first one that is another.
+packaged *packaged_open(const char *folder, err *e);
+// Of a model and, unless it is NULL, a predict.lua that are in no package yet.
+packaged *packaged_new(const char *name, const char *model_path, const char *predict_path, err *e);
+void packaged_free(packaged *p);
+
+const char *packaged_name(const packaged *p);
+const cJSON *packaged_about(const packaged *p); // package.json; NULL after packaged_new
+model *packaged_model(packaged *p);
+bool packaged_has_predict(const packaged *p);
+
+// The body of a request to that of its answer, as infer.h has them; `name` stands in it.
+int packaged_infer(packaged *p, const char *name, const char *body, size_t n,
+    const atomic_bool *stop, buf *out, err *e);
+// The metadata of the function, as infer_metadata.
+void packaged_describe(const packaged *p, buf *out);
+// What predict.lua has asked the model for since the last packaged_infer began, as `calls` above;
+// borrowed. An empty list without a predict.lua.
+const cJSON *packaged_calls(const packaged *p);
+// A model that was saved before it was compiled can predict, too.
+int packaged_compile(model *m, err *e);

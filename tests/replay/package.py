@@ -1,0 +1,229 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""model.package and fn:verify: an image that predicts what its model did, checked here and under onnxruntime; what differs is named."""
+import json
+import os
+import subprocess
+import urllib.request
+
+from tap import BUILD, CACHE, FIRESTEEL, PATIENCE, SOURCE, Skip, eventually, run, sh
+
+WORKER = os.path.join(BUILD, "cli", "firesteel-worker")
+PYTHON = os.path.join(CACHE, "onnx", "bin", "python")
+TRAINER = """\
+local nn, data = require "nn", require "data"
+local line = nn.Sequential { nn.Dense { 1, input_dim = 2 } }
+line:set_weights { data.tensor { { 2 }, { 10 } }, data.tensor { 0.5 } }
+line:save "line.safetensors"
+local a, b = nn.Input { 1, name = "left" }, nn.Input { 2, name = "right" }
+local both = nn.Concatenate {} { a, b }
+nn.Model { inputs = { a, b }, outputs = nn.Dense { 3, name = "sum" } (both) }:save "both.safetensors"
+data.save("rows.npy", data.tensor { { 1, 2 }, { 3, 4 } })
+data.save("rows.npz", { left = data.tensor { { 1 }, { 2 } }, right = data.tensor { { 1, 2 }, { 3, 4 } } })
+"""
+PREDICT = """\
+local known = { open = 1, closed = 0 }
+function predict(inputs, model)
+  local score, label = model:predict(inputs.x), {}
+  for i, word in ipairs(inputs.word) do label[i] = known[word] and "known" or "unknown " .. word end
+  print "a word of its own"
+  return { score = score, label = label, n = { #label } }
+end
+"""
+
+
+def put(folder, name, text):
+    with open(os.path.join(folder, name), "w", encoding="utf-8") as f:
+        f.write(text)
+
+
+def made(t):
+    folder = t.dir()
+    put(folder, "trainer.lua", TRAINER)
+    put(folder, "predict.lua", PREDICT)
+    done = sh(WORKER, "trainer.lua", cwd=folder)
+    assert done.code == 0, done
+    return folder
+
+
+def play(folder, text, *words):
+    put(folder, "n.lua", text)
+    return sh(FIRESTEEL, "run", "n.lua", *words, cwd=folder, env={"XDG_DATA_HOME": folder, "ONNX_PYTHON": PYTHON})
+
+
+def test_a_package_predicts_what_its_model_did(t):
+    folder = made(t)
+    done = play(folder, """\
+-- %% Package
+fn = model.package { "line.safetensors", tag = "team/line:1", examples = { { 1, 2 }, { 3, 4 } }, labels = { team = "vision" } }
+print(fn.name, fn.count, fn.image.ref, fn.examples[2].outputs[1].name, fn.examples[2].outputs[1].data[1])
+again = model.package { "line.safetensors", tag = "team/line:2", examples = { { 1, 2 }, { 3, 4 } }, labels = { team = "vision" } }
+print(again.digest == fn.digest, again.files["model.onnx"] == fn.files["model.onnx"])
+-- %% Verify
+print(fn:verify { runtime = false })
+""")
+    assert done.code == 0 and "line\t2\tteam/line:1\tdense\t46.5" in done.out and "true\ttrue" in done.out, done
+    assert "here: 2 examples, 2 values, the greatest difference is 0" in done.out, done
+    with open(os.path.join(folder, "firesteel", "images", "index.json"), encoding="utf-8") as f:
+        tags = {m["annotations"]["org.opencontainers.image.ref.name"]: m["digest"] for m in json.load(f)["manifests"]}
+
+    def blob(digest):
+        with open(os.path.join(folder, "firesteel", "images", "blobs", *digest.split(":")), encoding="utf-8") as f:
+            return json.load(f)
+    config = blob(blob(tags["team/line:1"])["config"]["digest"])["config"]
+    assert config["Labels"] == {"team": "vision"} and config["Cmd"] == ["serve", "."] and config["WorkingDir"] == "/work", config
+
+
+def test_examples_of_files_and_of_several_inputs(t):
+    folder = made(t)
+    done = play(folder, """\
+a = model.package { "line.safetensors", examples = "rows.npy" }
+b = model.package { "both.safetensors", examples = "rows.npz" }
+c = model.package { "both.safetensors", examples = { { left = 1, right = { 1, 2 } }, { left = { 2 }, right = { { 3 }, { 4 } } } } }
+print(a.count, b.count, b.files["examples.json"] == c.files["examples.json"], b:verify { runtime = false }.same)
+""")
+    assert done.code == 0 and "2\t2\ttrue\ttrue" in done.out, done
+
+
+def test_another_runtime_computes_the_same(t):
+    if not os.path.exists(PYTHON):
+        raise Skip("there is no onnxruntime (tests/support/tool-onnx)")
+    folder = made(t)
+    done = play(folder, """\
+plain = model.package { "both.safetensors", examples = "rows.npz" }
+fn = model.package { "predict.lua", "line.safetensors", examples = { { x = { 1, 2 }, word = "open" }, { x = { 3, 4 }, word = "ajar" } } }
+for _, f in ipairs { plain, fn } do
+  local v = f:verify { python = os.getenv "ONNX_PYTHON" }
+  print(v.same, v.here.values, v.onnxruntime.values, v.onnxruntime.version ~= nil)
+end
+""")
+    assert done.code == 0 and "true\t6\t6\ttrue" in done.out and "true\t6\t2\ttrue" in done.out, done
+    # An export that computes something else is seen there, and there alone.
+    for name, weight in (("right", 2), ("wrong", 3)):
+        put(folder, "t.lua", TRAINER.replace("{ 2 }, { 10 }", f"{{ {weight} }}, {{ 10 }}"))
+        assert sh(WORKER, "t.lua", cwd=folder).code == 0
+        done = sh(WORKER, "package", "--name", "line", "--model", "line.safetensors", "--examples", "rows.npy", name, cwd=folder)
+        assert done.code == 0, done
+    os.replace(os.path.join(folder, "wrong", "model.onnx"), os.path.join(folder, "right", "model.onnx"))
+    check = os.path.join(SOURCE, "script", "bind", "onnxcheck.py")
+    found = json.loads(sh(PYTHON, check, os.path.join(folder, "right"), "1e-5").out)
+    assert not found["same"] and found["first"] == {"example": 1, "output": "dense[0]", "expected": "22.5", "got": "23.5"}, found
+    done = sh(WORKER, "verify", "right", cwd=folder)
+    assert done.code == 1 and "model.onnx is not the file that was packaged" in done.err, done
+
+
+def test_a_difference_is_named(t):
+    folder = made(t)
+    assert sh(WORKER, "package", "--name", "line", "--model", "line.safetensors", "--examples", "rows.npy", "p", cwd=folder).code == 0
+    # What was saved is another model than the one that the examples were predicted by.
+    put(folder, "t.lua", TRAINER.replace("{ 2 }, { 10 }", "{ 2 }, { 11 }"))
+    assert sh(WORKER, "t.lua", cwd=folder).code == 0
+    os.replace(os.path.join(folder, "line.safetensors"), os.path.join(folder, "p", "model.safetensors"))
+    about = os.path.join(folder, "p", "package.json")
+    with open(about, encoding="utf-8") as f:
+        package = json.load(f)
+    package["files"].pop("model.safetensors")
+    put(folder, "p/package.json", json.dumps(package))
+    done = sh(WORKER, "verify", "p", cwd=folder)
+    assert done.code == 1 and done.out == "line: example 1: output dense[0] is 24.5, and 22.5 was expected\n", done
+    done = sh(WORKER, "verify", "--json", "--tolerance", "0.1", "p", cwd=folder)
+    assert done.code == 0 and json.loads(done.out)["same"] and 0.08 < json.loads(done.out)["apart"] < 0.09, done
+
+
+def test_predict_lua_is_served(t):
+    folder = made(t)
+    put(folder, "e.json", json.dumps([{"x": [1, 2], "word": "open"}, {"inputs": {"x": [3, 4], "word": "ajar"}, "outputs": {"score": 46.5}}]))
+    done = sh(WORKER, "package", "--name", "words", "--model", "line.safetensors", "--predict", "predict.lua", "--examples", "e.json", "p", cwd=folder)
+    assert done.code == 0, done
+    done = sh(WORKER, "verify", "--json", "p", cwd=folder)
+    assert done.code == 0 and json.loads(done.out.splitlines()[-1])["values"] == 6, done
+    with subprocess.Popen([WORKER, "serve", "--port", "0", "p"], cwd=folder, stdout=subprocess.PIPE, text=True) as process:
+        t.after(process.kill)
+        port = int(process.stdout.readline().split()[-1])
+
+        def ask(path, body=None):
+            request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", json.dumps(body).encode() if body else None)
+            try:
+                with urllib.request.urlopen(request, timeout=20 * PATIENCE) as r:
+                    return json.load(r)
+            except urllib.error.HTTPError as e:
+                return e.code, json.load(e)["error"]
+        about = ask("/v2/models/words")
+        assert [(p["name"], p["datatype"], p["shape"]) for p in about["inputs"]] == [("x", "FP32", [-1, 2]), ("word", "BYTES", [-1])], about
+        x = {"name": "x", "datatype": "FP32", "shape": [2, 2], "data": [1, 2, 3, 4]}
+        word = {"name": "word", "datatype": "BYTES", "shape": [2], "data": ["closed", "torn"]}
+        answer = ask("/v2/models/words/infer", {"id": "7", "inputs": [word, x]})
+        assert answer["id"] == "7" and {o["name"]: o["data"] for o in answer["outputs"]} == {
+            "score": [22.5, 46.5], "label": ["known", "unknown torn"], "n": [2]}, answer
+        for inputs, says in (([x], "no input word"), ([x, word, {**x, "name": "y"}], "has no input y"), ([x, {**word, "shape": [3]}], "data has 2"),
+                             ([x, {**word, "data": [1, 2]}], "no text"), ([x, {**word, "datatype": "FP32"}], "shape is the number of rows"), ([x, x, word], "twice")):
+            code, error = ask("/v2/models/words/infer", {"inputs": inputs})
+            assert code == 400 and says in error, (inputs, error)
+        process.terminate()
+        assert process.wait(20 * PATIENCE) == 0
+
+
+def test_an_endless_predict_lua_ends_with_the_server(t):
+    folder = made(t)
+    put(folder, "predict.lua", "function predict(inputs, model) while inputs.input:sum() > 100 do end return model:predict(inputs.input) end")
+    done = sh(WORKER, "package", "--name", "p", "--model", "line.safetensors", "--predict", "predict.lua", "--examples", "rows.npy", "p", cwd=folder)
+    assert done.code == 0, done
+    with subprocess.Popen([WORKER, "serve", "--grace", "1", "--port", "0", "p"], cwd=folder, stdout=subprocess.PIPE, text=True) as process:
+        t.after(process.kill)
+        port = int(process.stdout.readline().split()[-1])
+        body = {"inputs": [{"name": "input", "datatype": "FP32", "shape": [1, 2], "data": [1000, 1]}]}
+        with subprocess.Popen(["curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", f"http://127.0.0.1:{port}/v2/models/p/infer", "-d", json.dumps(body)],
+                              stdout=subprocess.PIPE, text=True) as asked:
+            eventually(lambda: sum(float(x) for x in open(f"/proc/{process.pid}/stat", encoding="utf-8").read().split()[13:14]) > 5, 20)
+            process.terminate()
+            assert process.wait(30 * PATIENCE) == 0 and asked.communicate()[0] == "503"
+
+
+def test_what_is_wrong_is_told(t):
+    folder = made(t)
+    done = play(folder, """\
+local function fails(...) local ok, problem = pcall(...) assert(not ok) print(problem) end
+local two = { { 1, 2 } }
+fails(model.package, { examples = two })
+fails(model.package, { "line.safetensors" })
+fails(model.package, { "none.safetensors", examples = two })
+fails(model.package, { "trainer.lua", "line.safetensors", examples = two })
+fails(model.package, { "line.safetensors", examples = { { 1, 2, 3 } } })
+fails(model.package, { "line.safetensors", examples = {} })
+fails(model.package, { "line.safetensors", examples = "none.npy" })
+fails(model.package, { "both.safetensors", examples = two })
+fails(model.package, { "line.safetensors", examples = { { inputs = { 1, 2 }, outputs = { 3 } } } })
+fails(model.package, { "line.safetensors", examples = two, name = "a b" })
+fails(model.package, { "line.safetensors", examples = two, labls = {} })
+fn = model.package { "line.safetensors", examples = two }
+fails(fn.verify, fn, { on = "mars" })
+fails(fn.verify, fn, { python = "/none/python" })
+""")
+    said = [line.strip() for line in done.out.splitlines()]
+    for text in ("expects a model that model:save has written", "needs examples", "none.safetensors: cannot read", "trainer.lua: it defines no function predict",
+                 "example 1: dense expects 2 inputs, got 3", "a list of 1 to 1000", "cannot read none.npy", "example 1: the model has 2 inputs, so an example names them: { left",
+                 "example 1: the packaged model does not predict what was given: output dense[0] is 22.5, and 3 was expected", 'not "a b"', "did you mean labels?",
+                 '"here", "k8s" or "onnxruntime"', "/none/python has no onnxruntime"):
+        assert any(text in line for line in said), (text, done)
+    assert done.code == 0, done
+
+
+def test_a_resumed_run_makes_it_again_only_when_it_changed(t):
+    folder = made(t)
+    text = """\
+-- %% Package
+fn = model.package { "line.safetensors", examples = { { 1, 2 } } }
+-- %% After
+assert(os.getenv "GO", "not yet")
+print("digest " .. fn.digest)
+"""
+    put(folder, "n.lua", text)
+    env = {"XDG_DATA_HOME": folder}
+    first = sh(FIRESTEEL, "run", "n.lua", cwd=folder, env=env)
+    assert first.code == 1 and "built" in first.out, first
+    run_name = first.out.split("(run ")[1].split(")")[0]
+    again = sh(FIRESTEEL, "run", "n.lua", "--resume", run_name, cwd=folder, env={**env, "GO": "1"})
+    assert again.code == 0 and "digest sha256:" in again.out and "verified" in again.out and "built" not in again.out, again
+
+
+run(globals())
