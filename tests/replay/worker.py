@@ -1058,6 +1058,71 @@ def test_strangers_cost_the_driver_nothing(t):
         assert taken < 32 << 20, taken  # what the system keeps of it in between is some megabytes
 
 
+def pass_through(t, port, change=None):
+    """A wire that somebody sits on: passes connections on to the driver; returns its port and all that went through.
+    change(sent, piece) may change what an executor sends: `sent` bytes went before."""
+    import socket
+    import threading
+    seen, listener = [], socket.create_server(("127.0.0.1", 0))
+
+    def copy(source, target, alter):
+        sent = 0
+        with contextlib.suppress(OSError):
+            while piece := source.recv(1 << 16):
+                seen.append(piece)
+                target.sendall(alter(sent, piece) if alter else piece)
+                sent += len(piece)
+        for s in source, target:
+            with contextlib.suppress(OSError):
+                s.shutdown(socket.SHUT_RDWR)
+
+    def serve():
+        with contextlib.suppress(OSError):
+            while True:
+                caller = listener.accept()[0]
+                try:
+                    driver = socket.create_connection(("127.0.0.1", port))
+                except OSError:
+                    caller.close()
+                    continue
+                threading.Thread(target=copy, args=(caller, driver, change), daemon=True).start()
+                threading.Thread(target=copy, args=(driver, caller, None), daemon=True).start()
+    threading.Thread(target=serve, daemon=True).start()
+    t.after(listener.close)
+    return listener.getsockname()[1], seen
+
+
+TELLING = """
+local hvd = require "hvd"
+print(hvd.run(function() hvd.init() print "said-by-a-rank" return "returned-by-a-rank" end)[1])
+"""
+
+
+def test_who_sits_on_the_wire_reads_nothing(t):
+    need_mpi()
+    port = free_port()
+    wire, seen = pass_through(t, port)
+    executors = start_executors(t, wire, 2)
+    done = work(script(t, TELLING), "trainer.lua", env=driver_env(port, 2))
+    assert done.code == 0 and "returned-by-a-rank" in done.out and "said-by-a-rank" in done.out, done
+    assert [e.wait(10 * PATIENCE) for e in executors] == [0, 0]
+    everything = b"".join(seen)
+    assert len(everything) > 2000
+    for word in b"said-by-a-rank", b"returned-by-a-rank", b"UCX_TLS", b"cmd=", b"s3cret", b"Lua":
+        assert word not in everything, word
+
+
+def test_who_sits_on_the_wire_changes_nothing(t):
+    """The proof goes through; the first sealed byte does not."""
+    need_mpi()
+    port, hello = free_port(), 5 + 64
+    wire, _ = pass_through(t, port, lambda sent, piece: piece if sent < hello else piece[:-1] + bytes([piece[-1] ^ 1]))
+    start_executors(t, wire, 2)
+    done = work(script(t, TELLING), "trainer.lua", env=driver_env(port, 2), timeout=20)
+    assert done.code == 1 and "bytes were changed, repeated or left out on the way" in done.err, done
+    assert "said-by-a-rank" not in done.out, done
+
+
 LOOP = 'require "hvd".run(function() require "hvd".init() print "looping" while true do end end)'
 
 

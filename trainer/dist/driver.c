@@ -135,7 +135,7 @@ static int run_on(struct run *r, struct peer *p, int first, int n, char *const *
     for (int i = first; i < first + n; i++)
         r->ranks[i].host = p;
     p->busy = true;
-    return message_send(p->fd, MESSAGE_RUN, body.data, body.len, e);
+    return peer_send(p, MESSAGE_RUN, body.data, body.len, e);
 }
 
 static int start_on_executors(driver *d, struct run *r, err *e)
@@ -182,7 +182,7 @@ static void kill_on_executors(driver *d)
 {
     for (size_t i = 0; i < d->n; i++) {
         if (d->peers[i]->state == EXECUTOR && d->peers[i]->busy)
-            message_send(d->peers[i]->fd, MESSAGE_KILL, NULL, 0, NULL);
+            peer_send(d->peers[i], MESSAGE_KILL, NULL, 0, NULL);
     }
 }
 
@@ -273,7 +273,7 @@ void driver_close(driver *d)
     }
     for (; d->n; peers_remove(d, d->n - 1)) {
         if (d->peers[d->n - 1]->state == EXECUTOR)
-            message_send(d->peers[d->n - 1]->fd, MESSAGE_END, NULL, 0, NULL);
+            peer_send(d->peers[d->n - 1], MESSAGE_END, NULL, 0, NULL);
     }
     if (d->listener >= 0)
         close(d->listener);

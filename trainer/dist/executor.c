@@ -26,20 +26,22 @@ enum {
 struct executor {
     const struct executor_options *options;
     int fd;
-    buf in, out;      // from and to the driver
-    launch launch;    // empty when there is no job
-    buf (*queues)[2]; // for each rank: to its link, to its PMI
-    bool ended;       // the driver has nothing more to do
+    seal seal;
+    buf arrived, sealed; // from and to the driver, as they travel
+    buf in, out;         // the messages in them
+    launch launch;       // empty when there is no job
+    buf (*queues)[2];    // for each rank: to its link, to its PMI
+    bool ended;          // the driver has nothing more to do
 };
 
 // The driver's pod may start later than this one: until then its name is unknown, or its port
 // closed.
-static int call_driver(const struct executor_options *o, err *e)
+static int call_driver(const struct executor_options *o, seal *s, err *e)
 {
     int64_t deadline = clock_mono() + o->start_timeout;
     for (;;) {
         int fd = net_dial(o->driver, e);
-        if (fd >= 0 && peer_introduce(fd, o->secret, deadline, e) == 0)
+        if (fd >= 0 && peer_introduce(fd, o->secret, deadline, s, e) == 0)
             return fd;
         bool wrong_secret = fd >= 0 && e->code == ERR_UNAUTHORIZED;
         if (fd >= 0)
@@ -152,16 +154,17 @@ static int obey(struct executor *x, const message *m, err *e)
 
 static int hear_driver(struct executor *x, err *e)
 {
-    buf_reserve(&x->in, READ_SIZE);
-    ssize_t got = recv(x->fd, x->in.data + x->in.len, READ_SIZE, MSG_DONTWAIT);
+    buf_reserve(&x->arrived, READ_SIZE);
+    ssize_t got = recv(x->fd, x->arrived.data + x->arrived.len, READ_SIZE, MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return 0;
     if (got < 0)
         return err_errno(e, errno, "cannot read");
     if (got == 0)
         return err_set(e, ERR_UNAVAILABLE, "it has closed the connection");
-    x->in.len += (size_t)got;
-    x->in.data[x->in.len] = 0;
+    x->arrived.len += (size_t)got;
+    if (seal_take(&x->seal, &x->arrived, &x->in, e))
+        return -1;
     message m;
     int there;
     while ((there = message_parse(&x->in, &m, e)) == 1 && !x->ended) {
@@ -199,7 +202,7 @@ static void drain_to_ranks(struct executor *x)
 
 static void add_writes(const struct executor *x, struct pollfd *fds)
 {
-    fds[0].events |= x->out.len ? POLLOUT : 0;
+    fds[0].events |= x->sealed.len ? POLLOUT : 0;
     for (int i = 0; i < x->launch.n; i++) {
         for (int c = CHANNEL_LINK; c <= CHANNEL_PMI; c++) {
             struct pollfd *p = &fds[1 + i * LAUNCH_POLLS + c];
@@ -215,7 +218,7 @@ static int serve_once(struct executor *x, err *e)
     size_t n = 1 + (size_t)x->launch.n * LAUNCH_POLLS;
     struct pollfd *fds = mem_array(n, sizeof *fds);
     fds[0] = (struct pollfd){.fd = x->fd, .events = POLLIN};
-    launch_polls(&x->launch, x->out.len > QUEUE_MOST, fds + 1);
+    launch_polls(&x->launch, x->sealed.len > QUEUE_MOST, fds + 1);
     add_writes(x, fds);
     if (poll(fds, n, LOOK_MS) <= 0)
         memset(fds, 0, n * sizeof *fds);
@@ -230,12 +233,15 @@ static int serve_once(struct executor *x, err *e)
     if (result)
         return -1;
     drain_to_ranks(x);
-    return drain(x->fd, &x->out, e);
+    seal_put(&x->seal, x->out.data, x->out.len, &x->sealed);
+    buf_clear(&x->out);
+    return drain(x->fd, &x->sealed, e);
 }
 
 int executor_run(const struct executor_options *o, err *e)
 {
-    struct executor x = {.options = o, .fd = call_driver(o, e)};
+    struct executor x = {.options = o};
+    x.fd = call_driver(o, &x.seal, e);
     if (x.fd < 0)
         return -1;
     int result = 0;
@@ -246,8 +252,10 @@ int executor_run(const struct executor_options *o, err *e)
     if (result && e->code != ERR_CANCELLED)
         err_wrap(e, "lost the driver %s", o->driver);
     end_job(&x);
-    buf_done(&x.in);
-    buf_done(&x.out);
+    buf *all[] = {&x.arrived, &x.sealed, &x.in, &x.out};
+    for (size_t i = 0; i < ARRAY_LEN(all); i++)
+        buf_done(all[i]);
+    seal_done(&x.seal);
     close(x.fd);
     return result;
 }

@@ -87,7 +87,7 @@ void message_put_relay(buf *out, int rank, int channel, const void *bytes, size_
     message_put(out, MESSAGE_RELAY, body.data, body.len);
 }
 
-static int send_all(int fd, const void *bytes, size_t n, err *e)
+int message_send_bytes(int fd, const void *bytes, size_t n, err *e)
 {
     for (const char *at = bytes; n > 0;) {
         ssize_t sent = send(fd, at, n, MSG_NOSIGNAL);
@@ -106,7 +106,9 @@ int message_send(int fd, message_kind kind, const void *body, size_t n, err *e)
     char header[MESSAGE_HEADER];
     if (message_head(kind, n, header, e))
         return -1;
-    return send_all(fd, header, sizeof header, e) || send_all(fd, body, n, e) ? -1 : 0;
+    return message_send_bytes(fd, header, sizeof header, e) || message_send_bytes(fd, body, n, e)
+               ? -1
+               : 0;
 }
 
 // Reads until `in` holds `want` bytes.
@@ -261,7 +263,16 @@ static void driver_proof(const char *secret, const uint8_t challenge[NONCE_SIZE]
     hmac_sha256(secret, strlen(secret), text.data, text.len, mac);
 }
 
-int peer_introduce(int fd, const char *secret, int64_t deadline, err *e)
+static void open_seal(const char *secret, const uint8_t challenge[NONCE_SIZE],
+    const struct hello *h, bool caller, seal *s)
+{
+    uint8_t salt[2 * NONCE_SIZE];
+    memcpy(salt, challenge, NONCE_SIZE);
+    memcpy(salt + NONCE_SIZE, h->nonce, NONCE_SIZE);
+    seal_init(s, secret, salt, sizeof salt, caller);
+}
+
+int peer_introduce(int fd, const char *secret, int64_t deadline, seal *s, err *e)
 {
     AUTO_BUF in = {0};
     message m;
@@ -287,6 +298,7 @@ int peer_introduce(int fd, const char *secret, int64_t deadline, err *e)
     if (m.kind != MESSAGE_WELCOME || m.n != sizeof proof || !digest_equal(m.body, proof, m.n))
         return err_set(e, ERR_UNAUTHORIZED,
             "the driver does not know the secret of this job (FIRESTEEL_SECRET)");
+    open_seal(secret, challenge, &h, true, s);
     return 0;
 }
 
@@ -296,7 +308,7 @@ void peer_challenge(uint8_t nonce[NONCE_SIZE])
 }
 
 int peer_check(const char *secret, const uint8_t nonce[NONCE_SIZE], const message *m,
-    uint8_t welcome[32], err *e)
+    uint8_t welcome[32], seal *s, err *e)
 {
     struct hello h;
     uint8_t proof[SHA256_SIZE];
@@ -307,5 +319,6 @@ int peer_check(const char *secret, const uint8_t nonce[NONCE_SIZE], const messag
     if (!digest_equal(h.mac, proof, sizeof proof))
         return err_set(e, ERR_UNAUTHORIZED, "somebody called without the secret of this job");
     driver_proof(secret, nonce, &h, welcome);
+    open_seal(secret, nonce, &h, false, s);
     return 0;
 }

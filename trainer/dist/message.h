@@ -12,11 +12,13 @@
 //                                                     nonce_p)
 //     WELCOME    HMAC(secret, "firesteel driver" nonce_p nonce_d)   →
 //
+// From then on all bytes between them travel in sealed records (base/seal.h), salt nonce_d nonce_p.
 // Ranks use a descriptor that they inherit, so nobody else can be at its other end. An executor
 // relays the messages between its ranks and the driver in RELAY.
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/seal.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -69,6 +71,7 @@ int message_parse(const buf *in, message *m, err *e);
 int message_head(message_kind kind, size_t n, char header[MESSAGE_HEADER], err *e);
 void message_put(buf *out, message_kind kind, const void *body, size_t n);
 // Sends and blocks meanwhile: for ends that have nothing else to do.
+int message_send_bytes(int fd, const void *bytes, size_t n, err *e);
 int message_send(int fd, message_kind kind, const void *body, size_t n, err *e);
 // Reads one message into `in` (cleared first); deadline: clock_mono() ns or 0. ERR_UNAVAILABLE: the
 // other end has closed.
@@ -90,9 +93,10 @@ int net_port(int fd);
 int net_host(int fd, bool peer, char *host, size_t size, err *e);
 
 // For the end that called: proves that it knows the secret, and checks that the driver knows it.
-int peer_introduce(int fd, const char *secret, int64_t deadline, err *e);
+// What follows goes through the seal, at both ends.
+int peer_introduce(int fd, const char *secret, int64_t deadline, seal *s, err *e);
 // For the driver's end, without blocking: the body of CHALLENGE; then that of WELCOME, if HELLO is
 // right (else ERR_UNAUTHORIZED).
 void peer_challenge(uint8_t nonce[NONCE_SIZE]);
 int peer_check(const char *secret, const uint8_t nonce[NONCE_SIZE], const message *hello,
-    uint8_t welcome[32], err *e);
+    uint8_t welcome[32], seal *s, err *e);

@@ -28,6 +28,8 @@ void peers_remove(driver *d, size_t i)
     struct peer *p = d->peers[i];
     close(p->fd);
     buf_done(&p->in);
+    buf_done(&p->plain);
+    seal_done(&p->seal);
     free(p);
     d->peers[i] = d->peers[--d->n];
 }
@@ -69,7 +71,7 @@ void peers_accept(driver *d)
 static int hear_stranger(driver *d, struct peer *p, const message *m, err *e)
 {
     uint8_t welcome[32];
-    if (peer_check(d->secret, p->nonce, m, welcome, e) ||
+    if (peer_check(d->secret, p->nonce, m, welcome, &p->seal, e) ||
         message_send(p->fd, MESSAGE_WELCOME, welcome, sizeof welcome, e))
         return -1;
     if (peers_count(d, EXECUTOR) >= (size_t)d->options.executors)
@@ -122,18 +124,14 @@ static int hear(driver *d, struct peer *p, const message *m, err *e)
     return p->state == STRANGER ? hear_stranger(d, p, m, e) : hear_executor(d->run, p, m, e);
 }
 
-static int read_peer(driver *d, struct peer *p, err *e)
+// Takes the messages at the start of `in`. With its proof a stranger becomes an executor: the bytes
+// after it are sealed.
+static int read_messages(driver *d, struct peer *p, buf *in, err *e)
 {
-    buf_reserve(&p->in, READ_SIZE);
-    ssize_t got = recv(p->fd, p->in.data + p->in.len, READ_SIZE, MSG_DONTWAIT);
-    if (got < 0)
-        return errno == EAGAIN || errno == EINTR ? 0 : err_errno(e, errno, "cannot read");
-    if (got == 0)
-        return err_set(e, ERR_UNAVAILABLE, "closed");
-    p->in.len += (size_t)got;
+    enum peer_state before = p->state;
     size_t used = 0;
-    for (;;) {
-        buf rest = {p->in.data + used, p->in.len - used, 0};
+    while (p->state == before) {
+        buf rest = {in->data + used, in->len - used, 0};
         message m;
         int there = message_parse(&rest, &m, e);
         // A stranger may send HELLO only: that bounds its memory before it has proved anything.
@@ -145,8 +143,45 @@ static int read_peer(driver *d, struct peer *p, err *e)
             return -1;
         used += MESSAGE_HEADER + m.n;
     }
-    buf_consume(&p->in, used);
+    buf_consume(in, used);
     return 0;
+}
+
+static int send_sealed(struct peer *p, const buf *plain, err *e)
+{
+    AUTO_BUF sealed = {0};
+    seal_put(&p->seal, plain->data, plain->len, &sealed);
+    return message_send_bytes(p->fd, sealed.data, sealed.len, e);
+}
+
+int peer_send(struct peer *p, message_kind kind, const void *body, size_t n, err *e)
+{
+    AUTO_BUF plain = {0};
+    message_put(&plain, kind, body, n);
+    return send_sealed(p, &plain, e);
+}
+
+int peer_relay(struct peer *p, int rank, enum channel channel, const void *bytes, size_t n, err *e)
+{
+    AUTO_BUF plain = {0};
+    message_put_relay(&plain, rank, (int)channel, bytes, n);
+    return send_sealed(p, &plain, e);
+}
+
+static int read_peer(driver *d, struct peer *p, err *e)
+{
+    buf_reserve(&p->in, READ_SIZE);
+    ssize_t got = recv(p->fd, p->in.data + p->in.len, READ_SIZE, MSG_DONTWAIT);
+    if (got < 0)
+        return errno == EAGAIN || errno == EINTR ? 0 : err_errno(e, errno, "cannot read");
+    if (got == 0)
+        return err_set(e, ERR_UNAVAILABLE, "closed");
+    p->in.len += (size_t)got;
+    if (p->state == STRANGER && read_messages(d, p, &p->in, e))
+        return -1;
+    if (p->state == STRANGER)
+        return 0;
+    return seal_take(&p->seal, &p->in, &p->plain, e) || read_messages(d, p, &p->plain, e) ? -1 : 0;
 }
 
 // The executor's ranks are gone with it.

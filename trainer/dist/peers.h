@@ -16,7 +16,9 @@ struct peer {
     int fd;
     int64_t deadline; // for a stranger
     uint8_t nonce[NONCE_SIZE];
-    buf in;
+    seal seal; // of an executor
+    buf in;    // as it arrived: from a stranger messages, from an executor sealed records
+    buf plain; // an executor's messages
     bool busy; // an executor that has ranks
     char host[64];
 };
@@ -67,6 +69,9 @@ bool peers_any_busy(const driver *d); // does an executor still have ranks?
 void peers_accept(driver *d);
 // Reads what has arrived from peer i; removes the peer if it is gone.
 void peers_read(driver *d, size_t i);
+// Seals a message for an executor and sends it; blocks meanwhile.
+int peer_send(struct peer *p, message_kind kind, const void *body, size_t n, err *e);
+int peer_relay(struct peer *p, int rank, enum channel channel, const void *bytes, size_t n, err *e);
 void peers_remove(driver *d, size_t i); // the last peer takes its place
 void peers_drop_late(driver *d);        // drops strangers whose time is over
 

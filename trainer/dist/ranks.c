@@ -81,10 +81,7 @@ static int relay(struct peer *host, int rank, enum channel c, const char *bytes,
 {
     while (n > 0) {
         size_t piece = n < RELAY_MOST ? n : RELAY_MOST;
-        AUTO_BUF out = {0};
-        message_put_relay(&out, rank, c, bytes, piece);
-        const message m = {MESSAGE_RELAY, out.data + MESSAGE_HEADER, out.len - MESSAGE_HEADER};
-        if (message_send(host->fd, m.kind, m.body, m.n, NULL))
+        if (peer_relay(host, rank, c, bytes, piece, NULL))
             return 0; // the loss of the executor is noticed and reported elsewhere
         bytes += piece;
         n -= piece;

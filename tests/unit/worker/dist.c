@@ -98,6 +98,7 @@ TEST(relayed_bytes_keep_their_rank_and_channel)
 struct caller {
     int fd;
     const char *secret;
+    seal seal;
     int result;
     err e;
 };
@@ -105,7 +106,7 @@ struct caller {
 static void *introduce(void *arg)
 {
     struct caller *c = arg;
-    c->result = peer_introduce(c->fd, c->secret, clock_mono() + 5 * CLOCK_SEC, &c->e);
+    c->result = peer_introduce(c->fd, c->secret, clock_mono() + 5 * CLOCK_SEC, &c->seal, &c->e);
     close(c->fd);
     return NULL;
 }
@@ -116,11 +117,12 @@ static int greet(int fd, const char *secret, const char *welcome_secret, err *e)
 {
     uint8_t nonce[NONCE_SIZE], welcome[32];
     message m;
+    seal ours;
     buf in = {0};
     peer_challenge(nonce);
     int result = message_send(fd, MESSAGE_CHALLENGE, nonce, sizeof nonce, e) ||
                  message_receive(fd, &in, &m, clock_mono() + 5 * CLOCK_SEC, e) ||
-                 peer_check(secret, nonce, &m, welcome, e);
+                 peer_check(secret, nonce, &m, welcome, &ours, e);
     if (!result && welcome_secret != secret)
         memset(welcome, 0, sizeof welcome);
     if (!result)
