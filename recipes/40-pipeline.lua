@@ -186,6 +186,7 @@ img = image.build { from = spark, add = { "pi.lua", "train.lua", "pack.lua", "as
 --   driver:
 --     cores: 1
 --     coreRequest: "${core_request}"
+--     javaOptions: "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 --     memory: 1g
 --     serviceAccount: spark
 --     annotations: {sidecar.istio.io/inject: "false"}
@@ -193,6 +194,7 @@ img = image.build { from = spark, add = { "pi.lua", "train.lua", "pack.lua", "as
 --     instances: ${executors}
 --     cores: 1
 --     coreRequest: "${core_request}"
+--     javaOptions: "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 --     memory: 1g
 --     annotations: {sidecar.istio.io/inject: "false"}
 

@@ -82,7 +82,7 @@ class Spark(Operator):
         c.serve_from_node(f"{WEBHOOK}-svc", NAMESPACE, None, [("webhook", WEBHOOK_PORT, "TCP")])
         # spark-submit finds the server by these two, and its rights by the third
         env = {"SPARK_HOME": str(self.home()), "KUBERNETES_SERVICE_HOST": NODE, "KUBERNETES_SERVICE_PORT": "6443",
-               "KUBECONFIG": str(c.config)}
+               "KUBECONFIG": str(c.config), **images.QUICK_JVM}
         common = ["start", "--namespaces=default", "--leader-election=false"]
         c.create(
             self.deployment("spark-operator-controller", NAMESPACE, 8081, [

@@ -21,7 +21,7 @@ class Place:
         self.dir = t.dir()
         self.namespace = namespace or f"case-{os.getpid()}-{next(numbers)}"
         self.env = {"KUBECONFIG": KUBECONFIG, "HOME": self.dir, "XDG_DATA_HOME": None, "XDG_STATE_HOME": None,
-                    "XDG_CONFIG_HOME": None, "XDG_CACHE_HOME": None, "DOCKER_CONFIG": None}
+                    "XDG_CONFIG_HOME": None, "XDG_CACHE_HOME": None, "DOCKER_CONFIG": None, **images.QUICK_JVM}
         if not namespace:
             self.kubectl("create", "namespace", self.namespace)
             t.after(lambda: self.kubectl("delete", "namespace", self.namespace, "--wait=false"))

@@ -30,7 +30,7 @@ driver)
 executor)
     env | grep SPARK_JAVA_OPT_ | sort -t_ -k4 -n | sed 's/[^=]*=\\(.*\\)/\\1/g' >/tmp/java_opts
     readarray -t options </tmp/java_opts
-    exec /usr/bin/tini -s -- java "${options[@]}" -Xms$SPARK_EXECUTOR_MEMORY -Xmx$SPARK_EXECUTOR_MEMORY \\
+    exec /usr/bin/tini -s -- java $SPARK_SUBMIT_OPTS "${options[@]}" -Xms$SPARK_EXECUTOR_MEMORY -Xmx$SPARK_EXECUTOR_MEMORY \\
         -cp "$SPARK_HOME/conf:$SPARK_HOME/jars/*" org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend \\
         --driver-url $SPARK_DRIVER_URL --executor-id $SPARK_EXECUTOR_ID --cores $SPARK_EXECUTOR_CORES \\
         --app-id $SPARK_APPLICATION_ID --hostname $SPARK_EXECUTOR_POD_IP \\
@@ -39,7 +39,7 @@ executor)
 esac
 """
 # An image made by other rules, or of another Spark, is made again.
-VERSION = "1 " + hashlib.sha256("".join((REFERENCE, PACKAGES, SUITE, USERS, ENTRY)).encode()).hexdigest()
+VERSION = "1 " + hashlib.sha256("".join((REFERENCE, PACKAGES, SUITE, USERS, ENTRY, *images.QUICK_JVM.values())).encode()).hexdigest()
 
 
 def spark_layer(path, pyspark):
@@ -64,7 +64,8 @@ def make(cache):
                     f"--customize-hook={USERS}", SUITE, work / "root.tar"], check=True)
     spark_layer(work / "spark.tar", pyspark)
     config = {"Entrypoint": ["/opt/entrypoint.sh"], "User": "spark", "WorkingDir": "/opt/spark/work-dir",
-              "Env": ["PATH=/usr/local/bin:/usr/bin:/bin:/opt/spark/bin", "SPARK_HOME=/opt/spark"]}
+              "Env": ["PATH=/usr/local/bin:/usr/bin:/bin:/opt/spark/bin", "SPARK_HOME=/opt/spark",
+                      *(f"{name}={value}" for name, value in images.QUICK_JVM.items())]}
     images.layout(work / "layout", REFERENCE, [work / "root.tar", work / "spark.tar"], config)
     shutil.rmtree(folder, ignore_errors=True)
     os.rename(work / "layout", folder)
