@@ -21,6 +21,11 @@ enum {
     BODY_SECONDS = 60,
     GRACE_SECONDS = 20, // below Kubernetes' 30 s between TERM and KILL
     SECONDS_MOST = 24 * 60 * 60,
+    BATCH_ROWS = 64,
+    ROWS_MOST = 1 << 20,
+    LATENCY_MOST = 10000, // ms
+    RECORD_MB = 64,
+    RECORD_FILES = 8,
 };
 
 static const char usage[] =
@@ -33,10 +38,16 @@ static const char usage[] =
     "  --port N    8080 unless it is said; 0: any free one, which it prints\n"
     "  --grace S   so many seconds they may take to be answered; then predictions are cancelled; "
     "20\n"
-    "  --body S    so many seconds the body of a request may take; 60\n";
+    "  --body S    so many seconds the body of a request may take; 60\n"
+    "  --max-batch-size N  rows of requests that wait together and are predicted as one; 64, 1: "
+    "none\n"
+    "  --max-latency MS    so long the first of them waits for others; 0\n"
+    "  --record FOLDER     requests and answers are written there, as JSON lines\n"
+    "  --record-size MB    of a file; 64. --record-files N: so many are kept; 8\n";
 
 struct settings {
-    int64_t port, body, grace;
+    int64_t port, body, grace, batch, latency, record_mb, record_files;
+    const char *record;
 };
 
 struct served {
@@ -100,6 +111,11 @@ static int load(const char *word, struct served *s, err *e)
     return 0;
 }
 
+static void tell(const char *text)
+{
+    fail("", text);
+}
+
 static int wait_for_end(server *s, int64_t grace, const sigset_t *signals)
 {
     int number;
@@ -128,7 +144,13 @@ static int serve(const struct settings *set, const struct served *all, size_t n)
         .models = models,
         .n = n,
         .version = FIRESTEEL_VERSION,
-        .body_ns = set->body * CLOCK_SEC};
+        .body_ns = set->body * CLOCK_SEC,
+        .batch_rows = (size_t)set->batch,
+        .batch_latency_ns = set->latency * CLOCK_MS,
+        .record = set->record,
+        .record_bytes = set->record_mb << 20,
+        .record_files = (size_t)set->record_files,
+        .trouble = tell};
     server *s = serve_open(&o, &e);
     if (!s)
         return fail("", e.text);
@@ -146,9 +168,16 @@ static int parse_option(int argc, char **argv, int *at, struct settings *set)
         const char *name;
         int64_t *value, least, most;
     } known[] = {{"--port", &set->port, 0, UINT16_MAX}, {"--grace", &set->grace, 0, SECONDS_MOST},
-        {"--body", &set->body, 1, SECONDS_MOST}};
+        {"--body", &set->body, 1, SECONDS_MOST}, {"--max-batch-size", &set->batch, 1, ROWS_MOST},
+        {"--max-latency", &set->latency, 0, LATENCY_MOST},
+        {"--record-size", &set->record_mb, 1, 1 << 20},
+        {"--record-files", &set->record_files, 1, 1 << 20}};
     const char *word = argv[*at];
     size_t length = strcspn(word, "=");
+    if (length == strlen("--record") && str_starts(word, "--record")) {
+        set->record = word[length] ? word + length + 1 : *at + 1 < argc ? argv[++*at] : "";
+        return *set->record ? 0 : (fail("--record", "it is a folder"), -1);
+    }
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         if (strlen(known[i].name) != length || memcmp(known[i].name, word, length) != 0)
             continue;
@@ -183,7 +212,12 @@ static int load_all(int argc, char **argv, struct served *models, size_t *n)
 int serving(int argc, char **argv)
 {
     struct served models[MODELS_MAX] = {0};
-    struct settings set = {.port = PORT, .body = BODY_SECONDS, .grace = GRACE_SECONDS};
+    struct settings set = {.port = PORT,
+        .body = BODY_SECONDS,
+        .grace = GRACE_SECONDS,
+        .batch = BATCH_ROWS,
+        .record_mb = RECORD_MB,
+        .record_files = RECORD_FILES};
     size_t n = 0;
     int at = 0, code = 1;
     for (; at < argc && argv[at][0] == '-'; at++) {

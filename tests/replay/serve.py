@@ -266,6 +266,70 @@ def test_a_body_that_drips(t):
     assert s.end() == 0
 
 
+def numbers(s):
+    """{name: value} of /metrics, and what each is."""
+    c = http.client.HTTPConnection("127.0.0.1", s.port, timeout=20 * PATIENCE)
+    c.request("GET", "/metrics")
+    r = c.getresponse()
+    text = r.read().decode()
+    assert r.headers["Content-Type"].startswith("text/plain; version=0.0.4"), r.headers
+    lines = [line for line in text.splitlines() if line[:1] != "#"]
+    kinds = {line.split()[2]: line.split()[3] for line in text.splitlines() if line.startswith("# TYPE")}
+    return {line.rsplit(" ", 1)[0]: float(line.rsplit(" ", 1)[1]) for line in lines}, kinds
+
+
+def test_requests_are_predicted_together(t):
+    """Those that wait while a prediction goes on are one batch, of the same bits; what does not fit is no part of it."""
+    s = Server(t, "--max-latency=300", "--max-batch-size=40", "deep.ckpt")
+    alone = Server(t, "--max-batch-size=1", "deep.ckpt")
+    with concurrent.futures.ThreadPoolExecutor(40) as many:
+        def ask(i):
+            body = {"inputs": [fp32([i / 7, -i / 3], 2, 1)]}
+            return s.ask("POST", "/v2/models/deep/infer", body)[1]["outputs"][0]["data"]
+        got = list(many.map(ask, range(20)))  # 40 rows: a full batch does not wait
+    want = [alone.ask("POST", "/v2/models/deep/infer", {"inputs": [fp32([i / 7, -i / 3], 2, 1)]})[1]["outputs"][0]["data"] for i in range(20)]
+    assert all(abs(a - b) <= 1e-6 for x, y in zip(got, want) for a, b in zip(x, y)), (got, want)
+    found, kinds = numbers(s)
+    assert found['firesteel_rows_total{model="deep"}'] == 40 and found['firesteel_batched_requests_total{model="deep"}'] == 20, found
+    assert found['firesteel_batches_total{model="deep"}'] < 20, found
+    assert numbers(alone)[0]['firesteel_batches_total{model="deep"}'] == 20
+    assert kinds["firesteel_request_duration_seconds"] == "histogram" and kinds["firesteel_requests_total"] == "counter", kinds
+    # One that is wrong spoils no other.
+    with concurrent.futures.ThreadPoolExecutor(8) as many:
+        asked = [many.submit(s.ask, "POST", "/v2/models/line/infer", {"inputs": [fp32([i, 0], 1, 2 + (i == 3))]}) for i in range(8)]
+        assert [a.result()[0] for a in asked] == [400 if i == 3 else 200 for i in range(8)]
+    found, _ = numbers(s)
+    assert found['firesteel_requests_total{model="line",code="200"}'] == 7 and found['firesteel_requests_total{model="line",code="400"}'] == 1, found
+    buckets = [v for k, v in found.items() if k.startswith('firesteel_request_duration_seconds_bucket{model="line"')]
+    assert buckets == sorted(buckets) and buckets[-1] == found['firesteel_request_duration_seconds_count{model="line"}'] == 8, found
+    assert s.end() == 0
+
+
+def test_requests_are_recorded(t):
+    """JSON lines of requests that were answered; a full file is followed by another, and the oldest goes."""
+    s = Server(t, "--record=seen", "--record-size=1", "--record-files=2")
+    pretty = json.dumps({"id": "a", "inputs": [fp32([1, 2], 1, 2)]}, indent=2)
+    assert s.ask("POST", "/v2/models/line/infer", pretty)[0] == 200
+    assert s.ask("POST", "/v2/models/line/infer", "{")[0] == 400
+    folder = os.path.join(s.dir, "seen")
+
+    def lines():
+        for name in sorted(os.listdir(folder)):
+            with open(os.path.join(folder, name), encoding="utf-8") as f:
+                yield from map(json.loads, f)
+    seen = list(lines())
+    assert len(seen) == 1 and seen[0]["model"] == "line" and seen[0]["request"]["id"] == seen[0]["answer"]["id"] == "a", seen
+    assert seen[0]["request"]["inputs"][0]["data"] == [1, 2] and seen[0]["answer"]["outputs"][0]["data"] == [22.5] and seen[0]["seconds"] < 60, seen
+    rows = 20000
+    for _ in range(12):  # of 0.2 MB each
+        assert s.ask("POST", "/v2/models/line/infer", {"inputs": [fp32([1] * rows * 2, rows, 2)]})[0] == 200
+    names = sorted(os.listdir(folder))
+    assert len(names) == 2 and names[0].endswith("-000002.jsonl"), names
+    assert all(os.path.getsize(os.path.join(folder, n)) <= 1 << 20 for n in names) and len(list(lines())) < 13
+    assert numbers(s)[0]["firesteel_lost_records_total"] == 0
+    assert s.end() == 0
+
+
 def test_usage(t):
     folder = t.dir()
     for words, code, says in (((), 2, "usage"), (("--prot", "1", "x"), 2, "unknown option"), (("--port", "x", "m"), 2, "0 to 65535"), (("--port",), 2, "0 to 65535"), (("--grace=-1", "m"), 2, "0 to"), (("--body", "0", "m"), 2, "1 to"),

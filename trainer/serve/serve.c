@@ -5,11 +5,11 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "trainer/serve/infer.h"
+#include "trainer/serve/batch.h"
+#include "trainer/serve/record.h"
 
 #include <errno.h>
 #include <microhttpd.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -20,8 +20,9 @@ enum {
     BODY_MOST = 64 << 20,
     HELD_MOST = 256 << 20, // bytes of all bodies and answers that are in memory
     IDLE_SECONDS = 30,
-    CONNECTIONS = 128, // each has a thread
-    WAITING_MOST = 64, // predictions: they leave connections for who asks how the server does
+    CONNECTIONS = 128,     // each has a thread
+    SHORT_BODY = 64 << 10, // bytes; longer ones are read one at a time
+    WAITING_MOST = 64,     // predictions: they leave connections for who asks how the server does
     LOOK_MS = 20,
 };
 static const char models[] = "/v2/models/";
@@ -33,10 +34,10 @@ struct server {
     atomic_int under_way; // requests that have begun and are not answered in full
     atomic_int waiting;   // those of them that predict or wait for their turn
     atomic_size_t held;
-    atomic_bool closing, stop; // stop: predictions end, too
-    pthread_mutex_t lock;
-    pthread_cond_t next;
-    bool taken; // the turn, under lock: one prediction at a time has all processors
+    atomic_bool closing, told_lost;
+    batcher *batcher;
+    counts *counts;
+    record *record; // NULL: nothing is written down
 };
 
 struct request {
@@ -44,9 +45,15 @@ struct request {
     const struct serve_model *model; // whose prediction is asked; else the body is not kept
     buf body;
     size_t held;
-    int64_t until; // by then the body is there
+    int64_t begun, until; // by then the body is there
+    const char *type;     // of the answer
     bool too_long, too_much;
 };
+
+static size_t number_of(const struct request *q)
+{
+    return (size_t)(q->model - q->server->options.models);
+}
 
 static bool hold(struct request *q, size_t n)
 {
@@ -77,7 +84,7 @@ static enum MHD_Result answer(
         free(bytes);
         return MHD_NO;
     }
-    MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, "application/json");
+    MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, q->type);
     if (q->too_long || atomic_load(&q->server->closing))
         MHD_add_response_header(r, MHD_HTTP_HEADER_CONNECTION, "close");
     if (code == MHD_HTTP_SERVICE_UNAVAILABLE)
@@ -109,51 +116,77 @@ static enum MHD_Result tell_server(struct MHD_Connection *c, const struct reques
     return answer(c, q, MHD_HTTP_OK, &out);
 }
 
-static bool take_turn(server *s)
+static int predict_function(struct request *q, buf *out, err *e)
 {
-    pthread_mutex_lock(&s->lock);
-    while (s->taken && !atomic_load(&s->stop))
-        pthread_cond_wait(&s->next, &s->lock);
-    bool mine = !atomic_load(&s->stop);
-    s->taken = s->taken || mine;
-    pthread_mutex_unlock(&s->lock);
-    return mine;
+    batcher *b = q->server->batcher;
+    const struct serve_model *m = q->model;
+    if (!batch_take_turn(b))
+        return err_set(e, ERR_CANCELLED, "it is closing");
+    counts_batch(q->server->counts, number_of(q), 1, 1);
+    int status =
+        m->infer(m->ctx, m->name, buf_cstr(&q->body), q->body.len, batch_stopped(b), out, e);
+    batch_give_turn(b);
+    return status;
 }
 
-static void give_turn(server *s)
+static infer_request *read_request(struct request *q, err *e)
 {
-    pthread_mutex_lock(&s->lock);
-    s->taken = false;
-    pthread_cond_signal(&s->next);
-    pthread_mutex_unlock(&s->lock);
+    batcher *b = q->server->batcher;
+    bool is_long = q->body.len > SHORT_BODY;
+    if (is_long && !batch_begin_reading(b)) {
+        err_set(e, ERR_CANCELLED, "it is closing");
+        return NULL;
+    }
+    infer_request *read = infer_read(q->model->model, buf_cstr(&q->body), q->body.len, e);
+    if (is_long)
+        batch_end_reading(b);
+    return read;
 }
 
-// Those that wait hear of it at once, whatever the one whose turn it is does.
-static void stop_predictions(server *s)
+static int predict_model(struct request *q, buf *out, err *e)
 {
-    pthread_mutex_lock(&s->lock);
-    atomic_store(&s->stop, true);
-    pthread_cond_broadcast(&s->next);
-    pthread_mutex_unlock(&s->lock);
+    const struct serve_model *m = q->model;
+    batcher *b = q->server->batcher;
+    infer_request *read = read_request(q, e);
+    int status = -1;
+    if (!q->server->record)
+        let_go(q);
+    if (read && batch_predict(b, number_of(q), m->model, read, e) == 0)
+        status = infer_write(read, m->name, batch_stopped(b), out, e);
+    infer_free(read);
+    return status;
+}
+
+// That it cannot be written down is counted, and told once: the prediction is good.
+static void write_down(struct request *q, const buf *out)
+{
+    err e = {0};
+    server *s = q->server;
+    if (!s->record || record_add(s->record, q->model->name, clock_mono() - q->begun, q->body.data,
+                          q->body.len, out->data, out->len, &e) == 0)
+        return;
+    counts_lost_record(s->counts);
+    if (!atomic_exchange(&s->told_lost, true) && s->options.trouble)
+        s->options.trouble(e.text);
 }
 
 static int predict_in_turn(struct request *q, buf *out, err *e)
 {
-    server *s = q->server;
-    const struct serve_model *m = q->model;
-    int status = -1;
-    if (take_turn(s)) {
-        status = m->infer
-                     ? m->infer(m->ctx, m->name, buf_cstr(&q->body), q->body.len, &s->stop, out, e)
-                     : infer(m->model, m->name, buf_cstr(&q->body), q->body.len, &s->stop, out, e);
-        give_turn(s);
-    } else {
-        err_set(e, ERR_CANCELLED, "it is closing");
-    }
+    int status = q->model->infer ? predict_function(q, out, e) : predict_model(q, out, e);
+    if (status == 0)
+        write_down(q, out);
     let_go(q);
     if (status == 0 && !hold(q, out->len))
         return err_set(e, ERR_UNAVAILABLE, "the answers of others fill its memory");
     return status;
+}
+
+static unsigned code_of(const err *e)
+{
+    bool later = e->code == ERR_CANCELLED || e->code == ERR_UNAVAILABLE;
+    return later                    ? MHD_HTTP_SERVICE_UNAVAILABLE
+           : e->code == ERR_INVALID ? MHD_HTTP_BAD_REQUEST
+                                    : MHD_HTTP_INTERNAL_SERVER_ERROR;
 }
 
 static enum MHD_Result predict(struct MHD_Connection *c, struct request *q)
@@ -169,14 +202,19 @@ static enum MHD_Result predict(struct MHD_Connection *c, struct request *q)
         err_set(&e, ERR_UNAVAILABLE, "%d predictions are under way or wait", WAITING_MOST);
     atomic_fetch_sub(&q->server->waiting, 1);
     MHD_set_connection_option(c, MHD_CONNECTION_OPTION_TIMEOUT, (unsigned)IDLE_SECONDS);
-    if (status == 0)
-        return answer(c, q, MHD_HTTP_OK, &out);
-    bool later = e.code == ERR_CANCELLED || e.code == ERR_UNAVAILABLE;
-    return fail(c, q,
-        later                   ? MHD_HTTP_SERVICE_UNAVAILABLE
-        : e.code == ERR_INVALID ? MHD_HTTP_BAD_REQUEST
-                                : MHD_HTTP_INTERNAL_SERVER_ERROR,
-        "%s", e.text);
+    unsigned code = status == 0 ? MHD_HTTP_OK : code_of(&e);
+    counts_answer(q->server->counts, number_of(q), code, clock_mono() - q->begun);
+    return status == 0 ? answer(c, q, code, &out) : fail(c, q, code, "%s", e.text);
+}
+
+static enum MHD_Result tell_counts(struct MHD_Connection *c, struct request *q)
+{
+    AUTO_BUF out = {0};
+    server *s = q->server;
+    struct counts_now now = {atomic_load(&s->waiting), atomic_load(&s->held)};
+    counts_print(s->counts, &now, &out);
+    q->type = "text/plain; version=0.0.4; charset=utf-8";
+    return answer(c, q, MHD_HTTP_OK, &out);
 }
 
 // rest: what follows the model's name, without "/versions/1".
@@ -242,6 +280,8 @@ static enum MHD_Result route(
                    : answer(c, q, MHD_HTTP_OK, &nothing);
     if (str_eq(path, "/v2"))
         return tell_server(c, q);
+    if (str_eq(path, "/metrics"))
+        return tell_counts(c, q);
     if (rest)
         return fail(c, q, MHD_HTTP_NOT_FOUND, "there is no model %s", path + strlen(models));
     return fail(c, q, MHD_HTTP_NOT_FOUND, "there is no %s; models are below /v2/models/", path);
@@ -253,8 +293,12 @@ static struct request *begin(server *s, const char *path, const char *method)
     const char *rest = "";
     const struct serve_model *m = find_model(&s->options, path, &rest);
     bool predicts = m && str_eq(method, MHD_HTTP_METHOD_POST) && str_eq(rest, "/infer");
-    *q = (struct request){
-        .server = s, .model = predicts ? m : NULL, .until = clock_mono() + s->options.body_ns};
+    int64_t now = clock_mono();
+    *q = (struct request){.server = s,
+        .model = predicts ? m : NULL,
+        .begun = now,
+        .until = now + s->options.body_ns,
+        .type = "application/json"};
     atomic_fetch_add(&s->under_way, 1);
     return q;
 }
@@ -318,18 +362,34 @@ static struct MHD_Daemon *start(server *s, unsigned how)
         (unsigned)CONNECTIONS, MHD_OPTION_END);
 }
 
+static void free_server(server *s)
+{
+    batch_free(s->batcher);
+    counts_free(s->counts);
+    record_close(s->record);
+    free(s);
+}
+
 server *serve_open(const struct serve_options *o, err *e)
 {
     server *s = mem_alloc(sizeof *s);
-    *s = (server){
-        .options = *o, .lock = PTHREAD_MUTEX_INITIALIZER, .next = PTHREAD_COND_INITIALIZER};
+    AUTO_FREE const char **names = mem_array(o->n + 1, sizeof *names);
+    for (size_t i = 0; i < o->n; i++)
+        names[i] = o->models[i].name;
+    *s = (server){.options = *o, .counts = counts_new(names, o->n)};
+    s->batcher = batch_new(
+        &(struct batch_options){o->batch_rows ? o->batch_rows : 1, o->batch_latency_ns, s->counts});
+    if (o->record && !(s->record = record_open(o->record, o->record_bytes, o->record_files, e))) {
+        free_server(s);
+        return NULL;
+    }
     s->daemon = start(s, MHD_USE_DUAL_STACK);
     if (!s->daemon)
         s->daemon = start(s, 0);
     if (s->daemon)
         return s;
     err_errno(e, errno, "cannot listen on port %d", o->port);
-    free(s);
+    free_server(s);
     return NULL;
 }
 
@@ -352,13 +412,11 @@ void serve_close(server *s, int64_t patience_ns)
     if (listening != MHD_INVALID_SOCKET)
         shutdown(listening, SHUT_RD); // else the system takes connections that nobody answers
     wait_until_none(&s->under_way, clock_mono() + patience_ns);
-    stop_predictions(s);
+    batch_stop(s->batcher);
     wait_until_none(&s->waiting, INT64_MAX); // a thread is waited for in any case, but then unheard
     wait_until_none(&s->under_way, clock_mono() + last_words);
     MHD_stop_daemon(s->daemon);
     if (listening != MHD_INVALID_SOCKET)
         close(listening);
-    pthread_cond_destroy(&s->next);
-    pthread_mutex_destroy(&s->lock);
-    free(s);
+    free_server(s);
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // A server of saved models over HTTP, by KServe's v2 REST protocol. libmicrohttpd is only in
-// serve.c. A connection has a thread; predictions take turns. The caller owns the models.
+// serve.c. A connection has a thread; predictions take turns
+// (batch.h). The caller owns the models.
 //
-//   GET  /v2, /v2/health/live, /v2/health/ready
+//   GET  /v2, /v2/health/live, /v2/health/ready, /metrics
 //   GET  /v2/models/NAME, /v2/models/NAME/ready
 //   POST /v2/models/NAME/infer     (each also with /versions/1 after NAME)
 #pragma once
@@ -30,6 +31,15 @@ struct serve_options {
     size_t n;
     const char *version; // of the program
     int64_t body_ns;     // so long the body of a request may take
+    // Rows of requests that are predicted together, 0: none; so long the first one waits for
+    // others.
+    size_t batch_rows;
+    int64_t batch_latency_ns;
+    // The folder where requests and answers are written down (record.h), or NULL.
+    const char *record;
+    int64_t record_bytes; // of a file
+    size_t record_files;
+    void (*trouble)(const char *text); // what goes on without it; NULL: nobody listens
 };
 
 typedef struct server server;

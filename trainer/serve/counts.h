@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+// What a server has done, in Prometheus's text format 0.0.4: answers by code, how long they took,
+// and how many rows and requests one prediction had. Its maker frees it; any thread may count.
+#pragma once
+#include "base/buf.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct counts counts;
+// The names of n models, borrowed.
+counts *counts_new(const char *const *models, size_t n);
+void counts_free(counts *c);
+
+// Model i answered a prediction with this HTTP status after so long.
+void counts_answer(counts *c, size_t i, unsigned code, int64_t ns);
+// One prediction of model i was of so many requests and rows.
+void counts_batch(counts *c, size_t i, size_t requests, size_t rows);
+void counts_lost_record(counts *c); // a request that could not be written down
+// What is now, beside what was: requests that wait or are predicted, bytes that are held.
+struct counts_now {
+    int waiting;
+    size_t held;
+};
+void counts_print(counts *c, const struct counts_now *now, buf *out);
