@@ -515,6 +515,7 @@ const struct binding k8s_bindings[] = {
     {.name = "k8s.can_i", .effect = EFFECT_PURE, .start = k8s_can_i},
     {.name = "k8s.diff", .effect = EFFECT_PURE, .start = k8s_diff},
     {.name = "k8s.explain", .effect = EFFECT_PURE, .start = k8s_explain_kind},
+    {.name = "k8s.service", .effect = EFFECT_PURE, .start = k8s_service},
     {.name = "k8s.whoami", .effect = EFFECT_PURE, .start = k8s_whoami},
     {.name = "k8s.version", .effect = EFFECT_PURE, .start = k8s_version},
     {.name = "k8s.kinds", .effect = EFFECT_PURE, .start = k8s_kinds},

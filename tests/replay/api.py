@@ -23,6 +23,7 @@ k8s.wait { k8s.get("pods", "hello"), "jsonpath={.status.phase}=Succeeded", timeo
 # Examples that need what the sandbox does not have, and what it says then. tests/cluster tries them.
 ABSENT = {"k8s.scale": 'no kind "deployments"', "handle:scale": 'no kind "deployments"',
           "k8s.quota": 'no kind "ResourceQuota"', "k8s.claim": 'no kind "PersistentVolumeClaim"',
+          **{name: 'no kind "Deployment"' for name in ("fn:serve", "served:url", "served:predict", "served:metadata", "served:metrics", "served:delete")},
           "flow:submit": "no kind Workflow", "flow:template": "no kind WorkflowTemplate", "flow:cron": "no kind CronWorkflow"}
 
 told, _ = entries()
