@@ -7,7 +7,6 @@
 #include "cli/options.h"
 #include "cli/say.h"
 #include "script/journal/compare.h"
-#include "script/journal/reader.h"
 #include "script/journal/runs.h"
 
 #include <ctype.h>
@@ -27,10 +26,7 @@ static void opened_done(struct opened *o)
 
 static int open_run(const char *folder, const char *name, struct opened *o, err *e)
 {
-    AUTO_FREE char *run = runs_pick(folder, NULL, name, e);
-    AUTO_FREE char *path = run ? journal_file(folder, run) : NULL;
-    o->fold = path ? fold_shown(path, NULL, e) : NULL;
-    o->spools = o->fold ? mem_strndup(path, strlen(path) - strlen(".jsonl")) : NULL;
+    o->fold = runs_open(folder, name, &o->spools, NULL, e);
     return o->fold ? 0 : -1;
 }
 
@@ -106,7 +102,7 @@ const struct verb diff_verb = {
         "[A [B]] [-o json]\n\nA and B are names from `firesteel runs`, or their beginnings; a "
         "notebook: its "
         "newest\n"
-        "run; newest; -2: the one before. Without B the newest is meant, without both the last\n"
+        "run; newest; -2: the one before; RUN/NAME: a trial of a run. Without B the newest is meant, without both the last\n"
         "two. Exit code: 0 nothing that was computed differs, 1 something does, 2 wrong usage.",
     .run = run,
 };

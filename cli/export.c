@@ -8,7 +8,7 @@
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "cli/say.h"
-#include "script/journal/reader.h"
+#include "script/journal/runs.h"
 #include "script/report/mlflow.h"
 
 #include <stdio.h>
@@ -33,10 +33,7 @@ static void source_done(struct source *s)
 
 static int read_source(const char *folder, const char *name, struct source *s, err *e)
 {
-    AUTO_FREE char *run = journal_find(folder, name, e);
-    AUTO_FREE char *path = run ? journal_file(folder, run) : NULL;
-    s->spools = path ? mem_strndup(path, strlen(path) - strlen(".jsonl")) : NULL;
-    s->fold = path ? fold_shown(path, NULL, e) : NULL;
+    s->fold = runs_open(folder, name ? name : "last", &s->spools, NULL, e);
     return s->fold ? 0 : -1;
 }
 

@@ -118,7 +118,7 @@ struct wish {
     struct runs_where where;
     const char *sort;
     char **columns; // beside run and state; NULL: the usual ones
-    bool json;
+    bool json, children;
 };
 
 // Which of the runs are shown. Only numbers are kept of them: rows are made again where they are
@@ -212,15 +212,91 @@ static void fill_usual(struct shown *s, size_t at, char **texts)
     *texts++ = read ? number_text(b->left) : mem_strdup("");
 }
 
-static void fill_row(struct shown *s, struct column *columns, size_t n, size_t at, char **texts)
+static void fill_columns(struct column *columns, size_t n, const cJSON *row, char **texts)
 {
-    AUTO_JSON *row = runs_list_row(s->runs, at, s->fields, NULL);
     for (size_t k = 0; k < n; k++) {
         const cJSON *value = runs_field(row, columns[k].field);
         if (k >= 2 && value && !cJSON_IsNumber(value))
             columns[k].right = false;
         texts[k] = column_text(&columns[k], row);
     }
+}
+
+static void fill_row(struct shown *s, struct column *columns, size_t n, size_t at, char **texts)
+{
+    AUTO_JSON *row = runs_list_row(s->runs, at, s->fields, NULL);
+    fill_columns(columns, n, row, texts);
+}
+
+// Trials and measurements: of all runs in one list, sorted as runs are.
+static cJSON *choose_children(struct shown *s)
+{
+    const char *sort = s->wish->sort;
+    size_t n = 0, all = 0;
+    AUTO_JSON *rows = cJSON_CreateArray();
+    cJSON *chosen = cJSON_CreateArray();
+    for (size_t i = 0; i < runs_list_count(s->runs); i++) {
+        err e = {0};
+        AUTO_JSON *run = runs_list_row(s->runs, i, NULL, &e);
+        cJSON *list = cJSON_DetachItemFromObjectCaseSensitive(run, "children");
+        tell(s, &e);
+        while (list && list->child) {
+            cJSON *row = cJSON_DetachItemViaPointer(list, list->child);
+            char started[RUNS_STARTED];
+            json_set_str(row, "started", runs_started(json_int_or(row, "began", 0), started));
+            for (size_t k = 0; s->fields[k]; k++)
+                s->any[k] = s->any[k] || runs_field(row, s->fields[k]);
+            all++;
+            if (runs_where_holds(&s->wish->where, row))
+                cJSON_AddItemToArray(rows, row);
+            else
+                cJSON_Delete(row);
+        }
+        cJSON_Delete(list);
+    }
+    n = (size_t)cJSON_GetArraySize(rows);
+    cJSON **sorted = mem_array(n + 1, sizeof *sorted);
+    for (size_t i = 0; i < n; i++)
+        sorted[i] = cJSON_DetachItemFromArray(rows, 0);
+    if (sort)
+        runs_sort(sorted, n, sort);
+    for (size_t i = 0; i < n; i++)
+        cJSON_AddItemToArray(chosen, sorted[i]);
+    free(sorted);
+    for (size_t k = 0; all && s->fields[k]; k++)
+        if (!s->any[k]) {
+            say_program(s->cli);
+            say(stderr, "no trial has \"%s\"\n", s->fields[k]);
+        }
+    return chosen;
+}
+
+static void print_children(struct shown *s)
+{
+    char **names = s->wish->columns;
+    size_t n = 2 + (names ? strv_len(names) : 2), i = 0;
+    AUTO_JSON *rows = choose_children(s);
+    if (s->wish->json) {
+        say_json(rows, 2);
+        return;
+    }
+    if (!rows->child) {
+        say(stderr, "No run in this folder has such trials\n");
+        return;
+    }
+    struct column *columns = mem_array(n, sizeof *columns);
+    size_t n_rows = (size_t)cJSON_GetArraySize(rows);
+    char **texts = mem_array(n * n_rows + 1, sizeof *texts);
+    for (size_t k = 0; k < n; k++)
+        columns[k] =
+            k < 2 || !names ? usual[k] : (struct column){names[k - 2], names[k - 2], .right = true};
+    const cJSON *row;
+    cJSON_ArrayForEach(row, rows) fill_columns(columns, n, row, texts + n * i++);
+    print_rows(s->cli, columns, n, texts, n_rows);
+    for (i = 0; i < n * n_rows; i++)
+        free(texts[i]);
+    free(texts);
+    free(columns);
 }
 
 static void print_list(struct shown *s)
@@ -256,6 +332,20 @@ static void print_json(struct shown *s)
     say_json(list, 2);
 }
 
+static void print_runs(struct shown *s, const char *folder, size_t all)
+{
+    choose_runs(s);
+    miss_fields(s);
+    if (s->wish->json)
+        print_json(s);
+    else if (s->n)
+        print_list(s);
+    else if (all)
+        say(stderr, "None of the %zu runs in %s/.firesteel is so\n", all, folder);
+    else
+        say(stderr, "There are no runs in %s/.firesteel\n", folder);
+}
+
 static int list_runs(struct cli *cli, const char *folder, const struct wish *wish)
 {
     err e = {0};
@@ -266,16 +356,10 @@ static int list_runs(struct cli *cli, const char *folder, const struct wish *wis
     s.fields = fields_of(wish);
     s.any = mem_array(wish->where.n + strv_len(wish->columns) + 2, sizeof *s.any);
     s.at = mem_array(all + 1, sizeof *s.at);
-    choose_runs(&s);
-    miss_fields(&s);
-    if (wish->json)
-        print_json(&s);
-    else if (s.n)
-        print_list(&s);
-    else if (all)
-        say(stderr, "None of the %zu runs in %s/.firesteel is so\n", all, folder);
+    if (wish->children)
+        print_children(&s);
     else
-        say(stderr, "There are no runs in %s/.firesteel\n", folder);
+        print_runs(&s, folder, all);
     runs_list_close(s.runs);
     free(s.fields);
     free(s.any);
@@ -309,6 +393,8 @@ static int run(struct cli *cli, int argc, char **argv)
             .text = &wish.sort},
         {"columns", 0, "FIELD,…", "these fields: of the run, parameters, metrics or tags",
             .text = &columns},
+        {"children", 0, NULL, "the runs' trials and measurements, instead of the runs",
+            .given = &wish.children},
         {"cwd", 0, "DIR", "working folder of the runs, instead of this one", .text = &cwd},
         {"output", 'o', "json", "as JSON", .text = &output},
         {0},
@@ -340,6 +426,6 @@ static int run(struct cli *cli, int argc, char **argv)
 const struct verb runs_verb = {
     .name = "runs",
     .summary = "list the runs of this folder",
-    .usage = "[--where CONDITION]… [--sort [-]FIELD] [--columns FIELD,…] [--cwd DIR] [-o json]",
+    .usage = "[--where CONDITION]… [--sort [-]FIELD] [--columns FIELD,…] [--children] [--cwd DIR] [-o json]",
     .run = run,
 };

@@ -110,14 +110,10 @@ static void print_ledger(const fold *f)
 static int show(struct cli *cli, const char *folder, const char *name, bool ledger)
 {
     err e = {0}, bad = {0};
-    AUTO_FREE char *run = journal_find(folder, name, &e);
-    if (!run)
-        return cli_error(cli, &e);
-    AUTO_FREE char *path = journal_file(folder, run);
-    fold *f = fold_shown(path, &bad, &e);
+    AUTO_FREE char *spools = NULL;
+    fold *f = runs_open(folder, name ? name : "last", &spools, &bad, &e);
     if (!f)
         return cli_error(cli, &e);
-    AUTO_FREE char *spools = mem_strndup(path, strlen(path) - strlen(".jsonl"));
     if (ledger) {
         print_ledger(f);
     } else {

@@ -248,7 +248,8 @@ cJSON *compare_runs(const struct compared *a, const struct compared *b)
     add_origin(&w);
     add_cells(&w);
     add_executions(&w);
-    if (json_get(w.out, "metrics"))
+    // What a trial reads is known of its cell alone.
+    if (json_get(w.out, "metrics") && !fold_is_child(a->fold) && !fold_is_child(b->fold))
         json_set(w.out, "causes", compare_causes(a, b, w.out));
     json_set_bool(w.out, "same", !w.differs);
     free(w.partner);

@@ -81,7 +81,7 @@ void fold_keep_rows(fold *f, size_t n)
     f->rows_most = n;
 }
 
-static void ledger_done(struct ledger_entry *l)
+void fold_ledger_done(struct ledger_entry *l)
 {
     free(l->cell);
     free(l->branch);
@@ -104,7 +104,7 @@ void fold_free(fold *f)
         fold_cell_done(&f->cells[i]);
     free(f->running);
     for (size_t i = 0; i < f->n_ledger; i++)
-        ledger_done(&f->ledger[i]);
+        fold_ledger_done(&f->ledger[i]);
     free(f->cells);
     hashmap_free(f->by_id);
     hashmap_free(f->by_display);
@@ -118,6 +118,7 @@ void fold_free(fold *f)
     cJSON_Delete(f->cluster);
     cJSON_Delete(f->recorded);
     fold_free_points(f);
+    fold_free_children(f);
     cJSON_Delete(f->learned);
     notebook_free(f->nb);
     free(f);

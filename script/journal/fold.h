@@ -149,6 +149,16 @@ const struct run_cell *fold_display_cell(const fold *f, int64_t id);
 // run.metric's, "nan", "inf" and "-inf" where JSON has no number. What a cell recorded counts until
 // it runs again.
 cJSON *fold_results(const fold *f);
+// Its child records (trials, measurements), new: [{run = "RUN/NAME", parent, of, state, began
+// (wall ns), seconds, params, metrics, tags, artifacts}, …]. What they record is not the run's own.
+cJSON *fold_children(const fold *f);
+// Each child that the run has ever left, by its name, as it was told last, new: for a kernel that
+// resumes it.
+cJSON *fold_past_children(const fold *f);
+// From now on the fold is what the run's child of this name is: its own results, outputs and state.
+// Errors: ERR_NOT_FOUND.
+int fold_narrow(fold *f, const char *name, err *e);
+bool fold_is_child(const fold *f);
 // How its metrics moved, new: {loss = [{value, step, wall}, …]} in the order in which they came; a
 // training's epochs are its steps, and come before run.metric's; what has no step has none here.
 cJSON *fold_history(const fold *f);

@@ -68,18 +68,16 @@ static void copy_cells(fold *f, const fold *from)
 
 static void copy_series(fold *f, const fold *from)
 {
-    f->by_series = from->by_series ? hashmap_new() : NULL;
+    f->by_series = NULL;
     f->series = from->n_series ? mem_array(from->n_series, sizeof *f->series) : NULL;
     for (size_t i = 0; i < from->n_series; i++) {
         const struct metric_series *s = &from->series[i];
         f->series[i] = *s;
         f->series[i].cell = mem_strdup(s->cell);
         f->series[i].name = mem_strdup(s->name);
+        f->series[i].child = mem_strdup(s->child);
         f->series[i].points = mem_dup(s->points, s->cap * sizeof *s->points);
-        AUTO_BUF key = {0};
-        buf_add(&key, s->cell, strlen(s->cell) + 1);
-        buf_str(&key, s->name);
-        hashmap_set(f->by_series, key.data, key.len, i);
+        fold_index_series(f, i);
     }
 }
 
@@ -100,6 +98,7 @@ fold *fold_copy(const fold *from)
     f->error = copy_output(&from->error);
     copy_cells(f, from);
     copy_series(f, from);
+    fold_copy_children(f, from);
     fold_copy_globals(f, from);
     f->ledger = mem_array(from->n_ledger + 1, sizeof *f->ledger);
     for (size_t i = 0; i < from->n_ledger; i++)
@@ -127,6 +126,8 @@ size_t fold_weight(const fold *f)
     }
     for (size_t i = 0; i < f->n_series; i++)
         weight += f->series[i].cap * sizeof *f->series[i].points;
+    for (size_t i = 0; i < f->n_children; i++)
+        weight += weigh(f->children[i].value) + weigh(f->children[i].recorded);
     for (size_t i = 0; i < f->n_ledger; i++)
         weight += sizeof *f->ledger + weigh(f->ledger[i].made) + weigh(f->ledger[i].result);
     return weight;

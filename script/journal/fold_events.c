@@ -134,6 +134,8 @@ static int on_run(fold *f, const cJSON *r, err *e)
 static void forget_cell(fold *f, struct run_cell *c, bool all)
 {
     fold_clear_outputs(f, c);
+    fold_keep_past_children(f, c->id);
+    fold_forget_children(f, c->id);
     if (!all)
         fold_forget_recorded(f, c->id);
     *c = (struct run_cell){.id = c->id};

@@ -2,7 +2,7 @@
 // How metrics moved: every value that run.metric told, kept as numbers (a run may tell millions),
 // and a training's epochs.
 //
-//   series ─ cell, name ─ points ─ {value, step, wall} …      found by "cell\0name"
+//   series ─ cell, name ─ points ─ {value, step, wall} …      found by "cell\0child\0name"
 #include "base/mem.h"
 #include "base/str.h"
 #include "script/journal/fold_private.h"
@@ -11,33 +11,44 @@
 #include <stdlib.h>
 #include <string.h>
 
-static char *key_of(const char *id, const char *name, size_t *n)
+static void add_key(buf *key, const struct metric_of *of)
 {
-    AUTO_BUF key = {0};
-    buf_add(&key, id, strlen(id) + 1);
-    buf_str(&key, name);
-    *n = key.len;
-    return buf_take(&key);
+    buf_add(key, of->cell, strlen(of->cell) + 1);
+    if (of->child)
+        buf_str(key, of->child);
+    buf_char(key, '\0');
+    buf_str(key, of->name);
 }
 
-static struct metric_series *series_of(fold *f, const char *id, const char *name)
+void fold_index_series(fold *f, size_t at)
 {
-    size_t n, at;
-    AUTO_FREE char *key = key_of(id, name, &n);
+    const struct metric_series *s = &f->series[at];
+    AUTO_BUF key = {0};
     if (!f->by_series)
         f->by_series = hashmap_new();
-    if (hashmap_get(f->by_series, key, n, &at))
-        return &f->series[at];
-    hashmap_set(f->by_series, key, n, f->n_series);
-    f->series = mem_resize(f->series, f->n_series + 1, sizeof *f->series);
-    struct metric_series *s = &f->series[f->n_series++];
-    *s = (struct metric_series){.cell = mem_strdup(id), .name = mem_strdup(name)};
-    return s;
+    add_key(&key, &(struct metric_of){s->cell, s->child, s->name});
+    hashmap_set(f->by_series, key.data, key.len, at);
 }
 
-void fold_add_point(fold *f, const char *id, const char *name, struct metric_point point)
+static struct metric_series *series_of(fold *f, const struct metric_of *of)
 {
-    struct metric_series *s = series_of(f, id, name);
+    size_t at;
+    AUTO_BUF key = {0};
+    add_key(&key, of);
+    if (f->by_series && hashmap_get(f->by_series, key.data, key.len, &at))
+        return &f->series[at];
+    at = f->n_series++;
+    f->series = mem_resize(f->series, f->n_series, sizeof *f->series);
+    f->series[at] = (struct metric_series){.cell = mem_strdup(of->cell),
+        .child = mem_strdup(of->child),
+        .name = mem_strdup(of->name)};
+    fold_index_series(f, at);
+    return &f->series[at];
+}
+
+void fold_add_point(fold *f, const struct metric_of *of, struct metric_point point)
+{
+    struct metric_series *s = series_of(f, of);
     if (s->n == s->cap) {
         s->cap = s->cap ? 2 * s->cap : 8;
         s->points = mem_resize(s->points, s->cap, sizeof *s->points);
@@ -57,6 +68,7 @@ void fold_free_points(fold *f)
     for (size_t i = 0; i < f->n_series; i++) {
         free(f->series[i].cell);
         free(f->series[i].name);
+        free(f->series[i].child);
         free(f->series[i].points);
     }
     free(f->series);
@@ -104,12 +116,13 @@ cJSON *fold_history(const fold *f)
     for (size_t i = 0; i < f->n_cells; i++) {
         const struct run_cell *c = &f->cells[i];
         for (size_t k = 0; k < c->n_outputs; k++)
-            add_training(
-                history, json_get(c->outputs[k].data, PROGRESS), c->ended ? c->ended : f->last);
+            if (!fold_child_of(f, c->id, c->outputs[k].branch))
+                add_training(
+                    history, json_get(c->outputs[k].data, PROGRESS), c->ended ? c->ended : f->last);
     }
     for (size_t i = 0; i < f->n_series; i++) {
         const struct metric_series *s = &f->series[i];
-        for (size_t k = 0; k < s->n; k++)
+        for (size_t k = 0; k < s->n && !s->child; k++)
             add(history, s->name, number(s->points[k].value),
                 s->points[k].has_step ? &s->points[k].step : NULL, s->points[k].wall);
     }

@@ -15,9 +15,17 @@ struct metric_point {
     bool has_step;
 };
 struct metric_series {
-    char *cell, *name;
+    char *cell, *name, *child; // child: NULL: the run's own
     struct metric_point *points;
     size_t n, cap;
+};
+
+// A trial or a measurement: what its branch of the cell records is its own.
+struct fold_child {
+    char *name, *cell, *branch;
+    cJSON *value;           // the last one told: {state, of, …}
+    cJSON *recorded;        // as the fold's
+    int64_t started, ended; // wall ns, of its first and last record
 };
 
 struct fold_global {
@@ -33,6 +41,7 @@ struct fold {
     notebook *nb;
     cJSON *first;             // the "run" record
     cJSON *resumed, *cluster; // the last one of each; or NULL
+    bool narrowed; // it is a child of the run
     enum run_state state;
     int exit;
     char *message;
@@ -60,6 +69,10 @@ struct fold {
     struct metric_series *series; // each value that run.metric told
     size_t n_series;
     hashmap *by_series;
+    struct fold_child *children;
+    size_t n_children;
+    hashmap *by_branch;          // index in `children`; NULL: none
+    cJSON *past_children;        // of earlier kernels; NULL: none
     struct fold_global *globals; // that cells have set
     size_t n_globals;
     hashmap *by_global; // by name; NULL: none
@@ -69,9 +82,23 @@ struct fold {
 int fold_record(fold *f, const cJSON *record, err *e);
 int fold_learn(fold *f, const cJSON *record, err *e); // a "learned" event
 void fold_forget_recorded(fold *f, const char *id);
-void fold_add_point(fold *f, const char *id, const char *name, struct metric_point point);
+struct metric_of {
+    const char *cell, *child, *name; // child NULL: none
+};
+void fold_add_point(fold *f, const struct metric_of *of, struct metric_point point);
+void fold_index_series(fold *f, size_t at);
 void fold_forget_points(fold *f, const char *id); // NULL: of all cells
 void fold_free_points(fold *f);
+// fold_children.c: a "recorded" event of a child; the child in whose branch something is, NULL:
+// none; the cell (NULL: each) runs again: its children are gone, or kept for who resumes.
+int fold_add_child(fold *f, const cJSON *record, err *e);
+struct fold_child *fold_child_of(const fold *f, const char *id, const char *branch);
+void fold_forget_children(fold *f, const char *id);
+void fold_keep_past_children(fold *f, const char *id);
+void fold_copy_children(fold *f, const fold *from);
+void fold_free_children(fold *f);
+// {params, metrics, tags, artifacts}, new.
+cJSON *fold_child_results(const fold *f, const struct fold_child *c);
 void fold_note_writes(fold *f, const struct run_cell *c); // the cell has ended
 // The same as fold_moved, as if cells always ran from the top: later cells do not count.
 const char *fold_moved_above(const fold *f, const struct run_cell *c);
@@ -83,6 +110,7 @@ fold *fold_copy(const fold *from);
 size_t fold_weight(const fold *f);
 void fold_clear_outputs(fold *f, struct run_cell *c);
 void fold_output_done(struct output *o);
+void fold_ledger_done(struct ledger_entry *l);
 void fold_cell_done(struct run_cell *c);
 struct run_cell *fold_find_cell(const fold *f, const char *id);
 struct output *fold_find_display(const fold *f, int64_t id);

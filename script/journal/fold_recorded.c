@@ -76,39 +76,60 @@ static bool is_of_cells(const char *list)
     return false;
 }
 
+static cJSON *record_in(cJSON **recorded, const char *list, const cJSON *r)
+{
+    const cJSON *value = json_get(r, "value");
+    if (!*recorded)
+        *recorded = cJSON_CreateObject();
+    cJSON *entry = json_object_at(json_object_at(*recorded, list), json_str(r, "name"));
+    json_set_str(entry, "cell", json_str_or(r, "cell", ""));
+    json_set(entry, "value", cJSON_Duplicate(value, true));
+    set_step(entry, json_get(r, "step"));
+    if (str_eq(list, "metrics"))
+        count(entry, value);
+    return entry;
+}
+
+static void add_point(fold *f, const cJSON *r, const char *child, double value)
+{
+    struct metric_point point = {.value = value, .wall = f->last};
+    point.has_step = json_int(json_get(r, "step"), &point.step);
+    fold_add_point(f,
+        &(struct metric_of){json_str_or(r, "cell", ""), child, json_str(r, "name")}, point);
+}
+
 int fold_record(fold *f, const cJSON *r, err *e)
 {
-    const char *list = list_of(json_str_or(r, "kind", "")), *name = json_str(r, "name");
+    const char *kind = json_str_or(r, "kind", ""), *list = list_of(kind),
+               *name = json_str(r, "name"), *id = json_str_or(r, "cell", "");
     const cJSON *value = json_get(r, "value");
-    double number;
+    double number = 0;
+    if (str_eq(kind, "child"))
+        return fold_add_child(f, r, e);
     if (!list || !name || !value)
         return err_set(e, ERR_INVALID, "something recorded without kind, name or value");
     bool metric = str_eq(list, "metrics");
     if (metric && !number_of(value, &number))
         return err_set(e, ERR_INVALID, "the metric %.60s is no number", name);
-    if (!f->recorded)
-        f->recorded = cJSON_CreateObject();
-    cJSON *entry = json_object_at(json_object_at(f->recorded, list), name);
-    json_set_str(entry, "cell", json_str_or(r, "cell", ""));
-    json_set(entry, "value", cJSON_Duplicate(value, true));
-    set_step(entry, json_get(r, "step"));
-    if (is_of_cells(list)) {
-        const char *id = json_str_or(r, "cell", "");
+    struct fold_child *child = fold_child_of(f, id, json_str(r, "branch"));
+    if (child)
+        record_in(&child->recorded, list, r);
+    if (is_of_cells(list)) { // the cell depends on it, whatever its branches are
+        cJSON *entry = record_in(&f->recorded, list, r);
         json_set(json_object_at(entry, "cells"), id, cJSON_Duplicate(value, true));
         json_set_int(json_object_at(entry, "at"), id, f->last);
+    } else if (!child || str_eq(kind, "environment")) {
+        record_in(&f->recorded, list, r);
     }
-    if (!metric)
-        return 0;
-    count(entry, value);
-    struct metric_point point = {.value = number, .wall = f->last};
-    point.has_step = json_int(json_get(r, "step"), &point.step);
-    fold_add_point(f, json_str_or(r, "cell", ""), name, point);
+    if (metric)
+        add_point(f, r, child ? child->name : NULL, number);
     return 0;
 }
 
 void fold_forget_recorded(fold *f, const char *id)
 {
     fold_forget_points(f, id);
+    fold_forget_children(f, id);
     cJSON *list;
     cJSON_ArrayForEach(list, f->recorded)
     {
@@ -171,7 +192,8 @@ cJSON *fold_results(const fold *f)
     cJSON *results = cJSON_CreateObject(), *metrics = json_object_at(results, "metrics");
     for (size_t i = 0; i < f->n_cells; i++)
         for (size_t k = 0; k < f->cells[i].n_outputs; k++)
-            add_training(metrics, json_get(f->cells[i].outputs[k].data, PROGRESS));
+            if (!fold_child_of(f, f->cells[i].id, f->cells[i].outputs[k].branch))
+                add_training(metrics, json_get(f->cells[i].outputs[k].data, PROGRESS));
     const cJSON *given = json_get(fold_last_start(f), "parameters");
     json_set(results, "params", given ? cJSON_Duplicate(given, true) : cJSON_CreateObject());
     static const char *const begun[] = {"environment", "versions"};
@@ -180,6 +202,21 @@ cJSON *fold_results(const fold *f)
         json_set(results, begun[i], first ? cJSON_Duplicate(first, true) : cJSON_CreateObject());
     }
     add_recorded(results, f->recorded);
+    return results;
+}
+
+cJSON *fold_child_results(const fold *f, const struct fold_child *c)
+{
+    static const char *const lists[] = {"params", "metrics", "tags", "artifacts"};
+    AUTO_JSON *all = cJSON_CreateObject();
+    cJSON *metrics = json_object_at(all, "metrics"), *results = cJSON_CreateObject();
+    const struct run_cell *in = fold_find_cell(f, c->cell);
+    for (size_t k = 0; in && k < in->n_outputs; k++)
+        if (fold_child_of(f, c->cell, in->outputs[k].branch) == c)
+            add_training(metrics, json_get(in->outputs[k].data, PROGRESS));
+    add_recorded(all, c->recorded);
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+        json_set(results, lists[i], cJSON_DetachItemFromObjectCaseSensitive(all, lists[i]));
     return results;
 }
 
@@ -215,7 +252,8 @@ const char *fold_metric_cell(const fold *f, const char *name)
         return json_str(entry, "cell");
     for (size_t i = f->n_cells; i-- > 0;)
         for (size_t k = f->cells[i].n_outputs; k-- > 0;)
-            if (has_metric(json_get(f->cells[i].outputs[k].data, PROGRESS), name))
+            if (!fold_child_of(f, f->cells[i].id, f->cells[i].outputs[k].branch) &&
+                has_metric(json_get(f->cells[i].outputs[k].data, PROGRESS), name))
                 return f->cells[i].id;
     return NULL;
 }

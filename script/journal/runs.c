@@ -54,6 +54,11 @@ static void print_parts(const fold *f, char *parts[RUNS_PARTS])
             json_set(first, found[i], list);
     }
     json_set(rest, "origin", fold_origin(f));
+    cJSON *children = fold_children(f);
+    if (children->child)
+        json_set(rest, "children", children);
+    else
+        cJSON_Delete(children);
     parts[RUNS_FOUND] = json_to_str(first);
     parts[RUNS_REST] = json_to_str(rest);
 }

@@ -53,3 +53,48 @@ char *runs_pick(const char *folder, const char *own, const char *word, err *e)
     bool is_file = str_ends(word, ".lua") || str_ends(word, ".ipynb");
     return is_file && path ? newest_of(folder, own, path, word, e) : journal_find(folder, word, e);
 }
+
+char *runs_pick_child(
+    const char *folder, const char *own, const char *word, char **child, err *e)
+{
+    const char *slash = strchr(word, '/');
+    bool is_file = str_ends(word, ".lua") || str_ends(word, ".ipynb");
+    *child = NULL;
+    if (is_file || !slash || slash == word)
+        return runs_pick(folder, own, word, e);
+    AUTO_FREE char *of = mem_strndup(word, (size_t)(slash - word));
+    char *run = runs_pick(folder, own, of, e);
+    if (run)
+        *child = mem_strdup(slash + 1);
+    return run;
+}
+
+fold *runs_open(
+    const char *folder, const char *word, char **spools, err *first_bad, err *e)
+{
+    AUTO_FREE char *child = NULL;
+    AUTO_FREE char *run = runs_pick_child(folder, NULL, word, &child, e);
+    AUTO_FREE char *path = run ? journal_file(folder, run) : NULL;
+    fold *f = path ? fold_shown(path, first_bad, e) : NULL;
+    if (f && child && fold_narrow(f, child, e) < 0) {
+        fold_free(f);
+        return NULL;
+    }
+    *spools = f ? mem_strndup(path, strlen(path) - strlen(".jsonl")) : NULL;
+    return f;
+}
+
+cJSON *runs_child_row(const char *folder, const char *run, const char *child, err *e)
+{
+    err unread = {0};
+    AUTO_JSON *row = runs_row(folder, run, &unread);
+    AUTO_FREE char *name = str_fmt("%s/%s", run, child);
+    cJSON *list = cJSON_DetachItemFromObjectCaseSensitive(row, "children"), *found = NULL;
+    for (cJSON *c = list ? list->child : NULL; c && !found; c = c->next)
+        if (str_eq(json_str(c, "run"), name))
+            found = cJSON_DetachItemViaPointer(list, c);
+    cJSON_Delete(list);
+    if (!found)
+        err_set(e, ERR_NOT_FOUND, "the run %s has no child \"%s\"; `firesteel runs --children` lists them", run, child);
+    return found;
+}

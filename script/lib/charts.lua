@@ -10,17 +10,22 @@ local kinds = { line = 1, scatter = 1, bars = 1, histogram = 1 }
 -- A loss of infinity or NaN leaves a gap: JSON has neither.
 local function finite(v) return v == v and math.abs(v) < math.huge end
 
-local function sparkline(values)
-  local low, high = math.huge, -math.huge
-  for _, v in ipairs(values) do
-    if finite(v) then low, high = math.min(low, v), math.max(high, v) end
-  end
+-- A character for each value, on a scale from low to high.
+function core.sparkline(values, low, high)
   local marks = {}
   for i, v in ipairs(values) do
     local level = high > low and finite(v) and (v - low) / (high - low) or 0.5
     marks[i] = finite(v) and BLOCKS[1 + math.floor(level * (#BLOCKS - 1) + 0.5)] or " "
   end
-  return ("%s  %.4g … %.4g"):format(table.concat(marks), low, high)
+  return table.concat(marks)
+end
+
+local function sparkline(values)
+  local low, high = math.huge, -math.huge
+  for _, v in ipairs(values) do
+    if finite(v) then low, high = math.min(low, v), math.max(high, v) end
+  end
+  return ("%s  %.4g … %.4g"):format(core.sparkline(values, low, high), low, high)
 end
 
 local function check_series(name, values)

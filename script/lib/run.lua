@@ -52,6 +52,7 @@ function run.metric(name, value, options)
     end
     local step = core.check("run.metric", with).step
     core.record("metric", key, number(measured), step)
+    core.children.measured(key, measured, step) -- a trial's reports
   end)
 end
 

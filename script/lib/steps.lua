@@ -309,12 +309,12 @@ end
 
 -- The metrics that a step's function tells are its outputs: known by the branch in which they are told.
 local record = core.record
-function core.record(kind, name, value, at)
+function core.record(kind, name, value, ...)
   if kind == "metric" then
     local branch = core.branch_name()
     for prefix, made in pairs(core.pipeline.telling or {}) do
       if branch and (branch == prefix or branch:sub(1, #prefix + 1) == prefix .. "/") then made.metrics[name] = value end
     end
   end
-  return record(kind, name, value, at)
+  return record(kind, name, value, ...)
 end

@@ -8,6 +8,7 @@
 #include "base/secret.h"
 #include "base/str.h"
 #include "script/kernel/cells/bounded.h"
+#include "script/kernel/cells/children.h"
 #include "script/kernel/cells/deeds.h"
 #include "script/kernel/cells/formats.h"
 #include "script/kernel/cells/lastvalue.h"
@@ -147,17 +148,22 @@ static int core_gate(lua_State *L)
     return 0;
 }
 
-// Takes the value. step: NULL for none.
-static void emit_recorded(
-    const interp *in, const char *kind, const char *name, cJSON *value, const int64_t *step)
+struct recorded {
+    const char *kind, *name, *branch; // branch NULL: none
+    const int64_t *step;              // NULL: none
+};
+
+// Takes the value.
+static void emit_recorded(const interp *in, const struct recorded *r, cJSON *value)
 {
     cJSON *event = message_new(MESSAGE_recorded);
     json_set_str(event, "cell", running_cell(in));
-    json_set_str(event, "kind", kind);
-    json_set_str(event, "name", name);
+    json_set_str(event, "branch", r->branch);
+    json_set_str(event, "kind", r->kind);
+    json_set_str(event, "name", r->name);
     json_set(event, "value", value);
-    if (step)
-        json_set_int(event, "step", *step);
+    if (r->step)
+        json_set_int(event, "step", *r->step);
     port_emit(port_of(in), event);
 }
 
@@ -174,8 +180,10 @@ static int core_setenv(lua_State *L)
         mask_add_named(port_mask(fx->spec.port), name, value);
     AUTO_FREE char *digest =
         value ? secrets_digest(port_mask(fx->spec.port), name, value) : mem_strdup("unset");
-    if (interp_of(L)->turn)
-        emit_recorded(interp_of(L), "environment", name, cJSON_CreateString(digest), NULL);
+    const interp *in = interp_of(L);
+    if (in->turn)
+        emit_recorded(in, &(struct recorded){"environment", name, running_branch(in)},
+            cJSON_CreateString(digest));
     return 0;
 }
 
@@ -294,16 +302,19 @@ static int core_update(lua_State *L)
     return 0;
 }
 
-// record(kind, name, value, step): an event that the run keeps.
+// record(kind, name, value, step, branch): an event that the run keeps; branch: another than the
+// running one.
 static int core_record(lua_State *L)
 {
     interp *in = interp_of(L);
     const char *kind = luaL_checkstring(L, 1), *name = luaL_checkstring(L, 2);
     int64_t step = luaL_optinteger(L, 4, 0);
+    const char *branch = luaL_optstring(L, 5, running_branch(in));
     cJSON *value = luajson_read(L, 3, &in->raised);
     if (!value)
         return interp_raise(L, FAILURE_ERROR);
-    emit_recorded(in, kind, name, value, lua_isnoneornil(L, 4) ? NULL : &step);
+    struct recorded r = {kind, name, branch, lua_isnoneornil(L, 4) ? NULL : &step};
+    emit_recorded(in, &r, value);
     return 0;
 }
 
@@ -314,7 +325,7 @@ static int core_input(lua_State *L)
     const char *path = luaL_checkstring(L, 1);
     cJSON *input = in->turn ? inputs_take(in->inputs, path) : NULL;
     if (input)
-        emit_recorded(in, "input", path, input, NULL);
+        emit_recorded(in, &(struct recorded){"input", path, running_branch(in)}, input);
     return 0;
 }
 
@@ -495,6 +506,7 @@ static void push_core(lua_State *L)
     lua_setfield(L, LUA_REGISTRYINDEX, INTERP_HOOKS);
     lua_setfield(L, -2, "hooks");
     branches_open(L);
+    children_open(L);
     deeds_open(L);
 }
 

@@ -25,13 +25,18 @@ static cJSON *named(const char *folder, const char *own, const cJSON *names, err
     const cJSON *name;
     cJSON_ArrayForEach(name, names)
     {
-        AUTO_FREE char *run =
-            runs_pick(folder, own, cJSON_IsString(name) ? name->valuestring : "?", e);
-        if (!run) {
+        AUTO_FREE char *child = NULL;
+        AUTO_FREE char *run = runs_pick_child(
+            folder, own, cJSON_IsString(name) ? name->valuestring : "?", &child, e);
+        cJSON *row = run && child ? runs_child_row(folder, run, child, e) : NULL;
+        if (!run || (child && !row)) {
             cJSON_Delete(rows);
             return NULL;
         }
-        add_row(rows, folder, run);
+        if (row)
+            cJSON_AddItemToArray(rows, row);
+        else
+            add_row(rows, folder, run);
     }
     return rows;
 }

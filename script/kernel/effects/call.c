@@ -265,6 +265,11 @@ void call_joined(effects *fx, turn *parent, enum resume branch)
         atomic_compare_exchange_strong(resume_of(fx, parent), &on, RESUME_ENDS);
 }
 
+bool call_resumes(effects *fx, turn *t)
+{
+    return atomic_load(resume_of(fx, t)) == RESUME_ON;
+}
+
 // From here on effects of this turn are done, not verified. First, what is left of the unverified
 // ones is removed.
 static int end_resuming(effects *fx, turn *t, err *e)

@@ -28,6 +28,8 @@ char **call_child_env(effects *fx, const turn *t);
 // waited for its end: if it has done something anew, so does what follows in the parent.
 void call_branch(effects *fx, turn *t);
 void call_joined(effects *fx, turn *parent, enum resume branch);
+// Does the turn still verify, in a resumed run?
+bool call_resumes(effects *fx, turn *t);
 // The same for an action that has passed the gate; `c` has its place and its deadline.
 int call_action(struct call *c, const struct binding *b, const cJSON *args, const char *what,
     cJSON **result, err *e);

@@ -47,6 +47,7 @@ void effects_free(effects *fx)
     pthread_mutex_destroy(&fx->sweep);
     pthread_mutex_destroy(&fx->halting);
     strv_free(fx->env);
+    cJSON_Delete(fx->past_children);
     free(fx->run);
     free(fx->refusing_kubeconfig);
     free(fx->sandbox_kubeconfig);
@@ -59,8 +60,11 @@ static bool is_undoable(void *arg, const char *binding)
     return b && b->undo;
 }
 
-void effects_load_past(effects *fx, const fold *past)
+void effects_load_past(effects *fx, const fold *past, const cJSON *parameters)
 {
+    const cJSON *before = json_get(fold_last_start(past), "parameters");
+    if (before && parameters && json_equal(before, parameters))
+        fx->past_children = fold_past_children(past);
     ledger_load(fx->ledger, past, is_undoable, fx);
     snprintf(fx->salt, sizeof fx->salt, "%s", json_str_or(fold_first(past), "salt", ""));
     // Everything in a private sandbox was lost with it.

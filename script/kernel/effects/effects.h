@@ -47,6 +47,7 @@ typedef struct effects {
     struct effects_spec spec;
     // Set before the first turn, constant after it.
     char *run, salt[33];
+    cJSON *past_children; // of the run that is resumed (fold_past_children); NULL: they do not hold
     char *refusing_kubeconfig; // for children of cells that do not declare the cluster
     char *sandbox_kubeconfig;  // with a private sandbox: spec.cluster uses it
 
@@ -74,7 +75,8 @@ effects *effects_new(const struct effects_spec *spec, err *e);
 void effects_drop_shared(effects *fx);
 void effects_free(effects *fx);
 // Takes over the ledger and salt of the journal that is continued.
-void effects_load_past(effects *fx, const fold *past);
+// parameters: of this run; trials of a run with others do not hold.
+void effects_load_past(effects *fx, const fold *past, const cJSON *parameters);
 // The private sandbox is ready: from now on it is the cluster.
 void effects_use_sandbox(effects *fx, const char *kubeconfig);
 const struct binding *effects_binding(const effects *fx, const char *name);

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "script/kernel/effects/turn.h"
 
 #include <pthread.h>
 
@@ -96,6 +97,15 @@ void ledger_keep(ledger *l, const char *const *cells)
     for (; cells && *cells; cells++)
         for (size_t i = 0; i < l->n; i++)
             l->entries[i]->fresh |= str_eq(l->entries[i]->cell, *cells);
+    pthread_mutex_unlock(&l->lock);
+}
+
+void ledger_keep_branch(ledger *l, const char *source, const char *key)
+{
+    pthread_mutex_lock(&l->lock);
+    for (size_t i = 0; i < l->n; i++)
+        l->entries[i]->fresh |= str_eq(l->entries[i]->source, source) &&
+                                turn_key_is_below(l->entries[i]->branch, key);
     pthread_mutex_unlock(&l->lock);
 }
 

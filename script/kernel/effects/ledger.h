@@ -39,6 +39,8 @@ void ledger_load(
     ledger *l, const fold *f, bool (*undoable)(void *arg, const char *binding), void *arg);
 // What these cells (ids, NULL-terminated) did counts as verified: they do not run again.
 void ledger_keep(ledger *l, const char *const *cells);
+// The same for what a branch of the cell with this source, and branches below it, did.
+void ledger_keep_branch(ledger *l, const char *source, const char *key);
 // Adds an entry, numbered, marked with its number, and fresh; copies its strings.
 struct ledger_key {
     const char *source, *branch;

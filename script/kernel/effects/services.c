@@ -194,6 +194,7 @@ void call_recorded(call *c, const char *kind, const char *name, cJSON *value)
 {
     cJSON *event = message_new(MESSAGE_recorded);
     json_set_str(event, "cell", c->turn->cell);
+    json_set_str(event, "branch", c->turn->name);
     json_set_str(event, "kind", kind);
     json_set_str(event, "name", name);
     json_set(event, "value", value);

@@ -150,6 +150,7 @@ static void send_pending(display *d, bool closed)
         return;
     cJSON *event = message_new(MESSAGE_update);
     json_set_int(event, "id", d->id);
+    followed_note(d, d->data);
     if (d->data)
         json_set(event, "data", STEAL(d->data));
     if (rows)
@@ -334,6 +335,8 @@ void displays_free(displays *all)
         if (d->ended)
             displays_drop(d);
     }
+    if (all)
+        followed_free(all);
     free(all);
 }
 

@@ -49,6 +49,12 @@ display *displays_add_log(displays *all, int64_t client, const char *in_cell, co
 // `close` closes it. A display that is closed already, or a binding's, is left alone. Takes data.
 void displays_update(displays *all, int64_t id, cJSON *data, bool close);
 
+// On the Lua thread: what trainings in a branch of a cell, and below it, have shown last, {id of a
+// display: its progress}, new; NULL when that is what it was at `version`, which is then set. The
+// first call begins to follow the branch; all that was shown before a call is in its answer.
+cJSON *displays_followed(displays *all, const char *in_cell, const char *branch, int64_t *version);
+void displays_unfollow(displays *all, const char *in_cell, const char *branch);
+
 // On the loop's thread:
 size_t displays_live(const displays *all); // how many are live; peeks are not counted
 // At the end of a headless run: has displays read what there is by now, and close; those of the

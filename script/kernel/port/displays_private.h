@@ -17,6 +17,7 @@ struct displays {
     atomic_llong last;
     // The loop's thread:
     display *first;             // the first live one
+    struct followed *followed;  // branches whose trainings somebody follows
     bool over;                  // the run ends: no display stays live
     void (*drained)(void *arg); // told when none has on_drain any more
     void *drained_arg;
@@ -61,6 +62,10 @@ void displays_enter(display *d, cJSON *event);
 void displays_drop(display *d);             // takes it out of the list, and frees it
 bool displays_is_endable(const display *d); // from outside of the call that made it
 void displays_end_one(display *d);          // stops feeding it, and closes it
+
+// followed.c: a display has sent this.
+void followed_note(const display *d, const cJSON *data);
+void followed_free(displays *all);
 
 // Drops a peek; if it cannot be ended yet, it is dropped as soon as it can.
 void peeks_unwant(display *d);

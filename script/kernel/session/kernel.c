@@ -213,7 +213,7 @@ int kernel_load_past(kernel *k, const char *run, err *e)
         return err_wrap(e, "%s", run);
     if (k->options->keep || k->options->again) // it names cells as the journal does
         document_adopt_ids(k->document, fold_notebook(past));
-    effects_load_past(k->effects, past);
+    effects_load_past(k->effects, past, k->parameters);
     ledger_keep(k->effects->ledger, k->options->keep);
     int seeded = record_seed(k, past, e);
     displays_skip(k->displays, (int64_t)fold_seq(past)); // at least as many as it had displays
