@@ -102,7 +102,8 @@ const struct verb diff_verb = {
         "[A [B]] [-o json]\n\nA and B are names from `firesteel runs`, or their beginnings; a "
         "notebook: its "
         "newest\n"
-        "run; newest; -2: the one before; RUN/NAME: a trial of a run. Without B the newest is meant, without both the last\n"
+        "run; newest; -2: the one before; RUN/NAME: a trial of a run. Without B the newest is "
+        "meant, without both the last\n"
         "two. Exit code: 0 nothing that was computed differs, 1 something does, 2 wrong usage.",
     .run = run,
 };

@@ -426,6 +426,7 @@ static int run(struct cli *cli, int argc, char **argv)
 const struct verb runs_verb = {
     .name = "runs",
     .summary = "list the runs of this folder",
-    .usage = "[--where CONDITION]… [--sort [-]FIELD] [--columns FIELD,…] [--children] [--cwd DIR] [-o json]",
+    .usage = "[--where CONDITION]… [--sort [-]FIELD] [--columns FIELD,…] [--children] [--cwd DIR] "
+             "[-o json]",
     .run = run,
 };

@@ -84,8 +84,8 @@ void fold_keep_past_children(fold *f, const char *id)
         f->past_children = cJSON_CreateObject();
     for (size_t i = 0; i < f->n_children; i++)
         if (!id || str_eq(f->children[i].cell, id))
-            json_set(f->past_children, f->children[i].name,
-                cJSON_Duplicate(f->children[i].value, true));
+            json_set(
+                f->past_children, f->children[i].name, cJSON_Duplicate(f->children[i].value, true));
 }
 
 void fold_forget_children(fold *f, const char *id)
@@ -190,8 +190,8 @@ int fold_narrow(fold *f, const char *name, err *e)
     free(f->run);
     f->run = run;
     const char *state = state_of(f, child);
-    f->state = str_eq(state, "running")  ? RUN_RUNNING
-               : str_eq(state, "failed") ? RUN_FAILED
+    f->state = str_eq(state, "running")       ? RUN_RUNNING
+               : str_eq(state, "failed")      ? RUN_FAILED
                : str_eq(state, "interrupted") ? RUN_INTERRUPTED
                : str_eq(state, "stopped")     ? RUN_STOPPED
                                               : RUN_OK;

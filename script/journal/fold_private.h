@@ -41,7 +41,7 @@ struct fold {
     notebook *nb;
     cJSON *first;             // the "run" record
     cJSON *resumed, *cluster; // the last one of each; or NULL
-    bool narrowed; // it is a child of the run
+    bool narrowed;            // it is a child of the run
     enum run_state state;
     int exit;
     char *message;

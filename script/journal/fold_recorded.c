@@ -94,8 +94,8 @@ static void add_point(fold *f, const cJSON *r, const char *child, double value)
 {
     struct metric_point point = {.value = value, .wall = f->last};
     point.has_step = json_int(json_get(r, "step"), &point.step);
-    fold_add_point(f,
-        &(struct metric_of){json_str_or(r, "cell", ""), child, json_str(r, "name")}, point);
+    fold_add_point(
+        f, &(struct metric_of){json_str_or(r, "cell", ""), child, json_str(r, "name")}, point);
 }
 
 int fold_record(fold *f, const cJSON *r, err *e)

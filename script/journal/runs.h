@@ -12,8 +12,9 @@
 #include <stdbool.h>
 
 // What a list says of a run: run, state, started, seconds, cells, ok, failed, left, notebook,
-// params, metrics, tags, artifacts, inputs, images, environment, versions, origin (fold_origin), and
-// children, if there are some (fold_children); new. If its journal cannot be read, "state" is "unreadable", and the error is set.
+// params, metrics, tags, artifacts, inputs, images, environment, versions, origin (fold_origin),
+// and children, if there are some (fold_children); new. If its journal cannot be read, "state" is
+// "unreadable", and the error is set.
 cJSON *runs_row(const char *folder, const char *run, err *e);
 
 // The runs of a folder, newest first, with what runs_row says of them. Journals whose state the
@@ -40,11 +41,9 @@ char *runs_pick(const char *folder, const char *own, const char *word, err *e);
 
 // The same word, with "/NAME" behind it of a child of the run (a trial, a measurement): *child is
 // that name, new, or NULL.
-char *runs_pick_child(
-    const char *folder, const char *own, const char *word, char **child, err *e);
+char *runs_pick_child(const char *folder, const char *own, const char *word, char **child, err *e);
 // The run or its child that a word means, read as by fold_shown; *spools, new: their folder.
-fold *runs_open(
-    const char *folder, const char *word, char **spools, err *first_bad, err *e);
+fold *runs_open(const char *folder, const char *word, char **spools, err *first_bad, err *e);
 // The row of a run's child: run = "RUN/NAME", parent, of, state, started, seconds, params, metrics,
 // tags, artifacts; new.
 cJSON *runs_child_row(const char *folder, const char *run, const char *child, err *e);

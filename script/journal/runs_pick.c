@@ -54,8 +54,7 @@ char *runs_pick(const char *folder, const char *own, const char *word, err *e)
     return is_file && path ? newest_of(folder, own, path, word, e) : journal_find(folder, word, e);
 }
 
-char *runs_pick_child(
-    const char *folder, const char *own, const char *word, char **child, err *e)
+char *runs_pick_child(const char *folder, const char *own, const char *word, char **child, err *e)
 {
     const char *slash = strchr(word, '/');
     bool is_file = str_ends(word, ".lua") || str_ends(word, ".ipynb");
@@ -69,8 +68,7 @@ char *runs_pick_child(
     return run;
 }
 
-fold *runs_open(
-    const char *folder, const char *word, char **spools, err *first_bad, err *e)
+fold *runs_open(const char *folder, const char *word, char **spools, err *first_bad, err *e)
 {
     AUTO_FREE char *child = NULL;
     AUTO_FREE char *run = runs_pick_child(folder, NULL, word, &child, e);
@@ -95,6 +93,7 @@ cJSON *runs_child_row(const char *folder, const char *run, const char *child, er
             found = cJSON_DetachItemViaPointer(list, c);
     cJSON_Delete(list);
     if (!found)
-        err_set(e, ERR_NOT_FOUND, "the run %s has no child \"%s\"; `firesteel runs --children` lists them", run, child);
+        err_set(e, ERR_NOT_FOUND,
+            "the run %s has no child \"%s\"; `firesteel runs --children` lists them", run, child);
     return found;
 }

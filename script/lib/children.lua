@@ -22,6 +22,9 @@ local function as_number(value)
   return value == "inf" and math.huge or value == "-inf" and -math.huge or value
 end
 
+-- The same bits? NaN is NaN.
+local function same(a, b) return a == b or a ~= a and b ~= b end
+
 local function mapped(list, fn)
   local copy = core.array {}
   for i, value in ipairs(list) do copy[i] = fn(value) end
@@ -119,7 +122,7 @@ local function take_returned(record, value)
   if type(value) ~= "table" then return end
   local metrics = rawget(value, "metrics")
   for name, measured in pairs(type(metrics) == "table" and metrics or value) do
-    if type(name) == "string" and type(measured) == "number" then
+    if type(name) == "string" and type(measured) == "number" and not same(record.metrics[name], measured) then
       core.record("metric", name, number(measured))
       record.metrics[name] = measured
     end
@@ -244,9 +247,6 @@ function children.abandon(record)
   tell(record)
   for i = #record.finals, 1, -1 do pcall(record.finals[i]) end
 end
-
--- The same bits? NaN is NaN.
-local function same(a, b) return a == b or a ~= a and b ~= b end
 
 local function same_files(files)
   for _, file in pairs(files or {}) do

@@ -169,7 +169,7 @@ end
 function halving:judge(trial, t, value, looked)
   if t >= self.most then
     if looked and t == self.most then return nil end
- return { state = "done", why = ("reached max_t = %s"):format(self.most) }
+    return { state = "done", why = ("reached max_t = %s"):format(self.most) }
   end
   for _, rung in ipairs(self.rungs) do
     if t >= rung.at and not rung.has[trial] then

@@ -102,7 +102,7 @@ local function read(options)
   core.expect_type("tune", options, "table", "its options in a table")
   core.check("tune", options)
   local name = type(options[1]) == "string" and options[1] or options.name or "tune"
-  local what = "tune " .. name
+  local what = name == "tune" and name or "tune " .. name
   if name:find "[/%c]" or name == "" or #name > 60 then core.fail("error", "tune: a name has 1 to 60 bytes and no slash") end
   local how = options.search or "grid"
   if not searches[how] then core.unknown("tune", "search", how, searches) end
@@ -146,6 +146,7 @@ local MARKS = { waiting = "·", running = "●", done = "✓", failed = "✗", s
 
 local function text_of(value)
   if value == nil then return "" end
+  if value ~= value then return "nan" end
   return type(value) == "number" and ("%.6g"):format(value) or tostring(value)
 end
 
@@ -392,7 +393,8 @@ local function check_any(self)
     end
   end
   if failed == #self.list then
-    core.fail("error", ("%s: all %d trials failed; %s: %s"):format(self.what, failed, first.name, first.record.error))
+    core.fail("error", ("%s: %s failed; %s: %s"):format(self.what, failed == 1 and "the only trial" or ("all %d trials"):format(failed),
+      first.name, first.record.error))
   end
 end
 

@@ -26,8 +26,8 @@ static cJSON *named(const char *folder, const char *own, const cJSON *names, err
     cJSON_ArrayForEach(name, names)
     {
         AUTO_FREE char *child = NULL;
-        AUTO_FREE char *run = runs_pick_child(
-            folder, own, cJSON_IsString(name) ? name->valuestring : "?", &child, e);
+        AUTO_FREE char *run =
+            runs_pick_child(folder, own, cJSON_IsString(name) ? name->valuestring : "?", &child, e);
         cJSON *row = run && child ? runs_child_row(folder, run, child, e) : NULL;
         if (!run || (child && !row)) {
             cJSON_Delete(rows);

@@ -104,8 +104,8 @@ void ledger_keep_branch(ledger *l, const char *source, const char *key)
 {
     pthread_mutex_lock(&l->lock);
     for (size_t i = 0; i < l->n; i++)
-        l->entries[i]->fresh |= str_eq(l->entries[i]->source, source) &&
-                                turn_key_is_below(l->entries[i]->branch, key);
+        l->entries[i]->fresh |=
+            str_eq(l->entries[i]->source, source) && turn_key_is_below(l->entries[i]->branch, key);
     pthread_mutex_unlock(&l->lock);
 }
 
