@@ -4,7 +4,7 @@
 // entry counts for the journal that still has the size, inode and times that it names. Each part
 // carries its checksum; after the first damaged entry nothing is believed.
 //
-//   firesteel runs 1 VERSION\n
+//   firesteel runs 2 VERSION\n
 //   HASH SIZE SIZE SIZE HASH HASH\n   of what follows: the brief (its hash is first and covers this
 //   brief \n found \n rest \n         line, too), what cells recorded, where the run came from
 //   …                                 a later entry replaces an earlier one of the same run
