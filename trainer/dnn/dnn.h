@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// Convolutions by oneDNN, as a plug-in that is loaded when a model needs it, so that the plain
+// worker does not carry oneDNN. Pictures stay as everywhere here: (rows, height, width, channels),
+// without gaps. Only weights are reordered, panel by panel, once for each batch.
+//
+// Each call works on the thread that makes it: oneDNN's own threads (Debian builds it with OpenMP)
+// never start. So who calls cuts the work into fixed chunks of rows, and the results are the same
+// for any number of threads.
+#pragma once
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { DNN_VERSION = 1 };
+
+typedef enum dnn_way { DNN_FORWARD, DNN_BACK_DATA, DNN_BACK_WEIGHTS } dnn_way;
+
+// One convolution over so many rows, one way. Numbers are floats; with `half` those of pictures and
+// packed weights are bf16, and gradients of weights stay floats.
+typedef struct dnn_conv_spec {
+    dnn_way way;
+    size_t rows, channels, filters;
+    size_t in[2], out[2], size[2], stride[2], dilation[2], before[2]; // height, width
+    bool bias, relu; // forward: y = max(x·W + b, 0); back to weights: db, too
+    bool half;
+} dnn_conv_spec;
+
+// A convolution that is ready to run, on any thread, on several at once. It belongs to the plug-in,
+// which has one for each spec, until the process ends.
+typedef struct dnn_conv dnn_conv;
+
+typedef struct dnn_ops {
+    unsigned version;
+    const char *(*library)(void); // "oneDNN 2.6.3"
+    bool (*has_half)(void);       // does this CPU multiply bf16?
+    // NULL: oneDNN has nothing for it but its reference, which is slow. Thread-safe.
+    const dnn_conv *(*conv)(const dnn_conv_spec *spec);
+    // Bytes of packed weights (of the gradient of weights), and of memory for one call.
+    size_t (*packed_bytes)(const dnn_conv *c);
+    size_t (*scratch_bytes)(const dnn_conv *c);
+    // Filters [from, from + n) between packed weights and a panel (height, width, channels, ld) of
+    // floats; both are multiples of 16, or all filters.
+    void (*pack)(const dnn_conv *c, void *packed, const float *panel, size_t ld, size_t from,
+        size_t n);
+    void (*unpack)(const dnn_conv *c, float *panel, const float *packed, size_t ld, size_t from,
+        size_t n);
+    // Forward reads x and writes y; back to data reads y (dz) and writes x (dx); back to weights
+    // reads both, and writes packed and bias. Packed, bias and scratch are aligned to 64 bytes.
+    void (*run)(const dnn_conv *c, void *x, void *packed, float *bias, void *y, void *scratch);
+} dnn_ops;
+
+// Loads the plug-in; it stays loaded. NULL with e: the message names the Debian package.
+const dnn_ops *dnn_load(const char *path, err *e);

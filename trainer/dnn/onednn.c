@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: MIT
+// The plug-in for oneDNN 2: the only file that includes dnnl.h.
+//
+// A primitive is made once for each spec and kept in a list. It takes its scratch memory from the
+// caller, so that several threads may run it at once.
+#include "base/mem.h"
+#include "trainer/dnn/dnn.h"
+
+#include <dnnl.h>
+#include <pthread.h>
+#include <string.h>
+
+// gcc's OpenMP, which Debian's oneDNN brings; only this function of it is needed.
+extern void omp_set_num_threads(int n);
+
+struct dnn_conv {
+    dnn_conv_spec spec;
+    bool usable;
+    dnnl_primitive_t run;
+    dnnl_memory_desc_t x, weights, bias, y, scratch;
+    dnn_conv *next;
+};
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_once_t once;
+    dnnl_engine_t engine;
+    dnn_conv *first;
+} all = {.lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT};
+
+static void start(void)
+{
+    if (dnnl_engine_create(&all.engine, dnnl_cpu, 0) != dnnl_success)
+        all.engine = NULL;
+}
+
+static const char *library(void)
+{
+    static char text[48];
+    const dnnl_version_t *v = dnnl_version();
+    snprintf(text, sizeof text, "oneDNN %d.%d.%d", v->major, v->minor, v->patch);
+    return text;
+}
+
+static bool has_half(void)
+{
+    return (dnnl_get_effective_cpu_isa() & dnnl_cpu_isa_avx512_core_bf16) ==
+           dnnl_cpu_isa_avx512_core_bf16;
+}
+
+// (n, c, h, w) in memory as (n, h, w, c).
+static bool describe(dnnl_memory_desc_t *d, size_t n, size_t c, const size_t size[2], bool half)
+{
+    dnnl_dims_t dims = {(dnnl_dim_t)n, (dnnl_dim_t)c, (dnnl_dim_t)size[0], (dnnl_dim_t)size[1]};
+    return dnnl_memory_desc_init_by_tag(d, 4, dims, half ? dnnl_bf16 : dnnl_f32, dnnl_nhwc) ==
+           dnnl_success;
+}
+
+// oneDNN counts dilation from 0, and wants to know the padding behind.
+struct steps {
+    dnnl_dims_t stride, dilation, before, after;
+};
+
+static struct steps steps_of(const dnn_conv_spec *s)
+{
+    struct steps t;
+    for (int i = 0; i < 2; i++) {
+        size_t reach = (s->out[i] - 1) * s->stride[i] + (s->size[i] - 1) * s->dilation[i] + 1;
+        t.stride[i] = (dnnl_dim_t)s->stride[i];
+        t.dilation[i] = (dnnl_dim_t)s->dilation[i] - 1;
+        t.before[i] = (dnnl_dim_t)s->before[i];
+        t.after[i] = (dnnl_dim_t)reach - (dnnl_dim_t)s->in[i] - (dnnl_dim_t)s->before[i];
+    }
+    return t;
+}
+
+static dnnl_status_t describe_way(
+    dnn_way way, dnn_conv *c, const struct steps *t, dnnl_convolution_desc_t *d)
+{
+    const dnnl_memory_desc_t *bias = c->spec.bias ? &c->bias : NULL;
+    switch (way) {
+    case DNN_FORWARD:
+        return dnnl_dilated_convolution_forward_desc_init(d, dnnl_forward_training,
+            dnnl_convolution_direct, &c->x, &c->weights, bias, &c->y, t->stride, t->dilation,
+            t->before, t->after);
+    case DNN_BACK_DATA:
+        return dnnl_dilated_convolution_backward_data_desc_init(d, dnnl_convolution_direct, &c->x,
+            &c->weights, &c->y, t->stride, t->dilation, t->before, t->after);
+    case DNN_BACK_WEIGHTS:
+        break;
+    }
+    return dnnl_dilated_convolution_backward_weights_desc_init(d, dnnl_convolution_direct, &c->x,
+        &c->weights, bias, &c->y, t->stride, t->dilation, t->before, t->after);
+}
+
+// Scratch from the caller; relu after a product.
+static dnnl_primitive_attr_t attributes(const dnn_conv_spec *s)
+{
+    dnnl_primitive_attr_t attr;
+    dnnl_post_ops_t after;
+    if (dnnl_primitive_attr_create(&attr) != dnnl_success)
+        return NULL;
+    dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user);
+    if (s->relu && s->way == DNN_FORWARD && dnnl_post_ops_create(&after) == dnnl_success) {
+        dnnl_post_ops_append_eltwise(after, 1, dnnl_eltwise_relu, 0, 0);
+        dnnl_primitive_attr_set_post_ops(attr, after);
+        dnnl_post_ops_destroy(after);
+    }
+    return attr;
+}
+
+static dnnl_primitive_desc_t plan_way(
+    dnn_way way, dnn_conv *c, dnnl_primitive_attr_t attr, dnnl_primitive_desc_t hint)
+{
+    struct steps t = steps_of(&c->spec);
+    dnnl_convolution_desc_t d;
+    dnnl_primitive_desc_t plan = NULL;
+    return describe_way(way, c, &t, &d) == dnnl_success &&
+                   dnnl_primitive_desc_create(&plan, &d, attr, all.engine, hint) == dnnl_success
+               ? plan
+               : NULL;
+}
+
+// Its reference kernels are many times slower than own kernels, which are taken instead.
+static bool is_reference(dnnl_primitive_desc_t plan)
+{
+    const char *name = "ref";
+    dnnl_primitive_desc_query(plan, dnnl_query_impl_info_str, 0, &name);
+    return strstr(name, "ref") != NULL || strncmp(name, "gemm", 4) == 0;
+}
+
+static void make(dnn_conv *c)
+{
+    const dnn_conv_spec *s = &c->spec;
+    dnnl_dims_t kernel = {(dnnl_dim_t)s->filters, (dnnl_dim_t)s->channels, (dnnl_dim_t)s->size[0],
+        (dnnl_dim_t)s->size[1]};
+    dnnl_dims_t bias = {(dnnl_dim_t)s->filters};
+    bool floats = s->way == DNN_BACK_WEIGHTS || !s->half;
+    if (!all.engine || !describe(&c->x, s->rows, s->channels, s->in, s->half) ||
+        !describe(&c->y, s->rows, s->filters, s->out, s->half) ||
+        dnnl_memory_desc_init_by_tag(&c->weights, 4, kernel, floats ? dnnl_f32 : dnnl_bf16,
+            dnnl_format_tag_any) != dnnl_success ||
+        dnnl_memory_desc_init_by_tag(&c->bias, 1, bias, dnnl_f32, dnnl_a) != dnnl_success)
+        return;
+    dnnl_primitive_attr_t attr = attributes(s);
+    dnnl_primitive_desc_t hint = NULL, plan = NULL;
+    if (s->way != DNN_FORWARD)
+        hint = plan_way(DNN_FORWARD, c, NULL, NULL);
+    if (attr && (hint || s->way == DNN_FORWARD))
+        plan = plan_way(s->way, c, attr, hint);
+    if (plan && !is_reference(plan)) {
+        c->weights = *dnnl_primitive_desc_query_md(plan,
+            s->way == DNN_BACK_WEIGHTS ? dnnl_query_diff_weights_md : dnnl_query_weights_md, 0);
+        c->scratch = *dnnl_primitive_desc_query_md(plan, dnnl_query_scratchpad_md, 0);
+        c->usable = dnnl_primitive_create(&c->run, plan) == dnnl_success;
+    }
+    dnnl_primitive_desc_destroy(plan);
+    dnnl_primitive_desc_destroy(hint);
+    dnnl_primitive_attr_destroy(attr);
+}
+
+static const dnn_conv *conv(const dnn_conv_spec *spec)
+{
+    pthread_once(&all.once, start);
+    omp_set_num_threads(1); // of this thread: what is planned here runs on one
+    pthread_mutex_lock(&all.lock);
+    dnn_conv *c = all.first;
+    while (c && memcmp(&c->spec, spec, sizeof *spec) != 0)
+        c = c->next;
+    if (!c) {
+        c = mem_alloc(sizeof *c);
+        memcpy(&c->spec, spec, sizeof *spec); // with its padding, which callers zero
+        make(c);
+        c->next = all.first;
+        all.first = c;
+    }
+    pthread_mutex_unlock(&all.lock);
+    return c->usable ? c : NULL;
+}
+
+static size_t packed_bytes(const dnn_conv *c)
+{
+    return dnnl_memory_desc_get_size(&c->weights);
+}
+
+static size_t scratch_bytes(const dnn_conv *c)
+{
+    return dnnl_memory_desc_get_size(&c->scratch);
+}
+
+static dnnl_memory_t memory_at(const dnnl_memory_desc_t *d, void *at)
+{
+    dnnl_memory_t m = NULL;
+    dnnl_memory_create(&m, d, all.engine, at);
+    return m;
+}
+
+// Runs it at once and frees the arguments.
+static void execute(dnnl_primitive_t p, size_t n, dnnl_exec_arg_t *args)
+{
+    dnnl_stream_t stream = NULL;
+    omp_set_num_threads(1);
+    if (dnnl_stream_create(&stream, all.engine, dnnl_stream_default_flags) == dnnl_success &&
+        dnnl_primitive_execute(p, stream, (int)n, args) == dnnl_success)
+        dnnl_stream_wait(stream);
+    dnnl_stream_destroy(stream);
+    for (size_t i = 0; i < n; i++)
+        dnnl_memory_destroy(args[i].memory);
+}
+
+static void reorder(
+    const dnnl_memory_desc_t *from, void *source, const dnnl_memory_desc_t *to, void *target)
+{
+    dnnl_primitive_desc_t plan = NULL;
+    dnnl_primitive_t p = NULL;
+    omp_set_num_threads(1);
+    if (dnnl_reorder_primitive_desc_create(&plan, from, all.engine, to, all.engine, NULL) ==
+            dnnl_success &&
+        dnnl_primitive_create(&p, plan) == dnnl_success)
+        execute(p, 2,
+            (dnnl_exec_arg_t[]){{DNNL_ARG_FROM, memory_at(from, source)},
+                {DNNL_ARG_TO, memory_at(to, target)}});
+    dnnl_primitive_destroy(p);
+    dnnl_primitive_desc_destroy(plan);
+}
+
+// The two sides of a part of the weights.
+static bool describe_part(const dnn_conv *c, size_t ld, size_t from, size_t n,
+    dnnl_memory_desc_t *packed, dnnl_memory_desc_t *panel)
+{
+    const dnn_conv_spec *s = &c->spec;
+    dnnl_dim_t step = (dnnl_dim_t)ld, channels = (dnnl_dim_t)s->channels,
+               width = (dnnl_dim_t)s->size[1];
+    dnnl_dims_t dims = {(dnnl_dim_t)n, channels, (dnnl_dim_t)s->size[0], width};
+    dnnl_dims_t strides = {1, step, width * channels * step, channels * step};
+    dnnl_dims_t at = {(dnnl_dim_t)from};
+    return dnnl_memory_desc_init_submemory(packed, &c->weights, dims, at) == dnnl_success &&
+           dnnl_memory_desc_init_by_strides(panel, 4, dims, dnnl_f32, strides) == dnnl_success;
+}
+
+static void pack(
+    const dnn_conv *c, void *packed, const float *panel, size_t ld, size_t from, size_t n)
+{
+    dnnl_memory_desc_t there, here;
+    if (describe_part(c, ld, from, n, &there, &here))
+        reorder(&here, (void *)panel, &there, packed);
+}
+
+static void unpack(
+    const dnn_conv *c, float *panel, const float *packed, size_t ld, size_t from, size_t n)
+{
+    dnnl_memory_desc_t there, here;
+    if (describe_part(c, ld, from, n, &there, &here))
+        reorder(&there, (void *)packed, &here, panel);
+}
+
+static void run(const dnn_conv *c, void *x, void *packed, float *bias, void *y, void *scratch)
+{
+    static const int names[][4] = {
+        [DNN_FORWARD] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST, DNNL_ARG_BIAS},
+        [DNN_BACK_DATA] = {DNNL_ARG_DIFF_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_DST, 0},
+        [DNN_BACK_WEIGHTS] = {DNNL_ARG_SRC, DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_DST,
+            DNNL_ARG_DIFF_BIAS},
+    };
+    const int *name = names[c->spec.way];
+    dnnl_exec_arg_t args[5] = {{name[0], memory_at(&c->x, x)},
+        {name[1], memory_at(&c->weights, packed)}, {name[2], memory_at(&c->y, y)},
+        {DNNL_ARG_SCRATCHPAD, memory_at(&c->scratch, scratch)}};
+    size_t n = 4;
+    if (c->spec.bias && name[3])
+        args[n++] = (dnnl_exec_arg_t){name[3], memory_at(&c->bias, bias)};
+    execute(c->run, n, args);
+}
+
+extern const dnn_ops firesteel_dnn;
+const dnn_ops firesteel_dnn = {
+    .version = DNN_VERSION,
+    .library = library,
+    .has_half = has_half,
+    .conv = conv,
+    .packed_bytes = packed_bytes,
+    .scratch_bytes = scratch_bytes,
+    .pack = pack,
+    .unpack = unpack,
+    .run = run,
+};

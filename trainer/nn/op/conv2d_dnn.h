@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: MIT
+// Conv2D by oneDNN, where its plug-in is loaded and has a quick kernel for the shape; see
+// trainer/dnn/dnn.h. The operation in conv2d.c asks first whether it should go this way.
+#pragma once
+#include "trainer/nn/op/op.h"
+
+bool conv2d_by_dnn(const op_work *w);
+void conv2d_dnn_reserve(const op_work *w, op_need *need);
+void conv2d_dnn_forward(const op_work *w, size_t pass, size_t chunk, float *scratch);
+void conv2d_dnn_backward(const op_work *w, size_t pass, size_t chunk, float *scratch);
