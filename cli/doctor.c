@@ -154,6 +154,20 @@ static void judge_cluster(struct doctor *d, struct asked *a)
         doctor_found(d, "cluster", HEALTH_FAIL, NULL, "%s", first_line(a));
 }
 
+static void look_at_dnn(struct doctor *d)
+{
+    static const char *const plugins[] = {
+        "../trainer/dnn/firesteel-dnn.so", LIBEXECDIR "/firesteel-dnn.so", NULL};
+    AUTO_FREE char *plugin = cli_find(d->cli, plugins);
+    void *library = plugin ? dlopen(plugin, RTLD_LAZY | RTLD_LOCAL) : NULL;
+    if (library)
+        doctor_found(d, "onednn", HEALTH_OK, NULL, "%s loads", plugin);
+    else
+        doctor_found(d, "onednn", HEALTH_WARN, "apt install libdnnl2 (dnf: onednn)",
+            "convolutions run by own kernels here, which are slower: %s",
+            plugin ? dlerror() : "the plug-in is missing");
+}
+
 static void look_at_mpi(struct doctor *d)
 {
     static const char *const plugins[] = {
@@ -215,6 +229,7 @@ static int examine(struct doctor *d, const struct chosen *c, err *e)
     ask_all(&r, c);
     doctor_look(d);
     look_at_mpi(d);
+    look_at_dnn(d);
     if (r.running)
         loop_run(r.loop);
     for (size_t i = r.n; i-- > 0;) {

@@ -241,11 +241,14 @@ static void find_paths(struct cli *cli, struct call_paths *p)
 {
     static const char *const plugins[] = {
         "../trainer/dist/firesteel-mpi.so", LIBEXECDIR "/firesteel-mpi.so", NULL};
+    static const char *const dnns[] = {
+        "../trainer/dnn/firesteel-dnn.so", LIBEXECDIR "/firesteel-dnn.so", NULL};
     static const char *const commands[] = {"./firesteel", BINDIR "/firesteel", NULL};
     static const char *const mains[] = {"../../script/worker/spark.py", DATADIR "/spark.py", NULL};
     static const char *const shares[] = {"../../recipes", DATADIR, NULL};
     p->worker = cli_program(cli, "firesteel-worker", NULL);
     p->plugin = cli_find(cli, plugins);
+    p->dnn = cli_find(cli, dnns);
     p->firesteel = cli_find(cli, commands);
     p->kernel = cli_program(cli, "firesteel-kernel", NULL);
     p->spark_main = cli_find(cli, mains);

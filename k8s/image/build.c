@@ -3,6 +3,7 @@
 // alone and on any base, whatever C library the base has.
 //
 //   /opt/firesteel/firesteel-worker, spark.py; firesteel, firesteel-kernel if they are asked for
+//   /opt/firesteel/lib/firesteel-dnn.so, libdnnl.so.2 …: a layer of its own
 //   /opt/firesteel/lib/ld-linux-x86-64.so.2, libc.so.6, firesteel-mpi.so, libmpich.so.12 …
 #include "k8s/image/build.h"
 
@@ -17,12 +18,24 @@
 
 #define HOME "opt/firesteel"
 
-enum { PROGRAM_LIMIT = 256 << 20 };
+enum { PROGRAM_LIMIT = 256 << 20, TRAINER_LIMIT = 4 << 20 };
 
-static int add_libraries(layer *l, const struct closure *closure, err *e)
+static bool has_library(const struct closure *c, const char *soname)
+{
+    for (size_t i = 0; i < c->n; i++)
+        if (str_eq(c->libraries[i].soname, soname))
+            return true;
+    return false;
+}
+
+// Those that are not in `there` already.
+static int add_libraries(
+    layer *l, const struct closure *closure, const struct closure *there, err *e)
 {
     for (size_t i = 0; i < closure->n; i++) {
         const struct closure_library *lib = &closure->libraries[i];
+        if (has_library(there, lib->soname))
+            continue;
         AUTO_FREE char *to = str_fmt(HOME "/lib/%s", lib->soname);
         if (layer_file(l, to, lib->path, e))
             return -1;
@@ -57,7 +70,7 @@ static int add_files(layer *l, const struct image_worker *w, struct closure *nee
         (w->firesteel && add_program(l, HOME "/firesteel", w->firesteel, needs, e)) ||
         (w->kernel && add_program(l, HOME "/firesteel-kernel", w->kernel, needs, e)))
         return -1;
-    return add_libraries(l, needs, e);
+    return add_libraries(l, needs, &(struct closure){0}, e);
 }
 
 static int worker_layer(layer *l, const struct image_build *b, err *e)
@@ -65,6 +78,30 @@ static int worker_layer(layer *l, const struct image_build *b, err *e)
     struct closure needs = {0};
     int status = add_files(l, &b->worker, &needs, e) ? err_wrap(e, "the worker's layer") : 0;
     closure_done(&needs);
+    return status;
+}
+
+// The libraries of the layer below.
+static int below(const struct image_worker *w, struct closure *there, err *e)
+{
+    const char *const files[] = {w->program, w->plugin, w->firesteel, w->kernel};
+    for (size_t i = 0; i < ARRAY_LEN(files); i++)
+        if (files[i] && closure_add(there, files[i], e))
+            return -1;
+    return 0;
+}
+
+static int dnn_layer(layer *l, const struct image_build *b, err *e)
+{
+    struct closure needs = {0}, there = {0};
+    int status = below(&b->worker, &there, e) ||
+                         layer_file(l, HOME "/lib/firesteel-dnn.so", b->worker.dnn, e) ||
+                         closure_add(&needs, b->worker.dnn, e) ||
+                         add_libraries(l, &needs, &there, e)
+                     ? err_wrap(e, "oneDNN's layer (Debian: apt install libdnnl2)")
+                     : 0;
+    closure_done(&needs);
+    closure_done(&there);
     return status;
 }
 
@@ -178,12 +215,30 @@ static int add_layer(const image_store *s, const struct image_build *b, struct d
     return status;
 }
 
+// A name in a trainer file is a cheap sign, and being wrong costs only megabytes or seconds.
+static bool has_convolutions(const struct image_build *b, const char *name)
+{
+    AUTO_BUF text = {0};
+    AUTO_FREE char *path = str_ends(name, ".lua") ? find_in(b->dirs, name) : NULL;
+    return path && path_read(path, &text, TRAINER_LIMIT, NULL) == 0 &&
+           (strstr(buf_cstr(&text), "Conv2D") || strstr(buf_cstr(&text), "nn.applications"));
+}
+
+static bool takes_dnn(const struct image_build *b)
+{
+    bool found = b->dnn == IMAGE_DNN;
+    for (size_t i = 0; b->dnn == IMAGE_DNN_BY_FILES && b->add && b->add[i].name && !found; i++)
+        found = b->worker.dnn && has_convolutions(b, b->add[i].name);
+    return found && !b->no_worker;
+}
+
 static int add_layers(const image_store *s, const struct image_build *b, struct draft *d, err *e)
 {
     AUTO_FREE char *files = str_fmt("firesteel: files for %s", b->workdir ? b->workdir : "/work");
     return (!b->from && add_layer(s, b, d, root_layer, "firesteel: a root", e)) ||
                    (!b->no_worker &&
                        add_layer(s, b, d, worker_layer, "firesteel: the worker", e)) ||
+                   (takes_dnn(b) && add_layer(s, b, d, dnn_layer, "firesteel: oneDNN", e)) ||
                    add_layer(s, b, d, files_layer, files, e)
                ? -1
                : 0;

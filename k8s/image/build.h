@@ -15,6 +15,7 @@ struct image_worker {
     const char *program;    // [firesteel-worker]
     const char *plugin;     // [lib/firesteel-mpi.so], loaded at run time
     const char *spark_main; // [spark.py]
+    const char *dnn; // [lib/firesteel-dnn.so], with oneDNN in a layer of its own; see image_dnn
     // firesteel itself, for notebooks and steps that run in the image; NULL: it is not in it
     const char *firesteel, *kernel; // [firesteel], [firesteel-kernel]
 };
@@ -24,6 +25,10 @@ struct image_worker {
 struct image_copy {
     const char *name, *to;
 };
+
+// Is oneDNN in the image? By default if a Lua file of `add` names Conv2D or nn.applications and the
+// plug-in is here.
+enum image_dnn { IMAGE_DNN_BY_FILES, IMAGE_DNN, IMAGE_NO_DNN };
 
 struct image_build {
     const char *from;             // "NAME:TAG" in the store; NULL: no base
@@ -37,7 +42,8 @@ struct image_build {
     const char *const *entrypoint, *const *cmd; // NULL: the base's, or the worker
     const char *const *annotations;             // "key=value", of the manifest
     const char *const *labels;                  // "key=value", of the config
-    bool no_worker;                             // only the base and the files
+    enum image_dnn dnn;
+    bool no_worker; // only the base and the files
     // The folders where these names are looked up, in this order; lists end with NULL.
     const char *const *dirs;      // the working folder, the notebook's
     const char *const *data_dirs; // folders to look "data" up in: $FIRESTEEL_DATA, the share's

@@ -42,7 +42,7 @@ static void say_size(buf *out, int64_t bytes)
 }
 
 // image.build {tag, add: [name | {from, to}], from?, created?, exclude?, env?, user?, workdir?,
-// entrypoint?, cmd?, worker?, firesteel?} -> {ref, digest, size, layers: [{digest, size}]}
+// entrypoint?, cmd?, worker?, firesteel?, onednn?} -> {ref, digest, size, layers: [{digest, size}]}
 
 struct build {
     struct image_build spec;
@@ -130,8 +130,14 @@ static int read_build(call *c, const cJSON *args, struct build *b, err *e)
         .no_worker = !json_bool_or(args, "worker", true),
         .dirs = b->dirs,
         .data_dirs = b->data_dirs,
-        .worker = {paths->worker, paths->plugin, paths->spark_main},
+        .worker = {paths->worker, paths->plugin, paths->spark_main, .dnn = paths->dnn},
     };
+    if (json_get(args, "onednn"))
+        b->spec.dnn = json_bool_or(args, "onednn", false) ? IMAGE_DNN : IMAGE_NO_DNN;
+    if (b->spec.dnn == IMAGE_DNN && !paths->dnn)
+        return err_set(e, ERR_NOT_FOUND,
+            "image.build: firesteel-dnn.so was not built: Debian: apt install libdnnl-dev, then "
+            "build again");
     if (json_bool_or(args, "firesteel", false)) {
         if (!paths->firesteel || !paths->kernel)
             return err_set(e, ERR_NOT_FOUND, "image.build: firesteel is not beside its kernel");

@@ -136,7 +136,8 @@ static int build_image(
         .annotations = annotations,
         .labels = labels,
         .dirs = dirs,
-        .worker = {paths->worker, paths->plugin, paths->spark_main}};
+        .worker = {paths->worker, paths->plugin, paths->spark_main, .dnn = paths->dnn},
+        .dnn = IMAGE_NO_DNN};
     if (!store || image_build(store, &spec, built, e) < 0)
         return -1;
     image_tidy(store);

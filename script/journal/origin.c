@@ -106,6 +106,7 @@ static void print_versions(cJSON *p, const cJSON *versions)
         add_part(&more, ", ", json_get(v, "kernels"), " kernels");
         if (json_int_or(v, "ranks", 1) > 1)
             add_part(&more, ", ", json_get(v, "ranks"), " ranks");
+        add_part(&more, ", ", json_get(v, "dnn"), "");
         add_part(&more, ", ", json_get(v, "mpi"), "");
         const cJSON *number = cJSON_IsObject(v) ? json_get(v, "version") : v;
         const char *said = cJSON_IsString(number) ? number->valuestring : "";

@@ -13,7 +13,7 @@ image = {}
 -- Those that go with a Dockerfile, and those that go without.
 local dockerfile_options = { dockerfile = 1, context = 1, args = 1, target = 1, tag = 1, created = 1, worker = 1 }
 local build_options = { from = 1, add = 1, tag = 1, created = 1, exclude = 1, env = 1, user = 1, workdir = 1,
-  entrypoint = 1, cmd = 1, worker = 1, firesteel = 1 }
+  entrypoint = 1, cmd = 1, worker = 1, firesteel = 1, onednn = 1 }
 
 -- The pairs of a table by the order of their keys: the same build each time.
 local function sorted(pairs_of, what)
@@ -81,7 +81,7 @@ function image.build(options)
   local args = { from = from, add = add, tag = options.tag, created = options.created,
     exclude = list(options.exclude, "exclude"), env = env, user = options.user and tostring(options.user),
     workdir = options.workdir, entrypoint = list(options.entrypoint, "entrypoint"), cmd = list(options.cmd, "cmd"),
-    worker = options.worker, firesteel = options.firesteel }
+    worker = options.worker, firesteel = options.firesteel, onednn = options.onednn }
   return setmetatable(core.call("image.build", args), img)
 end
 
@@ -129,7 +129,7 @@ core.types.image = img
 
 core.api [[
 image: module -- Container images of a trainer, its data and the worker: built here, pushed to the cluster's registry.
-image.build{from: any=, add: table=, tag: string=, created: integer=0, exclude: list|string=, env: table=, user: any=, workdir: string=, entrypoint: list|string=, cmd: list|string=, worker: boolean=true, firesteel=false, dockerfile: string=, context: string=".", args: table=, target: string=} -> image
+image.build{from: any=, add: table=, tag: string=, created: integer=0, exclude: list|string=, env: table=, user: any=, workdir: string=, entrypoint: list|string=, cmd: list|string=, worker: boolean=true, firesteel=false, onednn: boolean=, dockerfile: string=, context: string=".", args: table=, target: string=} -> image
   Builds an image, or with dockerfile what a Dockerfile says: here when it has no RUN, else by buildah or podman.
   from: the base: a name, which is pulled if it is not here, or an image; nil: the worker alone
   add: files and folders, which go below /work, or { ["local/name"] = "/place" }
@@ -143,6 +143,7 @@ image.build{from: any=, add: table=, tag: string=, created: integer=0, exclude: 
   cmd: its words
   worker: whether the trainer's worker is in it; with a Dockerfile it is not unless it is said
   firesteel: whether firesteel itself is in it, as /opt/firesteel/firesteel: for the steps of flow:kfp, and notebooks that run in a pod
+  onednn: whether oneDNN is in it, for convolutions; if it is not said, when a Lua file of add has Conv2D or nn.applications
   dockerfile: a Dockerfile; with it go context, args, target, tag, created and worker alone
   context: the folder that it copies from
   args: its ARGs

@@ -42,6 +42,7 @@ void push_model(lua_State *L, model *m, const err *e)
     struct lua_model *box = lua_newuserdatauv(L, sizeof *box, MODEL_OPTIMIZER);
     *box = (struct lua_model){.m = m};
     luaL_setmetatable(L, type_name);
+    worker_give_dnn(worker_of(L), m);
 }
 
 static int close_model(lua_State *L)

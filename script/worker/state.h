@@ -24,6 +24,8 @@ struct worker {
     rank_link *link;             // NULL except in a rank
     struct place place;          // this process's place in its job
     const struct comm_ops *comm; // NULL before hvd.init
+    const struct dnn_ops *dnn;   // NULL before the first model with convolutions
+    bool dnn_failed;             // it cannot be loaded, which was told
     // The collective operation under way; the driver is told of it when it takes long.
     struct {
         enum stall_channel channel;
@@ -48,8 +50,12 @@ int traceback(lua_State *L);
 void worker_event(worker *w, cJSON *event);
 
 // Sends what a training's numbers depend on, beside its file: {event = "worker", version, kernels
-// (of this CPU), ranks, mpi}.
+// (of this CPU), dnn, ranks,
+// mpi}.
 void worker_tell_versions(worker *w);
+
+// Loads oneDNN if the model has use for it; says once where that fails.
+void worker_give_dnn(worker *w, model *m);
 
 // Opens the modules; each function pushes its module's table.
 int open_tensor(lua_State *L); // only the metatable; pushes nothing

@@ -7,6 +7,7 @@
 #include "script/worker/pack.h"
 #include "script/worker/state.h"
 #include "trainer/cpu/ops.h"
+#include "trainer/dnn/dnn.h"
 
 #include <lualib.h>
 #include <stdio.h>
@@ -47,6 +48,7 @@ void worker_tell_versions(worker *w)
     json_set_str(event, "event", "worker");
     json_set_str(event, "version", FIRESTEEL_VERSION);
     json_set_str(event, "kernels", cpu ? cpu->name : NULL);
+    json_set_str(event, "dnn", w->dnn ? w->dnn->library() : NULL);
     json_set_int(event, "ranks", w->comm ? w->comm->size() : 1);
     json_set_str(event, "mpi", w->comm && w->comm->library ? w->comm->library() : NULL);
     worker_event(w, event);

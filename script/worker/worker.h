@@ -13,6 +13,7 @@ struct worker_options {
     int np;                          // ranks for hvd.run without np; 0: the driver's default
     int64_t start_timeout;           // ns, for ranks and executors
     const char *plugin;              // path of firesteel-mpi.so
+    const char *dnn;                 // path of firesteel-dnn.so; NULL: it is not used
     const char *timeline;            // path of Horovod's timeline; NULL: none
     const char *const *data_folders; // folders to look for data sets in, NULL at the end
     struct driver_options driver;

@@ -66,7 +66,7 @@ LAYERS = {
 LAYERS["script/protocol"].append("base/loop")
 # a library's header -> the one folder (or file) that may name it
 OWNERS = {
-    "uv.h": "base/loop/", "curl/curl.h": "k8s/net/", "mpi.h": "trainer/dist/",
+    "uv.h": "base/loop/", "curl/curl.h": "k8s/net/", "mpi.h": "trainer/dist/", "dnnl.h": "trainer/dnn/",
     "yaml.h": "base/yaml.c", "microhttpd.h": ("k8s/sandbox/api/http.c", "trainer/serve/serve.c"), "curses.h": "tui/term/",
     "ncurses.h": "tui/term/", "utf8proc.h": "base/text/",
 }

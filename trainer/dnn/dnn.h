@@ -41,10 +41,10 @@ typedef struct dnn_ops {
     size_t (*scratch_bytes)(const dnn_conv *c);
     // Filters [from, from + n) between packed weights and a panel (height, width, channels, ld) of
     // floats; both are multiples of 16, or all filters.
-    void (*pack)(const dnn_conv *c, void *packed, const float *panel, size_t ld, size_t from,
-        size_t n);
-    void (*unpack)(const dnn_conv *c, float *panel, const float *packed, size_t ld, size_t from,
-        size_t n);
+    void (*pack)(
+        const dnn_conv *c, void *packed, const float *panel, size_t ld, size_t from, size_t n);
+    void (*unpack)(
+        const dnn_conv *c, float *panel, const float *packed, size_t ld, size_t from, size_t n);
     // Forward reads x and writes y; back to data reads y (dz) and writes x (dx); back to weights
     // reads both, and writes packed and bias. Packed, bias and scratch are aligned to 64 bytes.
     void (*run)(const dnn_conv *c, void *x, void *packed, float *bias, void *y, void *scratch);

@@ -8,6 +8,7 @@
 
 #include <dnnl.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 
 // gcc's OpenMP, which Debian's oneDNN brings; only this function of it is needed.
@@ -21,11 +22,13 @@ struct dnn_conv {
     dnn_conv *next;
 };
 
+enum { BUCKETS = 256 };
+
 static struct {
     pthread_mutex_t lock;
     pthread_once_t once;
     dnnl_engine_t engine;
-    dnn_conv *first;
+    dnn_conv *bucket[BUCKETS];
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT};
 
 static void start(void)
@@ -129,17 +132,35 @@ static bool is_reference(dnnl_primitive_desc_t plan)
     return strstr(name, "ref") != NULL || strncmp(name, "gemm", 4) == 0;
 }
 
-static void make(dnn_conv *c)
+static const dnn_conv *find(const dnn_conv_spec *spec);
+
+// Weights have the order that suits so many rows, whatever the rows are: they are packed once.
+enum { LAYOUT_ROWS = 4 };
+
+static bool describe_weights(dnn_conv *c)
 {
     const dnn_conv_spec *s = &c->spec;
     dnnl_dims_t kernel = {(dnnl_dim_t)s->filters, (dnnl_dim_t)s->channels, (dnnl_dim_t)s->size[0],
         (dnnl_dim_t)s->size[1]};
-    dnnl_dims_t bias = {(dnnl_dim_t)s->filters};
     bool floats = s->way == DNN_BACK_WEIGHTS || !s->half;
+    if (s->rows == LAYOUT_ROWS)
+        return dnnl_memory_desc_init_by_tag(&c->weights, 4, kernel, floats ? dnnl_f32 : dnnl_bf16,
+                   dnnl_format_tag_any) == dnnl_success;
+    dnn_conv_spec other;
+    memcpy(&other, s, sizeof other);
+    other.rows = LAYOUT_ROWS;
+    const dnn_conv *usual = find(&other);
+    if (usual->usable)
+        c->weights = usual->weights;
+    return usual->usable;
+}
+
+static void make(dnn_conv *c)
+{
+    const dnn_conv_spec *s = &c->spec;
+    dnnl_dims_t bias = {(dnnl_dim_t)s->filters};
     if (!all.engine || !describe(&c->x, s->rows, s->channels, s->in, s->half) ||
-        !describe(&c->y, s->rows, s->filters, s->out, s->half) ||
-        dnnl_memory_desc_init_by_tag(&c->weights, 4, kernel, floats ? dnnl_f32 : dnnl_bf16,
-            dnnl_format_tag_any) != dnnl_success ||
+        !describe(&c->y, s->rows, s->filters, s->out, s->half) || !describe_weights(c) ||
         dnnl_memory_desc_init_by_tag(&c->bias, 1, bias, dnnl_f32, dnnl_a) != dnnl_success)
         return;
     dnnl_primitive_attr_t attr = attributes(s);
@@ -159,21 +180,36 @@ static void make(dnn_conv *c)
     dnnl_primitive_attr_destroy(attr);
 }
 
+static size_t bucket_of(const dnn_conv_spec *spec)
+{
+    const unsigned char *byte = (const unsigned char *)spec;
+    size_t h = 0;
+    for (size_t i = 0; i < sizeof *spec; i++)
+        h = h * 31 + byte[i];
+    return h % BUCKETS;
+}
+
+// Under the lock.
+static const dnn_conv *find(const dnn_conv_spec *spec)
+{
+    dnn_conv **first = &all.bucket[bucket_of(spec)], *c = *first;
+    while (c && memcmp(&c->spec, spec, sizeof *spec) != 0)
+        c = c->next;
+    if (c)
+        return c;
+    c = mem_alloc(sizeof *c);
+    memcpy(&c->spec, spec, sizeof *spec); // with its padding, which callers zero
+    make(c);
+    c->next = *first;
+    return *first = c;
+}
+
 static const dnn_conv *conv(const dnn_conv_spec *spec)
 {
     pthread_once(&all.once, start);
     omp_set_num_threads(1); // of this thread: what is planned here runs on one
     pthread_mutex_lock(&all.lock);
-    dnn_conv *c = all.first;
-    while (c && memcmp(&c->spec, spec, sizeof *spec) != 0)
-        c = c->next;
-    if (!c) {
-        c = mem_alloc(sizeof *c);
-        memcpy(&c->spec, spec, sizeof *spec); // with its padding, which callers zero
-        make(c);
-        c->next = all.first;
-        all.first = c;
-    }
+    const dnn_conv *c = find(spec);
     pthread_mutex_unlock(&all.lock);
     return c->usable ? c : NULL;
 }
@@ -218,8 +254,8 @@ static void reorder(
             dnnl_success &&
         dnnl_primitive_create(&p, plan) == dnnl_success)
         execute(p, 2,
-            (dnnl_exec_arg_t[]){{DNNL_ARG_FROM, memory_at(from, source)},
-                {DNNL_ARG_TO, memory_at(to, target)}});
+            (dnnl_exec_arg_t[]){
+                {DNNL_ARG_FROM, memory_at(from, source)}, {DNNL_ARG_TO, memory_at(to, target)}});
     dnnl_primitive_destroy(p);
     dnnl_primitive_desc_destroy(plan);
 }

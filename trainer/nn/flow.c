@@ -25,11 +25,11 @@ struct running {
     float **x, **dx;
     size_t *ldx;
     bool *add;
-    bool apart;                       // its gradients are added to those of another call
-    bool wants;                       // there is something to train in it or before it
-    float *d;                         // its gradient's buffer
-    size_t y_item, d_item, kept_item; // NONE: it has no such buffer
-    long input;                       // which input of the model; -1: none
+    bool apart; // its gradients are added to those of another call
+    bool wants; // there is something to train in it or before it
+    float *d;   // its gradient's buffer
+    size_t y_item, d_item, kept_item, forward_item, backward_item; // NONE: it has none
+    long input; // which input of the model; -1: none
     struct phases forward, backward;
 };
 
@@ -44,6 +44,7 @@ enum { NONE = -1 };
 
 struct flow {
     const graph *g;
+    const struct dnn_ops *dnn;
     struct running *node;
     struct head *head;
     size_t loss; // its phase
@@ -124,19 +125,21 @@ static void set_up(flow *f, size_t i)
         .dx = r->dx,
         .add = r->add,
         .ldy = op_round(shape_size(&n->out), 16),
-        .f = is_output(g, i) && of_loss(n) == own ? ACTIVATION_LINEAR : own};
+        .f = is_output(g, i) && of_loss(n) == own ? ACTIVATION_LINEAR : own,
+        .dnn = f->dnn};
     for (size_t k = 0; k < n->parameters; k++)
         r->work.at[k] = g->parameter[n->first + k].at;
 }
 
-flow *flow_new(const graph *g)
+flow *flow_new(const graph *g, const struct dnn_ops *dnn)
 {
     flow *f = mem_alloc(sizeof *f);
     f->g = g;
+    f->dnn = dnn;
     f->blamed = NONE;
     f->node = mem_array(g->n, sizeof *f->node);
     f->head = mem_array(g->outputs, sizeof *f->head);
-    f->item = mem_array(3 * g->n + g->outputs, sizeof *f->item);
+    f->item = mem_array(5 * g->n + g->outputs, sizeof *f->item);
     for (size_t i = 0; i < g->n; i++)
         set_up(f, i);
     for (size_t k = 0; k < g->outputs; k++)
@@ -201,6 +204,11 @@ static size_t new_item(flow *f, size_t from, size_t to, size_t rows, size_t widt
     return f->items++;
 }
 
+static size_t some_item(flow *f, size_t from, size_t to, size_t floats)
+{
+    return floats ? new_item(f, from, to, 1, floats) : (size_t)NONE;
+}
+
 // The phases of a node's passes; the barriers are those of walk_pass.
 static struct phases phases_of(const op_pass *passes, bool *by_rows, size_t *phase)
 {
@@ -259,8 +267,10 @@ static void list_items(flow *f, size_t rows)
         r->y_item = new_item(f, r->forward.first, read, rows, r->work.ldy);
         r->d_item = r->wants || out ? new_item(f, given, later(given, end), rows, r->work.ldy)
                                     : (size_t)NONE;
-        r->kept_item =
-            r->need.kept ? new_item(f, r->forward.first, end, 1, r->need.kept) : (size_t)NONE;
+        r->kept_item = some_item(f, r->forward.first, end, r->need.kept);
+        r->forward_item = some_item(f, r->forward.first, r->forward.last, r->need.forward_only);
+        r->backward_item =
+            some_item(f, r->backward.first, r->backward.last, r->wants ? r->need.backward_only : 0);
     }
     for (size_t k = 0; k < g->outputs; k++)
         f->head[k].z_item = new_item(f, f->loss, f->loss, rows, f->node[f->head[k].node].work.ldy);
@@ -280,6 +290,8 @@ static void wire(flow *f)
         struct running *r = &f->node[i];
         r->work.y = place_of(f, r->y_item);
         r->work.kept = place_of(f, r->kept_item);
+        r->work.forward_only = place_of(f, r->forward_item);
+        r->work.backward_only = place_of(f, r->backward_item);
         r->d = r->work.dy = place_of(f, r->d_item);
         written[i] = is_output(g, i); // by the loss
     }

@@ -7,7 +7,7 @@
 //
 //   y of i     i's forward … its last reader's forward, or backward if that reads it (or i's own)
 //   d of i     its last reader's backward … i's backward
-//   kept of i  i's forward … i's backward
+//   kept of i  i's forward … i's backward; there is room of one of them only, too
 //
 // Times are counted in phases, from barrier to barrier: within one, threads run ahead of others.
 #pragma once
@@ -16,7 +16,8 @@
 
 typedef struct flow flow;
 
-flow *flow_new(const graph *g);
+// dnn: oneDNN for what it is good at; NULL: own kernels for all.
+flow *flow_new(const graph *g, const struct dnn_ops *dnn);
 void flow_free(flow *f);
 // Memory for batches of up to `rows` rows on so many threads. -1: there is none.
 int flow_reserve(flow *f, size_t rows, int threads, err *e);

@@ -35,6 +35,7 @@ struct model {
     param_group *groups; // spec's
     bool differ;         // some weights follow the optimizer in a way of their own
     const cpu_ops *cpu;
+    const struct dnn_ops *dnn; // NULL: own kernels
     pool *pool;
     tempo tempo;
     double dense_from[2]; // of f32 and u8: see nn/density.h; 0: not measured

@@ -135,7 +135,7 @@ static void plan_graph(model *m)
     if (graph_is_chain(g))
         m->plan = plan_new(m->layer, m->n, shape_size(&g->node[0].out));
     else
-        m->flow = flow_new(g);
+        m->flow = flow_new(g, m->dnn);
 }
 
 int model_set_groups(model *m, err *e)
@@ -145,7 +145,7 @@ int model_set_groups(model *m, err *e)
     m->differ = param_groups_differ(m->graph);
     if (m->flow) { // it leaves out gradients that nobody wants
         flow_free(m->flow);
-        m->flow = flow_new(m->graph);
+        m->flow = flow_new(m->graph, m->dnn);
     }
     return 0;
 }
@@ -411,6 +411,25 @@ void model_set_allreduce(model *m, allreduce_fn fn, void *ctx)
     m->spec.allreduce = fn;
     m->spec.allreduce_ctx = ctx;
     model_forget_unseen(m);
+}
+
+bool model_wants_dnn(const model *m)
+{
+    for (size_t i = 0; i < m->n; i++)
+        if (m->layer[i].kind == LAYER_CONV2D)
+            return true;
+    return false;
+}
+
+void model_set_dnn(model *m, const struct dnn_ops *dnn)
+{
+    if (m->dnn == dnn)
+        return;
+    m->dnn = dnn;
+    if (m->flow) {
+        flow_free(m->flow);
+        m->flow = flow_new(m->graph, dnn);
+    }
 }
 
 size_t model_layer_count(const model *m)

@@ -20,6 +20,7 @@
 #include "trainer/tensor/tensor.h"
 
 typedef struct model model;
+struct dnn_ops; // trainer/dnn/dnn.h
 
 enum { MODEL_SEED = 3 };
 
@@ -94,6 +95,10 @@ const compile_spec *model_compiled(const model *m); // NULL before model_compile
 // Changes what each output is trained by, in the order of the outputs; the optimizer goes on. The
 // targets are checked when data is prepared.
 int model_set_heads(model *m, const head_spec *heads, err *e);
+// Convolutions by oneDNN (trainer/dnn/dnn.h), from the next batch on; NULL: by own kernels.
+void model_set_dnn(model *m, const struct dnn_ops *dnn);
+// Has it layers that oneDNN is quicker for?
+bool model_wants_dnn(const model *m);
 // Changes only the allreduce function, after compiling: for hvd.DistributedOptimizer.
 void model_set_allreduce(model *m, allreduce_fn fn, void *ctx);
 

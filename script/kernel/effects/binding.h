@@ -111,6 +111,7 @@ const char *const *call_env(
 // Paths that cli/ has decided; NULL: it does not exist.
 struct call_paths {
     const char *worker, *plugin, *spark_main; // programs, and the files that come with them
+    const char *dnn;                          // the plug-in with oneDNN
     const char *firesteel, *kernel;           // the command line, and this program
     const char *images;                       // the local image store
     const char *share;                        // installed share folder, with data/mnist

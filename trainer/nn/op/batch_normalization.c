@@ -39,8 +39,8 @@ static void reserve(const op_work *w, op_need *need)
 {
     size_t channels = op_round(op_last(w->in), 16);
     op_pass rows = op_by_rows(w->rows), one = {.chunks = 1};
-    memcpy(need->forward, (op_pass[]){rows, one, rows}, sizeof need->forward);
-    memcpy(need->backward, (op_pass[]){rows, one, rows}, sizeof need->backward);
+    memcpy(need->forward, (op_pass[OP_PASSES]){rows, one, rows}, sizeof need->forward);
+    memcpy(need->backward, (op_pass[OP_PASSES]){rows, one, rows}, sizeof need->backward);
     need->reads_x = true;
     need->kept = 4 * channels + rows.chunks * 4 * channels;
 }

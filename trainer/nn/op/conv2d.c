@@ -11,6 +11,7 @@
 // With groups or of one channel each it is another operation, op_grouped_conv2d.
 //
 // kept: dz (and z) as (pixels, filters rounded up to 16), W transposed, dW and db for each chunk.
+#include "trainer/nn/op/conv2d_dnn.h"
 #include "trainer/nn/op/window.h"
 
 #include <string.h>
@@ -75,6 +76,10 @@ static struct sizes sizes_of(const op_work *w)
 
 static void reserve(const op_work *w, op_need *need)
 {
+    if (conv2d_by_dnn(w)) {
+        conv2d_dnn_reserve(w, need);
+        return;
+    }
     struct sizes s = sizes_of(w);
     size_t slices = (s.patch + PANEL - 1) / PANEL;
     need->forward[0] = op_by_rows(w->rows);
@@ -197,6 +202,10 @@ static void forward_picture(
 
 static void forward(const op_work *w, size_t pass, size_t chunk, float *scratch)
 {
+    if (conv2d_by_dnn(w)) {
+        conv2d_dnn_forward(w, pass, chunk, scratch);
+        return;
+    }
     struct sizes s = sizes_of(w);
     window v = window_of(w->layer, w->in);
     for (size_t r = op_from(chunk); r < op_to(w, chunk); r++)
@@ -313,6 +322,10 @@ static void sum_up(const op_work *w, const struct sizes *s, size_t part)
 
 static void backward(const op_work *w, size_t pass, size_t chunk, float *scratch)
 {
+    if (conv2d_by_dnn(w)) {
+        conv2d_dnn_backward(w, pass, chunk, scratch);
+        return;
+    }
     struct sizes s = sizes_of(w);
     pass += !w->dx[0];
     if (pass == 0)

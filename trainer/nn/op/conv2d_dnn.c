@@ -147,7 +147,7 @@ static size_t part_floats(const op_work *w)
 static size_t scratch_of(const op_work *w)
 {
     size_t most_of = 0;
-    for (size_t i = 0; i < pieces(w); i += pieces(w) > 1 ? pieces(w) - 1 : 1) {
+    for (size_t i = 0; i<pieces(w); i += pieces(w)> 1 ? pieces(w) - 1 : 1) {
         struct piece p = piece_at(w, i);
         most_of = most(most_of, scratch_floats(w, DNN_FORWARD, p.rows));
         if (w->dx && w->dx[0])
@@ -180,7 +180,8 @@ void conv2d_dnn_reserve(const op_work *w, op_need *need)
 static void pack(const op_work *w, dnn_way way, void *packed, size_t panel)
 {
     size_t width = panel_width(w, panel);
-    w->dnn->pack(conv_of(w, way, 1), packed, w->w + panel_at(w, panel), width, panel * PANEL, width);
+    w->dnn->pack(
+        conv_of(w, way, 1), packed, w->w + panel_at(w, panel), width, panel * PANEL, width);
 }
 
 static float *bias_of(const op_work *w)

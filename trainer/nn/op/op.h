@@ -17,7 +17,7 @@
 
 enum {
     OP_PARAMETERS = 4,
-    OP_PASSES = 3,
+    OP_PASSES = 4,
     OP_ROWS = 12, // in a chunk of rows: twice the rows that the kernels take at once
     OP_UNITS_MAX = 1 << 24,
 };
@@ -53,7 +53,8 @@ typedef struct op_need {
     op_pass forward[OP_PASSES], backward[OP_PASSES]; // those with chunks
     size_t kept;    // floats that backward needs of forward, and what chunks leave for a later pass
     size_t scratch; // floats for each thread
-    bool reads_x, reads_y; // backward reads the inputs, the output
+    size_t forward_only, backward_only; // floats that only those passes use
+    bool reads_x, reads_y;              // backward reads the inputs, the output
 } op_need;
 
 typedef struct op_work {
@@ -70,9 +71,10 @@ typedef struct op_work {
     float *y, *dy;
     size_t ldy;
     activation f; // linear where the loss applies the activation
-    float *kept;
-    float *w, *g;             // the model's run of parameters, and of their gradients
-    size_t at[OP_PARAMETERS]; // where its own are, in their order
+    float *kept, *forward_only, *backward_only;
+    const struct dnn_ops *dnn; // oneDNN's convolutions; NULL: they are not used
+    float *w, *g;              // the model's run of parameters, and of their gradients
+    size_t at[OP_PARAMETERS];  // where its own are, in their order
     // Of a table (its first parameter), by row: may its gradient be other than 0? backward clears
     // those rows, and marks the ones that it writes. NULL: any row may.
     uint8_t *touched;

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+// Convolutions by oneDNN against own kernels: gradients, and the same bits on any number of
+// threads.
+#include "trainer/dnn/dnn.h"
+#include "tests/unit/trainer/graphs.h"
+#include "trainer/nn/internal.h"
+
+enum { ROWS = 21, CLASSES = 3 };
+
+#define CONV(n, h, w, s, t, f, ...)                                                                \
+    {                                                                                              \
+        .kind = LAYER_CONV2D, .units = n, .window = {h, w}, .stride = {s, t},                      \
+        .activation = ACTIVATION_##f, FROM(__VA_ARGS__)                                            \
+    }
+#define SAME(n, size, s, f, ...)                                                                   \
+    {                                                                                              \
+        .kind = LAYER_CONV2D, .units = n, .window = {size, size}, .stride = {s, s}, .same = true,  \
+        .activation = ACTIVATION_##f, .no_bias = true, FROM(__VA_ARGS__)                           \
+    }
+#define OF(what, ...)                                                                              \
+    {                                                                                              \
+        .kind = LAYER_##what, .epsilon = NORM_EPSILON, .momentum = NORM_MOMENTUM,                  \
+        FROM(__VA_ARGS__)                                                                          \
+    }
+#define OUT(from)                                                                                  \
+    {                                                                                              \
+        .kind = LAYER_DENSE, .units = CLASSES, .activation = ACTIVATION_SOFTMAX, FROM(from)        \
+    }
+
+static const struct {
+    const char *name;
+    struct test_graph graph;
+} graphs[] = {
+    {"a digit's network",
+        {{INPUT(12, 12, 1), CONV(32, 3, 3, 1, 1, RELU, 0), CONV(64, 3, 3, 1, 1, RELU, 1),
+             {.kind = LAYER_MAX_POOLING2D, .window = {2, 2}, .stride = {2, 2}, FROM(2)},
+             OF(FLATTEN, 3), OUT(4)},
+            NUMBERS(0), NUMBERS(5)}},
+    {"a residual block with strides",
+        {{INPUT(8, 8, 16), SAME(64, 3, 2, LINEAR, 0), OF(BATCH_NORMALIZATION, 1),
+             {.kind = LAYER_ACTIVATION, .activation = ACTIVATION_RELU, FROM(2)},
+             SAME(128, 3, 1, LINEAR, 3), SAME(128, 1, 2, LINEAR, 0), OF(ADD, 4, 5),
+             OF(GLOBAL_AVERAGE_POOLING2D, 6), OUT(7)},
+            NUMBERS(0), NUMBERS(8)}},
+    {"more panels, dilation, tanh",
+        {{INPUT(9, 8, 4),
+             {.kind = LAYER_CONV2D,
+                 .units = 96,
+                 .window = {3, 2},
+                 .stride = {1, 1},
+                 .dilation = {2, 3},
+                 .activation = ACTIVATION_TANH,
+                 FROM(0)},
+             CONV(160, 1, 1, 1, 1, SIGMOID, 1), OF(GLOBAL_AVERAGE_POOLING2D, 2), OUT(3)},
+            NUMBERS(0), NUMBERS(4)}},
+    {"rows with gaps between them: own kernels",
+        {{INPUT(7, 5, 3), CONV(16, 3, 3, 1, 1, RELU, 0), OF(GLOBAL_AVERAGE_POOLING2D, 1), OUT(2)},
+            NUMBERS(0), NUMBERS(3)}},
+};
+
+static const dnn_ops *ops;
+
+struct result {
+    float *values; // gradients, then the outputs
+    size_t n;
+};
+
+static struct result result_of(
+    const struct test_graph *g, int threads, size_t rows, const dnn_ops *dnn)
+{
+    err e;
+    compile_spec spec = {.optimizer = optimizer_default(OPTIMIZER_SGD), .threads = threads};
+    model *m = test_model(g, &spec);
+    model_set_dnn(m, dnn);
+    row_shape in = model_input_shape(m, 0);
+    tensor *x = test_tensor(rows, &in, 0.3, 0.7);
+    tensor *y = tensor_new(TENSOR_I64, 1, &rows, &e);
+    uint32_t order[ROWS];
+    for (uint32_t i = 0; i < rows; i++) {
+        order[i] = i;
+        tensor_set(y, i, i * 7 % CLASSES, &e);
+    }
+    model_data data;
+    batch_result done;
+    batch b = {.rows = order, .n = rows};
+    const float *slopes;
+    CHECK_OK(model_prepare(m, x, y, &data, &e) == 0, e);
+    CHECK_OK(model_gradient(m, &data, &b, &done, &slopes, &e) == 0, e);
+    struct result r = {.n = m->graph->trained + rows * CLASSES};
+    r.values = mem_array(r.n, sizeof *r.values);
+    memcpy(r.values, slopes, m->graph->trained * sizeof *slopes);
+    CHECK_OK(model_predict_batch(m, &data, &b, r.values + m->graph->trained, &e) == 0, e);
+    model_free(m);
+    tensor_free(x), tensor_free(y);
+    return r;
+}
+
+static double largest(const struct result *r)
+{
+    double most = 0;
+    for (size_t i = 0; i < r->n; i++)
+        most = fmax(most, fabs((double)r->values[i]));
+    return most;
+}
+
+TEST(onednn_computes_what_own_kernels_compute)
+{
+    for (size_t g = 0; g < ARRAY_LEN(graphs); g++) {
+        struct result own = result_of(&graphs[g].graph, 2, ROWS, NULL);
+        struct result by = result_of(&graphs[g].graph, 2, ROWS, ops);
+        double most = 0;
+        for (size_t i = 0; i < own.n; i++)
+            most = fmax(most, fabs((double)own.values[i] - (double)by.values[i]));
+        CHECK(own.n == by.n);
+        CHECK((most > 0) == (g + 1 < ARRAY_LEN(graphs))); // another order of sums: it was used
+        if (most > 1e-5 * fmax(1, largest(&own)))
+            printf("# %s: %g of %g\n", graphs[g].name, most, largest(&own));
+        CHECK(most <= 1e-5 * fmax(1, largest(&own)));
+        free(own.values), free(by.values);
+    }
+}
+
+TEST(any_number_of_threads_gives_the_same_bits)
+{
+    static const size_t rows[] = {1, 2, 9, ROWS};
+    for (size_t g = 0; g < ARRAY_LEN(graphs); g++)
+        for (size_t k = 0; k < ARRAY_LEN(rows); k++) {
+            struct result one = result_of(&graphs[g].graph, 1, rows[k], ops);
+            for (int threads = 2; threads <= 4; threads++) {
+                struct result more = result_of(&graphs[g].graph, threads, rows[k], ops);
+                CHECK(memcmp(one.values, more.values, one.n * sizeof *one.values) == 0);
+                free(more.values);
+            }
+            free(one.values);
+        }
+}
+
+TEST(a_missing_plugin_names_the_package)
+{
+    err e;
+    CHECK(dnn_load("/nowhere/firesteel-dnn.so", &e) == NULL);
+    CHECK(strstr(e.text, "libdnnl2") != NULL);
+}
+
+int main(void)
+{
+    err e;
+    ops = dnn_load(PLUGIN, &e);
+    if (!ops) {
+        printf("1..0 # SKIP %s\n", e.text);
+        return 0;
+    }
+    return tap_run();
+}
