@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "script/worker/collective.h"
 #include "script/worker/fields.h"
-#include "script/worker/pack.h"
+#include "script/pack/pack.h"
 #include "script/worker/state.h"
 
 #include <math.h>

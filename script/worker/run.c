@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "script/worker/fields.h"
-#include "script/worker/pack.h"
+#include "script/pack/pack.h"
 #include "script/worker/state.h"
 
 #include <stdio.h>

@@ -4,8 +4,9 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "script/embed.h"
-#include "script/worker/pack.h"
+#include "script/pack/pack.h"
 #include "script/worker/state.h"
+#include "script/worker/travel.h"
 #include "trainer/cpu/ops.h"
 #include "trainer/dnn/dnn.h"
 
@@ -180,6 +181,7 @@ static int set_up(lua_State *L)
     lua_setfield(L, -2, "exit");
     lua_newtable(L);
     lua_setglobal(L, "arg");
+    travel_open(L);
     pack_remember_globals(L);
     return 0;
 }

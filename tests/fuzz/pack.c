@@ -2,7 +2,7 @@
 // Packed Lua values, both as a driver gets results (data only) and as a rank gets its function.
 // Damaged bytecode can do anything to Lua, so it is accepted only from the driver, and is not tried
 // here.
-#include "script/worker/pack.h"
+#include "script/pack/pack.h"
 #include "script/worker/state.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Lua values that are sent: each case runs a chunk, packs its results, and checks them in another
 // worker.
-#include "script/worker/pack.h"
+#include "script/pack/pack.h"
 #include "base/mem.h"
 #include "script/worker/state.h"
 #include "tests/support/tap.h"

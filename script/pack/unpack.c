@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: MIT
-#include "script/worker/pack.h"
+#include "script/pack/pack.h"
 
-#include "script/worker/state.h"
-#include "trainer/checkpoint.h"
-
+#include <lauxlib.h>
+#include <lualib.h>
 #include <string.h>
 
 // Unpacking runs inside lua_pcall, so it may raise.
 //   stack   OBJECTS  number → table, function, tensor
 //           CELLS    number → {function, index}
 struct unpacker {
+    const struct pack_ops *ops;
     const char *at, *end;
     enum pack_mode mode;
     int objects, cells;
     lua_Integer object_n, cell_n;
 };
 
-static const char *take(lua_State *L, struct unpacker *u, size_t n)
+const char *unpack_raw(lua_State *L, struct unpacker *u, size_t n)
 {
     if ((size_t)(u->end - u->at) < n)
         luaL_error(L, "packed values are cut off");
@@ -25,9 +25,9 @@ static const char *take(lua_State *L, struct unpacker *u, size_t n)
     return bytes;
 }
 
-static uint64_t take_number(lua_State *L, struct unpacker *u, int bytes)
+uint64_t unpack_number(lua_State *L, struct unpacker *u, int bytes)
 {
-    const uint8_t *b = (const uint8_t *)take(L, u, (size_t)bytes);
+    const uint8_t *b = (const uint8_t *)unpack_raw(L, u, (size_t)bytes);
     uint64_t value = 0;
     for (int i = 0; i < bytes; i++)
         value |= (uint64_t)b[i] << (8 * i);
@@ -61,7 +61,7 @@ static void get_table(lua_State *L, struct unpacker *u, int depth)
     if (!has_metatable && !lua_isnil(L, -1))
         luaL_error(L, "packed values are damaged: a metatable that is no table");
     int metatable = lua_gettop(L);
-    while (*take(L, u, 1) != 'e') {
+    while (*unpack_raw(L, u, 1) != 'e') {
         u->at--;
         get_value(L, u, depth);
         get_value(L, u, depth);
@@ -77,7 +77,7 @@ static void get_table(lua_State *L, struct unpacker *u, int depth)
 
 static void get_upvalue(lua_State *L, struct unpacker *u, int function, int i, int depth)
 {
-    char kind = *take(L, u, 1);
+    char kind = *unpack_raw(L, u, 1);
     if (kind == 'U') {
         lua_createtable(L, 2, 0);
         lua_pushvalue(L, function);
@@ -90,7 +90,7 @@ static void get_upvalue(lua_State *L, struct unpacker *u, int function, int i, i
         return;
     }
     if (kind != 'V' ||
-        lua_rawgeti(L, u->cells, (lua_Integer)take_number(L, u, 4) + 1) != LUA_TTABLE)
+        lua_rawgeti(L, u->cells, (lua_Integer)unpack_number(L, u, 4) + 1) != LUA_TTABLE)
         luaL_error(L, "packed values are damaged: an upvalue");
     lua_rawgeti(L, -1, 1);
     lua_rawgeti(L, -2, 2);
@@ -101,12 +101,12 @@ static void get_upvalue(lua_State *L, struct unpacker *u, int function, int i, i
 static void get_function(lua_State *L, struct unpacker *u, int depth)
 {
     need_functions(L, u, "a function");
-    size_t n = (size_t)take_number(L, u, 4);
-    if (luaL_loadbufferx(L, take(L, u, n), n, "=packed", "b") != LUA_OK)
+    size_t n = (size_t)unpack_number(L, u, 4);
+    if (luaL_loadbufferx(L, unpack_raw(L, u, n), n, "=packed", "b") != LUA_OK)
         lua_error(L);
     int function = lua_gettop(L);
     keep_object(L, u);
-    int upvalues = (int)take_number(L, u, 1);
+    int upvalues = (int)unpack_number(L, u, 1);
     for (int i = 1; i <= upvalues; i++) {
         if (!lua_upvalueid(L, function, i))
             luaL_error(L, "packed values are damaged: too many upvalues");
@@ -114,48 +114,12 @@ static void get_function(lua_State *L, struct unpacker *u, int depth)
     }
 }
 
-static void get_tensor(lua_State *L, struct unpacker *u)
-{
-    err e;
-    size_t shape[TENSOR_MAX_DIMS];
-    unsigned type = (unsigned)take_number(L, u, 1), dims = (unsigned)take_number(L, u, 1);
-    if (type >= TENSOR_TYPE_COUNT || dims > TENSOR_MAX_DIMS)
-        luaL_error(L, "packed values are damaged: a tensor");
-    size_t size = tensor_type_size((tensor_type)type);
-    for (unsigned i = 0; i < dims; i++) {
-        shape[i] = (size_t)take_number(L, u, 8);
-        if (__builtin_mul_overflow(size, shape[i], &size))
-            luaL_error(L, "packed values are damaged: a tensor's shape");
-    }
-    uint32_t bits = (uint32_t)take_number(L, u, 4);
-    float scale;
-    memcpy(&scale, &bits, 4);
-    const char *bytes = take(L, u, size);
-    tensor *t = tensor_from((tensor_type)type, (int)dims, shape, bytes, &e);
-    if (t && type == TENSOR_U8 && scale != 1) {
-        tensor *scaled = tensor_scaled(t, scale, &e);
-        tensor_free(t);
-        t = scaled;
-    }
-    push_tensor(L, t, &e);
-    keep_object(L, u);
-}
-
-static void get_model(lua_State *L, struct unpacker *u)
-{
-    err e;
-    size_t n = (size_t)take_number(L, u, 4);
-    model *m = checkpoint_decode(take(L, u, n), n, &e);
-    push_model(L, m, &e);
-    keep_object(L, u);
-}
-
 // "module" or "module\0field".
 static void get_named(lua_State *L, struct unpacker *u)
 {
     need_functions(L, u, "a module");
-    size_t n = (size_t)take_number(L, u, 4);
-    lua_pushlstring(L, take(L, u, n), n);
+    size_t n = (size_t)unpack_number(L, u, 4);
+    lua_pushlstring(L, unpack_raw(L, u, n), n);
     const char *name = lua_tostring(L, -1);
     bool is_field = strlen(name) < n;
     lua_getglobal(L, "require");
@@ -172,7 +136,7 @@ static void get_named(lua_State *L, struct unpacker *u)
 
 static double take_double(lua_State *L, struct unpacker *u)
 {
-    uint64_t bits = take_number(L, u, 8);
+    uint64_t bits = unpack_number(L, u, 8);
     double d;
     memcpy(&d, &bits, 8);
     return d;
@@ -183,7 +147,7 @@ static void get_value(lua_State *L, struct unpacker *u, int depth)
     luaL_checkstack(L, 12, "too many values");
     if (depth > PACK_DEPTH_MAX)
         luaL_error(L, "packed values are nested more than %d deep", PACK_DEPTH_MAX);
-    char kind = *take(L, u, 1);
+    char kind = *unpack_raw(L, u, 1);
     switch (kind) {
     case 'n':
         lua_pushnil(L);
@@ -193,18 +157,18 @@ static void get_value(lua_State *L, struct unpacker *u, int depth)
         lua_pushboolean(L, kind == 't');
         break;
     case 'i':
-        lua_pushinteger(L, (lua_Integer)take_number(L, u, 8));
+        lua_pushinteger(L, (lua_Integer)unpack_number(L, u, 8));
         break;
     case 'd':
         lua_pushnumber(L, take_double(L, u));
         break;
     case 's': {
-        size_t n = (size_t)take_number(L, u, 4);
-        lua_pushlstring(L, take(L, u, n), n);
+        size_t n = (size_t)unpack_number(L, u, 4);
+        lua_pushlstring(L, unpack_raw(L, u, n), n);
         break;
     }
     case 'R':
-        if (lua_rawgeti(L, u->objects, (lua_Integer)take_number(L, u, 4) + 1) == LUA_TNIL)
+        if (lua_rawgeti(L, u->objects, (lua_Integer)unpack_number(L, u, 4) + 1) == LUA_TNIL)
             luaL_error(L, "packed values are damaged: an object that is not there");
         break;
     case 'T':
@@ -212,12 +176,6 @@ static void get_value(lua_State *L, struct unpacker *u, int depth)
         break;
     case 'F':
         get_function(L, u, depth + 1);
-        break;
-    case 'X':
-        get_tensor(L, u);
-        break;
-    case 'C':
-        get_model(L, u);
         break;
     case 'M':
         get_named(L, u);
@@ -227,8 +185,23 @@ static void get_value(lua_State *L, struct unpacker *u, int depth)
         lua_pushglobaltable(L);
         break;
     default:
-        luaL_error(L, "packed values are damaged: unknown kind %d", kind);
+        if (!u->ops->get || !u->ops->get(L, u, kind))
+            luaL_error(L, "packed values are damaged: unknown kind %d", kind);
+        keep_object(L, u);
     }
+}
+
+static void get_global(lua_State *L, struct unpacker *u)
+{
+    if (*unpack_raw(L, u, 1) != 'G')
+        luaL_error(L, "packed values are damaged: more bytes than values");
+    need_functions(L, u, "a global");
+    size_t n = (size_t)unpack_number(L, u, 4);
+    lua_pushglobaltable(L);
+    lua_pushlstring(L, unpack_raw(L, u, n), n);
+    get_value(L, u, 0);
+    lua_rawset(L, -3);
+    lua_pop(L, 1);
 }
 
 static int unpack_protected(lua_State *L)
@@ -238,21 +211,21 @@ static int unpack_protected(lua_State *L)
     u->objects = lua_gettop(L);
     lua_newtable(L);
     u->cells = lua_gettop(L);
-    int values = (int)take_number(L, u, 4);
+    int values = (int)unpack_number(L, u, 4);
     // Each value has at least one byte.
     if (values < 0 || values > u->end - u->at || values > 1000)
         luaL_error(L, "packed values are damaged: %d of them", values);
     luaL_checkstack(L, values, "too many values");
     for (int i = 0; i < values; i++)
         get_value(L, u, 0);
-    if (u->at != u->end)
-        luaL_error(L, "packed values are damaged: more bytes than values");
+    while (u->at < u->end)
+        get_global(L, u);
     return values;
 }
 
 int unpack_values(lua_State *L, const void *bytes, size_t n, enum pack_mode mode, err *e)
 {
-    struct unpacker u = {.at = bytes, .end = (const char *)bytes + n, .mode = mode};
+    struct unpacker u = {.ops = pack_ops_of(L), .at = bytes, .end = (const char *)bytes + n, .mode = mode};
     int before = lua_gettop(L);
     lua_pushcfunction(L, unpack_protected);
     lua_pushlightuserdata(L, &u);

@@ -1,14 +1,30 @@
 // SPDX-License-Identifier: MIT
-#include "script/worker/pack.h"
+#include "script/pack/pack.h"
 
 #include "base/mem.h"
-#include "script/worker/state.h"
-#include "trainer/checkpoint.h"
 
+#include <lauxlib.h>
 #include <lualib.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char base_globals[] = "firesteel.base_globals";
+static const char ops_key; // its address
+
+void pack_use(lua_State *L, const struct pack_ops *ops)
+{
+    lua_pushlightuserdata(L, (void *)ops);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &ops_key);
+}
+
+const struct pack_ops *pack_ops_of(lua_State *L)
+{
+    static const struct pack_ops none;
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &ops_key);
+    const struct pack_ops *ops = lua_touserdata(L, -1);
+    lua_pop(L, 1);
+    return ops ? ops : &none;
+}
 
 void pack_remember_globals(lua_State *L)
 {
@@ -21,6 +37,15 @@ void pack_remember_globals(lua_State *L)
     }
     lua_pop(L, 1);
     lua_setfield(L, LUA_REGISTRYINDEX, base_globals);
+}
+
+bool pack_is_base_global(lua_State *L, const char *name)
+{
+    lua_getfield(L, LUA_REGISTRYINDEX, base_globals);
+    lua_pushstring(L, name);
+    bool is = lua_rawget(L, -2) != LUA_TNIL;
+    lua_pop(L, 2);
+    return is;
 }
 
 void pack_push_own_globals(lua_State *L)
@@ -40,41 +65,59 @@ void pack_push_own_globals(lua_State *L)
 }
 
 // Packing runs inside lua_pcall, so it may raise; the caller of lua_pcall owns `out` and `path`.
-//   stack   NAMES  C function, module, … → "module\0field"
-//           SEEN   table, function, tensor → its number
+//   stack   NAMES    C function, module, … → "module\0field"
+//           SEEN     table, function, userdata → its number
+//           GLOBALS  what functions read: a list of names, and name → true
 struct packer {
+    const struct pack_ops *ops;
     buf *out;
     buf path; // the place, for errors: "function 'train' (trainer.lua:4), upvalue 'model'"
     const char *const *value_names;
     enum pack_mode mode;
-    int names, seen;
+    int names, seen, globals;
     lua_Integer objects, cells;
 };
 
-static void put_number(buf *out, uint64_t value, int bytes)
+void pack_kind(struct packer *p, char kind)
 {
-    for (int i = 0; i < bytes; i++)
-        buf_char(out, (char)(value >> (8 * i)));
+    buf_char(p->out, kind);
 }
 
-static void put_bytes(lua_State *L, struct packer *p, const void *bytes, size_t n)
+void pack_number(struct packer *p, uint64_t value, int bytes)
+{
+    for (int i = 0; i < bytes; i++)
+        buf_char(p->out, (char)(value >> (8 * i)));
+}
+
+void pack_bytes(lua_State *L, struct packer *p, const void *bytes, size_t n)
 {
     if (n > UINT32_MAX)
         luaL_error(L, "a string of %d GiB is too long to travel", (int)(n >> 30));
-    put_number(p->out, n, 4);
+    pack_number(p, n, 4);
     buf_add(p->out, bytes, n);
+}
+
+void pack_raw(struct packer *p, const void *bytes, size_t n)
+{
+    buf_add(p->out, bytes, n);
+}
+
+const char *pack_path(const struct packer *p)
+{
+    return buf_cstr(&p->path);
 }
 
 // Collects the names of everything in the loaded modules, and of the globals that all processes
 // have.
-static void collect_names(lua_State *L)
+static void collect_names(lua_State *L, const struct pack_ops *ops)
 {
     lua_newtable(L);
     int names = lua_gettop(L);
     lua_getfield(L, LUA_REGISTRYINDEX, base_globals);
     lua_getfield(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
     for (lua_pushnil(L); lua_next(L, names + 2); lua_settop(L, names + 3)) {
-        if (lua_type(L, names + 3) != LUA_TSTRING)
+        if (lua_type(L, names + 3) != LUA_TSTRING ||
+            (ops->shares && !ops->shares(lua_tostring(L, names + 3))))
             continue;
         bool globals = strcmp(lua_tostring(L, names + 3), LUA_GNAME) == 0;
         if (!globals) {
@@ -159,6 +202,18 @@ static void check_data(lua_State *L, struct packer *p, int index)
     lua_pop(L, 1);
 }
 
+// Refuses what the program says cannot travel; is the table one without its metatable?
+static bool judge(lua_State *L, struct packer *p, int index)
+{
+    if (p->mode != PACK_FUNCTIONS || !p->ops->judge)
+        return false;
+    enum pack_verdict verdict = p->ops->judge(L, index);
+    if (verdict == PACK_STAYS)
+        luaL_error(L, "%s is %s, which cannot travel to another process", buf_cstr(&p->path),
+            lua_tostring(L, -1));
+    return verdict == PACK_PLAIN;
+}
+
 static void remember(lua_State *L, struct packer *p, int index)
 {
     lua_pushvalue(L, index);
@@ -179,7 +234,7 @@ static bool put_known(lua_State *L, struct packer *p, int index)
     lua_pushvalue(L, index);
     if (lua_rawget(L, p->seen) == LUA_TNUMBER) {
         buf_char(p->out, 'R');
-        put_number(p->out, (uint64_t)lua_tointeger(L, -1), 4);
+        pack_number(p, (uint64_t)lua_tointeger(L, -1), 4);
         lua_pop(L, 1);
         return true;
     }
@@ -190,17 +245,81 @@ static bool put_known(lua_State *L, struct packer *p, int index)
         size_t n;
         const char *name = lua_tolstring(L, -1, &n);
         buf_char(p->out, 'M');
-        put_bytes(L, p, name, n);
+        pack_bytes(L, p, name, n);
     }
     lua_pop(L, 1);
     return named;
 }
 
-static void put_table(lua_State *L, struct packer *p, int index, int depth)
+struct key {
+    int at; // in the list of keys
+    int type;
+    lua_Number number;
+    const char *text;
+    size_t n;
+};
+
+// Numbers, then texts, then what has no order.
+static int by_key(const void *a, const void *b)
 {
+    const struct key *x = a, *y = b;
+    if (x->type != y->type)
+        return x->type == LUA_TNUMBER || (x->type == LUA_TSTRING && y->type != LUA_TNUMBER) ? -1
+               : y->type == LUA_TNUMBER || y->type == LUA_TSTRING                           ? 1
+                                                                                            : x->at - y->at;
+    if (x->type == LUA_TNUMBER)
+        return x->number < y->number ? -1 : x->number > y->number;
+    if (x->type != LUA_TSTRING)
+        return x->at - y->at;
+    int order = memcmp(x->text, y->text, x->n < y->n ? x->n : y->n);
+    return order ? order : (x->n > y->n) - (x->n < y->n);
+}
+
+// Pushes a list of the table's keys, and then their order: a userdata.
+static const struct key *push_keys(lua_State *L, int table, int *n)
+{
+    int count = 0;
+    lua_newtable(L);
+    int list = lua_gettop(L);
+    for (lua_pushnil(L); lua_next(L, table); lua_pop(L, 1)) {
+        lua_pushvalue(L, -2);
+        lua_rawseti(L, list, ++count);
+    }
+    struct key *keys = lua_newuserdatauv(L, (size_t)count * sizeof *keys, 0);
+    for (int i = 0; i < count; i++) {
+        keys[i] = (struct key){.at = i + 1, .type = lua_rawgeti(L, list, i + 1)};
+        if (keys[i].type == LUA_TNUMBER)
+            keys[i].number = lua_tonumber(L, -1);
+        else if (keys[i].type == LUA_TSTRING)
+            keys[i].text = lua_tolstring(L, -1, &keys[i].n);
+        lua_pop(L, 1); // the list keeps it
+    }
+    if (count)
+        qsort(keys, (size_t)count, sizeof *keys, by_key);
+    *n = count;
+    return keys;
+}
+
+// Stack: key, value.
+static void put_pair(lua_State *L, struct packer *p, int depth)
+{
+    int key = lua_gettop(L) - 1;
+    size_t before = lua_type(L, key) == LUA_TSTRING
+                        ? enter(p, "field '%s'", lua_tostring(L, key))
+                    : lua_isinteger(L, key) ? enter(p, "item %lld", lua_tointeger(L, key))
+                                            : enter(p, "a key");
+    put_value(L, p, key, depth);
+    put_value(L, p, key + 1, depth);
+    leave(p, before);
+    lua_pop(L, 2);
+}
+
+static void put_table(lua_State *L, struct packer *p, int index, int depth, bool plain)
+{
+    int n, top = lua_gettop(L);
     remember(L, p, index);
     buf_char(p->out, 'T');
-    if (lua_getmetatable(L, index)) {
+    if (!plain && lua_getmetatable(L, index)) {
         size_t before = enter(p, "its metatable");
         put_value(L, p, lua_gettop(L), depth);
         leave(p, before);
@@ -208,17 +327,15 @@ static void put_table(lua_State *L, struct packer *p, int index, int depth)
     } else {
         buf_char(p->out, 'n');
     }
-    for (lua_pushnil(L); lua_next(L, index); lua_pop(L, 1)) {
-        int key = lua_gettop(L) - 1;
-        size_t before = lua_type(L, key) == LUA_TSTRING
-                            ? enter(p, "field '%s'", lua_tostring(L, key))
-                        : lua_isinteger(L, key) ? enter(p, "item %lld", lua_tointeger(L, key))
-                                                : enter(p, "a key");
-        put_value(L, p, key, depth);
-        put_value(L, p, key + 1, depth);
-        leave(p, before);
+    const struct key *keys = push_keys(L, index, &n);
+    for (int i = 0; i < n; i++) {
+        lua_rawgeti(L, top + 1, keys[i].at);
+        lua_pushvalue(L, -1);
+        lua_rawget(L, index);
+        put_pair(L, p, depth);
     }
     buf_char(p->out, 'e');
+    lua_settop(L, top);
 }
 
 static int write_bytecode(lua_State *L, const void *bytes, size_t n, void *out)
@@ -232,7 +349,7 @@ static void put_upvalue(lua_State *L, struct packer *p, int function, int i, int
     void *id = lua_upvalueid(L, function, i);
     if (lua_rawgetp(L, p->seen, id) == LUA_TNUMBER) {
         buf_char(p->out, 'V');
-        put_number(p->out, (uint64_t)lua_tointeger(L, -1), 4);
+        pack_number(p, (uint64_t)lua_tointeger(L, -1), 4);
         lua_pop(L, 1);
         return;
     }
@@ -246,6 +363,37 @@ static void put_upvalue(lua_State *L, struct packer *p, int function, int i, int
     lua_pop(L, 2); // pops the value, and the nil that rawgetp pushed
 }
 
+struct reads {
+    lua_State *L;
+    struct packer *packer;
+};
+
+static void add_global(void *arg, const char *name, size_t n)
+{
+    struct reads *r = arg;
+    lua_State *L = r->L;
+    int globals = r->packer->globals;
+    lua_pushlstring(L, name, n);
+    lua_pushvalue(L, -1);
+    if (lua_rawget(L, globals) == LUA_TNIL) {
+        lua_pushvalue(L, -2);
+        lua_pushboolean(L, true);
+        lua_rawset(L, globals);
+        lua_pushvalue(L, -2);
+        lua_rawseti(L, globals, (lua_Integer)lua_rawlen(L, globals) + 1);
+    }
+    lua_pop(L, 2);
+}
+
+// Notes the globals that the bytecode from `at` reads.
+static void note_globals(lua_State *L, struct packer *p, size_t at)
+{
+    err e;
+    if (p->ops->global && pack_each_global(p->out->data + at, p->out->len - at, add_global,
+                              &(struct reads){L, p}, &e))
+        luaL_error(L, "%s: %s", buf_cstr(&p->path), e.text);
+}
+
 static void put_function(lua_State *L, struct packer *p, int index, int depth)
 {
     lua_Debug info;
@@ -257,81 +405,50 @@ static void put_function(lua_State *L, struct packer *p, int index, int depth)
     remember(L, p, index);
     buf_char(p->out, 'F');
     size_t at = p->out->len;
-    put_number(p->out, 0, 4);
+    pack_number(p, 0, 4);
     lua_pushvalue(L, index);
     lua_dump(L, write_bytecode, p->out, 0); // keeps its line numbers, for errors over there
     lua_pop(L, 1);
-    buf length = {0};
-    put_number(&length, p->out->len - at - 4, 4);
-    memcpy(p->out->data + at, length.data, 4);
-    buf_done(&length);
+    char length[4];
+    for (int i = 0; i < 4; i++)
+        length[i] = (char)((p->out->len - at - 4) >> (8 * i));
+    memcpy(p->out->data + at, length, 4);
+    note_globals(L, p, at + 4);
     buf_char(p->out, (char)info.nups);
     for (int i = 1; i <= info.nups; i++)
         put_upvalue(L, p, index, i, depth);
     leave(p, before);
 }
 
-static void put_tensor(lua_State *L, struct packer *p, int index, const tensor *t)
-{
-    remember(L, p, index);
-    buf_char(p->out, 'X');
-    buf_char(p->out, (char)t->type);
-    buf_char(p->out, (char)t->dims);
-    for (int i = 0; i < t->dims; i++)
-        put_number(p->out, t->shape[i], 8);
-    uint32_t scale;
-    memcpy(&scale, &t->scale, 4);
-    put_number(p->out, scale, 4);
-    size_t row = tensor_row_size(t) * tensor_type_size(t->type);
-    for (size_t i = 0; i < tensor_rows(t); i++)
-        buf_add(p->out, tensor_row_data(t, i), row);
-}
-
-static void put_model(lua_State *L, struct packer *p, int index, const model *m)
-{
-    err e;
-    buf bytes = {0};
-    remember(L, p, index);
-    buf_char(p->out, 'C');
-    if (checkpoint_encode(m, (checkpoint_options){.optimizer = true}, &bytes, &e)) {
-        buf_done(&bytes);
-        luaL_error(L, "%s: %s", buf_cstr(&p->path), e.text);
-    }
-    put_number(p->out, bytes.len, 4);
-    buf_add(p->out, bytes.data, bytes.len);
-    buf_done(&bytes);
-}
-
 static void put_userdata(lua_State *L, struct packer *p, int index)
 {
-    const tensor *t = test_tensor(L, index);
-    const model *m = t ? NULL : test_model(L, index);
-    if (t)
-        put_tensor(L, p, index, t);
-    else if (m)
-        put_model(L, p, index, m);
-    else
-        refuse(L, p, index,
-            luaL_testudata(L, index, LUA_FILEHANDLE) ? ": open it in the function" : "");
+    size_t before = p->out->len;
+    if (p->ops->put && p->ops->put(L, p, index)) {
+        remember(L, p, index);
+        return;
+    }
+    p->out->len = before;
+    refuse(L, p, index,
+        luaL_testudata(L, index, LUA_FILEHANDLE) ? ": open it in the function" : "");
 }
 
 static void put_number_value(lua_State *L, struct packer *p, int index)
 {
     if (lua_isinteger(L, index)) {
         buf_char(p->out, 'i');
-        put_number(p->out, (uint64_t)lua_tointeger(L, index), 8);
+        pack_number(p, (uint64_t)lua_tointeger(L, index), 8);
         return;
     }
     double d = lua_tonumber(L, index);
     uint64_t bits;
     memcpy(&bits, &d, 8);
     buf_char(p->out, 'd');
-    put_number(p->out, bits, 8);
+    pack_number(p, bits, 8);
 }
 
 static void put_value(lua_State *L, struct packer *p, int index, int depth)
 {
-    luaL_checkstack(L, 12, "too many values");
+    luaL_checkstack(L, 16, "too many values");
     if (depth >= PACK_DEPTH_MAX)
         luaL_error(L, "values are nested more than %d deep", PACK_DEPTH_MAX);
     switch (lua_type(L, index)) {
@@ -348,7 +465,7 @@ static void put_value(lua_State *L, struct packer *p, int index, int depth)
         size_t n;
         const char *s = lua_tolstring(L, index, &n);
         buf_char(p->out, 's');
-        put_bytes(L, p, s, n);
+        pack_bytes(L, p, s, n);
         return;
     }
     default:
@@ -356,9 +473,10 @@ static void put_value(lua_State *L, struct packer *p, int index, int depth)
         if (put_known(L, p, index))
             return;
     }
+    bool plain = judge(L, p, index);
     switch (lua_type(L, index)) {
     case LUA_TTABLE:
-        put_table(L, p, index, depth + 1);
+        put_table(L, p, index, depth + 1, plain);
         return;
     case LUA_TFUNCTION:
         put_function(L, p, index, depth + 1);
@@ -371,31 +489,54 @@ static void put_value(lua_State *L, struct packer *p, int index, int depth)
     }
 }
 
+// Functions among the globals may read others, so the list grows meanwhile.
+static void put_globals(lua_State *L, struct packer *p)
+{
+    for (lua_Integer i = 1; lua_rawgeti(L, p->globals, i) == LUA_TSTRING; i++) {
+        const char *name = lua_tostring(L, -1);
+        if (p->ops->global(L, name)) {
+            size_t n, before = enter(p, "global '%s'", name);
+            const char *bytes = lua_tolstring(L, -2, &n);
+            buf_char(p->out, 'G');
+            pack_bytes(L, p, bytes, n);
+            put_value(L, p, lua_gettop(L), 0);
+            leave(p, before);
+            lua_pop(L, 1);
+        }
+        lua_pop(L, 1);
+    }
+    lua_pop(L, 1);
+}
+
 static int pack_protected(lua_State *L)
 {
     struct packer *p = lua_touserdata(L, 1);
     int values = lua_gettop(L) - 1;
     if (p->mode == PACK_FUNCTIONS)
-        collect_names(L);
+        collect_names(L, p->ops);
     else
         lua_newtable(L); // data may not refer to names
     p->names = lua_gettop(L);
     lua_newtable(L);
     p->seen = lua_gettop(L);
-    put_number(p->out, (uint64_t)values, 4);
+    lua_newtable(L);
+    p->globals = lua_gettop(L);
+    pack_number(p, (uint64_t)values, 4);
     for (int i = 0; i < values; i++) {
         size_t before =
             p->value_names ? enter(p, "%s", p->value_names[i]) : enter(p, "value %d", i + 1);
         put_value(L, p, 2 + i, 0);
         leave(p, before);
     }
+    if (p->ops->global)
+        put_globals(L, p);
     return 0;
 }
 
 int pack_values(
     lua_State *L, int first, int n, enum pack_mode mode, const char *const *names, buf *out, err *e)
 {
-    struct packer p = {.out = out, .value_names = names, .mode = mode};
+    struct packer p = {.ops = pack_ops_of(L), .out = out, .value_names = names, .mode = mode};
     first = lua_absindex(L, first);
     luaL_checkstack(L, n + 2, "too many values");
     lua_pushcfunction(L, pack_protected);
