@@ -24,6 +24,8 @@
 
 static const char usage[] =
     "usage: firesteel-worker [--np N] SCRIPT.lua [ARGUMENT...]\n"
+    "       firesteel-worker [--np N] --function FILE (what hvd.run of a cell has packed; -: from "
+    "stdin)\n"
     "       firesteel-worker --executor HOST:PORT     (in a pod: lends its cores to that driver)\n"
     "       firesteel-worker serve [--port N] MODEL…  (answers predictions over HTTP)\n"
     "       firesteel-worker package …, verify …      (a model with its examples: --help)\n"
@@ -41,7 +43,8 @@ enum {
     DEFAULT_START_TIMEOUT = 600,
     DEFAULT_STALL_CHECK = 60, // Horovod's
     STOP_SECONDS = 5,
-    SECRET_MOST = 4096
+    SECRET_MOST = 4096,
+    FUNCTION_MOST = 64 << 20
 };
 
 static atomic_bool stop;
@@ -274,19 +277,42 @@ static bool read_environment(struct worker_options *o, int *events_fd)
     return true;
 }
 
-static int run_script(worker *w, const char *script, char **args)
+static int read_function(const char *path, buf *packed, err *e)
+{
+    if (!str_eq(path, "-"))
+        return path_read(path, packed, FUNCTION_MOST, e);
+    char piece[1 << 16];
+    size_t n;
+    while ((n = fread(piece, 1, sizeof piece, stdin)) > 0) {
+        if (packed->len + n > FUNCTION_MOST)
+            return err_set(e, ERR_LIMIT, "the function has more than %d MiB", FUNCTION_MOST >> 20);
+        buf_add(packed, piece, n);
+    }
+    return 0;
+}
+
+// What the driver runs: a trainer file with its arguments, or a packed function.
+struct program {
+    const char *script, *function;
+    char **args;
+};
+
+static int run_program(worker *w, const struct program *p)
 {
     err e;
-    AUTO_BUF failure = {0};
+    AUTO_BUF failure = {0}, packed = {0};
+    if (p->function && read_function(p->function, &packed, &e))
+        return fail(e.text, EXIT_USAGE);
     running = w;
-    int result = worker_run(w, script, args, &failure, &e);
+    int result = p->function ? worker_run_function(w, packed.data, packed.len, &failure, &e)
+                             : worker_run(w, p->script, p->args, &failure, &e);
     running = NULL;
     if (stop_signal)
         return fail("interrupted", 128 + stop_signal);
     return result ? fail(buf_cstr(&failure), 1) : 0;
 }
 
-static int run_driver(const struct places *places, int np, const char *script, char **args)
+static int run_driver(const struct places *places, int np, const struct program *program)
 {
     err e;
     AUTO_FREE char *secret = NULL;
@@ -314,7 +340,7 @@ static int run_driver(const struct places *places, int np, const char *script, c
     worker *w = worker_new(&options, &e);
     if (!w)
         return fail(e.text, 1);
-    int code = run_script(w, script, args);
+    int code = run_program(w, program);
     worker_free(w);
     return code;
 }
@@ -439,6 +465,8 @@ static int run(const struct places *places, int argc, char **argv)
         return run_executor(places, argv[2]);
     for (; at < argc && argv[at][0] == '-'; at++) {
         const char *value = NULL;
+        if (str_eq(argv[at], "--function") && at + 2 == argc)
+            return run_driver(places, np, &(struct program){.function = argv[at + 1]});
         if (str_starts(argv[at], "--np="))
             value = argv[at] + strlen("--np=");
         else if (str_eq(argv[at], "--np") && at + 1 < argc)
@@ -454,7 +482,7 @@ static int run(const struct places *places, int argc, char **argv)
         fputs(usage, stderr);
         return EXIT_USAGE;
     }
-    return run_driver(places, np, argv[at], argv + at + 1);
+    return run_driver(places, np, &(struct program){.script = argv[at], .args = argv + at + 1});
 }
 
 int main(int argc, char **argv)

@@ -6,7 +6,8 @@
 #include "script/kernel/effects/binding.h"
 
 extern const struct binding artifact_bindings[], files_bindings[], shell_bindings[], web_bindings[],
-    trainer_bindings[], image_bindings[], model_bindings[], k8s_bindings[], spark_bindings[];
+    trainer_bindings[], image_bindings[], hvd_bindings[], model_bindings[], k8s_bindings[],
+    spark_bindings[];
 extern const struct display_action k8s_actions[]; // the end has no name
 // The context of a kubeconfig, {context, namespace, server}; new; NULL: there is none.
 cJSON *k8s_where(call *c);

@@ -13,54 +13,9 @@
 #include "base/str.h"
 #include "script/bind/bindings.h"
 #include "script/bind/process.h"
-#include "script/bind/training.h"
+#include "script/bind/reports.h"
 
 #include <string.h>
-
-enum { EVENTS_FD = 3, LINE_MAX = 1 << 20 };
-
-// What the worker has reported. The loop's thread writes it while the Lua thread waits.
-struct progress {
-    call *call;
-    display *display;
-    training *training;
-    buf line;
-};
-
-static void note_version(call *c, const cJSON *event)
-{
-    cJSON *version = cJSON_Duplicate(event, true);
-    cJSON_DeleteItemFromObjectCaseSensitive(version, "event");
-    call_recorded(c, "version", "worker", version);
-}
-
-static void on_event(struct progress *p, const cJSON *event)
-{
-    if (str_eq(json_str(event, "event"), "worker"))
-        note_version(p->call, event);
-    if (!training_event(p->training, event))
-        return;
-    cJSON *data = training_bundle(p->training);
-    if (p->display)
-        display_replace(p->display, data);
-    else
-        p->display = call_display(p->call, data, true);
-}
-
-static void on_bytes(void *arg, const char *bytes, size_t n)
-{
-    struct progress *p = arg;
-    buf_add(&p->line, bytes, n);
-    for (char *newline; p->line.len && (newline = memchr(p->line.data, '\n', p->line.len));) {
-        size_t length = (size_t)(newline - p->line.data);
-        AUTO_JSON *event = json_parse(p->line.data, length, NULL);
-        if (cJSON_IsObject(event))
-            on_event(p, event);
-        buf_consume(&p->line, length + 1);
-    }
-    if (p->line.len > LINE_MAX) // no worker of ours writes such lines
-        buf_clear(&p->line);
-}
 
 static const char **command_line(const char *worker, const cJSON *args)
 {
@@ -72,19 +27,6 @@ static const char **command_line(const char *worker, const cJSON *args)
     for (const cJSON *w = words ? words->child : NULL; w; w = w->next)
         argv[n++] = cJSON_IsString(w) ? w->valuestring : "";
     return argv;
-}
-
-static char **environment(call *c, const cJSON *args)
-{
-    char **env = strv_dup(call_env(c));
-    AUTO_FREE char *np = str_fmt("%lld", (long long)json_int_or(args, "np", 1));
-    env = env_set(env, "FIRESTEEL_EVENTS", "3");
-    env = env_set(env, "FIRESTEEL_NP", np);
-    const cJSON *extra = json_get(args, "env");
-    for (const cJSON *v = extra ? extra->child : NULL; v; v = v->next)
-        if (cJSON_IsString(v))
-            env = env_set(env, v->string, v->valuestring);
-    return env;
 }
 
 static int check_args(call *c, const cJSON *args, err *e)
@@ -103,17 +45,6 @@ static int check_args(call *c, const cJSON *args, err *e)
     return 0;
 }
 
-// What the worker said last, "tt.lua:3: …"; NULL: nothing. It stands behind its name, and before
-// that, in a job of several ranks, their tag.
-static char *last_words(const char *output)
-{
-    static const char name[] = "firesteel-worker: ";
-    const char *said = NULL;
-    for (const char *at = output; (at = strstr(at, name)); at += sizeof name - 1)
-        said = at + sizeof name - 1;
-    return said && *said ? mem_strndup(said, strcspn(said, "\n")) : NULL;
-}
-
 static int check_exit(const cJSON *args, struct process_result *r, err *e)
 {
     if (r->code == 0 || !json_bool_or(args, "check", true))
@@ -121,7 +52,7 @@ static int check_exit(const cJSON *args, struct process_result *r, err *e)
     if (r->signal)
         return err_set(e, ERR_FAILED, "%s was ended by signal %d (%s)", json_str(args, "script"),
             r->signal, strsignal(r->signal));
-    AUTO_FREE char *why = last_words(buf_cstr(&r->output));
+    AUTO_FREE char *why = reports_last_words(buf_cstr(&r->output));
     if (why)
         return err_set(
             e, ERR_FAILED, "%s exited with %d: %s", json_str(args, "script"), r->code, why);
@@ -144,7 +75,7 @@ static cJSON *hash_inputs(call *c, const cJSON *args)
 
 // files: those of script and inputs; taken.
 static cJSON *job_result(
-    call *c, const cJSON *args, const struct process_result *r, struct progress *p, cJSON *files)
+    call *c, const cJSON *args, const struct process_result *r, struct reports *p, cJSON *files)
 {
     cJSON *result = cJSON_CreateObject();
     json_set_int(result, "code", r->code);
@@ -162,28 +93,26 @@ static int trainer_start(call *c, const cJSON *args, cJSON **result, err *e)
 {
     if (check_args(c, args, e) < 0)
         return -1;
-    struct progress p = {.call = c, .training = training_new()};
+    struct reports p = {.call = c, .training = training_new()};
     AUTO_FREE const char **argv = command_line(call_paths(c)->worker, args);
-    char **env = environment(c, args);
+    char **env = reports_environment(c, json_int_or(args, "np", 1), json_get(args, "env"));
     struct process_spec spec = {.argv = argv,
         .env = (const char *const *)env,
         .cwd = call_cwd(c),
-        .extra_fd = EVENTS_FD,
-        .extra = on_bytes,
+        .extra_fd = REPORTS_FD,
+        .extra = reports_bytes,
         .arg = &p};
     struct process_result r;
     AUTO_JSON *files = hash_inputs(c, args); // hash before running: somebody may edit them
     int done = process_run(c, &spec, &r, e);
     strv_free(env);
-    if (p.display)
-        display_close(p.display, training_bundle(p.training));
+    reports_close(&p);
     if (done == 0)
         done = check_exit(args, &r, e);
     if (done == 0)
         *result = job_result(c, args, &r, &p, STEAL(files));
     buf_done(&r.output);
-    buf_done(&p.line);
-    training_free(p.training);
+    reports_done(&p);
     return done;
 }
 

@@ -52,12 +52,3 @@ trainer.run{file, np: integer=1, args: list={}, check=true, env: table={}, input
     io.open("small.lua", "w"):write("print(arg[1])"):close()
     job = trainer.run { "small.lua", args = { "hello" } } --> hello
 ]]
-
--- The modules for trainers exist only in the worker, where trainer files run. A cell that requires
--- one gets this message.
-for _, name in ipairs { "nn", "hvd", "data", "args" } do
-  package.preload[name] = function()
-    core.fail("error", ("module '%s' belongs to trainer files: write them in a cell with file=\"trainer.lua\", and run "
-      .. "that with trainer.run { \"trainer.lua\" }"):format(name))
-  end
-end

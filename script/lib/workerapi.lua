@@ -125,6 +125,7 @@ local types = {
   ]],
   results = [[
     rank(rank) -- All values that this rank returned.
+    ranks() -> list -- The first value of each rank, as horovod.spark.run returns them; n is their number.
   ]],
 }
 

@@ -396,6 +396,9 @@ hvd.LearningRateWarmupCallback
 results:rank
   results = hvd.run(function() return "a", "b" end, { np = 1 })
   print(results:rank(0)) --> a	b
+results:ranks
+  results = hvd.run(function() return "a", "b" end, { np = 1 })
+  print(table.concat(results:ranks(), " ")) --> a
 tensor:slice
   print(data.tensor({ 1, 2, 3, 4 }):slice(1, 3):sum()) --> 5.0
 tensor:shard

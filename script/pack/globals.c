@@ -12,8 +12,8 @@
 
 enum {
     HEADER = 31,
-    OP_GETUPVAL = 9,   // A B    R[A] := Up[B]
-    OP_GETTABUP = 11,  // A B C  R[A] := Up[B][K[C]]
+    OP_GETUPVAL = 9,  // A B    R[A] := Up[B]
+    OP_GETTABUP = 11, // A B C  R[A] := Up[B][K[C]]
     CONSTANT_INTEGER = 0x03,
     CONSTANT_FLOAT = 0x13,
     CONSTANT_SHORT = 0x04,
@@ -96,8 +96,8 @@ static void tell(struct reader *r, const uint8_t *from, size_t index)
 
 // Where a function has more than 255 constants, _ENV may be taken first and its field then: any
 // text may be the name.
-static void scan(struct reader *r, const uint8_t *code, size_t n, const uint8_t *constants,
-    size_t environment)
+static void scan(
+    struct reader *r, const uint8_t *code, size_t n, const uint8_t *constants, size_t environment)
 {
     for (size_t i = 0; i < n; i++) {
         uint32_t word;
@@ -164,8 +164,7 @@ static void function(struct reader *r, int depth)
 int pack_each_global(const void *bytecode, size_t n,
     void (*fn)(void *arg, const char *name, size_t length), void *arg, err *e)
 {
-    struct reader r = {
-        .at = bytecode, .end = (const uint8_t *)bytecode + n, .fn = fn, .arg = arg};
+    struct reader r = {.at = bytecode, .end = (const uint8_t *)bytecode + n, .fn = fn, .arg = arg};
     skip(&r, HEADER + 1);
     if (!r.bad)
         function(&r, 0);

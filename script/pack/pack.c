@@ -266,7 +266,7 @@ static int by_key(const void *a, const void *b)
     if (x->type != y->type)
         return x->type == LUA_TNUMBER || (x->type == LUA_TSTRING && y->type != LUA_TNUMBER) ? -1
                : y->type == LUA_TNUMBER || y->type == LUA_TSTRING                           ? 1
-                                                                                            : x->at - y->at;
+                                                                  : x->at - y->at;
     if (x->type == LUA_TNUMBER)
         return x->number < y->number ? -1 : x->number > y->number;
     if (x->type != LUA_TSTRING)
@@ -304,10 +304,9 @@ static const struct key *push_keys(lua_State *L, int table, int *n)
 static void put_pair(lua_State *L, struct packer *p, int depth)
 {
     int key = lua_gettop(L) - 1;
-    size_t before = lua_type(L, key) == LUA_TSTRING
-                        ? enter(p, "field '%s'", lua_tostring(L, key))
-                    : lua_isinteger(L, key) ? enter(p, "item %lld", lua_tointeger(L, key))
-                                            : enter(p, "a key");
+    size_t before = lua_type(L, key) == LUA_TSTRING ? enter(p, "field '%s'", lua_tostring(L, key))
+                    : lua_isinteger(L, key)         ? enter(p, "item %lld", lua_tointeger(L, key))
+                                                    : enter(p, "a key");
     put_value(L, p, key, depth);
     put_value(L, p, key + 1, depth);
     leave(p, before);
@@ -428,8 +427,8 @@ static void put_userdata(lua_State *L, struct packer *p, int index)
         return;
     }
     p->out->len = before;
-    refuse(L, p, index,
-        luaL_testudata(L, index, LUA_FILEHANDLE) ? ": open it in the function" : "");
+    refuse(
+        L, p, index, luaL_testudata(L, index, LUA_FILEHANDLE) ? ": open it in the function" : "");
 }
 
 static void put_number_value(lua_State *L, struct packer *p, int index)

@@ -225,7 +225,8 @@ static int unpack_protected(lua_State *L)
 
 int unpack_values(lua_State *L, const void *bytes, size_t n, enum pack_mode mode, err *e)
 {
-    struct unpacker u = {.ops = pack_ops_of(L), .at = bytes, .end = (const char *)bytes + n, .mode = mode};
+    struct unpacker u = {
+        .ops = pack_ops_of(L), .at = bytes, .end = (const char *)bytes + n, .mode = mode};
     int before = lua_gettop(L);
     lua_pushcfunction(L, unpack_protected);
     lua_pushlightuserdata(L, &u);

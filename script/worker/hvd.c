@@ -3,9 +3,9 @@
 // names are Horovod's (horovod/common/basics.py, controller.cc).
 #include "base/clock.h"
 #include "base/mem.h"
+#include "script/pack/pack.h"
 #include "script/worker/collective.h"
 #include "script/worker/fields.h"
-#include "script/pack/pack.h"
 #include "script/worker/state.h"
 
 #include <math.h>

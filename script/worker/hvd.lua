@@ -15,6 +15,13 @@ function Results:rank(rank)
   return table.unpack(values, 1, values.n)
 end
 
+-- The first value of each rank, as horovod.spark.run returns them; `n` is their number.
+function Results:ranks()
+  local list = { n = #self.all }
+  for i, values in ipairs(self.all) do list[i] = values[1] end
+  return list
+end
+
 function Results:__len()
   return #self.all
 end

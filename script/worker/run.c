@@ -7,9 +7,9 @@
 // hvd.run returns a list that has for each rank a table {n =, …} of fn's results; hvd.lua wraps it.
 #include "base/clock.h"
 #include "base/mem.h"
-#include "script/worker/fields.h"
 #include "script/pack/pack.h"
-#include "script/worker/state.h"
+#include "script/worker/fields.h"
+#include "script/worker/job.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -60,14 +60,13 @@ static void keep_comm(lua_State *L, worker *w)
     w->comm = NULL;
 }
 
-// A job of one rank runs here, without MPI, as if a rank had been started for it.
-static void run_here(lua_State *L, worker *w, int args)
+void job_run_here(lua_State *L, worker *w, int fn, int args)
 {
     keep_comm(L, w);
     int kept = lua_gettop(L);
     lua_createtable(L, 1, 0);
     int before = lua_gettop(L);
-    lua_pushvalue(L, 1);
+    lua_pushvalue(L, fn);
     int n = push_args(L, args);
     lua_call(L, n, LUA_MULTRET);
     pack_results(L, before);
@@ -139,7 +138,7 @@ static int close_result(lua_State *L)
 static struct job_result *new_result(lua_State *L)
 {
     struct job_result *r = lua_newuserdatauv(L, sizeof *r, 0);
-    memset(r, 0, sizeof *r);
+    *r = (struct job_result){.failed_rank = -1, .exit_code = -1};
     if (luaL_newmetatable(L, "hvd.job_result")) {
         lua_pushcfunction(L, close_result);
         lua_setfield(L, -2, "__gc");
@@ -148,33 +147,38 @@ static struct job_result *new_result(lua_State *L)
     return r;
 }
 
+void job_run_ranks(lua_State *L, worker *w, int np, buf *packed, int64_t start_timeout)
+{
+    err e;
+    struct job_result *result = new_result(L);
+    driver *d = worker_driver(w, &e);
+    struct job job = {
+        .np = np,
+        .function = packed->data,
+        .function_n = packed->len,
+        .start_timeout = start_timeout,
+        .sink = {.ctx = w, .text = show_text, .event = pass_event},
+    };
+    fflush(stdout); // so that earlier output comes before the ranks' output
+    int code = d ? driver_run(d, &job, result, &e) : -1;
+    buf_done(packed);
+    if (result->exit_code >= 0 && code)
+        worker_end(w, result->exit_code);
+    if (code)
+        raise_failure(L, result, &e);
+    if (push_results(L, result, &e))
+        raise_err(L, &e);
+}
+
 static void run_ranks(lua_State *L, worker *w, int np, int args, int64_t start_timeout)
 {
     err e;
     buf packed = {0};
-    struct job_result *result = new_result(L);
-    driver *d = worker_driver(w, &e);
-    int code = d ? pack_job(L, args, &packed, &e) : -1;
-    if (code == 0) {
-        struct job job = {
-            .np = np,
-            .function = packed.data,
-            .function_n = packed.len,
-            .start_timeout = start_timeout,
-            .sink = {.ctx = w, .text = show_text, .event = pass_event},
-        };
-        fflush(stdout); // so that earlier output comes before the ranks' output
-        code = driver_run(d, &job, result, &e);
+    if (pack_job(L, args, &packed, &e)) {
         buf_done(&packed);
-        if (result->exit_code >= 0 && code)
-            worker_end(w, result->exit_code);
-        if (code)
-            raise_failure(L, result, &e);
-        code = push_results(L, result, &e);
-    }
-    buf_done(&packed);
-    if (code)
         raise_err(L, &e);
+    }
+    job_run_ranks(L, w, np, &packed, start_timeout);
 }
 
 // Turns the list on top into hvd.Results (upvalue 1).
@@ -223,7 +227,7 @@ int hvd_run(lua_State *L)
     int type = lua_getfield(L, 2, "args");
     luaL_argcheck(L, type == LUA_TTABLE || type == LUA_TNIL, 2, "args must be a list");
     if (np == 1)
-        run_here(L, w, 3);
+        job_run_here(L, w, 1, 3);
     else
         run_ranks(L, w, np, 3, clock_of_seconds(seconds));
     return wrap_results(L);

@@ -33,6 +33,9 @@ void worker_free(worker *w);
 
 // Runs the file; args become `arg`. After an error, `failure` has message and traceback.
 int worker_run(worker *w, const char *script, char *const *args, buf *failure, err *e);
+// Runs a function that a notebook's cell has packed, on options.np ranks (0: the driver's default).
+// What it returned is told as events "result"; after an error, `failure` has message and traceback.
+int worker_run_function(worker *w, const void *packed, size_t n, buf *failure, err *e);
 // Runs the job of a rank; the driver ends this process when it has every rank's result. Returns
 // only when there is no job, or when nobody can be told the result.
 int worker_run_rank(worker *w, rank_link *link, err *e);

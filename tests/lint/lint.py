@@ -29,13 +29,15 @@ LAYERS = {
     "script/kernel/effects": ["base/loop", "script/notebook", "script/journal", "script/protocol",
                               "script/kernel/port"],
     "script/kernel/cells": ["base/loop", "script/notebook", "script/journal", "script/protocol",
-                            "script/kernel/port", "script/kernel/effects", "script/lib/sources.h"],
+                            "script/kernel/port", "script/kernel/effects", "script/lib/sources.h",
+                            "script/pack"],
     "script/kernel/session": ["base/loop", "script/notebook", "script/journal", "script/protocol",
                               "script/kernel"],
     "script/bind": ["base/loop", "script/embed.h", "script/kernel/effects/binding.h", "script/kernel/port/display.h",
                     "k8s/net", "k8s/client", "k8s/manifest", "k8s/image"],
     "script/lib": ["script/embed.h"],
-    "script/worker": ["base/loop", "script/embed.h", "trainer"],
+    "script/pack": [],
+    "script/worker": ["base/loop", "script/embed.h", "script/pack", "trainer"],
     "k8s/net": ["base/loop"],
     "k8s/client": ["base/loop", "k8s/net", "k8s/manifest"],
     "k8s/manifest": [],
@@ -70,7 +72,7 @@ OWNERS = {
     "yaml.h": "base/yaml.c", "microhttpd.h": ("k8s/sandbox/api/http.c", "trainer/serve/serve.c"), "curses.h": "tui/term/",
     "ncurses.h": "tui/term/", "utf8proc.h": "base/text/",
 }
-LUA_FOLDERS = ("script/kernel/cells/", "script/kernel/session/kernel.c", "script/worker/", "script/lib/", "cli/", "tests/")
+LUA_FOLDERS = ("script/kernel/cells/", "script/kernel/session/kernel.c", "script/pack/", "script/worker/", "script/lib/", "cli/", "tests/")
 
 tests = []
 

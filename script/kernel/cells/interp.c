@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "script/kernel/cells/deeds.h"
 #include "script/kernel/cells/luajson.h"
+#include "script/kernel/cells/packing.h"
 #include "script/kernel/cells/reads.h"
 
 #include <lauxlib.h>
@@ -347,6 +348,7 @@ static int open_everything(lua_State *L)
     luaL_openlibs(L);
     seed_random(L);
     interrupt_install(&interp_of(L)->interrupt, L);
+    packing_open(L);
     library_open(L);
     reads_open(L);
     return 0;

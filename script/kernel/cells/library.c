@@ -13,6 +13,7 @@
 #include "script/kernel/cells/formats.h"
 #include "script/kernel/cells/lastvalue.h"
 #include "script/kernel/cells/luajson.h"
+#include "script/kernel/cells/packing.h"
 #include "script/kernel/cells/pastruns.h"
 #include "script/kernel/cells/state.h"
 #include "script/kernel/effects/call.h"
@@ -490,6 +491,7 @@ static void push_core(lua_State *L)
     const struct interp_options *o = interp_of(L)->options;
     luaL_newlib(L, core_functions);
     luaL_setfuncs(L, formats_functions, 0);
+    luaL_setfuncs(L, packing_functions, 0);
     lua_pushlightuserdata(L, NULL);
     lua_setfield(L, -2, "null");
     set_field(L, "version", FIRESTEEL_VERSION);

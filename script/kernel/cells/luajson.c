@@ -47,7 +47,7 @@ void luajson_mark_array(lua_State *L)
     lua_setmetatable(L, -2);
 }
 
-static bool is_marked(lua_State *L, int index)
+bool luajson_is_array(lua_State *L, int index)
 {
     if (!lua_getmetatable(L, index))
         return false;
@@ -65,7 +65,7 @@ static enum shape shape_of(lua_State *L, int index, lua_Integer *n)
 {
     *n = (lua_Integer)lua_rawlen(L, index);
     if (*n == 0)
-        return is_marked(L, index) ? SHAPE_ARRAY : SHAPE_OBJECT;
+        return luajson_is_array(L, index) ? SHAPE_ARRAY : SHAPE_OBJECT;
     lua_Integer keys = 0;
     bool positive = true;
     for (lua_pushnil(L); lua_next(L, index); lua_pop(L, 1)) {

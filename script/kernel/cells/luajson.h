@@ -11,6 +11,7 @@
 #include "base/json.h"
 
 #include <lua.h>
+#include <stdbool.h>
 
 // Does not raise. Returns NULL with ERR_USAGE that names the place,
 // "args.spec[2]: a function is not JSON".
@@ -22,6 +23,8 @@ cJSON *luajson_read_strict(lua_State *L, int index, err *e);
 // Of objects, null members are left out; luajson_push_whole keeps them, as the library's null.
 void luajson_push(lua_State *L, const cJSON *j);
 void luajson_push_whole(lua_State *L, const cJSON *j);
+// Was the table at this index marked as an array?
+bool luajson_is_array(lua_State *L, int index);
 // Marks the table on top of the stack as an array.
 void luajson_mark_array(lua_State *L);
 // Pushes a box for a malloc'ed text; Lua frees the text with the box. With it, pushing the text may

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+// What a packed function's ranks returned, from the events in which a worker tells it
+// (script/worker/function.c). A plain value; hvd_result_done frees.
+#pragma once
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/json.h"
+
+#include <stdbool.h>
+
+struct hvd_result {
+    buf packed;
+    int64_t next; // the number of the part that comes next, less one
+    bool whole;
+    err damage; // why it cannot be read
+};
+// Takes an event "result"; others are passed over.
+void hvd_result_event(struct hvd_result *r, const cJSON *event);
+// 0: it is whole; -1 with the reason.
+int hvd_result_check(const struct hvd_result *r, err *e);
+char *hvd_result_text(const struct hvd_result *r); // as base64; new
+void hvd_result_done(struct hvd_result *r);

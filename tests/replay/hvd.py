@@ -1,0 +1,218 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""hvd.run in a cell: the function travels, results and output come back by rank, and what cannot travel is refused."""
+import os
+import signal
+import subprocess
+import time
+
+from tap import BUILD, FIRESTEEL, PATIENCE, Skip, eventually, processes, run, sh
+
+PLUGIN = os.path.join(BUILD, "trainer", "dist", "firesteel-mpi.so")
+
+
+def notebook(t, text, name="n.lua"):
+    folder = t.dir()
+    with open(os.path.join(folder, name), "w", encoding="utf-8") as f:
+        f.write(text)
+    return folder
+
+
+def play(folder, *options, **rest):
+    return sh(FIRESTEEL, "run", "n.lua", *options, cwd=folder, **rest)
+
+
+def need_mpi():
+    if not os.path.exists(PLUGIN):
+        raise Skip("firesteel-mpi.so was not built (Debian: apt install libmpich-dev)")
+
+
+TRAVELS = """\
+-- %% Names
+scale = 10
+function helper(x) return x * scale end
+-- %% Ranks
+local hvd = require "hvd"
+local offset, unused = 5, nil
+r = hvd.run(function(n, given)
+  hvd.init()
+  print("here is", hvd.rank())
+  local sum = hvd.allreduce(hvd.rank() + 1, { op = hvd.Sum })
+  return helper(n) + offset + hvd.rank(), { sum = sum, zeros = nn.ops.zeros { 2, 2 }, second = given.list[2], bytes = "\\0\\255" }
+end, { args = { 4, firesteel.parse_json '{"list":[1,2]}' }, np = 2 })
+print(table.concat(r:ranks(), " "), #r, r[2])
+local _, more = r:rank(1)
+print(more.sum, #more.zeros, more.zeros[1][1], more.second, #more.bytes)
+print(pcall(r.rank, r, 2))
+r
+"""
+
+
+def test_a_function_travels(t):
+    need_mpi()
+    done = play(notebook(t, TRAVELS))
+    assert done.code == 0, done
+    for line in ("Running 2 processes...", "[1,0]<stdout>:here is\t0", "[1,1]<stdout>:here is\t1", "45 46\t2\t46",
+                 "3\t2\t0.0\t2\t2", "there is no rank 2: the ranks are 0 to 1", "rank 1: 46, a table"):
+        assert line in done.out, (line, done)
+
+
+REFUSED = """\
+-- %% Names
+co = coroutine.create(print)
+app = setmetatable({ kind = "SparkApplication" }, getmetatable(k8s.create {
+  apiVersion = "v1", kind = "ConfigMap", metadata = { name = "c" } }))
+-- %% Refused
+local app, deep, file, got = app, { list = { app } }, io.tmpfile(), k8s.get
+local job = async(function() end)
+for _, fn in ipairs {
+  function() return app end, function() return deep end, function() return file end, function() return co end,
+  function() return k8s.list end, function() return got end, function() return sh "true" end, function() return job end,
+  function() return firesteel.null end,
+} do
+  print(select(2, pcall(hvd.run, fn, { np = 1 })))
+end
+print(select(2, pcall(hvd.run, print, { np = 1, args = { app } })))
+print(select(2, pcall(hvd.run, function() end, { np = 0 })))
+print(select(2, pcall(hvd.run, function() end, { nps = 1 })))
+print(select(2, pcall(hvd.run, function() end, { on = {} })))
+print(select(2, pcall(hvd.run, 7)))
+print(select(2, pcall(function() return hvd.rank() end)))
+print(select(2, pcall(function() return require "nn".Dense end)))
+"""
+
+
+def test_what_cannot_travel_is_named(t):
+    done = play(notebook(t, REFUSED), "--sandbox", "--allow", "cluster")
+    assert done.code == 0, done
+    for words in ("upvalue 'app' is a handle of a SparkApplication, which cannot travel",
+                  "upvalue 'deep', field 'list', item 1 is a handle of a SparkApplication",
+                  "upvalue 'file': file (0x", "global 'co' is a coroutine", "global 'k8s' is the kernel's module 'k8s'",
+                  "upvalue 'got' is a function of the kernel's library", "global 'sh' is a function of the kernel's library",
+                  "upvalue 'job' is a branch", "global 'firesteel'", "args, item 1 is a handle of a SparkApplication",
+                  "np is an integer from 1 on, not 0", "has no option nps; did you mean np?",
+                  "on expects where the ranks shall run", "expects the function that the ranks call, not a number",
+                  "hvd.rank is for ranks", "module 'nn' belongs to trainer files and to functions for ranks"):
+        assert words in done.out, (words, done)
+    assert "Running" not in done.out, done
+
+
+FAILS = """\
+-- %% Fails timeout="30s"
+hvd.run(function()
+  hvd.init()
+  if hvd.rank() == 1 then error "no more disk" end
+  hvd.barrier()
+end, { np = 2 })
+"""
+
+
+def test_the_first_failing_rank_is_named(t):
+    need_mpi()
+    done = play(notebook(t, FAILS))
+    assert done.code == 1, done
+    assert "hvd.run: rank 1 failed: Fails:3: no more disk" in done.out + done.err, done
+    assert "Fails:3: in function <Fails:1>" in done.out, done
+
+
+def test_one_rank_fails_alike(t):
+    done = play(notebook(t, '-- %% One\nhvd.run(function() error "boom" end, { np = 1 })\n'))
+    assert done.code == 1 and "hvd.run: rank 0 failed: One:1: boom" in done.out + done.err, done
+
+
+def test_results_that_are_too_large(t):
+    done = play(notebook(t, '-- %% Large\nhvd.run(function() return ("x"):rep(5 << 20) end, { np = 1 })\n'))
+    assert done.code == 1, done
+    assert "has 5120 KiB, and a cell takes 4096: write it to a file" in done.out + done.err, done
+
+
+def test_a_large_result_comes_whole(t):
+    done = play(notebook(t, '-- %% Large\nlocal r = hvd.run(function() return ("x"):rep(3 << 20) end, { np = 1 })\nprint(#r[1])\n'))
+    assert done.code == 0 and str(3 << 20) in done.out, done
+
+
+TRAINS = """\
+-- %% Trains
+r = hvd.run(function(epochs)
+  hvd.init()
+  local model = nn.Sequential { nn.Dense { 1, input_shape = { 2 } } }
+  model:compile { optimizer = nn.SGD { learning_rate = 0.1 }, loss = "mse" }
+  local x, y = data.tensor { { 0, 1 }, { 1, 0 } }, data.tensor { { 1 }, { 0 } }
+  model:fit { x, y, epochs = epochs, verbose = 2 }
+  return model
+end, { np = 1, args = { 2 } })
+print(#r.history, r.metrics.loss ~= nil, type(r[1]))
+local again = hvd.run(function(bytes) return nn.load(bytes):predict(data.tensor { { 1, 1 } }):totable() end, { np = 1, args = { r[1] } })
+print(type(again[1][1][1]))
+"""
+
+
+def test_progress_and_models(t):
+    done = play(notebook(t, TRAINS))
+    assert done.code == 0 and "2\ttrue\tstring" in done.out and "number" in done.out, done
+
+
+OPTIONS = """\
+-- %% Options
+local r = hvd.run(function() hvd.init() hvd.barrier() return os.getenv "FLAVOUR" end,
+  { np = 2, env = { FLAVOUR = "sour" }, timeline = "timeline.json", start_timeout = "30s" })
+print(r[1], r[2])
+-- %% Branches
+local list = parallel.map({ 1, 2, 3 }, function(i) return hvd.run(function(n) return n * n end, { np = 1, args = { i } })[1] end)
+print(table.concat(list, " "))
+"""
+
+
+def test_options_and_branches(t):
+    need_mpi()
+    folder = notebook(t, OPTIONS)
+    done = play(folder)
+    assert done.code == 0 and "sour\tsour" in done.out and "1 4 9" in done.out, done
+    with open(os.path.join(folder, "timeline.json"), encoding="utf-8") as f:
+        assert "BARRIER" in f.read().upper()
+
+
+RESUMED = """\
+-- %% First
+local r = hvd.run(function(t) local f = io.open("count", "a") f:write "x" f:close() return t.b .. t.a .. t.c end,
+  { np = 1, args = { { c = 3, a = 1, b = 2 } } })
+print(r[1])
+-- %% Second
+if not io.open "go" then error "not yet" end
+"""
+
+
+def test_a_resumed_run_does_not_do_it_again(t):
+    folder = notebook(t, RESUMED)
+    assert play(folder).code == 1
+    with open(os.path.join(folder, "go"), "w", encoding="utf-8"):
+        pass
+    done = sh(FIRESTEEL, "run", "n.lua", "--resume", "last", cwd=folder)
+    assert done.code == 0, done
+    with open(os.path.join(folder, "count"), encoding="utf-8") as f:
+        assert f.read() == "x"
+    assert "213" in done.out, done
+
+
+SLEEPS = '-- %% Sleeps\nhvd.run(function() os.execute "sleep 300.25" end, { np = 2 })\n'
+
+
+def test_an_interrupt_leaves_nothing(t):
+    need_mpi()
+    folder = notebook(t, SLEEPS)
+    child = subprocess.Popen([FIRESTEEL, "run", "n.lua"], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    eventually(lambda: len(processes("sleep 300.25")) >= 2)
+    child.send_signal(signal.SIGINT)
+    assert child.wait(20 * PATIENCE) == 130
+    eventually(lambda: not processes("sleep 300.25"))
+
+
+def test_a_timeout_ends_it(t):
+    begun = time.monotonic()
+    done = play(notebook(t, '-- %% Late timeout="1s"\nhvd.run(function() os.execute "sleep 300.5" end, { np = 1 })\n'))
+    assert done.code == 4, done
+    assert time.monotonic() - begun < 10 * PATIENCE, done
+    eventually(lambda: not processes("sleep 300.5"))
+
+
+run(globals())
