@@ -109,7 +109,7 @@ local types = {
     summary() -- Prints Keras's table of its layers, their shapes and parameters, and their FLOPs for one row.
     save(path, {include_optimizer=true}) -- Writes its weights as safetensors, with the model in their metadata; a path that ends with .onnx is exported.
     export(path, {format="onnx"}) -- Writes it for other runtimes, as ONNX: what predict computes, for any number of rows.
-    load_weights(path or bytes) -- Takes the weights of a file, or of its bytes.
+    load_weights(path or bytes, {skip_mismatch=false}) -> list -- Takes the weights of a safetensors or .npz file, or of its bytes; layers are called as here, in Keras's or PyTorch's way. Names those that skip_mismatch left alone.
     get_weights() -- A list of its tensors.
     set_weights(list) -- Takes tensors as get_weights gives them.
     count_params() -- How many parameters it has.
@@ -168,6 +168,7 @@ local modules = {
     Add{input_shape=, name=} -- The sum of several nodes: nn.Add {} { a, b }.
     Concatenate{axis=-1, input_shape=, name=} -- Several nodes side by side.
     Rescaling{scale, offset=0, input_shape=, name=} -- x·scale + offset.
+    applications: table -- Networks for pictures: ResNet50{include_top=true, weights=, input_shape={224, 224, 3}, pooling=, classes=1000, classifier_activation="softmax", variant="keras", seed=, name=}, ResNet101, ResNet152, MobileNet{…, alpha=1, depth_multiplier=1, dropout=0.001} by Keras's names, ResNet18 and ResNet34 by torchvision's; and resnet50, mobilenet, torchvision with preprocess_input(pictures).
     L2{l2=0.01} -- For kernel_regularizer: l2·Σ W² is added to the loss.
     regularizers: table -- L2 again, by Keras's path.
     Reshape{n, m, target_shape=, input_shape=, name=} -- Gives rows another shape; one size may be -1.

@@ -126,6 +126,9 @@ nn.Sequential
 nn.Rescaling
   model = nn.Sequential { nn.Input { 2 }, nn.Rescaling { 10, 1 }, nn.Dense { 1 } }
   print(model:count_params()) --> 3
+nn.applications
+  model = nn.applications.MobileNet { input_shape = { 32, 32, 3 }, alpha = 0.25, classes = 5 }
+  print(model:count_params()) --> 219829
 nn.L2
   model = nn.Sequential { nn.Dense { 1, input_dim = 2, kernel_regularizer = nn.L2 { 0.001 } } }
   print(model:count_params()) --> 3

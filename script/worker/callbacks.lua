@@ -332,4 +332,4 @@ function nn.TensorBoard:on_train_end()
   self.files = nil
 end
 
-return nn
+return nn, known

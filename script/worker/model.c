@@ -9,7 +9,9 @@
 #include "script/worker/fields.h"
 #include "script/worker/options.h"
 #include "trainer/checkpoint.h"
+#include "trainer/data/mapped.h"
 #include "trainer/nn/export.h"
+#include "trainer/pretrained.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -291,22 +293,48 @@ static bool is_checkpoint(const char *text, size_t n)
     return memchr(text, 0, n) || (n > 8 && text[8] == '{');
 }
 
+// The lines of `text` as a list.
+static void push_lines(lua_State *L, const buf *text)
+{
+    const char *at = text->data, *end = text->data + text->len, *next;
+    lua_newtable(L);
+    for (lua_Integer i = 1; at < end && (next = memchr(at, '\n', (size_t)(end - at))); i++) {
+        lua_pushlstring(L, at, (size_t)(next - at));
+        lua_rawseti(L, -2, i);
+        at = next + 1;
+    }
+}
+
+// model:load_weights(path or bytes, {skip_mismatch = false}) → the names that were skipped
 static int load_weights(lua_State *L)
 {
     err e;
     size_t n;
     model *m = check_model(L, 1);
     const char *text = luaL_checklstring(L, 2, &n);
-    buf file = {0};
+    pretrained_options options = {0};
+    if (!lua_isnoneornil(L, 3)) {
+        luaL_checktype(L, 3, LUA_TTABLE);
+        check_field_names(L, 3, "load_weights", "skip_mismatch");
+        options.skip_mismatch = opt_bool_field(L, 3, "load_weights", "skip_mismatch", false);
+    }
+    mapped file = {0};
+    buf skipped = {0};
     bool in_file = !is_checkpoint(text, n);
-    int result = in_file ? path_read(text, &file, 0, &e) : 0;
+    int result = in_file ? mapped_open(&file, text, &e) : 0;
     if (result == 0)
-        result = in_file ? checkpoint_restore(m, file.data, file.len, &e)
-                         : checkpoint_restore(m, text, n, &e);
-    buf_done(&file);
-    if (result)
+        result = in_file ? pretrained_load(m, file.bytes, file.n, options, &skipped, &e)
+                         : pretrained_load(m, text, n, options, &skipped, &e);
+    if (result && in_file && file.bytes)
+        err_wrap(&e, "%s", text);
+    mapped_close(&file);
+    if (result) {
+        buf_done(&skipped);
         raise_err(L, &e);
-    return 0;
+    }
+    push_lines(L, &skipped);
+    buf_done(&skipped);
+    return 1;
 }
 
 // nn.load(path or bytes) → model

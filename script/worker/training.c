@@ -372,6 +372,8 @@ int model_predict_method(lua_State *L)
         xs[k] = xs[k] ? xs[k] : check_tensor(L, list ? 3 : 2);
         lua_settop(L, 2); // the table still holds it
     }
+    if (!model_compiled(m))
+        model_set_threads(m, worker_of(L)->link ? worker_of(L)->place.threads : 0);
     bool done = model_predict_list(m, xs, out, worker_of(L)->options.stop, &e) == 0;
     if (!done)
         raise_err(L, &e);

@@ -60,12 +60,12 @@ void worker_tell_versions(worker *w)
 static const struct module {
     const char *name;
     lua_CFunction open;    // NULL: the module is all Lua
-    const char *source[3]; // the Lua parts, NULL at the end
+    const char *source[4]; // the Lua parts, NULL at the end
 } modules[] = {
     {"args", NULL, {"args"}},
     {"data", open_data, {"data", "tables"}},
     {"hvd", open_hvd, {"hvd"}},
-    {"nn", open_nn, {"nn", "callbacks"}},
+    {"nn", open_nn, {"nn", "callbacks", "applications"}},
 };
 
 static int by_name(const void *a, const void *b)

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: MIT
 """The trainer beside Keras and PyTorch, which it installs: the committed golden numbers made again, and three models step by step.
 
-usage: peers.py [golden] [models] [ranks]
+usage: peers.py [golden] [models] [pretrained] [ranks]
 
 golden  runs what made tests/unit/trainer/golden*.h again: layers, activations, losses, optimizers, metrics, schedules. They and
         the committed numbers, and those and our own, may be 1e-5 apart.
 models  an MLP, a CNN and a model for tables, from the same weights and with the same batches: losses of the first 10 steps may
         be 1e-4 apart, and after 100 steps our weights no further from Keras's than PyTorch's are.
+pretrained  random weights of Keras's ResNet50 and MobileNet, and of torchvision's ResNets, loaded: outputs may be 1e-5 apart.
 ranks   the same models on 1, 2, 3 and 4 ranks (the table's without BatchNormalization): 1e-4 apart.
 """
 import json
@@ -80,6 +81,14 @@ def models(folder):
             got["ours_keras"] <= got["keras_torch"] and got["ours_keras"] < 0.01 * got["moved"])
 
 
+def pretrained(folder):
+    os.makedirs(folder)
+    output(PYTHON, os.path.join(HERE, "pretrained.py"), folder)
+    for line in output(WORKER, os.path.join(HERE, "pretrained.lua"), cwd=folder).splitlines():
+        name, apart = line.split("\t")
+        difference(f"{name}: outputs with its weights", float(apart), 1e-5)
+
+
 def ranks(folder):
     for kind in ("mlp", "cnn", "plain table"):
         one = trained(kind, 1, 20, os.path.join(folder, f"{kind} 1"))
@@ -89,8 +98,8 @@ def ranks(folder):
 
 
 def main():
-    wanted = sys.argv[1:] or ["golden", "models", "ranks"]
-    if set(wanted) - {"golden", "models", "ranks"}:
+    wanted = sys.argv[1:] or ["golden", "models", "pretrained", "ranks"]
+    if set(wanted) - {"golden", "models", "pretrained", "ranks"}:
         print(__doc__.strip())
         return 0 if wanted[0] in ("-h", "--help") else 2
     if wanted != ["ranks"] and subprocess.run([os.path.join(HERE, "install"), CACHE], check=False).returncode:
@@ -102,6 +111,8 @@ def main():
             golden()
         if "models" in wanted:
             models(os.path.join(folder, "models"))
+        if "pretrained" in wanted:
+            pretrained(os.path.join(folder, "pretrained"))
         if "ranks" in wanted:
             ranks(os.path.join(folder, "ranks"))
     print(f"{len(failed)} failed" if failed else "all within what is allowed")

@@ -406,6 +406,11 @@ const compile_spec *model_compiled(const model *m)
     return m->compiled ? &m->spec : NULL;
 }
 
+void model_set_threads(model *m, int threads)
+{
+    m->spec.threads = threads;
+}
+
 void model_set_allreduce(model *m, allreduce_fn fn, void *ctx)
 {
     m->spec.allreduce = fn;

@@ -99,6 +99,8 @@ int model_set_heads(model *m, const head_spec *heads, err *e);
 void model_set_dnn(model *m, const struct dnn_ops *dnn);
 // Has it layers that oneDNN is quicker for?
 bool model_wants_dnn(const model *m);
+// How many threads a model uses that predicts without having been compiled; 0: all cores.
+void model_set_threads(model *m, int threads);
 // Changes only the allreduce function, after compiling: for hvd.DistributedOptimizer.
 void model_set_allreduce(model *m, allreduce_fn fn, void *ctx);
 

@@ -138,8 +138,10 @@ int model_prepare_all(
     model *m, const tensor *const *xs, const tensor *const *ys, model_data *out, err *e)
 {
     const tensor *x = xs[0];
-    if (!m->compiled)
+    if (!m->compiled && ys)
         return err_set(e, ERR_USAGE, "the model was not compiled: call compile first");
+    if (!m->cpu && !(m->cpu = cpu_choose(NULL, e))) // it predicts all the same
+        return -1;
     if (check_x(x, e) < 0 || (!m->graph && model_build(m, x->dims - 1, x->shape + 1, e) < 0) ||
         check_inputs(m, xs, e) < 0)
         return -1;

@@ -1,0 +1,169 @@
+-- SPDX-License-Identifier: MIT
+-- nn.applications, and weights that other programs have written: as Keras names them, and as PyTorch does. firesteel-worker runs it.
+local nn, data = require "nn", require "data"
+
+local cases = require "cases"
+local test, same, near, fails = cases.test, cases.same, cases.near, cases.fails
+
+local pipe = assert(io.popen "mktemp -d")
+local folder = pipe:read()
+pipe:close()
+
+local function waves(...)
+  local list, n = {}, 1
+  for _, size in ipairs { ... } do n = n * size end
+  for i = 1, n do list[i] = math.sin(1 + 0.7 * i) end
+  return data.tensor(list):reshape { ... }
+end
+
+local function write(name, bytes)
+  local path = folder .. "/" .. name
+  local file = assert(io.open(path, "wb"))
+  file:write(bytes)
+  file:close()
+  return path
+end
+
+test("networks have as many numbers as Keras's and torchvision's", function()
+  local small = { 32, 32, 3 }
+  same(nn.applications.ResNet50 { input_shape = small }:count_params(), 25636712)
+  same(nn.applications.ResNet50 { input_shape = small, classes = 10 }:count_params(), 23608202)
+  same(nn.applications.ResNet50 { input_shape = small, include_top = false }:count_params(), 23587712)
+  same(nn.applications.MobileNet {}:count_params(), 4253864)
+  same(nn.applications.MobileNet { alpha = 0.5, input_shape = small }:count_params(), 1342536)
+  -- torchvision's figures leave out the running statistics: 11,689,512 and 25,557,032 without 9,600 and 53,120.
+  same(nn.applications.ResNet18 { input_shape = small }:count_params(), 11689512 + 9600)
+  same(nn.applications.ResNet50 { input_shape = small, variant = "torchvision" }:count_params(), 25557032 + 53120)
+end)
+
+test("a network ends as its options say", function()
+  local x = waves(2, 32, 32, 3)
+  local function shape(given)
+    given.input_shape, given.alpha = { 32, 32, 3 }, 0.25
+    return table.concat(nn.applications.MobileNet(given):predict(x).shape, "x")
+  end
+  same(shape { classes = 7 }, "2x7")
+  same(shape { include_top = false }, "2x1x1x256")
+  same(shape { include_top = false, pooling = "max" }, "2x256")
+  local p = nn.applications.ResNet18 { input_shape = { 32, 32, 3 }, classes = 5, seed = 3 }:predict(x)
+  near(p:sum(), 2, 1e-5)
+end)
+
+test("a network is trained as any model", function()
+  local x, y = waves(6, 32, 32, 3), data.tensor({ 0, 1, 2, 0, 1, 2 }, { dtype = "i64" })
+  local model = nn.applications.ResNet18 { input_shape = { 32, 32, 3 }, classes = 3, seed = 1 }
+  model:compile { optimizer = nn.SGD { 0.005 }, loss = "sparse_categorical_crossentropy" }
+  local first = model:train_on_batch(x, y)
+  for _ = 1, 3 do model:train_on_batch(x, y) end
+  local last = model:train_on_batch(x, y)
+  if not (last < first) then error(("the loss went from %g to %g"):format(first, last)) end
+end)
+
+test("options that are wrong are told", function()
+  local ResNet50 = nn.applications.ResNet50
+  fails("ResNet50: unknown option 'wights'; known are classes, classifier_activation", ResNet50, { wights = "x" })
+  fails('ResNet50: weights = "imagenet" cannot be fetched from here', ResNet50, { weights = "imagenet" })
+  fails("ResNet50: classes must be an integer, got 1.5", ResNet50, { classes = 1.5 })
+  fails("ResNet50: input_shape must be { height, width, channels } of at least 32 x 32 pixels", ResNet50, { input_shape = { 8, 8, 3 } })
+  fails('MobileNet: pooling must be "avg" or "max", got "mean"', nn.applications.MobileNet, { pooling = "mean" })
+  fails("cannot read /nowhere.npz", ResNet50, { weights = "/nowhere.npz", input_shape = { 32, 32, 3 } })
+end)
+
+test("pictures are prepared as the networks were trained", function()
+  local x = data.tensor { { { { 10, 20, 30 } } } }
+  local caffe = nn.applications.resnet50.preprocess_input(x):totable()[1][1][1]
+  near(caffe[1], 30 - 103.939, 1e-4)
+  near(caffe[3], 10 - 123.68, 1e-4)
+  near(nn.applications.mobilenet.preprocess_input(x):totable()[1][1][1][2], 20 / 127.5 - 1, 1e-6)
+  near(nn.applications.torchvision.preprocess_input(x):totable()[1][1][1][3], (30 / 255 - 0.406) / 0.225, 1e-5)
+  fails("expects pictures", nn.applications.resnet50.preprocess_input, data.tensor { { 1, 2 } })
+end)
+
+local function net(classes)
+  return nn.Sequential {
+    nn.Input { 6, 5, 2 }, nn.Conv2D { 4, { 3, 2 }, use_bias = false, name = "stem.conv" }, nn.BatchNormalization { epsilon = 1e-5, name = "stem.norm" },
+    nn.DepthwiseConv2D { 2, depth_multiplier = 2, name = "depth" }, nn.GlobalAveragePooling2D {}, nn.Dense { classes or 3, name = "fc" }, seed = 9,
+  }
+end
+-- A state dict of PyTorch: (outputs, inputs, height, width), (outputs, inputs).
+local function state_dict()
+  return {
+    ["stem.conv.weight"] = waves(4, 2, 3, 2), ["stem.norm.weight"] = waves(4) + 2, ["stem.norm.bias"] = waves(4),
+    ["stem.norm.running_mean"] = waves(4) / 3, ["stem.norm.running_var"] = waves(4) + 1.5,
+    ["stem.norm.num_batches_tracked"] = data.tensor({ 7 }, { dtype = "i64" }),
+    ["depth.weight"] = waves(8, 1, 2, 2), ["depth.bias"] = waves(8), ["fc.weight"] = waves(3, 8), ["fc.bias"] = waves(3),
+  }
+end
+
+test("weights of PyTorch's names are turned", function()
+  local model, d = net(), state_dict()
+  data.save(folder .. "/torch.npz", d)
+  same(#model:load_weights(folder .. "/torch.npz"), 0)
+  local w = model:get_weights()
+  same(w[1], d["stem.conv.weight"]:transpose { 2, 3, 1, 0 })
+  same(w[2], d["stem.norm.weight"])
+  same(w[5], d["stem.norm.running_var"])
+  same(w[6]:reshape { 2, 2, 8 }, d["depth.weight"]:reshape { 8, 2, 2 }:transpose { 1, 2, 0 }) -- channel 0's two, then channel 1's
+  same(w[8], d["fc.weight"]:transpose())
+end)
+
+test("weights of Keras's names are taken as they are, from .npz and safetensors", function()
+  local from, a, b = net(), net(), net()
+  local named, names = {}, { "stem.conv/kernel", "stem.norm/gamma", "stem.norm/beta", "stem.norm/moving_mean", "stem.norm/moving_variance",
+    "depth/kernel", "depth/bias:0", "fc/kernel:0", "fc/bias" }
+  data.save(folder .. "/torch.npz", state_dict())
+  from:load_weights(folder .. "/torch.npz")
+  for i, t in ipairs(from:get_weights()) do named[names[i]] = t end
+  data.save(folder .. "/keras.npz", named, { compressed = true })
+  a:load_weights(folder .. "/keras.npz")
+  from:save(folder .. "/own.safetensors")
+  b:load_weights(folder .. "/own.safetensors")
+  local x = waves(3, 6, 5, 2)
+  same(a:predict(x), from:predict(x))
+  same(b:predict(x), from:predict(x))
+end)
+
+test("a safetensors file of another program", function()
+  local head = '{"__metadata__":{"format":"pt"},"a.weight":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]},'
+    .. '"a.bias":{"dtype":"F32","shape":[1],"data_offsets":[8,12]}}'
+  local bytes = string.pack("<s8", head) .. string.pack("<fff", 3, 5, 7)
+  local model = nn.Sequential { nn.Dense { 1, input_dim = 2, name = "a" } }
+  model:load_weights(bytes)
+  same(model:predict(data.tensor { { 10, 100 } })[0][0], 537.0)
+end)
+
+test("what does not fit names the tensor and both shapes", function()
+  local d = state_dict()
+  d["fc.weight"] = waves(5, 8)
+  data.save(folder .. "/wrong.npz", d)
+  local model = net()
+  local before = model:get_weights()[1]
+  fails('tensor "fc.weight": fc/kernel expects shape (8, 3), got (8, 5)', model.load_weights, model, folder .. "/wrong.npz")
+  same(model:get_weights()[1], before, "no weight is written when one does not fit")
+  d["fc.weight"], d["depth.bias"] = waves(3, 8), nil
+  data.save(folder .. "/less.npz", d)
+  fails('the file has neither "depth/bias" nor "depth.bias" among its 9 tensors', model.load_weights, model, folder .. "/less.npz")
+  d["depth.bias"] = waves(8)
+  d["stem.norm.running_mean"] = waves(4) / 0
+  data.save(folder .. "/nan.npz", d)
+  fails('tensor "stem.norm.running_mean": stem.norm/moving_mean holds', model.load_weights, model, folder .. "/nan.npz")
+end)
+
+test("another head is trained on weights of all else", function()
+  data.save(folder .. "/torch.npz", state_dict())
+  local model = net(5)
+  fails("fc/kernel expects shape (8, 5), got (8, 3)", model.load_weights, model, folder .. "/torch.npz")
+  same(table.concat(model:load_weights(folder .. "/torch.npz", { skip_mismatch = true }), " "), "fc/kernel fc/bias")
+  same(model:get_weights()[2], state_dict()["stem.norm.weight"])
+  fails("load_weights: unknown option 'by_name'", model.load_weights, model, "x", { by_name = true })
+end)
+
+test("files of other formats are told how they become one of ours", function()
+  local model = net()
+  fails("numpy.savez", model.load_weights, model, write("w.h5", "\x89HDF\r\n\x1a\n" .. ("\0"):rep(100)))
+  fails("numpy.savez", model.load_weights, model, write("w.keras", "PK\3\4" .. ("\0"):rep(26) .. "config.json" .. ("\0"):rep(100)))
+  fails("safetensors.torch.save_file", model.load_weights, model, write("w.pth", "PK\3\4" .. ("\0"):rep(26) .. "archive/data.pkl" .. ("\0"):rep(100)))
+  fails("not safetensors", model.load_weights, model, write("w.txt", "hello, hello, hello"))
+end)
+
+cases.run(function() os.execute("rm -rf " .. folder) end)
