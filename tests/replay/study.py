@@ -12,7 +12,7 @@ from tap import FIRESTEEL, eventually, run, sh
 from tune import cells, do, notebook, rows, text
 
 # scipy 1.11: for n values the largest k with scipy.stats.binom.cdf(k - 1, n, 0.5) <= 0.025, and 1 - 2 cdf(k - 1)
-MEDIANS = {3: (1, 0.75), 5: (1, 0.9375), 6: (1, 0.96875), 10: (2, 0.978515625), 20: (6, 0.9586105346679688), 30: (10, 0.9572260454297066),
+MEDIANS = {3: (1, 0.75), 5: (1, 0.9375), 6: (1, 0.96875), 10: (2, 0.978515625), 20: (6, 0.9586105346679688), 30: (10, 0.9572260547429323),
            100: (40, 0.9647997997822952)}
 
 A = [101.2, 99.8, 100.4, 102.0, 100.9]
