@@ -148,12 +148,12 @@ local modules = {
     Frame: table -- What all frames have in common.
   ]],
   nn = [[
-    Sequential{layer, layer, …, seed=, name=} -> model -- A model of layers, one after the other.
+    Sequential{layer, layer, …, dtype="float32", seed=, name=} -> model -- A model of layers, one after the other; with dtype "mixed_bfloat16" convolutions multiply bf16, where the CPU can.
     Input{n, m, shape=, name=} -> node -- What a graph begins with: rows of this shape.
-    Model{inputs=, outputs=, seed=, name=} -> model -- A model of nodes: layers that were called on others, as nn.Dense { 10 } (node).
+    Model{inputs=, outputs=, dtype="float32", seed=, name=} -> model -- A model of nodes: layers that were called on others, as nn.Dense { 10 } (node); dtype as Sequential's.
     Flatten{n, m, input_shape=, name=} -- A layer that makes each sample one row; the first layer names the shape.
     Dense{units, activation="linear", use_bias=true, kernel_regularizer=, trainable=true, input_shape=, input_dim=, name=} -- A fully connected layer; activations are linear, relu, sigmoid, tanh, softmax, gelu, silu, elu, selu, leaky_relu and softplus.
-    Conv2D{filters, kernel_size, strides=1, padding="valid", dilation_rate=1, groups=1, activation="linear", use_bias=true, trainable=true, input_shape=, name=} -- A convolution of pictures (height, width, channels); padding is valid or same.
+    Conv2D{filters, kernel_size, strides=1, padding="valid", dilation_rate=1, groups=1, activation="linear", use_bias=true, dtype=, trainable=true, input_shape=, name=} -- A convolution of pictures (height, width, channels); padding is valid or same; dtype is the model's unless it is said.
     DepthwiseConv2D{kernel_size, strides=1, padding="valid", depth_multiplier=1, dilation_rate=1, activation="linear", use_bias=true, trainable=true, input_shape=, name=} -- A convolution of each channel by itself.
     ZeroPadding2D{padding=1, input_shape=, name=} -- Rows and columns of zeros around a picture: 1, {rows, columns} or {{top, bottom}, {left, right}}.
     MaxPooling2D{pool_size=2, strides=, padding="valid", input_shape=, name=} -- The greatest of each window; strides are the window's size.

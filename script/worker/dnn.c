@@ -13,14 +13,29 @@ static void tell_missing(const worker *w, const err *e)
             e->text);
 }
 
+// mixed_bfloat16 is a wish: where it cannot be, the model trains in float32.
+static void tell_no_half(worker *w, const model *m)
+{
+    bool wants = false;
+    for (size_t i = 0; i < model_layer_count(m); i++)
+        wants |= model_layer(m, i)->half;
+    if (!wants || w->half_told || (w->dnn && w->dnn->has_half()))
+        return;
+    w->half_told = true;
+    if (!w->link || w->place.rank == 0)
+        fprintf(stderr, "firesteel-worker: mixed_bfloat16 layers compute in float32: %s\n",
+            w->dnn ? "this CPU has no bf16 (AVX512_BF16 or AMX)" : "bf16 needs oneDNN");
+}
+
 void worker_give_dnn(worker *w, model *m)
 {
     err e;
-    if (!w->options.dnn || !model_wants_dnn(m))
-        return;
-    if (!w->dnn && !w->dnn_failed && !(w->dnn = dnn_load(w->options.dnn, &e))) {
+    if (model_wants_dnn(m) && w->options.dnn && !w->dnn && !w->dnn_failed &&
+        !(w->dnn = dnn_load(w->options.dnn, &e))) {
         w->dnn_failed = true;
         tell_missing(w, &e);
     }
-    model_set_dnn(m, w->dnn);
+    tell_no_half(w, m);
+    if (model_wants_dnn(m))
+        model_set_dnn(m, w->dnn);
 }

@@ -141,6 +141,17 @@ static void read_kind(lua_State *L, int table, const char *class, layer_spec *sp
     }
 }
 
+// dtype = "mixed_bfloat16"; `otherwise` where there is none.
+static bool read_dtype(lua_State *L, int table, const char *what, bool otherwise)
+{
+    const char *dtype = opt_string_field(L, table, what, "dtype");
+    bool half = dtype && strcmp(dtype, "mixed_bfloat16") == 0;
+    if (dtype && !half && strcmp(dtype, "float32") != 0)
+        luaL_error(
+            L, "%s: dtype must be \"float32\" or \"mixed_bfloat16\", got \"%s\"", what, dtype);
+    return dtype ? half : otherwise;
+}
+
 // Checks what reads the same in all that have it; the others have no such field.
 static void read_common(lua_State *L, int table, const char *class, layer_spec *spec)
 {
@@ -162,13 +173,15 @@ static void read_common(lua_State *L, int table, const char *class, layer_spec *
         luaL_error(L, "%s: momentum must be from 0 to less than 1, and epsilon positive", class);
 }
 
-static void read_layer(lua_State *L, int table, const char *what, layer_spec *spec)
+// half: what its model says.
+static void read_layer(lua_State *L, int table, const char *what, bool half, layer_spec *spec)
 {
     err e;
     const char *class = opt_string_field(L, table, "layer", "class");
     if (!class || layer_kind_parse(class, &spec->kind, &e))
         luaL_error(L, "%s: %s", what, class ? e.text : "an item that is no layer");
     read_common(L, table, class, spec);
+    spec->half = read_dtype(L, table, class, half);
     read_kind(L, table, class, spec);
 }
 
@@ -187,7 +200,8 @@ int lua_sequential(lua_State *L)
 {
     err e;
     luaL_checktype(L, 1, LUA_TTABLE);
-    check_field_names(L, 1, "Sequential", "seed name");
+    check_field_names(L, 1, "Sequential", "dtype seed name");
+    bool half = read_dtype(L, 1, "Sequential", false);
     lua_Integer n = luaL_len(L, 1);
     layer_spec *specs = push_layers(L, n, "Sequential");
     for (lua_Integer i = 0; i < n; i++) {
@@ -202,7 +216,7 @@ int lua_sequential(lua_State *L)
                     "Sequential: item %d is a node; nn.Model makes a model of nodes", (int)i + 1);
             item++;
         }
-        read_layer(L, item, "Sequential", &specs[i]);
+        read_layer(L, item, "Sequential", half, &specs[i]);
         lua_settop(L, 2);
     }
     uint64_t seed = (uint64_t)opt_int_field(L, 1, "Sequential", "seed", MODEL_SEED);
@@ -246,11 +260,12 @@ int lua_graph(lua_State *L)
     lua_settop(L, 1);
     lua_getfield(L, 1, "layers");
     lua_Integer n = luaL_len(L, 2);
+    bool half = read_dtype(L, 1, "Model", false);
     layer_spec *specs = push_layers(L, n, "Model");
     lua_newtable(L); // keeps the lists of numbers
     for (lua_Integer i = 0; i < n; i++) {
         lua_geti(L, 2, i + 1);
-        read_layer(L, 5, "Model", &specs[i]);
+        read_layer(L, 5, "Model", half, &specs[i]);
         lua_getfield(L, 1, "from");
         lua_geti(L, -1, i + 1);
         specs[i].from = take_numbers(L, &specs[i].froms);

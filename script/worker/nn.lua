@@ -136,7 +136,7 @@ layer("LayerNormalization", {}, { epsilon = "number", center = "boolean", scale 
 layer("BatchNormalization", {}, { momentum = "number", epsilon = "number", center = "boolean", scale = "boolean", trainable = "boolean" })
 layer("Conv2D", { "filters", "kernel_size" }, {
   filters = "integer", kernel_size = "any", strides = "any", padding = "string", dilation_rate = "any", groups = "integer",
-  activation = "string", use_bias = "boolean", trainable = "boolean",
+  activation = "string", use_bias = "boolean", dtype = "string", trainable = "boolean",
 }, function(self)
   if not self.filters or not self.kernel_size then return "how many filters, of which size? nn.Conv2D { 32, 3 }" end
   if self.groups and (self.groups < 1 or self.filters % self.groups ~= 0) then
@@ -220,19 +220,19 @@ local function nodes_of(given, what)
   return list
 end
 
--- nn.Model { inputs = , outputs = , seed = , name = }
+-- nn.Model { inputs = , outputs = , seed = , name = , dtype = }
 local graph = core.graph
 core.graph = nil
 function nn.Model(given)
   if type(given) ~= "table" then error("Model: expects { inputs = , outputs = }", 2) end
-  local allowed = { inputs = true, outputs = true, seed = true, name = true }
+  local allowed = { inputs = true, outputs = true, seed = true, name = true, dtype = true }
   for key in pairs(given) do
     if not allowed[key] then error(("Model: unknown option '%s'; known are %s"):format(tostring(key), known(allowed)), 2) end
   end
   local inputs, outputs = nodes_of(given.inputs, "inputs"), nodes_of(given.outputs, "outputs")
   local list, number = collect(outputs), {}
   local first = {} -- of the calls of a layer, which share its weights
-  local spec = { layers = {}, from = {}, shares = {}, inputs = {}, outputs = {}, seed = given.seed }
+  local spec = { layers = {}, from = {}, shares = {}, inputs = {}, outputs = {}, seed = given.seed, dtype = given.dtype }
   for i, node in ipairs(list) do number[node] = i - 1 end
   for i, node in ipairs(list) do
     spec.layers[i], spec.from[i], spec.shares[i] = node.layer, {}, first[node.layer] or 0

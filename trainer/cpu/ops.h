@@ -105,6 +105,8 @@ typedef struct cpu_ops {
     void (*softmax)(float *z, size_t ld, size_t rows, size_t n, float *log_sum);
     // out[i] = scale·in[i].
     void (*expand)(float *out, const uint8_t *in, size_t n, float scale);
+    // bf16: the upper half of a float, rounded to the nearest, to even in between; nan stays nan.
+    void (*halve)(uint16_t *out, const float *in, size_t n);
 } cpu_ops;
 
 // "avx512", "avx2", "plain"; NULL: the best that this machine supports. Errors: unknown (lists the

@@ -16,8 +16,8 @@ enum { DNN_VERSION = 1 };
 
 typedef enum dnn_way { DNN_FORWARD, DNN_BACK_DATA, DNN_BACK_WEIGHTS } dnn_way;
 
-// One convolution over so many rows, one way. Numbers are floats; with `half` those of pictures and
-// packed weights are bf16, and gradients of weights stay floats.
+// One convolution over so many rows, one way. Numbers are floats. With `half` those that are read
+// are bf16 (pictures, packed weights), and results are floats; sums are floats always.
 typedef struct dnn_conv_spec {
     dnn_way way;
     size_t rows, channels, filters;

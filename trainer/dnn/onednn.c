@@ -99,7 +99,7 @@ static dnnl_status_t describe_way(
 // Scratch from the caller; relu after a product.
 static dnnl_primitive_attr_t attributes(const dnn_conv_spec *s)
 {
-    dnnl_primitive_attr_t attr;
+    dnnl_primitive_attr_t attr = NULL;
     dnnl_post_ops_t after;
     if (dnnl_primitive_attr_create(&attr) != dnnl_success)
         return NULL;
@@ -155,18 +155,38 @@ static bool describe_weights(dnn_conv *c)
     return usual->usable;
 }
 
+// oneDNN wants to know which way forward a way back belongs to.
+static dnnl_primitive_desc_t plan_hint(const dnn_conv_spec *s)
+{
+    dnn_conv forward = {.spec = *s};
+    dnnl_dims_t kernel = {(dnnl_dim_t)s->filters, (dnnl_dim_t)s->channels, (dnnl_dim_t)s->size[0],
+        (dnnl_dim_t)s->size[1]};
+    dnnl_dims_t bias = {(dnnl_dim_t)s->filters};
+    dnnl_data_type_t type = s->half ? dnnl_bf16 : dnnl_f32;
+    return describe(&forward.x, s->rows, s->channels, s->in, s->half) &&
+                   describe(&forward.y, s->rows, s->filters, s->out, s->half) &&
+                   dnnl_memory_desc_init_by_tag(
+                       &forward.weights, 4, kernel, type, dnnl_format_tag_any) == dnnl_success &&
+                   dnnl_memory_desc_init_by_tag(&forward.bias, 1, bias, dnnl_f32, dnnl_a) ==
+                       dnnl_success
+               ? plan_way(DNN_FORWARD, &forward, NULL, NULL)
+               : NULL;
+}
+
 static void make(dnn_conv *c)
 {
     const dnn_conv_spec *s = &c->spec;
     dnnl_dims_t bias = {(dnnl_dim_t)s->filters};
-    if (!all.engine || !describe(&c->x, s->rows, s->channels, s->in, s->half) ||
-        !describe(&c->y, s->rows, s->filters, s->out, s->half) || !describe_weights(c) ||
+    if (!all.engine ||
+        !describe(&c->x, s->rows, s->channels, s->in, s->half && s->way != DNN_BACK_DATA) ||
+        !describe(&c->y, s->rows, s->filters, s->out, s->half && s->way != DNN_FORWARD) ||
+        !describe_weights(c) ||
         dnnl_memory_desc_init_by_tag(&c->bias, 1, bias, dnnl_f32, dnnl_a) != dnnl_success)
         return;
     dnnl_primitive_attr_t attr = attributes(s);
     dnnl_primitive_desc_t hint = NULL, plan = NULL;
     if (s->way != DNN_FORWARD)
-        hint = plan_way(DNN_FORWARD, c, NULL, NULL);
+        hint = plan_hint(s);
     if (attr && (hint || s->way == DNN_FORWARD))
         plan = plan_way(s->way, c, attr, hint);
     if (plan && !is_reference(plan)) {

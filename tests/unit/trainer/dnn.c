@@ -68,7 +68,7 @@ struct result {
 static struct result result_of(
     const struct test_graph *g, int threads, size_t rows, const dnn_ops *dnn)
 {
-    err e;
+    err e = {0};
     compile_spec spec = {.optimizer = optimizer_default(OPTIMIZER_SGD), .threads = threads};
     model *m = test_model(g, &spec);
     model_set_dnn(m, dnn);
@@ -118,6 +118,60 @@ TEST(onednn_computes_what_own_kernels_compute)
         CHECK(most <= 1e-5 * fmax(1, largest(&own)));
         free(own.values), free(by.values);
     }
+}
+
+static struct test_graph halved(const struct test_graph *g)
+{
+    struct test_graph half = *g;
+    for (size_t i = 0; i < test_layers(g); i++)
+        half.layers[i].half = true;
+    return half;
+}
+
+// A bf16 has 8 bits: what is rounded is off by up to 1/512. A pool or a relu may choose otherwise,
+// which is more than the rounding.
+TEST(bf16_is_within_its_rounding)
+{
+    if (!ops->has_half())
+        SKIP("this CPU has no bf16");
+    for (size_t g = 0; g < ARRAY_LEN(graphs); g++) {
+        struct test_graph half = halved(&graphs[g].graph);
+        struct result whole = result_of(&graphs[g].graph, 2, ROWS, ops);
+        struct result by = result_of(&half, 2, ROWS, ops), one = result_of(&half, 1, ROWS, ops);
+        double sum = 0, squares = 0, most = 0;
+        for (size_t i = 0; i < whole.n; i++) {
+            double d = (double)whole.values[i] - (double)by.values[i];
+            sum += d * d;
+            squares += (double)whole.values[i] * (double)whole.values[i];
+            most = fmax(most, fabs(d));
+        }
+        if (!(sqrt(sum / squares) < 0.03))
+            printf("# %s: %g of %g\n", graphs[g].name, sqrt(sum), sqrt(squares));
+        CHECK(sqrt(sum / squares) < 0.03);
+        CHECK((most > 0) == (g + 1 < ARRAY_LEN(graphs)));
+        CHECK(memcmp(by.values, one.values, one.n * sizeof *one.values) == 0);
+        free(whole.values), free(by.values), free(one.values);
+    }
+}
+
+TEST(halves_are_the_nearest)
+{
+    static const struct {
+        uint32_t bits;
+        uint16_t half;
+    } all[] = {{0x3f800000, 0x3f80}, {0x3f808000, 0x3f80}, {0x3f818000, 0x3f82},
+        {0x3f808001, 0x3f81}, {0xc0490fdb, 0xc049}, {0x7f7fffff, 0x7f80}, {0x7f800000, 0x7f80},
+        {0xff800000, 0xff80}, {0x7f800001, 0x7fc0}, {0x7fffffff, 0x7fff}, {0, 0}};
+    for (size_t k = 0; cpu_nth(k); k++)
+        for (size_t i = 0; cpu_nth(k)->usable() && i < ARRAY_LEN(all); i++) {
+            float in[33];
+            uint16_t out[33];
+            for (size_t j = 0; j < ARRAY_LEN(in); j++)
+                memcpy(in + j, &all[i].bits, sizeof *in);
+            cpu_nth(k)->halve(out, in, ARRAY_LEN(in));
+            for (size_t j = 0; j < ARRAY_LEN(in); j++)
+                CHECK_INT(out[j], all[i].half);
+        }
 }
 
 TEST(any_number_of_threads_gives_the_same_bits)

@@ -289,6 +289,36 @@ test("wrong options list the known ones", function()
   fails("unknown option 'rate'", hvd.LearningRateWarmupCallback, { initial_lr = 1, rate = 1 })
 end)
 
+test("bf16 is asked for by model or by layer, and a checkpoint remembers", function()
+  local function net(model_dtype, layer_dtype)
+    local m = nn.Sequential { nn.Input { 8, 8, 16 }, nn.Conv2D { 16, 3, dtype = layer_dtype }, nn.GlobalAveragePooling2D {},
+      nn.Dense { 2 }, seed = 3, dtype = model_dtype }
+    m:compile { loss = "mse", optimizer = "SGD" }
+    return m
+  end
+  local function text(m)
+    local path = os.tmpname()
+    m:save(path)
+    local file <close> = io.open(path, "rb")
+    local all = file:read "a"
+    os.remove(path)
+    return all
+  end
+  local half = 'mixed_bfloat16'
+  same(text(net()):find(half, 1, true), nil)
+  same(text(net("float32")):find(half, 1, true), nil)
+  same(text(net(half, "float32")):match '"Conv2D".-}':find(half, 1, true), nil)
+  local path = os.tmpname()
+  for _, m in ipairs { net(half), net(nil, half), net("float32", half) } do
+    if not text(m):match '"Conv2D".-}':find(half, 1, true) then error("the layer is not bf16") end
+    m:save(path)
+    if not text(nn.load(path)):match '"Conv2D".-}':find(half, 1, true) then error("the checkpoint has forgotten it") end
+  end
+  os.remove(path)
+  fails('Sequential: dtype must be "float32" or "mixed_bfloat16", got "bf16"', net, "bf16")
+  fails('Conv2D: dtype must be "float32" or "mixed_bfloat16", got "float16"', net, nil, "float16")
+end)
+
 test("callbacks see what Keras shows them", function()
   local x, y = points(100)
   local seen = {}

@@ -6,6 +6,9 @@
 //   backward  panels → packed │ dz = dy·f'(z) in place, then dx, by pieces of rows
 //                             │ dW and db of each part of the rows │ their sums, panel by panel
 //
+// With dtype "mixed_bfloat16" what a product reads is rounded to bf16: x (kept so for backward, so
+// that nobody keeps the floats), W as it is packed, and dz. Sums and all results are floats.
+//
 // Pieces and parts are cut by shapes alone, so any number of threads gives the same bits.
 #include "trainer/nn/op/conv2d_dnn.h"
 
@@ -74,6 +77,12 @@ static bool is_dense(const op_work *w)
     return shape_size(w->in) % 16 == 0 && shape_size(&w->out) % 16 == 0;
 }
 
+// Where the CPU cannot multiply bf16 the layer computes in floats.
+static bool is_half(const op_work *w)
+{
+    return w->layer->half && w->dnn->has_half();
+}
+
 static const dnn_conv *conv_of(const op_work *w, dnn_way way, size_t rows)
 {
     window v = window_of(w->layer, w->in);
@@ -90,6 +99,7 @@ static const dnn_conv *conv_of(const op_work *w, dnn_way way, size_t rows)
     memcpy(s.dilation, v.dilation, sizeof s.dilation);
     memcpy(s.before, v.before, sizeof s.before);
     s.bias = !w->layer->no_bias && way != DNN_BACK_DATA;
+    s.half = is_half(w);
     s.relu = w->f == ACTIVATION_RELU && way == DNN_FORWARD;
     return w->dnn->conv(&s);
 }
@@ -158,6 +168,12 @@ static size_t scratch_of(const op_work *w)
     return most_of;
 }
 
+// Floats in whose place so many bf16 fit.
+static size_t half_floats(size_t n)
+{
+    return op_round((n + 1) / 2, 16);
+}
+
 void conv2d_dnn_reserve(const op_work *w, op_need *need)
 {
     bool back = w->dx && w->dx[0];
@@ -169,11 +185,13 @@ void conv2d_dnn_reserve(const op_work *w, op_need *need)
     need->backward[n++].chunks = pieces(w);
     need->backward[n++].chunks = parts(w);
     need->backward[n].chunks = panels(w);
-    need->reads_x = true;
+    need->reads_x = !is_half(w);
+    need->kept = is_half(w) ? half_floats(w->rows * w->ldx[0]) : 0;
     need->reads_y = w->f != ACTIVATION_LINEAR;
     need->forward_only = packed_floats(w, DNN_FORWARD, 1);
-    need->backward_only =
-        parts(w) * part_floats(w) + (back ? packed_floats(w, DNN_BACK_DATA, 1) : 0);
+    need->backward_only = parts(w) * part_floats(w) +
+                          (back ? packed_floats(w, DNN_BACK_DATA, 1) : 0) +
+                          (is_half(w) ? half_floats(w->rows * w->ldy) : 0);
     need->scratch = most(scratch_of(w) + piece_rows(w) * w->ldx[0], panel);
 }
 
@@ -189,11 +207,27 @@ static float *bias_of(const op_work *w)
     return w->layer->no_bias ? NULL : w->w + w->at[BIAS];
 }
 
+// What products read of these rows: bf16 or floats.
+static void *x_at(const op_work *w, struct piece p)
+{
+    size_t at = p.from * w->ldx[0];
+    return is_half(w) ? (void *)((uint16_t *)(void *)w->kept + at) : (void *)(w->x[0] + at);
+}
+
+static void *dz_at(const op_work *w, struct piece p)
+{
+    size_t at = p.from * w->ldy;
+    uint16_t *half = (uint16_t *)(void *)(w->backward_only + parts(w) * part_floats(w));
+    return is_half(w) ? (void *)(half + at) : (void *)(w->dy + at);
+}
+
 static void forward_piece(const op_work *w, struct piece p, float *scratch)
 {
     float *y = w->y + p.from * w->ldy;
-    w->dnn->run(conv_of(w, DNN_FORWARD, p.rows), w->x[0] + p.from * w->ldx[0], w->forward_only,
-        bias_of(w), y, scratch);
+    void *x = x_at(w, p);
+    if (is_half(w))
+        w->cpu->halve(x, w->x[0] + p.from * w->ldx[0], p.rows * w->ldx[0]);
+    w->dnn->run(conv_of(w, DNN_FORWARD, p.rows), x, w->forward_only, bias_of(w), y, scratch);
     if (w->f != ACTIVATION_RELU)
         op_activate(w, y, NULL, w->ldy, p.rows, shape_size(&w->out));
 }
@@ -208,17 +242,20 @@ void conv2d_dnn_forward(const op_work *w, size_t pass, size_t chunk, float *scra
 
 static float *packed_back(const op_work *w)
 {
-    return w->backward_only + parts(w) * part_floats(w);
+    return w->backward_only + parts(w) * part_floats(w) +
+           (is_half(w) ? half_floats(w->rows * w->ldy) : 0);
 }
 
 static void back_to_input(const op_work *w, struct piece p, float *scratch)
 {
     size_t at = p.from * w->ldy;
     op_derive(w, w->dy + at, w->y + at, NULL, w->ldy, p.rows, shape_size(&w->out));
+    if (is_half(w))
+        w->cpu->halve(dz_at(w, p), w->dy + at, p.rows * w->ldy);
     if (!w->dx[0])
         return;
     float *dx = w->add[0] ? scratch : w->dx[0] + p.from * w->ldx[0];
-    w->dnn->run(conv_of(w, DNN_BACK_DATA, p.rows), dx, packed_back(w), NULL, w->dy + at,
+    w->dnn->run(conv_of(w, DNN_BACK_DATA, p.rows), dx, packed_back(w), NULL, dz_at(w, p),
         scratch + (w->add[0] ? piece_rows(w) * w->ldx[0] : 0));
     if (w->add[0])
         op_give(w, 0, scratch, w->ldx[0], p.from, p.from + p.rows);
@@ -229,8 +266,8 @@ static void train_part(const op_work *w, size_t part, float *scratch)
     struct piece p = part_at(w, part);
     float *kernel = w->backward_only + part * part_floats(w);
     float *bias = kernel + packed_floats(w, DNN_BACK_WEIGHTS, 1);
-    w->dnn->run(conv_of(w, DNN_BACK_WEIGHTS, p.rows), w->x[0] + p.from * w->ldx[0], kernel, bias,
-        w->dy + p.from * w->ldy, scratch);
+    w->dnn->run(
+        conv_of(w, DNN_BACK_WEIGHTS, p.rows), x_at(w, p), kernel, bias, dz_at(w, p), scratch);
 }
 
 // The gradient of one panel: the sum over the parts, in their order.
