@@ -243,7 +243,11 @@ static bool read_environment(struct worker_options *o, int *events_fd)
     d->port = DEFAULT_PORT;
     d->bind = env("FIRESTEEL_DRIVER_BIND") ? env("FIRESTEEL_DRIVER_BIND") : "0.0.0.0";
     if (!read_int("FIRESTEEL_NP", env("FIRESTEEL_NP"), 1, 4096, &o->np) ||
+        !read_int("FIRESTEEL_MIN_NP", env("FIRESTEEL_MIN_NP"), 0, 4096, &o->min_np) ||
+        !read_int("FIRESTEEL_MAX_NP", env("FIRESTEEL_MAX_NP"), 0, 4096, &o->max_np) ||
         !read_int("FIRESTEEL_EXECUTORS", env("FIRESTEEL_EXECUTORS"), 0, 4096, &d->executors) ||
+        !read_int("FIRESTEEL_MAX_EXECUTORS", env("FIRESTEEL_MAX_EXECUTORS"), 0, 4096,
+            &d->executors_most) ||
         !read_int(
             "FIRESTEEL_EXECUTOR_CORES", env("FIRESTEEL_EXECUTOR_CORES"), 1, 4096, &d->slots) ||
         !read_int("FIRESTEEL_DRIVER_PORT", env("FIRESTEEL_DRIVER_PORT"), 0, 65535, &d->port) ||
@@ -256,6 +260,7 @@ static bool read_environment(struct worker_options *o, int *events_fd)
         !read_int(
             "HOROVOD_STALL_CHECK_DISABLE", env("HOROVOD_STALL_CHECK_DISABLE"), 0, 1, &no_stall))
         return false;
+    d->executors_most = d->executors_most > d->executors ? d->executors_most : d->executors;
     d->stall_check = no_stall ? 0 : clock_of_seconds((double)stall);
     d->stall_shutdown = no_stall ? 0 : clock_of_seconds((double)shutdown);
     o->start_timeout = clock_of_seconds((double)timeout);

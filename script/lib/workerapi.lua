@@ -203,7 +203,7 @@ local modules = {
     read_checkpoint(path) -- The bytes of a checkpoint, to be returned from hvd.run.
   ]],
   hvd = [[
-    run(fn, {np=, args={}, start_timeout=600}) -> results -- Calls fn(args…) on np ranks; results[1] is the first value of rank 0.
+    run(fn, {np=, args={}, start_timeout=600, min_np=, max_np=, reset_limit=, elastic_timeout=600, cooldown_range={10, 100}}) -> results -- Calls fn(args…) on np ranks; results[1] is the first value of rank 0. With min_np or max_np the job is elastic: it survives the loss of ranks, and newcomers join.
     init() -- Begins; the rest of hvd needs it.
     shutdown() -- Ends what init began.
     is_initialized() -- Has init been called?
@@ -221,6 +221,7 @@ local modules = {
     allgather_object(value) -- A list of the data of all ranks.
     barrier() -- Waits until all ranks are here.
     join() -- For a rank with no more data: takes part, with zeros, in what the others sum or average, until all have joined; returns the rank that was last.
+    elastic: table -- Training that goes on when ranks are lost or join: State{model=, epoch=0, …}, whose methods are commit, save, restore, sync and register_reset_callbacks; run(fn) gives fn(state) the last commit; the callbacks CommitStateCallback(state, batches_per_commit), UpdateEpochStateCallback(state) and UpdateBatchStateCallback(state); and the error HostsUpdatedInterrupt.
     DistributedOptimizer(optimizer) -> optimizer -- The optimizer whose gradients are averaged over all ranks.
     BroadcastGlobalVariablesCallback(root) -- A callback: all variables from rank `root` to the others, once.
     MetricAverageCallback() -- A callback: the metrics of an epoch averaged over the ranks.

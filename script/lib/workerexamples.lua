@@ -386,6 +386,16 @@ hvd.barrier
 hvd.join
   hvd.init()
   print(hvd.join()) --> 0
+hvd.elastic
+  hvd.init()
+  model = nn.Sequential { nn.Dense { 1, input_dim = 1 } }
+  model:compile { optimizer = hvd.DistributedOptimizer(nn.SGD { 0.1 }), loss = "mse" }
+  train = hvd.elastic.run(function(state)
+    model:fit { data.tensor { { 1 } }, data.tensor { 2 }, epochs = 3, initial_epoch = state.epoch, verbose = 0,
+      callbacks = { hvd.elastic.UpdateEpochStateCallback(state), hvd.elastic.CommitStateCallback(state, 0) } }
+    return state.epoch
+  end)
+  print(train(hvd.elastic.State { model = model, epoch = 0 })) --> 3
 hvd.DistributedOptimizer
   hvd.init()
   model = nn.Sequential { nn.Dense { 1, input_dim = 1 } }

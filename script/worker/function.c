@@ -97,11 +97,14 @@ static int run(lua_State *L)
     if (!d)
         raise_err(L, &e);
     int np = w->options.np > 0 ? w->options.np : driver_default_np(d);
-    r->here = np == 1;
+    lua_newtable(L);
+    struct elastic_options options;
+    const struct elastic_options *elastic = job_elastic(L, w, lua_gettop(L), np, &options);
+    r->here = np == 1 && !elastic;
     if (r->here)
         run_here(L, w, &r->packed);
     else
-        job_run_ranks(L, w, np, &r->packed, w->options.start_timeout);
+        job_run_ranks(L, w, np, &r->packed, w->options.start_timeout, elastic);
     r->here = false;
     int all = lua_gettop(L);
     lua_newtable(L);

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "script/pack/pack.h"
 #include "script/worker/collective.h"
+#include "script/worker/elastic.h"
 #include "script/worker/fields.h"
 #include "script/worker/state.h"
 
@@ -34,6 +35,7 @@ static const struct comm_ops *open_comm(worker *w, err *e)
     collective_slow(w, 0);
     int result = ops->init(e);
     collective_enter(w, STALL_START, NULL);
+    w->bereft = result && ops->failed && ops->failed();
     if (result)
         return NULL;
     ops->watch(CLOCK_SEC, collective_slow, w);
@@ -490,5 +492,7 @@ int open_hvd(lua_State *L)
     lua_setfield(L, -3, "Results");
     lua_pushcclosure(L, hvd_run, 1);
     lua_setfield(L, -2, "run");
+    open_elastic(L); // elastic.lua makes hvd.elastic of it
+    lua_setfield(L, -2, "elastic");
     return 1;
 }

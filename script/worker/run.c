@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "script/pack/pack.h"
+#include "script/worker/elastic.h"
 #include "script/worker/fields.h"
 #include "script/worker/job.h"
 
@@ -147,7 +148,8 @@ static struct job_result *new_result(lua_State *L)
     return r;
 }
 
-void job_run_ranks(lua_State *L, worker *w, int np, buf *packed, int64_t start_timeout)
+void job_run_ranks(lua_State *L, worker *w, int np, buf *packed, int64_t start_timeout,
+    const struct elastic_options *elastic)
 {
     err e;
     struct job_result *result = new_result(L);
@@ -157,6 +159,7 @@ void job_run_ranks(lua_State *L, worker *w, int np, buf *packed, int64_t start_t
         .function = packed->data,
         .function_n = packed->len,
         .start_timeout = start_timeout,
+        .elastic = elastic,
         .sink = {.ctx = w, .text = show_text, .event = pass_event},
     };
     fflush(stdout); // so that earlier output comes before the ranks' output
@@ -170,7 +173,46 @@ void job_run_ranks(lua_State *L, worker *w, int np, buf *packed, int64_t start_t
         raise_err(L, &e);
 }
 
-static void run_ranks(lua_State *L, worker *w, int np, int args, int64_t start_timeout)
+const struct elastic_options *job_elastic(
+    lua_State *L, const worker *w, int table, int np, struct elastic_options *o)
+{
+    enum { LEAST = 10, MOST = 100, TIMEOUT = 600 };
+    static const char what[] = "hvd.run";
+    double least = LEAST, most = MOST;
+    int min_np = (int)opt_int_field(L, table, what, "min_np", w->options.min_np);
+    int max_np = (int)opt_int_field(L, table, what, "max_np", w->options.max_np);
+    int limit = (int)opt_int_field(L, table, what, "reset_limit", -1);
+    double timeout = opt_number_field(L, table, what, "elastic_timeout", TIMEOUT);
+    if (lua_getfield(L, table, "cooldown_range") == LUA_TTABLE) {
+        lua_geti(L, -1, 1);
+        lua_geti(L, -2, 2);
+        least = lua_tonumber(L, -2);
+        most = lua_tonumber(L, -1);
+        lua_pop(L, 2);
+    } else if (!lua_isnil(L, -1)) {
+        luaL_error(L, "hvd.run: cooldown_range must be { least, most } seconds");
+    }
+    lua_pop(L, 1);
+    bool is_elastic = min_np || max_np;
+    luaL_argcheck(
+        L, !min_np || (min_np >= 1 && min_np <= np), table, "min_np must be from 1 to np");
+    luaL_argcheck(
+        L, !max_np || (max_np >= np && max_np <= 4096), table, "max_np must be from np to 4096");
+    luaL_argcheck(L, least >= 0 && most >= least && most < 1e9, table,
+        "cooldown_range must be { least, most } seconds");
+    luaL_argcheck(L, timeout > 0 && timeout < 1e9, table, "elastic_timeout must be positive");
+    luaL_argcheck(L, limit >= -1, table, "reset_limit must be 0 or more");
+    *o = (struct elastic_options){.min_np = min_np ? min_np : np,
+        .max_np = max_np ? max_np : np,
+        .reset_limit = limit,
+        .timeout = clock_of_seconds(timeout),
+        .cooldown = clock_of_seconds(least),
+        .cooldown_most = clock_of_seconds(most)};
+    return is_elastic ? o : NULL;
+}
+
+static void run_ranks(lua_State *L, worker *w, int np, int args, int64_t start_timeout,
+    const struct elastic_options *elastic)
 {
     err e;
     buf packed = {0};
@@ -178,7 +220,7 @@ static void run_ranks(lua_State *L, worker *w, int np, int args, int64_t start_t
         buf_done(&packed);
         raise_err(L, &e);
     }
-    job_run_ranks(L, w, np, &packed, start_timeout);
+    job_run_ranks(L, w, np, &packed, start_timeout, elastic);
 }
 
 // Turns the list on top into hvd.Results (upvalue 1).
@@ -214,7 +256,8 @@ int hvd_run(lua_State *L)
     if (w->link)
         return luaL_error(
             L, "hvd.run: this is rank %d already; only the driver starts ranks", w->place.rank);
-    check_field_names(L, 2, "hvd.run", "args np start_timeout");
+    check_field_names(L, 2, "hvd.run",
+        "args cooldown_range elastic_timeout max_np min_np np reset_limit start_timeout");
     driver *d = worker_driver(w, &e);
     if (!d)
         raise_err(L, &e);
@@ -226,10 +269,12 @@ int hvd_run(lua_State *L)
     luaL_argcheck(L, seconds > 0 && seconds < 1e9, 2, "start_timeout must be positive");
     int type = lua_getfield(L, 2, "args");
     luaL_argcheck(L, type == LUA_TTABLE || type == LUA_TNIL, 2, "args must be a list");
-    if (np == 1)
+    struct elastic_options options;
+    const struct elastic_options *elastic = job_elastic(L, w, 2, np, &options);
+    if (np == 1 && !elastic)
         job_run_here(L, w, 1, 3);
     else
-        run_ranks(L, w, np, 3, clock_of_seconds(seconds));
+        run_ranks(L, w, np, 3, clock_of_seconds(seconds), elastic);
     return wrap_results(L);
 }
 
@@ -288,7 +333,7 @@ static int call_function(lua_State *L, const void *function, size_t n)
 static int send_failure(worker *w, const char *text, size_t n, err *e)
 {
     enum { LIMIT = 1 << 20 };
-    bool bereft = w->comm && w->comm->failed && w->comm->failed();
+    bool bereft = w->bereft || (w->comm && w->comm->failed && w->comm->failed());
     return rank_send(
         w->link, bereft ? MESSAGE_BEREFT : MESSAGE_FAILURE, text, n < LIMIT ? n : LIMIT, e);
 }
@@ -315,7 +360,14 @@ int worker_run_rank(worker *w, rank_link *link, err *e)
     if (rank_job(link, &w->place, &function, &n, e) || rank_watch(link, e))
         return -1;
     buf result = {0};
-    int code = pack_result(w, call_function(w->L, function, n), &result, e);
+    int count = call_function(w->L, function, n);
+    bool resets = count < 0 && elastic_is_interrupt(w->L, -1);
+    int code = resets ? 0 : pack_result(w, count, &result, e);
+    if (resets) {
+        worker_close(w);
+        fflush(NULL);
+        code = rank_send(link, MESSAGE_RESET, NULL, 0, e);
+    }
     if (code == 1) {
         worker_close(w); // runs finalizers and closes files while there is time
         fflush(NULL);

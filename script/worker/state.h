@@ -33,6 +33,7 @@ struct worker {
         char operation[STALL_OPERATION];
         bool told;
     } doing;
+    bool bereft;         // MPI's start has failed, perhaps since a peer was lost
     bool compares;       // gradients are compared before they are averaged
     timeline *timeline;  // only in rank 0, if one was requested
     size_t tensor_bytes; // allocated since Lua's last garbage collection

@@ -5,6 +5,7 @@
 #include "base/path.h"
 #include "script/embed.h"
 #include "script/pack/pack.h"
+#include "script/worker/elastic.h"
 #include "script/worker/state.h"
 #include "script/worker/travel.h"
 #include "trainer/cpu/ops.h"
@@ -19,6 +20,8 @@ extern const struct lua_source worker_sources[];
 
 int traceback(lua_State *L)
 {
+    if (elastic_is_interrupt(L, 1)) // no failure: worker_run_rank knows it
+        return 1;
     const char *text = lua_tostring(L, 1);
     if (!text && luaL_callmeta(L, 1, "__tostring"))
         text = lua_tostring(L, -1);
@@ -64,7 +67,7 @@ static const struct module {
 } modules[] = {
     {"args", NULL, {"args"}},
     {"data", open_data, {"data", "tables"}},
-    {"hvd", open_hvd, {"hvd"}},
+    {"hvd", open_hvd, {"hvd", "elastic"}},
     {"nn", open_nn, {"nn", "callbacks", "applications"}},
 };
 

@@ -11,6 +11,7 @@
 
 struct worker_options {
     int np;                          // ranks for hvd.run without np; 0: the driver's default
+    int min_np, max_np;              // of an elastic job, when hvd.run does not say; 0: it is none
     int64_t start_timeout;           // ns, for ranks and executors
     const char *plugin;              // path of firesteel-mpi.so
     const char *dnn;                 // path of firesteel-dnn.so; NULL: it is not used

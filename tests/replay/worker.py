@@ -1233,4 +1233,5 @@ def test_a_driver_that_does_not_come(t):
     assert "Timed out waiting for the driver to start" in e.stderr.read()
 
 
-run(globals())
+if __name__ == "__main__":
+    run(globals())

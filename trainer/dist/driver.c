@@ -138,12 +138,27 @@ static int run_on(struct run *r, struct peer *p, int first, int n, char *const *
     return peer_send(p, MESSAGE_RUN, body.data, body.len, e);
 }
 
+static bool is_ready(const struct peer *p, int64_t now)
+{
+    return p->state == EXECUTOR && now >= p->cooldown.until;
+}
+
+int driver_places(const driver *d, const struct elastic *x)
+{
+    int64_t now = clock_mono();
+    int n = 0;
+    for (size_t i = 0; i < d->n; i++)
+        n += is_ready(d->peers[i], now) ? d->options.slots : 0;
+    n = d->options.executors ? n : elastic_places(x, now);
+    return n < x->options.max_np ? n : x->options.max_np;
+}
+
 static int start_on_executors(driver *d, struct run *r, err *e)
 {
     char **settings = pod_settings(d, r);
     int next = 0, np = r->job->np, slots = d->options.slots, result = 0;
     for (size_t i = 0; i < d->n && next < np && result == 0; i++) {
-        if (d->peers[i]->state != EXECUTOR)
+        if (!is_ready(d->peers[i], clock_mono()))
             continue;
         int n = np - next < slots ? np - next : slots;
         result = run_on(r, d->peers[i], next, n, settings, e);
@@ -165,7 +180,7 @@ static int start(driver *d, struct run *r, err *e)
 
 static int run_until_done(driver *d, struct run *r, int64_t deadline, err *e)
 {
-    while (r->finished < r->job->np && !r->failed) {
+    while (r->finished + r->reset < r->job->np && !r->failed) {
         bool waiting = r->started < r->job->np;
         if (waiting && clock_mono() >= deadline)
             return late("ranks", r->started, r->job->np, r->job->start_timeout, e);
@@ -213,10 +228,106 @@ static void end_processes(driver *d, struct run *r, bool all_is_well)
     }
 }
 
-int driver_run(driver *d, const struct job *job, struct job_result *result, err *e)
+// How a generation of an elastic job has ended.
+enum ending { ENDED, LOST, NEWCOMERS };
+
+// Runs the ranks once; *ending tells whether others may go on.
+static int run_ranks(driver *d, const struct job *job, struct elastic *x, int64_t deadline,
+    struct job_result *result, enum ending *ending, err *e)
 {
+    struct run run = {.job = job,
+        .result = result,
+        .options = &d->options,
+        .driver = d,
+        .elastic = x,
+        .lost_rank = -1};
     *result = (struct job_result){.np = job->np, .failed_rank = -1, .exit_code = -1};
     result->results = mem_array((size_t)job->np, sizeof *result->results);
+    ranks_init(&run);
+    d->run = &run;
+    int code = start(d, &run, e);
+    if (code == 0)
+        code = run_until_done(d, &run, deadline, e);
+    struct peer *host = run.lost_rank >= 0 ? run.ranks[run.lost_rank].host : NULL;
+    *ending = code == 0 && run.reset ? NEWCOMERS : code && run.lost ? LOST : ENDED;
+    if (x && run.lost_rank >= 0 && host)
+        cooldown_begin(&host->cooldown, &x->options, clock_mono());
+    else if (x && run.lost_rank >= 0)
+        elastic_lose(x, clock_mono());
+    end_processes(d, &run, code == 0);
+    d->run = NULL;
+    ranks_done(&run);
+    return code;
+}
+
+// An executor that does not even end its ranks is lost, too.
+static void drop_busy(driver *d)
+{
+    for (size_t i = d->n; i-- > 0;) {
+        if (d->peers[i]->state == EXECUTOR && d->peers[i]->busy)
+            peers_remove(d, i);
+    }
+}
+
+// The number of ranks of the next generation; -1 with e. why: what ended the one before.
+static int await_places(driver *d, const struct elastic *x, const err *why, err *e)
+{
+    int64_t deadline = clock_mono() + x->options.timeout;
+    for (int there; (there = driver_places(d, x)) < x->options.min_np;) {
+        if (clock_mono() >= deadline)
+            return err_set(e, ERR_TIMEOUT,
+                "elastic training needs %d ranks (min_np), and %d can run: no more came within "
+                "%g s (elastic_timeout), after %s",
+                x->options.min_np, there, (double)x->options.timeout / (double)CLOCK_SEC,
+                why->text);
+        if (wait_once(d, deadline, e))
+            return -1;
+    }
+    return driver_places(d, x);
+}
+
+static void tell(const struct job *job, const struct elastic *x, const err *why)
+{
+    AUTO_BUF line = {0};
+    buf_fmt(&line, "firesteel-worker: %s; ", why ? why->text : "newcomers join");
+    buf_fmt(&line, "training goes on with %d rank%s ", job->np, job->np == 1 ? "" : "s");
+    if (x->commits)
+        buf_fmt(&line, "from commit %lld\n", (long long)x->commits);
+    else
+        buf_str(&line, "from the start: nothing was committed\n");
+    job->sink.text(job->sink.ctx, 2, line.data, line.len);
+}
+
+static int run_generations(
+    driver *d, const struct job *job, int64_t deadline, struct job_result *result, err *e)
+{
+    struct elastic x;
+    struct job now = *job;
+    enum ending ending;
+    err why;
+    elastic_init(&x, job->elastic, job->np);
+    int code = run_ranks(d, &now, &x, deadline, result, &ending, &why);
+    while (ending != ENDED) {
+        const err *loss = ending == LOST ? &why : NULL;
+        job_result_done(result);
+        *result = (struct job_result){.failed_rank = -1, .exit_code = -1};
+        drop_busy(d);
+        code = -1;
+        if (elastic_next(&x, loss, e) || (now.np = await_places(d, &x, loss, e)) < 0)
+            break;
+        tell(&now, &x, loss);
+        deadline = clock_mono() + job->start_timeout;
+        code = run_ranks(d, &now, &x, deadline, result, &ending, &why);
+    }
+    if (code && ending == ENDED && e)
+        *e = why;
+    elastic_done(&x);
+    return code;
+}
+
+int driver_run(driver *d, const struct job *job, struct job_result *result, err *e)
+{
+    *result = (struct job_result){.np = 0, .failed_rank = -1, .exit_code = -1};
     int slots = d->options.executors * d->options.slots;
     if (slots && job->np > slots)
         return err_set(e, ERR_USAGE,
@@ -224,16 +335,9 @@ int driver_run(driver *d, const struct job *job, struct job_result *result, err 
     int64_t deadline = clock_mono() + job->start_timeout;
     if (await_executors(d, job, deadline, e))
         return -1;
-    struct run run = {.job = job, .result = result, .options = &d->options};
-    ranks_init(&run);
-    d->run = &run;
-    int code = start(d, &run, e);
-    if (code == 0)
-        code = run_until_done(d, &run, deadline, e);
-    end_processes(d, &run, code == 0);
-    d->run = NULL;
-    ranks_done(&run);
-    return code;
+    enum ending ending;
+    return job->elastic ? run_generations(d, job, deadline, result, e)
+                        : run_ranks(d, job, NULL, deadline, result, &ending, e);
 }
 
 void job_result_done(struct job_result *r)

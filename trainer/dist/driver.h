@@ -6,6 +6,7 @@
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"
+#include "trainer/dist/elastic.h"
 #include "trainer/dist/place.h"
 
 #include <signal.h>
@@ -17,7 +18,8 @@ struct driver_options {
     const char *worker; // the program of the ranks
     int cores;          // of this machine, shared by the ranks on it
     // Executors (pods): their number, 0 for ranks here; ranks on each; the address that they call.
-    int executors, slots;
+    // An elastic job may take more executors, up to executors_most.
+    int executors, executors_most, slots;
     const char *bind;
     int port;
     const char *secret; // executors prove that they know it; ranks here need none
@@ -38,7 +40,8 @@ struct job {
     int np;
     const void *function; // packed, the same for all ranks
     size_t function_n;
-    int64_t start_timeout; // ns
+    int64_t start_timeout;                 // ns
+    const struct elastic_options *elastic; // NULL: the ranks stay the same to the end
     struct driver_sink sink;
 };
 
@@ -59,8 +62,8 @@ driver *driver_open(const struct driver_options *options, err *e);
 void driver_close(driver *d);
 
 int driver_default_np(const driver *d); // executors × slots, or 1
-// Runs a job of two ranks or more. Returns 0 when every rank has sent its result. Otherwise returns
-// -1 with e, and `result` tells what a rank said; no rank is left then. Call
-// job_result_done(result) in either case.
+// Runs a job of two ranks or more; an elastic one may have one rank. Returns 0 when every rank has
+// sent its result. Otherwise returns -1 with e, and `result` tells what a rank said; no rank is
+// left then. Call job_result_done(result) in either case.
 int driver_run(driver *d, const struct job *job, struct job_result *result, err *e);
 void job_result_done(struct job_result *r);

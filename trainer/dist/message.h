@@ -43,12 +43,15 @@ enum { MESSAGE_HEADER = 5, NONCE_SIZE = 32, RELAY_HEADER = 5, RELAY_MOST = 1 << 
     X(RUN, 1 << 14) /* to an executor: the job's size, first rank, number of ranks (4 each), */    \
                     /* then settings "NAME=VALUE", a NUL after each */                             \
     X(RELAY, RELAY_HEADER + RELAY_MOST) /* a rank (4), a channel (1), bytes of it */               \
-    X(GONE, 8)      /* from an executor: a rank (4) has ended with this wait status (4) */         \
-    X(KILL, 0)      /* to an executor: end the ranks */                                            \
-    X(RAN, 0)       /* from an executor: none of its ranks is left */                              \
-    X(REFUSED, 999) /* from an executor: why it could not start them */                            \
-    X(END, 0)       /* to an executor: nothing more will come */                                   \
-    X(WAITS, 200)   /* from a rank: the operation in which it waits for others (stall.h) */
+    X(GONE, 8)         /* from an executor: a rank (4) has ended with this wait status (4) */      \
+    X(KILL, 0)         /* to an executor: end the ranks */                                         \
+    X(RAN, 0)          /* from an executor: none of its ranks is left */                           \
+    X(REFUSED, 999)    /* from an executor: why it could not start them */                         \
+    X(END, 0)          /* to an executor: nothing more will come */                                \
+    X(WAITS, 200)      /* from a rank: the operation in which it waits for others (stall.h) */     \
+    X(COMMIT, 1 << 30) /* of an elastic job, from rank 0, and to the next one: packed state */     \
+    X(COMMITTED, 1)    /* to rank 0: its commit is kept; 1: newcomers wait */                      \
+    X(RESET, 0)        /* from a rank: it has ended for newcomers */
 
 typedef enum message_kind {
 #define X(name, limit) MESSAGE_##name,

@@ -74,7 +74,7 @@ static int hear_stranger(driver *d, struct peer *p, const message *m, err *e)
     if (peer_check(d->secret, p->nonce, m, welcome, &p->seal, e) ||
         message_send(p->fd, MESSAGE_WELCOME, welcome, sizeof welcome, e))
         return -1;
-    if (peers_count(d, EXECUTOR) >= (size_t)d->options.executors)
+    if (peers_count(d, EXECUTOR) >= (size_t)d->options.executors_most)
         return err_set(e, ERR_INVALID, "more executors called than are awaited");
     p->state = EXECUTOR;
     return net_host(p->fd, true, p->host, sizeof p->host, e);
@@ -197,11 +197,13 @@ static void executor_gone(struct run *r, const struct peer *p, const err *why)
         k->gone = true;
         k->host = NULL;
     }
+    err lost;
+    err_set(&lost, ERR_UNAVAILABLE,
+        "executor %s was lost: its connection has ended. Look at its log, and at what happened to "
+        "its pod",
+        p->host);
     if (mattered && why->code == ERR_UNAVAILABLE)
-        RUN_FAIL(r, ERR_UNAVAILABLE,
-            "executor %s was lost: its connection has ended. Look at its log, and at what "
-            "happened to its pod",
-            p->host);
+        run_lose(r, -1, &lost);
     else if (mattered)
         run_fail(r, why);
 }

@@ -4,6 +4,7 @@
 // wherever they run.
 #pragma once
 #include "trainer/dist/driver.h"
+#include "trainer/dist/elastic.h"
 #include "trainer/dist/launch.h"
 #include "trainer/dist/message.h"
 #include "trainer/dist/pmi.h"
@@ -20,6 +21,7 @@ struct peer {
     buf in;    // as it arrived: from a stranger messages, from an executor sealed records
     buf plain; // an executor's messages
     bool busy; // an executor that has ranks
+    struct cooldown cooldown; // an elastic job has lost a rank there
     char host[64];
 };
 
@@ -47,6 +49,7 @@ struct suspicion {
     int64_t since;
     err why;
     int rank;    // that told its failure; -1: none
+    int gone;    // that has ended; -1: none
     buf failure; // what it told
 };
 
@@ -57,7 +60,12 @@ struct run {
     pmi *pmi;
     struct rank *ranks;
     const struct driver_options *options;
+    driver *driver;
+    struct elastic *elastic; // NULL: the job is not elastic
     int started, finished, gone;
+    int reset;     // ranks that have ended for newcomers
+    bool lost;     // it failed since a rank was lost
+    int lost_rank; // that has ended; -1: none is known
     struct suspicion suspicion;
     struct stall stall;
     bool failed;
@@ -87,6 +95,12 @@ void ranks_show_rest(struct run *r); // shows lines without an end
 // vain, or ends them.
 void ranks_look(struct run *r);
 
+// How many ranks an elastic job could have now.
+int driver_places(const driver *d, const struct elastic *x);
+
+// The loss of a rank (-1: nobody knows which) becomes the job's failure, if it is the first; an
+// elastic job survives it.
+int run_lose(struct run *r, int rank, const err *why);
 // The first failure of a job becomes its error. Returns -1.
 int run_fail(struct run *r, const err *why);
 #define RUN_FAIL(r, code, ...)                                                                     \

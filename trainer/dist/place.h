@@ -10,13 +10,14 @@ struct place {
     int local_rank, local_size; // among the ranks of its host
     int cross_rank, cross_size; // among the hosts that have a rank with this local_rank
     int threads;                // threads that it may use
+    int generation;             // of the ranks of an elastic job, from 1; 0: the job is not elastic
 };
 
 // Ranks fill one host after another, `slots` on each (0: one host for all). The ranks of a host
 // share its `cores`.
 struct place place_of(int rank, int np, int slots, int cores);
 
-// The place as bytes, the start of JOB's body: seven numbers of 4 bytes in the order above.
-enum { PLACE_SIZE = 7 * 4 };
+// The place as bytes, the start of JOB's body: eight numbers of 4 bytes in the order above.
+enum { PLACE_SIZE = 8 * 4 };
 void place_put(const struct place *p, char out[PLACE_SIZE]);
 int place_get(struct place *p, const void *bytes, size_t n, err *e);

@@ -15,8 +15,13 @@ static const int64_t PATIENCE = 60 * CLOCK_SEC;
 
 struct rank_link {
     int fd;
-    buf in;
+    buf in, commit;
     pthread_mutex_t sending;
+    // The driver's answers to commits, from the thread that watches.
+    pthread_mutex_t hearing;
+    pthread_cond_t heard;
+    unsigned answers;
+    bool newcomers;
 };
 
 static void link_free(rank_link *l)
@@ -24,7 +29,10 @@ static void link_free(rank_link *l)
     if (l->fd >= 0)
         close(l->fd);
     buf_done(&l->in);
+    buf_done(&l->commit);
     pthread_mutex_destroy(&l->sending);
+    pthread_mutex_destroy(&l->hearing);
+    pthread_cond_destroy(&l->heard);
     free(l);
 }
 
@@ -50,6 +58,8 @@ rank_link *rank_open(int fd, err *e)
 {
     rank_link *l = mem_alloc(sizeof *l);
     pthread_mutex_init(&l->sending, NULL);
+    pthread_mutex_init(&l->hearing, NULL);
+    pthread_cond_init(&l->heard, NULL);
     l->fd = fd;
     // Children of the rank inherit neither its link nor its PMI channel.
     fcntl(LAUNCH_PMI_FD, F_SETFD, FD_CLOEXEC);
@@ -68,6 +78,11 @@ int rank_job(rank_link *l, struct place *place, const void **function, size_t *n
     message m;
     if (message_receive(l->fd, &l->in, &m, clock_mono() + PATIENCE, e))
         return -1;
+    if (m.kind == MESSAGE_COMMIT) {
+        buf_add(&l->commit, m.body, m.n);
+        if (message_receive(l->fd, &l->in, &m, clock_mono() + PATIENCE, e))
+            return -1;
+    }
     if (m.kind != MESSAGE_JOB)
         return err_set(e, ERR_INVALID, "the driver sent %s instead of a job", message_name(m.kind));
     if (place_get(place, m.body, m.n, e))
@@ -77,18 +92,50 @@ int rank_job(rank_link *l, struct place *place, const void **function, size_t *n
     return 0;
 }
 
-// After the job the driver sends only STOP: all is well, or the job has failed. If the link ends
-// without it, the driver or the executor is gone; then everything that this rank started ends, too.
+static void hear_answer(rank_link *l, bool newcomers)
+{
+    pthread_mutex_lock(&l->hearing);
+    l->answers++;
+    l->newcomers = newcomers;
+    pthread_cond_signal(&l->heard);
+    pthread_mutex_unlock(&l->hearing);
+}
+
+// After the job the driver answers commits, and sends STOP: all is well, or the job has failed. If
+// the link ends without it, the driver or the executor is gone; then everything that this rank
+// started ends, too.
 static void *watch(void *arg)
 {
-    char byte;
-    ssize_t n;
-    do {
-        n = read(((rank_link *)arg)->fd, &byte, 1);
-    } while (n < 0 && errno == EINTR);
-    if (n != 1)
+    rank_link *l = arg;
+    buf in = {0};
+    message m;
+    int got;
+    while ((got = message_receive(l->fd, &in, &m, 0, NULL)) == 0 && m.kind == MESSAGE_COMMITTED)
+        hear_answer(l, m.n == 1 && m.body[0]);
+    if (got)
         kill(0, SIGKILL);
     _exit(0);
+}
+
+void rank_last_commit(const rank_link *l, const void **bytes, size_t *n)
+{
+    *bytes = l->commit.data;
+    *n = l->commit.len;
+}
+
+int rank_commit(rank_link *l, const void *bytes, size_t n, bool *newcomers, err *e)
+{
+    pthread_mutex_lock(&l->hearing);
+    unsigned before = l->answers;
+    pthread_mutex_unlock(&l->hearing);
+    if (rank_send(l, MESSAGE_COMMIT, bytes, n, e))
+        return -1;
+    pthread_mutex_lock(&l->hearing);
+    while (l->answers == before)
+        pthread_cond_wait(&l->heard, &l->hearing);
+    *newcomers = l->newcomers;
+    pthread_mutex_unlock(&l->hearing);
+    return 0;
 }
 
 int rank_watch(rank_link *l, err *e)

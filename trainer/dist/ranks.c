@@ -122,6 +122,15 @@ void ranks_done(struct run *r)
     free(r->ranks);
 }
 
+int run_lose(struct run *r, int rank, const err *why)
+{
+    if (!r->failed) {
+        r->lost = true;
+        r->lost_rank = rank;
+    }
+    return run_fail(r, why);
+}
+
 int run_fail(struct run *r, const err *why)
 {
     if (!r->failed)
@@ -133,7 +142,7 @@ int run_fail(struct run *r, const err *why)
 static void suspect(struct run *r, const err *why)
 {
     if (!r->suspicion.there)
-        r->suspicion = (struct suspicion){true, clock_mono(), *why, -1, {0}};
+        r->suspicion = (struct suspicion){true, clock_mono(), *why, -1, -1, {0}};
 }
 
 static void look_for_stalls(struct run *r)
@@ -153,7 +162,7 @@ static void convict(struct run *r)
 {
     r->result->failed_rank = r->suspicion.rank;
     buf_add(&r->result->failure, buf_cstr(&r->suspicion.failure), r->suspicion.failure.len);
-    run_fail(r, &r->suspicion.why);
+    run_lose(r, r->suspicion.gone, &r->suspicion.why);
 }
 
 void ranks_look(struct run *r)
@@ -162,6 +171,20 @@ void ranks_look(struct run *r)
     if (r->suspicion.there && !r->failed &&
         (clock_mono() > r->suspicion.since + SUSPICION || r->gone == r->job->np))
         convict(r);
+}
+
+// The others get the state from rank 0.
+static int send_commit(struct run *r, err *e)
+{
+    const buf *commit = &r->elastic->commit;
+    char head[MESSAGE_HEADER];
+    if (!commit->len)
+        return 0;
+    return message_head(MESSAGE_COMMIT, commit->len, head, e) ||
+                   send_to(r, 0, CHANNEL_LINK, head, sizeof head, e) ||
+                   send_to(r, 0, CHANNEL_LINK, commit->data, commit->len, e)
+               ? -1
+               : 0;
 }
 
 // Sends place and function, now that the rank is ready.
@@ -173,8 +196,11 @@ static int send_job(struct run *r, int rank, err *e)
                                       : place_of(rank, r->job->np, 0, o->cores);
     if (message_head(MESSAGE_JOB, PLACE_SIZE + r->job->function_n, head, e))
         return err_wrap(e, "the function and what it brings along");
+    place.generation = r->elastic ? r->elastic->generation : 0;
     place_put(&place, head + MESSAGE_HEADER);
     r->started++;
+    if (rank == 0 && r->elastic && send_commit(r, e))
+        return -1;
     return send_to(r, rank, CHANNEL_LINK, head, sizeof head, e) ||
                    send_to(r, rank, CHANNEL_LINK, r->job->function, r->job->function_n, e)
                ? -1
@@ -199,6 +225,18 @@ static void rank_failed(struct run *r, int rank, const message *m)
     r->result->failed_rank = rank;
     buf_add(&r->result->failure, m->body, m->n);
     run_fail(r, &why);
+}
+
+static int hear_commit(struct run *r, int rank, const message *m, err *e)
+{
+    if (!r->elastic || rank != 0)
+        return err_set(
+            e, ERR_INVALID, "rank %d sent a commit; only rank 0 of an elastic job may", rank);
+    elastic_commit(r->elastic, m->body, m->n);
+    AUTO_BUF answer = {0};
+    bool newcomers = driver_places(r->driver, r->elastic) > r->job->np;
+    message_put(&answer, MESSAGE_COMMITTED, &(char){newcomers}, 1);
+    return send_to(r, rank, CHANNEL_LINK, answer.data, answer.len, e);
 }
 
 static int hear_message(struct run *r, int rank, const message *m, err *e)
@@ -228,6 +266,14 @@ static int hear_message(struct run *r, int rank, const message *m, err *e)
         k->done = true;
         stall_done(&r->stall, rank, clock_mono());
         r->finished++;
+        return 0;
+    case MESSAGE_COMMIT:
+        return hear_commit(r, rank, m, e);
+    case MESSAGE_RESET:
+        show_rest(r, rank);
+        r->reset += r->elastic && !k->done;
+        k->done = true;
+        stall_done(&r->stall, rank, clock_mono());
         return 0;
     case MESSAGE_WAITS:
         stall_hear(&r->stall, rank, m->body, m->n, clock_mono());
@@ -313,9 +359,11 @@ void ranks_gone(struct run *r, int rank, int status)
     err why;
     err_set(&why, ERR_FAILED, "rank %d %s before it had a result", rank, buf_cstr(&how));
     if (is_cause(status))
-        run_fail(r, &why);
-    else
+        run_lose(r, rank, &why);
+    else if (!r->suspicion.there) {
         suspect(r, &why);
+        r->suspicion.gone = rank;
+    }
 }
 
 void ranks_stop(struct run *r)
