@@ -21,6 +21,7 @@ static const struct verb *const verbs[] = {
     &check_verb,
     &runs_verb,
     &show_verb,
+    &lineage_verb,
     &diff_verb,
     &export_verb,
     &convert_verb,

@@ -4,6 +4,7 @@
 #include "script/worker/worker.h"
 #include "base/clock.h"
 #include "base/entry.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -159,6 +160,14 @@ static bool read_int(const char *what, const char *text, int least, int most, in
     if (text)
         *value = (int)n;
     return true;
+}
+
+// What models that are saved say of where they came from, for as long as this process lives; NULL:
+// nobody said.
+static const cJSON *read_notes(void)
+{
+    const char *text = env("FIRESTEEL_NOTES");
+    return text ? json_parse(text, strlen(text), NULL) : NULL;
 }
 
 // Writes events to a descriptor, or as marked lines to stdout, so that a pod's log has them.
@@ -330,6 +339,7 @@ static int run_driver(const struct places *places, int np, const struct program 
         .dnn = places->dnn,
         .timeline = env("HOROVOD_TIMELINE"),
         .data_folders = (const char *const *)places->data,
+        .notes = read_notes(),
         .driver = {.worker = places->program,
             .secret = secret,
             .cores = core_count(),
@@ -393,6 +403,7 @@ static int run_rank(const struct places *places)
         .dnn = places->dnn,
         .timeline = env("HOROVOD_TIMELINE"),
         .data_folders = (const char *const *)places->data,
+        .notes = read_notes(),
         .exit = _exit,
         .stop = &stop,
     };

@@ -58,6 +58,9 @@ int checkpoint_encode(const model *m, checkpoint_options options, buf *out, err 
     safetensors_begin(&w);
     safetensors_add_text(&w, "format", format);
     safetensors_add_text(&w, "config", text);
+    const cJSON *note;
+    cJSON_ArrayForEach(note, options.notes) if (cJSON_IsString(note))
+        safetensors_add_text(&w, note->string, note->valuestring);
     int status = add_all(&w, m, options.optimizer, e);
     safetensors_finish(&w, &bytes);
     if (status == 0)

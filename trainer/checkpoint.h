@@ -11,10 +11,14 @@
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/json.h"
 #include "trainer/nn/model.h"
 
 typedef struct checkpoint_options {
     bool optimizer; // also write the optimizer's state, so that training can go on
+    // Texts for __metadata__ beside ours, a JSON object; what is no text of it is left out. NULL:
+    // none.
+    const cJSON *notes;
 } checkpoint_options;
 
 int checkpoint_encode(const model *m, checkpoint_options options, buf *out, err *e);

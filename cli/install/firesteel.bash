@@ -7,7 +7,7 @@ _firesteel() {
         mapfile -t COMPREPLY < <(compgen -W "$(firesteel --help | sed -n 's/^  \([a-z]*\) .*/\1/p')" -- "$word")
         return
     fi
-    if [[ $before == --resume || $before == --from || ( $word != -* && $verb =~ ^(show|diff|export|clean|wait)$ && ! $before =~ ^(-o|--output|--to)$ ) ]]; then
+    if [[ $before == --resume || $before == --from || ( $word != -* && $verb =~ ^(show|diff|lineage|export|clean|wait)$ && ! $before =~ ^(-o|--output|--to)$ ) ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$(firesteel runs 2>/dev/null | sed '1d; s/ .*//')" -- "$word")
     elif [[ ( $verb == stop || $verb == attach ) && $word != -* ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$(firesteel ls 2>/dev/null | sed '1d; s/ .*//')" -- "$word")

@@ -35,7 +35,7 @@ end
 
 complete -c firesteel -n '__fish_is_first_arg' -a '(__firesteel_verbs)'
 complete -c firesteel -n 'string match -q -- "-*" (commandline -ct)' -a '(__firesteel_options)'
-complete -c firesteel -f -n '__firesteel_is show diff export clean wait; and not __firesteel_after -o --output --to' -a '(__firesteel_runs)'
+complete -c firesteel -f -n '__firesteel_is show diff lineage export clean wait; and not __firesteel_after -o --output --to' -a '(__firesteel_runs)'
 complete -c firesteel -f -n '__firesteel_after --resume --from' -a '(__firesteel_runs)'
 complete -c firesteel -f -n '__firesteel_is stop attach' -a '(__firesteel_kernels)'
 complete -c firesteel -f -n '__firesteel_is sandbox' -a 'up down status'

@@ -9,7 +9,7 @@ _firesteel() {
         _describe -t verbs verb found
         _files
     elif [[ $before == --resume || $before == --from ]] ||
-         [[ ${words[CURRENT]} != -* && $verb == (show|diff|export|clean|wait) && $before != (-o|--output|--to) ]]; then
+         [[ ${words[CURRENT]} != -* && $verb == (show|diff|lineage|export|clean|wait) && $before != (-o|--output|--to) ]]; then
         found=(${(f)"$(firesteel runs 2>/dev/null | sed -n '1d; s/^\([^ ]*\) *\([^ ]*\).*/\1:\2/p')"})
         _describe -t runs run found
     elif [[ $verb == (stop|attach) && ${words[CURRENT]} != -* ]]; then

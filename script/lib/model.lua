@@ -2,6 +2,7 @@
 -- model: a trained model as a function: packaged as an image with examples of what it predicts, and checked.
 local core = ...
 local TOLERANCE = 1e-5
+local KEPT = 600 -- seconds until the cluster removes a Job that has verified
 
 model = {}
 
@@ -56,6 +57,36 @@ local function pairs_list(what, of)
   return list
 end
 
+local function json_of(list)
+  return next(list) ~= nil and core.json(list) or nil
+end
+
+-- Where it came from, as annotations of the image: OCI's keys, and ours for what these have no word for.
+local function lineage_notes(name, tag, file, predict)
+  local l = core.lineage()
+  local git = l.git or {}
+  local inputs, cells = {}, core.array {}
+  for _, thing in ipairs(l.used) do
+    if thing.name ~= file and thing.name ~= predict then inputs[thing.name] = thing.key end
+  end
+  for i, cell in ipairs(l.cells) do cells[i] = { title = cell.title or cell.id, sha256 = cell.sha256 } end
+  return {
+    ["org.opencontainers.image.title"] = name,
+    ["org.opencontainers.image.version"] = tag:match ":([^:/]+)$",
+    ["org.opencontainers.image.revision"] = git.commit,
+    ["firesteel.run"] = l.run,
+    ["firesteel.notebook"] = l.notebook,
+    ["firesteel.notebook.sha256"] = l.source,
+    ["firesteel.dirty"] = git.dirty and (git.diff or "yes") or nil,
+    ["firesteel.branch"] = git.branch,
+    ["firesteel.model"] = file,
+    ["firesteel.version"] = core.version,
+    ["firesteel.parameters"] = json_of(l.parameters or {}),
+    ["firesteel.cells"] = json_of(cells),
+    ["firesteel.inputs"] = json_of(inputs),
+  }
+end
+
 -- model.package{ "predict.lua", "model.safetensors", name = "circle", tag = "team/circle:1", examples = { {1, 2}, … } }
 function model.package(options)
   if type(options) ~= "table" then files_of {} end
@@ -73,14 +104,17 @@ function model.package(options)
     core.fail("error", "model.package needs examples, which the package is checked by: rows, or a file (.npy, .npz, .json)")
   end
   local is_file = type(with.examples) == "string"
-  local args = { name = name, tag = with.tag or name:lower() .. ":latest", model = file, predict = predict,
+  local tag = with.tag or name:lower() .. ":latest"
+  local notes = lineage_notes(name, tag, file, predict)
+  for key, value in pairs(with.annotations or {}) do notes[key] = value end
+  local args = { name = name, tag = tag, model = file, predict = predict,
     tolerance = with.tolerance or TOLERANCE, labels = pairs_list("labels", with.labels),
-    annotations = pairs_list("annotations", with.annotations) }
+    annotations = pairs_list("annotations", notes) }
   if is_file then args.examples = with.examples else args.rows = core.array(with.examples) end
   local made = core.call("model.package", args)
   local image = setmetatable({ ref = made.ref, digest = made.digest, size = made.size, layers = made.layers }, core.types.image)
   return setmetatable({ name = made.name, digest = made.digest, image = image, examples = made.examples,
-    count = made.count, files = made.files, has_onnx = made.onnx }, fn)
+    count = made.count, files = made.files, has_onnx = made.onnx, run = core.run }, fn)
 end
 
 -- fn:push{ to = "host/name:tag" } → the function, whose image is where the cluster pulls.
@@ -129,11 +163,10 @@ local function verify_there(f, options)
     args = { "verify", "--json", "--tolerance", ("%.17g"):format(options.tolerance), "." } } }
   local job = k8s.create({ apiVersion = "batch/v1", kind = "Job",
     metadata = { generateName = "verify-" .. f.name:lower():gsub("[._]", "-"):sub(1, 40) .. "-", namespace = options.namespace },
-    spec = { backoffLimit = 0, template = { spec = pod } } })
+    spec = { backoffLimit = 0, ttlSecondsAfterFinished = KEPT, template = { spec = pod } } })
   local ok, why = pcall(function() return job:reaches("Complete", options.timeout) end)
   local read, text = pcall(function() return job:logs() end)
   local result = read and json_line(text)
-  if ok or result then job:delete() end
   if result then return result end
   if not ok then error(why, 0) end
   core.fail("error", ("%s ended without a result: %s"):format(tostring(job), tostring(text)))
@@ -225,7 +258,9 @@ local function manifests(f, o)
   add_record(pod, container, o.record)
   container.args[#container.args + 1] = "."
   pod.containers = { container }
-  local deployment = { apiVersion = "apps/v1", kind = "Deployment", metadata = { name = o.name, namespace = o.namespace, labels = labels },
+  local notes = { ["firesteel/digest"] = f.digest, ["firesteel/run"] = f.run }
+  local deployment = { apiVersion = "apps/v1", kind = "Deployment",
+    metadata = { name = o.name, namespace = o.namespace, labels = labels, annotations = notes },
     spec = { replicas = o.replicas, selector = { matchLabels = labels }, template = { spec = pod, metadata = { labels = labels,
       annotations = { ["prometheus.io/scrape"] = "true", ["prometheus.io/port"] = tostring(o.port), ["prometheus.io/path"] = "/metrics" } } } } }
   local service = { apiVersion = "v1", kind = "Service", metadata = { name = o.name, namespace = o.namespace, labels = labels },

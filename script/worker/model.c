@@ -278,7 +278,7 @@ static int save(lua_State *L)
         return luaL_error(L, "save: a file of ONNX has no optimizer, so no options");
     if (is_onnx(path))
         return export(L);
-    checkpoint_options options = {.optimizer = true};
+    checkpoint_options options = {.optimizer = true, .notes = worker_of(L)->options.notes};
     if (lua_istable(L, 3))
         options.optimizer = opt_bool_field(L, 3, "save", "include_optimizer", true);
     if (checkpoint_write(m, path, options, &e))

@@ -79,7 +79,8 @@ static bool is_port(const struct ports *p, const char *name)
     return false;
 }
 
-// In the model's order; what it does not know comes last, and is refused when it is predicted.
+// In the model's order; what it does not know comes last, by name: a model refuses it when it is
+// predicted.
 static cJSON *named_rows(const struct ports *p, const cJSON *rows)
 {
     cJSON *list = cJSON_CreateArray();
@@ -89,8 +90,10 @@ static cJSON *named_rows(const struct ports *p, const cJSON *rows)
         if ((row = json_get(rows, p->names[i])))
             cJSON_AddItemToArray(list, row_tensor(p->names[i], row, &shape));
     }
-    cJSON_ArrayForEach(row, rows) if (!is_port(p, row->string))
-        cJSON_AddItemToArray(list, row_tensor(row->string, row, NULL));
+    AUTO_FREE const cJSON **sorted = json_sorted(rows); // so that a package is the same again
+    for (size_t i = 0; sorted[i]; i++)
+        if (!is_port(p, sorted[i]->string))
+            cJSON_AddItemToArray(list, row_tensor(sorted[i]->string, sorted[i], NULL));
     return list;
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/json.h"
 #include "trainer/dist/driver.h"
 #include "trainer/dist/rank.h"
 
@@ -22,6 +23,7 @@ struct worker_options {
     void (*event)(void *ctx, const char *json, size_t n);
     void *event_ctx;
     void (*exit)(int code);  // called by os.exit, after ranks and executors were told
+    const cJSON *notes;      // for the metadata of models that are saved; NULL: none
     bool terminal;           // stdout is a terminal: fit shows a progress bar by default
     const atomic_bool *stop; // set by a signal handler
 };

@@ -57,7 +57,7 @@ def test_a_package_predicts_what_its_model_did(t):
 -- %% Package
 fn = model.package { "line.safetensors", tag = "team/line:1", examples = { { 1, 2 }, { 3, 4 } }, labels = { team = "vision" } }
 print(fn.name, fn.count, fn.image.ref, fn.examples[2].outputs[1].name, fn.examples[2].outputs[1].data[1])
-again = model.package { "line.safetensors", tag = "team/line:2", examples = { { 1, 2 }, { 3, 4 } }, labels = { team = "vision" } }
+again = model.package { "line.safetensors", tag = "team/line:1", examples = { { 1, 2 }, { 3, 4 } }, labels = { team = "vision" } }
 print(again.digest == fn.digest, again.files["model.onnx"] == fn.files["model.onnx"])
 -- %% Verify
 print(fn:verify { runtime = false })

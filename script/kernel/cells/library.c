@@ -469,6 +469,7 @@ static const luaL_Reg core_functions[] = {
     {"record", core_record},
     {"input", core_input},
     {"runs", pastruns},
+    {"lineage", pastruns_own},
     {"ask", core_ask},
     {"mask", core_mask},
     {"has_secret", core_has_secret},

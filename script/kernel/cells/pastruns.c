@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "script/journal/lineage.h"
 #include "script/journal/reader.h"
 #include "script/journal/runs.h"
 #include "script/kernel/cells/luajson.h"
@@ -54,6 +55,22 @@ static cJSON *latest(const char *folder, lua_Integer last, err *e)
     }
     strv_free(runs);
     return rows;
+}
+
+// lineage() → what this run's journal tells by now of where its results come from.
+int pastruns_own(lua_State *L)
+{
+    interp *in = interp_of(L);
+    const effects *fx = in->options->effects;
+    in->raised = (err){0};
+    char *path = journal_file(fx->spec.cwd, fx->run);
+    fold *f = fold_file(path, NULL, &in->raised);
+    free(path);
+    if (!f)
+        return interp_raise(L, FAILURE_ERROR);
+    cJSON *l = lineage_of(f);
+    fold_free(f);
+    return interp_push_json(L, l);
 }
 
 int pastruns(lua_State *L)

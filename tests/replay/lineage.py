@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""firesteel lineage: back to runs, code, parameters and data, forward to what was made, over several runs; and what things say themselves."""
+import json
+import os
+import subprocess
+
+from tap import BUILD, FIRESTEEL, run, sh
+
+TRAINER = """\
+local nn, data = require "nn", require "data"
+local line = nn.Sequential { nn.Dense { 1, input_dim = 2 } }
+line:set_weights { data.tensor { { 2 }, { 10 } }, data.tensor { 0.5 } }
+line:save "line.safetensors"
+"""
+PREPARE = """\
+-- %% Prepare
+fs.write("rows.csv", "1,2\\n")
+"""
+TRAIN = """\
+-- %% parameters tags=["parameters"]
+lr = 0.1
+-- %% Read
+for line in io.lines "rows.csv" do print(line) end
+-- %% Train
+trainer.run { "t.lua", args = { "--lr=" .. lr }, inputs = { "rows.csv" }, outputs = { "line.safetensors" } }
+run.artifact "line.safetensors"
+"""
+PACKAGE = """\
+-- %% Package
+fn = model.package { "line.safetensors", tag = "team/line:1", examples = { { 1, 2 } } }
+-- %% Deploy effects="cluster"
+k8s.create { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "model" }, data = { image = fn.digest } }
+"""
+
+
+def put(folder, name, text):
+    with open(os.path.join(folder, name), "w", encoding="utf-8") as f:
+        f.write(text)
+
+
+def play(folder, name, text, *words):
+    put(folder, name, text)
+    done = sh(FIRESTEEL, "run", name, *words, cwd=folder, env={"XDG_DATA_HOME": folder})
+    assert done.code == 0, done
+    return done.out.split("(run ")[1].split(")")[0]
+
+
+def lineage(folder, *words, code=0):
+    done = sh(FIRESTEEL, "lineage", *words, cwd=folder, env={"XDG_DATA_HOME": folder})
+    assert done.code == code, done
+    return done.err if code else done.out
+
+
+def three_runs(t):
+    folder = t.dir()
+    put(folder, "t.lua", TRAINER)
+    return (folder, play(folder, "prepare.lua", PREPARE), play(folder, "train.lua", TRAIN, "-p", "lr=0.25"),
+            play(folder, "package.lua", PACKAGE, "--sandbox", "--allow", "cluster"))
+
+
+def test_back_and_forward_over_runs(t):
+    folder, prepared, trained, packaged = three_runs(t)
+    text = lineage(folder, "team/line:1")
+    order = [text.index(part) for part in (f"firesteel.run = {packaged}", f"made by run {packaged}", "notebook package.lua", "used file line.safetensors",
+                                           f"made by run {trained}", "parameter lr = 0.25", "cell Train", "used file rows.csv", f"made by run {prepared}")]
+    assert order == sorted(order), text
+    graph = json.loads(lineage(folder, "rows.csv", "-o", "json"))
+    edges = {(e["from"], e["to"], e["kind"]) for e in graph["edges"]}
+    image = next(x["key"] for x in graph["things"] if x["kind"] == "image")
+    model = next(x["key"] for x in graph["things"] if x["name"] == "line.safetensors")
+    object_ = next(x["key"] for x in graph["things"] if x["kind"] == "object")
+    for edge in ((f"run:{prepared}", graph["subject"], "made"), (graph["subject"], f"run:{trained}", "used"), (f"run:{trained}", model, "made"),
+                 (model, image, "part"), (model, f"run:{packaged}", "used"), (f"run:{packaged}", image, "made"), (f"run:{packaged}", object_, "made")):
+        assert edge in edges, (edge, edges)
+    for name in ("configmap/model", "ConfigMap model", image, image[7:20], f"any/name@{image}"):
+        assert f"made by run {packaged}" in lineage(folder, name), name
+    assert f"run {trained}, ok" in lineage(folder, trained) and "made file line.safetensors" in lineage(folder, trained)
+    dot = lineage(folder, "rows.csv", "--dot")
+    assert dot.startswith("digraph lineage {") and f'"run:{prepared}" -> "{graph["subject"]}" [label=made]' in dot, dot
+
+
+def test_without_the_journal(t):
+    folder, _, _, packaged = three_runs(t)
+    os.rename(os.path.join(folder, ".firesteel"), os.path.join(folder, "away"))
+    text = lineage(folder, "team/line:1")
+    assert f"firesteel.run = {packaged}" in text and "no run of this folder knows it" in text and "nothing is known to be made of it" in text, text
+    text = lineage(folder, "line.safetensors")
+    assert "firesteel.trainer = t.lua" in text and 'firesteel.args = ["--lr=0.25"]' in text and '"rows.csv":"' in text, text
+
+
+def test_a_saved_model_is_the_same_again(t):
+    folder, *_ = three_runs(t)
+    with open(os.path.join(folder, "line.safetensors"), "rb") as f:
+        first = f.read()
+    play(folder, "train.lua", TRAIN, "-p", "lr=0.25")
+    with open(os.path.join(folder, "line.safetensors"), "rb") as f:
+        assert f.read() == first
+    alone = sh(os.path.join(BUILD, "cli", "firesteel-worker"), "t.lua", cwd=folder)
+    assert alone.code == 0, alone
+    assert "firesteel.trainer" not in lineage(folder, "line.safetensors")
+
+
+def test_what_is_wrong(t):
+    folder = t.dir()
+    for words, code, says in (((), 2, "of what?"), (("a", "b"), 2, "of what?"), (("x", "-o", "svg"), 2, "json or dot"), (("x", "--json", "--dot"), 2, "json or dot"),
+                              (("nothing:1",), None, "is no file, no run of this folder, no image")):
+        done = sh(FIRESTEEL, "lineage", *words, cwd=folder, env={"XDG_DATA_HOME": folder})
+        assert (done.code == code if code else done.code) and says in done.err, (words, done)
+    put(folder, "cut.safetensors", "\0" * 8)
+    put(folder, "odd.safetensors", "\x08\0\0\0\0\0\0\0{\"a\":1}")
+    for name in ("cut.safetensors", "odd.safetensors"):
+        assert "no run of this folder knows it" in lineage(folder, name)
+
+
+run(globals())
