@@ -46,13 +46,13 @@ static int print_list(const struct offers *all)
 // Of the one that is chosen, or of one of the list; nothing happens when none of it is.
 static void join(struct cli *cli, const struct offers *all, const struct kernel *k, err *e)
 {
-    workbench *w = workbench_open(cli, &(struct bench_about){0}, e);
+    workbench *w = workbench_open(cli, &(struct bench_about){.looks = cli->read_only}, e);
     if (w && !k) {
         AUTO_FREE struct pick_row *rows = offers_rows(all);
         int row = workbench_pick(w, list_title(all), rows, all->n);
         k = row >= 0 ? all->list[row].kernel : NULL;
     }
-    if (w && k && workbench_join(w, k->socket, k->headless, e) == 0)
+    if (w && k && workbench_join(w, k->socket, k->headless || cli->read_only, e) == 0)
         workbench_run(w, e);
     workbench_close(w);
 }
@@ -82,6 +82,8 @@ static int attach_run(struct cli *cli, int argc, char **argv)
     const struct option options[] = {
         {"no-mouse", 0, NULL, "leave the mouse to the terminal (or FIRESTEEL_MOUSE=off)",
             .given = &cli->no_mouse},
+        {"read-only", 0, NULL, "only look: nothing is run, edited, answered or changed from here",
+            .given = &cli->read_only},
         {"notify", 0, "HOW",
             "tell of an end or a question by: auto, bell, osc9, osc777, none (or FIRESTEEL_NOTIFY)",
             .text = &cli->notify},

@@ -43,6 +43,7 @@ struct arguments {
     struct kernel_options options;
     struct cleaning clean;
     const char *cwd;
+    char **protect, **allow_protected;
     char **parameters, **redo, **keep, **again, **check, **report, **command;
     fold *past; // of a run to go on with, or to clean
     int examine;
@@ -65,6 +66,10 @@ struct arguments {
     X(socket, TEXT, options.socket, "PATH         listen there for clients")                       \
     X(client_fd, NUMBER, options.client_fd, "FD        a connected client")                        \
     X(allow, TEXT, options.allow, "EFFECTS       cluster,destructive: granted to a headless run")  \
+    X(read_only, FLAG, options.read_only, "          nothing is changed elsewhere")                \
+    X(protect, LIST, protect, "PATTERN     contexts where each effect is asked for; any number")   \
+    X(allow_protected, LIST, allow_protected,                                                      \
+        "CONTEXT where a headless run may have effects all the same; any number")                  \
     X(timeout, DURATION, options.timeout_ns, "DURATION    of the whole run")                       \
     X(memory, SIZE, options.memory, "SIZE         cap of Lua's memory, as 512M or 4G (2G)")        \
     X(context, TEXT, options.cluster.context, "NAME        of the kubeconfig")                     \
@@ -326,6 +331,9 @@ static int prepare(struct cli *cli, struct arguments *a, err *e)
     o->bindings = bindings;
     o->actions = k8s_actions;
     o->where = k8s_where;
+    o->guarded = k8s_guarded;
+    o->protect = (const char *const *)a->protect;
+    o->allow_protected = (const char *const *)a->allow_protected;
     o->self = cli_program(cli, "firesteel-kernel", e);
     if (read_past(a, e) < 0)
         return -1;

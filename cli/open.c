@@ -21,8 +21,8 @@ enum { ENDING_MS = 3000, STEP_MS = 20 };
 
 struct open_options {
     const char *cwd, *context, *namespace_, *kubeconfig, *registry, *memory;
-    char **parameters, **files, **yaml;
-    bool sandbox, no_outputs;
+    char **parameters, **files, **yaml, **protect;
+    bool sandbox, no_outputs, read_only;
 };
 
 static char *target_name(const struct open_options *o)
@@ -124,6 +124,8 @@ static int launch(workbench *w, struct cli *cli, const struct open_options *o,
             .images = images,
             .data = data,
             .parameters = recover ? NULL : (const char *const *)o->parameters,
+            .protect = (const char *const *)o->protect,
+            .read_only = o->read_only,
             .sandbox = o->sandbox},
         e);
 }
@@ -181,7 +183,9 @@ static int open_place(
     workbench_remember(w, at->cwd, o->parameters);
     if (socket) {
         workbench_show(w, at->path, buf_cstr(&at->text), at->text.len);
-        result = workbench_join(w, socket, false, e);
+        if (o->read_only)
+            workbench_only_looks(w);
+        result = workbench_join(w, socket, o->read_only, e);
     } else {
         recovery_find(at->path, at->name, at->cwd, &at->text, &found);
         result = begin(w, cli, o, at, &found, e);
@@ -209,6 +213,8 @@ static int open_offer(
     workbench *w, struct cli *cli, const struct open_options *o, const struct offer *offer, err *e)
 {
     if (offer->kernel) {
+        if (o->read_only)
+            workbench_only_looks(w);
         if (workbench_join(w, offer->kernel->socket, offer->kernel->headless, e) < 0)
             return -1;
         return workbench_run(w, e);
@@ -272,6 +278,11 @@ static int open_run(struct cli *cli, int argc, char **argv)
             .list = &o.yaml},
         {"sandbox", 0, NULL, "with a private cluster that ends with the kernel",
             .given = &o.sandbox},
+        {"read-only", 0, NULL,
+            "nothing is changed on a cluster; a kernel that is alive is only looked at",
+            .given = &o.read_only},
+        {"protect", 0, "PATTERN", "contexts to protect as the kubeconfig may; may be repeated",
+            .list = &o.protect},
         {"context", 0, "NAME", "context of the kubeconfig", .text = &o.context},
         {"namespace", 'n', "NAME", "namespace", .text = &o.namespace_},
         {"kubeconfig", 0, "FILE", "another kubeconfig", .text = &o.kubeconfig},
@@ -317,6 +328,7 @@ static int open_run(struct cli *cli, int argc, char **argv)
     if (o.files)
         strv_free(o.files);
     strv_free(o.yaml);
+    strv_free(o.protect);
     return code;
 }
 

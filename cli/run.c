@@ -163,8 +163,9 @@ struct run_options {
         *memory, *seed, *from;
     const struct stale *stale; // --stale: what is done; NULL: all
     char **command;            // as it was typed, secrets hidden
-    char **allow, **parameters, **files, **redo, **reports, **yaml;
-    bool only_stale, list, help_notebook, sandbox, detach, accept_drift, no_preflight, no_git;
+    char **allow, **parameters, **files, **redo, **reports, **yaml, **protect, **allow_protected;
+    bool read_only, only_stale, list, help_notebook, sandbox, detach, accept_drift, no_preflight,
+        no_git;
 };
 
 static int check_document(
@@ -349,6 +350,10 @@ static int check_options(struct cli *cli, const struct run_options *o, struct ru
             o->resume   ? "--resume; --from names the run"
             : o->detach ? "--detach, since it may take several rounds"
                         : "--seed: the run keeps its own");
+    if (o->read_only && o->allow)
+        return cli_usage(cli, &run_verb, "--read-only and --allow exclude each other");
+    if (o->allow_protected && !o->allow)
+        return cli_usage(cli, &run_verb, "--allow-protected needs --allow");
     if (o->list && !o->only_stale)
         return cli_usage(cli, &run_verb, "--list is for --stale");
     if (o->from && !o->only_stale && (o->resume || o->detach))
@@ -466,6 +471,9 @@ static int start(struct cli *cli, struct run_options *o, const char *file, struc
             .keep = o->stale ? (const char *const *)o->stale->keep : NULL,
             .again = o->stale ? (const char *const *)o->stale->again : NULL,
             .accept_drift = o->accept_drift,
+            .protect = (const char *const *)o->protect,
+            .allow_protected = (const char *const *)o->allow_protected,
+            .read_only = o->read_only,
             .no_preflight = o->no_preflight,
             .output = r->said > 0 ? r->said : 0,
             .headless = true,
@@ -614,6 +622,13 @@ static int run(struct cli *cli, int argc, char **argv)
         {"help-notebook", 0, NULL, "list the notebook's parameters: type, default, comment",
             .given = &o.help_notebook},
         {"allow", 0, "CLASSES", "effects that are granted: cluster,destructive", .list = &o.allow},
+        {"read-only", 0, NULL, "refuse every effect of class cluster or destructive",
+            .given = &o.read_only},
+        {"protect", 0, "PATTERN", "contexts to protect as the kubeconfig may; may be repeated",
+            .list = &o.protect},
+        {"allow-protected", 0, "CONTEXT",
+            "with --allow: effects are granted in this protected context, too; may be repeated",
+            .list = &o.allow_protected},
         {"sandbox", 0, NULL, "run against a private cluster that ends with the run",
             .given = &o.sandbox},
         {"context", 0, "NAME", "context of the kubeconfig", .text = &o.context},
@@ -686,6 +701,8 @@ static int run(struct cli *cli, int argc, char **argv)
     if (o.files)
         strv_free(o.files);
     strv_free(o.yaml);
+    strv_free(o.protect);
+    strv_free(o.allow_protected);
     if (o.redo)
         strv_free(o.redo);
     if (o.reports)

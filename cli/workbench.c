@@ -474,6 +474,7 @@ static int open_screen(workbench *w, const struct bench_about *about, err *e)
     struct bench_about all = *about;
     all.ascii = term_ascii(w->term);
     all.no_mouse = w->terminal.no_mouse;
+    all.looks = about->looks;
     all.no_outputs = about->no_outputs || str_eq(cli_getenv(w->cli, "FIRESTEEL_OUTPUTS"), "off");
     all.temporary = cli_getenv(w->cli, "TMPDIR") ? cli_getenv(w->cli, "TMPDIR") : "/tmp";
     w->about = (struct bench_about){
@@ -562,6 +563,11 @@ void workbench_show(workbench *w, const char *path, const char *words, size_t n)
 void workbench_remember(workbench *w, const char *folder, char *const *given)
 {
     bench_remember(w->bench, folder, (const char *const *)given);
+}
+
+void workbench_only_looks(workbench *w)
+{
+    bench_only_looks(w->bench);
 }
 
 int workbench_join(workbench *w, const char *socket, bool watching, err *e)

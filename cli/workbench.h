@@ -21,6 +21,8 @@ void workbench_show(workbench *w, const char *path, const char *words, size_t n)
 void workbench_remember(workbench *w, const char *folder, char *const *given);
 // Shows a run from its journal, without a kernel, until the person leaves.
 int workbench_look(workbench *w, const char *path, err *e);
+// Nothing is changed from here in the kernel that is joined next.
+void workbench_only_looks(workbench *w);
 // Connects to a living kernel. watching: it is a headless run, which must not stop when we leave.
 int workbench_join(workbench *w, const char *socket, bool watching, err *e);
 // Starts a kernel; its own output is kept, to tell the reason if it ends.

@@ -259,15 +259,12 @@ cJSON *client_apply(client *c, const struct patience *p, const struct resource *
                                      : apply_once(c, p, base, body, what, true, dry, &is_ours, e);
 }
 
-cJSON *client_patch(client *c, const struct patience *p, const struct resource *r, const char *ns,
-    const char *name, const char *sub, const char *type, const cJSON *patch, err *e)
+static cJSON *patch_at(client *c, const struct patience *p, const char *path, const char *what,
+    const char *type, const cJSON *patch, err *e)
 {
     const char *content = str_eq(type, "json")        ? "application/json-patch+json"
                           : str_eq(type, "strategic") ? "application/strategic-merge-patch+json"
                                                       : "application/merge-patch+json";
-    AUTO_FREE char *base = resource_path(r, ns, name, sub);
-    AUTO_FREE char *path = str_fmt("%s?fieldManager=firesteel", base);
-    AUTO_FREE char *what = client_sentence("patch", r, ns, name);
     AUTO_FREE char *body = json_to_str(patch);
     return request_json(c, p,
         &(struct request){.method = "PATCH",
@@ -278,6 +275,25 @@ cJSON *client_patch(client *c, const struct patience *p, const struct resource *
             .repeatable = !str_eq(type, "json"),
             .what = what},
         e);
+}
+
+cJSON *client_patch(client *c, const struct patience *p, const struct resource *r, const char *ns,
+    const char *name, const char *sub, const char *type, const cJSON *patch, err *e)
+{
+    AUTO_FREE char *base = resource_path(r, ns, name, sub);
+    AUTO_FREE char *path = str_fmt("%s?fieldManager=firesteel", base);
+    AUTO_FREE char *what = client_sentence("patch", r, ns, name);
+    return patch_at(c, p, path, what, type, patch, e);
+}
+
+cJSON *client_edit(client *c, const struct patience *p, const struct resource *r, const char *ns,
+    const char *name, const cJSON *patch, bool dry, err *e)
+{
+    AUTO_FREE char *base = resource_path(r, ns, name, NULL);
+    AUTO_FREE char *path = str_fmt(
+        "%s?fieldManager=firesteel&fieldValidation=Strict%s", base, dry ? "&dryRun=All" : "");
+    AUTO_FREE char *what = client_sentence("edit", r, ns, name);
+    return patch_at(c, p, path, what, "merge", patch, e);
 }
 
 int client_delete(client *c, const struct patience *p, const struct resource *r, const char *ns,

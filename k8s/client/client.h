@@ -98,6 +98,10 @@ cJSON *client_apply(client *c, const struct patience *p, const struct resource *
 // type: "merge", "strategic" or "json".
 cJSON *client_patch(client *c, const struct patience *p, const struct resource *r, const char *ns,
     const char *name, const char *sub, const char *type, const cJSON *patch, err *e);
+// What a person has edited, as a merge patch: a field that the kind does not have is refused, as in
+// an apply. dry: as above.
+cJSON *client_edit(client *c, const struct patience *p, const struct resource *r, const char *ns,
+    const char *name, const cJSON *patch, bool dry, err *e);
 struct delete_options {
     const char *uid;         // delete only this object; ERR_CONFLICT if it was replaced
     const char *propagation; // NULL: "Background"

@@ -35,15 +35,27 @@ static void resolve_path(cJSON *object, const char *key, const char *folder)
     }
 }
 
-static const cJSON *registry_extension(const cJSON *object)
+static const cJSON *extension_named(const cJSON *object, const char *name)
 {
     const cJSON *extension;
     cJSON_ArrayForEach(extension, json_get(object, "extensions"))
     {
-        if (str_eq(json_str(extension, "name"), "firesteel/registry"))
+        if (str_eq(json_str(extension, "name"), name))
             return json_get(extension, "extension");
     }
     return NULL;
+}
+
+static const cJSON *registry_extension(const cJSON *object)
+{
+    return extension_named(object, "firesteel/registry");
+}
+
+// Whoever writes the extension means it, unless it says false.
+static bool is_guarded(const cJSON *object)
+{
+    const cJSON *extension = extension_named(object, "firesteel/protected");
+    return extension && !cJSON_IsFalse(extension) && json_bool_or(extension, "protected", true);
 }
 
 static bool is_pem(const char *text)
@@ -301,6 +313,7 @@ static int take_context(kubeconfig *k, const cJSON *merged, const struct client_
     if (take_registry(&k->registry, json_get(cluster, "cluster"), e) != 0 ||
         take_cluster(k, json_get(cluster, "cluster"), o, e) != 0)
         return err_wrap(e, "%s: cluster \"%s\"", k->source, k->cluster);
+    k->guarded = is_guarded(context) || is_guarded(json_get(cluster, "cluster"));
     const cJSON *user = entry_named(merged, "users", k->user);
     if (k->user && !user)
         return err_set(e, ERR_INVALID,
@@ -385,19 +398,57 @@ static kubeconfig *in_cluster(const struct client_options *o)
     return k;
 }
 
+// usual: the file of those who have set nothing, or NULL.
+static int read_files(
+    const struct client_options *o, const char *usual, cJSON *merged, buf *source, err *e)
+{
+    if (o->kubeconfig && *o->kubeconfig)
+        return add_file(merged, source, o->kubeconfig, e);
+    if (o->kubeconfig_list && *o->kubeconfig_list)
+        return add_list(merged, source, o->kubeconfig_list, e);
+    return usual ? add_list(merged, source, usual, e) : 0;
+}
+
+static cJSON *listed(const cJSON *merged, const cJSON *entry, const char *current)
+{
+    const cJSON *context = json_get(entry, "context");
+    const char *cluster_name = json_str_or(context, "cluster", "");
+    const cJSON *cluster = json_get(entry_named(merged, "clusters", cluster_name), "cluster");
+    cJSON *one = cJSON_CreateObject();
+    json_set_str(one, "name", json_str_or(entry, "name", ""));
+    json_set_str(one, "cluster", cluster_name);
+    json_set_str(one, "user", json_str_or(context, "user", ""));
+    json_set_str(one, "namespace", json_str_or(context, "namespace", "default"));
+    json_set_str(one, "server", json_str_or(cluster, "server", ""));
+    json_set_bool(one, "current", str_eq(json_str(entry, "name"), current));
+    json_set_bool(one, "guarded", is_guarded(context) || is_guarded(cluster));
+    return one;
+}
+
+cJSON *kubeconfig_list(const struct client_options *o, err *e)
+{
+    AUTO_JSON *merged = cJSON_CreateObject();
+    AUTO_BUF source = {0};
+    AUTO_FREE char *usual = o->home ? path_join(o->home, ".kube/config") : NULL;
+    if (read_files(o, usual, merged, &source, e) != 0)
+        return NULL;
+    const char *current =
+        o->context && *o->context ? o->context : json_str(merged, "current-context");
+    cJSON *all = cJSON_CreateArray();
+    const cJSON *entry;
+    cJSON_ArrayForEach(entry, json_get(merged, "contexts"))
+    {
+        cJSON_AddItemToArray(all, listed(merged, entry, current));
+    }
+    return all;
+}
+
 kubeconfig *kubeconfig_load(const struct client_options *o, err *e)
 {
     AUTO_JSON *merged = cJSON_CreateObject();
     AUTO_BUF source = {0};
     AUTO_FREE char *usual = o->home ? path_join(o->home, ".kube/config") : NULL;
-    int result = 0;
-    if (o->kubeconfig && *o->kubeconfig)
-        result = add_file(merged, &source, o->kubeconfig, e);
-    else if (o->kubeconfig_list && *o->kubeconfig_list)
-        result = add_list(merged, &source, o->kubeconfig_list, e);
-    else if (usual)
-        result = add_list(merged, &source, usual, e);
-    if (result != 0)
+    if (read_files(o, usual, merged, &source, e) != 0)
         return NULL;
     if (source.len)
         return kubeconfig_resolve(merged, buf_cstr(&source), o, e);

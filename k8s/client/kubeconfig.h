@@ -61,6 +61,7 @@ typedef struct kubeconfig {
     char *token, *username, *password;
     char *server_name, *proxy;
     bool insecure, no_compression;
+    bool guarded; // "firesteel/protected": what changes anything there is asked for every time
     char *as, *as_uid, **as_groups; // impersonation
     cJSON *as_extra;                // {"key": ["value", …]}
     struct kube_exec *exec;         // NULL: none
@@ -71,6 +72,9 @@ typedef struct kubeconfig {
 // ones), ERR_INVALID (file, line and column), ERR_USAGE.
 kubeconfig *kubeconfig_load(const struct client_options *options, err *e);
 void kubeconfig_free(kubeconfig *k);
+// All contexts, in the order of the files: [{"name", "cluster", "user", "namespace", "server",
+// "current", "guarded"}]; new. In a pod without a file there are none.
+cJSON *kubeconfig_list(const struct client_options *options, err *e);
 // The parts of load. First: parses one file's text, and makes its relative paths relative to its
 // folder. Second: merges one more file below those merged so far, which win; empties `config`.
 cJSON *kubeconfig_parse(const char *path, const char *text, size_t n, err *e);

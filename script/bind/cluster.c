@@ -3,7 +3,11 @@
 
 #include "base/clock.h"
 #include "base/env.h"
+#include "base/mem.h"
+#include "base/str.h"
 #include "script/bind/bindings.h"
+
+#include <pthread.h>
 
 static const char *setting(call *c, const char *name)
 {
@@ -32,7 +36,7 @@ http *bind_http(call *c, err *e)
     return call_shared(c, "http", make_http, drop_http, e);
 }
 
-static struct client_options options_of(call *c)
+struct client_options bind_options(call *c)
 {
     const struct call_cluster *chosen = call_cluster(c);
     return (struct client_options){.kubeconfig_list = chosen ? chosen->kubeconfig : NULL,
@@ -49,14 +53,14 @@ static struct client_options options_of(call *c)
 static void *make_client(call *c, err *e)
 {
     http *h = bind_http(c, e);
-    struct client_options options = options_of(c);
+    struct client_options options = bind_options(c);
     options.secrets.fn = call_secrets(c, &options.secrets.arg);
     return h ? client_open(call_loop(c), h, &options, e) : NULL;
 }
 
 cJSON *k8s_where(call *c)
 {
-    struct client_options options = options_of(c);
+    struct client_options options = bind_options(c);
     kubeconfig *k = kubeconfig_load(&options, NULL);
     if (!k)
         return NULL;
@@ -78,6 +82,78 @@ client *bind_client(call *c, err *e)
     if (call_reach_cluster(c, e) < 0)
         return NULL;
     return call_shared(c, "client", make_client, drop_client, e);
+}
+
+// The clients of other contexts, each made when somebody first looks there.
+struct other {
+    char *context;
+    client *client;
+    struct other *next;
+};
+struct others {
+    pthread_mutex_t lock; // actions make them, questions read their names
+    struct other *first;
+};
+
+static void *make_others(call *c, err *e)
+{
+    struct others *all = mem_alloc(sizeof *all);
+    pthread_mutex_init(&all->lock, NULL);
+    return all;
+}
+
+static void drop_others(void *arg)
+{
+    struct others *all = arg;
+    while (all->first) {
+        struct other *o = all->first;
+        all->first = o->next;
+        client_close(o->client);
+        free(o->context);
+        free(o);
+    }
+    pthread_mutex_destroy(&all->lock);
+    free(all);
+}
+
+static client *make_other(call *c, const char *context, err *e)
+{
+    http *h = bind_http(c, e);
+    struct client_options options = bind_options(c);
+    options.context = context;
+    options.namespace_ = NULL; // that of the chosen one
+    options.secrets.fn = call_secrets(c, &options.secrets.arg);
+    return h ? client_open(call_loop(c), h, &options, e) : NULL;
+}
+
+static client *find_other(call *c, struct others *all, const char *context, err *e)
+{
+    struct other *o = all->first;
+    while (o && !str_eq(o->context, context))
+        o = o->next;
+    if (o)
+        return o->client;
+    client *made = make_other(c, context, e);
+    if (!made)
+        return NULL;
+    o = mem_alloc(sizeof *o);
+    *o = (struct other){mem_strdup(context), made, all->first};
+    all->first = o;
+    return made;
+}
+
+client *bind_client_of(call *c, const char *context, err *e)
+{
+    client *chosen = context ? bind_client(c, NULL) : bind_client(c, e);
+    if (!context || (chosen && str_eq(client_config(chosen)->context, context)))
+        return chosen;
+    struct others *all = call_shared(c, "clients of other contexts", make_others, drop_others, e);
+    if (!all)
+        return NULL;
+    pthread_mutex_lock(&all->lock);
+    client *found = find_other(c, all, context, e);
+    pthread_mutex_unlock(&all->lock);
+    return found;
 }
 
 static void say_away(void *arg, const err *reason, int64_t since)

@@ -27,10 +27,10 @@ static bool is_cluster_wide(client *k, const char *version, const char *kind)
 }
 
 // "create SparkApplication mnist in namespace default of context kind".
-static void sentence(call *c, const char *verb, const cJSON *type, const char *name, const char *ns,
-    const char *more, struct about *about)
+static void sentence(call *c, const char *context, const char *verb, const cJSON *type,
+    const char *name, const char *ns, const char *more, struct about *about)
 {
-    client *k = bind_client(c, NULL);
+    client *k = bind_client_of(c, context, NULL);
     const kubeconfig *config = k ? client_config(k) : NULL;
     const char *kind = json_str(type, "kind");
     if (k && is_cluster_wide(k, json_str(type, "apiVersion"), kind))
@@ -48,14 +48,16 @@ static void about_object(call *c, const cJSON *args, const char *verb, struct ab
 {
     const cJSON *o = json_get(args, "object");
     const char *name = json_path_str(o, "metadata.name");
-    sentence(c, verb, o, name ? name : json_path_str(o, "metadata.generateName"),
+    sentence(c, json_str(args, "context"), verb, o,
+        name ? name : json_path_str(o, "metadata.generateName"),
         json_path_str(o, "metadata.namespace"), "", about);
 }
 
 static void about_reference(
     call *c, const cJSON *args, const char *verb, const char *more, struct about *about)
 {
-    sentence(c, verb, args, json_str(args, "name"), json_str(args, "namespace"), more, about);
+    sentence(c, json_str(args, "context"), verb, args, json_str(args, "name"),
+        json_str(args, "namespace"), more, about);
 }
 
 // Prepares the object of a create or apply: finds its kind, and makes a copy with our labels.
@@ -460,6 +462,16 @@ static void about_scale(call *c, const cJSON *args, struct about *about)
     about_reference(c, args, "scale", to, about);
 }
 
+static void about_restart(call *c, const cJSON *args, struct about *about)
+{
+    about_reference(c, args, "restart", "", about);
+}
+
+static void about_edit(call *c, const cJSON *args, struct about *about)
+{
+    about_reference(c, args, "edit", "", about);
+}
+
 const struct binding k8s_bindings[] = {
     {.name = "k8s.manifest", .effect = EFFECT_PURE, .start = k8s_manifest},
     {.name = "k8s.check", .effect = EFFECT_PURE, .start = k8s_check},
@@ -497,6 +509,14 @@ const struct binding k8s_bindings[] = {
         .start = k8s_scale,
         .verify = k8s_verify_scale,
         .describe = about_scale},
+    {.name = "k8s.restart",
+        .effect = EFFECT_CLUSTER,
+        .start = k8s_restart,
+        .verify = k8s_verify_restart,
+        .describe = about_restart},
+    {.name = "k8s.edit_text", .effect = EFFECT_PURE, .start = k8s_edit_text},
+    {.name = "k8s.edit_check", .effect = EFFECT_PURE, .start = k8s_edit_check},
+    {.name = "k8s.edit", .effect = EFFECT_CLUSTER, .start = k8s_edit, .describe = about_edit},
     {.name = "k8s.delete",
         .effect = EFFECT_DESTRUCTIVE,
         .announces = true,
@@ -517,6 +537,7 @@ const struct binding k8s_bindings[] = {
     {.name = "k8s.explain", .effect = EFFECT_PURE, .start = k8s_explain_kind},
     {.name = "k8s.service", .effect = EFFECT_PURE, .start = k8s_service},
     {.name = "k8s.whoami", .effect = EFFECT_PURE, .start = k8s_whoami},
+    {.name = "k8s.contexts", .effect = EFFECT_PURE, .start = k8s_contexts},
     {.name = "k8s.version", .effect = EFFECT_PURE, .start = k8s_version},
     {.name = "k8s.kinds", .effect = EFFECT_PURE, .start = k8s_kinds},
     {.name = "k8s.yaml", .effect = EFFECT_PURE, .start = k8s_yaml},
@@ -532,10 +553,15 @@ const struct display_action k8s_actions[] = {
     {"describe", "k8s.describe", NULL},
     {"yaml", "k8s.yaml", NULL},
     {"logs", "k8s.logs", "{\"follow\":true,\"all_containers\":true,\"own\":true}"},
-    {"delete", "k8s.delete", "{\"wait\":false}"},
-    {"scale", "k8s.scale", NULL, "replicas"},
-    {"label", "k8s.label", "{\"overwrite\":true}", "words"},
-    {"annotate", "k8s.annotate", "{\"overwrite\":true}", "words"},
+    {"delete", "k8s.delete", "{\"wait\":false}", .several = true},
+    {"scale", "k8s.scale", NULL, "replicas", .several = true},
+    {"label", "k8s.label", "{\"overwrite\":true}", "words", .several = true},
+    {"annotate", "k8s.annotate", "{\"overwrite\":true}", "words", .several = true},
+    {"restart", "k8s.restart", .several = true},
+    {"edit-text", "k8s.edit_text", NULL, "words"},
+    {"edit", "k8s.edit", NULL, "words", .first = "k8s.edit_check"},
     {"explain", "k8s.explain", NULL, "field"},
+    {"table", "k8s.watch", .alone = true},
+    {"contexts", "k8s.contexts", .alone = true},
     {0},
 };

@@ -8,13 +8,15 @@
 #define LABEL_ENTRY "firesteel/entry" // the mark of the effect that made an object
 
 // The object (or kind) that a call's arguments name: {"apiVersion", "kind"} or {"kind": "pods"},
-// with "namespace", "name", "uid". Strings are borrowed from the arguments and the client.
+// with "namespace", "name", "uid", and "context" where it is not the chosen one. Strings are
+// borrowed from the arguments and the client.
 struct target {
     client *client;
     struct patience patience;
     const struct resource *resource;
     const char *ns; // never NULL: by default the context's; cluster-wide kinds ignore it
     const char *name, *uid;
+    const char *context; // NULL: the chosen one
 };
 // needs_name: a missing name is ERR_USAGE.
 int k8s_target(call *c, const cJSON *args, bool needs_name, struct target *t, err *e);
@@ -78,13 +80,23 @@ bool k8s_replicas(const cJSON *args, int64_t *replicas);
 // " (tier=gpu, old-)": what changes; without values only the keys.
 void k8s_say_changes(const cJSON *args, bool values, buf *out);
 
+// The result of a change, {"object", "changed"}: not at the top level, for the call did not make
+// the object.
+int k8s_changed(struct target *t, const cJSON *made, bool changed, cJSON **result, err *e);
+// The object that an earlier kernel has changed, if it still exists and is the same one; else NULL.
+// *later: a later effect of this run has changed it again, so it need not be as we left it.
+cJSON *k8s_same_object(
+    call *c, struct target *t, const cJSON *args, const cJSON *recorded, bool *later, err *e);
+// k8s_edit.c. Are there pods that a restart would make anew?
+bool k8s_restarts(const struct resource *r);
+
 typedef int k8s_start(call *c, const cJSON *args, cJSON **result, err *e);
 k8s_start k8s_manifest, k8s_check, k8s_get, k8s_list, k8s_page, k8s_show, k8s_state, k8s_events,
     k8s_describe, k8s_can_i, k8s_version, k8s_why, k8s_preflight, k8s_kinds, k8s_yaml, k8s_wait,
     k8s_reach, k8s_logs, k8s_watch, k8s_label, k8s_annotate, k8s_scale, k8s_whoami, k8s_service,
-    k8s_diff, k8s_explain_kind;
+    k8s_diff, k8s_explain_kind, k8s_contexts, k8s_edit_text, k8s_edit_check, k8s_edit, k8s_restart;
 typedef int k8s_verify(call *c, const cJSON *args, const cJSON *recorded, cJSON **result, err *e);
-k8s_verify k8s_verify_label, k8s_verify_annotate, k8s_verify_scale;
+k8s_verify k8s_verify_label, k8s_verify_annotate, k8s_verify_scale, k8s_verify_restart;
 
 // The `about` of rows: what they are, and the actions on them (doc/displays.md). r NULL: pods.
 cJSON *k8s_about(const struct resource *r);
@@ -95,6 +107,8 @@ void k8s_set_event_about(cJSON *row, const cJSON *event);
 bool k8s_is_event(const struct resource *r);
 // "title", "many" and "one" of a table of a kind: "events in default", "jobs", "job". ns NULL: all.
 void k8s_set_title(cJSON *table, const struct resource *r, const char *ns);
+// Rows of another context than the chosen one say so to what acts on them, the title to people.
+void k8s_set_context(cJSON *table, const struct target *t);
 
 // k8s_list.c. A list as a display: the table's first rows, the number of the others, and all as
 // text (doc/displays.md): "table" and "text" of the result. Takes the table.

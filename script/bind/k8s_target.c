@@ -13,7 +13,7 @@ static void record_cluster(call *c, const struct target *t)
     struct patience once = t->patience;
     once.retry_ns = -1;
     once.away = NULL;
-    if (call_is_action(c) || call_knows_cluster(c))
+    if (call_is_action(c) || t->context || call_knows_cluster(c))
         return;
     const cJSON *identity = client_identity(t->client, &once, NULL);
     AUTO_JSON *version = identity ? client_version(t->client, &once, NULL) : NULL;
@@ -28,9 +28,15 @@ static void record_cluster(call *c, const struct target *t)
 
 int k8s_target(call *c, const cJSON *args, bool needs_name, struct target *t, err *e)
 {
-    *t = (struct target){.client = bind_client(c, e), .patience = bind_patience(c)};
+    const char *context = json_str(args, "context");
+    *t = (struct target){
+        .client = bind_client_of(c, context, e), .patience = bind_patience(c), .context = context};
     if (!t->client)
         return -1;
+    if (context && t->client != bind_client(c, NULL))
+        call_asks_server(c, false); // the status line is about the chosen one
+    else
+        t->context = NULL;
     const char *version = json_str(args, "apiVersion"), *kind = json_str(args, "kind");
     t->name = json_str(args, "name");
     t->uid = json_str(args, "uid");
@@ -214,10 +220,14 @@ cJSON *k8s_about(const struct resource *r)
 void k8s_take_actions(cJSON *table, const struct resource *r)
 {
     static const char *const actions[] = {
-        "describe", "logs", "yaml", "delete", "explain", "label", "annotate", "scale"};
-    bool scales = r && r->scales; // it stands last
-    json_set(
-        table, "actions", cJSON_CreateStringArray(actions, (int)(ARRAY_LEN(actions) - !scales)));
+        "describe", "logs", "yaml", "edit", "delete", "explain", "label", "annotate"};
+    cJSON *list = cJSON_CreateStringArray(actions, ARRAY_LEN(actions));
+    if (r && r->scales)
+        cJSON_AddItemToArray(list, cJSON_CreateString("scale"));
+    if (k8s_restarts(r))
+        cJSON_AddItemToArray(list, cJSON_CreateString("restart"));
+    cJSON_AddItemToArray(list, cJSON_CreateString("edit-text"));
+    json_set(table, "actions", list);
     json_set(table, "about", k8s_about(r));
 }
 
@@ -251,7 +261,18 @@ void k8s_set_title(cJSON *table, const struct resource *r, const char *ns)
         buf_fmt(&title, " in %s", ns ? ns : "all namespaces");
     json_set_str(table, "title", buf_cstr(&title));
     json_set_str(table, "many", r->plural);
+    if (str_eq(r->kind, "Namespace") && !*r->group)
+        json_set_str(table, "enter", "namespace"); // a place where one may look
     json_set_str(table, "one", r->singular && *r->singular ? r->singular : r->plural);
+}
+
+void k8s_set_context(cJSON *table, const struct target *t)
+{
+    if (!t->context)
+        return;
+    AUTO_FREE char *title = str_fmt("%s of %s", json_str_or(table, "title", ""), t->context);
+    json_set_str(table, "title", title);
+    json_set_str(json_object_at(table, "about"), "context", t->context);
 }
 
 cJSON *k8s_text(const buf *text)

@@ -76,8 +76,7 @@ static cJSON *change_once(
         t->client, &t->patience, t->resource, t->ns, t->name, NULL, "merge", patch, e);
 }
 
-// The result is not at the top level: the call did not make the object.
-static int take_result(struct target *t, const cJSON *made, bool changed, cJSON **result, err *e)
+int k8s_changed(struct target *t, const cJSON *made, bool changed, cJSON **result, err *e)
 {
     AUTO_JSON *ref = k8s_reference(t, made, e);
     if (!ref)
@@ -123,7 +122,7 @@ static int change_map(call *c, const cJSON *args, const char *map, cJSON **resul
         bool changed;
         AUTO_JSON *made = change_once(c, &t, args, map, &changed, &why);
         if (made)
-            return take_result(&t, made, changed, result, e);
+            return k8s_changed(&t, made, changed, result, e);
         if (why.code != ERR_CONFLICT || i == TRIES)
             return err_set(e, why.code, "%s", why.text);
     }
@@ -175,9 +174,7 @@ int k8s_annotate(call *c, const cJSON *args, cJSON **result, err *e)
     return change_map(c, args, "annotations", result, e);
 }
 
-// The object that an earlier kernel has changed, if it still exists and is the same one; else NULL.
-// *later: a later effect of this run has changed it again, so it need not be as we left it.
-static cJSON *same_object(
+cJSON *k8s_same_object(
     call *c, struct target *t, const cJSON *args, const cJSON *recorded, bool *later, err *e)
 {
     const cJSON *ref = json_get(recorded, "object");
@@ -198,7 +195,7 @@ static int verify_map(
     struct target t;
     bool later;
     err why = {0};
-    AUTO_JSON *there = same_object(c, &t, args, recorded, &later, &why);
+    AUTO_JSON *there = k8s_same_object(c, &t, args, recorded, &later, &why);
     if (why.code)
         return err_set(e, why.code, "%s", why.text);
     if (!there)
@@ -290,7 +287,7 @@ int k8s_scale(call *c, const cJSON *args, cJSON **result, err *e)
     for (int i = 1;; i++) {
         err why = {0};
         AUTO_JSON *made = scale_once(&t, args, replicas, &before, &why);
-        if (made && take_result(&t, made, before != replicas, result, e) == 0) {
+        if (made && k8s_changed(&t, made, before != replicas, result, e) == 0) {
             json_set_int(*result, "replicas", replicas);
             json_set_int(*result, "before", before);
         }
@@ -306,7 +303,7 @@ int k8s_verify_scale(call *c, const cJSON *args, const cJSON *recorded, cJSON **
     struct target t;
     bool later;
     err why = {0};
-    AUTO_JSON *there = same_object(c, &t, args, recorded, &later, &why);
+    AUTO_JSON *there = k8s_same_object(c, &t, args, recorded, &later, &why);
     AUTO_JSON *scale = there && !later ? scale_of(&t, &why) : NULL;
     if (why.code)
         return err_set(e, why.code, "%s", why.text);

@@ -281,6 +281,7 @@ static void add_list(struct live *l, const struct target *t, const cJSON *args)
     else
         k8s_take_actions(l->table, t->resource);
     k8s_set_title(l->table, t->resource, all ? NULL : t->ns);
+    k8s_set_context(l->table, t);
 }
 
 static int add_object(struct live *l, struct target *t, err *e)
@@ -337,7 +338,11 @@ int k8s_watch(call *c, const cJSON *args, cJSON **result, err *e)
         add_list(l, &t, args);
     }
     l->display = call_display(c, bundle(l, false), true);
-    loop_post(l->loop, begin, l);
     *result = NULL;
+    if (call_is_action(c)) {
+        *result = cJSON_CreateObject();
+        json_set_int(*result, "display", display_id(l->display));
+    }
+    loop_post(l->loop, begin, l);
     return 0;
 }

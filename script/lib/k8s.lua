@@ -242,6 +242,13 @@ function k8s.scale(kind, ...)
   return as_handle(core.call("k8s.scale", args).object)
 end
 
+-- k8s.restart(handle), k8s.restart "deploy/web": has its pods made anew, one after another, as kubectl rollout restart
+-- does; of Deployments, StatefulSets and DaemonSets. expect(handle):reaches "Available" waits for the end.
+function k8s.restart(kind, ...)
+  local args, options = target("k8s.restart", kind, ...)
+  return as_handle(core.call("k8s.restart", with_options(args, options, "k8s.restart")).object)
+end
+
 -- Deletes an object and waits until it is gone; wait = false does not wait.
 function k8s.delete(kind, name, options)
   core.call("k8s.delete",
@@ -318,6 +325,9 @@ function user.__tostring(u) return u.text end
 
 user.__display = user.__tostring
 
+-- The contexts of the kubeconfig, a list of { name =, cluster =, namespace =, user =, server =, current =, guarded = }.
+function k8s.contexts() return core.call("k8s.contexts", {}) end
+
 -- Who we are, as the server says: { username =, uid =, groups = {…}, extra = {…} }; shows as `kubectl auth whoami`.
 function k8s.whoami() return setmetatable(core.call("k8s.whoami", {}), user) end
 
@@ -345,6 +355,7 @@ end
 function object:label(changes, options) return k8s.label(self, changes, options) end
 function object:annotate(changes, options) return k8s.annotate(self, changes, options) end
 function object:scale(replicas, options) return k8s.scale(self, replicas, options) end
+function object:restart() return k8s.restart(self) end
 function object:yaml() return k8s.yaml(k8s.get(self)) end
 
 function object:watch()

@@ -103,6 +103,12 @@ k8s.scale(object, replicas, {namespace: string=, current_replicas: integer=}) ->
   effect: cluster
   example:
     k8s.scale("deployments/web", 2)
+k8s.restart(object, {namespace: string=}) -> handle
+  Has the pods of a Deployment, a StatefulSet or a DaemonSet made anew, one after another, as kubectl rollout restart does.
+  namespace: the context's unless it is said
+  effect: cluster
+  example:
+    k8s.restart("deployments/web")
 k8s.delete(object, {namespace: string=, wait=true, timeout: duration=, propagation: string=, grace: integer=})
   Deletes an object, and waits until it is gone.
   namespace: the context's unless it is said
@@ -177,6 +183,10 @@ k8s.can_i(verb, kind, {namespace: string=, name: string=, subresource: string=})
   result: true or false, and the server's reason
   example:
     print((k8s.can_i("create", "jobs"))) --> true
+k8s.contexts()
+  The contexts of the kubeconfig: a list of {name, cluster, namespace, user, server, current, guarded}.
+  example:
+    print(k8s.contexts()[1].current) --> true
 k8s.whoami() -> user
   Who we are, as the server says: {username, uid, groups, extra}.
   example:
@@ -334,6 +344,11 @@ handle:scale(replicas, {current_replicas: integer=}) -> handle
   effect: cluster
   example:
     k8s.get("deployments", "web"):scale(1)
+handle:restart() -> handle
+  Has its pods made anew, one after another.
+  effect: cluster
+  example:
+    k8s.get("deployments", "web"):restart()
 handle:yaml()
   The whole object as YAML.
   example:

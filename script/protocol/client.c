@@ -209,6 +209,17 @@ void client_hello(client *c, int64_t from, bool owner, bool person)
     client_send(c, hello);
 }
 
+void client_hello_looking(client *c)
+{
+    cJSON *hello = message_new(MESSAGE_hello);
+    json_set_int(hello, "version", PROTOCOL_VERSION);
+    json_set_int(hello, "from", 0);
+    json_set_bool(hello, "owner", false);
+    json_set_bool(hello, "read_only", true);
+    c->seen = 0;
+    client_send(c, hello);
+}
+
 void client_send(client *c, cJSON *message)
 {
     AUTO_BUF line = {0};

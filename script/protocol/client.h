@@ -31,6 +31,8 @@ void client_free(client *c); // NULL is fine; also from its own callbacks
 // this client; a client that only looks (ls, stop) is no owner. person: somebody
 // looks at what comes.
 void client_hello(client *c, int64_t from, bool owner, bool person);
+// The same for somebody who only looks: the kernel takes nothing from him that changes anything.
+void client_hello_looking(client *c);
 // Sends a message, which it takes, and expects no reply.
 void client_send(client *c, cJSON *message);
 // Sends a message, which it takes. `reply` gets the kernel's reply, or NULL when the connection

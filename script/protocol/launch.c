@@ -82,7 +82,7 @@ static char **command_line(const struct launch *o)
         bool given;
     } flags[] = {{"--headless", o->headless}, {"--detach", o->detach}, {"--sandbox", o->sandbox},
         {"--accept-drift", o->accept_drift}, {"--no-preflight", o->no_preflight},
-        {"--no-git", o->no_git}};
+        {"--no-git", o->no_git}, {"--read-only", o->read_only}};
 
     char **argv = strv_add(NULL, o->program);
     argv = strv_add(argv, "--client-fd=3");
@@ -100,6 +100,8 @@ static char **command_line(const struct launch *o)
     if (has_any(o->command))
         argv = strv_add(argv, "--command-fd=5");
     argv = add_each(argv, "--report", o->reports);
+    argv = add_each(argv, "--protect", o->protect);
+    argv = add_each(argv, "--allow-protected", o->allow_protected);
     argv = add_each(argv, "--keep", o->keep);
     argv = add_each(argv, "--again", o->again);
     return add_each(argv, "--redo", o->redo);

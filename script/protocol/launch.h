@@ -36,12 +36,16 @@ struct launch {
                                 // NULL-terminated
     const char *const *keep;    // --keep: ids of cells that a resumed run leaves as they are
     const char *const *again;   // --again: and of those that it does anew
-    int output;                 // descriptor for its own output; 0: the caller's
+    const char *const *protect; // --protect: patterns of contexts where each effect is asked for
+    const char *const *allow_protected; // --allow-protected: where a headless run has them all the
+                                        // same
+    int output;                         // descriptor for its own output; 0: the caller's
     bool headless;     // --headless: executes the notebook after its owner's hello, then ends
     bool detach;       // --detach: headless, but starts at once and outlives its client
     bool sandbox;      // --sandbox: start a private one
     bool no_preflight; // --no-preflight: do not look first what stands in the way
     bool accept_drift; // --accept-drift: accept changed objects
+    bool read_only;    // --read-only: nothing is changed elsewhere
     bool no_git;       // --no-git: do not record the notebook's commit
 };
 

@@ -25,7 +25,7 @@ struct peer {
     server *server;
     stream *stream;
     frame_reader frames;
-    bool said_hello, greeted, owner, person, dead;
+    bool said_hello, greeted, owner, person, looks, dead;
     bool handling; // in a callback for its bytes: it is freed afterwards
     int64_t at;    // position in the journal of the first byte not sent to it
     int64_t number;
@@ -144,6 +144,7 @@ static int on_line(void *arg, const char *line, size_t n, err *ignored)
         p->said_hello = true;
         p->owner |= json_bool_or(message, "owner", false);
         p->person |= json_bool_or(message, "person", false);
+        p->looks |= json_bool_or(message, "read_only", false);
         p->server->ops->hello(p->server->arg, p, message);
     } else
         p->server->ops->message(p->server->arg, p, type, message);
@@ -297,6 +298,11 @@ peer *server_peer(const server *s, int64_t number)
     while (p && p->number != number)
         p = p->next;
     return p && !p->dead ? p : NULL;
+}
+
+bool server_only_looks(const peer *p)
+{
+    return p->looks;
 }
 
 bool server_is_person(const peer *p)

@@ -44,7 +44,8 @@ size_t server_clients(const server *s); // greeted clients that are still connec
 // has; and the client with a number, NULL when it is gone.
 int64_t server_number(const peer *p);
 peer *server_peer(const server *s, int64_t number);
-bool server_is_person(const peer *p); // somebody looks there: it has said so
+bool server_is_person(const peer *p);  // somebody looks there: it has said so
+bool server_only_looks(const peer *p); // and changes nothing: it has said so, too
 // Has it read most of what it was sent?
 bool server_keeps_up(const peer *p);
 // Calls done(arg) when every client has taken everything, or after ms milliseconds.

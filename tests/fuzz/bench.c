@@ -46,6 +46,9 @@ void client_send(client *c, cJSON *message)
 void client_hello(client *c, int64_t from, bool owner, bool person)
 {
 }
+void client_hello_looking(client *c)
+{
+}
 
 void client_request(
     client *c, cJSON *message, void (*reply)(void *arg, const cJSON *reply), void *arg)

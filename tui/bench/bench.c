@@ -21,6 +21,7 @@ bench *bench_new(const struct bench_about *about, const struct bench_ops *ops, v
         .temporary = mem_strdup(about->temporary),
         .ascii = about->ascii,
         .forgets = about->no_outputs,
+        .looks = about->looks,
         .has_mouse = !about->no_mouse,
         .fold = fold_new(),
         .asks = cJSON_CreateArray(),
@@ -43,6 +44,7 @@ void bench_free(bench *b)
     while (b->top)
         view_pop(b->top);
     peeks_free(b);
+    desk_done(b);
     staleness_free(b);
     slots_free(b);
     typeahead_free(b);

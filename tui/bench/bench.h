@@ -39,6 +39,7 @@ struct bench_about {
     const char *target;    // the cluster in a few words, "sandbox", "kind-dev/ml"; NULL: none
     bool ascii;            // plots without braille
     bool no_mouse;         // the terminal has kept it
+    bool looks;            // nothing is changed from here
     bool no_outputs;       // what earlier runs have left is not shown
     const char *temporary; // a folder for files that are open in $EDITOR
 };
@@ -54,6 +55,8 @@ int bench_show_run(bench *b, const char *journal, err *e);
 // the parameters of the run to come, NAME=VALUE, NULL-terminated, or NULL. Nothing is read before
 // the next tick.
 void bench_remember(bench *b, const char *folder, const char *const *given);
+// Nothing is changed from here in the kernel to which it connects next.
+void bench_only_looks(bench *b);
 // Says hello to this kernel and uses it from now on. owner: when we leave, a kernel with nothing to
 // do ends (a headless run that we only watch would be stopped).
 void bench_connect(bench *b, client *c, bool owner);

@@ -55,12 +55,18 @@ struct bench {
     client *client;
     int64_t rev;
     bool saved, read_only, restarting;
+    bool looks;      // it is attached with --read-only
+    bool no_effects; // the kernel runs with it
     char *run, *state, *spool_dir;
     cJSON *asks;    // the events of the open questions, oldest first; "later": true if put off
     cJSON *cluster; // the newest "cluster" event, or NULL
     struct memory *memory;       // what earlier runs have left; NULL: nothing
     struct replaying *replaying; // a run from its journal; NULL: it is a kernel's
     struct peek *peeks;
+    struct {
+        char *context, *ns; // NULL: those of the run
+        bool all;           // all namespaces
+    } desk;                 // where tables of the desk look
     struct history *history;
     char *rescue; // text of a cell that was edited here and deleted by another client
     char *rescue_marker;
@@ -159,6 +165,9 @@ void remote_ask(
 void peeks_event(bench *b, const cJSON *event);
 void peeks_pinned(bench *b, int64_t display); // it is part of the run now
 void peeks_free(bench *b);
+
+// desk.c
+void desk_done(bench *b);
 
 // meanwhile.c: what has happened since somebody last looked.
 void meanwhile_begin(bench *b, const cJSON *welcome);

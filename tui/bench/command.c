@@ -5,6 +5,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "tui/bench/bench_private.h"
+#include "tui/bench/desk.h"
 #include "tui/view/views.h"
 
 #include <ctype.h>
@@ -99,6 +100,22 @@ static void do_explain(bench *b, const char *words, bool force)
     request(b, "explain", words);
 }
 
+static void do_namespace(bench *b, const char *words, bool force)
+{
+    if (*words)
+        desk_use_namespace(b, words);
+    else
+        desk_open(b, "namespaces");
+}
+
+static void do_context(bench *b, const char *words, bool force)
+{
+    if (*words)
+        desk_use_context(b, words);
+    else
+        desk_contexts(b);
+}
+
 static void do_at(bench *b, const char *words, bool force)
 {
     replaying_go(b, words);
@@ -123,6 +140,9 @@ static const struct command {
     {"scale", true, do_scale, "scale 3: so many replicas of what the row stands for"},
     {"label", true, do_label, "label tier=gpu old-: sets one, removes another"},
     {"annotate", true, do_annotate, "annotate note=some text; annotate note-"},
+    {"ns", true, do_namespace,
+        "ns NAME: tables are from that namespace (-A: from all); ns: the list of them"},
+    {"ctx", true, do_context, "ctx NAME: tables are from that cluster; ctx: the list of contexts"},
     {"explain", true, do_explain, "the fields of its kind; explain spec.template: one of them"},
 };
 
@@ -167,9 +187,12 @@ const char *command_help(const char *words)
 bool command_run(bench *b, const char *words)
 {
     struct line line;
-    if (!parse(words, &line))
+    bool is_command = parse(words, &line);
+    if (!is_command && desk_line(words) == DESK_NO)
         return false;
-    if (line.command) {
+    if (!is_command) {
+        desk_open(b, words);
+    } else if (line.command) {
         AUTO_FREE char *name = str_trim(line.rest, strlen(line.rest));
         line.command->run(b, name, line.force);
     } else if (b->n_slots) {

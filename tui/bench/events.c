@@ -22,11 +22,19 @@ void bench_starts(bench *b)
         set_state(b, "starting");
 }
 
+void bench_only_looks(bench *b)
+{
+    b->looks = true;
+}
+
 void bench_connect(bench *b, client *c, bool owner)
 {
     b->client = c;
     bench_starts(b);
-    client_hello(c, 0, owner, true);
+    if (b->looks)
+        client_hello_looking(c);
+    else
+        client_hello(c, 0, owner, true);
 }
 
 void bench_lost(bench *b, const char *why)
@@ -63,7 +71,8 @@ static void on_welcome(bench *b, const cJSON *m)
     free(b->run);
     b->spool_dir = mem_strndup(journal, n > 6 ? n - 6 : n); // without ".jsonl"
     b->run = mem_strdup(json_str(m, "run"));
-    b->read_only = json_bool_or(m, "headless", false);
+    b->read_only = b->looks || json_bool_or(m, "headless", false);
+    b->no_effects = json_bool_or(m, "read_only", false);
     // This may still be the old kernel.
     b->restarting = b->restarting && str_eq(json_str(m, "state"), "stopping");
     set_state(b, json_str_or(m, "state", "idle"));
@@ -209,6 +218,12 @@ static void on_event(bench *b, message_type type, const cJSON *m)
     tell_views(b, m);
 }
 
+static void on_peek(bench *b, const cJSON *event)
+{
+    peeks_event(b, event);
+    tell_views(b, event);
+}
+
 void bench_message(bench *b, message_type type, const cJSON *m)
 {
     if (type == MESSAGE_welcome)
@@ -220,7 +235,7 @@ void bench_message(bench *b, message_type type, const cJSON *m)
     if (type != MESSAGE_welcome && json_get(m, "seq")) // a welcome's is the newest event's
         on_event(b, type, m);
     else if (type == MESSAGE_display || type == MESSAGE_update)
-        peeks_event(b, m);
+        on_peek(b, m);
     questions_offer(b, false);
     b->dirty = true;
 }

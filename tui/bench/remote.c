@@ -18,7 +18,9 @@ bool remote_ready(bench *b, bool change)
                               ? "the kernel is starting"
                               : "there is no kernel: 00 starts one");
     else if (change && b->read_only)
-        bench_complain(b, "a headless run is only watched; :stop ends it");
+        bench_complain(b, "%s",
+            b->looks ? "attached with --read-only: this is only looked at"
+                     : "a headless run is only watched; :stop ends it");
     return b->client && !(change && b->read_only);
 }
 
@@ -287,17 +289,40 @@ static void on_acted(void *arg, const cJSON *reply)
     free(a);
 }
 
+static void send_act(bench *b, cJSON *m, void (*done)(bench *b, const cJSON *reply))
+{
+    struct acting *a = mem_alloc(sizeof *a);
+    *a = (struct acting){b, done};
+    client_request(b->client, m, on_acted, a);
+}
+
+static cJSON *act_message(int64_t display, const char *action, const char *words)
+{
+    cJSON *m = message_new(MESSAGE_act);
+    json_set_int(m, "display", display);
+    json_set_str(m, "action", action);
+    json_set_str(m, "words", words);
+    return m;
+}
+
 void remote_act(bench *b, int64_t display, const char *action, const char *row, const char *words,
     void (*done)(bench *b, const cJSON *reply))
 {
     if (!remote_ready(b, false))
         return;
-    cJSON *m = message_new(MESSAGE_act);
-    json_set_int(m, "display", display);
-    json_set_str(m, "action", action);
+    cJSON *m = act_message(display, action, words);
     json_set_str(m, "row", row);
-    json_set_str(m, "words", words);
-    struct acting *a = mem_alloc(sizeof *a);
-    *a = (struct acting){b, done};
-    client_request(b->client, m, on_acted, a);
+    send_act(b, m, done);
+}
+
+void remote_act_all(bench *b, int64_t display, const char *action, cJSON *rows, const char *words,
+    void (*done)(bench *b, const cJSON *reply))
+{
+    if (!remote_ready(b, false)) {
+        cJSON_Delete(rows);
+        return;
+    }
+    cJSON *m = act_message(display, action, words);
+    json_set(m, "rows", rows);
+    send_act(b, m, done);
 }

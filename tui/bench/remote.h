@@ -18,6 +18,9 @@ void remote_interrupt(bench *b);
 // lives, whichever view is then on top.
 void remote_act(bench *b, int64_t display, const char *action, const char *row, const char *words,
     void (*done)(bench *b, const cJSON *reply));
+// The same for several rows, an array of uids; takes it.
+void remote_act_all(bench *b, int64_t display, const char *action, cJSON *rows, const char *words,
+    void (*done)(bench *b, const cJSON *reply));
 // A peek, which only this client has: drops it; below: makes it an output below its cell (false: a
 // notice says why not).
 void remote_drop(bench *b, int64_t display);

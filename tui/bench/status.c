@@ -202,10 +202,11 @@ static void left_text(const bench *b, unsigned mode, const char *place, int colu
     const char *slash = strrchr(b->path ? b->path : "", '/');
     l->file = slash ? slash + 1 : b->path ? b->path : *b->state ? "untitled" : "";
     buf_str(&l->marks, !b->saved || b->edited_at ? " +" : "");
-    buf_str(&l->marks, !b->read_only      ? ""
-                       : columns < NARROW ? " (ro)"
-                       : b->replaying     ? " (read-only)"
-                                          : " (watching)");
+    bool locked = b->replaying || b->looks || b->no_effects;
+    buf_str(&l->marks, !b->read_only && !locked ? ""
+                       : columns < NARROW       ? " (ro)"
+                       : locked                 ? " (read-only)"
+                                                : " (watching)");
     add_mode(b, mode, place, columns, &l->head);
     cluster_text(b, &l->cluster);
     hint_text(b, mode, &l->hint);

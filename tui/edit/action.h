@@ -140,9 +140,14 @@
     X(SORT, "sort", "sort by the next column")                                                     \
     X(SORT_REVERSE, "sort-reverse", "sort the other way round")                                    \
     X(SICK_FIRST, "sick-first", "show what is wrong first")                                        \
+    X(MARK_ROW, "mark-row", "mark the row, or not: what changes objects is done to all marked")    \
+    X(MARK_ALL, "mark-all", "mark all rows that are shown, or none")                               \
+    X(ALL_NAMESPACES, "all-namespaces", "the rows of all namespaces, or of one")                   \
     X(DESCRIBE, "describe", "describe the object")                                                 \
     X(LOGS, "logs", "logs of the pod")                                                             \
     X(YAML, "yaml", "the object as YAML")                                                          \
+    X(EDIT_OBJECT, "edit-object", "edit the object in $EDITOR; what changes is shown and asked")   \
+    X(RESTART_OBJECT, "restart-object", "start its pods anew one after another, after a question") \
     X(DELETE_OBJECT, "delete-object", "delete the object, after a question")                       \
     X(FOLLOW, "follow", "follow the end of the log, or stop")                                      \
     X(WRAP, "wrap", "wrap long lines, or cut them")                                                \

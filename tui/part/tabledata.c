@@ -468,6 +468,11 @@ size_t tabledata_find(const tabledata *t, const char *uid)
     return r && r->shown ? position(t, r) : SIZE_MAX;
 }
 
+bool tabledata_has(const tabledata *t, const char *uid)
+{
+    return find(t, uid) != NULL;
+}
+
 void tabledata_filter(tabledata *t, const char *pattern)
 {
     pattern_set_filter(&t->filter, pattern);

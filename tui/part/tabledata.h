@@ -50,6 +50,8 @@ size_t tabledata_count(const tabledata *t); // how many rows match
 const struct table_row *tabledata_at(const tabledata *t, size_t i);
 size_t tabledata_find(const tabledata *t, const char *uid); // SIZE_MAX: it is missing, or hidden
 
+bool tabledata_has(const tabledata *t, const char *uid); // also hidden
+
 // By a filter as base/pattern.h has it, on any entry of a row.
 void tabledata_filter(tabledata *t, const char *pattern);
 const struct pattern *tabledata_filtered(const tabledata *t);

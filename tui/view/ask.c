@@ -101,6 +101,36 @@ static size_t effect_rows(const cJSON *effect, const char *context, struct dialo
     return n;
 }
 
+// What changes, a row for each line.
+static void diff_rows(char *diff, struct dialog_row *rows, size_t *n)
+{
+    for (char *at = diff, *next; at && *at; at = next) {
+        size_t length = strcspn(at, "\n");
+        next = at + length + (at[length] == '\n');
+        at[length] = '\0';
+        style look = *at == '+'   ? LOOK_GOOD
+                     : *at == '-' ? LOOK_ERROR
+                     : *at == '@' ? LOOK_DIM
+                                  : (style){0};
+        rows[(*n)++] = (struct dialog_row){NULL, at, look};
+    }
+}
+
+// Without the names of the two files, which are none.
+static char *diff_of(const cJSON *effect)
+{
+    const char *diff = json_str(effect, "diff"), *at = diff ? strstr(diff, "@@") : NULL;
+    return mem_strdup(at ? at : diff);
+}
+
+static size_t lines_of(const char *words)
+{
+    size_t n = 1;
+    for (; words && *words; words++)
+        n += *words == '\n';
+    return n;
+}
+
 // The question's text ends with the class and place of the effect, for clients that show only the
 // text; here they have rows of their own.
 static char *question_words(const cJSON *q)
@@ -114,21 +144,25 @@ static char *question_words(const cJSON *q)
 struct asked {
     struct dialog dialog;
     struct dialog_row *rows;
-    char *title, *context, *words;
+    char *title, *context, *words, *diff;
     buf keys, brief;
 };
 
 static void asked_of(const struct ask_view *v, const cJSON *q, struct asked *a)
 {
     const cJSON *effect = json_get(q, "effect");
-    size_t most = 5 + (size_t)cJSON_GetArraySize(json_get(effect, "objects")), n = 0;
+    char *diff = diff_of(effect);
+    size_t most = 5 + (size_t)cJSON_GetArraySize(json_get(effect, "objects")) + lines_of(diff),
+           n = 0;
     *a = (struct asked){.rows = mem_array(most, sizeof *a->rows),
+        .diff = diff,
         .title = title_of(v->head.bench, q),
         .context = str_fmt("%s%s", json_str_or(effect, "context", ""),
             json_bool_or(effect, "sandbox", false) ? " (the run's own sandbox)" : ""),
         .words = question_words(q)};
     add_row(a->rows, &n, NULL, a->words, (style){0});
     n += effect_rows(effect, a->context, a->rows + n);
+    diff_rows(a->diff, a->rows, &n);
     if (is_text(q))
         buf_str(&a->keys, "Enter answers   Esc later");
     else
@@ -154,6 +188,7 @@ static void asked_done(struct asked *a)
     free(a->title);
     free(a->context);
     free(a->words);
+    free(a->diff);
 }
 
 static void draw_question(const struct ask_view *v, const cJSON *q, grid *g, rect area)

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "tui/bench/command.h"
+#include "tui/bench/desk.h"
 #include "tui/part/filter.h"
 #include "tui/view/views.h"
 
@@ -23,6 +24,12 @@ struct prompt_view {
     size_t n_hits, at;
     rect area;
 };
+
+static const char *line_help(const char *typed)
+{
+    const char *help = command_help(typed);
+    return help ? help : desk_line(typed) == DESK_NO ? NULL : desk_help;
+}
 
 // How well a name matches the typed text: smaller is better; RANKS: it does not match.
 enum rank { WHOLE, PREFIX, WORD_PREFIX, INSIDE, SCATTERED, IN_HELP, RANKS };
@@ -60,13 +67,24 @@ static bool works(const struct prompt_view *v, enum action a)
     return *keys || command_does(a);
 }
 
+// What may be a kind of the cluster comes last; but first where actions are only alike.
+static void add_maybe(struct prompt_view *v, const char *typed)
+{
+    bool first = !v->n_hits || rank(typed, v->hits[0]) == SCATTERED;
+    if (first)
+        memmove(v->hits + 1, v->hits, v->n_hits * sizeof *v->hits);
+    v->hits[first ? 0 : v->n_hits] = (enum action)COMMAND;
+    v->n_hits++;
+}
+
 static void find(struct prompt_view *v)
 {
     const char *typed = line_text(v->line);
     v->n_hits = v->at = 0;
     if (v->what != PROMPT_PALETTE)
         return;
-    if (command_help(typed))
+    enum desk_line desk = command_help(typed) ? DESK_SURE : desk_line(typed);
+    if (desk == DESK_SURE)
         v->hits[v->n_hits++] = (enum action)COMMAND;
     // On a full screen only what does something there.
     int places = v->head.below->ops->keys == &notebook_keys ? 2 : 1;
@@ -75,12 +93,14 @@ static void find(struct prompt_view *v)
             for (enum action a = 1; a < ACTION_COUNT; a++)
                 if (works(v, a) == !elsewhere && rank(typed, a) == r)
                     v->hits[v->n_hits++] = a;
+    if (desk == DESK_MAYBE && v->n_hits < ARRAY_LEN(v->hits))
+        add_maybe(v, typed);
 }
 
 static void draw_hit(const struct prompt_view *v, grid *g, rect row, enum action a)
 {
     char keys[40] = "";
-    const char *place = NULL, *help = a ? action_help(a) : command_help(line_text(v->line));
+    const char *place = NULL, *help = a ? action_help(a) : line_help(line_text(v->line));
     const char *name = a ? action_name(a) : line_text(v->line);
     bool here = !a || works(v, a);
     unsigned mode = view_mode(v->head.below);

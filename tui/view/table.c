@@ -6,8 +6,11 @@
 #include "base/str.h"
 #include "base/tabletext.h"
 #include "base/text/utf8.h"
+#include "tui/bench/desk.h"
+#include "tui/bench/objectedit.h"
 #include "tui/bench/remote.h"
 #include "tui/part/filter.h"
+#include "tui/part/marks.h"
 #include "tui/part/scroll.h"
 #include "tui/part/tabledata.h"
 #include "tui/part/tablevalue.h"
@@ -24,11 +27,13 @@ struct table_view {
     int64_t display;
     tabledata *data;
     char *uid; // uid of the row with the cursor
+    marks *marked;
     struct scroll scroll;
     struct filter filter;
     struct table_layout layout; // layout for the area of the last settle, and as far as it can be
                                 // shifted
     int shift;
+    cJSON *with; // of a table of the desk, a peek: what it was asked for with; else NULL
 };
 
 // The keys' requests to a display.
@@ -39,12 +44,15 @@ static const struct {
     {ACT_DESCRIBE, "describe"},
     {ACT_LOGS, "logs"},
     {ACT_YAML, "yaml"},
+    {ACT_RESTART_OBJECT, "restart"},
     {ACT_DELETE_OBJECT, "delete"},
 };
+// What is done to all marked rows.
+static const char *const of_all[] = {"restart", "delete", "scale", "label", "annotate"};
 
 static const struct output *output_of(const struct table_view *v)
 {
-    return fold_display(bench_fold(v->head.bench), v->display);
+    return bench_display(v->head.bench, v->display);
 }
 
 static const cJSON *table_of(const struct table_view *v)
@@ -71,11 +79,21 @@ static void follow_row(struct table_view *v)
     remember_row(v);
 }
 
+// Rows that are gone are not marked.
+static void follow_marks(struct table_view *v)
+{
+    size_t i = 0;
+    for (const char *uid; marks_count(v->marked) && (uid = marks_next(v->marked, &i));)
+        if (!tabledata_has(v->data, uid))
+            marks_set(v->marked, uid, false);
+}
+
 static void load(struct table_view *v)
 {
     const cJSON *table = table_of(v);
     if (table)
         tabledata_load(v->data, table);
+    follow_marks(v);
     follow_row(v);
 }
 
@@ -91,6 +109,7 @@ static void heard(view *view_, const cJSON *event)
     }
     if (json_get(event, "rows"))
         tabledata_change(v->data, json_get(event, "rows"));
+    follow_marks(v);
     follow_row(v);
 }
 
@@ -106,12 +125,14 @@ static void draw_title(const struct table_view *v, grid *g, rect area)
     int x = area.x + 1;
     x += grid_print(g, area, x, area.y, LOOK_BOLD, "%s%s",
         o ? json_str_or(table_of(v), "title", open_name(o->data)) : "gone", buf_cstr(&place));
-    if (o && !o->live)
+    if (o && !o->live && !json_str(table_of(v), "enter"))
         x += grid_print(g, area, x, area.y, LOOK_DIM, "  ended");
     if (note)
         bench_away(v->head.bench, false, &away); // its age goes on counting
     if (note)
         x += grid_print(g, area, x, area.y, LOOK_ERROR, "  %s", away.len ? buf_cstr(&away) : note);
+    if (marks_count(v->marked))
+        x += grid_print(g, area, x, area.y, LOOK_WARN, "  %zu marked", marks_count(v->marked));
     if (*pattern)
         x += grid_print(g, area, x, area.y, LOOK_WARN, "  /%s  %zu of %zu", pattern, n, total);
     else
@@ -190,6 +211,10 @@ static void draw_rows(const struct table_view *v, grid *g, rect body)
         for (int k = 0; k < tabledata_columns(v->data); k++)
             if (v->layout.w[k])
                 put_cell(v, g, body, r, k, body.y + y);
+        if (marks_has(v->marked, r->uid)) {
+            grid_put(g, grid_area(g), body.x - 1, body.y + y, "*", 1, LOOK_WARN);
+            grid_restyle(g, (rect){body.x, body.y + y, body.w, 1}, LOOK_BOLD);
+        }
         if (i == v->scroll.at)
             grid_restyle(g, (rect){body.x - 1, body.y + y, body.w + 2, 1}, LOOK_SELECTED);
     }
@@ -255,12 +280,40 @@ static void on_acted(bench *b, const cJSON *reply)
         page_push_peek(b, peek, json_str_or(reply, "title", ""), json_str(reply, "text"));
 }
 
+static bool is_of_all(const char *name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(of_all); i++)
+        if (str_eq(of_all[i], name))
+            return true;
+    return false;
+}
+
+static void on_all_acted(bench *b, const cJSON *reply)
+{
+    on_acted(b, reply);
+    if (bench_top(b)->ops == &table_view_ops)
+        marks_clear(((struct table_view *)bench_top(b))->marked);
+}
+
+static void do_to_marked(struct table_view *v, const char *name, const char *words)
+{
+    bench *b = v->head.bench;
+    cJSON *rows = cJSON_CreateArray();
+    size_t i = 0;
+    for (const char *uid; (uid = marks_next(v->marked, &i));)
+        cJSON_AddItemToArray(rows, cJSON_CreateString(uid));
+    bench_say(b, "%s %zu rows …", name, marks_count(v->marked));
+    remote_act_all(b, v->display, name, rows, words, on_all_acted);
+}
+
 static void do_action(struct table_view *v, const char *name, const char *words)
 {
     bench *b = v->head.bench;
     const struct table_row *r = tabledata_at(v->data, v->scroll.at);
     if (!offers(v, name)) {
         bench_say(b, "this table has no %s", name);
+    } else if (marks_count(v->marked) && is_of_all(name)) {
+        do_to_marked(v, name, words);
     } else if (!r || !*r->uid) {
         bench_say(b, "there is no row to %s", name);
     } else if (remote_ready(b, false)) {
@@ -269,8 +322,42 @@ static void do_action(struct table_view *v, const char *name, const char *words)
     }
 }
 
+static void edit_row(struct table_view *v)
+{
+    const struct table_row *r = tabledata_at(v->data, v->scroll.at);
+    if (!offers(v, "edit"))
+        bench_say(v->head.bench, "this table has nothing to edit");
+    else if (r && *r->uid)
+        object_edit(v->head.bench, v->display, r->uid);
+}
+
+// A row that is a place: the desk goes there.
+static void enter(struct table_view *v, const char *place)
+{
+    bench *b = v->head.bench;
+    const struct table_row *r = tabledata_at(v->data, v->scroll.at);
+    AUTO_FREE char *name = mem_strdup(r ? r->name : NULL);
+    if (!name)
+        return;
+    bool below = table_kind(v->head.below) != NULL, is_context = str_eq(place, "context");
+    if (v->with)
+        view_pop(&v->head);
+    (is_context ? desk_use_context : desk_use_namespace)(b, name);
+    if (!below)
+        desk_open(b, "pods");
+}
+
 static bool act_on_row(struct table_view *v, enum action a)
 {
+    const char *place = json_str(table_of(v), "enter");
+    if (a == ACT_OPEN && place) {
+        enter(v, place);
+        return true;
+    }
+    if (a == ACT_EDIT_OBJECT) {
+        edit_row(v);
+        return true;
+    }
     if (a == ACT_OPEN) {
         do_action(v, offers(v, "logs") ? "logs" : "describe", NULL);
         return true;
@@ -308,6 +395,37 @@ static void sort_sick(struct table_view *v)
     follow_row(v);
 }
 
+static void mark_row(struct table_view *v)
+{
+    const struct table_row *r = tabledata_at(v->data, v->scroll.at);
+    if (!r || !*r->uid)
+        return;
+    marks_set(v->marked, r->uid, !marks_has(v->marked, r->uid));
+    scroll_act(&v->scroll, ACT_ROW_NEXT);
+    remember_row(v);
+}
+
+static void mark_all(struct table_view *v)
+{
+    bool any = marks_count(v->marked) > 0;
+    marks_clear(v->marked);
+    for (size_t i = 0; !any && i < tabledata_count(v->data); i++)
+        if (*tabledata_at(v->data, i)->uid)
+            marks_set(v->marked, tabledata_at(v->data, i)->uid, true);
+}
+
+static void all_namespaces(struct table_view *v)
+{
+    bool all = json_bool_or(v->with, "all_namespaces", false);
+    if (!table_kind(&v->head)) {
+        bench_say(v->head.bench, "only tables of the desk (:pods) change their namespace");
+        return;
+    }
+    cJSON *with = cJSON_Duplicate(v->with, true);
+    json_set_bool(with, "all_namespaces", !all);
+    desk_replace(v->head.bench, with);
+}
+
 static void refilter(struct table_view *v)
 {
     tabledata_filter(v->data, filter_text(&v->filter));
@@ -337,6 +455,12 @@ static bool act(view *view_, enum action a)
         sort(v, a == ACT_SORT_REVERSE);
     else if (a == ACT_SICK_FIRST)
         sort_sick(v);
+    else if (a == ACT_ALL_NAMESPACES)
+        all_namespaces(v);
+    else if (a == ACT_MARK_ROW)
+        mark_row(v);
+    else if (a == ACT_MARK_ALL)
+        mark_all(v);
     else if (a == ACT_SHIFT_LEFT || a == ACT_SHIFT_RIGHT)
         v->shift = a == ACT_SHIFT_RIGHT ? v->shift + 1 : v->shift ? v->shift - 1 : 0;
     else if (a == ACT_CLIP)
@@ -424,18 +548,40 @@ static void hint(const view *view_, buf *out)
 static void done(view *view_)
 {
     struct table_view *v = (struct table_view *)view_;
+    if (v->with)
+        remote_drop(view_->bench, v->display);
+    cJSON_Delete(v->with);
     filter_done(&v->filter);
     tabledata_free(v->data);
+    marks_free(v->marked);
     free(v->uid);
 }
 
-void table_push(bench *b, int64_t display)
+static struct table_view *push(bench *b, int64_t display)
 {
     struct table_view *v = view_push(b, &table_view_ops, sizeof *v);
     v->display = display;
     v->data = tabledata_new();
+    v->marked = marks_new();
     v->filter.past = bench_past(b);
     load(v);
+    return v;
+}
+
+void table_push(bench *b, int64_t display)
+{
+    push(b, display);
+}
+
+void table_push_peek(bench *b, int64_t display, cJSON *with)
+{
+    push(b, display)->with = with;
+}
+
+const char *table_kind(const view *v)
+{
+    bool is = v && v->ops == &table_view_ops;
+    return is ? json_str(((const struct table_view *)v)->with, "kind") : NULL;
 }
 
 static const struct binding bindings[] = {
@@ -443,12 +589,17 @@ static const struct binding bindings[] = {
     {MODE_VIEW, "l", ACT_LOGS},
     {MODE_VIEW, "d", ACT_DESCRIBE},
     {MODE_VIEW, "y", ACT_YAML},
+    {MODE_VIEW, "e", ACT_EDIT_OBJECT},
+    {MODE_VIEW, "R", ACT_RESTART_OBJECT},
     {MODE_VIEW, "C-d", ACT_DELETE_OBJECT},
     {MODE_VIEW, "Y", ACT_CLIP},
     {MODE_VIEW, "/", ACT_FILTER},
     {MODE_VIEW, "s", ACT_SORT},
     {MODE_VIEW, "S", ACT_SORT_REVERSE},
     {MODE_VIEW, "w", ACT_SICK_FIRST},
+    {MODE_VIEW, "a", ACT_ALL_NAMESPACES},
+    {MODE_VIEW, "Space", ACT_MARK_ROW},
+    {MODE_VIEW, "*", ACT_MARK_ALL},
     {MODE_VIEW, "Left", ACT_SHIFT_LEFT},
     {MODE_VIEW, "Right", ACT_SHIFT_RIGHT},
     {MODE_VIEW, "Tab", ACT_VIEW_NEXT},

@@ -13,6 +13,8 @@
 //   tui/bench/questions.h   what the kernel asks
 //   tui/bench/structure.h   changes of cells
 //   tui/bench/command.h     lines as vi has them, saving
+//   tui/bench/desk.h        tables of any kind of the cluster, and where they look
+//   tui/bench/objectedit.h  an object in $EDITOR
 //   tui/view/views.h        opens other views
 #pragma once
 #include "base/buf.h"

@@ -32,6 +32,11 @@ void page_push_text(bench *b, const char *title, const char *words);
 void page_push_peek(bench *b, int64_t display, const char *title, const char *words);
 // A live table on the full screen, with a cursor, a filter, an order and its actions.
 void table_push(bench *b, int64_t display);
+// A table that is only looked at: the display is dropped with the view. Takes the arguments that it
+// was asked for with; without a kind it is no table of a cluster's objects.
+void table_push_peek(bench *b, int64_t display, cJSON *with);
+// The kind of the cluster's objects in a table of the desk; NULL: the view is none.
+const char *table_kind(const view *v);
 // Progress and curves on the full screen.
 void chart_push(bench *b, int64_t display);
 

@@ -1,36 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "k8s/sandbox/api/patch.h"
 
+#include "base/jsonmerge.h"
 #include "base/mem.h"
 #include "base/str.h"
 
 #include <string.h>
 
-// RFC 7386
-static void merge_into(cJSON *target, const cJSON *patch)
-{
-    const cJSON *p;
-    cJSON_ArrayForEach(p, patch)
-    {
-        cJSON *old = (cJSON *)json_get(target, p->string);
-        if (cJSON_IsNull(p)) {
-            cJSON_DeleteItemFromObjectCaseSensitive(target, p->string);
-        } else if (cJSON_IsObject(p)) {
-            if (!cJSON_IsObject(old))
-                json_set(target, p->string, cJSON_CreateObject());
-            merge_into((cJSON *)json_get(target, p->string), p);
-        } else {
-            json_set(target, p->string, cJSON_Duplicate(p, true));
-        }
-    }
-}
-
 cJSON *patch_merge(const cJSON *object, const cJSON *patch)
 {
-    cJSON *result = cJSON_Duplicate(cJSON_IsObject(patch) ? object : patch, true);
-    if (cJSON_IsObject(patch))
-        merge_into(result, patch);
-    return result;
+    return json_merge(object, patch);
 }
 
 // "~1" is "/", "~0" is "~".

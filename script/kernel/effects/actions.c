@@ -27,11 +27,15 @@ struct job {
     const struct binding *binding;
     turn turn;
     int64_t display;
-    char *row, *words, *what, *title; // words: what was typed with it, NULL: nothing
-    cJSON *args;
+    char *row, *words, *title; // words: what was typed with it, NULL: nothing
+    char *what;                // it does to all of them
+    cJSON *all;                // the arguments of each call
+    char **whats;              // and what each does
+    bool checking;             // the action's first binding is called now
+    char *diff, *nothing;      // that one's
     struct waiter *waiters;
-    int64_t ask; // the question to be answered first; 0: none
-    cJSON *result;
+    int64_t ask;   // the question to be answered first; 0: none
+    cJSON *result; // of the last call
     err error;
     struct job *next; // the list of all that are under way
 };
@@ -63,7 +67,10 @@ static void job_free(struct job *j)
     free(j->words);
     free(j->what);
     free(j->title);
-    cJSON_Delete(j->args);
+    free(j->diff);
+    free(j->nothing);
+    strv_free(j->whats);
+    cJSON_Delete(j->all);
     cJSON_Delete(j->result);
     free(j);
 }
@@ -82,6 +89,11 @@ void actions_free(actions *a)
 void actions_event(actions *a, const cJSON *event)
 {
     rows_event(a->rows, event);
+}
+
+void actions_dropped(actions *a, int64_t id)
+{
+    rows_drop(a->rows, id);
 }
 
 // Makes a text that was read a peek, too, so that it can be pinned.
@@ -103,7 +115,10 @@ static cJSON *reply_of(const struct job *j)
         json_set_int(reply, "display", peek_of(j));
     } else if (json_get(j->result, "display")) {
         json_set_int(reply, "display", json_int_or(j->result, "display", 0));
+    } else if (j->result && j->binding->effect == EFFECT_PURE) {
+        json_set(reply, "result", cJSON_Duplicate(j->result, true));
     }
+    json_set_str(reply, "nothing", j->nothing);
     mask_json(port_mask(j->actions->effects->spec.port), reply);
     return reply;
 }
@@ -138,23 +153,75 @@ static void check_stopped(actions *a)
         fn(a->stopped_arg);
 }
 
+static int go_on(struct job *j, err *e);
+
+// The first binding's result becomes arguments.
+static void take_check(struct job *j)
+{
+    AUTO_JSON *found = STEAL(j->result);
+    j->diff = mem_strdup(json_str(found, "diff"));
+    j->nothing = mem_strdup(json_str(found, "nothing"));
+    cJSON_DeleteItemFromObjectCaseSensitive(found, "diff");
+    while (found && found->child) {
+        cJSON *item = cJSON_DetachItemViaPointer(found, found->child);
+        json_set(j->all->child, item->string, item);
+    }
+}
+
+// false: the job is under way still.
+static bool is_over(struct job *j)
+{
+    bool checked = j->checking;
+    j->checking = false;
+    if (!checked || j->error.code)
+        return true;
+    take_check(j);
+    return j->nothing || go_on(j, &j->error) < 0;
+}
+
 static void on_called(void *arg)
 {
     struct job *j = arg;
     actions *a = j->actions;
-    finish(j);
+    if (is_over(j))
+        finish(j);
     // Drops the peeks of clients that have gone meanwhile.
     displays_drop_peeks(a->effects->spec.displays, is_there, a);
     check_stopped(a);
 }
 
+// The first error stays.
+static bool call_one(struct job *j, const struct binding *b, const cJSON *args, const char *what)
+{
+    err why = {0};
+    struct call c = {.effects = j->actions->effects, .turn = &j->turn};
+    if (turn_stopped(&j->turn) != FAILURE_NONE)
+        return false;
+    cJSON_Delete(STEAL(j->result));
+    j->turn.deadline = clock_mono() + patience;
+    call_action(&c, b, args, what, &j->result, &why);
+    call_done(&c);
+    if (why.code && !j->error.code)
+        j->error = why;
+    return !why.code;
+}
+
 static void call_it(void *arg)
 {
     struct job *j = arg;
-    struct call c = {.effects = j->actions->effects, .turn = &j->turn};
-    j->turn.deadline = clock_mono() + patience;
-    call_action(&c, j->binding, j->args, j->what, &j->result, &j->error);
-    call_done(&c);
+    const struct binding *b =
+        j->checking ? effects_binding(j->actions->effects, j->action->first) : j->binding;
+    size_t i = 0, failed = 0;
+    const cJSON *args;
+    cJSON_ArrayForEach(args, j->all)
+    {
+        const char *what = j->whats ? j->whats[i++] : b->name;
+        failed += !call_one(j, b, args, what);
+    }
+    if (failed && i > 1) {
+        err why = j->error;
+        err_set(&j->error, why.code, "%zu of %zu not done: %s", failed, i, why.text);
+    }
 }
 
 actions *actions_new(effects *fx, server *s)
@@ -186,15 +253,85 @@ static void on_answer(void *arg, const char *answer)
     check_stopped(a);
 }
 
+// "delete 3 objects (Pod a, Pod b, Pod c) in namespace ml of context kind": as the first one's
+// sentence has it. Rows of several namespaces name none.
+static char *say_all(const struct job *j, const struct about *first, const char *names, bool spread)
+{
+    const char *at = first->object ? strstr(first->what, first->object) : NULL;
+    if (!at)
+        return str_fmt("%s %d times", first->what, cJSON_GetArraySize(j->all));
+    const char *rest = at + strlen(first->object);
+    AUTO_FREE char *where =
+        first->namespace_ ? str_fmt(" in namespace %s", first->namespace_) : NULL;
+    const char *in = where ? strstr(rest, where) : NULL;
+    AUTO_FREE char *more = mem_strndup(rest, in ? (size_t)(in - rest) : strlen(rest));
+    return str_fmt("%.*s%d objects (%s)%s%s%s", (int)(at - first->what), first->what,
+        cJSON_GetArraySize(j->all), names, more, in && spread ? " in several namespaces" : "",
+        !in      ? ""
+        : spread ? in + strlen(where)
+                 : in);
+}
+
+enum { NAMED = 5 }; // of many objects so many are named in the sentence
+
+// What each call does, and all of them together; about gets the first one's.
+static void say_what(struct job *j, struct call *c, struct about *about)
+{
+    AUTO_BUF names = {0};
+    bool spread = false;
+    size_t n = 0;
+    const cJSON *args;
+    j->whats = mem_array(1, sizeof *j->whats);
+    *about = call_about(c, j->binding, j->all->child);
+    cJSON_ArrayForEach(args, j->all)
+    {
+        struct about one = call_about(c, j->binding, args);
+        j->whats = strv_add(j->whats, one.what);
+        spread = spread || !str_eq(one.namespace_, about->namespace_);
+        if (n++ < NAMED)
+            buf_fmt(&names, "%s%s", names.len ? ", " : "", one.object ? one.object : "");
+        about_done(&one);
+    }
+    if (n > NAMED)
+        buf_fmt(&names, " and %zu more", n - NAMED);
+    j->what = n > 1 ? say_all(j, about, buf_cstr(&names), spread) : mem_strdup(about->what);
+    if (n > 1 && spread)
+        free(STEAL(about->namespace_));
+}
+
+// A question about many objects names all of them.
+static void name_objects(const struct job *j, cJSON *details)
+{
+    const cJSON *args;
+    if (!j->all->child || !j->all->child->next)
+        return;
+    cJSON *objects = cJSON_CreateArray();
+    cJSON_ArrayForEach(args, j->all)
+    {
+        const char *ns = json_str(args, "namespace");
+        AUTO_FREE char *name = str_fmt("%s %s%s%s", json_str_or(args, "kind", ""), ns ? ns : "",
+            ns ? "/" : "", json_str_or(args, "name", ""));
+        cJSON_AddItemToArray(objects, cJSON_CreateString(name));
+    }
+    json_set(details, "objects", objects);
+}
+
 // Asks before each action: the answer to a cell's question does not count for a key that was
 // pressed.
 static int ask_first(struct job *j, const struct about *about, err *e)
 {
     static const char *const choices[] = {"yes", "no", NULL};
     effects *fx = j->actions->effects;
-    if (gate_action(fx->gate, j->binding->effect, j->what, e) < 0)
+    struct call c = {.effects = fx, .turn = &j->turn};
+    AUTO_FREE char *guarded = effects_guarded(&c, about->context);
+    call_done(&c);
+    if (gate_action(fx->gate, j->binding->effect, j->what, guarded, e) < 0)
         return -1;
     AUTO_JSON *details = place_effect(fx->place, j->binding->effect, about);
+    if (guarded)
+        json_set_bool(details, "protected", true);
+    name_objects(j, details);
+    json_set_str(details, "diff", j->diff);
     AUTO_FREE char *where = place_text(details);
     AUTO_FREE char *text =
         gate_question(j->binding->effect, j->what, about->context ? NULL : where);
@@ -205,19 +342,25 @@ static int ask_first(struct job *j, const struct about *about, err *e)
     return 0;
 }
 
-static int begin(struct job *j, err *e)
+static int go_on(struct job *j, err *e)
 {
     effect which = j->binding->effect;
-    if (j->action->takes && which != EFFECT_PURE && (!j->words || !*j->words))
-        return err_set(e, ERR_USAGE, "%s needs to be told what", j->action->name);
     struct call c = {.effects = j->actions->effects, .turn = &j->turn};
-    struct about about = call_about(&c, j->binding, j->args);
-    j->what = mem_strdup(about.what);
+    struct about about;
+    say_what(j, &c, &about);
     bool is_here = which == EFFECT_PURE || which == EFFECT_LOCAL;
     int result = is_here ? call_soon(j, e) : ask_first(j, &about, e);
     about_done(&about);
     call_done(&c);
     return result;
+}
+
+static int begin(struct job *j, err *e)
+{
+    if (j->action->takes && j->binding->effect != EFFECT_PURE && (!j->words || !*j->words))
+        return err_set(e, ERR_USAGE, "%s needs to be told what", j->action->name);
+    j->checking = j->action->first != NULL;
+    return j->checking ? call_soon(j, e) : go_on(j, e);
 }
 
 static void join(actions *a, struct job *j, peer *p, const cJSON *message)
@@ -235,18 +378,25 @@ static const struct display_action *find_action(const actions *all, const char *
     return a && a->name ? a : NULL;
 }
 
-// Adds the object of the row, and the action's further arguments.
-static void add_more(cJSON *args, const struct display_action *action)
+// Adds the action's further arguments, and what was typed.
+static void add_more(cJSON *all, const struct display_action *action, const char *words)
 {
     AUTO_JSON *more = action->more ? json_parse(action->more, strlen(action->more), NULL) : NULL;
-    while (more && more->child) {
-        cJSON *item = cJSON_DetachItemViaPointer(more, more->child);
-        json_set(args, item->string, item);
+    cJSON *args;
+    const cJSON *item;
+    cJSON_ArrayForEach(args, all)
+    {
+        cJSON_ArrayForEach(item, more)
+        {
+            json_set(args, item->string, cJSON_Duplicate(item, true));
+        }
+        if (action->takes)
+            json_set_str(args, action->takes, words);
     }
 }
 
 static struct job *job_new(actions *a, const struct display_action *action, int64_t number,
-    const char *row, const char *words, const char *in_cell, cJSON *args)
+    const char *row, const char *words, const char *in_cell, cJSON *all)
 {
     struct job *j = mem_alloc(sizeof *j);
     *j = (struct job){.actions = a,
@@ -255,14 +405,12 @@ static struct job *job_new(actions *a, const struct display_action *action, int6
         .display = number,
         .row = mem_strdup(row),
         .words = mem_strdup(words),
-        .title = str_fmt("%s %s", action->name, json_str_or(args, "name", "")),
-        .args = args,
+        .title = str_fmt("%s %s", action->name, json_str_or(all->child, "name", "")),
+        .all = all,
         .next = a->jobs};
     turn_init(&j->turn, in_cell, 0);
     j->turn.is_action = true;
-    add_more(args, action);
-    if (action->takes)
-        json_set_str(args, action->takes, words);
+    add_more(all, action, words);
     return a->jobs = j;
 }
 
@@ -279,29 +427,93 @@ static struct job *find_job(const actions *a, int64_t client, const struct displ
     return j;
 }
 
-static int act_on_row(
+// What came with the message does not change what the row says.
+static void add_with(cJSON *args, const cJSON *with)
+{
+    const cJSON *item;
+    cJSON_ArrayForEach(item, with)
+    {
+        if (!json_get(args, item->string))
+            json_set(args, item->string, cJSON_Duplicate(item, true));
+    }
+}
+
+static int add_row(actions *a, const cJSON *message, const struct display_action *action,
+    const char *uid, cJSON *all, const char **in_cell, err *e)
+{
+    cJSON *args =
+        rows_subject(a->rows, json_int_or(message, "display", 0), action->name, uid, in_cell, e);
+    if (!args)
+        return -1;
+    add_with(args, json_get(message, "with"));
+    cJSON_AddItemToArray(all, args);
+    return 0;
+}
+
+static int add_rows(actions *a, const cJSON *message, const struct display_action *action,
+    cJSON *all, const char **in_cell, err *e)
+{
+    const cJSON *list = json_get(message, "rows"), *uid;
+    if (!list)
+        return add_row(a, message, action, json_str(message, "row"), all, in_cell, e);
+    if (!action->several || !list->child)
+        return err_set(e, ERR_USAGE, "%s is done to one row", action->name);
+    cJSON_ArrayForEach(uid, list)
+    {
+        const char *id = cJSON_IsString(uid) ? uid->valuestring : NULL;
+        if (add_row(a, message, action, id, all, in_cell, e) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+// The arguments of the calls that the message asks for; new.
+static cJSON *arguments_of(actions *a, const cJSON *message, const struct display_action *action,
+    const char **in_cell, err *e)
+{
+    AUTO_JSON *all = cJSON_CreateArray();
+    if (action->alone && effects_await_sandbox(a->effects)) {
+        err_set(e, ERR_UNAVAILABLE, "the sandbox is starting: again in a moment");
+        return NULL;
+    }
+    if (action->alone) {
+        cJSON *args = cJSON_CreateObject();
+        add_with(args, json_get(message, "with"));
+        cJSON_AddItemToArray(all, args);
+        return STEAL(all);
+    }
+    port_flush(a->effects->spec.port); // so that `rows` has the latest changes
+    return add_rows(a, message, action, all, in_cell, e) == 0 ? STEAL(all) : NULL;
+}
+
+static int act_on(
     actions *a, peer *p, const cJSON *message, const struct display_action *action, err *e)
 {
     int64_t number = json_int_or(message, "display", 0);
     const char *row = json_str(message, "row"), *in_cell = "";
     const char *words = action->takes ? json_str(message, "words") : NULL;
-    port_flush(a->effects->spec.port); // so that `rows` has the latest changes
-    cJSON *args = rows_subject(a->rows, number, action->name, row, &in_cell, e);
-    if (!args)
+    cJSON *all = arguments_of(a, message, action, &in_cell, e);
+    if (!all)
         return -1;
-    struct job *j = find_job(a, server_number(p), action, number, row, words);
+    struct job *j = row ? find_job(a, server_number(p), action, number, row, words) : NULL;
     if (j) {
-        cJSON_Delete(args);
+        cJSON_Delete(all);
         join(a, j, p, message);
         return 1;
     }
-    j = job_new(a, action, number, row, words, in_cell, args);
+    j = job_new(a, action, number, row, words, in_cell, all);
     j->turn.client = server_number(p);
     join(a, j, p, message);
     if (begin(j, e) == 0)
         return 1;
     job_free(j);
     return -1;
+}
+
+static bool changes(const actions *a, const char *name)
+{
+    const struct display_action *action = find_action(a, name);
+    return action && effects_binding(a->effects, action->binding)->effect != EFFECT_PURE;
 }
 
 int actions_act(actions *a, peer *p, const cJSON *message, err *e)
@@ -311,6 +523,8 @@ int actions_act(actions *a, peer *p, const cJSON *message, err *e)
     int64_t number = json_int_or(message, "display", 0), client = server_number(p);
     if (str_eq(name, "stop"))
         return displays_stop(all, client, number, e);
+    if (server_only_looks(p) && (str_eq(name, "pin") || changes(a, name)))
+        return err_set(e, ERR_REFUSED, "attached with --read-only: this is only looked at");
     if (str_eq(name, "pin")) {
         displays_pin(all, client, number);
         return 0;
@@ -318,7 +532,7 @@ int actions_act(actions *a, peer *p, const cJSON *message, err *e)
     const struct display_action *action = find_action(a, name);
     if (!action)
         return err_set(e, ERR_USAGE, "there is no action \"%s\"", name);
-    return act_on_row(a, p, message, action, e);
+    return act_on(a, p, message, action, e);
 }
 
 static bool is_wanted(const struct job *j)

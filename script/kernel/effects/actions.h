@@ -17,9 +17,11 @@ actions *actions_new(effects *fx, server *s);
 // Before the loop ends: answers those who still wait, then calls fn(arg).
 void actions_stop(actions *a, void (*fn)(void *arg), void *arg);
 void actions_free(actions *a);
-// Takes an event that is about to be journaled.
+// Takes an event that is about to be journaled, or sent to the client whose peek it is about.
 void actions_event(actions *a, const cJSON *event);
 // Handles a client's `act`: 0 when done, 1 when its reply follows, -1 on an error.
 int actions_act(actions *a, peer *p, const cJSON *message, err *e);
+// A peek is dropped.
+void actions_dropped(actions *a, int64_t id);
 // A client has gone: takes back the questions that only it waited for.
 void actions_client_gone(actions *a);

@@ -90,12 +90,19 @@ struct binding {
 
 // An action: a key lets a client do it to a row of a table, also while a cell runs. It calls a
 // binding; the arguments are the row's object (its `about`, namespace, name and uid) and those
-// here. Tables whose rows take actions list them in their JSON (doc/displays.md).
+// here. Tables whose rows take actions list them in their JSON (doc/displays.md). One that stands
+// alone needs no row: its arguments are the message's.
 struct display_action {
     const char *name;    // "describe"
     const char *binding; // "k8s.describe"; results: a text, {"display": number}, or others
     const char *more;    // further arguments, as JSON; NULL: none
     const char *takes;   // the argument that gets what was typed with it; NULL: nothing is typed
+    bool alone;
+    bool several; // a message may name many rows: one question for all, a call for each
+    // A pure binding that is called before the question, with the same arguments. Its result
+    // becomes arguments, too; but "diff", which the question shows, and "nothing": a text that says
+    // why there is nothing to do, and is the reply. NULL: there is none.
+    const char *first;
 };
 
 // Services for bindings. Call them only on the call's thread, except where noted.

@@ -127,9 +127,10 @@ struct asker {
 static int ask_gate(void *arg, const struct question *question, err *e)
 {
     static const char *const choices[] = {"yes", "always", "no", NULL};
+    static const char *const each_time[] = {"yes", "no", NULL};
     const struct asker *asker = arg;
     struct question q = *question;
-    q.choices = choices;
+    q.choices = json_bool_or(q.effect, "protected", false) ? each_time : choices;
     q.cell = asker->turn->cell;
     AUTO_FREE char *answer = asks_person(asker->effects->spec.asks, asker->turn->waits, &q, e);
     if (!answer)
@@ -143,11 +144,17 @@ static int pass_gate(effects *fx, turn *t, effect which, const struct about *abo
     bool elsewhere = which == EFFECT_CLUSTER || which == EFFECT_DESTRUCTIVE;
     AUTO_JSON *details = elsewhere ? place_effect(fx->place, which, about) : NULL;
     AUTO_FREE char *where = elsewhere ? place_text(details) : NULL;
+    struct call c = {.effects = fx, .turn = t};
+    AUTO_FREE char *guarded = elsewhere ? effects_guarded(&c, about->context) : NULL;
+    call_done(&c);
+    if (guarded)
+        json_set_bool(details, "protected", true);
     struct gate_request request = {.turn = t,
         .effect = which,
         .what = about->what,
         .scope = where,
         .says_where = about->context != NULL,
+        .guarded = guarded,
         .details = details,
         .ask = ask_gate,
         .arg = &(struct asker){fx, t}};

@@ -3,8 +3,10 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "script/kernel/effects/call.h"
 #include "script/kernel/effects/glances.h"
 
+#include <fnmatch.h>
 #include <stdio.h>
 
 // While one shared object is made, with the lock held, another one may be needed.
@@ -22,6 +24,7 @@ effects *effects_new(const struct effects_spec *spec, err *e)
     gate *g = gate_new(spec->allow, spec->headless, e);
     if (!g)
         return NULL;
+    gate_restrict(g, spec->read_only, spec->allow_protected);
     effects *fx = mem_alloc(sizeof *fx);
     fx->spec = *spec;
     fx->gate = g;
@@ -70,6 +73,24 @@ void effects_load_past(effects *fx, const fold *past, const cJSON *parameters)
     // Everything in a private sandbox was lost with it.
     if (json_bool_or(fold_first(past), "sandbox", false))
         ledger_forget_left(fx->ledger);
+}
+
+char *effects_guarded(call *c, const char *context)
+{
+    const effects *fx = c->effects;
+    AUTO_JSON *where = !context && fx->spec.where ? fx->spec.where(c) : NULL;
+    const char *name = context ? context : json_str(where, "context");
+    if (!name || fx->spec.sandbox)
+        return NULL;
+    for (const char *const *p = fx->spec.protect; p && *p; p++)
+        if (fnmatch(*p, name, 0) == 0)
+            return mem_strdup(name);
+    return fx->spec.guarded && fx->spec.guarded(c, name) ? mem_strdup(name) : NULL;
+}
+
+bool effects_await_sandbox(const effects *fx)
+{
+    return fx->spec.sandbox && !fx->sandbox_kubeconfig;
 }
 
 void effects_use_sandbox(effects *fx, const char *kubeconfig)

@@ -34,6 +34,11 @@ struct effects_spec {
     // Finds the cluster, {context, namespace, server}, without using the network; new, NULL when
     // there is none.
     cJSON *(*where)(call *c);
+    // Is this context (NULL: the chosen one) protected by the kubeconfig? NULL: none is.
+    bool (*guarded)(call *c, const char *context);
+    const char *const *protect;         // patterns of contexts that are protected as well, or NULL
+    const char *const *allow_protected; // those in which a headless run may have effects, or NULL
+    bool read_only;                     // no effects elsewhere
     const char *cwd;
     const char *const *env; // the environment of the kernel's start
     struct call_paths paths;
@@ -78,5 +83,8 @@ void effects_free(effects *fx);
 // parameters: of this run; trials of a run with others do not hold.
 void effects_load_past(effects *fx, const fold *past, const cJSON *parameters);
 // The private sandbox is ready: from now on it is the cluster.
+// The context of this name (NULL: the chosen one) if it is protected, new; else NULL.
+char *effects_guarded(call *c, const char *context);
+bool effects_await_sandbox(const effects *fx); // a private one is to come, and is not there yet
 void effects_use_sandbox(effects *fx, const char *kubeconfig);
 const struct binding *effects_binding(const effects *fx, const char *name);

@@ -22,7 +22,8 @@ static const char *const names[] = {
 
 struct gate {
     unsigned allowed;
-    bool headless;
+    bool headless, read_only;
+    const char *const *allow_protected;
     pthread_mutex_t lock; // held while a person is asked: questions of branches wait for each other
     char **scopes;        // "cluster CONTEXT/NAMESPACE": a person allowed all of it
 };
@@ -73,6 +74,27 @@ void gate_free(gate *g)
     free(g);
 }
 
+void gate_restrict(gate *g, bool read_only, const char *const *allow_protected)
+{
+    g->read_only = read_only;
+    g->allow_protected = allow_protected;
+    if (read_only)
+        g->allowed &= ~(CLUSTER | DESTRUCTIVE);
+}
+
+bool gate_is_read_only(const gate *g)
+{
+    return g->read_only;
+}
+
+bool gate_allows_protected(const gate *g, const char *context)
+{
+    for (const char *const *c = g->allow_protected; g->headless && c && *c; c++)
+        if (str_eq(*c, context))
+            return true;
+    return false;
+}
+
 unsigned gate_declared(char *const *effects)
 {
     if (!effects)
@@ -104,6 +126,9 @@ int gate_check_notebook(const gate *g, const notebook *nb, size_t *first, err *e
             buf_fmt(&option, "%s%s", option.len ? "," : "", names[i]);
     if (!missing)
         return 0;
+    if (g->read_only)
+        return err_set(e, ERR_REFUSED,
+            "the run is read-only, and effects elsewhere are declared by %s", buf_cstr(&cells));
     return err_set(e, ERR_REFUSED,
         "effects that are not granted are declared by %s; add --allow %s", buf_cstr(&cells),
         buf_cstr(&option));
@@ -139,7 +164,7 @@ char *gate_question(effect which, const char *what, const char *where)
 static int ask(gate *g, const struct gate_request *r, err *e)
 {
     AUTO_FREE char *scope = str_fmt("%s %s", names[r->effect], r->scope);
-    if (is_scope_granted(g, scope))
+    if (!r->guarded && is_scope_granted(g, scope))
         return 0;
     AUTO_FREE char *text = gate_question(r->effect, r->what, r->says_where ? NULL : r->scope);
     int answer = r->ask(r->arg, &(struct question){.text = text, .effect = r->details}, e);
@@ -147,7 +172,7 @@ static int ask(gate *g, const struct gate_request *r, err *e)
         return -1;
     if (answer == 0)
         return err_set(e, ERR_REFUSED, "%s: you said no", r->what);
-    if (answer == 2)
+    if (answer == 2 && !r->guarded)
         g->scopes = strv_add(g->scopes, scope);
     return 0;
 }
@@ -160,10 +185,22 @@ static int ask_alone(gate *g, const struct gate_request *r, err *e)
     return passed;
 }
 
-static int refuse(const char *what, effect which, err *e)
+static int refuse(const gate *g, const char *what, effect which, err *e)
 {
+    if (g->read_only)
+        return err_set(
+            e, ERR_REFUSED, "%s: the effect is %s, and the run is read-only", what, names[which]);
     return err_set(e, ERR_REFUSED, "%s: the effect is %s, which is not granted; add --allow %s",
         what, names[which], names[which]);
+}
+
+// Of a headless run, to which the effect is granted.
+static int check_protected(const gate *g, const char *what, const char *guarded, err *e)
+{
+    if (!guarded || gate_allows_protected(g, guarded))
+        return 0;
+    return err_set(e, ERR_REFUSED, "%s: the context %s is protected; add --allow-protected %s",
+        what, guarded, guarded);
 }
 
 int gate_pass(gate *g, const struct gate_request *r, err *e)
@@ -171,14 +208,17 @@ int gate_pass(gate *g, const struct gate_request *r, err *e)
     unsigned bit = 1u << r->effect;
     if (r->turn && r->turn->declared && !(r->turn->declared & bit))
         return refuse_undeclared(r, e);
-    if (g->allowed & bit)
-        return 0;
-    if (!g->headless && r->ask)
+    bool may_ask = !g->headless && r->ask && !(g->read_only && bit & (CLUSTER | DESTRUCTIVE));
+    if (g->allowed & bit && !(r->guarded && may_ask))
+        return g->headless ? check_protected(g, r->what, r->guarded, e) : 0;
+    if (may_ask)
         return ask_alone(g, r, e);
-    return refuse(r->what, r->effect, e);
+    return refuse(g, r->what, r->effect, e);
 }
 
-int gate_action(const gate *g, effect which, const char *what, err *e)
+int gate_action(const gate *g, effect which, const char *what, const char *guarded, err *e)
 {
-    return !g->headless || g->allowed & 1u << which ? 0 : refuse(what, which, e);
+    if (g->headless ? !(g->allowed & 1u << which) : g->read_only)
+        return refuse(g, what, which, e);
+    return g->headless ? check_protected(g, what, guarded, e) : 0;
 }

@@ -6,6 +6,9 @@
 //   cluster, destructive headless: --allow; interactive: asked for once for each context and
 //                        namespace
 //
+// In a read-only run neither is granted. In a protected context each is asked for, every time, and
+// a headless run needs --allow-protected CONTEXT beside --allow.
+//
 // A declaration restricts: a cell with effects="cluster" may not delete, whatever is granted.
 #pragma once
 #include "base/err.h"
@@ -21,6 +24,12 @@ typedef struct gate gate;
 // allow: "cluster,destructive", or NULL. ERR_USAGE names the known classes.
 gate *gate_new(const char *allow, bool headless, err *e);
 void gate_free(gate *g);
+// Before anything passes: nothing is changed elsewhere; and the protected contexts in which a
+// headless run may do what is allowed (NULL-terminated, borrowed; NULL: none).
+void gate_restrict(gate *g, bool read_only, const char *const *allow_protected);
+bool gate_is_read_only(const gate *g);
+// May a headless run work in this protected context?
+bool gate_allows_protected(const gate *g, const char *context);
 const char *effect_name(effect which);
 
 // The bits of a cell's effects= option, which the notebook has checked; NULL: 0, undeclared.
@@ -36,6 +45,7 @@ struct gate_request {
     const char *what;     // "create Job pi in namespace default"
     const char *scope;    // context and namespace that an answer is valid for
     bool says_where;      // `what` contains them
+    const char *guarded;  // the context, if it is protected; else NULL
     const cJSON *details; // for clients that show more of a question than its text
     // Asks a person: 1 yes, 2 yes for the whole scope, 0 no, -1 on an error (interrupted).
     int (*ask)(void *arg, const struct question *q, err *e);
@@ -44,7 +54,7 @@ struct gate_request {
 // 0, or -1: ERR_REFUSED, with the line to add or the option to give.
 int gate_pass(gate *g, const struct gate_request *r, err *e);
 // For an action in a live view, on the loop's thread: 0 when a person's yes to this action is
-// enough; -1 when it is not (a headless run to which it was not granted).
-int gate_action(const gate *g, effect which, const char *what, err *e);
+// enough; -1 when it is not (a read-only run, or a headless one to which it was not granted).
+int gate_action(const gate *g, effect which, const char *what, const char *guarded, err *e);
 // "create Job pi? (cluster, context kind, namespace default)". where NULL: `what` contains it. New.
 char *gate_question(effect which, const char *what, const char *where);

@@ -206,6 +206,18 @@ void rows_event(rows *r, const cJSON *event)
     }
 }
 
+void rows_drop(rows *r, int64_t display)
+{
+    struct table **at = &r->tables;
+    while (*at && (*at)->display != display)
+        at = &(*at)->next;
+    struct table *t = *at;
+    if (!t)
+        return;
+    *at = t->next;
+    table_free(t);
+}
+
 static int check_action(const struct table *t, const char *action, err *e)
 {
     AUTO_BUF known = {0};
@@ -246,6 +258,7 @@ cJSON *rows_subject(const rows *r, int64_t display, const char *action, const ch
     json_set_str(subject, "namespace", row->ns);
     json_set_str(subject, "name", row->name);
     json_set_str(subject, "uid", row->uid);
+    json_set_str(subject, "context", json_str(t->about, "context"));
     cJSON_ArrayForEach(field, about)
     {
         json_set(subject, field->string, cJSON_Duplicate(field, true));

@@ -71,15 +71,26 @@ const struct call_cluster *call_cluster(call *c)
     return &c->effects->spec.cluster;
 }
 
+// Programs are not asked about: what they do in a protected context nobody would see.
+static bool may_use_cluster(effects *fx, const turn *t, const char *const *env)
+{
+    unsigned elsewhere = 1u << EFFECT_CLUSTER | 1u << EFFECT_DESTRUCTIVE;
+    if (!(t->declared & elsewhere) || gate_is_read_only(fx->gate))
+        return false;
+    struct call c = {.effects = fx, .turn = (turn *)t, .env = strv_dup(env)};
+    AUTO_FREE char *guarded = effects_guarded(&c, NULL);
+    call_done(&c);
+    return !guarded || gate_allows_protected(fx->gate, guarded);
+}
+
 // The environment, with the KUBECONFIG that fits the cell's declaration.
 char **call_child_env(effects *fx, const turn *t)
 {
     pthread_mutex_lock(&fx->env_lock);
     char **env = strv_dup((const char *const *)fx->env);
     pthread_mutex_unlock(&fx->env_lock);
-    unsigned elsewhere = 1u << EFFECT_CLUSTER | 1u << EFFECT_DESTRUCTIVE;
     const char *kubeconfig = fx->spec.cluster.kubeconfig;
-    if (!(t->declared & elsewhere))
+    if (!may_use_cluster(fx, t, (const char *const *)env))
         return env_set(env, "KUBECONFIG", fx->refusing_kubeconfig);
     return kubeconfig ? env_set(env, "KUBECONFIG", kubeconfig) : env;
 }
@@ -160,7 +171,8 @@ void call_output(call *c, const char *name, const char *bytes, size_t n)
 
 display *call_display(call *c, cJSON *data, bool live)
 {
-    return displays_add_held(c->effects->spec.displays, c->turn->cell, c->turn->name, data, live);
+    return displays_add_held(
+        c->effects->spec.displays, c->turn->client, c->turn->cell, c->turn->name, data, live);
 }
 
 void call_result(call *c, cJSON *data)

@@ -257,6 +257,8 @@ void displays_drop(display *d)
         at = &(*at)->next;
     *at = d->next;
     if (d->client)
+        d->all->ops->dropped(d->all->arg, d->id);
+    if (d->client)
         log_display_discard(d->log);
     else
         log_display_free(d->log);
@@ -383,11 +385,12 @@ static display *start(const display *like, cJSON *data)
     return d;
 }
 
-static display *make(
-    displays *all, int64_t id, const char *in_cell, const char *branch, bool held, cJSON *data)
+static display *make(displays *all, int64_t id, int64_t client, const char *in_cell,
+    const char *branch, bool held, cJSON *data)
 {
     return start(&(display){.all = all,
                      .id = id,
+                     .client = client,
                      .cell = mem_strdup(in_cell),
                      .branch = mem_strdup(branch),
                      .held = held},
@@ -398,25 +401,25 @@ int64_t displays_add(displays *all, const char *in_cell, const char *branch, cJS
 {
     int64_t id = displays_next_id(all);
     if (live)
-        make(all, id, in_cell, branch, false, data);
+        make(all, id, 0, in_cell, branch, false, data);
     else
         displays_emit(all, id, in_cell, branch, data, NULL);
     return live ? id : 0;
 }
 
 display *displays_add_held(
-    displays *all, const char *in_cell, const char *branch, cJSON *data, bool live)
+    displays *all, int64_t client, const char *in_cell, const char *branch, cJSON *data, bool live)
 {
     int64_t id = displays_next_id(all);
     if (live)
-        return make(all, id, in_cell, branch, true, data);
+        return make(all, id, client, in_cell, branch, true, data);
     displays_emit(all, id, in_cell, branch, data, NULL);
     return NULL;
 }
 
 display *display_beside(const display *d, cJSON *data)
 {
-    return displays_add_held(d->all, d->cell, d->branch, data, true);
+    return displays_add_held(d->all, d->client, d->cell, d->branch, data, true);
 }
 
 display *displays_add_log(displays *all, int64_t client, const char *in_cell, const char *branch,

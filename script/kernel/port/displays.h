@@ -20,6 +20,8 @@ struct displays_ops {
     // read most of its events? A client that has gone has.
     void (*tell)(void *arg, int64_t client, cJSON *event);
     bool (*keeps_up)(void *arg, int64_t client);
+    // A peek is dropped.
+    void (*dropped)(void *arg, int64_t id);
     // A display's source was reached, or cannot be; see display_away.
     void (*away)(void *arg, const err *reason, int64_t heard_wall);
 };
@@ -35,9 +37,9 @@ void displays_skip(displays *all, int64_t id);
 int64_t displays_add(
     displays *all, const char *in_cell, const char *branch, cJSON *data, bool live);
 // The same for a binding, which may use the pointer until it closes the display. NULL unless it is
-// live.
+// live. client: whose peek it is, if it is live; 0: everybody's.
 display *displays_add_held(
-    displays *all, const char *in_cell, const char *branch, cJSON *data, bool live);
+    displays *all, int64_t client, const char *in_cell, const char *branch, cJSON *data, bool live);
 // The same for the value of a cell's last expression.
 void displays_add_result(displays *all, const char *in_cell, const char *branch, cJSON *data);
 // A live log with its own spool: the bytes of display_text are spooled and shown as the display

@@ -414,10 +414,19 @@ static void on_tell(void *arg, int64_t client, cJSON *event)
 {
     kernel *k = arg;
     peer *p = server_peer(k->server, client);
+    if (k->actions)
+        actions_event(k->actions, event);
     if (p)
         server_send(p, event);
     else
         cJSON_Delete(event);
+}
+
+static void on_dropped(void *arg, int64_t id)
+{
+    kernel *k = arg;
+    if (k->actions)
+        actions_dropped(k->actions, id);
 }
 
 static bool on_keeps_up(void *arg, int64_t client)
@@ -434,7 +443,7 @@ static void on_away(void *arg, const err *reason, int64_t heard_wall)
 }
 
 static const struct displays_ops displays_ops = {
-    .tell = on_tell, .keeps_up = on_keeps_up, .away = on_away};
+    .tell = on_tell, .keeps_up = on_keeps_up, .dropped = on_dropped, .away = on_away};
 
 static void on_asks_changed(void *arg)
 {
@@ -461,6 +470,10 @@ static effects *effects_of(const kernel *k, err *e)
         .paths = o->paths,
         .cluster = o->cluster,
         .allow = o->allow,
+        .guarded = o->guarded,
+        .protect = o->protect,
+        .allow_protected = o->allow_protected,
+        .read_only = o->read_only,
         .headless = o->headless,
         .sandbox = o->sandbox != NULL,
         .accept_drift = o->accept_drift};
@@ -522,7 +535,7 @@ static void remove_refusing_kubeconfig(kernel *k)
 void kernel_free(kernel *k)
 {
     interp_free(k->interp);
-    actions_free(k->actions);
+    actions_free(STEAL(k->actions));
     record_done(k);
     sandbox_stop(k->sandbox, drop_sandbox, k);
     filewatch_close(k->watch);

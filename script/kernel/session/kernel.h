@@ -39,6 +39,10 @@ struct kernel_options {
     // Finds the cluster, {context, namespace, server}, without using the network; new, NULL when
     // there is none.
     cJSON *(*where)(call *c);
+    bool (*guarded)(call *c, const char *context); // effects.h
+    const char *const *protect;                    // patterns of contexts; NULL-terminated or NULL
+    const char *const *allow_protected;            // contexts; NULL-terminated or NULL
+    bool read_only;                                // no effects elsewhere
     struct call_paths paths;
     struct call_cluster cluster;
     const char *kubeconfig; // kubeconfig named for this run, kept on resume; or NULL

@@ -37,6 +37,8 @@ static cJSON *welcome(const kernel *k)
     json_set_str(m, "journal", journal_path(port_journal(k->port)));
     json_set_str(m, "state", state_name(k));
     json_set_bool(m, "headless", k->options->headless);
+    if (k->options->read_only)
+        json_set_bool(m, "read_only", true);
     json_set_int(m, "seq", (int64_t)journal_seq(port_journal(k->port)));
     if (k->seen)
         json_set_int(m, "seen", k->seen);
@@ -301,12 +303,23 @@ static request_fn *const requests[] = {
     [MESSAGE_shutdown] = shut_down,
 };
 
+// What is left to somebody who only looks; actions see for themselves.
+static bool is_looking(message_type type)
+{
+    return type == MESSAGE_complete || type == MESSAGE_inspect || type == MESSAGE_read ||
+           type == MESSAGE_act || type == MESSAGE_look || type == MESSAGE_resize;
+}
+
 static void on_message(void *arg, peer *p, message_type type, const cJSON *message)
 {
     cJSON *reply = NULL;
     err e = {0};
     note_seen(arg, server_is_person(p) && type != MESSAGE_look); // nobody has asked for that
-    int result = requests[type](arg, p, message, &reply, &e);
+    int result = -1;
+    if (server_only_looks(p) && !is_looking(type))
+        err_set(&e, ERR_REFUSED, "attached with --read-only: this is only looked at");
+    else
+        result = requests[type](arg, p, message, &reply, &e);
     if (result < 0)
         server_refuse(p, message, &e);
     else if (result == 0)

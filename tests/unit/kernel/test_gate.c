@@ -93,18 +93,76 @@ TEST(an_action_is_refused_where_nobody_granted_it)
 {
     err e = {0};
     gate *g = gate_new("cluster", true, &e);
-    CHECK_INT(gate_action(g, EFFECT_CLUSTER, "do it", &e), 0);
-    CHECK_INT(gate_action(g, EFFECT_DESTRUCTIVE, "do it", &e), -1);
+    CHECK_INT(gate_action(g, EFFECT_CLUSTER, "do it", NULL, &e), 0);
+    CHECK_INT(gate_action(g, EFFECT_DESTRUCTIVE, "do it", NULL, &e), -1);
     CHECK_INT(e.code, ERR_REFUSED);
     CHECK_HAS(e.text, "--allow destructive");
     gate_free(g);
     g = gate_new(NULL, false, &e);
-    CHECK_INT(gate_action(g, EFFECT_DESTRUCTIVE, "do it", &e), 0); // the acting person is asked
+    CHECK_INT(
+        gate_action(g, EFFECT_DESTRUCTIVE, "do it", NULL, &e), 0); // the acting person is asked
     gate_free(g);
     AUTO_FREE char *with = gate_question(EFFECT_CLUSTER, "do it", "context c, namespace n");
     AUTO_FREE char *without = gate_question(EFFECT_CLUSTER, "do it in c", NULL);
     CHECK_STR(with, "do it? (cluster, context c, namespace n)");
     CHECK_STR(without, "do it in c? (cluster)");
+}
+
+TEST(a_read_only_run_changes_nothing_elsewhere)
+{
+    err e = {0};
+    gate *g = gate_new("cluster,destructive", true, &e);
+    gate_restrict(g, true, NULL);
+    CHECK_INT(pass(g, 0, EFFECT_LOCAL, "s", &e), 0);
+    CHECK_INT(pass(g, 0, EFFECT_CLUSTER, "s", &e), -1);
+    CHECK_STR(e.text, "do it: the effect is cluster, and the run is read-only");
+    CHECK_INT(gate_action(g, EFFECT_CLUSTER, "do it", NULL, &e), -1);
+    gate_free(g);
+    g = gate_new(NULL, false, &e);
+    gate_restrict(g, true, NULL);
+    asked = 0;
+    answer = 2;
+    CHECK_INT(pass(g, 0, EFFECT_DESTRUCTIVE, "s", &e), -1);
+    CHECK_INT(gate_action(g, EFFECT_DESTRUCTIVE, "do it", NULL, &e), -1);
+    CHECK_HAS(e.text, "read-only");
+    CHECK_INT(asked, 0);
+    gate_free(g);
+}
+
+static int pass_protected(gate *g, err *e)
+{
+    struct gate_request r = {
+        .effect = EFFECT_CLUSTER, .what = "do it", .scope = "prod", .guarded = "prod", .ask = ask};
+    return gate_pass(g, &r, e);
+}
+
+TEST(a_protected_context_asks_every_time)
+{
+    static const char *const other[] = {"other", NULL}, *const prod[] = {"other", "prod", NULL};
+    err e = {0};
+    gate *g = gate_new("cluster", false, &e); // also where it is granted otherwise
+    asked = 0;
+    answer = 2;
+    CHECK_INT(pass_protected(g, &e), 0);
+    CHECK_INT(pass_protected(g, &e), 0);
+    CHECK_INT(asked, 2);
+    gate_free(g);
+    g = gate_new("cluster", true, &e);
+    CHECK_INT(pass_protected(g, &e), -1);
+    CHECK_STR(e.text, "do it: the context prod is protected; add --allow-protected prod");
+    gate_restrict(g, false, other);
+    CHECK_INT(pass_protected(g, &e), -1);
+    CHECK_INT(gate_action(g, EFFECT_CLUSTER, "do it", "prod", &e), -1);
+    gate_restrict(g, false, prod);
+    CHECK_INT(pass_protected(g, &e), 0);
+    CHECK_INT(gate_action(g, EFFECT_CLUSTER, "do it", "prod", &e), 0);
+    CHECK_INT(asked, 2);
+    gate_free(g);
+    g = gate_new(NULL, true, &e);
+    gate_restrict(g, false, prod);
+    CHECK_INT(pass_protected(g, &e), -1); // it is no grant by itself
+    CHECK_HAS(e.text, "add --allow cluster");
+    gate_free(g);
 }
 
 TEST(ledger_knows_what_is_left)

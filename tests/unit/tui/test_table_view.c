@@ -25,6 +25,9 @@ void client_send(client *c, cJSON *message)
 void client_hello(client *c, int64_t from, bool owner, bool person)
 {
 }
+void client_hello_looking(client *c)
+{
+}
 
 static void forget(client *c)
 {

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: MIT
+#include "tui/bench/desk.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "tui/bench/bench_private.h"
+#include "tui/view/views.h"
+
+#include <ctype.h>
+#include <string.h>
+
+const char desk_help[] = "a live table of this kind: -A, -n NAMESPACE, -l SELECTOR, --context NAME";
+
+// What people type for the kinds that most clusters have: such a line comes before actions whose
+// names are only alike. All others are known to the server.
+static const char *const usual[] = {"po", "pod", "pods", "deploy", "deployment", "deployments",
+    "rs", "replicaset", "replicasets", "sts", "statefulset", "statefulsets", "ds", "daemonset",
+    "daemonsets", "job", "jobs", "cj", "cronjob", "cronjobs", "svc", "service", "services", "ing",
+    "ingress", "ingresses", "cm", "configmap", "configmaps", "secret", "secrets", "ns", "namespace",
+    "namespaces", "no", "node", "nodes", "ev", "event", "events", "pvc", "pv", "sa",
+    "serviceaccount", "serviceaccounts", "ep", "endpoints", "hpa", "crd", "crds", "quota", "sc",
+    "netpol", "pdb", "role", "roles", "rolebinding", "rolebindings", "clusterrole", "clusterroles",
+    "sparkapp", "sparkapplication", "sparkapplications", "scheduledsparkapp", "wf", "workflow",
+    "workflows", "cronworkflow", "cronworkflows", "mpijob", "mpijobs"};
+
+static size_t kind_length(const char *words)
+{
+    size_t n = 0;
+    while (isalnum((unsigned char)words[n]) || (n && (words[n] == '.' || words[n] == '-')))
+        n++;
+    return isalpha((unsigned char)*words) && (!words[n] || words[n] == ' ') ? n : 0;
+}
+
+enum desk_line desk_line(const char *words)
+{
+    size_t n = kind_length(words);
+    for (size_t i = 0; i < ARRAY_LEN(usual); i++)
+        if (strlen(usual[i]) == n && strncasecmp(usual[i], words, n) == 0)
+            return DESK_SURE;
+    return n < 2 ? DESK_NO : words[n] ? DESK_SURE : DESK_MAYBE;
+}
+
+// The options of a line, as kubectl spells them; a word alone is a namespace, as in k9s.
+static const struct {
+    const char *brief, *name, *field;
+} options[] = {
+    {"-n", "--namespace", "namespace"},
+    {"-l", "--selector", "selector"},
+    {NULL, "--field-selector", "field_selector"},
+    {NULL, "--context", "context"},
+};
+
+// Takes one option, with its value from the same word or the next one. Returns how many words it
+// has, 0: it is none.
+static size_t take_option(char *const *words, cJSON *with)
+{
+    for (size_t i = 0; i < ARRAY_LEN(options); i++) {
+        size_t n = strlen(options[i].name);
+        if (str_starts(words[0], options[i].name) && words[0][n] == '=') {
+            json_set_str(with, options[i].field, words[0] + n + 1);
+            return 1;
+        }
+        if (!str_eq(words[0], options[i].name) && !str_eq(words[0], options[i].brief))
+            continue;
+        json_set_str(with, options[i].field, words[1]);
+        return words[1] ? 2 : 0;
+    }
+    return 0;
+}
+
+static int parse(char *const *words, cJSON *with, err *e)
+{
+    json_set_str(with, "kind", words[0]);
+    for (size_t i = 1, n; words[i]; i += n) {
+        n = 1;
+        if (str_eq(words[i], "-A") || str_eq(words[i], "--all-namespaces"))
+            json_set_bool(with, "all_namespaces", true);
+        else if (words[i][0] == '-' && !(n = take_option(words + i, with)))
+            return err_set(e, ERR_USAGE,
+                "%s: no such option, or its value is missing (-A, -n, -l, --field-selector, "
+                "--context)",
+                words[i]);
+        else if (words[i][0] != '-')
+            json_set_str(with, "namespace", words[i]);
+    }
+    return 0;
+}
+
+// What the line leaves open is where the desk looks.
+static void complete(const bench *b, cJSON *with)
+{
+    bool elsewhere = json_get(with, "context") != NULL;
+    if (!elsewhere)
+        json_set_str(with, "context", b->desk.context);
+    if (json_get(with, "namespace") || json_get(with, "all_namespaces") || elsewhere)
+        return;
+    json_set_str(with, "namespace", b->desk.ns);
+    if (b->desk.all)
+        json_set_bool(with, "all_namespaces", true);
+}
+
+static char **words_of(const char *line)
+{
+    char **all = strv_split(line, ' '), **words = mem_array(1, sizeof *words);
+    for (size_t i = 0; all[i]; i++)
+        if (*all[i])
+            words = strv_add(words, all[i]);
+    strv_free(all);
+    return words;
+}
+
+// A table that was asked for.
+struct opening {
+    cJSON *with;
+    const struct view_ops *from; // the view on top then
+    bool replaces;
+};
+
+static void on_opened(bench *b, void *arg, const cJSON *reply)
+{
+    struct opening *o = arg;
+    int64_t display = json_int_or(reply, "display", 0);
+    const char *why = json_str_or(json_get(reply, "error"), "message", "the kernel has gone");
+    bool stays = b->top->ops == o->from;
+    if (!json_bool_or(reply, "ok", false) || !display) {
+        bench_complain(b, "%s", why);
+    } else if (!stays) {
+        remote_drop(b, display);
+    } else {
+        bench_hush(b);
+        if (o->replaces)
+            view_pop(b->top);
+        table_push_peek(b, display, STEAL(o->with));
+    }
+    cJSON_Delete(o->with);
+    free(o);
+}
+
+static void ask(bench *b, const char *action, cJSON *with, bool replaces)
+{
+    struct opening *o = mem_alloc(sizeof *o);
+    *o = (struct opening){with, b->top->ops, replaces};
+    cJSON *m = message_new(MESSAGE_act);
+    json_set_int(m, "display", 0);
+    json_set_str(m, "action", action);
+    json_set(m, "with", cJSON_Duplicate(with, true));
+    bench_say(b, "%s …", json_str_or(with, "kind", action));
+    remote_ask(b, m, on_opened, o);
+}
+
+void desk_open(bench *b, const char *words)
+{
+    err e = {0};
+    AUTO_JSON *with = cJSON_CreateObject();
+    if (!remote_ready(b, false))
+        return;
+    char **list = words_of(words);
+    int parsed = parse(list, with, &e);
+    strv_free(list);
+    if (parsed < 0) {
+        bench_complain(b, "%s", e.text);
+        return;
+    }
+    complete(b, with);
+    ask(b, "table", STEAL(with), false);
+}
+
+void desk_replace(bench *b, cJSON *with)
+{
+    if (remote_ready(b, false))
+        ask(b, "table", with, b->top->ops == &table_view_ops);
+    else
+        cJSON_Delete(with);
+}
+
+void desk_contexts(bench *b)
+{
+    if (remote_ready(b, false))
+        ask(b, "contexts", cJSON_CreateObject(), false);
+}
+
+static void set(char **field, const char *value)
+{
+    char *copy = mem_strdup(value && *value ? value : NULL);
+    free(*field);
+    *field = copy;
+}
+
+// The table on top shows the same kind at the new place.
+static void follow(bench *b)
+{
+    const char *kind = table_kind(b->top);
+    const char *ns = b->desk.all ? "all namespaces" : b->desk.ns;
+    if (kind) {
+        cJSON *with = cJSON_CreateObject();
+        json_set_str(with, "kind", kind);
+        complete(b, with);
+        desk_replace(b, with);
+        return;
+    }
+    bench_say(b, "tables are from %s%s%s now; cells stay where they are",
+        ns ? ns : "the context's namespace", b->desk.context ? " of " : "",
+        b->desk.context ? b->desk.context : "");
+}
+
+void desk_use_namespace(bench *b, const char *name)
+{
+    b->desk.all = str_eq(name, "-A") || str_eq(name, "all");
+    set(&b->desk.ns, b->desk.all ? NULL : name);
+    follow(b);
+}
+
+void desk_use_context(bench *b, const char *name)
+{
+    set(&b->desk.context, name);
+    set(&b->desk.ns, NULL);
+    b->desk.all = false;
+    follow(b);
+}
+
+void desk_done(bench *b)
+{
+    free(b->desk.context);
+    free(b->desk.ns);
+}
