@@ -544,6 +544,7 @@ const struct binding k8s_bindings[] = {
     {.name = "k8s.wait", .effect = EFFECT_PURE, .start = k8s_wait},
     {.name = "k8s.reach", .effect = EFFECT_PURE, .start = k8s_reach},
     {.name = "k8s.logs", .effect = EFFECT_PURE, .start = k8s_logs},
+    {.name = "k8s.tree", .effect = EFFECT_PURE, .start = k8s_tree},
     {.name = "k8s.watch", .effect = EFFECT_PURE, .start = k8s_watch},
     {0},
 };
@@ -557,6 +558,7 @@ const struct display_action k8s_actions[] = {
     {"scale", "k8s.scale", NULL, "replicas", .several = true},
     {"label", "k8s.label", "{\"overwrite\":true}", "words", .several = true},
     {"annotate", "k8s.annotate", "{\"overwrite\":true}", "words", .several = true},
+    {"tree", "k8s.tree"},
     {"restart", "k8s.restart", .several = true},
     {"edit-text", "k8s.edit_text", NULL, "words"},
     {"edit", "k8s.edit", NULL, "words", .first = "k8s.edit_check"},

@@ -220,7 +220,7 @@ cJSON *k8s_about(const struct resource *r)
 void k8s_take_actions(cJSON *table, const struct resource *r)
 {
     static const char *const actions[] = {
-        "describe", "logs", "yaml", "edit", "delete", "explain", "label", "annotate"};
+        "describe", "logs", "yaml", "tree", "edit", "delete", "explain", "label", "annotate"};
     cJSON *list = cJSON_CreateStringArray(actions, ARRAY_LEN(actions));
     if (r && r->scales)
         cJSON_AddItemToArray(list, cJSON_CreateString("scale"));

@@ -358,6 +358,14 @@ function object:scale(replicas, options) return k8s.scale(self, replicas, option
 function object:restart() return k8s.restart(self) end
 function object:yaml() return k8s.yaml(k8s.get(self)) end
 
+-- k8s.tree "deploy/web", object:tree(): its family below the cell, live: owners, what it owns, and their pods.
+function k8s.tree(kind, ...)
+  local args, options = target("k8s.tree", kind, ...)
+  core.call("k8s.tree", with_options(args, options, "k8s.tree"))
+end
+
+function object:tree() k8s.tree(self) end
+
 function object:watch()
   k8s.watch(self)
   return self

@@ -183,6 +183,11 @@ k8s.can_i(verb, kind, {namespace: string=, name: string=, subresource: string=})
   result: true or false, and the server's reason
   example:
     print((k8s.can_i("create", "jobs"))) --> true
+k8s.tree(object, {namespace: string=})
+  Leaves a live tree of its family below the cell: owners, what it owns, and their pods; a Workflow's steps.
+  namespace: the context's unless it is said
+  example:
+    k8s.tree("jobs", "count")
 k8s.contexts()
   The contexts of the kubeconfig: a list of {name, cluster, namespace, user, server, current, guarded}.
   example:
@@ -353,6 +358,10 @@ handle:yaml()
   The whole object as YAML.
   example:
     print(k8s.get("configmaps", "settings"):yaml():match "kind: %S+") --> kind: ConfigMap
+handle:tree()
+  Leaves a live tree of its family below the cell.
+  example:
+    k8s.get("jobs", "count"):tree()
 handle:watch() -> handle
   Leaves a live table of it and of what belongs to it below the cell.
   example:

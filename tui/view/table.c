@@ -44,6 +44,7 @@ static const struct {
     {ACT_DESCRIBE, "describe"},
     {ACT_LOGS, "logs"},
     {ACT_YAML, "yaml"},
+    {ACT_TREE, "tree"},
     {ACT_RESTART_OBJECT, "restart"},
     {ACT_DELETE_OBJECT, "delete"},
 };
@@ -276,7 +277,10 @@ static void on_acted(bench *b, const cJSON *reply)
         return;
     }
     bench_hush(b);
-    if (peek)
+    const struct output *o = peek ? bench_display(b, peek) : NULL;
+    if (o && open_table(o->data))
+        table_push_peek(b, peek, cJSON_CreateObject());
+    else if (peek)
         page_push_peek(b, peek, json_str_or(reply, "title", ""), json_str(reply, "text"));
 }
 
@@ -589,6 +593,7 @@ static const struct binding bindings[] = {
     {MODE_VIEW, "l", ACT_LOGS},
     {MODE_VIEW, "d", ACT_DESCRIBE},
     {MODE_VIEW, "y", ACT_YAML},
+    {MODE_VIEW, "t", ACT_TREE},
     {MODE_VIEW, "e", ACT_EDIT_OBJECT},
     {MODE_VIEW, "R", ACT_RESTART_OBJECT},
     {MODE_VIEW, "C-d", ACT_DELETE_OBJECT},

@@ -1,0 +1,484 @@
+// SPDX-License-Identifier: MIT
+// k8s.tree: the family of an object as an indented live table: an application with its driver and
+// executors, a Deployment with its ReplicaSets and their pods, a Workflow with its steps. It begins
+// at the topmost owner, so any member of a family shows the same tree.
+//
+//   the object ──owners──> root ──> watches: root, kinds between, pods ──> nodes by uid
+//                                                                             │ at most 2 a second
+//   rows, in the tree's order, as a whole  <── children by owner, sorted <────┘
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "base/tabletext.h"
+#include "k8s/client/state.h"
+#include "k8s/client/table.h"
+#include "k8s/client/watch.h"
+#include "script/bind/k8s.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { PARTS = 5, ROWS = 1000, DEPTH = 12, EVERY_MS = 500 };
+static const char mime[] = "application/vnd.firesteel.pods+json";
+
+// A member of the family, or an object beside it that may become one.
+struct node {
+    char *uid, *owner, *step; // NULL: it has none
+    const char *above;        // of these, the one below which it stands
+    char *name;        // in the tree: "pod/x", or a step's own
+    cJSON *row;
+    bool empty; // nothing stands for it while it has no children: an old ReplicaSet
+    struct node *next;
+};
+
+struct tree;
+struct part {
+    struct tree *tree;
+    struct resource resource;
+    char *labels, *fields;
+    watch *watch;
+};
+struct tree {
+    display *display;
+    loop *loop;
+    client *client;
+    loop_timer *timer;
+    bool due; // the timer runs
+    char *ns, *root, *title, *note, *context;
+    struct part parts[PARTS];
+    int count;
+    struct node *nodes;
+    cJSON *steps; // status.nodes of a Workflow
+};
+
+// What stands between an object and its pods.
+static const struct {
+    const char *kind, *between;
+} known[] = {
+    {"Deployment", "replicasets.apps"},
+    {"CronJob", "jobs.batch"},
+    {"ScheduledSparkApplication", "sparkapplications.sparkoperator.k8s.io"},
+    {"CronWorkflow", "workflows.argoproj.io"},
+    {"MPIJob", "jobs.batch"},
+};
+
+static void node_free(struct node *n)
+{
+    free(n->uid);
+    free(n->owner);
+    free(n->step);
+    free(n->name);
+    cJSON_Delete(n->row);
+    free(n);
+}
+
+static void tree_free(void *arg)
+{
+    struct tree *t = arg;
+    for (int i = 0; i < t->count; i++) {
+        watch_close(t->parts[i].watch);
+        free(t->parts[i].labels);
+        free(t->parts[i].fields);
+    }
+    while (t->nodes) {
+        struct node *n = t->nodes;
+        t->nodes = n->next;
+        node_free(n);
+    }
+    loop_timer_free(t->timer);
+    cJSON_Delete(t->steps);
+    free(t->ns);
+    free(t->root);
+    free(t->title);
+    free(t->note);
+    free(t->context);
+    free(t);
+}
+
+static struct node **find(struct tree *t, const char *uid)
+{
+    struct node **at = &t->nodes;
+    while (*at && !str_eq((*at)->uid, uid))
+        at = &(*at)->next;
+    return at;
+}
+
+// The owner that controls it, else the first.
+static const cJSON *owner_of(const cJSON *object)
+{
+    const cJSON *owners = json_path(object, "metadata.ownerReferences"), *one;
+    cJSON_ArrayForEach(one, owners)
+    {
+        if (json_bool_or(one, "controller", false))
+            return one;
+    }
+    return owners ? owners->child : NULL;
+}
+
+// "2/3": what is ready of what is wanted; NULL: the kind has no such numbers.
+static char *readiness(const cJSON *object)
+{
+    const cJSON *spec = json_get(object, "spec"), *status = json_get(object, "status");
+    const char *kind = json_str_or(object, "kind", "");
+    if (json_get(spec, "replicas"))
+        return str_fmt("%lld/%lld", (long long)json_int_or(status, "readyReplicas", 0),
+            (long long)json_int_or(spec, "replicas", 0));
+    if (str_eq(kind, "Job"))
+        return str_fmt("%lld/%lld", (long long)json_int_or(status, "succeeded", 0),
+            (long long)json_int_or(spec, "completions", 1));
+    return NULL;
+}
+
+static cJSON *row_of(const struct part *p, const cJSON *object)
+{
+    bool is_pod = str_eq(p->resource.kind, "Pod") && !*p->resource.group;
+    AUTO_FREE char *ready = is_pod ? NULL : readiness(object);
+    cJSON *row = is_pod ? table_pod_row(object, clock_wall())
+                        : table_pods_row(object, "", state_of(object).text);
+    if (ready)
+        cJSON_ReplaceItemInArray(
+            (cJSON *)json_get(row, "cells"), 1, cJSON_CreateString(ready));
+    cJSON *about = k8s_about(&p->resource);
+    json_set_str(about, "context", p->tree->context);
+    json_set(row, "about", about);
+    return row;
+}
+
+static bool is_empty(const cJSON *object)
+{
+    return str_eq(json_str(object, "kind"), "ReplicaSet") &&
+           json_int_or(json_get(object, "spec"), "replicas", 1) == 0;
+}
+
+static struct node *node_of(const struct part *p, const cJSON *object)
+{
+    struct node *n = mem_alloc(sizeof *n);
+    const char *step =
+        json_str(json_path(object, "metadata.annotations"), "workflows.argoproj.io/node-id");
+    const char *owner = json_str(owner_of(object), "uid");
+    const char *name = json_path_str(object, "metadata.name");
+    *n = (struct node){.uid = mem_strdup(json_path_str(object, "metadata.uid")),
+        .owner = mem_strdup(owner),
+        .step = mem_strdup(step),
+        .name = str_fmt("%s/%s", p->resource.singular, name ? name : ""),
+        .row = row_of(p, object),
+        .empty = is_empty(object)};
+    return n;
+}
+
+// The tree as rows.
+
+struct drawing {
+    struct node **by_owner; // sorted by owner, then by name
+    size_t n;
+    cJSON *rows;
+    char prefix[DEPTH * 3 + 1]; // bars of the levels above
+};
+
+static int compare(const void *a, const void *b)
+{
+    const struct node *x = *(struct node *const *)a, *y = *(struct node *const *)b;
+    int by = strcmp(x->above, y->above);
+    return by ? by : strverscmp(x->name, y->name);
+}
+
+static size_t first_child(const struct drawing *d, const char *owner)
+{
+    size_t low = 0, high = d->n;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (strcmp(d->by_owner[middle]->above, owner) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool is_child(const struct drawing *d, size_t i, const char *owner)
+{
+    return i < d->n && str_eq(d->by_owner[i]->above, owner);
+}
+
+static bool is_shown(const struct drawing *d, const struct node *n)
+{
+    return !n->empty || is_child(d, first_child(d, n->uid), n->uid);
+}
+
+static void add_node(struct drawing *d, const struct node *n, int depth, bool last)
+{
+    cJSON *row = cJSON_Duplicate(n->row, true);
+    size_t length = strlen(d->prefix);
+    AUTO_FREE char *name =
+        str_fmt("%s%s%s", d->prefix, depth == 0 ? "" : last ? "`- " : "|- ", n->name);
+    cJSON_ReplaceItemInArray((cJSON *)json_get(row, "cells"), 0, cJSON_CreateString(name));
+    cJSON_AddItemToArray(d->rows, row);
+    if (depth > 0)
+        memcpy(d->prefix + length, last ? "   " : "|  ", 4);
+    size_t from = first_child(d, n->uid), to = from, end;
+    while (is_child(d, to, n->uid))
+        to++;
+    for (end = to; end > from && !is_shown(d, d->by_owner[end - 1]);)
+        end--;
+    for (size_t i = from; depth < DEPTH - 1 && i < end; i++)
+        if (is_shown(d, d->by_owner[i]) && cJSON_GetArraySize(d->rows) < ROWS)
+            add_node(d, d->by_owner[i], depth + 1, i + 1 == end);
+    d->prefix[length] = '\0';
+}
+
+static void add_steps(struct tree *t);
+
+static cJSON *rows_of(struct tree *t)
+{
+    struct drawing d = {.rows = cJSON_CreateArray()};
+    add_steps(t);
+    for (struct node *n = t->nodes; n; n = n->next, d.n++)
+        n->above = n->step && json_get(t->steps, n->step) ? n->step
+                   : n->owner                             ? n->owner
+                                                          : "";
+    d.by_owner = mem_array(d.n + 1, sizeof *d.by_owner);
+    d.n = 0;
+    for (struct node *n = t->nodes; n; n = n->next)
+        d.by_owner[d.n++] = n;
+    qsort(d.by_owner, d.n, sizeof *d.by_owner, compare);
+    const struct node *root = *find(t, t->root);
+    if (root)
+        add_node(&d, root, 0, true);
+    free(d.by_owner);
+    return d.rows;
+}
+
+static cJSON *bundle(struct tree *t, bool ended)
+{
+    AUTO_BUF text = {0}, at = {0};
+    int64_t now = clock_wall();
+    cJSON *table = table_of_pods(), *data = cJSON_CreateObject();
+    json_set(table, "rows", rows_of(t));
+    cJSON_DeleteItemFromObjectCaseSensitive(table, "count");
+    k8s_take_actions(table, NULL);
+    json_set_str(table, "title", t->title);
+    json_set_str(table, "note", t->note);
+    clock_rfc3339(&at, now, CLOCK_SECONDS);
+    json_set_str(table, "at", ended ? buf_cstr(&at) : NULL);
+    tabletext_print(table, now, &text);
+    json_set_str(data, "text/plain", buf_cstr(&text));
+    json_set(data, mime, table);
+    return data;
+}
+
+static void on_timer(void *arg)
+{
+    struct tree *t = arg;
+    t->due = false;
+    display_replace(t->display, bundle(t, false));
+}
+
+static void change(struct tree *t)
+{
+    if (!t->due)
+        loop_timer_start(t->timer, EVERY_MS, 0);
+    t->due = true;
+}
+
+static void put(struct tree *t, struct node *n)
+{
+    struct node **at = find(t, n->uid), *was = *at;
+    n->next = was ? was->next : NULL;
+    *at = n;
+    if (was)
+        node_free(was);
+}
+
+static void drop(struct tree *t, const char *uid)
+{
+    struct node **at = find(t, uid), *n = *at;
+    if (!n)
+        return;
+    *at = n->next;
+    node_free(n);
+}
+
+// Argo's steps, which are no objects: they stand between the Workflow and its pods. Groups and
+// retries without a name of their own are left out: what is in them belongs to what they are in.
+static const char *step_above(const struct tree *t, const char *id, const char *workflow)
+{
+    const cJSON *step = json_get(t->steps, id);
+    const char *above = json_str(step, "boundaryID");
+    return above && *above && !str_eq(above, workflow) ? above : t->root;
+}
+
+static bool is_step(const cJSON *step)
+{
+    static const char *const shown[] = {"Pod", "DAG", "Steps", "Suspend", "Skipped", "HTTP"};
+    for (size_t i = 0; i < ARRAY_LEN(shown); i++)
+        if (str_eq(json_str(step, "type"), shown[i]))
+            return true;
+    return false;
+}
+
+static void add_steps(struct tree *t)
+{
+    const cJSON *step;
+    const struct node *root = *find(t, t->root);
+    const char *workflow = root ? json_str_or(root->row, "name", "") : "";
+    cJSON_ArrayForEach(step, t->steps)
+    {
+        if (!is_step(step) || str_eq(step->string, workflow))
+            continue;
+        AUTO_JSON *object = cJSON_CreateObject();
+        cJSON *m = json_object_at(object, "metadata");
+        json_set_str(m, "uid", step->string);
+        json_set_str(m, "name", workflow);
+        json_set_str(m, "namespace", t->ns);
+        json_set_str(m, "creationTimestamp", json_str(step, "startedAt"));
+        struct node *n = mem_alloc(sizeof *n);
+        *n = (struct node){.uid = mem_strdup(step->string),
+            .owner = mem_strdup(step_above(t, step->string, workflow)),
+            .name = mem_strdup(json_str_or(step, "displayName", step->string)),
+            .row = table_pods_row(object, "", json_str_or(step, "phase", ""))};
+        json_set(n->row, "about", cJSON_Duplicate(json_get(root->row, "about"), true));
+        cJSON_AddNullToObject((cJSON *)json_get(n->row, "about"), "uid"); // it stands for the Workflow
+        put(t, n);
+    }
+}
+
+static void on_event(void *arg, enum watch_change what, const cJSON *object)
+{
+    struct part *p = arg;
+    struct tree *t = p->tree;
+    const char *uid = json_path_str(object, "metadata.uid");
+    if (!uid)
+        return;
+    if (str_eq(uid, t->root) && what != WATCH_DELETED && str_eq(p->resource.kind, "Workflow")) {
+        cJSON_Delete(t->steps);
+        t->steps = cJSON_Duplicate(json_path(object, "status.nodes"), true);
+    }
+    if (what != WATCH_DELETED)
+        put(t, node_of(p, object));
+    else if (!str_eq(uid, t->root)) // the root's last row stays
+        drop(t, uid);
+    change(t);
+}
+
+static void on_away(void *arg, const err *reason)
+{
+    struct part *p = arg;
+    struct tree *t = p->tree;
+    int64_t heard = watch_heard(p->watch);
+    AUTO_BUF age = {0};
+    free(STEAL(t->note));
+    duration_age(&age, heard ? clock_mono() - heard : 0);
+    if (reason->code != ERR_NONE)
+        t->note = str_fmt("%s old: %s", buf_cstr(&age), reason->text);
+    change(t);
+    if (reason->code != ERR_FORBIDDEN && !t->context)
+        display_away(t->display, reason, heard ? clock_wall() - (clock_mono() - heard) : 0);
+}
+
+static const struct watch_ops callbacks = {.event = on_event, .away = on_away};
+
+static void finish(void *arg)
+{
+    struct tree *t = arg;
+    display_close(t->display, bundle(t, true));
+    tree_free(t);
+}
+
+static void begin(void *arg)
+{
+    struct tree *t = arg;
+    t->timer = loop_timer_new(t->loop, on_timer, t);
+    for (int i = 0; i < t->count; i++) {
+        struct part *p = &t->parts[i];
+        p->watch = watch_open(t->client,
+            &(struct watch_spec){.resource = &p->resource,
+                .ns = p->resource.namespaced ? t->ns : NULL,
+                .labels = p->labels,
+                .fields = p->fields},
+            &callbacks, p);
+    }
+    display_on_end(t->display, finish, t);
+}
+
+static void add_part(struct tree *t, const struct resource *r, const char *labels, char *fields)
+{
+    struct part *p = &t->parts[t->count++];
+    *p = (struct part){
+        .tree = t, .resource = *r, .labels = mem_strdup(labels), .fields = fields};
+}
+
+// Goes from owner to owner as far as one may look. Takes the object, returns the topmost one.
+static cJSON *climb(struct target *t, cJSON *object, const struct resource **r)
+{
+    const cJSON *owner;
+    for (int i = 0; i < DEPTH && (owner = owner_of(object)); i++) {
+        const struct resource *of = client_resource_of(t->client, &t->patience,
+            json_str_or(owner, "apiVersion", ""), json_str_or(owner, "kind", ""), NULL);
+        cJSON *above = of ? client_get(t->client, &t->patience, of, t->ns,
+                                json_str_or(owner, "name", ""), NULL)
+                          : NULL;
+        if (!above || !str_eq(json_path_str(above, "metadata.uid"), json_str(owner, "uid"))) {
+            cJSON_Delete(above);
+            break;
+        }
+        cJSON_Delete(object);
+        object = above;
+        *r = of;
+    }
+    return object;
+}
+
+static int add_parts(struct tree *t, struct target *target, const cJSON *root,
+    const struct resource *r, err *e)
+{
+    const struct resource *pods = client_resource(target->client, &target->patience, "pods", e);
+    const char *kind = r->kind, *name = json_path_str(root, "metadata.name");
+    if (!pods)
+        return -1;
+    add_part(t, r, NULL, str_fmt("metadata.name=%s", name));
+    for (size_t i = 0; i < ARRAY_LEN(known); i++) {
+        const struct resource *between =
+            str_eq(known[i].kind, kind)
+                ? client_resource(target->client, &target->patience, known[i].between, NULL)
+                : NULL;
+        if (between)
+            add_part(t, between, NULL, NULL);
+    }
+    struct pods_of of = {0};
+    bool selects = k8s_pods_of(root, true, &of, NULL) == 0 && of.labels;
+    add_part(t, pods, selects ? of.labels : NULL, NULL);
+    k8s_pods_done(&of);
+    return 0;
+}
+
+// {"kind", "name", …}: returns at once, when the display is made.
+int k8s_tree(call *c, const cJSON *args, cJSON **result, err *e)
+{
+    struct target target;
+    if (k8s_target(c, args, true, &target, e) != 0)
+        return -1;
+    cJSON *object = k8s_object(c, &target, e);
+    if (!object)
+        return -1;
+    const struct resource *r = target.resource;
+    AUTO_JSON *root = climb(&target, object, &r);
+    struct tree *t = mem_alloc(sizeof *t);
+    *t = (struct tree){.loop = call_loop(c),
+        .client = target.client,
+        .ns = mem_strdup(target.ns),
+        .root = mem_strdup(json_path_str(root, "metadata.uid")),
+        .context = mem_strdup(target.context),
+        .title = str_fmt("tree of %s %s", r->singular, json_path_str(root, "metadata.name"))};
+    if (add_parts(t, &target, root, r, e) != 0) {
+        tree_free(t);
+        return -1;
+    }
+    put(t, node_of(&t->parts[0], root));
+    t->display = call_display(c, bundle(t, false), true);
+    if (call_is_action(c)) {
+        *result = cJSON_CreateObject();
+        json_set_int(*result, "display", display_id(t->display));
+    }
+    loop_post(t->loop, begin, t);
+    return 0;
+}
