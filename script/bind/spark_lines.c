@@ -40,8 +40,9 @@ static void hand_over(struct spark_lines *s, size_t n, spark_line_fn *fn, void *
         buf_consume(&s->rest, n);
         return;
     }
-    // further lines of a record begin with a tab, as frames do
-    line.folded = noise || (!begins && s->informs && text[0] == '\t');
+    // further lines of a record begin with a tab, as frames do, and those of a plan with spaces
+    bool indented = text[0] == '\t' || (s->apart && text[0] == ' ');
+    line.folded = noise || (!begins && s->informs && indented);
     line.spark_s = line.folded || begins;
     hand_over_blanks(s, line.folded && !begins, fn, arg);
     s->informs = line.folded && (begins || s->informs);

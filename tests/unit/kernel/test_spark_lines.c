@@ -13,10 +13,10 @@ static void keep(void *arg, const struct spark_line *line)
 }
 
 // In pieces of so many bytes, whichever they are, the same lines are shown.
-static void check_shown(const char *text, const char *want)
+static void check_shown_of(bool apart, const char *text, const char *want)
 {
     for (size_t piece = 1; piece <= strlen(text); piece++) {
-        struct spark_lines s = {0};
+        struct spark_lines s = {.apart = apart};
         AUTO_BUF shown = {0};
         for (size_t at = 0; at < strlen(text); at += piece) {
             size_t n = strlen(text) - at < piece ? strlen(text) - at : piece;
@@ -26,6 +26,11 @@ static void check_shown(const char *text, const char *want)
         spark_lines_done(&s);
         CHECK_STR(buf_cstr(&shown), want);
     }
+}
+
+static void check_shown(const char *text, const char *want)
+{
+    check_shown_of(false, text, want);
 }
 
 TEST(information_is_folded)
@@ -43,6 +48,15 @@ TEST(a_record_of_several_lines_is_folded_whole)
         "INFO LoggingPodStatusWatcherImpl: State changed: \n\t pod name: x\n\n\n\t phase: y\n"
         "\nmine\n\ta table\n",
         "\nmine\n\ta table\n");
+}
+
+TEST(a_plan_in_a_record_is_folded_where_the_program_prints_elsewhere)
+{
+    const char *text =
+        AT "INFO DAGScheduler: Submitting (MapPartitionsRDD[22]\n +- Scan csv\n  total: 1\n" AT
+           "WARN A: b\n +- Scan\n";
+    check_shown_of(true, text, AT "WARN A: b\n +- Scan\n");
+    check_shown(text, " +- Scan csv\n  total: 1\n" AT "WARN A: b\n +- Scan\n");
 }
 
 TEST(a_program_s_lines_stay_as_they_are)
