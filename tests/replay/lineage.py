@@ -3,7 +3,7 @@
 """firesteel lineage: back to runs, code, parameters and data, forward to what was made, over several runs; and what things say themselves."""
 import json
 import os
-import subprocess
+import uuid
 
 from tap import BUILD, FIRESTEEL, run, sh
 
@@ -99,6 +99,32 @@ def test_a_saved_model_is_the_same_again(t):
     alone = sh(os.path.join(BUILD, "cli", "firesteel-worker"), "t.lua", cwd=folder)
     assert alone.code == 0, alone
     assert "firesteel.trainer" not in lineage(folder, "line.safetensors")
+
+
+def test_openlineage(t):
+    """Events as the schema of OpenLineage 2-0-2 has them: what it requires, and how runs end."""
+    folder, _, trained, _ = three_runs(t)
+
+    def events(name):
+        done = sh(FIRESTEEL, "export", name, "--to", "openlineage", cwd=folder)
+        assert done.code == 0, done
+        return [json.loads(line) for line in done.out.splitlines()]
+    start, end = events(trained)
+    assert (start["eventType"], end["eventType"]) == ("START", "COMPLETE") and start["eventTime"] < end["eventTime"], (start, end)
+    assert start["run"]["runId"] == end["run"]["runId"] == events(trained)[0]["run"]["runId"] == str(uuid.UUID(end["run"]["runId"]))
+    for event in (start, end):
+        assert event["schemaURL"].endswith("OpenLineage.json#/$defs/RunEvent") and ":" in event["producer"] and event["job"]["namespace"].startswith("firesteel://"), event
+        for facets in (event["run"]["facets"], event["job"]["facets"], *(d["facets"] for d in event["inputs"] + event["outputs"])):
+            assert all(f["_producer"] == event["producer"] and "#/$defs/" in f["_schemaURL"] for f in facets.values()), facets
+    assert end["job"]["name"] == os.path.join(folder, "train.lua") and "lr = 0.25" in end["job"]["facets"]["sourceCode"]["sourceCode"], end["job"]
+    assert end["run"]["facets"]["firesteel_run"]["parameters"] == {"lr": 0.25}, end["run"]
+    inputs = {(d["namespace"], d["name"]): d["facets"]["version"]["datasetVersion"] for d in end["inputs"]}
+    assert inputs["file", os.path.join(folder, "rows.csv")].startswith("sha256:"), inputs
+    assert [d["name"] for d in end["outputs"]] == [os.path.join(folder, "line.safetensors")] and start["outputs"] == [], end["outputs"]
+    put(folder, "bad.lua", "error 'no such data'\n")
+    assert sh(FIRESTEEL, "run", "bad.lua", cwd=folder).code == 1
+    _, end = events("bad")
+    assert end["eventType"] == "FAIL" and "no such data" in end["run"]["facets"]["errorMessage"]["message"], end["run"]["facets"]
 
 
 def test_what_is_wrong(t):
