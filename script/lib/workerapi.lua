@@ -167,6 +167,10 @@ local modules = {
     ReLU{max_value=, negative_slope=0, threshold=0, input_shape=, name=} -- relu as a layer, with an upper limit where one is given.
     Add{input_shape=, name=} -- The sum of several nodes: nn.Add {} { a, b }.
     Concatenate{axis=-1, input_shape=, name=} -- Several nodes side by side.
+    RandomFlip{mode="horizontal_and_vertical", input_shape=, name=} -- While training, mirrors each picture with probability 1/2: horizontal, vertical or both.
+    RandomCrop{height, width, input_shape=, name=} -- While training, a window of each picture; else its middle.
+    CenterCrop{height, width, input_shape=, name=} -- The middle of each picture.
+    Normalization{mean=, variance=, input_shape=, name=} -- (x - mean)/√variance, of numbers that are given: one, or one for each channel.
     Rescaling{scale, offset=0, input_shape=, name=} -- x·scale + offset.
     applications: table -- Networks for pictures: ResNet50{include_top=true, weights=, input_shape={224, 224, 3}, pooling=, classes=1000, classifier_activation="softmax", variant="keras", seed=, name=}, ResNet101, ResNet152, MobileNet{…, alpha=1, depth_multiplier=1, dropout=0.001} by Keras's names, ResNet18 and ResNet34 by torchvision's; and resnet50, mobilenet, torchvision with preprocess_input(pictures).
     L2{l2=0.01} -- For kernel_regularizer: l2·Σ W² is added to the loss.

@@ -165,6 +165,18 @@ nn.ZeroPadding2D
 nn.GlobalMaxPooling2D
   model = nn.Sequential { nn.Input { 28, 28, 3 }, nn.GlobalMaxPooling2D {}, nn.Dense { 10 } }
   print(model:count_params()) --> 40
+nn.RandomFlip
+  model = nn.Sequential { nn.Input { 28, 28, 1 }, nn.RandomFlip { "horizontal" }, nn.Flatten {}, nn.Dense { 1 } }
+  print(model:count_params()) --> 785
+nn.RandomCrop
+  model = nn.Sequential { nn.Input { 28, 28, 1 }, nn.RandomCrop { 24, 24 }, nn.Flatten {}, nn.Dense { 1 } }
+  print(model:count_params()) --> 577
+nn.CenterCrop
+  model = nn.Sequential { nn.Input { 28, 28, 1 }, nn.CenterCrop { 20, 24 }, nn.Flatten {}, nn.Dense { 1 } }
+  print(model:count_params()) --> 481
+nn.Normalization
+  model = nn.Sequential { nn.Input { 2 }, nn.Normalization { mean = { 1, 2 }, variance = { 4, 9 } }, nn.Dense { 1 } }
+  print(model:count_params()) --> 3
 nn.ReLU
   model = nn.Sequential { nn.Dense { 8, input_dim = 4 }, nn.ReLU { 6 }, nn.Dense { 1 } }
   print(model:count_params()) --> 49

@@ -74,6 +74,20 @@ static void read_padding(lua_State *L, int table, size_t *pad)
     lua_pop(L, 1);
 }
 
+// A list of numbers, which nn.lua has checked: how many.
+static size_t read_numbers(lua_State *L, int table, const char *field, double *out)
+{
+    lua_getfield(L, table, field);
+    lua_Integer n = lua_istable(L, -1) ? luaL_len(L, -1) : 0;
+    for (lua_Integer i = 0; i < n && i < LAYER_CONSTANTS; i++) {
+        lua_geti(L, -1, i + 1);
+        out[i] = lua_tonumber(L, -1);
+        lua_pop(L, 1);
+    }
+    lua_pop(L, 1);
+    return (size_t)n;
+}
+
 static void read_kind(lua_State *L, int table, const char *class, layer_spec *spec)
 {
     switch (spec->kind) {
@@ -112,6 +126,21 @@ static void read_kind(lua_State *L, int table, const char *class, layer_spec *sp
     case LAYER_DEPTHWISE_CONV2D:
         spec->multiplier = (size_t)opt_int_field(L, table, class, "depth_multiplier", 1);
         read_window(L, table, class, "kernel_size", spec);
+        break;
+    case LAYER_RANDOM_FLIP: {
+        const char *mode = opt_string_field(L, table, class, "mode");
+        spec->horizontal = !mode || strncmp(mode, "horizontal", 10) == 0;
+        spec->vertical = !mode || strstr(mode, "vertical");
+        break;
+    }
+    case LAYER_RANDOM_CROP:
+    case LAYER_CENTER_CROP:
+        spec->shape[0] = (size_t)opt_int_field(L, table, class, "height", 0);
+        spec->shape[1] = (size_t)opt_int_field(L, table, class, "width", 0);
+        break;
+    case LAYER_NORMALIZATION:
+        spec->constants = read_numbers(L, table, "mean", spec->mean);
+        read_numbers(L, table, "variance", spec->variance);
         break;
     case LAYER_ZERO_PADDING2D:
         read_padding(L, table, spec->pad);

@@ -188,6 +188,32 @@ layer("Rescaling", { "scale", "offset" }, { scale = "number", offset = "number" 
   if not self.scale then return "which factor? nn.Rescaling { 1 / 255 }" end
 end)
 
+-- Pictures that differ from epoch to epoch; when nothing is trained they are as they were, or their middle.
+layer("RandomFlip", { "mode" }, { mode = "string" }, function(self)
+  local mode = self.mode
+  if mode and mode ~= "horizontal" and mode ~= "vertical" and mode ~= "horizontal_and_vertical" then
+    return ('mode must be "horizontal", "vertical" or "horizontal_and_vertical", got "%s"'):format(mode)
+  end
+end)
+for _, name in ipairs { "RandomCrop", "CenterCrop" } do
+  layer(name, { "height", "width" }, { height = "integer", width = "integer" }, function(self)
+    if not self.height or not self.width then return ("of which height and width? nn.%s { 224, 224 }"):format(name) end
+    if self.height < 1 or self.width < 1 then return "height and width must be positive" end
+  end)
+end
+layer("Normalization", {}, { mean = "any", variance = "any" }, function(self)
+  for _, field in ipairs { "mean", "variance" } do
+    if type(self[field]) == "number" then self[field] = { self[field] } end
+    if type(self[field]) ~= "table" or #self[field] < 1 or #self[field] > 4 then
+      return "which mean and variance? nn.Normalization { mean = { 0.5, 0.5, 0.5 }, variance = { 0.1, 0.1, 0.1 } }: 1 to 4 numbers each"
+    end
+    for i, n in ipairs(self[field]) do
+      if type(n) ~= "number" then return ("%s: item %d is a %s"):format(field, i, type(n)) end
+    end
+  end
+  if #self.mean ~= #self.variance then return ("has %d means and %d variances"):format(#self.mean, #self.variance) end
+end)
+
 -- nn.Input { 28, 28 }: the node that a graph begins with; also the first item of a Sequential.
 local Input = class("InputLayer", { rest = "shape" }, { shape = "table", name = "string" }, function(self)
   if not self.shape then return "which shape? nn.Input { 28, 28 }" end

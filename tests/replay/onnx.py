@@ -68,6 +68,10 @@ keep("pooled", nn.Sequential { nn.Input { 9, 10, 2 }, nn.Conv2D { 5, 3, strides 
   nn.GlobalAveragePooling2D {},
   nn.Dense { 2, activation = "sigmoid" } }, { numbers(9, 10, 2) }, { 2 }, "binary_crossentropy")
 
+keep("cut", nn.Sequential { nn.Input { 9, 8, 3 }, nn.Normalization { mean = { 0.1, 0.2, 0.3 }, variance = { 2, 1, 0.5 } },
+  nn.RandomCrop { 7, 8 }, nn.RandomFlip {}, nn.Conv2D { 4, 3 }, nn.CenterCrop { 4, 3 }, nn.Normalization { mean = 0.5, variance = 4 },
+  nn.Flatten {}, nn.Dense { 2 } }, { numbers(9, 8, 3) }, { 2 })
+
 local grouped = nn.Input { 9, 8, 4 }
 local g = nn.Conv2D { 6, { 2, 3 }, dilation_rate = { 3, 2 } } (nn.ZeroPadding2D { { { 1, 0 }, { 2, 1 } } } (grouped))
 g = nn.ReLU { 6, negative_slope = 0.1, threshold = 0.05 } (nn.Conv2D { 8, 3, groups = 2, padding = "same" } (g))
@@ -136,7 +140,7 @@ def test_onnxruntime_computes_what_predict_computes(t):
     folder = t.dir()
     done = work(folder, MAKER)
     assert done.code == 0, done
-    done = sh(PYTHON, "-c", READER, "mlp", "cnn", "pooled", "grouped", "table", "heads", "shared", cwd=folder)
+    done = sh(PYTHON, "-c", READER, "mlp", "cnn", "pooled", "cut", "grouped", "table", "heads", "shared", cwd=folder)
     assert done.code == 0, done
     found = json.loads(done.out)
     for name, of in found.items():

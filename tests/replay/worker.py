@@ -357,7 +357,7 @@ for name, told in pairs(core.trainer().modules) do
   if name ~= "args" then compare(name, told, require(name)) end
 end
 local nn, data, told = require "nn", require "data", core.trainer().modules
-for _, name in ipairs { "Flatten", "Dense", "Dropout", "Input", "Model", "Conv2D", "DepthwiseConv2D", "ZeroPadding2D", "GlobalMaxPooling2D", "ReLU", "MaxPooling2D",
+for _, name in ipairs { "Flatten", "Dense", "Dropout", "Input", "Model", "Conv2D", "DepthwiseConv2D", "ZeroPadding2D", "GlobalMaxPooling2D", "ReLU", "RandomFlip", "RandomCrop", "CenterCrop", "Normalization", "MaxPooling2D",
     "AveragePooling2D", "GlobalAveragePooling2D", "Embedding", "BatchNormalization", "LayerNormalization", "Activation", "Add",
     "Concatenate", "Reshape", "Adam", "AdamW", "RMSprop", "Adagrad", "SGD", "SparseCategoricalCrossentropy",
     "CategoricalCrossentropy", "BinaryCrossentropy", "Huber", "AUC", "ExponentialDecay", "CosineDecay",

@@ -32,7 +32,11 @@
     X(DEPTHWISE_CONV2D, "DepthwiseConv2D", "depthwise_conv2d")                                     \
     X(ZERO_PADDING2D, "ZeroPadding2D", "zero_padding2d")                                           \
     X(GLOBAL_MAX_POOLING2D, "GlobalMaxPooling2D", "global_max_pooling2d")                          \
-    X(RELU, "ReLU", "re_lu")
+    X(RELU, "ReLU", "re_lu")                                                                       \
+    X(RANDOM_FLIP, "RandomFlip", "random_flip")                                                    \
+    X(RANDOM_CROP, "RandomCrop", "random_crop")                                                    \
+    X(CENTER_CROP, "CenterCrop", "center_crop")                                                    \
+    X(NORMALIZATION, "Normalization", "normalization")
 
 typedef enum layer_kind {
 #define X(name, text, id) LAYER_##name,
@@ -60,7 +64,7 @@ typedef enum activation {
 #undef X
 } activation;
 
-enum { LAYER_NAME_SIZE = 48 };
+enum { LAYER_NAME_SIZE = 48, LAYER_CONSTANTS = 4 };
 
 // The shape of one row of a batch: (28, 28, 1).
 typedef struct row_shape {
@@ -76,7 +80,8 @@ typedef struct layer_spec {
     layer_kind kind;
     char name[LAYER_NAME_SIZE];    // "": named by Keras's rule: dense, dense_1, …
     int dims;                      // Flatten: the shape of one row, if given (0: any)
-    size_t shape[TENSOR_MAX_DIMS]; // InputLayer: of a row; Reshape: the new one, 0 is to be found
+    size_t shape[TENSOR_MAX_DIMS]; // InputLayer: of a row; Reshape: the new one, 0 is to be found;
+                                   // RandomCrop, CenterCrop: height, width
     size_t units;                  // Dense; Conv2D's filters; Embedding's output_dim
     size_t inputs;                 // Dense: 0 until known from the layers before
     activation activation;         // Dense, Conv2D, Activation
@@ -89,6 +94,9 @@ typedef struct layer_spec {
     size_t groups;                 // Conv2D: channels and filters in so many parts, 0 is 1
     size_t multiplier;             // DepthwiseConv2D: depth_multiplier
     size_t pad[4];                 // ZeroPadding2D: top, bottom, left, right
+    bool horizontal, vertical;     // RandomFlip: mode
+    double mean[LAYER_CONSTANTS], variance[LAYER_CONSTANTS]; // Normalization: so many of each,
+    size_t constants;                                        // 1 or one for each channel
     double slope, threshold, most; // ReLU: negative_slope, threshold, max_value (infinite: none)
     bool same;                     // padding "same", not "valid"
     bool no_center, no_scale;      // normalisations: without beta, without gamma

@@ -115,6 +115,21 @@ static const struct test_graph corners = {
         {.kind = LAYER_RELU, .slope = 0.25, .most = 0.75, FROM(2)}, DENSE(3, SOFTMAX, 3)},
     NUMBERS(0), NUMBERS(4)};
 
+// Pictures that are cut and mirrored, after a convolution that is trained.
+static const struct test_graph cut = {
+    {INPUT(6, 7, 2),
+        {.kind = LAYER_NORMALIZATION,
+            .constants = 2,
+            .mean = {0.1, -0.2},
+            .variance = {2, 0.5},
+            FROM(0)},
+        CONV(3, 2, 2, TANH, 1), {.kind = LAYER_RANDOM_CROP, .shape = {4, 3}, FROM(2)},
+        {.kind = LAYER_RANDOM_FLIP, .horizontal = true, .vertical = true, FROM(3)},
+        {.kind = LAYER_NORMALIZATION, .constants = 1, .mean = {0.3}, .variance = {0.2}, FROM(4)},
+        {.kind = LAYER_CENTER_CROP, .shape = {2, 2}, FROM(5)}, OF(FLATTEN, 6),
+        DENSE(3, SOFTMAX, 7)},
+    NUMBERS(0), NUMBERS(8)};
+
 // The tensors of a graph that tells classes 0 to 2.
 struct rows {
     tensor *x[TEST_ENDS], *y;
@@ -215,6 +230,11 @@ TEST(gradients_of_groups)
     check_gradients(&corners, NULL);
 }
 
+TEST(gradients_of_pictures_that_are_cut)
+{
+    check_gradients(&cut, NULL);
+}
+
 TEST(gradients_of_each_activation)
 {
     static const activation all[] = {ACTIVATION_SIGMOID, ACTIVATION_GELU, ACTIVATION_SILU,
@@ -271,6 +291,7 @@ TEST(any_number_of_threads_gives_the_same_bits)
         check_same(&table, one, more);
         check_same(&pictures, one, more);
         check_same(&grouped, one, more);
+        check_same(&cut, one, more);
     }
 }
 
@@ -366,6 +387,10 @@ TEST(errors_name_the_layer)
         {.kind = LAYER_DEPTHWISE_CONV2D, .window = {3, 3}, .stride = {1, 1}, FROM(0)});
     REFUSED("zero_padding2d must have a padding from 0 to 4096", 0, 1, INPUT(8, 8, 4),
         {.kind = LAYER_ZERO_PADDING2D, .pad = {1, 9000, 1, 1}, FROM(0)});
+    REFUSED("center_crop takes windows of 4x9, its input (8, 8, 1) is smaller", 0, 1,
+        INPUT(8, 8, 1), {.kind = LAYER_CENTER_CROP, .shape = {4, 9}, FROM(0)});
+    REFUSED("normalization has 2 means, its input has 3 channels", 0, 1, INPUT(8, 8, 3),
+        {.kind = LAYER_NORMALIZATION, .constants = 2, .variance = {1, 1}, FROM(0)});
     REFUSED("re_lu must have a max_value, a negative_slope and a threshold of 0 or more", 0, 1,
         INPUT(8), {.kind = LAYER_RELU, .slope = -1, FROM(0)});
     REFUSED(
@@ -402,7 +427,7 @@ TEST(a_training_goes_on_from_a_checkpoint)
     err e;
     batch_result result;
     buf bytes = {0};
-    const struct test_graph *graphs[] = {&table, &pictures, &grouped};
+    const struct test_graph *graphs[] = {&table, &pictures, &grouped, &cut};
     for (size_t i = 0; i < ARRAY_LEN(graphs); i++) {
         size_t n, other;
         model *a = test_model(graphs[i], &adam);

@@ -672,6 +672,44 @@ test("a Sequential model has convolutions and begins with an Input", function()
     { 1, 2, 3, 4, 5 }, { 1, 2, 3, 4, 5 }, { 1, 2, 3, 4, 5 } } })
 end)
 
+test("pictures are cut and mirrored while training only, each in its own way", function()
+  local list = {}
+  for i = 1, 40 * 12 do list[i] = (i - 1) % 12 end
+  local x = data.tensor(list):reshape { 40, 4, 3, 1 }
+  local function predicted(layer)
+    local m = nn.Sequential { nn.Input { 4, 3, 1 }, nn.Conv2D { 1, 1, use_bias = false }, layer }
+    m:set_weights { nn.ops.ones { 1, 1, 1, 1 } }
+    return m:predict(x)
+  end
+  local middle = predicted(nn.CenterCrop { 2, 2 })
+  same(table.concat(middle[0]:reshape { 4 }:totable(), " "), "3.0 4.0 6.0 7.0")
+  same(predicted(nn.RandomCrop { 2, 2 }), middle)
+  same(predicted(nn.RandomFlip {}), x)
+  -- Learning nothing, with a rate of 0, a model shows in its own metric what a picture becomes.
+  local function seen(layer, width)
+    local got, kinds = {}, 0
+    local m = nn.Sequential { nn.Input { 4, 3, 1 }, nn.Conv2D { 1, 1, use_bias = false }, layer, nn.Flatten {}, seed = 3 }
+    m:set_weights { nn.ops.ones { 1, 1, 1, 1 } }
+    m:compile { optimizer = nn.SGD { 1e-30 }, loss = "mse", metrics = { seen = function(_, p)
+      for i = 0, 39 do
+        local text = table.concat(p[i]:totable(), " ")
+        if not got[text] then got[text], kinds = true, kinds + 1 end
+      end
+      return 0
+    end } }
+    m:train_on_batch(x, nn.ops.zeros { 40, width })
+    return kinds, got
+  end
+  local kinds, got = seen(nn.RandomFlip { "horizontal" }, 12)
+  same(kinds, 2)
+  same(got["2.0 1.0 0.0 5.0 4.0 3.0 8.0 7.0 6.0 11.0 10.0 9.0"], true)
+  same(seen(nn.RandomFlip {}, 12), 4)
+  kinds, got = seen(nn.RandomCrop { 3, 2 }, 6)
+  same(kinds, 4)
+  same(got["4.0 5.0 7.0 8.0 10.0 11.0"], true)
+  near(predicted(nn.Normalization { mean = 2, variance = 4 }):max(), 4.5, 1e-6)
+end)
+
 test("graphs that do not fit are told where they are made", function()
   local a, b = nn.Input { 4 }, nn.Input { 3 }
   fails("api.lua", function() nn.Add {} (7) end)
@@ -690,6 +728,10 @@ test("graphs that do not fit are told where they are made", function()
   fails("DepthwiseConv2D: depth_multiplier must be positive, got 0", nn.DepthwiseConv2D, { 3, depth_multiplier = 0 })
   fails("ZeroPadding2D: padding must be an integer of 0 or more, { rows, columns } or { { top, bottom }, { left, right } }",
     nn.ZeroPadding2D, { { { 1, 2 }, { 1, 2, 3 } } })
+  fails('RandomFlip: mode must be "horizontal", "vertical" or "horizontal_and_vertical", got "x"', nn.RandomFlip, { "x" })
+  fails("RandomCrop: of which height and width? nn.RandomCrop { 224, 224 }", nn.RandomCrop, { 3 })
+  fails("Normalization: has 2 means and 1 variances", nn.Normalization, { mean = { 1, 2 }, variance = 1 })
+  fails("Normalization: which mean and variance?", nn.Normalization, { mean = 1 })
   fails("ReLU: threshold must be 0 or more, got -1.0", nn.ReLU, { threshold = -1.0 })
   fails('Conv2D: padding must be "valid" or "same", got "full"', nn.Conv2D, { 3, 3, padding = "full" })
   fails("MaxPooling2D: pool_size must be a positive integer or two of them", nn.MaxPooling2D, { 0 })
