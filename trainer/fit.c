@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { BATCH_DEFAULT = 32, PREDICT_BATCH = 256, PREDICT_MADE = 32 };
+enum { BATCH_DEFAULT = 32, PREDICT_BATCH = 256, PREDICT_WIDE = 32 };
 
 static int check_stop(const atomic_bool *stop, err *e)
 {
@@ -292,11 +292,18 @@ int model_evaluate(model *m, const evaluate_spec *spec, logs *out, err *e)
     return 0;
 }
 
-static int predict_batches(
-    model *m, const model_data *data, tensor *const *out, const atomic_bool *stop, err *e)
+// Rows that are made meanwhile, and networks for pictures, need room for each row of a batch.
+static size_t predict_size(const model *m, const model_data *data, size_t wanted)
+{
+    bool wide = feed_is_needed(m, data) || data->x->dims > 3;
+    return wanted ? wanted : wide ? PREDICT_WIDE : PREDICT_BATCH;
+}
+
+static int predict_batches(model *m, const model_data *data, size_t wanted, tensor *const *out,
+    const atomic_bool *stop, err *e)
 {
     size_t n = tensor_rows(data->x), heads = model_output_count(m);
-    size_t size = feed_is_needed(m, data) ? PREDICT_MADE : PREDICT_BATCH;
+    size_t size = predict_size(m, data, wanted);
     AUTO_FREE uint32_t *rows = mem_array(n + 1, sizeof *rows);
     AUTO_FEED feed *made = NULL;
     float *at[HEADS_MAX];
@@ -318,6 +325,12 @@ static int predict_batches(
 int model_predict_list(
     model *m, const tensor *const *xs, tensor **out, const atomic_bool *stop, err *e)
 {
+    return model_predict_batches(m, xs, 0, out, stop, e);
+}
+
+int model_predict_batches(model *m, const tensor *const *xs, size_t batch_size, tensor **out,
+    const atomic_bool *stop, err *e)
+{
     model_data data;
     size_t heads = model_output_count(m);
     if (model_prepare_all(m, xs, NULL, &data, e) < 0)
@@ -333,7 +346,7 @@ int model_predict_list(
         out[k] = tensor_new(TENSOR_F32, row.dims + 1, shape, e);
         status = out[k] ? 0 : -1;
     }
-    status = status == 0 ? predict_batches(m, &data, out, stop, e) : -1;
+    status = status == 0 ? predict_batches(m, &data, batch_size, out, stop, e) : -1;
     for (size_t k = 0; k < heads && status < 0; k++) {
         tensor_free(out[k]);
         out[k] = NULL;

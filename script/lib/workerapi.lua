@@ -101,7 +101,7 @@ local types = {
     compile{optimizer=, loss=, loss_weights=, metrics={}, from_logits=false, threads=0} -- Says how it is trained; the optimizer is an object or its name; with several outputs loss and metrics are lists.
     fit{x, y, batch_size=32, epochs=1, callbacks={}, validation_split=0, validation_data={x, y, sample_weight}, validation_batch_size=, class_weight={[0]=1}, sample_weight=, shuffle=true, seed=, initial_epoch=0, steps_per_epoch=, verbose=1} -> history -- Trains it.
     evaluate{x, y, batch_size=32, sample_weight=, verbose=1, return_dict=false} -- Returns the loss and the metrics for these samples.
-    predict(x) -> tensor -- Its outputs for these samples, (n, outputs); with several inputs x is a list.
+    predict(x, {batch_size=}) -> tensor -- Its outputs for these samples, (n, outputs); with several inputs x is a list. Batches of 256, or of 32 pictures; it needs no compile.
     train_on_batch(x, y, {sample_weight=, class_weight=, return_dict=false}) -- One step with these samples; returns the loss and the metrics of this batch.
     test_on_batch(x, y, {sample_weight=, return_dict=false}) -- The loss and the metrics of this batch, without a step.
     predict_on_batch(x) -> tensor -- As predict.

@@ -362,6 +362,15 @@ int model_predict_method(lua_State *L)
     tensor *out[HEADS_MAX];
     bool list = lua_istable(L, 2);
     size_t n = list ? (size_t)luaL_len(L, 2) : 1, heads = model_output_count(m);
+    int64_t batch_size = 0;
+    if (!lua_isnoneornil(L, 3)) {
+        luaL_checktype(L, 3, LUA_TTABLE);
+        check_field_names(L, 3, "predict", "batch_size");
+        batch_size = opt_int_field(L, 3, "predict", "batch_size", 32);
+        if (batch_size < 1)
+            return luaL_error(L, "predict: batch_size must be positive, got %d", (int)batch_size);
+    }
+    lua_settop(L, 2);
     if (n != model_input_count(m) || n > LUA_MINSTACK)
         return luaL_error(
             L, "predict: the model has %d inputs, got %d", (int)model_input_count(m), (int)n);
@@ -374,7 +383,8 @@ int model_predict_method(lua_State *L)
     }
     if (!model_compiled(m))
         model_set_threads(m, worker_of(L)->link ? worker_of(L)->place.threads : 0);
-    bool done = model_predict_list(m, xs, out, worker_of(L)->options.stop, &e) == 0;
+    bool done =
+        model_predict_batches(m, xs, (size_t)batch_size, out, worker_of(L)->options.stop, &e) == 0;
     if (!done)
         raise_err(L, &e);
     for (size_t k = 0; k < heads; k++)

@@ -47,6 +47,11 @@ test("a network ends as its options say", function()
   same(shape { include_top = false, pooling = "max" }, "2x256")
   local p = nn.applications.ResNet18 { input_shape = { 32, 32, 3 }, classes = 5, seed = 3 }:predict(x)
   near(p:sum(), 2, 1e-5)
+  local m = nn.applications.MobileNet { input_shape = { 32, 32, 3 }, alpha = 0.25, classes = 4 }
+  x = waves(50, 32, 32, 3)
+  same(m:predict(x, { batch_size = 7 }), m:predict(x), "the size of batches changes no bit")
+  fails("predict: batch_size must be positive, got 0", m.predict, m, x, { batch_size = 0 })
+  fails("predict: unknown option 'verbose'", m.predict, m, x, { verbose = 0 })
 end)
 
 test("a network is trained as any model", function()
