@@ -132,20 +132,48 @@ static bool is_reference(dnnl_primitive_desc_t plan)
     return strstr(name, "ref") != NULL || strncmp(name, "gemm", 4) == 0;
 }
 
+// The two sides of a part of the weights.
+static bool describe_part(const dnn_conv *c, size_t ld, size_t from, size_t n,
+    dnnl_memory_desc_t *packed, dnnl_memory_desc_t *panel)
+{
+    const dnn_conv_spec *s = &c->spec;
+    dnnl_dim_t step = (dnnl_dim_t)ld, channels = (dnnl_dim_t)s->channels,
+               width = (dnnl_dim_t)s->size[1];
+    dnnl_dims_t dims = {(dnnl_dim_t)n, channels, (dnnl_dim_t)s->size[0], width};
+    dnnl_dims_t strides = {1, step, width * channels * step, channels * step};
+    dnnl_dims_t at = {(dnnl_dim_t)from};
+    return dnnl_memory_desc_init_submemory(packed, &c->weights, dims, at) == dnnl_success &&
+           dnnl_memory_desc_init_by_strides(panel, 4, dims, dnnl_f32, strides) == dnnl_success;
+}
+
+enum { PANEL = 64 }; // filters that are packed at once
+
+// Can the weights be packed panel by panel? Not where oneDNN lays 48 filters side by side.
+static bool fits_panels(const dnn_conv *c)
+{
+    dnnl_memory_desc_t packed, panel;
+    bool fits = true;
+    for (size_t from = 0; fits && from < c->spec.filters; from += PANEL) {
+        size_t left = c->spec.filters - from, n = left < PANEL ? left : PANEL;
+        fits = describe_part(c, n, from, n, &packed, &panel);
+    }
+    return fits;
+}
+
 static const dnn_conv *find(const dnn_conv_spec *spec);
 
 // Weights have the order that suits so many rows, whatever the rows are: they are packed once.
 enum { LAYOUT_ROWS = 4 };
 
-static bool describe_weights(dnn_conv *c)
+static bool describe_weights(dnn_conv *c, dnnl_format_tag_t tag)
 {
     const dnn_conv_spec *s = &c->spec;
     dnnl_dims_t kernel = {(dnnl_dim_t)s->filters, (dnnl_dim_t)s->channels, (dnnl_dim_t)s->size[0],
         (dnnl_dim_t)s->size[1]};
     bool floats = s->way == DNN_BACK_WEIGHTS || !s->half;
     if (s->rows == LAYOUT_ROWS)
-        return dnnl_memory_desc_init_by_tag(&c->weights, 4, kernel, floats ? dnnl_f32 : dnnl_bf16,
-                   dnnl_format_tag_any) == dnnl_success;
+        return dnnl_memory_desc_init_by_tag(
+                   &c->weights, 4, kernel, floats ? dnnl_f32 : dnnl_bf16, tag) == dnnl_success;
     dnn_conv_spec other;
     memcpy(&other, s, sizeof other);
     other.rows = LAYOUT_ROWS;
@@ -173,16 +201,12 @@ static dnnl_primitive_desc_t plan_hint(const dnn_conv_spec *s)
                : NULL;
 }
 
-static void make(dnn_conv *c)
+// Plans it with weights in that order; false: oneDNN cannot, or they cannot be packed.
+static bool make_with(dnn_conv *c, dnnl_format_tag_t tag)
 {
     const dnn_conv_spec *s = &c->spec;
-    dnnl_dims_t bias = {(dnnl_dim_t)s->filters};
-    if (!all.engine ||
-        !describe(&c->x, s->rows, s->channels, s->in, s->half && s->way != DNN_BACK_DATA) ||
-        !describe(&c->y, s->rows, s->filters, s->out, s->half && s->way != DNN_FORWARD) ||
-        !describe_weights(c) ||
-        dnnl_memory_desc_init_by_tag(&c->bias, 1, bias, dnnl_f32, dnnl_a) != dnnl_success)
-        return;
+    if (!describe_weights(c, tag))
+        return false;
     dnnl_primitive_attr_t attr = attributes(s);
     dnnl_primitive_desc_t hint = NULL, plan = NULL;
     if (s->way != DNN_FORWARD)
@@ -193,11 +217,27 @@ static void make(dnn_conv *c)
         c->weights = *dnnl_primitive_desc_query_md(plan,
             s->way == DNN_BACK_WEIGHTS ? dnnl_query_diff_weights_md : dnnl_query_weights_md, 0);
         c->scratch = *dnnl_primitive_desc_query_md(plan, dnnl_query_scratchpad_md, 0);
-        c->usable = dnnl_primitive_create(&c->run, plan) == dnnl_success;
+        c->usable = fits_panels(c) && dnnl_primitive_create(&c->run, plan) == dnnl_success;
     }
     dnnl_primitive_desc_destroy(plan);
     dnnl_primitive_desc_destroy(hint);
     dnnl_primitive_attr_destroy(attr);
+    return c->usable;
+}
+
+static void make(dnn_conv *c)
+{
+    static const dnnl_format_tag_t orders[] = {
+        dnnl_format_tag_any, dnnl_Ohwi64o, dnnl_OIhw16i16o, dnnl_OhwI64o2i, dnnl_OhwI16i64o2i};
+    const dnn_conv_spec *s = &c->spec;
+    dnnl_dims_t bias = {(dnnl_dim_t)s->filters};
+    if (!all.engine ||
+        !describe(&c->x, s->rows, s->channels, s->in, s->half && s->way != DNN_BACK_DATA) ||
+        !describe(&c->y, s->rows, s->filters, s->out, s->half && s->way != DNN_FORWARD) ||
+        dnnl_memory_desc_init_by_tag(&c->bias, 1, bias, dnnl_f32, dnnl_a) != dnnl_success)
+        return;
+    for (size_t i = 0; i < sizeof orders / sizeof *orders && !make_with(c, orders[i]); i++)
+        ;
 }
 
 static size_t bucket_of(const dnn_conv_spec *spec)
@@ -278,20 +318,6 @@ static void reorder(
                 {DNNL_ARG_FROM, memory_at(from, source)}, {DNNL_ARG_TO, memory_at(to, target)}});
     dnnl_primitive_destroy(p);
     dnnl_primitive_desc_destroy(plan);
-}
-
-// The two sides of a part of the weights.
-static bool describe_part(const dnn_conv *c, size_t ld, size_t from, size_t n,
-    dnnl_memory_desc_t *packed, dnnl_memory_desc_t *panel)
-{
-    const dnn_conv_spec *s = &c->spec;
-    dnnl_dim_t step = (dnnl_dim_t)ld, channels = (dnnl_dim_t)s->channels,
-               width = (dnnl_dim_t)s->size[1];
-    dnnl_dims_t dims = {(dnnl_dim_t)n, channels, (dnnl_dim_t)s->size[0], width};
-    dnnl_dims_t strides = {1, step, width * channels * step, channels * step};
-    dnnl_dims_t at = {(dnnl_dim_t)from};
-    return dnnl_memory_desc_init_submemory(packed, &c->weights, dims, at) == dnnl_success &&
-           dnnl_memory_desc_init_by_strides(panel, 4, dims, dnnl_f32, strides) == dnnl_success;
 }
 
 static void pack(

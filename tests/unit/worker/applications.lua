@@ -64,6 +64,13 @@ test("a network is trained as any model", function()
   if not (last < first) then error(("the loss went from %g to %g"):format(first, last)) end
 end)
 
+-- For some sizes oneDNN wants its weights in an order that cannot be packed 64 filters at a time.
+test("a wide 1 x 1 convolution is a product of matrices", function()
+  local x, model = waves(4, 2, 2, 512), nn.Sequential { nn.Input { 2, 2, 512 }, nn.Conv2D { 2048, 1, use_bias = false }, seed = 3 }
+  local want = x:reshape { 16, 512 }:matmul(model:get_weights()[1]:reshape { 512, 2048 })
+  near((model:predict(x):reshape { 16, 2048 } - want):abs():max(), 0, 1e-4)
+end)
+
 test("options that are wrong are told", function()
   local ResNet50 = nn.applications.ResNet50
   fails("ResNet50: unknown option 'wights'; known are classes, classifier_activation", ResNet50, { wights = "x" })
