@@ -29,13 +29,25 @@ bool packaged_is(const char *folder)
     return path_exists(about);
 }
 
+// A softmax in the last layer is trained by a crossentropy alone.
+static loss_kind loss_of(const model *m, size_t output)
+{
+    return model_output_layer(m, output)->activation == ACTIVATION_SOFTMAX
+               ? LOSS_CATEGORICAL_CROSSENTROPY
+               : LOSS_MEAN_SQUARED_ERROR;
+}
+
 int packaged_compile(model *m, err *e)
 {
+    if (model_compiled(m))
+        return 0;
     compile_spec spec = {
         .optimizer = optimizer_default(OPTIMIZER_SGD), .loss = LOSS_MEAN_SQUARED_ERROR};
     for (size_t i = 0; i < HEADS_MAX - 1; i++)
         spec.more[i].loss = LOSS_MEAN_SQUARED_ERROR;
-    return model_compiled(m) ? 0 : model_compile(m, &spec, e);
+    for (size_t i = 0; i < model_output_count(m); i++)
+        *(i ? &spec.more[i - 1].loss : &spec.loss) = loss_of(m, i);
+    return model_compile(m, &spec, e);
 }
 
 // What predict.lua gets as `model`: the model's methods, with a predict that notes what it did.

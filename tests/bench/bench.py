@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Figures for firesteel and its peers, in one run: start, idle kernel, the workbench's answers, overhead per cell, training.
 
-usage: bench.py [-n RUNS] [SECTION…]      sections: start screen idle cells logs cluster epoch local
+usage: bench.py [-n RUNS] [SECTION…]      sections: start screen idle cells logs cluster epoch local serve
 
 Prints a table of medians and of ratios pair by pair (A B A B …), because machines are noisy. Peers are
 used if they are installed: nbclient and JAX in $FIRESTEEL_CACHE/bench-venv (`bench.py setup` makes it), vis, vim, htop
@@ -10,6 +10,7 @@ and lua from Debian (`.ci/install bench`). A missing peer is reported and left o
 """
 import argparse
 import ctypes
+import json
 import os
 import resource
 import shutil
@@ -63,7 +64,6 @@ def notebook_lua(path, cells):
 
 
 def notebook_python(path, cells):
-    import json
     with open(path, "w", encoding="utf-8") as f:
         json.dump({"nbformat": 4, "nbformat_minor": 5, "metadata": {
             "kernelspec": {"name": "python3", "display_name": "Python 3"}},
@@ -218,9 +218,24 @@ def section_local(cwd, runs):
     print(f"{'  Keras 2.12 + Horovod 0.28 + Spark':34}  20.7 s, measured once elsewhere")
 
 
+def section_serve(cwd, runs):
+    """An MLP for MNIST behind HTTP, one picture a request, beside onnxruntime in a Python."""
+    with open(f"{cwd}/make.lua", "w", encoding="utf-8") as f:
+        f.write("local nn, data = require 'nn', require 'data'\nnn.Sequential { nn.Flatten { input_shape = { 28, 28 } }, "
+                "nn.Dense { 128, activation = 'relu' }, nn.Dense { 10, activation = 'softmax' } }:save 'mlp.safetensors'\n"
+                "local x = {} for i = 1, 784 do x[i] = (i % 256) / 255 end\ndata.save('rows.npy', data.tensor { x })\n")
+    wall([WORKER, "make.lua"], cwd)
+    wall([WORKER, "package", "--name", "mlp", "--model", "mlp.safetensors", "--examples", "rows.npy", "p"], cwd)
+    tool = os.path.join(CACHE, "onnx", "bin", "python")
+    done = subprocess.run([tool if os.path.exists(tool) else sys.executable, os.path.join(HERE, "serve.py"), WORKER, "p", str(runs)],
+                          cwd=cwd, stdout=subprocess.PIPE, text=True, check=True)
+    for name, found in json.loads(done.stdout).items():
+        print(f"{name:34}" + ("it is not there" if found is None else ", ".join(f"{key} {value:.1f}" for key, value in found.items())))
+
+
 SECTIONS = {"start": section_start, "screen": section_screen, "idle": section_idle, "cells": section_cells,
             "logs": section_logs, "cluster": section_cluster,
-            "epoch": section_epoch, "local": section_local}
+            "epoch": section_epoch, "local": section_local, "serve": section_serve}
 
 
 def setup():

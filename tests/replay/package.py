@@ -18,6 +18,7 @@ line:save "line.safetensors"
 local a, b = nn.Input { 1, name = "left" }, nn.Input { 2, name = "right" }
 local both = nn.Concatenate {} { a, b }
 nn.Model { inputs = { a, b }, outputs = nn.Dense { 3, name = "sum" } (both) }:save "both.safetensors"
+nn.Sequential { nn.Dense { 3, activation = "softmax", input_dim = 2 } }:save "classes.safetensors"
 data.save("rows.npy", data.tensor { { 1, 2 }, { 3, 4 } })
 data.save("rows.npz", { left = data.tensor { { 1 }, { 2 } }, right = data.tensor { { 1, 2 }, { 3, 4 } } })
 """
@@ -80,6 +81,7 @@ def test_examples_of_files_and_of_several_inputs(t):
 a = model.package { "line.safetensors", examples = "rows.npy" }
 b = model.package { "both.safetensors", examples = "rows.npz" }
 c = model.package { "both.safetensors", examples = { { left = 1, right = { 1, 2 } }, { left = { 2 }, right = { { 3 }, { 4 } } } } }
+assert(model.package { "classes.safetensors", examples = "rows.npy" }.count == 2) -- it was not compiled
 print(a.count, b.count, b.files["examples.json"] == c.files["examples.json"], b:verify { runtime = false }.same)
 """)
     assert done.code == 0 and "2\t2\ttrue\ttrue" in done.out, done
