@@ -148,6 +148,10 @@ def test_what_is_wrong(t):
                                ("GET", "/v2/models/line/versions/2", 404)):
         status, answer = s.ask(method, path)
         assert status == code and answer["error"], (method, path, status)
+    c = http.client.HTTPConnection("127.0.0.1", s.port, timeout=20 * PATIENCE)
+    c.request("POST", infer, b"{}\0\0", {"Inference-Header-Content-Length": "2"})
+    assert "binary data is not taken" in json.load(c.getresponse())["error"]
+    c.close()
     status, answer = s.ask("POST", infer, " " * (65 << 20))
     assert status == 413, (status, answer)
     assert s.ask("POST", infer, {"inputs": [good]})[0] == 200  # it goes on

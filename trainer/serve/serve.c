@@ -26,6 +26,7 @@ enum {
     LOOK_MS = 20,
 };
 static const char models[] = "/v2/models/";
+static const char binary_header[] = "Inference-Header-Content-Length";
 static const int64_t last_words = 2 * CLOCK_SEC; // to tell those who waited that it ends
 
 struct server {
@@ -228,6 +229,10 @@ static enum MHD_Result about_model(struct MHD_Connection *c, struct request *q,
     if (infers != posts)
         return fail(
             c, q, MHD_HTTP_METHOD_NOT_ALLOWED, "it is asked by %s", infers ? "POST" : "GET");
+    if (infers && MHD_lookup_connection_value(c, MHD_HEADER_KIND, binary_header))
+        return fail(c, q, MHD_HTTP_BAD_REQUEST,
+            "it has %s: binary data is not taken, only JSON (binary_data=False of tritonclient)",
+            binary_header);
     if (infers)
         return predict(c, q);
     if (!*rest && m->describe)
