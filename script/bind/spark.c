@@ -20,6 +20,7 @@
 #include "script/bind/spark_command.h"
 #include "script/bind/spark_k8s.h"
 #include "script/bind/spark_output.h"
+#include "script/bind/standalone.h"
 
 #include <string.h>
 
@@ -89,6 +90,8 @@ static int open_submission(struct submission *s, cJSON *conf, err *e)
     s->on_k8s = str_eq(s->master, "k8s") || str_starts(s->master, "k8s://");
     if (check_mode(s, mode, e) < 0)
         return -1;
+    if (!s->elsewhere && str_starts(s->master, "spark://")) // one of this run's own
+        return standalone_settings(s->call, s->master, json_get(s->args, "env"), conf, e);
     if (!s->on_k8s) {
         if (s->elsewhere && s->cluster_mode &&
             !json_get(conf, "spark.standalone.submit.waitAppCompletion"))

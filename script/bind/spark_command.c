@@ -33,7 +33,7 @@ static char *in_path(const char *path)
 }
 
 // $SPARK_HOME, the venv that is active, one beside the program or the notebook, PATH.
-static char *find_program(call *c, err *e)
+char *spark_program(call *c, err *e)
 {
     const char *const *env = call_env(c);
     const char *home = env_get(env, "SPARK_HOME");
@@ -85,6 +85,11 @@ static const char *text_of(const cJSON *v, char **owned)
     free(*owned);
     *owned = cJSON_IsString(v) ? NULL : json_to_str(v);
     return cJSON_IsString(v) ? v->valuestring : *owned;
+}
+
+char **spark_use_venv(char **env, const char *program)
+{
+    return use_venv(env, program, false, false);
 }
 
 // `env` of the cell: for spark-submit and what it starts, and through settings for processes on
@@ -237,7 +242,7 @@ int spark_command(call *c, const cJSON *args, const char *master, cJSON *conf, b
     bool driver_pod, struct spark_command *out, err *e)
 {
     *out = (struct spark_command){0};
-    if (check_words(c, args, e) < 0 || !(out->program = find_program(c, e)))
+    if (check_words(c, args, e) < 0 || !(out->program = spark_program(c, e)))
         return -1;
     out->env = environment(c, args, conf, elsewhere, driver_pod, out->program);
     out->words = strv_add(mem_array(1, sizeof *out->words), out->program);

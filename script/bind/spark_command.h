@@ -17,6 +17,11 @@ struct spark_command {
 // such program to run), ERR_USAGE.
 int spark_command(call *c, const cJSON *args, const char *master, cJSON *conf, bool elsewhere,
     bool driver_pod, struct spark_command *out, err *e);
+// spark-submit's path; new. Errors: ERR_NOT_FOUND.
+char *spark_program(call *c, err *e);
+// The environment as if the virtual environment that has it were active, on this machine. Takes
+// env.
+char **spark_use_venv(char **env, const char *program);
 void spark_command_done(struct spark_command *s); // removes the file
 // Is the program a file of this machine, and not "local:///…", "s3a://…"?
 bool spark_is_here(const char *app);

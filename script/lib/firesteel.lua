@@ -13,6 +13,7 @@ firesteel = {
   cwd = core.cwd,            -- the working folder
   run = core.run,            -- the name of this run
   version = core.version,
+  worker = core.worker,      -- the program that runs trainer files
   failure = core.failure,    -- what has failed before this cell
 }
 
@@ -136,4 +137,5 @@ firesteel.null: null -- JSON's null.
 firesteel.cwd: string -- The working folder.
 firesteel.run: string -- The name of this run.
 firesteel.version: string -- The version of firesteel.
+firesteel.worker: string -- The path of firesteel-worker, which runs trainer files; in images it is /opt/firesteel/firesteel-worker.
 ]]

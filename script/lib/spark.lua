@@ -9,6 +9,7 @@ job.__tostring = function(j) return j.output end
 job.__display = function() return nil end
 
 spark = {}
+local own = {} -- address of a master that spark.standalone has started -> true
 
 -- spark-submit's options that are words on its command line; "list": several, with commas between.
 local words = {
@@ -100,14 +101,43 @@ function spark.submit(options)
   local master = word(options.master or "local[*]", "master")
   local args = core.array {}
   for i, value in ipairs(options.args or {}) do args[i] = word(value, "args") end
-  return setmetatable(core.call(master:match "^local" and "spark.local" or "spark.submit", {
+  return setmetatable(core.call((master:match "^local" or own[master]) and "spark.local" or "spark.submit", {
     app = options[1], master = master, deploy_mode = options.deploy_mode, name = options.name, options = options_of(options),
     conf = mount(options.volumes, settings(options, "conf"), master), env = settings(options, "env"), args = args, check = options.check, info = options.info,
     inputs = options.inputs, outputs = options.outputs,
   }), job)
 end
 
+-- A cluster that spark.standalone has started: it is on this machine, so applications there are local effects.
+
+local standalone = { __name = "standalone" }
+standalone.__index = standalone
+standalone.__tostring = function(s) return s.master end
+standalone.__display = function(s)
+  return ("%s  %d worker%s with %d core%s and %s each"):format(s.master, s.workers, s.workers == 1 and "" or "s", s.cores, s.cores == 1 and "" or "s", s.memory)
+end
+
+function spark.standalone(options)
+  options = core.check("spark.standalone", options)
+  for _, name in ipairs { "workers", "cores" } do
+    if options[name] and options[name] < 1 then core.fail("error", ("spark.standalone: %s is 1 or more"):format(name)) end
+  end
+  if options.memory and not options.memory:match "^%d+[kmgtKMGT]$" then
+    core.fail("error", ('spark.standalone: memory is a size as Spark writes it, "512m" or "2g", not %q'):format(options.memory))
+  end
+  local made = core.call("spark.standalone", { workers = options.workers or 1, cores = options.cores or 1, memory = options.memory or "1g" })
+  own[made.master] = true
+  return setmetatable(made, standalone)
+end
+
+function standalone:stop()
+  own[self.master] = nil
+  core.call("spark.standalone.stop", { master = self.master })
+end
+standalone.__close = standalone.stop
+
 core.module("spark", spark)
+core.types.standalone = standalone
 core.types["Spark application"] = job
 
 core.api [[
@@ -155,4 +185,22 @@ spark.submit{program, master: string="local[*]", args: list={}, conf: table=, en
   example:
     ok, why = pcall(spark.submit, { "missing.py", master = "local[1]" })
     print(ok) --> false
+spark.standalone{workers: integer=1, cores: integer=1, memory: string="1g"} -> standalone
+  Starts a master and workers of Spark on this machine, for the time of the run. They listen on the loopback interface alone,
+  on ports that are free, and talk only to applications of this run: spark.submit { "a.py", master = cluster.master }. They
+  end with the run, or with :stop(); `local cluster <close> =` ends them with a block. A resumed run has them again.
+  workers: how many
+  cores: of each worker
+  memory: of each worker
+  result: {master, workers, cores, memory}
+  errors: there is no Spark; a process does not start within two minutes
+  effect: local
+  example:
+    ok, why = pcall(spark.standalone, { memory = "much" })
+    print(ok) --> false
+standalone: type -- What spark.standalone gives: cluster.master is spark://127.0.0.1:PORT.
+standalone:stop()
+  Ends master and workers, with what runs there.
+  example:
+    print((pcall(function() spark.standalone { workers = 0 }:stop() end))) --> false
 ]]

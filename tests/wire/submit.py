@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """spark.submit with the real spark-submit: here, and on a standalone cluster of PySpark's own classes. Skipped where
 there is no PySpark in the tests' cache (tests/support/tool-pyspark) or no Java."""
+import contextlib
 import glob
 import json
 import os
@@ -12,7 +13,7 @@ import socket
 import subprocess
 import urllib.request
 
-from tap import BUILD, CACHE, FIRESTEEL, OWN, PATIENCE, Skip, eventually, processes, run, sh
+from tap import BUILD, CACHE, FIRESTEEL, OWN, PATIENCE, SOURCE, Skip, eventually, processes, run, sh
 
 VENV = os.path.join(CACHE, "pyspark")
 # The program trains nothing: it prints what Keras prints, and computes its sum with Spark.
@@ -242,6 +243,92 @@ print(job.code, job.state, job.id)
     assert ("intent", "cluster", "spark.submit") in effects, effects
     cleaned = sh(FIRESTEEL, "clean", "--yes", cwd=folder, env=env)
     assert cleaned.code == 0, cleaned
+
+
+STANDALONE = """cluster = spark.standalone { workers = 2, memory = "600m" }
+print("cluster", cluster.master, cluster.workers)
+-- %% job
+job = spark.submit { "sums.py", master = cluster.master, executor_memory = "512m", env = { PLACE = "there" }, ["conf"] = { ["spark.ui.enabled"] = "false" } }
+print(job.code, job.state, job.id)
+-- %% wait
+if not fs.exists "go" then sh "touch waits; sleep 600" end
+-- %% stop
+cluster:stop()
+local gone = pcall(spark.submit, { "sums.py", master = cluster.master })
+print("stopped", gone)"""
+
+
+def daemons(folder):
+    return processes(f"{folder}/firesteel-standalone-")
+
+
+def listeners(pids):
+    """Addresses at which these processes listen."""
+    inodes = set()
+    for pid in pids:
+        for fd in glob.glob(f"/proc/{pid}/fd/*"):
+            with contextlib.suppress(OSError):
+                inodes |= set(re.findall(r"socket:.(\d+)", os.readlink(fd)))
+    found = set()
+    for name in "tcp", "tcp6":
+        with open(f"/proc/net/{name}", encoding="utf-8") as f:
+            found |= {w[1].split(":")[0] for w in map(str.split, f) if w[3] == "0A" and w[9] in inodes}
+    return found
+
+
+def test_a_standalone_cluster_of_the_run(t):
+    env = dict(environment(t), TMPDIR=t.dir())
+    folder = notebook(t, STANDALONE)
+    out = open(f"{folder}/out", "wb")
+    first = subprocess.Popen([FIRESTEEL, "run", "nb.lua"], cwd=folder, env={k: v for k, v in {**os.environ, **env}.items() if v is not None},
+                             stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True)
+    t.after(lambda: first.poll() is None and first.kill())
+
+    def text():
+        with open(f"{folder}/out", encoding="utf-8") as f:
+            return f.read()
+
+    def waits():
+        assert first.poll() is None, text()
+        return os.path.exists(f"{folder}/waits")
+    eventually(waits, 300, 0.3)
+    pids = daemons(env["TMPDIR"])
+    assert len(pids) == 3, pids
+    loopback = {"0100007F", "0000000000000000FFFF00000100007F"}
+    assert listeners(pids) and listeners(pids) <= loopback, listeners(pids)
+    assert "sum 45 of [] in there" in text() and "0\tCOMPLETED\tapp-" in text(), text()
+    # the secret stands nowhere but in files of our own
+    (conf,) = glob.glob(f"{env['TMPDIR']}/firesteel-standalone-*/spark.conf")
+    with open(conf, encoding="utf-8") as f:
+        secret = re.search(r"authenticate.secret=(\w{48})\n", f.read()).group(1)
+    assert os.stat(conf).st_mode & 0o777 == 0o600 and not processes(secret), conf
+    with open(glob.glob(f"{folder}/.firesteel/*.jsonl")[0], encoding="utf-8") as f:
+        assert secret not in f.read()
+    # killed, it leaves nothing; resumed, it is there again at the same address and what was done there holds
+    os.kill(events(folder)[0]["pid"], signal.SIGKILL)
+    first.wait(60 * PATIENCE)
+    eventually(lambda: not daemons(env["TMPDIR"]), 20, 0.2)
+    eventually(lambda: not os.listdir(env["TMPDIR"]), 20, 0.2)
+    with open(f"{folder}/go", "w", encoding="utf-8"):
+        pass
+    again = firesteel(folder, "--resume", "last", env=env)
+    master = re.search(r"cluster\t(spark://127.0.0.1:\d+)\t2", text()).group(1)
+    assert again.code == 0 and f"cluster\t{master}\t2" in again.out and "stopped\tfalse" in again.out, again
+    phases = [e["phase"] for e in events(folder) if e["type"] == "ledger"]
+    assert phases.count("verified") >= 2, phases
+    assert not daemons(env["TMPDIR"]) and not os.listdir(env["TMPDIR"])
+
+
+def test_the_recipe_of_schedulers_in_its_small_form(t):
+    env, folder = environment(t), t.dir()
+    done = sh(FIRESTEEL, "run", os.path.join(SOURCE, "recipes", "42-schedulers.lua"), "--cwd", folder, "--allow", "cluster,destructive",
+              *[word for p in ("schedulers=local,standalone", "executors=1", "repeats=1", "warm_up=0", "model=small", "images=2000")
+                for word in ("-p", p)], env=env, timeout=400)
+    assert done.code == 0, done
+    row = re.search(r"standalone / local, 1 executor +within 1 % +([+-][\d.]+) % ", done.out)
+    assert row, done.out
+    children = json.loads(sh(FIRESTEEL, "runs", "--children", "-o", "json", cwd=folder, env=env).out)
+    assert len(children) == 2 and all(c["metrics"]["images_per_second"]["value"] > 0 for c in children), children
 
 
 run(globals())

@@ -45,7 +45,8 @@ struct effects_spec {
     struct call_cluster cluster;
     const char *allow; // "cluster,destructive"; NULL: only local effects
     bool headless, sandbox;
-    bool accept_drift; // accept changed objects when a resumed run verifies
+    void (*remove_at_end)(const char *path); // see call_removes_at_end; NULL: nobody does
+    bool accept_drift;                       // accept changed objects when a resumed run verifies
 };
 
 typedef struct effects {

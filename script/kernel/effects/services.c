@@ -213,6 +213,12 @@ void call_recorded(call *c, const char *kind, const char *name, cJSON *value)
     port_emit(c->effects->spec.port, event);
 }
 
+void call_removes_at_end(call *c, const char *path)
+{
+    if (c->effects->spec.remove_at_end)
+        c->effects->spec.remove_at_end(path);
+}
+
 bool call_knows_cluster(call *c)
 {
     return atomic_load(&c->effects->told_cluster);

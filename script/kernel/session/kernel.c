@@ -476,6 +476,7 @@ static effects *effects_of(const kernel *k, err *e)
         .read_only = o->read_only,
         .headless = o->headless,
         .sandbox = o->sandbox != NULL,
+        .remove_at_end = guard_remove_at_end,
         .accept_drift = o->accept_drift};
     spec.paths.notebook_dir = k->notebook_dir;
     return effects_new(&spec, e);

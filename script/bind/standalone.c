@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: MIT
+// spark.standalone: processes that outlive their cell.
+//
+//   binding ── spawns ──> master: "Starting Spark master at …", "New state: ALIVE"
+//           └─ spawns ──> each worker: "Successfully registered with master"
+//   kernel's end, or spark.standalone.stop ──> their process groups are killed, the folder is
+//   removed
+//
+// folder: conf/ (log4j2.properties), spark.conf (0600: the secret), work/ of the workers
+#include "script/bind/standalone.h"
+
+#include "base/clock.h"
+#include "base/digest.h"
+#include "base/env.h"
+#include "base/loop/child.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "script/bind/bindings.h"
+#include "script/bind/spark_command.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { WORKERS_MOST = 64, LINE_MOST = 4096, SECRET_BYTES = 24 };
+#define START_IN (120 * CLOCK_SEC)
+
+// One process. The loop's thread has it from its start on; `said` is read when nobody waits.
+struct daemon {
+    child *child;
+    buf line;          // the one that has not ended
+    buf words;         // what it said last
+    const char *until; // the line that is waited for has this
+    char *said;        // that line
+    bool ended;
+    loop_pending *pending;
+};
+
+struct cluster {
+    char *master, *page, *secret, *folder;
+    struct daemon **daemons;
+    size_t n;
+    struct cluster *next;
+};
+
+// All of this run; the lock is for the list.
+struct clusters {
+    pthread_mutex_t lock;
+    struct cluster *first;
+};
+
+// ---- a process
+
+static void finish(struct daemon *d)
+{
+    loop_pending *pending = STEAL(d->pending);
+    if (pending)
+        loop_call_finish(pending);
+}
+
+static void take_line(struct daemon *d)
+{
+    const char *line = buf_cstr(&d->line);
+    if (d->until && !d->said && strstr(line, d->until)) {
+        d->said = mem_strdup(line);
+        finish(d);
+    }
+    if (d->words.len > LINE_MOST)
+        buf_clear(&d->words);
+    buf_fmt(&d->words, "%s\n", line);
+    buf_clear(&d->line);
+}
+
+static void on_output(void *arg, int fd, const char *bytes, size_t n)
+{
+    struct daemon *d = arg;
+    for (size_t i = 0; i < n; i++)
+        if (bytes[i] == '\n')
+            take_line(d);
+        else if (d->line.len < LINE_MOST)
+            buf_char(&d->line, bytes[i]);
+}
+
+static void on_exited(void *arg, int code, int signum)
+{
+    struct daemon *d = arg;
+    d->ended = true;
+    finish(d);
+}
+
+static const struct child_ops daemon_ops = {.output = on_output, .exited = on_exited};
+
+struct starting {
+    struct daemon *daemon;
+    loop *loop;
+    const char *const *argv, *const *env;
+    const char *cwd;
+    err error;
+};
+
+static void start(loop_pending *pending, void *arg)
+{
+    struct starting *s = arg;
+    struct child_spec spec = {.argv = s->argv, .env = s->env, .cwd = s->cwd, .merge_output = true};
+    s->daemon->pending = pending;
+    s->daemon->child = child_spawn(s->loop, &spec, &daemon_ops, s->daemon, &s->error);
+    if (!s->daemon->child)
+        finish(s->daemon);
+}
+
+static void cancel(loop_pending *pending, void *arg)
+{
+    struct starting *s = arg;
+    finish(s->daemon);
+}
+
+static const struct loop_call_ops start_ops = {.start = start, .cancel = cancel};
+
+// On the loop's thread, or when that has ended.
+static void daemon_free(struct daemon *d)
+{
+    child_free(d->child);
+    buf_done(&d->line);
+    buf_done(&d->words);
+    free(d->said);
+    free(d);
+}
+
+// Starts one and waits until it says `until`; it is the cluster's, however that ends.
+static int start_daemon(
+    call *c, struct cluster *s, struct starting *how, const char *until, const char *what, err *e)
+{
+    struct daemon *d = mem_alloc(sizeof *d);
+    d->until = until;
+    s->daemons = mem_resize(s->daemons, s->n + 1, sizeof *s->daemons);
+    s->daemons[s->n++] = d;
+    how->daemon = d;
+    how->loop = call_loop(c);
+    int64_t deadline = clock_add(clock_mono(), START_IN);
+    if (loop_call(how->loop, call_canceller(c), &start_ops, how, deadline, e) < 0)
+        return err_wrap(e, "spark.standalone: the %s does not start", what);
+    if (how->error.code)
+        return err_set(e, how->error.code, "spark.standalone: %s", how->error.text);
+    if (!d->said)
+        return err_set(e, ERR_FAILED, "spark.standalone: the %s has ended: %.600s", what,
+            d->words.len ? buf_cstr(&d->words) : "it said nothing");
+    return 0;
+}
+
+// ---- a cluster
+
+static void cluster_free(struct cluster *s)
+{
+    for (size_t i = s->n; i-- > 0;)
+        daemon_free(s->daemons[i]);
+    if (s->folder)
+        path_remove(s->folder, NULL);
+    free(s->daemons);
+    free(s->folder);
+    free(s->secret);
+    free(s->master);
+    free(s->page);
+    free(s);
+}
+
+static void *make_clusters(call *c, err *e)
+{
+    struct clusters *all = mem_alloc(sizeof *all);
+    pthread_mutex_init(&all->lock, NULL);
+    return all;
+}
+
+static void drop_clusters(void *arg)
+{
+    struct clusters *all = arg;
+    for (struct cluster *s = all->first, *next; s; s = next) {
+        next = s->next;
+        cluster_free(s);
+    }
+    pthread_mutex_destroy(&all->lock);
+    free(all);
+}
+
+static struct clusters *clusters_of(call *c)
+{
+    return call_shared(c, "spark.standalone", make_clusters, drop_clusters, NULL);
+}
+
+struct ending {
+    struct cluster *cluster;
+};
+
+static void end_now(loop_pending *pending, void *arg)
+{
+    cluster_free(((struct ending *)arg)->cluster);
+    loop_call_finish(pending);
+}
+
+static void ends_soon(loop_pending *pending, void *arg)
+{
+}
+
+static void end_cluster(call *c, struct cluster *s)
+{
+    static const struct loop_call_ops ops = {.start = end_now, .cancel = ends_soon};
+    loop_call(call_loop(c), NULL, &ops, &(struct ending){s}, 0, &(err){0});
+}
+
+static int make_folder(call *c, struct cluster *s, const char *const *env, err *e)
+{
+    static const char logging[] =
+        "rootLogger.level = info\nrootLogger.appenderRef.stdout.ref = console\n"
+        "appender.console.type = Console\nappender.console.name = console\n"
+        "appender.console.target = SYSTEM_ERR\nappender.console.layout.type = PatternLayout\n"
+        "appender.console.layout.pattern = %p %c{1}: %m%n%ex\n";
+    const char *temp = env_get(env, "TMPDIR");
+    AUTO_BUF text = {0};
+    s->folder = path_make_temp(temp && *temp ? temp : "/tmp", "firesteel-standalone-", e);
+    if (s->folder)
+        call_removes_at_end(c, s->folder);
+    AUTO_FREE char *conf = s->folder ? path_join(s->folder, "conf") : NULL;
+    AUTO_FREE char *log = conf ? path_join(conf, "log4j2.properties") : NULL;
+    AUTO_FREE char *file = s->folder ? path_join(s->folder, "spark.conf") : NULL;
+    if (!s->folder || mkdir(conf, 0700) < 0 ||
+        path_write(log, logging, sizeof logging - 1, 0600, e) < 0)
+        return -1;
+    buf_fmt(&text,
+        "spark.authenticate=true\nspark.authenticate.secret=%s\nspark.ui.killEnabled=false\n"
+        "spark.master.rest.enabled=false\n",
+        s->secret);
+    return path_write(file, text.data, text.len, 0600, e);
+}
+
+// Their environment: that of cells, with our folder, on the loopback interface alone.
+static char **environment(call *c, const struct cluster *s, const char *program)
+{
+    AUTO_FREE char *conf = path_join(s->folder, "conf"), *work = path_join(s->folder, "work");
+    char **env = spark_use_venv(strv_dup(call_env(c)), program);
+    env = env_set(env, "SPARK_CONF_DIR", conf);
+    env = env_set(env, "SPARK_WORKER_DIR", work);
+    env = env_set(env, "SPARK_LOCAL_IP", "127.0.0.1");
+    env = env_set(env, "SPARK_DAEMON_JAVA_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC");
+    if (!env_get((const char *const *)env, "SPARK_DAEMON_MEMORY"))
+        env = env_set(env, "SPARK_DAEMON_MEMORY", "512m");
+    return env;
+}
+
+// The rest of a line after a text; new.
+static char *after(const char *line, const char *text)
+{
+    const char *at = strstr(line, text);
+    at = at ? at + strlen(text) : "";
+    return mem_strndup(at, strcspn(at, " \r\n"));
+}
+
+static int start_master(
+    call *c, struct cluster *s, struct starting *how, const char *program, const char *port, err *e)
+{
+    AUTO_FREE char *file = path_join(s->folder, "spark.conf");
+    const char *argv[] = {program, "org.apache.spark.deploy.master.Master", "--host", "127.0.0.1",
+        "--port", port, "--webui-port", "0", "--properties-file", file, NULL};
+    static const char at[] = "Starting Spark master at ";
+    how->argv = argv;
+    if (start_daemon(c, s, how, at, "master", e) < 0)
+        return -1;
+    s->master = after(how->daemon->said, at);
+    return 0;
+}
+
+static int start_worker(call *c, struct cluster *s, struct starting *how, const char *program,
+    const cJSON *args, size_t i, err *e)
+{
+    AUTO_FREE char *file = path_join(s->folder, "spark.conf"),
+                   *cores = str_fmt("%lld", (long long)json_int_or(args, "cores", 1)),
+                   *what = str_fmt("worker %zu", i + 1);
+    const char *argv[] = {program, "org.apache.spark.deploy.worker.Worker", "--host", "127.0.0.1",
+        "--webui-port", "0", "--cores", cores, "--memory", json_str_or(args, "memory", "1g"),
+        "--properties-file", file, s->master, NULL};
+    how->argv = argv;
+    return start_daemon(c, s, how, "Successfully registered with master", what, e);
+}
+
+static int start_all(call *c, struct cluster *s, const cJSON *args, const char *port, err *e)
+{
+    char secret[2 * SECRET_BYTES + 1];
+    AUTO_FREE char *submit = spark_program(c, e), *folder = submit ? path_dirname(submit) : NULL;
+    AUTO_FREE char *program = folder ? path_join(folder, "spark-class") : NULL;
+    random_hex(secret, SECRET_BYTES);
+    s->secret = mem_strdup(secret);
+    call_secret(c, s->secret);
+    if (!program || make_folder(c, s, call_env(c), e) < 0)
+        return -1;
+    char **env = environment(c, s, submit);
+    struct starting how = {.env = (const char *const *)env, .cwd = s->folder};
+    int done = start_master(c, s, &how, program, port, e);
+    for (int64_t i = 0; done == 0 && i < json_int_or(args, "workers", 1); i++)
+        done = start_worker(c, s, &how, program, args, (size_t)i, e);
+    strv_free(env);
+    return done;
+}
+
+// port: of the master, "0": any.
+static int begin(call *c, const cJSON *args, const char *port, cJSON **result, err *e)
+{
+    struct clusters *all = clusters_of(c);
+    struct cluster *s = mem_alloc(sizeof *s);
+    if (start_all(c, s, args, port, e) < 0) {
+        end_cluster(c, s);
+        return -1;
+    }
+    pthread_mutex_lock(&all->lock);
+    s->next = all->first;
+    all->first = s;
+    pthread_mutex_unlock(&all->lock);
+    *result = cJSON_CreateObject();
+    json_set_str(*result, "master", s->master);
+    json_set(*result, "workers", cJSON_Duplicate(json_get(args, "workers"), true));
+    json_set(*result, "cores", cJSON_Duplicate(json_get(args, "cores"), true));
+    json_set(*result, "memory", cJSON_Duplicate(json_get(args, "memory"), true));
+    return 0;
+}
+
+static int standalone_start(call *c, const cJSON *args, cJSON **result, err *e)
+{
+    int64_t workers = json_int_or(args, "workers", 1);
+    if (workers < 1 || workers > WORKERS_MOST)
+        return err_set(
+            e, ERR_USAGE, "spark.standalone: workers is a number from 1 to %d", WORKERS_MOST);
+    return begin(c, args, "0", result, e);
+}
+
+// It went with the kernel that had it. It is there again at the same address, so that what was done
+// there still holds.
+static int standalone_verify(
+    call *c, const cJSON *args, const cJSON *recorded, cJSON **result, err *e)
+{
+    const char *master = recorded ? json_str(recorded, "master") : NULL;
+    const char *colon = master ? strrchr(master, ':') : NULL;
+    err why = {0};
+    if (!colon || begin(c, args, colon + 1, result, &why) < 0)
+        return why.code == ERR_CANCELLED ? err_set(e, why.code, "%s", why.text) : VERDICT_NO;
+    return VERDICT_YES;
+}
+
+static struct cluster *find(struct clusters *all, const char *master, bool take)
+{
+    pthread_mutex_lock(&all->lock);
+    struct cluster **at = &all->first, *found;
+    while (*at && !str_eq((*at)->master, master))
+        at = &(*at)->next;
+    found = *at;
+    if (found && take)
+        *at = found->next;
+    pthread_mutex_unlock(&all->lock);
+    return found;
+}
+
+static int standalone_stop(call *c, const cJSON *args, cJSON **result, err *e)
+{
+    struct cluster *s = find(clusters_of(c), json_str(args, "master"), true);
+    if (s)
+        end_cluster(c, s);
+    *result = cJSON_CreateBool(s != NULL);
+    return 0;
+}
+
+int standalone_settings(call *c, const char *master, const cJSON *env, cJSON *conf, err *e)
+{
+    const struct cluster *s = find(clusters_of(c), master, false);
+    const cJSON *v;
+    if (!s)
+        return err_set(e, ERR_USAGE,
+            "spark.submit: %s is no master that this run has started, or it was stopped", master);
+    for (size_t i = 0; i < s->n; i++)
+        if (s->daemons[i]->ended)
+            return err_set(e, ERR_FAILED, "spark.submit: %s of %s has died",
+                i ? "a worker" : "the master", master);
+    json_set_str(conf, "spark.authenticate", "true");
+    json_set_str(conf, "spark.authenticate.secret", s->secret);
+    static const char *const here[] = {"spark.driver.host", "spark.driver.bindAddress"};
+    for (size_t i = 0; i < ARRAY_LEN(here); i++)
+        if (!json_get(conf, here[i]))
+            json_set_str(conf, here[i], "127.0.0.1");
+    cJSON_ArrayForEach(v, env)
+    {
+        AUTO_FREE char *name = str_fmt("spark.executorEnv.%s", v->string);
+        if (!json_get(conf, name))
+            json_set(conf, name, cJSON_Duplicate(v, true));
+    }
+    return 0;
+}
+
+static void describe(call *c, const cJSON *args, struct about *about)
+{
+    int64_t n = json_int_or(args, "workers", 1);
+    about->object = mem_strdup("Spark standalone cluster");
+    about->what = str_fmt(
+        "start a Spark master and %lld worker%s on this machine", (long long)n, n == 1 ? "" : "s");
+}
+
+static void describe_stop(call *c, const cJSON *args, struct about *about)
+{
+    about->object = mem_strdup("Spark standalone cluster");
+    about->what = str_fmt("stop the Spark cluster %s", json_str_or(args, "master", ""));
+}
+
+const struct binding standalone_bindings[] = {
+    {.name = "spark.standalone",
+        .effect = EFFECT_LOCAL,
+        .start = standalone_start,
+        .verify = standalone_verify,
+        .describe = describe},
+    {.name = "spark.standalone.stop",
+        .effect = EFFECT_LOCAL,
+        .start = standalone_stop,
+        .describe = describe_stop},
+    {0},
+};
