@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: MIT
+"""Recipe 42 on a real cluster: the same job under Spark standalone here and Spark on Kubernetes, with a small network."""
+import json
+import os
+import re
+import shutil
+
+import tap
+from place import NODE, PLAIN, Place
+from tap import CACHE, FIRESTEEL, SOURCE, Skip
+
+VENV = os.path.join(CACHE, "pyspark")
+SMALL = {"schedulers": "standalone,k8s", "executors": "1", "repeats": "1", "warm_up": "0", "model": "small", "images": "4000",
+         "memory": "512m", "core_request": "200m", "beside": "1", "driver_host": NODE, "tag": "case/schedulers:1"}
+
+
+def test_both_schedulers_and_beside_other_work(t):
+    if not os.path.exists(f"{VENV}/bin/spark-submit"):
+        raise Skip("there is no PySpark in the tests' cache")
+    place = Place(t)
+    place.env.update({"VIRTUAL_ENV": VENV, "SPARK_LOCAL_IP": NODE})
+    shutil.copytree(f"{CACHE}/images/spark", f"{place.dir}/.local/share/firesteel/images", copy_function=os.link)
+    done = place.run(os.path.join(SOURCE, "recipes", "42-schedulers.lua"), "--cwd", place.dir, "--registry", f"http://{NODE}:{PLAIN}",
+                     *[word for name, value in SMALL.items() for word in ("-p", f"{name}={value}")], timeout=900)
+    assert done.code == 0, done
+    assert re.search(r"k8s / standalone, 1 executor +within 1 % +[+-][\d.]+ % ", done.out), done.out
+    assert re.search(r"k8s beside other work, 1 executor +-3 % +[+-][\d.]+ %", done.out), done.out
+    rows = json.loads(tap.sh(FIRESTEEL, "runs", "--children", "-o", "json", cwd=place.dir, env=place.env).out)
+    assert len(rows) == 3 and all(r["state"] == "done" and r["metrics"]["images_per_second"]["value"] > 0 for r in rows), rows
+    left = place.kubectl("get", "pods,jobs", "-o", "name").out.split()
+    assert not [name for name in left if "other-work" in name or "schedulers" in name], left
