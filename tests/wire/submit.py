@@ -266,7 +266,7 @@ def listeners(pids):
     """Addresses at which these processes listen."""
     inodes = set()
     for pid in pids:
-        for fd in glob.glob(f"/proc/{pid}/fd/*"):
+        for fd in glob.glob(f"/proc/{pid.split(':')[0]}/fd/*"):
             with contextlib.suppress(OSError):
                 inodes |= set(re.findall(r"socket:.(\d+)", os.readlink(fd)))
     found = set()
