@@ -13,7 +13,6 @@
 -- ---
 
 -- %% [markdown]
--- %% [markdown]
 -- # Pictures classified by ResNet-50
 -- How many pictures a second this machine trains on and classifies, on as many ranks as asked for: each rank takes its part of
 -- the pictures, and the classes come back in their order. The pictures are made here, stripes and noise. Weights are random unless

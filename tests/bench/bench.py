@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Figures for firesteel and its peers, in one run: start, idle kernel, the workbench's answers, overhead per cell, training.
 
-usage: bench.py [-n RUNS] [SECTION…]      sections: start screen idle cells logs cluster epoch local serve
+usage: bench.py [-n RUNS] [SECTION…]      sections: start screen idle cells logs cluster epoch resnet local serve
 
 Prints a table of medians and of ratios pair by pair (A B A B …), because machines are noisy. Peers are
 used if they are installed: nbclient and JAX in $FIRESTEEL_CACHE/bench-venv (`bench.py setup` makes it), vis, vim, htop
@@ -207,6 +207,14 @@ def section_epoch(cwd, runs):
                    env=dict(os.environ, FIRESTEEL_BUILD=BUILD, FIRESTEEL_CACHE=CACHE))
 
 
+def section_resnet(cwd, runs):
+    """ResNet-50 beside PyTorch, on one core and on two."""
+    for threads in ("1", "2"):
+        print(f"-- {threads} thread(s)", flush=True)
+        subprocess.run([sys.executable, os.path.join(HERE, "resnet.py"), "-n", str(runs), "--threads", threads], check=False,
+                       env=dict(os.environ, FIRESTEEL_BUILD=BUILD, FIRESTEEL_CACHE=CACHE))
+
+
 def section_local(cwd, runs):
     """The tutorial's local mode as one process: start, load, one epoch, evaluate, predict."""
     recipe = open(os.path.join(ROOT, "recipes", "10-mnist.lua"), encoding="utf-8").read()
@@ -235,7 +243,7 @@ def section_serve(cwd, runs):
 
 SECTIONS = {"start": section_start, "screen": section_screen, "idle": section_idle, "cells": section_cells,
             "logs": section_logs, "cluster": section_cluster,
-            "epoch": section_epoch, "local": section_local, "serve": section_serve}
+            "epoch": section_epoch, "resnet": section_resnet, "local": section_local, "serve": section_serve}
 
 
 def setup():

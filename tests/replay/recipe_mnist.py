@@ -134,6 +134,19 @@ def test_the_convolutional_network(t):
     assert os.path.exists(os.path.join(cwd, "cnn.safetensors"))
 
 
+def test_pictures_are_classified_on_one_rank_and_on_two(t):
+    """Each of two ranks classifies its half; the classes come back in the order that one rank has."""
+    small = ["-p", "network=ResNet18", "-p", "size=48", "-p", "images=10", "-p", "steps=1", "-p", "train_batch=2", "-p", "classes=7"]
+    said = []
+    for ranks in (1, 2):
+        done = sh(FIRESTEEL, "run", os.path.join(SOURCE, "recipes", "22-resnet50.lua"), "--cwd", t.dir(), *small, "-p", f"np={ranks}",
+                  env=home(t), timeout=300)
+        assert done.code == 0, done
+        assert re.search(r"inference: \d+\.\d\d images/s", done.out) and re.search(r"training: \d+\.\d\d images/s", done.out), done
+        said.append(re.search(r"classes of the first pictures: ((\d+ ?){8})", done.out).group(1))
+    assert said[0] == said[1], said
+
+
 def test_the_sales_of_stores(t):
     if SANITIZED:
         raise Skip("frames, embeddings and fit have tests of their own; 3 epochs of it take ten minutes")
