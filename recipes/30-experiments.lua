@@ -89,7 +89,7 @@ expect(best.accuracy):at_least(0.9)
 -- With the same seed, arguments and data the weights are the same to the last bit, whatever else the machine does.
 
 -- %% Again effects="local" timeout="10m"
-again = try(best, "again.safetensors")
+again = try(best, best.weights) -- the same arguments: the file tells them
 expect(again.sha256):equals(best.sha256)
 expect(again.accuracy):equals(best.accuracy)
 print("the same bits: " .. again.sha256)

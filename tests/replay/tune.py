@@ -133,7 +133,6 @@ end }""", "ts:best():run()"))
     good, weak = all_of["digits/1"], all_of["digits/2"]
     assert good["state"] == "done" and good["metrics"]["accuracy"]["n"] >= 40 and good["metrics"]["accuracy"]["value"] > 0.9, good
     assert weak["state"] == "stopped" and weak["metrics"]["accuracy"]["n"] < 40 and not weak["artifacts"], weak
-    assert good["artifacts"]["w.safetensors"]["sha256"] == all_of["digits/1 again"]["artifacts"]["w.safetensors"]["sha256"], all_of
     assert "digits/1 again: the same bits as digits/1:" in done.out and "1 file" in done.out, done.out
 
 
