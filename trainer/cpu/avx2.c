@@ -104,6 +104,7 @@ V uint64_t v_nonzero_f32(const void *p)
 
 #include "trainer/cpu/kernels.inc"
 #include "trainer/cpu/rows.inc"
+#include "trainer/cpu/channels.inc"
 
 static bool usable(void)
 {

@@ -82,6 +82,11 @@ typedef struct sparse_rows {
     uint8_t *seen; // (inputs), the panel's own
 } sparse_rows;
 
+// dx = (d - less - (x - mean)·along)·scale, channel by channel.
+typedef struct back_through {
+    const float *mean, *scale, *less, *along;
+} back_through;
+
 typedef struct cpu_ops {
     const char *name;
     bool (*usable)(void);
@@ -107,6 +112,19 @@ typedef struct cpu_ops {
     void (*expand)(float *out, const uint8_t *in, size_t n, float scale);
     // bf16: the upper half of a float, rounded to the nearest, to even in between; nan stays nan.
     void (*halve)(uint16_t *out, const float *in, size_t n);
+    // Of positions of n channels, x[p][c], without gaps and aligned to 4 bytes only. They add to
+    // floats: call them for some hundred positions.
+    //   sum += Σ (x - pivot), squares += Σ (x - pivot)²
+    //   sum += Σ d, along += Σ d·(x - mean)
+    //   y = (x - mean)·scale + shift
+    void (*moments)(const float *x, const float *pivot, size_t positions, size_t n, float *sum,
+        float *squares);
+    void (*slopes)(const float *x, const float *d, const float *mean, size_t positions, size_t n,
+        float *sum, float *along);
+    void (*scale_shift)(float *y, const float *x, const float *mean, const float *scale,
+        const float *shift, size_t positions, size_t n);
+    void (*give_back)(const back_through *b, float *dx, bool add, const float *x, const float *d,
+        size_t positions, size_t n); // add: to dx
 } cpu_ops;
 
 // "avx512", "avx2", "plain"; NULL: the best that this machine supports. Errors: unknown (lists the

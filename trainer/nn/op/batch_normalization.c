@@ -10,12 +10,17 @@
 //
 // With several ranks each has the statistics of its own rows, as in Horovod.
 //
-// kept: mean and 1/√(var + ε), Σ dy and Σ dy·x̂ of each channel, then a pair of sums (double) of
-// each channel for each chunk.
+// Sums are floats over some positions, relative to the chunk's first value of the channel, and
+// doubles over these: a mean that is much greater than the spread costs no digits.
+//
+// kept: mean and 1/√(var + ε) of each channel, three rows of what a pass over all positions takes,
+// then a pair of sums (double) of each channel for each chunk. scratch: two sums and the pivot.
 #include "trainer/nn/op/normalization.h"
 
 #include <math.h>
 #include <string.h>
+
+enum { BLOCK = 256 };
 
 static int infer(const layer_spec *l, size_t n, const row_shape *in, row_shape *out, err *e)
 {
@@ -42,13 +47,14 @@ static void reserve(const op_work *w, op_need *need)
     memcpy(need->forward, (op_pass[OP_PASSES]){rows, one, rows}, sizeof need->forward);
     memcpy(need->backward, (op_pass[OP_PASSES]){rows, one, rows}, sizeof need->backward);
     need->reads_x = true;
-    need->kept = 4 * channels + rows.chunks * 4 * channels;
+    need->kept = 5 * channels + rows.chunks * 4 * channels;
+    need->scratch = 3 * channels;
 }
 
 // Where things are in kept.
 struct sums {
-    float *mean, *scale, *d, *along; // [channels]
-    double *partial;                 // [chunk][2][channels]
+    float *mean, *scale, *factor, *less, *along; // [channels]
+    double *partial;                             // [chunk][2][channels]
     size_t n, positions, chunks;
 };
 
@@ -56,7 +62,7 @@ static struct sums sums_of(const op_work *w)
 {
     size_t n = op_last(w->in), room = op_round(n, 16);
     return (struct sums){w->kept, w->kept + room, w->kept + 2 * room, w->kept + 3 * room,
-        (double *)(void *)(w->kept + 4 * room), n, shape_size(w->in) / n,
+        w->kept + 4 * room, (double *)(void *)(w->kept + 5 * room), n, shape_size(w->in) / n,
         op_by_rows(w->rows).chunks};
 }
 
@@ -70,17 +76,34 @@ static void total(const struct sums *s, size_t c, double *first, double *second)
     }
 }
 
-static void add_moments(const op_work *w, const struct sums *s, size_t chunk)
+// How many positions from p on are summed as floats.
+static size_t block_at(const struct sums *s, size_t p)
 {
-    double *sum = s->partial + 2 * chunk * s->n, *squares = sum + s->n;
+    return s->positions - p < BLOCK ? s->positions - p : BLOCK;
+}
+
+// Σ x and Σ x² from sums of x - pivot over n numbers.
+static void add_block(const struct sums *s, double *first, double *second, const float *block,
+    const float *pivot, size_t n)
+{
+    for (size_t c = 0; c < s->n; c++) {
+        double k = (double)pivot[c], sum = (double)block[c], m = (double)n;
+        first[c] += sum + m * k;
+        second[c] += (double)block[s->n + c] + 2 * k * sum + m * k * k;
+    }
+}
+
+static void add_moments(const op_work *w, const struct sums *s, size_t chunk, float *scratch)
+{
+    double *sum = s->partial + 2 * chunk * s->n;
+    const float *pivot = w->x[0] + op_from(chunk) * w->ldx[0];
     memset(sum, 0, 2 * s->n * sizeof *sum);
     for (size_t r = op_from(chunk); r < op_to(w, chunk); r++)
-        for (size_t p = 0; p < s->positions; p++) {
-            const float *x = w->x[0] + r * w->ldx[0] + p * s->n;
-            for (size_t c = 0; c < s->n; c++) {
-                sum[c] += (double)x[c];
-                squares[c] += (double)x[c] * (double)x[c];
-            }
+        for (size_t p = 0; p < s->positions; p += BLOCK) {
+            memset(scratch, 0, 2 * s->n * sizeof *scratch);
+            w->cpu->moments(w->x[0] + r * w->ldx[0] + p * s->n, pivot, block_at(s, p), s->n,
+                scratch, scratch + s->n);
+            add_block(s, sum, sum + s->n, scratch, pivot, block_at(s, p));
         }
 }
 
@@ -99,6 +122,7 @@ static void find_moments(const op_work *w, const struct sums *s)
 {
     double n = (double)(w->rows * s->positions), sum, squares;
     double momentum = w->layer->momentum;
+    const float *gamma = norm_at(w, w->w, NORM_GAMMA), *beta = norm_at(w, w->w, NORM_BETA);
     float *mean = norm_at(w, w->w, NORM_MEAN), *variance = norm_at(w, w->w, NORM_VARIANCE);
     for (size_t c = 0; c < s->n; c++) {
         double m = (double)mean[c], v = (double)variance[c];
@@ -114,84 +138,73 @@ static void find_moments(const op_work *w, const struct sums *s)
         }
         s->mean[c] = (float)m;
         s->scale[c] = 1 / sqrtf((float)v + norm_epsilon(w->layer));
+        s->factor[c] = s->scale[c] * (gamma ? gamma[c] : 1);
+        s->less[c] = beta ? beta[c] : 0;
     }
 }
 
 static void normalise(const op_work *w, const struct sums *s, size_t chunk)
 {
-    const float *gamma = norm_at(w, w->w, NORM_GAMMA), *beta = norm_at(w, w->w, NORM_BETA);
     for (size_t r = op_from(chunk); r < op_to(w, chunk); r++)
-        for (size_t p = 0; p < s->positions; p++) {
-            const float *x = w->x[0] + r * w->ldx[0] + p * s->n;
-            float *y = w->y + r * w->ldy + p * s->n;
-            for (size_t c = 0; c < s->n; c++)
-                y[c] = (x[c] - s->mean[c]) * s->scale[c] * (gamma ? gamma[c] : 1) +
-                       (beta ? beta[c] : 0);
-        }
+        w->cpu->scale_shift(w->y + r * w->ldy, w->x[0] + r * w->ldx[0], s->mean, s->factor, s->less,
+            s->positions, s->n);
 }
 
 static void forward(const op_work *w, size_t pass, size_t chunk, float *scratch)
 {
     struct sums s = sums_of(w);
     if (pass == 0 && is_of_batch(w))
-        add_moments(w, &s, chunk);
+        add_moments(w, &s, chunk, scratch);
     else if (pass == 1)
         find_moments(w, &s);
     else if (pass == 2)
         normalise(w, &s, chunk);
 }
 
-static void add_slopes(const op_work *w, const struct sums *s, size_t chunk)
+static void add_slopes(const op_work *w, const struct sums *s, size_t chunk, float *scratch)
 {
-    double *sum = s->partial + 2 * chunk * s->n, *along = sum + s->n;
+    double *sum = s->partial + 2 * chunk * s->n;
     memset(sum, 0, 2 * s->n * sizeof *sum);
     for (size_t r = op_from(chunk); r < op_to(w, chunk); r++)
-        for (size_t p = 0; p < s->positions; p++) {
-            const float *x = w->x[0] + r * w->ldx[0] + p * s->n;
-            const float *d = w->dy + r * w->ldy + p * s->n;
-            for (size_t c = 0; c < s->n; c++) {
-                sum[c] += (double)d[c];
-                along[c] += (double)(d[c] * ((x[c] - s->mean[c]) * s->scale[c]));
-            }
+        for (size_t p = 0; p < s->positions; p += BLOCK) {
+            memset(scratch, 0, 2 * s->n * sizeof *scratch);
+            w->cpu->slopes(w->x[0] + r * w->ldx[0] + p * s->n, w->dy + r * w->ldy + p * s->n,
+                s->mean, block_at(s, p), s->n, scratch, scratch + s->n);
+            for (size_t c = 0; c < 2 * s->n; c++)
+                sum[c] += (double)scratch[c];
         }
 }
 
+// What was along x - mean is along x̂ by 1/√(var + ε).
 static void find_slopes(const op_work *w, const struct sums *s)
 {
     float *gamma = norm_at(w, w->g, NORM_GAMMA), *beta = norm_at(w, w->g, NORM_BETA);
     double n = (double)(w->rows * s->positions), sum, along;
     for (size_t c = 0; c < s->n; c++) {
+        double scale = (double)s->scale[c];
         total(s, c, &sum, &along);
         if (gamma)
-            gamma[c] = (float)along;
+            gamma[c] = (float)(along * scale);
         if (beta)
             beta[c] = (float)sum;
-        s->d[c] = is_of_batch(w) ? (float)(sum / n) : 0;
-        s->along[c] = is_of_batch(w) ? (float)(along / n) : 0;
+        s->less[c] = is_of_batch(w) ? (float)(sum / n) : 0;
+        s->along[c] = is_of_batch(w) ? (float)(along * scale * scale / n) : 0;
     }
 }
 
 static void give_slopes(const op_work *w, const struct sums *s, size_t chunk)
 {
-    const float *gamma = norm_at(w, w->w, NORM_GAMMA);
-    size_t from = op_from(chunk), to = op_to(w, chunk);
-    for (size_t r = from; r < to; r++)
-        for (size_t p = 0; p < s->positions; p++) {
-            const float *x = w->x[0] + r * w->ldx[0] + p * s->n;
-            float *d = w->dy + r * w->ldy + p * s->n;
-            for (size_t c = 0; c < s->n; c++) {
-                float hat = (x[c] - s->mean[c]) * s->scale[c];
-                d[c] = (d[c] - s->d[c] - hat * s->along[c]) * s->scale[c] * (gamma ? gamma[c] : 1);
-            }
-        }
-    op_give(w, 0, w->dy + from * w->ldy, w->ldy, from, to);
+    const back_through b = {s->mean, s->factor, s->less, s->along};
+    for (size_t r = op_from(chunk); w->dx[0] && r < op_to(w, chunk); r++)
+        w->cpu->give_back(&b, w->dx[0] + r * w->ldx[0], w->add[0], w->x[0] + r * w->ldx[0],
+            w->dy + r * w->ldy, s->positions, s->n);
 }
 
 static void backward(const op_work *w, size_t pass, size_t chunk, float *scratch)
 {
     struct sums s = sums_of(w);
     if (pass == 0)
-        add_slopes(w, &s, chunk);
+        add_slopes(w, &s, chunk, scratch);
     else if (pass == 1)
         find_slopes(w, &s);
     else
