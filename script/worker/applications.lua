@@ -10,7 +10,7 @@ nn.applications = applications
 -- What every network takes, with Keras's defaults; weights are those of a file.
 local common = {
   include_top = "boolean", weights = "string", input_shape = "table", pooling = "string", classes = "integer",
-  classifier_activation = "string", seed = "integer", name = "string",
+  classifier_activation = "string", seed = "integer", name = "string", dtype = "string",
 }
 
 local function options(name, given, own)
@@ -51,7 +51,7 @@ local function headless(o, x)
 end
 
 local function finish(name, o, input, output)
-  local model = nn.Model { inputs = input, outputs = output, seed = o.seed }
+  local model = nn.Model { inputs = input, outputs = output, seed = o.seed, dtype = o.dtype }
   if o.weights then
     local ok, problem = pcall(model.load_weights, model, o.weights)
     if not ok then error(("%s: %s"):format(name, tostring(problem):gsub("^[^:]+:%d+: ", "")), 3) end

@@ -112,6 +112,10 @@ typedef struct cpu_ops {
     void (*expand)(float *out, const uint8_t *in, size_t n, float scale);
     // bf16: the upper half of a float, rounded to the nearest, to even in between; nan stays nan.
     void (*halve)(uint16_t *out, const float *in, size_t n);
+    // out = the greater of out and in, where = the index of what was taken: at, at + 1, …; nan is
+    // greater than all. first: out has nothing yet.
+    void (*take_greater)(
+        float *out, uint32_t *where, const float *in, uint32_t at, bool first, size_t n);
     // Of positions of n channels, x[p][c], without gaps and aligned to 4 bytes only. They add to
     // floats: call them for some hundred positions.
     //   sum += Σ (x - pivot), squares += Σ (x - pivot)²

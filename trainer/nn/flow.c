@@ -60,6 +60,11 @@ struct flow {
     step *s; // the one that runs
 };
 
+static size_t later(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
 // The node's activation if the loss applies it.
 static activation of_loss(const node *n)
 {
@@ -140,8 +145,13 @@ flow *flow_new(const graph *g, const struct dnn_ops *dnn)
     f->node = mem_array(g->n, sizeof *f->node);
     f->head = mem_array(g->outputs, sizeof *f->head);
     f->item = mem_array(5 * g->n + g->outputs, sizeof *f->item);
+    size_t largest = 0;
     for (size_t i = 0; i < g->n; i++)
+        largest = later(largest, shape_size(&g->node[i].out));
+    for (size_t i = 0; i < g->n; i++) {
         set_up(f, i);
+        f->node[i].work.chunk_rows = op_rows(largest);
+    }
     for (size_t k = 0; k < g->outputs; k++)
         f->head[k] = (struct head){.node = g->output[k], .f = of_loss(&g->node[g->output[k]])};
     return f;
@@ -222,13 +232,13 @@ static struct phases phases_of(const op_pass *passes, bool *by_rows, size_t *pha
     return p;
 }
 
-static void find_phases(flow *f, size_t rows)
+static void find_phases(flow *f)
 {
     size_t phase = 0;
     bool by_rows = true;
-    const op_pass gathering[OP_PASSES] = {op_by_rows(rows)};
     for (size_t i = 0; i < f->g->n; i++) {
         struct running *r = &f->node[i];
+        const op_pass gathering[OP_PASSES] = {op_by_rows(&r->work)};
         r->forward = phases_of(r->input >= 0 ? gathering : r->need.forward, &by_rows, &phase);
     }
     f->loss = ++phase;
@@ -236,11 +246,6 @@ static void find_phases(flow *f, size_t rows)
     for (size_t i = f->g->n; i-- > 0;)
         if (f->node[i].wants)
             f->node[i].backward = phases_of(f->node[i].need.backward, &by_rows, &phase);
-}
-
-static size_t later(size_t a, size_t b)
-{
-    return a > b ? a : b;
 }
 
 // Lists all buffers with their times.
@@ -339,7 +344,7 @@ int flow_reserve(flow *f, size_t rows, int threads, err *e)
     free_buffers(f);
     for (size_t i = 0; i < f->g->n; i++)
         ask(f, i, rows);
-    find_phases(f, rows);
+    find_phases(f);
     list_items(f, rows);
     if (!allocate(f, rows, threads)) {
         free_buffers(f);
@@ -373,7 +378,7 @@ static void gather(const flow *f, const struct running *r, size_t chunk)
     const step *s = f->s;
     const tensor *t = input_of(s, r->input);
     size_t n = shape_size(&r->work.out);
-    for (size_t i = op_from(chunk); i < op_to(&r->work, chunk); i++) {
+    for (size_t i = op_from(&r->work, chunk); i < op_to(&r->work, chunk); i++) {
         const void *row = tensor_row_data(t, s->rows[i]);
         float *x = r->work.y + i * r->work.ldy;
         if (t->type == TENSOR_U8)
@@ -415,7 +420,7 @@ static void walk_pass(struct walk *w, struct running *r, op_pass pass, size_t nu
 static void walk_forward(struct walk *w, struct running *r)
 {
     if (r->input >= 0)
-        walk_pass(w, r, op_by_rows(r->work.rows), 0, false);
+        walk_pass(w, r, op_by_rows(&r->work), 0, false);
     for (size_t p = 0; p < OP_PASSES && r->need.forward[p].chunks; p++)
         walk_pass(w, r, r->need.forward[p], p, false);
 }

@@ -20,21 +20,21 @@ static int infer(const layer_spec *l, size_t n, const row_shape *in, row_shape *
 
 static void reserve(const op_work *w, op_need *need)
 {
-    need->forward[0] = need->backward[0] = op_by_rows(w->rows);
+    need->forward[0] = need->backward[0] = op_by_rows(w);
     need->reads_y = activation_is_of_output(w->f);
     need->reads_x = !need->reads_y;
 }
 
 static void forward(const op_work *w, size_t pass, size_t chunk, float *scratch)
 {
-    size_t from = op_from(chunk), rows = op_to(w, chunk) - from, at = from * w->ldy;
+    size_t from = op_from(w, chunk), rows = op_to(w, chunk) - from, at = from * w->ldy;
     memcpy(w->y + at, w->x[0] + at, rows * w->ldy * sizeof *w->y);
     op_activate(w, w->y + at, NULL, w->ldy, rows, shape_size(w->in));
 }
 
 static void backward(const op_work *w, size_t pass, size_t chunk, float *scratch)
 {
-    size_t from = op_from(chunk), to = op_to(w, chunk), at = from * w->ldy;
+    size_t from = op_from(w, chunk), to = op_to(w, chunk), at = from * w->ldy;
     op_derive(w, w->dy + at, w->y + at, w->x[0] + at, w->ldy, to - from, shape_size(w->in));
     op_give(w, 0, w->dy + at, w->ldy, from, to);
 }

@@ -43,7 +43,7 @@ static size_t parameters(const layer_spec *l, const row_shape *in, op_parameter 
 static void reserve(const op_work *w, op_need *need)
 {
     size_t channels = op_round(op_last(w->in), 16);
-    op_pass rows = op_by_rows(w->rows), one = {.chunks = 1};
+    op_pass rows = op_by_rows(w), one = {.chunks = 1};
     memcpy(need->forward, (op_pass[OP_PASSES]){rows, one, rows}, sizeof need->forward);
     memcpy(need->backward, (op_pass[OP_PASSES]){rows, one, rows}, sizeof need->backward);
     need->reads_x = true;
@@ -63,7 +63,7 @@ static struct sums sums_of(const op_work *w)
     size_t n = op_last(w->in), room = op_round(n, 16);
     return (struct sums){w->kept, w->kept + room, w->kept + 2 * room, w->kept + 3 * room,
         w->kept + 4 * room, (double *)(void *)(w->kept + 5 * room), n, shape_size(w->in) / n,
-        op_by_rows(w->rows).chunks};
+        op_by_rows(w).chunks};
 }
 
 // The two sums of channel c over all chunks, in their order.
@@ -96,9 +96,9 @@ static void add_block(const struct sums *s, double *first, double *second, const
 static void add_moments(const op_work *w, const struct sums *s, size_t chunk, float *scratch)
 {
     double *sum = s->partial + 2 * chunk * s->n;
-    const float *pivot = w->x[0] + op_from(chunk) * w->ldx[0];
+    const float *pivot = w->x[0] + op_from(w, chunk) * w->ldx[0];
     memset(sum, 0, 2 * s->n * sizeof *sum);
-    for (size_t r = op_from(chunk); r < op_to(w, chunk); r++)
+    for (size_t r = op_from(w, chunk); r < op_to(w, chunk); r++)
         for (size_t p = 0; p < s->positions; p += BLOCK) {
             memset(scratch, 0, 2 * s->n * sizeof *scratch);
             w->cpu->moments(w->x[0] + r * w->ldx[0] + p * s->n, pivot, block_at(s, p), s->n,
@@ -145,7 +145,7 @@ static void find_moments(const op_work *w, const struct sums *s)
 
 static void normalise(const op_work *w, const struct sums *s, size_t chunk)
 {
-    for (size_t r = op_from(chunk); r < op_to(w, chunk); r++)
+    for (size_t r = op_from(w, chunk); r < op_to(w, chunk); r++)
         w->cpu->scale_shift(w->y + r * w->ldy, w->x[0] + r * w->ldx[0], s->mean, s->factor, s->less,
             s->positions, s->n);
 }
@@ -165,7 +165,7 @@ static void add_slopes(const op_work *w, const struct sums *s, size_t chunk, flo
 {
     double *sum = s->partial + 2 * chunk * s->n;
     memset(sum, 0, 2 * s->n * sizeof *sum);
-    for (size_t r = op_from(chunk); r < op_to(w, chunk); r++)
+    for (size_t r = op_from(w, chunk); r < op_to(w, chunk); r++)
         for (size_t p = 0; p < s->positions; p += BLOCK) {
             memset(scratch, 0, 2 * s->n * sizeof *scratch);
             w->cpu->slopes(w->x[0] + r * w->ldx[0] + p * s->n, w->dy + r * w->ldy + p * s->n,
@@ -195,7 +195,7 @@ static void find_slopes(const op_work *w, const struct sums *s)
 static void give_slopes(const op_work *w, const struct sums *s, size_t chunk)
 {
     const back_through b = {s->mean, s->factor, s->less, s->along};
-    for (size_t r = op_from(chunk); w->dx[0] && r < op_to(w, chunk); r++)
+    for (size_t r = op_from(w, chunk); w->dx[0] && r < op_to(w, chunk); r++)
         w->cpu->give_back(&b, w->dx[0] + r * w->ldx[0], w->add[0], w->x[0] + r * w->ldx[0],
             w->dy + r * w->ldy, s->positions, s->n);
 }

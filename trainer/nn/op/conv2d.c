@@ -10,7 +10,7 @@
 //
 // With groups or of one channel each it is another operation, op_grouped_conv2d.
 //
-// kept: dz (and z) as (pixels, filters rounded up to 16), W transposed, dW and db for each chunk.
+// kept: z where backward needs it. backward_only: W transposed, dW and db for each chunk.
 #include "trainer/nn/op/conv2d_dnn.h"
 #include "trainer/nn/op/window.h"
 
@@ -53,7 +53,8 @@ static size_t parameters(const layer_spec *l, const row_shape *in, op_parameter 
 // The sizes of everything: a picture's pixels, a patch, filters with their padding.
 struct sizes {
     size_t pixels, patch, ld, units, filters, chunks;
-    float *z, *flipped, *partial, *bias; // in kept
+    float *z;                        // in kept
+    float *flipped, *partial, *bias; // in backward_only
 };
 
 static struct sizes sizes_of(const op_work *w)
@@ -65,10 +66,9 @@ static struct sizes sizes_of(const op_work *w)
         .ld = op_round(patch, 16),
         .units = units,
         .filters = filters,
-        .chunks = op_by_rows(w->rows).chunks};
-    size_t image = activation_is_of_output(w->f) ? 0 : w->rows * w->ldy;
+        .chunks = op_by_rows(w).chunks};
     s.z = w->kept;
-    s.flipped = s.z + image;
+    s.flipped = w->backward_only;
     s.partial = s.flipped + s.ld * units;
     s.bias = s.partial + s.chunks * patch * filters;
     return s;
@@ -82,14 +82,15 @@ static void reserve(const op_work *w, op_need *need)
     }
     struct sizes s = sizes_of(w);
     size_t slices = (s.patch + PANEL - 1) / PANEL;
-    need->forward[0] = op_by_rows(w->rows);
+    need->forward[0] = op_by_rows(w);
     need->backward[0].chunks = w->dx && w->dx[0] ? slices : 0;
     // A pass without chunks ends the list.
-    need->backward[need->backward[0].chunks ? 1 : 0] = op_by_rows(w->rows);
+    need->backward[need->backward[0].chunks ? 1 : 0] = op_by_rows(w);
     need->backward[need->backward[1].chunks ? 2 : 1].chunks = slices;
     need->reads_x = true;
     need->reads_y = w->f != ACTIVATION_LINEAR && activation_is_of_output(w->f);
-    need->kept = (size_t)(s.bias - s.z) + s.chunks * s.filters;
+    need->kept = activation_is_of_output(w->f) ? 0 : w->rows * w->ldy;
+    need->backward_only = s.ld * s.units + s.chunks * (s.patch + 1) * s.filters;
     need->scratch = PATCHES * (s.ld + 2 * s.filters);
 }
 
@@ -208,7 +209,7 @@ static void forward(const op_work *w, size_t pass, size_t chunk, float *scratch)
     }
     struct sizes s = sizes_of(w);
     window v = window_of(w->layer, w->in);
-    for (size_t r = op_from(chunk); r < op_to(w, chunk); r++)
+    for (size_t r = op_from(w, chunk); r < op_to(w, chunk); r++)
         forward_picture(w, &v, &s, r, scratch);
 }
 
@@ -302,7 +303,7 @@ static void backward_rows(const op_work *w, const struct sizes *s, size_t chunk,
     memset(
         s->partial + chunk * s->patch * s->filters, 0, s->patch * s->filters * sizeof *s->partial);
     memset(s->bias + chunk * s->filters, 0, s->filters * sizeof *s->bias);
-    for (size_t r = op_from(chunk); r < op_to(w, chunk); r++)
+    for (size_t r = op_from(w, chunk); r < op_to(w, chunk); r++)
         backward_picture(w, &v, s, chunk, r, scratch);
 }
 

@@ -59,7 +59,7 @@ static size_t rest(size_t n, size_t i)
 static void reserve(const op_work *w, op_need *need)
 {
     size_t slices = panels(w->in->size[0]), wide = panels(w->layer->units);
-    need->forward[0] = need->backward[0] = op_by_rows(w->rows);
+    need->forward[0] = need->backward[0] = op_by_rows(w);
     need->backward[1].chunks = slices * (w->dx && w->dx[0]) + slices * wide + wide;
     need->reads_x = true;
     need->reads_y = w->f != ACTIVATION_LINEAR && activation_is_of_output(w->f);
@@ -81,7 +81,7 @@ static float *kept_at(const op_work *w, size_t at)
 static void forward(const op_work *w, size_t pass, size_t chunk, float *scratch)
 {
     static const float no_bias[PANEL] __attribute__((aligned(64)));
-    size_t from = op_from(chunk), rows = op_to(w, chunk) - from, units = w->layer->units;
+    size_t from = op_from(w, chunk), rows = op_to(w, chunk) - from, units = w->layer->units;
     float *y = w->y + from * w->ldy;
     for (size_t p = 0; p < panels(units); p++)
         w->cpu->multiply(&(product){.y = y + p * PANEL,
@@ -142,7 +142,8 @@ static void train_kernel(const op_work *w, size_t panel, size_t slice)
 
 static void derive(const op_work *w, size_t chunk)
 {
-    size_t from = op_from(chunk), to = op_to(w, chunk), units = w->layer->units, at = from * w->ldy;
+    size_t from = op_from(w, chunk), to = op_to(w, chunk), units = w->layer->units,
+           at = from * w->ldy;
     op_derive(w, w->dy + at, w->y + at, kept_at(w, at), w->ldy, to - from, units);
     for (size_t r = from; r < to; r++) // the columns behind must not reach the weights
         memset(w->dy + r * w->ldy + units, 0, (op_round(units, 16) - units) * sizeof *w->dy);

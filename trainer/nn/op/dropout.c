@@ -11,7 +11,7 @@
 
 static void reserve(const op_work *w, op_need *need)
 {
-    need->forward[0] = need->backward[0] = op_by_rows(w->rows);
+    need->forward[0] = need->backward[0] = op_by_rows(w);
 }
 
 // out = in·m/(1-rate) for row r; they may be the same.
@@ -29,13 +29,13 @@ static void apply(const op_work *w, float *out, const float *in, size_t r)
 
 static void forward(const op_work *w, size_t pass, size_t chunk, float *scratch)
 {
-    for (size_t r = op_from(chunk); r < op_to(w, chunk); r++)
+    for (size_t r = op_from(w, chunk); r < op_to(w, chunk); r++)
         apply(w, w->y + r * w->ldy, w->x[0] + r * w->ldx[0], r);
 }
 
 static void backward(const op_work *w, size_t pass, size_t chunk, float *scratch)
 {
-    size_t from = op_from(chunk), to = op_to(w, chunk);
+    size_t from = op_from(w, chunk), to = op_to(w, chunk);
     for (size_t r = from; r < to; r++)
         apply(w, w->dy + r * w->ldy, w->dy + r * w->ldy, r);
     op_give(w, 0, w->dy + from * w->ldy, w->ldy, from, to);

@@ -45,7 +45,7 @@ static size_t parameters(const layer_spec *l, const row_shape *in, op_parameter 
 
 static void reserve(const op_work *w, op_need *need)
 {
-    need->forward[0] = op_by_rows(w->rows);
+    need->forward[0] = op_by_rows(w);
     need->backward[0].chunks = parts_of(w->layer);
     need->reads_x = true;
 }
@@ -53,7 +53,7 @@ static void reserve(const op_work *w, op_need *need)
 static void forward(const op_work *w, size_t pass, size_t chunk, float *scratch)
 {
     size_t n = shape_size(w->in), units = w->layer->units;
-    for (size_t r = op_from(chunk); r < op_to(w, chunk); r++)
+    for (size_t r = op_from(w, chunk); r < op_to(w, chunk); r++)
         for (size_t i = 0; i < n; i++) {
             float x = w->x[0][r * w->ldx[0] + i], *y = w->y + r * w->ldy + i * units;
             if (x >= 0 && x < (float)w->layer->entries)

@@ -80,9 +80,8 @@ struct sizes {
 static struct sizes sizes_of(const op_work *w)
 {
     const layer_spec *l = w->layer;
-    struct sizes s = {.groups = groups_of(l, w->in),
-        .all = outputs_of(l, w->in),
-        .chunks = op_by_rows(w->rows).chunks};
+    struct sizes s = {
+        .groups = groups_of(l, w->in), .all = outputs_of(l, w->in), .chunks = op_by_rows(w).chunks};
     s.inputs = w->in->size[2] / s.groups;
     s.outputs = s.all / s.groups;
     s.kernel = l->window[0] * l->window[1] * s.inputs * s.all;
@@ -95,7 +94,7 @@ static struct sizes sizes_of(const op_work *w)
 static void reserve(const op_work *w, op_need *need)
 {
     struct sizes s = sizes_of(w);
-    need->forward[0] = need->backward[0] = op_by_rows(w->rows);
+    need->forward[0] = need->backward[0] = op_by_rows(w);
     need->backward[1].chunks = 1;
     need->reads_x = true;
     need->reads_y = w->f != ACTIVATION_LINEAR && activation_is_of_output(w->f);
@@ -166,7 +165,7 @@ static void forward(const op_work *w, size_t pass, size_t chunk, float *scratch)
 {
     struct sizes s = sizes_of(w);
     window v = window_of(w->layer, w->in);
-    for (size_t r = op_from(chunk); r < op_to(w, chunk); r++)
+    for (size_t r = op_from(w, chunk); r < op_to(w, chunk); r++)
         forward_picture(w, &v, &s, r);
 }
 
@@ -203,7 +202,7 @@ static void backward(const op_work *w, size_t pass, size_t chunk, float *scratch
     }
     memset(s.partial + chunk * s.kernel, 0, s.kernel * sizeof *s.partial);
     memset(s.bias + chunk * s.all, 0, s.all * sizeof *s.bias);
-    for (size_t r = op_from(chunk); r < op_to(w, chunk); r++)
+    for (size_t r = op_from(w, chunk); r < op_to(w, chunk); r++)
         backward_picture(w, &v, &s, chunk, r);
 }
 

@@ -24,7 +24,7 @@ static size_t groups(const op_work *w)
 
 static void reserve(const op_work *w, op_need *need)
 {
-    need->forward[0] = need->backward[0] = op_by_rows(w->rows);
+    need->forward[0] = need->backward[0] = op_by_rows(w);
     need->backward[1].chunks = 1;
     need->reads_x = true;
     need->kept = 2 * w->rows * groups(w) + need->forward[0].chunks * 2 * op_last(w->in);
@@ -49,7 +49,7 @@ static void forward_group(const op_work *w, const float *x, float *y, float *of)
 static void forward(const op_work *w, size_t pass, size_t chunk, float *scratch)
 {
     size_t n = op_last(w->in), all = groups(w);
-    for (size_t r = op_from(chunk); r < op_to(w, chunk); r++)
+    for (size_t r = op_from(w, chunk); r < op_to(w, chunk); r++)
         for (size_t i = 0; i < all; i++)
             forward_group(w, w->x[0] + r * w->ldx[0] + i * n, w->y + r * w->ldy + i * n,
                 w->kept + 2 * (r * all + i));
@@ -76,10 +76,10 @@ static void backward_group(const op_work *w, const float *x, float *d, const flo
 
 static void backward(const op_work *w, size_t pass, size_t chunk, float *scratch)
 {
-    size_t n = op_last(w->in), all = groups(w), from = op_from(chunk), to = op_to(w, chunk);
+    size_t n = op_last(w->in), all = groups(w), from = op_from(w, chunk), to = op_to(w, chunk);
     float *partial = w->kept + 2 * w->rows * all, *sums = partial + chunk * 2 * n;
     if (pass == 1) {
-        size_t chunks = op_by_rows(w->rows).chunks;
+        size_t chunks = op_by_rows(w).chunks;
         for (size_t i = 1; i < chunks; i++)
             for (size_t c = 0; c < 2 * n; c++)
                 partial[c] += partial[i * 2 * n + c];

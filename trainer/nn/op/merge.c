@@ -47,13 +47,13 @@ static int infer_concatenate(
 
 static void reserve(const op_work *w, op_need *need)
 {
-    need->forward[0] = need->backward[0] = op_by_rows(w->rows);
+    need->forward[0] = need->backward[0] = op_by_rows(w);
 }
 
 static void forward_add(const op_work *w, size_t pass, size_t chunk, float *scratch)
 {
     size_t n = shape_size(&w->out);
-    for (size_t r = op_from(chunk); r < op_to(w, chunk); r++) {
+    for (size_t r = op_from(w, chunk); r < op_to(w, chunk); r++) {
         float *y = w->y + r * w->ldy;
         memcpy(y, w->x[0] + r * w->ldx[0], n * sizeof *y);
         for (size_t i = 1; i < w->inputs; i++) {
@@ -66,7 +66,7 @@ static void forward_add(const op_work *w, size_t pass, size_t chunk, float *scra
 
 static void backward_add(const op_work *w, size_t pass, size_t chunk, float *scratch)
 {
-    size_t from = op_from(chunk);
+    size_t from = op_from(w, chunk);
     for (size_t i = 0; i < w->inputs; i++)
         op_give(w, i, w->dy + from * w->ldy, w->ldy, from, op_to(w, chunk));
 }
@@ -76,7 +76,7 @@ static void forward_concatenate(const op_work *w, size_t pass, size_t chunk, flo
     size_t all = op_last(&w->out), outer = shape_size(&w->out) / all, at = 0;
     for (size_t i = 0; i < w->inputs; at += op_last(&w->in[i++])) {
         size_t n = op_last(&w->in[i]);
-        for (size_t r = op_from(chunk); r < op_to(w, chunk); r++)
+        for (size_t r = op_from(w, chunk); r < op_to(w, chunk); r++)
             for (size_t o = 0; o < outer; o++)
                 memcpy(w->y + r * w->ldy + o * all + at, w->x[i] + r * w->ldx[i] + o * n,
                     n * sizeof *w->y);
@@ -88,7 +88,7 @@ static void backward_concatenate(const op_work *w, size_t pass, size_t chunk, fl
     size_t all = op_last(&w->out), outer = shape_size(&w->out) / all, at = 0;
     for (size_t i = 0; i < w->inputs; at += op_last(&w->in[i++])) {
         size_t n = op_last(&w->in[i]);
-        for (size_t r = op_from(chunk); w->dx[i] && r < op_to(w, chunk); r++)
+        for (size_t r = op_from(w, chunk); w->dx[i] && r < op_to(w, chunk); r++)
             for (size_t o = 0; o < outer; o++) {
                 const float *d = w->dy + r * w->ldy + o * all + at;
                 float *dx = w->dx[i] + r * w->ldx[i] + o * n;

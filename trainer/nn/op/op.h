@@ -18,7 +18,8 @@
 enum {
     OP_PARAMETERS = 4,
     OP_PASSES = 4,
-    OP_ROWS = 12, // in a chunk of rows: twice the rows that the kernels take at once
+    OP_ROWS = 12, // in a chunk of rows: twice the rows that the kernels take at once; fewer of
+                  // large pictures, of which a batch has few: op_rows
     OP_UNITS_MAX = 1 << 24,
 };
 
@@ -46,7 +47,7 @@ typedef struct op_parameter {
 // a pass by rows chunk i of another one by rows may begin when chunk i is done.
 typedef struct op_pass {
     size_t chunks;
-    bool by_rows; // chunk i reads and writes only rows [i·OP_ROWS, (i+1)·OP_ROWS) of all buffers
+    bool by_rows; // chunk i reads and writes only chunk i's rows of all buffers
 } op_pass;
 
 typedef struct op_need {
@@ -63,7 +64,7 @@ typedef struct op_work {
     size_t inputs;
     const row_shape *in; // [inputs]
     row_shape out;
-    size_t rows;
+    size_t rows, chunk_rows;
     float *const *x; // [inputs]
     const size_t *ldx;
     float *const *dx; // [inputs]; NULL where nobody wants it
@@ -114,19 +115,26 @@ static inline size_t op_round(size_t n, size_t to)
     return (n + to - 1) / to * to;
 }
 
-static inline op_pass op_by_rows(size_t rows)
+// In a chunk, where the largest output of any operation has so many numbers.
+static inline size_t op_rows(size_t largest)
 {
-    return (op_pass){.chunks = (rows + OP_ROWS - 1) / OP_ROWS, .by_rows = true};
+    return largest >= 1 << 19 ? 1 : largest >= 1 << 17 ? 3 : largest >= 1 << 15 ? 6 : OP_ROWS;
 }
 
-static inline size_t op_from(size_t chunk)
+static inline op_pass op_by_rows(const op_work *w)
 {
-    return chunk * OP_ROWS;
+    return (op_pass){.chunks = (w->rows + w->chunk_rows - 1) / w->chunk_rows, .by_rows = true};
+}
+
+static inline size_t op_from(const op_work *w, size_t chunk)
+{
+    return chunk * w->chunk_rows;
 }
 
 static inline size_t op_to(const op_work *w, size_t chunk)
 {
-    return (chunk + 1) * OP_ROWS < w->rows ? (chunk + 1) * OP_ROWS : w->rows;
+    size_t to = (chunk + 1) * w->chunk_rows;
+    return to < w->rows ? to : w->rows;
 }
 
 static inline size_t op_last(const row_shape *s)

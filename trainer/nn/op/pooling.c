@@ -21,41 +21,37 @@ static int infer(const layer_spec *l, size_t n, const row_shape *in, row_shape *
 
 static void reserve_max(const op_work *w, op_need *need)
 {
-    need->forward[0] = need->backward[0] = op_by_rows(w->rows);
+    need->forward[0] = need->backward[0] = op_by_rows(w);
     need->kept = w->rows * w->ldy; // where the greatest was, as uint32_t
 }
 
 static void reserve_average(const op_work *w, op_need *need)
 {
-    need->forward[0] = need->backward[0] = op_by_rows(w->rows);
+    need->forward[0] = need->backward[0] = op_by_rows(w);
 }
 
 // The greatest of output (y, x), channel by channel. nan counts as the greatest.
 static void greatest(
-    const window *v, const float *in, size_t y, size_t x, float *out, uint32_t *where)
+    const op_work *w, const window *v, const float *in, size_t p, float *out, uint32_t *where)
 {
     bool first = true;
-    for (size_t i = 0; i < v->size[0]; i++)
-        for (size_t j = 0; j < v->size[1]; j++) {
-            size_t at = window_at(v, y, x, i, j);
-            for (size_t c = 0; at != SIZE_MAX && c < v->channels; c++)
-                if (first || in[at + c] > out[c] || isnan(in[at + c])) {
-                    out[c] = in[at + c];
-                    where[c] = (uint32_t)(at + c);
-                }
-            first &= at == SIZE_MAX;
-        }
+    for (size_t t = 0; t < v->size[0] * v->size[1]; t++) {
+        size_t at = window_at(v, p / v->out[1], p % v->out[1], t / v->size[1], t % v->size[1]);
+        if (at == SIZE_MAX)
+            continue;
+        w->cpu->take_greater(out, where, in + at, (uint32_t)at, first, v->channels);
+        first = false;
+    }
 }
 
 static void forward_max(const op_work *w, size_t pass, size_t chunk, float *scratch)
 {
     window v = window_of(w->layer, w->in);
     uint32_t *where = (uint32_t *)(void *)w->kept;
-    for (size_t r = op_from(chunk); r < op_to(w, chunk); r++)
+    for (size_t r = op_from(w, chunk); r < op_to(w, chunk); r++)
         for (size_t p = 0; p < v.out[0] * v.out[1]; p++) {
             size_t at = r * w->ldy + p * v.channels;
-            greatest(
-                &v, w->x[0] + r * w->ldx[0], p / v.out[1], p % v.out[1], w->y + at, where + at);
+            greatest(w, &v, w->x[0] + r * w->ldx[0], p, w->y + at, where + at);
         }
 }
 
@@ -72,7 +68,7 @@ static void backward_max(const op_work *w, size_t pass, size_t chunk, float *scr
 {
     const uint32_t *where = (const uint32_t *)(const void *)w->kept;
     size_t n = shape_size(&w->out);
-    for (size_t r = op_from(chunk); w->dx[0] && r < op_to(w, chunk); r++) {
+    for (size_t r = op_from(w, chunk); w->dx[0] && r < op_to(w, chunk); r++) {
         float *dx = clear(w, r);
         for (size_t i = 0; i < n; i++)
             dx[where[r * w->ldy + i]] += w->dy[r * w->ldy + i];
@@ -92,7 +88,7 @@ static size_t taps(const window *v, size_t y, size_t x)
 static void forward_average(const op_work *w, size_t pass, size_t chunk, float *scratch)
 {
     window v = window_of(w->layer, w->in);
-    for (size_t r = op_from(chunk); r < op_to(w, chunk); r++)
+    for (size_t r = op_from(w, chunk); r < op_to(w, chunk); r++)
         for (size_t p = 0; p < v.out[0] * v.out[1]; p++) {
             float *y = w->y + r * w->ldy + p * v.channels;
             const float *in = w->x[0] + r * w->ldx[0];
@@ -109,7 +105,7 @@ static void forward_average(const op_work *w, size_t pass, size_t chunk, float *
 static void backward_average(const op_work *w, size_t pass, size_t chunk, float *scratch)
 {
     window v = window_of(w->layer, w->in);
-    for (size_t r = op_from(chunk); w->dx[0] && r < op_to(w, chunk); r++) {
+    for (size_t r = op_from(w, chunk); w->dx[0] && r < op_to(w, chunk); r++) {
         float *dx = clear(w, r);
         for (size_t p = 0; p < v.out[0] * v.out[1]; p++) {
             const float *d = w->dy + r * w->ldy + p * v.channels;
@@ -137,7 +133,7 @@ static int infer_global(const layer_spec *l, size_t n, const row_shape *in, row_
 static void forward_global(const op_work *w, size_t pass, size_t chunk, float *scratch)
 {
     size_t channels = w->in->size[2], pixels = w->in->size[0] * w->in->size[1];
-    for (size_t r = op_from(chunk); r < op_to(w, chunk); r++) {
+    for (size_t r = op_from(w, chunk); r < op_to(w, chunk); r++) {
         float *y = w->y + r * w->ldy;
         const float *x = w->x[0] + r * w->ldx[0];
         memset(y, 0, channels * sizeof *y);
@@ -160,14 +156,14 @@ static void forward_global_max(const op_work *w, size_t pass, size_t chunk, floa
         .dilation = {1, 1},
         .channels = in[2]};
     uint32_t *where = (uint32_t *)(void *)w->kept;
-    for (size_t r = op_from(chunk); r < op_to(w, chunk); r++)
-        greatest(&v, w->x[0] + r * w->ldx[0], 0, 0, w->y + r * w->ldy, where + r * w->ldy);
+    for (size_t r = op_from(w, chunk); r < op_to(w, chunk); r++)
+        greatest(w, &v, w->x[0] + r * w->ldx[0], 0, w->y + r * w->ldy, where + r * w->ldy);
 }
 
 static void backward_global(const op_work *w, size_t pass, size_t chunk, float *scratch)
 {
     size_t channels = w->in->size[2], pixels = w->in->size[0] * w->in->size[1];
-    for (size_t r = op_from(chunk); w->dx[0] && r < op_to(w, chunk); r++) {
+    for (size_t r = op_from(w, chunk); w->dx[0] && r < op_to(w, chunk); r++) {
         const float *d = w->dy + r * w->ldy;
         float *dx = w->dx[0] + r * w->ldx[0];
         for (size_t i = 0; i < pixels * channels; i++)

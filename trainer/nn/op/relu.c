@@ -23,7 +23,7 @@ static int infer(const layer_spec *l, size_t n, const row_shape *in, row_shape *
 
 static void reserve(const op_work *w, op_need *need)
 {
-    need->forward[0] = need->backward[0] = op_by_rows(w->rows);
+    need->forward[0] = need->backward[0] = op_by_rows(w);
     need->reads_y = true;
 }
 
@@ -32,7 +32,7 @@ static void forward(const op_work *w, size_t pass, size_t chunk, float *scratch)
     float slope = (float)w->layer->slope, threshold = (float)w->layer->threshold;
     float most = (float)w->layer->most;
     size_t n = shape_size(&w->out);
-    for (size_t r = op_from(chunk); r < op_to(w, chunk); r++) {
+    for (size_t r = op_from(w, chunk); r < op_to(w, chunk); r++) {
         const float *x = w->x[0] + r * w->ldx[0];
         float *y = w->y + r * w->ldy;
         for (size_t c = 0; c < n; c++) {
@@ -46,7 +46,7 @@ static void backward(const op_work *w, size_t pass, size_t chunk, float *scratch
 {
     float slope = (float)w->layer->slope, threshold = (float)w->layer->threshold;
     float most = (float)w->layer->most;
-    size_t n = shape_size(&w->out), from = op_from(chunk), to = op_to(w, chunk);
+    size_t n = shape_size(&w->out), from = op_from(w, chunk), to = op_to(w, chunk);
     for (size_t r = from; r < to; r++) {
         const float *y = w->y + r * w->ldy;
         float *d = w->dy + r * w->ldy;

@@ -7,14 +7,14 @@
 
 static void reserve(const op_work *w, op_need *need)
 {
-    need->forward[0] = need->backward[0] = op_by_rows(w->rows);
+    need->forward[0] = need->backward[0] = op_by_rows(w);
 }
 
 static void forward(const op_work *w, size_t pass, size_t chunk, float *scratch)
 {
     float scale = (float)w->layer->scale, offset = (float)w->layer->offset;
     size_t n = shape_size(&w->out);
-    for (size_t r = op_from(chunk); r < op_to(w, chunk); r++)
+    for (size_t r = op_from(w, chunk); r < op_to(w, chunk); r++)
         for (size_t c = 0; c < n; c++)
             w->y[r * w->ldy + c] = w->x[0][r * w->ldx[0] + c] * scale + offset;
 }
@@ -22,7 +22,7 @@ static void forward(const op_work *w, size_t pass, size_t chunk, float *scratch)
 static void backward(const op_work *w, size_t pass, size_t chunk, float *scratch)
 {
     float scale = (float)w->layer->scale;
-    size_t n = shape_size(&w->out), from = op_from(chunk), to = op_to(w, chunk);
+    size_t n = shape_size(&w->out), from = op_from(w, chunk), to = op_to(w, chunk);
     for (size_t r = from; r < to; r++)
         for (size_t c = 0; c < n; c++)
             w->dy[r * w->ldy + c] *= scale;

@@ -47,18 +47,18 @@ static int infer_reshape(const layer_spec *l, size_t n, const row_shape *in, row
 
 static void reserve(const op_work *w, op_need *need)
 {
-    need->forward[0] = need->backward[0] = op_by_rows(w->rows);
+    need->forward[0] = need->backward[0] = op_by_rows(w);
 }
 
 static void forward(const op_work *w, size_t pass, size_t chunk, float *scratch)
 {
-    size_t from = op_from(chunk), at = from * w->ldy;
+    size_t from = op_from(w, chunk), at = from * w->ldy;
     memcpy(w->y + at, w->x[0] + at, (op_to(w, chunk) - from) * w->ldy * sizeof *w->y);
 }
 
 static void backward(const op_work *w, size_t pass, size_t chunk, float *scratch)
 {
-    size_t from = op_from(chunk);
+    size_t from = op_from(w, chunk);
     op_give(w, 0, w->dy + from * w->ldy, w->ldy, from, op_to(w, chunk));
 }
 

@@ -27,7 +27,7 @@ static int infer(const layer_spec *l, size_t n, const row_shape *in, row_shape *
 
 static void reserve(const op_work *w, op_need *need)
 {
-    need->forward[0] = need->backward[0] = op_by_rows(w->rows);
+    need->forward[0] = need->backward[0] = op_by_rows(w);
 }
 
 // Where line i of the picture begins in the output.
@@ -39,7 +39,7 @@ static size_t line_at(const op_work *w, size_t i)
 static void forward(const op_work *w, size_t pass, size_t chunk, float *scratch)
 {
     size_t line = w->in->size[1] * w->in->size[2];
-    for (size_t r = op_from(chunk); r < op_to(w, chunk); r++) {
+    for (size_t r = op_from(w, chunk); r < op_to(w, chunk); r++) {
         float *y = w->y + r * w->ldy;
         memset(y, 0, shape_size(&w->out) * sizeof *y);
         for (size_t i = 0; i < w->in->size[0]; i++)
@@ -50,7 +50,7 @@ static void forward(const op_work *w, size_t pass, size_t chunk, float *scratch)
 static void backward(const op_work *w, size_t pass, size_t chunk, float *scratch)
 {
     size_t line = w->in->size[1] * w->in->size[2];
-    for (size_t r = op_from(chunk); w->dx[0] && r < op_to(w, chunk); r++)
+    for (size_t r = op_from(w, chunk); w->dx[0] && r < op_to(w, chunk); r++)
         for (size_t i = 0; i < w->in->size[0]; i++) {
             float *dx = w->dx[0] + r * w->ldx[0] + i * line;
             const float *d = w->dy + r * w->ldy + line_at(w, i);
