@@ -121,8 +121,8 @@ typedef struct cpu_ops {
     //   sum += Σ (x - pivot), squares += Σ (x - pivot)²
     //   sum += Σ d, along += Σ d·(x - mean)
     //   y = (x - mean)·scale + shift
-    void (*moments)(const float *x, const float *pivot, size_t positions, size_t n, float *sum,
-        float *squares);
+    void (*moments)(
+        const float *x, const float *pivot, size_t positions, size_t n, float *sum, float *squares);
     void (*slopes)(const float *x, const float *d, const float *mean, size_t positions, size_t n,
         float *sum, float *along);
     void (*scale_shift)(float *y, const float *x, const float *mean, const float *scale,

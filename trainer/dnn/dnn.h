@@ -39,8 +39,8 @@ typedef struct dnn_ops {
     // Bytes of packed weights (of the gradient of weights), and of memory for one call.
     size_t (*packed_bytes)(const dnn_conv *c);
     size_t (*scratch_bytes)(const dnn_conv *c);
-    // Filters [from, from + n) between packed weights and a panel (height, width, channels, ld) of
-    // floats; both are multiples of 16, or all filters.
+    // Weights lie in panels of 64 filters, the last one may be narrower. Filters [from, from + n)
+    // of one panel (height, width, channels, ld).
     void (*pack)(
         const dnn_conv *c, void *packed, const float *panel, size_t ld, size_t from, size_t n);
     void (*unpack)(

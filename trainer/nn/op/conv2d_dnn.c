@@ -108,7 +108,10 @@ bool conv2d_by_dnn(const op_work *w)
 {
     return w->dnn && w->layer->units % 16 == 0 && activation_is_of_output(w->f) && is_dense(w) &&
            conv_of(w, DNN_FORWARD, 1) && conv_of(w, DNN_BACK_DATA, 1) &&
-           conv_of(w, DNN_BACK_WEIGHTS, 1);
+           conv_of(w, DNN_BACK_WEIGHTS, 1) && conv_of(w, DNN_FORWARD, piece_rows(w)) &&
+           conv_of(w, DNN_BACK_DATA, piece_rows(w)) &&
+           conv_of(w, DNN_BACK_WEIGHTS, part_at(w, 0).rows) &&
+           conv_of(w, DNN_BACK_WEIGHTS, part_at(w, parts(w) - 1).rows);
 }
 
 static size_t floats(size_t bytes)
@@ -174,45 +177,21 @@ static size_t half_floats(size_t n)
     return op_round((n + 1) / 2, 16);
 }
 
-// oneDNN pads some orders, and multiplies the padding, too.
-static size_t padding(const op_work *w, dnn_way way)
-{
-    size_t each = is_half(w) ? sizeof(uint16_t) : sizeof(float);
-    return w->dnn->packed_bytes(conv_of(w, way, 1)) - weights_of(w) * each;
-}
-
-// Each panel by itself; or all, where padding must become zero first.
-static size_t packs(const op_work *w, dnn_way way)
-{
-    return padding(w, way) ? 1 : panels(w);
-}
-
-static void pack_panel(const op_work *w, dnn_way way, void *packed, size_t panel)
+static void pack(const op_work *w, dnn_way way, void *packed, size_t panel)
 {
     size_t width = panel_width(w, panel);
     w->dnn->pack(
         conv_of(w, way, 1), packed, w->w + panel_at(w, panel), width, panel * PANEL, width);
 }
 
-static void pack(const op_work *w, dnn_way way, void *packed, size_t chunk)
-{
-    if (!padding(w, way)) {
-        pack_panel(w, way, packed, chunk);
-        return;
-    }
-    memset(packed, 0, w->dnn->packed_bytes(conv_of(w, way, 1)));
-    for (size_t p = 0; p < panels(w); p++)
-        pack_panel(w, way, packed, p);
-}
-
 void conv2d_dnn_reserve(const op_work *w, op_need *need)
 {
     bool back = w->dx && w->dx[0];
     size_t n = 0, panel = weights_of(w) / w->layer->units * PANEL;
-    need->forward[0].chunks = packs(w, DNN_FORWARD);
+    need->forward[0].chunks = panels(w);
     need->forward[1].chunks = pieces(w);
     if (back)
-        need->backward[n++].chunks = packs(w, DNN_BACK_DATA);
+        need->backward[n++].chunks = panels(w);
     need->backward[n++].chunks = pieces(w);
     need->backward[n++].chunks = parts(w);
     need->backward[n].chunks = panels(w);
