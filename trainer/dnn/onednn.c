@@ -148,11 +148,20 @@ static bool describe_part(const dnn_conv *c, size_t ld, size_t from, size_t n,
 
 enum { PANEL = 64 }; // filters that are packed at once
 
-// Can the weights be packed panel by panel? Not where oneDNN lays 48 filters side by side.
+static bool is_padded(const dnn_conv *c)
+{
+    const dnn_conv_spec *s = &c->spec;
+    size_t numbers = s->filters * s->channels * s->size[0] * s->size[1];
+    bool half = s->half && s->way != DNN_BACK_WEIGHTS;
+    return dnnl_memory_desc_get_size(&c->weights) != numbers * (half ? 2 : 4);
+}
+
+// Can the weights be packed panel by panel? Not where oneDNN lays 48 filters side by side, and not
+// with padding, which must become zero: pack does that for a single panel.
 static bool fits_panels(const dnn_conv *c)
 {
     dnnl_memory_desc_t packed, panel;
-    bool fits = true;
+    bool fits = c->spec.filters <= PANEL || !is_padded(c);
     for (size_t from = 0; fits && from < c->spec.filters; from += PANEL) {
         size_t left = c->spec.filters - from, n = left < PANEL ? left : PANEL;
         fits = describe_part(c, n, from, n, &packed, &panel);
@@ -324,6 +333,8 @@ static void pack(
     const dnn_conv *c, void *packed, const float *panel, size_t ld, size_t from, size_t n)
 {
     dnnl_memory_desc_t there, here;
+    if (n == c->spec.filters && is_padded(c))
+        memset(packed, 0, dnnl_memory_desc_get_size(&c->weights));
     if (describe_part(c, ld, from, n, &there, &here))
         reorder(&here, (void *)panel, &there, packed);
 }

@@ -25,7 +25,7 @@ static int infer(const layer_spec *l, size_t n, const row_shape *in, row_shape *
 
 static void reserve(const op_work *w, op_need *need)
 {
-    need->forward[0] = need->backward[0] = op_by_rows(w->rows);
+    need->forward[0] = need->backward[0] = op_by_rows(w);
 }
 
 static float mean_of(const layer_spec *l, size_t c)
@@ -44,7 +44,7 @@ static void forward(const op_work *w, size_t pass, size_t chunk, float *scratch)
     size_t n = shape_size(&w->out), step = w->layer->constants;
     for (size_t c = 0; c < step; c++) {
         float mean = mean_of(w->layer, c), scale = scale_of(w->layer, c);
-        for (size_t r = op_from(chunk); r < op_to(w, chunk); r++)
+        for (size_t r = op_from(w, chunk); r < op_to(w, chunk); r++)
             for (size_t i = c; i < n; i += step)
                 w->y[r * w->ldy + i] = (w->x[0][r * w->ldx[0] + i] - mean) * scale;
     }
@@ -53,7 +53,7 @@ static void forward(const op_work *w, size_t pass, size_t chunk, float *scratch)
 static void backward(const op_work *w, size_t pass, size_t chunk, float *scratch)
 {
     size_t n = shape_size(&w->out), step = w->layer->constants;
-    size_t from = op_from(chunk), to = op_to(w, chunk);
+    size_t from = op_from(w, chunk), to = op_to(w, chunk);
     for (size_t c = 0; c < step; c++) {
         float scale = scale_of(w->layer, c);
         for (size_t r = from; r < to; r++)

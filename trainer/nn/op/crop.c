@@ -40,7 +40,7 @@ static int infer(const layer_spec *l, size_t n, const row_shape *in, row_shape *
 
 static void reserve(const op_work *w, op_need *need)
 {
-    need->forward[0] = need->backward[0] = op_by_rows(w->rows);
+    need->forward[0] = need->backward[0] = op_by_rows(w);
 }
 
 // Where the output's first pixel lies, and which way it goes on.
@@ -83,7 +83,7 @@ static size_t from(const op_work *w, const struct place *p, size_t i, size_t j)
 static void forward(const op_work *w, size_t pass, size_t chunk, float *scratch)
 {
     size_t width = w->out.size[WIDTH], channels = w->out.size[2];
-    for (size_t r = op_from(chunk); r < op_to(w, chunk); r++) {
+    for (size_t r = op_from(w, chunk); r < op_to(w, chunk); r++) {
         struct place p = place_of(w, r);
         const float *x = w->x[0] + r * w->ldx[0];
         size_t run = p.mirrored ? 1 : width;
@@ -96,7 +96,7 @@ static void forward(const op_work *w, size_t pass, size_t chunk, float *scratch)
 static void backward(const op_work *w, size_t pass, size_t chunk, float *scratch)
 {
     size_t width = w->out.size[WIDTH], channels = w->out.size[2];
-    for (size_t r = op_from(chunk); w->dx[0] && r < op_to(w, chunk); r++) {
+    for (size_t r = op_from(w, chunk); w->dx[0] && r < op_to(w, chunk); r++) {
         struct place p = place_of(w, r);
         float *dx = w->dx[0] + r * w->ldx[0];
         const float *d = w->dy + r * w->ldy;
