@@ -362,7 +362,7 @@ static int on_frame(void *arg, const char *text, size_t n)
 static void on_head(void *arg)
 {
     watch *w = arg;
-    w->busy = true;
+    w->busy = w->open = true;
     again(w, STEADY_MS * CLOCK_MS);
     heard(w);
     settle(w);
@@ -411,11 +411,20 @@ static void judge(watch *w, struct http_response *r, const err *e)
         failed(w, &why);
 }
 
+// Until the answer was cut, nothing else had happened; but of one that fell silent (the idle time
+// in start) nobody knows.
+static void note_cut(watch *w)
+{
+    if (w->open && clock_mono() - w->heard < (WATCH_S + 256) * CLOCK_SEC)
+        w->heard = clock_mono();
+}
+
 static void on_done(void *arg, struct http_response *r, const err *e)
 {
     watch *w = arg;
     w->operation = NULL;
     w->busy = true;
+    note_cut(w);
     judge(w, r, e);
     settle(w);
 }
@@ -437,7 +446,7 @@ static void start(watch *w, const char *path, const struct http_stream_ops *ops)
     listing_restart(w->listing);
     w->bytes = 0;
     w->fresh = 0;
-    w->headed = false;
+    w->headed = w->open = false;
     frames_done(&w->frames);
     w->frames.limit = frame_limit;
     loop_timer_stop(w->timer);

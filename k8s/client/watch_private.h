@@ -41,6 +41,7 @@ struct watch {
     size_t bytes;     // of it, so far
     int fresh;        // of its objects: new in this list
     bool headed;      // its columns are known
+    bool open;        // the server has accepted the watch, and its answer goes on
     int empty;        // of the current list: how many of its last pages brought nothing new
     bool bare;        // its rows have metadata alone
     struct looks looks;

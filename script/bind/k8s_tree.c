@@ -25,7 +25,7 @@ static const char mime[] = "application/vnd.firesteel.pods+json";
 struct node {
     char *uid, *owner, *step; // NULL: it has none
     const char *above;        // of these, the one below which it stands
-    char *name;        // in the tree: "pod/x", or a step's own
+    char *name;               // in the tree: "pod/x", or a step's own
     cJSON *row;
     bool empty; // nothing stands for it while it has no children: an old ReplicaSet
     struct node *next;
@@ -136,8 +136,7 @@ static cJSON *row_of(const struct part *p, const cJSON *object)
     cJSON *row = is_pod ? table_pod_row(object, clock_wall())
                         : table_pods_row(object, "", state_of(object).text);
     if (ready)
-        cJSON_ReplaceItemInArray(
-            (cJSON *)json_get(row, "cells"), 1, cJSON_CreateString(ready));
+        cJSON_ReplaceItemInArray((cJSON *)json_get(row, "cells"), 1, cJSON_CreateString(ready));
     cJSON *about = k8s_about(&p->resource);
     json_set_str(about, "context", p->tree->context);
     json_set(row, "about", about);
@@ -209,8 +208,11 @@ static void add_node(struct drawing *d, const struct node *n, int depth, bool la
 {
     cJSON *row = cJSON_Duplicate(n->row, true);
     size_t length = strlen(d->prefix);
-    AUTO_FREE char *name =
-        str_fmt("%s%s%s", d->prefix, depth == 0 ? "" : last ? "`- " : "|- ", n->name);
+    AUTO_FREE char *name = str_fmt("%s%s%s", d->prefix,
+        depth == 0 ? ""
+        : last     ? "`- "
+                   : "|- ",
+        n->name);
     cJSON_ReplaceItemInArray((cJSON *)json_get(row, "cells"), 0, cJSON_CreateString(name));
     cJSON_AddItemToArray(d->rows, row);
     if (depth > 0)
@@ -233,9 +235,7 @@ static cJSON *rows_of(struct tree *t)
     struct drawing d = {.rows = cJSON_CreateArray()};
     add_steps(t);
     for (struct node *n = t->nodes; n; n = n->next, d.n++)
-        n->above = n->step && json_get(t->steps, n->step) ? n->step
-                   : n->owner                             ? n->owner
-                                                          : "";
+        n->above = n->step && json_get(t->steps, n->step) ? n->step : n->owner ? n->owner : "";
     d.by_owner = mem_array(d.n + 1, sizeof *d.by_owner);
     d.n = 0;
     for (struct node *n = t->nodes; n; n = n->next)
@@ -337,7 +337,8 @@ static void add_steps(struct tree *t)
             .name = mem_strdup(json_str_or(step, "displayName", step->string)),
             .row = table_pods_row(object, "", json_str_or(step, "phase", ""))};
         json_set(n->row, "about", cJSON_Duplicate(json_get(root->row, "about"), true));
-        cJSON_AddNullToObject((cJSON *)json_get(n->row, "about"), "uid"); // it stands for the Workflow
+        cJSON_AddNullToObject(
+            (cJSON *)json_get(n->row, "about"), "uid"); // it stands for the Workflow
         put(t, n);
     }
 }
@@ -403,8 +404,7 @@ static void begin(void *arg)
 static void add_part(struct tree *t, const struct resource *r, const char *labels, char *fields)
 {
     struct part *p = &t->parts[t->count++];
-    *p = (struct part){
-        .tree = t, .resource = *r, .labels = mem_strdup(labels), .fields = fields};
+    *p = (struct part){.tree = t, .resource = *r, .labels = mem_strdup(labels), .fields = fields};
 }
 
 // Goes from owner to owner as far as one may look. Takes the object, returns the topmost one.
@@ -428,8 +428,8 @@ static cJSON *climb(struct target *t, cJSON *object, const struct resource **r)
     return object;
 }
 
-static int add_parts(struct tree *t, struct target *target, const cJSON *root,
-    const struct resource *r, err *e)
+static int add_parts(
+    struct tree *t, struct target *target, const cJSON *root, const struct resource *r, err *e)
 {
     const struct resource *pods = client_resource(target->client, &target->patience, "pods", e);
     const char *kind = r->kind, *name = json_path_str(root, "metadata.name");

@@ -163,4 +163,22 @@ def test_output_on_the_full_screen(t):
     each_look(places(t), "output", "G C-e", "wait [1] Output", "O", "wait output ", "g", "wait line 1")
 
 
+DESK = """-- %% Made
+for _, name in ipairs { "alpha", "beta", "gamma" } do
+  k8s.apply { apiVersion = "v1", kind = "ConfigMap", metadata = { name = name, labels = { of = "desk" } },
+    data = { level = "1" } }
+end
+print("all" .. " made")
+"""
+DESK_SIZES = {"60": {"size": "60x20"}, "80": {}, "120": {"size": "120x40"}, "mono": {"term": "vt100"}}
+
+
+def test_the_desk(t):
+    def desk(**options):
+        return workbench(folder(t, DESK), "--sandbox", "small.lua", **options)
+
+    made = ["C-e", "wait may it do", "a", "wait │ all made"]
+    each_look(desk, "desk-line", *made, ":", "wait palette", *"cm", "wait a live table", looks=DESK_SIZES)
+
+
 run(globals())

@@ -146,7 +146,7 @@
     X(DESCRIBE, "describe", "describe the object")                                                 \
     X(LOGS, "logs", "logs of the pod")                                                             \
     X(YAML, "yaml", "the object as YAML")                                                          \
-    X(TREE, "tree", "what it belongs to, and what belongs to it, as a live tree")                 \
+    X(TREE, "tree", "what it belongs to, and what belongs to it, as a live tree")                  \
     X(EDIT_OBJECT, "edit-object", "edit the object in $EDITOR; what changes is shown and asked")   \
     X(RESTART_OBJECT, "restart-object", "start its pods anew one after another, after a question") \
     X(DELETE_OBJECT, "delete-object", "delete the object, after a question")                       \

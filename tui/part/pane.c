@@ -3,6 +3,7 @@
 
 #include "base/text/utf8.h"
 #include "tui/grid/layout.h"
+#include "tui/part/logprefix.h"
 #include "tui/part/look.h"
 
 #include <string.h>
@@ -119,6 +120,12 @@ static void draw_row(const struct pane *p, grid *g, rect area, int y, const stru
             x += grid_put(
                 g, area, x, y, n->text.text + from, to - from, style_over(n->base, s->style));
     }
+    style look;
+    size_t name = p->prefixed && a == 0 ? logprefix(n->text.text, n->text.n, &look) : 0;
+    if (name)
+        grid_restyle(g,
+            rect_clip((rect){start, y, text_width(n->text.text, name < z ? name : z, 0), 1}, area),
+            look);
     mark(p, g, area, start, y, n, a, z, hit);
     if (n->cut && z == n->text.n) { // over its end, if there is no room behind it
         enum { ROOM = 24 };

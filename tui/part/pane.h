@@ -11,6 +11,7 @@ struct pane {
     uint64_t top; // the first line in the rectangle
     int row;      // how many of its rows are above the rectangle
     bool wrap, numbers;
+    bool prefixed;                   // of a log: names of pods before the lines have colours
     int shift;                       // columns to the left of it; when lines are not wrapped
     rect area;                       // as settled last
     uint64_t last;                   // the last line that is in it

@@ -450,6 +450,7 @@ static struct page_view *push_display(bench *b, int64_t display)
     const cJSON *log = o ? json_get(o->data, LOG) : NULL;
     struct page_view *v = push(b, json_str_or(log, "title", "Output"));
     v->display = display;
+    v->pane.prefixed = log != NULL;
     v->follow = o && o->live;
     return v;
 }
