@@ -32,8 +32,8 @@
 #include <unistd.h>
 
 static const struct binding *const bindings[] = {artifact_bindings, files_bindings, image_bindings,
-    hvd_bindings, k8s_bindings, model_bindings, shell_bindings, spark_bindings, standalone_bindings,
-    trainer_bindings, web_bindings, NULL};
+    hvd_bindings, hvd_k8s_bindings, k8s_bindings, model_bindings, shell_bindings, spark_bindings,
+    standalone_bindings, trainer_bindings, web_bindings, NULL};
 
 #define REFUSAL                                                                                    \
     "this cell does not say that it uses the cluster: write effects=\"cluster\" on its marker "    \

@@ -2,6 +2,7 @@
 // A function that a notebook's cell has packed: it runs on ranks, and the cell gets what they
 // returned, as events:
 //
+//   {"event": "driver", "np": 4}   at its start
 //   {"event": "result", "part": 1, "of": 3, "data": BASE64} …, the last one with "sha256" of all
 //
 // Together the parts are one packed list: for each rank {n =, …}. Cells have no tensors and no
@@ -88,6 +89,15 @@ static void run_here(lua_State *L, worker *w, const buf *packed)
     job_run_here(L, w, fn, fn + 1);
 }
 
+// The kernel's start timeout ends here: from now on the driver has its own.
+static void tell_start(worker *w, int np)
+{
+    cJSON *event = cJSON_CreateObject();
+    json_set_str(event, "event", "driver");
+    json_set_int(event, "np", np);
+    worker_event(w, event);
+}
+
 static int run(lua_State *L)
 {
     err e;
@@ -97,6 +107,7 @@ static int run(lua_State *L)
     if (!d)
         raise_err(L, &e);
     int np = w->options.np > 0 ? w->options.np : driver_default_np(d);
+    tell_start(w, np);
     lua_newtable(L);
     struct elastic_options options;
     const struct elastic_options *elastic = job_elastic(L, w, lua_gettop(L), np, &options);
