@@ -5,6 +5,7 @@
 //   firesteel-worker --function -      FIRESTEEL_EVENTS=3, FIRESTEEL_NP=np
 //     0 ← the packed function          1, 2 → the cell's output, by rank
 //     3 → progress, epochs; at the end the ranks' results
+#include "base/clock.h"
 #include "base/env.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -94,6 +95,7 @@ static int start(call *c, const cJSON *args, cJSON **result, err *e)
         .extra = reports_bytes,
         .arg = &reports};
     struct process_result r;
+    int64_t begun = clock_mono();
     int done = process_run(c, &spec, &r, e);
     strv_free(env);
     reports_close(&reports);
@@ -103,6 +105,9 @@ static int start(call *c, const cJSON *args, cJSON **result, err *e)
         done = hvd_result_check(&told, e);
     if (done == 0)
         *result = result_of(&r, &reports, &told);
+    if (done == 0)
+        json_set(*result, "seconds",
+            cJSON_CreateNumber((double)(clock_mono() - begun) / (double)CLOCK_SEC));
     buf_done(&r.output);
     reports_done(&reports);
     hvd_result_done(&told);

@@ -189,7 +189,7 @@ static int remove_one(struct target *t, const struct patience *p, err *e)
 }
 
 // Whatever the call's canceller says; what stays is in the ledger, for clean.
-static void remove_objects(struct job *j)
+static bool remove_objects(struct job *j)
 {
     struct patience own = {.deadline = clock_mono() + 15 * CLOCK_SEC, .retry_ns = 5 * CLOCK_SEC};
     bool gone = true;
@@ -209,8 +209,16 @@ static void remove_objects(struct job *j)
                 json_str(o, "kind"), t.name, why.text);
         call_output(j->call, "stderr", line, strlen(line));
     }
+    return gone;
+}
+
+// Nothing is left for clean: of a job that has failed nothing at all, else its results.
+static void settle(struct job *j, bool done)
+{
     AUTO_JSON *nothing = cJSON_CreateNull();
-    if (gone)
+    if (done)
+        call_ledger_tidied(j->call);
+    else
         call_ledger_partial(j->call, nothing, NULL);
 }
 
@@ -498,6 +506,7 @@ static int run(struct job *j, cJSON **result, err *e)
     if (make_objects(j, e))
         return -1;
     int done = loop_call(call_loop(j->call), call_canceller(j->call), &ops, j, 0, e);
+    double seconds = (double)(clock_mono() - j->begun) / (double)CLOCK_SEC;
     kept_take(&j->output, &output);
     if (done || judge(j, buf_cstr(&output), e))
         return -1;
@@ -507,6 +516,7 @@ static int run(struct job *j, cJSON **result, err *e)
     AUTO_FREE char *packed = hvd_result_text(&j->told);
     json_set_str(*result, "packed", packed);
     json_set_str(*result, "output", buf_cstr(&output));
+    json_set(*result, "seconds", cJSON_CreateNumber(seconds));
     const training *t = j->reports.training;
     json_set(*result, "metrics", cJSON_Duplicate(training_metrics(t), true));
     json_set(*result, "history", cJSON_Duplicate(training_history(t), true));
@@ -541,7 +551,8 @@ static int start(call *c, const cJSON *args, cJSON **result, err *e)
         done = run(&j, result, e);
         leave_log(&j);
         reports_close(&j.reports);
-        remove_objects(&j);
+        if (remove_objects(&j))
+            settle(&j, done == 0);
     }
     close_job(&j);
     return done;

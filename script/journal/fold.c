@@ -320,7 +320,7 @@ const struct ledger_entry *fold_ledger(const fold *f, size_t i)
 // An effect without an outcome may have been made; one that failed midway left what it had made.
 bool ledger_left_over(const struct ledger_entry *l)
 {
-    return l->removable && !l->undone && (!l->failed || l->midway);
+    return l->removable && !l->undone && !l->tidied && (!l->failed || l->midway);
 }
 
 size_t fold_left_overs(const fold *f)

@@ -94,6 +94,7 @@ struct ledger_entry {
     char *message;             // why it failed
     bool outcome, failed, verified, repeated, undone, masked;
     bool removable; // its binding can undo it
+    bool tidied;    // it has removed what it made, and its result holds
     bool announces; // requests are announced first: if none was, none was sent
 };
 

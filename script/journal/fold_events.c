@@ -505,6 +505,7 @@ static int on_ledger(fold *f, const cJSON *r, err *e)
     if (json_str(r, "message"))
         set_string(&l->message, json_str(r, "message"));
     l->masked = l->masked || json_bool_or(r, "masked", false);
+    l->tidied = l->tidied || (l->outcome && !json_bool_or(r, "undo", true));
     return 0;
 }
 

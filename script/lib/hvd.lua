@@ -47,7 +47,8 @@ end
 results.__display = results.__tostring
 
 local function as_results(record)
-  local made = { all = core.unpack(record.packed), metrics = record.metrics, history = record.history, output = record.output }
+  local made = { all = core.unpack(record.packed) }
+  for _, name in ipairs { "metrics", "history", "output", "seconds" } do made[name] = record[name] end
   for i, values in ipairs(made.all) do made[i] = values[1] end
   return setmetatable(made, results)
 end
@@ -210,7 +211,7 @@ hvd.run(fn, {args: list={}, np: integer=, on: table=, start_timeout: duration=60
   start_timeout: how long the ranks may take to start
   timeline: a file that rank 0 writes for Perfetto, Horovod's timeline
   env: variables for the ranks, { NAME = "value" }
-  result: an object: results[1] is what rank 0 returned, and metrics, history and output are there
+  result: an object: results[1] is what rank 0 returned, and metrics, history, output and seconds (from its start to the results) are there
   errors: a handle or anything else of the kernel's in the function, by its name; the first rank that fails
   effect: local; with on that of making objects: cluster
   example:

@@ -70,27 +70,32 @@ local function job_manifest(options, job, role, n, container, volumes)
   }
 end
 
+local function service_of(job)
+  return { apiVersion = "v1", kind = "Service", metadata = { name = job.name, labels = job.labels },
+    spec = { clusterIP = "None", publishNotReadyAddresses = true, ports = { { port = PORT } },
+      selector = merged(job.labels, { ["firesteel/hvd-role"] = "driver" }) } }
+end
+
+-- One rank needs no executors: the driver calls the function itself.
 local function plan(options, job)
   local slots = count(options, "cores", 4096) or 1
   local executors = count(options, "executors", 4096) or (job.np + slots - 1) // slots
   if options.image == nil then usage "image: an image with firesteel-worker, as image.build {…}:push() gives it" end
-  local driver = {
-    args = job.command, volumeMounts = { job.mount }, ports = { { containerPort = PORT } },
-    env = with(job.driver_env, {
+  local driver = { args = job.command, volumeMounts = { job.mount }, env = job.driver_env }
+  local objects = core.array { service_of(job) }
+  if job.np > 1 then
+    driver.ports = { { containerPort = PORT } }
+    driver.env = with(job.driver_env, {
       { name = "FIRESTEEL_EXECUTORS", value = tostring(executors) },
       { name = "FIRESTEEL_EXECUTOR_CORES", value = tostring(slots) },
       { name = "FIRESTEEL_DRIVER_PORT", value = tostring(PORT) },
-    }),
-  }
-  local executor = { args = { "--executor", ("%s:%d"):format(job.name, PORT) }, env = job.executor_env }
+    })
+    local executor = { args = { "--executor", ("%s:%d"):format(job.name, PORT) }, env = job.executor_env }
+    objects[3] = job_manifest(options, job, "executor", executors, executor, {})
+  end
+  objects[2] = job_manifest(options, job, "driver", 1, driver, { job.volume })
   return {
-    objects = {
-      { apiVersion = "v1", kind = "Service", metadata = { name = job.name, labels = job.labels },
-        spec = { clusterIP = "None", publishNotReadyAddresses = true, ports = { { port = PORT } },
-          selector = merged(job.labels, { ["firesteel/hvd-role"] = "driver" }) } },
-      job_manifest(options, job, "driver", 1, driver, { job.volume }),
-      job_manifest(options, job, "executor", executors, executor, {}),
-    },
+    objects = objects,
     main = 2,
     driver = ("firesteel/hvd=%s,firesteel/hvd-role=driver"):format(job.name),
     pods = "firesteel/hvd=" .. job.name,

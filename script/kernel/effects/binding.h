@@ -166,6 +166,9 @@ bool call_knows_cluster(call *c);
 // look, whatever happens. When this returns 0, the record is on the disk; at -1 the request must
 // not be sent. A JSON null takes the record back: the request was certainly refused.
 int call_ledger_partial(call *c, const cJSON *made, err *e);
+// All that this effect has made is removed again: nothing is left for clean, though its result
+// holds.
+void call_ledger_tidied(call *c);
 // The mark of the things that this effect makes, as a label's value. No other effect of any run has
 // it. If a resumed run does the effect again, the mark stays the same. NULL: the call is no effect.
 const char *call_mark(call *c);

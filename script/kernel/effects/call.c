@@ -64,6 +64,8 @@ static int record_outcome(struct call *c, const char *phase, const cJSON *result
     json_set(event, "result", copy);
     if (masked)
         json_set_bool(event, "masked", true);
+    if (entry->tidied)
+        json_set_bool(event, "undo", false);
     return record(c->effects, event, e);
 }
 
@@ -544,6 +546,12 @@ int call_ledger_partial(call *c, const cJSON *made, err *e)
     mask_json(port_mask(c->effects->spec.port), copy);
     json_set(event, "made", copy);
     return record(c->effects, event, e);
+}
+
+void call_ledger_tidied(call *c)
+{
+    if (c->entry)
+        entry_set_tidied(c->effects->ledger, c->entry);
 }
 
 // The end of all marks of a run: other runs have another one, and the salt cannot be computed from

@@ -88,6 +88,7 @@ void ledger_load(
         e->masked = known->masked;
         e->failed = known->failed;
         e->undone = known->undone;
+        e->tidied = known->tidied;
     }
 }
 
@@ -157,6 +158,13 @@ void entry_set_failed(ledger *l, struct entry *e)
     pthread_mutex_unlock(&l->lock);
 }
 
+void entry_set_tidied(ledger *l, struct entry *e)
+{
+    pthread_mutex_lock(&l->lock);
+    e->tidied = true;
+    pthread_mutex_unlock(&l->lock);
+}
+
 void entry_set_undone(ledger *l, struct entry *e)
 {
     pthread_mutex_lock(&l->lock);
@@ -174,7 +182,7 @@ bool entry_is_undone(ledger *l, const struct entry *e)
 
 bool entry_is_left(const struct entry *e)
 {
-    return e->undoable && !e->undone && (!e->failed || e->midway);
+    return e->undoable && !e->undone && !e->tidied && (!e->failed || e->midway);
 }
 
 const cJSON *entry_recorded(const struct entry *e)

@@ -27,6 +27,7 @@ struct entry {
     bool masked;   // masking changed the binding's result
     bool failed, undone;
     bool undoable;  // its binding has an undo
+    bool tidied;    // what it made was removed again by itself: nothing is left, its result holds
     bool announces; // its binding promised that: without `made`, no request was sent
     bool fresh;     // done or verified since this kernel started
 };
@@ -56,6 +57,7 @@ void entry_set_fresh(ledger *l, struct entry *e);
 void entry_set_result(ledger *l, struct entry *e, cJSON *result, bool masked);
 void entry_set_made(ledger *l, struct entry *e, cJSON *made);
 void entry_set_failed(ledger *l, struct entry *e);
+void entry_set_tidied(ledger *l, struct entry *e);
 void entry_set_undone(ledger *l, struct entry *e);
 bool entry_is_undone(ledger *l, const struct entry *e);
 // Is there something to remove: made or perhaps made, not undone, and undoable?
