@@ -72,7 +72,7 @@ end
 -- job = {
 --   name = "@job@",       -- stands for the job's name, "hvd-1a2b3c4d", in every text of the plan. The kernel has made a Secret
 --                         -- of this name, with the keys `function` and `secret`, before the first of the objects.
---   np =, namespace =,
+--   np =, max_np =, elastic =, namespace =,
 --   command = { "--function", FILE }   -- the arguments of the driver, firesteel-worker (or spark.py); FILE is in the mount
 --   driver_env, executor_env,          -- lists of { name =, value = or valueFrom = }: the secret and what hvd.run was told
 --   volume, mount,                     -- the Secret's `function`, for the driver's pod and container
@@ -125,15 +125,20 @@ local function secret_of(name)
   return { name = "FIRESTEEL_SECRET", valueFrom = { secretKeyRef = { name = name, key = "secret" } } }
 end
 
+-- The worker reads what hvd.run of a trainer file is told by name.
+local function elastic_env(options)
+  return { FIRESTEEL_MIN_NP = options.min_np and tostring(options.min_np), FIRESTEEL_MAX_NP = options.max_np and tostring(options.max_np) }
+end
+
 local function job_of(options, np, on)
   local own = text_map("env", options.env)
   local timeout = options.start_timeout and tostring(math.ceil(core.duration(options.start_timeout)))
   local told = { HOROVOD_SPARK_START_TIMEOUT = timeout }
   local name = "@job@"
   local job = {
-    name = name, np = np, namespace = on.namespace, command = { "--function", FOLDER .. "/function" },
+    name = name, np = np, max_np = options.max_np or np, elastic = (options.min_np or options.max_np) ~= nil, namespace = on.namespace, command = { "--function", FOLDER .. "/function" },
     driver_env = env_list(text_map("on.env", on.env), own, told,
-      { FIRESTEEL_EVENTS = "stdout", FIRESTEEL_NP = tostring(np), HOROVOD_TIMELINE = options.timeline }),
+      elastic_env(options), { FIRESTEEL_EVENTS = "stdout", FIRESTEEL_NP = tostring(np), HOROVOD_TIMELINE = options.timeline }),
     executor_env = env_list(text_map("on.env", on.env), own, told, { HOROVOD_TIMELINE = options.timeline }),
     volume = { name = "function", secret = { secretName = name, items = { { key = "function", path = "function" } } } },
     mount = { name = "function", mountPath = FOLDER, readOnly = true },
@@ -149,11 +154,17 @@ local function check_np(np)
   end
 end
 
+local function own_env(options)
+  local env = text_map("env", options.env)
+  for name, value in pairs(elastic_env(options)) do env[name] = value end
+  return env
+end
+
 local function run_here(packed, options)
   local np = options.np or core.call("hvd.cores", {})
   core.print(("Running %d process%s%s..."):format(np, np == 1 and "" or "es", options.np and "" or " (one for each core here)"))
   return core.call("hvd.here", {
-    packed = packed, np = np, timeline = options.timeline, env = text_map("env", options.env),
+    packed = packed, np = np, timeline = options.timeline, env = own_env(options),
     start_timeout = options.start_timeout and math.ceil(core.duration(options.start_timeout)),
   })
 end
@@ -202,7 +213,7 @@ end
 
 core.api [[
 hvd: module -- A function of a cell on many ranks.
-hvd.run(fn, {args: list={}, np: integer=, on: table=, start_timeout: duration=600, timeline: string=, env: table=}) -> results
+hvd.run(fn, {args: list={}, np: integer=, on: table=, start_timeout: duration=600, timeline: string=, env: table=, min_np: integer=, max_np: integer=}) -> results
   Calls fn(args…) on np ranks, here or where `on` starts them; their output and progress are shown below the cell. The
   function travels with its upvalues and the globals that it reads. In it, hvd, nn, data and args are the worker's.
   args: its arguments
@@ -211,6 +222,8 @@ hvd.run(fn, {args: list={}, np: integer=, on: table=, start_timeout: duration=60
   start_timeout: how long the ranks may take to start
   timeline: a file that rank 0 writes for Perfetto, Horovod's timeline
   env: variables for the ranks, { NAME = "value" }
+  min_np: the job is elastic: with hvd.elastic it goes on after losses, with so many ranks at least
+  max_np: so many ranks it has at most, when newcomers join (here and by k8s.jobs)
   result: an object: results[1] is what rank 0 returned, and metrics, history, output and seconds (from its start to the results) are there
   errors: a handle or anything else of the kernel's in the function, by its name; the first rank that fails
   effect: local; with on that of making objects: cluster

@@ -4,14 +4,14 @@
 local core = ...
 local PORT = 7337
 
-local function usage(format, ...)
-  core.fail("error", "k8s.jobs: " .. format:format(...))
+local function usage(engine, format, ...)
+  core.fail("error", engine .. ": " .. format:format(...))
 end
 
-local function count(options, name, most)
+local function count(engine, options, name, most)
   local value = options[name]
   if value ~= nil and (math.type(value) ~= "integer" or value < 1 or value > most) then
-    usage("%s is an integer from 1 to %d, not %s", name, most, tostring(value))
+    usage(engine, "%s is an integer from 1 to %d, not %s", name, most, tostring(value))
   end
   return value
 end
@@ -46,70 +46,116 @@ local function with(list, more)
   return all
 end
 
--- A Job of `n` pods that are tried once: the driver starts again from the cell, not by itself.
-local function job_manifest(options, job, role, n, container, volumes)
-  local labels = merged(options.labels or {}, job.labels, { ["firesteel/hvd-role"] = role })
+-- The pods of a role: its one container has the role's name.
+local function pod_template(options, job, role, container, volumes)
   container.name, container.image, container.resources = role, tostring(options.image), resources_of(options)
   container.imagePullPolicy = options.pull_policy
   container.volumeMounts = with(container.volumeMounts or {}, options.volume_mounts or {})
   return {
-    apiVersion = "batch/v1", kind = "Job",
-    metadata = { name = ("%s-%s"):format(job.name, role), labels = labels },
+    metadata = { labels = merged(options.labels or {}, job.labels, { ["firesteel/hvd-role"] = role }),
+      annotations = merged({ ["sidecar.istio.io/inject"] = "false" }, options.annotations or {}) },
     spec = {
-      backoffLimit = 0, completions = n, parallelism = n, completionMode = "Indexed", ttlSecondsAfterFinished = 3600,
-      template = {
-        metadata = { labels = labels, annotations = merged({ ["sidecar.istio.io/inject"] = "false" }, options.annotations or {}) },
-        spec = {
-          restartPolicy = "Never", terminationGracePeriodSeconds = 5, enableServiceLinks = false,
-          automountServiceAccountToken = options.service_account ~= nil, serviceAccountName = options.service_account,
-          imagePullSecrets = names_of(options.pull_secrets), nodeSelector = options.node_selector, tolerations = options.tolerations,
-          containers = { container }, volumes = with(volumes, options.volumes or {}),
-        },
-      },
+      restartPolicy = "Never", terminationGracePeriodSeconds = 5, enableServiceLinks = false,
+      automountServiceAccountToken = options.service_account ~= nil, serviceAccountName = options.service_account,
+      imagePullSecrets = names_of(options.pull_secrets), nodeSelector = options.node_selector, tolerations = options.tolerations,
+      containers = { container }, volumes = with(volumes, options.volumes or {}),
     },
   }
 end
 
-local function service_of(job)
-  return { apiVersion = "v1", kind = "Service", metadata = { name = job.name, labels = job.labels },
-    spec = { clusterIP = "None", publishNotReadyAddresses = true, ports = { { port = PORT } },
-      selector = merged(job.labels, { ["firesteel/hvd-role"] = "driver" }) } }
+-- A Job of `n` pods that are tried once: the driver starts again from the cell, not by itself.
+-- The pods of elastic executors are replaced, and call the driver again.
+local function job_manifest(options, job, role, n, container, volumes)
+  local template = pod_template(options, job, role, container, volumes)
+  return {
+    apiVersion = "batch/v1", kind = "Job",
+    metadata = { name = ("%s-%s"):format(job.name, role), labels = template.metadata.labels },
+    spec = {
+      backoffLimit = role == "executor" and job.elastic and 100 or 0, completions = n, parallelism = n, completionMode = "Indexed", ttlSecondsAfterFinished = 3600,
+      template = template,
+    },
+  }
 end
 
--- One rank needs no executors: the driver calls the function itself.
-local function plan(options, job)
-  local slots = count(options, "cores", 4096) or 1
-  local executors = count(options, "executors", 4096) or (job.np + slots - 1) // slots
-  if options.image == nil then usage "image: an image with firesteel-worker, as image.build {…}:push() gives it" end
-  local driver = { args = job.command, volumeMounts = { job.mount }, env = job.driver_env }
-  local objects = core.array { service_of(job) }
-  if job.np > 1 then
-    driver.ports = { { containerPort = PORT } }
-    driver.env = with(job.driver_env, {
+-- Nobody else reaches the ranks' ports: what MPI carries is neither encrypted nor asked for a secret.
+local function network_policy(job)
+  return {
+    apiVersion = "networking.k8s.io/v1", kind = "NetworkPolicy", metadata = { name = job.name, labels = job.labels },
+    spec = { podSelector = { matchLabels = job.labels }, policyTypes = { "Ingress" },
+      ingress = { { from = { { podSelector = { matchLabels = job.labels } } } } } },
+  }
+end
+
+local parts = { merged = merged, pod_template = pod_template }
+core.engine_parts = parts
+
+-- How many executors, and the ranks that each takes.
+function parts.sizes(engine, options, job)
+  local slots = count(engine, options, "cores", 4096) or 1
+  local executors = count(engine, options, "executors", 4096) or (job.np + slots - 1) // slots
+  if options.image == nil then usage(engine, "image: an image with firesteel-worker, as image.build {…}:push() gives it") end
+  return executors, slots
+end
+
+function parts.slots(options)
+  return options.executors and options.executors * (options.cores or 1)
+end
+
+function parts.driver(job, executors, slots)
+  return {
+    args = job.command, volumeMounts = { job.mount }, ports = { { containerPort = PORT } },
+    env = with(job.driver_env, {
       { name = "FIRESTEEL_EXECUTORS", value = tostring(executors) },
       { name = "FIRESTEEL_EXECUTOR_CORES", value = tostring(slots) },
       { name = "FIRESTEEL_DRIVER_PORT", value = tostring(PORT) },
-    })
-    local executor = { args = { "--executor", ("%s:%d"):format(job.name, PORT) }, env = job.executor_env }
-    objects[3] = job_manifest(options, job, "executor", executors, executor, {})
-  end
-  objects[2] = job_manifest(options, job, "driver", 1, driver, { job.volume })
-  return {
-    objects = objects,
-    main = 2,
-    driver = ("firesteel/hvd=%s,firesteel/hvd-role=driver"):format(job.name),
-    pods = "firesteel/hvd=" .. job.name,
+    }),
   }
+end
+
+-- Executors find the driver by the name of a Service that is the job's.
+function parts.executor(job)
+  return { args = { "--executor", ("%s-driver:%d"):format(job.name, PORT) }, env = job.executor_env }
+end
+
+-- The plan of `main`, and what it may bring along; the object of which a failure is read comes first.
+function parts.plan(options, job, main, container, ...)
+  local role = merged(job.labels, { ["firesteel/hvd-role"] = "driver" })
+  local objects = {}
+  if options.network_policy ~= false then objects[1] = network_policy(job) end
+  if not container then -- Spark has its own Service
+    objects[#objects + 1] = { apiVersion = "v1", kind = "Service", metadata = { name = job.name .. "-driver", labels = job.labels },
+      spec = { clusterIP = "None", publishNotReadyAddresses = true, ports = { { port = PORT } }, selector = role } }
+  end
+  objects[#objects + 1] = main
+  local at = #objects
+  for _, more in ipairs { ... } do objects[#objects + 1] = more end
+  return {
+    objects = objects, main = at, container = container,
+    driver = ("firesteel/hvd=%s,firesteel/hvd-role=driver"):format(job.name), pods = "firesteel/hvd=" .. job.name,
+  }
+end
+
+local function plan(options, job)
+  local executors, slots = parts.sizes("k8s.jobs", options, job)
+  local most = job.elastic and (job.max_np + slots - 1) // slots or executors
+  local driver = parts.driver(job, executors, slots)
+  if job.np == 1 and not job.elastic then -- it needs no executors: the driver calls the function itself
+    driver.env, driver.ports = job.driver_env, nil
+    return parts.plan(options, job, job_manifest(options, job, "driver", 1, driver, { job.volume }))
+  end
+  driver.env = with(driver.env, { { name = "FIRESTEEL_MAX_EXECUTORS", value = tostring(most) } })
+  return parts.plan(options, job, job_manifest(options, job, "driver", 1, driver, { job.volume }), nil,
+    job_manifest(options, job, "executor", most, parts.executor(job), {}))
 end
 
 k8s.jobs = core.hvd_engine("k8s.jobs", {
   says = "plain Jobs",
-  slots = function(options) return options.executors and options.executors * (options.cores or 1) end,
+  slots = parts.slots,
   plan = plan,
 })
 
 core.api [[
-k8s.jobs{image: any=, namespace: string=, executors: integer=, cores: integer=1, cpu: any=, memory: string=, gpu: any=, env: table=, pull_secrets: any=, pull_policy: string=, service_account: string=, node_selector: table=, tolerations: list=, labels: table=, annotations: table=, volumes: list=, volume_mounts: list=} -> engine
+k8s.jobs{image: any=, namespace: string=, executors: integer=, cores: integer=1, cpu: any=, memory: string=, gpu: any=, env: table=, pull_secrets: any=, pull_policy: string=, service_account: string=, node_selector: table=, tolerations: list=, labels: table=, annotations: table=, volumes: list=, volume_mounts: list=, network_policy: boolean=true} -> engine
   Where hvd.run runs its ranks: a Job with the driver, and a Job of executors, each with some of the ranks.
   image: an image with firesteel-worker: what image.build gives, or its name
   namespace: that of the context unless it is said
@@ -128,6 +174,7 @@ k8s.jobs{image: any=, namespace: string=, executors: integer=, cores: integer=1,
   annotations: of the pods
   volumes: further ones, as in a pod
   volume_mounts: where they are mounted in driver and executors
+  network_policy: a NetworkPolicy lets only pods of the job reach its pods
   example:
     on = k8s.jobs { image = "registry:5000/trainer:1", executors = 4, memory = "1Gi" }
     print(pcall(hvd.run, function() end, { np = 5, on = on })) --> false

@@ -57,7 +57,8 @@ def slots(spark):
 def main(argv):
     if not argv:
         sys.exit("spark.py: the trainer's file is missing: spark.py TRAINER.lua [ARGUMENT...]")
-    spark = SparkSession.builder.appName(os.path.basename(argv[0])).getOrCreate()
+    name = "hvd.run" if argv[0] == "--function" else os.path.basename(argv[0])
+    spark = SparkSession.builder.appName(name).getOrCreate()
     n, secret = slots(spark), secrets.token_hex(32)
     host, port = spark.conf.get("spark.driver.host"), free_port()
     env = dict(os.environ, FIRESTEEL_EXECUTORS=str(n), FIRESTEEL_EXECUTOR_CORES="1",
@@ -81,6 +82,8 @@ def main(argv):
     lending = threading.Thread(target=lend_all, daemon=True)
     lending.start()
     code = trainer.wait()
+    if code:  # a stage whose task was lost would begin again, for a driver that is gone
+        spark.sparkContext.cancelAllJobs()
     lending.join(30)  # the tasks now end by themselves
     spark.stop()
     sys.exit(code if code >= 0 else 128 - code)
