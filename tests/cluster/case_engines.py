@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: MIT
+"""hvd.run of a cell by operators: an MPIJob and a SparkApplication; the NetworkPolicy; a pod that is lost and replaced."""
+import os
+import shutil
+
+import tap
+from place import NODE, PLAIN, Place
+
+REGISTRY = f"http://{NODE}:{PLAIN}"
+LEFT = "jobs,services,secrets,pods,networkpolicies,mpijobs,sparkapplications"
+
+MAGIC = """
+function magic(n)
+  hvd.init()
+  print("Hello from rank " .. hvd.rank())
+  return n * 10 + hvd.rank() + hvd.allreduce(0, hvd.Sum)
+end
+"""
+
+
+def build(place, name, base=None):
+    """Builds and pushes an image with the worker; the name that pods pull it by."""
+    done = place.run(f'img = image.build {{ tag = "{name}"{", from = base" if base else ""} }}:push()\nio.open("ref", "w"):write(img.ref):close()\n'
+                     .replace("base", f'"{base}"'), "--registry", REGISTRY)
+    assert done.code == 0, done
+    with open(f"{place.dir}/ref", encoding="utf-8") as f:
+        return f.read()
+
+
+def nothing_left(place, label="firesteel/hvd"):
+    tap.eventually(lambda: not place.kubectl("get", LEFT, "-l", label, "-o", "name").out.split(), 60)
+
+
+def test_the_magic_number_by_an_mpijob(t):
+    """The operator's launcher is the driver; there is no ssh in the image. Only pods of the job may reach its pods."""
+    place = Place(t)
+    image = build(place, "engines/magic:1")
+    done = place.run(f"""
+-- %% Magic{MAGIC}
+on = k8s.mpijob {{ image = "{image}", executors = 2, cpu = "100m" }}
+started = os.time()
+r = hvd.run(magic, {{ args = {{ 42 }}, on = on }})
+print("numbers", r[1], r[2], "seconds", os.time() - started)
+-- %% Fails
+print(pcall(hvd.run, function()
+  hvd.init()
+  if hvd.rank() == 1 then error "no more disk" end
+  hvd.barrier()
+end, {{ np = 2, on = on }}))
+""")
+    assert done.code == 0 and "Running 2 processes by an MPIJob..." in done.out and "numbers\t420\t421" in done.out, done
+    assert "[1,1]<stdout>:Hello from rank 1" in done.out and "no more disk" in done.out, done
+    print("#", next(line.strip() for line in done.out.splitlines() if "numbers" in line))
+    nothing_left(place)
+
+
+def test_the_magic_number_by_a_sparkapplication(t):
+    place = Place(t, "default")
+    store = f"{place.dir}/.local/share/firesteel/images"
+    shutil.copytree(f"{tap.CACHE}/images/spark", store, copy_function=os.link)
+    image = build(place, "engines/spark:1", "apache/spark:3.5.7")
+    done = place.run(f"""
+-- %% Magic{MAGIC}
+on = k8s.sparkapp {{ image = "{image}", executors = 2, cpu = "200m", memory = "600m" }}
+r = hvd.run(magic, {{ args = {{ 42 }}, on = on }})
+print("numbers", r[1], r[2])
+-- %% Ends early
+started = os.time()
+print(pcall(hvd.run, function()
+  hvd.init()
+  if hvd.rank() == 1 then os.execute "kill -9 $PPID" end
+  hvd.barrier()
+end, {{ np = 2, on = on }}))
+print("seconds", os.time() - started)
+""", timeout=400)
+    assert done.code == 0 and "Running 2 processes by a SparkApplication..." in done.out and "numbers\t420\t421" in done.out, done
+    assert "rank 1 was ended by signal 9 (Killed)" in done.out, done
+    print("#", next(line.strip() for line in done.out.splitlines() if "seconds" in line))
+    nothing_left(place)
+
+
+def test_mnist_by_an_mpijob(t):
+    place = Place(t)
+    done = place.run(os.path.join(tap.SOURCE, "recipes", "13-mnist-mpijob.lua"), "--cwd", place.dir, "--registry", REGISTRY,
+                     "-p", "tag=engines/mnist:1", "-p", "cpu=100m", "-p", "epochs=1", allow="cluster")
+    assert done.code == 0 and "Model prediction for index 100: 6" in done.out, done
+    nothing_left(place)
