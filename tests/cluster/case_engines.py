@@ -2,6 +2,8 @@
 """hvd.run of a cell by operators: an MPIJob and a SparkApplication; the NetworkPolicy; a pod that is lost and replaced."""
 import os
 import shutil
+import threading
+import time
 
 import tap
 from place import NODE, PLAIN, Place
@@ -84,4 +86,43 @@ def test_mnist_by_an_mpijob(t):
     done = place.run(os.path.join(tap.SOURCE, "recipes", "13-mnist-mpijob.lua"), "--cwd", place.dir, "--registry", REGISTRY,
                      "-p", "tag=engines/mnist:1", "-p", "cpu=100m", "-p", "epochs=1", allow="cluster")
     assert done.code == 0 and "Model prediction for index 100: 6" in done.out, done
+    nothing_left(place)
+
+
+def test_a_pod_of_elastic_jobs_is_lost_and_replaced(t):
+    """The executor Job makes another pod, which joins at a commit."""
+    place = Place(t)
+    image = build(place, "engines/magic:1")
+
+    def lose_one():
+        def running():
+            pods = place.kubectl("get", "pods", "-l", "firesteel/hvd-role=executor", "--field-selector=status.phase=Running", "-o", "name").out.split()
+            return pods if len(pods) == 2 else None
+        pods = tap.eventually(running, 60)
+        time.sleep(3)
+        place.kubectl("delete", pods[1], "--grace-period=0", "--force")
+    loser = threading.Thread(target=lose_one)
+    loser.start()
+    done = place.run(f"""
+-- %% Survive timeout="3m"
+function train()
+  hvd.init()
+  local state = hvd.elastic.State {{ step = 0, sizes = {{}} }}
+  return hvd.elastic.run(function(state)
+    while state.step < 1500 and not (#state.sizes > 2 and hvd.size() == 2) do
+      if state.sizes[#state.sizes] ~= hvd.size() then state.sizes[#state.sizes + 1] = hvd.size() end
+      local until_then = os.clock() + 0.02
+      while os.clock() < until_then do end
+      state.step = state.step + 1
+      state:commit()
+    end
+    return table.concat(state.sizes, " ")
+  end)(state)
+end
+r = hvd.run(train, {{ np = 2, min_np = 1, on = k8s.jobs {{ image = "{image}", executors = 2, cpu = "100m" }} }})
+print("sizes", r[1])
+""")
+    loser.join()
+    assert done.code == 0 and "sizes\t2 1 2" in done.out, done
+    assert "was lost: its connection has ended" in done.out and "newcomers join" in done.out, done
     nothing_left(place)

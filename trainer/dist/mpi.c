@@ -124,8 +124,10 @@ static int mpi_init(err *e)
         return -1;
     // MPI returns errors as codes instead of ending the process.
     // What is made from this communicator inherits that.
+    MPI_Request request;
     return check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "start", e) ||
-                   check(MPI_Comm_dup(MPI_COMM_WORLD, &gradients), "start", e)
+                   check(MPI_Comm_idup(MPI_COMM_WORLD, &gradients, &request), "start", e) ||
+                   wait_for(&request, "start", e)
                ? -1
                : 0;
 }
