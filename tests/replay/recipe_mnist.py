@@ -134,7 +134,6 @@ def test_the_convolutional_network(t):
     assert os.path.exists(os.path.join(cwd, "cnn.safetensors"))
 
 
-<<<<<<< HEAD
 def test_pictures_are_classified_on_one_rank_and_on_two(t):
     """Each of two ranks classifies its half; the classes come back in the order that one rank has."""
     small = ["-p", "network=ResNet18", "-p", "size=48", "-p", "images=10", "-p", "steps=1", "-p", "train_batch=2", "-p", "classes=7"]
@@ -146,14 +145,14 @@ def test_pictures_are_classified_on_one_rank_and_on_two(t):
         assert re.search(r"inference: \d+\.\d\d images/s", done.out) and re.search(r"training: \d+\.\d\d images/s", done.out), done
         said.append(re.search(r"classes of the first pictures: ((\d+ ?){8})", done.out).group(1))
     assert said[0] == said[1], said
-=======
+
+
 def test_training_that_survives(t):
     done = sh(FIRESTEEL, "run", os.path.join(SOURCE, "recipes", "23-elastic.lua"), "--cwd", t.dir(), env=home(t), timeout=400)
     assert done.code == 0, done
     sizes = re.search(r"ranks by epoch: ([\d ]+)", done.out).group(1)
     assert re.fullmatch("3 3 2( 2)*( 3)+", sizes.strip()) and len(sizes.split()) == 8, done
     assert re.search(r"accuracy: 0\.97\d+$", done.out, re.M), done
->>>>>>> 734b4547 (recipes: 23, a rank is killed, two go on, a newcomer joins)
 
 
 def test_the_sales_of_stores(t):
