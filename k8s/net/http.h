@@ -42,7 +42,7 @@ enum { HTTP_TURN = 128 << 10 };
 // In bytes a second: a slower answer counts as none. 6 KB take a minute at this speed.
 enum { HTTP_LEAST_SPEED = 100 };
 
-#define HTTP_POOLS(X) X(REQUESTS) X(WATCHES) X(LOGS)
+#define HTTP_POOLS(X) X(REQUESTS) X(WATCHES) X(LOGS) X(WEBSOCKETS)
 typedef enum http_pool {
 #define X(name) HTTP_POOL_##name,
     HTTP_POOLS(X)

@@ -86,6 +86,7 @@ struct http_stream {
     bool is_ready, paused, held, finished; // held: curl was told to wait
     bool head;                             // it has arrived, and was not reported yet
     bool alone;                            // its connection ends with it
+    bool connection;                       // see stream_hold
     struct records *records;               // NULL: its connection is read by curl itself
     size_t given;                          // for a body to be sent once: bytes given to curl
     const struct http_stream_ops *ops;
@@ -106,6 +107,12 @@ struct http_stream {
     CURLcode result;
     err error; // our own error, stronger than curl's: limit, reader
 };
+
+// Makes a connection to the request's host for bytes of its owner's (curl_easy_send and _recv), and
+// sends nothing. `done` is called when it stands; the stream stays then, until http_stream_close or
+// a second `done`, with an error.
+http_stream *stream_hold(http *h, const struct http_request *request,
+    const struct http_stream_ops *ops, void *arg, err *e);
 
 // Puts a stream into the ready queue and makes sure that the queue is served.
 void stream_ready(http_stream *s);

@@ -222,6 +222,12 @@ static void set_connection(http_stream *s, const struct http_request *r)
     curl_easy_setopt(c, CURLOPT_TIMEOUT_MS, (long)r->timeout_ms);
     if (!r->no_compression)
         curl_easy_setopt(c, CURLOPT_ACCEPT_ENCODING, "gzip");
+    if (!s->connection)
+        return;
+    curl_easy_setopt(c, CURLOPT_CONNECT_ONLY, 1L);
+    curl_easy_setopt(c, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+    curl_easy_setopt(c, CURLOPT_HTTPPROXYTUNNEL, 1L); // a proxy shall not read what follows
+    curl_easy_setopt(c, CURLOPT_FRESH_CONNECT, 1L);
 }
 
 static int set_up(http_stream *s, const struct http_request *r, err *e)
@@ -311,8 +317,8 @@ static void stream_free(http_stream *s)
     free(s);
 }
 
-http_stream *http_stream_open(
-    http *h, const struct http_request *r, const struct http_stream_ops *ops, void *arg, err *e)
+static http_stream *open_stream(http *h, const struct http_request *r, bool connection,
+    const struct http_stream_ops *ops, void *arg, err *e)
 {
     if (h->closing) {
         err_set(e, ERR_CANCELLED, "the connections are being closed");
@@ -324,6 +330,7 @@ http_stream *http_stream_open(
     s->ops = ops;
     s->arg = arg;
     s->alone = r->pool == HTTP_POOL_LOGS && ops->data && !r->proxy;
+    s->connection = connection;
     s->request = *r; // curl has copied headers and strings: we do not use them again
     s->host = url_host(r->url);
     s->started = s->heard = s->window = clock_mono();
@@ -345,6 +352,18 @@ http_stream *http_stream_open(
     }
     curl_multi_add_handle(s->pool->multi, s->easy);
     return s;
+}
+
+http_stream *http_stream_open(
+    http *h, const struct http_request *r, const struct http_stream_ops *ops, void *arg, err *e)
+{
+    return open_stream(h, r, false, ops, arg, e);
+}
+
+http_stream *stream_hold(
+    http *h, const struct http_request *r, const struct http_stream_ops *ops, void *arg, err *e)
+{
+    return open_stream(h, r, true, ops, arg, e);
 }
 
 int http_stream_status(const http_stream *s)
@@ -496,8 +515,12 @@ void stream_serve(http_stream *s)
     if (e.code == ERR_NONE)
         explain(s, &e);
     h->serving = s; // no other stream is served meanwhile
+    bool stands = s->connection && e.code == ERR_NONE;
     s->ops->done(s->arg, &s->response, &e);
-    stream_free(s);
+    if (!stands)
+        stream_free(s);
+    else if (h->serving == s)
+        h->serving = NULL;
 }
 
 void http_response_done(struct http_response *r)
