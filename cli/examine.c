@@ -6,8 +6,8 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "cli/link.h"
 #include "cli/say.h"
-#include "k8s/client/client.h"
 #include "k8s/image/oci.h"
 #include "k8s/image/trust.h"
 
@@ -17,9 +17,7 @@
 
 struct exam {
     const struct kernel_options *options;
-    loop *loop;
-    http *http;
-    client *client; // NULL: no kubeconfig, or a wrong one
+    struct link link; // without a client: no kubeconfig, or a wrong one
     struct patience patience;
 };
 
@@ -40,29 +38,13 @@ __attribute__((format(printf, 4, 5))) static void found(
     fflush(stdout);
 }
 
-static struct client_options options_of(const struct exam *x)
-{
-    const char *const *env = x->options->env;
-    const char *proxy = env_get(env, "HTTPS_PROXY"), *none = env_get(env, "NO_PROXY");
-    return (struct client_options){.kubeconfig_list = x->options->cluster.kubeconfig,
-        .home = env_get(env, "HOME"),
-        .context = x->options->cluster.context,
-        .namespace_ = x->options->cluster.namespace_,
-        .service_host = env_get(env, "KUBERNETES_SERVICE_HOST"),
-        .service_port = env_get(env, "KUBERNETES_SERVICE_PORT"),
-        .https_proxy = proxy ? proxy : env_get(env, "https_proxy"),
-        .no_proxy = none ? none : env_get(env, "no_proxy"),
-        .env = env};
-}
-
 // Without a kubeconfig there is no cluster to be wrong; a private sandbox needs none.
 static void open_client(struct exam *x)
 {
     err e = {0};
-    struct client_options options = options_of(x);
-    x->client = client_open(x->loop, x->http, &options, &e);
+    link_client(&x->link, x->options, &e);
     bool asked = x->options->cluster.kubeconfig || x->options->cluster.context;
-    if (!x->client)
+    if (!x->link.client)
         found("cluster", asked ? "fail" : "warn",
             asked ? "choose another with --context, or mend the kubeconfig ($KUBECONFIG)"
                   : "get a kubeconfig from who runs the cluster; --sandbox works without",
@@ -81,8 +63,8 @@ static const char *remedy_of(err_code code)
 static bool examine_cluster(struct exam *x)
 {
     err e = {0};
-    const kubeconfig *k = client_config(x->client);
-    AUTO_JSON *version = client_version(x->client, &x->patience, &e);
+    const kubeconfig *k = client_config(x->link.client);
+    AUTO_JSON *version = client_version(x->link.client, &x->patience, &e);
     if (!version) {
         found("cluster", "fail", remedy_of(e.code), "context %s, %s: %s", k->context, k->server,
             e.text);
@@ -102,13 +84,14 @@ static void examine_rights(struct exam *x)
         {"create", "jobs.batch", NULL}, {"delete", "jobs.batch", NULL},
         {"create", "configmaps", NULL}, {"create", "mpijobs.kubeflow.org", NULL},
         {"create", "sparkapplications.sparkoperator.k8s.io", NULL}};
-    const char *ns = client_config(x->client)->namespace_;
+    const char *ns = client_config(x->link.client)->namespace_;
     AUTO_BUF missing = {0};
     err e = {0};
     int asked = 0;
     for (size_t i = 0; i < ARRAY_LEN(rights); i++) {
-        const struct resource *r = client_resource(x->client, &x->patience, rights[i].kind, &e);
-        int may = r ? client_can_i(x->client, &x->patience, rights[i].verb, r, ns, NULL,
+        const struct resource *r =
+            client_resource(x->link.client, &x->patience, rights[i].kind, &e);
+        int may = r ? client_can_i(x->link.client, &x->patience, rights[i].verb, r, ns, NULL,
                           rights[i].sub, NULL, &e)
                     : -1;
         asked += may >= 0;
@@ -152,7 +135,7 @@ static void take_authority(buf *to, const char *data, size_t n, const char *file
 // cluster's authority where the registry is the API server, as in the sandbox, else this machine's.
 static void find_trust(const struct exam *x, struct place *p)
 {
-    const kubeconfig *k = x->client ? client_config(x->client) : NULL;
+    const kubeconfig *k = x->link.client ? client_config(x->link.client) : NULL;
     const char *config = env_get(x->options->env, "XDG_CONFIG_HOME");
     const char *home = env_get(x->options->env, "HOME"), *host = p->name.host;
     AUTO_FREE char *folder = config ? mem_strdup(config) : home ? path_join(home, ".config") : NULL;
@@ -175,8 +158,8 @@ static bool place_of(const struct exam *x, struct place *p)
 {
     const char *name = x->options->cluster.registry;
     err e = {0};
-    if (!name && x->client)
-        name = client_config(x->client)->registry.host;
+    if (!name && x->link.client)
+        name = client_config(x->link.client)->registry.host;
     if (!name)
         found("registry", "ok", NULL, "none is named; images go to the one in their name");
     else if (oci_registry_parse(name, &p->name, &e) < 0)
@@ -196,11 +179,11 @@ static int ask(struct exam *x, const struct place *p, bool plain, struct http_re
         .key = p->trust.key.data,
         .key_n = p->trust.key.len,
         .insecure = p->trust.insecure};
-    const http_tls *material = plain ? NULL : http_tls_new(x->http, &tls, e);
+    const http_tls *material = plain ? NULL : http_tls_new(x->link.http, &tls, e);
     if (!plain && !material)
         return -1;
     struct http_request request = {.url = url, .tls = material, .limit = 1 << 20};
-    return http_do(x->http, NULL, x->patience.deadline, &request, r, e);
+    return http_do(x->link.http, NULL, x->patience.deadline, &request, r, e);
 }
 
 static void examine_registry(struct exam *x)
@@ -228,17 +211,6 @@ static void examine_registry(struct exam *x)
     http_response_done(&r);
 }
 
-static void *run_loop(void *arg)
-{
-    loop_run(arg);
-    return NULL;
-}
-
-static void stop_loop(void *arg)
-{
-    loop_stop(arg);
-}
-
 static void *examine_registry_apart(void *arg)
 {
     examine_registry(arg);
@@ -251,7 +223,7 @@ static void examine_all(struct exam *x)
     pthread_t other;
     open_client(x);
     bool apart = pthread_create(&other, NULL, examine_registry_apart, x) == 0;
-    if (x->client && examine_cluster(x))
+    if (x->link.client && examine_cluster(x))
         examine_rights(x);
     if (apart)
         pthread_join(other, NULL);
@@ -261,19 +233,11 @@ int examine_run(const struct kernel_options *options, int64_t ms)
 {
     struct exam x = {.options = options};
     err e = {0};
-    pthread_t thread;
     x.patience = (struct patience){.deadline = clock_mono() + ms * CLOCK_MS, .retry_ns = -1};
-    x.loop = loop_new(&e);
-    x.http = x.loop ? http_new(x.loop, "firesteel/" FIRESTEEL_VERSION, &e) : NULL;
-    if (!x.http || pthread_create(&thread, NULL, run_loop, x.loop) != 0) {
+    if (link_start(&x.link, &e) == 0)
+        examine_all(&x);
+    else
         found("cluster", "fail", NULL, "it cannot be looked at: %s", e.text);
-        return 0;
-    }
-    examine_all(&x);
-    loop_post(x.loop, stop_loop, x.loop);
-    pthread_join(thread, NULL);
-    client_close(x.client);
-    http_free(x.http);
-    loop_free(x.loop);
+    link_end(&x.link);
     return 0;
 }

@@ -34,6 +34,7 @@ static const struct verb *const verbs[] = {
     &sandbox_verb,
     &doctor_verb,
     &step_verb,
+    &exec_verb,
 };
 
 static void print_usage(FILE *to)

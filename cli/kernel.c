@@ -13,6 +13,7 @@
 #include "cli/cleaning.h"
 #include "cli/cli.h"
 #include "cli/examine.h"
+#include "cli/remoting.h"
 #include "cli/report.h"
 #include "cli/say.h"
 #include "k8s/image/oci.h"
@@ -32,6 +33,7 @@
 #include <unistd.h>
 
 static const struct binding *const bindings[] = {artifact_bindings, files_bindings, image_bindings,
+    k8s_copy_bindings, k8s_exec_bindings, k8s_forward_bindings,
     hvd_bindings, hvd_k8s_bindings, k8s_bindings, model_bindings, shell_bindings, spark_bindings,
     standalone_bindings, trainer_bindings, web_bindings, NULL};
 
@@ -42,6 +44,7 @@ static const struct binding *const bindings[] = {artifact_bindings, files_bindin
 struct arguments {
     struct kernel_options options;
     struct cleaning clean;
+    struct remoting remoting;
     const char *cwd;
     char **protect, **allow_protected;
     char **parameters, **redo, **keep, **again, **check, **report, **command;
@@ -98,6 +101,12 @@ struct arguments {
         "FILE         only say what keeps this notebook from being run; any number")               \
     X(examine, NUMBER, examine,                                                                    \
         "MS        only say what cluster and registry have; for so long at most")                  \
+    X(exec, TEXT, remoting.pod,                                                                    \
+        "POD             only run a command in this pod, on this terminal")                        \
+    X(word, LIST, remoting.command, "WORD            with --exec: of the command; any number")     \
+    X(container, TEXT, remoting.container, "NAME       with --exec: of the pod")                   \
+    X(stdin, FLAG, remoting.input, "               with --exec: it gets this input")               \
+    X(tty, FLAG, remoting.tty, "                 with --exec: it gets a terminal")                 \
     X(refuse_credentials, FLAG, refuse_credentials,                                                \
         " the credential plug-in of cells that may not use the cluster")                           \
     X(help, FLAG, help, "               this")                                                     \
@@ -395,6 +404,12 @@ static int examine(struct cli *cli, struct arguments *a)
     return prepare(cli, a, &e) < 0 ? fail(&e) : examine_run(&a->options, a->examine);
 }
 
+static int remote(struct cli *cli, struct arguments *a)
+{
+    err e = {0};
+    return prepare(cli, a, &e) < 0 ? fail(&e) : remoting_run(&a->options, &a->remoting);
+}
+
 struct reporting {
     const struct arguments *arguments;
     struct cli *cli;
@@ -451,13 +466,15 @@ int main(int argc, char **argv)
     }
     if (a.check)
         return checking_run(a.check);
-    a.clean.run || a.examine ? entry_join() : entry_serve(a.options.client_fd);
+    a.clean.run || a.examine || a.remoting.pod ? entry_join() : entry_serve(a.options.client_fd);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN); // a file over the limit makes its write fail, as a full disk does
     if (a.clean.run)
         return clean(&cli, &a);
     if (a.examine)
         return examine(&cli, &a);
+    if (a.remoting.pod)
+        return remote(&cli, &a);
     struct reporting reporting = {.arguments = &a, .cli = &cli};
     if (a.report && begin_reporting(&reporting, &e) < 0)
         return fail(&e);

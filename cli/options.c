@@ -72,6 +72,22 @@ static void take(const struct option *o, const char *value)
         *o->list = strv_add(*o->list, value);
 }
 
+// "-it": switches in a row. false: they are not, and none is taken.
+static bool take_switches(const struct option *options, const char *letters)
+{
+    const struct option *found[16];
+    size_t n = 0;
+    for (const char *c = letters; *c; c++, n++) {
+        const char word[] = {'-', *c, '\0'}, *value;
+        found[n % ARRAY_LEN(found)] = find(options, word, &value);
+        if (n == ARRAY_LEN(found) || *c == '-' || !found[n] || found[n]->value)
+            return false;
+    }
+    for (size_t i = 0; i < n; i++)
+        take(found[i], NULL);
+    return true;
+}
+
 int options_parse(struct cli *cli, const struct verb *verb, const struct option *options, int argc,
     char **argv, char ***rest, int *code)
 {
@@ -91,6 +107,8 @@ int options_parse(struct cli *cli, const struct verb *verb, const struct option 
             *code = 0;
             return 1;
         }
+        if (argument[1] != '-' && argument[2] && take_switches(options, argument + 1))
+            continue;
         const struct option *o = find(options, argument, &value);
         if (!o)
             *code = unknown_option(cli, verb, options, argument);

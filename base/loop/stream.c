@@ -4,7 +4,9 @@
 #include "base/loop/internal.h"
 #include "base/mem.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -261,10 +263,55 @@ static int bind_unix(const char *path, err *e)
     return fd;
 }
 
-listener *listener_open(
-    loop *l, const char *path, void (*accepted)(void *arg, stream *s), void *arg, err *e)
+union tcp_address {
+    struct sockaddr any;
+    struct sockaddr_in four;
+    struct sockaddr_in6 six;
+};
+
+static int tcp_address(const char *text, int port, union tcp_address *out, err *e)
 {
-    int fd = bind_unix(path, e);
+    *out = (union tcp_address){0};
+    if (inet_pton(AF_INET, text, &out->four.sin_addr) == 1) {
+        out->four.sin_family = AF_INET;
+        out->four.sin_port = htons((uint16_t)port);
+        return sizeof out->four;
+    }
+    if (inet_pton(AF_INET6, text, &out->six.sin6_addr) == 1) {
+        out->six.sin6_family = AF_INET6;
+        out->six.sin6_port = htons((uint16_t)port);
+        return sizeof out->six;
+    }
+    return err_set(e, ERR_USAGE, "\"%s\" is no address to listen on, as 127.0.0.1 is", text);
+}
+
+static int bind_tcp(const char *text, int *port, err *e)
+{
+    union tcp_address address;
+    int size = tcp_address(text, *port, &address, e), one = 1;
+    if (size < 0)
+        return -1;
+    int fd = socket(address.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return err_errno(e, errno, "cannot make a socket");
+    socklen_t n = (socklen_t)size;
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+    if (bind(fd, &address.any, n) < 0 || listen(fd, 64) < 0 ||
+        getsockname(fd, &address.any, &n) < 0) {
+        int number = errno;
+        close(fd);
+        if (number == EADDRINUSE)
+            return err_set(e, ERR_EXISTS,
+                "port %d of %s is taken: choose another, or 0 for a free one", *port, text);
+        return err_errno(e, number, "cannot listen on port %d of %s", *port, text);
+    }
+    *port = ntohs(address.any.sa_family == AF_INET ? address.four.sin_port : address.six.sin6_port);
+    return fd;
+}
+
+static listener *listen_on(
+    loop *l, int fd, const char *path, void (*accepted)(void *arg, stream *s), void *arg, err *e)
+{
     if (fd < 0)
         return NULL;
     listener *listening = mem_alloc(sizeof *listening);
@@ -281,6 +328,18 @@ listener *listener_open(
     return listening;
 }
 
+listener *listener_open(
+    loop *l, const char *path, void (*accepted)(void *arg, stream *s), void *arg, err *e)
+{
+    return listen_on(l, bind_unix(path, e), path, accepted, arg, e);
+}
+
+listener *listener_open_tcp(loop *l, const char *address, int *port,
+    void (*accepted)(void *arg, stream *s), void *arg, err *e)
+{
+    return listen_on(l, bind_tcp(address, port, e), NULL, accepted, arg, e);
+}
+
 void listener_close(listener *l)
 {
     if (!l)
@@ -288,7 +347,8 @@ void listener_close(listener *l)
     loop_poll_free(l->poll);
     loop_timer_free(l->full);
     close(l->fd);
-    unlink(l->path);
+    if (l->path)
+        unlink(l->path);
     free(l->path);
     free(l);
 }

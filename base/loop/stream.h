@@ -35,4 +35,8 @@ typedef struct listener listener;
 // process has no descriptor left, new clients wait until there is one.
 listener *listener_open(
     loop *l, const char *path, void (*accepted)(void *arg, stream *s), void *arg, err *e);
+// The same for TCP: address is "127.0.0.1", "::1", …; *port 0 takes a free one, and gets it. It
+// tells nobody apart: whoever reaches the address may connect.
+listener *listener_open_tcp(loop *l, const char *address, int *port,
+    void (*accepted)(void *arg, stream *s), void *arg, err *e);
 void listener_close(listener *l); // also removes the socket file

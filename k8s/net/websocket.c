@@ -255,8 +255,12 @@ static void on_alive(void *arg)
     websocket *w = arg;
     int64_t now = clock_mono();
     w->busy = true;
+    if (w->poll)
+        receive(w); // what came while this thread was busy elsewhere is no silence
     if (w->paused)
         w->heard = now; // silence while paused is not the server's fault
+    if (w->closed)
+        return leave(w);
     if ((now - w->heard) / CLOCK_MS >= SILENCE_MS)
         lost(w, ERR_UNAVAILABLE, "no answer for 60 s");
     else if (w->open && (now - w->said) / CLOCK_MS >= PING_MS - 100)

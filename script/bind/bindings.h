@@ -8,6 +8,7 @@
 extern const struct binding artifact_bindings[], files_bindings[], shell_bindings[], web_bindings[],
     trainer_bindings[], image_bindings[], hvd_bindings[], hvd_k8s_bindings[], model_bindings[],
     k8s_bindings[], spark_bindings[], standalone_bindings[];
+extern const struct binding k8s_exec_bindings[], k8s_forward_bindings[], k8s_copy_bindings[];
 // Is this context protected by the kubeconfig?
 bool k8s_guarded(call *c, const char *context);
 extern const struct display_action k8s_actions[]; // the end has no name

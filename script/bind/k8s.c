@@ -53,7 +53,7 @@ static void about_object(call *c, const cJSON *args, const char *verb, struct ab
         json_path_str(o, "metadata.namespace"), "", about);
 }
 
-static void about_reference(
+void k8s_about_call(
     call *c, const cJSON *args, const char *verb, const char *more, struct about *about)
 {
     sentence(c, json_str(args, "context"), verb, args, json_str(args, "name"),
@@ -432,26 +432,26 @@ static void about_apply(call *c, const cJSON *args, struct about *about)
 
 static void about_patch(call *c, const cJSON *args, struct about *about)
 {
-    about_reference(c, args, "patch", "", about);
+    k8s_about_call(c, args, "patch", "", about);
 }
 
 static void about_delete(call *c, const cJSON *args, struct about *about)
 {
-    about_reference(c, args, "delete", "", about);
+    k8s_about_call(c, args, "delete", "", about);
 }
 
 static void about_label(call *c, const cJSON *args, struct about *about)
 {
     AUTO_BUF more = {0};
     k8s_say_changes(args, true, &more);
-    about_reference(c, args, "label", buf_cstr(&more), about);
+    k8s_about_call(c, args, "label", buf_cstr(&more), about);
 }
 
 static void about_annotate(call *c, const cJSON *args, struct about *about)
 {
     AUTO_BUF more = {0};
     k8s_say_changes(args, false, &more);
-    about_reference(c, args, "annotate", buf_cstr(&more), about);
+    k8s_about_call(c, args, "annotate", buf_cstr(&more), about);
 }
 
 static void about_scale(call *c, const cJSON *args, struct about *about)
@@ -459,17 +459,17 @@ static void about_scale(call *c, const cJSON *args, struct about *about)
     int64_t replicas = 0;
     k8s_replicas(args, &replicas);
     AUTO_FREE char *to = str_fmt(" to %lld replicas", (long long)replicas);
-    about_reference(c, args, "scale", to, about);
+    k8s_about_call(c, args, "scale", to, about);
 }
 
 static void about_restart(call *c, const cJSON *args, struct about *about)
 {
-    about_reference(c, args, "restart", "", about);
+    k8s_about_call(c, args, "restart", "", about);
 }
 
 static void about_edit(call *c, const cJSON *args, struct about *about)
 {
-    about_reference(c, args, "edit", "", about);
+    k8s_about_call(c, args, "edit", "", about);
 }
 
 const struct binding k8s_bindings[] = {

@@ -75,6 +75,11 @@ void k8s_say_why(const struct why *w, buf *out); // "why: …", "  seen: …", "
 // The object has ended badly: the reason in a line; events and last lines go to the call's stderr.
 void k8s_explain(call *c, struct target *t, const cJSON *object, buf *reason);
 
+// k8s.c. What a call does to the object that it names: "scale Deployment web to 3 replicas in
+// namespace default of context kind" of the verb "scale" and more " to 3 replicas".
+void k8s_about_call(
+    call *c, const cJSON *args, const char *verb, const char *more, struct about *about);
+
 // k8s_verbs.c. "replicas", a number or what a person has typed; false: it is none.
 bool k8s_replicas(const cJSON *args, int64_t *replicas);
 // " (tier=gpu, old-)": what changes; without values only the keys.

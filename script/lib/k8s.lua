@@ -441,4 +441,5 @@ function list:delete(options)
 end
 
 core.types.handle, core.types.handles = object, list
+core.k8s_reference = reference
 core.module("k8s", k8s)

@@ -21,7 +21,7 @@ import cluster
 import tap
 
 FILES = os.environ.get("FIRESTEEL_CLUSTER_FILES",
-                       "api pods notebooks verbs describe registries operators why lifecycle namespace submit pipeline ranks recipe11 recipe42 argo refit model engines").split()
+                       "api pods notebooks verbs exec describe registries operators why lifecycle namespace submit pipeline ranks recipe11 recipe42 argo refit model engines").split()
 
 
 def cases():

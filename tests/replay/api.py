@@ -24,6 +24,8 @@ k8s.wait { k8s.get("pods", "hello"), "jsonpath={.status.phase}=Succeeded", timeo
 ABSENT = {"k8s.scale": 'no kind "deployments"', "handle:scale": 'no kind "deployments"',
           "k8s.quota": 'no kind "ResourceQuota"', "k8s.claim": 'no kind "PersistentVolumeClaim"',
           **{name: 'no kind "Deployment"' for name in ("fn:serve", "served:url", "served:predict", "served:metadata", "served:metrics", "served:delete")},
+          **{verb: "has ended (Succeeded)" for verb in ("k8s.exec", "handle:exec", "k8s.attach", "handle:attach", "k8s.cp", "k8s.port_forward",
+                                                        "handle:port_forward")},
           "flow:submit": "no kind Workflow", "flow:template": "no kind WorkflowTemplate", "flow:cron": "no kind CronWorkflow"}
 
 told, _ = entries()

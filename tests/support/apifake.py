@@ -21,6 +21,8 @@ import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from apichannel import Channel
+
 DIR = pathlib.Path(sys.argv[1])
 LEGACY = "--legacy" in sys.argv
 SEEN = collections.Counter()  # how often each thing was requested
@@ -290,9 +292,20 @@ class Handler(BaseHTTPRequestHandler):
             return self.answer(201, {"status": {"allowed": verb != "delete", "reason": f"the fake on {verb}"}})
         if parts[-1] == "log":
             return self.logs(parts[1])
+        if parts[-1] in ("exec", "attach", "portforward"):
+            return self.channel(parts[1], parts[-1])
         if len(parts) == 1:
             return self.collection(ns, parts[0])
         self.one(ns, parts[1])
+
+    def channel(self, name, verb):
+        if name == "plain":
+            return self.answer(200, b"hello", "text/plain")
+        if name == "html502":
+            return self.answer(502, b"<html>\n<h1>Bad Gateway</h1>", "text/html")
+        if name[0] == "e" and name[1:].isdigit():
+            return self.answer(int(name[1:]), status(int(name[1:])))
+        Channel(self).serve(name, verb)
 
     def one(self, ns, name):
         SEEN[name] += 1

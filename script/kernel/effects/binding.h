@@ -47,6 +47,7 @@ enum verdict {
     VERDICT_NO,     // it is not so any more, or never was: do it
     VERDICT_YES,    // it was checked, and is so
     VERDICT_REPEAT, // nothing can be checked: do it again and compare the result
+    VERDICT_AGAIN,  // the same, and the cell allows it although it reaches beyond this machine
 };
 
 // What `find` has found of an effect.

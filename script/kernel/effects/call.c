@@ -321,14 +321,17 @@ static bool reaches_elsewhere(const struct call *c)
            ledger_any(c->effects->ledger, c->turn->source, is_entry_elsewhere, c->effects);
 }
 
-static int refuse_repeat(const struct call *c, const struct entry *known, err *e)
+static int refuse_repeat(
+    const struct call *c, const struct binding *b, const struct entry *known, err *e)
 {
     return err_set(e, ERR_REFUSED,
-        "cannot tell whether \"%s\" was done: it declares no inputs= and outputs=, and its cell "
-        "has "
-        "effects on the cluster, so it is not done again by itself; when doing it again is right, "
-        "add --redo \"%s\"",
-        known->what, c->turn->title ? c->turn->title : c->turn->cell);
+        "cannot tell whether \"%s\" was done: %s, so it is not done again by itself; when doing it "
+        "again is right, add --redo \"%s\"",
+        known->what,
+        is_elsewhere(b->effect) ? "nothing on the cluster tells of it"
+                                : "it declares no inputs= and outputs=, and its cell has effects "
+                                  "on the cluster",
+        c->turn->title ? c->turn->title : c->turn->cell);
 }
 
 // Does a result equal the journal's earlier one, which is masked?
@@ -388,7 +391,8 @@ static int verify_known(struct call *c, const struct binding *b, const cJSON *ar
     if (verdict < 0)
         return err_wrap(e, "cannot tell whether \"%s\" still holds", known->what);
     if (verdict == VERDICT_REPEAT && reaches_elsewhere(c) && !c->turn->redo)
-        return refuse_repeat(c, known, e);
+        return refuse_repeat(c, b, known, e);
+    verdict = verdict == VERDICT_AGAIN ? VERDICT_REPEAT : verdict;
     // A recorded result from which a secret was removed cannot be handed out: a local effect is
     // done again.
     bool whole = fresh || (known->result && !known->masked);

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+// For those parts of firesteel-kernel that talk to a cluster without running a notebook: a loop on
+// a thread of its own, and the client of the chosen context. A plain value; link_end frees.
+#pragma once
+#include "k8s/client/client.h"
+#include "script/kernel/session/kernel.h"
+
+#include <pthread.h>
+
+struct link {
+    loop *loop;
+    http *http;
+    client *client; // NULL until link_client
+    pthread_t thread;
+    bool runs;
+};
+int link_start(struct link *l, err *e);
+int link_client(struct link *l, const struct kernel_options *options, err *e);
+void link_end(struct link *l);

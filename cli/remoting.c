@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: MIT
+//
+//   stdin ── a thread that reads ──> the loop ── remote ──> container
+//   stdout, stderr <── the loop, which waits for the terminal <── remote
+//   SIGWINCH ──> its size
+//
+// A terminal is raw while the command has it, so Ctrl-C and Ctrl-Z are the container's. It is put
+// back before anything else is printed, and before a signal ends us.
+#include "cli/remoting.h"
+
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "cli/link.h"
+#include "cli/say.h"
+#include "k8s/client/remote.h"
+#include "script/bind/k8s_pod.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+
+enum { PIECE = 32 << 10, ENOUGH = 256 << 10, ROWS = 24, COLUMNS = 80 };
+static const int ends[] = {SIGTERM, SIGHUP};
+
+struct session {
+    struct link link;
+    const struct pod_choice *pod;
+    const struct remoting *what;
+    bool tty, raw;
+    struct termios before;
+    remote *remote;
+    loop_pending *pending;
+    loop_signal *resized, *ended[ARRAY_LEN(ends)];
+    int code, signal;
+    err error;
+    // Between the reader and the loop.
+    pthread_mutex_t lock;
+    pthread_cond_t room;
+    bool full, over;
+};
+
+static void put_back(struct session *s)
+{
+    if (s->raw)
+        tcsetattr(STDIN_FILENO, TCSADRAIN, &s->before);
+    s->raw = false;
+}
+
+static void make_raw(struct session *s)
+{
+    struct termios raw;
+    if (!s->tty || tcgetattr(STDIN_FILENO, &s->before) != 0)
+        return;
+    raw = s->before;
+    cfmakeraw(&raw);
+    s->raw = tcsetattr(STDIN_FILENO, TCSADRAIN, &raw) == 0;
+}
+
+// What the reader has read; n 0: the end.
+struct piece {
+    struct session *session;
+    size_t n;
+    char bytes[PIECE];
+};
+
+static void set_full(struct session *s, bool full)
+{
+    pthread_mutex_lock(&s->lock);
+    s->full = full;
+    pthread_cond_signal(&s->room);
+    pthread_mutex_unlock(&s->lock);
+}
+
+static void on_piece(void *arg)
+{
+    struct piece *p = arg;
+    struct session *s = p->session;
+    if (s->remote && p->n)
+        remote_input(s->remote, p->bytes, p->n);
+    else if (s->remote)
+        remote_end_input(s->remote);
+    set_full(s, s->remote && remote_queued(s->remote) > ENOUGH);
+    free(p);
+}
+
+static bool wait_for_room(struct session *s)
+{
+    pthread_mutex_lock(&s->lock);
+    while (s->full && !s->over)
+        pthread_cond_wait(&s->room, &s->lock);
+    bool over = s->over;
+    pthread_mutex_unlock(&s->lock);
+    return !over;
+}
+
+// It may hang in read when the command ends: the process ends with it there.
+static void *read_input(void *arg)
+{
+    struct session *s = arg;
+    for (ssize_t n = 1; n > 0 && wait_for_room(s);) {
+        struct piece *p = mem_alloc(sizeof *p);
+        do
+            n = read(STDIN_FILENO, p->bytes, PIECE);
+        while (n < 0 && errno == EINTR);
+        p->session = s;
+        p->n = n > 0 ? (size_t)n : 0;
+        set_full(s, true); // until the loop has taken it
+        loop_post(s->link.loop, on_piece, p);
+    }
+    return NULL;
+}
+
+static void send_size(struct session *s)
+{
+    struct winsize size = {.ws_row = ROWS, .ws_col = COLUMNS};
+    ioctl(STDIN_FILENO, TIOCGWINSZ, &size);
+    if (size.ws_row && size.ws_col)
+        remote_resize(s->remote, size.ws_row, size.ws_col);
+}
+
+static void on_resized(void *arg, int signum)
+{
+    struct session *s = arg;
+    if (s->remote)
+        send_size(s);
+}
+
+static void finish(struct session *s)
+{
+    loop_signal_free(STEAL(s->resized));
+    for (size_t i = 0; i < ARRAY_LEN(ends); i++)
+        loop_signal_free(STEAL(s->ended[i]));
+    remote_close(STEAL(s->remote));
+    loop_call_finish(s->pending);
+}
+
+static void on_end_signal(void *arg, int signum)
+{
+    struct session *s = arg;
+    s->signal = signum;
+    finish(s);
+}
+
+static void on_open(void *arg)
+{
+    struct session *s = arg;
+    pthread_t reader;
+    if (s->tty) {
+        make_raw(s);
+        send_size(s);
+        s->resized = loop_signal_new(s->link.loop, SIGWINCH, on_resized, s, NULL);
+    }
+    if (s->what->input && pthread_create(&reader, NULL, read_input, s) == 0)
+        pthread_detach(reader);
+}
+
+static void on_output(void *arg, int fd, const char *bytes, size_t n)
+{
+    struct session *s = arg;
+    if (fd_write_all(fd, bytes, n, &s->error) == 0)
+        return;
+    err_wrap(&s->error, "the output");
+    finish(s);
+}
+
+static void on_drained(void *arg)
+{
+    set_full(arg, false);
+}
+
+static void on_done(void *arg, int code, const err *e)
+{
+    struct session *s = arg;
+    s->remote = NULL;
+    s->code = code;
+    s->error = *e;
+    finish(s);
+}
+
+static const struct remote_ops remote_callbacks = {
+    .open = on_open, .output = on_output, .drained = on_drained, .done = on_done};
+
+static void start(loop_pending *pending, void *arg)
+{
+    struct session *s = arg;
+    s->pending = pending;
+    for (size_t i = 0; i < ARRAY_LEN(ends); i++)
+        s->ended[i] = loop_signal_new(s->link.loop, ends[i], on_end_signal, s, NULL);
+    s->remote = remote_open(s->link.client,
+        &(struct remote_spec){.ns = s->pod->ns,
+            .pod = s->pod->name,
+            .container = s->pod->container,
+            .command = (const char *const *)s->what->command,
+            .input = s->what->input,
+            .tty = s->tty},
+        &remote_callbacks, s);
+}
+
+static const struct loop_call_ops session_ops = {.start = start};
+
+// "web-0", "pod/web-0", "deploy/web".
+static int find_pod(struct session *s, const char *name, struct pod_choice *out, err *e)
+{
+    const char *slash = strchr(name, '/');
+    AUTO_FREE char *kind = slash ? mem_strndup(name, (size_t)(slash - name)) : mem_strdup("pods");
+    AUTO_BUF note = {0};
+    struct target t = {.client = s->link.client, .name = slash ? slash + 1 : name};
+    t.ns = client_config(t.client)->namespace_;
+    t.resource = client_resource(t.client, &t.patience, kind, e);
+    if (!t.resource)
+        return -1;
+    cJSON *object = client_get(t.client, &t.patience, t.resource, t.ns, t.name, e);
+    if (k8s_pod_choose(&t, object, s->what->container, &note, out, e) != 0)
+        return -1;
+    say(stderr, "%s", buf_cstr(&note));
+    return 0;
+}
+
+// As kubectl: without a terminal here there can be none there.
+static bool has_terminal(const struct remoting *what)
+{
+    if (!what->tty || isatty(STDIN_FILENO))
+        return what->tty;
+    say(stderr, "firesteel: the input is no terminal, so the command gets none\n");
+    return false;
+}
+
+static int run(struct session *s, const struct kernel_options *options, err *e)
+{
+    struct pod_choice pod;
+    if (link_start(&s->link, e) != 0 || link_client(&s->link, options, e) != 0 ||
+        find_pod(s, s->what->pod, &pod, e) != 0)
+        return -1;
+    s->pod = &pod;
+    loop_call(s->link.loop, NULL, &session_ops, s, 0, e);
+    put_back(s);
+    pthread_mutex_lock(&s->lock);
+    s->over = true;
+    pthread_cond_signal(&s->room);
+    pthread_mutex_unlock(&s->lock);
+    k8s_pod_done(&pod);
+    return s->error.code ? err_set(e, s->error.code, "%s", s->error.text) : 0;
+}
+
+int remoting_run(const struct kernel_options *options, const struct remoting *what)
+{
+    // Static: the reader may still hang in read, with this, when main returns.
+    static struct session s;
+    err e = {0};
+    s = (struct session){.what = what,
+        .tty = has_terminal(what),
+        .lock = PTHREAD_MUTEX_INITIALIZER,
+        .room = PTHREAD_COND_INITIALIZER};
+    int done = run(&s, options, &e);
+    link_end(&s.link);
+    if (s.signal)
+        return 128 + s.signal;
+    if (done == 0)
+        return s.code;
+    say(stderr, "firesteel: %s\n", e.text);
+    return err_exit_code(e.code);
+}

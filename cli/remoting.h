@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+// What `firesteel exec` and `attach-pod` ask firesteel-kernel for: a command in a container, or
+// what runs there, on this terminal.
+#pragma once
+#include "script/kernel/session/kernel.h"
+
+#include <stdbool.h>
+
+struct remoting {
+    const char *pod;       // "web-0", "deploy/web"
+    const char *container; // NULL: the pod's default
+    char **command;        // NULL: attach to what runs
+    bool input, tty;
+};
+// Returns the exit code: the command's, or that of an error, which was printed.
+int remoting_run(const struct kernel_options *options, const struct remoting *what);

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// A tar stream from a stranger's container: with any bytes, nothing may appear outside of the
+// target.
+#include "base/mem.h"
+#include "base/path.h"
+#include "k8s/image/treetar.h"
+
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
+{
+    err e = {0};
+    struct treetar_told told;
+    AUTO_FREE char *top =
+        path_make_temp(path_is_dir("/dev/shm") ? "/dev/shm" : "/tmp", "firesteel-fuzz-", &e);
+    AUTO_FREE char *target = top ? path_join(top, "a/target") : NULL;
+    AUTO_FREE char *outside = top ? path_join(top, "a/canary") : NULL;
+    if (!top || path_make_dirs(target, 0755, &e) || path_write(outside, "x", 1, 0600, &e))
+        abort();
+    int fd = memfd_create("tar", MFD_CLOEXEC);
+    if (write(fd, bytes, n) != (ssize_t)n || lseek(fd, 0, SEEK_SET) != 0)
+        abort();
+    treetar_read(fd, "./data", target, &told, &e);
+    close(fd);
+    AUTO_BUF canary = {0};
+    if (path_read(outside, &canary, 0, &e) || canary.len != 1 || chdir("/") != 0 ||
+        path_remove(top, &e) || path_exists(top))
+        abort();
+    return 0;
+}
