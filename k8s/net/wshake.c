@@ -74,7 +74,7 @@ static int status_of(const char *bytes, size_t n)
             return -1;
         status = status * 10 + bytes[i] - '0';
     }
-    return status;
+    return status >= 100 ? status : -1;
 }
 
 // Undoes the chunked coding (RFC 9112, 7.1). 1: its end is there; 0: not yet, or never.
