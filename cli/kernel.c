@@ -33,9 +33,9 @@
 #include <unistd.h>
 
 static const struct binding *const bindings[] = {artifact_bindings, files_bindings, image_bindings,
-    k8s_copy_bindings, k8s_exec_bindings, k8s_forward_bindings,
-    hvd_bindings, hvd_k8s_bindings, k8s_bindings, model_bindings, shell_bindings, spark_bindings,
-    standalone_bindings, trainer_bindings, web_bindings, NULL};
+    k8s_copy_bindings, k8s_exec_bindings, k8s_forward_bindings, hvd_bindings, hvd_k8s_bindings,
+    k8s_bindings, model_bindings, shell_bindings, spark_bindings, standalone_bindings,
+    trainer_bindings, web_bindings, NULL};
 
 #define REFUSAL                                                                                    \
     "this cell does not say that it uses the cluster: write effects=\"cluster\" on its marker "    \
