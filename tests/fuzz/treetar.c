@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // A tar stream from a stranger's container: with any bytes, nothing may appear outside of the
 // target.
+#include "k8s/image/treetar.h"
 #include "base/mem.h"
 #include "base/path.h"
-#include "k8s/image/treetar.h"
 
 #include <fcntl.h>
 #include <stdint.h>
