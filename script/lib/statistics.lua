@@ -2,7 +2,7 @@
 -- Medians and ratios with intervals that are exact for any continuous distribution, and need no chance themselves. With few
 -- values an interval cannot be as sure as one would like: it says how sure it is.
 local core = ...
-local EXACT = 2500 -- products of two numbers of values up to which the distribution of U is counted
+local EXACT = 4e6 -- steps that counting the distribution of U may take
 
 core.statistics = {}
 local statistics = core.statistics
@@ -33,36 +33,29 @@ end
 function statistics.median(values, confidence)
   local list, n = sorted(values), #values
   if n == 0 then return nil end
-  local probability, at = 0.5 ^ n, 0
+  local log, at = n * math.log(0.5), 0 -- 0.5 ^ n is 0 for many values
   local function p(i)
     while at < i do
-      probability = probability * (n - at) / (at + 1)
+      log = log + math.log((n - at) / (at + 1))
       at = at + 1
     end
-    return probability
+    return math.exp(log)
   end
   local k, sure = rank_of(p, (1 - confidence) / 2, (n + 1) // 2)
   return { median = middle(list), low = list[k], high = list[n + 1 - k], confidence = math.max(0, sure), n = n }
 end
 
--- P(U = 0 …), of the statistic of Mann and Whitney for m and n values: U of m and n is U of m − 1 and n, n later, when the
--- largest value is one of the m, else U of m and n − 1.
-local function distribution(m, n)
-  local rows = {} -- [j] of this number of first values, j second ones
-  for i = 0, m do
-    local now = {}
-    for j = 0, n do
-      local all = {}
-      for u = 0, i * j do
-        local first = i > 0 and u >= j and rows[j][u - j] or 0
-        local second = j > 0 and now[j - 1][u] or 0
-        all[u] = (i == 0 or j == 0) and 1 or (first * i + second * j) / (i + j)
-      end
-      now[j] = all
-    end
-    rows = now
+-- P(U = 0 …) up to the middle, of the statistic of Mann and Whitney for `few` and `many` values: the coefficients of Gauss's
+-- binomial (1 − x^(many + 1)) … (1 − x^(many + few)) / ((1 − x) … (1 − x^few)), in parts of their sum.
+local function distribution(few, many)
+  local half, p = few * many // 2, { [0] = 1.0 }
+  for u = 1, half do p[u] = 0.0 end
+  for i = 1, few do
+    for u = half, many + i, -1 do p[u] = p[u] - p[u - many - i] end
+    for u = i, half do p[u] = p[u] + p[u - i] end
+    for u = 0, half do p[u] = p[u] * i / (many + i) end
   end
-  return rows[n]
+  return p
 end
 
 local function normal_rank(m, n, confidence)
@@ -90,9 +83,10 @@ function statistics.ratio(a, b, confidence)
   if #logs == 0 then return nil end
   table.sort(logs)
   local m, n, k, sure = #a, #b, nil, confidence
-  if m * n <= EXACT then
-    local all = distribution(m, n)
-    k, sure = rank_of(function(i) return all[i] or 0 end, (1 - confidence) / 2, (m * n + 1) // 2)
+  local few = math.min(m, n)
+  if few * m * n <= EXACT then
+    local all = distribution(few, math.max(m, n))
+    k, sure = rank_of(function(i) return all[i] end, (1 - confidence) / 2, (m * n + 1) // 2)
   else
     k = normal_rank(m, n, confidence)
   end

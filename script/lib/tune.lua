@@ -54,7 +54,6 @@ end
 -- Options.
 
 local searches = { grid = true, random = true, halving = true }
-local of_random = { samples = "random", seed = nil }
 local of_halving = { max_t = true, grace_period = true, reduction_factor = true }
 
 -- As Keras takes it: what is called acc or auc is to be large.

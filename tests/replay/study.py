@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """study: repeated measurements in an order by chance, medians and ratios with exact intervals, resumed and compared."""
 import glob
+import itertools
 import json
 import os
 import signal
@@ -13,7 +14,7 @@ from tune import cells, do, notebook, rows, text
 
 # scipy 1.11: for n values the largest k with scipy.stats.binom.cdf(k - 1, n, 0.5) <= 0.025, and 1 - 2 cdf(k - 1)
 MEDIANS = {3: (1, 0.75), 5: (1, 0.9375), 6: (1, 0.96875), 10: (2, 0.978515625), 20: (6, 0.9586105346679688), 30: (10, 0.9572260547429323),
-           100: (40, 0.9647997997822952)}
+           100: (40, 0.9647997997822952), 1100: (518, 0.950032948054)}
 
 A = [101.2, 99.8, 100.4, 102.0, 100.9]
 B = [98.1, 100.1, 97.7, 99.0, 98.6]
@@ -29,7 +30,12 @@ def test_intervals_are_those_of_the_books(t):
     body += f"""values = {{ a = {lists['a']}, b = {lists['b']} }}
 s = study {{ "q", over = {{ of = {{ "a", "b" }} }}, repeats = 5, function(p) return values[p.params.of][p["repeat"] or 1] end }}
 r = s:ratio({{ of = "a" }}, {{ of = "b" }})
-print("ratio", string.format("%.12f %.12f %.12f %.12f", r.ratio, r.low, r.high, r.confidence))"""
+print("ratio", string.format("%.12f %.12f %.12f %.12f", r.ratio, r.low, r.high, r.confidence))
+s = study {{ "few", over = {{ of = {{ "a", "b" }} }}, repeats = 20, warm_up = 0, function(p)
+  return assert(p.params.of == "a" and 1000 + p["repeat"] or p["repeat"] <= 3 and 10 ^ p["repeat"])
+end }}
+r = s:ratio({{ of = "a" }}, {{ of = "b" }})
+print("few", string.format("%.12f %.12f %.12f", r.low, r.high, r.confidence))"""
     done = do(notebook(t, cells(body)))
     assert done.code == 0, done
     for n, (k, sure) in MEDIANS.items():
@@ -40,6 +46,13 @@ print("ratio", string.format("%.12f %.12f %.12f %.12f", r.ratio, r.low, r.high, 
     said = [float(x) for x in done.out.split("ratio\t")[1].split()[:4]]
     for have, want in zip(said, (q[12], q[2], q[22], 1 - 2 * 4 / 252)):
         assert abs(have - want) < 1e-9, (said, q[12], q[2], q[22], 1 - 8 / 252)
+    # 3 and 20, every arrangement counted: U is the number of pairs in which one of the 20 is the lesser
+    q = ratios([1000 + i for i in range(1, 21)], [10, 100, 1000])
+    sums = [sum(places) - 6 for places in itertools.combinations(range(1, 24), 3)]
+    k = max(k for k in range(1, 31) if sum(u < k for u in sums) <= 0.025 * len(sums))
+    want = q[k - 1], q[60 - k], 1 - 2 * sum(u < k for u in sums) / len(sums)
+    said = [float(x) for x in done.out.split("few\t")[1].split()[:3]]
+    assert all(abs(a - b) < 1e-9 for a, b in zip(said, want)), (said, want)
 
 
 STUDY = """s = study { "sched", over = { master = { "a", "b" }, executors = { 1, 2 } }, repeats = 4, warm_up = 2, seed = 5, metric = "ips", function(p)
