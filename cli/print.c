@@ -233,6 +233,8 @@ static void put_row(printer *p, const struct output *o, const struct row_look *l
     row_text(look, row, true, &text);
     show_title(p, below, false);
     end_pending(p);
+    if (look->heading && is_news(p, o, "columns", ""))
+        put_lines(p->cli, look->heading, strlen(look->heading), TONE_DIM);
     put_lines(p->cli, text.data, text.len, TONE_PLAIN);
 }
 

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/tabletext.h"
+#include "base/text/utf8.h"
 #include "cli/print_private.h"
 #include "script/journal/text.h"
 #include "script/report/page.h"
@@ -123,6 +124,11 @@ static bool column_shown(const cJSON *column, bool has_status)
     return strcasecmp(name, "age") != 0;
 }
 
+static size_t width_of(const char *text)
+{
+    return (size_t)text_width(text, strlen(text), 0);
+}
+
 // The widest texts so far, among the rows that fit on a screen.
 static void measure(struct row_look *look, const cJSON *rows)
 {
@@ -132,12 +138,26 @@ static void measure(struct row_look *look, const cJSON *rows)
         size_t i = 0;
         cJSON_ArrayForEach(item, json_get(row, "cells"))
         {
-            size_t width = cJSON_IsString(item) ? strlen(item->valuestring) : 0;
+            size_t width = cJSON_IsString(item) ? width_of(item->valuestring) : 0;
             if (i < look->n && width > look->columns[i].width)
                 look->columns[i].width = width;
             i++;
         }
     }
+}
+
+static char *heading_of(const struct row_look *look, const cJSON *columns)
+{
+    const cJSON *column;
+    AUTO_JSON *row = cJSON_CreateObject();
+    cJSON *cells = cJSON_AddArrayToObject(row, "cells");
+    AUTO_BUF text = {0};
+    cJSON_ArrayForEach(column, columns)
+    {
+        cJSON_AddItemToArray(cells, cJSON_CreateString(tabletext_column(column)));
+    }
+    row_text(look, row, true, &text);
+    return buf_take(&text);
 }
 
 struct row_look row_look(const cJSON *table)
@@ -152,15 +172,19 @@ struct row_look row_look(const cJSON *table)
     }
     cJSON_ArrayForEach(column, columns)
     {
-        look.columns[look.n++].shown = column_shown(column, has_status);
+        struct column_look *c = &look.columns[look.n++];
+        c->shown = column_shown(column, has_status);
+        c->width = has_status ? 0 : width_of(tabletext_column(column));
     }
     measure(&look, json_get(table, "rows"));
+    look.heading = has_status ? NULL : heading_of(&look, columns);
     return look;
 }
 
 void row_look_done(struct row_look *look)
 {
     free(look->columns);
+    free(look->heading);
 }
 
 void row_text(const struct row_look *look, const cJSON *row, bool aligned, buf *out)
@@ -174,7 +198,7 @@ void row_text(const struct row_look *look, const cJSON *row, bool aligned, buf *
         if (!cJSON_IsString(item) || !column || !column->shown)
             continue;
         buf_fmt(out, "%*s%s", (int)pad, "", item->valuestring);
-        size_t n = strlen(item->valuestring), width = aligned ? column->width : n;
+        size_t n = width_of(item->valuestring), width = aligned ? column->width : n;
         pad = (width > n ? width - n : 0) + 3;
     }
     if (json_bool_or(row, "deleted", false))
@@ -216,6 +240,8 @@ void print_cell(struct cli *cli, const fold *f, size_t i, const char *spool_dir)
     const cell *doc;
     if (!code_number(fold_notebook(f), c->id, &total, &doc) && !c->n_outputs)
         return;
+    if (fold_is_child(f) && !c->n_outputs) // other cells are not the child's, nor is a cell's state
+        return;
     print_title(cli, f, c->id);
     say(stdout, "\n");
     for (size_t k = 0; k < c->n_outputs; k++) {
@@ -232,7 +258,7 @@ void print_cell(struct cli *cli, const fold *f, size_t i, const char *spool_dir)
         else
             put_lines(cli, buf_cstr(&text), text.len, TONE_PLAIN);
     }
-    if (put_left_out(cli, f, c))
+    if (fold_is_child(f) || put_left_out(cli, f, c))
         return;
     if (c->ended && c->started)
         put_state(cli, c);
@@ -263,8 +289,26 @@ static bool put_failure(struct cli *cli, const fold *f)
     return false;
 }
 
+// A trial's or a measurement's state, and how long it took.
+static void print_child_summary(struct cli *cli, const fold *f)
+{
+    AUTO_BUF took = {0};
+    duration_format(&took, fold_duration(f));
+    say_tone(cli, fold_state(f) == RUN_OK ? TONE_GOOD : TONE_WARN);
+    say(stdout, "%s", run_state_name(fold_state(f)));
+    say_tone(cli, TONE_PLAIN);
+    say(stdout, " in %s (%s)\n", buf_cstr(&took), fold_run(f));
+    fflush(stdout);
+    if (fold_message(f))
+        say(stderr, "firesteel: %s\n", fold_message(f));
+}
+
 void print_summary(struct cli *cli, const fold *f)
 {
+    if (fold_is_child(f)) {
+        print_child_summary(cli, f);
+        return;
+    }
     size_t ok = 0, failed = 0, rest = 0;
     for (size_t i = 0; i < fold_count(f); i++) {
         const struct run_cell *c = fold_cell(f, i);

@@ -197,7 +197,11 @@ int fold_narrow(fold *f, const char *name, err *e)
                                               : RUN_OK;
     f->narrowed = true;
     f->started = child->started;
-    f->earlier = child->ended - child->started;
+    const cJSON *seconds = json_get(child->value, "seconds"); // one that was taken over has its own
+    f->earlier = cJSON_IsNumber(seconds) ? (int64_t)(seconds->valuedouble * CLOCK_SEC)
+                                         : child->ended - child->started;
+    free(f->message);
+    f->message = mem_strdup(json_str(child->value, "error"));
     f->mono_start = f->mono_last;
     fold_forget_children(f, NULL);
     return 0;

@@ -155,6 +155,20 @@ function children.path(record, name)
   return record.folder .. "/" .. name
 end
 
+local taken = {} -- names of tunes and studies -> { the cell, its execution }
+
+-- A name that is free in this run: "digits", else "digits-2". A cell that runs again has its names again.
+function children.own_name(name)
+  local cell, execution = core.cell_run()
+  local own, n = name, 1
+  while taken[own] and not (taken[own].cell == cell and taken[own].execution ~= execution) do
+    n = n + 1
+    own = ("%s-%d"):format(name, n)
+  end
+  taken[own] = { cell = cell, execution = execution }
+  return own
+end
+
 function children.new(fields)
   for name, empty in pairs { metrics = {}, curves = {}, files = {}, epochs = {}, paths = {}, known = {}, finals = {} } do
     fields[name] = fields[name] or empty
@@ -246,6 +260,22 @@ function children.abandon(record)
   core.trainings_end(record.branch)
   tell(record)
   for i = #record.finals, 1, -1 do pcall(record.finals[i]) end
+end
+
+function children.names_of(metrics)
+  local names = {}
+  for name in pairs(metrics) do names[#names + 1] = name end
+  table.sort(names)
+  return names
+end
+
+-- What is wrong when a child that ended well has not this metric; nil: it has.
+function children.without(record, metric)
+  if record.metrics[metric] ~= nil then return nil end
+  local names = children.names_of(record.metrics)
+  local near = core.nearest(metric, names)
+  return ("%s gave no metric %q; it gave %s%s"):format(record.name, metric, #names > 0 and table.concat(names, ", ") or "none",
+    near and ("; did you mean %s?"):format(near) or "")
 end
 
 local function same_files(files)

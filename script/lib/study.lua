@@ -100,27 +100,18 @@ local function summary(self, point, metric)
   return statistics.median(point.values[metric] or {}, self.confidence)
 end
 
+local function metrics_of(self)
+  local seen = {}
+  for _, point in ipairs(self.points) do
+    for name in pairs(point.values) do seen[name] = true end
+  end
+  return children.names_of(seen)
+end
+
 -- The metric that tables and ratios are about, unless another one is said.
 local function main_metric(self)
   if self.by then return self.by end
-  local names = {}
-  for _, point in ipairs(self.points) do
-    for name in pairs(point.values) do names[#names + 1] = name end
-  end
-  table.sort(names)
-  return names[1] or "value"
-end
-
-local function metrics_of(self)
-  local seen, names = {}, {}
-  for _, point in ipairs(self.points) do
-    for name in pairs(point.values) do
-      if not seen[name] then names[#names + 1] = name end
-      seen[name] = true
-    end
-  end
-  table.sort(names)
-  return names
+  return metrics_of(self)[1] or "value"
 end
 
 local function check_metric(self, metric)
@@ -207,9 +198,15 @@ local function keep(self, one)
     point.errors[#point.errors + 1] = record.note or record.state
     return
   end
-  for name, value in pairs(record.metrics) do
-    point.values[name] = point.values[name] or {}
-    table.insert(point.values[name], value)
+  for _, name in ipairs(children.names_of(record.metrics)) do
+    local value = record.metrics[name]
+    if value == value then
+      point.values[name] = point.values[name] or {}
+      table.insert(point.values[name], value)
+    elseif name == (self.by or "value") then
+      point.failed = point.failed + 1
+      point.errors[#point.errors + 1] = name .. " is no number (nan)"
+    end
   end
 end
 
@@ -228,6 +225,8 @@ local function measure(self, one)
   if not failed and record.state == "done" and next(record.metrics) == nil then
     core.fail("error", ("%s: %s returned no number; return one, or numbers by name"):format(self.what, record.name))
   end
+  local missing = record.state == "done" and self.by and children.without(record, self.by)
+  if missing then core.fail("error", ("%s: %s"):format(self.what, missing)) end
   if failed and (kind == "refused" or self.fail_fast) then
     core.fail(kind == "refused" and kind or "error", ("%s: %s failed: %s"):format(self.what, record.name, failed))
   end
@@ -273,6 +272,7 @@ end
 local function study_run(_, options)
   local self = read(options)
   self.done = 0
+  self.name = children.own_name(self.name)
   plan(self)
   for _, one in ipairs(self.measurements) do
     local record, point = one.record, one.point
@@ -427,7 +427,7 @@ end
 local function check_values(what, values)
   core.expect_type(what, values, "table", "a list of numbers")
   for i, value in ipairs(values) do
-    if type(value) ~= "number" then core.fail("error", ("%s: value %d is no number"):format(what, i)) end
+    if type(value) ~= "number" or value ~= value then core.fail("error", ("%s: value %d is no number"):format(what, i)) end
   end
   if #values == 0 then core.fail("error", what .. ": there are no values") end
   return values

@@ -308,21 +308,11 @@ local function poll(self)
   end
 end
 
-local function names_of(metrics)
-  local names = {}
-  for name in pairs(metrics) do names[#names + 1] = name end
-  table.sort(names)
-  return names
-end
-
 -- A trial that ended well says nothing of the metric: no other will.
 local function check_by(self, record)
-  if record.state ~= "done" or record.metrics[self.by] ~= nil then return nil end
-  local names = names_of(record.metrics)
-  local near = core.nearest(self.by, names)
-  return ("%s: %s gave no metric %q; %s%s"):format(self.what, record.name, self.by,
-    #names > 0 and "it gave " .. table.concat(names, ", ") or "it gave none: return one, trial:report{…}, or show a training",
-    near and ("; did you mean %s?"):format(near) or "")
+  local missing = record.state == "done" and children.without(record, self.by)
+  return missing and ("%s: %s%s"):format(self.what, missing,
+    next(record.metrics) == nil and ": return one, trial:report{…}, or show a training" or "") or nil
 end
 
 local function start(self, group, one)
@@ -435,7 +425,7 @@ function trials:table()
   for _, name in ipairs(self.names) do columns[#columns + 1] = name end
   columns[#columns + 1] = "state"
   columns[#columns + 1] = self.by
-  for _, name in ipairs(names_of(metrics)) do columns[#columns + 1] = name end
+  for _, name in ipairs(children.names_of(metrics)) do columns[#columns + 1] = name end
   columns[#columns + 1] = "seconds"
   for i, one in ipairs(ordered(self)) do
     local r = one.record
@@ -454,7 +444,7 @@ function trial:run(options)
   options = core.check("trial:run", options)
   local first, self = self.record, self.record.trials
   if first.state ~= "done" and first.state ~= "stopped" then
-    core.fail("error", ("trial:run: %s is %s; only what has ended can be compared"):format(first.name, first.state))
+    core.fail("error", ("trial:run: %s is %s; only a trial that is done or stopped can be compared"):format(first.name, first.state))
   end
   local ignored = {}
   for _, name in ipairs(options.ignore or {}) do ignored[name] = true end
@@ -493,7 +483,9 @@ local function tune_run(_, options)
   self.halving = self.how == "halving" and search.halving(self.what, options, self.sign) or nil
   self.stops = stopper(self.what, options.stop, self.by, self.sign)
   self.list, self.agains = {}, 0
-  for i, params in ipairs(plan(self)) do
+  local planned = plan(self)
+  self.name = children.own_name(self.name)
+  for i, params in ipairs(planned) do
     self.list[i] = make(self, i, params)
     self.list[i].record.trials = self
   end

@@ -128,12 +128,15 @@ WRONG = {
     "study { over = { x = { 1 } }, confidence = 2, function() end }": "confidence is between 0 and 1",
     'study { over = { x = { 1 } }, function() return "fast" end }': "returned no number",
     'study { over = { x = { 1 } }, function() error "broken" end }': "no measurement succeeded; the first:",
-    'study { over = { x = { 1 } }, fail_fast = true, function() error "broken" end }': "study: study/1.w1 failed:",
+    'study { over = { x = { 1 } }, fail_fast = true, function() error "broken" end }': "/1.w1 failed:",
     "good:ratio({ y = 1 }, { x = 1 })": "has no parameter y",
     "good:ratio({ x = 3 }, { x = 1 })": "is none of the combinations",
     "two:ratio({ x = 1 }, { x = 2, y = 1 })": "is more than one combination: x=1 y=1, and x=1 y=2",
     "good:ratio({ x = 0 }, { x = 1 })": "a ratio is of numbers above 0",
     'good:ratio({ x = 1 }, { x = 1 }, { metric = "ipss" })': "has no metric ipss",
+    'study { over = { x = 1 }, metric = "ipss", function() return { ips = 1 } end }': '/1.w1 gave no metric "ipss"; it gave ips; did you mean ips?',
+    'study { over = { x = 1 }, function() return 0 / 0 end }': "no measurement succeeded; the first: value is no number (nan)",
+    "study.median { 1, 0 / 0 }": "value 2 is no number",
     "study.median {}": "there are no values",
 }
 

@@ -86,6 +86,26 @@ def test_a_grid_has_every_combination_with_records_of_their_own(t):
     assert gone.code == 2 and 'has no child "grid/9"' in gone.err, gone
 
 
+def test_a_name_is_taken_once_in_a_run(t):
+    cwd = notebook(t, cells(*[f"""ts = tune {{ over = {{ x = {{ 1, 2 }} }}, by = "loss", function(t)
+  fs.write(t:path "w", "{word}")
+  if t.params.x == 2 then error "no {word}" end
+  return t.params.x
+end }}
+s = study {{ "tune", over = {{ x = 1 }}, repeats = 1, warm_up = 0, function() return 1 end }}""" for word in ("first", "second")]))
+    done = do(cwd)
+    assert done.code == 0, done
+    assert sorted(rows(cwd)) == sorted(["tune/1", "tune/2", "tune-2/1.1", "tune-3/1", "tune-3/2", "tune-4/1.1"]), rows(cwd)
+    assert text(cwd, "tune.trials/1/w") == "first" and text(cwd, "tune-3.trials/1/w") == "second"
+    assert done.out.count("TRIAL") == 2 and "STATE" in done.out and "INTERVAL" in done.out, done.out  # rows say what they are
+    shown = sh(FIRESTEEL, "show", "newest/tune-3/2", cwd=cwd)
+    assert "[1/" not in shown.out and "failed in " in shown.out and "no second" in shown.err and "cells ok" not in shown.out, shown
+    resumed = do(cwd, "--resume", "last")
+    assert resumed.code == 0 and resumed.out.count("done before") == 2, resumed
+    kept = sh(FIRESTEEL, "show", "newest/tune-3/1", cwd=cwd).out
+    assert "ok in " in kept and "[1/" not in kept, kept
+
+
 RANDOM = """ts = tune { "r", over = { u = tune.uniform(-1, 1), l = tune.loguniform(1e-4, 1e-1), n = tune.randint(2, 5), c = tune.choice { "p", "q" }, v = { true, false } },
   search = "random", samples = 40, seed = %d, by = "u", mode = "max", function(t) return t.params.u end }"""
 
@@ -239,7 +259,7 @@ def test_what_is_wrong_is_told(t):
   function() tune { over = { x = { 1 } }, by = "l", function(t) return math.random() end }:best():run() end } do print(select(2, pcall(f))) end"""
     done = do(notebook(t, cells(body)))
     for said in [*WRONG.values(), "upper bound 0 is not above", "lower bound is above 0", "at least one value", "bounds are integers",
-                 "is a number with a name", "in the trial's own folder", "not the same as tune/1: l: 0."]:
+                 "is a number with a name", "in the trial's own folder", "/1: l: 0."]:
         assert said in done.out, (said, done.out)
 
 

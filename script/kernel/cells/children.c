@@ -34,6 +34,18 @@ static int cell_source(lua_State *L)
     return 1;
 }
 
+// Which cell this is, and which execution of it; nil: none.
+static int cell_run(lua_State *L)
+{
+    const interp *in = interp_of(L);
+    if (!in->turn || !*in->turn->root->source)
+        return 0;
+    const execution *x = (const execution *)in->turn->root; // its first member
+    lua_pushstring(L, in->turn->cell);
+    lua_pushfstring(L, "%I.%d", (LUAI_UACINT)x->count, x->attempt);
+    return 2;
+}
+
 static displays *displays_of(const interp *in)
 {
     return in->options->effects->spec.displays;
@@ -66,7 +78,7 @@ static int trainings_end(lua_State *L)
 void children_open(lua_State *L)
 {
     static const luaL_Reg functions[] = {{"past_children", past_children},
-        {"keep_branch", keep_branch}, {"cell_source", cell_source}, {"trainings", trainings},
-        {"trainings_end", trainings_end}, {0}};
+        {"keep_branch", keep_branch}, {"cell_source", cell_source}, {"cell_run", cell_run},
+        {"trainings", trainings}, {"trainings_end", trainings_end}, {0}};
     luaL_setfuncs(L, functions, 0);
 }
