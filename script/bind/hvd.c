@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "script/bind/bindings.h"
 #include "script/bind/hvd_result.h"
+#include "script/bind/notes.h"
 #include "script/bind/process.h"
 #include "script/bind/reports.h"
 
@@ -60,7 +61,8 @@ static char **environment(call *c, const cJSON *args)
         env = env_set(env, "HOROVOD_SPARK_START_TIMEOUT", timeout);
     if (json_str(args, "timeline"))
         env = env_set(env, "HOROVOD_TIMELINE", json_str(args, "timeline"));
-    return env;
+    AUTO_FREE char *notes = notes_of_function(c, json_str_or(args, "packed", ""));
+    return notes ? env_set(env, "FIRESTEEL_NOTES", notes) : env;
 }
 
 static cJSON *result_of(

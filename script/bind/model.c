@@ -151,6 +151,37 @@ static cJSON *read_part(const char *folder, const char *name, err *e)
     return path_read(path, &text, 0, e) < 0 ? NULL : json_parse(text.data, text.len, e);
 }
 
+static int check_text(call *c, const char *text, const char *where, err *e)
+{
+    return call_is_secret(c, text)
+               ? err_set(e, ERR_USAGE,
+                     "model.package: a secret is in %s; who has the image reads it there, so it "
+                     "must be left out",
+                     where)
+               : 0;
+}
+
+// Images travel: what gets into this one as a text has no secret.
+static int check_secrets(call *c, const cJSON *args, const char *folder, err *e)
+{
+    static const char *const parts[] = {"annotations", "labels"};
+    static const char *const files[] = {"examples.json", "predict.lua"};
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+        const cJSON *part = json_get(args, parts[i]);
+        AUTO_FREE char *text = part ? json_to_str(part) : NULL;
+        if (text && check_text(c, text, parts[i], e))
+            return -1;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+        AUTO_FREE char *path = path_join(folder, files[i]);
+        AUTO_BUF text = {0};
+        if (path_exists(path) &&
+            (path_read(path, &text, 0, e) || check_text(c, buf_cstr(&text), files[i], e)))
+            return -1;
+    }
+    return 0;
+}
+
 static int package(
     call *c, const cJSON *args, struct image_built *built, cJSON **about, cJSON **examples, err *e)
 {
@@ -158,7 +189,7 @@ static int package(
     if (!folder || find_worker(c, e) < 0)
         return -1;
     AUTO_FREE char *to = path_join(folder, "package");
-    if (make_package(c, args, folder, to, e) < 0)
+    if (make_package(c, args, folder, to, e) < 0 || check_secrets(c, args, to, e) < 0)
         return -1;
     AUTO_JSON *read = read_part(folder, "package.json", e);
     AUTO_JSON *shown = read ? read_part(folder, "examples.json", e) : NULL;

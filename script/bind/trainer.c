@@ -12,6 +12,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "script/bind/bindings.h"
+#include "script/bind/notes.h"
 #include "script/bind/process.h"
 #include "script/bind/reports.h"
 
@@ -27,24 +28,6 @@ static const char **command_line(const char *worker, const cJSON *args)
     for (const cJSON *w = words ? words->child : NULL; w; w = w->next)
         argv[n++] = cJSON_IsString(w) ? w->valuestring : "";
     return argv;
-}
-
-// What models that it saves say of where they came from (FIRESTEEL_NOTES): nothing that another run
-// of the same would not say. files: the digests of trainer and inputs.
-static char *notes(call *c, const cJSON *args, const cJSON *files)
-{
-    const char *script = json_str(args, "script");
-    AUTO_JSON *all = cJSON_CreateObject(), *inputs = cJSON_Duplicate(files, true);
-    cJSON_DeleteItemFromObjectCaseSensitive(inputs, script);
-    AUTO_FREE char *words = json_to_str(json_get(args, "args"));
-    AUTO_FREE char *digests = json_to_str(inputs);
-    json_set_str(all, "firesteel.trainer", script);
-    json_set_str(all, "firesteel.trainer.sha256", json_str(files, script));
-    if (!call_is_secret(c, words))
-        json_set_str(all, "firesteel.args", words);
-    if (inputs->child)
-        json_set_str(all, "firesteel.inputs", digests);
-    return json_to_str(all);
 }
 
 static int check_args(call *c, const cJSON *args, err *e)
@@ -114,7 +97,7 @@ static int trainer_start(call *c, const cJSON *args, cJSON **result, err *e)
     struct reports p = {.call = c, .training = training_new()};
     AUTO_FREE const char **argv = command_line(call_paths(c)->worker, args);
     AUTO_JSON *files = hash_inputs(c, args); // hash before running: somebody may edit them
-    AUTO_FREE char *told = notes(c, args, files);
+    AUTO_FREE char *told = notes_of_trainer(c, args, files);
     char **env = reports_environment(c, json_int_or(args, "np", 1), json_get(args, "env"));
     env = env_set(env, "FIRESTEEL_NOTES", told);
     struct process_spec spec = {.argv = argv,

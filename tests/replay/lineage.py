@@ -101,6 +101,29 @@ def test_a_saved_model_is_the_same_again(t):
     assert "firesteel.trainer" not in lineage(folder, "line.safetensors")
 
 
+def test_where_a_model_is_saved_is_not_in_it(t):
+    """Two trainings that differ in their declared output give the same bytes; so does the same function of hvd.run."""
+    folder = t.dir()
+    put(folder, "t.lua", TRAINER.replace('"line.safetensors"', '(require "args" { save = "x", lr = 0.5 }.save)'))
+    play(folder, "two.lua", """\
+-- %% Two
+for _, to in ipairs { "a.safetensors", "b.safetensors" } do
+  trainer.run { "t.lua", args = { "--save=" .. to, "--lr=0.25" }, outputs = { to } }
+end
+for _, to in ipairs { "c.safetensors", "d.safetensors" } do
+  hvd.run(function() require "nn".Sequential { require "nn".Dense { 1, input_dim = 2 }, seed = 1 }:save "h.safetensors" end, { np = 1 })
+  os.rename("h.safetensors", to)
+end
+""")
+    found = {}
+    for name in "abcd":
+        with open(os.path.join(folder, name + ".safetensors"), "rb") as f:
+            found[name] = f.read()
+    assert found["a"] == found["b"] and found["c"] == found["d"]
+    assert 'firesteel.args = ["--save=[output]","--lr=0.25"]' in lineage(folder, "b.safetensors")
+    assert "firesteel.trainer = hvd.run" in lineage(folder, "d.safetensors")
+
+
 def test_openlineage(t):
     """Events as the schema of OpenLineage 2-0-2 has them: what it requires, and how runs end."""
     folder, _, trained, _ = three_runs(t)

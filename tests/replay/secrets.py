@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Secrets that a run is given: as parameters, in its environment, in its notebook, in a kubeconfig."""
+import base64
 import glob
 import json
 import os
@@ -126,6 +127,73 @@ class Refusing(BaseHTTPRequestHandler):
 
     def log_message(self, *args):
         pass
+
+TRAINER = """\
+local nn, data = require "nn", require "data"
+local line = nn.Sequential { nn.Dense { 1, input_dim = 2, name = "d" } }
+line:set_weights { data.tensor { { 2 }, { 10 } }, data.tensor { 0.5 } }
+line:save(%s)
+"""
+
+
+def test_models_tell_no_secret_of_their_arguments(t):
+    path = notebook(t, """\
+-- %% parameters tags=["parameters"]
+api_key = "x"
+-- %% Train
+trainer.run { "t.lua", args = { "--key=" .. api_key, "positional", "pre" .. api_key, "--password", "plainhunter22", "--auth-token=plainhunter33",
+  "--lr=0.25" } }
+""")
+    folder = os.path.dirname(path)
+    with open(folder + "/t.lua", "w", encoding="utf-8") as f:
+        f.write(TRAINER % '"line.safetensors"')
+    done = firesteel("run", path, "-p", "api_key=" + PASSWORD)
+    assert done.code == 0, done
+    with open(folder + "/line.safetensors", "rb") as f:
+        head = json.loads(f.read(int.from_bytes(f.read(8), "little")))["__metadata__"]
+    assert json.loads(head["firesteel.args"]) == ["--key=[secret]", "positional", "[secret]", "--password", "[secret]",
+                                                  "--auth-token=[secret]", "--lr=0.25"], head
+
+
+def test_packages_hold_no_secret(t):
+    k = Kernel(t, env={"LATE_WORD": PASSWORD, "XDG_DATA_HOME": t.dir()})
+    with open(os.path.join(k.cwd, "t.lua"), "w", encoding="utf-8") as f:
+        f.write(TRAINER % '"line.safetensors"')
+    assert k.run('word = secret "LATE_WORD" trainer.run "t.lua"').state == "ok"
+    for more, where in [("annotations = { token = word }", "annotations"), ("labels = { token = word }", "labels"),
+                        ('"p.lua", examples = { { x = { 1, 2 }, w = word } }', "examples.json")]:
+        with open(os.path.join(k.cwd, "p.lua"), "w", encoding="utf-8") as f:
+            f.write("function predict(inputs, model) return { score = model:predict { inputs.x } } end\n")
+        rows = "" if "examples" in more else ", examples = { { 1, 2 } }"
+        done = k.run(f'model.package {{ "line.safetensors", {more}{rows} }}')
+        assert done.state == "failed" and f"a secret is in {where}" in done.error["message"], (more, done.error)
+        assert PASSWORD not in str(done.error)
+
+
+def test_hvds_functions_and_results_are_masked_in_the_record(t):
+    path = notebook(t, """\
+-- %% parameters tags=["parameters"]
+api_key = "x"
+-- %% Ranks
+r = hvd.run(function(word)
+  local nn = require "nn"
+  nn.Sequential { nn.Dense { 1, input_dim = 2 } }:save "line.safetensors"
+  return word .. "!"
+end, { np = 1, args = { api_key } })
+print(#r[1], r[1])
+""")
+    done = firesteel("run", path, "-p", "api_key=" + PASSWORD)
+    assert done.code == 0 and f"{len(PASSWORD) + 1}\t[secret]!" in done.out, done
+    text = written(path)
+    assert PASSWORD not in text and not [s for s in base64_of(PASSWORD) if s in text]
+    with open(os.path.dirname(path) + "/line.safetensors", "rb") as f:
+        assert b"hvd.run" not in f.read()  # the function's digest would let short secrets be guessed
+
+
+def base64_of(secret):
+    """What is sure to be in base64 of a text that holds it, for its three places."""
+    return [base64.b64encode(b"x" * at + secret.encode()).decode()[4 if at else 0:-4] for at in range(3)]
+
 
 
 def serve(t):

@@ -329,9 +329,32 @@ def test_requests_are_recorded(t):
         assert s.ask("POST", "/v2/models/line/infer", {"inputs": [fp32([1] * rows * 2, rows, 2)]})[0] == 200
     names = sorted(os.listdir(folder))
     assert len(names) == 2 and names[0].endswith("-000002.jsonl"), names
+    assert {os.stat(os.path.join(folder, n)).st_mode & 0o777 for n in names} == {0o600}
     assert all(os.path.getsize(os.path.join(folder, n)) <= 1 << 20 for n in names) and len(list(lines())) < 13
     assert numbers(s)[0]["firesteel_lost_records_total"] == 0
     assert s.end() == 0
+
+
+def test_records_go_into_files_of_its_own(t):
+    """Neither into a file that is there, nor through a link, nor past a number that is no number of ours."""
+    folder = t.dir()
+    host = socket.gethostname()[:64]
+    elsewhere = os.path.join(t.dir(), "elsewhere")
+    with open(elsewhere, "w", encoding="utf-8") as f:
+        f.write("kept\n")
+    os.symlink(elsewhere, os.path.join(folder, host + "-000001.jsonl"))
+    for name in (f"{host}-9223372036854775807.jsonl", f"{host}-.jsonl", f"{host}--7.jsonl"):
+        with open(os.path.join(folder, name), "w", encoding="utf-8"):
+            pass
+    both = [Server(t, "--record=" + folder), Server(t, "--record=" + folder)]
+    for s in both:
+        assert s.ask("POST", "/v2/models/line/infer", {"inputs": [fp32([1, 2], 1, 2)]})[0] == 200
+    with open(elsewhere, encoding="utf-8") as f:
+        assert f.read() == "kept\n"
+    for number in (2, 3):
+        with open(os.path.join(folder, f"{host}-{number:06d}.jsonl"), encoding="utf-8") as f:
+            assert len(f.readlines()) == 1
+    assert [s.end() for s in both] == [0, 0]
 
 
 def test_usage(t):

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { HOST_MOST = 64 };
+enum { HOST_MOST = 64, NUMBER_MOST = 1000 * 1000 * 1000 };
 static const char end[] = ".jsonl";
 
 struct record {
@@ -41,7 +41,7 @@ static long number_of(const record *r, const char *name)
     if (!str_starts(name, r->host) || name[n] != '-' || !str_ends(name, end))
         return 0;
     AUTO_FREE char *digits = mem_strndup(name + n + 1, strlen(name) - n - sizeof end);
-    return str_to_int(digits, &number) ? (long)number : 0;
+    return str_to_int(digits, &number) && number < NUMBER_MOST ? (long)number : 0;
 }
 
 static long last_number(const record *r)
@@ -57,10 +57,18 @@ static long last_number(const record *r)
     return last;
 }
 
+// A file that nobody else writes, not even another server of this host. Requests may be personal,
+// so it is this user's alone.
 static int begin_file(record *r, err *e)
 {
     AUTO_FREE char *path = file_of(r, r->number + 1);
-    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
+    if (fd < 0 && errno == EEXIST) {
+        r->number = last_number(r);
+        free(path);
+        path = file_of(r, r->number + 1);
+        fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
+    }
     if (fd < 0)
         return err_errno(e, errno, "cannot record to %s", path);
     if (r->fd >= 0)
