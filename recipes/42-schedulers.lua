@@ -148,7 +148,7 @@ end
 
 -- %% Kubernetes effects="cluster" timeout="20m"
 if on_k8s then
-  if not driver_host then error "driver_host is needed: an address of this machine that the cluster's pods see (-p driver_host=…)" end
+  if not driver_host then error "driver_host is needed: an address of this machine that the cluster's pods see (-p driver_host=...)" end
   local made_of = { from = base, tag = tag } -- a table by itself: a preflight wants no registry where this cell makes nothing
   img = image.build(made_of):push()
 end
@@ -201,7 +201,7 @@ for _, n in ipairs(counts) do
   local r = study_of:ratio({ scheduler = names[#names], executors = n }, { scheduler = names[1], executors = n })
   rows[#rows + 1] = { what = ("%s / %s, %d executor%s"):format(names[#names], names[1], n, n == 1 and "" or "s"),
     original = "within 1 %", here = ("%+.1f %%"):format((r.ratio - 1) * 100),
-    interval = ("%+.1f … %+.1f %%"):format((r.low - 1) * 100, (r.high - 1) * 100), sure = r.confidence }
+    interval = ("%+.1f .. %+.1f %%"):format((r.low - 1) * 100, (r.high - 1) * 100), sure = r.confidence }
   run.metric(("ratio_%d"):format(n), r.ratio)
 end
 

@@ -199,7 +199,7 @@ def test_errors_have_their_place(t):
     assert r.error["traceback"][0].startswith("Library:2: in function"), r.error
     assert r.error["traceback"][-1] == "User:3: in the cell", r.error
     assert not any("[C]" in f or "firesteel/" in f for f in r.error["traceback"]), r.error
-    r = k.run('\nlocal nn = require "nn"')
+    r = k.run('local nn = require "nn"\nnn.Dense { 1 }')
     assert r.error["line"] == 2 and "belongs to trainer files" in r.error["message"], r.error
     r = k.run("error({code = 5})")
     assert r.state == "failed"
@@ -385,7 +385,7 @@ def test_names_of_the_worker_are_known_in_cells_that_write_trainers(t):
     here, lua, magic = [{"cell": c["id"]} for c in k.cells()]
     assert completed(k, "nn.", **lua) == {}
     for cell_id in (here, magic):
-        assert completed(k, "nn.De", **cell_id) == {"Dense": "function"}
+        assert completed(k, "nn.Den", **cell_id) == {"Dense": "function"}
     assert completed(k, "local hvd = require 'hvd'\nhvd.local_", **here) == {"local_rank": "function", "local_size": "function"}
     assert completed(k, "k8s.", **here) == {} and completed(k, "n", **here)["nn"] == "module"
     assert "tostring" in completed(k, "tos", **here) and "sh" not in completed(k, "s", **here)

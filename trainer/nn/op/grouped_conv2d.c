@@ -77,14 +77,21 @@ struct sizes {
     float *z, *partial, *bias;      // in kept
 };
 
-static struct sizes sizes_of(const op_work *w)
+// What the layer says alone: a model need not be planned for that.
+static struct sizes parts_of(const op_work *w)
 {
     const layer_spec *l = w->layer;
-    struct sizes s = {
-        .groups = groups_of(l, w->in), .all = outputs_of(l, w->in), .chunks = op_by_rows(w).chunks};
+    struct sizes s = {.groups = groups_of(l, w->in), .all = outputs_of(l, w->in)};
     s.inputs = w->in->size[2] / s.groups;
     s.outputs = s.all / s.groups;
     s.kernel = l->window[0] * l->window[1] * s.inputs * s.all;
+    return s;
+}
+
+static struct sizes sizes_of(const op_work *w)
+{
+    struct sizes s = parts_of(w);
+    s.chunks = op_by_rows(w).chunks;
     s.z = w->kept;
     s.partial = s.z + (activation_is_of_output(w->f) ? 0 : w->rows * w->ldy);
     s.bias = s.partial + s.chunks * s.kernel;
@@ -238,7 +245,7 @@ static onnx_value kernel_to_onnx(const op_work *w, const struct sizes *s, onnx *
 static void to_onnx(const op_work *w, onnx *o)
 {
     window v = window_of(w->layer, w->in);
-    struct sizes s = sizes_of(w);
+    struct sizes s = parts_of(w);
     onnx_value x[] = {onnx_take(o, 0, ONNX_FIRST), kernel_to_onnx(w, &s, o), 0};
     if (!w->layer->no_bias)
         x[2] = onnx_weight(o, BIAS, NULL);
