@@ -98,7 +98,7 @@ k8s.mpijob{image: any=, namespace: string=, executors: integer=, cores: integer=
   network_policy: a NetworkPolicy lets only pods of the job reach its pods
   example:
     on = k8s.mpijob { image = "registry:5000/trainer:1", executors = 4 }
-    print(pcall(hvd.run, function() end, { np = 5, on = on })) --> false
+    print((pcall(hvd.run, function() end, { np = 5, on = on }))) --> false
 k8s.sparkapp{image: any=, namespace: string=, executors: integer=, cores: integer=1, cpu: any=, memory: string="1g", gpu: any=, env: table=, conf: table=, java_options: string=, spark_version: string="3.5.7", pull_secrets: any=, pull_policy: string=, service_account: string="spark", node_selector: table=, labels: table=, annotations: table=, network_policy: boolean=true} -> engine
   Where hvd.run runs its ranks: the tasks of a barrier stage of a SparkApplication (v1beta2).
   image: an image with Spark and firesteel-worker: image.build { from = "apache/spark:3.5.7" }
@@ -121,5 +121,5 @@ k8s.sparkapp{image: any=, namespace: string=, executors: integer=, cores: intege
   network_policy: a NetworkPolicy lets only pods of the job reach its pods
   example:
     on = k8s.sparkapp { image = "registry:5000/trainer-spark:1", executors = 4 }
-    print(pcall(hvd.run, function() end, { np = 5, on = on })) --> false
+    print((pcall(hvd.run, function() end, { np = 5, on = on }))) --> false
 ]]

@@ -177,5 +177,5 @@ k8s.jobs{image: any=, namespace: string=, executors: integer=, cores: integer=1,
   network_policy: a NetworkPolicy lets only pods of the job reach its pods
   example:
     on = k8s.jobs { image = "registry:5000/trainer:1", executors = 4, memory = "1Gi" }
-    print(pcall(hvd.run, function() end, { np = 5, on = on })) --> false
+    print((pcall(hvd.run, function() end, { np = 5, on = on }))) --> false
 ]]
