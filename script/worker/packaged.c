@@ -195,15 +195,21 @@ packaged *packaged_new(const char *name, const char *model_path, const char *pre
     return NULL;
 }
 
+// Whoever has made the image may have written anything: without the digests of what is predicted
+// from nothing is checked.
 static int check_files(const char *folder, const cJSON *files, err *e)
 {
+    if (!cJSON_IsObject(files) || !json_str(files, PACKAGED_MODEL) ||
+        !json_str(files, PACKAGED_EXAMPLES))
+        return err_set(e, ERR_CORRUPT, "%s has no digests of %s and %s", PACKAGED_ABOUT,
+            PACKAGED_MODEL, PACKAGED_EXAMPLES);
     const cJSON *file;
     cJSON_ArrayForEach(file, files)
     {
         char hex[SHA256_HEX];
-        AUTO_FREE char *path = path_join(folder, file->string);
         if (!path_is_below(file->string) || !cJSON_IsString(file))
             return err_set(e, ERR_CORRUPT, "%s names no file of it", PACKAGED_ABOUT);
+        AUTO_FREE char *path = path_join(folder, file->string);
         if (sha256_file(path, hex, e) < 0)
             return err_wrap(e, "%s", file->string);
         if (!str_eq(hex, file->valuestring))

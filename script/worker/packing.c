@@ -315,6 +315,9 @@ int packing_check(packaged *p, const char *folder, double tolerance, const atomi
             return err_wrap(e, "example %zu", out->examples);
         packing_compare(json_get(example, "outputs"), got, out->examples, tolerance, out);
     }
+    if (out->values == 0 && !out->first.output)
+        return err_set(e, ERR_CORRUPT, "%s: there are no examples that say what is predicted",
+            PACKAGED_EXAMPLES);
     return 0;
 }
 

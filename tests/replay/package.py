@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """model.package and fn:verify: an image that predicts what its model did, checked here and under onnxruntime; what differs is named."""
+import hashlib
 import json
 import os
 import subprocess
@@ -124,7 +125,8 @@ def test_a_difference_is_named(t):
     about = os.path.join(folder, "p", "package.json")
     with open(about, encoding="utf-8") as f:
         package = json.load(f)
-    package["files"].pop("model.safetensors")
+    with open(os.path.join(folder, "p", "model.safetensors"), "rb") as f:
+        package["files"]["model.safetensors"] = hashlib.sha256(f.read()).hexdigest()
     put(folder, "p/package.json", json.dumps(package))
     done = sh(WORKER, "verify", "p", cwd=folder)
     assert done.code == 1 and done.out == "line: example 1: output dense[0] is 24.5, and 22.5 was expected\n", done
@@ -208,6 +210,30 @@ fails(fn.verify, fn, { python = "/none/python" })
                  '"here", "k8s" or "onnxruntime"', "/none/python has no onnxruntime"):
         assert any(text in line for line in said), (text, done)
     assert done.code == 0, done
+
+
+def test_a_hostile_package_is_refused(t):
+    """Wrong types, no digests, files elsewhere, examples that say nothing: an error, no crash, and nothing verified."""
+    folder = made(t)
+    put(folder, "rows.json", "[[1, 2]]")
+    done = sh(WORKER, "package", "--name", "line", "--model", "line.safetensors", "--examples", "rows.json", "p", cwd=folder)
+    assert done.code == 0, done
+    with open(os.path.join(folder, "p", "package.json"), encoding="utf-8") as f:
+        about = json.load(f)
+    example = os.path.join(folder, "p", "examples.json")
+    digest = about["files"]["examples.json"]
+    for files in ([1, 2], "x", None, {}, {**about["files"], "../rows.json": digest}, {**about["files"], "model.onnx": 5}, {"examples.json": digest}):
+        put(folder, "p/package.json", json.dumps({**about, "files": files}))
+        for verb in (["verify"], ["serve", "--port", "0"]):
+            done = sh(WORKER, *verb, "p", cwd=folder)
+            assert done.code == 1 and "package.json" in done.err, (files, done)
+    with open(example, encoding="utf-8") as f:
+        inputs = json.load(f)[0]["inputs"]
+    for text in ("[]", "{}", "null", json.dumps([{"inputs": inputs}]), json.dumps([{"inputs": inputs, "outputs": "x"}])):
+        put(folder, "p/examples.json", text)
+        put(folder, "p/package.json", json.dumps({**about, "files": {**about["files"], "examples.json": hashlib.sha256(text.encode()).hexdigest()}}))
+        done = sh(WORKER, "verify", "p", cwd=folder)
+        assert done.code == 1 and "no examples that say" in done.err, (text, done)
 
 
 def test_a_resumed_run_makes_it_again_only_when_it_changed(t):
