@@ -26,7 +26,7 @@ struct request {
     bool here; // the function runs in this process
 };
 
-static void push_plain(lua_State *L, int seen, int index);
+static void push_plain(lua_State *L, int seen, int index, int depth);
 
 static void push_checkpoint(lua_State *L, const model *m)
 {
@@ -40,7 +40,7 @@ static void push_checkpoint(lua_State *L, const model *m)
         raise_err(L, &e);
 }
 
-static void push_plain_table(lua_State *L, int seen, int index)
+static void push_plain_table(lua_State *L, int seen, int index, int depth)
 {
     lua_newtable(L);
     int copy = lua_gettop(L);
@@ -49,14 +49,16 @@ static void push_plain_table(lua_State *L, int seen, int index)
     lua_rawset(L, seen);
     for (lua_pushnil(L); lua_next(L, index); lua_settop(L, copy + 1)) {
         lua_pushvalue(L, copy + 1);
-        push_plain(L, seen, copy + 2);
+        push_plain(L, seen, copy + 2, depth + 1);
         lua_rawset(L, copy);
     }
 }
 
 // Pushes a copy of the value without tensors and models. What is shared stays shared.
-static void push_plain(lua_State *L, int seen, int index)
+static void push_plain(lua_State *L, int seen, int index, int depth)
 {
+    if (depth > PACK_DEPTH_MAX)
+        luaL_error(L, "what the function returned is nested more than %d deep", PACK_DEPTH_MAX);
     luaL_checkstack(L, 12, "too many values");
     lua_pushvalue(L, index);
     int type = lua_type(L, index);
@@ -66,7 +68,7 @@ static void push_plain(lua_State *L, int seen, int index)
         return;
     lua_pop(L, 1);
     if (type == LUA_TTABLE) {
-        push_plain_table(L, seen, index);
+        push_plain_table(L, seen, index, depth);
     } else if (test_tensor(L, index)) {
         lua_getfield(L, index, "totable");
         lua_pushvalue(L, index);
@@ -119,7 +121,7 @@ static int run(lua_State *L)
     r->here = false;
     int all = lua_gettop(L);
     lua_newtable(L);
-    push_plain(L, all + 1, all);
+    push_plain(L, all + 1, all, 0);
     static const char *const names[] = {"what the function returned"};
     if (pack_values(L, -1, 1, PACK_DATA, names, &r->result, &e))
         raise_err(L, &e);

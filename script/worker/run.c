@@ -12,6 +12,7 @@
 #include "script/worker/fields.h"
 #include "script/worker/job.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -27,6 +28,7 @@ static void pack_results(lua_State *L, int before)
     lua_setfield(L, before + 1, "n");
 }
 
+// Pushes the arguments and returns their number; -1: a message is on top instead.
 static int push_args(lua_State *L, int list)
 {
     lua_Integer n = 0;
@@ -35,7 +37,10 @@ static int push_args(lua_State *L, int list)
         n = lua_isinteger(L, -1) ? lua_tointeger(L, -1) : luaL_len(L, list);
         lua_pop(L, 1);
     }
-    luaL_checkstack(L, (int)n + 1, "too many arguments");
+    if (n < 0 || n >= INT_MAX || !lua_checkstack(L, (int)n + 1)) {
+        lua_pushfstring(L, "hvd.run: args has n = %I, which is no number of arguments", n);
+        return -1;
+    }
     for (lua_Integer i = 1; i <= n; i++)
         lua_geti(L, list, i);
     return (int)n;
@@ -69,6 +74,8 @@ void job_run_here(lua_State *L, worker *w, int fn, int args)
     int before = lua_gettop(L);
     lua_pushvalue(L, fn);
     int n = push_args(L, args);
+    if (n < 0)
+        lua_error(L);
     lua_call(L, n, LUA_MULTRET);
     pack_results(L, before);
     lua_rawseti(L, before, 1);
@@ -325,7 +332,7 @@ static int call_function(lua_State *L, const void *function, size_t n)
     lua_insert(L, 1); // traceback, fn, args
     lua_pushvalue(L, 2);
     int count = push_args(L, 3);
-    if (lua_pcall(L, count, LUA_MULTRET, 1) != LUA_OK)
+    if (count < 0 || lua_pcall(L, count, LUA_MULTRET, 1) != LUA_OK)
         return -1;
     return lua_gettop(L) - 3;
 }

@@ -126,6 +126,24 @@ def test_results_that_are_too_large(t):
     assert "has 5120 KiB, and a cell takes 4096: write it to a file" in done.out + done.err, done
 
 
+MISTAKEN = """\
+-- %% Mistaken
+local function deep() local l for i = 1, 190000 do l = { l } end return l end
+print(pcall(hvd.run, function() return 1 end, { np = 2, args = { n = 1 << 40 } }))
+print(pcall(hvd.run, function() return 1 end, { np = 1, args = { n = -5 } }))
+print(pcall(hvd.run, deep, { np = 1 }))
+print(pcall(hvd.run, deep, { np = 2 }))
+"""
+
+
+def test_mistaken_arguments_and_results_end_no_process(t):
+    done = play(notebook(t, MISTAKEN))
+    assert done.code == 0 and "signal" not in done.out, done
+    assert "args has n = 1099511627776, which is no number of arguments" in done.out, done
+    assert "args has n = -5, which is no number of arguments" in done.out, done
+    assert done.out.count("nested more than 180 deep") >= 2, done
+
+
 def test_a_large_result_comes_whole(t):
     done = play(notebook(t, '-- %% Large\nlocal r = hvd.run(function() return ("x"):rep(3 << 20) end, { np = 1 })\nprint(#r[1])\n'))
     assert done.code == 0 and str(3 << 20) in done.out, done
