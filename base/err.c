@@ -75,6 +75,7 @@ static err_code code_of_errno(int number)
     case ECONNRESET:
     case EHOSTUNREACH:
     case ENETUNREACH:
+    case ETIMEDOUT:
         return ERR_UNAVAILABLE;
     default:
         return ERR_IO;

@@ -172,6 +172,16 @@ static int resolve(const char *address, struct addrinfo **list, err *e)
     return 0;
 }
 
+void net_tune(int fd)
+{
+    enum { IDLE_S = 15, LOST_MS = 60 * 1000 };
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &(int){1}, sizeof(int));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &(int){IDLE_S}, sizeof(int));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &(int){IDLE_S}, sizeof(int));
+    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &(int){LOST_MS}, sizeof(int));
+}
+
 int net_dial(const char *address, err *e)
 {
     CLEANUP(address_free) struct addrinfo *list = NULL;
@@ -181,8 +191,7 @@ int net_dial(const char *address, err *e)
     for (struct addrinfo *a = list; a; a = a->ai_next) {
         int fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol);
         if (fd >= 0 && connect(fd, a->ai_addr, a->ai_addrlen) == 0) {
-            setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
-            setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &(int){1}, sizeof(int));
+            net_tune(fd);
             return fd;
         }
         number = errno;

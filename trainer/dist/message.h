@@ -89,6 +89,9 @@ uint32_t get_u32(const void *at);
 
 // Connects to "HOST:PORT" or "[::1]:PORT".
 int net_dial(const char *address, err *e);
+// Small messages leave at once, and a node that has vanished ends the connection after a minute
+// (ERR_UNAVAILABLE), not after hours. For both ends.
+void net_tune(int fd);
 // Listens on a numeric address; with port 0 on any port, which net_port returns.
 int net_listen(const char *host, int port, err *e);
 int net_port(int fd);

@@ -5,8 +5,6 @@
 #include "base/mem.h"
 
 #include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -60,8 +58,7 @@ void peers_accept(driver *d)
         close(fd);
         return;
     }
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
-    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &(int){1}, sizeof(int));
+    net_tune(fd);
     struct peer *p = peer_add(d, fd);
     peer_challenge(p->nonce);
     if (message_send(fd, MESSAGE_CHALLENGE, p->nonce, NONCE_SIZE, NULL))

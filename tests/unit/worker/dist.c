@@ -6,7 +6,10 @@
 #include "trainer/dist/launch.h"
 #include "trainer/dist/message.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -184,6 +187,21 @@ TEST(addresses_are_checked)
     CHECK_INT(net_listen("127.0.0.1", net_port(fd), &e), -1);
     CHECK_HAS(e.text, "in use");
     close(fd);
+}
+
+TEST(a_node_that_vanishes_is_noticed)
+{
+    err e;
+    int listener = net_listen("127.0.0.1", 0, &e), ms = 0, idle = 0;
+    char address[32];
+    snprintf(address, sizeof address, "127.0.0.1:%d", net_port(listener));
+    int fd = net_dial(address, &e);
+    CHECK_OK(fd >= 0, e);
+    getsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &ms, &(socklen_t){sizeof ms});
+    getsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, &(socklen_t){sizeof idle});
+    CHECK(ms > 0 && ms <= 60 * 1000 && idle > 0 && idle < 60);
+    close(fd);
+    close(listener);
 }
 
 TEST(a_missing_plug_in_says_what_to_install)
