@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { DNN_VERSION = 1 };
+enum { DNN_VERSION = 2 };
 
 typedef enum dnn_way { DNN_FORWARD, DNN_BACK_DATA, DNN_BACK_WEIGHTS } dnn_way;
 
@@ -39,15 +39,18 @@ typedef struct dnn_ops {
     // Bytes of packed weights (of the gradient of weights), and of memory for one call.
     size_t (*packed_bytes)(const dnn_conv *c);
     size_t (*scratch_bytes)(const dnn_conv *c);
+    // What follows gives 0, or -1 where oneDNN failed (it has no memory), and then the results are
+    // not to be used.
+    //
     // Weights lie in panels of 64 filters, the last one may be narrower. Filters [from, from + n)
     // of one panel (height, width, channels, ld).
-    void (*pack)(
+    int (*pack)(
         const dnn_conv *c, void *packed, const float *panel, size_t ld, size_t from, size_t n);
-    void (*unpack)(
+    int (*unpack)(
         const dnn_conv *c, float *panel, const float *packed, size_t ld, size_t from, size_t n);
     // Forward reads x and writes y; back to data reads y (dz) and writes x (dx); back to weights
     // reads both, and writes packed and bias. Packed, bias and scratch are aligned to 64 bytes.
-    void (*run)(const dnn_conv *c, void *x, void *packed, float *bias, void *y, void *scratch);
+    int (*run)(const dnn_conv *c, void *x, void *packed, float *bias, void *y, void *scratch);
 } dnn_ops;
 
 // Loads the plug-in; it stays loaded. NULL with e: the message names the Debian package.

@@ -156,15 +156,26 @@ static bool is_padded(const dnn_conv *c)
     return dnnl_memory_desc_get_size(&c->weights) != numbers * (half ? 2 : 4);
 }
 
+static bool can_reorder(const dnnl_memory_desc_t *from, const dnnl_memory_desc_t *to)
+{
+    dnnl_primitive_desc_t plan = NULL;
+    bool can = dnnl_reorder_primitive_desc_create(&plan, from, all.engine, to, all.engine, NULL) ==
+               dnnl_success;
+    dnnl_primitive_desc_destroy(plan);
+    return can;
+}
+
 // Can the weights be packed panel by panel? Not where oneDNN lays 48 filters side by side, and not
 // with padding, which must become zero: pack does that for a single panel.
 static bool fits_panels(const dnn_conv *c)
 {
     dnnl_memory_desc_t packed, panel;
     bool fits = c->spec.filters <= PANEL || !is_padded(c);
+    bool out = c->spec.way == DNN_BACK_WEIGHTS;
     for (size_t from = 0; fits && from < c->spec.filters; from += PANEL) {
         size_t left = c->spec.filters - from, n = left < PANEL ? left : PANEL;
-        fits = describe_part(c, n, from, n, &packed, &panel);
+        fits = describe_part(c, n, from, n, &packed, &panel) &&
+               (out ? can_reorder(&packed, &panel) : can_reorder(&panel, &packed));
     }
     return fits;
 }
@@ -301,53 +312,62 @@ static dnnl_memory_t memory_at(const dnnl_memory_desc_t *d, void *at)
 }
 
 // Runs it at once and frees the arguments.
-static void execute(dnnl_primitive_t p, size_t n, dnnl_exec_arg_t *args)
+static int execute(dnnl_primitive_t p, size_t n, dnnl_exec_arg_t *args)
 {
     dnnl_stream_t stream = NULL;
+    bool done = true;
     omp_set_num_threads(1);
-    if (dnnl_stream_create(&stream, all.engine, dnnl_stream_default_flags) == dnnl_success &&
-        dnnl_primitive_execute(p, stream, (int)n, args) == dnnl_success)
-        dnnl_stream_wait(stream);
+    for (size_t i = 0; i < n; i++)
+        done &= args[i].memory != NULL;
+    done = done &&
+           dnnl_stream_create(&stream, all.engine, dnnl_stream_default_flags) == dnnl_success &&
+           dnnl_primitive_execute(p, stream, (int)n, args) == dnnl_success &&
+           dnnl_stream_wait(stream) == dnnl_success;
     dnnl_stream_destroy(stream);
     for (size_t i = 0; i < n; i++)
         dnnl_memory_destroy(args[i].memory);
+    return done ? 0 : -1;
 }
 
-static void reorder(
+static int reorder(
     const dnnl_memory_desc_t *from, void *source, const dnnl_memory_desc_t *to, void *target)
 {
     dnnl_primitive_desc_t plan = NULL;
     dnnl_primitive_t p = NULL;
+    int status = -1;
     omp_set_num_threads(1);
     if (dnnl_reorder_primitive_desc_create(&plan, from, all.engine, to, all.engine, NULL) ==
             dnnl_success &&
         dnnl_primitive_create(&p, plan) == dnnl_success)
-        execute(p, 2,
+        status = execute(p, 2,
             (dnnl_exec_arg_t[]){
                 {DNNL_ARG_FROM, memory_at(from, source)}, {DNNL_ARG_TO, memory_at(to, target)}});
     dnnl_primitive_destroy(p);
     dnnl_primitive_desc_destroy(plan);
+    return status;
 }
 
-static void pack(
+static int pack(
     const dnn_conv *c, void *packed, const float *panel, size_t ld, size_t from, size_t n)
 {
     dnnl_memory_desc_t there, here;
     if (n == c->spec.filters && is_padded(c))
         memset(packed, 0, dnnl_memory_desc_get_size(&c->weights));
-    if (describe_part(c, ld, from, n, &there, &here))
-        reorder(&here, (void *)panel, &there, packed);
+    return describe_part(c, ld, from, n, &there, &here)
+               ? reorder(&here, (void *)panel, &there, packed)
+               : -1;
 }
 
-static void unpack(
+static int unpack(
     const dnn_conv *c, float *panel, const float *packed, size_t ld, size_t from, size_t n)
 {
     dnnl_memory_desc_t there, here;
-    if (describe_part(c, ld, from, n, &there, &here))
-        reorder(&there, (void *)packed, &here, panel);
+    return describe_part(c, ld, from, n, &there, &here)
+               ? reorder(&there, (void *)packed, &here, panel)
+               : -1;
 }
 
-static void run(const dnn_conv *c, void *x, void *packed, float *bias, void *y, void *scratch)
+static int run(const dnn_conv *c, void *x, void *packed, float *bias, void *y, void *scratch)
 {
     static const int names[][4] = {
         [DNN_FORWARD] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST, DNNL_ARG_BIAS},
@@ -362,7 +382,7 @@ static void run(const dnn_conv *c, void *x, void *packed, float *bias, void *y, 
     size_t n = 4;
     if (c->spec.bias && name[3])
         args[n++] = (dnnl_exec_arg_t){name[3], memory_at(&c->bias, bias)};
-    execute(c->run, n, args);
+    return execute(c->run, n, args);
 }
 
 extern const dnn_ops firesteel_dnn;

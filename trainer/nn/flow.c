@@ -27,9 +27,11 @@ struct running {
     bool *add;
     bool apart; // its gradients are added to those of another call
     bool wants; // there is something to train in it or before it
+    bool waits; // forward begins a phase, so that buffers that were read are free
     float *d;   // its gradient's buffer
     size_t y_item, d_item, kept_item, forward_item, backward_item; // NONE: it has none
     long input; // which input of the model; -1: none
+    atomic_bool failed;
     struct phases forward, backward;
 };
 
@@ -40,7 +42,7 @@ struct head {
     activation f; // the loss applies it
 };
 
-enum { NONE = -1 };
+enum { NONE = -1, LARGE = 1 << 16 }; // floats of an output for which a barrier is worth it
 
 struct flow {
     const graph *g;
@@ -52,6 +54,7 @@ struct flow {
     size_t items, floats;
     float *arena;
     size_t rows, arena_size;
+    bool trains;     // the buffers have room for backward, too
     float *again;    // [g->trained]: gradients of one of several calls; NULL: there is none
     float **scratch; // [threads]
     int threads;
@@ -132,6 +135,7 @@ static void set_up(flow *f, size_t i)
         .ldy = op_round(shape_size(&n->out), 16),
         .f = is_output(g, i) && of_loss(n) == own ? ACTIVATION_LINEAR : own,
         .dnn = f->dnn};
+    r->work.failed = &r->failed;
     for (size_t k = 0; k < n->parameters; k++)
         r->work.at[k] = g->parameter[n->first + k].at;
 }
@@ -155,6 +159,11 @@ flow *flow_new(const graph *g, const struct dnn_ops *dnn)
     for (size_t k = 0; k < g->outputs; k++)
         f->head[k] = (struct head){.node = g->output[k], .f = of_loss(&g->node[g->output[k]])};
     return f;
+}
+
+static bool goes_back(const flow *f, size_t i)
+{
+    return f->trains && f->node[i].wants;
 }
 
 static void free_buffers(flow *f)
@@ -199,7 +208,7 @@ static void ask(flow *f, size_t i, size_t rows)
     r->work.rows = rows;
     r->need = (op_need){0};
     for (size_t k = 0; k < n->inputs && !f->arena; k++)
-        r->dx[k] = f->node[n->input[k]].wants ? &somewhere : NULL;
+        r->dx[k] = goes_back(f, n->input[k]) ? &somewhere : NULL;
     if (r->op->reserve)
         r->op->reserve(&r->work, &r->need);
 }
@@ -239,12 +248,14 @@ static void find_phases(flow *f)
     for (size_t i = 0; i < f->g->n; i++) {
         struct running *r = &f->node[i];
         const op_pass gathering[OP_PASSES] = {op_by_rows(&r->work)};
+        r->waits = !f->trains && r->work.rows * r->work.ldy >= LARGE;
+        by_rows &= !r->waits;
         r->forward = phases_of(r->input >= 0 ? gathering : r->need.forward, &by_rows, &phase);
     }
     f->loss = ++phase;
     by_rows = false;
     for (size_t i = f->g->n; i-- > 0;)
-        if (f->node[i].wants)
+        if (goes_back(f, i))
             f->node[i].backward = phases_of(f->node[i].need.backward, &by_rows, &phase);
 }
 
@@ -255,27 +266,27 @@ static void list_items(flow *f, size_t rows)
     f->items = f->floats = 0;
     for (size_t i = 0; i < g->n; i++) {
         struct running *r = &f->node[i];
-        bool out = is_output(g, i);
+        bool out = is_output(g, i), back = goes_back(f, i);
         size_t read = later(r->forward.last, out ? f->loss : 0), given = f->loss;
         for (size_t j = i + 1; j < g->n; j++)
             for (size_t k = 0; k < g->node[j].inputs; k++) {
                 const struct running *reader = &f->node[j];
                 if (g->node[j].input[k] != i)
                     continue;
-                bool again = reader->need.reads_x && reader->wants;
+                bool again = reader->need.reads_x && goes_back(f, j);
                 read = later(read, again ? reader->backward.last : reader->forward.last);
                 given = out ? given : reader->backward.first; // the last one's: it comes first
             }
-        if (r->need.reads_y && r->wants)
+        if (r->need.reads_y && back)
             read = later(read, r->backward.last);
-        size_t end = r->wants ? r->backward.last : later(f->loss, r->forward.last);
+        size_t end = back ? r->backward.last : r->forward.last;
         r->y_item = new_item(f, r->forward.first, read, rows, r->work.ldy);
-        r->d_item = r->wants || out ? new_item(f, given, later(given, end), rows, r->work.ldy)
-                                    : (size_t)NONE;
+        r->d_item =
+            back || out ? new_item(f, given, later(given, end), rows, r->work.ldy) : (size_t)NONE;
         r->kept_item = some_item(f, r->forward.first, end, r->need.kept);
         r->forward_item = some_item(f, r->forward.first, r->forward.last, r->need.forward_only);
         r->backward_item =
-            some_item(f, r->backward.first, r->backward.last, r->wants ? r->need.backward_only : 0);
+            some_item(f, r->backward.first, r->backward.last, back ? r->need.backward_only : 0);
     }
     for (size_t k = 0; k < g->outputs; k++)
         f->head[k].z_item = new_item(f, f->loss, f->loss, rows, f->node[f->head[k].node].work.ldy);
@@ -305,7 +316,7 @@ static void wire(flow *f)
         for (size_t k = 0; k < g->node[i].inputs; k++) {
             size_t from = g->node[i].input[k];
             r->x[k] = f->node[from].work.y;
-            r->dx[k] = f->node[from].wants ? f->node[from].d : NULL;
+            r->dx[k] = goes_back(f, from) ? f->node[from].d : NULL;
             r->add[k] = written[from];
             written[from] |= r->wants;
         }
@@ -325,7 +336,7 @@ static bool allocate(flow *f, size_t rows, int threads)
     f->scratch = mem_array((size_t)threads, sizeof *f->scratch);
     f->threads = threads;
     bool fits = true, calls = false;
-    for (size_t i = 0; i < f->g->n; i++)
+    for (size_t i = 0; i < f->g->n && f->trains; i++)
         calls |= f->node[i].apart;
     if (calls)
         fits = (f->again = memory_array(f->g->trained, sizeof *f->again)) != NULL;
@@ -336,12 +347,14 @@ static bool allocate(flow *f, size_t rows, int threads)
     return fits;
 }
 
-int flow_reserve(flow *f, size_t rows, int threads, err *e)
+int flow_reserve(flow *f, size_t rows, int threads, bool train, err *e)
 {
-    if (rows <= f->rows && threads == f->threads)
+    if (rows <= f->rows && threads == f->threads && (f->trains || !train))
         return 0;
-    rows = rows > f->rows ? rows : f->rows;
+    if (f->trains || !train) // a large batch that was predicted says nothing about training
+        rows = later(rows, f->rows);
     free_buffers(f);
+    f->trains |= train;
     for (size_t i = 0; i < f->g->n; i++)
         ask(f, i, rows);
     find_phases(f);
@@ -419,6 +432,7 @@ static void walk_pass(struct walk *w, struct running *r, op_pass pass, size_t nu
 
 static void walk_forward(struct walk *w, struct running *r)
 {
+    w->by_rows &= !r->waits;
     if (r->input >= 0)
         walk_pass(w, r, op_by_rows(&r->work), 0, false);
     for (size_t p = 0; p < OP_PASSES && r->need.forward[p].chunks; p++)
@@ -582,13 +596,25 @@ static void work(void *ctx, int thread)
     }
 }
 
-void flow_run(flow *f, step *s)
+static int check_run(const flow *f, err *e)
+{
+    for (size_t i = 0; i < f->g->n; i++)
+        if (atomic_load(&f->node[i].failed))
+            return err_set(e, ERR_FAILED,
+                "%s: oneDNN failed, as it does without memory; try a smaller batch size, or own "
+                "kernels (FIRESTEEL_DNN=0)",
+                f->g->node[i].layer->name);
+    return 0;
+}
+
+int flow_run(flow *f, step *s, err *e)
 {
     f->s = s;
     s->loss_sum = 0;
     memset(s->metric, 0, sizeof s->metric);
     for (size_t i = 0; i < f->g->n; i++) {
         op_work *w = &f->node[i].work;
+        atomic_store(&f->node[i].failed, false);
         ask(f, i, s->n);
         w->cpu = s->cpu;
         w->w = s->values.w;
@@ -601,4 +627,5 @@ void flow_run(flow *f, step *s)
         w->noise = random_from(s->noise, i).at;
     }
     pool_run(s->pool, s->alone, work, f);
+    return check_run(f, e);
 }

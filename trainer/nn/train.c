@@ -245,7 +245,7 @@ static int run(model *m, const model_data *data, const batch *b, step *s, err *e
 {
     int threads = pool_threads(m->pool);
     if (m->plan ? plan_reserve(m->plan, b->n, threads, e) < 0
-                : flow_reserve(m->flow, b->n, threads, e) < 0)
+                : flow_reserve(m->flow, b->n, threads, s->train, e) < 0)
         return -1;
     s->plan = m->plan;
     s->cpu = m->cpu;
@@ -269,8 +269,8 @@ static int run(model *m, const model_data *data, const batch *b, step *s, err *e
     int64_t began = clock_mono();
     if (m->plan)
         step_run(s);
-    else
-        flow_run(m->flow, s);
+    else if (flow_run(m->flow, s, e) < 0)
+        return -1;
     if (s->train && threads > 1)
         tempo_step(&m->tempo, clock_mono() - began);
     return 0;

@@ -103,21 +103,96 @@ static double largest(const struct result *r)
     return most;
 }
 
+// Another order of sums tells that oneDNN was used.
+static void check_alike(const char *name, const struct test_graph *g, size_t rows, bool used)
+{
+    struct result own = result_of(g, 2, rows, NULL), by = result_of(g, 2, rows, ops);
+    double most = 0;
+    for (size_t i = 0; i < own.n; i++) {
+        double d = fabs((double)own.values[i] - (double)by.values[i]);
+        most = d > most || isnan(d) ? d : most;
+    }
+    CHECK(own.n == by.n);
+    CHECK((most > 0) == used);
+    if (!(most <= 1e-5 * fmax(1, largest(&own))))
+        printf("# %s: %g of %g\n", name, most, largest(&own));
+    CHECK(most <= 1e-5 * fmax(1, largest(&own)));
+    free(own.values), free(by.values);
+}
+
 TEST(onednn_computes_what_own_kernels_compute)
 {
-    for (size_t g = 0; g < ARRAY_LEN(graphs); g++) {
-        struct result own = result_of(&graphs[g].graph, 2, ROWS, NULL);
-        struct result by = result_of(&graphs[g].graph, 2, ROWS, ops);
-        double most = 0;
-        for (size_t i = 0; i < own.n; i++)
-            most = fmax(most, fabs((double)own.values[i] - (double)by.values[i]));
-        CHECK(own.n == by.n);
-        CHECK((most > 0) == (g + 1 < ARRAY_LEN(graphs))); // another order of sums: it was used
-        if (most > 1e-5 * fmax(1, largest(&own)))
-            printf("# %s: %g of %g\n", graphs[g].name, most, largest(&own));
-        CHECK(most <= 1e-5 * fmax(1, largest(&own)));
-        free(own.values), free(by.values);
-    }
+    for (size_t g = 0; g < ARRAY_LEN(graphs); g++)
+        check_alike(graphs[g].name, &graphs[g].graph, ROWS, g + 1 < ARRAY_LEN(graphs));
+}
+
+// For these oneDNN likes its weights in blocks of 48 filters, which no panel of 64 fits.
+static const struct test_graph wide[] = {
+    {{INPUT(14, 14, 1024), SAME(2048, 1, 2, LINEAR, 0), OF(GLOBAL_AVERAGE_POOLING2D, 1), OUT(2)},
+        NUMBERS(0), NUMBERS(3)},
+    {{INPUT(28, 28, 512), SAME(1024, 1, 2, LINEAR, 0), OF(GLOBAL_AVERAGE_POOLING2D, 1), OUT(2)},
+        NUMBERS(0), NUMBERS(3)},
+};
+
+TEST(orders_that_no_panel_fits_are_not_taken)
+{
+    for (size_t g = 0; g < ARRAY_LEN(wide); g++)
+        check_alike("a wide shortcut", &wide[g], 3, true);
+}
+
+static int fail_pack(
+    const dnn_conv *c, void *packed, const float *panel, size_t ld, size_t from, size_t n)
+{
+    return -1;
+}
+
+static int fail_unpack(
+    const dnn_conv *c, float *panel, const float *packed, size_t ld, size_t from, size_t n)
+{
+    return -1;
+}
+
+static int fail_run(const dnn_conv *c, void *x, void *packed, float *bias, void *y, void *scratch)
+{
+    return -1;
+}
+
+static void check_failure(const dnn_ops *broken, bool predicts)
+{
+    err e = {0};
+    compile_spec spec = {.optimizer = optimizer_default(OPTIMIZER_SGD), .threads = 2};
+    model *m = test_model(&graphs[0].graph, &spec);
+    row_shape in = model_input_shape(m, 0);
+    size_t rows = 2, n;
+    tensor *x = test_tensor(rows, &in, 0.3, 0.7), *y = tensor_new(TENSOR_I64, 1, &rows, &e);
+    model_data data;
+    batch_result done;
+    float out[2 * CLASSES], *w = model_weight_values(m, &n), *before = mem_dup(w, n * sizeof *w);
+    batch b = {.rows = (const uint32_t[]){0, 1}, .n = rows};
+    model_set_dnn(m, broken);
+    CHECK_OK(model_prepare(m, x, y, &data, &e) == 0, e);
+    CHECK((model_predict_batch(m, &data, &b, out, &e) == 0) == predicts);
+    CHECK(model_train_batch(m, &data, &b, &done, &e) < 0);
+    CHECK_HAS(e.text, "oneDNN failed");
+    CHECK_HAS(e.text, predicts ? "conv2d" : "conv2d: ");
+    CHECK(memcmp(before, w, n * sizeof *w) == 0);
+    model_set_dnn(m, ops); // it goes on where there is memory again
+    CHECK_OK(model_train_batch(m, &data, &b, &done, &e) == 0, e);
+    model_free(m);
+    tensor_free(x), tensor_free(y), free(before);
+}
+
+TEST(what_onednn_could_not_compute_is_an_error)
+{
+    dnn_ops broken = *ops;
+    broken.pack = fail_pack;
+    check_failure(&broken, false);
+    broken = *ops;
+    broken.run = fail_run;
+    check_failure(&broken, false);
+    broken = *ops;
+    broken.unpack = fail_unpack;
+    check_failure(&broken, true);
 }
 
 static struct test_graph halved(const struct test_graph *g)

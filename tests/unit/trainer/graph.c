@@ -546,6 +546,49 @@ TEST(buffers_share_their_places)
     model_free(m);
 }
 
+// Twelve convolutions one after the other, of which only two outputs are needed at a time.
+TEST(a_model_that_only_predicts_has_no_room_for_training)
+{
+    err e = {0};
+    struct test_graph deep = {{INPUT(40, 40, 4)}, NUMBERS(0), NUMBERS(14)};
+    static const size_t before[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13};
+    for (size_t i = 1; i <= 12; i++)
+        deep.layers[i] = (layer_spec){.kind = LAYER_CONV2D,
+            .units = 4,
+            .window = {1, 1},
+            .stride = {1, 1},
+            .activation = ACTIVATION_GELU,
+            .from = before + i - 1,
+            .froms = 1};
+    deep.layers[13] = (layer_spec){.kind = LAYER_FLATTEN, .from = before + 12, .froms = 1};
+    deep.layers[14] = (layer_spec){.kind = LAYER_DENSE,
+        .units = 3,
+        .activation = ACTIVATION_SOFTMAX,
+        .from = before + 13,
+        .froms = 1};
+    model *m = test_model(&deep, &adam);
+    struct rows *r = rows_new(m);
+    batch one = {.rows = r->order, .n = 1}, all = {.rows = r->order, .n = ROWS};
+    batch_result result;
+    float first[ROWS * 3], second[ROWS * 3];
+    size_t predicts, trains, shrunk;
+    CHECK_OK(model_predict_batch(m, &r->data, &all, first, &e) == 0, e);
+    CHECK_OK(model_test_batch(m, &r->data, &all, &result, &e) == 0, e);
+    flow_floats(m->flow, &predicts);
+    CHECK_INT(m->g == NULL, 1);
+    const float *g;
+    CHECK_OK(model_gradient(m, &r->data, &one, &result, &g, &e) == 0, e);
+    flow_floats(m->flow, &shrunk);
+    CHECK_OK(model_gradient(m, &r->data, &all, &result, &g, &e) == 0, e);
+    flow_floats(m->flow, &trains);
+    CHECK(predicts * 5 < trains);
+    CHECK(shrunk < trains); // a large batch that was predicted is not one that is trained
+    CHECK_OK(model_predict_batch(m, &r->data, &all, second, &e) == 0, e);
+    CHECK(memcmp(first, second, sizeof first) == 0);
+    rows_free(r);
+    model_free(m);
+}
+
 int main(void)
 {
     return tap_run();

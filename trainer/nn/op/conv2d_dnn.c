@@ -177,11 +177,18 @@ static size_t half_floats(size_t n)
     return op_round((n + 1) / 2, 16);
 }
 
+// Tells of a call that failed.
+static void note(const op_work *w, int status)
+{
+    if (status < 0)
+        atomic_store(w->failed, true);
+}
+
 static void pack(const op_work *w, dnn_way way, void *packed, size_t panel)
 {
     size_t width = panel_width(w, panel);
-    w->dnn->pack(
-        conv_of(w, way, 1), packed, w->w + panel_at(w, panel), width, panel * PANEL, width);
+    note(w, w->dnn->pack(conv_of(w, way, 1), packed, w->w + panel_at(w, panel), width,
+                panel * PANEL, width));
 }
 
 void conv2d_dnn_reserve(const op_work *w, op_need *need)
@@ -230,7 +237,8 @@ static void forward_piece(const op_work *w, struct piece p, float *scratch)
     void *x = x_at(w, p);
     if (is_half(w))
         w->cpu->halve(x, w->x[0] + p.from * w->ldx[0], p.rows * w->ldx[0]);
-    w->dnn->run(conv_of(w, DNN_FORWARD, p.rows), x, w->forward_only, bias_of(w), y, scratch);
+    note(w,
+        w->dnn->run(conv_of(w, DNN_FORWARD, p.rows), x, w->forward_only, bias_of(w), y, scratch));
     if (w->f != ACTIVATION_RELU)
         op_activate(w, y, NULL, w->ldy, p.rows, shape_size(&w->out));
 }
@@ -258,8 +266,8 @@ static void back_to_input(const op_work *w, struct piece p, float *scratch)
     if (!w->dx[0])
         return;
     float *dx = w->add[0] ? scratch : w->dx[0] + p.from * w->ldx[0];
-    w->dnn->run(conv_of(w, DNN_BACK_DATA, p.rows), dx, packed_back(w), NULL, dz_at(w, p),
-        scratch + (w->add[0] ? piece_rows(w) * w->ldx[0] : 0));
+    note(w, w->dnn->run(conv_of(w, DNN_BACK_DATA, p.rows), dx, packed_back(w), NULL, dz_at(w, p),
+                scratch + (w->add[0] ? piece_rows(w) * w->ldx[0] : 0)));
     if (w->add[0])
         op_give(w, 0, scratch, w->ldx[0], p.from, p.from + p.rows);
 }
@@ -269,8 +277,8 @@ static void train_part(const op_work *w, size_t part, float *scratch)
     struct piece p = part_at(w, part);
     float *kernel = w->backward_only + part * part_floats(w);
     float *bias = kernel + packed_floats(w, DNN_BACK_WEIGHTS, 1);
-    w->dnn->run(
-        conv_of(w, DNN_BACK_WEIGHTS, p.rows), x_at(w, p), kernel, bias, dz_at(w, p), scratch);
+    note(w, w->dnn->run(conv_of(w, DNN_BACK_WEIGHTS, p.rows), x_at(w, p), kernel, bias, dz_at(w, p),
+                scratch));
 }
 
 // The gradient of one panel: the sum over the parts, in their order.
@@ -282,8 +290,8 @@ static void sum_panel(const op_work *w, size_t panel, float *scratch)
         const float *kernel = w->backward_only + i * part_floats(w);
         const float *bias = kernel + packed_floats(w, DNN_BACK_WEIGHTS, 1) + panel * PANEL;
         float *db = w->layer->no_bias ? NULL : w->g + w->at[BIAS] + panel * PANEL;
-        w->dnn->unpack(conv_of(w, DNN_BACK_WEIGHTS, part_at(w, i).rows), i ? scratch : g, kernel,
-            width, panel * PANEL, width);
+        note(w, w->dnn->unpack(conv_of(w, DNN_BACK_WEIGHTS, part_at(w, i).rows), i ? scratch : g,
+                    kernel, width, panel * PANEL, width));
         for (size_t k = 0; i && k < n; k++)
             g[k] += scratch[k];
         for (size_t c = 0; db && c < width; c++)

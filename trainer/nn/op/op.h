@@ -15,6 +15,8 @@
 #include "trainer/cpu/ops.h"
 #include "trainer/nn/layer.h"
 
+#include <stdatomic.h>
+
 enum {
     OP_PARAMETERS = 4,
     OP_PASSES = 4,
@@ -80,9 +82,10 @@ typedef struct op_work {
     // those rows, and marks the ones that it writes. NULL: any row may.
     uint8_t *touched;
     bool train;
-    bool frozen;    // the layer is: it computes as when nothing is trained
-    bool moves;     // the step is one of a training: statistics follow it
-    uint64_t noise; // seed of this step's noise for this layer
+    bool frozen;         // the layer is: it computes as when nothing is trained
+    bool moves;          // the step is one of a training: statistics follow it
+    uint64_t noise;      // seed of this step's noise for this layer
+    atomic_bool *failed; // set by a chunk that could not be computed: the step ends with an error
 } op_work;
 
 typedef struct onnx onnx; // trainer/nn/onnx.h
