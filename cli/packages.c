@@ -97,7 +97,7 @@ static bool read_tolerance(const char *text, double *value)
     return *text && !*end && *value >= 0;
 }
 
-int packages_make(int argc, char **argv)
+int packages_make(int argc, char **argv, const char *dnn)
 {
     struct words w = {0};
     err e = {0};
@@ -113,7 +113,8 @@ int packages_make(int argc, char **argv)
         .predict = w.predict,
         .examples = w.examples,
         .folder = w.folder,
-        .tolerance = tolerance};
+        .tolerance = tolerance,
+        .dnn = dnn};
     if (path_make_dirs(w.folder, 0777, &e) < 0 || packing_write(&spec, &stop, &e) < 0)
         return fail(e.text);
     return 0;
@@ -149,7 +150,7 @@ static void tell(const packaged *p, const struct checked *c)
             packaged_name(p), c->examples, c->values, c->apart);
 }
 
-int packages_verify(int argc, char **argv)
+int packages_verify(int argc, char **argv, const char *dnn)
 {
     struct words w = {0};
     struct checked c = {0};
@@ -162,7 +163,7 @@ int packages_verify(int argc, char **argv)
         return fputs(verify_usage, stderr), USAGE;
     catch_signals();
     const char *folder = w.folder ? w.folder : ".";
-    packaged *p = packaged_open(folder, &e);
+    packaged *p = packaged_open(folder, dnn, &e);
     int code = p && packing_check(p, folder, tolerance, &stop, &c, &e) == 0 ? 0 : fail(e.text);
     if (code == 0) {
         (w.json ? tell_json : tell)(p, &c);

@@ -3,6 +3,6 @@
 // that it predicts what its examples say.
 #pragma once
 
-// The words after the verb; returns the exit code.
-int packages_make(int argc, char **argv);
-int packages_verify(int argc, char **argv);
+// The words after the verb; dnn: as worker_options has it. Returns the exit code.
+int packages_make(int argc, char **argv, const char *dnn);
+int packages_verify(int argc, char **argv, const char *dnn);

@@ -73,9 +73,9 @@ static void describe_packaged(const void *ctx, buf *out)
 }
 
 // A package has its name in it, and perhaps a function around its model.
-static int load_package(const char *path, struct served *s, err *e)
+static int load_package(const char *path, const char *dnn, struct served *s, err *e)
 {
-    s->package = packaged_open(path, e);
+    s->package = packaged_open(path, dnn, e);
     if (!s->package)
         return -1;
     if (packaged_has_predict(s->package)) {
@@ -88,7 +88,7 @@ static int load_package(const char *path, struct served *s, err *e)
 }
 
 // "NAME=PATH" or "PATH": a model or the folder of a package.
-static int load(const char *word, struct served *s, err *e)
+static int load(const char *word, const char *dnn, struct served *s, err *e)
 {
     const char *equals = strchr(word, '='), *slash = strchr(word, '/');
     bool named = equals && (!slash || equals < slash);
@@ -98,12 +98,13 @@ static int load(const char *word, struct served *s, err *e)
     if (end && end > base)
         *end = '\0';
     if (path_is_dir(path)) {
-        if (load_package(path, s, e) < 0)
+        if (load_package(path, dnn, s, e) < 0)
             return -1;
     } else {
         s->m.model = checkpoint_read(path, e);
         if (!s->m.model || packaged_compile(s->m.model, e) < 0)
             return err_wrap(e, "%s", path);
+        packaged_give_dnn(s->m.model, dnn);
     }
     s->m.name = named        ? mem_strndup(word, (size_t)(equals - word))
                 : s->package ? mem_strdup(packaged_name(s->package))
@@ -193,13 +194,13 @@ static int parse_option(int argc, char **argv, int *at, struct settings *set)
     return -1;
 }
 
-static int load_all(int argc, char **argv, struct served *models, size_t *n)
+static int load_all(int argc, char **argv, const char *dnn, struct served *models, size_t *n)
 {
     err e = {0};
     for (int i = 0; i < argc; i++) {
         if (*n == MODELS_MAX)
             return fail("", "64 models are the most"), -1;
-        if (load(argv[i], &models[*n], &e) < 0)
+        if (load(argv[i], dnn, &models[*n], &e) < 0)
             return fail("", e.text), -1;
         const char *name = models[(*n)++].m.name;
         for (size_t k = 0; k + 1 < *n; k++)
@@ -209,7 +210,7 @@ static int load_all(int argc, char **argv, struct served *models, size_t *n)
     return 0;
 }
 
-int serving(int argc, char **argv)
+int serving(int argc, char **argv, const char *dnn)
 {
     struct served models[MODELS_MAX] = {0};
     struct settings set = {.port = PORT,
@@ -228,7 +229,7 @@ int serving(int argc, char **argv)
     }
     if (at == argc)
         return fprintf(stderr, "%s", usage), USAGE;
-    if (load_all(argc - at, argv + at, models, &n) == 0)
+    if (load_all(argc - at, argv + at, dnn, models, &n) == 0)
         code = serve(&set, models, n);
     for (size_t i = 0; i < n; i++) {
         if (models[i].package)

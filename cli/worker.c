@@ -461,7 +461,7 @@ static bool is_spark_start(int argc, char **argv)
 
 static const struct {
     const char *name;
-    int (*run)(int argc, char **argv);
+    int (*run)(int argc, char **argv, const char *dnn);
 } verbs[] = {{"serve", serving}, {"package", packages_make}, {"verify", packages_verify}};
 
 static int run(const struct places *places, int argc, char **argv)
@@ -474,7 +474,7 @@ static int run(const struct places *places, int argc, char **argv)
     bool is_script = argc > 1 && access(argv[1], F_OK) == 0;
     for (size_t i = 0; !is_script && argc > 1 && i < ARRAY_LEN(verbs); i++)
         if (str_eq(argv[1], verbs[i].name))
-            return verbs[i].run(argc - 2, argv + 2);
+            return verbs[i].run(argc - 2, argv + 2, places->dnn);
     catch_signals();
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
     if (argc == 3 && str_eq(argv[1], "--executor"))

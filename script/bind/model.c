@@ -121,7 +121,7 @@ static const char **texts_of(const cJSON *list)
 }
 
 static int build_image(
-    call *c, const cJSON *args, const char *folder, struct image_built *built, err *e)
+    call *c, const cJSON *args, const char *folder, bool dnn, struct image_built *built, err *e)
 {
     static const char *const cmd[] = {"serve", ".", NULL};
     const struct call_paths *paths = call_paths(c);
@@ -137,7 +137,7 @@ static int build_image(
         .labels = labels,
         .dirs = dirs,
         .worker = {paths->worker, paths->plugin, paths->spark_main, .dnn = paths->dnn},
-        .dnn = IMAGE_NO_DNN};
+        .dnn = dnn && paths->dnn ? IMAGE_DNN : IMAGE_NO_DNN};
     if (!store || image_build(store, &spec, built, e) < 0)
         return -1;
     image_tidy(store);
@@ -193,7 +193,8 @@ static int package(
         return -1;
     AUTO_JSON *read = read_part(folder, "package.json", e);
     AUTO_JSON *shown = read ? read_part(folder, "examples.json", e) : NULL;
-    if (!shown || build_image(c, args, folder, built, e) < 0)
+    if (!shown ||
+        build_image(c, args, folder, json_bool_or(read, "convolutions", false), built, e) < 0)
         return -1;
     *about = STEAL(read);
     *examples = STEAL(shown);

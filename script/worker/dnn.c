@@ -6,11 +6,10 @@
 
 #include <stdio.h>
 
-static void tell_missing(const worker *w, const err *e)
+void dnn_tell_missing(const err *e)
 {
-    if (!w->link || w->place.rank == 0)
-        fprintf(stderr, "firesteel-worker: convolutions run by own kernels, which are slower: %s\n",
-            e->text);
+    fprintf(stderr, "firesteel-worker: convolutions run by own kernels, which are slower: %s\n",
+        e->text);
 }
 
 // mixed_bfloat16 is a wish: where it cannot be, the model trains in float32.
@@ -33,7 +32,8 @@ void worker_give_dnn(worker *w, model *m)
     if (model_wants_dnn(m) && w->options.dnn && !w->dnn && !w->dnn_failed &&
         !(w->dnn = dnn_load(w->options.dnn, &e))) {
         w->dnn_failed = true;
-        tell_missing(w, &e);
+        if (!w->link || w->place.rank == 0)
+            dnn_tell_missing(&e);
     }
     tell_no_half(w, m);
     if (model_wants_dnn(m))

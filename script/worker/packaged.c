@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "script/worker/state.h"
 #include "trainer/checkpoint.h"
+#include "trainer/dnn/dnn.h"
 #include "trainer/serve/infer.h"
 
 #include <string.h>
@@ -48,6 +49,18 @@ int packaged_compile(model *m, err *e)
     for (size_t i = 0; i < model_output_count(m); i++)
         *(i ? &spec.more[i - 1].loss : &spec.loss) = loss_of(m, i);
     return model_compile(m, &spec, e);
+}
+
+void packaged_give_dnn(model *m, const char *dnn)
+{
+    err e;
+    if (!dnn || !model_wants_dnn(m))
+        return;
+    const dnn_ops *ops = dnn_load(dnn, &e);
+    if (ops)
+        model_set_dnn(m, ops);
+    else
+        dnn_tell_missing(&e);
 }
 
 // What predict.lua gets as `model`: the model's methods, with a predict that notes what it did.
@@ -160,9 +173,9 @@ static int set_up_predict(lua_State *L)
     return 0;
 }
 
-static int open_predict(packaged *p, const char *path, err *e)
+static int open_predict(packaged *p, const char *path, const char *dnn, err *e)
 {
-    struct worker_options options = {.exit = _exit, .driver = {.slots = 1}};
+    struct worker_options options = {.dnn = dnn, .exit = _exit, .driver = {.slots = 1}};
     AUTO_FREE char *base = path_basename(path);
     p->worker = worker_new(&options, e);
     if (!p->worker)
@@ -178,7 +191,8 @@ static int open_predict(packaged *p, const char *path, err *e)
     return -1;
 }
 
-packaged *packaged_new(const char *name, const char *model_path, const char *predict_path, err *e)
+packaged *packaged_new(
+    const char *name, const char *model_path, const char *predict_path, const char *dnn, err *e)
 {
     packaged *p = mem_alloc(sizeof *p);
     p->name = mem_strdup(name);
@@ -186,7 +200,9 @@ packaged *packaged_new(const char *name, const char *model_path, const char *pre
     p->model = checkpoint_read(model_path, e);
     AUTO_FREE char *base = path_basename(model_path);
     if (p->model && packaged_compile(p->model, e) == 0) {
-        if (!predict_path || open_predict(p, predict_path, e) == 0)
+        if (!predict_path)
+            packaged_give_dnn(p->model, dnn);
+        if (!predict_path || open_predict(p, predict_path, dnn, e) == 0)
             return p;
     } else {
         err_wrap(e, "%s", base);
@@ -237,7 +253,7 @@ static cJSON *read_about(const char *folder, err *e)
     return NULL;
 }
 
-packaged *packaged_open(const char *folder, err *e)
+packaged *packaged_open(const char *folder, const char *dnn, err *e)
 {
     *e = (err){0};
     cJSON *about = read_about(folder, e);
@@ -248,7 +264,7 @@ packaged *packaged_open(const char *folder, err *e)
     AUTO_FREE char *model_path = path_join(folder, PACKAGED_MODEL);
     AUTO_FREE char *predict = path_join(folder, PACKAGED_PREDICT);
     packaged *p = packaged_new(
-        json_str(about, "name"), model_path, json_get(about, "predict") ? predict : NULL, e);
+        json_str(about, "name"), model_path, json_get(about, "predict") ? predict : NULL, dnn, e);
     if (p)
         p->about = about;
     else

@@ -3,7 +3,8 @@
 // opened one frees it; one thread at a time asks it for predictions.
 //
 //   package.json       {"firesteel": 1, "name", "model", "predict"?, "onnx"?, "onnx_missing"?,
-//                       "examples", "inputs"?, "outputs"?, "files": {name: sha256}}
+//                       "examples", "inputs"?, "outputs"?, "files": {name: sha256},
+//                       "convolutions"?: true: an image of it has oneDNN}
 //   model.safetensors  as model:save has written it
 //   predict.lua        optional: function predict(inputs, model) … return outputs end
 //   model.onnx         the same model for other runtimes
@@ -28,10 +29,12 @@ typedef struct packaged packaged;
 
 // Is the folder a package?
 bool packaged_is(const char *folder);
-// Checks the digests of its files, too: ERR_CORRUPT names the first one that is another.
-packaged *packaged_open(const char *folder, err *e);
+// Checks the digests of its files, too: ERR_CORRUPT names the first one that is another. dnn: as
+// worker_options has it.
+packaged *packaged_open(const char *folder, const char *dnn, err *e);
 // Of a model and, unless it is NULL, a predict.lua that are in no package yet.
-packaged *packaged_new(const char *name, const char *model_path, const char *predict_path, err *e);
+packaged *packaged_new(
+    const char *name, const char *model_path, const char *predict_path, const char *dnn, err *e);
 void packaged_free(packaged *p);
 
 const char *packaged_name(const packaged *p);
@@ -49,3 +52,5 @@ void packaged_describe(const packaged *p, buf *out);
 const cJSON *packaged_calls(const packaged *p);
 // A model that was saved before it was compiled can predict, too.
 int packaged_compile(model *m, err *e);
+// A model with convolutions gets oneDNN of that plug-in; says on stderr where that fails.
+void packaged_give_dnn(model *m, const char *dnn);

@@ -375,6 +375,8 @@ static int write_about(
     AUTO_BUF text = {0};
     AUTO_FREE char *path = path_join(spec->folder, PACKAGED_ABOUT);
     json_set_str(about, "examples", PACKAGED_EXAMPLES);
+    if (model_wants_dnn(packaged_model(p)))
+        json_set_bool(about, "convolutions", true);
     if (packaged_has_predict(p)) {
         json_set_str(about, "predict", PACKAGED_PREDICT);
         json_set(about, "inputs", ports_of(json_get(examples->child, "inputs")));
@@ -442,7 +444,7 @@ static int pack(const struct packing *spec, packaged *p, const atomic_bool *stop
 
 int packing_write(const struct packing *spec, const atomic_bool *stop, err *e)
 {
-    packaged *p = packaged_new(spec->name, spec->model, spec->predict, e);
+    packaged *p = packaged_new(spec->name, spec->model, spec->predict, spec->dnn, e);
     int status = p ? pack(spec, p, stop, e) : -1;
     packaged_free(p);
     return status;

@@ -14,6 +14,7 @@ struct packing {
     const char *examples;
     const char *folder; // gets the files; it exists
     double tolerance;   // for given outputs
+    const char *dnn;    // as worker_options has it
 };
 int packing_write(const struct packing *spec, const atomic_bool *stop, err *e);
 

@@ -56,6 +56,7 @@ void worker_event(worker *w, cJSON *event);
 // mpi}.
 void worker_tell_versions(worker *w);
 
+void dnn_tell_missing(const err *e); // on stderr
 // Loads oneDNN if the model has use for it; says once where that fails.
 void worker_give_dnn(worker *w, model *m);
 

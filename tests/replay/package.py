@@ -76,6 +76,36 @@ print(fn:verify { runtime = false })
     assert config["Labels"] == {"team": "vision"} and config["Cmd"] == ["serve", "."] and config["WorkingDir"] == "/work", config
 
 
+def test_convolutions_take_onednn_along(t):
+    if not os.path.exists(os.path.join(BUILD, "trainer", "dnn", "firesteel-dnn.so")):
+        raise Skip("firesteel-dnn.so was not built (Debian: apt install libdnnl-dev)")
+    folder = t.dir()
+    put(folder, "trainer.lua", """\
+local nn, data = require "nn", require "data"
+nn.Sequential { nn.Input { 8, 8, 1 }, nn.Conv2D { 16, 3, activation = "relu" }, nn.Flatten {}, nn.Dense { 2 } }:save "cnn.safetensors"
+data.save("rows.npy", nn.ops.full({ 2, 8, 8, 1 }, 0.5))
+""")
+    done = sh(WORKER, "trainer.lua", cwd=folder)
+    assert done.code == 0, done
+    done = play(folder, """\
+fn = model.package { "cnn.safetensors", examples = "rows.npy" }
+print(fn:verify { runtime = false })
+print(fn.digest)
+""")
+    assert done.code == 0 and "here: 2 examples, 4 values, the greatest difference is 0" in done.out, done
+    images = os.path.join(folder, "firesteel", "images")
+    with open(os.path.join(images, "blobs", *done.out.split()[-1].split(":")), encoding="utf-8") as f:
+        config = json.load(f)["config"]["digest"]
+    with open(os.path.join(images, "blobs", *config.split(":")), encoding="utf-8") as f:
+        assert "firesteel: oneDNN" in f.read()
+    with subprocess.Popen([WORKER, "serve", "--port", "0", "cnn.safetensors"], cwd=folder, stdout=subprocess.PIPE, text=True) as server:
+        t.after(server.kill)
+        assert "serving cnn" in server.stdout.readline()
+        with open(f"/proc/{server.pid}/maps", encoding="utf-8") as f:
+            assert "libdnnl" in f.read()
+        server.terminate()
+
+
 def test_examples_of_files_and_of_several_inputs(t):
     folder = made(t)
     done = play(folder, """\

@@ -14,6 +14,7 @@ from tap import BUILD, PATIENCE, SANITIZED, SOURCE, Skip, eventually, processes,
 
 WORKER = os.path.join(BUILD, "cli", "firesteel-worker")
 LATE = os.path.join(BUILD, "tests", "late.so")
+DNN = os.path.join(BUILD, "trainer", "dnn", "firesteel-dnn.so")
 PLUGIN = os.path.join(BUILD, "trainer", "dist", "firesteel-mpi.so")
 RECIPE = os.path.join(SOURCE, "recipes", "10-mnist.lua")
 NUMBER = r"[0-9.]+(e-[0-9]+)?"
@@ -46,6 +47,64 @@ def need_mpi():
 
 def value(name, text):
     return float(re.findall(rf"\b{name}: ({NUMBER})", text)[-1][0])
+
+
+CONVOLUTIONS = """
+local nn, data = require "nn", require "data"
+local picture = {}
+for i = 1, 12 do
+  picture[i] = {}
+  for j = 1, 12 do picture[i][j] = { math.sin(i * 12 + j) } end
+end
+local function net()
+  return nn.Sequential {
+    nn.Input { 12, 12, 1 }, nn.Conv2D { 32, 3, activation = "relu" }, nn.Conv2D { 32, 3 }, nn.GlobalAveragePooling2D {}, nn.Dense { 8 },
+    seed = 1, dtype = arg[1],
+  }
+end
+net()
+local model = net()
+model:compile { optimizer = "sgd", loss = "mse" }
+local y = model:predict(data.tensor { picture })
+for i = 0, 7 do print(("%.9g"):format(y[0][i])) end
+"""
+
+
+def need_dnn():
+    if not os.path.exists(DNN):
+        raise Skip("firesteel-dnn.so was not built (Debian: apt install libdnnl-dev)")
+
+
+def test_convolutions_without_onednn(t):
+    need_dnn()
+    folder, elsewhere = script(t, CONVOLUTIONS), t.dir()
+    copy = shutil.copy(WORKER, elsewhere)
+    by = work(folder, "trainer.lua")
+    off = work(folder, "trainer.lua", env={"FIRESTEEL_DNN": "0"})
+    assert by.code == off.code == 0 and by.err == off.err == "", (by, off)
+    apart = max(abs(float(a) - float(b)) for a, b in zip(by.out.split(), off.out.split()))
+    assert 0 < apart < 1e-5, (by, off)
+    os.mkdir(os.path.join(elsewhere, "lib"))
+    for what in ("absent", "damaged"):
+        if what == "damaged":
+            with open(os.path.join(elsewhere, "lib", "firesteel-dnn.so"), "w", encoding="utf-8") as f:
+                f.write("no library")
+        done = sh(copy, "trainer.lua", cwd=folder)
+        assert done.code == 0 and done.out == off.out, (what, done, off)
+        assert re.fullmatch(r"firesteel-worker: convolutions run by own kernels, which are slower: oneDNN \(Debian: apt install libdnnl2\) "
+                            r"cannot be loaded: .*firesteel-dnn.so: .*\n", done.err), (what, done)
+
+
+def test_bf16_where_it_cannot_be(t):
+    need_dnn()
+    folder = script(t, CONVOLUTIONS)
+    plain = work(folder, "trainer.lua", env={"FIRESTEEL_DNN": "0"})
+    without = work(folder, "trainer.lua", "mixed_bfloat16", env={"FIRESTEEL_DNN": "0"})
+    told = "firesteel-worker: mixed_bfloat16 layers compute in float32: "
+    assert without.code == 0 and without.err == told + "bf16 needs oneDNN\n" and without.out == plain.out, (without, plain)
+    old = {"DNNL_MAX_CPU_ISA": "SSE41"}  # oneDNN's own: it takes the CPU for an older one
+    plain, lacks = work(folder, "trainer.lua", env=old), work(folder, "trainer.lua", "mixed_bfloat16", env=old)
+    assert lacks.code == 0 and lacks.err == told + "this CPU has no bf16 (AVX512_BF16 or AMX)\n" and lacks.out == plain.out, (lacks, plain)
 
 
 def test_the_recipes_trainer(t):
