@@ -4,6 +4,7 @@
 import hashlib
 import json
 import os
+import re
 import subprocess
 import urllib.request
 
@@ -94,7 +95,7 @@ print(fn.digest)
 """)
     assert done.code == 0 and "here: 2 examples, 4 values, the greatest difference is 0" in done.out, done
     images = os.path.join(folder, "firesteel", "images")
-    with open(os.path.join(images, "blobs", *done.out.split()[-1].split(":")), encoding="utf-8") as f:
+    with open(os.path.join(images, "blobs", *re.search(r"sha256:[0-9a-f]{64}", done.out).group().split(":")), encoding="utf-8") as f:
         config = json.load(f)["config"]["digest"]
     with open(os.path.join(images, "blobs", *config.split(":")), encoding="utf-8") as f:
         assert "firesteel: oneDNN" in f.read()

@@ -65,7 +65,9 @@ end
 net()
 local model = net()
 model:compile { optimizer = "sgd", loss = "mse" }
-local y = model:predict(data.tensor { picture })
+local x = data.tensor { picture }
+model:train_on_batch(x, nn.ops.full({ 1, 8 }, 1))
+local y = model:predict(x)
 for i = 0, 7 do print(("%.9g"):format(y[0][i])) end
 """
 
