@@ -19,8 +19,9 @@ typedef struct flow flow;
 // dnn: oneDNN for what it is good at; NULL: own kernels for all.
 flow *flow_new(const graph *g, const struct dnn_ops *dnn);
 void flow_free(flow *f);
-// Memory for batches of up to `rows` rows on so many threads. Before the first one that trains there
-// is no room for backward, and outputs share theirs as soon as they were read. -1: there is none.
+// Memory for batches of up to `rows` rows on so many threads. Before the first one that trains
+// there is no room for backward, and outputs share theirs as soon as they were read. -1: there is
+// none.
 int flow_reserve(flow *f, size_t rows, int threads, bool train, err *e);
 // Runs the step. In training values.g gets the gradients of all trained parameters. -1: an
 // operation failed, and no result counts.
