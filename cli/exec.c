@@ -12,6 +12,7 @@ static char **add(char **argv, const char *option, const char *value)
 static int run(struct cli *cli, int argc, char **argv)
 {
     bool input = false, tty = false;
+    char **allowed = NULL;
     const char *container = NULL, *context = NULL, *kubeconfig = NULL, *ns = NULL;
     const struct option options[] = {
         {"stdin", 'i', NULL, "the command gets this input", .given = &input},
@@ -20,6 +21,8 @@ static int run(struct cli *cli, int argc, char **argv)
         {"namespace", 'n', "NAME", "else the context's", .text = &ns},
         {"context", 0, "NAME", "of the kubeconfig", .text = &context},
         {"kubeconfig", 0, "FILE", "else $KUBECONFIG", .text = &kubeconfig},
+        {"allow-protected", 0, "CONTEXT", "also where the kubeconfig protects it; any number",
+            .list = &allowed},
         {0},
     };
     char **rest = NULL;
@@ -37,10 +40,13 @@ static int run(struct cli *cli, int argc, char **argv)
         words = strv_add(words, "--stdin");
     if (tty)
         words = strv_add(words, "--tty");
+    for (char **one = allowed; one && *one; one++)
+        words = add(words, "--allow-protected", *one);
     for (size_t i = 1; rest[i]; i++)
         words = add(words, "--word", rest[i]);
     code = cli_become_kernel(cli, words);
 done:
+    strv_free(allowed);
     strv_free(rest);
     return code;
 }

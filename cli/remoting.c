@@ -17,6 +17,7 @@
 #include "script/bind/k8s_pod.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -209,7 +210,9 @@ static int find_pod(struct session *s, const char *name, struct pod_choice *out,
     const char *slash = strchr(name, '/');
     AUTO_FREE char *kind = slash ? mem_strndup(name, (size_t)(slash - name)) : mem_strdup("pods");
     AUTO_BUF note = {0};
-    struct target t = {.client = s->link.client, .name = slash ? slash + 1 : name};
+    struct target t = {.client = s->link.client,
+        .name = slash ? slash + 1 : name,
+        .patience.retry_ns = -1}; // a person tries again sooner
     t.ns = client_config(t.client)->namespace_;
     t.resource = client_resource(t.client, &t.patience, kind, e);
     if (!t.resource)
@@ -219,6 +222,23 @@ static int find_pod(struct session *s, const char *name, struct pod_choice *out,
         return -1;
     say(stderr, "%s", buf_cstr(&note));
     return 0;
+}
+
+// Nobody is asked here: a protected context is named, as for a headless run.
+static int check_protected(
+    const struct kernel_options *options, const kubeconfig *k, const char *pod, err *e)
+{
+    const char *const *c = options->allow_protected;
+    bool guarded = k->guarded;
+    for (const char *const *p = options->protect; p && *p; p++)
+        guarded = guarded || (k->context && fnmatch(*p, k->context, 0) == 0);
+    while (c && *c && !str_eq(*c, k->context))
+        c++;
+    if (!guarded || (c && *c))
+        return 0;
+    return err_set(e, ERR_REFUSED,
+        "exec in %s: the context %s is protected; add --allow-protected %s", pod, k->context,
+        k->context);
 }
 
 // As kubectl: without a terminal here there can be none there.
@@ -234,6 +254,7 @@ static int run(struct session *s, const struct kernel_options *options, err *e)
 {
     struct pod_choice pod;
     if (link_start(&s->link, e) != 0 || link_client(&s->link, options, e) != 0 ||
+        check_protected(options, client_config(s->link.client), s->what->pod, e) != 0 ||
         find_pod(s, s->what->pod, &pod, e) != 0)
         return -1;
     s->pod = &pod;

@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "cli/editor.h"
 #include "cli/looking.h"
+#include "cli/podshell.h"
 #include "cli/say.h"
 #include "script/journal/writer.h"
 #include "tui/term/term.h"
@@ -332,19 +333,31 @@ static void redraw(void *arg)
     term_redraw(((workbench *)arg)->term);
 }
 
+// Takes the terminal again from a program that had it and ended like this.
+static int come_back(workbench *w, int ended, err *e)
+{
+    err why = {0};
+    int entered = term_enter(w->term, &why);
+    term_redraw(w->term);
+    if (entered == 0)
+        return ended;
+    *e = why;
+    return -1;
+}
+
 // The editor has the terminal, and this process waits for it; meanwhile the kernel goes on.
 static int edit_file(void *arg, const char *path, err *e)
 {
     workbench *w = arg;
     term_leave(w->term);
-    int edited = editor_run(w->cli, path, e);
-    err why = {0};
-    int entered = term_enter(w->term, &why);
-    term_redraw(w->term);
-    if (entered == 0)
-        return edited;
-    *e = why;
-    return -1;
+    return come_back(w, editor_run(w->cli, path, e), e);
+}
+
+static int shell(void *arg, const cJSON *where, err *e)
+{
+    workbench *w = arg;
+    term_leave(w->term);
+    return come_back(w, podshell_run(w->cli, where, e), e);
 }
 
 static int start_kernel(void *arg, const char *words, size_t n, err *e)
@@ -434,6 +447,7 @@ static const struct bench_ops bench_callbacks = {.quit = quit,
     .changed = changed,
     .start = start_kernel,
     .edit_file = edit_file,
+    .shell = shell,
     .copy = copy,
     .mouse = mouse,
     .open_run = open_run,

@@ -32,6 +32,7 @@ struct websocket {
     struct http_response answer;
     struct wsframe_reader frames;
     bool open, paused, ended; // ended: the server sends nothing more
+    bool mute;                // it takes nothing more
     bool busy, closed;
     int64_t heard, said; // clock_mono of the last byte
 };
@@ -82,6 +83,17 @@ static void listen_to(websocket *w)
             (w->paused || w->ended ? 0 : LOOP_READ) | (w->out_at < w->out.len ? LOOP_WRITE : 0));
 }
 
+// The server takes nothing more, but what it said before that may still be on its way to `receive`,
+// which tells the end: why a command has ended comes just before the connection does.
+static void stop_sending(websocket *w)
+{
+    w->mute = true;
+    buf_clear(&w->out);
+    w->out_at = 0;
+    if (!w->paused)
+        loop_timer_start(w->turn, 0, 0);
+}
+
 static void send_queue(websocket *w)
 {
     bool had = w->out_at < w->out.len;
@@ -94,7 +106,7 @@ static void send_queue(websocket *w)
         if (result == CURLE_AGAIN)
             return;
         if (result != CURLE_OK)
-            return lost(w, ERR_UNAVAILABLE, "the connection was lost");
+            return stop_sending(w);
     }
     buf_clear(&w->out);
     w->out_at = 0;
@@ -106,6 +118,8 @@ static void queue_frame(websocket *w, enum wsframe_kind kind, const void *head, 
     const void *bytes, size_t n)
 {
     uint8_t mask[4];
+    if (w->mute)
+        return;
     random_bytes(mask, sizeof mask);
     buf_consume(&w->out, w->out_at);
     w->out_at = 0;

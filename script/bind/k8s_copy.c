@@ -187,7 +187,8 @@ static char *words_of(struct copy *x)
     return str_trim(buf_cstr(&clean), strcspn(buf_cstr(&clean), "\n"));
 }
 
-// Whose error counts: the container's, since a stream that it cuts short breaks ours; then ours.
+// Whose error counts: the container's, since a tar that ends early breaks the stream that we write,
+// and sometimes the connection; then ours.
 static int judge(struct copy *x, int waited, err *e)
 {
     AUTO_FREE char *where = k8s_pod_text(x->pod), *words = words_of(x);
@@ -200,6 +201,8 @@ static int judge(struct copy *x, int waited, err *e)
             "container %s of %s has no tar, which copying needs (kubectl cp does, too): k8s.exec "
             "with stdin= and cat can carry a text",
             x->pod->container, where);
+    if (x->remote_error.code && *words)
+        return err_set(e, x->remote_error.code, "%s: %s (%s)", where, words, x->remote_error.text);
     if (x->remote_error.code)
         return err_set(e, x->remote_error.code, "%s", x->remote_error.text);
     bool theirs = x->up || !x->error.code || x->error.code == ERR_NOT_FOUND;

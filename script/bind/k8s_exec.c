@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // k8s.exec and k8s.attach: a command in a container, or what runs there, with its output below the
 // cell while it comes. Nobody can tell afterwards whether a command was done, so a resumed run does
-// it again only when the cell says `again`, or by --redo.
+// it again only when the cell says `again`, or by --redo. k8s.shell is for the key on a pod's row.
 #include "base/mem.h"
 #include "base/str.h"
 #include "k8s/client/container.h"
@@ -211,6 +211,23 @@ static int attach(call *c, const cJSON *args, cJSON **result, err *e)
     return done;
 }
 
+// Where a shell goes that somebody else opens, on a terminal of theirs, as `firesteel exec` does.
+static int shell(call *c, const cJSON *args, cJSON **result, err *e)
+{
+    struct pod_choice p;
+    const struct call_cluster *chosen = call_cluster(c);
+    if (k8s_pod_of(c, args, &p, e) != 0)
+        return -1;
+    *result = cJSON_CreateObject();
+    json_set_str(*result, "pod", p.name);
+    json_set_str(*result, "namespace", p.ns);
+    json_set_str(*result, "container", p.container);
+    json_set_str(*result, "context", client_config(p.target.client)->context);
+    json_set_str(*result, "kubeconfig", chosen ? chosen->kubeconfig : NULL);
+    k8s_pod_done(&p);
+    return 0;
+}
+
 static int verify(call *c, const cJSON *args, const cJSON *recorded, cJSON **result, err *e)
 {
     return json_bool_or(args, "again", false) ? VERDICT_AGAIN : VERDICT_REPEAT;
@@ -228,6 +245,11 @@ static void about_attach(call *c, const cJSON *args, struct about *about)
     k8s_about_call(c, args, "attach to", "", about);
 }
 
+static void about_shell(call *c, const cJSON *args, struct about *about)
+{
+    k8s_about_call(c, args, "open a shell in", "", about);
+}
+
 const struct binding k8s_exec_bindings[] = {
     {.name = "k8s.exec",
         .effect = EFFECT_CLUSTER,
@@ -239,5 +261,6 @@ const struct binding k8s_exec_bindings[] = {
         .start = attach,
         .verify = verify,
         .describe = about_attach},
+    {.name = "k8s.shell", .effect = EFFECT_CLUSTER, .start = shell, .describe = about_shell},
     {0},
 };

@@ -226,6 +226,8 @@ void k8s_take_actions(cJSON *table, const struct resource *r)
         cJSON_AddItemToArray(list, cJSON_CreateString("scale"));
     if (k8s_restarts(r))
         cJSON_AddItemToArray(list, cJSON_CreateString("restart"));
+    if (!r || str_eq(r->kind, "Pod") || k8s_restarts(r)) // what runs pods for as long as it is
+        cJSON_AddItemToArray(list, cJSON_CreateString("shell"));
     cJSON_AddItemToArray(list, cJSON_CreateString("edit-text"));
     json_set(table, "actions", list);
     json_set(table, "about", k8s_about(r));

@@ -97,6 +97,31 @@ print(pcall(k8s.scale, "deploy/none", 1))
     assert [m.get("subresource") for m in web["metadata"]["managedFields"] if m["manager"] == "firesteel"] == ["scale"]
 
 
+def test_a_restart_makes_the_pods_anew(t):
+    """As kubectl rollout restart: the same time in the template, by the same rules."""
+    place = Place(t)
+    place.kubectl("create", "-f", "-", input=DEPLOYMENT)
+    out = cell(place, """
+local web = k8s.get("deploy", "web")
+expect(web):reaches("Available", "60s")
+k8s.restart("deploy/web")
+expect(web):reaches("Available", "60s")
+print(pcall(k8s.restart, "cm/kube-root-ca.crt"))
+k8s.patch(web, { spec = { paused = true } })
+print(pcall(k8s.restart, web))
+""")
+    for text in ("configmaps are not restarted: deployments, statefulsets and daemonsets are", "is paused"):
+        assert text in out, (text, out)
+    name = "kubectl.kubernetes.io/restartedAt"
+    ours = managed(place, "deploy", "web")
+    assert name in ours["spec"]["template"]["metadata"]["annotations"], ours
+    assert ours["metadata"]["generation"] == 3, ours["metadata"]  # made, restarted, paused
+    place.kubectl("patch", "deploy", "web", "-p", '{"spec":{"paused":false}}')
+    place.kubectl("rollout", "restart", "deploy/web")
+    theirs = managed(place, "deploy", "web")
+    assert len(theirs["spec"]["template"]["metadata"]["annotations"][name]) == len(ours["spec"]["template"]["metadata"]["annotations"][name])
+
+
 def test_a_resource_of_one_s_own_is_scaled(t):
     """A CRD says in which fields its scale is: only the subresource knows."""
     place = Place(t)

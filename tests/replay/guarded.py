@@ -48,6 +48,18 @@ def test_a_read_only_run_is_refused_before_its_first_cell(t):
     assert result.code == 0 and "prod" in result.out, result
 
 
+def test_exec_on_a_terminal_asks_nobody(t):
+    def go(*options):
+        return sh(FIRESTEEL, "exec", *options, "web-0", "--", "ls", cwd=t.dir(), env=configured(t))
+    refused = "firesteel: exec in web-0: the context prod is protected; add --allow-protected prod"
+    for options in ((), ("--allow-protected", "dev"), ("--context", "prod")):
+        result = go(*options)
+        assert result.code == 3 and result.err.strip() == refused, result
+    for options in (("--allow-protected", "prod"), ("--allow-protected", "dev", "--allow-protected", "prod"), ("--context", "dev")):
+        result = go(*options)
+        assert result.code not in (0, 3) and "127.0.0.1:9" in result.err, result
+
+
 def test_a_protected_context_needs_its_name(t):
     result = ran(t, EFFECT, "--allow", "cluster")
     assert result.code == 3 and "the context prod is protected; add --allow-protected prod" in result.out + result.err, result

@@ -161,7 +161,7 @@ def test_marked_rows_are_deleted_together(t):
         for part in ("(ConfigMap beta,", "effect     destructive", "objects    ConfigMap default/beta", "ConfigMap default/gamma"):
             assert part in text(s), text(s)
         s.keys("n")
-        s.wait("you said no")
+        s.wait("● idle")
         s.keys("C-d")
         asked(s, "delete 2 objects")
         s.keys("y")
@@ -264,6 +264,37 @@ def test_secrets_are_not_edited_here(t):
         s.keys("Enter e")
         s.wait("has values that are never shown here")
         assert "not-for-editors" not in text(s)
+        s.keys("q q")
+
+
+POD = """-- %% Made effects="cluster"
+k8s.create { apiVersion = "v1", kind = "Pod", metadata = { name = "box" }, spec = { restartPolicy = "Never",
+  containers = { { name = "box", image = "host", command = { "sleep", "300" } } } } }
+k8s.wait { k8s.get("pods", "box"), "jsonpath={.status.phase}=Running", timeout = "30s" }
+print("all" .. " made")
+"""
+
+
+def test_a_shell_is_asked_for_and_its_failure_is_shown(t):
+    """The sandbox has no exec: what `firesteel exec` says then stands on the screen, which is whole again."""
+    with workbench(folder(t, POD), "--sandbox", "small.lua", seconds=10) as s:
+        s.keys("C-e")
+        s.wait("may it do this?")
+        s.keys("a")
+        s.wait("│ all made")
+        opens(s, "pods", "pods in default", "box")
+        s.keys("x")
+        asked(s, "open a shell in Pod box")
+        s.keys("n")
+        s.wait("● idle")
+        s.keys("x")
+        asked(s, "open a shell in Pod box")
+        s.keys("y")
+        s.wait("no shell: ")
+        s.wait("pods in default")
+        opens(s, "cm", "configmaps in default")
+        s.keys("x")
+        s.wait("nothing here has pods")
         s.keys("q q")
 
 

@@ -23,6 +23,9 @@ struct bench_ops {
     void (*changed)(void *arg); // there is something to draw, not due to a key or a message
     // Lets a person edit a file in $EDITOR, which has the screen meanwhile.
     int (*edit_file)(void *arg, const char *path, err *e);
+    // A shell in a container, which has the screen meanwhile: {"pod", "namespace", "container",
+    // "context", "kubeconfig"}. May be NULL.
+    int (*shell)(void *arg, const cJSON *where, err *e);
     // To the terminal's clipboard.
     int (*copy)(void *arg, const char *text, size_t n, err *e);
     // Takes the mouse or leaves it to the terminal; false: there is none.

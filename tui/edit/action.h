@@ -148,6 +148,7 @@
     X(YAML, "yaml", "the object as YAML")                                                          \
     X(TREE, "tree", "what it belongs to, and what belongs to it, as a live tree")                  \
     X(EDIT_OBJECT, "edit-object", "edit the object in $EDITOR; what changes is shown and asked")   \
+    X(SHELL, "shell", "a shell in the pod, on the whole terminal, until it ends")                  \
     X(RESTART_OBJECT, "restart-object", "start its pods anew one after another, after a question") \
     X(DELETE_OBJECT, "delete-object", "delete the object, after a question")                       \
     X(FOLLOW, "follow", "follow the end of the log, or stop")                                      \

@@ -8,6 +8,7 @@
 #include "base/text/utf8.h"
 #include "tui/bench/desk.h"
 #include "tui/bench/objectedit.h"
+#include "tui/bench/objectshell.h"
 #include "tui/bench/remote.h"
 #include "tui/part/filter.h"
 #include "tui/part/marks.h"
@@ -335,6 +336,15 @@ static void edit_row(struct table_view *v)
         object_edit(v->head.bench, v->display, r->uid);
 }
 
+static void shell_in_row(struct table_view *v)
+{
+    const struct table_row *r = tabledata_at(v->data, v->scroll.at);
+    if (!offers(v, "shell"))
+        bench_say(v->head.bench, "a shell is opened in a pod: nothing here has pods");
+    else if (r && *r->uid)
+        object_shell(v->head.bench, v->display, r->uid);
+}
+
 // A row that is a place: the desk goes there.
 static void enter(struct table_view *v, const char *place)
 {
@@ -360,6 +370,10 @@ static bool act_on_row(struct table_view *v, enum action a)
     }
     if (a == ACT_EDIT_OBJECT) {
         edit_row(v);
+        return true;
+    }
+    if (a == ACT_SHELL) {
+        shell_in_row(v);
         return true;
     }
     if (a == ACT_OPEN) {
@@ -595,6 +609,7 @@ static const struct binding bindings[] = {
     {MODE_VIEW, "y", ACT_YAML},
     {MODE_VIEW, "t", ACT_TREE},
     {MODE_VIEW, "e", ACT_EDIT_OBJECT},
+    {MODE_VIEW, "x", ACT_SHELL},
     {MODE_VIEW, "R", ACT_RESTART_OBJECT},
     {MODE_VIEW, "C-d", ACT_DELETE_OBJECT},
     {MODE_VIEW, "Y", ACT_CLIP},

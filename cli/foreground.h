@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: MIT
+// A program that has this process's terminal until it ends: an editor, a shell.
+#pragma once
+#include "cli/cli.h"
+
+// Runs it on the terminal as it is, and waits for its end. complaints: where its stderr goes.
+// Returns its exit code, 128 + N after signal N, or -1: it did not start.
+int foreground_run(struct cli *cli, const char *const *argv, int complaints, err *e);

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: MIT
+// A shell in a row's pod on the whole terminal: the kernel asks and says where it goes, then the
+// program opens it, as `firesteel exec -it` does.
+#pragma once
+#include "tui/view/view.h"
+
+// The row of this display, by its uid.
+void object_shell(bench *b, int64_t display, const char *row);
