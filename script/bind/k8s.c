@@ -560,7 +560,7 @@ const struct display_action k8s_actions[] = {
     {"annotate", "k8s.annotate", "{\"overwrite\":true}", "words", .several = true},
     {"tree", "k8s.tree"},
     {"restart", "k8s.restart", .several = true},
-    {"shell", "k8s.shell"},
+    {"shell", "k8s.shell", .told = true},
     {"edit-text", "k8s.edit_text", NULL, "words"},
     {"edit", "k8s.edit", NULL, "words", .first = "k8s.edit_check"},
     {"explain", "k8s.explain", NULL, "field"},

@@ -282,7 +282,7 @@ def test_a_shell_is_asked_for_and_its_failure_is_shown(t):
         s.wait("may it do this?")
         s.keys("a")
         s.wait("│ all made")
-        opens(s, "pods", "pods in default", "box")
+        opens(s, "pods", "pods in default", "1/1")
         s.keys("x")
         asked(s, "open a shell in Pod box")
         s.keys("n")

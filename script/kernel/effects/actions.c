@@ -115,7 +115,7 @@ static cJSON *reply_of(const struct job *j)
         json_set_int(reply, "display", peek_of(j));
     } else if (json_get(j->result, "display")) {
         json_set_int(reply, "display", json_int_or(j->result, "display", 0));
-    } else if (j->result && j->binding->effect == EFFECT_PURE) {
+    } else if (j->result && (j->binding->effect == EFFECT_PURE || j->action->told)) {
         json_set(reply, "result", cJSON_Duplicate(j->result, true));
     }
     json_set_str(reply, "nothing", j->nothing);

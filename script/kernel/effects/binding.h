@@ -104,6 +104,7 @@ struct display_action {
     // becomes arguments, too; but "diff", which the question shows, and "nothing": a text that says
     // why there is nothing to do, and is the reply. NULL: there is none.
     const char *first;
+    bool told; // the result goes to who pressed the key, although the binding is not pure
 };
 
 // Services for bindings. Call them only on the call's thread, except where noted.
