@@ -15,6 +15,7 @@
 //   tui/bench/command.h     lines as vi has them, saving
 //   tui/bench/desk.h        tables of any kind of the cluster, and where they look
 //   tui/bench/objectedit.h  an object in $EDITOR
+//   tui/bench/objectshell.h a shell in a pod
 //   tui/view/views.h        opens other views
 #pragma once
 #include "base/buf.h"
