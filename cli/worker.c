@@ -162,9 +162,8 @@ static bool read_int(const char *what, const char *text, int least, int most, in
     return true;
 }
 
-// What models that are saved say of where they came from, for as long as this process lives; NULL:
-// nobody said.
-static const cJSON *read_notes(void)
+// What models that are saved say of where they came from; NULL: nobody said.
+static cJSON *read_notes(void)
 {
     const char *text = env("FIRESTEEL_NOTES");
     return text ? json_parse(text, strlen(text), NULL) : NULL;
@@ -334,12 +333,13 @@ static int run_driver(const struct places *places, int np, const struct program 
         return EXIT_USAGE;
     sigset_t signals = stop_signals();
     int events_fd = -1;
+    AUTO_JSON *notes = read_notes();
     struct worker_options options = {
         .plugin = places->plugin,
         .dnn = places->dnn,
         .timeline = env("HOROVOD_TIMELINE"),
         .data_folders = (const char *const *)places->data,
-        .notes = read_notes(),
+        .notes = notes,
         .driver = {.worker = places->program,
             .secret = secret,
             .cores = core_count(),
@@ -398,12 +398,13 @@ static int run_rank(const struct places *places)
     error = (struct rank_stream){link, MESSAGE_STDERR};
     stdout = rank_stream_open(&out);
     stderr = rank_stream_open(&error);
+    AUTO_JSON *notes = read_notes();
     struct worker_options options = {
         .plugin = places->plugin,
         .dnn = places->dnn,
         .timeline = env("HOROVOD_TIMELINE"),
         .data_folders = (const char *const *)places->data,
-        .notes = read_notes(),
+        .notes = notes,
         .exit = _exit,
         .stop = &stop,
     };

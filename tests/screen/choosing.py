@@ -140,7 +140,7 @@ def test_the_list_is_filtered(t):
     with Screen([FIRESTEEL], cwd=folder(t, "first.lua", "second.lua")) as s:
         s.wait("second.lua")
         s.keys("/")
-        s.type("second")
+        s.type("second.lua")
         s.wait("1 of ")
         assert not [row for row in s.screen() if "first.lua" in row], s.screen()
         s.keys("Enter Enter")
