@@ -260,9 +260,9 @@ def test_an_object_that_changes_meanwhile(t):
 
 def test_secrets_are_not_edited_here(t):
     with made(t, env={"EDITOR": "false"}) as s:
-        opens(s, "secrets", "hidden")
+        opens(s, "secrets", "Opaque")
         s.keys("e")
-        s.wait("has values that")
+        s.wait("has values that are never shown here")
         assert "not-for-editors" not in text(s)
         s.keys("q q")
 
