@@ -55,7 +55,7 @@ function k8s.attach(pod, options)
   return setmetatable(core.call("k8s.attach", args), result_meta)
 end
 
-local forward = { __name = "port forward" }
+local forward = { __name = "forward" }
 forward.__index = forward
 
 -- k8s.port_forward("web-0", "8080:80"), k8s.port_forward("svc/web", { ":http", 9090 }) → a handle with .port (of this machine)
@@ -99,7 +99,7 @@ end
 
 forward.__display = function() return nil end -- a line below the cell tells of it
 
-core.types["port forward"] = forward
+core.types.forward = forward
 
 -- "web-0:/path", "ns/web-0:/path", "deploy/web:/path": the pod and the path there; nil for a path here.
 local function place(text)
@@ -167,7 +167,7 @@ k8s.cp(from, to, {container: string=, timeout: duration=, namespace: string=}) -
   effect: cluster into a pod, local out of it; a resumed run copies again
   example:
     file = k8s.cp("hello:/etc/hostname", "hostname")
-k8s.port_forward(pod, ports, {address: string="127.0.0.1", namespace: string=}) -> port forward
+k8s.port_forward(pod, ports, {address: string="127.0.0.1", namespace: string=}) -> forward
   Opens ports of this machine that lead into a pod, as `kubectl port-forward`, until they are closed or the run ends; a resumed run
   opens them again. The pod is its name, a handle, "deploy/web" or "svc/web" (whose ports then count). Ports are "8080:80", 8080 for
   the same on both sides, ":80" for a free one here, or several in a list; the pod's may have their names.
@@ -184,12 +184,12 @@ k8s.forwards() -> list
   result: {{id, address, port, ports = {{port, remote}}, pod, namespace, connections}}
   example:
     print(#k8s.forwards()) --> 0
-port forward: type -- What k8s.port_forward returns: port, address, ports and pod.
-port forward:close()
+forward: type -- What k8s.port_forward returns: port, address, ports and pod.
+forward:close()
   Closes its ports and their connections.
   example:
     for _, open in ipairs(k8s.forwards()) do open:close() end
-handle:port_forward(ports, {address: string="127.0.0.1"}) -> port forward
+handle:port_forward(ports, {address: string="127.0.0.1"}) -> forward
   Opens ports of this machine that lead into the pod, or a pod of the object, as k8s.port_forward.
   address: where it listens on this machine
   effect: cluster
