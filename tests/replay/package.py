@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """model.package and fn:verify: an image that predicts what its model did, checked here and under onnxruntime; what differs is named."""
+import contextlib
 import hashlib
 import json
 import os
@@ -165,6 +166,17 @@ def test_a_difference_is_named(t):
     assert done.code == 0 and json.loads(done.out)["same"] and 0.08 < json.loads(done.out)["apart"] < 0.09, done
 
 
+@contextlib.contextmanager
+def serving(folder, *options):
+    """The worker that serves the package p; it is killed when the case fails."""
+    with subprocess.Popen([WORKER, "serve", *options, "--port", "0", "p"], cwd=folder, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        except BaseException:
+            process.kill()
+            raise
+
+
 def test_predict_lua_is_served(t):
     folder = made(t)
     put(folder, "e.json", json.dumps([{"x": [1, 2], "word": "open"}, {"inputs": {"x": [3, 4], "word": "ajar"}, "outputs": {"score": 46.5}}]))
@@ -172,8 +184,7 @@ def test_predict_lua_is_served(t):
     assert done.code == 0, done
     done = sh(WORKER, "verify", "--json", "p", cwd=folder)
     assert done.code == 0 and json.loads(done.out.splitlines()[-1])["values"] == 6, done
-    with subprocess.Popen([WORKER, "serve", "--port", "0", "p"], cwd=folder, stdout=subprocess.PIPE, text=True) as process:
-        t.after(process.kill)
+    with serving(folder) as process:
         port = int(process.stdout.readline().split()[-1])
 
         def ask(path, body=None):
@@ -184,7 +195,7 @@ def test_predict_lua_is_served(t):
             except urllib.error.HTTPError as e:
                 return e.code, json.load(e)["error"]
         about = ask("/v2/models/words")
-        assert [(p["name"], p["datatype"], p["shape"]) for p in about["inputs"]] == [("x", "FP32", [-1, 2]), ("word", "BYTES", [-1])], about
+        assert [(p["name"], p["datatype"], p["shape"]) for p in about["inputs"]] == [("word", "BYTES", [-1]), ("x", "FP32", [-1, 2])], about
         x = {"name": "x", "datatype": "FP32", "shape": [2, 2], "data": [1, 2, 3, 4]}
         word = {"name": "word", "datatype": "BYTES", "shape": [2], "data": ["closed", "torn"]}
         answer = ask("/v2/models/words/infer", {"id": "7", "inputs": [word, x]})
@@ -203,8 +214,7 @@ def test_an_endless_predict_lua_ends_with_the_server(t):
     put(folder, "predict.lua", "function predict(inputs, model) while inputs.input:sum() > 100 do end return model:predict(inputs.input) end")
     done = sh(WORKER, "package", "--name", "p", "--model", "line.safetensors", "--predict", "predict.lua", "--examples", "rows.npy", "p", cwd=folder)
     assert done.code == 0, done
-    with subprocess.Popen([WORKER, "serve", "--grace", "1", "--port", "0", "p"], cwd=folder, stdout=subprocess.PIPE, text=True) as process:
-        t.after(process.kill)
+    with serving(folder, "--grace", "1") as process:
         port = int(process.stdout.readline().split()[-1])
         body = {"inputs": [{"name": "input", "datatype": "FP32", "shape": [1, 2], "data": [1000, 1]}]}
         with subprocess.Popen(["curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", f"http://127.0.0.1:{port}/v2/models/p/infer", "-d", json.dumps(body)],
