@@ -154,32 +154,30 @@ static void judge_cluster(struct doctor *d, struct asked *a)
         doctor_found(d, "cluster", HEALTH_FAIL, NULL, "%s", first_line(a));
 }
 
-static void look_at_dnn(struct doctor *d)
+// What a plug-in of the worker gives, and the package that its library is in.
+static void look_at_plugin(struct doctor *d, const char *name, const char *const *places,
+    const char *remedy, const char *without)
 {
-    static const char *const plugins[] = {
-        "../trainer/dnn/firesteel-dnn.so", LIBEXECDIR "/firesteel-dnn.so", NULL};
-    AUTO_FREE char *plugin = cli_find(d->cli, plugins);
-    void *library = plugin ? dlopen(plugin, RTLD_LAZY | RTLD_LOCAL) : NULL;
-    if (library)
-        doctor_found(d, "onednn", HEALTH_OK, NULL, "%s loads", plugin);
-    else
-        doctor_found(d, "onednn", HEALTH_WARN, "apt install libdnnl2 (dnf: onednn)",
-            "convolutions run by own kernels here, which are slower: %s",
-            plugin ? dlerror() : "the plug-in is missing");
-}
-
-static void look_at_mpi(struct doctor *d)
-{
-    static const char *const plugins[] = {
-        "../trainer/dist/firesteel-mpi.so", LIBEXECDIR "/firesteel-mpi.so", NULL};
-    AUTO_FREE char *plugin = cli_find(d->cli, plugins);
+    AUTO_FREE char *plugin = cli_find(d->cli, places);
     // It stays loaded until we end: libmpich does not give back what its start takes.
     void *library = plugin ? dlopen(plugin, RTLD_LAZY | RTLD_LOCAL) : NULL;
     if (library)
-        doctor_found(d, "mpi", HEALTH_OK, NULL, "%s loads", plugin);
+        doctor_found(d, name, HEALTH_OK, NULL, "%s loads", plugin);
     else
-        doctor_found(d, "mpi", HEALTH_WARN, "apt install libmpich12 (dnf: mpich)",
-            "trainings have one process here: %s", plugin ? dlerror() : "the plug-in is missing");
+        doctor_found(d, name, HEALTH_WARN, remedy, "%s: %s", without,
+            plugin ? dlerror() : "the plug-in is missing");
+}
+
+static void look_at_plugins(struct doctor *d)
+{
+    static const char *const mpi[] = {
+        "../trainer/dist/firesteel-mpi.so", LIBEXECDIR "/firesteel-mpi.so", NULL};
+    static const char *const dnn[] = {
+        "../trainer/dnn/firesteel-dnn.so", LIBEXECDIR "/firesteel-dnn.so", NULL};
+    look_at_plugin(
+        d, "mpi", mpi, "apt install libmpich12 (dnf: mpich)", "trainings have one process here");
+    look_at_plugin(d, "onednn", dnn, "apt install libdnnl2 (dnf: onednn)",
+        "convolutions run by own kernels here, which are slower");
 }
 
 struct chosen {
@@ -228,8 +226,7 @@ static int examine(struct doctor *d, const struct chosen *c, err *e)
     loop_timer_start(late, WAIT_MS, 0);
     ask_all(&r, c);
     doctor_look(d);
-    look_at_mpi(d);
-    look_at_dnn(d);
+    look_at_plugins(d);
     if (r.running)
         loop_run(r.loop);
     for (size_t i = r.n; i-- > 0;) {
