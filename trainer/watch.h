@@ -22,8 +22,10 @@ struct watch_ops {
 // The area under a curve as Keras's AUC computes it (keras/src/metrics/confusion_metrics.py): from
 // the counts at evenly spread thresholds.
 //
-//   ROC  true positives / positives over false positives / negatives, by the trapezoidal rule
-//   PR   precision over recall, interpolated as by Davis & Goadrich 2006
+// Metrics:
+//   AUC, auc  the area under the curve of true over false positives (`curve` "ROC", by the
+//             trapezoidal rule), or of precision over recall ("PR", interpolated), from counts at
+//             200 thresholds (`num_thresholds`)  [Davis & Goadrich 2006]
 typedef struct auc_spec {
     int thresholds; // 0: 200
     bool pr;        // the precision-recall curve instead of ROC

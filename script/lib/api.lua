@@ -18,27 +18,31 @@ function core.api(text, options)
   owners, by_name = nil, nil
 end
 
-local examples -- name -> the example of a function that is told elsewhere; texts until somebody asks
+-- What is told of functions elsewhere. core.examples(text): a name at the left edge, and below it, further right, its
+-- example. core.formulas(text): the same with a formula and, in the line below, its source.
+local elsewhere = { example = {}, formula = {} } -- texts until somebody asks; then also name -> text
 
--- core.examples(text): a name at the left edge, and below it, further right, its example.
 function core.examples(text)
-  examples = examples or {}
-  examples[#examples + 1] = text
+  table.insert(elsewhere.example, text)
 end
 
-local function example_of(name)
-  if not examples then return nil end
-  for i = #examples, 1, -1 do
+function core.formulas(text)
+  table.insert(elsewhere.formula, text)
+end
+
+local function told_elsewhere(key, name)
+  local texts = elsewhere[key]
+  for i = #texts, 1, -1 do
     local at
-    for spaces, line in table.remove(examples):gmatch "( *)([^ \n][^\n]*)" do
+    for spaces, line in table.remove(texts):gmatch "( *)([^ \n][^\n]*)" do
       if spaces == "" then
         at = line
       else
-        examples[at] = (examples[at] and examples[at] .. "\n" or "") .. spaces:sub(3) .. line
+        texts[at] = (texts[at] and texts[at] .. "\n" or "") .. spaces:sub(3) .. line
       end
     end
   end
-  return examples[name]
+  return texts[name]
 end
 
 -- Reading.
@@ -144,7 +148,11 @@ local function read(block)
       read_detail(entry, state, #spaces, line)
     end
   end
-  for _, one in ipairs(block.entries) do one.example = one.example or example_of(one.name) end
+  for _, one in ipairs(block.entries) do
+    one.example = one.example or told_elsewhere("example", one.name)
+    one.formula, one.source = (told_elsewhere("formula", one.name) or ""):match "^([^\n]+)\n?(.*)$"
+    if one.source == "" then one.source = nil end
+  end
   return block.entries
 end
 
@@ -298,6 +306,8 @@ function core.told(entry, name)
         option.default and " (" .. option.default .. ")" or "")
     end
   end
+  lines[#lines + 1] = sentence("formula", entry.formula)
+  lines[#lines + 1] = sentence("source", entry.source)
   lines[#lines + 1] = sentence("result", entry.result)
   lines[#lines + 1] = sentence("errors", entry.errors)
   lines[#lines + 1] = sentence("effect", entry.effect)

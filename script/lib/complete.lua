@@ -418,7 +418,7 @@ function firesteel.api()
       options[j] = { name = o.name, kind = o.kind, default = o.default, words = o.words }
     end
     all[i] = { name = entry.name, kind = entry.kind, signature = entry.signature, words = entry.words, returns = entry.returns,
-      options = options, result = entry.result, errors = entry.errors, effect = entry.effect, example = entry.example,
+      options = options, formula = entry.formula, source = entry.source, result = entry.result, errors = entry.errors, effect = entry.effect, example = entry.example,
       trainer = entry.root ~= nil, there = core.value_of(entry) ~= nil }
   end
   return all, untold()

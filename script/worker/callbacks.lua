@@ -1,6 +1,19 @@
 -- SPDX-License-Identifier: MIT
 -- The callbacks of the module `nn`, with Keras's names, defaults and messages
--- (keras/src/callbacks). nn.lua gives the module and what it makes classes with.
+-- (keras/src/callbacks). nn.lua gives the module and what it makes classes with. doc/models.md and `help` have this table
+-- (tests/support/formulapage.py); a log that "is better" is greater or less by its name, or by `mode`.
+--
+-- Callbacks:
+--   ModelCheckpoint        writes the model to `filepath` after each epoch; `save_best_only`: where `monitor` is better
+--   EarlyStopping          ends the training after `patience` epochs in which `monitor` did not beat the best by `min_delta`
+--   ReduceLROnPlateau      lr ← max(lr·`factor`, `min_lr`) after `patience` epochs in which `monitor` did not beat the best by
+--                          `min_delta`; then `cooldown` epochs do not count
+--   LearningRateScheduler  lr ← schedule(epoch, lr) before each epoch
+--   CSVLogger              a line of all logs for each epoch
+--   TensorBoard            event files of scalars, in `log_dir`/train and `log_dir`/validation: epoch_loss,
+--                          epoch_learning_rate; batch_loss with `update_freq`
+--   TerminateOnNaN         ends the training at a loss that is not finite, with its history; without it that is an error
+--   LambdaCallback         functions of one's own: `on_epoch_end` = function(epoch, logs) … end
 local nn, class, known, core = ...
 
 -- Callbacks. A callback is any table with some of Keras's methods on_train_begin, on_train_end,
@@ -144,8 +157,6 @@ nn.LambdaCallback = function(given)
   return callback
 end
 
--- nn.TerminateOnNaN {}: ends the training at a loss that is not finite, with its history; without
--- it that is an error.
 nn.TerminateOnNaN = class("TerminateOnNaN", {}, {})
 
 function nn.TerminateOnNaN:on_train_batch_end(batch, logs)
@@ -260,8 +271,6 @@ function nn.LearningRateScheduler:on_epoch_end(_, logs)
   logs.learning_rate = self.model.learning_rate
 end
 
--- nn.TensorBoard { "logs" }: event files of scalars in logs/train and logs/validation, with the tags
--- of Keras's callback: epoch_loss, epoch_learning_rate; batch_loss with update_freq.
 nn.TensorBoard = class("TensorBoard", { "log_dir" }, {
   log_dir = "string", update_freq = "any",
 }, function(self)

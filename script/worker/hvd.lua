@@ -1,6 +1,13 @@
 -- SPDX-License-Identifier: MIT
 -- The Lua part of the module `hvd`: Horovod's optimizer wrapper and callbacks, with its formulas
--- (horovod/_keras/callbacks.py). `core` is the part in C (script/worker/hvd.c).
+-- (horovod/_keras/callbacks.py). `core` is the part in C (script/worker/hvd.c). doc/models.md and `help` have this table.
+--
+-- Callbacks:
+--   BroadcastGlobalVariablesCallback  all variables of rank `root_rank` for the others, once, at the end of the first batch
+--   MetricAverageCallback             each metric of an epoch ← its mean over the ranks
+--   LearningRateWarmupCallback        lr ← initial_lr/size·(1 + p·(size - 1)/`warmup_epochs`) in these epochs, p the epochs done;
+--                                     `momentum_correction`: momentum ← momentum·(new lr)/(old lr) in this step
+--                                     [Goyal and others, arXiv 1706.02677]
 local core = ...
 local hvd = core
 
@@ -44,7 +51,6 @@ end
 local Broadcast = {}
 Broadcast.__index = Broadcast
 
--- Broadcasts all variables from root_rank once, at the end of the first batch.
 function hvd.BroadcastGlobalVariablesCallback(root_rank)
   return setmetatable({ root_rank = root_rank or 0, done = false }, Broadcast)
 end
@@ -58,7 +64,7 @@ end
 local Average = {}
 Average.__index = Average
 
--- Averages each metric of an epoch over the ranks, in the order of the metrics' names.
+-- In the order of the metrics' names, which is the same on all ranks.
 function hvd.MetricAverageCallback()
   return setmetatable({}, Average)
 end
@@ -73,8 +79,6 @@ end
 local Warmup = {}
 Warmup.__index = Warmup
 
--- Raises the learning rate from initial_lr / size to initial_lr over warmup_epochs (Goyal et al.,
--- arXiv 1706.02677).
 function hvd.LearningRateWarmupCallback(options)
   if type(options) ~= "table" or type(options.initial_lr) ~= "number" then
     error("hvd.LearningRateWarmupCallback: expects { initial_lr = number, … }", 2)

@@ -511,24 +511,6 @@ def test_what_completion_tells_of_the_modules_is_what_they_have(t):
     assert done.out == "nothing is missing\n", done
 
 
-def test_the_page_of_models_names_everything(t):
-    with open(os.path.join(SOURCE, "doc", "models.md"), encoding="utf-8") as f:
-        told = set(re.findall(r"`([\w]+)`", f.read()))
-    names = set()
-    for header, macro in (("layer", "LAYER_KINDS"), ("layer", "ACTIVATIONS"), ("loss", "LOSSES"), ("metric", "METRICS"),
-                          ("optimizer", "OPTIMIZERS"), ("schedule", "SCHEDULES")):
-        with open(os.path.join(SOURCE, "trainer", "nn", header + ".h"), encoding="utf-8") as f:
-            table = re.search(rf"#define {macro}\(X\)(.*?[^\\])\n", f.read(), re.S)[1]
-        rows = re.findall(r'X\(\w+,\s*"(\w*)"(?:,\s*"(\w*)"\))?', table)
-        assert len(rows) == table.count("X("), (macro, rows)
-        names |= {row[0] for row in rows} | {row[1] for row in rows if macro == "LOSSES"}
-    with open(os.path.join(SOURCE, "script", "worker", "callbacks.lua"), encoding="utf-8") as f:
-        names |= set(re.findall(r'^nn\.(\w+) = ', f.read(), re.M))
-    with open(os.path.join(SOURCE, "script", "worker", "hvd.lua"), encoding="utf-8") as f:
-        names |= set(re.findall(r"^function hvd\.(\w+Callback)", f.read(), re.M))
-    assert len(names) > 40 and not names - told - {""}, names - told
-
-
 def test_exit_codes_pass(t):
     for code, text in ((3, "os.exit(3)"), (0, "os.exit(true)"), (1, "os.exit(false)")):
         done = work(script(t, f"print 'last words' {text}"), "trainer.lua")

@@ -54,9 +54,9 @@ def function(e):
         for o in told:
             default = f"`{cell(o['default'])}`" if o.get("default") else ""
             lines.append(f"| `{o['name']}` | {cell(o['kind'])} | {default} | {cell(o['words'])} |")
-    for key in ("result", "errors", "effect"):
+    for key in ("formula", "source", "result", "errors", "effect"):
         if e.get(key):
-            lines += ["", f"{key.capitalize()}: {e[key]}."]
+            lines += ["", f"{key.capitalize()}: {e[key].rstrip('.')}."]
     if e.get("example"):
         lines += ["", "```lua", e["example"], "```"]
     return lines + [""]

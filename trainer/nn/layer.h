@@ -1,13 +1,64 @@
 // SPDX-License-Identifier: MIT
 // The layers of a model as plain values, with Keras's names, and as text. A layer_spec owns
-// nothing; models copy them. The formula of a layer is in its operation's file, in nn/op/.
+// nothing; models copy them. The gradients of a layer are in its operation's file, in nn/op/.
+// doc/models.md and `help` have these tables (tests/support/formulapage.py).
 //
-//   linear     f(z) = z                        sigmoid   1/(1 + e^-z)
-//   relu       max(z, 0)                       softplus  log(1 + e^z)
-//   leaky_relu z where z > 0, else 0.2·z       tanh      2·sigmoid(2z) - 1
-//   elu        z where z > 0, else e^z - 1     silu      z·sigmoid(z)
-//   selu       1.0507 · (z where z > 0, else 1.67326·(e^z - 1))
-//   gelu       z·(1 + erf(z/√2))/2             softmax   e^z[i] / Σ e^z[j]
+// Layers:
+//   InputLayer          rows of a shape: `nn.Input { 28, 28 }`
+//   Dense               f(x·W + b), W from Glorot's uniform distribution, b = 0; rows of one
+//                       dimension. `kernel_regularizer` `nn.L2`: l2·Σ W² is added to the loss of
+//                       each batch, as Keras does  [Glorot & Bengio 2010]
+//   Conv2D              f(Σ over the window x·W + b) on (height, width, channels); `strides`,
+//                       `padding` "valid" or "same", `dilation_rate`; with `groups` a filter sees
+//                       only its part of the channels; W as Dense's
+//   DepthwiseConv2D     each channel by itself: `depth_multiplier` outputs for each, otherwise as
+//                       Conv2D  [Chollet, arXiv 1610.02357]
+//   ZeroPadding2D       zeros around a picture: `1`, `{rows, columns}`, `{{top, bottom}, {left,
+//                       right}}`
+//   MaxPooling2D        the greatest of a window in each channel; padding does not count
+//   AveragePooling2D    the mean of a window in each channel; padding does not count
+//   GlobalMaxPooling2D  the greatest over the picture: (height, width, channels) → (channels)
+//   GlobalAveragePooling2D  the mean over the picture: (height, width, channels) → (channels)
+//                       [Lin and others, arXiv 1312.4400]
+//   Embedding           E[x], x indices from 0 to input_dim - 1, at most 2^24; E uniform in ±0.05
+//   BatchNormalization  gamma·(x - mean)/√(var + ε) + beta over rows and positions, for each
+//                       channel; else with moving_mean and moving_variance, which follow by
+//                       `momentum` 0.99, and when the layer is frozen; ε 0.001. Each rank has its
+//                       own rows'  [Ioffe & Szegedy, arXiv 1502.03167]
+//   LayerNormalization  gamma·(x - mean)/√(var + ε) + beta over the last dimension of each row, ε
+//                       0.001  [Ba, Kiros & Hinton, arXiv 1607.06450]
+//   Rescaling           x·`scale` + `offset`
+//   Normalization       (x - `mean`)/√`variance` of numbers that are given, at most 4: one, or one
+//                       for each channel
+//   RandomFlip          in training each picture is mirrored with probability 1/2: `mode`
+//                       "horizontal", "vertical", "horizontal_and_vertical"
+//   RandomCrop          in training a window of (`height`, `width`) anywhere in each picture, else
+//                       its middle. Keras resizes where RandomCrop does not train
+//   CenterCrop          the middle (`height`, `width`) of each picture
+//   Dropout             x·m/(1-rate) while training, m = 0 with probability rate, else 1; x
+//                       otherwise. The noise is a function of seed, step, layer, row, column and
+//                       rank  [Srivastava and others 2014]
+//   Activation          f(x)
+//   ReLU                `max_value` where x ≥ max_value, `negative_slope`·(x - `threshold`) where
+//                       x < threshold, else x
+//   Add                 Σ x[i], all of one shape
+//   Concatenate         x[0], x[1], … side by side along the last dimension
+//   Flatten             (n, d1, d2, …) → (n, d1·d2·…)
+//   Reshape             (n, …) → (n, target_shape), one size of which may be -1
+//
+// Activations:
+//   linear      z
+//   relu        max(z, 0)
+//   leaky_relu  z where z > 0, else 0.2·z  [Maas, Hannun & Ng 2013]
+//   sigmoid     1/(1 + e^-z)
+//   tanh        (e^z - e^-z)/(e^z + e^-z)
+//   softmax     e^z[i]/Σ e^z[j]
+//   gelu        z·(1 + erf(z/√2))/2  [Hendrycks & Gimpel, arXiv 1606.08415]
+//   silu, swish  z·sigmoid(z)  [Elfwing and others, arXiv 1702.03118]
+//   elu         z where z > 0, else e^z - 1  [Clevert and others, arXiv 1511.07289]
+//   selu        1.0507·(z where z > 0, else 1.67326·(e^z - 1))
+//               [Klambauer and others, arXiv 1706.02515]
+//   softplus    log(1 + e^z)
 #pragma once
 #include "base/err.h"
 #include "trainer/tensor/tensor.h"

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: MIT
 // The losses, averaged over the rows of a batch, with Keras's names and formulas
 // (keras/src/losses). y is what was expected, p what the model puts out; "mean" is over the outputs
-// of a row.
+// of a row. doc/models.md and `help` have this table (tests/support/formulapage.py).
 //
-//   sparse_categorical_crossentropy  -log p[y]             y is a class number
-//   categorical_crossentropy         -Σ y·log p            label_smoothing s: y ← y·(1-s) +
-//   s/outputs binary_crossentropy              mean -y·log p - (1-y)·log(1-p)     y ← y·(1-s) + s/2
-//   mean_squared_error               mean (y - p)²
-//   mean_absolute_error              mean |y - p|
-//   mean_absolute_percentage_error   100 · mean |y - p| / max(|y|, 1e-7)
-//   mean_squared_logarithmic_error   mean (log(max(y, 1e-7) + 1) - log(max(p, 1e-7) + 1))²
-//   huber                            mean of (y-p)²/2 where |y-p| <= delta, else delta·|y-p| -
-//   delta²/2 log_cosh                         mean log cosh(p - y) poisson mean p - y·log(p + 1e-7)
+// Losses:
+//   sparse_categorical_crossentropy  -log p[y], y a class number
+//   categorical_crossentropy         -Σ y·log p; `label_smoothing` s: y ← y·(1-s) + s/outputs
+//   binary_crossentropy              mean -y·log p - (1-y)·log(1-p); `label_smoothing` s: y ←
+//                                    y·(1-s) + s/2
+//   mean_squared_error               mean (y-p)²
+//   mean_absolute_error              mean |y-p|
+//   mean_absolute_percentage_error   100 · mean |y-p|/max(|y|, 1e-7)
+//   mean_squared_logarithmic_error   mean (log(max(y, 1e-7)+1) - log(max(p, 1e-7)+1))²
+//   huber                            mean of (y-p)²/2 where |y-p| ≤ `delta`, else delta·|y-p| -
+//                                    delta²/2  [Huber 1964]
+//   log_cosh                         mean log cosh(p-y)
+//   poisson                          mean p - y·log(p + 1e-7)
 #pragma once
 #include "base/err.h"
 

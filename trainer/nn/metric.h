@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: MIT
 // What a training is watched by, with Keras's names and formulas (keras/src/metrics): y is what was
 // expected, p what the model puts out, a mean is over rows and outputs. Plain values.
+// doc/models.md has this table (tests/support/formulapage.py).
 //
+// Metrics:
 //   accuracy                       the share of rows that are right: the greatest of several
 //                                  outputs is the expected one; a single one is on the right side
-//                                  of one half
+//                                  of one half. An error when the targets are no classes
 //   top_k_categorical_accuracy     the share of rows whose class is among the five greatest outputs
-//   mean_squared_error             mean (y - p)²
-//   root_mean_squared_error        √ mean (y - p)²
-//   mean_absolute_error            mean |y - p|
-//   mean_absolute_percentage_error 100 · mean |y - p| / max(|y|, 1e-7)
-//   root_mean_squared_percentage_error  √ mean ((y - p)/y)² over all y that are not 0: the
-//                                  measure of Kaggle's Rossmann store sales; not in Keras
+//   mean_squared_error             mean (y-p)²
+//   root_mean_squared_error        √ mean (y-p)²
+//   mean_absolute_error            mean |y-p|
+//   mean_absolute_percentage_error
+//                                  100 · mean |y-p|/max(|y|, 1e-7)
+//   root_mean_squared_percentage_error
+//                                  √ mean ((y-p)/y)² over all y that are not 0: the measure of
+//                                  Kaggle's Rossmann store sales; Keras has none
 #pragma once
 #include "base/err.h"
 

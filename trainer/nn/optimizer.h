@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: MIT
 // How weights follow gradients, with Keras 3's names, formulas and defaults
 // (keras/src/optimizers). Plain values. g is the gradient, t the number of the step from 1.
+// doc/models.md and `help` have this table (tests/support/formulapage.py).
 //
-//   all      weight_decay:             w ← w - lr·weight_decay·w, before the step; biases, too
-//            clipvalue c:              g ← g limited to [-c, c], each number
-//            clipnorm c:               g ← g·c/max(|g|, c) for each kernel and each bias
-//            global_clipnorm c:        the same with |g| over all of them
-//   SGD      v ← momentum·v - lr·g;  w ← w + v              (momentum 0: w ← w - lr·g)
-//            nesterov:               w ← w + momentum·v - lr·g
-//   Adam     m ← β1·m + (1-β1)·g;  v ← β2·v + (1-β2)·g²
-//            w ← w - lr·√(1-β2ᵗ)/(1-β1ᵗ) · m/(√v + ε)       (Kingma & Ba, the form before
-//            section 2.1)
-//   AdamW    Adam with weight decay (Loshchilov & Hutter, arXiv 1711.05101)
-//   RMSprop  v ← ρ·v + (1-ρ)·g²;  w ← w - lr·g/√(v + ε)
-//            momentum:  m ← momentum·m + lr·g/√(v + ε);  w ← w - m     (Tieleman & Hinton 2012)
-//            centered:  a ← ρ·a + (1-ρ)·g, and v - a² instead of v     (Graves, arXiv 1308.0850)
-//   Adagrad  a ← a + g², from initial_accumulator_value;  w ← w - lr·g/√(a + ε)
-//            (Duchi, Hazan, Singer 2011)
+// All have weight_decay (w ← w - lr·weight_decay·w, before the step; biases, too) and one of
+// clipvalue c (g ← g limited to [-c, c], each number), clipnorm c (g ← g·c/max(|g|, c) for each
+// kernel and each bias) and global_clipnorm c (the same with |g| over all of them).
+//
+// Optimizers:
+//   SGD      v ← momentum·v - lr·g; w ← w + v (momentum 0: w ← w - lr·g); `nesterov`: w ← w +
+//            momentum·v - lr·g  [Sutskever and others 2013]
+//   Adam     m ← β1·m + (1-β1)·g; v ← β2·v + (1-β2)·g²; w ← w - lr·√(1-β2ᵗ)/(1-β1ᵗ)·m/(√v + ε)
+//            [Kingma & Ba, arXiv 1412.6980, before section 2.1]
+//   AdamW    Adam with weight_decay 0.004  [Loshchilov & Hutter, arXiv 1711.05101]
+//   RMSprop  v ← ρ·v + (1-ρ)·g²; w ← w - lr·g/√(v + ε); with `momentum`: m ← momentum·m +
+//            lr·g/√(v + ε), w ← w - m; `centered`: a ← ρ·a + (1-ρ)·g, and v - a² instead of v
+//            (Graves, arXiv 1308.0850)  [Tieleman & Hinton 2012]
+//   Adagrad  a ← a + g², from `initial_accumulator_value`; w ← w - lr·g/√(a + ε)
+//            [Duchi, Hazan, Singer 2011]
 #pragma once
 #include "base/err.h"
 #include "trainer/nn/schedule.h"

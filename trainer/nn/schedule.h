@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: MIT
 // Learning rates that follow the number of the step, with Keras's names, formulas and defaults
 // (keras/src/optimizers/schedules). Plain values. s is the number of steps done, i the initial
-// rate, d decay_steps.
+// rate, d decay_steps. doc/models.md and `help` have this table (tests/support/formulapage.py).
 //
-//   ExponentialDecay        i·decay_rate^(s/d); staircase: s/d rounded down
-//   InverseTimeDecay        i/(1 + decay_rate·s/d); staircase: s/d rounded down
-//   PolynomialDecay         (i - end)·(1 - min(s, d)/d)^power + end; cycle: d is the next multiple
-//   CosineDecay             i·((1 - alpha)·(1 + cos π·min(s, d)/d)/2 + alpha); with a
-//                           warmup_target: first in warmup_steps from i up to it, then from it
-//   CosineDecayRestarts     the same again and again, each d t_mul times as long and from m_mul
-//                           times the rate (Loshchilov & Hutter, arXiv 1608.03983)
-//   PiecewiseConstantDecay  values[k] for boundaries[k-1] < s <= boundaries[k]
+// Schedules:
+//   ExponentialDecay        i·decay_rate^(s/d); `staircase`: s/d rounded down
+//   InverseTimeDecay        i/(1 + decay_rate·s/d); `staircase`: s/d rounded down
+//   PolynomialDecay         (i - end)·(1 - min(s, d)/d)^power + end; `cycle`: d is the next
+//                           multiple of it
+//   CosineDecay             i·((1 - alpha)·(1 + cos π·min(s, d)/d)/2 + alpha); with
+//                           `warmup_target` first in `warmup_steps` from i up to it, then from it
+//   CosineDecayRestarts     the same again and again, each `t_mul` times as long and from `m_mul`
+//                           times the rate  [Loshchilov & Hutter, arXiv 1608.03983]
+//   PiecewiseConstantDecay  values[k] while boundaries[k-1] < s ≤ boundaries[k]
 #pragma once
 #include "base/err.h"
 

@@ -1,0 +1,123 @@
+-- SPDX-License-Identifier: MIT
+-- Formulas and their sources, for `help`: tests/support/formulapage.py writes this file from the headers.
+local core = ...
+
+core.formulas [[
+nn.Input
+  rows of a shape: nn.Input { 28, 28 }
+nn.Dense
+  f(x·W + b), W from Glorot's uniform distribution, b = 0; rows of one dimension. kernel_regularizer nn.L2: l2·Σ W² is added to the loss of each batch, as Keras does
+  Glorot & Bengio 2010
+nn.Conv2D
+  f(Σ over the window x·W + b) on (height, width, channels); strides, padding "valid" or "same", dilation_rate; with groups a filter sees only its part of the channels; W as Dense's
+nn.DepthwiseConv2D
+  each channel by itself: depth_multiplier outputs for each, otherwise as Conv2D
+  Chollet, arXiv 1610.02357
+nn.ZeroPadding2D
+  zeros around a picture: 1, {rows, columns}, {{top, bottom}, {left, right}}
+nn.MaxPooling2D
+  the greatest of a window in each channel; padding does not count
+nn.AveragePooling2D
+  the mean of a window in each channel; padding does not count
+nn.GlobalMaxPooling2D
+  the greatest over the picture: (height, width, channels) → (channels)
+nn.GlobalAveragePooling2D
+  the mean over the picture: (height, width, channels) → (channels)
+  Lin and others, arXiv 1312.4400
+nn.Embedding
+  E[x], x indices from 0 to input_dim - 1, at most 2^24; E uniform in ±0.05
+nn.BatchNormalization
+  gamma·(x - mean)/√(var + ε) + beta over rows and positions, for each channel; else with moving_mean and moving_variance, which follow by momentum 0.99, and when the layer is frozen; ε 0.001. Each rank has its own rows'
+  Ioffe & Szegedy, arXiv 1502.03167
+nn.LayerNormalization
+  gamma·(x - mean)/√(var + ε) + beta over the last dimension of each row, ε 0.001
+  Ba, Kiros & Hinton, arXiv 1607.06450
+nn.Rescaling
+  x·scale + offset
+nn.Normalization
+  (x - mean)/√variance of numbers that are given, at most 4: one, or one for each channel
+nn.RandomFlip
+  in training each picture is mirrored with probability 1/2: mode "horizontal", "vertical", "horizontal_and_vertical"
+nn.RandomCrop
+  in training a window of (height, width) anywhere in each picture, else its middle. Keras resizes where RandomCrop does not train
+nn.CenterCrop
+  the middle (height, width) of each picture
+nn.Dropout
+  x·m/(1-rate) while training, m = 0 with probability rate, else 1; x otherwise. The noise is a function of seed, step, layer, row, column and rank
+  Srivastava and others 2014
+nn.Activation
+  f(x)
+nn.ReLU
+  max_value where x ≥ max_value, negative_slope·(x - threshold) where x < threshold, else x
+nn.Add
+  Σ x[i], all of one shape
+nn.Concatenate
+  x[0], x[1], … side by side along the last dimension
+nn.Flatten
+  (n, d1, d2, …) → (n, d1·d2·…)
+nn.Reshape
+  (n, …) → (n, target_shape), one size of which may be -1
+nn.SparseCategoricalCrossentropy
+  -log p[y], y a class number
+nn.CategoricalCrossentropy
+  -Σ y·log p; label_smoothing s: y ← y·(1-s) + s/outputs
+nn.BinaryCrossentropy
+  mean -y·log p - (1-y)·log(1-p); label_smoothing s: y ← y·(1-s) + s/2
+nn.Huber
+  mean of (y-p)²/2 where |y-p| ≤ delta, else delta·|y-p| - delta²/2
+  Huber 1964
+nn.AUC
+  the area under the curve of true over false positives (curve "ROC", by the trapezoidal rule), or of precision over recall ("PR", interpolated), from counts at 200 thresholds (num_thresholds)
+  Davis & Goadrich 2006
+nn.SGD
+  v ← momentum·v - lr·g; w ← w + v (momentum 0: w ← w - lr·g); nesterov: w ← w + momentum·v - lr·g
+  Sutskever and others 2013
+nn.Adam
+  m ← β1·m + (1-β1)·g; v ← β2·v + (1-β2)·g²; w ← w - lr·√(1-β2ᵗ)/(1-β1ᵗ)·m/(√v + ε)
+  Kingma & Ba, arXiv 1412.6980, before section 2.1
+nn.AdamW
+  Adam with weight_decay 0.004
+  Loshchilov & Hutter, arXiv 1711.05101
+nn.RMSprop
+  v ← ρ·v + (1-ρ)·g²; w ← w - lr·g/√(v + ε); with momentum: m ← momentum·m + lr·g/√(v + ε), w ← w - m; centered: a ← ρ·a + (1-ρ)·g, and v - a² instead of v (Graves, arXiv 1308.0850)
+  Tieleman & Hinton 2012
+nn.Adagrad
+  a ← a + g², from initial_accumulator_value; w ← w - lr·g/√(a + ε)
+  Duchi, Hazan, Singer 2011
+nn.ExponentialDecay
+  i·decay_rate^(s/d); staircase: s/d rounded down
+nn.InverseTimeDecay
+  i/(1 + decay_rate·s/d); staircase: s/d rounded down
+nn.PolynomialDecay
+  (i - end)·(1 - min(s, d)/d)^power + end; cycle: d is the next multiple of it
+nn.CosineDecay
+  i·((1 - alpha)·(1 + cos π·min(s, d)/d)/2 + alpha); with warmup_target first in warmup_steps from i up to it, then from it
+nn.CosineDecayRestarts
+  the same again and again, each t_mul times as long and from m_mul times the rate
+  Loshchilov & Hutter, arXiv 1608.03983
+nn.PiecewiseConstantDecay
+  values[k] while boundaries[k-1] < s ≤ boundaries[k]
+nn.ModelCheckpoint
+  writes the model to filepath after each epoch; save_best_only: where monitor is better
+nn.EarlyStopping
+  ends the training after patience epochs in which monitor did not beat the best by min_delta
+nn.ReduceLROnPlateau
+  lr ← max(lr·factor, min_lr) after patience epochs in which monitor did not beat the best by min_delta; then cooldown epochs do not count
+nn.LearningRateScheduler
+  lr ← schedule(epoch, lr) before each epoch
+nn.CSVLogger
+  a line of all logs for each epoch
+nn.TensorBoard
+  event files of scalars, in log_dir/train and log_dir/validation: epoch_loss, epoch_learning_rate; batch_loss with update_freq
+nn.TerminateOnNaN
+  ends the training at a loss that is not finite, with its history; without it that is an error
+nn.LambdaCallback
+  functions of one's own: on_epoch_end = function(epoch, logs) … end
+hvd.BroadcastGlobalVariablesCallback
+  all variables of rank root_rank for the others, once, at the end of the first batch
+hvd.MetricAverageCallback
+  each metric of an epoch ← its mean over the ranks
+hvd.LearningRateWarmupCallback
+  lr ← initial_lr/size·(1 + p·(size - 1)/warmup_epochs) in these epochs, p the epochs done; momentum_correction: momentum ← momentum·(new lr)/(old lr) in this step
+  Goyal and others, arXiv 1706.02677
+]]

@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The tables of formulas: what the headers of layers, losses, metrics, optimizers, schedules and callbacks say above
+their code becomes the tables of doc/models.md, and what `help` tells (script/lib/workerformulas.lua).
+
+usage: formulapage.py    writes both
+
+A table in a header is a line "// Losses:", and below it entries, indented by three spaces:
+
+//   name, other name  the formula, which may
+//                     go on  [its source]
+"""
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from tap import SOURCE  # noqa: E402 (beside this file)
+
+PAGE = os.path.join(SOURCE, "doc", "models.md")
+HELP = os.path.join(SOURCE, "script", "lib", "workerformulas.lua")
+# title: files, the macro that has the names, how `help` calls an entry (nothing: it has no name of its own)
+TABLES = {
+    "Layers": (["trainer/nn/layer.h"], "LAYER_KINDS", "nn.{}"),
+    "Activations": (["trainer/nn/layer.h"], "ACTIVATIONS", None),
+    "Losses": (["trainer/nn/loss.h"], "LOSSES", None),
+    "Metrics": (["trainer/nn/metric.h", "trainer/watch.h"], "METRICS", "nn.{}"),
+    "Optimizers": (["trainer/nn/optimizer.h"], "OPTIMIZERS", "nn.{}"),
+    "Schedules": (["trainer/nn/schedule.h"], "SCHEDULES", "nn.{}"),
+    "Callbacks": (["script/worker/callbacks.lua", "script/worker/hvd.lua"], None, "{}.{}"),
+}
+HEADINGS = {"Layers": "layer", "Activations": "activation", "Losses": "loss", "Metrics": "metric", "Optimizers": "optimizer",
+            "Schedules": "schedule", "Callbacks": "callback"}
+ENTRY = re.compile(r"^(?://|--)   (\w+(?:, \w+)*)(?:$|  +(.*)$)")
+MORE = re.compile(r"^(?://|--)    +(\S.*)$")
+
+
+def read(path):
+    with open(os.path.join(SOURCE, path), encoding="utf-8") as f:
+        return f.read()
+
+
+def entries(title):
+    """[(names, formula, source, file)] of a table, in its order"""
+    found = []
+    for path in TABLES[title][0]:
+        mine, inside = [], False
+        for line in read(path).split("\n"):
+            if line in (f"// {title}:", f"-- {title}:"):
+                inside = True
+            elif inside and ENTRY.match(line):
+                names, text = ENTRY.match(line).groups()
+                mine.append([names.split(", "), text or ""])
+            elif inside and mine and MORE.match(line):
+                mine[-1][1] = (mine[-1][1] + " " + MORE.match(line)[1]).strip()
+            else:
+                inside = False
+        assert mine, f"{path} has no table \"{title}:\""
+        for names, text in mine:
+            formula, source = re.fullmatch(r"(.*?)(?:\s+\[([^][]*)\])?", text).groups()
+            found.append((names, formula, source or "", path))
+    return found
+
+
+def names_in(macro, path):
+    """The names of an X macro: [(name, other name or "", the name whose formula it has or "")]"""
+    table = re.search(rf"#define {macro}\(X\)(.*?[^\\])\n", read(path), re.S)[1]
+    rows = re.findall(r'X\((\w+),\s*"(\w*)"(?:,\s*\\?\s*(?:"([\w ]*)"|(\w+)))?', table)
+    assert len(rows) == table.count("X("), (macro, rows)
+    text = {row[0]: row[1] for row in rows}
+    return [(row[1], row[2] if macro == "LOSSES" else "", text.get(row[3], "")) for row in rows if row[1]]
+
+
+def problems():
+    """What the tables lack, and what they have too much: a list of texts."""
+    bad = []
+    for title, (paths, macro, _) in TABLES.items():
+        told = [name for names, *_ in entries(title) for name in names]
+        bad += [f"{title}: {name} is told twice" for name in set(told) if told.count(name) > 1]
+        bad += [f"{title}: {names[0]} has no formula" for names, formula, *_ in entries(title) if not formula]
+        if macro:
+            known = names_in(macro, paths[0])
+            bad += [f"{paths[0]}: the table \"{title}:\" lacks {name}" for name, _, of in known if name not in told and of not in told]
+            bad += [f"{path}: {names[0]} is not in {macro}" for names, _, _, path in entries(title)
+                    if path == paths[0] and names[0] not in [name for name, *_ in known]]
+        else:
+            there = {name for path in paths for name in re.findall(r"^(?:nn\.(\w+) = class|function hvd\.(\w+Callback)|nn\.(LambdaCallback) = )", read(path), re.M)}
+            there = {name for names in there for name in names if name}
+            bad += [f"{title}: {name} is not told" for name in there - set(told)] + [f"{title}: there is no {name}" for name in set(told) - there]
+    return bad
+
+
+def other_names(title, names):
+    """The names, and the short ones of the macro."""
+    paths, macro, _ = TABLES[title]
+    more = []
+    for name, other, of in names_in(macro, paths[0]) if macro else []:
+        more += [other] if name in names and other else []
+        more += [name] if of in names and name not in names else []
+    return names + more
+
+
+def table(title):
+    found = entries(title)
+    sources = any(source for _, _, source, _ in found)
+    lines = [f"| {HEADINGS[title]} | |" + (" source |" if sources else ""), "|---|---|" + ("---|" if sources else "")]
+    for names, formula, source, _ in found:
+        shown = ", ".join(f"`{name}`" for name in other_names(title, names))
+        lines.append(f"| {shown} | {cell(formula)} |" + (f" {cell(source)} |".replace("  ", " ") if sources else ""))
+    return "\n".join(lines)
+
+
+def cell(text):
+    return re.sub(r"(?<!\\)\|", r"\\|", text)
+
+
+def page(text):
+    """doc/models.md with its tables made anew: each stands between two comments."""
+    for title in TABLES:
+        mark = re.compile(rf"(<!-- {title}: tests/support/formulapage.py -->\n).*?(\n<!-- end -->)", re.S)
+        assert len(mark.findall(text)) == 1, f"doc/models.md has no place for \"{title}\""
+        text = mark.sub(lambda m: m[1] + table(title) + m[2], text)  # noqa: B023 (called at once)
+    return text
+
+
+def help_names(title, names, path):
+    form = TABLES[title][2]
+    if title == "Losses":  # those that have a class: nn.Huber of "huber"
+        classes = dict(re.findall(r'^loss\("(\w+)", "(\w+)"', read("script/worker/nn.lua"), re.M))
+        return [f"nn.{name}" for name, text in classes.items() if text in names]
+    if title == "Callbacks":
+        return [form.format("hvd" if path.endswith("hvd.lua") else "nn", name) for name in names]
+    if title == "Metrics":
+        return [form.format(name) for name in names if name == "AUC"]
+    return [form.format("Input" if name == "InputLayer" else name) for name in names] if form else []
+
+
+def helped():
+    lines = ["-- SPDX-License-Identifier: MIT", "-- Formulas and their sources, for `help`: tests/support/formulapage.py writes this file from the headers.",
+             "local core = ...", "", "core.formulas [["]
+    for title in TABLES:
+        for names, formula, source, path in entries(title):
+            for name in help_names(title, names, path):
+                lines += [name, f"  {formula}".replace("`", "")] + ([f"  {source}"] if source else [])
+    return "\n".join(lines) + "\n]]\n"
+
+
+if __name__ == "__main__":
+    with open(PAGE, encoding="utf-8") as old:
+        made = page(old.read())
+    for to, what in ((PAGE, made), (HELP, helped())):
+        with open(to, "w", encoding="utf-8") as written:
+            written.write(what)
