@@ -151,7 +151,8 @@ const struct run_cell *fold_display_cell(const fold *f, int64_t id);
 // it runs again.
 cJSON *fold_results(const fold *f);
 // Its child records (trials, measurements), new: [{run = "RUN/NAME", parent, of, state, began
-// (wall ns), seconds, params, metrics, tags, artifacts}, …]. What they record is not the run's own.
+// (wall ns), seconds, params, metrics, tags, artifacts}, …]; by: the metric to go by, and mode
+// ("max", "min") of trials. What they record is not the run's own.
 cJSON *fold_children(const fold *f);
 // Each child that the run has ever left, by its name, as it was told last, new: for a kernel that
 // resumes it.
@@ -163,6 +164,7 @@ bool fold_is_child(const fold *f);
 // How its metrics moved, new: {loss = [{value, step, wall}, …]} in the order in which they came; a
 // training's epochs are its steps, and come before run.metric's; what has no step has none here.
 cJSON *fold_history(const fold *f);
+cJSON *fold_child_history(const fold *f, const char *name); // the same of the run's child
 // What a cell has used beside globals, new: {inputs, images, versions = {name = what was
 // recorded}}.
 cJSON *fold_depends(const fold *f, const char *id);

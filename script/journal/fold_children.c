@@ -137,12 +137,20 @@ static const char *state_of(const fold *f, const struct fold_child *c)
     return str_eq(state, "running") && f->state != RUN_RUNNING ? "interrupted" : state;
 }
 
-static const struct fold_child *child_named(const fold *f, const char *name)
+const struct fold_child *fold_child_named(const fold *f, const char *name)
 {
     for (size_t i = f->n_children; i-- > 0;) // of two with one name the later one
         if (str_eq(f->children[i].name, name))
             return &f->children[i];
     return NULL;
+}
+
+// One that a resumed run has taken over tells when it began itself.
+static int64_t began_of(const struct fold_child *c)
+{
+    int64_t began;
+    const char *told = json_str(c->value, "started");
+    return told && clock_parse_rfc3339(told, &began, NULL) == 0 ? began : c->started;
 }
 
 // Of the outputs of a cell only those of the child stay.
@@ -170,7 +178,7 @@ static void narrow_ledger(fold *f, const struct fold_child *child)
 
 int fold_narrow(fold *f, const char *name, err *e)
 {
-    const struct fold_child *child = child_named(f, name);
+    const struct fold_child *child = fold_child_named(f, name);
     if (!child)
         return err_set(e, ERR_NOT_FOUND,
             "the run %s has no child \"%s\"; `firesteel runs --children` lists them",
@@ -196,7 +204,7 @@ int fold_narrow(fold *f, const char *name, err *e)
                : str_eq(state, "stopped")     ? RUN_STOPPED
                                               : RUN_OK;
     f->narrowed = true;
-    f->started = child->started;
+    f->started = began_of(child);
     const cJSON *seconds = json_get(child->value, "seconds"); // one that was taken over has its own
     f->earlier = cJSON_IsNumber(seconds) ? (int64_t)(seconds->valuedouble * CLOCK_SEC)
                                          : child->ended - child->started;
@@ -214,6 +222,7 @@ bool fold_is_child(const fold *f)
 
 static cJSON *row_of(const fold *f, const struct fold_child *c)
 {
+    static const char *const texts[] = {"by", "mode", "error"};
     cJSON *row = cJSON_CreateObject();
     const cJSON *seconds = json_get(c->value, "seconds");
     AUTO_FREE char *run = str_fmt("%s/%s", f->run ? f->run : "?", c->name);
@@ -221,12 +230,13 @@ static cJSON *row_of(const fold *f, const struct fold_child *c)
     json_set_str(row, "parent", f->run);
     json_set_str(row, "of", json_str(c->value, "of"));
     json_set_str(row, "state", state_of(f, c));
-    json_set_int(row, "began", c->started);
+    json_set_int(row, "began", began_of(c));
     json_set(row, "seconds",
         cJSON_IsNumber(seconds) ? cJSON_Duplicate(seconds, true)
                                 : cJSON_CreateNumber((double)(c->ended - c->started) / CLOCK_SEC));
-    if (json_str(c->value, "error"))
-        json_set_str(row, "error", json_str(c->value, "error"));
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+        if (json_str(c->value, texts[i]))
+            json_set_str(row, texts[i], json_str(c->value, texts[i]));
     return row;
 }
 

@@ -109,21 +109,34 @@ static void add_training(cJSON *history, const cJSON *shown, int64_t wall)
     add_measured(history, json_get(shown, "evaluated"), NULL, wall);
 }
 
-cJSON *fold_history(const fold *f)
+// Of one child, or (NULL) of the run itself.
+static cJSON *history_of(const fold *f, const struct fold_child *child)
 {
     cJSON *history = cJSON_CreateObject();
+    const char *name = child ? child->name : NULL;
     for (size_t i = 0; i < f->n_cells; i++) {
         const struct run_cell *c = &f->cells[i];
         for (size_t k = 0; k < c->n_outputs; k++)
-            if (!fold_child_of(f, c->id, c->outputs[k].branch))
+            if (fold_child_of(f, c->id, c->outputs[k].branch) == child)
                 add_training(
                     history, json_get(c->outputs[k].data, PROGRESS), c->ended ? c->ended : f->last);
     }
     for (size_t i = 0; i < f->n_series; i++) {
         const struct metric_series *s = &f->series[i];
-        for (size_t k = 0; k < s->n && !s->child; k++)
+        for (size_t k = 0; k < s->n && str_eq(s->child, name); k++)
             add(history, s->name, number(s->points[k].value),
                 s->points[k].has_step ? &s->points[k].step : NULL, s->points[k].wall);
     }
     return history;
+}
+
+cJSON *fold_history(const fold *f)
+{
+    return history_of(f, NULL);
+}
+
+cJSON *fold_child_history(const fold *f, const char *name)
+{
+    const struct fold_child *child = fold_child_named(f, name);
+    return child ? history_of(f, child) : cJSON_CreateObject();
 }

@@ -93,6 +93,7 @@ void fold_free_points(fold *f);
 // none; the cell (NULL: each) runs again: its children are gone, or kept for who resumes.
 int fold_add_child(fold *f, const cJSON *record, err *e);
 struct fold_child *fold_child_of(const fold *f, const char *id, const char *branch);
+const struct fold_child *fold_child_named(const fold *f, const char *name); // NULL: none
 void fold_forget_children(fold *f, const char *id);
 void fold_keep_past_children(fold *f, const char *id);
 void fold_copy_children(fold *f, const fold *from);

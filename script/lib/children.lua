@@ -34,7 +34,7 @@ end
 -- What the journal keeps, for people and for who resumes.
 local function told(record)
   local value = { state = record.state, of = record.of, source = core.cell_source(), params = record.params,
-    note = record.note, error = record.error, seconds = record.seconds, metrics = {}, curves = {}, files = {} }
+    note = record.note, error = record.error, seconds = record.seconds, started = record.since, by = record.mode and record.by, mode = record.mode, metrics = {}, curves = {}, files = {} }
   if record.state ~= "running" then
     for name, measured in pairs(record.metrics) do value.metrics[name] = number(measured) end
     for name, curve in pairs(record.curves) do
@@ -303,6 +303,7 @@ function children.take_over(record, past)
   if not old or (old.state ~= "done" and old.state ~= "stopped") or old.source ~= core.cell_source() then return false end
   if not same_params(old.params, record.params) or not same_files(old.files) then return false end
   record.kept, record.state, record.note, record.seconds = true, old.state, old.note, old.seconds
+  record.since = old.started
   for name, value in pairs(old.metrics) do record.metrics[name] = as_number(value) end
   for name, curve in pairs(old.curves) do
     record.curves[name] = { steps = mapped(curve.steps, as_number), values = mapped(curve.values, as_number) }

@@ -289,7 +289,7 @@ local function seed_of(self, i) return core.random(self.seed * 1000003 + i):inte
 
 local function make(self, i, params, suffix)
   local record = children.new { name = ("%s/%d%s"):format(self.name, i, suffix and " " .. suffix or ""), of = self.name, index = i, params = params,
-    label = label_of(self, params), by = self.by, folder = ("%s.trials/%d%s"):format(self.name, i, suffix and "-" .. suffix or "") }
+    label = label_of(self, params), by = self.by, mode = self.sign > 0 and "max" or "min", folder = ("%s.trials/%d%s"):format(self.name, i, suffix and "-" .. suffix or "") }
   record.on_points = function(r, step, points, looked)
     judge(self, r, step, points, looked)
     if not suffix then show(self) end

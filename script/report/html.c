@@ -8,6 +8,7 @@
 #include "script/embed.h"
 #include "script/journal/text.h"
 #include "script/report/html_charts.h"
+#include "script/report/html_children.h"
 #include "script/report/html_output.h"
 #include "script/report/html_text.h"
 #include "script/report/page.h"
@@ -63,14 +64,6 @@ static void record(struct page *p)
     buf_str(p->out, "</dl>\n");
 }
 
-static char *value_text(const cJSON *value)
-{
-    return cJSON_IsString(value)   ? mem_strdup(value->valuestring)
-           : cJSON_IsNumber(value) ? str_fmt("%.10g", value->valuedouble)
-           : value                 ? json_to_str(value)
-                                   : mem_strdup("");
-}
-
 static void params(struct page *p, const char *title, const cJSON *list)
 {
     const cJSON *v;
@@ -79,7 +72,7 @@ static void params(struct page *p, const char *title, const cJSON *list)
     buf_fmt(p->out, "<h3>%s</h3>\n<dl>\n", title);
     cJSON_ArrayForEach(v, list)
     {
-        AUTO_FREE char *text = value_text(v);
+        AUTO_FREE char *text = html_value(v);
         named(p, v->string, cJSON_IsTrue(v) && str_eq(title, "Tags") ? "" : text);
     }
     buf_str(p->out, "</dl>\n");
@@ -87,7 +80,7 @@ static void params(struct page *p, const char *title, const cJSON *list)
 
 static void cell_of_table(struct page *p, const cJSON *value)
 {
-    AUTO_FREE char *text = value_text(value);
+    AUTO_FREE char *text = html_value(value);
     buf_str(p->out, "<td class=\"n\">");
     html_string(p->out, text);
     buf_str(p->out, "</td>");
@@ -143,6 +136,7 @@ static void results(struct page *p)
         buf_add(p->out, curves.data, curves.len);
         buf_str(p->out, "</div>\n");
     }
+    html_children(p->fold, p->out);
 }
 
 static void link_to(struct page *p, size_t i)

@@ -17,6 +17,14 @@ double html_number(const cJSON *value)
                                    : NAN;
 }
 
+char *html_value(const cJSON *value)
+{
+    return cJSON_IsString(value)   ? mem_strdup(value->valuestring)
+           : cJSON_IsNumber(value) ? str_fmt("%.10g", value->valuedouble)
+           : value                 ? json_to_str(value)
+                                   : mem_strdup("");
+}
+
 struct curves {
     struct svg_series *list;
     size_t n;
@@ -119,7 +127,7 @@ static double place_of(const cJSON *point, double otherwise)
 }
 
 // A metric that several trainings told begins anew with each: a line for each of them.
-static void add_curves(struct curves *c, const cJSON *points)
+static void add_curves(struct curves *c, const char *name, const cJSON *points)
 {
     struct svg_series *s = NULL;
     double *x = NULL, *y = NULL, last = 0;
@@ -129,7 +137,7 @@ static void add_curves(struct curves *c, const cJSON *points)
     {
         double at = place_of(p, s ? last + 1 : 1);
         if (!s || at <= last) {
-            s = more(c, points->string, 0);
+            s = more(c, name, 0);
             s->x = x = mem_array(most + 1, sizeof *x);
             s->y = y = mem_array(most + 1, sizeof *y);
         }
@@ -167,8 +175,35 @@ void html_curves(const cJSON *history, buf *out)
         if (cJSON_GetArraySize(points) < 2 || (base && json_get(all, base)))
             continue;
         AUTO_FREE char *twin = str_fmt("val_%s", points->string);
-        add_curves(&c, points);
-        add_curves(&c, json_get(all, twin));
+        add_curves(&c, points->string, points);
+        add_curves(&c, twin, json_get(all, twin));
+        svg_chart(&(struct svg_chart){.title = points->string, .series = c.list, .n = c.n}, out);
+    }
+}
+
+void html_side_by_side(const char *const *names, cJSON *const *histories, size_t n, buf *out)
+{
+    AUTO_JSON *metrics = cJSON_CreateObject(); // by name the history of each that has a curve
+    const cJSON *points, *one;
+    for (size_t i = 0; i < n; i++) {
+        cJSON *all = stepped(histories[i]);
+        while (all->child) {
+            cJSON *list = cJSON_DetachItemViaPointer(all, all->child);
+            cJSON *curve = cJSON_CreateObject();
+            bool drawn = cJSON_GetArraySize(list) > 1;
+            AUTO_FREE char *metric = mem_strdup(list->string);
+            json_set(curve, names[i], list);
+            if (drawn)
+                cJSON_AddItemToArray(json_array_at(metrics, metric), curve);
+            else
+                cJSON_Delete(curve);
+        }
+        cJSON_Delete(all);
+    }
+    cJSON_ArrayForEach(points, metrics)
+    {
+        CLEANUP(curves_done) struct curves c = {0};
+        cJSON_ArrayForEach(one, points) add_curves(&c, one->child->string, one->child);
         svg_chart(&(struct svg_chart){.title = points->string, .series = c.list, .n = c.n}, out);
     }
 }

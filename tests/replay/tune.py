@@ -5,6 +5,7 @@ import glob
 import json
 import math
 import os
+import re
 import signal
 import subprocess
 import time
@@ -110,6 +111,25 @@ RANDOM = """ts = tune { "r", over = { u = tune.uniform(-1, 1), l = tune.logunifo
   search = "random", samples = 40, seed = %d, by = "u", mode = "max", function(t) return t.params.u end }"""
 
 
+def test_a_report_has_the_trials_and_their_curves_side_by_side(t):
+    cwd = notebook(t, cells("""ts = tune { "rates", over = { rate = { 4, 1, 2, "<b>" } }, by = "loss", function(trial)
+  if trial.params.rate == "<b>" then error "no <i>such</i> rate" end
+  for step = 1, 3 do trial:report { loss = trial.params.rate / step, other = step } end
+end }""", 'study { "speed", over = { n = { 1, 2 } }, repeats = 2, warm_up = 0, function(p) return p.params.n end }'))
+    assert do(cwd, "--report", "r.html").code == 0
+    page = text(cwd, "r.html")
+    table = page[page.index("<h3>rates: 4 trials, the best first by loss</h3>"):]
+    assert re.findall(r"<td>(rates/\d)</td>", table) == ["rates/2", "rates/3", "rates/1", "rates/4"], table[:2000]
+    assert "<td>failed: cell 0:2: no &lt;i&gt;such&lt;/i&gt; rate</td>" in table and "&lt;b&gt;</td>" in table, table[:2000]
+    figure = table[table.index("<figcaption>loss</figcaption>"):]
+    figure = figure[:figure.index("</figure>")]
+    assert re.findall(r'<li class="s(\d)">([^<]*)</li>', figure) == [("0", "rates/2"), ("1", "rates/3"), ("2", "rates/1")], figure
+    assert "<title>rates/1: 2 at 2</title>" in figure and "<figcaption>other</figcaption>" in table, figure
+    assert "<h3>speed: 4 measurements</h3>" in page and page.count("<td>speed/") == 4
+    one = sh(FIRESTEEL, "export", "newest/rates/1", "--to", "html", cwd=cwd).out
+    assert "<h3>rates" not in one and "<td>loss</td>" in one, one
+
+
 def test_samples_are_of_their_distributions_and_the_same_for_a_seed(t):
     cwd = notebook(t, cells(RANDOM % 7))
     assert do(cwd).code == 0
@@ -184,10 +204,13 @@ def interrupted(t, how):
 
 def test_a_resumed_run_goes_on_with_the_missing_ones(t):
     cwd = interrupted(t, signal.SIGINT)
+    began = {name: r["began"] for name, r in rows(cwd).items()}
     done = do(cwd, "--resume", "last")
     assert done.code == 0 and "best\tr/1\t1.1\t5" in done.out and "done before" in done.out, done
     assert text(cwd, "did").split() == ["1", "2", "3", "3", "4"], text(cwd, "did")
     assert {name: r["state"] for name, r in rows(cwd).items()} == {f"r/{i}": "done" for i in (1, 2, 3, 4)}
+    again = {name: r["began"] for name, r in rows(cwd).items()}
+    assert again["r/1"] == began["r/1"] and again["r/2"] == began["r/2"] and again["r/3"] > began["r/3"], (began, again)
     assert rows(cwd)["r/1"]["metrics"]["loss"] == {"value": 1.1, "step": 5, "n": 1, "min": 1.1, "max": 1.1}
     # a file that has gone is made again, and only that trial
     os.remove(os.path.join(cwd, "r.trials", "2", "w"))

@@ -523,6 +523,7 @@ def test_in_the_list_of_runs(t):
         ("Enter", chosen("0028"), PRESS, sees("part of 40"), status("10.0s of 10.0s")),
         ("m", chosen("0028"), PRESS, sees("*0028"), chosen("0027")),
         ("c", "m j", chosen("0026"), PRESS, status(" compare"), sees("0028", "0026")),
+        ("t", PRESS, status("it has no trials")),
         ("a", PRESS, sees("all in ")),
         ("/", typed("lr<0.035"), "Enter", sees("0003", "0001"), lacks("0004")),
         ("s", PRESS, sees("by RUN ↑")),

@@ -6,7 +6,7 @@ import os
 
 from bench import folder, leave, text, workbench
 from golden import golden
-from journals import NOTEBOOK, many, state, write
+from journals import NOTEBOOK, many, state, trials, write
 from tap import run
 
 
@@ -157,6 +157,54 @@ def test_a_run_of_today_has_the_time_alone(t):
                                                   began=today, path=os.path.join(where, "small.lua"))) as s:
         lines = {line.split()[0]: line.split() for line in s.screen()[2:-1] if line.strip()}
         assert lines["ffff"][2] == "16:56" and lines["0002"][2:4] == ["2026-01-02", "14:02:00"], text(s)
+        leave_twice(s)
+
+
+TRIED = "small-20260102-160000-abcd"
+
+
+def tried(t, size="80x24"):
+    return listed(t, 3, size=size, prepare=lambda where: trials(where, TRIED))
+
+
+def test_trials_below_their_run(t):
+    for size in "80x24", "120x40":
+        with tried(t, size) as s:
+            s.wait("abcd +4")
+            s.keys("t")
+            s.wait("rates/4")
+            assert rows(s) == ["abcd", "rates/1", "rates/2", "rates/3", "rates/4", "0003", "0002", "0001"], text(s)
+            s.keys("j j")
+            golden(s, "runs-trials-" + size.split("x")[0])
+            s.keys("t")  # from a trial to its run
+            s.gone("rates/4")
+            s.wait("abcd +4")
+            s.keys("Enter")
+            s.wait("ok after")
+            s.keys("q")
+            s.wait("Runs of small.lua")
+            leave_twice(s)
+
+
+def test_trials_are_found_sorted_and_compared(t):
+    with tried(t) as s:
+        typed(s, "of=rates and loss<0.1")
+        s.gone("0003")
+        assert rows(s) == ["abcd", "rates/2", "rates/4"], text(s)  # also of a run that is not open
+        s.keys("t Esc")
+        s.wait("0003")
+        s.keys("s s s s s S")
+        s.wait("by loss ↓")
+        assert rows(s)[-5:] == ["abcd", "rates/1", "rates/2", "rates/4", "rates/3"], text(s)
+        s.keys("G k k m")
+        s.wait("*")
+        s.keys("g G k k k c")
+        s.wait("Two runs")
+        assert "rates/1" in text(s) and "rates/2" in text(s) and "loss rates/2" in text(s), text(s)
+        s.keys("q")
+        s.wait("Runs of small.lua")
+        s.keys("g t")
+        s.wait("it has no trials")
         leave_twice(s)
 
 

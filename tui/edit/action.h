@@ -163,6 +163,7 @@
     X(METRIC, "metric", "the next curve alone, or all")                                            \
     X(RUNS, "runs", "the runs of this notebook")                                                   \
     X(ALL_RUNS, "all-runs", "the runs of all notebooks in this folder, or of this one")            \
+    X(RUN_CHILDREN, "run-children", "show the run's trials and measurements below it, or not")     \
     X(MARK_RUN, "mark-run", "mark a run to be compared, or not")                                   \
     X(COMPARE, "compare", "compare the marked run with the one at the cursor")                     \
     X(EARLIER, "earlier", "back in time: before the output that came last")                        \

@@ -113,8 +113,9 @@ static void add_series(cJSON *series, const char *name, const cJSON *points)
 
 static const char *hash_of(const char *run)
 {
+    const char *slash = strchr(run, '/');
     size_t n = strlen(run);
-    return n > HASH ? run + n - HASH : run;
+    return slash ? slash + 1 : n > HASH ? run + n - HASH : run;
 }
 
 static void load_curves(struct compare_view *v)
@@ -212,13 +213,25 @@ static void done(view *view_)
     free(v->lines);
 }
 
+// Of a run, or of its child (RUN/NAME).
 static cJSON *history_of(const char *folder, const char *run)
 {
-    AUTO_FREE char *path = journal_file(folder, run);
-    fold *f = fold_file(path, NULL, NULL);
+    AUTO_FREE char *spools = NULL;
+    fold *f = runs_open(folder, run, &spools, NULL, NULL);
     cJSON *history = f ? fold_history(f) : NULL;
     fold_free(f);
     return history;
+}
+
+static cJSON *row_of(const char *folder, const char *run)
+{
+    const char *slash = strchr(run, '/');
+    AUTO_FREE char *of = mem_strndup(run, slash ? (size_t)(slash - run) : strlen(run));
+    char started[RUNS_STARTED];
+    cJSON *row = slash ? runs_child_row(folder, of, slash + 1, NULL) : runs_row(folder, of, NULL);
+    if (slash && row)
+        json_set_str(row, "started", runs_started(json_int_or(row, "began", 0), started));
+    return row ? row : cJSON_CreateObject();
 }
 
 void compare_push(bench *b, const char *folder, const char *one, const char *other)
@@ -229,7 +242,7 @@ void compare_push(bench *b, const char *folder, const char *one, const char *oth
     for (size_t k = 0; k < 2; k++) {
         v->runs[k] = mem_strdup(runs[k]);
         v->history[k] = history_of(folder, runs[k]);
-        rows[k] = runs_row(folder, runs[k], NULL);
+        rows[k] = row_of(folder, runs[k]);
     }
     add_lines(v, rows);
     cJSON_Delete(rows[0]);

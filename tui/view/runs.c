@@ -1,239 +1,16 @@
 // SPDX-License-Identifier: MIT
 // The runs of a notebook, or of all of its folder: a table with their parameters and metrics. The
 // newest are read first, a few milliseconds at a time, so that many runs are there at once. A
-// filter may be a condition, as `firesteel runs --where` has it.
-#include "script/journal/runs.h"
-#include "base/clock.h"
+// filter may be a condition, as `firesteel runs --where` has it. Below a run that is opened stand
+// its children, trials and measurements.
 #include "base/mem.h"
 #include "base/path.h"
-#include "base/pattern.h"
 #include "base/str.h"
 #include "script/journal/reader.h"
-#include "tui/part/filter.h"
-#include "tui/part/scroll.h"
-#include "tui/part/tabledata.h"
 #include "tui/part/tablevalue.h"
-#include "tui/view/views.h"
+#include "tui/view/runs_private.h"
 
-#include <stdio.h>
 #include <string.h>
-#include <time.h>
-
-enum { WORK_MS = 8, OWN = 4, FIELDS = TABLE_COLUMNS - OWN, HASH = 4, DRAW_MS = 100 };
-
-struct runs_view {
-    view head;
-    char *folder, *path; // path: of the notebook's file, NULL: all of the folder
-    char *notebook;      // that path, also while all are shown
-    runs_list *runs;     // all, the newest first
-    cJSON **rows;        // of those that are read, in this order
-    size_t n, read;
-    char *fields[FIELDS]; // parameters, then metrics, as they were found
-    bool metric[FIELDS];
-    size_t n_fields;
-    size_t loaded; // so many rows are in the table
-    int64_t drawn; // mono ns: when they came into it
-    char *marked;  // a run's name
-    char *uid;     // of the row with the cursor
-    tabledata *data;
-    struct scroll scroll;
-    struct filter filter;
-    struct table_layout layout;
-    int shift, sort; // sort: by this column, -1: the newest first
-    bool reverse;
-};
-
-static void remember(struct runs_view *v)
-{
-    const struct table_row *r = tabledata_at(v->data, v->scroll.at);
-    free(v->uid);
-    v->uid = mem_strdup(r ? r->uid : NULL);
-}
-
-static void follow(struct runs_view *v)
-{
-    size_t at = v->uid ? tabledata_find(v->data, v->uid) : SIZE_MAX, n = tabledata_count(v->data);
-    v->scroll.at = at != SIZE_MAX ? at : v->scroll.at < n ? v->scroll.at : n ? n - 1 : 0;
-    remember(v);
-}
-
-static void add_field(struct runs_view *v, const char *name, bool metric)
-{
-    for (size_t i = 0; i < v->n_fields; i++)
-        if (str_eq(v->fields[i], name) && v->metric[i] == metric)
-            return;
-    if (v->n_fields == FIELDS)
-        return;
-    v->fields[v->n_fields] = mem_strdup(name);
-    v->metric[v->n_fields++] = metric;
-}
-
-static void find_fields(struct runs_view *v, const cJSON *row)
-{
-    const cJSON *item;
-    cJSON_ArrayForEach(item, json_get(row, "metrics")) add_field(v, item->string, true);
-    cJSON_ArrayForEach(item, json_get(row, "params")) add_field(v, item->string, false);
-}
-
-// A notebook that was opened and closed again is no run to look at, nor is this session before it
-// has run a cell.
-static bool is_empty(const struct runs_view *v, const cJSON *row)
-{
-    const char *state = json_str_or(row, "state", "");
-    bool own = str_eq(json_str(row, "run"), bench_run(v->head.bench));
-    return !json_int_or(row, "ok", 0) && !json_int_or(row, "failed", 0) &&
-           (own || str_eq(state, "ok") || str_eq(state, "stopped"));
-}
-
-static bool belongs(const struct runs_view *v, const cJSON *row)
-{
-    return !is_empty(v, row) && (!v->path || str_eq(json_str(row, "notebook"), v->path));
-}
-
-static void forget_fields(struct runs_view *v)
-{
-    for (size_t i = 0; i < v->n_fields; i++)
-        free(v->fields[i]);
-    v->n_fields = 0;
-}
-
-// Those of this notebook's runs, or of all. What was sorted by may not be there any more.
-static void show_all(struct runs_view *v, bool all)
-{
-    v->path = all ? NULL : v->notebook;
-    forget_fields(v);
-    for (size_t i = 0; i < v->read; i++)
-        if (belongs(v, v->rows[i]))
-            find_fields(v, v->rows[i]);
-    v->sort = v->sort < OWN ? v->sort : -1;
-    v->shift = 0;
-}
-
-static void add_text(cJSON *cells, const char *words)
-{
-    cJSON_AddItemToArray(cells, cJSON_CreateString(words));
-}
-
-// A time of today is enough without its date.
-static const char *short_time(const cJSON *row, char out[6])
-{
-    const char *started = json_str_or(row, "started", "");
-    time_t now = (time_t)(clock_wall() / CLOCK_SEC);
-    struct tm tm;
-    char today[sizeof "2026-01-02 "];
-    strftime(today, sizeof today, "%Y-%m-%d ", localtime_r(&now, &tm));
-    if (!str_starts(started, today))
-        return started;
-    snprintf(out, 6, "%s", started + strlen(today));
-    return out;
-}
-
-// The mark, and what its run is told from others by: the end of its name; with its notebook's where
-// all are shown.
-static char *short_name(const struct runs_view *v, const char *run)
-{
-    size_t n = strlen(run), stamp = sizeof "-20260102-030405-1a2b" - 1;
-    const char *mark = str_eq(run, v->marked) ? "*" : "", *hash = n > HASH ? run + n - HASH : run;
-    if (v->path || n <= stamp)
-        return str_fmt("%s%s", mark, hash);
-    return str_fmt("%s%.*s %s", mark, (int)(n - stamp), run, hash);
-}
-
-static cJSON *cells_of(const struct runs_view *v, const cJSON *row)
-{
-    cJSON *table_row = cJSON_CreateObject(), *cells = json_array_at(table_row, "cells");
-    const char *run = json_str_or(row, "run", "");
-    AUTO_FREE char *name = short_name(v, run);
-    AUTO_BUF took = {0};
-    char started[sizeof "14:03"];
-    const cJSON *seconds = json_get(row, "seconds");
-    if (seconds)
-        duration_format(&took, clock_of_seconds(seconds->valuedouble));
-    json_set_str(table_row, "uid", run);
-    add_text(cells, name);
-    add_text(cells, json_str_or(row, "state", ""));
-    add_text(cells, short_time(row, started));
-    add_text(cells, buf_cstr(&took));
-    for (size_t i = 0; i < v->n_fields; i++) {
-        const cJSON *all = json_get(row, v->metric[i] ? "metrics" : "params");
-        const cJSON *value = json_get(all, v->fields[i]);
-        AUTO_FREE char *words = runs_text(v->metric[i] ? json_get(value, "value") : value);
-        add_text(cells, words);
-    }
-    return table_row;
-}
-
-static cJSON *columns_of(const struct runs_view *v)
-{
-    static const char *const own[OWN] = {"RUN", "STATE", "STARTED", "TOOK"};
-    cJSON *columns = cJSON_CreateArray();
-    for (size_t i = 0; i < OWN; i++)
-        add_text(columns, own[i]);
-    for (size_t i = 0; i < v->n_fields; i++)
-        add_text(columns, v->fields[i]);
-    return columns;
-}
-
-// In the order that is asked for; runs without the field come last.
-static void put_in_order(const struct runs_view *v, cJSON **rows, size_t n)
-{
-    static const char *const own[OWN] = {"run", "state", "started", "seconds"};
-    if (v->sort < 0)
-        return;
-    size_t field = (size_t)v->sort;
-    AUTO_FREE char *name =
-        field < OWN ? str_fmt("%s%s", v->reverse ? "-" : "", own[field])
-                    : str_fmt("%s%s.%s", v->reverse ? "-" : "",
-                          v->metric[field - OWN] ? "metrics" : "params", v->fields[field - OWN]);
-    runs_sort(rows, n, name);
-}
-
-// All rows that match, anew. What is typed is a condition if it can be one, else a text.
-static void load(struct runs_view *v)
-{
-    struct runs_where where = {0};
-    const char *words = filter_text(&v->filter);
-    bool condition = *words && runs_where_parse(&where, words, NULL) == 0;
-    AUTO_JSON *table = cJSON_CreateObject();
-    json_set(table, "columns", columns_of(v));
-    cJSON *rows = json_array_at(table, "rows"), *keep = json_array_at(table, "keep");
-    static const char *const kept[] = {"RUN", "STATE", "STARTED"};
-    for (size_t i = 0; i < ARRAY_LEN(kept); i++)
-        add_text(keep, kept[i]);
-    for (size_t i = 0; i < v->n_fields; i++)
-        if (v->metric[i])
-            add_text(keep, v->fields[i]);
-    const struct runs_where all = {0};
-    AUTO_FREE cJSON **shown = mem_array(v->read + 1, sizeof *shown);
-    size_t n = 0;
-    for (size_t i = 0; i < v->read; i++)
-        if (belongs(v, v->rows[i]) && runs_where_holds(condition ? &where : &all, v->rows[i]))
-            shown[n++] = v->rows[i];
-    put_in_order(v, shown, n);
-    for (size_t i = 0; i < n; i++)
-        cJSON_AddItemToArray(rows, cells_of(v, shown[i]));
-    tabledata_filter(v->data, condition ? "" : words);
-    tabledata_load(v->data, table);
-    runs_where_done(&where);
-    v->loaded = v->read;
-    v->drawn = clock_mono();
-    follow(v);
-}
-
-static void read_some(struct runs_view *v)
-{
-    int64_t until = clock_mono() + WORK_MS * CLOCK_MS;
-    while (v->read < v->n && clock_mono() < until) {
-        err e = {0};
-        cJSON *row = runs_list_row(v->runs, v->read, NULL, &e);
-        if (belongs(v, row))
-            find_fields(v, row);
-        v->rows[v->read++] = row;
-    }
-    bool due = v->read == v->n || clock_mono() - v->drawn > DRAW_MS * CLOCK_MS || !v->loaded;
-    if (v->loaded < v->read && due)
-        load(v);
-}
 
 static rect body_of(rect area)
 {
@@ -250,7 +27,7 @@ static void settle(view *view_, rect area)
     struct runs_view *v = (struct runs_view *)view_;
     struct table_column columns[TABLE_COLUMNS];
     rect body = body_of(area);
-    read_some(v);
+    runs_rows_read(v);
     tabledata_measure(v->data, columns);
     table_layout(columns, tabledata_columns(v->data), body.w, v->shift, &v->layout);
     v->shift = v->layout.shift;
@@ -321,25 +98,24 @@ static void draw(const view *view_, grid *g, rect area)
     filter_draw(&v->filter, g, (rect){area.x, area.y + area.h - 1, area.w, 1});
 }
 
-static const cJSON *row_of(const struct runs_view *v, const char *run)
+// The run at the cursor, also where one of its children is; new; NULL: there is none.
+static char *selected_run(const struct runs_view *v)
 {
-    for (size_t i = 0; i < v->read; i++)
-        if (str_eq(json_str(v->rows[i], "run"), run))
-            return v->rows[i];
-    return NULL;
+    return v->uid ? mem_strndup(v->uid, strcspn(v->uid, "/")) : NULL;
 }
 
 static void open_selected(struct runs_view *v)
 {
     bench *b = v->head.bench;
-    const cJSON *row = v->uid ? row_of(v, v->uid) : NULL;
+    AUTO_FREE char *run = selected_run(v);
+    const cJSON *row = run ? runs_rows_of(v, run) : NULL;
     if (!row)
         return;
-    AUTO_FREE char *path = journal_file(v->folder, v->uid);
-    if (str_eq(v->uid, bench_run(b)))
+    AUTO_FREE char *path = journal_file(v->folder, run);
+    if (str_eq(run, bench_run(b)))
         bench_say(b, "this is the run that is open: q goes back to it");
     else if (str_eq(json_str(row, "state"), "running"))
-        bench_say(b, "it still runs: firesteel attach %s", v->uid);
+        bench_say(b, "it still runs: firesteel attach %s", run);
     else if (!bench_open_run(b, path))
         bench_say(b, "runs cannot be opened here");
 }
@@ -349,17 +125,52 @@ static void mark(struct runs_view *v)
     bool same = str_eq(v->marked, v->uid);
     free(v->marked);
     v->marked = mem_strdup(same ? NULL : v->uid);
-    load(v);
+    runs_rows_load(v);
     if (v->scroll.at + 1 < tabledata_count(v->data))
         v->scroll.at++;
-    remember(v);
+    runs_rows_remember(v);
+}
+
+// From a child to its run.
+static void toggle_children(struct runs_view *v)
+{
+    AUTO_FREE char *run = selected_run(v);
+    size_t at = 0;
+    if (!run || !runs_rows_children(runs_rows_of(v, run))) {
+        bench_say(v->head.bench, "it has no trials or measurements");
+        return;
+    }
+    if (!runs_rows_is_open(v, run)) {
+        v->opened = strv_add(v->opened, run);
+    } else {
+        while (!str_eq(v->opened[at], run))
+            at++;
+        free(v->opened[at]);
+        do
+            v->opened[at] = v->opened[at + 1];
+        while (v->opened[at++]);
+        free(v->uid);
+        v->uid = STEAL(run);
+    }
+    runs_rows_load(v);
+}
+
+// The next row of the same kind: a run, or a trial.
+static const struct table_row *next_like(const struct runs_view *v)
+{
+    const struct table_row *row = NULL;
+    bool child = v->uid && strchr(v->uid, '/');
+    for (size_t i = v->scroll.at + 1; (row = tabledata_at(v->data, i)); i++)
+        if ((strchr(row->uid, '/') != NULL) == child)
+            break;
+    return row;
 }
 
 // With the marked one; without a mark, with the one before it in time.
 static void compare(struct runs_view *v)
 {
     bench *b = v->head.bench;
-    const struct table_row *next = tabledata_at(v->data, v->scroll.at + 1);
+    const struct table_row *next = next_like(v);
     const char *other = v->marked ? v->marked : next ? next->uid : NULL;
     if (!v->uid || !other || str_eq(other, v->uid))
         bench_say(b, "m marks a run, and c compares it with the one at the cursor");
@@ -372,7 +183,7 @@ static void sort(struct runs_view *v, bool turn)
     v->reverse = turn && v->sort >= 0 && !v->reverse;
     if (!turn)
         v->sort = v->sort + 1 < tabledata_columns(v->data) ? v->sort + 1 : -1;
-    load(v);
+    runs_rows_load(v);
 }
 
 static bool act_on(struct runs_view *v, enum action a)
@@ -384,12 +195,15 @@ static bool act_on(struct runs_view *v, enum action a)
     case ACT_MARK_RUN:
         mark(v);
         return true;
+    case ACT_RUN_CHILDREN:
+        toggle_children(v);
+        return true;
     case ACT_COMPARE:
         compare(v);
         return true;
     case ACT_ALL_RUNS:
-        show_all(v, v->path != NULL);
-        load(v);
+        runs_rows_show_all(v, v->path != NULL);
+        runs_rows_load(v);
         return true;
     case ACT_SORT:
     case ACT_SORT_REVERSE:
@@ -407,13 +221,13 @@ static bool act(view *view_, enum action a)
 {
     struct runs_view *v = (struct runs_view *)view_;
     if (filter_act(&v->filter, a, bench_clipboard(view_->bench))) {
-        load(v);
+        runs_rows_load(v);
         return true;
     }
     if (act_on(v, a))
         return true;
     bool moved = scroll_act(&v->scroll, a);
-    remember(v);
+    runs_rows_remember(v);
     return moved;
 }
 
@@ -421,7 +235,7 @@ static bool mouse(view *view_, const struct mouse *m)
 {
     struct runs_view *v = (struct runs_view *)view_;
     enum pointed p = scroll_point(&v->scroll, m, 2);
-    remember(v);
+    runs_rows_remember(v);
     return p == POINT_OPEN ? act_on(v, ACT_OPEN) : p == POINT_MOVED;
 }
 
@@ -434,14 +248,14 @@ static void type(view *view_, key k)
 {
     struct runs_view *v = (struct runs_view *)view_;
     if (filter_type(&v->filter, k))
-        load(v);
+        runs_rows_load(v);
 }
 
 static void paste(view *view_, const char *words, size_t n)
 {
     struct runs_view *v = (struct runs_view *)view_;
     if (filter_paste(&v->filter, words, n))
-        load(v);
+        runs_rows_load(v);
 }
 
 static int wait_ms(const view *view_)
@@ -452,7 +266,7 @@ static int wait_ms(const view *view_)
 
 static void hint(const view *v, buf *out)
 {
-    buf_str(out, "Enter opens  / filter, lr<0.1  s sort  m mark  c compare  a all  q back");
+    buf_str(out, "Enter opens  / lr<0.1  s sort  t trials  m mark  c compare  a all  q back");
 }
 
 static void done(view *view_)
@@ -460,7 +274,7 @@ static void done(view *view_)
     struct runs_view *v = (struct runs_view *)view_;
     for (size_t i = 0; i < v->read; i++)
         cJSON_Delete(v->rows[i]);
-    forget_fields(v);
+    runs_rows_forget_fields(v);
     filter_done(&v->filter);
     tabledata_free(v->data);
     runs_list_close(v->runs);
@@ -469,6 +283,7 @@ static void done(view *view_)
     free(v->notebook);
     free(v->marked);
     free(v->uid);
+    strv_free(v->opened);
 }
 
 void runs_push(bench *b)
@@ -489,11 +304,12 @@ void runs_push(bench *b)
     v->data = tabledata_new();
     v->sort = -1;
     v->filter.past = bench_past(b);
-    load(v);
+    runs_rows_load(v);
 }
 
 static const struct binding bindings[] = {
     {MODE_VIEW, "Enter", ACT_OPEN},
+    {MODE_VIEW, "t", ACT_RUN_CHILDREN},
     {MODE_VIEW, "m", ACT_MARK_RUN},
     {MODE_VIEW, "c", ACT_COMPARE},
     {MODE_VIEW, "a", ACT_ALL_RUNS},

@@ -78,6 +78,24 @@ def write(where, run, events, began=BEGAN, tail="", **head):
     return path
 
 
+def trials(where, run, path="small.lua"):
+    """The journal of a run with four trials of "rates", of which the third has failed."""
+    events = [(1, state("first", "running", count=1))]
+    for i, rate in enumerate((0.1, 0.01, 5, 0.001), 1):
+        own = {"type": "recorded", "cell": "first", "branch": f"rates/{i}"}
+        value = {"of": "rates", "by": "loss", "mode": "min", "params": {"rate": rate}}
+        events.append((10 * i, {**own, "kind": "child", "name": f"rates/{i}", "value": {**value, "state": "running"}}))
+        events.append((10 * i, {**own, "kind": "param", "name": "rate", "value": rate}))
+        if rate == 5:
+            value["error"] = "loss is nan"
+        else:
+            events += [(10 * i + s, {**own, "kind": "metric", "name": "loss", "value": round(10 * rate / s, 4), "step": s}) for s in (1, 2, 3)]
+        events.append((10 * i + 4 + i, {**own, "kind": "child", "name": f"rates/{i}", "value": {
+            **value, "state": "failed" if rate == 5 else "done", "seconds": 4 + i}}))
+    events += [(60, state("first", "ok")), (61, {"type": "end", "exit": 0, "outcome": "ok"})]
+    write(where, run, events, began="2026-01-02T16:00:00", path=os.path.join(where, path))
+
+
 def many(where, n, path="small.lua", parameters=0):
     """The journals of n runs of a notebook: run i began i minutes later, has lr = i / 100, and its loss went down."""
     for i in range(1, n + 1):
