@@ -406,5 +406,4 @@ void printer_event(printer *p, const cJSON *event)
             handlers[i].print(p, event);
     if (str_eq(json_str(event, "type"), "end"))
         end_pending(p);
-    fflush(stdout);
 }

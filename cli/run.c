@@ -88,12 +88,6 @@ static void on_patience(void *arg)
     interrupt(arg);
 }
 
-static void print_json(const cJSON *event)
-{
-    say_json(event, 0);
-    fflush(stdout);
-}
-
 static void on_welcome(struct run *r, const cJSON *message)
 {
     r->welcome = true;
@@ -108,7 +102,7 @@ static void on_welcome(struct run *r, const cJSON *message)
     AUTO_JSON *json = cJSON_CreateObject();
     json_set_str(json, "run", run);
     if (r->form == FORM_JSON)
-        print_json(json);
+        say_json(json, 0);
     else
         say(stdout, "%s\n", run);
     loop_stop(r->loop);
@@ -125,7 +119,7 @@ static void on_event(void *arg, message_type type, const cJSON *message)
         return; // a reply to us, not part of the run
     fold_event(r->fold, message, NULL);
     if (r->form == FORM_JSON)
-        print_json(message);
+        say_json(message, 0);
     else if (r->form == FORM_PLAIN)
         printer_event(r->printer, message);
     if (type == MESSAGE_end)
@@ -134,6 +128,12 @@ static void on_event(void *arg, message_type type, const cJSON *message)
     int64_t limit = tells ? json_int_or(message, "limit", 0) : 0;
     if (limit > 0 && r->interrupts == 1) // a clean-up runs, and will end by itself
         loop_timer_start(r->patience, (uint64_t)limit + PATIENCE_MS, 0);
+}
+
+static void on_paused(void *arg)
+{
+    struct run *r = arg;
+    fflush(stdout);
     if (ferror(stdout) && r->interrupts == 0)
         interrupt(r); // nobody reads our output any more
 }
@@ -141,11 +141,13 @@ static void on_event(void *arg, message_type type, const cJSON *message)
 static void on_closed(void *arg, const err *reason)
 {
     struct run *r = arg;
+    on_paused(r);
     r->lost = *reason;
     loop_stop(r->loop);
 }
 
-static const struct client_ops client_callbacks = {.event = on_event, .closed = on_closed};
+static const struct client_ops client_callbacks = {
+    .event = on_event, .paused = on_paused, .closed = on_closed};
 
 static int check_redo(const notebook *nb, const char *name, err *e)
 {

@@ -9,6 +9,8 @@ static void put(FILE *to, const char *text, size_t n)
 {
     AUTO_BUF clean = {0};
     printable(&clean, text, n);
+    if (to == stderr)
+        fflush(stdout); // what was said before
     fwrite(buf_cstr(&clean), 1, clean.len, to);
 }
 

@@ -1,46 +1,99 @@
 // SPDX-License-Identifier: MIT
-// A tool of the build: embed ARRAY OUT FILE.lua… writes a C file with the files' texts as
-// `const struct lua_source ARRAY[]` (script/embed.h), in the order given.
+// A tool of the build: embed [-c] ARRAY OUT FILE.lua… writes a C file with the files' texts as
+// `const struct lua_source ARRAY[]` (script/embed.h), in the order given. -c: with what Lua's
+// compiler makes of each instead, as the chunk firesteel/NAME.lua.
+#include <lauxlib.h>
+
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-static int write_bytes(FILE *out, const char *path, size_t number)
+struct bytes {
+    FILE *out;
+    size_t n;
+};
+
+static int write_bytes(lua_State *L, const void *from, size_t n, void *arg)
+{
+    (void)L;
+    struct bytes *b = arg;
+    const signed char *at = from;
+    for (size_t i = 0; i < n; i++, b->n++)
+        fprintf(b->out, "%s%d,", b->n % 24 ? "" : "\n", at[i]);
+    return 0;
+}
+
+static const char *name_of(const char *path, int *length)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    *length = (int)strcspn(name, ".");
+    return name;
+}
+
+static int write_chunk(lua_State *L, struct bytes *b, const char *path, const char *text, size_t n)
+{
+    int length;
+    const char *name = name_of(path, &length);
+    lua_pushlstring(L, name, (size_t)length);
+    lua_pushfstring(L, "@firesteel/%s.lua", lua_tostring(L, -1));
+    if (luaL_loadbufferx(L, text, n, lua_tostring(L, -1), "t") != LUA_OK) {
+        fprintf(stderr, "%s\n", lua_tostring(L, -1));
+        return -1;
+    }
+    return lua_dump(L, write_bytes, b, 0);
+}
+
+static int write_file(lua_State *L, FILE *out, const char *path, int number, bool compile)
 {
     FILE *in = fopen(path, "rb");
     if (!in) {
         perror(path);
         return -1;
     }
-    fprintf(out, "static const char text_%zu[] = {", number);
-    for (int c, n = 0; (c = getc(in)) != EOF; n++)
-        fprintf(out, "%s%d,", n % 24 ? "" : "\n", c < 128 ? c : c - 256);
+    luaL_Buffer text;
+    lua_settop(L, 0);
+    luaL_buffinit(L, &text);
+    for (int c; (c = getc(in)) != EOF;)
+        luaL_addchar(&text, (char)c);
+    luaL_pushresult(&text);
+    fclose(in);
+    size_t n;
+    const char *read = lua_tolstring(L, 1, &n);
+    struct bytes b = {.out = out};
+    fprintf(out, "static const char text_%d[] = {", number);
+    int result = compile ? write_chunk(L, &b, path, read, n) : write_bytes(L, read, n, &b);
     fputs("0};\n", out);
-    return fclose(in);
+    return result;
 }
 
-static void write_entry(FILE *out, const char *path, size_t number)
+static void write_entry(FILE *out, const char *path, int number)
 {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    int length = (int)strcspn(name, ".");
-    fprintf(out, "    {\"%.*s\", text_%zu, sizeof text_%zu - 1},\n", length, name, number, number);
+    int length;
+    const char *name = name_of(path, &length);
+    fprintf(out, "    {\"%.*s\", text_%d, sizeof text_%d - 1},\n", length, name, number, number);
 }
 
 int main(int argc, char **argv)
 {
+    bool compile = argc > 1 && strcmp(argv[1], "-c") == 0;
+    argv += compile;
+    argc -= compile;
     FILE *out = argc > 3 ? fopen(argv[2], "w") : NULL;
-    if (!out) {
-        fputs("usage: embed ARRAY OUT.c FILE.lua...\n", stderr);
+    lua_State *L = luaL_newstate();
+    if (!out || !L) {
+        fputs("usage: embed [-c] ARRAY OUT.c FILE.lua...\n", stderr);
         return 2;
     }
     fputs("#include \"script/embed.h\"\n", out);
     for (int i = 3; i < argc; i++) {
-        if (write_bytes(out, argv[i], (size_t)i))
+        if (write_file(L, out, argv[i], i, compile))
             return 1;
     }
     fprintf(out, "extern const struct lua_source %s[];\nconst struct lua_source %s[] = {\n",
         argv[1], argv[1]);
     for (int i = 3; i < argc; i++)
-        write_entry(out, argv[i], (size_t)i);
+        write_entry(out, argv[i], i);
     fputs("    {0},\n};\n", out);
+    lua_close(L);
     return fclose(out) ? 1 : 0;
 }

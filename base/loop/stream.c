@@ -137,8 +137,19 @@ static void written(uv_write_t *uv, int status)
         s->ops->drained(s->arg);
 }
 
+// Writes as much as the system takes at once. What is left, and any error, are uv_write's.
+static size_t write_now(stream *s, const void *bytes, size_t n)
+{
+    uv_buf_t data = uv_buf_init((char *)bytes, (unsigned)n);
+    int done = uv_try_write((uv_stream_t *)&s->uv, &data, 1);
+    return done > 0 ? (size_t)done : 0;
+}
+
 void stream_write(stream *s, const void *bytes, size_t n)
 {
+    size_t done = n ? write_now(s, bytes, n) : 0;
+    bytes = (const char *)bytes + done;
+    n -= done;
     if (!n)
         return;
     struct write *w = mem_alloc(sizeof *w + n);

@@ -14,7 +14,8 @@ static struct fold_global *global_at(fold *f, const char *name)
     if (hashmap_get(f->by_global, name, n, &i))
         return &f->globals[i];
     f->globals = mem_resize(f->globals, f->n_globals + 1, sizeof *f->globals);
-    f->globals[f->n_globals] = (struct fold_global){.name = mem_strdup(name)};
+    f->globals[f->n_globals] =
+        (struct fold_global){.name = mem_strdup(name), .by_cell = hashmap_new()};
     hashmap_set(f->by_global, name, n, f->n_globals);
     return &f->globals[f->n_globals++];
 }
@@ -38,18 +39,34 @@ static bool is_rebuilt(const fold *f, const struct run_cell *c)
     return again && !fold_names(again, c->id) && !str_eq(c->how, "done");
 }
 
+const struct fold_own *fold_own_of(const struct fold_global *g, const char *id)
+{
+    size_t at;
+    return hashmap_get(g->by_cell, id, strlen(id), &at) ? &g->own[at] : NULL;
+}
+
+static void set_own(struct fold_global *g, const char *id, const char *digest, uint64_t changed)
+{
+    struct fold_own *own = (struct fold_own *)fold_own_of(g, id);
+    if (!own) {
+        if ((g->n_own & (g->n_own - 1)) == 0)
+            g->own = mem_resize(g->own, g->n_own ? g->n_own * 2 : 1, sizeof *g->own);
+        hashmap_set(g->by_cell, id, strlen(id), g->n_own);
+        own = &g->own[g->n_own++];
+        *own = (struct fold_own){.cell = mem_strdup(id)};
+    }
+    free(own->digest);
+    own->digest = mem_strdup(digest);
+    own->changed = changed;
+}
+
 static void note_own(
     const fold *f, struct fold_global *g, const char *id, const char *digest, bool rebuilt)
 {
-    if (!g->by)
-        g->by = cJSON_CreateObject();
-    const char *was = json_str(json_get(g->by, id), "digest");
-    bool same = was && str_eq(was, digest) && (*digest || rebuilt);
-    if (same)
-        return;
-    cJSON *own = json_object_at(g->by, id);
-    json_set_str(own, "digest", digest);
-    json_set_int(own, "changed", (int64_t)f->seq);
+    const struct fold_own *own = fold_own_of(g, id);
+    bool same = own && str_eq(own->digest, digest) && (*digest || rebuilt);
+    if (!same)
+        set_own(g, id, digest, f->seq);
 }
 
 void fold_note_writes(fold *f, const struct run_cell *c)
@@ -90,15 +107,13 @@ const char *fold_moved(const fold *f, const struct run_cell *c)
 }
 
 // The last cell above `at` that sets it; NULL: none does.
-static const cJSON *setter_above(const fold *f, const struct fold_global *g, size_t at)
+static const struct fold_own *setter_above(const fold *f, const struct fold_global *g, size_t at)
 {
-    const cJSON *own, *last = NULL;
+    const struct fold_own *last = NULL;
     size_t i, highest = 0;
-    cJSON_ArrayForEach(own, g->by)
-    {
-        if (fold_cell_by_id(f, own->string, &i) && i < at && (!last || i > highest))
-            last = own, highest = i;
-    }
+    for (size_t k = 0; k < g->n_own; k++)
+        if (fold_cell_by_id(f, g->own[k].cell, &i) && i < at && (!last || i > highest))
+            last = &g->own[k], highest = i;
     return last;
 }
 
@@ -113,8 +128,8 @@ const char *fold_moved_above(const fold *f, const struct run_cell *c)
         if (!cJSON_IsString(name) ||
             !hashmap_get(f->by_global, name->valuestring, strlen(name->valuestring), &i))
             continue;
-        const cJSON *last = setter_above(f, &f->globals[i], at);
-        if (last && (uint64_t)json_int_or(last, "changed", 0) > c->ran)
+        const struct fold_own *last = setter_above(f, &f->globals[i], at);
+        if (last && last->changed > c->ran)
             return f->globals[i].name;
     }
     return NULL;
@@ -126,7 +141,12 @@ void fold_free_globals(fold *f)
         free(f->globals[i].name);
         free(f->globals[i].digest);
         free(f->globals[i].cell);
-        cJSON_Delete(f->globals[i].by);
+        for (size_t k = 0; k < f->globals[i].n_own; k++) {
+            free(f->globals[i].own[k].cell);
+            free(f->globals[i].own[k].digest);
+        }
+        free(f->globals[i].own);
+        hashmap_free(f->globals[i].by_cell);
     }
     free(STEAL(f->globals));
     f->n_globals = 0;
@@ -143,6 +163,9 @@ void fold_copy_globals(fold *f, const fold *from)
         g->digest = mem_strdup(from->globals[i].digest);
         g->cell = mem_strdup(from->globals[i].cell);
         g->changed = from->globals[i].changed;
-        g->by = from->globals[i].by ? cJSON_Duplicate(from->globals[i].by, true) : NULL;
+        for (size_t k = 0; k < from->globals[i].n_own; k++) {
+            const struct fold_own *own = &from->globals[i].own[k];
+            set_own(g, own->cell, own->digest, own->changed);
+        }
     }
 }

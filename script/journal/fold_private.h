@@ -28,12 +28,21 @@ struct fold_child {
     int64_t started, ended; // wall ns, of its first and last record
 };
 
+// What one cell sets a global to.
+struct fold_own {
+    char *cell, *digest;
+    uint64_t changed; // seq: when that became another value
+};
 struct fold_global {
     char *name, *digest; // of its value; "": it has none
     char *cell;          // the cell that changed it last
     uint64_t changed;    // seq
-    cJSON *by; // {id of a cell that sets it: {digest, changed}}: when its own value became another
+    struct fold_own *own;
+    size_t n_own;
+    hashmap *by_cell; // places in own
 };
+// NULL: this cell does not set it.
+const struct fold_own *fold_own_of(const struct fold_global *g, const char *id);
 
 // fold_copy.c copies each of them.
 struct fold {

@@ -250,9 +250,11 @@ static bool is_restless(const fold *f, const char *id)
     int64_t start = json_int_or(f->resumed, "seq", 0);
     if (!again || fold_names(again, id))
         return false;
-    for (size_t i = 0; i < f->n_globals; i++)
-        if (json_int_or(json_get(f->globals[i].by, id), "changed", 0) > start)
+    for (size_t i = 0; i < f->n_globals; i++) {
+        const struct fold_own *own = fold_own_of(&f->globals[i], id);
+        if (own && (int64_t)own->changed > start)
             return true;
+    }
     return false;
 }
 

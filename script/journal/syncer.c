@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "script/journal/syncer.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/path.h"
 
@@ -12,12 +13,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+// Rounds that nobody waits for begin at least this far apart: short cells that end one after the
+// other share one.
+#define APART (10 * CLOCK_MS)
+
 struct syncer {
     int fd;
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t wake, idle;
     bool wanted, quit;
+    int waiting;          // callers that wait for a round
+    int64_t began;        // the last round, mono ns
     uint64_t begun, done; // rounds
     int *given;           // descriptors to sync once and then close
     size_t given_n;
@@ -51,6 +58,7 @@ static void run_round(syncer *s)
     AUTO_FREE int *given = STEAL(s->given);
     size_t n = s->given_n;
     uint64_t round = ++s->begun;
+    s->began = clock_mono();
     s->given_n = 0;
     s->wanted = false;
     pthread_mutex_unlock(&s->lock);
@@ -61,6 +69,18 @@ static void run_round(syncer *s)
     pthread_cond_broadcast(&s->idle);
 }
 
+// With the lock.
+static void wait_for_others(syncer *s)
+{
+    struct timespec until;
+    int64_t at = s->began + APART;
+    until.tv_sec = at / CLOCK_SEC;
+    until.tv_nsec = at % CLOCK_SEC;
+    while (s->begun && !s->waiting && !s->quit)
+        if (pthread_cond_timedwait(&s->wake, &s->lock, &until) != 0)
+            break;
+}
+
 static void *thread_main(void *arg)
 {
     syncer *s = arg;
@@ -68,6 +88,8 @@ static void *thread_main(void *arg)
     for (;;) {
         while (!s->wanted && !s->quit)
             pthread_cond_wait(&s->wake, &s->lock);
+        if (s->wanted)
+            wait_for_others(s);
         if (!s->wanted)
             break;
         run_round(s);
@@ -81,7 +103,11 @@ syncer *syncer_open(int fd, err *e)
     syncer *s = mem_alloc(sizeof *s);
     s->fd = fd;
     pthread_mutex_init(&s->lock, NULL);
-    pthread_cond_init(&s->wake, NULL);
+    pthread_condattr_t clock;
+    pthread_condattr_init(&clock);
+    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+    pthread_cond_init(&s->wake, &clock);
+    pthread_condattr_destroy(&clock);
     pthread_cond_init(&s->idle, NULL);
     sigset_t all, before; // this thread takes no signals
     sigfillset(&all);
@@ -106,9 +132,11 @@ void syncer_give(syncer *s, int fd)
 void syncer_request(syncer *s)
 {
     pthread_mutex_lock(&s->lock);
+    bool wake = !s->wanted; // else it is awake, or waits for others
     s->wanted = true;
-    pthread_cond_signal(&s->wake);
     pthread_mutex_unlock(&s->lock);
+    if (wake)
+        pthread_cond_signal(&s->wake);
 }
 
 static int tell(const syncer *s, err *e)
@@ -121,9 +149,11 @@ int syncer_wait(syncer *s, err *e)
     pthread_mutex_lock(&s->lock);
     uint64_t round = s->begun + 1; // a round under way may have begun before the last write
     s->wanted = true;
+    s->waiting++;
     pthread_cond_signal(&s->wake);
     while (s->done < round)
         pthread_cond_wait(&s->idle, &s->lock);
+    s->waiting--;
     int result = tell(s, e);
     pthread_mutex_unlock(&s->lock);
     return result;

@@ -14,8 +14,8 @@ syncer *syncer_open(int fd, err *e);
 // Adds another file, or a folder for its entries: the next round syncs it before the main file, and
 // then closes it.
 void syncer_give(syncer *s, int fd);
-// Everything written so far will be synced soon. Requests that come while a sync is under way
-// become one.
+// Everything written so far will be synced soon: at once, or 10 ms after the last round began.
+// Requests that come until then become one.
 void syncer_request(syncer *s);
 // The same, but waits for it.
 int syncer_wait(syncer *s, err *e);

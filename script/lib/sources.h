@@ -4,3 +4,4 @@
 #include "script/embed.h"
 
 extern const struct lua_source lib_sources[]; // in the order in which they run; the end has no name
+extern const struct lua_source lib_chunks[];  // the same, compiled

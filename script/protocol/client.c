@@ -132,6 +132,8 @@ static void on_data(void *arg, const char *bytes, size_t n)
     err e = {0};
     c->dispatching = true;
     int result = frame_reader_feed(&c->frames, bytes, n, handle, c, &e);
+    if (c->ops->paused && !c->closed)
+        c->ops->paused(c->arg);
     c->dispatching = false;
     if (c->closed)
         destroy(c);

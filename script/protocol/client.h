@@ -13,6 +13,8 @@ struct client_ops {
     // Called for every message from the kernel, except replies to client_request. `message` is
     // borrowed.
     void (*event)(void *arg, message_type type, const cJSON *message);
+    // All that has come so far was passed on; may be NULL.
+    void (*paused)(void *arg);
     // The connection is over; reason->code is ERR_NONE for an orderly end. Events that the kernel
     // had journaled but not sent were passed to `event` first. Close the client now or later; no
     // callback comes after it.

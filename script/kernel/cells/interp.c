@@ -568,9 +568,9 @@ void interp_execute(interp *in, execution *x)
     pthread_mutex_lock(&in->lock);
     struct lookup *unbegun = STEAL(in->next_lookup);
     in->next_execution = x;
-    pthread_cond_signal(&in->wake);
     pthread_mutex_unlock(&in->lock);
-    if (unbegun) // it had not begun: it ends without an answer
+    pthread_cond_signal(&in->wake); // without the lock: it would be woken to wait for that
+    if (unbegun)                    // it had not begun: it ends without an answer
         loop_post(in->options->effects->spec.loop, post_answered, unbegun);
     else if (in->lookup)
         stop(in, &in->lookup->turn, FAILURE_INTERRUPTED);

@@ -513,12 +513,18 @@ static void push_core(lua_State *L)
     deeds_open(L);
 }
 
+// Compiled chunks belong to one release of Lua; the library that is loaded may be another one.
+static const struct lua_source *usable_sources(void)
+{
+    return strstr(lua_ident, LUA_RELEASE " ") ? lib_chunks : lib_sources;
+}
+
 void library_open(lua_State *L)
 {
     push_core(L);
-    for (const struct lua_source *s = lib_sources; s->name; s++) {
+    for (const struct lua_source *s = usable_sources(); s->name; s++) {
         lua_pushfstring(L, "@firesteel/%s.lua", s->name);
-        if (luaL_loadbufferx(L, s->text, s->n, lua_tostring(L, -1), "t") != LUA_OK)
+        if (luaL_loadbufferx(L, s->text, s->n, lua_tostring(L, -1), "bt") != LUA_OK)
             lua_error(L);
         lua_pushvalue(L, 1);
         lua_call(L, 1, 0);

@@ -29,12 +29,14 @@ struct outbox {
     loop_timer *timer; // for the loop's thread only
     int64_t flushed;   // for the loop's thread only: when text was last delivered
     bool flushing;     // for the loop's thread only
+    bool held;         // for the loop's thread only
 
     pthread_mutex_t lock; // for all fields below
     pthread_cond_t room;
     struct item *first, **last, *newest;
     size_t queued;
     bool woken, urgent; // the loop was woken; it was woken for more than text
+    bool expected;      // the timer runs: text need not wake the loop
     int posted;         // calls of on_wake still to come; the last one frees a closed outbox
     bool closed;
 };
@@ -116,9 +118,11 @@ static void append(outbox *o, struct item *i)
 // With the lock held. Wakes the loop for the first text, and again when it should hurry.
 static void wake(outbox *o, bool urgent)
 {
+    if (loop_is_current(o->loop) && o->held)
+        return;
     bool again = urgent && !o->urgent;
     o->urgent |= urgent;
-    if (o->woken && !again)
+    if ((o->woken || o->expected) && !again)
         return;
     o->woken = true;
     o->posted++;
@@ -190,10 +194,23 @@ static struct item *take_all(outbox *o)
     o->first = o->newest = NULL;
     o->last = &o->first;
     o->queued = 0;
-    o->woken = o->urgent = false;
+    o->woken = o->urgent = o->expected = false;
     pthread_cond_broadcast(&o->room);
     pthread_mutex_unlock(&o->lock);
     return first;
+}
+
+void outbox_hold(outbox *o, bool held)
+{
+    o->held = held;
+}
+
+void outbox_expect(outbox *o)
+{
+    loop_timer_start(o->timer, LAZY_MS, 0);
+    pthread_mutex_lock(&o->lock);
+    o->expected = true;
+    pthread_mutex_unlock(&o->lock);
 }
 
 void outbox_flush(outbox *o)

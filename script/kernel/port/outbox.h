@@ -33,3 +33,7 @@ void outbox_event(outbox *o, cJSON *event); // takes it
 void outbox_ended(outbox *o, const char *cell, const char *branch);
 // On the loop's thread: delivers everything that is queued now.
 void outbox_flush(outbox *o);
+// On the loop's thread: while it is held, what this thread adds waits for a flush.
+void outbox_hold(outbox *o, bool held);
+// On the loop's thread: text is likely to come. It is looked for in 20 ms, and wakes nobody before.
+void outbox_expect(outbox *o);

@@ -22,7 +22,8 @@ struct port {
     struct telling *telling;
     // What one delivery of the outbox brings is a group of the journal, with one sync. Clients get
     // its lines, and those who wait for a record go on, after that.
-    bool grouped;
+    // While it is held, several deliveries are one.
+    bool grouped, holds;
     buf held;               // its lines
     struct record *records; // that wait; the loop's thread
 };
@@ -114,15 +115,18 @@ static void on_ended(void *arg, const char *cell, const char *branch)
 static void on_begin(void *arg)
 {
     port *p = arg;
-    p->grouped = p->journal != NULL;
-    if (p->grouped)
-        journal_group(p->journal);
+    if (p->grouped || !p->journal)
+        return;
+    p->grouped = true;
+    journal_group(p->journal);
 }
 
 static void on_end(void *arg)
 {
     port *p = arg;
     err e = {0};
+    if (p->holds)
+        return;
     AUTO_BUF lines = p->held;
     p->held = (buf){0};
     bool kept = !p->grouped || journal_commit(p->journal, &e) == 0;
@@ -215,6 +219,22 @@ void port_flush(port *p)
     outbox_flush(p->outbox);
 }
 
+void port_hold(port *p)
+{
+    on_begin(p);
+    p->holds = p->grouped;
+    outbox_hold(p->outbox, p->holds);
+}
+
+void port_release(port *p)
+{
+    if (!p->holds)
+        return;
+    p->holds = false;
+    outbox_hold(p->outbox, false);
+    outbox_flush(p->outbox);
+}
+
 // The outbox wakes the loop for it: those that come until then are in the same group.
 static void start_record(loop_pending *pending, void *arg)
 {
@@ -237,6 +257,12 @@ int port_record(port *p, cJSON *event, err *e)
     if (e)
         *e = r.error;
     return -1;
+}
+
+void port_expect(port *p)
+{
+    port_release(p);
+    outbox_expect(p->outbox);
 }
 
 void port_begin_cell(port *p, const char *cell, bool captured)

@@ -56,6 +56,13 @@ void port_text(
 void port_end_branch(port *p, const char *cell, const char *branch);
 // On the loop's thread: delivers everything that is queued now.
 void port_flush(port *p);
+// On the loop's thread: from a hold to its release, within one call of the loop, clients are sent
+// nothing and ledger entries are not synced; then all of it at once. A release without a hold does
+// nothing.
+void port_hold(port *p);
+void port_release(port *p);
+// The same, and text is likely to come soon: the loop looks for it by itself.
+void port_expect(port *p);
 
 // On the loop's thread: a cell's execution begins, or is over. Captured output is kept instead of
 // shown.

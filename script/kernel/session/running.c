@@ -2,6 +2,7 @@
 #include "script/kernel/session/running.h"
 
 #include "base/clock.h"
+#include "base/hashmap.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "script/kernel/effects/glances.h"
@@ -47,25 +48,33 @@ static cJSON *state_event(const char *cell_id, const char *state)
     return event;
 }
 
-static bool is_queued(const kernel *k, const char *cell_id)
+// Queues cells at the end, each once.
+struct queueing {
+    kernel *k;
+    hashmap *queued;
+    struct queue_item **last;
+};
+
+static struct queueing queueing_begin(kernel *k)
 {
-    for (const struct queue_item *q = k->queue; q; q = q->next)
-        if (str_eq(q->cell_id, cell_id))
-            return true;
-    return false;
+    struct queueing q = {.k = k, .queued = hashmap_new(), .last = &k->queue};
+    for (; *q.last; q.last = &(*q.last)->next)
+        hashmap_set(q.queued, (*q.last)->cell_id, strlen((*q.last)->cell_id), 0);
+    return q;
 }
 
-static void enqueue(kernel *k, const char *cell_id, bool alone)
+static void enqueue(struct queueing *q, const char *cell_id, bool alone)
 {
-    if (is_queued(k, cell_id))
+    size_t n = strlen(cell_id), known;
+    if (hashmap_get(q->queued, cell_id, n, &known))
         return;
-    struct queue_item *item = mem_alloc(sizeof *item), **last = &k->queue;
+    struct queue_item *item = mem_alloc(sizeof *item);
     *item = (struct queue_item){
-        .cell_id = mem_strdup(cell_id), .alone = alone, .later = k->interrupted, .attempt = 1};
-    while (*last)
-        last = &(*last)->next;
-    *last = item;
-    port_emit(k->port, state_event(cell_id, "queued"));
+        .cell_id = mem_strdup(cell_id), .alone = alone, .later = q->k->interrupted, .attempt = 1};
+    *q->last = item;
+    q->last = &item->next;
+    hashmap_set(q->queued, cell_id, n, 0);
+    port_emit(q->k->port, state_event(cell_id, "queued"));
 }
 
 static struct queue_item *dequeue(kernel *k)
@@ -142,10 +151,12 @@ int running_queue(kernel *k, const cJSON *ids, err *e)
             return err_set(e, ERR_NOT_FOUND, "there is no cell %s",
                 cJSON_IsString(id) ? id->valuestring : "of that id");
     bool alone = cJSON_GetArraySize(ids) == 1;
+    struct queueing q = queueing_begin(k);
     for (const cJSON *id = ids->child; id; id = id->next)
         if (notebook_find(nb, id->valuestring, &i) && is_executable(notebook_cell(nb, i)) &&
             (alone || !when_skipped(notebook_cell(nb, i))))
-            enqueue(k, id->valuestring, alone);
+            enqueue(&q, id->valuestring, alone);
+    hashmap_free(q.queued);
     running_go_on(k);
     return 0;
 }
@@ -163,10 +174,12 @@ int running_queue_all(kernel *k, err *e)
     const notebook *nb = document_notebook(k->document);
     if (notebook_runs(nb, e) < 0 || gate_check_notebook(k->effects->gate, nb, NULL, e) < 0)
         return -1;
+    struct queueing q = queueing_begin(k);
     for (size_t i = 0; i < notebook_count(nb); i++)
         if (is_executable(notebook_cell(nb, i)) && !when_skipped(notebook_cell(nb, i)) &&
             !has_id(k->options->keep, notebook_cell(nb, i)->id))
-            enqueue(k, notebook_cell(nb, i)->id, false);
+            enqueue(&q, notebook_cell(nb, i)->id, false);
+    hashmap_free(q.queued);
     running_go_on(k);
     return 0;
 }
@@ -290,6 +303,7 @@ static void begin(kernel *k, execution *x)
     tell_attempt(k, x);
     if (x->timeout_ns)
         limit_cell(k, x->timeout_ns);
+    port_expect(k->port);
     interp_execute(k->interp, x);
 }
 
@@ -482,6 +496,7 @@ static void end_run(kernel *k)
 static void on_executed(void *arg, execution *x)
 {
     kernel *k = arg;
+    port_hold(k->port); // its end and the next one's beginning go out together
     finish(k, x);
     free(k->last_cell);
     k->last_cell = mem_strdup(x->turn.cell);
@@ -539,6 +554,7 @@ void running_go_on(kernel *k)
 {
     const err *lost = port_error(k->port);
     if (lost->code && !k->running) { // do nothing that cannot be kept
+        port_release(k->port);
         forget_queue(k, false);
         life_end(k, 1, lost->text);
     }
@@ -552,6 +568,7 @@ void running_go_on(kernel *k)
         begin_item(k, item);
         item_free(item);
     }
+    port_release(k->port);
     if (running_busy(k) || k->stopping)
         return;
     if (k->started_all) {

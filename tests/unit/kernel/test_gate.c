@@ -268,6 +268,62 @@ TEST(outbox_keeps_order_and_joins)
     loop_free(r.loop);
 }
 
+static void stop_later(void *arg)
+{
+    loop_stop(arg);
+}
+
+// Lets the loop do what is posted and due within some ms.
+static void run_for(loop *l, uint64_t ms)
+{
+    loop_timer *t = loop_timer_new(l, stop_later, l);
+    loop_timer_start(t, ms, 0);
+    loop_run(l);
+    loop_timer_free(t);
+}
+
+TEST(a_held_outbox_waits_for_its_flush)
+{
+    struct received r = {.loop = loop_new(NULL)};
+    box = outbox_new(r.loop, &ops, &r);
+    outbox_hold(box, true);
+    cJSON *event = cJSON_CreateObject();
+    json_set_str(event, "mark", "|");
+    outbox_event(box, event);
+    run_for(r.loop, 40);
+    CHECK_INT(r.events, 0);
+    outbox_hold(box, false);
+    outbox_flush(box);
+    CHECK_INT(r.events, 1);
+    outbox_free(box);
+    buf_done(&r.text);
+    loop_free(r.loop);
+}
+
+static void *print_once(void *arg)
+{
+    outbox_text(box, "c", NULL, "stdout", "x", 1);
+    return NULL;
+}
+
+// Nobody is woken for it, and it does not wait for the end of its cell.
+TEST(expected_text_comes_by_itself)
+{
+    struct received r = {.loop = loop_new(NULL)};
+    pthread_t thread;
+    box = outbox_new(r.loop, &ops, &r);
+    outbox_expect(box);
+    pthread_create(&thread, NULL, print_once, NULL);
+    pthread_join(thread, NULL);
+    run_for(r.loop, 1);
+    CHECK_INT(r.text.len, 0);
+    run_for(r.loop, 60);
+    CHECK_INT(r.text.len, 1);
+    outbox_free(box);
+    buf_done(&r.text);
+    loop_free(r.loop);
+}
+
 int main(void)
 {
     return tap_run();
