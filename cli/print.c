@@ -223,7 +223,10 @@ static void put_row(printer *p, const struct output *o, const struct row_look *l
     const char *below, const cJSON *row)
 {
     AUTO_BUF news = {0}, text = {0};
-    row_text(look, row, false, &news);
+    if (json_str(row, "news"))
+        buf_str(&news, json_str(row, "news"));
+    else
+        row_text(look, row, false, &news);
     const char *uid = json_str_or(row, "uid", "");
     bool is_new = is_news(p, o, uid, buf_cstr(&news));
     if (json_bool_or(row, "deleted", false)) // nothing to remember of a row that is gone

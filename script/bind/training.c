@@ -9,7 +9,7 @@
 
 #define PROGRESS "application/vnd.firesteel.progress+json"
 #define MARK     "@firesteel {"
-enum { SHOWN = 300 }; // epochs in a bundle; a bundle is sent with every step
+enum { SHOWN = 300, LATEST = 50 }; // epochs in a bundle, which is sent with every step
 
 struct training {
     cJSON *metrics, *history;
@@ -124,14 +124,17 @@ static void print(const training *t, buf *text)
     metric_text(text, t->evaluated);
 }
 
+// Of a long history the latest epochs are all there, so that who looks now and then misses none
+// (tune's rungs), and of the others as many as curves need.
 static cJSON *some_of(const cJSON *history)
 {
     cJSON *some = cJSON_CreateArray();
-    int n = cJSON_GetArraySize(history), step = 1 + n / SHOWN, i = 0;
+    int n = cJSON_GetArraySize(history), old = n > SHOWN ? n - LATEST : 0;
+    int step = 1 + old / (SHOWN - LATEST), i = 0;
     const cJSON *e;
     cJSON_ArrayForEach(e, history)
     {
-        if (i % step == 0 || i == n - 1) {
+        if (i >= old || i % step == 0) {
             cJSON *point = cJSON_CreateObject();
             json_set(point, "epoch", cJSON_Duplicate(json_get(e, "epoch"), true));
             json_set(point, "metrics", cJSON_Duplicate(json_get(e, "metrics"), true));

@@ -4,6 +4,7 @@ local core = ...
 local KIND = "application/vnd.firesteel.plot+json"
 local BLOCKS = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" }
 local BAR, EIGHTHS = 40, { "▏", "▎", "▍", "▌", "▋", "▊", "▉" } -- a bar's longest, in columns
+local INTERVALS = 40 -- values whose intervals are drawn as text
 local words = { title = 1, x = 1, kind = 1, x_label = 1, y_label = 1, bins = 1 }
 local kinds = { line = 1, scatter = 1, bars = 1, histogram = 1 }
 
@@ -17,6 +18,17 @@ function core.sparkline(values, low, high)
     local level = high > low and finite(v) and (v - low) / (high - low) or 0.5
     marks[i] = finite(v) and BLOCKS[1 + math.floor(level * (#BLOCKS - 1) + 0.5)] or " "
   end
+  return table.concat(marks)
+end
+
+-- "  ├──●─┤": an interval with its value, on a scale from `from` to `to` of so many columns.
+function core.interval(low, value, high, from, to, columns)
+  if to <= from then return "" end
+  local function at(v) return 1 + math.floor((v - from) / (to - from) * (columns - 1) + 0.5) end
+  local marks = {}
+  for i = 1, at(high) do marks[i] = i < at(low) and " " or "─" end
+  marks[at(low)], marks[at(high)] = "├", "┤"
+  marks[at(value)] = "●"
   return table.concat(marks)
 end
 
@@ -39,17 +51,57 @@ local function check_series(name, values)
   end
 end
 
+-- error = {…} is a series as any other when it is a list of numbers.
+local function has_intervals(data)
+  return type(data.error) == "table" and type(data.error[1]) ~= "number" and next(data.error) ~= nil
+end
+
 -- {{name, y}} in order: those of the list, then those with names.
 local function series_of(data)
   local series, names = {}, {}
   for i, values in ipairs(data) do series[i] = { name = ("series %d"):format(i), y = values } end
   for name in pairs(data) do
-    if type(name) == "string" and not words[name] then names[#names + 1] = name end
+    if type(name) == "string" and not words[name] and not (name == "error" and has_intervals(data)) then names[#names + 1] = name end
   end
   table.sort(names)
   for _, name in ipairs(names) do series[#series + 1] = { name = name, y = data[name] } end
   for _, s in ipairs(series) do check_series(s.name, s.y) end
   return series
+end
+
+-- The ends of the intervals of a series: of each value a distance to both sides, { low, high }, or false.
+local function add_intervals(s, list)
+  local what = ("display.plot: error.%s"):format(s.name)
+  core.expect_type(what, list, "table", "of each value a distance, or { low, high }")
+  if #list ~= #s.y then core.fail("error", ("%s has %d entries, and the series %d values"):format(what, #list, #s.y)) end
+  s.low, s.high = {}, {}
+  for i, one in ipairs(list) do
+    local value, low, high = s.y[i], one, one
+    if type(one) == "number" then
+      low, high = value - one, value + one
+    elseif type(one) == "table" then
+      low, high = one[1], one[2]
+    end
+    if one and (type(low) ~= "number" or type(high) ~= "number" or low > high) then
+      core.fail("error", ("%s[%d] is a distance, { low, high } with low <= high, or false, not %s"):format(what, i, display.inspect(one)))
+    end
+    s.low[i], s.high[i] = low or 0 / 0, high or 0 / 0
+  end
+end
+
+-- error = { name of a series = {…} }; of a single series also its list alone.
+local function read_intervals(data, series, kind)
+  if not has_intervals(data) then return end
+  if kind == "histogram" then core.fail("error", "display.plot: a histogram has no intervals (error)") end
+  local named = #data.error > 0 and #series == 1 and { [series[1].name] = data.error } or data.error
+  local known = {}
+  for _, s in ipairs(series) do
+    known[s.name] = true
+    if named[s.name] ~= nil then add_intervals(s, named[s.name]) end
+  end
+  for name in pairs(named) do
+    if not known[name] then core.unknown("display.plot: error", "series", tostring(name), known) end
+  end
 end
 
 -- Samples become how many lie in each of `bins` parts of their range, which is the same for all series.
@@ -81,6 +133,25 @@ local function bar(value, most)
   return ("█"):rep(eighths // 8) .. (EIGHTHS[eighths % 8] or "")
 end
 
+local function ends(s, i)
+  return finite(s.low[i]) and finite(s.high[i]) and (" [%.6g, %.6g]"):format(s.low[i], s.high[i]) or ""
+end
+
+-- A row for each value that has an interval, all on one scale: "1  ├──●─┤      1.5 [1.2, 1.8]".
+local function interval_lines(s, x, lines)
+  local low, high = math.huge, -math.huge
+  for i = 1, #s.y do
+    if ends(s, i) ~= "" then low, high = math.min(low, s.low[i], s.y[i]), math.max(high, s.high[i], s.y[i]) end
+  end
+  for i = 1, math.min(#s.y, INTERVALS) do
+    if ends(s, i) ~= "" and finite(s.y[i]) then
+      local picture = core.interval(s.low[i], s.y[i], s.high[i], low, high, BAR)
+      lines[#lines + 1] = ("  %s  %s%s  %.6g%s"):format(tostring(x and x[i] or i), picture, (" "):rep(BAR - (utf8.len(picture) or 0)), s.y[i], ends(s, i))
+    end
+  end
+  if #s.y > INTERVALS then lines[#lines + 1] = ("  … and %d more"):format(#s.y - INTERVALS) end
+end
+
 -- A row for each bar: "a  ████▌ 4.5"; of several series a block for each.
 local function bar_lines(series, labels, lines)
   local most, width = 0, 0
@@ -94,7 +165,7 @@ local function bar_lines(series, labels, lines)
     if #series > 1 then lines[#lines + 1] = s.name end
     for i, v in ipairs(s.y) do
       local label = tostring(labels and labels[i] or i)
-      lines[#lines + 1] = ("%s%s  %s %.6g"):format((" "):rep(width - (utf8.len(label) or 0)), label, bar(v, most), v)
+      lines[#lines + 1] = ("%s%s  %s %.6g%s"):format((" "):rep(width - (utf8.len(label) or 0)), label, bar(v, most), v, s.low and ends(s, i) or "")
     end
   end
 end
@@ -104,7 +175,10 @@ local function plain_lines(data, kind, series, labels)
   if kind == "bars" or kind == "histogram" then
     bar_lines(series, labels, lines)
   else
-    for _, s in ipairs(series) do lines[#lines + 1] = s.name .. "  " .. sparkline(s.y) end
+    for _, s in ipairs(series) do
+      lines[#lines + 1] = s.name .. "  " .. sparkline(s.y)
+      if s.low then interval_lines(s, labels, lines) end
+    end
   end
   return lines
 end
@@ -138,13 +212,16 @@ function display.plot(data)
   end
   local series, x = series_of(data), places(data, kind)
   if #series == 0 then core.fail("error", "display.plot: there is no series: display.plot { loss = {3, 2, 1} }") end
+  read_intervals(data, series, kind)
   if kind == "histogram" then
     core.check_kind("display.plot", "bins", data.bins or 10, "integer")
     if (data.bins or 10) < 1 or (data.bins or 10) > 1000 then core.fail("error", "display.plot: bins is an integer from 1 to 1000") end
     x = core.array(binned(series, data.bins or 10))
   end
   local shown = core.array {}
-  for i, s in ipairs(series) do shown[i] = { name = s.name, y = without_gaps(s.y) } end
+  for i, s in ipairs(series) do 
+    shown[i] = { name = s.name, y = without_gaps(s.y), low = s.low and without_gaps(s.low), high = s.high and without_gaps(s.high) }
+  end
   core.display {
     ["text/plain"] = table.concat(plain_lines(data, kind, series, x), "\n"),
     [KIND] = { title = data.title, x = x, series = shown, kind = kind ~= "line" and kind or nil, x_label = data.x_label, y_label = data.y_label },
@@ -152,7 +229,7 @@ function display.plot(data)
 end
 
 core.api [[
-display.plot{series, name={…}, x: list=, kind: string="line", title: string=, x_label: string=, y_label: string=, bins: integer=10}
+display.plot{series, name={…}, x: list=, kind: string="line", title: string=, x_label: string=, y_label: string=, bins: integer=10, error: table=}
   Shows series of numbers: { loss = {3, 2, 1} }. What is not finite leaves a gap.
   name: a series: a list of numbers
   x: where the values stand, 1, 2, … unless it is said; of bars also words
@@ -161,9 +238,12 @@ display.plot{series, name={…}, x: list=, kind: string="line", title: string=, 
   x_label: what x is, with its unit: "time (s)"
   y_label: what y is, with its unit
   bins: into how many parts a histogram divides the range
+  error: error bars by the name of a series: for each value a distance to both sides, { low, high }, or false; of a single
+    series the list of these pairs alone. A list of numbers of this name is a series as any other
   errors: a series without numbers, a kind that there is not
   example:
     display.plot { loss = { 0.9, 0.5, 0.3 }, x = { 1, 2, 3 }, title = "training", x_label = "epoch" }
     display.plot { accuracy = { 0.91, 0.95 }, x = { "narrow", "wide" }, kind = "bars" }
     display.plot { { 1, 2, 2, 3, 3, 3 }, kind = "histogram", bins = 3 }
+    display.plot { speed = { 10, 14 }, error = { speed = { { 9, 12 }, 0.5 } } }
 ]]

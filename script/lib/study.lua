@@ -124,17 +124,6 @@ end
 
 -- The table.
 
--- "  ├──●─┤   ": an interval with its median on the scale of all.
-local function drawn(s, low, high)
-  if not s or high <= low then return "" end
-  local function at(value) return 1 + math.floor((value - low) / (high - low) * (BAR - 1) + 0.5) end
-  local marks = {}
-  for i = 1, at(s.high) do marks[i] = i < at(s.low) and " " or "─" end
-  marks[at(s.low)], marks[at(s.high)] = "├", "┤"
-  marks[at(s.median)] = "●"
-  return table.concat(marks)
-end
-
 local function rows_of(self)
   local metric, low, high = main_metric(self), math.huge, -math.huge
   local all = {}
@@ -152,8 +141,9 @@ local function rows_of(self)
     cells[#cells + 1] = s and ("%s … %s"):format(text_of(s.low), text_of(s.high)) or ""
     cells[#cells + 1] = s and ("%.1f %%"):format(s.confidence * 100) or ""
     cells[#cells + 1] = point.failed > 0 and ("%d failed: %s"):format(point.failed, point.errors[1]) or ""
-    cells[#cells + 1] = drawn(s, low, high)
-    rows[i] = { uid = ("%s/%d"):format(self.name, i), cells = cells, sick = point.failed > 0 and point.failed or nil }
+    cells[#cells + 1] = s and core.interval(s.low, s.median, s.high, low, high, BAR) or ""
+    rows[i] = { uid = ("%s/%d"):format(self.name, i), cells = cells, sick = point.failed > 0 and point.failed or nil,
+      news = not s and point.failed == 0 and "" or nil }
   end
   return rows, metric
 end
@@ -240,10 +230,11 @@ end
 
 local function show_plot(self, metric)
   local places, series, n = {}, {}, 0
-  local medians = {}
+  local medians, intervals = {}, {}
   for i, point in ipairs(self.points) do
     local s = summary(self, point, metric)
     places[i], medians[i] = i, s and s.median or 0 / 0
+    intervals[i] = s and { s.low, s.high } or false
     n = math.max(n, #(point.values[metric] or {}))
   end
   if n == 0 then return end
@@ -252,7 +243,7 @@ local function show_plot(self, metric)
     for i, point in ipairs(self.points) do values[i] = (point.values[metric] or {})[k] or 0 / 0 end
     series[("repeat %d"):format(k)] = values
   end
-  series.median = medians
+  series.median, series.error = medians, { median = intervals }
   series.kind, series.x, series.title, series.y_label, series.x_label = "scatter", places, ("%s: %s"):format(self.name, metric), metric, "combination"
   display.plot(series)
 end

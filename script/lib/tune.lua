@@ -195,7 +195,7 @@ local function row_of(self, one, low, high)
   cells[#cells + 1] = r.seconds and core.span(r.seconds) or r.since and { since = r.since } or ""
   cells[#cells + 1] = r.note or ""
   cells[#cells + 1] = curve and #curve.values > 1 and core.sparkline(thinned(curve.values), low, high) or ""
-  return { uid = r.name, cells = cells, sick = r.state == "failed" and 1 or nil }
+  return { uid = r.name, cells = cells, sick = r.state == "failed" and 1 or nil, news = r.state == "waiting" and "" or r.state }
 end
 
 local function columns_of(self)

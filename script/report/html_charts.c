@@ -62,6 +62,8 @@ static void curves_done(struct curves *c)
     for (size_t i = 0; i < c->n; i++) {
         free((void *)c->list[i].x);
         free((void *)c->list[i].y);
+        free((void *)c->list[i].low);
+        free((void *)c->list[i].high);
     }
     free(c->list);
 }
@@ -110,6 +112,10 @@ void html_plot(const cJSON *p, buf *out)
             to_middles(at, n);
         to->x = at;
         to->y = numbers(y, n);
+        if (json_get(s, "low") && json_get(s, "high")) {
+            to->low = numbers(json_get(s, "low"), n);
+            to->high = numbers(json_get(s, "high"), n);
+        }
     }
     struct svg_chart chart = {.title = json_str(p, "title"),
         .x_label = json_str(p, "x_label"),

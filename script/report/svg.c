@@ -59,6 +59,8 @@ static bool measure(struct plot *p)
                 continue;
             widen(&p->x, x);
             widen(&p->y, y);
+            widen(&p->y, c->series[i].low ? c->series[i].low[k] : NAN);
+            widen(&p->y, c->series[i].high ? c->series[i].high[k] : NAN);
         }
     }
     if (p->x.low > p->x.high)
@@ -243,6 +245,21 @@ static void points(struct plot *p, const struct svg_series *s)
             mark(p, s, k, s->n <= TITLED);
 }
 
+// An error bar at each value: a line with a stroke across each end. at: where it stands.
+static void interval(struct plot *p, const struct svg_series *s, size_t k, double at)
+{
+    enum { HALF = 5 };
+    if (!s->low || !isfinite(s->low[k]) || !isfinite(s->high[k]) || !isfinite(at))
+        return;
+    double low = place_y(p, s->low[k]), high = place_y(p, s->high[k]);
+    buf_fmt(p->out,
+        "<path class=\"interval\" d=\"M%.1f %.1fH%.1fM%.1f %.1fV%.1fM%.1f %.1fH%.1f\">"
+        "<title>",
+        at - HALF, low, at + HALF, at, low, high, at - HALF, high, at + HALF);
+    html_text(p->out, s->name, strlen(s->name));
+    buf_fmt(p->out, ": %.6g [%.6g, %.6g]</title></path>\n", s->y[k], s->low[k], s->high[k]);
+}
+
 static void bars(struct plot *p, size_t i)
 {
     const struct svg_series *s = &p->chart->series[i];
@@ -262,6 +279,7 @@ static void bars(struct plot *p, size_t i)
         if (s->n <= TITLED)
             title_of(p, s, k);
         buf_str(p->out, "</rect>\n");
+        interval(p, s, k, left + width / 2);
     }
 }
 
@@ -303,6 +321,8 @@ static void series(struct plot *p, size_t i)
         points(p, s);
     else
         line(p, s);
+    for (size_t k = 0; k < s->n && p->chart->kind != SVG_BARS; k++)
+        interval(p, s, k, place_x(p, s->x[k]));
     buf_str(p->out, "</g>\n");
 }
 

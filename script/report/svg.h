@@ -15,6 +15,7 @@ struct svg_series {
     const char *name;
     const double *x, *y; // n each; a value that is not finite leaves a gap
     size_t n;
+    const double *low, *high; // ends of each value's interval, drawn as an error bar; NULL: none
 };
 struct svg_chart {
     const char *title, *x_label, *y_label; // NULL: none

@@ -181,11 +181,12 @@ local function plot(p) display { ["text/plain"] = "p", ["application/vnd.fireste
 plot { kind = "scatter", x = { 1, 2, 3 }, x_label = "size", y_label = "time (s)", series = { { name = "a", y = { 3, 1, 2 } } } }
 plot { kind = "bars", x = { "<one>", "two" }, series = { { name = "a", y = { 3, -1 } }, { name = "b", y = { 1, 2 } } } }
 plot { kind = "histogram", x = { 0, 10, 20 }, series = { { name = "n", y = { 1, 5, 2 } } } }
+plot { series = { { name = "<m>", y = { 2, 3, 2 }, low = { 1, 2 }, high = { 4, 3.5, 4 } } } }
 """)
     done = sh(FIRESTEEL, "run", "n.lua", "--report", "out.html", cwd=folder)
     assert done.code == 0, done
     text = read(folder, "out.html")
-    scatter, bars, histogram = text.split("<svg ")[1:]
+    scatter, bars, histogram, intervals = text.split("<svg ")[1:]
     assert scatter.count("<circle") == 3 and "polyline" not in scatter and ">size</text>" in scatter and ">time (s)<" in scatter
     assert bars.count("<rect") == 4 and "&lt;one&gt;</text>" in bars and bars.count("<li ") == 2, bars
     rects = [[float(v) for v in found] for found in re.findall(r'<rect x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="([\d.]+)"', bars)]
@@ -194,6 +195,10 @@ plot { kind = "histogram", x = { 0, 10, 20 }, series = { { name = "n", y = { 1, 
     assert rects[2][0] > rects[0][0] and rects[2][2] == rects[0][2], "bars of two series stand side by side"
     heights = [float(h) for h in re.findall(r'height="([\d.]+)"', histogram)]
     assert len(heights) == 3 and abs(heights[1] / heights[0] - 5) < 0.1, heights
+    assert "interval" not in histogram and intervals.count('class="interval"') == 2, intervals  # the third has one end alone
+    assert "<title>&lt;m&gt;: 2 [1, 4]</title>" in intervals, intervals
+    ends = re.search(r'd="M[\d.]+ ([\d.]+)H[\d.]+M[\d.]+ [\d.]+V([\d.]+)', intervals)
+    assert float(ends[1]) > 200 and float(ends[2]) < 12, ends  # over all of the scale, which they have widened
 
 
 def test_chromium_loads_the_page_without_a_complaint(t):

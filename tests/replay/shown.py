@@ -70,6 +70,23 @@ def test_bars_and_histograms_are_text_where_nothing_draws(t):
     assert "from 1 to 1000" in fails(k, "display.plot { { 1 }, kind = 'histogram', bins = 0 }")
 
 
+def test_error_bars(t):
+    k = Kernel(t)
+    data = shown(k, "display.plot { speed = { 10, 14, 12 }, other = { 1, 1, 1 }, error = { speed = { { 9, 12 }, 0.5, false } } }")
+    other, speed = data[KIND % "plot"]["series"]
+    assert speed == {"name": "speed", "y": [10, 14, 12], "low": [9, 13.5, None], "high": [12, 14.5, None]} and "low" not in other, data
+    first, second = data["text/plain"].splitlines()[2:]
+    assert first == "  1  ├──────●─────────────┤                    10 [9, 12]", data
+    assert second.strip().startswith("2") and second.endswith("├──●───┤  14 [13.5, 14.5]"), data
+    bars = shown(k, "display.plot { { 10, 14 }, kind = 'bars', error = { { 9, 12 }, { 13, 14 } } }")
+    assert bars["text/plain"].endswith("█ 14 [13, 14]") and bars[KIND % "plot"]["series"][0]["high"] == [12, 14], bars
+    assert [s["name"] for s in shown(k, "display.plot { error = { 3, 2 } }")[KIND % "plot"]["series"]] == ["error"]  # a series as any other
+    assert fails(k, "display.plot { y = { 1 }, error = { z = { 1 } } }") == "display.plot: error has no series z; did you mean y?"
+    assert fails(k, "display.plot { y = { 1 }, error = { y = { 1, 2 } } }") == "display.plot: error.y has 2 entries, and the series 1 values"
+    assert "with low <= high, or false, not {2, 1}" in fails(k, "display.plot { y = { 1 }, error = { y = { { 2, 1 } } } }")
+    assert "a histogram has no intervals" in fails(k, "display.plot { { 1 }, kind = 'histogram', error = { { 1, 2 } } }")
+
+
 def test_images_are_in_reports_and_named_in_terminals(t):
     folder = t.dir()
     image = png(30, 20)

@@ -130,6 +130,14 @@ end }""", 'study { "speed", over = { n = { 1, 2 } }, repeats = 2, warm_up = 0, f
     assert "<h3>rates" not in one and "<td>loss</td>" in one, one
 
 
+def test_a_log_has_a_line_when_a_trial_begins_and_when_it_ends(t):
+    done = do(notebook(t, cells("""tune { "slow", over = { x = { 1, 2, 3 } }, by = "loss", function(trial)
+  for step = 1, 4 do trial:report { loss = trial.params.x / step } firesteel.sleep "300ms" end
+end }""", 'study { "s", over = { n = { 1, 2 } }, repeats = 2, warm_up = 0, function(p) return p.params.n end }')))
+    assert done.code == 0 and "waiting" not in done.out and "0/2" not in done.out, done.out
+    assert re.findall(r"[●✓] (\d) +\d +(\w+)", done.out) == [(i, s) for i in "123" for s in ("running", "done")], done.out
+
+
 def test_samples_are_of_their_distributions_and_the_same_for_a_seed(t):
     cwd = notebook(t, cells(RANDOM % 7))
     assert do(cwd).code == 0

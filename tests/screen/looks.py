@@ -110,6 +110,19 @@ def each_size(opened, place, *steps):
     each_look(opened, place, *steps, looks=SIZES)
 
 
+MEASURED = """-- %% Measured
+display.plot { median = { 10, 14, 12, 9 }, ["repeat 1"] = { 9, 13, 12.5, 9.5 }, x = { 1, 2, 3, 4 }, kind = "scatter", title = "speed",
+  x_label = "combination", error = { median = { { 8, 11 }, { 13, 16 }, { 11, 12.6 }, { 7, 9.5 } } } }
+"""
+
+
+def test_error_bars(t):
+    def measured(**options):
+        return workbench(folder(t, MEASURED), **options)
+
+    each_size(measured, "error-bars", "C-e", "wait [1] Measured", "wait ● idle", "wait combination")
+
+
 def test_curves_of_a_training(t):
     def trained(**options):
         return workbench(folder(t, TRAINED), **options)

@@ -164,6 +164,23 @@ static void points(const struct canvas *c, const struct series *s, const struct 
     }
 }
 
+// From the one end of each value's interval to the other, with a stroke across each end.
+static void intervals(const struct canvas *c, const struct series *s, const struct scale *sc)
+{
+    int half = c->dots_x > 1 ? 2 : 0;
+    for (size_t i = 0; s->low && i < s->n; i++) {
+        double x = (x_of(s, i) - sc->x0) / (sc->x1 - sc->x0) * (sc->w - 1), y[2];
+        for (int k = 0; k < 2; k++)
+            y[k] =
+                (sc->hi - y_of(sc, k ? s->high[i] : s->low[i])) / (sc->hi - sc->lo) * (sc->h - 1);
+        if (!isfinite(x) || !isfinite(y[0]) || !isfinite(y[1]))
+            continue;
+        line(c, sc, (double[]){x, y[0]}, (double[]){x, y[1]}, s->style);
+        for (int k = 0; k < 2; k++)
+            line(c, sc, (double[]){x - half, y[k]}, (double[]){x + half, y[k]}, s->style);
+    }
+}
+
 static struct canvas canvas_in(grid *g, rect area, bool ascii)
 {
     return (struct canvas){g, area, ascii ? 1 : 2, ascii ? 1 : 4};
@@ -349,6 +366,14 @@ static void x_axis(grid *g, rect plot, const struct scale *sc, const struct plot
     }
 }
 
+static void widen_to(struct scale *sc, double y)
+{
+    if (!isfinite(y))
+        return;
+    sc->lo = fmin(sc->lo, y);
+    sc->hi = fmax(sc->hi, y);
+}
+
 // The finite range of what stands between x0 and x1.
 static bool find_y(const struct plot *p, struct scale *sc)
 {
@@ -356,11 +381,13 @@ static bool find_y(const struct plot *p, struct scale *sc)
     sc->hi = -INFINITY;
     for (size_t i = 0; i < p->n; i++)
         for (size_t j = 0; j < p->series[i].n; j++) {
-            double x = x_of(&p->series[i], j), y = y_of(sc, p->series[i].values[j]);
-            if (!isfinite(y) || x < sc->x0 || x > sc->x1)
+            const struct series *s = &p->series[i];
+            double x = x_of(s, j);
+            if (x < sc->x0 || x > sc->x1)
                 continue;
-            sc->lo = fmin(sc->lo, y);
-            sc->hi = fmax(sc->hi, y);
+            widen_to(sc, y_of(sc, s->values[j]));
+            widen_to(sc, s->low ? y_of(sc, s->low[j]) : NAN);
+            widen_to(sc, s->high ? y_of(sc, s->high[j]) : NAN);
         }
     if (sc->lo > sc->hi)
         return false;
@@ -391,6 +418,8 @@ void plot_chart(grid *g, rect area, const struct plot *p)
     if (p->at)
         grid_vline(
             g, plot, column_of(plot, &sc, *p->at), plot.y, plot.h, (style){.attrs = ATTR_DIM});
+    for (size_t i = 0; i < p->n; i++)
+        intervals(&c, &p->series[i], &sc);
     for (size_t i = 0; i < p->n; i++)
         (p->points ? points : curve)(&c, &p->series[i], &sc);
 }

@@ -8,8 +8,9 @@ struct series {
     const double *values; // NaN and infinities leave a gap
     size_t n;
     style style;
-    const char *name; // for the legend; NULL: none
-    const double *x;  // where each value stands, as many; NULL: at 0, 1, 2, …
+    const char *name;         // for the legend; NULL: none
+    const double *x;          // where each value stands, as many; NULL: at 0, 1, 2, …
+    const double *low, *high; // the ends of its interval, as many, NaN: none; NULL: it has none
 };
 // The range of all finite values, widened if it is flat. false: there is no finite value.
 bool plot_range(const struct series *series, size_t n, double *lo, double *hi);

@@ -36,6 +36,8 @@ void curves_free(curves *c)
 {
     for (size_t i = 0; c && i < c->n; i++) {
         free((double *)c->series[i].values);
+        free((double *)c->series[i].low);
+        free((double *)c->series[i].high);
         free((char *)c->series[i].name);
     }
     if (c) {
@@ -145,6 +147,18 @@ static void read_x(curves *c, const cJSON *plot)
     }
 }
 
+// The one end of each value's interval; NULL: the series has none.
+static double *read_ends(const cJSON *list, size_t n)
+{
+    if (!cJSON_IsArray(list))
+        return NULL;
+    double *ends = mem_array(n + 1, sizeof *ends);
+    const cJSON *v = list->child;
+    for (size_t i = 0; i < n; i++, v = v ? v->next : NULL)
+        ends[i] = number(v);
+    return ends;
+}
+
 static void read_plot(curves *c, const cJSON *plot)
 {
     const cJSON *s, *v;
@@ -164,6 +178,10 @@ static void read_plot(curves *c, const cJSON *plot)
         cJSON_ArrayForEach(v, y)
         {
             ((double *)new->values)[i++] = number(v);
+        }
+        if (cJSON_IsArray(json_get(s, "low")) && cJSON_IsArray(json_get(s, "high"))) {
+            new->low = read_ends(json_get(s, "low"), new->n);
+            new->high = read_ends(json_get(s, "high"), new->n);
         }
         c->charts[0].series |= 1u << (c->n - 1);
         c->charts[c->n_charts++] = (struct chart){new->name, 1u << (c->n - 1)};

@@ -45,7 +45,8 @@ TEST(a_long_history_is_told_in_part)
     int n = cJSON_GetArraySize(history);
     CHECK(n > 200 && n <= 301);
     CHECK_INT(json_int_or(cJSON_GetArrayItem(history, 0), "epoch", 0), 1);
-    CHECK_INT(json_int_or(cJSON_GetArrayItem(history, n - 1), "epoch", 0), 1000);
+    for (int i = 0; i < 50; i++) // who looks now and then misses none
+        CHECK_INT(json_int_or(cJSON_GetArrayItem(history, n - 1 - i), "epoch", 0), 1000 - i);
     CHECK_INT(cJSON_GetArraySize(training_history(t)), 1000);
     training_free(t);
 }

@@ -107,6 +107,22 @@ TEST(points_are_not_joined)
     grid_free(g);
 }
 
+TEST(intervals_stand_at_their_values)
+{
+    const double values[] = {2, 1, 2}, low[] = {0, NAN, 1}, high[] = {3, 9, 2};
+    struct series s = {.values = values, .n = 3, .low = low, .high = high};
+    struct plot p = {.series = &s, .n = 1, .points = true, .ascii = true};
+    grid *g = grid_new(5, 2);        // too small for axes
+    plot_chart(g, grid_area(g), &p); // the scale reaches from 0 to 9: what has one end alone counts
+    CHECK_STR(rows(g), "\n* * *\n");
+    s.high = (const double[]){3, NAN, 2};
+    grid_resize(g, 5, 4);
+    grid_clear(g);
+    plot_chart(g, grid_area(g), &p); // from 0 to 3
+    CHECK_STR(rows(g), "*\n*   *\n* * *\n*\n");
+    grid_free(g);
+}
+
 TEST(ticks_are_round_numbers)
 {
     double out[PLOT_TICKS];
