@@ -12,7 +12,8 @@ struct place {
     bool ready;
     size_t n;
     tensor **x, **y, *weights; // [inputs], [outputs]
-    tensor **room;             // [inputs]: of those whose rows are made, (size, …)
+    tensor *head_weights[HEADS_MAX];
+    tensor **room; // [inputs]: of those whose rows are made, (size, …)
     err error;
     bool failed;
 };
@@ -51,8 +52,8 @@ static void empty(const feed *f, struct place *p)
 {
     drop(p->x, f->inputs);
     drop(p->y, f->outputs);
-    tensor_free(p->weights);
-    p->weights = NULL;
+    drop(&p->weights, 1);
+    drop(p->head_weights, HEADS_MAX);
 }
 
 // Rows of one input.
@@ -75,6 +76,10 @@ static int make(feed *f, struct place *p, size_t step, err *e)
             return -1;
     for (size_t k = 0; k < f->outputs; k++)
         if (!(p->y[k] = tensor_gather(f->ys[k], rows, p->n, e)))
+            return -1;
+    const tensor *const *heads = f->data->head_weights;
+    for (size_t k = 0; heads && k < f->outputs; k++)
+        if (heads[k] && !(p->head_weights[k] = tensor_gather(heads[k], rows, p->n, e)))
             return -1;
     if (f->data->weights && !(p->weights = tensor_gather(f->data->weights, rows, p->n, e)))
         return -1;
@@ -170,6 +175,7 @@ int feed_next(feed *f, model_data *out, size_t *n, err *e)
     *out = (model_data){.x = p->x[0],
         .y = p->y[0],
         .weights = p->weights,
+        .head_weights = f->data->head_weights ? (const tensor *const *)p->head_weights : NULL,
         .xs = f->data->xs ? (const tensor *const *)p->x : NULL,
         .ys = f->data->ys ? (const tensor *const *)p->y : NULL};
     *n = p->n;

@@ -242,13 +242,18 @@ int model_fit(model *m, const fit_spec *spec, history *out, err *e)
         return err_set(e, ERR_USAGE, "epochs must be 1 or more");
     if (!spec->val_x != !spec->val_y)
         return err_set(e, ERR_USAGE, "validation data needs both x and y");
-    evaluate_spec t = {
-        .x = spec->x, .y = spec->y, .weights = spec->weights, .xs = spec->xs, .ys = spec->ys};
+    evaluate_spec t = {.x = spec->x,
+        .y = spec->y,
+        .weights = spec->weights,
+        .xs = spec->xs,
+        .ys = spec->ys,
+        .head_weights = spec->head_weights};
     evaluate_spec v = {.x = spec->val_x,
         .y = spec->val_y,
         .weights = spec->val_weights,
         .xs = spec->val_xs,
-        .ys = spec->val_ys};
+        .ys = spec->val_ys,
+        .head_weights = spec->val_head_weights};
     if (sums_prepare(m, &t, &f.train, e) < 0)
         return -1;
     if (spec->val_x && sums_prepare(m, &v, &f.val, e) < 0)

@@ -35,7 +35,8 @@ typedef struct fit_spec {
     const tensor *const *xs, *const *ys, *const *val_xs, *const *val_ys;
     const tensor *weights;     // NULL, or (n): a row's loss counts so often; a batch's loss is
     const tensor *val_weights; // the sum over its rows, divided by how many they are
-    const watch *watches;      // besides the model's metrics
+    const tensor *const *head_weights, *const *val_head_weights; // instead, for each output
+    const watch *watches;                                        // besides the model's metrics
     size_t watch_n;
     size_t batch_size;     // 0: 32
     size_t val_batch_size; // 0: batch_size
@@ -66,7 +67,7 @@ void fit_history_done(history *h);
 
 typedef struct evaluate_spec {
     const tensor *x, *y, *weights;
-    const tensor *const *xs, *const *ys; // as fit_spec's
+    const tensor *const *xs, *const *ys, *const *head_weights; // as fit_spec's
     const watch *watches;
     size_t watch_n;
     size_t batch_size; // 0: 32

@@ -81,7 +81,7 @@ static void heads_of(const model *m, head_spec heads[HEADS_MAX])
     for (size_t k = 0; k < model_output_count(m); k++) {
         compile_spec s = compile_head(model_compiled(m), k);
         heads[k] = (head_spec){
-            s.loss, s.from_logits, s.label_smoothing, s.delta, s.metrics, s.loss_weight};
+            s.loss, s.own, s.from_logits, s.label_smoothing, s.delta, s.metrics, s.loss_weight};
     }
 }
 

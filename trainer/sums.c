@@ -14,7 +14,8 @@ int sums_prepare(model *m, const evaluate_spec *spec, model_data *out, err *e)
     if (model_prepare_lists(m, spec->x, spec->y, spec->xs, spec->ys, out, e) < 0)
         return -1;
     out->weights = spec->weights;
-    return model_check_weights(out, e);
+    out->head_weights = spec->head_weights;
+    return model_check_weights(m, out, e);
 }
 
 struct sums sums_begin(const watch *watches, size_t n)
@@ -71,38 +72,54 @@ void sums_log(const struct sums *s, const model *m, const char *prefix, logs *l)
         head_log(s, m, k, buf_cstr(&whose), l);
     }
     for (size_t i = 0; i < s->watch_n; i++) {
-        snprintf(name, sizeof name, "%s%s", prefix, s->watches[i].name);
-        logs_set(l, name, s->watches[i].ops->value(s->watches[i].ctx));
+        const watch *w = &s->watches[i];
+        AUTO_BUF full = {0};
+        buf_str(&full, prefix);
+        if (heads > 1)
+            buf_fmt(&full, "%s_", model_output_layer(m, w->output)->name);
+        buf_str(&full, w->name);
+        logs_set(l, buf_cstr(&full), w->ops->value(w->ctx));
     }
 }
 
-// Hands a batch's targets and outputs to all that watch.
+// Hands a batch's targets and outputs to all that watch output k.
 static int show_batch(
-    const struct sums *s, const tensor *y, const batch *b, const tensor *p, err *e)
+    const struct sums *s, const tensor *y, const batch *b, size_t k, const tensor *p, err *e)
 {
     int status = 0;
     tensor *rows = tensor_gather(y, b->rows, b->n, e);
     for (size_t i = 0; rows && status == 0 && i < s->watch_n; i++)
-        status = s->watches[i].ops->add(s->watches[i].ctx, rows, p, e);
+        if (s->watches[i].output == k)
+            status = s->watches[i].ops->add(s->watches[i].ctx, rows, p, e);
     tensor_free(rows);
     return rows ? status : -1;
+}
+
+// Room for the outputs that are watched.
+static int make_outputs(const model *m, const struct sums *s, batch *b, tensor **p, err *e)
+{
+    for (size_t i = 0; i < s->watch_n; i++) {
+        size_t k = s->watches[i].output;
+        row_shape out = model_output_shape(m, k);
+        if (!p[k] && !(p[k] = tensor_new(TENSOR_F32, 2, (size_t[]){b->n, shape_size(&out)}, e)))
+            return -1;
+        b->outputs[k] = p[k]->data;
+    }
+    return 0;
 }
 
 int sums_run(batch_fn run, model *m, const model_data *data, batch *b, struct sums *s,
     batch_result *r, err *e)
 {
-    tensor *p = NULL;
-    if (s->watch_n) {
-        p = tensor_new(TENSOR_F32, 2, (size_t[]){b->n, model_outputs(m)}, e);
-        if (!p)
-            return -1;
-        b->outputs = p->data;
-    }
-    int status = run(m, data, b, r, e);
+    tensor *p[HEADS_MAX] = {0};
+    int status = make_outputs(m, s, b, p, e);
+    status = status == 0 ? run(m, data, b, r, e) : -1;
     if (status == 0)
         add(s, r, b->n);
-    if (status == 0 && p)
-        status = show_batch(s, data->y, b, p, e);
-    tensor_free(p);
+    for (size_t k = 0; k < HEADS_MAX; k++) {
+        if (status == 0 && p[k])
+            status = show_batch(s, data->ys ? data->ys[k] : data->y, b, k, p[k], e);
+        tensor_free(p[k]);
+    }
     return status;
 }

@@ -6,7 +6,8 @@
 #include "trainer/tensor/tensor.h"
 
 typedef struct watch {
-    char name[LOG_NAME_SIZE]; // the log has this name
+    char name[LOG_NAME_SIZE]; // the log has this name, behind that of an output among several
+    size_t output;            // which output of the model it watches
     void *ctx;
     const struct watch_ops *ops;
 } watch;

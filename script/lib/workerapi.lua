@@ -98,8 +98,8 @@ local types = {
     epoch: table -- The epochs, counted from 0.
   ]],
   model = [[
-    compile{optimizer=, loss=, loss_weights=, metrics={}, from_logits=false, threads=0} -- Says how it is trained; the optimizer is an object or its name; with several outputs loss and metrics are lists.
-    fit{x, y, batch_size=32, epochs=1, callbacks={}, validation_split=0, validation_data={x, y, sample_weight}, validation_batch_size=, class_weight={[0]=1}, sample_weight=, shuffle=true, seed=, initial_epoch=0, steps_per_epoch=, verbose=1} -> history -- Trains it.
+    compile{optimizer=, loss=, loss_weights=, metrics={}, from_logits=false, threads=0} -- Says how it is trained; the optimizer is an object or its name, the loss an object, a name or a function(y_true, y_pred) of tensors that returns a number for each row. With several outputs loss, loss_weights and metrics are lists, or tables by the outputs' names.
+    fit{x, y, batch_size=32, epochs=1, callbacks={}, validation_split=0, validation_data={x, y, sample_weight}, validation_batch_size=, class_weight={[0]=1}, sample_weight=, shuffle=true, seed=, initial_epoch=0, steps_per_epoch=, verbose=1} -> history -- Trains it. With several inputs or outputs x, y and sample_weight are lists, or tables by their names.
     evaluate{x, y, batch_size=32, sample_weight=, verbose=1, return_dict=false} -- Returns the loss and the metrics for these samples.
     predict(x, {batch_size=}) -> tensor -- Its outputs for these samples, (n, outputs); with several inputs x is a list. Batches of 256, or of 32 pictures; it needs no compile.
     train_on_batch(x, y, {sample_weight=, class_weight=, return_dict=false}) -- One step with these samples; returns the loss and the metrics of this batch.
@@ -203,6 +203,7 @@ local modules = {
     LearningRateScheduler{schedule, verbose=0} -- A callback: schedule(epoch, lr) returns the learning rate of each epoch.
     LambdaCallback{on_train_begin=, on_train_end=, on_epoch_begin=, on_epoch_end=, on_train_batch_begin=, on_train_batch_end=} -- A callback of functions: on_epoch_end = function(epoch, logs) … end.
     ops: table -- The functions of tensors by Keras's names, as ops.exp(t) for t:exp(); and concatenate({a, b}, axis), zeros{n, m}, ones{n, m}, zeros_like(t), ones_like(t), full({n, m}, value).
+    value_and_grad(fn) -> function -- A function that returns what fn(tensor, …) returns, a number, and its gradient after that tensor (or a list of tensors).
     load(path or bytes) -> model -- A model as model:save wrote it, compiled as it was.
     read_checkpoint(path) -- The bytes of a checkpoint, to be returned from hvd.run.
   ]],

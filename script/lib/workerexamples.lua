@@ -267,6 +267,9 @@ nn.LambdaCallback
   model:fit { x, x, epochs = 2, verbose = 0, callbacks = { nn.LambdaCallback { on_epoch_end = function(epoch) print(epoch) end } } }
   --> 0
   --> 1
+nn.value_and_grad
+  value, slope = nn.value_and_grad(function(t) return (t * t):sum() end)(data.tensor { 1, 2, 3 })
+  print(value, slope[2]) --> 14.0	6.0
 nn.load
   model = nn.Sequential { nn.Dense { 1, input_dim = 1 } }
   model:compile { loss = "mse" }

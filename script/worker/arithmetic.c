@@ -39,10 +39,24 @@ static const tensor *operand(lua_State *L, int arg, int partner, const char *wha
     return check_tensor(L, arg);
 }
 
+// Is the second operand a variable of gradient.lua? Then that computes, and the result is pushed.
+static bool hand_over(lua_State *L, const char *name)
+{
+    if (lua_type(L, 2) != LUA_TTABLE || luaL_getmetafield(L, 2, "__operate") == LUA_TNIL)
+        return false;
+    lua_pushstring(L, name);
+    lua_pushvalue(L, 1);
+    lua_pushvalue(L, 2);
+    lua_call(L, 3, 1);
+    return true;
+}
+
 static int combine(lua_State *L, tensor_binary op)
 {
     err e;
     const char *name = tensor_binary_name(op);
+    if (hand_over(L, name))
+        return 1;
     const tensor *a = operand(L, 1, 2, name), *b = operand(L, 2, 1, name);
     push_tensor(L, tensor_combine(op, a, b, &e), &e);
     return 1;
@@ -156,6 +170,8 @@ static int matmul(lua_State *L)
 {
     err e;
     at_most(L, 2, "matmul");
+    if (hand_over(L, "matmul"))
+        return 1;
     push_tensor(L, tensor_matmul(check_tensor(L, 1), check_tensor(L, 2), &e), &e);
     const tensor *t = check_tensor(L, -1);
     if (t->dims == 0)

@@ -50,13 +50,15 @@ int model_test_on_batch_method(lua_State *L)
 // The option `loss`, for each output; NULL when it is not given.
 static const head_spec *read_losses(lua_State *L, const model *m, head_spec heads[HEADS_MAX])
 {
-    bool given = lua_getfield(L, 4, "loss") != LUA_TNIL, several = model_output_count(m) > 1;
+    bool given = lua_getfield(L, 4, "loss") != LUA_TNIL;
     lua_pop(L, 1);
+    lua_newtable(L); // keeps functions for the call
+    int kept = lua_gettop(L);
     for (size_t k = 0; given && k < model_output_count(m); k++) {
         const compile_spec *now = model_compiled(m);
         heads[k] = (head_spec){0};
-        push_of_output(L, 4, "loss", k, several);
-        take_loss(L, "gradients", now && now->from_logits, &heads[k]);
+        push_of_output(L, 4, "loss", k);
+        take_loss(L, "gradients", now && now->from_logits, kept, &heads[k]);
         heads[k].loss_weight = now ? compile_head(now, k).loss_weight : 0;
     }
     return given ? heads : NULL;

@@ -41,7 +41,7 @@ void push_model(lua_State *L, model *m, const err *e)
 {
     if (!m)
         raise_err(L, e);
-    struct lua_model *box = lua_newuserdatauv(L, sizeof *box, MODEL_OPTIMIZER);
+    struct lua_model *box = lua_newuserdatauv(L, sizeof *box, MODEL_LOSSES);
     *box = (struct lua_model){.m = m};
     luaL_setmetatable(L, type_name);
     worker_give_dnn(worker_of(L), m);
@@ -131,16 +131,24 @@ static param_group *push_groups(lua_State *L, int index, size_t *n)
     return groups;
 }
 
-void take_loss(lua_State *L, const char *what, bool from_logits, head_spec *h)
+void take_loss(lua_State *L, const char *what, bool from_logits, int kept, head_spec *h)
 {
     err e;
     int at = lua_gettop(L), type = lua_type(L, at);
     const char *name =
         type == LUA_TTABLE ? opt_string_field(L, at, what, "loss") : lua_tostring(L, at);
+    if (type == LUA_TFUNCTION) {
+        h->own = push_own_loss(L, at);
+        h->loss = LOSS_MEAN_SQUARED_ERROR; // what its targets may be
+        lua_rawseti(L, kept, (lua_Integer)lua_rawlen(L, kept) + 1);
+        lua_settop(L, at - 1);
+        return;
+    }
     if (type == LUA_TNIL)
         luaL_error(L, "%s: which loss? loss = \"sparse_categorical_crossentropy\"", what);
     if (!name)
-        luaL_error(L, "%s: loss must be a name or a loss, got %s", what, luaL_typename(L, at));
+        luaL_error(
+            L, "%s: loss must be a name, a loss or a function, got %s", what, luaL_typename(L, at));
     if (loss_parse(name, &h->loss, &e))
         raise_err(L, &e);
     h->from_logits = from_logits;
@@ -152,38 +160,70 @@ void take_loss(lua_State *L, const char *what, bool from_logits, head_spec *h)
     lua_pop(L, 1);
 }
 
-void push_of_output(lua_State *L, int table, const char *name, size_t k, bool several)
+// The names of the model's outputs, separated by commas.
+static void add_output_names(const model *m, buf *out)
 {
+    for (size_t k = 0; k < model_output_count(m); k++)
+        buf_fmt(out, "%s%s", k ? ", " : "", model_output_layer(m, k)->name);
+}
+
+// Has the table at the top names of outputs alone as keys? One name that is none is an error.
+static bool is_by_name(lua_State *L, const model *m, const char *field)
+{
+    int at = lua_gettop(L);
+    bool named = false;
+    for (lua_pushnil(L); lua_next(L, at); lua_pop(L, 1)) {
+        bool known = false;
+        if (lua_type(L, -2) != LUA_TSTRING)
+            return lua_settop(L, at), false;
+        for (size_t k = 0; k < model_output_count(m); k++)
+            known |= strcmp(model_output_layer(m, k)->name, lua_tostring(L, -2)) == 0;
+        if (!known) {
+            buf names = {0};
+            add_output_names(m, &names);
+            lua_pushlstring(L, buf_cstr(&names), names.len);
+            buf_done(&names);
+            luaL_error(L, "%s names '%s'; the model's outputs are %s", field, lua_tostring(L, -3),
+                lua_tostring(L, -1));
+        }
+        named = true;
+    }
+    return named;
+}
+
+void push_of_output(lua_State *L, int table, const char *name, size_t k)
+{
+    const model *m = check_model(L, 1);
     lua_getfield(L, table, name);
-    if (!several || !lua_istable(L, -1))
+    if (model_output_count(m) < 2 || !lua_istable(L, -1))
         return;
-    bool object = lua_getfield(L, -1, "loss") != LUA_TNIL;
+    bool object = lua_getfield(L, -1, "loss") == LUA_TSTRING;
     lua_pop(L, 1);
     if (object)
         return;
-    lua_geti(L, -1, (lua_Integer)k + 1);
+    if (is_by_name(L, m, name))
+        lua_getfield(L, -1, model_output_layer(m, k)->name);
+    else
+        lua_geti(L, -1, (lua_Integer)k + 1);
     lua_remove(L, -2);
 }
 
-// What output k is trained by. Leaves what push_metrics pushes.
-static head_spec read_head(lua_State *L, const model *m, size_t k)
+// What output k is trained by. The lists at `watches` and `losses` get what is kept with the model.
+static head_spec read_head(lua_State *L, const model *m, size_t k, int watches, int losses)
 {
-    bool several = model_output_count(m) > 1;
     head_spec h = {0};
-    push_of_output(L, 2, "loss", k, several);
-    take_loss(L, "compile", opt_bool_field(L, 2, "compile", "from_logits", false), &h);
-    if (several) {
-        push_of_output(L, 2, "loss_weights", k, true);
+    push_of_output(L, 2, "loss", k);
+    take_loss(L, "compile", opt_bool_field(L, 2, "compile", "from_logits", false), losses, &h);
+    if (model_output_count(m) > 1) {
+        push_of_output(L, 2, "loss_weights", k);
         h.loss_weight = luaL_optnumber(L, -1, 1);
         if (!(h.loss_weight > 0))
             luaL_error(L, "compile: loss_weights must be positive numbers");
         lua_pop(L, 1);
     }
-    lua_createtable(L, 0, 1);
-    push_of_output(L, 2, "metrics", k, several);
-    lua_setfield(L, -2, "metrics");
-    push_metrics(L, lua_gettop(L), &h.metrics);
-    lua_remove(L, -2);
+    push_of_output(L, 2, "metrics", k);
+    read_metrics(L, lua_gettop(L), watches, k, &h.metrics);
+    lua_pop(L, 1);
     return h;
 }
 
@@ -201,21 +241,19 @@ static int compile(lua_State *L)
     int optimizer = lua_gettop(L);
     spec.optimizer = read_optimizer(L, optimizer, &distributed);
     spec.groups = push_groups(L, optimizer, &spec.group_count);
-    size_t heads = model_output_count(m);
-    head_spec first = read_head(L, m, 0);
-    int watches = lua_gettop(L);
+    lua_newtable(L);
+    lua_newtable(L);
+    int losses = lua_gettop(L), watches = losses - 1;
+    head_spec first = read_head(L, m, 0, watches, losses);
     spec.loss = first.loss;
+    spec.own = first.own;
     spec.from_logits = first.from_logits;
     spec.label_smoothing = first.label_smoothing;
     spec.delta = first.delta;
     spec.metrics = first.metrics;
     spec.loss_weight = first.loss_weight;
-    for (size_t k = 1; k < heads; k++) {
-        spec.more[k - 1] = read_head(L, m, k);
-        if (luaL_len(L, -1) > 0)
-            return luaL_error(L, "compile: only the first output has AUC and own metrics");
-        lua_pop(L, 1);
-    }
+    for (size_t k = 1; k < model_output_count(m); k++)
+        spec.more[k - 1] = read_head(L, m, k, watches, losses);
     spec.threads = (int)opt_int_field(L, 2, "compile", "threads", spec.threads);
     if (distributed && (w->place.size > 1 || w->timeline)) {
         spec.allreduce = worker_allreduce;
@@ -227,6 +265,8 @@ static int compile(lua_State *L)
         raise_err(L, &e);
     lua_pushvalue(L, watches);
     lua_setiuservalue(L, 1, MODEL_WATCHES);
+    lua_pushvalue(L, losses);
+    lua_setiuservalue(L, 1, MODEL_LOSSES);
     if (lua_getfield(L, 2, "optimizer") != LUA_TTABLE) {
         lua_pushnil(L); // push_optimizer makes one when it is asked for
         lua_replace(L, -2);
@@ -480,5 +520,7 @@ int open_nn(lua_State *L)
     luaL_getsubtable(L, LUA_REGISTRYINDEX, "firesteel.classes");
     lua_setfield(L, -2, "classes");
     push_event_functions(L);
+    lua_pushcfunction(L, take_own_loss_runner);
+    lua_setfield(L, -2, "own_loss");
     return 2;
 }

@@ -21,15 +21,19 @@ int model_gradients_method(lua_State *L);
 int optimizer_apply(lua_State *L);
 // Pushes the model's optimizer: the object that it was compiled with, or one that is like it.
 void push_optimizer(lua_State *L, int index);
-// The loss on top of the stack, which is popped: a name, or an object such as nn.Huber{ delta = 2
-// }.
-void take_loss(lua_State *L, const char *what, bool from_logits, head_spec *h);
-// Pushes item k of the list at field `name` of the table; what is no list counts for each output.
-void push_of_output(lua_State *L, int table, const char *name, size_t k, bool several);
+// The loss on top of the stack, which is popped: a name, an object such as nn.Huber{ delta = 2 },
+// or a function of targets and outputs, which the list at `kept` keeps.
+void take_loss(lua_State *L, const char *what, bool from_logits, int kept, head_spec *h);
+// Pushes what a field of the table has for output k of the model at 1: item k of a list, or what is
+// under the output's name. What is neither counts for each output.
+void push_of_output(lua_State *L, int table, const char *name, size_t k);
+// A function of targets and outputs as a loss; pushes what has to be kept as long as it is used.
+const own_loss *push_own_loss(lua_State *L, int function);
+int take_own_loss_runner(lua_State *L); // gradient.lua hands over what computes it
 // Pushes the logs as a table, or returns their values one by one, and frees them.
 int return_logs(lua_State *L, logs *l, bool as_table);
 // User values of a model.
-enum { MODEL_WATCHES = 1, MODEL_OPTIMIZER };
+enum { MODEL_WATCHES = 1, MODEL_OPTIMIZER, MODEL_LOSSES };
 // Functions of the module: nn.Sequential, and what nn.Model calls (layers.c).
 int lua_sequential(lua_State *L);
 int lua_graph(lua_State *L);

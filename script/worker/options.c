@@ -13,29 +13,85 @@ static void keep(lua_State *L, int kept)
     lua_rawseti(L, kept, (lua_Integer)lua_rawlen(L, kept) + 1);
 }
 
-// Item i of the table, a tensor; NULL when it may be missing and is. `kept` has it then: a callback
-// may take it out of the table.
+// Item i of the table, a tensor. `kept` has it then: a callback may take it out of the table.
 static const tensor *item(
     lua_State *L, int table, int i, const char *what, const char *name, int kept)
 {
     lua_geti(L, table, i);
     const tensor *t = test_tensor(L, -1);
-    if (!t && name && strcmp(name, "inputs x") == 0)
+    if (!t && strcmp(name, "inputs x") == 0)
         t = test_pictures(L, -1);
-    if (!t && (name || !lua_isnil(L, -1)))
-        luaL_error(L, "%s: item %d, the %s, must be a tensor, got %s", what, i,
-            name ? name : "sample_weight", luaL_typename(L, -1));
+    if (!t)
+        luaL_error(L, "%s: item %d, the %s, must be a tensor, got %s", what, i, name,
+            luaL_typename(L, -1));
     keep(L, kept);
     return t;
 }
 
-// Item i: a tensor, or a list of them for a graph with several, which is pushed and *list set.
+// The name of the model's k-th input or output.
+static const char *part_name(const model *m, bool input, size_t k)
+{
+    size_t n;
+    if (!input)
+        return model_output_layer(m, k)->name;
+    const size_t *layers = model_input_layers(m, &n);
+    return n ? model_layer(m, layers[k])->name : "";
+}
+
+// Replaces the table at `at`, if its keys are names of the model's inputs or outputs, by a list in
+// their order; what it does not name is false there where `open`, else an error.
+static void by_order(lua_State *L, int at, const model *m, bool input, bool open, const char *what)
+{
+    size_t n = input ? model_input_count(m) : model_output_count(m);
+    lua_pushnil(L);
+    if (!lua_next(L, at))
+        return;
+    bool named = lua_type(L, -2) == LUA_TSTRING;
+    lua_pop(L, 2);
+    if (!named)
+        return;
+    buf names = {0};
+    size_t found = 0, given = 0;
+    lua_createtable(L, (int)n, 0);
+    for (size_t k = 0; k < n; k++) {
+        const char *name = part_name(m, input, k);
+        buf_fmt(&names, "%s%s", k ? ", " : "", name);
+        if (lua_getfield(L, at, name) == LUA_TNIL) {
+            lua_pop(L, 1);
+            lua_pushboolean(L, false);
+        } else
+            found++;
+        lua_rawseti(L, -2, (lua_Integer)k + 1);
+    }
+    for (lua_pushnil(L); lua_next(L, at); lua_pop(L, 1))
+        given++;
+    lua_pushlstring(L, buf_cstr(&names), names.len);
+    buf_done(&names);
+    if (given != found || (!open && found < n))
+        luaL_error(L, "%s: the model's %s are %s; give a tensor by each name", what,
+            input ? "inputs" : "outputs", lua_tostring(L, -1));
+    lua_pop(L, 1);
+    lua_replace(L, at);
+}
+
+void list_inputs(lua_State *L, int at, const model *m, const char *what)
+{
+    by_order(L, at, m, true, false, what);
+}
+
+// Item i: a tensor, or a list of them, or a table by the names of inputs or outputs, for a graph
+// with several, which is pushed and *list set.
 static const tensor *items(lua_State *L, int table, int i, const char *what, const char *name,
     int kept, const tensor *const **list)
 {
     *list = NULL;
     lua_geti(L, table, i);
     int at = lua_gettop(L);
+    if (lua_istable(L, at)) {
+        by_order(L, at, check_model(L, 1), i == 1, false, what);
+        lua_pushvalue(L, at);
+        lua_seti(L, table, i);
+    }
     lua_Integer n = lua_istable(L, at) ? luaL_len(L, at) : 0;
     if (n < 1) {
         lua_settop(L, at - 1);
@@ -66,27 +122,42 @@ static void check_lists(lua_State *L, const char *what, const model *m, int tabl
 
 struct given {
     const tensor *x, *y, *weights;
-    const tensor *const *xs, *const *ys;
+    const tensor *const *xs, *const *ys, *const *head_weights;
 };
 
-// The weights of the rows in the field sample_weight, NULL when there is none.
-static const tensor *sample_weight(lua_State *L, int table, const char *what, int kept)
+// The weights of the rows, at the top of the stack, which is popped: a tensor, or for a model of
+// several outputs a table of them, by position or by the outputs' names; an output that it leaves
+// out counts each row once.
+static void take_weights(lua_State *L, const char *what, int kept, struct given *g)
 {
-    lua_getfield(L, table, "sample_weight");
-    const tensor *t = test_tensor(L, -1);
-    if (!t && !lua_isnil(L, -1))
-        luaL_error(L, "%s: sample_weight must be a tensor of a number for each row, got %s", what,
-            luaL_typename(L, -1));
-    keep(L, kept);
-    return t;
-}
-
-// They may be told once: as a third item, or by name in one of the tables.
-static const tensor *only_weights(lua_State *L, const tensor *a, const tensor *b, const char *what)
-{
-    if (a && b)
+    const model *m = check_model(L, 1);
+    int at = lua_gettop(L);
+    size_t n = model_output_count(m);
+    const tensor *t = test_tensor(L, at);
+    if ((t || lua_istable(L, at)) && (g->weights || g->head_weights))
         luaL_error(L, "%s: sample_weight is given twice", what);
-    return a ? a : b;
+    if (!t && !lua_isnil(L, at) && !(lua_istable(L, at) && n > 1))
+        luaL_error(L, "%s: sample_weight must be a tensor of a number for each row, got %s", what,
+            luaL_typename(L, at));
+    if (!lua_istable(L, at)) {
+        g->weights = t ? t : g->weights;
+        keep(L, kept);
+        return;
+    }
+    by_order(L, at, m, false, true, what);
+    const tensor **all = lua_newuserdatauv(L, n * sizeof *all, 0);
+    for (size_t k = 0; k < n; k++) {
+        lua_geti(L, at, (lua_Integer)k + 1);
+        all[k] = test_tensor(L, -1);
+        if (!all[k] && lua_toboolean(L, -1))
+            luaL_error(L,
+                "%s: sample_weight of %s must be a tensor of a number for each row, got %s", what,
+                part_name(m, false, k), luaL_typename(L, -1));
+        keep(L, kept);
+    }
+    g->head_weights = all;
+    keep(L, kept);
+    lua_settop(L, at - 1);
 }
 
 // No more than x, y and sample_weight.
@@ -101,16 +172,18 @@ static void check_items(lua_State *L, int table, int most, const char *what)
 // fields: data.mnist().train. Leaves values on the stack, which keep all tensors.
 static struct given data_pair(lua_State *L, int table, const char *what)
 {
-    struct given g;
+    struct given g = {0};
     luaL_checkstack(L, LUA_MINSTACK, NULL);
     lua_newtable(L);
     int kept = lua_gettop(L);
-    g.weights = sample_weight(L, table, what, kept);
+    lua_getfield(L, table, "sample_weight");
+    take_weights(L, what, kept, &g);
     lua_geti(L, table, 1);
     int holder = lua_gettop(L); // the table that has the items
     if (lua_istable(L, -1) && lua_getfield(L, -1, "x") != LUA_TNIL) {
         check_items(L, table, 1, what);
-        g.weights = only_weights(L, g.weights, sample_weight(L, holder, what, kept), what);
+        lua_getfield(L, holder, "sample_weight");
+        take_weights(L, what, kept, &g);
         lua_getfield(L, holder, "y");
         lua_createtable(L, 2, 0);
         lua_insert(L, -3);
@@ -120,11 +193,16 @@ static struct given data_pair(lua_State *L, int table, const char *what)
     } else {
         check_items(L, table, 3, what);
         lua_settop(L, holder - 1);
-        lua_pushvalue(L, table);
+        lua_createtable(L, 3, 0); // a copy: tables by name become lists
+        for (int i = 1; i <= 3; i++) {
+            lua_geti(L, table, i);
+            lua_rawseti(L, holder, i);
+        }
     }
     g.x = items(L, holder, 1, what, "inputs x", kept, &g.xs);
     g.y = items(L, holder, 2, what, "labels y", kept, &g.ys);
-    g.weights = only_weights(L, g.weights, item(L, holder, 3, what, NULL, kept), what);
+    lua_geti(L, holder, 3);
+    take_weights(L, what, kept, &g);
     check_lists(L, what, check_model(L, 1), holder);
     return g;
 }
@@ -150,7 +228,7 @@ static void push_class_weight(lua_State *L, int table, fit_spec *spec)
             "fit: class_weight must be a table of numbers by class, as {[0] = 1, [1] = "
             "5}, got %s",
             luaL_typename(L, -1));
-    if (spec->weights)
+    if (spec->weights || spec->head_weights)
         luaL_error(L, "fit: class_weight and sample_weight cannot be given at the same time");
     if (spec->ys)
         luaL_error(L, "fit: class_weight is only for a model of one output; give sample_weight");
@@ -223,6 +301,7 @@ static void read_validation(lua_State *L, int table, fit_spec *spec)
         spec->val_xs = g.xs;
         spec->val_ys = g.ys;
         spec->val_weights = g.weights;
+        spec->val_head_weights = g.head_weights;
     } else if (share != 0 && (spec->xs || spec->ys))
         luaL_error(L, "fit: validation_split is for a model of one input and output; give "
                       "validation_data");
@@ -249,6 +328,7 @@ void read_fit_options(lua_State *L, int table, const worker *w, fit_spec *spec)
     spec->no_shuffle = !opt_bool_field(L, table, "fit", "shuffle", true);
     spec->verbose = (int)opt_int_field(L, table, "fit", "verbose", w->options.terminal ? 1 : 2);
     spec->weights = g.weights;
+    spec->head_weights = g.head_weights;
     read_validation(L, table, spec);
     push_class_weight(L, table, spec); // only for what is trained with
 }
@@ -283,7 +363,12 @@ void read_batch_options(
     fit_spec fit = {.y = g.y, .ys = g.ys, .weights = g.weights};
     if (trains)
         push_class_weight(L, 4, &fit);
-    *spec = (evaluate_spec){.x = g.x, .y = g.y, .xs = g.xs, .ys = g.ys, .weights = fit.weights};
+    *spec = (evaluate_spec){.x = g.x,
+        .y = g.y,
+        .xs = g.xs,
+        .ys = g.ys,
+        .weights = fit.weights,
+        .head_weights = g.head_weights};
 }
 
 void read_evaluate_options(lua_State *L, int table, const worker *w, evaluate_spec *spec)
@@ -298,4 +383,5 @@ void read_evaluate_options(lua_State *L, int table, const worker *w, evaluate_sp
     spec->verbose =
         (int)opt_int_field(L, table, "evaluate", "verbose", w->options.terminal ? 1 : 2);
     spec->weights = g.weights;
+    spec->head_weights = g.head_weights;
 }

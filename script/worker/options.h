@@ -10,12 +10,14 @@ void read_evaluate_options(lua_State *L, int table, const worker *w, evaluate_sp
 // sample_weight and, for what trains, class_weight. `known`: the other names that it may have.
 void read_batch_options(
     lua_State *L, const char *what, const char *known, bool trains, evaluate_spec *spec);
+// The table of inputs at index `at` becomes a list, if its keys are the names of inputs.
+void list_inputs(lua_State *L, int at, const model *m, const char *what);
 // Pushes what holds the watches of the model at `index`, for one call: its AUCs and the
 // functions it was compiled with.
 void push_watches(lua_State *L, int index, const watch **list, size_t *n);
-// For compile: reads the list at field "metrics" of the table. Names go to *set; the others are
-// pushed as a list for push_watches.
-void push_metrics(lua_State *L, int table, metric_set *set);
+// For compile: reads the list of an output's metrics at index `given`. Names go to *set, all else
+// to the end of `list`, for push_watches.
+void read_metrics(lua_State *L, int given, int list, size_t output, metric_set *set);
 // The schedule whose object is at this index, such as nn.CosineDecay{ 0.1, 1000 }.
 schedule read_schedule(lua_State *L, int table);
 // Pushes a table of the functions that the callback TensorBoard uses.

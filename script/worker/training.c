@@ -361,6 +361,8 @@ int model_predict_method(lua_State *L)
     const tensor *xs[LUA_MINSTACK];
     tensor *out[HEADS_MAX];
     bool list = lua_istable(L, 2);
+    if (list)
+        list_inputs(L, 2, m, "predict");
     size_t n = list ? (size_t)luaL_len(L, 2) : 1, heads = model_output_count(m);
     int64_t batch_size = 0;
     if (!lua_isnoneornil(L, 3)) {

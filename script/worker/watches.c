@@ -127,12 +127,12 @@ void push_watches(lua_State *L, int index, const watch **list, size_t *n)
 {
     static const struct watch_ops ops = {own_reset, own_add, own_value, NULL};
     *n = lua_getiuservalue(L, index, 1 /* MODEL_WATCHES */) == LUA_TTABLE
-             ? (size_t)lua_rawlen(L, -1) / 2
+             ? (size_t)lua_rawlen(L, -1) / 3
              : 0;
     int metrics = lua_gettop(L);
     struct watches *w = new_watches(L, *n);
-    for (size_t i = 0; i < *n; i++) { // name, what, name, what, …
-        lua_Integer at = 2 * (lua_Integer)i + 1;
+    for (size_t i = 0; i < *n; i++) { // name, what, output, name, what, output, …
+        lua_Integer at = 3 * (lua_Integer)i + 1;
         lua_rawgeti(L, metrics, at);
         const char *name = lua_tostring(L, -1); // the list holds it
         if (lua_rawgeti(L, metrics, at + 1) == LUA_TTABLE)
@@ -142,41 +142,46 @@ void push_watches(lua_State *L, int index, const watch **list, size_t *n)
             w->list[i] = (watch){.ctx = &w->own[i], .ops = &ops};
         }
         snprintf(w->list[i].name, sizeof w->list[i].name, "%s", name);
-        lua_pop(L, 2);
+        lua_rawgeti(L, metrics, at + 2);
+        w->list[i].output = (size_t)lua_tointeger(L, -1);
+        lua_pop(L, 3);
     }
     *list = w->list;
 }
 
-// Appends name and what to the list.
-static void append(lua_State *L, int list, const char *name, int what)
+// Appends name, what and output to the list.
+static void append(lua_State *L, int list, const char *name, int what, size_t output)
 {
     metric builtin;
     err e;
-    if (strlen(name) >= LOG_NAME_SIZE - strlen("val_"))
+    if (strlen(name) >= LOG_NAME_SIZE - LAYER_NAME_SIZE - strlen("val__"))
         luaL_error(L, "compile: the metric's name '%s' is too long", name);
     if (strcmp(name, "loss") == 0 || metric_parse(name, &builtin, &e) == 0)
         luaL_error(L, "compile: '%s' is the name of a metric that exists already", name);
     lua_Integer n = (lua_Integer)lua_rawlen(L, list);
-    for (lua_Integer i = 1; i < n; i += 2) {
+    for (lua_Integer i = 1; i < n; i += 3) {
         lua_rawgeti(L, list, i);
-        if (strcmp(lua_tostring(L, -1), name) == 0)
+        lua_rawgeti(L, list, i + 2);
+        if (strcmp(lua_tostring(L, -2), name) == 0 && (size_t)lua_tointeger(L, -1) == output)
             luaL_error(L, "compile: there are two metrics with the name '%s'", name);
-        lua_pop(L, 1);
+        lua_pop(L, 2);
     }
     lua_pushstring(L, name);
     lua_rawseti(L, list, n + 1);
     lua_pushvalue(L, what);
     lua_rawseti(L, list, n + 2);
+    lua_pushinteger(L, (lua_Integer)output);
+    lua_rawseti(L, list, n + 3);
 }
 
-static void read_listed(lua_State *L, int at, int list, metric_set *set)
+static void read_listed(lua_State *L, int at, int list, size_t output, metric_set *set)
 {
     err e;
     metric m;
     const char *text = lua_type(L, at) == LUA_TSTRING ? lua_tostring(L, at) : NULL;
     if (text && (strcmp(text, "AUC") == 0 || strcmp(text, "auc") == 0)) {
         lua_newtable(L);
-        append(L, list, text, lua_gettop(L));
+        append(L, list, text, lua_gettop(L), output);
     } else if (text) {
         if (metric_parse(text, &m, &e))
             luaL_error(L, "compile: %s, AUC", e.text);
@@ -186,7 +191,7 @@ static void read_listed(lua_State *L, int at, int list, metric_set *set)
         const char *name = opt_string_field(L, at, "compile", "name");
         if (!class || strcmp(class, "AUC") != 0)
             luaL_error(L, "compile: metrics has an item that is no metric");
-        append(L, list, name ? name : "auc", at);
+        append(L, list, name ? name : "auc", at, output);
     } else if (lua_isfunction(L, at))
         luaL_error(L,
             "compile: a metric that is a function needs a name: metrics = { \"accuracy\", "
@@ -195,22 +200,12 @@ static void read_listed(lua_State *L, int at, int list, metric_set *set)
         luaL_error(L, "compile: metrics has a %s among its items", luaL_typename(L, at));
 }
 
-void push_metrics(lua_State *L, int table, metric_set *set)
+// Pushes a list of the table's names, in their order: the same on all ranks.
+static void push_names(lua_State *L, int given)
 {
     lua_newtable(L);
-    int list = lua_gettop(L), type = lua_getfield(L, table, "metrics"), given = lua_gettop(L);
-    if (type != LUA_TTABLE && type != LUA_TNIL)
-        luaL_error(L, "compile: metrics must be a list of names");
-    lua_Integer n = type == LUA_TTABLE ? luaL_len(L, given) : 0;
-    for (lua_Integer i = 1; i <= n; i++) {
-        lua_geti(L, given, i);
-        read_listed(L, given + 1, list, set);
-        lua_settop(L, given);
-    }
-    // Functions by name, in the order of the names: the same on all ranks.
-    lua_newtable(L);
     int names = lua_gettop(L);
-    for (lua_pushnil(L); type == LUA_TTABLE && lua_next(L, given); lua_pop(L, 1)) {
+    for (lua_pushnil(L); lua_next(L, given); lua_pop(L, 1)) {
         if (lua_type(L, -2) != LUA_TSTRING)
             continue;
         if (!lua_isfunction(L, -1))
@@ -230,11 +225,32 @@ void push_metrics(lua_State *L, int table, metric_set *set)
         lua_pushvalue(L, -2);
         lua_rawseti(L, names, at);
     }
+}
+
+void read_metrics(lua_State *L, int given, int list, size_t output, metric_set *set)
+{
+    int top = lua_gettop(L);
+    if (lua_type(L, given) == LUA_TSTRING || lua_type(L, given) == LUA_TFUNCTION)
+        luaL_error(L, "compile: metrics must be a list, as { \"accuracy\" }");
+    if (lua_isnil(L, given))
+        return;
+    if (!lua_istable(L, given))
+        luaL_error(L, "compile: metrics must be a list of names");
+    if (lua_getfield(L, given, "class") == LUA_TSTRING) // nn.AUC {} of one output
+        luaL_error(L, "compile: metrics must be a list, as { nn.AUC {} }");
+    for (lua_Integer i = 1; i <= luaL_len(L, given); i++) {
+        lua_settop(L, top);
+        lua_geti(L, given, i);
+        read_listed(L, top + 1, list, output, set);
+    }
+    lua_settop(L, top);
+    push_names(L, given);
+    int names = lua_gettop(L);
     for (lua_Integer i = 1; i <= luaL_len(L, names); i++) {
         lua_rawgeti(L, names, i);
         lua_getfield(L, given, lua_tostring(L, -1));
-        append(L, list, lua_tostring(L, -2), lua_gettop(L));
+        append(L, list, lua_tostring(L, -2), lua_gettop(L), output);
         lua_settop(L, names);
     }
-    lua_settop(L, list);
+    lua_settop(L, top);
 }

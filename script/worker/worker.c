@@ -63,12 +63,12 @@ void worker_tell_versions(worker *w)
 static const struct module {
     const char *name;
     lua_CFunction open;    // NULL: the module is all Lua
-    const char *source[4]; // the Lua parts, NULL at the end
+    const char *source[5]; // the Lua parts, NULL at the end
 } modules[] = {
     {"args", NULL, {"args"}},
     {"data", open_data, {"data", "tables"}},
     {"hvd", open_hvd, {"hvd", "elastic"}},
-    {"nn", open_nn, {"nn", "callbacks", "applications"}},
+    {"nn", open_nn, {"nn", "gradient", "callbacks", "applications"}},
 };
 
 static int by_name(const void *a, const void *b)

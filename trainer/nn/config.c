@@ -121,9 +121,11 @@ cJSON *config_of(const model *m)
         return j;
     json_set_int(j, "steps", model_steps(m));
     json_set_int(j, "epochs", model_epochs(m));
-    write_head(j, c);
-    cJSON *more = model_output_count(m) > 1 ? json_array_at(j, "more") : NULL;
-    for (size_t k = 1; k < model_output_count(m); k++) {
+    bool own = model_has_own_loss(m); // without a loss: whoever reads it compiles it again
+    if (!own)
+        write_head(j, c);
+    cJSON *more = model_output_count(m) > 1 && !own ? json_array_at(j, "more") : NULL;
+    for (size_t k = 1; more && k < model_output_count(m); k++) {
         compile_spec head = compile_head(c, k);
         cJSON *item = cJSON_CreateObject();
         write_head(item, &head);

@@ -493,10 +493,14 @@ static void add_loss(const flow *f, const struct head *h, size_t k)
         .units = shape_size(&r->work.out),
         .y = s->ys ? s->ys[k] : s->y,
         .row = s->rows,
-        .weights = s->weights,
-        .outputs = k == 0 ? s->outputs : NULL,
+        .weights = s->head_weights ? s->head_weights[k] : s->weights,
+        .outputs = s->outputs[k],
         .log_sum = h->log_sum};
     objective_run(&o, true);
+    if (o.failed) {
+        s->failed = true;
+        s->error = o.error;
+    }
     s->head_loss[k] = o.loss_sum;
     s->loss_sum += weight * o.loss_sum;
     memcpy(s->metric[k], o.metric, sizeof o.metric);
@@ -544,6 +548,8 @@ static void conclude(flow *f)
         else
             add_loss(f, h, k);
     }
+    if (s->failed)
+        return;
     s->loss_sum += s->out || s->outs ? 0 : regularization(f) * (double)s->n;
     if (isfinite(s->loss_sum))
         return;
@@ -598,6 +604,10 @@ static void work(void *ctx, int thread)
 
 static int check_run(const flow *f, err *e)
 {
+    if (f->s->failed) {
+        *e = f->s->error;
+        return -1;
+    }
     for (size_t i = 0; i < f->g->n; i++)
         if (atomic_load(&f->node[i].failed))
             return err_set(e, ERR_FAILED,

@@ -128,14 +128,24 @@ static int forget_layout(model *m)
     return -1;
 }
 
-// Chooses what runs the graph. The fused chain has the same weights at the same places.
+bool model_has_own_loss(const model *m)
+{
+    bool own = false;
+    for (size_t k = 0; m->compiled && k < model_output_count(m); k++)
+        own |= compile_head(&m->spec, k).own != NULL;
+    return own;
+}
+
+// Chooses what runs the graph. The fused chain has the same weights at the same places, but its
+// threads have a loss each.
 static void plan_graph(model *m)
 {
     const graph *g = m->graph;
-    if (graph_is_chain(g))
-        m->plan = plan_new(m->layer, m->n, shape_size(&g->node[0].out));
-    else
-        m->flow = flow_new(g, m->dnn);
+    plan_free(m->plan);
+    flow_free(m->flow);
+    bool fused = graph_is_chain(g) && !model_has_own_loss(m);
+    m->plan = fused ? plan_new(m->layer, m->n, shape_size(&g->node[0].out)) : NULL;
+    m->flow = fused ? NULL : flow_new(g, m->dnn);
 }
 
 int model_set_groups(model *m, err *e)
@@ -320,6 +330,7 @@ bool model_is_built(const model *m)
 static void put_head(compile_spec *spec, const head_spec *h)
 {
     spec->loss = h->loss;
+    spec->own = h->own;
     spec->from_logits = h->from_logits;
     spec->label_smoothing = h->label_smoothing;
     spec->delta = h->delta;
@@ -384,6 +395,8 @@ int model_compile(model *m, const compile_spec *spec, err *e)
     memset(m->dense_from, 0, sizeof m->dense_from);
     m->compiled = true;
     m->steps = 0;
+    if (m->graph && graph_is_chain(m->graph) && (m->flow != NULL) != model_has_own_loss(m))
+        plan_graph(m);
     return m->graph && (model_set_groups(m, e) < 0 || model_init_slots(m, e) < 0) ? -1 : 0;
 }
 
@@ -398,6 +411,8 @@ int model_set_heads(model *m, const head_spec *heads, err *e)
     if (check_heads(m, &changed, e) < 0)
         return -1;
     m->spec = changed;
+    if (m->plan && model_has_own_loss(m))
+        plan_graph(m);
     return 0;
 }
 

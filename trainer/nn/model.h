@@ -33,10 +33,20 @@ typedef int (*allreduce_fn)(void *ctx, float *values, size_t n, const char *name
 // measurements; the results are the same to the last bit).
 typedef enum input_path { INPUT_BY_DENSITY, INPUT_DENSE, INPUT_SPARSE } input_path;
 
+// A loss of one's own, of a batch's targets y (rows, …) as they were given and outputs p (rows,
+// outputs). Sets *loss to the sum over the rows, each by its weight, and gradient (rows, outputs)
+// to d(*loss/rows)/dp. It is called on the thread that trains. -1 with e ends the training.
+typedef struct own_loss {
+    void *ctx;
+    int (*run)(void *ctx, const tensor *y, const tensor *p, const tensor *weights, double *loss,
+        float *gradient, err *e); // weights: NULL, or (rows)
+} own_loss;
+
 // What an output of a graph with several of them is trained by; the first has compile_spec's own.
 enum { HEADS_MAX = 8 };
 typedef struct head_spec {
     loss_kind loss;
+    const own_loss *own; // instead of loss, unless it is NULL; borrowed
     bool from_logits;
     double label_smoothing, delta;
     metric_set metrics;
@@ -49,6 +59,7 @@ typedef struct compile_spec {
         *groups; // weights that follow it at a pace of their own; the model has a copy
     size_t group_count;
     loss_kind loss;
+    const own_loss *own;    // as head_spec's
     bool from_logits;       // the last layer is linear; the loss applies softmax or sigmoid
     double label_smoothing; // of categorical and binary crossentropy, from 0 to 1
     double delta;           // of the Huber loss; 0: 1
@@ -92,6 +103,8 @@ int model_check_input(const model *m, size_t k, const tensor *x, err *e);
 // Sets optimizer, loss, metrics and threads; the optimizer's state starts anew.
 int model_compile(model *m, const compile_spec *spec, err *e);
 const compile_spec *model_compiled(const model *m); // NULL before model_compile
+// Is any output trained by a loss of one's own? What a file has of a model does not know it.
+bool model_has_own_loss(const model *m);
 // Changes what each output is trained by, in the order of the outputs; the optimizer goes on. The
 // targets are checked when data is prepared.
 int model_set_heads(model *m, const head_spec *heads, err *e);

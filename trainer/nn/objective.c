@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "trainer/nn/objective.h"
 
+#include "base/mem.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -66,13 +68,21 @@ static const float *outputs(const objective *o, size_t r)
     return (o->f == ACTIVATION_LINEAR ? o->z : o->d) + r * o->ld;
 }
 
+// Are the targets class numbers?
+static bool has_numbers(const objective *o)
+{
+    if (o->spec->own)
+        return o->units > 1 && tensor_row_size(o->y) == 1;
+    return o->spec->loss == LOSS_SPARSE_CATEGORICAL_CROSSENTROPY;
+}
+
 // Adds row r to the metrics: p are its outputs; `score` has their order, for accuracies.
 static void measure_row(objective *o, size_t r, const float *p, const float *score)
 {
     enum { TOP = 5, PIECE = 256 };
     if (o->outputs)
         memcpy(o->outputs + r * o->units, p, o->units * sizeof *p);
-    bool numbers = o->spec->loss == LOSS_SPARSE_CATEGORICAL_CROSSENTROPY;
+    bool numbers = has_numbers(o);
     for (metric m = 0; m < METRIC_COUNT; m++) {
         metric formula = metric_formula(m);
         metric_sum *s = &o->metric[formula];
@@ -221,9 +231,71 @@ static void by_outputs(objective *o, bool measure)
     o->cpu->derive(o->f, o->d, o->ld, o->z, o->ld, o->rows, width);
 }
 
+// d = g·df/dz for the outputs p = f(z): for softmax p[j]·(g[j] - Σ g·p).
+static void through_activation(objective *o)
+{
+    for (size_t r = 0; o->f == ACTIVATION_SOFTMAX && r < o->rows; r++) {
+        float *d = o->d + r * o->ld, *p = o->z + r * o->ld;
+        double sum = 0;
+        for (size_t j = 0; j < o->units; j++)
+            sum += (double)d[j] * (double)p[j];
+        for (size_t j = 0; j < o->units; j++)
+            d[j] = (float)((double)p[j] * ((double)d[j] - sum));
+    }
+    if (o->f != ACTIVATION_SOFTMAX)
+        o->cpu->derive(o->f, o->d, o->ld, o->z, o->ld, o->rows, (o->units + 15) / 16 * 16);
+}
+
+// Calls it with tensors of its own; g becomes the gradient.
+static int call_own(objective *o, float *g)
+{
+    const own_loss *own = o->spec->own;
+    tensor *y = tensor_gather(o->y, o->row, o->rows, &o->error), *p = NULL, *w = NULL;
+    p = y ? tensor_new(TENSOR_F32, 2, (size_t[]){o->rows, o->units}, &o->error) : NULL;
+    for (size_t r = 0; p && r < o->rows; r++)
+        memcpy((float *)p->data + r * o->units, o->z + r * o->ld, o->units * sizeof(float));
+    if (p && o->weights)
+        w = tensor_gather(o->weights, o->row, o->rows, &o->error);
+    int status =
+        p && (w || !o->weights) ? own->run(own->ctx, y, p, w, &o->loss_sum, g, &o->error) : -1;
+    tensor_free(y);
+    tensor_free(p);
+    tensor_free(w);
+    return status;
+}
+
+static void own(objective *o, bool measure)
+{
+    if (o->f == ACTIVATION_SOFTMAX)
+        o->cpu->softmax(o->z, o->ld, o->rows, o->units, NULL);
+    else
+        o->cpu->activate(o->f, o->z, o->ld, o->rows, (o->units + 15) / 16 * 16);
+    AUTO_FREE float *g = mem_array(o->rows * o->units + 1, sizeof *g);
+    o->failed = call_own(o, g) < 0;
+    for (size_t r = 0; r < o->rows; r++) {
+        memcpy(o->d + r * o->ld, g + r * o->units, o->units * sizeof *g);
+        if (measure)
+            measure_row(o, r, o->z + r * o->ld, o->z + r * o->ld);
+    }
+    through_activation(o);
+}
+
+// The columns of d beyond `units` must not reach the weights.
+static void clear_rest(objective *o)
+{
+    size_t width = (o->units + 15) / 16 * 16;
+    for (size_t r = 0; r < o->rows && width > o->units; r++)
+        memset(o->d + r * o->ld + o->units, 0, (width - o->units) * sizeof *o->d);
+}
+
 void objective_run(objective *o, bool measure)
 {
     memcpy(o->d, o->z, o->rows * o->ld * sizeof *o->d);
+    if (o->spec->own) {
+        own(o, measure);
+        clear_rest(o);
+        return;
+    }
     switch (o->spec->loss) {
     case LOSS_SPARSE_CATEGORICAL_CROSSENTROPY:
         sparse_categorical(o, measure);
@@ -241,10 +313,7 @@ void objective_run(objective *o, bool measure)
     for (size_t r = 0; o->weights && r < o->rows; r++)
         for (size_t j = 0; j < o->units; j++)
             o->d[r * o->ld + j] *= (float)weight(o, r);
-    // The columns of d beyond `units` must not reach the weights.
-    size_t width = (o->units + 15) / 16 * 16;
-    for (size_t r = 0; r < o->rows && width > o->units; r++)
-        memset(o->d + r * o->ld + o->units, 0, (width - o->units) * sizeof *o->d);
+    clear_rest(o);
 }
 
 static int check_metrics(const compile_spec *s, err *e)
@@ -280,6 +349,8 @@ int objective_check(const compile_spec *s, activation f, err *e)
 {
     bool yes = s->loss == LOSS_BINARY_CROSSENTROPY;
     activation want = yes ? ACTIVATION_SIGMOID : ACTIVATION_SOFTMAX;
+    if (s->own)
+        return 0;
     if (check_options(s, e) < 0)
         return -1;
     if (!loss_is_crossentropy(s->loss)) {
@@ -349,8 +420,27 @@ int objective_check_accuracy(loss_kind loss, const tensor *y, err *e)
     return 0;
 }
 
-int objective_check_targets(loss_kind loss, size_t units, const tensor *y, err *e)
+// A loss of one's own takes targets of any shape; metrics need those of an output, or classes.
+static int check_own(const compile_spec *s, size_t units, const tensor *y, err *e)
 {
+    const metric_set shares = METRIC(ACCURACY) | METRIC(ACC) | METRIC(TOP_K) | METRIC(SPARSE_TOP_K);
+    if (y->dims < 1)
+        return err_set(e, ERR_USAGE, "y has no rows");
+    if (!s->metrics || tensor_row_size(y) == units)
+        return 0;
+    if (tensor_row_size(y) == 1 && !(s->metrics & ~shares))
+        return check_labels(units, y, e);
+    AUTO_BUF shape = {0};
+    tensor_shape_text(y, &shape);
+    return err_set(
+        e, ERR_USAGE, "the metrics expect y of shape (n, %zu), got %s", units, buf_cstr(&shape));
+}
+
+int objective_check_targets(const compile_spec *s, size_t units, const tensor *y, err *e)
+{
+    loss_kind loss = s->loss;
+    if (s->own)
+        return check_own(s, units, y, e);
     bool numbers = loss == LOSS_SPARSE_CATEGORICAL_CROSSENTROPY;
     size_t want = numbers ? 1 : units;
     if (y->dims >= 1 && tensor_row_size(y) == want)

@@ -13,11 +13,13 @@ typedef struct objective {
     float *z;     // (rows, units) x·W + b; overwritten
     float *d;     // (rows, units) becomes dLoss/dz, averaged over the rows
     size_t ld, rows, units;
-    const tensor *y;                 // targets
-    const uint32_t *row;             // the rows of y that belong to the batch
-    const tensor *weights;           // NULL, or (n) by row of y: what a row's loss counts
-    float *outputs;                  // NULL, or (rows, units): set to the outputs when measuring
-    float *log_sum;                  // (rows), scratch space
+    const tensor *y;       // targets
+    const uint32_t *row;   // the rows of y that belong to the batch
+    const tensor *weights; // NULL, or (n) by row of y: what a row's loss counts
+    float *outputs;        // NULL, or (rows, units): set to the outputs when measuring
+    float *log_sum;        // (rows), scratch space
+    bool failed;           // set when a loss of one's own has failed, with
+    err error;
     double loss_sum;                 // set to the sum over the rows, each by its weight
     metric_sum metric[METRIC_COUNT]; // by formula, of those that spec asks for
 } objective;
@@ -28,7 +30,7 @@ void objective_run(objective *o, bool measure);
 // Checks that loss, its options, metrics, the last layer's activation and targets fit together.
 // Messages tell what to change.
 int objective_check(const compile_spec *spec, activation f, err *e);
-int objective_check_targets(loss_kind loss, size_t units, const tensor *y, err *e);
+int objective_check_targets(const compile_spec *spec, size_t units, const tensor *y, err *e);
 // Are these targets classes, so that an accuracy has a meaning? Those of a cross-entropy are; of
 // others only when all are 0 or 1.
 int objective_check_accuracy(loss_kind loss, const tensor *y, err *e);

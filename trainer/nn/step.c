@@ -265,8 +265,8 @@ static void conclude(struct worker *w)
         .units = l->units,
         .y = s->y,
         .row = s->rows,
-        .weights = s->weights,
-        .outputs = w->thread == 0 ? s->outputs : NULL,
+        .weights = s->head_weights ? s->head_weights[0] : s->weights,
+        .outputs = w->thread == 0 ? s->outputs[0] : NULL,
         .log_sum = w->own->log_sum};
     objective_run(&o, w->thread == 0);
     if (w->thread == 0) {

@@ -24,16 +24,19 @@ typedef struct step {
     const tensor *x, *y; // y NULL: no loss, only outputs
     // Those of a graph with several inputs and outputs; NULL: x and y are the only ones.
     const tensor *const *xs, *const *ys;
-    const tensor *weights; // NULL, or (n): what each row's loss counts
-    const uint32_t *rows;  // the rows of x and y in the batch
+    const tensor *weights;             // NULL, or (n): what each row's loss counts
+    const tensor *const *head_weights; // the same for each output; NULL: weights
+    const uint32_t *rows;              // the rows of x and y in the batch
     size_t n;
     size_t next;    // so many entries after them are the next batch
     uint64_t noise; // seed of this step's Dropout
 
-    float *out;         // when not NULL: (n, outputs) of the batch
-    float *const *outs; // the same for each output of a graph
-    float *outputs;     // when not NULL, with a loss: (n, outputs) of the batch, too
-    double loss_sum;    // result: sum over the rows, of all outputs by their weights
+    float *out;            // when not NULL: (n, outputs) of the batch
+    float *const *outs;    // the same for each output of a graph
+    float *const *outputs; // with a loss, for each output: NULL, or (n, outputs) of the batch, too
+    bool failed;           // a loss of one's own has failed, with
+    err error;
+    double loss_sum; // result: sum over the rows, of all outputs by their weights
     double head_loss[HEADS_MAX];
     metric_sum metric[HEADS_MAX][METRIC_COUNT];
 } step;

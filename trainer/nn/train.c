@@ -95,9 +95,10 @@ static int check_y(const model *m, const tensor *x, const tensor *y, size_t k, e
     if (tensor_rows(y) != tensor_rows(x))
         return err_set(
             e, ERR_USAGE, "x has %zu rows, but y has %zu", tensor_rows(x), tensor_rows(y));
-    if (objective_check_targets(head.loss, shape_size(&out), y, e) < 0)
+    if (objective_check_targets(&head, shape_size(&out), y, e) < 0)
         return -1;
-    return head.metrics & (METRIC(ACCURACY) | METRIC(ACC))
+    bool classes = head.own && shape_size(&out) > 1;
+    return !classes && head.metrics & (METRIC(ACCURACY) | METRIC(ACC))
                ? objective_check_accuracy(head.loss, y, e)
                : 0;
 }
@@ -175,9 +176,8 @@ int model_prepare_lists(model *m, const tensor *x, const tensor *y, const tensor
     return status;
 }
 
-int model_check_weights(const model_data *data, err *e)
+static int check_weights(const model_data *data, const tensor *w, err *e)
 {
-    const tensor *w = data->weights;
     if (w && (!w->dims || tensor_row_size(w) != 1 || tensor_rows(w) != tensor_rows(data->x))) {
         AUTO_BUF shape = {0};
         tensor_shape_text(w, &shape);
@@ -190,6 +190,14 @@ int model_check_weights(const model_data *data, err *e)
         if (!isfinite(tensor_at(w, i)))
             return err_set(e, ERR_USAGE, "row %zu of sample_weight holds %g", i, tensor_at(w, i));
     return 0;
+}
+
+int model_check_weights(const model *m, const model_data *data, err *e)
+{
+    for (size_t k = 0; data->head_weights && k < model_output_count(m); k++)
+        if (check_weights(data, data->head_weights[k], e) < 0)
+            return err_wrap(e, "%s", model_output_layer(m, k)->name);
+    return check_weights(data, data->weights, e);
 }
 
 static params params_of(const model *m)
@@ -259,6 +267,7 @@ static int run(model *m, const model_data *data, const batch *b, step *s, err *e
     s->xs = data->xs;
     s->ys = data->ys;
     s->weights = data->weights;
+    s->head_weights = data->head_weights;
     s->outputs = b->outputs;
     s->rows = b->rows;
     s->n = b->n;

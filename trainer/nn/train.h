@@ -5,9 +5,10 @@
 #include "trainer/nn/model.h"
 
 typedef struct model_data {
-    const tensor *x, *y;   // y NULL: for prediction only
-    const tensor *weights; // NULL, or (n): what each row's loss counts
-    bool sparse;           // x has enough zeros to skip them
+    const tensor *x, *y;               // y NULL: for prediction only
+    const tensor *weights;             // NULL, or (n): what each row's loss counts, in all outputs
+    const tensor *const *head_weights; // instead, for each output; NULL: none has its own
+    bool sparse;                       // x has enough zeros to skip them
     // Of a graph with several inputs or outputs: all of them, the first is x, y. Else NULL.
     const tensor *const *xs, *const *ys;
 } model_data;
@@ -15,8 +16,8 @@ typedef struct model_data {
 typedef struct batch {
     const uint32_t *rows; // the rows of the data in this batch
     size_t n;
-    float *outputs; // NULL, or (n, outputs): also set to what the model puts out
-    size_t next;    // rows[n … n+next) come next and are fetched ahead; 0: unknown
+    float *outputs[HEADS_MAX]; // NULL, or (n, outputs): also set to what each output is
+    size_t next;               // rows[n … n+next) come next and are fetched ahead; 0: unknown
 } batch;
 
 typedef struct batch_result {
@@ -41,7 +42,7 @@ int model_train_batch(model *m, const model_data *data, const batch *b, batch_re
 // Computes loss and metric without a step.
 int model_test_batch(model *m, const model_data *data, const batch *b, batch_result *r, err *e);
 // Checks the weights of the data: (n), finite.
-int model_check_weights(const model_data *data, err *e);
+int model_check_weights(const model *m, const model_data *data, err *e);
 // Computes the outputs, (n, outputs).
 int model_predict_batch(model *m, const model_data *data, const batch *b, float *out, err *e);
 

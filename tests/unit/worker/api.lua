@@ -93,7 +93,7 @@ test("losses and metrics by name and as objects", function()
   local m = nn.Sequential { nn.Dense { 2, input_dim = 2 } }
   m:compile { loss = nn.SparseCategoricalCrossentropy { from_logits = true }, metrics = { "acc" } }
   fails("huber has no from_logits", function() m:compile { loss = "huber", from_logits = true } end)
-  fails("loss must be a name or a loss, got boolean", function() m:compile { loss = true } end)
+  fails("loss must be a name, a loss or a function, got boolean", function() m:compile { loss = true } end)
   fails("the metric mae does not go with sparse_categorical_crossentropy", model, { metrics = { "mae" } })
   fails("Huber: unknown option 'gamma'; known are delta", nn.Huber, { gamma = 1 })
 end)
@@ -462,7 +462,7 @@ test("sample_weight is taken wherever it is given", function()
   fails("fit: sample_weight is given twice", m.fit, m, { set, sample_weight = z })
   fails("fit: item 4 is one too many", m.fit, m, { x, y, z, z })
   fails("fit: item 2 is one too many", m.fit, m, { set, y })
-  fails("item 3, the sample_weight, must be a tensor, got number", m.fit, m, { x, y, 3 })
+  fails("sample_weight must be a tensor of a number for each row, got number", m.fit, m, { x, y, 3 })
   local i = nn.Input { 2 }
   local two = nn.Model { inputs = i, outputs = { nn.Dense { 1 }(i), nn.Dense { 1 }(i) } }
   two:compile { loss = "mse" }

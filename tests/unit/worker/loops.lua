@@ -195,7 +195,7 @@ test("another loss for the gradients", function()
   near(g[2]:item(), (m:predict_on_batch(x) - value):sign():mean(), 1e-6)
   same((m:test_on_batch(x, value)), mse, "the compiled loss is as it was")
   near(m:gradients(x, value, { loss = nn.Huber { delta = 100 } }), mse / 2, 1e-6)
-  fails("gradients: loss must be a name or a loss, got boolean", m.gradients, m, x, value, { loss = true })
+  fails("gradients: loss must be a name, a loss or a function, got boolean", m.gradients, m, x, value, { loss = true })
   fails("binary_crossentropy needs sigmoid", m.gradients, m, x, value, { loss = "binary_crossentropy" })
 end)
 
