@@ -121,8 +121,8 @@ struct wish {
     bool json, children;
 };
 
-// Which of the runs are shown. Only numbers are kept of them: rows are made again where they are
-// needed, so that a list of many runs stays small.
+// Which of the runs are shown. Of each its place is kept, and where fields are columns their texts:
+// a row is read once, and a list of many runs stays small.
 struct shown {
     struct cli *cli;
     const struct wish *wish;
@@ -130,6 +130,9 @@ struct shown {
     const char **fields; // that the wish names, NULL-terminated
     bool *any;           // a run has the field
     size_t *at, n;       // places in `runs`, in the order asked for
+    struct column *columns;
+    size_t n_columns;
+    char **texts; // n times n_columns, when the wish names columns
     bool failed;
 };
 
@@ -155,6 +158,47 @@ static void tell(struct shown *s, const err *e)
     s->failed = s->failed || e->code;
 }
 
+static void fill_columns(struct column *columns, size_t n, const cJSON *row, char **texts)
+{
+    for (size_t k = 0; k < n; k++) {
+        const cJSON *value = runs_field(row, columns[k].field);
+        if (k >= 2 && value && !cJSON_IsNumber(value))
+            columns[k].right = false;
+        texts[k] = column_text(&columns[k], row);
+    }
+}
+
+// Keeps the run, and of its row what will be shown and what it is sorted by.
+static void keep_run(struct shown *s, size_t i, const cJSON *row, cJSON **value)
+{
+    const char *sort = s->wish->sort;
+    const cJSON *found = sort ? runs_field(row, sort + (*sort == '-')) : NULL;
+    *value = found ? cJSON_Duplicate(found, true) : NULL;
+    if (s->texts)
+        fill_columns(s->columns, s->n_columns, row, s->texts + s->n * s->n_columns);
+    s->at[s->n++] = i;
+}
+
+static void order_runs(struct shown *s, cJSON *const *values)
+{
+    size_t *order = mem_array(s->n + 1, sizeof *order), *at = mem_array(s->n + 1, sizeof *at);
+    char **texts = s->texts ? mem_array(s->n * s->n_columns + 1, sizeof *texts) : NULL;
+    for (size_t i = 0; i < s->n; i++)
+        order[i] = i;
+    runs_order(order, (const cJSON *const *)values, s->n, *s->wish->sort == '-');
+    for (size_t i = 0; i < s->n; i++) {
+        at[i] = s->at[order[i]];
+        if (texts)
+            memcpy(texts + i * s->n_columns, s->texts + order[i] * s->n_columns,
+                s->n_columns * sizeof *texts);
+    }
+    free(order);
+    free(s->at);
+    free(s->texts);
+    s->at = at;
+    s->texts = texts;
+}
+
 static void choose_runs(struct shown *s)
 {
     size_t all = runs_list_count(s->runs);
@@ -163,21 +207,19 @@ static void choose_runs(struct shown *s)
     if (!*s->fields)
         return;
     cJSON **values = mem_array(all + 1, sizeof *values);
-    const char *sort = s->wish->sort;
+    if (s->wish->columns && !s->wish->json)
+        s->texts = mem_array(all * s->n_columns + 1, sizeof *s->texts);
     for (size_t i = 0; i < all; i++) {
         err e = {0};
         AUTO_JSON *row = runs_list_row(s->runs, i, s->fields, &e);
         tell(s, &e);
         for (size_t k = 0; s->fields[k]; k++)
             s->any[k] = s->any[k] || runs_field(row, s->fields[k]);
-        if (!runs_where_holds(&s->wish->where, row))
-            continue;
-        const cJSON *value = sort ? runs_field(row, sort + (*sort == '-')) : NULL;
-        values[s->n] = value ? cJSON_Duplicate(value, true) : NULL;
-        s->at[s->n++] = i;
+        if (runs_where_holds(&s->wish->where, row))
+            keep_run(s, i, row, &values[s->n]);
     }
-    if (sort)
-        runs_order(s->at, (const cJSON *const *)values, s->n, *sort == '-');
+    if (s->wish->sort)
+        order_runs(s, values);
     for (size_t i = 0; i < s->n; i++)
         cJSON_Delete(values[i]);
     free(values);
@@ -210,22 +252,6 @@ static void fill_usual(struct shown *s, size_t at, char **texts)
     *texts++ = str_fmt("%lld/%lld", (long long)b->ok, (long long)b->cells);
     *texts++ = read ? number_text(b->failed) : mem_strdup("");
     *texts++ = read ? number_text(b->left) : mem_strdup("");
-}
-
-static void fill_columns(struct column *columns, size_t n, const cJSON *row, char **texts)
-{
-    for (size_t k = 0; k < n; k++) {
-        const cJSON *value = runs_field(row, columns[k].field);
-        if (k >= 2 && value && !cJSON_IsNumber(value))
-            columns[k].right = false;
-        texts[k] = column_text(&columns[k], row);
-    }
-}
-
-static void fill_row(struct shown *s, struct column *columns, size_t n, size_t at, char **texts)
-{
-    AUTO_JSON *row = runs_list_row(s->runs, at, s->fields, NULL);
-    fill_columns(columns, n, row, texts);
 }
 
 // Trials and measurements: of all runs in one list, sorted as runs are.
@@ -273,8 +299,7 @@ static cJSON *choose_children(struct shown *s)
 
 static void print_children(struct shown *s)
 {
-    char **names = s->wish->columns;
-    size_t n = 2 + (names ? strv_len(names) : 2), i = 0;
+    size_t n = s->n_columns, i = 0;
     AUTO_JSON *rows = choose_children(s);
     if (s->wish->json) {
         say_json(rows, 2);
@@ -284,40 +309,23 @@ static void print_children(struct shown *s)
         say(stderr, "No run in this folder has such trials\n");
         return;
     }
-    struct column *columns = mem_array(n, sizeof *columns);
     size_t n_rows = (size_t)cJSON_GetArraySize(rows);
-    char **texts = mem_array(n * n_rows + 1, sizeof *texts);
-    for (size_t k = 0; k < n; k++)
-        columns[k] =
-            k < 2 || !names ? usual[k] : (struct column){names[k - 2], names[k - 2], .right = true};
+    s->texts = mem_array(n * n_rows + 1, sizeof *s->texts);
+    s->n = n_rows;
     const cJSON *row;
-    cJSON_ArrayForEach(row, rows) fill_columns(columns, n, row, texts + n * i++);
-    print_rows(s->cli, columns, n, texts, n_rows);
-    for (i = 0; i < n * n_rows; i++)
-        free(texts[i]);
-    free(texts);
-    free(columns);
+    cJSON_ArrayForEach(row, rows) fill_columns(s->columns, n, row, s->texts + n * i++);
+    print_rows(s->cli, s->columns, n, s->texts, n_rows);
 }
 
 static void print_list(struct shown *s)
 {
-    char **names = s->wish->columns;
-    size_t n = names ? 2 + strv_len(names) : ARRAY_LEN(usual);
-    struct column *columns = mem_array(n, sizeof *columns);
-    char **texts = mem_array(n * s->n + 1, sizeof *texts);
-    for (size_t k = 0; k < n; k++)
-        columns[k] =
-            k < 2 || !names ? usual[k] : (struct column){names[k - 2], names[k - 2], .right = true};
-    for (size_t i = 0; i < s->n; i++)
-        if (names)
-            fill_row(s, columns, n, s->at[i], texts + i * n);
-        else
-            fill_usual(s, s->at[i], texts + i * n);
-    print_rows(s->cli, columns, n, texts, s->n);
-    for (size_t i = 0; i < n * s->n; i++)
-        free(texts[i]);
-    free(texts);
-    free(columns);
+    size_t n = s->n_columns;
+    if (!s->texts) {
+        s->texts = mem_array(n * s->n + 1, sizeof *s->texts);
+        for (size_t i = 0; i < s->n; i++)
+            fill_usual(s, s->at[i], s->texts + i * n);
+    }
+    print_rows(s->cli, s->columns, n, s->texts, s->n);
 }
 
 static void print_json(struct shown *s)
@@ -346,6 +354,29 @@ static void print_runs(struct shown *s, const char *folder, size_t all)
         say(stderr, "There are no runs in %s/.firesteel\n", folder);
 }
 
+static void name_columns(struct shown *s)
+{
+    char **names = s->wish->columns;
+    size_t usually = s->wish->children ? 4 : ARRAY_LEN(usual);
+    s->n_columns = names ? 2 + strv_len(names) : usually;
+    s->columns = mem_array(s->n_columns, sizeof *s->columns);
+    for (size_t k = 0; k < s->n_columns; k++)
+        s->columns[k] =
+            k < 2 || !names ? usual[k] : (struct column){names[k - 2], names[k - 2], .right = true};
+}
+
+static void shown_done(struct shown *s)
+{
+    for (size_t i = 0; s->texts && i < s->n * s->n_columns; i++)
+        free(s->texts[i]);
+    runs_list_close(s->runs);
+    free(s->texts);
+    free(s->columns);
+    free(s->fields);
+    free(s->any);
+    free(s->at);
+}
+
 static int list_runs(struct cli *cli, const char *folder, const struct wish *wish)
 {
     err e = {0};
@@ -353,6 +384,7 @@ static int list_runs(struct cli *cli, const char *folder, const struct wish *wis
     if (!s.runs)
         return cli_error(cli, &e);
     size_t all = runs_list_count(s.runs);
+    name_columns(&s);
     s.fields = fields_of(wish);
     s.any = mem_array(wish->where.n + strv_len(wish->columns) + 2, sizeof *s.any);
     s.at = mem_array(all + 1, sizeof *s.at);
@@ -360,10 +392,7 @@ static int list_runs(struct cli *cli, const char *folder, const struct wish *wis
         print_children(&s);
     else
         print_runs(&s, folder, all);
-    runs_list_close(s.runs);
-    free(s.fields);
-    free(s.any);
-    free(s.at);
+    shown_done(&s);
     return s.failed ? 1 : 0;
 }
 

@@ -99,21 +99,34 @@ char *runs_started(int64_t wall_ns, char out[RUNS_STARTED])
     return out;
 }
 
-cJSON *runs_row_of(const struct runs_brief *b)
+static bool is_wanted(const char *const *fields, const char *name)
 {
+    for (size_t i = 0; fields && fields[i]; i++)
+        if (str_eq(fields[i], name))
+            return true;
+    return !fields;
+}
+
+cJSON *runs_row_of(const struct runs_brief *b, const char *const *fields)
+{
+    const struct {
+        const char *name;
+        int64_t value;
+    } numbers[] = {{"cells", b->cells}, {"ok", b->ok}, {"failed", b->failed}, {"left", b->left}};
     cJSON *row = cJSON_CreateObject();
     json_set_str(row, "run", b->run);
     json_set_str(row, "state", b->state);
     if (str_eq(b->state, UNREADABLE))
         return row;
     char started[RUNS_STARTED];
-    json_set_str(row, "started", runs_started(b->started, started));
-    json_set(row, "seconds", cJSON_CreateNumber((double)b->took / CLOCK_SEC));
-    json_set_int(row, "cells", b->cells);
-    json_set_int(row, "ok", b->ok);
-    json_set_int(row, "failed", b->failed);
-    json_set_int(row, "left", b->left);
-    if (*b->notebook)
+    if (is_wanted(fields, "started"))
+        json_set_str(row, "started", runs_started(b->started, started));
+    if (is_wanted(fields, "seconds"))
+        json_set(row, "seconds", cJSON_CreateNumber((double)b->took / CLOCK_SEC));
+    for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
+        if (is_wanted(fields, numbers[i].name))
+            json_set_int(row, numbers[i].name, numbers[i].value);
+    if (*b->notebook && is_wanted(fields, "notebook"))
         json_set_str(row, "notebook", b->notebook);
     return row;
 }
@@ -133,7 +146,7 @@ cJSON *runs_row(const char *folder, const char *run, err *e)
     struct runs_brief b = {0};
     char *parts[RUNS_PARTS] = {0};
     runs_read(folder, run, &b, parts, e);
-    cJSON *row = runs_row_of(&b);
+    cJSON *row = runs_row_of(&b, NULL);
     for (size_t i = 0; i < RUNS_PARTS; i++) {
         if (parts[i])
             runs_row_add(row, parts[i]);

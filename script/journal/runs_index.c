@@ -171,23 +171,49 @@ static void write_brief(buf *out, const struct runs_brief *b)
         buf_add(out, texts[i], strlen(texts[i]) + 1);
 }
 
-// The entry at a place of the file, whose end is known; NULL: there is none that can be believed.
-static struct entry *read_entry(int fd, int64_t at, int64_t file_size)
+// What was read of a file, from its beginning to its end, in pieces.
+struct window {
+    int fd;
+    int64_t at, size; // of the file
+    size_t n;
+    char bytes[256 << 10];
+};
+
+// n bytes at a place; NULL: they are not there, or too many.
+static const char *look_at(struct window *w, int64_t at, size_t n)
+{
+    if (n > sizeof w->bytes || at + (int64_t)n > w->size)
+        return NULL;
+    if (at < w->at || at + (int64_t)n > w->at + (int64_t)w->n) {
+        int64_t rest = w->size - at;
+        w->at = at;
+        w->n = rest < (int64_t)sizeof w->bytes ? (size_t)rest : sizeof w->bytes;
+        if (!read_at(w->fd, at, w->bytes, w->n)) {
+            w->n = 0;
+            return NULL;
+        }
+    }
+    return w->bytes + (at - w->at);
+}
+
+// The entry at a place of the file; NULL: there is none that can be believed.
+static struct entry *read_entry(struct window *w, int64_t at)
 {
     char head[LINE + BRIEF_MOST + 1];
-    int64_t rest = file_size - at;
-    size_t got = rest < 512 ? (size_t)rest : 512; // most fit
+    int64_t rest = w->size - at;
     uint64_t hash, brief_n, n[RUNS_PARTS];
     struct entry *e = mem_alloc(sizeof *e);
-    const char *line = head;
-    bool good = rest > LINE && read_at(fd, at, head, got) && read_hex(&line, 16, ' ', &hash) &&
-                read_hex(&line, 8, ' ', &brief_n) && read_hex(&line, 8, ' ', &n[0]) &&
-                read_hex(&line, 8, ' ', &n[1]) && read_hex(&line, 16, ' ', &e->hash[0]) &&
-                read_hex(&line, 16, '\n', &e->hash[1]) && brief_n && brief_n <= BRIEF_MOST &&
+    const char *line = look_at(w, at, LINE), *whole = NULL;
+    bool good = line && read_hex(&line, 16, ' ', &hash) && read_hex(&line, 8, ' ', &brief_n) &&
+                read_hex(&line, 8, ' ', &n[0]) && read_hex(&line, 8, ' ', &n[1]) &&
+                read_hex(&line, 16, ' ', &e->hash[0]) && read_hex(&line, 16, '\n', &e->hash[1]) &&
+                brief_n && brief_n <= BRIEF_MOST &&
                 (uint64_t)rest >= LINE + brief_n + n[0] + n[1] + 3;
-    if (good && LINE + brief_n > got)
-        good = read_at(fd, at + (int64_t)got, head + got, LINE + brief_n - got);
+    if (good)
+        whole = look_at(w, at, LINE + brief_n);
+    good = whole != NULL;
     if (good) {
+        memcpy(head, whole, LINE + brief_n);
         head[LINE + brief_n] = '\0';
         good = hash_one(head + 16, LINE - 16 + brief_n) == hash &&
                read_brief(head + LINE, brief_n, &e->brief);
@@ -234,14 +260,18 @@ static void read_all(runs_index *x)
     if (x->damaged)
         return;
     x->size = sizeof opening;
-    while (x->size < st.st_size) {
-        struct entry *e = read_entry(x->fd, x->size, st.st_size);
+    struct window *w = mem_alloc(sizeof *w);
+    w->fd = x->fd;
+    w->size = st.st_size;
+    while (x->size < st.st_size && !x->damaged) {
+        struct entry *e = read_entry(w, x->size);
         x->damaged = !e;
         if (!e)
-            return;
+            continue;
         x->size += bytes_of(e);
         put(x, e);
     }
+    free(w);
 }
 
 runs_index *runs_index_open(int dir)

@@ -207,7 +207,7 @@ cJSON *runs_list_row(runs_list *l, size_t i, const char *const *fields, err *e)
 {
     struct item *it = &l->items[i];
     for (;;) {
-        cJSON *row = runs_row_of(runs_list_brief(l, i, e));
+        cJSON *row = runs_row_of(runs_list_brief(l, i, e), fields);
         if (!it->known || add_parts(l, it, fields, row) == 0 || it->read)
             return row;
         cJSON_Delete(row);

@@ -7,6 +7,7 @@
 // state are set.
 int runs_read(
     const char *folder, const char *run, struct runs_brief *b, char *parts[RUNS_PARTS], err *e);
-cJSON *runs_row_of(const struct runs_brief *b);
+// fields: only these are needed, NULL-terminated; NULL: all.
+cJSON *runs_row_of(const struct runs_brief *b, const char *const *fields);
 // Adds the members of a part. Errors: it is no JSON object.
 int runs_row_add(cJSON *row, const char *part);

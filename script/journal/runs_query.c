@@ -34,7 +34,8 @@ static const cJSON *of_origin(const cJSON *origin, const char *name)
 
 const cJSON *runs_field(const cJSON *run, const char *name)
 {
-    for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+    const char *dot = strchr(name, '.');
+    for (size_t i = 0; dot && i < ARRAY_LEN(kinds); i++) {
         size_t n = strlen(kinds[i]);
         if (strncmp(name, kinds[i], n) == 0 && name[n] == '.')
             return of_kind(run, kinds[i], name + n + 1);
@@ -64,6 +65,15 @@ char *runs_text(const cJSON *value)
     return json_to_str(value);
 }
 
+static bool number_in(const char *text, double *number)
+{
+    char *end = NULL;
+    if (!*text)
+        return false;
+    *number = strtod(text, &end);
+    return !*end;
+}
+
 // The number that a value is, also as a text ("nan" is one).
 static bool number_of(const cJSON *value, double *number)
 {
@@ -71,11 +81,7 @@ static bool number_of(const cJSON *value, double *number)
         *number = value->valuedouble;
         return true;
     }
-    char *end = NULL;
-    if (!cJSON_IsString(value) || !*value->valuestring)
-        return false;
-    *number = strtod(value->valuestring, &end);
-    return !*end;
+    return cJSON_IsString(value) && number_in(value->valuestring, number);
 }
 
 // Where the term's operator is, and its length; NULL: there is none.
@@ -186,13 +192,12 @@ static bool term_holds(const struct runs_term *t, const cJSON *run)
     const cJSON *value = runs_field(run, t->name);
     if (!value)
         return t->op == RUNS_OTHER;
-    AUTO_FREE char *text = runs_text(value);
-    if (t->op == RUNS_HAS)
-        return strcasestr(text, t->value) != NULL;
-    AUTO_JSON *wanted = cJSON_CreateString(t->value);
     double a, b;
-    if (!number_of(value, &a) || !number_of(wanted, &b))
-        return compare(t->op, strcmp(text, t->value));
+    if (t->op == RUNS_HAS || !number_of(value, &a) || !number_in(t->value, &b)) {
+        AUTO_FREE char *text = runs_text(value);
+        return t->op == RUNS_HAS ? strcasestr(text, t->value) != NULL
+                                 : compare(t->op, strcmp(text, t->value));
+    }
     if (isnan(a) || isnan(b)) // equal to itself, and neither less nor more than anything
         return (isnan(a) && isnan(b)) == (t->op == RUNS_EQUAL) &&
                (t->op == RUNS_EQUAL || t->op == RUNS_OTHER);
