@@ -12,6 +12,7 @@
 #include "k8s/client/events.h"
 #include "k8s/client/state.h"
 #include "k8s/client/table.h"
+#include "k8s/client/workflow.h"
 #include "k8s/manifest/manifest.h"
 #include "script/bind/k8s.h"
 
@@ -135,10 +136,12 @@ int k8s_get(call *c, const cJSON *args, cJSON **result, err *e)
     struct target t;
     if (k8s_target(c, args, true, &t, e) != 0)
         return -1;
-    *result = client_get(t.client, &t.patience, t.resource, t.ns, t.name, e);
-    if (*result)
-        k8s_register_secrets(c, *result);
-    return *result ? 0 : -1;
+    AUTO_JSON *object = client_get(t.client, &t.patience, t.resource, t.ns, t.name, e);
+    if (!object || workflow_unpack(object, e) != 0)
+        return -1;
+    k8s_register_secrets(c, object);
+    *result = STEAL(object);
+    return 0;
 }
 
 int k8s_state(call *c, const cJSON *args, cJSON **result, err *e)

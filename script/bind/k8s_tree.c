@@ -13,6 +13,7 @@
 #include "k8s/client/state.h"
 #include "k8s/client/table.h"
 #include "k8s/client/watch.h"
+#include "k8s/client/workflow.h"
 #include "script/bind/k8s.h"
 
 #include <stdlib.h>
@@ -343,6 +344,17 @@ static void add_steps(struct tree *t)
     }
 }
 
+// status.nodes, also of a Workflow that Argo has compressed.
+static cJSON *steps_of(const cJSON *workflow)
+{
+    AUTO_JSON *open = NULL;
+    if (json_path(workflow, "status.compressedNodes")) {
+        open = cJSON_Duplicate(workflow, true);
+        workflow_unpack(open, NULL);
+    }
+    return cJSON_Duplicate(json_path(open ? open : workflow, "status.nodes"), true);
+}
+
 static void on_event(void *arg, enum watch_change what, const cJSON *object)
 {
     struct part *p = arg;
@@ -352,7 +364,7 @@ static void on_event(void *arg, enum watch_change what, const cJSON *object)
         return;
     if (str_eq(uid, t->root) && what != WATCH_DELETED && str_eq(p->resource.kind, "Workflow")) {
         cJSON_Delete(t->steps);
-        t->steps = cJSON_Duplicate(json_path(object, "status.nodes"), true);
+        t->steps = steps_of(object);
     }
     if (what != WATCH_DELETED)
         put(t, node_of(p, object));

@@ -5,9 +5,8 @@ local flow, argo, view = core.pipeline.flow, core.pipeline.argo, core.pipeline.v
 local LOOK_EVERY = 1      -- seconds, at the Workflow: its steps of the end may delete what has failed soon
 local REMOVED_IN = 60     -- seconds, after an interrupt
 local PATIENCE = 300      -- seconds for which a server that does not answer is asked again
-local STATES = { Pending = "waiting", Running = "running", Succeeded = "done", Failed = "failed", Error = "failed",
-  Skipped = "skipped", Omitted = "cancelled", Daemoned = "running" }
-local ENDED = { Succeeded = true, Failed = true, Error = true }
+local status_of, ENDED = argo.status_of, argo.ENDED
+local mine = {}           -- uids of the Workflows that submits of this kernel have made: none is another's to remove
 
 -- Before anything is submitted: the Workflow and what its steps apply, looked at as k8s.preflight does.
 
@@ -52,123 +51,6 @@ local function preflight(self, workflow, make)
   core.output("stderr", "preflight: " .. text:gsub("\n(%S)", "\npreflight: %1") .. "\n")
 end
 
--- Reading a Workflow's status.
-
--- Before a controller has seen an object it has no status, but handles have a method of that name.
-local function status_of(workflow) return rawget(workflow, "status") or {} end
-
-local function handle_of(made, kind, name, api)
-  return setmetatable({ apiVersion = api or "v1", kind = kind, name = name, namespace = made.namespace, cluster = made.cluster }, core.types.handle)
-end
-
--- The nodes of each step: { top =, last = {…} }: top has its state, last are those that did the work, in order.
-local function nodes_of(self, workflow)
-  local nodes, by_step, steps = status_of(workflow).nodes or {}, {}, {}
-  for _, name in ipairs(self.order) do steps[argo.name_of(self.steps[name])] = name end
-  for _, node in pairs(nodes) do
-    local boundary = node.boundaryID and nodes[node.boundaryID]
-    local step = steps[node.displayName]
-    if step and boundary and (boundary.templateName == "main" or boundary.templateName == "at-the-end") and not boundary.boundaryID then
-      by_step[step] = { top = node }
-    end
-  end
-  local function workers(node, list)
-    if node.type == "Pod" or not node.children then
-      if node.type == "Pod" then list[#list + 1] = node end
-    elseif node.type == "Retry" then
-      workers(nodes[node.children[#node.children]] or {}, list)
-    else
-      local children = {}
-      for i, id in ipairs(node.children) do children[i] = nodes[id] end
-      table.sort(children, function(a, b)
-        local x, y = tonumber(a.displayName:match "%((%d+):") or 0, tonumber(b.displayName:match "%((%d+):") or 0
-        return x < y or x == y and a.name < b.name
-      end)
-      for _, child in ipairs(children) do
-        if child.name:sub(1, #node.name) == node.name then workers(child, list) end
-      end
-    end
-    return list
-  end
-  for _, one in pairs(by_step) do one.workers = workers(one.top, {}) end
-  return by_step
-end
-
-local function pod_of(made, node)
-  return handle_of(made, "Pod", ("%s-%s-%s"):format(made.name, node.templateName, node.id:match "(%d+)$"))
-end
-
--- The objects that a step applied: it says them by label, as soon as they are there.
-local function applied_by(self, made, step, make)
-  local handles = {}
-  for _, object in ipairs(make.applied[step.name] or {}) do
-    local group = object.apiVersion:match "^(.-)/"
-    local kind = object.kind:lower() .. (group and "." .. group or "")
-    local ok, found = pcall(k8s.list, kind, { namespace = object.metadata.namespace or made.namespace,
-      selector = ("firesteel/workflow=%s,firesteel/step=%s"):format(made.name, step.name) })
-    for _, one in ipairs(ok and found or {}) do handles[#handles + 1] = handle_of(made, one.kind, one.metadata.name, one.apiVersion) end
-  end
-  return handles
-end
-
-local function outputs_of(step, found)
-  local outputs = {}
-  local function take(node, put)
-    for _, p in ipairs((node.outputs or {}).parameters or {}) do put(p.name, core.pipeline.value_of(p.value)) end
-  end
-  if step.each == nil then
-    take(found.top, function(name, value) outputs[name] = value end)
-  else
-    for i, node in ipairs(found.workers) do
-      take(node, function(name, value)
-        outputs[name] = outputs[name] or {}
-        outputs[name][i] = value
-      end)
-    end
-  end
-  return outputs
-end
-
-local function span(node)
-  local from, to = node.startedAt and time.parse(node.startedAt), node.finishedAt and time.parse(node.finishedAt)
-  return from and to and math.max(0, to - from) or nil
-end
-
--- What a step's nodes say, as flow:run would: its state, what it made, how long it took.
-local function read_step(self, made, make, step, found)
-  local status, state = self.status[step.name], STATES[found.top.phase] or "waiting"
-  status.handles = status.handles or {}
-  if #status.handles == 0 and (state == "running" or ENDED[found.top.phase]) then
-    if step.kind == "apply" then
-      status.handles = applied_by(self, made, step, make)
-    elseif step.kind ~= "delete" then
-      for i, node in ipairs(found.workers) do status.handles[i] = pod_of(made, node) end
-    end
-    if #status.handles > 0 then status.records = { { handles = status.handles, metrics = {} } } end
-  end
-  if state == "done" then status.outputs = outputs_of(step, found) end
-  local note = found.top.message
-  local last = status.handles[#status.handles]
-  if state == "running" and last then note = view.progress_of(last) or note end
-  if state == "skipped" or state == "done" then note = nil end
-  if state == "cancelled" then note = "not run" end
-  return state, note
-end
-
-local function read(self, workflow, made, make)
-  local changed
-  for name, found in pairs(nodes_of(self, workflow)) do
-    local status = self.status[name]
-    local state, note = read_step(self, made, make, self.steps[name], found)
-    if state ~= status.state or note ~= status.note then
-      status.state, status.note, changed = state, note, true
-      status.since, status.took = found.top.startedAt, ENDED[found.top.phase] and span(found.top) or nil
-      if state == "failed" and not self.first_failed then self.first_failed = { name, view.last_lines(status) } end
-    end
-  end
-  if changed then view.show(self) end
-end
-
 -- The Workflow as it is now. A server that does not answer is asked again; one without it says that it was deleted.
 local function look(self, made)
   local began
@@ -184,11 +66,21 @@ local function look(self, made)
   end
 end
 
+-- When a step has failed the others end, as those of flow:run do: Argo by itself lets them go on. The steps of the end run.
+local function stop_others(self, workflow, made)
+  local failed = self.first_failed
+  if not failed or self.steps[failed[1]].exit or workflow.spec.shutdown then return false end
+  pcall(k8s.patch, made, { spec = { shutdown = "Stop" } })
+  return true
+end
+
 local function follow(self, made, make)
+  local stopped = false
   while true do
     local workflow = look(self, made)
-    read(self, workflow, made, make)
+    argo.read(self, workflow, made, make)
     if ENDED[status_of(workflow).phase] then return workflow end
+    stopped = stopped or stop_others(self, workflow, made)
     core.sleep(LOOK_EVERY)
   end
 end
@@ -235,7 +127,7 @@ end
 local function remove(self, earlier)
   if self.workflow then return self:clean() end
   for uid, one in pairs(of_this_run(self)) do
-    if not earlier[uid] then one:delete { propagation = "Foreground" } end
+    if not earlier[uid] and not mine[uid] then one:delete { propagation = "Foreground" } end
   end
 end
 
@@ -256,7 +148,7 @@ function flow:submit(options)
     core.settle(deed)
     error(made, 0)
   end
-  self.workflow = made
+  self.workflow, mine[made.uid] = made, true
   print(("workflow %s"):format(self.workflow.name))
   view.show(self)
   local ended = follow(self, self.workflow, make)

@@ -138,10 +138,23 @@ function time.parse(text)
   return core.parse_time((text:gsub("^(%d+%-%d+%-%d+) ", "%1T")))
 end
 
+-- A time as UTC's clocks show it when those of the zone show the right one; %z and %Z are the zone's.
+local function in_zone(name, format, seconds)
+  local offset = core.zone(name)
+  local ahead = offset and offset(seconds)
+  if not ahead then core.fail("error", ("time.format: this machine knows no time zone %s; zones have names such as Europe/Berlin"):format(name)) end
+  local minutes = math.abs(ahead) // 60
+  local own = { ["%z"] = ("%s%02d%02d"):format(ahead < 0 and "-" or "+", minutes // 60, minutes % 60), ["%Z"] = name:gsub("%%", "%%%%") }
+  format = format:gsub("%%.", own)
+  return format, seconds + ahead
+end
+
 function time.format(seconds, format, options)
   check_seconds("time.format", seconds, -62135596800, 253402300799, "the year 1 to 9999")
-  local here = core.check("time.format", options).local_zone
-  local told, text = pcall(os.date, (here and "" or "!") .. (format or "%Y-%m-%d %H:%M:%S"), math.floor(seconds))
+  options = core.check("time.format", options)
+  format, seconds = format or "%Y-%m-%d %H:%M:%S", math.floor(seconds)
+  if options.zone then format, seconds = in_zone(options.zone, format, seconds) end
+  local told, text = pcall(os.date, (options.local_zone and "" or "!") .. format, seconds)
   if not told then core.fail("error", "time.format: " .. (text:match "%((.+)%)$" or text)) end
   return text
 end
@@ -250,12 +263,14 @@ time.parse(text) -> number
   errors: a text that is none
   example:
     print(time.parse "2026-01-02T03:04:05+01:00" - time.parse "2026-01-02") --> 7445.0
-time.format(seconds, format, {local_zone=false}) -> string
+time.format(seconds, format, {local_zone=false, zone: string=}) -> string
   A time as `date` formats it; "%Y-%m-%d %H:%M:%S" unless it is said.
   local_zone: in the machine's zone, and not in UTC
-  errors: what is no time from the year 1 to 9999; a format that does not exist
+  zone: in this one, by its name in the tz database: "Europe/Berlin"
+  errors: what is no time from the year 1 to 9999; a format that does not exist; a zone that this machine does not know
   example:
     print(time.format(86400, "%d.%m.%Y")) --> 02.01.1970
+    print(time.format(time.parse "2026-07-01T12:00:00Z", "%H:%M %z", { zone = "Asia/Kolkata" })) --> 17:30 +0530
 time.span(seconds) -> string
   How long that is, for people.
   example:

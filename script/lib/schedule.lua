@@ -109,8 +109,9 @@ local function set_of(text, field)
   return set
 end
 
--- The next time after `from` (seconds since 1970, UTC) of a schedule of five fields; nil: it is none.
-local function next_of(schedule, from)
+-- The next time after `from` (seconds since 1970) of a schedule of five fields, by the clocks of a zone; nil: it is none. As the
+-- servers' cron has it (robfig/cron), a time that the clocks leave out does not come, and one that comes twice comes twice.
+local function next_of(schedule, from, offset)
   local sets, words = {}, {}
   for word in (WORDS[schedule] or schedule):gmatch "%S+" do words[#words + 1] = word end
   if #words ~= 5 then return nil end
@@ -122,14 +123,22 @@ local function next_of(schedule, from)
   local any_day, any_weekday = words[3]:find "^[*?]" ~= nil, words[5]:find "^[*?]" ~= nil
   local at = (math.floor(from) // 60 + 1) * 60
   local last = at + 5 * 366 * 86400
+  -- to the next whole day or hour of those clocks, and by minutes where they are changed on the way
+  local function leap(length)
+    local ahead = offset(at)
+    local to = ((at + ahead) // length + 1) * length - ahead
+    return offset(to) == ahead and to or at + 60
+  end
   while at < last do
-    local d = os.date("!*t", at)
+    local ahead = offset(at)
+    if not ahead then return nil end
+    local d = os.date("!*t", at + ahead)
     local day, weekday = sets[3][d.day], sets[5][d.wday - 1]
     local today = (any_day or any_weekday) and day and weekday or not (any_day or any_weekday) and (day or weekday)
     if not sets[4][d.month] or not today then
-      at = (at // 86400 + 1) * 86400
+      at = leap(86400)
     elseif not sets[2][d.hour] then
-      at = (at // 3600 + 1) * 3600
+      at = leap(3600)
     elseif not sets[1][d.min] then
       at = at + 60
     else
@@ -137,8 +146,6 @@ local function next_of(schedule, from)
     end
   end
 end
-
-core.next_of_schedule = next_of
 
 local function schedules_of(s)
   return s.spec.schedules or { s.spec.schedule }
@@ -158,9 +165,11 @@ function object:next_run()
   local last = status.lastScheduledTime or status.lastScheduleTime or s.metadata.creationTimestamp
   local soonest
   for _, schedule in ipairs(schedules_of(s)) do
-    local every = schedule:match "^@every%s+(%S+)$"
-    if not every and not (zone == "UTC" or zone == "Etc/UTC") then return nil, "its times are those of " .. zone end
-    local at = every and math.max(time.parse(last) + core.duration(every), time.now()) or next_of(schedule, time.now())
+    local every, own = schedule:match "^@every%s+(%S+)$", schedule:match "^%u*TZ=(%S+)%s"
+    local offset = core.zone(own or zone)
+    if not every and not offset then return nil, ("its times are those of %s, a zone that this machine does not know (package tzdata)"):format(own or zone) end
+    local at = every and math.max(time.parse(last) + core.duration(every), time.now())
+      or next_of(schedule:gsub("^%u*TZ=%S+%s+", ""), time.now(), offset)
     if at and (not soonest or at < soonest) then soonest = at end
   end
   return soonest, not soonest and "its schedule never comes" or nil

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: MIT
 """Pipelines through a real Argo: its texts are accepted, it gives what flow:run gives, failures end it with their cause, a
 resumed run attaches, templates are used by reference, and schedules fire."""
+import datetime
 import glob
 import json
 import os
 import re
 import signal
 import subprocess
+import time
+import zoneinfo
 
 import tap
 from place import KUBECONFIG, NODE, PLAIN, Place, with_spark
@@ -172,6 +175,26 @@ s:delete()
     assert done.code == 0, done
     for text in ("nil\tit is suspended", "times, and is suspended", "Succeeded"):
         assert text in done.out, (text, done)
+
+
+def next_in(zone, hour, minute):
+    """When clocks of that zone show a time next, in seconds since 1970."""
+    at = int(time.time()) // 60 * 60 + 60
+    while (there := datetime.datetime.fromtimestamp(at, zoneinfo.ZoneInfo(zone))) and (there.hour, there.minute) != (hour, minute):
+        at += 60
+    return at
+
+
+def test_next_runs_in_time_zones(t):
+    place = Place(t)
+    zones = {"berlin": "Europe/Berlin", "newyork": "America/New_York", "kolkata": "Asia/Kolkata"}
+    pod = {"restartPolicy": "Never", "containers": [{"name": "main", "image": "localhost/busybox:1"}]}
+    place.create(*({"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": name},
+                    "spec": {"schedule": "30 3 * * *", "timeZone": zone, "jobTemplate": {"spec": {"template": {"spec": pod}}}}}
+                   for name, zone in zones.items()))
+    done = place.run("\n".join(f"print('NEXT', '{name}', k8s.get('cronjobs', '{name}'):next_run())" for name in zones))
+    said = {line.split()[1]: float(line.split()[2]) for line in done.out.splitlines() if line.startswith("NEXT")}
+    assert said == {name: next_in(zone, 3, 30) for name, zone in zones.items()}, (said, done)
 
 
 def test_a_scheduled_spark_application(t):

@@ -234,6 +234,9 @@ function node(wf, nodes, path, phase, more)
   nodes[n.id] = n
   return n
 end
+function packed(nodes) -- as its controller does beyond 1 MiB
+  return sh({ "sh", "-c", "gzip -c | base64 -w0" }, { input = json.encode(nodes), quiet = true }).output
+end
 function controlled(flow, stages, options)
   local ok, why
   parallel.map({ "flow", "controller" }, function(who)
@@ -248,7 +251,8 @@ function controlled(flow, stages, options)
       node(wf.metadata.name, nodes, "", stage.phase, { type = "DAG", templateName = "main", boundaryID = firesteel.null })
       nodes[wf.metadata.name].boundaryID = nil
       stage.fill(wf.metadata.name, nodes)
-      k8s.patch(wf, { status = { phase = stage.phase, nodes = nodes, message = stage.message } })
+      k8s.patch(wf, { status = { phase = stage.phase, nodes = not stage.packed and nodes or nil, message = stage.message,
+        compressedNodes = stage.packed and packed(nodes) or nil } })
       firesteel.sleep(2.5)
     end
   end)
@@ -301,7 +305,9 @@ print(#k8s.list "workflows.argoproj.io")""")
     assert code == 0, (k.of("error"), k.text())
     assert 'true\t3\t[1,"two"]\n0\n' in k.text(), k.text()
     states = {name: row["cells"][1] for name, row in rows.items()}
-    assert states == {"a": "done", "b": "done", "c": "skipped", "clean": "done"}, states
+    assert states == {"a": "done", "b": "done", "b/1": "done", "b/2": "done", "c": "skipped", "clean": "done"}, states
+    assert rows["b"]["cells"][3] == "2/2" and rows["b/2"]["cells"][0] == "    ✓ v" and rows["b/2"]["cells"][2] == "7.0s", rows
+    assert rows["b/1"]["about"]["kind"] == "Pod" and rows["b/1"]["name"] != rows["b/2"]["name"], rows
     assert rows["a"]["about"]["kind"] == "Pod" and "-a-" in rows["a"]["name"] and rows["a"]["cells"][2] == "7.0s", rows["a"]
 
 
@@ -315,6 +321,30 @@ def test_its_failures_have_step_and_cause(t):
     assert code == 0 and ": pipeline p: step a failed: main: Error (exit code 3)\n" in k.text(), (k.of("error"), k.text())
     states = {name: (row["cells"][1], row["cells"][3]) for name, row in rows.items()}
     assert states["a"][0] == "failed" and states["b"] == ("cancelled", "not run"), states
+
+
+def test_a_failure_stops_the_other_steps(t):
+    """As flow:run does. What was stopped is told apart from what failed by itself."""
+    k, code, rows = played(t, """
+  { phase = "Running", fill = function(wf, nodes)
+    node(wf, nodes, "a", "Failed", { message = "main: Error (exit code 3)" })
+    node(wf, nodes, "c", "Running", {})
+  end },
+  { phase = "Failed", message = "Stopped with strategy 'Stop'", fill = function(wf, nodes)
+    node(wf, nodes, "a", "Failed", { message = "main: Error (exit code 3)" })
+    node(wf, nodes, "c", "Failed", { message = "workflow shutdown with strategy:  Stop" })
+  end }""", "print(ok, why)\nprint(k8s.list 'workflows.argoproj.io'[1].spec.shutdown)")
+    assert code == 0 and ": pipeline p: step a failed: main: Error (exit code 3)\n" in k.text() and k.text().endswith("\nStop\n"), (k.of("error"), k.text())
+    states = {name: (row["cells"][1], row["cells"][3]) for name, row in rows.items()}
+    assert states["a"][0] == "failed" and states["c"] == ("cancelled", "it was cancelled"), states
+
+
+def test_a_compressed_status_is_read(t):
+    k, code, rows = played(t, """
+  { phase = "Succeeded", packed = true, fill = function(wf, nodes)
+    node(wf, nodes, "a", "Succeeded", { outputs = { parameters = { { name = "n", value = "3" } } } })
+  end }""", "print(ok, flow:output('a', 'n'))")
+    assert code == 0 and "true\t3\n" in k.text() and rows["a"]["cells"][1] == "done", (k.of("error"), k.text(), rows)
 
 
 def test_an_interrupt_while_the_workflow_is_made_leaves_none(t):

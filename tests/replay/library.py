@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: MIT
 """What people would write by hand otherwise: json, yaml, csv, fs, time, template, retry, http."""
 import base64
+import datetime
 import hashlib
 import http.server
 import json
 import os
 import ssl
 import threading
+import zoneinfo
 
 from kernel import Kernel, cell
 from tap import run, sh
@@ -152,6 +154,21 @@ def test_templates_and_times(t):
     assert says(k, "print(select(2, pcall(template, 'a\\n${nope}', {})))") == "template:2: ${nope} is nil\n"
     assert says(k, "print(select(2, pcall(template, 'a ${nope', {})))") == "template:1: ${nope has no closing brace\n"
     assert fails(k, "time.parse 'soon'") and "duration" not in fails(k, "time.parse '2026-13-01'")
+
+
+def test_time_zones(t):
+    """As Python's zoneinfo has them, which reads the same database: before the first change, at changes, by the rule after the last."""
+    k = Kernel(t)
+    zones = ["Europe/Berlin", "America/New_York", "Asia/Kolkata", "Australia/Lord_Howe", "Africa/Casablanca", "America/Sao_Paulo", "Asia/Tehran"]
+    times = [0, 482_000_000, 1_743_296_399, 1_743_296_400, 1_761_440_399, 1_761_440_400, 4_117_000_000, 4_102_444_800]
+    r = k.run(f"""for _, zone in ipairs {{ {', '.join(map(repr, zones))} }} do
+  for _, at in ipairs {{ {', '.join(map(str, times))} }} do print(time.format(at, "%Y-%m-%d %H:%M:%S %z", {{ zone = zone }})) end
+end""")
+    want = [datetime.datetime.fromtimestamp(at, zoneinfo.ZoneInfo(zone)).strftime("%Y-%m-%d %H:%M:%S %z") for zone in zones for at in times]
+    assert r.out.splitlines() == want, r
+    assert says(k, "print(time.format(0, '100%% %Z', { zone = 'UTC' }))") == "100% UTC\n"
+    for zone in ("Europe/Nowhere", "../../etc/passwd", "tzdata.zi", ""):
+        assert "this machine knows no time zone" in fails(k, f"time.format(0, '%H', {{ zone = '{zone}' }})"), zone
 
 
 def test_retry(t):
