@@ -177,6 +177,25 @@ s:delete()
         assert text in done.out, (text, done)
 
 
+def test_a_large_status_is_read(t):
+    """Beyond a size Argo compresses a Workflow's nodes: 1 MiB, and here 16 KiB."""
+    place = place_with_account(t)
+    done = place.run("""
+-- %% Large effects="cluster,destructive" timeout="4m"
+flow = pipeline { "large", steps = {
+  fan = { image = "localhost/busybox:1", each = { "a", "b", "c", "d" }, command = "yes ${item} | tr -d '\\n' | head -c 4000 > /tmp/w", outputs = { w = { file = "/tmp/w" } } },
+} }
+flow:submit { account = "workflow" }
+for i, text in ipairs(flow:output("fan", "w")) do print("PART", i, #text, text:sub(1, 2)) end
+print(#k8s.get(flow.workflow).status.nodes["" .. flow.workflow.name].children)
+""")
+    assert done.code == 0, done
+    for i, item in enumerate("abcd"):
+        assert f"PART\t{i + 1}\t4000\t{item * 2}\n" in done.out, (item, done)
+    assert done.out.rstrip().endswith("\n1") and "4/4" in done.out, done
+    assert place.kubectl("get", "workflows", "-o", "jsonpath={.items[*].status.compressedNodes}").out.startswith("H4sI")
+
+
 def next_in(zone, hour, minute):
     """When clocks of that zone show a time next, in seconds since 1970."""
     at = int(time.time()) // 60 * 60 + 60

@@ -150,6 +150,7 @@ class Argo(Operator):
     program = "workflow-controller"
     programs = (program, "argoexec")
     EXECUTOR = "localhost/argoexec:1"
+    PLAIN_STATUS = 16 << 10  # bytes of a Workflow beyond which its status is compressed: 1 MiB unless it is said
 
     def start(self):
         c = self.cluster
@@ -181,7 +182,8 @@ class Argo(Operator):
         # a step is noticed at the next look: after 10 s unless it is said
         c.create(self.deployment("workflow-controller", "argo", 6060, [
             "--kubeconfig", str(c.config), "--namespace=argo", "--executor-image", self.EXECUTOR,
-            "--executor-image-pull-policy=Never"], {"LEADER_ELECTION_DISABLE": "true", "DEFAULT_REQUEUE_TIME": "1s"}))
+            "--executor-image-pull-policy=Never"], {"LEADER_ELECTION_DISABLE": "true", "DEFAULT_REQUEUE_TIME": "1s",
+                                                       "MAX_WORKFLOW_SIZE": str(self.PLAIN_STATUS)}))
 
     def wait(self):
         self.wait_for_deployment("workflow-controller", "argo")
