@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """For the cases on the cluster: a namespace and a home of one's own, kubectl, and notebooks run there."""
+import fcntl
 import itertools
 import json
 import os
@@ -14,6 +15,7 @@ FOLDER = os.environ.get("FIRESTEEL_CLUSTER", "")
 KUBECONFIG = f"{FOLDER}/kubeconfig"
 KUBECTL = str(BIN / "kubectl") if (BIN / "kubectl").exists() else "kubectl"
 numbers = itertools.count(1)
+held = set()  # locks that this case has
 
 
 class Place:
@@ -22,10 +24,21 @@ class Place:
         self.namespace = namespace or f"case-{os.getpid()}-{next(numbers)}"
         self.env = {"KUBECONFIG": KUBECONFIG, "HOME": self.dir, "XDG_DATA_HOME": None, "XDG_STATE_HOME": None,
                     "XDG_CONFIG_HOME": None, "XDG_CACHE_HOME": None, "DOCKER_CONFIG": None, **images.QUICK_JVM}
-        if not namespace:
+        if namespace:
+            self.alone_in(t)
+        else:
             self.kubectl("create", "namespace", self.namespace)
             t.after(lambda: self.kubectl("delete", "namespace", self.namespace, "--wait=false"))
             tap.eventually(lambda: self.kubectl("get", "sa/default", "cm/kube-root-ca.crt", code=None).code == 0)
+
+    def alone_in(self, t):
+        """Cases that share a namespace, where the Spark operator looks, run one after the other."""
+        lock = open(f"{FOLDER}/{self.namespace}.lock", "w", encoding="utf-8")  # pylint: disable=consider-using-with
+        if lock.name not in held:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            held.add(lock.name)
+            t.after(lambda: held.discard(lock.name))
+        t.after(lock.close)
 
     def kubectl(self, *argv, input=None, code=0, timeout=60):
         done = tap.sh(KUBECTL, "-n", self.namespace, *argv, env=self.env, input=input, timeout=timeout)

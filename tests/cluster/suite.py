@@ -11,22 +11,79 @@ other files than those of ./check.
 import importlib
 import os
 import pathlib
+import queue
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import cluster
 import tap
 
 FILES = os.environ.get("FIRESTEEL_CLUSTER_FILES",
-                       "api pods notebooks verbs exec describe registries operators why lifecycle namespace submit pipeline ranks recipe11 recipe42 argo refit model engines").split()
+                       "refit argo pods ranks api notebooks engines verbs pipeline exec model describe operators registries why recipe11 namespace "
+                       "recipe42 submit lifecycle").split()
+AT_ONCE = 2  # files: most of their time is waiting
 
 
-def cases():
-    return {f"test_{file}_{name[5:]}": case for file in FILES
-            for name, case in vars(importlib.import_module(f"case_{file}")).items() if name.startswith("test_")}
+def cases(file):
+    return {f"test_{file}_{name[5:]}": case for name, case in vars(importlib.import_module(f"case_{file}")).items()
+            if name.startswith("test_")}
+
+
+def is_wanted(name):
+    words, named = sys.argv[1:], os.environ.get("FIRESTEEL_CASES", "").split()
+    return (not words or any(word in name for word in words)) and (not named or name[5:] in named)
+
+
+class Lanes:
+    """Runs files side by side, each as a program of its own, and tells their cases as one program would."""
+    def __init__(self):
+        self.files = queue.SimpleQueue()
+        self.lock, self.number, self.failed = threading.Lock(), 0, 0
+
+    def line(self, file, text):
+        case = re.match(r"(not )?ok \d+ - (.*)", text)
+        if case:
+            self.number += 1
+            self.failed += bool(case[1])
+            name = case[2].replace("nothing_left_running", f"{file}_nothing_left_running")
+            text = f"{case[1] or ''}ok {self.number} - {name}\n"
+        if case or text.startswith("#"):
+            print(text, end="", flush=True)
+
+    def run(self, file):
+        child = subprocess.Popen([sys.executable, __file__, *sys.argv[1:]], stdout=subprocess.PIPE, text=True, errors="replace",
+                                 env={**os.environ, "FIRESTEEL_CLUSTER_ENTERED": file})
+        for text in child.stdout:
+            with self.lock:
+                self.line(file, text)
+        if child.wait() not in (0, 1):
+            with self.lock:
+                self.line(file, f"not ok 0 - {file} came to its end, with {child.returncode}\n")
+
+    def lane(self):
+        while True:
+            try:
+                file = self.files.get_nowait()
+            except queue.Empty:
+                return
+            self.run(file)
+
+    def all(self):
+        for file in FILES:
+            if any(map(is_wanted, cases(file))):
+                self.files.put(file)
+        lanes = [threading.Thread(target=self.lane) for _ in range(AT_ONCE)]
+        for lane in lanes:
+            lane.start()
+        for lane in lanes:
+            lane.join()
+        print(f"1..{self.number}", flush=True)
+        return 1 if self.failed or not self.number else 0
 
 
 def why_not():
@@ -49,12 +106,15 @@ def keep_logs(folder):
 
 def in_its_network(folder):
     return subprocess.run([sys.executable, cluster.__file__, "enter", str(folder), sys.executable, __file__, *sys.argv[1:]],
-                          env={**os.environ, "FIRESTEEL_CLUSTER": str(folder), "FIRESTEEL_CLUSTER_ENTERED": "1"}).returncode
+                          env={**os.environ, "FIRESTEEL_CLUSTER": str(folder), "FIRESTEEL_CLUSTER_ENTERED": "all"}).returncode
 
 
 def main():
-    if os.environ.get("FIRESTEEL_CLUSTER_ENTERED"):
-        tap.run(cases())
+    entered = os.environ.get("FIRESTEEL_CLUSTER_ENTERED")
+    if entered == "all":
+        return Lanes().all()
+    if entered:
+        tap.run(cases(entered))
     if os.environ.get("FIRESTEEL_CLUSTER"):
         return in_its_network(pathlib.Path(os.environ["FIRESTEEL_CLUSTER"]).resolve())
     reason = why_not()
