@@ -187,12 +187,12 @@ flow = pipeline { "large", steps = {
 } }
 flow:submit { account = "workflow" }
 for i, text in ipairs(flow:output("fan", "w")) do print("PART", i, #text, text:sub(1, 2)) end
-print(#k8s.get(flow.workflow).status.nodes["" .. flow.workflow.name].children)
+print("CHILDREN", #k8s.get(flow.workflow).status.nodes[flow.workflow.name].children)
 """)
     assert done.code == 0, done
     for i, item in enumerate("abcd"):
         assert f"PART\t{i + 1}\t4000\t{item * 2}\n" in done.out, (item, done)
-    assert done.out.rstrip().endswith("\n1") and "4/4" in done.out, done
+    assert "    CHILDREN\t1\n" in done.out and "4/4" in done.out, done
     assert place.kubectl("get", "workflows", "-o", "jsonpath={.items[*].status.compressedNodes}").out.startswith("H4sI")
 
 
@@ -212,7 +212,7 @@ def test_next_runs_in_time_zones(t):
                     "spec": {"schedule": "30 3 * * *", "timeZone": zone, "jobTemplate": {"spec": {"template": {"spec": pod}}}}}
                    for name, zone in zones.items()))
     done = place.run("\n".join(f"print('NEXT', '{name}', k8s.get('cronjobs', '{name}'):next_run())" for name in zones))
-    said = {line.split()[1]: float(line.split()[2]) for line in done.out.splitlines() if line.startswith("NEXT")}
+    said = {line.split()[1]: float(line.split()[2]) for line in done.out.splitlines() if line.startswith("    NEXT")}
     assert said == {name: next_in(zone, 3, 30) for name, zone in zones.items()}, (said, done)
 
 
