@@ -179,6 +179,7 @@ local modules = {
     Dropout{rate, input_shape=, name=} -- A layer that drops a part of its inputs while training.
     Adam{learning_rate=0.001, beta_1=0.9, beta_2=0.999, epsilon=1e-7, weight_decay=0, clipnorm=, clipvalue=, global_clipnorm=, groups={}, name=} -> optimizer -- The optimizer Adam; groups: of weights that follow it otherwise, { { "dense", "*/bias", learning_rate_multiplier =, weight_decay =, trainable = } }.
     AdamW{learning_rate=0.001, weight_decay=0.004, beta_1=0.9, beta_2=0.999, epsilon=1e-7, clipnorm=, clipvalue=, global_clipnorm=, groups={}, name=} -> optimizer -- Adam with decoupled weight decay.
+    LazyAdam{learning_rate=0.001, beta_1=0.9, beta_2=0.999, epsilon=1e-7, weight_decay=0, clipnorm=, clipvalue=, global_clipnorm=, groups={}, name=} -> optimizer -- Adam that leaves rows of Embeddings alone which a batch does not name, as TensorFlow Addons's.
     RMSprop{learning_rate=0.001, rho=0.9, momentum=0, epsilon=1e-7, centered=false, weight_decay=0, clipnorm=, clipvalue=, global_clipnorm=, groups={}, name=} -> optimizer -- The optimizer RMSprop.
     Adagrad{learning_rate=0.001, initial_accumulator_value=0.1, epsilon=1e-7, weight_decay=0, clipnorm=, clipvalue=, global_clipnorm=, groups={}, name=} -> optimizer -- The optimizer Adagrad.
     SGD{learning_rate=0.01, momentum=0, nesterov=false, weight_decay=0, clipnorm=, clipvalue=, global_clipnorm=, groups={}, name=} -> optimizer -- Stochastic gradient descent.
@@ -227,7 +228,7 @@ local modules = {
     barrier() -- Waits until all ranks are here.
     join() -- For a rank with no more data: takes part, with zeros, in what the others sum or average, until all have joined; returns the rank that was last.
     elastic: table -- Training that goes on when ranks are lost or join: State{model=, epoch=0, …}, whose methods are commit, save, restore, sync and register_reset_callbacks; run(fn) gives fn(state) the last commit; the callbacks CommitStateCallback(state, batches_per_commit), UpdateEpochStateCallback(state) and UpdateBatchStateCallback(state); and the error HostsUpdatedInterrupt.
-    DistributedOptimizer(optimizer) -> optimizer -- The optimizer whose gradients are averaged over all ranks.
+    DistributedOptimizer(optimizer, {sparse_as_dense=false}) -> optimizer -- The optimizer whose gradients are averaged over all ranks. Of large tables of Embeddings the rows that batches have named travel; sparse_as_dense: the whole tables.
     BroadcastGlobalVariablesCallback(root) -- A callback: all variables from rank `root` to the others, once.
     MetricAverageCallback() -- A callback: the metrics of an epoch averaged over the ranks.
     LearningRateWarmupCallback{initial_lr=, warmup_epochs=5, momentum_correction=true, steps_per_epoch=, verbose=0} -- A callback: from initial_lr / size up to initial_lr over the first epochs.

@@ -209,6 +209,9 @@ nn.Adam
   print(model.learning_rate) --> 0.01
 nn.AdamW
   optimizer = nn.AdamW { learning_rate = 0.001, weight_decay = 0.01 }
+nn.LazyAdam
+  model = nn.Sequential { nn.Embedding { 1000, 8, input_shape = { 2 } }, nn.Flatten {}, nn.Dense { 1 } }
+  model:compile { optimizer = nn.LazyAdam { 0.01 }, loss = "mse" }
 nn.RMSprop
   optimizer = nn.RMSprop { 0.01, momentum = 0.9 }
 nn.Adagrad

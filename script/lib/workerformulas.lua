@@ -84,6 +84,8 @@ nn.RMSprop
 nn.Adagrad
   a ← a + g², from initial_accumulator_value; w ← w - lr·g/√(a + ε)
   Duchi, Hazan, Singer 2011
+nn.LazyAdam
+  Adam; of an Embedding's table only the rows that the batch names change: w, m, v and their weight decay (TensorFlow Addons's LazyAdam, PyTorch's SparseAdam)
 nn.ExponentialDecay
   i·decay_rate^(s/d); staircase: s/d rounded down
 nn.InverseTimeDecay

@@ -108,6 +108,20 @@ int worker_allreduce(void *ctx, float *values, size_t n, const char *name, err *
     return 0;
 }
 
+int worker_allgather(
+    void *ctx, const void *mine, void *all, const size_t *counts, const char *name, err *e)
+{
+    worker *w = ctx;
+    struct collective op = collective_of_values(COLLECTIVE_ALLGATHER, name, 0, 0);
+    if (w->compares) // a rank that has joined has no rows
+        return 1;
+    collective_begin_gradients(w, &op);
+    if (w->comm->allgather(mine, all, counts, e))
+        return -1;
+    collective_end(w, &op);
+    return 0;
+}
+
 // A contiguous copy in a type that can be sent: F32, or I64 for integers.
 static tensor *travelling(const tensor *t, err *e)
 {

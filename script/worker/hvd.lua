@@ -37,7 +37,8 @@ end
 hvd.Average, hvd.Sum, hvd.Min, hvd.Max, hvd.Product = 0, 1, 3, 4, 5
 
 -- Returns an optimizer whose gradients are averaged over all ranks before they are applied.
-function hvd.DistributedOptimizer(optimizer)
+-- sparse_as_dense: those of an Embedding's table travel whole, not as the rows that batches have named.
+function hvd.DistributedOptimizer(optimizer, options)
   if type(optimizer) ~= "table" or not (getmetatable(optimizer) or {}).class then
     error("hvd.DistributedOptimizer: expects an optimizer, as nn.Adam { learning_rate = 0.001 }", 2)
   end
@@ -45,6 +46,12 @@ function hvd.DistributedOptimizer(optimizer)
   local wrapped = {}
   for key, value in pairs(optimizer) do wrapped[key] = value end
   wrapped.distributed = true
+  for name, value in pairs(options or {}) do
+    if name ~= "sparse_as_dense" or type(value) ~= "boolean" then
+      error(("hvd.DistributedOptimizer: unknown option '%s'; known is sparse_as_dense, true or false"):format(tostring(name)), 2)
+    end
+    wrapped.sparse_as_dense = value
+  end
   return setmetatable(wrapped, getmetatable(optimizer))
 end
 

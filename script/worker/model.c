@@ -235,12 +235,14 @@ static int compile(lua_State *L)
     luaL_checktype(L, 2, LUA_TTABLE);
     check_field_names(L, 2, "compile", "from_logits loss loss_weights metrics optimizer threads");
     compile_spec spec = {.threads = w->link ? w->place.threads : 0};
-    bool distributed = false;
+    bool distributed = false, sparse = true;
     if (lua_getfield(L, 2, "optimizer") == LUA_TNIL)
         lua_pushstring(L, "Adam");
     int optimizer = lua_gettop(L);
     spec.optimizer = read_optimizer(L, optimizer, &distributed);
     spec.groups = push_groups(L, optimizer, &spec.group_count);
+    if (lua_istable(L, optimizer))
+        sparse = !opt_bool_field(L, optimizer, "compile", "sparse_as_dense", false);
     lua_newtable(L);
     lua_newtable(L);
     int losses = lua_gettop(L), watches = losses - 1;
@@ -258,6 +260,8 @@ static int compile(lua_State *L)
     if (distributed && (w->place.size > 1 || w->timeline)) {
         spec.allreduce = worker_allreduce;
         spec.allreduce_ctx = w;
+        spec.allgather = sparse ? worker_allgather : NULL;
+        spec.ranks = w->place.size;
     }
     if (w->comm)
         spec.rank = w->place.rank;

@@ -306,11 +306,12 @@ end
 optimizer("SGD", { momentum = "number", nesterov = "boolean" })
 optimizer("Adam", { beta_1 = "number", beta_2 = "number", epsilon = "number" })
 optimizer("AdamW", { beta_1 = "number", beta_2 = "number", epsilon = "number" })
+optimizer("LazyAdam", { beta_1 = "number", beta_2 = "number", epsilon = "number" })
 optimizer("RMSprop", { rho = "number", momentum = "number", epsilon = "number", centered = "boolean" })
 optimizer("Adagrad", { initial_accumulator_value = "number", epsilon = "number" })
 
 -- Learning rates that follow the steps, by Keras's names; the formulas are in trainer/nn/schedule.h.
-nn.optimizers = { schedules = {}, SGD = nn.SGD, Adam = nn.Adam, AdamW = nn.AdamW, RMSprop = nn.RMSprop, Adagrad = nn.Adagrad }
+nn.optimizers = { schedules = {}, SGD = nn.SGD, Adam = nn.Adam, AdamW = nn.AdamW, LazyAdam = nn.LazyAdam, RMSprop = nn.RMSprop, Adagrad = nn.Adagrad }
 local function schedule(name, order, own)
   local fields = { name = "string" }
   for _, field in ipairs(order) do fields[field] = "number" end

@@ -90,3 +90,6 @@ void push_model(lua_State *L, model *m, const err *e); // takes it
 
 // The function that averages gradients over the ranks; ctx is the worker.
 int worker_allreduce(void *ctx, float *values, size_t n, const char *name, err *e);
+// Collects every rank's bytes (trainer/nn/model.h: allgather_fn).
+int worker_allgather(
+    void *ctx, const void *mine, void *all, const size_t *counts, const char *name, err *e);

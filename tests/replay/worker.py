@@ -511,6 +511,36 @@ def test_what_completion_tells_of_the_modules_is_what_they_have(t):
     assert done.out == "nothing is missing\n", done
 
 
+TABLES = """
+local nn, data, hvd = require "nn", require "data", require "hvd"
+local function train(dense, optimizer)
+  hvd.init()
+  local ids, y = {}, {}
+  for i = 1, 64 do ids[i], y[i] = { i * i * 31 % 5000, i // 5 }, { math.cos(i) } end
+  local x, target = data.tensor(ids, { dtype = "i64" }):shard(hvd.rank(), hvd.size()), data.tensor(y):shard(hvd.rank(), hvd.size())
+  local m = nn.Sequential { nn.Embedding { 5000, 8, input_shape = { 2 } }, nn.Flatten {}, nn.Dense { 1 }, seed = 2 }
+  m:compile { optimizer = hvd.DistributedOptimizer(nn[optimizer] { 0.05 }, { sparse_as_dense = dense }), loss = "mse" }
+  m:fit { x, target, batch_size = 16 // hvd.size(), epochs = 3, shuffle = false, verbose = 0 }
+  local w = m:get_weights()
+  return (w[1] * w[1]):sum(), w[1]:abs():sum(), w[3]:sum()
+end
+for _, optimizer in ipairs { "Adam", "LazyAdam", "SGD" } do
+  local want = { hvd.run(train, { np = 1, args = { false, optimizer } }):rank(0) }
+  for _, dense in ipairs { false, true } do
+    local results = hvd.run(train, { np = 2, args = { dense, optimizer } })
+    local a, b = { results:rank(0) }, { results:rank(1) }
+    for i = 1, 3 do assert(a[i] == b[i] and math.abs(a[i] - want[i]) <= 1e-6 * math.max(1, math.abs(want[i])), optimizer) end
+  end
+end
+print "the same"
+"""
+
+
+def test_tables_travel_by_rows_or_whole(t):
+    done = work(script(t, TABLES), "trainer.lua")
+    assert (done.code, done.out) == (0, "the same\n"), done
+
+
 def test_exit_codes_pass(t):
     for code, text in ((3, "os.exit(3)"), (0, "os.exit(true)"), (1, "os.exit(false)")):
         done = work(script(t, f"print 'last words' {text}"), "trainer.lua")

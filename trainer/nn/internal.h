@@ -25,6 +25,7 @@ struct model {
     float *slot;       // [slots][graph->values]: Adam m, v; SGD momentum
     float *g;          // gradients; allocated when they are first kept
     uint8_t **touched; // [parameters] with g, of a graph: rows of tables, see op_work; else NULL
+    bool guessed;      // some rows count as touched that perhaps were not
     size_t slots;
     int64_t steps;
     uint64_t asked; // for gradients by a loop of one's own, since the last step

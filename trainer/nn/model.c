@@ -429,6 +429,7 @@ void model_set_threads(model *m, int threads)
 void model_set_allreduce(model *m, allreduce_fn fn, void *ctx)
 {
     m->spec.allreduce = fn;
+    m->spec.allgather = NULL;
     m->spec.allreduce_ctx = ctx;
     model_forget_unseen(m);
 }

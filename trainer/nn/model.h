@@ -29,6 +29,12 @@ enum { MODEL_SEED = 3 };
 // is for a timeline. -1 with e ends the training.
 typedef int (*allreduce_fn)(void *ctx, float *values, size_t n, const char *name, err *e);
 
+// Collects counts[r] bytes of every rank r into `all`, one after another. With it the gradients of
+// large tables travel as the rows that batches have named. Every rank makes the same calls. 1: not
+// in this step (on no rank), so they travel whole.
+typedef int (*allgather_fn)(
+    void *ctx, const void *mine, void *all, const size_t *counts, const char *name, err *e);
+
 // How the first layer reads its input: chosen by the share of zeros in it, or fixed (for
 // measurements; the results are the same to the last bit).
 typedef enum input_path { INPUT_BY_DENSITY, INPUT_DENSE, INPUT_SPARSE } input_path;
@@ -71,6 +77,8 @@ typedef struct compile_spec {
     input_path input;
     allreduce_fn allreduce; // NULL: gradients are used without averaging
     void *allreduce_ctx;
+    allgather_fn allgather; // with allreduce_ctx; NULL: tables travel whole (sparse_as_dense)
+    int ranks;              // how many there are, for the allgather
     int rank; // with an allreduce: each rank's Dropout has noise of its own; rank 0's is that of
               // one
 } compile_spec;

@@ -38,6 +38,7 @@ optimizer_spec optimizer_default(optimizer_kind kind)
         o.weight_decay = 0.004;
         // fall through
     case OPTIMIZER_ADAM:
+    case OPTIMIZER_LAZY_ADAM:
         o.beta_1 = 0.9;
         o.beta_2 = 0.999;
         break;
@@ -140,6 +141,7 @@ size_t optimizer_slots(const optimizer_spec *o)
         return 1;
     case OPTIMIZER_ADAM:
     case OPTIMIZER_ADAMW:
+    case OPTIMIZER_LAZY_ADAM:
         break;
     }
     return 2;
@@ -150,6 +152,7 @@ const char *optimizer_slot_name(const optimizer_spec *o, size_t slot)
     static const char *const names[][2] = {[OPTIMIZER_SGD] = {"momentum", ""},
         [OPTIMIZER_ADAM] = {"m", "v"},
         [OPTIMIZER_ADAMW] = {"m", "v"},
+        [OPTIMIZER_LAZY_ADAM] = {"m", "v"},
         [OPTIMIZER_RMSPROP] = {"velocity", "momentum"},
         [OPTIMIZER_ADAGRAD] = {"accumulator", ""}};
     if (optimizer_is_centered(o) && slot + 1 == optimizer_slots(o))

@@ -18,6 +18,8 @@
 //            (Graves, arXiv 1308.0850)  [Tieleman & Hinton 2012]
 //   Adagrad  a ← a + g², from `initial_accumulator_value`; w ← w - lr·g/√(a + ε)
 //            [Duchi, Hazan, Singer 2011]
+//   LazyAdam  Adam; of an Embedding's table only the rows that the batch names change: w, m, v and
+//            their weight decay (TensorFlow Addons's LazyAdam, PyTorch's SparseAdam)
 #pragma once
 #include "base/err.h"
 #include "trainer/nn/schedule.h"
@@ -31,7 +33,8 @@
     X(ADAM, "Adam", "beta_1 beta_2 epsilon")                                                       \
     X(ADAMW, "AdamW", "beta_1 beta_2 epsilon")                                                     \
     X(RMSPROP, "RMSprop", "rho momentum epsilon")                                                  \
-    X(ADAGRAD, "Adagrad", "initial_accumulator_value epsilon")
+    X(ADAGRAD, "Adagrad", "initial_accumulator_value epsilon")                                     \
+    X(LAZY_ADAM, "LazyAdam", "beta_1 beta_2 epsilon")
 
 typedef enum optimizer_kind {
 #define X(name, text, numbers) OPTIMIZER_##name,

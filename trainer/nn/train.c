@@ -5,6 +5,8 @@
 #include "base/mem.h"
 #include "trainer/nn/clip.h"
 #include "trainer/nn/density.h"
+#include "trainer/nn/exchange.h"
+#include "trainer/nn/follow.h"
 #include "trainer/nn/internal.h"
 #include "trainer/nn/objective.h"
 #include "trainer/nn/step.h"
@@ -200,17 +202,6 @@ int model_check_weights(const model *m, const model_data *data, err *e)
     return check_weights(data, data->weights, e);
 }
 
-static params params_of(const model *m)
-{
-    size_t n = m->graph->values;
-    bool centered = optimizer_is_centered(&m->spec.optimizer);
-    return (params){.w = m->w,
-        .m = m->slots > 0 ? m->slot : NULL,
-        .v = m->slots > 1 + (size_t)centered ? m->slot + n : NULL,
-        .g = m->g,
-        .a = centered ? m->slot + (m->slots - 1) * n : NULL}; // the last one
-}
-
 static update_rule kind_of_rule(const optimizer_spec *o)
 {
     switch (o->kind) {
@@ -224,6 +215,7 @@ static update_rule kind_of_rule(const optimizer_spec *o)
         return UPDATE_ADAGRAD;
     case OPTIMIZER_ADAM:
     case OPTIMIZER_ADAMW:
+    case OPTIMIZER_LAZY_ADAM:
         break;
     }
     return UPDATE_ADAM;
@@ -258,7 +250,7 @@ static int run(model *m, const model_data *data, const batch *b, step *s, err *e
     s->plan = m->plan;
     s->cpu = m->cpu;
     s->pool = m->pool;
-    s->values = params_of(m);
+    s->values = model_params(m);
     s->touched = m->touched;
     s->spec = &m->spec;
     s->sparse = data->sparse && !(s->train && m->plan && m->plan->input_dropout > 0);
@@ -306,91 +298,18 @@ static int keep_gradients(model *m, const model_data *data, const batch *b, step
     if (reserve_gradients(m, e) < 0)
         return -1;
     s->rule = (update){.rule = UPDATE_STORE};
+    m->guessed = false;
     return run(m, data, b, s, e);
-}
-
-// Updates every weight by its gradient, on all threads. The split does not change the results.
-struct follow {
-    const model *m;
-    update rule;
-    double rate; // of the learning, for a group's weight decay
-};
-
-// The rule as this weight follows it.
-static update rule_for(const struct follow *f, const parameter *p)
-{
-    update u = f->rule;
-    u.rate *= (float)p->rate;
-    u.decay = isnan(p->decay) ? u.decay * (float)p->rate : (float)(f->rate * p->rate * p->decay);
-    return u;
-}
-
-// Does nothing where the gradient is 0?
-static bool passes_over_zeros(const update *u)
-{
-    return (u->rule == UPDATE_SGD || u->rule == UPDATE_ADAGRAD) && !(u->decay > 0);
-}
-
-static void update_all(
-    const model *m, const update *rule, const params *values, size_t from, size_t to)
-{
-    if (from < to)
-        m->cpu->update(rule, params_at(values, from), m->g + from, to - from);
-}
-
-// Of [from, to) only the lines of 16 floats in which rows that were touched lie.
-static void update_table(const model *m, const update *rule, const params *values,
-    const parameter *p, const uint8_t *touched, size_t from, size_t to)
-{
-    size_t done = from, row = (from - p->at) / p->columns;
-    for (; done < to && row < p->rows; row++) {
-        const uint8_t *next = memchr(touched + row, 1, p->rows - row);
-        if (!next)
-            break;
-        row = (size_t)(next - touched);
-        size_t first = p->at + row * p->columns / 16 * 16;
-        size_t end = p->at + op_round((row + 1) * p->columns, 16);
-        first = first > done ? first : done;
-        end = end < to ? end : to;
-        update_all(m, rule, values, first, end);
-        done = end > done ? end : done;
-    }
-}
-
-static void follow(void *ctx, int thread)
-{
-    const struct follow *f = ctx;
-    const graph *g = f->m->graph;
-    size_t threads = f->m->tempo.alone ? 1 : (size_t)pool_threads(f->m->pool),
-           lines = g->trained / 16;
-    size_t from = lines * (size_t)thread / threads * 16;
-    size_t to = lines * ((size_t)thread + 1) / threads * 16;
-    params values = params_of(f->m);
-    for (size_t i = 0; i < g->parameters; i++) {
-        const parameter *p = &g->parameter[i];
-        size_t first = p->at > from ? p->at : from;
-        size_t end = p->at + p->size < to ? p->at + p->size : to;
-        update rule = rule_for(f, p);
-        if (p->frozen || first >= end)
-            continue;
-        if (f->m->touched[i] && passes_over_zeros(&rule))
-            update_table(f->m, &rule, &values, p, f->m->touched[i], first, end);
-        else
-            update_all(f->m, &rule, &values, first, end);
-    }
 }
 
 // One step by the gradients that were kept.
 static int use_gradients(model *m, update rule, err *e)
 {
-    if (m->spec.allreduce &&
-        m->spec.allreduce(m->spec.allreduce_ctx, m->g, m->graph->trained, "gradients", e) < 0)
+    if (exchange_gradients(m, e) < 0)
         return -1;
-    for (size_t i = 0; m->spec.allreduce && i < m->graph->parameters; i++)
-        model_touch(m, i); // other ranks have touched other rows
     clip_gradients(m->graph, &m->spec.optimizer, m->g);
     double rate = optimizer_at(&m->spec.optimizer, m->steps - 1).learning_rate;
-    pool_run(m->pool, m->tempo.alone, follow, &(struct follow){m, rule, rate});
+    follow_gradients(m, rule, rate);
     return 0;
 }
 

@@ -162,6 +162,7 @@ tensor *model_weight_gradient(const model *m, size_t i, err *e)
 
 void model_touch(model *m, size_t i)
 {
+    m->guessed = true;
     if (m->touched && m->touched[i])
         memset(m->touched[i], 1, m->graph->parameter[i].rows);
 }

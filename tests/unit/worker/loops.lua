@@ -100,7 +100,7 @@ end
 
 -- fit passes over rows of a table that no batch has named; apply has gradients for all of them. Rows of 7 numbers
 -- share lines of 16.
-for name, optimizer in pairs { SGD = nn.SGD { 0.5 }, Adagrad = nn.Adagrad { 0.5 }, Adam = nn.Adam { 0.01 }, ["SGD on a schedule"] = nn.SGD { nn.CosineDecay { 0.5, 9 } } } do
+for name, optimizer in pairs { SGD = nn.SGD { 0.5 }, Adagrad = nn.Adagrad { 0.5 }, Adam = nn.Adam { 0.01 }, LazyAdam = nn.LazyAdam { 0.01 }, ["SGD on a schedule"] = nn.SGD { nn.CosineDecay { 0.5, 9 } } } do
   test("a step passes over rows of a table that no batch has named: " .. name, function()
     local id = {}
     for i = 1, 48 do id[i] = { i * i * 31 % 997, i // 5, 996 } end
@@ -142,6 +142,37 @@ for name, optimizer in pairs { SGD = nn.SGD { 0.5 }, Adagrad = nn.Adagrad { 0.5 
     same_weights(mixed, m, "in turn")
     local moved = (m:get_weights()[1] - make():get_weights()[1]):abs():max(1):greater(0):sum()
     if not (moved > 30 and moved < 100) then error("rows that moved: " .. moved) end
+  end)
+end
+
+-- TensorFlow Addons's LazyAdam and PyTorch's SparseAdam, by hand: w, m and v of the rows that a batch names, by the number of the step.
+for _, decay in ipairs { 0, 0.1 } do
+  test(("LazyAdam leaves the rows alone that a batch does not name: weight_decay %g"):format(decay), function()
+    local input = nn.Input { 2 }
+    local words = nn.Embedding { 60, 7 }
+    local m = nn.Model { inputs = input, outputs = nn.Dense { 1 } (nn.Flatten {} (words(input))), seed = 3 }
+    m:compile { optimizer = nn.LazyAdam { 0.02, beta_1 = 0.8, beta_2 = 0.95, epsilon = 1e-3, weight_decay = decay }, loss = "mse", threads = 2 }
+    local w, rate = m:get_weights()[1]:totable(), 0.02
+    local s = {}
+    for row = 1, 60 do s[row] = { m = { 0, 0, 0, 0, 0, 0, 0 }, v = { 0, 0, 0, 0, 0, 0, 0 } } end
+    for t = 1, 6 do
+      local rows = { { t, t + 1 }, { 2 * t, 3 * t }, { 59, 2 } }
+      local batch, y = data.tensor(rows, { dtype = "i64" }), data.tensor { { 3 }, { -2 }, { t } }
+      local _, g = m:gradients(batch, y)
+      local named, slope = {}, g[1]:totable()
+      for _, both in ipairs(rows) do named[both[1] + 1], named[both[2] + 1] = true, true end
+      for row in pairs(named) do
+        for c = 1, 7 do
+          local d, old = slope[row][c], s[row]
+          w[row][c] = w[row][c] * (1 - rate * decay)
+          old.m[c] = 0.8 * old.m[c] + 0.2 * d
+          old.v[c] = 0.95 * old.v[c] + 0.05 * d * d
+          w[row][c] = w[row][c] - rate * math.sqrt(1 - 0.95 ^ t) / (1 - 0.8 ^ t) * old.m[c] / (math.sqrt(old.v[c]) + 1e-3)
+        end
+      end
+      m:train_on_batch(batch, y)
+      near((m:get_weights()[1] - data.tensor(w)):abs():max(), 0, 2e-6, "step " .. t)
+    end
   end)
 end
 
