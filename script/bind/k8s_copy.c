@@ -21,6 +21,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+// A tar that ends early leaves its input unread, and then servers wait for ever for somebody who
+// takes it (with kubectl, too): the container's shell takes the rest, and says so, that no more is
+// sent.
+#define ENDED "tar has ended early"
+static const char unpack[] =
+    "tar -xmf - -C \"$0\" && exit; code=$?; echo '" ENDED "' >&2; cat >/dev/null; exit $code";
+
 enum { ENOUGH = 256 << 10, WORDS_MOST = 4096, NOT_FOUND = 127, NOT_EXECUTABLE = 126 };
 
 struct copy {
@@ -28,6 +35,7 @@ struct copy {
     bool up; // into the pod
     const char *here, *name;
     const char *const *command;
+    const char *const *plain; // the same for a container without a shell; NULL: there is no other
     // The thread's.
     int fd;
     struct treetar_told told;
@@ -42,6 +50,7 @@ struct copy {
     int code;
     err remote_error;
     buf words; // tar's stderr
+    bool over; // tar has ended before its input did
 };
 
 static void finish(struct copy *x)
@@ -58,11 +67,26 @@ static void on_open(void *arg)
     stream_pause(x->local, false);
 }
 
+static void on_words(struct copy *x, const char *bytes, size_t n)
+{
+    if (x->over || x->words.len + n >= WORDS_MOST)
+        return;
+    buf_add(&x->words, bytes, n);
+    const char *mark = x->up ? strstr(buf_cstr(&x->words), ENDED) : NULL;
+    if (!mark)
+        return;
+    x->words.len = (size_t)(mark - x->words.data);
+    x->words.data[x->words.len] = '\0';
+    x->over = true;
+    remote_end_input(x->remote);
+    stream_close(STEAL(x->local)); // what is left goes nowhere
+}
+
 static void on_output(void *arg, int fd, const char *bytes, size_t n)
 {
     struct copy *x = arg;
-    if (fd == 2 && x->words.len + n < WORDS_MOST)
-        buf_add(&x->words, bytes, n);
+    if (fd == 2)
+        on_words(x, bytes, n);
     if (fd == 2 || x->up)
         return;
     stream_write(x->local, bytes, n);
@@ -73,7 +97,8 @@ static void on_output(void *arg, int fd, const char *bytes, size_t n)
 static void on_remote_drained(void *arg)
 {
     struct copy *x = arg;
-    stream_pause(x->local, false);
+    if (!x->over)
+        stream_pause(x->local, false);
 }
 
 static void on_remote_done(void *arg, int code, const err *e)
@@ -83,7 +108,7 @@ static void on_remote_done(void *arg, int code, const err *e)
     x->ended = true;
     x->code = code;
     x->remote_error = *e;
-    if (!stream_queued(x->local))
+    if (x->over || !stream_queued(x->local))
         finish(x);
 }
 
@@ -213,6 +238,13 @@ static int judge(struct copy *x, int waited, err *e)
     return x->error.code ? err_set(e, x->error.code, "%s", x->error.text) : 0;
 }
 
+// The container has no shell, so nothing was done.
+static bool lacks_shell(const struct copy *x)
+{
+    return x->code == NOT_FOUND || x->code == NOT_EXECUTABLE ||
+           (x->remote_error.code == ERR_FAILED && strstr(x->remote_error.text, "\"sh\""));
+}
+
 static int run(call *c, struct copy *x, const cJSON *args, cJSON **result, err *e)
 {
     pthread_t thread;
@@ -222,6 +254,12 @@ static int run(call *c, struct copy *x, const cJSON *args, cJSON **result, err *
         return -1;
     int waited = loop_call(x->loop, patience.canceller, &copy_ops, x, patience.deadline, e);
     pthread_join(thread, NULL);
+    if (waited == 0 && x->plain && lacks_shell(x)) {
+        struct copy again = {
+            .pod = x->pod, .up = true, .here = x->here, .name = x->name, .command = x->plain};
+        buf_done(&x->words);
+        return run(c, &again, args, result, e);
+    }
     int done = judge(x, waited, e);
     buf_done(&x->words);
     if (done != 0)
@@ -314,8 +352,10 @@ static int copy_up(call *c, const cJSON *args, struct pod_choice *p, cJSON **res
         return -1;
     AUTO_FREE char *above = NULL, *name = NULL;
     split(folder ? into : there, &above, &name);
-    const char *const words[] = {"tar", "-xmf", "-", "-C", above, NULL};
-    struct copy x = {.pod = p, .up = true, .here = here, .name = name, .command = words};
+    const char *const words[] = {"sh", "-c", unpack, above, NULL};
+    const char *const plain[] = {"tar", "-xmf", "-", "-C", above, NULL};
+    struct copy x = {
+        .pod = p, .up = true, .here = here, .name = name, .command = words, .plain = plain};
     return run(c, &x, args, result, e);
 }
 
