@@ -30,7 +30,7 @@ static const struct {
     {"P", 1e15},
 };
 
-int quantity_parse(const char *text, int64_t *milli, err *e)
+static int parse(const char *text, long double parts, int64_t *out, err *e)
 {
     const char *at = text + (*text == '+' || *text == '-');
     if (!isdigit((unsigned char)*at) && *at != '.')
@@ -45,13 +45,23 @@ int quantity_parse(const char *text, int64_t *milli, err *e)
     for (size_t i = 0; i < ARRAY_LEN(suffixes); i++) {
         if (!str_eq(end, suffixes[i].suffix))
             continue;
-        long double scaled = ceill(value * (long double)suffixes[i].factor * 1000 - 1e-6L);
+        long double scaled = ceill(value * (long double)suffixes[i].factor * parts - 1e-6L);
         if (fabsl(scaled) >= 0x1p63L)
             return err_set(e, ERR_LIMIT, "\"%s\" is too large a quantity", text);
-        *milli = (int64_t)scaled;
+        *out = (int64_t)scaled;
         return 0;
     }
     return err_set(e, ERR_INVALID, "\"%s\" is not a quantity: unknown suffix \"%s\"", text, end);
+}
+
+int quantity_parse(const char *text, int64_t *milli, err *e)
+{
+    return parse(text, 1e3L, milli, e);
+}
+
+int quantity_parse_nano(const char *text, int64_t *nano, err *e)
+{
+    return parse(text, 1e9L, nano, e);
 }
 
 int quantity_parse_jvm(const char *text, int64_t *bytes, err *e)

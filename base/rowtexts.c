@@ -86,6 +86,12 @@ bool rowtexts_has(const rowtexts *t, const char *uid)
     return find(t, uid) != NULL;
 }
 
+cJSON *rowtexts_get(const rowtexts *t, const char *uid)
+{
+    const struct text *one = find(t, uid);
+    return one ? json_parse(one->json, strlen(one->json), NULL) : NULL;
+}
+
 cJSON *rowtexts_array(const rowtexts *t)
 {
     cJSON *rows = cJSON_CreateArray();

@@ -23,6 +23,7 @@ struct client {
     cJSON *identity;      // NULL: not known yet
     struct kind *kinds;   // NULL: not known yet
     struct kind *stale;   // of earlier discoveries: a caller may still hold one
+    bool usage_refused;   // of the loop's thread: somebody was told (usage.h)
 };
 
 void client_kinds_free(struct kind *first);

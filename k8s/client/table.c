@@ -8,6 +8,7 @@
 #include "k8s/client/events.h"
 #include "k8s/client/sick.h"
 #include "k8s/client/state.h"
+#include "k8s/client/usage.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -105,12 +106,31 @@ static bool has_why(const struct table_form *f)
     return str_eq(f->kind, "Pod") && !f->bare;
 }
 
+// What it uses stands before what is wrong with it.
+static const char *used_kind(const struct table_form *f)
+{
+    return f->usage && f->definitions ? f->kind : "";
+}
+
+static void add_used(cJSON *row, const char *kind)
+{
+    for (size_t i = usage_columns(kind); i > 0; i--)
+        add_text(row, "");
+}
+
 static const cJSON *first_wide(const struct table_form *f)
 {
     const cJSON *d = f->definitions ? f->definitions->child : NULL;
     while (d && json_int_or(d, "priority", 0) == 0)
         d = d->next;
     return d;
+}
+
+static void add_own_columns(const struct table_form *f, cJSON *columns)
+{
+    usage_add_columns(columns, used_kind(f));
+    if (has_why(f))
+        add_column(columns, "WHY", true);
 }
 
 cJSON *table_empty(const struct table_form *f)
@@ -122,12 +142,12 @@ cJSON *table_empty(const struct table_form *f)
         add_column(columns, "NAMESPACE", false);
     cJSON_ArrayForEach(d, f->definitions)
     {
-        if (d == wide && has_why(f))
-            add_column(columns, "WHY", true);
+        if (d == wide)
+            add_own_columns(f, columns);
         add_column(columns, json_str_or(d, "name", ""), is_wide(f, d));
     }
-    if (f->definitions && !wide && has_why(f))
-        add_column(columns, "WHY", true);
+    if (f->definitions && !wide)
+        add_own_columns(f, columns);
     if (!f->definitions) {
         add_column(columns, "NAME", false);
         add_column(columns, "AGE", false);
@@ -243,6 +263,15 @@ static void add_why(cJSON *row, const cJSON *object, int64_t now)
     add_text(row, buf_cstr(&why));
 }
 
+static void add_own(const struct table_form *f, cJSON *row, const cJSON *object, int64_t now)
+{
+    add_used(row, used_kind(f));
+    if (f->usage)
+        usage_take_room(row, object);
+    if (has_why(f))
+        add_why(row, object, now);
+}
+
 // The server's word in a column; "": there is none.
 static const char *cell_of(const struct table_form *f, const cJSON *cells, const char *name)
 {
@@ -290,16 +319,16 @@ cJSON *table_row(const struct table_form *f, const cJSON *object, const cJSON *c
         add_text(row, json_str_or(row, "namespace", ""));
     cJSON_ArrayForEach(d, f->definitions)
     {
-        if (d == wide && has_why(f))
-            add_why(row, bare ? NULL : object, now);
+        if (d == wide)
+            add_own(f, row, bare ? NULL : object, now);
         if (!cells && str_eq(json_str(d, "name"), "Name")) // of what a list has found missing
             add_text(row, json_str_or(row, "name", ""));
         else
             add_server_entry(row, f, d, object, cell, now);
         cell = cell ? cell->next : NULL;
     }
-    if (f->definitions && !wide && has_why(f))
-        add_why(row, bare ? NULL : object, now);
+    if (f->definitions && !wide)
+        add_own(f, row, bare ? NULL : object, now);
     if (!f->definitions) {
         add_text(row, json_str_or(row, "name", ""));
         add_age(row, NULL, born(object), NULL);
@@ -408,10 +437,13 @@ cJSON *table_of_pods(void)
         const char *name;
         bool wide;
     } columns[] = {{"NAME", false}, {"READY", false}, {"STATUS", false}, {"RESTARTS", false},
-        {"AGE", false}, {"WHY", true}, {"IP", true}, {"NODE", true}};
+        {"AGE", false}, {"", true}, {"WHY", true}, {"IP", true}, {"NODE", true}};
     cJSON *table = cJSON_CreateObject();
     for (size_t i = 0; i < ARRAY_LEN(columns); i++)
-        add_column(json_array_at(table, "columns"), columns[i].name, columns[i].wide);
+        if (*columns[i].name)
+            add_column(json_array_at(table, "columns"), columns[i].name, columns[i].wide);
+        else
+            usage_add_columns(json_array_at(table, "columns"), "Pod");
     json_array_at(table, "rows");
     set_looks(table, "Pod");
     return table;
@@ -431,6 +463,7 @@ cJSON *table_pod_row(const cJSON *pod, int64_t now)
     else
         add_text(row, restarts);
     add_age(row, NULL, born(pod), NULL);
+    add_used(row, "Pod");
     add_why(row, pod, now);
     add_text(row, json_str_or(json_get(pod, "status"), "podIP", ""));
     add_text(row, json_str_or(json_get(pod, "spec"), "nodeName", ""));

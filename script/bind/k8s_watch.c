@@ -14,6 +14,7 @@
 #include "base/tabletext.h"
 #include "k8s/client/state.h"
 #include "k8s/client/table.h"
+#include "k8s/client/usage.h"
 #include "k8s/client/watch.h"
 #include "script/bind/k8s_training.h"
 
@@ -46,8 +47,14 @@ struct live {
     client *client;
     struct pods_of main; // the pod with the most important log; empty: none
     char *ns;
-    job_training *training; // made with the first pod
+    job_training *training;           // made with the first pod
+    const struct resource *used_kind; // tells what its pods or nodes use; NULL: nothing does
+    usage *usage;
+    bool peek; // of a person who looks: no part of the run's journal
 };
+
+// What pods use changes all the time. A run's journal gets some of it, seldom.
+enum { USED_MS = 20000, USED_MS_JOURNALED = 30000, USED_ROWS_JOURNALED = 100 };
 
 static const char mime[] = "application/vnd.firesteel.pods+json";
 
@@ -82,6 +89,7 @@ static void live_free(void *arg)
         free(l->parts[i].fields);
         cJSON_Delete(l->parts[i].definitions);
     }
+    usage_close(l->usage);
     job_training_close(l->training);
     k8s_pods_done(&l->main);
     free(l->ns);
@@ -116,10 +124,11 @@ static struct table_form form_of(const struct part *p)
     return (struct table_form){.definitions = p->definitions,
         .kind = p->resource.kind,
         .wide = p->live->wide,
+        .usage = p->live->used_kind != NULL,
         .with_namespace = !p->ns && p->resource.namespaced};
 }
 
-static cJSON *row_of(const struct part *p, const cJSON *object)
+static cJSON *plain_row(const struct part *p, const cJSON *object)
 {
     if (p->live->uid && p->pods)
         return table_pod_row(object, clock_wall());
@@ -129,6 +138,18 @@ static cJSON *row_of(const struct part *p, const cJSON *object)
     cJSON *row = table_row(&form, object, watch_cells(p->watch), clock_wall());
     if (k8s_is_event(&p->resource))
         k8s_set_event_about(row, object);
+    return row;
+}
+
+// Of the two parts, pods have usage.
+static cJSON *row_of(const struct part *p, const cJSON *object)
+{
+    cJSON *row = plain_row(p, object);
+    struct live *l = p->live;
+    if (l->usage && (p->pods || !l->uid))
+        usage_show(l->table, row,
+            usage_follow(
+                l->usage, json_str(row, "namespace"), json_str(row, "name"), json_str(row, "uid")));
     return row;
 }
 
@@ -152,6 +173,8 @@ static void on_event(void *arg, enum watch_change change, const cJSON *object)
         return;
     }
     keep_row(l, row, deleted);
+    if (deleted && l->usage)
+        usage_forget(l->usage, json_str(row, "namespace"), json_str(row, "name"));
     if (p->pods && (l->main.pod || l->main.labels))
         l->training = job_training_open(l->client, l->display, l->ns, &l->main);
     if (deleted)
@@ -184,6 +207,49 @@ static void on_columns(void *arg, const cJSON *definitions)
     display_table(l->display, fields);
 }
 
+static void on_used(void *arg, const char *uid, const struct used *used)
+{
+    struct live *l = arg;
+    cJSON *row = rowtexts_get(l->rows, uid);
+    if (!row)
+        return;
+    usage_show(l->table, row, used);
+    keep_row(l, row, false);
+    cJSON *rows = cJSON_CreateArray();
+    cJSON_AddItemToArray(rows, row);
+    display_rows(l->display, rows);
+}
+
+// A person is told once; a notebook's table goes without.
+static void on_used_refused(void *arg, const err *why)
+{
+    struct live *l = arg;
+    if (!l->peek)
+        return;
+    cJSON *fields = cJSON_CreateObject();
+    AUTO_FREE char *hint = str_fmt("no CPU and MEM: %s", why->text);
+    json_set_str(fields, "hint", hint);
+    display_table(l->display, fields);
+}
+
+static const struct usage_ops used_callbacks = {.changed = on_used, .refused = on_used_refused};
+
+// For the part that has pods or nodes. Of field selectors, those servers know the name alone.
+static void open_usage(struct live *l)
+{
+    const struct part *p = &l->parts[l->count - 1];
+    bool by_name = p->fields && str_starts(p->fields, "metadata.name=");
+    if (l->used_kind)
+        l->usage = usage_open(l->client,
+            &(struct usage_spec){.resource = l->used_kind,
+                .ns = p->ns,
+                .labels = p->labels,
+                .fields = by_name ? p->fields : NULL,
+                .every_ms = l->peek ? USED_MS : USED_MS_JOURNALED,
+                .most = l->peek ? 0 : USED_ROWS_JOURNALED},
+            &used_callbacks, l);
+}
+
 static bool wants_object(void *arg, const cJSON *cells)
 {
     struct table_form form = form_of(arg);
@@ -194,6 +260,8 @@ static void on_synced(void *arg)
 {
     struct part *p = arg;
     struct live *l = p->live;
+    if (p == &l->parts[l->count - 1])
+        usage_begin(l->usage);
     if (!p->pods && l->uid && !rowtexts_has(l->rows, l->uid))
         finish(l); // it was gone before we could look
 }
@@ -252,6 +320,7 @@ static void add_part(struct live *l, const struct resource *r, bool pods, const 
 static void begin(void *arg)
 {
     struct live *l = arg;
+    open_usage(l);
     for (int i = 0; i < l->count; i++) {
         struct part *p = &l->parts[i];
         p->watch = watch_open(l->client,
@@ -274,6 +343,7 @@ static bool is_pods(const struct resource *r)
 static void add_list(struct live *l, const struct target *t, const cJSON *args)
 {
     bool all = json_bool_or(args, "all_namespaces", false);
+    l->used_kind = usage_of(t->client, t->resource);
     add_part(l, t->resource, is_pods(t->resource), all ? NULL : t->ns, json_str(args, "selector"),
         json_str(args, "field_selector"));
     if (k8s_is_event(t->resource))
@@ -304,6 +374,8 @@ static int add_object(struct live *l, struct target *t, err *e)
         add_part(l, pod, true, t->ns, pods.labels, NULL);
         k8s_pods_done(&pods);
     }
+    if (is_pods(&l->parts[l->count - 1].resource))
+        l->used_kind = usage_of(t->client, pod);
     k8s_take_actions(l->table, NULL);
     AUTO_FREE char *title = str_fmt("%s %s", t->resource->singular, t->name);
     json_set_str(l->table, "title", title);
@@ -324,6 +396,7 @@ int k8s_watch(call *c, const cJSON *args, cJSON **result, err *e)
     l->client = t.client;
     l->wide = json_bool_or(args, "wide", false);
     l->sick_first = json_bool_or(args, "sick_first", false);
+    l->peek = call_is_action(c);
     l->table = t.name || is_pods(t.resource) ? table_of_pods() : cJSON_CreateObject();
     json_array_at(l->table, "columns");
     if (l->sick_first)

@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: MIT
 """A real Kubernetes of one node on this machine, for tests.
 
-    cluster.py up DIR [--without spark,mpi,argo] [--owner PID]   starts it and returns when it is ready
+    cluster.py up DIR [--without spark,mpi,argo,metrics] [--owner PID]   starts it and returns when it is ready
     cluster.py enter DIR COMMAND…      runs a command in its network, with KUBECONFIG set
     cluster.py down DIR                ends it, and all that runs in it
 
 etcd, kube-apiserver, kube-controller-manager, kube-scheduler, kubelet on containerd and runc, kube-proxy, CoreDNS, and
 Debian's docker-registry twice: over plain HTTP, and over TLS with a CA of its own; unless --without leaves them out, the
-Spark operator with its webhook, the MPI operator and Argo Workflows. tests/support/gotool builds what Debian does not
+Spark operator with its webhook, the MPI operator, Argo Workflows and the metrics-server. tests/support/gotool builds what Debian does not
 have (`up` calls it; many minutes, once). It needs root.
 
 All of it lives in a network, a process and a mount namespace of its own:
@@ -236,7 +236,7 @@ def main():
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="up|enter|kill|down")
     for verb in ("up", "enter", "kill", "down"):
         verbs.add_parser(verb).add_argument("dir", type=lambda text: pathlib.Path(text).resolve())
-    verbs.choices["up"].add_argument("--without", type=names, default=[], help="operators that are not started: spark,mpi,argo")
+    verbs.choices["up"].add_argument("--without", type=names, default=[], help="what is not started: spark,mpi,argo,metrics")
     verbs.choices["up"].add_argument("--owner", type=int, default=0, help="the cluster ends with this process")
     verbs.choices["kill"].add_argument("program", help="apiserver, kubelet, …: ended at once, and started again")
     verbs.choices["kill"].add_argument("--for", dest="seconds", type=float, default=0, help="seconds until then")

@@ -64,6 +64,7 @@ def certificates(folder):
                       "DNS:kubernetes.default", "DNS:kubernetes.default.svc", "DNS:registry.test"])
     sign("server", "/CN=kube-apiserver", f"subjectAltName={names}")
     sign("admin", "/O=system:masters/CN=admin", "extendedKeyUsage=clientAuth")
+    sign("front", "/CN=front-proxy", "extendedKeyUsage=clientAuth")  # the API server, before servers behind it
     run("openssl", "genrsa", "-out", "accounts.key", "2048", cwd=folder)
 
 
@@ -217,7 +218,11 @@ class Cluster:
                    "--service-account-key-file=accounts.key", "--service-account-signing-key-file=accounts.key",
                    f"--service-cluster-ip-range={SERVICES}", "--token-auth-file=tokens.csv",
                    "--authorization-mode=Node,RBAC", "--allow-privileged=true",
-                   "--kubelet-preferred-address-types=InternalIP")
+                   "--kubelet-preferred-address-types=InternalIP",
+                   "--requestheader-client-ca-file=ca.crt", "--requestheader-allowed-names=front-proxy",
+                   "--requestheader-username-headers=X-Remote-User", "--requestheader-group-headers=X-Remote-Group",
+                   "--requestheader-extra-headers-prefix=X-Remote-Extra-",
+                   "--proxy-client-cert-file=front.crt", "--proxy-client-key-file=front.key")
         self.wait("kube-apiserver", lambda: self.asks("get", "--raw", "/readyz"))
 
     def controllers(self):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The operators of a test cluster: Deployments as their charts have them, but for what is in their pods: the programs
-and files of this machine, its network, and the rights of the admin."""
+"""What a test cluster has beside Kubernetes itself. Operators are Deployments as their charts have them, but for what is in
+their pods: the programs and files of this machine, its network, and the rights of the admin. The metrics-server is a
+program beside the API server."""
 import shutil
 
 import images
@@ -189,4 +190,27 @@ class Argo(Operator):
         self.wait_for_deployment("workflow-controller", "argo")
 
 
-OPERATORS = {"spark": Spark, "mpi": Mpi, "argo": Argo}
+class Metrics(Operator):
+    """It serves metrics.k8s.io behind the API server, from what the kubelet measures."""
+    program = "metrics-server"
+    PORT = 4443
+
+    def start(self):
+        c = self.cluster
+        c.start(self.program, BIN / self.program, "--kubeconfig", c.config, "--authentication-kubeconfig", c.config,
+                "--authorization-kubeconfig", c.config, f"--secure-port={self.PORT}", f"--bind-address={NODE}",
+                f"--cert-dir={c.folder}/metrics", "--kubelet-insecure-tls", "--kubelet-preferred-address-types=InternalIP",
+                "--metric-resolution=10s", "--kubelet-request-timeout=9s")
+        c.serve_from_node(self.program, "kube-system", None, [("https", self.PORT, "TCP")])
+        c.create({"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
+                  "metadata": {"name": "v1beta1.metrics.k8s.io"},
+                  "spec": {"group": "metrics.k8s.io", "version": "v1beta1", "groupPriorityMinimum": 100,
+                           "versionPriority": 100, "insecureSkipTLSVerify": True,
+                           "service": {"name": self.program, "namespace": "kube-system", "port": self.PORT}}})
+
+    def wait(self):
+        self.cluster.wait("metrics.k8s.io", lambda: self.cluster.asks(
+            "wait", "--for=condition=Available", "--timeout=10s", "apiservice/v1beta1.metrics.k8s.io"))
+
+
+OPERATORS = {"spark": Spark, "mpi": Mpi, "argo": Argo, "metrics": Metrics}

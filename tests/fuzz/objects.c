@@ -9,6 +9,7 @@
 #include "k8s/client/sick.h"
 #include "k8s/client/state.h"
 #include "k8s/client/table.h"
+#include "k8s/client/usage.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <stdlib.h>
@@ -103,6 +104,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     show_table(table_from_list(object, true));
     cJSON *pods = table_of_pods();
     cJSON_AddItemToArray(json_array_at(pods, "rows"), table_pod_row(object, now));
+    struct used used;
+    if (usage_read(object, &used) == 0)
+        usage_show(pods, json_get(pods, "rows")->child, &used);
     show_table(pods);
     show_table(table_of_events(object));
     cJSON_Delete(events_sorted(cJSON_Duplicate(object, true)));

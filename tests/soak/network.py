@@ -409,7 +409,7 @@ def on_a_cluster():
         return 0
     folder = tempfile.mkdtemp(prefix="firesteel-soak-")
     try:
-        up = subprocess.run([CLUSTER_PY, "up", folder, "--without", "spark,mpi", "--owner", str(os.getpid())], stdout=sys.stderr)
+        up = subprocess.run([CLUSTER_PY, "up", folder, "--without", "spark,mpi,metrics", "--owner", str(os.getpid())], stdout=sys.stderr)
         if up.returncode:
             return up.returncode
         return subprocess.run([CLUSTER_PY, "enter", folder, sys.executable, __file__, *sys.argv[2:]],

@@ -42,6 +42,8 @@ RESOURCES = [  # group, version, plural, singular, kind, short names, namespaced
     ("events.k8s.io", "v1", "events", "event", "Event", ["ev"], True),
     ("sparkoperator.k8s.io", "v1beta2", "sparkapplications", "sparkapplication", "SparkApplication",
      ["sparkapp"], True),
+    ("metrics.k8s.io", "v1beta1", "pods", "pod", "PodMetrics", [], True),
+    ("metrics.k8s.io", "v1beta1", "nodes", "node", "NodeMetrics", [], False),
 ]
 
 
@@ -294,6 +296,8 @@ class Handler(BaseHTTPRequestHandler):
             return self.logs(parts[1])
         if parts[-1] in ("exec", "attach", "portforward"):
             return self.channel(parts[1], parts[-1])
+        if group == "metrics.k8s.io":
+            return self.usage(ns)
         if len(parts) == 1:
             return self.collection(ns, parts[0])
         self.one(ns, parts[1])
@@ -306,6 +310,20 @@ class Handler(BaseHTTPRequestHandler):
         if name[0] == "e" and name[1:].isdigit():
             return self.answer(int(name[1:]), status(int(name[1:])))
         Channel(self).serve(name, verb)
+
+    def usage(self, ns):
+        """What pods use: in u-busy it changes at each question; u-away answers the second, u-barred refuses."""
+        SEEN["usage " + str(ns)] += 1
+        turn = SEEN["usage " + str(ns)]
+        if ns == "u-barred":
+            return self.answer(403, status(403, "pods.metrics.k8s.io is forbidden"))
+        if ns == "u-away" and turn == 1:
+            return self.answer(503, status(503, "error trying to reach service"))
+        names = ["a", "b", "c", "stranger"] if turn < 3 else ["a", "c"]
+        items = [{"metadata": {"name": name, "namespace": ns}, "containers": [
+            {"name": "x", "usage": {"cpu": f"{turn * 1000000 + 1}n", "memory": "20479Ki"}},
+            {"name": "y", "usage": {"cpu": "1u", "memory": "0"}}]} for name in names]
+        self.answer(200, {"kind": "PodMetricsList", "apiVersion": "metrics.k8s.io/v1beta1", "metadata": {}, "items": items})
 
     def one(self, ns, name):
         SEEN[name] += 1

@@ -105,6 +105,9 @@ static void heard(view *view_, const cJSON *event)
     if (event &&
         (!str_eq(json_str(event, "type"), "update") || json_int_or(event, "id", -1) != v->display))
         return;
+    const char *hint = json_path_str(event, "table.hint");
+    if (hint)
+        bench_complain(view_->bench, "%s", hint);
     if (!event || json_get(event, "data") || json_path(event, "table.columns")) {
         load(v);
         return;

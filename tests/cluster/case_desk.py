@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: MIT
+"""The cluster desk on a real cluster: what pods and nodes use, beside `kubectl top`; families of what operators make."""
+import json
+import os
+import re
+import shutil
+import sys
+import time
+
+import images
+import tap
+from case_engines import build
+from case_argo import place_with_account
+from place import KUBECONFIG, KUBECTL, Place, pod
+
+sys.path.append(os.path.join(tap.SOURCE, "tests", "screen", "support"))
+from bench import folder, text, workbench
+
+BUSY = "while :; do :; done & while :; do sleep 1; done"
+IN_TOP = re.compile(r"(\d+)m +(\d+)Mi")
+
+
+def opens(s, line, *texts):
+    s.keys(":")
+    s.wait(" palette")
+    s.type(line)
+    s.keys("Enter")
+    for part in texts:
+        s.wait(part)
+
+
+def desk(t, place, context="admin", size="150x40"):
+    where = folder(t, "-- %% Nothing\nprint(1)\n")
+    return workbench(where, "--context", context, "-n", place.namespace, "small.lua", env=place.env, size=size, seconds=60)
+
+
+def measured(place, *names):
+    """What `kubectl top` says of each of these pods, when the server has measured all."""
+    def top():
+        """the server has measured the pods"""
+        done = place.kubectl("top", "pods", "--no-headers", code=None)
+        found = {line.split()[0]: IN_TOP.search(line).groups() for line in done.out.splitlines() if IN_TOP.search(line)}
+        return found if done.code == 0 and set(names) <= set(found) else None
+    return tap.eventually(top, 120)
+
+
+def test_what_pods_and_nodes_use_is_as_kubectl_top_says(t):
+    place = Place(t)
+    place.create(pod("busy", "sh", "-c", BUSY, resources={"limits": {"cpu": "100m"}}), pod("idle", "sleep", "600"))
+    place.kubectl("wait", "--for=condition=Ready", "pod/busy", "pod/idle", "--timeout=60s")
+    measured(place, "busy", "idle")
+    with desk(t, place) as s:
+        s.wait("COMMAND")
+        opens(s, "pods", "busy", "idle", " CPU ", " MEM ", "Mi")
+        seen, said = {"busy": set(), "idle": set()}, {"busy": set(), "idle": set()}
+        end = time.monotonic() + 60 * tap.PATIENCE
+
+        def both():
+            """a row of the desk says what kubectl says"""
+            for name, numbers in measured(place, "busy", "idle").items():
+                said[name].add(numbers)
+            for row in s.screen():
+                name, numbers = row.split()[:1], IN_TOP.search(row)
+                if numbers and name and name[0] in seen:
+                    seen[name[0]].add(numbers.groups())
+            return all(seen[name] & said[name] for name in seen)
+        tap.eventually(both, 90)
+        # all that the desk showed was measured, but for what came between two looks of this test
+        assert time.monotonic() < end and all(int(cpu) > 20 for cpu, _ in seen["busy"]), (seen, said)
+        opens(s, "nodes", "node1", "%CPU", "%MEM")
+        s.wait("Mi")
+        row = next(row for row in s.screen() if "node1" in row)
+        assert re.search(r"\d+m +\d+% +\d+Mi +\d+%", row), row
+        top = place.kubectl("top", "nodes", "--no-headers").out.split()
+        memory = int(re.search(r"(\d+)Mi", row)[1])
+        assert abs(memory - int(top[3][:-2])) < 0.2 * memory, (row, top)
+        s.keys("q q")
+        s.wait("COMMAND")
+        s.resize("40x20")
+        opens(s, "pods", "busy", "idle")
+        assert "CPU" not in text(s), "there is no room: " + text(s)
+        s.keys("q q")
+
+
+def narrow(t, place):
+    """A context whose user may look at pods, and not at what they use."""
+    config = os.path.join(place.dir, "narrow")
+    place.kubectl("create", "serviceaccount", "narrow")
+    place.kubectl("create", "role", "narrow", "--verb=get,list,watch", "--resource=pods")
+    place.kubectl("create", "rolebinding", "narrow", "--role=narrow", f"--serviceaccount={place.namespace}:narrow")
+    shutil.copy(KUBECONFIG, config)
+    token = place.kubectl("create", "token", "narrow").out.strip()
+    for words in (("set-credentials", "narrow", f"--token={token}"), ("set-context", "narrow", "--cluster=test", "--user=narrow")):
+        done = tap.sh(KUBECTL, "config", "--kubeconfig", config, *words)
+        assert done.code == 0, done
+    place.env["KUBECONFIG"] = config
+
+
+def test_a_cluster_that_refuses_tells_once(t):
+    place = Place(t)
+    place.create(pod("idle", "sleep", "600"))
+    narrow(t, place)
+    with desk(t, place, "narrow") as s:
+        s.wait("COMMAND")
+        opens(s, "pods", "idle", "no CPU and MEM: ", "pods.metrics.k8s.io is forbidden")
+        s.keys("Down")
+        s.gone("no CPU")
+        s.keys("q")
+        s.wait("COMMAND")
+        opens(s, "pods", "idle")
+        time.sleep(2)
+        assert "no CPU" not in text(s) and " CPU " not in text(s), text(s)
+        s.keys("q q")
+
+
+def family(place, code, timeout=400):
+    """The lines of the last tree that a cell shows: the cell runs it with tree(NAME)."""
+    done = place.run(f"""
+-- %% Tree effects="cluster,destructive" timeout="6m"
+local function tree(name) k8s.tree(name) firesteel.sleep(4) end
+{code}
+""", "--no-preflight", timeout=timeout)
+    assert done.code == 0, done
+    return done.out
+
+
+def test_a_cron_job_with_its_jobs_and_their_pods(t):
+    place = Place(t)
+    template = pod("x", "sh", "-c", "sleep 300")["spec"]
+    place.create({"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "tick"}, "spec": {
+        "schedule": "0 0 1 1 *", "jobTemplate": {"spec": {"template": {"spec": template}}}}})
+    # as its schedule would make it: kubectl sets the owner
+    place.kubectl("create", "job", "first", "--from=cronjob/tick")
+    place.kubectl("create", "job", "stranger", f"--image={images.BUSYBOX}", "--", "true")
+    tap.eventually(lambda: place.kubectl("get", "pods", "-l", "job-name=first", "-o", "name").out, 60)
+    name = place.kubectl("get", "pods", "-l", "job-name=first", "-o", "name").out.strip()
+    out = family(place, f'tree("{name}")')  # from a member up
+    assert re.search(rf"cronjob/tick .*\n(.*\n)* *`- job/first .*\n(.*\n)*    *`- {name} ", out), out
+    assert "stranger" not in out, out
+
+
+def test_a_workflow_with_its_steps_and_their_pods(t):
+    place = place_with_account(t)
+
+    def step(name, *needs):
+        return {"name": name, "template": "wait", "dependencies": list(needs)}
+    place.create({"apiVersion": "argoproj.io/v1alpha1", "kind": "Workflow", "metadata": {"name": "flow"}, "spec": {
+        "entrypoint": "main", "serviceAccountName": "workflow", "templates": [
+            {"name": "main", "dag": {"tasks": [step("early"), step("late", "early")]}},
+            {"name": "wait", "container": {"image": images.BUSYBOX, "imagePullPolicy": "Never", "command": ["sleep", "2"]}}]}})
+    out = family(place, """
+expect(k8s.get("workflow", "flow")):reaches("Succeeded", "3m")
+tree("workflow/flow")
+""")
+    assert re.search(r"workflow/flow .*Succeeded", out), out
+    assert re.search(r"\|- early .*\n(.*\n)*(.*\n)?.*`- pod/flow-wait-\d+ .*\n(.*\n)*.*`- late ", out), out
+
+
+def test_a_spark_application_with_its_driver_and_executors(t):
+    place = Place(t, "default")
+    shutil.copytree(f"{tap.CACHE}/images/spark", f"{place.dir}/.local/share/firesteel/images", copy_function=os.link)
+    image = build(place, "desk/spark:1", "apache/spark:3.5.7")
+    out = family(place, f"""
+local on = k8s.sparkapp {{ image = "{image}", executors = 2, cpu = "200m", memory = "600m" }}
+local job = async(function()
+  return hvd.run(function() hvd.init() os.execute "sleep 20" hvd.barrier() return hvd.rank() end, {{ on = on }})
+end)
+local executors
+repeat
+  firesteel.sleep(1)
+  executors = k8s.get("pods", {{ selector = "spark-role=executor" }})
+until #executors == 2
+tree("pods/" .. executors[1].metadata.name)
+job:wait()
+""")
+    app = re.search(r"sparkapplication/(\S+) ", out)
+    assert app, out
+    assert re.search(rf"sparkapplication/{app[1]} .*\n(.*\n)* *`- pod/{app[1]}-driver .*\n(.*\n)* +\|- pod/\S+-exec-1 .*\n(.*\n)* +`- pod/\S+-exec-2 ", out), out
+    assert json.loads(place.kubectl("get", "pods", "-l", "spark-role", "-o", "json").out)["items"] == [], "nothing is left"
