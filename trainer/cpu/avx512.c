@@ -94,9 +94,9 @@ V uint64_t v_nonzero_f32(const void *p)
 
 // clang-format on
 
-#include "trainer/cpu/channels.inc"
 #include "trainer/cpu/kernels.inc"
 #include "trainer/cpu/rows.inc"
+#include "trainer/cpu/pictures.inc"
 
 static bool usable(void)
 {

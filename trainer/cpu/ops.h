@@ -82,10 +82,39 @@ typedef struct sparse_rows {
     uint8_t *seen; // (inputs), the panel's own
 } sparse_rows;
 
-// dx = (d - less - (x - mean)·along)·scale, channel by channel.
-typedef struct back_through {
-    const float *mean, *scale, *less, *along;
-} back_through;
+// z = (x - mean)·scale + shift, channel by channel: [n] of each. clip: y = max(min(z, most), 0), and
+// a gradient passes only where 0 < z < most.
+typedef struct channel_map {
+    const float *mean, *scale, *shift;
+    const float *less, *along; // for give_back
+    bool clip;
+    float most; // INFINITY: none
+} channel_map;
+
+// Of positions of n channels, x[p][c], without gaps and aligned to a number only; numbers are floats
+// or bf16, see cpu_ops.channels. Those that sum add to floats: call them for some hundred positions.
+typedef struct channel_ops {
+    // out = the greater of out and in, where = the index of what was taken: at, at + 1, …; nan is
+    // greater than all. first: out has nothing yet.
+    void (*take_greater)(
+        void *out, uint32_t *where, const void *in, uint32_t at, bool first, size_t n);
+    // sum += Σ (x - pivot), squares += Σ (x - pivot)²
+    void (*moments)(
+        const void *x, const float *pivot, size_t positions, size_t n, float *sum, float *squares);
+    // y = z, or z + add where add is not NULL; clipped where the map says so.
+    void (*scale_shift)(const channel_map *m, void *y, const void *x, const void *add,
+        size_t positions, size_t n);
+    // d of n numbers stays where 0 < y < most, else it becomes 0.
+    void (*pass_slopes)(void *d, const void *y, float most, size_t n);
+    // sum += Σ d, along += Σ d·(x - mean), with the d that pass the map.
+    void (*slopes)(const channel_map *m, const void *x, const void *d, size_t positions, size_t n,
+        float *sum, float *along);
+    // dx = (d - less - (x - mean)·along)·scale, with the d that pass the map; add: to dx.
+    void (*give_back)(const channel_map *m, void *dx, bool add, const void *x, const void *d,
+        size_t positions, size_t n);
+    // to += from, n numbers.
+    void (*add_up)(void *to, const void *from, size_t n);
+} channel_ops;
 
 typedef struct cpu_ops {
     const char *name;
@@ -112,23 +141,8 @@ typedef struct cpu_ops {
     void (*expand)(float *out, const uint8_t *in, size_t n, float scale);
     // bf16: the upper half of a float, rounded to the nearest, to even in between; nan stays nan.
     void (*halve)(uint16_t *out, const float *in, size_t n);
-    // out = the greater of out and in, where = the index of what was taken: at, at + 1, …; nan is
-    // greater than all. first: out has nothing yet.
-    void (*take_greater)(
-        float *out, uint32_t *where, const float *in, uint32_t at, bool first, size_t n);
-    // Of positions of n channels, x[p][c], without gaps and aligned to 4 bytes only. They add to
-    // floats: call them for some hundred positions.
-    //   sum += Σ (x - pivot), squares += Σ (x - pivot)²
-    //   sum += Σ d, along += Σ d·(x - mean)
-    //   y = (x - mean)·scale + shift
-    void (*moments)(
-        const float *x, const float *pivot, size_t positions, size_t n, float *sum, float *squares);
-    void (*slopes)(const float *x, const float *d, const float *mean, size_t positions, size_t n,
-        float *sum, float *along);
-    void (*scale_shift)(float *y, const float *x, const float *mean, const float *scale,
-        const float *shift, size_t positions, size_t n);
-    void (*give_back)(const back_through *b, float *dx, bool add, const float *x, const float *d,
-        size_t positions, size_t n); // add: to dx
+    void (*widen)(float *out, const uint16_t *in, size_t n);
+    const channel_ops *channels[2]; // of floats, of bf16
 } cpu_ops;
 
 // "avx512", "avx2", "plain"; NULL: the best that this machine supports. Errors: unknown (lists the

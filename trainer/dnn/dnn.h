@@ -12,17 +12,21 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { DNN_VERSION = 2 };
+enum { DNN_VERSION = 3 };
 
 typedef enum dnn_way { DNN_FORWARD, DNN_BACK_DATA, DNN_BACK_WEIGHTS } dnn_way;
 
-// One convolution over so many rows, one way. Numbers are floats. With `half` those that are read
-// are bf16 (pictures, packed weights), and results are floats; sums are floats always.
+// One convolution over so many rows, one way. Numbers are floats. With `half` pictures and packed
+// weights are bf16; bias, sums and the gradient of weights are floats always.
+//
+//   forward: y = x·W + bias; with `sum` + what y holds; with `clip` then max(min(y, most), 0)
 typedef struct dnn_conv_spec {
     dnn_way way;
     size_t rows, channels, filters;
     size_t in[2], out[2], size[2], stride[2], dilation[2], before[2]; // height, width
-    bool bias, relu; // forward: y = max(x·W + b, 0); back to weights: db, too
+    bool bias; // back to weights: db, too
+    bool sum, clip;
+    float most; // INFINITY: none
     bool half;
 } dnn_conv_spec;
 

@@ -7,6 +7,7 @@
 #include "trainer/dnn/dnn.h"
 
 #include <dnnl.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -96,7 +97,18 @@ static dnnl_status_t describe_way(
         &c->weights, bias, &c->y, t->stride, t->dilation, t->before, t->after);
 }
 
-// Scratch from the caller; relu after a product.
+// What follows a product.
+static void append(dnnl_post_ops_t after, const dnn_conv_spec *s)
+{
+    if (s->sum)
+        dnnl_post_ops_append_sum(after, 1);
+    if (s->clip && isinf(s->most))
+        dnnl_post_ops_append_eltwise(after, 1, dnnl_eltwise_relu, 0, 0);
+    else if (s->clip)
+        dnnl_post_ops_append_eltwise(after, 1, dnnl_eltwise_bounded_relu, s->most, 0);
+}
+
+// Scratch from the caller.
 static dnnl_primitive_attr_t attributes(const dnn_conv_spec *s)
 {
     dnnl_primitive_attr_t attr = NULL;
@@ -104,8 +116,9 @@ static dnnl_primitive_attr_t attributes(const dnn_conv_spec *s)
     if (dnnl_primitive_attr_create(&attr) != dnnl_success)
         return NULL;
     dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user);
-    if (s->relu && s->way == DNN_FORWARD && dnnl_post_ops_create(&after) == dnnl_success) {
-        dnnl_post_ops_append_eltwise(after, 1, dnnl_eltwise_relu, 0, 0);
+    if ((s->sum || s->clip) && s->way == DNN_FORWARD &&
+        dnnl_post_ops_create(&after) == dnnl_success) {
+        append(after, s);
         dnnl_primitive_attr_set_post_ops(attr, after);
         dnnl_post_ops_destroy(after);
     }
@@ -252,8 +265,8 @@ static void make(dnn_conv *c)
     const dnn_conv_spec *s = &c->spec;
     dnnl_dims_t bias = {(dnnl_dim_t)s->filters};
     if (!all.engine ||
-        !describe(&c->x, s->rows, s->channels, s->in, s->half && s->way != DNN_BACK_DATA) ||
-        !describe(&c->y, s->rows, s->filters, s->out, s->half && s->way != DNN_FORWARD) ||
+        !describe(&c->x, s->rows, s->channels, s->in, s->half) ||
+        !describe(&c->y, s->rows, s->filters, s->out, s->half) ||
         dnnl_memory_desc_init_by_tag(&c->bias, 1, bias, dnnl_f32, dnnl_a) != dnnl_success)
         return;
     for (size_t i = 0; i < sizeof orders / sizeof *orders && !make_with(c, orders[i]); i++)

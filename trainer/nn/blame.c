@@ -52,7 +52,7 @@ void blame_batch(const model *m, const model_data *data, const batch *b, buf *ou
         buf_fmt(out, "row %u of %s holds %s", row, x ? "x" : "y", text_of(value));
         return;
     }
-    long culprit = m->flow ? flow_blame(m->flow) : first_not_finite(m->plan, b->n);
+    long culprit = m->flow ? m->blamed : first_not_finite(m->plan, b->n);
     if (culprit >= 0) {
         AUTO_BUF text = {0};
         layer_text(&m->layer[culprit], &text);

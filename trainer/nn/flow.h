@@ -11,13 +11,20 @@
 //
 // Times are counted in phases, from barrier to barrier: within one, threads run ahead of others.
 #pragma once
-#include "trainer/nn/graph.h"
+#include "trainer/nn/fuse.h"
 #include "trainer/nn/step.h"
 
 typedef struct flow flow;
 
-// dnn: oneDNN for what it is good at; NULL: own kernels for all.
-flow *flow_new(const graph *g, const struct dnn_ops *dnn);
+// Memory for buffers, which several flows have if only one of them runs at a time.
+typedef struct flow_room {
+    float *at;
+    size_t size;
+} flow_room;
+
+// The graph is joined as nn/fuse.h says. dnn: oneDNN for what it is good at; NULL: own kernels for
+// all. The room is borrowed, too; it is made larger when there is need.
+flow *flow_new(const graph *g, fuse_for what, const struct dnn_ops *dnn, flow_room *room);
 void flow_free(flow *f);
 // Memory for batches of up to `rows` rows on so many threads. Before the first one that trains
 // there is no room for backward, and outputs share theirs as soon as they were read. -1: there is

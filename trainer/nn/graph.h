@@ -30,8 +30,17 @@ typedef struct node {
     bool frozen;              // computes as after training
     size_t owner;             // the node whose parameters these are: itself, or one before it
     bool echo;                // of an output, see graph
+    size_t id;                // of its noise: its number in the graph that was made first
+    // What nn/fuse.h joined to it.
+    const layer_spec *norm; // a BatchNormalization behind it, as after training; NULL: there is none
+    size_t norm_first;      // its parameters in the graph's list
+    bool clip;              // y = max(min(y, most), 0) at the end
+    float most;
+    bool half; // its output and gradient are bf16
 } node;
 
+// How a graph runs is another one of the same parameters: nn/fuse.h.
+//
 // The loss takes an output before its activation. Where other layers take it, too, a node more, its
 // echo, has the activation, and stands for it there.
 typedef struct graph {

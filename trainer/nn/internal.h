@@ -20,7 +20,11 @@ struct model {
 
     graph *graph;      // NULL until the model is built
     plan *plan;        // what runs it: a chain's fused operation
-    flow *flow;        // or any graph, node by node
+    flow *flow;        // or any graph, node by node: in training
+    flow *predicting;  // otherwise; NULL until it is needed
+    flow_room room;    // of both
+    bool apart;        // nothing is joined: for tests
+    long blamed;       // see flow_blame
     float *w;          // [graph->values]
     float *slot;       // [slots][graph->values]: Adam m, v; SGD momentum
     float *g;          // gradients; allocated when they are first kept
@@ -47,6 +51,8 @@ void model_init_weights(model *m);
 int model_init_slots(model *m, err *e);
 // Sets how each weight follows the optimizer, and what runs the graph accordingly.
 int model_set_groups(model *m, err *e);
+// Makes what runs the graph anew. apart: operation by operation, nothing is joined (nn/fuse.h).
+void model_plan_flow(model *m, bool apart);
 // Any row of weight i, if it is a table, may have a gradient from now on.
 void model_touch(model *m, size_t i);
 // Writes the gradient of weight i.

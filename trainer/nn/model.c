@@ -115,14 +115,29 @@ static row_shape told_shape(const model *m)
     return (row_shape){0};
 }
 
+static void free_flows(model *m)
+{
+    flow_free(m->flow);
+    flow_free(m->predicting);
+    free(m->room.at);
+    m->room = (flow_room){0};
+    m->flow = m->predicting = NULL;
+}
+
+void model_plan_flow(model *m, bool apart)
+{
+    free_flows(m);
+    m->apart = apart;
+    m->flow = flow_new(m->graph, apart ? FUSE_NOTHING : FUSE_TRAINING, m->dnn, &m->room);
+}
+
 static int forget_layout(model *m)
 {
     plan_free(m->plan);
-    flow_free(m->flow);
+    free_flows(m);
     graph_free(m->graph);
     free(m->w);
     m->plan = NULL;
-    m->flow = NULL;
     m->graph = NULL;
     m->w = NULL;
     return -1;
@@ -141,11 +156,13 @@ bool model_has_own_loss(const model *m)
 static void plan_graph(model *m)
 {
     const graph *g = m->graph;
-    plan_free(m->plan);
-    flow_free(m->flow);
     bool fused = graph_is_chain(g) && !model_has_own_loss(m);
+    plan_free(m->plan);
     m->plan = fused ? plan_new(m->layer, m->n, shape_size(&g->node[0].out)) : NULL;
-    m->flow = fused ? NULL : flow_new(g, m->dnn);
+    if (fused)
+        free_flows(m);
+    else
+        model_plan_flow(m, m->apart);
 }
 
 int model_set_groups(model *m, err *e)
@@ -153,10 +170,8 @@ int model_set_groups(model *m, err *e)
     if (param_groups_apply(m->graph, m->groups, m->compiled ? m->spec.group_count : 0, e) < 0)
         return -1;
     m->differ = param_groups_differ(m->graph);
-    if (m->flow) { // it leaves out gradients that nobody wants
-        flow_free(m->flow);
-        m->flow = flow_new(m->graph, m->dnn);
-    }
+    if (m->flow) // it leaves out gradients that nobody wants
+        model_plan_flow(m, m->apart);
     return 0;
 }
 
@@ -447,10 +462,8 @@ void model_set_dnn(model *m, const struct dnn_ops *dnn)
     if (m->dnn == dnn)
         return;
     m->dnn = dnn;
-    if (m->flow) {
-        flow_free(m->flow);
-        m->flow = flow_new(m->graph, dnn);
-    }
+    if (m->flow)
+        model_plan_flow(m, m->apart);
 }
 
 size_t model_layer_count(const model *m)

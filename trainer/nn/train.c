@@ -241,11 +241,23 @@ static update rule_of(const model *m)
     return u;
 }
 
+// Trained and predicted in one place each: what is joined differs.
+static flow *flow_for(model *m, bool train)
+{
+    if (m->plan || train)
+        return m->flow;
+    if (!m->predicting)
+        m->predicting = flow_new(
+            m->graph, m->apart ? FUSE_NOTHING : FUSE_PREDICTING, m->dnn, &m->room);
+    return m->predicting;
+}
+
 static int run(model *m, const model_data *data, const batch *b, step *s, err *e)
 {
     int threads = pool_threads(m->pool);
+    flow *f = flow_for(m, s->train);
     if (m->plan ? plan_reserve(m->plan, b->n, threads, e) < 0
-                : flow_reserve(m->flow, b->n, threads, s->train, e) < 0)
+                : flow_reserve(f, b->n, threads, s->train, e) < 0)
         return -1;
     s->plan = m->plan;
     s->cpu = m->cpu;
@@ -270,8 +282,9 @@ static int run(model *m, const model_data *data, const batch *b, step *s, err *e
     int64_t began = clock_mono();
     if (m->plan)
         step_run(s);
-    else if (flow_run(m->flow, s, e) < 0)
+    else if (flow_run(f, s, e) < 0)
         return -1;
+    m->blamed = m->plan ? -1 : flow_blame(f);
     if (s->train && threads > 1)
         tempo_step(&m->tempo, clock_mono() - began);
     return 0;

@@ -223,7 +223,7 @@ TEST(bf16_is_within_its_rounding)
         if (!(sqrt(sum / squares) < 0.03))
             printf("# %s: %g of %g\n", graphs[g].name, sqrt(sum), sqrt(squares));
         CHECK(sqrt(sum / squares) < 0.03);
-        CHECK((most > 0) == (g + 1 < ARRAY_LEN(graphs)));
+        CHECK(most > 0);
         CHECK(memcmp(by.values, one.values, one.n * sizeof *one.values) == 0);
         free(whole.values), free(by.values), free(one.values);
     }

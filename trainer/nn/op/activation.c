@@ -27,16 +27,24 @@ static void reserve(const op_work *w, op_need *need)
 
 static void forward(const op_work *w, size_t pass, size_t chunk, float *scratch)
 {
-    size_t from = op_from(w, chunk), rows = op_to(w, chunk) - from, at = from * w->ldy;
-    memcpy(w->y + at, w->x[0] + at, rows * w->ldy * sizeof *w->y);
-    op_activate(w, w->y + at, NULL, w->ldy, rows, shape_size(w->in));
+    size_t from = op_from(w, chunk), rows = op_to(w, chunk) - from;
+    float *y = op_at(w, w->y, w->ldy, from);
+    memcpy(y, op_at(w, w->x[0], w->ldx[0], from), op_bytes(w, rows * w->ldy));
+    op_activate(w, y, NULL, w->ldy, rows, shape_size(w->in));
 }
 
 static void backward(const op_work *w, size_t pass, size_t chunk, float *scratch)
 {
-    size_t from = op_from(w, chunk), to = op_to(w, chunk), at = from * w->ldy;
-    op_derive(w, w->dy + at, w->y + at, w->x[0] + at, w->ldy, to - from, shape_size(w->in));
-    op_give(w, 0, w->dy + at, w->ldy, from, to);
+    size_t from = op_from(w, chunk), to = op_to(w, chunk);
+    float *d = op_at(w, w->dy, w->ldy, from);
+    op_derive(w, d, op_at(w, w->y, w->ldy, from), op_at(w, w->x[0], w->ldx[0], from), w->ldy,
+        to - from, shape_size(w->in));
+    op_give(w, 0, d, w->ldy, from, to);
+}
+
+static bool halves(const op_work *w)
+{
+    return w->layer->activation != ACTIVATION_SOFTMAX;
 }
 
 static void write(const layer_spec *l, cJSON *j)
@@ -99,4 +107,5 @@ const op op_activation = {
     .write = write,
     .read = read,
     .onnx = to_onnx,
+    .halves = halves,
 };

@@ -8,12 +8,15 @@
 //   y = gamma·x̂ + beta
 //   dx = gamma·(dy - mean dy - x̂·mean(dy·x̂))/√(var + ε);  dgamma = Σ dy·x̂;  dbeta = Σ dy
 //
+// What nn/fuse.h joined to it: a second input is added to y, and y is clipped (relu); dy passes where
+// it was not. Without a second input that is computed again from x, else y tells it.
+//
 // With several ranks each has the statistics of its own rows, as in Horovod.
 //
 // Sums are floats over some positions, relative to the chunk's first value of the channel, and
 // doubles over these: a mean that is much greater than the spread costs no digits.
 //
-// kept: mean and 1/√(var + ε) of each channel, three rows of what a pass over all positions takes,
+// kept: mean and 1/√(var + ε) of each channel, four rows of what a pass over all positions takes,
 // then a pair of sums (double) of each channel for each chunk. scratch: two sums and the pivot.
 #include "trainer/nn/op/normalization.h"
 
@@ -47,13 +50,14 @@ static void reserve(const op_work *w, op_need *need)
     memcpy(need->forward, (op_pass[OP_PASSES]){rows, one, rows}, sizeof need->forward);
     memcpy(need->backward, (op_pass[OP_PASSES]){rows, one, rows}, sizeof need->backward);
     need->reads_x = true;
-    need->kept = 5 * channels + rows.chunks * 4 * channels;
+    need->reads_y = w->clip && w->inputs > 1;
+    need->kept = 6 * channels + rows.chunks * 4 * channels;
     need->scratch = 3 * channels;
 }
 
 // Where things are in kept.
 struct sums {
-    float *mean, *scale, *factor, *less, *along; // [channels]
+    float *mean, *scale, *factor, *shift, *less, *along; // [channels]
     double *partial;                             // [chunk][2][channels]
     size_t n, positions, chunks;
 };
@@ -62,7 +66,7 @@ static struct sums sums_of(const op_work *w)
 {
     size_t n = op_last(w->in), room = op_round(n, 16);
     return (struct sums){w->kept, w->kept + room, w->kept + 2 * room, w->kept + 3 * room,
-        w->kept + 4 * room, (double *)(void *)(w->kept + 5 * room), n, shape_size(w->in) / n,
+        w->kept + 4 * room, w->kept + 5 * room, (double *)(void *)(w->kept + 6 * room), n, shape_size(w->in) / n,
         op_by_rows(w).chunks};
 }
 
@@ -93,16 +97,32 @@ static void add_block(const struct sums *s, double *first, double *second, const
     }
 }
 
+// Position p of row r of the input.
+static const void *x_at(const op_work *w, const struct sums *s, size_t r, size_t p)
+{
+    return (const char *)op_at(w, w->x[0], w->ldx[0], r) + op_bytes(w, p * s->n);
+}
+
+static const void *dy_at(const op_work *w, const struct sums *s, size_t r, size_t p)
+{
+    return (const char *)op_at(w, w->dy, w->ldy, r) + op_bytes(w, p * s->n);
+}
+
 static void add_moments(const op_work *w, const struct sums *s, size_t chunk, float *scratch)
 {
     double *sum = s->partial + 2 * chunk * s->n;
-    const float *pivot = w->x[0] + op_from(w, chunk) * w->ldx[0];
+    const void *first = op_at(w, w->x[0], w->ldx[0], op_from(w, chunk));
+    float *pivot = scratch + 2 * s->n;
+    if (w->half)
+        w->cpu->widen(pivot, first, s->n);
+    else
+        memcpy(pivot, first, s->n * sizeof *pivot);
     memset(sum, 0, 2 * s->n * sizeof *sum);
     for (size_t r = op_from(w, chunk); r < op_to(w, chunk); r++)
         for (size_t p = 0; p < s->positions; p += BLOCK) {
             memset(scratch, 0, 2 * s->n * sizeof *scratch);
-            w->cpu->moments(w->x[0] + r * w->ldx[0] + p * s->n, pivot, block_at(s, p), s->n,
-                scratch, scratch + s->n);
+            op_channels(w)->moments(
+                x_at(w, s, r, p), pivot, block_at(s, p), s->n, scratch, scratch + s->n);
             add_block(s, sum, sum + s->n, scratch, pivot, block_at(s, p));
         }
 }
@@ -139,15 +159,27 @@ static void find_moments(const op_work *w, const struct sums *s)
         s->mean[c] = (float)m;
         s->scale[c] = 1 / sqrtf((float)v + norm_epsilon(w->layer));
         s->factor[c] = s->scale[c] * (gamma ? gamma[c] : 1);
-        s->less[c] = beta ? beta[c] : 0;
+        s->shift[c] = beta ? beta[c] : 0;
     }
+}
+
+static channel_map map_of(const op_work *w, const struct sums *s)
+{
+    return (channel_map){.mean = s->mean,
+        .scale = s->factor,
+        .shift = s->shift,
+        .less = s->less,
+        .along = s->along,
+        .clip = w->clip,
+        .most = w->most};
 }
 
 static void normalise(const op_work *w, const struct sums *s, size_t chunk)
 {
+    channel_map map = map_of(w, s);
     for (size_t r = op_from(w, chunk); r < op_to(w, chunk); r++)
-        w->cpu->scale_shift(w->y + r * w->ldy, w->x[0] + r * w->ldx[0], s->mean, s->factor, s->less,
-            s->positions, s->n);
+        op_channels(w)->scale_shift(&map, op_at(w, w->y, w->ldy, r), x_at(w, s, r, 0),
+            w->inputs > 1 ? op_at(w, w->x[1], w->ldx[1], r) : NULL, s->positions, s->n);
 }
 
 static void forward(const op_work *w, size_t pass, size_t chunk, float *scratch)
@@ -164,12 +196,19 @@ static void forward(const op_work *w, size_t pass, size_t chunk, float *scratch)
 static void add_slopes(const op_work *w, const struct sums *s, size_t chunk, float *scratch)
 {
     double *sum = s->partial + 2 * chunk * s->n;
+    channel_map map = map_of(w, s);
+    size_t from = op_from(w, chunk), to = op_to(w, chunk);
+    map.clip = w->clip && w->inputs == 1;
     memset(sum, 0, 2 * s->n * sizeof *sum);
-    for (size_t r = op_from(w, chunk); r < op_to(w, chunk); r++)
+    for (size_t r = from; r < to; r++)
         for (size_t p = 0; p < s->positions; p += BLOCK) {
+            size_t at = op_bytes(w, p * s->n);
+            if (w->clip && w->inputs > 1)
+                op_channels(w)->pass_slopes((char *)op_at(w, w->dy, w->ldy, r) + at,
+                    (char *)op_at(w, w->y, w->ldy, r) + at, w->most, block_at(s, p) * s->n);
             memset(scratch, 0, 2 * s->n * sizeof *scratch);
-            w->cpu->slopes(w->x[0] + r * w->ldx[0] + p * s->n, w->dy + r * w->ldy + p * s->n,
-                s->mean, block_at(s, p), s->n, scratch, scratch + s->n);
+            op_channels(w)->slopes(&map, x_at(w, s, r, p), dy_at(w, s, r, p), block_at(s, p), s->n,
+                scratch, scratch + s->n);
             for (size_t c = 0; c < 2 * s->n; c++)
                 sum[c] += (double)scratch[c];
         }
@@ -194,10 +233,14 @@ static void find_slopes(const op_work *w, const struct sums *s)
 
 static void give_slopes(const op_work *w, const struct sums *s, size_t chunk)
 {
-    const back_through b = {s->mean, s->factor, s->less, s->along};
+    channel_map map = map_of(w, s);
+    map.clip = w->clip && w->inputs == 1;
     for (size_t r = op_from(w, chunk); w->dx[0] && r < op_to(w, chunk); r++)
-        w->cpu->give_back(&b, w->dx[0] + r * w->ldx[0], w->add[0], w->x[0] + r * w->ldx[0],
-            w->dy + r * w->ldy, s->positions, s->n);
+        op_channels(w)->give_back(&map, op_at(w, w->dx[0], w->ldx[0], r), w->add[0],
+            x_at(w, s, r, 0), dy_at(w, s, r, 0), s->positions, s->n);
+    if (w->inputs > 1)
+        op_give(w, 1, op_at(w, w->dy, w->ldy, op_from(w, chunk)), w->ldy, op_from(w, chunk),
+            op_to(w, chunk));
 }
 
 static void backward(const op_work *w, size_t pass, size_t chunk, float *scratch)
@@ -250,4 +293,5 @@ const op op_batch_normalization = {
     .write = write,
     .read = read,
     .onnx = to_onnx,
+    .halves = op_always,
 };

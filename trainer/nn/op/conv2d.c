@@ -10,8 +10,12 @@
 //
 // With groups or of one channel each it is another operation, op_grouped_conv2d.
 //
+// What nn/fuse.h joined to it: a BatchNormalization, another input that is added, a clip.
+//
 // kept: z where backward needs it. backward_only: W transposed, dW and db for each chunk.
+#include "trainer/cpu/bf16.h"
 #include "trainer/nn/op/conv2d_dnn.h"
+#include "trainer/nn/op/normalization.h"
 #include "trainer/nn/op/window.h"
 
 #include <string.h>
@@ -91,7 +95,7 @@ static void reserve(const op_work *w, op_need *need)
     need->reads_y = w->f != ACTIVATION_LINEAR && activation_is_of_output(w->f);
     need->kept = activation_is_of_output(w->f) ? 0 : w->rows * w->ldy;
     need->backward_only = s.ld * s.units + s.chunks * (s.patch + 1) * s.filters;
-    need->scratch = PATCHES * (s.ld + 2 * s.filters);
+    need->scratch = PATCHES * (s.ld + 2 * s.filters) + 2 * s.filters + (w->half ? 3 * w->ldx[0] : 0);
 }
 
 // Where a patch begins in the picture: the window's taps of one row lie side by side in memory.
@@ -173,14 +177,55 @@ static void multiply(const op_work *w, product p, size_t columns, bool bias)
     }
 }
 
+// Behind what a picture's patches need in scratch: scale and shift of a normalisation, then a row of
+// floats where pictures are bf16.
+static float *behind(const struct sizes *s, float *scratch)
+{
+    return scratch + PATCHES * (s->ld + 2 * s->filters);
+}
+
+static const float *picture(const op_work *w, const struct sizes *s, size_t r, float *scratch)
+{
+    float *room = behind(s, scratch) + 2 * s->filters;
+    const void *x = op_at(w, w->x[0], w->ldx[0], r);
+    if (!w->half)
+        return x;
+    w->cpu->widen(room, x, shape_size(w->in));
+    return room;
+}
+
+// n pixels from p on of the output; what is joined comes first.
+static void put(const op_work *w, const struct sizes *s, size_t r, size_t p, size_t n, float *out,
+    const float *scale)
+{
+    for (size_t i = 0; i < n; i++, out += s->filters) {
+        size_t at = (p + i) * s->units;
+        char *y = (char *)op_at(w, w->y, w->ldy, r) + op_bytes(w, at);
+        const char *x = w->inputs > 1 ? op_at(w, w->x[1], w->ldx[1], r) : NULL;
+        for (size_t c = 0; w->norm && c < s->units; c++)
+            out[c] = out[c] * scale[c] + scale[s->filters + c];
+        for (size_t c = 0; x && c < s->units; c++)
+            out[c] += w->half ? bf16_value(((const uint16_t *)(const void *)x)[at + c])
+                              : ((const float *)(const void *)x)[at + c];
+        for (size_t c = 0; w->clip && c < s->units; c++) {
+            float positive = out[c] < 0 ? 0 : out[c]; // nan stays
+            out[c] = positive > w->most ? w->most : positive;
+        }
+        if (w->half)
+            w->cpu->halve((uint16_t *)(void *)y, out, s->units);
+        else
+            memcpy(y, out, s->units * sizeof *out);
+    }
+}
+
 static void forward_picture(
     const op_work *w, const window *v, const struct sizes *s, size_t r, float *scratch)
 {
     float *out = scratch + PATCHES * s->ld, *z = out + PATCHES * s->filters;
+    const float *x = picture(w, s, r, scratch);
     for (size_t p = 0; p < s->pixels; p += PATCHES) {
         size_t n = s->pixels - p < PATCHES ? s->pixels - p : PATCHES;
-        float *y = w->y + r * w->ldy + p * s->units;
-        gather(v, s, w->x[0] + r * w->ldx[0], scratch, p, n);
+        gather(v, s, x, scratch, p, n);
         multiply(w,
             (product){.y = out,
                 .ldy = s->filters,
@@ -191,13 +236,15 @@ static void forward_picture(
                 .rows = n,
                 .inputs = s->patch},
             s->units, !w->layer->no_bias);
-        op_activate(w, out, z, s->filters, n, s->units);
-        for (size_t i = 0; i < n; i++) {
-            memcpy(y + i * s->units, out + i * s->filters, s->units * sizeof *y);
-            if (!activation_is_of_output(w->f))
+        if (!activation_is_of_output(w->f)) {
+            memcpy(z, out, n * s->filters * sizeof *z);
+            for (size_t i = 0; i < n; i++)
                 memcpy(s->z + r * w->ldy + (p + i) * s->units, z + i * s->filters,
-                    s->units * sizeof *y);
+                    s->units * sizeof *z);
         }
+        if (w->f != ACTIVATION_LINEAR)
+            w->cpu->activate(w->f, out, s->filters, n, s->filters);
+        put(w, s, r, p, n, out, behind(s, scratch));
     }
 }
 
@@ -209,6 +256,8 @@ static void forward(const op_work *w, size_t pass, size_t chunk, float *scratch)
     }
     struct sizes s = sizes_of(w);
     window v = window_of(w->layer, w->in);
+    if (w->norm)
+        norm_fold(w, 0, s.units, behind(&s, scratch), behind(&s, scratch) + s.filters);
     for (size_t r = op_from(w, chunk); r < op_to(w, chunk); r++)
         forward_picture(w, &v, &s, r, scratch);
 }
@@ -229,19 +278,31 @@ static void flip(const op_work *w, const struct sizes *s, size_t slice)
     }
 }
 
+// n numbers of row r, as floats.
+static void take(
+    const op_work *w, float *to, const float *buffer, size_t r, size_t at, size_t n)
+{
+    const char *from = (const char *)op_at(w, buffer, w->ldy, r) + op_bytes(w, at);
+    if (w->half)
+        w->cpu->widen(to, (const uint16_t *)(const void *)from, n);
+    else
+        memcpy(to, from, n * sizeof *to);
+}
+
 // dz of some pixels as rows of whole cache lines.
 static void derive(
     const op_work *w, const struct sizes *s, size_t r, size_t p, size_t n, float *dz, float *of)
 {
     const float *source = activation_is_of_output(w->f) ? w->y : s->z;
     for (size_t i = 0; i < n; i++) {
-        size_t at = r * w->ldy + (p + i) * s->units;
+        size_t at = (p + i) * s->units;
         memset(dz + i * s->filters, 0, s->filters * sizeof *dz);
-        memcpy(dz + i * s->filters, w->dy + at, s->units * sizeof *dz);
+        take(w, dz + i * s->filters, w->dy, r, at, s->units);
         if (w->f != ACTIVATION_LINEAR)
-            memcpy(of + i * s->filters, source + at, s->units * sizeof *of);
+            take(w, of + i * s->filters, source, r, at, s->units);
     }
-    op_derive(w, dz, of, of, s->filters, n, s->units);
+    if (w->f != ACTIVATION_LINEAR)
+        w->cpu->derive(w->f, dz, s->filters, of, s->filters, n, s->filters);
     for (size_t i = 0; i < n && s->units < s->filters; i++)
         memset(dz + i * s->filters + s->units, 0, (s->filters - s->units) * sizeof *dz);
 }
@@ -274,13 +335,15 @@ static void backward_picture(const op_work *w, const window *v, const struct siz
     size_t r, float *scratch)
 {
     float *dz = scratch + PATCHES * s->ld, *of = dz + PATCHES * s->filters;
-    float *dx = w->dx[0] ? w->dx[0] + r * w->ldx[0] : NULL;
-    if (dx && !w->add[0])
+    const float *x = picture(w, s, r, scratch);
+    float *sum = w->half ? behind(s, scratch) + 2 * s->filters + w->ldx[0] : NULL;
+    float *dx = w->dx[0] ? sum ? sum : w->dx[0] + r * w->ldx[0] : NULL;
+    if (dx && (sum || !w->add[0]))
         memset(dx, 0, shape_size(w->in) * sizeof *dx);
     for (size_t p = 0; p < s->pixels; p += PATCHES) {
         size_t n = s->pixels - p < PATCHES ? s->pixels - p : PATCHES;
         derive(w, s, r, p, n, dz, of);
-        gather(v, s, w->x[0] + r * w->ldx[0], scratch, p, n);
+        gather(v, s, x, scratch, p, n);
         train(w, s, chunk, scratch, dz, n);
         if (!dx)
             continue;
@@ -294,6 +357,11 @@ static void backward_picture(const op_work *w, const window *v, const struct siz
                 .inputs = s->units},
             s->patch, false);
         scatter(v, s, dx, scratch, p, n);
+    }
+    if (dx && sum) {
+        uint16_t *half = (uint16_t *)(void *)(sum + w->ldx[0]);
+        w->cpu->halve(half, sum, shape_size(w->in));
+        op_give(w, 0, half, w->ldx[0], r, r + 1);
     }
 }
 
@@ -380,4 +448,5 @@ const op op_conv2d = {
     .write = write,
     .read = read,
     .onnx = to_onnx,
+    .halves = conv2d_by_dnn,
 };

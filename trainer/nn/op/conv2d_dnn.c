@@ -6,15 +6,20 @@
 //   backward  panels → packed │ dz = dy·f'(z) in place, then dx, by pieces of rows
 //                             │ dW and db of each part of the rows │ their sums, panel by panel
 //
-// With dtype "mixed_bfloat16" what a product reads is rounded to bf16: x (kept so for backward, so
-// that nobody keeps the floats), W as it is packed, and dz. Sums and all results are floats.
+// Where pictures are bf16 (w->half), W is rounded as it is packed. Sums, and the gradients of weights,
+// are floats.
+//
+// A BatchNormalization behind it goes into the weights as they are packed, and into the bias; what is
+// added is where oneDNN adds to it, in y.
 //
 // Pieces and parts are cut by shapes alone, so any number of threads gives the same bits.
 #include "trainer/nn/op/conv2d_dnn.h"
 
 #include "trainer/dnn/dnn.h"
+#include "trainer/nn/op/normalization.h"
 #include "trainer/nn/op/window.h"
 
+#include <math.h>
 #include <string.h>
 
 enum {
@@ -77,12 +82,6 @@ static bool is_dense(const op_work *w)
     return shape_size(w->in) % 16 == 0 && shape_size(&w->out) % 16 == 0;
 }
 
-// Where the CPU cannot multiply bf16 the layer computes in floats.
-static bool is_half(const op_work *w)
-{
-    return w->layer->half && w->dnn->has_half();
-}
-
 static const dnn_conv *conv_of(const op_work *w, dnn_way way, size_t rows)
 {
     window v = window_of(w->layer, w->in);
@@ -98,9 +97,13 @@ static const dnn_conv *conv_of(const op_work *w, dnn_way way, size_t rows)
     memcpy(s.stride, v.stride, sizeof s.stride);
     memcpy(s.dilation, v.dilation, sizeof s.dilation);
     memcpy(s.before, v.before, sizeof s.before);
-    s.bias = !w->layer->no_bias && way != DNN_BACK_DATA;
-    s.half = is_half(w);
-    s.relu = w->f == ACTIVATION_RELU && way == DNN_FORWARD;
+    s.bias = (!w->layer->no_bias || w->norm) && way != DNN_BACK_DATA;
+    s.half = w->half;
+    if (way == DNN_FORWARD) {
+        s.sum = w->inputs > 1;
+        s.clip = w->clip || w->f == ACTIVATION_RELU;
+        s.most = w->clip ? w->most : s.clip ? INFINITY : 0;
+    }
     return w->dnn->conv(&s);
 }
 
@@ -171,12 +174,6 @@ static size_t scratch_of(const op_work *w)
     return most_of;
 }
 
-// Floats in whose place so many bf16 fit.
-static size_t half_floats(size_t n)
-{
-    return op_round((n + 1) / 2, 16);
-}
-
 // Tells of a call that failed.
 static void note(const op_work *w, int status)
 {
@@ -184,11 +181,33 @@ static void note(const op_work *w, int status)
         atomic_store(w->failed, true);
 }
 
-static void pack(const op_work *w, dnn_way way, void *packed, size_t panel)
+// The bias of a layer with a normalisation, behind the packed weights.
+static float *folded_bias(const op_work *w)
+{
+    return w->forward_only + packed_floats(w, DNN_FORWARD, 1);
+}
+
+// A panel whose columns are scaled as the normalisation says; sets its part of the bias.
+static const float *fold(const op_work *w, size_t panel, float *scratch)
+{
+    size_t width = panel_width(w, panel), lines = weights_of(w) / w->layer->units;
+    const float *from = w->w + panel_at(w, panel);
+    const float *own = w->layer->no_bias ? NULL : w->w + w->at[BIAS] + panel * PANEL;
+    float scale[PANEL], *bias = folded_bias(w) + panel * PANEL;
+    norm_fold(w, panel * PANEL, width, scale, bias);
+    for (size_t c = 0; own && c < width; c++)
+        bias[c] += own[c] * scale[c];
+    for (size_t k = 0; k < lines; k++)
+        for (size_t c = 0; c < width; c++)
+            scratch[k * width + c] = from[k * width + c] * scale[c];
+    return scratch;
+}
+
+static void pack(const op_work *w, dnn_way way, void *packed, size_t panel, float *scratch)
 {
     size_t width = panel_width(w, panel);
-    note(w, w->dnn->pack(conv_of(w, way, 1), packed, w->w + panel_at(w, panel), width,
-                panel * PANEL, width));
+    const float *from = w->norm ? fold(w, panel, scratch) : w->w + panel_at(w, panel);
+    note(w, w->dnn->pack(conv_of(w, way, 1), packed, from, width, panel * PANEL, width));
 }
 
 void conv2d_dnn_reserve(const op_work *w, op_need *need)
@@ -202,43 +221,28 @@ void conv2d_dnn_reserve(const op_work *w, op_need *need)
     need->backward[n++].chunks = pieces(w);
     need->backward[n++].chunks = parts(w);
     need->backward[n].chunks = panels(w);
-    need->reads_x = !is_half(w);
-    need->kept = is_half(w) ? half_floats(w->rows * w->ldx[0]) : 0;
+    need->reads_x = true;
     need->reads_y = w->f != ACTIVATION_LINEAR;
-    need->forward_only = packed_floats(w, DNN_FORWARD, 1);
-    need->backward_only = parts(w) * part_floats(w) +
-                          (back ? packed_floats(w, DNN_BACK_DATA, 1) : 0) +
-                          (is_half(w) ? half_floats(w->rows * w->ldy) : 0);
+    need->forward_only = packed_floats(w, DNN_FORWARD, 1) + (w->norm ? w->layer->units : 0);
+    need->backward_only =
+        parts(w) * part_floats(w) + (back ? packed_floats(w, DNN_BACK_DATA, 1) : 0);
     need->scratch = most(scratch_of(w) + piece_rows(w) * w->ldx[0], panel);
 }
 
 static float *bias_of(const op_work *w)
 {
-    return w->layer->no_bias ? NULL : w->w + w->at[BIAS];
-}
-
-// What products read of these rows: bf16 or floats.
-static void *x_at(const op_work *w, struct piece p)
-{
-    size_t at = p.from * w->ldx[0];
-    return is_half(w) ? (void *)((uint16_t *)(void *)w->kept + at) : (void *)(w->x[0] + at);
-}
-
-static void *dz_at(const op_work *w, struct piece p)
-{
-    size_t at = p.from * w->ldy;
-    uint16_t *half = (uint16_t *)(void *)(w->backward_only + parts(w) * part_floats(w));
-    return is_half(w) ? (void *)(half + at) : (void *)(w->dy + at);
+    return w->norm             ? folded_bias(w)
+           : w->layer->no_bias ? NULL
+                               : w->w + w->at[BIAS];
 }
 
 static void forward_piece(const op_work *w, struct piece p, float *scratch)
 {
-    float *y = w->y + p.from * w->ldy;
-    void *x = x_at(w, p);
-    if (is_half(w))
-        w->cpu->halve(x, w->x[0] + p.from * w->ldx[0], p.rows * w->ldx[0]);
-    note(w,
-        w->dnn->run(conv_of(w, DNN_FORWARD, p.rows), x, w->forward_only, bias_of(w), y, scratch));
+    void *y = op_at(w, w->y, w->ldy, p.from);
+    if (w->inputs > 1)
+        memcpy(y, op_at(w, w->x[1], w->ldx[1], p.from), op_bytes(w, p.rows * w->ldy));
+    note(w, w->dnn->run(conv_of(w, DNN_FORWARD, p.rows), op_at(w, w->x[0], w->ldx[0], p.from),
+                w->forward_only, bias_of(w), y, scratch));
     if (w->f != ACTIVATION_RELU)
         op_activate(w, y, NULL, w->ldy, p.rows, shape_size(&w->out));
 }
@@ -246,27 +250,24 @@ static void forward_piece(const op_work *w, struct piece p, float *scratch)
 void conv2d_dnn_forward(const op_work *w, size_t pass, size_t chunk, float *scratch)
 {
     if (pass == 0)
-        pack(w, DNN_FORWARD, w->forward_only, chunk);
+        pack(w, DNN_FORWARD, w->forward_only, chunk, scratch);
     else
         forward_piece(w, piece_at(w, chunk), scratch);
 }
 
 static float *packed_back(const op_work *w)
 {
-    return w->backward_only + parts(w) * part_floats(w) +
-           (is_half(w) ? half_floats(w->rows * w->ldy) : 0);
+    return w->backward_only + parts(w) * part_floats(w);
 }
 
 static void back_to_input(const op_work *w, struct piece p, float *scratch)
 {
-    size_t at = p.from * w->ldy;
-    op_derive(w, w->dy + at, w->y + at, NULL, w->ldy, p.rows, shape_size(&w->out));
-    if (is_half(w))
-        w->cpu->halve(dz_at(w, p), w->dy + at, p.rows * w->ldy);
+    float *dz = op_at(w, w->dy, w->ldy, p.from);
+    op_derive(w, dz, op_at(w, w->y, w->ldy, p.from), NULL, w->ldy, p.rows, shape_size(&w->out));
     if (!w->dx[0])
         return;
-    float *dx = w->add[0] ? scratch : w->dx[0] + p.from * w->ldx[0];
-    note(w, w->dnn->run(conv_of(w, DNN_BACK_DATA, p.rows), dx, packed_back(w), NULL, dz_at(w, p),
+    void *dx = w->add[0] ? scratch : op_at(w, w->dx[0], w->ldx[0], p.from);
+    note(w, w->dnn->run(conv_of(w, DNN_BACK_DATA, p.rows), dx, packed_back(w), NULL, dz,
                 scratch + (w->add[0] ? piece_rows(w) * w->ldx[0] : 0)));
     if (w->add[0])
         op_give(w, 0, scratch, w->ldx[0], p.from, p.from + p.rows);
@@ -277,8 +278,8 @@ static void train_part(const op_work *w, size_t part, float *scratch)
     struct piece p = part_at(w, part);
     float *kernel = w->backward_only + part * part_floats(w);
     float *bias = kernel + packed_floats(w, DNN_BACK_WEIGHTS, 1);
-    note(w, w->dnn->run(conv_of(w, DNN_BACK_WEIGHTS, p.rows), x_at(w, p), kernel, bias, dz_at(w, p),
-                scratch));
+    note(w, w->dnn->run(conv_of(w, DNN_BACK_WEIGHTS, p.rows), op_at(w, w->x[0], w->ldx[0], p.from),
+                kernel, bias, op_at(w, w->dy, w->ldy, p.from), scratch));
 }
 
 // The gradient of one panel: the sum over the parts, in their order.
@@ -303,7 +304,7 @@ void conv2d_dnn_backward(const op_work *w, size_t pass, size_t chunk, float *scr
 {
     pass += !w->dx[0];
     if (pass == 0)
-        pack(w, DNN_BACK_DATA, packed_back(w), chunk);
+        pack(w, DNN_BACK_DATA, packed_back(w), chunk, scratch);
     else if (pass == 1)
         back_to_input(w, piece_at(w, chunk), scratch);
     else if (pass == 2)

@@ -13,7 +13,10 @@
 //
 // A picture's outputs lie side by side, so the activation takes all of them as one row.
 //
+// What nn/fuse.h joined to it: a BatchNormalization, another input that is added, a clip.
+//
 // kept: z where backward needs it, then dW and db for each chunk.
+#include "trainer/nn/op/normalization.h"
 #include "trainer/nn/op/window.h"
 
 #include <string.h>
@@ -98,12 +101,18 @@ static struct sizes sizes_of(const op_work *w)
     return s;
 }
 
+static bool is_joined(const op_work *w)
+{
+    return w->norm || w->inputs > 1 || w->clip;
+}
+
 static void reserve(const op_work *w, op_need *need)
 {
     struct sizes s = sizes_of(w);
     need->forward[0] = need->backward[0] = op_by_rows(w);
     need->backward[1].chunks = 1;
     need->reads_x = true;
+    need->scratch = is_joined(w) ? 4 * op_round(s.all, 16) : 0;
     need->reads_y = w->f != ACTIVATION_LINEAR && activation_is_of_output(w->f);
     need->kept = (size_t)(s.bias - s.z) + s.chunks * s.all;
 }
@@ -149,12 +158,28 @@ static void derive_tap(
         }
 }
 
-static void forward_picture(const op_work *w, const window *v, const struct sizes *s, size_t r)
+// One pixel's outputs go through what is joined to it, from scratch to y.
+static channel_map map_of(const op_work *w, const struct sizes *s, float *scratch)
+{
+    size_t room = op_round(s->all, 16);
+    float *mean = scratch + room, *scale = mean + room, *shift = scale + room;
+    for (size_t c = 0; c < s->all; c++) {
+        mean[c] = shift[c] = 0;
+        scale[c] = 1;
+    }
+    if (w->norm)
+        norm_fold(w, 0, s->all, scale, shift);
+    return (channel_map){
+        .mean = mean, .scale = scale, .shift = shift, .clip = w->clip, .most = w->most};
+}
+
+static void forward_picture(const op_work *w, const window *v, const struct sizes *s, size_t r,
+    const channel_map *map, float *scratch)
 {
     const float *x = w->x[0] + r * w->ldx[0], *kernel = w->w + w->at[KERNEL];
     float *y = w->y + r * w->ldy;
     for (size_t p = 0; p < v->out[0] * v->out[1]; p++) {
-        float *out = y + p * s->all;
+        float *out = map ? scratch : y + p * s->all;
         if (w->layer->no_bias)
             memset(out, 0, s->all * sizeof *out);
         else
@@ -164,6 +189,9 @@ static void forward_picture(const op_work *w, const window *v, const struct size
             if (at != SIZE_MAX)
                 add_tap(s, out, x + at, kernel + t * s->inputs * s->all);
         }
+        if (map)
+            op_channels(w)->scale_shift(map, y + p * s->all, out,
+                w->inputs > 1 ? w->x[1] + r * w->ldx[1] + p * s->all : NULL, 1, s->all);
     }
     op_activate(w, y, s->z + r * w->ldy, w->ldy, 1, shape_size(&w->out));
 }
@@ -172,8 +200,9 @@ static void forward(const op_work *w, size_t pass, size_t chunk, float *scratch)
 {
     struct sizes s = sizes_of(w);
     window v = window_of(w->layer, w->in);
+    channel_map map = is_joined(w) ? map_of(w, &s, scratch) : (channel_map){0};
     for (size_t r = op_from(w, chunk); r < op_to(w, chunk); r++)
-        forward_picture(w, &v, &s, r);
+        forward_picture(w, &v, &s, r, is_joined(w) ? &map : NULL, scratch);
 }
 
 static void backward_picture(

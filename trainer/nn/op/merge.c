@@ -54,13 +54,10 @@ static void forward_add(const op_work *w, size_t pass, size_t chunk, float *scra
 {
     size_t n = shape_size(&w->out);
     for (size_t r = op_from(w, chunk); r < op_to(w, chunk); r++) {
-        float *y = w->y + r * w->ldy;
-        memcpy(y, w->x[0] + r * w->ldx[0], n * sizeof *y);
-        for (size_t i = 1; i < w->inputs; i++) {
-            const float *x = w->x[i] + r * w->ldx[i];
-            for (size_t c = 0; c < n; c++)
-                y[c] += x[c];
-        }
+        void *y = op_at(w, w->y, w->ldy, r);
+        memcpy(y, op_at(w, w->x[0], w->ldx[0], r), op_bytes(w, n));
+        for (size_t i = 1; i < w->inputs; i++)
+            op_channels(w)->add_up(y, op_at(w, w->x[i], w->ldx[i], r), n);
     }
 }
 
@@ -68,7 +65,7 @@ static void backward_add(const op_work *w, size_t pass, size_t chunk, float *scr
 {
     size_t from = op_from(w, chunk);
     for (size_t i = 0; i < w->inputs; i++)
-        op_give(w, i, w->dy + from * w->ldy, w->ldy, from, op_to(w, chunk));
+        op_give(w, i, op_at(w, w->dy, w->ldy, from), w->ldy, from, op_to(w, chunk));
 }
 
 static void forward_concatenate(const op_work *w, size_t pass, size_t chunk, float *scratch)
@@ -130,6 +127,7 @@ const op op_add = {
     .forward = forward_add,
     .backward = backward_add,
     .onnx = add_to_onnx,
+    .halves = op_always,
 };
 
 const op op_concatenate = {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "trainer/nn/op/normalization.h"
 
+#include <math.h>
+#include <string.h>
+
 float norm_epsilon(const layer_spec *l)
 {
     return (float)l->epsilon;
@@ -31,6 +34,21 @@ float *norm_at(const op_work *w, float *run, int which)
 {
     int i = number_of(w->layer, which);
     return i < 0 ? NULL : run + w->at[i];
+}
+
+void norm_fold(const op_work *w, size_t from, size_t n, float *scale, float *shift)
+{
+    op_work norm = *w;
+    norm.layer = w->norm;
+    memcpy(norm.at, w->norm_at, sizeof norm.at);
+    const float *gamma = norm_at(&norm, w->w, NORM_GAMMA), *beta = norm_at(&norm, w->w, NORM_BETA);
+    const float *mean = norm_at(&norm, w->w, NORM_MEAN);
+    const float *variance = norm_at(&norm, w->w, NORM_VARIANCE);
+    for (size_t c = 0; c < n; c++) {
+        scale[c] = 1 / sqrtf(variance[from + c] + norm_epsilon(w->norm));
+        scale[c] *= gamma ? gamma[from + c] : 1;
+        shift[c] = (beta ? beta[from + c] : 0) - mean[from + c] * scale[c];
+    }
 }
 
 onnx_value norm_to_onnx(const op_work *w, onnx *o, int which)

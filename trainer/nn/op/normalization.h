@@ -15,5 +15,7 @@ size_t norm_parameters(const layer_spec *l, const row_shape *in, op_parameter *o
 float *norm_at(const op_work *w, float *run, int which);
 // The parameter in ONNX, whose operators want gamma and beta always.
 onnx_value norm_to_onnx(const op_work *w, onnx *o, int which);
+// w->norm of channels [from, from + n) as y = x·scale + shift, with its moving statistics.
+void norm_fold(const op_work *w, size_t from, size_t n, float *scale, float *shift);
 void norm_write(const layer_spec *l, cJSON *j);
 int norm_read(layer_spec *l, const cJSON *j, err *e);

@@ -37,29 +37,65 @@ int op_same_shape(const layer_spec *l, size_t n, const row_shape *in, row_shape 
     return 0;
 }
 
-void op_give(const op_work *w, size_t i, const float *values, size_t ld, size_t from, size_t to)
+bool op_always(const op_work *w)
+{
+    return true;
+}
+
+void op_give(const op_work *w, size_t i, const void *values, size_t ld, size_t from, size_t to)
 {
     size_t n = shape_size(&w->in[i]);
     if (!w->dx[i])
         return;
     for (size_t r = from; r < to; r++) {
-        float *out = w->dx[i] + r * w->ldx[i];
-        const float *v = values + (r - from) * ld;
+        void *out = op_at(w, w->dx[i], w->ldx[i], r);
+        const void *v = op_at(w, values, ld, r - from);
         if (!w->add[i])
-            memcpy(out, v, n * sizeof *out);
+            memcpy(out, v, op_bytes(w, n));
         else
-            for (size_t c = 0; c < n; c++)
-                out[c] += v[c];
+            op_channels(w)->add_up(out, v, n);
+    }
+}
+
+enum { BLOCK = 1024 };
+
+// Floats of some bf16, and back.
+static void activate_half(const op_work *w, uint16_t *y, size_t n)
+{
+    _Alignas(64) float block[BLOCK];
+    for (size_t i = 0; i < n; i += BLOCK) {
+        size_t count = n - i < BLOCK ? n - i : BLOCK;
+        w->cpu->widen(block, y + i, count);
+        w->cpu->activate(w->f, block, BLOCK, 1, op_round(count, 16));
+        w->cpu->halve(y + i, block, count);
+    }
+}
+
+static void derive_half(const op_work *w, uint16_t *d, const uint16_t *of, size_t n)
+{
+    _Alignas(64) float block[BLOCK], source[BLOCK];
+    for (size_t i = 0; i < n; i += BLOCK) {
+        size_t count = n - i < BLOCK ? n - i : BLOCK;
+        w->cpu->widen(block, d + i, count);
+        w->cpu->widen(source, of + i, count);
+        w->cpu->derive(w->f, block, BLOCK, source, BLOCK, 1, op_round(count, 16));
+        w->cpu->halve(d + i, block, count);
     }
 }
 
 void op_activate(const op_work *w, float *y, float *z, size_t ld, size_t rows, size_t n)
 {
     if (z && !activation_is_of_output(w->f))
-        memcpy(z, y, rows * ld * sizeof *z);
+        memcpy(z, y, op_bytes(w, rows * ld));
+    if (w->f == ACTIVATION_LINEAR)
+        return;
+    for (size_t r = 0; w->half && r < rows; r++)
+        activate_half(w, op_at(w, y, ld, r), n);
+    if (w->half)
+        return;
     if (w->f == ACTIVATION_SOFTMAX)
         w->cpu->softmax(y, ld, rows, n, NULL);
-    else if (w->f != ACTIVATION_LINEAR)
+    else
         w->cpu->activate(w->f, y, ld, rows, op_round(n, 16));
 }
 
@@ -79,7 +115,10 @@ void op_derive(
     const op_work *w, float *d, const float *y, const float *z, size_t ld, size_t rows, size_t n)
 {
     const float *of = activation_is_of_output(w->f) ? y : z;
-    if (w->f == ACTIVATION_SOFTMAX)
+    if (w->half && w->f != ACTIVATION_LINEAR)
+        for (size_t r = 0; r < rows; r++)
+            derive_half(w, op_at(w, d, ld, r), op_at(w, of, ld, r), n);
+    else if (w->f == ACTIVATION_SOFTMAX)
         derive_softmax(d, y, ld, rows, n);
     else if (w->f != ACTIVATION_LINEAR)
         w->cpu->derive(w->f, d, ld, of, ld, rows, op_round(n, 16));

@@ -74,6 +74,11 @@ typedef struct op_work {
     float *y, *dy;
     size_t ldy;
     activation f; // linear where the loss applies the activation
+    bool clip;    // at the end y = max(min(y, most), 0), see nn/fuse.h
+    float most;
+    bool half; // all x, y, dx and dy are bf16 (uint16_t), not floats: op_at finds rows of them
+    const layer_spec *norm; // behind it, before what is added and clipped: a BatchNormalization
+    size_t norm_at[OP_PARAMETERS];
     float *kept, *forward_only, *backward_only;
     const struct dnn_ops *dnn; // oneDNN's convolutions; NULL: they are not used
     float *w, *g;              // the model's run of parameters, and of their gradients
@@ -108,6 +113,8 @@ typedef struct op {
     // counterpart there.
     void (*onnx)(const op_work *w, onnx *o);
     bool indices; // its input are indices
+    // Can it read and write bf16? w has layer, shapes, f and dnn. NULL: it cannot.
+    bool (*halves)(const op_work *w);
 } op;
 
 const op *op_of(layer_kind kind);
@@ -145,12 +152,31 @@ static inline size_t op_last(const row_shape *s)
     return s->dims ? s->size[s->dims - 1] : 1;
 }
 
+// Where row r of such a buffer begins.
+static inline void *op_at(const op_work *w, const float *buffer, size_t ld, size_t r)
+{
+    size_t bytes = w->half ? sizeof(uint16_t) : sizeof(float);
+    return (char *)(uintptr_t)buffer + r * ld * bytes;
+}
+
+static inline size_t op_bytes(const op_work *w, size_t n)
+{
+    return n * (w->half ? sizeof(uint16_t) : sizeof(float));
+}
+
+static inline const channel_ops *op_channels(const op_work *w)
+{
+    return w->cpu->channels[w->half];
+}
+
 // What operations share.
+
+bool op_always(const op_work *w); // for op.halves
 
 // Most operations take one input.
 int op_same_shape(const layer_spec *l, size_t n, const row_shape *in, row_shape *out, err *e);
-// Writes (or adds) rows [from, to) of `values` to dx[i].
-void op_give(const op_work *w, size_t i, const float *values, size_t ld, size_t from, size_t to);
+// Writes (or adds) rows [from, to) of `values`, which are as dx is, to dx[i].
+void op_give(const op_work *w, size_t i, const void *values, size_t ld, size_t from, size_t to);
 // Applies w->f to rows of z = y in place; z is kept first where backward needs it. width is rounded
 // up to 16.
 void op_activate(const op_work *w, float *y, float *z, size_t ld, size_t rows, size_t n);

@@ -5,6 +5,7 @@
 //   AveragePooling2D        the mean of those in the window that are not padding
 //   GlobalMaxPooling2D      the greatest of the picture
 //   GlobalAveragePooling2D  the mean over the picture: (height, width, channels) → (channels)
+#include "trainer/cpu/bf16.h"
 #include "trainer/nn/op/window.h"
 
 #include <math.h>
@@ -32,14 +33,15 @@ static void reserve_average(const op_work *w, op_need *need)
 
 // The greatest of output (y, x), channel by channel. nan counts as the greatest.
 static void greatest(
-    const op_work *w, const window *v, const float *in, size_t p, float *out, uint32_t *where)
+    const op_work *w, const window *v, const void *in, size_t p, void *out, uint32_t *where)
 {
     bool first = true;
     for (size_t t = 0; t < v->size[0] * v->size[1]; t++) {
         size_t at = window_at(v, p / v->out[1], p % v->out[1], t / v->size[1], t % v->size[1]);
         if (at == SIZE_MAX)
             continue;
-        w->cpu->take_greater(out, where, in + at, (uint32_t)at, first, v->channels);
+        op_channels(w)->take_greater(
+            out, where, (const char *)in + op_bytes(w, at), (uint32_t)at, first, v->channels);
         first = false;
     }
 }
@@ -50,18 +52,24 @@ static void forward_max(const op_work *w, size_t pass, size_t chunk, float *scra
     uint32_t *where = (uint32_t *)(void *)w->kept;
     for (size_t r = op_from(w, chunk); r < op_to(w, chunk); r++)
         for (size_t p = 0; p < v.out[0] * v.out[1]; p++) {
-            size_t at = r * w->ldy + p * v.channels;
-            greatest(w, &v, w->x[0] + r * w->ldx[0], p, w->y + at, where + at);
+            size_t at = p * v.channels;
+            greatest(w, &v, op_at(w, w->x[0], w->ldx[0], r), p,
+                (char *)op_at(w, w->y, w->ldy, r) + op_bytes(w, at), where + r * w->ldy + at);
         }
 }
 
 // Rows of dx that only this node writes start at 0.
-static float *clear(const op_work *w, size_t r)
+static void *clear(const op_work *w, size_t r)
 {
-    float *dx = w->dx[0] + r * w->ldx[0];
+    void *dx = op_at(w, w->dx[0], w->ldx[0], r);
     if (!w->add[0])
-        memset(dx, 0, shape_size(w->in) * sizeof *dx);
+        memset(dx, 0, op_bytes(w, shape_size(w->in)));
     return dx;
+}
+
+static void add_half(uint16_t *to, uint16_t d)
+{
+    *to = bf16_of(bf16_value(*to) + bf16_value(d));
 }
 
 static void backward_max(const op_work *w, size_t pass, size_t chunk, float *scratch)
@@ -69,9 +77,12 @@ static void backward_max(const op_work *w, size_t pass, size_t chunk, float *scr
     const uint32_t *where = (const uint32_t *)(const void *)w->kept;
     size_t n = shape_size(&w->out);
     for (size_t r = op_from(w, chunk); w->dx[0] && r < op_to(w, chunk); r++) {
-        float *dx = clear(w, r);
+        void *dx = clear(w, r), *dy = op_at(w, w->dy, w->ldy, r);
         for (size_t i = 0; i < n; i++)
-            dx[where[r * w->ldy + i]] += w->dy[r * w->ldy + i];
+            if (w->half)
+                add_half((uint16_t *)dx + where[r * w->ldy + i], ((uint16_t *)dy)[i]);
+            else
+                ((float *)dx)[where[r * w->ldy + i]] += ((float *)dy)[i];
     }
 }
 
@@ -130,18 +141,31 @@ static int infer_global(const layer_spec *l, size_t n, const row_shape *in, row_
     return 0;
 }
 
+static void reserve_global(const op_work *w, op_need *need)
+{
+    reserve_average(w, need);
+    need->scratch = op_round(w->in->size[2], 16);
+}
+
 static void forward_global(const op_work *w, size_t pass, size_t chunk, float *scratch)
 {
     size_t channels = w->in->size[2], pixels = w->in->size[0] * w->in->size[1];
     for (size_t r = op_from(w, chunk); r < op_to(w, chunk); r++) {
-        float *y = w->y + r * w->ldy;
-        const float *x = w->x[0] + r * w->ldx[0];
-        memset(y, 0, channels * sizeof *y);
+        memset(scratch, 0, channels * sizeof *scratch);
+        const char *x = op_at(w, w->x[0], w->ldx[0], r);
         for (size_t p = 0; p < pixels; p++)
-            for (size_t c = 0; c < channels; c++)
-                y[c] += x[p * channels + c];
+            if (w->half)
+                for (size_t c = 0; c < channels; c++)
+                    scratch[c] += bf16_value(((const uint16_t *)(const void *)x)[p * channels + c]);
+            else
+                for (size_t c = 0; c < channels; c++)
+                    scratch[c] += ((const float *)(const void *)x)[p * channels + c];
         for (size_t c = 0; c < channels; c++)
-            y[c] /= (float)pixels;
+            scratch[c] /= (float)pixels;
+        if (w->half)
+            w->cpu->halve(op_at(w, w->y, w->ldy, r), scratch, channels);
+        else
+            memcpy(w->y + r * w->ldy, scratch, channels * sizeof *scratch);
     }
 }
 
@@ -157,17 +181,26 @@ static void forward_global_max(const op_work *w, size_t pass, size_t chunk, floa
         .channels = in[2]};
     uint32_t *where = (uint32_t *)(void *)w->kept;
     for (size_t r = op_from(w, chunk); r < op_to(w, chunk); r++)
-        greatest(w, &v, w->x[0] + r * w->ldx[0], 0, w->y + r * w->ldy, where + r * w->ldy);
+        greatest(w, &v, op_at(w, w->x[0], w->ldx[0], r), 0, op_at(w, w->y, w->ldy, r),
+            where + r * w->ldy);
 }
 
 static void backward_global(const op_work *w, size_t pass, size_t chunk, float *scratch)
 {
     size_t channels = w->in->size[2], pixels = w->in->size[0] * w->in->size[1];
     for (size_t r = op_from(w, chunk); w->dx[0] && r < op_to(w, chunk); r++) {
-        const float *d = w->dy + r * w->ldy;
-        float *dx = w->dx[0] + r * w->ldx[0];
-        for (size_t i = 0; i < pixels * channels; i++)
-            dx[i] = (w->add[0] ? dx[i] : 0) + d[i % channels] / (float)pixels;
+        char *dx = op_at(w, w->dx[0], w->ldx[0], r);
+        uint16_t *half = (uint16_t *)(void *)scratch, *d = op_at(w, w->dy, w->ldy, r);
+        for (size_t c = 0; c < channels; c++)
+            if (w->half)
+                half[c] = bf16_of(bf16_value(d[c]) / (float)pixels);
+            else
+                scratch[c] = w->dy[r * w->ldy + c] / (float)pixels;
+        for (size_t p = 0; p < pixels; p++, dx += op_bytes(w, channels))
+            if (w->add[0])
+                op_channels(w)->add_up(dx, scratch, channels);
+            else
+                memcpy(dx, scratch, op_bytes(w, channels));
     }
 }
 
@@ -213,6 +246,7 @@ const op op_max_pooling2d = {
     .write = write,
     .read = read,
     .onnx = to_onnx,
+    .halves = op_always,
 };
 
 const op op_average_pooling2d = {
@@ -233,10 +267,11 @@ const op op_global_average_pooling2d = {
     .least = 1,
     .most = 1,
     .infer = infer_global,
-    .reserve = reserve_average,
+    .reserve = reserve_global,
     .forward = forward_global,
     .backward = backward_global,
     .onnx = global_to_onnx,
+    .halves = op_always,
 };
 
 const op op_global_max_pooling2d = {
@@ -248,4 +283,5 @@ const op op_global_max_pooling2d = {
     .forward = forward_global_max,
     .backward = backward_max,
     .onnx = global_to_onnx,
+    .halves = op_always,
 };

@@ -52,14 +52,15 @@ static void reserve(const op_work *w, op_need *need)
 
 static void forward(const op_work *w, size_t pass, size_t chunk, float *scratch)
 {
-    size_t from = op_from(w, chunk), at = from * w->ldy;
-    memcpy(w->y + at, w->x[0] + at, (op_to(w, chunk) - from) * w->ldy * sizeof *w->y);
+    size_t from = op_from(w, chunk);
+    memcpy(op_at(w, w->y, w->ldy, from), op_at(w, w->x[0], w->ldy, from),
+        op_bytes(w, (op_to(w, chunk) - from) * w->ldy));
 }
 
 static void backward(const op_work *w, size_t pass, size_t chunk, float *scratch)
 {
     size_t from = op_from(w, chunk);
-    op_give(w, 0, w->dy + from * w->ldy, w->ldy, from, op_to(w, chunk));
+    op_give(w, 0, op_at(w, w->dy, w->ldy, from), w->ldy, from, op_to(w, chunk));
 }
 
 static void write(const layer_spec *l, cJSON *j)
@@ -106,6 +107,7 @@ const op op_flatten = {
     .write = write,
     .read = read,
     .onnx = flatten_to_onnx,
+    .halves = op_always,
 };
 
 const op op_reshape = {
@@ -119,4 +121,5 @@ const op op_reshape = {
     .write = write,
     .read = read,
     .onnx = reshape_to_onnx,
+    .halves = op_always,
 };

@@ -40,10 +40,10 @@ static void forward(const op_work *w, size_t pass, size_t chunk, float *scratch)
 {
     size_t line = w->in->size[1] * w->in->size[2];
     for (size_t r = op_from(w, chunk); r < op_to(w, chunk); r++) {
-        float *y = w->y + r * w->ldy;
-        memset(y, 0, shape_size(&w->out) * sizeof *y);
+        char *y = op_at(w, w->y, w->ldy, r), *x = op_at(w, w->x[0], w->ldx[0], r);
+        memset(y, 0, op_bytes(w, shape_size(&w->out)));
         for (size_t i = 0; i < w->in->size[0]; i++)
-            memcpy(y + line_at(w, i), w->x[0] + r * w->ldx[0] + i * line, line * sizeof *y);
+            memcpy(y + op_bytes(w, line_at(w, i)), x + op_bytes(w, i * line), op_bytes(w, line));
     }
 }
 
@@ -52,10 +52,12 @@ static void backward(const op_work *w, size_t pass, size_t chunk, float *scratch
     size_t line = w->in->size[1] * w->in->size[2];
     for (size_t r = op_from(w, chunk); w->dx[0] && r < op_to(w, chunk); r++)
         for (size_t i = 0; i < w->in->size[0]; i++) {
-            float *dx = w->dx[0] + r * w->ldx[0] + i * line;
-            const float *d = w->dy + r * w->ldy + line_at(w, i);
-            for (size_t c = 0; c < line; c++)
-                dx[c] = (w->add[0] ? dx[c] : 0) + d[c];
+            char *dx = (char *)op_at(w, w->dx[0], w->ldx[0], r) + op_bytes(w, i * line);
+            char *d = (char *)op_at(w, w->dy, w->ldy, r) + op_bytes(w, line_at(w, i));
+            if (w->add[0])
+                op_channels(w)->add_up(dx, d, line);
+            else
+                memcpy(dx, d, op_bytes(w, line));
         }
 }
 
@@ -94,4 +96,5 @@ const op op_zero_padding2d = {
     .write = write,
     .read = read,
     .onnx = to_onnx,
+    .halves = op_always,
 };

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: MIT
+// Threads on their way through the passes of a flow.
+#include "trainer/cpu/bf16.h"
+#include "trainer/nn/flow_inside.h"
+#include "trainer/nn/objective.h"
+
+#include <math.h>
+#include <string.h>
+
+static const tensor *input_of(const step *s, long k)
+{
+    return s->xs ? s->xs[k] : s->x;
+}
+
+// Rows of one input as floats.
+static void gather(const flow *f, const struct running *r, size_t chunk, float *scratch)
+{
+    const step *s = f->s;
+    const tensor *t = input_of(s, r->input);
+    size_t n = shape_size(&r->work.out);
+    for (size_t i = op_from(&r->work, chunk); i < op_to(&r->work, chunk); i++) {
+        const void *row = tensor_row_data(t, s->rows[i]);
+        float *x = r->work.half ? scratch : r->work.y + i * r->work.ldy;
+        if (t->type == TENSOR_U8)
+            s->cpu->expand(x, row, n, t->scale);
+        else if (t->type == TENSOR_F32)
+            memcpy(x, row, n * sizeof *x);
+        else if (t->type == TENSOR_I32)
+            for (size_t c = 0; c < n; c++)
+                x[c] = (float)((const int32_t *)row)[c];
+        else
+            for (size_t c = 0; c < n; c++)
+                x[c] = (float)((const int64_t *)row)[c];
+        if (r->work.half)
+            s->cpu->halve(op_at(&r->work, r->work.y, r->work.ldy, i), x, n);
+    }
+}
+
+// One thread on its way through the passes.
+struct walk {
+    flow *f;
+    int thread, threads;
+    bool by_rows; // the pass before was by rows
+    bool again;   // nobody else runs
+};
+
+// Chunks belong to threads by their number, so that passes by rows need no barrier between them.
+static void walk_pass(struct walk *w, struct running *r, op_pass pass, size_t number, bool back)
+{
+    if (!(w->by_rows && pass.by_rows) && !w->again)
+        pool_barrier(w->f->s->pool);
+    w->by_rows = pass.by_rows;
+    for (size_t c = (size_t)w->thread; c < pass.chunks; c += (size_t)w->threads) {
+        float *scratch = w->f->scratch[w->thread];
+        if (r->input >= 0)
+            gather(w->f, r, c, scratch);
+        else
+            (back ? r->op->backward : r->op->forward)(&r->work, number, c, scratch);
+    }
+}
+
+static void walk_forward(struct walk *w, struct running *r)
+{
+    w->by_rows &= !r->waits;
+    if (r->input >= 0)
+        walk_pass(w, r, op_by_rows(&r->work), 0, false);
+    for (size_t p = 0; p < OP_PASSES && r->need.forward[p].chunks; p++)
+        walk_pass(w, r, r->need.forward[p], p, false);
+}
+
+static bool is_finite(const struct running *r)
+{
+    size_t n = shape_size(&r->work.out);
+    for (size_t i = 0; i < r->work.rows; i++)
+        for (size_t c = 0; c < n; c++) {
+            const void *row = op_at(&r->work, r->work.y, r->work.ldy, i);
+            if (!isfinite(r->work.half ? bf16_value(((const uint16_t *)row)[c])
+                                       : ((const float *)row)[c]))
+                return false;
+        }
+    return true;
+}
+
+// Goes forward once more and looks at every output before its place is used again. Nothing has
+// changed yet, so all buffers get the numbers that they have.
+static void find_culprit(flow *f)
+{
+    f->blamed = NONE;
+    for (size_t i = 0; i < f->g->n; i++)
+        f->node[i].work.moves = false;
+    struct walk alone = {.f = f, .threads = 1, .again = true};
+    for (size_t i = 0; i < f->g->n && f->blamed == NONE; i++) {
+        walk_forward(&alone, &f->node[i]);
+        if (f->g->node[i].layer && !is_finite(&f->node[i]))
+            f->blamed = (long)f->g->node[i].number;
+    }
+}
+
+static void put_out(const flow *f, const struct head *h, float *out)
+{
+    const step *s = f->s;
+    const struct running *r = &f->node[h->node];
+    size_t n = shape_size(&r->work.out), ld = r->work.ldy;
+    if (h->f == ACTIVATION_SOFTMAX)
+        s->cpu->softmax(h->z, ld, s->n, n, NULL);
+    else
+        s->cpu->activate(h->f, h->z, ld, s->n, op_round(n, 16));
+    for (size_t i = 0; i < s->n; i++)
+        memcpy(out + i * n, h->z + i * ld, n * sizeof *out);
+}
+
+static void add_loss(const flow *f, const struct head *h, size_t k)
+{
+    step *s = f->s;
+    const struct running *r = &f->node[h->node];
+    compile_spec spec = compile_head(s->spec, k);
+    double weight = spec.loss_weight > 0 ? spec.loss_weight : 1;
+    objective o = {.cpu = s->cpu,
+        .spec = &spec,
+        .f = h->f,
+        .z = h->z,
+        .d = r->d,
+        .ld = r->work.ldy,
+        .rows = s->n,
+        .units = shape_size(&r->work.out),
+        .y = s->ys ? s->ys[k] : s->y,
+        .row = s->rows,
+        .weights = s->head_weights ? s->head_weights[k] : s->weights,
+        .outputs = s->outputs[k],
+        .log_sum = h->log_sum};
+    objective_run(&o, true);
+    if (o.failed) {
+        s->failed = true;
+        s->error = o.error;
+    }
+    s->head_loss[k] = o.loss_sum;
+    s->loss_sum += weight * o.loss_sum;
+    memcpy(s->metric[k], o.metric, sizeof o.metric);
+    for (size_t i = 0; weight != 1 && i < s->n; i++)
+        for (size_t c = 0; c < o.units; c++)
+            r->d[i * o.ld + c] *= (float)weight;
+}
+
+// Σ w², in 8 sums so that they are computed side by side.
+static double squares_of(const float *w, size_t n)
+{
+    enum { SUMS = 8 };
+    double sum[SUMS] = {0}, all = 0;
+    for (size_t i = 0; i < n; i += SUMS) // n is a multiple of 16
+        for (size_t k = 0; k < SUMS; k++)
+            sum[k] += (double)w[i + k] * (double)w[i + k];
+    for (size_t k = 0; k < SUMS; k++)
+        all += sum[k];
+    return all;
+}
+
+// What the regularizers add to each row's loss: Σ over layers of l2·Σ W². Padding is 0.
+static double regularization(const flow *f)
+{
+    double sum = 0;
+    for (size_t i = 0; i < f->g->n; i++) {
+        const node *n = &f->g->node[i];
+        const parameter *kernel = &f->g->parameter[n->first];
+        if (n->layer && n->layer->l2 > 0 && !kernel->frozen)
+            sum += n->layer->l2 * squares_of(f->s->values.w + kernel->at, kernel->size);
+    }
+    return sum;
+}
+
+// The outputs go to the caller, or into the loss; on one thread.
+static void conclude(flow *f)
+{
+    step *s = f->s;
+    for (size_t k = 0; k < f->g->outputs; k++) {
+        struct head *h = &f->head[k];
+        const struct running *r = &f->node[h->node];
+        memcpy(h->z, r->work.y, s->n * r->work.ldy * sizeof *h->z);
+        if (s->out || s->outs)
+            put_out(f, h, s->outs ? s->outs[k] : s->out);
+        else
+            add_loss(f, h, k);
+    }
+    if (s->failed)
+        return;
+    s->loss_sum += s->out || s->outs ? 0 : regularization(f) * (double)s->n;
+    if (isfinite(s->loss_sum))
+        return;
+    find_culprit(f);
+    for (size_t k = 0; s->train && k < f->g->outputs; k++) { // it may have written where this lies
+        const struct running *r = &f->node[f->head[k].node];
+        for (size_t i = 0; i < s->n * r->work.ldy; i++)
+            r->d[i] = NAN;
+    }
+}
+
+// Those of one call to those of the calls behind it; no other call may begin before.
+static void add_gradients(struct walk *w, const node *n)
+{
+    enum { CHUNK = 4096 };
+    const flow *f = w->f;
+    float *g = f->s->values.g;
+    pool_barrier(f->s->pool);
+    w->by_rows = false; // the next pass has a barrier
+    for (size_t i = 0; i < n->parameters; i++) {
+        const parameter *p = &f->g->parameter[n->first + i];
+        if (p->as.fixed)
+            continue;
+        for (size_t c = (size_t)w->thread; c * CHUNK < p->size; c += (size_t)w->threads) {
+            size_t end = p->at + ((c + 1) * CHUNK < p->size ? (c + 1) * CHUNK : p->size);
+            for (size_t k = p->at + c * CHUNK; k < end; k++)
+                g[k] += f->again[k];
+        }
+    }
+}
+
+void flow_walk(void *ctx, int thread)
+{
+    flow *f = ctx;
+    step *s = f->s;
+    struct walk w = {
+        .f = f, .thread = thread, .threads = s->alone ? 1 : f->threads, .by_rows = true};
+    for (size_t i = 0; i < f->g->n; i++)
+        walk_forward(&w, &f->node[i]);
+    pool_barrier(s->pool);
+    if (thread == 0)
+        conclude(f);
+    w.by_rows = false; // all wait for it
+    for (size_t i = f->g->n; s->train && i-- > 0;) {
+        struct running *r = &f->node[i];
+        for (size_t p = 0; r->wants && p < OP_PASSES && r->need.backward[p].chunks; p++)
+            walk_pass(&w, r, r->need.backward[p], p, true);
+        if (r->apart)
+            add_gradients(&w, &f->g->node[i]);
+    }
+}

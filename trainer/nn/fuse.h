@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+// A graph as it runs. Operations that read what another one has just written are joined to it, so
+// that the numbers go through memory once:
+//
+//   training   BatchNormalization [+ Add of two] [+ relu]
+//   otherwise  Conv2D [+ BatchNormalization] [+ Add of two] [+ relu]: the normalisation goes into
+//              the weights where they are packed
+//
+// What nobody else reads is joined, and no output of the model. And where layers have the dtype
+// mixed_bfloat16 and oneDNN multiplies bf16, nodes that can have outputs of bf16; a node more turns
+// floats into bf16 where one that cannot meets one that can.
+//
+// The graph that is made owns its list of nodes and borrows all else.
+#pragma once
+#include "trainer/nn/graph.h"
+
+struct dnn_ops; // trainer/dnn/dnn.h
+
+typedef enum fuse_for { FUSE_NOTHING, FUSE_TRAINING, FUSE_PREDICTING } fuse_for;
+
+graph *graph_fuse(const graph *g, fuse_for what, const struct dnn_ops *dnn);
+void graph_fuse_free(graph *g);
