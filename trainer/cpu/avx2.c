@@ -103,8 +103,8 @@ V uint64_t v_nonzero_f32(const void *p)
 // clang-format on
 
 #include "trainer/cpu/kernels.inc"
-#include "trainer/cpu/rows.inc"
 #include "trainer/cpu/pictures.inc"
+#include "trainer/cpu/rows.inc"
 
 static bool usable(void)
 {

@@ -82,8 +82,8 @@ typedef struct sparse_rows {
     uint8_t *seen; // (inputs), the panel's own
 } sparse_rows;
 
-// z = (x - mean)·scale + shift, channel by channel: [n] of each. clip: y = max(min(z, most), 0), and
-// a gradient passes only where 0 < z < most.
+// z = (x - mean)·scale + shift, channel by channel: [n] of each. clip: y = max(min(z, most), 0),
+// and a gradient passes only where 0 < z < most.
 typedef struct channel_map {
     const float *mean, *scale, *shift;
     const float *less, *along; // for give_back
@@ -91,8 +91,9 @@ typedef struct channel_map {
     float most; // INFINITY: none
 } channel_map;
 
-// Of positions of n channels, x[p][c], without gaps and aligned to a number only; numbers are floats
-// or bf16, see cpu_ops.channels. Those that sum add to floats: call them for some hundred positions.
+// Of positions of n channels, x[p][c], without gaps and aligned to a number only; numbers are
+// floats or bf16, see cpu_ops.channels. Those that sum add to floats: call them for some hundred
+// positions.
 typedef struct channel_ops {
     // out = the greater of out and in, where = the index of what was taken: at, at + 1, …; nan is
     // greater than all. first: out has nothing yet.
@@ -102,8 +103,8 @@ typedef struct channel_ops {
     void (*moments)(
         const void *x, const float *pivot, size_t positions, size_t n, float *sum, float *squares);
     // y = z, or z + add where add is not NULL; clipped where the map says so.
-    void (*scale_shift)(const channel_map *m, void *y, const void *x, const void *add,
-        size_t positions, size_t n);
+    void (*scale_shift)(
+        const channel_map *m, void *y, const void *x, const void *add, size_t positions, size_t n);
     // d of n numbers stays where 0 < y < most, else it becomes 0.
     void (*pass_slopes)(void *d, const void *y, float most, size_t n);
     // sum += Σ d, along += Σ d·(x - mean), with the d that pass the map.

@@ -24,7 +24,7 @@ typedef struct dnn_conv_spec {
     dnn_way way;
     size_t rows, channels, filters;
     size_t in[2], out[2], size[2], stride[2], dilation[2], before[2]; // height, width
-    bool bias; // back to weights: db, too
+    bool bias;                                                        // back to weights: db, too
     bool sum, clip;
     float most; // INFINITY: none
     bool half;

@@ -17,6 +17,7 @@ extern void omp_set_num_threads(int n);
 
 struct dnn_conv {
     dnn_conv_spec spec;
+    dnn_conv_spec as; // as oneDNN is told, see flatten
     bool usable;
     dnnl_primitive_t run;
     dnnl_memory_desc_t x, weights, bias, y, scratch;
@@ -58,6 +59,17 @@ static bool describe(dnnl_memory_desc_t *d, size_t n, size_t c, const size_t siz
     dnnl_dims_t dims = {(dnnl_dim_t)n, (dnnl_dim_t)c, (dnnl_dim_t)size[0], (dnnl_dim_t)size[1]};
     return dnnl_memory_desc_init_by_tag(d, 4, dims, half ? dnnl_bf16 : dnnl_f32, dnnl_nhwc) ==
            dnnl_success;
+}
+
+// A window of one pixel sees no neighbours, so all pixels of all rows are one long line, which
+// suits oneDNN better than many short ones: its AMX kernels take 32 pixels of a line at once.
+static void flatten(dnn_conv_spec *s)
+{
+    for (int i = 0; i < 2; i++)
+        if (s->size[i] != 1 || s->stride[i] != 1 || s->before[i] || s->in[i] != s->out[i])
+            return;
+    s->in[1] = s->out[1] = s->rows * s->in[0] * s->in[1];
+    s->in[0] = s->out[0] = s->rows = 1;
 }
 
 // oneDNN counts dilation from 0, and wants to know the padding behind.
@@ -128,7 +140,7 @@ static dnnl_primitive_attr_t attributes(const dnn_conv_spec *s)
 static dnnl_primitive_desc_t plan_way(
     dnn_way way, dnn_conv *c, dnnl_primitive_attr_t attr, dnnl_primitive_desc_t hint)
 {
-    struct steps t = steps_of(&c->spec);
+    struct steps t = steps_of(&c->as);
     dnnl_convolution_desc_t d;
     dnnl_primitive_desc_t plan = NULL;
     return describe_way(way, c, &t, &d) == dnnl_success &&
@@ -219,7 +231,7 @@ static bool describe_weights(dnn_conv *c, dnnl_format_tag_t tag)
 // oneDNN wants to know which way forward a way back belongs to.
 static dnnl_primitive_desc_t plan_hint(const dnn_conv_spec *s)
 {
-    dnn_conv forward = {.spec = *s};
+    dnn_conv forward = {.spec = *s, .as = *s};
     dnnl_dims_t kernel = {(dnnl_dim_t)s->filters, (dnnl_dim_t)s->channels, (dnnl_dim_t)s->size[0],
         (dnnl_dim_t)s->size[1]};
     dnnl_dims_t bias = {(dnnl_dim_t)s->filters};
@@ -243,7 +255,7 @@ static bool make_with(dnn_conv *c, dnnl_format_tag_t tag)
     dnnl_primitive_attr_t attr = attributes(s);
     dnnl_primitive_desc_t hint = NULL, plan = NULL;
     if (s->way != DNN_FORWARD)
-        hint = plan_hint(s);
+        hint = plan_hint(&c->as);
     if (attr && (hint || s->way == DNN_FORWARD))
         plan = plan_way(s->way, c, attr, hint);
     if (plan && !is_reference(plan)) {
@@ -262,10 +274,11 @@ static void make(dnn_conv *c)
 {
     static const dnnl_format_tag_t orders[] = {
         dnnl_format_tag_any, dnnl_Ohwi64o, dnnl_OIhw16i16o, dnnl_OhwI64o2i, dnnl_OhwI16i64o2i};
-    const dnn_conv_spec *s = &c->spec;
+    c->as = c->spec;
+    flatten(&c->as);
+    const dnn_conv_spec *s = &c->as;
     dnnl_dims_t bias = {(dnnl_dim_t)s->filters};
-    if (!all.engine ||
-        !describe(&c->x, s->rows, s->channels, s->in, s->half) ||
+    if (!all.engine || !describe(&c->x, s->rows, s->channels, s->in, s->half) ||
         !describe(&c->y, s->rows, s->filters, s->out, s->half) ||
         dnnl_memory_desc_init_by_tag(&c->bias, 1, bias, dnnl_f32, dnnl_a) != dnnl_success)
         return;

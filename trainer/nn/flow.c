@@ -121,7 +121,8 @@ size_t flow_floats(const flow *f, size_t *arena)
 long flow_blame(const flow *f)
 {
     return f->blamed;
-}static int check_run(const flow *f, err *e)
+}
+static int check_run(const flow *f, err *e)
 {
     if (f->s->failed) {
         *e = f->s->error;

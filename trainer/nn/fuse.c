@@ -47,8 +47,9 @@ static bool is_output(const graph *g, size_t i)
 static const node *after(const struct fusing *f, size_t i)
 {
     size_t j = f->reader[i];
-    return j == none || f->gone[j] || f->node[j].clip || f->node[j].inputs != f->g->node[j].inputs ||
-                   f->node[j].op != f->g->node[j].op || is_output(f->g, j)
+    return j == none || f->gone[j] || f->node[j].clip ||
+                   f->node[j].inputs != f->g->node[j].inputs || f->node[j].op != f->g->node[j].op ||
+                   is_output(f->g, j)
                ? NULL
                : &f->g->node[j];
 }
@@ -126,8 +127,8 @@ static void fuse_convolution(struct fusing *f, size_t i)
 {
     const node *n = &f->g->node[i], *norm = after(f, i);
     bool whole = n->layer->activation == ACTIVATION_LINEAR && !is_shared(f->g, n);
-    bool folds = whole && norm && norm->op->kind == LAYER_BATCH_NORMALIZATION &&
-                 !is_shared(f->g, norm);
+    bool folds =
+        whole && norm && norm->op->kind == LAYER_BATCH_NORMALIZATION && !is_shared(f->g, norm);
     if (!whole || is_output(f->g, i))
         return;
     struct tail t = tail_of(f, folds ? f->reader[i] : i, true);

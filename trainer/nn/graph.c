@@ -17,7 +17,12 @@ static const char *name_of(const node *n)
 static node *add(graph *g, const op *what, const layer_spec *l, size_t number, size_t inputs)
 {
     node *n = &g->node[g->n++];
-    *n = (node){.op = what, .layer = l, .number = number, .inputs = inputs, .owner = g->n - 1, .id = g->n - 1};
+    *n = (node){.op = what,
+        .layer = l,
+        .number = number,
+        .inputs = inputs,
+        .owner = g->n - 1,
+        .id = g->n - 1};
     n->input = mem_array(inputs ? inputs : 1, sizeof *n->input);
     return n;
 }

@@ -32,9 +32,10 @@ typedef struct node {
     bool echo;                // of an output, see graph
     size_t id;                // of its noise: its number in the graph that was made first
     // What nn/fuse.h joined to it.
-    const layer_spec *norm; // a BatchNormalization behind it, as after training; NULL: there is none
-    size_t norm_first;      // its parameters in the graph's list
-    bool clip;              // y = max(min(y, most), 0) at the end
+    const layer_spec
+        *norm;         // a BatchNormalization behind it, as after training; NULL: there is none
+    size_t norm_first; // its parameters in the graph's list
+    bool clip;         // y = max(min(y, most), 0) at the end
     float most;
     bool half; // its output and gradient are bf16
 } node;

@@ -247,8 +247,8 @@ static flow *flow_for(model *m, bool train)
     if (m->plan || train)
         return m->flow;
     if (!m->predicting)
-        m->predicting = flow_new(
-            m->graph, m->apart ? FUSE_NOTHING : FUSE_PREDICTING, m->dnn, &m->room);
+        m->predicting =
+            flow_new(m->graph, m->apart ? FUSE_NOTHING : FUSE_PREDICTING, m->dnn, &m->room);
     return m->predicting;
 }
 

@@ -8,8 +8,8 @@
 //   y = gamma·x̂ + beta
 //   dx = gamma·(dy - mean dy - x̂·mean(dy·x̂))/√(var + ε);  dgamma = Σ dy·x̂;  dbeta = Σ dy
 //
-// What nn/fuse.h joined to it: a second input is added to y, and y is clipped (relu); dy passes where
-// it was not. Without a second input that is computed again from x, else y tells it.
+// What nn/fuse.h joined to it: a second input is added to y, and y is clipped (relu); dy passes
+// where it was not. Without a second input that is computed again from x, else y tells it.
 //
 // With several ranks each has the statistics of its own rows, as in Horovod.
 //
@@ -58,7 +58,7 @@ static void reserve(const op_work *w, op_need *need)
 // Where things are in kept.
 struct sums {
     float *mean, *scale, *factor, *shift, *less, *along; // [channels]
-    double *partial;                             // [chunk][2][channels]
+    double *partial;                                     // [chunk][2][channels]
     size_t n, positions, chunks;
 };
 
@@ -66,8 +66,8 @@ static struct sums sums_of(const op_work *w)
 {
     size_t n = op_last(w->in), room = op_round(n, 16);
     return (struct sums){w->kept, w->kept + room, w->kept + 2 * room, w->kept + 3 * room,
-        w->kept + 4 * room, w->kept + 5 * room, (double *)(void *)(w->kept + 6 * room), n, shape_size(w->in) / n,
-        op_by_rows(w).chunks};
+        w->kept + 4 * room, w->kept + 5 * room, (double *)(void *)(w->kept + 6 * room), n,
+        shape_size(w->in) / n, op_by_rows(w).chunks};
 }
 
 // The two sums of channel c over all chunks, in their order.

@@ -35,8 +35,8 @@ static void backward(const op_work *w, size_t pass, size_t chunk, float *scratch
                 w->cpu->widen(block, (uint16_t *)op_at(w, w->dy, w->ldy, r) + i, count);
             else
                 w->cpu->halve(halves, w->dy + r * w->ldy + i, count);
-            void *to = w->half ? (void *)(w->dx[0] + at)
-                               : (void *)((uint16_t *)(void *)w->dx[0] + at);
+            void *to =
+                w->half ? (void *)(w->dx[0] + at) : (void *)((uint16_t *)(void *)w->dx[0] + at);
             if (w->add[0])
                 w->cpu->channels[!w->half]->add_up(to, from, count);
             else

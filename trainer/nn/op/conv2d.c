@@ -95,7 +95,8 @@ static void reserve(const op_work *w, op_need *need)
     need->reads_y = w->f != ACTIVATION_LINEAR && activation_is_of_output(w->f);
     need->kept = activation_is_of_output(w->f) ? 0 : w->rows * w->ldy;
     need->backward_only = s.ld * s.units + s.chunks * (s.patch + 1) * s.filters;
-    need->scratch = PATCHES * (s.ld + 2 * s.filters) + 2 * s.filters + (w->half ? 3 * w->ldx[0] : 0);
+    need->scratch =
+        PATCHES * (s.ld + 2 * s.filters) + 2 * s.filters + (w->half ? 3 * w->ldx[0] : 0);
 }
 
 // Where a patch begins in the picture: the window's taps of one row lie side by side in memory.
@@ -177,8 +178,8 @@ static void multiply(const op_work *w, product p, size_t columns, bool bias)
     }
 }
 
-// Behind what a picture's patches need in scratch: scale and shift of a normalisation, then a row of
-// floats where pictures are bf16.
+// Behind what a picture's patches need in scratch: scale and shift of a normalisation, then a row
+// of floats where pictures are bf16.
 static float *behind(const struct sizes *s, float *scratch)
 {
     return scratch + PATCHES * (s->ld + 2 * s->filters);
@@ -279,8 +280,7 @@ static void flip(const op_work *w, const struct sizes *s, size_t slice)
 }
 
 // n numbers of row r, as floats.
-static void take(
-    const op_work *w, float *to, const float *buffer, size_t r, size_t at, size_t n)
+static void take(const op_work *w, float *to, const float *buffer, size_t r, size_t at, size_t n)
 {
     const char *from = (const char *)op_at(w, buffer, w->ldy, r) + op_bytes(w, at);
     if (w->half)

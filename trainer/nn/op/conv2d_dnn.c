@@ -6,11 +6,11 @@
 //   backward  panels → packed │ dz = dy·f'(z) in place, then dx, by pieces of rows
 //                             │ dW and db of each part of the rows │ their sums, panel by panel
 //
-// Where pictures are bf16 (w->half), W is rounded as it is packed. Sums, and the gradients of weights,
-// are floats.
+// Where pictures are bf16 (w->half), W is rounded as it is packed. Sums, and the gradients of
+// weights, are floats.
 //
-// A BatchNormalization behind it goes into the weights as they are packed, and into the bias; what is
-// added is where oneDNN adds to it, in y.
+// A BatchNormalization behind it goes into the weights as they are packed, and into the bias; what
+// is added is where oneDNN adds to it, in y.
 //
 // Pieces and parts are cut by shapes alone, so any number of threads gives the same bits.
 #include "trainer/nn/op/conv2d_dnn.h"
@@ -32,6 +32,7 @@ enum {
     LARGE_PARTS = 2,
     MIDDLE_PARTS = 4,
     SMALL_PARTS = 8,
+    PART_PIXELS = 1024, // of a part at least, where there are two: its sums are written once more
 };
 
 struct piece {
@@ -68,7 +69,9 @@ static size_t parts(const op_work *w)
     size_t n = weights_of(w), most = n > LARGE    ? LARGE_PARTS
                                      : n > MIDDLE ? MIDDLE_PARTS
                                                   : SMALL_PARTS;
-    return w->rows < most ? w->rows : most;
+    size_t worth = w->rows * w->out.size[0] * w->out.size[1] / PART_PIXELS;
+    worth = worth < LARGE_PARTS ? LARGE_PARTS : worth < most ? worth : most;
+    return w->rows < worth ? w->rows : worth;
 }
 
 static struct piece part_at(const op_work *w, size_t i)
@@ -80,6 +83,19 @@ static struct piece part_at(const op_work *w, size_t i)
 static bool is_dense(const op_work *w)
 {
     return shape_size(w->in) % 16 == 0 && shape_size(&w->out) % 16 == 0;
+}
+
+// With a stride a window of one pixel passes over most of the picture: what it sees is copied
+// together, and is a picture without a stride. oneDNN's own strides are many times slower back.
+static bool is_thin(const op_work *w)
+{
+    const layer_spec *l = w->layer;
+    return l->window[0] == 1 && l->window[1] == 1 && (l->stride[0] > 1 || l->stride[1] > 1);
+}
+
+static size_t thin_row(const op_work *w)
+{
+    return w->out.size[0] * w->out.size[1] * w->in->size[2];
 }
 
 static const dnn_conv *conv_of(const op_work *w, dnn_way way, size_t rows)
@@ -97,6 +113,10 @@ static const dnn_conv *conv_of(const op_work *w, dnn_way way, size_t rows)
     memcpy(s.stride, v.stride, sizeof s.stride);
     memcpy(s.dilation, v.dilation, sizeof s.dilation);
     memcpy(s.before, v.before, sizeof s.before);
+    if (is_thin(w)) {
+        memcpy(s.in, v.out, sizeof s.in);
+        s.stride[0] = s.stride[1] = 1;
+    }
     s.bias = (!w->layer->no_bias || w->norm) && way != DNN_BACK_DATA;
     s.half = w->half;
     if (way == DNN_FORWARD) {
@@ -151,6 +171,13 @@ static size_t packed_floats(const op_work *w, dnn_way way, size_t rows)
 static size_t scratch_floats(const op_work *w, dnn_way way, size_t rows)
 {
     return floats(w->dnn->scratch_bytes(conv_of(w, way, rows)));
+}
+
+// At the beginning of scratch: what a window of one pixel sees of a piece or a part.
+static size_t thin_floats(const op_work *w)
+{
+    size_t rows = most(piece_rows(w), part_at(w, parts(w) - 1).rows);
+    return is_thin(w) ? op_round(rows * thin_row(w), 16) : 0;
 }
 
 // Room for dW of one part, and behind it for db.
@@ -226,14 +253,48 @@ void conv2d_dnn_reserve(const op_work *w, op_need *need)
     need->forward_only = packed_floats(w, DNN_FORWARD, 1) + (w->norm ? w->layer->units : 0);
     need->backward_only =
         parts(w) * part_floats(w) + (back ? packed_floats(w, DNN_BACK_DATA, 1) : 0);
-    need->scratch = most(scratch_of(w) + piece_rows(w) * w->ldx[0], panel);
+    need->scratch = most(scratch_of(w) + thin_floats(w) + piece_rows(w) * w->ldx[0], panel);
+}
+
+// What the convolution reads of the rows; from scratch on where it must be copied together.
+static void *x_of(const op_work *w, struct piece p, float *scratch)
+{
+    window v = window_of(w->layer, w->in);
+    char *to = (char *)scratch;
+    size_t pixel = op_bytes(w, v.channels);
+    if (!is_thin(w))
+        return op_at(w, w->x[0], w->ldx[0], p.from);
+    for (size_t r = p.from; r < p.from + p.rows; r++) {
+        const char *x = op_at(w, w->x[0], w->ldx[0], r);
+        for (size_t i = 0; i < v.out[0] * v.out[1]; i++, to += pixel)
+            memcpy(to, x + op_bytes(w, window_at(&v, i / v.out[1], i % v.out[1], 0, 0)), pixel);
+    }
+    return scratch;
+}
+
+// And its way back: what no window saw gets nothing.
+static void give_thin(const op_work *w, struct piece p, const float *dx)
+{
+    window v = window_of(w->layer, w->in);
+    const char *from = (const char *)dx;
+    size_t pixel = op_bytes(w, v.channels);
+    for (size_t r = p.from; r < p.from + p.rows; r++) {
+        char *x = op_at(w, w->dx[0], w->ldx[0], r);
+        if (!w->add[0])
+            memset(x, 0, op_bytes(w, shape_size(w->in)));
+        for (size_t i = 0; i < v.out[0] * v.out[1]; i++, from += pixel) {
+            char *to = x + op_bytes(w, window_at(&v, i / v.out[1], i % v.out[1], 0, 0));
+            if (w->add[0])
+                op_channels(w)->add_up(to, from, v.channels);
+            else
+                memcpy(to, from, pixel);
+        }
+    }
 }
 
 static float *bias_of(const op_work *w)
 {
-    return w->norm             ? folded_bias(w)
-           : w->layer->no_bias ? NULL
-                               : w->w + w->at[BIAS];
+    return w->norm ? folded_bias(w) : w->layer->no_bias ? NULL : w->w + w->at[BIAS];
 }
 
 static void forward_piece(const op_work *w, struct piece p, float *scratch)
@@ -241,8 +302,8 @@ static void forward_piece(const op_work *w, struct piece p, float *scratch)
     void *y = op_at(w, w->y, w->ldy, p.from);
     if (w->inputs > 1)
         memcpy(y, op_at(w, w->x[1], w->ldx[1], p.from), op_bytes(w, p.rows * w->ldy));
-    note(w, w->dnn->run(conv_of(w, DNN_FORWARD, p.rows), op_at(w, w->x[0], w->ldx[0], p.from),
-                w->forward_only, bias_of(w), y, scratch));
+    note(w, w->dnn->run(conv_of(w, DNN_FORWARD, p.rows), x_of(w, p, scratch), w->forward_only,
+                bias_of(w), y, scratch + thin_floats(w)));
     if (w->f != ACTIVATION_RELU)
         op_activate(w, y, NULL, w->ldy, p.rows, shape_size(&w->out));
 }
@@ -266,10 +327,13 @@ static void back_to_input(const op_work *w, struct piece p, float *scratch)
     op_derive(w, dz, op_at(w, w->y, w->ldy, p.from), NULL, w->ldy, p.rows, shape_size(&w->out));
     if (!w->dx[0])
         return;
-    void *dx = w->add[0] ? scratch : op_at(w, w->dx[0], w->ldx[0], p.from);
+    bool apart = w->add[0] || is_thin(w);
+    void *dx = apart ? scratch : op_at(w, w->dx[0], w->ldx[0], p.from);
     note(w, w->dnn->run(conv_of(w, DNN_BACK_DATA, p.rows), dx, packed_back(w), NULL, dz,
-                scratch + (w->add[0] ? piece_rows(w) * w->ldx[0] : 0)));
-    if (w->add[0])
+                scratch + (apart ? piece_rows(w) * w->ldx[0] : 0)));
+    if (is_thin(w))
+        give_thin(w, p, scratch);
+    else if (w->add[0])
         op_give(w, 0, scratch, w->ldx[0], p.from, p.from + p.rows);
 }
 
@@ -278,8 +342,8 @@ static void train_part(const op_work *w, size_t part, float *scratch)
     struct piece p = part_at(w, part);
     float *kernel = w->backward_only + part * part_floats(w);
     float *bias = kernel + packed_floats(w, DNN_BACK_WEIGHTS, 1);
-    note(w, w->dnn->run(conv_of(w, DNN_BACK_WEIGHTS, p.rows), op_at(w, w->x[0], w->ldx[0], p.from),
-                kernel, bias, op_at(w, w->dy, w->ldy, p.from), scratch));
+    note(w, w->dnn->run(conv_of(w, DNN_BACK_WEIGHTS, p.rows), x_of(w, p, scratch), kernel, bias,
+                op_at(w, w->dy, w->ldy, p.from), scratch + thin_floats(w)));
 }
 
 // The gradient of one panel: the sum over the parts, in their order.

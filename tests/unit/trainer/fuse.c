@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: MIT
+// Operations that are joined (nn/fuse.h) against the same ones apart: gradients, weights after some
+// steps, and predictions; numerical gradients; the same bits on any number of threads.
+#include "tests/unit/trainer/graphs.h"
+#include "trainer/dnn/dnn.h"
+#include "trainer/nn/internal.h"
+
+enum { ROWS = 13, CLASSES = 3, STEPS = 3 };
+
+#define BN(...)                                                                                    \
+    {                                                                                              \
+        .kind = LAYER_BATCH_NORMALIZATION, .epsilon = NORM_EPSILON, .momentum = 0.5,               \
+        FROM(__VA_ARGS__)                                                                          \
+    }
+#define CONV(n, w, s, bias, ...)                                                                   \
+    {                                                                                              \
+        .kind = LAYER_CONV2D, .units = n, .window = {w, w}, .stride = {s, s}, .same = true,        \
+        .no_bias = !(bias), FROM(__VA_ARGS__)                                                      \
+    }
+#define DEPTHWISE(w, s, ...)                                                                       \
+    {                                                                                              \
+        .kind = LAYER_DEPTHWISE_CONV2D, .multiplier = 1, .window = {w, w}, .stride = {s, s},       \
+        .same = true, FROM(__VA_ARGS__)                                                            \
+    }
+#define RELU(...)                                                                                  \
+    {                                                                                              \
+        .kind = LAYER_ACTIVATION, .activation = ACTIVATION_RELU, FROM(__VA_ARGS__)                 \
+    }
+#define RELU_TO(top, ...)                                                                          \
+    {                                                                                              \
+        .kind = LAYER_RELU, .most = top, FROM(__VA_ARGS__)                                         \
+    }
+#define OF(what, ...)                                                                              \
+    {                                                                                              \
+        .kind = LAYER_##what, FROM(__VA_ARGS__)                                                    \
+    }
+#define OUT(from)                                                                                  \
+    {                                                                                              \
+        .kind = LAYER_DENSE, .units = CLASSES, .activation = ACTIVATION_SOFTMAX, FROM(from)        \
+    }
+
+static const struct {
+    const char *name;
+    struct test_graph graph;
+    size_t trained, predicted; // nodes that are left
+} all[] = {
+    {"a block with a shortcut",
+        {{INPUT(6, 6, 16), CONV(32, 3, 1, true, 0), BN(1), RELU(2), CONV(32, 3, 1, false, 3), BN(4),
+             CONV(32, 1, 2, false, 0), BN(6), CONV(32, 1, 2, true, 5), OF(ADD, 7, 8), RELU(9),
+             OF(GLOBAL_AVERAGE_POOLING2D, 10), OUT(11)},
+            NUMBERS(0), NUMBERS(12)},
+        10, 7},
+    {"an identity that is added",
+        {{INPUT(5, 4, 16), CONV(16, 1, 1, false, 0), BN(1), RELU(2), CONV(16, 3, 1, false, 3),
+             BN(4), OF(ADD, 5, 3), RELU(6), CONV(16, 3, 2, true, 7), BN(8),
+             OF(GLOBAL_AVERAGE_POOLING2D, 9), OUT(10)},
+            NUMBERS(0), NUMBERS(11)},
+        9, 6},
+    {"a normalisation of what it is added to",
+        {{INPUT(4, 4, 4), BN(0), OF(ADD, 0, 1), RELU(2), OF(GLOBAL_AVERAGE_POOLING2D, 3), OUT(4)},
+            NUMBERS(0), NUMBERS(5)},
+        4, 4},
+    {"depthwise, relu up to 2",
+        {{INPUT(6, 5, 3), CONV(6, 3, 2, true, 0), BN(1), RELU_TO(2, 2), DEPTHWISE(3, 1, 3), BN(4),
+             RELU_TO(2, 5), CONV(6, 1, 1, false, 6), BN(7), OF(ADD, 8, 3),
+             OF(GLOBAL_AVERAGE_POOLING2D, 9), OUT(10)},
+            NUMBERS(0), NUMBERS(11)},
+        9, 6},
+    {"what somebody else reads stays",
+        {{INPUT(4, 4, 8), CONV(8, 1, 1, true, 0), BN(1), RELU(2), OF(ADD, 1, 3),
+             OF(GLOBAL_AVERAGE_POOLING2D, 4), OUT(5)},
+            NUMBERS(0), NUMBERS(6)},
+        6, 6},
+};
+
+static const dnn_ops *ops;
+
+struct result {
+    float *values; // gradients, weights after some steps, outputs
+    size_t n;
+};
+
+// Rows of numbers, with some that relu cuts off.
+struct rows {
+    tensor *x, *y;
+    uint32_t order[ROWS];
+    model_data data;
+};
+
+static void open_rows(struct rows *r, model *m)
+{
+    err e = {0};
+    row_shape in = model_input_shape(m, 0);
+    size_t rows = ROWS;
+    r->x = test_tensor(rows, &in, 0.3, 0.7);
+    r->y = tensor_new(TENSOR_I64, 1, &rows, &e);
+    for (uint32_t i = 0; i < ROWS; i++) {
+        r->order[i] = i;
+        tensor_set(r->y, i, i * 7 % CLASSES, &e);
+    }
+    CHECK_OK(model_prepare(m, r->x, r->y, &r->data, &e) == 0, e);
+}
+
+static void close_rows(struct rows *r)
+{
+    tensor_free(r->x), tensor_free(r->y);
+}
+
+static model *make(const struct test_graph *g, int threads, bool apart, const dnn_ops *dnn)
+{
+    compile_spec spec = {.optimizer = optimizer_default(OPTIMIZER_SGD), .threads = threads};
+    model *m = test_model(g, &spec);
+    model_set_dnn(m, dnn);
+    model_plan_flow(m, apart);
+    return m;
+}
+
+static struct result result_of(
+    const struct test_graph *g, int threads, bool apart, const dnn_ops *dnn)
+{
+    err e = {0};
+    model *m = make(g, threads, apart, dnn);
+    struct rows r;
+    batch_result done;
+    const float *slopes;
+    open_rows(&r, m);
+    batch b = {.rows = r.order, .n = ROWS};
+    size_t trained = m->graph->trained, values = m->graph->values;
+    struct result out = {.n = trained + values + ROWS * CLASSES};
+    out.values = mem_array(out.n, sizeof *out.values);
+    CHECK_OK(model_gradient(m, &r.data, &b, &done, &slopes, &e) == 0, e);
+    memcpy(out.values, slopes, trained * sizeof *slopes);
+    for (int i = 0; i < STEPS; i++)
+        CHECK_OK(model_train_batch(m, &r.data, &b, &done, &e) == 0, e);
+    memcpy(out.values + trained, m->w, values * sizeof *m->w);
+    CHECK_OK(model_predict_batch(m, &r.data, &b, out.values + trained + values, &e) == 0, e);
+    close_rows(&r);
+    model_free(m);
+    return out;
+}
+
+static void check_alike(const char *name, const struct test_graph *g, const dnn_ops *dnn)
+{
+    struct result joined = result_of(g, 2, false, dnn), apart = result_of(g, 2, true, dnn);
+    double most = 0, largest = 1;
+    for (size_t i = 0; i < apart.n; i++) {
+        double d = fabs((double)apart.values[i] - (double)joined.values[i]);
+        most = d > most || isnan(d) ? d : most;
+        largest = fmax(largest, fabs((double)apart.values[i]));
+    }
+    if (!(most <= 1e-5 * largest))
+        printf("# %s: %g of %g\n", name, most, largest);
+    CHECK(most <= 1e-5 * largest);
+    free(joined.values), free(apart.values);
+}
+
+TEST(joined_is_as_apart)
+{
+    for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+        check_alike(all[i].name, &all[i].graph, NULL);
+        if (ops)
+            check_alike(all[i].name, &all[i].graph, ops);
+    }
+}
+
+TEST(patterns_are_found)
+{
+    for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+        model *m = make(&all[i].graph, 1, false, NULL);
+        graph *trained = graph_fuse(m->graph, FUSE_TRAINING, NULL);
+        graph *predicted = graph_fuse(m->graph, FUSE_PREDICTING, NULL);
+        graph *apart = graph_fuse(m->graph, FUSE_NOTHING, NULL);
+        CHECK_INT(trained->n, all[i].trained);
+        CHECK_INT(predicted->n, all[i].predicted);
+        CHECK_INT(apart->n, m->graph->n);
+        graph_fuse_free(trained), graph_fuse_free(predicted), graph_fuse_free(apart);
+        model_free(m);
+    }
+}
+
+TEST(any_number_of_threads_gives_the_same_bits)
+{
+    for (size_t i = 0; i < ARRAY_LEN(all); i++)
+        for (int k = 0; k <= (ops != NULL); k++) {
+            struct result one = result_of(&all[i].graph, 1, false, k ? ops : NULL);
+            for (int threads = 2; threads <= 4; threads++) {
+                struct result more = result_of(&all[i].graph, threads, false, k ? ops : NULL);
+                CHECK(memcmp(one.values, more.values, one.n * sizeof *one.values) == 0);
+                free(more.values);
+            }
+            free(one.values);
+        }
+}
+
+static double loss_of(model *m, struct rows *r, const float **g)
+{
+    err e;
+    batch_result result;
+    batch b = {.rows = r->order, .n = ROWS};
+    CHECK_OK(model_gradient(m, &r->data, &b, &result, g, &e) == 0, e);
+    return result.loss_sum / ROWS;
+}
+
+// A relu's kink in between makes some differences no gradients: nearly all have to fit.
+TEST(gradients_are_those_of_the_loss)
+{
+    for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+        model *m = make(&all[i].graph, 1, false, ops);
+        struct rows r;
+        const float *g;
+        size_t count, looked = 0, wrong = 0;
+        float *w = model_weight_values(m, &count);
+        open_rows(&r, m);
+        for (size_t p = 0; p < m->graph->parameters; p++) {
+            const parameter *of = &m->graph->parameter[p];
+            size_t n = of->rows * of->columns;
+            for (size_t k = 0; !of->as.fixed && k < n; k += 1 + n / 12) {
+                const float h = 1 / 512.0f;
+                float *at = &w[parameter_at(of, k / of->columns, k % of->columns)], kept = *at;
+                loss_of(m, &r, &g);
+                double have = (double)g[at - w];
+                *at = kept + h;
+                double more = loss_of(m, &r, &g);
+                *at = kept - h;
+                double want = (more - loss_of(m, &r, &g)) / (2 * (double)h);
+                *at = kept;
+                looked++;
+                wrong += !(fabs(have - want) <= 5e-4 + 0.02 * fabs(want));
+            }
+        }
+        if (wrong * 7 > looked)
+            tap_fail(__FILE__, __LINE__, "%s: %zu of %zu gradients", all[i].name, wrong, looked);
+        close_rows(&r);
+        model_free(m);
+    }
+}
+
+int main(void)
+{
+#ifdef PLUGIN
+    err e;
+    ops = dnn_load(PLUGIN, &e);
+#endif
+    return tap_run();
+}
