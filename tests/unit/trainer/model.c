@@ -231,7 +231,8 @@ TEST(names_are_found_or_listed)
     CHECK_STR(e.text, "unknown activation \"mish\" (known: linear, relu, sigmoid, tanh, softmax, "
                       "gelu, silu, elu, selu, leaky_relu, softplus)");
     CHECK(optimizer_parse("lion", &o, &e) < 0);
-    CHECK_STR(e.text, "unknown optimizer \"lion\" (known: SGD, Adam, AdamW, RMSprop, Adagrad, LazyAdam)");
+    CHECK_STR(
+        e.text, "unknown optimizer \"lion\" (known: SGD, Adam, AdamW, RMSprop, Adagrad, LazyAdam)");
 }
 
 TEST(weights_are_read_and_written_by_name)
