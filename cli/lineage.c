@@ -3,6 +3,7 @@
 #include "script/journal/lineage.h"
 
 #include "base/digest.h"
+#include "base/hashmap.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/printable.h"
@@ -17,9 +18,44 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { HEADER_MOST = 16 << 20, MANIFEST_MOST = 4 << 20, SHORT = 19 };
+enum {
+    HEADER_MOST = 16 << 20,
+    MANIFEST_MOST = 4 << 20,
+    NOTES_MOST = 256,     // of what a thing says itself so many are read
+    NOTE_MOST = 64 << 10, // with so many bytes each, names included
+    SHORT = 19,
+};
 
 // What the thing itself says, without any journal.
+
+// Anybody may have made an image or a file: of what it says itself only so much is taken, and what
+// is left out is told as a note of its own.
+static cJSON *bounded(const cJSON *notes, const char *prefix)
+{
+    cJSON *found = NULL;
+    const cJSON *note;
+    size_t n = 0, left_out = 0;
+    cJSON_ArrayForEach(note, notes)
+    {
+        if (!cJSON_IsString(note) || !str_starts(note->string, prefix))
+            continue;
+        if (n == NOTES_MOST || strlen(note->string) + strlen(note->valuestring) > NOTE_MOST) {
+            left_out++;
+            continue;
+        }
+        found = found ? found : cJSON_CreateObject();
+        cJSON_AddItemToObject(found, note->string, cJSON_CreateString(note->valuestring));
+        n++;
+    }
+    if (!left_out)
+        return found;
+    AUTO_FREE char *words = str_fmt("%zu notes are not shown: more than %d of them, or longer "
+                                    "than %d KiB",
+        left_out, NOTES_MOST, NOTE_MOST >> 10);
+    found = found ? found : cJSON_CreateObject();
+    json_set_str(found, "(left out)", words);
+    return found;
+}
 
 // The __metadata__ of a safetensors file that firesteel wrote; NULL: it is none.
 static cJSON *read_metadata(const char *path)
@@ -39,16 +75,7 @@ static cJSON *read_metadata(const char *path)
     }
     fclose(f);
     AUTO_JSON *header = text.len == n ? json_parse(buf_cstr(&text), text.len, NULL) : NULL;
-    const cJSON *notes = json_get(header, "__metadata__"), *note;
-    cJSON *found = NULL;
-    cJSON_ArrayForEach(note, notes)
-    {
-        if (!cJSON_IsString(note) || !str_starts(note->string, "firesteel."))
-            continue;
-        found = found ? found : cJSON_CreateObject();
-        json_set_str(found, note->string, note->valuestring);
-    }
-    return found;
+    return bounded(json_get(header, "__metadata__"), "firesteel.");
 }
 
 static cJSON *read_json(const char *path)
@@ -87,7 +114,7 @@ static cJSON *read_annotations(struct cli *cli, const char *digest)
         return NULL;
     AUTO_FREE char *path = str_fmt("%s/blobs/sha256/%s", dir, hex + 1);
     AUTO_JSON *manifest = read_json(path);
-    return cJSON_Duplicate(json_get(manifest, "annotations"), true);
+    return bounded(json_get(manifest, "annotations"), "");
 }
 
 // Which thing is meant.
@@ -146,19 +173,67 @@ static const cJSON *find_in(const cJSON *list, const char *field, const char *va
     return NULL;
 }
 
+// The graph's things by key, and its edges by where they begin: a chain each, in their order.
 struct page {
     const cJSON *graph;
     buf *out;
-    char **seen;
+    hashmap *seen, *things, *from; // values: in `thing`; the first edge
+    const cJSON **thing, **edge;
+    size_t *next, n_edges; // of an edge: the next one from the same place; n_edges: none
 };
+
+static size_t look_up(const hashmap *map, const char *key, size_t otherwise)
+{
+    size_t found;
+    return hashmap_get(map, key, strlen(key), &found) ? found : otherwise;
+}
 
 static bool is_seen(struct page *p, const char *key)
 {
-    for (char **s = p->seen; s && *s; s++)
-        if (str_eq(*s, key))
-            return true;
-    p->seen = strv_add(p->seen, key);
+    if (look_up(p->seen, key, 0))
+        return true;
+    hashmap_set(p->seen, key, strlen(key), 1);
     return false;
+}
+
+static void page_init(struct page *p, const cJSON *graph, buf *out)
+{
+    const cJSON *things = json_get(graph, "things"), *edges = json_get(graph, "edges"), *j;
+    size_t n = 0;
+    *p = (struct page){graph, out, hashmap_new(), hashmap_new(), hashmap_new()};
+    p->thing = mem_array((size_t)cJSON_GetArraySize(things) + 1, sizeof *p->thing);
+    cJSON_ArrayForEach(j, things)
+    {
+        const char *key = json_str_or(j, "key", "");
+        hashmap_set(p->things, key, strlen(key), n);
+        p->thing[n++] = j;
+    }
+    p->n_edges = (size_t)cJSON_GetArraySize(edges);
+    p->edge = mem_array(p->n_edges + 1, sizeof *p->edge);
+    p->next = mem_array(p->n_edges + 1, sizeof *p->next);
+    n = 0;
+    cJSON_ArrayForEach(j, edges) p->edge[n++] = j;
+    while (n-- > 0) { // from the last one, so that each chain has their order
+        const char *from = json_str_or(p->edge[n], "from", "");
+        p->next[n] = look_up(p->from, from, p->n_edges);
+        hashmap_set(p->from, from, strlen(from), n);
+    }
+}
+
+static void page_done(struct page *p)
+{
+    hashmap_free(p->seen);
+    hashmap_free(p->things);
+    hashmap_free(p->from);
+    free(p->thing);
+    free(p->edge);
+    free(p->next);
+}
+
+static const cJSON *thing_of(const struct page *p, const char *key)
+{
+    size_t at;
+    return hashmap_get(p->things, key, strlen(key), &at) ? p->thing[at] : NULL;
 }
 
 static void indent(struct page *p, int depth)
@@ -167,13 +242,26 @@ static void indent(struct page *p, int depth)
         buf_str(p->out, "  ");
 }
 
+// A foreign text on one line of its own: no line break in it can look like a line of ours.
+static void put_word(buf *out, const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '\n' || *text == '\r' || *text == '\t')
+            buf_fmt(out, "\\%c", *text == '\n' ? 'n' : *text == '\r' ? 'r' : 't');
+        else
+            buf_char(out, *text);
+    }
+}
+
 static void put_thing(struct page *p, const cJSON *t, const char *key)
 {
     const char *kind = json_str_or(t, "kind", "thing");
     bool object = str_eq(kind, "object");
-    buf_fmt(p->out, "%s %s%s%s %.*s%s", object ? "" : kind, json_str_or(t, "name", "?"),
-        json_str(t, "namespace") ? " in " : "", json_str_or(t, "namespace", ""),
-        object ? 60 : SHORT, key, json_bool_or(t, "gone", false) ? ", gone" : "");
+    buf_fmt(p->out, "%s ", object ? "" : kind);
+    put_word(p->out, json_str_or(t, "name", "?"));
+    buf_fmt(p->out, "%s%s %.*s%s", json_str(t, "namespace") ? " in " : "",
+        json_str_or(t, "namespace", ""), object ? 60 : SHORT, key,
+        json_bool_or(t, "gone", false) ? ", gone" : "");
 }
 
 static void put_run_facts(struct page *p, const cJSON *run, int depth)
@@ -194,14 +282,16 @@ static void put_run_facts(struct page *p, const cJSON *run, int depth)
     {
         AUTO_FREE char *value = json_to_str(item);
         indent(p, depth);
-        buf_fmt(p->out, "parameter %s = %s\n", item->string, value);
+        buf_str(p->out, "parameter ");
+        put_word(p->out, item->string);
+        buf_fmt(p->out, " = %s\n", value);
     }
     cJSON_ArrayForEach(item, json_get(run, "cells"))
     {
         indent(p, depth);
-        buf_fmt(p->out, "cell %s sha256:%.12s\n",
-            json_str_or(item, "title", json_str_or(item, "id", "")),
-            json_str_or(item, "sha256", ""));
+        buf_str(p->out, "cell ");
+        put_word(p->out, json_str_or(item, "title", json_str_or(item, "id", "")));
+        buf_fmt(p->out, " sha256:%.12s\n", json_str_or(item, "sha256", ""));
     }
 }
 
@@ -223,7 +313,7 @@ static void put_run(struct page *p, const char *key, int depth)
             continue;
         indent(p, depth + 1);
         buf_str(p->out, "used ");
-        put_thing(p, find_in(json_get(p->graph, "things"), "key", from), from);
+        put_thing(p, thing_of(p, from), from);
         buf_str(p->out, "\n");
         put_back(p, from, depth + 2);
     }
@@ -244,18 +334,15 @@ static void put_back(struct page *p, const char *key, int depth)
 
 static void put_on(struct page *p, const char *key, int depth)
 {
-    const cJSON *edge;
-    cJSON_ArrayForEach(edge, json_get(p->graph, "edges"))
-    {
-        const char *to = json_str_or(edge, "to", "");
-        if (!str_eq(json_str(edge, "from"), key))
-            continue;
+    for (size_t i = look_up(p->from, key, p->n_edges); i < p->n_edges; i = p->next[i]) {
+        const char *to = json_str_or(p->edge[i], "to", "");
         indent(p, depth);
         if (str_starts(to, "run:")) {
             buf_fmt(p->out, "used by run %s\n", to + strlen("run:"));
         } else {
-            buf_str(p->out, str_eq(json_str(edge, "kind"), "part") ? "is in " : "made ");
-            put_thing(p, find_in(json_get(p->graph, "things"), "key", to), to);
+            bool part = str_eq(json_str(p->edge[i], "kind"), "part");
+            buf_str(p->out, part ? "is in " : "made ");
+            put_thing(p, thing_of(p, to), to);
             buf_str(p->out, "\n");
         }
         if (!is_seen(p, to))
@@ -274,15 +361,22 @@ static bool has_edge(const cJSON *graph, const char *end, const char *key)
 static void put_notes(struct page *p, const struct subject *s)
 {
     const cJSON *note;
-    cJSON_ArrayForEach(note, s->notes) if (cJSON_IsString(note))
-        buf_fmt(p->out, "  %s = %s\n", note->string, note->valuestring);
+    cJSON_ArrayForEach(note, s->notes)
+    {
+        buf_str(p->out, "  ");
+        put_word(p->out, note->string);
+        buf_str(p->out, " = ");
+        put_word(p->out, note->valuestring);
+        buf_char(p->out, '\n');
+    }
 }
 
 static void print_tree(const struct subject *s, const cJSON *graph)
 {
     AUTO_BUF text = {0}, shown = {0};
-    struct page p = {graph, &text, NULL};
-    const cJSON *thing = find_in(json_get(graph, "things"), "key", s->key);
+    CLEANUP(page_done) struct page p;
+    page_init(&p, graph, &text);
+    const cJSON *thing = thing_of(&p, s->key);
     if (str_starts(s->key, "run:")) {
         put_run(&p, s->key, 0);
     } else {
@@ -299,7 +393,6 @@ static void print_tree(const struct subject *s, const cJSON *graph)
     put_on(&p, s->key, 1);
     if (!has_edge(graph, "from", s->key))
         buf_str(&text, "  nothing is known to be made of it\n");
-    strv_free(p.seen);
     printable(&shown, text.data, text.len);
     say(stdout, "%s", buf_cstr(&shown));
 }

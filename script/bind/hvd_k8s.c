@@ -17,12 +17,15 @@
 #include "script/bind/hvd_result.h"
 #include "script/bind/k8s.h"
 #include "script/bind/kept.h"
+#include "script/bind/notes.h"
 #include "script/bind/reports.h"
 
 #include <string.h>
 #include <sys/random.h>
 
-#define PLACEHOLDER "@job@"
+// In texts of the plan: the job's name, and what saved models are to say of where they came from.
+#define PLACE_JOB   "@job@"
+#define PLACE_NOTES "@notes@"
 
 enum { SECRET_BYTES = 32, FUNCTION_MOST = 1000 * 1000 };
 static const int64_t LOOK = CLOCK_SEC / 4, SLOW_LOOK = 2 * CLOCK_SEC;
@@ -50,26 +53,26 @@ struct job {
 
 // ---- the objects
 
-static char *named(const char *text, const char *name)
+static char *filled_in(const char *text, const char *place, const char *with)
 {
     AUTO_BUF out = {0};
-    for (const char *at; (at = strstr(text, PLACEHOLDER)); text = at + strlen(PLACEHOLDER)) {
+    for (const char *at; (at = strstr(text, place)); text = at + strlen(place)) {
         buf_add(&out, text, (size_t)(at - text));
-        buf_str(&out, name);
+        buf_str(&out, with);
     }
     buf_str(&out, text);
     return mem_strdup(buf_cstr(&out));
 }
 
-// The tree again with the job's name where the plan has a placeholder.
-static void name_all(cJSON *tree, const char *name)
+// The same tree with `with` wherever the plan has the placeholder.
+static void fill_in(cJSON *tree, const char *place, const char *with)
 {
     for (cJSON *item = tree->child; item; item = item->next) {
-        if (!cJSON_IsString(item) || !strstr(item->valuestring, PLACEHOLDER)) {
-            name_all(item, name);
+        if (!cJSON_IsString(item) || !strstr(item->valuestring, place)) {
+            fill_in(item, place, with);
             continue;
         }
-        AUTO_FREE char *text = named(item->valuestring, name);
+        AUTO_FREE char *text = filled_in(item->valuestring, place, with);
         cJSON_SetValuestring(item, text);
     }
 }
@@ -119,7 +122,9 @@ static int prepare(struct job *j, err *e)
     {
         cJSON_AddItemToArray(j->objects, cJSON_Duplicate(object, true));
     }
-    name_all(j->objects, j->name);
+    AUTO_FREE char *notes = notes_of_function(j->call, json_str_or(j->args, "packed", ""));
+    fill_in(j->objects, PLACE_JOB, j->name);
+    fill_in(j->objects, PLACE_NOTES, notes ? notes : "");
     cJSON *o;
     cJSON_ArrayForEach(o, j->objects)
     {
@@ -443,8 +448,8 @@ static int open_job(struct job *j, err *e)
     j->ns = mem_strdup(ns ? ns : client_config(j->pods.client)->namespace_);
     j->pods.ns = j->ns;
     j->name = job_name(j->call);
-    j->driver = named(json_str_or(j->plan, "driver", ""), j->name);
-    j->all_pods = named(json_str_or(j->plan, "pods", ""), j->name);
+    j->driver = filled_in(json_str_or(j->plan, "driver", ""), PLACE_JOB, j->name);
+    j->all_pods = filled_in(json_str_or(j->plan, "pods", ""), PLACE_JOB, j->name);
     if (prepare(j, e))
         return -1;
     AUTO_JSON *record = record_of(j, e);

@@ -3,9 +3,9 @@
 
 #include "base/clock.h"
 #include "base/digest.h"
+#include "base/hashmap.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "script/journal/reader.h"
 
 #include <string.h>
 #include <strings.h>
@@ -166,21 +166,6 @@ cJSON *lineage_of(const fold *f)
     return l;
 }
 
-cJSON *lineage_read(const char *folder, err *e)
-{
-    char **names = journal_list(folder, e);
-    cJSON *runs = names ? cJSON_CreateArray() : NULL;
-    for (char **n = names; n && *n; n++) {
-        AUTO_FREE char *path = journal_file(folder, *n);
-        fold *f = fold_shown(path, NULL, NULL);
-        if (f)
-            cJSON_AddItemToArray(runs, lineage_of(f));
-        fold_free(f);
-    }
-    strv_free(names);
-    return runs;
-}
-
 // Finding.
 
 static bool is_name(const cJSON *thing, const char *word)
@@ -232,13 +217,48 @@ char *lineage_find(const cJSON *runs, const char *word)
 struct graph {
     const cJSON *all;
     cJSON *runs, *things, *edges;
+    hashmap *taken;       // what is in these three: keys of things and runs, "from\nto" of edges
+    hashmap *made, *used; // keys that any run has made; used, or put into what it made
 };
+
+// true: it was not there yet.
+static bool put_new(hashmap *map, const char *key)
+{
+    size_t was, n = strlen(key);
+    if (hashmap_get(map, key, n, &was))
+        return false;
+    hashmap_set(map, key, n, 0);
+    return true;
+}
+
+static bool is_in(const hashmap *map, const char *key)
+{
+    size_t was;
+    return hashmap_get(map, key, strlen(key), &was);
+}
+
+// Most things are ends: nobody need look for who made or used them.
+static void note_ends(struct graph *g)
+{
+    const cJSON *run, *thing, *part;
+    cJSON_ArrayForEach(run, g->all)
+    {
+        cJSON_ArrayForEach(thing, json_get(run, "used"))
+            put_new(g->used, json_str_or(thing, "key", ""));
+        cJSON_ArrayForEach(thing, json_get(run, "made"))
+        {
+            put_new(g->made, json_str_or(thing, "key", ""));
+            cJSON_ArrayForEach(part, json_get(thing, "of")) if (cJSON_IsString(part))
+                put_new(g->used, part->valuestring);
+        }
+    }
+}
 
 static void add_edge(struct graph *g, const char *from, const char *to, const char *kind)
 {
-    const cJSON *j;
-    cJSON_ArrayForEach(
-        j, g->edges) if (str_eq(json_str(j, "from"), from) && str_eq(json_str(j, "to"), to)) return;
+    AUTO_FREE char *both = str_fmt("%s\n%s", from, to);
+    if (!put_new(g->taken, both))
+        return;
     cJSON *edge = cJSON_CreateObject();
     json_set_str(edge, "from", from);
     json_set_str(edge, "to", to);
@@ -248,27 +268,27 @@ static void add_edge(struct graph *g, const char *from, const char *to, const ch
 
 static bool take_thing(struct graph *g, const cJSON *thing)
 {
-    if (has_key(g->things, json_str(thing, "key")))
+    if (!put_new(g->taken, json_str_or(thing, "key", "")))
         return false;
     cJSON_AddItemToArray(g->things, cJSON_Duplicate(thing, true));
-    return true;
-}
-
-static bool take_run(struct graph *g, const cJSON *run)
-{
-    const cJSON *j;
-    cJSON_ArrayForEach(
-        j, g->runs) if (str_eq(json_str(j, "run"), json_str(run, "run"))) return false;
-    cJSON *about = cJSON_Duplicate(run, true);
-    cJSON_DeleteItemFromObjectCaseSensitive(about, "used");
-    cJSON_DeleteItemFromObjectCaseSensitive(about, "made");
-    cJSON_AddItemToArray(g->runs, about);
     return true;
 }
 
 static char *run_key(const cJSON *run)
 {
     return str_fmt("run:%s", json_str_or(run, "run", ""));
+}
+
+static bool take_run(struct graph *g, const cJSON *run)
+{
+    AUTO_FREE char *key = run_key(run);
+    if (!put_new(g->taken, key))
+        return false;
+    cJSON *about = cJSON_Duplicate(run, true);
+    cJSON_DeleteItemFromObjectCaseSensitive(about, "used");
+    cJSON_DeleteItemFromObjectCaseSensitive(about, "made");
+    cJSON_AddItemToArray(g->runs, about);
+    return true;
 }
 
 static bool has_part(const cJSON *thing, const char *key)
@@ -302,6 +322,8 @@ static void run_back(struct graph *g, const cJSON *run)
 static void go_back(struct graph *g, const char *key)
 {
     const cJSON *run, *thing;
+    if (!is_in(g->made, key))
+        return;
     cJSON_ArrayForEach(run, g->all) cJSON_ArrayForEach(thing, json_get(run, "made"))
     {
         if (!str_eq(json_str(thing, "key"), key))
@@ -331,6 +353,8 @@ static void run_on(struct graph *g, const cJSON *run)
 static void go_on(struct graph *g, const char *key)
 {
     const cJSON *run, *thing;
+    if (!is_in(g->used, key))
+        return;
     cJSON_ArrayForEach(run, g->all)
     {
         AUTO_FREE char *by = run_key(run);
@@ -354,7 +378,8 @@ cJSON *lineage_around(const cJSON *runs, const char *key)
     cJSON *result = cJSON_CreateObject();
     json_set_str(result, "subject", key);
     struct graph g = {runs, json_array_at(result, "runs"), json_array_at(result, "things"),
-        json_array_at(result, "edges")};
+        json_array_at(result, "edges"), hashmap_new(), hashmap_new(), hashmap_new()};
+    note_ends(&g);
     const cJSON *run, *thing;
     bool is_run = str_starts(key, "run:");
     cJSON_ArrayForEach(run, runs)
@@ -371,5 +396,8 @@ cJSON *lineage_around(const cJSON *runs, const char *key)
         go_back(&g, key);
         go_on(&g, key);
     }
+    hashmap_free(g.taken);
+    hashmap_free(g.made);
+    hashmap_free(g.used);
     return result;
 }

@@ -13,7 +13,8 @@
 // made: [thing]}, where a thing is {key, kind: "file" | "image" | "object", name, cell, of: [keys
 // of what is in it]}. What was not recorded is not there.
 cJSON *lineage_of(const fold *f);
-// Those of all runs of a folder, newest first; journals that cannot be read are left out.
+// Those of all runs of a folder, newest first; journals that cannot be read are left out. What the
+// folder's index (runs_index.h) knows is not read again.
 cJSON *lineage_read(const char *folder, err *e);
 
 // The graph around a thing or a run, among these runs:

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "script/journal/fold.h"
+#include "script/journal/lineage.h"
 #include "script/journal/reader.h"
 #include "script/journal/runs_private.h"
 
@@ -59,7 +60,9 @@ static void print_parts(const fold *f, char *parts[RUNS_PARTS])
         json_set(rest, "children", children);
     else
         cJSON_Delete(children);
+    AUTO_JSON *lineage = lineage_of(f);
     parts[RUNS_FOUND] = json_to_str(first);
+    parts[RUNS_LINEAGE] = json_to_str(lineage);
     parts[RUNS_REST] = json_to_str(rest);
 }
 
@@ -148,7 +151,7 @@ cJSON *runs_row(const char *folder, const char *run, err *e)
     runs_read(folder, run, &b, parts, e);
     cJSON *row = runs_row_of(&b, NULL);
     for (size_t i = 0; i < RUNS_PARTS; i++) {
-        if (parts[i])
+        if (parts[i] && i != RUNS_LINEAGE)
             runs_row_add(row, parts[i]);
         free(parts[i]);
     }

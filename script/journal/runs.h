@@ -31,6 +31,8 @@ char *runs_list_notebook(const runs_list *l, size_t i); // new
 // Its numbers and names. The journal is read if the index does not know it; if that fails the error
 // is set, and only run and state ("unreadable") are. Valid until the list closes.
 const struct runs_brief *runs_list_brief(runs_list *l, size_t i, err *e);
+// What the run used and made, as lineage_of has it, new; NULL: its journal cannot be read.
+cJSON *runs_list_lineage(runs_list *l, size_t i);
 // A row, as runs_row; with `fields` (NULL: all) only with what is needed to know these of it.
 cJSON *runs_list_row(runs_list *l, size_t i, const char *const *fields, err *e);
 

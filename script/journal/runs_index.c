@@ -18,13 +18,13 @@
 #include <unistd.h>
 
 // Change the number with anything that changes what a row says of a journal.
-#define OPENING   "firesteel runs 2 " FIRESTEEL_VERSION "\n"
+#define OPENING   "firesteel runs 3 " FIRESTEEL_VERSION "\n"
 #define FILE_NAME "runs.index"
 #define NEW_NAME  FILE_NAME ".new"
 
 enum {
-    LINE = 16 + 3 * 9 + 2 * 17 + 1, // the line before an entry
-    NUMBERS = 10,                   // at the beginning of a brief
+    LINE = 16 + (1 + RUNS_PARTS) * 9 + RUNS_PARTS * 17 + 1, // the line before an entry
+    NUMBERS = 10,                                           // at the beginning of a brief
     BRIEF_MOST = 1 << 16,
     WASTE_LEAST = 1 << 16, // so much may be of no use before a new file is written
 };
@@ -196,19 +196,38 @@ static const char *look_at(struct window *w, int64_t at, size_t n)
     return w->bytes + (at - w->at);
 }
 
+// All that an entry has but its line and its brief: each part stands behind a line break.
+static uint64_t parts_size(const size_t n[RUNS_PARTS])
+{
+    uint64_t all = RUNS_PARTS + 1;
+    for (size_t i = 0; i < RUNS_PARTS; i++)
+        all += n[i];
+    return all;
+}
+
+static bool read_line(const char *line, uint64_t *hash, uint64_t *brief_n, struct entry *e)
+{
+    uint64_t n = 0;
+    bool good = read_hex(&line, 16, ' ', hash) && read_hex(&line, 8, ' ', brief_n);
+    for (size_t i = 0; good && i < RUNS_PARTS; i++) {
+        good = read_hex(&line, 8, ' ', &n);
+        e->n[i] = n;
+    }
+    for (size_t i = 0; good && i < RUNS_PARTS; i++)
+        good = read_hex(&line, 16, i + 1 < RUNS_PARTS ? ' ' : '\n', &e->hash[i]);
+    return good && *brief_n && *brief_n <= BRIEF_MOST;
+}
+
 // The entry at a place of the file; NULL: there is none that can be believed.
 static struct entry *read_entry(struct window *w, int64_t at)
 {
     char head[LINE + BRIEF_MOST + 1];
     int64_t rest = w->size - at;
-    uint64_t hash, brief_n, n[RUNS_PARTS];
+    uint64_t hash, brief_n;
     struct entry *e = mem_alloc(sizeof *e);
     const char *line = look_at(w, at, LINE), *whole = NULL;
-    bool good = line && read_hex(&line, 16, ' ', &hash) && read_hex(&line, 8, ' ', &brief_n) &&
-                read_hex(&line, 8, ' ', &n[0]) && read_hex(&line, 8, ' ', &n[1]) &&
-                read_hex(&line, 16, ' ', &e->hash[0]) && read_hex(&line, 16, '\n', &e->hash[1]) &&
-                brief_n && brief_n <= BRIEF_MOST &&
-                (uint64_t)rest >= LINE + brief_n + n[0] + n[1] + 3;
+    bool good = line && read_line(line, &hash, &brief_n, e) &&
+                (uint64_t)rest >= LINE + brief_n + parts_size(e->n);
     if (good)
         whole = look_at(w, at, LINE + brief_n);
     good = whole != NULL;
@@ -224,14 +243,12 @@ static struct entry *read_entry(struct window *w, int64_t at)
     }
     e->at = at;
     e->brief_n = brief_n;
-    for (size_t i = 0; i < RUNS_PARTS; i++)
-        e->n[i] = n[i];
     return e;
 }
 
 static int64_t bytes_of(const struct entry *e)
 {
-    return (int64_t)(LINE + e->brief_n + e->n[0] + e->n[1] + 3);
+    return (int64_t)(LINE + e->brief_n + parts_size(e->n));
 }
 
 // A place in the list for it; an earlier entry of the same run is replaced.
@@ -320,12 +337,18 @@ char *runs_index_part(const runs_index *x, const struct runs_brief *b, enum runs
 void runs_index_add(runs_index *x, const struct runs_brief *b, const char *const parts[RUNS_PARTS])
 {
     AUTO_BUF brief = {0}, line = {0};
-    size_t n[] = {strlen(parts[0]), strlen(parts[1])};
+    size_t n[RUNS_PARTS];
     write_brief(&brief, b);
-    if (brief.len > BRIEF_MOST || n[0] > UINT32_MAX || n[1] > UINT32_MAX)
-        return;
-    buf_fmt(&line, " %08zx %08zx %08zx %016" PRIx64 " %016" PRIx64 "\n", brief.len, n[0], n[1],
-        hash_one(parts[0], n[0]), hash_one(parts[1], n[1]));
+    buf_fmt(&line, " %08zx", brief.len);
+    for (size_t i = 0; i < RUNS_PARTS; i++) {
+        n[i] = strlen(parts[i]);
+        if (brief.len > BRIEF_MOST || n[i] > UINT32_MAX)
+            return;
+        buf_fmt(&line, " %08zx", n[i]);
+    }
+    for (size_t i = 0; i < RUNS_PARTS; i++)
+        buf_fmt(&line, " %016" PRIx64, hash_one(parts[i], n[i]));
+    buf_char(&line, '\n');
     buf_add(&line, brief.data, brief.len);
     buf_fmt(&x->added, "%016" PRIx64, hash_one(line.data, line.len));
     buf_add(&x->added, line.data, line.len);

@@ -4,10 +4,11 @@
 // entry counts for the journal that still has the size, inode and times that it names. Each part
 // carries its checksum; after the first damaged entry nothing is believed.
 //
-//   firesteel runs 2 VERSION\n
-//   HASH SIZE SIZE SIZE HASH HASH\n   of what follows: the brief (its hash is first and covers this
-//   brief \n found \n rest \n         line, too), what cells recorded, where the run came from
-//   …                                 a later entry replaces an earlier one of the same run
+//   firesteel runs 3 VERSION\n
+//   HASH SIZE 3×SIZE 3×HASH\n         of what follows: the brief (its hash is first and covers this
+//   brief \n found \n rest \n         line, too), what cells recorded, where the run came from,
+//   lineage \n …                      what it used and made; a later entry replaces an earlier one
+//                                     of the same run
 //
 // Writers append under a lock, or put a new file in its place. Who does not get the lock leaves it.
 #pragma once
@@ -33,7 +34,8 @@ void runs_brief_texts(struct runs_brief *b, const char *const texts[4]); // in t
 void runs_brief_done(struct runs_brief *b);
 
 // FOUND: {params, metrics, tags}. REST: {artifacts, inputs, images, environment, versions, origin}.
-enum runs_part { RUNS_FOUND, RUNS_REST, RUNS_PARTS };
+// LINEAGE: as lineage_of has it.
+enum runs_part { RUNS_FOUND, RUNS_REST, RUNS_LINEAGE, RUNS_PARTS };
 
 typedef struct runs_index runs_index;
 

@@ -182,13 +182,18 @@ static bool has_all(const cJSON *row, const char *const *fields)
     return fields != NULL;
 }
 
+// A part's JSON text, new; NULL: the index is damaged.
+static char *part_of(const runs_list *l, const struct item *it, enum runs_part p)
+{
+    return it->read ? mem_strdup(it->read->parts[p]) : runs_index_part(l->index, it->known, p);
+}
+
 // Adds the parts that are needed. Errors: the index is damaged.
 static int add_parts(
     const runs_list *l, const struct item *it, const char *const *fields, cJSON *row)
 {
-    for (enum runs_part p = 0; p < RUNS_PARTS && !has_all(row, fields); p++) {
-        AUTO_FREE char *text =
-            it->read ? mem_strdup(it->read->parts[p]) : runs_index_part(l->index, it->known, p);
+    for (enum runs_part p = 0; p < RUNS_LINEAGE && !has_all(row, fields); p++) {
+        AUTO_FREE char *text = part_of(l, it, p);
         if (!text || runs_row_add(row, text) < 0)
             return -1;
     }
@@ -211,6 +216,19 @@ cJSON *runs_list_row(runs_list *l, size_t i, const char *const *fields, err *e)
         if (!it->known || add_parts(l, it, fields, row) == 0 || it->read)
             return row;
         cJSON_Delete(row);
+        it->known = NULL; // the journal has it
+    }
+}
+
+cJSON *runs_list_lineage(runs_list *l, size_t i)
+{
+    struct item *it = &l->items[i];
+    for (;;) {
+        runs_list_brief(l, i, NULL);
+        AUTO_FREE char *text = it->known ? part_of(l, it, RUNS_LINEAGE) : NULL;
+        cJSON *lineage = text ? json_parse(text, strlen(text), NULL) : NULL;
+        if (lineage || it->read)
+            return lineage;
         it->known = NULL; // the journal has it
     }
 }

@@ -133,7 +133,8 @@ end
 local function job_of(options, np, on)
   local own = text_map("env", options.env)
   local timeout = options.start_timeout and tostring(math.ceil(core.duration(options.start_timeout)))
-  local told = { HOROVOD_SPARK_START_TIMEOUT = timeout }
+  -- What models that the ranks save say of where they came from; the kernel fills it in.
+  local told = { HOROVOD_SPARK_START_TIMEOUT = timeout, FIRESTEEL_NOTES = "@notes@" }
   local name = "@job@"
   local job = {
     name = name, np = np, max_np = options.max_np or np, elastic = (options.min_np or options.max_np) ~= nil, namespace = on.namespace, command = { "--function", FOLDER .. "/function" },

@@ -1,11 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """firesteel lineage: back to runs, code, parameters and data, forward to what was made, over several runs; and what things say themselves."""
+import glob
+import hashlib
 import json
 import os
+import resource
+import time
 import uuid
 
-from tap import BUILD, FIRESTEEL, run, sh
+from tap import BUILD, FIRESTEEL, PATIENCE, run, sh
 
 TRAINER = """\
 local nn, data = require "nn", require "data"
@@ -148,6 +152,93 @@ def test_openlineage(t):
     assert sh(FIRESTEEL, "run", "bad.lua", cwd=folder).code == 1
     _, end = events("bad")
     assert end["eventType"] == "FAIL" and "no such data" in end["run"]["facets"]["errorMessage"]["message"], end["run"]["facets"]
+
+
+def safetensors(folder, name, metadata):
+    header = json.dumps({"__metadata__": metadata} if isinstance(metadata, dict) else metadata).encode() if not isinstance(metadata, bytes) else metadata
+    with open(os.path.join(folder, name), "wb") as f:
+        f.write(len(header).to_bytes(8, "little") + header)
+
+
+def test_what_strangers_made_is_bounded_and_shown_as_text(t):
+    """Annotations that would move the cursor, look like our own lines, or fill the screen."""
+    folder = t.dir()
+    forged = "x\n  made by run mine-20260102-030405-abcd, ok\r\x1b[2J\u202e\x9b31m"
+    safetensors(folder, "forged.safetensors", {"firesteel.args": forged, "firesteel.run\n  made by": "y", "other": "z"})
+    text = lineage(folder, "forged.safetensors")
+    assert "firesteel.args = x\\n  made by run mine" in text and "firesteel.run\\n  made by = y" in text and "other" not in text, text
+    assert not [c for c in text if ord(c) < 32 and c != "\n" or 0x7f <= ord(c) < 0xa0 or c == "\u202e"] and "^[[2J<U+202E><U+009B>31m" in text, text
+    assert text.count("made by: no run of this folder knows it") == 1 and "\n  made by run" not in text, text
+    assert json.loads(lineage(folder, "forged.safetensors", "-o", "json"))["notes"]["firesteel.args"] == forged
+    safetensors(folder, "many.safetensors", {**{f"firesteel.{i}": "v" for i in range(5000)}})
+    safetensors(folder, "long.safetensors", {"firesteel.long": "v" * 5000000, "firesteel.short": "w"})
+    many, long = lineage(folder, "many.safetensors"), lineage(folder, "long.safetensors")
+    assert many.count("firesteel.") == 256 and "4744 notes are not shown" in many, many[-300:]
+    assert len(long) < 1000 and "firesteel.short = w" in long and "1 notes are not shown" in long, long[:2000]
+    safetensors(folder, "deep.safetensors", b'{"__metadata__":' + b'{"firesteel.a":' * 200000 + b"1" + b"}" * 200000 + b"}")
+    safetensors(folder, "odd.safetensors", {"firesteel.n": 3, "firesteel.l": ["a"]})
+    with open(os.path.join(folder, "vast.safetensors"), "wb") as f:
+        f.write((1 << 60).to_bytes(8, "little") + b"{}")
+    for name in ("deep", "odd", "vast"):
+        assert "no run of this folder knows it" in lineage(folder, f"{name}.safetensors"), name
+
+
+def test_an_image_of_strangers(t):
+    folder = t.dir()
+    blobs = os.path.join(folder, "firesteel", "images", "blobs", "sha256")
+    os.makedirs(blobs)
+    manifest = json.dumps({"schemaVersion": 2, "annotations": {"a\x1b]0;t\x07": "b\n  made by run x", "long": "v" * 3000000, "n": 1}}).encode()
+    digest = hashlib.sha256(manifest).hexdigest()
+    with open(os.path.join(blobs, digest), "wb") as f:
+        f.write(manifest)
+    put(folder, "firesteel/images/index.json", json.dumps({"schemaVersion": 2, "manifests": [
+        {"digest": f"sha256:{digest}", "annotations": {"org.opencontainers.image.ref.name": "evil:1"}}]}))
+    text = lineage(folder, "evil:1")
+    assert "a^[]0;t^G = b\\n  made by run x" in text and "1 notes are not shown" in text and len(text) < 1000 and "\x1b" not in text, text[:2000]
+
+
+def many_runs(folder, n):
+    """The journals of n runs that read one file and have made another one each."""
+    hidden = os.path.join(folder, ".firesteel")
+    os.makedirs(hidden, mode=0o700)
+    for i in range(n):
+        name = f"n-20260102-{10 + i // 3600:02}{i // 60 % 60:02}{i % 60:02}-{i:04x}"
+        at = {"wall": "2026-01-02T10:00:00Z", "mono": 1000}
+        recorded = {"type": "recorded", "cell": "a", **at}
+        events = [{"type": "run", "format": 1, "run": name, "headless": True, "notebook": "-- %% A id=\"a\"\nprint(1)\n", "host": "h", "path": f"{folder}/n.lua", "seq": 1, **at},
+                  {"type": "state", "cell": "a", "state": "running", "count": 1, "seq": 2, **at},
+                  {**recorded, "kind": "input", "name": "data.csv", "value": {"size": 3, "sha256": "ab" * 32}, "seq": 3},
+                  {**recorded, "kind": "artifact", "name": "m", "value": {"path": "m", "size": 3, "sha256": f"{i:064x}"}, "seq": 4},
+                  {"type": "stream", "cell": "a", "name": "stdout", "text": "line\n" * 2000, "seq": 5, **at},
+                  {"type": "state", "cell": "a", "state": "ok", "seq": 6, **at}, {"type": "end", "exit": 0, "outcome": "ok", "seq": 7, **at}]
+        path = os.path.join(hidden, name + ".jsonl")
+        put(folder, path, "".join(json.dumps(e) + "\n" for e in events))
+        os.chmod(path, 0o600)
+        os.utime(path, (1767348000, 1767348000))
+
+
+def processor_seconds(fn):
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    value = fn()
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return value, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def test_a_thousand_runs_are_not_read_again(t):
+    folder = t.dir()
+    many_runs(folder, 1000)
+    time.sleep(2.1)  # an index does not believe what was changed just now
+    read, slow = processor_seconds(lambda: lineage(folder, f"sha256:{7:064x}"))
+    known, fast = processor_seconds(lambda: lineage(folder, f"sha256:{7:064x}"))
+    everything, whole = processor_seconds(lambda: lineage(folder, "data.csv"))
+    print(f"# 1,000 runs: {slow:.3f} s of processor when read, {fast:.3f} s by the index, {whole:.3f} s for all of them")
+    assert known == read and "n-20260102-100007-0007" in known and "used file data.csv" in known, known
+    assert everything.count("used by run") == 1000 and everything.count("made file m") == 1000, everything[:500]
+    assert fast < slow / 3 and (fast < 0.1 or PATIENCE > 1), (fast, slow)
+    # a journal that has changed is read again
+    newest, = glob.glob(os.path.join(folder, ".firesteel", "*-0007.jsonl"))
+    put(folder, newest, open(newest, encoding="utf-8").read().replace("data.csv", "other.csv"))
+    assert "used file other.csv" in lineage(folder, f"sha256:{7:064x}")
 
 
 def test_what_is_wrong(t):
