@@ -55,12 +55,12 @@ static int judge(const char *path, int status, const buf *said, err *e)
     enum { NO_PYARROW = 3 };
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return 0;
+    AUTO_FREE char *text = str_trim(buf_cstr(said), said->len);
     if (WIFEXITED(status) && WEXITSTATUS(status) == NO_PYARROW)
         return err_set(e, ERR_NOT_FOUND,
             "%s: a Parquet file is read by pyarrow, which python3 does not have (pip install "
-            "pyarrow); or write it as .csv or .npz",
-            path);
-    AUTO_FREE char *text = str_trim(buf_cstr(said), said->len);
+            "pyarrow); or write it as .csv or .npz%s%s",
+            path, *text ? ": " : "", text);
     return err_set(e, ERR_FAILED, "%s: %s", path, *text ? text : "python3 was killed");
 }
 

@@ -571,12 +571,23 @@ print(#data.parquet { "t.parquet", columns = { "Sales" }, rank = 1, size = 2 })
 print(select(2, pcall(data.parquet, { "t.parquet", columns = { "Nothing" } })))
 print(select(2, pcall(data.parquet, "t.parquet")))
 print((select(2, pcall(data.parquet, "trainer.lua"))))
+local days = data.parquet { "days.parquet", types = { Kind = "category" } }
+print(days.Sales, days:codes "Kind", table.concat(days:categories "Kind", " "), days.Year)
+print(#data.parquet { "days.parquet", rank = 0, size = 2 }, (select(2, pcall(data.parquet, "empty"))), (select(2, pcall(data.parquet, "none"))))
 """
 MAKE_PARQUET = """
 import datetime, sys, pyarrow as pa, pyarrow.parquet as pq
 pq.write_table(pa.table({
     "Sales": pa.array([1.5, None, 2.0]), "Day": [datetime.date(1970, 1, d) for d in (2, 3, 4)], "Open": [True, False, True],
     "Kind": pa.array(["a", "b, c", "a"]).dictionary_encode(), "List": [[1], [], [2, 3]]}), "t.parquet")
+
+import os
+os.makedirs("empty")
+for year, part, sales in (2015, "part-00000", [5.5, None]), (2014, "part-00001", [3, 4]), (2014, "part-00000", [1, 2]):
+    os.makedirs(f"days.parquet/Year={year}", exist_ok=True)
+    pq.write_table(pa.table({"Sales": pa.array(sales, pa.float32()), "Kind": ["a", None]}), f"days.parquet/Year={year}/{part}.snappy.parquet")
+for name in "_SUCCESS", "Year=2014/.part-00000.snappy.parquet.crc":
+    open(f"days.parquet/{name}", "w").write("x")
 """
 
 
@@ -601,6 +612,9 @@ def test_parquet_is_read_where_pyarrow_is(t):
                          't.parquet: there is no column "Nothing"',
                          't.parquet: column "List" holds lists or records: name the others as columns'], done
     assert lines[4].startswith("trainer.lua: ") and "Parquet" in lines[4], done
+    # a folder as Spark writes one: the files in the order of their names, and the one of their folder as a column
+    assert lines[5:] == ["[1, 2, 3, 4, 5.5, nan]\t[1, 0, 1, 0, 1, 0]\ta\t[2014, 2014, 2014, 2014, 2015, 2015]",
+                         "3\tempty: there is no Parquet file in this folder\tnone: No such file or directory"], done
     assert os.listdir(temporary) == [], os.listdir(temporary)
 
 
@@ -611,10 +625,10 @@ def test_parquet_without_pyarrow_says_so(t):
     done = work(t, PARQUET, folder=folder, env={"PATH": programs})
     assert "t.parquet: a Parquet file is read by python3 with pyarrow: " in done.out, done
     with open(os.path.join(programs, "python3"), "w", encoding="utf-8") as f:
-        f.write("#!/bin/sh\nexit 3\n")
+        f.write("#!/bin/sh\necho No module named pyarrow >&2\nexit 3\n")
     os.chmod(os.path.join(programs, "python3"), 0o755)
     done = work(t, PARQUET, folder=folder, env={"PATH": programs})
-    assert "which python3 does not have (pip install pyarrow)" in done.out, done
+    assert "which python3 does not have (pip install pyarrow); or write it as .csv or .npz: No module named pyarrow" in done.out, done
 
 
 run(globals())
