@@ -116,16 +116,6 @@ static int start(call *c, const cJSON *args, cJSON **result, err *e)
     return done;
 }
 
-// The function and its arguments are those of the record, so what it returned then is its result.
-static int verify(call *c, const cJSON *args, const cJSON *recorded, cJSON **result, err *e)
-{
-    const char *output = json_str_or(recorded, "output", "");
-    if (!json_str(recorded, "packed"))
-        return VERDICT_NO;
-    call_output(c, "stdout", output, strlen(output));
-    return VERDICT_YES;
-}
-
 static void describe(call *c, const cJSON *args, struct about *about)
 {
     about->what =
@@ -145,7 +135,7 @@ const struct binding hvd_bindings[] = {
     {.name = "hvd.here",
         .effect = EFFECT_LOCAL,
         .start = start,
-        .verify = verify,
+        .verify = hvd_result_verify,
         .describe = describe},
     {.name = "hvd.cores", .effect = EFFECT_PURE, .start = cores},
     {0},

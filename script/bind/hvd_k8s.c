@@ -563,15 +563,6 @@ static int start(call *c, const cJSON *args, cJSON **result, err *e)
     return done;
 }
 
-static int verify(call *c, const cJSON *args, const cJSON *recorded, cJSON **result, err *e)
-{
-    const char *output = json_str_or(recorded, "output", "");
-    if (!json_str(recorded, "packed"))
-        return VERDICT_NO;
-    call_output(c, "stdout", output, strlen(output));
-    return VERDICT_YES;
-}
-
 static int target_recorded(
     call *c, const cJSON *recorded, const cJSON *ref, struct target *t, err *e)
 {
@@ -637,7 +628,7 @@ const struct binding hvd_k8s_bindings[] = {
         .effect = EFFECT_CLUSTER,
         .announces = true,
         .start = start,
-        .verify = verify,
+        .verify = hvd_result_verify,
         .find = find,
         .undo = undo,
         .describe = describe},

@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/json.h"
+#include "script/kernel/effects/binding.h"
 
 #include <stdbool.h>
 
@@ -20,3 +21,6 @@ void hvd_result_event(struct hvd_result *r, const cJSON *event);
 int hvd_result_check(const struct hvd_result *r, err *e);
 char *hvd_result_text(const struct hvd_result *r); // as base64; new
 void hvd_result_done(struct hvd_result *r);
+// A binding's verify: function and arguments are those of the record, so what it returned then is
+// its result. Its output is shown again.
+int hvd_result_verify(call *c, const cJSON *args, const cJSON *recorded, cJSON **result, err *e);

@@ -28,7 +28,7 @@ static void pack_results(lua_State *L, int before)
     lua_setfield(L, before + 1, "n");
 }
 
-// Pushes the arguments and returns their number; -1: a message is on top instead.
+// Pushes the arguments and returns their number. Raises: the list may have a metatable.
 static int push_args(lua_State *L, int list)
 {
     lua_Integer n = 0;
@@ -39,7 +39,7 @@ static int push_args(lua_State *L, int list)
     }
     if (n < 0 || n >= INT_MAX || !lua_checkstack(L, (int)n + 1)) {
         lua_pushfstring(L, "hvd.run: args has n = %I, which is no number of arguments", n);
-        return -1;
+        lua_error(L);
     }
     for (lua_Integer i = 1; i <= n; i++)
         lua_geti(L, list, i);
@@ -73,10 +73,7 @@ void job_run_here(lua_State *L, worker *w, int fn, int args)
     lua_createtable(L, 1, 0);
     int before = lua_gettop(L);
     lua_pushvalue(L, fn);
-    int n = push_args(L, args);
-    if (n < 0)
-        lua_error(L);
-    lua_call(L, n, LUA_MULTRET);
+    lua_call(L, push_args(L, args), LUA_MULTRET);
     pack_results(L, before);
     lua_rawseti(L, before, 1);
     lua_closeslot(L, kept);
@@ -315,6 +312,14 @@ static void watch_globals(lua_State *L, int list)
     lua_pop(L, 1);
 }
 
+// fn, list → what fn(list…) returns.
+static int call_with(lua_State *L)
+{
+    lua_pushvalue(L, 1);
+    lua_call(L, push_args(L, 2), LUA_MULTRET);
+    return lua_gettop(L) - 2;
+}
+
 // Calls the function. Its results are above the bottom of the stack; -1: a message is on top.
 static int call_function(lua_State *L, const void *function, size_t n)
 {
@@ -330,9 +335,10 @@ static int call_function(lua_State *L, const void *function, size_t n)
     lua_setglobal(L, "arg");
     lua_pushcfunction(L, traceback);
     lua_insert(L, 1); // traceback, fn, args
+    lua_pushcfunction(L, call_with);
     lua_pushvalue(L, 2);
-    int count = push_args(L, 3);
-    if (count < 0 || lua_pcall(L, count, LUA_MULTRET, 1) != LUA_OK)
+    lua_pushvalue(L, 3);
+    if (lua_pcall(L, 2, LUA_MULTRET, 1) != LUA_OK)
         return -1;
     return lua_gettop(L) - 3;
 }
