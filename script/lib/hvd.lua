@@ -179,9 +179,11 @@ local function run_on(packed, options)
     core.fail("error", ("Requested more processes (%d) than there are available slots (%d)"):format(np, slots))
   end
   local plan = engine.plan(on, job_of(options, np, on))
+  local env = text_map("on.env", on.env) -- beside the plan, which has them: so the journal knows what is secret
+  for name, value in pairs(text_map("env", options.env)) do env[name] = value end
   core.print(("Running %d process%s by %s..."):format(np, np == 1 and "" or "es", engine.says))
   return core.call("hvd.elsewhere", {
-    packed = packed, np = np, engine = engine.name, says = engine.says, namespace = on.namespace, plan = plan,
+    packed = packed, np = np, engine = engine.name, says = engine.says, namespace = on.namespace, plan = plan, env = env,
     start_timeout = core.duration(options.start_timeout or 600),
   })
 end

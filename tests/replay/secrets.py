@@ -190,6 +190,30 @@ print(#r[1], r[1])
         assert b"hvd.run" not in f.read()  # the function's digest would let short secrets be guessed
 
 
+def test_variables_that_are_given_to_programs_and_ranks_are_masked(t):
+    """env= of what runs programs: the name tells that the value is a secret."""
+    path = notebook(t, """\
+-- %% Ranks
+local word = fs.read "word"
+print(hvd.run(function() return os.getenv "API_TOKEN" end, { np = 1, env = { API_TOKEN = word } })[1])
+-- %% Program
+print(sh("echo is $API_TOKEN", { env = { API_TOKEN = fs.read("other") } }))
+-- %% Pods
+print(pcall(hvd.run, function() end, { np = 1, env = { API_TOKEN = fs.read("third") },
+  on = k8s.jobs { image = "host", env = { DB_PASSWORD = fs.read("fourth") } } }))
+print(fs.read "third", fs.read "fourth")
+""")
+    words = {name: f"{PASSWORD}-{name}" for name in ("word", "other", "third", "fourth")}
+    for name, word in words.items():
+        with open(os.path.join(os.path.dirname(path), name), "w", encoding="utf-8") as f:
+            f.write(word)
+    done = firesteel("run", path, "--sandbox", "--allow", "cluster")
+    assert done.code == 0 and done.out.count("[secret]") >= 4, done
+    text = done.out + done.err + written(path)
+    for word in words.values():
+        assert word not in text, (word, done)
+
+
 def base64_of(secret):
     """What is sure to be in base64 of a text that holds it, for its three places."""
     return [base64.b64encode(b"x" * at + secret.encode()).decode()[4 if at else 0:-4] for at in range(3)]

@@ -511,6 +511,19 @@ static int perform(struct call *c, const struct binding *b, const cJSON *args, c
     return err_set(e, why.code, "%s", why.text);
 }
 
+// Variables for programs, ranks and pods: those with a secret's name are secrets.
+static void register_env(effects *fx, const cJSON *env)
+{
+    const cJSON *variable;
+    if (!cJSON_IsObject(env))
+        return;
+    cJSON_ArrayForEach(variable, env)
+    {
+        if (cJSON_IsString(variable))
+            mask_add_named(port_mask(fx->spec.port), variable->string, variable->valuestring);
+    }
+}
+
 int call_binding(
     effects *fx, turn *t, char **env, const char *name, const cJSON *args, cJSON **result, err *e)
 {
@@ -521,6 +534,7 @@ int call_binding(
         call_done(&c);
         return err_set(e, ERR_USAGE, "there is no binding \"%s\"", name);
     }
+    register_env(fx, json_get(args, "env"));
     struct about about = call_about(&c, b, args);
     leave_cluster(&c); // a question may take long; the call does not wait for the cluster
     int done = c.cluster_lost ? -1 : pass_gate(fx, t, b->effect, &about, e);
