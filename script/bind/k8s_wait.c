@@ -137,6 +137,8 @@ int k8s_wait(call *c, const cJSON *args, cJSON **result, err *e)
         status = late(&w, last, e);
     else
         *result = STEAL(last);
+    if (status == 0 && t.uid && str_eq(w.words, "delete"))
+        call_ledger_gone(c, t.uid); // what went by itself is not left over
     buf_done(&w.why);
     return status;
 }

@@ -39,7 +39,10 @@ local function spark_conf(options, job)
       if variable.value then conf[prefix .. variable.name] = variable.value end
     end
   end
-  return conf
+  if #(options.volumes or {}) > 0 then
+    core.fail("error", 'k8s.sparkapp: volumes are claims and where they are mounted, { mnist = "/data" }')
+  end
+  return core.spark_claims(conf, core.claims("volumes", options.volumes or {}))
 end
 
 local function sparkapp(options, job)
@@ -76,7 +79,7 @@ end
 k8s.sparkapp = core.hvd_engine("k8s.sparkapp", { says = "a SparkApplication", slots = parts.slots, plan = sparkapp })
 
 core.api [[
-k8s.mpijob{image: any=, namespace: string=, executors: integer=, cores: integer=1, cpu: any=, memory: string=, gpu: any=, env: table=, pull_secrets: any=, pull_policy: string=, service_account: string=, node_selector: table=, tolerations: list=, labels: table=, annotations: table=, volumes: list=, volume_mounts: list=, network_policy: boolean=true} -> engine
+k8s.mpijob{image: any=, namespace: string=, executors: integer=, cores: integer=1, cpu: any=, memory: string=, gpu: any=, env: table=, pull_secrets: any=, pull_policy: string=, service_account: string=, node_selector: table=, tolerations: list=, labels: table=, annotations: table=, volumes: table=, volume_mounts: list=, network_policy: boolean=true} -> engine
   Where hvd.run runs its ranks: an MPIJob of the MPI operator (v2beta1), whose launcher is the driver. No ssh is needed.
   image: an image with firesteel-worker: what image.build gives, or its name
   namespace: that of the context unless it is said
@@ -93,13 +96,13 @@ k8s.mpijob{image: any=, namespace: string=, executors: integer=, cores: integer=
   tolerations: of nodes' taints, as in a pod
   labels: of the MPIJob and its pods
   annotations: of the pods
-  volumes: further ones, as in a pod
-  volume_mounts: where they are mounted in launcher and workers
+  volumes: claims and where launcher and workers mount them, { mnist = "/data" }; or a list of volumes as in a pod
+  volume_mounts: where those of a list are mounted
   network_policy: a NetworkPolicy lets only pods of the job reach its pods
   example:
     on = k8s.mpijob { image = "registry:5000/trainer:1", executors = 4 }
     print((pcall(hvd.run, function() end, { np = 5, on = on }))) --> false
-k8s.sparkapp{image: any=, namespace: string=, executors: integer=, cores: integer=1, cpu: any=, memory: string="1g", gpu: any=, env: table=, conf: table=, java_options: string=, spark_version: string="3.5.7", pull_secrets: any=, pull_policy: string=, service_account: string="spark", node_selector: table=, labels: table=, annotations: table=, network_policy: boolean=true} -> engine
+k8s.sparkapp{image: any=, namespace: string=, executors: integer=, cores: integer=1, cpu: any=, memory: string="1g", gpu: any=, env: table=, conf: table=, java_options: string=, spark_version: string="3.5.7", pull_secrets: any=, pull_policy: string=, service_account: string="spark", node_selector: table=, labels: table=, annotations: table=, volumes: table=, network_policy: boolean=true} -> engine
   Where hvd.run runs its ranks: the tasks of a barrier stage of a SparkApplication (v1beta2).
   image: an image with Spark and firesteel-worker: image.build { from = "apache/spark:3.5.7" }
   namespace: that of the context unless it is said
@@ -118,6 +121,7 @@ k8s.sparkapp{image: any=, namespace: string=, executors: integer=, cores: intege
   node_selector: labels of the nodes, { disk = "ssd" }
   labels: of the SparkApplication and its pods
   annotations: of the pods
+  volumes: claims and where driver and executors mount them, { mnist = "/data" }
   network_policy: a NetworkPolicy lets only pods of the job reach its pods
   example:
     on = k8s.sparkapp { image = "registry:5000/trainer-spark:1", executors = 4 }

@@ -3,6 +3,7 @@
 -- and a Service gives the driver its name. They need an image with firesteel-worker and nothing else in the cluster.
 local core = ...
 local PORT = 7337
+local WORKER = { "/opt/firesteel/firesteel-worker" } -- where image.build puts it; a base may have an entry point of its own
 
 local function usage(engine, format, ...)
   core.fail("error", engine .. ": " .. format:format(...))
@@ -46,11 +47,25 @@ local function with(list, more)
   return all
 end
 
+-- volumes = { mnist = "/data" }: claims and where they are mounted. A list is that of a pod, with volume_mounts beside it.
+local function volumes_of(options)
+  local given = options.volumes
+  if given == nil or #given > 0 then return given or {}, options.volume_mounts or {} end
+  local volumes, mounts = {}, {}
+  for i, one in ipairs(core.claims("volumes", given)) do
+    local name = ("volume-%d"):format(i)
+    volumes[i] = { name = name, persistentVolumeClaim = { claimName = one.claim } }
+    mounts[i] = { name = name, mountPath = one.path }
+  end
+  return volumes, with(mounts, options.volume_mounts or {})
+end
+
 -- The pods of a role: its one container has the role's name.
 local function pod_template(options, job, role, container, volumes)
+  local more_volumes, more_mounts = volumes_of(options)
   container.name, container.image, container.resources = role, tostring(options.image), resources_of(options)
   container.imagePullPolicy = options.pull_policy
-  container.volumeMounts = with(container.volumeMounts or {}, options.volume_mounts or {})
+  container.volumeMounts = with(container.volumeMounts or {}, more_mounts)
   return {
     metadata = { labels = merged(options.labels or {}, job.labels, { ["firesteel/hvd-role"] = role }),
       annotations = merged({ ["sidecar.istio.io/inject"] = "false" }, options.annotations or {}) },
@@ -58,7 +73,7 @@ local function pod_template(options, job, role, container, volumes)
       restartPolicy = "Never", terminationGracePeriodSeconds = 5, enableServiceLinks = false,
       automountServiceAccountToken = options.service_account ~= nil, serviceAccountName = options.service_account,
       imagePullSecrets = names_of(options.pull_secrets), nodeSelector = options.node_selector, tolerations = options.tolerations,
-      containers = { container }, volumes = with(volumes, options.volumes or {}),
+      containers = { container }, volumes = with(volumes, more_volumes),
     },
   }
 end
@@ -103,7 +118,7 @@ end
 
 function parts.driver(job, executors, slots)
   return {
-    args = job.command, volumeMounts = { job.mount }, ports = { { containerPort = PORT } },
+    command = WORKER, args = job.command, volumeMounts = { job.mount }, ports = { { containerPort = PORT } },
     env = with(job.driver_env, {
       { name = "FIRESTEEL_EXECUTORS", value = tostring(executors) },
       { name = "FIRESTEEL_EXECUTOR_CORES", value = tostring(slots) },
@@ -114,7 +129,7 @@ end
 
 -- Executors find the driver by the name of a Service that is the job's.
 function parts.executor(job)
-  return { args = { "--executor", ("%s-driver:%d"):format(job.name, PORT) }, env = job.executor_env }
+  return { command = WORKER, args = { "--executor", ("%s-driver:%d"):format(job.name, PORT) }, env = job.executor_env }
 end
 
 -- The plan of `main`, and what it may bring along; the object of which a failure is read comes first.
@@ -155,7 +170,7 @@ k8s.jobs = core.hvd_engine("k8s.jobs", {
 })
 
 core.api [[
-k8s.jobs{image: any=, namespace: string=, executors: integer=, cores: integer=1, cpu: any=, memory: string=, gpu: any=, env: table=, pull_secrets: any=, pull_policy: string=, service_account: string=, node_selector: table=, tolerations: list=, labels: table=, annotations: table=, volumes: list=, volume_mounts: list=, network_policy: boolean=true} -> engine
+k8s.jobs{image: any=, namespace: string=, executors: integer=, cores: integer=1, cpu: any=, memory: string=, gpu: any=, env: table=, pull_secrets: any=, pull_policy: string=, service_account: string=, node_selector: table=, tolerations: list=, labels: table=, annotations: table=, volumes: table=, volume_mounts: list=, network_policy: boolean=true} -> engine
   Where hvd.run runs its ranks: a Job with the driver, and a Job of executors, each with some of the ranks.
   image: an image with firesteel-worker: what image.build gives, or its name
   namespace: that of the context unless it is said
@@ -172,8 +187,8 @@ k8s.jobs{image: any=, namespace: string=, executors: integer=, cores: integer=1,
   tolerations: of nodes' taints, as in a pod
   labels: of Jobs and pods
   annotations: of the pods
-  volumes: further ones, as in a pod
-  volume_mounts: where they are mounted in driver and executors
+  volumes: claims and where driver and executors mount them, { mnist = "/data" }; or a list of volumes as in a pod
+  volume_mounts: where those of a list are mounted
   network_policy: a NetworkPolicy lets only pods of the job reach its pods
   example:
     on = k8s.jobs { image = "registry:5000/trainer:1", executors = 4, memory = "1Gi" }

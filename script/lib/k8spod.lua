@@ -110,14 +110,19 @@ local function place(text)
 end
 
 -- k8s.cp("data", "web-0:/tmp/data"), k8s.cp("web-0:/tmp/out", "out", { container = "main" }) → { files =, bytes = }: files and
--- folders into a container and out of it, as `kubectl cp`.
+-- folders into a container and out of it, as `kubectl cp`. "pvc/mnist:train.csv" is a file in the volume of a claim (k8svolume.lua).
 function k8s.cp(from, to, options)
   if type(from) ~= "string" or type(to) ~= "string" then usage 'k8s.cp expects two paths: k8s.cp("data", "web-0:/tmp/data")' end
   local from_pod, from_path = place(from)
   local to_pod, to_path = place(to)
   if (from_pod == nil) == (to_pod == nil) then usage('k8s.cp: one of "%s" and "%s" has to be in a pod, as "web-0:/tmp"', from, to) end
+  local claim = (from_pod or to_pod):match "^pvc/(.+)$" or (from_pod or to_pod):match "^persistentvolumeclaims?/(.+)$"
+  if claim then
+    return core.claim_copy(claim, from_pod and to or from, from_path or to_path, to_pod ~= nil, core.check("k8s.cp", options) or {})
+  end
   local args = target("k8s.cp", from_pod or to_pod)
   take_options(args, "k8s.cp", options)
+  if args.image or args.pull_secrets then usage 'k8s.cp: image and pull_secrets are for the volume of a claim, "pvc/NAME:PATH"' end
   args.here, args.there = from_pod and to or from, from_path or to_path
   return core.call(from_pod and "k8s.cp_from" or "k8s.cp_to", args)
 end
@@ -155,16 +160,18 @@ k8s.attach(pod, {container: string=, stdin: string=, timeout: duration=, quiet=f
   effect: cluster
   example:
     k8s.attach("hello", { timeout = "10s" })
-k8s.cp(from, to, {container: string=, timeout: duration=, namespace: string=}) -> table
+k8s.cp(from, to, {container: string=, timeout: duration=, namespace: string=, image: any=, pull_secrets: any=}) -> table
   Copies files and folders into a container or out of it, as `kubectl cp`: one of the two is "POD:PATH", "deploy/web:PATH" for one of
-  its pods. Modes stay, links stay links. What is copied to a folder that is there goes into it; a folder that is copied here gets
+  its pods, or "pvc/mnist:PATH" for the volume of a claim, which a Job of its own mounts meanwhile. Modes stay, links stay links. What is copied to a folder that is there goes into it; a folder that is copied here gets
   the name, or what is in it goes into the folder of that name. Nothing from the pod gets out of the place here.
   container: which one; the pod's first unless it is said
   timeout: how long it may take
   namespace: the context's unless it is said
+  image: for a claim: an image with sh and tar, for the Job's pod
+  pull_secrets: for a claim: the names of Secrets for that image's registry
   result: {files, bytes}
   errors: a container without tar, a name in its stream that leads elsewhere
-  effect: cluster into a pod, local out of it; a resumed run copies again
+  effect: cluster into a pod and for a claim, local out of a pod; a resumed run copies again
   example:
     file = k8s.cp("hello:/etc/hostname", "hostname")
 k8s.port_forward(pod, ports, {address: string="127.0.0.1", namespace: string=}) -> forward

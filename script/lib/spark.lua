@@ -65,25 +65,33 @@ local function settings(options, name)
   return result
 end
 
--- Claims that driver and executors mount, as Spark's settings. A volume's name may have no dots there.
-local function mount(volumes, conf, master)
-  if volumes == nil then return conf end
-  if not master:match "^k8s" then core.fail("error", "spark.submit: volumes are Kubernetes' (master = \"k8s\")") end
+-- { mnist = "/data" } → { { claim = "mnist", path = "/data" } }, by the claims' names: claims and where they are mounted.
+function core.claims(what, volumes)
   local claims = {}
-  for claim, place in pairs(core.expect_type("volumes", volumes, "table", 'claims and places, { ["mnist"] = "/data" }')) do
-    core.expect_type("volumes", claim, "string", "the names of claims")
-    claims[#claims + 1] = claim
-    core.expect_type("volumes", place, "string", "the folder where a claim is mounted")
+  for claim, path in pairs(core.expect_type(what, volumes, "table", 'claims and places, { ["mnist"] = "/data" }')) do
+    core.expect_type(what, claim, "string", "the names of claims")
+    core.expect_type(what, path, "string", "the folder where a claim is mounted")
+    claims[#claims + 1] = { claim = claim, path = path }
   end
-  table.sort(claims)
-  conf = conf or {}
-  for i, claim in ipairs(claims) do
+  table.sort(claims, function(a, b) return a.claim < b.claim end)
+  return claims
+end
+
+-- Adds to Spark's settings that driver and executors mount these claims. A volume's name may have no dots there.
+function core.spark_claims(conf, claims)
+  for i, one in ipairs(claims) do
     for _, role in ipairs { "driver", "executor" } do
       local prefix = ("spark.kubernetes.%s.volumes.persistentVolumeClaim.volume-%d."):format(role, i)
-      conf[prefix .. "options.claimName"], conf[prefix .. "mount.path"] = claim, volumes[claim]
+      conf[prefix .. "options.claimName"], conf[prefix .. "mount.path"] = one.claim, one.path
     end
   end
   return conf
+end
+
+local function mount(volumes, conf, master)
+  if volumes == nil then return conf end
+  if not master:match "^k8s" then core.fail("error", "spark.submit: volumes are Kubernetes' (master = \"k8s\")") end
+  return core.spark_claims(conf or {}, core.claims("volumes", volumes))
 end
 
 -- spark.submit{ "mnist.py", master = "local[1]", args = {"--epochs=1"}, conf = { ["spark.x"] = 1 }, env = {} }

@@ -133,6 +133,10 @@ print(pcall(hvd.run, function() return 1 end, { np = 2, args = { n = 1 << 40 } }
 print(pcall(hvd.run, function() return 1 end, { np = 1, args = { n = -5 } }))
 print(pcall(hvd.run, deep, { np = 1 }))
 print(pcall(hvd.run, deep, { np = 2 }))
+for np = 1, 2 do
+  local args = setmetatable({}, { __len = function() error "no length" end })
+  print(select(2, pcall(hvd.run, function() return 1 end, { np = np, args = args })))
+end
 """
 
 
@@ -142,6 +146,7 @@ def test_mistaken_arguments_and_results_end_no_process(t):
     assert "args has n = 1099511627776, which is no number of arguments" in done.out, done
     assert "args has n = -5, which is no number of arguments" in done.out, done
     assert done.out.count("nested more than 180 deep") >= 2, done
+    assert done.out.count("rank 0 failed: Mistaken:7: no length") >= 2, done
 
 
 def test_a_large_result_comes_whole(t):
@@ -188,6 +193,59 @@ def test_options_and_branches(t):
     assert done.code == 0 and "sour\tsour" in done.out and "1 4 9" in done.out, done
     with open(os.path.join(folder, "timeline.json"), encoding="utf-8") as f:
         assert "BARRIER" in f.read().upper()
+
+
+TIMELINES = """\
+-- %% Real
+hvd.run(function() hvd.init() for i = 1, 3 do hvd.allreduce(1, { op = hvd.Sum, name = "hits" }) end hvd.barrier() end,
+  { np = 2, timeline = "timeline.json" })
+t = hvd.timeline "timeline.json"
+for _, one in ipairs(t) do print(one.name, one.kind, one.count, one.seconds >= 0 and one.waited >= 0) end
+print(t.operations, t.events > 20, t.seconds > 0)
+print(t)
+-- %% Wrong
+for _, text in ipairs {
+  '{"traceEvents":[{"ph":"X","pid":0,"ts":1,"dur":2,"name":"a"}]}', "[]", "[", "7", '{"a":1}', '[{"pid":0,"ts":1,"name":"a"}]',
+  '[{"ph":"B","ts":1,"name":"a"}]', '[{"ph":"X","pid":0,"ts":1,"name":"a"}]', '[{"ph":"E","pid":0,"ts":1}]',
+  '[{"ph":"B","pid":4,"ts":1,"name":"a"}]', '[{"ph":"B","pid":4,"ts":9,"name":"a"},{"ph":"E","pid":4,"ts":8}]', '[{"ph":"B","pid":4,"ts":"1","name":"a"}]',
+} do
+  fs.write("wrong.json", text)
+  print(select(2, pcall(hvd.timeline, "wrong.json")))
+end
+"""
+
+
+def test_a_timeline_is_checked_and_summed_up(t):
+    need_mpi()
+    done = play(notebook(t, TIMELINES))
+    assert done.code == 0, done
+    for words in ("hits\tALLREDUCE\t3\ttrue", "true\ttrue", "3 × ALLREDUCE", "1 events, 0 operations, 0.000 s", "0 events, 0 operations",
+                  "wrong.json: it is no list of events", "event 1: ph must be a phase", "event 1: pid must be an integer, not nil",
+                  "event 1: dur must be a number of microseconds, not nil", "event 1: it ends what has not begun in process 0",
+                  '"a" of process 4 never ends', "event 2: ts goes back from 9 to 8 in process 4", "event 1: ts must be a number of microseconds, not 1"):
+        assert words in done.out, (words, done)
+    assert done.out.count("wrong.json: it is no list of events") == 2, done
+
+
+VOLUMES = """\
+-- %% Volumes
+for _, on in ipairs {
+  k8s.jobs { image = "i", volumes = { [1.5] = "/data" } }, k8s.mpijob { image = "i", volumes = { data = true } },
+  k8s.sparkapp { image = "i", volumes = { { name = "data", emptyDir = {} } } },
+} do
+  print(select(2, pcall(hvd.run, function() end, { np = 1, on = on })))
+end
+print(select(2, pcall(k8s.jobs, { image = "i", volumes = "data" })))
+"""
+
+
+def test_volumes_of_engines_are_claims_and_places(t):
+    done = play(notebook(t, VOLUMES))
+    assert done.code == 0, done
+    for words in ("volumes expects the names of claims, not a number", "volumes expects the folder where a claim is mounted, not a boolean",
+                  'k8s.sparkapp: volumes are claims and where they are mounted, { mnist = "/data" }', "k8s.jobs: volumes is"):
+        assert words in done.out, (words, done)
+    assert "Running" not in done.out, done
 
 
 RESUMED = """\

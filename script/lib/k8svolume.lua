@@ -1,0 +1,51 @@
+-- SPDX-License-Identifier: MIT
+-- k8s.cp("pvc/mnist:train.csv", "train.csv", { image = img }): files out of a claim's volume and into it. Nobody can look into a
+-- volume from outside, so a Job with a pod that mounts it is there while files are copied; it goes by itself.
+local core = ...
+local FOLDER, DONE = "/volume", "/tmp/copied"
+local LIMIT, GONE = 600, 60 -- seconds
+
+local function usage(format, ...)
+  core.fail("error", format:format(...))
+end
+
+local function manifest(claim, up, options, seconds)
+  local secrets = options.pull_secrets
+  if type(secrets) == "string" then secrets = { secrets } end
+  local references = secrets and core.array {}
+  for i, secret in ipairs(secrets or {}) do references[i] = { name = secret } end
+  return {
+    apiVersion = "batch/v1", kind = "Job", metadata = { generateName = claim .. "-copy-", namespace = options.namespace },
+    spec = { backoffLimit = 0, ttlSecondsAfterFinished = 0, activeDeadlineSeconds = math.ceil(seconds), template = {
+      metadata = { annotations = { ["sidecar.istio.io/inject"] = "false" } },
+      spec = {
+        restartPolicy = "Never", terminationGracePeriodSeconds = 1, imagePullSecrets = references, automountServiceAccountToken = false,
+        containers = { { name = "copy", image = tostring(options.image),
+          command = { "sh", "-c", ('until [ -e "%s" ]; do sleep 0.2; done'):format(DONE) },
+          volumeMounts = { { name = "volume", mountPath = FOLDER, readOnly = not up or nil } } } },
+        volumes = { { name = "volume", persistentVolumeClaim = { claimName = claim } } },
+      } } },
+  }
+end
+
+-- Copies between `here` and `there`, a path in the volume of the claim; up: into it → { files =, bytes = }.
+function core.claim_copy(claim, here, there, up, options)
+  if options.image == nil then
+    usage('k8s.cp: a volume is reached by a pod: image = img, one with sh and tar ("pvc/%s")', claim)
+  end
+  local seconds = core.duration(options.timeout or LIMIT)
+  local job = k8s.create(manifest(claim, up, options, seconds))
+  local pod = "jobs/" .. job.name
+  local more = { namespace = job.namespace, quiet = true, again = true }
+  local ok, result = pcall(function()
+    k8s.wait { job, "jsonpath={.status.ready}=1", timeout = seconds }
+    local inside = FOLDER .. "/" .. there:gsub("^/+", "")
+    local copy = { namespace = job.namespace, timeout = seconds }
+    if up then return k8s.cp(here, pod .. ":" .. inside, copy) end
+    return k8s.cp(pod .. ":" .. inside, here, copy)
+  end)
+  local ended = pcall(k8s.exec, pod, { "touch", DONE }, more) -- else its time limit ends it
+  if ended then pcall(k8s.wait, { job, "delete", timeout = GONE }) end
+  if not ok then error(result, 0) end
+  return result
+end
