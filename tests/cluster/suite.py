@@ -24,7 +24,7 @@ import cluster
 import tap
 
 FILES = os.environ.get("FIRESTEEL_CLUSTER_FILES",
-                       "refit argo pods desk ranks api notebooks engines rossmann verbs pipeline exec model describe operators registries why recipe11 namespace "
+                       "refit rossmann argo pods desk ranks api notebooks engines verbs pipeline exec model describe operators registries why recipe11 namespace "
                        "recipe42 submit lifecycle").split()
 AT_ONCE = 2  # files: most of their time is waiting
 
