@@ -16,6 +16,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -508,6 +509,9 @@ int main(int argc, char **argv)
         return fputs(usage, stdout) < 0;
     if (argc == 2 && str_eq(argv[1], "--version"))
         return puts("firesteel-worker " FIRESTEEL_VERSION) < 0;
+    // Tensors of loops come and go: their memory is kept, since pages cost more than their numbers.
+    mallopt(M_MMAP_THRESHOLD, 16 << 20);
+    mallopt(M_TRIM_THRESHOLD, 32 << 20);
     entry_join();
     struct places places = find_places();
     int code = run(&places, argc, argv);

@@ -65,7 +65,7 @@ static const head_spec *read_losses(lua_State *L, const model *m, head_spec head
 }
 
 // { tensor, …, names = { "dense/kernel", … } } of the weights that are trained
-static void push_gradients(lua_State *L, const model *m)
+static void push_gradients(lua_State *L, model *m)
 {
     err e;
     lua_Integer n = 0;

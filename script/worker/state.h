@@ -36,7 +36,7 @@ struct worker {
     bool bereft;         // MPI's start has failed, perhaps since a peer was lost
     bool compares;       // gradients are compared before they are averaged
     timeline *timeline;  // only in rank 0, if one was requested
-    size_t tensor_bytes; // allocated since Lua's last garbage collection
+    size_t tensor_bytes; // allocated since Lua's garbage collector was told
 };
 
 static inline worker *worker_of(lua_State *L)

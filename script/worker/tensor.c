@@ -16,18 +16,19 @@ void raise_err(lua_State *L, const err *e)
     __builtin_unreachable();
 }
 
-enum { GARBAGE_MAX = 64 << 20 };
-
 void push_tensor(lua_State *L, tensor *t, const err *e)
 {
     if (!t)
         raise_err(L, e);
-    // To Lua each tensor has only a few bytes, so by itself it would collect too late.
+    // To Lua each tensor has only a few bytes, so by itself it would collect too late: it goes on
+    // as if it had allocated the numbers, too. What is collected soon is still in the cache.
+    enum { TOLD_FROM = 16 << 10 };
     worker *w = worker_of(L);
     w->tensor_bytes += tensor_count(t) * tensor_type_size(t->type);
-    if (w->tensor_bytes > GARBAGE_MAX) {
+    if (w->tensor_bytes > TOLD_FROM) {
+        size_t kib = w->tensor_bytes / 1024;
         w->tensor_bytes = 0;
-        lua_gc(L, LUA_GCCOLLECT);
+        lua_gc(L, LUA_GCSTEP, kib < 1 << 16 ? (int)kib : 1 << 16);
     }
     // If this ran out of Lua stack or memory, the tensor would leak; but then the process ends
     // anyway.

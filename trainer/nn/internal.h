@@ -28,6 +28,7 @@ struct model {
     float *w;          // [graph->values]
     float *slot;       // [slots][graph->values]: Adam m, v; SGD momentum
     float *g;          // gradients; allocated when they are first kept
+    tensor **handed;   // [parameters] with g: gradients as they were handed out, while g has them
     uint8_t **touched; // [parameters] with g, of a graph: rows of tables, see op_work; else NULL
     bool guessed;      // some rows count as touched that perhaps were not
     size_t slots;
@@ -55,6 +56,10 @@ int model_set_groups(model *m, err *e);
 void model_plan_flow(model *m, bool apart);
 // Any row of weight i, if it is a table, may have a gradient from now on.
 void model_touch(model *m, size_t i);
+// g will have other numbers than those that were handed out.
+void model_forget_handed(model *m);
+// Is this the gradient of weight i as it was handed out, which g has still?
+bool model_has_gradient(const model *m, size_t i, const tensor *value);
 // Writes the gradient of weight i.
 int model_put_gradient(model *m, size_t i, const tensor *value, err *e);
 // From now on no input counts as "never seen".

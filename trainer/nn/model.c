@@ -268,6 +268,8 @@ void model_free(model *m)
     for (size_t i = 0; m->touched && i < m->graph->parameters; i++)
         free(m->touched[i]);
     free(m->touched);
+    model_forget_handed(m);
+    free(m->handed);
     forget_layout(m);
     param_groups_free(m->groups, m->spec.group_count);
     free(m->slot);

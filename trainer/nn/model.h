@@ -163,8 +163,9 @@ tensor *model_weight(const model *m, size_t i, err *e); // a copy, F32
 int model_check_weight(const model *m, size_t i, const tensor *value, err *e);
 int model_set_weight(model *m, size_t i, const tensor *value, err *e);
 bool model_weight_is_trained(const model *m, size_t i); // statistics and frozen ones are not
-// Its gradient, as the last call that computed gradients left it; a copy.
-tensor *model_weight_gradient(const model *m, size_t i, err *e);
+// Its gradient, as the last call that computed gradients left it; a copy. The model remembers it,
+// so that model_apply need not copy it back.
+tensor *model_weight_gradient(model *m, size_t i, err *e);
 size_t model_slot_count(const model *m);
 const char *model_slot_name(const model *m, size_t slot); // "m", "v", "momentum", …
 tensor *model_slot(const model *m, size_t slot, size_t weight, err *e);

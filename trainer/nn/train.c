@@ -296,6 +296,7 @@ static int reserve_gradients(model *m, err *e)
         return 0;
     if (!(m->g = memory_array(m->graph->values, sizeof *m->g)))
         return err_set(e, ERR_LIMIT, "no memory for the gradients");
+    m->handed = mem_array(m->graph->parameters, sizeof *m->handed);
     m->touched = mem_array(m->graph->parameters, sizeof *m->touched);
     for (size_t i = 0; i < m->graph->parameters; i++) {
         const parameter *p = &m->graph->parameter[i];
@@ -312,12 +313,14 @@ static int keep_gradients(model *m, const model_data *data, const batch *b, step
         return -1;
     s->rule = (update){.rule = UPDATE_STORE};
     m->guessed = false;
+    model_forget_handed(m);
     return run(m, data, b, s, e);
 }
 
 // One step by the gradients that were kept.
 static int use_gradients(model *m, update rule, err *e)
 {
+    model_forget_handed(m); // what follows changes them
     if (exchange_gradients(m, e) < 0)
         return -1;
     clip_gradients(m->graph, &m->spec.optimizer, m->g);

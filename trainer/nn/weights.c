@@ -99,12 +99,30 @@ static tensor *read_run(const model *m, float *run, size_t i, err *e)
     return t;
 }
 
+// How many numbers at the beginning are finite, in whole pieces: of these the compiler makes
+// vectors.
+static size_t finite_pieces(const float *at, size_t n)
+{
+    enum { PIECE = 64 };
+    const uint32_t exponent = 0x7f800000;
+    size_t done = 0;
+    for (; done + PIECE <= n; done += PIECE) {
+        uint32_t bits[PIECE], worst = 0;
+        memcpy(bits, at + done, sizeof bits);
+        for (size_t k = 0; k < PIECE; k++)
+            worst |= (bits[k] & exponent) == exponent;
+        if (worst)
+            break;
+    }
+    return done;
+}
+
 // A number that is not finite would ruin every output without a word.
 static int check_finite(const model *m, size_t i, const tensor *value, err *e)
 {
     bool plain = value->type == TENSOR_F32 && !tensor_has_gaps(value);
-    size_t n = tensor_count(value);
-    for (size_t k = 0; k < n; k++) {
+    size_t n = tensor_count(value), done = plain ? finite_pieces(value->data, n) : 0;
+    for (size_t k = done; k < n; k++) {
         if (plain && isfinite(((const float *)value->data)[k]))
             continue;
         AUTO_BUF name = {0};
@@ -155,9 +173,22 @@ bool model_weight_is_trained(const model *m, size_t i)
     return p && !p->frozen;
 }
 
-tensor *model_weight_gradient(const model *m, size_t i, err *e)
+tensor *model_weight_gradient(model *m, size_t i, err *e)
 {
-    return read_run(m, m->g, i, e);
+    tensor *t = read_run(m, m->g, i, e);
+    if (t) {
+        tensor_free(m->handed[i]);
+        m->handed[i] = tensor_ref(t);
+    }
+    return t;
+}
+
+void model_forget_handed(model *m)
+{
+    for (size_t i = 0; m->handed && i < m->graph->parameters; i++) {
+        tensor_free(m->handed[i]);
+        m->handed[i] = NULL;
+    }
 }
 
 void model_touch(model *m, size_t i)
@@ -167,8 +198,19 @@ void model_touch(model *m, size_t i)
         memset(m->touched[i], 1, m->graph->parameter[i].rows);
 }
 
+bool model_has_gradient(const model *m, size_t i, const tensor *value)
+{
+    const tensor *t = m->handed ? m->handed[i] : NULL;
+    bool same = t && t->data == value->data && t->dims == value->dims && t->stride == value->stride;
+    for (int d = 0; same && d < t->dims; d++)
+        same = t->shape[d] == value->shape[d];
+    return same;
+}
+
 int model_put_gradient(model *m, size_t i, const tensor *value, err *e)
 {
+    if (model_has_gradient(m, i, value))
+        return 0;
     model_touch(m, i);
     return write_run(m, m->g, i, value, e);
 }

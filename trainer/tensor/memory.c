@@ -10,9 +10,9 @@
 
 enum { HUGE_PAGE = 2 << 20, HUGE_FROM = HUGE_PAGE / 8 };
 
-void *memory_new(size_t bytes)
+static void *zeroed(size_t bytes, size_t huge_from)
 {
-    size_t align = bytes >= HUGE_FROM ? HUGE_PAGE : MEMORY_LINE;
+    size_t align = bytes >= huge_from ? HUGE_PAGE : MEMORY_LINE;
     if (bytes > PTRDIFF_MAX - 2 * (size_t)HUGE_PAGE)
         return NULL;
     if (memory_check(bytes, "", NULL) < 0)
@@ -22,6 +22,16 @@ void *memory_new(size_t bytes)
     if (p && align == HUGE_PAGE)
         madvise(p, room, MADV_HUGEPAGE); // a hint: failure does not matter
     return p ? memset(p, 0, room) : NULL;
+}
+
+void *memory_new(size_t bytes)
+{
+    return zeroed(bytes, HUGE_FROM);
+}
+
+void *memory_passing(size_t bytes)
+{
+    return zeroed(bytes, 2 * (size_t)HUGE_PAGE);
 }
 
 void *memory_array(size_t count, size_t size)

@@ -99,7 +99,7 @@ tensor *tensor_new(tensor_type type, int dims, const size_t *shape, err *e)
         return NULL;
     if (memory_check(bytes, "the tensor's numbers", e) < 0)
         return NULL;
-    void *data = memory_new(bytes);
+    void *data = memory_passing(bytes);
     if (!data) {
         err_set(e, ERR_LIMIT, "no memory for a tensor of %zu bytes", bytes);
         return NULL;

@@ -146,8 +146,8 @@ test("a step passes over rows of a table that no batch has named", function()
 end)
 
 -- TensorFlow Addons's LazyAdam and PyTorch's SparseAdam, by hand: w, m and v of the rows that a batch names, by the number of the step.
-for _, decay in ipairs { 0, 0.1 } do
-  test(("LazyAdam leaves the rows alone that a batch does not name: weight_decay %g"):format(decay), function()
+test("LazyAdam leaves the rows alone that a batch does not name", function()
+  for _, decay in ipairs { 0, 0.1 } do
     local input = nn.Input { 2 }
     local words = nn.Embedding { 60, 7 }
     local m = nn.Model { inputs = input, outputs = nn.Dense { 1 } (nn.Flatten {} (words(input))), seed = 3 }
@@ -173,8 +173,8 @@ for _, decay in ipairs { 0, 0.1 } do
       m:train_on_batch(batch, y)
       near((m:get_weights()[1] - data.tensor(w)):abs():max(), 0, 2e-6, "step " .. t)
     end
-  end)
-end
+  end
+end)
 
 test("gradients of two halves are the gradient of the whole", function()
   local _, loss = makers.chain()

@@ -220,4 +220,50 @@ test("softmax and a least-squares fit by hand", function()
   near(w[1][0], -1, 1e-4)
 end)
 
+-- Sizes that do not fill the pieces that products are made of, beside sums by hand; numbers that floats add exactly.
+test("products of large matrices, and of what is no number", function()
+  local function numbers(rows, columns, by)
+    local list = {}
+    for i = 1, rows * columns do list[i] = (i * by) % 7 - 3 end
+    return data.tensor(list):reshape { rows, columns }
+  end
+  for _, s in ipairs { { 3, 600, 70 }, { 300, 33, 65 }, { 257, 1100, 1 }, { 1, 5000, 64 }, { 100, 1, 100 }, { 19, 20, 21 } } do
+    local a, b = numbers(s[1], s[2], 5), numbers(s[2], s[3], 3)
+    local c, left, right = a:matmul(b), a:totable(), b:totable()
+    for _, at in ipairs { { 1, 1 }, { s[1], s[3] }, { s[1] // 2 + 1, s[3] // 2 + 1 }, { s[1], 1 } } do
+      local sum = 0
+      for k = 1, s[2] do sum = sum + left[at[1]][k] * right[k][at[2]] end
+      same(c:totable()[at[1]][at[2]], sum + 0.0, table.concat(s, " "))
+    end
+    same(c, b:transpose():matmul(a:transpose()):transpose())
+    same(a:columns(1):matmul(b:slice(1)), c - a:columns(0, 1):matmul(b:slice(0, 1))) -- rows with gaps
+  end
+  local nothing = ops.full({ 40, 40 }, 0 / 0):matmul(ops.zeros { 40, 40 })
+  same(nothing:equal(nothing):sum(), 0)
+end)
+
+test("statistics of many numbers are those of each", function()
+  local list, sum, squares, most, where = {}, 0, 0, -math.huge, nil
+  for i = 1, 5003 do
+    list[i] = (i * 7919 % 4001) / 8
+    sum = sum + list[i]
+    if list[i] > most then most, where = list[i], i - 1 end
+  end
+  for _, n in ipairs(list) do squares = squares + (n - sum / 5003) ^ 2 end
+  local t = data.tensor(list)
+  near(t:sum(), sum, 1e-9)
+  near(t:mean(), sum / 5003, 1e-9)
+  near(t:std(), math.sqrt(squares / 5003), 1e-9)
+  same(t:max(), most)
+  same(t:argmax(), where)
+  local wide = t:slice(0, 5000):reshape { 10, 500 }
+  for axis = 0, 1 do
+    near((wide:sum(axis) - wide:transpose():sum(1 - axis)):abs():max(), 0, 1e-9)
+    near((wide:std(axis) - wide:transpose():std(1 - axis)):abs():max(), 0, 1e-4)
+    same(wide:max(axis), wide:transpose():max(1 - axis))
+    same(wide:argmax(axis), wide:transpose():argmax(1 - axis))
+  end
+  same(wide:columns(3, 400):sum(0), wide:sum(0):slice(3, 400))
+end)
+
 cases.run()
