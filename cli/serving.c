@@ -36,6 +36,8 @@ static const char usage[] =
     "GET /v2/health/ready, POST /v2/models/NAME/infer. NAME is the file's name without its end\n"
     "unless it is said. TERM and INT end it when the requests under way are answered.\n"
     "  --port N    8080 unless it is said; 0: any free one, which it prints\n"
+    "  --drain S   so many seconds it goes on answering after TERM, while it says that it is not "
+    "ready; 0\n"
     "  --grace S   so many seconds they may take to be answered; then predictions are cancelled; "
     "20\n"
     "  --body S    so many seconds the body of a request may take; 60\n"
@@ -46,7 +48,7 @@ static const char usage[] =
     "  --record-size MB    of a file; 64. --record-files N: so many are kept; 8\n";
 
 struct settings {
-    int64_t port, body, grace, batch, latency, record_mb, record_files;
+    int64_t port, body, drain, grace, batch, latency, record_mb, record_files;
     const char *record;
 };
 
@@ -117,14 +119,14 @@ static void tell(const char *text)
     fail("", text);
 }
 
-static int wait_for_end(server *s, int64_t grace, const sigset_t *signals)
+static int wait_for_end(server *s, const struct settings *set, const sigset_t *signals)
 {
     int number;
     sigwait(signals, &number);
     printf("ending\n");
     fflush(stdout);
     pthread_sigmask(SIG_UNBLOCK, signals, NULL); // once more ends it at once
-    serve_close(s, grace * CLOCK_SEC);
+    serve_close(s, set->drain * CLOCK_SEC, set->grace * CLOCK_SEC);
     return 0;
 }
 
@@ -158,7 +160,7 @@ static int serve(const struct settings *set, const struct served *all, size_t n)
     for (size_t i = 0; i < n; i++)
         printf("serving %s on port %d\n", models[i].name, serve_port(s));
     fflush(stdout);
-    return wait_for_end(s, set->grace, &signals);
+    return wait_for_end(s, set, &signals);
 }
 
 // argv[*at] is "--NAME=N" or "--NAME", and then argv[*at + 1] is N; *at goes to the last word of
@@ -168,8 +170,9 @@ static int parse_option(int argc, char **argv, int *at, struct settings *set)
     const struct {
         const char *name;
         int64_t *value, least, most;
-    } known[] = {{"--port", &set->port, 0, UINT16_MAX}, {"--grace", &set->grace, 0, SECONDS_MOST},
-        {"--body", &set->body, 1, SECONDS_MOST}, {"--max-batch-size", &set->batch, 1, ROWS_MOST},
+    } known[] = {{"--port", &set->port, 0, UINT16_MAX}, {"--drain", &set->drain, 0, SECONDS_MOST},
+        {"--grace", &set->grace, 0, SECONDS_MOST}, {"--body", &set->body, 1, SECONDS_MOST},
+        {"--max-batch-size", &set->batch, 1, ROWS_MOST},
         {"--max-latency", &set->latency, 0, LATENCY_MOST},
         {"--record-size", &set->record_mb, 1, 1 << 20},
         {"--record-files", &set->record_files, 1, 1 << 20}};

@@ -71,6 +71,18 @@ static const char *string_at(const struct object *o, uint64_t offset)
     return o->strings + offset;
 }
 
+// DT_RUNPATH or DT_RPATH: a string of the table, or one that stands elsewhere (relocate.h).
+static const char *run_path_of(const struct object *o, int64_t tag)
+{
+    uint64_t value = dynamic_value(o, tag);
+    const char *found = value == UINT64_MAX ? NULL : string_at(o, value);
+    if (found || value == UINT64_MAX)
+        return found;
+    uint64_t from = file_offset(o, dynamic_value(o, DT_STRTAB) + value);
+    found = at(o, from, 1);
+    return found && memchr(found, '\0', o->size - from) ? found : NULL;
+}
+
 static const char *interpreter_of(const struct object *o)
 {
     const ElfW(Phdr) *p = segments(o);
@@ -250,8 +262,8 @@ static char *find_library(const struct object *needing, const char *inherited, c
 {
     if (strchr(name, '/')) // it depends on the working folder, so it counts as missing
         return *name == '/' ? try_path(mem_strdup(name)) : NULL;
-    const char *runpath = string_at(needing, dynamic_value(needing, DT_RUNPATH));
-    const char *rpath = runpath ? runpath : string_at(needing, dynamic_value(needing, DT_RPATH));
+    const char *runpath = run_path_of(needing, DT_RUNPATH);
+    const char *rpath = runpath ? runpath : run_path_of(needing, DT_RPATH);
     char *found = rpath ? search_run_path(rpath, needing->path, name) : NULL;
     if (!found && !runpath && inherited)
         found = search_run_path(inherited, needing->path, name);
@@ -311,9 +323,8 @@ static int add_needs(struct closure *c, const char *path, const char *inherited,
     if (object_open(&o, path, e))
         return -1;
     // An RPATH without a RUNPATH also applies to the libraries that this file's libraries need.
-    const char *own = dynamic_value(&o, DT_RUNPATH) == UINT64_MAX
-                          ? string_at(&o, dynamic_value(&o, DT_RPATH))
-                          : NULL;
+    const char *own =
+        dynamic_value(&o, DT_RUNPATH) == UINT64_MAX ? run_path_of(&o, DT_RPATH) : NULL;
     add_interpreter(c, &o);
     int status = 0;
     for (size_t i = 0; i < o.dynamic_n && status == 0; i++) {

@@ -121,6 +121,17 @@ static const ElfW(Dyn) * strings(const struct image *x)
     return NULL;
 }
 
+// Was it relocated to the same places before, as what is in an image was?
+static bool is_done(const struct image *x, const ElfW(Phdr) * interp, const char *interpreter,
+    size_t first, const char *library_path, size_t second)
+{
+    const unsigned char *both = at(x, interp->p_offset, first + second);
+    const ElfW(Dyn) *path = path_entry(x), *table = strings(x);
+    return both && path && table && path->d_tag == DT_RPATH &&
+           path->d_un.d_val == interp->p_vaddr + first - table->d_un.d_ptr &&
+           memcmp(both, interpreter, first) == 0 && memcmp(both + first, library_path, second) == 0;
+}
+
 int relocate(buf *program, const char *interpreter, const char *library_path, err *e)
 {
     struct image x = {.bytes = (unsigned char *)program->data, .n = program->len};
@@ -130,6 +141,8 @@ int relocate(buf *program, const char *interpreter, const char *library_path, er
     if (!interp)
         return 0;
     size_t first = strlen(interpreter) + 1, second = strlen(library_path) + 1;
+    if (is_done(&x, interp, interpreter, first, library_path, second))
+        return 0;
     ElfW(Phdr) *host = find_room(&x, first + second);
     ElfW(Dyn) *path = path_entry(&x);
     if (!host || !path || !strings(&x) || strings(&x) == path)

@@ -6,5 +6,6 @@
 #include "base/err.h"
 
 // program: a whole ELF file for this machine. interpreter, library_path: absolute paths in the
-// image. A statically linked program stays as it is. Errors: ERR_INVALID tells what is missing.
+// image. A statically linked program stays as it is, and so does one that was relocated there
+// before. Errors: ERR_INVALID tells what is missing.
 int relocate(buf *program, const char *interpreter, const char *library_path, err *e);

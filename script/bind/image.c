@@ -236,7 +236,9 @@ static cJSON *push_result(const struct remote *r, const cJSON *args)
     json_set_str(result, "tagged", r->ref);
     json_set_str(result, "digest", digest);
     json_set_str(result, "pinned", pinned);
-    json_set_str(result, "registry", r->to.host);
+    AUTO_FREE char *registry = str_fmt("%s%s%s%s", r->to.plain ? "http://" : "", r->to.host,
+        r->prefix ? "/" : "", r->prefix ? r->prefix : "");
+    json_set_str(result, "registry", registry); // as --registry takes it
     return result;
 }
 

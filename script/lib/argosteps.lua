@@ -203,9 +203,12 @@ local function container(make, step, place, given)
     imagePullPolicy = make.options.pull, -- nil: the cluster's own choice
     command = command and texts(words(make, step, place, command)) or nil,
     args = given.args and texts(words(make, step, place, given.args)) or nil, env = environment(make, step, place, given.env) }
+  local places, volumes = {}, nil
+  for at, source in pairs(given.volumes or {}) do places[plain(make, step, at)] = words(make, step, place, source) end
+  volumes, made.volumeMounts = core.pipeline.volumes(places)
   local outputs = outputs_of(make, step)
   add(make, argo.name_of(step), { inputs = inputs_of(place), outputs = outputs, metadata = { labels = labels_of(make, step) },
-    activeDeadlineSeconds = seconds(step.timeout), retryStrategy = retry_of(step), container = made })
+    activeDeadlineSeconds = seconds(step.timeout), retryStrategy = retry_of(step), container = made, volumes = volumes })
 end
 
 local function trainer_step(make, step, place)

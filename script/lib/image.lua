@@ -181,6 +181,7 @@ image:push({to: string=, insecure=false}) -> image
   Pushes it, and gives the image as manifests take it: with its digest, so that pods run these bytes whatever becomes of the tag.
   to: another name, "host/name:tag"; a name without a registry goes to the chosen one
   insecure: plain HTTP, or a certificate that nobody vouches for
+  result: {ref, tagged, digest, registry}; registry is written as --registry takes it: for a notebook that runs in a pod
   errors: a registry that does not answer or refuses
   effect: cluster
   example:

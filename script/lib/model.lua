@@ -15,7 +15,8 @@ function fn.__display(f)
   return ("%s as %s %s, %d examples"):format(f.name, f.image.tagged or f.image.ref, f.digest, f.count)
 end
 
-local function copy(of)
+-- The same keys and values in a table of one's own.
+function core.copy(of)
   local new = {}
   for key, value in pairs(of or {}) do new[key] = value end
   return new
@@ -157,7 +158,7 @@ end
 -- A Job of the image, by its digest, that checks itself.
 local function verify_there(f, options)
   if not f.image.pinned then f:push() end
-  local pod = copy(options.pod)
+  local pod = core.copy(options.pod)
   pod.restartPolicy = "Never"
   pod.containers = { { name = "verify", image = f.image.ref, resources = options.resources,
     args = { "verify", "--json", "--tolerance", ("%.17g"):format(options.tolerance), "." } } }
@@ -203,163 +204,7 @@ function fn:verify(options)
   return result
 end
 
--- Serving: a Deployment of the image and a Service before it.
-
-local served = { __name = "served" }
-served.__index = served
-
-function served.__tostring(s) return s:url() end
-
-function served.__display(s)
-  return ("%s served as %s by %d %s"):format(s.model, s:url(), s.replicas, s.replicas == 1 and "pod" or "pods")
-end
-
-local NOBODY = 65534
-local RECORDS = "/records"
-
--- What restricted namespaces ask for.
-local function add_rules(pod, container)
-  pod.securityContext = pod.securityContext or { runAsNonRoot = true, runAsUser = NOBODY, runAsGroup = NOBODY, fsGroup = NOBODY,
-    seccompProfile = { type = "RuntimeDefault" } }
-  container.securityContext = { allowPrivilegeEscalation = false, capabilities = { drop = { "ALL" } } }
-end
-
--- record = "/folder": a folder that goes with the pod; record = "claim": a PersistentVolumeClaim.
-local function add_record(pod, container, record)
-  if not record then return end
-  local folder = record:sub(1, 1) == "/" and record or RECORDS
-  local volume = folder == record and { name = "records", emptyDir = {} }
-    or { name = "records", persistentVolumeClaim = { claimName = record } }
-  pod.volumes = copy(pod.volumes)
-  pod.volumes[#pod.volumes + 1] = volume
-  container.volumeMounts = { { name = "records", mountPath = folder } }
-  container.args[#container.args + 1] = "--record=" .. folder
-end
-
-local function milliseconds(duration) return ("%d"):format(math.floor(core.duration(duration) * 1000 + 0.5)) end
-
-local function container_of(f, o)
-  local args = core.array { "serve", "--port=" .. o.port, "--max-batch-size=" .. o.max_batch_size,
-    "--max-latency=" .. milliseconds(o.max_latency) }
-  local function probe(path, more)
-    more.httpGet = { path = path, port = "http" }
-    return more
-  end
-  return { name = "serve", image = f.image.ref, args = args, resources = o.resources,
-    ports = { { name = "http", containerPort = o.port } },
-    readinessProbe = probe("/v2/health/ready", { periodSeconds = 2 }),
-    livenessProbe = probe("/v2/health/live", { periodSeconds = 10, timeoutSeconds = 5 }) }
-end
-
-local function manifests(f, o)
-  local labels = { ["app.kubernetes.io/name"] = o.name, ["app.kubernetes.io/component"] = "model" }
-  local pod, container = copy(o.pod), container_of(f, o)
-  add_rules(pod, container)
-  add_record(pod, container, o.record)
-  container.args[#container.args + 1] = "."
-  pod.containers = { container }
-  local notes = { ["firesteel/digest"] = f.digest, ["firesteel/run"] = f.run }
-  local deployment = { apiVersion = "apps/v1", kind = "Deployment",
-    metadata = { name = o.name, namespace = o.namespace, labels = labels, annotations = notes },
-    spec = { replicas = o.replicas, selector = { matchLabels = labels }, template = { spec = pod, metadata = { labels = labels,
-      annotations = { ["prometheus.io/scrape"] = "true", ["prometheus.io/port"] = tostring(o.port), ["prometheus.io/path"] = "/metrics" } } } } }
-  local service = { apiVersion = "v1", kind = "Service", metadata = { name = o.name, namespace = o.namespace, labels = labels },
-    spec = { selector = labels, ports = { { name = "http", port = o.port, targetPort = "http" } } } }
-  return deployment, service
-end
-
--- fn:serve{ name = "rain", replicas = 2 } → a handle of the Deployment and Service, once all its pods answer.
-function fn:serve(options)
-  local o = copy(core.check("fn:serve", options))
-  o.name = o.name or self.name:lower():gsub("[._]", "-")
-  o.replicas, o.port = o.replicas or 1, o.port or 8080
-  o.max_batch_size, o.max_latency = o.max_batch_size or 64, o.max_latency or 0
-  if not o.name:match "^%l[%l%d-]*$" or #o.name > 63 then
-    core.fail("error", ('fn:serve: name is that of a Service: small letters, digits and "-", not "%s"'):format(o.name))
-  end
-  if not self.image.pinned then self:push() end
-  local deployment, service = manifests(self, o)
-  local made = k8s.apply(service)
-  local running = k8s.apply(deployment)
-  running:reaches("Available", o.timeout or "5m")
-  return setmetatable({ name = o.name, model = self.name, namespace = made.namespace, port = o.port, replicas = o.replicas,
-    digest = self.digest, deployment = running, service = made }, served)
-end
-
--- Where the cluster's own pods find it.
-function served:url() return ("http://%s.%s.svc:%d"):format(self.name, self.namespace, self.port) end
-
-local function ask(s, path, body, timeout)
-  return core.call("k8s.service", { service = s.name, namespace = s.namespace, port = s.port, path = path, body = body,
-    timeout = timeout or "1m" })
-end
-
-function served:metadata() return core.parse(ask(self, "/v2/models/" .. self.model)) end
-
--- What Prometheus reads.
-function served:metrics() return ask(self, "/metrics") end
-
--- The numbers of rows, and their shape.
-local function flatten(value, into)
-  if type(value) ~= "table" then
-    into[#into + 1] = value
-    return
-  end
-  for _, item in ipairs(value) do flatten(item, into) end
-end
-
-local function tensor_of(name, rows)
-  local data, shape, at = core.array {}, core.array {}, rows
-  flatten(rows, data)
-  while type(at) == "table" do
-    shape[#shape + 1] = #at
-    at = at[1]
-  end
-  local texts = type(data[1]) == "string"
-  if #shape == 1 and not texts then shape[2] = 1 end
-  return { name = name, datatype = texts and "BYTES" or "FP32", shape = shape, data = data }
-end
-
--- Rows of an output; a row of one number is the number.
-local function rows_of(output)
-  local rows, width = {}, 1
-  for i = 2, #output.shape do width = width * output.shape[i] end
-  for r = 1, output.shape[1] do
-    if width == 1 then rows[r] = output.data[r]
-    else rows[r] = table.move(output.data, (r - 1) * width + 1, r * width, 1, {}) end
-  end
-  return rows
-end
-
--- served:predict{ {1, 2}, {3, 4} }, or by the names of inputs → { NAME = rows, … }
-function served:predict(inputs, options)
-  core.expect_type("served:predict", inputs, "table", "rows, or rows by the names of inputs")
-  options = core.check("served:predict", options)
-  local list = core.array {}
-  if inputs[1] ~= nil then
-    self.input = self.input or self:metadata().inputs[1].name
-    list[1] = tensor_of(self.input, inputs)
-  else
-    for name, rows in pairs(inputs) do
-      if type(rows) ~= "table" then core.fail("error", ("served:predict: input %s is a list of rows"):format(tostring(name))) end
-      list[#list + 1] = tensor_of(name, rows)
-    end
-    table.sort(list, function(a, b) return a.name < b.name end)
-  end
-  local answer = core.parse(ask(self, "/v2/models/" .. self.model .. "/infer", core.json { inputs = list }, options.timeout))
-  local found = {}
-  for _, output in ipairs(answer.outputs) do found[output.name] = rows_of(output) end
-  return found
-end
-
--- Removes Deployment and Service.
-function served:delete()
-  self.deployment:delete()
-  self.service:delete()
-end
-
 core.module("model", model)
-core.types.served = served
 core.types.fn = fn
 core.types.check = check
 
@@ -412,64 +257,5 @@ fn:verify({on: string="here", tolerance: number=0.00001, runtime=true, python: s
     trainer.run "make.lua"
     fn = model.package { "line.safetensors", examples = { { 1, 2 } } }
     print(fn:verify { runtime = false }.same) --> true
-fn:serve({name: string=, replicas: integer=1, namespace: string=, resources: table=, port: integer=8080, max_batch_size: integer=64, max_latency: duration=0, record: string=, pod: table=, timeout: duration="5m"}) -> served
-  Serves it on the cluster, by KServe's v2 REST protocol: a Deployment and a Service; returns when all its pods answer. Another image under the same name takes the place of the one before.
-  name: of both; the model's unless it is said
-  replicas: how many pods
-  namespace: of both; the context's
-  resources: of the container
-  port: of the Service
-  max_batch_size: rows of requests that wait at the same time are predicted together, up to so many
-  max_latency: so long the first of them waits for others
-  record: requests and answers are written down there as JSON lines: "/folder" in each pod, or the name of a PersistentVolumeClaim
-  pod: more of the pods' spec, as imagePullSecrets, nodeSelector
-  timeout: how long it may take until they answer
-  result: {name, namespace, port, model, digest, deployment, service}
-  errors: a pod that does not start, with its reason
-  effect: cluster
-  example:
-    io.open("make.lua", "w"):write("local nn = require 'nn' nn.Sequential { nn.Dense { 1, input_dim = 2 } }:save 'line.safetensors'"):close()
-    trainer.run "make.lua"
-    fn = model.package { "line.safetensors", examples = { { 1, 2 } } }
-    served = fn:serve { replicas = 2 }
-    print(served:url()) --> http://line.default.svc:8080
-served: type -- A model that a Deployment serves.
-served:url() -> string
-  Where pods of the cluster find it.
-  example:
-    io.open("make.lua", "w"):write("local nn = require 'nn' nn.Sequential { nn.Dense { 1, input_dim = 2 } }:save 'line.safetensors'"):close()
-    trainer.run "make.lua"
-    print(model.package { "line.safetensors", examples = { { 1, 2 } } }:serve():url()) --> http://line.default.svc:8080
-served:predict(inputs, {timeout: duration="1m"}) -> table
-  Predictions, asked for through the API server: of rows of the only input, { {1, 2}, … }, or by the names of inputs, { x = { {1, 2} }, word = { "open" } }.
-  timeout: how long the answer may take
-  result: {NAME = rows, …}; a row of one number is the number
-  errors: what the model cannot take, in its own words
-  example:
-    io.open("make.lua", "w"):write("local nn = require 'nn' nn.Sequential { nn.Dense { 1, input_dim = 2 } }:save 'line.safetensors'"):close()
-    trainer.run "make.lua"
-    served = model.package { "line.safetensors", examples = { { 1, 2 } } }:serve()
-    print(#served:predict({ { 1, 2 }, { 3, 4 } }).dense) --> 2
-served:metadata() -> table
-  The names, types and shapes of what it takes and gives.
-  example:
-    io.open("make.lua", "w"):write("local nn = require 'nn' nn.Sequential { nn.Dense { 1, input_dim = 2 } }:save 'line.safetensors'"):close()
-    trainer.run "make.lua"
-    served = model.package { "line.safetensors", examples = { { 1, 2 } } }:serve()
-    print(served:metadata().inputs[1].name) --> input
-served:metrics() -> string
-  The counts of one of its pods, in Prometheus's text format.
-  example:
-    io.open("make.lua", "w"):write("local nn = require 'nn' nn.Sequential { nn.Dense { 1, input_dim = 2 } }:save 'line.safetensors'"):close()
-    trainer.run "make.lua"
-    served = model.package { "line.safetensors", examples = { { 1, 2 } } }:serve()
-    print(served:metrics():match "firesteel_rows_total") --> firesteel_rows_total
-served:delete()
-  Removes Deployment and Service.
-  effect: destructive
-  example:
-    io.open("make.lua", "w"):write("local nn = require 'nn' nn.Sequential { nn.Dense { 1, input_dim = 2 } }:save 'line.safetensors'"):close()
-    trainer.run "make.lua"
-    model.package { "line.safetensors", examples = { { 1, 2 } } }:serve():delete()
 check: type -- What fn:verify has found; as a text a line for each runtime.
 ]]

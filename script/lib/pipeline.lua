@@ -11,6 +11,7 @@ local options_of_pipeline = { steps = 1, timeout = 1, namespace = 1 }
 local options_of_step = {
   apply = 1, image = 1, trainer = 1, call = 1, delete = 1, use = 1, command = 1, args = 1, env = 1, after = 1, with = 1, when = 1,
   retries = 1, timeout = 1, each = 1, at_once = 1, outputs = 1, reaches = 1, namespace = 1,
+  volumes = 1,
 }
 local KINDS = { "apply", "image", "trainer", "call", "delete", "use" }
 local SOURCES = { field = 1, file = 1, log = 1, metric = 1 }
@@ -77,8 +78,19 @@ local TYPES = {
   with = { table = "a table of parameters" }, outputs = { table = 'a table: { rows = "status.rows" }' }, env = { table = "a table of texts" },
   each = { table = 1, string = 'a list, or an output that is one: "${prep.shards}"' }, namespace = { string = "a text" }, reaches = { string = "a state" },
   image = { string = "the name of an image" }, command = { table = 1, string = "a text or a list" }, args = { table = "a list" },
+  volumes = { table = 'a table of places: { ["/data"] = "pvc/sales" }' },
   trainer = { table = 1, string = "a file, or the options of trainer.run" }, use = { string = 'a template and one of its steps: "refit/train"' },
 }
+
+local function check_volumes(self, step)
+  if step.volumes and step.kind ~= "image" then fail(self, step.name, "volumes are for steps with an image") end
+  for place, source in pairs(step.volumes or {}) do
+    local kind = type(source) == "string" and source:match "^(%l+)/."
+    if type(place) ~= "string" or not place:find "^/" or not core.pipeline.volume_kinds[kind] then
+      fail(self, step.name, 'volumes: a place in the container, and what is seen there: { ["/data"] = "pvc/NAME" }, "secret/NAME" or "configmap/NAME"')
+    end
+  end
+end
 
 local function check_types(self, step)
   local name = step.name
@@ -95,6 +107,7 @@ local function check_types(self, step)
   if step.kind == "use" and not tostring(step.use):find "^[%l%d-]+/[%a_][%w_]*$" then
     fail(self, name, 'use is a template and one of its steps: "refit/train"')
   end
+  check_volumes(self, step)
   if step.command and step.kind ~= "image" then fail(self, name, "command is for steps with an image") end
   local retries = step.retries or 0
   if math.type(retries) ~= "integer" or retries < 0 then fail(self, name, "retries is a number from 0 on") end
@@ -231,7 +244,7 @@ local function read_uses(self, step)
     uses(text, each)
   end
   each_text(step.with, look)
-  each_text({ core.pipeline.text(self, step), step.image, step.command, step.args, step.env,
+  each_text({ core.pipeline.text(self, step), step.image, step.command, step.args, step.env, step.volumes,
     type(step.trainer) ~= "function" and step.trainer or nil, step.each }, look)
   if step.when and not step.exit then
     look(step.when)
@@ -258,6 +271,26 @@ local function check_after(self, step)
     if s.kind ~= "apply" and s.kind ~= "image" then fail(self, step.name, "delete: step %s makes no object", other) end
     if not step.exit then step.after[other] = true end
   end
+end
+
+-- What a container can see at a place of its own, by kubectl's names.
+core.pipeline.volume_kinds = {
+  pvc = function(name) return { persistentVolumeClaim = { claimName = name } } end,
+  secret = function(name) return { secret = { secretName = name } } end,
+  configmap = function(name) return { configMap = { name = name } } end,
+}
+
+-- { ["/data"] = "pvc/sales" } → the volumes of a pod, and where its container sees them; nil: it has none.
+function core.pipeline.volumes(places)
+  if not places or not next(places) then return nil end
+  local volumes, mounts = core.array {}, core.array {}
+  for i, place in ipairs(names_of(places)) do
+    local kind, name = places[place]:match "^(%l+)/(.+)$"
+    volumes[i] = core.pipeline.volume_kinds[kind](name)
+    volumes[i].name = "volume-" .. i
+    mounts[i] = { name = volumes[i].name, mountPath = place }
+  end
+  return volumes, mounts
 end
 
 -- The steps in an order in which each comes after those that it waits for; a cycle is an error.

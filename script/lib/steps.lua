@@ -145,6 +145,8 @@ function kinds.image(flow, step, env, record)
     container.env[#container.env + 1] = { name = name, value = tostring(value) }
   end
   if container.env then table.sort(container.env, function(a, b) return a.name < b.name end) end
+  local volumes
+  volumes, container.volumeMounts = core.pipeline.volumes(filled(step.volumes, env, step.name))
   local labels = { ["firesteel/pipeline"] = flow.name, ["firesteel/step"] = step.name }
   for name, value in pairs(flow.labels or {}) do labels[name] = value end
   record.earlier = record.earlier or {} -- of the attempts before, for a step that deletes
@@ -153,7 +155,7 @@ function kinds.image(flow, step, env, record)
     apiVersion = "batch/v1", kind = "Job",
     metadata = { generateName = ("%s-%s-"):format(flow.name, step.name:lower():gsub("_", "-")), labels = labels },
     spec = { backoffLimit = 0, template = { metadata = { labels = labels }, spec = {
-      restartPolicy = "Never", containers = { container } } } },
+      restartPolicy = "Never", containers = { container }, volumes = volumes } } },
   }, { namespace = step.namespace or flow.namespace }) }
   reach(step, record.handles, flow.timeout)
 end

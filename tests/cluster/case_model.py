@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: MIT
 """model.package on a cluster: a Job of the image checks it, a Deployment serves it, and it answers through the API server."""
 import json
+import os
+import threading
 
+import tap
+from asker import Asker
 from place import NODE, PLAIN, Place
 from tap import FIRESTEEL, sh
 
@@ -62,3 +66,78 @@ def test_a_packaged_model_is_verified_and_served(t):
     assert any(e["from"] == f"run:{run}" and e["to"] == graph["subject"] for e in graph["edges"]), graph
     text = sh(FIRESTEEL, "lineage", "case/line:1", cwd=place.dir, env=place.env).out
     assert f"made by run {run}" in text and "cell Package" in text and f"firesteel.run = {run}" in text, text
+
+
+REPLACED = """\
+-- %% Trainer file="trainer.lua"
+local nn, data = require "nn", require "data"
+local args = require "args" { slope = 2.0 }
+local line = nn.Sequential { nn.Dense { 1, input_dim = 1, use_bias = false } }
+line:set_weights { data.tensor { { args.slope } } }
+line:save(("line-%g.safetensors"):format(args.slope))
+-- %% First effects="cluster"
+function packaged(slope)
+  trainer.run { "trainer.lua", args = { "--slope=" .. slope } }
+  return model.package { ("line-%g.safetensors"):format(slope), name = "line", tag = "case/replaced:" .. slope, examples = { { 1 } } }
+end
+options = { replicas = 1, timeout = "3m", resources = { requests = { cpu = "10m", memory = "32Mi" } }, pod = { terminationGracePeriodSeconds = 15 } }
+first = packaged(2)
+served = first:serve(options)
+fs.write("served", "yes")
+while not fs.exists "asked" do firesteel.sleep(0.2) end
+-- %% One that does not get ready effects="cluster"
+nowhere = { replicas = 1, timeout = "8s", pod = { nodeSelector = { none = "such" } } }
+ok, why = pcall(function() return packaged(3):serve(nowhere) end)
+print("refused", ok, why)
+print("before", k8s.get(served.deployment).metadata.annotations["firesteel/digest"] == first.digest, served:predict({ { 1 } }).dense[1])
+-- %% The next effects="cluster"
+for _, slope in ipairs { 4, 5 } do
+  next_one = packaged(slope):serve(options)
+  print("after", k8s.get(served.deployment).metadata.annotations["firesteel/digest"] == next_one.digest, next_one:predict({ { 1 } }).dense[1])
+end
+-- %% Not ours effects="cluster"
+k8s.apply { apiVersion = "apps/v1", kind = "Deployment", metadata = { name = "web" }, spec = { replicas = 0, selector = { matchLabels = { app = "web" } },
+  template = { metadata = { labels = { app = "web" } }, spec = { containers = { { name = "main", image = "localhost/busybox:1" } } } } } }
+print("not ours", pcall(first.serve, first, { name = "web" }))
+-- %% Where there is room effects="cluster"
+nowhere.pod = { nodeSelector = { ["case-replaced"] = "yes" }, terminationGracePeriodSeconds = 15 }
+nowhere.timeout = os.getenv "LIMIT" or "8s"
+last = packaged(6):serve(nowhere)
+print("resumed", k8s.get(served.deployment).metadata.annotations["firesteel/digest"] == last.digest, last:predict({ { 1 } }).dense[1])
+"""
+
+
+def test_the_next_model_takes_its_place(t):
+    """A client asks all the time: no request is lost, whether the next model gets ready or not."""
+    place = Place(t)
+    asker = []
+
+    def ask():
+        if not asker:
+            tap.eventually(lambda: os.path.exists(os.path.join(place.dir, "served")), 240)
+            service = place.get("service", "line")["spec"]
+            one = {"name": "input", "datatype": "FP32", "shape": [1, 1], "data": [1]}
+            asker.append(Asker(service["clusterIP"], service["ports"][0]["port"], "line", one).start())
+            tap.eventually(lambda: asker[0].answers > 5, 30)
+            with open(os.path.join(place.dir, "asked"), "w", encoding="utf-8") as f:
+                f.write("yes")
+    beside = threading.Thread(target=ask)
+    beside.start()
+    done = place.run(REPLACED, "--registry", REGISTRY, timeout=600)
+    beside.join()
+    assert done.code == 1 and asker, done
+    assert "refused\tfalse" in done.out and "does not take the place of the model before" in done.out and "answers as it did" in done.out, done
+    assert "before\ttrue\t2" in done.out and "after\ttrue\t4" in done.out and "after\ttrue\t5" in done.out, done
+    assert "not ours\tfalse" in done.out and "there is a Deployment web" in done.out, done
+    assert place.get("deployment", "line")["status"]["availableReplicas"] == 1
+    # what did not get ready is tried again by the resumed run, and gets there
+    run = done.out.split("(run ")[1].split(")")[0]
+    place.kubectl("label", "nodes", "--all", "case-replaced=yes")
+    t.after(lambda: place.kubectl("label", "nodes", "--all", "case-replaced-"))
+    place.env["LIMIT"] = "3m"
+    again = place.run(os.path.join(place.dir, "notebook.lua"), "--resume", run, "--registry", REGISTRY)
+    assert again.code == 0 and "resumed\ttrue\t6" in again.out, again
+    answers, troubles = asker[0].end()
+    assert answers > 200 and not troubles, (answers, troubles)
+    tap.sh(FIRESTEEL, "clean", "--yes", run, cwd=place.dir, env=place.env)
+    assert place.kubectl("get", "deployments,services", "-l", "app.kubernetes.io/name=line", "-o", "name").out == ""

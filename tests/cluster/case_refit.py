@@ -1,28 +1,70 @@
 # SPDX-License-Identifier: MIT
-"""Recipe 41: a pipeline that a schedule starts, with PySpark's gradient-boosted trees; and applications that leave when they
+"""Recipe 41: trees and networks that a schedule fits, and a served model that it replaces; and applications that leave when they
 have ended."""
+import base64
+import concurrent.futures
 import json
 import os
 import re
+import threading
 
+from asker import Asker
 from place import NODE, PLAIN, Place, with_spark
-from tap import CACHE, SOURCE
+from tap import CACHE, FIRESTEEL, SOURCE, eventually, sh
+
+
+RECIPE = os.path.join(SOURCE, "recipes", "41-refit.lua")
+NUMBERS = {"weekday": 1, "month": 6, "promo": 1}
+
+
+def ask_through_it(place, ended):
+    """A client that asks from the time on when the first model answers, until the recipe has ended. → what Asker.end gives"""
+    def address():
+        assert not ended.is_set(), "the recipe ended before a model answered"
+        found = place.kubectl("get", "endpoints", "sales", "-o", "jsonpath={.subsets[*].addresses[*].ip}", code=None).out.strip()
+        return found and place.get("service", "sales")["spec"]["clusterIP"]
+    asker = Asker(eventually(address, 600), 8080, "sales",
+                  *({"name": name, "datatype": "FP32", "shape": [1, 1], "data": [n]} for name, n in NUMBERS.items())).start()
+    ended.wait()
+    return asker.end()
 
 
 def test_recipe_41(t):
+    """Trees and networks, here and twice by the schedule; the model that answers is replaced, and no request is lost."""
     place = with_spark(Place(t, "default"))  # where the Spark operator looks
     place.env.update({"VIRTUAL_ENV": f"{CACHE}/pyspark", "SPARK_LOCAL_IP": NODE})
     place.create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "refit"}},
                  {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": {"name": "refit"},
                   "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "edit"},
                   "subjects": [{"kind": "ServiceAccount", "name": "refit", "namespace": "default"}]})
-    t.after(lambda: place.kubectl("delete", "serviceaccount/refit", "rolebinding/refit"))
-    done = place.run(os.path.join(SOURCE, "recipes", "41-refit.lua"), "--cwd", place.dir, "--registry", f"http://{NODE}:{PLAIN}",
-                     "-p", "account=refit", "-p", "iterations=3", "-p", "executors=1", "-p", "core_request=200m",
-                     "-p", "schedule=@every 20s", timeout=900)
+    login = base64.b64encode(b"fitter:of-the-night").decode()
+    place.create({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "refit"}, "type": "kubernetes.io/dockerconfigjson",
+                  "stringData": {".dockerconfigjson": json.dumps({"auths": {f"{NODE}:{PLAIN}": {"auth": login}}})}})
+    t.after(lambda: place.kubectl("delete", "serviceaccount/refit", "rolebinding/refit", "secret/refit"))
+    ended = threading.Event()
+    with concurrent.futures.ThreadPoolExecutor(1) as beside:
+        told = beside.submit(ask_through_it, place, ended)
+        try:
+            done = place.run(RECIPE, "--cwd", place.dir, "--registry", f"http://{NODE}:{PLAIN}", "-p", "account=refit", "-p", "push_secret=refit",
+                             "-p", "iterations=3", "-p", "epochs=20", "-p", "executors=1", "-p", "core_request=200m", "-p", "schedule=@every 20s",
+                             "-p", "keep=true", timeout=900)
+        finally:
+            ended.set()
     assert done.code == 0, done
-    assert re.search(r"fitted \d+ times, error 0\.\d+ each time", done.out), done
-    left = place.kubectl("get", "cronworkflows,workflows,sparkapplications,pods", "-o", "name", "-l", "firesteel/pipeline=refit").out
+    answers, troubles = told.result()
+    assert answers > 1000 and not troubles, (answers, troubles)
+    assert re.search(r"fitted \d+ times, error of the trees 0\.\d+ each time; sha256:\w+ answers now", done.out), done
+    served = place.get("deployment", "sales")
+    (container,) = served["spec"]["template"]["spec"]["containers"]
+    assert container["image"].endswith(served["metadata"]["annotations"]["firesteel/digest"]), container
+    sets = json.loads(place.kubectl("get", "rs", "-l", "app.kubernetes.io/name=sales", "-o", "json").out)["items"]
+    assert len(sets) >= 3, sets  # the one that was fitted here, and each night's
+    assert login not in place.kubectl("get", "workflows,pods", "-o", "json").out
+    run = done.out.split("(run ")[1].split(")")[0]
+    cleaned = sh(FIRESTEEL, "clean", "--yes", run, cwd=place.dir, env=place.env, timeout=300)
+    assert cleaned.code == 0, cleaned
+    left = place.kubectl("get", "cronworkflows,deployments,services", "-o", "name", "-l", f"firesteel/run={run}").out
+    eventually(lambda: not place.kubectl("get", "workflows,sparkapplications,pods", "-o", "name", "-l", "firesteel/pipeline=refit").out, 120)
     assert not left, left
 
 

@@ -203,6 +203,30 @@ def test_the_end(t):
     assert s.process.wait(5 * PATIENCE) == -signal.SIGTERM
 
 
+def test_it_answers_until_nobody_asks_it_any_more(t):
+    """Who sends it requests learns of its end a little later: until then it answers, and each answer closes its connection."""
+    s = Server(t, "--drain=3")
+    kept = http.client.HTTPConnection("127.0.0.1", s.port, timeout=20 * PATIENCE)
+    body = json.dumps({"inputs": [fp32([1, 2], 1, 2)]})
+
+    def predict(connection):
+        connection.request("POST", "/v2/models/line/infer", body)
+        r = connection.getresponse()
+        r.read()
+        return r.status, r.headers["Connection"]
+    assert predict(kept) == (200, None)
+    began = time.monotonic()
+    s.process.send_signal(signal.SIGTERM)
+    eventually(lambda: s.ask("GET", "/v2/health/ready")[0] == 503, 2)
+    assert predict(kept) == (200, "close")
+    answers = 0
+    while s.process.poll() is None and time.monotonic() - began < 2.5:
+        status, _, head = s.ask_with_head("POST", "/v2/models/line/infer", body)
+        assert (status, head["Connection"]) == (200, "close"), (status, head)
+        answers += 1
+    assert answers > 10 and s.process.wait(20 * PATIENCE) == 0 and time.monotonic() - began >= 3, answers
+
+
 def waits(s, body):
     """A prediction that was asked for and has no answer after two seconds: it waits for another. None if it is answered."""
     c = s.begin("/v2/models/line/infer", len(body))

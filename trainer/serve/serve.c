@@ -410,9 +410,11 @@ static void wait_until_none(const atomic_int *count, int64_t until)
         nanosleep(&(struct timespec){.tv_nsec = LOOK_MS * 1000 * 1000}, NULL);
 }
 
-void serve_close(server *s, int64_t patience_ns)
+void serve_close(server *s, int64_t drain_ns, int64_t patience_ns)
 {
     atomic_store(&s->closing, true);
+    nanosleep(
+        &(struct timespec){.tv_sec = drain_ns / CLOCK_SEC, .tv_nsec = drain_ns % CLOCK_SEC}, NULL);
     MHD_socket listening = MHD_quiesce_daemon(s->daemon);
     if (listening != MHD_INVALID_SOCKET)
         shutdown(listening, SHUT_RD); // else the system takes connections that nobody answers

@@ -46,6 +46,7 @@ typedef struct server server;
 // Listens on all addresses, IPv6 too where there is that.
 server *serve_open(const struct serve_options *o, err *e);
 uint16_t serve_port(const server *s);
-// Takes no new connections, lets the requests that are under way end for so long, then cancels
-// their predictions (503), and frees it.
-void serve_close(server *s, int64_t patience_ns);
+// Says that it is not ready, and answers for drain_ns all the same, since who sends it requests
+// learns that later; each answer closes its connection. Then takes no new connections, lets the
+// requests that are under way end for patience_ns, cancels their predictions (503), and frees it.
+void serve_close(server *s, int64_t drain_ns, int64_t patience_ns);

@@ -44,6 +44,16 @@ TEST(a_relocated_program_uses_its_own_folder)
     CHECK(!strstr(buf_cstr(&maps), "/lib/"));
     closure_done(&needs);
 
+    // In an image it is taken into another one: as it is, with the libraries of its folder.
+    AUTO_FREE char *same = mem_dup(program.data, program.len);
+    CHECK_OK(relocate(&program, ld, tap_dir(), &e) == 0, e);
+    CHECK(memcmp(same, program.data, program.len) == 0);
+    CHECK_OK(closure_add(&needs, to, &e) == 0, e);
+    CHECK(needs.n > 1);
+    for (size_t i = 0; i < needs.n; i++)
+        CHECK(str_starts(needs.libraries[i].path, tap_dir()));
+    closure_done(&needs);
+
     // A relocated program can be relocated again.
     CHECK_OK(relocate(&program, "/x/ld.so", "/x", &e) == 0, e);
 }
