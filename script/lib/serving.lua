@@ -84,7 +84,9 @@ end
 local function standing(o)
   local ok, there = pcall(k8s.get, "deployments.apps", o.name, { namespace = o.namespace })
   if not ok then
-    if core.raised(there) == "error" and tostring(there):find("not found", 1, true) then return nil end
+    local why = tostring(there)
+    if why:find("no kind", 1, true) then core.fail("error", "fn:serve: this server has no Deployments (the sandbox has none): serve it on a cluster") end
+    if core.raised(why) == "error" and why:find("not found", 1, true) then return nil end
     error(there, 0)
   end
   local meta = there.metadata

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """A pipeline as texts for Argo, against those in argo/ (FIRESTEEL_GOLDEN=write writes them); and what Argo cannot say, which
 is refused by name. tests/cluster/case_argo.py has a real Argo run it."""
+import json
 import os
 
 from kernel import Kernel, cell, sandbox
@@ -91,6 +92,18 @@ def test_what_argo_cannot_say(t):
             ('a = { image = "x", command = "true", when = "always" }', "pipeline p: Argo needs a step that does not run at the end")):
         r = k.run(f'pipeline {{ "p", steps = {{ {steps} }} }}:argo()')
         assert r.state == "failed" and says in r.error["message"], (steps, r)
+
+
+def test_volumes(t):
+    k = Kernel(t)
+    r = k.run("""doc = yaml.decode(pipeline { "p", steps = { a = { image = "x", command = "true", outputs = { n = { file = "/tmp/n" } } },
+  b = { image = "x", command = "true", volumes = { ["/run/registry"] = "secret/login", ["/data"] = "pvc/sales-${a.n}" } } } }:argo())
+for _, template in ipairs(doc.spec.templates) do if template.name == "b" then print(json.encode { template.volumes, template.container.volumeMounts }) end end""")
+    assert r.state == "ok", r
+    volumes, mounts = json.loads(r.out)
+    assert {v["name"]: v for v in volumes} == {"volume-1": {"name": "volume-1", "persistentVolumeClaim": {"claimName": "sales-{{inputs.parameters.a-n}}"}},
+                                               "volume-2": {"name": "volume-2", "secret": {"secretName": "login"}}}, volumes
+    assert mounts == [{"name": "volume-1", "mountPath": "/data"}, {"name": "volume-2", "mountPath": "/run/registry"}], mounts
 
 
 NEEDED = 'a = { image = "x", command = "true", outputs = { s = { file = "/tmp/s" }, n = { file = "/tmp/n" } } }'

@@ -97,6 +97,22 @@ print(flow:output("fan", "len")[1], flow:output("fan", "len")[2], flow:output("s
     assert row["name"] == "train-job" and row["about"]["kind"] == "Job", row  # Enter describes it
 
 
+def test_a_step_sees_volumes(t):
+    k = headless(t, sandbox(t), cell("""k8s.apply { apiVersion = "v1", kind = "Secret", metadata = { name = "login" }, stringData = { word = "open" } }
+k8s.apply { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "rates" }, data = { rate = "0.5" } }
+place = fs.temp()
+flow = pipeline { "seen", steps = {
+  what = { call = function() return { name = "login" } end },
+  look = { image = "host", command = "echo word=$(cat $AT/secret/word) rate=$(cat $AT/map/rate)", env = { AT = place },
+           volumes = { [place .. "/secret"] = "secret/${what.name}", [place .. "/map"] = "configmap/rates" },
+           outputs = { word = { log = "word=(%S+)" }, rate = { log = "rate=(%S+)" } } },
+} }
+flow:run()
+expect(flow:output("look", "word")):equals "open"
+expect(flow:output("look", "rate")):equals(0.5)""", 'effects="cluster"'))
+    assert k.code == 0, (k.of("error"), k.text())
+
+
 def test_steps_that_can_run_at_once_do(t):
     k = Kernel(t)
     r = k.run("""local now, most = 0, 0
@@ -169,6 +185,10 @@ def test_bad_graphs(t):
             ('two = { call = print, each = "abc" }', 'step two: each is a list, or'),
             ('two = { call = print, each = { 1 }, at_once = 0 }', "step two: at_once is a number from 1 on"),
             ('two = { call = print, outputs = "x" }', 'step two: outputs is a table: { rows = "status.rows" }'),
+            ('two = { image = "host", volumes = { ["/data"] = "disk/sales" } }', 'step two: volumes: a place in the container, and what is seen there: { ["/data"] = "pvc/NAME" }'),
+            ('two = { image = "host", volumes = { data = "pvc/sales" } }', "step two: volumes: a place in the container"),
+            ('two = { image = "host", volumes = { ["/data"] = "pvc/${nobody}" } }', "step two: ${nobody}: it is neither a parameter"),
+            ('two = { apply = "x.yaml", volumes = {} }', "step two: volumes are for steps with an image"),
             ('two = { image = 3 }', "step two: image is the name of an image")):
         r = k.run(f'pipeline {{ "bad", steps = {{ {steps} }} }}')
         assert r.state == "failed" and "pipeline bad: " in r.error["message"] and says in r.error["message"], (steps, r)
