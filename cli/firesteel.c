@@ -35,6 +35,8 @@ static const struct verb *const verbs[] = {
     &doctor_verb,
     &step_verb,
     &exec_verb,
+    &cp_verb,
+    &port_forward_verb,
 };
 
 static void print_usage(FILE *to)

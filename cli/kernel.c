@@ -13,6 +13,7 @@
 #include "cli/cleaning.h"
 #include "cli/cli.h"
 #include "cli/examine.h"
+#include "cli/podverbs.h"
 #include "cli/remoting.h"
 #include "cli/report.h"
 #include "cli/say.h"
@@ -45,6 +46,7 @@ struct arguments {
     struct kernel_options options;
     struct cleaning clean;
     struct remoting remoting;
+    struct podverb podverb;
     const char *cwd;
     char **protect, **allow_protected;
     char **parameters, **redo, **keep, **again, **check, **report, **command;
@@ -104,9 +106,16 @@ struct arguments {
     X(exec, TEXT, remoting.pod,                                                                    \
         "POD             only run a command in this pod, on this terminal")                        \
     X(word, LIST, remoting.command, "WORD            with --exec: of the command; any number")     \
-    X(container, TEXT, remoting.container, "NAME       with --exec: of the pod")                   \
+    X(container, TEXT, remoting.container, "NAME       with --exec and --copy-from: of the pod")   \
     X(stdin, FLAG, remoting.input, "               with --exec: it gets this input")               \
     X(tty, FLAG, remoting.tty, "                 with --exec: it gets a terminal")                 \
+    X(copy_from, TEXT, podverb.copy_from,                                                          \
+        "PLACE      only copy this: a path here, or [NAMESPACE/]POD:PATH")                         \
+    X(copy_to, TEXT, podverb.copy_to, "PLACE        with --copy-from: to there")                   \
+    X(forward, TEXT, podverb.forward,                                                              \
+        "POD          only lead ports of this machine into this pod")                              \
+    X(port, LIST, podverb.ports, "HERE:THERE      with --forward; any number")                     \
+    X(address, TEXT, podverb.address, "ADDRESS      with --forward: to listen on")                 \
     X(refuse_credentials, FLAG, refuse_credentials,                                                \
         " the credential plug-in of cells that may not use the cluster")                           \
     X(help, FLAG, help, "               this")                                                     \
@@ -407,7 +416,18 @@ static int examine(struct cli *cli, struct arguments *a)
 static int remote(struct cli *cli, struct arguments *a)
 {
     err e = {0};
-    return prepare(cli, a, &e) < 0 ? fail(&e) : remoting_run(&a->options, &a->remoting);
+    if (prepare(cli, a, &e) < 0)
+        return fail(&e);
+    a->podverb.container = a->remoting.container;
+    return a->remoting.pod      ? remoting_run(&a->options, &a->remoting)
+           : a->podverb.forward ? podverb_forward(&a->options, &a->podverb)
+                                : podverb_copy(&a->options, &a->podverb);
+}
+
+// A verb that goes into a pod, outside of any run.
+static bool is_remote(const struct arguments *a)
+{
+    return a->remoting.pod || a->podverb.forward || a->podverb.copy_from;
 }
 
 struct reporting {
@@ -466,14 +486,14 @@ int main(int argc, char **argv)
     }
     if (a.check)
         return checking_run(a.check);
-    a.clean.run || a.examine || a.remoting.pod ? entry_join() : entry_serve(a.options.client_fd);
+    a.clean.run || a.examine || is_remote(&a) ? entry_join() : entry_serve(a.options.client_fd);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN); // a file over the limit makes its write fail, as a full disk does
     if (a.clean.run)
         return clean(&cli, &a);
     if (a.examine)
         return examine(&cli, &a);
-    if (a.remoting.pod)
+    if (is_remote(&a))
         return remote(&cli, &a);
     struct reporting reporting = {.arguments = &a, .cli = &cli};
     if (a.report && begin_reporting(&reporting, &e) < 0)

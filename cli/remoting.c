@@ -11,13 +11,15 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "base/text/utf8.h"
+#include "cli/acts.h"
 #include "cli/link.h"
+#include "cli/podverbs.h"
 #include "cli/say.h"
 #include "k8s/client/remote.h"
 #include "script/bind/k8s_pod.h"
 
 #include <errno.h>
-#include <fnmatch.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,7 +27,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-enum { PIECE = 32 << 10, ENOUGH = 256 << 10, ROWS = 24, COLUMNS = 80 };
+enum { SHOWN = 60, PIECE = 32 << 10, ENOUGH = 256 << 10, ROWS = 24, COLUMNS = 80 };
 static const int ends[] = {SIGTERM, SIGHUP};
 
 struct session {
@@ -204,43 +206,6 @@ static void start(loop_pending *pending, void *arg)
 
 static const struct loop_call_ops session_ops = {.start = start};
 
-// "web-0", "pod/web-0", "deploy/web".
-static int find_pod(struct session *s, const char *name, struct pod_choice *out, err *e)
-{
-    const char *slash = strchr(name, '/');
-    AUTO_FREE char *kind = slash ? mem_strndup(name, (size_t)(slash - name)) : mem_strdup("pods");
-    AUTO_BUF note = {0};
-    struct target t = {.client = s->link.client,
-        .name = slash ? slash + 1 : name,
-        .patience.retry_ns = -1}; // a person tries again sooner
-    t.ns = client_config(t.client)->namespace_;
-    t.resource = client_resource(t.client, &t.patience, kind, e);
-    if (!t.resource)
-        return -1;
-    cJSON *object = client_get(t.client, &t.patience, t.resource, t.ns, t.name, e);
-    if (k8s_pod_choose(&t, object, s->what->container, &note, out, e) != 0)
-        return -1;
-    say(stderr, "%s", buf_cstr(&note));
-    return 0;
-}
-
-// Nobody is asked here: a protected context is named, as for a headless run.
-static int check_protected(
-    const struct kernel_options *options, const kubeconfig *k, const char *pod, err *e)
-{
-    const char *const *c = options->allow_protected;
-    bool guarded = k->guarded;
-    for (const char *const *p = options->protect; p && *p; p++)
-        guarded = guarded || (k->context && fnmatch(*p, k->context, 0) == 0);
-    while (c && *c && !str_eq(*c, k->context))
-        c++;
-    if (!guarded || (c && *c))
-        return 0;
-    return err_set(e, ERR_REFUSED,
-        "exec in %s: the context %s is protected; add --allow-protected %s", pod, k->context,
-        k->context);
-}
-
 // As kubectl: without a terminal here there can be none there.
 static bool has_terminal(const struct remoting *what)
 {
@@ -250,16 +215,37 @@ static bool has_terminal(const struct remoting *what)
     return false;
 }
 
+// The start of what is run, as the ledger of a run has it.
+static char *first_words(const struct remoting *what)
+{
+    AUTO_BUF text = {0};
+    for (char **word = what->command; word && *word; word++)
+        buf_fmt(&text, "%s%s", text.len ? " " : "", *word);
+    size_t n = strcspn(buf_cstr(&text), "\n");
+    n = n > SHOWN ? SHOWN : n;
+    n -= utf8_partial(buf_cstr(&text), n);
+    return str_fmt("run `%.*s%s`", (int)n, buf_cstr(&text), n < text.len ? "…" : "");
+}
+
 static int run(struct session *s, const struct kernel_options *options, err *e)
 {
     struct pod_choice pod;
+    struct act act = {.verb = "exec", .effect = "cluster"};
+    AUTO_FREE char *where = str_fmt("exec in %s", s->what->pod), *words = first_words(s->what);
     if (link_start(&s->link, e) != 0 || link_client(&s->link, options, e) != 0 ||
-        check_protected(options, client_config(s->link.client), s->what->pod, e) != 0 ||
-        find_pod(s, s->what->pod, &pod, e) != 0)
+        act_allow(&act, options, client_config(s->link.client), where, e) != 0 ||
+        podverb_find(s->link.client, s->what->pod, s->what->container, &pod, e) != 0)
         return -1;
     s->pod = &pod;
+    if (act_begin(&act, options, &pod, words, e) != 0) {
+        k8s_pod_done(&pod);
+        return -1;
+    }
     loop_call(s->link.loop, NULL, &session_ops, s, 0, e);
     put_back(s);
+    if (s->signal)
+        err_set(&s->error, ERR_CANCELLED, "signal %d", s->signal);
+    act_end(&act, s->code, &s->error);
     pthread_mutex_lock(&s->lock);
     s->over = true;
     pthread_cond_signal(&s->room);

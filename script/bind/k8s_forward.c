@@ -148,25 +148,22 @@ static int parse_local(const char *word, size_t n, int *port)
     return 0;
 }
 
-// "8080:80", "8080" (both), ":80" and "0:80" (a free one here), "http", "8080:http".
-static int parse_port(const struct pod_choice *p, const char *word, struct port *out, err *e)
+int k8s_pod_port(const struct pod_choice *p, const char *word, int *here, int *remote, err *e)
 {
     const char *colon = strchr(word, ':'), *there = colon ? colon + 1 : word;
     bool is_service = str_eq(json_str(p->object, "kind"), "Service");
-    out->remote =
-        is_service ? port_of_service(p->object, p->pod, there) : port_of_pod(p->pod, there);
-    if (out->remote < 0)
-        return err_set(e, ERR_USAGE, "k8s.port_forward: \"%s\" is no port of %s %s", there,
+    *remote = is_service ? port_of_service(p->object, p->pod, there) : port_of_pod(p->pod, there);
+    if (*remote < 0)
+        return err_set(e, ERR_USAGE, "\"%s\" is no port of %s %s", there,
             p->target.resource->singular, p->target.name);
     if (!colon) {
         int64_t same;
-        out->wanted = str_to_int(word, &same) ? (int)same : out->remote;
+        *here = str_to_int(word, &same) ? (int)same : *remote;
         return 0;
     }
-    if (parse_local(word, (size_t)(colon - word), &out->wanted) < 0)
-        return err_set(e, ERR_USAGE,
-            "k8s.port_forward: \"%s\" is no port: it is written 8080:80, or :80 for a free one",
-            word);
+    if (parse_local(word, (size_t)(colon - word), here) < 0)
+        return err_set(
+            e, ERR_USAGE, "\"%s\" is no port: it is written 8080:80, or :80 for a free one", word);
     return 0;
 }
 
@@ -178,8 +175,9 @@ static int parse_ports(const struct pod_choice *p, const cJSON *words, struct op
         if (!cJSON_IsString(word) || o->n == PORTS_MOST)
             return err_set(
                 e, ERR_USAGE, "k8s.port_forward takes up to %d ports, as \"8080:80\"", PORTS_MOST);
-        if (parse_port(p, word->valuestring, &o->ports[o->n], e) != 0)
-            return -1;
+        struct port *port = &o->ports[o->n];
+        if (k8s_pod_port(p, word->valuestring, &port->wanted, &port->remote, e) != 0)
+            return err_wrap(e, "k8s.port_forward");
         o->n++;
     }
     return o->n ? 0 : err_set(e, ERR_USAGE, "k8s.port_forward: which port? As in \"8080:80\"");

@@ -22,3 +22,7 @@ int k8s_pod_choose(const struct target *t, cJSON *object, const char *container,
 void k8s_pod_done(struct pod_choice *p);
 // For messages: "pod web-0 in namespace default"; new.
 char *k8s_pod_text(const struct pod_choice *p);
+
+// k8s_forward.c. A port as people write it: "8080:80", "8080" (both), ":80" and "0:80" (a free one
+// here), "http", "8080:http"; of a Service its own, and where that leads. *here 0: a free one.
+int k8s_pod_port(const struct pod_choice *p, const char *word, int *here, int *remote, err *e);

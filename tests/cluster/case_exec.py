@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 """What goes into pods, beside the real kubectl: exec, attach, port-forward, cp."""
 import fcntl
+import json
 import os
 import pathlib
 import select
+import signal
 import struct
 import subprocess
 import termios
@@ -223,3 +225,52 @@ class Shell:
 
     def is_cooked(self):
         return termios.tcgetattr(self.slave) == self.before
+
+
+def acts(place):
+    path = pathlib.Path(place.dir, ".local/state/firesteel/acts.jsonl")
+    assert path.stat().st_mode & 0o777 == 0o600
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def test_verbs_copy_and_forward_as_kubectl_does(t):
+    web = pod("web", "sh", "-c", SERVER, ports=[{"name": "http", "containerPort": 8080}])
+    place = running(Place(t), web)
+    options = ["--context", "admin", "-n", place.namespace]
+    data = pathlib.Path(place.dir, "data")
+    (data / "deep").mkdir(parents=True)
+    (data / "deep" / "file").write_bytes(os.urandom(200000))
+
+    def cp(*words, code=0):
+        done = tap.sh(tap.FIRESTEEL, "cp", *options, *words, cwd=place.dir, env=place.env)
+        assert done.code == code, done
+        return done.err
+    cp("data", "web:/tmp/ours")
+    place.kubectl("cp", str(data), "web:/tmp/theirs")
+    place.kubectl("exec", "web", "--", "cmp", "/tmp/ours/deep/file", "/tmp/theirs/deep/file")
+    cp(f"{place.namespace}/web:/tmp/theirs", "back", "-c", "main")
+    assert tree(pathlib.Path(place.dir, "back")) == tree(data)
+    assert "'/proc/none': No such file or directory" in cp("data", "web:/proc/none/x", code=1)
+    assert "there is no " in cp("nothing", "web:/tmp", code=1)
+    log = acts(place)
+    assert [line["verb"] for line in log if "verb" in line] == ["cp"] * 4, log
+    assert [line["effect"] for line in log if "effect" in line] == ["cluster", "local", "cluster", "cluster"], log
+    assert log[0]["pod"] == "web" and log[0]["what"].endswith("/data to /tmp/ours") and log[1]["code"] == 0, log
+    assert "/proc/none" in log[5]["error"] and log[5]["id"] == log[4]["id"] != log[0]["id"], log
+    forward = subprocess.Popen([tap.FIRESTEEL, "port-forward", *options, "pod/web", ":http", ":8080"], cwd=place.dir, stdout=subprocess.PIPE,
+                               env={**os.environ, **{k: v for k, v in place.env.items() if v}}, text=True)
+    lines = [forward.stdout.readline() for _ in range(2)]
+    for line in lines:
+        where = line.split()[2]
+        assert line == f"Forwarding from {where} -> 8080\n", lines
+        assert tap.sh("busybox", "wget", "-q", "-O-", f"http://{where}/").out == "from the pod\n"
+    forward.send_signal(signal.SIGINT)
+    assert forward.wait(20) == 130
+    assert acts(place)[-2]["verb"] == "port-forward" and acts(place)[-1]["code"] == 0
+    done = tap.sh(tap.FIRESTEEL, "exec", *options, "web", "--", "sh", "-c", "exit 7", env=place.env)
+    assert done.code == 7 and acts(place)[-2]["what"] == "run `sh -c exit 7`" and acts(place)[-1]["code"] == 7, acts(place)
+    done = tap.sh(tap.FIRESTEEL, "port-forward", *options, "web", ":nosuch", env=place.env)
+    assert done.code == 2 and '"nosuch" is no port of pod web' in done.err, done
+    pathlib.Path(place.dir, "file").touch()
+    done = tap.sh(tap.FIRESTEEL, "exec", *options, "web", "--", "true", env={**place.env, "XDG_STATE_HOME": f"{place.dir}/file"})
+    assert done.code == 1 and "what is done is written down first" in done.err, "what cannot be written down is not done"

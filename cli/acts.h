@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+// What a person does in a cluster by a verb, outside of any run (exec, cp, port-forward): its gate,
+// and its ledger, a file of the person's: a line before the act, which is synced, and one after it.
+//
+//   {"time", "id", "verb", "effect", "what", "context", "namespace", "pod", "container"}
+//   {"time", "id", "code", "error"}
+#pragma once
+#include "k8s/client/kubeconfig.h"
+#include "script/bind/k8s_pod.h"
+#include "script/kernel/session/kernel.h"
+
+struct act {
+    const char *verb;   // "exec"
+    const char *effect; // "cluster"; "local": it changes nothing in the cluster
+    char id[17], path[1024];
+};
+// May it be done? In a protected context a person is asked, on a terminal; else --allow-protected
+// must name it. where: "exec in web-0". Errors: ERR_REFUSED.
+int act_allow(const struct act *a, const struct kernel_options *options, const kubeconfig *k,
+    const char *where, err *e);
+// what: "run `ls` in". Before it is done. An act that cannot be written down is not done.
+int act_begin(struct act *a, const struct kernel_options *options, const struct pod_choice *p,
+    const char *what, err *e);
+// How it ended: the exit code, or why it failed (code ERR_NONE: it did not).
+void act_end(const struct act *a, int code, const err *e);

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+// What `firesteel cp` and `firesteel port-forward` ask firesteel-kernel for; and the pod that a
+// verb names.
+#pragma once
+#include "script/bind/k8s_pod.h"
+#include "script/kernel/session/kernel.h"
+
+struct podverb {
+    const char *copy_from, *copy_to; // one of them is in a container: "[NAMESPACE/]POD:PATH"
+    const char *forward;             // "web-0", "deploy/web"
+    char **ports;                    // of it: "8080:80"
+    const char *address;             // to listen on; NULL: 127.0.0.1
+    const char *container;           // NULL: the pod's default
+};
+// Each returns the exit code of the program; errors were printed.
+int podverb_copy(const struct kernel_options *options, const struct podverb *what);
+int podverb_forward(const struct kernel_options *options, const struct podverb *what);
+// "web-0", "pod/web-0", "deploy/web". Says on stderr which container it took among several.
+int podverb_find(
+    client *c, const char *name, const char *container, struct pod_choice *out, err *e);
