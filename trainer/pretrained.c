@@ -121,6 +121,22 @@ static tensor *turn(tensor *t, const tensor *like, err *e)
     return shaped;
 }
 
+// PyTorch flattens a picture channel by channel: t is (units, channels·height·width), or only the
+// latter. It becomes (height·width·channels, units), or only the former.
+static tensor *turn_flattened(tensor *t, const row_shape *picture, err *e)
+{
+    const size_t *size = picture->size;
+    int64_t units = (int64_t)t->shape[0], all = (int64_t)shape_size(picture);
+    bool rows = t->dims == 2;
+    int64_t parts[] = {units, (int64_t)size[2], (int64_t)size[0], (int64_t)size[1]};
+    static const int64_t of_rows[] = {2, 3, 1, 0}, of_one[] = {1, 2, 0};
+    tensor *cut = tensor_reshape(t, rows ? 4 : 3, rows ? parts : parts + 1, e);
+    tensor *turned = cut ? tensor_transpose(cut, rows ? of_rows : of_one, e) : NULL;
+    tensor *out = turned ? tensor_reshape(turned, rows ? 2 : 1, (int64_t[]){all, units}, e) : NULL;
+    tensor_free(t), tensor_free(cut), tensor_free(turned);
+    return out;
+}
+
 // The tensor for weight i; NULL with e. *there: what the file calls it.
 static tensor *find_weight(
     const struct source *s, const model *m, size_t i, const char *name, buf *there, err *e)
@@ -141,6 +157,10 @@ static tensor *find_weight(
     tensor *t = take(s, names[k], e);
     size_t length = strlen(name);
     bool kernel = length > 7 && strcmp(name + length - 7, "/kernel") == 0;
+    row_shape picture;
+    if (t && k == 2 && model_weight_of_flattened(m, i, &picture) &&
+        t->shape[t->dims - 1] == shape_size(&picture) && t->dims == (kernel ? 2 : 1))
+        return turn_flattened(t, &picture, e);
     if (!t || k < 2 || !kernel || (t->dims != 2 && t->dims != 4))
         return t;
     tensor *like = model_weight(m, i, e);

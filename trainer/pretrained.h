@@ -4,6 +4,8 @@
 //
 //   here                  Keras                  PyTorch, torchvision
 //   fc/kernel             the same, or with :0   fc.weight, (outputs, inputs), transposed
+//                                                behind a Flatten of pictures from its order,
+//                                                (channels, height, width), into ours
 //   conv1/kernel          the same               conv1.weight, OIHW, made HWIO
 //   bn1/gamma, beta       the same               bn1.weight, bn1.bias
 //   bn1/moving_mean       the same               bn1.running_mean; moving_variance: running_var

@@ -49,6 +49,19 @@ def of_torch(name, blocks, deep):
     keep(name, {key: value.numpy() for key, value in model.state_dict().items()}, x, y)
 
 
+def of_flatten():
+    """A small network whose Linear follows a Flatten of pictures."""
+    torch.manual_seed(2)
+    layers = {"conv": torch.nn.Conv2d(3, 8, 5, 4), "relu": torch.nn.ReLU(), "flatten": torch.nn.Flatten(), "fc": torch.nn.Linear(8 * 15 * 15, CLASSES)}
+    model = torch.nn.Sequential()
+    for name, layer in layers.items():
+        model.add_module(name, layer)
+    x = pictures() / 255
+    with torch.no_grad():
+        y = model(torch.tensor(x).permute(0, 3, 1, 2)).numpy()
+    keep("Flatten", {key: value.numpy() for key, value in model.state_dict().items()}, x, y)
+
+
 def main():
     os.chdir(sys.argv[1])
     size = {"weights": None, "input_shape": (64, 64, 3), "classes": CLASSES}
@@ -57,6 +70,7 @@ def main():
     of_keras("MobileNet", a.MobileNet(alpha=0.5, **size), a.mobilenet.preprocess_input)
     of_torch("ResNet18", [2, 2, 2, 2], False)
     of_torch("ResNet50-torchvision", [3, 4, 6, 3], True)
+    of_flatten()
 
 
 main()

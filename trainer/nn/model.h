@@ -162,6 +162,9 @@ tensor *model_weight(const model *m, size_t i, err *e); // a copy, F32
 // Checks that the value has the shape of weight i (and of its slots).
 int model_check_weight(const model *m, size_t i, const tensor *value, err *e);
 int model_set_weight(model *m, size_t i, const tensor *value, err *e);
+// Does its layer (Dense, BatchNormalization) take what a Flatten made of pictures larger than 1×1,
+// as it is or through layers that leave its order? Then *picture is their shape.
+bool model_weight_of_flattened(const model *m, size_t i, row_shape *picture);
 bool model_weight_is_trained(const model *m, size_t i); // statistics and frozen ones are not
 // Its gradient, as the last call that computed gradients left it; a copy. The model remembers it,
 // so that model_apply need not copy it back.

@@ -167,6 +167,32 @@ static int write_run(model *m, float *run, size_t i, const tensor *value, err *e
     return 0;
 }
 
+static bool keeps_order(const node *n)
+{
+    layer_kind kind = n->op->kind;
+    return kind == LAYER_DROPOUT || kind == LAYER_ACTIVATION || kind == LAYER_RELU ||
+           kind == LAYER_BATCH_NORMALIZATION || kind == LAYER_RESCALING;
+}
+
+bool model_weight_of_flattened(const model *m, size_t i, row_shape *picture)
+{
+    const graph *g = m->graph;
+    const node *n = NULL;
+    for (size_t k = 0; k < g->n && !n; k++)
+        if (g->node[k].parameters && g->node[k].first <= i &&
+            i < g->node[k].first + g->node[k].parameters)
+            n = &g->node[k];
+    if (!n || (n->op->kind != LAYER_DENSE && n->op->kind != LAYER_BATCH_NORMALIZATION))
+        return false;
+    do
+        n = &g->node[n->input[0]];
+    while (n->inputs == 1 && keeps_order(n));
+    if (n->op->kind != LAYER_FLATTEN)
+        return false;
+    *picture = g->node[n->input[0]].out;
+    return picture->dims == 3 && picture->size[0] * picture->size[1] > 1 && picture->size[2] > 1;
+}
+
 bool model_weight_is_trained(const model *m, size_t i)
 {
     const parameter *p = find(m, i);

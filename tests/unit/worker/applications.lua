@@ -119,6 +119,30 @@ test("weights of PyTorch's names are turned", function()
   same(w[8], d["fc.weight"]:transpose())
 end)
 
+-- What PyTorch 2.15 puts out with these numbers: Conv2d(2, 3, 3), ReLU, Flatten, BatchNorm1d(18), Linear(18, 4).
+test("a Dense behind a Flatten of pictures gets PyTorch's weights in our order", function()
+  local function wave(a, step, ...)
+    local list, n = {}, 1
+    for _, size in ipairs { ... } do n = n * size end
+    for i = 0, n - 1 do list[i + 1] = math.sin(a + step * i) end
+    return data.tensor(list):reshape { ... }
+  end
+  data.save(folder .. "/flat.npz", {
+    ["conv.weight"] = wave(1, 0.7, 3, 2, 3, 3), ["conv.bias"] = wave(2, 0.7, 3), ["bn.weight"] = wave(3, 0.7, 18), ["bn.bias"] = wave(4, 0.7, 18),
+    ["bn.running_mean"] = wave(5, 0.7, 18), ["bn.running_var"] = wave(6, 0.7, 18) + 1.5, ["fc.weight"] = wave(7, 0.7, 4, 18), ["fc.bias"] = wave(8, 0.7, 4),
+  })
+  local model = nn.Sequential {
+    nn.Input { 4, 5, 2 }, nn.Conv2D { 3, 3, activation = "relu", name = "conv" }, nn.Flatten {}, nn.BatchNormalization { epsilon = 1e-5, name = "bn" },
+    nn.Dropout { 0.5 }, nn.Dense { 4, name = "fc" },
+  }
+  model:load_weights(folder .. "/flat.npz")
+  local y = model:predict(wave(0, 0.3, 2, 4, 5, 2)):totable()
+  local want = { { -26.009609, -25.624527, -25.521524, -25.401281 }, { -23.807425, -23.471521, -23.420135, -23.353888 } }
+  for i, row in ipairs(want) do
+    for k, value in ipairs(row) do near(y[i][k], value, 1e-4) end
+  end
+end)
+
 test("weights of Keras's names are taken as they are, from .npz and safetensors", function()
   local from, a, b = net(), net(), net()
   local named, names = {}, { "stem.conv/kernel", "stem.norm/gamma", "stem.norm/beta", "stem.norm/moving_mean", "stem.norm/moving_variance",
