@@ -208,11 +208,9 @@ def section_epoch(cwd, runs):
 
 
 def section_resnet(cwd, runs):
-    """ResNet-50 beside PyTorch, on one core and on two."""
-    for threads in ("1", "2"):
-        print(f"-- {threads} thread(s)", flush=True)
-        subprocess.run([sys.executable, os.path.join(HERE, "resnet.py"), "-n", str(runs), "--threads", threads], check=False,
-                       env=dict(os.environ, FIRESTEEL_BUILD=BUILD, FIRESTEEL_CACHE=CACHE))
+    """Networks for pictures beside PyTorch; $ROWS (resnet.py -r) chooses some of them."""
+    subprocess.run([sys.executable, os.path.join(HERE, "resnet.py"), "-n", str(min(runs, 3)), "-r", os.environ.get("ROWS", "")], check=False,
+                   env=dict(os.environ, FIRESTEEL_BUILD=BUILD, FIRESTEEL_CACHE=CACHE))
 
 
 def section_local(cwd, runs):
