@@ -22,7 +22,7 @@ static int check_source(const struct again *a, err *e)
         const cell *c = notebook_cell(nb, i);
         if (cell_has_tag(c, "injected-parameters") || !strstr(c->source, MASK_TEXT))
             continue;
-        AUTO_FREE char *title = compare_title(nb, i);
+        AUTO_FREE char *title = notebook_cell_title(nb, i);
         return err_set(e, ERR_USAGE,
             "--from %s: the journal hides a secret in the source of \"%s\", so it cannot be run "
             "from there; a secret belongs into the environment: secret(\"NAME\")",

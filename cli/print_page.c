@@ -312,9 +312,9 @@ void print_summary(struct cli *cli, const fold *f)
     size_t ok = 0, failed = 0, rest = 0;
     for (size_t i = 0; i < fold_count(f); i++) {
         const struct run_cell *c = fold_cell(f, i);
-        size_t total;
-        const cell *doc;
-        bool code = code_number(fold_notebook(f), c->id, &total, &doc) > 0;
+        size_t at;
+        bool code =
+            notebook_find(fold_notebook(f), c->id, &at) && notebook_counts(fold_notebook(f), at);
         ok += c->state == STATE_OK && code;
         failed += c->state == STATE_FAILED;
         rest += code && c->state != STATE_OK && c->state != STATE_FAILED;

@@ -153,8 +153,8 @@ static int check_redo(const notebook *nb, const char *name, err *e)
 {
     for (size_t i = 0; i < notebook_count(nb); i++) {
         const cell *c = notebook_cell(nb, i);
-        AUTO_FREE char *number = str_fmt("cell %zu", i + 1);
-        if (str_eq(c->id, name) || str_eq(c->title, name) || str_eq(number, name))
+        AUTO_FREE char *title = notebook_cell_title(nb, i);
+        if (str_eq(c->id, name) || str_eq(title, name))
             return 0;
     }
     return err_set(e, ERR_USAGE, "--redo %s: the notebook has no cell of that title or id", name);

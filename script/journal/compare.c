@@ -166,7 +166,7 @@ static void add_cells(struct both *w)
     AUTO_FREE bool *known = mem_array(n + 1, sizeof *known);
     for (size_t i = 0; i < notebook_count(w->nb_a); i++) {
         const cell *c = notebook_cell(w->nb_a, i);
-        AUTO_FREE char *title = compare_title(w->nb_a, i);
+        AUTO_FREE char *title = notebook_cell_title(w->nb_a, i);
         size_t k = w->partner[i];
         if (k != SIZE_MAX)
             known[k] = true;
@@ -174,7 +174,7 @@ static void add_cells(struct both *w)
             add_source(w, title, c, k == SIZE_MAX ? NULL : notebook_cell(w->nb_b, k));
     }
     for (size_t k = 0; k < n; k++) {
-        AUTO_FREE char *title = compare_title(w->nb_b, k);
+        AUTO_FREE char *title = notebook_cell_title(w->nb_b, k);
         if (!known[k] && !cell_has_tag(notebook_cell(w->nb_b, k), "injected-parameters"))
             add_source(w, title, NULL, notebook_cell(w->nb_b, k));
     }
@@ -223,7 +223,7 @@ static void add_executions(struct both *w)
         size_t k = w->partner[i];
         if (k == SIZE_MAX || notebook_cell(w->nb_a, i)->kind != CELL_CODE)
             continue;
-        AUTO_FREE char *title = compare_title(w->nb_a, i);
+        AUTO_FREE char *title = notebook_cell_title(w->nb_a, i);
         const struct run_cell *a = fold_cell_by_id(w->a->fold, notebook_cell(w->nb_a, i)->id, NULL);
         const struct run_cell *b = fold_cell_by_id(w->b->fold, notebook_cell(w->nb_b, k)->id, NULL);
         if (!a || !b)

@@ -43,5 +43,3 @@ void compare_again_print(const cJSON *again, buf *out);
 size_t *compare_match(const notebook *a, const notebook *b);
 // What a cell has shown, as text.
 void compare_output(const struct compared *run, const struct run_cell *c, buf *out);
-// Its title, or "cell 3"; new.
-char *compare_title(const notebook *nb, size_t i);

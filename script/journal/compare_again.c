@@ -185,7 +185,7 @@ static void compare_cell(struct again *w, size_t i)
 {
     const notebook *nb_a = fold_notebook(w->a->fold), *nb_b = fold_notebook(w->b->fold);
     const cell *c = notebook_cell(nb_a, i);
-    AUTO_FREE char *title = compare_title(nb_a, i);
+    AUTO_FREE char *title = notebook_cell_title(nb_a, i);
     const struct run_cell *a = fold_cell_by_id(w->a->fold, c->id, NULL), *b = NULL;
     if (w->partner[i] != SIZE_MAX)
         b = fold_cell_by_id(w->b->fold, notebook_cell(nb_b, w->partner[i])->id, NULL);

@@ -53,7 +53,7 @@ static void add_source(const struct flow *w, size_t i, cJSON *set)
     if (k != SIZE_MAX && str_eq(notebook_cell(w->nb_a, k)->source, c->source) &&
         str_eq(notebook_cell(w->nb_a, k)->marker, c->marker))
         return;
-    AUTO_FREE char *title = compare_title(w->nb_b, i);
+    AUTO_FREE char *title = notebook_cell_title(w->nb_b, i);
     AUTO_FREE char *quoted = str_fmt("\"%s\"", title);
     add(set, "cell", quoted, PLACE_CELL + (int64_t)i);
 }
@@ -183,7 +183,7 @@ static cJSON *cause_of(const struct flow *w, const char *metric)
     cJSON *cause = cJSON_CreateObject();
     size_t i;
     if (id && notebook_find(w->nb_b, id, &i)) {
-        AUTO_FREE char *title = compare_title(w->nb_b, i);
+        AUTO_FREE char *title = notebook_cell_title(w->nb_b, i);
         json_set_str(cause, "cell", title);
     }
     if (!w->recorded)

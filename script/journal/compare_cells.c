@@ -84,9 +84,3 @@ void compare_output(const struct compared *run, const struct run_cell *c, buf *o
     for (size_t i = 0; c && i < c->n_outputs; i++)
         output_text(&c->outputs[i], run->spool_dir, 0, out, NULL);
 }
-
-char *compare_title(const notebook *nb, size_t i)
-{
-    const char *title = notebook_cell(nb, i)->title;
-    return title ? mem_strdup(title) : str_fmt("cell %zu", i + 1);
-}

@@ -20,8 +20,7 @@ static void count_cells(const fold *f, struct runs_brief *b)
     for (size_t i = 0; i < fold_count(f); i++) {
         const struct run_cell *c = fold_cell(f, i);
         size_t at;
-        if (!notebook_find(fold_notebook(f), c->id, &at) ||
-            notebook_cell(fold_notebook(f), at)->kind != CELL_CODE)
+        if (!notebook_find(fold_notebook(f), c->id, &at) || !notebook_counts(fold_notebook(f), at))
             continue;
         b->cells++;
         b->ok += c->state == STATE_OK;

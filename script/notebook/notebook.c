@@ -164,6 +164,11 @@ bool notebook_find(const notebook *nb, const char *id, size_t *at)
     return id && hashmap_get(nb->by_id, id, strlen(id), at);
 }
 
+bool notebook_counts(const notebook *nb, size_t i)
+{
+    return nb->cells[i]->kind == CELL_CODE && !cell_has_tag(nb->cells[i], "injected-parameters");
+}
+
 size_t notebook_code_number(const notebook *nb, size_t i, size_t *total)
 {
     notebook *own = (notebook *)nb; // a caller sees no change
@@ -173,21 +178,41 @@ size_t notebook_code_number(const notebook *nb, size_t i, size_t *total)
         own->numbers = mem_resize(own->numbers, nb->n, sizeof *nb->numbers);
     for (; nb->numbered < nb->n; own->numbered++) {
         bool code = nb->cells[nb->numbered]->kind == CELL_CODE;
-        own->numbers[nb->numbered] = code ? ++own->code_n : 0;
+        own->code_n += code && (!own->code_n || notebook_counts(nb, nb->numbered));
+        own->numbers[nb->numbered] = code ? own->code_n : 0;
     }
     if (total)
         *total = nb->code_n;
     return nb->numbers[i];
 }
 
-void notebook_cell_name(const notebook *nb, size_t i, buf *out)
+// Other cells have the number of the code before them.
+static size_t number_for_people(const notebook *nb, size_t i)
 {
     size_t number = notebook_code_number(nb, i, NULL);
-    for (size_t k = i; !number && k-- > 0;) // other cells have the number of the code before them
+    for (size_t k = i; !number && k-- > 0;)
         number = notebook_code_number(nb, k, NULL);
-    buf_fmt(out, "cell %zu", number);
-    if (nb->cells[i]->title)
-        buf_fmt(out, " (%s)", nb->cells[i]->title);
+    return number;
+}
+
+// NULL: it has none.
+static const char *title_of(const cell *c)
+{
+    return c->title && *c->title ? c->title : cell_has_tag(c, "parameters") ? "Parameters" : NULL;
+}
+
+void notebook_cell_name(const notebook *nb, size_t i, buf *out)
+{
+    const char *title = title_of(nb->cells[i]);
+    buf_fmt(out, "cell %zu", number_for_people(nb, i));
+    if (title)
+        buf_fmt(out, " (%s)", title);
+}
+
+char *notebook_cell_title(const notebook *nb, size_t i)
+{
+    const char *title = title_of(nb->cells[i]);
+    return title ? mem_strdup(title) : str_fmt("cell %zu", number_for_people(nb, i));
 }
 
 // The same text gives the same ids in every process: the start of a hash of kind and source, and a

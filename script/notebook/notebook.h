@@ -64,10 +64,16 @@ const cell *notebook_cell(const notebook *nb, size_t i);
 // Finds a cell's index by id; false if there is none.
 bool notebook_find(const notebook *nb, const char *id, size_t *i);
 // The number of a code cell among the code cells, from 1; 0 for others. *total (may be NULL): how
-// many code cells there are.
+// many code cells there are. A cell of given parameters is not counted, so that numbers are the
+// same without it: it has the number of the cell before it.
 size_t notebook_code_number(const notebook *nb, size_t i, size_t *total);
+// Is it one of them?
+bool notebook_counts(const notebook *nb, size_t i);
 // "cell 3 (Deploy)", for messages; numbers count code cells, as Jupyter's In [3] does.
 void notebook_cell_name(const notebook *nb, size_t i, buf *out);
+// What a cell is called in reports, comparisons, errors and by options, new: its title, else
+// "Parameters" for the parameters' cell, else "cell 3", by the same number.
+char *notebook_cell_title(const notebook *nb, size_t i);
 
 // Finds the first fault that keeps a cell from being executed: an unknown option, a wrong value, a
 // repeated id, an unknown magic. ERR_USAGE "line 12: unknown option …". faults.h has all.

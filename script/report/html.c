@@ -141,7 +141,7 @@ static void results(struct page *p)
 
 static void link_to(struct page *p, size_t i)
 {
-    AUTO_FREE char *name = page_cell_name(p->fold, i);
+    AUTO_FREE char *name = notebook_cell_title(fold_notebook(p->fold), i);
     buf_fmt(p->out, "<a href=\"#cell-%zu\">", i + 1);
     html_string(p->out, name);
     buf_str(p->out, "</a>");
@@ -286,7 +286,7 @@ static void code(struct page *p, size_t i)
     const cell *c = notebook_cell(p->nb, i);
     const struct run_cell *rc = run_of(p, i);
     const struct output *error = error_of(rc);
-    AUTO_FREE char *name = page_cell_name(p->fold, i);
+    AUTO_FREE char *name = notebook_cell_title(fold_notebook(p->fold), i);
     buf_fmt(p->out, "<article id=\"cell-%zu\">\n<header><h2>", i + 1);
     html_string(p->out, name);
     buf_str(p->out, "</h2>");

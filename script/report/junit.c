@@ -20,7 +20,6 @@ struct junit {
     int shift;       // lines that parameters given added, which the file does not have
     size_t injected; // the cell that they are, when there is one
     long broken;    // the cell that stands for what ended the run, though it did not fail; -1: none
-    size_t number;  // of the case that is printed
     hashmap *names; // how often each has been used
 };
 
@@ -75,8 +74,7 @@ static const struct run_cell *run_of(const struct junit *j, size_t i)
 
 static bool is_case(const struct junit *j, size_t i)
 {
-    return notebook_cell(j->nb, i)->kind == CELL_CODE &&
-           !cell_has_tag(notebook_cell(j->nb, i), "injected-parameters");
+    return notebook_counts(j->nb, i);
 }
 
 // What came of a cell. A refusal, and what ended the run beside its cells, are errors: the test
@@ -97,10 +95,7 @@ static enum verdict verdict_of(const struct junit *j, size_t i)
 // Names are told apart by a number, in the order of the cells.
 static void print_name(struct junit *j, size_t i, buf *out)
 {
-    const cell *c = notebook_cell(j->nb, i);
-    AUTO_FREE char *name = c->title                        ? mem_strdup(c->title)
-                           : cell_has_tag(c, "parameters") ? mem_strdup("Parameters")
-                                                           : str_fmt("cell %zu", j->number);
+    AUTO_FREE char *name = notebook_cell_title(j->nb, i);
     AUTO_FREE char *unique = mem_strdup(name);
     size_t used = 0;
     hashmap_get(j->names, name, strlen(name), &used);
@@ -186,7 +181,6 @@ static void print_case(struct junit *j, size_t i, buf *out)
 {
     const struct run_cell *c = run_of(j, i);
     bool ran = c && c->ended && c->started;
-    j->number++;
     buf_str(out, "    <testcase");
     print_name(j, i, out);
     attribute(out, "classname", j->class);

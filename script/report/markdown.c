@@ -122,7 +122,7 @@ static void md_metrics(const fold *f, buf *out)
 static void md_summary_row(const fold *f, size_t i, buf *out)
 {
     const struct run_cell *c = fold_cell_by_id(f, notebook_cell(fold_notebook(f), i)->id, NULL);
-    AUTO_FREE char *name = page_cell_name(f, i);
+    AUTO_FREE char *name = notebook_cell_title(fold_notebook(f), i);
     AUTO_BUF took = {0};
     if (c && c->started && c->ended)
         duration_format(&took, c->mono_end - c->mono_start);
@@ -141,7 +141,7 @@ static void md_failures(const fold *f, buf *out)
             const struct output *o = &c->outputs[k];
             if (o->kind != OUTPUT_ERROR || i >= notebook_count(fold_notebook(f)))
                 continue;
-            AUTO_FREE char *name = page_cell_name(f, i);
+            AUTO_FREE char *name = notebook_cell_title(fold_notebook(f), i);
             AUTO_BUF text = {0};
             output_text(o, NULL, 0, &text, NULL);
             buf_fmt(out, "**%s** failed:\n\n", name);

@@ -129,7 +129,7 @@ char *page_count(const fold *f)
     const notebook *nb = fold_notebook(f);
     for (size_t i = 0; i < notebook_count(nb); i++) {
         const struct run_cell *c = fold_cell_by_id(f, notebook_cell(nb, i)->id, NULL);
-        if (notebook_cell(nb, i)->kind != CELL_CODE)
+        if (!notebook_counts(nb, i))
             continue;
         all++;
         ok += c && c->state == STATE_OK;
@@ -143,14 +143,6 @@ char *page_count(const fold *f)
         buf_fmt(&text, ", %zu %s", all - ok - failed,
             fold_state(f) == RUN_RUNNING ? "to come" : "not run");
     return buf_take(&text);
-}
-
-char *page_cell_name(const fold *f, size_t i)
-{
-    const notebook *nb = fold_notebook(f);
-    const cell *c = notebook_cell(nb, i);
-    return c->title && *c->title ? mem_strdup(c->title)
-                                 : str_fmt("cell %zu", notebook_code_number(nb, i, NULL));
 }
 
 const char *page_cell_state(const fold *f, size_t i)

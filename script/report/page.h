@@ -12,8 +12,6 @@ cJSON *page_record(const fold *f);
 char *page_title(const fold *f);
 // "3 of 5 cells passed, 1 failed, 1 was not run". New.
 char *page_count(const fold *f);
-// A cell's name for people: its title, else "cell 3". New.
-char *page_cell_name(const fold *f, size_t i);
 // What became of a cell: its state; "not run" if it never was; "killed" if it ran when the run was.
 const char *page_cell_state(const fold *f, size_t i);
 // The when= that left the cell out, after it was reached or in a run of all cells: NULL, or

@@ -90,6 +90,33 @@ def test_cells_are_the_same_one_by_title_and_place(t):
     assert sorted((c["title"], c["change"]) for c in found["cells"]) == [("Named", "source"), ("cell 1", "source")], found
 
 
+def test_a_cell_has_one_name(t):
+    """An untitled cell is called the same by a run with and without given parameters, by reports, diff, and options."""
+    folder = folder_of(t, """\
+-- %% tags=["parameters"]
+lr = 0.1
+-- %% [markdown]
+-- text
+-- %%
+print(lr)
+-- %%
+error "bad"
+""")
+    for words in (), ("-p", "lr=3"):
+        done = sh(FIRESTEEL, "run", "n.lua", *words, "--report", "r.md", "--report", "r.xml", "--report", "r.html", cwd=folder)
+        assert "[1/3] Parameters\n" in done.out and "[2/3] print(lr)" in done.out and "cell 3:1: in the cell" in done.out, done
+        assert "cell 3, line 1: bad" in done.err and "failed: 2 cells ok, 1 failed" in done.out, done
+        for name in "r.md", "r.xml", "r.html":
+            with open(os.path.join(folder, name), encoding="utf-8") as f:
+                text = f.read()
+            assert all(words in text for words in ("Parameters", "cell 2", "cell 3")) and "cell 4" not in text, (name, text)
+    out = firesteel(folder, "diff", code=1)
+    assert 'output of "cell 2"' in out and "cell 3" not in out, out
+    done = sh(FIRESTEEL, "run", "n.lua", "--resume", out.split()[1], "--redo", "cell 4", cwd=folder)
+    assert done.code == 2 and "has no cell of that title" in done.err, done
+    assert [(r["ok"], r["failed"], r["cells"]) for r in json.loads(firesteel(folder, "runs", "-o", "json"))] == [(2, 1, 3)] * 2
+
+
 def test_names_of_runs(t):
     folder = folder_of(t)
     put(folder, "o.lua", "-- %%\nprint(1)\n")

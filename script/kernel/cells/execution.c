@@ -22,13 +22,14 @@ execution *execution_new(const notebook *nb, size_t i, err *e)
     }
     turn_init(&x->turn, c->id, 0);
     x->untitled = !(c->title && *c->title);
-    x->chunk = x->untitled ? str_fmt("cell %zu", i + 1) : mem_strdup(c->title);
+    x->chunk = notebook_cell_title(nb, i);
     sha256_hex(c->source, strlen(c->source), x->turn.source);
     x->turn.title = x->chunk;
     x->turn.captured = x->plan.capture && *x->plan.capture;
     x->timeout_ns = c->options.timeout_ns;
     x->retries = c->options.retries;
     x->attempt = 1;
+    x->given = !notebook_counts(nb, i);
     x->tolerant = cell_has_tag(c, "raises-exception");
     x->turn.declared = gate_declared(c->options.effects);
     return x;

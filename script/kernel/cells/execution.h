@@ -22,6 +22,7 @@ typedef struct execution {
     int retries;        // how often it may be run again
     int attempt;        // 1: the first one
     char *after;        // why the attempt before it failed, in one line; NULL: there was none
+    bool given;         // it is the cell of given parameters, which is not counted
     bool tolerant;      // its error is what is expected of it (tag raises-exception)
     bool cleanup;       // something has failed, or was interrupted, before it
     cJSON *earlier;     // that: {cell, name, message}; NULL: nothing

@@ -473,7 +473,7 @@ static void finish(kernel *k, execution *x)
         return;
     *(good                                  ? &k->counts.ok
         : x->failure == FAILURE_INTERRUPTED ? &k->counts.cancelled
-                                            : &k->counts.failed) += 1;
+                                            : &k->counts.failed) += !x->given;
     if (good)
         return;
     remember(k, x);
