@@ -6,7 +6,7 @@ import os
 
 from bench import folder, leave, text, workbench
 from golden import golden
-from journals import NOTEBOOK, many, state, trials, write
+from journals import NOTEBOOK, many, state, stream, trials, write
 from tap import run
 
 
@@ -42,6 +42,25 @@ def test_it_looks_pleasant(t):
             s.keys("c")
             s.wait("Two runs")
             golden(s, "compare-" + size.split("x")[0])
+            s.keys("q q q")
+            s.exit()
+
+
+def test_sources_and_outputs_of_cells_are_compared(t):
+    """Two runs of a notebook that was edited between them, and showed something else."""
+    def edited(where):
+        changed = NOTEBOOK.replace("for i = 1, 3", "for i = 1, 2\t").replace("train()", "train()  -- wider")
+        events = [(1, state("first", "running", count=1)), (2, stream("first", "part 1\npart two\n")), (3, state("first", "ok")),
+                  (4, {"type": "end", "exit": 0, "outcome": "ok"})]
+        write(where, "small-20260102-150000-00ff", events, began="2026-01-02T15:00:00", notebook=changed,
+              path=os.path.join(where, "small.lua"), parameters={"lr": 0.5}, versions={"firesteel": "0.2"})
+    for size in "80x24", "120x40":
+        with listed(t, 2, size, prepare=edited) as s:
+            s.keys("c")
+            s.wait("Two runs")
+            s.keys("G")
+            s.wait("0.2")
+            golden(s, "compare-cells-" + size.split("x")[0])
             s.keys("q q q")
             s.exit()
 

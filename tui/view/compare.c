@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Two runs side by side: what they were about and what came out, with what differs brought out, and
-// below it the curves of a metric of both, one over the other.
+// Two runs side by side: what they were about and what came out, with what differs brought out;
+// below it what else differs, with the sources and outputs of cells line by line, and the curves of
+// a metric of both, one over the other.
+#include "script/journal/compare.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -13,12 +15,14 @@
 
 #include <string.h>
 
-enum { LABEL = 18, HASH = 4, CHART_LEAST = 6 };
+enum { LABEL = 18, HASH = 4, CHART_LEAST = 6, CHART_LONG = 12 };
 #define PLOT "application/vnd.firesteel.plot+json"
 
+enum kind { PAIR, HEADING, TEXT, ADDED, REMOVED, PLACE }; // the last three: of a diff
 struct line {
     char *name, *sides[2];
-    bool heading, differs;
+    enum kind kind;
+    bool differs;
 };
 struct compare_view {
     view head;
@@ -64,7 +68,7 @@ static void add_list(struct compare_view *v, cJSON *const rows[2], const char *k
     const cJSON *a = json_get(rows[0], kind), *b = json_get(rows[1], kind), *item;
     if (!(a && a->child) && !(b && b->child))
         return;
-    add_line(v, (struct line){mem_strdup(kind), .heading = true});
+    add_line(v, (struct line){mem_strdup(kind), .kind = HEADING});
     cJSON_ArrayForEach(item, a) add_pair(
         v, item->string, text_of(a, item->string, metric), text_of(b, item->string, metric));
     cJSON_ArrayForEach(item, b) if (!json_get(a, item->string))
@@ -81,6 +85,82 @@ static void add_lines(struct compare_view *v, cJSON *const rows[2])
     add_pair(v, "took", took(rows[0]), took(rows[1]));
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
         add_list(v, rows, kinds[i]);
+}
+
+// A digest is told by its beginning.
+static char *side_of(const cJSON *pair, const char *side)
+{
+    const cJSON *value = json_get(pair, side);
+    const char *digest = json_str(value, "sha256");
+    return digest ? mem_strndup(digest, 12) : runs_text(value);
+}
+
+// Of what is the same in both nothing is shown.
+static void add_differing(struct compare_view *v, const cJSON *difference, const char *kind)
+{
+    const cJSON *list = json_get(difference, kind), *pair;
+    if (list && list->child)
+        add_line(v, (struct line){mem_strdup(kind), .kind = HEADING});
+    cJSON_ArrayForEach(pair, list)
+        add_pair(v, pair->string, side_of(pair, "a"), side_of(pair, "b"));
+}
+
+static void add_causes(struct compare_view *v, const cJSON *difference)
+{
+    const cJSON *causes = json_get(difference, "causes"), *cause;
+    if (causes && causes->child)
+        add_line(
+            v, (struct line){mem_strdup("what moved them, as far as recorded"), .kind = HEADING});
+    cJSON_ArrayForEach(cause, causes)
+    {
+        const char *unknown = json_str(cause, "unknown"), *first = json_str(cause, "earliest");
+        char *words = str_fmt("%s: %s", cause->string,
+            unknown ? unknown
+            : first ? first
+                    : "none of the changes that are known");
+        add_line(v, (struct line){words, .kind = TEXT});
+    }
+}
+
+// Its first two lines name the sides.
+static void add_diff(struct compare_view *v, const char *diff)
+{
+    for (int head = 0; head < 2 && *diff; head++)
+        diff += strcspn(diff, "\n") + (diff[strcspn(diff, "\n")] == '\n');
+    for (size_t n; *diff; diff += n + (diff[n] == '\n')) {
+        n = strcspn(diff, "\n");
+        enum kind kind = *diff == '+'   ? ADDED
+                         : *diff == '-' ? REMOVED
+                         : *diff == '@' ? PLACE
+                                        : TEXT;
+        add_line(v, (struct line){mem_strndup(diff, n), .kind = kind});
+    }
+}
+
+static void add_diffs(
+    struct compare_view *v, const cJSON *difference, const char *list, const char *what)
+{
+    const cJSON *entry;
+    cJSON_ArrayForEach(entry, json_get(difference, list))
+    {
+        const char *change = json_str_or(entry, "change", "source");
+        bool both = str_eq(change, "source");
+        char *words = str_fmt("%s %s%s%s", what, json_str_or(entry, "title", ""),
+            both ? "" : ", which was ", both ? "" : change);
+        add_line(v, (struct line){words, .kind = HEADING});
+        add_diff(v, json_str_or(entry, "diff", ""));
+    }
+}
+
+static void add_differences(struct compare_view *v, const cJSON *difference)
+{
+    static const char *const kinds[] = {
+        "inputs", "images", "versions", "environment", "origin", "artifacts"};
+    add_causes(v, difference);
+    add_diffs(v, difference, "cells", "source of");
+    add_diffs(v, difference, "outputs", "output of");
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+        add_differing(v, difference, kinds[i]);
 }
 
 static void find_metrics(struct compare_view *v)
@@ -139,7 +219,8 @@ static int list_rows(const struct compare_view *v, rect area)
     int room = area.h - 1;
     if (!v->curves || room < 2 * CHART_LEAST)
         return room;
-    return (int)v->n < room / 2 ? (int)v->n : room / 2;
+    int most = room - CHART_LONG > room / 2 ? room - CHART_LONG : room / 2;
+    return (int)v->n < most ? (int)v->n : most;
 }
 
 static void settle(view *view_, rect area)
@@ -150,9 +231,12 @@ static void settle(view *view_, rect area)
 
 static void draw_line(const struct line *l, grid *g, rect area, int y)
 {
+    static const style looks[] = {[ADDED] = LOOK_GOOD, [REMOVED] = LOOK_ERROR, [PLACE] = LOOK_DIM};
     int w = (area.w - LABEL - 4) / 2;
-    if (l->heading) {
-        grid_print(g, area, area.x + 1, y, LOOK_BOLD, "%s", l->name);
+    if (l->kind != PAIR) {
+        int x = area.x + (l->kind == HEADING ? 1 : 2);
+        grid_put_short(g, area, x, y, area.x + area.w - x, l->name, strlen(l->name),
+            l->kind == HEADING ? LOOK_BOLD : looks[l->kind]);
         return;
     }
     grid_put_short(g, area, area.x + 2, y, LABEL - 1, l->name, strlen(l->name), LOOK_DIM);
@@ -213,16 +297,6 @@ static void done(view *view_)
     free(v->lines);
 }
 
-// Of a run, or of its child (RUN/NAME).
-static cJSON *history_of(const char *folder, const char *run)
-{
-    AUTO_FREE char *spools = NULL;
-    fold *f = runs_open(folder, run, &spools, NULL, NULL);
-    cJSON *history = f ? fold_history(f) : NULL;
-    fold_free(f);
-    return history;
-}
-
 static cJSON *row_of(const char *folder, const char *run)
 {
     const char *slash = strchr(run, '/');
@@ -239,14 +313,25 @@ void compare_push(bench *b, const char *folder, const char *one, const char *oth
     struct compare_view *v = view_push(b, &compare_view_ops, sizeof *v);
     const char *const runs[2] = {one, other};
     cJSON *rows[2];
+    fold *folds[2];
+    char *spools[2] = {0};
     for (size_t k = 0; k < 2; k++) {
         v->runs[k] = mem_strdup(runs[k]);
-        v->history[k] = history_of(folder, runs[k]);
+        folds[k] = runs_open(folder, runs[k], &spools[k], NULL, NULL); // also RUN/NAME, a child
+        v->history[k] = folds[k] ? fold_history(folds[k]) : NULL;
         rows[k] = row_of(folder, runs[k]);
     }
     add_lines(v, rows);
-    cJSON_Delete(rows[0]);
-    cJSON_Delete(rows[1]);
+    if (folds[0] && folds[1]) {
+        AUTO_JSON *difference = compare_runs(
+            &(struct compared){folds[0], spools[0]}, &(struct compared){folds[1], spools[1]});
+        add_differences(v, difference);
+    }
+    for (size_t k = 0; k < 2; k++) {
+        cJSON_Delete(rows[k]);
+        fold_free(folds[k]);
+        free(spools[k]);
+    }
     find_metrics(v);
     load_curves(v);
 }
