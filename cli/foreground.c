@@ -3,10 +3,14 @@
 
 #include "base/mem.h"
 #include "base/spawn.h"
+#include "base/str.h"
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 int foreground_run(struct cli *cli, const char *const *argv, int complaints, err *e)
 {
@@ -29,4 +33,31 @@ int foreground_run(struct cli *cli, const char *const *argv, int complaints, err
     if (started < 0)
         return -1;
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+// The last line of what was complained of, since the screen is drawn over all of it; new.
+static char *last_line(FILE *complaints)
+{
+    static const char prefix[] = "firesteel: ";
+    char line[1024], last[sizeof line] = "";
+    rewind(complaints);
+    while (fgets(line, sizeof line, complaints))
+        memcpy(last, line, sizeof last);
+    const char *words = str_starts(last, prefix) ? last + strlen(prefix) : last;
+    return str_trim(words, strlen(words));
+}
+
+// On a terminal all that a shell in there says comes on stdout: stderr has our own words alone. A
+// code without them is the last command's.
+int foreground_ours(struct cli *cli, const char *const *argv, err *e)
+{
+    FILE *complaints = tmpfile();
+    if (!complaints)
+        return err_errno(e, errno, "cannot make a file");
+    int code = foreground_run(cli, argv, fileno(complaints), e);
+    AUTO_FREE char *why = last_line(complaints);
+    fclose(complaints);
+    if (code < 0)
+        return -1;
+    return code && *why ? err_set(e, ERR_FAILED, "%s", why) : 0;
 }

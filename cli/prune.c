@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // firesteel prune: removes the journals of old runs with their spools. A run that goes on, is
 // pinned, or has left something on a cluster stays.
+#include "cli/prune.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/owner.h"
@@ -290,6 +291,23 @@ static int check_fields(const struct pruning *p)
     }
     free(rows);
     return code;
+}
+
+int prune_run(struct cli *cli, const char *folder, const char *run, err *e)
+{
+    const struct choice choice = {.force = false};
+    struct pruning p = {.cli = cli, .choice = &choice, .folder = (char *)folder};
+    AUTO_FREE char *runtime = p.runtime = cli_runtime_dir(cli, e);
+    AUTO_JSON *row = runtime ? runs_row(folder, run, NULL) : NULL;
+    struct candidate c = {.row = row, .run = run};
+    if (!row)
+        return -1;
+    const char *why = why_kept(&p, &c);
+    if (why)
+        return err_set(e, ERR_CONFLICT, "%s stays: %s", run, why);
+    int result = remove_run(&p, &c, e);
+    runs_list_close(runs_list_open(folder, NULL)); // the index forgets it
+    return result;
 }
 
 static int prune(struct cli *cli, const struct choice *c)

@@ -11,6 +11,7 @@
 #include "cli/editor.h"
 #include "cli/looking.h"
 #include "cli/podshell.h"
+#include "cli/rundeeds.h"
 #include "cli/say.h"
 #include "script/journal/writer.h"
 #include "tui/term/term.h"
@@ -360,6 +361,16 @@ static int shell(void *arg, const cJSON *where, err *e)
     return come_back(w, podshell_run(w->cli, where, e), e);
 }
 
+static int run_deed(
+    void *arg, enum run_deed deed, const char *folder, const char *run, buf *said, err *e)
+{
+    workbench *w = arg;
+    if (deed != RUN_ATTACH)
+        return rundeeds_do(w->cli, deed, folder, run, said, e);
+    term_leave(w->term);
+    return come_back(w, rundeeds_do(w->cli, deed, folder, run, said, e), e);
+}
+
 static int start_kernel(void *arg, const char *words, size_t n, err *e)
 {
     workbench *w = arg;
@@ -424,6 +435,7 @@ static const struct bench_ops past_callbacks = {.quit = quit_past,
     .copy = copy,
     .mouse = mouse,
     .open_run = open_run,
+    .run_deed = run_deed,
     .notify = notify};
 
 static void on_looked(void *arg, cJSON *outside)
@@ -451,6 +463,7 @@ static const struct bench_ops bench_callbacks = {.quit = quit,
     .copy = copy,
     .mouse = mouse,
     .open_run = open_run,
+    .run_deed = run_deed,
     .look = look,
     .notify = notify};
 

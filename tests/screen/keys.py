@@ -524,6 +524,8 @@ def test_in_the_list_of_runs(t):
         ("m", chosen("0028"), PRESS, sees("*0028"), chosen("0027")),
         ("c", "m j", chosen("0026"), PRESS, status(" compare"), sees("0028", "0026")),
         ("t", PRESS, status("it has no trials")),
+        ("D", PRESS, sees("Remove this run?"), "Esc"),
+        ("e", PRESS, status("0028.html is written")),
         ("a", PRESS, sees("all in ")),
         ("/", typed("lr<0.035"), "Enter", sees("0003", "0001"), lacks("0004")),
         ("s", PRESS, sees("by RUN ↑")),
@@ -535,6 +537,16 @@ def test_in_the_list_of_runs(t):
         ("C-z", On(suspended(t, NOTEBOOK, " runs", "g h")), *shelled(" runs")),
         ("?, F1", *HELP),
         ("q, Esc", PRESS, status("COMMAND")),
+    ])
+
+
+def test_when_a_run_is_to_be_removed(t):
+    begin = with_runs(t, "D", "wait Remove this run?")
+    cases("When a run is to be removed", begin, [
+        ("y", PRESS, status("0028 is removed"), chosen("0027")),
+        ("Esc, n, C-c", PRESS, status(" runs"), chosen("0028")),
+        ("C-l", *REDRAWN),
+        ("C-z", On(suspended(t, NOTEBOOK, "removing", "g h", "wait 0028", "D", prepare=lambda where: many(where, 40))), *shelled("removing")),
     ])
 
 

@@ -3,11 +3,12 @@
 """The runs of a notebook in the workbench: found by what they were about, opened, compared."""
 import datetime
 import os
+import subprocess
 
 from bench import folder, leave, text, workbench
 from golden import golden
 from journals import NOTEBOOK, many, state, stream, trials, write
-from tap import run
+from tap import FIRESTEEL, run
 
 
 def listed(t, n, size="80x24", prepare=None):
@@ -63,6 +64,56 @@ def test_sources_and_outputs_of_cells_are_compared(t):
             golden(s, "compare-cells-" + size.split("x")[0])
             s.keys("q q q")
             s.exit()
+
+
+def test_a_run_is_removed_after_a_question(t):
+    def left(where):
+        """Another one, which left something on a cluster: prune keeps such."""
+        write(where, "small-20260102-150000-00ee", [(1, state("first", "running", count=1)), (2, {
+            "type": "ledger", "entry": 1, "phase": "intent", "cell": "first", "binding": "k8s.create", "effect": "cluster", "undo": True,
+            "what": "create Job a"}), (2, {"type": "ledger", "entry": 1, "phase": "outcome", "result": {"uid": "1"}}),
+            (3, state("first", "ok")), (4, {"type": "end", "exit": 0, "outcome": "ok"})],
+            began="2026-01-02T15:00:00", path=os.path.join(where, "small.lua"))
+    with listed(t, 3, prepare=left) as s:
+        s.keys("j D")
+        s.wait("Remove this run?")
+        s.keys("n")
+        s.gone("Remove this run?")
+        assert "0003" in text(s)
+        s.keys("D")
+        s.wait("small-20260102-140300-0003")
+        s.wait("Remove this run?")
+        s.keys("y")
+        s.wait("0003 is removed")
+        assert rows(s) == ["00ee", "0002", "0001"], text(s)
+        s.keys("k D")
+        s.wait("Remove this run?")
+        s.keys("y")
+        s.wait("left something on a cluster")
+        assert rows(s)[:3] == ["00ee", "0002", "0001"], text(s)
+        s.keys("q q")
+        s.exit()
+
+
+def test_a_run_that_goes_on_is_attached_to(t):
+    where = folder(t, NOTEBOOK)
+    with open(os.path.join(where, "long.lua"), "w", encoding="utf-8") as f:
+        f.write("-- %% Waits\nprint 'it waits'\nsh 'sleep 60'\n")
+    run = subprocess.run([FIRESTEEL, "run", "--detach", "long.lua"], cwd=where, capture_output=True, text=True, check=True).stdout.strip()
+    try:
+        with workbench(where, env={"TZ": "UTC"}) as s:
+            s.keys("g h a")
+            s.wait("running")
+            s.keys("Enter")
+            s.wait("it waits")
+            s.wait("long.lua")
+            s.keys("q")
+            s.wait(" runs ")
+            s.wait("running")
+            s.keys("q q")
+            s.exit()
+    finally:
+        subprocess.run([FIRESTEEL, "stop", run], cwd=where, check=False, stdout=subprocess.DEVNULL)
 
 
 def test_conditions_texts_and_orders(t):

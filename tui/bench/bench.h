@@ -13,6 +13,7 @@
 
 typedef struct bench bench;
 
+enum run_deed { RUN_ATTACH, RUN_REMOVE, RUN_EXPORT };
 // What only the program can do. The functions below call these.
 struct bench_ops {
     void (*quit)(void *arg, bool stop_kernel);
@@ -32,6 +33,10 @@ struct bench_ops {
     bool (*mouse)(void *arg, bool on);
     // Shows a run from its journal on top of this bench, until the person leaves it. May be NULL.
     void (*open_run)(void *arg, const char *journal);
+    // Does something to a run of a folder; said: what was done, for people. While a run is attached
+    // to, that has the screen. May be NULL.
+    int (*run_deed)(
+        void *arg, enum run_deed deed, const char *folder, const char *run, buf *said, err *e);
     // Looks, on another thread, what has become of what outside_list says, and calls
     // bench_looked. Takes the list. May be NULL.
     void (*look)(void *arg, cJSON *list);

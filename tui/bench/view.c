@@ -52,6 +52,21 @@ bool bench_open_run(bench *b, const char *path)
     return b->ops->open_run != NULL;
 }
 
+bool bench_run_deed(bench *b, enum run_deed deed, const char *folder, const char *run)
+{
+    AUTO_BUF said = {0};
+    err e = {0};
+    if (!b->ops->run_deed)
+        err_set(&e, ERR_UNAVAILABLE, "that cannot be done here");
+    else
+        b->ops->run_deed(b->arg, deed, folder, run, &said, &e);
+    if (e.code)
+        bench_complain(b, "%s", e.text);
+    else if (said.len)
+        bench_say(b, "%s", buf_cstr(&said));
+    return !e.code;
+}
+
 bool bench_has_kernel(const bench *b)
 {
     return b->client != NULL;

@@ -164,6 +164,8 @@
     X(RUNS, "runs", "the runs of this notebook")                                                   \
     X(ALL_RUNS, "all-runs", "the runs of all notebooks in this folder, or of this one")            \
     X(RUN_CHILDREN, "run-children", "show the run's trials and measurements below it, or not")     \
+    X(REMOVE_RUN, "remove-run", "remove the run, after a question")                                \
+    X(EXPORT_RUN, "export-run", "write the run as a page, RUN.html in its folder")                 \
     X(MARK_RUN, "mark-run", "mark a run to be compared, or not")                                   \
     X(COMPARE, "compare", "compare the marked run with the one at the cursor")                     \
     X(EARLIER, "earlier", "back in time: before the output that came last")                        \

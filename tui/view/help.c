@@ -203,6 +203,7 @@ static const struct {
     {"In a cell's output on the full screen", &page_view_ops, MODE_VIEW},
     {"In a table on the full screen", &table_view_ops, MODE_VIEW},
     {"In the list of runs", &runs_view_ops, MODE_VIEW},
+    {"When a run is to be removed", &removal_view_ops, MODE_VIEW},
     {"In two runs side by side", &compare_view_ops, MODE_VIEW},
     {"In progress and curves on the full screen", &chart_view_ops, MODE_VIEW},
     {"In the palette and the search", &prompt_view_ops, MODE_VIEW},

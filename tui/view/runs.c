@@ -115,7 +115,7 @@ static void open_selected(struct runs_view *v)
     if (str_eq(run, bench_run(b)))
         bench_say(b, "this is the run that is open: q goes back to it");
     else if (str_eq(json_str(row, "state"), "running"))
-        bench_say(b, "it still runs: firesteel attach %s", run);
+        bench_run_deed(b, RUN_ATTACH, v->folder, run);
     else if (!bench_open_run(b, path))
         bench_say(b, "runs cannot be opened here");
 }
@@ -178,6 +178,23 @@ static void compare(struct runs_view *v)
         compare_push(b, v->folder, other, v->uid);
 }
 
+// Before a run is removed: it cannot be brought back.
+static void remove_selected(struct runs_view *v)
+{
+    AUTO_FREE char *run = selected_run(v);
+    if (run && str_eq(run, bench_run(v->head.bench)))
+        bench_say(v->head.bench, "this is the run that is open");
+    else if (run)
+        removal_push(v, run);
+}
+
+static void export_selected(struct runs_view *v)
+{
+    AUTO_FREE char *run = selected_run(v);
+    if (run)
+        bench_run_deed(v->head.bench, RUN_EXPORT, v->folder, run);
+}
+
 static void sort(struct runs_view *v, bool turn)
 {
     v->reverse = turn && v->sort >= 0 && !v->reverse;
@@ -200,6 +217,12 @@ static bool act_on(struct runs_view *v, enum action a)
         return true;
     case ACT_COMPARE:
         compare(v);
+        return true;
+    case ACT_REMOVE_RUN:
+        remove_selected(v);
+        return true;
+    case ACT_EXPORT_RUN:
+        export_selected(v);
         return true;
     case ACT_ALL_RUNS:
         runs_rows_show_all(v, v->path != NULL);
@@ -313,6 +336,8 @@ static const struct binding bindings[] = {
     {MODE_VIEW, "m", ACT_MARK_RUN},
     {MODE_VIEW, "c", ACT_COMPARE},
     {MODE_VIEW, "a", ACT_ALL_RUNS},
+    {MODE_VIEW, "D", ACT_REMOVE_RUN},
+    {MODE_VIEW, "e", ACT_EXPORT_RUN},
     {MODE_VIEW, "/", ACT_FILTER},
     {MODE_VIEW, "s", ACT_SORT},
     {MODE_VIEW, "S", ACT_SORT_REVERSE},

@@ -45,3 +45,7 @@ const cJSON *runs_rows_of(const struct runs_view *v, const char *run); // NULL: 
 const cJSON *runs_rows_children(const cJSON *row);                     // NULL: none
 bool runs_rows_is_open(const struct runs_view *v, const char *run);    // its children are shown
 void runs_rows_forget_fields(struct runs_view *v);
+void runs_rows_forget(struct runs_view *v, const char *run); // it is no more
+
+// Asks whether the run shall go.
+void removal_push(struct runs_view *v, const char *run);

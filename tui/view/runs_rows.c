@@ -47,6 +47,8 @@ static void find_fields(struct runs_view *v, const cJSON *row)
 // has run a cell.
 static bool is_empty(const struct runs_view *v, const cJSON *row)
 {
+    if (!row->child) // it was removed
+        return true;
     const char *state = json_str_or(row, "state", "");
     bool own = str_eq(json_str(row, "run"), bench_run(v->head.bench));
     return !json_int_or(row, "ok", 0) && !json_int_or(row, "failed", 0) &&
@@ -279,6 +281,20 @@ const cJSON *runs_rows_of(const struct runs_view *v, const char *run)
         if (str_eq(json_str(v->rows[i], "run"), run))
             return v->rows[i];
     return NULL;
+}
+
+// It stays in the list that was read first, whose places count, as a row that belongs to nobody.
+void runs_rows_forget(struct runs_view *v, const char *run)
+{
+    for (size_t i = 0; i < v->read; i++) {
+        if (!str_eq(json_str(v->rows[i], "run"), run))
+            continue;
+        cJSON_Delete(v->rows[i]);
+        v->rows[i] = cJSON_CreateObject();
+    }
+    if (str_eq(v->marked, run))
+        free(STEAL(v->marked));
+    runs_rows_load(v);
 }
 
 const cJSON *runs_rows_children(const cJSON *row)
