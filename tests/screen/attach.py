@@ -130,6 +130,57 @@ def test_a_dialog_takes_no_key_in_its_first_half_second(t):
         assert s.exit() == "exit 0"
 
 
+READ_ONLY = """-- %% First
+k8s.apply { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "alpha" } }
+print("there" .. " it is")
+
+-- %% Second
+print("typed" .. " elsewhere")
+"""
+
+
+def test_one_who_attaches_read_only_changes_nothing(t):
+    where = folder(t, READ_ONLY)
+    refused = "attached with --read-only: this is only looked at"
+    with workbench(where, "--sandbox", "small.lua", seconds=15) as first:
+        first.keys("C-e")
+        first.wait("y yes, once")
+        with workbench(where, "attach", "--read-only", size="100x30", seconds=15) as s:
+            s.wait("y yes, once")  # it sees the question, and cannot answer it
+            s.keys("y")
+            time.sleep(1)
+            s.keys("Esc")
+            assert "may it do this?" in text(first), text(first)
+            first.keys("y")
+            s.wait("│ there it is")
+            s.wait("(read-only)")
+            for key in ("C-e", "d d", "0 0", "R", "p"):
+                s.keys(key)
+                s.wait(refused)
+                s.keys("k")
+                s.gone(refused)
+            s.keys(":")
+            s.wait(" palette")
+            s.type("cm")
+            s.keys("Enter")
+            s.wait("configmaps in default")
+            s.wait("alpha")
+            s.keys("C-d")
+            s.wait("read-only")
+            s.keys("q")
+            first.keys("j C-e")
+            s.wait("│ typed elsewhere")
+            s.keys(":")
+            s.wait(" palette")
+            s.type("w")
+            s.keys("Enter")
+            s.wait(refused)
+            leave(s)
+        with open(os.path.join(where, "small.lua"), encoding="utf-8") as f:
+            assert f.read() == READ_ONLY
+        leave(first)
+
+
 def keys_row(s):
     """How the row with the dialog's keys is drawn."""
     lines, found = s.styles(), []

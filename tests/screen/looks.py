@@ -48,7 +48,7 @@ def recipe(t, **options):
     return workbench(where, "10-mnist.lua", **options)
 
 
-def each_look(opened, place, *steps, looks=LOOKS):
+def each_look(opened, place, *steps, looks=LOOKS, masks=()):
     """Goes to a place under every look and compares what is there."""
     for name, options in looks.items():
         with opened(**options) as s:
@@ -58,7 +58,7 @@ def each_look(opened, place, *steps, looks=LOOKS):
                     continue
                 s.keys(step)
                 s.quiet(50)  # so that every run draws, and scrolls, as often
-            golden(s, f"{place}-{name}")
+            golden(s, f"{place}-{name}", masks)
 
 
 def again(n):
@@ -191,6 +191,10 @@ def test_the_desk(t):
         return workbench(folder(t, DESK), "--sandbox", "small.lua", **options)
 
     made = ["C-e", "wait may it do", "a", "wait │ all made"]
+    opened = [*made, ":", "wait palette", *"cm", "Enter", "wait configmaps in default", "wait alpha"]
+    sizes, ages = {"80": {}, "120": {"size": "120x40"}}, [(r"\b\d+s +$", "TIME")]  # the cursor's row is as wide as the screen
+    each_look(desk, "desk", *opened, "Space", "wait 1 marked", looks=sizes, masks=ages)
+    each_look(desk, "desk-tree", *opened, "t", "wait tree of configmap", looks=sizes, masks=ages)
     each_look(desk, "desk-line", *made, ":", "wait palette", *"cm", "wait a live table", looks=DESK_SIZES)
 
 
