@@ -3,6 +3,7 @@
 // and a graph (nn.Model).
 #include "script/worker/fields.h"
 #include "script/worker/model.h"
+#include "script/worker/sharing.h"
 #include "trainer/nn/layer.h"
 
 #include <math.h>
@@ -233,6 +234,8 @@ int lua_sequential(lua_State *L)
     bool half = read_dtype(L, 1, "Sequential", false);
     lua_Integer n = luaL_len(L, 1);
     layer_spec *specs = push_layers(L, n, "Sequential");
+    lua_newtable(L);
+    int noted = lua_gettop(L);
     for (lua_Integer i = 0; i < n; i++) {
         if (lua_geti(L, 1, i + 1) != LUA_TTABLE)
             return luaL_error(
@@ -246,10 +249,21 @@ int lua_sequential(lua_State *L)
             item++;
         }
         read_layer(L, item, "Sequential", half, &specs[i]);
-        lua_settop(L, 2);
+        for (lua_Integer k = 1; k <= i; k++) {
+            lua_rawgeti(L, noted, k);
+            if (lua_rawequal(L, -1, item))
+                return luaL_error(L,
+                    "Sequential: items %d and %d are the same layer; nn.Model has layers that are "
+                    "called twice",
+                    (int)k, (int)i + 1);
+            lua_pop(L, 1);
+        }
+        note_layer(L, noted, item, (size_t)i);
+        lua_settop(L, noted);
     }
     uint64_t seed = (uint64_t)opt_int_field(L, 1, "Sequential", "seed", MODEL_SEED);
     push_model(L, model_new(specs, (size_t)n, seed, &e), &e);
+    join_layers(L, noted);
     return 1;
 }
 
@@ -292,15 +306,18 @@ int lua_graph(lua_State *L)
     bool half = read_dtype(L, 1, "Model", false);
     layer_spec *specs = push_layers(L, n, "Model");
     lua_newtable(L); // keeps the lists of numbers
+    lua_newtable(L);
     for (lua_Integer i = 0; i < n; i++) {
         lua_geti(L, 2, i + 1);
-        read_layer(L, 5, "Model", half, &specs[i]);
+        read_layer(L, 6, "Model", half, &specs[i]);
         lua_getfield(L, 1, "from");
         lua_geti(L, -1, i + 1);
         specs[i].from = take_numbers(L, &specs[i].froms);
         read_shares(L, i, &specs[i]);
         lua_rawseti(L, 4, i + 1);
-        lua_settop(L, 4);
+        if (!specs[i].shares)
+            note_layer(L, 5, 6, (size_t)i);
+        lua_settop(L, 5);
     }
     graph_spec spec = {.layers = specs, .n = (size_t)n};
     lua_getfield(L, 1, "inputs");
@@ -309,5 +326,6 @@ int lua_graph(lua_State *L)
     spec.outputs = take_numbers(L, &spec.output_count);
     spec.seed = (uint64_t)opt_int_field(L, 1, "Model", "seed", MODEL_SEED);
     push_model(L, model_new_graph(&spec, &e), &e);
+    join_layers(L, 5);
     return 1;
 }

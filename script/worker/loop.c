@@ -7,6 +7,7 @@
 #include "script/worker/fields.h"
 #include "script/worker/model.h"
 #include "script/worker/options.h"
+#include "script/worker/sharing.h"
 #include "trainer/nn/train.h"
 
 #include <math.h>
@@ -25,6 +26,8 @@ static int on_batch(lua_State *L, const char *what, bool trains)
     logs l = {0};
     evaluate_spec spec;
     model *m = check_model(L, 1);
+    if (trains)
+        check_shared(L, check_lua_model(L, 1), what);
     read_batch_options(L, what, "return_dict", trains, &spec);
     bool as_table = opt_bool_field(L, 4, what, "return_dict", false);
     push_watches(L, 1, &spec.watches, &spec.watch_n);
@@ -205,6 +208,7 @@ int optimizer_apply(lua_State *L)
     err e;
     luaL_checktype(L, 1, LUA_TTABLE);
     model *m = check_model(L, 2);
+    check_shared(L, check_lua_model(L, 2), "apply");
     luaL_checktype(L, 3, LUA_TTABLE);
     push_optimizer(L, 2);
     if (!lua_rawequal(L, 1, -1))

@@ -8,6 +8,7 @@
 #include "script/worker/arithmetic.h"
 #include "script/worker/fields.h"
 #include "script/worker/options.h"
+#include "script/worker/sharing.h"
 #include "trainer/checkpoint.h"
 #include "trainer/data/mapped.h"
 #include "trainer/nn/export.h"
@@ -23,6 +24,7 @@ struct lua_model *check_lua_model(lua_State *L, int arg)
 {
     struct lua_model *box = luaL_checkudata(L, arg, type_name);
     luaL_argcheck(L, box->m, arg, "the model is closed");
+    share_layers(L, box);
     return box;
 }
 
@@ -34,6 +36,8 @@ model *check_model(lua_State *L, int arg)
 model *test_model(lua_State *L, int arg)
 {
     struct lua_model *box = luaL_testudata(L, arg, type_name);
+    if (box && box->m)
+        share_layers(L, box);
     return box ? box->m : NULL;
 }
 
@@ -50,6 +54,7 @@ void push_model(lua_State *L, model *m, const err *e)
 static int close_model(lua_State *L)
 {
     struct lua_model *box = luaL_checkudata(L, 1, type_name);
+    leave_layers(box);
     model_free(box->m);
     box->m = NULL;
     return 0;
@@ -355,6 +360,7 @@ static int load_weights(lua_State *L)
     err e;
     size_t n;
     model *m = check_model(L, 1);
+    check_shared(L, check_lua_model(L, 1), "load_weights");
     const char *text = luaL_checklstring(L, 2, &n);
     pretrained_options options = {0};
     if (!lua_isnoneornil(L, 3)) {
@@ -413,6 +419,7 @@ static int set_weights(lua_State *L)
 {
     err e;
     model *m = check_model(L, 1);
+    check_shared(L, check_lua_model(L, 1), "set_weights");
     luaL_checktype(L, 2, LUA_TTABLE);
     size_t n = model_weight_count(m);
     if ((size_t)luaL_len(L, 2) != n)

@@ -3,9 +3,18 @@
 #pragma once
 #include "script/worker/state.h"
 
+// A layer that other models may have, too (sharing.h).
+struct model_part {
+    struct shared *of;
+    size_t layer; // its number in the model
+};
+
 struct lua_model {
     model *m; // NULL when closed
     bool stop_training;
+    bool busy; // fit runs
+    struct model_part *part;
+    size_t parts;
 };
 
 struct lua_model *check_lua_model(lua_State *L, int arg);

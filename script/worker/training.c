@@ -9,6 +9,7 @@
 #include "script/worker/fields.h"
 #include "script/worker/model.h"
 #include "script/worker/options.h"
+#include "script/worker/sharing.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -284,6 +285,7 @@ int model_fit_method(lua_State *L)
     err e;
     worker *w = worker_of(L);
     struct lua_model *box = check_lua_model(L, 1);
+    check_shared(L, box, "fit");
     luaL_checktype(L, 2, LUA_TTABLE);
     fit_spec spec = {.sink = {.text = print_text}, .stop = w->options.stop};
     read_fit_options(L, 2, w, &spec);
@@ -308,7 +310,9 @@ int model_fit_method(lua_State *L)
         raise_err(L, &e);
     t.started = t.last_progress = clock_mono();
     history h = {0};
+    box->busy = true;
     int result = model_fit(box->m, &spec, &h, &e);
+    box->busy = false;
     if (result) {
         fit_history_done(&h);
         if (t.raised)

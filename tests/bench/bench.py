@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Figures for firesteel and its peers, in one run: start, idle kernel, the workbench's answers, overhead per cell, training.
 
-usage: bench.py [-n RUNS] [SECTION…]      sections: start screen idle cells logs cluster epoch resnet local serve
+usage: bench.py [-n RUNS] [SECTION…]      sections: start screen idle cells logs cluster epoch resnet tables local serve
 
 Prints a table of medians and of ratios pair by pair (A B A B …), because machines are noisy. Peers are
 used if they are installed: nbclient and JAX in $FIRESTEEL_CACHE/bench-venv (`bench.py setup` makes it), vis, vim, htop
@@ -27,7 +27,7 @@ CACHE = os.environ.get("FIRESTEEL_CACHE", os.path.expanduser("~/.cache/firesteel
 VENV = os.path.join(CACHE, "bench-venv")
 FIRESTEEL = os.path.join(BUILD, "cli", "firesteel")
 WORKER = os.path.join(BUILD, "cli", "firesteel-worker")
-PEERS = ["nbclient", "ipykernel", "jax==0.4.38"]
+PEERS = ["nbclient", "ipykernel", "jax==0.10.2", "pandas==2.3.3"]
 
 
 def wall(argv, cwd):
@@ -213,6 +213,12 @@ def section_resnet(cwd, runs):
                    env=dict(os.environ, FIRESTEEL_BUILD=BUILD, FIRESTEEL_CACHE=CACHE))
 
 
+def section_tables(cwd, runs):
+    """Tables: training beside PyTorch, preparation beside pandas."""
+    subprocess.run([sys.executable, os.path.join(HERE, "tables.py"), "-n", str(runs)], check=False,
+                   env=dict(os.environ, FIRESTEEL_BUILD=BUILD, FIRESTEEL_CACHE=CACHE))
+
+
 def section_local(cwd, runs):
     """The tutorial's local mode as one process: start, load, one epoch, evaluate, predict."""
     recipe = open(os.path.join(ROOT, "recipes", "10-mnist.lua"), encoding="utf-8").read()
@@ -241,7 +247,7 @@ def section_serve(cwd, runs):
 
 SECTIONS = {"start": section_start, "screen": section_screen, "idle": section_idle, "cells": section_cells,
             "logs": section_logs, "cluster": section_cluster,
-            "epoch": section_epoch, "resnet": section_resnet, "local": section_local, "serve": section_serve}
+            "epoch": section_epoch, "resnet": section_resnet, "tables": section_tables, "local": section_local, "serve": section_serve}
 
 
 def setup():

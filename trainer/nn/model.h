@@ -174,6 +174,14 @@ const char *model_slot_name(const model *m, size_t slot); // "m", "v", "momentum
 tensor *model_slot(const model *m, size_t slot, size_t weight, err *e);
 int model_set_slot(model *m, size_t slot, size_t weight, const tensor *value, err *e);
 
+// The weights of one layer, as they lie one after another in the model, to be copied to another
+// model's whose layer has the same. Call model_written after writing. 0 of a layer without any, or
+// before the model is built.
+size_t model_layer_floats(const model *m, size_t layer);
+void model_read_layer(const model *m, size_t layer, float *out);
+void model_write_layer(model *m, size_t layer, const float *in);
+void model_layer_shapes(const model *m, size_t layer, buf *out); // "kernel (5, 3), bias (3,)"
+
 // All weights, or all optimizer state, as one array of floats, to be broadcast. Its layout is the
 // same in every process that made the same layers, on any instruction set. Call model_written after
 // writing to it.

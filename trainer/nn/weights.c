@@ -276,6 +276,48 @@ int model_set_slot(model *m, size_t slot, size_t weight, const tensor *value, er
     return write_run(m, slot_run(m, slot), weight, value, e);
 }
 
+static size_t copy_layer(const model *m, size_t layer, float *to, const float *from)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < model_weight_count(m); i++) {
+        const parameter *p = &m->graph->parameter[i];
+        if (p->layer != layer)
+            continue;
+        if (to)
+            memcpy(to + n, m->w + p->at, p->size * sizeof *to);
+        if (from)
+            memcpy(m->w + p->at, from + n, p->size * sizeof *from);
+        n += p->size;
+    }
+    return n;
+}
+
+size_t model_layer_floats(const model *m, size_t layer)
+{
+    return copy_layer(m, layer, NULL, NULL);
+}
+
+void model_read_layer(const model *m, size_t layer, float *out)
+{
+    copy_layer(m, layer, out, NULL);
+}
+
+void model_write_layer(model *m, size_t layer, const float *in)
+{
+    copy_layer(m, layer, NULL, in);
+}
+
+void model_layer_shapes(const model *m, size_t layer, buf *out)
+{
+    for (size_t i = 0; i < model_weight_count(m); i++) {
+        const parameter *p = &m->graph->parameter[i];
+        if (p->layer != layer)
+            continue;
+        buf_fmt(out, "%s%s ", out->len ? ", " : "", p->as.name);
+        shape_text(p->as.dims, p->as.shape, out);
+    }
+}
+
 float *model_weight_values(model *m, size_t *n)
 {
     *n = m->graph ? m->graph->values : 0;
