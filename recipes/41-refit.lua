@@ -164,11 +164,12 @@ end
 
 -- %% The refit file="refit.lua"
 return function(o) -- last, limit, tag, epochs, seed, at_once; serve: options of fn:serve; python: one with onnxruntime
-  trainer.run { "prepare.lua", args = { "--last=" .. o.last } }
+  trainer.run { "prepare.lua", args = { "--last=" .. o.last }, inputs = { "sales.csv" }, outputs = { "known.npz", "later.npz" } }
   local trials = tune { "sales", over = { units = { 8, 32 }, rate = { 0.003, 0.01 } }, by = "val_rmspe", at_once = o.at_once,
     function(trial)
-      return trainer.run { "fit.lua", args = { "--units=" .. trial.params.units, "--rate=" .. trial.params.rate,
-        "--epochs=" .. o.epochs, "--seed=" .. o.seed, "--weights=" .. trial:path "sales.safetensors" } }
+      local weights = trial:path "sales.safetensors"
+      return trainer.run { "fit.lua", outputs = { weights }, args = { "--units=" .. trial.params.units, "--rate=" .. trial.params.rate,
+        "--epochs=" .. o.epochs, "--seed=" .. o.seed, "--weights=" .. weights } }
     end }
   local best = trials:best()
   expect(best.metrics.val_rmspe):at_most(o.limit)

@@ -119,6 +119,15 @@ static int check_exit(const cJSON *args, const struct process_result *r, err *e)
     return err_set(e, ERR_FAILED, "`%s` exited with %d (check = false allows that)", what, r->code);
 }
 
+// The declared inputs: name -> hash.
+static cJSON *hash_inputs(call *c, const cJSON *args, const char *at)
+{
+    cJSON *files = cJSON_CreateObject();
+    process_hash_files(files, at, json_get(args, "inputs"));
+    process_record_inputs(c, json_str(args, "cwd"), files);
+    return files;
+}
+
 static int shell_start(call *c, const cJSON *args, cJSON **result, err *e)
 {
     AUTO_FREE const char **words = read_words(args, e);
@@ -134,9 +143,7 @@ static int shell_start(call *c, const cJSON *args, cJSON **result, err *e)
         .input_n = input ? strlen(input) : 0,
         .quiet = json_bool_or(args, "quiet", false)};
     struct process_result r;
-    AUTO_JSON *files = cJSON_CreateObject(); // hash before running: the command may change them
-    process_hash_files(files, at, json_get(args, "inputs"));
-    process_record_inputs(c, json_str(args, "cwd"), files);
+    AUTO_JSON *files = hash_inputs(c, args, at); // before running: the command may change them
     int done = process_run(c, &spec, &r, e);
     strv_free(env);
     if (done == 0)
@@ -156,6 +163,7 @@ static int shell_verify(call *c, const cJSON *args, const cJSON *recorded, cJSON
     if (!recorded || json_int_or(recorded, "code", -1) != 0 ||
         !process_files_same(at, json_get(recorded, "files")))
         return VERDICT_NO;
+    cJSON_Delete(hash_inputs(c, args, at)); // the cell has them as inputs, as when it ran
     const char *output = json_str_or(recorded, "output", "");
     if (!json_bool_or(args, "quiet", false))
         call_output(c, "stdout", output, strlen(output));

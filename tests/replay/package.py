@@ -295,4 +295,29 @@ print("digest " .. fn.digest)
     assert again.code == 0 and "digest sha256:" in again.out and "verified" in again.out and "built" not in again.out, again
 
 
+def test_a_resumed_run_packages_what_was_trained_in_the_same_cell(t):
+    """What came out of a training that is verified, not repeated, has the same inputs as before: so the package has the same digest."""
+    folder = t.dir()
+    put(folder, "trainer.lua", TRAINER)
+    put(folder, "rows.csv", "1,2\n")
+    text = """\
+-- %% Train and package
+sh { "cp", "rows.csv", "copy.csv", inputs = { "rows.csv" }, outputs = { "copy.csv" } }
+trainer.run { "trainer.lua", outputs = { "line.safetensors" } }
+fn = model.package { "line.safetensors", examples = { { 1, 2 } } }
+-- %% After
+print("digest " .. fn.digest)
+assert(os.getenv "GO", "not yet")
+"""
+    put(folder, "n.lua", text)
+    env = {"XDG_DATA_HOME": folder}
+    first = sh(FIRESTEEL, "run", "n.lua", cwd=folder, env=env)
+    assert first.code == 1 and "built" in first.out, first
+    run_name = first.out.split("(run ")[1].split(")")[0]
+    for _ in range(2):  # also what was resumed once
+        again = sh(FIRESTEEL, "run", "n.lua", "--resume", run_name, cwd=folder, env={**env, "GO": "1"})
+        assert again.code == 0 and "built" not in again.out, again
+        assert re.search(r"digest (\S+)", again.out)[1] == re.search(r"digest (\S+)", first.out)[1], (first, again)
+
+
 run(globals())
