@@ -12,7 +12,7 @@ import time
 import zoneinfo
 
 import tap
-from place import KUBECONFIG, NODE, PLAIN, Place, with_spark
+from place import KUBECONFIG, NODE, PLAIN, SPARK, Place, with_spark
 from tap import SOURCE
 
 FOLDER = os.path.join(SOURCE, "tests", "replay", "argo")
@@ -23,12 +23,9 @@ def flow():
         return "\n-- %% The pipeline\n" + f.read()
 
 
-def place_with_account(t):
-    place = Place(t)
-    place.create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "workflow"}},
-                 {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": {"name": "workflow"},
-                  "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "edit"},
-                  "subjects": [{"kind": "ServiceAccount", "name": "workflow", "namespace": place.namespace}]})
+def place_with_account(t, namespace=None):
+    place = Place(t, namespace)
+    place.account(t, "workflow")
     return place
 
 
@@ -68,7 +65,7 @@ flow:submit {{ account = "workflow" }}
 
 def test_recipe_40(t):
     """SparkApplications as steps, notebooks that read their logs, a service; then a step that fails."""
-    place = with_spark(Place(t, "default"))  # where the Spark operator looks
+    place = with_spark(place_with_account(t, SPARK))
     done = place.run(os.path.join(SOURCE, "recipes", "40-pipeline.lua"), "--cwd", place.dir, "--registry", f"http://{NODE}:{PLAIN}",
                      "-p", "through=argo", "-p", "radius=3", "-p", "executors=1", "-p", "core_request=200m", timeout=900)
     assert done.code == 0, done
@@ -218,7 +215,7 @@ def test_next_runs_in_time_zones(t):
 
 def test_a_scheduled_spark_application(t):
     """What it makes need not run: its driver has no image. It fires, and the failure of a run is told."""
-    place = Place(t, "default")
+    place = Place(t, SPARK)
     app = {"apiVersion": "sparkoperator.k8s.io/v1beta2", "kind": "ScheduledSparkApplication", "metadata": {"name": "scheduled"},
            "spec": {"schedule": "@every 10s", "concurrencyPolicy": "Forbid", "successfulRunHistoryLimit": 2, "failedRunHistoryLimit": 2, "template": {
                "type": "Python", "mode": "cluster", "sparkVersion": "3.5.7", "image": "localhost/busybox:1", "timeToLiveSeconds": 60,

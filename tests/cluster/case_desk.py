@@ -10,7 +10,7 @@ import images
 import tap
 from case_engines import build
 from case_argo import place_with_account
-from place import KUBECONFIG, KUBECTL, Place, pod
+from place import KUBECONFIG, KUBECTL, SPARK, Place, pod
 
 sys.path.append(os.path.join(tap.SOURCE, "tests", "screen", "support"))
 from bench import folder, text, workbench
@@ -156,7 +156,7 @@ tree("workflow/flow")
 
 
 def test_a_spark_application_with_its_driver_and_executors(t):
-    place = Place(t, "default")
+    place = Place(t, SPARK)
     shutil.copytree(f"{tap.CACHE}/images/spark", f"{place.dir}/.local/share/firesteel/images", copy_function=os.link)
     image = build(place, "desk/spark:1", "apache/spark:3.5.7")
     out = family(place, f"""

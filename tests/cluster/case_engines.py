@@ -6,7 +6,7 @@ import shutil
 import threading
 
 import tap
-from place import NODE, PLAIN, Place
+from place import NODE, PLAIN, SPARK, Place
 
 REGISTRY = f"http://{NODE}:{PLAIN}"
 LEFT = "jobs,services,secrets,pods,networkpolicies,mpijobs,sparkapplications"
@@ -57,7 +57,7 @@ end, {{ np = 2, on = on }}))
 
 
 def test_the_magic_number_by_a_sparkapplication(t):
-    place = Place(t, "default")
+    place = Place(t, SPARK)
     store = f"{place.dir}/.local/share/firesteel/images"
     shutil.copytree(f"{tap.CACHE}/images/spark", store, copy_function=os.link)
     image = build(place, "engines/spark:1", "apache/spark:3.5.7")

@@ -5,7 +5,7 @@ import os
 import shutil
 
 import images
-from place import NODE, PLAIN, Place
+from place import NODE, PLAIN, SPARK, Place
 from tap import CACHE, SOURCE
 
 RECIPE = os.path.join(SOURCE, "recipes", "10-mnist.lua")
@@ -13,7 +13,7 @@ REGISTRY = f"http://{NODE}:{PLAIN}"
 
 
 def test_recipe_10_on_spark(t):
-    place = Place(t, "default")
+    place = Place(t, SPARK)
     t.after(lambda: place.kubectl("delete", "sparkapplications", "--all", "--wait=false"))
     store = f"{place.dir}/.local/share/firesteel/images"
     # as `skopeo copy` would bring it there, without its 800 MB: blobs never change, the index is replaced
@@ -29,7 +29,7 @@ def test_recipe_10_on_spark(t):
 
 # A pod's environment is what only the webhook brings there.
 def test_the_webhook_changes_drivers(t):
-    place = Place(t, "default")
+    place = Place(t, SPARK)
     app = {"apiVersion": "sparkoperator.k8s.io/v1beta2", "kind": "SparkApplication", "metadata": {"name": "hooked"},
            "spec": {"type": "Python", "mode": "cluster", "sparkVersion": "3.5.7", "image": images.BUSYBOX,
                     "mainApplicationFile": "local:///x.py", "restartPolicy": {"type": "Never"},

@@ -9,7 +9,7 @@ import subprocess
 
 import tap
 from kfpdriver import Driver, Failed
-from place import NODE, PLAIN, Place, with_spark
+from place import NODE, PLAIN, SPARK, Place, with_spark
 from tap import SOURCE
 
 REGISTRY = f"http://{NODE}:{PLAIN}"
@@ -22,7 +22,7 @@ def left(place):
 
 
 def test_recipe_40(t):
-    place = with_spark(Place(t, "default"))  # where the Spark operator looks
+    place = with_spark(Place(t, SPARK))
     done = place.run(os.path.join(SOURCE, "recipes", "40-pipeline.lua"), "--cwd", place.dir, "--registry", REGISTRY,
                      "-p", "radius=3", timeout=900)
     assert done.code == 0, done

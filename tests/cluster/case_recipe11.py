@@ -8,7 +8,7 @@ import re
 import shutil
 
 import tap
-from place import NODE, PLAIN, Place
+from place import NODE, PLAIN, SPARK, Place
 from tap import CACHE, SOURCE, Skip
 
 RECIPE = os.path.join(SOURCE, "recipes", "11-mnist-python.lua")
@@ -119,7 +119,7 @@ def progress(folder):
 
 
 def run_recipe(t, venv, text, *options, venv_beside=None):
-    place = Place(t, "default")
+    place = Place(t, SPARK)
     if venv_beside:
         os.symlink(venv_beside, f"{place.dir}/.venv")
     t.after(lambda: tap.sh(tap.FIRESTEEL, "clean", "--yes", "--context", "admin", cwd=place.dir, env=place.env))

@@ -9,7 +9,7 @@ import re
 import threading
 
 from asker import Asker
-from place import NODE, PLAIN, Place, with_spark
+from place import NODE, PLAIN, SPARK, Place, with_spark
 from tap import CACHE, FIRESTEEL, SOURCE, eventually, sh
 
 
@@ -31,16 +31,13 @@ def ask_through_it(place, ended):
 
 def test_recipe_41(t):
     """Trees and networks, here and twice by the schedule; the model that answers is replaced, and no request is lost."""
-    place = with_spark(Place(t, "default"))  # where the Spark operator looks
+    place = with_spark(Place(t, SPARK))
     place.env.update({"VIRTUAL_ENV": f"{CACHE}/pyspark", "SPARK_LOCAL_IP": NODE})
-    place.create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "refit"}},
-                 {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": {"name": "refit"},
-                  "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "edit"},
-                  "subjects": [{"kind": "ServiceAccount", "name": "refit", "namespace": "default"}]})
+    place.account(t, "refit")
     login = base64.b64encode(b"fitter:of-the-night").decode()
     place.create({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "refit"}, "type": "kubernetes.io/dockerconfigjson",
                   "stringData": {".dockerconfigjson": json.dumps({"auths": {f"{NODE}:{PLAIN}": {"auth": login}}})}})
-    t.after(lambda: place.kubectl("delete", "serviceaccount/refit", "rolebinding/refit", "secret/refit"))
+    t.after(lambda: place.kubectl("delete", "secret/refit"))
     ended = threading.Event()
     with concurrent.futures.ThreadPoolExecutor(1) as beside:
         told = beside.submit(ask_through_it, place, ended)
@@ -70,7 +67,7 @@ def test_recipe_41(t):
 
 def test_an_application_leaves_when_it_has_ended(t):
     """It need not run: its driver has no Spark, and fails."""
-    place = Place(t, "default")
+    place = Place(t, SPARK)
     app = {"apiVersion": "sparkoperator.k8s.io/v1beta2", "kind": "SparkApplication", "metadata": {"name": "brief"}, "spec": {
         "type": "Python", "mode": "cluster", "sparkVersion": "3.5.7", "image": "localhost/busybox:1", "timeToLiveSeconds": 2,
         "mainApplicationFile": "local:///x.py", "restartPolicy": {"type": "Never"},

@@ -8,7 +8,7 @@ import re
 
 import images
 import tap
-from place import NODE, PLAIN, Place, with_spark
+from place import NODE, PLAIN, SPARK, Place, with_spark
 
 RECIPE = os.path.join(tap.SOURCE, "recipes", "24-rossmann.lua")
 REGISTRY = f"http://{NODE}:{PLAIN}"
@@ -74,7 +74,7 @@ def trace(path):
 
 
 def test_recipe_24(t):
-    place = with_spark(Place(t, "default"))  # where the Spark operator looks
+    place = with_spark(Place(t, SPARK))
     packages = with_pyarrow(place)
     folder = volume(t, place, f"rossmann-{os.getpid()}")
     name = f"rossmann-{os.getpid()}"

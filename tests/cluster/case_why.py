@@ -4,7 +4,7 @@ of it before."""
 import json
 
 import images
-from place import NODE, PLAIN, TLS, Place, pod
+from place import NODE, PLAIN, SPARK, TLS, Place, pod
 from tap import eventually
 
 
@@ -103,7 +103,7 @@ def test_a_namespace_that_the_operator_does_not_watch(t):
 
 
 def test_a_submission_that_fails(t):
-    place = Place(t, "default")
+    place = Place(t, SPARK)
     t.after(lambda: place.kubectl("delete", "sparkapplications", "--all", "--wait=false"))
     driver = {"coreRequest": "100m", "memory": "512m", "serviceAccount": "nobody"}
     done = place.run(f"""
@@ -139,7 +139,7 @@ print(k8s.preflight [[{json.dumps(app("x", driver=dict(driver, serviceAccount="w
 """).out
     assert f"error: the account weak may not make pods in namespace {place.namespace}" in said, said
     assert "kubectl create rolebinding weak-edit --clusterrole=edit" in said, said
-    fine = Place(t, "default")
+    fine = Place(t, SPARK)
     said = fine.run(f"""
 -- %% Preflight
 print(k8s.preflight [[{json.dumps(app("fine", driver=dict(driver, serviceAccount="spark", env=[{"name": "A", "value": "b"}])))}]])

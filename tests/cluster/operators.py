@@ -59,9 +59,20 @@ class Operator:
             "get", "deployment", name, "--namespace", namespace, "-o", "jsonpath={.status.readyReplicas}"))
 
 
+def account(name, namespace):
+    """An account that may do there what pods of drivers and steps do."""
+    return ({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name, "namespace": namespace}},
+            {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": {"name": name, "namespace": namespace},
+             "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "edit"},
+             "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": namespace}]})
+
+
 class Spark(Operator):
-    """It watches the namespace default, as its chart has it, where the account "spark" may do what drivers do."""
+    """It watches the namespace default, as its chart has it, and three for the cases; the account "spark" may do there what
+    drivers do."""
     program = "spark-operator"
+    OWN = ("spark-1", "spark-2", "spark-3")
+    WATCHED = ("default", *OWN)
 
     @staticmethod
     def home():
@@ -74,17 +85,13 @@ class Spark(Operator):
     def start(self):
         c = self.cluster
         self.wait_for_kinds()
-        c.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}},
-                 {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "spark", "namespace": "default"}},
-                 {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding",
-                  "metadata": {"name": "spark", "namespace": "default"},
-                  "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "edit"},
-                  "subjects": [{"kind": "ServiceAccount", "name": "spark", "namespace": "default"}]})
+        c.create(*({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}} for name in (NAMESPACE, *self.OWN)))
+        c.create(*(one for name in self.WATCHED for one in account("spark", name)))
         c.serve_from_node(f"{WEBHOOK}-svc", NAMESPACE, None, [("webhook", WEBHOOK_PORT, "TCP")])
         # spark-submit finds the server by these two, and its rights by the third
         env = {"SPARK_HOME": str(self.home()), "KUBERNETES_SERVICE_HOST": NODE, "KUBERNETES_SERVICE_PORT": "6443",
                "KUBECONFIG": str(c.config), **images.QUICK_JVM}
-        common = ["start", "--namespaces=default", "--leader-election=false"]
+        common = ["start", "--namespaces=" + ",".join(self.WATCHED), "--leader-election=false"]
         c.create(
             self.deployment("spark-operator-controller", NAMESPACE, 8081, [
                 "controller", *common, "--enable-ui-service=false", "--enable-metrics=false"], env),
@@ -103,7 +110,7 @@ class Spark(Operator):
                                                  "path": f"/{verb}{path}"}},
                     "sideEffects": "NoneOnDryRun", "failurePolicy": "Fail", "timeoutSeconds": 10,
                     "namespaceSelector": {"matchExpressions": [
-                        {"key": "kubernetes.io/metadata.name", "operator": "In", "values": ["default"]}]},
+                        {"key": "kubernetes.io/metadata.name", "operator": "In", "values": list(self.WATCHED)}]},
                     "rules": [{"apiGroups": [group], "apiVersions": [version], "resources": [kinds],
                                "operations": operations}], **more}
 
@@ -166,11 +173,7 @@ class Argo(Operator):
                   "metadata": {"name": "spark-aggregate-to-edit",
                                "labels": {"rbac.authorization.k8s.io/aggregate-to-edit": "true"}},
                   "rules": [{"apiGroups": ["sparkoperator.k8s.io"], "resources": ["*"], "verbs": ["*"]}]},
-                 {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "workflow", "namespace": "default"}},
-                 {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding",
-                  "metadata": {"name": "workflow", "namespace": "default"},
-                  "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "edit"},
-                  "subjects": [{"kind": "ServiceAccount", "name": "workflow", "namespace": "default"}]},
+                 *account("workflow", "default"),
                  # how often resources are looked at: every 5 s unless it is said
                  {"apiVersion": "v1", "kind": "ConfigMap",
                   "metadata": {"name": "workflow-controller-configmap", "namespace": "argo"},

@@ -10,35 +10,41 @@ import images
 import tap
 from cluster import BIN
 from kubernetes import NODE, PLAIN, TLS  # for the cases
+from operators import Spark, account
 
 FOLDER = os.environ.get("FIRESTEEL_CLUSTER", "")
 KUBECONFIG = f"{FOLDER}/kubeconfig"
 KUBECTL = str(BIN / "kubectl") if (BIN / "kubectl").exists() else "kubectl"
 numbers = itertools.count(1)
-held = set()  # locks that this case has
+SPARK = "a namespace where the Spark operator looks"
+
+
+def where_spark_runs(t):
+    """One of these that no other case has now."""
+    def free():
+        for name in Spark.OWN:
+            lock = open(f"{FOLDER}/{name}.lock", "w", encoding="utf-8")  # pylint: disable=consider-using-with
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                t.after(lock.close)
+                return name
+            except BlockingIOError:
+                lock.close()
+        return None
+    free.__doc__ = "a namespace where the Spark operator looks is free"
+    return tap.eventually(free, 600)
 
 
 class Place:
     def __init__(self, t, namespace=None):
         self.dir = t.dir()
-        self.namespace = namespace or f"case-{os.getpid()}-{next(numbers)}"
+        self.namespace = where_spark_runs(t) if namespace == SPARK else namespace or f"case-{os.getpid()}-{next(numbers)}"
         self.env = {"KUBECONFIG": KUBECONFIG, "HOME": self.dir, "XDG_DATA_HOME": None, "XDG_STATE_HOME": None,
                     "XDG_CONFIG_HOME": None, "XDG_CACHE_HOME": None, "DOCKER_CONFIG": None, **images.QUICK_JVM}
-        if namespace:
-            self.alone_in(t)
-        else:
+        if not namespace:
             self.kubectl("create", "namespace", self.namespace)
             t.after(lambda: self.kubectl("delete", "namespace", self.namespace, "--wait=false"))
             tap.eventually(lambda: self.kubectl("get", "sa/default", "cm/kube-root-ca.crt", code=None).code == 0)
-
-    def alone_in(self, t):
-        """Cases that share a namespace, where the Spark operator looks, run one after the other."""
-        lock = open(f"{FOLDER}/{self.namespace}.lock", "w", encoding="utf-8")  # pylint: disable=consider-using-with
-        if lock.name not in held:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            held.add(lock.name)
-            t.after(lambda: held.discard(lock.name))
-        t.after(lock.close)
 
     def kubectl(self, *argv, input=None, code=0, timeout=60):
         done = tap.sh(KUBECTL, "-n", self.namespace, *argv, env=self.env, input=input, timeout=timeout)
@@ -47,6 +53,11 @@ class Place:
 
     def create(self, *objects):
         self.kubectl("create", "-f", "-", input=json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
+
+    def account(self, t, name):
+        """A service account that may do here what pods of drivers and steps do."""
+        self.create(*account(name, self.namespace))
+        t.after(lambda: self.kubectl("delete", f"serviceaccount/{name}", f"rolebinding/{name}"))
 
     def get(self, kind, name):
         return json.loads(self.kubectl("get", kind, name, "-o", "json").out)
