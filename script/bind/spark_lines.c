@@ -23,6 +23,20 @@ static bool begins_record(const char *line, size_t n)
     return true;
 }
 
+// Does a further line of a record begin so? Frames begin with a tab. Where the program's own lines
+// come on another stream also plans ("+- *(1) Project", ":- Scan", " MapPartitionsRDD[22] at …")
+// and lists of blocks ("[rdd_22_0]") do.
+static bool goes_on(const struct spark_lines *s, const char *text, size_t n)
+{
+    static const char *const begins[] = {" ", "+- ", ":- ", ":  ", "[rdd_"};
+    if (n > 0 && *text == '\t')
+        return true;
+    for (size_t i = 0; s->apart && i < ARRAY_LEN(begins); i++)
+        if (n >= strlen(begins[i]) && memcmp(text, begins[i], strlen(begins[i])) == 0)
+            return true;
+    return false;
+}
+
 static void hand_over_blanks(struct spark_lines *s, bool folded, spark_line_fn *fn, void *arg)
 {
     struct spark_line line = {.text = "\n", .n = 1, .folded = folded, .spark_s = folded};
@@ -40,9 +54,7 @@ static void hand_over(struct spark_lines *s, size_t n, spark_line_fn *fn, void *
         buf_consume(&s->rest, n);
         return;
     }
-    // further lines of a record begin with a tab, as frames do, and those of a plan with spaces
-    bool indented = text[0] == '\t' || (s->apart && text[0] == ' ');
-    line.folded = noise || (!begins && s->informs && indented);
+    line.folded = noise || (!begins && s->informs && goes_on(s, text, n));
     line.spark_s = line.folded || begins;
     hand_over_blanks(s, line.folded && !begins, fn, arg);
     s->informs = line.folded && (begins || s->informs);

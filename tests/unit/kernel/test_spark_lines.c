@@ -59,6 +59,16 @@ TEST(a_plan_in_a_record_is_folded_where_the_program_prints_elsewhere)
     check_shown(text, " +- Scan csv\n  total: 1\n" AT "WARN A: b\n +- Scan\n");
 }
 
+TEST(plans_and_blocks_begin_otherwise)
+{
+    const char *text =
+        AT "INFO DAGScheduler: Submitting 1 missing tasks from ShuffleMapStage 5 (*(1) Project "
+           "[day#17]\n"
+           "+- *(1) Filter (day#17 <= 674)\n   +- FileScan csv\n MapPartitionsRDD[22] at rdd)\n" AT
+           "INFO ContextCleaner: cached blocks:\n[rdd_22_0]\n:- Scan\n:  +- Scan\n[1, 2]\n- 3\n";
+    check_shown_of(true, text, "[1, 2]\n- 3\n");
+}
+
 TEST(a_program_s_lines_stay_as_they_are)
 {
     check_shown("\ta\n\n 50%\r100%\rdone\r\n26/11/22 is a day\n",
