@@ -13,8 +13,8 @@
 
 // One stream of bytes. {0} is its start, with .apart as it is; spark_lines_done frees.
 struct spark_lines {
-    buf rest;   // of a line that has no end yet
-    bool apart; // the program prints elsewhere: of a record are also lines of plans
+    buf rest;      // of a line that has no end yet
+    bool apart;    // the program prints elsewhere: of a record are also lines of plans
     bool informs;  // the last record of Spark's log was information
     size_t blanks; // empty lines after it: its own, if more of it follows
 };

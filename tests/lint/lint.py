@@ -4,6 +4,8 @@
 
 usage: lint.py SOURCE_ROOT BUILD_ROOT [CC…]
 """
+import ast
+import collections
 import json
 import os
 import re
@@ -271,6 +273,20 @@ def check_says(sources):
     tap(not bad, "what is said to people goes through cli/say.h", bad)
 
 
+def check_names(sources):
+    """Of two tests or texts of one name in a file only the last is there."""
+    bad = []
+    for path in sources:
+        found = collections.Counter()
+        for node in ast.parse(open(path, encoding="utf-8").read()).body:
+            if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+                found[node.name] += 1
+            elif isinstance(node, ast.Assign):
+                found.update(target.id for target in node.targets if isinstance(target, ast.Name))
+        bad += [f"{path}: {name}" for name, count in found.items() if count > 1]
+    tap(not bad, "no name of a test's file is given twice", bad)
+
+
 def check_mutants():
     """A line that keeps a promise, and is changed by ./check mutants, is where the list has it."""
     sys.path.insert(0, os.path.join(os.getcwd(), "tests", "mutants"))
@@ -299,6 +315,7 @@ check_prints([p for p in c_files if p.endswith(".c")])
 check_starts([p for p in c_files if p.endswith(".c")])
 check_views([p for p in c_files if p.endswith(".c")])
 check_says([p for p in c_files if p.endswith(".c")])
+check_names(files(".py"))
 check_mutants()
 check_features()
 print(f"1..{len(tests)}")

@@ -242,7 +242,7 @@ def test_a_loop_of_ones_own_trains_as_fit_does(t):
         assert 0 < float(accumulated[2]) <= 1e-4, (np, done.out)  # other sums: Adam magnifies the last digits at first
 
 
-TABLES = """
+FOLLOWED = """
 local hvd, nn, data = require "hvd", require "nn", require "data"
 local function train()
   hvd.init()
@@ -270,7 +270,7 @@ print(same, ("%.17g"):format(worst))
 
 def test_a_table_follows_the_rows_of_all_ranks(t):
     need_mpi()
-    folder = script(t, TABLES)
+    folder = script(t, FOLLOWED)
     for np in (2, 3):
         done = work(folder, "trainer.lua", str(np))
         same, worst = done.out.split()

@@ -245,12 +245,6 @@ def test_the_cell_that_wrote_a_file_is_found_from_the_one_that_failed_in_it(t):
         leave_unsaved(s)
 
 
-def leave_unsaved(s):
-    s.keys("C-s")
-    s.wait("saved")
-    leave(s)
-
-
 def test_an_editor_is_one_step(t):
     where = folder(t)
     with workbench(where, env={"VISUAL": None, "EDITOR": "sed -i s/1/42/"}) as s:
