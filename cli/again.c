@@ -95,12 +95,38 @@ int again_parameters(const struct again *a, char ***given, err *e)
     return 0;
 }
 
+// What is another today than it was then: the reason, when results have moved.
+static void print_others(const struct compared *then, const struct compared *now, buf *out)
+{
+    static const struct {
+        const char *list, *name;
+    } kinds[] = {{"inputs", "input"}, {"images", "image"}, {"versions", "version of"},
+        {"environment", "variable"}};
+    enum { TOLD = 8 };
+    AUTO_JSON *difference = compare_runs(then, now);
+    size_t n = 0;
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+        const cJSON *pair;
+        cJSON_ArrayForEach(pair, json_get(difference, kinds[i].list))
+        {
+            if (n++ < TOLD)
+                buf_fmt(out, "%s%s %s", n > 1 ? ", " : "  others than then: ", kinds[i].name,
+                    pair->string);
+        }
+    }
+    if (n > TOLD)
+        buf_fmt(out, " and %zu more", n - TOLD);
+    if (n)
+        buf_char(out, '\n');
+}
+
 bool again_compare(const struct again *a, const fold *now, const char *spools, FILE *to)
 {
-    AUTO_JSON *found =
-        compare_again(&(struct compared){a->then, a->spools}, &(struct compared){now, spools});
+    const struct compared then = {a->then, a->spools}, today = {now, spools};
+    AUTO_JSON *found = compare_again(&then, &today);
     AUTO_BUF text = {0}, shown = {0};
     compare_again_print(found, &text);
+    print_others(&then, &today, &text);
     printable(&shown, text.data, text.len);
     say(to, "%s", buf_cstr(&shown));
     return json_int_or(found, "moved", 0) > 0;

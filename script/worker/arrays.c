@@ -23,6 +23,7 @@ static int data_npy(lua_State *L)
         check_field_names(L, 2, "data.npy", "mmap");
         map = opt_bool_field(L, 2, "data.npy", "mmap", false);
     }
+    worker_tell_read(worker_of(L), path);
     push_tensor(L, map ? npy_map(path, &e) : npy_read(path, &e), &e);
     return 1;
 }
@@ -32,6 +33,7 @@ static int data_npz(lua_State *L)
 {
     err e;
     npz arrays;
+    worker_tell_read(worker_of(L), luaL_checkstring(L, 1));
     if (npz_read(luaL_checkstring(L, 1), &arrays, &e) < 0) {
         npz_done(&arrays);
         raise_err(L, &e);
@@ -203,6 +205,7 @@ static int read_csv(lua_State *L)
     if (lua_getfield(L, 1, "known") == LUA_TTABLE)
         status = read_known(L, lua_gettop(L), &known, &e);
     spec.known = &known;
+    worker_tell_read(worker_of(L), path);
     if (status == 0)
         status = frame_read(path, &spec, &out, &e);
     else

@@ -36,6 +36,10 @@ static void push_whole(lua_State *L, const char *folder)
     mnist m;
     luaL_getsubtable(L, LUA_REGISTRYINDEX, cache_name);
     if (lua_getfield(L, -1, folder) == LUA_TNIL) {
+        static const char *const files[] = {"train-images-idx3-ubyte", "train-labels-idx1-ubyte",
+            "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"};
+        for (size_t i = 0; i < ARRAY_LEN(files); i++)
+            worker_tell_read_in(worker_of(L), folder, files[i]);
         lua_pop(L, 1);
         if (mnist_load(&m, folder, 0, 1, &e))
             raise_err(L, &e);
@@ -104,6 +108,7 @@ static int data_mnist(lua_State *L)
 static int data_idx(lua_State *L)
 {
     err e;
+    worker_tell_read(worker_of(L), luaL_checkstring(L, 1));
     push_tensor(L, idx_read(luaL_checkstring(L, 1), NULL, &e), &e);
     return 1;
 }

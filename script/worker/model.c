@@ -371,6 +371,8 @@ static int load_weights(lua_State *L)
     mapped file = {0};
     buf skipped = {0};
     bool in_file = !is_checkpoint(text, n);
+    if (in_file)
+        worker_tell_read(worker_of(L), text);
     int result = in_file ? mapped_open(&file, text, &e) : 0;
     if (result == 0)
         result = in_file ? pretrained_load(m, file.bytes, file.n, options, &skipped, &e)

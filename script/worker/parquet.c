@@ -100,6 +100,7 @@ int unpack_parquet(lua_State *L)
         lua_pop(L, 1); // the list holds it
     }
     argv[FIXED + n] = NULL;
+    worker_tell_read(worker_of(L), path);
     char *folder = path_make_temp(parent, "firesteel-parquet-", &e);
     if (!folder)
         raise_err(L, &e);

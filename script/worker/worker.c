@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "script/worker/worker.h"
 
+#include "base/hashmap.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "script/embed.h"
@@ -222,6 +223,8 @@ void worker_close(worker *w)
     if (w->L)
         lua_close(w->L);
     timeline_close(w->timeline);
+    hashmap_free(w->told);
+    w->told = NULL;
     w->L = NULL;
     w->timeline = NULL;
 }

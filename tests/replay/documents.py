@@ -234,7 +234,7 @@ def test_markdown_begins_with_a_summary(t):
     text = read(reported(t, "out.md"), "out.md")
     head = text[:text.index("# Nightly")]
     for words in ("**failed**, 5 of 7 cells passed, 1 failed, 1 not run", "- parameter `lr = 0.5`\n", "**Fails** failed:",
-                  "worse & <worse>", "| 4 | Table | ok |", "| 7 | Fails | **failed** |", "| 8 | Never | not run |",
+                  "worse & <worse>", "| 3 | Table | ok |", "| 6 | Fails | **failed** |", "| 7 | Never | not run |",
                   "| loss | 0.2 | 5 | 5 | 0.2 | 1 |"):
         assert words in head, (words, head)
 

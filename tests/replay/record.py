@@ -241,6 +241,40 @@ def test_a_training_says_its_worker(t):
     assert row["inputs"]["t.lua"]["sha256"], row["inputs"]
 
 
+READER = """\
+-- %% Trainer file="t.lua"
+local data = require "data"
+local x = data.csv "rows.csv"
+data.csv "rows.csv"
+data.save("own.npy", data.tensor { 1, 2 })
+data.npy "own.npy"
+data.mnist()
+print(#x.a)
+-- %% Train
+trainer.run "t.lua"
+"""
+
+
+def test_what_a_trainer_reads_is_recorded(t):
+    """Once for each file, not what it has written itself; runs are compared by it, and cells are stale when it changes."""
+    folder = t.dir()
+    put(folder, "n.lua", READER)
+    put(folder, "rows.csv", "a,b\n1,2\n3,4\n")
+    assert firesteel(folder, "run", "n.lua").code == 0
+    row = json.loads(firesteel(folder, "runs", "-o", "json").out)[0]
+    assert row["inputs"]["rows.csv"] == {"size": 12, "sha256": hashlib.sha256(b"a,b\n1,2\n3,4\n").hexdigest()}, row["inputs"]
+    images = [i for name, i in row["inputs"].items() if name.endswith("/train-images-idx3-ubyte.gz")]
+    assert len(images) == 1 and images[0]["sha256"] and "own.npy" not in row["inputs"], row["inputs"]
+    journal = open(os.path.join(folder, ".firesteel", row["run"] + ".jsonl"), encoding="utf-8").read()
+    assert journal.count('"name":"rows.csv"') == 1, journal
+    assert "nothing is stale" in firesteel(folder, "run", "n.lua", "--stale", "--list").out
+    put(folder, "rows.csv", "a,b\n1,2\n5,4\n")
+    assert "rows.csv has changed" in firesteel(folder, "run", "n.lua", "--stale", "--list").out
+    again = firesteel(folder, "run", "--from", row["run"])
+    assert "bit-equal" in again.out and "  others than then: input rows.csv\n" in again.out, again
+    assert "inputs\n  rows.csv: " in sh(FIRESTEEL, "diff", cwd=folder).out
+
+
 def test_opening_a_notebook_asks_no_git(t):
     """In the workbench git is asked when something is run."""
     folder, commit = repository(t)
