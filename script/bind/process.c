@@ -23,6 +23,7 @@ struct job {
     loop_pending *pending;
     loop_timer *escalate;
     size_t step;
+    bool finished;
     struct kept kept;
 };
 
@@ -43,6 +44,7 @@ static void on_output(void *arg, int fd, const char *bytes, size_t n)
 
 static void finish(struct job *j)
 {
+    j->finished = true;
     child_free(j->child);
     loop_timer_free(j->escalate);
     loop_call_finish(j->pending);
@@ -91,14 +93,30 @@ static void escalate(void *arg)
 static void cancel(loop_pending *pending, void *arg)
 {
     struct job *j = arg;
+    if (j->escalate)
+        return; // it is being ended already
     j->escalate = loop_timer_new(call_loop(j->call), escalate, j);
     escalate(j);
 }
 
-static void meanwhile(void *arg)
+static void end_now(loop_pending *pending, void *arg)
 {
     struct job *j = arg;
-    j->spec->meanwhile(j->spec->arg);
+    if (!j->finished)
+        cancel(NULL, j);
+    loop_call_finish(pending);
+}
+
+static void do_nothing(loop_pending *pending, void *arg)
+{
+}
+
+static void meanwhile(void *arg)
+{
+    static const struct loop_call_ops ops = {.start = end_now, .cancel = do_nothing};
+    struct job *j = arg;
+    if (!j->spec->meanwhile(j->spec->arg))
+        loop_call(call_loop(j->call), NULL, &ops, j, 0, &(err){0});
 }
 
 int process_run(call *c, const struct process_spec *spec, struct process_result *result, err *e)

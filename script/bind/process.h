@@ -18,8 +18,9 @@ struct process_spec {
     void (*output)(void *arg, int fd, const char *bytes, size_t n);
     unsigned grace_ms; // between the signals of an interrupt; 0: a second
     int64_t within;    // ns: it is ended after so long, and not by an interrupt; 0: no
-    // Called on the caller's own thread after each `every` ns; may be NULL.
-    void (*meanwhile)(void *arg);
+    // Called on the caller's own thread after each `every` ns; false: the process is ended, as by
+    // an interrupt, and process_run returns 0. May be NULL.
+    bool (*meanwhile)(void *arg);
     int64_t every;
     int extra_fd;
     // Gets the bytes written to extra_fd, on the loop's thread; may be NULL.

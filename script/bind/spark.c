@@ -26,6 +26,7 @@
 
 enum { GRACE_MS = 4000 }; // Spark's shutdown hooks tell master and executors
 #define LOOK_EVERY (10 * CLOCK_SEC)
+#define LOOK_OWN   (CLOCK_SEC / 2)
 #define KILL_IN    (30 * CLOCK_SEC)
 
 struct submission {
@@ -33,6 +34,7 @@ struct submission {
     const cJSON *args;
     const char *app;
     char *master;
+    bool own;                             // on a cluster of spark.standalone
     bool elsewhere, on_k8s, cluster_mode; // cluster_mode: the driver runs there, too
     struct spark_k8s k8s;
     struct spark_output output;
@@ -52,10 +54,11 @@ static void on_driver(void *arg, const char *text, size_t n)
     spark_output_line(&s->output, text, n);
 }
 
-static void look(void *arg)
+static bool look(void *arg)
 {
     struct submission *s = arg;
     spark_k8s_look(&s->k8s);
+    return true;
 }
 
 // ---- begin and end
@@ -90,7 +93,8 @@ static int open_submission(struct submission *s, cJSON *conf, err *e)
     s->on_k8s = str_eq(s->master, "k8s") || str_starts(s->master, "k8s://");
     if (check_mode(s, mode, e) < 0)
         return -1;
-    if (!s->elsewhere && str_starts(s->master, "spark://")) // one of this run's own
+    s->own = !s->elsewhere && str_starts(s->master, "spark://"); // one of this run's own
+    if (s->own)
         return standalone_settings(s->call, s->master, json_get(s->args, "env"), conf, e);
     if (!s->on_k8s) {
         if (s->elsewhere && s->cluster_mode &&
@@ -281,6 +285,13 @@ static cJSON *result_of(
     return result;
 }
 
+// Spark would wait for a cluster that is gone.
+static bool look_at_cluster(void *arg)
+{
+    const struct submission *s = arg;
+    return standalone_check(s->call, s->master, NULL) == 0;
+}
+
 static int run(struct submission *s, const struct spark_command *command, bool follows,
     struct process_result *r, err *e)
 {
@@ -289,12 +300,16 @@ static int run(struct submission *s, const struct spark_command *command, bool f
         .cwd = call_cwd(s->call),
         .output = on_output,
         .grace_ms = GRACE_MS,
-        .meanwhile = s->on_k8s ? look : NULL,
-        .every = LOOK_EVERY,
+        .meanwhile = s->on_k8s ? look
+                     : s->own  ? look_at_cluster
+                               : NULL,
+        .every = s->own ? LOOK_OWN : LOOK_EVERY,
         .arg = s};
     if (follows)
         spark_k8s_follow(&s->k8s);
     int done = process_run(s->call, &spec, r, e);
+    if (done == 0 && s->own && r->code != 0 && standalone_check(s->call, s->master, e) < 0)
+        done = -1; // why it has failed
     if (done == 0 && s->on_k8s && follows)
         done = end_on_k8s(s, r, e);
     if (done < 0)

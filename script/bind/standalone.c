@@ -7,155 +7,37 @@
 //   removed
 //
 // folder: conf/ (log4j2.properties), spark.conf (0600: the secret), work/ of the workers
-#include "script/bind/standalone.h"
-
-#include "base/clock.h"
 #include "base/digest.h"
 #include "base/env.h"
-#include "base/loop/child.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "script/bind/bindings.h"
 #include "script/bind/spark_command.h"
+#include "script/bind/standalone_private.h"
 
-#include <pthread.h>
 #include <string.h>
 #include <sys/stat.h>
 
-enum { WORKERS_MOST = 64, LINE_MOST = 4096, SECRET_BYTES = 24 };
-#define START_IN (120 * CLOCK_SEC)
-
-// One process. The loop's thread has it from its start on; `said` is read when nobody waits.
-struct daemon {
-    child *child;
-    buf line;          // the one that has not ended
-    buf words;         // what it said last
-    const char *until; // the line that is waited for has this
-    char *said;        // that line
-    bool ended;
-    loop_pending *pending;
-};
-
-struct cluster {
-    char *master, *page, *secret, *folder;
-    struct daemon **daemons;
-    size_t n;
-    struct cluster *next;
-};
-
-// All of this run; the lock is for the list.
-struct clusters {
-    pthread_mutex_t lock;
-    struct cluster *first;
-};
-
-// ---- a process
-
-static void finish(struct daemon *d)
-{
-    loop_pending *pending = STEAL(d->pending);
-    if (pending)
-        loop_call_finish(pending);
-}
-
-static void take_line(struct daemon *d)
-{
-    const char *line = buf_cstr(&d->line);
-    if (d->until && !d->said && strstr(line, d->until)) {
-        d->said = mem_strdup(line);
-        finish(d);
-    }
-    if (d->words.len > LINE_MOST)
-        buf_clear(&d->words);
-    buf_fmt(&d->words, "%s\n", line);
-    buf_clear(&d->line);
-}
-
-static void on_output(void *arg, int fd, const char *bytes, size_t n)
-{
-    struct daemon *d = arg;
-    for (size_t i = 0; i < n; i++)
-        if (bytes[i] == '\n')
-            take_line(d);
-        else if (d->line.len < LINE_MOST)
-            buf_char(&d->line, bytes[i]);
-}
-
-static void on_exited(void *arg, int code, int signum)
-{
-    struct daemon *d = arg;
-    d->ended = true;
-    finish(d);
-}
-
-static const struct child_ops daemon_ops = {.output = on_output, .exited = on_exited};
-
-struct starting {
-    struct daemon *daemon;
-    loop *loop;
-    const char *const *argv, *const *env;
-    const char *cwd;
-    err error;
-};
-
-static void start(loop_pending *pending, void *arg)
-{
-    struct starting *s = arg;
-    struct child_spec spec = {.argv = s->argv, .env = s->env, .cwd = s->cwd, .merge_output = true};
-    s->daemon->pending = pending;
-    s->daemon->child = child_spawn(s->loop, &spec, &daemon_ops, s->daemon, &s->error);
-    if (!s->daemon->child)
-        finish(s->daemon);
-}
-
-static void cancel(loop_pending *pending, void *arg)
-{
-    struct starting *s = arg;
-    finish(s->daemon);
-}
-
-static const struct loop_call_ops start_ops = {.start = start, .cancel = cancel};
-
-// On the loop's thread, or when that has ended.
-static void daemon_free(struct daemon *d)
-{
-    child_free(d->child);
-    buf_done(&d->line);
-    buf_done(&d->words);
-    free(d->said);
-    free(d);
-}
-
-// Starts one and waits until it says `until`; it is the cluster's, however that ends.
-static int start_daemon(
-    call *c, struct cluster *s, struct starting *how, const char *until, const char *what, err *e)
-{
-    struct daemon *d = mem_alloc(sizeof *d);
-    d->until = until;
-    s->daemons = mem_resize(s->daemons, s->n + 1, sizeof *s->daemons);
-    s->daemons[s->n++] = d;
-    how->daemon = d;
-    how->loop = call_loop(c);
-    int64_t deadline = clock_add(clock_mono(), START_IN);
-    if (loop_call(how->loop, call_canceller(c), &start_ops, how, deadline, e) < 0)
-        return err_wrap(e, "spark.standalone: the %s does not start", what);
-    if (how->error.code)
-        return err_set(e, how->error.code, "spark.standalone: %s", how->error.text);
-    if (!d->said)
-        return err_set(e, ERR_FAILED, "spark.standalone: the %s has ended: %.600s", what,
-            d->words.len ? buf_cstr(&d->words) : "it said nothing");
-    return 0;
-}
+enum { WORKERS_MOST = 64, SECRET_BYTES = 24 };
 
 // ---- a cluster
 
-static void cluster_free(struct cluster *s)
+// Kills its processes and closes its display; on the loop's thread, or when that has ended.
+static void cluster_end(struct cluster *s)
 {
-    for (size_t i = s->n; i-- > 0;)
-        daemon_free(s->daemons[i]);
+    display *shown = STEAL(s->shown);
+    if (shown)
+        display_close(shown, NULL);
+    while (s->n > 0)
+        standalone_daemon_free(s->daemons[--s->n]);
     if (s->folder)
         path_remove(s->folder, NULL);
+}
+
+static void cluster_free(struct cluster *s)
+{
+    cluster_end(s);
     free(s->daemons);
     free(s->folder);
     free(s->secret);
@@ -168,6 +50,7 @@ static void *make_clusters(call *c, err *e)
 {
     struct clusters *all = mem_alloc(sizeof *all);
     pthread_mutex_init(&all->lock, NULL);
+    pthread_cond_init(&all->changed, NULL);
     return all;
 }
 
@@ -179,6 +62,7 @@ static void drop_clusters(void *arg)
         cluster_free(s);
     }
     pthread_mutex_destroy(&all->lock);
+    pthread_cond_destroy(&all->changed);
     free(all);
 }
 
@@ -187,13 +71,9 @@ static struct clusters *clusters_of(call *c)
     return call_shared(c, "spark.standalone", make_clusters, drop_clusters, NULL);
 }
 
-struct ending {
-    struct cluster *cluster;
-};
-
 static void end_now(loop_pending *pending, void *arg)
 {
-    cluster_free(((struct ending *)arg)->cluster);
+    cluster_end(arg);
     loop_call_finish(pending);
 }
 
@@ -201,10 +81,41 @@ static void ends_soon(loop_pending *pending, void *arg)
 {
 }
 
+// Of one that nobody else can find: it is not in the list, or ends.
 static void end_cluster(call *c, struct cluster *s)
 {
     static const struct loop_call_ops ops = {.start = end_now, .cancel = ends_soon};
-    loop_call(call_loop(c), NULL, &ops, &(struct ending){s}, 0, &(err){0});
+    loop_call(call_loop(c), NULL, &ops, s, 0, &(err){0});
+}
+
+// The run ends: what it shows is closed before its processes are ended.
+static void close_shown(void *arg)
+{
+    struct cluster *s = arg;
+    display *shown = STEAL(s->shown);
+    if (shown)
+        display_close(shown, NULL);
+}
+
+struct showing {
+    call *call;
+    struct cluster *cluster;
+};
+
+// On the loop's thread: whoever dies from now on is told there.
+static void show_now(loop_pending *pending, void *arg)
+{
+    struct showing *s = arg;
+    s->cluster->shown = call_display(s->call, standalone_picture(s->cluster, ""), true);
+    display_on_drain(s->cluster->shown, close_shown, s->cluster, false);
+    display_on_end(s->cluster->shown, close_shown, s->cluster);
+    loop_call_finish(pending);
+}
+
+static void show(call *c, struct cluster *s)
+{
+    static const struct loop_call_ops ops = {.start = show_now, .cancel = ends_soon};
+    loop_call(call_loop(c), NULL, &ops, &(struct showing){c, s}, 0, &(err){0});
 }
 
 static int make_folder(call *c, struct cluster *s, const char *const *env, err *e)
@@ -262,7 +173,7 @@ static int start_master(
         "--port", port, "--webui-port", "0", "--properties-file", file, NULL};
     static const char at[] = "Starting Spark master at ";
     how->argv = argv;
-    if (start_daemon(c, s, how, at, "master", e) < 0)
+    if (standalone_daemon(c, s, how, at, "master", e) < 0)
         return -1;
     s->master = after(how->daemon->said, at);
     return 0;
@@ -278,7 +189,7 @@ static int start_worker(call *c, struct cluster *s, struct starting *how, const 
         "--webui-port", "0", "--cores", cores, "--memory", json_str_or(args, "memory", "1g"),
         "--properties-file", file, s->master, NULL};
     how->argv = argv;
-    return start_daemon(c, s, how, "Successfully registered with master", what, e);
+    return standalone_daemon(c, s, how, "Successfully registered with master", what, e);
 }
 
 static int start_all(call *c, struct cluster *s, const cJSON *args, const char *port, err *e)
@@ -305,10 +216,13 @@ static int begin(call *c, const cJSON *args, const char *port, cJSON **result, e
 {
     struct clusters *all = clusters_of(c);
     struct cluster *s = mem_alloc(sizeof *s);
+    s->all = all;
     if (start_all(c, s, args, port, e) < 0) {
         end_cluster(c, s);
+        cluster_free(s);
         return -1;
     }
+    show(c, s);
     pthread_mutex_lock(&all->lock);
     s->next = all->first;
     all->first = s;
@@ -343,41 +257,80 @@ static int standalone_verify(
     return VERDICT_YES;
 }
 
-static struct cluster *find(struct clusters *all, const char *master, bool take)
+// With the lock.
+static struct cluster **find(struct clusters *all, const char *master)
 {
-    pthread_mutex_lock(&all->lock);
-    struct cluster **at = &all->first, *found;
+    struct cluster **at = &all->first;
     while (*at && !str_eq((*at)->master, master))
         at = &(*at)->next;
-    found = *at;
-    if (found && take)
-        *at = found->next;
-    pthread_mutex_unlock(&all->lock);
-    return found;
+    return at;
 }
 
+// The first one ends it; whoever comes meanwhile waits until it has gone.
 static int standalone_stop(call *c, const cJSON *args, cJSON **result, err *e)
 {
-    struct cluster *s = find(clusters_of(c), json_str(args, "master"), true);
-    if (s)
-        end_cluster(c, s);
-    *result = cJSON_CreateBool(s != NULL);
+    struct clusters *all = clusters_of(c);
+    const char *master = json_str(args, "master");
+    pthread_mutex_lock(&all->lock);
+    struct cluster *s = *find(all, master);
+    bool first = s && !s->ending;
+    if (first)
+        s->ending = true;
+    while (s && !first && *find(all, master) == s)
+        pthread_cond_wait(&all->changed, &all->lock);
+    pthread_mutex_unlock(&all->lock);
+    *result = cJSON_CreateBool(first);
+    if (!first)
+        return 0;
+    end_cluster(c, s);
+    pthread_mutex_lock(&all->lock);
+    struct cluster **at = find(all, master);
+    *at = s->next;
+    pthread_cond_broadcast(&all->changed);
+    pthread_mutex_unlock(&all->lock);
+    cluster_free(s);
     return 0;
+}
+
+// With the lock: can applications run there? -1: no, and why.
+static int check_alive(struct cluster *s, const char *master, bool all_workers, err *e)
+{
+    size_t alive = 0;
+    if (!s || s->ending)
+        return err_set(e, ERR_USAGE,
+            "spark.submit: %s is no master that this run has started, or it was stopped", master);
+    for (size_t i = 1; i < s->n; i++)
+        alive += !s->daemons[i]->ended;
+    if (s->daemons[0]->ended)
+        return err_set(e, ERR_FAILED, "spark.submit: the master %s has died", master);
+    if (!alive || (all_workers && alive < s->n - 1))
+        return err_set(e, ERR_FAILED, "spark.submit: %zu of the %zu workers of %s %s died",
+            s->n - 1 - alive, s->n - 1, master, s->n - 1 - alive == 1 ? "has" : "have");
+    return 0;
+}
+
+int standalone_check(call *c, const char *master, err *e)
+{
+    struct clusters *all = clusters_of(c);
+    pthread_mutex_lock(&all->lock);
+    int done = check_alive(*find(all, master), master, false, e);
+    pthread_mutex_unlock(&all->lock);
+    return done;
 }
 
 int standalone_settings(call *c, const char *master, const cJSON *env, cJSON *conf, err *e)
 {
-    const struct cluster *s = find(clusters_of(c), master, false);
+    struct clusters *all = clusters_of(c);
     const cJSON *v;
-    if (!s)
-        return err_set(e, ERR_USAGE,
-            "spark.submit: %s is no master that this run has started, or it was stopped", master);
-    for (size_t i = 0; i < s->n; i++)
-        if (s->daemons[i]->ended)
-            return err_set(e, ERR_FAILED, "spark.submit: %s of %s has died",
-                i ? "a worker" : "the master", master);
+    pthread_mutex_lock(&all->lock);
+    const struct cluster *s = *find(all, master);
+    int done = check_alive(*find(all, master), master, true, e);
+    if (done == 0)
+        json_set_str(conf, "spark.authenticate.secret", s->secret);
+    pthread_mutex_unlock(&all->lock);
+    if (done < 0)
+        return -1;
     json_set_str(conf, "spark.authenticate", "true");
-    json_set_str(conf, "spark.authenticate.secret", s->secret);
     static const char *const here[] = {"spark.driver.host", "spark.driver.bindAddress"};
     for (size_t i = 0; i < ARRAY_LEN(here); i++)
         if (!json_get(conf, here[i]))

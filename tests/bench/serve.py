@@ -4,34 +4,57 @@
 
 usage: serve.py WORKER FOLDER [RUNS]     FOLDER: a package (firesteel-worker package)
 
-Prints JSON: requests per second of many clients with one row each, with batches and without, and what onnxruntime (where this
-Python has it) does with one row per call from one thread, reading and writing the same JSON but without HTTP.
+Prints JSON: requests per second of 16 clients with one row each, from firesteel-worker serve and from onnxruntime (where this
+Python has it) behind Python's http.server with the same JSON, both with batches of up to 64 rows and one by one; and what
+onnxruntime does with one row per call from one thread, reading and writing the same JSON but without HTTP. The clients are two
+processes that send the same bytes again and again, and look at the answer's status and length alone.
 """
 import concurrent.futures
 import http.client
 import json
 import os
+import re
+import socket
 import statistics
 import subprocess
 import sys
 import time
 
-CLIENTS, SECONDS = 16, 2.0
+CLIENTS, PROCESSES, SECONDS = 16, 2, 2.0
+
+
+def client(port, asked, end):
+    """Seconds that each request took, on one connection."""
+    took, at = [], socket.create_connection(("127.0.0.1", port))
+    at.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    while (began := time.perf_counter()) < end:
+        at.sendall(asked)
+        got = b""
+        while (head := got.find(b"\r\n\r\n")) < 0:
+            got += at.recv(65536)
+        assert got.startswith(b"HTTP/1.1 200"), got[:300]
+        length = int(re.search(rb"(?i)content-length: *(\d+)", got[:head])[1])
+        while len(got) < head + 4 + length:
+            got += at.recv(65536)
+        took.append(time.perf_counter() - began)
+    at.close()
+    return took
+
+
+def clients(port, asked, n):
+    end = time.perf_counter() + SECONDS
+    with concurrent.futures.ThreadPoolExecutor(n) as many:
+        return [x for one in many.map(lambda _: client(port, asked, end), range(n)) for x in one]
 
 
 def load(port, body, name):
     """Requests per second, and the median and the 99th percentile of their milliseconds."""
-    def client(_):
-        c, took, end = http.client.HTTPConnection("127.0.0.1", port), [], time.perf_counter() + SECONDS
-        while (began := time.perf_counter()) < end:
-            c.request("POST", f"/v2/models/{name}/infer", body)
-            r = c.getresponse()
-            text = r.read()
-            assert r.status == 200, text
-            took.append(time.perf_counter() - began)
-        return took
-    with concurrent.futures.ThreadPoolExecutor(CLIENTS) as many:
-        took = sorted(x for one in many.map(client, range(CLIENTS)) for x in one)
+    asked = (f"POST /v2/models/{name}/infer HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+             f"Content-Length: {len(body.encode())}\r\n\r\n{body}").encode()
+    with concurrent.futures.ProcessPoolExecutor(PROCESSES) as pool:
+        list(pool.map(time.sleep, [0.1] * PROCESSES))  # they are there before the time begins
+        halves = [pool.submit(clients, port, asked, CLIENTS // PROCESSES) for _ in range(PROCESSES)]
+        took = sorted(x for half in halves for x in half.result())
     return {"rate": len(took) / SECONDS, "median_ms": took[len(took) // 2] * 1e3, "p99_ms": took[len(took) * 99 // 100] * 1e3}
 
 
@@ -47,13 +70,24 @@ def served(worker, folder, body, name, rows):
         return found
 
 
+def served_by_onnxruntime(folder, body, name, rows):
+    peer = os.path.join(os.path.dirname(os.path.abspath(__file__)), "serve_onnx.py")
+    with subprocess.Popen([sys.executable, peer, folder, str(rows)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as p:
+        line = p.stdout.readline()
+        found = load(int(line.split()[-1]), body, name) if line else None  # else: this Python has no onnxruntime
+        p.kill()
+        return found
+
+
 def runtime(folder, body):
     try:
         import numpy
         import onnxruntime
     except ImportError:
         return None
-    session = onnxruntime.InferenceSession(os.path.join(folder, "model.onnx"), providers=["CPUExecutionProvider"])
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    session = onnxruntime.InferenceSession(os.path.join(folder, "model.onnx"), options, providers=["CPUExecutionProvider"])
     n, end = 0, time.perf_counter() + SECONDS
     while time.perf_counter() < end:
         asked = json.loads(body)["inputs"][0]
@@ -69,11 +103,13 @@ def main():
         name = json.load(f)["name"]
     with open(os.path.join(folder, "examples.json"), encoding="utf-8") as f:
         body = json.dumps({"inputs": json.load(f)[0]["inputs"]})
-    found = {"batches": [], "one by one": [], "onnxruntime": []}
+    found = {"batches": [], "one by one": [], "onnxruntime, batches": [], "onnxruntime, one by one": [], "onnxruntime, no HTTP": []}
     for _ in range(runs):
         found["batches"].append(served(worker, folder, body, name, 64))
         found["one by one"].append(served(worker, folder, body, name, 1))
-        found["onnxruntime"].append(runtime(folder, body))
+        found["onnxruntime, batches"].append(served_by_onnxruntime(folder, body, name, 64))
+        found["onnxruntime, one by one"].append(served_by_onnxruntime(folder, body, name, 1))
+        found["onnxruntime, no HTTP"].append(runtime(folder, body))
     print(json.dumps({key: {field: statistics.median(one[field] for one in values) for field in values[0]} if values[0] else None
                       for key, values in found.items()}))
 

@@ -25,7 +25,7 @@ import tap
 
 FILES = os.environ.get("FIRESTEEL_CLUSTER_FILES",
                        "refit rossmann argo pods desk ranks api notebooks engines verbs pipeline exec model describe operators registries why recipe11 namespace "
-                       "recipe42 submit lifecycle").split()
+                       "recipe42 trials submit lifecycle").split()
 AT_ONCE = 2  # files: most of their time is waiting
 
 

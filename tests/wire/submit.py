@@ -318,6 +318,90 @@ def test_a_standalone_cluster_of_the_run(t):
     assert not daemons(env["TMPDIR"]) and not os.listdir(env["TMPDIR"])
 
 
+MARKS = """
+import sys, time
+from pyspark.sql import SparkSession
+spark = SparkSession.builder.getOrCreate()
+spark.sparkContext.parallelize(range(10), 2).sum()
+open(sys.argv[1], "w").close()
+time.sleep(600)
+"""
+ENDS = """function together(...)
+  parallel.map({ ... }, { name = function(_, i) return tostring(i) end }, function(fn) fn() end)
+end
+function wait_for(file) while not fs.exists(file) do firesteel.sleep "100ms" end end
+function submit(cluster, file)
+  local began = os.time()
+  local ok, why = pcall(spark.submit, { "marks.py", master = cluster.master, args = { file }, executor_memory = "512m", conf = { ["spark.ui.enabled"] = "false" } })
+  print(file, ok, why, os.time() - began < 300)
+end
+cluster = spark.standalone { workers = 2, memory = "600m" }
+together(
+  function() submit(cluster, "stopped") end,
+  function()
+    wait_for "stopped"
+    together( function() cluster:stop() end, function() cluster:stop() end, function() cluster:stop() end)
+    print("left", #glob_left())
+  end)
+-- %% Dies
+cluster = spark.standalone { workers = 2, memory = "600m" }
+together(
+  function() submit(cluster, "died") end,
+  function()
+    wait_for "died"
+    sh "touch go1; while [ ! -e gone1 ]; do sleep 0.1; done"
+    print(pcall(spark.submit, { "marks.py", master = cluster.master }))
+    sh "touch go2"
+  end)"""
+
+
+def test_a_cluster_that_is_stopped_or_dies_under_an_application(t):
+    """Stops at the same time, a stop while an application runs, and workers that are killed, one and then the other."""
+    env = dict(environment(t), TMPDIR=t.dir())
+    folder = notebook(t, ENDS.replace('#glob_left()', '#fs.glob(os.getenv("TMPDIR") .. "/firesteel-standalone-*")'))
+    with open(f"{folder}/marks.py", "w", encoding="utf-8") as f:
+        f.write(MARKS)
+    out = open(f"{folder}/out", "wb")
+    process = subprocess.Popen([FIRESTEEL, "run", "nb.lua"], cwd=folder, env={k: v for k, v in {**os.environ, **env}.items() if v is not None},
+                               stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True)
+    t.after(lambda: process.poll() is None and process.kill())
+
+    def text():
+        with open(f"{folder}/out", encoding="utf-8") as f:
+            return f.read()
+
+    def workers():
+        return [line for line in daemons(env["TMPDIR"]) if "worker.Worker" in line]
+
+    def is_there(name):
+        def there():
+            assert process.poll() is None, text()
+            return os.path.exists(f"{folder}/{name}")
+        there.__doc__ = f"{name} is there: {text()[-2000:]}"
+        return there
+
+    def told(words):
+        def found():
+            return words in text()
+        found.__doc__ = f"{words!r} is told: {text()[-2000:]}"
+        return found
+    eventually(is_there("go1"), 300, 0.3)
+    assert re.search(r"stopped\tfalse\t\S*:? ?spark.submit: spark://\S+ is no master that this run has started, or it was stopped\ttrue", text()), text()
+    assert "left\t0" in text(), text()
+    first, second = workers()
+    os.kill(int(first.split(":")[0]), signal.SIGKILL)
+    eventually(told(": 1 of 2 workers; worker "), 10, 0.1)  # at once, below the cell that has started it
+    open(f"{folder}/gone1", "w", encoding="utf-8").close()
+    eventually(is_there("go2"), 60, 0.2)
+    assert "1 of the 2 workers of spark://" in text(), text()
+    assert "died\tfalse" not in text(), text()  # the application goes on with the other one
+    os.kill(int(second.split(":")[0]), signal.SIGKILL)
+    eventually(told("2 of the 2 workers of spark://"), 30, 0.1)
+    assert process.wait(60 * PATIENCE) == 0 and re.search(r"died\tfalse\t.*2 of the 2 workers of spark://\S+ have died\ttrue", text()), text()
+    assert ": 0 of 2 workers; worker " in text(), text()
+    assert not daemons(env["TMPDIR"]) and not os.listdir(env["TMPDIR"])
+
+
 def test_the_recipe_of_schedulers_in_its_small_form(t):
     env, folder = environment(t), t.dir()
     done = sh(FIRESTEEL, "run", os.path.join(SOURCE, "recipes", "42-schedulers.lua"), "--cwd", folder, "--allow", "cluster,destructive",
