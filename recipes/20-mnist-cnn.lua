@@ -15,6 +15,7 @@
 -- %% [markdown]
 -- # MNIST with a convolutional network
 -- The same digits as in 10-mnist.lua, seen as pictures: two convolutions, each with a pool, in Keras's words.
+-- Numbers between the layers are bf16, which takes half the memory and, with AMX, half the time.
 -- Nothing but this machine is needed:
 --
 --     firesteel run recipes/20-mnist-cnn.lua
@@ -35,11 +36,13 @@ local model = nn.Sequential {
   nn.Conv2D { 64, 3, activation = "relu" },
   nn.MaxPooling2D { 2 },
   nn.Flatten {},
+  nn.Dense { 128, activation = "relu" },
   nn.Dense { 10, activation = "softmax" },
-  seed = 42,
+  seed = 42, dtype = "mixed_bfloat16",          -- float32 where the CPU cannot multiply bf16
 }
 model:summary()
-model:compile { optimizer = nn.Adam { 0.002 }, loss = "sparse_categorical_crossentropy", metrics = { "accuracy" } }
+local rate = nn.CosineDecay { 0.002, args.epochs * args.steps }
+model:compile { optimizer = nn.Adam { rate }, loss = "sparse_categorical_crossentropy", metrics = { "accuracy" } }
 model:fit {
   mnist.train.x, mnist.train.y, batch_size = 64, epochs = args.epochs, steps_per_epoch = args.steps, verbose = 2,
   callbacks = { nn.ModelCheckpoint { "cnn.safetensors" } },
@@ -54,4 +57,4 @@ expect(job.output):contains "Model prediction for index 100: 6"
 
 -- %% What it has learnt
 print(("%.2f %% of the test set after %d epochs"):format(100 * job.metrics.val_accuracy, epochs))
-if epochs >= 2 and steps >= 938 then expect(job.metrics.val_accuracy):at_least(0.985) end
+if epochs >= 2 and steps >= 938 then expect(job.metrics.val_accuracy):at_least(0.99) end

@@ -148,7 +148,7 @@ local modules = {
     Frame: table -- What all frames have in common.
   ]],
   nn = [[
-    Sequential{layer, layer, …, dtype="float32", seed=, name=} -> model -- A model of layers, one after the other; with dtype "mixed_bfloat16" convolutions multiply bf16, where the CPU can.
+    Sequential{layer, layer, …, dtype="float32", seed=, name=} -> model -- A model of layers, one after the other; with dtype "mixed_bfloat16" numbers between layers are bf16, where the CPU can multiply it.
     Input{n, m, shape=, name=} -> node -- What a graph begins with: rows of this shape.
     Model{inputs=, outputs=, dtype="float32", seed=, name=} -> model -- A model of nodes: layers that were called on others, as nn.Dense { 10 } (node); dtype as Sequential's.
     Flatten{n, m, input_shape=, name=} -- A layer that makes each sample one row; the first layer names the shape.

@@ -154,7 +154,7 @@ typedef struct layer_spec {
     double epsilon, momentum;      // normalisations, see NORM_EPSILON
     double scale, offset;          // Rescaling
     bool frozen;                   // trainable = false
-    bool half;                     // dtype = "mixed_bfloat16": see trainer/nn/op/conv2d_dnn.c
+    bool half;                     // dtype = "mixed_bfloat16": see nn/fuse.h
     double l2;                     // Dense: l2·Σ W² is added to the loss of each batch
     size_t shares;      // 1 + the layer whose weights it uses: another call of it; 0: its
                         // own

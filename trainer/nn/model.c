@@ -2,6 +2,7 @@
 #include "trainer/nn/internal.h"
 
 #include "base/mem.h"
+#include "trainer/dnn/dnn.h"
 #include "trainer/nn/objective.h"
 #include "trainer/tensor/available.h"
 #include "trainer/tensor/memory.h"
@@ -151,12 +152,25 @@ bool model_has_own_loss(const model *m)
     return own;
 }
 
+// The chain computes in floats, which costs less than bf16 where weights fit in a cache.
+static bool wants_half(const model *m)
+{
+    enum { LARGE = 1 << 18 };
+    bool large = false;
+    for (size_t i = 0; i < m->graph->n; i++) {
+        const node *n = &m->graph->node[i];
+        large |= n->op->kind == LAYER_DENSE && n->layer->half &&
+                 m->graph->parameter[n->first].size >= LARGE;
+    }
+    return large && m->dnn && m->dnn->has_half();
+}
+
 // Chooses what runs the graph. The fused chain has the same weights at the same places, but its
 // threads have a loss each.
 static void plan_graph(model *m)
 {
     const graph *g = m->graph;
-    bool fused = graph_is_chain(g) && !model_has_own_loss(m);
+    bool fused = graph_is_chain(g) && !model_has_own_loss(m) && !wants_half(m);
     plan_free(m->plan);
     m->plan = fused ? plan_new(m->layer, m->n, shape_size(&g->node[0].out)) : NULL;
     if (fused)
@@ -454,7 +468,8 @@ void model_set_allreduce(model *m, allreduce_fn fn, void *ctx)
 bool model_wants_dnn(const model *m)
 {
     for (size_t i = 0; i < m->n; i++)
-        if (m->layer[i].kind == LAYER_CONV2D)
+        if (m->layer[i].kind == LAYER_CONV2D ||
+            (m->layer[i].kind == LAYER_DENSE && m->layer[i].half))
             return true;
     return false;
 }
@@ -464,8 +479,8 @@ void model_set_dnn(model *m, const struct dnn_ops *dnn)
     if (m->dnn == dnn)
         return;
     m->dnn = dnn;
-    if (m->flow)
-        model_plan_flow(m, m->apart);
+    if (m->graph)
+        plan_graph(m);
 }
 
 size_t model_layer_count(const model *m)

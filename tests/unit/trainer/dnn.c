@@ -53,6 +53,16 @@ static const struct {
                  FROM(0)},
              CONV(160, 1, 1, 1, 1, SIGMOID, 1), OF(GLOBAL_AVERAGE_POOLING2D, 2), OUT(3)},
             NUMBERS(0), NUMBERS(4)}},
+    {"dense layers",
+        {{INPUT(4, 4, 16), CONV(32, 3, 3, 1, 1, RELU, 0), OF(FLATTEN, 1),
+             {.kind = LAYER_DENSE, .units = 96, .activation = ACTIVATION_RELU, FROM(2)},
+             {.kind = LAYER_DENSE,
+                 .units = 48,
+                 .activation = ACTIVATION_TANH,
+                 .no_bias = true,
+                 FROM(3)},
+             OUT(4)},
+            NUMBERS(0), NUMBERS(5)}},
     {"rows with gaps between them: own kernels",
         {{INPUT(7, 5, 3), CONV(16, 3, 3, 1, 1, RELU, 0), OF(GLOBAL_AVERAGE_POOLING2D, 1), OUT(2)},
             NUMBERS(0), NUMBERS(3)}},
@@ -227,6 +237,45 @@ TEST(bf16_is_within_its_rounding)
         CHECK(memcmp(by.values, one.values, one.n * sizeof *one.values) == 0);
         free(whole.values), free(by.values), free(one.values);
     }
+}
+
+// All but the input's neighbour and the output, which stays float32.
+TEST(layers_have_bf16_between_them)
+{
+    if (!ops->has_half())
+        SKIP("this CPU has no bf16");
+    struct test_graph half = halved(&graphs[3].graph);
+    compile_spec spec = {.optimizer = optimizer_default(OPTIMIZER_SGD)};
+    model *m = test_model(&half, &spec);
+    graph *g = graph_fuse(m->graph, FUSE_TRAINING, ops);
+    size_t halves = 0;
+    for (size_t i = 0; i < g->n; i++)
+        halves += g->node[i].half;
+    CHECK_INT(halves, 5);
+    CHECK(!g->node[g->output[0]].half);
+    graph_fuse_free(g);
+    model_free(m);
+}
+
+// A chain of wide layers, which is fused otherwise.
+TEST(wide_dense_layers_compute_in_bf16)
+{
+    if (!ops->has_half())
+        SKIP("this CPU has no bf16");
+    struct test_graph mlp = {
+        {INPUT(512), {.kind = LAYER_DENSE, .units = 512, .activation = ACTIVATION_RELU, FROM(0)},
+            OUT(1)},
+        NUMBERS(0), NUMBERS(2)};
+    struct test_graph half = halved(&mlp);
+    struct result whole = result_of(&mlp, 2, ROWS, ops), by = result_of(&half, 2, ROWS, ops);
+    double sum = 0, squares = 0;
+    for (size_t i = 0; i < whole.n; i++) {
+        double d = (double)whole.values[i] - (double)by.values[i];
+        sum += d * d;
+        squares += (double)whole.values[i] * (double)whole.values[i];
+    }
+    CHECK(sum > 0 && sqrt(sum / squares) < 0.03);
+    free(whole.values), free(by.values);
 }
 
 TEST(halves_are_the_nearest)

@@ -27,7 +27,8 @@ enum {
     BIAS,
     PIXELS = 400, // of a piece at least: a product of fewer lines leaves a kernel's registers idle
     PIECE_MOST = 4,
-    LARGE = 1 << 20, // weights whose partial sums do not fit in a cache: few parts
+    POINTS_MOST = 32, // of pictures of one pixel
+    LARGE = 1 << 20,  // weights whose partial sums do not fit in a cache: few parts
     MIDDLE = 1 << 18,
     LARGE_PARTS = 2,
     MIDDLE_PARTS = 4,
@@ -50,7 +51,8 @@ static size_t piece_rows(const op_work *w)
 {
     size_t pixels = w->out.size[0] * w->out.size[1], rows = (PIXELS + pixels - 1) / pixels;
     bool dense = shape_size(w->in) % 16 == 0 && shape_size(&w->out) % 16 == 0;
-    return !dense ? 1 : rows < PIECE_MOST ? rows : PIECE_MOST;
+    size_t most = pixels > 1 ? PIECE_MOST : POINTS_MOST;
+    return !dense ? 1 : rows < most ? rows : most;
 }
 
 static size_t pieces(const op_work *w)

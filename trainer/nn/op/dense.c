@@ -3,6 +3,8 @@
 //
 //   dz = dy·f'(z);  dx = dz·Wᵀ;  dW = xᵀ·dz + 2·l2·W;  db = Σ over rows of dz
 //
+// Where rows are bf16 it is a convolution of pictures of one pixel, whose weights lie the same way.
+//
 // A chain of Dense layers does not come here: nn/step.c runs it as one fused operation, with the
 // same kernels and the same layout of weights.
 #include "trainer/nn/op/op.h"
@@ -56,8 +58,40 @@ static size_t rest(size_t n, size_t i)
     return n - i * PANEL < PANEL ? n - i * PANEL : PANEL;
 }
 
+extern const op op_conv2d;
+
+struct as_conv2d {
+    layer_spec layer;
+    row_shape in;
+    op_work w;
+};
+
+static const op_work *as_conv2d(const op_work *w, struct as_conv2d *c)
+{
+    c->layer = *w->layer;
+    c->in = (row_shape){3, {1, 1, w->in->size[0]}};
+    c->w = *w;
+    for (int i = 0; i < 2; i++)
+        c->layer.window[i] = c->layer.stride[i] = 1;
+    c->w.layer = &c->layer;
+    c->w.in = &c->in;
+    c->w.out = (row_shape){3, {1, 1, w->layer->units}};
+    return &c->w;
+}
+
+static bool halves(const op_work *w)
+{
+    struct as_conv2d c;
+    return !(w->layer->l2 > 0) && w->f != ACTIVATION_SOFTMAX && op_conv2d.halves(as_conv2d(w, &c));
+}
+
 static void reserve(const op_work *w, op_need *need)
 {
+    struct as_conv2d c;
+    if (w->half) {
+        op_conv2d.reserve(as_conv2d(w, &c), need);
+        return;
+    }
     size_t slices = panels(w->in->size[0]), wide = panels(w->layer->units);
     need->forward[0] = need->backward[0] = op_by_rows(w);
     need->backward[1].chunks = slices * (w->dx && w->dx[0]) + slices * wide + wide;
@@ -81,6 +115,11 @@ static float *kept_at(const op_work *w, size_t at)
 static void forward(const op_work *w, size_t pass, size_t chunk, float *scratch)
 {
     static const float no_bias[PANEL] __attribute__((aligned(64)));
+    struct as_conv2d c;
+    if (w->half) {
+        op_conv2d.forward(as_conv2d(w, &c), pass, chunk, scratch);
+        return;
+    }
     size_t from = op_from(w, chunk), rows = op_to(w, chunk) - from, units = w->layer->units;
     float *y = w->y + from * w->ldy;
     for (size_t p = 0; p < panels(units); p++)
@@ -154,6 +193,11 @@ static void backward(const op_work *w, size_t pass, size_t chunk, float *scratch
     size_t slices = panels(w->in->size[0]), wide = panels(w->layer->units);
     size_t back = w->dx[0] ? slices : 0;
     static const update store = {.rule = UPDATE_STORE};
+    struct as_conv2d c;
+    if (w->half) {
+        op_conv2d.backward(as_conv2d(w, &c), pass, chunk, scratch);
+        return;
+    }
     if (pass == 0) {
         derive(w, chunk);
     } else if (chunk < back) {
@@ -208,4 +252,5 @@ const op op_dense = {
     .write = write,
     .read = read,
     .onnx = to_onnx,
+    .halves = halves,
 };
