@@ -30,12 +30,12 @@
 on = "here"                       -- here, jobs, mpijob or spark
 folder = ""                       -- below this one, with the real tables (fast.ai's rossmann.tgz); "": they are made
 stores = 20                       -- of those that are made; the real ones have 1115
-epochs = 3                        -- the original: 100, at a rate of 0.0001
+epochs = 6                        -- the original: 100, at a rate of 0.0001
 learning_rate = 0.001             -- for each rank
 batch_size = 100
 ranks = 2
 seed = 1
-worst = 0.2                       -- the RMSPE beyond which this fails
+worst = 0.14                      -- the RMSPE beyond which this fails
 executors = 1                     -- of Spark, for the preparation
 core_request = "1"                -- CPUs of each pod; "500m" is half of one
 base = "apache/spark:3.5.7"       -- an image with Spark and Python
@@ -84,6 +84,7 @@ from = folder == "" and "tables" or folder
 -- parser.add_argument("--partitions", type=int, default=2)
 -- args = parser.parse_args()
 -- spark = SparkSession.builder.appName("rossmann").config("spark.sql.shuffle.partitions", args.partitions).getOrCreate()
+-- spark.sparkContext.setLogLevel("ERROR")  # plans are long
 --
 --
 -- def table(name):
@@ -172,9 +173,10 @@ from = folder == "" and "tables" or folder
 -- train, val, test = (spark.read.parquet("%s/%s.parquet" % (args.out, name)) for name in parts)
 -- mean = train.groupBy("Store", "DayOfWeek").agg(F.avg("Sales").alias("Mean"))
 -- off = (F.col("Sales") - F.col("Mean")) / F.col("Sales")
+-- mean = val.join(mean, ["Store", "DayOfWeek"]).agg(F.sqrt(F.avg(off * off))).first()[0]
+-- most = train.agg(F.count("*"), F.max("Sales")).first()
 -- print("about " + json.dumps({
---     "train": train.count(), "val": val.count(), "test": test.count(), "most": train.agg(F.max("Sales")).first()[0],
---     "mean": val.join(mean, ["Store", "DayOfWeek"]).agg(F.sqrt(F.avg(off * off))).first()[0],
+--     "train": most[0], "val": val.count(), "test": test.count(), "most": most[1], "mean": mean,
 --     "sizes": [len(about[name]) + 1 for name in CATEGORIES], "categories": CATEGORIES, "numbers": NUMBERS}))
 -- spark.stop()
 

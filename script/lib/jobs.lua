@@ -26,6 +26,9 @@ end
 
 -- Requests and limits of a container: cores are requested ("500m" is half of one), memory and GPUs are limits, too.
 local function resources_of(options)
+  if type(options.memory) == "string" and options.memory:find "%dm$" then
+    core.fail("error", ('memory = "%s" is in thousandths of a byte, as Kubernetes reads it: "%sMi"'):format(options.memory, options.memory:sub(1, -2)))
+  end
   local gpu = options.gpu and (type(options.gpu) == "table" and options.gpu or { ["nvidia.com/gpu"] = options.gpu })
   local requests, limits = { cpu = options.cpu and tostring(options.cpu), memory = options.memory }, { memory = options.memory }
   for name, n in pairs(gpu or {}) do requests[name], limits[name] = n, n end

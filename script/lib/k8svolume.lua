@@ -16,7 +16,7 @@ local function manifest(claim, up, options, seconds)
   for i, secret in ipairs(secrets or {}) do references[i] = { name = secret } end
   return {
     apiVersion = "batch/v1", kind = "Job", metadata = { generateName = claim .. "-copy-", namespace = options.namespace },
-    spec = { backoffLimit = 0, ttlSecondsAfterFinished = 0, activeDeadlineSeconds = math.ceil(seconds), template = {
+    spec = { backoffLimit = 0, ttlSecondsAfterFinished = 0, activeDeadlineSeconds = math.ceil(seconds) + GONE, template = {
       metadata = { annotations = { ["sidecar.istio.io/inject"] = "false" } },
       spec = {
         restartPolicy = "Never", terminationGracePeriodSeconds = 1, imagePullSecrets = references, automountServiceAccountToken = false,
@@ -28,24 +28,31 @@ local function manifest(claim, up, options, seconds)
   }
 end
 
+-- A pod that has begun is told; one that cannot begin is given no more time. The Job goes with it.
+local function finish(job, ready)
+  if ready then
+    pcall(k8s.exec, "jobs/" .. job.name, { "touch", DONE }, { namespace = job.namespace, quiet = true, again = true })
+  else
+    pcall(k8s.patch, job, { spec = { activeDeadlineSeconds = 1 } })
+  end
+  pcall(k8s.wait, { job, "delete", timeout = GONE })
+end
+
 -- Copies between `here` and `there`, a path in the volume of the claim; up: into it → { files =, bytes = }.
 function core.claim_copy(claim, here, there, up, options)
   if options.image == nil then
     usage('k8s.cp: a volume is reached by a pod: image = img, one with sh and tar ("pvc/%s")', claim)
   end
   local seconds = core.duration(options.timeout or LIMIT)
-  local job = k8s.create(manifest(claim, up, options, seconds))
-  local pod = "jobs/" .. job.name
-  local more = { namespace = job.namespace, quiet = true, again = true }
+  local job, ready = k8s.create(manifest(claim, up, options, seconds)), false
   local ok, result = pcall(function()
     k8s.wait { job, "jsonpath={.status.ready}=1", timeout = seconds }
-    local inside = FOLDER .. "/" .. there:gsub("^/+", "")
+    ready = true
+    local inside = ("jobs/%s:%s/%s"):format(job.name, FOLDER, (there:gsub("^/+", "")))
     local copy = { namespace = job.namespace, timeout = seconds }
-    if up then return k8s.cp(here, pod .. ":" .. inside, copy) end
-    return k8s.cp(pod .. ":" .. inside, here, copy)
+    return k8s.cp(up and here or inside, up and inside or here, copy)
   end)
-  local ended = pcall(k8s.exec, pod, { "touch", DONE }, more) -- else its time limit ends it
-  if ended then pcall(k8s.wait, { job, "delete", timeout = GONE }) end
+  finish(job, ready)
   if not ok then error(result, 0) end
   return result
 end

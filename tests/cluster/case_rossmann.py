@@ -11,9 +11,10 @@ import tap
 from place import NODE, PLAIN, SPARK, Place, with_spark
 
 RECIPE = os.path.join(tap.SOURCE, "recipes", "24-rossmann.lua")
+WORKER = os.path.join(tap.BUILD, "cli", "firesteel-worker")
 REGISTRY = f"http://{NODE}:{PLAIN}"
 LEFT = "jobs,services,secrets,pods,networkpolicies,pvc,sparkapplications"
-# What one process predicts with the weights that the ranks have found.
+# What one process predicts with the weights that the ranks have found; and what Spark has prepared beside recipe 21's preparation.
 ALONE = """
 local data, nn, hvd = require "data", require "nn", require "hvd"
 local args = require "args" { place = "" }
@@ -27,6 +28,9 @@ for i in ipairs(categories) do inputs[i] = codes:columns(i - 1, i) end
 inputs[#inputs + 1] = test:numbers(numbers)
 local sales = nn.load(args.place .. "/best.safetensors"):predict(inputs):reshape { -1 }:exp()
 data.save("alone.csv", data.frame { { "Id", test.Id }, { "Sales", sales } })
+local other = data.npy "features/test_numbers.npy", 0
+local off = test:numbers(numbers) - other
+print("numbers", #numbers, other.shape[1] == #test and other.shape[2] == #numbers, "differ by", math.sqrt((off * off):max()))
 """
 
 
@@ -92,17 +96,58 @@ def test_recipe_24(t):
     assert {"ALLREDUCE", "BROADCAST"} <= trace(f"{place.dir}/timeline.json")
     assert re.search(r"\d+ events, \d+ operations", done.out), done
 
+    # Spark's preparation is that of recipe 21, in another language.
+    os.mkdir(f"{place.dir}/features")
+    with open(os.path.join(tap.SOURCE, "recipes", "21-sales.lua"), encoding="utf-8") as f:
+        (features,) = re.findall(r'^-- %% The features file="features.lua"\n(.*?)^-- %%', f.read(), re.M | re.S)
+    with open(f"{place.dir}/features.lua", "w", encoding="utf-8") as f:
+        f.write(features)
+    other = tap.sh(WORKER, "features.lua", cwd=place.dir, env=place.env)
+    assert other.code == 0, other
+    assert re.search(r"\d+ rows to train, \d+ to validate, \d+ to predict", done.out).group() in other.out, (other, done)
+    mean = re.search(r"mean of store and weekday ([0-9.]+)", done.out).group(1)
+    assert f"RMSPE of the mean of store and weekday: {mean}" in other.out, (mean, other)
+
     # What two ranks have predicted is what one process predicts with their weights, from what Spark has written.
     with open(f"{place.dir}/alone.lua", "w", encoding="utf-8") as f:
         f.write(ALONE)
-    alone = tap.sh(os.path.join(tap.BUILD, "cli", "firesteel-worker"), "alone.lua", f"--place={folder}", cwd=place.dir,
+    alone = tap.sh(WORKER, "alone.lua", f"--place={folder}", cwd=place.dir,
                    env={**place.env, "PATH": f"{place.dir}/.venv/bin:{os.environ['PATH']}"})
     assert alone.code == 0, alone
+    assert float(re.search(r"numbers\t18\ttrue\tdiffer by\t([-+.e0-9]+)", alone.out).group(1)) < 1e-4, alone
     for (i, a), (k, b) in zip(predicted, sales(f"{place.dir}/alone.csv"), strict=True):
         assert i == k and abs(a - b) < 1e-4 * b, (i, a, b)
     for label in "firesteel/hvd", "spark-app-name=rossmann":
         tap.eventually(lambda label=label: not place.kubectl("get", LEFT, "-l", label, "-o", "name").out.split(), 60)
     assert place.kubectl("get", "pvc", name, code=None).code != 0
+
+
+def test_ranks_of_operators_mount_a_claim(t):
+    """volumes = { CLAIM = "/place" } of an MPIJob and of a SparkApplication, whose ranks write there."""
+    place = with_spark(Place(t, "default"))
+    name = f"mounted-{os.getpid()}"
+    folder = volume(t, place, name)
+    t.after(lambda: place.kubectl("delete", "pvc", name, "--ignore-not-found", "--wait=false"))
+    done = place.run(f"""
+-- %% Image
+img = image.build {{ from = "apache/spark:3.5.7", tag = "case/mounted:1" }}:push()
+k8s.claim {{ "{name}", size = "1Mi", access = "ReadWriteMany", storage_class = "", volume = "{name}" }}
+-- %% Ranks timeout="9m"
+for kind, engine in pairs {{ mpijob = k8s.mpijob, sparkapp = k8s.sparkapp }} do
+  hvd.run(function()
+    hvd.init()
+    local f = assert(io.open(("/data/%s-%d"):format(kind, hvd.rank()), "w"))
+    f:write(hvd.size())
+    f:close()
+    hvd.barrier()
+  end, {{ on = engine {{ image = img, executors = 2, cpu = "200m", volumes = {{ ["{name}"] = "/data" }} }} }})
+end
+-- %% Back timeout="3m"
+k8s.cp("pvc/{name}:sparkapp-1", "one", {{ image = img }})
+print("size", fs.read "one")
+""", "--registry", REGISTRY, timeout=600)
+    assert done.code == 0 and "size\t2" in done.out, done
+    assert sorted(os.listdir(folder)) == ["mpijob-0", "mpijob-1", "sparkapp-0", "sparkapp-1"], os.listdir(folder)
 
 
 def test_files_into_a_volume_and_out_of_it(t):
@@ -123,9 +168,10 @@ print(fs.read "back.txt")
 -- %% Wrong timeout="5m"
 print(select(2, pcall(k8s.cp, "pvc/things:none", "x", {{ image = "{images.BUSYBOX}" }})))
 print(select(2, pcall(k8s.cp, "pvc/things:data", "x")))
+print(select(2, pcall(k8s.cp, "pvc/things:data", "x", {{ image = "localhost/none:1", timeout = "8s" }})))
 """, "--no-preflight", allow="cluster")
     assert done.code == 0 and '"files":' in done.out and "sub/b.txt" in done.out, done
-    assert "none" in done.out and "a volume is reached by a pod: image = img" in done.out, done
+    assert "/volume/none" in done.out and "localhost/none:1" in done.out and "a volume is reached by a pod: image = img" in done.out, done
     with open(f"{folder}/data/a.txt", encoding="utf-8") as f:
         assert f.read() == "a.txt"
     assert "1 left over" in done.out, done  # the claim; the Jobs have gone by themselves

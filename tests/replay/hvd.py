@@ -227,11 +227,11 @@ def test_a_timeline_is_checked_and_summed_up(t):
     assert done.out.count("wrong.json: it is no list of events") == 2, done
 
 
-VOLUMES = """\
--- %% Volumes
+WRONG_ENGINES = """\
+-- %% Engines
 for _, on in ipairs {
   k8s.jobs { image = "i", volumes = { [1.5] = "/data" } }, k8s.mpijob { image = "i", volumes = { data = true } },
-  k8s.sparkapp { image = "i", volumes = { { name = "data", emptyDir = {} } } },
+  k8s.sparkapp { image = "i", volumes = { { name = "data", emptyDir = {} } } }, k8s.mpijob { image = "i", memory = "600m" },
 } do
   print(select(2, pcall(hvd.run, function() end, { np = 1, on = on })))
 end
@@ -239,11 +239,12 @@ print(select(2, pcall(k8s.jobs, { image = "i", volumes = "data" })))
 """
 
 
-def test_volumes_of_engines_are_claims_and_places(t):
-    done = play(notebook(t, VOLUMES))
+def test_what_an_engine_cannot_be_is_said_before(t):
+    done = play(notebook(t, WRONG_ENGINES))
     assert done.code == 0, done
     for words in ("volumes expects the names of claims, not a number", "volumes expects the folder where a claim is mounted, not a boolean",
-                  'k8s.sparkapp: volumes are claims and where they are mounted, { mnist = "/data" }', "k8s.jobs: volumes is"):
+                  'k8s.sparkapp: volumes are claims and where they are mounted, { mnist = "/data" }', "k8s.jobs: volumes is",
+                  'memory = "600m" is in thousandths of a byte, as Kubernetes reads it: "600Mi"'):
         assert words in done.out, (words, done)
     assert "Running" not in done.out, done
 
