@@ -171,7 +171,7 @@ print(select(2, pcall(k8s.cp, "pvc/things:data", "x")))
 print(select(2, pcall(k8s.cp, "pvc/things:data", "x", {{ image = "localhost/none:1", timeout = "8s" }})))
 """, "--no-preflight", allow="cluster")
     assert done.code == 0 and '"files":' in done.out and "sub/b.txt" in done.out, done
-    assert "/volume/none" in done.out and "localhost/none:1" in done.out and "a volume is reached by a pod: image = img" in done.out, done
+    assert "tar: ./none: No such file" in done.out and "localhost/none:1" in done.out and "a volume is reached by a pod: image = img" in done.out, done
     with open(f"{folder}/data/a.txt", encoding="utf-8") as f:
         assert f.read() == "a.txt"
     assert "1 left over" in done.out, done  # the claim; the Jobs have gone by themselves
