@@ -22,7 +22,7 @@
 --     firesteel run recipes/22-resnet50.lua -p np=2 -p weights=resnet50.npz
 
 -- %% tags=["parameters"]
-network = "ResNet50"              -- ResNet18, ResNet34, ResNet101, ResNet152, MobileNet
+network = "ResNet50"              -- ResNet18, ResNet34, ResNet101, ResNet152, MobileNet, MobileNetV2
 size = 224                        -- of a picture
 images = 64                       -- to classify
 batch = 32                        -- of these at once
@@ -70,7 +70,7 @@ local function run(a)
     return data.tensor(list, { dtype = "i64" })
   end
 
-  local of = { MobileNet = "mobilenet", ResNet18 = "torchvision", ResNet34 = "torchvision" }
+  local of = { MobileNet = "mobilenet", MobileNetV2 = "mobilenet_v2", ResNet18 = "torchvision", ResNet34 = "torchvision" }
   local prepare = nn.applications[of[a.network] or "resnet50"].preprocess_input
   local model = nn.applications[a.network] {
     input_shape = { a.size, a.size, 3 }, classes = a.classes, weights = a.weights ~= "" and a.weights or nil, seed = 1,

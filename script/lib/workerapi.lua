@@ -172,7 +172,7 @@ local modules = {
     CenterCrop{height, width, input_shape=, name=} -- The middle of each picture.
     Normalization{mean=, variance=, input_shape=, name=} -- (x - mean)/√variance, of numbers that are given: one, or one for each channel.
     Rescaling{scale, offset=0, input_shape=, name=} -- x·scale + offset.
-    applications: table -- Networks for pictures: ResNet50{include_top=true, weights=, input_shape={224, 224, 3}, pooling=, classes=1000, classifier_activation="softmax", variant="keras", seed=, name=}, ResNet101, ResNet152, MobileNet{…, alpha=1, depth_multiplier=1, dropout=0.001} by Keras's names, ResNet18 and ResNet34 by torchvision's; and resnet50, mobilenet, torchvision with preprocess_input(pictures).
+    applications: table -- Networks for pictures: ResNet50{include_top=true, weights=, input_shape={224, 224, 3}, pooling=, classes=1000, classifier_activation="softmax", variant="keras", seed=, name=}, ResNet101, ResNet152, MobileNet{…, alpha=1, depth_multiplier=1, dropout=0.001}, MobileNetV2{…, alpha=1} by Keras's names, ResNet18 and ResNet34 by torchvision's; and resnet50, mobilenet, mobilenet_v2, torchvision with preprocess_input(pictures).
     L2{l2=0.01} -- For kernel_regularizer: l2·Σ W² is added to the loss.
     regularizers: table -- L2 again, by Keras's path.
     Reshape{n, m, target_shape=, input_shape=, name=} -- Gives rows another shape; one size may be -1.

@@ -164,6 +164,45 @@ function applications.MobileNet(given)
   return finish("MobileNet", o, input, x)
 end
 
+-- Sandler and others, arXiv 1801.04381: blocks that widen, look at each channel by itself, and narrow again.
+function applications.MobileNetV2(given)
+  local o = options("MobileNetV2", given, { alpha = 1.0 })
+  if not (o.alpha > 0) then error(("MobileNetV2: alpha must be positive, got %s"):format(o.alpha), 2) end
+  local function width(filters)                                       -- a multiple of 8, and not much less than it was
+    local wanted = filters * o.alpha
+    local rounded = math.max(8, (math.floor(wanted) + 4) // 8 * 8)
+    return rounded < 0.9 * wanted and rounded + 8 or rounded
+  end
+  local function norm(x, name) return nn.BatchNormalization { momentum = 0.999, name = name } (x) end
+  local function relu(x, name) return nn.ReLU { 6, name = name } (x) end
+  local function conv(x, filters, name) return nn.Conv2D { filters, 1, padding = "same", use_bias = false, name = name } (x) end
+  local input = nn.Input(o.input_shape)
+  local channels, height, across = width(32), (o.input_shape[1] + 1) // 2, (o.input_shape[2] + 1) // 2
+  local x = nn.Conv2D { channels, 3, strides = 2, padding = "same", use_bias = false, name = "Conv1" } (input)
+  x = relu(norm(x, "bn_Conv1"), "Conv1_relu")
+  local number = 0
+  for _, plan in ipairs { { 16, 1, 1 }, { 24, 2, 2 }, { 32, 2, 3 }, { 64, 2, 4 }, { 96, 1, 3 }, { 160, 2, 3 }, { 320, 1, 1 } } do
+    for i = 1, plan[3] do
+      local filters, strides, short = width(plan[1]), i == 1 and plan[2] or 1, x
+      local name = number > 0 and ("block_%d_"):format(number) or "expanded_conv_"
+      if number > 0 then x = relu(norm(conv(x, 6 * channels, name .. "expand"), name .. "expand_BN"), name .. "expand_relu") end
+      if strides == 2 then
+        x = nn.ZeroPadding2D { { { height % 2, 1 }, { across % 2, 1 } }, name = name .. "pad" } (x)
+        height, across = (height + 1) // 2, (across + 1) // 2
+      end
+      x = nn.DepthwiseConv2D { 3, strides = strides, padding = strides == 1 and "same" or "valid", use_bias = false, name = name .. "depthwise" } (x)
+      x = relu(norm(x, name .. "depthwise_BN"), name .. "depthwise_relu")
+      x = norm(conv(x, filters, name .. "project"), name .. "project_BN")
+      if strides == 1 and channels == filters then x = nn.Add { name = name .. "add" } { short, x } end
+      channels, number = filters, number + 1
+    end
+  end
+  x = relu(norm(conv(x, o.alpha > 1 and width(1280) or 1280, "Conv_1"), "Conv_1_bn"), "out_relu")
+  if not o.include_top then return finish("MobileNetV2", o, input, headless(o, x)) end
+  x = nn.GlobalAveragePooling2D { name = "global_average_pooling2d" } (x)
+  return finish("MobileNetV2", o, input, nn.Dense { o.classes, activation = o.classifier_activation, name = "predictions" } (x))
+end
+
 -- Pictures of 0 to 255 as the networks were trained on them.
 local function last_is_3(name, x)
   if #x.shape < 3 or x.shape[#x.shape] ~= 3 then error(name .. ": expects pictures (…, height, width, 3)", 3) end
@@ -173,6 +212,8 @@ applications.mobilenet = {
   -- Keras's mode "tf": from -1 to 1.
   preprocess_input = function(x) return x / 127.5 - 1 end,
 }
+
+applications.mobilenet_v2 = applications.mobilenet
 
 applications.resnet50 = {
   -- Keras's mode "caffe": blue, green, red, less the means of ImageNet.

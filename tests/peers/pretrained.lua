@@ -14,6 +14,7 @@ end
 for _, case in ipairs {
   { "ResNet50", a.ResNet50, a.resnet50, {} },
   { "MobileNet", a.MobileNet, a.mobilenet, { alpha = 0.5 } },
+  { "MobileNetV2", a.MobileNetV2, a.mobilenet_v2, { alpha = 0.5 } },
   { "ResNet18", a.ResNet18, a.torchvision, {} },
   { "ResNet50-torchvision", a.ResNet50, a.torchvision, { variant = "torchvision" } },
   { "Flatten", flatten, { preprocess_input = function(x) return x end }, {} },

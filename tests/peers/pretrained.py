@@ -68,6 +68,7 @@ def main():
     a = keras.applications
     of_keras("ResNet50", a.ResNet50(**size), a.resnet50.preprocess_input)
     of_keras("MobileNet", a.MobileNet(alpha=0.5, **size), a.mobilenet.preprocess_input)
+    of_keras("MobileNetV2", a.MobileNetV2(alpha=0.5, **size), a.mobilenet_v2.preprocess_input)
     of_torch("ResNet18", [2, 2, 2, 2], False)
     of_torch("ResNet50-torchvision", [3, 4, 6, 3], True)
     of_flatten()

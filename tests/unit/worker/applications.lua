@@ -31,6 +31,8 @@ test("networks have as many numbers as Keras's and torchvision's", function()
   same(nn.applications.ResNet50 { input_shape = small, include_top = false }:count_params(), 23587712)
   same(nn.applications.MobileNet {}:count_params(), 4253864)
   same(nn.applications.MobileNet { alpha = 0.5, input_shape = small }:count_params(), 1342536)
+  same(nn.applications.MobileNetV2 {}:count_params(), 3538984)
+  same(table.concat(nn.applications.MobileNetV2 { input_shape = { 35, 32, 3 }, alpha = 0.35, classes = 3 }:predict(waves(1, 35, 32, 3)).shape, "x"), "1x3")
   -- torchvision's figures leave out the running statistics: 11,689,512 and 25,557,032 without 9,600 and 53,120.
   same(nn.applications.ResNet18 { input_shape = small }:count_params(), 11689512 + 9600)
   same(nn.applications.ResNet50 { input_shape = small, variant = "torchvision" }:count_params(), 25557032 + 53120)
