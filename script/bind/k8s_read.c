@@ -326,7 +326,7 @@ static bool add_kind(void *arg, const struct resource *r)
 
 int k8s_kinds(call *c, const cJSON *args, cJSON **result, err *e)
 {
-    client *k = bind_client(c, e);
+    client *k = bind_client_of(c, json_str(args, "context"), e);
     struct patience p = bind_patience(c);
     if (!k)
         return -1;

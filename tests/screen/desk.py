@@ -119,6 +119,21 @@ def test_the_palette_prefers_actions_and_usual_kinds(t):
         s.wait("COMMAND")
 
 
+def test_names_of_kinds_are_those_of_the_cluster(t):
+    with made(t) as s:
+        s.keys(":")
+        s.wait(" palette")
+        s.type("scheduledsp")
+        s.wait("scheduledsparkapplications  a live table of sparkoperator.k8s.io/v1beta2")
+        s.keys("C-u")
+        s.type("config")
+        s.wait("configmaps                  a live table of v1  cm")
+        s.keys("Down Enter")  # what is typed stands first
+        s.wait("configmaps in default")
+        s.keys("q")
+        s.wait("COMMAND")
+
+
 def test_namespaces_and_contexts_are_lists(t):
     with made(t) as s:
         opens(s, "cm", "configmaps in default")

@@ -66,6 +66,8 @@ struct bench {
     struct {
         char *context, *ns; // NULL: those of the run
         bool all;           // all namespaces
+        cJSON *kinds;       // that the cluster there has, as k8s.kinds tells; NULL: not known yet
+        bool asked;         // for them
     } desk;                 // where tables of the desk look
     struct history *history;
     char *rescue; // text of a cell that was edited here and deleted by another client

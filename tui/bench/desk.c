@@ -210,8 +210,72 @@ void desk_use_namespace(bench *b, const char *name)
     follow(b);
 }
 
+static void on_kinds(bench *b, void *arg, const cJSON *reply)
+{
+    const cJSON *kinds = json_get(reply, "result");
+    if (!cJSON_IsArray(kinds) || b->desk.kinds)
+        return; // the table itself will say why
+    b->desk.kinds = cJSON_Duplicate(kinds, true);
+}
+
+// Asks once, and only what is asked anyway: typing alone makes no connection.
+static void want_kinds(bench *b)
+{
+    if (b->desk.asked || b->replaying || !b->client || !b->cluster)
+        return;
+    b->desk.asked = true;
+    cJSON *m = message_new(MESSAGE_act), *with = json_object_at(m, "with");
+    json_set_int(m, "display", 0);
+    json_set_str(m, "action", "kinds");
+    json_set_str(with, "context", b->desk.context);
+    remote_ask(b, m, on_kinds, NULL);
+}
+
+static void forget_kinds(bench *b)
+{
+    cJSON_Delete(STEAL(b->desk.kinds));
+    b->desk.asked = false;
+}
+
+static bool begins(const cJSON *kind, const char *typed)
+{
+    const cJSON *name;
+    if (strncasecmp(json_str_or(kind, "name", ""), typed, strlen(typed)) == 0)
+        return true;
+    cJSON_ArrayForEach(name, json_get(kind, "shortNames"))
+    {
+        if (cJSON_IsString(name) && str_eq(name->valuestring, typed))
+            return true;
+    }
+    return false;
+}
+
+bool desk_kinds_known(const bench *b)
+{
+    return b->desk.kinds != NULL;
+}
+
+size_t desk_kinds(bench *b, const char *typed, const cJSON **out, size_t most)
+{
+    size_t n = 0;
+    const cJSON *kind;
+    if (strlen(typed) < 2 || kind_length(typed) != strlen(typed))
+        return 0;
+    want_kinds(b);
+    cJSON_ArrayForEach(kind, b->desk.kinds)
+    {
+        bool again = false; // in another group or version
+        for (size_t i = 0; i < n; i++)
+            again = again || str_eq(json_str(out[i], "name"), json_str(kind, "name"));
+        if (n < most && !again && begins(kind, typed))
+            out[n++] = kind;
+    }
+    return n;
+}
+
 void desk_use_context(bench *b, const char *name)
 {
+    forget_kinds(b);
     set(&b->desk.context, name);
     set(&b->desk.ns, NULL);
     b->desk.all = false;
@@ -220,6 +284,7 @@ void desk_use_context(bench *b, const char *name)
 
 void desk_done(bench *b)
 {
+    forget_kinds(b);
     free(b->desk.context);
     free(b->desk.ns);
 }

@@ -19,5 +19,10 @@ void desk_replace(bench *b, cJSON *with);
 // namespace: all of them.
 void desk_use_namespace(bench *b, const char *name);
 void desk_use_context(bench *b, const char *name);
+// The names of kinds that the cluster has and that begin with what is typed, at most `most` of
+// them: {name, shortNames, apiVersion, …}, borrowed until the next call. Of a cluster that nobody
+// has asked anything yet none are known. desk_kinds_known: were they told meanwhile?
+size_t desk_kinds(bench *b, const char *typed, const cJSON **out, size_t most);
+bool desk_kinds_known(const bench *b);
 // The list of contexts.
 void desk_contexts(bench *b);

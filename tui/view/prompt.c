@@ -11,17 +11,23 @@
 #include <ctype.h>
 #include <string.h>
 
-enum { SHOWN = 10 };
+enum { SHOWN = 10, KINDS = 12 };
 
 // In the list, COMMAND stands for the line itself, if it is one of command.c's.
 enum { COMMAND = ACT_NONE };
+
+struct hit {
+    enum action action;
+    const cJSON *kind; // of the cluster; NULL: it is an action
+};
 
 struct prompt_view {
     view head;
     enum prompt what;
     line *line;
-    enum action hits[ACTION_COUNT];
+    struct hit hits[ACTION_COUNT + KINDS];
     size_t n_hits, at;
+    bool knew_kinds;
     rect area;
 };
 
@@ -70,11 +76,22 @@ static bool works(const struct prompt_view *v, enum action a)
 // What may be a kind of the cluster comes last; but first where actions are only alike.
 static void add_maybe(struct prompt_view *v, const char *typed)
 {
-    bool first = !v->n_hits || rank(typed, v->hits[0]) == SCATTERED;
+    bool first = !v->n_hits || (!v->hits[0].kind && rank(typed, v->hits[0].action) == SCATTERED);
     if (first)
         memmove(v->hits + 1, v->hits, v->n_hits * sizeof *v->hits);
-    v->hits[first ? 0 : v->n_hits] = (enum action)COMMAND;
+    v->hits[first ? 0 : v->n_hits] = (struct hit){(enum action)COMMAND, NULL};
     v->n_hits++;
+}
+
+// Names of kinds as the cluster has them, but for the one that is typed in full.
+static void add_kinds(struct prompt_view *v, const char *typed)
+{
+    const cJSON *kinds[KINDS];
+    size_t n = desk_kinds(v->head.bench, typed, kinds, KINDS);
+    for (size_t i = 0; i < n; i++)
+        if (!str_eq(json_str(kinds[i], "name"), typed))
+            v->hits[v->n_hits++] = (struct hit){(enum action)COMMAND, kinds[i]};
+    v->knew_kinds = desk_kinds_known(v->head.bench);
 }
 
 static void find(struct prompt_view *v)
@@ -85,20 +102,45 @@ static void find(struct prompt_view *v)
         return;
     enum desk_line desk = command_help(typed) ? DESK_SURE : desk_line(typed);
     if (desk == DESK_SURE)
-        v->hits[v->n_hits++] = (enum action)COMMAND;
+        v->hits[v->n_hits++] = (struct hit){(enum action)COMMAND, NULL};
+    if (desk == DESK_SURE)
+        add_kinds(v, typed);
     // On a full screen only what does something there.
     int places = v->head.below->ops->keys == &notebook_keys ? 2 : 1;
     for (int elsewhere = 0; elsewhere < places; elsewhere++)
         for (enum rank r = 0; r < RANKS; r++)
             for (enum action a = 1; a < ACTION_COUNT; a++)
                 if (works(v, a) == !elsewhere && rank(typed, a) == r)
-                    v->hits[v->n_hits++] = a;
-    if (desk == DESK_MAYBE && v->n_hits < ARRAY_LEN(v->hits))
+                    v->hits[v->n_hits++] = (struct hit){a, NULL};
+    if (desk == DESK_MAYBE && v->n_hits < ARRAY_LEN(v->hits) - KINDS)
         add_maybe(v, typed);
+    if (desk == DESK_MAYBE)
+        add_kinds(v, typed);
 }
 
-static void draw_hit(const struct prompt_view *v, grid *g, rect row, enum action a)
+static void draw_kind(grid *g, rect row, const cJSON *kind)
 {
+    AUTO_BUF help = {0};
+    const char *name = json_str_or(kind, "name", "");
+    const cJSON *one;
+    int names = row.w < 60 ? 16 : 30;
+    buf_fmt(&help, "a live table of %s", json_str_or(kind, "apiVersion", ""));
+    cJSON_ArrayForEach(one, json_get(kind, "shortNames"))
+    {
+        buf_fmt(&help, "  %s", cJSON_IsString(one) ? one->valuestring : "");
+    }
+    grid_put_short(g, row, row.x + 2, row.y, names - 2, name, strlen(name), LOOK_ACCENT);
+    grid_put_short(
+        g, row, row.x + names, row.y, row.w - names - 1, buf_cstr(&help), help.len, (style){0});
+}
+
+static void draw_hit(const struct prompt_view *v, grid *g, rect row, const struct hit *hit)
+{
+    if (hit->kind) {
+        draw_kind(g, row, hit->kind);
+        return;
+    }
+    enum action a = hit->action;
     char keys[40] = "";
     const char *place = NULL, *help = a ? action_help(a) : line_help(line_text(v->line));
     const char *name = a ? action_name(a) : line_text(v->line);
@@ -127,7 +169,10 @@ static void draw_hit(const struct prompt_view *v, grid *g, rect row, enum action
 
 static void settle(view *view_, rect area)
 {
-    ((struct prompt_view *)view_)->area = area;
+    struct prompt_view *v = (struct prompt_view *)view_;
+    v->area = area;
+    if (v->what == PROMPT_PALETTE && !v->knew_kinds && desk_kinds_known(view_->bench))
+        find(v); // they were told meanwhile
 }
 
 // How many rows of the list are on the screen, above the line; and the first of them.
@@ -150,7 +195,7 @@ static void draw(const view *view_, grid *g, rect area)
         grid_hline(g, area, area.x, y - 1, area.w, LOOK_ACCENT);
     for (int i = 0; i < shown; i++, y++) {
         rect row = {area.x, y, area.w, 1};
-        draw_hit(v, g, row, v->hits[first + (size_t)i]);
+        draw_hit(v, g, row, &v->hits[first + (size_t)i]);
         if (first + (size_t)i == v->at)
             grid_restyle(g, row, LOOK_SELECTED);
     }
@@ -177,7 +222,11 @@ static void finish(struct prompt_view *v)
     bench *b = v->head.bench;
     AUTO_FREE char *typed = mem_strdup(line_text(v->line));
     bool search = v->what == PROMPT_SEARCH, any = v->n_hits > 0;
-    enum action a = any ? v->hits[v->at] : ACT_NONE;
+    enum action a = any ? v->hits[v->at].action : ACT_NONE;
+    if (any && v->hits[v->at].kind) {
+        free(typed);
+        typed = mem_strdup(json_str(v->hits[v->at].kind, "name"));
+    }
     view_pop(&v->head);
     if (search) {
         if (*typed)
