@@ -320,4 +320,14 @@ assert(os.getenv "GO", "not yet")
         assert re.search(r"digest (\S+)", again.out)[1] == re.search(r"digest (\S+)", first.out)[1], (first, again)
 
 
+def test_recipe_41_goes_as_far_as_the_sandbox(t):
+    """Tables, networks side by side, the best one packaged and verified by a Job; tests/cluster/case_refit.py has the rest."""
+    folder = t.dir()
+    done = sh(FIRESTEEL, "run", os.path.join(SOURCE, "recipes", "41-refit.lua"), "--cwd", folder, "--sandbox", "--allow", "cluster,destructive",
+              "-p", "pyspark=false", "-p", "epochs=20", env={"XDG_DATA_HOME": folder})
+    assert done.code == 0 and "k8s: 2 examples, 2 values" in done.out, done
+    assert float(re.search(r"the best network (0\.\d+)", done.out)[1]) < 0.1, done
+    assert len(re.findall(r"^ +\S+ [1-4] .* done ", done.out, re.M)) >= 4, done
+
+
 run(globals())
