@@ -49,6 +49,10 @@ V v v_sqrt(v a)
 {
     return _mm256_sqrt_ps(a);
 }
+V v v_over_root(v m, v s, v e)
+{
+    return v_div(m, v_add(v_sqrt(s), e));
+}
 V v v_max(v a, v b)
 {
     return _mm256_max_ps(a, b);

@@ -61,6 +61,10 @@ V v v_sqrt(v a)
 {
     return (v){sqrtf(a[0]), sqrtf(a[1]), sqrtf(a[2]), sqrtf(a[3])};
 }
+V v v_over_root(v m, v s, v e)
+{
+    return v_div(m, v_add(v_sqrt(s), e));
+}
 V v v_one_where_positive(v a)
 {
     return v_where(a > v_set(0), v_set(1), v_set(0));
