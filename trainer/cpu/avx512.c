@@ -49,9 +49,9 @@ V v v_sqrt(v a)
 {
     return _mm512_sqrt_ps(a);
 }
-// m/(√s + e), within 2 units in the last place: estimates of 14 bits and one step of Newton's method
-// each, since the divider takes longer than all that. s is at least 1e-36, whose root no e notices.
-// nan stays nan: of two operands the second counts then.
+// m/(√s + e), within 2 units in the last place: estimates of 14 bits and one step of Newton's
+// method each, since the divider takes longer than all that. s is at least 1e-36, whose root no e
+// notices. nan stays nan: of two operands the second counts then.
 V v v_over_root(v m, v s, v e)
 {
     s = _mm512_min_ps(_mm512_set1_ps(3e38f), _mm512_max_ps(_mm512_set1_ps(1e-36f), s));

@@ -468,6 +468,33 @@ TEST(where_skipping_zeros_pays_is_measured)
     }
 }
 
+// Of every size of v, also 0; beta_1 and beta_2 are 1, so that m and v stay. w moves from 0.
+TEST(adam_divides_precisely_and_passes_nan_on)
+{
+    const cpu_ops *cpu;
+    for (size_t k = 0; (cpu = cpu_nth(k)); k++) {
+        if (!cpu->usable())
+            continue;
+        _Alignas(64) float w[16], m[16], v[16], g[16] = {0};
+        update u = {.rule = UPDATE_ADAM, .rate = 1, .beta_1 = 1, .beta_2 = 1, .epsilon = 1e-7f};
+        for (int size = -44; size < 38; size++) {
+            for (int i = 0; i < 16; i++) {
+                w[i] = 0;
+                m[i] = i % 2 ? 0.3f + 0.1f * (float)i : -1e-3f;
+                v[i] = i == 7 ? 0 : ldexpf(1 + (float)i / 17, size * 3);
+            }
+            cpu->update(&u, (params){.w = w, .m = m, .v = v}, g, 16);
+            for (int i = 0; i < 16; i++) {
+                double want = -(double)m[i] / (sqrt((double)v[i]) + 1e-7);
+                CHECK_NEAR((double)w[i], want, 4e-7 * fabs(want));
+            }
+        }
+        v[3] = NAN, m[5] = NAN, v[9] = 3.4e38f;
+        cpu->update(&u, (params){.w = w, .m = m, .v = v}, g, 16);
+        CHECK(isnan(w[3]) && isnan(w[5]) && isfinite(w[9]));
+    }
+}
+
 int main(void)
 {
     return tap_run();
