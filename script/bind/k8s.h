@@ -6,6 +6,9 @@
 #include "script/bind/cluster.h"
 
 #define LABEL_ENTRY "firesteel/entry" // the mark of the effect that made an object
+// Annotations that say, without any journal, where an object comes from.
+#define NOTE_NOTEBOOK "firesteel/notebook"
+#define NOTE_COMMIT   "firesteel/commit"
 
 // The object (or kind) that a call's arguments name: {"apiVersion", "kind"} or {"kind": "pods"},
 // with "namespace", "name", "uid", and "context" where it is not the chosen one. Strings are
@@ -32,9 +35,11 @@ int k8s_same_cluster(struct target *t, const cJSON *recorded, err *e);
 
 // k8s_ledger.c: finds objects that effects of this run made, by their marks.
 
-// Adds the labels for an object that this call is about to make: this run's and this call's.
+// Adds the labels for an object that this call is about to make: this run's and this call's; and
+// the annotations that say where it comes from.
 void k8s_mark(call *c, cJSON *metadata);
-// Keeps those of these labels that an existing object has already: it was there before.
+// Keeps those of these labels and annotations that an existing object has already: it was there
+// before.
 void k8s_keep_marks(const cJSON *there, cJSON *metadata);
 // Sets and returns a name for an object that has a generateName. It is always the same for this
 // call, so a request that is sent twice makes one object. NULL: there is no generateName.

@@ -16,17 +16,31 @@ void k8s_mark(call *c, cJSON *metadata)
     if (*run) // a manifest may come from an object of another run
         json_set_str(labels, LABEL_RUN, run);
     json_set_str(labels, LABEL_ENTRY, call_mark(c));
+    if (call_notebook(c))
+        json_set_str(json_object_at(metadata, "annotations"), NOTE_NOTEBOOK, call_notebook(c));
+    if (call_commit(c))
+        json_set_str(json_object_at(metadata, "annotations"), NOTE_COMMIT, call_commit(c));
+}
+
+static void keep(const cJSON *has, const char *const names[2], cJSON *list)
+{
+    for (size_t i = 0; i < 2; i++) {
+        cJSON_DeleteItemFromObjectCaseSensitive(list, names[i]);
+        json_set_str(list, names[i], json_str(has, names[i]));
+    }
 }
 
 void k8s_keep_marks(const cJSON *there, cJSON *metadata)
 {
-    static const char *const names[] = {LABEL_RUN, LABEL_ENTRY};
-    const cJSON *has = json_path(there, "metadata.labels");
-    cJSON *labels = json_object_at(metadata, "labels");
-    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-        cJSON_DeleteItemFromObjectCaseSensitive(labels, names[i]);
-        json_set_str(labels, names[i], json_str(has, names[i]));
-    }
+    const cJSON *notes = json_path(there, "metadata.annotations");
+    keep(json_path(there, "metadata.labels"), (const char *const[]){LABEL_RUN, LABEL_ENTRY},
+        json_object_at(metadata, "labels"));
+    if (!json_get(metadata, "annotations") && !notes)
+        return;
+    cJSON *own = json_object_at(metadata, "annotations");
+    keep(notes, (const char *const[]){NOTE_NOTEBOOK, NOTE_COMMIT}, own);
+    if (!own->child)
+        cJSON_DeleteItemFromObjectCaseSensitive(metadata, "annotations");
 }
 
 const char *k8s_name(call *c, cJSON *metadata)

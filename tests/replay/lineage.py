@@ -197,6 +197,29 @@ def test_an_image_of_strangers(t):
     assert "a^[]0;t^G = b\\n  made by run x" in text and "1 notes are not shown" in text and len(text) < 1000 and "\x1b" not in text, text[:2000]
 
 
+MADE = """-- %% Make effects="cluster"
+k8s.create { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "made", annotations = { own = "kept" } } }
+k8s.apply { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "applied" } }
+k8s.apply { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "applied" }, data = { again = "1" } }
+for _, name in ipairs { "made", "applied" } do
+  local notes = k8s.get("configmap", name).metadata.annotations or {}
+  print(name, notes["firesteel/notebook"], notes["firesteel/commit"], notes.own)
+end
+"""
+
+
+def test_objects_say_where_they_come_from(t):
+    folder = t.dir()
+    put(folder, "made.lua", MADE)
+    git = {"GIT_AUTHOR_NAME": "n", "GIT_AUTHOR_EMAIL": "e", "GIT_COMMITTER_NAME": "n", "GIT_COMMITTER_EMAIL": "e", "XDG_DATA_HOME": folder}
+    done = sh("sh", "-c", "git init -q . && git add made.lua && git commit -qm one && git rev-parse HEAD", cwd=folder, env=git)
+    assert done.code == 0, done
+    commit = done.out.strip()
+    for more, told in (((), commit), (("--no-git",), "nil")):
+        ran = sh(FIRESTEEL, "run", "made.lua", "--sandbox", "--allow", "cluster", *more, cwd=folder, env=git)
+        assert ran.code == 0 and f"made\tmade.lua\t{told}\tkept" in ran.out and f"applied\tmade.lua\t{told}\tnil" in ran.out, ran
+
+
 def many_runs(folder, n):
     """The journals of n runs that read one file and have made another one each."""
     hidden = os.path.join(folder, ".firesteel")

@@ -115,6 +115,9 @@ bool call_is_action(call *c);   // a person waits after pressing a key: answer s
 const char *call_cwd(call *c);  // the working folder, for relative names
 const char *call_cell(call *c); // id of the executing cell, or of the display's cell
 const char *call_run(call *c);  // name of this run, for labels
+// The name of the notebook's file, and git's commit when the run began; NULL: not known.
+const char *call_notebook(call *c);
+const char *call_commit(call *c);
 const char *const *call_env(
     call *c); // environment for children, with %env and the gate's KUBECONFIG
 // Paths that cli/ has decided; NULL: it does not exist.

@@ -52,6 +52,8 @@ void effects_free(effects *fx)
     strv_free(fx->env);
     cJSON_Delete(fx->past_children);
     free(fx->run);
+    free(fx->notebook);
+    free(fx->commit);
     free(fx->refusing_kubeconfig);
     free(fx->sandbox_kubeconfig);
     free(fx);

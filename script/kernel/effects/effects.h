@@ -53,6 +53,7 @@ typedef struct effects {
     struct effects_spec spec;
     // Set before the first turn, constant after it.
     char *run, salt[33];
+    char *notebook, *commit; // the name of its file, and git's commit; NULL: not known
     cJSON *past_children; // of the run that is resumed (fold_past_children); NULL: they do not hold
     char *refusing_kubeconfig; // for children of cells that do not declare the cluster
     char *sandbox_kubeconfig;  // with a private sandbox: spec.cluster uses it

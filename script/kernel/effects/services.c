@@ -51,6 +51,16 @@ const char *call_run(call *c)
     return c->effects->run;
 }
 
+const char *call_notebook(call *c)
+{
+    return c->effects->notebook;
+}
+
+const char *call_commit(call *c)
+{
+    return c->effects->commit;
+}
+
 bool call_is_hidden(const char *text)
 {
     return strstr(text, MASK_TEXT) != NULL;

@@ -242,6 +242,7 @@ static int open_journal(kernel *k, struct parameters *parameters, err *e)
         return -1;
     k->effects->resume = resumes ? RESUME_ON : RESUME_OFF;
     k->effects->run = mem_strdup(journal_run(j));
+    record_origin(k);
     port_deliver(k->port, first_event(k, resumes ? MESSAGE_resumed : MESSAGE_run, parameters));
     const err *why = port_error(k->port);
     if (why->code && e)

@@ -3,6 +3,7 @@
 
 #include "base/digest.h"
 #include "base/mem.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "script/kernel/port/secrets.h"
 #include "script/kernel/session/gitstate.h"
@@ -144,6 +145,19 @@ static void add_git(kernel *k, cJSON *event)
     git_head_read(k->notebook_dir, &k->recording->head, &why);
     if (why.code != ERR_NOT_FOUND)
         json_set(event, "git", git_of(&k->recording->head, &why));
+}
+
+void record_origin(kernel *k)
+{
+    const char *path = document_path(k->document);
+    struct git_head head = {0};
+    err why = {0};
+    k->effects->notebook = path ? path_basename(path) : NULL;
+    if (!k->options->no_git)
+        git_head_read(k->notebook_dir, &head, &why);
+    if (!why.code && *head.commit)
+        k->effects->commit = mem_strdup(head.commit);
+    git_head_done(&head);
 }
 
 void record_first(kernel *k, cJSON *event)

@@ -9,6 +9,9 @@
 // The seed that was asked for, else that of the run that goes on, else a new one. Before the
 // interpreter. Errors: ERR_USAGE: it is no integer.
 int record_seed(kernel *k, const fold *past, err *e);
+// What objects that the run makes say of it (call_notebook, call_commit). Before the first turn,
+// also of a run that is resumed.
+void record_origin(kernel *k);
 // Adds to the first record.
 void record_first(kernel *k, cJSON *event);
 // Asks git about the working tree; once, and not at the mere opening of a notebook. With `waits`
