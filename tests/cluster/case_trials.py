@@ -9,7 +9,7 @@ import subprocess
 
 import images
 import tap
-from place import NODE, PLAIN, Place, with_spark
+from place import NODE, PLAIN, SPARK, Place, with_spark
 
 REGISTRY = f"http://{NODE}:{PLAIN}"
 LEFT = "jobs,pods,services,secrets,sparkapplications"
@@ -174,7 +174,7 @@ for epoch in range(1, 5 if x < 3 else 600):
 
 def test_spark_applications(t):
     """Drivers of three trials; that of the third reaches what it was asked for, and would go on for two minutes."""
-    place = with_spark(Place(t, "default"))
+    place = with_spark(Place(t, SPARK))
     name = f"trial-{os.getpid()}"
     with open(f"{place.dir}/trial.py", "w", encoding="utf-8") as f:
         f.write(TRIAL)
