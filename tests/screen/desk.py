@@ -103,6 +103,25 @@ def test_any_kind_is_a_table_that_leaves_no_trace(t):
         s.keys("q q")
 
 
+def test_filter_and_order_stay_in_all_namespaces(t):
+    with made(t) as s:
+        opens(s, "cm", "configmaps in default", "gamma")
+        s.keys("s S")
+        s.wait("by NAME ↓")
+        s.keys("/")
+        s.type("a$")
+        s.keys("Enter")
+        s.wait("/a$  3 of 4")
+        s.keys("a")
+        s.wait("configmaps in all namespaces")
+        s.wait("/a$  3 of ")
+        s.keys("Esc")
+        s.wait("by NAME ↓")
+        names = [row.split()[1] for row in s.screen() if row.split()[:1] == ["default"]]
+        assert names[-3:] == ["gamma", "beta", "alpha"] or names[:3] == ["gamma", "beta", "alpha"] or names == sorted(names, reverse=True), names
+        s.keys("q q")
+
+
 def test_the_palette_prefers_actions_and_usual_kinds(t):
     with workbench(folder(t), "small.lua") as s:
         s.keys(":")

@@ -129,8 +129,9 @@ static void on_opened(bench *b, void *arg, const cJSON *reply)
     } else {
         bench_hush(b);
         if (o->replaces)
-            view_pop(b->top);
-        table_push_peek(b, display, STEAL(o->with));
+            table_replace_peek(b->top, display, STEAL(o->with));
+        else
+            table_push_peek(b, display, STEAL(o->with));
     }
     cJSON_Delete(o->with);
     free(o);

@@ -34,7 +34,9 @@ struct table_view {
     struct table_layout layout; // layout for the area of the last settle, and as far as it can be
                                 // shifted
     int shift;
-    cJSON *with; // of a table of the desk, a peek: what it was asked for with; else NULL
+    char *order;  // the column that orders it as soon as it is there, from a table before it; NULL
+    bool reverse; // the other way round
+    cJSON *with;  // of a table of the desk, a peek: what it was asked for with; else NULL
 };
 
 // The keys' requests to a display.
@@ -90,11 +92,23 @@ static void follow_marks(struct table_view *v)
             marks_set(v->marked, uid, false);
 }
 
+static void keep_order(struct table_view *v)
+{
+    int i = v->order ? tabledata_columns(v->data) - 1 : -1;
+    while (i >= 0 && !str_eq(tabledata_column(v->data, i), v->order))
+        i--;
+    if (i < 0)
+        return;
+    tabledata_sort(v->data, i, v->reverse);
+    free(STEAL(v->order));
+}
+
 static void load(struct table_view *v)
 {
     const cJSON *table = table_of(v);
     if (table)
         tabledata_load(v->data, table);
+    keep_order(v);
     follow_marks(v);
     follow_row(v);
 }
@@ -575,6 +589,7 @@ static void done(view *view_)
     filter_done(&v->filter);
     tabledata_free(v->data);
     marks_free(v->marked);
+    free(v->order);
     free(v->uid);
 }
 
@@ -597,6 +612,27 @@ void table_push(bench *b, int64_t display)
 void table_push_peek(bench *b, int64_t display, cJSON *with)
 {
     push(b, display)->with = with;
+}
+
+void table_replace_peek(view *top, int64_t display, cJSON *with)
+{
+    bench *b = top->bench;
+    const struct table_view *old = (const struct table_view *)top;
+    AUTO_FREE char *filter = mem_strdup(filter_text(&old->filter));
+    bool reverse;
+    int sorted = tabledata_sorted(old->data, &reverse);
+    char *order = sorted >= 0 ? mem_strdup(tabledata_column(old->data, sorted)) : NULL;
+    view_pop(top);
+    struct table_view *v = push(b, display);
+    v->with = with;
+    v->order = order;
+    v->reverse = reverse;
+    if (*filter)
+        v->filter.line = line_new(filter);
+    if (sorted == TABLE_SICK_FIRST)
+        tabledata_sort(v->data, sorted, reverse);
+    keep_order(v);
+    refilter(v);
 }
 
 const char *table_kind(const view *v)

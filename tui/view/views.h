@@ -35,6 +35,8 @@ void table_push(bench *b, int64_t display);
 // A table that is only looked at: the display is dropped with the view. Takes the arguments that it
 // was asked for with; without a kind it is no table of a cluster's objects.
 void table_push_peek(bench *b, int64_t display, cJSON *with);
+// The same in place of a table on top (which ends), with its filter and order.
+void table_replace_peek(view *top, int64_t display, cJSON *with);
 // The kind of the cluster's objects in a table of the desk; NULL: the view is none.
 const char *table_kind(const view *v);
 // Progress and curves on the full screen.
