@@ -217,7 +217,7 @@ end
 function train(about, options)
   hvd.init()
   local rank, size = hvd.rank(), hvd.size()
-  local function part(name)                     -- the rows rank, rank + size, …: a column of codes each, then the numbers
+  local function part(name)                     -- the rows rank, rank + size, ...: a column of codes each, then the numbers
     local frame = data.parquet { ("%s/%s.parquet"):format(options.place, name), rank = rank, size = size }
     local codes, inputs = frame:codes(about.categories), {}
     for i in ipairs(about.categories) do inputs[i] = codes:columns(i - 1, i) end
