@@ -282,7 +282,7 @@ def check_names(sources):
             if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
                 found[node.name] += 1
             elif isinstance(node, ast.Assign):
-                found.update(target.id for target in node.targets if isinstance(target, ast.Name))
+                found.update(target.id for target in node.targets if isinstance(target, ast.Name) and target.id.isupper())
         bad += [f"{path}: {name}" for name, count in found.items() if count > 1]
     tap(not bad, "no name of a test's file is given twice", bad)
 
