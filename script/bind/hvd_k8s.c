@@ -29,6 +29,7 @@
 
 enum { SECRET_BYTES = 32, FUNCTION_MOST = 1000 * 1000 };
 static const int64_t LOOK = CLOCK_SEC / 4, SLOW_LOOK = 2 * CLOCK_SEC;
+static const int64_t DRIVER_FIRST = 2 * CLOCK_SEC, BRIEF = CLOCK_SEC / 20;
 static const int64_t LAST_LINES = 5 * CLOCK_SEC; // for the log of a driver that has ended
 
 struct job {
@@ -167,12 +168,31 @@ static int target_of(struct job *j, const cJSON *object, struct target *t, err *
     return t->resource ? 0 : -1;
 }
 
+// Executors ask for the driver by its Service's name, and DNS servers keep for five seconds and
+// more that there is none. So the driver's pod has an address before there are executors, unless
+// it takes long: it may be pulling the image that they will pull.
+static void await_driver(struct job *j)
+{
+    int64_t until = clock_mono() + DRIVER_FIRST;
+    bool there = false;
+    while (
+        !there && clock_mono() < until && !canceller_sleep(call_canceller(j->call), BRIEF, NULL)) {
+        struct patience quick = k8s_quick(&j->pods);
+        AUTO_JSON *pods = k8s_items(
+            &j->pods, &quick, "v1", "Pod", j->ns, &(struct list_query){.labels = j->driver});
+        there = json_path_str(cJSON_GetArrayItem(pods, 0), "status.podIP") != NULL;
+    }
+}
+
 static int make_objects(struct job *j, err *e)
 {
     cJSON *o;
+    int main = (int)json_int_or(j->plan, "main", 0);
     cJSON_ArrayForEach(o, j->objects)
     {
         struct target t;
+        if (j->made == main + 1)
+            await_driver(j);
         if (target_of(j, o, &t, e))
             return -1;
         AUTO_JSON *made = client_create(t.client, &t.patience, t.resource, o, false, e);
