@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import ssl
+import threading
 
 from kernel import Kernel, cell, sandbox
 from lossy import Lossy
@@ -49,6 +50,7 @@ def start(t, env, notebook, code=1, *options):
 def start_and_lose(t, proxy, env, notebook, method, before=False):
     """A kernel that is killed as soon as its request, or the answer, was lost."""
     proxy.lost.clear()
+    proxy.hold = threading.Event()  # so that it does not go on before it is killed
     proxy.lose(method, "configmaps", before)
     k = Kernel(t, notebook, *GRANTED, headless=True, env=env)
     k.journal()
@@ -56,6 +58,8 @@ def start_and_lose(t, proxy, env, notebook, method, before=False):
     assert proxy.lost.wait(30 * PATIENCE)
     os.kill(pid, signal.SIGKILL)
     k.process.wait(30 * PATIENCE)
+    proxy.hold.set()
+    proxy.hold = None
     return k
 
 

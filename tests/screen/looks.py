@@ -48,17 +48,20 @@ def recipe(t, **options):
     return workbench(where, "10-mnist.lua", **options)
 
 
-def each_look(opened, place, *steps, looks=LOOKS, masks=()):
-    """Goes to a place under every look and compares what is there."""
+def each_look(opened, place, *steps, looks=LOOKS, masks=(), after=()):
+    """Goes to a place under every look and compares what is there; after: steps that end it."""
+    def take(s, steps):
+        for step in steps:
+            if step.startswith("wait "):
+                s.wait(step[5:])
+                continue
+            s.keys(step)
+            s.quiet(50)  # so that every run draws, and scrolls, as often
     for name, options in looks.items():
         with opened(**options) as s:
-            for step in steps:
-                if step.startswith("wait "):
-                    s.wait(step[5:])
-                    continue
-                s.keys(step)
-                s.quiet(50)  # so that every run draws, and scrolls, as often
+            take(s, steps)
             golden(s, f"{place}-{name}", masks)
+            take(s, after)
 
 
 def again(n):
@@ -174,6 +177,29 @@ def test_palette(t):
 
 def test_output_on_the_full_screen(t):
     each_look(places(t), "output", "G C-e", "wait [1] Output", "O", "wait output ", "g", "wait line 1")
+
+
+PIPELINE = """-- %% Nightly effects="cluster,destructive"
+flow = pipeline { "nightly", timeout = "1h", steps = {
+  prep  = { call = function() return { rows = 1234 } end },
+  fit   = { call = function(with, item) if item == "c" then firesteel.sleep(600) end end, each = { "a", "b", "c" }, after = "prep" },
+  train = { image = "host", command = "echo read ${rows} rows; sleep 600", with = { rows = "${prep.rows}" } },
+  serve = { image = "host", command = "true", after = { "fit", "train" }, when = "${train.accuracy} > 0.95" },
+  clean = { delete = { "train" }, when = "always" },
+} }
+flow:run()
+"""
+
+
+def test_a_pipeline(t):
+    """Its graph below the cell, and on the full screen."""
+    def nightly(**options):
+        return workbench(folder(t, PIPELINE), "--sandbox", "small.lua", **options)
+
+    sizes, times = {"80": {}, "120": {"size": "120x40"}}, [(r"\b\d+(\.\d+)?s +", "TIME "), (r"\+\d+$", "")]
+    running = ["C-e", "wait may it do", "a", "wait 1 active"]
+    each_look(nightly, "pipeline", *running, looks=sizes, masks=times, after=["C-c", "wait ● idle"])
+    each_look(nightly, "pipeline-full", *running, "O", "wait  rows", looks=sizes, masks=times, after=["C-c", "wait ● idle"])
 
 
 DESK = """-- %% Made

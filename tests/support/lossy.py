@@ -28,18 +28,18 @@ class Handler(BaseHTTPRequestHandler):
         fate = proxy.fate(self.command, self.path)
         self.close_connection = True
         if fate == "before":
-            return proxy.lost.set()
+            return proxy.lose_it()
         headers = {k: v for k, v in self.headers.items() if k.lower() not in ("host", "accept-encoding", "connection")}
         request = (self.command, self.path, body or None, headers)
         if fate == "late":
             proxy.held = request
-            return proxy.lost.set()
+            return proxy.lose_it()
         if proxy.held and proxy.held[:2] == request[:2]:
             held, proxy.held = proxy.held, None
             proxy.send(*held)
         answer, data = proxy.send(*request)
         if fate == "after":
-            return proxy.lost.set()
+            return proxy.lose_it()
         self.send_response(answer.status)
         self.send_header("Content-Type", answer.headers.get("Content-Type", "application/json"))
         self.send_header("Content-Length", str(len(data)))
@@ -58,6 +58,7 @@ class Lossy:
         self.host, self.requests, self.losses, self.lock = server[1], [], [], threading.Lock()
         self.lost = threading.Event()  # set when something was lost
         self.held = None  # a request that is held back
+        self.hold = None  # an event: until then whoever lost something hears nothing, not even that the connection ended
         self.tls = ssl.create_default_context()
         self.tls.check_hostname, self.tls.verify_mode = False, ssl.CERT_NONE
         self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
@@ -68,6 +69,12 @@ class Lossy:
         with open(self.kubeconfig, "w", encoding="utf-8") as f:
             f.write(text.replace(server[0], f"http://127.0.0.1:{self.http.server_address[1]}"))
         os.chmod(self.kubeconfig, 0o600)
+
+    def lose_it(self):
+        hold = self.hold
+        self.lost.set()
+        if hold:
+            hold.wait(120)
 
     def send(self, method, path, body, headers):
         upstream = http.client.HTTPSConnection(self.host, context=self.tls, timeout=60)
