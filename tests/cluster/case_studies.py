@@ -5,7 +5,7 @@ import os
 
 from case_recipe42 import run_recipe, trials
 
-FULL = {"executors": "1,2", "repeats": "3", "beside": "2", "core_request": "200m"}
+FULL = {"executors": "1,2", "repeats": "3", "warm_up": "1", "beside": "2", "core_request": "200m"}
 
 
 def test_schedulers(t):
@@ -13,5 +13,6 @@ def test_schedulers(t):
     place, done = run_recipe(t, parameters, 7200)
     print("# " + done.out[done.out.rindex("] What came out"):].replace("\n", "\n# "))
     rows = trials(place)
-    counts, repeats = len(parameters["executors"].split(",")), int(parameters["repeats"])
-    assert len(rows) == 3 * counts * repeats, rows  # two schedulers, then one of them beside other work
+    counts, repeats, warm_up = len(parameters["executors"].split(",")), int(parameters["repeats"]), int(parameters["warm_up"])
+    # two schedulers, then one of them beside other work, which has no warm-up
+    assert len(rows) == counts * (2 * (warm_up + repeats) + repeats), rows

@@ -54,14 +54,16 @@ class Lanes:
             text = f"{case[1] or ''}ok {self.number} - {name}\n"
         if case or text.startswith("#"):
             print(text, end="", flush=True)
+        return bool(case and case[1])
 
     def run(self, file):
         child = subprocess.Popen([sys.executable, __file__, *sys.argv[1:]], stdout=subprocess.PIPE, text=True, errors="replace",
                                  env={**os.environ, "FIRESTEEL_CLUSTER_ENTERED": file})
+        failed = 0
         for text in child.stdout:
             with self.lock:
-                self.line(file, text)
-        if child.wait() not in (0, 1):
+                failed += self.line(file, text)
+        if child.wait() not in (0, 1) or child.returncode and not failed:
             with self.lock:
                 self.line(file, f"not ok 0 - {file} came to its end, with {child.returncode}\n")
 
@@ -71,7 +73,11 @@ class Lanes:
                 file = self.files.get_nowait()
             except queue.Empty:
                 return
-            self.run(file)
+            try:
+                self.run(file)
+            except Exception as problem:  # pylint: disable=broad-exception-caught
+                with self.lock:
+                    self.line(file, f"not ok 0 - {file} was run: {problem!r}\n")
 
     def all(self):
         for file in FILES:
