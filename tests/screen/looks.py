@@ -198,8 +198,8 @@ def test_a_pipeline(t):
 
     sizes, times = {"80": {}, "120": {"size": "120x40"}}, [(r"\b\d+(\.\d+)?s +", "TIME "), (r"\+\d+$", "")]
     running = ["C-e", "wait may it do", "a", "wait 1 active"]
-    each_look(nightly, "pipeline", *running, looks=sizes, masks=times, after=["C-c", "wait ● idle"])
-    each_look(nightly, "pipeline-full", *running, "O", "wait  rows", looks=sizes, masks=times, after=["C-c", "wait ● idle"])
+    each_look(nightly, "pipeline", *running, looks=sizes, masks=times, after=["C-c", "wait delete Job", "y", "wait ● idle"])
+    each_look(nightly, "pipeline-full", *running, "O", "wait  rows", looks=sizes, masks=times, after=["C-c", "wait delete Job", "y", "wait ● idle"])
 
 
 DESK = """-- %% Made
