@@ -26,7 +26,13 @@
 static const char unpack[] =
     "tar -xmf - -C \"$0\" && exit; code=$?; echo '" ENDED "' >&2; cat >/dev/null; exit $code";
 
-enum { ENOUGH = 256 << 10, WORDS_MOST = 4096, NOT_FOUND = 127, NOT_EXECUTABLE = 126 };
+enum {
+    ENOUGH = 256 << 10,
+    REST = 4 << 10,
+    WORDS_MOST = 4096,
+    NOT_FOUND = 127,
+    NOT_EXECUTABLE = 126
+};
 
 struct copy {
     const struct pod_choice *pod;
@@ -172,6 +178,17 @@ static void cancel(loop_pending *pending, void *arg)
 
 static const struct loop_call_ops copy_ops = {.start = start, .cancel = cancel};
 
+// An archive has its own end, which may come although tar has failed in there. How tar has ended is
+// known when nothing comes any more.
+static void read_rest(int fd)
+{
+    char rest[REST];
+    ssize_t n;
+    do
+        n = read(fd, rest, sizeof rest);
+    while (n > 0 || (n < 0 && errno == EINTR));
+}
+
 static void *work(void *arg)
 {
     struct copy *x = arg;
@@ -179,6 +196,8 @@ static void *work(void *arg)
         treetar_write(x->fd, x->here, x->name, &x->told, &x->error);
     else
         treetar_read(x->fd, x->name, x->here, &x->told, &x->error);
+    if (!x->up && (!x->error.code || x->error.code == ERR_NOT_FOUND))
+        read_rest(x->fd);
     close(x->fd);
     return NULL;
 }
