@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/digest.h"
+#include "base/folder.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -14,7 +15,10 @@
 #include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#define LEDGER "acts.jsonl"
 
 static bool is_guarded(const struct kernel_options *options, const kubeconfig *k)
 {
@@ -32,14 +36,18 @@ static bool is_named(const struct kernel_options *options, const kubeconfig *k)
     return c && *c;
 }
 
-// Reads a line of the terminal and no more, since the rest is the command's.
+// Reads a line of the terminal, all of it and no more, since the rest is the command's.
 static bool person_agrees(const char *where, const char *context)
 {
-    char answer[16] = "";
+    char piece[16], first = '\0';
     say(stderr, "firesteel: %s: the context %s is protected. Do it? [y/N] ", where, context);
     fflush(stderr);
-    ssize_t n = read(STDIN_FILENO, answer, sizeof answer - 1);
-    return n > 0 && (*answer == 'y' || *answer == 'Y');
+    ssize_t n;
+    do {
+        n = read(STDIN_FILENO, piece, sizeof piece);
+        first = first ? first : n > 0 ? *piece : 'n';
+    } while (n == sizeof piece && piece[n - 1] != '\n');
+    return first == 'y' || first == 'Y';
 }
 
 int act_allow(const struct act *a, const struct kernel_options *options, const kubeconfig *k,
@@ -58,33 +66,54 @@ int act_allow(const struct act *a, const struct kernel_options *options, const k
     return person_agrees(where, k->context) ? 0 : err_set(e, ERR_REFUSED, "%s: you said no", where);
 }
 
+// Appends to the ledger. Of a new one, its name in the folder is synced, too.
+static int append(const struct act *a, const buf *text, err *e)
+{
+    struct stat st;
+    AUTO_FD dir = folder_open_path(a->folder, 1, true, e);
+    if (dir < 0)
+        return -1;
+    AUTO_FD fd = folder_file(dir, LEDGER, O_WRONLY | O_APPEND | O_CREAT, 0600);
+    if (fd < 0 || fstat(fd, &st) != 0 || (st.st_size == 0 && fd_sync_folder(dir) != 0))
+        return err_errno(e, errno, "cannot write %s/%s", a->folder, LEDGER);
+    if (fd_write_all(fd, text->data, text->len, e) != 0)
+        return -1;
+    if (fdatasync(fd) != 0 && errno != EINVAL)
+        return err_errno(e, errno, "cannot write %s/%s", a->folder, LEDGER);
+    return 0;
+}
+
 static int write_line(const struct act *a, cJSON *line, err *e)
 {
     AUTO_BUF text = {0}, now = {0};
     clock_rfc3339(&now, clock_wall(), CLOCK_SECONDS);
+    mask_json(a->mask, line);
     json_set_str(line, "time", buf_cstr(&now));
     json_set_str(line, "id", a->id);
     json_print(&text, line);
     buf_char(&text, '\n');
     cJSON_Delete(line);
-    int fd = open(a->path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    int done = fd < 0 ? err_errno(e, errno, "cannot write %s", a->path)
-                      : fd_write_all(fd, text.data, text.len, e);
-    if (done == 0 && fdatasync(fd) != 0 && errno != EINVAL)
-        done = err_errno(e, errno, "cannot write %s", a->path);
-    if (fd >= 0)
-        close(fd);
-    return done;
+    return append(a, &text, e);
 }
 
-static int find_path(struct act *a, const struct kernel_options *options, err *e)
+static int find_folder(struct act *a, const struct kernel_options *options, err *e)
 {
     struct cli cli = {.env = options->env, .cwd = (char *)options->cwd};
-    AUTO_FREE char *folder = cli_state_dir(&cli, e);
-    if (!folder || path_make_dirs(folder, 0700, e) != 0)
-        return -1;
-    int n = snprintf(a->path, sizeof a->path, "%s/acts.jsonl", folder);
-    return n < (int)sizeof a->path ? 0 : err_set(e, ERR_LIMIT, "%s is too long", folder);
+    a->folder = cli_state_dir(&cli, e);
+    return a->folder ? 0 : -1;
+}
+
+void act_done(struct act *a)
+{
+    free(STEAL(a->folder));
+    mask_free(STEAL(a->mask));
+}
+
+void act_mask(struct act *a, const struct kernel_options *options, char *const *words)
+{
+    a->mask = mask_new();
+    mask_add_env(a->mask, options->env);
+    mask_add_env(a->mask, (const char *const *)words);
 }
 
 int act_begin(struct act *a, const struct kernel_options *options, const struct pod_choice *p,
@@ -102,7 +131,7 @@ int act_begin(struct act *a, const struct kernel_options *options, const struct 
     json_set_str(line, "namespace", p->ns);
     json_set_str(line, "pod", p->name);
     json_set_str(line, "container", p->container);
-    if (find_path(a, options, e) == 0 && write_line(a, line, e) == 0)
+    if (find_folder(a, options, e) == 0 && write_line(a, line, e) == 0)
         return 0;
     return err_wrap(e, "what is done is written down first (XDG_STATE_HOME names another folder)");
 }

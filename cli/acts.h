@@ -7,13 +7,21 @@
 #pragma once
 #include "k8s/client/kubeconfig.h"
 #include "script/bind/k8s_pod.h"
+#include "script/journal/mask.h"
 #include "script/kernel/session/kernel.h"
 
+// A plain value, set to its verb and effect; act_done frees what the calls below put there.
 struct act {
     const char *verb;   // "exec"
     const char *effect; // "cluster"; "local": it changes nothing in the cluster
-    char id[17], path[1024];
+    char id[17];
+    char *folder; // of the ledger
+    mask *mask;   // of what is written into it
 };
+void act_done(struct act *a);
+// Registers the secrets of the environment and of a command's words ("NAME=VALUE"; NULL: none).
+// Call it before the others.
+void act_mask(struct act *a, const struct kernel_options *options, char *const *words);
 // May it be done? In a protected context a person is asked, on a terminal; else --allow-protected
 // must name it. where: "exec in web-0". Errors: ERR_REFUSED.
 int act_allow(const struct act *a, const struct kernel_options *options, const kubeconfig *k,

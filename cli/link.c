@@ -3,6 +3,8 @@
 
 #include "base/env.h"
 
+#include <signal.h>
+
 static void *run_loop(void *arg)
 {
     loop_run(arg);
@@ -53,4 +55,11 @@ void link_end(struct link *l)
     client_close(l->client);
     http_free(l->http);
     loop_free(l->loop);
+}
+
+loop_signal *link_signal(struct link *l, int signum, void (*fn)(void *arg, int signum), void *arg)
+{
+    struct sigaction now = {0};
+    sigaction(signum, NULL, &now);
+    return now.sa_handler == SIG_IGN ? NULL : loop_signal_new(l->loop, signum, fn, arg, NULL);
 }

@@ -17,3 +17,6 @@ struct link {
 int link_start(struct link *l, err *e);
 int link_client(struct link *l, const struct kernel_options *options, err *e);
 void link_end(struct link *l);
+// loop_signal_new (on the loop's thread), but for a signal that is ignored now, as nohup does with
+// SIGHUP and a shell with SIGINT of what it puts into the background: NULL, and it stays ignored.
+loop_signal *link_signal(struct link *l, int signum, void (*fn)(void *arg, int signum), void *arg);

@@ -22,6 +22,6 @@ struct pod_options {
     }
 // Appends an option of firesteel-kernel; nothing for NULL.
 char **pod_words(char **words, const char *option, const char *value);
-// Becomes firesteel-kernel with these words (taken) and the options; frees the options.
+// Becomes firesteel-kernel with these words (taken) and the options.
 int pod_become(struct cli *cli, char **words, struct pod_options *o);
 void pod_options_done(struct pod_options *o);

@@ -15,6 +15,7 @@
 #include <string.h>
 
 enum { PORTS_MOST = 64 };
+static const int end_signals[] = {SIGINT, SIGTERM, SIGHUP};
 
 int podverb_find(client *c, const char *name, const char *container, struct pod_choice *out, err *e)
 {
@@ -71,18 +72,58 @@ static int parse(const char *word, struct there *out, err *e)
     return 0;
 }
 
-static int copy(struct link *l, const struct kernel_options *options, const struct podverb *what,
+struct copier {
+    struct link link;
+    canceller *canceller;
+    loop_signal *ends[ARRAY_LEN(end_signals)];
+    int signal;
+};
+
+static void on_copy_signal(void *arg, int signum)
+{
+    struct copier *c = arg;
+    c->signal = signum;
+    canceller_cancel(c->canceller);
+}
+
+static void hear_signals(void *arg)
+{
+    struct copier *c = arg;
+    for (size_t i = 0; i < ARRAY_LEN(end_signals); i++)
+        c->ends[i] = link_signal(&c->link, end_signals[i], on_copy_signal, c);
+}
+
+static void hear_no_signals(void *arg)
+{
+    struct copier *c = arg;
+    for (size_t i = 0; i < ARRAY_LEN(end_signals); i++)
+        loop_signal_free(STEAL(c->ends[i]));
+}
+
+static void copier_done(struct copier *c)
+{
+    if (c->link.runs)
+        loop_post(c->link.loop, hear_no_signals, c);
+    link_end(&c->link);
+    canceller_free(c->canceller);
+}
+
+static int copy(struct copier *c, const struct kernel_options *options, const struct podverb *what,
     const struct there *there, const char *here, bool up, err *e)
 {
+    struct link *l = &c->link;
     struct pod_choice pod;
     struct treetar_told told = {0};
-    struct act act = {.verb = "cp", .effect = up ? "cluster" : "local"};
+    CLEANUP(act_done) struct act act = {.verb = "cp", .effect = up ? "cluster" : "local"};
+    act_mask(&act, options, NULL);
     AUTO_FREE char *own = path_absolute(here, e), *where = str_fmt("copy to %s", there->pod);
     if (!own || act_allow(&act, options, client_config(l->client), where, e) != 0 ||
         podverb_find(l->client, there->pod, what->container, &pod, e) != 0)
         return -1;
     AUTO_FREE char *words = up ? str_fmt("copy %s to %s", own, there->path)
                                : str_fmt("copy %s to %s here", there->path, own);
+    pod.target.patience.canceller = c->canceller;
+    loop_post(l->loop, hear_signals, c); // an end that is interrupted is written down, too
     const struct copying w = {.loop = l->loop,
         .pod = &pod,
         .patience = &pod.target.patience,
@@ -102,7 +143,7 @@ static int copy(struct link *l, const struct kernel_options *options, const stru
 int podverb_copy(const struct kernel_options *options, const struct podverb *what)
 {
     err e = {0};
-    struct link l = {0};
+    struct copier c = {.canceller = canceller_new()};
     CLEANUP(there_done) struct there from, to;
     int done = parse(what->copy_from, &from, &e);
     done = parse(what->copy_to, &to, &e) || done ? -1 : 0;
@@ -115,10 +156,12 @@ int podverb_copy(const struct kernel_options *options, const struct podverb *wha
     if (done == 0 && there->ns)
         own.cluster.namespace_ = there->ns;
     if (done == 0)
-        done = link_start(&l, &e) || link_client(&l, &own, &e) ? -1 : 0;
+        done = link_start(&c.link, &e) || link_client(&c.link, &own, &e) ? -1 : 0;
     if (done == 0)
-        done = copy(&l, &own, what, there, up ? what->copy_from : what->copy_to, up, &e);
-    link_end(&l);
+        done = copy(&c, &own, what, there, up ? what->copy_from : what->copy_to, up, &e);
+    copier_done(&c);
+    if (done != 0 && c.signal)
+        return 128 + c.signal;
     return done == 0 ? 0 : print(&e);
 }
 
@@ -131,7 +174,7 @@ struct forwarding {
     size_t n;
     int here[PORTS_MOST], remote[PORTS_MOST];
     forward *forwards[PORTS_MOST];
-    loop_signal *ends[3];
+    loop_signal *ends[ARRAY_LEN(end_signals)];
     loop_pending *pending;
     int signal;
     err error;
@@ -180,11 +223,10 @@ static int listen_all(struct forwarding *f)
 
 static void start(loop_pending *pending, void *arg)
 {
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     struct forwarding *f = arg;
     f->pending = pending;
-    for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
-        f->ends[i] = loop_signal_new(f->link.loop, numbers[i], on_signal, f, NULL);
+    for (size_t i = 0; i < ARRAY_LEN(end_signals); i++)
+        f->ends[i] = link_signal(&f->link, end_signals[i], on_signal, f);
     if (listen_all(f) != 0)
         finish(f);
 }
@@ -206,7 +248,8 @@ static int take_ports(struct forwarding *f, char **words, buf *text, err *e)
 static int forward_all(
     struct forwarding *f, const struct kernel_options *options, const struct podverb *what, err *e)
 {
-    struct act act = {.verb = "port-forward", .effect = "cluster"};
+    CLEANUP(act_done) struct act act = {.verb = "port-forward", .effect = "cluster"};
+    act_mask(&act, options, NULL);
     AUTO_BUF ports = {0};
     AUTO_FREE char *where = str_fmt("port-forward to %s", what->forward);
     struct pod_choice pod;

@@ -28,7 +28,7 @@
 #include <unistd.h>
 
 enum { SHOWN = 60, PIECE = 32 << 10, ENOUGH = 256 << 10, ROWS = 24, COLUMNS = 80 };
-static const int ends[] = {SIGTERM, SIGHUP};
+static const int ends[] = {SIGINT, SIGTERM, SIGHUP}; // a raw terminal sends no SIGINT
 
 struct session {
     struct link link;
@@ -193,7 +193,7 @@ static void start(loop_pending *pending, void *arg)
     struct session *s = arg;
     s->pending = pending;
     for (size_t i = 0; i < ARRAY_LEN(ends); i++)
-        s->ended[i] = loop_signal_new(s->link.loop, ends[i], on_end_signal, s, NULL);
+        s->ended[i] = link_signal(&s->link, ends[i], on_end_signal, s);
     s->remote = remote_open(s->link.client,
         &(struct remote_spec){.ns = s->pod->ns,
             .pod = s->pod->name,
@@ -215,12 +215,14 @@ static bool has_terminal(const struct remoting *what)
     return false;
 }
 
-// The start of what is run, as the ledger of a run has it.
-static char *first_words(const struct remoting *what)
+// The start of what is run, as the ledger of a run has it: masked before it is cut, since the start
+// of a secret is not found.
+static char *first_words(const struct remoting *what, mask *m)
 {
-    AUTO_BUF text = {0};
+    AUTO_BUF all = {0}, text = {0};
     for (char **word = what->command; word && *word; word++)
-        buf_fmt(&text, "%s%s", text.len ? " " : "", *word);
+        buf_fmt(&all, "%s%s", all.len ? " " : "", *word);
+    mask_text(m, buf_cstr(&all), all.len, &text);
     size_t n = strcspn(buf_cstr(&text), "\n");
     n = n > SHOWN ? SHOWN : n;
     n -= utf8_partial(buf_cstr(&text), n);
@@ -230,8 +232,10 @@ static char *first_words(const struct remoting *what)
 static int run(struct session *s, const struct kernel_options *options, err *e)
 {
     struct pod_choice pod;
-    struct act act = {.verb = "exec", .effect = "cluster"};
-    AUTO_FREE char *where = str_fmt("exec in %s", s->what->pod), *words = first_words(s->what);
+    CLEANUP(act_done) struct act act = {.verb = "exec", .effect = "cluster"};
+    act_mask(&act, options, s->what->command);
+    AUTO_FREE char *where = str_fmt("exec in %s", s->what->pod);
+    AUTO_FREE char *words = first_words(s->what, act.mask);
     if (link_start(&s->link, e) != 0 || link_client(&s->link, options, e) != 0 ||
         act_allow(&act, options, client_config(s->link.client), where, e) != 0 ||
         podverb_find(s->link.client, s->what->pod, s->what->container, &pod, e) != 0)

@@ -155,7 +155,10 @@ print(select(2, pcall(k8s.cp, "box:/tmp/nothing", "x")))
 for i = 1, 8 do print(select(2, pcall(k8s.cp, "data", "box:/proc/none/x", { timeout = "20s" }))) end
 k8s.exec("box", "cd /tmp; mkdir bad; ln -s /etc bad/out; ln -s ../.. bad/up; echo x >bad/file")
 k8s.cp("box:/tmp/bad", "bad")
+k8s.exec("box", [[rm /bin/tar; printf '#!/bin/sh\\nbusybox tar "$@"; sleep 0.5; echo tar: broken >&2; exit 2\\n' >/bin/tar; chmod +x /bin/tar]])
+print("then", select(2, pcall(k8s.cp, "box:/tmp/in/run.sh", "two.sh")))
 """)
+    assert "tar: broken" in out.split("then")[-1], out
     assert '"files":4' in out, out
     place.kubectl("exec", "box", "--", "sh", "-c", "cmp /tmp/in/big /tmp/data/big && test -x /tmp/in/run.sh && test -L /tmp/in/link")
     place.kubectl("cp", "box:/tmp/in", f"{place.dir}/kubectl")
@@ -271,6 +274,25 @@ def test_verbs_copy_and_forward_as_kubectl_does(t):
     assert done.code == 7 and acts(place)[-2]["what"] == "run `sh -c exit 7`" and acts(place)[-1]["code"] == 7, acts(place)
     done = tap.sh(tap.FIRESTEEL, "port-forward", *options, "web", ":nosuch", env=place.env)
     assert done.code == 2 and '"nosuch" is no port of pod web' in done.err, done
+    done = tap.sh(tap.FIRESTEEL, "exec", *options, "web", "--", "env", "PGPASSWORD=hunter2", "echo", "x" * 20, "postgres://u:hunter3@db",
+                  env=place.env)
+    assert done.code == 0 and "hunter3" in done.out, done
+    assert acts(place)[-2]["what"].startswith("run `env PGPASSWORD=[secret] echo x"), acts(place)
+    assert not any("hunter" in json.dumps(line) for line in acts(place)), acts(place)
+    long = subprocess.Popen([tap.FIRESTEEL, "exec", *options, "web", "--", "sh", "-c", "echo there; sleep 60"], stdout=subprocess.PIPE,
+                            env={**os.environ, **{k: v for k, v in place.env.items() if v}}, text=True)
+    assert long.stdout.readline() == "there\n"
+    long.send_signal(signal.SIGINT)
+    assert long.wait(20) == 130 and "signal 2" in acts(place)[-1]["error"], acts(place)
+    state = pathlib.Path(place.dir, "state/firesteel")
+    state.mkdir(parents=True)
+    os.mkfifo(state / "acts.jsonl", 0o600)
+    planted = {**place.env, "XDG_STATE_HOME": f"{place.dir}/state"}
+    done = tap.sh(tap.FIRESTEEL, "exec", *options, "web", "--", "true", env=planted)
+    assert done.code == 1 and "cannot write" in done.err, done
+    state.chmod(0o777)
+    done = tap.sh(tap.FIRESTEEL, "exec", *options, "web", "--", "true", env=planted)
+    assert done.code == 1 and "can be written by others" in done.err, done
     pathlib.Path(place.dir, "file").touch()
     done = tap.sh(tap.FIRESTEEL, "exec", *options, "web", "--", "true", env={**place.env, "XDG_STATE_HOME": f"{place.dir}/file"})
     assert done.code == 1 and "what is done is written down first" in done.err, "what cannot be written down is not done"
