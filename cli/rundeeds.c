@@ -12,7 +12,16 @@
 static int attach(struct cli *cli, const char *run, buf *said, err *e)
 {
     AUTO_FREE char *program = cli_program(cli, "firesteel", e);
-    const char *argv[] = {program, "attach", run, cli->read_only ? "--read-only" : NULL, NULL};
+    const char *argv[8] = {program, "attach", run};
+    size_t n = 3;
+    if (cli->read_only)
+        argv[n++] = "--read-only";
+    if (cli->no_mouse)
+        argv[n++] = "--no-mouse";
+    if (cli->notify) {
+        argv[n++] = "--notify";
+        argv[n++] = cli->notify;
+    }
     if (!program || foreground_ours(cli, argv, e) < 0)
         return -1;
     return 0;
@@ -41,6 +50,8 @@ int rundeeds_do(
     case RUN_REMOVE:
         break;
     }
+    if (cli->read_only)
+        return err_set(e, ERR_REFUSED, "this is only looked at (--read-only)");
     if (prune_run(cli, folder, run, e) < 0)
         return -1;
     buf_fmt(said, "%s is removed", run);
