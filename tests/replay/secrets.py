@@ -198,6 +198,7 @@ local word = fs.read "word"
 print(hvd.run(function() return os.getenv "API_TOKEN" end, { np = 1, env = { API_TOKEN = word } })[1])
 -- %% Program
 print(sh("echo is $API_TOKEN", { env = { API_TOKEN = fs.read("other") } }))
+print(sh("echo is $DB_PASSWORD", { env = { DB_PASSWORD = 73219845 + 1 } }))
 -- %% Pods
 print(pcall(hvd.run, function() end, { np = 1, env = { API_TOKEN = fs.read("third") },
   on = k8s.jobs { image = "host", env = { DB_PASSWORD = fs.read("fourth") } } }))
@@ -208,9 +209,9 @@ print(fs.read "third", fs.read "fourth")
         with open(os.path.join(os.path.dirname(path), name), "w", encoding="utf-8") as f:
             f.write(word)
     done = firesteel("run", path, "--sandbox", "--allow", "cluster")
-    assert done.code == 0 and done.out.count("[secret]") >= 4, done
+    assert done.code == 0 and done.out.count("[secret]") >= 5, done
     text = done.out + done.err + written(path)
-    for word in words.values():
+    for word in (*words.values(), "73219846"):
         assert word not in text, (word, done)
 
 

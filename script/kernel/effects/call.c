@@ -519,8 +519,9 @@ static void register_env(effects *fx, const cJSON *env)
         return;
     cJSON_ArrayForEach(variable, env)
     {
-        if (cJSON_IsString(variable))
-            mask_add_named(port_mask(fx->spec.port), variable->string, variable->valuestring);
+        AUTO_FREE char *value =
+            cJSON_IsString(variable) ? mem_strdup(variable->valuestring) : json_to_str(variable);
+        mask_add_named(port_mask(fx->spec.port), variable->string, value);
     }
 }
 
