@@ -22,7 +22,7 @@ struct usage_ops {
     // It uses more or less than when this was called last: in thousandths, and in whole MiB. NULL:
     // nothing is known any more.
     void (*changed)(void *arg, const char *uid, const struct used *used);
-    // The server refuses: called once for a client, whatever asks later. May be NULL.
+    // The server refuses: called once for a client, of the first that takes it. May be NULL.
     void (*refused)(void *arg, const err *why);
 };
 typedef struct usage usage;

@@ -7,7 +7,8 @@
 #include <string.h>
 #include <zlib.h>
 
-enum { GZIP_WINDOW = 16 + MAX_WBITS, PIECE = 64 << 10, MOST = 256 << 20 };
+#define GROUP "argoproj.io/"
+enum { GZIP_WINDOW = 16 + MAX_WBITS, PIECE = 64 << 10, MOST = 32 << 20 };
 
 // A whole gzip stream. Returns 0; or -1: it is damaged, cut, or becomes too large.
 static int inflate_gzip(const buf *packed, buf *text)
@@ -31,7 +32,7 @@ int workflow_unpack(cJSON *object, err *e)
 {
     cJSON *status = (cJSON *)json_get(object, "status");
     const char *packed = json_str(status, "compressedNodes");
-    if (!packed || !*packed)
+    if (!packed || !*packed || !str_starts(json_str_or(object, "apiVersion", GROUP), GROUP))
         return 0;
     AUTO_BUF bytes = {0}, text = {0};
     if (base64_decode(&bytes, packed, strlen(packed), NULL) != 0 ||

@@ -5,7 +5,8 @@
 #include "base/err.h"
 #include "base/json.h"
 
-// Puts status.nodes in the place of status.compressedNodes, of any object that has these.
+// Puts status.nodes in the place of status.compressedNodes, of objects of the group argoproj.io and
+// of those that do not tell their apiVersion.
 // Returns 0, also where there is nothing to do; or -1 (ERR_INVALID: no gzip, no JSON object, beyond
-// 256 MiB) with the object as it was.
+// 32 MiB) with the object as it was.
 int workflow_unpack(cJSON *object, err *e);

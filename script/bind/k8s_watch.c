@@ -220,19 +220,18 @@ static void on_used(void *arg, const char *uid, const struct used *used)
     display_rows(l->display, rows);
 }
 
-// A person is told once; a notebook's table goes without.
 static void on_used_refused(void *arg, const err *why)
 {
     struct live *l = arg;
-    if (!l->peek)
-        return;
     cJSON *fields = cJSON_CreateObject();
     AUTO_FREE char *hint = str_fmt("no CPU and MEM: %s", why->text);
     json_set_str(fields, "hint", hint);
     display_table(l->display, fields);
 }
 
-static const struct usage_ops used_callbacks = {.changed = on_used, .refused = on_used_refused};
+// A person is told once; a notebook's table goes without, and leaves the once to the person.
+static const struct usage_ops peek_callbacks = {.changed = on_used, .refused = on_used_refused};
+static const struct usage_ops used_callbacks = {.changed = on_used};
 
 // For the part that has pods or nodes. Of field selectors, those servers know the name alone.
 static void open_usage(struct live *l)
@@ -247,7 +246,7 @@ static void open_usage(struct live *l)
                 .fields = by_name ? p->fields : NULL,
                 .every_ms = l->peek ? USED_MS : USED_MS_JOURNALED,
                 .most = l->peek ? 0 : USED_ROWS_JOURNALED},
-            &used_callbacks, l);
+            l->peek ? &peek_callbacks : &used_callbacks, l);
 }
 
 static bool wants_object(void *arg, const cJSON *cells)

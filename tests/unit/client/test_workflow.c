@@ -24,6 +24,7 @@ static cJSON *packed(const char *text, size_t n)
     base64_encode(&base64, gzip.data, s.total_out);
     deflateEnd(&s);
     cJSON *object = cJSON_CreateObject();
+    json_set_str(object, "apiVersion", "argoproj.io/v1alpha1");
     json_set_str(json_object_at(object, "metadata"), "name", "nightly");
     json_set_str(json_object_at(object, "status"), "compressedNodes", buf_cstr(&base64));
     return object;
@@ -38,6 +39,18 @@ TEST(steps_are_unpacked)
     CHECK_STR(json_path_str(object, "status.nodes.b.phase"), "Pending");
     CHECK(!json_path(object, "status.compressedNodes"));
     CHECK_INT(workflow_unpack(object, &e), 0); // nothing to do
+}
+
+TEST(only_argos_objects_are_unpacked)
+{
+    err e = {0};
+    AUTO_JSON *object = packed("{}", 2);
+    json_set_str(object, "apiVersion", "example.com/v1");
+    CHECK_INT(workflow_unpack(object, &e), 0);
+    CHECK(json_path(object, "status.compressedNodes"));
+    cJSON_DeleteItemFromObjectCaseSensitive(object, "apiVersion");
+    CHECK_INT(workflow_unpack(object, &e), 0);
+    CHECK(json_path(object, "status.nodes"));
 }
 
 static void check_bad(cJSON *object, const char *why)
@@ -66,7 +79,7 @@ TEST(what_is_damaged_is_an_error)
 
 TEST(what_never_ends_is_an_error)
 {
-    size_t n = (256 << 20) + 1;
+    size_t n = (32 << 20) + 1;
     char *zeros = calloc(1, n);
     check_bad(packed(zeros, n), "is no gzip");
     free(zeros);
