@@ -201,10 +201,21 @@ static const char *title_of(const cell *c)
     return c->title && *c->title ? c->title : cell_has_tag(c, "parameters") ? "Parameters" : NULL;
 }
 
+// By the number of code; without a title, a text must not have the name of the code before it.
+static void put_number(const notebook *nb, size_t i, buf *out)
+{
+    size_t number = number_for_people(nb, i);
+    bool text = nb->cells[i]->kind != CELL_CODE && !title_of(nb->cells[i]);
+    if (text && !number)
+        buf_str(out, "text before cell 1");
+    else
+        buf_fmt(out, "%scell %zu", text ? "text after " : "", number);
+}
+
 void notebook_cell_name(const notebook *nb, size_t i, buf *out)
 {
     const char *title = title_of(nb->cells[i]);
-    buf_fmt(out, "cell %zu", number_for_people(nb, i));
+    put_number(nb, i, out);
     if (title)
         buf_fmt(out, " (%s)", title);
 }
@@ -212,7 +223,9 @@ void notebook_cell_name(const notebook *nb, size_t i, buf *out)
 char *notebook_cell_title(const notebook *nb, size_t i)
 {
     const char *title = title_of(nb->cells[i]);
-    return title ? mem_strdup(title) : str_fmt("cell %zu", number_for_people(nb, i));
+    AUTO_BUF number = {0};
+    put_number(nb, i, &number);
+    return title ? mem_strdup(title) : buf_take(&number);
 }
 
 // The same text gives the same ids in every process: the start of a hash of kind and source, and a

@@ -72,7 +72,8 @@ bool notebook_counts(const notebook *nb, size_t i);
 // "cell 3 (Deploy)", for messages; numbers count code cells, as Jupyter's In [3] does.
 void notebook_cell_name(const notebook *nb, size_t i, buf *out);
 // What a cell is called in reports, comparisons, errors and by options, new: its title, else
-// "Parameters" for the parameters' cell, else "cell 3", by the same number.
+// "Parameters" for the parameters' cell, else "cell 3", by the same number; a text: "text after
+// cell 3", "text before cell 1".
 char *notebook_cell_title(const notebook *nb, size_t i);
 
 // Finds the first fault that keeps a cell from being executed: an unknown option, a wrong value, a
