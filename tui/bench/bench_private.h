@@ -68,6 +68,7 @@ struct bench {
         bool all;           // all namespaces
         cJSON *kinds;       // that the cluster there has, as k8s.kinds tells; NULL: not known yet
         bool asked;         // for them
+        uintptr_t places;   // contexts that were left: what they still answer is not taken
     } desk;                 // where tables of the desk look
     struct history *history;
     char *rescue; // text of a cell that was edited here and deleted by another client

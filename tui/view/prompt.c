@@ -118,6 +118,16 @@ static void find(struct prompt_view *v)
         add_kinds(v, typed);
 }
 
+// What is chosen stays so, wherever it stands now.
+static void find_again(struct prompt_view *v)
+{
+    struct hit chosen = v->n_hits ? v->hits[v->at] : (struct hit){0};
+    find(v);
+    for (size_t i = 0; i < v->n_hits; i++)
+        if (v->hits[i].action == chosen.action && v->hits[i].kind == chosen.kind)
+            v->at = i;
+}
+
 static void draw_kind(grid *g, rect row, const cJSON *kind)
 {
     AUTO_BUF help = {0};
@@ -172,7 +182,7 @@ static void settle(view *view_, rect area)
     struct prompt_view *v = (struct prompt_view *)view_;
     v->area = area;
     if (v->what == PROMPT_PALETTE && !v->knew_kinds && desk_kinds_known(view_->bench))
-        find(v); // they were told meanwhile
+        find_again(v); // they were told meanwhile
 }
 
 // How many rows of the list are on the screen, above the line; and the first of them.

@@ -114,7 +114,7 @@ static void open_selected(struct runs_view *v)
     AUTO_FREE char *path = journal_file(v->folder, run);
     if (str_eq(run, bench_run(b)))
         bench_say(b, "this is the run that is open: q goes back to it");
-    else if (str_eq(json_str(row, "state"), "running"))
+    else if (str_eq(json_str(row, "state"), "running") && journal_is_written(path))
         bench_run_deed(b, RUN_ATTACH, v->folder, run);
     else if (!bench_open_run(b, path))
         bench_say(b, "runs cannot be opened here");

@@ -617,11 +617,15 @@ void table_push_peek(bench *b, int64_t display, cJSON *with)
 void table_replace_peek(view *top, int64_t display, cJSON *with)
 {
     bench *b = top->bench;
-    const struct table_view *old = (const struct table_view *)top;
+    struct table_view *old = (struct table_view *)top;
     AUTO_FREE char *filter = mem_strdup(filter_text(&old->filter));
     bool reverse;
     int sorted = tabledata_sorted(old->data, &reverse);
-    char *order = sorted >= 0 ? mem_strdup(tabledata_column(old->data, sorted)) : NULL;
+    if (old->order) // its own columns are not there yet
+        reverse = old->reverse;
+    char *order = old->order    ? STEAL(old->order)
+                  : sorted >= 0 ? mem_strdup(tabledata_column(old->data, sorted))
+                                : NULL;
     view_pop(top);
     struct table_view *v = push(b, display);
     v->with = with;
