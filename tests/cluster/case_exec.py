@@ -198,6 +198,13 @@ def test_a_shell_on_this_terminal(t):
     shell.wait_for("again 42")
     assert shell.end() == 5, shell.seen
     assert shell.is_cooked(), "the terminal is as it was"
+    shell = Shell([*argv, "-i", "--protect", "admin", "box", "--", "sh", "-c", "read it; echo got $it"],
+                  {**os.environ, **{k: v for k, v in place.env.items() if v}})
+    shell.wait_for("[y/N]")
+    shell.type("yes, and more than is looked at\n")
+    shell.type("hello\n")
+    shell.wait_for("got hello")  # an answer is no input of the command
+    assert shell.end() == 0, shell.seen
 
 
 class Shell:
@@ -270,6 +277,14 @@ def test_verbs_copy_and_forward_as_kubectl_does(t):
     forward.send_signal(signal.SIGINT)
     assert forward.wait(20) == 130
     assert acts(place)[-2]["verb"] == "port-forward" and acts(place)[-1]["code"] == 0
+    forward = subprocess.Popen(["nohup", tap.FIRESTEEL, "port-forward", *options, "pod/web", ":http"], cwd=place.dir, text=True,
+                               stdout=subprocess.PIPE, env={**os.environ, **{k: v for k, v in place.env.items() if v}})
+    where = forward.stdout.readline().split()[2]
+    forward.send_signal(signal.SIGHUP)
+    time.sleep(0.5)
+    assert tap.sh("busybox", "wget", "-q", "-O-", f"http://{where}/").out == "from the pod\n", "it goes on, as nohup wants"
+    forward.send_signal(signal.SIGTERM)
+    assert forward.wait(20) == 143
     done = tap.sh(tap.FIRESTEEL, "exec", *options, "web", "--", "sh", "-c", "exit 7", env=place.env)
     assert done.code == 7 and acts(place)[-2]["what"] == "run `sh -c exit 7`" and acts(place)[-1]["code"] == 7, acts(place)
     done = tap.sh(tap.FIRESTEEL, "port-forward", *options, "web", ":nosuch", env=place.env)
@@ -284,6 +299,14 @@ def test_verbs_copy_and_forward_as_kubectl_does(t):
     assert long.stdout.readline() == "there\n"
     long.send_signal(signal.SIGINT)
     assert long.wait(20) == 130 and "signal 2" in acts(place)[-1]["error"], acts(place)
+    place.kubectl("exec", "web", "--", "sh", "-c", "rm /bin/tar; printf '#!/bin/sh\\nsleep 60\\n' >/bin/tar; chmod +x /bin/tar")
+    begun = len(acts(place))
+    long = subprocess.Popen([tap.FIRESTEEL, "cp", *options, "web:/tmp/ours", "again"], cwd=place.dir,
+                            env={**os.environ, **{k: v for k, v in place.env.items() if v}})
+    tap.eventually(lambda: len(acts(place)) > begun)
+    time.sleep(1)
+    long.send_signal(signal.SIGINT)
+    assert long.wait(20) == 130 and len(acts(place)) == begun + 2 and "error" in acts(place)[-1], acts(place)
     state = pathlib.Path(place.dir, "state/firesteel")
     state.mkdir(parents=True)
     os.mkfifo(state / "acts.jsonl", 0o600)

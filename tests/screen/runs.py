@@ -110,6 +110,11 @@ def test_a_run_that_goes_on_is_attached_to(t):
             s.keys("q")
             s.wait(" runs ")
             s.wait("running")
+            subprocess.run([FIRESTEEL, "stop", run], cwd=where, check=True, stdout=subprocess.DEVNULL)
+            s.keys("Enter")  # it has ended since the list was read
+            s.wait("it waits")
+            s.keys("q")
+            s.wait(" runs ")
             s.keys("q q")
             s.exit()
     finally:

@@ -445,6 +445,24 @@ TEST(code_cells_are_numbered_after_every_change)
     notebook_free(nb);
 }
 
+static void check_title(const notebook *nb, size_t i, const char *title)
+{
+    AUTO_FREE char *is = notebook_cell_title(nb, i);
+    CHECK_STR(is, title);
+}
+
+TEST(no_text_has_the_name_of_code)
+{
+    notebook *nb =
+        parse("-- %% [markdown]\n-- %%\n-- %% [markdown]\n-- %% Words [markdown]\n-- %%\n");
+    check_title(nb, 0, "text before cell 1");
+    check_title(nb, 1, "cell 1");
+    check_title(nb, 2, "text after cell 1");
+    check_title(nb, 3, "Words");
+    check_title(nb, 4, "cell 2");
+    notebook_free(nb);
+}
+
 TEST(other_tools_options_are_kept)
 {
     err e = {0};
