@@ -142,6 +142,9 @@ print("typed" .. " elsewhere")
 def test_one_who_attaches_read_only_changes_nothing(t):
     where = folder(t, READ_ONLY)
     refused = "attached with --read-only: this is only looked at"
+    with open(os.path.join(where, "other.lua"), "w", encoding="utf-8") as f:
+        f.write("-- %% Words\nprint 'words'\n")
+    assert sh(FIRESTEEL, "run", "other.lua", cwd=where).code == 0
     with workbench(where, "--sandbox", "small.lua", seconds=15) as first:
         first.keys("C-e")
         first.wait("y yes, once")
@@ -175,6 +178,14 @@ def test_one_who_attaches_read_only_changes_nothing(t):
             s.type("w")
             s.keys("Enter")
             s.wait(refused)
+            s.keys("k g h a")
+            s.wait("other")
+            s.keys("j D")
+            s.wait("Remove this run?")
+            s.keys("y")
+            s.wait("this is only looked at (--read-only)")
+            s.keys("q")
+            s.gone(" runs ")
             leave(s)
         with open(os.path.join(where, "small.lua"), encoding="utf-8") as f:
             assert f.read() == READ_ONLY
