@@ -302,8 +302,8 @@ def test_diff_is_that_of_kubectl(t):
     after = "---".join(CHANGES)
     with open(os.path.join(place.dir, "after.yaml"), "w", encoding="utf-8") as f:
         f.write(after)
-    # firesteel's labels are no part of the manifest; kubectl would take those away that an apply of ours sets
-    theirs = "---".join(labelled(text, place.get(kind, name)["metadata"]["labels"])
+    # firesteel's marks are no part of the manifest; kubectl would take those away that an apply of ours sets
+    theirs = "---".join(marked(text, place.get(kind, name)["metadata"])
                         for text, kind, name in zip(CHANGES, ("deploy", "cm", "secret"), ("web", "text", "hidden")))
     out = cell(place, f"""
 local differs, text = k8s.diff "after.yaml"
@@ -319,11 +319,14 @@ print("differs", differs, (k8s.diff [[{before}]]))
     assert place.get("deploy", "web")["spec"]["replicas"] == 1
 
 
-def labelled(manifest, labels):
-    text = ", ".join(f"{k}: {json.dumps(v)}" for k, v in labels.items() if k != "tier")
+def marked(manifest, metadata):
+    """The manifest with the labels and annotations by which we know our objects."""
+    def own(what):
+        return ", ".join(f"{k}: {json.dumps(v)}" for k, v in metadata.get(what, {}).items() if k.startswith("firesteel/"))
+    manifest = re.sub(r"metadata: \{(.*)\}", rf"metadata: {{\1, annotations: {{{own('annotations')}}}}}", manifest, count=1)
     if "labels: {tier" in manifest:
-        return manifest.replace("labels: {tier", f"labels: {{{text}, tier", 1)
-    return re.sub(r"metadata: \{(.*)\}", rf"metadata: {{\1, labels: {{{text}}}}}", manifest, count=1)
+        return manifest.replace("labels: {tier", f"labels: {{{own('labels')}, tier", 1)
+    return re.sub(r"metadata: \{(.*)\}", rf"metadata: {{\1, labels: {{{own('labels')}}}}}", manifest, count=1)
 
 
 def test_diff_of_new_objects_and_conflicts(t):
