@@ -75,7 +75,7 @@ def test_what_pods_and_nodes_use_is_as_kubectl_top_says(t):
         assert abs(memory - int(top[3][:-2])) < 0.2 * memory, (row, top)
         s.keys("q q")
         s.wait("COMMAND")
-        s.resize("40x20")
+        s.resize("34x20")  # NAME to AGE fill it
         opens(s, "pods", "busy", "idle")
         assert "CPU" not in text(s), "there is no room: " + text(s)
         s.keys("q q")
@@ -101,7 +101,7 @@ def test_a_cluster_that_refuses_tells_once(t):
     narrow(t, place)
     with desk(t, place, "narrow") as s:
         s.wait("COMMAND")
-        opens(s, "pods", "idle", "no CPU and MEM: ", "pods.metrics.k8s.io is forbidden")
+        opens(s, "pods", "pods.metrics.k8s.io is forbidden")  # at once: it goes with the next word
         s.keys("Down")
         s.gone("no CPU")
         s.keys("q")
