@@ -322,7 +322,7 @@ print("differs", differs, (k8s.diff [[{before}]]))
 def marked(manifest, metadata):
     """The manifest with the labels and annotations by which we know our objects."""
     def own(what):
-        return ", ".join(f"{k}: {json.dumps(v)}" for k, v in metadata.get(what, {}).items() if k.startswith("firesteel/"))
+        return ", ".join(f"{k}: {json.dumps(v)}" for k, v in metadata.get(what, {}).items() if k.startswith(("firesteel/", "app.kubernetes.io/")))
     manifest = re.sub(r"metadata: \{(.*)\}", rf"metadata: {{\1, annotations: {{{own('annotations')}}}}}", manifest, count=1)
     if "labels: {tier" in manifest:
         return manifest.replace("labels: {tier", f"labels: {{{own('labels')}, tier", 1)

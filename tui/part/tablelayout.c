@@ -54,6 +54,7 @@ static void choose_wide(const struct table_column *columns, int n, int width, in
 
 static void choose(const struct table_column *columns, int n, int width, int gap, bool *shown)
 {
+    bool all = true;
     for (int i = 0; i < n; i++)
         shown[i] = !columns[i].wide;
     for (;;) {
@@ -62,9 +63,10 @@ static void choose(const struct table_column *columns, int n, int width, int gap
             need += shown[i] ? least(columns, i) + gap : 0;
         if (need <= width || (out = least_important(columns, n, shown)) < 0)
             break;
-        shown[out] = false;
+        shown[out] = all = false;
     }
-    choose_wide(columns, n, width, gap, shown);
+    if (all) // no wide column takes the place of another
+        choose_wide(columns, n, width, gap, shown);
 }
 
 static void fit(const struct table_column *columns, int n, int width, struct table_layout *out)
