@@ -63,6 +63,23 @@ static struct group group_of(const cJSON *all, const char *of)
     return g;
 }
 
+static bool has_failed(const cJSON *row)
+{
+    return json_str(row, "error") || str_eq(json_str(row, "state"), "failed");
+}
+
+// What failed says nothing by its metrics. The others keep their order.
+static void put_failed_last(struct group *g)
+{
+    AUTO_FREE cJSON **ordered = mem_array(g->n + 1, sizeof *ordered);
+    size_t n = 0;
+    for (int failed = 0; failed <= 1; failed++)
+        for (size_t i = 0; i < g->n; i++)
+            if (has_failed(g->rows[i]) == failed)
+                ordered[n++] = g->rows[i];
+    memcpy(g->rows, ordered, n * sizeof *ordered);
+}
+
 // Trials: the best first, by what they say of themselves.
 static const char *put_in_order(struct group *g)
 {
@@ -72,6 +89,7 @@ static const char *put_in_order(struct group *g)
     bool most = str_eq(json_str(g->rows[0], "mode"), "max");
     AUTO_FREE char *field = str_fmt("%smetrics.%s", most ? "-" : "", by);
     runs_sort(g->rows, g->n, field);
+    put_failed_last(g);
     return by;
 }
 
@@ -143,13 +161,23 @@ static void print_curves(buf *out, const fold *f, const struct group *g)
         buf_fmt(out, "<div class=\"curves\">\n%s</div>\n", buf_cstr(&charts));
 }
 
+// Warm-ups do not count.
+static size_t count_of(const struct group *g)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < g->n; i++)
+        n += !json_get(json_get(g->rows[i], "tags"), "warm_up");
+    return n;
+}
+
 static void print_group(buf *out, const fold *f, const cJSON *all, const char *of)
 {
     CLEANUP(group_done) struct group g = group_of(all, of);
     const char *by = put_in_order(&g);
     buf_str(out, "<h3>");
     html_string(out, of);
-    buf_fmt(out, ": %zu %s%s", g.n, by ? "trial" : "measurement", g.n == 1 ? "" : "s");
+    size_t n = count_of(&g);
+    buf_fmt(out, ": %zu %s%s", n, by ? "trial" : "measurement", n == 1 ? "" : "s");
     if (by && g.n > 1) {
         buf_str(out, ", the best first by ");
         html_string(out, by);

@@ -115,7 +115,11 @@ def test_a_report_has_the_trials_and_their_curves_side_by_side(t):
     cwd = notebook(t, cells("""ts = tune { "rates", over = { rate = { 4, 1, 2, "<b>" } }, by = "loss", function(trial)
   if trial.params.rate == "<b>" then error "no <i>such</i> rate" end
   for step = 1, 3 do trial:report { loss = trial.params.rate / step, other = step } end
-end }""", 'study { "speed", over = { n = { 1, 2 } }, repeats = 2, warm_up = 0, function(p) return p.params.n end }'))
+end }""", 'study { "speed", over = { n = { 1, 2 } }, repeats = 2, warm_up = 1, function(p) return p.params.n end }',
+                            """tune { "bad", over = { x = { 2, 1, 3 } }, by = "loss", function(trial)
+  trial:report { loss = trial.params.x }
+  if trial.params.x == 1 then error "no memory" end
+end }"""))
     assert do(cwd, "--report", "r.html").code == 0
     page = text(cwd, "r.html")
     table = page[page.index("<h3>rates: 4 trials, the best first by loss</h3>"):]
@@ -125,7 +129,8 @@ end }""", 'study { "speed", over = { n = { 1, 2 } }, repeats = 2, warm_up = 0, f
     figure = figure[:figure.index("</figure>")]
     assert re.findall(r'<li class="s(\d)">([^<]*)</li>', figure) == [("0", "rates/2"), ("1", "rates/3"), ("2", "rates/1")], figure
     assert "<title>rates/1: 2 at 2</title>" in figure and "<figcaption>other</figcaption>" in table, figure
-    assert "<h3>speed: 4 measurements</h3>" in page and page.count("<td>speed/") == 4
+    assert "<h3>speed: 4 measurements</h3>" in page and page.count("<td>speed/") == 6  # two of them to warm up
+    assert re.findall(r"<td>(bad/\d)</td>", page) == ["bad/1", "bad/3", "bad/2"], page[page.index("<h3>bad"):][:2000]
     one = sh(FIRESTEEL, "export", "newest/rates/1", "--to", "html", cwd=cwd).out
     assert "<h3>rates" not in one and "<td>loss</td>" in one, one
 
