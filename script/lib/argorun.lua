@@ -70,8 +70,8 @@ end
 local function stop_others(self, workflow, made)
   local failed = self.first_failed
   if not failed or self.steps[failed[1]].exit or workflow.spec.shutdown then return false end
-  pcall(k8s.patch, made, { spec = { shutdown = "Stop" } })
-  return true
+  local ok, why = pcall(k8s.patch, made, { spec = { shutdown = "Stop" } })
+  return ok or core.raised(tostring(why)) == "refused" -- else it is tried again at the next look
 end
 
 local function follow(self, made, make)
