@@ -109,18 +109,40 @@ local function put_back(before, refused)
     or ("the model before, %s, is to be put back: %s"):format(notes[DIGEST], tostring(why))
 end
 
--- Waits until the new pods answer. Else those before are put back: at once, or after an interrupt at the end of the cell.
-local function replace(running, before, digest, timeout)
+local function is_refused(running, digest)
+  return (k8s.get(running).metadata.annotations or {})[REFUSED] == digest
+end
+
+-- Nothing was changed when the server or a rule has refused the apply; else it may have been.
+local function is_unchanged(why)
+  local kind = core.raised(tostring(why))
+  return kind == "error" or kind == "refused"
+end
+
+-- Applies it and waits until the new pods answer. Else those before are put back: at once, or after an interrupt at the end of
+-- the cell. A resumed run takes its earlier applies as done, also those that were put back since. → its handle
+local function replace(deployment, before, digest, timeout)
   local deed = before and core.owe(2 * BACK, function() print((select(2, put_back(before, digest)))) end)
-  local ok, why = pcall(running.reaches, running, "Available", timeout)
-  local kind = not ok and core.raised(tostring(why))
-  if ok or not before then
+  local function settle()
     if deed then core.settle(deed) end
-    if not ok then error(why, 0) end
-    return
   end
+  local applied, running = pcall(k8s.apply, deployment)
+  if not applied then
+    if is_unchanged(running) then settle() end
+    error(running, 0)
+  end
+  local ok, why = pcall(function()
+    while is_refused(running, digest) do running = k8s.apply(deployment) end
+    running:reaches("Available", timeout)
+  end)
+  if ok or not before then
+    settle()
+    if not ok then error(why, 0) end
+    return running
+  end
+  local kind = core.raised(tostring(why))
   local answers, back = put_back(before, digest)
-  if answers then core.settle(deed) end
+  if answers then settle() end
   if kind == "interrupted" then error(why, 0) end
   core.fail(kind, ("%s does not take the place of the model before: %s\n%s"):format(digest, tostring(why), back))
 end
@@ -137,12 +159,8 @@ function fn:serve(options)
   local before = standing(o)
   if not self.image.pinned then self:push() end
   local deployment, service = manifests(self, o)
-  local made = k8s.apply(service)
-  local running = k8s.apply(deployment)
-  if (k8s.get(running).metadata.annotations or {})[REFUSED] == self.digest then
-    running = k8s.apply(deployment) -- it was put back since: a resumed run took the first apply as done
-  end
-  replace(running, before, self.digest, o.timeout or "5m")
+  local running = replace(deployment, before, self.digest, o.timeout or "5m")
+  local made = k8s.apply(service) -- last: with another port the model before would lose its address if it has to go on
   return setmetatable({ name = o.name, model = self.name, namespace = made.namespace, port = o.port, replicas = o.replicas,
     digest = self.digest, deployment = running, service = made }, served)
 end

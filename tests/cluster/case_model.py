@@ -127,6 +127,8 @@ def test_the_next_model_takes_its_place(t):
     assert first["status"]["availableReplicas"] == 1 and "case-replaced" not in json.dumps(first["spec"]), first
     # what did not get ready is tried again by the resumed run, and gets there
     run = done.out.split("(run ")[1].split(")")[0]
+    refused = place.run(os.path.join(place.dir, "notebook.lua"), "--resume", run, "--registry", REGISTRY)
+    assert refused.code == 1 and "answers as it did" in refused.err, refused
     place.kubectl("label", "nodes", "--all", "case-replaced=yes")
     t.after(lambda: place.kubectl("label", "nodes", "--all", "case-replaced-"))
     place.env["LIMIT"] = "3m"
@@ -136,3 +138,17 @@ def test_the_next_model_takes_its_place(t):
     assert answers > 200 and not troubles, (answers, troubles, done, again)
     tap.sh(FIRESTEEL, "clean", "--yes", run, cwd=place.dir, env=place.env)
     assert place.kubectl("get", "deployments,services", "-l", "app.kubernetes.io/name=line", "-o", "name").out == ""
+
+
+OTHER_PORT = REPLACED[:REPLACED.index('fs.write("served"')] + """\
+-- %% Another port effects="cluster"
+print("refused", pcall(function()
+  packaged(4):serve { port = 9090, timeout = "8s", pod = { nodeSelector = { ["case-replaced"] = "never" } } }
+end))
+print("asked", k8s.get("services", "line").spec.ports[1].port, served:predict({ { 1 } }).dense[1])
+"""
+
+
+def test_a_model_that_is_refused_with_another_port_takes_no_address(t):
+    done = Place(t).run(OTHER_PORT, "--registry", REGISTRY, timeout=600)
+    assert done.code == 0 and "refused\tfalse" in done.out and "asked\t8080\t2" in done.out, done
