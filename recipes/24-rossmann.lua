@@ -376,5 +376,5 @@ print(("RMSPE %.4f; mean of store and weekday %.4f; fast.ai's network on Kaggle'
 run.metric("rmspe", rmspe)
 expect(rmspe):at_most(worst)
 
--- %% Nothing is left
+-- %% Nothing is left when="always"
 if data_claim then data_claim:delete() end
