@@ -171,7 +171,7 @@ k8s.cp(from, to, {container: string=, timeout: duration=, namespace: string=, im
   pull_secrets: for a claim: the names of Secrets for that image's registry
   result: {files, bytes}
   errors: a container without tar, a name in its stream that leads elsewhere
-  effect: cluster into a pod and for a claim, local out of a pod; a resumed run copies again
+  effect: cluster into a pod and for a claim, local out of a pod; a resumed run copies again, and after a claim's copy does all that follows anew
   example:
     file = k8s.cp("hello:/etc/hostname", "hostname")
 k8s.port_forward(pod, ports, {address: string="127.0.0.1", namespace: string=}) -> forward

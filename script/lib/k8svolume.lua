@@ -29,13 +29,14 @@ local function manifest(claim, up, options, seconds)
 end
 
 -- A pod that has begun is told; one that cannot begin is given no more time. The Job goes with it.
+-- → whether it is gone
 local function finish(job, ready)
   if ready then
     pcall(k8s.exec, "jobs/" .. job.name, { "touch", DONE }, { namespace = job.namespace, quiet = true, again = true })
   else
     pcall(k8s.patch, job, { spec = { activeDeadlineSeconds = 1 } })
   end
-  pcall(k8s.wait, { job, "delete", timeout = GONE })
+  return (pcall(k8s.wait, { job, "delete", timeout = GONE }))
 end
 
 -- Copies between `here` and `there`, a path in the volume of the claim; up: into it → { files =, bytes = }.
@@ -43,16 +44,25 @@ function core.claim_copy(claim, here, there, up, options)
   if options.image == nil then
     usage('k8s.cp: a volume is reached by a pod: image = img, one with sh and tar ("pvc/%s")', claim)
   end
-  local seconds = core.duration(options.timeout or LIMIT)
-  local job, ready = k8s.create(manifest(claim, up, options, seconds)), false
+  local seconds, began = core.duration(options.timeout or LIMIT), core.now()
+  local job, ready
+  local deed = core.owe(2 * GONE, function()
+    if job then finish(job, ready) end
+  end)
+  local created, made = pcall(k8s.create, manifest(claim, up, options, seconds))
+  if not created then
+    core.settle(deed)
+    error(made, 0)
+  end
+  job = made
   local ok, result = pcall(function()
     k8s.wait { job, "jsonpath={.status.ready}=1", timeout = seconds }
     ready = true
     local inside = ("jobs/%s:%s/%s"):format(job.name, FOLDER, (there:gsub("^/+", "")))
-    local copy = { namespace = job.namespace, timeout = seconds }
+    local copy = { namespace = job.namespace, timeout = math.max(1, seconds - (core.now() - began)) }
     return k8s.cp(up and here or inside, up and inside or here, copy)
   end)
-  finish(job, ready)
+  if finish(job, ready) then core.settle(deed) end -- else, as after an interrupt, at the end of the cell
   if not ok then error(result, 0) end
   return result
 end
