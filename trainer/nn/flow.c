@@ -21,11 +21,12 @@ static bool is_trained(const graph *g, const node *n)
     return false;
 }
 
-// Backward comes first to the last call, which writes the gradients.
+// Backward comes first to the last call, which writes the gradients. A call without weights has
+// none: an activation called again may lie where what it was joined to does.
 static bool is_called_later(const graph *g, size_t i)
 {
     for (size_t j = i + 1; j < g->n; j++)
-        if (g->node[j].owner == g->node[i].owner)
+        if (g->node[j].parameters && g->node[j].owner == g->node[i].owner)
             return true;
     return false;
 }
@@ -156,6 +157,9 @@ int flow_run(flow *f, step *s, err *e)
         w->frozen = f->g->node[i].frozen;
         w->noise = random_from(s->noise, f->g->node[i].id).at;
     }
+    if (!flow_find_scratch(f))
+        return err_set(
+            e, ERR_LIMIT, "no memory for batches of %zu rows; try a smaller batch size", s->n);
     pool_run(s->pool, s->alone, flow_walk, f);
     return check_run(f, e);
 }

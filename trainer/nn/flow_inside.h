@@ -54,6 +54,7 @@ struct flow {
     bool trains;     // the buffers have room for backward, too
     float *again;    // [g->trained]: gradients of one of several calls; NULL: there is none
     float **scratch; // [threads]
+    size_t scratch_size;
     int threads;
     long blamed;
 
@@ -81,5 +82,8 @@ static inline bool flow_goes_back(const flow *f, size_t i)
 // What the operation of node i needs for a batch of so many rows.
 void flow_ask(flow *f, size_t i, size_t rows);
 void flow_free_buffers(flow *f);
+// Makes each thread's scratch as large as what was asked: pieces of a smaller batch may be larger.
+// false: there is no memory.
+bool flow_find_scratch(flow *f);
 // What each thread runs in a step: forward, loss, backward.
 void flow_walk(void *ctx, int thread);

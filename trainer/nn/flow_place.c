@@ -19,9 +19,11 @@ void flow_free_buffers(flow *f)
     f->again = NULL;
     f->scratch = NULL;
     f->arena = NULL;
+    f->scratch_size = 0;
     f->threads = 0;
     f->rows = 0;
 }
+
 // What the operation needs for a batch of so many rows.
 void flow_ask(flow *f, size_t i, size_t rows)
 {
@@ -34,6 +36,8 @@ void flow_ask(flow *f, size_t i, size_t rows)
         r->dx[k] = flow_goes_back(f, n->input[k]) ? &somewhere : NULL;
     if (r->op->reserve)
         r->op->reserve(&r->work, &r->need);
+    if (r->input >= 0 && r->work.half) // a row as floats, before it is bf16
+        r->need.scratch = flow_later(r->need.scratch, r->work.ldy);
 }
 
 static size_t new_item(flow *f, size_t from, size_t to, size_t rows, size_t width)
@@ -159,11 +163,24 @@ static bool find_room(flow_room *room, size_t size)
     return room->at;
 }
 
+bool flow_find_scratch(flow *f)
+{
+    size_t need = 16;
+    bool fits = true;
+    for (size_t i = 0; i < f->g->n; i++)
+        need = flow_later(need, f->node[i].need.scratch);
+    if (need <= f->scratch_size)
+        return true;
+    for (int t = 0; t < f->threads; t++) {
+        free(f->scratch[t]);
+        fits &= (f->scratch[t] = memory_array(need, sizeof(float))) != NULL;
+    }
+    f->scratch_size = fits ? need : 0;
+    return fits;
+}
+
 static bool allocate(flow *f, size_t rows, int threads)
 {
-    size_t scratch = 16;
-    for (size_t i = 0; i < f->g->n; i++)
-        scratch = f->node[i].need.scratch > scratch ? f->node[i].need.scratch : scratch;
     if (!arena_place(f->item, f->items, &f->arena_size) || !find_room(f->room, f->arena_size))
         return false;
     f->arena = f->room->at;
@@ -174,8 +191,7 @@ static bool allocate(flow *f, size_t rows, int threads)
         calls |= f->node[i].apart;
     if (calls)
         fits = (f->again = memory_array(f->g->trained, sizeof *f->again)) != NULL;
-    for (int t = 0; t < threads; t++)
-        fits &= (f->scratch[t] = memory_array(scratch, sizeof(float))) != NULL;
+    fits &= flow_find_scratch(f);
     for (size_t k = 0; k < f->g->outputs; k++)
         fits &= (f->head[k].log_sum = memory_array(rows, sizeof(float))) != NULL;
     return fits;

@@ -71,6 +71,13 @@ static const struct {
              OF(GLOBAL_AVERAGE_POOLING2D, 4), OUT(5)},
             NUMBERS(0), NUMBERS(6)},
         6, 6},
+    {"a relu that is called twice",
+        {{INPUT(8), {.kind = LAYER_DENSE, .units = 16, FROM(0)}, BN(1), RELU(2),
+             {.kind = LAYER_DENSE, .units = 16, FROM(0)},
+             {.kind = LAYER_ACTIVATION, .activation = ACTIVATION_RELU, .shares = 4, FROM(4)},
+             OF(ADD, 3, 5), OUT(6)},
+            NUMBERS(0), NUMBERS(7)},
+        7, 7},
 };
 
 static const dnn_ops *ops;
@@ -233,6 +240,33 @@ TEST(gradients_are_those_of_the_loss)
         close_rows(&r);
         model_free(m);
     }
+}
+
+// Of 768 rows a part has 256, of 767 it has 384.
+TEST(a_smaller_batch_with_larger_parts_has_room)
+{
+    const struct test_graph thin = {
+        {INPUT(4, 4, 512), CONV(16, 1, 2, false, 0), OF(GLOBAL_AVERAGE_POOLING2D, 1), OUT(2)},
+        NUMBERS(0), NUMBERS(3)};
+    enum { MANY = 768 };
+    err e = {0};
+    model *m = make(&thin, 1, false, ops);
+    row_shape in = model_input_shape(m, 0);
+    tensor *x = test_tensor(MANY, &in, 0.3, 0.7);
+    tensor *y = tensor_new(TENSOR_I64, 1, &(size_t){MANY}, &e);
+    AUTO_FREE uint32_t *order = mem_array(MANY, sizeof *order);
+    model_data data;
+    batch_result done;
+    for (uint32_t i = 0; i < MANY; i++)
+        order[i] = i;
+    CHECK_OK(model_prepare(m, x, y, &data, &e) == 0, e);
+    for (size_t n = MANY; n + 2 > MANY; n--) {
+        batch b = {.rows = order, .n = n};
+        CHECK_OK(model_train_batch(m, &data, &b, &done, &e) == 0, e);
+    }
+    CHECK_INT(model_steps(m), 2);
+    tensor_free(x), tensor_free(y);
+    model_free(m);
 }
 
 int main(void)
