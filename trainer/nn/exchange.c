@@ -163,8 +163,10 @@ static int average_rest(const struct exchange *x, err *e)
     size_t from = 0;
     for (size_t i = 0; i <= g->parameters; i++) {
         const parameter *p = i < g->parameters ? &g->parameter[i] : NULL;
-        bool end = !p || p->at >= g->trained;
-        bool apart = !end && (is_sparse(x, i) || (p->frozen && p->size >= WORTH_IT));
+        bool end = !p, apart;
+        if (!end && p->as.fixed) // behind all others
+            continue;
+        apart = !end && (is_sparse(x, i) || (p->frozen && p->size >= WORTH_IT));
         if (!end && !apart)
             continue;
         size_t to = end ? g->trained : p->at;

@@ -219,9 +219,10 @@ void model_forget_handed(model *m)
 
 void model_touch(model *m, size_t i)
 {
+    if (!m->touched || !m->touched[i]) // no table
+        return;
     m->guessed = true;
-    if (m->touched && m->touched[i])
-        memset(m->touched[i], 1, m->graph->parameter[i].rows);
+    memset(m->touched[i], 1, m->graph->parameter[i].rows);
 }
 
 bool model_has_gradient(const model *m, size_t i, const tensor *value)

@@ -17,6 +17,7 @@ struct ranks {
 
 struct rank {
     struct ranks *all;
+    const struct test_graph *graph; // NULL: the table's
     size_t number;
     bool dense; // sparse_as_dense
     optimizer_kind optimizer;
@@ -63,6 +64,18 @@ static const struct test_graph table = {
         {.kind = LAYER_DENSE, .units = 1, FROM(3)}},
     NUMBERS(0), NUMBERS(4)};
 
+// The same, made after a normalisation, whose statistics lie behind all that is trained.
+static const struct test_graph behind = {
+    {INPUT(2),
+        {.kind = LAYER_BATCH_NORMALIZATION,
+            .epsilon = NORM_EPSILON,
+            .momentum = NORM_MOMENTUM,
+            FROM(0)},
+        {.kind = LAYER_EMBEDDING, .entries = ENTRIES, .units = WIDTH, FROM(0)},
+        {.kind = LAYER_FLATTEN, FROM(2)}, {.kind = LAYER_CONCATENATE, FROM(1, 3)},
+        {.kind = LAYER_DENSE, .units = 1, FROM(4)}},
+    NUMBERS(0), NUMBERS(5)};
+
 static void *run_rank(void *arg)
 {
     struct rank *r = arg;
@@ -79,7 +92,7 @@ static void *run_rank(void *arg)
         spec.ranks = 2;
         spec.rank = (int)r->number;
     }
-    model *m = test_model(&table, &spec);
+    model *m = test_model(r->graph ? r->graph : &table, &spec);
     tensor *x = test_tensor(ROWS, &(row_shape){1, {2}}, 0, 0),
            *y = test_tensor(ROWS, &(row_shape){1, {1}}, 0.3, 0.7);
     for (size_t i = 0; i < tensor_count(x); i++)
@@ -163,6 +176,23 @@ TEST(frozen_weights_stay_behind)
     CHECK_INT(some[0].bytes, 0);
     CHECK(memcmp(some[0].weights, some[1].weights, some[0].count * sizeof(float)) == 0);
     forget(all), forget(some);
+}
+
+TEST(a_normalisation_before_a_table_does_not_make_it_travel)
+{
+    param_group frozen = PARAM_GROUP("embedding");
+    frozen.trainable = 0;
+    struct rank rows[2] = {{.graph = &behind}, {.graph = &behind}};
+    struct rank whole[2] = {{.graph = &behind, .dense = true}, {.graph = &behind, .dense = true}};
+    struct rank some[2] = {{.graph = &behind, .groups = &frozen, .group_count = 1},
+        {.graph = &behind, .groups = &frozen, .group_count = 1}};
+    run_two(rows);
+    run_two(whole);
+    run_two(some);
+    CHECK_INT((whole[0].floats - rows[0].floats) / 6, ENTRIES * WIDTH);
+    CHECK_INT((whole[0].floats - some[0].floats) / 6, ENTRIES * WIDTH);
+    CHECK(rows[0].bytes > 0);
+    forget(rows), forget(whole), forget(some);
 }
 
 int main(void)
