@@ -188,8 +188,8 @@ local function range(n)
 end
 function methods.take(a, rows)
   local x, y = a.value, a.value:take(rows)
-  if type(rows) == "table" then rows = integers(rows) end
-  return note(y, a, function(g) return spread(g, rows, #x) end)
+  local from_front = range(#x):take(rows)
+  return note(y, a, function(g) return spread(g, from_front, #x) end)
 end
 function methods.slice(a, from, to, step)
   local x = a.value

@@ -26,15 +26,19 @@ static int on_batch(lua_State *L, const char *what, bool trains)
     logs l = {0};
     evaluate_spec spec;
     model *m = check_model(L, 1);
+    struct lua_model *box = check_lua_model(L, 1);
     if (trains)
-        check_shared(L, check_lua_model(L, 1), what);
+        check_shared(L, box, what);
     read_batch_options(L, what, "return_dict", trains, &spec);
     bool as_table = opt_bool_field(L, 4, what, "return_dict", false);
     push_watches(L, 1, &spec.watches, &spec.watch_n);
+    bool busy = box->busy;
+    box->busy |= trains; // what a loss uses does not take its layers
     compare_ranks(L, true);
     int status =
         trains ? model_train_on_batch(m, &spec, &l, &e) : model_test_on_batch(m, &spec, &l, &e);
     compare_ranks(L, false);
+    box->busy = busy;
     if (status)
         raise_err(L, &e);
     return return_logs(L, &l, as_table);

@@ -12,7 +12,7 @@ struct model_part {
 struct lua_model {
     model *m; // NULL when closed
     bool stop_training;
-    bool busy; // fit runs
+    bool busy; // fit or train_on_batch runs
     struct model_part *part;
     size_t parts;
 };

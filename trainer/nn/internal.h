@@ -25,6 +25,7 @@ struct model {
     flow_room room;    // of both
     bool apart;        // nothing is joined: for tests
     long blamed;       // see flow_blame
+    bool running;      // a batch is under way; a loss of one's own may call this model
     float *w;          // [graph->values]
     float *slot;       // [slots][graph->values]: Adam m, v; SGD momentum
     float *g;          // gradients; allocated when they are first kept
@@ -47,6 +48,8 @@ struct model {
     double dense_from[2]; // of f32 and u8: see nn/density.h; 0: not measured
 };
 
+// ERR_USAGE in the middle of a batch: buffers, threads and the compiled loss are in use.
+int model_check_idle(const model *m, err *e);
 // Gives a built model its weights, and a compiled model its slots, too.
 void model_init_weights(model *m);
 int model_init_slots(model *m, err *e);

@@ -407,10 +407,17 @@ static void take_spec(model *m, const compile_spec *spec)
     m->spec.groups = m->groups = copy;
 }
 
+int model_check_idle(const model *m, err *e)
+{
+    return !m->running ? 0
+                       : err_set(e, ERR_USAGE,
+                             "the model is in the middle of a batch: its loss cannot use it");
+}
+
 int model_compile(model *m, const compile_spec *spec, err *e)
 {
-    if (optimizer_check(&spec->optimizer, e) < 0 || check_heads(m, spec, e) < 0 ||
-        param_groups_check(spec->groups, spec->group_count, e) < 0)
+    if (model_check_idle(m, e) < 0 || optimizer_check(&spec->optimizer, e) < 0 ||
+        check_heads(m, spec, e) < 0 || param_groups_check(spec->groups, spec->group_count, e) < 0)
         return -1;
     const cpu_ops *cpu = cpu_choose(spec->cpu, e);
     if (!cpu)
@@ -434,6 +441,8 @@ int model_compile(model *m, const compile_spec *spec, err *e)
 int model_set_heads(model *m, const head_spec *heads, err *e)
 {
     compile_spec changed = m->spec;
+    if (model_check_idle(m, e) < 0)
+        return -1;
     if (!m->compiled)
         return err_set(e, ERR_USAGE, "the model was not compiled: call compile first");
     put_head(&changed, &heads[0]);
@@ -476,7 +485,7 @@ bool model_wants_dnn(const model *m)
 
 void model_set_dnn(model *m, const struct dnn_ops *dnn)
 {
-    if (m->dnn == dnn)
+    if (m->dnn == dnn || m->running)
         return;
     m->dnn = dnn;
     if (m->graph)

@@ -141,6 +141,8 @@ int model_prepare_all(
     model *m, const tensor *const *xs, const tensor *const *ys, model_data *out, err *e)
 {
     const tensor *x = xs[0];
+    if (model_check_idle(m, e) < 0)
+        return -1;
     if (!m->compiled && ys)
         return err_set(e, ERR_USAGE, "the model was not compiled: call compile first");
     if (!m->cpu && !(m->cpu = cpu_choose(NULL, e))) // it predicts all the same
@@ -252,7 +254,7 @@ static flow *flow_for(model *m, bool train)
     return m->predicting;
 }
 
-static int run(model *m, const model_data *data, const batch *b, step *s, err *e)
+static int run_batch(model *m, const model_data *data, const batch *b, step *s, err *e)
 {
     int threads = pool_threads(m->pool);
     flow *f = flow_for(m, s->train);
@@ -288,6 +290,16 @@ static int run(model *m, const model_data *data, const batch *b, step *s, err *e
     if (s->train && threads > 1)
         tempo_step(&m->tempo, clock_mono() - began);
     return 0;
+}
+
+static int run(model *m, const model_data *data, const batch *b, step *s, err *e)
+{
+    if (model_check_idle(m, e) < 0)
+        return -1;
+    m->running = true;
+    int status = run_batch(m, data, b, s, e);
+    m->running = false;
+    return status;
 }
 
 static int reserve_gradients(model *m, err *e)
@@ -398,6 +410,8 @@ int model_loop_gradient(model *m, const model_data *data, const batch *b, batch_
 int model_apply(model *m, const tensor *const *gradients, size_t n, err *e)
 {
     size_t at = 0, trained = 0;
+    if (model_check_idle(m, e) < 0)
+        return -1;
     if (!m->compiled || !m->graph)
         return err_set(e, ERR_USAGE,
             m->compiled ? "the model has no weights yet: build it first"

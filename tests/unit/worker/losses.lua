@@ -58,6 +58,7 @@ test("gradients of functions of tensors are those that differences show", functi
     matmul = function(t) return t:matmul(w):square():sum() + w:matmul(t):sum() + ops.matmul(t, t:transpose()):sum() end,
     ["matrix and vector"] = function(t) return (t:matmul(row) * data.tensor { 2, 3 }):sum() end,
     ["parts"] = function(t) return t:columns(1, 3):square():sum() + t:columns(-1):sum() + (t:slice(1, 2) * row):sum() + t:take({ 1, 0, 1 }):square():sum() end,
+    ["rows from the end"] = function(t) return (t:take { -1 } * row):sum() + (t:take { -2, -1, -1 }):square():sum() end,
     concatenate = function(t) return (ops.concatenate { t, b, t * 2 } * ops.concatenate({ b, t, b }, 1)):sum() + ops.concatenate({ t, b }, 0):square():mean() end,
     ["used twice"] = function(t)
       local e = t:exp()
@@ -144,6 +145,53 @@ test("a loss of one's own is for one call of gradients, too", function()
   local before = m:test_on_batch(x, value)
   factor = 3
   near(m:test_on_batch(x, value), 3 * before, 1e-5)
+end)
+
+test("a loss of one's own cannot use the model that it is the loss of", function()
+  local m, use
+  local function loss(y, p)
+    use()
+    return own.mse(y, p)
+  end
+  local function options() return { loss = loss, optimizer = "sgd" } end
+  m = number_model(loss, "linear")
+  local message = "the model is in the middle of a batch: its loss cannot use it"
+  local uses = {
+    predict = function() m:predict(x) end,
+    evaluate = function() m:evaluate { x, value, verbose = 0 } end,
+    fit = function() m:fit { x, value, verbose = 0 } end,
+    train_on_batch = function() m:train_on_batch(x, value) end,
+    gradients = function() m:gradients(x, value, { loss = "mse" }) end,
+    compile = function() m:compile(options()) end,
+  }
+  for _, fn in pairs(uses) do
+    use = fn
+    fails(message, m.train_on_batch, m, x, value)
+    fails(message, m.test_on_batch, m, x, value)
+  end
+  use = function() end
+  m:compile(options())
+  m:train_on_batch(x, value) -- and goes on
+  same(#m:predict(x), 40)
+end)
+
+test("a loss of one's own may use another model that has the same layers", function()
+  local function trained(uses)
+    local shared = nn.Dense { 2, input_dim = 5 }
+    local a, b = nn.Sequential { shared }, nn.Sequential { shared }
+    local function loss(y, p)
+      if uses then b:predict(x) end
+      return own.mse(y, p)
+    end
+    a:compile { loss = loss, optimizer = "sgd" }
+    a:set_weights { ops.ones { 5, 2 }, ops.zeros { 2 } }
+    for _ = 1, 3 do a:train_on_batch(x, value) end
+    return a:get_weights()[1], b:predict(x)
+  end
+  local want, out = trained(false)
+  local have, seen = trained(true)
+  same(have, want)
+  same(seen, out)
 end)
 
 test("threads and coroutines do not matter to a loss of one's own", function()
