@@ -28,8 +28,8 @@ def opens(s, line, *texts):
         s.wait(part)
 
 
-def desk(t, place, context="admin", size="150x40"):
-    where = folder(t, "-- %% Nothing\nprint(1)\n")
+def desk(t, place, context="admin", size="150x40", source="print(1)"):
+    where = folder(t, f"-- %% Nothing\n{source}\n")
     return workbench(where, "--context", context, "-n", place.namespace, "small.lua", env=place.env, size=size, seconds=60)
 
 
@@ -99,8 +99,10 @@ def test_a_cluster_that_refuses_tells_once(t):
     place = Place(t)
     place.create(pod("idle", "sleep", "600"))
     narrow(t, place)
-    with desk(t, place, "narrow") as s:
+    with desk(t, place, "narrow", source='k8s.watch "pods"\nfiresteel.sleep(3)\nprint "watched"') as s:
         s.wait("COMMAND")
+        s.keys("C-e")
+        s.wait("│ watched")  # a table below a cell tells nobody
         opens(s, "pods", "pods.metrics.k8s.io is forbidden")  # at once: it goes with the next word
         s.keys("Down")
         s.gone("no CPU")

@@ -119,6 +119,9 @@ def test_filter_and_order_stay_in_all_namespaces(t):
         s.wait("by NAME ↓")
         names = [row.split()[1] for row in s.screen() if row.split()[:1] == ["default"]]
         assert {"alpha", "beta", "gamma"} <= set(names) and names == sorted(names, reverse=True), names
+        s.keys("a a a")  # before the columns are there
+        s.wait("configmaps in default")
+        s.wait("by NAME ↓")
         s.keys("q q")
 
 
