@@ -320,6 +320,49 @@ assert(os.getenv "GO", "not yet")
         assert re.search(r"digest (\S+)", again.out)[1] == re.search(r"digest (\S+)", first.out)[1], (first, again)
 
 
+SERVED = """\
+-- %% Package
+fn = model.package { "line.safetensors", tag = "team/line:1", examples = { { 1, 2 } } }
+fn.image.pinned = true
+-- %% Serve
+live, wants, remembered, done = nil, true, 0, {}
+local notes = { ["firesteel/digest"] = "old" }
+local function deployment(object)
+  object.metadata.namespace, object.namespace = "default", "default"
+  function object:reaches() if self.metadata.annotations["firesteel/digest"] == fn.digest and not wants then error("no room", 0) end end
+  return object
+end
+live = deployment { kind = "Deployment", apiVersion = "apps/v1", spec = {},
+  metadata = { name = "line", annotations = notes, labels = { ["app.kubernetes.io/component"] = "model" } } }
+function k8s.get() return live end
+function k8s.apply(object)
+  done[#done + 1] = object.kind .. " " .. ((object.metadata.annotations or {})["firesteel/digest"] == "old" and "old" or "new")
+  object = deployment(object)
+  if remembered > 0 then remembered = remembered - 1 -- as by a resumed run
+  elseif object.kind == "Deployment" then live = object end
+  return object
+end
+local function try(says, ready, before)
+  wants, remembered, done = ready, before, {}
+  local ok = pcall(fn.serve, fn, { port = 9090 })
+  print(says, ok, table.concat(done, ", "), live.metadata.annotations["firesteel/digest"] == fn.digest)
+end
+try("refused", false, 0)
+try("again", false, 1)
+try("twice", false, 2)
+try("ready", true, 3)
+"""
+
+
+def test_a_model_that_was_refused_is_tried_again(t):
+    """What a server and a resumed run's ledger answer is made here; tests/cluster/case_model.py asks real ones."""
+    done = play(made(t), SERVED, "--allow", "cluster")
+    applied = "Deployment new, "
+    for says, times in (("refused", 1), ("again", 2), ("twice", 3)):
+        assert f"{says}\tfalse\t{applied * times}Deployment old\tfalse" in done.out, (says, done)
+    assert f"ready\ttrue\t{applied * 4}Service new\ttrue" in done.out, done
+
+
 def test_recipe_41_goes_as_far_as_the_sandbox(t):
     """Tables, networks side by side, the best one packaged and verified by a Job; tests/cluster/case_refit.py has the rest."""
     folder = t.dir()
