@@ -2,6 +2,7 @@
 """Writes Parquet as CSV, group by group: python3 -c THIS PATH CSV [COLUMN...]. PATH is a file, or a folder of them in
 the order of their names, as Spark writes one; folders in it like "Year=2015" are a column. Numbers and texts stay what they
 are, truth values become 1 and 0. Exit code 3: there is no pyarrow."""
+import os
 import sys
 
 try:
@@ -21,7 +22,8 @@ def plain(kind):
 
 
 def main(source, target, *columns):
-    table = ds.dataset(source, format="parquet", partitioning="hive")
+    # Of a file alone the folders above it are no columns.
+    table = ds.dataset(source, format="parquet", partitioning="hive" if os.path.isdir(source) else None)
     if not table.files:
         sys.exit("there is no Parquet file in this folder")
     names = list(columns) or table.schema.names
