@@ -7,7 +7,6 @@
 #include "trainer/dnn/dnn.h"
 
 #include <dnnl.h>
-#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -110,16 +109,6 @@ static dnnl_status_t describe_way(
 }
 
 // What follows a product.
-static void append(dnnl_post_ops_t after, const dnn_conv_spec *s)
-{
-    if (s->sum)
-        dnnl_post_ops_append_sum(after, 1);
-    if (s->clip && isinf(s->most))
-        dnnl_post_ops_append_eltwise(after, 1, dnnl_eltwise_relu, 0, 0);
-    else if (s->clip)
-        dnnl_post_ops_append_eltwise(after, 1, dnnl_eltwise_bounded_relu, s->most, 0);
-}
-
 // Scratch from the caller.
 static dnnl_primitive_attr_t attributes(const dnn_conv_spec *s)
 {
@@ -128,9 +117,8 @@ static dnnl_primitive_attr_t attributes(const dnn_conv_spec *s)
     if (dnnl_primitive_attr_create(&attr) != dnnl_success)
         return NULL;
     dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user);
-    if ((s->sum || s->clip) && s->way == DNN_FORWARD &&
-        dnnl_post_ops_create(&after) == dnnl_success) {
-        append(after, s);
+    if (s->sum && s->way == DNN_FORWARD && dnnl_post_ops_create(&after) == dnnl_success) {
+        dnnl_post_ops_append_sum(after, 1);
         dnnl_primitive_attr_set_post_ops(attr, after);
         dnnl_post_ops_destroy(after);
     }
@@ -393,6 +381,44 @@ static int unpack(
                : -1;
 }
 
+// Compiled for the widest registers that there are, too.
+#if defined __x86_64__ && !defined __clang__ && !defined __SANITIZE_ADDRESS__ &&                   \
+    !defined __SANITIZE_THREAD__
+#define WIDE __attribute__((target_clones("avx512f", "avx2", "default"), optimize("O3")))
+#else
+#define WIDE
+#endif
+WIDE static void clip_floats(float *y, size_t n, float most)
+{
+    for (size_t i = 0; i < n; i++) {
+        float v = y[i] < 0 ? 0 : y[i];
+        y[i] = v > most ? most : v;
+    }
+}
+
+// bf16: the upper half of a float.
+WIDE static void clip_halves(uint16_t *y, size_t n, float most)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint32_t bits = (uint32_t)y[i] << 16, limit;
+        float value;
+        memcpy(&value, &bits, sizeof value);
+        memcpy(&limit, &most, sizeof limit);
+        limit = (limit + 0x7fff + (limit >> 16 & 1)) >> 16;
+        y[i] = value < 0 ? 0 : value > most ? (uint16_t)limit : y[i];
+    }
+}
+
+// oneDNN's own relu makes 0 of what is no number.
+static void clip(const dnn_conv_spec *s, void *y)
+{
+    size_t n = s->rows * s->out[0] * s->out[1] * s->filters;
+    if (s->half)
+        clip_halves(y, n, s->most);
+    else
+        clip_floats(y, n, s->most);
+}
+
 static int run(const dnn_conv *c, void *x, void *packed, float *bias, void *y, void *scratch)
 {
     static const int names[][4] = {
@@ -408,7 +434,11 @@ static int run(const dnn_conv *c, void *x, void *packed, float *bias, void *y, v
     size_t n = 4;
     if (c->spec.bias && name[3])
         args[n++] = (dnnl_exec_arg_t){name[3], memory_at(&c->bias, bias)};
-    return execute(c->run, n, args);
+    if (execute(c->run, n, args) < 0)
+        return -1;
+    if (c->spec.clip && c->spec.way == DNN_FORWARD)
+        clip(&c->spec, y);
+    return 0;
 }
 
 extern const dnn_ops firesteel_dnn;

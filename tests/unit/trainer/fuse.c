@@ -269,6 +269,27 @@ TEST(a_smaller_batch_with_larger_parts_has_room)
     model_free(m);
 }
 
+// What is no number stays none.
+TEST(nan_comes_through)
+{
+    for (int kind = 0; kind < (ops ? 4 : 2); kind++)
+        for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+            err e = {0};
+            model *m = make(&all[i].graph, 1, kind & 1, kind & 2 ? ops : NULL);
+            struct rows r;
+            float out[ROWS * CLASSES];
+            open_rows(&r, m);
+            batch b = {.rows = r.order, .n = ROWS};
+            tensor_set(r.x, 0, NAN, &e);
+            CHECK_OK(model_predict_batch(m, &r.data, &b, out, &e) == 0, e);
+            if (!isnan(out[0]) || isnan(out[CLASSES]))
+                tap_fail(__FILE__, __LINE__, "%s, %s, %s: %g", all[i].name,
+                    kind & 1 ? "apart" : "joined", kind & 2 ? "oneDNN" : "own", (double)out[0]);
+            close_rows(&r);
+            model_free(m);
+        }
+}
+
 int main(void)
 {
 #ifdef PLUGIN
