@@ -19,7 +19,8 @@ typedef enum dnn_way { DNN_FORWARD, DNN_BACK_DATA, DNN_BACK_WEIGHTS } dnn_way;
 // One convolution over so many rows, one way. Numbers are floats. With `half` pictures and packed
 // weights are bf16; bias, sums and the gradient of weights are floats always.
 //
-//   forward: y = x·W + bias; with `sum` + what y holds; with `clip` then max(min(y, most), 0)
+//   forward: y = x·W + bias; with `sum` + what y holds; with `clip` then max(min(y, most), 0),
+//   where NaN stays NaN
 typedef struct dnn_conv_spec {
     dnn_way way;
     size_t rows, channels, filters;
