@@ -163,6 +163,19 @@ static bool read_int(const char *what, const char *text, int least, int most, in
     return true;
 }
 
+// "0.5,1": two numbers of seconds, the first not above the second.
+static bool read_range(const char *what, const char *text, double range[2])
+{
+    int n = 0;
+    if (text && (sscanf(text, "%lf,%lf%n", &range[0], &range[1], &n) != 2 || text[n] ||
+                    !(range[0] >= 0 && range[1] >= range[0] && range[1] < 1e9))) {
+        fprintf(
+            stderr, "firesteel-worker: %s must be LEAST,MOST in seconds, got \"%s\"\n", what, text);
+        return false;
+    }
+    return true;
+}
+
 // What models that are saved say of where they came from; NULL: nobody said.
 static cJSON *read_notes(void)
 {
@@ -254,6 +267,8 @@ static bool read_environment(struct worker_options *o, int *events_fd)
     if (!read_int("FIRESTEEL_NP", env("FIRESTEEL_NP"), 1, 4096, &o->np) ||
         !read_int("FIRESTEEL_MIN_NP", env("FIRESTEEL_MIN_NP"), 0, 4096, &o->min_np) ||
         !read_int("FIRESTEEL_MAX_NP", env("FIRESTEEL_MAX_NP"), 0, 4096, &o->max_np) ||
+        !read_range(
+            "FIRESTEEL_COOLDOWN_RANGE", env("FIRESTEEL_COOLDOWN_RANGE"), o->cooldown_range) ||
         !read_int("FIRESTEEL_EXECUTORS", env("FIRESTEEL_EXECUTORS"), 0, 4096, &d->executors) ||
         !read_int("FIRESTEEL_MAX_EXECUTORS", env("FIRESTEEL_MAX_EXECUTORS"), 0, 4096,
             &d->executors_most) ||

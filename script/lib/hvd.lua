@@ -127,7 +127,12 @@ end
 
 -- The worker reads what hvd.run of a trainer file is told by name.
 local function elastic_env(options)
-  return { FIRESTEEL_MIN_NP = options.min_np and tostring(options.min_np), FIRESTEEL_MAX_NP = options.max_np and tostring(options.max_np) }
+  local range = options.cooldown_range
+  if range and not (#range == 2 and type(range[1]) == "number" and type(range[2]) == "number" and range[1] >= 0 and range[2] >= range[1] and range[2] > 0) then
+    core.fail("error", "hvd.run: cooldown_range must be { least, most } seconds")
+  end
+  return { FIRESTEEL_MIN_NP = options.min_np and tostring(options.min_np), FIRESTEEL_MAX_NP = options.max_np and tostring(options.max_np),
+    FIRESTEEL_COOLDOWN_RANGE = range and ("%.14g,%.14g"):format(range[1], range[2]) }
 end
 
 local function job_of(options, np, on)
@@ -216,7 +221,7 @@ end
 
 core.api [[
 hvd: module -- A function of a cell on many ranks.
-hvd.run(fn, {args: list={}, np: integer=, on: table=, start_timeout: duration=600, timeline: string=, env: table=, min_np: integer=, max_np: integer=}) -> results
+hvd.run(fn, {args: list={}, np: integer=, on: table=, start_timeout: duration=600, timeline: string=, env: table=, min_np: integer=, max_np: integer=, cooldown_range: list={10, 100}}) -> results
   Calls fn(args…) on np ranks, here or where `on` starts them; their output and progress are shown below the cell. The
   function travels with its upvalues and the globals that it reads. In it, hvd, nn, data and args are the worker's.
   args: its arguments
@@ -227,6 +232,7 @@ hvd.run(fn, {args: list={}, np: integer=, on: table=, start_timeout: duration=60
   env: variables for the ranks, { NAME = "value" }
   min_np: the job is elastic: with hvd.elastic it goes on after losses, with so many ranks at least
   max_np: so many ranks it has at most, when newcomers join (here and by k8s.jobs)
+  cooldown_range: of an elastic job: a place that lost a rank rests for the first number of seconds, doubled with each loss there up to the second
   result: an object: results[1] is what rank 0 returned, and metrics, history, output and seconds (from its start to the results) are there
   errors: a handle or anything else of the kernel's in the function, by its name; the first rank that fails
   effect: local; with on that of making objects: cluster

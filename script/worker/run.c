@@ -182,7 +182,9 @@ const struct elastic_options *job_elastic(
 {
     enum { LEAST = 10, MOST = 100, TIMEOUT = 600 };
     static const char what[] = "hvd.run";
-    double least = LEAST, most = MOST;
+    bool said = w->options.cooldown_range[1] > 0;
+    double least = said ? w->options.cooldown_range[0] : LEAST;
+    double most = said ? w->options.cooldown_range[1] : MOST;
     int min_np = (int)opt_int_field(L, table, what, "min_np", w->options.min_np);
     int max_np = (int)opt_int_field(L, table, what, "max_np", w->options.max_np);
     int limit = (int)opt_int_field(L, table, what, "reset_limit", -1);

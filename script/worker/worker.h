@@ -13,6 +13,7 @@
 struct worker_options {
     int np;                          // ranks for hvd.run without np; 0: the driver's default
     int min_np, max_np;              // of an elastic job, when hvd.run does not say; 0: it is none
+    double cooldown_range[2];        // s, of its places that lost a rank; both 0: the default
     int64_t start_timeout;           // ns, for ranks and executors
     const char *plugin;              // path of firesteel-mpi.so
     const char *dnn;                 // path of firesteel-dnn.so; NULL: it is not used

@@ -91,6 +91,16 @@ def test_mnist_by_an_mpijob(t):
     nothing_left(place)
 
 
+def test_training_that_survives_by_jobs(t):
+    place = Place(t)
+    done = place.run(os.path.join(tap.SOURCE, "recipes", "23-elastic.lua"), "--cwd", place.dir, "--registry", REGISTRY, "-p", "on=jobs",
+                     "-p", "tag=engines/elastic:1", "-p", "cpu=100m", "-p", "epochs=60")
+    assert done.code == 0 and "newcomers join" in done.out, done
+    sizes = re.search(r"ranks by epoch: ([\d ]+)", done.out).group(1)
+    assert re.fullmatch("3( 3)* 2( 2)*( 3)+", sizes.strip()) and len(sizes.split()) == 60, sizes
+    nothing_left(place)
+
+
 SURVIVES = """
 -- %% Survive timeout="3m"
 function train()
