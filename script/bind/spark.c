@@ -205,8 +205,11 @@ static void judge_pod(struct submission *s, const cJSON *pod, int *code)
 // Waits for the rest of the driver's log, and looks at how it ended.
 static int end_on_k8s(struct submission *s, struct process_result *r, err *e)
 {
-    if (!s->cluster_mode)
+    if (!s->cluster_mode) { // the driver here took its executors along
+        if (r->code == 0 && spark_k8s_is_gone(&s->k8s))
+            call_ledger_tidied(s->call);
         return 0;
+    }
     if (spark_k8s_wait(&s->k8s, e) < 0)
         return -1;
     if (s->k8s.tail_error.code) {

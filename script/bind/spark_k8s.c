@@ -12,6 +12,7 @@
 #define SELECTOR "spark-app-selector"
 
 enum { STEM = 40 };
+static const int64_t GONE_IN = 5 * CLOCK_SEC; // for executors, after their driver
 
 static int target_pods(call *c, const char *ns, struct target *t, err *e)
 {
@@ -330,6 +331,31 @@ int spark_k8s_kill(struct spark_k8s *k, err *e)
     if (!list || remove_pods(&k->pods, &own, json_get(list, "items"), e) != 0)
         return -1;
     return cJSON_GetArraySize(json_get(list, "items"));
+}
+
+// Pods that are being deleted do not count: they end by themselves.
+static bool has_pods(struct spark_k8s *k, const struct patience *p)
+{
+    err e = {0};
+    AUTO_JSON *list = client_list(
+        k->pods.client, p, k->pods.resource, k->ns, &(struct list_query){.labels = k->labels}, &e);
+    const cJSON *pod;
+    cJSON_ArrayForEach(pod, json_get(list, "items"))
+    {
+        if (!json_path(pod, "metadata.deletionTimestamp"))
+            return true;
+    }
+    return !list;
+}
+
+bool spark_k8s_is_gone(struct spark_k8s *k)
+{
+    struct patience own = {.deadline = clock_mono() + GONE_IN, .retry_ns = CLOCK_SEC};
+    while (has_pods(k, &own))
+        if (clock_mono() >= own.deadline ||
+            canceller_sleep(call_canceller(k->call), GONE_IN / 20, NULL) != 0)
+            return false;
+    return true;
 }
 
 int spark_k8s_find(call *c, const cJSON *recorded, struct remains *out, err *e)

@@ -42,6 +42,8 @@ cJSON *spark_k8s_driver(struct spark_k8s *k);
 // Removes all that is marked, whatever the call's canceller says; returns how many pods there were,
 // or -1.
 int spark_k8s_kill(struct spark_k8s *k, err *e);
+// Waits some seconds for pods that end with their driver here; false: some stay, or nobody knows.
+bool spark_k8s_is_gone(struct spark_k8s *k);
 
 // find and undo of the binding.
 int spark_k8s_find(call *c, const cJSON *recorded, struct remains *out, err *e);
