@@ -365,7 +365,8 @@ static void fold_rows(const fold *f, struct output *o, const cJSON *changes)
 // What an update may say of a table as a whole.
 static bool is_of_table(const char *field)
 {
-    static const char *const fields[] = {"note", "more", "columns", "keep", "count", "order"};
+    static const char *const fields[] = {
+        "note", "hint", "more", "columns", "keep", "count", "order"};
     for (size_t i = 0; i < ARRAY_LEN(fields); i++)
         if (str_eq(field, fields[i]))
             return true;

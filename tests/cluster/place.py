@@ -41,6 +41,9 @@ class Place:
         self.namespace = where_spark_runs(t) if namespace == SPARK else namespace or f"case-{os.getpid()}-{next(numbers)}"
         self.env = {"KUBECONFIG": KUBECONFIG, "HOME": self.dir, "XDG_DATA_HOME": None, "XDG_STATE_HOME": None,
                     "XDG_CONFIG_HOME": None, "XDG_CACHE_HOME": None, "DOCKER_CONFIG": None, **images.QUICK_JVM}
+        if namespace == SPARK:  # the case before may have left what its cluster removes some minutes later
+            kinds = "sparkapplications,workflows,deployments,services,jobs,pods"
+            self.kubectl("delete", kinds, "-l", "firesteel/run", "--ignore-not-found", timeout=120)
         if not namespace:
             self.kubectl("create", "namespace", self.namespace)
             t.after(lambda: self.kubectl("delete", "namespace", self.namespace, "--wait=false"))

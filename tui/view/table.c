@@ -601,6 +601,9 @@ static struct table_view *push(bench *b, int64_t display)
     v->marked = marks_new();
     v->filter.past = bench_past(b);
     load(v);
+    const char *hint = json_str(table_of(v), "hint"); // it came before the view
+    if (hint)
+        bench_complain(b, "%s", hint);
     return v;
 }
 
