@@ -3,7 +3,7 @@
 // another one.
 #include "base/clock.h"
 #include "base/digest.h"
-#include "base/hashmap.h"
+#include "base/filestate.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "script/worker/state.h"
@@ -14,31 +14,16 @@
 // training shall not wait for that.
 enum { DIGESTED_MAX = 64 << 20, DIGESTED_ALL = 256 << 20 };
 
-// Was it told in this state? It is now.
-static bool is_told(worker *w, const char *path, const struct stat *st)
-{
-    const struct {
-        uint64_t device, node;
-        int64_t size, seconds, nanoseconds;
-    } state = {st->st_dev, st->st_ino, st->st_size, st->st_mtim.tv_sec, st->st_mtim.tv_nsec};
-    AUTO_BUF key = {0};
-    size_t before;
-    buf_add(&key, &state, sizeof state);
-    buf_str(&key, path);
-    if (!w->told)
-        w->told = hashmap_new();
-    if (hashmap_get(w->told, key.data, key.len, &before))
-        return true;
-    hashmap_set(w->told, key.data, key.len, 1);
-    return false;
-}
-
 void worker_tell_read(worker *w, const char *path)
 {
     struct stat st;
     char hex[SHA256_HEX];
     bool listens = w->link ? w->place.rank == 0 : w->options.event != NULL;
-    if (!listens || stat(path, &st) < 0 || !S_ISREG(st.st_mode) || is_told(w, path, &st))
+    if (!listens || stat(path, &st) < 0 || !S_ISREG(st.st_mode))
+        return;
+    if (!w->told)
+        w->told = hashmap_new();
+    if (!filestate_add(w->told, path, &st))
         return;
     cJSON *event = cJSON_CreateObject();
     json_set_str(event, "event", "read");

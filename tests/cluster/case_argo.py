@@ -12,7 +12,7 @@ import time
 import zoneinfo
 
 import tap
-from place import KUBECONFIG, NODE, PLAIN, SPARK, Place, with_spark
+from place import KUBECONFIG, REGISTRY, SPARK, Place, with_spark
 from tap import SOURCE
 
 FOLDER = os.path.join(SOURCE, "tests", "replay", "argo")
@@ -66,7 +66,7 @@ flow:submit {{ account = "workflow" }}
 def test_recipe_40(t):
     """SparkApplications as steps, notebooks that read their logs, a service; then a step that fails."""
     place = with_spark(place_with_account(t, SPARK))
-    done = place.run(os.path.join(SOURCE, "recipes", "40-pipeline.lua"), "--cwd", place.dir, "--registry", f"http://{NODE}:{PLAIN}",
+    done = place.run(os.path.join(SOURCE, "recipes", "40-pipeline.lua"), "--cwd", place.dir, "--registry", REGISTRY,
                      "-p", "through=argo", "-p", "radius=3", "-p", "executors=1", "-p", "core_request=200m", timeout=900)
     assert done.code == 0, done
     answer = re.search(r"a circle of radius 3 has an area of (\d+\.\d+)", done.out)

@@ -8,24 +8,14 @@ import time
 
 import images
 import tap
-from case_engines import build
 from case_argo import place_with_account
-from place import KUBECONFIG, KUBECTL, SPARK, Place, pod
+from place import KUBECONFIG, KUBECTL, SPARK, Place, pod, with_spark
 
 sys.path.append(os.path.join(tap.SOURCE, "tests", "screen", "support"))
-from bench import folder, text, workbench
+from bench import folder, opens, text, workbench
 
 BUSY = "while :; do :; done & while :; do sleep 1; done"
 IN_TOP = re.compile(r"(\d+)m +(\d+)Mi")
-
-
-def opens(s, line, *texts):
-    s.keys(":")
-    s.wait(" palette")
-    s.type(line)
-    s.keys("Enter")
-    for part in texts:
-        s.wait(part)
 
 
 def desk(t, place, context="admin", size="150x40", source="print(1)"):
@@ -158,9 +148,8 @@ tree("workflow/flow")
 
 
 def test_a_spark_application_with_its_driver_and_executors(t):
-    place = Place(t, SPARK)
-    shutil.copytree(f"{tap.CACHE}/images/spark", f"{place.dir}/.local/share/firesteel/images", copy_function=os.link)
-    image = build(place, "desk/spark:1", "apache/spark:3.5.7")
+    place = with_spark(Place(t, SPARK))
+    image = place.build("desk/spark:1", "apache/spark:3.5.7")
     out = family(place, f"""
 local on = k8s.sparkapp {{ image = "{image}", executors = 2, cpu = "200m", memory = "600m" }}
 local job = async(function()

@@ -2,14 +2,11 @@
 """hvd.run of a cell by operators: an MPIJob and a SparkApplication; the NetworkPolicy; a pod that is lost and replaced."""
 import os
 import re
-import shutil
 import threading
 
 import tap
-from place import NODE, PLAIN, SPARK, Place
+from place import REGISTRY, SPARK, Place, with_spark
 
-REGISTRY = f"http://{NODE}:{PLAIN}"
-LEFT = "jobs,services,secrets,pods,networkpolicies,mpijobs,sparkapplications"
 
 MAGIC = """
 function magic(n)
@@ -20,23 +17,10 @@ end
 """
 
 
-def build(place, name, base=None):
-    """Builds and pushes an image with the worker; the name that pods pull it by."""
-    done = place.run(f'img = image.build {{ tag = "{name}"{", from = base" if base else ""} }}:push()\nio.open("ref", "w"):write(img.ref):close()\n'
-                     .replace("base", f'"{base}"'), "--registry", REGISTRY)
-    assert done.code == 0, done
-    with open(f"{place.dir}/ref", encoding="utf-8") as f:
-        return f.read()
-
-
-def nothing_left(place, label="firesteel/hvd"):
-    tap.eventually(lambda: not place.kubectl("get", LEFT, "-l", label, "-o", "name").out.split(), 60)
-
-
 def test_the_magic_number_by_an_mpijob(t):
     """The operator's launcher is the driver; there is no ssh in the image. Only pods of the job may reach its pods."""
     place = Place(t)
-    image = build(place, "engines/magic:1")
+    image = place.build("engines/magic:1")
     done = place.run(f"""
 -- %% Magic{MAGIC}
 on = k8s.mpijob {{ image = "{image}", executors = 2, cpu = "100m" }}
@@ -53,14 +37,12 @@ end, {{ np = 2, on = on }}))
     assert done.code == 0 and "Running 2 processes by an MPIJob..." in done.out and "numbers\t420\t421" in done.out, done
     assert "[1,1]<stdout>:Hello from rank 1" in done.out and "no more disk" in done.out, done
     print("#", next(line.strip() for line in done.out.splitlines() if "numbers" in line))
-    nothing_left(place)
+    place.nothing_left("-l", "firesteel/hvd")
 
 
 def test_the_magic_number_by_a_sparkapplication(t):
-    place = Place(t, SPARK)
-    store = f"{place.dir}/.local/share/firesteel/images"
-    shutil.copytree(f"{tap.CACHE}/images/spark", store, copy_function=os.link)
-    image = build(place, "engines/spark:1", "apache/spark:3.5.7")
+    place = with_spark(Place(t, SPARK))
+    image = place.build("engines/spark:1", "apache/spark:3.5.7")
     done = place.run(f"""
 -- %% Magic{MAGIC}
 on = k8s.sparkapp {{ image = "{image}", executors = 2, cpu = "200m", memory = "600m" }}
@@ -80,7 +62,7 @@ print("ended after", os.time() - started)
     seconds = int(re.search(r"ended after\s+(\d+)", done.out).group(1))
     print("# the job whose rank is killed ended after", seconds, "s")
     assert seconds < 90 * tap.PATIENCE, done  # two JVMs start and end; MPI's and Spark's own limits are minutes
-    nothing_left(place)
+    place.nothing_left("-l", "firesteel/hvd")
 
 
 def test_mnist_by_an_mpijob(t):
@@ -88,7 +70,7 @@ def test_mnist_by_an_mpijob(t):
     done = place.run(os.path.join(tap.SOURCE, "recipes", "13-mnist-mpijob.lua"), "--cwd", place.dir, "--registry", REGISTRY,
                      "-p", "tag=engines/mnist:1", "-p", "cpu=100m", "-p", "epochs=1", allow="cluster")
     assert done.code == 0 and "Model prediction for index 100: 6" in done.out, done
-    nothing_left(place)
+    place.nothing_left("-l", "firesteel/hvd")
 
 
 def test_training_that_survives_by_jobs(t):
@@ -98,7 +80,7 @@ def test_training_that_survives_by_jobs(t):
     assert done.code == 0 and "newcomers join" in done.out, done
     sizes = re.search(r"ranks by epoch: ([\d ]+)", done.out).group(1)
     assert re.fullmatch("3( 3)* 2( 2)*( 3)+", sizes.strip()) and len(sizes.split()) == 60, sizes
-    nothing_left(place)
+    place.nothing_left("-l", "firesteel/hvd")
 
 
 SURVIVES = """
@@ -127,7 +109,7 @@ print("sizes", r[1])
 def test_a_pod_of_elastic_jobs_is_lost_and_replaced(t):
     """The executor Job makes another pod, which joins at a commit. Before the first commit the driver would only wait for that pod."""
     place = Place(t)
-    image = build(place, "engines/magic:1")
+    image = place.build("engines/magic:1")
 
     def commits():
         """the ranks commit"""
@@ -143,4 +125,4 @@ def test_a_pod_of_elastic_jobs_is_lost_and_replaced(t):
     loser.join()
     assert done.code == 0 and "sizes\t2 1 2" in done.out, done
     assert "was lost: its connection has ended" in done.out and "newcomers join" in done.out, done
-    nothing_left(place)
+    place.nothing_left("-l", "firesteel/hvd")

@@ -6,10 +6,9 @@ import threading
 
 import tap
 from asker import Asker
-from place import NODE, PLAIN, Place
+from place import NODE, PLAIN, REGISTRY, Place
 from tap import FIRESTEEL, sh
 
-REGISTRY = f"http://{NODE}:{PLAIN}"
 NOTEBOOK = """\
 -- %% Trainer file="trainer.lua"
 local nn, data = require "nn", require "data"

@@ -2,22 +2,17 @@
 """The real operators: recipe 10 on Spark, with its webhook; an MPIJob."""
 import json
 import os
-import shutil
 
 import images
-from place import NODE, PLAIN, SPARK, Place
-from tap import CACHE, SOURCE
+from place import REGISTRY, SPARK, Place, with_spark
+from tap import SOURCE
 
 RECIPE = os.path.join(SOURCE, "recipes", "10-mnist.lua")
-REGISTRY = f"http://{NODE}:{PLAIN}"
 
 
 def test_recipe_10_on_spark(t):
-    place = Place(t, SPARK)
+    place = with_spark(Place(t, SPARK))
     t.after(lambda: place.kubectl("delete", "sparkapplications", "--all", "--wait=false"))
-    store = f"{place.dir}/.local/share/firesteel/images"
-    # as `skopeo copy` would bring it there, without its 800 MB: blobs never change, the index is replaced
-    shutil.copytree(f"{CACHE}/images/spark", store, copy_function=os.link)
     # three pods, on machines with two CPUs
     done = place.run(RECIPE, "--cwd", place.dir, "--registry", REGISTRY, "-p", "core_request=500m", timeout=400)
     assert done.code == 0, done

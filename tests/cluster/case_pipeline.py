@@ -9,10 +9,9 @@ import subprocess
 
 import tap
 from kfpdriver import Driver, Failed
-from place import NODE, PLAIN, SPARK, Place, with_spark
+from place import REGISTRY, SPARK, Place, with_spark
 from tap import SOURCE
 
-REGISTRY = f"http://{NODE}:{PLAIN}"
 
 
 def left(place):

@@ -4,24 +4,9 @@ import os
 import re
 
 import tap
-from place import NODE, PLAIN, Place
+from place import REGISTRY, Place
 
 RECIPES = os.path.join(tap.SOURCE, "recipes")
-REGISTRY = f"http://{NODE}:{PLAIN}"
-LEFT = "jobs,services,secrets,pods"
-
-
-def build(place, name):
-    """Builds and pushes the worker's image once; the name that pods pull it by."""
-    done = place.run(f'img = image.build {{ tag = "{name}" }}:push()\nio.open("ref", "w"):write(img.ref):close()\n', "--registry", REGISTRY)
-    assert done.code == 0, done
-    with open(f"{place.dir}/ref", encoding="utf-8") as f:
-        return f.read()
-
-
-def is_empty(place):
-    left = place.kubectl("get", LEFT, "-o", "name").out.split()
-    return not left
 
 
 def test_the_magic_number_by_jobs(t):
@@ -31,7 +16,7 @@ def test_the_magic_number_by_jobs(t):
     assert done.code == 0 and "Running 2 processes by plain Jobs..." in done.out and "420 421" in done.out, done
     assert "[1,1]<stdout>:Hello from rank 1 of 2, which is 0 of 1 on its host" in done.out, done
     assert "left over" not in done.out, done
-    tap.eventually(lambda: is_empty(place), 60)
+    place.nothing_left()
 
 
 FAILS = """\
@@ -53,12 +38,12 @@ print(pcall(hvd.run, function() end, {{ np = 9, on = k8s.jobs {{ image = "{image
 
 def test_how_jobs_fail(t):
     place = Place(t)
-    done = place.run(FAILS.format(image=build(place, "ranks/fails:1")))
+    done = place.run(FAILS.format(image=place.build("ranks/fails:1")))
     assert done.code == 0, done
     assert "hvd.run: rank 1 failed: Fails:3: no more disk" in done.out, done
     assert "Timed out waiting for the driver to start, after 6 s" in done.out and "localhost/none:1" in done.out, done
     assert "Requested more processes (9) than there are available slots (8)" in done.out, done
-    tap.eventually(lambda: is_empty(place), 60)
+    place.nothing_left()
 
 
 def test_mnist_by_jobs(t):
@@ -80,7 +65,7 @@ if not io.open "go" then error "not yet" end
 
 def test_a_job_that_is_done_is_not_done_again(t):
     place = Place(t)
-    first = place.run(RESUMED.format(image=build(place, "ranks/resumed:1")))
+    first = place.run(RESUMED.format(image=place.build("ranks/resumed:1")))
     assert first.code == 1 and "left over" not in first.out, first
     with open(f"{place.dir}/go", "w", encoding="utf-8"):
         pass

@@ -5,14 +5,12 @@ import glob
 import json
 import os
 import re
-import shutil
 
 import tap
-from place import NODE, PLAIN, SPARK, Place
+from place import NODE, REGISTRY, SPARK, Place, with_spark
 from tap import CACHE, SOURCE, Skip
 
 RECIPE = os.path.join(SOURCE, "recipes", "11-mnist-python.lua")
-REGISTRY = f"http://{NODE}:{PLAIN}"
 VENV = os.path.join(CACHE, "pyspark")
 # Softmax regression on images of 7×7; the ranks are Spark's tasks, and the driver averages their weights.
 TRAINER = """
@@ -119,13 +117,11 @@ def progress(folder):
 
 
 def run_recipe(t, venv, text, *options, venv_beside=None):
-    place = Place(t, SPARK)
+    place = with_spark(Place(t, SPARK))
     if venv_beside:
         os.symlink(venv_beside, f"{place.dir}/.venv")
     t.after(lambda: tap.sh(tap.FIRESTEEL, "clean", "--yes", "--context", "admin", cwd=place.dir, env=place.env))
     place.env.update({"VIRTUAL_ENV": venv, "SPARK_LOCAL_IP": NODE, "FIRESTEEL_DATA": f"{SOURCE}/recipes/data"})
-    # as a pull would bring it there: blobs never change, the index is replaced
-    shutil.copytree(f"{CACHE}/images/spark", f"{place.dir}/.local/share/firesteel/images", copy_function=os.link)
     done = place.run(text, "--cwd", place.dir, "--registry", REGISTRY, "-p", "core_request=300m", *options, timeout=1200)
     assert done.code == 0, done
     for text in ("COMPLETED", "Model prediction for index 100: 6"):

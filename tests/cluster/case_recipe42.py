@@ -5,7 +5,7 @@ import os
 import re
 
 import tap
-from place import NODE, PLAIN, Place, with_spark
+from place import NODE, REGISTRY, Place, with_spark
 from tap import CACHE, FIRESTEEL, SOURCE, Skip, eventually
 
 VENV = os.path.join(CACHE, "pyspark")
@@ -20,7 +20,7 @@ def run_recipe(t, parameters, timeout):
     place = with_spark(Place(t))
     place.env.update({"VIRTUAL_ENV": VENV, "SPARK_LOCAL_IP": NODE})
     given = {"driver_host": NODE, "tag": "case/schedulers:1", **parameters}
-    done = place.run(os.path.join(SOURCE, "recipes", "42-schedulers.lua"), "--cwd", place.dir, "--registry", f"http://{NODE}:{PLAIN}",
+    done = place.run(os.path.join(SOURCE, "recipes", "42-schedulers.lua"), "--cwd", place.dir, "--registry", REGISTRY,
                      *[word for name, value in given.items() for word in ("-p", f"{name}={value}")], timeout=timeout)
     assert done.code == 0, done
     assert re.search(r"k8s / standalone, 1 executor +within 1 % +[+-][\d.]+ % ", done.out), done.out

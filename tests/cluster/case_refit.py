@@ -9,7 +9,7 @@ import re
 import threading
 
 from asker import Asker
-from place import NODE, PLAIN, SPARK, Place, with_spark
+from place import NODE, PLAIN, REGISTRY, SPARK, Place, with_spark
 from tap import CACHE, FIRESTEEL, SOURCE, eventually, sh
 
 
@@ -42,7 +42,7 @@ def test_recipe_41(t):
     with concurrent.futures.ThreadPoolExecutor(1) as beside:
         told = beside.submit(ask_through_it, place, ended)
         try:
-            done = place.run(RECIPE, "--cwd", place.dir, "--registry", f"http://{NODE}:{PLAIN}", "-p", "account=refit", "-p", "push_secret=refit",
+            done = place.run(RECIPE, "--cwd", place.dir, "--registry", REGISTRY, "-p", "account=refit", "-p", "push_secret=refit",
                              "-p", "iterations=3", "-p", "epochs=20", "-p", "executors=1", "-p", "core_request=200m", "-p", "schedule=@every 20s",
                              "-p", "keep=true", timeout=900)
         finally:

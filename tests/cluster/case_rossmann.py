@@ -8,12 +8,10 @@ import re
 
 import images
 import tap
-from place import NODE, PLAIN, SPARK, Place, with_spark
+from place import REGISTRY, SPARK, Place, with_spark
 
 RECIPE = os.path.join(tap.SOURCE, "recipes", "24-rossmann.lua")
 WORKER = os.path.join(tap.BUILD, "cli", "firesteel-worker")
-REGISTRY = f"http://{NODE}:{PLAIN}"
-LEFT = "jobs,services,secrets,pods,networkpolicies,pvc,sparkapplications"
 # What one process predicts with the weights that the ranks have found; and what Spark has prepared beside recipe 21's preparation.
 ALONE = """
 local data, nn, hvd = require "data", require "nn", require "hvd"
@@ -118,7 +116,7 @@ def test_recipe_24(t):
     for (i, a), (k, b) in zip(predicted, sales(f"{place.dir}/alone.csv"), strict=True):
         assert i == k and abs(a - b) < 1e-4 * b, (i, a, b)
     for label in "firesteel/hvd", "spark-app-name=rossmann":
-        tap.eventually(lambda label=label: not place.kubectl("get", LEFT, "-l", label, "-o", "name").out.split(), 60)
+        place.nothing_left("-l", label)
     assert place.kubectl("get", "pvc", name, code=None).code != 0
 
 

@@ -3,14 +3,12 @@
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 
-from place import NODE, PLAIN, Place
+from place import NODE, REGISTRY, Place, with_spark
 from tap import CACHE, FIRESTEEL, PATIENCE, Skip, eventually
 
-REGISTRY = f"http://{NODE}:{PLAIN}"
 VENV = os.path.join(CACHE, "pyspark")
 PROGRAM = """
 import os, sys, time
@@ -55,9 +53,8 @@ end
 def place_with_program(t):
     if not os.path.exists(f"{VENV}/bin/spark-submit"):
         raise Skip("there is no PySpark in the tests' cache")
-    place = Place(t)
+    place = with_spark(Place(t))
     place.env.update({"VIRTUAL_ENV": VENV, "TOKEN": "hush-hush-hush", "SPARK_LOCAL_IP": NODE})
-    shutil.copytree(f"{CACHE}/images/spark", f"{place.dir}/.local/share/firesteel/images", copy_function=os.link)
     with open(f"{place.dir}/sums.py", "w", encoding="utf-8") as f:
         f.write(PROGRAM)
     return place

@@ -9,24 +9,10 @@ import subprocess
 
 import images
 import tap
-from place import NODE, PLAIN, SPARK, Place, with_spark
+from place import REGISTRY, SPARK, Place, with_spark
 
-REGISTRY = f"http://{NODE}:{PLAIN}"
-LEFT = "jobs,pods,services,secrets,sparkapplications"
 # Epochs as a trainer tells them; the loss of trial x is x at first, and falls.
 EPOCHS = """for i in $(seq 1 {n}); do echo '@firesteel {{"event":"epoch","epoch":'$i',"epochs":{n},"metrics":{{"loss":'$X.$((100-i))'}}}}'; sleep {pause}; done"""
-
-
-def left(place, kinds=LEFT):
-    """What is there, but for what a namespace always has."""
-    return [name for name in place.kubectl("get", kinds, "-o", "name").out.split() if "/default-token" not in name]
-
-
-def nothing_left(place):
-    def none():
-        return not left(place)
-    none.__doc__ = "every Job, pod, service, Secret and application of the trials goes"
-    tap.eventually(none, 60)
 
 
 def trials(place):
@@ -65,7 +51,7 @@ def test_jobs_that_halving_stops_leave_no_pod(t):
     assert {name: r["state"] for name, r in found.items()} == {"jobs/1": "done", **{f"jobs/{i}": "stopped" for i in (2, 3, 4)}}, found
     assert all(found[f"jobs/{i}"]["seconds"] < 60 for i in (2, 3, 4)), found
     assert len(re.findall(r"- [234] .*stopped .* \d\.9\d? at 2; \d\.\d+ goes on", done.out)) == 3, done.out
-    nothing_left(place)
+    place.nothing_left()
 
 
 def kernel_of(place):
@@ -86,7 +72,7 @@ def test_a_killed_run_goes_on_with_its_jobs(t):
     t.after(lambda: process.poll() is None and process.kill())
 
     def under_way():
-        return len(left(place, "jobs")) == 3 and trials(place).get("jobs/1", {}).get("state") == "done"
+        return len(place.left(kinds="jobs")) == 3 and trials(place).get("jobs/1", {}).get("state") == "done"
     tap.eventually(under_way, 60, 0.2)
     os.kill(kernel_of(place), signal.SIGKILL)
     process.wait(60)
@@ -99,7 +85,7 @@ def test_a_killed_run_goes_on_with_its_jobs(t):
     assert {r["state"] for r in found.values()} == {"done"} and len(found) == 4 and found["jobs/1"]["began"] == began, found
     known = tap.sh(tap.FIRESTEEL, "lineage", "newest", cwd=place.dir, env=place.env).out
     assert all(f"Job {name} in {place.namespace} uid:{uid[:12]}" in known for name, uid in uids.items()), (uids, known)
-    nothing_left(place)
+    place.nothing_left()
 
 
 RANKS = """
@@ -127,23 +113,14 @@ print("best", ts:best().name, #ts:best().curves.loss.values, ts[2].note, ts[3].n
 """
 
 
-def build(place, name, base=None):
-    """Builds and pushes an image with the worker; the name that pods pull it by."""
-    more = f', from = "{base}"' if base else ""
-    done = place.run(f'img = image.build {{ tag = "{name}"{more} }}:push()\nio.open("ref", "w"):write(img.ref):close()\n', "--registry", REGISTRY)
-    assert done.code == 0, done
-    with open(f"{place.dir}/ref", encoding="utf-8") as f:
-        return f.read()
-
-
 def test_ranks_that_are_stopped_end(t):
     """hvd.run of three trials at once, each a driver and its executors; two of them would train for five minutes."""
     place = Place(t)
-    done = place.run(RANKS.format(image=build(place, "trials/ranks:1")), timeout=200)
+    done = place.run(RANKS.format(image=place.build("trials/ranks:1")), timeout=200)
     assert done.code == 0 and "best\tranks/1\t6\tstop said so\tstop said so" in done.out, done
     assert "left over" not in done.out, done
     assert 'says\t"firesteel.trainer":"hvd.run"' in done.out, done  # where it came from, as a model that is saved here
-    nothing_left(place)
+    place.nothing_left()
 
 
 APPLICATIONS = """
@@ -183,6 +160,6 @@ def test_spark_applications(t):
     assert re.search(r"apps/2\tdone\treached loss = 0.5|apps/2\tdone\tnil", done.out), done
 
     def none():
-        return not [one for one in left(place) if name in one]
+        return not [one for one in place.left() if name in one]
     none.__doc__ = "applications and their pods go with their trials"
     tap.eventually(none, 60)

@@ -16,6 +16,8 @@ FOLDER = os.environ.get("FIRESTEEL_CLUSTER", "")
 KUBECONFIG = f"{FOLDER}/kubeconfig"
 KUBECTL = str(BIN / "kubectl") if (BIN / "kubectl").exists() else "kubectl"
 numbers = itertools.count(1)
+REGISTRY = f"http://{NODE}:{PLAIN}"
+MADE = "jobs,services,secrets,pods,networkpolicies,pvc,mpijobs,sparkapplications"
 SPARK = "a namespace where the Spark operator looks"
 
 
@@ -84,9 +86,27 @@ class Place:
         return tap.sh(tap.FIRESTEEL, "run", notebook, *context, "--allow", allow, *options, cwd=self.dir, env=self.env,
                       timeout=timeout)
 
+    def build(self, name, base=None):
+        """Builds and pushes an image with the worker; the name that pods pull it by."""
+        more = f', from = "{base}"' if base else ""
+        done = self.run(f'img = image.build {{ tag = "{name}"{more} }}:push()\nio.open("ref", "w"):write(img.ref):close()\n', "--registry", REGISTRY)
+        assert done.code == 0, done
+        with open(f"{self.dir}/ref", encoding="utf-8") as f:
+            return f.read()
+
+    def left(self, *selector, kinds=MADE):
+        """What runs have made here and is there still."""
+        return self.kubectl("get", kinds, *selector, "-o", "name").out.split()
+
+    def nothing_left(self, *selector):
+        def none():
+            return not self.left(*selector)
+        none.__doc__ = f"all that runs have made in {self.namespace} goes"
+        tap.eventually(none, 60)
+
 
 def with_spark(place):
-    """A home whose image store has the image with Spark."""
+    """A home whose image store has the image with Spark, as a pull would bring it there: blobs never change, the index is replaced."""
     shutil.copytree(f"{tap.CACHE}/images/spark", f"{place.dir}/.local/share/firesteel/images", copy_function=os.link)
     return place
 

@@ -6,7 +6,7 @@ import json
 import os
 import time
 
-from bench import folder, kernels, text, workbench
+from bench import folder, kernels, opens, text, workbench
 from tap import eventually, run
 
 MADE = """-- %% Made effects="cluster"
@@ -35,15 +35,6 @@ def made(t, source=MADE, **options):
     s.keys("a")
     s.wait("│ all made")
     return s
-
-
-def opens(s, line, *texts):
-    s.keys(":")
-    s.wait(" palette")
-    s.type(line)
-    s.keys("Enter")
-    for part in texts:
-        s.wait(part)
 
 
 def asked(s, *texts):

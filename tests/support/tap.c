@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/path.h"
+#include "base/yaml.h"
 
 #include <stdarg.h>
 #include <unistd.h>
@@ -70,6 +71,14 @@ const char *tap_dir(void)
             tap_fail(__FILE__, __LINE__, "%s", e.text);
     }
     return tap.dir;
+}
+
+struct cJSON *tap_yaml(const char *text)
+{
+    err e = {0};
+    AUTO_JSON *documents = yaml_parse(text, strlen(text), &e);
+    CHECK_OK(documents, e);
+    return cJSON_DetachItemFromArray(documents, 0);
 }
 
 // The message as TAP diagnostics: every line behind a '#'.

@@ -29,6 +29,8 @@ void tap_skip(const char *why) __attribute__((noreturn));
 #endif
 // A new folder for the running case, removed after it.
 const char *tap_dir(void);
+// The object that a case has written down as YAML, for it to delete.
+struct cJSON *tap_yaml(const char *text);
 
 #define TEST(name)                                                                                 \
     static void test_##name(void);                                                                 \

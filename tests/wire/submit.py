@@ -153,21 +153,29 @@ print(pcall(spark.submit, { "sums.py", args = { secret "TOKEN" } }))
     assert done.code == 1 and "SPARK_HOME is /nowhere, but" in done.out + done.err, done
 
 
-def started(t, folder, env, *options):
-    """The run, when its program has begun to wait."""
+def begun(t, folder, env, *options):
+    """A run in the background, and what it has printed by then."""
     full = {k: v for k, v in {**os.environ, **env}.items() if v is not None}
-    out = open(f"{folder}/out", "wb")
-    process = subprocess.Popen([FIRESTEEL, "run", "nb.lua", *options], cwd=folder, env=full, stdout=out, stderr=out,
-                               stdin=subprocess.DEVNULL, start_new_session=True)
-    out.close()
+    with open(f"{folder}/out", "wb") as out:
+        process = subprocess.Popen([FIRESTEEL, "run", "nb.lua", *options], cwd=folder, env=full, stdout=out, stderr=out,
+                                   stdin=subprocess.DEVNULL, start_new_session=True)
     t.after(lambda: process.poll() is None and process.kill())
 
-    def waits():
+    def text():
         with open(f"{folder}/out", encoding="utf-8") as f:
-            text = f.read()
-        assert process.poll() is None, text
-        return "waits\n" in text and text
-    return process, eventually(waits, 120, 0.2)
+            return f.read()
+    return process, text
+
+
+def started(t, folder, env, *options):
+    """The run, when its program has begun to wait, and what it has printed by then."""
+    process, text = begun(t, folder, env, *options)
+
+    def waits():
+        assert process.poll() is None, text()
+        return "waits\n" in text()
+    eventually(waits, 120, 0.2)
+    return process, text()
 
 
 def test_an_interrupt_ends_it(t):
@@ -279,14 +287,7 @@ def listeners(pids):
 def test_a_standalone_cluster_of_the_run(t):
     env = dict(environment(t), TMPDIR=t.dir())
     folder = notebook(t, STANDALONE)
-    out = open(f"{folder}/out", "wb")
-    first = subprocess.Popen([FIRESTEEL, "run", "nb.lua"], cwd=folder, env={k: v for k, v in {**os.environ, **env}.items() if v is not None},
-                             stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True)
-    t.after(lambda: first.poll() is None and first.kill())
-
-    def text():
-        with open(f"{folder}/out", encoding="utf-8") as f:
-            return f.read()
+    first, text = begun(t, folder, env)
 
     def waits():
         assert first.poll() is None, text()
@@ -361,14 +362,7 @@ def test_a_cluster_that_is_stopped_or_dies_under_an_application(t):
     folder = notebook(t, ENDS.replace('#glob_left()', '#fs.glob(os.getenv("TMPDIR") .. "/firesteel-standalone-*")'))
     with open(f"{folder}/marks.py", "w", encoding="utf-8") as f:
         f.write(MARKS)
-    out = open(f"{folder}/out", "wb")
-    process = subprocess.Popen([FIRESTEEL, "run", "nb.lua"], cwd=folder, env={k: v for k, v in {**os.environ, **env}.items() if v is not None},
-                               stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True)
-    t.after(lambda: process.poll() is None and process.kill())
-
-    def text():
-        with open(f"{folder}/out", encoding="utf-8") as f:
-            return f.read()
+    process, text = begun(t, folder, env)
 
     def workers():
         return [line for line in daemons(env["TMPDIR"]) if "worker.Worker" in line]

@@ -3,10 +3,9 @@
 
 #include "base/clock.h"
 #include "base/digest.h"
-#include "base/hashmap.h"
+#include "base/filestate.h"
 #include "base/mem.h"
 
-#include <string.h>
 #include <sys/stat.h>
 
 enum { DIGESTED_MAX = 16 << 20 };
@@ -36,28 +35,11 @@ void inputs_forget(inputs *in)
         hashmap_clear(in->taken);
 }
 
-// Was this file in this state taken before? It is now.
-static bool is_known(inputs *in, const char *path, const struct stat *st)
-{
-    struct {
-        uint64_t device, node;
-        int64_t size, seconds, nanoseconds;
-    } state = {st->st_dev, st->st_ino, st->st_size, st->st_mtim.tv_sec, st->st_mtim.tv_nsec};
-    AUTO_BUF key = {0};
-    size_t before;
-    buf_add(&key, &state, sizeof state);
-    buf_str(&key, path);
-    if (hashmap_get(in->taken, key.data, key.len, &before))
-        return true;
-    hashmap_set(in->taken, key.data, key.len, 1);
-    return false;
-}
-
 cJSON *inputs_take(inputs *in, const char *path)
 {
     struct stat st;
     char hex[SHA256_HEX];
-    if (stat(path, &st) < 0 || !S_ISREG(st.st_mode) || is_known(in, path, &st))
+    if (stat(path, &st) < 0 || !S_ISREG(st.st_mode) || !filestate_add(in->taken, path, &st))
         return NULL;
     cJSON *input = cJSON_CreateObject();
     json_set_int(input, "size", st.st_size);

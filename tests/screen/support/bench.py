@@ -53,6 +53,16 @@ def text(s):
     return "\n".join(s.screen())
 
 
+def opens(s, line, *texts):
+    """A line in the palette, and what it shows."""
+    s.keys(":")
+    s.wait(" palette")
+    s.type(line)
+    s.keys("Enter")
+    for part in texts:
+        s.wait(part)
+
+
 def leave(s):
     s.keys("q")
     code = s.exit()

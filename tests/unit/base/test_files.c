@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Files are written whole, whatever is in their place; folders belong to us alone.
+#include "base/filestate.h"
 #include "base/folder.h"
 #include "base/mem.h"
 #include "base/path.h"
@@ -283,6 +284,22 @@ TEST(what_is_written_is_on_the_disk_with_its_entry)
         CHECK_INT(files_synced, 1);
         CHECK_INT(folders_synced, 1);
     }
+}
+
+TEST(a_file_counts_once_in_each_state)
+{
+    AUTO_FREE char *path = str_fmt("%s/rows.csv", tap_dir());
+    hashmap *read = hashmap_new();
+    struct stat st;
+    CHECK_INT(path_write(path, "1,2\n", 4, 0600, NULL), 0);
+    CHECK_INT(stat(path, &st), 0);
+    CHECK(filestate_add(read, path, &st));
+    CHECK(!filestate_add(read, path, &st));
+    CHECK(filestate_add(read, "by/another/name", &st));
+    st.st_mtim.tv_nsec ^= 1;
+    CHECK(filestate_add(read, path, &st));
+    CHECK(!filestate_add(read, path, &st));
+    hashmap_free(read);
 }
 
 int main(void)

@@ -2,7 +2,6 @@
 // What pods and nodes use: as kubectl rounds it, in tables, and asked for again and again.
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/yaml.h"
 #include "k8s/client/table.h"
 #include "k8s/client/usage.h"
 #include "tests/support/fake.h"
@@ -10,16 +9,6 @@
 
 #include <pthread.h>
 #include <unistd.h>
-
-static cJSON *yaml(const char *text)
-{
-    err e = {0};
-    cJSON *documents = yaml_parse(text, strlen(text), &e);
-    CHECK_OK(documents, e);
-    cJSON *first = cJSON_DetachItemFromArray(documents, 0);
-    cJSON_Delete(documents);
-    return first;
-}
 
 // Each as `kubectl top` 1.34 prints it: processors rounded up, when all containers are added.
 TEST(containers_are_added_and_then_rounded)
@@ -47,7 +36,7 @@ TEST(containers_are_added_and_then_rounded)
             -1, 0},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        AUTO_JSON *item = yaml(cases[i].item);
+        AUTO_JSON *item = tap_yaml(cases[i].item);
         struct used used = {0};
         int result = usage_read(item, &used);
         CHECK_INT(result, cases[i].milli_cpu < 0 ? -1 : 0);
@@ -75,10 +64,12 @@ static char *cells_of(const cJSON *row)
 
 TEST(of_nodes_there_are_percents_too)
 {
-    AUTO_JSON *definitions = yaml("[{name: Name}, {name: Status}, {name: Version, priority: 1}]");
-    AUTO_JSON *cells = yaml("[n, Ready, v1]");
-    AUTO_JSON *node = yaml("{kind: Node, metadata: {name: n, uid: u}, status: {allocatable: {cpu: "
-                           "'2', memory: 1000Mi}}}");
+    AUTO_JSON *definitions =
+        tap_yaml("[{name: Name}, {name: Status}, {name: Version, priority: 1}]");
+    AUTO_JSON *cells = tap_yaml("[n, Ready, v1]");
+    AUTO_JSON *node =
+        tap_yaml("{kind: Node, metadata: {name: n, uid: u}, status: {allocatable: {cpu: "
+                 "'2', memory: 1000Mi}}}");
     struct table_form form = {.definitions = definitions, .kind = "Node", .usage = true};
     AUTO_JSON *table = table_empty(&form), *row = table_row(&form, node, cells, 0);
     AUTO_FREE char *names = columns_of(table), *empty = cells_of(row);
@@ -94,8 +85,8 @@ TEST(of_nodes_there_are_percents_too)
 
 TEST(pods_have_theirs_before_what_is_wrong_and_others_have_none)
 {
-    AUTO_JSON *definitions = yaml("[{name: Name}, {name: IP, priority: 1}]");
-    AUTO_JSON *cells = yaml("[p, 10.0.0.1]"), *pod = yaml("{metadata: {name: p, uid: u}}");
+    AUTO_JSON *definitions = tap_yaml("[{name: Name}, {name: IP, priority: 1}]");
+    AUTO_JSON *cells = tap_yaml("[p, 10.0.0.1]"), *pod = tap_yaml("{metadata: {name: p, uid: u}}");
     struct table_form form = {.definitions = definitions, .kind = "Pod", .usage = true};
     AUTO_JSON *table = table_empty(&form), *row = table_row(&form, pod, cells, 0);
     AUTO_FREE char *names = columns_of(table);

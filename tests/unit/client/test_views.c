@@ -5,7 +5,6 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/tabletext.h"
-#include "base/yaml.h"
 #include "k8s/client/describe.h"
 #include "k8s/client/frames.h"
 #include "k8s/client/jsonpath.h"
@@ -23,16 +22,6 @@
 
 #include <inttypes.h>
 #include <time.h>
-
-static cJSON *yaml(const char *text)
-{
-    err e = {0};
-    cJSON *documents = yaml_parse(text, strlen(text), &e);
-    CHECK_OK(documents, e);
-    cJSON *first = cJSON_DetachItemFromArray(documents, 0);
-    cJSON_Delete(documents);
-    return first;
-}
 
 static const char *const now_text = "2026-01-02T04:00:00Z";
 
@@ -102,7 +91,7 @@ TEST(pods_read_as_kubectl_shows_them)
             "1/2 NotReady 0"},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        AUTO_JSON *pod = yaml(cases[i].pod);
+        AUTO_JSON *pod = tap_yaml(cases[i].pod);
         struct pod_row row;
         pod_row(pod, &row);
         AUTO_BUF ago = {0};
@@ -146,7 +135,7 @@ TEST(states_and_ends_of_kinds)
             "Failed", OUTCOME_BAD, "OOMKilled"},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        AUTO_JSON *o = yaml(cases[i].object);
+        AUTO_JSON *o = tap_yaml(cases[i].object);
         struct state s = state_of(o);
         CHECK_STR(s.text, cases[i].state);
         CHECK_INT(s.outcome, cases[i].outcome);
@@ -157,11 +146,11 @@ TEST(states_and_ends_of_kinds)
 TEST(who_is_further_has_been_there)
 {
     AUTO_JSON *done =
-        yaml("{kind: SparkApplication, status: {applicationState: {state: COMPLETED}}}");
+        tap_yaml("{kind: SparkApplication, status: {applicationState: {state: COMPLETED}}}");
     AUTO_JSON *failed =
-        yaml("{kind: SparkApplication, status: {applicationState: {state: FAILED}}}");
+        tap_yaml("{kind: SparkApplication, status: {applicationState: {state: FAILED}}}");
     AUTO_JSON *ready =
-        yaml("{kind: Thing, status: {conditions: [{type: Available, status: 'True'}]}}");
+        tap_yaml("{kind: Thing, status: {conditions: [{type: Available, status: 'True'}]}}");
     CHECK(state_reached(done, "RUNNING"));
     CHECK(state_reached(done, "completed"));
     CHECK(!state_reached(failed, "RUNNING"));
@@ -209,15 +198,16 @@ TEST(a_rollout_is_over_when_the_newest_spec_is_everywhere)
             "Progressing", "1 of 2 pods have been updated"},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        AUTO_JSON *o = yaml(cases[i].object);
+        AUTO_JSON *o = tap_yaml(cases[i].object);
         AUTO_BUF words = {0};
         rollout_of(o, &words);
         CHECK_STR(buf_cstr(&words), cases[i].words);
         CHECK_STR(state_of(o).text, cases[i].state);
         CHECK_INT(state_reached(o, "available"), str_eq(cases[i].state, "Available"));
     }
-    AUTO_JSON *stuck = yaml("{kind: Deployment, status: {conditions: [{type: Progressing, status: "
-                            "'False', reason: ProgressDeadlineExceeded, message: timed out}]}}");
+    AUTO_JSON *stuck =
+        tap_yaml("{kind: Deployment, status: {conditions: [{type: Progressing, status: "
+                 "'False', reason: ProgressDeadlineExceeded, message: timed out}]}}");
     struct state s = state_of(stuck);
     CHECK_INT(s.outcome, OUTCOME_BAD);
     CHECK_STR(s.cause, "timed out");
@@ -225,9 +215,9 @@ TEST(a_rollout_is_over_when_the_newest_spec_is_everywhere)
 
 TEST(a_state_that_a_kind_does_not_have_is_known)
 {
-    AUTO_JSON *job = yaml("{kind: Job, status: {conditions: [{type: Odd, status: 'False'}]}}");
-    AUTO_JSON *pod = yaml("{kind: Pod, status: {phase: Pending}}");
-    AUTO_JSON *other = yaml("{kind: Widget}");
+    AUTO_JSON *job = tap_yaml("{kind: Job, status: {conditions: [{type: Odd, status: 'False'}]}}");
+    AUTO_JSON *pod = tap_yaml("{kind: Pod, status: {phase: Pending}}");
+    AUTO_JSON *other = tap_yaml("{kind: Widget}");
     CHECK(!state_exists(job, "COMPLETED"));
     CHECK(state_exists(job, "complete"));
     CHECK(state_exists(job, "Failed"));
@@ -240,11 +230,12 @@ TEST(a_state_that_a_kind_does_not_have_is_known)
 
 TEST(tables_are_printed_as_kubectl_does)
 {
-    AUTO_JSON *server = yaml("{columnDefinitions: [{name: Name}, {name: Status}, {name: IP, "
-                             "priority: 1}, {name: Age}], rows: "
-                             "[{cells: [a-long-name, Running, 10.0.0.1, 5s], object: {metadata: "
-                             "{uid: u}}}, {cells: [b, null, "
-                             "x, 12]}]}");
+    AUTO_JSON *server =
+        tap_yaml("{columnDefinitions: [{name: Name}, {name: Status}, {name: IP, "
+                 "priority: 1}, {name: Age}], rows: "
+                 "[{cells: [a-long-name, Running, 10.0.0.1, 5s], object: {metadata: "
+                 "{uid: u}}}, {cells: [b, null, "
+                 "x, 12]}]}");
     AUTO_JSON *table = table_from_server(server, "Thing", false, false, 0);
     AUTO_BUF text = {0};
     tabletext_print(table, 0, &text);
@@ -260,14 +251,14 @@ TEST(tables_are_printed_as_kubectl_does)
 
 TEST(descriptions_read_as_kubectl_s)
 {
-    AUTO_JSON *app =
-        yaml("{apiVersion: sparkoperator.k8s.io/v1beta2, kind: SparkApplication, metadata: {name: "
-             "mnist, namespace: default, uid: u-1, labels: {a: b, c: d}}, spec: {sparkVersion: "
-             "3.5.7, arguments: [x, y], driver: {cores: 1, coreLimit: 1200m}}, status: {}}");
-    AUTO_JSON *events =
-        yaml("[{type: Normal, reason: Submitted, count: 3, firstTimestamp: "
-             "'2026-01-02T03:50:00Z', lastTimestamp: '2026-01-02T03:59:55Z', source: {component: "
-             "spark}, message: it was}]");
+    AUTO_JSON *app = tap_yaml(
+        "{apiVersion: sparkoperator.k8s.io/v1beta2, kind: SparkApplication, metadata: {name: "
+        "mnist, namespace: default, uid: u-1, labels: {a: b, c: d}}, spec: {sparkVersion: "
+        "3.5.7, arguments: [x, y], driver: {cores: 1, coreLimit: 1200m}}, status: {}}");
+    AUTO_JSON *events = tap_yaml(
+        "[{type: Normal, reason: Submitted, count: 3, firstTimestamp: "
+        "'2026-01-02T03:50:00Z', lastTimestamp: '2026-01-02T03:59:55Z', source: {component: "
+        "spark}, message: it was}]");
     AUTO_BUF text = {0};
     describe(&text, app, &(struct describe_more){.events = events}, now());
     CHECK_STR(buf_cstr(&text), "Name:         mnist\n"
@@ -296,7 +287,7 @@ TEST(descriptions_read_as_kubectl_s)
 
 TEST(what_is_wrong_with_a_pod_is_said_first)
 {
-    AUTO_JSON *pod = yaml(
+    AUTO_JSON *pod = tap_yaml(
         "{apiVersion: v1, kind: Pod, metadata: {name: crash, namespace: default, ownerReferences: "
         "[{kind: Job, name: train}]}, spec: {nodeName: n1, containers: [{name: side}, {name: "
         "main}]}, status: {phase: Running, podIP: 10.0.0.7, hostIPs: [{ip: 10.0.0.1}], conditions: "
@@ -307,10 +298,10 @@ TEST(what_is_wrong_with_a_pod_is_said_first)
         "'2026-01-02T03:30:00Z'}}}, {name: main, restartCount: 4, image: m, state: {waiting: "
         "{reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 137, reason: OOMKilled, "
         "finishedAt: '2026-01-02T03:58:00Z'}}}]}}");
-    AUTO_JSON *events =
-        yaml("[{type: Warning, reason: BackOff, lastTimestamp: '2026-01-02T03:59:55Z', message: "
-             "\"again\\nand again\"}, {type: Normal, reason: Pulled, lastTimestamp: "
-             "'2026-01-02T03:59:59Z'}]");
+    AUTO_JSON *events = tap_yaml(
+        "[{type: Warning, reason: BackOff, lastTimestamp: '2026-01-02T03:59:55Z', message: "
+        "\"again\\nand again\"}, {type: Normal, reason: Pulled, lastTimestamp: "
+        "'2026-01-02T03:59:59Z'}]");
     AUTO_BUF text = {0};
     describe(&text, pod, &(struct describe_more){.events = events}, now());
     char *name = strstr(buf_cstr(&text), "\nName:");
@@ -346,7 +337,7 @@ TEST(columns_are_as_wide_as_their_cells)
 
 TEST(what_a_variable_is_set_to)
 {
-    AUTO_JSON *pod = yaml(
+    AUTO_JSON *pod = tap_yaml(
         "{apiVersion: v1, kind: Pod, metadata: {name: p, labels: {zone: z1}}, spec: {containers: "
         "[{name: c, ports: [{containerPort: 80, protocol: TCP, name: web}], resources: {limits: "
         "{memory: 1536Mi}}, env: [{name: ZONE, valueFrom: {fieldRef: {apiVersion: v1, fieldPath: "
@@ -376,7 +367,8 @@ TEST(what_is_no_object_is_described_as_nothing)
 
 TEST(secrets_are_described_by_their_size)
 {
-    AUTO_JSON *secret = yaml("{kind: Secret, metadata: {name: s}, data: {password: aHVudGVyMg==}}");
+    AUTO_JSON *secret =
+        tap_yaml("{kind: Secret, metadata: {name: s}, data: {password: aHVudGVyMg==}}");
     AUTO_BUF text = {0};
     describe(&text, secret, NULL, now());
     CHECK_HAS(buf_cstr(&text), "password:  7 bytes");
@@ -385,14 +377,14 @@ TEST(secrets_are_described_by_their_size)
 
 TEST(conditions_have_the_time_when_they_were_last_looked_at)
 {
-    AUTO_JSON *node = yaml(
+    AUTO_JSON *node = tap_yaml(
         "{kind: Node, apiVersion: v1, metadata: {name: n}, status: {conditions: [{type: Ready, "
         "status: 'True', lastHeartbeatTime: '2026-01-02T03:59:30Z', "
         "lastTransitionTime: '2026-01-02T03:00:00Z', reason: Up}]}}");
     AUTO_JSON *claim =
-        yaml("{kind: PersistentVolumeClaim, apiVersion: v1, metadata: {name: c, namespace: d}, "
-             "status: {conditions: [{type: Resizing, status: 'True', lastProbeTime: "
-             "'2026-01-02T03:59:30Z'}]}}");
+        tap_yaml("{kind: PersistentVolumeClaim, apiVersion: v1, metadata: {name: c, namespace: d}, "
+                 "status: {conditions: [{type: Resizing, status: 'True', lastProbeTime: "
+                 "'2026-01-02T03:59:30Z'}]}}");
     AUTO_BUF text = {0};
     describe(&text, node, NULL, now());
     CHECK_HAS(buf_cstr(&text), "LastHeartbeatTime ");
@@ -407,7 +399,7 @@ TEST(conditions_have_the_time_when_they_were_last_looked_at)
 
 TEST(jsonpaths_lead_where_kubectl_s_do)
 {
-    AUTO_JSON *o = yaml("{a: {b: [1, {c: x}], 'd.e/f': y, t: true}}");
+    AUTO_JSON *o = tap_yaml("{a: {b: [1, {c: x}], 'd.e/f': y, t: true}}");
     static const struct {
         const char *path, *value;
         int is;
@@ -651,9 +643,9 @@ TEST(manifests_are_flattened_and_checked)
 
 TEST(objects_are_marked_as_the_run_s)
 {
-    AUTO_JSON *app =
-        yaml("{kind: SparkApplication, metadata: {name: a, labels: {firesteel/run: mine}}, spec: "
-             "{driver: {}, executor: {labels: {x: y}}}}");
+    AUTO_JSON *app = tap_yaml(
+        "{kind: SparkApplication, metadata: {name: a, labels: {firesteel/run: mine}}, spec: "
+        "{driver: {}, executor: {labels: {x: y}}}}");
     manifest_label(app, "run 1/2", true);
     CHECK_STR(json_str(json_path(app, "metadata.labels"), LABEL_RUN), "mine");
     CHECK_STR(json_str(json_path(app, "metadata.labels"), LABEL_MANAGED_BY), "firesteel");
@@ -671,7 +663,7 @@ static void check_later(const char *kind, const char *definition, const char *ob
     buf_fmt(&table,
         "{columnDefinitions: [{name: Name}, %s], rows: [{cells: [a, '%s'], object: %s}]}",
         definition, cell, object);
-    AUTO_JSON *server = yaml(buf_cstr(&table));
+    AUTO_JSON *server = tap_yaml(buf_cstr(&table));
     AUTO_JSON *made = table_from_server(server, kind, false, false, now());
     tabletext_entry(json_path(made, "rows[0].cells[1]"), now() + 3600 * CLOCK_SEC, &text);
     CHECK_STR(buf_cstr(&text), later);
@@ -754,7 +746,7 @@ TEST(what_is_wrong_is_ranked_and_says_why)
         {"{kind: Event, type: Warning}", SICK_FAILED, ""},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        AUTO_JSON *o = yaml(cases[i].object);
+        AUTO_JSON *o = tap_yaml(cases[i].object);
         AUTO_BUF why = {0};
         CHECK_INT(object_sick(o, now(), &why), cases[i].sick);
         CHECK_STR(buf_cstr(&why), cases[i].why);
@@ -897,7 +889,8 @@ TEST(words_say_what_is_wrong)
 
 TEST(of_a_pod_that_ends_the_object_is_wanted)
 {
-    AUTO_JSON *columns = yaml("[{name: Name}, {name: Ready}, {name: Status}, {name: Restarts}]");
+    AUTO_JSON *columns =
+        tap_yaml("[{name: Name}, {name: Ready}, {name: Status}, {name: Restarts}]");
     struct table_form form = {.definitions = columns, .kind = "Pod"};
     static const struct {
         const char *cells;
@@ -905,18 +898,19 @@ TEST(of_a_pod_that_ends_the_object_is_wanted)
     } cases[] = {{"[a, 0/1, Terminating, 0]", true}, {"[a, 1/1, Running, 0]", false},
         {"[a, 0/1, Completed, 0]", false}, {"[a, 0/1, Running, 0]", true}};
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        AUTO_JSON *cells = yaml(cases[i].cells);
+        AUTO_JSON *cells = tap_yaml(cases[i].cells);
         CHECK(table_wants_object(&form, cells, now()) == cases[i].want);
     }
 }
 
 TEST(endpoints_that_cannot_be_read_are_not_none)
 {
-    AUTO_JSON *service = yaml("{apiVersion: v1, kind: Service, metadata: {name: web, namespace: "
-                              "default}, spec: {ports: [{port: 80, targetPort: 80}]}}");
-    AUTO_JSON *ingress =
-        yaml("{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: in, namespace: "
-             "default}, spec: {defaultBackend: {service: {name: web, port: {number: 80}}}}}");
+    AUTO_JSON *service =
+        tap_yaml("{apiVersion: v1, kind: Service, metadata: {name: web, namespace: "
+                 "default}, spec: {ports: [{port: 80, targetPort: 80}]}}");
+    AUTO_JSON *ingress = tap_yaml(
+        "{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: in, namespace: "
+        "default}, spec: {defaultBackend: {service: {name: web, port: {number: 80}}}}}");
     AUTO_JSON *none = cJSON_CreateArray();
     AUTO_JSON *services = cJSON_CreateArray();
     cJSON_AddItemReferenceToArray(services, service);
@@ -934,17 +928,19 @@ TEST(endpoints_that_cannot_be_read_are_not_none)
 
 TEST(rows_alone_make_a_table)
 {
-    AUTO_JSON *list = yaml("{kind: Table, columnDefinitions: [{name: Name}, {name: Ready}, {name: "
-                           "Status}, {name: Age}, {name: IP, "
-                           "priority: 1}], rows: [[a, 0/1, Pending, 5m, 10.0.0.1], [b, 1/1, "
-                           "\"Running\\nfor long\", 7d, null]]}");
+    AUTO_JSON *list =
+        tap_yaml("{kind: Table, columnDefinitions: [{name: Name}, {name: Ready}, {name: "
+                 "Status}, {name: Age}, {name: IP, "
+                 "priority: 1}], rows: [[a, 0/1, Pending, 5m, 10.0.0.1], [b, 1/1, "
+                 "\"Running\\nfor long\", 7d, null]]}");
     AUTO_JSON *table = table_of_cells(list, "Pod", false, false);
     AUTO_FREE char *rows = json_to_str(json_get(table, "rows"));
     CHECK_STR(rows,
         "[{\"uid\":\"a\",\"name\":\"a\",\"sick\":4,\"cells\":[\"a\",\"0/"
         "1\",\"Pending\",\"5m\",\"10.0.0.1\"]},"
         "{\"uid\":\"b\",\"name\":\"b\",\"cells\":[\"b\",\"1/1\",\"Running\",\"7d\",\"\"]}]");
-    AUTO_JSON *of_all = yaml("{columnDefinitions: [{name: Name}], rows: [[here, a], [there, a]]}");
+    AUTO_JSON *of_all =
+        tap_yaml("{columnDefinitions: [{name: Name}], rows: [[here, a], [there, a]]}");
     AUTO_JSON *spaces = table_of_cells(of_all, "ConfigMap", false, true);
     AUTO_FREE char *text = json_to_str(spaces);
     CHECK_STR(text,

@@ -4,21 +4,10 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/yaml.h"
 #include "k8s/client/cause.h"
 #include "k8s/client/need.h"
 #include "k8s/client/why.h"
 #include "tests/support/tap.h"
-
-static cJSON *yaml(const char *text)
-{
-    err e = {0};
-    cJSON *documents = yaml_parse(text, strlen(text), &e);
-    CHECK_OK(documents, e);
-    cJSON *first = cJSON_DetachItemFromArray(documents, 0);
-    cJSON_Delete(documents);
-    return first;
-}
 
 static int64_t now(void)
 {
@@ -31,7 +20,7 @@ static int64_t now(void)
 // empty.
 static void check_why(const char *facts, const char *what, const char *seen, const char *next)
 {
-    AUTO_JSON *all = yaml(facts);
+    AUTO_JSON *all = tap_yaml(facts);
     struct why w;
     bool found = why_of(&(struct why_facts){.object = json_get(all, "object"),
                             .pods = json_get(all, "pods"),
@@ -267,7 +256,7 @@ TEST(what_goes_well_has_no_why)
 
 static void check_needs(const char *object, const char *wanted)
 {
-    AUTO_JSON *o = yaml(object);
+    AUTO_JSON *o = tap_yaml(object);
     struct need needs[NEEDS_MAX];
     AUTO_BUF text = {0};
     size_t n = needs_of(o, needs);
