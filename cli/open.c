@@ -22,7 +22,7 @@ enum { ENDING_MS = 3000, STEP_MS = 20 };
 struct open_options {
     const char *cwd, *context, *namespace_, *kubeconfig, *registry, *memory;
     char **parameters, **files, **yaml, **protect;
-    bool sandbox, no_outputs, read_only;
+    bool sandbox, no_outputs;
 };
 
 static char *target_name(const struct open_options *o)
@@ -125,7 +125,7 @@ static int launch(workbench *w, struct cli *cli, const struct open_options *o,
             .data = data,
             .parameters = recover ? NULL : (const char *const *)o->parameters,
             .protect = (const char *const *)o->protect,
-            .read_only = o->read_only,
+            .read_only = cli->read_only,
             .sandbox = o->sandbox},
         e);
 }
@@ -183,9 +183,9 @@ static int open_place(
     workbench_remember(w, at->cwd, o->parameters);
     if (socket) {
         workbench_show(w, at->path, buf_cstr(&at->text), at->text.len);
-        if (o->read_only)
+        if (cli->read_only)
             workbench_only_looks(w);
-        result = workbench_join(w, socket, o->read_only, e);
+        result = workbench_join(w, socket, cli->read_only, e);
     } else {
         recovery_find(at->path, at->name, at->cwd, &at->text, &found);
         result = begin(w, cli, o, at, &found, e);
@@ -213,9 +213,10 @@ static int open_offer(
     workbench *w, struct cli *cli, const struct open_options *o, const struct offer *offer, err *e)
 {
     if (offer->kernel) {
-        if (o->read_only)
+        if (cli->read_only)
             workbench_only_looks(w);
-        if (workbench_join(w, offer->kernel->socket, offer->kernel->headless, e) < 0)
+        bool watches = offer->kernel->headless || cli->read_only;
+        if (workbench_join(w, offer->kernel->socket, watches, e) < 0)
             return -1;
         return workbench_run(w, e);
     }
@@ -280,7 +281,7 @@ static int open_run(struct cli *cli, int argc, char **argv)
             .given = &o.sandbox},
         {"read-only", 0, NULL,
             "nothing is changed on a cluster; a kernel that is alive is only looked at",
-            .given = &o.read_only},
+            .given = &cli->read_only},
         {"protect", 0, "PATTERN", "contexts to protect as the kubeconfig may; may be repeated",
             .list = &o.protect},
         {"context", 0, "NAME", "context of the kubeconfig", .text = &o.context},

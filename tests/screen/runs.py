@@ -11,12 +11,12 @@ from journals import NOTEBOOK, many, state, stream, trials, write
 from tap import FIRESTEEL, run
 
 
-def listed(t, n, size="80x24", prepare=None):
+def listed(t, n, size="80x24", prepare=None, options=()):
     where = folder(t, NOTEBOOK)
     many(where, n)
     if prepare:
         prepare(where)
-    s = workbench(where, size=size, env={"TZ": "UTC"})
+    s = workbench(where, *options, size=size, env={"TZ": "UTC"})
     s.keys("g h")
     s.wait(" runs ")
     s.wait("0001" if n < 20 else f"{n:04x}")
@@ -91,6 +91,17 @@ def test_a_run_is_removed_after_a_question(t):
         s.keys("y")
         s.wait("left something on a cluster")
         assert rows(s)[:3] == ["00ee", "0002", "0001"], text(s)
+        s.keys("q q")
+        s.exit()
+
+
+def test_read_only_removes_no_run(t):
+    with listed(t, 2, options=("--read-only", "small.lua")) as s:
+        s.keys("j D")
+        s.wait("Remove this run?")
+        s.keys("y")
+        s.wait("this is only looked at (--read-only)")
+        assert rows(s) == ["0002", "0001"], text(s)
         s.keys("q q")
         s.exit()
 
