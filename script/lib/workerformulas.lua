@@ -27,7 +27,7 @@ nn.GlobalAveragePooling2D
 nn.Embedding
   E[x], x indices from 0 to input_dim - 1, at most 2^24; E uniform in ±0.05
 nn.BatchNormalization
-  gamma·(x - mean)/√(var + ε) + beta over rows and positions, for each channel; else with moving_mean and moving_variance, which follow by momentum 0.99, and when the layer is frozen; ε 0.001. Each rank has its own rows'
+  gamma·(x - mean)/√(var + ε) + beta over rows and positions, for each channel; else with moving_mean and moving_variance, which follow by momentum 0.99, and when the layer is frozen; ε 0.001. Each rank has its own rows'; with synchronized all have those of all ranks' rows, each row counting once
   Ioffe & Szegedy, arXiv 1502.03167
 nn.LayerNormalization
   gamma·(x - mean)/√(var + ε) + beta over the last dimension of each row, ε 0.001

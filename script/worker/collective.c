@@ -34,6 +34,14 @@ struct collective collective_of_values(
     return c;
 }
 
+struct collective collective_of_numbers(const char *name, size_t n, int op)
+{
+    struct collective c = collective_of(COLLECTIVE_ALLREDUCE, NULL, op, 0, name);
+    c.plan.dims = 1;
+    c.plan.shape[0] = (int64_t)n;
+    return c;
+}
+
 void collective_of_list(struct collective *c, size_t tensors, uint64_t shapes)
 {
     c->plan.shape[1] = (int64_t)tensors; // behind the one dimension of the run

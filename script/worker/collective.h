@@ -42,6 +42,8 @@ struct collective collective_of(
 // An operation on n floats.
 struct collective collective_of_values(
     enum collective_kind what, const char *name, size_t n, int root);
+// A reduction of n doubles.
+struct collective collective_of_numbers(const char *name, size_t n, int op);
 // The operation is on a list of so many tensors, whose shapes have this digest, as one run.
 void collective_of_list(struct collective *c, size_t tensors, uint64_t shapes);
 // Compares with the other ranks. Horovod's errors come on every rank, or on none. plans: room for

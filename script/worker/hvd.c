@@ -108,6 +108,20 @@ int worker_allreduce(void *ctx, float *values, size_t n, const char *name, err *
     return 0;
 }
 
+int worker_allsum(void *ctx, double *values, size_t n, const char *name, err *e)
+{
+    worker *w = ctx;
+    struct collective op = collective_of_numbers(name, n, OP_SUM);
+    if (!w->compares)
+        collective_begin_gradients(w, &op);
+    else if (collective_begin(w, &op, NULL, e))
+        return -1;
+    if (w->comm->allreduce(values, n, COMM_F64, COMM_SUM, e))
+        return -1;
+    collective_end(w, &op);
+    return 0;
+}
+
 int worker_allgather(
     void *ctx, const void *mine, void *all, const size_t *counts, const char *name, err *e)
 {

@@ -153,6 +153,7 @@ static void read_kind(lua_State *L, int table, const char *class, layer_spec *sp
         break;
     case LAYER_LAYER_NORMALIZATION:
     case LAYER_BATCH_NORMALIZATION:
+        spec->synchronized = opt_bool_field(L, table, class, "synchronized", false);
         spec->no_center = !opt_bool_field(L, table, class, "center", true);
         spec->no_scale = !opt_bool_field(L, table, class, "scale", true);
         break;

@@ -102,7 +102,10 @@ int model_gradients_method(lua_State *L)
     model *m = check_model(L, 1);
     read_batch_options(L, "gradients", "loss", true, &spec);
     const head_spec *losses = read_losses(L, m, heads);
-    if (model_gradients_on_batch(m, &spec, losses, &loss, &e))
+    compare_ranks(L, true); // for the statistics of layers that are synchronized
+    int status = model_gradients_on_batch(m, &spec, losses, &loss, &e);
+    compare_ranks(L, false);
+    if (status)
         raise_err(L, &e);
     lua_pushnumber(L, loss);
     push_gradients(L, m);

@@ -266,6 +266,7 @@ static int compile(lua_State *L)
         spec.allreduce = worker_allreduce;
         spec.allreduce_ctx = w;
         spec.allgather = sparse ? worker_allgather : NULL;
+        spec.allsum = worker_allsum;
         spec.ranks = w->place.size;
     }
     if (w->comm)

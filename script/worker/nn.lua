@@ -133,7 +133,9 @@ layer("Embedding", { "input_dim", "output_dim" }, { input_dim = "integer", outpu
   if not self.input_dim or not self.output_dim then return "how many entries, of how many numbers? nn.Embedding { 1000, 16 }" end
 end)
 layer("LayerNormalization", {}, { epsilon = "number", center = "boolean", scale = "boolean", trainable = "boolean" })
-layer("BatchNormalization", {}, { momentum = "number", epsilon = "number", center = "boolean", scale = "boolean", trainable = "boolean" })
+layer("BatchNormalization", {}, {
+  momentum = "number", epsilon = "number", center = "boolean", scale = "boolean", synchronized = "boolean", trainable = "boolean",
+})
 layer("Conv2D", { "filters", "kernel_size" }, {
   filters = "integer", kernel_size = "any", strides = "any", padding = "string", dilation_rate = "any", groups = "integer",
   activation = "string", use_bias = "boolean", dtype = "string", trainable = "boolean",

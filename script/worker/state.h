@@ -101,3 +101,5 @@ int worker_allreduce(void *ctx, float *values, size_t n, const char *name, err *
 // Collects every rank's bytes (trainer/nn/model.h: allgather_fn).
 int worker_allgather(
     void *ctx, const void *mine, void *all, const size_t *counts, const char *name, err *e);
+// Adds up numbers over the ranks (allsum_fn).
+int worker_allsum(void *ctx, double *values, size_t n, const char *name, err *e);

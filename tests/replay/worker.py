@@ -541,6 +541,53 @@ def test_tables_travel_by_rows_or_whole(t):
     assert (done.code, done.out) == (0, "the same\n"), done
 
 
+SYNCHRONIZED = """
+local nn, data, hvd = require "nn", require "data", require "hvd"
+local function train(synchronized, by_hand)
+  hvd.init()
+  local rank, size, x, y = hvd.rank(), hvd.size(), {}, {}
+  for i = 1, 36 * 20 do x[i] = math.sin(0.3 + 0.7 * i) end
+  for i = 1, 36 do y[i] = { math.cos(i) } end
+  x, y = data.tensor(x):reshape { 36, 20 }:shard(rank, size), data.tensor(y):shard(rank, size)
+  local m = nn.Sequential { nn.Dense { 8, input_dim = 20 }, nn.BatchNormalization { synchronized = synchronized }, nn.ReLU {},
+    nn.Dense { 1 }, seed = 2 }
+  local optimizer, n = hvd.DistributedOptimizer(nn.SGD { 0.2 }), 12 // size
+  m:compile { optimizer = optimizer, loss = "mse" }
+  if by_hand then
+    local steps = 3 - rank % 2 -- the second rank has joined in the last one, and has no rows there
+    for i = 0, steps - 1 do
+      local _, gradients = m:gradients(x:slice(i * n, i * n + n), y:slice(i * n, i * n + n))
+      optimizer:apply(m, gradients)
+    end
+    hvd.join()
+    if rank % 2 == 1 then return end
+  else
+    m:fit { x, y, batch_size = n, epochs = 2, shuffle = false, verbose = 0 }
+  end
+  local sums = {}
+  for i, w in ipairs(m:get_weights()) do sums[i] = (w * w):sum() end
+  return sums
+end
+local function near(a, b)
+  for i = 1, #a do if math.abs(a[i] - b[i]) > 1e-5 * math.max(1, math.abs(a[i])) then return false end end
+  return true
+end
+local want = hvd.run(train, { np = 1, args = { true } }):rank(0)
+for np = 2, 3 do
+  local result = hvd.run(train, { np = np, args = { true } })
+  for rank = 0, np - 1 do assert(near(want, result:rank(rank)), "rank " .. rank .. " of " .. np) end
+end
+assert(not near(want, hvd.run(train, { np = 2, args = { false } }):rank(0)), "they are as others without it")
+print(#hvd.run(train, { np = 2, args = { true, true } }):rank(0) .. " weights")
+"""
+
+
+def test_synchronized_statistics_make_ranks_train_as_one(t):
+    need_mpi()
+    done = work(script(t, SYNCHRONIZED), "trainer.lua")
+    assert (done.code, done.out) == (0, "8 weights\n"), done
+
+
 def test_exit_codes_pass(t):
     for code, text in ((3, "os.exit(3)"), (0, "os.exit(true)"), (1, "os.exit(false)")):
         done = work(script(t, f"print 'last words' {text}"), "trainer.lua")

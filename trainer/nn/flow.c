@@ -125,8 +125,8 @@ long flow_blame(const flow *f)
 }
 static int check_run(const flow *f, err *e)
 {
-    if (f->s->failed) {
-        *e = f->s->error;
+    if (f->s->failed || f->ranks.failed) {
+        *e = f->s->failed ? f->s->error : f->ranks.error;
         return -1;
     }
     for (size_t i = 0; i < f->g->n; i++)
@@ -141,6 +141,7 @@ static int check_run(const flow *f, err *e)
 int flow_run(flow *f, step *s, err *e)
 {
     f->s = s;
+    f->ranks = (op_ranks){.sum = s->spec->allsum, .ctx = s->spec->allreduce_ctx};
     s->loss_sum = 0;
     memset(s->metric, 0, sizeof s->metric);
     for (size_t i = 0; i < f->g->n; i++) {
@@ -155,6 +156,7 @@ int flow_run(flow *f, step *s, err *e)
         w->train = s->train;
         w->moves = s->train && s->moves;
         w->frozen = f->g->node[i].frozen;
+        w->ranks = s->train && s->spec->allsum ? &f->ranks : NULL;
         w->noise = random_from(s->noise, f->g->node[i].id).at;
     }
     if (!flow_find_scratch(f))

@@ -59,6 +59,7 @@ struct flow {
     long blamed;
 
     step *s; // the one that runs
+    op_ranks ranks;
 };
 
 static inline size_t flow_later(size_t a, size_t b)

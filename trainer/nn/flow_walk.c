@@ -82,18 +82,24 @@ static bool is_finite(const struct running *r)
 }
 
 // Goes forward once more and looks at every output before its place is used again. Nothing has
-// changed yet, so all buffers get the numbers that they have.
+// changed yet, so all buffers get the numbers that they have; but the other ranks do not come
+// along, so layers that are synchronized have the statistics of this rank's rows.
 static void find_culprit(flow *f)
 {
+    op_ranks *ranks = f->node[0].work.ranks;
     f->blamed = NONE;
-    for (size_t i = 0; i < f->g->n; i++)
+    for (size_t i = 0; i < f->g->n; i++) {
         f->node[i].work.moves = false;
+        f->node[i].work.ranks = NULL;
+    }
     struct walk alone = {.f = f, .threads = 1, .again = true};
     for (size_t i = 0; i < f->g->n && f->blamed == NONE; i++) {
         walk_forward(&alone, &f->node[i]);
         if (f->g->node[i].layer && !is_finite(&f->node[i]))
             f->blamed = (long)f->g->node[i].number;
     }
+    for (size_t i = 0; i < f->g->n; i++) // backward goes with them again
+        f->node[i].work.ranks = ranks;
 }
 
 static void put_out(const flow *f, const struct head *h, float *out)

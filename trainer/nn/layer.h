@@ -24,7 +24,8 @@
 //   BatchNormalization  gamma·(x - mean)/√(var + ε) + beta over rows and positions, for each
 //                       channel; else with moving_mean and moving_variance, which follow by
 //                       `momentum` 0.99, and when the layer is frozen; ε 0.001. Each rank has its
-//                       own rows'  [Ioffe & Szegedy, arXiv 1502.03167]
+//                       own rows'; with `synchronized` all have those of all ranks' rows, each row
+//                       counting once  [Ioffe & Szegedy, arXiv 1502.03167]
 //   LayerNormalization  gamma·(x - mean)/√(var + ε) + beta over the last dimension of each row, ε
 //                       0.001  [Ba, Kiros & Hinton, arXiv 1607.06450]
 //   Rescaling           x·`scale` + `offset`
@@ -152,6 +153,7 @@ typedef struct layer_spec {
     bool same;                     // padding "same", not "valid"
     bool no_center, no_scale;      // normalisations: without beta, without gamma
     double epsilon, momentum;      // normalisations, see NORM_EPSILON
+    bool synchronized;             // BatchNormalization: statistics of all ranks' rows
     double scale, offset;          // Rescaling
     bool frozen;                   // trainable = false
     bool half;                     // dtype = "mixed_bfloat16": see nn/fuse.h

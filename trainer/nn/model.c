@@ -470,6 +470,7 @@ void model_set_allreduce(model *m, allreduce_fn fn, void *ctx)
 {
     m->spec.allreduce = fn;
     m->spec.allgather = NULL;
+    m->spec.allsum = NULL;
     m->spec.allreduce_ctx = ctx;
     model_forget_unseen(m);
 }

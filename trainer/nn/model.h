@@ -35,6 +35,10 @@ typedef int (*allreduce_fn)(void *ctx, float *values, size_t n, const char *name
 typedef int (*allgather_fn)(
     void *ctx, const void *mine, void *all, const size_t *counts, const char *name, err *e);
 
+// Replaces the n values by their sum over all ranks, which is the same on every one: statistics of
+// layers that are synchronized. A rank that has joined (hvd.join) counts as zeros.
+typedef int (*allsum_fn)(void *ctx, double *values, size_t n, const char *name, err *e);
+
 // How the first layer reads its input: chosen by the share of zeros in it, or fixed (for
 // measurements; the results are the same to the last bit).
 typedef enum input_path { INPUT_BY_DENSITY, INPUT_DENSE, INPUT_SPARSE } input_path;
@@ -78,6 +82,7 @@ typedef struct compile_spec {
     allreduce_fn allreduce; // NULL: gradients are used without averaging
     void *allreduce_ctx;
     allgather_fn allgather; // with allreduce_ctx; NULL: tables travel whole (sparse_as_dense)
+    allsum_fn allsum;       // with allreduce_ctx; NULL: each rank has its own statistics
     int ranks;              // how many there are, for the allgather
     int rank; // with an allreduce: each rank's Dropout has noise of its own; rank 0's is that of
               // one

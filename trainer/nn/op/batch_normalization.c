@@ -11,13 +11,17 @@
 // What nn/fuse.h joined to it: a second input is added to y, and y is clipped (relu); dy passes
 // where it was not. Without a second input that is computed again from x, else y tells it.
 //
-// With several ranks each has the statistics of its own rows, as in Horovod.
+// With several ranks each has the statistics of its own rows, as in Horovod. With `synchronized`
+// the sums of forward and of backward are those of all ranks: mean, var, mean dy and mean(dy·x̂) are
+// over all their rows and positions, each of which counts once, however many a rank has. dgamma and
+// dbeta are each rank's own, as all gradients are, which the ranks average.
 //
 // Sums are floats over some positions, relative to the chunk's first value of the channel, and
 // doubles over these: a mean that is much greater than the spread costs no digits.
 //
 // kept: mean and 1/√(var + ε) of each channel, four rows of what a pass over all positions takes,
-// then a pair of sums (double) of each channel for each chunk. scratch: two sums and the pivot.
+// then doubles: a pair of sums of each channel and what they are divided by, and such a pair for
+// each chunk. scratch: two sums and the pivot.
 #include "trainer/nn/op/normalization.h"
 
 #include <math.h>
@@ -51,13 +55,14 @@ static void reserve(const op_work *w, op_need *need)
     memcpy(need->backward, (op_pass[OP_PASSES]){rows, one, rows}, sizeof need->backward);
     need->reads_x = true;
     need->reads_y = w->clip && w->inputs > 1;
-    need->kept = 6 * channels + rows.chunks * 4 * channels;
+    need->kept = 6 * channels + (1 + rows.chunks) * 4 * channels + 16;
     need->scratch = 3 * channels;
 }
 
 // Where things are in kept.
 struct sums {
     float *mean, *scale, *factor, *shift, *less, *along; // [channels]
+    double *total;                                       // [2][channels], and [1] positions
     double *partial;                                     // [chunk][2][channels]
     size_t n, positions, chunks;
 };
@@ -65,19 +70,26 @@ struct sums {
 static struct sums sums_of(const op_work *w)
 {
     size_t n = op_last(w->in), room = op_round(n, 16);
+    double *total = (double *)(void *)(w->kept + 6 * room);
     return (struct sums){w->kept, w->kept + room, w->kept + 2 * room, w->kept + 3 * room,
-        w->kept + 4 * room, w->kept + 5 * room, (double *)(void *)(w->kept + 6 * room), n,
+        w->kept + 4 * room, w->kept + 5 * room, total, total + 2 * room + 8, n,
         shape_size(w->in) / n, op_by_rows(w).chunks};
 }
 
-// The two sums of channel c over all chunks, in their order.
-static void total(const struct sums *s, size_t c, double *first, double *second)
+// The sums over all chunks, in their order.
+static void add_chunks(const struct sums *s)
 {
-    *first = *second = 0;
-    for (size_t i = 0; i < s->chunks; i++) {
-        *first += s->partial[2 * i * s->n + c];
-        *second += s->partial[(2 * i + 1) * s->n + c];
-    }
+    memset(s->total, 0, 2 * s->n * sizeof *s->total);
+    for (size_t i = 0; i < s->chunks; i++)
+        for (size_t c = 0; c < 2 * s->n; c++)
+            s->total[c] += s->partial[2 * i * s->n + c];
+}
+
+// The first n of the sums become those of all ranks.
+static void add_ranks(const op_work *w, const struct sums *s, size_t n)
+{
+    if (w->layer->synchronized)
+        op_sum_ranks(w, s->total, n);
 }
 
 // How many positions from p on are summed as floats.
@@ -140,16 +152,20 @@ static bool is_of_batch(const op_work *w)
 
 static void find_moments(const op_work *w, const struct sums *s)
 {
-    double n = (double)(w->rows * s->positions), sum, squares;
+    const double *sum = s->total, *squares = sum + s->n, *n = squares + s->n;
     double momentum = w->layer->momentum;
     const float *gamma = norm_at(w, w->w, NORM_GAMMA), *beta = norm_at(w, w->w, NORM_BETA);
     float *mean = norm_at(w, w->w, NORM_MEAN), *variance = norm_at(w, w->w, NORM_VARIANCE);
+    if (is_of_batch(w)) {
+        add_chunks(s);
+        s->total[2 * s->n] = (double)(w->rows * s->positions);
+        add_ranks(w, s, 2 * s->n + 1);
+    }
     for (size_t c = 0; c < s->n; c++) {
         double m = (double)mean[c], v = (double)variance[c];
         if (is_of_batch(w)) {
-            total(s, c, &sum, &squares);
-            m = sum / n;
-            v = squares / n - m * m;
+            m = sum[c] / *n;
+            v = squares[c] / *n - m * m;
             v = v < 0 ? 0 : v;
         }
         if (is_of_batch(w) && w->moves) {
@@ -218,16 +234,20 @@ static void add_slopes(const op_work *w, const struct sums *s, size_t chunk, flo
 static void find_slopes(const op_work *w, const struct sums *s)
 {
     float *gamma = norm_at(w, w->g, NORM_GAMMA), *beta = norm_at(w, w->g, NORM_BETA);
-    double n = (double)(w->rows * s->positions), sum, along;
+    const double *sum = s->total, *along = sum + s->n, *n = along + s->n;
+    add_chunks(s);
+    for (size_t c = 0; c < s->n; c++) {
+        if (gamma)
+            gamma[c] = (float)(along[c] * (double)s->scale[c]);
+        if (beta)
+            beta[c] = (float)sum[c];
+    }
+    if (is_of_batch(w))
+        add_ranks(w, s, 2 * s->n);
     for (size_t c = 0; c < s->n; c++) {
         double scale = (double)s->scale[c];
-        total(s, c, &sum, &along);
-        if (gamma)
-            gamma[c] = (float)(along * scale);
-        if (beta)
-            beta[c] = (float)sum;
-        s->less[c] = is_of_batch(w) ? (float)(sum / n) : 0;
-        s->along[c] = is_of_batch(w) ? (float)(along * scale * scale / n) : 0;
+        s->less[c] = is_of_batch(w) ? (float)(sum[c] / *n) : 0;
+        s->along[c] = is_of_batch(w) ? (float)(along[c] * scale * scale / *n) : 0;
     }
 }
 
@@ -258,12 +278,15 @@ static void write(const layer_spec *l, cJSON *j)
 {
     norm_write(l, j);
     json_set(j, "momentum", cJSON_CreateNumber(l->momentum));
+    if (l->synchronized)
+        json_set_bool(j, "synchronized", true);
 }
 
 static int read(layer_spec *l, const cJSON *j, err *e)
 {
     const cJSON *momentum = json_get(j, "momentum");
     l->momentum = cJSON_IsNumber(momentum) ? momentum->valuedouble : NORM_MOMENTUM;
+    l->synchronized = json_bool_or(j, "synchronized", false);
     if (!(l->momentum >= 0 && l->momentum < 1))
         return err_set(e, ERR_INVALID, "momentum must be from 0 to less than 1");
     return norm_read(l, j, e);

@@ -124,6 +124,13 @@ void op_derive(
         w->cpu->derive(w->f, d, ld, of, ld, rows, op_round(n, 16));
 }
 
+void op_sum_ranks(const op_work *w, double *values, size_t n)
+{
+    op_ranks *r = w->ranks;
+    if (r && !r->failed)
+        r->failed = r->sum(r->ctx, values, n, w->layer->name, &r->error) < 0;
+}
+
 void op_sum(float *out, const float *partial, size_t n, size_t chunks)
 {
     memcpy(out, partial, n * sizeof *out);

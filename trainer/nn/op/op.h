@@ -60,6 +60,15 @@ typedef struct op_need {
     bool reads_x, reads_y;              // backward reads the inputs, the output
 } op_need;
 
+// All ranks that train together. The passes of one chunk, which the calling thread runs, may add
+// numbers up over them: every rank comes to the same ones, in the order of the nodes.
+typedef struct op_ranks {
+    int (*sum)(void *ctx, double *values, size_t n, const char *name, err *e); // see model.h
+    void *ctx;
+    bool failed; // then no other sum is tried, and the step ends with
+    err error;
+} op_ranks;
+
 typedef struct op_work {
     const layer_spec *layer;
     const cpu_ops *cpu;
@@ -91,6 +100,7 @@ typedef struct op_work {
     bool moves;          // the step is one of a training: statistics follow it
     uint64_t noise;      // seed of this step's noise for this layer
     atomic_bool *failed; // set by a chunk that could not be computed: the step ends with an error
+    op_ranks *ranks;     // NULL: it trains alone
 } op_work;
 
 typedef struct onnx onnx; // trainer/nn/onnx.h
@@ -185,6 +195,8 @@ void op_derive(
     const op_work *w, float *d, const float *y, const float *z, size_t ld, size_t rows, size_t n);
 // y = f(z) in ONNX, at the end of an operation.
 size_t op_onnx_activate(onnx *o, activation f, size_t z);
+// Replaces n values by their sum over all ranks, on each of them.
+void op_sum_ranks(const op_work *w, double *values, size_t n);
 // Sums partial[chunk][n] over chunks, in their order.
 void op_sum(float *out, const float *partial, size_t n, size_t chunks);
 
