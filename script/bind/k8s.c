@@ -175,10 +175,11 @@ static int apply(call *c, const cJSON *args, cJSON **result, err *e)
 
 static int compare(call *c, struct target *t, const cJSON *manifest, const cJSON *there, err *e)
 {
-    AUTO_JSON *fields = k8s_differences(t, manifest, there, e);
-    if (!fields)
+    AUTO_JSON *own = k8s_own_changes(c, json_path_str(there, "metadata.uid"));
+    AUTO_JSON *fields = own ? k8s_differences(t, manifest, there, e) : NULL;
+    if (own && !fields)
         return -1;
-    return fields->child ? call_drift(c, fields, e) : 0;
+    return own && k8s_moved_by_others(own, fields) ? call_drift(c, fields, e) : 0;
 }
 
 // Does the object exist, is it the same one, and is it as the manifest says?
@@ -194,8 +195,7 @@ static int verify_object(
         return -1;
     if (!there || json_path_str(there, "metadata.deletionTimestamp"))
         return VERDICT_NO;
-    if (!call_changed_later(c, json_path_str(there, "metadata.uid")) &&
-        compare(c, &t, object, there, e) != 0)
+    if (compare(c, &t, object, there, e) != 0)
         return -1;
     *result = k8s_reference(&t, there, e);
     if (*result && json_get(recorded, "created"))
@@ -213,30 +213,31 @@ static int verify_apply(call *c, const cJSON *args, const cJSON *recorded, cJSON
     return verify_object(c, args, false, recorded, result, e);
 }
 
-// What an object's spec is by: its generation, or its version where its kind has none.
-static char *state_of(const cJSON *object)
+// Appends the values that the keys of a manifest's map have in the object.
+static void add_map(buf *out, const char *map, const cJSON *manifest, const cJSON *there)
+{
+    const cJSON *has = json_get(json_get(there, "metadata"), map), *asked;
+    cJSON_ArrayForEach(asked, json_get(json_get(manifest, "metadata"), map))
+        buf_fmt(out, " %s=%s", asked->string, json_str_or(has, asked->string, ""));
+}
+
+// What of an object a manifest may differ from: its spec is known by the generation, or by the
+// version where its kind has none; labels and annotations change neither.
+static char *state_of(const cJSON *manifest, const cJSON *there)
 {
     int64_t generation;
-    const char *uid = json_path_str(object, "metadata.uid");
-    if (json_int(json_path(object, "metadata.generation"), &generation))
-        return str_fmt("%s generation %lld", uid, (long long)generation);
-    return str_fmt("%s version %s", uid, json_path_str(object, "metadata.resourceVersion"));
-}
-
-static char *say_fields(const char *kind, const char *name, const cJSON *fields)
-{
     AUTO_BUF text = {0};
-    const cJSON *field;
-    buf_fmt(&text, "%s %s has changed: ", kind, name);
-    cJSON_ArrayForEach(field, fields)
-    {
-        buf_fmt(
-            &text, "%s%s", field->prev && field != fields->child ? ", " : "", field->valuestring);
-    }
-    return mem_strdup(buf_cstr(&text));
+    buf_str(&text, json_path_str(there, "metadata.uid"));
+    if (json_int(json_path(there, "metadata.generation"), &generation))
+        buf_fmt(&text, " generation %lld", (long long)generation);
+    else
+        buf_fmt(&text, " version %s", json_path_str(there, "metadata.resourceVersion"));
+    add_map(&text, "labels", manifest, there);
+    add_map(&text, "annotations", manifest, there);
+    return buf_take(&text);
 }
 
-// A request for each object; a second one, which compares, when its spec may have changed. *why
+// A request for each object; a second one, which compares, when it may have changed. *why
 // gets what was found, *seen what it was found of.
 static int look_closely(call *c, const cJSON *args, bool with_pods, const cJSON *recorded,
     const char *before, char **seen, char **why, err *e)
@@ -251,14 +252,15 @@ static int look_closely(call *c, const cJSON *args, bool with_pods, const cJSON 
         *why = str_fmt("%s %s is gone", t.resource->kind, name);
         return 1;
     }
-    *seen = state_of(there);
+    *seen = state_of(object, there);
     if (str_eq(*seen, before))
         return 0;
-    if (call_changed_later(c, t.uid)) // by the run itself
+    AUTO_JSON *own = k8s_own_changes(c, t.uid);
+    if (!own)
         return 1;
     fields = k8s_differences(&t, object, there, e);
-    if (fields && fields->child)
-        *why = say_fields(t.resource->kind, name, fields);
+    if (fields && k8s_moved_by_others(own, fields))
+        *why = k8s_say_moved(t.resource->kind, name, fields);
     // who must not patch is not asked again until it changes
     return fields || e->code == ERR_FORBIDDEN || e->code == ERR_INVALID ? 1 : -1;
 }
@@ -353,6 +355,9 @@ static int patch(call *c, const cJSON *args, cJSON **result, err *e)
         return -1;
     *result = cJSON_CreateObject(); // not at the top level: the patch did not make the object
     json_set(*result, "object", STEAL(ref));
+    if (str_eq(json_str(args, "subresource"), "scale")) // it has fields of its own
+        json_set_str(*result, "subresource", "scale");
+    k8s_note_set(*result, json_str_or(args, "type", "merge"), json_get(args, "patch"), made);
     return 0;
 }
 
@@ -493,21 +498,29 @@ const struct binding k8s_bindings[] = {
         .find = find_object,
         .undo = undo_object,
         .describe = about_apply},
-    {.name = "k8s.patch", .effect = EFFECT_CLUSTER, .start = patch, .describe = about_patch},
+    {.name = "k8s.patch",
+        .effect = EFFECT_CLUSTER,
+        .start = patch,
+        .verify = k8s_verify_set,
+        .look = k8s_look_set,
+        .describe = about_patch},
     {.name = "k8s.label",
         .effect = EFFECT_CLUSTER,
         .start = k8s_label,
-        .verify = k8s_verify_label,
+        .verify = k8s_verify_set,
+        .look = k8s_look_set,
         .describe = about_label},
     {.name = "k8s.annotate",
         .effect = EFFECT_CLUSTER,
         .start = k8s_annotate,
-        .verify = k8s_verify_annotate,
+        .verify = k8s_verify_set,
+        .look = k8s_look_set,
         .describe = about_annotate},
     {.name = "k8s.scale",
         .effect = EFFECT_CLUSTER,
         .start = k8s_scale,
-        .verify = k8s_verify_scale,
+        .verify = k8s_verify_set,
+        .look = k8s_look_set,
         .describe = about_scale},
     {.name = "k8s.restart",
         .effect = EFFECT_CLUSTER,

@@ -93,10 +93,19 @@ void k8s_say_changes(const cJSON *args, bool values, buf *out);
 // The result of a change, {"object", "changed"}: not at the top level, for the call did not make
 // the object.
 int k8s_changed(struct target *t, const cJSON *made, bool changed, cJSON **result, err *e);
-// The object that an earlier kernel has changed, if it still exists and is the same one; else NULL.
-// *later: a later effect of this run has changed it again, so it need not be as we left it.
-cJSON *k8s_same_object(
-    call *c, struct target *t, const cJSON *args, const cJSON *recorded, bool *later, err *e);
+// The object that an earlier call has changed, if it still exists and is the same one; else NULL.
+cJSON *k8s_same_object(call *c, struct target *t, const cJSON *args, const cJSON *recorded, err *e);
+// k8s_set.c. Keeps the fields that a patch of this type has set in `made`, the server's answer, as
+// the result's "set": {JSON pointer: value, null for none}. With "subresource" in the result they
+// are those of this part of the object.
+void k8s_note_set(cJSON *result, const char *type, const cJSON *patch, const cJSON *made);
+// The fields that later calls of the run have set, as members of a new object; NULL: they have
+// changed or deleted the object without telling what.
+cJSON *k8s_own_changes(call *c, const char *uid);
+// Takes those out of an array of fields. Is any left?
+bool k8s_moved_by_others(const cJSON *own, cJSON *fields);
+char *k8s_say_moved(const char *kind, const char *name, const cJSON *fields); // new
+void k8s_look_set(call *c, const cJSON *args, const cJSON *recorded, struct glance *g, err *e);
 // k8s_edit.c. Are there pods that a restart would make anew?
 bool k8s_restarts(const struct resource *r);
 
@@ -107,7 +116,7 @@ k8s_start k8s_manifest, k8s_check, k8s_get, k8s_list, k8s_page, k8s_show, k8s_st
     k8s_diff, k8s_explain_kind, k8s_contexts, k8s_edit_text, k8s_edit_check, k8s_edit, k8s_restart,
     k8s_tree;
 typedef int k8s_verify(call *c, const cJSON *args, const cJSON *recorded, cJSON **result, err *e);
-k8s_verify k8s_verify_label, k8s_verify_annotate, k8s_verify_scale, k8s_verify_restart;
+k8s_verify k8s_verify_set, k8s_verify_restart;
 
 // The `about` of rows: what they are, and the actions on them (doc/displays.md). r NULL: pods.
 cJSON *k8s_about(const struct resource *r);

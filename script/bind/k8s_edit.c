@@ -156,7 +156,10 @@ int k8s_edit(call *c, const cJSON *args, cJSON **result, err *e)
         return -1;
     AUTO_JSON *made = client_edit(
         t.client, &t.patience, t.resource, t.ns, t.name, json_get(args, "patch"), false, e);
-    return made ? k8s_changed(&t, made, true, result, e) : -1;
+    if (!made || k8s_changed(&t, made, true, result, e) != 0)
+        return -1;
+    k8s_note_set(*result, "merge", json_get(args, "patch"), made);
+    return 0;
 }
 
 static bool restarts(const struct resource *r)
@@ -198,6 +201,7 @@ int k8s_restart(call *c, const cJSON *args, cJSON **result, err *e)
         client_patch(t.client, &t.patience, t.resource, t.ns, t.name, NULL, "merge", patch, e);
     if (!made || k8s_changed(&t, made, true, result, e) != 0)
         return -1;
+    k8s_note_set(*result, "merge", patch, made);
     json_set_str(*result, "restarted", buf_cstr(&now));
     return 0;
 }
@@ -206,11 +210,11 @@ int k8s_restart(call *c, const cJSON *args, cJSON **result, err *e)
 int k8s_verify_restart(call *c, const cJSON *args, const cJSON *recorded, cJSON **result, err *e)
 {
     struct target t;
-    bool later;
     err why = {0};
-    AUTO_JSON *there = k8s_same_object(c, &t, args, recorded, &later, &why);
+    AUTO_JSON *there = k8s_same_object(c, &t, args, recorded, &why);
     if (why.code)
         return err_set(e, why.code, "%s", why.text);
+    bool later = there && call_changed_later(c, json_path_str(there, "metadata.uid"), NULL);
     const cJSON *annotations = json_path(there, "spec.template.metadata.annotations");
     const char *at = json_str_or(annotations, RESTARTED, "");
     return there && (later || strcmp(at, json_str_or(recorded, "restarted", "~")) >= 0)

@@ -87,6 +87,21 @@ int k8s_changed(struct target *t, const cJSON *made, bool changed, cJSON **resul
     return 0;
 }
 
+// Also what was so already: the call says that it is to be so.
+static void note_map(cJSON *result, const cJSON *args, const char *map, const cJSON *made)
+{
+    AUTO_JSON *patch = cJSON_CreateObject();
+    cJSON *asked = json_object_at(json_object_at(patch, "metadata"), map);
+    const cJSON *item;
+    cJSON_ArrayForEach(item, json_get(args, "set")) json_set_bool(asked, item->string, true);
+    cJSON_ArrayForEach(item, json_get(args, "remove"))
+    {
+        if (cJSON_IsString(item))
+            json_set_bool(asked, item->valuestring, true);
+    }
+    k8s_note_set(result, "merge", patch, made);
+}
+
 // What a person has typed: "tier=gpu old-"; of annotations one, whose value may have spaces.
 static int take_words(const char *words, bool several, cJSON *args, err *e)
 {
@@ -121,8 +136,10 @@ static int change_map(call *c, const cJSON *args, const char *map, cJSON **resul
         err why = {0};
         bool changed;
         AUTO_JSON *made = change_once(c, &t, args, map, &changed, &why);
+        if (made && k8s_changed(&t, made, changed, result, e) == 0)
+            note_map(*result, args, map, made);
         if (made)
-            return k8s_changed(&t, made, changed, result, e);
+            return *result ? 0 : -1;
         if (why.code != ERR_CONFLICT || i == TRIES)
             return err_set(e, why.code, "%s", why.text);
     }
@@ -174,45 +191,18 @@ int k8s_annotate(call *c, const cJSON *args, cJSON **result, err *e)
     return change_map(c, args, "annotations", result, e);
 }
 
-cJSON *k8s_same_object(
-    call *c, struct target *t, const cJSON *args, const cJSON *recorded, bool *later, err *e)
+cJSON *k8s_same_object(call *c, struct target *t, const cJSON *args, const cJSON *recorded, err *e)
 {
     const cJSON *ref = json_get(recorded, "object");
     if (!ref || k8s_target(c, args, true, t, e) != 0 || k8s_same_cluster(t, ref, e) != 0)
         return NULL;
     err why = {0};
     AUTO_JSON *there = client_get(t->client, &t->patience, t->resource, t->ns, t->name, &why);
-    const char *uid = json_path_str(there, "metadata.uid");
     if (!there && why.code != ERR_NOT_FOUND)
         err_set(e, why.code, "%s", why.text);
-    *later = there && call_changed_later(c, uid);
-    return str_eq(uid, json_str(ref, "uid")) ? STEAL(there) : NULL;
-}
-
-static int verify_map(
-    call *c, const cJSON *args, const cJSON *recorded, const char *map, cJSON **result, err *e)
-{
-    struct target t;
-    bool later;
-    err why = {0};
-    AUTO_JSON *there = k8s_same_object(c, &t, args, recorded, &later, &why);
-    if (why.code)
-        return err_set(e, why.code, "%s", why.text);
-    if (!there)
-        return VERDICT_NO;
-    AUTO_JSON *left = changes_of(json_get(json_get(there, "metadata"), map), json_get(args, "set"),
-        json_get(args, "remove"));
-    return left && !later ? VERDICT_NO : VERDICT_YES;
-}
-
-int k8s_verify_label(call *c, const cJSON *args, const cJSON *recorded, cJSON **result, err *e)
-{
-    return verify_map(c, args, recorded, "labels", result, e);
-}
-
-int k8s_verify_annotate(call *c, const cJSON *args, const cJSON *recorded, cJSON **result, err *e)
-{
-    return verify_map(c, args, recorded, "annotations", result, e);
+    bool goes = json_path_str(there, "metadata.deletionTimestamp");
+    bool same = str_eq(json_path_str(there, "metadata.uid"), json_str(ref, "uid"));
+    return same && !goes ? STEAL(there) : NULL;
 }
 
 static bool add_scalable(void *arg, const struct resource *r)
@@ -253,6 +243,13 @@ static cJSON *scale_of(struct target *t, err *e)
     return STEAL(scale);
 }
 
+static cJSON *replicas_patch(int64_t replicas)
+{
+    cJSON *patch = cJSON_CreateObject();
+    json_set_int(json_object_at(patch, "spec"), "replicas", replicas);
+    return patch;
+}
+
 static cJSON *scale_once(
     struct target *t, const cJSON *args, int64_t replicas, int64_t *before, err *e)
 {
@@ -266,8 +263,7 @@ static cJSON *scale_once(
             t->resource->singular, t->name, (long long)*before, (long long)wanted);
         return NULL;
     }
-    AUTO_JSON *patch = cJSON_CreateObject();
-    json_set_int(json_object_at(patch, "spec"), "replicas", replicas);
+    AUTO_JSON *patch = replicas_patch(replicas);
     cJSON *m = json_object_at(patch, "metadata");
     json_set_str(m, "uid", json_path_str(scale, "metadata.uid"));
     if (json_get(args, "current_replicas"))
@@ -288,6 +284,9 @@ int k8s_scale(call *c, const cJSON *args, cJSON **result, err *e)
         err why = {0};
         AUTO_JSON *made = scale_once(&t, args, replicas, &before, &why);
         if (made && k8s_changed(&t, made, before != replicas, result, e) == 0) {
+            AUTO_JSON *patch = replicas_patch(replicas);
+            k8s_note_set(*result, "merge", patch, made);
+            json_set_str(*result, "subresource", "scale");
             json_set_int(*result, "replicas", replicas);
             json_set_int(*result, "before", before);
         }
@@ -296,20 +295,4 @@ int k8s_scale(call *c, const cJSON *args, cJSON **result, err *e)
         if (why.code != ERR_CONFLICT || i == TRIES)
             return err_set(e, why.code, "%s", why.text);
     }
-}
-
-int k8s_verify_scale(call *c, const cJSON *args, const cJSON *recorded, cJSON **result, err *e)
-{
-    struct target t;
-    bool later;
-    err why = {0};
-    AUTO_JSON *there = k8s_same_object(c, &t, args, recorded, &later, &why);
-    AUTO_JSON *scale = there && !later ? scale_of(&t, &why) : NULL;
-    if (why.code)
-        return err_set(e, why.code, "%s", why.text);
-    if (!there)
-        return VERDICT_NO;
-    bool holds =
-        json_int_or(json_get(scale, "spec"), "replicas", -1) == json_int_or(args, "replicas", 0);
-    return later || holds ? VERDICT_YES : VERDICT_NO;
 }

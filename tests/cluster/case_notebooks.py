@@ -104,3 +104,19 @@ def test_what_a_cell_has_made_is_looked_at(t):
     assert look() == {}, "the manifest says nothing of it: %s" % look()
     place.kubectl("delete", "job/count", "--wait=false")
     assert look() == {job_cell: "Job count is gone"}, look()
+    patched = make(f"""k8s.patch("deployment", "web", {{ spec = {{ template = {{ spec = {{ containers = {{
+  {{ name = "main", image = "{images.BUSYBOX}", resources = {{ requests = {{ cpu = "1000m" }} }} }} }} }} }} }} }}, {{ type = "strategic" }})""")
+    scaled = make('k8s.scale("deployment", "web", 0)')
+    labelled = make('k8s.label("deployment", "web", { tier = "gpu" })')
+    assert look() == {job_cell: "Job count is gone"}, "the run's own changes: %s" % look()
+    place.kubectl("scale", "deployment/web", "--replicas=1")
+    place.kubectl("set", "env", "deployment/web", "A=1")  # the container, but nothing that the patch has set
+    place.kubectl("label", "deployment/web", "other=1")
+    gone = {job_cell: "Job count is gone", scaled: "Deployment web has changed: spec.replicas"}
+    assert look() == gone, look()
+    place.kubectl("set", "resources", "deployment/web", "--requests=cpu=2")
+    place.kubectl("label", "deployment/web", "tier-")
+    assert look() == {**gone, labelled: "Deployment web has changed: metadata.labels.tier",
+                      patched: "Deployment web has changed: spec.template.spec.containers[0].resources.requests.cpu"}, look()
+    place.kubectl("delete", "deployment/web")
+    assert {title for title, why in look().items() if why == "Deployment web is gone"} == {web, scaled, labelled, patched}, look()

@@ -426,6 +426,48 @@ def test_what_cells_have_made_is_looked_at(t):
     assert look(headless) == {}
 
 
+def test_what_calls_have_set_is_looked_at(t):
+    """Labels, annotations and patches: the fields that they set, and no others. What the run itself does later does not count."""
+    env = sandbox(t)
+    k, other = Kernel(t, "", *GRANTED, env=env), Kernel(t, "", *GRANTED, env=env)
+    cells = {}
+
+    def do(kernel, source, title="x"):
+        made = kernel.run(source, f'{title} effects="cluster,destructive"')
+        assert made.state == "ok", made
+        cells[title] = kernel.last
+
+    def stale():
+        names = {i: title for title, i in cells.items()}
+        return {names[i]: why for i, why in look(k).items()}
+
+    do(other, """for _, name in ipairs { "one", "two", "three" } do
+  k8s.create { apiVersion = "v1", kind = "ConfigMap", metadata = { name = name }, data = { a = "1", b = "1" } } end""")
+    do(k, """k8s.create { apiVersion = "batch/v1", kind = "Job", metadata = { name = "own", labels = { tier = "cpu" } },
+  spec = { suspend = true, template = { spec = { restartPolicy = "Never", containers = { { name = "main", image = "x" } } } } } }""", "Made")
+    do(k, 'k8s.patch("configmap", "one", { data = { a = "2", c = firesteel.null } })', "Merge")
+    do(k, 'k8s.patch("configmap", "one", firesteel.array { { op = "replace", path = "/data/b", value = "2" } }, { type = "json" })', "Json")
+    do(k, 'k8s.label("configmap", "two", { ["example.org/tier"] = "gpu" })', "Label")
+    do(k, 'k8s.annotate("configmap", "two", { note = "seen" })', "Note")
+    do(k, 'k8s.label("configmap", "three", { tier = "gpu" })', "First")
+    do(k, 'k8s.label("configmap", "three", { tier = "cpu" }, { overwrite = true })', "Second")
+    assert stale() == {} and stale() == {}, stale()
+    do(other, """k8s.patch("configmap", "one", { data = { d = "1" } }) k8s.label("configmap", "two", { other = "1" })""")
+    assert stale() == {}, "nobody set these: %s" % stale()
+    do(other, """k8s.patch("configmap", "one", { data = { a = "3" } })
+k8s.label("configmap", "two", { ["example.org/tier"] = "cpu" }, { overwrite = true })
+k8s.label("job", "own", { tier = "gpu" }, { overwrite = true })
+k8s.label("configmap", "three", { tier = "tpu" }, { overwrite = true })""")
+    assert stale() == {"Made": "Job own has changed: metadata.labels.tier", "Merge": "ConfigMap one has changed: data.a",
+                       "Label": "ConfigMap two has changed: metadata.labels.example.org/tier",
+                       "Second": "ConfigMap three has changed: metadata.labels.tier"}, stale()
+    do(other, 'k8s.patch("configmap", "one", { data = { a = "2", b = "3", c = "1" } }) k8s.delete("configmap", "two")')
+    assert {"Merge": "ConfigMap one has changed: data.c", "Json": "ConfigMap one has changed: data.b",
+            "Label": "ConfigMap two is gone", "Note": "ConfigMap two is gone"}.items() <= stale().items(), stale()
+    do(k, 'k8s.delete("configmap", "one") k8s.delete("job", "own")', "Gone")
+    assert set(stale()) == {"Label", "Note", "Second"}, "what the run itself removes is no change: %s" % stale()
+
+
 def test_images_are_looked_at(t):
     env = sandbox(t)
     k, other = Kernel(t, "", *GRANTED, env=env), Kernel(t, "", *GRANTED, env=env)

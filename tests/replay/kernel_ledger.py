@@ -291,6 +291,20 @@ def test_a_label_is_looked_at_and_set_again(t):
     do(t, env, 'local l = k8s.get("cm/x").metadata.labels\nassert(l.tier == "gpu" and not l.old)')
 
 
+def test_a_patch_is_looked_at_and_done_again(t):
+    env = sandbox(t)
+    do(t, env, 'k8s.create { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "x" }, data = { a = "1", b = "1" } }')
+    notebook = cell('k8s.patch("cm/x", { data = { a = "2" } })', 'Patch effects="cluster"') + STOP
+    k = start(t, env, notebook)
+    do(t, env, 'k8s.patch("cm/x", { data = { b = "2" } })')
+    again = resume(t, k, env, notebook)
+    assert how(again) == ["verified"], (how(again), again.of("error"))
+    do(t, env, 'k8s.patch("cm/x", { data = { a = "3" } })')
+    again = resume(t, k, env, notebook)
+    assert how(again)[0] != "verified", how(again)
+    do(t, env, 'assert(k8s.get("cm/x").data.a == "2")')
+
+
 def test_a_bash_cell_declares_its_files(t):
     notebook = cell("-- cat input > copy\n-- echo ran >> log", 'Fetch inputs=["input"] language="bash" outputs=["copy"]') + STOP
     k = Kernel(t, notebook, headless=True, hello=False)

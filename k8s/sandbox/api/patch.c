@@ -2,6 +2,7 @@
 #include "k8s/sandbox/api/patch.h"
 
 #include "base/jsonmerge.h"
+#include "base/jsonpointer.h"
 #include "base/mem.h"
 #include "base/str.h"
 
@@ -12,72 +13,12 @@ cJSON *patch_merge(const cJSON *object, const cJSON *patch)
     return json_merge(object, patch);
 }
 
-// "~1" is "/", "~0" is "~".
-static char *unescape(const char *s, size_t n)
-{
-    char *out = mem_strndup(s, n), *to = out;
-    for (const char *p = out; *p; p++) {
-        bool escaped = p[0] == '~' && (p[1] == '0' || p[1] == '1');
-        *to++ = escaped ? (*++p == '0' ? '~' : '/') : *p;
-    }
-    *to = 0;
-    return out;
-}
-
-// An array index, or -1. "-" is the end, if may_append; the array has `n` items.
-static int index_of(const char *word, int n, bool may_append)
-{
-    int64_t i;
-    if (may_append && str_eq(word, "-"))
-        return n;
-    bool fits = str_to_int(word, &i) && i >= 0 && (may_append ? i <= n : i < n);
-    return fits && (word[0] != '0' || !word[1]) ? (int)i : -1;
-}
-
-static cJSON *child_of(cJSON *parent, const char *word)
-{
-    if (cJSON_IsObject(parent))
-        return (cJSON *)json_get(parent, word);
-    if (!cJSON_IsArray(parent))
-        return NULL;
-    int i = index_of(word, cJSON_GetArraySize(parent), false);
-    return i < 0 ? NULL : cJSON_GetArrayItem(parent, i);
-}
-
-// Follows a pointer: returns the parent, and the last word (new).
-static cJSON *find_parent(cJSON *root, const char *pointer, char **last)
-{
-    cJSON *at = root;
-    *last = NULL;
-    while (at && *pointer == '/') {
-        size_t n = strcspn(pointer + 1, "/");
-        AUTO_FREE char *word = unescape(pointer + 1, n);
-        pointer += 1 + n;
-        if (!*pointer) {
-            *last = STEAL(word);
-            return at;
-        }
-        at = child_of(at, word);
-    }
-    return NULL;
-}
-
 static int missing(err *e, const char *op, const char *pointer)
 {
     return err_set(e, ERR_INVALID,
         "the server rejected our request due to an error in our request: %s operation does not "
         "apply: doc is missing path: %s",
         op, pointer);
-}
-
-static const cJSON *value_at(cJSON *root, const char *pointer)
-{
-    char *last;
-    if (!*pointer)
-        return root;
-    cJSON *parent = find_parent(root, pointer, &last);
-    AUTO_FREE char *word = last;
-    return parent && word ? child_of(parent, word) : NULL;
 }
 
 // We do not use cJSON_InsertItemInArray: Debian's 1.7.15 refuses every place but the first.
@@ -95,9 +36,11 @@ static void insert(cJSON *array, int at, cJSON *value)
 static int add(cJSON *root, const char *op, const char *pointer, cJSON *value, err *e)
 {
     char *last;
-    cJSON *parent = find_parent(root, pointer, &last);
+    cJSON *parent = json_pointer_parent(root, pointer, &last);
     AUTO_FREE char *word = last;
-    int i = cJSON_IsArray(parent) && word ? index_of(word, cJSON_GetArraySize(parent), true) : -1;
+    int i = cJSON_IsArray(parent) && word
+                ? json_pointer_index(word, cJSON_GetArraySize(parent), true)
+                : -1;
     if (cJSON_IsObject(parent)) {
         json_set(parent, word, value);
     } else if (i >= 0) {
@@ -111,13 +54,13 @@ static int add(cJSON *root, const char *op, const char *pointer, cJSON *value, e
 
 static cJSON *take(cJSON *root, const char *op, const char *pointer, err *e)
 {
-    cJSON *found = *pointer ? (cJSON *)value_at(root, pointer) : NULL;
+    cJSON *found = *pointer ? (cJSON *)json_pointer_get(root, pointer) : NULL;
     if (!found) {
         missing(e, op, pointer);
         return NULL;
     }
     char *last;
-    cJSON *parent = find_parent(root, pointer, &last);
+    cJSON *parent = json_pointer_parent(root, pointer, &last);
     free(last);
     return cJSON_DetachItemViaPointer(parent, found);
 }
@@ -126,7 +69,7 @@ static cJSON *take(cJSON *root, const char *op, const char *pointer, err *e)
 static int replace(cJSON *root, const char *pointer, const cJSON *value, err *e)
 {
     char *last;
-    cJSON *parent = find_parent(root, pointer, &last);
+    cJSON *parent = json_pointer_parent(root, pointer, &last);
     free(last);
     if (!cJSON_IsObject(parent)) {
         cJSON *old = take(root, "replace", pointer, e);
@@ -139,7 +82,7 @@ static int replace(cJSON *root, const char *pointer, const cJSON *value, err *e)
 
 static int test(cJSON *root, const char *pointer, const cJSON *value, err *e)
 {
-    const cJSON *found = value_at(root, pointer);
+    const cJSON *found = json_pointer_get(root, pointer);
     if (found && json_equal(found, value))
         return 0;
     return err_set(e, ERR_INVALID,
@@ -165,7 +108,7 @@ static int operate(cJSON *root, const cJSON *o, err *e)
     if (str_eq(op, "test"))
         return test(root, path, value, e);
     if (copies) {
-        const cJSON *source = value_at(root, from);
+        const cJSON *source = json_pointer_get(root, from);
         return source ? add(root, op, path, cJSON_Duplicate(source, true), e)
                       : missing(e, op, from);
     }

@@ -179,8 +179,10 @@ void call_ledger_tidied(call *c);
 const char *call_mark(call *c);
 // Is this the mark of an effect of this run?
 bool call_is_marked(call *c, const char *mark);
-// While verifying: has a later effect of the run changed the object with this uid?
-bool call_changed_later(call *c, const char *uid);
+// While verifying or looking: has a later effect of the run changed or deleted the object with this
+// uid? With `set` (an object; NULL: none) those do not count that tell the fields that they have
+// set, as members of "set" in their result: these are added to it.
+bool call_changed_later(call *c, const char *uid, cJSON *set);
 // While verifying: these fields (an array of texts) differ from what the effect left. 0 when the
 // run may accept that, else -1 with ERR_REFUSED.
 int call_drift(call *c, const cJSON *fields, err *e);

@@ -600,9 +600,9 @@ bool call_is_marked(call *c, const char *mark)
     return tail && str_eq(tail + 1, hex);
 }
 
-bool call_changed_later(call *c, const char *uid)
+bool call_changed_later(call *c, const char *uid, cJSON *set)
 {
-    return ledger_changed_later(c->effects->ledger, c->entry, uid);
+    return ledger_changed_later(c->effects->ledger, c->entry, uid, set);
 }
 
 int call_drift(call *c, const cJSON *fields, err *e)

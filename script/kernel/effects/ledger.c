@@ -250,15 +250,26 @@ static const char *uid_of(const cJSON *recorded)
     return uid ? uid : json_path_str(recorded, "metadata.uid");
 }
 
-bool ledger_changed_later(ledger *l, const struct entry *e, const char *uid)
+static bool is_about(const cJSON *recorded, const char *uid)
+{
+    return str_eq(uid_of(recorded), uid) || str_eq(json_path_str(recorded, "object.uid"), uid) ||
+           str_eq(json_path_str(recorded, "deleted.uid"), uid);
+}
+
+bool ledger_changed_later(ledger *l, const struct entry *e, const char *uid, cJSON *set)
 {
     bool found = false;
     pthread_mutex_lock(&l->lock);
     for (size_t i = 0; uid && !found && i < l->n; i++) {
-        const cJSON *recorded = entry_recorded(l->entries[i]);
-        found =
-            l->entries[i]->number > e->number &&
-            (str_eq(uid_of(recorded), uid) || str_eq(json_path_str(recorded, "object.uid"), uid));
+        const cJSON *recorded = entry_recorded(l->entries[i]), *field;
+        if (l->entries[i]->number <= e->number || !is_about(recorded, uid))
+            continue;
+        found = !set || !json_get(recorded, "set");
+        cJSON_ArrayForEach(field, json_get(recorded, "set"))
+        {
+            if (set)
+                json_set_bool(set, field->string, true);
+        }
     }
     pthread_mutex_unlock(&l->lock);
     return found;

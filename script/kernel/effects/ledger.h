@@ -70,8 +70,9 @@ void ledger_forget_left(ledger *l);
 // Does `is` hold for any entry of this cell's source?
 bool ledger_any(
     ledger *l, const char *source, bool (*is)(void *arg, const struct entry *e), void *arg);
-// Has an entry after this one changed the object with this uid?
-bool ledger_changed_later(ledger *l, const struct entry *e, const char *uid);
+// Has an entry after this one changed or deleted the object with this uid? set: as of
+// call_changed_later.
+bool ledger_changed_later(ledger *l, const struct entry *e, const char *uid, cJSON *set);
 // Calls fn for each entry that is left and not fresh, newest first, while fn returns 0. Returns
 // fn's last value.
 int ledger_each_stale(ledger *l, int (*fn)(void *arg, struct entry *e), void *arg);

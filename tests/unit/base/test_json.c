@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "base/json.h"
+#include "base/jsonpointer.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "tests/support/tap.h"
@@ -119,6 +120,21 @@ TEST(getters_and_setters)
     cJSON_AddItemToArray(json_array_at(j, "l"), json_new_int(7));
     CHECK_INT(json_path(j, "l[0]")->valueint, 7);
     CHECK(!json_path(j, "l[1]"));
+}
+
+TEST(a_pointer_names_a_place)
+{
+    AUTO_JSON *j = json_parse("{\"a/b\":{\"~\":[1,{\"c\":2}]}}", 26, NULL);
+    AUTO_BUF at = {0}, said = {0};
+    json_pointer_add(&at, "a/b");
+    json_pointer_add(&at, "~");
+    CHECK_STR(buf_cstr(&at), "/a~1b/~0");
+    buf_str(&at, "/1/c");
+    CHECK_INT(json_pointer_get(j, buf_cstr(&at))->valueint, 2);
+    CHECK(json_pointer_get(j, "") == j && !json_pointer_get(j, "/a~1b/~0/2"));
+    CHECK(!json_pointer_get(j, "/a~1b/~0/01") && !json_pointer_get(j, "a"));
+    json_pointer_say(&said, "/spec/containers/0/image");
+    CHECK_STR(buf_cstr(&said), "spec.containers[0].image");
 }
 
 int main(void)
