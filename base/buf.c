@@ -79,6 +79,17 @@ void buf_fmt(buf *b, const char *fmt, ...)
     va_end(args);
 }
 
+void buf_int(buf *b, int64_t n)
+{
+    char digits[20], *at = digits + sizeof digits;
+    for (uint64_t rest = n < 0 ? -(uint64_t)n : (uint64_t)n; rest || at == digits + sizeof digits;
+         rest /= 10)
+        *--at = (char)('0' + rest % 10);
+    if (n < 0)
+        *--at = '-';
+    buf_add(b, at, (size_t)(digits + sizeof digits - at));
+}
+
 void buf_metric(buf *b, double value)
 {
     double kept = (double)(float)value;

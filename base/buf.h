@@ -4,6 +4,7 @@
 #pragma once
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdint.h>
 
 typedef struct buf {
     char *data; // NULL while empty and never grown
@@ -18,6 +19,7 @@ void buf_str(buf *b, const char *s);
 void buf_char(buf *b, char c);
 void buf_fmt(buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void buf_vfmt(buf *b, const char *fmt, va_list args);
+void buf_int(buf *b, int64_t n); // in decimal digits
 // A metric's value as Keras's progress bar prints it: "0.9046", "4.4000e-05". Keras keeps its
 // numbers as f32, so a learning rate of 0.001 is a little more than 0.001.
 void buf_metric(buf *b, double value);

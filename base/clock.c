@@ -43,6 +43,14 @@ int64_t clock_add(int64_t ns, int64_t more)
     return sum;
 }
 
+static void add_digits(buf *out, int value, int n)
+{
+    char text[9];
+    for (int i = n; i-- > 0; value /= 10)
+        text[i] = (char)('0' + value % 10);
+    buf_add(out, text, (size_t)n);
+}
+
 void clock_rfc3339(buf *out, int64_t wall_ns, enum clock_precision precision)
 {
     int64_t fraction = wall_ns % CLOCK_SEC;
@@ -53,12 +61,19 @@ void clock_rfc3339(buf *out, int64_t wall_ns, enum clock_precision precision)
     }
     struct tm tm;
     gmtime_r(&seconds, &tm);
-    buf_fmt(out, "%04d-%02d-%02dT%02d:%02d:%02d", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday,
-        tm.tm_hour, tm.tm_min, tm.tm_sec);
+    const int values[] = {
+        tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec};
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        add_digits(out, values[i], i ? 2 : 4);
+        if (i < 5)
+            buf_char(out, "--T::"[i]);
+    }
+    if (precision != CLOCK_SECONDS)
+        buf_char(out, '.');
     if (precision == CLOCK_MICROS)
-        buf_fmt(out, ".%06d", (int)(fraction / 1000));
+        add_digits(out, (int)(fraction / 1000), 6);
     else if (precision == CLOCK_NANOS)
-        buf_fmt(out, ".%09d", (int)fraction);
+        add_digits(out, (int)fraction, 9);
     buf_char(out, 'Z');
 }
 

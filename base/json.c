@@ -176,9 +176,9 @@ static void print_escape(buf *out, unsigned char c)
     if (c >= 0x80) // not UTF-8
         buf_str(out, UTF8_REPLACEMENT);
     else if (c == '"' || c == '\\')
-        buf_fmt(out, "\\%c", c);
+        buf_add(out, (char[]){'\\', (char)c}, 2);
     else if (c >= '\b' && c <= '\r' && c != '\v')
-        buf_fmt(out, "\\%c", names[c - '\b']);
+        buf_add(out, (char[]){'\\', names[c - '\b']}, 2);
     else
         buf_fmt(out, "\\u%04x", c);
 }
@@ -210,7 +210,7 @@ static void print_number(buf *out, double value)
         return;
     }
     if (value == floor(value) && fabs(value) <= 9007199254740992.0) {
-        buf_fmt(out, "%lld", (long long)value);
+        buf_int(out, (int64_t)value);
         return;
     }
     char text[40];

@@ -57,6 +57,11 @@ void printable(buf *out, const char *text, size_t n)
 void printable_json(buf *out, const char *text, size_t n)
 {
     for (size_t i = 0, size; i < n; i += size ? size : 1) {
+        size = plain_length(text + i, n - i);
+        if (size) {
+            buf_add(out, text + i, size);
+            continue;
+        }
         size = utf8_len(text + i, n - i);
         uint32_t c = size ? code_point(text + i, size) : 0;
         if (size && is_control(c))

@@ -78,8 +78,10 @@ static void on_event(void *arg, message_type type, const cJSON *message)
     if (!json_get(message, "seq") || r->detach)
         return; // a reply to us, not part of the run
     fold_event(r->fold, message, NULL);
+    size_t n;
+    const char *line = client_line(r->client, &n);
     if (r->form == FORM_JSON)
-        say_json(message, 0);
+        say_json_line(line, n);
     else if (r->form == FORM_PLAIN)
         printer_event(r->printer, message);
     if (type == MESSAGE_end)

@@ -37,16 +37,22 @@ void say_text(const struct cli *cli, FILE *to, const char *text, size_t n)
     put(to, buf_cstr(&ascii), ascii.len);
 }
 
+void say_json_line(const char *text, size_t n)
+{
+    AUTO_BUF clean = {0};
+    printable_json(&clean, text, n);
+    buf_char(&clean, '\n');
+    fwrite(clean.data, 1, clean.len, stdout);
+}
+
 void say_json(const cJSON *tree, int indent)
 {
-    AUTO_BUF text = {0}, clean = {0};
+    AUTO_BUF text = {0};
     if (indent)
         json_print_pretty(&text, tree, indent);
     else
         json_print(&text, tree);
-    printable_json(&clean, text.data, text.len);
-    buf_char(&clean, '\n');
-    fwrite(clean.data, 1, clean.len, stdout);
+    say_json_line(text.data, text.len);
 }
 
 void say_file(const char *bytes, size_t n)

@@ -15,6 +15,8 @@ void say(FILE *to, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void say_text(const struct cli *cli, FILE *to, const char *text, size_t n);
 // Prints a tree as JSON, on one line or, with an indentation, on many.
 void say_json(const cJSON *tree, int indent);
+// Prints JSON text that is one line.
+void say_json_line(const char *text, size_t n);
 // Prints a document that was requested on standard output, byte by byte.
 void say_file(const char *bytes, size_t n);
 

@@ -31,13 +31,16 @@ struct journal {
     uint64_t seq;
     off_t end, reserved;
     bool writable; // the file is locked, and its end is known
-    buf line;
     syncer *syncer;
     bool dirty; // no sync has covered the last records yet
     bool told;  // a sync has failed, and the caller was told
-    // A group: its ledger entries share one sync.
-    bool grouped, owes; // owes: entries of it wait for that sync
-    off_t group_end;    // where the group begins, and after which record
+    // A group: it is written at once, and its ledger entries share one sync. A record that comes
+    // alone is a group, too.
+    bool grouped;
+    bool owes, soon; // entries of it wait for that sync; others are synced in the background
+    buf lines;       // of the group
+    size_t written;  // so many bytes of them are in the file
+    off_t group_end; // where the group begins, and after which record
     uint64_t group_seq;
 };
 
@@ -213,6 +216,8 @@ void journal_close(journal *j)
 {
     if (!j)
         return;
+    if (j->grouped)
+        journal_commit(j, NULL, NULL);
     // Gives back the reserved blocks; failing to do so does no harm. If the journal is somebody
     // else's, or its end is not known, it is left as it is.
     if (j->writable && ftruncate(j->fd, j->end) == 0 && j->dirty)
@@ -223,7 +228,7 @@ void journal_close(journal *j)
     free(j->run);
     free(j->path);
     free(j->spool_dir);
-    buf_done(&j->line);
+    buf_done(&j->lines);
     free(j);
 }
 
@@ -272,16 +277,33 @@ static enum safety wanted_safety(const journal *j, const cJSON *event, const cha
     return SAFE_IN_FILE;
 }
 
+// What a group has gathered reaches the file.
+static int write_lines(journal *j, err *e)
+{
+    size_t n = j->lines.len - j->written;
+    if (n == 0)
+        return 0;
+    if (fd_write_all(j->fd, j->lines.data + j->written, n, e) < 0)
+        return -1;
+    j->written = j->lines.len;
+    j->dirty = true;
+    return 0;
+}
+
+// What is not for the group as a whole is done for the last record now.
 static int make_safe(journal *j, enum safety safety, bool shared, err *e)
 {
-    if (safety == SAFE_NOW && shared) {
-        j->owes = true;
+    j->owes |= shared && safety == SAFE_NOW;
+    j->soon |= safety == SAFE_SOON;
+    if (shared)
         return 0;
-    }
+    if (write_lines(j, e) < 0)
+        return -1;
     if (safety == SAFE_NOW)
         return journal_sync(j, e);
-    if (safety == SAFE_SOON)
+    if (j->soon)
         syncer_request(j->syncer);
+    j->soon = false;
     return 0;
 }
 
@@ -294,12 +316,24 @@ static void stamp(journal *j, cJSON *event)
     json_set_int(event, "mono", clock_mono());
 }
 
-// Cuts off bytes that shall not be in the file after all, or are incomplete.
+// Cuts off lines of the group that shall not be in the file after all, or are incomplete there.
 static void cut_back(journal *j, off_t end, err *failure)
 {
+    size_t kept = (size_t)(end - j->group_end);
     j->end = end;
-    if (ftruncate(j->fd, end) < 0)
+    j->lines.len = kept;
+    j->written = j->written < kept ? j->written : kept;
+    if (ftruncate(j->fd, j->group_end + (off_t)j->written) < 0)
         err_wrap(failure, "an incomplete line stays in it");
+}
+
+static void begin_group(journal *j)
+{
+    buf_clear(&j->lines);
+    j->written = 0;
+    j->owes = j->soon = false;
+    j->group_end = j->end;
+    j->group_seq = j->seq;
 }
 
 const char *journal_append(journal *j, cJSON *event, size_t *n, err *e)
@@ -307,19 +341,20 @@ const char *journal_append(journal *j, cJSON *event, size_t *n, err *e)
     if (j->mask)
         mask_json(j->mask, event);
     stamp(j, event);
-    buf_clear(&j->line);
-    json_print(&j->line, event);
-    buf_char(&j->line, '\n');
+    if (!j->grouped)
+        begin_group(j);
+    size_t from = j->lines.len;
+    json_print(&j->lines, event);
+    buf_char(&j->lines, '\n');
     const char *type = json_str_or(event, "type", "");
-    off_t before = j->end;
-    bool room = reserve(j, (off_t)j->line.len + LAST_WORDS);
+    off_t before = j->end, length = (off_t)(j->lines.len - from);
+    bool room = reserve(j, length + LAST_WORDS);
     err failure = {0};
     if (!room && is_output(type))
         err_set(&failure, ERR_NO_SPACE, "no space left on the device");
-    else if (fd_write_all(j->fd, j->line.data, j->line.len, &failure) == 0) {
-        j->end += (off_t)j->line.len;
-        j->dirty = true;
-        bool shared = j->grouped && str_eq(type, "ledger");
+    else {
+        j->end += length;
+        bool shared = j->grouped && !str_eq(type, "end");
         make_safe(j, wanted_safety(j, event, type), shared, &failure);
     }
     if (failure.code) {
@@ -329,27 +364,32 @@ const char *journal_append(journal *j, cJSON *event, size_t *n, err *e)
     }
     j->seq++;
     if (n)
-        *n = j->line.len;
-    return j->line.data;
+        *n = (size_t)length;
+    return j->lines.data + from;
 }
 
 void journal_group(journal *j)
 {
     j->grouped = true;
-    j->owes = false;
-    j->group_end = j->end;
-    j->group_seq = j->seq;
+    begin_group(j);
 }
 
-int journal_commit(journal *j, err *e)
+const char *journal_commit(journal *j, size_t *n, err *e)
 {
     err failure = {0};
     j->grouped = false;
-    if (!j->owes || journal_sync(j, &failure) == 0)
-        return 0;
+    if (write_lines(j, &failure) == 0) {
+        if (j->soon && !j->owes)
+            syncer_request(j->syncer);
+        if (n)
+            *n = j->lines.len;
+        if (!j->owes || journal_sync(j, &failure) == 0)
+            return buf_cstr(&j->lines);
+    }
     cut_back(j, j->group_end, &failure);
     j->seq = j->group_seq;
-    return err_set(e, failure.code, "cannot write the journal %s: %s", j->path, failure.text);
+    err_set(e, failure.code, "cannot write the journal %s: %s", j->path, failure.text);
+    return NULL;
 }
 
 int journal_sync(journal *j, err *e)

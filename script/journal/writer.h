@@ -44,11 +44,13 @@ char *journal_run_notebook(const char *run); // the notebook's name in it; new
 // NULL: ERR_NO_SPACE or ERR_IO; the line is cut off again, and the run should stop. After a failed
 // sync no later one succeeds: ledger entries are refused for good.
 const char *journal_append(journal *j, cJSON *event, size_t *n, err *e);
-// Between these two, ledger entries are not synced one by one: journal_commit syncs all of them at
-// once. Nobody may be told of, or act on, anything that was appended until it has returned 0. -1:
-// everything since journal_group is cut off again; the rest is as for journal_append.
+// Between these two, lines are not written and ledger entries not synced one by one: journal_commit
+// writes all of them, and syncs these, at once. (An end does not wait for that.) Nobody may be told
+// of, or act on, anything that was appended until it has returned the lines, which are borrowed
+// until the next call. NULL: everything since journal_group is cut off again; the rest is as for
+// journal_append.
 void journal_group(journal *j);
-int journal_commit(journal *j, err *e);
+const char *journal_commit(journal *j, size_t *n, err *e);
 int journal_sync(journal *j, err *e);
 // Has a sync in the background failed? Then clients may have been told things that are not on the
 // disk, and the run should stop; afterwards its end is accepted without a sync.

@@ -193,11 +193,16 @@ end
 
 -- Values.
 
+local function named(root, name)
+  if root then return rawget(root, name) end
+  return core.library()[name]
+end
+
 -- The value that an entry tells of: "handle:delete" is a method, "k8s.get" in a module, "sh" a global. nil: there is none.
 function core.value_of(entry)
   local owner, mark, name = entry.name:match "^(.-)([.:])([%w_]+)$"
-  if not owner then return rawget(entry.root or _G, entry.name) or core.types[entry.name] end
-  local holder = mark == "." and rawget(entry.root or _G, owner) or core.types[owner]
+  if not owner then return named(entry.root, entry.name) or core.types[entry.name] end
+  local holder = mark == "." and named(entry.root, owner) or core.types[owner]
   return type(holder) == "table" and rawget(holder, name) or nil
 end
 

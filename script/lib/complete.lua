@@ -121,6 +121,7 @@ function lookup(path, before)
       value = field(value, name)
     else
       local known = rawget(names_here, name)
+      if known == nil and names_here == _G then known = core.library()[name] end
       local written = (known == nil or names_here ~= _G) and assigned(name, before)
       value = written or known
     end
@@ -397,7 +398,7 @@ local function untold()
     end
   end
   local ours = {}
-  for name, value in next, _G do
+  for name, value in next, core.library() do
     local meta = type(value) == "table" and getmetatable(value)
     if type(value) == "function" and not core.lua_names[name] then ours[name] = value end
     if type(meta) == "table" and rawget(meta, "__name") == name then look(name .. ".", value) end

@@ -25,10 +25,18 @@ struct client {
     frame_reader frames;
     struct request *requests;
     int64_t last_id;
-    char *journal; // the run's journal, from the welcome on; NULL: nothing to catch up with
-    int64_t seen;  // number of the last event passed on
+    char *journal;    // the run's journal, from the welcome on; NULL: nothing to catch up with
+    int64_t seen;     // number of the last event passed on
+    const char *line; // of the message that is passed on
+    size_t line_n;
     bool dispatching, closed; // closed from a callback: it is freed after the callback
 };
+
+const char *client_line(const client *c, size_t *n)
+{
+    *n = c->line_n;
+    return c->line;
+}
 
 static struct request *take_request(client *c, int64_t id)
 {
@@ -72,6 +80,8 @@ static int handle(void *arg, const char *line, size_t n, err *e)
         return err_wrap(e, "the kernel sent what is not JSON");
     message_type type = message_type_of(message);
     note(c, type, message);
+    c->line = line;
+    c->line_n = n;
     struct request *r =
         type == MESSAGE_reply ? take_request(c, json_int_or(message, "to", 0)) : NULL;
     if (r)
@@ -83,12 +93,14 @@ static int handle(void *arg, const char *line, size_t n, err *e)
     return c->closed ? -1 : 0;
 }
 
-static void hand_out(client *c, const cJSON *event)
+static void hand_out(client *c, const cJSON *event, const char *line, size_t n)
 {
     message_type type = message_type_of(event);
     if (type == MESSAGE_NONE || json_int_or(event, "seq", 0) <= c->seen)
         return;
     note(c, type, event);
+    c->line = line;
+    c->line_n = n;
     c->ops->event(c->arg, type, event);
 }
 
@@ -98,9 +110,11 @@ static void catch_up(client *c)
     reader *r = c->journal && c->seen >= 0 ? reader_open(c->journal, NULL) : NULL;
     for (int got = 1; r && got > 0 && c->journal && !c->closed;) {
         AUTO_JSON *event = NULL;
+        size_t n;
         got = reader_next(r, &event, NULL);
+        const char *line = reader_line(r, &n);
         if (got > 0)
-            hand_out(c, event);
+            hand_out(c, event, line, n - 1);
     }
     reader_close(r);
 }

@@ -29,6 +29,9 @@ client *client_connect(
 client *client_from_fd(loop *l, int fd, const struct client_ops *ops, void *arg, err *e);
 void client_free(client *c); // NULL is fine; also from its own callbacks
 
+// From `event`: the line that told of the message, without its newline; borrowed until it returns.
+const char *client_line(const client *c, size_t *n);
+
 // from: the last event already seen, 0 for all, -1 for only new ones. owner: the kernel runs for
 // this client; a client that only looks (ls, stop) is no owner. person: somebody
 // looks at what comes.

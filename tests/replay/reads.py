@@ -79,6 +79,16 @@ def test_globals_are_what_they_always_were(t):
         "nil\tnil\t1\nnil\n2\n2\ttrue\t2\n1\n9\n9\n10\n")
 
 
+def test_what_stands_in_the_place_of_the_library(t):
+    found = used(t, "print(math.floor(2.5), k8s ~= nil)", "tostring = function() return 'own' end", "print(tostring(1))", "print(type(type))",
+                 "tostring = nil", "print(tostring == nil)")
+    assert found[0] == found[3] == ([], [], {}), "the library is no global of the notebook: %s" % found
+    assert found[1] == ([], ["tostring"], {}) and found[2] == (["tostring"], [], {}), found
+    assert found[4] == ([], ["tostring"], {}) and found[5] == (["tostring"], [], {}), found
+    assert printed(t, "tostring = function() return 'own' end", "print(tostring(1))\nprint(help 'sh' == nil, rawget(_G, 'sh') == sh)", "print(type(print))") == "own\n" + printed(
+        t, "help 'sh'") + "true\ttrue\nfunction\n"
+
+
 def test_the_table_itself_is_unknown(t):
     found = used(t, "x = 1", "_G.y = 2", "z = _ENV.x", "for n in pairs(_G) do end", "print(x)",
                  "local _ = setmetatable(_G, { __index = function(_, name) return 'no ' .. name end })", "v = undefined", "print(v)")

@@ -35,7 +35,7 @@ static int compile(lua_State *L)
     const struct plan *p = lua_touserdata(L, 1);
     int status = LUA_OK;
     if (p->kind == PLAN_LUA)
-        status = lastvalue_load(L, p->text, p->skipped, CHUNK);
+        status = lastvalue_check(L, p->text, p->skipped, CHUNK);
     else if (p->kind == PLAN_TEMPLATE)
         template_check(L, p->text, p->skipped, &CHUNK[1]);
     else if (is_lua_file(p))

@@ -2,6 +2,7 @@
 #include "script/kernel/cells/lastvalue.h"
 
 #include "base/buf.h"
+#include "base/mem.h"
 
 #include <ctype.h>
 #include <lauxlib.h>
@@ -64,21 +65,6 @@ static size_t return_at(const char *tail)
     if (strncmp(tail + space, RETURN, strlen(RETURN)) != 0)
         return 0;
     return isalnum((unsigned char)tail[n]) || tail[n] == '_' ? 0 : n;
-}
-
-// The place where the last expression or `return` starts; the source's length when there is none.
-static size_t find_tail(lua_State *L, const char *source, bool program)
-{
-    size_t n = strlen(source), end = n;
-    for (int lines = 0; end > 0 && lines < TAIL_LINES_MAX; lines++) {
-        size_t start = line_start(source, end - 1);
-        if (!is_blank(source + start, end - start) && may_start(source, start, program) &&
-            compiles(L, return_at(source + start) ? "" : RETURN " ", source + start, n - start) &&
-            compiles(L, "", source, start))
-            return start;
-        end = start;
-    }
-    return n;
 }
 
 static bool in_name(char c)
@@ -158,20 +144,66 @@ static bool is_one_call(const char *tail)
     return true;
 }
 
+// Can a tail be no expression? So it is when it begins with a word of a statement, or is an
+// assignment to a name. Asking the compiler would be right, too, and takes longer.
+static bool is_statement(const char *tail)
+{
+    static const char *const words[] = {"break", "do", "else", "elseif", "end", "for", "goto", "if",
+        "in", "local", "repeat", "then", "until", "while"};
+    const char *s = after_blanks(tail), *end = after_name(s);
+    if (!end)
+        return false;
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        if (strlen(words[i]) == (size_t)(end - s) && strncmp(words[i], s, (size_t)(end - s)) == 0)
+            return true;
+    end = after_blanks(end);
+    return *end == '=' && end[1] != '=';
+}
+
+// The place where the last expression or `return` starts; the source's length when there is none.
+static size_t find_tail(lua_State *L, const char *source, bool program)
+{
+    size_t n = strlen(source), end = n;
+    for (int lines = 0; end > 0 && lines < TAIL_LINES_MAX; lines++) {
+        size_t start = line_start(source, end - 1);
+        if (!is_blank(source + start, end - start) && may_start(source, start, program) &&
+            !is_statement(source + start) &&
+            compiles(L, return_at(source + start) ? "" : RETURN " ", source + start, n - start) &&
+            compiles(L, "", source, start))
+            return start;
+        end = start;
+    }
+    return n;
+}
+
+static void add_lines(buf *text, int n)
+{
+    for (int i = 0; i < n; i++)
+        buf_char(text, '\n');
+}
+
+int lastvalue_check(lua_State *L, const char *source, int skipped, const char *chunk)
+{
+    AUTO_BUF text = {0};
+    add_lines(&text, skipped);
+    buf_str(&text, source);
+    if (load(L, &text, chunk) == LUA_OK)
+        return LUA_OK;
+    lua_pop(L, 1);
+    return lastvalue_load(L, source, skipped, chunk);
+}
+
 int lastvalue_load(lua_State *L, const char *source, int skipped, const char *chunk)
 {
     AUTO_BUF text = {0};
-    for (int i = 0; i < skipped; i++)
-        buf_char(&text, '\n');
-    size_t head = text.len;
+    add_lines(&text, skipped);
     buf_str(&text, source);
     int status = load(L, &text, chunk);
     size_t tail = find_tail(L, source, status == LUA_OK);
     if (tail == strlen(source))
         return status;
     buf_clear(&text);
-    for (size_t i = 0; i < head; i++)
-        buf_char(&text, '\n');
+    add_lines(&text, skipped);
     buf_str(&text, "local " VALUES "; ");
     buf_add(&text, source, tail);
     const char *last = source + tail + return_at(source + tail);

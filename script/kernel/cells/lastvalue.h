@@ -13,6 +13,8 @@
 // Pushes the function, or a message; returns lua_load's status. The first line of `source` has the
 // number 1 + skipped.
 int lastvalue_load(lua_State *L, const char *source, int skipped, const char *chunk);
+// The same to see whether it compiles: the function may return nothing.
+int lastvalue_check(lua_State *L, const char *source, int skipped, const char *chunk);
 // Calls that function, and leaves the values in its place; returns how many. A nil at the end of a
 // list counts for nothing. Raises what the cell raises.
 int lastvalue_call(lua_State *L);

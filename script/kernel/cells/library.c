@@ -15,6 +15,7 @@
 #include "script/kernel/cells/luajson.h"
 #include "script/kernel/cells/packing.h"
 #include "script/kernel/cells/pastruns.h"
+#include "script/kernel/cells/reads.h"
 #include "script/kernel/cells/state.h"
 #include "script/kernel/effects/call.h"
 #include "script/kernel/port/secrets.h"
@@ -478,6 +479,7 @@ static const luaL_Reg core_functions[] = {
     {"sleep", core_sleep},
     {"now", core_now},
     {"source", core_source},
+    {"library", reads_library},
     {0},
 };
 

@@ -17,11 +17,12 @@ enum { DIGITS = 16, TEXT_MAX = 1 << 20, TABLE_MAX = 16 << 10 };
 
 // Tables in the registry, by their addresses.
 static const char SHELF, // name → value of the globals that were not used yet
-    LIBRARY,             // name → value: ours and Lua's own, which are always there
-    FETCHED,             // name → value when it was fetched; &FETCHED: there was none
-    DROPPED,             // name → true: was set to nil without being fetched
-    CONTENT,             // name → digest of a table when a cell last left it
-    META;                // of the table of globals while a cell runs
+    LIBRARY, // name → value: ours and Lua's own; what a notebook puts in their place is
+             // its own
+    FETCHED, // name → value when it was fetched; &FETCHED: there was none
+    DROPPED, // name → true: was set to nil without being fetched
+    CONTENT, // name → digest of a table when a cell last left it
+    META;    // of the table of globals while a cell runs
 
 static void push(lua_State *L, const char *key)
 {
@@ -48,21 +49,34 @@ static void take_all_back(lua_State *L)
     int top = lua_gettop(L);
     lua_pushglobaltable(L);
     push(L, &SHELF);
-    push(L, &FETCHED);
     lua_pushnil(L);
     while (lua_next(L, top + 2)) {
-        int name = top + 4;
+        int name = top + 3;
         lua_pushvalue(L, name);
         if (lua_rawget(L, top + 1) == LUA_TNIL) {
             lua_pushvalue(L, name + 1);
             set(L, top + 1, name);
-            lua_pushvalue(L, name + 1);
-            set(L, top + 3, name);
         }
         lua_settop(L, name);
     }
     lua_settop(L, top);
     put_table(L, &SHELF);
+}
+
+int reads_library(lua_State *L)
+{
+    push(L, &LIBRARY);
+    return 1;
+}
+
+// Is the value of this name the library's?
+static bool is_library(lua_State *L, int name, int value)
+{
+    push(L, &LIBRARY);
+    lua_pushvalue(L, name);
+    bool is = lua_rawget(L, -2) != LUA_TNIL && lua_rawequal(L, -1, value);
+    lua_pop(L, 2);
+    return is;
 }
 
 // A notebook's own metatable: it has had the table itself.
@@ -120,9 +134,11 @@ static int fetch(lua_State *L)
     push(L, &SHELF);
     lua_pushvalue(L, 2);
     bool is = lua_rawget(L, 3) != LUA_TNIL; // 4: the value
-    push(L, &FETCHED);
-    is ? lua_pushvalue(L, 4) : lua_pushlightuserdata(L, (void *)&FETCHED);
-    set(L, 5, 2);
+    if (!is_library(L, 2, 4)) {
+        push(L, &FETCHED);
+        is ? lua_pushvalue(L, 4) : lua_pushlightuserdata(L, (void *)&FETCHED);
+        set(L, 5, 2);
+    }
     if (is) {
         lua_pushvalue(L, 4);
         set(L, 1, 2);
@@ -211,20 +227,16 @@ void reads_open(lua_State *L)
     lua_settop(L, top);
 }
 
-// Moves the notebook's own globals to the shelf, from which they are fetched.
+// Moves all globals to the shelf, from which they are fetched.
 static void shelve(lua_State *L)
 {
     int top = lua_gettop(L);
     lua_pushglobaltable(L);
     push(L, &SHELF);
-    push(L, &LIBRARY);
     lua_pushnil(L);
     while (lua_next(L, top + 1)) {
-        int name = top + 4;
-        lua_pushvalue(L, name);
-        bool ours = lua_type(L, name) == LUA_TSTRING && lua_rawget(L, top + 3) == LUA_TNIL;
-        lua_settop(L, name + 1);
-        if (ours) {
+        int name = top + 3;
+        if (lua_type(L, name) == LUA_TSTRING) {
             if (!str_eq(lua_tostring(L, name), LUA_GNAME))
                 set(L, top + 2, name);
             else
@@ -347,11 +359,8 @@ static void note_present(lua_State *L, cJSON *out, mask *m)
     lua_pushnil(L);
     while (lua_next(L, top + 1)) {
         int name = top + 4;
-        lua_pushvalue(L, name);
-        bool known = lua_type(L, name) != LUA_TSTRING ||
-                     (lua_rawget(L, top + 2) != LUA_TNIL && lua_rawequal(L, -1, name + 1)) ||
+        bool known = lua_type(L, name) != LUA_TSTRING || is_library(L, name, name + 1) ||
                      str_eq(lua_tostring(L, name), LUA_GNAME);
-        lua_settop(L, name + 1);
         if (!known) {
             note(L, top + 3, out, m);
             lua_pushnil(L);

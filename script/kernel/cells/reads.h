@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Which globals a cell reads and writes. The notebook's own globals are on a shelf, and the table
-// of globals fetches each from there at its first use in a cell; so a use costs something once, and
-// loops nothing.
+// Which globals a cell reads and writes. All globals are on a shelf, and the table of globals
+// fetches each from there at its first use in a cell; so a use costs something once, and loops
+// nothing.
 //
-//   x      globals.x is nil ──> __index: notes "x", moves it from the shelf
+//   x      globals.x is nil ──> __index: moves it from the shelf, notes "x" unless it is the
+//          library's
 //   end    what is there and was not fetched, or is another value now, was written; then all goes
 //          back to the shelf: a cell costs by what it uses, not by what there is
 //   stop   the table of globals is an ordinary one again, for lookups
@@ -16,6 +17,10 @@
 
 #include <lua.h>
 #include <stdbool.h>
+
+// library() → the table of our globals and Lua's own, without those in whose place the notebook has
+// put others. It is for our own code, which reads no global of the notebook by it.
+int reads_library(lua_State *L);
 
 // When the library is there and no cell has run. Raises only for want of memory, as do the others.
 void reads_open(lua_State *L);

@@ -24,7 +24,6 @@ struct port {
     // its lines, and those who wait for a record go on, after that.
     // While it is held, several deliveries are one.
     bool grouped, holds;
-    buf held;               // its lines
     struct record *records; // that wait; the loop's thread
 };
 
@@ -63,9 +62,7 @@ void port_deliver(port *p, cJSON *event)
     size_t n;
     err e = {0};
     const char *line = journal_append(p->journal, event, &n, &e);
-    if (line && p->grouped)
-        buf_add(&p->held, line, n);
-    else if (line)
+    if (line && !p->grouped)
         p->ops->journaled(p->arg, line, n);
     if (!line || journal_check(p->journal, &e) < 0)
         fail(p, &e);
@@ -127,14 +124,13 @@ static void on_end(void *arg)
     err e = {0};
     if (p->holds)
         return;
-    AUTO_BUF lines = p->held;
-    p->held = (buf){0};
-    bool kept = !p->grouped || journal_commit(p->journal, &e) == 0;
+    size_t n = 0;
+    const char *lines = p->grouped ? journal_commit(p->journal, &n, &e) : "";
     p->grouped = false;
-    if (!kept)
+    if (!lines)
         fail(p, &e);
-    else if (lines.len)
-        p->ops->journaled(p->arg, lines.data, lines.len);
+    else if (n)
+        p->ops->journaled(p->arg, lines, n);
     for (struct record *r = STEAL(p->records), *next; r; r = next) {
         next = r->next; // its thread may take it away
         r->error = p->error;
@@ -161,7 +157,6 @@ void port_free(port *p)
     outputs_free(p->outputs);
     outbox_free(p->outbox);
     port_close(p);
-    buf_done(&p->held);
     mask_free(p->mask);
     free(p);
 }

@@ -323,12 +323,44 @@ TEST(the_entries_of_a_group_share_one_sync)
     for (int i = 0; i < 5; i++)
         sample_append(j, "{\"type\":\"ledger\",\"entry\":2}");
     CHECK_INT(begun_syncs, 0);
-    CHECK_OK(journal_commit(j, &e) == 0, e);
+    CHECK_OK(journal_commit(j, NULL, &e), e);
     CHECK_INT(begun_syncs, 1);
     journal_group(j);
     sample_append(j, "{\"type\":\"stream\",\"cell\":\"a\",\"name\":\"stdout\",\"text\":\"x\"}");
-    CHECK_OK(journal_commit(j, &e) == 0, e);
+    CHECK_OK(journal_commit(j, NULL, &e), e);
     CHECK_INT(begun_syncs, 1); // nobody waits for these
+    journal_close(j);
+}
+
+TEST(a_group_is_written_at_once)
+{
+    err e = {0};
+    size_t n = 0;
+    struct stat before, within, after;
+    journal *j = create();
+    sample_append(j, "{\"type\":\"ledger\",\"entry\":1}");
+    stat(journal_path(j), &before);
+    journal_group(j);
+    sample_append(j, "{\"type\":\"state\",\"cell\":\"one\",\"state\":\"ok\"}");
+    sample_append(j, "{\"type\":\"state\",\"cell\":\"two\",\"state\":\"running\"}");
+    stat(journal_path(j), &within);
+    CHECK_INT(within.st_size, before.st_size);
+    const char *lines = journal_commit(j, &n, &e);
+    CHECK_OK(lines, e);
+    stat(journal_path(j), &after);
+    CHECK_INT(after.st_size, before.st_size + (off_t)n);
+    CHECK_HAS(lines, "\"two\"");
+    begun_syncs = 0;
+    journal_group(j);
+    sample_append(j, "{\"type\":\"state\",\"cell\":\"two\",\"state\":\"ok\"}");
+    sample_append(j, "{\"type\":\"end\",\"exit\":0}"); // it waits for nothing
+    CHECK_INT(begun_syncs, 1);
+    failing_syncs = 1;
+    CHECK(!append(j, "{\"type\":\"end\",\"exit\":0}", &e));
+    lines = journal_commit(j, &n, &e);
+    CHECK(lines && n > 0 && lines[n - 1] == '\n');
+    stat(journal_path(j), &within);
+    CHECK_INT(within.st_size, after.st_size + (off_t)n);
     journal_close(j);
 }
 
@@ -345,7 +377,7 @@ TEST(a_group_that_is_not_on_the_disk_is_cut_off)
     journal_group(j);
     sample_append(j, "{\"type\":\"ledger\",\"entry\":2}");
     sample_append(j, "{\"type\":\"ledger\",\"entry\":3}");
-    CHECK(journal_commit(j, &e) < 0);
+    CHECK(!journal_commit(j, NULL, &e));
     CHECK_HAS(e.text, "cannot write the journal");
     CHECK_INT(journal_seq(j), seq);
     CHECK_OK(path_read(file, &after, 0, &e) == 0, e);
