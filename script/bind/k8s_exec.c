@@ -247,7 +247,10 @@ static void about_attach(call *c, const cJSON *args, struct about *about)
 
 static void about_shell(call *c, const cJSON *args, struct about *about)
 {
-    k8s_about_call(c, args, "open a shell in", "", about);
+    const char *container = json_str(args, "container");
+    AUTO_FREE char *verb = container ? str_fmt("open a shell in container %s of", container)
+                                     : mem_strdup("open a shell in");
+    k8s_about_call(c, args, verb, "", about);
 }
 
 const struct binding k8s_exec_bindings[] = {

@@ -48,7 +48,8 @@ static int read_spec(
     if (text && duration_parse(text, &since, e) != 0)
         return err_wrap(e, "since");
     bool whole = json_bool_or(args, "all", false), follow = json_bool_or(args, "follow", false);
-    bool all = json_bool_or(args, "all_containers", false);
+    const char *container = json_str(args, "container"); // which is more than all of them
+    bool all = !container && json_bool_or(args, "all_containers", false);
     // An owner's pods are followed by their labels: the next one may have another name.
     bool by_labels = follow && w->owner && w->pods.labels;
     *spec = (struct tail_spec){.ns = ns,
@@ -58,7 +59,7 @@ static int read_spec(
         .owner_name = w->name,
         .owner_uid = w->uid,
         .root_uid = w->relatives ? w->uid : NULL,
-        .container = json_str(args, "container"),
+        .container = container,
         .grep = json_str(args, "grep"),
         .all_containers = all,
         .follow = follow,

@@ -326,4 +326,26 @@ def test_a_shell_is_asked_for_and_its_failure_is_shown(t):
         s.keys("q q")
 
 
+def test_of_several_containers_one_is_chosen_for_a_shell(t):
+    two = POD.replace('{ { name = "box"', '{ { name = "side", image = "host", command = { "sh", "-c", "echo beside; sleep 300" } }, { name = "box"')
+    two = two.replace('{ "sleep", "300" }', '{ "sh", "-c", "echo inside; sleep 300" }')
+    with workbench(folder(t, two), "--sandbox", "small.lua", seconds=10) as s:
+        s.keys("C-e")
+        s.wait("may it do this?")
+        s.keys("a")
+        s.wait("│ all made")
+        opens(s, "pods", "pods in default", "2/2")
+        s.keys("x")
+        s.wait("containers of box")
+        assert [row.split()[:4] for row in s.screen()[2:4]] == [["side", "true", "Running", "0"], ["box", "true", "Running", "0"]], text(s)
+        s.keys("Down x")
+        asked(s, "open a shell in container box of Pod box")
+        s.keys("y")
+        s.wait("no shell: ")
+        s.keys("Up Enter")
+        s.wait("beside")  # that container's log, alone
+        assert "inside" not in text(s), text(s)
+        s.keys("q q q q")
+
+
 run(globals())

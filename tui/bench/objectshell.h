@@ -4,5 +4,7 @@
 #pragma once
 #include "tui/view/view.h"
 
-// The row of this display, by its uid.
-void object_shell(bench *b, int64_t display, const char *row);
+// The row of this display, by its uid. A reply that names no pod is a table of its containers:
+// `choose` shows that.
+void object_shell(
+    bench *b, int64_t display, const char *row, void (*choose)(bench *b, const cJSON *reply));

@@ -359,7 +359,7 @@ static void shell_in_row(struct table_view *v)
     if (!offers(v, "shell"))
         bench_say(v->head.bench, "a shell is opened in a pod: nothing here has pods");
     else if (r && *r->uid)
-        object_shell(v->head.bench, v->display, r->uid);
+        object_shell(v->head.bench, v->display, r->uid, on_acted);
 }
 
 // A row that is a place: the desk goes there.

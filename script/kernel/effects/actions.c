@@ -173,7 +173,7 @@ static bool is_over(struct job *j)
 {
     bool checked = j->checking;
     j->checking = false;
-    if (!checked || j->error.code)
+    if (!checked || j->error.code || json_get(j->result, "display"))
         return true;
     take_check(j);
     return j->nothing || go_on(j, &j->error) < 0;

@@ -102,7 +102,8 @@ struct display_action {
     bool several; // a message may name many rows: one question for all, a call for each
     // A pure binding that is called before the question, with the same arguments. Its result
     // becomes arguments, too; but "diff", which the question shows, and "nothing": a text that says
-    // why there is nothing to do, and is the reply. NULL: there is none.
+    // why there is nothing to do, and is the reply, as a {"display": number} is, from which a
+    // person chooses what to do it to. NULL: there is none.
     const char *first;
     bool told; // the result goes to who pressed the key, although the binding is not pure
 };
