@@ -15,8 +15,11 @@ static const struct {
     {"U16", {'u', 2}}, {"F16", {'f', 2}}, {"BF16", {'g', 2}}, {"I32", {'i', 4}}, {"U32", {'u', 4}},
     {"F32", {'f', 4}}, {"I64", {'i', 8}}, {"U64", {'u', 8}}, {"F64", {'f', 8}}};
 
-static const char *const own_dtypes[] = {
-    [TENSOR_F32] = "F32", [TENSOR_U8] = "U8", [TENSOR_I64] = "I64", [TENSOR_I32] = "I32"};
+static const char *const own_dtypes[] = {[TENSOR_F32] = "F32",
+    [TENSOR_U8] = "U8",
+    [TENSOR_I64] = "I64",
+    [TENSOR_I32] = "I32",
+    [TENSOR_I16] = "I16"};
 
 // A tensor's entry in the header, checked on its own.
 struct entry {

@@ -23,7 +23,7 @@ local types = {
     take(rows) -> tensor -- The rows that a list, or a tensor of integers, names.
     matmul(other) -> tensor -- The product of matrices, (m, k) by (k, n), or of vectors.
     copy() -> tensor -- A copy, whose rows lie side by side.
-    cast(dtype) -> tensor -- Its numbers as "f32", "i64", "i32" or "u8".
+    cast(dtype) -> tensor -- Its numbers as "f32", "i64", "i32", "i16" or "u8".
     argmax(axis, keepdims=false) -> tensor -- Where the greatest number is, counted from 0; argmax(1): in each row.
     sum(axis, keepdims=false) -- The sum of all numbers; with an axis a tensor of sums along it. Integers are added exactly; a sum of them with more than 64 bits is an error.
     mean(axis, keepdims=false) -- The mean of all numbers, or along an axis.
@@ -59,7 +59,7 @@ local types = {
     item() -- The number of a tensor that has one.
     totable() -- Nested Lua tables with its numbers.
     shape: table -- Its dimensions.
-    dtype: string -- "f32", "i64", "i32" or "u8".
+    dtype: string -- "f32", "i64", "i32", "i16" or "u8".
   ]],
   frame = [[
     numbers{name, …, standardize=false, missing=} -> tensor -- Columns as f32 (rows, columns); standardize: (value - mean)/std; missing stands for what is missing.

@@ -5,6 +5,7 @@
 
 #include "base/path.h"
 #include "script/worker/fields.h"
+#include "trainer/data/column.h"
 #include "trainer/data/frame.h"
 #include "trainer/data/npy.h"
 #include "trainer/data/npz.h"
@@ -152,9 +153,23 @@ static void set_number(lua_State *L, const char *name, double value)
     lua_setfield(L, -2, name);
 }
 
+static void push_about(lua_State *L, const frame_column *c)
+{
+    lua_createtable(L, 0, 5);
+    lua_pushinteger(L, (lua_Integer)c->missing);
+    lua_setfield(L, -2, "missing");
+    if (c->kind == FRAME_CATEGORY || !c->seen)
+        return;
+    set_number(L, "mean", c->mean);
+    set_number(L, "std", frame_std(c));
+    set_number(L, "min", c->min);
+    set_number(L, "max", c->max);
+}
+
+// A column as data.lua describes it.
 static void push_column(lua_State *L, frame_column *c)
 {
-    lua_createtable(L, 0, 9);
+    lua_createtable(L, 0, 5);
     lua_pushstring(L, c->name);
     lua_setfield(L, -2, "name");
     lua_pushstring(L, frame_kind_name(c->kind));
@@ -162,9 +177,9 @@ static void push_column(lua_State *L, frame_column *c)
     tensor *values = c->values;
     c->values = NULL;
     push_tensor(L, values, NULL);
-    lua_setfield(L, -2, "values");
-    lua_pushinteger(L, (lua_Integer)c->missing);
-    lua_setfield(L, -2, "missing");
+    lua_setfield(L, -2, "stored");
+    push_about(L, c);
+    lua_setfield(L, -2, "about");
     if (c->kind == FRAME_CATEGORY) {
         lua_createtable(L, (int)c->category_n, 0);
         for (size_t i = 0; i < c->category_n; i++) {
@@ -172,11 +187,6 @@ static void push_column(lua_State *L, frame_column *c)
             lua_rawseti(L, -2, (lua_Integer)i + 1);
         }
         lua_setfield(L, -2, "categories");
-    } else if (c->seen) {
-        set_number(L, "mean", c->mean);
-        set_number(L, "std", frame_std(c));
-        set_number(L, "min", c->min);
-        set_number(L, "max", c->max);
     }
 }
 
@@ -236,6 +246,29 @@ static double number_of(lua_State *L, int list, size_t k, double otherwise)
     return otherwise;
 }
 
+static void stack_integers(const tensor *t, size_t at, size_t n, int64_t *out, size_t step)
+{
+    int64_t block[COLUMN_BLOCK];
+    tensor_integers(t, at, n, block);
+    for (size_t i = 0; i < n; i++)
+        out[i * step] = block[i];
+}
+
+struct change {
+    double subtract, divide, missing;
+};
+
+static void stack_numbers(
+    const tensor *t, size_t at, size_t n, float *out, size_t step, struct change c)
+{
+    double block[COLUMN_BLOCK];
+    tensor_numbers(t, at, n, block);
+    for (size_t i = 0; i < n; i++) {
+        double v = isnan(block[i]) ? c.missing : block[i];
+        out[i * step] = (float)((v - c.subtract) / c.divide);
+    }
+}
+
 // stack({tensor, …}, integers, {subtract, …}, {divide, …}, {missing, …}): n numbers each become
 // (n, columns). A nan becomes `missing`, if there is one; then (value - subtract) / divide.
 static int stack(lua_State *L)
@@ -256,20 +289,20 @@ static int stack(lua_State *L)
     push_tensor(
         L, tensor_new(integers ? TENSOR_I64 : TENSOR_F32, 2, (size_t[]){rows, columns}, &e), &e);
     tensor *out = check_tensor(L, -1);
-    for (size_t k = 0; k < columns; k++) {
-        double subtract = number_of(L, 3, k, 0), divide = number_of(L, 4, k, 1);
-        double missing = number_of(L, 5, k, NAN);
-        lua_rawgeti(L, 1, (lua_Integer)k + 1);
-        const tensor *t = check_tensor(L, -1);
-        for (size_t r = 0; r < rows; r++) {
-            double v = tensor_at(t, r);
-            v = isnan(v) ? missing : v;
+    // A block of rows stays in the cache until all of its columns are there.
+    for (size_t at = 0, n; at < rows; at += n) {
+        n = rows - at < COLUMN_BLOCK ? rows - at : COLUMN_BLOCK;
+        for (size_t k = 0; k < columns; k++) {
+            lua_rawgeti(L, 1, (lua_Integer)k + 1);
+            const tensor *t = check_tensor(L, -1);
             if (integers)
-                ((int64_t *)out->data)[r * columns + k] = tensor_integer_at(t, r);
+                stack_integers(t, at, n, (int64_t *)out->data + at * columns + k, columns);
             else
-                ((float *)out->data)[r * columns + k] = (float)((v - subtract) / divide);
+                stack_numbers(t, at, n, (float *)out->data + at * columns + k, columns,
+                    (struct change){
+                        number_of(L, 3, k, 0), number_of(L, 4, k, 1), number_of(L, 5, k, NAN)});
+            lua_pop(L, 1);
         }
-        lua_pop(L, 1);
     }
     return 1;
 }

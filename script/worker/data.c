@@ -157,8 +157,8 @@ static size_t fill(lua_State *L, tensor *t, int dim, size_t at, bool *integer)
 // integers are made of i64.
 static int data_tensor(lua_State *L)
 {
-    static const char *const names[] = {"f32", "i64", "i32", "u8", NULL};
-    static const tensor_type types[] = {TENSOR_F32, TENSOR_I64, TENSOR_I32, TENSOR_U8};
+    static const char *const names[] = {"f32", "i64", "i32", "i16", "u8", NULL};
+    static const tensor_type types[] = {TENSOR_F32, TENSOR_I64, TENSOR_I32, TENSOR_I16, TENSOR_U8};
     err e;
     size_t shape[TENSOR_MAX_DIMS];
     luaL_checktype(L, 1, LUA_TTABLE);

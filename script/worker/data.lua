@@ -3,8 +3,15 @@
 -- `core` is the part in C (script/worker/arrays.c).
 local data, core = ...
 
--- A frame: columns = a list of {name, kind, values, categories, mean, std, min, max, missing},
--- rows = how many. Ranks know this metatable by its name.
+-- A frame: columns = a list of tables, rows = how many. Ranks know this metatable by its name. A column:
+--
+--   name, kind, categories
+--   stored   the numbers, as narrow as trainer/data/column.h keeps them
+--   rows     if it is there, the column's numbers are those in these rows of `stored`, missing for -1. They are
+--            taken when somebody needs them: of the columns that a join brings, most are never looked at.
+--   own      stored is a tensor that a user gave, in a type of its own
+--   about    {mean, std, min, max, missing} of the column that was read or made; or {of = its numbers}, of which
+--            they are computed when somebody asks
 local Frame = {}
 data.Frame = Frame
 local methods = {}
@@ -42,10 +49,45 @@ local function options_of(name, given, known)
   return given
 end
 
+-- The column's numbers, for functions here.
+local function stored(c)
+  if c.rows then c.stored, c.rows = call(core.take, c.stored, c.rows, c.categories ~= nil), nil end
+  return c.stored
+end
+
+-- The same as users get it: integers are i64. The column keeps these then, as they may be asked for row by row.
+local function values(c)
+  local t = stored(c)
+  if not c.own and t.dtype ~= "f32" and t.dtype ~= "i64" then c.stored = t:cast "i64" end
+  return c.stored
+end
+
+-- What is known of the column's numbers.
+local function about(c)
+  local a = c.about
+  if a.of then
+    local n, mean, std, min, max = call(core.describe, a.of)
+    a.missing = #a.of - n
+    if c.categories then
+      a.missing = #a.of - #call(core.nonzero, a.of)
+    elseif n > 0 then
+      a.mean, a.std, a.min, a.max = mean, std, min, max
+    end
+    a.of = nil
+  end
+  return a
+end
+
+-- A column of a user's tensor.
+local function given_column(name, kind, tensor)
+  local own = tensor.dtype ~= "i64" and tensor.dtype ~= "f32"
+  return { name = name, kind = kind, stored = own and tensor or call(core.narrow, tensor), own = own or nil, about = {} }
+end
+
 function Frame.__index(frame, key)
   if methods[key] then return methods[key] end
   if key == "names" then return names_of(frame) end
-  return column_of(frame, key, 2).values
+  return values(column_of(frame, key, 2))
 end
 
 function Frame:__len() return self.rows end
@@ -53,10 +95,11 @@ function Frame:__len() return self.rows end
 function Frame:__tostring()
   local lines = { ("%d rows"):format(self.rows) }
   for _, c in ipairs(self.columns) do
-    local about = c.categories and ("%d categories"):format(#c.categories) or c.mean
-      and ("%g to %g, mean %g, std %g"):format(c.min, c.max, c.mean, c.std) or ""
-    lines[#lines + 1] = ("%-24s %-9s %s%s"):format(c.name, c.kind, about,
-      c.missing and c.missing > 0 and (", %d missing"):format(c.missing) or "")
+    local a = about(c)
+    local text = c.categories and ("%d categories"):format(#c.categories) or a.mean
+      and ("%g to %g, mean %g, std %g"):format(a.min, a.max, a.mean, a.std) or ""
+    lines[#lines + 1] = ("%-24s %-9s %s%s"):format(c.name, c.kind, text,
+      a.missing and a.missing > 0 and (", %d missing"):format(a.missing) or "")
   end
   return table.concat(lines, "\n")
 end
@@ -90,7 +133,10 @@ function data.csv(given)
   end
   for _, c in ipairs(columns) do
     for _, other in ipairs(like and like.columns or {}) do
-      if other.name == c.name then c.mean, c.std, c.min, c.max = other.mean, other.std, other.min, other.max end
+      if other.name == c.name then
+        local a = about(other)
+        c.about = { missing = c.about.missing, mean = a.mean, std = a.std, min = a.min, max = a.max }
+      end
     end
   end
   return new(columns, rows)
@@ -120,13 +166,13 @@ function data.frame(given)
     if type(pair) ~= "table" or type(pair[1]) ~= "string" or type(pair[2]) ~= "userdata" then
       error(("data.frame: item %d must be { name, tensor }"):format(i), 2)
     end
-    local values = pair[2]
-    if #values.shape == 2 and values.shape[2] == 1 then values = values:reshape { -1 } end
-    if #values.shape ~= 1 or rows and #values ~= rows then
+    local tensor = pair[2]
+    if #tensor.shape == 2 and tensor.shape[2] == 1 then tensor = tensor:reshape { -1 } end
+    if #tensor.shape ~= 1 or rows and #tensor ~= rows then
       error(("data.frame: column '%s' must have one number for each row, and as many rows as the others"):format(pair[1]), 2)
     end
-    rows = #values
-    columns[i] = { name = pair[1], kind = "number", values = values }
+    rows = #tensor
+    columns[i] = given_column(pair[1], "number", tensor)
   end
   return new(columns, rows or 0)
 end
@@ -138,7 +184,8 @@ end
 
 function methods:stats(name)
   local c = column_of(self, name, 2)
-  return { kind = c.kind, missing = c.missing, mean = c.mean, std = c.std, min = c.min, max = c.max }
+  local a = about(c)
+  return { kind = c.kind, missing = a.missing, mean = a.mean, std = a.std, min = a.min, max = a.max }
 end
 
 -- frame:numbers { "a", "b", standardize = true, missing = 0 }: these columns as f32 (rows, columns).
@@ -148,12 +195,14 @@ function methods:numbers(given)
   local tensors, means, stds, missing = {}, {}, {}, {}
   for i, name in ipairs(given) do
     local c = column_of(self, name, 2)
-    tensors[i], means[i], stds[i] = c.values, 0, 1
+    tensors[i], means[i], stds[i] = stored(c), 0, 1
     if given.standardize then
-      if not c.mean then error(("column '%s' has no mean: read it from a file, or add it by with()"):format(name), 2) end
-      means[i], stds[i] = c.mean, c.std > 0 and c.std or 1
+      local a = about(c)
+      if not a.mean then error(("column '%s' has no mean: read it from a file, or add it by with()"):format(name), 2) end
+      means[i], stds[i] = a.mean, a.std > 0 and a.std or 1
+      missing[i] = a.mean
     end
-    missing[i] = given.missing or given.standardize and c.mean or nil
+    missing[i] = given.missing or missing[i]
   end
   return call(core.stack, tensors, false, means, stds, missing)
 end
@@ -163,31 +212,31 @@ function methods:codes(given)
   local list, tensors = type(given) == "table" and given or { given }, {}
   for i, name in ipairs(list) do
     local c = column_of(self, name, 2)
-    if c.values.dtype == "f32" then error(("column '%s' has numbers that are no integers, or some are missing"):format(name), 2) end
-    tensors[i] = c.values
+    tensors[i] = stored(c)
+    if tensors[i].dtype == "f32" then error(("column '%s' has numbers that are no integers, or some are missing"):format(name), 2) end
   end
   local codes = call(core.stack, tensors, true)
   return type(given) == "table" and codes or codes:reshape { -1 }
 end
 
--- The same columns with other values.
-local function each(frame, rows, fn)
+-- The same columns of some rows, which fn takes of a tensor.
+local function each(frame, fn)
   local columns = {}
   for i, c in ipairs(frame.columns) do
     local copy = {}
     for key, value in pairs(c) do copy[key] = value end
-    copy.values = fn(c.values)
+    copy.stored, copy.rows = fn(stored(c)), nil
     columns[i] = copy
   end
-  return new(columns, rows or columns[1] and #columns[1].values or 0)
+  return new(columns, columns[1] and #columns[1].stored or 0)
 end
 
 function methods:slice(from, to, step)
-  return each(self, nil, function(t) return t:slice(from or 0, to or #t, step or 1) end)
+  return each(self, function(t) return t:slice(from or 0, to or #t, step or 1) end)
 end
 
 function methods:shard(rank, size)
-  return each(self, nil, function(t) return t:shard(rank, size) end)
+  return each(self, function(t) return t:shard(rank, size) end)
 end
 
 -- Days since 1970-01-01 as os.date tells them: year, month, day, wday (1 is Sunday), yday.
@@ -271,7 +320,7 @@ local function quoted(text)
 end
 
 local function csv_field(column, i)
-  local value = column.values[i]
+  local value = values(column)[i]
   if column.categories then return quoted(column.categories[value] or "") end
   if value ~= value then return "" end
   if value == math.huge or value == -math.huge then
@@ -318,4 +367,5 @@ function data.save(path, what, given)
   end
 end
 
-return data, core, { Frame = Frame, methods = methods, column_of = column_of, call = call, new = new, each = each, options_of = options_of }
+return data, core, { Frame = Frame, methods = methods, column_of = column_of, call = call, new = new, options_of = options_of,
+  stored = stored, values = values, given_column = given_column }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 // What frames are computed with, for tables.lua: rows chosen, joined, sorted and grouped, functions
-// called for each row. Columns are tensors of one number a row; rows are i64 tensors, -1 is none.
+// called for each row. Columns are tensors of one number a row, as narrow as column.h makes them;
+// rows are i32 tensors, -1 is none.
 #include "base/mem.h"
 #include "script/worker/arrays.h"
 #include "trainer/data/calendar.h"
+#include "trainer/data/column.h"
 #include "trainer/data/frame.h"
 #include "trainer/data/groups.h"
 
@@ -37,38 +39,71 @@ static size_t check_columns(lua_State *L, int list, const tensor *out[KEYS_MAX])
     return (size_t)n;
 }
 
-// Rows as Lua has them: an i64 tensor. Nothing raises while `rows` is not Lua's, so the caller
-// passes room of Lua's.
-static void push_rows(lua_State *L, const uint32_t *rows, size_t n)
+// A column that was made, as columns are kept.
+static void push_column(lua_State *L, tensor *t, err *e)
 {
-    err e;
-    push_tensor(L, tensor_new(TENSOR_I64, 1, &n, &e), &e);
-    int64_t *out = check_tensor(L, -1)->data;
-    for (size_t i = 0; i < n; i++)
-        out[i] = rows[i] == ROW_NONE ? -1 : (int64_t)rows[i];
+    push_tensor(L, column_narrow(t, e), e);
 }
 
+// Room for rows, which Lua owns as the i32 tensor that they are to it.
 static uint32_t *push_room(lua_State *L, size_t n)
 {
-    return lua_newuserdatauv(L, (n + 1) * sizeof(uint32_t), 0);
+    err e;
+    push_tensor(L, tensor_new(TENSOR_I32, 1, &n, &e), &e);
+    return check_tensor(L, -1)->data;
+}
+
+// The first n of the rows in the room on top, alone.
+static int push_first(lua_State *L, size_t n)
+{
+    err e;
+    push_tensor(L, tensor_from(TENSOR_I32, 1, &n, check_tensor(L, -1)->data, &e), &e);
+    return 1;
+}
+
+static const uint32_t *check_rows(lua_State *L, int arg)
+{
+    const tensor *rows = check_column(L, arg);
+    luaL_argcheck(L, rows->type == TENSOR_I32 && !tensor_has_gaps(rows), arg, "rows are i32");
+    return rows->data;
 }
 
 // take(column, rows, category) → column
 static int take(lua_State *L)
 {
     err e;
-    const tensor *t = check_column(L, 1), *rows = check_column(L, 2);
-    luaL_argcheck(L, tensor_is_integer(rows), 2, "rows are integers");
-    size_t n = tensor_rows(rows), have = tensor_rows(t);
-    uint32_t *room = push_room(L, n);
-    for (size_t i = 0; i < n; i++) {
-        int64_t row = tensor_integer_at(rows, i);
-        if (row < -1 || row >= (int64_t)have)
-            return luaL_error(L, "there is no row %d: the column has %d", (int)row, (int)have);
-        room[i] = row < 0 ? ROW_NONE : (uint32_t)row;
-    }
-    push_tensor(L, rows_take(t, room, n, lua_toboolean(L, 3), &e), &e);
+    const tensor *t = check_column(L, 1);
+    const uint32_t *row = check_rows(L, 2);
+    size_t n = tensor_rows(check_tensor(L, 2)), have = tensor_rows(t);
+    for (size_t i = 0; i < n; i++)
+        if (row[i] >= have && row[i] != ROW_NONE)
+            return luaL_error(
+                L, "there is no row %d: the column has %d", (int)(int32_t)row[i], (int)have);
+    push_column(L, rows_take(t, row, n, lua_toboolean(L, 3), &e), &e);
     return 1;
+}
+
+// rows_of(rows, rows) → the rows of the first that the second names, -1 where one of them is
+static int rows_of(lua_State *L)
+{
+    const uint32_t *row = check_rows(L, 1), *of = check_rows(L, 2);
+    size_t n = tensor_rows(check_tensor(L, 2)), have = tensor_rows(check_tensor(L, 1));
+    uint32_t *out = push_room(L, n);
+    for (size_t i = 0; i < n; i++)
+        out[i] = of[i] < have ? row[of[i]] : ROW_NONE;
+    return 1;
+}
+
+// present(rows) → the places of those that are not -1
+static int present(lua_State *L)
+{
+    const uint32_t *row = check_rows(L, 1);
+    size_t n = tensor_rows(check_tensor(L, 1)), found = 0;
+    uint32_t *out = push_room(L, n);
+    for (size_t i = 0; i < n; i++)
+        if (row[i] != ROW_NONE)
+            out[found++] = (uint32_t)i;
+    return push_first(L, found);
 }
 
 // nonzero(column) → rows
@@ -82,8 +117,7 @@ static int nonzero(lua_State *L)
         if (v != 0 && !isnan(v))
             room[n++] = (uint32_t)i;
     }
-    push_rows(L, room, n);
-    return 1;
+    return push_first(L, n);
 }
 
 // match(keys, other keys) → rows of the other; or nil and a row whose keys are there twice
@@ -101,7 +135,6 @@ static int match(lua_State *L)
         lua_pushinteger(L, (lua_Integer)twice);
         return 2;
     }
-    push_rows(L, room, tensor_rows(keys[0]));
     return 1;
 }
 
@@ -120,7 +153,6 @@ static int sort(lua_State *L)
     uint32_t *room = push_room(L, tensor_rows(keys[0]));
     if (rows_sort(keys, down, n, room, &e) < 0)
         raise_err(L, &e);
-    push_rows(L, room, tensor_rows(keys[0]));
     return 1;
 }
 
@@ -164,7 +196,6 @@ static int groups_first(lua_State *L)
     uint32_t *room = push_room(L, g->n);
     for (size_t k = 0; k < g->n; k++)
         room[k] = g->row[g->begin[k]];
-    push_rows(L, room, g->n);
     return 1;
 }
 
@@ -172,7 +203,7 @@ static int groups_first(lua_State *L)
 static int groups_of(lua_State *L)
 {
     const groups *g = check_groups(L, 1);
-    push_rows(L, g->of, g->rows);
+    memcpy(push_room(L, g->rows), g->of, g->rows * sizeof *g->of);
     return 1;
 }
 
@@ -243,16 +274,20 @@ static int elapsed(lua_State *L)
 static int describe(lua_State *L)
 {
     const tensor *t = check_column(L, 1);
-    double mean = 0, squares = 0, min = INFINITY, max = -INFINITY;
-    size_t n = 0;
-    for (size_t i = 0; i < tensor_rows(t); i++) {
-        double v = tensor_at(t, i), off = v - mean; // Welford 1962
-        if (isnan(v))
-            continue;
-        mean += off / (double)++n;
-        squares += off * (v - mean);
-        min = fmin(min, v);
-        max = fmax(max, v);
+    double mean = 0, squares = 0, min = INFINITY, max = -INFINITY, block[COLUMN_BLOCK];
+    size_t n = 0, rows = tensor_rows(t);
+    for (size_t at = 0, part; at < rows; at += part) {
+        part = rows - at < COLUMN_BLOCK ? rows - at : COLUMN_BLOCK;
+        tensor_numbers(t, at, part, block);
+        for (size_t i = 0; i < part; i++) {
+            double v = block[i], off = v - mean; // Welford 1962
+            if (isnan(v))
+                continue;
+            mean += off / (double)++n;
+            squares += off * (v - mean);
+            min = fmin(min, v);
+            max = fmax(max, v);
+        }
     }
     lua_pushinteger(L, (lua_Integer)n);
     lua_pushnumber(L, n ? mean : NAN);
@@ -270,7 +305,7 @@ static int date_part_of(lua_State *L)
     const tensor *t = check_column(L, 1);
     if (date_part_parse(luaL_checkstring(L, 2), &part, &e) < 0)
         raise_err(L, &e);
-    push_tensor(L, calendar_parts(t, part, &e), &e);
+    push_column(L, calendar_parts(t, part, &e), &e);
     return 1;
 }
 
@@ -287,7 +322,7 @@ static int days_of(lua_State *L)
     return 1;
 }
 
-// translate(codes, {[0] = …, …}) → i64, each code's number in the table; 0 where it has none
+// translate(codes, {[0] = …, …}) → each code's number in the table; 0 where it has none
 static int translate(lua_State *L)
 {
     err e;
@@ -295,22 +330,35 @@ static int translate(lua_State *L)
     luaL_checktype(L, 2, LUA_TTABLE);
     lua_Integer n = luaL_len(L, 2);
     int64_t *to = lua_newuserdatauv(L, ((size_t)n + 1) * sizeof *to, 0);
+    int64_t least = 0, most = 0, block[COLUMN_BLOCK];
     for (lua_Integer i = 0; i <= n; i++) {
         lua_rawgeti(L, 2, i);
         to[i] = lua_tointeger(L, -1);
+        least = to[i] < least ? to[i] : least;
+        most = to[i] > most ? to[i] : most;
         lua_pop(L, 1);
     }
     size_t rows = tensor_rows(t);
-    push_tensor(L, tensor_new(TENSOR_I64, 1, &rows, &e), &e);
-    int64_t *out = check_tensor(L, -1)->data;
-    for (size_t i = 0; i < rows; i++) {
-        int64_t code = tensor_integer_at(t, i);
-        out[i] = code >= 0 && code <= n ? to[code] : 0;
+    push_tensor(L, tensor_new(column_type(least, most), 1, &rows, &e), &e);
+    for (size_t at = 0, part; at < rows; at += part) {
+        part = rows - at < COLUMN_BLOCK ? rows - at : COLUMN_BLOCK;
+        tensor_integers(t, at, part, block);
+        for (size_t i = 0; i < part; i++)
+            block[i] = block[i] >= 0 && block[i] <= n ? to[block[i]] : 0;
+        column_put(check_tensor(L, -1), at, block, part);
     }
     return 1;
 }
 
-// concat({column, …}) → one below the other: i64 when all are integers, else f32
+// narrow(column) → the same as columns are kept
+static int narrow(lua_State *L)
+{
+    err e;
+    push_column(L, tensor_ref(check_column(L, 1)), &e);
+    return 1;
+}
+
+// concat({column, …}) → one below the other: integers when all are, else f32
 static int concat(lua_State *L)
 {
     err e;
@@ -318,28 +366,38 @@ static int concat(lua_State *L)
     lua_Integer n = luaL_len(L, 1);
     size_t rows = 0;
     bool whole = true;
+    int64_t least = 0, most = 0, block[COLUMN_BLOCK];
     for (lua_Integer k = 1; k <= n; k++, lua_pop(L, 1)) {
+        int64_t from, to;
         lua_rawgeti(L, 1, k);
         const tensor *t = check_column(L, 2);
         rows += tensor_rows(t);
         whole = whole && tensor_is_integer(t);
+        if (!whole)
+            continue;
+        column_range(t, &from, &to);
+        least = from < least ? from : least;
+        most = to > most ? to : most;
     }
-    push_tensor(L, tensor_new(whole ? TENSOR_I64 : TENSOR_F32, 1, &rows, &e), &e);
-    void *out = check_tensor(L, 2)->data;
-    size_t at = 0;
+    push_tensor(L, tensor_new(whole ? column_type(least, most) : TENSOR_F32, 1, &rows, &e), &e);
+    tensor *out = check_tensor(L, 2);
+    size_t row = 0;
     for (lua_Integer k = 1; k <= n; k++, lua_pop(L, 1)) {
         lua_rawgeti(L, 1, k);
         const tensor *t = check_tensor(L, 3);
-        for (size_t i = 0; i < tensor_rows(t); i++, at++)
-            if (whole)
-                ((int64_t *)out)[at] = tensor_integer_at(t, i);
-            else
-                ((float *)out)[at] = (float)tensor_at(t, i);
+        size_t have = tensor_rows(t);
+        for (size_t at = 0, part; whole && at < have; at += part, row += part) {
+            part = have - at < COLUMN_BLOCK ? have - at : COLUMN_BLOCK;
+            tensor_integers(t, at, part, block);
+            column_put(out, row, block, part);
+        }
+        for (size_t i = 0; !whole && i < have; i++, row++)
+            ((float *)out->data)[row] = (float)tensor_at(t, i);
     }
     return 1;
 }
 
-// fill(column, number) → the column with it for nan: i64 when all are whole then
+// fill(column, number) → the column with it for nan: integers when all are whole then
 static int fill(lua_State *L)
 {
     err e;
@@ -352,9 +410,9 @@ static int fill(lua_State *L)
         v = isnan(v) ? value : v;
         whole = tensor_is_integer(t) || (v == trunc(v) && fabs(v) < 0x1p53);
     }
-    push_tensor(L, tensor_new(whole ? TENSOR_I64 : TENSOR_F32, 1, &n, &e), &e);
-    void *out = check_tensor(L, -1)->data;
-    for (size_t i = 0; i < n; i++) {
+    tensor *filled = tensor_new(whole ? TENSOR_I64 : TENSOR_F32, 1, &n, &e);
+    void *out = filled ? filled->data : NULL;
+    for (size_t i = 0; out && i < n; i++) {
         double v = tensor_at(t, i);
         v = isnan(v) ? value : v;
         if (whole && tensor_is_integer(t))
@@ -364,6 +422,7 @@ static int fill(lua_State *L)
         else
             ((float *)out)[i] = (float)v;
     }
+    push_column(L, filled, &e);
     return 1;
 }
 
@@ -456,13 +515,13 @@ static int map(lua_State *L)
         keep_result(L, &m);
     }
     bool missing = m.numbers + m.texts < rows, whole = m.texts || (m.whole && !missing);
-    push_tensor(L, tensor_new(whole ? TENSOR_I64 : TENSOR_F32, 1, &rows, &e), &e);
-    void *out = check_tensor(L, -1)->data;
-    for (size_t i = 0; i < rows; i++)
+    tensor *made = tensor_new(whole ? TENSOR_I64 : TENSOR_F32, 1, &rows, &e);
+    for (size_t i = 0; made && i < rows; i++)
         if (whole)
-            ((int64_t *)out)[i] = isnan(m.value[i]) ? 0 : (int64_t)m.value[i];
+            ((int64_t *)made->data)[i] = isnan(m.value[i]) ? 0 : (int64_t)m.value[i];
         else
-            ((float *)out)[i] = (float)m.value[i];
+            ((float *)made->data)[i] = (float)m.value[i];
+    push_column(L, made, &e);
     if (!m.texts)
         return 1;
     lua_pushvalue(L, MAP_NAMES);
@@ -473,6 +532,9 @@ void open_tables(lua_State *L)
 {
     static const luaL_Reg functions[] = {
         {"take", take},
+        {"rows_of", rows_of},
+        {"present", present},
+        {"narrow", narrow},
         {"nonzero", nonzero},
         {"match", match},
         {"sort", sort},

@@ -2,8 +2,8 @@
 -- What frames are computed with: columns and rows chosen, joined, sorted and grouped, by pandas' names.
 -- The work is done in C (script/worker/tables.c); a frame is never changed, each function makes another.
 local data, core, frames = ...
-local Frame, methods, column_of, call, new, each, options_of =
-  frames.Frame, frames.methods, frames.column_of, frames.call, frames.new, frames.each, frames.options_of
+local Frame, methods, column_of, call, new, options_of = frames.Frame, frames.methods, frames.column_of, frames.call, frames.new, frames.options_of
+local stored, values, given_column = frames.stored, frames.values, frames.given_column
 
 local function list_of(given) return type(given) == "table" and given or { given } end
 
@@ -14,30 +14,30 @@ local function copy_of(column, changes)
   return copy
 end
 
--- A column of these values, with their statistics.
-local function column(name, kind, values, categories)
-  local n, mean, std, min, max = call(core.describe, values)
-  local c = { name = name, kind = kind, values = values, categories = categories, missing = #values - n }
-  if categories then
-    c.missing = #values - #call(core.nonzero, values)
-  elseif n > 0 then
-    c.mean, c.std, c.min, c.max = mean, std, min, max
-  end
-  return c
+-- A column of numbers that were computed here, with their statistics.
+local function column(name, kind, tensor, categories)
+  return { name = name, kind = kind, stored = tensor, categories = categories, about = { of = tensor } }
 end
 
 -- The values of a column that is computed with: codes of categories are no numbers.
 local function numbers_of(frame, name, what, level)
   local c = column_of(frame, name, level + 1)
   if c.categories then error(("%s: column '%s' has categories, not numbers"):format(what, name), level + 1) end
-  return c.values
+  return stored(c)
 end
 
--- The rows of all columns; -1 is a row that is not there.
+-- The rows of all columns; -1 is a row that is not there. What is fewer rows than a column has is taken at once, so
+-- that a small part of a table does not keep all of it in memory.
 local function take(frame, rows)
-  local columns = {}
+  local columns, of_rows = {}, {}
   for i, c in ipairs(frame.columns) do
-    columns[i] = copy_of(c, { values = call(core.take, c.values, rows, c.categories ~= nil) })
+    local at = rows
+    if c.rows then
+      at = of_rows[c.rows] or call(core.rows_of, c.rows, rows)
+      of_rows[c.rows] = at
+    end
+    columns[i] = copy_of(c, { rows = at })
+    if #at < #c.stored then stored(columns[i]) end
   end
   return new(columns, #rows)
 end
@@ -59,17 +59,17 @@ local function map(frame, names, fn, level)
   local tensors, categories = {}, {}
   for i, name in ipairs(names) do
     local c = column_of(frame, name, level + 1)
-    tensors[i], categories[i] = c.values, c.categories or false
+    tensors[i], categories[i] = stored(c), c.categories or false
   end
   if #tensors == 0 then error("which columns does the function get? Give a list of their names", level + 1) end
   if #tensors > 1 or not categories[1] then return call(core.map, fn, tensors, categories) end
   local groups = call(core.make_groups, tensors)
-  local values, texts = call(core.map, fn, { call(core.take, tensors[1], call(core.groups_first, groups)) }, categories)
-  return call(core.take, values, call(core.groups_of, groups)), texts
+  local results, texts = call(core.map, fn, { call(core.take, tensors[1], call(core.groups_first, groups)) }, categories)
+  return call(core.take, results, call(core.groups_of, groups)), texts
 end
 
 -- frame:column(name): also of a column that is called as a function of frames is.
-function methods:column(name) return column_of(self, name, 2).values end
+function methods:column(name) return values(column_of(self, name, 2)) end
 
 function methods:select(given)
   local columns = {}
@@ -111,7 +111,7 @@ function methods:filter(what, fn)
     for i = 0, self.rows - 1 do
       if what(i) then list[#list + 1] = i end
     end
-    rows = data.tensor(list, { dtype = "i64" })
+    rows = data.tensor(list, { dtype = "i32" })
   elseif type(fn) == "function" then
     rows = call(core.nonzero, (map(self, list_of(what), function(...) return fn(...) and 1 or 0 end, 2)))
   else
@@ -123,9 +123,9 @@ end
 -- with("Month", tensor), with("Month", function(i) … end), with("Month", { "Date" }, function(date) … end)
 function methods:with(name, what, fn, kind)
   if type(name) ~= "string" then error("with: the name of a column comes first", 2) end
-  local values, texts = what, nil
-  if type(fn) == "function" then
-    values, texts = map(self, list_of(what), fn, 2)
+  local tensor, texts, made = what, nil, type(fn) == "function"
+  if made then
+    tensor, texts = map(self, list_of(what), fn, 2)
   elseif type(what) == "function" then
     local list, whole = {}, true
     for i = 0, self.rows - 1 do
@@ -134,11 +134,11 @@ function methods:with(name, what, fn, kind)
       whole = whole and math.type(value) == "integer"
       list[i + 1] = value
     end
-    values = data.tensor(list, { dtype = whole and "i64" or "f32" })
+    tensor = data.tensor(list, { dtype = whole and "i64" or "f32" })
   else
     kind = kind or fn
   end
-  if type(values) ~= "userdata" or #values ~= self.rows then
+  if type(tensor) ~= "userdata" or #tensor ~= self.rows then
     error(("with: column '%s' must be a tensor of %d numbers, or a function of the row"):format(name, self.rows), 2)
   end
   if kind ~= nil and (kind ~= "number" and kind ~= "date" or texts) then
@@ -148,7 +148,10 @@ function methods:with(name, what, fn, kind)
   for _, c in ipairs(self.columns) do
     if c.name ~= name then rest[#rest + 1] = c end
   end
-  rest[#rest + 1] = column(name, texts and "category" or kind or "number", values, texts)
+  kind = texts and "category" or kind or "number"
+  local c = made and column(name, kind, tensor, texts) or given_column(name, kind, tensor)
+  c.about = { of = c.stored }
+  rest[#rest + 1] = c
   return new(rest, self.rows)
 end
 
@@ -167,9 +170,9 @@ function methods:fillna(given)
       texts[code or #texts + 1] = tostring(value)
       local to = { [0] = code or #texts }
       for k = 1, #texts do to[k] = k end
-      list[#list + 1] = column(name, c.kind, call(core.translate, c.values, to), texts)
+      list[#list + 1] = column(name, c.kind, call(core.translate, stored(c), to), texts)
     else
-      list[#list + 1] = column(name, c.kind, call(core.fill, c.values, value))
+      list[#list + 1] = column(name, c.kind, call(core.fill, stored(c), value))
     end
   end
   return put(self, list)
@@ -188,17 +191,15 @@ function methods:categorize(given)
     if c.categories then
       list[i] = c
     else
-      local first = call(core.groups_first, call(core.make_groups, { c.values }))
-      local distinct = call(core.take, c.values, first)
-      distinct = call(core.take, distinct, call(core.sort, { distinct }, {}))
-      local texts, missing = {}, nil
-      for k = 0, #distinct - 1 do
-        if distinct[k] == distinct[k] then texts[#texts + 1] = text_of(distinct[k]) else missing = k end
+      local groups = call(core.make_groups, { stored(c) })
+      local distinct = call(core.take, stored(c), call(core.groups_first, groups))
+      local order, texts, codes = call(core.sort, { distinct }, {}), {}, {}
+      for k = 0, #order - 1 do
+        local value = distinct[order[k]]
+        if value == value then texts[#texts + 1] = text_of(value) end -- the missing one is last
+        codes[order[k]] = value == value and #texts or 0
       end
-      local codes = {}
-      for k = 0, #distinct - 1 do codes[k + 1] = k == missing and 0 or k + 1 end
-      local place = call(core.match, { c.values }, { distinct })
-      list[i] = column(name, "category", call(core.take, data.tensor(codes, { dtype = "i64" }), place), texts)
+      list[i] = column(name, "category", call(core.translate, call(core.groups_of, groups), codes), texts)
     end
   end
   return put(self, list)
@@ -210,23 +211,23 @@ local function same_terms(mine, theirs)
     local code, to = {}, { [0] = 0 }
     for k, text in ipairs(mine.categories) do code[text] = k end
     for k, text in ipairs(theirs.categories) do to[k] = code[text] or -k end
-    return mine.values, call(core.translate, theirs.values, to)
+    return stored(mine), call(core.translate, stored(theirs), to)
   elseif not mine.categories and not theirs.categories then
-    return mine.values, theirs.values
+    return stored(mine), stored(theirs)
   end
   -- The numbers become the categories' codes, those without one -1.
   local named, plain = mine.categories and mine or theirs, mine.categories and theirs or mine
   local code = {}
   for k, text in ipairs(named.categories) do code[text] = k end
-  local codes = call(core.map, function(v) return v == nil and 0 or code[text_of(v)] or -1 end, { plain.values }, { false })
-  return mine.categories and mine.values or codes, mine.categories and codes or theirs.values
+  local codes = call(core.map, function(v) return v == nil and 0 or code[text_of(v)] or -1 end, { stored(plain) }, { false })
+  return mine.categories and stored(mine) or codes, mine.categories and codes or stored(theirs)
 end
 
 local function key_text(frame, names, row)
   local texts = {}
   for i, name in ipairs(names) do
     local c = column_of(frame, name)
-    local value = c.values[row]
+    local value = stored(c)[row]
     texts[i] = c.categories and (c.categories[value] or "") or text_of(value)
   end
   return "'" .. table.concat(texts, "', '") .. "'"
@@ -248,9 +249,9 @@ function methods:join(other, on, given)
   if not place then error(("join: %s is twice in %s of the other frame"):format(key_text(other, names, twice), where), 2) end
   local frame = self
   if how ~= "left" then
-    local found = call(core.nonzero, call(core.map, function(row) return row >= 0 end, { place }, { false }))
+    local found = call(core.present, place)
     if how == "inner" and #found < self.rows then
-      frame, place = take(self, found), call(core.take, place, found)
+      frame, place = take(self, found), call(core.rows_of, place, found)
     elseif #found < self.rows then
       local row = 0
       while place[row] >= 0 do row = row + 1 end
@@ -272,14 +273,14 @@ function methods:sort_values(given)
   for i, name in ipairs(names) do
     local c, up = column_of(self, name, 2), names.ascending
     if type(up) == "table" then up = up[i] end
-    keys[i], down[i] = c.values, up == false
+    keys[i], down[i] = stored(c), up == false
     if c.categories then -- by their texts; a missing one is last
       local order, rank = {}, {}
       for k = 1, #c.categories do order[k] = k end
       table.sort(order, function(a, b) return c.categories[a] < c.categories[b] end)
       for k, code in ipairs(order) do rank[code] = k end
       rank[0] = up == false and -1 or #order + 1
-      keys[i] = call(core.translate, c.values, rank)
+      keys[i] = call(core.translate, stored(c), rank)
     end
   end
   return take(self, call(core.sort, keys, down))
@@ -299,7 +300,7 @@ function data.concat(given)
       if (other.categories ~= nil) ~= (texts ~= nil) then
         error(("data.concat: column '%s' is a %s in one frame and a %s in another"):format(c.name, c.kind, other.kind), 2)
       end
-      parts[k] = other.values
+      parts[k] = stored(other)
       if texts then
         local to = { [0] = 0 }
         for at, text in ipairs(other.categories) do
@@ -309,7 +310,7 @@ function data.concat(given)
           end
           to[at] = code[text]
         end
-        parts[k] = call(core.translate, other.values, to)
+        parts[k] = call(core.translate, stored(other), to)
       end
     end
     columns[i] = column(c.name, c.kind, call(core.concat, parts), texts)
@@ -325,7 +326,7 @@ function methods:expand_date(name, parts)
       :format(name, c.kind, name), 2)
   end
   for i, part in ipairs(parts or { "Year", "Month", "Week", "Day", "DayOfWeek", "DayOfYear" }) do
-    list[i] = column(part, "number", call(core.date_part, c.values, part))
+    list[i] = column(part, "number", call(core.date_part, stored(c), part))
   end
   return put(self, list)
 end
@@ -337,7 +338,7 @@ Groups.__index = Groups
 -- frame:groupby { "Store", "DayOfWeek" }
 function methods:groupby(given)
   local names, keys = list_of(given), {}
-  for i, name in ipairs(names) do keys[i] = column_of(self, name, 2).values end
+  for i, name in ipairs(names) do keys[i] = stored(column_of(self, name, 2)) end
   return setmetatable({ frame = self, names = names, groups = call(core.make_groups, keys) }, Groups)
 end
 
@@ -351,7 +352,7 @@ local function aggregate(self, name, how, what, level)
   if c.categories and not keeps and how ~= "size" then
     error(("groupby: the %s of column '%s', which has categories"):format(how, name), level + 1)
   end
-  return call(core.aggregate, self.groups, c.values, how), keeps and c
+  return call(core.aggregate, self.groups, stored(c), how), keeps and c
 end
 
 -- groups:agg { Mean = { "Sales", "mean" }, Days = { "Sales", "count" } }: a row for each group.
@@ -360,7 +361,7 @@ function Groups:agg(given)
   local rows, columns, wanted, is_key = call(core.groups_first, self.groups), {}, {}, {}
   for i, name in ipairs(self.names) do
     local c = column_of(self.frame, name)
-    columns[i], is_key[name] = column(name, c.kind, call(core.take, c.values, rows), c.categories), true
+    columns[i], is_key[name] = column(name, c.kind, call(core.take, stored(c), rows), c.categories), true
   end
   for name, what in pairs(given) do
     if type(name) ~= "string" or type(what) ~= "table" then
@@ -371,29 +372,32 @@ function Groups:agg(given)
   end
   table.sort(wanted)
   for _, name in ipairs(wanted) do
-    local values, same = aggregate(self, given[name][1], given[name][2], "agg", 2)
-    columns[#columns + 1] = column(name, same and same.kind or "number", values, same and same.categories or nil)
+    local tensor, same = aggregate(self, given[name][1], given[name][2], "agg", 2)
+    columns[#columns + 1] = column(name, same and same.kind or "number", call(core.narrow, tensor), same and same.categories or nil)
   end
   return new(columns, #rows)
 end
 
 -- Below: a tensor with a number for each row of the frame.
 
+-- Integers as users have them.
+local function wide(tensor) return tensor.dtype == "f32" and tensor or tensor:cast "i64" end
+
 function Groups:transform(name, how)
-  return call(core.take, (aggregate(self, name, how, "transform", 2)), call(core.groups_of, self.groups))
+  return wide(call(core.take, (aggregate(self, name, how, "transform", 2)), call(core.groups_of, self.groups)))
 end
 
 function Groups:shift(name, by)
   local c = column_of(self.frame, name, 2)
-  return call(core.shift, self.groups, c.values, by or 1, c.categories ~= nil)
+  return wide(call(core.shift, self.groups, stored(c), by or 1, c.categories ~= nil))
 end
 
 -- groups:rolling("Sales", { window = 7, how = "mean", min_periods = 1 })
 function Groups:rolling(name, given)
   given = options_of("rolling", given or {}, "how min_periods window")
-  local values = numbers_of(self.frame, name, "rolling", 2)
+  local numbers = numbers_of(self.frame, name, "rolling", 2)
   if math.type(given.window) ~= "integer" then error("rolling: how many rows has the window? { window = 7 }", 2) end
-  return call(core.roll, self.groups, values, given.how or "mean", given.window,
+  return call(core.roll, self.groups, numbers, given.how or "mean", given.window,
     given.min_periods or given.window)
 end
 

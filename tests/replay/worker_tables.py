@@ -295,6 +295,31 @@ print(table.concat(a:rename { n = "m" }.names, " "), #both:head(3), table.concat
         "m k\t3\tk"], done
 
 
+def test_integers_are_i64_however_narrow_they_are_kept(t):
+    folder, _ = sales(t)
+    done = work(t, """
+local stores = data.csv "stores.csv"
+local s = data.csv("sales.csv"):join(stores, "Store", { how = "inner" }):sort_values { "Size", "Date" }
+local g = s:groupby "Store"
+for _, column in ipairs {
+  stores.Size, stores.City, s.Store, s.City, s.Size, s.Date, s:filter({ "Size" }, function(size) return size > 30 end).City,
+  data.concat { s, s }.Size, s:categorize("Size").Size, s:expand_date("Date", { "Year" }).Year, g:transform("Size", "max"), g:shift("City", 1),
+  g:agg({ Most = { "Size", "max" } }).Most, s:slice(3, 9).Size, s:rename({ Size = "Area" }).Area, s:fillna({ Sales = 0.5 }).Promo,
+  s:codes "City", data.frame({ { "n", data.tensor({ 1, 2 }, { dtype = "i64" }) } }).n,
+} do io.write(column.dtype, " ") end
+print()
+local small = data.frame { { "n", data.tensor({ 1, 2 }, { dtype = "u8" }) } }
+print(small.n.dtype, small:with("m", small.n * 300).m, data.concat({ small, small }).n.dtype)
+local twice = { pcall(s.join, s, data.concat { stores, stores }, "Store") }
+print(twice[2])
+""", folder)
+    assert done.code == 0, done
+    lines = done.out.splitlines()
+    assert set(lines[0].split()) == {"i64"}, done
+    assert lines[1] == "u8\t[300, 600]\ti64", done
+    assert "is twice in column 'Store' of the other frame" in lines[2], done
+
+
 def test_columns_with_the_names_of_functions(t):
     folder = t.dir()
     with open(os.path.join(folder, "odd.csv"), "w", encoding="utf-8") as f:

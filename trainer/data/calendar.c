@@ -78,12 +78,16 @@ tensor *calendar_parts(const tensor *days, date_part part, err *e)
     size_t n = tensor_rows(days);
     bool whole = tensor_is_integer(days);
     tensor *out = tensor_new(whole ? TENSOR_I64 : TENSOR_F32, 1, &n, e);
+    double last = NAN;
+    int64_t value = 0;
     for (size_t i = 0; out && i < n; i++) {
         double v = tensor_at(days, i);
         bool known = fabs(v) < 0x1p40; // and not nan
-        int64_t value = known ? calendar_part((int64_t)floor(v), part) : 0;
+        if (known && v != last)        // the rows of one day often follow one another
+            value = calendar_part((int64_t)floor(v), part);
+        last = known ? v : last;
         if (whole)
-            ((int64_t *)out->data)[i] = value;
+            ((int64_t *)out->data)[i] = known ? value : 0;
         else
             ((float *)out->data)[i] = known ? (float)value : NAN;
     }

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "trainer/data/calendar.h"
+#include "trainer/data/column.h"
 #include "trainer/data/csv.h"
 
 #include <ctype.h>
@@ -184,7 +185,8 @@ static bool is_missing(const csv_field *f, const char *const *missing)
 // What the fields of a column allow it to be.
 struct guess {
     bool kept, number, integer, date;
-    size_t column; // in the frame, if kept
+    size_t column;       // in the frame, if kept
+    int64_t least, most; // of its integers, or days
 };
 
 struct reading {
@@ -216,7 +218,8 @@ static void add_column(struct reading *r, const char *name, size_t n)
 {
     r->guess = mem_resize(r->guess, r->fields + 1, sizeof *r->guess);
     struct guess *g = &r->guess[r->fields++];
-    *g = (struct guess){is_wanted(r->spec, name, n), true, true, true, r->out->n};
+    *g = (struct guess){
+        is_wanted(r->spec, name, n), true, true, true, r->out->n, INT64_MAX, INT64_MIN};
     if (!g->kept)
         return;
     const frame_column *known = find(r->spec->known, name, n);
@@ -286,6 +289,12 @@ static int wrong_field(const struct reading *r, const frame_column *c, const csv
         kind_names[c->kind], c->name);
 }
 
+static void note(struct guess *g, int64_t value)
+{
+    g->least = value < g->least ? value : g->least;
+    g->most = value > g->most ? value : g->most;
+}
+
 static int look(struct reading *r, struct guess *g, csv_field *f, err *e)
 {
     struct number number = {0};
@@ -300,6 +309,8 @@ static int look(struct reading *r, struct guess *g, csv_field *f, err *e)
     g->number = g->number && wanted && number_of(f->text, f->n, &number);
     g->integer = g->integer && g->number && number.integer;
     g->date = g->date && frame_date(f->text, f->n, &days);
+    if (g->integer || g->date)
+        note(g, g->integer ? number.whole : days);
     if ((c->kind == FRAME_NUMBER && !g->number) || (c->kind == FRAME_DATE && !g->date))
         return wrong_field(r, c, f, e);
     return 0;
@@ -325,7 +336,9 @@ static int decide(struct reading *r, err *e)
             c->kind = g->number ? FRAME_NUMBER : g->date && c->seen ? FRAME_DATE : FRAME_CATEGORY;
         bool whole = c->kind == FRAME_CATEGORY ||
                      (!c->missing && c->seen && (c->kind == FRAME_DATE || g->integer));
-        c->values = tensor_new(whole ? TENSOR_I64 : TENSOR_F32, 1, &r->out->rows, e);
+        tensor_type integers =
+            c->kind == FRAME_CATEGORY ? TENSOR_U8 : column_type(g->least, g->most);
+        c->values = tensor_new(whole ? integers : TENSOR_F32, 1, &r->out->rows, e);
         c->seen = 0;
         if (!c->values)
             return -1;
@@ -379,9 +392,9 @@ static int keep(struct reading *r, struct guess *g, csv_field *f, err *e)
         v.value = c->kind == FRAME_DATE ? (double)v.whole : v.value;
         measure(c, v.value);
     }
-    if (here && c->values->type == TENSOR_I64)
-        ((int64_t *)c->values->data)[row] = v.whole;
-    else if (here)
+    if (here && c->values->type != TENSOR_F32)
+        return column_set(&c->values, row, v.whole, e);
+    if (here)
         ((float *)c->values->data)[row] = (float)v.value;
     return 0;
 }

@@ -3,13 +3,14 @@
 // into tensors of exactly the right size. What is known of a column (kind, categories, statistics)
 // is of all its rows, so ranks that keep different rows know the same.
 //
-//   kind       what all its fields are            tensor
-//   number     numbers                            I64 when all are integers and none is missing,
-//   else
-//                                                 F32 with nan where one is missing
-//   date       2015-07-31                         the same, days since 1970-01-01
-//   category   anything else                      I64: 0 missing or unknown, else from 1 on in the
-//                                                 order in which they first appear
+//   kind       what all its fields are   tensor
+//   number     numbers                   integers when all are and none is missing, else F32 with
+//                                        nan where one is missing
+//   date       2015-07-31                the same, days since 1970-01-01
+//   category   anything else             integers: 0 missing or unknown, else from 1 on in the
+//                                        order in which they first appear
+//
+// Integers have the narrowest type that holds the column's (column.h).
 #pragma once
 #include "base/hashmap.h"
 #include "trainer/tensor/tensor.h"

@@ -2,6 +2,7 @@
 #include "trainer/data/groups.h"
 
 #include "base/mem.h"
+#include "trainer/data/column.h"
 #include "trainer/data/order.h"
 
 #include <math.h>
@@ -26,50 +27,116 @@ static uint64_t key_at(const tensor *t, size_t i)
     return bits;
 }
 
-// Open addressing: slots hold rows of `keys`, the first of each key.
+// Finds the first row of each key. Small integers are counted through: a key's slot is its place
+// among all keys that there could be. Else it is where its hash says, or behind (open addressing).
 struct index {
     const tensor *const *keys;
-    size_t key_n, mask;
-    uint32_t *slot;
+    size_t key_n, size;
+    uint32_t *slot; // rows of `keys`
+    bool counted;
+    uint64_t least[KEYS_MAX], span[KEYS_MAX]; // counted: each key has `span` values from `least` on
 };
+
+static const size_t NOWHERE = SIZE_MAX; // the place of a key that is none of those counted
 
 static int check_columns(const tensor *const *keys, size_t key_n, err *e)
 {
     if (key_n < 1 || key_n > KEYS_MAX)
         return err_set(e, ERR_USAGE, "expects 1 to %d columns as keys, got %zu", KEYS_MAX, key_n);
-    if (tensor_rows(keys[0]) >= ROW_NONE)
-        return err_set(e, ERR_LIMIT, "a table of 2^32 rows or more");
+    if (tensor_rows(keys[0]) > ROWS_MAX)
+        return err_set(e, ERR_LIMIT, "a table of 2^31 rows or more");
     return 0;
+}
+
+// How many keys there could be of these columns, if they are few enough to be counted through; 0:
+// they are not.
+static size_t count_keys(struct index *x, size_t rows)
+{
+    size_t all = 1;
+    for (size_t k = 0; k < x->key_n; k++) {
+        int64_t least, most;
+        if (!tensor_is_integer(x->keys[k]))
+            return 0;
+        column_range(x->keys[k], &least, &most);
+        x->least[k] = (uint64_t)least;
+        x->span[k] = (uint64_t)most - (uint64_t)least + 1;
+        if (!x->span[k] || __builtin_mul_overflow(all, x->span[k], &all) || all > 4 * rows + 1024)
+            return 0;
+    }
+    return all;
 }
 
 static void index_init(struct index *x, const tensor *const *keys, size_t key_n)
 {
-    size_t size = 16;
-    while (size < 2 * tensor_rows(keys[0]))
-        size *= 2;
-    *x = (struct index){.keys = keys, .key_n = key_n, .mask = size - 1};
-    x->slot = mem_array(size, sizeof *x->slot);
-    memset(x->slot, 0xff, size * sizeof *x->slot);
+    size_t rows = tensor_rows(keys[0]);
+    *x = (struct index){.keys = keys, .key_n = key_n};
+    x->size = count_keys(x, rows);
+    x->counted = x->size > 0;
+    for (x->size = x->counted ? x->size : 16; !x->counted && x->size < 2 * rows;)
+        x->size *= 2;
+    x->slot = mem_array(x->size, sizeof *x->slot);
+    memset(x->slot, 0xff, x->size * sizeof *x->slot);
 }
 
-static uint64_t hash_row(const tensor *const *keys, size_t key_n, size_t row)
+static void read_keys(const tensor *t, size_t from, size_t n, uint64_t *out)
 {
-    uint64_t h = 0;
-    for (size_t k = 0; k < key_n; k++)
-        h = random_mix(h + key_at(keys[k], row) + 0x9e3779b97f4a7c15u);
-    return h;
+    if (tensor_is_integer(t))
+        tensor_integers(t, from, n, (int64_t *)out);
+    else
+        for (size_t i = 0; i < n; i++)
+            out[i] = key_at(t, from + i);
 }
 
-// The slot of this row's key: one that is empty, or that holds the key's first row.
-static uint32_t *index_find(const struct index *x, const tensor *const *keys, size_t row)
+// Where the search for the keys of rows [from, from + n) begins; n is a block at most.
+static void find_places(
+    const struct index *x, const tensor *const *keys, size_t from, size_t n, size_t *place)
 {
-    for (size_t at = hash_row(keys, x->key_n, row) & x->mask;; at = (at + 1) & x->mask) {
-        uint32_t there = x->slot[at];
-        bool same = true;
-        for (size_t k = 0; there != ROW_NONE && same && k < x->key_n; k++)
-            same = key_at(x->keys[k], there) == key_at(keys[k], row);
-        if (same)
+    uint64_t key[COLUMN_BLOCK];
+    memset(place, 0, n * sizeof *place);
+    for (size_t k = 0; k < x->key_n; k++) {
+        read_keys(keys[k], from, n, key);
+        for (size_t i = 0; i < n; i++)
+            if (!x->counted)
+                place[i] = random_mix(place[i] + key[i] + 0x9e3779b97f4a7c15u);
+            else if (place[i] == NOWHERE || key[i] - x->least[k] >= x->span[k])
+                place[i] = NOWHERE;
+            else
+                place[i] = place[i] * x->span[k] + (key[i] - x->least[k]);
+    }
+}
+
+static bool same_keys(const struct index *x, uint32_t there, const tensor *const *keys, size_t row)
+{
+    bool same = true;
+    for (size_t k = 0; same && k < x->key_n; k++)
+        same = key_at(x->keys[k], there) == key_at(keys[k], row);
+    return same;
+}
+
+// The slot of this row's key: one that is empty, or that holds the key's first row. NULL: nothing
+// in the index can have this key.
+static uint32_t *index_find(
+    const struct index *x, const tensor *const *keys, size_t row, size_t place)
+{
+    size_t mask = x->size - 1;
+    if (x->counted)
+        return place == NOWHERE ? NULL : &x->slot[place];
+    for (size_t at = place & mask;; at = (at + 1) & mask)
+        if (x->slot[at] == ROW_NONE || same_keys(x, x->slot[at], keys, row))
             return &x->slot[at];
+}
+
+// Calls visit(ctx, row, its slot) row by row until it says no.
+static void index_each(const struct index *x, const tensor *const *keys,
+    bool (*visit)(void *ctx, size_t row, uint32_t *slot), void *ctx)
+{
+    size_t place[COLUMN_BLOCK], rows = tensor_rows(keys[0]);
+    for (size_t at = 0, n; at < rows; at += n) {
+        n = rows - at < COLUMN_BLOCK ? rows - at : COLUMN_BLOCK;
+        find_places(x, keys, at, n, place);
+        for (size_t i = 0; i < n; i++)
+            if (!visit(ctx, at + i, index_find(x, keys, at + i, place[i])))
+                return;
     }
 }
 
@@ -86,6 +153,15 @@ static void list_rows(groups *g)
         g->row[g->begin[g->of[i] + 1]++] = (uint32_t)i;
 }
 
+static bool add_to_group(void *ctx, size_t row, uint32_t *slot)
+{
+    groups *g = ctx;
+    g->of[row] = *slot == ROW_NONE ? (uint32_t)g->n++ : g->of[*slot];
+    if (*slot == ROW_NONE)
+        *slot = (uint32_t)row;
+    return true;
+}
+
 int groups_make(groups *g, const tensor *const *keys, size_t key_n, err *e)
 {
     *g = (groups){0};
@@ -95,12 +171,7 @@ int groups_make(groups *g, const tensor *const *keys, size_t key_n, err *e)
     g->rows = tensor_rows(keys[0]);
     g->of = mem_array(g->rows + 1, sizeof *g->of);
     index_init(&x, keys, key_n);
-    for (size_t i = 0; i < g->rows; i++) {
-        uint32_t *slot = index_find(&x, keys, i);
-        g->of[i] = *slot == ROW_NONE ? (uint32_t)g->n++ : g->of[*slot];
-        if (*slot == ROW_NONE)
-            *slot = (uint32_t)i;
-    }
+    index_each(&x, keys, add_to_group, g);
     free(x.slot);
     list_rows(g);
     return 0;
@@ -114,26 +185,43 @@ void groups_done(groups *g)
     *g = (groups){0};
 }
 
+struct twice {
+    size_t first, second; // rows with the same keys; second SIZE_MAX: there are none
+};
+
+static bool add_once(void *ctx, size_t row, uint32_t *slot)
+{
+    struct twice *t = ctx;
+    if (*slot != ROW_NONE)
+        *t = (struct twice){*slot, row};
+    *slot = (uint32_t)row;
+    return t->second == SIZE_MAX;
+}
+
+static bool look_up(void *ctx, size_t row, uint32_t *slot)
+{
+    uint32_t *out = ctx;
+    out[row] = slot ? *slot : ROW_NONE;
+    return true;
+}
+
 int groups_match(const tensor *const *keys, const tensor *const *other, size_t key_n, uint32_t *out,
     size_t *twice, err *e)
 {
     if (check_columns(keys, key_n, e) < 0 || check_columns(other, key_n, e) < 0)
         return -1;
     struct index x;
+    struct twice found = {.second = SIZE_MAX};
     index_init(&x, other, key_n);
-    int status = 0;
-    for (size_t i = 0; i < tensor_rows(other[0]) && status == 0; i++) {
-        uint32_t *slot = index_find(&x, other, i);
-        if (*slot != ROW_NONE) {
-            *twice = i;
-            status = err_set(e, ERR_INVALID, "rows %u and %zu have the same keys", *slot, i);
-        }
-        *slot = (uint32_t)i;
-    }
-    for (size_t i = 0; i < tensor_rows(keys[0]) && status == 0; i++)
-        out[i] = *index_find(&x, keys, i);
+    index_each(&x, other, add_once, &found);
+    if (found.second == SIZE_MAX)
+        index_each(&x, keys, look_up, out);
     free(x.slot);
-    return status;
+    if (found.second == SIZE_MAX)
+        return 0;
+    *twice = found.second;
+    return err_set(
+        e, ERR_INVALID, "rows %zu and %zu have the same keys", found.first, found.second);
 }
 
 // The number as 64 bits that have its order; missing values are last either way.
@@ -182,9 +270,15 @@ int rows_sort(const tensor *const *keys, const bool *down, size_t key_n, uint32_
     AUTO_FREE struct ranked *two = mem_array(n + 1, sizeof *two);
     order_plain(order, n);
     for (size_t k = key_n; k-- > 0;) {
-        for (size_t i = 0; i < n; i++)
+        uint64_t least = UINT64_MAX, most = 0;
+        for (size_t i = 0; i < n; i++) {
             one[i] = (struct ranked){rank_at(keys[k], order[i], down[k]), order[i]};
-        for (int shift = 0; shift < 64; shift += 8)
+            least = one[i].rank < least ? one[i].rank : least;
+            most = one[i].rank > most ? one[i].rank : most;
+        }
+        for (size_t i = 0; i < n; i++)
+            one[i].rank -= least; // of small integers few digits are left
+        for (int shift = 0; shift < 64 && n && (most - least) >> shift; shift += 8)
             if (sort_digit(one, two, n, shift)) {
                 struct ranked *other = one;
                 one = two;

@@ -3,12 +3,14 @@
 // to. A column is a tensor of one number for each row. Rows are counted in 32 bits.
 //
 // Keys are equal when their numbers are: 3 of an i64 column is 3.0 of an f32 one, and a missing
-// value (nan) is equal to another, as in pandas' merge and unlike IEEE 754.
+// value (nan) is equal to another, as in pandas' merge and unlike IEEE 754. How wide the integers
+// of a column are makes no difference (column.h).
 #pragma once
 #include "trainer/tensor/tensor.h"
 
 enum { KEYS_MAX = 16 };
 static const uint32_t ROW_NONE = UINT32_MAX;
+static const size_t ROWS_MAX = INT32_MAX; // so rows fit into I32 tensors, ROW_NONE as -1
 
 // The rows of one or several key columns, by equal keys.
 //

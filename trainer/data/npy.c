@@ -294,8 +294,11 @@ static void format_header(const tensor *t, const char *descr, buf *out)
 
 void npy_format(const tensor *t, buf *out)
 {
-    static const char *const descr[] = {
-        [TENSOR_F32] = "<f4", [TENSOR_U8] = "|u1", [TENSOR_I64] = "<i8", [TENSOR_I32] = "<i4"};
+    static const char *const descr[] = {[TENSOR_F32] = "<f4",
+        [TENSOR_U8] = "|u1",
+        [TENSOR_I64] = "<i8",
+        [TENSOR_I32] = "<i4",
+        [TENSOR_I16] = "<i2"};
     bool scaled = t->type == TENSOR_U8 && t->scale != 1;
     size_t width = tensor_row_size(t);
     format_header(t, descr[scaled ? TENSOR_F32 : t->type], out);

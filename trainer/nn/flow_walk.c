@@ -25,12 +25,8 @@ static void gather(const flow *f, const struct running *r, size_t chunk, float *
             s->cpu->expand(x, row, n, t->scale);
         else if (t->type == TENSOR_F32)
             memcpy(x, row, n * sizeof *x);
-        else if (t->type == TENSOR_I32)
-            for (size_t c = 0; c < n; c++)
-                x[c] = (float)((const int32_t *)row)[c];
         else
-            for (size_t c = 0; c < n; c++)
-                x[c] = (float)((const int64_t *)row)[c];
+            tensor_integer_row(t->type, row, n, x);
         if (r->work.half)
             s->cpu->halve(op_at(&r->work, r->work.y, r->work.ldy, i), x, n);
     }

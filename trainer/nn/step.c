@@ -69,12 +69,8 @@ static void gather(struct worker *w)
             w->cpu->expand(x, own->row[r], inputs, s->x->scale);
         else if (s->x->type == TENSOR_F32)
             memcpy(x, own->row[r], inputs * sizeof *x);
-        else if (s->x->type == TENSOR_I32)
-            for (size_t k = 0; k < inputs; k++)
-                x[k] = (float)((const int32_t *)own->row[r])[k];
         else
-            for (size_t k = 0; k < inputs; k++)
-                x[k] = (float)((const int64_t *)own->row[r])[k];
+            tensor_integer_row(s->x->type, own->row[r], inputs, x);
     }
 }
 

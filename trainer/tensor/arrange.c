@@ -32,13 +32,17 @@ static int put_integer(tensor *to, size_t i, double value, err *e)
 {
     static const struct {
         double least, below;
-    } range[TENSOR_TYPE_COUNT] = {
-        [TENSOR_U8] = {0, 256}, [TENSOR_I32] = {-0x1p31, 0x1p31}, [TENSOR_I64] = {-0x1p63, 0x1p63}};
+    } range[TENSOR_TYPE_COUNT] = {[TENSOR_U8] = {0, 256},
+        [TENSOR_I16] = {-0x1p15, 0x1p15},
+        [TENSOR_I32] = {-0x1p31, 0x1p31},
+        [TENSOR_I64] = {-0x1p63, 0x1p63}};
     if (!(trunc(value) >= range[to->type].least && value < range[to->type].below))
         return err_set(
             e, ERR_USAGE, "cast: %g at index %zu is no %s", value, i, tensor_type_name(to->type));
     if (to->type == TENSOR_U8)
         ((uint8_t *)to->data)[i] = (uint8_t)value;
+    else if (to->type == TENSOR_I16)
+        ((int16_t *)to->data)[i] = (int16_t)value;
     else if (to->type == TENSOR_I32)
         ((int32_t *)to->data)[i] = (int32_t)value;
     else
@@ -49,11 +53,13 @@ static int put_integer(tensor *to, size_t i, double value, err *e)
 static int convert(tensor *to, const tensor *t, err *e)
 {
     bool whole = tensor_is_integer(t);
+    if (whole && to->type == TENSOR_I64) {
+        tensor_integers(t, 0, tensor_count(t), to->data);
+        return 0;
+    }
     for (size_t i = 0; i < tensor_count(t); i++)
         if (to->type == TENSOR_F32)
             ((float *)to->data)[i] = (float)tensor_at(t, i);
-        else if (whole && to->type == TENSOR_I64)
-            ((int64_t *)to->data)[i] = tensor_integer_at(t, i);
         else if (put_integer(to, i, tensor_at(t, i), e) < 0)
             return -1;
     return 0;

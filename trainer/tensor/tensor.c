@@ -164,8 +164,7 @@ size_t tensor_count(const tensor *t)
 
 bool tensor_is_integer(const tensor *t)
 {
-    return t->type == TENSOR_I64 || t->type == TENSOR_I32 ||
-           (t->type == TENSOR_U8 && t->scale == 1);
+    return t->type != TENSOR_F32 && (t->type != TENSOR_U8 || t->scale == 1);
 }
 
 bool tensor_has_gaps(const tensor *t)
@@ -310,9 +309,23 @@ tensor *tensor_gather(const tensor *t, const uint32_t *rows, size_t n, err *e)
     if (!copy)
         return NULL;
     copy->scale = t->scale;
-    for (size_t i = 0; i < n; i++)
-        memcpy((char *)copy->data + i * bytes, tensor_row_data(t, rows[i]), bytes);
-    return copy;
+    switch (bytes) {
+        //  A number a row: the compiler makes a move of each copy.
+#define GATHER(size)                                                                               \
+    case size:                                                                                     \
+        for (size_t i = 0; i < n; i++)                                                             \
+            memcpy((char *)copy->data + i * size, tensor_row_data(t, rows[i]), size);              \
+        return copy;
+        GATHER(1)
+        GATHER(2)
+        GATHER(4)
+        GATHER(8)
+#undef GATHER
+    default:
+        for (size_t i = 0; i < n; i++)
+            memcpy((char *)copy->data + i * bytes, tensor_row_data(t, rows[i]), bytes);
+        return copy;
+    }
 }
 
 tensor *tensor_to_f32(const tensor *t, err *e)

@@ -15,7 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-//  X(name, text, bytes). I32 is for indices, such as an Embedding's: half as large as I64.
+//  X(name, text, bytes). I32 is for indices, such as an Embedding's: half as large as I64; I16 is
+// what tables keep small integers in.
 // BF16, "bf16", 2, will stand behind I32: files have it already (stored.h), and it needs the second
 // half of tensor_at, tensor_set and tensor_cast, gathering (flow.c, step.c), and F32 masters of
 // weights beside it in a model.
@@ -23,7 +24,8 @@
     X(F32, "f32", 4)                                                                               \
     X(U8, "u8", 1)                                                                                 \
     X(I64, "i64", 8)                                                                               \
-    X(I32, "i32", 4)
+    X(I32, "i32", 4)                                                                               \
+    X(I16, "i16", 2)
 
 typedef enum tensor_type {
 #define X(name, text, bytes) TENSOR_##name,
@@ -91,7 +93,7 @@ tensor *tensor_to_f32(const tensor *t, err *e);
 size_t tensor_rows(const tensor *t);     // shape[0]; 1 for a number
 size_t tensor_row_size(const tensor *t); // elements in a row: d1·d2·…
 size_t tensor_count(const tensor *t);    // rows × row size
-bool tensor_is_integer(const tensor *t); // I64, I32, or U8 with scale 1
+bool tensor_is_integer(const tensor *t); // I64, I32, I16, or U8 with scale 1
 bool tensor_has_gaps(const tensor *t);
 // Where row i starts.
 static inline const void *tensor_row_data(const tensor *t, size_t i)
@@ -109,6 +111,11 @@ const char *tensor_type_name(tensor_type type);
 // Element i of all, counted row by row (the caller checks the bounds).
 double tensor_at(const tensor *t, size_t i);
 int64_t tensor_integer_at(const tensor *t, size_t i); // the same of an integer tensor, exact
+// The same of elements [from, from + n), in one go.
+void tensor_numbers(const tensor *t, size_t from, size_t n, double *out);
+void tensor_integers(const tensor *t, size_t from, size_t n, int64_t *out);
+// A run of n elements of type I64, I32 or I16 as floats.
+void tensor_integer_row(tensor_type type, const void *run, size_t n, float *out);
 // Sets the element; the value is converted. Not for U8. Other views of the memory see it.
 int tensor_set(tensor *t, size_t i, double value, err *e);
 

@@ -13,28 +13,90 @@ static double without_sign(double value)
     return isnan(value) ? (double)NAN : value;
 }
 
-double tensor_at(const tensor *t, size_t i)
+// Where element i is, in elements. Most tensors have no gaps, and a division costs more than the
+// rest of a look at a number.
+static size_t place(const tensor *t, size_t i)
 {
     size_t width = tensor_row_size(t);
-    const void *row = tensor_row_data(t, i / width);
+    return width == t->stride ? i : width == 1 ? i * t->stride : i / width * t->stride + i % width;
+}
+
+double tensor_at(const tensor *t, size_t i)
+{
+    size_t at = place(t, i);
     switch (t->type) {
     case TENSOR_U8:
-        return (double)((float)((const uint8_t *)row)[i % width] * t->scale);
+        return (double)((float)((const uint8_t *)t->data)[at] * t->scale);
     case TENSOR_I64:
-        return (double)((const int64_t *)row)[i % width];
+        return (double)((const int64_t *)t->data)[at];
     case TENSOR_I32:
-        return (double)((const int32_t *)row)[i % width];
+        return (double)((const int32_t *)t->data)[at];
+    case TENSOR_I16:
+        return (double)((const int16_t *)t->data)[at];
     default:
-        return without_sign((double)((const float *)row)[i % width]);
+        return without_sign((double)((const float *)t->data)[at]);
     }
 }
 
 int64_t tensor_integer_at(const tensor *t, size_t i)
 {
-    size_t width = tensor_row_size(t);
-    if (t->type != TENSOR_I64)
+    size_t at = place(t, i);
+    switch (t->type) {
+    case TENSOR_I64:
+        return ((const int64_t *)t->data)[at];
+    case TENSOR_I32:
+        return ((const int32_t *)t->data)[at];
+    case TENSOR_I16:
+        return ((const int16_t *)t->data)[at];
+    default:
         return (int64_t)tensor_at(t, i);
-    return ((const int64_t *)tensor_row_data(t, i / width))[i % width];
+    }
+}
+
+// Copies n elements from `run` into `out` as its type, and returns.
+#define FROM(type, element)                                                                        \
+    case TENSOR_##type:                                                                            \
+        for (size_t i = 0; i < n; i++)                                                             \
+            out[i] = (__typeof__(*out))((const element *)run)[i];                                  \
+        return;
+#define FROM_INTEGERS FROM(I64, int64_t) FROM(I32, int32_t) FROM(I16, int16_t)
+
+static const void *run_of(const tensor *t, size_t from)
+{
+    return (const char *)t->data + from * tensor_type_size(t->type);
+}
+
+void tensor_numbers(const tensor *t, size_t from, size_t n, double *out)
+{
+    const void *run = run_of(t, from);
+    if (!tensor_has_gaps(t))
+        switch (t->type) {
+            FROM_INTEGERS
+        default: // a byte has a scale, and a nan a sign
+            break;
+        }
+    for (size_t i = 0; i < n; i++)
+        out[i] = tensor_at(t, from + i);
+}
+
+void tensor_integers(const tensor *t, size_t from, size_t n, int64_t *out)
+{
+    const void *run = run_of(t, from);
+    if (!tensor_has_gaps(t))
+        switch (t->type) {
+            FROM_INTEGERS FROM(U8, uint8_t) default : break;
+        }
+    for (size_t i = 0; i < n; i++)
+        out[i] = tensor_integer_at(t, from + i);
+}
+
+void tensor_integer_row(tensor_type type, const void *run, size_t n, float *out)
+{
+    switch (type) {
+        FROM_INTEGERS
+    default:
+        return;
+    }
 }
 
 int tensor_set(tensor *t, size_t i, double value, err *e)
@@ -50,11 +112,13 @@ int tensor_set(tensor *t, size_t i, double value, err *e)
         ((float *)row)[i % width] = (float)value;
     else if (t->type == TENSOR_I32 && value >= -0x1p31 && value < 0x1p31)
         ((int32_t *)row)[i % width] = (int32_t)value;
+    else if (t->type == TENSOR_I16 && value >= INT16_MIN && value <= INT16_MAX)
+        ((int16_t *)row)[i % width] = (int16_t)value;
     else if (t->type == TENSOR_I64 && value >= -0x1p63 && value < 0x1p63)
         ((int64_t *)row)[i % width] = (int64_t)value;
     else
         return err_set(
-            e, ERR_USAGE, "%g is no %d-bit integer", value, t->type == TENSOR_I32 ? 32 : 64);
+            e, ERR_USAGE, "%g is no %zu-bit integer", value, 8 * tensor_type_size(t->type));
     return 0;
 }
 

@@ -38,10 +38,10 @@ TEST(columns_are_what_their_fields_are)
         &(frame_spec){0});
     CHECK_INT(f.rows, 3);
     CHECK_INT(f.n, 5);
-    is_column(&f, 0, "Id", FRAME_NUMBER, TENSOR_I64);
+    is_column(&f, 0, "Id", FRAME_NUMBER, TENSOR_I16);
     is_column(&f, 1, "Price", FRAME_NUMBER, TENSOR_F32);
-    is_column(&f, 2, "Day", FRAME_DATE, TENSOR_I64);
-    is_column(&f, 3, "Kind", FRAME_CATEGORY, TENSOR_I64);
+    is_column(&f, 2, "Day", FRAME_DATE, TENSOR_I16);
+    is_column(&f, 3, "Kind", FRAME_CATEGORY, TENSOR_U8);
     is_column(&f, 4, "Maybe", FRAME_NUMBER, TENSOR_F32);
     CHECK_NEAR(at(&f, 0, 1), -2, 0);
     CHECK_NEAR(at(&f, 1, 1), 1000, 0);
@@ -65,14 +65,14 @@ TEST(columns_are_what_their_fields_are)
 TEST(a_column_is_one_kind)
 {
     frame f = read("a,b,c,d\n5,2015-01-01,,1\n2015-01-01,5,,0x10\n", &(frame_spec){0});
-    is_column(&f, 0, "a", FRAME_CATEGORY, TENSOR_I64);
-    is_column(&f, 1, "b", FRAME_CATEGORY, TENSOR_I64);
+    is_column(&f, 0, "a", FRAME_CATEGORY, TENSOR_U8);
+    is_column(&f, 1, "b", FRAME_CATEGORY, TENSOR_U8);
     is_column(&f, 2, "c", FRAME_NUMBER, TENSOR_F32); // nothing was seen
-    is_column(&f, 3, "d", FRAME_CATEGORY, TENSOR_I64);
+    is_column(&f, 3, "d", FRAME_CATEGORY, TENSOR_U8);
     CHECK_INT(f.column[2].missing, 2);
     frame_done(&f);
     f = read("a\n2015-02-29\n2015-13-01\n", &(frame_spec){0}); // no days of the calendar
-    is_column(&f, 0, "a", FRAME_CATEGORY, TENSOR_I64);
+    is_column(&f, 0, "a", FRAME_CATEGORY, TENSOR_U8);
     frame_done(&f);
 }
 
@@ -103,6 +103,30 @@ TEST(integers_of_many_digits_are_exact)
         CHECK(tensor_integer_at(f.column[0].values, i) == want[i]);
     is_column(&f, 1, "beyond", FRAME_NUMBER, TENSOR_F32);
     frame_done(&f);
+}
+
+// A column of categories is read before it is known how many there are.
+TEST(codes_become_wider_when_there_are_more)
+{
+    AUTO_BUF text = {0};
+    buf_str(&text, "k\n");
+    for (int i = 0; i < 40000; i++)
+        buf_fmt(&text, "c%d\n", i);
+    for (int few = 255; few <= 40000; few = few == 255 ? 256 : few == 256 ? 40000 : 40001) {
+        err e;
+        frame f;
+        size_t n = strlen("k\n");
+        for (int i = 0; i < few; i++)
+            n += (size_t)snprintf(NULL, 0, "c%d\n", i);
+        CHECK_OK(frame_parse(text.data, n, &(frame_spec){0}, &f, &e) == 0, e);
+        is_column(&f, 0, "k", FRAME_CATEGORY,
+            few == 255   ? TENSOR_U8
+            : few == 256 ? TENSOR_I16
+                         : TENSOR_I32);
+        CHECK(tensor_integer_at(f.column[0].values, 0) == 1);
+        CHECK(tensor_integer_at(f.column[0].values, (size_t)few - 1) == few);
+        frame_done(&f);
+    }
 }
 
 TEST(ranks_keep_their_rows_and_know_the_same)
@@ -149,7 +173,7 @@ TEST(names_separator_missing_and_columns_are_told)
     frame f = read("1;-;3\n4;5;-\n",
         &(frame_spec){.separator = ';', .names = names, .missing = missing, .only = only});
     CHECK_INT(f.n, 2);
-    is_column(&f, 0, "a", FRAME_NUMBER, TENSOR_I64);
+    is_column(&f, 0, "a", FRAME_NUMBER, TENSOR_U8);
     is_column(&f, 1, "c", FRAME_NUMBER, TENSOR_F32);
     CHECK_INT(f.rows, 2);
     frame_done(&f);
@@ -198,8 +222,8 @@ TEST(files_are_read_in_pieces)
     frame f;
     CHECK_OK(frame_read(path, &(frame_spec){0}, &f, &e) == 0, e);
     CHECK_INT(f.rows, ROWS);
-    is_column(&f, 0, "n", FRAME_NUMBER, TENSOR_I64);
-    is_column(&f, 1, "quoted name", FRAME_CATEGORY, TENSOR_I64);
+    is_column(&f, 0, "n", FRAME_NUMBER, TENSOR_I16);
+    is_column(&f, 1, "quoted name", FRAME_CATEGORY, TENSOR_U8);
     CHECK_INT(f.column[1].category_n, 7);
     CHECK_STR(f.column[1].categories[6], "line 6\nof 6");
     CHECK_NEAR(at(&f, 0, ROWS - 1), ROWS - 1, 0);
