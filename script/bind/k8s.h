@@ -64,6 +64,12 @@ void k8s_pods_done(struct pods_of *p);
 // Hides the contents of a Secret.
 void k8s_register_secrets(call *c, const cJSON *object);
 
+// k8s_input.c. Records what a cell has read: an object (state: of it only this text); a list, of
+// which args says which one, and by "read" what of it was read before. The digest of what was read
+// by now is new.
+void k8s_note_read(call *c, const struct target *t, const cJSON *object, const char *state);
+char *k8s_note_list(call *c, const struct target *t, const cJSON *args, const cJSON *items);
+
 // k8s_why.c. The items of a list of a kind: a new array; NULL when they cannot be read. ns NULL:
 // all namespaces.
 cJSON *k8s_items(struct target *t, const struct patience *p, const char *api_version,

@@ -82,6 +82,7 @@ int k8s_list(call *c, const cJSON *args, cJSON **result, err *e)
     {
         k8s_register_secrets(c, item);
     }
+    free(k8s_note_list(c, &t, args, json_get(*result, "items")));
     bool wide = json_bool_or(args, "wide", false);
     cJSON *table = is_table ? table_from_server(list, t.resource->kind, wide, all, clock_wall())
                             : table_from_list(*result, all);
@@ -94,7 +95,7 @@ int k8s_list(call *c, const cJSON *args, cJSON **result, err *e)
     return 0;
 }
 
-// {…, "limit", "next"} → {"items", "next": "" at the end}.
+// {…, "limit", "next", "read"} → {"items", "next": "" at the end, "read"}.
 int k8s_page(call *c, const cJSON *args, cJSON **result, err *e)
 {
     struct target t;
@@ -122,6 +123,8 @@ int k8s_page(call *c, const cJSON *args, cJSON **result, err *e)
     *result = cJSON_CreateObject();
     json_set(*result, "items", cJSON_DetachItemFromObjectCaseSensitive(page, "items"));
     json_set_str(*result, "next", next ? next : "");
+    AUTO_FREE char *read = k8s_note_list(c, &t, args, json_get(*result, "items"));
+    json_set_str(*result, "read", read);
     return 0;
 }
 

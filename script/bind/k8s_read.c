@@ -140,6 +140,7 @@ int k8s_get(call *c, const cJSON *args, cJSON **result, err *e)
     if (!object || workflow_unpack(object, e) != 0)
         return -1;
     k8s_register_secrets(c, object);
+    k8s_note_read(c, &t, object, NULL);
     *result = STEAL(object);
     return 0;
 }
@@ -154,6 +155,7 @@ int k8s_state(call *c, const cJSON *args, cJSON **result, err *e)
         return -1;
     struct state s = state_of(object);
     *result = cJSON_CreateObject();
+    k8s_note_read(c, &t, object, s.text);
     json_set_str(*result, "state", s.text);
     json_set_bool(*result, "ended", s.outcome != OUTCOME_OPEN);
     json_set_bool(*result, "failed", s.outcome == OUTCOME_BAD);

@@ -135,7 +135,9 @@ int k8s_wait(call *c, const cJSON *args, cJSON **result, err *e)
     int status = wait_with(&t, &w, &last, e);
     if (status != 0)
         status = late(&w, last, e);
-    else
+    else if (last)
+        k8s_note_read(c, &t, last, NULL);
+    if (status == 0)
         *result = STEAL(last);
     if (status == 0 && t.uid && str_eq(w.words, "delete"))
         call_ledger_gone(c, t.uid); // what went by itself is not left over
@@ -180,6 +182,7 @@ int k8s_reach(call *c, const cJSON *args, cJSON **result, err *e)
     int status = wait_with(&t, &w, &last, &why);
     if (status == 0) {
         *result = cJSON_CreateObject();
+        k8s_note_read(c, &t, last, state_of(last).text);
         json_set_str(*result, "state", state_of(last).text);
     } else {
         status = unreached(&w, last, &why, e);

@@ -89,14 +89,28 @@ static void add_changes(cJSON *metrics)
     }
 }
 
+// An object that the run has made itself is true in both: its name alone may be another one.
+static void drop_own(cJSON *objects)
+{
+    for (cJSON *o = objects ? objects->child : NULL, *next; o; o = next) {
+        next = o->next;
+        if (cJSON_IsTrue(o))
+            cJSON_Delete(cJSON_DetachItemViaPointer(objects, o));
+    }
+}
+
 static void add_results(struct both *w)
 {
     AUTO_JSON *a = fold_results(w->a->fold);
     AUTO_JSON *b = fold_results(w->b->fold);
+    drop_own((cJSON *)json_get(a, "objects"));
+    drop_own((cJSON *)json_get(b, "objects"));
     add_list(w, "params", a, b, NULL, true);
     add_list(w, "tags", a, b, NULL, true);
     add_list(w, "inputs", a, b, NULL, true);
     add_list(w, "images", a, b, NULL, true);
+    add_list(w, "variables", a, b, NULL, true);
+    add_list(w, "objects", a, b, NULL, true);
     add_list(w, "environment", a, b, NULL, false);
     add_list(w, "versions", a, b, NULL, false);
     add_list(w, "metrics", a, b, "value", true);

@@ -15,14 +15,22 @@
 #include <string.h>
 
 // Sets of changes are objects {text = place}; the smallest place is the earliest.
-enum { PLACE_SEED = 1, PLACE_VERSION, PLACE_PARAMETER, PLACE_FILE, PLACE_CELL = 1000 };
+enum {
+    PLACE_SEED = 1,
+    PLACE_VERSION,
+    PLACE_PARAMETER,
+    PLACE_VARIABLE,
+    PLACE_FILE,
+    PLACE_CELL = 1000
+};
 
 struct flow {
     const struct compared *a, *b;
     const notebook *nb_a, *nb_b;
     size_t *partner;     // of b's cells: in a
     cJSON *globals;      // name → set
-    cJSON *files;        // that cells write, path → set
+    cJSON *left;         // by cells: files, variables, objects; text → set
+    cJSON *leaves;       // id of a cell → these texts
     cJSON *earlier;      // all changes that have reached a cell so far
     cJSON *cells;        // id → set
     bool seed, recorded; // another seed; did every cell record its reads?
@@ -69,28 +77,42 @@ static void add_reads(const struct flow *w, const struct run_cell *c, cJSON *set
         add(set, "seed", "", PLACE_SEED);
 }
 
-// A file that an earlier cell wrote hands on what reached that cell.
-static void add_files(const struct flow *w, const struct run_cell *b, cJSON *set)
+// What the same cell has used in the other run, else any.
+static const cJSON *used_then(
+    const cJSON *own, const cJSON *all, const char *list, const char *name)
+{
+    const cJSON *used = json_get(json_get(own, list), name);
+    return used ? used : json_get(json_get(all, list), name);
+}
+
+// What an earlier cell left hands on what reached that cell. An object that the run has made is
+// another one each time: of it only that counts.
+static void add_used(const struct flow *w, size_t i, const struct run_cell *b, cJSON *set)
 {
     static const struct {
         const char *list, *what;
         int64_t place;
     } kinds[] = {{"inputs", "file", PLACE_FILE}, {"images", "image", PLACE_FILE},
+        {"variables", "variable", PLACE_VARIABLE}, {"objects", "object", PLACE_FILE},
         {"versions", "version of", PLACE_VERSION}};
+    const struct run_cell *a = partner_of(w, i);
     AUTO_JSON *all_a = fold_results(w->a->fold);
+    AUTO_JSON *own_a = a ? fold_depends(w->a->fold, a->id) : NULL;
     AUTO_JSON *now = fold_depends(w->b->fold, b->id);
-    for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+    for (size_t k = 0; k < ARRAY_LEN(kinds); k++) {
         const cJSON *used;
-        cJSON_ArrayForEach(used, json_get(now, kinds[i].list))
+        cJSON_ArrayForEach(used, json_get(now, kinds[k].list))
         {
-            const cJSON *was = json_get(json_get(all_a, kinds[i].list), used->string);
-            const cJSON *written = json_get(w->files, used->string);
-            if (was && json_equal(was, used))
+            const cJSON *was = used_then(own_a, all_a, kinds[k].list, used->string);
+            AUTO_FREE char *text = str_fmt("%s %s", kinds[k].what, used->string);
+            const cJSON *left = json_get(w->left, text);
+            bool object = left && str_eq(kinds[k].list, "objects");
+            if (was && json_equal(was, used) && !object)
                 continue;
-            if (written)
-                merge(set, written);
+            if (left)
+                merge(set, left);
             else
-                add(set, kinds[i].what, used->string, kinds[i].place);
+                add(set, kinds[k].what, used->string, kinds[k].place);
         }
     }
 }
@@ -122,9 +144,8 @@ static void hand_on_all(struct flow *w, size_t i, const struct run_cell *c, cons
         if (set->child)
             merge(json_object_at(w->globals, name->valuestring), set);
     }
-    const char *file = source->options.file ? source->options.file : source->options.template_;
-    if (file && set->child)
-        json_set(w->files, file, cJSON_Duplicate(set, true));
+    cJSON_ArrayForEach(name, json_get(w->leaves, c->id))
+        json_set(w->left, name->valuestring, cJSON_Duplicate(set, true));
 }
 
 static void follow(struct flow *w, size_t i, const struct run_cell *c)
@@ -133,7 +154,7 @@ static void follow(struct flow *w, size_t i, const struct run_cell *c)
     if (!cell_has_tag(notebook_cell(w->nb_b, i), "injected-parameters"))
         add_source(w, i, set);
     add_reads(w, c, set);
-    add_files(w, c, set);
+    add_used(w, i, c, set);
     hand_on_all(w, i, c, set);
     merge(w->earlier, set);
 }
@@ -202,7 +223,8 @@ cJSON *compare_causes(const struct compared *a, const struct compared *b, const 
         .nb_a = fold_notebook(a->fold),
         .nb_b = fold_notebook(b->fold),
         .globals = cJSON_CreateObject(),
-        .files = cJSON_CreateObject(),
+        .left = cJSON_CreateObject(),
+        .leaves = fold_left_by_cells(b->fold),
         .earlier = cJSON_CreateObject(),
         .cells = cJSON_CreateObject(),
         .seed = json_path(difference, "origin.seed") != NULL};
@@ -216,7 +238,8 @@ cJSON *compare_causes(const struct compared *a, const struct compared *b, const 
         json_set(causes, m->string, cause_of(&w, m->string));
     free(w.partner);
     cJSON_Delete(w.globals);
-    cJSON_Delete(w.files);
+    cJSON_Delete(w.left);
+    cJSON_Delete(w.leaves);
     cJSON_Delete(w.earlier);
     cJSON_Delete(w.cells);
     return causes;

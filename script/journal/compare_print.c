@@ -129,8 +129,8 @@ void compare_print(const cJSON *difference, buf *out)
         buf_fmt(out, "%s  %s, %s, started %s\n", sides[i], json_str_or(h, "run", "?"),
             json_str_or(h, "state", "?"), json_str_or(h, "started", "?"));
     }
-    static const char *const before[] = {"params", "inputs", "images", "versions", "environment",
-        "origin"},
+    static const char *const before[] = {"params", "inputs", "images", "objects", "variables",
+        "versions", "environment", "origin"},
                              *const after[] = {"metrics", "artifacts", "tags"};
     for (size_t i = 0; i < ARRAY_LEN(before); i++)
         print_pairs(difference, before[i], out);

@@ -115,6 +115,10 @@ const char *fold_moved_above(const fold *f, const struct run_cell *c);
 bool fold_names(const cJSON *ids, const char *id); // is it one of these texts?
 void fold_free_globals(fold *f);
 void fold_copy_globals(fold *f, const fold *from);
+// fold_left.c: the cell with this id, if it has ended by itself; and the files that cells have
+// left, new: [{name, cell, sha256 or mtime, size}], a later one behind what it has written over.
+const struct run_cell *fold_ended(const fold *f, const char *id);
+cJSON *fold_left(const fold *f);
 // fold_copy.c: a state that goes its own way; and about how many bytes one takes.
 fold *fold_copy(const fold *from);
 size_t fold_weight(const fold *f);

@@ -19,6 +19,8 @@ static const struct {
     {"output", "outputs"},
     {"image", "images"},
     {"environment", "environment"},
+    {"variable", "variables"},
+    {"object", "objects"},
     {"version", "versions"},
 };
 
@@ -69,7 +71,8 @@ static void set_step(cJSON *entry, const cJSON *step)
 // Does each cell have a value of its own of it?
 static bool is_of_cells(const char *list)
 {
-    static const char *const lists[] = {"inputs", "outputs", "images", "versions"};
+    static const char *const lists[] = {
+        "inputs", "outputs", "images", "versions", "variables", "objects"};
     for (size_t i = 0; i < ARRAY_LEN(lists); i++)
         if (str_eq(list, lists[i]))
             return true;
@@ -230,7 +233,7 @@ static bool has_metric(const cJSON *shown, const char *name)
 
 cJSON *fold_depends(const fold *f, const char *id)
 {
-    static const char *const lists_of[] = {"inputs", "images", "versions"};
+    static const char *const lists_of[] = {"inputs", "images", "versions", "variables", "objects"};
     cJSON *depends = cJSON_CreateObject();
     for (size_t i = 0; i < ARRAY_LEN(lists_of); i++) {
         cJSON *to = json_object_at(depends, lists_of[i]);

@@ -19,14 +19,8 @@ struct listing {
     const fold *fold;
     const char *cwd;
     cJSON *files;
-    cJSON *left; // {path: {cell, sha256}}: what the run has written there last
+    cJSON *left; // {path: {name, cell, sha256, …}}: what the run has written there last
 };
-
-static const struct run_cell *ended(const fold *f, const char *id)
-{
-    const struct run_cell *c = fold_cell_by_id(f, id, NULL);
-    return c && c->ran && (c->state == STATE_OK || c->state == STATE_FAILED) ? c : NULL;
-}
 
 static cJSON *add_file(struct listing *l, const char *name, const char *id, int64_t at)
 {
@@ -40,55 +34,27 @@ static cJSON *add_file(struct listing *l, const char *name, const char *id, int6
     return one;
 }
 
-static void note_left(struct listing *l, const char *name, const char *id, const char *digest)
+static void take_state(cJSON *one, const cJSON *state)
 {
-    AUTO_FREE char *path = path_join(l->cwd, name);
-    cJSON *one = cJSON_CreateObject();
-    json_set_str(one, "name", name);
-    json_set_str(one, "cell", id);
-    json_set_str(one, "sha256", digest);
-    json_set(l->left, path, one);
-}
-
-// Of what a command declares only its outputs; its inputs are recorded as such.
-static void note_effect(struct listing *l, const struct ledger_entry *e, const struct run_cell *c)
-{
-    const char *digest = json_str(e->result, "sha256"), *path = json_str(e->result, "path");
-    const cJSON *file;
-    if (path && digest)
-        note_left(l, path, c->id, digest);
-    const char *below = json_str(e->result, "cwd");
-    cJSON_ArrayForEach(file, json_get(e->result, "files"))
-    {
-        AUTO_FREE char *name = below ? path_join(below, file->string) : mem_strdup(file->string);
-        const cJSON *entry = json_get(json_get(l->fold->recorded, "inputs"), name);
-        if (cJSON_IsString(file) && !json_get(json_get(entry, "cells"), c->id))
-            note_left(l, name, c->id, file->valuestring);
-    }
+    int64_t size;
+    json_set_str(one, "sha256", json_str(state, "sha256"));
+    json_set_str(one, "mtime", json_str(state, "mtime"));
+    if (json_int(json_get(state, "size"), &size))
+        json_set_int(one, "size", size);
 }
 
 static void list_left(struct listing *l)
 {
-    const cJSON *entry, *value;
-    for (size_t i = 0; i < l->fold->n_ledger; i++) {
-        const struct ledger_entry *e = &l->fold->ledger[i];
-        const struct run_cell *c = e->outcome && !e->failed ? ended(l->fold, e->cell) : NULL;
-        if (c && str_eq(e->source, c->hash))
-            note_effect(l, e, c);
-    }
-    cJSON_ArrayForEach(entry, json_get(l->fold->recorded, "outputs"))
-    {
-        cJSON_ArrayForEach(value, json_get(entry, "cells"))
-        {
-            if (ended(l->fold, value->string))
-                note_left(l, entry->string, value->string, json_str(value, "sha256"));
-        }
+    AUTO_JSON *all = fold_left(l->fold);
+    cJSON *entry;
+    while ((entry = cJSON_DetachItemFromArray(all, 0))) {
+        AUTO_FREE char *path = path_join(l->cwd, json_str(entry, "name"));
+        json_set(l->left, path, entry);
     }
     cJSON_ArrayForEach(entry, l->left)
     {
-        const struct run_cell *c = ended(l->fold, json_str(entry, "cell"));
-        cJSON *one = add_file(l, json_str(entry, "name"), c->id, c->ended);
-        json_set_str(one, "sha256", json_str(entry, "sha256"));
+        const struct run_cell *c = fold_ended(l->fold, json_str(entry, "cell"));
+        take_state(add_file(l, json_str(entry, "name"), c->id, c->ended), entry);
     }
 }
 
@@ -99,15 +65,13 @@ static void list_inputs(struct listing *l)
     {
         cJSON_ArrayForEach(value, json_get(entry, "cells"))
         {
-            int64_t at = json_int_or(json_get(entry, "at"), value->string, 0), size;
-            if (!ended(l->fold, value->string))
+            int64_t at = json_int_or(json_get(entry, "at"), value->string, 0);
+            AUTO_FREE char *path = path_join(l->cwd, entry->string);
+            const cJSON *left = json_get(l->left, path);
+            if (!fold_ended(l->fold, value->string) || (left && !json_str(left, "sha256")))
                 continue;
             cJSON *one = add_file(l, entry->string, value->string, at);
-            const cJSON *left = json_get(l->left, json_str(one, "path"));
-            json_set_str(one, "sha256", json_str(value, "sha256"));
-            json_set_str(one, "mtime", json_str(value, "mtime"));
-            if (json_int(json_get(value, "size"), &size))
-                json_set_int(one, "size", size);
+            take_state(one, value);
             if (left) // that the run has changed it itself does not count
                 json_set_str(one, "left", json_str(left, "sha256"));
         }

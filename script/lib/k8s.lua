@@ -169,7 +169,7 @@ function k8s.each(kind, options)
     while at >= #page do
       if args.next == "" then return nil end
       local result = core.call("k8s.page", args)
-      page, at, args.next = result.items, 0, result.next
+      page, at, args.next, args.read = result.items, 0, result.next, result.read
     end
     at = at + 1
     return as_handle(page[at])

@@ -4,6 +4,7 @@
 local core = ...
 local stock_io, stock_os = io, os
 local open, file_type, tmpfile = stock_io.open, stock_io.type, stock_io.tmpfile
+local pairs, ipairs, sort = pairs, ipairs, table.sort
 
 print = core.print
 
@@ -48,6 +49,26 @@ local function is_relative(name)
   return name:sub(1, 1) ~= "/"
 end
 
+-- What cells write: names, with whether this execution has opened them; and handles that may be open still.
+local written, writing = {}, setmetatable({}, { __mode = "k" })
+
+-- The cell ends: what it has written is on the disk, and recorded.
+function core.hooks.left()
+  for file, name in pairs(writing) do
+    if file_type(file) == "file" then
+      file:flush()
+      written[name] = written[name] or false
+    else
+      writing[file] = nil
+    end
+  end
+  local names = {}
+  for name in pairs(written) do names[#names + 1] = name end
+  sort(names)
+  for _, name in ipairs(names) do core.left(name, not written[name]) end
+  written = {}
+end
+
 -- Opens a file; a relative name to be read may also be beside the notebook.
 local function open_file(name, mode)
   mode = mode or "r"
@@ -58,6 +79,7 @@ local function open_file(name, mode)
     file = open(name, mode)
   end
   if file and not mode:find "[wa]" then core.input(name) end
+  if file and mode:find "[wa+]" then written[name], writing[file] = true, name end
   if file then return file end
   return nil, message, code
 end
@@ -138,7 +160,7 @@ os = {
   date = stock_os.date,
   difftime = stock_os.difftime,
   time = stock_os.time,
-  getenv = core.getenv,
+  getenv = core.readenv,
 }
 
 function os.exit()
@@ -163,7 +185,9 @@ end
 
 function os.rename(from, to)
   core.gate("rename " .. tostring(from))
-  return stock_os.rename(from, to)
+  local ok, why, code = stock_os.rename(from, to)
+  if ok and from ~= to then written[to] = true end -- to itself: only whether it is there
+  return ok, why, code
 end
 
 function os.tmpname()

@@ -4,6 +4,7 @@
 import json
 import os
 
+from kernel import sandbox
 from tap import FIRESTEEL, run, sh
 
 
@@ -159,6 +160,88 @@ def test_the_earliest_change_that_reaches_a_metric(t):
     assert found["first"] == ('cell "Helper"', ['cell "Helper"']), found
     assert found["parity"] == ("parameter units", ["parameter units", 'cell "Trainer"']), found
     assert 'parity (told by "Second"): parameter units; also cell "Trainer"' in text, text
+
+
+OUTSIDE = """\
+-- %% Rate
+rate = tonumber(os.getenv "RATE")
+-- %% First
+run.metric("first", rate)
+-- %% Write
+local f = io.open("rows.txt", "w")
+f:write(data or "abc", rate)
+f:close()
+-- %% Other
+%env SIZE=3
+-- %% Second
+for line in io.lines "rows.txt" do run.metric("second", #line) end
+-- %% Third
+run.metric("third", tonumber(os.getenv "SIZE"))
+"""
+
+
+def outside(folder, text, **env):
+    put(folder, "n.lua", text)
+    done = sh(FIRESTEEL, "run", "n.lua", "--no-git", cwd=folder, env=env)
+    assert done.code == 0, done
+
+
+def test_variables_and_files_that_cells_write_are_followed(t):
+    folder = t.dir()
+    outside(folder, OUTSIDE, RATE="1")
+    outside(folder, OUTSIDE, RATE="1")
+    assert sh(FIRESTEEL, "diff", cwd=folder).code == 0
+    outside(folder, OUTSIDE, RATE="20")
+    found = json.loads(sh(FIRESTEEL, "diff", "-o", "json", cwd=folder).out)
+    assert list(found["variables"]) == ["RATE"] and "20" not in json.dumps(found["variables"]), found
+    assert {name: c["all"] for name, c in found["causes"].items()} == {"first": ["variable RATE"], "second": ["variable RATE"]}, found
+    outside(folder, OUTSIDE.replace("SIZE=3", "SIZE=4").replace("data or", "data or 'x' .."), RATE="20")
+    found = json.loads(sh(FIRESTEEL, "diff", "-o", "json", cwd=folder).out)
+    assert {name: c["all"] for name, c in found["causes"].items()} == {"second": ['cell "Write"'], "third": ['cell "Other"']}, found
+    shown = sh(FIRESTEEL, "diff", "newest", "-3", cwd=folder)
+    assert "variables\n  RATE: " in shown.out, shown
+
+
+def test_objects_of_a_cluster_are_followed(t):
+    up = sandbox(t)
+    kubectl = """k8s.apply { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "settings" }, data = { size = "%d" } }"""
+    text = """\
+-- %% Get
+size = tonumber(k8s.get("configmap/settings").data.size)
+run.metric("got", size)
+-- %% Each
+local n = 0
+for object in k8s.each("configmaps", { field_selector = "metadata.name=settings", limit = 1 }) do n = n + object.data.size end
+run.metric("listed", n)
+-- %% Make effects="cluster"
+made = k8s.create { apiVersion = "v1", kind = "ConfigMap", metadata = { generateName = "own-" }, data = { a = tostring(factor or 1) } }
+-- %% Own
+run.metric("own", tonumber(k8s.get(made).data.a))
+-- %% Away effects="destructive"
+made:delete()
+"""
+    folder = t.dir()
+    def go(text):
+        put(folder, "n.lua", text)
+        done = sh(FIRESTEEL, "run", "n.lua", "--no-git", "--no-preflight", "--allow", "cluster,destructive", cwd=folder, env=up)
+        assert done.code == 0, done
+    def found():
+        difference = json.loads(sh(FIRESTEEL, "diff", "-o", "json", cwd=folder, env=up).out)
+        return sorted(difference.get("objects", {})), {name: c["all"] for name, c in difference.get("causes", {}).items()}
+    def change(size):
+        place = t.dir()
+        put(place, "m.lua", "-- %% effects=\"cluster\"\n" + kubectl % size)
+        assert sh(FIRESTEEL, "run", "m.lua", "--allow", "cluster", cwd=place, env=up).code == 0
+    change(1)
+    go(text)
+    go(text)
+    assert found() == ([], {}), found()
+    change(2)
+    go(text)
+    one, all_of = "ConfigMap settings in namespace default", "configmaps in namespace default, metadata.name=settings"
+    assert found() == ([one, all_of], {"got": [f"object {one}"], "listed": [f"object {all_of}"]}), found()
+    go(text.replace("factor or 1", "factor or 2"))
+    assert found() == ([], {"own": ['cell "Make"']}), found()
 
 
 def test_what_was_not_recorded_is_said(t):

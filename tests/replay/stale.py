@@ -167,6 +167,26 @@ def test_what_a_rebuilt_cell_finds_to_be_another_is_followed(t):
     assert "rows\t43" in firesteel(folder, "show").out and moved(folder) == {}
 
 
+def test_files_that_cells_write_by_themselves(t):
+    text = ('-- %% Open\nkept = io.open("log.txt", "w")\n-- %% Write\nlocal f = io.open("rows.part", "w")\nf:write("1")\nf:close()\n'
+            'os.rename("rows.part", "rows.txt")\n-- %% Log\nkept:write("a line")\n-- %% Bytes\nfs.write("bytes", "\\xff\\0")\n'
+            '-- %% Scratch\nlocal name = os.tmpname()\nlocal f = io.open(name, "w")\nf:write("x")\nf:close()\n'
+            'io.open("scratch", "w"):close()\nos.remove("scratch")\n-- %% Read\nprint(#fs.read "rows.txt")\n-- %% Other\nprint "other"\n')
+    folder = recorded(t, text)
+    assert get(folder, "log.txt") == "a line" and moved(folder) == {}, moved(folder)
+    put(folder, "rows.txt", "2")
+    assert moved(folder) == {"Write": ("anew", "rows.txt has changed"), "Read": ("anew", "rows.txt has changed")}, moved(folder)
+    assert ran(folder) == ["Write", "Read"] and get(folder, "rows.txt") == "1" and moved(folder) == {}, moved(folder)
+    os.remove(os.path.join(folder, "bytes"))
+    put(folder, "log.txt", "b")
+    assert moved(folder) == {"Open": ("rebuild", "Log needs kept"), "Log": ("anew", "log.txt has changed"),
+                             "Bytes": ("anew", "bytes is gone")}, moved(folder)
+    ran(folder)
+    assert get(folder, "log.txt") == "a line" and moved(folder) == {}, moved(folder)
+    put(folder, "n.lua", text.replace('write("1")', 'write("12")'))
+    assert moved(folder) == {"Write": ("anew", "its text has changed"), "Read": ("anew", "Write is stale")}, moved(folder)
+
+
 def test_what_later_cells_do_does_not_count(t):
     text = "-- %% A\nx, t = 1, {}\n-- %% B\nprint(x, #t)\n-- %% C\nx = x + 1; t[1] = x\n-- %% D\nprint(x, t[1])\n"
     folder = recorded(t, text)

@@ -244,6 +244,22 @@ static void store_capture(interp *in, execution *x)
     buf_done(&c.text);
 }
 
+static int call_left(lua_State *L)
+{
+    lua_getfield(L, LUA_REGISTRYINDEX, INTERP_HOOKS);
+    lua_getfield(L, -1, "left");
+    lua_call(L, 0, 0);
+    return 0;
+}
+
+// The files that the cell has written; not when it is stopped, or when there is no memory for it.
+static void note_files(lua_State *L)
+{
+    lua_pushcfunction(L, call_left);
+    if (lua_pcall(L, 0, 0, 0) != LUA_OK)
+        lua_pop(L, 1);
+}
+
 static void begin_turn(interp *in, turn *t)
 {
     in->turn = t;
@@ -303,6 +319,7 @@ static void run(interp *in, execution *x)
     branches_drop(L);
     deeds_do(in, x);
     store_capture(in, x);
+    note_files(L);
     end_turn(in);
     with_reads(in, end_reads, x);
     if (x->failure == FAILURE_MEMORY)

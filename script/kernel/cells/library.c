@@ -196,6 +196,22 @@ static int core_getenv(lua_State *L)
     return 1;
 }
 
+// readenv(name): the same for what a cell reads, which the run records.
+static int core_readenv(lua_State *L)
+{
+    const interp *in = interp_of(L);
+    effects *fx = in->options->effects;
+    const char *name = luaL_checkstring(L, 1);
+    const char *value = env_get((const char *const *)fx->env, name);
+    if (in->turn && inputs_variable(in->inputs, name)) {
+        AUTO_FREE char *digest =
+            value ? secrets_digest(port_mask(fx->spec.port), name, value) : mem_strdup("unset");
+        emit_recorded(in, &(struct recorded){"variable", name, running_branch(in)},
+            cJSON_CreateString(digest));
+    }
+    return core_getenv(L);
+}
+
 static int core_environ(lua_State *L)
 {
     effects *fx = interp_of(L)->options->effects;
@@ -331,6 +347,32 @@ static int core_input(lua_State *L)
     return 0;
 }
 
+static bool is_below(const char *folder, const char *path)
+{
+    size_t n = strlen(folder);
+    return str_starts(path, folder) && (path[n] == '/' || str_ends(folder, "/"));
+}
+
+// Files for the time being are no results: they are no part of the working folder, and go.
+static bool is_temporary(const interp *in, const char *path)
+{
+    const struct effects *fx = in->options->effects;
+    const char *temp = env_get((const char *const *)fx->env, "TMPDIR");
+    return is_below(temp && *temp ? temp : "/tmp", path) && !is_below(fx->spec.cwd, path);
+}
+
+// left(path, still): records a file that the cell has written; still: an earlier one had opened it.
+static int core_left(lua_State *L)
+{
+    interp *in = interp_of(L);
+    const char *path = luaL_checkstring(L, 1);
+    bool still = lua_toboolean(L, 2), kept = in->turn && !is_temporary(in, path);
+    cJSON *left = kept ? inputs_left(in->inputs, path, still) : NULL;
+    if (left)
+        emit_recorded(in, &(struct recorded){"output", path}, left);
+    return 0;
+}
+
 // ask(question, secret) → text; raises when nobody can be asked.
 static int core_ask(lua_State *L)
 {
@@ -460,6 +502,7 @@ static const luaL_Reg core_functions[] = {
     {"gate", core_gate},
     {"setenv", core_setenv},
     {"getenv", core_getenv},
+    {"readenv", core_readenv},
     {"environ", core_environ},
     {"array", core_array},
     {"nearest", core_nearest},
@@ -469,6 +512,7 @@ static const luaL_Reg core_functions[] = {
     {"update", core_update},
     {"record", core_record},
     {"input", core_input},
+    {"left", core_left},
     {"runs", pastruns},
     {"lineage", pastruns_own},
     {"ask", core_ask},
