@@ -99,7 +99,7 @@ local types = {
   ]],
   model = [[
     compile{optimizer=, loss=, loss_weights=, metrics={}, from_logits=false, threads=0} -- Says how it is trained; the optimizer is an object or its name, the loss an object, a name or a function(y_true, y_pred) of tensors that returns a number for each row. With several outputs loss, loss_weights and metrics are lists, or tables by the outputs' names.
-    fit{x, y, batch_size=32, epochs=1, callbacks={}, validation_split=0, validation_data={x, y, sample_weight}, validation_batch_size=, class_weight={[0]=1}, sample_weight=, shuffle=true, seed=, initial_epoch=0, steps_per_epoch=, verbose=1} -> history -- Trains it. With several inputs or outputs x, y and sample_weight are lists, or tables by their names.
+    fit{x, y, batch_size=32, epochs=1, callbacks={}, validation_split=0, validation_data={x, y, sample_weight}, validation_batch_size=, class_weight={[0]=1}, sample_weight=, shuffle=true, seed=, initial_epoch=0, steps_per_epoch=, verbose=1} -> history -- Trains it. With several inputs or outputs x, y, sample_weight and class_weight are lists, or tables by their names.
     evaluate{x, y, batch_size=32, sample_weight=, verbose=1, return_dict=false} -- Returns the loss and the metrics for these samples.
     predict(x, {batch_size=}) -> tensor -- Its outputs for these samples, (n, outputs); with several inputs x is a list. Batches of 256, or of 32 pictures; it needs no compile.
     train_on_batch(x, y, {sample_weight=, class_weight=, return_dict=false}) -- One step with these samples; returns the loss and the metrics of this batch.

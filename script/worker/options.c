@@ -216,24 +216,18 @@ static int64_t at_least(
     return value;
 }
 
-// class_weight = {[0] = 1, [1] = 5}: pushes the weights of the rows.
-static void push_class_weight(lua_State *L, int table, fit_spec *spec)
+// {[0] = 1, [1] = 5} at the top of the stack, of one output: pushes the weights of its rows.
+static const tensor *push_weights(lua_State *L, const tensor *y)
 {
     enum { CLASSES_MAX = 1 << 20 };
     err e;
-    if (lua_getfield(L, table, "class_weight") == LUA_TNIL)
-        return;
-    if (!lua_istable(L, -1))
+    int given = lua_gettop(L);
+    lua_Integer last = -1;
+    if (!lua_istable(L, given))
         luaL_error(L,
             "fit: class_weight must be a table of numbers by class, as {[0] = 1, [1] = "
             "5}, got %s",
-            luaL_typename(L, -1));
-    if (spec->weights || spec->head_weights)
-        luaL_error(L, "fit: class_weight and sample_weight cannot be given at the same time");
-    if (spec->ys)
-        luaL_error(L, "fit: class_weight is only for a model of one output; give sample_weight");
-    int given = lua_gettop(L);
-    lua_Integer last = -1;
+            luaL_typename(L, given));
     for (lua_pushnil(L); lua_next(L, given); lua_pop(L, 1)) {
         if (!lua_isinteger(L, -2) || lua_type(L, -1) != LUA_TNUMBER)
             luaL_error(L, "fit: class_weight has a key or value that is no number");
@@ -248,38 +242,122 @@ static void push_class_weight(lua_State *L, int table, fit_spec *spec)
         weight[i] = lua_rawgeti(L, given, (lua_Integer)i) == LUA_TNIL ? 1 : lua_tonumber(L, -1);
         lua_pop(L, 1);
     }
-    push_tensor(L, class_weights(spec->y, weight, n, &e), &e);
-    spec->weights = check_tensor(L, -1);
+    push_tensor(L, class_weights(y, weight, n, &e), &e);
+    return check_tensor(L, -1);
 }
 
-static const tensor *push_slice(lua_State *L, const tensor *t, int64_t from, int64_t to)
+// class_weight of a model of several outputs, on top: {kind = {[0] = 1, [1] = 5}}, or a list; an
+// output that it leaves out counts each row once. Leaves values on the stack, which keep all.
+static const tensor *const *push_head_weights(lua_State *L, const tensor *const *ys)
+{
+    const model *m = check_model(L, 1);
+    int at = lua_gettop(L);
+    size_t n = model_output_count(m);
+    for (lua_pushnil(L); lua_istable(L, at) && lua_next(L, at); lua_pop(L, 1))
+        if (lua_isnumber(L, -1))
+            luaL_error(L,
+                "fit: the model has %d outputs: class_weight needs a table for each, as {%s = "
+                "{[0] = 1, [1] = 5}}",
+                (int)n, part_name(m, false, 0));
+    if (lua_istable(L, at))
+        by_order(L, at, m, false, true, "fit: class_weight");
+    if (!lua_istable(L, at) || luaL_len(L, at) > (lua_Integer)n)
+        luaL_error(L, "fit: class_weight must be a table by output, for a model of %d", (int)n);
+    const tensor **all = lua_newuserdatauv(L, n * sizeof *all, 0);
+    lua_newtable(L);
+    int kept = lua_gettop(L);
+    for (size_t k = 0; k < n; k++) {
+        lua_geti(L, at, (lua_Integer)k + 1);
+        all[k] = lua_toboolean(L, -1) ? push_weights(L, ys[k]) : NULL;
+        keep(L, kept);
+        lua_settop(L, kept);
+    }
+    return all;
+}
+
+// class_weight: pushes the weights of the rows.
+static void push_class_weight(lua_State *L, int table, fit_spec *spec)
+{
+    if (lua_getfield(L, table, "class_weight") == LUA_TNIL)
+        return;
+    if (spec->weights || spec->head_weights)
+        luaL_error(L, "fit: class_weight and sample_weight cannot be given at the same time");
+    if (spec->ys)
+        spec->head_weights = push_head_weights(L, spec->ys);
+    else
+        spec->weights = push_weights(L, spec->y);
+}
+
+// One tensor, or a list of them, which has `one` first, if that is not NULL.
+struct rows_of {
+    const tensor *one;
+    const tensor *const *list;
+};
+
+// Rows [from, to) of all n; NULL stays NULL.
+static struct rows_of push_slices(
+    lua_State *L, int kept, struct rows_of of, size_t n, int64_t from, int64_t to)
 {
     err e;
-    if (!t)
-        return NULL;
-    push_tensor(L, tensor_slice(t, from, to, &e), &e);
-    return check_tensor(L, -1);
+    const tensor **all = of.list ? lua_newuserdatauv(L, n * sizeof *all, 0) : &of.one;
+    if (of.list)
+        keep(L, kept);
+    for (size_t k = 0; k < (of.list ? n : 1); k++) {
+        const tensor *t = of.list ? of.list[k] : of.one;
+        all[k] = NULL;
+        if (!t)
+            continue;
+        push_tensor(L, tensor_slice(t, from, to, &e), &e);
+        all[k] = check_tensor(L, -1);
+        keep(L, kept);
+    }
+    return (struct rows_of){of.list && of.one ? all[0] : of.one, of.list ? all : NULL};
+}
+
+// All have as many rows, and none is lazy.
+static void check_rows(lua_State *L, const char *name, struct rows_of of, size_t n, int64_t rows)
+{
+    for (size_t k = 0; k < (of.list ? n : 1); k++) {
+        const tensor *t = of.list ? of.list[k] : of.one;
+        if (t && t->later)
+            luaL_error(
+                L, "fit: validation_split is no option for lazy pictures; data.images has it");
+        if (t && tensor_rows(t) != (size_t)rows)
+            luaL_error(
+                L, "fit: x has %d rows, but %s has %d", (int)rows, name, (int)tensor_rows(t));
+    }
 }
 
 // As Keras: the last part of the rows, before any shuffling.
 static void split(lua_State *L, double share, fit_spec *spec)
 {
+    const model *m = check_model(L, 1);
+    size_t inputs = model_input_count(m), outputs = model_output_count(m);
     int64_t n = (int64_t)tensor_rows(spec->x), at = (int64_t)floor((double)n * (1 - share));
-    if (spec->x->later)
-        luaL_error(L, "fit: validation_split is no option for lazy pictures; data.images has it");
+    struct rows_of x = {spec->x, spec->xs}, y = {spec->y, spec->ys};
+    struct rows_of weights = {spec->weights, spec->head_weights};
+    check_rows(L, "x", x, inputs, n);
+    check_rows(L, "y", y, outputs, n);
+    check_rows(L, "sample_weight", weights, outputs, n);
     if (!(share > 0 && share < 1))
         luaL_error(L, "fit: validation_split must be between 0 and 1, got %f", share);
     if (at < 1 || at >= n)
         luaL_error(L, "fit: validation_split %f of %d rows leaves none for one of the parts", share,
             (int)n);
-    if (spec->y && tensor_rows(spec->y) != (size_t)n)
-        luaL_error(L, "fit: x has %d rows, but y has %d", (int)n, (int)tensor_rows(spec->y));
-    spec->val_x = push_slice(L, spec->x, at, n);
-    spec->val_y = push_slice(L, spec->y, at, n);
-    spec->val_weights = push_slice(L, spec->weights, at, n);
-    spec->x = push_slice(L, spec->x, 0, at);
-    spec->y = push_slice(L, spec->y, 0, at);
-    spec->weights = push_slice(L, spec->weights, 0, at);
+    lua_newtable(L);
+    int kept = lua_gettop(L);
+    struct rows_of val_x = push_slices(L, kept, x, inputs, at, n);
+    struct rows_of val_y = push_slices(L, kept, y, outputs, at, n);
+    struct rows_of val_weights = push_slices(L, kept, weights, outputs, at, n);
+    x = push_slices(L, kept, x, inputs, 0, at);
+    y = push_slices(L, kept, y, outputs, 0, at);
+    weights = push_slices(L, kept, weights, outputs, 0, at);
+    spec->x = x.one, spec->xs = x.list;
+    spec->y = y.one, spec->ys = y.list;
+    spec->weights = weights.one, spec->head_weights = weights.list;
+    spec->val_x = val_x.one, spec->val_xs = val_x.list;
+    spec->val_y = val_y.one, spec->val_ys = val_y.list;
+    spec->val_weights = val_weights.one, spec->val_head_weights = val_weights.list;
 }
 
 static void read_validation(lua_State *L, int table, fit_spec *spec)
@@ -302,10 +380,7 @@ static void read_validation(lua_State *L, int table, fit_spec *spec)
         spec->val_ys = g.ys;
         spec->val_weights = g.weights;
         spec->val_head_weights = g.head_weights;
-    } else if (share != 0 && (spec->xs || spec->ys))
-        luaL_error(L, "fit: validation_split is for a model of one input and output; give "
-                      "validation_data");
-    else if (share != 0)
+    } else if (share != 0)
         split(L, share, spec);
 }
 
@@ -360,7 +435,7 @@ void read_batch_options(
         if ((g.xs ? g.xs[k] : g.x)->later)
             luaL_error(
                 L, "%s: takes no lazy pictures: decode some of them, as x:slice(0, 32)", what);
-    fit_spec fit = {.y = g.y, .ys = g.ys, .weights = g.weights};
+    fit_spec fit = {.y = g.y, .ys = g.ys, .weights = g.weights, .head_weights = g.head_weights};
     if (trains)
         push_class_weight(L, 4, &fit);
     *spec = (evaluate_spec){.x = g.x,
@@ -368,7 +443,7 @@ void read_batch_options(
         .xs = g.xs,
         .ys = g.ys,
         .weights = fit.weights,
-        .head_weights = g.head_weights};
+        .head_weights = fit.head_weights};
 }
 
 void read_evaluate_options(lua_State *L, int table, const worker *w, evaluate_spec *spec)

@@ -466,7 +466,7 @@ test("sample_weight is taken wherever it is given", function()
   local i = nn.Input { 2 }
   local two = nn.Model { inputs = i, outputs = { nn.Dense { 1 }(i), nn.Dense { 1 }(i) } }
   two:compile { loss = "mse" }
-  fails("class_weight is only for a model of one output", two.fit, two, { x, { y, y }, class_weight = { [0] = 1 }, verbose = 0 })
+  fails("the model has 2 outputs: class_weight needs a table for each", two.fit, two, { x, { y, y }, class_weight = { [0] = 1 }, verbose = 0 })
 end)
 
 test("a normalisation's momentum and epsilon may be 0", function()
@@ -655,6 +655,45 @@ test("a graph has several inputs and outputs", function()
   local a, b = m:fit { x, y, verbose = 0 }, copy:fit { x, y, verbose = 0 }
   same(a.history.loss[1], b.history.loss[1])
   same(m:count_params(), 7 * 4 + 8 * 12 - 0 + 4 * 12 + 13 + 3 * 13)
+end)
+
+-- By the outputs' names, as Keras 2 had it; Keras 3 refuses class_weight where there are several outputs.
+test("validation_split and class_weight are for several outputs, too", function()
+  local function fitted(options)
+    local m, x, y = two_and_two()
+    options[1], options[2] = options[1] or x, options[2] or y
+    options.verbose, options.epochs, options.batch_size = 0, 2, 16
+    return m:fit(options).history, m, x, y
+  end
+  local function part(list, from, to) return { list[1]:slice(from, to), list[2]:slice(from, to) } end
+  local _, _, x, y = fitted {}
+  local weights = { sales = data.tensor(nn.ops.ones { 63 }:totable()) * 2 }
+  local cut = math.floor(63 * (1 - 0.3))
+  for _, weighted in ipairs { false, true } do
+    local one = fitted { validation_split = 0.3, sample_weight = weighted and weights or nil }
+    local two = fitted { part(x, 0, cut), part(y, 0, cut), sample_weight = weighted and { sales = weights.sales:slice(0, cut) } or nil,
+      validation_data = { part(x, cut, 63), part(y, cut, 63), weighted and { sales = weights.sales:slice(cut, 63) } or nil } }
+    for _, name in ipairs { "loss", "sales_loss", "kind_accuracy", "val_loss", "val_kind_loss", "val_sales_mae" } do same(one[name][2], two[name][2]) end
+  end
+  local by_row, classes = {}, y[2]:totable()
+  for i, class in ipairs(classes) do by_row[i] = class == 1 and 5 or class == 2 and 0.5 or 1 end
+  local want = fitted { sample_weight = { kind = data.tensor(by_row) } }
+  for _, given in ipairs { { kind = { [1] = 5, [2] = 0.5 } }, { false, { [1] = 5, [2] = 0.5 } } } do
+    local got = fitted { class_weight = given }
+    same(got.loss[2], want.loss[2])
+    same(got.kind_loss[2], want.kind_loss[2])
+  end
+  local _, m = fitted {}
+  local a = m:train_on_batch(x, y, { class_weight = { kind = { [1] = 5, [2] = 0.5 } } })
+  _, m = fitted {}
+  same(a, (m:train_on_batch(x, y, { sample_weight = { kind = data.tensor(by_row) } })))
+  -- Weights by class are only for what is trained with.
+  same(fitted { validation_split = 0.3, class_weight = { kind = { [0] = 9 } } }.val_loss[1] ~= nil, true)
+  fails("the model has 2 outputs: class_weight needs a table for each, as {sales = {[0] = 1, [1] = 5}}", fitted, { class_weight = { [1] = 5 } })
+  fails("the model's outputs are sales, kind", fitted, { class_weight = { colour = { [1] = 5 } } })
+  fails("class_weight is for classes, but row 0 of y holds", fitted, { class_weight = { sales = { [1] = 5 } } })
+  fails("class_weight and sample_weight cannot be given", fitted, { class_weight = { kind = {} }, sample_weight = weights })
+  fails("fit: x has 63 rows, but y has 60", fitted, { validation_split = 0.2, [2] = { y[1], y[2]:slice(0, 60) } })
 end)
 
 test("a Sequential model has convolutions and begins with an Input", function()
