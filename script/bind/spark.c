@@ -205,11 +205,6 @@ static void judge_pod(struct submission *s, const cJSON *pod, int *code)
 // Waits for the rest of the driver's log, and looks at how it ended.
 static int end_on_k8s(struct submission *s, struct process_result *r, err *e)
 {
-    if (!s->cluster_mode) { // the driver here took its executors along
-        if (r->code == 0 && spark_k8s_is_gone(&s->k8s))
-            call_ledger_tidied(s->call);
-        return 0;
-    }
     if (spark_k8s_wait(&s->k8s, e) < 0)
         return -1;
     if (s->k8s.tail_error.code) {
@@ -221,6 +216,19 @@ static int end_on_k8s(struct submission *s, struct process_result *r, err *e)
     if (pod)
         judge_pod(s, pod, &r->code);
     return 0;
+}
+
+// A driver here takes its executors along when it ends. Then nothing is left for clean: of a
+// program that has failed nothing at all, else its result.
+static void settle_executors(struct submission *s, bool failed)
+{
+    AUTO_JSON *nothing = cJSON_CreateNull();
+    if (!s->on_k8s || s->cluster_mode || !spark_k8s_is_gone(&s->k8s))
+        return;
+    if (failed)
+        call_ledger_partial(s->call, nothing, NULL);
+    else
+        call_ledger_tidied(s->call);
 }
 
 // The line that says why it failed: out of the driver's log, else of what spark-submit said.
@@ -313,7 +321,7 @@ static int run(struct submission *s, const struct spark_command *command, bool f
     int done = process_run(s->call, &spec, r, e);
     if (done == 0 && s->own && r->code != 0 && standalone_check(s->call, s->master, e) < 0)
         done = -1; // why it has failed
-    if (done == 0 && s->on_k8s && follows)
+    if (done == 0 && follows)
         done = end_on_k8s(s, r, e);
     if (done < 0)
         kill_application(s, command);
@@ -347,8 +355,10 @@ static int submit(call *c, const cJSON *args, bool elsewhere, cJSON **result, er
         done = run(&s, &command, s.cluster_mode && s.on_k8s && waits_for_end(given), &r, e);
     if (done == 0 && r.code != 0)
         why = cause_of(&s, &r);
-    if (done == 0)
+    if (done == 0) {
         done = check_exit(&s, &r, why, e);
+        settle_executors(&s, done < 0);
+    }
     if (done == 0)
         *result = result_of(&s, &r, why, STEAL(files));
     spark_command_done(&command);

@@ -22,7 +22,7 @@ def run_recipe(t, parameters, timeout):
     given = {"driver_host": NODE, "tag": "case/schedulers:1", **parameters}
     done = place.run(os.path.join(SOURCE, "recipes", "42-schedulers.lua"), "--cwd", place.dir, "--registry", REGISTRY,
                      *[word for name, value in given.items() for word in ("-p", f"{name}={value}")], timeout=timeout)
-    assert done.code == 0, done
+    assert done.code == 0 and "left over" not in done.out, done
     assert re.search(r"k8s / standalone, 1 executor +within 1 % +[+-][\d.]+ % ", done.out), done.out
     assert re.search(r"k8s beside other work, 1 executor +-3 % +[+-][\d.]+ %", done.out), done.out
 

@@ -136,6 +136,8 @@ def read(_):
     return [os.environ["HOSTNAME"] + ": " + open("/data/told").read().strip()]
 print("executors read", sorted(set(spark.sparkContext.parallelize(range(4), 4).mapPartitions(read).collect())))
 print("the driver is", os.getcwd())
+if "fail" in sys.argv:
+    raise ValueError("no such data")
 """
 
 
@@ -157,12 +159,18 @@ def test_a_driver_here_and_executors_with_a_claim(t):
         f.write(WITH_CLAIM)
     done = place.run(MAKE + f"""
 -- %% Submit
-job = spark.submit {{ "reads.py", master = "k8s", deploy_mode = "client", name = "reads", volumes = {{ told = "/data" }}, conf = {{
+function reads(...)
+  return spark.submit {{ "reads.py", args = {{ ... }}, master = "k8s", deploy_mode = "client", name = "reads", volumes = {{ told = "/data" }}, conf = {{
   ["spark.kubernetes.container.image"] = img.ref, ["spark.executor.instances"] = 1, ["spark.driver.host"] = "{NODE}",
   ["spark.kubernetes.executor.request.cores"] = "200m", ["spark.executor.memory"] = "512m", ["spark.pyspark.python"] = "python3" }} }}
+end
+job = reads()
 print(job.code, job.state, job.driver)
+print(pcall(reads, "fail"))
 """, "--registry", REGISTRY, timeout=400)
     assert done.code == 0, done
     assert re.search(r"executors read \['reads-[0-9a-f-]+-exec-\d+: what the volume has'\]", done.out), done
     assert f"the driver is {place.dir}" in done.out and re.search(r"^\s*0\tCOMPLETED\tnil", done.out, re.M), done
+    assert "reads.py exited with 1: ValueError: no such data" in done.out, done
+    assert "\n2 left over" in done.out, done  # account and role binding: executors went with their drivers
     assert eventually(lambda: not pods(place), 60), pods(place)

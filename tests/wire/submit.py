@@ -13,6 +13,7 @@ import socket
 import subprocess
 import urllib.request
 
+from sandbox import Sandbox
 from tap import BUILD, CACHE, FIRESTEEL, OWN, PATIENCE, SOURCE, Skip, eventually, processes, run, sh
 
 VENV = os.path.join(CACHE, "pyspark")
@@ -176,6 +177,33 @@ def started(t, folder, env, *options):
         return "waits\n" in text()
     eventually(waits, 120, 0.2)
     return process, text()
+
+
+# Instead of spark-submit: an executor that goes with its driver, or one that stays.
+EXECUTOR = """#!/bin/sh
+labels=$(printf '%s\\n' "$@" | sed -n 's/^spark.kubernetes.executor.label.//p' | paste -sd ,)
+"$KUBECTL" run "executor-$PART" --image=host --restart=Never --labels="$labels" --command -- sleep 300 || exit 9
+case $PART in stays) ;; *) "$KUBECTL" delete pod "executor-$PART" --now ;; esac
+[ $PART != fails ]
+"""
+SENT = """
+for _, part in ipairs { "goes", "fails", "stays" } do
+  print(part, pcall(spark.submit, { "sums.py", master = "k8s", deploy_mode = "client", env = { PART = part } }))
+end
+"""
+
+
+def test_an_application_whose_executors_have_gone_leaves_nothing(t):
+    cluster = Sandbox()
+    t.after(cluster.stop)
+    folder = notebook(t, SENT)
+    os.makedirs(f"{folder}/spark/bin")
+    with open(f"{folder}/spark/bin/spark-submit", "w", encoding="utf-8") as f:
+        f.write(EXECUTOR)
+    os.chmod(f"{folder}/spark/bin/spark-submit", 0o755)
+    done = firesteel(folder, "--allow", "cluster", env={**cluster.env, "KUBECTL": cluster.exe, "SPARK_HOME": f"{folder}/spark"})
+    assert done.code == 0 and "goes\ttrue" in done.out and "fails\tfalse" in done.out and "stays\ttrue" in done.out, done
+    assert "\n1 left over: " in done.out, done
 
 
 def test_an_interrupt_ends_it(t):
