@@ -148,9 +148,11 @@ local modules = {
     Frame: table -- What all frames have in common.
   ]],
   nn = [[
-    Sequential{layer, layer, …, dtype="float32", seed=, name=} -> model -- A model of layers, one after the other; with dtype "mixed_bfloat16" numbers between layers are bf16, where the CPU can multiply it.
+    Sequential{layer, layer, …, dtype="float32", remat=, seed=, name=} -> model -- A model of layers, one after the other; with dtype "mixed_bfloat16" numbers between layers are bf16, where the CPU can multiply it; remat is "full", "activations" or an nn.RematScope.
     Input{n, m, shape=, name=} -> node -- What a graph begins with: rows of this shape.
-    Model{inputs=, outputs=, dtype="float32", seed=, name=} -> model -- A model of nodes: layers that were called on others, as nn.Dense { 10 } (node); dtype as Sequential's.
+    Model{inputs=, outputs=, dtype="float32", remat=, seed=, name=} -> model -- A model of nodes: layers that were called on others, as nn.Dense { 10 } (node); dtype and remat as Sequential's.
+    RematScope{mode="full", output_size_threshold=1024, layer_names={}} -> scope -- For a model's remat: outputs that training forgets after forward and computes anew in backward; mode is full, activations, larger_than (rows of more numbers than the threshold) or list_of_layers.
+    remat(layer) -> layer -- The same of one layer.
     Flatten{n, m, input_shape=, name=} -- A layer that makes each sample one row; the first layer names the shape.
     Dense{units, activation="linear", use_bias=true, kernel_regularizer=, trainable=true, input_shape=, input_dim=, name=} -- A fully connected layer; activations are linear, relu, sigmoid, tanh, softmax, gelu, silu, elu, selu, leaky_relu and softplus.
     Conv2D{filters, kernel_size, strides=1, padding="valid", dilation_rate=1, groups=1, activation="linear", use_bias=true, dtype=, trainable=true, input_shape=, name=} -- A convolution of pictures (height, width, channels); padding is valid or same; dtype is the model's unless it is said.
@@ -172,7 +174,7 @@ local modules = {
     CenterCrop{height, width, input_shape=, name=} -- The middle of each picture.
     Normalization{mean=, variance=, input_shape=, name=} -- (x - mean)/√variance, of numbers that are given: one, or one for each channel.
     Rescaling{scale, offset=0, input_shape=, name=} -- x·scale + offset.
-    applications: table -- Networks for pictures: ResNet50{include_top=true, weights=, input_shape={224, 224, 3}, pooling=, classes=1000, classifier_activation="softmax", variant="keras", seed=, name=}, ResNet101, ResNet152, MobileNet{…, alpha=1, depth_multiplier=1, dropout=0.001}, MobileNetV2{…, alpha=1} by Keras's names, ResNet18 and ResNet34 by torchvision's; and resnet50, mobilenet, mobilenet_v2, torchvision with preprocess_input(pictures).
+    applications: table -- Networks for pictures: ResNet50{include_top=true, weights=, input_shape={224, 224, 3}, pooling=, classes=1000, classifier_activation="softmax", variant="keras", dtype=, remat=, seed=, name=}, ResNet101, ResNet152, MobileNet{…, alpha=1, depth_multiplier=1, dropout=0.001}, MobileNetV2{…, alpha=1} by Keras's names, ResNet18 and ResNet34 by torchvision's; and resnet50, mobilenet, mobilenet_v2, torchvision with preprocess_input(pictures).
     L2{l2=0.01} -- For kernel_regularizer: l2·Σ W² is added to the loss.
     regularizers: table -- L2 again, by Keras's path.
     Reshape{n, m, target_shape=, input_shape=, name=} -- Gives rows another shape; one size may be -1.

@@ -129,6 +129,14 @@ nn.Rescaling
 nn.applications
   model = nn.applications.MobileNet { input_shape = { 32, 32, 3 }, alpha = 0.25, classes = 5 }
   print(model:count_params()) --> 219829
+nn.RematScope
+  scope = nn.RematScope { "larger_than", output_size_threshold = 4096 }
+  model = nn.applications.MobileNet { input_shape = { 32, 32, 3 }, alpha = 0.25, classes = 5, remat = scope }
+  print(model:count_params()) --> 219829
+nn.remat
+  input = nn.Input { 8, 8, 3 }
+  x = nn.remat(nn.Conv2D { 16, 3, activation = "relu" }) (input)
+  model = nn.Model { inputs = input, outputs = nn.Dense { 2 } (nn.GlobalAveragePooling2D {} (x)) }
 nn.L2
   model = nn.Sequential { nn.Dense { 1, input_dim = 2, kernel_regularizer = nn.L2 { 0.001 } } }
   print(model:count_params()) --> 3

@@ -10,7 +10,7 @@ nn.applications = applications
 -- What every network takes, with Keras's defaults; weights are those of a file.
 local common = {
   include_top = "boolean", weights = "string", input_shape = "table", pooling = "string", classes = "integer",
-  classifier_activation = "string", seed = "integer", name = "string", dtype = "string",
+  classifier_activation = "string", seed = "integer", name = "string", dtype = "string", remat = "any",
 }
 
 local function options(name, given, own)
@@ -22,7 +22,7 @@ local function options(name, given, own)
   for key, value in pairs(given or {}) do
     local kind = allowed[key]
     if not kind then error(("%s: unknown option '%s'; known are %s"):format(name, tostring(key), known(allowed)), 3) end
-    if type(value) ~= kind and math.type(value) ~= kind then
+    if kind ~= "any" and type(value) ~= kind and math.type(value) ~= kind then
       error(("%s: %s must be %s %s, got %s"):format(name, key, kind == "integer" and "an" or "a", kind, tostring(value)), 3)
     end
     out[key] = value
@@ -51,7 +51,7 @@ local function headless(o, x)
 end
 
 local function finish(name, o, input, output)
-  local model = nn.Model { inputs = input, outputs = output, seed = o.seed, dtype = o.dtype }
+  local model = nn.Model { inputs = input, outputs = output, seed = o.seed, dtype = o.dtype, remat = o.remat }
   if o.weights then
     local ok, problem = pcall(model.load_weights, model, o.weights)
     if not ok then error(("%s: %s"):format(name, tostring(problem):gsub("^[^:]+:%d+: ", "")), 3) end

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LAYERS_MAX = 1000 };
+enum { LAYERS_MAX = 1000, REMAT_ABOVE = 1024 };
 
 // A list of sizes at the field: how many, -1 when there is none. -1 in it (a size to be found)
 // becomes 0 where `open` allows it.
@@ -198,6 +198,7 @@ static void read_common(lua_State *L, int table, const char *class, layer_spec *
     spec->in.dims = dims < 0 ? 0 : dims;
     spec->no_bias = !opt_bool_field(L, table, class, "use_bias", true);
     spec->frozen = !opt_bool_field(L, table, class, "trainable", true);
+    spec->remat = opt_bool_field(L, table, class, "remat", false); // by nn.remat
     spec->momentum = opt_number_field(L, table, class, "momentum", NORM_MOMENTUM);
     spec->epsilon = opt_number_field(L, table, class, "epsilon", NORM_EPSILON);
     if (!(spec->momentum >= 0 && spec->momentum < 1) || !(spec->epsilon >= 0))
@@ -216,6 +217,61 @@ static void read_layer(lua_State *L, int table, const char *what, bool half, lay
     read_kind(L, table, class, spec);
 }
 
+static void mark_layer(const char *mode, size_t above, layer_spec *l)
+{
+    if (l->kind == LAYER_INPUT)
+        return;
+    if (strcmp(mode, "larger_than") == 0 && !l->remat)
+        l->remat = above + 1;
+    else if (strcmp(mode, "full") == 0 ||
+             (strcmp(mode, "activations") == 0 &&
+                 (l->kind == LAYER_ACTIVATION || l->kind == LAYER_RELU)))
+        l->remat = 1;
+}
+
+// The option remat of a model: "full", "activations", or an nn.RematScope, which nn.lua has
+// checked. NULL: it has none.
+static const char *read_mode(lua_State *L, int at, const char *what)
+{
+    const char *mode = NULL;
+    if (lua_istable(L, at)) {
+        const char *class = opt_string_field(L, at, what, "class");
+        if (class && strcmp(class, "RematScope") == 0)
+            mode = opt_string_field(L, at, class, "mode");
+    } else if (lua_type(L, at) == LUA_TSTRING) {
+        mode = lua_tostring(L, at);
+        mode = strcmp(mode, "full") == 0 || strcmp(mode, "activations") == 0 ? mode : NULL;
+    }
+    if (!mode && !lua_isnil(L, at))
+        luaL_error(L, "%s: remat must be \"full\", \"activations\" or an nn.RematScope, got %s",
+            what, luaL_tolstring(L, at, NULL));
+    return mode;
+}
+
+// Marks layers by the option remat; names stay on the stack.
+static void read_remat(
+    lua_State *L, int table, const char *what, layer_spec *specs, graph_spec *spec)
+{
+    lua_getfield(L, table, "remat");
+    int scope = lua_gettop(L);
+    const char *mode = read_mode(L, scope, what);
+    int64_t above = REMAT_ABOVE;
+    if (lua_istable(L, scope)) {
+        above = opt_int_field(L, scope, "RematScope", "output_size_threshold", REMAT_ABOVE);
+        lua_getfield(L, scope, "layer_names");
+        spec->remats = lua_istable(L, -1) ? (size_t)luaL_len(L, -1) : 0;
+        const char **names = lua_newuserdatauv(L, (spec->remats + 1) * sizeof *names, 0);
+        for (size_t k = 0; k < spec->remats; k++) {
+            lua_geti(L, scope + 1, (lua_Integer)k + 1);
+            names[k] = lua_tostring(L, -1); // the list keeps it
+            lua_pop(L, 1);
+        }
+        spec->remat = names;
+    }
+    for (size_t i = 0; mode && i < spec->n; i++)
+        mark_layer(mode, (size_t)above, &specs[i]);
+}
+
 // Room for n layers, as a value on the stack.
 static layer_spec *push_layers(lua_State *L, lua_Integer n, const char *what)
 {
@@ -231,7 +287,7 @@ int lua_sequential(lua_State *L)
 {
     err e;
     luaL_checktype(L, 1, LUA_TTABLE);
-    check_field_names(L, 1, "Sequential", "dtype seed name");
+    check_field_names(L, 1, "Sequential", "dtype remat seed name");
     bool half = read_dtype(L, 1, "Sequential", false);
     lua_Integer n = luaL_len(L, 1);
     layer_spec *specs = push_layers(L, n, "Sequential");
@@ -262,8 +318,11 @@ int lua_sequential(lua_State *L)
         note_layer(L, noted, item, (size_t)i);
         lua_settop(L, noted);
     }
-    uint64_t seed = (uint64_t)opt_int_field(L, 1, "Sequential", "seed", MODEL_SEED);
-    push_model(L, model_new(specs, (size_t)n, seed, &e), &e);
+    graph_spec spec = {.layers = specs,
+        .n = (size_t)n,
+        .seed = (uint64_t)opt_int_field(L, 1, "Sequential", "seed", MODEL_SEED)};
+    read_remat(L, 1, "Sequential", specs, &spec);
+    push_model(L, model_new_graph(&spec, &e), &e);
     join_layers(L, noted);
     return 1;
 }
@@ -326,6 +385,7 @@ int lua_graph(lua_State *L)
     lua_getfield(L, 1, "outputs");
     spec.outputs = take_numbers(L, &spec.output_count);
     spec.seed = (uint64_t)opt_int_field(L, 1, "Model", "seed", MODEL_SEED);
+    read_remat(L, 1, "Model", specs, &spec);
     push_model(L, model_new_graph(&spec, &e), &e);
     join_layers(L, 5);
     return 1;

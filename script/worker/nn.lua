@@ -216,6 +216,30 @@ layer("Normalization", {}, { mean = "any", variance = "any" }, function(self)
   if #self.mean ~= #self.variance then return ("has %d means and %d variances"):format(#self.mean, #self.variance) end
 end)
 
+-- Outputs that are computed anew in backward: of one layer, and for a model's option remat.
+function nn.remat(given)
+  local kind = getmetatable(given)
+  if type(given) ~= "table" or not kind or kind.__call ~= call_layer then
+    error("remat: expects a layer, as nn.remat(nn.ReLU {}); a whole model has the option remat", 2)
+  end
+  given.remat = true
+  return given
+end
+local modes = { full = true, activations = true, larger_than = true, list_of_layers = true }
+nn.RematScope = class("RematScope", { "mode" }, { mode = "string", output_size_threshold = "integer", layer_names = "table" }, function(self)
+  self.mode = self.mode or "full"
+  if not modes[self.mode] then return ('mode must be one of %s, got "%s"'):format(known(modes), self.mode) end
+  if self.output_size_threshold and (self.mode ~= "larger_than" or self.output_size_threshold < 0) then
+    return 'output_size_threshold must be 0 or more, and goes with mode = "larger_than"'
+  end
+  if (self.mode == "list_of_layers") ~= (self.layer_names ~= nil and #self.layer_names > 0) then
+    return 'layer_names must name layers, and goes with mode = "list_of_layers"'
+  end
+  for i, name in ipairs(self.layer_names or {}) do
+    if type(name) ~= "string" then return ("layer_names: item %d is a %s, not a name"):format(i, type(name)) end
+  end
+end)
+
 -- nn.Input { 28, 28 }: the node that a graph begins with; also the first item of a Sequential.
 local Input = class("InputLayer", { rest = "shape" }, { shape = "table", name = "string" }, function(self)
   if not self.shape then return "which shape? nn.Input { 28, 28 }" end
@@ -248,19 +272,19 @@ local function nodes_of(given, what)
   return list
 end
 
--- nn.Model { inputs = , outputs = , seed = , name = , dtype = }
+-- nn.Model { inputs = , outputs = , seed = , name = , dtype = , remat = }
 local graph = core.graph
 core.graph = nil
 function nn.Model(given)
   if type(given) ~= "table" then error("Model: expects { inputs = , outputs = }", 2) end
-  local allowed = { inputs = true, outputs = true, seed = true, name = true, dtype = true }
+  local allowed = { inputs = true, outputs = true, seed = true, name = true, dtype = true, remat = true }
   for key in pairs(given) do
     if not allowed[key] then error(("Model: unknown option '%s'; known are %s"):format(tostring(key), known(allowed)), 2) end
   end
   local inputs, outputs = nodes_of(given.inputs, "inputs"), nodes_of(given.outputs, "outputs")
   local list, number = collect(outputs), {}
   local first = {} -- of the calls of a layer, which share its weights
-  local spec = { layers = {}, from = {}, shares = {}, inputs = {}, outputs = {}, seed = given.seed, dtype = given.dtype }
+  local spec = { layers = {}, from = {}, shares = {}, inputs = {}, outputs = {}, seed = given.seed, dtype = given.dtype, remat = given.remat }
   for i, node in ipairs(list) do number[node] = i - 1 end
   for i, node in ipairs(list) do
     spec.layers[i], spec.from[i], spec.shares[i] = node.layer, {}, first[node.layer] or 0
@@ -273,7 +297,7 @@ function nn.Model(given)
   end
   for i, node in ipairs(outputs) do spec.outputs[i] = number[node] end
   local ok, model = pcall(graph, spec)
-  if not ok then error("Model: " .. tostring(model):gsub("^[^:]+:%d+: ", ""), 2) end
+  if not ok then error("Model: " .. tostring(model):gsub("^[^:]+:%d+: ", ""):gsub("^Model: ", ""), 2) end
   return model
 end
 

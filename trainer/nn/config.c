@@ -21,6 +21,8 @@ static cJSON *layer_json(const layer_spec *l)
         op_write_sizes(j, "input_shape", l->in.size, (size_t)l->in.dims);
     if (l->frozen)
         json_set_bool(j, "trainable", false);
+    if (l->remat)
+        json_set(j, "remat", cJSON_CreateNumber((double)l->remat));
     if (l->half)
         json_set_str(j, "dtype", "mixed_bfloat16");
     if (l->shares)
@@ -179,6 +181,7 @@ static int read_layer(const cJSON *j, layer_spec *l, err *e)
     l->frozen = !json_bool_or(j, "trainable", true);
     l->half = strcmp(json_str_or(j, "dtype", ""), "mixed_bfloat16") == 0;
     l->shares = op_size(j, "shares");
+    l->remat = op_size(j, "remat");
     l->from = read_numbers(j, "from", &l->froms, e);
     return l->froms == SIZE_MAX ? -1 : 0;
 }

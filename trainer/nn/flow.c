@@ -46,6 +46,7 @@ static void set_up(flow *f, size_t i)
     r->wants = is_trained(g, n);
     r->apart = r->wants && is_called_later(g, i);
     r->input = NONE;
+    r->anew = NONE;
     for (size_t k = 0; k < g->inputs; k++)
         if (g->input[k] == i)
             r->input = (long)k;
@@ -86,7 +87,7 @@ flow *flow_new(const graph *whole, fuse_for what, const struct dnn_ops *dnn, flo
     f->blamed = NONE;
     f->node = mem_array(g->n, sizeof *f->node);
     f->head = mem_array(g->outputs, sizeof *f->head);
-    f->item = mem_array(5 * g->n + g->outputs, sizeof *f->item);
+    f->item = mem_array(8 * g->n + g->outputs, sizeof *f->item);
     size_t largest = 0;
     for (size_t i = 0; i < g->n; i++)
         largest = flow_later(largest, shape_size(&g->node[i].out));
@@ -159,6 +160,8 @@ int flow_run(flow *f, step *s, err *e)
         w->ranks = s->train && s->spec->allsum ? &f->ranks : NULL;
         w->noise = random_from(s->noise, f->g->node[i].id).at;
     }
+    if (f->forgets)
+        flow_wire(f, false);
     if (!flow_find_scratch(f))
         return err_set(
             e, ERR_LIMIT, "no memory for batches of %zu rows; try a smaller batch size", s->n);

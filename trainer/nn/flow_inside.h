@@ -26,6 +26,11 @@ struct running {
     bool waits; // forward begins a phase, so that buffers that were read are free
     float *d;   // its gradient's buffer
     size_t y_item, d_item, kept_item, forward_item, backward_item; // NONE: it has none
+    // Its forward once more, right before the backward of node `anew`, in places of its own; NONE:
+    // what it has computed stays as long as it is read.
+    size_t anew;
+    size_t y_anew, kept_anew, forward_anew;
+    struct phases again;
     long input; // which input of the model; -1: none
     atomic_bool failed;
     struct phases forward, backward;
@@ -52,6 +57,7 @@ struct flow {
     flow_room *room;
     size_t rows, arena_size;
     bool trains;     // the buffers have room for backward, too
+    bool forgets;    // some nodes are computed anew
     float *again;    // [g->trained]: gradients of one of several calls; NULL: there is none
     float **scratch; // [threads]
     size_t scratch_size;
@@ -83,6 +89,13 @@ static inline bool flow_goes_back(const flow *f, size_t i)
 // What the operation of node i needs for a batch of so many rows.
 void flow_ask(flow *f, size_t i, size_t rows);
 void flow_free_buffers(flow *f);
+// Finds the phases of all passes and the places of all buffers; the size of the arena is known
+// then. false: it overflows.
+bool flow_place(flow *f, size_t rows);
+// Of the nodes that may be, chooses those that are computed anew, and places all buffers.
+bool flow_choose_anew(flow *f, size_t rows);
+// Tells the operations where everything is: in forward, or in backward.
+void flow_wire(flow *f, bool back);
 // Makes each thread's scratch as large as what was asked: pieces of a smaller batch may be larger.
 // false: there is no memory.
 bool flow_find_scratch(flow *f);

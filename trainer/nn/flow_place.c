@@ -68,22 +68,84 @@ static struct phases phases_of(const op_pass *passes, bool *by_rows, size_t *pha
     return p;
 }
 
+static struct phases phases_forward(struct running *r, bool *by_rows, size_t *phase)
+{
+    const op_pass gathering[OP_PASSES] = {op_by_rows(&r->work)};
+    *by_rows &= !r->waits;
+    return phases_of(r->input >= 0 ? gathering : r->need.forward, by_rows, phase);
+}
+
 static void find_phases(flow *f)
 {
     size_t phase = 0;
     bool by_rows = true;
     for (size_t i = 0; i < f->g->n; i++) {
         struct running *r = &f->node[i];
-        const op_pass gathering[OP_PASSES] = {op_by_rows(&r->work)};
-        r->waits = !f->trains && r->work.rows * r->work.ldy >= LARGE;
-        by_rows &= !r->waits;
-        r->forward = phases_of(r->input >= 0 ? gathering : r->need.forward, &by_rows, &phase);
+        r->waits = (!f->trains || f->forgets) && r->work.rows * r->work.ldy >= LARGE;
+        r->forward = phases_forward(r, &by_rows, &phase);
     }
     f->loss = ++phase;
     by_rows = false;
-    for (size_t i = f->g->n; i-- > 0;)
+    for (size_t i = f->g->n; i-- > 0;) {
+        for (size_t j = 0; f->forgets && j <= i; j++)
+            if (f->node[j].anew == i)
+                f->node[j].again = phases_forward(&f->node[j], &by_rows, &phase);
         if (flow_goes_back(f, i))
             f->node[i].backward = phases_of(f->node[i].need.backward, &by_rows, &phase);
+    }
+}
+
+// When the last of its readers reads the output of node i, in forward and then; 0: none does.
+static struct phases last_reads(const flow *f, size_t i)
+{
+    const graph *g = f->g;
+    const struct running *r = &f->node[i];
+    struct phases read = {flow_later(r->forward.last, flow_is_output(g, i) ? f->loss : 0),
+        r->need.reads_y && flow_goes_back(f, i) ? r->backward.last : 0};
+    for (size_t j = i + 1; j < g->n; j++)
+        for (size_t k = 0; k < g->node[j].inputs; k++) {
+            const struct running *reader = &f->node[j];
+            if (g->node[j].input[k] != i)
+                continue;
+            read.first = flow_later(read.first, reader->forward.last);
+            if (reader->anew != (size_t)NONE)
+                read.last = flow_later(read.last, reader->again.last);
+            if (reader->need.reads_x && flow_goes_back(f, j))
+                read.last = flow_later(read.last, reader->backward.last);
+        }
+    return read;
+}
+
+// When the gradient of its output is first written.
+static size_t first_given(const flow *f, size_t i)
+{
+    const graph *g = f->g;
+    for (size_t j = g->n; !flow_is_output(g, i) && --j > i;) // the last reader's comes first
+        for (size_t k = 0; k < g->node[j].inputs; k++)
+            if (g->node[j].input[k] == i && flow_goes_back(f, j))
+                return f->node[j].backward.first;
+    return f->loss;
+}
+
+// The buffers of node i that live twice if it is computed anew.
+static void list_results(flow *f, size_t i, size_t rows, size_t width)
+{
+    struct running *r = &f->node[i];
+    struct phases read = last_reads(f, i), *again = &r->again;
+    size_t end = flow_goes_back(f, i) ? r->backward.last : r->forward.last;
+    bool anew = r->anew != (size_t)NONE;
+    r->y_item = new_item(
+        f, r->forward.first, anew ? read.first : flow_later(read.first, read.last), rows, width);
+    r->kept_item = some_item(f, r->forward.first, anew ? r->forward.last : end, r->need.kept);
+    r->forward_item = some_item(f, r->forward.first, r->forward.last, r->need.forward_only);
+    r->y_anew = r->y_item;
+    r->kept_anew = r->kept_item;
+    r->forward_anew = r->forward_item;
+    if (!anew)
+        return;
+    r->y_anew = new_item(f, again->first, flow_later(read.last, again->last), rows, width);
+    r->kept_anew = some_item(f, again->first, end, r->need.kept);
+    r->forward_anew = some_item(f, again->first, again->last, r->need.forward_only);
 }
 
 // Lists all buffers with their times.
@@ -93,26 +155,13 @@ static void list_items(flow *f, size_t rows)
     f->items = f->floats = 0;
     for (size_t i = 0; i < g->n; i++) {
         struct running *r = &f->node[i];
-        bool out = flow_is_output(g, i), back = flow_goes_back(f, i);
-        size_t read = flow_later(r->forward.last, out ? f->loss : 0), given = f->loss;
-        for (size_t j = i + 1; j < g->n; j++)
-            for (size_t k = 0; k < g->node[j].inputs; k++) {
-                const struct running *reader = &f->node[j];
-                if (g->node[j].input[k] != i)
-                    continue;
-                bool again = reader->need.reads_x && flow_goes_back(f, j);
-                read = flow_later(read, again ? reader->backward.last : reader->forward.last);
-                given = out ? given : reader->backward.first; // the last one's: it comes first
-            }
-        if (r->need.reads_y && back)
-            read = flow_later(read, r->backward.last);
-        size_t end = back ? r->backward.last : r->forward.last;
+        bool back = flow_goes_back(f, i);
+        size_t end = back ? r->backward.last : r->forward.last, given = first_given(f, i);
         size_t width = g->node[i].half ? r->work.ldy / 2 : r->work.ldy;
-        r->y_item = new_item(f, r->forward.first, read, rows, width);
-        r->d_item =
-            back || out ? new_item(f, given, flow_later(given, end), rows, width) : (size_t)NONE;
-        r->kept_item = some_item(f, r->forward.first, end, r->need.kept);
-        r->forward_item = some_item(f, r->forward.first, r->forward.last, r->need.forward_only);
+        list_results(f, i, rows, width);
+        r->d_item = back || flow_is_output(g, i)
+                        ? new_item(f, given, flow_later(given, end), rows, width)
+                        : (size_t)NONE;
         r->backward_item =
             some_item(f, r->backward.first, r->backward.last, back ? r->need.backward_only : 0);
     }
@@ -120,21 +169,27 @@ static void list_items(flow *f, size_t rows)
         f->head[k].z_item = new_item(f, f->loss, f->loss, rows, f->node[f->head[k].node].work.ldy);
 }
 
+bool flow_place(flow *f, size_t rows)
+{
+    find_phases(f);
+    list_items(f, rows);
+    return arena_place(f->item, f->items, &f->arena_size);
+}
+
 static float *place_of(const flow *f, size_t item)
 {
     return item == (size_t)NONE ? NULL : f->arena + f->item[item].at;
 }
 
-// Tells the operations where everything is.
-static void wire(flow *f)
+void flow_wire(flow *f, bool back)
 {
     const graph *g = f->g;
     AUTO_FREE bool *written = mem_array(g->n, sizeof *written);
     for (size_t i = 0; i < g->n; i++) {
         struct running *r = &f->node[i];
-        r->work.y = place_of(f, r->y_item);
-        r->work.kept = place_of(f, r->kept_item);
-        r->work.forward_only = place_of(f, r->forward_item);
+        r->work.y = place_of(f, back ? r->y_anew : r->y_item);
+        r->work.kept = place_of(f, back ? r->kept_anew : r->kept_item);
+        r->work.forward_only = place_of(f, back ? r->forward_anew : r->forward_item);
         r->work.backward_only = place_of(f, r->backward_item);
         r->d = r->work.dy = place_of(f, r->d_item);
         written[i] = flow_is_output(g, i); // by the loss
@@ -181,7 +236,7 @@ bool flow_find_scratch(flow *f)
 
 static bool allocate(flow *f, size_t rows, int threads)
 {
-    if (!arena_place(f->item, f->items, &f->arena_size) || !find_room(f->room, f->arena_size))
+    if (!flow_choose_anew(f, rows) || !find_room(f->room, f->arena_size))
         return false;
     f->arena = f->room->at;
     f->scratch = mem_array((size_t)threads, sizeof *f->scratch);
@@ -208,14 +263,12 @@ int flow_reserve(flow *f, size_t rows, int threads, bool train, err *e)
     f->trains |= train;
     for (size_t i = 0; i < f->g->n; i++)
         flow_ask(f, i, rows);
-    find_phases(f);
-    list_items(f, rows);
     if (!allocate(f, rows, threads)) {
         flow_free_buffers(f);
         return err_set(
             e, ERR_LIMIT, "no memory for batches of %zu rows; try a smaller batch size", rows);
     }
     f->rows = rows;
-    wire(f);
+    flow_wire(f, false);
     return 0;
 }

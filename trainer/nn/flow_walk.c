@@ -170,7 +170,7 @@ static double regularization(const flow *f)
 }
 
 // The outputs go to the caller, or into the loss; on one thread.
-static void conclude(flow *f)
+static void take_loss(flow *f)
 {
     step *s = f->s;
     for (size_t k = 0; k < f->g->outputs; k++) {
@@ -195,6 +195,18 @@ static void conclude(flow *f)
     }
 }
 
+// What comes then finds the places of backward. Statistics have moved: what is computed anew leaves
+// them.
+static void conclude(flow *f)
+{
+    take_loss(f);
+    if (!f->s->train || !f->forgets)
+        return;
+    flow_wire(f, true);
+    for (size_t i = 0; i < f->g->n; i++)
+        f->node[i].work.moves = false;
+}
+
 // Those of one call to those of the calls behind it; no other call may begin before.
 static void add_gradients(struct walk *w, const node *n)
 {
@@ -215,6 +227,18 @@ static void add_gradients(struct walk *w, const node *n)
     }
 }
 
+static void walk_backward(struct walk *w, size_t i)
+{
+    struct running *r = &w->f->node[i];
+    for (size_t j = 0; w->f->forgets && j <= i; j++)
+        if (w->f->node[j].anew == i)
+            walk_forward(w, &w->f->node[j]);
+    for (size_t p = 0; r->wants && p < OP_PASSES && r->need.backward[p].chunks; p++)
+        walk_pass(w, r, r->need.backward[p], p, true);
+    if (r->apart)
+        add_gradients(w, &w->f->g->node[i]);
+}
+
 void flow_walk(void *ctx, int thread)
 {
     flow *f = ctx;
@@ -227,11 +251,6 @@ void flow_walk(void *ctx, int thread)
     if (thread == 0)
         conclude(f);
     w.by_rows = false; // all wait for it
-    for (size_t i = f->g->n; s->train && i-- > 0;) {
-        struct running *r = &f->node[i];
-        for (size_t p = 0; r->wants && p < OP_PASSES && r->need.backward[p].chunks; p++)
-            walk_pass(&w, r, r->need.backward[p], p, true);
-        if (r->apart)
-            add_gradients(&w, &f->g->node[i]);
-    }
+    for (size_t i = f->g->n; s->train && i-- > 0;)
+        walk_backward(&w, i);
 }

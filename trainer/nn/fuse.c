@@ -104,6 +104,7 @@ static void join(struct fusing *f, size_t i, const struct tail *t)
     for (size_t j = i; j != t->at; j = f->reader[j])
         f->gone[j] = true;
     joined.owner = t->at;
+    joined.remat = f->node[t->at].remat;
     joined.clip = t->clip;
     joined.most = t->most;
     if (t->other != none) {
@@ -227,7 +228,8 @@ static size_t add_cast(graph *g, size_t from)
         .input = mem_dup(&from, sizeof from),
         .out = g->node[from].out,
         .owner = g->n,
-        .half = !g->node[from].half};
+        .half = !g->node[from].half,
+        .remat = g->node[from].remat};
     return g->n++;
 }
 

@@ -50,6 +50,7 @@ static int infer(const graph *g, node *n, err *e)
         return err_set(e, e->code, "%s %s", name_of(n), buf_cstr(&text));
     }
     size_t size = shape_size(&n->out);
+    n->remat = n->layer && n->layer->remat && size >= n->layer->remat;
     if (size >= 1 && size <= OP_UNITS_MAX)
         return 0;
     shape_text(n->out.dims, n->out.size, &shape);

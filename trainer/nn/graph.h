@@ -31,6 +31,7 @@ typedef struct node {
     size_t owner;             // the node whose parameters these are: itself, or one before it
     bool echo;                // of an output, see graph
     size_t id;                // of its noise: its number in the graph that was made first
+    bool remat;               // its output may be computed anew in backward: see layer_spec
     // What nn/fuse.h joined to it.
     const layer_spec
         *norm;         // a BatchNormalization behind it, as after training; NULL: there is none

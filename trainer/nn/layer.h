@@ -157,6 +157,8 @@ typedef struct layer_spec {
     double scale, offset;          // Rescaling
     bool frozen;                   // trainable = false
     bool half;                     // dtype = "mixed_bfloat16": see nn/fuse.h
+    size_t remat;                  // computed anew in backward if a row of its output has so many
+                                   // numbers; 0: never. See nn/flow_anew.c
     double l2;                     // Dense: l2·Σ W² is added to the loss of each batch
     size_t shares;      // 1 + the layer whose weights it uses: another call of it; 0: its
                         // own

@@ -92,6 +92,22 @@ static int name_layers(layer_spec *l, size_t n, err *e)
     return 0;
 }
 
+// Layers that are to be computed anew in backward, by name.
+static int mark_named(layer_spec *l, size_t n, const graph_spec *spec, err *e)
+{
+    for (size_t k = 0; k < spec->remats; k++) {
+        size_t i = 0;
+        while (i < n && strcmp(l[i].name, spec->remat[k]) != 0)
+            i++;
+        if (i == n)
+            return err_set(e, ERR_USAGE,
+                "remat: no layer is called \"%s\"; the first is \"%s\", the last \"%s\"",
+                spec->remat[k], l[0].name, l[n - 1].name);
+        l[i].remat = 1;
+    }
+    return 0;
+}
+
 static row_shape shape_from(int dims, const size_t *size)
 {
     row_shape s = {.dims = dims};
@@ -262,7 +278,8 @@ model *model_new_graph(const graph_spec *spec, err *e)
     copy_layers(m, spec);
     row_shape in = m->input_count ? (row_shape){0} : told_shape(m);
     bool known = m->input_count || in.dims;
-    if (name_layers(m->layer, m->n, e) < 0 || (known && lay_out(m, &in, e) < 0)) {
+    if (name_layers(m->layer, m->n, e) < 0 || mark_named(m->layer, m->n, spec, e) < 0 ||
+        (known && lay_out(m, &in, e) < 0)) {
         model_free(m);
         return NULL;
     }

@@ -98,7 +98,9 @@ typedef struct graph_spec {
     const size_t *inputs, *outputs; // numbers of layers; no inputs: a row of layers
     size_t input_count, output_count;
     uint64_t seed;
-    size_t most; // numbers in the weights; 0: as many as there is memory for
+    size_t most;              // numbers in the weights; 0: as many as there is memory for
+    const char *const *remat; // names of layers that are computed anew in backward, see layer_spec
+    size_t remats;
 } graph_spec;
 
 // Checks that the layers fit together. The same seed gives the same weights everywhere (Glorot

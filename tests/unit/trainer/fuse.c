@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Operations that are joined (nn/fuse.h) against the same ones apart: gradients, weights after some
-// steps, and predictions; numerical gradients; the same bits on any number of threads.
+// steps, and predictions; numerical gradients; the same bits on any number of threads, and whether
+// outputs are kept or computed anew (nn/flow_anew.c).
 #include "tests/unit/trainer/graphs.h"
 #include "trainer/dnn/dnn.h"
 #include "trainer/nn/internal.h"
@@ -288,6 +289,134 @@ TEST(nan_comes_through)
             close_rows(&r);
             model_free(m);
         }
+}
+
+// Which layers are computed anew: all, every second one, or those with large outputs.
+enum { ANEW_ALL, ANEW_SOME, ANEW_LARGE, ANEW_WAYS };
+static struct test_graph forgetful(const struct test_graph *g, int way)
+{
+    struct test_graph copy = *g;
+    for (size_t i = 0; i < test_layers(g); i++)
+        copy.layers[i].remat = way == ANEW_LARGE ? 200 : way == ANEW_ALL || i % 2;
+    return copy;
+}
+
+static const struct test_graph noisy[] = {
+    {{INPUT(6, 6, 16), {.kind = LAYER_RANDOM_FLIP, .horizontal = true, FROM(0)},
+         CONV(32, 3, 1, true, 1), {.kind = LAYER_DROPOUT, .rate = 0.5f, FROM(2)}, BN(3), RELU(4),
+         {.kind = LAYER_DROPOUT, .rate = 0.25f, FROM(5)}, CONV(32, 3, 1, false, 6), BN(7),
+         OF(ADD, 8, 2), OF(CONCATENATE, 9, 6), CONV(16, 1, 1, true, 10),
+         OF(GLOBAL_AVERAGE_POOLING2D, 11), OUT(12)},
+        NUMBERS(0), NUMBERS(13)},
+    {{INPUT(4, 4, 16), CONV(16, 3, 1, true, 0), BN(1), RELU(2),
+         {.kind = LAYER_CONV2D,
+             .units = 16,
+             .window = {3, 3},
+             .stride = {1, 1},
+             .same = true,
+             .shares = 2,
+             FROM(3)},
+         {.kind = LAYER_BATCH_NORMALIZATION,
+             .epsilon = NORM_EPSILON,
+             .momentum = 0.5,
+             .shares = 3,
+             FROM(4)},
+         {.kind = LAYER_ACTIVATION, .activation = ACTIVATION_GELU, FROM(5)}, OF(FLATTEN, 6),
+         {.kind = LAYER_DENSE, .units = 8, .activation = ACTIVATION_SILU, FROM(7)}, OUT(8)},
+        NUMBERS(0), NUMBERS(9)},
+};
+
+static void check_anew(const struct test_graph *g, const dnn_ops *dnn, bool half)
+{
+    struct test_graph plain = *g;
+    for (size_t i = 0; i < test_layers(g); i++)
+        plain.layers[i].half = half;
+    struct result kept = result_of(&plain, 1, false, dnn);
+    for (int way = 0; way < ANEW_WAYS; way++)
+        for (int threads = 1; threads <= 3; threads += 2)
+            for (int apart = 0; apart < 2; apart++) {
+                struct test_graph marked = forgetful(&plain, way);
+                struct result want = apart ? result_of(&plain, threads, true, dnn) : kept;
+                struct result have = result_of(&marked, threads, apart, dnn);
+                CHECK(memcmp(want.values, have.values, want.n * sizeof *want.values) == 0);
+                free(have.values);
+                if (apart)
+                    free(want.values);
+            }
+    free(kept.values);
+}
+
+TEST(what_is_computed_anew_has_the_same_bits)
+{
+    for (size_t i = 0; i < ARRAY_LEN(all) + ARRAY_LEN(noisy); i++) {
+        const struct test_graph *g =
+            i < ARRAY_LEN(all) ? &all[i].graph : &noisy[i - ARRAY_LEN(all)];
+        check_anew(g, NULL, false);
+        if (ops)
+            check_anew(g, ops, false);
+        if (ops)
+            check_anew(g, ops, true);
+    }
+}
+
+// The arena of a step, in floats.
+static size_t arena_of(const struct test_graph *g)
+{
+    err e = {0};
+    model *m = make(g, 1, false, NULL);
+    struct rows r;
+    batch_result done;
+    size_t arena;
+    open_rows(&r, m);
+    batch b = {.rows = r.order, .n = ROWS};
+    CHECK_OK(model_train_batch(m, &r.data, &b, &done, &e) == 0, e);
+    flow_floats(m->flow, &arena);
+    close_rows(&r);
+    model_free(m);
+    return arena;
+}
+
+// Twelve outputs of the same size and a gradient or two: three are kept, and as many computed anew.
+TEST(what_is_computed_anew_takes_less_memory)
+{
+    struct test_graph deep = {{INPUT(40, 40, 4)}, NUMBERS(0), NUMBERS(14)};
+    static const size_t before[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13};
+    for (size_t i = 1; i <= 12; i++)
+        deep.layers[i] = (layer_spec)CONV(4, 3, 1, true, before[i - 1]);
+    for (size_t i = 1; i <= 12; i++) {
+        deep.layers[i].activation = ACTIVATION_RELU;
+        deep.layers[i].from = before + i - 1;
+    }
+    deep.layers[13] =
+        (layer_spec){.kind = LAYER_GLOBAL_AVERAGE_POOLING2D, .from = before + 12, .froms = 1};
+    deep.layers[14] = (layer_spec){.kind = LAYER_DENSE,
+        .units = CLASSES,
+        .activation = ACTIVATION_SOFTMAX,
+        .from = before + 13,
+        .froms = 1};
+    struct test_graph all_of_it = forgetful(&deep, ANEW_ALL), none = deep;
+    size_t whole = arena_of(&deep), less = arena_of(&all_of_it);
+    CHECK(less * 8 < whole * 5);
+    for (size_t i = 0; i < test_layers(&none); i++)
+        none.layers[i].remat = 1 << 20; // no output is so large
+    CHECK_INT(arena_of(&none), whole);
+}
+
+// The layer that is not finite is named before backward overwrites it.
+TEST(who_is_not_finite_is_found_when_outputs_are_forgotten)
+{
+    err e = {0};
+    struct test_graph marked = forgetful(&all[0].graph, ANEW_ALL);
+    model *m = make(&marked, 2, false, NULL);
+    struct rows r;
+    batch_result done;
+    open_rows(&r, m);
+    batch b = {.rows = r.order, .n = ROWS};
+    m->w[m->graph->parameter[m->graph->node[4].first].at] = NAN; // of the second convolution
+    CHECK_OK(model_train_batch(m, &r.data, &b, &done, &e) == 0, e);
+    CHECK_INT(flow_blame(m->flow), 4);
+    close_rows(&r);
+    model_free(m);
 }
 
 int main(void)

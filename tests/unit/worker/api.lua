@@ -319,6 +319,39 @@ test("bf16 is asked for by model or by layer, and a checkpoint remembers", funct
   fails('Conv2D: dtype must be "float32" or "mixed_bfloat16", got "float16"', net, nil, "float16")
 end)
 
+test("layers are computed anew by model or by layer, and a checkpoint remembers", function()
+  local function net(remat, mark)
+    local relu = nn.ReLU {}
+    return nn.Sequential { nn.Input { 8, 8, 16 }, nn.Conv2D { 16, 3, activation = "relu" }, nn.BatchNormalization {}, mark and nn.remat(relu) or relu,
+      nn.Conv2D { 4, 3 }, nn.GlobalAveragePooling2D {}, nn.Dense { 2 }, seed = 3, remat = remat }
+  end
+  local function marks(m) -- the layers in a saved model's text, in their order
+    local path, found = os.tmpname(), {}
+    nn.load((function() m:save(path) return path end)()):save(path)
+    local file <close> = io.open(path, "rb")
+    for layer in file:read "a":gmatch "{[^{}]*type[^{}]*}" do
+      found[#found + 1] = layer:match 'remat\\?":(%d+)' and layer:match 'name\\?":\\?"([%w_]+)' or nil
+    end
+    os.remove(path)
+    return table.concat(found, " ")
+  end
+  same(marks(net()), "")
+  same(marks(net(nil, true)), "re_lu")
+  same(marks(net("activations")), "re_lu")
+  same(marks(net("full")), "conv2d batch_normalization re_lu conv2d_1 global_average_pooling2d dense")
+  same(marks(net(nn.RematScope { mode = "list_of_layers", layer_names = { "conv2d", "re_lu" } })), "conv2d re_lu")
+  same(marks(nn.applications.ResNet18 { input_shape = { 32, 32, 3 }, remat = nn.RematScope { "list_of_layers", layer_names = { "conv1" } } }), "conv1")
+  fails('remat must be "full", "activations" or an nn.RematScope, got larger_than', net, "larger_than")
+  fails('remat must be "full", "activations" or an nn.RematScope, got Adam', net, nn.Adam {})
+  fails('remat: no layer is called "conv"; the first is "input_layer", the last "dense"', net,
+    nn.RematScope { mode = "list_of_layers", layer_names = { "conv" } })
+  fails('mode must be one of activations, full, larger_than, list_of_layers, got "all"', nn.RematScope, { mode = "all" })
+  fails("output_size_threshold must be 0 or more, and goes with", nn.RematScope, { output_size_threshold = 3 })
+  fails("layer_names must name layers, and goes with", nn.RematScope, { mode = "list_of_layers" })
+  fails("layer_names: item 1 is a number, not a name", nn.RematScope, { mode = "list_of_layers", layer_names = { 3 } })
+  fails("remat: expects a layer, as nn.remat(nn.ReLU {}); a whole model has the option remat", nn.remat, net())
+end)
+
 test("callbacks see what Keras shows them", function()
   local x, y = points(100)
   local seen = {}
