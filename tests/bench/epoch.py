@@ -5,7 +5,8 @@
 usage: epoch.py [-n ROUNDS] [-e EPOCHS] [--reference FILE.c]
 
 The contestants run in turn, round after round, because machines are noisy; the table has medians over
-the rounds, and the median of the ratios round by round to the reference, one thread of hand-tuned C.
+the rounds, and the median of the ratios round by round to the reference, one thread of hand-tuned C:
+of seconds by the clock, and of the processor's time, which on a busy machine is the one to look at.
 "2 threads" depends on how far apart the host has put the two cores (65 to 370 ns), which changes by
 the minute: compare it only within one run.
 Peers: JAX from $FIRESTEEL_CACHE/bench-venv (`bench.py setup` makes it) or the python3 that runs this.
@@ -95,6 +96,7 @@ def main():
         unpack(folder)
         field = contestants(folder, options.e, options.reference)
         seconds = {name: [] for name in field}
+        busy = {name: [] for name in field}
         accuracy = {}
         for _ in range(options.n):
             for name, command in list(field.items()):
@@ -103,12 +105,17 @@ def main():
                     del field[name]
                     continue
                 seconds[name].append(result["median"])
+                busy[name].append(result.get("processor"))
                 accuracy[name] = result[f"accuracy_{options.e}"]
     yardstick = next(iter(field))
-    print(f"{'seconds per epoch':28} {'median':>8} {'least':>8} {'ratio':>7}  accuracy after {options.e}")
+    print(f"{'seconds per epoch':28} {'median':>8} {'least':>8} {'ratio':>7} {'processor':>9} {'ratio':>7}  accuracy after {options.e}")
     for name in field:
         ratio = statistics.median(a / b for a, b in zip(seconds[name], seconds[yardstick]))
-        print(f"{name:28} {statistics.median(seconds[name]):8.4f} {min(seconds[name]):8.4f} {ratio:7.2f}"
+        used = f"{'':9} {'':7}"
+        if None not in busy[name]:
+            used = (f"{statistics.median(busy[name]):9.4f} "
+                    f"{statistics.median(a / b for a, b in zip(busy[name], busy[yardstick])):7.2f}")
+        print(f"{name:28} {statistics.median(seconds[name]):8.4f} {min(seconds[name]):8.4f} {ratio:7.2f} {used}"
               f"  {accuracy[name]:.4f}")
 
 
