@@ -28,8 +28,9 @@ static size_t copy_of(const struct worker *w, const plan_layer *l)
     return l->own ? (size_t)w->thread * w->plan->rows * l->ld : 0;
 }
 
-// Shuffled rows lie anywhere in memory: the next batch's rows are fetched while this one is
-// computed.
+// Shuffled rows lie anywhere in memory: the next batch's rows and targets are fetched while this
+// one is computed, but not before its last layer: what passes through the cache until then would
+// push them out again.
 static void fetch_next(const step *s)
 {
     size_t bytes = tensor_row_size(s->x) * tensor_type_size(s->x->type);
@@ -37,6 +38,8 @@ static void fetch_next(const step *s)
         const char *row = tensor_row_data(s->x, s->rows[r]);
         for (size_t at = 0; at < bytes; at += 64)
             __builtin_prefetch(row + at, 0, 2);
+        if (s->y)
+            __builtin_prefetch(tensor_row_data(s->y, s->rows[r]), 0, 2);
     }
 }
 
@@ -393,13 +396,15 @@ static void work(void *ctx, int thread)
     struct worker w = {
         .s = s, .plan = s->plan, .cpu = s->cpu, .own = &s->plan->thread[thread], .thread = thread};
     gather(&w);
-    fetch_next(s);
     drop_inputs(&w);
     for (size_t i = 0; i < s->plan->n; i++)
         forward(&w, i);
     conclude(&w);
-    for (size_t i = s->plan->n; s->train && i-- > 0;)
+    for (size_t i = s->plan->n; s->train && i-- > 1;)
         backward(&w, i);
+    fetch_next(s);
+    if (s->train)
+        backward(&w, 0);
 }
 
 void step_run(step *s)

@@ -102,7 +102,7 @@ TEST(train_stores_the_gradient)
 // Sparse kernels read the same batch as floats and as bytes. Both must equal the dense kernels to
 // the last bit, so that the choice by density never changes a result.
 static void check_sparse_type(
-    const cpu_ops *cpu, bool bytes, size_t rows, size_t inputs, size_t width)
+    const cpu_ops *cpu, const update *rule, bool bytes, size_t rows, size_t inputs, size_t width)
 {
     size_t tiles = (rows + TILE - 1) / TILE;
     uint8_t *b = calloc(rows, inputs);
@@ -131,15 +131,24 @@ static void check_sparse_type(
         .turned = turned,
         .seen = seen};
 
-    float *y[2], *g[2];
-    update rule = {.rule = UPDATE_STORE};
+    // Every third input was seen before, so it has moments.
+    float *y[2], *g[2], *moment[2][2];
+    for (size_t k = 0; k < inputs; k += 3)
+        seen[k] = 1;
     for (int sparse = 0; sparse < 2; sparse++) {
         y[sparse] = memory_array(rows * 80, sizeof(float));
-        g[sparse] = memory_array(inputs * width, sizeof(float));
+        g[sparse] = random_floats(inputs * width, 9, 0);
+        for (int i = 0; i < 2; i++) {
+            moment[sparse][i] = random_floats(inputs * width, 10 + (unsigned)i, 0);
+            for (size_t at = 0; at < inputs * width; at++)
+                moment[sparse][i][at] = at / width % 3 ? 0 : fabsf(moment[sparse][i][at]);
+        }
+        params to = {
+            .w = g[sparse], .m = moment[sparse][0], .v = moment[sparse][1], .g = g[sparse]};
         product p = {.y = y[sparse], .x = x, .w = w, .bias = bias, .ldy = 80, .ldx = inputs};
         p.rows = rows, p.inputs = inputs, p.width = width;
-        gradient job = {.to = {.g = g[sparse]}, .x = x, .d = d, .ldx = inputs, .ldd = 80};
-        job.rows = rows, job.inputs = inputs, job.width = width, job.rule = &rule;
+        gradient job = {.to = to, .x = x, .d = d, .ldx = inputs, .ldd = 80, .rule = rule};
+        job.rows = rows, job.inputs = inputs, job.width = width;
         if (sparse) {
             cpu->multiply_sparse(&p, &in);
             cpu->train_sparse(&job, &in);
@@ -152,19 +161,25 @@ static void check_sparse_type(
         CHECK_NEAR((double)y[1][i], (double)y[0][i], 0);
     for (size_t i = 0; i < inputs * width; i++)
         CHECK_NEAR((double)g[1][i], (double)g[0][i], 0);
+    for (size_t i = 0; i < inputs * width; i++)
+        CHECK_NEAR((double)moment[1][1][i], (double)moment[0][1][i], 0);
     free(b), free(x), free(random), free(w), free(bias), free(d), free(row), free(turned),
         free(seen);
     for (int i = 0; i < 2; i++)
-        free(y[i]), free(g[i]);
+        free(y[i]), free(g[i]), free(moment[i][0]), free(moment[i][1]);
 }
 
 static void check_sparse(const cpu_ops *cpu)
 {
-    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
-        check_sparse_type(cpu, true, sizes[s][0], sizes[s][1], sizes[s][2]);
-        check_sparse_type(cpu, false, sizes[s][0], sizes[s][1], sizes[s][2]);
+    const update rules[] = {{.rule = UPDATE_STORE}, {UPDATE_ADAM, 0.01f, 0.9f, 0.999f, 1e-7f, 0},
+        {.rule = UPDATE_MOMENTUM, .rate = 0.01f, .beta_1 = 0.9f}};
+    for (size_t u = 0; u < sizeof rules / sizeof *rules; u++) {
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+            check_sparse_type(cpu, &rules[u], true, sizes[s][0], sizes[s][1], sizes[s][2]);
+            check_sparse_type(cpu, &rules[u], false, sizes[s][0], sizes[s][1], sizes[s][2]);
+        }
+        check_sparse_type(cpu, &rules[u], true, 200, 100, 64);
     }
-    check_sparse_type(cpu, true, 200, 100, 64);
 }
 
 TEST(sparse_equals_dense_to_the_last_bit)
