@@ -78,7 +78,8 @@ typedef struct sparse_rows {
     // The same values transposed in tiles of 64 rows: turned[tile][k][64], zero where there is no
     // row.
     const void *turned;
-    // Has input k ever been other than 0? If not, every update of its weights is exactly 0.
+    // Has input k ever been other than 0? If not, every update of its weights is exactly 0, but for
+    // their decay.
     uint8_t *seen; // (inputs), the panel's own
 } sparse_rows;
 

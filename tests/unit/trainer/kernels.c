@@ -172,6 +172,7 @@ static void check_sparse_type(
 static void check_sparse(const cpu_ops *cpu)
 {
     const update rules[] = {{.rule = UPDATE_STORE}, {UPDATE_ADAM, 0.01f, 0.9f, 0.999f, 1e-7f, 0},
+        {UPDATE_ADAM, 0.01f, 0.9f, 0.999f, 1e-7f, 0.01f},
         {.rule = UPDATE_MOMENTUM, .rate = 0.01f, .beta_1 = 0.9f}};
     for (size_t u = 0; u < sizeof rules / sizeof *rules; u++) {
         for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
