@@ -98,6 +98,7 @@ static int start(call *c, const cJSON *args, cJSON **result, err *e)
         .arg = &reports};
     struct process_result r;
     int64_t begun = clock_mono();
+    process_record_program(c, argv[0]);
     int done = process_run(c, &spec, &r, e);
     strv_free(env);
     reports_close(&reports);

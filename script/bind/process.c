@@ -11,6 +11,7 @@
 
 #include <signal.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { STEP_MS = 1000 };
 
@@ -163,6 +164,19 @@ void process_record_inputs(call *c, const char *below, const cJSON *files)
         AUTO_FREE char *name = path_join(below ? below : "", file->string);
         call_recorded(c, "input", below ? name : file->string, input);
     }
+}
+
+void process_record_program(call *c, const char *path)
+{
+    struct stat st;
+    AUTO_BUF date = {0};
+    if (stat(path, &st) < 0)
+        return;
+    cJSON *program = cJSON_CreateObject();
+    clock_rfc3339(&date, (int64_t)st.st_mtim.tv_sec * CLOCK_SEC, CLOCK_SECONDS);
+    json_set_int(program, "size", st.st_size);
+    json_set_str(program, "mtime", buf_cstr(&date));
+    call_recorded(c, "program", path, program);
 }
 
 bool process_files_same(const char *at, const cJSON *recorded)

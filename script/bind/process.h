@@ -46,6 +46,8 @@ void process_hash_files(cJSON *files, const char *at, const cJSON *names);
 // Records those that have a digest as inputs of the cell. Their names are below a folder; NULL: as
 // they are.
 void process_record_inputs(call *c, const char *below, const cJSON *files);
+// Records the program that does the cell's work, by its size and date.
+void process_record_program(call *c, const char *path);
 // Do all files exist, with the hashes in `recorded`? A file that was missing then never counts as
 // the same.
 bool process_files_same(const char *at, const cJSON *recorded);

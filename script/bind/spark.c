@@ -253,13 +253,27 @@ static int check_exit(struct submission *s, const struct process_result *r, cons
         remedy ? remedy : "");
 }
 
+// Names may also be addresses, and patterns; an archive says how it is called there, "env.zip#env".
+static void add_if_here(call *c, const char *name, cJSON *list)
+{
+    AUTO_FREE char *file = mem_strndup(name, strcspn(name, "#"));
+    AUTO_FREE char *path = path_join(call_cwd(c), file);
+    if (*file && spark_is_here(file) && path_exists(path) && !path_is_dir(path))
+        cJSON_AddItemToArray(list, cJSON_CreateString(file));
+}
+
+// The program, what is sent along with it, and the declared inputs.
 static cJSON *hash_inputs(call *c, const cJSON *args)
 {
     cJSON *files = cJSON_CreateObject();
-    AUTO_JSON *app = cJSON_CreateArray();
-    if (spark_is_here(json_str_or(args, "app", "")))
-        cJSON_AddItemToArray(app, cJSON_CreateString(json_str_or(args, "app", "")));
-    process_hash_files(files, call_cwd(c), app);
+    AUTO_JSON *here = cJSON_CreateArray();
+    const cJSON *file;
+    add_if_here(c, json_str_or(args, "app", ""), here);
+    cJSON_ArrayForEach(file, json_get(args, "brings"))
+    {
+        add_if_here(c, cJSON_IsString(file) ? file->valuestring : "", here);
+    }
+    process_hash_files(files, call_cwd(c), here);
     process_hash_files(files, call_cwd(c), json_get(args, "inputs"));
     process_record_inputs(c, NULL, files);
     return files;

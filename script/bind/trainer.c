@@ -133,6 +133,7 @@ static int trainer_start(call *c, const cJSON *args, cJSON **result, err *e)
         .extra = reports_bytes,
         .arg = &p};
     struct process_result r;
+    process_record_program(c, argv[0]);
     int done = process_run(c, &spec, &r, e);
     strv_free(env);
     reports_close(&p);
@@ -153,6 +154,7 @@ static int trainer_verify(call *c, const cJSON *args, const cJSON *recorded, cJS
         !process_files_same(call_cwd(c), json_get(recorded, "files")))
         return 0;
     cJSON_Delete(hash_inputs(c, args)); // the cell has them as inputs, as when it ran
+    process_record_program(c, call_paths(c)->worker);
     const char *output = json_str_or(recorded, "output", "");
     call_output(c, "stdout", output, strlen(output));
     return 1;

@@ -113,6 +113,7 @@ static void add_results(struct both *w)
     add_list(w, "objects", a, b, NULL, true);
     add_list(w, "environment", a, b, NULL, false);
     add_list(w, "versions", a, b, NULL, false);
+    add_list(w, "programs", a, b, NULL, false);
     add_list(w, "metrics", a, b, "value", true);
     add_changes((cJSON *)json_get(w->out, "metrics"));
     add_list(w, "artifacts", a, b, "sha256", true);

@@ -94,7 +94,7 @@ static void add_used(const struct flow *w, size_t i, const struct run_cell *b, c
         int64_t place;
     } kinds[] = {{"inputs", "file", PLACE_FILE}, {"images", "image", PLACE_FILE},
         {"variables", "variable", PLACE_VARIABLE}, {"objects", "object", PLACE_FILE},
-        {"versions", "version of", PLACE_VERSION}};
+        {"versions", "version of", PLACE_VERSION}, {"programs", "program", PLACE_VERSION}};
     const struct run_cell *a = partner_of(w, i);
     AUTO_JSON *all_a = fold_results(w->a->fold);
     AUTO_JSON *own_a = a ? fold_depends(w->a->fold, a->id) : NULL;

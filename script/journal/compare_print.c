@@ -130,7 +130,7 @@ void compare_print(const cJSON *difference, buf *out)
             json_str_or(h, "state", "?"), json_str_or(h, "started", "?"));
     }
     static const char *const before[] = {"params", "inputs", "images", "objects", "variables",
-        "versions", "environment", "origin"},
+        "versions", "programs", "environment", "origin"},
                              *const after[] = {"metrics", "artifacts", "tags"};
     for (size_t i = 0; i < ARRAY_LEN(before); i++)
         print_pairs(difference, before[i], out);

@@ -165,8 +165,8 @@ bool fold_is_child(const fold *f);
 // training's epochs are its steps, and come before run.metric's; what has no step has none here.
 cJSON *fold_history(const fold *f);
 cJSON *fold_child_history(const fold *f, const char *name); // the same of the run's child
-// What a cell has used beside globals, new: {inputs, images, versions, variables, objects = {name =
-// what was recorded}}.
+// What a cell has used beside globals, new: {inputs, images, versions, programs, variables,
+// objects = {name = what was recorded}}.
 cJSON *fold_depends(const fold *f, const char *id);
 // What cells have left beside globals, new: {id: ["file data.csv", "variable LR", "object Job x in
 // namespace y"]}.

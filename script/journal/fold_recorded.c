@@ -22,6 +22,7 @@ static const struct {
     {"variable", "variables"},
     {"object", "objects"},
     {"version", "versions"},
+    {"program", "programs"},
 };
 
 static const char *list_of(const char *kind)
@@ -72,7 +73,7 @@ static void set_step(cJSON *entry, const cJSON *step)
 static bool is_of_cells(const char *list)
 {
     static const char *const lists[] = {
-        "inputs", "outputs", "images", "versions", "variables", "objects"};
+        "inputs", "outputs", "images", "versions", "programs", "variables", "objects"};
     for (size_t i = 0; i < ARRAY_LEN(lists); i++)
         if (str_eq(list, lists[i]))
             return true;
@@ -233,7 +234,8 @@ static bool has_metric(const cJSON *shown, const char *name)
 
 cJSON *fold_depends(const fold *f, const char *id)
 {
-    static const char *const lists_of[] = {"inputs", "images", "versions", "variables", "objects"};
+    static const char *const lists_of[] = {
+        "inputs", "images", "versions", "programs", "variables", "objects"};
     cJSON *depends = cJSON_CreateObject();
     for (size_t i = 0; i < ARRAY_LEN(lists_of); i++) {
         cJSON *to = json_object_at(depends, lists_of[i]);

@@ -58,10 +58,10 @@ static void list_left(struct listing *l)
     }
 }
 
-static void list_inputs(struct listing *l)
+static void list_used(struct listing *l, const char *list)
 {
     const cJSON *entry, *value;
-    cJSON_ArrayForEach(entry, json_get(l->fold->recorded, "inputs"))
+    cJSON_ArrayForEach(entry, json_get(l->fold->recorded, list))
     {
         cJSON_ArrayForEach(value, json_get(entry, "cells"))
         {
@@ -86,7 +86,8 @@ cJSON *outside_list(const fold *f)
         .files = json_array_at(list, "files"),
         .left = cJSON_CreateObject()};
     list_left(&l);
-    list_inputs(&l);
+    list_used(&l, "inputs");
+    list_used(&l, "programs");
     cJSON_Delete(l.left);
     return list;
 }

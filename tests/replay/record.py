@@ -275,6 +275,40 @@ def test_what_a_trainer_reads_is_recorded(t):
     assert "inputs\n  rows.csv: " in sh(FIRESTEEL, "diff", cwd=folder).out
 
 
+def test_another_worker_makes_a_training_stale(t):
+    folder, programs = t.dir(), t.dir()
+    for name in ("firesteel", "firesteel-kernel", "firesteel-worker"):
+        shutil.copy(os.path.join(BUILD, "cli", name), programs)
+    put(folder, "n.lua", '-- %% Trainer file="t.lua"\nprint "trained"\n-- %% Train\ntrainer.run "t.lua"\n')
+    def go(*words):
+        done = sh(os.path.join(programs, "firesteel"), "run", "n.lua", *words, cwd=folder)
+        assert done.code == 0, done
+        return done.out
+    assert "trained" in go() and "nothing is stale" in go("--stale", "--list")
+    worker = os.path.join(programs, "firesteel-worker")
+    os.utime(worker, (0, 0))  # another one of the same size
+    assert f"runs      Train    {worker} has changed" in go("--stale", "--list")
+    assert "trained" in go("--stale") and "nothing is stale" in go("--stale", "--list")
+
+
+def test_what_goes_with_a_spark_program_makes_it_stale(t):
+    folder, home = t.dir(), t.dir()
+    put(home, "bin/spark-submit", "#!/bin/sh\necho submitted\n", 0o755)
+    put(folder, "n.lua", '-- %% Submit\nspark.submit { "a.py", master = "local[1]", args = { os.getenv "WORD" }, py_files = { "b.py", "https://x/c.py" } }\n')
+    for name in "ab":
+        put(folder, name + ".py", "print(1)")
+    def go(*words):
+        done = sh(FIRESTEEL, "run", "n.lua", *words, cwd=folder, env={"SPARK_HOME": home, "WORD": "x"})
+        assert done.code == 0, done
+        return done.out
+    assert "submitted" in go()
+    assert "nothing is stale" in go("--stale", "--list")
+    for name in "ab":
+        put(folder, name + ".py", "print(2)")
+        assert f"runs      Submit  {name}.py has changed" in go("--stale", "--list")
+        assert "submitted" in go("--stale") and "nothing is stale" in go("--stale", "--list")
+
+
 def test_opening_a_notebook_asks_no_git(t):
     """In the workbench git is asked when something is run."""
     folder, commit = repository(t)
