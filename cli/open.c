@@ -168,7 +168,8 @@ static int begin(workbench *w, struct cli *cli, const struct open_options *o,
     workbench_show(w, at->path, buf_cstr(text), text->len);
     if (words || at->foreign.code)
         workbench_say(w, words ? words : at->foreign.text);
-    return back ? workbench_start(w, buf_cstr(text), text->len, e) : launch(w, cli, o, at, NULL, e);
+    return back ? workbench_start(w, buf_cstr(text), text->len, found->run, e)
+                : launch(w, cli, o, at, NULL, e);
 }
 
 // Shows the text first, so that something is visible before a kernel answers.

@@ -371,14 +371,14 @@ static int run_deed(
     return come_back(w, rundeeds_do(w->cli, deed, folder, run, said, e), e);
 }
 
-static int start_kernel(void *arg, const char *words, size_t n, err *e)
+static int start_kernel(void *arg, const char *words, size_t n, const char *run, err *e)
 {
     workbench *w = arg;
     if (!w->starter)
         return err_set(e, ERR_UNAVAILABLE,
             "the kernel that was attached to is gone: :w saves, and opening the notebook starts "
             "one");
-    if (workbench_start(w, words, n, e) < 0)
+    if (workbench_start(w, words, n, run, e) < 0)
         return -1;
     w->watching = false;
     bench_connect(w->bench, w->link->client, true);
@@ -420,7 +420,7 @@ static void quit_past(void *arg, bool stop_kernel)
     ((workbench *)arg)->past_left = true;
 }
 
-static int start_nothing(void *arg, const char *words, size_t n, err *e)
+static int start_nothing(void *arg, const char *words, size_t n, const char *run, err *e)
 {
     return err_set(e, ERR_UNAVAILABLE, "a run that has ended has no kernel");
 }
@@ -612,7 +612,7 @@ void workbench_starter(
 }
 
 // The document is passed in a journal of one record, which a kernel reads as after a restart.
-int workbench_start(workbench *w, const char *words, size_t n, err *e)
+int workbench_start(workbench *w, const char *words, size_t n, const char *before, err *e)
 {
     const char *tmp = cli_getenv(w->cli, "TMPDIR");
     AUTO_BUF line = {0};
@@ -621,6 +621,7 @@ int workbench_start(workbench *w, const char *words, size_t n, err *e)
     json_set_int(record, "format", JOURNAL_FORMAT);
     json_set_str(record, "run", "");
     json_set_str(record, "notebook", text);
+    json_set_str(record, "before", before);
     json_print(&line, record);
     buf_char(&line, '\n');
     forget_recovered(w);

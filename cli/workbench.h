@@ -31,8 +31,9 @@ int workbench_launch(workbench *w, const struct launch *kernel, err *e);
 // Without it, none is started.
 void workbench_starter(
     workbench *w, int (*start)(void *arg, workbench *w, const char *recover, err *e), void *arg);
-// Lets this function start a kernel with this text as the document, instead of the file's.
-int workbench_start(workbench *w, const char *words, size_t n, err *e);
+// Lets this function start a kernel with this text as the document, instead of the file's. before:
+// the run that had it, whose outputs an .ipynb keeps; NULL: none.
+int workbench_start(workbench *w, const char *words, size_t n, const char *before, err *e);
 void workbench_say(workbench *w, const char *words); // shows it in the last row, until a key
 // Call it after one of these three. Returns when the person leaves or the terminal is gone.
 int workbench_run(workbench *w, err *e);

@@ -284,6 +284,16 @@ const struct run_cell *fold_cell_by_id(const fold *f, const char *id, size_t *at
     return c;
 }
 
+size_t fold_gone_count(const fold *f)
+{
+    return f->n_gone;
+}
+
+const struct run_cell *fold_gone(const fold *f, size_t i)
+{
+    return &f->cells[f->n_cells + i];
+}
+
 size_t fold_in_state(const fold *f, enum cell_state state)
 {
     return f->in_state[state];

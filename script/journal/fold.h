@@ -67,8 +67,9 @@ struct output {
 struct run_cell {
     char *id;
     enum cell_state state;
-    long count;                   // execution count, 0: never
+    long count;                   // execution count, 0: never, -1: nobody knows
     int64_t started, ended;       // wall ns, 0: not yet (a cancelled one may only have ended)
+    int64_t cleared;              // wall ns when its outputs were removed; 0: not since it ran
     int64_t mono_start, mono_end; // for durations
     bool resumed;                 // every effect was verified, none repeated
     char how[12];  // in a resumed run: "verified", "repeated" or "done"; "" without effects
@@ -135,6 +136,9 @@ size_t fold_corrupt(const fold *f); // number of unreadable lines
 size_t fold_count(const fold *f);
 const struct run_cell *fold_cell(const fold *f, size_t i);
 const struct run_cell *fold_cell_by_id(const fold *f, const char *id, size_t *i);
+// Cells that have left the document, with the outputs that would come back.
+size_t fold_gone_count(const fold *f);
+const struct run_cell *fold_gone(const fold *f, size_t i);
 size_t fold_in_state(const fold *f, enum cell_state state); // how many cells are
 const struct run_cell *fold_running(const fold *f);         // the one that runs; NULL: none
 // A global that the cell read and another cell has changed since; NULL: none. What is in a table

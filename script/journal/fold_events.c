@@ -233,7 +233,7 @@ static int on_state(fold *f, const cJSON *r, err *e)
         c->count = (long)json_int_or(r, "count", c->count + 1);
         snprintf(c->hash, sizeof c->hash, "%s", json_str_or(r, "hash", ""));
         c->started = f->last;
-        c->ended = 0;
+        c->ended = c->cleared = 0;
         c->mono_start = c->mono_end = f->mono_last;
     } else if (state == STATE_OK || state == STATE_FAILED || state == STATE_CANCELLED) {
         c->ended = f->last;
@@ -416,8 +416,10 @@ static int on_cleared(fold *f, const cJSON *r, err *e)
     if (!id)
         return err_set(e, ERR_INVALID, "cleared without a cell");
     struct run_cell *c = fold_find_cell(f, id);
-    if (c)
+    if (c) {
         fold_clear_outputs(f, c);
+        c->cleared = f->last;
+    }
     return 0;
 }
 

@@ -186,7 +186,8 @@ static void tell_cell(
 {
     const cJSON *j;
     bool failed = false;
-    tell_state(f, c, "running", count > 0 ? count : 1, wall);
+    count = count > 0 ? count : -1;
+    tell_state(f, c, "running", count, wall);
     cJSON_ArrayForEach(j, outputs)
     {
         const char *type = json_str(j, "output_type");

@@ -30,6 +30,9 @@ void notebook_adopt_file(notebook *nb, notebook *file)
     for (size_t i = 0; i < nb->n; i++)
         if (notebook_find(file, nb->cells[i]->id, &at))
             kept_adopt(nb->cells[i], file->cells[at]);
+    for (size_t i = file->n; i-- > 0;) // deleted, and the file has not been saved since
+        if (!notebook_find(nb, file->cells[i]->id, &at))
+            kept_adopt(notebook_gone(nb, file->cells[i]->id), file->cells[i]);
     if (!nb->metadata)
         adopt(&nb->unshown, file->metadata ? file->metadata : file->unshown);
     nb->minor = file->minor;

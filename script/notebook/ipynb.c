@@ -367,6 +367,15 @@ const cJSON *notebook_outputs(const notebook *nb, size_t i, long *count)
     return nb->cells[i]->kept->outputs;
 }
 
+void notebook_set_outputs(notebook *nb, const char *id, cJSON *outputs, long count)
+{
+    size_t i;
+    cell *c = notebook_find(nb, id, &i) ? nb->cells[i] : notebook_gone(nb, id);
+    cJSON_Delete(c->kept->outputs);
+    c->kept->outputs = outputs;
+    c->kept->execution_count = count;
+}
+
 void notebook_forget_outputs(notebook *nb, const char *id)
 {
     size_t i;

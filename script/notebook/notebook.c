@@ -395,16 +395,41 @@ const cell *notebook_insert(notebook *nb, size_t at, const char *marker, const c
     return notebook_insert_as(nb, at, NULL, marker, source);
 }
 
+static cell *find_gone(const notebook *nb, const char *id)
+{
+    for (size_t back = 1; back <= ARRAY_LEN(nb->gone) && back <= nb->n_gone; back++) {
+        cell *gone = nb->gone[(nb->n_gone - back) % ARRAY_LEN(nb->gone)];
+        if (str_eq(gone->id, id))
+            return gone;
+    }
+    return NULL;
+}
+
+// Takes the cell.
+static void put_gone(notebook *nb, cell *c)
+{
+    cell **place = &nb->gone[nb->n_gone++ % ARRAY_LEN(nb->gone)];
+    cell_free(*place);
+    *place = c;
+}
+
+cell *notebook_gone(notebook *nb, const char *id)
+{
+    cell *c = find_gone(nb, id);
+    if (c)
+        return c;
+    c = cell_new();
+    c->id = mem_strdup(id);
+    put_gone(nb, c);
+    return c;
+}
+
 // A cell that was deleted and comes back.
 static void remember(const notebook *nb, cell *c)
 {
-    for (size_t back = 1; back <= ARRAY_LEN(nb->gone) && back <= nb->n_gone; back++) {
-        const cell *gone = nb->gone[(nb->n_gone - back) % ARRAY_LEN(nb->gone)];
-        if (!str_eq(gone->id, c->id))
-            continue;
+    const cell *gone = find_gone(nb, c->id);
+    if (gone)
         kept_adopt(c, gone);
-        return;
-    }
 }
 
 const cell *notebook_insert_as(
@@ -474,9 +499,7 @@ void notebook_delete(notebook *nb, size_t i)
     cell *was = last_of(nb);
     if (was == nb->cells[i])
         was = NULL;
-    cell **place = &nb->gone[nb->n_gone++ % ARRAY_LEN(nb->gone)];
-    cell_free(*place);
-    *place = nb->cells[i];
+    put_gone(nb, nb->cells[i]);
     nb->moved = true;
     hashmap_clear(nb->twins); // its id is free again
     nb->n--;

@@ -54,6 +54,9 @@ cJSON *notebook_to_ipynb(const notebook *nb, notebook_outputs_fn *outputs, void 
 // Those that a cell was loaded with; NULL: none. *count: its execution count, -1: none. Borrowed.
 const cJSON *notebook_outputs(const notebook *nb, size_t i, long *count);
 void notebook_forget_outputs(notebook *nb, const char *id);
+// Takes them for a cell of the notebook, or for one that was deleted and may come back. count: -1:
+// none.
+void notebook_set_outputs(notebook *nb, const char *id, cJSON *outputs, long count);
 // `nb` was `file` before it went through text and was edited: it gets what text cannot carry
 // (outputs, attachments, metadata), by the ids of the cells; where the file has no ids, by their
 // places and sources.

@@ -64,6 +64,9 @@ void cell_free(cell *c);
 void cell_mark(cell *c, const char *marker);
 // Sets them from metadata (taken), in jupytext's spelling.
 void cell_mark_json(cell *c, cell_kind kind, char *title, cJSON *metadata);
+// The cell of this id among those that were deleted, the last one first; a new one when there is
+// none.
+cell *notebook_gone(notebook *nb, const char *id);
 void notebook_add(notebook *nb, cell *c); // takes the cell; gives it an id if it has none
 
 // magic.c: comment marks of %magics, as jupytext puts and removes them.

@@ -183,7 +183,7 @@ static void nothing(void *arg)
 {
 }
 
-static int start_kernel(void *arg, const char *words_, size_t n, err *e)
+static int start_kernel(void *arg, const char *words_, size_t n, const char *run, err *e)
 {
     return err_set(e, ERR_UNAVAILABLE, "none starts");
 }

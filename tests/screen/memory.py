@@ -294,4 +294,139 @@ def test_what_only_an_ipynb_has_survives_restart_undo_and_a_lost_kernel(t):
         leave(s)
 
 
+
+def ipynb(path):
+    with open(path, encoding="utf-8") as f:
+        return {c["id"]: (c.get("execution_count"), c.get("outputs")) for c in json.load(f)["cells"]}
+
+
+def write_out(s, path):
+    os.utime(path, (1, 1))
+    s.type(":w!")
+    s.keys("Enter")
+    eventually(lambda: os.stat(path).st_mtime > 1000)
+    return ipynb(path)
+
+
+def kill_kernel(s, where):
+    pid = next(line.split()[1] for line in sh(FIRESTEEL, "ls").out.splitlines() if line.endswith(where))
+    os.kill(int(pid), 9)
+    s.wait("● gone")
+
+
+NOW = (1, [{"output_type": "stream", "name": "stdout", "text": ["now\n"]}])
+
+
+def test_unsaved_outputs_of_an_ipynb_survive_restarts(t):
+    where = folder(t, json.dumps(FROM_JUPYTER), name="small.ipynb")
+    path, was = os.path.join(where, "small.ipynb"), {c["id"]: (c["execution_count"], c["outputs"]) for c in FROM_JUPYTER["cells"]}
+    with workbench(where, "small.ipynb", size="100x40") as s:
+        s.wait("it broke")
+        s.keys("C-e")
+        s.wait("│ now")
+        s.keys("j j D")
+        s.gone("it broke")
+        assert "small.ipynb +" in text(s), "the file still has what D removed: %s" % text(s)
+        for _ in range(2):
+            s.keys("0 0")
+            s.wait("restarted")
+            s.wait("● idle")
+            s.quiet(100)
+            assert "│ now" in text(s) and "it broke" not in text(s) and "small.ipynb +" in text(s), text(s)
+            assert ipynb(path) == was, "nothing was saved"
+            s.keys("k")  # so that the next line is not taken for this one
+        now = write_out(s, path)
+        assert now == {**was, "one": NOW, "three": (None, [])}, now
+        s.keys("0 0")
+        s.wait("restarted")
+        s.wait("● idle")
+        assert write_out(s, path) == now, "a save before the restart counts"
+        leave(s)
+
+
+def test_a_cell_of_an_ipynb_deleted_before_a_restart_has_its_outputs_again(t):
+    where = folder(t, json.dumps(FROM_JUPYTER), name="small.ipynb")
+    path, was = os.path.join(where, "small.ipynb"), {c["id"]: (c["execution_count"], c["outputs"]) for c in FROM_JUPYTER["cells"]}
+    with workbench(where, "small.ipynb", size="100x40") as s:
+        s.wait("it broke")
+        s.keys("C-e")
+        s.wait("│ now")
+        s.keys("d d")
+        s.gone("│ now")
+        s.keys("d d")
+        s.gone("forty-two")
+        s.keys("0 0")
+        s.wait("restarted")
+        s.wait("● idle")
+        s.keys("z")
+        s.wait("forty-two")
+        s.keys("z")
+        s.wait("│ now")
+        assert write_out(s, path) == {**was, "one": NOW}
+        leave(s)
+
+
+def test_without_a_kernel_an_ipynb_is_saved_as_it_is_shown(t):
+    where = folder(t, json.dumps(FROM_JUPYTER), name="small.ipynb")
+    path, was = os.path.join(where, "small.ipynb"), {c["id"]: (c["execution_count"], c["outputs"]) for c in FROM_JUPYTER["cells"]}
+    with workbench(where, "small.ipynb", size="100x40") as s:
+        s.wait("it broke")
+        s.keys("C-e")
+        s.wait("│ now")
+        s.keys("0 0")
+        s.wait("restarted")
+        s.wait("● idle")
+        s.keys("j C-e")
+        s.wait("│ 42")
+        s.keys("j D")
+        s.gone("it broke")
+        kill_kernel(s, where)
+        now = write_out(s, path)
+        assert now["one"] == NOW and now["two"][1][0]["data"]["text/plain"] == ["42"] and now["three"] == (None, []), now
+        assert now["odd"] == was["odd"] and now["four"] == was["four"], now
+        leave(s)
+
+
+def test_another_kernel_saves_what_the_lost_one_has_left(t):
+    where = folder(t, json.dumps(FROM_JUPYTER), name="small.ipynb")
+    path, was = os.path.join(where, "small.ipynb"), {c["id"]: (c["execution_count"], c["outputs"]) for c in FROM_JUPYTER["cells"]}
+    with workbench(where, "small.ipynb", size="100x40") as s:
+        s.wait("it broke")
+        s.keys("C-e")
+        s.wait("│ now")
+        kill_kernel(s, where)
+        s.keys("0 0")
+        s.wait("● idle")
+        s.quiet(100)
+        assert "│ now" in text(s), text(s)
+        assert write_out(s, path) == {**was, "one": NOW}
+        leave(s)
+
+
+def test_outputs_without_an_execution_count_have_no_number(t):
+    uncounted = json.loads(json.dumps(FROM_JUPYTER))
+    uncounted["cells"][0]["execution_count"] = None
+    where = folder(t, json.dumps(uncounted), name="small.ipynb")
+    with workbench(where, "small.ipynb", size="100x40") as s:
+        s.wait("and then")
+        assert "[1]" not in text(s) and "[5]" in text(s), text(s)
+        leave(s)
+
+
+def test_a_save_says_when_the_runs_journal_cannot_be_read(t):
+    where = folder(t, json.dumps(FROM_JUPYTER), name="small.ipynb")
+    path = os.path.join(where, "small.ipynb")
+    was = ipynb(path)
+    with workbench(where, "small.ipynb", size="100x40") as s:
+        s.wait("it broke")
+        s.keys("C-e")
+        s.wait("│ now")
+        (journal,) = (n for n in os.listdir(os.path.join(where, ".firesteel")) if n.endswith(".jsonl"))
+        os.unlink(os.path.join(where, ".firesteel", journal))
+        now = write_out(s, path)
+        s.wait("with the outputs that its file had")
+        assert now == was, now
+        leave(s)
+
+
 run(globals())

@@ -19,8 +19,9 @@ struct bench_ops {
     void (*quit)(void *arg, bool stop_kernel);
     void (*suspend)(void *arg);
     void (*redraw)(void *arg);
-    // Starts another kernel after the last one has died, with this text as the document.
-    int (*start)(void *arg, const char *words, size_t n, err *e);
+    // Starts another kernel after the last one has died, with this text as the document; its run
+    // may be NULL.
+    int (*start)(void *arg, const char *words, size_t n, const char *run, err *e);
     void (*changed)(void *arg); // there is something to draw, not due to a key or a message
     // Lets a person edit a file in $EDITOR, which has the screen meanwhile.
     int (*edit_file)(void *arg, const char *path, err *e);

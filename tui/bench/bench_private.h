@@ -201,7 +201,10 @@ bool memory_due(const bench *b);
 void memory_work(bench *b);          // looks on for a few milliseconds
 void memory_keep(bench *b);          // the kernel is left for another one
 void memory_take(bench *b, fold *f); // takes that one's run, as the newest
-void memory_follow(bench *b);        // the cells have other ids
+// What goes below a cell of an .ipynb that is saved without a kernel: what it left in this run or
+// in those before a restart, as it is shown. NULL: what the file has.
+cJSON *memory_outputs(bench *b, const char *id, long *count);
+void memory_follow(bench *b); // the cells have other ids
 void memory_free(bench *b);
 
 // replaying.c: a run from its journal, whose state the bench's fold is.

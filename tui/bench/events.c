@@ -149,7 +149,11 @@ static void on_edited(bench *b, const cJSON *m)
     free(b->path);
     b->path = path;
     orphan_note_file(b);
-    bench_say(b, "saved %s", path);
+    const char *warning = json_str(m, "warning");
+    if (warning)
+        bench_complain(b, "saved %s, %s", path, warning);
+    else
+        bench_say(b, "saved %s", path);
 }
 
 static void on_cluster(bench *b, const cJSON *m)
@@ -204,6 +208,8 @@ static void on_event(bench *b, message_type type, const cJSON *m)
         on_edited(b, m);
     else if (type == MESSAGE_kernel)
         on_kernel(b, m);
+    else if (type == MESSAGE_cleared && b->path && str_ends(b->path, ".ipynb"))
+        b->saved = false; // the file still has it
     if (type == MESSAGE_edited && str_eq(json_str(m, "change"), "edit"))
         slots_follow_cell(b, json_str(m, "cell"));
     else if (type == MESSAGE_edited || type == MESSAGE_document || type == MESSAGE_run ||

@@ -137,12 +137,21 @@ static bool has_run(const fold *f)
     for (size_t i = 0; i < fold_count(f); i++)
         if (fold_cell(f, i)->count)
             return true;
-    return false;
+    return fold_gone_count(f) > 0;
+}
+
+// Has the cell run in the run that is left, and was that not removed?
+static bool has_left(const fold *f, const char *id)
+{
+    const struct run_cell *c = fold_cell_by_id(f, id, NULL);
+    return c && c->count && !c->cleared;
 }
 
 void memory_take(bench *b, fold *f)
 {
     struct memory *m = b->memory;
+    for (size_t i = 0; m && i < b->n_slots; i++)
+        b->slots[i]->forgotten = b->slots[i]->forgotten && !has_left(f, b->slots[i]->id);
     if (!m || !m->left_run || !has_run(f)) {
         fold_free(f);
     } else {
@@ -153,16 +162,25 @@ void memory_take(bench *b, fold *f)
         if (m->n > RUNS_MOST)
             known_done(&m->runs[--m->n]);
     }
-    for (size_t i = 0; m && i < b->n_slots; i++)
-        b->slots[i]->forgotten = false;
+}
+
+// A cell that has left the run's document and is back in ours.
+static const struct run_cell *recall_gone(const fold *f, const char *id)
+{
+    for (size_t i = 0; i < fold_gone_count(f); i++)
+        if (str_eq(fold_gone(f, i)->id, id))
+            return fold_gone(f, i)->count ? fold_gone(f, i) : NULL;
+    return NULL;
 }
 
 // Its cell that is ours, with what it has left; NULL: it did not run there.
 static const struct run_cell *recall(struct known *k, const char *id)
 {
     size_t at;
-    if (!hashmap_get(k->cells, id, strlen(id), &at) || at >= fold_count(k->of.outline))
-        return NULL;
+    bool known = hashmap_get(k->cells, id, strlen(id), &at) ||
+                 fold_cell_by_id(k->of.outline, id, &at); // it has come back since
+    if (!known || at >= fold_count(k->of.outline))
+        return k->of.replay ? NULL : recall_gone(k->of.outline, id);
     const struct run_cell *c = fold_cell(k->of.outline, at);
     if (k->of.replay && !k->added[at])
         replay_add_cell(k->of.replay, k->of.outline, c->id);
@@ -188,6 +206,26 @@ const struct run_cell *slot_outputs(bench *b, size_t i, struct slot_past *past)
         return was;
     }
     return now;
+}
+
+cJSON *memory_outputs(bench *b, const char *id, long *count)
+{
+    size_t i;
+    struct slot *s = slot_by_id(b, id, &i);
+    struct slot_past past = {0};
+    const struct run_cell *c = s ? slot_outputs(b, i, &past) : NULL;
+    if (s && s->forgotten && (!c || !c->n_outputs)) {
+        *count = c && c->count > 0 ? c->count : -1;
+        return cJSON_CreateArray();
+    }
+    for (size_t k = 0; past.run && b->memory && k < b->memory->n; k++)
+        if (past.run == b->memory->runs[k].of.run &&
+            (b->memory->runs[k].of.replay || str_eq(past.run, FROM_FILE)))
+            return NULL; // an earlier session's, or the file's own
+    if (!c || !c->count)
+        return NULL;
+    *count = c->count > 0 ? c->count : -1;
+    return jupyter_outputs(c, past.run ? past.spools : b->spool_dir, 0, NULL);
 }
 
 // Not before the kernel has said which run is its own: that has a journal, too, and may have begun

@@ -45,14 +45,19 @@ bool orphan_unsaved(bench *b)
     return !b->saved;
 }
 
-// The fold has the text alone; the rest of an .ipynb is in its file.
-static int save_as(const bench *b, const notebook *nb, const char *path, err *e)
+static cJSON *outputs_of(void *arg, const cell *c, size_t i, long *count)
+{
+    return memory_outputs(arg, c->id, count);
+}
+
+// The fold has text and outputs; the rest of an .ipynb is in its file.
+static int save_as(bench *b, const notebook *nb, const char *path, err *e)
 {
     notebook *copy = notebook_copy(nb);
     notebook *file = b->path && str_ends(b->path, ".ipynb") ? notebook_load(b->path, NULL) : NULL;
     if (copy && file)
         notebook_adopt_file(copy, file);
-    int result = notebook_save(copy ? copy : nb, path, e);
+    int result = notebook_save_with(copy ? copy : nb, path, outputs_of, b, e);
     notebook_free(copy);
     notebook_free(file);
     return result;
@@ -88,7 +93,7 @@ void orphan_start(bench *b)
         return;
     }
     notebook_print(compose(b), &words);
-    if (b->ops->start(b->arg, buf_cstr(&words), words.len, &e) < 0)
+    if (b->ops->start(b->arg, buf_cstr(&words), words.len, b->run, &e) < 0)
         bench_complain(b, "%s", e.text);
     else
         bench_say(b, SAYS_STARTING);

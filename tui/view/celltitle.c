@@ -2,6 +2,7 @@
 // The title line of a cell: on the left its state and name, on the right its kind and the result of
 // its run.
 #include "base/clock.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "base/text/utf8.h"
 #include "tui/bench/questions.h"
@@ -42,7 +43,8 @@ static style state_text(bench *b, size_t i, char *out, size_t size)
     struct slot_past past;
     const struct run_cell *was = slot_outputs(b, i, &past);
     if (was && past.run) {
-        snprintf(out, size, "[%ld%s]", was->count, is_edited(s, was) ? "~" : "");
+        AUTO_FREE char *count = was->count > 0 ? str_fmt("%ld", was->count) : mem_strdup(" ");
+        snprintf(out, size, "[%s%s]", count, is_edited(s, was) ? "~" : "");
         return LOOK_DIM;
     }
     if (!r || r->count == 0) {

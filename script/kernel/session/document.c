@@ -98,7 +98,11 @@ void document_set_outputs(document *d, notebook_outputs_fn *outputs, void *arg)
 
 void document_forget_outputs(document *d, const char *id)
 {
+    size_t i;
     notebook_forget_outputs(d->notebook, id);
+    if (d->path && str_ends(d->path, ".ipynb") && notebook_find(d->notebook, id, &i) &&
+        notebook_cell(d->notebook, i)->kind == CELL_CODE)
+        d->saved = false;
 }
 
 static struct change *change_of(const document *d, const char *id)

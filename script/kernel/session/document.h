@@ -26,7 +26,7 @@ int64_t document_rev(const document *d);
 const char *document_path(const document *d); // or NULL
 // What goes below the cells of an .ipynb when it is saved; NULL: what they were loaded with.
 void document_set_outputs(document *d, notebook_outputs_fn *outputs, void *arg);
-// What the cell was loaded with is not saved again.
+// What the cell was loaded with is not saved again; an .ipynb has to be saved for that.
 void document_forget_outputs(document *d, const char *id);
 
 // Carries out a message (edit, insert, move, delete, save, reload). Returns the event to journal

@@ -15,6 +15,7 @@
 #include "script/kernel/process/guard.h"
 #include "script/kernel/process/sandbox.h"
 #include "script/kernel/session/filewatch.h"
+#include "script/kernel/session/left.h"
 #include "script/kernel/session/life.h"
 #include "script/kernel/session/past.h"
 #include "script/kernel/session/record.h"
@@ -29,6 +30,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 // Clients go on with the ids that they know.
@@ -53,9 +55,26 @@ static int adopt_ipynb(notebook *nb, const char *path, buf *text)
     return 0;
 }
 
-// Loads the notebook from its file, or from a journal whose kernel was restarted, with the given
-// parameters.
-static notebook *load_notebook(const struct kernel_options *o, bool *saved, err *e)
+// Its text alone is known: the cells are those of the run that had it.
+static void adopt_ids(notebook *nb, const char *folder, const char *run)
+{
+    AUTO_FREE char *path = journal_file(folder, run);
+    fold *f = fold_file(path, NULL, NULL);
+    if (f && fold_notebook(f))
+        notebook_adopt_ids(nb, fold_notebook(f));
+    fold_free(f);
+}
+
+// When a file was written, wall ns; 0: it is not there.
+static int64_t time_of(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 ? st.st_mtim.tv_sec * CLOCK_SEC + st.st_mtim.tv_nsec : 0;
+}
+
+// Loads the notebook from its file, or from a journal whose kernel was restarted (*before: its run,
+// new), with the given parameters.
+static notebook *load_notebook(const struct kernel_options *o, char **before, bool *saved, err *e)
 {
     *saved = true;
     if (!o->recover)
@@ -66,13 +85,19 @@ static notebook *load_notebook(const struct kernel_options *o, bool *saved, err 
     AUTO_BUF text = {0};
     notebook_print(fold_notebook(f), &text);
     notebook *nb = notebook_parse(buf_cstr(&text), text.len, e);
+    *before = mem_strdup(left_run(f));
     if (nb)
         keep_ids(nb, fold_notebook(f));
+    if (nb && *before && !json_get(fold_first(f), "cells"))
+        adopt_ids(nb, o->cwd, *before);
     fold_free(f);
     AUTO_BUF file = {0};
-    int known = nb && str_ends(o->notebook, ".ipynb") ? adopt_ipynb(nb, o->notebook, &file)
-                                                      : path_read(o->notebook, &file, 0, NULL);
+    bool ipynb = nb && str_ends(o->notebook, ".ipynb");
+    int known =
+        ipynb ? adopt_ipynb(nb, o->notebook, &file) : path_read(o->notebook, &file, 0, NULL);
     *saved = known == 0 && file.len == text.len && memcmp(file.data, text.data, text.len) == 0;
+    if (ipynb && *before)
+        *saved &= left_give(nb, o->cwd, *before, time_of(o->notebook));
     return nb;
 }
 
@@ -118,7 +143,7 @@ static int open_document(kernel *k, struct parameters *parameters, err *e)
 {
     const struct kernel_options *o = k->options;
     bool saved;
-    notebook *nb = load_notebook(o, &saved, e);
+    notebook *nb = load_notebook(o, &k->before, &saved, e);
     if (!nb)
         return -1;
     if ((o->headless && check_all(o, nb, e) < 0) || give_parameters(o, nb, parameters, e) < 0) {
@@ -560,6 +585,7 @@ void kernel_free(kernel *k)
     free(k->notebook_dir);
     free(k->last_words);
     free(k->last_cell);
+    free(k->before);
     free(k);
 }
 

@@ -168,6 +168,7 @@ void record_first(kernel *k, cJSON *event)
         json_set(event, "command", record_strings(k->options->command));
     json_set_str(event, "allow", k->options->allow);
     json_set_str(event, "from", k->options->from);
+    json_set_str(event, "before", k->before);
     json_set_int(event, "seed", k->interp_options.seed);
     add_git(k, event);
     json_set(event, "machine", machine());

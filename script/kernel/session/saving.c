@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "script/kernel/session/saving.h"
 
+#include "base/mem.h"
 #include "base/str.h"
 #include "script/journal/jupyter.h"
 #include "script/kernel/session/document.h"
@@ -10,16 +11,20 @@ struct run_so_far {
     fold *fold;
     const char *spool_dir;
     mask *mask;
+    err missing; // the first output that cannot be read
 };
 
 static cJSON *outputs_of(void *arg, const cell *c, size_t i, long *execution_count)
 {
-    const struct run_so_far *run = arg;
+    struct run_so_far *run = arg;
     const struct run_cell *rc = fold_cell_by_id(run->fold, c->id, NULL);
     if (!rc || !rc->count)
         return NULL;
     *execution_count = rc->count;
-    cJSON *outputs = jupyter_outputs(rc, run->spool_dir, 0, NULL);
+    err why = {0};
+    cJSON *outputs = jupyter_outputs(rc, run->spool_dir, 0, &why);
+    if (why.code && !run->missing.code)
+        run->missing = why;
     mask_json(run->mask, outputs); // of secrets that were told after they had been printed, too
     return outputs;
 }
@@ -30,6 +35,16 @@ static bool saves_ipynb(const kernel *k, const cJSON *message)
     return message_type_of(message) == MESSAGE_save && path && str_ends(path, ".ipynb");
 }
 
+static void warn(cJSON *event, const err *unread, const err *missing)
+{
+    AUTO_FREE char *text = unread->code
+                               ? str_fmt("with the outputs that its file had: %s", unread->text)
+                           : missing->code ? str_fmt("without all outputs: %s", missing->text)
+                                           : NULL;
+    if (event)
+        json_set_str(event, "warning", text);
+}
+
 cJSON *saving_change(kernel *k, const cJSON *message, int64_t by, err *e)
 {
     const char *type = json_str(message, "type");
@@ -37,11 +52,13 @@ cJSON *saving_change(kernel *k, const cJSON *message, int64_t by, err *e)
         return document_change(k->document, type, message, by, e);
     port_flush(k->port);
     const journal *j = port_journal(k->port);
-    struct run_so_far run = {
-        fold_file(journal_path(j), NULL, NULL), journal_spool_dir(j), port_mask(k->port)};
+    struct run_so_far run = {.spool_dir = journal_spool_dir(j), .mask = port_mask(k->port)};
+    err unread = {0};
+    run.fold = fold_file(journal_path(j), &run.missing, &unread);
     document_set_outputs(k->document, run.fold ? outputs_of : NULL, &run);
     cJSON *event = document_change(k->document, type, message, by, e);
     document_set_outputs(k->document, NULL, NULL);
+    warn(event, &unread, &run.missing);
     fold_free(run.fold);
     return event;
 }

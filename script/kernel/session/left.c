@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+#include "script/kernel/session/left.h"
+
+#include "base/hashmap.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "script/journal/jupyter.h"
+#include "script/journal/reader.h"
+
+#include <string.h>
+
+struct giving {
+    notebook *nb;
+    hashmap *known; // ids of cells of which a newer run has told
+    int64_t saved;
+    bool cleared;
+};
+
+const char *left_run(const fold *recovered)
+{
+    const cJSON *first = fold_first(recovered);
+    const char *own = json_str_or(first, "run", "");
+    return *own ? own : json_str(first, "before"); // of a text alone that has lost its kernel
+}
+
+static void give_cell(struct giving *g, const struct run_cell *c, const char *spools)
+{
+    size_t n = strlen(c->id), ignored;
+    bool cleared = c->cleared && !c->n_outputs;
+    int64_t changed = cleared ? c->cleared : c->ended ? c->ended : c->started;
+    if ((!c->count && !cleared) || hashmap_get(g->known, c->id, n, &ignored))
+        return;
+    hashmap_set(g->known, c->id, n, 0);
+    if (changed <= g->saved) // the file has it
+        return;
+    g->cleared |= cleared;
+    notebook_set_outputs(
+        g->nb, c->id, jupyter_outputs(c, spools, 0, NULL), c->count > 0 ? c->count : -1);
+}
+
+// Returns the run before this one, new; NULL: there is none that matters.
+static char *give_run(struct giving *g, const char *folder, const char *run)
+{
+    AUTO_FREE char *path = journal_file(folder, run);
+    AUTO_FREE char *spools = mem_strndup(path, strlen(path) - strlen(".jsonl"));
+    fold *f = fold_file(path, NULL, NULL);
+    char *before = NULL;
+    if (f && fold_last(f) > g->saved) {
+        for (size_t i = 0; i < fold_count(f); i++)
+            give_cell(g, fold_cell(f, i), spools);
+        for (size_t i = 0; i < fold_gone_count(f); i++)
+            give_cell(g, fold_gone(f, i), spools);
+        before = mem_strdup(json_str(fold_first(f), "before"));
+    }
+    fold_free(f);
+    return before;
+}
+
+bool left_give(notebook *nb, const char *folder, const char *run, int64_t saved)
+{
+    struct giving g = {.nb = nb, .known = hashmap_new(), .saved = saved};
+    char *next = mem_strdup(run);
+    for (int i = 0; next && i < LEFT_RUNS_MOST; i++) {
+        AUTO_FREE char *now = next;
+        next = give_run(&g, folder, now);
+    }
+    free(next);
+    hashmap_free(g.known);
+    return !g.cleared;
+}
