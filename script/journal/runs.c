@@ -53,7 +53,8 @@ static void print_parts(const fold *f, char *parts[RUNS_PARTS])
         if (list)
             json_set(first, found[i], list);
     }
-    json_set(rest, "origin", fold_origin(f));
+    AUTO_JSON *origin = cJSON_CreateObject();
+    json_set(origin, "origin", fold_origin(f));
     cJSON *children = fold_children(f);
     if (children->child)
         json_set(rest, "children", children);
@@ -61,6 +62,7 @@ static void print_parts(const fold *f, char *parts[RUNS_PARTS])
         cJSON_Delete(children);
     AUTO_JSON *lineage = lineage_of(f);
     parts[RUNS_FOUND] = json_to_str(first);
+    parts[RUNS_ORIGIN] = json_to_str(origin);
     parts[RUNS_LINEAGE] = json_to_str(lineage);
     parts[RUNS_REST] = json_to_str(rest);
 }

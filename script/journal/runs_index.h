@@ -4,10 +4,10 @@
 // entry counts for the journal that still has the size, inode and times that it names. Each part
 // carries its checksum; after the first damaged entry nothing is believed.
 //
-//   firesteel runs 3 VERSION\n
-//   HASH SIZE 3×SIZE 3×HASH\n         of what follows: the brief (its hash is first and covers this
-//   brief \n found \n rest \n         line, too), what cells recorded, where the run came from,
-//   lineage \n …                      what it used and made; a later entry replaces an earlier one
+//   firesteel runs 4 VERSION\n
+//   HASH SIZE 4×SIZE 4×HASH\n         of what follows: the brief (its hash is first and covers this
+//   brief \n found \n origin \n       line, too), what cells recorded, where the run came from,
+//   rest \n lineage \n …              what it used and made; a later entry replaces an earlier one
 //                                     of the same run
 //
 // Writers append under a lock, or put a new file in its place. Who does not get the lock leaves it.
@@ -33,9 +33,10 @@ struct runs_brief {
 void runs_brief_texts(struct runs_brief *b, const char *const texts[4]); // in this order, copied
 void runs_brief_done(struct runs_brief *b);
 
-// FOUND: {params, metrics, tags}. REST: {artifacts, inputs, images, environment, versions, origin}.
+// FOUND: {params, metrics, tags}. ORIGIN: {origin}. REST: {artifacts, inputs, images, environment,
+// versions, children}.
 // LINEAGE: as lineage_of has it.
-enum runs_part { RUNS_FOUND, RUNS_REST, RUNS_LINEAGE, RUNS_PARTS };
+enum runs_part { RUNS_FOUND, RUNS_ORIGIN, RUNS_REST, RUNS_LINEAGE, RUNS_PARTS };
 
 typedef struct runs_index runs_index;
 

@@ -151,10 +151,10 @@ def test_any_damage(t):
     with open(index_of(folder), "rb") as f:
         assert sorted(f.read().split(b"\n")) == sorted(good.split(b"\n")), "it was mended"
     with open(index_of(folder), "wb") as f:  # one of another version is written anew
-        f.write(good.replace(b"firesteel runs 3 ", b"firesteel runs 2 ").replace(b"baseline", b"baseless"))
+        f.write(good.replace(b"firesteel runs 4 ", b"firesteel runs 3 ").replace(b"baseline", b"baseless"))
     assert lists(folder) == expected
     with open(index_of(folder), "rb") as f:
-        assert f.read().startswith(b"firesteel runs 3 ")
+        assert f.read().startswith(b"firesteel runs 4 ")
 
 def size_of(path):
     """0 where there is none: it may get its real name at any moment."""
