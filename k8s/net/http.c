@@ -7,7 +7,7 @@
 // The kubelet sends a log in records of a few lines, and to wake up for each costs more than to
 // read it. So a log's socket that was read rests for this time; what has come by then is read at
 // once.
-enum { REST_MS = 8 };
+enum { REST_MS = 24 };
 
 static void collect_ends(struct pool *p)
 {
