@@ -28,7 +28,10 @@ struct gate {
 
 struct pool {
     int threads, spins;
-    int running; // threads in the current run
+    bool place;        // are there cores enough for all?
+    cpu_set_t allowed; // cores
+    int home;          // the core that thread 0 was seen on, -1: not yet
+    int running;       // threads in the current run
     void (*fn)(void *ctx, int thread);
     void *ctx;
     bool quit;
@@ -110,15 +113,35 @@ void pool_barrier(pool *p)
     gate_open(&p->barrier);
 }
 
+// On a busy machine the scheduler likes to leave all threads on one core, where each waits for the
+// others' turns. So helpers share out the cores but thread 0's, and leave it alone: who called us
+// may go where it likes, and what it starts, too.
+//
+//   cores   0 1 2 3 4 5 6 7      home 2, 3 helpers: the first may run on 0, 4 and 7, the second on
+//           a b H c a b c a      1 and 5, the third on 3 and 6
+static void leave_home(const pool *p, int helper)
+{
+    cpu_set_t mine;
+    CPU_ZERO(&mine);
+    for (int core = 0, i = 0; core < CPU_SETSIZE; core++)
+        if (core != p->home && CPU_ISSET(core, &p->allowed) && i++ % (p->threads - 1) == helper - 1)
+            CPU_SET(core, &mine);
+    sched_setaffinity(0, sizeof mine, &mine); // a hint: failure does not matter
+}
+
 static void *help(void *arg)
 {
     struct helper h = *(struct helper *)arg;
+    int home = -1;
     free(arg);
     flush_denormals();
     for (unsigned turn = 0;; turn++) {
         gate_wait(&h.pool->start, turn, h.pool->spins);
         if (h.pool->quit)
             return NULL;
+        if (home != h.pool->home)
+            leave_home(h.pool, h.thread);
+        home = h.pool->home;
         h.pool->fn(h.pool->ctx, h.thread);
         pool_barrier(h.pool);
     }
@@ -130,19 +153,27 @@ void pool_run(pool *p, bool alone, void (*fn)(void *ctx, int thread), void *ctx)
     p->fn = fn;
     p->ctx = ctx;
     p->running = alone ? 1 : p->threads;
-    if (p->running > 1)
+    if (p->running > 1) {
+        p->home = p->place ? sched_getcpu() : -1;
         gate_open(&p->start);
+    }
     fn(ctx, 0);
     pool_barrier(p);
     restore_float_mode(mode);
 }
 
+static int cores_of(cpu_set_t *set)
+{
+    CPU_ZERO(set);
+    if (sched_getaffinity(0, sizeof *set, set) < 0)
+        return 1;
+    return CPU_COUNT(set) > 0 ? CPU_COUNT(set) : 1;
+}
+
 int pool_cores(void)
 {
     cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) < 0)
-        return 1;
-    return CPU_COUNT(&set) > 0 ? CPU_COUNT(&set) : 1;
+    return cores_of(&set);
 }
 
 pool *pool_new(int threads)
@@ -151,7 +182,9 @@ pool *pool_new(int threads)
     if (!p)
         abort();
     int want = threads < 1 ? 1 : threads > THREADS_MAX ? THREADS_MAX : threads;
-    *p = (pool){.threads = 1, .spins = want > pool_cores() ? 0 : SPINS};
+    *p = (pool){.threads = 1, .home = -1};
+    p->place = cores_of(&p->allowed) >= want;
+    p->spins = p->place ? SPINS : 0;
     while (p->threads < want) {
         struct helper *h = mem_alloc(sizeof *h);
         *h = (struct helper){p, p->threads};

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Threads that run one function together, step after step, with barriers in between. A waiting
 // thread spins for some microseconds and then sleeps, so an idle or oversubscribed pool costs
-// nothing.
+// nothing. While there is a core for each thread, helpers keep off the caller's core and each
+// other's.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

@@ -10,6 +10,7 @@
 #include "trainer/tensor/memory.h"
 
 #include <math.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -418,6 +419,52 @@ TEST(nobody_passes_a_barrier_alone)
         CHECK_INT(atomic_load(&m.wrong), 0);
         pool_free(m.pool);
     }
+}
+
+struct places {
+    cpu_set_t of[8];
+};
+
+static void look(void *ctx, int thread)
+{
+    struct places *p = ctx;
+    sched_getaffinity(0, sizeof p->of[thread], &p->of[thread]);
+}
+
+static cpu_set_t only(int core)
+{
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(core, &set);
+    return set;
+}
+
+TEST(helpers_keep_off_the_callers_core_and_each_others)
+{
+    cpu_set_t all;
+    sched_getaffinity(0, sizeof all, &all);
+    int threads = CPU_COUNT(&all) < 8 ? CPU_COUNT(&all) : 8;
+    if (threads < 2)
+        SKIP("one core");
+    pool *p = pool_new(threads);
+    for (int core = 0, tried = 0; core < CPU_SETSIZE && tried < 2; core++) {
+        if (!CPU_ISSET(core, &all))
+            continue;
+        cpu_set_t home = only(core);
+        struct places found;
+        sched_setaffinity(0, sizeof home, &home);
+        pool_run(p, false, look, &found);
+        CHECK(CPU_EQUAL(&found.of[0], &home)); // the caller's own are as they were
+        int helpers = 0;
+        for (int t = 1; t < threads; t++) {
+            CHECK(!CPU_ISSET(core, &found.of[t]));
+            helpers += CPU_COUNT(&found.of[t]);
+        }
+        CHECK_INT(helpers, CPU_COUNT(&all) - 1);
+        tried++;
+    }
+    pool_free(p);
+    sched_setaffinity(0, sizeof all, &all);
 }
 
 static int dense_calls, sparse_calls;
