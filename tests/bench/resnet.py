@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """resnet.py: networks for pictures in turn with PyTorch (channels_last, oneDNN, bf16 by autocast), pinned: images per second, medians,
-the ratio pair by pair, and each process's peak memory. All rows take a quarter of an hour.
+the ratio pair by pair, and each process's peak memory. The rows "ranks" are two ranks of ours, a core for each, beside one rank on one
+core, and then beside PyTorch's two threads with as many pictures. All rows take a quarter of an hour.
 
 usage: resnet.py [-n RUNS] [-r ROW[,ROW…]] [--seconds S] [--size PIXELS] [--cpu]
 
@@ -27,12 +28,14 @@ ROWS = [(f"{what}{batch}-{kind}-{threads}", what, batch, threads, kind)
         for what, batch, threads, kinds in [
             ("cnn", 64, 1, ("f32", "bf16")), ("cnn", 64, 2, ("f32", "bf16")),
             ("train", 8, 1, ("f32", "bf16")), ("train", 8, 2, ("f32", "bf16")), ("train", 32, 2, ("f32", "bf16")),
-            ("predict", 32, 1, ("f32", "bf16")), ("predict", 32, 2, ("f32", "bf16"))]
+            ("ranks", 8, 2, ("f32", "bf16")), ("predict", 32, 1, ("f32", "bf16")), ("predict", 32, 2, ("f32", "bf16"))]
         for kind in kinds]
 
 OURS = """
-local nn, data = require "nn", require "data"
-local size, threads, mode, n, kind, limit, clock = tonumber(arg[1]), tonumber(arg[2]), arg[3], tonumber(arg[4]), arg[5], tonumber(arg[6]), arg[7]
+local hvd = require "hvd"
+local function measure(size, threads, mode, n, kind, limit, clock)
+local nn, data, hvd = require "nn", require "data", require "hvd"
+hvd.init()
 local dtype = kind == "bf16" and "mixed_bfloat16" or "float32"
 local function seconds()
   return clock == "cpu" and os.clock() or tonumber(io.open("/proc/uptime"):read "n")
@@ -48,7 +51,8 @@ if mode == "cnn" then
 else
   x = nn.ops.full({ n, size, size, 3 }, 0.5)
   model = nn.applications.ResNet50 { variant = "torchvision", input_shape = { size, size, 3 }, dtype = dtype }
-  model:compile { optimizer = nn.SGD { 0.001, momentum = 0.9 }, loss = "sparse_categorical_crossentropy", threads = threads }
+  local sgd = nn.SGD { 0.001, momentum = 0.9 }
+  model:compile { optimizer = hvd.size() > 1 and hvd.DistributedOptimizer(sgd) or sgd, loss = "sparse_categorical_crossentropy", threads = threads }
 end
 local function step()
   if mode == "predict" then model:predict(x, { batch_size = n }) else model:train_on_batch(x, y) end
@@ -58,9 +62,15 @@ local began, steps = seconds(), 0
 repeat
   step()
   steps = steps + 1
-until seconds() - began > limit
-print("images/s", steps * n / (seconds() - began))
-print("MB", tonumber(io.open("/proc/self/status"):read "a":match "VmHWM:%s*(%d+)") / 1024)
+until hvd.broadcast_object(seconds() - began > limit, 0) -- all ranks make as many steps
+return { steps * n * hvd.size() / (seconds() - began), tonumber(io.open("/proc/self/status"):read "a":match "VmHWM:%s*(%d+)") / 1024 }
+end
+local ranks = tonumber(arg[8])
+local result = hvd.run(measure, { np = ranks, args = { tonumber(arg[1]), tonumber(arg[2]), arg[3], tonumber(arg[4]), arg[5], tonumber(arg[6]), arg[7] } })
+local rate, memory = 0, 0
+for i = 1, ranks do rate, memory = rate + result[i][1] / ranks, memory + result[i][2] end
+print("images/s", rate)
+print("MB", memory)
 """
 
 THEIRS = """
@@ -129,14 +139,23 @@ def show(name, contestant, runs):
     print(f"{name:18} {contestant:10} {rate:9.2f} images/s {memory:7.0f} MB {epoch}", flush=True)
 
 
+def given(o, what, threads, batch, kind):
+    return [str(o.size), str(threads), what, str(batch), kind, str(o.seconds), "cpu" if o.cpu else "clock"]
+
+
 def measure(row, o, script, peer):
     name, what, batch, threads, kind = row
-    given = [str(o.size), str(threads), what, str(batch), kind, str(o.seconds), "cpu" if o.cpu else "clock"]
-    ours, theirs = [], []
+    ranks = 2 if what == "ranks" else 1
+    ours, theirs, alone = [], [], []
     for _ in range(o.n):
-        ours.append(figures([WORKER, script, *given], threads))
+        if ranks > 1:
+            alone.append(figures([WORKER, script, *given(o, what, 1, batch, kind), "1"], 1))
+        ours.append(figures([WORKER, script, *given(o, what, threads // ranks, batch, kind), str(ranks)], threads))
         if peer:
-            theirs.append(figures([PYTHON, "-c", THEIRS, *given, PEERS], threads))
+            theirs.append(figures([PYTHON, "-c", THEIRS, *given(o, what, threads, batch * ranks, kind), PEERS], threads))
+    if alone:
+        show(name, "one rank", alone)
+        print(f"{name:18} {'ranks':10} {statistics.median(a[0] / b[0] for a, b in zip(ours, alone)):9.2f}", flush=True)
     show(name, "firesteel", ours)
     if not peer:
         return

@@ -165,6 +165,10 @@ int flow_run(flow *f, step *s, err *e)
     if (!flow_find_scratch(f))
         return err_set(
             e, ERR_LIMIT, "no memory for batches of %zu rows; try a smaller batch size", s->n);
+    f->is_packed &= f->keeps_packed && f->room->user == f && f->packed == s->written;
+    f->room->user = f;
+    f->packed = s->written;
     pool_run(s->pool, s->alone, flow_walk, f);
-    return check_run(f, e);
+    f->is_packed = check_run(f, e) == 0;
+    return f->is_packed ? 0 : -1;
 }

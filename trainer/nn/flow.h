@@ -20,6 +20,7 @@ typedef struct flow flow;
 typedef struct flow_room {
     float *at;
     size_t size;
+    const struct flow *user; // whose numbers lie there
 } flow_room;
 
 // The graph is joined as nn/fuse.h says. dnn: oneDNN for what it is good at; NULL: own kernels for

@@ -44,6 +44,7 @@ struct head {
 };
 
 enum { NONE = -1, LARGE = 1 << 16 }; // floats of an output for which a barrier is worth it
+enum { FEW_ROWS = 8 };               // packing takes as long as a third of a row of ResNet-50
 
 struct flow {
     graph *g; // as it runs
@@ -56,8 +57,12 @@ struct flow {
     float *arena; // in the room, which another flow may have made anew
     flow_room *room;
     size_t rows, arena_size;
-    bool trains;     // the buffers have room for backward, too
-    bool forgets;    // some nodes are computed anew
+    bool trains;  // the buffers have room for backward, too
+    bool forgets; // some nodes are computed anew
+    // Of few rows, packed weights stay from one batch that is predicted to the next: their places
+    // are their own.
+    bool keeps_packed, is_packed;
+    uint64_t packed; // the step's `written` when they were packed
     float *again;    // [g->trained]: gradients of one of several calls; NULL: there is none
     float **scratch; // [threads]
     size_t scratch_size;

@@ -137,7 +137,9 @@ static void list_results(flow *f, size_t i, size_t rows, size_t width)
     r->y_item = new_item(
         f, r->forward.first, anew ? read.first : flow_later(read.first, read.last), rows, width);
     r->kept_item = some_item(f, r->forward.first, anew ? r->forward.last : end, r->need.kept);
-    r->forward_item = some_item(f, r->forward.first, r->forward.last, r->need.forward_only);
+    bool stays = f->keeps_packed && r->need.packs;
+    r->forward_item = some_item(
+        f, stays ? 0 : r->forward.first, stays ? f->loss : r->forward.last, r->need.forward_only);
     r->y_anew = r->y_item;
     r->kept_anew = r->kept_item;
     r->forward_anew = r->forward_item;
@@ -214,6 +216,7 @@ static bool find_room(flow_room *room, size_t size)
         return true;
     free(room->at);
     room->at = memory_array(size, sizeof *room->at);
+    room->user = NULL;
     room->size = room->at ? size : 0;
     return room->at;
 }
@@ -261,6 +264,8 @@ int flow_reserve(flow *f, size_t rows, int threads, bool train, err *e)
         rows = flow_later(rows, f->rows);
     flow_free_buffers(f);
     f->trains |= train;
+    f->keeps_packed = !f->trains && rows <= FEW_ROWS;
+    f->is_packed = false;
     for (size_t i = 0; i < f->g->n; i++)
         flow_ask(f, i, rows);
     if (!allocate(f, rows, threads)) {

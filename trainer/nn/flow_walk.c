@@ -60,7 +60,8 @@ static void walk_forward(struct walk *w, struct running *r)
     w->by_rows &= !r->waits;
     if (r->input >= 0)
         walk_pass(w, r, op_by_rows(&r->work), 0, false);
-    for (size_t p = 0; p < OP_PASSES && r->need.forward[p].chunks; p++)
+    for (size_t p = w->f->is_packed && r->need.packs; p < OP_PASSES && r->need.forward[p].chunks;
+         p++)
         walk_pass(w, r, r->need.forward[p], p, false);
 }
 

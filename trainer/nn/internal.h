@@ -31,6 +31,7 @@ struct model {
     float *g;          // gradients; allocated when they are first kept
     tensor **handed;   // [parameters] with g: gradients as they were handed out, while g has them
     uint8_t **touched; // [parameters] with g, of a graph: rows of tables, see op_work; else NULL
+    uint64_t written;  // how often weights have changed
     bool guessed;      // some rows count as touched that perhaps were not
     size_t slots;
     int64_t steps;
@@ -65,5 +66,6 @@ void model_forget_handed(model *m);
 bool model_has_gradient(const model *m, size_t i, const tensor *value);
 // Writes the gradient of weight i.
 int model_put_gradient(model *m, size_t i, const tensor *value, err *e);
-// From now on no input counts as "never seen".
+// From now on no input counts as "never seen", and weights that were packed are not those there
+// are.
 void model_forget_unseen(model *m);

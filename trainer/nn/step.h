@@ -20,6 +20,7 @@ typedef struct step {
     bool sparse;              // the input has enough zeros to skip them
     bool alone;               // run on one thread; the results are the same
     bool moves;               // statistics follow this step: it is one of a training
+    uint64_t written;         // how often weights have changed
 
     const tensor *x, *y; // y NULL: no loss, only outputs
     // Those of a graph with several inputs and outputs; NULL: x and y are the only ones.

@@ -279,6 +279,8 @@ static int run_batch(model *m, const model_data *data, const batch *b, step *s, 
     s->n = b->n;
     s->next = b->next;
     s->alone = m->tempo.alone;
+    m->written += s->train;
+    s->written = m->written;
     if (s->train && m->plan && !s->sparse)
         model_forget_unseen(m); // dense kernels give every input moments
     int64_t began = clock_mono();

@@ -53,6 +53,7 @@ int model_init_slots(model *m, err *e)
 
 void model_forget_unseen(model *m)
 {
+    m->written++;
     if (m->plan)
         memset(m->plan->seen, 1, m->plan->seen_size);
 }

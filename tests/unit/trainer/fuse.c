@@ -419,6 +419,67 @@ TEST(who_is_not_finite_is_found_when_outputs_are_forgotten)
     model_free(m);
 }
 
+static atomic_int packed;
+static int count_pack(
+    const dnn_conv *c, void *out, const float *from, size_t ld, size_t at, size_t n)
+{
+    packed++;
+    return ops->pack(c, out, from, ld, at, n);
+}
+
+// How often a prediction of so many rows packs a panel; it is that of the same weights elsewhere.
+static int packs_of(model *m, struct rows *r, size_t n)
+{
+    err e = {0};
+    float have[ROWS * CLASSES], want[ROWS * CLASSES];
+    model *fresh = make(&all[0].graph, 2, false, ops);
+    struct rows same;
+    open_rows(&same, fresh);
+    memcpy(fresh->w, m->w, m->graph->values * sizeof *m->w);
+    batch b = {.rows = r->order, .n = n};
+    packed = 0;
+    CHECK_OK(model_predict_batch(m, &r->data, &b, have, &e) == 0, e);
+    int count = packed;
+    CHECK_OK(model_predict_batch(fresh, &same.data, &b, want, &e) == 0, e);
+    CHECK(memcmp(have, want, n * CLASSES * sizeof *have) == 0);
+    close_rows(&same);
+    model_free(fresh);
+    return count;
+}
+
+TEST(weights_are_packed_once_for_few_rows)
+{
+    if (!ops)
+        return;
+    err e = {0};
+    dnn_ops counting = *ops;
+    counting.pack = count_pack;
+    model *m = make(&all[0].graph, 2, false, &counting);
+    struct rows r;
+    batch_result done;
+    const float *g;
+    open_rows(&r, m);
+    batch b = {.rows = r.order, .n = 4};
+    CHECK(packs_of(m, &r, 4) > 0);
+    CHECK_INT(packs_of(m, &r, 4), 0);
+    CHECK_INT(packs_of(m, &r, 1), 0);
+    CHECK_OK(model_gradient(m, &r.data, &b, &done, &g, &e) == 0, e); // uses the same memory
+    CHECK(packs_of(m, &r, 4) > 0);
+    CHECK_OK(model_train_batch(m, &r.data, &b, &done, &e) == 0, e);
+    CHECK(packs_of(m, &r, 4) > 0);
+    CHECK_INT(packs_of(m, &r, 4), 0);
+    tensor *kernel = model_weight(m, 0, &e);
+    for (size_t i = 0; i < tensor_count(kernel); i++)
+        tensor_set(kernel, i, 0.01 * (double)(i % 7), &e);
+    CHECK_OK(model_set_weight(m, 0, kernel, &e) == 0, e);
+    CHECK(packs_of(m, &r, 4) > 0);
+    CHECK(packs_of(m, &r, ROWS) > 0); // of more rows they have no place of their own
+    CHECK(packs_of(m, &r, ROWS) > 0);
+    tensor_free(kernel);
+    close_rows(&r);
+    model_free(m);
+}
+
 int main(void)
 {
 #ifdef PLUGIN

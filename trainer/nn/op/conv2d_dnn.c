@@ -252,6 +252,7 @@ void conv2d_dnn_reserve(const op_work *w, op_need *need)
     need->backward[n].chunks = panels(w);
     need->reads_x = true;
     need->reads_y = w->f != ACTIVATION_LINEAR;
+    need->packs = true;
     need->forward_only = packed_floats(w, DNN_FORWARD, 1) + (w->norm ? w->layer->units : 0);
     need->backward_only =
         parts(w) * part_floats(w) + (back ? packed_floats(w, DNN_BACK_DATA, 1) : 0);

@@ -57,7 +57,8 @@ typedef struct op_need {
     size_t kept;    // floats that backward needs of forward, and what chunks leave for a later pass
     size_t scratch; // floats for each thread
     size_t forward_only, backward_only; // floats that only those passes use
-    bool reads_x, reads_y;              // backward reads the inputs, the output
+    bool packs;            // the first pass forward makes forward_only, of the weights alone
+    bool reads_x, reads_y; // backward reads the inputs, the output
 } op_need;
 
 // All ranks that train together. The passes of one chunk, which the calling thread runs, may add
