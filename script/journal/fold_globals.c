@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "script/journal/fold_private.h"
 
+#include <ctype.h>
 #include <string.h>
 
 static struct fold_global *global_at(fold *f, const char *name)
@@ -29,6 +30,34 @@ bool fold_names(const cJSON *ids, const char *id)
             return true;
     }
     return false;
+}
+
+static bool is_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+bool fold_has_word(const char *text, const char *word)
+{
+    size_t n = strlen(word);
+    for (const char *at = text; n && (at = strstr(at, word)); at += n)
+        if ((at == text || !is_word(at[-1])) && !is_word(at[n]))
+            return true;
+    return false;
+}
+
+const char *fold_field(const char *name)
+{
+    const char *dot = strchr(name, '.');
+    return dot ? dot + 1 : name;
+}
+
+bool fold_uses_field(const fold *f, const struct run_cell *c, const char *name)
+{
+    size_t i;
+    const notebook *nb = strchr(name, '.') ? fold_notebook(f) : NULL;
+    return nb && notebook_find(nb, c->id, &i) &&
+           fold_has_word(notebook_cell(nb, i)->source, fold_field(name));
 }
 
 // Has a resumed run executed it only for what it leaves to others, and found all as it was? Then
@@ -101,6 +130,11 @@ const char *fold_moved(const fold *f, const struct run_cell *c)
             continue;
         const struct fold_global *g = &f->globals[i];
         if (g->changed > c->ran && !str_eq(g->cell, c->id))
+            return g->name;
+    }
+    for (i = 0; i < f->n_globals; i++) {
+        const struct fold_global *g = &f->globals[i];
+        if (g->changed > c->ran && !str_eq(g->cell, c->id) && fold_uses_field(f, c, g->name))
             return g->name;
     }
     return NULL;

@@ -113,6 +113,13 @@ void fold_note_writes(fold *f, const struct run_cell *c); // the cell has ended
 // The same as fold_moved, as if cells always ran from the top: later cells do not count.
 const char *fold_moved_above(const fold *f, const struct run_cell *c);
 bool fold_names(const cJSON *ids, const char *id); // is it one of these texts?
+// Does the word stand in the text? And the word by which a global is used: that of a field of the
+// library, "string.trim", is "trim", since it may be called as a method.
+bool fold_has_word(const char *text, const char *word);
+const char *fold_field(const char *name);
+// Does the cell use a field of the library that another one has set? Nothing notes that: its text
+// tells.
+bool fold_uses_field(const fold *f, const struct run_cell *c, const char *name);
 void fold_free_globals(fold *f);
 void fold_copy_globals(fold *f, const fold *from);
 // fold_left.c: the cell with this id, if it has ended by itself; and the files that cells have

@@ -70,6 +70,9 @@ static const char *giver(const struct search *s, const struct run_cell *c)
         if (!by && cJSON_IsString(name))
             by = json_str(s->globals, name->valuestring);
     }
+    for (const cJSON *field = s->globals->child; field && !by; field = field->next)
+        if (fold_uses_field(s->fold, c, field->string))
+            by = field->valuestring;
     for (const cJSON *file = s->files->child; file && !by; file = file->next) {
         const cJSON *entry = json_get(json_get(s->fold->recorded, "inputs"), file->string);
         if (json_get(json_get(entry, "cells"), c->id))

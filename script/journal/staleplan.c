@@ -10,7 +10,6 @@
 #include "script/journal/fold_private.h"
 #include "script/journal/stale.h"
 
-#include <ctype.h>
 #include <string.h>
 
 enum does { KEEP, REBUILD, VERIFY, ANEW };
@@ -46,21 +45,6 @@ static void decide(struct plan *p, size_t i, enum does does, char *why)
     p->why[i] = why;
 }
 
-static bool is_word(char c)
-{
-    return isalnum((unsigned char)c) || c == '_';
-}
-
-// Does the word stand in the text?
-static bool has_word(const char *text, const char *word)
-{
-    size_t n = strlen(word);
-    for (const char *at = text; n && (at = strstr(at, word)); at += n)
-        if ((at == text || !is_word(at[-1])) && !is_word(at[n]))
-            return true;
-    return false;
-}
-
 // May the cell use globals whose names do not stand in its text?
 static bool may_use_any(const struct plan *p, size_t i)
 {
@@ -70,7 +54,7 @@ static bool may_use_any(const struct plan *p, size_t i)
     if (json_bool_or(c ? c->used : NULL, "unknown", false))
         return true;
     for (size_t k = 0; k < ARRAY_LEN(words); k++)
-        if (has_word(notebook_cell(p->nb, i)->source, words[k]))
+        if (fold_has_word(notebook_cell(p->nb, i)->source, words[k]))
             return true;
     return false;
 }
@@ -89,14 +73,15 @@ static char *need(const struct plan *p, size_t user, size_t giver)
         cJSON_ArrayForEach(item, json_get(used, lists[k]))
         {
             const char *name = k == 0 ? item->string : cJSON_GetStringValue(item);
-            bool needed = name && (any || has_word(text, name));
+            bool needed = name && (any || fold_has_word(text, fold_field(name)));
             first = needed && (!first || strcmp(name, first) < 0) ? name : first;
         }
     if (first)
         return mem_strdup(first);
     if (json_bool_or(used, "unknown", false))
         return mem_strdup("what it may have set");
-    bool random = has_word(text, "random") || json_bool_or(to ? to->used : NULL, "random", false);
+    bool random =
+        fold_has_word(text, "random") || json_bool_or(to ? to->used : NULL, "random", false);
     if (random && json_bool_or(used, "random", false))
         return mem_strdup("the order of math.random");
     if (strstr(source, "%env"))

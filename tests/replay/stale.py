@@ -187,6 +187,21 @@ def test_files_that_cells_write_by_themselves(t):
     assert moved(folder) == {"Write": ("anew", "its text has changed"), "Read": ("anew", "Write is stale")}, moved(folder)
 
 
+def test_fields_of_luas_own_tables(t):
+    text = ('-- %% Trim\nfunction string.trim(s) return (s:match "^%s*(.-)%s*$") end\n-- %% Half\nmath.half = 0.5\n-- %% Use\nprint((" a "):trim())\n'
+            '-- %% Other\nprint(("a"):upper())\n-- %% Sum\nprint(math.half * 2)\n')
+    folder = recorded(t, text)
+    assert moved(folder) == {}, moved(folder)
+    put(folder, "n.lua", text.replace('" a "', '" b "'))
+    assert moved(folder) == {"Trim": ("rebuild", "Use needs string.trim"), "Use": ("anew", "its text has changed")}, moved(folder)
+    assert ran(folder) == ["Trim", "Use"] and moved(folder) == {}, moved(folder)
+    put(folder, "n.lua", text.replace('" a "', '" b "').replace("= 0.5", "= 1.5").replace('(.-)', '(.*)'))
+    assert moved(folder) == {"Trim": ("anew", "its text has changed"), "Half": ("anew", "its text has changed"),
+                             "Use": ("anew", "Trim is stale"), "Sum": ("anew", "Half is stale")}, moved(folder)
+    ran(folder)
+    assert "3.0" in firesteel(folder, "show").out and moved(folder) == {}, moved(folder)
+
+
 def test_what_later_cells_do_does_not_count(t):
     text = "-- %% A\nx, t = 1, {}\n-- %% B\nprint(x, #t)\n-- %% C\nx = x + 1; t[1] = x\n-- %% D\nprint(x, t[1])\n"
     folder = recorded(t, text)

@@ -22,6 +22,7 @@ static const char SHELF, // name → value of the globals that were not used yet
     FETCHED, // name → value when it was fetched; &FETCHED: there was none
     DROPPED, // name → true: was set to nil without being fetched
     CONTENT, // name → digest of a table when a cell last left it
+    FIELDS,  // name → copy of a table of the library, as a cell last left it
     META;    // of the table of globals while a cell runs
 
 static void push(lua_State *L, const char *key)
@@ -201,6 +202,35 @@ static void note_random(lua_State *L)
     lua_pop(L, 2);
 }
 
+// Stack: a table at an index. Pushes a copy of it.
+static void push_copy(lua_State *L, int table)
+{
+    lua_newtable(L);
+    int copy = lua_gettop(L);
+    lua_pushnil(L);
+    while (lua_next(L, table)) {
+        set(L, copy, copy + 1);
+    }
+}
+
+// Keeps what is in the library's tables: a cell may set their fields, too.
+static void keep_fields(lua_State *L)
+{
+    int top = lua_gettop(L);
+    put_table(L, &FIELDS);
+    push(L, &FIELDS);
+    push(L, &LIBRARY);
+    lua_pushnil(L);
+    while (lua_next(L, top + 2)) {
+        if (lua_istable(L, top + 4)) {
+            push_copy(L, top + 4);
+            set(L, top + 1, top + 3);
+        }
+        lua_settop(L, top + 3);
+    }
+    lua_settop(L, top);
+}
+
 void reads_open(lua_State *L)
 {
     static const luaL_Reg meta[] = {
@@ -225,6 +255,7 @@ void reads_open(lua_State *L)
     lua_pushnil(L);
     lua_setfield(L, top + 2, LUA_GNAME);
     lua_settop(L, top);
+    keep_fields(L);
 }
 
 // Moves all globals to the shelf, from which they are fetched.
@@ -350,6 +381,43 @@ static void note(lua_State *L, int fetched, cJSON *out, mask *m)
     leave(L, name, type == LUA_TTABLE ? hex : "");
 }
 
+// Notes the fields of a table that another one has not, or not as they are: "string.trim". true:
+// there are some.
+static bool note_others(lua_State *L, int name, int table, int other, cJSON *out)
+{
+    int top = lua_gettop(L);
+    bool any = false;
+    lua_pushnil(L);
+    while (lua_next(L, table)) {
+        lua_pushvalue(L, top + 1);
+        lua_rawget(L, other);
+        if (lua_type(L, top + 1) == LUA_TSTRING && !lua_rawequal(L, top + 2, top + 3)) {
+            any = true;
+            lua_pushfstring(L, "%s.%s", lua_tostring(L, name), lua_tostring(L, top + 1));
+            json_set_str(json_object_at(out, "writes"), lua_tostring(L, -1), "");
+        }
+        lua_settop(L, top + 1);
+    }
+    return any;
+}
+
+// Stack: name, value. A table of the library: which of its fields has the cell set?
+static void note_fields(lua_State *L, cJSON *out)
+{
+    int name = lua_gettop(L) - 1, table = name + 1;
+    if (!lua_istable(L, table))
+        return;
+    push(L, &FIELDS);
+    lua_pushvalue(L, name);
+    lua_rawget(L, table + 1);
+    bool set_some = note_others(L, name, table, table + 2, out);
+    if (note_others(L, name, table + 2, table, out) || set_some) {
+        push_copy(L, table);
+        set(L, table + 1, name);
+    }
+    lua_settop(L, table);
+}
+
 static void note_present(lua_State *L, cJSON *out, mask *m)
 {
     int top = lua_gettop(L);
@@ -359,9 +427,11 @@ static void note_present(lua_State *L, cJSON *out, mask *m)
     lua_pushnil(L);
     while (lua_next(L, top + 1)) {
         int name = top + 4;
-        bool known = lua_type(L, name) != LUA_TSTRING || is_library(L, name, name + 1) ||
-                     str_eq(lua_tostring(L, name), LUA_GNAME);
-        if (!known) {
+        bool is_name = lua_type(L, name) == LUA_TSTRING;
+        bool ours = is_name && is_library(L, name, name + 1);
+        if (ours)
+            note_fields(L, out);
+        if (is_name && !ours && !str_eq(lua_tostring(L, name), LUA_GNAME)) {
             note(L, top + 3, out, m);
             lua_pushnil(L);
             set(L, top + 2, name); // of the library: from now on it is the notebook's
@@ -406,10 +476,12 @@ cJSON *reads_end(lua_State *L, mask *m)
         note_present(L, out, m);
         note_fetched(L, out);
     }
-    if (in->reads_unknown)
+    if (in->reads_unknown) {
         json_set_bool(out, "unknown", true);
-    else
+        keep_fields(L);
+    } else {
         shelve(L);
+    }
     if (in->reads_random)
         json_set_bool(out, "random", true);
     in->held = NULL;
