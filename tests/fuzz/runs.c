@@ -15,8 +15,7 @@ enum { RUNS = 3 };
 
 static const char *const names[RUNS] = {"a-1", "b\t2", "c\n3"};
 static const char *const parts[RUNS_PARTS] = {
-    "{\"params\":{\"lr\":0.1}}", "{\"origin\":{}}", "{\"inputs\":{}}",
-    "{\"used\":[]}"};
+    "{\"params\":{\"lr\":0.1}}", "{\"origin\":{}}", "{\"inputs\":{}}", "{\"used\":[]}"};
 
 static struct runs_brief brief_of(size_t i)
 {
