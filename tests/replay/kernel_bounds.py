@@ -58,16 +58,16 @@ class Run:
         return [r["data"]["text/plain"] for r in self.records() if r["type"] == "update" and "data" in r][-1]
 
 
-def flooded(t, ns, seconds, *options):
-    """A run that has read more than a table holds; `seconds` later."""
+def flooded(t, ns):
+    """A run that has read more than a table holds, four seconds ago."""
     server = Server(t)
-    r = Run(t, server, f'k8s.watch("pods", {{ namespace = "{ns}" }})\nfiresteel.sleep(600)', *options)
+    r = Run(t, server, f'k8s.watch("pods", {{ namespace = "{ns}" }})\nfiresteel.sleep(600)')
     many = 20000 if SANITIZED else 100000  # more than a table has in either case
     eventually(lambda: server.sent > many and server.asked["watch " + ns], 60)
     if ns == "flood":  # what was sent is not read yet
         eventually(lambda: r.not_shown(), 60, every=1)
-    time.sleep(seconds)
-    return server, r
+    time.sleep(4)
+    return r
 
 
 def check_kept(r):
@@ -78,7 +78,7 @@ def check_kept(r):
 
 
 def test_a_flood_of_new_pods_is_bounded_and_an_interrupt_ends_it(t):
-    server, r = flooded(t, "flood", 4)
+    r = flooded(t, "flood")
     check_kept(r)
     r.process.send_signal(signal.SIGINT)
     out = r.end(130)
@@ -86,14 +86,17 @@ def test_a_flood_of_new_pods_is_bounded_and_an_interrupt_ends_it(t):
 
 
 def test_a_flood_ends_by_its_timeout(t):
-    start, limit = time.monotonic(), 6 * PATIENCE
-    server, r = flooded(t, "flood", 1, "--timeout", f"{limit}s")
-    time.sleep(max(0, start + limit - time.monotonic()))
-    r.end(4)
+    for limit in 6, 24, 96:  # a busy machine takes longer until the table is full
+        r = Run(t, Server(t), 'k8s.watch("pods", { namespace = "flood" })\nfiresteel.sleep(600)', "--timeout", f"{limit}s")
+        time.sleep(limit)
+        r.end(4)
+        if r.not_shown():
+            return
+    raise AssertionError(f"within {limit} s the table was not full")
 
 
 def test_pods_that_come_and_go_at_once_are_bounded_too(t):
-    server, r = flooded(t, "churn", 4)
+    r = flooded(t, "churn")
     check_kept(r)
     r.process.send_signal(signal.SIGINT)
     r.end(130)

@@ -54,6 +54,19 @@ def test_a_killed_guard_takes_the_kernel_with_it(t):
     assert not os.path.exists(k.kubeconfig())
 
 
+def test_a_kernel_that_is_ended_while_it_restarts_does_not_come_back(t):
+    k = Kernel(t, cell("print 'one'"))
+    k.execute(0)
+    pid = k.pid()
+    os.kill(pid, signal.SIGSTOP)  # so it finds both at once, and the client comes before the signal
+    k.send(id=99, type="restart")
+    k.process.terminate()
+    eventually(lambda: status(pid, "ShdPnd", 16) >> (signal.SIGTERM - 1) & 1, 5)
+    os.kill(pid, signal.SIGCONT)
+    assert k.process.wait(10 * PATIENCE) == 128 + signal.SIGTERM
+    assert k.wait(lambda e: e["type"] == "reply" and e["to"] == 99)["ok"]
+
+
 def test_the_owner_goes_and_the_run_stops(t):
     k = Kernel(t, cell(f"print 'started' sh 'sleep 5678.{OWN}'"), headless=True)
     k.wait(lambda e: e["type"] == "stream")

@@ -8,7 +8,7 @@ import re
 import time
 
 from screen import Screen
-from tap import BUILD, FIRESTEEL, eventually, run, sh
+from tap import BUILD, FIRESTEEL, eventually, run, sh, stop_kernels
 
 FACTS = os.path.join(BUILD, "tests", "replay", "facts")
 CELLS = """-- %% [markdown]
@@ -29,17 +29,12 @@ def folder(t, text=CELLS, name="cells.lua"):
     where = t.dir()
     with open(os.path.join(where, name), "w") as f:
         f.write(text)
-    t.after(lambda: stop_all(where))
+    t.after(stop_kernels)
     return where
 
 
 def kernels(where):
     return [line for line in sh(FIRESTEEL, "ls").out.splitlines() if line.endswith(where)]
-
-
-def stop_all(where):
-    for line in kernels(where):
-        sh(FIRESTEEL, "stop", line.split()[0])
 
 
 def workbench(where, **options):
@@ -982,7 +977,7 @@ def test_without_a_kernel_everything_says_so(t):
     with workbench(where) as s:
         s.keys("j b c")
         s.quiet()
-        stop_all(where)
+        stop_kernels()
         s.wait("● gone")
         for keys in ["M-Enter", "a", "b", "x", "v", "V", "M", "z", "Z", "m", "1", "d d", "M-Up", "e",
                      "D", "R", "C-e", "i i"]:

@@ -4,7 +4,7 @@
 import os
 
 from screen import Screen
-from tap import FIRESTEEL, eventually, run, sh
+from tap import FIRESTEEL, eventually, run, sh, stop_kernels
 
 NOTEBOOK = "-- %% A\nfor i = 1, 1000 do print('line ' .. i) sh 'sleep 0.1' end\n"
 
@@ -14,7 +14,7 @@ def folder(t, *names):
     for name in names:
         with open(os.path.join(where, name), "w") as f:
             f.write(NOTEBOOK)
-    t.after(lambda: [sh(FIRESTEEL, "stop", line.split()[0]) for line in kernels(where)])
+    t.after(stop_kernels)
     return where
 
 

@@ -6,7 +6,7 @@ import os
 import time
 
 from screen import Screen
-from tap import FIRESTEEL, run, sh
+from tap import FIRESTEEL, run, sh, stop_kernels
 
 NOTEBOOK = "-- %% One\na = 1\n\n-- %% Two\nb = 2\n"
 
@@ -15,8 +15,7 @@ def folder(t, text=NOTEBOOK):
     where = t.dir()
     with open(os.path.join(where, "a.lua"), "w") as f:
         f.write(text)
-    t.after(lambda: [sh(FIRESTEEL, "stop", line.split()[0])
-                     for line in sh(FIRESTEEL, "ls").out.splitlines() if line.endswith(where)])
+    t.after(stop_kernels)
     return where
 
 

@@ -5,7 +5,7 @@ say which keys there are: a key without a case fails."""
 import os
 import time
 
-from bench import folder, stop_all, workbench
+from bench import folder, workbench
 from journals import NOTEBOOK, PAST, many, write as write_journal
 from pressing import (On, PRESS, REDRAWN, bold, cases, chosen, chosen_row, cursor, lacks, program_tables, reversed_text,
                       row, sees, selected, status, titles, top, typed)

@@ -5,7 +5,7 @@ import os
 import stat
 
 from screen import Screen
-from tap import FIRESTEEL, run, sh
+from tap import FIRESTEEL, run, sh, stop_kernels
 
 NOTEBOOK = "-- %% A\nx = 1\n\n-- %% B\nprint(x + 1)\n"
 
@@ -15,8 +15,7 @@ def folder(t, **files):
     for name, text in files.items():
         with open(os.path.join(where, name + ".lua"), "w") as f:
             f.write(text)
-    t.after(lambda: [sh(FIRESTEEL, "stop", line.split()[0])
-                     for line in sh(FIRESTEEL, "ls").out.splitlines() if line.endswith(where)])
+    t.after(stop_kernels)
     return where
 
 

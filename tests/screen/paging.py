@@ -6,7 +6,7 @@ import os
 import re
 
 from screen import Screen
-from tap import FIRESTEEL, eventually, run, sh
+from tap import FIRESTEEL, eventually, run, sh, stop_kernels
 
 ROWS = 300000
 MANY = f'for i = 1, {ROWS} do print("row " .. i .. (i % 1000 == 0 and " Mark" or "")) end\n'
@@ -17,7 +17,7 @@ def opened(t, text, wait="idle", size="80x24", **options):
     where = t.dir()
     with open(os.path.join(where, "page.lua"), "w", encoding="utf-8") as f:
         f.write(text)
-    t.after(lambda: stop_all(where))
+    t.after(stop_kernels)
     s = Screen([FIRESTEEL, "page.lua"], cwd=where, size=size, **options)
     s.where = where
     s.wait("idle")
@@ -25,12 +25,6 @@ def opened(t, text, wait="idle", size="80x24", **options):
     s.wait("[1]" if wait == "idle" else "[*]")
     s.wait(wait)
     return s
-
-
-def stop_all(where):
-    for line in sh(FIRESTEEL, "ls").out.splitlines():
-        if line.endswith(where):
-            sh(FIRESTEEL, "stop", line.split()[0])
 
 
 def title(s):

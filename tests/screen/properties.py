@@ -5,17 +5,16 @@ runs; what is wrong is told at once; undo, other clients, small screens."""
 import os
 import re
 
-from bench import stop_all
 from golden import golden
 from screen import Screen
-from tap import FIRESTEEL, eventually, run, sh
+from tap import FIRESTEEL, eventually, run, sh, stop_kernels
 
 
 def folder(t, text=None):
     where = t.dir()
     if text is not None:
         write(where, text)
-    t.after(lambda: stop_all(where))
+    t.after(stop_kernels)
     return where
 
 

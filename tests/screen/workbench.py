@@ -5,9 +5,9 @@ import os
 import shutil
 import time
 
-from bench import NOTEBOOK, RESTORED, folder, kernels, leave, stop_all, text, workbench
+from bench import NOTEBOOK, RESTORED, folder, kernels, leave, text, workbench
 from screen import Screen
-from tap import FIRESTEEL, SOURCE, eventually, run
+from tap import FIRESTEEL, SOURCE, eventually, run, stop_kernels
 
 
 def test_opens_a_notebook_and_gives_the_terminal_back(t):
@@ -265,7 +265,7 @@ def test_terminals_and_sizes(t):
 def test_the_whole_recipe_by_keys(t):
     where = t.dir()
     shutil.copy(os.path.join(SOURCE, "recipes/10-mnist.lua"), where)
-    t.after(lambda: stop_all(where))
+    t.after(stop_kernels)
     with Screen([FIRESTEEL, "--sandbox", "10-mnist.lua"], cwd=where, seconds=90) as s:
         s.wait("idle")
         s.keys("R")

@@ -144,13 +144,16 @@ def owned():
     return names
 
 
+def stop_kernels():
+    """Ends those that this program has started."""
+    for name in owned():
+        if name.endswith(".sock"):
+            sh(FIRESTEEL, "stop", name[:-len(".sock")])
+
+
 def nothing_left_running(t):
     """The last case of every program. Without the run-time folder nobody would find what is left."""
-    def stop():
-        for name in owned():
-            if name.endswith(".sock"):
-                sh(FIRESTEEL, "stop", name[:-len(".sock")])
-    t.after(stop)
+    t.after(stop_kernels)
     def gone():
         return not owned()
     gone.__doc__ = "no kernel is left running"

@@ -124,8 +124,9 @@ static void end_descendants(void)
     each_child(name_child);
 }
 
-// Reaps orphans and passes signals on while the kernel lives; returns the kernel's status.
-static int wait_for_kernel(pid_t kernel, const sigset_t *waited)
+// Reaps orphans and passes signals on while the kernel lives; returns the kernel's status. `asked`
+// becomes the last signal.
+static int wait_for_kernel(pid_t kernel, const sigset_t *waited, int *asked)
 {
     for (;;) {
         int status, signum;
@@ -135,8 +136,10 @@ static int wait_for_kernel(pid_t kernel, const sigset_t *waited)
                 return status;
         if (pid < 0 && errno == ECHILD)
             return W_EXITCODE(1, 0);
-        if (sigwait(waited, &signum) == 0 && signum != SIGCHLD)
+        if (sigwait(waited, &signum) == 0 && signum != SIGCHLD) {
+            *asked = signum;
             kill(kernel, signum);
+        }
     }
 }
 
@@ -162,11 +165,13 @@ int guard_start(const char **note, const struct guard_end *end, err *e)
             return 0;
         }
         prctl(PR_SET_NAME, "firesteel-guard");
-        int status = wait_for_kernel(kernel, &waited);
+        int asked = 0, status = wait_for_kernel(kernel, &waited, &asked);
         end_descendants();
         while (shared->n_leavings > 0)
             path_remove(shared->leavings[--shared->n_leavings], NULL);
         int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+        if (code == GUARD_RESTART && asked)
+            code = 128 + asked; // it was about to restart and could not heed that: no other follows
         if (code != GUARD_RESTART)
             _exit(end && end->fn ? end->fn(end->arg, code) : code);
     }

@@ -25,9 +25,9 @@ struct guard_end {
 // that the kernel before left with guard_leave_note, "" for the first. The guard itself does not
 // return: it exits with the kernel's code (128 + n for signal n) when no process of the kernel is
 // left. If some cannot be killed (another user's, through a set-user-ID program), it names them and
-// exits after a few seconds. It passes on INT, TERM and HUP. Descriptors that are open now stay
-// open in the guard, for a kernel after a restart. Before it exits, `end` is called with that code,
-// and returns the code to exit with.
+// exits after a few seconds. It passes on INT, TERM and HUP; a kernel that got one has no
+// successor. Descriptors that are open now stay open in the guard, for a kernel after a restart.
+// Before it exits, `end` is called with that code, and returns the code to exit with.
 int guard_start(const char **note, const struct guard_end *end, err *e);
 // From the kernel: leaves a text for the next kernel.
 void guard_leave_note(const char *text);

@@ -3,7 +3,7 @@
 import os
 
 from screen import Screen
-from tap import FIRESTEEL, processes, sh
+from tap import FIRESTEEL, processes, sh, stop_kernels
 
 # A text, a cell that prints and has a value, a cell that fails, and a cell that takes long.
 NOTEBOOK = """-- %% [markdown]
@@ -28,17 +28,12 @@ def folder(t, text=NOTEBOOK, name="small.lua"):
     where = t.dir()
     with open(os.path.join(where, name), "w", encoding="utf-8") as f:
         f.write(text)
-    t.after(lambda: stop_all(where))
+    t.after(stop_kernels)
     return where
 
 
 def kernels(where):
     return [line for line in sh(FIRESTEEL, "ls").out.splitlines() if line.endswith(where)]
-
-
-def stop_all(where):
-    for line in kernels(where):
-        sh(FIRESTEEL, "stop", line.split()[0])
 
 
 def workbench(where, *argv, **options):
