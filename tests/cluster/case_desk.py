@@ -71,6 +71,32 @@ def test_what_pods_and_nodes_use_is_as_kubectl_top_says(t):
         s.keys("q q")
 
 
+def test_a_shell_in_the_chosen_container(t):
+    place = Place(t)
+    two = pod("two", "sleep", "600", env=[{"name": "PLACE", "value": "first"}])
+    side = pod("side", "sleep", "600", env=[{"name": "PLACE", "value": "beside"}])["spec"]["containers"][0]
+    two["spec"]["containers"].append({**side, "name": "side"})
+    place.create(two)
+    place.kubectl("wait", "--for=condition=Ready", "pod/two", "--timeout=60s")
+    with desk(t, place) as s:
+        s.wait("COMMAND")
+        opens(s, "pods", "two", "2/2")
+        s.keys("x")
+        s.wait("containers of two")
+        s.keys("Down x")
+        s.wait("open a shell in container side of Pod two")
+        time.sleep(0.8)
+        s.keys("y")
+        s.wait("/ #")
+        s.type("echo it is $PLACE")
+        s.keys("Enter")
+        s.wait("it is beside")
+        s.type("exit")
+        s.keys("Enter")
+        s.wait("the shell in two has ended")
+        s.keys("q q q")
+
+
 def narrow(t, place):
     """A context whose user may look at pods, and not at what they use."""
     config = os.path.join(place.dir, "narrow")

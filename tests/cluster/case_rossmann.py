@@ -8,7 +8,7 @@ import re
 
 import images
 import tap
-from place import REGISTRY, SPARK, Place, with_spark
+from place import BY_OPERATORS, REGISTRY, SPARK, Place, with_spark
 
 RECIPE = os.path.join(tap.SOURCE, "recipes", "24-rossmann.lua")
 WORKER = os.path.join(tap.BUILD, "cli", "firesteel-worker")
@@ -116,7 +116,7 @@ def test_recipe_24(t):
     for (i, a), (k, b) in zip(predicted, sales(f"{place.dir}/alone.csv"), strict=True):
         assert i == k and abs(a - b) < 1e-4 * b, (i, a, b)
     for label in "firesteel/hvd", "spark-app-name=rossmann":
-        place.nothing_left("-l", label)
+        place.nothing_left("-l", label, kinds=BY_OPERATORS)
     assert place.kubectl("get", "pvc", name, code=None).code != 0
 
 

@@ -9,7 +9,7 @@ import subprocess
 
 import images
 import tap
-from place import REGISTRY, SPARK, Place, with_spark
+from place import BY_OPERATORS, REGISTRY, SPARK, Place, with_spark
 
 # Epochs as a trainer tells them; the loss of trial x is x at first, and falls.
 EPOCHS = """for i in $(seq 1 {n}); do echo '@firesteel {{"event":"epoch","epoch":'$i',"epochs":{n},"metrics":{{"loss":'$X.$((100-i))'}}}}'; sleep {pause}; done"""
@@ -160,6 +160,6 @@ def test_spark_applications(t):
     assert re.search(r"apps/2\tdone\treached loss = 0.5|apps/2\tdone\tnil", done.out), done
 
     def none():
-        return not [one for one in place.left() if name in one]
+        return not [one for one in place.left(kinds=BY_OPERATORS) if name in one]
     none.__doc__ = "applications and their pods go with their trials"
     tap.eventually(none, 60)

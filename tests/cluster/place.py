@@ -17,7 +17,8 @@ KUBECONFIG = f"{FOLDER}/kubeconfig"
 KUBECTL = str(BIN / "kubectl") if (BIN / "kubectl").exists() else "kubectl"
 numbers = itertools.count(1)
 REGISTRY = f"http://{NODE}:{PLAIN}"
-MADE = "jobs,services,secrets,pods,networkpolicies,pvc,mpijobs,sparkapplications"
+MADE = "jobs,services,secrets,pods,networkpolicies,pvc"
+BY_OPERATORS = MADE + ",mpijobs,sparkapplications"
 SPARK = "a namespace where the Spark operator looks"
 
 
@@ -98,9 +99,9 @@ class Place:
         """What runs have made here and is there still."""
         return self.kubectl("get", kinds, *selector, "-o", "name").out.split()
 
-    def nothing_left(self, *selector):
+    def nothing_left(self, *selector, kinds=MADE):
         def none():
-            return not self.left(*selector)
+            return not self.left(*selector, kinds=kinds)
         none.__doc__ = f"all that runs have made in {self.namespace} goes"
         tap.eventually(none, 60)
 
