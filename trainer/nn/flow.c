@@ -72,8 +72,10 @@ static void set_up(flow *f, size_t i)
         .norm = n->norm,
         .dnn = f->dnn};
     r->work.failed = &r->failed;
-    for (size_t k = 0; k < n->parameters; k++)
+    for (size_t k = 0; k < n->parameters; k++) {
         r->work.at[k] = g->parameter[n->first + k].at;
+        r->work.fixed[k] = g->parameter[n->first + k].frozen;
+    }
     for (size_t k = 0; n->norm && k < OP_PARAMETERS && n->norm_first + k < g->parameters; k++)
         r->work.norm_at[k] = g->parameter[n->norm_first + k].at;
 }

@@ -218,7 +218,7 @@ static void add_gradients(struct walk *w, const node *n)
     w->by_rows = false; // the next pass has a barrier
     for (size_t i = 0; i < n->parameters; i++) {
         const parameter *p = &f->g->parameter[n->first + i];
-        if (p->as.fixed)
+        if (p->frozen)
             continue;
         for (size_t c = (size_t)w->thread; c * CHUNK < p->size; c += (size_t)w->threads) {
             size_t end = p->at + ((c + 1) * CHUNK < p->size ? (c + 1) * CHUNK : p->size);

@@ -181,6 +181,27 @@ static bool wants_half(const model *m)
     return large && m->dnn && m->dnn->has_half();
 }
 
+static bool is_still(const graph *g, size_t at)
+{
+    for (size_t i = 0; i < g->parameters; i++)
+        if (g->parameter[i].at == at)
+            return g->parameter[i].frozen;
+    return false;
+}
+
+// The chain leaves out gradients that nobody wants, too.
+static void still_plan(plan *p, const graph *g)
+{
+    p->lowest = p->n;
+    for (size_t i = p->n; i-- > 0;) {
+        plan_layer *l = &p->layer[i];
+        l->still_weights = is_still(g, l->weights);
+        l->still_bias = !l->bias || is_still(g, l->biases);
+        if (!l->still_weights || !l->still_bias)
+            p->lowest = i;
+    }
+}
+
 // Chooses what runs the graph. The fused chain has the same weights at the same places, but its
 // threads have a loss each.
 static void plan_graph(model *m)
@@ -189,9 +210,10 @@ static void plan_graph(model *m)
     bool fused = graph_is_chain(g) && !model_has_own_loss(m) && !wants_half(m);
     plan_free(m->plan);
     m->plan = fused ? plan_new(m->layer, m->n, shape_size(&g->node[0].out)) : NULL;
-    if (fused)
+    if (fused) {
         free_flows(m);
-    else
+        still_plan(m->plan, g);
+    } else
         model_plan_flow(m, m->apart);
 }
 
@@ -202,6 +224,8 @@ int model_set_groups(model *m, err *e)
     m->differ = param_groups_differ(m->graph);
     if (m->flow) // it leaves out gradients that nobody wants
         model_plan_flow(m, m->apart);
+    if (m->plan)
+        still_plan(m->plan, m->graph);
     return 0;
 }
 

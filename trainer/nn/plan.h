@@ -23,6 +23,7 @@ typedef struct plan_layer {
     size_t inputs, units;
     activation f;
     bool bias, narrow;
+    bool still_weights, still_bias; // not trained: their gradients are left out
     bool own;      // every thread has its own complete y (narrow layers and the last)
     size_t panels; // of 64 units
     size_t slices; // of 64 inputs
@@ -52,6 +53,7 @@ typedef struct plan_thread {
 typedef struct plan {
     size_t n;
     plan_layer *layer;
+    size_t lowest; // backward ends at this layer, the first that is trained
     size_t inputs, outputs;
     size_t values;       // floats in the array of weights, padding included
     float input_dropout; // rate of a Dropout before the first Dense

@@ -311,6 +311,8 @@ static void backward_slice(const struct worker *w, size_t i, const float *d, siz
 // Computes the gradient of one panel (or of a narrow layer's slice), from input `from` on.
 static void train_part(struct worker *w, size_t i, gradient *g, size_t from, size_t panel)
 {
+    if (w->plan->layer[i].still_weights)
+        return;
     if (i == 0 && w->s->sparse) {
         w->input.from = from;
         w->input.seen = w->plan->seen + panel * w->plan->inputs;
@@ -323,7 +325,7 @@ static void train_part(struct worker *w, size_t i, gradient *g, size_t from, siz
 
 static void train_bias(const struct worker *w, const plan_layer *l, const float *d, size_t panel)
 {
-    if (l->bias)
+    if (!l->still_bias)
         w->cpu->train_bias(&w->s->rule, params_at(&w->s->values, l->biases + panel * PANEL),
             d + panel * PANEL, l->ld, w->s->n, plan_width(l, panel));
 }
@@ -334,7 +336,7 @@ static void backward_narrow(struct worker *w, size_t i, const float *d)
     for (size_t slice = 0; slice < l->slices; slice++) {
         if (!is_mine(w, slice))
             continue;
-        if (i > 0)
+        if (i > w->plan->lowest)
             backward_slice(w, i, d, slice);
         train_part(w, i,
             &(gradient){.to = params_at(&w->s->values, l->weights + slice * PANEL * NARROW),
@@ -354,7 +356,7 @@ static void backward_wide(struct worker *w, size_t i, const float *d)
 {
     plan_layer *l = &w->plan->layer[i];
     if (i > 0) {
-        for (size_t slice = 0; slice < l->slices; slice++)
+        for (size_t slice = 0; i > w->plan->lowest && slice < l->slices; slice++)
             if (is_mine(w, slice))
                 backward_slice(w, i, d, slice);
         pool_barrier(w->s->pool); // after this the weights change
@@ -400,10 +402,11 @@ static void work(void *ctx, int thread)
     for (size_t i = 0; i < s->plan->n; i++)
         forward(&w, i);
     conclude(&w);
-    for (size_t i = s->plan->n; s->train && i-- > 1;)
+    size_t lowest = s->plan->lowest;
+    for (size_t i = s->plan->n; s->train && i-- > (lowest ? lowest : 1);)
         backward(&w, i);
     fetch_next(s);
-    if (s->train)
+    if (s->train && lowest == 0)
         backward(&w, 0);
 }
 

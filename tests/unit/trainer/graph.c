@@ -281,6 +281,161 @@ static void check_same(const struct test_graph *of, compile_spec a, compile_spec
     free(x), free(y);
 }
 
+static const struct test_graph chain = {
+    {INPUT(5), DENSE(70, RELU, 0), DENSE(70, TANH, 1), DENSE(70, RELU, 2), DENSE(3, SOFTMAX, 3)},
+    NUMBERS(0), NUMBERS(4)};
+
+// With an Activation that does nothing between them they are no chain.
+static const struct test_graph no_chain = {
+    {INPUT(5), DENSE(70, RELU, 0), OF(ACTIVATION, 1), DENSE(70, TANH, 2), DENSE(70, RELU, 3),
+        DENSE(3, SOFTMAX, 4)},
+    NUMBERS(0), NUMBERS(5)};
+
+static compile_spec with_groups(const param_group *groups, size_t n)
+{
+    compile_spec c = adam;
+    c.groups = groups;
+    c.group_count = n;
+    return c;
+}
+
+// Without the gradient of weight i all others have the same bits, and where it would be nothing is
+// written.
+static void check_without(const struct test_graph *of, size_t i, const float *whole)
+{
+    static const float untouched = 7;
+    const float *g;
+    AUTO_BUF name = {0};
+    model *m = test_model(of, &adam);
+    struct rows *r = rows_new(m);
+    model_weight_name(m, i, &name);
+    rows_free(r);
+    model_free(m);
+    param_group still = PARAM_GROUP(buf_cstr(&name));
+    still.trainable = 0;
+    compile_spec c = with_groups(&still, 1);
+    m = test_model(of, &c);
+    r = rows_new(m);
+    loss_of(m, r, &g);
+    for (size_t k = 0; k < m->graph->parameters; k++)
+        model_touch(m, k);
+    for (size_t k = 0; k < m->graph->trained; k++)
+        m->g[k] = untouched;
+    loss_of(m, r, &g);
+    for (size_t k = 0; k < m->graph->parameters; k++) {
+        const parameter *p = &m->graph->parameter[k];
+        for (size_t j = 0; !p->as.fixed && j < p->rows * p->columns; j++) {
+            size_t at = parameter_at(p, j / p->columns, j % p->columns);
+            float want = k == i ? untouched : whole[at];
+            if (memcmp(&g[at], &want, sizeof want) != 0)
+                tap_fail(__FILE__, __LINE__, "without %s: %s/%s, number %zu is %g, not %g",
+                    buf_cstr(&name), m->layer[p->layer].name, p->as.name, j, (double)g[at],
+                    (double)want);
+        }
+    }
+    rows_free(r);
+    model_free(m);
+}
+
+TEST(gradients_that_nobody_wants_are_left_out)
+{
+    const struct test_graph *all[] = {&table, &pictures, &grouped, &cut, &chain, &no_chain};
+    for (size_t k = 0; k < ARRAY_LEN(all); k++) {
+        const float *g;
+        model *m = test_model(all[k], &adam);
+        struct rows *r = rows_new(m);
+        loss_of(m, r, &g);
+        float *whole = mem_dup(g, m->graph->trained * sizeof *g);
+        for (size_t i = 0; i < m->graph->parameters; i++)
+            if (!m->graph->parameter[i].as.fixed)
+                check_without(all[k], i, whole);
+        free(whole);
+        rows_free(r);
+        model_free(m);
+    }
+}
+
+static struct counts {
+    size_t products, trained, biases;
+} counts;
+
+static const cpu_ops *counted;
+
+static void count_product(const product *p)
+{
+    counts.products++;
+    counted->multiply(p);
+}
+
+static void count_trained(const gradient *g)
+{
+    counts.trained++;
+    counted->train(g);
+}
+
+static void count_bias(
+    const update *u, params to, const float *d, size_t ld, size_t rows, size_t width)
+{
+    counts.biases++;
+    counted->train_bias(u, to, d, ld, rows, width);
+}
+
+// How often each kernel is called on the way back.
+static struct counts way_back(const struct test_graph *of, const char *const *still, size_t n)
+{
+    err e;
+    const float *g;
+    batch_result result;
+    param_group groups[4];
+    for (size_t i = 0; i < n; i++) {
+        groups[i] = PARAM_GROUP(still[i]);
+        groups[i].trainable = 0;
+    }
+    compile_spec c = with_groups(groups, n);
+    c.threads = 1;
+    model *m = test_model(of, &c);
+    struct rows *r = rows_new(m);
+    counted = m->cpu;
+    cpu_ops counting = *counted;
+    counting.multiply = count_product;
+    counting.train = count_trained;
+    counting.train_bias = count_bias;
+    m->cpu = &counting;
+    counts = (struct counts){0};
+    batch b = {.rows = r->order, .n = ROWS};
+    CHECK_OK(model_test_batch(m, &r->data, &b, &result, &e) == 0, e);
+    size_t forward = counts.products;
+    counts = (struct counts){0};
+    loss_of(m, r, &g);
+    counts.products -= forward;
+    m->cpu = counted;
+    rows_free(r);
+    model_free(m);
+    return counts;
+}
+
+static void check_counts(struct counts c, size_t products, size_t trained, size_t biases)
+{
+    CHECK_INT(c.products, products);
+    CHECK_INT(c.trained, trained);
+    CHECK_INT(c.biases, biases);
+}
+
+// 70 units are two panels of columns, and two slices of the next layer's inputs.
+TEST(the_way_back_ends_where_nothing_is_trained_below)
+{
+    const char *const first[] = {"dense", "dense_2"}, *const all[] = {"*"},
+                      *const kernels[] = {"*/kernel"};
+    check_counts(way_back(&chain, NULL, 0), 2 + 4 + 4, 2 + 2 + 2 + 2, 7);
+    check_counts(way_back(&chain, first, 2), 2 + 4, 2 + 2, 3);
+    check_counts(way_back(&chain, kernels, 1), 2 + 4 + 4, 0, 7);
+    check_counts(way_back(&chain, all, 1), 0, 0, 0);
+    check_counts(way_back(&no_chain, NULL, 0), 2 + 4 + 4, 2 + 4 + 4 + 2, 7);
+    check_counts(way_back(&no_chain, first, 2), 2 + 4, 4 + 2, 3);
+    check_counts(way_back(&no_chain, kernels, 1), 2 + 4 + 4, 0, 7);
+    check_counts(way_back(&no_chain, all, 1), 0, 0, 0);
+}
+
 TEST(any_number_of_threads_gives_the_same_bits)
 {
     compile_spec one = adam;
@@ -315,21 +470,14 @@ TEST(an_allreduce_sees_all_trained_numbers)
     model_free(m);
 }
 
-// The same layers, with an Activation that does nothing between them, are no chain; but their
-// kernels are the same.
+// Their kernels are the same.
 TEST(a_graph_has_the_bits_of_a_chain)
 {
-    const struct test_graph chain = {
-        {INPUT(5), DENSE(70, RELU, 0), DENSE(20, TANH, 1), DENSE(3, SOFTMAX, 2)}, NUMBERS(0),
-        NUMBERS(3)};
-    const struct test_graph whole = {
-        {INPUT(5), DENSE(70, RELU, 0), OF(ACTIVATION, 1), DENSE(20, TANH, 2), DENSE(3, SOFTMAX, 3)},
-        NUMBERS(0), NUMBERS(4)};
-    model *a = test_model(&chain, &adam), *b = test_model(&whole, &adam);
+    model *a = test_model(&chain, &adam), *b = test_model(&no_chain, &adam);
     CHECK(a->plan && !a->flow && b->flow && !b->plan);
     model_free(a), model_free(b);
     size_t n, other;
-    float *x = trained(&chain, adam, &n), *y = trained(&whole, adam, &other);
+    float *x = trained(&chain, adam, &n), *y = trained(&no_chain, adam, &other);
     CHECK_INT(n, other);
     for (size_t i = 0; i < n; i++)
         CHECK_NEAR((double)x[i], (double)y[i], 1e-6);

@@ -209,11 +209,18 @@ static void forward(const op_work *w, size_t pass, size_t chunk, float *scratch)
         normalise(w, &s, chunk);
 }
 
+// Σ dy and Σ dy·(x - mean): of gamma and beta, or as the statistics follow the batch.
+static bool wants_slopes(const op_work *w)
+{
+    return is_of_batch(w) || norm_trains(w, NORM_GAMMA) || norm_trains(w, NORM_BETA);
+}
+
 static void add_slopes(const op_work *w, const struct sums *s, size_t chunk, float *scratch)
 {
     double *sum = s->partial + 2 * chunk * s->n;
     channel_map map = map_of(w, s);
     size_t from = op_from(w, chunk), to = op_to(w, chunk);
+    bool wanted = wants_slopes(w);
     map.clip = w->clip && w->inputs == 1;
     memset(sum, 0, 2 * s->n * sizeof *sum);
     for (size_t r = from; r < to; r++)
@@ -222,6 +229,8 @@ static void add_slopes(const op_work *w, const struct sums *s, size_t chunk, flo
             if (w->clip && w->inputs > 1)
                 op_channels(w)->pass_slopes((char *)op_at(w, w->dy, w->ldy, r) + at,
                     (char *)op_at(w, w->y, w->ldy, r) + at, w->most, block_at(s, p) * s->n);
+            if (!wanted)
+                continue;
             memset(scratch, 0, 2 * s->n * sizeof *scratch);
             op_channels(w)->slopes(&map, x_at(w, s, r, p), dy_at(w, s, r, p), block_at(s, p), s->n,
                 scratch, scratch + s->n);
@@ -233,7 +242,7 @@ static void add_slopes(const op_work *w, const struct sums *s, size_t chunk, flo
 // What was along x - mean is along x̂ by 1/√(var + ε).
 static void find_slopes(const op_work *w, const struct sums *s)
 {
-    float *gamma = norm_at(w, w->g, NORM_GAMMA), *beta = norm_at(w, w->g, NORM_BETA);
+    float *gamma = norm_slope(w, NORM_GAMMA), *beta = norm_slope(w, NORM_BETA);
     const double *sum = s->total, *along = sum + s->n, *n = along + s->n;
     add_chunks(s);
     for (size_t c = 0; c < s->n; c++) {

@@ -74,8 +74,13 @@ static struct sizes sizes_of(const op_work *w)
     s.z = w->kept;
     s.flipped = w->backward_only;
     s.partial = s.flipped + s.ld * units;
-    s.bias = s.partial + s.chunks * patch * filters;
+    s.bias = s.partial + (w->fixed[KERNEL] ? 0 : s.chunks * patch * filters);
     return s;
+}
+
+static bool trains_bias(const op_work *w)
+{
+    return !w->layer->no_bias && !w->fixed[BIAS];
 }
 
 static void reserve(const op_work *w, op_need *need)
@@ -90,11 +95,11 @@ static void reserve(const op_work *w, op_need *need)
     need->backward[0].chunks = w->dx && w->dx[0] ? slices : 0;
     // A pass without chunks ends the list.
     need->backward[need->backward[0].chunks ? 1 : 0] = op_by_rows(w);
-    need->backward[need->backward[1].chunks ? 2 : 1].chunks = slices;
-    need->reads_x = true;
+    need->backward[need->backward[1].chunks ? 2 : 1].chunks = conv2d_trains(w) ? slices : 0;
+    need->reads_x = !w->fixed[KERNEL];
     need->reads_y = w->f != ACTIVATION_LINEAR && activation_is_of_output(w->f);
     need->kept = activation_is_of_output(w->f) ? 0 : w->rows * w->ldy;
-    need->backward_only = s.ld * s.units + s.chunks * (s.patch + 1) * s.filters;
+    need->backward_only = (size_t)(s.bias - s.flipped) + s.chunks * s.filters;
     need->scratch =
         PATCHES * (s.ld + 2 * s.filters) + 2 * s.filters + (w->half ? 3 * w->ldx[0] : 0);
 }
@@ -318,6 +323,10 @@ static void train(const op_work *w, const struct sizes *s, size_t chunk, const f
           *bias = s->bias + chunk * s->filters;
     for (size_t c = 0; c < s->filters; c += PANEL) {
         size_t width = s->filters - c < PANEL ? s->filters - c : PANEL;
+        if (trains_bias(w))
+            w->cpu->train_bias(&add_up, (params){.w = bias + c}, dz + c, s->filters, n, width);
+        if (w->fixed[KERNEL])
+            continue;
         w->cpu->train(&(gradient){.to = {.w = kernel + c * s->patch},
             .x = patches,
             .ldx = s->ld,
@@ -327,7 +336,6 @@ static void train(const op_work *w, const struct sizes *s, size_t chunk, const f
             .inputs = s->patch,
             .width = width,
             .rule = &add_up});
-        w->cpu->train_bias(&add_up, (params){.w = bias + c}, dz + c, s->filters, n, width);
     }
 }
 
@@ -335,7 +343,7 @@ static void backward_picture(const op_work *w, const window *v, const struct siz
     size_t r, float *scratch)
 {
     float *dz = scratch + PATCHES * s->ld, *of = dz + PATCHES * s->filters;
-    const float *x = picture(w, s, r, scratch);
+    const float *x = w->fixed[KERNEL] ? NULL : picture(w, s, r, scratch);
     float *sum = w->half ? behind(s, scratch) + 2 * s->filters + w->ldx[0] : NULL;
     float *dx = w->dx[0] ? sum ? sum : w->dx[0] + r * w->ldx[0] : NULL;
     if (dx && (sum || !w->add[0]))
@@ -343,7 +351,8 @@ static void backward_picture(const op_work *w, const window *v, const struct siz
     for (size_t p = 0; p < s->pixels; p += PATCHES) {
         size_t n = s->pixels - p < PATCHES ? s->pixels - p : PATCHES;
         derive(w, s, r, p, n, dz, of);
-        gather(v, s, x, scratch, p, n);
+        if (!w->fixed[KERNEL])
+            gather(v, s, x, scratch, p, n);
         train(w, s, chunk, scratch, dz, n);
         if (!dx)
             continue;
@@ -368,8 +377,9 @@ static void backward_picture(const op_work *w, const window *v, const struct siz
 static void backward_rows(const op_work *w, const struct sizes *s, size_t chunk, float *scratch)
 {
     window v = window_of(w->layer, w->in);
-    memset(
-        s->partial + chunk * s->patch * s->filters, 0, s->patch * s->filters * sizeof *s->partial);
+    if (!w->fixed[KERNEL])
+        memset(s->partial + chunk * s->patch * s->filters, 0,
+            s->patch * s->filters * sizeof *s->partial);
     memset(s->bias + chunk * s->filters, 0, s->filters * sizeof *s->bias);
     for (size_t r = op_from(w, chunk); r < op_to(w, chunk); r++)
         backward_picture(w, &v, s, chunk, r, scratch);
@@ -381,11 +391,12 @@ static void sum_up(const op_work *w, const struct sizes *s, size_t part)
     size_t all = s->patch * s->filters, from = part * PANEL * s->filters;
     size_t to = from + PANEL * s->filters < all ? from + PANEL * s->filters : all;
     float *g = w->g + w->at[KERNEL];
-    memcpy(g + from, s->partial + from, (to - from) * sizeof *g);
-    for (size_t i = 1; i < s->chunks; i++)
+    if (!w->fixed[KERNEL])
+        memcpy(g + from, s->partial + from, (to - from) * sizeof *g);
+    for (size_t i = 1; i < s->chunks && !w->fixed[KERNEL]; i++)
         for (size_t k = from; k < to; k++)
             g[k] += s->partial[i * all + k];
-    if (part == 0 && !w->layer->no_bias)
+    if (part == 0 && trains_bias(w))
         op_sum(w->g + w->at[BIAS], s->bias, s->filters, s->chunks);
 }
 

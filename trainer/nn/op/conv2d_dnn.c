@@ -188,6 +188,12 @@ static size_t part_floats(const op_work *w)
     return packed_floats(w, DNN_BACK_WEIGHTS, 1) + w->layer->units;
 }
 
+// Of all parts, which come as one: one of the two is computed in vain where only the other trains.
+static size_t sums_floats(const op_work *w)
+{
+    return conv2d_trains(w) ? parts(w) * part_floats(w) : 0;
+}
+
 // The scratch of pieces and parts, and of the shorter ones at the end.
 static size_t scratch_of(const op_work *w)
 {
@@ -198,7 +204,7 @@ static size_t scratch_of(const op_work *w)
         if (w->dx && w->dx[0])
             most_of = most(most_of, scratch_floats(w, DNN_BACK_DATA, p.rows));
     }
-    for (size_t i = 0; i < parts(w); i++)
+    for (size_t i = 0; conv2d_trains(w) && i < parts(w); i++)
         most_of = most(most_of, scratch_floats(w, DNN_BACK_WEIGHTS, part_at(w, i).rows));
     return most_of;
 }
@@ -248,14 +254,13 @@ void conv2d_dnn_reserve(const op_work *w, op_need *need)
     if (back)
         need->backward[n++].chunks = panels(w);
     need->backward[n++].chunks = pieces(w);
-    need->backward[n++].chunks = parts(w);
-    need->backward[n].chunks = panels(w);
-    need->reads_x = true;
+    need->backward[n++].chunks = conv2d_trains(w) ? parts(w) : 0;
+    need->backward[n].chunks = conv2d_trains(w) ? panels(w) : 0;
+    need->reads_x = conv2d_trains(w);
     need->reads_y = w->f != ACTIVATION_LINEAR;
     need->packs = true;
     need->forward_only = packed_floats(w, DNN_FORWARD, 1) + (w->norm ? w->layer->units : 0);
-    need->backward_only =
-        parts(w) * part_floats(w) + (back ? packed_floats(w, DNN_BACK_DATA, 1) : 0);
+    need->backward_only = sums_floats(w) + (back ? packed_floats(w, DNN_BACK_DATA, 1) : 0);
     need->scratch = most(scratch_of(w) + thin_floats(w) + piece_rows(w) * w->ldx[0], panel);
 }
 
@@ -321,7 +326,7 @@ void conv2d_dnn_forward(const op_work *w, size_t pass, size_t chunk, float *scra
 
 static float *packed_back(const op_work *w)
 {
-    return w->backward_only + parts(w) * part_floats(w);
+    return w->backward_only + sums_floats(w);
 }
 
 static void back_to_input(const op_work *w, struct piece p, float *scratch)

@@ -4,6 +4,12 @@
 #pragma once
 #include "trainer/nn/op/op.h"
 
+// Does backward compute gradients of its weights?
+static inline bool conv2d_trains(const op_work *w)
+{
+    return op_trains(w, w->layer->no_bias ? 1 : 2);
+}
+
 bool conv2d_by_dnn(const op_work *w);
 void conv2d_dnn_reserve(const op_work *w, op_need *need);
 void conv2d_dnn_forward(const op_work *w, size_t pass, size_t chunk, float *scratch);

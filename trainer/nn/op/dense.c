@@ -85,6 +85,16 @@ static bool halves(const op_work *w)
     return !(w->layer->l2 > 0) && w->f != ACTIVATION_SOFTMAX && op_conv2d.halves(as_conv2d(w, &c));
 }
 
+static size_t kernel_chunks(const op_work *w)
+{
+    return w->fixed[KERNEL] ? 0 : panels(w->in->size[0]) * panels(w->layer->units);
+}
+
+static bool trains_bias(const op_work *w)
+{
+    return !w->layer->no_bias && !w->fixed[BIAS];
+}
+
 static void reserve(const op_work *w, op_need *need)
 {
     struct as_conv2d c;
@@ -94,8 +104,9 @@ static void reserve(const op_work *w, op_need *need)
     }
     size_t slices = panels(w->in->size[0]), wide = panels(w->layer->units);
     need->forward[0] = need->backward[0] = op_by_rows(w);
-    need->backward[1].chunks = slices * (w->dx && w->dx[0]) + slices * wide + wide;
-    need->reads_x = true;
+    need->backward[1].chunks =
+        slices * (w->dx && w->dx[0]) + kernel_chunks(w) + wide * trains_bias(w);
+    need->reads_x = !w->fixed[KERNEL];
     need->reads_y = w->f != ACTIVATION_LINEAR && activation_is_of_output(w->f);
     need->kept = activation_is_of_output(w->f) ? 0 : w->rows * w->ldy;
     need->scratch = PANEL * PANEL;
@@ -190,8 +201,7 @@ static void derive(const op_work *w, size_t chunk)
 
 static void backward(const op_work *w, size_t pass, size_t chunk, float *scratch)
 {
-    size_t slices = panels(w->in->size[0]), wide = panels(w->layer->units);
-    size_t back = w->dx[0] ? slices : 0;
+    size_t slices = panels(w->in->size[0]), back = w->dx[0] ? slices : 0;
     static const update store = {.rule = UPDATE_STORE};
     struct as_conv2d c;
     if (w->half) {
@@ -202,10 +212,10 @@ static void backward(const op_work *w, size_t pass, size_t chunk, float *scratch
         derive(w, chunk);
     } else if (chunk < back) {
         back_to_input(w, chunk, scratch);
-    } else if (chunk - back < slices * wide) {
+    } else if (chunk - back < kernel_chunks(w)) {
         train_kernel(w, (chunk - back) / slices, (chunk - back) % slices);
-    } else if (!w->layer->no_bias) {
-        size_t p = chunk - back - slices * wide;
+    } else {
+        size_t p = chunk - back - kernel_chunks(w);
         w->cpu->train_bias(&store, (params){.g = w->g + w->at[BIAS] + p * PANEL}, w->dy + p * PANEL,
             w->ldy, w->rows, width_of(w->layer->units, p));
     }

@@ -46,8 +46,8 @@ static size_t parameters(const layer_spec *l, const row_shape *in, op_parameter 
 static void reserve(const op_work *w, op_need *need)
 {
     need->forward[0] = op_by_rows(w);
-    need->backward[0].chunks = parts_of(w->layer);
-    need->reads_x = true;
+    need->backward[0].chunks = w->fixed[0] ? 0 : parts_of(w->layer);
+    need->reads_x = !w->fixed[0];
 }
 
 static void forward(const op_work *w, size_t pass, size_t chunk, float *scratch)

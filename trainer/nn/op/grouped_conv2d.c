@@ -97,7 +97,7 @@ static struct sizes sizes_of(const op_work *w)
     s.chunks = op_by_rows(w).chunks;
     s.z = w->kept;
     s.partial = s.z + (activation_is_of_output(w->f) ? 0 : w->rows * w->ldy);
-    s.bias = s.partial + s.chunks * s.kernel;
+    s.bias = s.partial + (w->fixed[KERNEL] ? 0 : s.chunks * s.kernel);
     return s;
 }
 
@@ -110,8 +110,8 @@ static void reserve(const op_work *w, op_need *need)
 {
     struct sizes s = sizes_of(w);
     need->forward[0] = need->backward[0] = op_by_rows(w);
-    need->backward[1].chunks = 1;
-    need->reads_x = true;
+    need->backward[1].chunks = op_trains(w, w->layer->no_bias ? 1 : 2);
+    need->reads_x = !w->fixed[KERNEL];
     need->scratch = is_joined(w) ? 4 * op_round(s.all, 16) : 0;
     need->reads_y = w->f != ACTIVATION_LINEAR && activation_is_of_output(w->f);
     need->kept = (size_t)(s.bias - s.z) + s.chunks * s.all;
@@ -134,12 +134,12 @@ static void add_tap(const struct sizes *s, float *y, const float *x, const float
         }
 }
 
-// Its way back: dk += x·d, and dx += k·d where somebody wants it.
+// Its way back: dk += x·d and dx += k·d where somebody wants it.
 static void derive_tap(
     const struct sizes *s, const float *d, const float *x, const float *k, float *dx, float *dk)
 {
     if (s->inputs == 1 && s->outputs == 1) {
-        for (size_t c = 0; c < s->all; c++)
+        for (size_t c = 0; dk && c < s->all; c++)
             dk[c] += x[c] * d[c];
         for (size_t c = 0; dx && c < s->all; c++)
             dx[c] += k[c] * d[c];
@@ -148,11 +148,11 @@ static void derive_tap(
     for (size_t g = 0; g < s->groups; g++)
         for (size_t c = 0; c < s->inputs; c++) {
             size_t at = c * s->all + g * s->outputs;
-            float value = x[g * s->inputs + c], sum = 0;
-            for (size_t f = 0; f < s->outputs; f++) {
+            float value = dk ? x[g * s->inputs + c] : 0, sum = 0;
+            for (size_t f = 0; dk && f < s->outputs; f++)
                 dk[at + f] += value * d[g * s->outputs + f];
+            for (size_t f = 0; dx && f < s->outputs; f++)
                 sum += k[at + f] * d[g * s->outputs + f];
-            }
             if (dx)
                 dx[g * s->inputs + c] += sum;
         }
@@ -210,7 +210,8 @@ static void backward_picture(
 {
     const float *x = w->x[0] + r * w->ldx[0], *kernel = w->w + w->at[KERNEL];
     float *dx = w->dx[0] ? w->dx[0] + r * w->ldx[0] : NULL, *d = w->dy + r * w->ldy;
-    float *slopes = s->partial + chunk * s->kernel, *bias = s->bias + chunk * s->all;
+    float *slopes = w->fixed[KERNEL] ? NULL : s->partial + chunk * s->kernel,
+          *bias = s->bias + chunk * s->all;
     if (dx && !w->add[0])
         memset(dx, 0, shape_size(w->in) * sizeof *dx);
     op_derive(w, d, w->y + r * w->ldy, s->z + r * w->ldy, w->ldy, 1, shape_size(&w->out));
@@ -221,7 +222,8 @@ static void backward_picture(
             size_t at = window_at(v, p / v->out[1], p % v->out[1], t / v->size[1], t % v->size[1]);
             size_t tap = t * s->inputs * s->all;
             if (at != SIZE_MAX)
-                derive_tap(s, d, x + at, kernel + tap, dx ? dx + at : NULL, slopes + tap);
+                derive_tap(
+                    s, d, x + at, kernel + tap, dx ? dx + at : NULL, slopes ? slopes + tap : NULL);
         }
     }
 }
@@ -231,12 +233,14 @@ static void backward(const op_work *w, size_t pass, size_t chunk, float *scratch
     struct sizes s = sizes_of(w);
     window v = window_of(w->layer, w->in);
     if (pass == 1) {
-        op_sum(w->g + w->at[KERNEL], s.partial, s.kernel, s.chunks);
-        if (!w->layer->no_bias)
+        if (!w->fixed[KERNEL])
+            op_sum(w->g + w->at[KERNEL], s.partial, s.kernel, s.chunks);
+        if (!w->layer->no_bias && !w->fixed[BIAS])
             op_sum(w->g + w->at[BIAS], s.bias, s.all, s.chunks);
         return;
     }
-    memset(s.partial + chunk * s.kernel, 0, s.kernel * sizeof *s.partial);
+    if (!w->fixed[KERNEL])
+        memset(s.partial + chunk * s.kernel, 0, s.kernel * sizeof *s.partial);
     memset(s.bias + chunk * s.all, 0, s.all * sizeof *s.bias);
     for (size_t r = op_from(w, chunk); r < op_to(w, chunk); r++)
         backward_picture(w, &v, &s, chunk, r);

@@ -22,10 +22,15 @@ static size_t groups(const op_work *w)
     return shape_size(w->in) / op_last(w->in);
 }
 
+static bool trains(const op_work *w)
+{
+    return norm_trains(w, NORM_GAMMA) || norm_trains(w, NORM_BETA);
+}
+
 static void reserve(const op_work *w, op_need *need)
 {
     need->forward[0] = need->backward[0] = op_by_rows(w);
-    need->backward[1].chunks = 1;
+    need->backward[1].chunks = trains(w);
     need->reads_x = true;
     need->kept = 2 * w->rows * groups(w) + need->forward[0].chunks * 2 * op_last(w->in);
 }
@@ -55,7 +60,7 @@ static void forward(const op_work *w, size_t pass, size_t chunk, float *scratch)
                 w->kept + 2 * (r * all + i));
 }
 
-// Adds to the sums of dgamma and dbeta; d becomes dx.
+// Adds to the sums of dgamma and dbeta, if there are some; d becomes dx.
 static void backward_group(const op_work *w, const float *x, float *d, const float *of, float *sums)
 {
     size_t n = op_last(w->in);
@@ -63,8 +68,10 @@ static void backward_group(const op_work *w, const float *x, float *d, const flo
     double mean = 0, along = 0;
     for (size_t c = 0; c < n; c++) {
         float hat = (x[c] - of[0]) * of[1];
-        sums[c] += d[c] * hat;
-        sums[n + c] += d[c];
+        if (sums) {
+            sums[c] += d[c] * hat;
+            sums[n + c] += d[c];
+        }
         d[c] *= gamma ? gamma[c] : 1;
         mean += (double)d[c];
         along += (double)(d[c] * hat);
@@ -84,15 +91,15 @@ static void backward(const op_work *w, size_t pass, size_t chunk, float *scratch
             for (size_t c = 0; c < 2 * n; c++)
                 partial[c] += partial[i * 2 * n + c];
         for (int k = NORM_GAMMA; k <= NORM_BETA; k++)
-            if (norm_at(w, w->g, k))
-                memcpy(norm_at(w, w->g, k), partial + (size_t)k * n, n * sizeof *partial);
+            if (norm_slope(w, k))
+                memcpy(norm_slope(w, k), partial + (size_t)k * n, n * sizeof *partial);
         return;
     }
     memset(sums, 0, 2 * n * sizeof *sums);
     for (size_t r = from; r < to; r++)
         for (size_t i = 0; i < all; i++)
             backward_group(w, w->x[0] + r * w->ldx[0] + i * n, w->dy + r * w->ldy + i * n,
-                w->kept + 2 * (r * all + i), sums);
+                w->kept + 2 * (r * all + i), trains(w) ? sums : NULL);
     op_give(w, 0, w->dy + from * w->ldy, w->ldy, from, to);
 }
 

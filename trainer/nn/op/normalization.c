@@ -36,6 +36,17 @@ float *norm_at(const op_work *w, float *run, int which)
     return i < 0 ? NULL : run + w->at[i];
 }
 
+bool norm_trains(const op_work *w, int which)
+{
+    int i = number_of(w->layer, which);
+    return i >= 0 && !w->fixed[i];
+}
+
+float *norm_slope(const op_work *w, int which)
+{
+    return norm_trains(w, which) ? norm_at(w, w->g, which) : NULL;
+}
+
 void norm_fold(const op_work *w, size_t from, size_t n, float *scale, float *shift)
 {
     op_work norm = *w;

@@ -13,6 +13,9 @@ size_t norm_parameters(const layer_spec *l, const row_shape *in, op_parameter *o
 // Where gamma, beta and the statistics are in the run (w->w) and in the gradients (w->g). NULL: the
 // layer has none.
 float *norm_at(const op_work *w, float *run, int which);
+// Does backward compute its gradient? norm_slope: where that goes; NULL: nowhere.
+bool norm_trains(const op_work *w, int which);
+float *norm_slope(const op_work *w, int which);
 // The parameter in ONNX, whose operators want gamma and beta always.
 onnx_value norm_to_onnx(const op_work *w, onnx *o, int which);
 // w->norm of channels [from, from + n) as y = x·scale + shift, with its moving statistics.

@@ -93,6 +93,7 @@ typedef struct op_work {
     const struct dnn_ops *dnn; // oneDNN's convolutions; NULL: they are not used
     float *w, *g;              // the model's run of parameters, and of their gradients
     size_t at[OP_PARAMETERS];  // where its own are, in their order
+    bool fixed[OP_PARAMETERS]; // which of them are not trained: backward leaves their gradients out
     // Of a table (its first parameter), by row: may its gradient be other than 0? backward clears
     // those rows, and marks the ones that it writes. NULL: any row may.
     uint8_t *touched;
@@ -173,6 +174,15 @@ static inline void *op_at(const op_work *w, const float *buffer, size_t ld, size
 static inline size_t op_bytes(const op_work *w, size_t n)
 {
     return n * (w->half ? sizeof(uint16_t) : sizeof(float));
+}
+
+// Does backward compute the gradient of one of its first n parameters?
+static inline bool op_trains(const op_work *w, size_t n)
+{
+    for (size_t k = 0; k < n; k++)
+        if (!w->fixed[k])
+            return true;
+    return false;
 }
 
 static inline const channel_ops *op_channels(const op_work *w)
