@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { DNN_VERSION = 3 };
+enum { DNN_VERSION = 4 };
 
 typedef enum dnn_way { DNN_FORWARD, DNN_BACK_DATA, DNN_BACK_WEIGHTS } dnn_way;
 
@@ -24,6 +24,7 @@ typedef enum dnn_way { DNN_FORWARD, DNN_BACK_DATA, DNN_BACK_WEIGHTS } dnn_way;
 typedef struct dnn_conv_spec {
     dnn_way way;
     size_t rows, channels, filters;
+    size_t groups; // of channels and filters, each by itself; 0: one
     size_t in[2], out[2], size[2], stride[2], dilation[2], before[2]; // height, width
     bool bias;                                                        // back to weights: db, too
     bool sum, clip;
@@ -48,7 +49,8 @@ typedef struct dnn_ops {
     // not to be used.
     //
     // Weights lie in panels of 64 filters, the last one may be narrower. Filters [from, from + n)
-    // of one panel (height, width, channels, ld).
+    // of one panel (height, width, channels, ld). With groups all filters are one panel, (height,
+    // width, channels of a group, filters).
     int (*pack)(
         const dnn_conv *c, void *packed, const float *panel, size_t ld, size_t from, size_t n);
     int (*unpack)(

@@ -145,11 +145,41 @@ static bool is_reference(dnnl_primitive_desc_t plan)
     return strstr(name, "ref") != NULL || strncmp(name, "gemm", 4) == 0;
 }
 
+static bool has_groups(const dnn_conv_spec *s)
+{
+    return s->groups > 1;
+}
+
+// The sizes of the weights, (filters, channels, height, width), with groups in front; how many.
+static int weight_sizes(const dnn_conv_spec *s, dnnl_dims_t size)
+{
+    dnnl_dim_t groups = has_groups(s) ? (dnnl_dim_t)s->groups : 1;
+    dnnl_dims_t sizes = {groups, (dnnl_dim_t)s->filters / groups, (dnnl_dim_t)s->channels / groups,
+        (dnnl_dim_t)s->size[0], (dnnl_dim_t)s->size[1]};
+    int skipped = !has_groups(s);
+    memcpy(size, sizes + skipped, (size_t)(5 - skipped) * sizeof *size);
+    return 5 - skipped;
+}
+
+// The two sides of the weights of groups, which are packed as a whole.
+static bool describe_groups(
+    const dnn_conv *c, dnnl_memory_desc_t *packed, dnnl_memory_desc_t *panel)
+{
+    dnnl_dims_t size;
+    int dims = weight_sizes(&c->spec, size);
+    dnnl_dim_t filters = (dnnl_dim_t)c->spec.filters, tap = size[2] * filters;
+    dnnl_dims_t strides = {size[1], 1, filters, size[4] * tap, tap};
+    *packed = c->weights;
+    return dnnl_memory_desc_init_by_strides(panel, dims, size, dnnl_f32, strides) == dnnl_success;
+}
+
 // The two sides of a part of the weights.
 static bool describe_part(const dnn_conv *c, size_t ld, size_t from, size_t n,
     dnnl_memory_desc_t *packed, dnnl_memory_desc_t *panel)
 {
     const dnn_conv_spec *s = &c->spec;
+    if (has_groups(s))
+        return describe_groups(c, packed, panel);
     dnnl_dim_t step = (dnnl_dim_t)ld, channels = (dnnl_dim_t)s->channels,
                width = (dnnl_dim_t)s->size[1];
     dnnl_dims_t dims = {(dnnl_dim_t)n, channels, (dnnl_dim_t)s->size[0], width};
@@ -164,7 +194,8 @@ enum { PANEL = 64 }; // filters that are packed at once
 static bool is_padded(const dnn_conv *c)
 {
     const dnn_conv_spec *s = &c->spec;
-    size_t numbers = s->filters * s->channels * s->size[0] * s->size[1];
+    size_t channels = has_groups(s) ? s->channels / s->groups : s->channels;
+    size_t numbers = s->filters * channels * s->size[0] * s->size[1];
     bool half = s->half && s->way != DNN_BACK_WEIGHTS;
     return dnnl_memory_desc_get_size(&c->weights) != numbers * (half ? 2 : 4);
 }
@@ -183,10 +214,11 @@ static bool can_reorder(const dnnl_memory_desc_t *from, const dnnl_memory_desc_t
 static bool fits_panels(const dnn_conv *c)
 {
     dnnl_memory_desc_t packed, panel;
-    bool fits = c->spec.filters <= PANEL || !is_padded(c);
+    size_t filters = c->spec.filters, most = has_groups(&c->spec) ? filters : PANEL;
+    bool fits = filters <= most || !is_padded(c);
     bool out = c->spec.way == DNN_BACK_WEIGHTS;
-    for (size_t from = 0; fits && from < c->spec.filters; from += PANEL) {
-        size_t left = c->spec.filters - from, n = left < PANEL ? left : PANEL;
+    for (size_t from = 0; fits && from < filters; from += most) {
+        size_t left = filters - from, n = left < most ? left : most;
         fits = describe_part(c, n, from, n, &packed, &panel) &&
                (out ? can_reorder(&packed, &panel) : can_reorder(&panel, &packed));
     }
@@ -201,12 +233,12 @@ enum { LAYOUT_ROWS = 4 };
 static bool describe_weights(dnn_conv *c, dnnl_format_tag_t tag)
 {
     const dnn_conv_spec *s = &c->spec;
-    dnnl_dims_t kernel = {(dnnl_dim_t)s->filters, (dnnl_dim_t)s->channels, (dnnl_dim_t)s->size[0],
-        (dnnl_dim_t)s->size[1]};
+    dnnl_dims_t kernel;
+    int dims = weight_sizes(s, kernel);
     bool floats = s->way == DNN_BACK_WEIGHTS || !s->half;
     if (s->rows == LAYOUT_ROWS)
         return dnnl_memory_desc_init_by_tag(
-                   &c->weights, 4, kernel, floats ? dnnl_f32 : dnnl_bf16, tag) == dnnl_success;
+                   &c->weights, dims, kernel, floats ? dnnl_f32 : dnnl_bf16, tag) == dnnl_success;
     dnn_conv_spec other;
     memcpy(&other, s, sizeof other);
     other.rows = LAYOUT_ROWS;
@@ -220,14 +252,14 @@ static bool describe_weights(dnn_conv *c, dnnl_format_tag_t tag)
 static dnnl_primitive_desc_t plan_hint(const dnn_conv_spec *s)
 {
     dnn_conv forward = {.spec = *s, .as = *s};
-    dnnl_dims_t kernel = {(dnnl_dim_t)s->filters, (dnnl_dim_t)s->channels, (dnnl_dim_t)s->size[0],
-        (dnnl_dim_t)s->size[1]};
+    dnnl_dims_t kernel;
+    int dims = weight_sizes(s, kernel);
     dnnl_dims_t bias = {(dnnl_dim_t)s->filters};
     dnnl_data_type_t type = s->half ? dnnl_bf16 : dnnl_f32;
     return describe(&forward.x, s->rows, s->channels, s->in, s->half) &&
                    describe(&forward.y, s->rows, s->filters, s->out, s->half) &&
                    dnnl_memory_desc_init_by_tag(
-                       &forward.weights, 4, kernel, type, dnnl_format_tag_any) == dnnl_success &&
+                       &forward.weights, dims, kernel, type, dnnl_format_tag_any) == dnnl_success &&
                    dnnl_memory_desc_init_by_tag(&forward.bias, 1, bias, dnnl_f32, dnnl_a) ==
                        dnnl_success
                ? plan_way(DNN_FORWARD, &forward, NULL, NULL)
@@ -270,7 +302,8 @@ static void make(dnn_conv *c)
         !describe(&c->y, s->rows, s->filters, s->out, s->half) ||
         dnnl_memory_desc_init_by_tag(&c->bias, 1, bias, dnnl_f32, dnnl_a) != dnnl_success)
         return;
-    for (size_t i = 0; i < sizeof orders / sizeof *orders && !make_with(c, orders[i]); i++)
+    size_t n = has_groups(s) ? 1 : sizeof orders / sizeof *orders; // the others are of four sizes
+    for (size_t i = 0; i < n && !make_with(c, orders[i]); i++)
         ;
 }
 

@@ -519,7 +519,7 @@ void model_set_allreduce(model *m, allreduce_fn fn, void *ctx)
 bool model_wants_dnn(const model *m)
 {
     for (size_t i = 0; i < m->n; i++)
-        if (m->layer[i].kind == LAYER_CONV2D ||
+        if (m->layer[i].kind == LAYER_CONV2D || m->layer[i].kind == LAYER_DEPTHWISE_CONV2D ||
             (m->layer[i].kind == LAYER_DENSE && m->layer[i].half))
             return true;
     return false;

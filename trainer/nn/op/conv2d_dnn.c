@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The passes of a convolution by oneDNN. Weights lie in panels of 64 filters, as own kernels take
-// them; oneDNN has orders of its own.
+// them, with groups all filters side by side; oneDNN has orders of its own.
 //
 //   forward   panels → packed │ y = f(x·W + b), by pieces of rows
 //   backward  panels → packed │ dz = dy·f'(z) in place, then dx, by pieces of rows
@@ -40,10 +40,26 @@ struct piece {
     size_t from, rows;
 };
 
-static size_t weights_of(const op_work *w)
+static size_t groups(const op_work *w)
 {
     const layer_spec *l = w->layer;
-    return l->window[0] * l->window[1] * w->in->size[2] * l->units;
+    return l->kind == LAYER_DEPTHWISE_CONV2D ? w->in->size[2] : l->groups > 1 ? l->groups : 1;
+}
+
+static size_t filters(const op_work *w)
+{
+    return op_last(&w->out);
+}
+
+// Numbers that each filter has.
+static size_t lines(const op_work *w)
+{
+    return w->layer->window[0] * w->layer->window[1] * w->in->size[2] / groups(w);
+}
+
+static size_t weights_of(const op_work *w)
+{
+    return lines(w) * filters(w);
 }
 
 // Rows of a piece. Where rows have gaps between them, a piece is one row.
@@ -108,7 +124,8 @@ static const dnn_conv *conv_of(const op_work *w, dnn_way way, size_t rows)
     s.way = way;
     s.rows = rows;
     s.channels = v.channels;
-    s.filters = w->layer->units;
+    s.filters = filters(w);
+    s.groups = groups(w);
     memcpy(s.in, v.in, sizeof s.in);
     memcpy(s.out, v.out, sizeof s.out);
     memcpy(s.size, v.size, sizeof s.size);
@@ -131,7 +148,7 @@ static const dnn_conv *conv_of(const op_work *w, dnn_way way, size_t rows)
 
 bool conv2d_by_dnn(const op_work *w)
 {
-    return w->dnn && w->layer->units % 16 == 0 && activation_is_of_output(w->f) && is_dense(w) &&
+    return w->dnn && filters(w) % 16 == 0 && activation_is_of_output(w->f) && is_dense(w) &&
            conv_of(w, DNN_FORWARD, 1) && conv_of(w, DNN_BACK_DATA, 1) &&
            conv_of(w, DNN_BACK_WEIGHTS, 1) && conv_of(w, DNN_FORWARD, piece_rows(w)) &&
            conv_of(w, DNN_BACK_DATA, piece_rows(w)) &&
@@ -144,20 +161,26 @@ static size_t floats(size_t bytes)
     return op_round((bytes + sizeof(float) - 1) / sizeof(float), 16);
 }
 
+// Filters of a panel: with groups all of them are one.
+static size_t panel_most(const op_work *w)
+{
+    return groups(w) > 1 ? filters(w) : PANEL;
+}
+
 static size_t panels(const op_work *w)
 {
-    return (w->layer->units + PANEL - 1) / PANEL;
+    return (filters(w) + panel_most(w) - 1) / panel_most(w);
 }
 
 static size_t panel_width(const op_work *w, size_t panel)
 {
-    size_t left = w->layer->units - panel * PANEL;
-    return left < PANEL ? left : PANEL;
+    size_t left = filters(w) - panel * panel_most(w);
+    return left < panel_most(w) ? left : panel_most(w);
 }
 
 static size_t panel_at(const op_work *w, size_t panel)
 {
-    return w->at[KERNEL] + panel * PANEL * (weights_of(w) / w->layer->units);
+    return w->at[KERNEL] + panel * panel_most(w) * lines(w);
 }
 
 static size_t most(size_t a, size_t b)
@@ -185,7 +208,7 @@ static size_t thin_floats(const op_work *w)
 // Room for dW of one part, and behind it for db.
 static size_t part_floats(const op_work *w)
 {
-    return packed_floats(w, DNN_BACK_WEIGHTS, 1) + w->layer->units;
+    return packed_floats(w, DNN_BACK_WEIGHTS, 1) + filters(w);
 }
 
 // Of all parts, which come as one: one of the two is computed in vain where only the other trains.
@@ -225,14 +248,14 @@ static float *folded_bias(const op_work *w)
 // A panel whose columns are scaled as the normalisation says; sets its part of the bias.
 static const float *fold(const op_work *w, size_t panel, float *scratch)
 {
-    size_t width = panel_width(w, panel), lines = weights_of(w) / w->layer->units;
+    size_t width = panel_width(w, panel), first = panel * panel_most(w), n = lines(w);
     const float *from = w->w + panel_at(w, panel);
-    const float *own = w->layer->no_bias ? NULL : w->w + w->at[BIAS] + panel * PANEL;
-    float scale[PANEL], *bias = folded_bias(w) + panel * PANEL;
-    norm_fold(w, panel * PANEL, width, scale, bias);
+    const float *own = w->layer->no_bias ? NULL : w->w + w->at[BIAS] + first;
+    float *scale = scratch + n * width, *bias = folded_bias(w) + first;
+    norm_fold(w, first, width, scale, bias);
     for (size_t c = 0; own && c < width; c++)
         bias[c] += own[c] * scale[c];
-    for (size_t k = 0; k < lines; k++)
+    for (size_t k = 0; k < n; k++)
         for (size_t c = 0; c < width; c++)
             scratch[k * width + c] = from[k * width + c] * scale[c];
     return scratch;
@@ -242,13 +265,13 @@ static void pack(const op_work *w, dnn_way way, void *packed, size_t panel, floa
 {
     size_t width = panel_width(w, panel);
     const float *from = w->norm ? fold(w, panel, scratch) : w->w + panel_at(w, panel);
-    note(w, w->dnn->pack(conv_of(w, way, 1), packed, from, width, panel * PANEL, width));
+    note(w, w->dnn->pack(conv_of(w, way, 1), packed, from, width, panel * panel_most(w), width));
 }
 
 void conv2d_dnn_reserve(const op_work *w, op_need *need)
 {
     bool back = w->dx && w->dx[0];
-    size_t n = 0, panel = weights_of(w) / w->layer->units * PANEL;
+    size_t n = 0, panel = (lines(w) + 1) * panel_most(w);
     need->forward[0].chunks = panels(w);
     need->forward[1].chunks = pieces(w);
     if (back)
@@ -259,7 +282,7 @@ void conv2d_dnn_reserve(const op_work *w, op_need *need)
     need->reads_x = conv2d_trains(w);
     need->reads_y = w->f != ACTIVATION_LINEAR;
     need->packs = true;
-    need->forward_only = packed_floats(w, DNN_FORWARD, 1) + (w->norm ? w->layer->units : 0);
+    need->forward_only = packed_floats(w, DNN_FORWARD, 1) + (w->norm ? filters(w) : 0);
     need->backward_only = sums_floats(w) + (back ? packed_floats(w, DNN_BACK_DATA, 1) : 0);
     need->scratch = most(scratch_of(w) + thin_floats(w) + piece_rows(w) * w->ldx[0], panel);
 }
@@ -357,14 +380,14 @@ static void train_part(const op_work *w, size_t part, float *scratch)
 // The gradient of one panel: the sum over the parts, in their order.
 static void sum_panel(const op_work *w, size_t panel, float *scratch)
 {
-    size_t width = panel_width(w, panel), n = weights_of(w) / w->layer->units * width;
+    size_t width = panel_width(w, panel), n = lines(w) * width, first = panel * panel_most(w);
     float *g = w->g + panel_at(w, panel);
     for (size_t i = 0; i < parts(w); i++) {
         const float *kernel = w->backward_only + i * part_floats(w);
-        const float *bias = kernel + packed_floats(w, DNN_BACK_WEIGHTS, 1) + panel * PANEL;
-        float *db = w->layer->no_bias ? NULL : w->g + w->at[BIAS] + panel * PANEL;
+        const float *bias = kernel + packed_floats(w, DNN_BACK_WEIGHTS, 1) + first;
+        float *db = w->layer->no_bias ? NULL : w->g + w->at[BIAS] + first;
         note(w, w->dnn->unpack(conv_of(w, DNN_BACK_WEIGHTS, part_at(w, i).rows), i ? scratch : g,
-                    kernel, width, panel * PANEL, width));
+                    kernel, width, first, width));
         for (size_t k = 0; i && k < n; k++)
             g[k] += scratch[k];
         for (size_t c = 0; db && c < width; c++)

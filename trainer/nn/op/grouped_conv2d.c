@@ -15,7 +15,14 @@
 //
 // What nn/fuse.h joined to it: a BatchNormalization, another input that is added, a clip.
 //
-// kept: z where backward needs it, then dW and db for each chunk.
+// oneDNN has kernels for them, which are many times quicker (conv2d_dnn.h); the loops here are for
+// where it is missing.
+//
+// Where rows are bf16 they are turned into floats and back, one at a time.
+//
+// kept: z where backward needs it, then dW and db for each chunk. scratch: what is joined to a
+// pixel, then the rows as floats.
+#include "trainer/nn/op/conv2d_dnn.h"
 #include "trainer/nn/op/normalization.h"
 #include "trainer/nn/op/window.h"
 
@@ -106,13 +113,34 @@ static bool is_joined(const op_work *w)
     return w->norm || w->inputs > 1 || w->clip;
 }
 
+static size_t pixel_room(const op_work *w, const struct sizes *s)
+{
+    return is_joined(w) ? 4 * op_round(s->all, 16) : 0;
+}
+
+// Row r of a buffer, in *room where it is not there as floats; room goes on behind it.
+static float *floats_of(
+    const op_work *w, const float *buffer, size_t ld, size_t r, size_t n, float **room)
+{
+    float *row = *room;
+    if (!w->half)
+        return (float *)(uintptr_t)buffer + r * ld;
+    w->cpu->widen(row, op_at(w, buffer, ld, r), n);
+    *room += ld;
+    return row;
+}
+
 static void reserve(const op_work *w, op_need *need)
 {
+    if (conv2d_by_dnn(w)) {
+        conv2d_dnn_reserve(w, need);
+        return;
+    }
     struct sizes s = sizes_of(w);
     need->forward[0] = need->backward[0] = op_by_rows(w);
     need->backward[1].chunks = op_trains(w, w->layer->no_bias ? 1 : 2);
     need->reads_x = !w->fixed[KERNEL];
-    need->scratch = is_joined(w) ? 4 * op_round(s.all, 16) : 0;
+    need->scratch = pixel_room(w, &s) + (w->half ? 2 * (w->ldx[0] + w->ldy) : 0);
     need->reads_y = w->f != ACTIVATION_LINEAR && activation_is_of_output(w->f);
     need->kept = (size_t)(s.bias - s.z) + s.chunks * s.all;
 }
@@ -176,8 +204,12 @@ static channel_map map_of(const op_work *w, const struct sizes *s, float *scratc
 static void forward_picture(const op_work *w, const window *v, const struct sizes *s, size_t r,
     const channel_map *map, float *scratch)
 {
-    const float *x = w->x[0] + r * w->ldx[0], *kernel = w->w + w->at[KERNEL];
-    float *y = w->y + r * w->ldy;
+    size_t n = shape_size(&w->out);
+    const float *kernel = w->w + w->at[KERNEL];
+    float *room = scratch + pixel_room(w, s), *whole = op_at(w, w->y, w->ldy, r);
+    const float *x = floats_of(w, w->x[0], w->ldx[0], r, shape_size(w->in), &room);
+    const float *other = w->inputs > 1 ? floats_of(w, w->x[1], w->ldx[1], r, n, &room) : NULL;
+    float *y = w->half ? room : whole;
     for (size_t p = 0; p < v->out[0] * v->out[1]; p++) {
         float *out = map ? scratch : y + p * s->all;
         if (w->layer->no_bias)
@@ -190,14 +222,20 @@ static void forward_picture(const op_work *w, const window *v, const struct size
                 add_tap(s, out, x + at, kernel + t * s->inputs * s->all);
         }
         if (map)
-            op_channels(w)->scale_shift(map, y + p * s->all, out,
-                w->inputs > 1 ? w->x[1] + r * w->ldx[1] + p * s->all : NULL, 1, s->all);
+            w->cpu->channels[false]->scale_shift(
+                map, y + p * s->all, out, other ? other + p * s->all : NULL, 1, s->all);
     }
-    op_activate(w, y, s->z + r * w->ldy, w->ldy, 1, shape_size(&w->out));
+    if (w->half)
+        w->cpu->halve((uint16_t *)(void *)whole, y, n);
+    op_activate(w, whole, op_at(w, s->z, w->ldy, r), w->ldy, 1, n);
 }
 
 static void forward(const op_work *w, size_t pass, size_t chunk, float *scratch)
 {
+    if (conv2d_by_dnn(w)) {
+        conv2d_dnn_forward(w, pass, chunk, scratch);
+        return;
+    }
     struct sizes s = sizes_of(w);
     window v = window_of(w->layer, w->in);
     channel_map map = is_joined(w) ? map_of(w, &s, scratch) : (channel_map){0};
@@ -205,16 +243,20 @@ static void forward(const op_work *w, size_t pass, size_t chunk, float *scratch)
         forward_picture(w, &v, &s, r, is_joined(w) ? &map : NULL, scratch);
 }
 
-static void backward_picture(
-    const op_work *w, const window *v, const struct sizes *s, size_t chunk, size_t r)
+static void backward_picture(const op_work *w, const window *v, const struct sizes *s, size_t chunk,
+    size_t r, float *scratch)
 {
-    const float *x = w->x[0] + r * w->ldx[0], *kernel = w->w + w->at[KERNEL];
-    float *dx = w->dx[0] ? w->dx[0] + r * w->ldx[0] : NULL, *d = w->dy + r * w->ldy;
-    float *slopes = w->fixed[KERNEL] ? NULL : s->partial + chunk * s->kernel,
+    size_t n = shape_size(w->in), all = shape_size(&w->out);
+    const float *kernel = w->w + w->at[KERNEL];
+    float *room = scratch, *slopes = w->fixed[KERNEL] ? NULL : s->partial + chunk * s->kernel,
           *bias = s->bias + chunk * s->all;
-    if (dx && !w->add[0])
-        memset(dx, 0, shape_size(w->in) * sizeof *dx);
-    op_derive(w, d, w->y + r * w->ldy, s->z + r * w->ldy, w->ldy, 1, shape_size(&w->out));
+    op_derive(w, op_at(w, w->dy, w->ldy, r), op_at(w, w->y, w->ldy, r), op_at(w, s->z, w->ldy, r),
+        w->ldy, 1, all);
+    const float *x = floats_of(w, w->x[0], w->ldx[0], r, n, &room);
+    const float *d = floats_of(w, w->dy, w->ldy, r, all, &room);
+    float *dx = !w->dx[0] ? NULL : w->half ? room : w->dx[0] + r * w->ldx[0];
+    if (dx && (w->half || !w->add[0]))
+        memset(dx, 0, n * sizeof *dx);
     for (size_t p = 0; p < v->out[0] * v->out[1]; p++, d += s->all) {
         for (size_t f = 0; f < s->all; f++)
             bias[f] += d[f];
@@ -226,10 +268,18 @@ static void backward_picture(
                     s, d, x + at, kernel + tap, dx ? dx + at : NULL, slopes ? slopes + tap : NULL);
         }
     }
+    if (dx && w->half) { // where x was
+        w->cpu->halve((uint16_t *)(void *)scratch, dx, n);
+        op_give(w, 0, scratch, w->ldx[0], r, r + 1);
+    }
 }
 
 static void backward(const op_work *w, size_t pass, size_t chunk, float *scratch)
 {
+    if (conv2d_by_dnn(w)) {
+        conv2d_dnn_backward(w, pass, chunk, scratch);
+        return;
+    }
     struct sizes s = sizes_of(w);
     window v = window_of(w->layer, w->in);
     if (pass == 1) {
@@ -243,7 +293,7 @@ static void backward(const op_work *w, size_t pass, size_t chunk, float *scratch
         memset(s.partial + chunk * s.kernel, 0, s.kernel * sizeof *s.partial);
     memset(s.bias + chunk * s.all, 0, s.all * sizeof *s.bias);
     for (size_t r = op_from(w, chunk); r < op_to(w, chunk); r++)
-        backward_picture(w, &v, &s, chunk, r);
+        backward_picture(w, &v, &s, chunk, r, scratch);
 }
 
 static void write(const layer_spec *l, cJSON *j)
@@ -300,4 +350,5 @@ const op op_grouped_conv2d = {
     .write = write,
     .read = read,
     .onnx = to_onnx,
+    .halves = conv2d_by_dnn,
 };
