@@ -156,12 +156,13 @@ local modules = {
     Flatten{n, m, input_shape=, name=} -- A layer that makes each sample one row; the first layer names the shape.
     Dense{units, activation="linear", use_bias=true, kernel_regularizer=, trainable=true, input_shape=, input_dim=, name=} -- A fully connected layer; activations are linear, relu, sigmoid, tanh, softmax, gelu, silu, elu, selu, leaky_relu and softplus.
     Conv2D{filters, kernel_size, strides=1, padding="valid", dilation_rate=1, groups=1, activation="linear", use_bias=true, dtype=, trainable=true, input_shape=, name=} -- A convolution of pictures (height, width, channels); padding is valid or same; dtype is the model's unless it is said.
-    DepthwiseConv2D{kernel_size, strides=1, padding="valid", depth_multiplier=1, dilation_rate=1, activation="linear", use_bias=true, trainable=true, input_shape=, name=} -- A convolution of each channel by itself.
+    DepthwiseConv2D{kernel_size, strides=1, padding="valid", depth_multiplier=1, dilation_rate=1, activation="linear", use_bias=true, dtype=, trainable=true, input_shape=, name=} -- A convolution of each channel by itself.
+    SeparableConv2D{filters, kernel_size, strides=1, padding="valid", dilation_rate=1, depth_multiplier=1, activation="linear", use_bias=true, dtype=, trainable=true, input_shape=, name=} -- A convolution of each channel by itself, then one of windows of one pixel over all of them.
     ZeroPadding2D{padding=1, input_shape=, name=} -- Rows and columns of zeros around a picture: 1, {rows, columns} or {{top, bottom}, {left, right}}.
     MaxPooling2D{pool_size=2, strides=, padding="valid", input_shape=, name=} -- The greatest of each window; strides are the window's size.
     AveragePooling2D{pool_size=2, strides=, padding="valid", input_shape=, name=} -- The mean of each window.
-    GlobalAveragePooling2D{input_shape=, name=} -- The mean of each channel over the whole picture.
-    GlobalMaxPooling2D{input_shape=, name=} -- The greatest of each channel in the whole picture.
+    GlobalAveragePooling2D{keepdims=false, input_shape=, name=} -- The mean of each channel over the whole picture; keepdims: of height and width 1.
+    GlobalMaxPooling2D{keepdims=false, input_shape=, name=} -- The greatest of each channel in the whole picture.
     Embedding{input_dim, output_dim, trainable=true, input_shape=, name=} -- Numbers for each index from 0 to input_dim - 1.
     BatchNormalization{momentum=0.99, epsilon=0.001, center=true, scale=true, synchronized=false, trainable=true, input_shape=, name=} -- Normalises each channel over the rows of a batch; synchronized: over those of all ranks of hvd.DistributedOptimizer.
     LayerNormalization{epsilon=0.001, center=true, scale=true, trainable=true, input_shape=, name=} -- Normalises each row over its last dimension.

@@ -167,6 +167,9 @@ nn.Conv2D
 nn.DepthwiseConv2D
   model = nn.Sequential { nn.Input { 28, 28, 3 }, nn.DepthwiseConv2D { 3, strides = 2 }, nn.Flatten {}, nn.Dense { 10 } }
   print(model:count_params()) --> 5110
+nn.SeparableConv2D
+  model = nn.Sequential { nn.Input { 28, 28, 3 }, nn.SeparableConv2D { 8, 3 }, nn.Flatten {}, nn.Dense { 10 } }
+  print(model:count_params()) --> 54149
 nn.ZeroPadding2D
   model = nn.Sequential { nn.Input { 28, 28, 1 }, nn.ZeroPadding2D { { { 0, 1 }, { 0, 1 } } }, nn.Flatten {}, nn.Dense { 1 } }
   print(model:count_params()) --> 842

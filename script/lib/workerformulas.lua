@@ -13,6 +13,9 @@ nn.Conv2D
 nn.DepthwiseConv2D
   each channel by itself: depth_multiplier outputs for each, otherwise as Conv2D
   Chollet, arXiv 1610.02357
+nn.SeparableConv2D
+  f((x by itself in each channel, as DepthwiseConv2D)·W + b): W of windows of one pixel; the bias and f come last
+  Chollet, arXiv 1610.02357
 nn.ZeroPadding2D
   zeros around a picture: 1, {rows, columns}, {{top, bottom}, {left, right}}
 nn.MaxPooling2D
@@ -20,9 +23,9 @@ nn.MaxPooling2D
 nn.AveragePooling2D
   the mean of a window in each channel; padding does not count
 nn.GlobalMaxPooling2D
-  the greatest over the picture: (height, width, channels) → (channels)
+  the greatest over the picture: (height, width, channels) → (channels), with keepdims → (1, 1, channels)
 nn.GlobalAveragePooling2D
-  the mean over the picture: (height, width, channels) → (channels)
+  the mean over the picture: (height, width, channels) → (channels), with keepdims → (1, 1, channels)
   Lin and others, arXiv 1312.4400
 nn.Embedding
   E[x], x indices from 0 to input_dim - 1, at most 2^24; E uniform in ±0.05

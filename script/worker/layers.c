@@ -61,6 +61,13 @@ static void read_window(
     read_sizes(L, table, class, "dilation_rate", spec->dilation, 2, false);
 }
 
+static void read_filters(lua_State *L, int table, const char *class, layer_spec *spec)
+{
+    spec->units = (size_t)opt_int_field(L, table, class, "filters", 0);
+    if (spec->units < 1 || spec->units > 1 << 24)
+        luaL_error(L, "%s: filters must be from 1 to 16777216", class);
+}
+
 // padding = { { top, bottom }, { left, right } }, as nn.lua has made it.
 static void read_padding(lua_State *L, int table, size_t *pad)
 {
@@ -118,12 +125,13 @@ static void read_kind(lua_State *L, int table, const char *class, layer_spec *sp
             luaL_error(L, "Embedding: input_dim and output_dim must be from 1 to 16777216");
         break;
     case LAYER_CONV2D:
-        spec->units = (size_t)opt_int_field(L, table, class, "filters", 0);
-        if (spec->units < 1 || spec->units > 1 << 24)
-            luaL_error(L, "Conv2D: filters must be from 1 to 16777216");
         spec->groups = (size_t)opt_int_field(L, table, class, "groups", 1);
+        read_filters(L, table, class, spec);
         read_window(L, table, class, "kernel_size", spec);
         break;
+    case LAYER_SEPARABLE_CONV2D:
+        read_filters(L, table, class, spec);
+        __attribute__((fallthrough));
     case LAYER_DEPTHWISE_CONV2D:
         spec->multiplier = (size_t)opt_int_field(L, table, class, "depth_multiplier", 1);
         read_window(L, table, class, "kernel_size", spec);
@@ -162,6 +170,10 @@ static void read_kind(lua_State *L, int table, const char *class, layer_spec *sp
         spec->offset = opt_number_field(L, table, class, "offset", 0);
         if (!isfinite(spec->scale) || !isfinite(spec->offset))
             luaL_error(L, "Rescaling: scale and offset must be finite");
+        break;
+    case LAYER_GLOBAL_MAX_POOLING2D:
+    case LAYER_GLOBAL_AVERAGE_POOLING2D:
+        spec->keepdims = opt_bool_field(L, table, class, "keepdims", false);
         break;
     case LAYER_MAX_POOLING2D:
     case LAYER_AVERAGE_POOLING2D:

@@ -147,16 +147,26 @@ layer("Conv2D", { "filters", "kernel_size" }, {
   self.strides = self.strides or 1
   return sizes(self, "kernel_size", "strides", "dilation_rate")
 end)
-layer("DepthwiseConv2D", { "kernel_size" }, {
-  kernel_size = "any", strides = "any", padding = "string", depth_multiplier = "integer", dilation_rate = "any", activation = "string",
-  use_bias = "boolean", trainable = "boolean",
-}, function(self)
-  if not self.kernel_size then return "of which size? nn.DepthwiseConv2D { 3 }" end
+local function check_depthwise(self)
   if self.depth_multiplier and self.depth_multiplier < 1 then
     return ("depth_multiplier must be positive, got %d"):format(self.depth_multiplier)
   end
   self.strides = self.strides or 1
   return sizes(self, "kernel_size", "strides", "dilation_rate")
+end
+layer("DepthwiseConv2D", { "kernel_size" }, {
+  kernel_size = "any", strides = "any", padding = "string", depth_multiplier = "integer", dilation_rate = "any", activation = "string",
+  use_bias = "boolean", dtype = "string", trainable = "boolean",
+}, function(self)
+  if not self.kernel_size then return "of which size? nn.DepthwiseConv2D { 3 }" end
+  return check_depthwise(self)
+end)
+layer("SeparableConv2D", { "filters", "kernel_size" }, {
+  filters = "integer", kernel_size = "any", strides = "any", padding = "string", dilation_rate = "any", depth_multiplier = "integer",
+  activation = "string", use_bias = "boolean", dtype = "string", trainable = "boolean",
+}, function(self)
+  if not self.filters or not self.kernel_size then return "how many filters, of which size? nn.SeparableConv2D { 32, 3 }" end
+  return check_depthwise(self)
 end)
 -- padding: 1 on all sides, { 1, 2 } for rows and columns, or { { top, bottom }, { left, right } }, which it becomes.
 local function both(value)
@@ -179,8 +189,8 @@ for _, name in ipairs { "MaxPooling2D", "AveragePooling2D" } do
     return sizes(self, "pool_size", "strides")
   end)
 end
-layer("GlobalAveragePooling2D", {}, {})
-layer("GlobalMaxPooling2D", {}, {})
+layer("GlobalAveragePooling2D", {}, { keepdims = "boolean" })
+layer("GlobalMaxPooling2D", {}, { keepdims = "boolean" })
 layer("ReLU", { "max_value" }, { max_value = "number", negative_slope = "number", threshold = "number" }, function(self)
   for _, field in ipairs { "max_value", "negative_slope", "threshold" } do
     if self[field] and not (self[field] >= 0 and self[field] < math.huge) then return ("%s must be 0 or more, got %s"):format(field, self[field]) end

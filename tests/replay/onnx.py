@@ -79,6 +79,12 @@ g = nn.ReLU { 0.5 } (nn.DepthwiseConv2D { 3, strides = 2, depth_multiplier = 2, 
 g = nn.GlobalMaxPooling2D {} (nn.DepthwiseConv2D { { 1, 2 }, use_bias = false, activation = "tanh" } (nn.ZeroPadding2D {} (g)))
 keep("grouped", nn.Model { inputs = grouped, outputs = nn.Dense { 3 } (g) }, { numbers(9, 8, 4) }, { 3 })
 
+local flower, twice = nn.Input { 9, 8, 3 }, nn.SeparableConv2D { 3, 3, padding = "same", activation = "elu" }
+local s = nn.SeparableConv2D { 6, { 2, 3 }, strides = 2, depth_multiplier = 2, use_bias = false } (twice(twice(flower)))
+local gate = nn.Conv2D { 6, 1, activation = "sigmoid" } (nn.GlobalAveragePooling2D { keepdims = true } (s))
+keep("separable", nn.Model { inputs = flower, outputs = { nn.Dense { 3 } (nn.GlobalMaxPooling2D {} (s)), nn.Dense { 2 } (nn.Flatten {} (gate)) } },
+  { numbers(9, 8, 3) }, { 3, 2 })
+
 local store, day, rest = nn.Input { 1, name = "store" }, nn.Input { 2 }, nn.Input { 3 }
 local joined = nn.Concatenate {} { nn.Flatten {} (nn.Embedding { 50, 6 } (store)), nn.Flatten {} (nn.Embedding { 7, 3 } (day)), rest }
 local table_ = nn.Dense { 16, activation = "selu" } (nn.BatchNormalization { center = false } (joined))

@@ -418,7 +418,7 @@ for name, told in pairs(core.trainer().modules) do
   if name ~= "args" then compare(name, told, require(name)) end
 end
 local nn, data, told = require "nn", require "data", core.trainer().modules
-for _, name in ipairs { "Flatten", "Dense", "Dropout", "Input", "Model", "Conv2D", "DepthwiseConv2D", "ZeroPadding2D", "GlobalMaxPooling2D", "ReLU", "RandomFlip", "RandomCrop", "CenterCrop", "Normalization", "MaxPooling2D",
+for _, name in ipairs { "Flatten", "Dense", "Dropout", "Input", "Model", "Conv2D", "DepthwiseConv2D", "SeparableConv2D", "ZeroPadding2D", "GlobalMaxPooling2D", "ReLU", "RandomFlip", "RandomCrop", "CenterCrop", "Normalization", "MaxPooling2D",
     "AveragePooling2D", "GlobalAveragePooling2D", "Embedding", "BatchNormalization", "LayerNormalization", "Activation", "Add",
     "Concatenate", "Reshape", "Adam", "AdamW", "RMSprop", "Adagrad", "SGD", "SparseCategoricalCrossentropy",
     "CategoricalCrossentropy", "BinaryCrossentropy", "Huber", "AUC", "ExponentialDecay", "CosineDecay",
@@ -474,6 +474,7 @@ for stage, blocks in ipairs { 3, 4, 6, 3 } do
 end
 nn.Model { inputs = input, outputs = nn.Dense { 1000 } (nn.GlobalAveragePooling2D {} (x)) }:summary()
 nn.Sequential { nn.Dense { 4, input_dim = 3, trainable = false }, nn.BatchNormalization {}, nn.Dense { 1 } }:summary()
+nn.Sequential { nn.Input { 8, 8, 16 }, nn.SeparableConv2D { 32, 3, depth_multiplier = 2 }, nn.GlobalMaxPooling2D { keepdims = true } }:summary()
 """
 TABLE = """\
 Model: "sequential"
@@ -498,6 +499,8 @@ Model: "sequential"
 def test_a_summary_has_parameters_and_flops(t):
     done = work(script(t, SUMMARIES), "trainer.lua")
     assert done.out.startswith(TABLE), done.out[:2000]
+    assert re.search(r"separable_conv2d \(SeparableConv2D\) +│ \(None, 6, 6, 32\) │ +1,344 │ +94,464 │", done.out), done.out[-2000:]
+    assert "│ (None, 1, 1, 32) │" in done.out, done.out[-2000:]
     # ResNet-50: torchvision's 25,557,032 weights, and the 4,089,184,256 multiply-adds that fvcore counts.
     assert " Trainable params: 25,557,032 (97.49 MB)\n" in done.out, done.out[-400:]
     assert f" FLOPs of a row, forward: {2 * 4_089_184_256:,}\n" in done.out, done.out[-400:]

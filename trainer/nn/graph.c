@@ -27,6 +27,24 @@ static node *add(graph *g, const op *what, const layer_spec *l, size_t number, s
     return n;
 }
 
+enum { ECHO = OP_PARTS, MADE }; // in graph.made, of each layer
+
+static size_t parts_of(const layer_spec *l)
+{
+    return op_of_layer(l)->parts ? OP_PARTS : 1;
+}
+
+// The same for a part of a layer, or the layer itself where it is one.
+static node *add_part(graph *g, const layer_spec *l, size_t number, size_t part, size_t inputs)
+{
+    const op *whole = op_of_layer(l);
+    layer_spec *made = &g->made[number * MADE];
+    if (!whole->parts)
+        return add(g, whole, l, number, inputs);
+    whole->parts(l, made);
+    return add(g, op_of_layer(&made[part]), &made[part], number, inputs);
+}
+
 static int check_inputs(const node *n, err *e)
 {
     if (n->inputs >= n->op->least && n->inputs <= n->op->most)
@@ -114,6 +132,17 @@ static int add_parameters(graph *g, node *n, err *e)
                : err_set(e, ERR_LIMIT, "%s: the model would have too many weights", name_of(n));
 }
 
+// The kernel of a part has a name of its own.
+static int add_part_parameters(graph *g, const layer_spec *l, node *n, size_t part, err *e)
+{
+    const op *whole = op_of_layer(l);
+    if (add_parameters(g, n, e) < 0)
+        return -1;
+    if (whole->parts)
+        g->parameter[n->first].as.name = whole->part_kernel[part];
+    return 0;
+}
+
 // Trained parameters first: updates and allreduce take them as one run.
 static void place(graph *g)
 {
@@ -160,15 +189,17 @@ static int connect_row(graph *g, layer_spec *layers, size_t n, const row_shape *
     node *input = add(g, op_of(LAYER_INPUT), first ? &layers[0] : NULL, 0, 0);
     input->out = *in;
     for (size_t i = first; i < n; i++) {
-        node *here = add(g, op_of_layer(&layers[i]), &layers[i], i, 1);
-        here->input[0] = g->n - 2;
         if (layers[i].shares)
             return err_set(
                 e, ERR_INVALID, "%s is in a row and has its own weights", layers[i].name);
         if (layers[i].kind == LAYER_INPUT)
             return err_set(e, ERR_USAGE, "%s can only be the first layer", layers[i].name);
-        if (infer(g, here, e) < 0 || add_parameters(g, here, e) < 0)
-            return -1;
+        for (size_t part = 0; part < parts_of(&layers[i]); part++) {
+            node *here = add_part(g, &layers[i], i, part, 1);
+            here->input[0] = g->n - 2;
+            if (infer(g, here, e) < 0 || add_part_parameters(g, &layers[i], here, part, e) < 0)
+                return -1;
+        }
     }
     g->input = mem_dup(&(size_t){0}, sizeof *g->input);
     g->output = mem_dup(&(size_t){g->n - 1}, sizeof *g->output);
@@ -194,7 +225,7 @@ static bool has_echo(
 
 static int add_echo(graph *g, const layer_spec *l, size_t number, err *e)
 {
-    layer_spec *made = &g->made[number];
+    layer_spec *made = &g->made[number * MADE + ECHO];
     *made = (layer_spec){.kind = LAYER_ACTIVATION, .activation = l->activation};
     memcpy(made->name, l->name, sizeof made->name);
     node *echo = add(g, op_of(LAYER_ACTIVATION), made, number, 1);
@@ -203,7 +234,28 @@ static int add_echo(graph *g, const layer_spec *l, size_t number, err *e)
     return infer(g, echo, e);
 }
 
-// at: the nodes of the layers, set here.
+// Node by node of a layer. at: the nodes of those before it, of their last parts.
+static int connect_layer(graph *g, layer_spec *layers, size_t i, const size_t *at, err *e)
+{
+    const layer_spec *l = &layers[i];
+    size_t parts = parts_of(l), first = g->n;
+    for (size_t part = 0; part < parts; part++) {
+        node *here = add_part(g, l, i, part, part ? 1 : l->froms);
+        for (size_t k = 0; k < l->froms && !part; k++) {
+            size_t from = at[l->from[k]];
+            here->input[k] = from + (from + 1 < first && g->node[from + 1].echo);
+        }
+        if (part)
+            here->input[0] = g->n - 2;
+        if (infer(g, here, e) < 0 ||
+            (l->shares ? share_parameters(g, here, at[l->shares - 1] - (parts - 1) + part, e)
+                       : add_part_parameters(g, l, here, part, e)) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+// at: the nodes of the layers, of their last parts, set here.
 static int connect(graph *g, layer_spec *layers, size_t n, const size_t *outputs,
     size_t output_count, size_t *at, err *e)
 {
@@ -211,16 +263,10 @@ static int connect(graph *g, layer_spec *layers, size_t n, const size_t *outputs
         layer_spec *l = &layers[i];
         if (check_from(l, i, e) < 0 || check_shares(layers, i, e) < 0)
             return -1;
-        at[i] = g->n;
-        node *here = add(g, op_of_layer(l), l, i, l->froms);
-        for (size_t k = 0; k < l->froms; k++) {
-            size_t from = at[l->from[k]];
-            here->input[k] = from + (from + 1 < at[i] && g->node[from + 1].echo);
-        }
         l->l2 = l->shares ? 0 : l->l2; // it counts once
-        if (infer(g, here, e) < 0 || (l->shares ? share_parameters(g, here, at[l->shares - 1], e)
-                                                : add_parameters(g, here, e)) < 0)
+        if (connect_layer(g, layers, i, at, e) < 0)
             return -1;
+        at[i] = g->n - 1;
         if (has_echo(layers, n, outputs, output_count, i) && add_echo(g, l, i, e) < 0)
             return -1;
     }
@@ -278,8 +324,8 @@ graph *graph_new(layer_spec *layers, size_t n, const size_t *inputs, size_t inpu
     const size_t *outputs, size_t output_count, const row_shape *in, err *e)
 {
     graph *g = mem_alloc(sizeof *g);
-    g->node = mem_array(2 * n + 1, sizeof *g->node);
-    g->made = mem_array(n, sizeof *g->made);
+    g->node = mem_array(MADE * n + 1, sizeof *g->node);
+    g->made = mem_array(MADE * n, sizeof *g->made);
     AUTO_FREE size_t *at = mem_array(n, sizeof *at);
     int status = input_count ? connect(g, layers, n, outputs, output_count, at, e)
                              : connect_row(g, layers, n, in, e);

@@ -43,12 +43,14 @@ typedef struct node {
 
 // How a graph runs is another one of the same parameters: nn/fuse.h.
 //
+// A layer that is made of parts has a node for each, one after the other.
+//
 // The loss takes an output before its activation. Where other layers take it, too, a node more, its
 // echo, has the activation, and stands for it there.
 typedef struct graph {
     size_t n;
     node *node;
-    layer_spec *made;                        // of the echoes
+    layer_spec *made; // for each layer those of its parts (op.parts) and of its echo
     size_t inputs, *input, outputs, *output; // nodes
     size_t parameters;
     parameter *parameter;

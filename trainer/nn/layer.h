@@ -13,13 +13,16 @@
 //                       only its part of the channels; W as Dense's
 //   DepthwiseConv2D     each channel by itself: `depth_multiplier` outputs for each, otherwise as
 //                       Conv2D  [Chollet, arXiv 1610.02357]
+//   SeparableConv2D     f((x by itself in each channel, as DepthwiseConv2D)·W + b): W of windows of
+//                       one pixel; the bias and f come last  [Chollet, arXiv 1610.02357]
 //   ZeroPadding2D       zeros around a picture: `1`, `{rows, columns}`, `{{top, bottom}, {left,
 //                       right}}`
 //   MaxPooling2D        the greatest of a window in each channel; padding does not count
 //   AveragePooling2D    the mean of a window in each channel; padding does not count
-//   GlobalMaxPooling2D  the greatest over the picture: (height, width, channels) → (channels)
-//   GlobalAveragePooling2D  the mean over the picture: (height, width, channels) → (channels)
-//                       [Lin and others, arXiv 1312.4400]
+//   GlobalMaxPooling2D  the greatest over the picture: (height, width, channels) → (channels), with
+//                       `keepdims` → (1, 1, channels)
+//   GlobalAveragePooling2D  the mean over the picture: (height, width, channels) → (channels), with
+//                       `keepdims` → (1, 1, channels)  [Lin and others, arXiv 1312.4400]
 //   Embedding           E[x], x indices from 0 to input_dim - 1, at most 2^24; E uniform in ±0.05
 //   BatchNormalization  gamma·(x - mean)/√(var + ε) + beta over rows and positions, for each
 //                       channel; else with moving_mean and moving_variance, which follow by
@@ -88,7 +91,8 @@
     X(RANDOM_FLIP, "RandomFlip", "random_flip")                                                    \
     X(RANDOM_CROP, "RandomCrop", "random_crop")                                                    \
     X(CENTER_CROP, "CenterCrop", "center_crop")                                                    \
-    X(NORMALIZATION, "Normalization", "normalization")
+    X(NORMALIZATION, "Normalization", "normalization")                                             \
+    X(SEPARABLE_CONV2D, "SeparableConv2D", "separable_conv2d")
 
 typedef enum layer_kind {
 #define X(name, text, id) LAYER_##name,
@@ -134,9 +138,9 @@ typedef struct layer_spec {
     int dims;                      // Flatten: the shape of one row, if given (0: any)
     size_t shape[TENSOR_MAX_DIMS]; // InputLayer: of a row; Reshape: the new one, 0 is to be found;
                                    // RandomCrop, CenterCrop: height, width
-    size_t units;                  // Dense; Conv2D's filters; Embedding's output_dim
+    size_t units;                  // Dense; convolutions' filters; Embedding's output_dim
     size_t inputs;                 // Dense: 0 until known from the layers before
-    activation activation;         // Dense, Conv2D, Activation
+    activation activation;         // Dense, convolutions, Activation
     bool no_bias;                  // Dense: y = f(x·W); Conv2D
     float rate;                    // Dropout, 0 <= rate < 1
     row_shape in;                  // a row of the input, where the first layer tells it
@@ -144,8 +148,9 @@ typedef struct layer_spec {
     size_t window[2], stride[2];   // convolutions, pooling: kernel_size or pool_size, strides
     size_t dilation[2];            // convolutions: dilation_rate, 0 is 1
     size_t groups;                 // Conv2D: channels and filters in so many parts, 0 is 1
-    size_t multiplier;             // DepthwiseConv2D: depth_multiplier
+    size_t multiplier;             // DepthwiseConv2D, SeparableConv2D: depth_multiplier
     size_t pad[4];                 // ZeroPadding2D: top, bottom, left, right
+    bool keepdims;                 // global pooling: (1, 1, channels), not (channels)
     bool horizontal, vertical;     // RandomFlip: mode
     double mean[LAYER_CONSTANTS], variance[LAYER_CONSTANTS]; // Normalization: so many of each,
     size_t constants;                                        // 1 or one for each channel

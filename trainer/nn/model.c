@@ -520,6 +520,7 @@ bool model_wants_dnn(const model *m)
 {
     for (size_t i = 0; i < m->n; i++)
         if (m->layer[i].kind == LAYER_CONV2D || m->layer[i].kind == LAYER_DEPTHWISE_CONV2D ||
+            m->layer[i].kind == LAYER_SEPARABLE_CONV2D ||
             (m->layer[i].kind == LAYER_DENSE && m->layer[i].half))
             return true;
     return false;

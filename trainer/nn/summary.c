@@ -5,6 +5,7 @@
 //   Dense    2 · inputs · units
 //   Conv2D   2 · window · channels/groups · filters · positions of the output
 //   DepthwiseConv2D  2 · window · channels · depth_multiplier · positions of the output
+//   SeparableConv2D  those of a DepthwiseConv2D and of a Conv2D behind it
 //
 // These are the multiplications and additions of matrix products, forward, for one row, as torch
 // counts them (torch.utils.flop_counter); everything else is left out. A step of training takes
@@ -18,18 +19,22 @@
 
 enum { COLUMNS = 5 };
 
-static const node *node_of(const model *m, size_t layer)
+// The next node of a layer behind `last`, NULL: the first one.
+static const node *next_node(const model *m, size_t layer, const node *last)
 {
-    for (size_t i = 0; m->graph && i < m->graph->n; i++)
-        if (m->graph->node[i].layer == &m->layer[layer])
-            return &m->graph->node[i];
+    const graph *g = m->graph;
+    for (size_t i = last ? (size_t)(last - g->node) + 1 : 0; g && i < g->n; i++)
+        if (g->node[i].layer && g->node[i].number == layer && !g->node[i].echo)
+            return &g->node[i];
     return NULL;
 }
 
 // "(None, 28, 28)"; "?" while nobody knows.
 static void output_shape(const model *m, size_t layer, buf *out)
 {
-    const node *n = node_of(m, layer);
+    const node *n = NULL, *next = NULL;
+    while ((next = next_node(m, layer, next)))
+        n = next;
     if (!n) {
         const layer_spec *l = &m->layer[layer];
         l->kind == LAYER_DENSE ? buf_fmt(out, "(None, %zu)", l->units) : buf_str(out, "?");
@@ -48,15 +53,16 @@ struct counts {
 static struct counts counts_of(const model *m, size_t layer)
 {
     struct counts c = {0};
-    const node *n = node_of(m, layer);
+    const node *n = NULL;
     bool again = m->layer[layer].shares; // its weights are counted where it is first called
-    for (size_t i = 0; n && i < n->parameters; i++) {
-        const parameter *p = &m->graph->parameter[n->first + i];
-        size_t numbers = p->rows * p->columns;
-        *(p->frozen ? &c.fixed : &c.trained) += again ? 0 : numbers;
-        if (p->as.panels || p->as.multiplied)
-            c.flops += 2 * numbers * (shape_size(&n->out) / op_last(&n->out));
-    }
+    while ((n = next_node(m, layer, n)))
+        for (size_t i = 0; i < n->parameters; i++) {
+            const parameter *p = &m->graph->parameter[n->first + i];
+            size_t numbers = p->rows * p->columns;
+            *(p->frozen ? &c.fixed : &c.trained) += again ? 0 : numbers;
+            if (p->as.panels || p->as.multiplied)
+                c.flops += 2 * numbers * (shape_size(&n->out) / op_last(&n->out));
+        }
     return c;
 }
 

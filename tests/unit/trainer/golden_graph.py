@@ -97,6 +97,15 @@ def depthwise():
     return trained(x, k.Dense(3)(k.GlobalMaxPooling2D()(h)), PICTURES, Y)
 
 
+def separable():
+    x = keras.Input((6, 7, 2))
+    twice = k.SeparableConv2D(2, 3, padding="same", activation="tanh")
+    h = k.SeparableConv2D(5, (2, 3), dilation_rate=(2, 1), depth_multiplier=3, activation="elu")(twice(twice(x)))
+    h = k.SeparableConv2D(4, 2, strides=2, padding="same", use_bias=False)(h)
+    h = k.Conv2D(3, 1)(k.GlobalAveragePooling2D(keepdims=True)(h))
+    return trained(x, k.Dense(3)(k.Flatten()(h)), PICTURES, Y)
+
+
 def heads():
     x = keras.Input((4,))
     h = k.Dense(6, activation="tanh")(x)
@@ -133,7 +142,7 @@ def main():
           "    double predicted[6], loss;\n} golden_graphs[] = {")
     for name in ("gelu", "silu", "elu", "selu", "leaky_relu", "softplus"):
         show(name, activation(name))
-    for make in (table, residual, pictures, strides, pool, gaps, depthwise, heads, shared, chained):
+    for make in (table, residual, pictures, strides, pool, gaps, depthwise, separable, heads, shared, chained):
         show(make.__name__, make())
     print("};\n// clang-format on")
 

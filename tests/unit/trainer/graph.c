@@ -73,6 +73,22 @@ static const struct test_graph pictures = {
         DENSE(3, SOFTMAX, 12)},
     NUMBERS(0), NUMBERS(13)};
 
+#define SEPARABLE(n, m, f, ...)                                                                    \
+    {                                                                                              \
+        .kind = LAYER_SEPARABLE_CONV2D, .units = n, .window = {3, 2}, .stride = {1, 1},            \
+        .same = true, .multiplier = m, .activation = ACTIVATION_##f, __VA_ARGS__                   \
+    }
+
+// Layers of two parts, one that is called twice, and pools that keep a picture's dimensions.
+static const struct test_graph separable = {
+    {INPUT(6, 5, 3), SEPARABLE(3, 1, TANH, FROM(0)), SEPARABLE(3, 1, TANH, .shares = 2, FROM(1)),
+        SEPARABLE(5, 2, GELU, .no_bias = true, FROM(2)),
+        {.kind = LAYER_GLOBAL_AVERAGE_POOLING2D, .keepdims = true, FROM(3)},
+        {.kind = LAYER_GLOBAL_MAX_POOLING2D, .keepdims = true, FROM(1)},
+        SEPARABLE(4, 1, ELU, FROM(5)), OF(FLATTEN, 4), OF(FLATTEN, 6), OF(CONCATENATE, 7, 8),
+        DENSE(3, SOFTMAX, 9)},
+    NUMBERS(0), NUMBERS(10)};
+
 // Windows with gaps, groups, one filter for each channel, and padding that is a layer.
 static const struct test_graph grouped = {
     {INPUT(7, 6, 4), {.kind = LAYER_ZERO_PADDING2D, .pad = {1, 0, 2, 1}, FROM(0)},
@@ -228,6 +244,8 @@ TEST(gradients_of_groups)
     check_gradients(&grouped, "plain");
     check_gradients(&grouped, NULL);
     check_gradients(&corners, NULL);
+    check_gradients(&separable, "plain");
+    check_gradients(&separable, NULL);
 }
 
 TEST(gradients_of_pictures_that_are_cut)
@@ -446,6 +464,7 @@ TEST(any_number_of_threads_gives_the_same_bits)
         check_same(&table, one, more);
         check_same(&pictures, one, more);
         check_same(&grouped, one, more);
+        check_same(&separable, one, more);
         check_same(&cut, one, more);
     }
 }
@@ -533,6 +552,8 @@ TEST(errors_name_the_layer)
             FROM(0)});
     REFUSED("depthwise_conv2d must have a depth_multiplier from 1 to 4096", 0, 1, INPUT(8, 8, 4),
         {.kind = LAYER_DEPTHWISE_CONV2D, .window = {3, 3}, .stride = {1, 1}, FROM(0)});
+    REFUSED("separable_conv2d expects rows of three dimensions (height, width, channels), got (4,)",
+        0, 1, INPUT(4), SEPARABLE(2, 1, LINEAR, FROM(0)));
     REFUSED("zero_padding2d must have a padding from 0 to 4096", 0, 1, INPUT(8, 8, 4),
         {.kind = LAYER_ZERO_PADDING2D, .pad = {1, 9000, 1, 1}, FROM(0)});
     REFUSED("center_crop takes windows of 4x9, its input (8, 8, 1) is smaller", 0, 1,
@@ -575,7 +596,7 @@ TEST(a_training_goes_on_from_a_checkpoint)
     err e;
     batch_result result;
     buf bytes = {0};
-    const struct test_graph *graphs[] = {&table, &pictures, &grouped, &cut};
+    const struct test_graph *graphs[] = {&table, &pictures, &grouped, &separable, &cut};
     for (size_t i = 0; i < ARRAY_LEN(graphs); i++) {
         size_t n, other;
         model *a = test_model(graphs[i], &adam);

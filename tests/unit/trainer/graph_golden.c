@@ -14,6 +14,8 @@ enum { ROWS = 8, STEPS = 6, OUTPUTS = 3 };
     }
 #define SQUARE(n)  .window = {n, n}
 #define STEP(a, b) .stride = {a, b}
+#define SEPARABLE(n, h, w, m)                                                                      \
+    .kind = LAYER_SEPARABLE_CONV2D, .units = n, .window = {h, w}, .multiplier = m
 
 static const struct {
     const char *name;
@@ -106,6 +108,18 @@ static const struct {
                        {.kind = LAYER_RELU, .most = 6, FROM(2)},
                        {.kind = LAYER_GLOBAL_MAX_POOLING2D, FROM(3)}, OUT(4)},
                       NUMBERS(0), NUMBERS(5)}},
+    {"separable", {{INPUT(6, 7, 2),
+                       {SEPARABLE(2, 3, 3, 1), STEP(1, 1), .same = true,
+                           .activation = ACTIVATION_TANH, FROM(0)},
+                       {SEPARABLE(2, 3, 3, 1), STEP(1, 1), .same = true,
+                           .activation = ACTIVATION_TANH, .shares = 2, FROM(1)},
+                       {SEPARABLE(5, 2, 3, 3), STEP(1, 1), .dilation = {2, 1},
+                           .activation = ACTIVATION_ELU, FROM(2)},
+                       {SEPARABLE(4, 2, 2, 1), STEP(2, 2), .same = true, .no_bias = true, FROM(3)},
+                       {.kind = LAYER_GLOBAL_AVERAGE_POOLING2D, .keepdims = true, FROM(4)},
+                       {.kind = LAYER_CONV2D, .units = 3, SQUARE(1), STEP(1, 1), FROM(5)},
+                       {.kind = LAYER_FLATTEN, FROM(6)}, OUT(7)},
+                      NUMBERS(0), NUMBERS(8)}},
     {"heads", {{INPUT(4), {DENSE, .units = 6, .activation = ACTIVATION_TANH, FROM(0)}, OUT(1),
                    {DENSE, .units = OUTPUTS, .activation = ACTIVATION_SIGMOID, FROM(1)}},
                   NUMBERS(0), NUMBERS(2, 3)}},

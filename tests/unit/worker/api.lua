@@ -798,6 +798,8 @@ test("graphs that do not fit are told where they are made", function()
   fails("Conv2D: groups must be positive and divide the 6 filters, got 4", nn.Conv2D, { 6, 3, groups = 4 })
   fails("Conv2D: dilation_rate must be a positive integer or two of them", nn.Conv2D, { 6, 3, dilation_rate = 0 })
   fails("DepthwiseConv2D: depth_multiplier must be positive, got 0", nn.DepthwiseConv2D, { 3, depth_multiplier = 0 })
+  fails("SeparableConv2D: depth_multiplier must be positive, got 0", nn.SeparableConv2D, { 8, 3, depth_multiplier = 0 })
+  fails("SeparableConv2D: how many filters, of which size? nn.SeparableConv2D { 32, 3 }", nn.SeparableConv2D, { 8 })
   fails("ZeroPadding2D: padding must be an integer of 0 or more, { rows, columns } or { { top, bottom }, { left, right } }",
     nn.ZeroPadding2D, { { { 1, 2 }, { 1, 2, 3 } } })
   fails('RandomFlip: mode must be "horizontal", "vertical" or "horizontal_and_vertical", got "x"', nn.RandomFlip, { "x" })

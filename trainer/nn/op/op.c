@@ -10,7 +10,7 @@ extern const op op_flatten, op_dense, op_dropout, op_input, op_activation, op_re
     op_concatenate, op_embedding, op_layer_normalization, op_batch_normalization, op_conv2d,
     op_max_pooling2d, op_average_pooling2d, op_global_average_pooling2d, op_rescaling,
     op_grouped_conv2d, op_zero_padding2d, op_global_max_pooling2d, op_relu, op_random_flip,
-    op_random_crop, op_center_crop, op_constant_normalization;
+    op_random_crop, op_center_crop, op_constant_normalization, op_separable_conv2d;
 
 const op *op_of(layer_kind kind)
 {
@@ -19,7 +19,7 @@ const op *op_of(layer_kind kind)
         &op_batch_normalization, &op_conv2d, &op_max_pooling2d, &op_average_pooling2d,
         &op_global_average_pooling2d, &op_rescaling, &op_grouped_conv2d, &op_zero_padding2d,
         &op_global_max_pooling2d, &op_relu, &op_random_flip, &op_random_crop, &op_center_crop,
-        &op_constant_normalization};
+        &op_constant_normalization, &op_separable_conv2d};
     for (size_t i = 0; i < ARRAY_LEN(all); i++)
         if (all[i]->kind == kind)
             return all[i];

@@ -20,6 +20,7 @@
 enum {
     OP_PARAMETERS = 4,
     OP_PASSES = 4,
+    OP_PARTS = 2,
     OP_ROWS = 12, // in a chunk of rows: twice the rows that the kernels take at once; fewer of
                   // large pictures, of which a batch has few: op_rows
     OP_UNITS_MAX = 1 << 24,
@@ -127,6 +128,10 @@ typedef struct op {
     bool indices; // its input are indices
     // Can it read and write bf16? w has layer, shapes, f and dnn. NULL: it cannot.
     bool (*halves)(const op_work *w);
+    // A layer that is made of others: these, one after the other, and what it calls their kernels.
+    // Its graph has nodes of them alone, so it has nothing above but attributes. NULL: it is one.
+    void (*parts)(const layer_spec *l, layer_spec part[OP_PARTS]);
+    const char *part_kernel[OP_PARTS];
 } op;
 
 const op *op_of(layer_kind kind);

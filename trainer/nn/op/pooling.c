@@ -137,7 +137,19 @@ static int infer_global(const layer_spec *l, size_t n, const row_shape *in, row_
     if (in->dims != 3)
         return err_set(e, ERR_USAGE,
             "expects rows of three dimensions (height, width, channels), got %s", buf_cstr(&have));
-    *out = (row_shape){1, {in->size[2]}};
+    *out = l->keepdims ? (row_shape){3, {1, 1, in->size[2]}} : (row_shape){1, {in->size[2]}};
+    return 0;
+}
+
+static void write_global(const layer_spec *l, cJSON *j)
+{
+    if (l->keepdims)
+        json_set_bool(j, "keepdims", true);
+}
+
+static int read_global(layer_spec *l, const cJSON *j, err *e)
+{
+    l->keepdims = json_bool_or(j, "keepdims", false);
     return 0;
 }
 
@@ -231,8 +243,8 @@ static void global_to_onnx(const op_work *w, onnx *o)
     bool max = w->layer->kind == LAYER_GLOBAL_MAX_POOLING2D;
     onnx_value y = ONNX_NODE(o, max ? "ReduceMax" : "ReduceMean", onnx_take(o, 0, layout));
     onnx_set_ints(o, "axes", 2, (int64_t[]){1 + first, 2 + first});
-    onnx_set_int(o, "keepdims", 0);
-    onnx_give(o, y, ONNX_LAST);
+    onnx_set_int(o, "keepdims", w->layer->keepdims);
+    onnx_give(o, y, w->layer->keepdims ? layout : ONNX_LAST);
 }
 
 const op op_max_pooling2d = {
@@ -270,6 +282,8 @@ const op op_global_average_pooling2d = {
     .reserve = reserve_global,
     .forward = forward_global,
     .backward = backward_global,
+    .write = write_global,
+    .read = read_global,
     .onnx = global_to_onnx,
     .halves = op_always,
 };
@@ -282,6 +296,8 @@ const op op_global_max_pooling2d = {
     .reserve = reserve_max,
     .forward = forward_global_max,
     .backward = backward_max,
+    .write = write_global,
+    .read = read_global,
     .onnx = global_to_onnx,
     .halves = op_always,
 };
