@@ -124,7 +124,8 @@ TEST(getters_and_setters)
 
 TEST(a_pointer_names_a_place)
 {
-    AUTO_JSON *j = json_parse("{\"a/b\":{\"~\":[1,{\"c\":2}]}}", 26, NULL);
+    static const char text[] = "{\"a/b\":{\"~\":[1,{\"c\":2}]}}";
+    AUTO_JSON *j = json_parse(text, strlen(text), NULL);
     AUTO_BUF at = {0}, said = {0};
     json_pointer_add(&at, "a/b");
     json_pointer_add(&at, "~");
