@@ -74,6 +74,13 @@ void json_pointer_add(buf *pointer, const char *word)
             buf_add(pointer, word, 1);
 }
 
+bool json_pointer_overlap(const char *a, const char *b)
+{
+    size_t n = strlen(a), m = strlen(b), common = n < m ? n : m;
+    const char *longer = n < m ? b : a;
+    return strncmp(a, b, common) == 0 && (n == m || longer[common] == '/');
+}
+
 void json_pointer_say(buf *out, const char *pointer)
 {
     for (bool first = true; *pointer == '/'; first = false) {

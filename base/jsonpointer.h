@@ -13,5 +13,7 @@ cJSON *json_pointer_parent(cJSON *root, const char *pointer, char **last);
 int json_pointer_index(const char *word, int n, bool may_append);
 // Appends a word: "/" and its text, escaped.
 void json_pointer_add(buf *pointer, const char *word);
+// Is one of the places the other, or in it?
+bool json_pointer_overlap(const char *a, const char *b);
 // The same place for people: "spec.containers[0].image".
 void json_pointer_say(buf *out, const char *pointer);

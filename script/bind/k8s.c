@@ -357,7 +357,7 @@ static int patch(call *c, const cJSON *args, cJSON **result, err *e)
     json_set(*result, "object", STEAL(ref));
     if (str_eq(json_str(args, "subresource"), "scale")) // it has fields of its own
         json_set_str(*result, "subresource", "scale");
-    k8s_note_set(*result, json_str_or(args, "type", "merge"), json_get(args, "patch"), made);
+    k8s_note_set(c, *result, json_str_or(args, "type", "merge"), json_get(args, "patch"), made);
     return 0;
 }
 

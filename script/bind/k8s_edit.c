@@ -158,7 +158,7 @@ int k8s_edit(call *c, const cJSON *args, cJSON **result, err *e)
         t.client, &t.patience, t.resource, t.ns, t.name, json_get(args, "patch"), false, e);
     if (!made || k8s_changed(&t, made, true, result, e) != 0)
         return -1;
-    k8s_note_set(*result, "merge", json_get(args, "patch"), made);
+    k8s_note_set(c, *result, "merge", json_get(args, "patch"), made);
     return 0;
 }
 
@@ -201,7 +201,7 @@ int k8s_restart(call *c, const cJSON *args, cJSON **result, err *e)
         client_patch(t.client, &t.patience, t.resource, t.ns, t.name, NULL, "merge", patch, e);
     if (!made || k8s_changed(&t, made, true, result, e) != 0)
         return -1;
-    k8s_note_set(*result, "merge", patch, made);
+    k8s_note_set(c, *result, "merge", patch, made);
     json_set_str(*result, "restarted", buf_cstr(&now));
     return 0;
 }

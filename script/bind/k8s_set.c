@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// What calls set in an object that is there: they keep the fields with the values that the server
-// left in them, and a verification and a look compare these with the object as it is now.
+// What calls set in an object that is there: they keep the fields with digests of the values that
+// the server left in them, and a verification and a look compare these with the object as it is
+// now. The values themselves may be passwords, and are kept nowhere.
 //
-//   patch {spec: {paused: true}} ──> answer ──> result.set {"/spec/paused": true}
+//   patch {spec: {paused: true}} ──> answer ──> result.set {"/spec/paused": "5b2c…"}
 //
 // A resumed run does a call again whose fields have moved. What a later call of the run has set
 // itself does not count.
-#include "base/digest.h"
 #include "base/jsonpointer.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -14,41 +14,41 @@
 
 #include <string.h>
 
-enum { FIELDS_MAX = 20, VALUE_MAX = 4096 }; // a longer value is kept as its digest
+enum { FIELDS_MAX = 20 };
 
 // The form in which a value is kept and compared; new.
-static cJSON *kept(const cJSON *value)
+static cJSON *kept(call *c, const cJSON *value)
 {
-    AUTO_BUF text = {0};
     char hex[SHA256_HEX];
     if (!value)
         return cJSON_CreateNull();
-    json_print_canonical(&text, value);
-    if (text.len <= VALUE_MAX)
-        return cJSON_Duplicate(value, true);
-    sha256_hex(text.data, text.len, hex);
-    AUTO_FREE char *digest = str_fmt("sha256:%s", hex);
-    return cJSON_CreateString(digest);
+    call_digest(c, value, hex);
+    return cJSON_CreateString(hex);
 }
 
 struct notes {
+    call *call;
     cJSON *set;
     const cJSON *made;
     bool strategic, secret;
 };
 
-// What a patch says of its object before it changes it; and nothing that is secret is kept.
+// What a patch says of its object before it changes it; and of a Secret nothing that holds its
+// data, with which kubectl fills an annotation, too.
 static bool is_left_out(const struct notes *n, const char *pointer)
 {
-    bool hidden = str_starts(pointer, "/data") || str_starts(pointer, "/stringData");
-    return str_eq(pointer, "/metadata/uid") || str_eq(pointer, "/metadata/resourceVersion") ||
-           (n->secret && hidden);
+    static const char *const hidden[] = {"/data", "/stringData",
+        "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration"};
+    for (size_t i = 0; n->secret && i < ARRAY_LEN(hidden); i++)
+        if (json_pointer_overlap(pointer, hidden[i]))
+            return true;
+    return str_eq(pointer, "/metadata/uid") || str_eq(pointer, "/metadata/resourceVersion");
 }
 
 static void note_value(struct notes *n, const char *pointer)
 {
     if (!is_left_out(n, pointer))
-        json_set(n->set, pointer, kept(json_pointer_get(n->made, pointer)));
+        json_set(n->set, pointer, kept(n->call, json_pointer_get(n->made, pointer)));
 }
 
 // The place of a strategic patch's item in the list of the answer: by the key that the API merges
@@ -131,9 +131,11 @@ static void note_operations(struct notes *n, const cJSON *operations)
     }
 }
 
-void k8s_note_set(cJSON *result, const char *type, const cJSON *patch, const cJSON *made)
+void k8s_note_set(
+    call *c, cJSON *result, const char *type, const cJSON *patch, const cJSON *made)
 {
-    struct notes n = {.set = json_object_at(result, "set"),
+    struct notes n = {.call = c,
+        .set = json_object_at(result, "set"),
         .made = made,
         .strategic = str_eq(type, "strategic"),
         .secret = str_eq(json_str(made, "kind"), "Secret")};
@@ -187,13 +189,13 @@ char *k8s_say_moved(const char *kind, const char *name, const cJSON *fields)
 }
 
 // The fields that are not as the call left them: an array of texts, new.
-static cJSON *moved(const cJSON *set, const cJSON *there)
+static cJSON *moved(call *c, const cJSON *set, const cJSON *there)
 {
     cJSON *fields = cJSON_CreateArray();
     const cJSON *then;
     cJSON_ArrayForEach(then, set)
     {
-        AUTO_JSON *now = kept(json_pointer_get(there, then->string));
+        AUTO_JSON *now = kept(c, json_pointer_get(there, then->string));
         if (json_equal(now, then) || cJSON_GetArraySize(fields) == FIELDS_MAX)
             continue;
         AUTO_BUF name = {0};
@@ -228,7 +230,7 @@ int k8s_verify_set(call *c, const cJSON *args, const cJSON *recorded, cJSON **re
     if (!there)
         return VERDICT_NO;
     AUTO_JSON *own = k8s_own_changes(c, json_path_str(recorded, "object.uid"));
-    AUTO_JSON *fields = moved(set, there);
+    AUTO_JSON *fields = moved(c, set, there);
     return own && k8s_moved_by_others(own, fields) ? VERDICT_NO : VERDICT_YES;
 }
 
@@ -242,7 +244,7 @@ void k8s_look_set(call *c, const cJSON *args, const cJSON *recorded, struct glan
         return;
     free(STEAL(g->why));
     AUTO_JSON *own = k8s_own_changes(c, json_str(object, "uid"));
-    AUTO_JSON *fields = moved(json_get(recorded, "set"), there);
+    AUTO_JSON *fields = moved(c, json_get(recorded, "set"), there);
     if (!there && own)
         g->why = str_fmt("%s %s is gone", kind, name);
     else if (own && k8s_moved_by_others(own, fields))

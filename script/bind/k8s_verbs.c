@@ -88,7 +88,8 @@ int k8s_changed(struct target *t, const cJSON *made, bool changed, cJSON **resul
 }
 
 // Also what was so already: the call says that it is to be so.
-static void note_map(cJSON *result, const cJSON *args, const char *map, const cJSON *made)
+static void note_map(
+    call *c, cJSON *result, const cJSON *args, const char *map, const cJSON *made)
 {
     AUTO_JSON *patch = cJSON_CreateObject();
     cJSON *asked = json_object_at(json_object_at(patch, "metadata"), map);
@@ -99,7 +100,7 @@ static void note_map(cJSON *result, const cJSON *args, const char *map, const cJ
         if (cJSON_IsString(item))
             json_set_bool(asked, item->valuestring, true);
     }
-    k8s_note_set(result, "merge", patch, made);
+    k8s_note_set(c, result, "merge", patch, made);
 }
 
 // What a person has typed: "tier=gpu old-"; of annotations one, whose value may have spaces.
@@ -137,7 +138,7 @@ static int change_map(call *c, const cJSON *args, const char *map, cJSON **resul
         bool changed;
         AUTO_JSON *made = change_once(c, &t, args, map, &changed, &why);
         if (made && k8s_changed(&t, made, changed, result, e) == 0)
-            note_map(*result, args, map, made);
+            note_map(c, *result, args, map, made);
         if (made)
             return *result ? 0 : -1;
         if (why.code != ERR_CONFLICT || i == TRIES)
@@ -285,7 +286,7 @@ int k8s_scale(call *c, const cJSON *args, cJSON **result, err *e)
         AUTO_JSON *made = scale_once(&t, args, replicas, &before, &why);
         if (made && k8s_changed(&t, made, before != replicas, result, e) == 0) {
             AUTO_JSON *patch = replicas_patch(replicas);
-            k8s_note_set(*result, "merge", patch, made);
+            k8s_note_set(c, *result, "merge", patch, made);
             json_set_str(*result, "subresource", "scale");
             json_set_int(*result, "replicas", replicas);
             json_set_int(*result, "before", before);

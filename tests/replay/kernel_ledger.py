@@ -305,6 +305,37 @@ def test_a_patch_is_looked_at_and_done_again(t):
     do(t, env, 'assert(k8s.get("cm/x").data.a == "2")')
 
 
+def test_what_is_set_stands_in_no_journal(t):
+    """A value from a file, a secret, and what others have put beside it: digests are kept, and a resume verifies them."""
+    env = dict(sandbox(t), X_TOKEN="correct-horse-battery")
+    do(t, env, """k8s.create { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "x", finalizers = { "example.org/others" } } }
+k8s.create { apiVersion = "v1", kind = "Secret", metadata = { name = "s",
+  annotations = { ["kubectl.kubernetes.io/last-applied-configuration"] = "applied" } }, stringData = { key = "deep" } }""")
+    notebook = cell("""k8s.annotate("cm/x", { note = io.open("pw"):read "a" })
+k8s.annotate("cm/x", { token = secret "X_TOKEN" })
+k8s.patch("cm/x", { data = { a = io.open("pw"):read "a" } })
+k8s.patch("cm/x", firesteel.array { { op = "add", path = "/metadata/finalizers/0", value = "example.org/own" } }, { type = "json" })
+k8s.patch("secret/s", { metadata = { annotations = { note = "1" } } })
+k8s.patch("secret/s", firesteel.array { { op = "replace", path = "/metadata/annotations", value = k8s.get("secret/s").metadata.annotations } }, { type = "json" })""",
+                    'Set effects="cluster"') + STOP
+    k = Kernel(t, notebook, *GRANTED, headless=True, env=env, hello=False)
+    with open(os.path.join(k.cwd, "pw"), "w", encoding="utf-8") as f:
+        f.write("hunter2-from-a-file")
+    k.send(type="hello", version=1, owner=True)
+    assert k.finish() == 1, k.of("error")
+    with open(k.journal(), encoding="utf-8") as f:
+        journal = f.read()
+    for value in ("hunter2", "horse", "example.org/others", "applied", "deep", "ZGVlc"):
+        assert value not in journal, (value, [line for line in journal.split("\n") if value in line])
+    fields = [field for r in records(k, "outcome") for field in r["result"]["set"]]
+    assert fields == ["/metadata/annotations/note", "/metadata/annotations/token", "/data/a", "/metadata/finalizers", "/metadata/annotations/note"], fields
+    again = resume(t, k, env, notebook)
+    assert how(again) == ["verified"], (how(again), again.of("error"))
+    do(t, env, 'k8s.annotate("cm/x", { token = false })')
+    again = resume(t, k, env, notebook)
+    assert how(again) == ["done"], (how(again), again.of("error"))
+
+
 def test_a_bash_cell_declares_its_files(t):
     notebook = cell("-- cat input > copy\n-- echo ran >> log", 'Fetch inputs=["input"] language="bash" outputs=["copy"]') + STOP
     k = Kernel(t, notebook, headless=True, hello=False)

@@ -12,6 +12,7 @@
 // through call_*, and return soon after the call's canceller is used. Results are JSON without
 // secrets; a handle can be rebuilt from its JSON alone.
 #pragma once
+#include "base/digest.h"
 #include "base/err.h"
 #include "base/json.h"
 #include "base/loop/loop.h"
@@ -180,6 +181,9 @@ void call_ledger_tidied(call *c);
 const char *call_mark(call *c);
 // Is this the mark of an effect of this run?
 bool call_is_marked(call *c, const char *mark);
+// The digest of a value, for records of what must not stand in the journal: the same value has the
+// same digest in a resumed run, but another one in other runs.
+void call_digest(call *c, const cJSON *value, char hex[SHA256_HEX]);
 // While verifying or looking: has a later effect of the run changed or deleted the object with this
 // uid? With `set` (an object; NULL: none) those do not count that tell the fields that they have
 // set, as members of "set" in their result: these are added to it.

@@ -2,7 +2,6 @@
 #include "script/kernel/effects/call.h"
 
 #include "base/clock.h"
-#include "base/digest.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "script/kernel/effects/glances.h"
@@ -93,13 +92,19 @@ static void record_failure(struct call *c, const struct binding *b, const err *w
     port_emit(c->effects->spec.port, event);
 }
 
-static void arguments_hash(
-    const effects *fx, const char *binding, const cJSON *args, char hex[SHA256_HEX])
+// What the journal keeps instead of a value. The salt makes it another one in each run.
+static void salted_hash(
+    const effects *fx, const char *what, const cJSON *value, char hex[SHA256_HEX])
 {
     AUTO_BUF text = {0};
-    buf_fmt(&text, "%s %s ", fx->salt, binding);
-    json_print_canonical(&text, args);
+    buf_fmt(&text, "%s %s ", fx->salt, what);
+    json_print_canonical(&text, value);
     sha256_hex(text.data, text.len, hex);
+}
+
+void call_digest(call *c, const cJSON *value, char hex[SHA256_HEX])
+{
+    salted_hash(c->effects, "value", value, hex);
 }
 
 struct about call_about(struct call *c, const struct binding *b, const cJSON *args)
@@ -442,7 +447,7 @@ static int do_effect(struct call *c, const struct binding *b, const cJSON *args,
     turn *t = c->turn;
     struct entry *known = NULL;
     char hash[SHA256_HEX];
-    arguments_hash(fx, b->name, args, hash);
+    salted_hash(fx, b->name, args, hash);
     t->ordinal++;
     t->root->effects++;
     if (check_halted(fx, e) < 0)

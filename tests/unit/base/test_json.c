@@ -138,6 +138,14 @@ TEST(a_pointer_names_a_place)
     CHECK_STR(buf_cstr(&said), "spec.containers[0].image");
 }
 
+TEST(a_place_lies_in_another_by_whole_words)
+{
+    CHECK(json_pointer_overlap("/a/b", "/a") && json_pointer_overlap("/a", "/a/b"));
+    CHECK(json_pointer_overlap("", "/a") && json_pointer_overlap("/a", "/a"));
+    CHECK(!json_pointer_overlap("/a", "/a.b") && !json_pointer_overlap("/a", "/ab"));
+    CHECK(!json_pointer_overlap("/a/b", "/a/c") && !json_pointer_overlap("/app", "/app~1x"));
+}
+
 int main(void)
 {
     return tap_run();
