@@ -104,8 +104,7 @@ cJSON *k8s_same_object(call *c, struct target *t, const cJSON *args, const cJSON
 // k8s_set.c. Keeps the fields that a patch of this type has set in `made`, the server's answer, as
 // the result's "set": {JSON pointer: digest of the value, null for none}. With "subresource" in the
 // result they are those of this part of the object.
-void k8s_note_set(
-    call *c, cJSON *result, const char *type, const cJSON *patch, const cJSON *made);
+void k8s_note_set(call *c, cJSON *result, const char *type, const cJSON *patch, const cJSON *made);
 // The fields that later calls of the run have set, as members of a new object; NULL: they have
 // changed or deleted the object without telling what.
 cJSON *k8s_own_changes(call *c, const char *uid);

@@ -131,8 +131,7 @@ static void note_operations(struct notes *n, const cJSON *operations)
     }
 }
 
-void k8s_note_set(
-    call *c, cJSON *result, const char *type, const cJSON *patch, const cJSON *made)
+void k8s_note_set(call *c, cJSON *result, const char *type, const cJSON *patch, const cJSON *made)
 {
     struct notes n = {.call = c,
         .set = json_object_at(result, "set"),

@@ -88,8 +88,7 @@ int k8s_changed(struct target *t, const cJSON *made, bool changed, cJSON **resul
 }
 
 // Also what was so already: the call says that it is to be so.
-static void note_map(
-    call *c, cJSON *result, const cJSON *args, const char *map, const cJSON *made)
+static void note_map(call *c, cJSON *result, const cJSON *args, const char *map, const cJSON *made)
 {
     AUTO_JSON *patch = cJSON_CreateObject();
     cJSON *asked = json_object_at(json_object_at(patch, "metadata"), map);
