@@ -28,27 +28,52 @@ static bool is_kept(const char *name)
     return true;
 }
 
-static void add_members(buf *text, const cJSON *members)
+// In the order of their names, which is not the server's promise.
+static void add_members(buf *text, const cJSON *object)
 {
-    const cJSON *m;
-    cJSON_ArrayForEach(m, members)
-    {
-        bool metadata = str_eq(m->string, "metadata");
+    AUTO_FREE const cJSON **members = json_sorted(object);
+    for (size_t i = 0; members[i]; i++) {
+        const cJSON *m = members[i];
         if (!is_kept(m->string))
             continue;
         buf_fmt(text, "%s=", m->string);
-        if (metadata)
+        if (str_eq(m->string, "metadata"))
             add_members(text, m);
         else
-            json_print(text, m);
+            json_print_canonical(text, m);
         buf_char(text, '\n');
     }
 }
 
-static void digest(const buf *text, char out[DIGITS + 1])
+// A node and a lease say again and again that they live.
+static bool says_it_lives(const struct resource *r)
 {
+    return (str_eq(r->api_version, "v1") && str_eq(r->kind, "Node")) ||
+           (str_eq(r->api_version, "coordination.k8s.io/v1") && str_eq(r->kind, "Lease"));
+}
+
+static void add_object(sha256 *sum, const struct resource *r, const cJSON *object)
+{
+    AUTO_BUF text = {0};
+    AUTO_JSON *own = says_it_lives(r) ? cJSON_Duplicate(object, true) : NULL;
+    cJSON *condition;
+    cJSON_ArrayForEach(condition, json_path(own, "status.conditions"))
+    {
+        cJSON_DeleteItemFromObjectCaseSensitive(condition, "lastHeartbeatTime");
+    }
+    if (own)
+        cJSON_DeleteItemFromObjectCaseSensitive(
+            cJSON_GetObjectItemCaseSensitive(own, "spec"), "renewTime");
+    add_members(&text, own ? own : object);
+    sha256_update(sum, text.data, text.len);
+}
+
+static void end_digest(sha256 *sum, char out[DIGITS + 1])
+{
+    uint8_t bytes[SHA256_SIZE];
     char hex[SHA256_HEX];
-    sha256_hex(text->data, text->len, hex);
+    sha256_final(sum, bytes);
+    digest_hex(bytes, hex);
     memcpy(out, hex, DIGITS);
     out[DIGITS] = '\0';
 }
@@ -58,31 +83,22 @@ void k8s_note_read(call *c, const struct target *t, const cJSON *object, const c
     AUTO_FREE char *run = manifest_label_value(call_run(c));
     const char *ns = json_path_str(object, "metadata.namespace");
     const char *name = json_path_str(object, "metadata.name"), *kind = t->resource->kind;
-    AUTO_BUF text = {0};
+    sha256 sum;
     char hex[DIGITS + 1];
     if (!name || call_is_action(c))
         return;
     AUTO_FREE char *what =
         str_fmt("%s %s%s%s", kind, name, ns ? " in namespace " : "", ns ? ns : "");
     bool ours = is_own(run, object), secret = str_eq(kind, "Secret");
+    sha256_init(&sum);
     if (!ours && !secret && !state)
-        add_members(&text, object);
-    digest(&text, hex);
+        add_object(&sum, t->resource, object);
+    end_digest(&sum, hex);
     call_recorded(c, "object", what,
         ours ? cJSON_CreateTrue()
              : cJSON_CreateString(secret  ? hidden
                                   : state ? state
                                           : hex));
-}
-
-static void add_items(buf *text, const char *run, const cJSON *items)
-{
-    const cJSON *item;
-    cJSON_ArrayForEach(item, items)
-    {
-        if (!is_own(run, item))
-            add_members(text, item);
-    }
 }
 
 char *k8s_note_list(call *c, const struct target *t, const cJSON *args, const cJSON *items)
@@ -91,12 +107,19 @@ char *k8s_note_list(call *c, const struct target *t, const cJSON *args, const cJ
     const char *labels = json_str(args, "selector"), *fields = json_str(args, "field_selector");
     bool all = json_bool_or(args, "all_namespaces", false);
     bool secret = str_eq(t->resource->kind, "Secret");
-    AUTO_BUF name = {0}, text = {0};
+    const char *before = json_str_or(args, "read", "");
+    AUTO_BUF name = {0};
+    sha256 sum;
     char hex[DIGITS + 1];
-    buf_str(&text, json_str_or(args, "read", ""));
-    if (!secret)
-        add_items(&text, run, items);
-    digest(&text, hex);
+    const cJSON *item;
+    sha256_init(&sum);
+    sha256_update(&sum, before, strlen(before));
+    cJSON_ArrayForEach(item, items)
+    {
+        if (!secret && !is_own(run, item))
+            add_object(&sum, t->resource, item);
+    }
+    end_digest(&sum, hex);
     buf_str(&name, t->resource->plural);
     if (t->resource->namespaced)
         buf_fmt(&name, " in %s%s", all ? "all namespaces" : "namespace ", all ? "" : t->ns);

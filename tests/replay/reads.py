@@ -261,4 +261,38 @@ def test_what_was_not_recorded_is_said(t):
     assert found["causes"]["first"]["unknown"] == "the cells of this run recorded no reads", found
 
 
+HEARTS = """\
+-- %% Node
+run.metric("node", #k8s.get("node/host").status.conditions)
+-- %% Lease
+run.metric("lease", #k8s.get("lease/leader").spec.holderIdentity)
+-- %% Leases
+run.metric("leases", #k8s.list("leases", { field_selector = "metadata.name=leader" }))
+"""
+
+
+def test_a_heartbeat_is_no_change(t):
+    up, folder = sandbox(t), t.dir()
+    put(folder, "n.lua", HEARTS)
+    def beat(second, holder="one"):
+        place, at = t.dir(), f"2026-01-02T10:00:{second:02}"
+        put(place, "m.lua", f"""-- %% effects="cluster"
+k8s.apply {{ apiVersion = "coordination.k8s.io/v1", kind = "Lease", metadata = {{ name = "leader" }}, spec = {{ holderIdentity = "{holder}", renewTime = "{at}.000000Z" }} }}
+k8s.apply {{ apiVersion = "v1", kind = "Node", metadata = {{ name = "host" }} }}
+k8s.patch("node/host", {{ status = {{ conditions = {{ {{ type = "Ready", status = "True", lastHeartbeatTime = "{at}Z" }} }} }} }}, {{ subresource = "status" }})
+print(k8s.get("node/host").status.conditions[1].lastHeartbeatTime, k8s.get("lease/leader").spec.renewTime)
+""")
+        done = sh(FIRESTEEL, "run", "m.lua", "--allow", "cluster", cwd=place, env=up)
+        assert done.code == 0 and f"{at}Z\t{at}.000000Z" in done.out, done
+        done = sh(FIRESTEEL, "run", "n.lua", "--no-git", cwd=folder, env=up)
+        assert done.code == 0, done
+    beat(1)
+    beat(2)
+    done = sh(FIRESTEEL, "diff", cwd=folder, env=up)
+    assert done.code == 0 and "renewTime" not in done.out, done
+    beat(2, "two")
+    found = json.loads(sh(FIRESTEEL, "diff", "-o", "json", cwd=folder, env=up).out)
+    assert sorted(found["objects"]) == ["Lease leader in namespace default", "leases in namespace default, metadata.name=leader"], found
+
+
 run(globals())
