@@ -18,6 +18,7 @@
 #include "script/bind/bindings.h"
 #include "script/bind/process.h"
 #include "script/bind/spark_command.h"
+#include "script/bind/spark_files.h"
 #include "script/bind/spark_k8s.h"
 #include "script/bind/spark_output.h"
 #include "script/bind/standalone.h"
@@ -100,9 +101,7 @@ static int open_submission(struct submission *s, cJSON *conf, err *e)
         if (s->elsewhere && s->cluster_mode &&
             !json_get(conf, "spark.standalone.submit.waitAppCompletion"))
             json_set_str(conf, "spark.standalone.submit.waitAppCompletion", "true");
-        AUTO_JSON *made = cJSON_CreateObject();
-        json_set_str(made, "master", s->master);
-        return s->elsewhere ? call_ledger_partial(s->call, made, e) : 0;
+        return 0;
     }
     AUTO_FREE char *stem = path_basename(json_str_or(s->args, "name", s->app));
     char *dot = strrchr(stem, '.');
@@ -118,6 +117,16 @@ static int open_submission(struct submission *s, cJSON *conf, err *e)
     if (s->cluster_mode)
         s->output.driver = mem_strdup(s->k8s.driver);
     return 0;
+}
+
+// Once nothing but spark-submit itself can refuse: what was announced counts as begun.
+static int announce(struct submission *s, err *e)
+{
+    AUTO_JSON *made = cJSON_CreateObject();
+    if (s->on_k8s)
+        return spark_k8s_announce(&s->k8s, e);
+    json_set_str(made, "master", s->master);
+    return s->elsewhere ? call_ledger_partial(s->call, made, e) : 0;
 }
 
 static void close_submission(struct submission *s)
@@ -253,32 +262,6 @@ static int check_exit(struct submission *s, const struct process_result *r, cons
         remedy ? remedy : "");
 }
 
-// Names may also be addresses, and patterns; an archive says how it is called there, "env.zip#env".
-static void add_if_here(call *c, const char *name, cJSON *list)
-{
-    AUTO_FREE char *file = mem_strndup(name, strcspn(name, "#"));
-    AUTO_FREE char *path = path_join(call_cwd(c), file);
-    if (*file && spark_is_here(file) && path_exists(path) && !path_is_dir(path))
-        cJSON_AddItemToArray(list, cJSON_CreateString(file));
-}
-
-// The program, what is sent along with it, and the declared inputs.
-static cJSON *hash_inputs(call *c, const cJSON *args)
-{
-    cJSON *files = cJSON_CreateObject();
-    AUTO_JSON *here = cJSON_CreateArray();
-    const cJSON *file;
-    add_if_here(c, json_str_or(args, "app", ""), here);
-    cJSON_ArrayForEach(file, json_get(args, "brings"))
-    {
-        add_if_here(c, cJSON_IsString(file) ? file->valuestring : "", here);
-    }
-    process_hash_files(files, call_cwd(c), here);
-    process_hash_files(files, call_cwd(c), json_get(args, "inputs"));
-    process_record_inputs(c, NULL, files);
-    return files;
-}
-
 // files: those of program and inputs; taken.
 static cJSON *result_of(
     struct submission *s, const struct process_result *r, const char *why, cJSON *files)
@@ -355,7 +338,7 @@ static int submit(call *c, const cJSON *args, bool elsewhere, cJSON **result, er
     struct process_result r = {0};
     AUTO_JSON *given = json_get(args, "conf") ? cJSON_Duplicate(json_get(args, "conf"), true)
                                               : cJSON_CreateObject();
-    AUTO_JSON *files = hash_inputs(c, args); // hash before running: somebody may edit them
+    AUTO_JSON *files = spark_files(c, args); // hash before running: somebody may edit them
     AUTO_FREE char *title = str_fmt("spark-submit %s", s.app), *why = NULL;
     int done = open_submission(&s, given, e);
     if (done == 0)
@@ -365,6 +348,8 @@ static int submit(call *c, const cJSON *args, bool elsewhere, cJSON **result, er
     s.output.standalone = s.cluster_mode && !s.on_k8s;
     if (done == 0)
         done = spark_output_open(&s.output, c, title, e);
+    if (done == 0)
+        done = announce(&s, e);
     if (done == 0)
         done = run(&s, &command, s.cluster_mode && s.on_k8s && waits_for_end(given), &r, e);
     if (done == 0 && r.code != 0)
@@ -398,7 +383,7 @@ static int verify(call *c, const cJSON *args, const cJSON *recorded, cJSON **res
     if (!recorded || json_int_or(recorded, "code", -1) != 0 ||
         !process_files_same(call_cwd(c), json_get(recorded, "files")))
         return VERDICT_NO;
-    cJSON_Delete(hash_inputs(c, args)); // the cell has them as inputs, as when it ran
+    cJSON_Delete(spark_files(c, args)); // the cell has them as inputs, as when it ran
     const char *output = json_str_or(recorded, "output", "");
     call_output(c, "stdout", output, strlen(output));
     return VERDICT_YES;

@@ -72,19 +72,6 @@ static int check_master(const struct spark_k8s *k, const char *master, err *e)
         master, config->context ? config->context : "", config->server);
 }
 
-static int announce(struct spark_k8s *k, err *e)
-{
-    const cJSON *identity = client_identity(k->pods.client, &k->pods.patience, e);
-    if (!identity)
-        return -1;
-    AUTO_JSON *made = cJSON_CreateObject();
-    json_set_str(made, "kind", "Spark application");
-    json_set_str(made, "name", k->driver);
-    json_set_str(made, "namespace", k->ns);
-    json_set(made, "cluster", cJSON_Duplicate(identity, true));
-    return call_ledger_partial(k->call, made, e);
-}
-
 int spark_k8s_open(struct spark_k8s *k, call *c, const char *master, const cJSON *conf,
     const char *stem, bool has_driver, err *e)
 {
@@ -100,7 +87,20 @@ int spark_k8s_open(struct spark_k8s *k, call *c, const char *master, const cJSON
     const char *given = json_str(conf, "spark.kubernetes.driver.pod.name");
     if (has_driver)
         k->driver = given ? mem_strdup(given) : driver_name(c, stem);
-    return announce(k, e);
+    return 0;
+}
+
+int spark_k8s_announce(struct spark_k8s *k, err *e)
+{
+    const cJSON *identity = client_identity(k->pods.client, &k->pods.patience, e);
+    if (!identity)
+        return -1;
+    AUTO_JSON *made = cJSON_CreateObject();
+    json_set_str(made, "kind", "Spark application");
+    json_set_str(made, "name", k->driver);
+    json_set_str(made, "namespace", k->ns);
+    json_set(made, "cluster", cJSON_Duplicate(identity, true));
+    return call_ledger_partial(k->call, made, e);
 }
 
 void spark_k8s_done(struct spark_k8s *k)

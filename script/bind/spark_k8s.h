@@ -23,9 +23,11 @@ struct spark_k8s {
     loop_pending *waiting;
 };
 // master: "k8s", "k8s://" or "k8s://URL", which must be the chosen cluster's; conf: the settings
-// that the cell gave. Asks the server who it is, and announces to the ledger what will be made.
+// that the cell gave.
 int spark_k8s_open(struct spark_k8s *k, call *c, const char *master, const cJSON *conf,
     const char *stem, bool has_driver, err *e);
+// Asks the server who it is, and announces to the ledger what spark-submit is about to make there.
+int spark_k8s_announce(struct spark_k8s *k, err *e);
 void spark_k8s_done(struct spark_k8s *k); // its log is not followed any more
 // "k8s://https://…", for --master.
 char *spark_k8s_master(const struct spark_k8s *k);

@@ -52,17 +52,6 @@ local function options_of(options)
   return list
 end
 
--- The files that go with the program, or have settings for it: names, of which some may be elsewhere.
-local function brought(options)
-  local list = core.array {}
-  for _, name in ipairs { "py_files", "files", "archives", "jars", "properties_file" } do
-    if options[name] ~= nil then
-      for file in joined(options[name], name):gmatch "[^,]+" do list[#list + 1] = file end
-    end
-  end
-  return #list > 0 and list or nil
-end
-
 local function settings(options, name)
   if options[name] == nil then return nil end
   if type(options[name]) ~= "table" then
@@ -123,7 +112,7 @@ function spark.submit(options)
   return setmetatable(core.call((master:match "^local" or own[master]) and "spark.local" or "spark.submit", {
     app = options[1], master = master, deploy_mode = options.deploy_mode, name = options.name, options = options_of(options),
     conf = mount(options.volumes, settings(options, "conf"), master), env = settings(options, "env"), args = args, check = options.check, info = options.info,
-    inputs = options.inputs, outputs = options.outputs, brings = brought(options),
+    inputs = options.inputs, outputs = options.outputs,
   }), job)
 end
 

@@ -291,22 +291,34 @@ def test_another_worker_makes_a_training_stale(t):
     assert "trained" in go("--stale") and "nothing is stale" in go("--stale", "--list")
 
 
+SUBMITS = """-- %% Submit
+spark.submit { "a.py", master = "local[1]", args = { os.getenv "WORD" }, py_files = "b.py, https://x/c.py , c.py", archives = { "d.zip#d" },
+  files = "file:FOLDER/e.txt", properties_file = "f.conf", conf = { ["spark.jars"] = "g.jar,file://FOLDER/h.jar", ["spark.files"] = "unused.txt" } }
+"""
+
+
 def test_what_goes_with_a_spark_program_makes_it_stale(t):
+    """By option and by setting; an option stands in the place of its setting."""
     folder, home = t.dir(), t.dir()
     put(home, "bin/spark-submit", "#!/bin/sh\necho submitted\n", 0o755)
-    put(folder, "n.lua", '-- %% Submit\nspark.submit { "a.py", master = "local[1]", args = { os.getenv "WORD" }, py_files = { "b.py", "https://x/c.py" } }\n')
-    for name in "ab":
-        put(folder, name + ".py", "print(1)")
+    put(folder, "n.lua", SUBMITS.replace("FOLDER", folder))
+    sent = ["a.py", "b.py", "c.py", "d.zip", f"{folder}/e.txt", "f.conf", "g.jar", f"{folder}/h.jar"]
+    for name in [*sent, "unused.txt"]:
+        put(folder, name, "1")
     def go(*words):
         done = sh(FIRESTEEL, "run", "n.lua", *words, cwd=folder, env={"SPARK_HOME": home, "WORD": "x"})
         assert done.code == 0, done
         return done.out
     assert "submitted" in go()
+    assert sorted(json.loads(firesteel(folder, "runs", "-o", "json").out)[0]["inputs"]) == sorted(sent)
+    put(folder, "unused.txt", "2")
     assert "nothing is stale" in go("--stale", "--list")
-    for name in "ab":
-        put(folder, name + ".py", "print(2)")
-        assert f"runs      Submit  {name}.py has changed" in go("--stale", "--list")
-        assert "submitted" in go("--stale") and "nothing is stale" in go("--stale", "--list")
+    for name in sent:
+        put(folder, name, "2")
+        assert f"runs      Submit  {name} has changed" in go("--stale", "--list")
+        put(folder, name, "1")
+    put(folder, "a.py", "2")
+    assert "submitted" in go("--stale") and "nothing is stale" in go("--stale", "--list")
 
 
 def test_opening_a_notebook_asks_no_git(t):

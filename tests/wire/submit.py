@@ -206,6 +206,25 @@ def test_an_application_whose_executors_have_gone_leaves_nothing(t):
     assert "\n1 left over: " in done.out, done
 
 
+REFUSED = """
+k8s.create { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "stays" } }
+for _, what in ipairs { { "none.py" }, { "sums.py", args = { secret "TOKEN" } }, { "sums.py", deploy_mode = "far" }, { "sums.py" } } do
+  what.master, what.deploy_mode = "k8s", what.deploy_mode or "client"
+  print(pcall(spark.submit, what))
+end
+"""
+
+
+def test_an_application_that_was_not_begun_leaves_nothing(t):
+    cluster = Sandbox()
+    t.after(cluster.stop)
+    folder = notebook(t, REFUSED)
+    done = firesteel(folder, "--allow", "cluster", env={**cluster.env, "SPARK_HOME": "/nowhere", "TOKEN": "hush-hush-hush"})
+    for text in "there is no file none.py", "give it in env", "not far", "SPARK_HOME is /nowhere, but":
+        assert text in done.out, (text, done)
+    assert done.code == 0 and "\n1 left over: " in done.out, done
+
+
 def test_an_interrupt_ends_it(t):
     env = environment(t)
     folder = notebook(t, f'spark.submit {{ "sums.py", master = "local[1]", args = {{ "wait" }}, {CONF} }}')
