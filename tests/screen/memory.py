@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """A notebook opens with what its earlier runs have left below its cells: dim, dated, and of the same parameters only."""
+import contextlib
 import json
 import os
 
@@ -294,7 +295,6 @@ def test_what_only_an_ipynb_has_survives_restart_undo_and_a_lost_kernel(t):
         leave(s)
 
 
-
 def ipynb(path):
     with open(path, encoding="utf-8") as f:
         return {c["id"]: (c.get("execution_count"), c.get("outputs")) for c in json.load(f)["cells"]}
@@ -317,65 +317,66 @@ def kill_kernel(s, where):
 NOW = (1, [{"output_type": "stream", "name": "stdout", "text": ["now\n"]}])
 
 
-def test_unsaved_outputs_of_an_ipynb_survive_restarts(t):
+@contextlib.contextmanager
+def first_cell_has_run(t):
+    """The workbench on FROM_JUPYTER after its first cell; its folder, its file, and what that had before."""
     where = folder(t, json.dumps(FROM_JUPYTER), name="small.ipynb")
-    path, was = os.path.join(where, "small.ipynb"), {c["id"]: (c["execution_count"], c["outputs"]) for c in FROM_JUPYTER["cells"]}
+    path = os.path.join(where, "small.ipynb")
+    was = ipynb(path)
     with workbench(where, "small.ipynb", size="100x40") as s:
         s.wait("it broke")
         s.keys("C-e")
         s.wait("│ now")
-        s.keys("j j D")
-        s.gone("it broke")
-        assert "small.ipynb +" in text(s), "the file still has what D removed: %s" % text(s)
-        for _ in range(2):
-            s.keys("0 0")
-            s.wait("restarted")
-            s.wait("● idle")
-            s.quiet(100)
-            assert "│ now" in text(s) and "it broke" not in text(s) and "small.ipynb +" in text(s), text(s)
-            assert ipynb(path) == was, "nothing was saved"
-            s.keys("k")  # so that the next line is not taken for this one
-        now = write_out(s, path)
-        assert now == {**was, "one": NOW, "three": (None, [])}, now
-        s.keys("0 0")
-        s.wait("restarted")
-        s.wait("● idle")
-        assert write_out(s, path) == now, "a save before the restart counts"
+        yield s, where, path, was
         leave(s)
 
 
+def journals(where):
+    kept = os.path.join(where, ".firesteel")
+    return [os.path.join(kept, n) for n in os.listdir(kept) if n.endswith(".jsonl")]
+
+
+def restart(s):
+    s.keys("0 0")
+    s.wait("restarted")
+    s.wait("● idle")
+
+
+def test_unsaved_outputs_of_an_ipynb_survive_restarts(t):
+    with first_cell_has_run(t) as (s, _, path, was):
+        s.keys("j j D")
+        s.gone("it broke")
+        s.wait("small.ipynb +")  # the file still has what D removed
+        for _ in range(2):
+            restart(s)
+            s.quiet(100)
+            assert "│ now" in text(s) and "it broke" not in text(s) and "small.ipynb +" in text(s), text(s)
+            assert ipynb(path) == was, "nothing was saved"
+            s.keys("k")
+            s.gone("restarted")  # so that the next line is not taken for this one
+        now = write_out(s, path)
+        assert now == {**was, "one": NOW, "three": (None, [])}, now
+        restart(s)
+        assert write_out(s, path) == now, "a save before the restart counts"
+
+
 def test_a_cell_of_an_ipynb_deleted_before_a_restart_has_its_outputs_again(t):
-    where = folder(t, json.dumps(FROM_JUPYTER), name="small.ipynb")
-    path, was = os.path.join(where, "small.ipynb"), {c["id"]: (c["execution_count"], c["outputs"]) for c in FROM_JUPYTER["cells"]}
-    with workbench(where, "small.ipynb", size="100x40") as s:
-        s.wait("it broke")
-        s.keys("C-e")
-        s.wait("│ now")
+    with first_cell_has_run(t) as (s, _, path, was):
         s.keys("d d")
         s.gone("│ now")
         s.keys("d d")
         s.gone("forty-two")
-        s.keys("0 0")
-        s.wait("restarted")
-        s.wait("● idle")
+        restart(s)
         s.keys("z")
         s.wait("forty-two")
         s.keys("z")
         s.wait("│ now")
         assert write_out(s, path) == {**was, "one": NOW}
-        leave(s)
 
 
 def test_without_a_kernel_an_ipynb_is_saved_as_it_is_shown(t):
-    where = folder(t, json.dumps(FROM_JUPYTER), name="small.ipynb")
-    path, was = os.path.join(where, "small.ipynb"), {c["id"]: (c["execution_count"], c["outputs"]) for c in FROM_JUPYTER["cells"]}
-    with workbench(where, "small.ipynb", size="100x40") as s:
-        s.wait("it broke")
-        s.keys("C-e")
-        s.wait("│ now")
-        s.keys("0 0")
-        s.wait("restarted")
-        s.wait("● idle")
+    with first_cell_has_run(t) as (s, where, path, was):
+        restart(s)
         s.keys("j C-e")
         s.wait("│ 42")
         s.keys("j D")
@@ -384,23 +385,16 @@ def test_without_a_kernel_an_ipynb_is_saved_as_it_is_shown(t):
         now = write_out(s, path)
         assert now["one"] == NOW and now["two"][1][0]["data"]["text/plain"] == ["42"] and now["three"] == (None, []), now
         assert now["odd"] == was["odd"] and now["four"] == was["four"], now
-        leave(s)
 
 
 def test_another_kernel_saves_what_the_lost_one_has_left(t):
-    where = folder(t, json.dumps(FROM_JUPYTER), name="small.ipynb")
-    path, was = os.path.join(where, "small.ipynb"), {c["id"]: (c["execution_count"], c["outputs"]) for c in FROM_JUPYTER["cells"]}
-    with workbench(where, "small.ipynb", size="100x40") as s:
-        s.wait("it broke")
-        s.keys("C-e")
-        s.wait("│ now")
+    with first_cell_has_run(t) as (s, where, path, was):
         kill_kernel(s, where)
         s.keys("0 0")
         s.wait("● idle")
         s.quiet(100)
         assert "│ now" in text(s), text(s)
         assert write_out(s, path) == {**was, "one": NOW}
-        leave(s)
 
 
 def test_outputs_without_an_execution_count_have_no_number(t):
@@ -414,18 +408,29 @@ def test_outputs_without_an_execution_count_have_no_number(t):
 
 
 def test_a_save_says_when_the_runs_journal_cannot_be_read(t):
-    where = folder(t, json.dumps(FROM_JUPYTER), name="small.ipynb")
-    path = os.path.join(where, "small.ipynb")
-    was = ipynb(path)
-    with workbench(where, "small.ipynb", size="100x40") as s:
-        s.wait("it broke")
-        s.keys("C-e")
-        s.wait("│ now")
-        (journal,) = (n for n in os.listdir(os.path.join(where, ".firesteel")) if n.endswith(".jsonl"))
-        os.unlink(os.path.join(where, ".firesteel", journal))
+    with first_cell_has_run(t) as (s, where, path, was):
+        (journal,) = journals(where)
+        os.unlink(journal)
         now = write_out(s, path)
         s.wait("with the outputs that its file had")
         assert now == was, now
+
+
+def test_a_saved_ipynb_hides_what_was_told_after_a_restart(t):
+    cells = [code("say", 'print("the words are open-" .. "the-gate")', None), code("tell", 'secret "OPENING_PHRASE"', None)]
+    where = folder(t, json.dumps({**FROM_JUPYTER, "cells": cells}), name="small.ipynb")
+    path = os.path.join(where, "small.ipynb")
+    hidden = (1, [{"output_type": "stream", "name": "stdout", "text": ["the words are [secret]\n"]}])
+    with workbench(where, "small.ipynb", size="100x40", env={"OPENING_PHRASE": "open-the-gate"}) as s:
+        s.keys("C-e")
+        s.wait("│ the words are open-the-gate")
+        restart(s)
+        s.keys("j C-e")
+        s.wait("│ [secret]")
+        assert write_out(s, path)["say"] == hidden
+        for journal in journals(where):
+            os.unlink(journal)
+        assert write_out(s, path)["say"] == hidden, "not even when no journal can be read"
         leave(s)
 
 

@@ -8,24 +8,35 @@
 #include "script/protocol/message.h"
 
 struct run_so_far {
-    fold *fold;
+    fold *fold; // NULL: it cannot be read
+    const notebook *notebook;
     const char *spool_dir;
     mask *mask;
     err missing; // the first output that cannot be read
 };
 
-static cJSON *outputs_of(void *arg, const cell *c, size_t i, long *execution_count)
+static cJSON *run_outputs(struct run_so_far *run, const cell *c, long *count)
 {
-    struct run_so_far *run = arg;
-    const struct run_cell *rc = fold_cell_by_id(run->fold, c->id, NULL);
+    const struct run_cell *rc = run->fold ? fold_cell_by_id(run->fold, c->id, NULL) : NULL;
     if (!rc || !rc->count)
         return NULL;
-    *execution_count = rc->count;
+    *count = rc->count;
     err why = {0};
     cJSON *outputs = jupyter_outputs(rc, run->spool_dir, 0, &why);
     if (why.code && !run->missing.code)
         run->missing = why;
-    mask_json(run->mask, outputs); // of secrets that were told after they had been printed, too
+    return outputs;
+}
+
+// Whatever is written hides the secrets that are known by now: some were told after they had been
+// printed, here or in a run before.
+static cJSON *outputs_of(void *arg, const cell *c, size_t i, long *count)
+{
+    struct run_so_far *run = arg;
+    cJSON *outputs = run_outputs(run, c, count);
+    if (!outputs)
+        outputs = cJSON_Duplicate(notebook_outputs(run->notebook, i, count), true);
+    mask_json(run->mask, outputs);
     return outputs;
 }
 
@@ -52,10 +63,12 @@ cJSON *saving_change(kernel *k, const cJSON *message, int64_t by, err *e)
         return document_change(k->document, type, message, by, e);
     port_flush(k->port);
     const journal *j = port_journal(k->port);
-    struct run_so_far run = {.spool_dir = journal_spool_dir(j), .mask = port_mask(k->port)};
+    struct run_so_far run = {.notebook = document_notebook(k->document),
+        .spool_dir = journal_spool_dir(j),
+        .mask = port_mask(k->port)};
     err unread = {0};
     run.fold = fold_file(journal_path(j), &run.missing, &unread);
-    document_set_outputs(k->document, run.fold ? outputs_of : NULL, &run);
+    document_set_outputs(k->document, outputs_of, &run);
     cJSON *event = document_change(k->document, type, message, by, e);
     document_set_outputs(k->document, NULL, NULL);
     warn(event, &unread, &run.missing);
