@@ -27,10 +27,11 @@ struct gate {
 };
 
 struct pool {
-    int threads, spins;
-    bool place;        // are there cores enough for all?
-    cpu_set_t allowed; // cores
-    int home;          // the core that thread 0 was seen on, -1: not yet
+    int threads;
+    atomic_int spins;
+    cpu_set_t allowed; // thread 0's cores
+    int seen;          // the core that it was seen on, -1: not yet
+    int home;          // where helpers are not to run; -1: anywhere
     int running;       // threads in the current run
     void (*fn)(void *ctx, int thread);
     void *ctx;
@@ -59,9 +60,10 @@ static void relax(void)
 #endif
 }
 
-static void gate_wait(struct gate *g, unsigned seen, int spins)
+static void gate_wait(struct gate *g, unsigned seen, atomic_int *spins)
 {
-    for (int i = 0; i < spins; i++) {
+    int most = atomic_load_explicit(spins, memory_order_relaxed);
+    for (int i = 0; i < most; i++) {
         if (atomic_load_explicit(&g->turn, memory_order_acquire) != seen)
             return;
         relax();
@@ -106,7 +108,7 @@ void pool_barrier(pool *p)
         return;
     unsigned seen = atomic_load_explicit(&p->barrier.turn, memory_order_acquire);
     if (atomic_fetch_add(&p->arrived, 1) + 1 < running) {
-        gate_wait(&p->barrier, seen, p->spins);
+        gate_wait(&p->barrier, seen, &p->spins);
         return;
     }
     atomic_store_explicit(&p->arrived, 0, memory_order_relaxed);
@@ -115,7 +117,8 @@ void pool_barrier(pool *p)
 
 // On a busy machine the scheduler likes to leave all threads on one core, where each waits for the
 // others' turns. So helpers share out the cores but thread 0's, and leave it alone: who called us
-// may go where it likes, and what it starts, too.
+// may go where it likes, and what it starts, too. Its cores are those that count: who gives all
+// threads others meanwhile (taskset -a, a launcher) is obeyed, and nobody is placed on too few.
 //
 //   cores   0 1 2 3 4 5 6 7      home 2, 3 helpers: the first may run on 0, 4 and 7, the second on
 //           a b H c a b c a      1 and 5, the third on 3 and 6
@@ -136,7 +139,7 @@ static void *help(void *arg)
     free(arg);
     flush_denormals();
     for (unsigned turn = 0;; turn++) {
-        gate_wait(&h.pool->start, turn, h.pool->spins);
+        gate_wait(&h.pool->start, turn, &h.pool->spins);
         if (h.pool->quit)
             return NULL;
         if (home != h.pool->home)
@@ -147,6 +150,31 @@ static void *help(void *arg)
     }
 }
 
+static int cores_of(cpu_set_t *set)
+{
+    CPU_ZERO(set);
+    if (sched_getaffinity(0, sizeof *set, set) < 0)
+        return 1;
+    return CPU_COUNT(set) > 0 ? CPU_COUNT(set) : 1;
+}
+
+// Are there cores enough for all threads?
+static bool find_cores(pool *p, int threads)
+{
+    bool enough = cores_of(&p->allowed) >= threads;
+    atomic_store_explicit(&p->spins, enough ? SPINS : 0, memory_order_relaxed);
+    return enough;
+}
+
+// While helpers wait for their start. Where there are too few cores, all stay as they are.
+static void find_home(pool *p)
+{
+    int core = sched_getcpu();
+    if (core != p->seen && find_cores(p, p->threads))
+        p->home = core;
+    p->seen = core;
+}
+
 void pool_run(pool *p, bool alone, void (*fn)(void *ctx, int thread), void *ctx)
 {
     unsigned mode = flush_denormals();
@@ -154,20 +182,12 @@ void pool_run(pool *p, bool alone, void (*fn)(void *ctx, int thread), void *ctx)
     p->ctx = ctx;
     p->running = alone ? 1 : p->threads;
     if (p->running > 1) {
-        p->home = p->place ? sched_getcpu() : -1;
+        find_home(p);
         gate_open(&p->start);
     }
     fn(ctx, 0);
     pool_barrier(p);
     restore_float_mode(mode);
-}
-
-static int cores_of(cpu_set_t *set)
-{
-    CPU_ZERO(set);
-    if (sched_getaffinity(0, sizeof *set, set) < 0)
-        return 1;
-    return CPU_COUNT(set) > 0 ? CPU_COUNT(set) : 1;
 }
 
 int pool_cores(void)
@@ -182,9 +202,8 @@ pool *pool_new(int threads)
     if (!p)
         abort();
     int want = threads < 1 ? 1 : threads > THREADS_MAX ? THREADS_MAX : threads;
-    *p = (pool){.threads = 1, .home = -1};
-    p->place = cores_of(&p->allowed) >= want;
-    p->spins = p->place ? SPINS : 0;
+    *p = (pool){.threads = 1, .seen = -1, .home = -1};
+    find_cores(p, want);
     while (p->threads < want) {
         struct helper *h = mem_alloc(sizeof *h);
         *h = (struct helper){p, p->threads};

@@ -16,6 +16,8 @@
 
 typedef struct flow flow;
 
+enum { FLOW_FEW_ROWS = 8 }; // packing takes as long as a third of a row of ResNet-50
+
 // Memory for buffers, which several flows have if only one of them runs at a time.
 typedef struct flow_room {
     float *at;
@@ -30,6 +32,7 @@ void flow_free(flow *f);
 // Memory for batches of up to `rows` rows on so many threads. Before the first one that trains
 // there is no room for backward, and outputs share theirs as soon as they were read. -1: there is
 // none.
+// Of up to FLOW_FEW_ROWS that are only predicted, packed weights stay from batch to batch.
 int flow_reserve(flow *f, size_t rows, int threads, bool train, err *e);
 // Runs the step. In training values.g gets the gradients of all trained parameters. -1: an
 // operation failed, and no result counts.

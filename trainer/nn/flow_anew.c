@@ -98,11 +98,13 @@ bool flow_choose_anew(flow *f, size_t rows)
     AUTO_FREE bool *drop = mem_array(n, sizeof *drop), *chosen = mem_array(n, sizeof *chosen);
     if (!place(f, rows, chosen)) // nothing is dropped
         return false;
+    for (size_t i = 0; f->trains && i < n; i++)
+        whole += is_marked(f, i) ? floats_of(f, i) : 0;
+    if (whole == 0)
+        return true;
     best = f->arena_size;
     memset(all, true, n * sizeof *all);
     find_narrow(f->g, narrow);
-    for (size_t i = 0; f->trains && i < n; i++)
-        whole += is_marked(f, i) ? floats_of(f, i) : 0;
     for (size_t stretch = whole; stretch > whole / LEAST; stretch -= (stretch + 3) / 4)
         for (int any = 0; any < 2; any++) {
             drop_stretches(f, stretch, any ? all : narrow, drop);

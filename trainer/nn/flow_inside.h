@@ -44,7 +44,6 @@ struct head {
 };
 
 enum { NONE = -1, LARGE = 1 << 16 }; // floats of an output for which a barrier is worth it
-enum { FEW_ROWS = 8 };               // packing takes as long as a third of a row of ResNet-50
 
 struct flow {
     graph *g; // as it runs

@@ -34,6 +34,8 @@ void flow_ask(flow *f, size_t i, size_t rows)
     r->need = (op_need){0};
     for (size_t k = 0; k < n->inputs && !f->arena; k++)
         r->dx[k] = flow_goes_back(f, n->input[k]) ? &somewhere : NULL;
+    if (!f->arena)
+        r->work.by_dnn = r->op->by_dnn && r->op->by_dnn(&r->work);
     if (r->op->reserve)
         r->op->reserve(&r->work, &r->need);
     if (r->input >= 0 && r->work.half) // a row as floats, before it is bf16
@@ -264,7 +266,7 @@ int flow_reserve(flow *f, size_t rows, int threads, bool train, err *e)
         rows = flow_later(rows, f->rows);
     flow_free_buffers(f);
     f->trains |= train;
-    f->keeps_packed = !f->trains && rows <= FEW_ROWS;
+    f->keeps_packed = !f->trains && rows <= FLOW_FEW_ROWS;
     f->is_packed = false;
     for (size_t i = 0; i < f->g->n; i++)
         flow_ask(f, i, rows);

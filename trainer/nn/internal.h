@@ -18,21 +18,21 @@ struct model {
     size_t *inputs, *outputs; // numbers of layers; none: a row of layers
     size_t input_count, output_count;
 
-    graph *graph;      // NULL until the model is built
-    plan *plan;        // what runs it: a chain's fused operation
-    flow *flow;        // or any graph, node by node: in training
-    flow *predicting;  // otherwise; NULL until it is needed
-    flow_room room;    // of both
-    bool apart;        // nothing is joined: for tests
-    long blamed;       // see flow_blame
-    bool running;      // a batch is under way; a loss of one's own may call this model
-    float *w;          // [graph->values]
-    float *slot;       // [slots][graph->values]: Adam m, v; SGD momentum
-    float *g;          // gradients; allocated when they are first kept
-    tensor **handed;   // [parameters] with g: gradients as they were handed out, while g has them
-    uint8_t **touched; // [parameters] with g, of a graph: rows of tables, see op_work; else NULL
-    uint64_t written;  // how often weights have changed
-    bool guessed;      // some rows count as touched that perhaps were not
+    graph *graph;        // NULL until the model is built
+    plan *plan;          // what runs it: a chain's fused operation
+    flow *flow;          // or any graph, node by node: in training
+    flow *predicting[2]; // otherwise: few rows, more; NULL until it is needed
+    flow_room room;      // of all
+    bool apart;          // nothing is joined: for tests
+    long blamed;         // see flow_blame
+    bool running;        // a batch is under way; a loss of one's own may call this model
+    float *w;            // [graph->values]
+    float *slot;         // [slots][graph->values]: Adam m, v; SGD momentum
+    float *g;            // gradients; allocated when they are first kept
+    tensor **handed;     // [parameters] with g: gradients as they were handed out, while g has them
+    uint8_t **touched;   // [parameters] with g, of a graph: rows of tables, see op_work; else NULL
+    uint64_t written;    // how often weights have changed
+    bool guessed;        // some rows count as touched that perhaps were not
     size_t slots;
     int64_t steps;
     uint64_t asked; // for gradients by a loop of one's own, since the last step

@@ -135,10 +135,13 @@ static row_shape told_shape(const model *m)
 static void free_flows(model *m)
 {
     flow_free(m->flow);
-    flow_free(m->predicting);
+    for (size_t i = 0; i < ARRAY_LEN(m->predicting); i++) {
+        flow_free(m->predicting[i]);
+        m->predicting[i] = NULL;
+    }
     free(m->room.at);
     m->room = (flow_room){0};
-    m->flow = m->predicting = NULL;
+    m->flow = NULL;
 }
 
 void model_plan_flow(model *m, bool apart)

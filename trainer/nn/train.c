@@ -243,21 +243,22 @@ static update rule_of(const model *m)
     return u;
 }
 
-// Trained and predicted in one place each: what is joined differs.
-static flow *flow_for(model *m, bool train)
+// Trained and predicted in one place each, as what is joined differs; few rows in one of their own,
+// which keeps packed weights.
+static flow *flow_for(model *m, bool train, size_t rows)
 {
     if (m->plan || train)
         return m->flow;
-    if (!m->predicting)
-        m->predicting =
-            flow_new(m->graph, m->apart ? FUSE_NOTHING : FUSE_PREDICTING, m->dnn, &m->room);
-    return m->predicting;
+    flow **f = &m->predicting[rows > FLOW_FEW_ROWS];
+    if (!*f)
+        *f = flow_new(m->graph, m->apart ? FUSE_NOTHING : FUSE_PREDICTING, m->dnn, &m->room);
+    return *f;
 }
 
 static int run_batch(model *m, const model_data *data, const batch *b, step *s, err *e)
 {
     int threads = pool_threads(m->pool);
-    flow *f = flow_for(m, s->train);
+    flow *f = flow_for(m, s->train, b->n);
     if (m->plan ? plan_reserve(m->plan, b->n, threads, e) < 0
                 : flow_reserve(f, b->n, threads, s->train, e) < 0)
         return -1;

@@ -475,6 +475,8 @@ TEST(weights_are_packed_once_for_few_rows)
     CHECK(packs_of(m, &r, 4) > 0);
     CHECK(packs_of(m, &r, ROWS) > 0); // of more rows they have no place of their own
     CHECK(packs_of(m, &r, ROWS) > 0);
+    CHECK(packs_of(m, &r, 4) > 0); // they used the same memory
+    CHECK_INT(packs_of(m, &r, 4), 0);
     tensor_free(kernel);
     close_rows(&r);
     model_free(m);

@@ -743,7 +743,7 @@ TEST(a_model_that_only_predicts_has_no_room_for_training)
     size_t predicts, trains, shrunk;
     CHECK_OK(model_predict_batch(m, &r->data, &all, first, &e) == 0, e);
     CHECK_OK(model_test_batch(m, &r->data, &all, &result, &e) == 0, e);
-    flow_floats(m->predicting, &predicts);
+    flow_floats(m->predicting[1], &predicts);
     CHECK_INT(m->g == NULL, 1);
     const float *g;
     CHECK_OK(model_gradient(m, &r->data, &one, &result, &g, &e) == 0, e);

@@ -13,6 +13,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static float *random_floats(size_t n, uint64_t seed, float zeros)
 {
@@ -423,12 +424,14 @@ TEST(nobody_passes_a_barrier_alone)
 
 struct places {
     cpu_set_t of[8];
+    pid_t id[8];
 };
 
 static void look(void *ctx, int thread)
 {
     struct places *p = ctx;
     sched_getaffinity(0, sizeof p->of[thread], &p->of[thread]);
+    p->id[thread] = gettid();
 }
 
 static cpu_set_t only(int core)
@@ -439,6 +442,23 @@ static cpu_set_t only(int core)
     return set;
 }
 
+// The core that no helper may run on, where they share out all others; -1: they do not.
+static int home_of(const struct places *found, int threads, const cpu_set_t *all)
+{
+    cpu_set_t left = *all;
+    int helpers = 0;
+    for (int t = 1; t < threads; t++) {
+        helpers += CPU_COUNT(&found->of[t]);
+        CPU_XOR(&left, &left, &found->of[t]);
+    }
+    if (helpers != CPU_COUNT(all) - 1 || CPU_COUNT(&left) != 1)
+        return -1;
+    int core = 0;
+    while (!CPU_ISSET(core, &left))
+        core++;
+    return core;
+}
+
 TEST(helpers_keep_off_the_callers_core_and_each_others)
 {
     cpu_set_t all;
@@ -447,24 +467,48 @@ TEST(helpers_keep_off_the_callers_core_and_each_others)
     if (threads < 2)
         SKIP("one core");
     pool *p = pool_new(threads);
-    for (int core = 0, tried = 0; core < CPU_SETSIZE && tried < 2; core++) {
+    int moved = 0;
+    for (int core = 0; core < CPU_SETSIZE && moved < 2; core++) {
         if (!CPU_ISSET(core, &all))
             continue;
         cpu_set_t home = only(core);
         struct places found;
-        sched_setaffinity(0, sizeof home, &home);
-        pool_run(p, false, look, &found);
-        CHECK(CPU_EQUAL(&found.of[0], &home)); // the caller's own are as they were
-        int helpers = 0;
-        for (int t = 1; t < threads; t++) {
-            CHECK(!CPU_ISSET(core, &found.of[t]));
-            helpers += CPU_COUNT(&found.of[t]);
+        for (int again = 0, there = -1; there != core && again < 1000; again++) {
+            sched_setaffinity(0, sizeof home, &home); // moves us, and we may leave again
+            sched_setaffinity(0, sizeof all, &all);
+            pool_run(p, false, look, &found);
+            CHECK(CPU_EQUAL(&found.of[0], &all)); // the caller's own are as they were
+            there = home_of(&found, threads, &all);
+            CHECK(there >= 0);
+            moved += there == core;
         }
-        CHECK_INT(helpers, CPU_COUNT(&all) - 1);
+    }
+    CHECK_INT(moved, 2);
+    pool_free(p);
+}
+
+// As `taskset -a` and launchers do, while the pool is there.
+TEST(helpers_stay_where_others_put_them)
+{
+    cpu_set_t all;
+    sched_getaffinity(0, sizeof all, &all);
+    if (CPU_COUNT(&all) < 2)
+        SKIP("one core");
+    pool *p = pool_new(2);
+    struct places found;
+    pool_run(p, false, look, &found);
+    for (int core = 0, tried = 0; core < CPU_SETSIZE && tried < 2; core++) {
+        if (!CPU_ISSET(core, &all))
+            continue;
+        cpu_set_t narrow = only(core);
+        for (int t = 0; t < 2; t++)
+            sched_setaffinity(found.id[t], sizeof narrow, &narrow);
+        pool_run(p, false, look, &found); // the caller has moved, at least once
+        CHECK(CPU_EQUAL(&found.of[0], &narrow) && CPU_EQUAL(&found.of[1], &narrow));
         tried++;
     }
-    pool_free(p);
     sched_setaffinity(0, sizeof all, &all);
+    pool_free(p);
 }
 
 static int dense_calls, sparse_calls;

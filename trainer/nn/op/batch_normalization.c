@@ -168,7 +168,7 @@ static void find_moments(const op_work *w, const struct sums *s)
             v = squares[c] / *n - m * m;
             v = v < 0 ? 0 : v;
         }
-        if (is_of_batch(w) && w->moves) {
+        if (is_of_batch(w) && w->moves && !(w->ranks && w->ranks->failed)) {
             move(&mean[c], m, momentum);
             move(&variance[c], v, momentum);
         }

@@ -85,7 +85,7 @@ static bool trains_bias(const op_work *w)
 
 static void reserve(const op_work *w, op_need *need)
 {
-    if (conv2d_by_dnn(w)) {
+    if (w->by_dnn) {
         conv2d_dnn_reserve(w, need);
         return;
     }
@@ -256,7 +256,7 @@ static void forward_picture(
 
 static void forward(const op_work *w, size_t pass, size_t chunk, float *scratch)
 {
-    if (conv2d_by_dnn(w)) {
+    if (w->by_dnn) {
         conv2d_dnn_forward(w, pass, chunk, scratch);
         return;
     }
@@ -402,7 +402,7 @@ static void sum_up(const op_work *w, const struct sizes *s, size_t part)
 
 static void backward(const op_work *w, size_t pass, size_t chunk, float *scratch)
 {
-    if (conv2d_by_dnn(w)) {
+    if (w->by_dnn) {
         conv2d_dnn_backward(w, pass, chunk, scratch);
         return;
     }
@@ -460,4 +460,5 @@ const op op_conv2d = {
     .read = read,
     .onnx = to_onnx,
     .halves = conv2d_by_dnn,
+    .by_dnn = conv2d_by_dnn,
 };

@@ -188,6 +188,13 @@ static size_t most(size_t a, size_t b)
     return a > b ? a : b;
 }
 
+// Of so many rows, how many oneDNN takes at once: the last piece of a batch, and the parts of a
+// batch that is smaller than the one for which it was chosen, may be of a size without a kernel.
+static size_t at_once(const op_work *w, dnn_way way, size_t rows)
+{
+    return conv_of(w, way, rows) ? rows : 1;
+}
+
 static size_t packed_floats(const op_work *w, dnn_way way, size_t rows)
 {
     return floats(w->dnn->packed_bytes(conv_of(w, way, rows)));
@@ -195,7 +202,7 @@ static size_t packed_floats(const op_work *w, dnn_way way, size_t rows)
 
 static size_t scratch_floats(const op_work *w, dnn_way way, size_t rows)
 {
-    return floats(w->dnn->scratch_bytes(conv_of(w, way, rows)));
+    return floats(w->dnn->scratch_bytes(conv_of(w, way, at_once(w, way, rows))));
 }
 
 // At the beginning of scratch: what a window of one pixel sees of a piece or a part.
@@ -217,6 +224,12 @@ static size_t sums_floats(const op_work *w)
     return conv2d_trains(w) ? parts(w) * part_floats(w) : 0;
 }
 
+// The gradients of one row of a part whose rows go one by one.
+static size_t row_floats(const op_work *w, size_t rows)
+{
+    return at_once(w, DNN_BACK_WEIGHTS, rows) < rows ? part_floats(w) : 0;
+}
+
 // The scratch of pieces and parts, and of the shorter ones at the end.
 static size_t scratch_of(const op_work *w)
 {
@@ -227,8 +240,10 @@ static size_t scratch_of(const op_work *w)
         if (w->dx && w->dx[0])
             most_of = most(most_of, scratch_floats(w, DNN_BACK_DATA, p.rows));
     }
-    for (size_t i = 0; conv2d_trains(w) && i < parts(w); i++)
-        most_of = most(most_of, scratch_floats(w, DNN_BACK_WEIGHTS, part_at(w, i).rows));
+    for (size_t i = 0; conv2d_trains(w) && i < parts(w); i++) {
+        size_t rows = part_at(w, i).rows;
+        most_of = most(most_of, scratch_floats(w, DNN_BACK_WEIGHTS, rows) + row_floats(w, rows));
+    }
     return most_of;
 }
 
@@ -328,7 +343,7 @@ static float *bias_of(const op_work *w)
     return w->norm ? folded_bias(w) : w->layer->no_bias ? NULL : w->w + w->at[BIAS];
 }
 
-static void forward_piece(const op_work *w, struct piece p, float *scratch)
+static void forward_rows(const op_work *w, struct piece p, float *scratch)
 {
     void *y = op_at(w, w->y, w->ldy, p.from);
     if (w->inputs > 1)
@@ -337,6 +352,13 @@ static void forward_piece(const op_work *w, struct piece p, float *scratch)
                 bias_of(w), y, scratch + thin_floats(w)));
     if (w->f != ACTIVATION_RELU)
         op_activate(w, y, NULL, w->ldy, p.rows, shape_size(&w->out));
+}
+
+static void forward_piece(const op_work *w, struct piece p, float *scratch)
+{
+    size_t n = at_once(w, DNN_FORWARD, p.rows);
+    for (size_t i = 0; i < p.rows; i += n)
+        forward_rows(w, (struct piece){p.from + i, n}, scratch);
 }
 
 void conv2d_dnn_forward(const op_work *w, size_t pass, size_t chunk, float *scratch)
@@ -352,12 +374,9 @@ static float *packed_back(const op_work *w)
     return w->backward_only + sums_floats(w);
 }
 
-static void back_to_input(const op_work *w, struct piece p, float *scratch)
+static void rows_to_input(const op_work *w, struct piece p, float *scratch)
 {
     float *dz = op_at(w, w->dy, w->ldy, p.from);
-    op_derive(w, dz, op_at(w, w->y, w->ldy, p.from), NULL, w->ldy, p.rows, shape_size(&w->out));
-    if (!w->dx[0])
-        return;
     bool apart = w->add[0] || is_thin(w);
     void *dx = apart ? scratch : op_at(w, w->dx[0], w->ldx[0], p.from);
     note(w, w->dnn->run(conv_of(w, DNN_BACK_DATA, p.rows), dx, packed_back(w), NULL, dz,
@@ -368,13 +387,34 @@ static void back_to_input(const op_work *w, struct piece p, float *scratch)
         op_give(w, 0, scratch, w->ldx[0], p.from, p.from + p.rows);
 }
 
-static void train_part(const op_work *w, size_t part, float *scratch)
+static void back_to_input(const op_work *w, struct piece p, float *scratch)
 {
-    struct piece p = part_at(w, part);
-    float *kernel = w->backward_only + part * part_floats(w);
+    size_t n = at_once(w, DNN_BACK_DATA, p.rows);
+    op_derive(w, op_at(w, w->dy, w->ldy, p.from), op_at(w, w->y, w->ldy, p.from), NULL, w->ldy,
+        p.rows, shape_size(&w->out));
+    for (size_t i = 0; w->dx[0] && i < p.rows; i += n)
+        rows_to_input(w, (struct piece){p.from + i, n}, scratch);
+}
+
+// dW and db of these rows.
+static void train_rows(const op_work *w, struct piece p, float *kernel, float *scratch)
+{
     float *bias = kernel + packed_floats(w, DNN_BACK_WEIGHTS, 1);
     note(w, w->dnn->run(conv_of(w, DNN_BACK_WEIGHTS, p.rows), x_of(w, p, scratch), kernel, bias,
                 op_at(w, w->dy, w->ldy, p.from), scratch + thin_floats(w)));
+}
+
+static void train_part(const op_work *w, size_t part, float *scratch)
+{
+    struct piece p = part_at(w, part);
+    size_t n = at_once(w, DNN_BACK_WEIGHTS, p.rows), numbers = part_floats(w);
+    float *sum = w->backward_only + part * numbers, *room = scratch + row_floats(w, p.rows);
+    train_rows(w, (struct piece){p.from, n}, sum, room);
+    for (size_t i = n; i < p.rows; i += n) {
+        train_rows(w, (struct piece){p.from + i, n}, scratch, room);
+        for (size_t k = 0; k < numbers; k++)
+            sum[k] += scratch[k];
+    }
 }
 
 // The gradient of one panel: the sum over the parts, in their order.
@@ -386,8 +426,9 @@ static void sum_panel(const op_work *w, size_t panel, float *scratch)
         const float *kernel = w->backward_only + i * part_floats(w);
         const float *bias = kernel + packed_floats(w, DNN_BACK_WEIGHTS, 1) + first;
         float *db = w->layer->no_bias ? NULL : w->g + w->at[BIAS] + first;
-        note(w, w->dnn->unpack(conv_of(w, DNN_BACK_WEIGHTS, part_at(w, i).rows), i ? scratch : g,
-                    kernel, width, first, width));
+        size_t rows = at_once(w, DNN_BACK_WEIGHTS, part_at(w, i).rows);
+        note(w, w->dnn->unpack(conv_of(w, DNN_BACK_WEIGHTS, rows), i ? scratch : g, kernel, width,
+                    first, width));
         for (size_t k = 0; i && k < n; k++)
             g[k] += scratch[k];
         for (size_t c = 0; db && c < width; c++)

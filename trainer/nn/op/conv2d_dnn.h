@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Conv2D by oneDNN, where its plug-in is loaded and has a quick kernel for the shape; see
-// trainer/dnn/dnn.h. The operation in conv2d.c asks first whether it should go this way.
+// trainer/dnn/dnn.h. The operations ask when memory is reserved whether they should go this way
+// (op_work.by_dnn); of a smaller batch, what has no kernel goes row by row.
 #pragma once
 #include "trainer/nn/op/op.h"
 

@@ -85,6 +85,11 @@ static bool halves(const op_work *w)
     return !(w->layer->l2 > 0) && w->f != ACTIVATION_SOFTMAX && op_conv2d.halves(as_conv2d(w, &c));
 }
 
+static bool by_dnn(const op_work *w)
+{
+    return w->half && halves(w);
+}
+
 static size_t kernel_chunks(const op_work *w)
 {
     return w->fixed[KERNEL] ? 0 : panels(w->in->size[0]) * panels(w->layer->units);
@@ -263,4 +268,5 @@ const op op_dense = {
     .read = read,
     .onnx = to_onnx,
     .halves = halves,
+    .by_dnn = by_dnn,
 };

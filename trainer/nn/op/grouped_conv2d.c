@@ -132,7 +132,7 @@ static float *floats_of(
 
 static void reserve(const op_work *w, op_need *need)
 {
-    if (conv2d_by_dnn(w)) {
+    if (w->by_dnn) {
         conv2d_dnn_reserve(w, need);
         return;
     }
@@ -232,7 +232,7 @@ static void forward_picture(const op_work *w, const window *v, const struct size
 
 static void forward(const op_work *w, size_t pass, size_t chunk, float *scratch)
 {
-    if (conv2d_by_dnn(w)) {
+    if (w->by_dnn) {
         conv2d_dnn_forward(w, pass, chunk, scratch);
         return;
     }
@@ -276,7 +276,7 @@ static void backward_picture(const op_work *w, const window *v, const struct siz
 
 static void backward(const op_work *w, size_t pass, size_t chunk, float *scratch)
 {
-    if (conv2d_by_dnn(w)) {
+    if (w->by_dnn) {
         conv2d_dnn_backward(w, pass, chunk, scratch);
         return;
     }
@@ -351,4 +351,5 @@ const op op_grouped_conv2d = {
     .read = read,
     .onnx = to_onnx,
     .halves = conv2d_by_dnn,
+    .by_dnn = conv2d_by_dnn,
 };

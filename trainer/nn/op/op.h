@@ -92,7 +92,8 @@ typedef struct op_work {
     size_t norm_at[OP_PARAMETERS];
     float *kept, *forward_only, *backward_only;
     const struct dnn_ops *dnn; // oneDNN's convolutions; NULL: they are not used
-    float *w, *g;              // the model's run of parameters, and of their gradients
+    bool by_dnn;  // op.by_dnn's answer for the largest batch, for which all buffers were made
+    float *w, *g; // the model's run of parameters, and of their gradients
     size_t at[OP_PARAMETERS];  // where its own are, in their order
     bool fixed[OP_PARAMETERS]; // which of them are not trained: backward leaves their gradients out
     // Of a table (its first parameter), by row: may its gradient be other than 0? backward clears
@@ -128,6 +129,8 @@ typedef struct op {
     bool indices; // its input are indices
     // Can it read and write bf16? w has layer, shapes, f and dnn. NULL: it cannot.
     bool (*halves)(const op_work *w);
+    // Does oneDNN compute it? w has what reserve has, but for by_dnn. NULL: never.
+    bool (*by_dnn)(const op_work *w);
     // A layer that is made of others: these, one after the other, and what it calls their kernels.
     // Its graph has nodes of them alone, so it has nothing above but attributes. NULL: it is one.
     void (*parts)(const layer_spec *l, layer_spec part[OP_PARTS]);
