@@ -17,6 +17,11 @@ def status(pid, field, base=10):
         return int(next(line for line in f if line.startswith(field)).split()[1], base)
 
 
+def is_stopped(pid):
+    with open(f"/proc/{pid}/stat", encoding="utf-8") as f:
+        return f.read().rpartition(")")[2].split()[0] == "T"
+
+
 def child_of(pid):
     with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as f:
         return int((f.read().split() or [0])[0])
@@ -59,6 +64,7 @@ def test_a_kernel_that_is_ended_while_it_restarts_does_not_come_back(t):
     k.execute(0)
     pid = k.pid()
     os.kill(pid, signal.SIGSTOP)  # so it finds both at once, and the client comes before the signal
+    eventually(lambda: is_stopped(pid), 5)
     k.send(id=99, type="restart")
     k.process.terminate()
     eventually(lambda: status(pid, "ShdPnd", 16) >> (signal.SIGTERM - 1) & 1, 5)

@@ -145,10 +145,10 @@ def owned():
 
 
 def stop_kernels():
-    """Ends those that this program has started."""
-    for name in owned():
-        if name.endswith(".sock"):
-            sh(FIRESTEEL, "stop", name[:-len(".sock")])
+    """Ends those that this program has started. After a restart a kernel's run has another name than its socket."""
+    if any(name.endswith(".sock") for name in owned()):
+        for line in sh(FIRESTEEL, "ls").out.splitlines()[1:]:
+            sh(FIRESTEEL, "stop", line.split()[0])
 
 
 def nothing_left_running(t):
