@@ -179,7 +179,8 @@ static int compare(call *c, struct target *t, const cJSON *manifest, const cJSON
     AUTO_JSON *fields = own ? k8s_differences(t, manifest, there, e) : NULL;
     if (own && !fields)
         return -1;
-    return own && k8s_moved_by_others(own, fields) ? call_drift(c, fields, e) : 0;
+    AUTO_JSON *said = own ? k8s_moved_by_others(own, fields) : NULL;
+    return said ? call_drift(c, said, e) : 0;
 }
 
 // Does the object exist, is it the same one, and is it as the manifest says?
@@ -259,8 +260,9 @@ static int look_closely(call *c, const cJSON *args, bool with_pods, const cJSON 
     if (!own)
         return 1;
     fields = k8s_differences(&t, object, there, e);
-    if (fields && k8s_moved_by_others(own, fields))
-        *why = k8s_say_moved(t.resource->kind, name, fields);
+    AUTO_JSON *said = k8s_moved_by_others(own, fields);
+    if (said)
+        *why = k8s_say_moved(t.resource->kind, name, said);
     // who must not patch is not asked again until it changes
     return fields || e->code == ERR_FORBIDDEN || e->code == ERR_INVALID ? 1 : -1;
 }

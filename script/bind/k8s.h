@@ -50,7 +50,7 @@ bool k8s_is_marked(call *c, const cJSON *object);
 // exists and is this run's. *there is new; or NULL, and then *why (may be NULL) tells why. Sets the
 // target's name and uid to it. Errors: ERR_REFUSED when it is in another cluster.
 int k8s_look(call *c, struct target *t, const cJSON *recorded, cJSON **there, char **why, err *e);
-// The fields in which the object is not as its manifest says: an array of texts, new.
+// The fields in which the object is not as its manifest says: JSON pointers, a new array.
 cJSON *k8s_differences(struct target *t, const cJSON *manifest, const cJSON *there, err *e);
 
 // The pods of an object: a label selector (new), a pod's name (new), or both. `whole`: all of them;
@@ -99,7 +99,8 @@ void k8s_say_changes(const cJSON *args, bool values, buf *out);
 // The result of a change, {"object", "changed"}: not at the top level, for the call did not make
 // the object.
 int k8s_changed(struct target *t, const cJSON *made, bool changed, cJSON **result, err *e);
-// The object that an earlier call has changed, if it still exists and is the same one; else NULL.
+// The object that an earlier call has changed, or the "subresource" of it that the record names: if
+// it still exists and is the same one; else NULL.
 cJSON *k8s_same_object(call *c, struct target *t, const cJSON *args, const cJSON *recorded, err *e);
 // k8s_set.c. Keeps the fields that a patch of this type has set in `made`, the server's answer, as
 // the result's "set": {JSON pointer: digest of the value, null for none}. With "subresource" in the
@@ -108,9 +109,9 @@ void k8s_note_set(call *c, cJSON *result, const char *type, const cJSON *patch, 
 // The fields that later calls of the run have set, as members of a new object; NULL: they have
 // changed or deleted the object without telling what.
 cJSON *k8s_own_changes(call *c, const char *uid);
-// Takes those out of an array of fields. Is any left?
-bool k8s_moved_by_others(const cJSON *own, cJSON *fields);
-char *k8s_say_moved(const char *kind, const char *name, const cJSON *fields); // new
+// The others of these fields (JSON pointers), in words for people: a new array. NULL: none.
+cJSON *k8s_moved_by_others(const cJSON *own, const cJSON *fields);
+char *k8s_say_moved(const char *kind, const char *name, const cJSON *said); // new
 void k8s_look_set(call *c, const cJSON *args, const cJSON *recorded, struct glance *g, err *e);
 // k8s_edit.c. Are there pods that a restart would make anew?
 bool k8s_restarts(const struct resource *r);

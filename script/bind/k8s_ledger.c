@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "base/digest.h"
+#include "base/jsonpointer.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "k8s/manifest/manifest.h"
@@ -7,7 +8,7 @@
 
 #include <string.h>
 
-enum { NAME_STEM = 55, FIELDS_MAX = 20 }; // with 8 digits a name fits into a label, 63 bytes
+enum { NAME_STEM = 55 }; // with 8 digits a name fits into a label, 63 bytes
 
 void k8s_mark(call *c, cJSON *metadata)
 {
@@ -127,19 +128,18 @@ int k8s_look(call *c, struct target *t, const cJSON *recorded, cJSON **there, ch
 }
 
 // Fields that the server writes: they may differ although nobody has changed them.
-static bool is_servers(const char *path)
+static bool is_servers(const char *pointer)
 {
-    static const char entry[] = "metadata.labels." LABEL_ENTRY;
-    static const char *const fields[] = {"status", "metadata.managedFields",
-        "metadata.resourceVersion", "metadata.generation", "metadata.creationTimestamp",
-        "metadata.selfLink", entry};
+    static const char *const fields[] = {"/status", "/metadata/managedFields",
+        "/metadata/resourceVersion", "/metadata/generation", "/metadata/creationTimestamp",
+        "/metadata/selfLink", "/metadata/labels/firesteel~1entry"};
     for (size_t i = 0; i < ARRAY_LEN(fields); i++)
-        if (str_eq(path, fields[i]))
+        if (str_eq(pointer, fields[i]))
             return true;
     return false;
 }
 
-static void differences(const char *path, const cJSON *a, const cJSON *b, cJSON *out);
+static void differences(const char *pointer, const cJSON *a, const cJSON *b, cJSON *out);
 
 // Controllers that write a whole object back write its empty fields, too (Argo's into a Workflow's
 // spec).
@@ -150,7 +150,8 @@ static bool is_empty(const cJSON *value)
 }
 
 // there: a is the object as it is.
-static void compare_keys(const char *path, const cJSON *a, const cJSON *b, bool there, cJSON *out)
+static void compare_keys(
+    const char *pointer, const cJSON *a, const cJSON *b, bool there, cJSON *out)
 {
     const cJSON *item;
     cJSON_ArrayForEach(item, a)
@@ -160,32 +161,34 @@ static void compare_keys(const char *path, const cJSON *a, const cJSON *b, bool 
             continue; // compared from the other side
         if (!other && there && is_empty(item))
             continue;
-        AUTO_FREE char *at = str_fmt("%s%s%s", path, *path ? "." : "", item->string);
-        differences(at, item, other, out);
+        AUTO_BUF at = {0};
+        buf_str(&at, pointer);
+        json_pointer_add(&at, item->string);
+        differences(buf_cstr(&at), item, other, out);
     }
 }
 
-static void compare_items(const char *path, const cJSON *a, const cJSON *b, cJSON *out)
+static void compare_items(const char *pointer, const cJSON *a, const cJSON *b, cJSON *out)
 {
     int i = 0;
     for (const cJSON *x = a->child, *y = b->child; x; x = x->next, y = y->next) {
-        AUTO_FREE char *at = str_fmt("%s[%d]", path, i++);
+        AUTO_FREE char *at = str_fmt("%s/%d", pointer, i++);
         differences(at, x, y, out);
     }
 }
 
-static void differences(const char *path, const cJSON *a, const cJSON *b, cJSON *out)
+static void differences(const char *pointer, const cJSON *a, const cJSON *b, cJSON *out)
 {
-    if (is_servers(path) || json_equal(a, b) || cJSON_GetArraySize(out) >= FIELDS_MAX)
+    if (is_servers(pointer) || json_equal(a, b))
         return;
     if (cJSON_IsObject(a) && cJSON_IsObject(b)) {
-        compare_keys(path, a, b, true, out);
-        compare_keys(path, b, a, false, out);
+        compare_keys(pointer, a, b, true, out);
+        compare_keys(pointer, b, a, false, out);
     } else if (cJSON_IsArray(a) && cJSON_IsArray(b) &&
                cJSON_GetArraySize(a) == cJSON_GetArraySize(b)) {
-        compare_items(path, a, b, out);
+        compare_items(pointer, a, b, out);
     } else {
-        cJSON_AddItemToArray(out, cJSON_CreateString(path));
+        cJSON_AddItemToArray(out, cJSON_CreateString(pointer));
     }
 }
 

@@ -197,7 +197,8 @@ cJSON *k8s_same_object(call *c, struct target *t, const cJSON *args, const cJSON
     if (!ref || k8s_target(c, args, true, t, e) != 0 || k8s_same_cluster(t, ref, e) != 0)
         return NULL;
     err why = {0};
-    AUTO_JSON *there = client_get(t->client, &t->patience, t->resource, t->ns, t->name, &why);
+    AUTO_JSON *there = client_get_sub(t->client, &t->patience, t->resource, t->ns, t->name,
+        json_str(recorded, "subresource"), &why);
     if (!there && why.code != ERR_NOT_FOUND)
         err_set(e, why.code, "%s", why.text);
     bool goes = json_path_str(there, "metadata.deletionTimestamp");

@@ -2,14 +2,13 @@
 """The cluster desk on a real cluster: what pods and nodes use, beside `kubectl top`; families of what operators make."""
 import os
 import re
-import shutil
 import sys
 import time
 
 import images
 import tap
 from case_argo import place_with_account
-from place import KUBECONFIG, KUBECTL, SPARK, Place, pod, with_spark
+from place import SPARK, Place, pod, with_spark
 
 sys.path.append(os.path.join(tap.SOURCE, "tests", "screen", "support"))
 from bench import folder, opens, text, workbench
@@ -97,24 +96,10 @@ def test_a_shell_in_the_chosen_container(t):
         s.keys("q q q")
 
 
-def narrow(t, place):
-    """A context whose user may look at pods, and not at what they use."""
-    config = os.path.join(place.dir, "narrow")
-    place.kubectl("create", "serviceaccount", "narrow")
-    place.kubectl("create", "role", "narrow", "--verb=get,list,watch", "--resource=pods")
-    place.kubectl("create", "rolebinding", "narrow", "--role=narrow", f"--serviceaccount={place.namespace}:narrow")
-    shutil.copy(KUBECONFIG, config)
-    token = place.kubectl("create", "token", "narrow").out.strip()
-    for words in (("set-credentials", "narrow", f"--token={token}"), ("set-context", "narrow", "--cluster=test", "--user=narrow")):
-        done = tap.sh(KUBECTL, "config", "--kubeconfig", config, *words)
-        assert done.code == 0, done
-    place.env["KUBECONFIG"] = config
-
-
 def test_a_cluster_that_refuses_tells_once(t):
     place = Place(t)
     place.create(pod("idle", "sleep", "600"))
-    narrow(t, place)
+    place.narrow("narrow", "get,list,watch", "pods")  # not what the pods use
     with desk(t, place, "narrow", source='k8s.watch "pods"\nfiresteel.sleep(3)\nprint "watched"') as s:
         s.wait("COMMAND")
         s.keys("C-e")

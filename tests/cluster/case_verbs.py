@@ -97,6 +97,49 @@ print(pcall(k8s.scale, "deploy/none", 1))
     assert [m.get("subresource") for m in web["metadata"]["managedFields"] if m["manager"] == "firesteel"] == ["scale"]
 
 
+def test_scale_needs_rights_on_the_subresource_only(t):
+    """Also where a resume looks at what was set."""
+    place = Place(t)
+    place.kubectl("create", "-f", "-", input=DEPLOYMENT)
+    place.narrow("admin", "get,patch", "deployments/scale")
+    notebook = '-- %% Scale effects="cluster"\nk8s.scale("deploy/web", 2)\n-- %% Stop\nassert(io.open "go")\n'
+    stopped = place.run(notebook, "--no-preflight")
+    assert stopped.code == 1 and "forbidden" not in stopped.out + stopped.err, stopped
+    with open(os.path.join(place.dir, "go"), "w", encoding="utf-8"):
+        pass
+    resumed = place.run(notebook, "--no-preflight", "--resume", "last")
+    assert resumed.code == 0 and "verified" in resumed.out + resumed.err, resumed
+
+
+def test_items_that_a_patch_sets_are_looked_at(t):
+    """A mount is known by its path, and a list from which a patch takes something counts as a whole."""
+    place = Place(t)
+    place.kubectl("create", "-f", "-", input=DEPLOYMENT)
+    place.kubectl("set", "env", "deploy/web", "A=1", "PASSWORD=not-for-journals", "B=2")
+
+    def names():
+        return [e["name"] for e in place.get("deploy", "web")["spec"]["template"]["spec"]["containers"][0]["env"]]
+
+    notebook = """-- %% Patch effects="cluster"
+k8s.patch("deploy/web", { spec = { template = { spec = { volumes = { { name = "data", emptyDir = {} } }, containers = { { name = "main",
+  volumeMounts = { { name = "data", mountPath = "/a" }, { name = "data", mountPath = "/b" } },
+  env = { { ["$patch"] = "delete", name = "A" } } } } } } } }, { type = "strategic" })
+-- %% Json effects="cluster"
+k8s.patch("deploy/web", firesteel.array { { op = "remove", path = "/spec/template/spec/containers/0/env/1" } }, { type = "json" })
+-- %% Stop
+assert(io.open "go")
+"""
+    assert place.run(notebook, "--no-preflight").code == 1
+    assert names() == ["PASSWORD"], names()
+    found = tap.sh("grep", "-rl", "not-for-journals", place.dir)
+    assert found.code == 1, found
+    resumed = place.run(notebook, "--no-preflight", "--resume", "last")
+    assert (resumed.out + resumed.err).count("verified") >= 2, resumed
+    place.kubectl("set", "env", "deploy/web", "C=3")
+    place.run(notebook, "--no-preflight", "--resume", "last")
+    assert names() == ["PASSWORD"], "done again: %s" % names()
+
+
 def test_a_restart_makes_the_pods_anew(t):
     """As kubectl rollout restart: the same time in the template, by the same rules."""
     place = Place(t)

@@ -53,7 +53,7 @@ class Place:
             tap.eventually(lambda: self.kubectl("get", "sa/default", "cm/kube-root-ca.crt", code=None).code == 0)
 
     def kubectl(self, *argv, input=None, code=0, timeout=60):
-        done = tap.sh(KUBECTL, "-n", self.namespace, *argv, env=self.env, input=input, timeout=timeout)
+        done = tap.sh(KUBECTL, "-n", self.namespace, *argv, env={**self.env, "KUBECONFIG": KUBECONFIG}, input=input, timeout=timeout)
         assert code is None or done.code == code, (argv, done)
         return done
 
@@ -67,6 +67,19 @@ class Place:
 
     def get(self, kind, name):
         return json.loads(self.kubectl("get", kind, name, "-o", "json").out)
+
+    def narrow(self, context, verbs, resources):
+        """From now on the user of this context may do nothing but that."""
+        config = os.path.join(self.dir, "narrow")
+        self.kubectl("create", "serviceaccount", "narrow")
+        self.kubectl("create", "role", "narrow", f"--verb={verbs}", f"--resource={resources}")
+        self.kubectl("create", "rolebinding", "narrow", "--role=narrow", f"--serviceaccount={self.namespace}:narrow")
+        shutil.copy(KUBECONFIG, config)
+        token = self.kubectl("create", "token", "narrow").out.strip()
+        for words in (("set-credentials", "narrow", f"--token={token}"), ("set-context", context, "--cluster=test", "--user=narrow")):
+            done = tap.sh(KUBECTL, "config", "--kubeconfig", config, *words)
+            assert done.code == 0, done
+        self.env["KUBECONFIG"] = config
 
     def ended(self, pod, seconds=60):
         """The phase in which the pod ended."""

@@ -336,6 +336,41 @@ k8s.patch("secret/s", firesteel.array { { op = "replace", path = "/metadata/anno
     assert how(again) == ["done"], (how(again), again.of("error"))
 
 
+def test_a_key_with_a_dot_is_another_field(t):
+    """The run's own label "tier" does not hide what others set in "tier.example.org/z"; nor does "app" hide "app.kubernetes.io/name"."""
+    env = sandbox(t)
+    notebook = config_map("create", "x") + cell('made:label { ["tier.example.org/z"] = "1" }', 'Zone effects="cluster"') + \
+        cell('made:label { tier = "gpu" }', 'Tier effects="cluster"') + STOP
+    k = start(t, env, notebook)
+    do(t, env, 'k8s.label("cm/x", { ["tier.example.org/z"] = "2" }, { overwrite = true })')
+    again = resume(t, k, env, notebook)
+    assert how(again) == ["verified"] and "tier.example.org/z already has the value" in again.of("error")[-1]["message"], how(again)
+    notebook = cell("""made = k8s.create { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "y",
+  labels = { ["app.kubernetes.io/name"] = "y" } } }""", 'Make effects="cluster"') + \
+        cell('made:label { app = "y" }', 'Label effects="cluster"') + STOP
+    k = start(t, env, notebook)
+    do(t, env, 'k8s.label("cm/y", { ["app.kubernetes.io/name"] = "z" }, { overwrite = true })')
+    stopped = resume(t, k, env, notebook)
+    assert stopped.code == 3, (stopped.code, how(stopped))
+    assert records(k, "drift")[0]["fields"] == ["metadata.labels.app.kubernetes.io/name"], records(k, "drift")
+
+
+def test_what_a_run_has_set_and_deleted_stays_so(t):
+    """A change of an object that the run has deleted itself is not made again; of one that others have deleted it is."""
+    env = sandbox(t)
+    made = """for _, name in ipairs { "own", "theirs" } do k8s.create { apiVersion = "v1", kind = "ConfigMap", metadata = { name = name } } end"""
+    do(t, env, made)
+    notebook = cell('k8s.label("cm/own", { tier = "gpu" })', 'Label effects="cluster"') + \
+        cell('k8s.delete("cm", "own")', 'Delete effects="destructive"') + \
+        cell('k8s.label("cm/theirs", { tier = "gpu" })\nk8s.annotate("cm/theirs", { note = "1" })', 'Both effects="cluster"') + STOP
+    k = start(t, env, notebook)
+    again = resume(t, k, env, notebook)
+    assert how(again) == ["verified"] * 3, (how(again), again.of("error"))
+    do(t, env, 'k8s.delete("cm", "theirs")')
+    again = resume(t, k, env, notebook)
+    assert how(again) == ["verified"] * 2 and '"theirs" not found' in again.of("error")[-1]["message"], (how(again), again.of("error"))
+
+
 def test_a_bash_cell_declares_its_files(t):
     notebook = cell("-- cat input > copy\n-- echo ran >> log", 'Fetch inputs=["input"] language="bash" outputs=["copy"]') + STOP
     k = Kernel(t, notebook, headless=True, hello=False)

@@ -261,8 +261,10 @@ bool ledger_changed_later(ledger *l, const struct entry *e, const char *uid, cJS
     bool found = false;
     pthread_mutex_lock(&l->lock);
     for (size_t i = 0; uid && !found && i < l->n; i++) {
+        if (l->entries[i]->number <= e->number)
+            continue;
         const cJSON *recorded = entry_recorded(l->entries[i]), *field;
-        if (l->entries[i]->number <= e->number || !is_about(recorded, uid))
+        if (!is_about(recorded, uid))
             continue;
         found = !set || !json_get(recorded, "set");
         cJSON_ArrayForEach(field, json_get(recorded, "set"))
