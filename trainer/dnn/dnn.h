@@ -40,7 +40,9 @@ typedef struct dnn_ops {
     unsigned version;
     const char *(*library)(void); // "oneDNN 2.6.3"
     bool (*has_half)(void);       // does this CPU multiply bf16?
-    // NULL: oneDNN has nothing for it but its reference, which is slow. Thread-safe.
+    // NULL: oneDNN has nothing for it but its reference, which is slow. Thread-safe. What it has
+    // for four rows it has for fewer, with the same order of packed weights, and the other way
+    // round.
     const dnn_conv *(*conv)(const dnn_conv_spec *spec);
     // Bytes of packed weights (of the gradient of weights), and of memory for one call.
     size_t (*packed_bytes)(const dnn_conv *c);

@@ -225,29 +225,6 @@ static bool fits_panels(const dnn_conv *c)
     return fits;
 }
 
-static const dnn_conv *find(const dnn_conv_spec *spec);
-
-// Weights have the order that suits so many rows, whatever the rows are: they are packed once.
-enum { LAYOUT_ROWS = 4 };
-
-static bool describe_weights(dnn_conv *c, dnnl_format_tag_t tag)
-{
-    const dnn_conv_spec *s = &c->spec;
-    dnnl_dims_t kernel;
-    int dims = weight_sizes(s, kernel);
-    bool floats = s->way == DNN_BACK_WEIGHTS || !s->half;
-    if (s->rows == LAYOUT_ROWS)
-        return dnnl_memory_desc_init_by_tag(
-                   &c->weights, dims, kernel, floats ? dnnl_f32 : dnnl_bf16, tag) == dnnl_success;
-    dnn_conv_spec other;
-    memcpy(&other, s, sizeof other);
-    other.rows = LAYOUT_ROWS;
-    const dnn_conv *usual = find(&other);
-    if (usual->usable)
-        c->weights = usual->weights;
-    return usual->usable;
-}
-
 // oneDNN wants to know which way forward a way back belongs to.
 static dnnl_primitive_desc_t plan_hint(const dnn_conv_spec *s)
 {
@@ -266,45 +243,110 @@ static dnnl_primitive_desc_t plan_hint(const dnn_conv_spec *s)
                : NULL;
 }
 
-// Plans it with weights in that order; false: oneDNN cannot, or they cannot be packed.
-static bool make_with(dnn_conv *c, dnnl_format_tag_t tag)
+static bool describe_weights(dnn_conv *c, dnnl_format_tag_t order)
 {
     const dnn_conv_spec *s = &c->spec;
-    if (!describe_weights(c, tag))
-        return false;
-    dnnl_primitive_attr_t attr = attributes(s);
-    dnnl_primitive_desc_t hint = NULL, plan = NULL;
-    if (s->way != DNN_FORWARD)
-        hint = plan_hint(&c->as);
-    if (attr && (hint || s->way == DNN_FORWARD))
-        plan = plan_way(s->way, c, attr, hint);
-    if (plan && !is_reference(plan)) {
-        c->weights = *dnnl_primitive_desc_query_md(plan,
-            s->way == DNN_BACK_WEIGHTS ? dnnl_query_diff_weights_md : dnnl_query_weights_md, 0);
-        c->scratch = *dnnl_primitive_desc_query_md(plan, dnnl_query_scratchpad_md, 0);
-        c->usable = fits_panels(c) && dnnl_primitive_create(&c->run, plan) == dnnl_success;
-    }
-    dnnl_primitive_desc_destroy(plan);
-    dnnl_primitive_desc_destroy(hint);
-    dnnl_primitive_attr_destroy(attr);
-    return c->usable;
+    dnnl_dims_t size;
+    int dims = weight_sizes(s, size);
+    bool floats = s->way == DNN_BACK_WEIGHTS || !s->half;
+    return dnnl_memory_desc_init_by_tag(
+               &c->weights, dims, size, floats ? dnnl_f32 : dnnl_bf16, order) == dnnl_success;
 }
 
-static void make(dnn_conv *c)
+static bool describe_rows(dnn_conv *c)
 {
-    static const dnnl_format_tag_t orders[] = {
-        dnnl_format_tag_any, dnnl_Ohwi64o, dnnl_OIhw16i16o, dnnl_OhwI64o2i, dnnl_OhwI16i64o2i};
     c->as = c->spec;
     flatten(&c->as);
     const dnn_conv_spec *s = &c->as;
     dnnl_dims_t bias = {(dnnl_dim_t)s->filters};
-    if (!all.engine || !describe(&c->x, s->rows, s->channels, s->in, s->half) ||
-        !describe(&c->y, s->rows, s->filters, s->out, s->half) ||
-        dnnl_memory_desc_init_by_tag(&c->bias, 1, bias, dnnl_f32, dnnl_a) != dnnl_success)
+    return describe(&c->x, s->rows, s->channels, s->in, s->half) &&
+           describe(&c->y, s->rows, s->filters, s->out, s->half) &&
+           dnnl_memory_desc_init_by_tag(&c->bias, 1, bias, dnnl_f32, dnnl_a) == dnnl_success;
+}
+
+// NULL: oneDNN has nothing but its reference for weights in that order.
+static dnnl_primitive_desc_t plan_conv(dnn_conv *c)
+{
+    dnnl_primitive_attr_t attr = attributes(&c->spec);
+    dnnl_primitive_desc_t hint = NULL, plan = NULL;
+    if (c->spec.way != DNN_FORWARD)
+        hint = plan_hint(&c->as);
+    if (attr && (hint || c->spec.way == DNN_FORWARD))
+        plan = plan_way(c->spec.way, c, attr, hint);
+    if (plan && is_reference(plan)) {
+        dnnl_primitive_desc_destroy(plan);
+        plan = NULL;
+    }
+    dnnl_primitive_desc_destroy(hint);
+    dnnl_primitive_attr_destroy(attr);
+    return plan;
+}
+
+// Weights are packed once, so their order has to do for any number of rows. It is the one that
+// oneDNN prefers for so many, if it takes it for fewer, too: its newer kernels take blocks of 16
+// to 64 filters as rows and CPU please, and no others.
+enum { LAYOUT_ROWS = 4 };
+
+static bool serves(const dnn_conv *c, size_t rows)
+{
+    dnn_conv other = *c;
+    other.spec.rows = rows;
+    dnnl_primitive_desc_t plan = describe_rows(&other) ? plan_conv(&other) : NULL;
+    dnnl_primitive_desc_destroy(plan);
+    return plan != NULL;
+}
+
+static bool serves_all(const dnn_conv *c)
+{
+    size_t rows = 1;
+    while (rows < LAYOUT_ROWS && serves(c, rows))
+        rows++;
+    return rows == LAYOUT_ROWS;
+}
+
+// Plans it with weights in the order that it has, or in oneDNN's where that is any; false: oneDNN
+// cannot, or they cannot be packed.
+static bool make_with(dnn_conv *c)
+{
+    dnnl_primitive_desc_t plan = plan_conv(c);
+    if (!plan)
+        return false;
+    c->weights = *dnnl_primitive_desc_query_md(plan,
+        c->spec.way == DNN_BACK_WEIGHTS ? dnnl_query_diff_weights_md : dnnl_query_weights_md, 0);
+    c->scratch = *dnnl_primitive_desc_query_md(plan, dnnl_query_scratchpad_md, 0);
+    c->usable = fits_panels(c) && (c->spec.rows != LAYOUT_ROWS || serves_all(c)) &&
+                dnnl_primitive_create(&c->run, plan) == dnnl_success;
+    dnnl_primitive_desc_destroy(plan);
+    return c->usable;
+}
+
+static void make_first(dnn_conv *c)
+{
+    static const dnnl_format_tag_t orders[] = {dnnl_format_tag_any, dnnl_Ohwi64o, dnnl_OIhw16i16o,
+        dnnl_OhwI64o2i, dnnl_OhwI16i64o2i, dnnl_OIhw8i16o2i};
+    size_t n = has_groups(&c->spec) ? 1 : sizeof orders / sizeof *orders; // others: of four sizes
+    for (size_t i = 0; i < n && !c->usable; i++)
+        if (describe_weights(c, orders[i]))
+            make_with(c);
+}
+
+static const dnn_conv *find(const dnn_conv_spec *spec);
+
+static void make(dnn_conv *c)
+{
+    if (!all.engine || !describe_rows(c))
         return;
-    size_t n = has_groups(s) ? 1 : sizeof orders / sizeof *orders; // the others are of four sizes
-    for (size_t i = 0; i < n && !make_with(c, orders[i]); i++)
-        ;
+    if (c->spec.rows == LAYOUT_ROWS) {
+        make_first(c);
+        return;
+    }
+    dnn_conv_spec first;
+    memcpy(&first, &c->spec, sizeof first);
+    first.rows = LAYOUT_ROWS;
+    const dnn_conv *usual = find(&first);
+    c->weights = usual->weights;
+    if (usual->usable)
+        make_with(c);
 }
 
 static size_t bucket_of(const dnn_conv_spec *spec)

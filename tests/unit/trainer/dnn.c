@@ -155,18 +155,74 @@ TEST(onednn_computes_what_own_kernels_compute)
         check_alike(graphs[g].name, &graphs[g].graph, ROWS, g + 1 < ARRAY_LEN(graphs));
 }
 
-// For these oneDNN likes its weights in blocks of 48 filters, which no panel of 64 fits.
-static const struct test_graph wide[] = {
-    {{INPUT(14, 14, 1024), SAME(2048, 1, 2, LINEAR, 0), OF(GLOBAL_AVERAGE_POOLING2D, 1), OUT(2)},
-        NUMBERS(0), NUMBERS(3)},
-    {{INPUT(28, 28, 512), SAME(1024, 1, 2, LINEAR, 0), OF(GLOBAL_AVERAGE_POOLING2D, 1), OUT(2)},
-        NUMBERS(0), NUMBERS(3)},
-};
+// For these oneDNN likes its weights in blocks of 48 filters, which no panel of 64 fits, or in
+// blocks that change with the number of rows; for which of them, and of how many rows, the CPU
+// says.
+#define WIDE(size, from, to, stride)                                                               \
+    {                                                                                              \
+        size, from, to, stride,                                                                    \
+        {                                                                                          \
+            {INPUT(size, size, from), SAME(to, 1, stride, LINEAR, 0),                              \
+                OF(GLOBAL_AVERAGE_POOLING2D, 1), OUT(2)},                                          \
+                NUMBERS(0), NUMBERS(3)                                                             \
+        }                                                                                          \
+    }
+static const struct {
+    size_t size, channels, filters, stride;
+    struct test_graph graph;
+} wide[] = {
+    WIDE(14, 1024, 2048, 2), WIDE(28, 512, 1024, 2), WIDE(8, 512, 512, 1), WIDE(7, 128, 512, 1)};
+
+enum { WIDE_ROWS = 7 }; // pieces of four and of three rows, or of three and of one
+
+static const dnn_conv *wide_conv(size_t i, dnn_way way, size_t rows, bool half)
+{
+    size_t size = wide[i].size / wide[i].stride;
+    dnn_conv_spec s;
+    memset(&s, 0, sizeof s);
+    s.way = way;
+    s.rows = rows;
+    s.channels = wide[i].channels;
+    s.filters = wide[i].filters;
+    s.groups = 1;
+    for (int k = 0; k < 2; k++) {
+        s.in[k] = s.out[k] = size;
+        s.size[k] = s.stride[k] = s.dilation[k] = 1;
+    }
+    s.half = half;
+    return ops->conv(&s);
+}
+
+static bool wide_is_used(size_t i, bool half)
+{
+    return wide_conv(i, DNN_FORWARD, 1, half) && wide_conv(i, DNN_BACK_DATA, 1, half) &&
+           wide_conv(i, DNN_BACK_WEIGHTS, 1, half);
+}
+
+static void check_all_rows(size_t i, dnn_way way, bool half)
+{
+    const dnn_conv *four = wide_conv(i, way, 4, half);
+    for (size_t rows = 1; rows < 4; rows++) {
+        const dnn_conv *fewer = wide_conv(i, way, rows, half);
+        CHECK(!fewer == !four);
+        CHECK(!four || !fewer || ops->packed_bytes(fewer) == ops->packed_bytes(four));
+    }
+}
+
+TEST(an_order_of_weights_serves_all_rows)
+{
+    for (size_t i = 0; i < ARRAY_LEN(wide); i++)
+        for (int way = DNN_FORWARD; way <= DNN_BACK_WEIGHTS; way++) {
+            check_all_rows(i, (dnn_way)way, false);
+            if (ops->has_half())
+                check_all_rows(i, (dnn_way)way, true);
+        }
+}
 
 TEST(orders_that_no_panel_fits_are_not_taken)
 {
-    for (size_t g = 0; g < ARRAY_LEN(wide); g++)
-        check_alike("a wide shortcut", &wide[g], 3, true);
+    for (size_t i = 0; i < ARRAY_LEN(wide); i++)
+        check_alike("a wide shortcut", &wide[i].graph, WIDE_ROWS, wide_is_used(i, false));
 }
 
 static int fail_pack(
@@ -259,6 +315,21 @@ TEST(bf16_is_within_its_rounding)
         CHECK(by_how_much > 0 && by_how_much < 0.03);
         CHECK(memcmp(by.values, one.values, one.n * sizeof *one.values) == 0);
         free(whole.values), free(by.values), free(one.values);
+    }
+}
+
+TEST(wide_shortcuts_compute_in_bf16)
+{
+    if (!ops->has_half())
+        SKIP("this CPU has no bf16");
+    for (size_t i = 0; i < ARRAY_LEN(wide); i++) {
+        struct test_graph half = halved(&wide[i].graph);
+        struct result whole = result_of(&wide[i].graph, 2, WIDE_ROWS, ops);
+        struct result by = result_of(&half, 2, WIDE_ROWS, ops);
+        double by_how_much = apart(&whole, &by);
+        CHECK((by_how_much > 0) == wide_is_used(i, true));
+        CHECK(by_how_much < 0.03);
+        free(whole.values), free(by.values);
     }
 }
 
