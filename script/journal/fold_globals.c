@@ -7,6 +7,11 @@
 #include <ctype.h>
 #include <string.h>
 
+bool fold_is_field(const char *name)
+{
+    return strchr(name, '.');
+}
+
 static struct fold_global *global_at(fold *f, const char *name)
 {
     size_t i, n = strlen(name);
@@ -18,6 +23,10 @@ static struct fold_global *global_at(fold *f, const char *name)
     f->globals[f->n_globals] =
         (struct fold_global){.name = mem_strdup(name), .by_cell = hashmap_new()};
     hashmap_set(f->by_global, name, n, f->n_globals);
+    if (fold_is_field(name)) {
+        f->fields = mem_resize(f->fields, f->n_fields + 1, sizeof *f->fields);
+        f->fields[f->n_fields++] = f->n_globals;
+    }
     return &f->globals[f->n_globals++];
 }
 
@@ -55,7 +64,7 @@ const char *fold_field(const char *name)
 bool fold_uses_field(const fold *f, const struct run_cell *c, const char *name)
 {
     size_t i;
-    const notebook *nb = strchr(name, '.') ? fold_notebook(f) : NULL;
+    const notebook *nb = fold_is_field(name) ? fold_notebook(f) : NULL;
     return nb && notebook_find(nb, c->id, &i) &&
            fold_has_word(notebook_cell(nb, i)->source, fold_field(name));
 }
@@ -132,8 +141,8 @@ const char *fold_moved(const fold *f, const struct run_cell *c)
         if (g->changed > c->ran && !str_eq(g->cell, c->id))
             return g->name;
     }
-    for (i = 0; i < f->n_globals; i++) {
-        const struct fold_global *g = &f->globals[i];
+    for (i = 0; i < f->n_fields; i++) {
+        const struct fold_global *g = &f->globals[f->fields[i]];
         if (g->changed > c->ran && !str_eq(g->cell, c->id) && fold_uses_field(f, c, g->name))
             return g->name;
     }
@@ -183,7 +192,8 @@ void fold_free_globals(fold *f)
         hashmap_free(f->globals[i].by_cell);
     }
     free(STEAL(f->globals));
-    f->n_globals = 0;
+    free(STEAL(f->fields));
+    f->n_globals = f->n_fields = 0;
     hashmap_free(STEAL(f->by_global));
 }
 
@@ -191,7 +201,8 @@ void fold_copy_globals(fold *f, const fold *from)
 {
     f->by_global = NULL;
     f->globals = NULL;
-    f->n_globals = 0;
+    f->fields = NULL;
+    f->n_globals = f->n_fields = 0;
     for (size_t i = 0; i < from->n_globals; i++) {
         struct fold_global *g = global_at(f, from->globals[i].name);
         g->digest = mem_strdup(from->globals[i].digest);

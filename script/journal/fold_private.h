@@ -85,6 +85,8 @@ struct fold {
     struct fold_global *globals; // that cells have set
     size_t n_globals;
     hashmap *by_global; // by name; NULL: none
+    size_t *fields;     // places in `globals` of fields of the library
+    size_t n_fields;
 };
 
 // A "recorded" event; and the cell runs again: what it recorded is no longer so.
@@ -113,6 +115,8 @@ void fold_note_writes(fold *f, const struct run_cell *c); // the cell has ended
 // The same as fold_moved, as if cells always ran from the top: later cells do not count.
 const char *fold_moved_above(const fold *f, const struct run_cell *c);
 bool fold_names(const cJSON *ids, const char *id); // is it one of these texts?
+// Is what cells write a field of a table of the library, "string.trim"?
+bool fold_is_field(const char *name);
 // Does the word stand in the text? And the word by which a global is used: that of a field of the
 // library, "string.trim", is "trim", since it may be called as a method.
 bool fold_has_word(const char *text, const char *word);

@@ -14,10 +14,10 @@ struct search {
     const fold *fold;
     const struct stale_now *now;
     cJSON *found;
-    cJSON *globals, *files; // {name: id of the stale cell that has written it}
-    const char *any;        // a stale cell whose writes are not known
-    const char *random;     // a stale cell that used math.random
-    const char *first;      // the first stale cell
+    cJSON *globals, *fields, *files; // {name: id of the stale cell that has written it}
+    const char *any;                 // a stale cell whose writes are not known
+    const char *random;              // a stale cell that used math.random
+    const char *first;               // the first stale cell
 };
 
 static int by_end(const void *a, const void *b)
@@ -70,7 +70,7 @@ static const char *giver(const struct search *s, const struct run_cell *c)
         if (!by && cJSON_IsString(name))
             by = json_str(s->globals, name->valuestring);
     }
-    for (const cJSON *field = s->globals->child; field && !by; field = field->next)
+    for (const cJSON *field = s->fields->child; field && !by; field = field->next)
         if (fold_uses_field(s->fold, c, field->string))
             by = field->valuestring;
     for (const cJSON *file = s->files->child; file && !by; file = file->next) {
@@ -129,7 +129,8 @@ static void leave(struct search *s, const struct run_cell *c, const char *id)
 {
     const cJSON *item;
     size_t i;
-    cJSON_ArrayForEach(item, json_get(c->used, "writes")) hand_on(s->globals, item->string, id);
+    cJSON_ArrayForEach(item, json_get(c->used, "writes"))
+        hand_on(fold_is_field(item->string) ? s->fields : s->globals, item->string, id);
     cJSON_ArrayForEach(item, json_get(c->used, "touched"))
     {
         if (id && cJSON_IsString(item))
@@ -161,6 +162,7 @@ cJSON *stale_find(const fold *f, const struct stale_now *now)
         .now = now,
         .found = cJSON_CreateObject(),
         .globals = cJSON_CreateObject(),
+        .fields = cJSON_CreateObject(),
         .files = cJSON_CreateObject()};
     AUTO_FREE const struct run_cell **ran = mem_array(f->n_cells + 1, sizeof *ran);
     size_t n = 0;
@@ -175,6 +177,7 @@ cJSON *stale_find(const fold *f, const struct stale_now *now)
     for (size_t i = 0; i < n; i++)
         leave(&s, ran[i], judge(&s, ran[i]) ? ran[i]->id : NULL);
     cJSON_Delete(s.globals);
+    cJSON_Delete(s.fields);
     cJSON_Delete(s.files);
     return s.found;
 }

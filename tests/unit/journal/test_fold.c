@@ -327,6 +327,19 @@ TEST(what_a_cell_read_may_have_moved_since)
     fold_free(f);
 }
 
+TEST(what_has_moved_may_be_a_field_of_the_library)
+{
+    fold *f = fold_new();
+    event(f, "{\"type\":\"document\",\"text\":\"-- %%\\nx = 1\\n\\n-- %%\\ny = "
+             "x:trim()\\n\",\"cells\":[\"a\",\"b\"]}");
+    ended(f, 1, "b", "\"reads\":[\"x\"]");
+    ended(f, 2, "a", "\"writes\":{\"y\":\"1\",\"math.half\":\"\",\"string.trim\":\"\"}");
+    CHECK_STR(moved(f, "b"), "string.trim");
+    ended(f, 3, "b", "\"reads\":[\"x\"]");
+    CHECK(!moved(f, "b"));
+    fold_free(f);
+}
+
 static bool edited(void *arg, const char *id, const char *hash)
 {
     return str_eq(id, arg);
