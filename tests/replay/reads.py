@@ -90,6 +90,29 @@ def test_what_stands_in_the_place_of_the_library(t):
         t, "help 'sh'") + "true\ttrue\nfunction\n"
 
 
+def test_a_value_that_is_not_equal_to_itself_is_not_changed_by_reading_it(t):
+    found = used(t, "math.none, none = 0 / 0, 0 / 0", "print(math.floor(1.5), none)", "none = 1 math.none = 1")
+    assert found[0] == ([], ["math.none", "none"], {}) and found[1] == (["none"], [], {}), found
+    assert found[2] == ([], ["math.none", "none"], {}), found
+
+
+def test_what_is_set_to_nil_is_written(t):
+    found = used(t, "x, y = 7, 7", "local g = tostring(1) tostring = nil print(tostring)", "print(tostring)", "print(x) x = nil print(x)",
+                 "y = nil print(y) y = 8", "x = 1 x = nil")
+    assert found[1] == ([], ["tostring"], {}) and found[2] == (["tostring"], [], {}), found
+    assert found[3] == (["x"], ["x"], {}) and found[4] == ([], ["y"], {}) and found[5] == ([], [], {}), found
+    written = [e["used"]["writes"]["x"] for e in events(t, "-- %%\nx = 7\n-- %%\nx = nil\nx = 7\n") if e.get("used")]
+    assert written[0] == written[1] != "", "nil for a while is not seen by others: %s" % written
+
+
+def test_fields_that_are_set_past_the_name_of_their_table(t):
+    found = used(t, 'getmetatable("").__index.zap = 1', "print(string.zap)", "s = string", "s.zip = 2", "print(string.zip)",
+                 'function more() require("math").zop = 3 end', "more()", "print(math.zop)", "print(1)")
+    assert found[0] == ([], ["string.zap"], {}) and found[1] == ([], [], {}), found
+    assert found[3] == (["s"], ["string.zip"], {"touched": ["s"]}) and found[4] == ([], [], {}), found
+    assert found[6] == (["more"], ["math.zop"], {}) and found[7] == found[8] == ([], [], {}), found
+
+
 def test_the_table_itself_is_unknown(t):
     found = used(t, "x = 1", "_G.y = 2", "z = _ENV.x", "for n in pairs(_G) do end", "print(x)",
                  "local _ = setmetatable(_G, { __index = function(_, name) return 'no ' .. name end })", "v = undefined", "print(v)")

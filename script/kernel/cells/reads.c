@@ -20,7 +20,8 @@ static const char SHELF, // name → value of the globals that were not used yet
     LIBRARY, // name → value: ours and Lua's own; what a notebook puts in their place is
              // its own
     FETCHED, // name → value when it was fetched; &FETCHED: there was none
-    DROPPED, // name → true: was set to nil without being fetched
+    UNREAD, // name → true: had a value that the notebook has not read: it is the library's, or was
+            // set to nil without being fetched
     CONTENT, // name → digest of a table when a cell last left it
     FIELDS,  // name → copy of a table of the library, as a cell last left it
     META;    // of the table of globals while a cell runs
@@ -70,12 +71,27 @@ int reads_library(lua_State *L)
     return 1;
 }
 
+// Are they the same value? One that is not equal to itself (0/0) is.
+static bool is_same(lua_State *L, int a, int b)
+{
+    return lua_rawequal(L, a, b) || (!lua_rawequal(L, a, a) && !lua_rawequal(L, b, b));
+}
+
+static bool has_name(lua_State *L, const char *key, int name)
+{
+    push(L, key);
+    lua_pushvalue(L, name);
+    bool has = lua_rawget(L, -2) != LUA_TNIL;
+    lua_pop(L, 2);
+    return has;
+}
+
 // Is the value of this name the library's?
 static bool is_library(lua_State *L, int name, int value)
 {
     push(L, &LIBRARY);
     lua_pushvalue(L, name);
-    bool is = lua_rawget(L, -2) != LUA_TNIL && lua_rawequal(L, -1, value);
+    bool is = lua_rawget(L, -2) != LUA_TNIL && is_same(L, -1, value);
     lua_pop(L, 2);
     return is;
 }
@@ -121,6 +137,30 @@ static bool is_user(lua_State *L)
     return lua_getstack(L, 1, &ar) && lua_getinfo(L, "S", &ar) && interp_is_user_frame(&ar);
 }
 
+// A name has a value that the notebook does not read.
+static void note_unread(lua_State *L, int name)
+{
+    push(L, &UNREAD);
+    lua_pushboolean(L, true);
+    set(L, lua_gettop(L) - 1, name);
+    lua_pop(L, 1);
+}
+
+// The first use of a name counts: what a cell has set to nil is its own.
+static void note_fetch(lua_State *L, int name, int value)
+{
+    if (has_name(L, &FETCHED, name) || has_name(L, &UNREAD, name))
+        return;
+    if (is_library(L, name, value)) {
+        note_unread(L, name);
+        return;
+    }
+    push(L, &FETCHED);
+    lua_isnil(L, value) ? lua_pushlightuserdata(L, (void *)&FETCHED) : lua_pushvalue(L, value);
+    set(L, lua_gettop(L) - 1, name);
+    lua_pop(L, 1);
+}
+
 // __index(globals, name)
 static int fetch(lua_State *L)
 {
@@ -135,11 +175,7 @@ static int fetch(lua_State *L)
     push(L, &SHELF);
     lua_pushvalue(L, 2);
     bool is = lua_rawget(L, 3) != LUA_TNIL; // 4: the value
-    if (!is_library(L, 2, 4)) {
-        push(L, &FETCHED);
-        is ? lua_pushvalue(L, 4) : lua_pushlightuserdata(L, (void *)&FETCHED);
-        set(L, 5, 2);
-    }
+    note_fetch(L, 2, 4);
     if (is) {
         lua_pushvalue(L, 4);
         set(L, 1, 2);
@@ -159,9 +195,7 @@ static int drop_or_set(lua_State *L)
         if (lua_rawget(L, 4) != LUA_TNIL) {
             lua_pushnil(L);
             set(L, 4, 2);
-            push(L, &DROPPED);
-            lua_pushboolean(L, true);
-            set(L, 6, 2);
+            note_unread(L, 2);
         }
         return 0;
     }
@@ -242,7 +276,7 @@ void reads_open(lua_State *L)
     lua_rawsetp(L, LUA_REGISTRYINDEX, &META);
     put_table(L, &SHELF);
     put_table(L, &FETCHED);
-    put_table(L, &DROPPED);
+    put_table(L, &UNREAD);
     put_table(L, &CONTENT);
     put_table(L, &LIBRARY);
     int top = lua_gettop(L);
@@ -295,7 +329,7 @@ void reads_begin(lua_State *L, bool whole)
     in->reads_unknown = whole = in->globals_known;
     in->reads_random = false;
     put_table(L, &FETCHED);
-    put_table(L, &DROPPED);
+    put_table(L, &UNREAD);
     if (whole)
         reads_stop(L);
     else if (has_own_metatable(L))
@@ -364,7 +398,7 @@ static void note(lua_State *L, int fetched, cJSON *out, mask *m)
     const char *text = lua_tostring(L, name);
     lua_pushvalue(L, name);
     lua_rawget(L, fetched);
-    bool same = !lua_isnil(L, -1) && lua_rawequal(L, -1, name + 1);
+    bool same = !lua_isnil(L, -1) && is_same(L, -1, name + 1);
     lua_pop(L, 1);
     int type = lua_type(L, name + 1);
     if (same && type != LUA_TTABLE && type != LUA_TUSERDATA)
@@ -391,7 +425,7 @@ static bool note_others(lua_State *L, int name, int table, int other, cJSON *out
     while (lua_next(L, table)) {
         lua_pushvalue(L, top + 1);
         lua_rawget(L, other);
-        if (lua_type(L, top + 1) == LUA_TSTRING && !lua_rawequal(L, top + 2, top + 3)) {
+        if (lua_type(L, top + 1) == LUA_TSTRING && !is_same(L, top + 2, top + 3)) {
             any = true;
             lua_pushfstring(L, "%s.%s", lua_tostring(L, name), lua_tostring(L, top + 1));
             json_set_str(json_object_at(out, "writes"), lua_tostring(L, -1), "");
@@ -418,51 +452,103 @@ static void note_fields(lua_State *L, cJSON *out)
     lua_settop(L, table);
 }
 
+// May the cell have had a table of the library without its name? By one of these functions, or by a
+// global that may hold it: any but a plain value.
+static bool had_others(lua_State *L)
+{
+    static const char *const ways[] = {"getmetatable", "require", "package", "debug"};
+    int top = lua_gettop(L);
+    bool had = false;
+    for (size_t i = 0; i < sizeof ways / sizeof *ways && !had; i++) {
+        lua_pushstring(L, ways[i]);
+        had = has_name(L, &UNREAD, top + 1);
+        lua_settop(L, top);
+    }
+    push(L, &FETCHED);
+    lua_pushnil(L);
+    while (!had && lua_next(L, top + 1)) {
+        int type = lua_type(L, top + 3);
+        had = type == LUA_TTABLE || type == LUA_TFUNCTION || type == LUA_TUSERDATA ||
+              type == LUA_TTHREAD;
+        lua_settop(L, top + 2);
+    }
+    lua_settop(L, top);
+    return had;
+}
+
+static void note_all_fields(lua_State *L, cJSON *out)
+{
+    int top = lua_gettop(L);
+    push(L, &LIBRARY);
+    lua_pushnil(L);
+    while (lua_next(L, top + 1)) {
+        note_fields(L, out);
+        lua_settop(L, top + 2);
+    }
+    lua_settop(L, top);
+}
+
+// From now on the name is the notebook's.
+static void take_from_library(lua_State *L, int name)
+{
+    push(L, &LIBRARY);
+    lua_pushnil(L);
+    set(L, lua_gettop(L) - 1, name);
+    lua_pop(L, 1);
+}
+
 static void note_present(lua_State *L, cJSON *out, mask *m)
 {
     int top = lua_gettop(L);
     lua_pushglobaltable(L);
-    push(L, &LIBRARY);
     push(L, &FETCHED);
     lua_pushnil(L);
     while (lua_next(L, top + 1)) {
-        int name = top + 4;
+        int name = top + 3;
         bool is_name = lua_type(L, name) == LUA_TSTRING;
         bool ours = is_name && is_library(L, name, name + 1);
         if (ours)
             note_fields(L, out);
         if (is_name && !ours && !str_eq(lua_tostring(L, name), LUA_GNAME)) {
-            note(L, top + 3, out, m);
-            lua_pushnil(L);
-            set(L, top + 2, name); // of the library: from now on it is the notebook's
+            note(L, top + 2, out, m);
+            take_from_library(L, name);
         }
         lua_settop(L, name);
     }
     lua_settop(L, top);
 }
 
-// What was fetched was read; what is not there any more was set to nil.
-static void note_fetched(lua_State *L, cJSON *out)
+// A name that had a value, and has none now, was set to nil.
+static void note_gone(lua_State *L, int name, cJSON *out)
 {
     int top = lua_gettop(L);
     lua_pushglobaltable(L);
+    lua_pushvalue(L, name);
+    if (lua_rawget(L, top + 1) == LUA_TNIL) {
+        json_set_str(json_object_at(out, "writes"), lua_tostring(L, name), "");
+        take_from_library(L, name);
+    }
+    lua_settop(L, top);
+}
+
+// What was fetched was read.
+static void note_used(lua_State *L, cJSON *out)
+{
+    int top = lua_gettop(L), name = top + 2;
     push(L, &FETCHED);
     lua_pushnil(L);
-    while (lua_next(L, top + 2)) {
-        int name = top + 3;
-        lua_pushvalue(L, name);
-        bool gone = lua_rawget(L, top + 1) == LUA_TNIL;
-        bool was = lua_touserdata(L, name + 1) != &FETCHED;
+    while (lua_next(L, top + 1)) {
         add_name(out, "reads", lua_tostring(L, name));
-        if (gone && was)
-            json_set_str(json_object_at(out, "writes"), lua_tostring(L, name), "");
+        if (lua_touserdata(L, name + 1) != &FETCHED)
+            note_gone(L, name, out);
         lua_settop(L, name);
     }
-    push(L, &DROPPED);
+    lua_settop(L, top);
+    push(L, &UNREAD);
     lua_pushnil(L);
-    while (lua_next(L, top + 3)) {
-        lua_pop(L, 1);
-        json_set_str(json_object_at(out, "writes"), lua_tostring(L, -1), "");
+    while (lua_next(L, top + 1)) {
+        note_gone(L, name, out);
+        lua_settop(L, name);
     }
     lua_settop(L, top);
 }
@@ -473,8 +559,10 @@ cJSON *reads_end(lua_State *L, mask *m)
     cJSON_Delete(in->held);
     cJSON *out = in->held = cJSON_CreateObject(); // freed later if Lua has no memory
     if (!in->reads_unknown) {
+        if (had_others(L))
+            note_all_fields(L, out);
         note_present(L, out, m);
-        note_fetched(L, out);
+        note_used(L, out);
     }
     if (in->reads_unknown) {
         json_set_bool(out, "unknown", true);
