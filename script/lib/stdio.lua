@@ -4,7 +4,7 @@
 local core = ...
 local stock_io, stock_os = io, os
 local open, file_type, tmpfile = stock_io.open, stock_io.type, stock_io.tmpfile
-local pairs, ipairs, sort = pairs, ipairs, table.sort
+local pairs, ipairs, sort, type, tostring = pairs, ipairs, table.sort, type, tostring
 
 print = core.print
 
@@ -49,29 +49,42 @@ local function is_relative(name)
   return name:sub(1, 1) ~= "/"
 end
 
--- What cells write: names, with whether this execution has opened them; and handles that may be open still.
+-- Lua takes a number as the name of a file.
+local function file_name(name)
+  return type(name) == "number" and tostring(name) or name
+end
+
+-- What this execution may have written: names, with whether it has for sure; and handles of files that may be open still.
 local written, writing = {}, setmetatable({}, { __mode = "k" })
+
+-- A file was opened to be written. A pipe or a device is no result, and may block who flushes it.
+local function note_opened(file, name, mode)
+  local fresh = core.opened(name)
+  if fresh == nil then return end
+  writing[file] = name
+  written[name] = written[name] or fresh or not mode:find "r"
+end
 
 -- The cell ends: what it has written is on the disk, and recorded.
 function core.hooks.left()
+  local names, sure = {}, written
+  written = {}
   for file, name in pairs(writing) do
     if file_type(file) == "file" then
       file:flush()
-      written[name] = written[name] or false
+      sure[name] = sure[name] or false
     else
       writing[file] = nil
     end
   end
-  local names = {}
-  for name in pairs(written) do names[#names + 1] = name end
+  for name in pairs(sure) do names[#names + 1] = name end
   sort(names)
-  for _, name in ipairs(names) do core.left(name, not written[name]) end
-  written = {}
+  for _, name in ipairs(names) do core.left(name, sure[name]) end
 end
 
 -- Opens a file; a relative name to be read may also be beside the notebook.
 local function open_file(name, mode)
-  mode = mode or "r"
+  name, mode = file_name(name), mode or "r"
   if mode:find "[wa+]" then core.gate("write " .. tostring(name)) end
   local file, message, code = open(name, mode)
   if not file and is_relative(name) and not mode:find "[wa+]" and core.notebook_dir then
@@ -79,7 +92,7 @@ local function open_file(name, mode)
     file = open(name, mode)
   end
   if file and not mode:find "[wa]" then core.input(name) end
-  if file and mode:find "[wa+]" then written[name], writing[file] = true, name end
+  if file and mode:find "[wa+]" then note_opened(file, name, mode) end
   if file then return file end
   return nil, message, code
 end
@@ -184,6 +197,7 @@ function os.remove(name)
 end
 
 function os.rename(from, to)
+  from, to = file_name(from), file_name(to)
   core.gate("rename " .. tostring(from))
   local ok, why, code = stock_os.rename(from, to)
   if ok and from ~= to then written[to] = true end -- to itself: only whether it is there

@@ -275,6 +275,53 @@ def test_what_a_trainer_reads_is_recorded(t):
     assert "inputs\n  rows.csv: " in sh(FIRESTEEL, "diff", cwd=folder).out
 
 
+def outputs(t, *cells, codes=(0,)):
+    """Of each cell: the files that it has left; and all that are there."""
+    folder = t.dir()
+    put(folder, "n.lua", "".join(f"-- %%{cell}\n" for cell in cells))
+    done = sh(FIRESTEEL, "run", "n.lua", "-o", "json", cwd=folder)
+    assert done.code in codes, done
+    events = [json.loads(line) for line in done.out.splitlines()]
+    ids = [e["cell"] for e in events if e["type"] == "state" and e["state"] == "running"]
+    found = [{e["name"]: e["value"] for e in events if e["type"] == "recorded" and e["kind"] == "output" and e["cell"] == cell} for cell in ids]
+    assert len(found) == len(cells), events
+    return found, sorted(name for name in os.listdir(folder) if name not in ("n.lua", ".firesteel"))
+
+
+def test_a_number_is_the_name_of_a_file(t):
+    found, _ = outputs(t, '\nio.open(2026, "w"):close() io.open("a", "w"):close()', '\nassert(os.rename(2026, 2027))', '\nprint "nothing"')
+    assert [sorted(one) for one in found] == [["2026", "a"], ["2027"], []], found
+
+
+LARGE = 'for i = 1, 20 do local f = io.open(("%02d"):format(i), "w") f:seek("set", (16 << 20) - 1) f:write("x") f:close() end'
+
+
+def test_a_cell_that_is_stopped_has_left_its_files(t):
+    """Also when the stop comes while they are recorded, which takes longer than what is left of its time."""
+    (found,), there = outputs(t, f' timeout="1s"\nfiresteel.sleep(0.9) {LARGE}', codes=(0, 4))
+    assert sorted(found) == there != [], (found, there)
+    (found,), _ = outputs(t, ' timeout="1s"\nlocal f = io.open("a", "w") f:write("x") while true do end', codes=(4,))
+    assert found == {"a": {"size": 1, "sha256": hashlib.sha256(b"x").hexdigest()}}, found
+
+
+def test_the_digests_of_a_cells_files_are_bounded(t):
+    found, _ = outputs(t, "\n" + LARGE, '\nio.open("a", "w"):close()')
+    assert ["sha256" in found[0][f"{i:02d}"] for i in range(1, 21)] == [True] * 16 + [False] * 4, found
+    assert found[0]["20"]["mtime"] and found[1]["a"]["sha256"], found
+
+
+def test_who_only_reads_a_file_that_could_be_written_has_not_left_it(t):
+    found, _ = outputs(t, '\nio.open("a", "w"):write("abc"):close() firesteel.sleep(0.05)', '\nlocal f = io.open("a", "r+") print(f:read "a") f:close()',
+                       '\nkept = io.open("a", "r+")', '\nfiresteel.sleep(0.05) kept:write("b")', '\nio.open("a", "r+"):write("c"):close()')
+    assert [sorted(one) for one in found] == [["a"], [], [], ["a"], ["a"]], found
+
+
+def test_a_pipe_that_nobody_reads_blocks_no_other_cell(t):
+    found, _ = outputs(t, '\nsh "mkfifo p" kept = io.open("p", "r+")\nsh("dd if=/dev/zero of=p bs=4096 oflag=nonblock", { check = false })\nkept:write "x"',
+                       '\nio.open("a", "w"):close()', '\nsh("dd if=p of=/dev/null bs=4096 iflag=nonblock", { check = false }) kept:close()')
+    assert [sorted(one) for one in found] == [[], ["a"], []], found
+
+
 def test_another_worker_makes_a_training_stale(t):
     folder, programs = t.dir(), t.dir()
     for name in ("firesteel", "firesteel-kernel", "firesteel-worker"):

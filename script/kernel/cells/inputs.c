@@ -9,10 +9,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { DIGESTED_MAX = 16 << 20 };
+enum { DIGESTED_MAX = 16 << 20, LEFT_DIGESTED_MAX = 256 << 20, FRESH_MS = 20 };
 
 struct inputs {
     hashmap *taken, *left; // files in a state: those that are recorded, and those that were written
+    int64_t digested;      // bytes of those that the execution has written
     hashmap *variables;
 };
 
@@ -41,37 +42,60 @@ void inputs_forget(inputs *in)
         hashmap_clear(in->taken);
     if (hashmap_count(in->variables))
         hashmap_clear(in->variables);
+    in->digested = 0;
 }
 
-static cJSON *state_of(const char *path, const struct stat *st)
+static cJSON *state_of(const char *path, const struct stat *st, int64_t digested_max)
 {
     char hex[SHA256_HEX];
     cJSON *input = cJSON_CreateObject();
     json_set_int(input, "size", st->st_size);
     AUTO_BUF changed = {0};
     clock_rfc3339(&changed, (int64_t)st->st_mtim.tv_sec * CLOCK_SEC, CLOCK_SECONDS);
-    if (st->st_size <= DIGESTED_MAX && sha256_file(path, hex, NULL) == 0)
+    if (st->st_size <= digested_max && sha256_file(path, hex, NULL) == 0)
         json_set_str(input, "sha256", hex);
     else
         json_set_str(input, "mtime", buf_cstr(&changed));
     return input;
 }
 
+static bool is_file(const char *path, struct stat *st)
+{
+    return stat(path, st) == 0 && S_ISREG(st->st_mode);
+}
+
 cJSON *inputs_take(inputs *in, const char *path)
 {
     struct stat st;
-    if (stat(path, &st) < 0 || !S_ISREG(st.st_mode) || !filestate_add(in->taken, path, &st))
+    if (!is_file(path, &st) || !filestate_add(in->taken, path, &st))
         return NULL;
-    return state_of(path, &st);
+    return state_of(path, &st, DIGESTED_MAX);
 }
 
-cJSON *inputs_left(inputs *in, const char *path, bool still)
+bool inputs_opened(inputs *in, const char *path, bool *fresh)
 {
     struct stat st;
-    if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
+    if (!is_file(path, &st))
+        return false;
+    int64_t changed = (int64_t)st.st_mtim.tv_sec * CLOCK_SEC + st.st_mtim.tv_nsec;
+    filestate_add(in->left, path, &st);
+    *fresh = clock_wall() - changed < FRESH_MS * CLOCK_MS;
+    return true;
+}
+
+cJSON *inputs_left(inputs *in, const char *path, bool sure)
+{
+    struct stat st;
+    if (!is_file(path, &st))
         return NULL;
     bool other = filestate_add(in->left, path, &st);
-    return other || !still ? state_of(path, &st) : NULL;
+    if (!other && !sure)
+        return NULL;
+    int64_t rest = LEFT_DIGESTED_MAX - in->digested;
+    cJSON *left = state_of(path, &st, rest < DIGESTED_MAX ? rest : DIGESTED_MAX);
+    if (json_get(left, "sha256"))
+        in->digested += st.st_size;
+    return left;
 }
 
 bool inputs_variable(inputs *in, const char *name)

@@ -15,8 +15,12 @@ void inputs_forget(inputs *in); // another execution begins
 // {size, sha256} of a regular file that is to be recorded, new; above 16 MiB, where a digest would
 // take longer than many a cell, {size, mtime}. NULL: it is recorded already, or no regular file.
 cJSON *inputs_take(inputs *in, const char *path);
-// The same of a file that the cell has written, when it ends. still: an earlier cell had opened it;
-// then NULL, too, if it is as it was left.
-cJSON *inputs_left(inputs *in, const char *path, bool still);
+// A file was opened to be written: notes how it is. false: it is no regular file. fresh: it was
+// changed so lately that its date may stay when it is changed again.
+bool inputs_opened(inputs *in, const char *path, bool *fresh);
+// The same as inputs_take of a file that was opened to be written, when the cell ends; of the files
+// of one cell, 256 MiB get a digest. NULL, too, if the cell has not written it for sure, and it is
+// as it was when it was opened, or when a cell had left it.
+cJSON *inputs_left(inputs *in, const char *path, bool sure);
 // Is this the first time that the execution reads the variable?
 bool inputs_variable(inputs *in, const char *name);

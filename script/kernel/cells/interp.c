@@ -252,7 +252,8 @@ static int call_left(lua_State *L)
     return 0;
 }
 
-// The files that the cell has written; not when it is stopped, or when there is no memory for it.
+// The files that the cell has written, also when it was stopped; not when there is no memory for
+// it.
 static void note_files(lua_State *L)
 {
     lua_pushcfunction(L, call_left);
@@ -319,6 +320,7 @@ static void run(interp *in, execution *x)
     branches_drop(L);
     deeds_do(in, x);
     store_capture(in, x);
+    interrupt_leave(&in->interrupt, L); // what comes now is short, and belongs to this cell
     note_files(L);
     end_turn(in);
     with_reads(in, end_reads, x);

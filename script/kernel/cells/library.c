@@ -361,13 +361,25 @@ static bool is_temporary(const interp *in, const char *path)
     return is_below(temp && *temp ? temp : "/tmp", path) && !is_below(fx->spec.cwd, path);
 }
 
-// left(path, still): records a file that the cell has written; still: an earlier one had opened it.
+// opened(path): notes how a file is in which the cell may write; nil: it is no regular one, true:
+// it was changed so lately that its date cannot tell whether the cell has written it.
+static int core_opened(lua_State *L)
+{
+    const interp *in = interp_of(L);
+    bool fresh;
+    if (!inputs_opened(in->inputs, luaL_checkstring(L, 1), &fresh))
+        return 0;
+    lua_pushboolean(L, fresh);
+    return 1;
+}
+
+// left(path, sure): records a file that the cell has written, or may have written.
 static int core_left(lua_State *L)
 {
     interp *in = interp_of(L);
     const char *path = luaL_checkstring(L, 1);
-    bool still = lua_toboolean(L, 2), kept = in->turn && !is_temporary(in, path);
-    cJSON *left = kept ? inputs_left(in->inputs, path, still) : NULL;
+    bool sure = lua_toboolean(L, 2), kept = in->turn && !is_temporary(in, path);
+    cJSON *left = kept ? inputs_left(in->inputs, path, sure) : NULL;
     if (left)
         emit_recorded(in, &(struct recorded){"output", path}, left);
     return 0;
@@ -512,6 +524,7 @@ static const luaL_Reg core_functions[] = {
     {"update", core_update},
     {"record", core_record},
     {"input", core_input},
+    {"opened", core_opened},
     {"left", core_left},
     {"runs", pastruns},
     {"lineage", pastruns_own},
