@@ -164,7 +164,7 @@ local modules = {
     GlobalAveragePooling2D{keepdims=false, input_shape=, name=} -- The mean of each channel over the whole picture; keepdims: of height and width 1.
     GlobalMaxPooling2D{keepdims=false, input_shape=, name=} -- The greatest of each channel in the whole picture.
     Embedding{input_dim, output_dim, trainable=true, input_shape=, name=} -- Numbers for each index from 0 to input_dim - 1.
-    BatchNormalization{momentum=0.99, epsilon=0.001, center=true, scale=true, synchronized=false, trainable=true, input_shape=, name=} -- Normalises each channel over the rows of a batch; synchronized: over those of all ranks of hvd.DistributedOptimizer.
+    BatchNormalization{momentum=0.99, epsilon=0.001, center=true, scale=true, synchronized=false, trainable=true, input_shape=, name=} -- Normalises each channel over the rows of a batch; synchronized: over those of all ranks.
     LayerNormalization{epsilon=0.001, center=true, scale=true, trainable=true, input_shape=, name=} -- Normalises each row over its last dimension.
     Activation{activation, input_shape=, name=} -- A function by itself.
     ReLU{max_value=, negative_slope=0, threshold=0, input_shape=, name=} -- relu as a layer, with an upper limit where one is given.

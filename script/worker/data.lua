@@ -11,7 +11,8 @@ local data, core = ...
 --            taken when somebody needs them: of the columns that a join brings, most are never looked at.
 --   own      stored is a tensor that a user gave, in a type of its own
 --   about    {mean, std, min, max, missing} of the column that was read or made; or {of = its numbers}, of which
---            they are computed when somebody asks
+--            they are computed when somebody asks. With `rows` only those of them count; with `like` only what is
+--            missing is that of these, and the rest is that of the column `like`
 local Frame = {}
 data.Frame = Frame
 local methods = {}
@@ -55,27 +56,34 @@ local function stored(c)
   return c.stored
 end
 
--- The same as users get it: integers are i64. The column keeps these then, as they may be asked for row by row.
-local function values(c)
-  local t = stored(c)
-  if not c.own and t.dtype ~= "f32" and t.dtype ~= "i64" then c.stored = t:cast "i64" end
-  return c.stored
-end
-
 -- What is known of the column's numbers.
 local function about(c)
   local a = c.about
   if a.of then
-    local n, mean, std, min, max = call(core.describe, a.of)
-    a.missing = #a.of - n
+    local of = a.rows and call(core.take, a.of, a.rows, c.categories ~= nil) or a.of
+    local n, mean, std, min, max = call(core.describe, of)
+    a.missing = #of - n
     if c.categories then
-      a.missing = #a.of - #call(core.nonzero, a.of)
+      a.missing = #of - #call(core.nonzero, of)
+    elseif a.like then
+      local like = about(a.like)
+      a.mean, a.std, a.min, a.max = like.mean, like.std, like.min, like.max
     elseif n > 0 then
       a.mean, a.std, a.min, a.max = mean, std, min, max
     end
-    a.of = nil
+    a.of, a.rows, a.like = nil, nil, nil
   end
   return a
+end
+
+-- The same as users get it: integers are i64. The column keeps these then, as they may be asked for row by row.
+local function values(c)
+  local t = stored(c)
+  if not c.own and t.dtype ~= "f32" and t.dtype ~= "i64" then
+    c.stored = t:cast "i64"
+    if rawequal(c.about.of, t) then c.about.of = c.stored end -- so nothing keeps the narrow ones
+  end
+  return c.stored
 end
 
 -- A column of a user's tensor.
@@ -368,4 +376,4 @@ function data.save(path, what, given)
 end
 
 return data, core, { Frame = Frame, methods = methods, column_of = column_of, call = call, new = new, options_of = options_of,
-  stored = stored, values = values, given_column = given_column }
+  stored = stored, values = values, given_column = given_column, about = about }

@@ -112,6 +112,9 @@ int worker_allsum(void *ctx, double *values, size_t n, const char *name, err *e)
 {
     worker *w = ctx;
     struct collective op = collective_of_numbers(name, n, OP_SUM);
+    if (!w->comm)
+        return err_set(e, ERR_USAGE,
+            "Horovod has not been initialized, whose ranks %s asks; use hvd.init().", name);
     if (!w->compares)
         collective_begin_gradients(w, &op);
     else if (collective_begin(w, &op, NULL, e))

@@ -266,8 +266,11 @@ static int compile(lua_State *L)
         spec.allreduce = worker_allreduce;
         spec.allreduce_ctx = w;
         spec.allgather = sparse ? worker_allgather : NULL;
-        spec.allsum = worker_allsum;
         spec.ranks = w->place.size;
+    }
+    if (w->place.size > 1) { // whatever averages the gradients
+        spec.allsum = worker_allsum;
+        spec.allreduce_ctx = w;
     }
     if (w->comm)
         spec.rank = w->place.rank;

@@ -3,7 +3,7 @@
 -- The work is done in C (script/worker/tables.c); a frame is never changed, each function makes another.
 local data, core, frames = ...
 local Frame, methods, column_of, call, new, options_of = frames.Frame, frames.methods, frames.column_of, frames.call, frames.new, frames.options_of
-local stored, values, given_column = frames.stored, frames.values, frames.given_column
+local stored, values, given_column, about = frames.stored, frames.values, frames.given_column, frames.about
 
 local function list_of(given) return type(given) == "table" and given or { given } end
 
@@ -37,7 +37,10 @@ local function take(frame, rows)
       of_rows[c.rows] = at
     end
     columns[i] = copy_of(c, { rows = at })
-    if #at < #c.stored then stored(columns[i]) end
+    if #at < #c.stored then
+      about(c)
+      stored(columns[i])
+    end
   end
   return new(columns, #rows)
 end
@@ -263,7 +266,11 @@ function methods:join(other, on, given)
   for _, c in ipairs(other.columns) do
     if not is_key[c.name] and not seen[c.name] then columns[#columns + 1] = c end
   end
-  return put(frame, take(new(columns, other.rows), place).columns)
+  local brought = take(new(columns, other.rows), place).columns
+  if #call(core.present, place) < #place then -- numbers that are missing in rows without a partner
+    for i, c in ipairs(brought) do c.about = { of = c.stored, rows = c.rows, like = columns[i] } end
+  end
+  return put(frame, brought)
 end
 
 -- frame:sort_values { "Store", "Date", ascending = { true, false } }

@@ -311,7 +311,9 @@ int model_fit_method(lua_State *L)
     t.started = t.last_progress = clock_mono();
     history h = {0};
     box->busy = true;
+    w->compares = compiled && compiled->allsum && !compiled->allreduce; // nothing else has done so
     int result = model_fit(box->m, &spec, &h, &e);
+    w->compares = false;
     box->busy = false;
     if (result) {
         fit_history_done(&h);

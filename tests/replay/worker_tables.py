@@ -277,6 +277,25 @@ print(table.concat(c:categories "Store", " "), c:codes("Store"):min(), c:codes("
     assert lines[6] == f"1 2 3 4 5 6 7 8 9\t1.0\t0.0\t{distinct}", done
 
 
+def test_what_a_left_join_does_not_find_is_missing(t):
+    done = work(t, """
+local a = data.frame { { "k", data.tensor({ 1, 2, 3, 4 }, { dtype = "i64" }) } }
+local b = data.frame { { "k", data.tensor({ 1, 2 }, { dtype = "i64" }) } }:with("v", { "k" }, function(k) return 10.5 * k end)
+b = b:with("c", { "k" }, function(k) return k == 1 and "one" or nil end)
+local both = a:join(b, "k", { how = "left" })
+local v = both:stats "v"
+print(v.missing, v.mean, v.min, v.max, both:stats("c").missing, b:stats("v").missing, b:stats("c").missing)
+local t = setmetatable({}, { __mode = "v" })
+local whole = a:with("w", { "k" }, function(k) return k / 2 end)
+t[1] = whole.w
+local part = whole:filter({ "k" }, function(k) return k == 1 end)
+whole = nil
+collectgarbage() collectgarbage()
+print(t[1], part:stats("w").mean)
+""")
+    assert (done.code, done.out) == (0, "2\t15.75\t10.5\t21.0\t3\t0\t1\nnil\t1.25\n"), done
+
+
 def test_frames_one_below_the_other_share_their_categories(t):
     done = work(t, """
 local a = data.frame { { "n", data.tensor({ 1, 2 }, { dtype = "i64" }) } }:with("k", { "n" }, function(n) return "k" .. n end)
