@@ -4,6 +4,7 @@
 import contextlib
 import json
 import os
+import shutil
 
 from bench import folder, leave, text, workbench
 from golden import golden, parse
@@ -432,6 +433,42 @@ def test_a_saved_ipynb_hides_what_was_told_after_a_restart(t):
             os.unlink(journal)
         assert write_out(s, path)["say"] == hidden, "not even when no journal can be read"
         leave(s)
+
+
+def without_spools(where):
+    for journal in journals(where):
+        shutil.rmtree(journal[:-len(".jsonl")])
+
+
+def test_an_output_that_cannot_be_read_leaves_what_the_file_had(t):
+    for lost in False, True:
+        much = json.loads(json.dumps(FROM_JUPYTER))
+        much["cells"][0]["source"] = ['for i = 1, 9000 do print("line number " .. i) end']
+        where = folder(t, json.dumps(much), name="small.ipynb")
+        path = os.path.join(where, "small.ipynb")
+        was = ipynb(path)
+        with workbench(where, "small.ipynb", size="100x40") as s:
+            s.keys("C-e")
+            s.wait("│ line number 9000")
+            if lost:
+                kill_kernel(s, where)
+                without_spools(where)
+            else:
+                without_spools(where)
+                restart(s)
+            assert write_out(s, path) == was
+            s.wait("with the outputs that its file had")
+            leave(s)
+
+
+def test_restarts_in_which_nothing_ran_lose_nothing(t):
+    with first_cell_has_run(t) as (s, _, path, was):
+        for _ in range(9):
+            restart(s)
+            s.keys("k")
+            s.gone("restarted")
+        assert "│ now" in text(s), text(s)
+        assert write_out(s, path) == {**was, "one": NOW}
 
 
 run(globals())

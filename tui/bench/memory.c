@@ -208,7 +208,7 @@ const struct run_cell *slot_outputs(bench *b, size_t i, struct slot_past *past)
     return now;
 }
 
-cJSON *memory_outputs(bench *b, const char *id, long *count)
+cJSON *memory_outputs(bench *b, const char *id, long *count, err *e)
 {
     size_t i;
     struct slot *s = slot_by_id(b, id, &i);
@@ -224,8 +224,15 @@ cJSON *memory_outputs(bench *b, const char *id, long *count)
             return NULL; // an earlier session's, or the file's own
     if (!c || !c->count)
         return NULL;
+    err why = {0};
+    cJSON *outputs = jupyter_outputs(c, past.run ? past.spools : b->spool_dir, 0, &why);
+    if (why.code) {
+        *e = why;
+        cJSON_Delete(outputs);
+        return NULL;
+    }
     *count = c->count > 0 ? c->count : -1;
-    return jupyter_outputs(c, past.run ? past.spools : b->spool_dir, 0, NULL);
+    return outputs;
 }
 
 // Not before the kernel has said which run is its own: that has a journal, too, and may have begun

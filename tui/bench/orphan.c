@@ -45,19 +45,27 @@ bool orphan_unsaved(bench *b)
     return !b->saved;
 }
 
+struct saving {
+    bench *bench;
+    err unread; // why outputs stay as the file has them
+};
+
 static cJSON *outputs_of(void *arg, const cell *c, size_t i, long *count)
 {
-    return memory_outputs(arg, c->id, count);
+    struct saving *s = arg;
+    return memory_outputs(s->bench, c->id, count, &s->unread);
 }
 
 // The fold has text and outputs; the rest of an .ipynb is in its file.
-static int save_as(bench *b, const notebook *nb, const char *path, err *e)
+static int save_as(bench *b, const notebook *nb, const char *path, err *unread, err *e)
 {
+    struct saving saving = {.bench = b};
     notebook *copy = notebook_copy(nb);
     notebook *file = b->path && str_ends(b->path, ".ipynb") ? notebook_load(b->path, NULL) : NULL;
     if (copy && file)
         notebook_adopt_file(copy, file);
-    int result = notebook_save_with(copy ? copy : nb, path, outputs_of, b, e);
+    int result = notebook_save_with(copy ? copy : nb, path, outputs_of, &saving, e);
+    *unread = saving.unread;
     notebook_free(copy);
     notebook_free(file);
     return result;
@@ -65,7 +73,7 @@ static int save_as(bench *b, const notebook *nb, const char *path, err *e)
 
 bool orphan_save(bench *b, const char *path, bool force)
 {
-    err e = {0};
+    err e = {0}, unread = {0};
     const notebook *nb = compose(b);
     int64_t now = stamp_of(path ? path : b->path);
     if (b->read_only || !(path || b->path))
@@ -73,12 +81,16 @@ bool orphan_save(bench *b, const char *path, bool force)
     else if (!force && now && (path ? true : now != b->file_stamp))
         bench_complain(b, "%s %s: :w! overwrites it, :w NAME saves under another name",
             path ? path : b->path, path ? "is there already" : "has changed meanwhile");
-    else if (save_as(b, nb, path ? path : b->path, &e) < 0)
+    else if (save_as(b, nb, path ? path : b->path, &unread, &e) < 0)
         bench_complain(b, "not saved: %s", e.text);
     else {
         b->saved = true;
         orphan_note_file(b);
-        bench_say(b, "saved %s, without a kernel", path ? path : b->path);
+        if (unread.code)
+            bench_complain(b, "saved %s, with the outputs that its file had: %s",
+                path ? path : b->path, unread.text);
+        else
+            bench_say(b, "saved %s, without a kernel", path ? path : b->path);
         return true;
     }
     return false;

@@ -73,8 +73,9 @@ static int64_t time_of(const char *path)
 }
 
 // Loads the notebook from its file, or from a journal whose kernel was restarted (*before: its run,
-// new), with the given parameters.
-static notebook *load_notebook(const struct kernel_options *o, char **before, bool *saved, err *e)
+// new), with the given parameters. *unread: what of that run's outputs cannot be read.
+static notebook *load_notebook(
+    const struct kernel_options *o, char **before, bool *saved, err *unread, err *e)
 {
     *saved = true;
     if (!o->recover)
@@ -97,7 +98,7 @@ static notebook *load_notebook(const struct kernel_options *o, char **before, bo
         ipynb ? adopt_ipynb(nb, o->notebook, &file) : path_read(o->notebook, &file, 0, NULL);
     *saved = known == 0 && file.len == text.len && memcmp(file.data, text.data, text.len) == 0;
     if (ipynb && *before)
-        *saved &= left_give(nb, o->cwd, *before, time_of(o->notebook));
+        *saved &= left_give(nb, o->cwd, *before, time_of(o->notebook), unread);
     return nb;
 }
 
@@ -143,7 +144,7 @@ static int open_document(kernel *k, struct parameters *parameters, err *e)
 {
     const struct kernel_options *o = k->options;
     bool saved;
-    notebook *nb = load_notebook(o, &k->before, &saved, e);
+    notebook *nb = load_notebook(o, &k->before, &saved, &k->unread, e);
     if (!nb)
         return -1;
     if ((o->headless && check_all(o, nb, e) < 0) || give_parameters(o, nb, parameters, e) < 0) {

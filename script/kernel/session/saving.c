@@ -12,7 +12,8 @@ struct run_so_far {
     const notebook *notebook;
     const char *spool_dir;
     mask *mask;
-    err missing; // the first output that cannot be read
+    err missing; // the first record that cannot be read
+    err unread;  // why outputs stay as the file has them
 };
 
 static cJSON *run_outputs(struct run_so_far *run, const cell *c, long *count)
@@ -20,11 +21,15 @@ static cJSON *run_outputs(struct run_so_far *run, const cell *c, long *count)
     const struct run_cell *rc = run->fold ? fold_cell_by_id(run->fold, c->id, NULL) : NULL;
     if (!rc || !rc->count)
         return NULL;
-    *count = rc->count;
     err why = {0};
     cJSON *outputs = jupyter_outputs(rc, run->spool_dir, 0, &why);
-    if (why.code && !run->missing.code)
-        run->missing = why;
+    if (why.code) {
+        if (!run->unread.code)
+            run->unread = why;
+        cJSON_Delete(outputs);
+        return NULL;
+    }
+    *count = rc->count;
     return outputs;
 }
 
@@ -65,13 +70,18 @@ cJSON *saving_change(kernel *k, const cJSON *message, int64_t by, err *e)
     const journal *j = port_journal(k->port);
     struct run_so_far run = {.notebook = document_notebook(k->document),
         .spool_dir = journal_spool_dir(j),
-        .mask = port_mask(k->port)};
-    err unread = {0};
-    run.fold = fold_file(journal_path(j), &run.missing, &unread);
+        .mask = port_mask(k->port),
+        .unread = k->unread};
+    err gone = {0};
+    run.fold = fold_file(journal_path(j), &run.missing, &gone);
+    if (gone.code)
+        run.unread = gone;
     document_set_outputs(k->document, outputs_of, &run);
     cJSON *event = document_change(k->document, type, message, by, e);
     document_set_outputs(k->document, NULL, NULL);
-    warn(event, &unread, &run.missing);
+    warn(event, &run.unread, &run.missing);
+    if (event)
+        k->unread = (err){0};
     fold_free(run.fold);
     return event;
 }

@@ -62,6 +62,7 @@ struct kernel {
     bool waiting_for_git;     // nor before git has answered, for a moment
     bool said_busy, wedged, run_timed_out;
     char *before;          // the run whose document it took over; NULL: none
+    err unread;            // what of its outputs cannot be read, until a save has told it
     char *last_cell;       // of a headless run: the last one that was executed
     int64_t last_deadline; // mono: when its time is over; 0: never
     bool finishing;        // its cells are done, and followed logs come to their end
