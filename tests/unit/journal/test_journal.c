@@ -237,15 +237,20 @@ static int fill_up(const char *folder)
     return written > 20 && whole && strstr(e.text, "cannot write the journal") ? 0 : 1;
 }
 
-TEST(a_write_that_fails_leaves_whole_lines)
+static void check_in_child(int (*work)(const char *folder))
 {
     const char *folder = tap_dir(); // before the fork, so that it is removed here
     pid_t pid = fork();
     if (pid == 0)
-        _exit(fill_up(folder));
+        _exit(work(folder));
     int status;
     CHECK_INT(waitpid(pid, &status, 0), pid);
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+TEST(a_write_that_fails_leaves_whole_lines)
+{
+    check_in_child(fill_up);
 }
 
 static atomic_int failing_syncs;                       // the next so many fail
@@ -362,6 +367,43 @@ TEST(a_group_is_written_at_once)
     stat(journal_path(j), &within);
     CHECK_INT(within.st_size, after.st_size + (off_t)n);
     journal_close(j);
+}
+
+// Of a group's lines the file takes the first and a half.
+static int fill_up_with_a_group(const char *folder)
+{
+    static const char line[] = "{\"type\":\"state\",\"cell\":\"one\",\"state\":\"running\"}";
+    err e = {0};
+    struct stat st;
+    AUTO_BUF before = {0}, after = {0};
+    signal(SIGXFSZ, SIG_IGN);
+    journal *j = journal_create(&(struct journal_spec){.folder = folder, .name = "group"}, &e);
+    bool good = j && append(j, line, &e) && stat(journal_path(j), &st) == 0;
+    if (!good)
+        return 1;
+    path_read(journal_path(j), &before, 0, &e);
+    journal_group(j);
+    for (int i = 0; i < 3; i++)
+        good = good && append(j, line, &e);
+    rlim_t limit = (rlim_t)(st.st_size + st.st_size * 3 / 2);
+    setrlimit(RLIMIT_FSIZE, &(struct rlimit){limit, RLIM_INFINITY});
+    good = good && !journal_commit(j, NULL, &e) && strstr(e.text, "cannot write the journal");
+    setrlimit(RLIMIT_FSIZE, &(struct rlimit){RLIM_INFINITY, RLIM_INFINITY});
+    path_read(journal_path(j), &after, 0, &e);
+    good = good && str_eq(buf_cstr(&before), buf_cstr(&after)) && journal_seq(j) == 1;
+    good = good && append(j, line, &e) && journal_seq(j) == 2; // what comes next is whole
+    buf_clear(&after);
+    path_read(journal_path(j), &after, 0, &e);
+    good = good && str_starts(buf_cstr(&after), buf_cstr(&before)) &&
+           str_starts(buf_cstr(&after) + before.len, "{\"type\":\"state\"") &&
+           strstr(buf_cstr(&after) + before.len, "\"seq\":2,");
+    journal_close(j);
+    return good ? 0 : 1;
+}
+
+TEST(a_group_that_is_written_in_part_is_cut_off)
+{
+    check_in_child(fill_up_with_a_group);
 }
 
 TEST(a_group_that_is_not_on_the_disk_is_cut_off)
