@@ -202,7 +202,8 @@ void memory_work(bench *b);          // looks on for a few milliseconds
 void memory_keep(bench *b);          // the kernel is left for another one
 void memory_take(bench *b, fold *f); // takes that one's run, as the newest
 // What goes below a cell of an .ipynb that is saved without a kernel: what it left in this run or
-// in those before a restart, as it is shown. NULL: what the file has, also when it cannot be read (e).
+// in those before a restart, as it is shown. NULL: what the file has, also when it cannot be read
+// (e).
 cJSON *memory_outputs(bench *b, const char *id, long *count, err *e);
 void memory_follow(bench *b); // the cells have other ids
 void memory_free(bench *b);
