@@ -303,17 +303,14 @@ int model_fit_method(lua_State *L)
         .train_batch_begin = t.has[METHOD_batch_begin] ? batch_begin : NULL,
         .train_batch_end = t.has[METHOD_batch_end] || tells ? batch_end : NULL,
     };
-    const compile_spec *compiled = model_compiled(box->m);
-    if (compiled && compiled->allreduce &&
+    if (model_needs_all_ranks(box->m) &&
         (model_build(box->m, spec.x->dims - 1, spec.x->shape + 1, &e) ||
             collective_fit(w, box->m, &spec, &e)))
         raise_err(L, &e);
     t.started = t.last_progress = clock_mono();
     history h = {0};
     box->busy = true;
-    w->compares = compiled && compiled->allsum && !compiled->allreduce; // nothing else has done so
     int result = model_fit(box->m, &spec, &h, &e);
-    w->compares = false;
     box->busy = false;
     if (result) {
         fit_history_done(&h);

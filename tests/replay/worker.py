@@ -652,15 +652,18 @@ local mode = arg[1]
 local results = hvd.run(function()
   hvd.init()
   local rank = hvd.rank()
-  local function train(rows, units, on_end)
+  local function train(rows, units, on_end, optimizer, norm)
     local x, y = {}, {}
     for i = 1, rows do x[i], y[i] = { i % 3, i % 5 }, i % 2 end
     x, y = data.tensor(x):shard(rank, 2), data.tensor(y, { dtype = "i64" }):shard(rank, 2)
-    local model = nn.Sequential { nn.Dense { units, activation = "relu", input_dim = 2 }, nn.Dense { 2, activation = "softmax" } }
-    model:compile { optimizer = hvd.DistributedOptimizer(nn.Adam()), loss = "sparse_categorical_crossentropy" }
+    local layers = { nn.Dense { units, activation = "relu", input_dim = 2 }, nn.Dense { 2, activation = "softmax" } }
+    if norm then table.insert(layers, 2, norm) end
+    local model = nn.Sequential(layers)
+    model:compile { optimizer = optimizer or hvd.DistributedOptimizer(nn.Adam()), loss = "sparse_categorical_crossentropy" }
     model:fit { x, y, batch_size = 16, verbose = 0, callbacks = { nn.LambdaCallback { on_train_batch_end = on_end } } }
   end
   if mode == "steps" then train(65, 8) end
+  if mode == "statistics" then train(65, 8, nil, nn.Adam(), nn.BatchNormalization { synchronized = true }) end
   if mode == "models" then train(64, 8 + rank) end
   if mode == "callback" then train(64, 8, function(batch) if rank == 1 and batch == 0 then hvd.barrier() end end) end
   if mode == "barrier" then if rank == 0 then hvd.barrier() else hvd.allreduce(1) end end
@@ -689,6 +692,7 @@ def test_ranks_that_do_not_train_alike_are_told(t):
     folder = script(t, TOGETHER)
     for mode, why in (("steps", "fit: the ranks have different numbers of steps: rank 0 has 3 in an epoch, but rank 1 has 2. "
                                 "Give each rank as many rows, or all of them steps_per_epoch = 2"),
+                      ("statistics", "fit: the ranks have different numbers of steps: rank 0 has 3 in an epoch, but rank 1 has 2."),
                       ("models", "fit: the ranks have different models: rank 0 has Dense(8) relu, Dense(2) softmax; "
                                  "sparse_categorical_crossentropy, Adam, but rank 1 has Dense(9) relu"),
                       ("barrier", "Mismatched collective operations: One rank did an BARRIER, but another rank did an ALLREDUCE"),

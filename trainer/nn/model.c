@@ -510,13 +510,12 @@ void model_set_threads(model *m, int threads)
     m->spec.threads = threads;
 }
 
-void model_set_allreduce(model *m, allreduce_fn fn, void *ctx)
+bool model_needs_all_ranks(const model *m)
 {
-    m->spec.allreduce = fn;
-    m->spec.allgather = NULL;
-    m->spec.allsum = NULL;
-    m->spec.allreduce_ctx = ctx;
-    model_forget_unseen(m);
+    bool needs = m->compiled && m->spec.allreduce;
+    for (size_t i = 0; m->compiled && m->spec.allsum && i < m->n; i++)
+        needs |= m->layer[i].synchronized;
+    return needs;
 }
 
 bool model_wants_dnn(const model *m)

@@ -129,8 +129,8 @@ void model_set_dnn(model *m, const struct dnn_ops *dnn);
 bool model_wants_dnn(const model *m);
 // How many threads a model uses that predicts without having been compiled; 0: all cores.
 void model_set_threads(model *m, int threads);
-// Changes only the allreduce function, after compiling: for hvd.DistributedOptimizer.
-void model_set_allreduce(model *m, allreduce_fn fn, void *ctx);
+// Does a training step wait for the other ranks: for their gradients or their statistics?
+bool model_needs_all_ranks(const model *m);
 
 size_t model_layer_count(const model *m);
 const layer_spec *model_layer(const model *m, size_t i); // with names and inputs filled in
