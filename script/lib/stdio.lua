@@ -57,12 +57,22 @@ end
 -- What this execution may have written: names, with whether it has for sure; and handles of files that may be open still.
 local written, writing = {}, setmetatable({}, { __mode = "k" })
 
+-- Is there a handle of it already? Then what the file is like now may be of this cell's making.
+local function is_ours(name)
+  if written[name] ~= nil then return true end
+  for file, its_name in pairs(writing) do
+    if its_name == name and file_type(file) == "file" then return true end
+  end
+  return false
+end
+
 -- A file was opened to be written. A pipe or a device is no result, and may block who flushes it.
 local function note_opened(file, name, mode)
-  local fresh = core.opened(name)
+  local fresh, other = core.opened(name)
   if fresh == nil then return end
+  local changed = other and is_ours(name)
   writing[file] = name
-  written[name] = written[name] or fresh or not mode:find "r"
+  written[name] = written[name] or fresh or changed or not mode:find "r"
 end
 
 -- The cell ends: what it has written is on the disk, and recorded.

@@ -72,13 +72,13 @@ cJSON *inputs_take(inputs *in, const char *path)
     return state_of(path, &st, DIGESTED_MAX);
 }
 
-bool inputs_opened(inputs *in, const char *path, bool *fresh)
+bool inputs_opened(inputs *in, const char *path, bool *fresh, bool *other)
 {
     struct stat st;
     if (!is_file(path, &st))
         return false;
     int64_t changed = (int64_t)st.st_mtim.tv_sec * CLOCK_SEC + st.st_mtim.tv_nsec;
-    filestate_add(in->left, path, &st);
+    *other = filestate_add(in->left, path, &st);
     *fresh = clock_wall() - changed < FRESH_MS * CLOCK_MS;
     return true;
 }

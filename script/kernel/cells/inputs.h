@@ -16,8 +16,9 @@ void inputs_forget(inputs *in); // another execution begins
 // take longer than many a cell, {size, mtime}. NULL: it is recorded already, or no regular file.
 cJSON *inputs_take(inputs *in, const char *path);
 // A file was opened to be written: notes how it is. false: it is no regular file. fresh: it was
-// changed so lately that its date may stay when it is changed again.
-bool inputs_opened(inputs *in, const char *path, bool *fresh);
+// changed so lately that its date may stay when it is changed again. other: it was never like that
+// when it was looked at.
+bool inputs_opened(inputs *in, const char *path, bool *fresh, bool *other);
 // The same as inputs_take of a file that was opened to be written, when the cell ends; of the files
 // of one cell, 256 MiB get a digest. NULL, too, if the cell has not written it for sure, and it is
 // as it was when it was opened, or when a cell had left it.

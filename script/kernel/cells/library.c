@@ -362,15 +362,17 @@ static bool is_temporary(const interp *in, const char *path)
 }
 
 // opened(path): notes how a file is in which the cell may write; nil: it is no regular one, true:
-// it was changed so lately that its date cannot tell whether the cell has written it.
+// it was changed so lately that its date cannot tell whether the cell has written it; and whether
+// it was never seen like that.
 static int core_opened(lua_State *L)
 {
     const interp *in = interp_of(L);
-    bool fresh;
-    if (!inputs_opened(in->inputs, luaL_checkstring(L, 1), &fresh))
+    bool fresh, other;
+    if (!inputs_opened(in->inputs, luaL_checkstring(L, 1), &fresh, &other))
         return 0;
     lua_pushboolean(L, fresh);
-    return 1;
+    lua_pushboolean(L, other);
+    return 2;
 }
 
 // left(path, sure): records a file that the cell has written, or may have written.
