@@ -94,14 +94,18 @@ V uint64_t v_nonzero_u8(const void *p)
     return _mm512_test_epi8_mask(a, a);
 }
 
+V __mmask16 other_than_0(const float *p)
+{
+    return _mm512_cmp_ps_mask(_mm512_loadu_ps(p), v_set(0), _CMP_NEQ_UQ);
+}
+
+// The masks are joined as masks: gcc 12 stores one of 16 bits and reads it as a number of 64.
 V uint64_t v_nonzero_f32(const void *p)
 {
-    uint64_t set = 0;
-    for (int i = 0; i < 4; i++) {
-        v a = _mm512_loadu_ps((const float *)p + 16 * i);
-        set |= (uint64_t)_mm512_cmp_ps_mask(a, v_set(0), _CMP_NEQ_UQ) << (16 * i);
-    }
-    return set;
+    const float *f = p;
+    __mmask32 low = _mm512_kunpackw(other_than_0(f + 16), other_than_0(f));
+    __mmask32 high = _mm512_kunpackw(other_than_0(f + 48), other_than_0(f + 32));
+    return _mm512_kunpackd(high, low);
 }
 
 // clang-format on
