@@ -100,7 +100,7 @@ def test_a_cluster_that_refuses_tells_once(t):
     place = Place(t)
     place.create(pod("idle", "sleep", "600"))
     place.narrow("narrow", "get,list,watch", "pods")  # not what the pods use
-    with desk(t, place, "narrow", source='k8s.watch "pods"\nfiresteel.sleep(3)\nprint "watched"') as s:
+    with desk(t, place, "narrow", size="190x40", source='k8s.watch "pods"\nfiresteel.sleep(3)\nprint "watched"') as s:
         s.wait("COMMAND")
         s.keys("C-e")
         s.wait("│ watched")  # a table below a cell tells nobody
