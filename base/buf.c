@@ -52,7 +52,10 @@ void buf_str(buf *b, const char *s)
 
 void buf_char(buf *b, char c)
 {
-    buf_add(b, &c, 1);
+    if (!b->data || b->len + 1 >= b->cap)
+        buf_reserve(b, 1);
+    b->data[b->len++] = c;
+    b->data[b->len] = '\0';
 }
 
 void buf_vfmt(buf *b, const char *fmt, va_list args)

@@ -53,6 +53,26 @@ void sha256_hex(const void *bytes, size_t n, char hex[SHA256_HEX])
     digest_hex(digest, hex);
 }
 
+static void shorten(const char hex[SHA256_HEX], char digits[SHA256_SHORT])
+{
+    memcpy(digits, hex, SHA256_SHORT - 1);
+    digits[SHA256_SHORT - 1] = '\0';
+}
+
+void sha256_short(const void *bytes, size_t n, char digits[SHA256_SHORT])
+{
+    char hex[SHA256_HEX];
+    sha256_hex(bytes, n, hex);
+    shorten(hex, digits);
+}
+
+void digest_short(const uint8_t digest[SHA256_SIZE], char digits[SHA256_SHORT])
+{
+    char hex[SHA256_HEX];
+    digest_hex(digest, hex);
+    shorten(hex, digits);
+}
+
 int sha256_read(
     const char *path, sha256_go_on *go_on, void *arg, int64_t *size, char hex[SHA256_HEX], err *e)
 {

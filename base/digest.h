@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SHA256_SIZE = 32, SHA256_HEX = 65 };
+enum { SHA256_SIZE = 32, SHA256_HEX = 65, SHA256_SHORT = 17 };
 
 typedef struct sha256 {
     _Alignas(8) unsigned char state[128]; // nettle's struct sha256_ctx
@@ -21,6 +21,9 @@ void sha256_final(sha256 *h, uint8_t digest[SHA256_SIZE]);
 // 64 lower-case hexadecimal digits and a NUL.
 void sha256_hex(const void *bytes, size_t n, char hex[SHA256_HEX]);
 void digest_hex(const uint8_t digest[SHA256_SIZE], char hex[SHA256_HEX]);
+// The first 16 of these digits and a NUL: they tell a value from others, and are no proof of it.
+void sha256_short(const void *bytes, size_t n, char digits[SHA256_SHORT]);
+void digest_short(const uint8_t digest[SHA256_SIZE], char digits[SHA256_SHORT]);
 // The digest of a regular file's content.
 int sha256_file(const char *path, char hex[SHA256_HEX], err *e);
 // The same, and its size. go_on (may be NULL) is asked between chunks; false: ERR_CANCELLED.

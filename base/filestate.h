@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Sets of files in a state, for those who record what was read: a file counts once, and once more
-// after each change. The set is a hashmap of the caller's, with nothing else in it.
+// A set of the files that were read. A file is added once, and once more after each change. The set
+// is a hashmap of the caller's, with nothing else in it.
 #pragma once
 #include "base/hashmap.h"
 
 struct stat;
 
 // Adds the file at this path in the state that st tells: its place on the disk, its size and the
-// time of its last change. false: it was there.
+// time of its last change. false: it was already there.
 bool filestate_add(hashmap *set, const char *path, const struct stat *st);

@@ -13,10 +13,10 @@
 #include <unistd.h>
 
 enum {
-    SMALL = 4096,       // of HEAD, a ref, the file .git
-    PACKED = 64 << 20,  // of packed-refs
-    LINKS_MAX = 5,      // of one ref to the next
-    FOLDERS_MAX = 1000, // between a folder and the root
+    SMALL = 4096,       // bytes of HEAD, of a ref, of the file .git
+    PACKED = 64 << 20,  // bytes of packed-refs
+    LINKS_MAX = 5,      // refs that name one another
+    FOLDERS_MAX = 1000, // folders above that are looked into
 };
 
 // The text of a regular file without the blanks at its end; NULL: there is no such file. A pipe
@@ -87,7 +87,7 @@ static int follow_head(struct git_head *head, err *e)
     return 0;
 }
 
-// A path in a text, from a folder on; NULL for none.
+// The path that a text holds, relative to a folder; NULL: it holds none.
 static char *path_in(const char *folder, const char *text)
 {
     return text && *text && !strchr(text, '\n') ? path_join(folder, text) : NULL;

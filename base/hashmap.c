@@ -12,7 +12,7 @@
 enum { FIRST_SIZE = 16 };
 
 struct entry {
-    void *key; // NULL: free
+    const void *key; // NULL: free
     size_t n, value;
     uint64_t hash;
 };
@@ -20,6 +20,7 @@ struct entry {
 struct hashmap {
     struct entry *entries;
     size_t size, count; // size: a power of two
+    bool borrows;       // its keys are somebody else's
 };
 
 // FNV-1a, with its high bits mixed into the low ones, which are the ones used.
@@ -39,10 +40,23 @@ hashmap *hashmap_new(void)
     return m;
 }
 
+hashmap *hashmap_new_borrowing(void)
+{
+    hashmap *m = hashmap_new();
+    m->borrows = true;
+    return m;
+}
+
+static void drop_key(const hashmap *m, struct entry *e)
+{
+    if (!m->borrows)
+        free((void *)e->key);
+}
+
 void hashmap_clear(hashmap *m)
 {
     for (size_t i = 0; i < m->size; i++) {
-        free(m->entries[i].key);
+        drop_key(m, &m->entries[i]);
         m->entries[i] = (struct entry){0};
     }
     m->count = 0;
@@ -92,8 +106,9 @@ void hashmap_set(hashmap *m, const void *key, size_t n, size_t value)
         grow(m);
         e = &m->entries[place(m, key, n, hash)];
     }
-    *e = (struct entry){.key = mem_alloc(n + 1), .n = n, .value = value, .hash = hash};
-    memcpy(e->key, key, n);
+    *e = (struct entry){.key = key, .n = n, .value = value, .hash = hash};
+    if (!m->borrows)
+        e->key = memcpy(mem_alloc(n + 1), key, n);
     m->count++;
 }
 
@@ -110,7 +125,7 @@ bool hashmap_remove(hashmap *m, const void *key, size_t n)
     size_t mask = m->size - 1, hole = place(m, key, n, hash_of(key, n));
     if (!m->entries[hole].key)
         return false;
-    free(m->entries[hole].key);
+    drop_key(m, &m->entries[hole]);
     for (size_t i = (hole + 1) & mask; m->entries[i].key; i = (i + 1) & mask) {
         size_t home = m->entries[i].hash & mask;
         if (((i - home) & mask) < ((i - hole) & mask))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A hash table from keys to numbers, such as the place of a thing in an array. It copies its keys,
-// which may be any bytes.
+// which may be any bytes, unless it is told to borrow them.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -8,8 +8,11 @@
 typedef struct hashmap hashmap;
 
 hashmap *hashmap_new(void);
+// The same, but keys are not copied: each stays where it is, unchanged, as long as its entry does.
+hashmap *hashmap_new_borrowing(void);
 void hashmap_free(hashmap *m); // NULL is fine
-// Sets the value of a key, whether the key was there or not.
+// Sets the value of a key, whether the key was there or not. One that was there keeps its bytes
+// where they are.
 void hashmap_set(hashmap *m, const void *key, size_t n, size_t value);
 bool hashmap_get(const hashmap *m, const void *key, size_t n, size_t *value);
 bool hashmap_remove(hashmap *m, const void *key, size_t n); // false: the key was not there

@@ -89,7 +89,7 @@ static int place_error(const char *text, size_t at, const char *what, err *e)
 }
 
 // A byte that stands for itself in a string.
-static bool is_plain(char c)
+static bool is_plain(signed char c)
 {
     return c >= 0x20 && c != '"' && c != '\\';
 }
@@ -105,7 +105,7 @@ static int check_text(const char *text, size_t n, err *e)
             i++;
             continue;
         }
-        size_t len = text[i] > 0 ? 1 : utf8_len(text + i, n - i);
+        size_t len = (signed char)text[i] > 0 ? 1 : utf8_len(text + i, n - i);
         if (!len || text[i] == '\0')
             return place_error(text, i, len ? "a NUL byte" : "an invalid UTF-8 byte", e);
         if (in_string) {
@@ -161,13 +161,15 @@ cJSON *json_parse(const char *text, size_t n, err *e)
     return j;
 }
 
-// The length of the character at s if it may stand in a string unescaped, else 0.
+// How many bytes at s may stand in a string unescaped: a run of ASCII or one other character; or 0.
 static size_t plain_length(const char *s, size_t n)
 {
-    unsigned char c = (unsigned char)*s;
-    if (c >= 0x80)
+    size_t i = 0;
+    if ((unsigned char)*s >= 0x80)
         return utf8_len(s, n);
-    return c >= 0x20 && c != '"' && c != '\\' && c != 0x7f;
+    while (i < n && is_plain(s[i]) && s[i] != 0x7f)
+        i++;
+    return i;
 }
 
 static void print_escape(buf *out, unsigned char c)
@@ -188,6 +190,7 @@ static void print_escape(buf *out, unsigned char c)
 static void print_string(buf *out, const char *s)
 {
     size_t n = strlen(s), from = 0;
+    buf_reserve(out, n + 2);
     buf_char(out, '"');
     for (size_t i = 0; i < n;) {
         size_t length = plain_length(s + i, n - i);

@@ -29,7 +29,7 @@ cJSON *json_merge(const cJSON *object, const cJSON *patch)
     return result;
 }
 
-// A member that is there in both.
+// The patch for a member that both objects have.
 static cJSON *member_between(const cJSON *from, const cJSON *to)
 {
     if (cJSON_IsObject(from) && cJSON_IsObject(to))

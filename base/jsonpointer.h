@@ -4,16 +4,16 @@
 #pragma once
 #include "base/json.h"
 
-// What stands there, borrowed; NULL: nothing. "" is the root.
+// The value at this place, borrowed; NULL: there is none. "" is the root.
 const cJSON *json_pointer_get(const cJSON *root, const char *pointer);
-// What it stands in, borrowed; *last: the last word (new), by which it stands there. NULL: it has
-// no place.
+// The object or array that holds this place, borrowed; *last: the pointer's last word (new), which
+// names the place in it. NULL: there is no such object or array.
 cJSON *json_pointer_parent(cJSON *root, const char *pointer, char **last);
-// The index that a word is in an array of n items, or -1; "-" is the end, if may_append.
+// The index that a word names in an array of n items, or -1; "-" is the end, if may_append.
 int json_pointer_index(const char *word, int n, bool may_append);
 // Appends a word: "/" and its text, escaped.
 void json_pointer_add(buf *pointer, const char *word);
-// Is one of the places the other, or in it?
+// Are the two places the same, or is one of them inside the other?
 bool json_pointer_overlap(const char *a, const char *b);
 // The same place for people: "spec.containers[0].image".
 void json_pointer_say(buf *out, const char *pointer);

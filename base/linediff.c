@@ -181,7 +181,8 @@ static struct edit *edits_of(const struct comparison *c, size_t *n)
     return edits;
 }
 
-// Lines that were only added, or only deleted, stand as late as they can: behind what they repeat.
+// Moves an edit that only adds or only deletes lines down as far as the lines behind it repeat its
+// own.
 static void slide(const struct comparison *c, struct edit *e, const struct edit *next)
 {
     bool added = e->a0 == e->a1, deleted = e->b0 == e->b1;
@@ -192,7 +193,8 @@ static void slide(const struct comparison *c, struct edit *e, const struct edit 
         e->a0++, e->a1++, e->b0++, e->b1++;
 }
 
-// From the last to the first, since one that has come down to the next is one with it.
+// Goes from the last edit to the first: an edit that has moved down to the next one is joined with
+// it.
 static size_t slide_all(const struct comparison *c, struct edit *edits, size_t n)
 {
     for (size_t i = n; i-- > 0;) {
@@ -217,7 +219,7 @@ static void print_lines(buf *out, char mark, const struct text *t, long from, lo
     }
 }
 
-// "3,4"; of one line "3"; of none the line before it.
+// "3,4"; for one line "3"; for no line the number of the line before.
 static void print_range(buf *out, char mark, long from, long to)
 {
     buf_fmt(out, " %c%ld", mark, to > from ? from + 1 : from);

@@ -7,10 +7,10 @@
 #include <ctype.h>
 #include <string.h>
 
-// What an expression may cost grows with the square of what it is compared with.
+// The time for an expression may grow with the square of the length that it is compared with.
 enum { LONGEST = 8 << 10 };
 
-// Capitals outside of escapes: "\S" says nothing about letters.
+// Has the text capitals outside of escapes? "\S" is not meant as one.
 static bool has_capitals(const char *text)
 {
     for (const char *c = text; *c; c++) {
@@ -42,7 +42,7 @@ static void compile(struct pattern *p)
 
 void pattern_set(struct pattern *p, const char *text)
 {
-    char *own = mem_strdup(text); // it may be its own
+    char *own = mem_strdup(text); // text may be p->text
     pattern_done(p);
     p->text = own;
     p->n = strlen(own);
@@ -69,8 +69,8 @@ static const char *find_expression(
 {
     size_t end = n < LONGEST ? n : LONGEST;
     const char *empty = NULL;
-    char text[LONGEST + 1]; // with its NUL: REG_STARTEND may do without, sanitizers may not
-    if (end)                // else line may be NULL
+    char text[LONGEST + 1]; // with a NUL: REG_STARTEND needs none, but sanitizers do
+    if (end)                // if n is 0, line may be NULL
         memcpy(text, line, end);
     text[end] = '\0';
     while (from <= end) {
@@ -80,7 +80,8 @@ static const char *find_expression(
         *length = (size_t)(at.rm_eo - at.rm_so);
         if (*length)
             return line + at.rm_so;
-        empty = empty ? empty : line + at.rm_so; // "x*" is everywhere: better where there is an x
+        // "x*" matches nothing at every place: a place with an x is preferred
+        empty = empty ? empty : line + at.rm_so;
         from = (size_t)at.rm_so + 1;
     }
     *length = 0;

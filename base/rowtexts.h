@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The rows of a table as JSON text, found by their "uid", in the order in which they came: for who
-// keeps thousands of them and seldom looks. As text a row takes 0.4 KB, as a tree
-// (base/rowset.h) 2.
+// The rows of a table as JSON text, found by their "uid", in the order in which they came. It is
+// for callers that keep thousands of rows and seldom read them: a row takes 0.4 KB as text, and 2
+// KB as a tree (base/rowset.h).
 #pragma once
 #include "base/json.h"
 

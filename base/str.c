@@ -220,6 +220,17 @@ void strv_free(char **strings)
     free(strings);
 }
 
+int str_index(const char *const *names, size_t n, const char *what, const char *text, err *e)
+{
+    AUTO_BUF known = {0};
+    for (size_t i = 0; i < n; i++) {
+        if (str_eq(names[i], text))
+            return (int)i;
+        buf_fmt(&known, "%s%s", i ? ", " : "", names[i]);
+    }
+    return err_set(e, ERR_USAGE, "unknown %s \"%s\" (known: %s)", what, text, buf_cstr(&known));
+}
+
 size_t str_distance(const char *a, const char *b)
 {
     size_t m = strnlen(b, 100);

@@ -48,6 +48,9 @@ void strv_free(char **strings);
 // Appends a copy of s; returns the array, which may have moved.
 char **strv_add(char **strings, const char *s) __attribute__((warn_unused_result));
 
+// The index of text among n names, or -1 with an error that lists them: 'unknown layer "dens"
+// (known: dense, conv2d)'.
+int str_index(const char *const *names, size_t n, const char *what, const char *text, err *e);
 // The edit distance of two words, for "did you mean".
 size_t str_distance(const char *a, const char *b);
 // The name of a NULL-terminated list that `word` may have been meant for; NULL when none is near.

@@ -20,6 +20,11 @@ bool tabletext_is_wide(const cJSON *column)
     return json_bool_or(column, "wide", false);
 }
 
+bool tabletext_is_late(const cJSON *column)
+{
+    return json_bool_or(column, "late", false);
+}
+
 bool tabletext_is_right(const cJSON *column)
 {
     return str_eq(json_str(column, "align"), "right");

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// What the table of a display says as text (doc/displays.md), for all who show one: the kernel, the
-// command line, views. Plain functions on trees; nothing is owned.
+// What the table of a display says as text (doc/displays.md), for everything that shows
+// one: the kernel, the command line, views. Plain functions on trees; nothing is owned.
 //
-//   columns: "NAME", {"name": "NODE", "wide": true}: shown where there is room; {"align": "right"}
+//   columns: "NAME", {"name": "NODE", "wide": true}: shown where there is room, with "late": true
+//   where all others are; {"align": "right"}
 //   entries: "Running", {"since": "2026-01-02T03:04:05Z", "before": "3 (", "after": " ago)"}: an
 //   age,
 //            which grows while one looks
@@ -15,6 +16,7 @@
 
 const char *tabletext_column(const cJSON *column); // its name; "" when it has none
 bool tabletext_is_wide(const cJSON *column);
+bool tabletext_is_late(const cJSON *column);  // after all other wide ones
 bool tabletext_is_right(const cJSON *column); // its entries stand at the right
 // The entry of a row in column i. Rows come in three shapes: […], {"cells": […]}, {name: …}.
 const cJSON *tabletext_cell(const cJSON *row, const cJSON *column, int i);
@@ -29,8 +31,8 @@ bool tabletext_since(const cJSON *entry, int64_t *wall_ns);
 cJSON *tabletext_age(const char *before, const char *since, const char *after);
 
 // The rows in the order that the table asks for: "order": a column of ages, the youngest first, or
-// TABLETEXT_SICK, the greatest "sick" of rows first; what is equal, and all without an order, as
-// they came. Borrowed rows in a new array of *n.
+// TABLETEXT_SICK, the greatest "sick" of rows first; equal rows, and all rows
+// of a table without an order, stand as they came. Borrowed rows in a new array of *n.
 #define TABLETEXT_SICK "sick"
 const cJSON **tabletext_rows(const cJSON *table, size_t *n);
 // Columns with three spaces between them, as kubectl prints; ages are counted up to now, and

@@ -35,7 +35,9 @@ static int diff(struct cli *cli, const char *folder, const char *a, const char *
     err e = {0};
     CLEANUP(opened_done) struct opened x = {0};
     CLEANUP(opened_done) struct opened y = {0};
-    if (open_run(folder, a, &x, &e) < 0 || open_run(folder, b, &y, &e) < 0) {
+    if (open_run(folder, a ? a : "-2", &x, &e) < 0 || open_run(folder, b, &y, &e) < 0) {
+        if (!a)
+            err_wrap(&e, "without names, the last two runs");
         cli_error(cli, &e);
         return 2;
     }
@@ -87,7 +89,7 @@ static int run(struct cli *cli, int argc, char **argv)
         else if ((output && !str_eq(output, "json")) || (format && !str_eq(format, "json")))
             code = cli_usage(cli, &diff_verb, "the output is json, or not said");
         else
-            code = diff(cli, cwd ? cwd : ".", named(rest, n, 0, "-2"), named(rest, n, 1, "-1"),
+            code = diff(cli, cwd ? cwd : ".", named(rest, n, 0, NULL), named(rest, n, 1, "-1"),
                 output || format);
     }
     strv_free(words);

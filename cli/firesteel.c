@@ -45,7 +45,7 @@ static void print_usage(FILE *to)
             "Usage: firesteel [NOTEBOOK]    opens it in the workbench; without a name, a list\n"
             "       firesteel VERB …\n\n");
     for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
-        say(to, "  %-10s %s\n", verbs[i]->name, verbs[i]->summary);
+        say(to, "  %-12s %s\n", verbs[i]->name, verbs[i]->summary);
     say(to,
         "\n`firesteel VERB --help` tells a verb's options; `firesteel --version` the version.\n");
 }

@@ -35,7 +35,7 @@ int foreground_run(struct cli *cli, const char *const *argv, int complaints, err
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-// The last line of what was complained of, since the screen is drawn over all of it; new.
+// The last line of the complaints; new. The screen is drawn over all of them.
 static char *last_line(FILE *complaints)
 {
     static const char prefix[] = "firesteel: ";
@@ -47,8 +47,8 @@ static char *last_line(FILE *complaints)
     return str_trim(words, strlen(words));
 }
 
-// On a terminal all that a shell in there says comes on stdout: stderr has our own words alone. A
-// code without them is the last command's.
+// On a terminal a remote shell's output comes on stdout, so stderr has only our own messages. A
+// code without such a message is that of the shell's last command.
 int foreground_ours(struct cli *cli, const char *const *argv, err *e)
 {
     FILE *complaints = tmpfile();

@@ -21,6 +21,7 @@
 #include "script/bind/bindings.h"
 #include "script/journal/fold.h"
 #include "script/journal/reader.h"
+#include "script/journal/runs.h"
 #include "script/kernel/process/guard.h"
 
 #include <errno.h>
@@ -498,7 +499,7 @@ int main(int argc, char **argv)
     struct reporting reporting = {.arguments = &a, .cli = &cli};
     if (a.report && begin_reporting(&reporting, &e) < 0)
         return fail(&e);
-    struct guard_end end = {a.report ? write_reports : NULL, &reporting};
+    struct guard_end end = {runs_ended, a.report ? write_reports : NULL, &reporting};
     if (guard_start(&note, &end, &e) < 0)
         return fail(&e);
     mallopt(M_ARENA_MAX, 2); // there are two threads; so the idle kernel stays small

@@ -14,6 +14,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#define NEEDS "It needs "
+
 static struct offer *add(struct offers *o, enum offer_kind kind, const struct stat *st)
 {
     int64_t when = st->st_mtim.tv_sec * CLOCK_SEC + st->st_mtim.tv_nsec;
@@ -117,6 +119,34 @@ static void read_prose(const char *words, struct offer *o)
     o->detail = mem_strndup(buf_cstr(&said), stop ? (size_t)(stop + 1 - said.data) : said.len);
 }
 
+// Its own word, "It needs Java and a cluster.", wherever it stands in the words of a cell; NULL:
+// none.
+static char *own_needs(const char *words)
+{
+    AUTO_BUF said = {0};
+    const char *at = strstr(words, NEEDS);
+    if (!at)
+        return NULL;
+    for (; *at; at++) {
+        bool ends = !at[1] || at[1] == ' ' || at[1] == '\n';
+        if (ends && (*at == '.' || *at == ':'))
+            break;
+        buf_char(&said, *at == '\n' ? ' ' : *at);
+    }
+    buf_char(&said, '.');
+    return buf_take(&said);
+}
+
+// What is not said is what its cells declare.
+static char *needs_of(const notebook *nb, size_t at)
+{
+    char *own = nb && at < notebook_count(nb) ? own_needs(notebook_cell(nb, at)->source) : NULL;
+    if (own)
+        return own;
+    return mem_strdup(nb && needs_cluster(nb) ? NEEDS "a cluster, or --sandbox."
+                                              : NEEDS "nothing but this machine.");
+}
+
 static void read_recipe(struct offer *o)
 {
     notebook *nb = notebook_load(o->path, NULL);
@@ -125,9 +155,8 @@ static void read_recipe(struct offer *o)
         i++;
     if (nb && i < notebook_count(nb))
         read_prose(notebook_cell(nb, i)->source, o);
-    if (!o->detail || !strstr(o->detail, "It needs ")) { // its own word counts
-        const char *needs = nb && needs_cluster(nb) ? "It needs a cluster, or --sandbox."
-                                                    : "It needs nothing but this machine.";
+    if (!o->detail || !strstr(o->detail, NEEDS)) {
+        AUTO_FREE char *needs = needs_of(nb, i);
         char *all = str_fmt("%s%s%s", o->detail ? o->detail : "", o->detail ? " " : "", needs);
         free(o->detail);
         o->detail = all;

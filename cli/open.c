@@ -276,6 +276,7 @@ static int open_run(struct cli *cli, int argc, char **argv)
         {"parameters-file", 'f', "FILE",
             "YAML or JSON with a value for each NAME; -p wins over it; may be repeated",
             .list = &o.files},
+        {"parameters", 0, "FILE", "the same as --parameters-file", .list = &o.files},
         {"parameters-yaml", 'y', "YAML", "such a mapping itself: '{epochs: 3, sizes: [1, 2]}'",
             .list = &o.yaml},
         {"sandbox", 0, NULL, "with a private cluster that ends with the kernel",

@@ -270,12 +270,16 @@ static void put_table_notes(printer *p, const struct output *o, const cJSON *tab
     }
 }
 
-// Prints a live table: only its new or changed rows, and a changed note on its age.
-static void put_table(printer *p, const struct output *o, const char *below)
+// Prints a live table: only its new or changed rows, and a changed note on its age. The rows are
+// those of the event: the fold keeps some of them.
+static void put_table(printer *p, const struct output *o, const char *below, const cJSON *event)
 {
-    const cJSON *table = table_of(o);
-    put_rows(p, o, below, json_get(table, "rows"));
-    put_table_notes(p, o, table);
+    const cJSON *part;
+    cJSON_ArrayForEach(part, json_get(event, "data"))
+    {
+        put_rows(p, o, below, json_get(part, "rows"));
+    }
+    put_table_notes(p, o, table_of(o));
 }
 
 // The cell above a display; "" if none.
@@ -305,7 +309,7 @@ static void on_display(printer *p, const cJSON *event)
     if (json_get(o->data, "application/vnd.firesteel.log+json"))
         return; // people who watch the run can read it
     if (o->live && table_of(o)) {
-        put_table(p, o, below);
+        put_table(p, o, below, event);
         return;
     }
     AUTO_BUF text = {0};
@@ -328,7 +332,7 @@ static void on_update(printer *p, const cJSON *event)
     const char *below = cell_of(p, o->id);
     put_rows(p, o, below, json_get(event, "rows"));
     if (json_get(event, "data") && table_of(o))
-        put_table(p, o, below);
+        put_table(p, o, below, event);
     else if (json_get(event, "table") && table_of(o))
         put_table_notes(p, o, table_of(o));
     else if (json_get(event, "data"))

@@ -8,7 +8,8 @@
 
 #include <string.h>
 
-// A program that goes up is believed to be done with that when it has begun so many lines since.
+// After a program has moved the cursor up, it counts as done with that when it has begun CALM
+// lines.
 enum { CALM = 3, LONGEST = 1 << 20 };
 
 struct print_stream {
@@ -56,7 +57,7 @@ static void hand_out(print_stream *s, size_t number, print_stream_line *line, vo
     line(arg, buf_cstr(&whole), whole.len);
 }
 
-// The lines before this one: those that are new, and those that are not what they were.
+// Hands out the lines before `end` that are new, or that have changed since they were handed out.
 static void hand_out_until(print_stream *s, size_t end, print_stream_line *line, void *arg)
 {
     size_t first = ansi_text_dropped(s->text);
@@ -65,7 +66,8 @@ static void hand_out_until(print_stream *s, size_t end, print_stream_line *line,
     s->next = s->next > end ? s->next : end;
 }
 
-// true: a line that went out ends the text, and none before it is held back.
+// Returns true if the text ends with a line that was handed out, and no line before it is held
+// back.
 static bool settle(print_stream *s, print_stream_line *line, void *arg)
 {
     size_t before = s->next;
@@ -90,7 +92,7 @@ static size_t plain_lines(const char *s, size_t n)
     return whole;
 }
 
-// Of plain lines, those that nothing after them can reach any more: how many bytes.
+// The bytes of the plain lines that are too far above the end for a cursor movement to reach them.
 static size_t out_of_reach(const char *s, size_t n)
 {
     for (size_t lines = 0; n > 0; n--)
@@ -99,8 +101,9 @@ static size_t out_of_reach(const char *s, size_t n)
     return 0;
 }
 
-// After a line that went out as it came, plain lines need no terminal: the newest are fed, since
-// they may be rewritten. *seen: up to where it was looked before.
+// After a line that was handed out as it came, plain lines need no emulated terminal. Only the
+// newest are fed to it, since they may still be rewritten. *seen: how far earlier calls have
+// looked.
 static size_t pass_plain(print_stream *s, const char *bytes, size_t n, const char **seen,
     print_stream_line *line, void *arg)
 {

@@ -269,6 +269,7 @@ static int run(struct cli *cli, int argc, char **argv)
         {"parameters-file", 'f', "FILE",
             "YAML or JSON with a value for each NAME; -p wins over it; may be repeated",
             .list = &o.files},
+        {"parameters", 0, "FILE", "the same as --parameters-file", .list = &o.files},
         {"parameters-yaml", 'y', "YAML",
             "such a mapping itself: '{epochs: 3, sizes: [1, 2]}'; wins over files, -p over it",
             .list = &o.yaml},

@@ -9,9 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ROUNDS = 4 }; // what turns out to be stale is done in the next one
+enum { ROUNDS = 4 }; // each round runs the cells that the one before has made stale
 
-// What is said of one round. When cells are printed, so is this; else it is no part of the output.
+// Says what a round will do: on stdout if cells are printed there, else on stderr.
 static void tell_plan(const struct stale *s, const struct run *r, const char *output, bool list)
 {
     if (list && str_eq(output, "json"))
@@ -32,7 +32,7 @@ static int plan_stale(
     notebook *nb = cwd ? notebook_load(file, &e) : NULL;
     int result = nb ? run_check_document(nb, file, o, &o->parameters, &e) : -1;
     notebook_free(nb);
-    o->files = o->yaml = NULL; // they are among the parameters now
+    o->files = o->yaml = NULL; // their values are among the parameters now
     if (result == 0)
         result = stale_open(cwd, file, word, o->parameters, s, &e);
     if (result == 0)
@@ -53,7 +53,7 @@ static int run_round(struct cli *cli, struct run_options *o, const char *file, c
         tell_plan(&s, r, o->output, o->list);
     if (*over)
         return code;
-    if (!first && r->form != FORM_PLAIN) { // it has printed a whole run
+    if (!first && r->form != FORM_PLAIN) { // a whole run was printed, and there can be only one
         *over = true;
         return 0;
     }
@@ -78,9 +78,9 @@ static int tell_rest(struct cli *cli, struct run_options *o, const char *file, c
     if (left == 0)
         return code;
     say(stderr,
-        "firesteel: after %d rounds %zu cells are still stale: what they need has another value "
-        "each time (`--stale --list` names them)\n",
-        ROUNDS, left);
+        "firesteel: still stale after %d rounds: %zu cell%s, since what is needed has another "
+        "value each time (`--stale --list` names them)\n",
+        ROUNDS, left, left == 1 ? "" : "s");
     return 1;
 }
 

@@ -124,10 +124,12 @@ static int show(struct cli *cli, const char *folder, const char *name, bool ledg
         print_recorded(f);
         print_summary(cli, f);
     }
-    if (fold_corrupt(f))
+    size_t damaged = fold_corrupt(f);
+    if (damaged == 1)
+        say(stderr, "firesteel: 1 line of the journal is damaged and left out: %s\n", bad.text);
+    else if (damaged)
         say(stderr, "firesteel: %zu lines of the journal are damaged and left out; the first: %s\n",
-            fold_corrupt(f), bad.text);
-    bool damaged = fold_corrupt(f) > 0;
+            damaged, bad.text);
     fold_free(f);
     return damaged ? 1 : 0;
 }

@@ -53,7 +53,7 @@ struct workbench {
     loop_poll *input;
     looking *looking; // at files that cells have read; NULL: not yet
     loop_timer *frame, *wake, *escape, *leave, *reconnect;
-    loop_signal *signals[4];
+    loop_signal *signals[5];
     char *socket; // the kernel's socket, to connect again after a restart
     int tries;
     int64_t framed; // mono ns of the last picture that showed messages
@@ -195,12 +195,14 @@ static void on_input(void *arg, int events)
 static void on_signal(void *arg, int signum)
 {
     workbench *w = arg;
-    if (signum != SIGWINCH) {
+    if (signum == SIGWINCH)
+        term_resized(w->term);
+    else if (signum == SIGCONT)
+        term_continued(w->term);
+    else
         leave(w);
-        return;
-    }
-    term_resized(w->term);
-    read_terminal(w);
+    if (!w->leaving)
+        read_terminal(w);
 }
 
 static void link_free(struct link *l)
@@ -482,7 +484,7 @@ static int read_notify(struct cli *cli, enum notify *out, err *e)
 // workbench_close leaves alone what does not exist yet.
 static int open_screen(workbench *w, const struct bench_about *about, err *e)
 {
-    static const int signals[] = {SIGHUP, SIGTERM, SIGINT, SIGWINCH};
+    static const int signals[] = {SIGHUP, SIGTERM, SIGINT, SIGWINCH, SIGCONT};
     signal(SIGPIPE, SIG_IGN);
     w->terminal = (struct term_options){.type = cli_getenv(w->cli, "TERM"),
         .in = STDIN_FILENO,

@@ -36,7 +36,7 @@ static const char usage[] =
     "  --np N      processes that hvd.run starts when it is not told (FIRESTEEL_NP; default 1)\n"
     "  --version\n"
     "\n"
-    "FIRESTEEL_DATA names a folder with data sets (mnist/). More than one process needs MPI "
+    "FIRESTEEL_DATA names a folder with data sets (mnist/). Processes on several machines need MPI "
     "(libmpich12);\nconvolutions are quicker by oneDNN (libdnnl2), unless FIRESTEEL_DNN is 0.\n";
 
 enum {
@@ -261,6 +261,8 @@ static bool read_environment(struct worker_options *o, int *events_fd)
     int timeout = DEFAULT_START_TIMEOUT, stall = DEFAULT_STALL_CHECK, shutdown = 0, no_stall = 0;
     const char *events = env("FIRESTEEL_EVENTS");
     struct driver_options *d = &o->driver;
+    const char *operations = env("HOROVOD_CPU_OPERATIONS"); // Horovod's name
+    d->mpi = operations && strcasecmp(operations, "MPI") == 0;
     d->slots = 1;
     d->port = DEFAULT_PORT;
     d->bind = env("FIRESTEEL_DRIVER_BIND") ? env("FIRESTEEL_DRIVER_BIND") : "0.0.0.0";

@@ -16,6 +16,7 @@
 -- # MNIST by plain Jobs
 -- The training of recipe 10, as a function of a cell, on ranks that are pods of two Jobs: no operator, no Spark, and an
 -- image with the worker and the data alone. The job's Service, Secret and Jobs are made and removed by the kernel.
+-- It needs a cluster, or with `-p on=here` nothing but this machine.
 --
 --     firesteel run recipes/12-mnist-jobs.lua --context NAME --registry HOST --allow cluster
 --

@@ -16,6 +16,7 @@
 -- # MNIST by an MPIJob
 -- The training of recipe 10 under the MPI operator (v2beta1). The operator makes the pods; the launcher is the driver, and the
 -- workers lend their cores: ranks are started by firesteel-worker, so the image needs neither ssh nor mpirun nor keys.
+-- It needs a cluster with the MPI operator.
 --
 --     firesteel run recipes/13-mnist-mpijob.lua --context NAME --registry HOST --allow cluster
 

@@ -15,8 +15,8 @@
 -- %% [markdown]
 -- # Store sales end to end: Spark prepares, ranks train
 -- Horovod's `keras_spark3_rossmann.py`: PySpark joins seven tables and writes Parquet, `hvd.run` trains the embedding network of
--- recipe 21 from it on N ranks, and the predictions for the test set go to submission.csv. Here, it needs a virtual environment with
--- pyspark and pyarrow, and Java:
+-- recipe 21 from it on N ranks, and the predictions for the test set go to submission.csv. It needs Java and a virtual environment
+-- with pyspark and pyarrow:
 --
 --     firesteel run recipes/24-rossmann.lua
 --

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A tool of the build: embed [-c] ARRAY OUT FILE.lua… writes a C file with the files' texts as
-// `const struct lua_source ARRAY[]` (script/embed.h), in the order given. -c: with what Lua's
-// compiler makes of each instead, as the chunk firesteel/NAME.lua.
+// `const struct lua_source ARRAY[]` (script/embed.h), in the order given. With -c it
+// holds each file as Lua's compiler has compiled it, as the chunk firesteel/NAME.lua.
 #include <lauxlib.h>
 
 #include <stdbool.h>

@@ -16,8 +16,8 @@
 
 typedef struct checkpoint_options {
     bool optimizer; // also write the optimizer's state, so that training can go on
-    // Texts for __metadata__ beside ours, a JSON object; what is no text of it is left out. NULL:
-    // none.
+    // A JSON object with texts for __metadata__ beside ours; values that are no texts are left out.
+    // NULL: none.
     const cJSON *notes;
 } checkpoint_options;
 

@@ -15,7 +15,8 @@ uint32_t events_crc32c(const void *bytes, size_t n)
     return ~crc;
 }
 
-// A sum of bytes that hold sums is weak, so those in the file are turned.
+// Checksums in the file are rotated (TFRecord masks them so): a checksum over bytes that hold plain
+// checksums would be weak.
 static void put_masked(buf *out, const void *bytes, size_t n)
 {
     uint32_t crc = events_crc32c(bytes, n);

@@ -21,8 +21,8 @@ void safetensors_done(safetensors *s);
 // A text of __metadata__, borrowed; NULL when it is missing.
 const char *safetensors_text(const safetensors *s, const char *key);
 bool safetensors_has(const safetensors *s, const char *name);
-// A copy of a tensor. F64, F16 and BF16 become F32; BOOL becomes U8, integers but U8 become I64.
-// ERR_CORRUPT when it is missing.
+// A copy of a tensor. F64, F16, BF16 and F8 become F32; BOOL becomes U8, integers but U8 become
+// I64. ERR_CORRUPT when it is missing.
 tensor *safetensors_get(const safetensors *s, const char *name, err *e);
 
 // For writing: add everything, then finish.

@@ -35,4 +35,7 @@ typedef struct auc_spec {
 
 // Free it with watch_done.
 int auc_watch(watch *w, const char *name, const auc_spec *spec, err *e);
+// The share of rows whose class is among the k greatest outputs (keras/src/metrics/
+// accuracy_metrics.py); sparse: y has class numbers. Free it with watch_done.
+int topk_watch(watch *w, const char *name, int64_t k, bool sparse, err *e);
 void watch_done(watch *w);

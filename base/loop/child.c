@@ -339,19 +339,6 @@ int child_pid(const child *c)
     return c->pid;
 }
 
-void child_pause(child *c, bool paused)
-{
-    for (int i = 0; i < OUTPUTS; i++) {
-        uv_stream_t *stream = (uv_stream_t *)&c->outputs[i].uv;
-        if (!c->outputs[i].is_open)
-            continue;
-        if (paused)
-            uv_read_stop(stream);
-        else
-            uv_read_start(stream, alloc_room, got_output);
-    }
-}
-
 void child_kill(child *c, int signum)
 {
     kill(-c->pid, signum);

@@ -33,8 +33,6 @@ child *child_spawn(
 int child_pid(const child *c);
 void child_write(child *c, const void *bytes, size_t n);
 void child_close_stdin(child *c);
-void child_pause(
-    child *c, bool paused); // paused: its output is not read, and it blocks when the pipe is full
 void child_kill(child *c, int signum); // the whole group; no error if it has ended
 // NULL is fine; no callback comes after it. A child that we may not kill (it has become another
 // user's) is given up after a second.

@@ -6,17 +6,22 @@
 
 #include <string.h>
 
-// One line: the scheduler's words about preemption, and further lines, are left out.
+// One line: further lines, and the scheduler's words about claims and preemption, are left out.
 void cause_line(const char *text, buf *out)
 {
+    static const char *const asides[] = {
+        ". no new claims to deallocate", ". preemption:", ", preemption:"};
     size_t n = strcspn(text, "\r\n");
-    const char *preemption = strstr(text, ". preemption:");
-    if (!preemption)
-        preemption = strstr(text, ", preemption:");
-    if (preemption && (size_t)(preemption - text) < n)
-        n = (size_t)(preemption - text);
+    for (size_t i = 0; i < ARRAY_LEN(asides); i++) {
+        const char *aside = strstr(text, asides[i]);
+        if (aside && (size_t)(aside - text) < n)
+            n = (size_t)(aside - text);
+    }
     while (n && (text[n - 1] == '.' || text[n - 1] == ' '))
         n--;
+    const char *empty = ", Pod Message:"; // the operator's, of an executor that says nothing
+    if (n > strlen(empty) && memcmp(text + n - strlen(empty), empty, strlen(empty)) == 0)
+        n -= strlen(empty);
     buf_add(out, text, n);
 }
 
@@ -108,6 +113,9 @@ void spark_cause(const char *text, buf *out)
 static const struct {
     const char *words, *next;
 } remedies[] = {
+    {"failed calling webhook",
+        "an admission webhook does not answer: what is behind the Service in "
+        "its address has to become ready"},
     {"Insufficient cpu", "ask for less CPU (Spark: coreRequest of driver and executor; else "
                          "resources.requests.cpu), for fewer pods, or for a larger node"},
     {"Insufficient memory", "ask for less memory, for fewer pods, or for a larger node"},
@@ -135,9 +143,16 @@ static const struct {
     {"connection refused", "nothing listens there: is the address right as the nodes see it?"},
     {"ErrImageNeverPull", "the image is not on the node: push it, and let imagePullPolicy be "
                           "IfNotPresent"},
+    {"exec: \"", "the image has no such program, or it cannot be executed: correct the command, or "
+                 "build on a base that has it"},
     {"not found", "it is not there under this name: push or make it first"},
     {"cannot create resource", "give the account the right: bind a role to it (edit will do)"},
     {"is forbidden", "give the account the right: bind a role to it (edit will do)"},
+    {"ExitCode: 143", "somebody deleted or evicted it, or it was preempted: the events of its "
+                      "namespace (k8s.events()) tell who"},
+    {"ExitCode: 137",
+        "it was killed, mostly for its memory: give it more (memory, memoryOverhead), "
+        "or let it hold less"},
     {"cannot open driver", "Spark's entry point needs an image with Spark: image.build{from = …}"},
 };
 

@@ -104,7 +104,8 @@ const cJSON *container_first(const cJSON *pod, bool (*is)(const cJSON *status))
     return NULL;
 }
 
-// What the container's role makes of the pod's restart policy.
+// The restart policy of a container: the pod's, or another one if it is an init or a debug
+// container.
 static const char *policy_of(const cJSON *pod, const char *name)
 {
     const char *policy = json_path_str(pod, "spec.restartPolicy");

@@ -172,7 +172,8 @@ static void environment_from(buf *out, const cJSON *sources)
     }
 }
 
-// What a downward field has for its value; pod NULL: a template, of which nothing is known.
+// The value of a field that the downward API gives; pod NULL: a template, whose values are not
+// known.
 static void field_value(buf *out, const cJSON *pod, const char *path)
 {
     const char *open = strstr(path, "['"), *end = open ? strstr(open, "']") : NULL;

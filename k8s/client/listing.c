@@ -32,7 +32,7 @@ static bool is_left_out(const char *key, size_t n)
     static const char *const keys[] = {"affinity", "annotations", "args", "command", "containerID",
         "dnsPolicy", "env", "envFrom", "fieldsV1", "hostIPs", "image", "imageID", "imagePullPolicy",
         "labels", "lifecycle", "livenessProbe", "managedFields", "ownerReferences", "podIPs",
-        "ports", "preemptionPolicy", "qosClass", "readinessProbe", "resources", "schedulerName",
+        "ports", "preemptionPolicy", "qosClass", "readinessProbe", "schedulerName",
         "securityContext", "serviceAccount", "serviceAccountName", "startupProbe", "template",
         "terminationMessagePath", "terminationMessagePolicy", "tolerations", "volumeMounts",
         "volumes"};

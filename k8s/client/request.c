@@ -253,7 +253,7 @@ static bool worth_another_try(const struct request *r, const struct http_respons
     return r->repeatable || response->status == 429 || (!response->status && !response->sent);
 }
 
-static int pause_for(const struct patience *p, int64_t ns, err *e)
+int request_pause(const struct patience *p, int64_t ns, err *e)
 {
     if (p->canceller)
         return canceller_sleep(p->canceller, ns, e);
@@ -282,14 +282,14 @@ int request_do(client *c, const struct patience *p, const struct request *r,
         if (asked > pause)
             pause = asked;
         int64_t next = clock_add(clock_mono(), pause);
-        if (again && asked > patience)
+        if (again && asked > 0 && asked > patience)
             err_set(&why, why.code, "%.*s; it asks us to wait %lld s", (int)sizeof why.text - 100,
                 why.text, (long long)(asked / CLOCK_SEC));
         if (!again || clock_add(next, -since) > patience || (p->deadline && next > p->deadline))
             return err_set(e, why.code, "%s", why.text);
         if (p->away)
             p->away(p->arg, &why, since);
-        if (pause_for(p, pause, e) != 0)
+        if (request_pause(p, pause, e) != 0)
             return err_wrap(e, "%s", r->what);
     }
 }

@@ -45,6 +45,8 @@ int request_do(client *c, const struct patience *p, const struct request *r,
     struct http_response *response, err *e);
 // The same, and the body as JSON.
 cJSON *request_json(client *c, const struct patience *p, const struct request *r, err *e);
+// Waits so long; ERR_CANCELLED: the patience's canceller has ended it.
+int request_pause(const struct patience *p, int64_t ns, err *e);
 
 // Back-off with jitter: ns to wait before try `attempt` (0, 1, …); from 0.2 s to 10 s.
 int64_t back_off(unsigned attempt);

@@ -11,7 +11,8 @@ struct service_request {
     const char *body; // JSON, sent by POST; NULL: GET
     bool repeatable;  // asking twice does no harm
 };
-// Appends the body of the answer. Any status but 2xx is an error, with the service's own words if
-// it says {"error": …}.
+// Appends the body of the answer. When it may be asked twice, a Service that has no endpoints yet
+// is waited for, a minute at most, and one that the server does not know yet, ten seconds. Any
+// status but 2xx is an error, with the service's own words if it says {"error": …}.
 int client_service(
     client *c, const struct patience *p, const struct service_request *r, buf *out, err *e);

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "k8s/client/cause.h"
 
 #include <string.h>
 
@@ -41,9 +42,11 @@ static struct remedy remedy_of(int status)
     return (struct remedy){status, status / 100 == 5 ? ERR_UNAVAILABLE : ERR_FAILED, NULL};
 }
 
-static struct remedy remedy_for(int status, const char *reason)
+static struct remedy remedy_for(int status, const char *reason, const char *message)
 {
     struct remedy r = remedy_of(status);
+    if (status == 500 && strstr(message, "failed calling webhook"))
+        r.text = cause_remedy(message);
     if (status == 409 && str_eq(reason, "AlreadyExists"))
         return (struct remedy){
             status, ERR_EXISTS, "delete it first, give it another name, or use k8s.apply"};
@@ -73,7 +76,7 @@ static void add_message(buf *text, const char *message, const cJSON *details)
 static int set_error(
     int status, const cJSON *object, const char *message, const char *what, const char *who, err *e)
 {
-    struct remedy r = remedy_for(status, json_str(object, "reason"));
+    struct remedy r = remedy_for(status, json_str(object, "reason"), message);
     AUTO_BUF text = {0};
     add_message(&text, message, json_get(object, "details"));
     if (r.text)

@@ -128,7 +128,7 @@ static const cJSON *first_wide(const struct table_form *f)
 
 static void add_own_columns(const struct table_form *f, cJSON *columns)
 {
-    usage_add_columns(columns, used_kind(f));
+    usage_add_columns(columns, used_kind(f), f->usage_always);
     if (has_why(f))
         add_column(columns, "WHY", true);
 }
@@ -267,7 +267,7 @@ static void add_own(const struct table_form *f, cJSON *row, const cJSON *object,
 {
     add_used(row, used_kind(f));
     if (f->usage)
-        usage_take_room(row, object);
+        usage_take_room(row, f->kind, object);
     if (has_why(f))
         add_why(row, object, now);
 }
@@ -431,7 +431,7 @@ cJSON *table_of_cells(cJSON *list, const char *kind, bool wide, bool with_namesp
 
 // What we print ourselves.
 
-cJSON *table_of_pods(void)
+cJSON *table_of_pods(bool used_always)
 {
     static const struct {
         const char *name;
@@ -443,7 +443,7 @@ cJSON *table_of_pods(void)
         if (*columns[i].name)
             add_column(json_array_at(table, "columns"), columns[i].name, columns[i].wide);
         else
-            usage_add_columns(json_array_at(table, "columns"), "Pod");
+            usage_add_columns(json_array_at(table, "columns"), "Pod", used_always);
     json_array_at(table, "rows");
     set_looks(table, "Pod");
     return table;
@@ -464,6 +464,7 @@ cJSON *table_pod_row(const cJSON *pod, int64_t now)
         add_text(row, restarts);
     add_age(row, NULL, born(pod), NULL);
     add_used(row, "Pod");
+    usage_take_room(row, "Pod", pod);
     add_why(row, pod, now);
     add_text(row, json_str_or(json_get(pod, "status"), "podIP", ""));
     add_text(row, json_str_or(json_get(pod, "spec"), "nodeName", ""));

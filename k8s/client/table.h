@@ -18,6 +18,7 @@ struct table_form {
     bool wide;                // the columns of priority > 0 stand as the others do
     bool with_namespace;      // its column comes first
     bool usage;               // of pods and nodes: the columns of what they use (usage.h)
+    bool usage_always;        // these stand as the others do
     bool bare;                // there are no objects, so the rows say nothing of our own
 };
 // Without rows. "keep", "count" and "order" are set as the kind has use for them.
@@ -40,9 +41,10 @@ cJSON *table_from_list(const cJSON *list, bool with_namespace);
 // whose names stand for uids: {"uid": "NAME" or "NAMESPACE/NAME", …}. Ages are the server's words.
 cJSON *table_of_cells(cJSON *list, const char *kind, bool wide, bool with_namespace);
 
-// Pods without the server's help: NAME, READY, STATUS, RESTARTS, AGE, and CPU, MEM, WHY, IP, NODE
-// where there is room. table_pods_row is for what is no pod: its name, its state, its age.
-cJSON *table_of_pods(void); // no rows yet
+// Pods without the server's help: NAME, READY, STATUS, RESTARTS, AGE, and what they use
+// (`used_always`: always), WHY, IP, NODE where there is room. No rows yet. table_pods_row is for
+// what is no pod: its name, its state, its age.
+cJSON *table_of_pods(bool used_always);
 cJSON *table_pod_row(const cJSON *pod, int64_t now_wall);
 cJSON *table_pods_row(const cJSON *object, const char *name, const char *state);
 // Events: LAST SEEN, TYPE, REASON, OBJECT, MESSAGE.

@@ -94,7 +94,7 @@ static void on_away(void *arg, const err *reason)
     tail *t = arg;
     if (reason->code == ERR_NONE || (t->follow && reason->code != ERR_FORBIDDEN))
         return;
-    if (t->pod) { // who may not watch it may perhaps look at it
+    if (t->pod) { // if we may not watch the pod, we may perhaps get it
         tail_stop_looking(t);
         t->retry = loop_timer_new(client_loop(t->client), ask_pod, t);
         loop_timer_start(t->retry, 0, 0);
@@ -119,7 +119,7 @@ static void watch_pods(tail *t)
         &pod_ops, t);
 }
 
-// The owner makes no more pods; those that it has made may not all have been told of.
+// The owner makes no more pods; but we may not yet have heard of all that it has made.
 static void owner_ended(tail *t)
 {
     watch_close(STEAL(t->owner));
@@ -149,7 +149,7 @@ static void on_owner_synced(void *arg)
 static void on_owner_away(void *arg, const err *reason)
 {
     tail *t = arg;
-    if (reason->code == ERR_FORBIDDEN) // then its end is not noticed
+    if (reason->code == ERR_FORBIDDEN) // then we shall not notice its end
         watch_close(STEAL(t->owner));
 }
 

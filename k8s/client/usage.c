@@ -13,7 +13,7 @@
 
 enum { ITEM_MAX = 1 << 20, MIB = 1 << 20, NANO_IN_MILLI = 1000000, IDLE_MS = 30000 };
 
-// One that is followed. Slots are used again; `by_name` leads to them.
+// A pod or node whose usage is followed. Slots are used again; `by_name` leads to them.
 struct slot {
     char *uid; // NULL: free
     struct used told, now;
@@ -107,7 +107,7 @@ static bool tells(const struct slot *s)
            (s->now.milli_cpu != s->told.milli_cpu || s->now.bytes / MIB != s->told.bytes / MIB);
 }
 
-// Tells of what has changed, in turn: where not all may be told of, the next time goes on there.
+// Reports what has changed, at most u->most of it; the next call goes on where this one stopped.
 static void tell(usage *u)
 {
     size_t left = u->most ? u->most : u->n, from = u->turn;

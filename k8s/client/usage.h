@@ -44,11 +44,14 @@ int usage_read(const cJSON *item, struct used *out);
 
 // usage_columns.c: what is used, in tables (table.h). Plain functions.
 
-// How many columns it has for a kind, and these: CPU and MEM of pods, of nodes also %CPU and %MEM.
+// How many columns it has for a kind, and these: CPU and MEM, of nodes also %CPU and %MEM, of pods
+// also %CPU/R, %CPU/L, %MEM/R and %MEM/L: percent of requests and limits. Without `always` they are
+// shown where there is room, those of requests and limits last of all.
 size_t usage_columns(const char *kind);
-void usage_add_columns(cJSON *columns, const char *kind);
-// Keeps in a node's row what pods can have of it, which percents are of: "room".
-void usage_take_room(cJSON *row, const cJSON *node);
+void usage_add_columns(cJSON *columns, const char *kind, bool always);
+// Keeps in a row what percents are of, "room": what pods can have of a node; what a pod's
+// containers ask for and may have. Of an object without what tells it (or NULL), nothing.
+void usage_take_room(cJSON *row, const char *kind, const cJSON *object);
 // Sets a row's entries in these columns as `kubectl top` prints them; NULL: it is not known. A
 // table without such columns stays as it is.
 void usage_show(const cJSON *table, cJSON *row, const struct used *used);

@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "k8s/client/jsonpath.h"
 #include "k8s/client/request.h"
+#include "k8s/client/rollout.h"
 #include "k8s/client/state.h"
 #include "k8s/client/watch.h"
 
@@ -183,4 +184,21 @@ int wait_judge(void *words, const cJSON *object, err *e)
         return 0;
     return condition ? judge_condition(text + strlen("condition="), object)
                      : judge_path(text + strlen("jsonpath="), object, e);
+}
+
+static bool wants_true(const char *condition)
+{
+    const char *equals = strchr(condition, '=');
+    return !equals || strcasecmp(equals + 1, "True") == 0;
+}
+
+bool wait_is_in_vain(const char *words, const cJSON *object)
+{
+    enum outcome outcome = state_of(object).outcome;
+    bool is_known = str_eq(json_str(object, "kind"), "Pod") || state_names(object);
+    if (!is_known || rollout_of(object, NULL)) // a rollout that is stuck may go on
+        return false;
+    if (str_starts(words, "condition="))
+        return outcome != OUTCOME_OPEN && wants_true(words + strlen("condition="));
+    return outcome == OUTCOME_BAD && str_starts(words, "jsonpath={.status");
 }

@@ -29,3 +29,7 @@ int wait_for(
 // "condition=Ready=false", "jsonpath={.status.phase}=Running", "jsonpath={.status.x}". Pass the
 // words as arg.
 int wait_judge(void *words, const cJSON *object, err *e);
+// Will words that are not true of the object stay so, because it has ended? A condition never comes
+// then, nor a field of the status of what has failed: a Job that is Failed will not be Complete.
+// Nothing is said of kinds whose conditions we do not know.
+bool wait_is_in_vain(const char *words, const cJSON *object);

@@ -12,7 +12,7 @@
 enum {
     WATCH_S = 300,
     PAGE = 500,
-    FIRST = 50, // of rows with metadata alone: when many are to be looked at, little was read twice
+    FIRST = 50, // rows of a first page of metadata: it may have to be read again with its objects
     STEADY_MS = 2000, // a watch that has lasted this long counts as well begun
     TURNS = 4,        // a server may lead nowhere this many times before it is reported
     EMPTY_PAGES = 3,  // this many pages of a list in a row may bring nothing new
@@ -83,8 +83,8 @@ static int steady(watch *w)
     return heard(w);
 }
 
-// Tells a list's columns if they are others than before: then what is known of objects is no more
-// what has been shown of them.
+// Reports a list's columns if they have changed. The versions of objects are then forgotten, since
+// all of them must be shown anew.
 static int take_columns(watch *w, const cJSON *list)
 {
     if (!watch_table_take(&w->table, list))
@@ -95,7 +95,8 @@ static int take_columns(watch *w, const cJSON *list)
     return w->closed ? -1 : 0;
 }
 
-// Lists leave out of their items what they are; metadata alone is of a kind of its own.
+// Items of a list do not say their kind, and metadata alone has a kind of its own
+// (PartialObjectMetadata).
 static void name_kind(const watch *w, cJSON *item)
 {
     if (item && (w->bare || !json_str(item, "kind")))
@@ -187,7 +188,7 @@ static int take_head(watch *w, const cJSON *head)
     return heard(w) != 0 || take_columns(w, head) != 0 ? -1 : 0;
 }
 
-// Notes an object that a row has told of, if it is to be looked at.
+// Notes the object of a row if the whole object is wanted.
 static void note_look(watch *w, const cJSON *item)
 {
     struct looks *l = &w->looks;
@@ -212,6 +213,7 @@ static int on_entry(void *arg, cJSON *entry)
     cJSON *item = (cJSON *)(is_row ? json_get(whole, "object") : whole);
     name_kind(w, item);
     w->cells = is_row ? json_get(whole, "cells") : NULL;
+    w->in_list++;
     w->fresh += watch_is_fresh(w, item);
     int result = watch_present(w, item);
     if (result == 0 && w->bare)
@@ -250,7 +252,7 @@ static int list_done(watch *w, err *e)
     if (!version)
         return err_set(e, ERR_UNAVAILABLE, "%s: the list has no resourceVersion", w->what);
     bool ends = !next || !*next || hashmap_count(w->listed) >= WATCH_COUNTED;
-    if (w->looks.n > LOOKS_MOST) { // rather all of the page
+    if (w->looks.n > LOOKS_MOST) { // they are too many: the whole page is read again
         forget_looks(w);
         w->looks.whole = w->again = true;
         begin(w);
@@ -344,7 +346,7 @@ static int on_frame(void *arg, const char *text, size_t n)
     if (version)
         set_version(w, version);
     bool is_news = !str_eq(type, "BOOKMARK");
-    if (is_news && w->turns >= TURNS) // it does lead somewhere; from here the pauses stay short
+    if (is_news && w->turns >= TURNS) // the watch does get on: from here the pauses stay short
         w->turns = TURNS - 1;
     if (heard(w) != 0)
         return -1;
@@ -411,8 +413,8 @@ static void judge(watch *w, struct http_response *r, const err *e)
         failed(w, &why);
 }
 
-// Until the answer was cut, nothing else had happened; but of one that fell silent (the idle time
-// in start) nobody knows.
+// If the answer was cut, nothing else had happened until then. If the connection fell silent (the
+// idle time in start), nobody knows.
 static void note_cut(watch *w)
 {
     if (w->open && clock_mono() - w->heard < (WATCH_S + 256) * CLOCK_SEC)
@@ -436,6 +438,7 @@ static void begin_list(watch *w)
 {
     w->round++;
     w->empty = 0;
+    w->in_list = 0;
     w->looks.whole = w->looks.whole && w->again;
     hashmap_free(w->listed);
     w->listed = hashmap_new();
@@ -478,7 +481,8 @@ static void begin(watch *w)
         if (!w->next_page)
             begin_list(w);
         forget_looks(w);
-        w->bare = w->ops->wants_object && watch_table_asks(&w->table) && !w->looks.whole;
+        w->bare = w->ops->wants_object && watch_table_asks(&w->table) && !w->looks.whole &&
+                  w->in_list >= w->whole;
         bool tries = w->bare && !w->next_page && w->page > FIRST;
         buf_fmt(&path, "%s?limit=%d", base, tries ? FIRST : w->page);
         request_query(&path, "continue", w->next_page);
@@ -503,7 +507,7 @@ static void next_look(watch *w)
         begin(w);
 }
 
-// What is no answer, or gone, stays as its row has told: the watch will tell of its end.
+// If the answer is no object, or the object is gone, its row stays: the watch will report its end.
 static void on_look_data(void *arg, const char *bytes, size_t n)
 {
     watch *w = arg;
@@ -589,8 +593,11 @@ watch *watch_open(client *c, const struct watch_spec *spec, const struct watch_o
     w->arg = arg;
     w->table.wanted = spec->table;
     w->most = spec->most ? spec->most : WATCH_MOST;
+    w->whole = spec->whole;
     w->page = PAGE;
     w->listing = listing_new(spec->table ? LISTING_SHOWN : LISTING_WHOLE, frame_limit, on_entry, w);
+    w->uids = hashmap_new_borrowing();
+    w->names = hashmap_new_borrowing();
     w->others = hashmap_new();
     w->timer = loop_timer_new(client_loop(c), on_timer, w);
     w->refill = loop_timer_new(client_loop(c), on_refill, w);

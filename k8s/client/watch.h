@@ -31,6 +31,9 @@ struct watch_spec {
     // With the rows that the server prints: `columns`, watch_cells. Of the objects of lists those
     // parts are left out that are never shown (LISTING_SHOWN).
     bool table;
+    // With wants_object: so many objects of a list, the first ones, are read whole nevertheless,
+    // and what is left of their page.
+    size_t whole;
 };
 // A cluster has at most 150,000 pods by Kubernetes' own limits.
 enum { WATCH_MOST = 10000, WATCH_COUNTED = 200000 };

@@ -5,7 +5,6 @@
 #include "base/str.h"
 #include "k8s/client/watch_private.h"
 
-#include <search.h>
 #include <string.h>
 
 enum {
@@ -13,27 +12,21 @@ enum {
     WORD_MAX = 253,        // for names and uids: Kubernetes' own limit
 };
 
-static int by_uid(const void *a, const void *b)
+// A namespace and a name as a key: both with their ends, so that no other two are the same bytes.
+struct name_key {
+    char bytes[2 * (WORD_MAX + 1)];
+    size_t n;
+};
+
+static size_t name_bytes(const struct known *k)
 {
-    return strcmp(((const struct known *)a)->uid, ((const struct known *)b)->uid);
+    return strlen(k->ns) + strlen(k->name) + 2;
 }
 
-static int by_name(const void *a, const void *b)
+static void known_free(struct known *k)
 {
-    const struct known *x = a, *y = b;
-    int order = strcmp(x->ns, y->ns);
-    return order ? order : strcmp(x->name, y->name);
-}
-
-static void known_free(void *p)
-{
-    struct known *k = p;
     free(k->version);
     free(k);
-}
-
-static void leave(void *known)
-{
 }
 
 // Calls the owner. -1: the owner closed the watch, which must not be used any more.
@@ -43,20 +36,29 @@ int watch_tell(watch *w, enum watch_change change, const cJSON *object)
     return w->closed ? -1 : 0;
 }
 
-static struct known *find(watch *w, const char *uid)
+static struct known *find(const watch *w, const char *uid)
 {
-    struct known key = {.uid = (char *)uid};
-    struct known **at = tfind(&key, &w->tree, by_uid);
-    return at ? *at : NULL;
+    size_t at;
+    return hashmap_get(w->uids, uid, strlen(uid), &at) ? (struct known *)at : NULL;
 }
 
-// The object that has this one's name; its uid may be another one.
-static struct known *find_name(watch *w, const cJSON *object)
+static void add_word(struct name_key *key, const char *word)
+{
+    size_t n = strlen(word) + 1;
+    memcpy(key->bytes + key->n, word, n);
+    key->n += n;
+}
+
+// The object that has the name of this one (is_object); its uid may be another one.
+static struct known *find_name(const watch *w, const cJSON *object)
 {
     const cJSON *m = json_get(object, "metadata");
-    struct known key = {.name = json_str_or(m, "name", ""), .ns = json_str_or(m, "namespace", "")};
-    struct known **at = tfind(&key, &w->names, by_name);
-    return at ? *at : NULL;
+    struct name_key key;
+    size_t at;
+    key.n = 0;
+    add_word(&key, json_str_or(m, "namespace", ""));
+    add_word(&key, json_str_or(m, "name", ""));
+    return hashmap_get(w->names, key.bytes, key.n, &at) ? (struct known *)at : NULL;
 }
 
 // An object that is gone: kind and metadata.
@@ -79,9 +81,23 @@ static struct known *known_new(const char *uid, const cJSON *metadata)
     size_t uid_n = strlen(uid) + 1, name_n = strlen(name) + 1, ns_n = strlen(ns) + 1;
     struct known *k = mem_alloc(sizeof *k + uid_n + name_n + ns_n);
     k->uid = memcpy(k->words, uid, uid_n);
-    k->name = memcpy(k->words + uid_n, name, name_n);
-    k->ns = memcpy(k->words + uid_n + name_n, ns, ns_n);
+    k->ns = memcpy(k->words + uid_n, ns, ns_n);
+    k->name = memcpy(k->words + uid_n + ns_n, name, name_n);
     return k;
+}
+
+// At the end: who came first is told of first when it goes.
+static void link_in(watch *w, struct known *k)
+{
+    k->before = w->last;
+    *(k->before ? &k->before->after : &w->first) = k;
+    w->last = k;
+}
+
+static void unlink_from(watch *w, struct known *k)
+{
+    *(k->before ? &k->before->after : &w->first) = k->after;
+    *(k->after ? &k->after->before : &w->last) = k->before;
 }
 
 static void remember(watch *w, struct known *k, const char *uid, const cJSON *object)
@@ -95,15 +111,17 @@ static void remember(watch *w, struct known *k, const char *uid, const cJSON *ob
     k->round = w->round;
     if (!is_new)
         return;
-    tsearch(k, &w->tree, by_uid);
-    tsearch(k, &w->names, by_name);
+    hashmap_set(w->uids, k->uid, strlen(k->uid), (uintptr_t)k);
+    hashmap_set(w->names, k->ns, name_bytes(k), (uintptr_t)k);
+    link_in(w, k);
     w->count++;
 }
 
 static void forget(watch *w, struct known *k)
 {
-    tdelete(k, &w->names, by_name);
-    tdelete(k, &w->tree, by_uid);
+    hashmap_remove(w->names, k->ns, name_bytes(k));
+    hashmap_remove(w->uids, k->uid, strlen(k->uid));
+    unlink_from(w, k);
     known_free(k);
     w->count--;
 }
@@ -200,35 +218,12 @@ int watch_absent(watch *w, const cJSON *object)
     return watch_tell(w, WATCH_DELETED, object);
 }
 
-static void forget_version(const void *node, VISIT visit, void *arg)
-{
-    struct known *k = *(struct known *const *)node;
-    if (visit == postorder || visit == leaf)
-        free(STEAL(k->version));
-}
-
-struct outdated {
-    unsigned round;
-    struct known **all;
-    size_t n;
-};
-
-static void look_outdated(const void *node, VISIT visit, void *arg)
-{
-    struct outdated *o = arg;
-    struct known *k = *(struct known *const *)node;
-    if ((visit == postorder || visit == leaf) && k->round != o->round)
-        o->all[o->n++] = k;
-}
-
 // Drops objects that the list that has just ended did not contain.
 int watch_drop_outdated(watch *w)
 {
-    AUTO_FREE struct known **all = mem_array(w->count + 1, sizeof *all);
-    struct outdated o = {.round = w->round, .all = all};
-    twalk_r(w->tree, look_outdated, &o);
-    for (size_t i = 0; i < o.n; i++) {
-        if (tell_gone(w, all[i]) != 0)
+    for (struct known *k = w->first, *next; k; k = next) {
+        next = k->after;
+        if (k->round != w->round && tell_gone(w, k) != 0)
             return -1;
     }
     hashmap_free(w->others);
@@ -257,13 +252,18 @@ bool watch_is_fresh(watch *w, const cJSON *object)
 
 void watch_forget_versions(watch *w)
 {
-    twalk_r(w->tree, forget_version, NULL);
+    for (struct known *k = w->first; k; k = k->after)
+        free(STEAL(k->version));
 }
 
 void watch_forget_all(watch *w)
 {
-    tdestroy(w->names, leave);
-    tdestroy(w->tree, known_free);
+    for (struct known *k = w->first, *next; k; k = next) {
+        next = k->after;
+        known_free(k);
+    }
+    hashmap_free(w->names);
+    hashmap_free(w->uids);
     hashmap_free(w->others);
     hashmap_free(w->listed);
 }

@@ -11,8 +11,9 @@
 
 // What we keep of an object: enough to notice a change, and to report its end.
 struct known {
+    struct known *before, *after;
     char *version;
-    const char *uid, *name, *ns; // in `words`
+    const char *uid, *ns, *name; // in `words`, in this order
     unsigned round;
     char words[];
 };
@@ -45,11 +46,13 @@ struct watch {
     int empty;        // of the current list: how many of its last pages brought nothing new
     bool bare;        // its rows have metadata alone
     struct looks looks;
-    bool again;    // objects are told of though they have not changed: now they are whole
-    char *ends_at; // version of the list that ends when all looks are done
-    void *tree;    // of struct known, by uid (tsearch)
-    void *names;   // the same, by namespace and name
+    bool again;     // objects are told of though they have not changed: now they are whole
+    char *ends_at;  // version of the list that ends when all looks are done
+    hashmap *uids;  // to the addresses of struct known, by uid
+    hashmap *names; // the same, by namespace and name
+    struct known *first, *last; // of all that are known
     size_t count, most;
+    size_t whole, in_list;    // the first objects of a list are read whole; how many have come
     hashmap *others, *listed; // hashes of uids beyond `most`; `listed`: those in the current list
     size_t told_more;
     struct watch_table table;

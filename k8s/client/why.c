@@ -13,6 +13,9 @@
 
 // An operator or controller has usually looked at a new object within a second.
 static const int64_t unnoticed = 10 * CLOCK_SEC;
+// Spark's operator takes applications one after another, each by a spark-submit of its own that
+// takes seconds: so long one that is ready may be busy with others, or have just begun.
+static const int64_t answers_late = 300 * CLOCK_SEC;
 
 void why_done(struct why *w)
 {
@@ -99,6 +102,22 @@ static bool say_lost_executor(const struct why_facts *f, struct why *w)
     return true;
 }
 
+// The driver waits, and no pod of an executor tells why: the driver was refused, or lost one.
+static void say_why_it_waits(const struct why_facts *f, bool refused, struct why *w)
+{
+    struct why lost = {0};
+    if (refused) {
+        buf_str(&w->what, "; ");
+        spark_cause(f->log, &w->what);
+    } else if (say_lost_executor(f, &lost)) {
+        buf_fmt(&w->what, "; %s", buf_cstr(&lost.what));
+    }
+    buf_str(&w->seen, refused         ? "the driver's log"
+                      : lost.seen.len ? buf_cstr(&lost.seen)
+                                      : "its pods");
+    why_done(&lost);
+}
+
 // ---- objects
 
 static void say_event(const cJSON *event, struct why *w)
@@ -176,15 +195,29 @@ static bool is_among(const char *list, const char *ns)
     return found;
 }
 
+// The operator's chart has a Deployment of its own for the webhook, which starts no application.
+static bool is_webhook(const cJSON *deployment)
+{
+    const cJSON *c = json_path(deployment, "spec.template.spec.containers");
+    const cJSON *args = json_get(c ? c->child : NULL, "args");
+    return args && str_eq(cJSON_GetStringValue(args->child), "webhook");
+}
+
+static bool is_ready(const cJSON *deployment)
+{
+    return json_int_or(json_get(deployment, "status"), "readyReplicas", 0) > 0;
+}
+
 bool why_operators(const cJSON *deployments, const char *ns, buf *out)
 {
     bool any = false;
     const cJSON *operator;
     cJSON_ArrayForEach(operator, deployments)
     {
+        if (is_webhook(operator))
+            continue;
         const char *list = watched(operator);
-        bool ready = json_int_or(json_get(operator, "status"), "readyReplicas", 0) > 0;
-        bool watches = is_among(list, ns);
+        bool ready = is_ready(operator), watches = is_among(list, ns);
         any = any || (ready && watches);
         buf_fmt(out, "; Deployment %s in namespace %s ", json_path_str(operator, "metadata.name"),
             json_path_str(operator, "metadata.namespace"));
@@ -196,6 +229,33 @@ bool why_operators(const cJSON *deployments, const char *ns, buf *out)
             buf_str(out, "is ready");
     }
     return any;
+}
+
+void why_operators_next(const cJSON *deployments, const char *group, const char *ns, buf *out)
+{
+    const cJSON *operator, * other = NULL;
+    cJSON_ArrayForEach(operator, deployments)
+    {
+        const char *name = json_path_str(operator, "metadata.name");
+        const char *home = json_path_str(operator, "metadata.namespace");
+        if (is_webhook(operator))
+            continue;
+        if (!is_ready(operator) && is_among(watched(operator), ns)) {
+            buf_fmt(out,
+                "let the operator become ready: kubectl describe deployment %s --namespace=%s, and "
+                "its pods there, tell what keeps it",
+                name ? name : "?", home ? home : "?");
+            return;
+        }
+        other = operator;
+    }
+    if (other)
+        buf_fmt(out,
+            "let it watch namespace %s (its option --namespaces%s), or go to one that it watches",
+            ns,
+            str_eq(group, "sparkoperator.k8s.io") ? "; of its Helm chart spark.jobNamespaces" : "");
+    else
+        buf_fmt(out, "install the operator of %s, or let it watch namespace %s", group, ns);
 }
 
 // A custom object that nobody has looked at: no status, no events.
@@ -213,14 +273,24 @@ static bool say_unnoticed(const struct why_facts *f, int64_t now, struct why *w)
         json_bool_or(json_get(f->object, "spec"), "suspend", false))
         return false;
     // Who waits hears a sentence once: so how long it is stands with the evidence.
-    buf_str(&w->what, "no operator has looked at it: it has no status");
-    buf_fmt(
-        &w->next, "install the operator of %s, or let it watch namespace %s", group, ns ? ns : "?");
     buf_str(&w->seen, "its status is empty after ");
     duration_format(&w->seen, (now - at) / CLOCK_SEC * CLOCK_SEC);
-    why_operators(f->operators, ns ? ns : "", &w->seen);
-    if (f->operators && !f->operators->child)
+    size_t before = w->seen.len;
+    bool one_watches = why_operators(f->operators, ns ? ns : "", &w->seen);
+    if (f->operators && w->seen.len == before)
         buf_str(&w->seen, "; no Deployment of an operator of it can be seen");
+    bool is_spark = str_eq(group, "sparkoperator.k8s.io");
+    if (is_spark && one_watches && now - at < answers_late) {
+        buf_str(&w->what, "the operator has not answered yet: it has no status");
+        buf_str(
+            &w->next, "wait: it takes applications one after another; its log says what it does");
+        return true;
+    }
+    buf_str(&w->what, "no operator has looked at it: it has no status");
+    if (one_watches)
+        buf_str(&w->next, "look at the operator's log: it is ready and does nothing about it");
+    else
+        why_operators_next(f->operators, group, ns ? ns : "?", &w->next);
     return true;
 }
 
@@ -247,11 +317,7 @@ static bool find(const struct why_facts *f, int64_t now, struct why *w)
     }
     bool refused = f->log && strstr(f->log, "Message: ");
     if (waits && (refused || !driver_is_young(f->pods, now))) {
-        if (refused) {
-            buf_str(&w->what, "; ");
-            spark_cause(f->log, &w->what);
-        }
-        buf_str(&w->seen, refused ? "the driver's log" : "its pods");
+        say_why_it_waits(f, refused, w);
         return true;
     }
     buf_clear(&w->what);

@@ -25,6 +25,9 @@ struct why {
 bool why_of(const struct why_facts *facts, int64_t now_wall, struct why *out);
 void why_done(struct why *w);
 
-// Does an operator that is ready watch the namespace? `out` gets for each of the Deployments
+// Does an operator that is ready watch the namespace? `out` gets for each of the Deployments, but
+// for those of webhooks,
 // "; Deployment NAME in namespace NS is not ready", "… watches a,b only" or "… is ready".
 bool why_operators(const cJSON *deployments, const char *ns, buf *out);
+// Appends what to do when none does.
+void why_operators_next(const cJSON *deployments, const char *group, const char *ns, buf *out);

@@ -75,6 +75,16 @@ static void say_exit(const cJSON *end, buf *out)
     }
 }
 
+// Where more is told of an end that its words do not explain.
+static void say_where_its_log_is(
+    const cJSON *pod, const cJSON *status, const cJSON *end, struct why *w)
+{
+    if (!cause_remedy(buf_cstr(&w->what)))
+        buf_fmt(&w->next, "read its last words: k8s.logs(\"pods/%s\", {container = \"%s\"%s})",
+            json_path_str(pod, "metadata.name"), json_str_or(status, "name", "?"),
+            end == json_path(status, "lastState.terminated") ? ", previous = true" : "");
+}
+
 static void say_ended(const cJSON *pod, const cJSON *status, const cJSON *end, struct why *w)
 {
     const char *name = json_str_or(status, "name", "?");
@@ -88,6 +98,7 @@ static void say_ended(const cJSON *pod, const cJSON *status, const cJSON *end, s
                           "resources.limits.memory), or let it hold less");
     } else {
         say_exit(end, &w->what);
+        say_where_its_log_is(pod, status, end, w);
     }
     int64_t restarts = json_int_or(status, "restartCount", 0);
     buf_fmt(&w->seen, "pod %s: its container's state", json_path_str(pod, "metadata.name"));

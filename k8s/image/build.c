@@ -198,6 +198,7 @@ static int files_layer(layer *l, const struct image_build *b, err *e)
         layer_bare(l);
     if (*home)
         layer_dir(l, home, 01777); // writable for any user that the cluster runs us as
+    layer_tells(l, b->added);
     for (size_t i = 0; b->add && b->add[i].name; i++)
         if (add_entry(l, b, &b->add[i], e))
             return err_wrap(e, "add[%zu] “%s”", i + 1, b->add[i].name);

@@ -48,7 +48,8 @@ struct image_build {
     const char *const *dirs;      // the working folder, the notebook's
     const char *const *data_dirs; // folders to look "data" up in: $FIRESTEEL_DATA, the share's
     struct image_worker worker;
-    int64_t created; // seconds since 1970, for the config and all files; usually 0
+    const struct layer_told *added; // hears of each file of `add`; NULL: nobody does
+    int64_t created;                // seconds since 1970, for the config and all files; usually 0
 };
 
 struct image_built {

@@ -30,6 +30,7 @@ const char *building_flag(const struct dockerfile_step *s, const char *name)
 struct source {
     const char *root;
     const char *const *ignore;
+    const struct layer_told *told; // hears of the files that are read; NULL: nobody does
 };
 
 struct copying {
@@ -53,12 +54,12 @@ static int find_source(struct building *b, struct source *from, char **owned, er
 {
     const char *name = building_flag(b->step, "--from");
     *owned = NULL;
-    *from = (struct source){b->options->context, (const char *const *)b->ignore};
+    *from = (struct source){b->options->context, (const char *const *)b->ignore, b->options->added};
     if (!name)
         return 0;
     struct stage *s = building_find(b, name, b->n - 1);
     if (s) {
-        *from = (struct source){NULL, NULL};
+        *from = (struct source){0};
         if (unpack_stage(b, &s->manifest, &s->root, e))
             return -1;
         from->root = s->root;
@@ -68,7 +69,7 @@ static int find_source(struct building *b, struct source *from, char **owned, er
     if ((b->options->need && b->options->need(b->options->arg, name, e)) ||
         image_store_find(b->store, name, &image, e) || unpack_stage(b, &image, owned, e))
         return -1;
-    *from = (struct source){*owned, NULL};
+    *from = (struct source){.root = *owned};
     return 0;
 }
 
@@ -109,6 +110,19 @@ static bool is_archive(const char *path, const char **what)
     return tar;
 }
 
+// What is read is the archive, not what it is unpacked to.
+static int tell_archive(struct copying *c, const char *path, err *e)
+{
+    char hex[SHA256_HEX];
+    int64_t size;
+    if (!c->from.told)
+        return 0;
+    if (sha256_read(path, c->from.told->go_on, c->from.told->arg, &size, hex, e))
+        return -1;
+    c->from.told->fn(c->from.told->arg, path, size, hex);
+    return 0;
+}
+
 static int unpack_archive(struct copying *c, const char *path, const char *what, err *e)
 {
     struct image_limits limits = {.bytes = (int64_t)32 << 30, .files = 1000000};
@@ -116,9 +130,12 @@ static int unpack_archive(struct copying *c, const char *path, const char *what,
         return err_set(e, ERR_INVALID, "%s: archives of %s are not unpacked here", path, what);
     AUTO_FREE char *root = path_make_temp(c->building->options->temp, "add-", e);
     AUTO_FD fd = root ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-    if (fd < 0 || image_unpack_layer(fd, root, &limits, e))
+    if (fd < 0 || tell_archive(c, path, e) || image_unpack_layer(fd, root, &limits, e))
         return err_wrap(e, "%s", path);
-    return layer_tree(c->layer, c->to + 1, root, e);
+    layer_tells(c->layer, NULL);
+    int status = layer_tree(c->layer, c->to + 1, root, e);
+    layer_tells(c->layer, c->from.told);
+    return status;
 }
 
 static int copy_one(struct copying *c, const char *path, err *e)
@@ -231,6 +248,7 @@ int building_copy(struct building *b, char *const *words, err *e)
         return -1;
     c.layer = layer_new();
     layer_bare(c.layer);
+    layer_tells(c.layer, c.from.told);
     AUTO_FREE char *by = str_fmt("%s %s", b->step->name, b->step->rest);
     int status = fill(&c, words, n, e) || draft_add(&building_stage(b)->draft, b->store, c.layer,
                                               b->options->created, by, e)

@@ -40,6 +40,8 @@ struct dockerfile_build {
     const char *tag;         // "NAME[:TAG]"
     int64_t created;         // as in image_build
     const char *temp;        // a folder for unpacked stages, which the caller removes
+    // Hears of each file that is copied from the context; NULL: nobody does.
+    const struct layer_told *added;
     // Brings an image that a step names into the store.
     int (*need)(void *arg, const char *ref, err *e);
     void *arg;

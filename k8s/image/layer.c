@@ -29,16 +29,18 @@ struct entry {
     char *path;
     mode_t mode;
     unsigned uid, gid;
-    char *source;         // ENTRY_LINK: the target; ENTRY_FILE: the file
-    buf bytes;            // ENTRY_BYTES
-    size_t order;         // order of adding: of two entries with one path the later stays
-    char sum[SHA256_HEX]; // of the content, after hashing
+    char *source;                  // ENTRY_LINK: the target; ENTRY_FILE: the file
+    buf bytes;                     // ENTRY_BYTES
+    size_t order;                  // order of adding: of two entries with one path the later stays
+    char sum[SHA256_HEX];          // of the content, after hashing
+    const struct layer_told *told; // ENTRY_FILE; NULL: nobody
 };
 struct layer {
     struct entry *entries;
     size_t n, cap, order;
     unsigned uid, gid; // of what is added next
     mode_t mode;       // 0: the usual
+    const struct layer_told *told;
     bool bare;
 };
 
@@ -75,6 +77,7 @@ static struct entry *add(layer *l, enum entry_kind kind, const char *path, mode_
         .mode = mode,
         .uid = l->uid,
         .gid = l->gid,
+        .told = l->told,
         .path = mem_strdup(path),
         .order = l->order++};
     if (l->mode && kind != ENTRY_LINK)
@@ -89,6 +92,11 @@ void layer_looks(layer *l, unsigned uid, unsigned gid, mode_t mode)
     l->uid = uid;
     l->gid = gid;
     l->mode = mode;
+}
+
+void layer_tells(layer *l, const struct layer_told *to)
+{
+    l->told = to;
 }
 
 void layer_bare(layer *l)
@@ -241,10 +249,16 @@ static void settle(layer *l)
 
 static int hash_content(struct entry *x, err *e)
 {
-    if (x->kind == ENTRY_FILE)
-        return sha256_file(x->source, x->sum, e);
+    int64_t size;
     if (x->kind == ENTRY_BYTES)
         sha256_hex(buf_cstr(&x->bytes), x->bytes.len, x->sum);
+    if (x->kind != ENTRY_FILE)
+        return 0;
+    if (!x->told)
+        return sha256_file(x->source, x->sum, e);
+    if (sha256_read(x->source, x->told->go_on, x->told->arg, &size, x->sum, e))
+        return -1;
+    x->told->fn(x->told->arg, x->source, size, x->sum);
     return 0;
 }
 
@@ -343,6 +357,8 @@ static int copy_file(struct archive *a, const struct entry *x, int fd, err *e)
     ssize_t n;
     while ((n = read(fd, chunk, CHUNK)) > 0) {
         sha256_update(&hash, chunk, (size_t)n);
+        if (x->told && x->told->go_on && !x->told->go_on(x->told->arg))
+            return err_set(e, ERR_CANCELLED, "interrupted");
         if (write_data(a, chunk, (size_t)n, e))
             return -1;
     }

@@ -2,6 +2,7 @@
 // Writes one layer: files as a tar stream, compressed, into the store, byte for byte the same for
 // the same content. Whoever began a layer owns it. Files are read when the layer is written.
 #pragma once
+#include "base/digest.h"
 #include "k8s/image/store.h"
 
 #include <sys/types.h>
@@ -13,6 +14,14 @@ void layer_free(layer *l); // NULL is fine
 // Owner and mode of what is added from now on; mode 0: the usual. Folders get a mode's execute bits
 // where it has read bits.
 void layer_looks(layer *l, unsigned uid, unsigned gid, mode_t mode);
+// Tells each file that is added from now on when the layer is written: where it is on this machine,
+// and size and SHA-256 of what the layer has of it. NULL: those that follow are not told.
+struct layer_told {
+    void (*fn)(void *arg, const char *source, int64_t size, const char hex[SHA256_HEX]);
+    sha256_go_on *go_on; // asked while they are read; may be NULL. false: ERR_CANCELLED
+    void *arg;
+};
+void layer_tells(layer *l, const struct layer_told *to); // borrowed
 // For a layer on a base: folders above its entries are left out, so that those of the base keep
 // their looks. Whoever unpacks makes those that are missing.
 void layer_bare(layer *l);

@@ -129,13 +129,11 @@ static int explain_transport(const struct image_session *s, const err *why, err 
             to->host, to->host);
     if (why->code != ERR_FAILED)
         return err_set(e, why->code, "%s", why->text);
-    if (to->ca_from)
-        return err_set(e, why->code, "%s. Its authority was taken from %s", why->text, to->ca_from);
     return err_set(e, why->code,
-        "%s. Its authority belongs into ~/.config/containers/certs.d/%s/ca.crt, or is named as "
-        "`ca` "
-        "in the kubeconfig's extension firesteel/registry",
-        why->text, to->host);
+        "%s. Its authority %s%s%s belongs into ~/.config/containers/certs.d/%s/ca.crt, or is named "
+        "as `ca` in the kubeconfig's extension firesteel/registry",
+        why->text, to->ca_from ? "is not the one of " : "", to->ca_from ? to->ca_from : "",
+        to->ca_from ? "; it" : "", to->host);
 }
 
 // The first request of a session finds the transport.
@@ -192,6 +190,24 @@ static void token_url(const struct image_session *s, const auth_challenge *c, bu
     }
 }
 
+// It asks who we are, and takes nobody for an answer; or it does not know the one that we are.
+static int no_login(const struct image_remote *to, err *e)
+{
+    return err_set(e, ERR_UNAUTHORIZED,
+        "the registry %s wants credentials: `docker login %s` (or podman, skopeo) keeps them where "
+        "they are looked for%s%s",
+        to->host, to->host, to->login_from ? "; " : "", to->login_from ? to->login_from : "");
+}
+
+static int wrong_login(const struct image_remote *to, err *e)
+{
+    return err_set(e, ERR_UNAUTHORIZED,
+        "the registry %s does not take these credentials%s%s: `docker login %s` (or podman, "
+        "skopeo) renews them",
+        to->host, to->login_from ? ", which are from " : "", to->login_from ? to->login_from : "",
+        to->host);
+}
+
 static int fetch_token(struct image_session *s, const auth_challenge *c, err *e)
 {
     if (!c->realm || (!str_starts(c->realm, "https://") && !s->plain))
@@ -224,6 +240,8 @@ static int fetch_token(struct image_session *s, const auth_challenge *c, err *e)
         token = json_str(json, "access_token");
     if (status == 0 && token)
         use_bearer(s, token);
+    else if (status == 0 && r.status == 401)
+        status = s->remote->user ? wrong_login(s->remote, e) : no_login(s->remote, e);
     else if (status == 0)
         status = err_set(
             e, ERR_UNAUTHORIZED, "the token server of %s answered %d", s->remote->host, r.status);
@@ -234,21 +252,18 @@ static int fetch_token(struct image_session *s, const auth_challenge *c, err *e)
 // Reacts to a 401: 0 when another try is worth it.
 static int answer_challenge(struct image_session *s, const struct http_response *r, err *e)
 {
+    const struct image_remote *to = s->remote;
     AUTO_FREE char *header = http_header(r, "WWW-Authenticate");
     CLEANUP(auth_challenge_done) auth_challenge c;
     auth_challenge_parse(header ? header : "", &c);
     if (c.scheme == AUTH_BEARER)
         return fetch_token(s, &c, e);
-    if (c.scheme == AUTH_BASIC && s->remote->user &&
+    if (c.scheme == AUTH_BASIC && to->user &&
         !str_starts(buf_cstr(&s->authorization), "Authorization: Basic")) {
         use_basic(s);
         return 0;
     }
-    return err_set(e, ERR_UNAUTHORIZED,
-        "the registry %s wants credentials: `docker login %s` (or podman, skopeo) keeps them where "
-        "they "
-        "are looked for",
-        s->remote->host, s->remote->host);
+    return no_login(to, e);
 }
 
 int image_refused(
@@ -282,8 +297,7 @@ int image_exchange(
     if (r->status != 401)
         return 0;
     http_response_done(r);
-    return err_set(
-        e, ERR_UNAUTHORIZED, "the registry %s does not take these credentials", s->remote->host);
+    return wrong_login(s->remote, e);
 }
 
 int image_greet(struct image_session *s, err *e)

@@ -17,6 +17,7 @@ struct image_remote {
     const http_tls *tls;         // NULL: the system's authorities
     const char *ca_from;         // where its authority is from, for messages; NULL: the system
     const char *user, *password; // for Basic, and to fetch a token; NULL: anonymous
+    const char *login_from;      // whose it is, or why there is none, for messages; NULL
     const char *token;           // a bearer token to start with; NULL: none
     const char *proxy;           // as in http_request; NULL: none
 };

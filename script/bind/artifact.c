@@ -9,11 +9,6 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-static bool goes_on(void *arg)
-{
-    return !canceller_is_cancelled(call_canceller(arg));
-}
-
 static int artifact_start(call *c, const cJSON *args, cJSON **result, err *e)
 {
     const char *file = json_str_or(args, "file", "");
@@ -27,7 +22,7 @@ static int artifact_start(call *c, const cJSON *args, cJSON **result, err *e)
         return err_set(e, ERR_USAGE, "run.artifact %s: %s", file,
             S_ISDIR(st.st_mode) ? "it is a folder: name its files, or pack it"
                                 : "it is no regular file");
-    if (sha256_read(path, goes_on, c, &size, hex, e))
+    if (sha256_read(path, call_goes_on, c, &size, hex, e))
         return err_wrap(e, "run.artifact %s", file);
     *result = cJSON_CreateObject();
     json_set_str(*result, "path", file);

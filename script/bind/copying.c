@@ -19,9 +19,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-// A tar that ends early leaves its input unread, and then servers wait for ever for somebody who
-// takes it (with kubectl, too): the container's shell takes the rest, and says so, that no more is
-// sent.
+// If tar ends early, it leaves input unread, and the server would wait for ever until somebody
+// reads it (kubectl has the same problem). So the container's shell reads the rest, and prints
+// ENDED, after which we send no more.
 #define ENDED "tar has ended early"
 static const char unpack[] =
     "tar -xmf - -C \"$0\" && exit; code=$?; echo '" ENDED "' >&2; cat >/dev/null; exit $code";
@@ -83,7 +83,7 @@ static void on_words(struct copy *x, const char *bytes, size_t n)
     x->words.data[x->words.len] = '\0';
     x->over = true;
     remote_end_input(x->remote);
-    stream_close(STEAL(x->local)); // what is left goes nowhere
+    stream_close(STEAL(x->local)); // nobody reads what is left
 }
 
 static void on_output(void *arg, int fd, const char *bytes, size_t n)
@@ -178,8 +178,8 @@ static void cancel(loop_pending *pending, void *arg)
 
 static const struct loop_call_ops copy_ops = {.start = start, .cancel = cancel};
 
-// An archive has its own end, which may come although tar has failed in there. How tar has ended is
-// known when nothing comes any more.
+// Reads on behind the end of the archive, which may come although tar has failed in the container:
+// how tar has ended is known only at the end of the stream.
 static void read_rest(int fd)
 {
     char rest[REST];
@@ -221,7 +221,7 @@ static int start_thread(struct copy *x, pthread_t *thread, err *e)
     return err_errno(e, number, "cannot start a thread");
 }
 
-// What tar said, in one line, without its own prefix.
+// What tar printed, in one line, without the prefix "tar:".
 static char *words_of(struct copy *x)
 {
     AUTO_BUF clean = {0};
@@ -229,8 +229,8 @@ static char *words_of(struct copy *x)
     return str_trim(buf_cstr(&clean), strcspn(buf_cstr(&clean), "\n"));
 }
 
-// Whose error counts: the container's, since a tar that ends early breaks the stream that we write,
-// and sometimes the connection; then ours.
+// Chooses the error to report. The container's comes first, since a tar that ends early also breaks
+// the stream that we write, and sometimes the connection; ours comes second.
 static int judge(struct copy *x, int waited, err *e)
 {
     AUTO_FREE char *where = k8s_pod_text(x->pod), *words = words_of(x);

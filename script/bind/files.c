@@ -28,11 +28,6 @@ static char *place_of(call *c, const cJSON *args)
     return path_join(call_cwd(c), path_of(args));
 }
 
-static bool goes_on(void *arg)
-{
-    return !canceller_is_cancelled(call_canceller(arg));
-}
-
 // fs.stat: {type, size, modified, mode}, or null.
 
 static const char *type_name(mode_t mode)
@@ -65,7 +60,7 @@ static int digest_start(call *c, const cJSON *args, cJSON **result, err *e)
     AUTO_FREE char *path = place_of(c, args);
     char hex[SHA256_HEX];
     int64_t size;
-    if (sha256_read(path, goes_on, c, &size, hex, e))
+    if (sha256_read(path, call_goes_on, c, &size, hex, e))
         return err_wrap(e, "fs.sha256 %s", path_of(args));
     *result = cJSON_CreateString(hex);
     return 0;
@@ -120,7 +115,7 @@ static int each_entry(
         if (str_eq(name, ".") || str_eq(name, "..") || !utf8_valid(name, strlen(name)))
             continue;
         AUTO_FREE char *full = joined(below, name);
-        if (!goes_on(s->c))
+        if (!call_goes_on(s->c))
             status = err_set(e, ERR_CANCELLED, "interrupted");
         else if (deep && *name != '.' && is_folder(s->c, full, false))
             status = each_entry(s, full, part, rest, e) || find_parts(s, full, rest, e) ? -1 : 0;

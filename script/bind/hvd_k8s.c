@@ -638,9 +638,10 @@ static void describe(call *c, const cJSON *args, struct about *about)
     about->object = str_fmt("hvd job");
     about->namespace_ = mem_strdup(ns);
     about->context = mem_strdup(config ? config->context : NULL);
-    about->what = str_fmt("run a function on %lld ranks by %s in namespace %s%s%s",
-        (long long)json_int_or(args, "np", 1), json_str_or(args, "says", "pods"), ns,
-        config ? " of context " : "", config && config->context ? config->context : "");
+    long long ranks = json_int_or(args, "np", 1);
+    about->what = str_fmt("run a function on %lld rank%s by %s in namespace %s%s%s", ranks,
+        ranks == 1 ? "" : "s", json_str_or(args, "says", "pods"), ns, config ? " of context " : "",
+        config && config->context ? config->context : "");
 }
 
 const struct binding hvd_k8s_bindings[] = {

@@ -11,7 +11,7 @@
 
 struct hvd_result {
     buf packed;
-    int64_t next; // the number of the part that comes next, less one
+    int64_t next; // how many parts have come
     bool whole;
     err damage; // why it cannot be read
 };

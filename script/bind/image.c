@@ -17,7 +17,11 @@
 
 #include <string.h>
 
-enum { KEEP_SECONDS = 24 * 3600, MANIFEST_LIMIT = 4 << 20 };
+enum {
+    KEEP_SECONDS = 24 * 3600,
+    MANIFEST_LIMIT = 4 << 20,
+    INPUTS_MAX = 1000, // a folder may have more files than anybody looks through
+};
 
 image_store *image_open_store(call *c, err *e)
 {
@@ -162,6 +166,34 @@ cJSON *image_build_result(const struct image_built *built)
     return result;
 }
 
+static const char *name_below(const char *folder, const char *path)
+{
+    size_t n = strlen(folder);
+    return str_starts(path, folder) && path[n] == '/' ? path + n + 1 : path;
+}
+
+void image_record_input(void *arg, const char *path, int64_t size, const char hex[SHA256_HEX])
+{
+    struct image_inputs *in = arg;
+    if (in->n++ >= INPUTS_MAX)
+        return;
+    cJSON *input = cJSON_CreateObject();
+    json_set_int(input, "size", size);
+    json_set_str(input, "sha256", hex);
+    call_recorded(in->call, "input", name_below(call_cwd(in->call), path), input);
+}
+
+static bool goes_on(void *arg)
+{
+    struct image_inputs *in = arg;
+    return call_goes_on(in->call);
+}
+
+void image_inputs_init(struct image_inputs *in, call *c)
+{
+    *in = (struct image_inputs){.call = c, .told = {image_record_input, goes_on, in}};
+}
+
 static int run_build(call *c, const cJSON *args, struct image_built *built, err *e)
 {
     CLEANUP(build_done) struct build b = {0};
@@ -170,6 +202,9 @@ static int run_build(call *c, const cJSON *args, struct image_built *built, err 
         return -1;
     if (b.spec.from && fetch_missing(c, store, b.spec.from, e))
         return err_wrap(e, "base image %s", b.spec.from);
+    struct image_inputs inputs;
+    image_inputs_init(&inputs, c);
+    b.spec.added = &inputs.told;
     if (image_build(store, &b.spec, built, e))
         return -1;
     image_tidy(store);

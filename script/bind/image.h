@@ -14,6 +14,14 @@ static inline void image_store_free_at(image_store **s)
 // Removes blobs to which nothing leads, after a day: otherwise the store would grow with every
 // build.
 void image_tidy(const image_store *s);
+// Records the files that an image is built of as inputs of the cell: the first 1,000 of a build.
+struct image_inputs {
+    call *call;
+    size_t n;
+    struct layer_told told; // what a builder is given
+};
+void image_inputs_init(struct image_inputs *in, call *c);
+void image_record_input(void *inputs, const char *path, int64_t size, const char hex[SHA256_HEX]);
 void image_tell_built(call *c, const struct image_built *built);
 // {ref, digest, size, layers: [{digest, size}]}
 cJSON *image_build_result(const struct image_built *built);

@@ -19,6 +19,7 @@ struct request {
     const char *name, *target, *tag;
     const image_store *store;
     call *call;
+    struct image_inputs inputs;
     buf text;
     struct dockerfile parsed;
 };
@@ -36,6 +37,7 @@ static int read_request(call *c, const cJSON *args, struct request *r, err *e)
 {
     const char *context = json_str_or(args, "context", ".");
     r->call = c;
+    image_inputs_init(&r->inputs, c);
     r->name = json_str_or(args, "dockerfile", "Dockerfile");
     r->target = json_str(args, "target");
     r->tag = json_str(args, "tag");
@@ -52,6 +54,9 @@ static int read_request(call *c, const cJSON *args, struct request *r, err *e)
     }
     if (path_read(r->file, &r->text, FILE_LIMIT, e))
         return -1;
+    char hex[SHA256_HEX];
+    sha256_hex(buf_cstr(&r->text), r->text.len, hex);
+    image_record_input(&r->inputs, r->file, (int64_t)r->text.len, hex);
     if (!path_is_dir(r->context))
         return err_set(e, ERR_NOT_FOUND, "the context %s is no folder", r->context);
     err why = {0};
@@ -80,6 +85,7 @@ static int build_here(struct request *r, int64_t created, struct image_built *bu
             .tag = r->tag,
             .created = created,
             .temp = folder,
+            .added = &r->inputs.told,
             .need = need,
             .arg = r},
         built, e);

@@ -2,10 +2,12 @@
 // Shared by the k8s bindings: the target of a call, and references to objects as in handles.
 // Private to script/bind/k8s*.c.
 #pragma once
+#include "k8s/client/usage.h"
 #include "k8s/client/why.h"
 #include "script/bind/cluster.h"
 
-#define LABEL_ENTRY "firesteel/entry" // the mark of the effect that made an object
+#define LABEL_ENTRY         "firesteel/entry" // the mark of the effect that made an object
+#define LABEL_ENTRY_POINTER "/metadata/labels/firesteel~1entry" // where it stands: a JSON pointer
 // Annotations that say, without any journal, where an object comes from.
 #define NOTE_NOTEBOOK "firesteel/notebook"
 #define NOTE_COMMIT   "firesteel/commit"
@@ -81,6 +83,10 @@ struct patience k8s_quick(const struct target *t);
 cJSON *k8s_operators(struct target *t, const struct patience *p);
 // Why does the object not go on? false: nothing is wrong that can be seen. Call why_done in any
 // case.
+// Opens what tells a live table what pods or nodes use (usage_open): how often, and of how many
+// rows at a time, follows from whether a person looks (`peek`) or the run's journal keeps it.
+usage *k8s_usage(
+    client *c, struct usage_spec spec, bool peek, const struct usage_ops *ops, void *arg);
 bool k8s_find_why(struct target *t, const cJSON *object, struct why *out);
 void k8s_say_why(const struct why *w, buf *out); // "why: …", "  seen: …", "  next: …"
 // The object has ended badly: the reason in a line; events and last lines go to the call's stderr.

@@ -10,7 +10,6 @@
 
 #include <string.h>
 
-enum { DIGITS = 16 };
 static const char hidden[] = "***";
 
 static bool is_own(const char *run, const cJSON *object)
@@ -68,14 +67,11 @@ static void add_object(sha256 *sum, const struct resource *r, const cJSON *objec
     sha256_update(sum, text.data, text.len);
 }
 
-static void end_digest(sha256 *sum, char out[DIGITS + 1])
+static void end_digest(sha256 *sum, char out[SHA256_SHORT])
 {
     uint8_t bytes[SHA256_SIZE];
-    char hex[SHA256_HEX];
     sha256_final(sum, bytes);
-    digest_hex(bytes, hex);
-    memcpy(out, hex, DIGITS);
-    out[DIGITS] = '\0';
+    digest_short(bytes, out);
 }
 
 void k8s_note_read(call *c, const struct target *t, const cJSON *object, const char *state)
@@ -84,7 +80,7 @@ void k8s_note_read(call *c, const struct target *t, const cJSON *object, const c
     const char *ns = json_path_str(object, "metadata.namespace");
     const char *name = json_path_str(object, "metadata.name"), *kind = t->resource->kind;
     sha256 sum;
-    char hex[DIGITS + 1];
+    char hex[SHA256_SHORT];
     if (!name || call_is_action(c))
         return;
     AUTO_FREE char *what =
@@ -110,7 +106,7 @@ char *k8s_note_list(call *c, const struct target *t, const cJSON *args, const cJ
     const char *before = json_str_or(args, "read", "");
     AUTO_BUF name = {0};
     sha256 sum;
-    char hex[DIGITS + 1];
+    char hex[SHA256_SHORT];
     const cJSON *item;
     sha256_init(&sum);
     sha256_update(&sum, before, strlen(before));

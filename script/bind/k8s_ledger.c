@@ -132,7 +132,7 @@ static bool is_servers(const char *pointer)
 {
     static const char *const fields[] = {"/status", "/metadata/managedFields",
         "/metadata/resourceVersion", "/metadata/generation", "/metadata/creationTimestamp",
-        "/metadata/selfLink", "/metadata/labels/firesteel~1entry"};
+        "/metadata/selfLink", LABEL_ENTRY_POINTER};
     for (size_t i = 0; i < ARRAY_LEN(fields); i++)
         if (str_eq(pointer, fields[i]))
             return true;

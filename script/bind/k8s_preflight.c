@@ -212,13 +212,13 @@ static void check_operator(struct flight *f)
     AUTO_BUF seen = {0};
     if (why_operators(operators, f->ns, &seen))
         return;
-    AUTO_FREE char *next = str_fmt(
-        "install the operator of %s, or let it watch namespace %s", f->t.resource->group, f->ns);
+    AUTO_BUF next = {0};
+    why_operators_next(operators, f->t.resource->group, f->ns, &next);
     if (seen.len)
-        add(f, FLIGHT_ERROR, next, "no operator of %s watches namespace %s: %s",
+        add(f, FLIGHT_ERROR, buf_cstr(&next), "no operator of %s watches namespace %s: %s",
             f->t.resource->kind, f->ns, buf_cstr(&seen) + strlen("; "));
     else
-        add(f, FLIGHT_WARNING, next, "no Deployment of an operator of %s can be seen",
+        add(f, FLIGHT_WARNING, buf_cstr(&next), "no Deployment of an operator of %s can be seen",
             f->t.resource->kind);
 }
 

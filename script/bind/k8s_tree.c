@@ -7,6 +7,7 @@
 //                                                                             │ at most 2 a second
 //   rows, in the tree's order, as a whole  <── children by owner, sorted <────┘
 #include "base/clock.h"
+#include "base/hashmap.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/tabletext.h"
@@ -28,8 +29,8 @@ struct node {
     const char *above;        // of these, the one below which it stands
     char *name;               // in the tree: "pod/x", or a step's own
     cJSON *row;
-    bool empty; // nothing stands for it while it has no children: an old ReplicaSet
-    struct node *next;
+    bool empty; // has no row while it has no children: an old ReplicaSet
+    struct node *before, *after;
 };
 
 struct tree;
@@ -49,10 +50,15 @@ struct tree {
     struct part parts[PARTS];
     int count;
     struct node *nodes;
-    cJSON *steps; // status.nodes of a Workflow
+    hashmap *by_uid;                  // to the addresses of nodes
+    cJSON *steps;                     // status.nodes of a Workflow
+    cJSON *columns;                   // a table without rows
+    bool peek;                        // of a person who looks: no part of the run's journal
+    const struct resource *used_kind; // tells what its pods use; NULL: nothing does
+    usage *usage;
 };
 
-// What stands between an object and its pods.
+// The kind that stands between an object and its pods.
 static const struct {
     const char *kind, *between;
 } known[] = {
@@ -81,11 +87,13 @@ static void tree_free(void *arg)
         free(t->parts[i].labels);
         free(t->parts[i].fields);
     }
-    while (t->nodes) {
-        struct node *n = t->nodes;
-        t->nodes = n->next;
+    for (struct node *n = t->nodes, *after; n; n = after) {
+        after = n->after;
         node_free(n);
     }
+    hashmap_free(t->by_uid);
+    usage_close(t->usage);
+    cJSON_Delete(t->columns);
     loop_timer_free(t->timer);
     cJSON_Delete(t->steps);
     free(t->ns);
@@ -96,12 +104,10 @@ static void tree_free(void *arg)
     free(t);
 }
 
-static struct node **find(struct tree *t, const char *uid)
+static struct node *find(const struct tree *t, const char *uid)
 {
-    struct node **at = &t->nodes;
-    while (*at && !str_eq((*at)->uid, uid))
-        at = &(*at)->next;
-    return at;
+    size_t at;
+    return uid && hashmap_get(t->by_uid, uid, strlen(uid), &at) ? (struct node *)at : NULL;
 }
 
 // The owner that controls it, else the first.
@@ -130,9 +136,14 @@ static char *readiness(const cJSON *object)
     return NULL;
 }
 
+static bool is_pods(const struct part *p)
+{
+    return str_eq(p->resource.kind, "Pod") && !*p->resource.group;
+}
+
 static cJSON *row_of(const struct part *p, const cJSON *object)
 {
-    bool is_pod = str_eq(p->resource.kind, "Pod") && !*p->resource.group;
+    bool is_pod = is_pods(p);
     AUTO_FREE char *ready = is_pod ? NULL : readiness(object);
     cJSON *row = is_pod ? table_pod_row(object, clock_wall())
                         : table_pods_row(object, "", state_of(object).text);
@@ -235,14 +246,14 @@ static cJSON *rows_of(struct tree *t)
 {
     struct drawing d = {.rows = cJSON_CreateArray()};
     add_steps(t);
-    for (struct node *n = t->nodes; n; n = n->next, d.n++)
+    for (struct node *n = t->nodes; n; n = n->after, d.n++)
         n->above = n->step && json_get(t->steps, n->step) ? n->step : n->owner ? n->owner : "";
     d.by_owner = mem_array(d.n + 1, sizeof *d.by_owner);
     d.n = 0;
-    for (struct node *n = t->nodes; n; n = n->next)
+    for (struct node *n = t->nodes; n; n = n->after)
         d.by_owner[d.n++] = n;
     qsort(d.by_owner, d.n, sizeof *d.by_owner, compare);
-    const struct node *root = *find(t, t->root);
+    const struct node *root = find(t, t->root);
     if (root)
         add_node(&d, root, 0, true);
     free(d.by_owner);
@@ -253,7 +264,7 @@ static cJSON *bundle(struct tree *t, bool ended)
 {
     AUTO_BUF text = {0}, at = {0};
     int64_t now = clock_wall();
-    cJSON *table = table_of_pods(), *data = cJSON_CreateObject();
+    cJSON *table = cJSON_Duplicate(t->columns, true), *data = cJSON_CreateObject();
     json_set(table, "rows", rows_of(t));
     cJSON_DeleteItemFromObjectCaseSensitive(table, "count");
     k8s_take_actions(table, NULL);
@@ -281,26 +292,35 @@ static void change(struct tree *t)
     t->due = true;
 }
 
-static void put(struct tree *t, struct node *n)
-{
-    struct node **at = find(t, n->uid), *was = *at;
-    n->next = was ? was->next : NULL;
-    *at = n;
-    if (was)
-        node_free(was);
-}
-
 static void drop(struct tree *t, const char *uid)
 {
-    struct node **at = find(t, uid), *n = *at;
+    struct node *n = find(t, uid);
     if (!n)
         return;
-    *at = n->next;
+    hashmap_remove(t->by_uid, uid, strlen(uid));
+    *(n->before ? &n->before->after : &t->nodes) = n->after;
+    if (n->after)
+        n->after->before = n->before;
     node_free(n);
 }
 
+// Adds a node in the place of the node with the same uid.
+static void put(struct tree *t, struct node *n)
+{
+    if (!n->uid) { // no object of a real server
+        node_free(n);
+        return;
+    }
+    drop(t, n->uid);
+    n->after = t->nodes;
+    if (t->nodes)
+        t->nodes->before = n;
+    t->nodes = n;
+    hashmap_set(t->by_uid, n->uid, strlen(n->uid), (uintptr_t)n);
+}
+
 // Argo's steps, which are no objects: they stand between the Workflow and its pods. Groups and
-// retries without a name of their own are left out: what is in them belongs to what they are in.
+// retries without a name of their own are left out: their children stand below what they are in.
 static const char *step_above(const struct tree *t, const char *id, const char *workflow)
 {
     const cJSON *step = json_get(t->steps, id);
@@ -320,7 +340,7 @@ static bool is_step(const cJSON *step)
 static void add_steps(struct tree *t)
 {
     const cJSON *step;
-    const struct node *root = *find(t, t->root);
+    const struct node *root = find(t, t->root);
     const char *workflow = root ? json_str_or(root->row, "name", "") : "";
     cJSON_ArrayForEach(step, t->steps)
     {
@@ -355,6 +375,35 @@ static cJSON *steps_of(const cJSON *workflow)
     return cJSON_Duplicate(json_path(open ? open : workflow, "status.nodes"), true);
 }
 
+static void on_used(void *arg, const char *uid, const struct used *used)
+{
+    struct tree *t = arg;
+    struct node *n = find(t, uid);
+    if (!n)
+        return;
+    usage_show(t->columns, n->row, used);
+    change(t);
+}
+
+static void follow_usage(struct tree *t, bool deleted, const cJSON *pod)
+{
+    const cJSON *m = json_get(pod, "metadata");
+    const char *ns = json_str(m, "namespace"), *name = json_str(m, "name"),
+               *uid = json_str(m, "uid");
+    struct node *n = find(t, uid);
+    if (deleted)
+        usage_forget(t->usage, ns, name);
+    else if (n)
+        usage_show(t->columns, n->row, usage_follow(t->usage, ns, name, uid));
+}
+
+static void on_synced(void *arg)
+{
+    struct part *p = arg;
+    if (is_pods(p))
+        usage_begin(p->tree->usage);
+}
+
 static void on_event(void *arg, enum watch_change what, const cJSON *object)
 {
     struct part *p = arg;
@@ -370,6 +419,8 @@ static void on_event(void *arg, enum watch_change what, const cJSON *object)
         put(t, node_of(p, object));
     else if (!str_eq(uid, t->root)) // the root's last row stays
         drop(t, uid);
+    if (t->usage && is_pods(p))
+        follow_usage(t, what == WATCH_DELETED, object);
     change(t);
 }
 
@@ -388,7 +439,7 @@ static void on_away(void *arg, const err *reason)
         display_away(t->display, reason, heard ? clock_wall() - (clock_mono() - heard) : 0);
 }
 
-static const struct watch_ops callbacks = {.event = on_event, .away = on_away};
+static const struct watch_ops callbacks = {.event = on_event, .synced = on_synced, .away = on_away};
 
 static void finish(void *arg)
 {
@@ -400,7 +451,13 @@ static void finish(void *arg)
 static void begin(void *arg)
 {
     struct tree *t = arg;
+    static const struct usage_ops used = {.changed = on_used};
+    const struct part *pods = &t->parts[t->count - 1];
     t->timer = loop_timer_new(t->loop, on_timer, t);
+    if (t->used_kind)
+        t->usage = k8s_usage(t->client,
+            (struct usage_spec){.resource = t->used_kind, .ns = t->ns, .labels = pods->labels},
+            t->peek, &used, t);
     for (int i = 0; i < t->count; i++) {
         struct part *p = &t->parts[i];
         p->watch = watch_open(t->client,
@@ -459,6 +516,7 @@ static int add_parts(
     struct pods_of of = {0};
     bool selects = k8s_pods_of(root, true, &of, NULL) == 0 && of.labels;
     add_part(t, pods, selects ? of.labels : NULL, NULL);
+    t->used_kind = usage_of(target->client, pods);
     k8s_pods_done(&of);
     return 0;
 }
@@ -476,6 +534,9 @@ int k8s_tree(call *c, const cJSON *args, cJSON **result, err *e)
     AUTO_JSON *root = climb(&target, object, &r);
     struct tree *t = mem_alloc(sizeof *t);
     *t = (struct tree){.loop = call_loop(c),
+        .by_uid = hashmap_new_borrowing(),
+        .columns = table_of_pods(false),
+        .peek = call_is_action(c),
         .client = target.client,
         .ns = mem_strdup(target.ns),
         .root = mem_strdup(json_path_str(root, "metadata.uid")),

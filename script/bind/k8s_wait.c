@@ -56,7 +56,11 @@ static void on_away(void *arg, const err *reason)
 static int judge_words(void *arg, const cJSON *object, err *e)
 {
     struct waiting *w = arg;
-    return wait_judge((char *)w->words, object, e);
+    int is_so = wait_judge((char *)w->words, object, e);
+    if (is_so == 0 && !object && w->target->uid) // another one of its name is not waited for
+        return err_set(e, ERR_GONE, "it was deleted");
+    w->ended = is_so == 0 && object && wait_is_in_vain(w->words, object);
+    return w->ended ? err_set(e, ERR_FAILED, "it is over") : is_so;
 }
 
 static int judge_state(void *arg, const cJSON *object, err *e)
@@ -123,28 +127,6 @@ static int late(struct waiting *w, const cJSON *last, err *e)
     return -1;
 }
 
-int k8s_wait(call *c, const cJSON *args, cJSON **result, err *e)
-{
-    struct target t;
-    struct waiting w = {.call = c, .words = json_str(args, "for")};
-    AUTO_JSON *last = NULL;
-    if (!w.words)
-        return err_set(e, ERR_USAGE, "wait needs for=, as \"condition=Ready\"");
-    if (k8s_target(c, args, true, &t, e) != 0 || k8s_deadline(c, args, &t.patience, e) != 0)
-        return -1;
-    int status = wait_with(&t, &w, &last, e);
-    if (status != 0)
-        status = late(&w, last, e);
-    else if (last)
-        k8s_note_read(c, &t, last, NULL);
-    if (status == 0)
-        *result = STEAL(last);
-    if (status == 0 && t.uid && str_eq(w.words, "delete"))
-        call_ledger_gone(c, t.uid); // what went by itself is not left over
-    buf_done(&w.why);
-    return status;
-}
-
 // It has ended in another state: the reason goes into the error, and what led to it into the
 // output.
 static int explain(struct waiting *w, const cJSON *object, err *e)
@@ -152,9 +134,9 @@ static int explain(struct waiting *w, const cJSON *object, err *e)
     AUTO_BUF reason = {0};
     struct target *t = w->target;
     k8s_explain(w->call, t, object, &reason);
-    return err_set(e, ERR_FAILED, "%s %s is %s, and will not reach %s%s%.700s",
-        t->resource->singular, t->name, state_of(object).text, w->state, reason.len ? ": " : "",
-        buf_cstr(&reason));
+    return err_set(e, ERR_FAILED, "%s %s is %s, and will not %s%s%s%.700s", t->resource->singular,
+        t->name, state_of(object).text, w->words ? "come to " : "reach ",
+        w->words ? w->words : w->state, reason.len ? ": " : "", buf_cstr(&reason));
 }
 
 static int unreached(struct waiting *w, const cJSON *last, const err *why, err *e)
@@ -169,6 +151,37 @@ static int unreached(struct waiting *w, const cJSON *last, const err *why, err *
     return late(w, last, e);
 }
 
+// Finds the object that the arguments name, and waits; *last is the object as it was at the end.
+static int wait_out(
+    call *c, const cJSON *args, struct waiting *w, struct target *t, cJSON **last, err *e)
+{
+    if (k8s_target(c, args, true, t, e) != 0 || k8s_deadline(c, args, &t->patience, e) != 0)
+        return -1;
+    err why = {0};
+    int status = wait_with(t, w, last, &why);
+    if (status != 0)
+        status = unreached(w, *last, &why, e);
+    buf_done(&w->why);
+    return status;
+}
+
+int k8s_wait(call *c, const cJSON *args, cJSON **result, err *e)
+{
+    struct target t;
+    struct waiting w = {.call = c, .words = json_str(args, "for")};
+    AUTO_JSON *last = NULL;
+    if (!w.words)
+        return err_set(e, ERR_USAGE, "wait needs for=, as \"condition=Ready\"");
+    if (wait_out(c, args, &w, &t, &last, e) != 0)
+        return -1;
+    if (last)
+        k8s_note_read(c, &t, last, NULL);
+    *result = STEAL(last);
+    if (t.uid && str_eq(w.words, "delete"))
+        call_ledger_gone(c, t.uid); // what went by itself is not left over
+    return 0;
+}
+
 int k8s_reach(call *c, const cJSON *args, cJSON **result, err *e)
 {
     struct target t;
@@ -176,17 +189,10 @@ int k8s_reach(call *c, const cJSON *args, cJSON **result, err *e)
     AUTO_JSON *last = NULL;
     if (!w.state)
         return err_set(e, ERR_USAGE, "which state? For example \"COMPLETED\"");
-    if (k8s_target(c, args, true, &t, e) != 0 || k8s_deadline(c, args, &t.patience, e) != 0)
+    if (wait_out(c, args, &w, &t, &last, e) != 0)
         return -1;
-    err why = {0};
-    int status = wait_with(&t, &w, &last, &why);
-    if (status == 0) {
-        *result = cJSON_CreateObject();
-        k8s_note_read(c, &t, last, state_of(last).text);
-        json_set_str(*result, "state", state_of(last).text);
-    } else {
-        status = unreached(&w, last, &why, e);
-    }
-    buf_done(&w.why);
-    return status;
+    *result = cJSON_CreateObject();
+    k8s_note_read(c, &t, last, state_of(last).text);
+    json_set_str(*result, "state", state_of(last).text);
+    return 0;
 }

@@ -37,12 +37,12 @@ struct live {
     display *display;
     struct part parts[2];
     int count;
-    char *uid;      // uid of the object; NULL: a selector
-    cJSON *table;   // {"columns", …} as it is shown, but for its rows
-    rowtexts *rows; // of it
-    char *note;     // why it may be old; NULL: it is not
-    int64_t more;   // objects that are not in it
-    bool wide, sick_first;
+    char *uid;                   // uid of the object; NULL: a selector
+    cJSON *table;                // {"columns", …} as it is shown, but for its rows
+    rowtexts *rows;              // of it
+    char *note;                  // why it may be old; NULL: it is not
+    int64_t more;                // objects that are not in it
+    bool wide, sick_first, uses; // uses: what they use is shown in any case
     loop *loop;
     client *client;
     struct pods_of main; // the pod with the most important log; empty: none
@@ -55,6 +55,9 @@ struct live {
 
 // What pods use changes all the time. A run's journal gets some of it, seldom.
 enum { USED_MS = 20000, USED_MS_JOURNALED = 30000, USED_ROWS_JOURNALED = 100 };
+// What a pod's percents are of is in its object. Of more pods than these it becomes known when they
+// change, unless somebody asks for it.
+enum { WHOLE = 500 };
 
 static const char mime[] = "application/vnd.firesteel.pods+json";
 
@@ -125,6 +128,7 @@ static struct table_form form_of(const struct part *p)
         .kind = p->resource.kind,
         .wide = p->live->wide,
         .usage = p->live->used_kind != NULL,
+        .usage_always = p->live->uses,
         .with_namespace = !p->ns && p->resource.namespaced};
 }
 
@@ -233,20 +237,26 @@ static void on_used_refused(void *arg, const err *why)
 static const struct usage_ops peek_callbacks = {.changed = on_used, .refused = on_used_refused};
 static const struct usage_ops used_callbacks = {.changed = on_used};
 
+usage *k8s_usage(
+    client *c, struct usage_spec spec, bool peek, const struct usage_ops *ops, void *arg)
+{
+    spec.every_ms = peek ? USED_MS : USED_MS_JOURNALED;
+    spec.most = peek ? 0 : USED_ROWS_JOURNALED;
+    return usage_open(c, &spec, ops, arg);
+}
+
 // For the part that has pods or nodes. Of field selectors, those servers know the name alone.
 static void open_usage(struct live *l)
 {
     const struct part *p = &l->parts[l->count - 1];
     bool by_name = p->fields && str_starts(p->fields, "metadata.name=");
     if (l->used_kind)
-        l->usage = usage_open(l->client,
-            &(struct usage_spec){.resource = l->used_kind,
+        l->usage = k8s_usage(l->client,
+            (struct usage_spec){.resource = l->used_kind,
                 .ns = p->ns,
                 .labels = p->labels,
-                .fields = by_name ? p->fields : NULL,
-                .every_ms = l->peek ? USED_MS : USED_MS_JOURNALED,
-                .most = l->peek ? 0 : USED_ROWS_JOURNALED},
-            l->peek ? &peek_callbacks : &used_callbacks, l);
+                .fields = by_name ? p->fields : NULL},
+            l->peek, l->peek ? &peek_callbacks : &used_callbacks, l);
 }
 
 static bool wants_object(void *arg, const cJSON *cells)
@@ -328,6 +338,9 @@ static void begin(void *arg)
                 .labels = p->labels,
                 .fields = p->fields,
                 .table = !l->uid,
+                .whole = l->uses        ? SIZE_MAX
+                         : l->used_kind ? WHOLE
+                                        : 0,
                 .most = (size_t)(ROWSET_TABLE - l->count + 1)}, // the object has a row, too
             p->pods && !l->uid ? &pods_callbacks : &watch_callbacks, p);
     }
@@ -384,6 +397,20 @@ static int add_object(struct live *l, struct target *t, err *e)
     return 0;
 }
 
+// usage = true is a wish that only some servers can grant, for pods and nodes.
+static int check_uses(const struct live *l, const struct target *t, err *e)
+{
+    bool nodes = str_eq(t->resource->kind, "Node") && !*t->resource->group;
+    if (!l->uses || l->used_kind)
+        return 0;
+    if (!t->name && !is_pods(t->resource) && !nodes)
+        return err_set(e, ERR_USAGE, "k8s.watch: usage is known of pods and nodes, not of %s",
+            t->resource->plural);
+    return err_set(e, ERR_UNAVAILABLE,
+        "k8s.watch: usage: the server has no metrics.k8s.io, which tells what pods and nodes use; "
+        "install metrics-server, or leave usage out");
+}
+
 // {"kind", "name" | "selector", …}: returns at once, when the display is made.
 int k8s_watch(call *c, const cJSON *args, cJSON **result, err *e)
 {
@@ -395,20 +422,21 @@ int k8s_watch(call *c, const cJSON *args, cJSON **result, err *e)
     l->client = t.client;
     l->wide = json_bool_or(args, "wide", false);
     l->sick_first = json_bool_or(args, "sick_first", false);
+    l->uses = json_bool_or(args, "usage", false);
     l->peek = call_is_action(c);
-    l->table = t.name || is_pods(t.resource) ? table_of_pods() : cJSON_CreateObject();
+    l->table = t.name || is_pods(t.resource) ? table_of_pods(l->uses) : cJSON_CreateObject();
     json_array_at(l->table, "columns");
     if (l->sick_first)
         json_set_str(l->table, "order", TABLETEXT_SICK);
     l->rows = rowtexts_new();
-    if (t.name && add_object(l, &t, e) != 0) {
+    if (!t.name)
+        add_list(l, &t, args);
+    if ((t.name && add_object(l, &t, e) != 0) || check_uses(l, &t, e) != 0) {
         live_free(l);
         return -1;
     }
-    if (!t.name) {
+    if (!t.name)
         call_asks_server(c, false); // not yet
-        add_list(l, &t, args);
-    }
     l->display = call_display(c, bundle(l, false), true);
     *result = NULL;
     if (call_is_action(c)) {

@@ -15,7 +15,7 @@
 
 #define HUB "registry-1.docker.io" // Docker Hub: docker.io has no registry itself
 
-enum { CONFIG_LIMIT = 4 << 20 };
+enum { CONFIG_LIMIT = 4 << 20, HELPER_WORDS = 200 };
 
 static const char *setting(call *c, const char *name)
 {
@@ -65,23 +65,53 @@ static const char *login_key(const char *host)
     return str_eq(host, HUB) ? "https://index.docker.io/v1/" : host;
 }
 
-static int ask_helper(call *c, const char *host, auth_credentials *found, err *e)
+struct helper_words {
+    buf answer, rest; // stdout, stderr
+};
+
+static void on_helper_words(void *arg, int fd, const char *bytes, size_t n)
+{
+    struct helper_words *words = arg;
+    buf_add(fd == 1 ? &words->answer : &words->rest, bytes, n);
+}
+
+// Why a helper gave no login, for messages: it says so on either stream. That it has none for this
+// host needs no words.
+static char *helper_refusal(const char *path, const char *helper, const struct helper_words *words)
+{
+    const char *said = words->answer.len ? buf_cstr(&words->answer) : buf_cstr(&words->rest);
+    if (strstr(said, "credentials not found"))
+        return NULL;
+    int line = (int)strcspn(said, "\n");
+    return str_fmt("%s of %s failed%s%.*s", helper, path, line ? ": " : "",
+        line < HELPER_WORDS ? line : HELPER_WORDS, said);
+}
+
+static int ask_helper(call *c, const char *path, struct remote *r, auth_credentials *found, err *e)
 {
     const char *const argv[] = {found->helper, "get", NULL};
+    const char *key = login_key(r->to.host);
     struct process_result result = {0};
+    struct helper_words words = {0};
     int status = process_run(c,
         &(struct process_spec){.argv = argv,
             .env = call_env(c),
-            .input = login_key(host),
-            .input_n = strlen(login_key(host)),
-            .quiet = true},
+            .input = key,
+            .input_n = strlen(key),
+            .quiet = true,
+            .output = on_helper_words,
+            .arg = &words},
         &result, e);
     if (status == 0 && result.code == 0) {
-        AUTO_JSON *json = json_parse(buf_cstr(&result.output), result.output.len, NULL);
+        AUTO_JSON *json = json_parse(buf_cstr(&words.answer), words.answer.len, NULL);
         found->user = mem_strdup(json_str(json, "Username"));
         found->password = mem_strdup(json_str(json, "Secret"));
-    } // otherwise there is no login for this host, and the registry decides
+    } else if (status == 0 && !r->login_from) { // the registry decides whether it needs one
+        r->login_from = helper_refusal(path, found->helper, &words);
+    }
     buf_done(&result.output);
+    buf_done(&words.answer);
+    buf_done(&words.rest);
     return status;
 }
 
@@ -94,8 +124,12 @@ static int file_credentials(call *c, const char *path, struct remote *r, err *e)
     AUTO_JSON *config = json_parse(buf_cstr(&text), text.len, e);
     CLEANUP(auth_credentials_done) auth_credentials found = {0};
     if (!config || auth_find(config, r->to.host, &found, e) ||
-        (found.helper && ask_helper(c, r->to.host, &found, e)))
+        (found.helper && ask_helper(c, path, r, &found, e)))
         return err_wrap(e, "%s", path);
+    if (found.user) {
+        free(r->login_from);
+        r->login_from = mem_strdup(path);
+    }
     r->user = STEAL(found.user);
     r->password = STEAL(found.password);
     return 0;
@@ -314,6 +348,7 @@ int remote_find(call *c, const char *ref, bool insecure, struct remote *r, err *
                 : trust_registry(c, k, &chosen, r, e) || find_credentials(c, r, e))
         return err_wrap(e, "registry %s", r->to.host);
     r->to.ca_from = r->ca_from;
+    r->to.login_from = r->login_from;
     set_secrets(c, r);
     set_proxy(c, r);
     return 0;
@@ -333,7 +368,7 @@ char *remote_name_of(const struct remote *r, const char *ref)
 void remote_done(struct remote *r)
 {
     char *strings[] = {(char *)r->to.host, r->name, r->tag, r->ref, r->place, r->prefix, r->user,
-        r->password, r->token, r->proxy, r->ca_from};
+        r->password, r->token, r->proxy, r->ca_from, r->login_from};
     for (size_t i = 0; i < ARRAY_LEN(strings); i++)
         free(strings[i]);
     *r = (struct remote){0};

@@ -175,6 +175,20 @@ static void kill_pods(struct submission *s)
         call_ledger_partial(s->call, nothing, NULL);
 }
 
+// A driver here takes its executors along when it ends: on Kubernetes its pods are looked at, a
+// standalone master ends what has lost its driver. Then nothing is left for clean: of a program
+// that has failed or was ended nothing at all, else its result.
+static void settle_executors(struct submission *s, bool failed)
+{
+    AUTO_JSON *nothing = cJSON_CreateNull();
+    if (!s->elsewhere || s->cluster_mode || (s->on_k8s && !spark_k8s_is_gone(&s->k8s)))
+        return;
+    if (failed)
+        call_ledger_partial(s->call, nothing, NULL);
+    else
+        call_ledger_tidied(s->call);
+}
+
 static void kill_application(struct submission *s, const struct spark_command *command)
 {
     s->output.over = true;
@@ -182,6 +196,8 @@ static void kill_application(struct submission *s, const struct spark_command *c
         kill_pods(s);
     else if (s->cluster_mode && s->output.driver)
         kill_standalone(s, command);
+    else
+        settle_executors(s, true);
 }
 
 // ---- the end
@@ -225,19 +241,6 @@ static int end_on_k8s(struct submission *s, struct process_result *r, err *e)
     if (pod)
         judge_pod(s, pod, &r->code);
     return 0;
-}
-
-// A driver here takes its executors along when it ends. Then nothing is left for clean: of a
-// program that has failed nothing at all, else its result.
-static void settle_executors(struct submission *s, bool failed)
-{
-    AUTO_JSON *nothing = cJSON_CreateNull();
-    if (!s->on_k8s || s->cluster_mode || !spark_k8s_is_gone(&s->k8s))
-        return;
-    if (failed)
-        call_ledger_partial(s->call, nothing, NULL);
-    else
-        call_ledger_tidied(s->call);
 }
 
 // The line that says why it failed: out of the driver's log, else of what spark-submit said.

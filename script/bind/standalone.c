@@ -17,7 +17,6 @@
 #include "script/bind/standalone_private.h"
 
 #include <string.h>
-#include <sys/stat.h>
 
 enum { WORKERS_MOST = 64, SECRET_BYTES = 24 };
 
@@ -133,7 +132,7 @@ static int make_folder(call *c, struct cluster *s, const char *const *env, err *
     AUTO_FREE char *conf = s->folder ? path_join(s->folder, "conf") : NULL;
     AUTO_FREE char *log = conf ? path_join(conf, "log4j2.properties") : NULL;
     AUTO_FREE char *file = s->folder ? path_join(s->folder, "spark.conf") : NULL;
-    if (!s->folder || mkdir(conf, 0700) < 0 ||
+    if (!s->folder || path_make_dirs(conf, 0700, e) < 0 ||
         path_write(log, logging, sizeof logging - 1, 0600, e) < 0)
         return -1;
     buf_fmt(&text,

@@ -90,7 +90,8 @@ static cJSON *job_result(
     return result;
 }
 
-// What it reads of its data. What it has written itself meanwhile is no input.
+// Records the files of data that the trainer reads. Files that it has written itself since it began
+// are no inputs.
 struct listener {
     call *call;
     int64_t began; // wall ns

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// http: requests to any server. A read is no effect; what may change something is one of class
-// cluster. Whether it still holds is known only where the cell names an address to look at.
+// http: requests to any server. A request that only reads is no effect; one that may change
+// something is an effect of class cluster. Whether that still holds can be verified only if the
+// cell names an address to look at.
 #include "base/env.h"
 #include "base/mem.h"
 #include "base/path.h"
@@ -128,7 +129,7 @@ static int download(call *c, http *h, struct exchange *x, const char *file, err 
     AUTO_FREE char *path = path_join(call_cwd(c), file), *parent = path_dirname(path);
     if (path_make_dirs(parent, 0777, e))
         return -1;
-    static atomic_uint downloads; // branches may load to one file
+    static atomic_uint downloads; // several branches may download to one file
     x->part = str_fmt("%s.part-%d-%u", path, (int)getpid(), atomic_fetch_add(&downloads, 1));
     x->fd = open(x->part, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (x->fd < 0)
@@ -227,7 +228,8 @@ static int get_start(call *c, const cJSON *args, cJSON **result, err *e)
     return request(c, &x, args, result, e);
 }
 
-// What is asked for is announced; a request of which no byte has left was certainly not heard.
+// The request is announced before it is sent. If not a byte of it has left, it was certainly not
+// heard.
 static int send_start(call *c, const cJSON *args, cJSON **result, err *e)
 {
     CLEANUP(exchange_done) struct exchange x = {0};
@@ -246,7 +248,7 @@ static int send_start(call *c, const cJSON *args, cJSON **result, err *e)
     return -1;
 }
 
-// Only an address that the cell named tells whether it still holds.
+// Without an address that the cell named nobody knows whether the effect still holds.
 static int send_verify(call *c, const cJSON *args, const cJSON *recorded, cJSON **result, err *e)
 {
     const char *look = json_str(args, "verify");
@@ -268,7 +270,7 @@ static int send_verify(call *c, const cJSON *args, const cJSON *recorded, cJSON 
     bool gone = str_eq(json_str(args, "method"), "DELETE");
     bool holds = recorded && (status / 100 == 2) != gone;
     if (holds && !json_get(recorded, "status"))
-        *result = STEAL(answer); // its own was lost
+        *result = STEAL(answer); // the answer to the request itself was lost
     return holds ? VERDICT_YES : VERDICT_NO;
 }
 

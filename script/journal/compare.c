@@ -207,18 +207,37 @@ static void add_state(
     w->differs = true;
 }
 
-static void add_output(
-    struct both *w, const char *title, const struct run_cell *a, const struct run_cell *b)
+static bool is_alike(const struct both *w, const buf *before, const buf *after)
+{
+    AUTO_BUF a = {0}, b = {0};
+    compare_settle(buf_cstr(before), fold_run(w->a->fold), &a);
+    compare_settle(buf_cstr(after), fold_run(w->b->fold), &b);
+    return str_eq(buf_cstr(&a), buf_cstr(&b));
+}
+
+static void add_branch_output(struct both *w, const char *title, const char *branch,
+    const struct run_cell *a, const struct run_cell *b)
 {
     AUTO_BUF before = {0}, after = {0}, diff = {0};
-    compare_output(w->a, a, &before);
-    compare_output(w->b, b, &after);
-    if (!linediff(&diff, "a", "b", buf_cstr(&before), buf_cstr(&after)))
+    AUTO_FREE char *name = compare_branch_title(title, branch);
+    compare_output(w->a, a, branch, &before);
+    compare_output(w->b, b, branch, &after);
+    if (is_alike(w, &before, &after) ||
+        !linediff(&diff, "a", "b", buf_cstr(&before), buf_cstr(&after)))
         return;
-    cJSON *entry = entry_for(title);
+    cJSON *entry = entry_for(name);
     json_set_str(entry, "diff", buf_cstr(&diff));
     add_entry(w, "outputs", entry);
     w->differs = true;
+}
+
+static void add_output(
+    struct both *w, const char *title, const struct run_cell *a, const struct run_cell *b)
+{
+    char **branches = compare_branches(a, b);
+    for (char **branch = branches; *branch; branch++)
+        add_branch_output(w, title, *branch, a, b);
+    strv_free(branches);
 }
 
 static void add_duration(

@@ -17,7 +17,7 @@ struct compared {
 //    params, tags, metrics, artifacts, inputs, images, environment, versions, origin
 //      = {name = {a =, b =}}, of metrics also `change`, b − a; a side that has none is left out
 //    cells = [{title, change = "source" | "added" | "removed", diff}]
-//    states, outputs = [{title, a, b}], [{title, diff}]
+//    states, outputs = [{title, a, b}], [{title, diff}] (of a branch "TITLE: BRANCH")
 //    causes = {metric = …} (compare_causes)
 //    durations = [{title, a, b}], in seconds, of all cells that both ran
 //    same: does nothing that was computed differ (durations, machine and command may)?}
@@ -41,5 +41,17 @@ void compare_again_print(const cJSON *again, buf *out);
 // between such cells. Those that parameters given have added are none. partner[i]: the index in b,
 // or SIZE_MAX; new, for each cell of a.
 size_t *compare_match(const notebook *a, const notebook *b);
-// What a cell has shown, as text.
-void compare_output(const struct compared *run, const struct run_cell *c, buf *out);
+// Branches go on side by side, so the order of their outputs says nothing: what a cell has shown is
+// compared branch by branch. The names of those that have shown something in either run, sorted,
+// and first "" for the cell itself; new (strv_free).
+char **compare_branches(const struct run_cell *a, const struct run_cell *b);
+bool compare_is_of(const struct output *o, const char *branch);
+// "TITLE", "TITLE: BRANCH"; new.
+char *compare_branch_title(const char *title, const char *branch);
+bool compare_is_progress(const struct output *o); // a training's display
+// What a branch of a cell has shown, as text; progress comes last.
+void compare_output(
+    const struct compared *run, const struct run_cell *c, const char *branch, buf *out);
+// The same without what is another in each run and says nothing: durations, addresses, the run's
+// own name, whether a file cell found its file. run: the name, or NULL.
+void compare_settle(const char *text, const char *run, buf *out);

@@ -13,8 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PROGRESS "application/vnd.firesteel.progress+json"
-
 struct again {
     const struct compared *a, *b;
     size_t *partner; // of a's cells
@@ -39,63 +37,6 @@ static bool within(double a, double b, double tolerance)
 {
     double scale = fmax(1, fmax(fabs(a), fabs(b)));
     return a == b || (isnan(a) && isnan(b)) || fabs(a - b) <= tolerance * scale;
-}
-
-// The word at s of which a part differs from run to run and says nothing: "0x55d0c0ffee", "12ms".
-// Its length, and what stands for it; 0: it is none.
-static size_t passing_word(const char *s, bool begins, const char **as)
-{
-    size_t hex = str_starts(s, "0x") ? strspn(s + 2, "0123456789abcdef") : 0;
-    *as = "0x…";
-    if (begins && hex >= 6)
-        return 2 + hex;
-    size_t digits = strspn(s, "0123456789"), fraction = 0;
-    if (begins && digits && s[digits] == '.')
-        fraction = 1 + strspn(s + digits + 1, "0123456789");
-    const char *unit = s + digits + fraction;
-    size_t n = str_starts(unit, "ms") || str_starts(unit, "us") || str_starts(unit, "ns") ? 2
-               : *unit == 's'                                                             ? 1
-                                                                                          : 0;
-    *as = "…s";
-    if (!begins || !digits || !n || isalnum((unsigned char)unit[n]) || unit[n] == '_')
-        return 0;
-    return digits + fraction + n;
-}
-
-// What a file cell says of its file, which may have been there: "Overwrote t.lua (4 lines)".
-static size_t other_verb(const char *line)
-{
-    static const char *const verbs[] = {"Overwrote ", "Kept "};
-    for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
-        if (str_starts(line, verbs[i]))
-            return strlen(verbs[i]);
-    return 0;
-}
-
-// Without durations, addresses and the name of the run itself.
-static void settle(const char *text, const char *run, buf *out)
-{
-    size_t name = run ? strlen(run) : 0;
-    bool begins = true; // a word does
-    while (*text) {
-        size_t verb = !out->len || out->data[out->len - 1] == '\n' ? other_verb(text) : 0;
-        if (verb) {
-            buf_str(out, "Wrote ");
-            text += verb;
-        }
-        const char *as;
-        size_t n = passing_word(text, begins, &as);
-        if (name && strncmp(text, run, name) == 0)
-            n = name, as = "RUN";
-        if (n) {
-            buf_str(out, as);
-            text += n;
-            begins = false;
-            continue;
-        }
-        begins = !isalnum((unsigned char)*text) && *text != '_' && *text != '.';
-        buf_char(out, *text++);
-    }
 }
 
 // The number at *s, and behind it; false: there is none.
@@ -131,26 +72,29 @@ static bool is_near(const char *a, const char *b, double tolerance)
 
 // What a cell has shown and could show again. A live display is none: it goes with its cluster; a
 // training's has its metrics. Returns whether something was left out that is compared nowhere.
-static bool repeatable(const struct compared *run, const struct run_cell *c, buf *out)
+static bool repeatable(
+    const struct compared *run, const struct run_cell *c, const char *branch, buf *out)
 {
     bool left_out = false;
     for (size_t i = 0; i < c->n_outputs; i++) {
         const struct output *o = &c->outputs[i];
+        if (!compare_is_of(o, branch))
+            continue;
         bool moves = o->kind == OUTPUT_DISPLAY && (o->live || o->updates || o->spool);
         if (moves)
-            left_out |= !json_get(o->data, PROGRESS);
+            left_out |= !compare_is_progress(o);
         else
             output_text(o, run->spool_dir, 0, out, NULL);
     }
     return left_out;
 }
 
-static void compare_shown(struct again *w, const char *title, const cell *c,
+static void compare_branch(struct again *w, const char *title, const char *branch, const cell *c,
     const struct run_cell *a, const struct run_cell *b)
 {
     AUTO_BUF was = {0}, is = {0}, was_settled = {0}, is_settled = {0}, diff = {0};
-    bool left_out = repeatable(w->a, a, &was);
-    left_out = repeatable(w->b, b, &is) || left_out; // both fill in their text
+    bool left_out = repeatable(w->a, a, branch, &was);
+    left_out = repeatable(w->b, b, branch, &is) || left_out; // both fill in their text
     if (left_out)
         result(w, "display", title, "unknown", "a live display is as the cluster was");
     if (!was.len && !is.len)
@@ -159,8 +103,8 @@ static void compare_shown(struct again *w, const char *title, const cell *c,
         result(w, "output", title, "equal", NULL);
         return;
     }
-    settle(buf_cstr(&was), fold_run(w->a->fold), &was_settled);
-    settle(buf_cstr(&is), fold_run(w->b->fold), &is_settled);
+    compare_settle(buf_cstr(&was), fold_run(w->a->fold), &was_settled);
+    compare_settle(buf_cstr(&is), fold_run(w->b->fold), &is_settled);
     if (str_eq(buf_cstr(&was_settled), buf_cstr(&is_settled))) {
         result(w, "output", title, "equal", "but for durations and addresses");
         return;
@@ -170,6 +114,17 @@ static void compare_shown(struct again *w, const char *title, const cell *c,
     cJSON *r = result(w, "output", title, near ? "within" : "moved", NULL);
     linediff(&diff, "a", "b", buf_cstr(&was_settled), buf_cstr(&is_settled));
     json_set_str(r, "diff", buf_cstr(&diff));
+}
+
+static void compare_shown(struct again *w, const char *title, const cell *c,
+    const struct run_cell *a, const struct run_cell *b)
+{
+    char **branches = compare_branches(a, b);
+    for (char **branch = branches; *branch; branch++) {
+        AUTO_FREE char *name = compare_branch_title(title, *branch);
+        compare_branch(w, name, *branch, c, a, b);
+    }
+    strv_free(branches);
 }
 
 static const char *ignores(const cell *c)

@@ -5,9 +5,12 @@
 #include "script/journal/compare.h"
 #include "script/journal/text.h"
 
+#include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define UNMATCHED SIZE_MAX
+#define PROGRESS  "application/vnd.firesteel.progress+json"
 
 static bool counts(const notebook *nb, size_t i)
 {
@@ -79,8 +82,109 @@ size_t *compare_match(const notebook *a, const notebook *b)
     return m.partner;
 }
 
-void compare_output(const struct compared *run, const struct run_cell *c, buf *out)
+static int by_name(const void *a, const void *b)
 {
-    for (size_t i = 0; c && i < c->n_outputs; i++)
-        output_text(&c->outputs[i], run->spool_dir, 0, out, NULL);
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static char **add_branches(char **names, const struct run_cell *c)
+{
+    for (size_t i = 0; c && i < c->n_outputs; i++) {
+        const char *branch = c->outputs[i].branch;
+        bool known = !branch || (i && str_eq(branch, c->outputs[i - 1].branch));
+        for (char **n = names; !known && *n; n++)
+            known = str_eq(*n, branch);
+        if (!known)
+            names = strv_add(names, branch);
+    }
+    return names;
+}
+
+char **compare_branches(const struct run_cell *a, const struct run_cell *b)
+{
+    char **names = add_branches(add_branches(strv_add(NULL, ""), a), b);
+    qsort(names, strv_len(names), sizeof *names, by_name);
+    return names;
+}
+
+bool compare_is_of(const struct output *o, const char *branch)
+{
+    return str_eq(o->branch ? o->branch : "", branch);
+}
+
+char *compare_branch_title(const char *title, const char *branch)
+{
+    return *branch ? str_fmt("%s: %s", title, branch) : mem_strdup(title);
+}
+
+bool compare_is_progress(const struct output *o)
+{
+    return o->kind == OUTPUT_DISPLAY && json_get(o->data, PROGRESS);
+}
+
+// A training's progress and its lines come by two ways: which was first is no difference.
+void compare_output(
+    const struct compared *run, const struct run_cell *c, const char *branch, buf *out)
+{
+    for (int progress = 0; progress < 2; progress++)
+        for (size_t i = 0; c && i < c->n_outputs; i++)
+            if (compare_is_of(&c->outputs[i], branch) &&
+                compare_is_progress(&c->outputs[i]) == progress)
+                output_text(&c->outputs[i], run->spool_dir, 0, out, NULL);
+}
+
+// The word at s of which a part differs from run to run and says nothing: "0x55d0c0ffee", "12ms".
+// Its length, and what stands for it; 0: it is none.
+static size_t passing_word(const char *s, bool begins, const char **as)
+{
+    size_t hex = str_starts(s, "0x") ? strspn(s + 2, "0123456789abcdef") : 0;
+    *as = "0x…";
+    if (begins && hex >= 6)
+        return 2 + hex;
+    size_t digits = strspn(s, "0123456789"), fraction = 0;
+    if (begins && digits && s[digits] == '.')
+        fraction = 1 + strspn(s + digits + 1, "0123456789");
+    const char *unit = s + digits + fraction;
+    size_t n = str_starts(unit, "ms") || str_starts(unit, "us") || str_starts(unit, "ns") ? 2
+               : *unit == 's'                                                             ? 1
+                                                                                          : 0;
+    *as = "…s";
+    if (!begins || !digits || !n || isalnum((unsigned char)unit[n]) || unit[n] == '_')
+        return 0;
+    return digits + fraction + n;
+}
+
+// What a file cell says of its file, which may have been there: "Overwrote t.lua (4 lines)".
+static size_t other_verb(const char *line)
+{
+    static const char *const verbs[] = {"Overwrote ", "Kept "};
+    for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
+        if (str_starts(line, verbs[i]))
+            return strlen(verbs[i]);
+    return 0;
+}
+
+void compare_settle(const char *text, const char *run, buf *out)
+{
+    size_t name = run ? strlen(run) : 0;
+    bool begins = true; // a word does
+    while (*text) {
+        size_t verb = !out->len || out->data[out->len - 1] == '\n' ? other_verb(text) : 0;
+        if (verb) {
+            buf_str(out, "Wrote ");
+            text += verb;
+        }
+        const char *as;
+        size_t n = passing_word(text, begins, &as);
+        if (name && strncmp(text, run, name) == 0)
+            n = name, as = "RUN";
+        if (n) {
+            buf_str(out, as);
+            text += n;
+            begins = false;
+            continue;
+        }
+        begins = !isalnum((unsigned char)*text) && *text != '_' && *text != '.';
+        buf_char(out, *text++);
+    }
 }

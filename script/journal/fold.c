@@ -142,12 +142,17 @@ struct output *fold_find_display(const fold *f, int64_t id)
     return NULL;
 }
 
-fold *fold_file(const char *path, err *first_bad, err *e)
+static fold *fold_most(
+    const char *path, bool (*skips)(const char *line, size_t n), err *first_bad, err *e)
 {
     reader *r = reader_open(path, e);
     if (!r)
         return NULL;
+    reader_skip(r, skips);
     fold *f = fold_new();
+    err bad = {0};
+    size_t good = 0;
+    fold_keep_rows(f, skips ? 1 : 0);
     for (;;) {
         cJSON *record;
         err why = {0};
@@ -159,6 +164,7 @@ fold *fold_file(const char *path, err *first_bad, err *e)
             why.code = ERR_CORRUPT;
         }
         cJSON_Delete(record);
+        good += !why.code;
         if (!why.code)
             continue;
         if (why.code != ERR_CORRUPT) {
@@ -166,11 +172,41 @@ fold *fold_file(const char *path, err *first_bad, err *e)
             fold_free(STEAL(f));
             break;
         }
-        if (f->corrupt++ == 0 && first_bad)
-            *first_bad = why;
+        if (f->corrupt++ == 0)
+            bad = why;
     }
     reader_close(r);
+    if (first_bad && f && f->corrupt)
+        *first_bad = bad;
+    if (f && f->corrupt && !good) {
+        err_set(e, ERR_CORRUPT, "no line of this journal can be read; the first: %s", bad.text);
+        fold_free(STEAL(f));
+    }
     return f;
+}
+
+fold *fold_file(const char *path, err *first_bad, err *e)
+{
+    return fold_most(path, NULL, first_bad, e);
+}
+
+// Printed text, or a display that is no progress of a training: nothing of what came out.
+static bool is_only_shown(const char *line, size_t n)
+{
+    static const char *const types[] = {"stream\"", "display\"", "update\""};
+    static const char before[] = "{\"type\":\"";
+    size_t at = sizeof before - 1;
+    if (n <= at || memcmp(line, before, at) != 0)
+        return false;
+    for (size_t i = 0; i < ARRAY_LEN(types); i++)
+        if (n - at > strlen(types[i]) && memcmp(line + at, types[i], strlen(types[i])) == 0)
+            return i == 0 || !memmem(line, n, PROGRESS, sizeof PROGRESS - 1);
+    return false;
+}
+
+fold *fold_without_outputs(const char *path, err *e)
+{
+    return fold_most(path, is_only_shown, NULL, e);
 }
 
 fold *fold_shown(const char *path, err *first_bad, err *e)

@@ -106,12 +106,17 @@ void fold_free(fold *f);
 // Adds an event. Errors: ERR_INVALID for a record that does not fit the format. Unknown types are
 // skipped.
 int fold_event(fold *f, const cJSON *record, err *e);
-// Of a live table only the first n rows that come in updates are kept: for who has printed them.
+// Of a table that a display begins with, and of rows that are added to one, only the first n are
+// kept: for who prints them as they come. 0: all.
 void fold_keep_rows(fold *f, size_t n);
 // Folds a whole file. Corrupt lines are counted and skipped; *first_bad (may be NULL) describes the
-// first.
+// first. A file that has no others is an error.
 fold *fold_file(const char *path, err *first_bad, err *e);
-// The same for those who show the run; fold_abandon is called when nobody writes the file.
+// The same without what cells have printed and shown, which is most of a long run: for lists of
+// runs.
+fold *fold_without_outputs(const char *path, err *e);
+// The same as fold_file for those who show the run; fold_abandon is called when nobody writes the
+// file.
 fold *fold_shown(const char *path, err *first_bad, err *e);
 void fold_abandon(fold *f); // its kernel is gone: a run that has no end was KILLED
 

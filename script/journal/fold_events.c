@@ -217,6 +217,17 @@ static int on_edited(fold *f, const cJSON *r, err *e)
     return 0;
 }
 
+static int on_queued(fold *f, const cJSON *r, err *e)
+{
+    for (const cJSON *id = json_get(r, "cells") ? json_get(r, "cells")->child : NULL; id;
+         id = id->next) {
+        if (!cJSON_IsString(id))
+            return err_set(e, ERR_INVALID, "an id of a queued cell that is no text");
+        set_state(f, cell_at(f, id->valuestring), STATE_QUEUED);
+    }
+    return 0;
+}
+
 static int on_state(fold *f, const cJSON *r, err *e)
 {
     const char *name = json_str_or(r, "state", ""), *id = json_str(r, "cell");
@@ -236,10 +247,12 @@ static int on_state(fold *f, const cJSON *r, err *e)
         c->ended = c->cleared = 0;
         c->mono_start = c->mono_end = f->mono_last;
     } else if (state == STATE_OK || state == STATE_FAILED || state == STATE_CANCELLED) {
+        // A cell that is cancelled in the queue has no "ms"; one that runs meanwhile has no end.
+        bool waited = state == STATE_CANCELLED && !json_get(r, "ms") && c->ended;
         c->ended = f->last;
         c->mono_end = f->mono_last;
-        if (!c->started)
-            c->mono_start = c->mono_end; // the cell never ran
+        if (!c->started || waited)
+            c->mono_start = c->mono_end; // it did not run this time
         cJSON_Delete(c->used);
         c->used = cJSON_Duplicate(json_get(r, "used"), true);
         c->ran = f->seq;
@@ -319,21 +332,6 @@ static int on_stream(fold *f, const cJSON *r, err *e)
     return 0;
 }
 
-static int on_display(fold *f, const cJSON *r, err *e)
-{
-    const char *id = json_str(r, "cell");
-    if (!id)
-        return err_set(e, ERR_INVALID, "a display without a cell");
-    struct run_cell *c = cell_at(f, id);
-    struct output *o = new_output(c, OUTPUT_DISPLAY, json_str(r, "branch"));
-    o->id = json_int_or(r, "id", 0);
-    hashmap_set(f->by_display, &o->id, sizeof o->id, (size_t)(c - f->cells));
-    o->data = cJSON_Duplicate(json_get(r, "data"), true);
-    o->live = json_bool_or(r, "live", false);
-    o->result = json_bool_or(r, "result", false);
-    return 0;
-}
-
 // The part of a bundle that is a table; NULL if none.
 static cJSON *table_of(const cJSON *data)
 {
@@ -344,6 +342,56 @@ static cJSON *table_of(const cJSON *data)
             return part;
     }
     return NULL;
+}
+
+static cJSON *first_rows(const cJSON *table, size_t most)
+{
+    cJSON *copy = cJSON_CreateObject(), *rows = NULL;
+    const cJSON *field, *row;
+    cJSON_ArrayForEach(field, table)
+    {
+        if (str_eq(field->string, "rows"))
+            rows = json_array_at(copy, "rows");
+        else
+            json_set(copy, field->string, cJSON_Duplicate(field, true));
+    }
+    cJSON_ArrayForEach(row, json_get(table, "rows"))
+    {
+        if (most-- == 0)
+            break;
+        cJSON_AddItemToArray(rows, cJSON_Duplicate(row, true));
+    }
+    return copy;
+}
+
+// A bundle, new, with as many rows of its table as the fold keeps.
+static cJSON *copy_bundle(const fold *f, const cJSON *data)
+{
+    const cJSON *table = f->rows_most ? table_of(data) : NULL, *part;
+    if (!table)
+        return cJSON_Duplicate(data, true);
+    cJSON *copy = cJSON_CreateObject();
+    cJSON_ArrayForEach(part, data)
+    {
+        json_set(copy, part->string,
+            part == table ? first_rows(table, f->rows_most) : cJSON_Duplicate(part, true));
+    }
+    return copy;
+}
+
+static int on_display(fold *f, const cJSON *r, err *e)
+{
+    const char *id = json_str(r, "cell");
+    if (!id)
+        return err_set(e, ERR_INVALID, "a display without a cell");
+    struct run_cell *c = cell_at(f, id);
+    struct output *o = new_output(c, OUTPUT_DISPLAY, json_str(r, "branch"));
+    o->id = json_int_or(r, "id", 0);
+    hashmap_set(f->by_display, &o->id, sizeof o->id, (size_t)(c - f->cells));
+    o->data = copy_bundle(f, json_get(r, "data"));
+    o->live = json_bool_or(r, "live", false);
+    o->result = json_bool_or(r, "result", false);
+    return 0;
 }
 
 static void fold_rows(const fold *f, struct output *o, const cJSON *changes)
@@ -533,6 +581,7 @@ static const struct {
     {"resumed", on_resumed, true},
     {"document", on_document, true},
     {"edited", on_edited, true},
+    {"queued", on_queued, true},
     {"state", on_state, true},
     {"stream", on_stream},
     {"display", on_display},

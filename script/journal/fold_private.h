@@ -61,7 +61,7 @@ struct fold {
     int64_t earlier;               // ns for which earlier kernels ran
     uint64_t seq, turns;
     size_t corrupt;
-    size_t rows_most; // of a live table; 0: ROWSET_TABLE
+    size_t rows_most; // of a table; 0: all that it brings, ROWSET_TABLE of those that are added
     // In the document's order; behind them, cells that are known only from events; behind these,
     // cells that have left the document but have outputs.
     struct run_cell *cells;

@@ -107,6 +107,8 @@ static void print_versions(cJSON *p, const cJSON *versions)
         if (json_int_or(v, "ranks", 1) > 1)
             add_part(&more, ", ", json_get(v, "ranks"), " ranks");
         add_part(&more, ", ", json_get(v, "dnn"), "");
+        add_part(&more, ", ", json_get(v, "bf16"), "");
+        add_part(&more, ", deterministic ", json_get(v, "deterministic"), "");
         add_part(&more, ", ", json_get(v, "mpi"), "");
         const cJSON *number = cJSON_IsObject(v) ? json_get(v, "version") : v;
         const char *said = cJSON_IsString(number) ? number->valuestring : "";

@@ -18,9 +18,12 @@
 
 struct reader {
     int fd;
-    char *name; // "RUN.jsonl", for messages
-    buf bytes;  // read but not yet returned, from the start of the last line
-    size_t line_n, scanned, number;
+    char *name;        // "RUN.jsonl", for messages
+    buf bytes;         // what was read last, and what comes before it of the last line
+    size_t at, line_n; // the last line in it
+    size_t scanned;    // bytes behind that line in which there is no newline
+    size_t number;
+    bool (*skips)(const char *line, size_t n); // NULL: all are returned
     bool refused;
 };
 
@@ -50,21 +53,30 @@ void reader_close(reader *r)
     free(r);
 }
 
+// The newline that ends the line at `at`; NULL: it is not there yet.
+static const char *find_newline(reader *r)
+{
+    size_t from = r->at + r->scanned;
+    const char *newline =
+        r->bytes.len > from ? memchr(r->bytes.data + from, '\n', r->bytes.len - from) : NULL;
+    r->scanned = r->bytes.len - r->at;
+    return newline;
+}
+
 // Reads until there is a whole line after the last one: 1; 0: not yet.
 static int next_line(reader *r, err *e)
 {
-    buf_consume(&r->bytes, r->line_n);
+    r->at += r->line_n;
     r->line_n = r->scanned = 0;
     for (;;) {
-        const char *newline = r->bytes.len > r->scanned ? memchr(r->bytes.data + r->scanned, '\n',
-                                                              r->bytes.len - r->scanned)
-                                                        : NULL;
+        const char *newline = find_newline(r);
         if (newline) {
-            r->line_n = (size_t)(newline + 1 - r->bytes.data);
+            r->line_n = (size_t)(newline + 1 - r->bytes.data) - r->at;
             r->number++;
             return 1;
         }
-        r->scanned = r->bytes.len;
+        buf_consume(&r->bytes, r->at); // once for all lines of a read
+        r->at = 0;
         buf_reserve(&r->bytes, 1 << 16);
         ssize_t n = read(r->fd, r->bytes.data + r->bytes.len, 1 << 16);
         if (n < 0 && errno != EINTR)
@@ -89,16 +101,36 @@ static int check_first(reader *r, const cJSON *record, err *e)
     return 0;
 }
 
+void reader_skip(reader *r, bool (*skips)(const char *line, size_t n))
+{
+    r->skips = skips;
+}
+
+// The last line of a journal, and of each kernel that wrote it, never is: it has the time at which
+// the run was last heard of.
+static bool is_skipped(const reader *r)
+{
+    static const char resumed[] = "{\"type\":\"resumed\"";
+    const char *line = r->bytes.data + r->at, *next = line + r->line_n;
+    size_t rest = r->bytes.len - r->at - r->line_n;
+    if (!r->skips || r->number == 1 || !r->skips(line, r->line_n) || !memchr(next, '\n', rest))
+        return false;
+    return rest < sizeof resumed || memcmp(next, resumed, sizeof resumed - 1) != 0;
+}
+
 int reader_next(reader *r, cJSON **record, err *e)
 {
     *record = NULL;
     if (r->refused)
         return err_set(e, ERR_INVALID, "%s cannot be read", r->name);
-    int result = next_line(r, e);
+    int result;
+    do {
+        result = next_line(r, e);
+    } while (result > 0 && is_skipped(r));
     if (result <= 0)
         return result;
     err why = {0};
-    cJSON *j = json_parse(r->bytes.data, r->line_n - 1, &why);
+    cJSON *j = json_parse(r->bytes.data + r->at, r->line_n - 1, &why);
     if (j && !cJSON_IsObject(j))
         err_set(&why, ERR_INVALID, "it is not a JSON object");
     if (why.code) {
@@ -116,7 +148,7 @@ int reader_next(reader *r, cJSON **record, err *e)
 const char *reader_line(const reader *r, size_t *n)
 {
     *n = r->line_n;
-    return buf_cstr(&r->bytes);
+    return buf_cstr(&r->bytes) + r->at;
 }
 
 size_t reader_line_number(const reader *r)
@@ -126,7 +158,7 @@ size_t reader_line_number(const reader *r)
 
 bool reader_torn(const reader *r)
 {
-    return r->bytes.len > r->line_n;
+    return r->bytes.len > r->at + r->line_n;
 }
 
 enum { SECONDS = sizeof "20260102-030405" - 1 };

@@ -12,6 +12,10 @@ typedef struct reader reader;
 
 reader *reader_open(const char *path, err *e);
 void reader_close(reader *r); // NULL is fine
+// From now on lines for which this is true may be left out; it is called with each but the first,
+// which may be damaged. The last one of the file, and that before a record "resumed", are not left
+// out.
+void reader_skip(reader *r, bool (*skips)(const char *line, size_t n));
 // Returns 1 and a new record; 0 at the present end (call again when the file may have grown); -1:
 // ERR_CORRUPT "RUN.jsonl line 12: …" — the line is skipped, the next call goes on after it;
 // ERR_INVALID for a newer format version, or a first record that is not one.

@@ -318,11 +318,6 @@ bool replay_look(replay *r, size_t bytes)
     return true;
 }
 
-double replay_looked(const replay *r)
-{
-    return r->looked < r->size ? (double)r->looked / (double)r->size : 1;
-}
-
 size_t replay_count(const replay *r)
 {
     return r->n;

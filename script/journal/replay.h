@@ -19,8 +19,6 @@ void replay_free(replay *r); // NULL is fine
 // Goes through that many further bytes of the file. false: it has gone through all that is written
 // by now.
 bool replay_look(replay *r, size_t bytes);
-// The part of the file that it has gone through, 0 to 1.
-double replay_looked(const replay *r);
 
 // What follows concerns the records that it has gone through.
 size_t replay_count(const replay *r);

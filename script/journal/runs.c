@@ -67,12 +67,17 @@ static void print_parts(const fold *f, char *parts[RUNS_PARTS])
     parts[RUNS_REST] = json_to_str(rest);
 }
 
-int runs_read(
-    const char *folder, const char *run, struct runs_brief *b, char *parts[RUNS_PARTS], err *e)
+bool runs_written(const char *folder, const char *run)
 {
     AUTO_FREE char *path = journal_file(folder, run);
-    bool written = journal_is_written(path); // asked first: it may end while it is read
-    fold *f = fold_file(path, NULL, e);
+    return journal_is_written(path);
+}
+
+int runs_read(const char *folder, const char *run, bool written, struct runs_brief *b,
+    char *parts[RUNS_PARTS], err *e)
+{
+    AUTO_FREE char *path = journal_file(folder, run);
+    fold *f = fold_without_outputs(path, e);
     if (!f) {
         runs_brief_texts(b, (const char *const[]){UNREADABLE, "", run, ""});
         return -1;
@@ -89,7 +94,7 @@ int runs_read(
     b->started = fold_started(f);
     b->took = fold_duration(f);
     b->left = (int64_t)fold_left_overs(f);
-    b->ran = written || journal_ran(folder, run);
+    b->ran = written || json_bool_or(fold_first(f), "headless", false) || journal_ran(folder, run);
     print_parts(f, parts);
     fold_free(f);
     return 0;
@@ -149,7 +154,7 @@ cJSON *runs_row(const char *folder, const char *run, err *e)
 {
     struct runs_brief b = {0};
     char *parts[RUNS_PARTS] = {0};
-    runs_read(folder, run, &b, parts, e);
+    runs_read(folder, run, runs_written(folder, run), &b, parts, e);
     cJSON *row = runs_row_of(&b, NULL);
     for (size_t i = 0; i < RUNS_PARTS; i++) {
         if (parts[i] && i != RUNS_LINEAGE)

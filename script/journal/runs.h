@@ -36,6 +36,10 @@ cJSON *runs_list_lineage(runs_list *l, size_t i);
 // A row, as runs_row; with `fields` (NULL: all) only with what is needed to know these of it.
 cJSON *runs_list_row(runs_list *l, size_t i, const char *const *fields, err *e);
 
+// A run has ended, and nobody writes its journal any more: its folder's index learns what lists say
+// of it, so that none reads the journal. Of a journal without an end, or above 8 MiB, it does not.
+void runs_ended(const char *journal);
+
 // The run that a word means: a name or its beginning, as journal_find has it; "newest"; "-2", the
 // second newest; a notebook's file: its newest run. `own` (NULL: none), the run that asks, is none
 // of these. New.

@@ -2,6 +2,7 @@
 #include "script/journal/runs_index.h"
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/folder.h"
 #include "base/hashmap.h"
 #include "base/mem.h"
@@ -15,6 +16,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 // Change the number with anything that changes what a row says of a journal.
@@ -27,6 +29,8 @@ enum {
     NUMBERS = 10,                                           // at the beginning of a brief
     BRIEF_MOST = 1 << 16,
     WASTE_LEAST = 1 << 16, // so much may be of no use before a new file is written
+    LOCK_TRIES = 40,       // of a run that has ended, to write its entry
+    LOCK_PAUSE_MS = 5,
 };
 
 struct entry {
@@ -34,7 +38,8 @@ struct entry {
     int64_t at;              // of its line in the file
     size_t brief_n, n[RUNS_PARTS];
     uint64_t hash[RUNS_PARTS];
-    bool kept; // its journal is there
+    bool kept;     // its journal is there
+    bool believed; // and was as the entry names it
 };
 
 struct runs_index {
@@ -45,7 +50,16 @@ struct runs_index {
     int64_t seen;        // the file's size when it was read
     int64_t size, waste; // bytes that were understood, and of those what was replaced
     bool damaged;        // there are more, or others
-    buf added;
+    struct window *near; // what was read around the last part
+    struct added *added;
+    size_t n_added;
+};
+
+// An entry that is to be written.
+struct added {
+    char *run;
+    struct runs_key key;
+    buf bytes;
 };
 
 // FNV-1a
@@ -196,6 +210,16 @@ static const char *look_at(struct window *w, int64_t at, size_t n)
     return w->bytes + (at - w->at);
 }
 
+// The same where readers may go back: entries that runs have appended stand before those of runs
+// that began earlier. The window lies on the side to which they go.
+static const char *look_around(struct window *w, int64_t at, size_t n)
+{
+    int64_t before = at + (int64_t)n - (int64_t)sizeof w->bytes;
+    if (at < w->at && n <= sizeof w->bytes)
+        look_at(w, before > 0 ? before : 0, 1);
+    return look_at(w, at, n);
+}
+
 // All that an entry has but its line and its brief: each part stands behind a line break.
 static uint64_t parts_size(const size_t n[RUNS_PARTS])
 {
@@ -267,6 +291,25 @@ static void put(runs_index *x, struct entry *e)
     x->list[x->n++] = e;
 }
 
+// Reads the entries up to the file's size.
+static void read_entries(runs_index *x, int64_t size, bool kept)
+{
+    if (!x->near)
+        x->near = mem_alloc(sizeof *x->near);
+    struct window *w = x->near;
+    w->fd = x->fd;
+    w->size = x->seen = size;
+    while (x->size < size && !x->damaged) {
+        struct entry *e = read_entry(w, x->size);
+        x->damaged = !e;
+        if (!e)
+            continue;
+        e->kept = kept;
+        x->size += bytes_of(e);
+        put(x, e);
+    }
+}
+
 static void read_all(runs_index *x)
 {
     char opening[sizeof OPENING - 1];
@@ -277,18 +320,7 @@ static void read_all(runs_index *x)
     if (x->damaged)
         return;
     x->size = sizeof opening;
-    struct window *w = mem_alloc(sizeof *w);
-    w->fd = x->fd;
-    w->size = st.st_size;
-    while (x->size < st.st_size && !x->damaged) {
-        struct entry *e = read_entry(w, x->size);
-        x->damaged = !e;
-        if (!e)
-            continue;
-        x->size += bytes_of(e);
-        put(x, e);
-    }
-    free(w);
+    read_entries(x, st.st_size, false);
 }
 
 runs_index *runs_index_open(int dir)
@@ -302,7 +334,7 @@ runs_index *runs_index_open(int dir)
     return x;
 }
 
-static bool same_key(const struct runs_key *a, const struct runs_key *b)
+bool runs_key_same(const struct runs_key *a, const struct runs_key *b)
 {
     return a->size == b->size && a->inode == b->inode && a->mtime == b->mtime &&
            a->ctime == b->ctime;
@@ -317,8 +349,27 @@ static struct entry *entry_of(const runs_index *x, const char *run)
 const struct runs_brief *runs_index_find(
     const runs_index *x, const char *run, const struct runs_key *key)
 {
+    struct entry *e = entry_of(x, run);
+    if (!e || !runs_key_same(&e->brief.key, key))
+        return NULL;
+    e->believed = true;
+    return &e->brief;
+}
+
+const struct runs_brief *runs_index_believed(const runs_index *x, const char *run)
+{
     const struct entry *e = entry_of(x, run);
-    return e && same_key(&e->brief.key, key) ? &e->brief : NULL;
+    return e && e->believed ? &e->brief : NULL;
+}
+
+// n bytes at a place, from what was read around it; of larger ones another copy.
+static char *read_part(const runs_index *x, int64_t at, size_t n)
+{
+    const char *there = look_around(x->near, at, n);
+    if (there)
+        return mem_strndup(there, n);
+    AUTO_FREE char *text = mem_try_array(n + 1, 1);
+    return text && read_at(x->fd, at, text, n) ? STEAL(text) : NULL;
 }
 
 char *runs_index_part(const runs_index *x, const struct runs_brief *b, enum runs_part part)
@@ -328,13 +379,14 @@ char *runs_index_part(const runs_index *x, const struct runs_brief *b, enum runs
     for (enum runs_part i = RUNS_FOUND; i < part; i++)
         at += (int64_t)e->n[i] + 1;
     size_t n = e->n[part];
-    AUTO_FREE char *text = mem_try_array(n + 1, 1);
-    if (!text || !read_at(x->fd, at, text, n) || hash_one(text, n) != e->hash[part])
+    AUTO_FREE char *text = read_part(x, at, n);
+    if (!text || hash_one(text, n) != e->hash[part])
         return NULL;
     return STEAL(text);
 }
 
-void runs_index_add(runs_index *x, const struct runs_brief *b, const char *const parts[RUNS_PARTS])
+// Adds the bytes of an entry. Nothing is added of one that is too large.
+static void write_entry(buf *out, const struct runs_brief *b, const char *const parts[RUNS_PARTS])
 {
     AUTO_BUF brief = {0}, line = {0};
     size_t n[RUNS_PARTS];
@@ -350,13 +402,22 @@ void runs_index_add(runs_index *x, const struct runs_brief *b, const char *const
         buf_fmt(&line, " %016" PRIx64, hash_one(parts[i], n[i]));
     buf_char(&line, '\n');
     buf_add(&line, brief.data, brief.len);
-    buf_fmt(&x->added, "%016" PRIx64, hash_one(line.data, line.len));
-    buf_add(&x->added, line.data, line.len);
+    buf_fmt(out, "%016" PRIx64, hash_one(line.data, line.len));
+    buf_add(out, line.data, line.len);
     for (size_t i = 0; i < RUNS_PARTS; i++) {
-        buf_char(&x->added, '\n');
-        buf_add(&x->added, parts[i], n[i]);
+        buf_char(out, '\n');
+        buf_add(out, parts[i], n[i]);
     }
-    buf_char(&x->added, '\n');
+    buf_char(out, '\n');
+}
+
+void runs_index_add(runs_index *x, const struct runs_brief *b, const char *const parts[RUNS_PARTS])
+{
+    if ((x->n_added & (x->n_added - 1)) == 0)
+        x->added = mem_resize(x->added, x->n_added ? x->n_added * 2 : 1, sizeof *x->added);
+    struct added *a = &x->added[x->n_added++];
+    *a = (struct added){mem_strdup(b->run), b->key, {0}};
+    write_entry(&a->bytes, b, parts);
 }
 
 void runs_index_keep(runs_index *x, const char *run)
@@ -366,8 +427,8 @@ void runs_index_keep(runs_index *x, const char *run)
         e->kept = true;
 }
 
-// All that still counts and what was added, in a file that takes the old one's place.
-static void write_anew(runs_index *x)
+// All that still counts and what is added, in a file that takes the old one's place.
+static void write_anew(runs_index *x, const buf *added)
 {
     AUTO_FD fd = folder_file(x->dir, NEW_NAME, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     bool good = fd >= 0 && fd_write_all(fd, OPENING, sizeof OPENING - 1, NULL) == 0;
@@ -379,15 +440,26 @@ static void write_anew(runs_index *x)
         AUTO_FREE char *bytes = mem_try_array(n, 1);
         good = bytes && read_at(x->fd, e->at, bytes, n) && fd_write_all(fd, bytes, n, NULL) == 0;
     }
-    good = good && fd_write_all(fd, x->added.data, x->added.len, NULL) == 0;
+    good = good && fd_write_all(fd, added->data, added->len, NULL) == 0;
     if (fd >= 0 && (!good || renameat(x->dir, NEW_NAME, x->dir, FILE_NAME) < 0))
         unlinkat(x->dir, NEW_NAME, 0);
 }
 
-static void append(const runs_index *x, int fd, int64_t end)
+static void append(const buf *added, int fd, int64_t end)
 {
-    if (fd_write_all(fd, x->added.data, x->added.len, NULL) < 0 && ftruncate(fd, end) < 0)
+    if (fd_write_all(fd, added->data, added->len, NULL) < 0 && ftruncate(fd, end) < 0)
         return; // its half is found to be damaged, and replaced
+}
+
+// What nobody else has written meanwhile. An entry that goes now does not count.
+static void gather(const runs_index *x, buf *out)
+{
+    for (size_t i = 0; i < x->n_added; i++) {
+        const struct added *a = &x->added[i];
+        const struct entry *e = entry_of(x, a->run);
+        if (!e || !e->kept || !runs_key_same(&e->brief.key, &a->key))
+            buf_add(out, a->bytes.data, a->bytes.len);
+    }
 }
 
 // Is the file that is locked still the one that has the name?
@@ -408,10 +480,14 @@ static void save(runs_index *x, bool anew)
     bool ours = x->fd >= 0 && fstat(x->fd, &read) == 0 && read.st_ino == st.st_ino;
     if (ours ? x->damaged && st.st_size != x->seen : st.st_size > 0)
         return; // somebody has just written it
-    if (anew || !ours)
-        write_anew(x);
+    if (ours && !x->damaged && st.st_size > x->seen)
+        read_entries(x, st.st_size, true); // of runs that ended meanwhile, and of other lists
+    AUTO_BUF added = {0};
+    gather(x, &added);
+    if (anew || !ours || x->damaged)
+        write_anew(x, &added);
     else
-        append(x, fd, st.st_size);
+        append(&added, fd, st.st_size);
 }
 
 void runs_index_close(runs_index *x)
@@ -422,13 +498,57 @@ void runs_index_close(runs_index *x)
     for (size_t i = 0; i < x->n; i++)
         gone = gone || (x->list[i] && !x->list[i]->kept);
     bool anew = x->damaged || gone || (x->waste > WASTE_LEAST && x->waste > x->size / 2);
-    if (anew || x->added.len)
+    if (anew || x->n_added)
         save(x, anew);
     for (size_t i = 0; i < x->n; i++)
         entry_free(x->list[i]);
     free(x->list);
     hashmap_free(x->places);
-    buf_done(&x->added);
+    free(x->near);
+    for (size_t i = 0; i < x->n_added; i++) {
+        free(x->added[i].run);
+        buf_done(&x->added[i].bytes);
+    }
+    free(x->added);
     fd_close_at(&x->fd);
     free(x);
+}
+
+// Waits shortly for whoever writes: a list of many runs, or others that end now.
+static bool lock_soon(int fd)
+{
+    for (int tries = 0; tries < LOCK_TRIES; tries++) {
+        if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+            return true;
+        nanosleep(&(struct timespec){.tv_nsec = LOCK_PAUSE_MS * CLOCK_MS}, NULL);
+    }
+    return false;
+}
+
+// A file of another version is as good as none: whoever lists next reads all journals anyway.
+static bool begin_anew(int fd, int64_t *size)
+{
+    char opening[sizeof OPENING - 1];
+    if (read_at(fd, 0, opening, sizeof opening) && memcmp(opening, OPENING, sizeof opening) == 0)
+        return true;
+    *size = sizeof opening;
+    return ftruncate(fd, 0) == 0 && fd_write_all(fd, OPENING, sizeof opening, NULL) == 0;
+}
+
+void runs_index_append(int dir, const struct runs_brief *b, const char *const parts[RUNS_PARTS])
+{
+    AUTO_BUF entry = {0};
+    struct stat st;
+    write_entry(&entry, b, parts);
+    for (int tries = 0; tries < 2; tries++) { // a second one: the file was replaced meanwhile
+        AUTO_FD fd = folder_file(dir, FILE_NAME, O_RDWR | O_CREAT | O_APPEND, 0600);
+        if (fd < 0 || !lock_soon(fd))
+            return;
+        if (!is_in_place(dir, fd, &st))
+            continue;
+        int64_t size = st.st_size;
+        if (begin_anew(fd, &size))
+            append(&entry, fd, size);
+        return;
+    }
 }

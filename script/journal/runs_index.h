@@ -11,6 +11,7 @@
 //                                     of the same run
 //
 // Writers append under a lock, or put a new file in its place. Who does not get the lock leaves it.
+// A run that has ended appends its own entry; lists add those that are missing.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,6 +21,7 @@
 struct runs_key {
     int64_t size, inode, mtime, ctime;
 };
+bool runs_key_same(const struct runs_key *a, const struct runs_key *b);
 
 // What is known of a run without JSON. Its texts are in one block.
 struct runs_brief {
@@ -48,9 +50,14 @@ void runs_index_close(runs_index *x); // NULL is fine
 // The entry of a run if its journal is still so; NULL: not known. Borrowed.
 const struct runs_brief *runs_index_find(
     const runs_index *x, const char *run, const struct runs_key *key);
+// The entry that runs_index_find has found for it before; NULL: none. Borrowed.
+const struct runs_brief *runs_index_believed(const runs_index *x, const char *run);
 // A part's JSON text, new; NULL: it is damaged.
 char *runs_index_part(const runs_index *x, const struct runs_brief *b, enum runs_part part);
 // Adds an entry for the next reader. Copies.
 void runs_index_add(runs_index *x, const struct runs_brief *b, const char *const parts[RUNS_PARTS]);
+// Appends an entry without reading the others. If it cannot, or others write all the time, the next
+// list reads the journal.
+void runs_index_append(int dir, const struct runs_brief *b, const char *const parts[RUNS_PARTS]);
 // Is called for each run that is in the folder: an entry of any other one goes when this closes.
 void runs_index_keep(runs_index *x, const char *run);

@@ -16,6 +16,9 @@
 // of file systems are coarse.
 #define SETTLED (2 * CLOCK_SEC)
 
+// A larger journal is left to the first list: its run shall not be kept from ending.
+enum { END_MOST = 8 << 20 };
+
 struct item {
     char *run;
     const struct runs_brief *known; // in the index, or `read`; NULL: the journal was not read yet
@@ -38,7 +41,7 @@ static int64_t ns_of(struct timespec t)
     return t.tv_sec * CLOCK_SEC + t.tv_nsec;
 }
 
-static bool key_of(const runs_list *l, const char *run, struct runs_key *key)
+static bool key_in(int dir, const char *run, struct runs_key *key)
 {
     char file[NAME_MAX + 1];
     struct stat st;
@@ -47,10 +50,15 @@ static bool key_of(const runs_list *l, const char *run, struct runs_key *key)
         return false;
     memcpy(file, run, n);
     memcpy(file + n, ".jsonl", sizeof ".jsonl");
-    if (fstatat(l->dir, file, &st, AT_SYMLINK_NOFOLLOW) < 0)
+    if (fstatat(dir, file, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return false;
     *key = (struct runs_key){st.st_size, (int64_t)st.st_ino, ns_of(st.st_mtim), ns_of(st.st_ctim)};
     return true;
+}
+
+static bool key_of(const runs_list *l, const char *run, struct runs_key *key)
+{
+    return key_in(l->dir, run, key);
 }
 
 static bool is_settled(const struct runs_key *key, int64_t now)
@@ -61,16 +69,16 @@ static bool is_settled(const struct runs_key *key, int64_t now)
 // A run that has no end goes on while its journal is being written: its file says nothing of that.
 static bool may_go_on(const runs_list *l, const struct runs_brief *b)
 {
-    AUTO_FREE char *path = b->open ? journal_file(l->folder, b->run) : NULL;
-    return path && journal_is_written(path);
+    return b->open && runs_written(l->folder, b->run);
 }
 
 static void look_up(runs_list *l, struct item *it)
 {
     struct runs_key key;
     runs_index_keep(l->index, it->run);
-    const struct runs_brief *b =
-        key_of(l, it->run, &key) ? runs_index_find(l->index, it->run, &key) : NULL;
+    const struct runs_brief *b = runs_index_believed(l->index, it->run); // its wall was asked for
+    if (!b && key_of(l, it->run, &key))
+        b = runs_index_find(l->index, it->run, &key);
     it->known = b && !may_go_on(l, b) ? b : NULL;
 }
 
@@ -104,13 +112,17 @@ runs_list *runs_list_open(const char *folder, err *e)
     return l;
 }
 
-static void read_free(struct read *r)
+static void read_done(struct read *r)
 {
-    if (!r)
-        return;
     runs_brief_done(&r->brief);
     for (size_t k = 0; k < RUNS_PARTS; k++)
         free(r->parts[k]);
+}
+
+static void read_free(struct read *r)
+{
+    if (r)
+        read_done(r);
     free(r);
 }
 
@@ -159,19 +171,37 @@ char *runs_list_notebook(const runs_list *l, size_t i)
 static int read_item(runs_list *l, struct item *it, err *e)
 {
     struct runs_key before = {0}, after = {0};
-    AUTO_FREE char *path = journal_file(l->folder, it->run);
     int64_t now = clock_wall();
     bool lasts = key_of(l, it->run, &before) && is_settled(&before, now);
     read_free(it->read);
     it->read = mem_alloc(sizeof *it->read);
-    if (runs_read(l->folder, it->run, &it->read->brief, it->read->parts, e) < 0)
+    bool written = runs_written(l->folder, it->run);
+    if (runs_read(l->folder, it->run, written, &it->read->brief, it->read->parts, e) < 0)
         return -1;
     it->known = &it->read->brief;
     it->read->brief.key = before;
-    if (lasts && !journal_is_written(path) && key_of(l, it->run, &after) &&
-        memcmp(&before, &after, sizeof before) == 0)
+    if (lasts && !runs_written(l->folder, it->run) && key_of(l, it->run, &after) &&
+        runs_key_same(&before, &after))
         runs_index_add(l->index, it->known, (const char *const *)it->read->parts);
     return 0;
+}
+
+void runs_ended(const char *journal)
+{
+    AUTO_FREE char *hidden = path_dirname(journal), *folder = path_dirname(hidden);
+    AUTO_FREE char *file = path_basename(journal);
+    AUTO_FREE char *run = mem_strndup(file, strlen(file) - strlen(".jsonl"));
+    struct runs_key key = {0}, after = {0};
+    struct read r = {0};
+    AUTO_FD dir = hidden_look(folder, NULL);
+    if (dir < 0 || !key_in(dir, run, &key) || key.size > END_MOST)
+        return;
+    if (runs_read(folder, run, false, &r.brief, r.parts, NULL) == 0 && key_in(dir, run, &after) &&
+        runs_key_same(&key, &after) && !r.brief.open) {
+        r.brief.key = key;
+        runs_index_append(dir, &r.brief, (const char *const *)r.parts);
+    }
+    read_done(&r);
 }
 
 static bool has_all(const cJSON *row, const char *const *fields)

@@ -19,8 +19,8 @@ static char *nth_newest(const char *folder, const char *own, int64_t n, err *e)
         if (!found && !str_eq(*run, own) && journal_ran(folder, *run) && (int64_t)++all == n)
             found = mem_strdup(*run);
     if (runs && !found)
-        err_set(
-            e, ERR_NOT_FOUND, "%s has %zu runs: -%lld is none of them", folder, all, (long long)n);
+        err_set(e, ERR_NOT_FOUND, "there is no run -%lld in %s/.firesteel, which has %zu of them",
+            (long long)n, folder, all);
     strv_free(runs);
     return found;
 }

@@ -3,10 +3,12 @@
 #pragma once
 #include "script/journal/runs.h"
 
+// Does a kernel write its journal? Who reads it asks before: it may end meanwhile.
+bool runs_written(const char *folder, const char *run);
 // Reads a journal: fills the brief but its key, and the parts, new. After an error only run and
 // state are set.
-int runs_read(
-    const char *folder, const char *run, struct runs_brief *b, char *parts[RUNS_PARTS], err *e);
+int runs_read(const char *folder, const char *run, bool written, struct runs_brief *b,
+    char *parts[RUNS_PARTS], err *e);
 // fields: only these are needed, NULL-terminated; NULL: all.
 cJSON *runs_row_of(const struct runs_brief *b, const char *const *fields);
 // Adds the members of a part. Errors: it is no JSON object.

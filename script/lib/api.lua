@@ -9,8 +9,8 @@ local owners       -- the first word of a name -> the blocks that tell of it
 local by_name      -- "k8s.create" -> entry; of blocks that were read
 core.types = {}    -- "handle" -> the table of its methods
 
--- core.api(text, { types = { handle = object }, prefix = "nn.", root = names }): tells of functions. prefix stands before
--- all names of the text, root has the modules (the globals, unless it is said).
+-- core.api(text, { types = { handle = object }, prefix = "nn.", root = names }): adds descriptions of
+-- functions. `prefix` stands before all names of the text; `root` is the table that holds the modules (default: the globals).
 function core.api(text, options)
   options = options or {}
   blocks[#blocks + 1] = { text = text, prefix = options.prefix or "", root = options.root }
@@ -18,8 +18,8 @@ function core.api(text, options)
   owners, by_name = nil, nil
 end
 
--- What is told of functions elsewhere. core.examples(text): a name at the left edge, and below it, further right, its
--- example. core.formulas(text): the same with a formula and, in the line below, its source.
+-- Examples and formulas that stand apart from the descriptions. core.examples(text): a name at the left edge, and below it,
+-- further right, its example. core.formulas(text): the same with a formula and, in the line below, its source.
 local elsewhere = { example = {}, formula = {} } -- texts until somebody asks; then also name -> text
 
 function core.examples(text)

@@ -10,6 +10,24 @@ local live = {} -- name of a branch -> the record of its child
 core.children = {}
 local children = core.children
 
+-- What tune and study are given, checked: the name, and how errors call it.
+function children.read_name(verb, options)
+  core.expect_type(verb, options, "table", "its options in a table")
+  core.check(verb, options)
+  local name = type(options[1]) == "string" and options[1] or options.name or verb
+  if name:find "[/%c]" or name == "" or #name > 60 then core.fail("error", verb .. ": a name has 1 to 60 bytes and no slash") end
+  return name, name == verb and name or verb .. " " .. name
+end
+
+-- Their function, which stands in the list.
+function children.read_function(verb, options, expected)
+  local fn = options.fn
+  for _, value in ipairs(options) do
+    if type(value) == "function" then fn = value end
+  end
+  return core.expect_type(verb, fn, "function", expected)
+end
+
 -- JSON has no such numbers.
 local function number(value)
   if value ~= value then return "nan" end

@@ -135,7 +135,7 @@ function parts.executor(job)
   return { command = WORKER, args = { "--executor", ("%s-driver:%d"):format(job.name, PORT) }, env = job.executor_env }
 end
 
--- The plan of `main`, and what it may bring along; the object of which a failure is read comes first.
+-- The objects to create for a job: `main`, and the others that it needs.
 function parts.plan(options, job, main, container, ...)
   local role = merged(job.labels, { ["firesteel/hvd-role"] = "driver" })
   local objects = {}

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- What k8s.lua and namespace.lua can do, told (script/lib/api.lua). Where an object is meant, it is a handle, "pods" and a
--- name, or "pods/name".
+-- Descriptions of the functions of k8s.lua and namespace.lua (script/lib/api.lua). An argument that means an object is a
+-- handle, "pods" and a name, or "pods/name".
 local core = ...
 
 core.api [[
@@ -120,7 +120,7 @@ k8s.delete(object, {namespace: string=, wait=true, timeout: duration=, propagati
   example:
     k8s.create { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "brief" } }
     k8s.delete("configmaps/brief", { timeout = "30s" })
-k8s.watch(object, {namespace: string=, all_namespaces=false, selector: string=, field_selector: string=, wide=false, sick_first=false})
+k8s.watch(object, {namespace: string=, all_namespaces=false, selector: string=, field_selector: string=, wide=false, sick_first=false, usage=false})
   Leaves a live table below the cell and returns at once: of an object with all that belongs to it, or of a kind.
   namespace: the context's unless it is said
   all_namespaces: those of all namespaces
@@ -128,13 +128,14 @@ k8s.watch(object, {namespace: string=, all_namespaces=false, selector: string=, 
   field_selector: those whose fields match
   wide: shows all columns
   sick_first: what is wrong stands first
+  usage: of pods and nodes: shows what they use of processor and memory, of pods also in percent of requests (/R) and limits (/L), always; else where there is room
   example:
     k8s.watch("pods", { sick_first = true })
 k8s.wait{handle, what, timeout: duration=} -> handle
   Waits until something is so of an object: "condition=Ready", "jsonpath={.status.phase}=Running", "delete" or "create".
   timeout: how long at most
   result: the object as it was at the end
-  errors: the time-out, with the cause that can be seen
+  errors: an end after which it cannot come to that; the time-out; both with the cause that can be seen
   example:
     settings = k8s.get("configmaps", "settings")
     k8s.wait { settings, "jsonpath={.data.color}=blue", timeout = "1m" }
@@ -372,7 +373,7 @@ handle:why() -> reason
     k8s.get("pods", "hello"):why()
 handle:wait(what, timeout) -> handle
   Waits until something is so of it, as k8s.wait does.
-  errors: the time-out
+  errors: an end after which it cannot come to that; the time-out
   example:
     k8s.get("configmaps", "settings"):wait("jsonpath={.data.color}=blue", "10s")
 handle:reaches(state, timeout)

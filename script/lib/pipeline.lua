@@ -162,7 +162,7 @@ local function uses(text, each)
   end
 end
 
--- Before anything starts: is each expression of a text one?
+-- Checks, before anything starts, that each expression in a text compiles.
 local function check_syntax(self, step, text)
   for expression in text:gmatch "%${(.-)}" do
     local fn, why = load("return " .. expression, "=expression")
@@ -184,7 +184,7 @@ local function quoted_to(text, from)
   return to - 1, to
 end
 
--- A condition with its quoted texts left out; fn sees each.
+-- Returns a condition without its quoted texts; fn is called with each of them.
 local function unquoted(text, fn)
   local out, at = {}, 1
   while at <= #text do
@@ -196,7 +196,7 @@ local function unquoted(text, fn)
   return table.concat(out)
 end
 
--- A condition: ${…} within quotes would be a text, and a step without ${} is no output.
+-- Checks a condition: ${…} within quotes would be a text, and the name of a step without ${} is no output.
 local function check_when(self, step)
   local function look(inner)
     local expression = inner:match "%${.-}"
@@ -218,7 +218,7 @@ local function check_when(self, step)
   if not fn then fail(self, step.name, "when: %s", (why:gsub("^when:%d+: ", ""))) end
 end
 
--- What a step reads of others: into step.refs. An output is a dependence, too.
+-- Notes in step.refs what a step reads of others. A step depends on those whose outputs it reads.
 local function read_uses(self, step)
   local used = {}
   local function each(word, field, expression)

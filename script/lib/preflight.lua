@@ -28,13 +28,13 @@ local function applied(cells)
   return files
 end
 
--- What stands before a call that is made whenever its cell runs: nothing, or a variable for the handle.
+-- Is a call made whenever its cell runs? It is if nothing, or a variable for the handle, stands before it.
 local function is_plain(before)
   return before == "" or before == "return " or before:find "^local%s+[%a_][%w_]*%s*=%s*$" or before:find "^[%a_][%w_%.]*%s*=%s*$"
 end
 
--- An object that is written as a Lua table. With the parameters alone it can be computed, or what is written out of
--- kind, version and namespace is taken and the rest is open; nil: not even those.
+-- The object of a Lua table in the source. If the parameters do not suffice to compute it, only those of kind, version and
+-- namespace that are written out are returned; nil: they are not.
 local function object_of(source, parameters)
   local object = core.known(parameters, nil, source)
   if type(object) == "table" and object.kind and object.apiVersion then return object end
@@ -46,8 +46,8 @@ local function object_of(source, parameters)
   return { apiVersion = version, kind = kind, metadata = { name = open, namespace = namespace } }
 end
 
--- The tables, and texts in brackets, that k8s.create and k8s.apply are called with, outside of loops, functions and conditions: { { object =, verb = } };
--- and how many calls take others.
+-- The tables and texts in brackets with which k8s.create and k8s.apply are called outside of loops, functions and conditions:
+-- { { object =, verb = } }. The second result is the number of calls that take anything else.
 local function tables(cells, parameters)
   local found, unread = {}, 0
   for _, cell in ipairs(cells) do
@@ -71,18 +71,18 @@ local function tables(cells, parameters)
   return found, unread
 end
 
--- Does the notebook itself make objects of this kind, in a way that cannot be read here?
+-- Does the notebook itself make objects of this kind, in a way that cannot be read here? ("imagePullSecrets" makes no Secret.)
 local function makes(cells, words)
   for _, cell in ipairs(cells) do
     for _, word in ipairs(words) do
-      if not cell.path and cell.text:find(word, 1, true) then return true end
+      if not cell.path and cell.text:find("%f[%w_]" .. word:gsub("%.", "%%.") .. "%f[^%w_]") then return true end
     end
   end
   return false
 end
 
--- The words by which a cell that makes such an object is known: its kind, and the functions that apply one; and what a
--- finding says of one that is missing.
+-- For each kind: the words that tell a cell which makes such an object (the kind and the functions that apply one), and what
+-- a finding says when the object is missing.
 local made_by = {
   Namespace = { says = "there is no namespace", "Namespace", "k8s.namespace" },
   ServiceAccount = { says = "has no service account", "ServiceAccount", "k8s.account", "k8s.namespace" },

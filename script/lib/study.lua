@@ -38,24 +38,13 @@ local function confidence_of(what, value)
   return value
 end
 
-local function function_of(options)
-  local fn = options.fn
-  for _, value in ipairs(options) do
-    if type(value) == "function" then fn = value end
-  end
-  return core.expect_type("study", fn, "function", "a function that measures once: study { over = {…}, function(point) … end }")
-end
-
 local function read(options)
-  core.expect_type("study", options, "table", "its options in a table")
-  core.check("study", options)
-  local name = type(options[1]) == "string" and options[1] or options.name or "study"
-  local what = name == "study" and name or "study " .. name
-  if name:find "[/%c]" or name == "" or #name > 60 then core.fail("error", "study: a name has 1 to 60 bytes and no slash") end
+  local name, what = children.read_name("study", options)
   local space = search.space(what, options.over, false)
   local self = { name = name, what = what, repeats = count(what, "repeats", options.repeats, 1, 5),
     warm_up = count(what, "warm_up", options.warm_up, 0, 1), confidence = confidence_of(what, options.confidence),
-    timeout = options.timeout and core.duration(options.timeout), fail_fast = options.fail_fast, fn = function_of(options),
+    timeout = options.timeout and core.duration(options.timeout), fail_fast = options.fail_fast,
+    fn = children.read_function("study", options, "a function that measures once: study { over = {…}, function(point) … end }"),
     seed = options.seed or math.random(0, 0x7fffffff), by = options.metric, names = {}, points = {}, measurements = {} }
   for _, one in ipairs(space) do
     if #one.values > 1 then self.names[#self.names + 1] = one.name end

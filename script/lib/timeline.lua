@@ -45,7 +45,7 @@ local function count(sums, tensor, begun, ended)
   local seconds = (ended.ts - begun.ts) / 1e6
   if begun.name:find "^NEGOTIATE_" then
     one.waited = one.waited + seconds
-  elseif not begun.name:find "^MPI_" then
+  elseif not (begun.name:find "^MPI_" or begun.name:find "^SHM_") then
     one.kind, one.count, one.seconds = begun.name, one.count + 1, one.seconds + seconds
   end
 end

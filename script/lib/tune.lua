@@ -24,7 +24,7 @@ end
 trials.__len = function(self) return #rawget(self, "list") end
 trials.__display = function() return nil end -- its table stands below the cell that made it
 
--- What a trial's function has.
+-- The methods of a trial, which its function gets.
 
 function trial:report(metrics, step)
   core.expect_type("trial:report", metrics, "table", "metrics by name, { loss = 0.3 }")
@@ -89,20 +89,8 @@ local function stopper(what, stop, by, sign)
   end
 end
 
-local function function_of(options)
-  local fn = options.fn
-  for _, value in ipairs(options) do
-    if type(value) == "function" then fn = value end
-  end
-  return core.expect_type("tune", fn, "function", "a function that does one trial: tune { over = {…}, by = \"loss\", function(trial) … end }")
-end
-
 local function read(options)
-  core.expect_type("tune", options, "table", "its options in a table")
-  core.check("tune", options)
-  local name = type(options[1]) == "string" and options[1] or options.name or "tune"
-  local what = name == "tune" and name or "tune " .. name
-  if name:find "[/%c]" or name == "" or #name > 60 then core.fail("error", "tune: a name has 1 to 60 bytes and no slash") end
+  local name, what = children.read_name("tune", options)
   local how = options.search or "grid"
   if not searches[how] then core.unknown("tune", "search", how, searches) end
   for key in pairs(of_halving) do
@@ -120,7 +108,8 @@ local function read(options)
   if mode ~= nil and mode ~= "max" and mode ~= "min" then core.fail("error", ("%s: mode is \"max\" or \"min\", not %q"):format(what, mode)) end
   return { name = name, what = what, how = how, by = options.by, sign = mode == "max" and 1 or mode == "min" and -1 or direction(options.by),
     at_once = positive(what, "at_once", options.at_once) or 1, samples = positive(what, "samples", options.samples),
-    timeout = options.timeout and core.duration(options.timeout), fail_fast = options.fail_fast, fn = function_of(options),
+    timeout = options.timeout and core.duration(options.timeout), fail_fast = options.fail_fast,
+    fn = children.read_function("tune", options, 'a function that does one trial: tune { over = {…}, by = "loss", function(trial) … end }'),
     seed = options.seed or math.random(0, 0x7fffffff), options = options }
 end
 
@@ -151,7 +140,7 @@ end
 
 local function value_of(self, one) return one.record.metrics[self.by] end
 
--- The best first; a failed one has no place among them, and NaN is worse than any number.
+-- The trials, the best first. Failed ones, and those whose value is NaN, come last.
 local function ordered(self)
   local list, key = {}, {}
   for i, one in ipairs(self.list) do
@@ -284,7 +273,7 @@ local function judge(self, record, step, points, looked)
   end
 end
 
--- The bits of an integer from 1 on that is another one for each trial.
+-- The seed of trial i: an integer from 1 on, another one for each trial.
 local function seed_of(self, i) return core.random(self.seed * 1000003 + i):integer(1, 0x7fffffff) end
 
 local function make(self, i, params, suffix)
@@ -308,7 +297,7 @@ local function poll(self)
   end
 end
 
--- A trial that ended well says nothing of the metric: no other will.
+-- An error when a trial has ended well without a value of the metric: the others will have none either.
 local function check_by(self, record)
   local missing = record.state == "done" and children.without(record, self.by)
   return missing and ("%s: %s%s"):format(self.what, missing,
@@ -357,7 +346,7 @@ local function close(self)
   show(self, true)
 end
 
--- What an earlier kernel of the run has done stays done, and counts where halving compares.
+-- Takes over the trials that an earlier kernel of the run has done. Halving compares with their values, too.
 local function take_over(self)
   local past = core.past_children()
   for _, one in ipairs(past and self.list or {}) do

@@ -98,10 +98,10 @@ local types = {
     epoch: table -- The epochs, counted from 0.
   ]],
   model = [[
-    compile{optimizer=, loss=, loss_weights=, metrics={}, from_logits=false, threads=0} -- Says how it is trained; the optimizer is an object or its name, the loss an object, a name or a function(y_true, y_pred) of tensors that returns a number for each row. With several outputs loss, loss_weights and metrics are lists, or tables by the outputs' names.
+    compile{optimizer="rmsprop", loss=, loss_weights=, metrics={}, from_logits=false, threads=0, deterministic=true} -- Says how it is trained; the optimizer is an object or its name, the loss an object, a name or a function(y_true, y_pred) of tensors that returns a number for each row. With several outputs loss, loss_weights and metrics are lists, or tables by the outputs' names. Any number of threads gives the same bits, whatever deterministic says.
     fit{x, y, batch_size=32, epochs=1, callbacks={}, validation_split=0, validation_data={x, y, sample_weight}, validation_batch_size=, class_weight={[0]=1}, sample_weight=, shuffle=true, seed=, initial_epoch=0, steps_per_epoch=, verbose=1} -> history -- Trains it. With several inputs or outputs x, y, sample_weight and class_weight are lists, or tables by their names.
     evaluate{x, y, batch_size=32, sample_weight=, verbose=1, return_dict=false} -- Returns the loss and the metrics for these samples.
-    predict(x, {batch_size=}) -> tensor -- Its outputs for these samples, (n, outputs); with several inputs x is a list. Batches of 256, or of 32 pictures; it needs no compile.
+    predict(x, {batch_size=}) -> tensor -- Its outputs for these samples, (n, outputs); with several inputs x is a list, with several outputs it returns a tensor for each: local a, b = model:predict(x). Batches of 256, or of 32 pictures; it needs no compile.
     train_on_batch(x, y, {sample_weight=, class_weight=, return_dict=false}) -- One step with these samples; returns the loss and the metrics of this batch.
     test_on_batch(x, y, {sample_weight=, return_dict=false}) -- The loss and the metrics of this batch, without a step.
     predict_on_batch(x) -> tensor -- As predict.
@@ -113,6 +113,7 @@ local types = {
     get_weights() -- A list of its tensors.
     set_weights(list) -- Takes tensors as get_weights gives them.
     count_params() -- How many parameters it has.
+    name: string -- As it was given, else "sequential" or "functional"; in its summary, its file and its ONNX graph.
     optimizer: optimizer -- The optimizer that it was compiled with; after nn.load one that is like it.
     learning_rate: number -- Of its optimizer; may be set.
     momentum: number -- Of its optimizer; may be set.
@@ -153,33 +154,41 @@ local modules = {
     Model{inputs=, outputs=, dtype="float32", remat=, seed=, name=} -> model -- A model of nodes: layers that were called on others, as nn.Dense { 10 } (node); dtype and remat as Sequential's.
     RematScope{mode="full", output_size_threshold=1024, layer_names={}} -> scope -- For a model's remat: outputs that training forgets after forward and computes anew in backward; mode is full, activations, larger_than (rows of more numbers than the threshold) or list_of_layers.
     remat(layer) -> layer -- The same of one layer.
-    Flatten{n, m, input_shape=, name=} -- A layer that makes each sample one row; the first layer names the shape.
-    Dense{units, activation="linear", use_bias=true, kernel_regularizer=, trainable=true, input_shape=, input_dim=, name=} -- A fully connected layer; activations are linear, relu, sigmoid, tanh, softmax, gelu, silu, elu, selu, leaky_relu and softplus.
-    Conv2D{filters, kernel_size, strides=1, padding="valid", dilation_rate=1, groups=1, activation="linear", use_bias=true, dtype=, trainable=true, input_shape=, name=} -- A convolution of pictures (height, width, channels); padding is valid or same; dtype is the model's unless it is said.
-    DepthwiseConv2D{kernel_size, strides=1, padding="valid", depth_multiplier=1, dilation_rate=1, activation="linear", use_bias=true, dtype=, trainable=true, input_shape=, name=} -- A convolution of each channel by itself.
-    SeparableConv2D{filters, kernel_size, strides=1, padding="valid", dilation_rate=1, depth_multiplier=1, activation="linear", use_bias=true, dtype=, trainable=true, input_shape=, name=} -- A convolution of each channel by itself, then one of windows of one pixel over all of them.
-    ZeroPadding2D{padding=1, input_shape=, name=} -- Rows and columns of zeros around a picture: 1, {rows, columns} or {{top, bottom}, {left, right}}.
-    MaxPooling2D{pool_size=2, strides=, padding="valid", input_shape=, name=} -- The greatest of each window; strides are the window's size.
-    AveragePooling2D{pool_size=2, strides=, padding="valid", input_shape=, name=} -- The mean of each window.
-    GlobalAveragePooling2D{keepdims=false, input_shape=, name=} -- The mean of each channel over the whole picture; keepdims: of height and width 1.
-    GlobalMaxPooling2D{keepdims=false, input_shape=, name=} -- The greatest of each channel in the whole picture.
-    Embedding{input_dim, output_dim, trainable=true, input_shape=, name=} -- Numbers for each index from 0 to input_dim - 1.
-    BatchNormalization{momentum=0.99, epsilon=0.001, center=true, scale=true, synchronized=false, trainable=true, input_shape=, name=} -- Normalises each channel over the rows of a batch; synchronized: over those of all ranks.
-    LayerNormalization{epsilon=0.001, center=true, scale=true, trainable=true, input_shape=, name=} -- Normalises each row over its last dimension.
-    Activation{activation, input_shape=, name=} -- A function by itself.
-    ReLU{max_value=, negative_slope=0, threshold=0, input_shape=, name=} -- relu as a layer, with an upper limit where one is given.
-    Add{input_shape=, name=} -- The sum of several nodes: nn.Add {} { a, b }.
-    Concatenate{axis=-1, input_shape=, name=} -- Several nodes side by side.
-    RandomFlip{mode="horizontal_and_vertical", input_shape=, name=} -- While training, mirrors each picture with probability 1/2: horizontal, vertical or both.
-    RandomCrop{height, width, input_shape=, name=} -- While training, a window of each picture; else its middle.
-    CenterCrop{height, width, input_shape=, name=} -- The middle of each picture.
-    Normalization{mean=, variance=, input_shape=, name=} -- (x - mean)/√variance, of numbers that are given: one, or one for each channel.
-    Rescaling{scale, offset=0, input_shape=, name=} -- x·scale + offset.
+    Flatten{n, m, input_shape=, dtype=, trainable=true, name=} -- A layer that makes each sample one row; the first layer names the shape.
+    Dense{units, activation="linear", use_bias=true, kernel_initializer=, kernel_regularizer=, bias_initializer=, bias_regularizer=, input_shape=, input_dim=, dtype=, trainable=true, name=} -- A fully connected layer, over the last dimension of each row; activations are linear, relu, sigmoid, tanh, softmax, gelu, silu, elu, selu, leaky_relu and softplus.
+    Conv2D{filters, kernel_size, strides=1, padding="valid", dilation_rate=1, groups=1, activation="linear", use_bias=true, kernel_initializer=, kernel_regularizer=, bias_initializer=, bias_regularizer=, input_shape=, dtype=, trainable=true, name=} -- A convolution of pictures (height, width, channels); padding is valid or same.
+    Conv1D{filters, kernel_size, strides=1, padding="valid", dilation_rate=1, groups=1, activation="linear", use_bias=true, kernel_initializer=, kernel_regularizer=, bias_initializer=, bias_regularizer=, input_shape=, dtype=, trainable=true, name=} -- A convolution of rows (steps, channels); padding is valid, same or causal.
+    DepthwiseConv2D{kernel_size, strides=1, padding="valid", depth_multiplier=1, dilation_rate=1, activation="linear", use_bias=true, depthwise_initializer=, depthwise_regularizer=, bias_initializer=, bias_regularizer=, input_shape=, dtype=, trainable=true, name=} -- A convolution of each channel by itself.
+    SeparableConv2D{filters, kernel_size, strides=1, padding="valid", dilation_rate=1, depth_multiplier=1, activation="linear", use_bias=true, depthwise_initializer=, depthwise_regularizer=, pointwise_initializer=, pointwise_regularizer=, bias_initializer=, bias_regularizer=, input_shape=, dtype=, trainable=true, name=} -- A convolution of each channel by itself, then one of windows of one pixel over all of them.
+    ZeroPadding2D{padding=1, input_shape=, dtype=, trainable=true, name=} -- Rows and columns of zeros around a picture: 1, {rows, columns} or {{top, bottom}, {left, right}}.
+    MaxPooling2D{pool_size=2, strides=, padding="valid", input_shape=, dtype=, trainable=true, name=} -- The greatest of each window; strides are the window's size.
+    AveragePooling2D{pool_size=2, strides=, padding="valid", input_shape=, dtype=, trainable=true, name=} -- The mean of each window.
+    GlobalAveragePooling2D{keepdims=false, input_shape=, dtype=, trainable=true, name=} -- The mean of each channel over the whole picture; keepdims: of height and width 1.
+    GlobalMaxPooling2D{keepdims=false, input_shape=, dtype=, trainable=true, name=} -- The greatest of each channel in the whole picture.
+    MaxPooling1D{pool_size=2, strides=, padding="valid", input_shape=, dtype=, trainable=true, name=} -- The greatest of each window of steps.
+    AveragePooling1D{pool_size=2, strides=, padding="valid", input_shape=, dtype=, trainable=true, name=} -- The mean of each window of steps.
+    GlobalAveragePooling1D{keepdims=false, input_shape=, dtype=, trainable=true, name=} -- The mean of each channel over all steps; keepdims: of one step.
+    GlobalMaxPooling1D{keepdims=false, input_shape=, dtype=, trainable=true, name=} -- The greatest of each channel in all steps.
+    Embedding{input_dim, output_dim, embeddings_initializer=, embeddings_regularizer=, input_shape=, dtype=, trainable=true, name=} -- Numbers for each index from 0 to input_dim - 1.
+    BatchNormalization{axis=-1, momentum=0.99, epsilon=0.001, center=true, scale=true, synchronized=false, gamma_initializer=, gamma_regularizer=, beta_initializer=, beta_regularizer=, moving_mean_initializer=, moving_variance_initializer=, input_shape=, dtype=, trainable=true, name=} -- Normalises each channel over the rows of a batch; synchronized: over those of all ranks.
+    LayerNormalization{axis=-1, epsilon=0.001, center=true, scale=true, gamma_initializer=, gamma_regularizer=, beta_initializer=, beta_regularizer=, input_shape=, dtype=, trainable=true, name=} -- Normalises each row over its last dimension, or the last ones: axis = { -2, -1 }.
+    Activation{activation, input_shape=, dtype=, trainable=true, name=} -- A function by itself.
+    ReLU{max_value=, negative_slope=0, threshold=0, input_shape=, dtype=, trainable=true, name=} -- relu as a layer, with an upper limit where one is given.
+    Add{input_shape=, dtype=, trainable=true, name=} -- The sum of several nodes: nn.Add {} { a, b }.
+    Concatenate{axis=-1, input_shape=, dtype=, trainable=true, name=} -- Several nodes side by side, along the last dimension or another; 1 is the first of a row.
+    RandomFlip{mode="horizontal_and_vertical", input_shape=, dtype=, trainable=true, name=} -- While training, mirrors each picture with probability 1/2: horizontal, vertical or both.
+    RandomCrop{height, width, input_shape=, dtype=, trainable=true, name=} -- While training, a window of each picture; else its middle.
+    CenterCrop{height, width, input_shape=, dtype=, trainable=true, name=} -- The middle of each picture.
+    Normalization{mean=, variance=, input_shape=, dtype=, trainable=true, name=} -- (x - mean)/√variance, of numbers that are given: one, or one for each channel.
+    Rescaling{scale, offset=0, input_shape=, dtype=, trainable=true, name=} -- x·scale + offset.
     applications: table -- Networks for pictures: ResNet50{include_top=true, weights=, input_shape={224, 224, 3}, pooling=, classes=1000, classifier_activation="softmax", variant="keras", dtype=, remat=, seed=, name=}, ResNet101, ResNet152, MobileNet{…, alpha=1, depth_multiplier=1, dropout=0.001}, MobileNetV2{…, alpha=1} by Keras's names, ResNet18 and ResNet34 by torchvision's; and resnet50, mobilenet, mobilenet_v2, torchvision with preprocess_input(pictures).
-    L2{l2=0.01} -- For kernel_regularizer: l2·Σ W² is added to the loss.
-    regularizers: table -- L2 again, by Keras's path.
-    Reshape{n, m, target_shape=, input_shape=, name=} -- Gives rows another shape; one size may be -1.
-    Dropout{rate, input_shape=, name=} -- A layer that drops a part of its inputs while training.
+    L1{l1=0.01} -- For kernel_regularizer, bias_regularizer, …: l1·Σ |W| is added to the loss.
+    L2{l2=0.01} -- For kernel_regularizer, bias_regularizer, …: l2·Σ W² is added to the loss.
+    L1L2{l1=0, l2=0} -- Both of them.
+    regularizers: table -- L1, L2 and L1L2 again, by Keras's path.
+    initializers: table -- What weights start with, for kernel_initializer, bias_initializer, …, by Keras's classes, as nn.initializers.HeNormal { seed = 1 }, or by their names, as "he_normal": GlorotUniform, GlorotNormal, HeUniform, HeNormal, LecunUniform, LecunNormal, Zeros, Ones, Constant, RandomUniform, RandomNormal, TruncatedNormal, VarianceScaling, Orthogonal, Identity.
+    Reshape{n, m, target_shape=, input_shape=, dtype=, trainable=true, name=} -- Gives rows another shape; one size may be -1.
+    Dropout{rate, input_shape=, dtype=, trainable=true, name=} -- A layer that drops a part of its inputs while training.
     Adam{learning_rate=0.001, beta_1=0.9, beta_2=0.999, epsilon=1e-7, weight_decay=0, clipnorm=, clipvalue=, global_clipnorm=, groups={}, name=} -> optimizer -- The optimizer Adam; groups: of weights that follow it otherwise, { { "dense", "*/bias", learning_rate_multiplier =, weight_decay =, trainable = } }.
     AdamW{learning_rate=0.001, weight_decay=0.004, beta_1=0.9, beta_2=0.999, epsilon=1e-7, clipnorm=, clipvalue=, global_clipnorm=, groups={}, name=} -> optimizer -- Adam with decoupled weight decay.
     LazyAdam{learning_rate=0.001, beta_1=0.9, beta_2=0.999, epsilon=1e-7, weight_decay=0, clipnorm=, clipvalue=, global_clipnorm=, groups={}, name=} -> optimizer -- Adam that leaves rows of Embeddings alone which a batch does not name, as TensorFlow Addons's.
@@ -197,9 +206,17 @@ local modules = {
     CategoricalCrossentropy{from_logits=false, label_smoothing=0} -> loss -- A loss with options.
     BinaryCrossentropy{from_logits=false, label_smoothing=0} -> loss -- A loss with options.
     AUC{num_thresholds=200, curve="ROC", from_logits=false, name="auc"} -> metric -- A metric: the area under the curve ROC or PR.
+    MeanSquaredError{} -> loss -- As "mean_squared_error".
+    MeanAbsoluteError{} -> loss -- As "mean_absolute_error".
+    MeanAbsolutePercentageError{} -> loss -- As "mean_absolute_percentage_error".
+    MeanSquaredLogarithmicError{} -> loss -- As "mean_squared_logarithmic_error".
+    LogCosh{} -> loss -- As "log_cosh".
+    Poisson{} -> loss -- As "poisson".
+    TopKCategoricalAccuracy{k=5, name="top_k_categorical_accuracy"} -> metric -- A metric: the share of rows whose class is among the k greatest outputs.
+    SparseTopKCategoricalAccuracy{k=5, name="sparse_top_k_categorical_accuracy"} -> metric -- The same, where targets are class numbers.
     Huber{delta=1} -> loss -- A loss that is squared near its target and linear far from it.
-    ModelCheckpoint{filepath, monitor="val_loss", verbose=0, save_best_only=false, save_weights_only=false, mode="auto"} -- A callback that saves the model after each epoch; {epoch:02d} and {val_loss:.2f} are filled in.
-    EarlyStopping{monitor="val_loss", min_delta=0, patience=0, verbose=0, mode="auto", baseline=, restore_best_weights=false} -- A callback that ends training when a metric no longer improves.
+    ModelCheckpoint{filepath, monitor="val_loss", verbose=0, save_best_only=false, save_weights_only=false, mode="auto", save_freq="epoch", initial_value_threshold=} -- A callback that saves the model after each epoch, or every save_freq batches; {epoch:02d} and {val_loss:.2f} are filled in, with save_freq {batch}, too.
+    EarlyStopping{monitor="val_loss", min_delta=0, patience=0, verbose=0, mode="auto", baseline=, restore_best_weights=false, start_from_epoch=0} -- A callback that ends training when a metric no longer improves.
     TerminateOnNaN{} -- A callback that ends training at a loss that is not finite, instead of an error.
     TensorBoard{log_dir="logs", update_freq="epoch"} -- A callback that writes event files for TensorBoard; update_freq: epoch, batch or a number of batches.
     CSVLogger{filename, separator=",", append=false} -- A callback that writes a line for each epoch.

@@ -137,6 +137,15 @@ nn.remat
   input = nn.Input { 8, 8, 3 }
   x = nn.remat(nn.Conv2D { 16, 3, activation = "relu" }) (input)
   model = nn.Model { inputs = input, outputs = nn.Dense { 2 } (nn.GlobalAveragePooling2D {} (x)) }
+nn.L1
+  model = nn.Sequential { nn.Dense { 1, input_dim = 2, kernel_regularizer = nn.L1 { 0.001 }, bias_regularizer = "l2" } }
+  print(model:count_params()) --> 3
+nn.L1L2
+  model = nn.Sequential { nn.Dense { 1, input_dim = 2, kernel_regularizer = nn.L1L2 { l1 = 0.001, l2 = 0.01 } } }
+  print(model:count_params()) --> 3
+nn.initializers
+  model = nn.Sequential { nn.Dense { 2, input_dim = 2, kernel_initializer = nn.initializers.Constant { 3 }, bias_initializer = "ones" } }
+  print(model:predict(data.tensor { { 1, 1 } })[0]) --> [7, 7]
 nn.L2
   model = nn.Sequential { nn.Dense { 1, input_dim = 2, kernel_regularizer = nn.L2 { 0.001 } } }
   print(model:count_params()) --> 3
@@ -164,6 +173,21 @@ nn.Add
 nn.Conv2D
   model = nn.Sequential { nn.Input { 28, 28, 1 }, nn.Conv2D { 8, 3, padding = "same" }, nn.Flatten {}, nn.Dense { 10 } }
   print(model:count_params()) --> 62810
+nn.Conv1D
+  model = nn.Sequential { nn.Input { 20, 4 }, nn.Conv1D { 8, 3, padding = "causal" }, nn.GlobalMaxPooling1D {}, nn.Dense { 1 } }
+  print(model:count_params()) --> 113
+nn.MaxPooling1D
+  model = nn.Sequential { nn.Input { 20, 4 }, nn.MaxPooling1D { 5 }, nn.Flatten {}, nn.Dense { 1 } }
+  print(model:count_params()) --> 17
+nn.AveragePooling1D
+  model = nn.Sequential { nn.Input { 20, 4 }, nn.AveragePooling1D { 5, strides = 5 }, nn.Flatten {}, nn.Dense { 1 } }
+  print(model:count_params()) --> 17
+nn.GlobalAveragePooling1D
+  model = nn.Sequential { nn.Input { 20, 4 }, nn.Dense { 6 }, nn.GlobalAveragePooling1D {}, nn.Dense { 1 } }
+  print(model:count_params()) --> 37
+nn.GlobalMaxPooling1D
+  model = nn.Sequential { nn.Input { 20, 4 }, nn.GlobalMaxPooling1D {}, nn.Dense { 1 } }
+  print(model:count_params()) --> 5
 nn.DepthwiseConv2D
   model = nn.Sequential { nn.Input { 28, 28, 3 }, nn.DepthwiseConv2D { 3, strides = 2 }, nn.Flatten {}, nn.Dense { 10 } }
   print(model:count_params()) --> 5110
@@ -253,9 +277,33 @@ nn.BinaryCrossentropy
 nn.AUC
   model = nn.Sequential { nn.Dense { 1, input_dim = 2, activation = "sigmoid" } }
   model:compile { loss = "binary_crossentropy", metrics = { nn.AUC { num_thresholds = 100 } } }
+nn.TopKCategoricalAccuracy
+  model = nn.Sequential { nn.Dense { 10, input_dim = 2, activation = "softmax" } }
+  model:compile { loss = "categorical_crossentropy", metrics = { nn.TopKCategoricalAccuracy { k = 3 } } }
+nn.SparseTopKCategoricalAccuracy
+  model = nn.Sequential { nn.Dense { 10, input_dim = 2, activation = "softmax" } }
+  model:compile { loss = "sparse_categorical_crossentropy", metrics = { nn.SparseTopKCategoricalAccuracy { k = 3 } } }
 nn.Huber
   model = nn.Sequential { nn.Dense { 1, input_dim = 2 } }
   model:compile { loss = nn.Huber { delta = 0.5 } }
+nn.MeanSquaredError
+  model = nn.Sequential { nn.Dense { 1, input_dim = 2 } }
+  model:compile { loss = nn.MeanSquaredError {} }
+nn.MeanAbsoluteError
+  model = nn.Sequential { nn.Dense { 1, input_dim = 2 } }
+  model:compile { loss = nn.MeanAbsoluteError {} }
+nn.MeanAbsolutePercentageError
+  model = nn.Sequential { nn.Dense { 1, input_dim = 2 } }
+  model:compile { loss = nn.MeanAbsolutePercentageError {} }
+nn.MeanSquaredLogarithmicError
+  model = nn.Sequential { nn.Dense { 1, input_dim = 2 } }
+  model:compile { loss = nn.MeanSquaredLogarithmicError {} }
+nn.LogCosh
+  model = nn.Sequential { nn.Dense { 1, input_dim = 2 } }
+  model:compile { loss = nn.LogCosh {} }
+nn.Poisson
+  model = nn.Sequential { nn.Dense { 1, input_dim = 2 } }
+  model:compile { loss = nn.Poisson {} }
 nn.ModelCheckpoint
   model = nn.Sequential { nn.Dense { 1, input_dim = 1 } }
   model:compile { loss = "mse" }

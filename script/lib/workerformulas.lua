@@ -6,10 +6,12 @@ core.formulas [[
 nn.Input
   rows of a shape: nn.Input { 28, 28 }
 nn.Dense
-  f(x·W + b), W from Glorot's uniform distribution, b = 0; rows of one dimension. kernel_regularizer nn.L2: l2·Σ W² is added to the loss of each batch, as Keras does
+  f(x·W + b) over the last dimension of each row, W from Glorot's uniform distribution, b = 0
   Glorot & Bengio 2010
 nn.Conv2D
   f(Σ over the window x·W + b) on (height, width, channels); strides, padding "valid" or "same", dilation_rate; with groups a filter sees only its part of the channels; W as Dense's
+nn.Conv1D
+  the same on (steps, channels); padding may be "causal": all zeros in front, so an output sees no later step
 nn.DepthwiseConv2D
   each channel by itself: depth_multiplier outputs for each, otherwise as Conv2D
   Chollet, arXiv 1610.02357
@@ -27,13 +29,21 @@ nn.GlobalMaxPooling2D
 nn.GlobalAveragePooling2D
   the mean over the picture: (height, width, channels) → (channels), with keepdims → (1, 1, channels)
   Lin and others, arXiv 1312.4400
+nn.MaxPooling1D
+  as MaxPooling2D, on (steps, channels)
+nn.AveragePooling1D
+  as AveragePooling2D, on (steps, channels)
+nn.GlobalMaxPooling1D
+  the greatest over the steps: (steps, channels) → (channels), with keepdims → (1, channels)
+nn.GlobalAveragePooling1D
+  the mean over the steps
 nn.Embedding
   E[x], x indices from 0 to input_dim - 1, at most 2^24; E uniform in ±0.05
 nn.BatchNormalization
   gamma·(x - mean)/√(var + ε) + beta over rows and positions, for each channel; else with moving_mean and moving_variance, which follow by momentum 0.99, and when the layer is frozen; ε 0.001. Each rank has its own rows'; with synchronized all have those of all ranks' rows, each row counting once
   Ioffe & Szegedy, arXiv 1502.03167
 nn.LayerNormalization
-  gamma·(x - mean)/√(var + ε) + beta over the last dimension of each row, ε 0.001
+  gamma·(x - mean)/√(var + ε) + beta over the last dimension of each row, or those that axis lists, up to the last; ε 0.001
   Ba, Kiros & Hinton, arXiv 1607.06450
 nn.Rescaling
   x·scale + offset
@@ -55,20 +65,38 @@ nn.ReLU
 nn.Add
   Σ x[i], all of one shape
 nn.Concatenate
-  x[0], x[1], … side by side along the last dimension
+  x[0], x[1], … side by side along axis: -1, the last dimension, or another one; 1 is the first of a row, all other sizes are the same
 nn.Flatten
   (n, d1, d2, …) → (n, d1·d2·…)
 nn.Reshape
   (n, …) → (n, target_shape), one size of which may be -1
+nn.L1
+  l1·Σ |W| is added to the loss of each batch, also where nothing is trained; l1 0.01
+nn.L2
+  l2·Σ W²; l2 0.01
+nn.L1L2
+  l1·Σ |W| + l2·Σ W²; both 0
 nn.SparseCategoricalCrossentropy
   -log p[y], y a class number
 nn.CategoricalCrossentropy
   -Σ y·log p; label_smoothing s: y ← y·(1-s) + s/outputs
 nn.BinaryCrossentropy
   mean -y·log p - (1-y)·log(1-p); label_smoothing s: y ← y·(1-s) + s/2
+nn.MeanSquaredError
+  mean (y-p)²
+nn.MeanAbsoluteError
+  mean |y-p|
+nn.MeanAbsolutePercentageError
+  100 · mean |y-p|/max(|y|, 1e-7)
+nn.MeanSquaredLogarithmicError
+  mean (log(max(y, 1e-7)+1) - log(max(p, 1e-7)+1))²
 nn.Huber
   mean of (y-p)²/2 where |y-p| ≤ delta, else delta·|y-p| - delta²/2
   Huber 1964
+nn.LogCosh
+  mean log cosh(p-y)
+nn.Poisson
+  mean p - y·log(p + 1e-7)
 nn.AUC
   the area under the curve of true over false positives (curve "ROC", by the trapezoidal rule), or of precision over recall ("PR", interpolated), from counts at 200 thresholds (num_thresholds)
   Davis & Goadrich 2006
@@ -103,9 +131,9 @@ nn.CosineDecayRestarts
 nn.PiecewiseConstantDecay
   values[k] while boundaries[k-1] < s ≤ boundaries[k]
 nn.ModelCheckpoint
-  writes the model to filepath after each epoch; save_best_only: where monitor is better
+  writes the model to filepath after each epoch, or every save_freq batches; save_best_only: where monitor is better, from initial_value_threshold on
 nn.EarlyStopping
-  ends the training after patience epochs in which monitor did not beat the best by min_delta
+  ends the training after patience epochs in which monitor did not beat the best by min_delta, counted from start_from_epoch on
 nn.ReduceLROnPlateau
   lr ← max(lr·factor, min_lr) after patience epochs in which monitor did not beat the best by min_delta; then cooldown epochs do not count
 nn.LearningRateScheduler

@@ -51,7 +51,7 @@ static void merge(cJSON *into, cJSON *from)
     }
 }
 
-// What `into` does not say, at any depth.
+// Copies the members that `into` lacks, at any depth.
 static void fill(cJSON *into, const cJSON *from)
 {
     const cJSON *item;

@@ -206,7 +206,7 @@ static void put_number(const notebook *nb, size_t i, buf *out)
 {
     size_t number = number_for_people(nb, i);
     bool text = nb->cells[i]->kind != CELL_CODE && !title_of(nb->cells[i]);
-    if (text && !number)
+    if (!number) // there is no code before it
         buf_str(out, "text before cell 1");
     else
         buf_fmt(out, "%scell %zu", text ? "text after " : "", number);
@@ -244,7 +244,11 @@ static void give_id(notebook *nb, cell *c)
     size_t twin = 0, at;
     hashmap_get(nb->twins, first, SHA256_HEX, &twin);
     do {
-        hash_twin(c, twin++, hex);
+        if (twin)
+            hash_twin(c, twin, hex);
+        else
+            memcpy(hex, first, sizeof hex);
+        twin++;
         hex[8] = '\0';
     } while (notebook_find(nb, hex, &at));
     hashmap_set(nb->twins, first, SHA256_HEX, twin);

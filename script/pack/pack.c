@@ -202,7 +202,8 @@ static void check_data(lua_State *L, struct packer *p, int index)
     lua_pop(L, 1);
 }
 
-// Refuses what the program says cannot travel; is the table one without its metatable?
+// Asks the program about a table or userdata. Raises if it cannot travel; returns whether it is
+// packed as a plain table, without its metatable.
 static bool judge(lua_State *L, struct packer *p, int index)
 {
     if (p->mode != PACK_FUNCTIONS || !p->ops->judge)

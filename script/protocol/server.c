@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "script/protocol/server.h"
 
+#include "base/clock.h"
 #include "base/folder.h"
 #include "base/loop/stream.h"
 #include "base/mem.h"
@@ -19,6 +20,7 @@
 enum {
     QUEUE_MAX = 256 << 10, // bytes in a client's socket queue; beyond, it reads from the journal
     PIECE = 128 << 10,     // bytes read from the journal at once
+    JOIN_MS = 5,           // programs get what happens within this time at once
 };
 
 struct peer {
@@ -28,6 +30,7 @@ struct peer {
     bool said_hello, greeted, owner, person, looks, dead;
     bool handling; // in a callback for its bytes: it is freed afterwards
     int64_t at;    // position in the journal of the first byte not sent to it
+    int64_t told;  // when it was last sent events
     int64_t number;
     struct peer *next;
 };
@@ -43,6 +46,8 @@ struct server {
     int64_t last_number;
     int journal; // -1 before server_follow
     int64_t size;
+    loop_timer *join_timer; // runs while somebody is to be sent events a little later
+    bool joining;
     loop_timer *drain_timer;
     void (*drained)(void *arg);
     void *drained_arg;
@@ -113,6 +118,7 @@ static void pump(peer *p)
         }
         size_t whole = (size_t)(end - piece.data) + 1;
         p->at += (int64_t)whole;
+        p->told = clock_mono();
         stream_write(p->stream, piece.data, whole);
     }
 }
@@ -197,6 +203,21 @@ static void on_accepted(void *arg, stream *connection)
     stream_start(connection, &peer_ops, p);
 }
 
+static void pump_all(server *s)
+{
+    for (peer *p = s->peers; p; p = p->next)
+        if (!p->dead)
+            pump(p);
+}
+
+static void on_join_timer(void *arg)
+{
+    server *s = arg;
+    s->joining = false;
+    pump_all(s);
+    check_drained(s);
+}
+
 server *server_new(loop *l, const struct server_ops *ops, void *arg)
 {
     server *s = mem_alloc(sizeof *s);
@@ -204,6 +225,7 @@ server *server_new(loop *l, const struct server_ops *ops, void *arg)
     s->ops = ops;
     s->arg = arg;
     s->journal = -1;
+    s->join_timer = loop_timer_new(l, on_join_timer, s);
     return s;
 }
 
@@ -219,6 +241,7 @@ void server_free(server *s)
     while (s->peers)
         peer_free(s->peers);
     loop_timer_free(s->drain_timer);
+    loop_timer_free(s->join_timer);
     if (s->journal >= 0)
         close(s->journal);
     free(s);
@@ -267,14 +290,29 @@ int server_follow(server *s, const char *journal, err *e)
     return 0;
 }
 
+// A program that runs a notebook of short cells is woken for many of them at once. Who looks at a
+// screen is told each event as it comes.
+static bool waits_for_more(server *s, const peer *p, int64_t now)
+{
+    if (p->person || p->looks || now - p->told >= JOIN_MS * CLOCK_MS)
+        return false;
+    if (!s->joining)
+        loop_timer_start(s->join_timer, JOIN_MS, 0);
+    s->joining = true;
+    return true;
+}
+
 void server_event(server *s, const char *line, size_t n)
 {
-    int64_t before = s->size;
+    int64_t before = s->size, now = clock_mono();
     s->size += (int64_t)n;
     for (peer *p = s->peers; p; p = p->next) {
         if (!p->greeted || p->dead || p->at != before || stream_queued(p->stream) >= QUEUE_MAX)
             continue;
+        if (waits_for_more(s, p, now))
+            continue;
         p->at = s->size;
+        p->told = now;
         stream_write(p->stream, line, n);
     }
 }
@@ -327,6 +365,7 @@ void server_drain(server *s, uint64_t ms, void (*done)(void *arg), void *arg)
 {
     s->drained = done;
     s->drained_arg = arg;
+    pump_all(s);
     if (!s->drain_timer)
         s->drain_timer = loop_timer_new(s->loop, on_drain_timer, s);
     loop_timer_start(s->drain_timer, settled(s) ? 0 : ms, 0);
@@ -338,6 +377,8 @@ void server_send(peer *p, cJSON *message)
     json_print(&line, message);
     cJSON_Delete(message);
     buf_char(&line, '\n');
+    if (!p->dead)
+        pump(p); // the events before it
     if (!p->dead)
         stream_write(p->stream, line.data, line.len);
 }

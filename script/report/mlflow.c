@@ -192,7 +192,7 @@ static int copy_file(const char *from, const char *to, err *e)
     }
 }
 
-// A file that a cell recorded is taken as it was then: one that is another now is not it.
+// Copies an artifact. A file that has changed since a cell recorded it is left out, with a note.
 static int put_artifact(struct mlflow *m, const cJSON *a, err *e)
 {
     char hex[SHA256_HEX];

@@ -43,7 +43,7 @@ local function options(name, given, own)
   return out
 end
 
--- Without its top a network ends with its last pictures, or with their mean or greatest.
+-- The end of a network without its top: its last feature maps, or with `pooling` their mean or maximum.
 local function headless(o, x)
   if o.pooling == "avg" then return nn.GlobalAveragePooling2D { name = "avg_pool" } (x) end
   if o.pooling == "max" then return nn.GlobalMaxPooling2D { name = "max_pool" } (x) end
@@ -51,7 +51,7 @@ local function headless(o, x)
 end
 
 local function finish(name, o, input, output)
-  local model = nn.Model { inputs = input, outputs = output, seed = o.seed, dtype = o.dtype, remat = o.remat }
+  local model = nn.Model { inputs = input, outputs = output, name = o.name, seed = o.seed, dtype = o.dtype, remat = o.remat }
   if o.weights then
     local ok, problem = pcall(model.load_weights, model, o.weights)
     if not ok then error(("%s: %s"):format(name, tostring(problem):gsub("^[^:]+:%d+: ", "")), 3) end
@@ -87,7 +87,7 @@ end
 -- torchvision's: strides in the 3 x 3 convolution, no biases, padding on both sides, the running statistics' momentum 0.1 (here 0.9).
 local function resnet_torch(o, input, blocks, bottleneck)
   local function unit(x, filters, size, strides, conv, norm)
-    -- "same" would put the odd one of an even picture's padding behind it alone.
+    -- "same" would pad a picture of even size only behind it, where torchvision pads both sides.
     local apart = size > 1 and strides > 1
     if apart then x = nn.ZeroPadding2D { size // 2, name = conv .. ".pad" } (x) end
     x = nn.Conv2D { filters, size, strides = strides, padding = apart and "valid" or "same", use_bias = false, name = conv } (x)

@@ -8,7 +8,8 @@
 #include <math.h>
 #include <string.h>
 
-// Raises when more than n arguments were given: one that is ignored would be believed.
+// Raises when there are more than n arguments. If an extra one were ignored, people would think
+// that it has an effect.
 static void at_most(lua_State *L, int n, const char *method)
 {
     if (lua_gettop(L) > n)

@@ -203,8 +203,8 @@ static int read_csv(lua_State *L)
     if (separator && (strlen(separator) != 1 || strchr("\"\r\n", *separator)))
         return luaL_error(L, "data.csv: separator must be one character, got '%s'", separator);
     spec.separator = separator ? *separator : 0;
-    spec.rank = (int)opt_int_field(L, 1, "data.csv", "rank", 0);
-    spec.size = (int)opt_int_field(L, 1, "data.csv", "size", 1);
+    spec.rank = opt_int32_field(L, 1, "data.csv", "rank", 0);
+    spec.size = opt_int32_field(L, 1, "data.csv", "size", 1);
     if (spec.size < 1 || spec.rank < 0 || spec.rank >= spec.size)
         return luaL_error(L, "data.csv: rank %d is not in [0, %d)", spec.rank, spec.size);
     spec.names = string_list(L, 1, "names");

@@ -4,8 +4,10 @@
 -- (tests/support/formulapage.py); a log that "is better" is greater or less by its name, or by `mode`.
 --
 -- Callbacks:
---   ModelCheckpoint        writes the model to `filepath` after each epoch; `save_best_only`: where `monitor` is better
---   EarlyStopping          ends the training after `patience` epochs in which `monitor` did not beat the best by `min_delta`
+--   ModelCheckpoint        writes the model to `filepath` after each epoch, or every `save_freq` batches; `save_best_only`:
+--                          where `monitor` is better, from `initial_value_threshold` on
+--   EarlyStopping          ends the training after `patience` epochs in which `monitor` did not beat the best by `min_delta`,
+--                          counted from `start_from_epoch` on
 --   ReduceLROnPlateau      lr ← max(lr·`factor`, `min_lr`) after `patience` epochs in which `monitor` did not beat the best by
 --                          `min_delta`; then `cooldown` epochs do not count
 --   LearningRateScheduler  lr ← schedule(epoch, lr) before each epoch
@@ -51,10 +53,19 @@ local function monitored(owner, monitor, logs)
   return value
 end
 
--- Keras's patterns for file names: "weights.{epoch:02d}-{val_loss:.2f}.safetensors".
-local function expand(path, epoch, logs)
+-- Objects whose option `field` is "epoch" have no on_train_batch_end: fit makes each batch's logs only for who wants them.
+local function only_epochs(new, field)
+  function new.__index(object, name)
+    if name == "on_train_batch_end" and rawget(object, field) == "epoch" then return nil end
+    return new[name]
+  end
+end
+
+-- Keras's patterns for file names: "weights.{epoch:02d}-{val_loss:.2f}.safetensors". Batch: nil after an epoch.
+local function expand(path, epoch, batch, logs)
+  local numbers = { epoch = epoch, batch = batch }
   return (path:gsub("{([%w_]+):?([^}]*)}", function(name, format)
-    local value = name == "epoch" and epoch or logs[name]
+    local value = numbers[name] or logs[name]
     if value == nil then
       error(("ModelCheckpoint: '%s' in the file's name is no metric; this epoch has %s"):format(name, known(logs)), 0)
     end
@@ -62,23 +73,35 @@ local function expand(path, epoch, logs)
   end))
 end
 
-nn.ModelCheckpoint = class("ModelCheckpoint", { "filepath" }, {
+nn.ModelCheckpoint = class("ModelCheckpoint", { "filepath", "monitor", "verbose", "save_best_only", "save_weights_only", "mode", "save_freq", "initial_value_threshold" }, {
   filepath = "string", monitor = "string", verbose = "integer", save_best_only = "boolean",
-  save_weights_only = "boolean", mode = "string",
+  save_weights_only = "boolean", mode = "string", save_freq = "any", initial_value_threshold = "number",
 }, function(self)
   if not self.filepath then return 'which file? nn.ModelCheckpoint { "checkpoint.safetensors" }' end
   self.monitor = self.monitor or "val_loss"
   self.verbose = self.verbose or 0
+  self.save_freq = self.save_freq or "epoch"
+  if self.save_freq ~= "epoch" and not (math.type(self.save_freq) == "integer" and self.save_freq > 0) then
+    return ('save_freq must be "epoch" or a number of batches, got %s'):format(tostring(self.save_freq))
+  end
+  if self.save_best_only and self.save_freq ~= "epoch" and self.monitor:find "^val_" then
+    return ('after a number of batches (save_freq = %d) there is no %s yet: give monitor a log of batches, as "loss"'):format(self.save_freq, self.monitor)
+  end
 end)
+only_epochs(nn.ModelCheckpoint, "save_freq")
 
+-- The best so far is that of all trainings with this object: a worse one does not replace its file.
 function nn.ModelCheckpoint:on_train_begin()
+  self.batches = self.batches or 0
   if self.save_best_only then
-    self.better, self.best = comparison(self.mode, self.monitor, "ModelCheckpoint")
+    local worst
+    self.better, worst = comparison(self.mode, self.monitor, "ModelCheckpoint")
+    self.best = self.best or self.initial_value_threshold or worst
   end
 end
 
-function nn.ModelCheckpoint:on_epoch_end(epoch, logs)
-  local path = expand(self.filepath, epoch + 1, logs)
+local function save_checkpoint(self, epoch, batch, logs)
+  local path = expand(self.filepath, epoch + 1, batch and batch + 1, logs)
   local options = { include_optimizer = not self.save_weights_only }
   if not self.save_best_only then
     if self.verbose > 0 then show("\nEpoch %d: saving model to %s\n", epoch + 1, path) end
@@ -97,9 +120,22 @@ function nn.ModelCheckpoint:on_epoch_end(epoch, logs)
   end
 end
 
-nn.EarlyStopping = class("EarlyStopping", { "monitor" }, {
+function nn.ModelCheckpoint:on_epoch_begin(epoch)
+  self.epoch = epoch
+end
+
+function nn.ModelCheckpoint:on_train_batch_end(batch, logs)
+  self.batches = self.batches + 1
+  if self.batches % self.save_freq == 0 then save_checkpoint(self, self.epoch, batch, logs) end
+end
+
+function nn.ModelCheckpoint:on_epoch_end(epoch, logs)
+  if self.save_freq == "epoch" then save_checkpoint(self, epoch, nil, logs) end
+end
+
+nn.EarlyStopping = class("EarlyStopping", { "monitor", "min_delta", "patience", "verbose", "mode", "baseline", "restore_best_weights", "start_from_epoch" }, {
   monitor = "string", min_delta = "number", patience = "integer", verbose = "integer", mode = "string",
-  baseline = "number", restore_best_weights = "boolean",
+  baseline = "number", restore_best_weights = "boolean", start_from_epoch = "integer",
 }, function(self)
   self.monitor = self.monitor or "val_loss"
   self.patience = self.patience or 0
@@ -114,6 +150,7 @@ function nn.EarlyStopping:on_train_begin()
 end
 
 function nn.EarlyStopping:on_epoch_end(epoch, logs)
+  if epoch < (self.start_from_epoch or 0) then return end
   local value = monitored("EarlyStopping", self.monitor, logs)
   local better = self.better(value - self.delta, self.best)
   if better or not self.weights then
@@ -207,7 +244,7 @@ function nn.CSVLogger:on_epoch_end(epoch, logs)
   assert(file:close())
 end
 
-nn.ReduceLROnPlateau = class("ReduceLROnPlateau", { "monitor" }, {
+nn.ReduceLROnPlateau = class("ReduceLROnPlateau", { "monitor", "factor", "patience", "verbose", "mode", "min_delta", "cooldown", "min_lr" }, {
   monitor = "string", factor = "number", patience = "integer", verbose = "integer", mode = "string",
   min_delta = "number", cooldown = "integer", min_lr = "number",
 }, function(self)
@@ -281,6 +318,7 @@ nn.TensorBoard = class("TensorBoard", { "log_dir" }, {
     return ('update_freq must be "epoch", "batch" or a number of batches, got %s'):format(tostring(self.update_freq))
   end
 end)
+only_epochs(nn.TensorBoard, "update_freq")
 
 -- The file of one of both folders; it is made when it is first needed.
 local function event_file(self, part)
@@ -312,7 +350,6 @@ function nn.TensorBoard:on_train_begin()
 end
 
 function nn.TensorBoard:on_train_batch_end(_, logs)
-  if self.update_freq == "epoch" then return end
   if self.batches % self.update_freq == 0 then
     local list = {}
     for name, value in pairs(logs) do list[#list + 1], list[#list + 2] = "batch_" .. name, value end

@@ -196,6 +196,7 @@ void collective_end(worker *w, const struct collective *c)
     plan_shape(&c->plan, &shape);
     struct timeline_op op = {
         .kind = plan_names[c->plan.what],
+        .by = w->comm->name,
         .name = c->name ? c->name : plan_names[c->plan.what],
         .dtype = c->plan.type < 0 ? "f64" : tensor_type_name((tensor_type)c->plan.type),
         .shape = buf_cstr(&shape),

@@ -81,8 +81,8 @@ static int data_mnist(lua_State *L)
     }
     luaL_checktype(L, 1, LUA_TTABLE);
     check_field_names(L, 1, "data.mnist", "path rank size");
-    int rank = (int)opt_int_field(L, 1, "data.mnist", "rank", 0);
-    int size = (int)opt_int_field(L, 1, "data.mnist", "size", 1);
+    int rank = opt_int32_field(L, 1, "data.mnist", "rank", 0);
+    int size = opt_int32_field(L, 1, "data.mnist", "size", 1);
     if (size < 1 || rank < 0 || rank >= size)
         return luaL_error(L, "data.mnist: rank %d is not in [0, %d)", rank, size);
     const char *path = opt_string_field(L, 1, "data.mnist", "path");

@@ -12,13 +12,27 @@ void dnn_tell_missing(const err *e)
         e->text);
 }
 
+static bool has_half(const worker *w)
+{
+    return w->dnn && w->dnn->has_half();
+}
+
+const char *worker_half(const worker *w)
+{
+    return !w->half           ? NULL
+           : !has_half(w)     ? "mixed_bfloat16 in float32"
+           : w->dnn->widens() ? "bf16 multiplied as float32"
+                              : "bf16 multiplied as bf16";
+}
+
 // mixed_bfloat16 is a wish: where it cannot be, the model trains in float32.
 static void tell_no_half(worker *w, const model *m)
 {
     bool wants = false;
     for (size_t i = 0; i < model_layer_count(m); i++)
         wants |= model_layer(m, i)->half;
-    if (!wants || w->half_told || (w->dnn && w->dnn->has_half()))
+    w->half |= wants;
+    if (!wants || w->half_told || has_half(w))
         return;
     w->half_told = true;
     if (!w->link || w->place.rank == 0)

@@ -23,6 +23,16 @@ int64_t opt_int_field(
     return otherwise;
 }
 
+int opt_int32_field(lua_State *L, int table, const char *what, const char *field, int otherwise)
+{
+    int64_t value = opt_int_field(L, table, what, field, otherwise);
+    if (value < INT32_MIN || value > INT32_MAX) {
+        lua_pushinteger(L, value);
+        wrong(L, what, field, "an integer of 32 bits");
+    }
+    return (int)value;
+}
+
 double opt_number_field(
     lua_State *L, int table, const char *what, const char *field, double otherwise)
 {

@@ -11,6 +11,7 @@
 // "WHAT: 'field' must be …".
 int64_t opt_int_field(
     lua_State *L, int table, const char *what, const char *field, int64_t otherwise);
+int opt_int32_field(lua_State *L, int table, const char *what, const char *field, int otherwise);
 double opt_number_field(
     lua_State *L, int table, const char *what, const char *field, double otherwise);
 bool opt_bool_field(lua_State *L, int table, const char *what, const char *field, bool otherwise);

@@ -301,11 +301,9 @@ inner.own_loss(function(fn, y, p, weights)
   if #shape > 0 and shape[1] ~= rows then
     error(("must return a number, or a tensor with one for each of the %d rows; its shape is (%s)"):format(rows, table.concat(shape, ", ")), 0)
   end
-  if #shape == 0 and weights then
-    error("returned one number for all rows, so sample_weight cannot count: return a number for each row, as :mean(-1) gives", 0)
-  end
+  if #shape == 0 and weights then out = methods.multiply(out, weights:cast("f32"):mean()) end -- as Keras does
   if #shape > 1 then out = methods.mean(methods.reshape(out, { rows, n // rows }), 1) end
-  if weights then out = methods.multiply(out, weights:reshape { rows }:cast "f32") end
+  if weights and #shape > 0 then out = methods.multiply(out, weights:reshape { rows }:cast "f32") end
   local total = #out.shape > 0 and methods.mean(out) or out
   return total.value:item() * rows, backward(total)[variable] or raw.zeros_like(p)
 end)

@@ -27,10 +27,11 @@ static const struct comm_ops *open_comm(worker *w, err *e)
 {
     if (w->place.size <= 1)
         return comm_single();
-    const struct comm_ops *ops = comm_load(w->options.plugin, e);
+    const struct comm_ops *ops = w->place.shares ? comm_shared(rank_shared(w->link), w->place.rank)
+                                                 : comm_load(w->options.plugin, e);
     if (!ops)
         return NULL;
-    // MPI's start waits for all ranks, where nobody can be called.
+    // The start waits for all ranks; in MPI's nobody can be called.
     collective_enter(w, STALL_START, "hvd.init");
     collective_slow(w, 0);
     int result = ops->init(e);
@@ -42,10 +43,9 @@ static const struct comm_ops *open_comm(worker *w, err *e)
     if (ops->rank() == w->place.rank && ops->size() == w->place.size)
         return ops;
     err_set(e, ERR_INVALID,
-        "MPI says rank %d of %d where the driver said %d of %d: the MPI library of the plug-in "
-        "does "
+        "%s says rank %d of %d where the driver said %d of %d: the MPI library of the plug-in does "
         "not speak PMI-1",
-        ops->rank(), ops->size(), w->place.rank, w->place.size);
+        ops->name, ops->rank(), ops->size(), w->place.rank, w->place.size);
     return NULL;
 }
 

@@ -4,7 +4,7 @@
 #include "script/worker/fields.h"
 #include "script/worker/model.h"
 #include "script/worker/sharing.h"
-#include "trainer/nn/layer.h"
+#include "trainer/nn/op/op.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -43,12 +43,47 @@ static void read_dense(lua_State *L, int table, layer_spec *spec)
     spec->inputs = (size_t)opt_int_field(L, table, "Dense", "input_dim", 0);
     if (spec->in.dims == 1 && !spec->inputs)
         spec->inputs = spec->in.size[0];
-    else if (spec->in.dims > 1)
-        luaL_error(L, "Dense: inputs have one dimension; put nn.Flatten before it");
-    spec->in.dims = 0;
-    if (lua_getfield(L, table, "kernel_regularizer") == LUA_TTABLE)
-        spec->l2 = opt_number_field(L, lua_gettop(L), "L2", "l2", 0.01);
+    if (spec->in.dims == 1)
+        spec->in.dims = 0;
+}
+
+// An object of nn.initializers, which nn.lua has made.
+static void read_initializer(lua_State *L, int table, const char *layer, initializer *out)
+{
+    err e;
+    initializer_kind kind = 0;
+    const char *class = opt_string_field(L, table, layer, "class"), *name;
+    double *value;
+    if (!class || initializer_parse(class, &kind, &e))
+        luaL_error(L, "%s: %s", layer, class ? e.text : "an initializer without a class");
+    *out = initializer_of(kind);
+    for (size_t i = 0; (name = initializer_number(out, i, &value)); i++)
+        *value = opt_number_field(L, table, class, name, *value);
+    const char *mode = opt_string_field(L, table, class, "mode");
+    const char *distribution = opt_string_field(L, table, class, "distribution");
+    if ((mode && fan_mode_parse(mode, &out->mode, &e)) ||
+        (distribution && fan_distribution_parse(distribution, &out->distribution, &e)))
+        luaL_error(L, "%s: %s", class, e.text);
+    out->seeded = lua_getfield(L, table, "seed") != LUA_TNIL;
     lua_pop(L, 1);
+    out->seed = opt_int_field(L, table, class, "seed", 0);
+}
+
+static void read_weights(lua_State *L, int table, const char *class, layer_spec *spec)
+{
+    const op *own = op_of(spec->kind);
+    for (size_t i = 0; i < LAYER_WEIGHTS && own->weight[i].option; i++) {
+        weight_spec *w = &spec->weight[i];
+        lua_pushfstring(L, "%s_initializer", own->weight[i].option);
+        if (lua_gettable(L, table) == LUA_TTABLE)
+            read_initializer(L, lua_gettop(L), class, &w->start);
+        lua_pushfstring(L, "%s_regularizer", own->weight[i].option);
+        if (lua_gettable(L, table) == LUA_TTABLE) {
+            w->l1 = opt_number_field(L, lua_gettop(L), class, "l1", 0);
+            w->l2 = opt_number_field(L, lua_gettop(L), class, "l2", 0);
+        }
+        lua_pop(L, 2);
+    }
 }
 
 static void read_window(
@@ -58,6 +93,7 @@ static void read_window(
     read_sizes(L, table, class, size, spec->window, 2, false);
     read_sizes(L, table, class, "strides", spec->stride, 2, false);
     spec->same = padding && strcmp(padding, "same") == 0;
+    spec->causal = padding && strcmp(padding, "causal") == 0;
     read_sizes(L, table, class, "dilation_rate", spec->dilation, 2, false);
 }
 
@@ -124,6 +160,7 @@ static void read_kind(lua_State *L, int table, const char *class, layer_spec *sp
             spec->units > 1 << 24)
             luaL_error(L, "Embedding: input_dim and output_dim must be from 1 to 16777216");
         break;
+    case LAYER_CONV1D:
     case LAYER_CONV2D:
         spec->groups = (size_t)opt_int_field(L, table, class, "groups", 1);
         read_filters(L, table, class, spec);
@@ -161,6 +198,8 @@ static void read_kind(lua_State *L, int table, const char *class, layer_spec *sp
         break;
     case LAYER_LAYER_NORMALIZATION:
     case LAYER_BATCH_NORMALIZATION:
+        spec->axis = opt_int32_field(L, table, class, "axis", 0);
+        spec->axes = (size_t)opt_int_field(L, table, class, "axes", 0); // by nn.lua
         spec->synchronized = opt_bool_field(L, table, class, "synchronized", false);
         spec->no_center = !opt_bool_field(L, table, class, "center", true);
         spec->no_scale = !opt_bool_field(L, table, class, "scale", true);
@@ -171,10 +210,17 @@ static void read_kind(lua_State *L, int table, const char *class, layer_spec *sp
         if (!isfinite(spec->scale) || !isfinite(spec->offset))
             luaL_error(L, "Rescaling: scale and offset must be finite");
         break;
+    case LAYER_CONCATENATE:
+        spec->axis = opt_int32_field(L, table, class, "axis", -1);
+        break;
+    case LAYER_GLOBAL_MAX_POOLING1D:
+    case LAYER_GLOBAL_AVERAGE_POOLING1D:
     case LAYER_GLOBAL_MAX_POOLING2D:
     case LAYER_GLOBAL_AVERAGE_POOLING2D:
         spec->keepdims = opt_bool_field(L, table, class, "keepdims", false);
         break;
+    case LAYER_MAX_POOLING1D:
+    case LAYER_AVERAGE_POOLING1D:
     case LAYER_MAX_POOLING2D:
     case LAYER_AVERAGE_POOLING2D:
         read_window(L, table, class, "pool_size", spec);
@@ -195,14 +241,22 @@ static bool read_dtype(lua_State *L, int table, const char *what, bool otherwise
     return dtype ? half : otherwise;
 }
 
-// Checks what reads the same in all that have it; the others have no such field.
+// The option name, which the table keeps; NULL: there is none.
+static const char *read_name(lua_State *L, int table, const char *what)
+{
+    const char *name = opt_string_field(L, table, what, "name");
+    if (name && strlen(name) >= LAYER_NAME_SIZE)
+        luaL_error(L, "%s: the name \"%s\" is too long", what, name);
+    return name;
+}
+
+// Reads and checks the fields that several kinds of layers share. A layer without such a field gets
+// its default.
 static void read_common(lua_State *L, int table, const char *class, layer_spec *spec)
 {
     err e;
-    const char *name = opt_string_field(L, table, class, "name");
+    const char *name = read_name(L, table, class);
     const char *function = opt_string_field(L, table, class, "activation");
-    if (name && strlen(name) >= sizeof spec->name)
-        luaL_error(L, "%s: the name \"%s\" is too long", class, name);
     snprintf(spec->name, sizeof spec->name, "%s", name ? name : "");
     if (function && activation_parse(function, &spec->activation, &e))
         luaL_error(L, "%s: %s", class, e.text);
@@ -217,7 +271,7 @@ static void read_common(lua_State *L, int table, const char *class, layer_spec *
         luaL_error(L, "%s: momentum must be from 0 to less than 1, and epsilon positive", class);
 }
 
-// half: what its model says.
+// half: the model computes in bf16, unless the layer's dtype says otherwise.
 static void read_layer(lua_State *L, int table, const char *what, bool half, layer_spec *spec)
 {
     err e;
@@ -226,6 +280,7 @@ static void read_layer(lua_State *L, int table, const char *what, bool half, lay
         luaL_error(L, "%s: %s", what, class ? e.text : "an item that is no layer");
     read_common(L, table, class, spec);
     spec->half = read_dtype(L, table, class, half);
+    read_weights(L, table, class, spec);
     read_kind(L, table, class, spec);
 }
 
@@ -332,6 +387,7 @@ int lua_sequential(lua_State *L)
     }
     graph_spec spec = {.layers = specs,
         .n = (size_t)n,
+        .name = read_name(L, 1, "Sequential"),
         .seed = (uint64_t)opt_int_field(L, 1, "Sequential", "seed", MODEL_SEED)};
     read_remat(L, 1, "Sequential", specs, &spec);
     push_model(L, model_new_graph(&spec, &e), &e);
@@ -397,6 +453,7 @@ int lua_graph(lua_State *L)
     lua_getfield(L, 1, "outputs");
     spec.outputs = take_numbers(L, &spec.output_count);
     spec.seed = (uint64_t)opt_int_field(L, 1, "Model", "seed", MODEL_SEED);
+    spec.name = read_name(L, 1, "Model");
     read_remat(L, 1, "Model", specs, &spec);
     push_model(L, model_new_graph(&spec, &e), &e);
     join_layers(L, 5);

@@ -54,7 +54,7 @@ void push_model(lua_State *L, model *m, const err *e)
 static int close_model(lua_State *L)
 {
     struct lua_model *box = luaL_checkudata(L, 1, type_name);
-    leave_layers(box);
+    leave_layers(L, box);
     model_free(box->m);
     box->m = NULL;
     return 0;
@@ -238,11 +238,12 @@ static int compile(lua_State *L)
     worker *w = worker_of(L);
     model *m = check_model(L, 1);
     luaL_checktype(L, 2, LUA_TTABLE);
-    check_field_names(L, 2, "compile", "from_logits loss loss_weights metrics optimizer threads");
+    check_field_names(
+        L, 2, "compile", "deterministic from_logits loss loss_weights metrics optimizer threads");
     compile_spec spec = {.threads = w->link ? w->place.threads : 0};
     bool distributed = false, sparse = true;
     if (lua_getfield(L, 2, "optimizer") == LUA_TNIL)
-        lua_pushstring(L, "Adam");
+        lua_pushstring(L, "RMSprop"); // as in Keras
     int optimizer = lua_gettop(L);
     spec.optimizer = read_optimizer(L, optimizer, &distributed);
     spec.groups = push_groups(L, optimizer, &spec.group_count);
@@ -261,7 +262,8 @@ static int compile(lua_State *L)
     spec.loss_weight = first.loss_weight;
     for (size_t k = 1; k < model_output_count(m); k++)
         spec.more[k - 1] = read_head(L, m, k, watches, losses);
-    spec.threads = (int)opt_int_field(L, 2, "compile", "threads", spec.threads);
+    spec.threads = opt_int32_field(L, 2, "compile", "threads", spec.threads);
+    opt_bool_field(L, 2, "compile", "deterministic", true); // it is: threads never change a sum
     if (distributed && (w->place.size > 1 || w->timeline)) {
         spec.allreduce = worker_allreduce;
         spec.allreduce_ctx = w;
@@ -473,7 +475,7 @@ static const luaL_Reg methods[] = {
     {NULL, NULL},
 };
 
-// Properties: model.learning_rate, momentum, optimizer, stop_training, cpu, threads.
+// Properties: model.name, learning_rate, momentum, optimizer, stop_training, cpu, threads.
 static int get(lua_State *L)
 {
     struct lua_model *box = check_lua_model(L, 1);
@@ -481,7 +483,9 @@ static int get(lua_State *L)
     lua_pushvalue(L, 2);
     if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL)
         return 1;
-    if (strcmp(name, "learning_rate") == 0)
+    if (strcmp(name, "name") == 0)
+        lua_pushstring(L, model_name(box->m));
+    else if (strcmp(name, "learning_rate") == 0)
         lua_pushnumber(L, model_learning_rate(box->m));
     else if (strcmp(name, "momentum") == 0)
         lua_pushnumber(L, model_momentum(box->m));

@@ -79,7 +79,7 @@ local function call_layer(layer, given)
 end
 
 local function layer(name, order, own, check)
-  local fields = { input_shape = "table", name = "string" }
+  local fields = { input_shape = "table", name = "string", dtype = "string", trainable = "boolean" }
   for field, kind in pairs(own) do fields[field] = kind end
   nn[name] = class(name, order, fields, check)
   nn[name].__call = call_layer
@@ -100,21 +100,87 @@ local function sizes(object, ...)
   end
 end
 
--- A regularizer: l2·Σ W² is added to the loss.
-nn.L2 = class("L2", { "l2" }, { l2 = "number" }, function(self)
-  self.l2 = self.l2 or 0.01
-  if not (self.l2 >= 0 and self.l2 < math.huge) then return ("l2 must be 0 or more, got %s"):format(self.l2) end
-end)
-nn.regularizers = { L2 = nn.L2 }
+-- What is said of a layer's weights: kernel_initializer, kernel_regularizer. Both are told by their short names, too.
+nn.initializers, nn.regularizers = {}, {}
+local by_name = { initializer = {}, regularizer = {} }
+local function said(what, name, short, order, fields, check)
+  local new = class(name, order, fields, check)
+  nn[what .. "s"][name] = new
+  by_name[what][short], by_name[what][name] = new, new
+  return new
+end
+local function regularizer(name, short, own, otherwise)
+  local fields = {}
+  for _, field in ipairs(own) do fields[field] = "number" end
+  nn[name] = said("regularizer", name, short, own, fields, function(self)
+    for _, field in ipairs(own) do
+      self[field] = self[field] or otherwise
+      if not (self[field] >= 0 and self[field] < math.huge) then return ("%s must be 0 or more, got %s"):format(field, self[field]) end
+    end
+  end)
+end
+regularizer("L1", "l1", { "l1" }, 0.01)
+regularizer("L2", "l2", { "l2" }, 0.01)
+regularizer("L1L2", "l1_l2", { "l1", "l2" }, 0)
+local function initializer(name, short, order, own)
+  local fields = {}
+  for field, kind in pairs(own) do fields[field] = kind end
+  said("initializer", name, short, order, fields)
+end
+for name, short in pairs { GlorotUniform = "glorot_uniform", GlorotNormal = "glorot_normal", HeUniform = "he_uniform", HeNormal = "he_normal",
+  LecunUniform = "lecun_uniform", LecunNormal = "lecun_normal" } do
+  initializer(name, short, { "seed" }, { seed = "integer" })
+end
+initializer("Zeros", "zeros", {}, {})
+initializer("Ones", "ones", {}, {})
+initializer("Constant", "constant", { "value" }, { value = "number" })
+initializer("RandomUniform", "random_uniform", { "minval", "maxval", "seed" }, { minval = "number", maxval = "number", seed = "integer" })
+initializer("RandomNormal", "random_normal", { "mean", "stddev", "seed" }, { mean = "number", stddev = "number", seed = "integer" })
+initializer("TruncatedNormal", "truncated_normal", { "mean", "stddev", "seed" }, { mean = "number", stddev = "number", seed = "integer" })
+initializer("VarianceScaling", "variance_scaling", { "scale", "mode", "distribution", "seed" },
+  { scale = "number", mode = "string", distribution = "string", seed = "integer" })
+initializer("Orthogonal", "orthogonal", { "gain", "seed" }, { gain = "number", seed = "integer" })
+initializer("Identity", "identity", { "gain" }, { gain = "number" })
+
+-- Keras's other names of some.
+for other, name in pairs { uniform = "RandomUniform", normal = "RandomNormal", zero = "Zeros", one = "Ones" } do
+  by_name.initializer[other] = nn.initializers[name]
+end
+
+-- Finds what an option names, and puts the object in its place.
+local function find_said(object, what, field)
+  local given = object[field]
+  local class_of = by_name[what][given]
+  if class_of then
+    object[field] = class_of {}
+  elseif given ~= nil and not (type(given) == "table" and rawget(nn[what .. "s"], (getmetatable(given) or {}).class)) then
+    return ("%s must be an object of nn.%ss or one of %s, got %s"):format(field, what, known(nn[what .. "s"]),
+      type(given) == "string" and ('"%s"'):format(given) or tostring(given))
+  end
+end
+
+-- A layer whose weights are called so in options; of `fixed` ones, statistics, only the beginning can be said.
+local function layer_of_weights(name, order, own, names, check, fixed)
+  local options = {}
+  for _, weight in ipairs(names) do
+    options[#options + 1] = { "initializer", weight .. "_initializer" }
+    options[#options + 1] = { "regularizer", weight .. "_regularizer" }
+  end
+  for _, weight in ipairs(fixed or {}) do options[#options + 1] = { "initializer", weight .. "_initializer" } end
+  for _, option in ipairs(options) do own[option[2]] = "any" end
+  layer(name, order, own, function(self)
+    for _, option in ipairs(options) do
+      local problem = find_said(self, option[1], option[2])
+      if problem then return problem end
+    end
+    return check and check(self)
+  end)
+end
 
 layer("Flatten", { rest = "input_shape" }, {})
-layer("Dense", { "units" }, { units = "integer", activation = "string", use_bias = "boolean", input_dim = "integer", kernel_regularizer = "any", trainable = "boolean" }, function(dense)
+layer_of_weights("Dense", { "units", "activation", "use_bias", "kernel_initializer", "bias_initializer" }, { units = "integer", activation = "string", use_bias = "boolean", input_dim = "integer" }, { "kernel", "bias" }, function(dense)
   if not dense.units then return "how many units? nn.Dense { 128 }" end
   if dense.units < 1 then return ("units must be positive, got %d"):format(dense.units) end
-  if dense.kernel_regularizer == "l2" then dense.kernel_regularizer = nn.L2 {} end
-  if dense.kernel_regularizer ~= nil and getmetatable(dense.kernel_regularizer) ~= nn.L2 then
-    return 'kernel_regularizer must be nn.L2 { 0.01 } or "l2"'
-  end
 end)
 layer("Dropout", { "rate" }, { rate = "number" }, function(dropout)
   if not dropout.rate then return "which rate? nn.Dropout { 0.2 }" end
@@ -126,20 +192,41 @@ layer("Reshape", { rest = "target_shape" }, { target_shape = "table" }, function
   if not self.target_shape then return "which shape? nn.Reshape { 7, 7, 64 }" end
 end)
 layer("Add", {}, {})
-layer("Concatenate", {}, { axis = "integer" }, function(self)
-  if self.axis and self.axis ~= -1 then return ("axis must be -1, the last dimension, got %d"):format(self.axis) end
+layer("Concatenate", { "axis" }, { axis = "integer" }, function(self)
+  if self.axis == 0 then return "axis must not be 0, which are the rows: -1 is the last dimension, 1 the first of a row" end
+  if self.axis and math.abs(self.axis) > 8 then return ("axis must be that of a dimension, got %d"):format(self.axis) end
 end)
-layer("Embedding", { "input_dim", "output_dim" }, { input_dim = "integer", output_dim = "integer", trainable = "boolean" }, function(self)
+layer_of_weights("Embedding", { "input_dim", "output_dim", "embeddings_initializer" }, { input_dim = "integer", output_dim = "integer" }, { "embeddings" }, function(self)
   if not self.input_dim or not self.output_dim then return "how many entries, of how many numbers? nn.Embedding { 1000, 16 }" end
 end)
-layer("LayerNormalization", {}, { epsilon = "number", center = "boolean", scale = "boolean", trainable = "boolean" })
-layer("BatchNormalization", {}, {
-  momentum = "number", epsilon = "number", center = "boolean", scale = "boolean", synchronized = "boolean", trainable = "boolean",
-})
-layer("Conv2D", { "filters", "kernel_size" }, {
+-- axis = -1, or dimensions up to the last in a list, which becomes the first of them and how many they are.
+local function check_axis(self)
+  local list = self.axis
+  if list == nil then return end
+  if math.type(list) == "integer" then list = { list } end
+  if type(list) ~= "table" or #list < 1 then return ("axis must be an integer, or a list of them, got %s"):format(tostring(self.axis)) end
+  local sorted = table.move(list, 1, #list, 1, {})
+  for i, axis in ipairs(sorted) do
+    if math.type(axis) ~= "integer" or axis == 0 or axis < -8 or axis > 8 then
+      return ("axis must be that of a dimension, 1 or -1 and so on, got %s"):format(tostring(axis))
+    end
+  end
+  table.sort(sorted)
+  for i = 2, #sorted do
+    if sorted[i] ~= sorted[i - 1] + 1 then return "axis must list dimensions that follow each other" end
+  end
+  self.axis, self.axes = sorted[1], #sorted
+end
+layer_of_weights("LayerNormalization", { "axis", "epsilon", "center", "scale" }, {
+  axis = "any", epsilon = "number", center = "boolean", scale = "boolean",
+}, { "gamma", "beta" }, check_axis)
+layer_of_weights("BatchNormalization", { "axis", "momentum", "epsilon", "center", "scale" }, {
+  axis = "integer", momentum = "number", epsilon = "number", center = "boolean", scale = "boolean", synchronized = "boolean",
+}, { "gamma", "beta" }, check_axis, { "moving_mean", "moving_variance" })
+layer_of_weights("Conv2D", { "filters", "kernel_size", "strides", "padding" }, {
   filters = "integer", kernel_size = "any", strides = "any", padding = "string", dilation_rate = "any", groups = "integer",
-  activation = "string", use_bias = "boolean", dtype = "string", trainable = "boolean",
-}, function(self)
+  activation = "string", use_bias = "boolean",
+}, { "kernel", "bias" }, function(self)
   if not self.filters or not self.kernel_size then return "how many filters, of which size? nn.Conv2D { 32, 3 }" end
   if self.groups and (self.groups < 1 or self.filters % self.groups ~= 0) then
     return ("groups must be positive and divide the %d filters, got %d"):format(self.filters, self.groups)
@@ -147,6 +234,41 @@ layer("Conv2D", { "filters", "kernel_size" }, {
   self.strides = self.strides or 1
   return sizes(self, "kernel_size", "strides", "dilation_rate")
 end)
+-- Of one number: kernel_size = 3, or { 3 }.
+local function lengths(object, ...)
+  for _, field in ipairs { ... } do
+    local value = object[field]
+    local n = type(value) == "table" and #value == 1 and value[1] or value
+    if value ~= nil and not (math.type(n) == "integer" and n > 0) then return ("%s must be a positive integer"):format(field) end
+    if value ~= nil then object[field] = { n } end
+  end
+end
+layer_of_weights("Conv1D", { "filters", "kernel_size", "strides", "padding" }, {
+  filters = "integer", kernel_size = "any", strides = "any", padding = "string", dilation_rate = "any", groups = "integer",
+  activation = "string", use_bias = "boolean",
+}, { "kernel", "bias" }, function(self)
+  if not self.filters or not self.kernel_size then return "how many filters, of which size? nn.Conv1D { 32, 3 }" end
+  if self.groups and (self.groups < 1 or self.filters % self.groups ~= 0) then
+    return ("groups must be positive and divide the %d filters, got %d"):format(self.filters, self.groups)
+  end
+  if self.padding and self.padding ~= "valid" and self.padding ~= "same" and self.padding ~= "causal" then
+    return ('padding must be "valid", "same" or "causal", got "%s"'):format(self.padding)
+  end
+  self.strides = self.strides or 1
+  return lengths(self, "kernel_size", "strides", "dilation_rate")
+end)
+for _, name in ipairs { "MaxPooling1D", "AveragePooling1D" } do
+  layer(name, { "pool_size", "strides", "padding" }, { pool_size = "any", strides = "any", padding = "string" }, function(self)
+    self.pool_size = self.pool_size or 2
+    self.strides = self.strides or self.pool_size
+    if self.padding and self.padding ~= "valid" and self.padding ~= "same" then
+      return ('padding must be "valid" or "same", got "%s"'):format(self.padding)
+    end
+    return lengths(self, "pool_size", "strides")
+  end)
+end
+layer("GlobalAveragePooling1D", {}, { keepdims = "boolean" })
+layer("GlobalMaxPooling1D", {}, { keepdims = "boolean" })
 local function check_depthwise(self)
   if self.depth_multiplier and self.depth_multiplier < 1 then
     return ("depth_multiplier must be positive, got %d"):format(self.depth_multiplier)
@@ -154,17 +276,17 @@ local function check_depthwise(self)
   self.strides = self.strides or 1
   return sizes(self, "kernel_size", "strides", "dilation_rate")
 end
-layer("DepthwiseConv2D", { "kernel_size" }, {
+layer_of_weights("DepthwiseConv2D", { "kernel_size", "strides", "padding", "depth_multiplier" }, {
   kernel_size = "any", strides = "any", padding = "string", depth_multiplier = "integer", dilation_rate = "any", activation = "string",
-  use_bias = "boolean", dtype = "string", trainable = "boolean",
-}, function(self)
+  use_bias = "boolean",
+}, { "depthwise", "bias" }, function(self)
   if not self.kernel_size then return "of which size? nn.DepthwiseConv2D { 3 }" end
   return check_depthwise(self)
 end)
-layer("SeparableConv2D", { "filters", "kernel_size" }, {
+layer_of_weights("SeparableConv2D", { "filters", "kernel_size", "strides", "padding" }, {
   filters = "integer", kernel_size = "any", strides = "any", padding = "string", dilation_rate = "any", depth_multiplier = "integer",
-  activation = "string", use_bias = "boolean", dtype = "string", trainable = "boolean",
-}, function(self)
+  activation = "string", use_bias = "boolean",
+}, { "depthwise", "pointwise", "bias" }, function(self)
   if not self.filters or not self.kernel_size then return "how many filters, of which size? nn.SeparableConv2D { 32, 3 }" end
   return check_depthwise(self)
 end)
@@ -183,7 +305,7 @@ layer("ZeroPadding2D", { "padding" }, { padding = "any" }, function(self)
   end
 end)
 for _, name in ipairs { "MaxPooling2D", "AveragePooling2D" } do
-  layer(name, { "pool_size" }, { pool_size = "any", strides = "any", padding = "string" }, function(self)
+  layer(name, { "pool_size", "strides", "padding" }, { pool_size = "any", strides = "any", padding = "string" }, function(self)
     self.pool_size = self.pool_size or 2
     self.strides = self.strides or self.pool_size
     return sizes(self, "pool_size", "strides")
@@ -191,7 +313,7 @@ for _, name in ipairs { "MaxPooling2D", "AveragePooling2D" } do
 end
 layer("GlobalAveragePooling2D", {}, { keepdims = "boolean" })
 layer("GlobalMaxPooling2D", {}, { keepdims = "boolean" })
-layer("ReLU", { "max_value" }, { max_value = "number", negative_slope = "number", threshold = "number" }, function(self)
+layer("ReLU", { "max_value", "negative_slope", "threshold" }, { max_value = "number", negative_slope = "number", threshold = "number" }, function(self)
   for _, field in ipairs { "max_value", "negative_slope", "threshold" } do
     if self[field] and not (self[field] >= 0 and self[field] < math.huge) then return ("%s must be 0 or more, got %s"):format(field, self[field]) end
   end
@@ -294,7 +416,7 @@ function nn.Model(given)
   local inputs, outputs = nodes_of(given.inputs, "inputs"), nodes_of(given.outputs, "outputs")
   local list, number = collect(outputs), {}
   local first = {} -- of the calls of a layer, which share its weights
-  local spec = { layers = {}, from = {}, shares = {}, inputs = {}, outputs = {}, seed = given.seed, dtype = given.dtype, remat = given.remat }
+  local spec = { layers = {}, from = {}, shares = {}, inputs = {}, outputs = {}, seed = given.seed, name = given.name, dtype = given.dtype, remat = given.remat }
   for i, node in ipairs(list) do number[node] = i - 1 end
   for i, node in ipairs(list) do
     spec.layers[i], spec.from[i], spec.shares[i] = node.layer, {}, first[node.layer] or 0
@@ -331,20 +453,20 @@ local function check_groups(self)
     if not sets then return ("group %d sets nothing; known are %s"):format(i, known(group_fields)) end
   end
 end
-local function optimizer(name, own)
+local function optimizer(name, order, own)
   local fields = { learning_rate = "rate", groups = "table", weight_decay = "number", clipnorm = "number", clipvalue = "number",
     global_clipnorm = "number", name = "string" }
   for field, kind in pairs(own) do fields[field] = kind end
-  nn[name] = class(name, { "learning_rate" }, fields, check_groups)
+  nn[name] = class(name, { "learning_rate", table.unpack(order) }, fields, check_groups)
   nn[name].apply = apply -- optimizer:apply(model, gradients)
   classes[name] = nn[name]
 end
-optimizer("SGD", { momentum = "number", nesterov = "boolean" })
-optimizer("Adam", { beta_1 = "number", beta_2 = "number", epsilon = "number" })
-optimizer("AdamW", { beta_1 = "number", beta_2 = "number", epsilon = "number" })
-optimizer("LazyAdam", { beta_1 = "number", beta_2 = "number", epsilon = "number" })
-optimizer("RMSprop", { rho = "number", momentum = "number", epsilon = "number", centered = "boolean" })
-optimizer("Adagrad", { initial_accumulator_value = "number", epsilon = "number" })
+optimizer("SGD", { "momentum", "nesterov" }, { momentum = "number", nesterov = "boolean" })
+optimizer("Adam", { "beta_1", "beta_2", "epsilon" }, { beta_1 = "number", beta_2 = "number", epsilon = "number" })
+optimizer("AdamW", { "weight_decay", "beta_1", "beta_2", "epsilon" }, { beta_1 = "number", beta_2 = "number", epsilon = "number" })
+optimizer("LazyAdam", { "beta_1", "beta_2", "epsilon" }, { beta_1 = "number", beta_2 = "number", epsilon = "number" })
+optimizer("RMSprop", { "rho", "momentum", "epsilon", "centered" }, { rho = "number", momentum = "number", epsilon = "number", centered = "boolean" })
+optimizer("Adagrad", { "initial_accumulator_value", "epsilon" }, { initial_accumulator_value = "number", epsilon = "number" })
 
 -- Learning rates that follow the steps, by Keras's names; the formulas are in trainer/nn/schedule.h.
 nn.optimizers = { schedules = {}, SGD = nn.SGD, Adam = nn.Adam, AdamW = nn.AdamW, LazyAdam = nn.LazyAdam, RMSprop = nn.RMSprop, Adagrad = nn.Adagrad }
@@ -367,23 +489,37 @@ schedule("CosineDecay", { "initial_learning_rate", "decay_steps", "alpha", "warm
 schedule("CosineDecayRestarts", { "initial_learning_rate", "first_decay_steps", "t_mul", "m_mul", "alpha" })
 schedule("PiecewiseConstantDecay", { "boundaries", "values" }, { boundaries = "table", values = "table" })
 
--- Losses with options; the others are told by their names. compile reads the field `loss`.
-local function loss(name, text, own)
-  nn[name] = class(name, {}, own, function(self) self.loss = text end)
+-- Losses as objects, for those with options; all are told by their names, too. compile reads the field `loss`.
+local function loss(name, text, order, own)
+  nn[name] = class(name, order, own, function(self) self.loss = text end)
 end
-loss("SparseCategoricalCrossentropy", "sparse_categorical_crossentropy", { from_logits = "boolean" })
-loss("CategoricalCrossentropy", "categorical_crossentropy", { from_logits = "boolean", label_smoothing = "number" })
-loss("BinaryCrossentropy", "binary_crossentropy", { from_logits = "boolean", label_smoothing = "number" })
-loss("Huber", "huber", { delta = "number" })
+loss("SparseCategoricalCrossentropy", "sparse_categorical_crossentropy", { "from_logits" }, { from_logits = "boolean" })
+loss("CategoricalCrossentropy", "categorical_crossentropy", { "from_logits", "label_smoothing" }, { from_logits = "boolean", label_smoothing = "number" })
+loss("BinaryCrossentropy", "binary_crossentropy", { "from_logits", "label_smoothing" }, { from_logits = "boolean", label_smoothing = "number" })
+loss("MeanSquaredError", "mean_squared_error", {}, {})
+loss("MeanAbsoluteError", "mean_absolute_error", {}, {})
+loss("MeanAbsolutePercentageError", "mean_absolute_percentage_error", {}, {})
+loss("MeanSquaredLogarithmicError", "mean_squared_logarithmic_error", {}, {})
+loss("LogCosh", "log_cosh", {}, {})
+loss("Poisson", "poisson", {}, {})
+loss("Huber", "huber", { "delta" }, { delta = "number" })
 
 -- A metric with options; the others are told by their names, or are functions: metrics =
 -- { "accuracy", nn.AUC {}, far = function(y_true, y_pred) … end }.
-nn.AUC = class("AUC", {}, {
+nn.AUC = class("AUC", { "num_thresholds", "curve" }, {
   num_thresholds = "integer", curve = "string", from_logits = "boolean", name = "string",
 }, function(self)
   self.curve = self.curve or "ROC"
+  if self.num_thresholds and self.num_thresholds < 2 then return ("num_thresholds must be 2 or more, got %d"):format(self.num_thresholds) end
   if self.curve ~= "ROC" and self.curve ~= "PR" then return ("curve must be ROC or PR, got '%s'"):format(self.curve) end
 end)
+
+for name, log in pairs { TopKCategoricalAccuracy = "top_k_categorical_accuracy", SparseTopKCategoricalAccuracy = "sparse_top_k_categorical_accuracy" } do
+  nn[name] = class(name, { "k", "name" }, { k = "integer", name = "string" }, function(self)
+    self.k, self.name = self.k or 5, self.name or log
+    if self.k < 1 then return ("k must be 1 or more, got %d"):format(self.k) end
+  end)
+end
 
 function nn.read_checkpoint(path)
   local file, problem = io.open(path, "rb")

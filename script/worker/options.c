@@ -216,6 +216,12 @@ static int64_t at_least(
     return value;
 }
 
+static int small_at_least(lua_State *L, int table, const char *field, int least, int otherwise)
+{
+    opt_int32_field(L, table, "fit", field, otherwise);
+    return (int)at_least(L, table, field, least, otherwise);
+}
+
 // {[0] = 1, [1] = 5} at the top of the stack, of one output: pushes the weights of its rows.
 static const tensor *push_weights(lua_State *L, const tensor *y)
 {
@@ -395,13 +401,13 @@ void read_fit_options(lua_State *L, int table, const worker *w, fit_spec *spec)
     spec->xs = g.xs;
     spec->ys = g.ys;
     spec->batch_size = (size_t)at_least(L, table, "batch_size", 1, 32);
-    spec->epochs = (int)at_least(L, table, "epochs", 1, 1);
-    spec->initial_epoch = (int)at_least(L, table, "initial_epoch", 0, 0);
+    spec->epochs = small_at_least(L, table, "epochs", 1, 1);
+    spec->initial_epoch = small_at_least(L, table, "initial_epoch", 0, 0);
     spec->val_batch_size = (size_t)at_least(L, table, "validation_batch_size", 0, 0);
     spec->steps_per_epoch = (size_t)at_least(L, table, "steps_per_epoch", 0, 0);
     spec->seed = (uint64_t)opt_int_field(L, table, "fit", "seed", 0);
     spec->no_shuffle = !opt_bool_field(L, table, "fit", "shuffle", true);
-    spec->verbose = (int)opt_int_field(L, table, "fit", "verbose", w->options.terminal ? 1 : 2);
+    spec->verbose = opt_int32_field(L, table, "fit", "verbose", w->options.terminal ? 1 : 2);
     spec->weights = g.weights;
     spec->head_weights = g.head_weights;
     read_validation(L, table, spec);
@@ -455,8 +461,7 @@ void read_evaluate_options(lua_State *L, int table, const worker *w, evaluate_sp
     spec->xs = g.xs;
     spec->ys = g.ys;
     spec->batch_size = (size_t)opt_int_field(L, table, "evaluate", "batch_size", 32);
-    spec->verbose =
-        (int)opt_int_field(L, table, "evaluate", "verbose", w->options.terminal ? 1 : 2);
+    spec->verbose = opt_int32_field(L, table, "evaluate", "verbose", w->options.terminal ? 1 : 2);
     spec->weights = g.weights;
     spec->head_weights = g.head_weights;
 }

@@ -24,12 +24,6 @@ struct packaged {
     const atomic_bool *stop; // of the prediction under way
 };
 
-bool packaged_is(const char *folder)
-{
-    AUTO_FREE char *about = path_join(folder, PACKAGED_ABOUT);
-    return path_exists(about);
-}
-
 // A softmax in the last layer is trained by a crossentropy alone.
 static loss_kind loss_of(const model *m, size_t output)
 {
@@ -288,11 +282,6 @@ void packaged_free(packaged *p)
 const char *packaged_name(const packaged *p)
 {
     return p->name;
-}
-
-const cJSON *packaged_about(const packaged *p)
-{
-    return p->about;
 }
 
 model *packaged_model(packaged *p)

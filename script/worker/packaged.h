@@ -27,8 +27,6 @@
 
 typedef struct packaged packaged;
 
-// Is the folder a package?
-bool packaged_is(const char *folder);
 // Checks the digests of its files, too: ERR_CORRUPT names the first one that is another. dnn: as
 // worker_options has it.
 packaged *packaged_open(const char *folder, const char *dnn, err *e);
@@ -38,7 +36,6 @@ packaged *packaged_new(
 void packaged_free(packaged *p);
 
 const char *packaged_name(const packaged *p);
-const cJSON *packaged_about(const packaged *p); // package.json; NULL after packaged_new
 model *packaged_model(packaged *p);
 bool packaged_has_predict(const packaged *p);
 

@@ -18,8 +18,8 @@ static gallery_spec read_spec(lua_State *L, int table)
     s.width = (size_t)opt_int_field(L, table, "images", "width", 0);
     s.channels = (size_t)opt_int_field(L, table, "images", "channels", 3);
     s.type = opt_bool_field(L, table, "images", "u8", false) ? TENSOR_U8 : TENSOR_F32;
-    s.rank = (int)opt_int_field(L, table, "images", "rank", 0);
-    s.size = (int)opt_int_field(L, table, "images", "size", 1);
+    s.rank = opt_int32_field(L, table, "images", "rank", 0);
+    s.size = opt_int32_field(L, table, "images", "size", 1);
     return s;
 }
 

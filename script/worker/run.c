@@ -185,9 +185,9 @@ const struct elastic_options *job_elastic(
     bool said = w->options.cooldown_range[1] > 0;
     double least = said ? w->options.cooldown_range[0] : LEAST;
     double most = said ? w->options.cooldown_range[1] : MOST;
-    int min_np = (int)opt_int_field(L, table, what, "min_np", w->options.min_np);
-    int max_np = (int)opt_int_field(L, table, what, "max_np", w->options.max_np);
-    int limit = (int)opt_int_field(L, table, what, "reset_limit", -1);
+    int min_np = opt_int32_field(L, table, what, "min_np", w->options.min_np);
+    int max_np = opt_int32_field(L, table, what, "max_np", w->options.max_np);
+    int limit = opt_int32_field(L, table, what, "reset_limit", -1);
     double timeout = opt_number_field(L, table, what, "elastic_timeout", TIMEOUT);
     if (lua_getfield(L, table, "cooldown_range") == LUA_TTABLE) {
         lua_geti(L, -1, 1);
@@ -268,7 +268,7 @@ int hvd_run(lua_State *L)
     if (!d)
         raise_err(L, &e);
     int np = w->options.np > 0 ? w->options.np : driver_default_np(d);
-    np = (int)opt_int_field(L, 2, "hvd.run", "np", np);
+    np = opt_int32_field(L, 2, "hvd.run", "np", np);
     luaL_argcheck(L, np >= 1 && np <= 4096, 2, "np must be from 1 to 4096");
     double seconds = opt_number_field(
         L, 2, "hvd.run", "start_timeout", (double)w->options.start_timeout / (double)CLOCK_SEC);
@@ -374,6 +374,7 @@ int worker_run_rank(worker *w, rank_link *link, err *e)
     w->link = link;
     if (rank_job(link, &w->place, &function, &n, e) || rank_watch(link, e))
         return -1;
+    worker_seed(w);
     buf result = {0};
     int count = call_function(w->L, function, n);
     bool resets = count < 0 && elastic_is_interrupt(w->L, -1);

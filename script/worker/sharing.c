@@ -5,11 +5,15 @@
 
 #include <string.h>
 
-static const char table_name[] = "firesteel.shared", type_name[] = "shared layer";
+// Two weak tables in the registry: from a layer object to its box, and from what the box holds to
+// the box. Lua clears the second one of what is out of reach before it runs finalizers.
+static const char by_object[] = "firesteel.shared", by_shared[] = "firesteel.shared.living",
+                  type_name[] = "shared layer";
 
 // A layer object's weights, wherever they are.
 struct shared {
     size_t refs;              // models that have it, and Lua's layer object
+    bool object;              // that one is among them
     struct lua_model *latest; // has the weights as they are; NULL: values does, if there are any
     size_t layer;             // its number there
     char *shapes;             // "kernel (5, 3), bias (3,)"
@@ -29,8 +33,10 @@ static void drop(struct shared *s)
 static int forget_object(lua_State *L)
 {
     struct shared **box = luaL_checkudata(L, 1, type_name);
-    if (*box)
+    if (*box) {
+        (*box)->object = false;
         drop(*box);
+    }
     *box = NULL;
     return 0;
 }
@@ -42,34 +48,48 @@ void note_layer(lua_State *L, int list, int index, size_t layer)
     lua_rawseti(L, list, (lua_Integer)layer + 1);
 }
 
-// Pushes nothing; the layer object is at `index`.
+static void push_weak_table(lua_State *L, const char *name, const char *mode)
+{
+    if (luaL_getsubtable(L, LUA_REGISTRYINDEX, name))
+        return;
+    lua_createtable(L, 0, 1); // it is new
+    lua_pushstring(L, mode);
+    lua_setfield(L, -2, "__mode");
+    lua_setmetatable(L, -2);
+}
+
+// Pushes the box of a layer object that has none.
+static struct shared *new_shared(lua_State *L)
+{
+    struct shared **box = lua_newuserdatauv(L, sizeof *box, 0);
+    *box = NULL;
+    if (luaL_newmetatable(L, type_name)) {
+        lua_pushcfunction(L, forget_object);
+        lua_setfield(L, -2, "__gc");
+    }
+    lua_setmetatable(L, -2);
+    *box = mem_alloc(sizeof **box);
+    **box = (struct shared){.refs = 1, .object = true};
+    push_weak_table(L, by_shared, "v");
+    lua_pushvalue(L, -2);
+    lua_rawsetp(L, -2, *box);
+    lua_pop(L, 1);
+    return *box;
+}
+
+// Pushes nothing; the layer object is at `index`. One that somebody's finalizer has brought back
+// may have a box that was finalized before: it gets a new one.
 static struct shared *shared_of(lua_State *L, int index)
 {
-    if (!luaL_getsubtable(L, LUA_REGISTRYINDEX, table_name)) { // it is new
-        lua_createtable(L, 0, 1);
-        lua_pushliteral(L, "k");
-        lua_setfield(L, -2, "__mode");
-        lua_setmetatable(L, -2);
-    }
+    push_weak_table(L, by_object, "k");
     lua_pushvalue(L, index);
-    struct shared **box;
-    if (lua_rawget(L, -2) == LUA_TNIL) {
-        box = lua_newuserdatauv(L, sizeof *box, 0);
-        *box = NULL;
-        if (luaL_newmetatable(L, type_name)) {
-            lua_pushcfunction(L, forget_object);
-            lua_setfield(L, -2, "__gc");
-        }
-        lua_setmetatable(L, -2);
-        *box = mem_alloc(sizeof **box);
-        **box = (struct shared){.refs = 1};
+    struct shared **box = lua_rawget(L, -2) == LUA_TNIL ? NULL : lua_touserdata(L, -1);
+    struct shared *s = box ? *box : NULL;
+    if (!s) {
         lua_pushvalue(L, index);
-        lua_pushvalue(L, -2);
-        lua_rawset(L, -5);
-        lua_pop(L, 1);
-    } else
-        box = lua_touserdata(L, -1);
-    struct shared *s = *box;
+        s = new_shared(L);
+        lua_rawset(L, -4);
+    }
     lua_pop(L, 2);
     return s;
 }
@@ -173,12 +193,29 @@ void check_shared(lua_State *L, const struct lua_model *box, const char *what)
     }
 }
 
-void leave_layers(struct lua_model *box)
+// Is the layer object within reach?
+static bool lives(lua_State *L, const struct shared *s)
+{
+    push_weak_table(L, by_shared, "v");
+    bool yes = lua_rawgetp(L, -1, s) != LUA_TNIL;
+    lua_pop(L, 2);
+    return yes;
+}
+
+// May somebody ask for the weights when this model is gone? A copy of what nobody wants would
+// double the memory of a large model when it goes. At the program's end only finalizers can, by a
+// model.
+static bool is_wanted(lua_State *L, const struct shared *s)
+{
+    return s->refs > (s->object ? 2 : 1) || (!worker_of(L)->closing && lives(L, s));
+}
+
+void leave_layers(lua_State *L, struct lua_model *box)
 {
     for (size_t i = 0; i < box->parts; i++) {
         struct shared *s = box->part[i].of;
         if (s->latest == box) {
-            if (model_is_built(box->m))
+            if (model_is_built(box->m) && is_wanted(L, s))
                 collect(s);
             s->latest = NULL;
         }

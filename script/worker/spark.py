@@ -16,7 +16,7 @@ import subprocess
 import sys
 import threading
 
-from pyspark.sql import SparkSession
+from pyspark import SparkConf, SparkContext
 
 WORKER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "firesteel-worker")
 
@@ -48,19 +48,19 @@ def lend(driver, secret):
 
 def slots(spark):
     """The number of tasks that run at once when all executors are there."""
-    conf = spark.sparkContext.getConf()
+    conf = spark.getConf()
     executors = int(conf.get("spark.executor.instances", "0"))
     cores = int(conf.get("spark.executor.cores", "1")) // int(conf.get("spark.task.cpus", "1"))
-    return executors * max(cores, 1) or spark.sparkContext.defaultParallelism
+    return executors * max(cores, 1) or spark.defaultParallelism
 
 
 def main(argv):
     if not argv:
         sys.exit("spark.py: the trainer's file is missing: spark.py TRAINER.lua [ARGUMENT...]")
     name = "hvd.run" if argv[0] == "--function" else os.path.basename(argv[0])
-    spark = SparkSession.builder.appName(name).getOrCreate()
+    spark = SparkContext.getOrCreate(SparkConf().setAppName(name))  # a session would load Spark's SQL, for seconds
     n, secret = slots(spark), secrets.token_hex(32)
-    host, port = spark.conf.get("spark.driver.host"), free_port()
+    host, port = spark.getConf().get("spark.driver.host"), free_port()
     env = dict(os.environ, FIRESTEEL_EXECUTORS=str(n), FIRESTEEL_EXECUTOR_CORES="1",
                FIRESTEEL_DRIVER_PORT=str(port))
     read = secret_pipe(secret)
@@ -71,7 +71,7 @@ def main(argv):
     signal.signal(signal.SIGTERM, lambda *_: trainer.terminate())
 
     def lend_all():
-        tasks = spark.sparkContext.parallelize(range(n), n).barrier()
+        tasks = spark.parallelize(range(n), n).barrier()
         try:
             tasks.mapPartitions(lend(f"{host}:{port}", secret)).collect()
         except Exception as problem:  # the trainer would wait for its executors forever
@@ -83,7 +83,7 @@ def main(argv):
     lending.start()
     code = trainer.wait()
     if code:  # a stage whose task was lost would begin again, for a driver that is gone
-        spark.sparkContext.cancelAllJobs()
+        spark.cancelAllJobs()
     lending.join(30)  # the tasks now end by themselves
     spark.stop()
     sys.exit(code if code >= 0 else 128 - code)

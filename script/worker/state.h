@@ -26,6 +26,7 @@ struct worker {
     const struct comm_ops *comm; // NULL before hvd.init
     const struct dnn_ops *dnn;   // NULL before the first model with convolutions
     bool dnn_failed;             // it cannot be loaded, which was told
+    bool half;                   // a model wants mixed_bfloat16
     bool half_told;              // that there is no bf16
     // The collective operation under way; the driver is told of it when it takes long.
     struct {
@@ -33,6 +34,7 @@ struct worker {
         char operation[STALL_OPERATION];
         bool told;
     } doing;
+    bool closing;         // Lua's last finalizers run
     bool bereft;          // MPI's start has failed, perhaps since a peer was lost
     bool compares;        // gradients are compared before they are averaged
     timeline *timeline;   // only in rank 0, if one was requested
@@ -54,8 +56,7 @@ int traceback(lua_State *L);
 void worker_event(worker *w, cJSON *event);
 
 // Sends what a training's numbers depend on, beside its file: {event = "worker", version, kernels
-// (of this CPU), dnn, ranks,
-// mpi}.
+// (of this CPU), dnn, bf16, deterministic, ranks, mpi}.
 void worker_tell_versions(worker *w);
 
 // Sends what the trainer is about to read: {event = "read", path, size, mtime (wall ns), sha256
@@ -67,6 +68,8 @@ void worker_tell_read_in(worker *w, const char *folder, const char *name);
 void dnn_tell_missing(const err *e); // on stderr
 // Loads oneDNN if the model has use for it; says once where that fails.
 void worker_give_dnn(worker *w, model *m);
+// How this CPU computes what wants mixed_bfloat16; NULL: no model does.
+const char *worker_half(const worker *w);
 
 // Opens the modules; each function pushes its module's table.
 int open_tensor(lua_State *L); // only the metatable; pushes nothing
@@ -85,6 +88,8 @@ const tensor *test_pictures(lua_State *L, int arg);
 int hvd_run(lua_State *L);
 // The driver; it is made at its first use.
 driver *worker_driver(worker *w, err *e);
+// Seeds math.random: the same in each run, as models' seeds are, another one in each rank.
+void worker_seed(worker *w);
 // Closes Lua, with its finalizers, and the timeline.
 void worker_close(worker *w);
 // os.exit: tells ranks and executors, then ends this process.

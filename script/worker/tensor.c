@@ -95,9 +95,10 @@ static int shard(lua_State *L)
     err e;
     const tensor *t = check_tensor(L, 1);
     at_most(L, 2, "shard");
-    int rank = (int)luaL_checkinteger(L, 2), size = (int)luaL_checkinteger(L, 3);
-    luaL_argcheck(L, size > 0 && rank >= 0 && rank < size, 2, "rank must be in [0, size)");
-    push_tensor(L, tensor_shard(t, rank, size, &e), &e);
+    lua_Integer rank = luaL_checkinteger(L, 2), size = luaL_checkinteger(L, 3);
+    luaL_argcheck(L, rank >= 0 && rank < size, 2, "rank must be in [0, size)");
+    luaL_argcheck(L, size <= INT32_MAX, 3, "there are no so many ranks");
+    push_tensor(L, tensor_shard(t, (int)rank, (int)size, &e), &e);
     return 1;
 }
 

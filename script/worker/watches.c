@@ -116,10 +116,25 @@ static void read_auc(lua_State *L, int table, watch *to)
     auc_spec spec = {0};
     const char *curve = opt_string_field(L, table, "AUC", "curve");
     const char *name = opt_string_field(L, table, "AUC", "name");
-    spec.thresholds = (int)opt_int_field(L, table, "AUC", "num_thresholds", 0);
+    spec.thresholds = opt_int32_field(L, table, "AUC", "num_thresholds", 0);
     spec.logits = opt_bool_field(L, table, "AUC", "from_logits", false);
     spec.pr = curve && strcmp(curve, "PR") == 0;
     if (auc_watch(to, name ? name : "auc", &spec, &e) < 0)
+        raise_err(L, &e);
+}
+
+static const char sparse_topk[] = "SparseTopKCategoricalAccuracy",
+                  topk[] = "TopKCategoricalAccuracy";
+
+// An object of nn among the metrics.
+static void read_object(lua_State *L, int table, const char *name, watch *to)
+{
+    err e;
+    const char *class = opt_string_field(L, table, "metrics", "class");
+    if (!class || strcmp(class, "AUC") == 0)
+        read_auc(L, table, to);
+    else if (topk_watch(to, name, opt_int_field(L, table, class, "k", 5),
+                 strcmp(class, sparse_topk) == 0, &e) < 0)
         raise_err(L, &e);
 }
 
@@ -136,7 +151,7 @@ void push_watches(lua_State *L, int index, const watch **list, size_t *n)
         lua_rawgeti(L, metrics, at);
         const char *name = lua_tostring(L, -1); // the list holds it
         if (lua_rawgeti(L, metrics, at + 1) == LUA_TTABLE)
-            read_auc(L, lua_gettop(L), &w->list[i]);
+            read_object(L, lua_gettop(L), name, &w->list[i]);
         else {
             w->own[i] = (struct own){.L = L, .list = metrics, .index = at + 1, .name = name};
             w->list[i] = (watch){.ctx = &w->own[i], .ops = &ops};
@@ -152,12 +167,10 @@ void push_watches(lua_State *L, int index, const watch **list, size_t *n)
 // Appends name, what and output to the list.
 static void append(lua_State *L, int list, const char *name, int what, size_t output)
 {
-    metric builtin;
-    err e;
     if (strlen(name) >= LOG_NAME_SIZE - LAYER_NAME_SIZE - strlen("val__"))
         luaL_error(L, "compile: the metric's name '%s' is too long", name);
-    if (strcmp(name, "loss") == 0 || metric_parse(name, &builtin, &e) == 0)
-        luaL_error(L, "compile: '%s' is the name of a metric that exists already", name);
+    if (strcmp(name, "loss") == 0)
+        luaL_error(L, "compile: 'loss' is the name of a log that exists already");
     lua_Integer n = (lua_Integer)lua_rawlen(L, list);
     for (lua_Integer i = 1; i < n; i += 3) {
         lua_rawgeti(L, list, i);
@@ -172,6 +185,22 @@ static void append(lua_State *L, int list, const char *name, int what, size_t ou
     lua_rawseti(L, list, n + 2);
     lua_pushinteger(L, (lua_Integer)output);
     lua_rawseti(L, list, n + 3);
+}
+
+// None may be called as a built-in metric that the output has, too.
+static void check_names(lua_State *L, int list, size_t output, metric_set set)
+{
+    err e;
+    metric builtin;
+    for (lua_Integer i = 1; i < (lua_Integer)lua_rawlen(L, list); i += 3) {
+        lua_rawgeti(L, list, i);
+        lua_rawgeti(L, list, i + 2);
+        const char *name = lua_tostring(L, -2);
+        if ((size_t)lua_tointeger(L, -1) == output && metric_parse(name, &builtin, &e) == 0 &&
+            set & (metric_set)1 << builtin)
+            luaL_error(L, "compile: there are two metrics with the name '%s'", name);
+        lua_pop(L, 2);
+    }
 }
 
 static void read_listed(lua_State *L, int at, int list, size_t output, metric_set *set)
@@ -189,7 +218,8 @@ static void read_listed(lua_State *L, int at, int list, size_t output, metric_se
     } else if (lua_istable(L, at)) {
         const char *class = opt_string_field(L, at, "compile", "class");
         const char *name = opt_string_field(L, at, "compile", "name");
-        if (!class || strcmp(class, "AUC") != 0)
+        if (!class || (strcmp(class, "AUC") != 0 && strcmp(class, topk) != 0 &&
+                          strcmp(class, sparse_topk) != 0))
             luaL_error(L, "compile: metrics has an item that is no metric");
         append(L, list, name ? name : "auc", at, output);
     } else if (lua_isfunction(L, at))
@@ -252,5 +282,6 @@ void read_metrics(lua_State *L, int given, int list, size_t output, metric_set *
         append(L, list, lua_tostring(L, -2), lua_gettop(L), output);
         lua_settop(L, names);
     }
+    check_names(L, list, output, *set);
     lua_settop(L, top);
 }

@@ -54,6 +54,8 @@ void worker_tell_versions(worker *w)
     json_set_str(event, "version", FIRESTEEL_VERSION);
     json_set_str(event, "kernels", cpu ? cpu->name : NULL);
     json_set_str(event, "dnn", w->dnn ? w->dnn->library() : NULL);
+    json_set_str(event, "bf16", worker_half(w));
+    json_set_str(event, "deterministic", "for any number of threads"); // see doc/trainer.md
     json_set_int(event, "ranks", w->comm ? w->comm->size() : 1);
     json_set_str(event, "mpi", w->comm && w->comm->library ? w->comm->library() : NULL);
     worker_event(w, event);
@@ -65,11 +67,13 @@ static const struct module {
     const char *name;
     lua_CFunction open;    // NULL: the module is all Lua
     const char *source[5]; // the Lua parts, NULL at the end
+    const char *table[6];  // its fields that are tables of names, too
 } modules[] = {
-    {"args", NULL, {"args"}},
-    {"data", open_data, {"data", "tables"}},
-    {"hvd", open_hvd, {"hvd", "elastic"}},
-    {"nn", open_nn, {"nn", "gradient", "callbacks", "applications"}},
+    {"args", NULL, {"args"}, {NULL}},
+    {"data", open_data, {"data", "tables"}, {NULL}},
+    {"hvd", open_hvd, {"hvd", "elastic"}, {"elastic"}},
+    {"nn", open_nn, {"nn", "gradient", "callbacks", "applications"},
+        {"applications", "initializers", "ops", "optimizers", "regularizers"}},
 };
 
 static int by_name(const void *a, const void *b)
@@ -77,10 +81,10 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-// __index of a module: a name that it does not have is an error that lists those it has.
+// __index of a module: a name that it does not have is an error that lists those it has. Upvalue:
+// what it is called.
 static int no_such_name(lua_State *L)
 {
-    const struct module *m = lua_touserdata(L, lua_upvalueindex(1));
     const char **names = NULL;
     size_t n = 0;
     for (lua_pushnil(L); lua_next(L, 1); lua_pop(L, 1)) {
@@ -97,20 +101,30 @@ static int no_such_name(lua_State *L)
     lua_pushlstring(L, buf_cstr(&text), text.len);
     buf_done(&text);
     const char *known = lua_tostring(L, -1), *name = luaL_tolstring(L, 2, NULL);
-    return luaL_error(L, "%s has no '%s'; it has %s", m->name, name, known);
+    return luaL_error(
+        L, "%s has no '%s'; it has %s", lua_tostring(L, lua_upvalueindex(1)), name, known);
 }
 
-// Watches reads of the module on top.
-static int watch_names(lua_State *L, const struct module *m)
+// Watches reads of the table below the top, which is called as the text on top, and is popped.
+static void watch_names(lua_State *L)
 {
-    if (!lua_istable(L, -1))
-        return 1;
     lua_createtable(L, 0, 1);
-    lua_pushlightuserdata(L, (void *)m);
+    lua_insert(L, -2);
     lua_pushcclosure(L, no_such_name, 1);
     lua_setfield(L, -2, "__index");
     lua_setmetatable(L, -2);
-    return 1;
+}
+
+static void watch_module(lua_State *L, const struct module *m)
+{
+    for (size_t i = 0; i < ARRAY_LEN(m->table) && m->table[i]; i++) {
+        lua_getfield(L, -1, m->table[i]);
+        lua_pushfstring(L, "%s.%s", m->name, m->table[i]);
+        watch_names(L);
+        lua_pop(L, 1);
+    }
+    lua_pushstring(L, m->name);
+    watch_names(L);
 }
 
 // Calls a Lua part with all values on the stack; they are replaced by what it returns.
@@ -137,7 +151,9 @@ static int load_module(lua_State *L)
     for (size_t i = 0; m->source[i]; i++)
         run_source(L, m->source[i]);
     lua_settop(L, 1);
-    return watch_names(L, m);
+    if (lua_istable(L, 1))
+        watch_module(L, m);
+    return 1;
 }
 
 static void preload_modules(lua_State *L)
@@ -172,9 +188,21 @@ int worker_exit(lua_State *L)
     worker_end(worker_of(L), code);
 }
 
+void worker_seed(worker *w)
+{
+    lua_State *L = w->L;
+    lua_getglobal(L, LUA_MATHLIBNAME);
+    lua_getfield(L, -1, "randomseed");
+    lua_pushinteger(L, MODEL_SEED);
+    lua_pushinteger(L, w->place.rank);
+    lua_call(L, 2, 0);
+    lua_pop(L, 1);
+}
+
 static int set_up(lua_State *L)
 {
     luaL_openlibs(L);
+    worker_seed(worker_of(L));
     open_tensor(L);
     preload_modules(L);
     // Tensors and models must be known before a script requires their module: results contain them.
@@ -220,6 +248,7 @@ worker *worker_new(const struct worker_options *options, err *e)
 
 void worker_close(worker *w)
 {
+    w->closing = true;
     if (w->L)
         lua_close(w->L);
     timeline_close(w->timeline);

@@ -5,8 +5,9 @@
 usage: bench.py [-n RUNS] [SECTION…]      sections: start screen idle cells logs cluster epoch resnet tables local serve
 
 Prints a table of medians and of ratios pair by pair (A B A B …), because machines are noisy. Peers are
-used if they are installed: nbclient and JAX in $FIRESTEEL_CACHE/bench-venv (`bench.py setup` makes it), vis, vim, htop
-and lua from Debian (`.ci/install bench`). A missing peer is reported and left out.
+used if they are installed: nbclient and JAX in $FIRESTEEL_CACHE/bench-venv, stern and k9s in $FIRESTEEL_CACHE/bin
+(`bench.py setup` makes them), vis, vim, htop and lua from Debian (`.ci/install bench`). A missing peer is reported and
+left out.
 """
 import argparse
 import ctypes
@@ -28,6 +29,7 @@ VENV = os.path.join(CACHE, "bench-venv")
 FIRESTEEL = os.path.join(BUILD, "cli", "firesteel")
 WORKER = os.path.join(BUILD, "cli", "firesteel-worker")
 PEERS = ["nbclient", "ipykernel", "jax==0.10.2", "pandas==2.3.3"]
+GO_PEERS = ["stern", "k9s"]
 
 
 def wall(argv, cwd):
@@ -219,15 +221,43 @@ def section_tables(cwd, runs):
                    env=dict(os.environ, FIRESTEEL_BUILD=BUILD, FIRESTEEL_CACHE=CACHE))
 
 
+def whole(argv, cwd, env=None):
+    """Seconds by the clock, and of the processor (all processes that it starts and reaps)."""
+    started = time.perf_counter()
+    process = subprocess.Popen(argv, cwd=cwd, env=dict(os.environ, **(env or {})), stdin=subprocess.DEVNULL,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    said = process.stderr.read().decode()
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if status:
+        raise SystemExit(f"{' '.join(argv)}: exit {process.returncode}\n{said[-2000:]}")
+    return time.perf_counter() - started, used.ru_utime + used.ru_stime
+
+
+STARTS = """local hvd = require "hvd"
+hvd.run(function() hvd.init() hvd.barrier() end, { np = tonumber(arg[1]) })
+"""
+
+
 def section_local(cwd, runs):
-    """The tutorial's local mode as one process: start, load, one epoch, evaluate, predict."""
+    """The tutorial's trainer as a process: start, load, five epochs (and one), evaluate, predict; and how ranks start."""
     recipe = open(os.path.join(ROOT, "recipes", "10-mnist.lua"), encoding="utf-8").read()
     body = recipe.split('file="trainer.lua"\n', 1)[1].split("\n-- %%", 1)[0]
-    with open(f"{cwd}/trainer.lua", "w", encoding="utf-8") as f:
-        f.write(body)
-    times = [wall([WORKER, "trainer.lua", "--epochs=1"], cwd) for _ in range(runs)]
-    print(f"{'local mode, one epoch, a process':34}{milliseconds(times)}")
-    print(f"{'  Keras 2.12 + Horovod 0.28 + Spark':34}  20.7 s, measured once elsewhere")
+    for name, text in (("trainer.lua", body), ("starts.lua", STARTS)):
+        with open(f"{cwd}/{name}", "w", encoding="utf-8") as f:
+            f.write(text)
+    mpi = {"HOROVOD_CPU_OPERATIONS": "MPI"}
+    rows = [("1 rank, one epoch", ["trainer.lua", "--epochs=1"], None), ("1 rank", ["trainer.lua"], None),
+            ("2 ranks", ["--np", "2", "trainer.lua"], None), ("2 ranks by MPI", ["--np", "2", "trainer.lua"], mpi)]
+    rows += [(f"start of {np} ranks{' by MPI' * (env is not None)}", ["starts.lua", str(np)], env)
+             for np in (2, 8, 64) for env in (None, mpi) if np < 64 or env is None]
+    found = {name: [] for name, _, _ in rows}
+    for _ in range(runs):  # in turn: machines are noisy
+        for name, argv, env in rows:
+            found[name].append(whole([WORKER] + argv, cwd, env))
+    for name, _, _ in rows:
+        print(f"{name:34}{milliseconds([f[0] for f in found[name]])}   CPU {statistics.median(f[1] for f in found[name]):.3f} s")
+    print(f"{'  Keras 2.12 + Horovod 0.28 + Spark':34}  20.7 s for one rank and one epoch, measured once elsewhere")
 
 
 def section_serve(cwd, runs):
@@ -251,8 +281,16 @@ SECTIONS = {"start": section_start, "screen": section_screen, "idle": section_id
 
 
 def setup():
+    """The peers that Debian does not have: from PyPI, and from their Go modules (minutes, once)."""
     subprocess.run([sys.executable, "-m", "venv", VENV], check=True)
     subprocess.run([os.path.join(VENV, "bin", "pip"), "install", "-q"] + PEERS, check=True)
+    built = subprocess.run([os.path.join(ROOT, "tests", "support", "gotool"), CACHE, *GO_PEERS], check=False).returncode
+    if built == 77:  # it has said so
+        return
+    if built:
+        raise SystemExit(f"gotool could not build {' and '.join(GO_PEERS)}: exit {built}")
+    for name in GO_PEERS:
+        print(os.path.join(CACHE, "bin", name))
 
 
 def main():

@@ -6,14 +6,15 @@ usage: cluster.py [-n RUNS] [--pods N]        in a cluster's network (`cluster.p
 
 `./check bench cluster` brings a cluster up for it. CPU is user and system time of all processes; memory is the most
 that they have together at one time (PSS, so that what they share counts once), from a run of its own. Pods are those of
-manypods.py. Peers that are not there are named and left out; `tests/support/gotool $FIRESTEEL_CACHE stern k9s` builds these
-two. k9s needs a terminal, so it gets one.
+manypods.py. Peers that are not there are named and left out; `bench.py setup` builds stern and k9s. k9s needs a terminal,
+so it gets one.
 """
 import argparse
 import ctypes
 import fcntl
 import os
 import pty
+import re
 import resource
 import select
 import shutil
@@ -33,6 +34,7 @@ FIRESTEEL = os.path.join(os.environ.get("FIRESTEEL_BUILD", os.path.join(ROOT, "b
 CACHE = os.environ.get("FIRESTEEL_CACHE", os.path.expanduser("~/.cache/firesteel"))
 TICK = os.sysconf("SC_CLK_TCK")
 LIVE_S = 30
+ESCAPES = re.compile(rb"\x1b(\[[0-9;:?]*[A-Za-z]|[()][A-Z0-9])")
 
 
 def program(name):
@@ -179,7 +181,7 @@ def on_a_terminal(name, argv, cwd, env, wanted, typed=None, after=b""):
         if after and not typed and not shown:
             os.write(fd, b"\x0c")  # all of the screen, not what has changed of it
             time.sleep(0.3)
-        if not shown and not typed and wanted in seen:
+        if not shown and not typed and wanted in ESCAPES.sub(b"", seen):
             shown, before = time.monotonic(), None
         if shown and before is None and time.monotonic() - shown > 2:
             before = sum(cpu(p) for p in children(os.getpid()))
@@ -234,8 +236,9 @@ def tables(cwd, env, kubectl, runs, pods):
         on_a_terminal(f"the desk's {pods} {state} pods", [FIRESTEEL, "desk.lua", "--context", "admin"], cwd, env,
                       f"{pods} rows".encode(), f":pods -n {space}\r".encode(), b"idle")
         if program("k9s"):
+            # it shows rows once it has all; of the title it writes only what changes from "[0]" to "[5000]"
             on_a_terminal(f"live table of {pods} {state} pods, k9s", [program("k9s"), "-n", space, "-c", "pods", "--readonly"], cwd, env,
-                          f"[{pods}]".encode())
+                          b"trainer-0")
         else:
             print("k9s is not there: left out")
 

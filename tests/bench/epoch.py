@@ -6,7 +6,8 @@ usage: epoch.py [-n ROUNDS] [-e EPOCHS] [--reference FILE.c]
 
 The contestants run in turn, round after round, because machines are noisy; the table has medians over
 the rounds, and the median of the ratios round by round to the reference, one thread of hand-tuned C:
-of seconds by the clock, and of the processor's time, which on a busy machine is the one to look at.
+of seconds by the clock, of the processor's time, and of a step in µs where nobody disturbs (its
+quickest twentieth), which on a busy machine is the one to look at.
 "2 threads" depends on how far apart the host has put the two cores (65 to 370 ns), which changes by
 the minute: compare it only within one run.
 Peers: JAX from $FIRESTEEL_CACHE/bench-venv (`bench.py setup` makes it) or the python3 that runs this.
@@ -86,6 +87,14 @@ def run(name, command):
     return json.loads(done.stdout.splitlines()[-1])
 
 
+def compared(ours, others, digits):
+    """The median, and the median of the ratios to the reference; blank for a program that does not measure it."""
+    if None in ours or None in others:
+        return " " * 17
+    ratio = statistics.median(a / b for a, b in zip(ours, others))
+    return f"{statistics.median(ours):9.{digits}f} {ratio:7.2f}"
+
+
 def main():
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("-n", type=int, default=3)
@@ -97,6 +106,7 @@ def main():
         field = contestants(folder, options.e, options.reference)
         seconds = {name: [] for name in field}
         busy = {name: [] for name in field}
+        steps = {name: [] for name in field}
         accuracy = {}
         for _ in range(options.n):
             for name, command in list(field.items()):
@@ -106,16 +116,15 @@ def main():
                     continue
                 seconds[name].append(result["median"])
                 busy[name].append(result.get("processor"))
+                steps[name].append(result.get("step"))
                 accuracy[name] = result[f"accuracy_{options.e}"]
     yardstick = next(iter(field))
-    print(f"{'seconds per epoch':28} {'median':>8} {'least':>8} {'ratio':>7} {'processor':>9} {'ratio':>7}  accuracy after {options.e}")
+    print(f"{'seconds per epoch':28} {'median':>8} {'least':>8} {'ratio':>7} {'processor':>9} {'ratio':>7} "
+          f"{'step, µs':>9} {'ratio':>7}  accuracy after {options.e}")
     for name in field:
         ratio = statistics.median(a / b for a, b in zip(seconds[name], seconds[yardstick]))
-        used = f"{'':9} {'':7}"
-        if None not in busy[name]:
-            used = (f"{statistics.median(busy[name]):9.4f} "
-                    f"{statistics.median(a / b for a, b in zip(busy[name], busy[yardstick])):7.2f}")
-        print(f"{name:28} {statistics.median(seconds[name]):8.4f} {min(seconds[name]):8.4f} {ratio:7.2f} {used}"
+        print(f"{name:28} {statistics.median(seconds[name]):8.4f} {min(seconds[name]):8.4f} {ratio:7.2f} "
+              f"{compared(busy[name], busy[yardstick], 4)} {compared(steps[name], steps[yardstick], 1)}"
               f"  {accuracy[name]:.4f}")
 
 

@@ -214,7 +214,7 @@ def test_next_runs_in_time_zones(t):
 
 
 def test_a_scheduled_spark_application(t):
-    """What it makes need not run: its driver has no image. It fires, and the failure of a run is told."""
+    """The schedule makes an application when it is due, and reports that its run failed: the driver has no image."""
     place = Place(t, SPARK)
     app = {"apiVersion": "sparkoperator.k8s.io/v1beta2", "kind": "ScheduledSparkApplication", "metadata": {"name": "scheduled"},
            "spec": {"schedule": "@every 10s", "concurrencyPolicy": "Forbid", "successfulRunHistoryLimit": 2, "failedRunHistoryLimit": 2, "template": {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Descriptions beside those of the real kubectl: what it prints stands in ours, letter by letter, below what one looks for first."""
+"""Descriptions compared with those of the real kubectl: ours contain its text, letter by letter, below a summary."""
 import os
 import re
 import time

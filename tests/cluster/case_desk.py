@@ -15,6 +15,7 @@ from bench import folder, opens, text, workbench
 
 BUSY = "while :; do :; done & while :; do sleep 1; done"
 IN_TOP = re.compile(r"(\d+)m +(\d+)Mi")
+IN_DESK = re.compile(r"(\d+)m +(?:(?:\d+%|n/a) +)*(\d+)Mi")
 
 
 def desk(t, place, context="admin", size="150x40", source="print(1)"):
@@ -34,7 +35,8 @@ def measured(place, *names):
 
 def test_what_pods_and_nodes_use_is_as_kubectl_top_says(t):
     place = Place(t)
-    place.create(pod("busy", "sh", "-c", BUSY, resources={"limits": {"cpu": "100m"}}), pod("idle", "sleep", "600"))
+    place.create(pod("busy", "sh", "-c", BUSY, resources={"requests": {"cpu": "50m", "memory": "1Mi"}, "limits": {"cpu": "100m"}}),
+                 pod("idle", "sleep", "600"))
     place.kubectl("wait", "--for=condition=Ready", "pod/busy", "pod/idle", "--timeout=60s")
     measured(place, "busy", "idle")
     with desk(t, place) as s:
@@ -48,16 +50,26 @@ def test_what_pods_and_nodes_use_is_as_kubectl_top_says(t):
             for name, numbers in measured(place, "busy", "idle").items():
                 said[name].add(numbers)
             for row in s.screen():
-                name, numbers = row.split()[:1], IN_TOP.search(row)
+                name, numbers = row.split()[:1], IN_DESK.search(row)
                 if numbers and name and name[0] in seen:
                     seen[name[0]].add(numbers.groups())
             return all(seen[name] & said[name] for name in seen)
         tap.eventually(both, 90)
         # all that the desk showed was measured, but for what came between two looks of this test
         assert time.monotonic() < end and all(int(cpu) > 20 for cpu, _ in seen["busy"]), (seen, said)
+        row = next(row for row in s.screen() if row.split()[:1] == ["busy"])
+        found = re.search(r"(\d+)m +(\d+)% +(\d+)% +(\d+)Mi +(\d+)% +n/a( |$)", row)
+        assert found, row
+        cpu, of_requests, of_limits, memory, more = found.groups()[:5]
+        assert (int(of_requests), int(of_limits)) == (2 * int(cpu), int(cpu)) and int(more) // 100 == int(memory), row
+        row = next(row for row in s.screen() if row.split()[:1] == ["idle"])
+        assert re.search(r"\d+m +n/a +n/a +\d+Mi +n/a +n/a ", row), row
         opens(s, "nodes", "node1", "%CPU", "%MEM")
-        s.wait("Mi")
-        row = next(row for row in s.screen() if "node1" in row)
+
+        def of_the_node():
+            """the table of nodes has what its node uses"""
+            return next((row for row in s.screen() if row.split()[:1] == ["node1"] and "Mi" in row), None)
+        row = tap.eventually(of_the_node, 90)
         assert re.search(r"\d+m +\d+% +\d+Mi +\d+%", row), row
         top = place.kubectl("top", "nodes", "--no-headers").out.split()
         memory = int(re.search(r"(\d+)Mi", row)[1])
@@ -67,7 +79,13 @@ def test_what_pods_and_nodes_use_is_as_kubectl_top_says(t):
         s.resize("34x20")  # NAME to AGE fill it
         opens(s, "pods", "busy", "idle")
         assert "CPU" not in text(s), "there is no room: " + text(s)
-        s.keys("q q")
+        s.keys("q")
+        s.wait("print(1)")
+        s.resize("70x20")
+        opens(s, "pods", "busy", "idle", " MEM ")
+        assert "%MEM" not in text(s), "there is room for some only: " + text(s)
+        s.keys("q")
+        s.wait("print(1)")
 
 
 def test_a_shell_in_the_chosen_container(t):

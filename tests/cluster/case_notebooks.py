@@ -58,6 +58,23 @@ expect(job):reaches("Complete", "9m")
     assert done.code == 1 and "7" in done.out + done.err and "the reason" in done.out + done.err, done
 
 
+def test_a_wait_for_what_a_failed_job_never_is_ends_with_it(t):
+    place = Place(t)
+    done = place.run(job("exit 7", """
+-- %% Waits timeout="5m"
+for _, words in ipairs { "condition=Complete", "jsonpath={.status.succeeded}=1" } do
+  print(pcall(k8s.wait, { job, words, timeout = "4m" }))
+end
+k8s.wait { job, "condition=Failed", timeout = "4m" }
+job:delete()
+print(pcall(k8s.wait, { job, "condition=Failed", timeout = "4m" }))
+"""), timeout=120)
+    assert done.code == 0 and "it was deleted" in done.out, done
+    for words in ("condition=Complete", "jsonpath={.status.succeeded}=1"):
+        assert f"is Failed, and will not come to {words}: " in done.out, done
+    assert "container main of pod " in done.out and "exited with 7" in done.out, done
+
+
 def test_what_may_not_be_done(t):
     place = Place(t)
     done = place.run(job("true", ""), "--context", "user")

@@ -143,7 +143,8 @@ class Cluster:
 
 
 def children(pid):
-    """Guards of a client, kernels of a guard. At its end the client has a child that looks for leaks: without it, it waits for ever."""
+    """The guards that a client has started, or the kernels of a guard. Not the child that looks for leaks at the client's end: the
+    client would wait for ever without it."""
     def is_ours(child):
         with open(f"/proc/{child}/comm", encoding="ascii", errors="replace") as f:
             return f.read().startswith("firesteel-")

@@ -2,18 +2,27 @@
 # SPDX-License-Identifier: MIT
 """Breaks the program at one promise after the other, and looks whether the nearest test notices (./check mutants).
 
-    mutants.py [--wide] [NAME…]   all mutants, or these; --wide: what survives is tried on whole suites, too
-    mutants.py --list             their names and promises
+    mutants.py                    those of which no result is kept (kept.py)
+    mutants.py NAME…              these
+    mutants.py --all              all, those that were run longest ago first
+    mutants.py --minutes N        as many of them as can be begun in N minutes
+    mutants.py --record           what is noticed is written into the file of kept results
+    mutants.py --wide             what survives is tried on whole suites, too
+    mutants.py --list             names, what is known of each, promises
 
-It works on a copy of the sources in build-mutants/, with a build of its own. First the named cases run as the program is:
-all must pass. Then each mutant is put into the copy and built, its case runs alone, and the copy is put right again. Noticed
-means that the very case which is named fails, or that its program dies; a build that fails is an error of the mutant.
+It works on a copy of the sources in build-mutants/, with a build of its own. Each case runs as the program is: it has to pass.
+Then the mutant is put into the copy and built, and its case runs alone, twice, with a run of the program as it is in between.
+Noticed means that the very case which is named fails, or that its program dies, both times, and that it passes in between;
+a build that fails is an error of the mutant.
 """
 import argparse
+import contextlib
 import ctypes
+import datetime
 import fcntl
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -21,13 +30,16 @@ import sys
 import tempfile
 import time
 
+import kept
 import table
 
 ROOT = os.path.dirname(os.path.dirname(table.HERE))
 WORK = os.path.join(ROOT, "build-mutants")
 SOURCE = os.path.join(WORK, "source")
 BUILD = os.path.join(SOURCE, "build")  # placed as for the real sources: so a compiler cache recognises it
+CLEAN = os.path.join(WORK, "clean")  # programs as they are without a mutant
 SLACK = 40  # seconds beyond five times what the unchanged program takes; more where the machine is busy, as tests wait longer then
+SLACK_OF_A_HANG = 15  # the same where the mutant may wait for ever; then a run of the unchanged program shows that it was long enough
 PR_SET_CHILD_SUBREAPER = 36
 
 
@@ -104,7 +116,7 @@ def reap(wanted=None):
 
 
 def ends_within(process, seconds):
-    """As process.wait(), but orphans are reaped meanwhile: tests look whether they are gone."""
+    """Like process.wait(), but it also reaps orphans, since tests look whether these are gone."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         if reap(process.pid):
@@ -139,7 +151,7 @@ class Runner:
     def __init__(self, temporary):
         self.env = dict(os.environ, TMPDIR=temporary, FIRESTEEL_RUNTIME_DIR=os.path.join(temporary, "run"),
                         GIT_CEILING_DIRECTORIES=WORK)
-        self.usual, self.tests, self.programs, self.suffix = {}, {}, [], []
+        self.usual, self.tests, self.targets, self.programs, self.saved = {}, {}, {}, [], set()
 
     def prepare(self, names):
         if not os.path.isfile(os.path.join(BUILD, "build.ninja")):
@@ -150,18 +162,49 @@ class Runner:
         if problem:
             raise Failed(problem)
         with open(os.path.join(BUILD, "meson-info", "intro-tests.json"), encoding="utf-8") as f:
-            self.tests = {t["name"]: t for t in json.load(f)}
+            found = json.load(f)
+        twice = {t["name"] for t in found if sum(t["name"] == other["name"] for other in found) > 1}.intersection(names)
+        if twice:
+            raise Failed("two tests are called " + ", ".join(sorted(twice)))
+        self.tests = {t["name"]: t for t in found}
         with open(os.path.join(BUILD, "meson-info", "intro-targets.json"), encoding="utf-8") as f:
-            targets = {t["id"]: t for t in json.load(f)}
+            self.targets = {t["id"]: os.path.relpath(t["filename"][0], BUILD) for t in json.load(f)
+                            if t["type"] in ("executable", "shared library", "shared module")}
+        self.programs = [o for o in self.targets.values() if not o.startswith(("tests/unit/", "tests/fuzz/", "tests/bench/"))]
         missing = [n for n in names if n not in self.tests]
         if missing:
             raise Failed("there is no test " + ", ".join(missing))
-        # Programs are always built, since tests start them; of the test programs, only the named
-        # ones are.
-        wanted = {os.path.relpath(self.tests[n]["cmd"][0], BUILD) for n in names}
-        outputs = [os.path.relpath(t["filename"][0], BUILD) for t in targets.values()
-                   if t["type"] in ("executable", "shared library", "shared module")]
-        self.programs = [o for o in outputs if o in wanted or not o.startswith(("tests/unit/", "tests/fuzz/", "tests/bench/"))]
+
+    def wanted(self, test):
+        """What is built for a test: the suites but unit start all programs, whatever meson knows of it."""
+        own = [self.targets[i] for i in self.tests[test]["depends"] if i in self.targets]
+        return sorted(set(own) | set(() if "firesteel:unit" in self.tests[test]["suite"] else self.programs))
+
+    def save(self, test):
+        """Builds what a test wants as it is without a mutant, and keeps a copy."""
+        missing = [o for o in self.wanted(test) if o not in self.saved]
+        problem = self.ninja(missing) if missing else None
+        if problem:
+            raise Failed("the sources do not build: " + problem)
+        for output in missing:
+            os.makedirs(os.path.dirname(os.path.join(CLEAN, output)), exist_ok=True)
+            shutil.copy2(os.path.join(BUILD, output), os.path.join(CLEAN, output))
+            self.saved.add(output)
+
+    @contextlib.contextmanager
+    def as_it_is(self, test):
+        """Puts the copies in the place of what is built; a program may name others by their paths."""
+        moved = []
+        try:
+            for output in self.wanted(test):
+                place = os.path.join(BUILD, output)
+                os.rename(place, place + ".mutant")
+                moved.append(place)
+                shutil.copy2(os.path.join(CLEAN, output), place)
+            yield
+        finally:
+            for place in moved:
+                os.replace(place + ".mutant", place)
 
     def ninja(self, targets):
         """Builds; the first error, or None."""
@@ -171,9 +214,6 @@ class Runner:
             return None
         errors = [line for line in done.stdout.splitlines() if " error: " in line or "undefined reference" in line]
         return (errors or done.stdout.splitlines() or ["ninja failed"])[0]
-
-    def build(self):
-        return self.ninja(self.programs)
 
     def command(self, test, case):
         argv = list(self.tests[test]["cmd"])
@@ -205,49 +245,59 @@ class Runner:
         return "hangs" if late else "died", text
 
 
-def clean_run(runner, cases):
-    """All named cases as the program is; returns those that cannot be judged, with the reason."""
-    skipped, failed = {}, []
-    for number, (test, case) in enumerate(cases, 1):
-        say(f"\r{number}/{len(cases)} {test}: {case}\x1b[K" if sys.stdout.isatty() else "")
-        begun = time.monotonic()
-        how, text = runner.run(test, case, 300)
-        runner.usual[test, case] = time.monotonic() - begun
-        if how.startswith("skipped"):
-            skipped[test, case] = how
-        elif how != "passed":
-            failed.append(f"{test}: {case} {how}, and nothing was changed:\n{text[-1500:]}")
-    say("\r\x1b[K" if sys.stdout.isatty() else "")
-    if failed:
-        raise Failed("\n".join(failed))
-    return skipped
+    def clean(self, test, case, seconds=300):
+        """A run of the program as it is; a busy machine gets a second chance."""
+        with self.as_it_is(test):
+            begun = time.monotonic()
+            how, text = self.run(test, case, seconds)
+            if how != "passed" and not how.startswith("skipped"):
+                begun = time.monotonic()
+                how, text = self.run(test, case, seconds)
+        self.usual.setdefault((test, case), time.monotonic() - begun)
+        return how, text
 
 
 def say(text):
     print(text, end="", flush=True)
 
 
+def confirm(runner, mutant, test, case, limit):
+    """Was it the mutant? The case has to pass without it now, and to fail with it again. None, or what else happened."""
+    with without(mutant):
+        how, text = runner.clean(test, case, limit)
+    if how != "passed":
+        return f"NOT JUDGED: {test}: {case} {how} with nothing changed, too\n{text[-1500:]}"
+    how, _ = runner.run(test, case, limit)
+    return None if how in noticing(mutant) else f"SURVIVED: {test}: {case} fails now and then, and {how} the second time"
+
+
+def noticing(mutant):
+    return ("failed", "died", "hangs") if mutant.hangs else ("failed", "died")
+
+
 def judge(runner, mutant, skipped):
-    """(noticed or None for what cannot be judged, what is to be said)."""
-    problem = runner.build()
-    if problem:
-        return False, "DOES NOT BUILD: " + problem
+    """(was it noticed, or None if that cannot be judged; the message)."""
     said = "SURVIVED"
     for test, case in mutant.tests:
         if (test, case) in skipped:
             said = f"not judged: {test}: {case} is {skipped[test, case]}" if said == "SURVIVED" else said
             continue
+        problem = runner.ninja(runner.wanted(test))
+        if problem:
+            return False, "DOES NOT BUILD: " + problem
+        limit = 5 * runner.usual[test, case] + (SLACK_OF_A_HANG if mutant.hangs else SLACK * busy())
         begun = time.monotonic()
-        how, _ = runner.run(test, case, SLACK * busy() + 5 * runner.usual[test, case])
+        how, _ = runner.run(test, case, limit)
         took = f"{time.monotonic() - begun:.1f} s"
-        if how in ("failed", "died") or how == "hangs" and mutant.hangs:
-            return True, f"noticed by {test}: {case} ({'' if how == 'failed' else 'it ' + how + ', '}{took})"
+        if how in noticing(mutant):
+            otherwise = confirm(runner, mutant, test, case, limit)
+            return not otherwise, otherwise or f"noticed by {test}: {case} ({'' if how == 'failed' else 'it ' + how + ', '}{took})"
         said = f"SURVIVED ({test}: {case} {'hangs, which is not expected of it' if how == 'hangs' else how}, {took})"
     return (None if said.startswith("not judged") else False), said
 
 
 def try_wider(runner):
-    """Which tests of the quick suites and of whole runs notice what the nearest did not."""
+    """The tests of the quick suites and of whole runs that notice a mutant which the nearest test did not notice."""
     problem = runner.ninja([])
     if problem:
         return problem
@@ -260,42 +310,117 @@ def try_wider(runner):
     return "elsewhere: " + (", ".join(bad) if bad else "noticed by nothing in unit and replay")
 
 
-def one(runner, mutant, skipped, wide):
-    path = os.path.join(SOURCE, mutant.file)
+def path_of(mutant):
+    return os.path.join(SOURCE, mutant.file)
+
+
+def text_of(path):
     with open(path, "rb") as f:
-        original = f.read()
+        return f.read()
+
+
+@contextlib.contextmanager
+def within(mutant):
+    """Changes the line in the copy of the sources as long as the block runs."""
+    original = text_of(path_of(mutant))
+    mutant.original = original
     try:
-        write(path, mutant.apply(original.decode()).encode())
+        write(path_of(mutant), mutant.apply(original.decode()).encode())
+        yield
+    finally:
+        write(path_of(mutant), original)
+
+
+@contextlib.contextmanager
+def without(mutant):
+    """Within `within`: the copy is as it was meanwhile, for tests that read sources. What is built stays."""
+    broken = text_of(path_of(mutant))
+    try:
+        write(path_of(mutant), mutant.original)
+        yield
+    finally:
+        write(path_of(mutant), broken)
+
+
+def as_it_is(runner, mutant, skipped):
+    """The mutant's cases as the program is; what is wrong with one, or None. What skips is noted."""
+    for test, case in mutant.tests:
+        if (test, case) in runner.usual:
+            continue
+        runner.save(test)
+        how, text = runner.clean(test, case)
+        if how.startswith("skipped"):
+            skipped[test, case] = how
+        elif how != "passed":
+            del runner.usual[test, case]
+            return f"NOT JUDGED: {test}: {case} {how}, and nothing was changed:\n{text[-1500:]}"
+    return None
+
+
+def one(runner, mutant, skipped, wide):
+    problem = as_it_is(runner, mutant, skipped)
+    if problem:
+        return False, problem
+    with within(mutant):
         noticed, said = judge(runner, mutant, skipped)
         if wide and noticed is False:
             said += "; " + try_wider(runner)
-    finally:
-        write(path, original)
     return noticed, said
 
 
-def run(chosen, wide, temporary):
+def counts_here(mutant):
+    """Has this CPU the flag that the mutant needs?"""
+    if not mutant.needs:
+        return True
+    with open("/proc/cpuinfo", encoding="utf-8") as f:
+        return re.search(rf"^(flags|Features)\s*:.*\b{mutant.needs}\b", f.read(), re.M) is not None
+
+
+def in_order(chosen, results):
+    """What was never run or has moved first, then by age; the quick suites first, and the cases of a program in a row."""
+    suites = ["tests/unit", "tests/replay", "tests/screen"]
+    def key(mutant):
+        test, case = mutant.tests[0]
+        file = os.path.relpath(results.sources.of_case(test, case)[0], SOURCE)
+        rank = next((i for i, s in enumerate(suites) if file.startswith(s)), len(suites))
+        return results.day(mutant.name) if results.is_known(mutant.name) else "", rank, test, case
+    return sorted(chosen, key=key)
+
+
+def run(mutants, options, temporary):
     begun = time.monotonic()
     copy_sources()
-    runner = Runner(temporary)
-    cases = list(dict.fromkeys(case for m in chosen for case in m.tests))
-    runner.prepare({test for test, _ in cases})
-    problem = runner.build()
-    if problem:
-        raise Failed("the sources do not build: " + problem)
-    say(f"built in {time.monotonic() - begun:.0f} s\n")
-    skipped = clean_run(runner, cases)
-    say(f"{len(cases)} cases pass as the program is; {time.monotonic() - begun:.0f} s\n")
-    width, noticed, unjudged = max(len(m.name) for m in chosen), 0, 0
+    results = kept.Kept(table.mutants(), SOURCE)
+    anew = bool(options.names) or options.all
+    kept_ones = 0 if anew else sum(results.is_known(m.name) for m in mutants)
+    if kept_ones:
+        say(f"{kept_ones} of {len(mutants)} were noticed before, and nothing has moved that decides it (--all runs them, too)\n")
+    chosen = in_order([m for m in mutants if anew or not results.is_known(m.name)], results)
     for mutant in chosen:
+        if not counts_here(mutant):
+            say(f"{mutant.name} is left out: it counts on a CPU with {mutant.needs}, which this one has not\n")
+    chosen = [m for m in chosen if counts_here(m)]
+    if not chosen:
+        return 0
+    runner = Runner(temporary)
+    runner.prepare({test for m in chosen for test, _ in m.tests})
+    skipped, width, noticed, unjudged, ran = {}, max(len(m.name) for m in chosen), 0, 0, 0
+    for mutant in chosen:
+        if options.minutes is not None and time.monotonic() - begun >= 60 * options.minutes:
+            break
         say(f"{mutant.name:{width}}  ")
-        result, said = one(runner, mutant, skipped, wide)
+        result, said = one(runner, mutant, skipped, options.wide)
+        ran += 1
         noticed += result is True
         unjudged += result is None
         say(said + "\n")
-    say(f"{noticed} of {len(chosen)} noticed" + (f", {unjudged} not judged" if unjudged else "") +
+        if options.record and result is not None:
+            results.put(mutant.name, datetime.date.today().isoformat() if result else None)
+            results.save()
+    say(f"{noticed} of {ran} noticed" + (f", {unjudged} not judged" if unjudged else "") +
+        (f", {len(chosen) - ran} left for another time" if ran < len(chosen) else "") +
         f"; {(time.monotonic() - begun) / 60:.0f} min {(time.monotonic() - begun) % 60:.0f} s\n")
-    return 0 if noticed + unjudged == len(chosen) and noticed else 1
+    return 0 if noticed + unjudged == ran and (noticed or not ran) else 1
 
 
 def choose(names):
@@ -340,20 +465,26 @@ def ended(number, frame):
 
 def main():
     parser = argparse.ArgumentParser(prog="./check mutants")
-    parser.add_argument("--list", action="store_true")
-    parser.add_argument("--wide", action="store_true")
+    parser.add_argument("--all", action="store_true", help="also what was noticed before, and has not moved")
+    parser.add_argument("--minutes", type=float, metavar="N", help="begin none after N minutes")
+    parser.add_argument("--record", action="store_true", help="write what is noticed into tests/mutants/noticed")
+    parser.add_argument("--wide", action="store_true", help="try what survives on all of unit and replay")
+    parser.add_argument("--list", action="store_true", help="names, when each was noticed, promises")
     parser.add_argument("names", nargs="*", metavar="NAME")
     options = parser.parse_args()
+    mutants = choose(options.names)
     if options.list:
-        for m in table.mutants():
-            print(f"{m.name:26} {m.promise}")
+        results = kept.Kept(mutants, ROOT)
+        for m in mutants:
+            state = results.state(m.name)
+            state += "" if results.is_known(m.name) or counts_here(m) else f", needs {m.needs}"
+            print(f"{m.name:26} {state:24} {m.promise}")
         return 0
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, ended)
-    chosen = choose(options.names)
-    return locked(lambda temporary: run(chosen, options.wide, temporary))
+    return locked(lambda temporary: run(mutants, options, temporary))
 
 
 try:

@@ -10,13 +10,16 @@
     test client-streams: a_watch_goes_on_from_its_bookmark
 
 The lines of a hunk are as in a diff: what begins with a blank or "-" must be in the file, whole lines in a row and exactly
-once, but for comments at their ends; what begins with a blank or "+" takes their place. "hangs" on a line of its own: the program may wait for ever.
+once, but for comments at their ends; what begins with a blank or "+" takes their place. A blank and "…" stand for any
+lines in between. "hangs" on a line of its own: the program may wait for ever. "needs FLAG": the case can notice it on a CPU
+with that flag only.
 """
 import glob
 import os
 import re
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+ELLIPSIS = "…"
 
 
 class Wrong(Exception):
@@ -27,11 +30,19 @@ def bare(line):
     return re.sub(r"\s*//.*", "", line)
 
 
+def parts(lines):
+    """What lies between the lines that are no more than an ellipsis."""
+    found = [[]]
+    for line in lines:
+        found = found + [[]] if line == ELLIPSIS else found[:-1] + [found[-1] + [line]]
+    return found
+
+
 class Mutant:
     def __init__(self, name, place):
         self.name, self.place = name, place
         self.promise = self.file = ""
-        self.before, self.after, self.tests, self.hangs = [], [], [], False
+        self.before, self.after, self.tests, self.hangs, self.needs = [], [], [], False, ""
 
     def faults(self):
         """What the entry itself lacks."""
@@ -42,16 +53,21 @@ class Mutant:
 
     def apply(self, text):
         """The text of its file with the mutant in it. Comments at the ends of lines do not matter."""
-        lines, before, n = text.split("\n"), [bare(line) for line in self.before], len(self.before)
+        for before, after in zip(parts(self.before), parts(self.after)):
+            text = self.replace(text, before, after)
+        return text
+
+    def replace(self, text, before, after):
+        lines, wanted, n = text.split("\n"), [bare(line) for line in before], len(before)
         code = [bare(line) for line in lines]
-        found = [i for i in range(len(code) - n + 1) if code[i:i + n] == before]
+        found = [i for i in range(len(code) - n + 1) if code[i:i + n] == wanted]
         if not found:
             raise Wrong(f"mutant {self.name}: its line is not in {self.file} any more ({self.place}): "
-                        f"{self.before[0].strip()}")
+                        f"{before[0].strip()}")
         if len(found) > 1:
             raise Wrong(f"mutant {self.name}: its lines are {len(found)} times in {self.file} ({self.place}): "
                         "add lines around them")
-        return "\n".join(lines[:found[0]] + self.after + lines[found[0] + n:])
+        return "\n".join(lines[:found[0]] + after + lines[found[0] + n:])
 
 
 def read(path, mutants):
@@ -69,6 +85,8 @@ def read(path, mutants):
             setattr(mutant, word, rest)
         elif word == "test" and mutant and re.fullmatch(r"\S+: \w.*", rest):
             mutant.tests.append(tuple(rest.split(": ", 1)))
+        elif word == "needs" and mutant and re.fullmatch(r"\w+", rest):
+            mutant.needs = rest
         elif line == "hangs" and mutant:
             mutant.hangs = True
         elif line and not line.startswith("#"):
@@ -82,6 +100,15 @@ def mutants():
     return found
 
 
+def cases_of(text):
+    """Names of the cases in a test's source."""
+    names = set(re.findall(r"^(?:TEST\(|def test_)(\w+)", text, re.M))
+    names.update(re.findall(r"^(?:case|test)\(\"([^\"]+)\"", text, re.M))
+    for macro, before, after in re.findall(r"#define (\w+)\(.*\n\s*TEST\((\w+)##\w+##(\w+)\)", text):
+        names.update(before + n + after for n in re.findall(rf"^{macro}\((\w+)", text, re.M))
+    return names
+
+
 def case_is_there(source, case):
     """Is there a case of that name in any test?"""
     if not hasattr(case_is_there, "names"):
@@ -89,11 +116,7 @@ def case_is_there(source, case):
         for folder, _, files in os.walk(os.path.join(source, "tests")):
             for file in files:
                 if file.endswith((".c", ".py", ".lua")):
-                    text = open(os.path.join(folder, file), encoding="utf-8").read()
-                    names.update(re.findall(r"^(?:TEST\(|def test_)(\w+)", text, re.M))
-                    names.update(re.findall(r"^(?:case|test)\(\"([^\"]+)\"", text, re.M))
-                    for macro, before, after in re.findall(r"#define (\w+)\(.*\n\s*TEST\((\w+)##\w+##(\w+)\)", text):
-                        names.update(before + n + after for n in re.findall(rf"^{macro}\((\w+)", text, re.M))
+                    names |= cases_of(open(os.path.join(folder, file), encoding="utf-8").read())
     return case_is_there.names and case in case_is_there.names
 
 

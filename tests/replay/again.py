@@ -83,6 +83,39 @@ def test_tolerances(t):
     assert "tolerance: needs a number" in done.err, done
 
 
+BRANCHES = """\
+-- %% Side by side
+parallel.map({ "a", "b", "c" }, { at_once = 3 }, function(item)
+  for line = 1, 2 do
+    firesteel.sleep(item == os.getenv "FIRST" and "10ms" or item == os.getenv "LAST" and "300ms" or "150ms")
+    print(item .. line .. (item == os.getenv "MOVED" and "!" or ""))
+  end
+end)
+print "all"
+"""
+
+
+def test_branches_are_compared_each_by_itself(t):
+    """Whoever was first this time: that is no result."""
+    folder = folder_of(t, BRANCHES)
+    said = firesteel(folder, "run", "n.lua", env={"FIRST": "a", "LAST": "c"}).out
+    assert said.index("a1") < said.index("c1"), said
+    first = rows(folder)[0]["run"]
+    again = firesteel(folder, "run", "--from", first, env={"FIRST": "c", "LAST": "a"})
+    assert again.out.index("c1") < again.out.index("a1"), again.out
+    counts, moved = compared(again)
+    assert counts == "4 bit-equal, 0 within the tolerance, 0 moved, 0 not compared", (counts, moved)
+    second = rows(folder)[0]["run"]
+    told = json.loads(sh(FIRESTEEL, "diff", first, second, "-o", "json", cwd=folder).out)
+    assert "outputs" not in told, told
+    moving = firesteel(folder, "run", "--from", first, code=5, env={"FIRST": "c", "LAST": "a", "MOVED": "b"})
+    counts, moved = compared(moving)
+    assert counts.startswith("3 bit-equal, 0 within the tolerance, 1 moved"), (counts, moved)
+    assert any(line.strip() == 'moved: output of "Side by side: b"' for line in moved), moved
+    told = json.loads(sh(FIRESTEEL, "diff", first, rows(folder)[0]["run"], "-o", "json", cwd=folder).out)
+    assert len(told["outputs"]) == 1 and "+b1!" in told["outputs"][0]["diff"], told["outputs"]
+
+
 def test_what_cannot_be_compared(t):
     folder = folder_of(t, '-- %% Time tags=["nbval-ignore-output"]\nprint(os.time(), firesteel.run)\n-- %% Name\nprint(firesteel.run)\n'
                        '-- %% Sometimes\nif not io.open "once" then io.open("once", "w"):close(); run.metric("first", 1) end\n')

@@ -101,6 +101,24 @@ def test_cell_by_cell_in_a_pipe(t):
         assert f.read() == "a note\n"
 
 
+def test_what_a_cell_said_is_told_while_the_next_one_runs(t):
+    path = notebook(t, "-- %%\nprint 'a word'\n-- %%\nwhile not fs.exists 'go' do firesteel.sleep(0.1) end\n")
+    with subprocess.Popen([FIRESTEEL, "run", path], cwd=folder_of(path), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          text=True) as process:
+        t.after(lambda: process.poll() is None and process.kill())
+        for line in process.stdout:
+            if line == "    a word\n":
+                break
+        assert process.poll() is None and line == "    a word\n", line
+        for line in process.stdout:
+            if line.startswith("[2/2]"):
+                break
+        with open(folder_of(path) + "/go", "w", encoding="utf-8"):
+            pass
+        process.stdout.read()
+        assert process.wait(30) == 0
+
+
 def test_parameters(t):
     path = notebook(t, SAMPLE)
     done = firesteel("run", path, "-p", "epochs=3", "--param=name=b c")
@@ -122,7 +140,7 @@ def test_parameters_from_a_file(t):
     file = os.path.join(folder_of(path), "given.yaml")
     done = given("# nightly\nepochs: 3\nname: \"b; #\"\n", "-f", file)
     assert done.code == 0 and "hello b; #\t3" in done.out, done
-    done = given("epochs: 3\nname: bob\n", "-p", "epochs=4", "--parameters-file", file)  # -p wins, wherever it stands
+    done = given("epochs: 3\nname: bob\n", "-p", "epochs=4", "--parameters", file)  # -p wins, wherever it stands
     assert done.code == 0 and "hello bob\t4" in done.out, done
     again = os.path.join(folder_of(path), "again.json")
     done = given('{"name": "carl"}', "-f", file, "-f", again, name="again.json")  # a later file wins
@@ -440,9 +458,16 @@ def test_damage_and_newer_journals(t):
     with open(journal, "wb") as f:
         f.writelines([lines[0], b"{damaged\n", *lines[2:-1], lines[-1][:20]])
     done = firesteel("show", cwd=folder)
-    assert done.code == 1 and "1 lines of the journal are damaged" in done.err and "line 2" in done.err, done
+    assert done.code == 1 and "1 line of the journal is damaged and left out: " in done.err and "line 2" in done.err, done
     assert "hello ann" in done.out, done
     assert "killed" in firesteel("runs", cwd=folder).out  # its end is torn
+    with open(journal, "wb") as f:
+        f.write(b"no journal\nat all\n")
+    for verb in (["show"], ["export", "--to", "md"], ["diff", "last", "last"], ["runs"]):
+        done = firesteel(*verb, cwd=folder)
+        assert done.code in (1, 2) and "no line of this journal can be read; the first: " in done.err, (verb, done)
+        assert "1970" not in done.out and "the same" not in done.out, (verb, done)
+    assert "unreadable" in done.out, done
     with open(journal, "wb") as f:
         f.write(lines[0].replace(b'"format":1', b'"format":7'))
     for verb in (["show"], ["runs"], ["export", "--to", "md"]):

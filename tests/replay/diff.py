@@ -60,6 +60,22 @@ def test_equal_runs(t):
     assert out.endswith("Parameters, sources, inputs, metrics and outputs are the same.\n"), out
 
 
+def test_where_the_progress_of_a_training_stands_is_no_difference(t):
+    """It comes by another way than what the trainer prints, so before it or after it."""
+    folder = folder_of(t, '-- %% Trainer file="t.lua"\nlocal nn, data = require "nn", require "data"\n'
+                       'io.stdout:setvbuf(io.open "late" and "full" or "no")\nio.write "first\\n"\nwhile os.clock() < 0.3 do end\n'
+                       "local model = nn.Sequential { nn.Dense { 1, input_dim = 1 } }\n"
+                       'model:compile { optimizer = nn.SGD(0.1), loss = "mean_squared_error" }\n'
+                       "model:fit { data.tensor { { 1.0 } }, data.tensor { { 2.0 } }, epochs = 2, verbose = 0 }\n"
+                       'while os.clock() < 0.6 do end\n-- %% Train\ntrainer.run "t.lua"\n')
+    a = made(folder)
+    put(folder, "late", "")
+    b = made(folder)
+    orders = [[line for line in firesteel(folder, "show", name).splitlines() if "first" in line or "epoch 2/2" in line] for name in (a, b)]
+    assert orders[0] == orders[1][::-1] and len(orders[0]) == 2, orders
+    assert "outputs" not in difference(folder, a, b, code=0)
+
+
 def test_everything_that_changed(t):
     folder = folder_of(t)
     a = made(folder)
@@ -124,9 +140,16 @@ def test_names_of_runs(t):
     for words, want in ((("-3", "-2"), (a, b)), (("n.lua", "newest"), (b, other)), ((a,), (a, other)), ((), (b, other)), (("n.lua", "-3"), (b, a))):
         found = difference(folder, *words)
         assert (found["a"]["run"], found["b"]["run"]) == want, (words, found)
-    for words, text in ((("-9",), "-9 is none of them"), (("nope",), "no run nope"), (("x.lua",), "has no run of x.lua"), (("a", "b", "c"), "two runs")):
+    for words, text in ((("-9",), "there is no run -9 in ./.firesteel, which has 3 of them"), (("nope",), "no run nope"), (("x.lua",), "has no run of x.lua"), (("a", "b", "c"), "two runs")):
         done = sh(FIRESTEEL, "diff", *words, cwd=folder)
         assert done.code == 2 and text in done.err, (words, done)
+
+
+def test_a_folder_with_one_run(t):
+    folder = folder_of(t)
+    made(folder)
+    done = sh(FIRESTEEL, "diff", cwd=folder)
+    assert done.code == 2 and "without names, the last two runs: there is no run -2 in ./.firesteel, which has 1 of them" in done.err, done
 
 
 def test_secrets_stay_hidden(t):

@@ -6,9 +6,8 @@ import signal
 import subprocess
 import time
 
-from tap import BUILD, FIRESTEEL, PATIENCE, Skip, eventually, processes, run, sh
+from tap import BUILD, FIRESTEEL, PATIENCE, eventually, processes, run, sh
 
-PLUGIN = os.path.join(BUILD, "trainer", "dist", "firesteel-mpi.so")
 
 
 def notebook(t, text, name="n.lua"):
@@ -20,11 +19,6 @@ def notebook(t, text, name="n.lua"):
 
 def play(folder, *options, **rest):
     return sh(FIRESTEEL, "run", "n.lua", *options, cwd=folder, **rest)
-
-
-def need_mpi():
-    if not os.path.exists(PLUGIN):
-        raise Skip("firesteel-mpi.so was not built (Debian: apt install libmpich-dev)")
 
 
 TRAVELS = """\
@@ -49,7 +43,6 @@ r
 
 
 def test_a_function_travels(t):
-    need_mpi()
     done = play(notebook(t, TRAVELS))
     assert done.code == 0, done
     for line in ("Running 2 processes...", "[1,0]<stdout>:here is\t0", "[1,1]<stdout>:here is\t1", "45 46\t2\t46",
@@ -108,7 +101,6 @@ end, { np = 2 })
 
 
 def test_the_first_failing_rank_is_named(t):
-    need_mpi()
     done = play(notebook(t, FAILS))
     assert done.code == 1, done
     assert "hvd.run: rank 1 failed: Fails:3: no more disk" in done.out + done.err, done
@@ -187,7 +179,6 @@ print(table.concat(list, " "))
 
 
 def test_options_and_branches(t):
-    need_mpi()
     folder = notebook(t, OPTIONS)
     done = play(folder)
     assert done.code == 0 and "sour\tsour" in done.out and "1 4 9" in done.out, done
@@ -216,7 +207,6 @@ end
 
 
 def test_a_timeline_is_checked_and_summed_up(t):
-    need_mpi()
     done = play(notebook(t, TIMELINES))
     assert done.code == 0, done
     for words in ("hits\tALLREDUCE\t3\ttrue", "true\ttrue", "3 × ALLREDUCE", "1 events, 0 operations, 0.000 s", "0 events, 0 operations",
@@ -275,7 +265,6 @@ SLEEPS = '-- %% Sleeps\nhvd.run(function() os.execute "sleep 300.25" end, { np =
 
 
 def test_an_interrupt_leaves_nothing(t):
-    need_mpi()
     folder = notebook(t, SLEEPS)
     child = subprocess.Popen([FIRESTEEL, "run", "n.lua"], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     eventually(lambda: len(processes("sleep 300.25")) >= 2)

@@ -169,6 +169,9 @@ def test_a_preflight_knows_what_the_notebook_makes_and_can_be_left_out(t):
     assert "first" in k.text()
     k = flown(t, "sparky", 1, cell('if go then k8s.account { "sparky", role = "edit" } end', 'effects="cluster"'))
     assert "preflight: note: namespace default has no service account sparky" in k.text(name="stderr"), k.text(name="stderr")
+    # a pod that only needs a secret makes none
+    k = flown(t, "spark", 0, cell('pod = { spec = { imagePullSecrets = { { name = "login" } } } }'))
+    assert "error: namespace default has no secret login" in k.text(name="stderr") and k.code == 1, k.text(name="stderr")
     k = flown(t, "sparky", 1, "", "--no-preflight")
     assert k.code == 0 and "preflight" not in k.text(name="stderr") and "first" in k.text(), k.text(name="stderr")
 

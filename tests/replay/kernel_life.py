@@ -105,7 +105,7 @@ def test_signals_stop_a_run(t):
 
 
 def test_a_signal_before_the_hello(t):
-    """No cell begins in a run that ends."""
+    """When a run is ending, no further cell begins."""
     for _ in range(4):
         k = Kernel(t, cell(f"sh 'sleep 6789.{OWN}'") + cell("print 'second'"), headless=True, hello=False)
         kernel = eventually(lambda: child_of(k.process.pid))

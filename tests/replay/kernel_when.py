@@ -30,7 +30,7 @@ def test_retries(t):
     flaky = 'n = (n or 0) + 1\nprint("try " .. n)\nif n < 3 then error "not yet" end'
     k = headless(t, cell(flaky, "Flaky retries=2") + cell("print 'next'"))
     assert k.code == 0 and k.text() == "try 1\ntry 2\ntry 3\nnext\n", k.text()
-    assert [e["state"] for e in k.of("state")][:8] == ["queued", "queued", "running", "failed", "running", "failed", "running", "ok"]
+    assert [e["state"] for e in k.of("state")][:6] == ["running", "failed", "running", "failed", "running", "ok"]
     assert k.text(name="stderr") == "attempt 2 of 3, after: line 3: not yet\nattempt 3 of 3, after: line 3: not yet\n" and len(k.of("error")) == 2
     end = k.of("end")[0]
     assert (end["ok"], end["failed"]) == (2, 0), end
@@ -112,6 +112,19 @@ def test_who_insists_gets_no_clean_up(t):
     assert k.ask(type="interrupt")["ok"]
     k.finish(20)
     assert k.code == 130 and "clean\t" not in k.text() and time.monotonic() - began < 10 * PATIENCE
+
+
+def test_a_clean_up_that_runs_outlives_the_runs_time(t):
+    folder = t.dir()
+    path = os.path.join(folder, "n.lua")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(cell("error 'first'") + cell("firesteel.sleep(1.5) print 'cleaned'", 'when="always"') + cell("print 'more'", 'when="always"'))
+    done = sh(FIRESTEEL, "run", path, "--timeout", "1s", cwd=folder)
+    assert done.code == 1 and "    cleaned\n" in done.out and "    more\n" in done.out, done
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(cell("error 'first'") + cell("firesteel.sleep(60)", 'when="always" timeout="1500ms"'))
+    done = sh(FIRESTEEL, "run", path, "--timeout", "1s", cwd=folder)
+    assert done.code == 1 and 'longer than its timeout="1.5s"' in done.out, done
 
 
 def test_after_the_runs_time_and_a_signal(t):

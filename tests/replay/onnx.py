@@ -64,7 +64,7 @@ local picture = nn.Input { 11, 14, 3 }
 keep("cnn", nn.Model { inputs = picture, outputs = cnn(picture) }, { numbers(11, 14, 3) }, { 4 }, "classes")
 
 keep("pooled", nn.Sequential { nn.Input { 9, 10, 2 }, nn.Conv2D { 5, 3, strides = { 1, 2 }, activation = "leaky_relu" },
-  nn.MaxPooling2D { 3, strides = 2, padding = "same" }, nn.LayerNormalization {}, nn.Rescaling { 1.5, -0.25 },
+  nn.MaxPooling2D { 3, strides = 2, padding = "same" }, nn.LayerNormalization {}, nn.LayerNormalization { axis = { -2, -1 }, center = false }, nn.Rescaling { 1.5, -0.25 },
   nn.GlobalAveragePooling2D {},
   nn.Dense { 2, activation = "sigmoid" } }, { numbers(9, 10, 2) }, { 2 }, "binary_crossentropy")
 
@@ -78,6 +78,19 @@ g = nn.ReLU { 6, negative_slope = 0.1, threshold = 0.05 } (nn.Conv2D { 8, 3, gro
 g = nn.ReLU { 0.5 } (nn.DepthwiseConv2D { 3, strides = 2, depth_multiplier = 2, padding = "same" } (g))
 g = nn.GlobalMaxPooling2D {} (nn.DepthwiseConv2D { { 1, 2 }, use_bias = false, activation = "tanh" } (nn.ZeroPadding2D {} (g)))
 keep("grouped", nn.Model { inputs = grouped, outputs = nn.Dense { 3 } (g) }, { numbers(9, 8, 4) }, { 3 })
+
+local series = nn.Input { 9, 4 }
+local c = nn.Conv1D { 6, 3, dilation_rate = 2, padding = "causal", activation = "tanh" } (series)
+local d = nn.Dense { 6, activation = "gelu" } (nn.AveragePooling1D { 3, strides = 2, padding = "same" } (c))
+d = nn.Concatenate { axis = 1 } { nn.Conv1D { 6, 3, strides = 2, groups = 2, padding = "same" } (c), d }
+d = nn.Flatten {} (nn.GlobalAveragePooling1D { keepdims = true } (nn.Dense { 5, use_bias = false } (d)))
+d = nn.Concatenate {} { d, nn.GlobalMaxPooling1D {} (c), nn.Flatten {} (nn.MaxPooling1D { 2, strides = 3 } (c)) }
+keep("steps", nn.Model { inputs = series, outputs = nn.Dense { 3, kernel_regularizer = "l2" } (d) }, { numbers(9, 4) }, { 3 })
+
+local sides = nn.Input { 6, 5, 2 }
+local wide = nn.Conv2D { 3, 3, padding = "same" } (sides)
+wide = nn.Concatenate { axis = 2 } { wide, nn.Concatenate { axis = -2 } { wide, nn.Conv2D { 3, 3, padding = "same" } (wide) } }
+keep("sides", nn.Model { inputs = sides, outputs = nn.Dense { 3 } (nn.Flatten {} (nn.Conv2D { 4, 2 } (wide))) }, { numbers(6, 5, 2) }, { 3 })
 
 local flower, twice = nn.Input { 9, 8, 3 }, nn.SeparableConv2D { 3, 3, padding = "same", activation = "elu" }
 local s = nn.SeparableConv2D { 6, { 2, 3 }, strides = 2, depth_multiplier = 2, use_bias = false } (twice(twice(flower)))
@@ -128,6 +141,7 @@ for name in sys.argv[1:]:
     found[name] = {"apart": apart, "size": size, "opset": model.opset_import[0].version, "ir": model.ir_version,
                    "inputs": [[i.name, i.type, i.shape] for i in session.get_inputs()],
                    "outputs": [[o.name, o.shape] for o in session.get_outputs()],
+                   "name": model.graph.name,
                    "weights": [i.name for i in model.graph.initializer],
                    "types": [n.op_type for n in model.graph.node]}
 print(json.dumps(found))
@@ -146,7 +160,7 @@ def test_onnxruntime_computes_what_predict_computes(t):
     folder = t.dir()
     done = work(folder, MAKER)
     assert done.code == 0, done
-    done = sh(PYTHON, "-c", READER, "mlp", "cnn", "pooled", "cut", "grouped", "table", "heads", "shared", cwd=folder)
+    done = sh(PYTHON, "-c", READER, "mlp", "cnn", "pooled", "cut", "grouped", "steps", "sides", "table", "heads", "shared", cwd=folder)
     assert done.code == 0, done
     found = json.loads(done.out)
     for name, of in found.items():
@@ -158,6 +172,7 @@ def test_onnxruntime_computes_what_predict_computes(t):
                                         ["input_layer_1", "tensor(float)", ["batch", 3]]], found["table"]
     # Dropout is nothing; pictures are turned once at the beginning, and back where a Flatten or a loss needs them.
     assert all("Dropout" not in of["types"] for of in found.values()), found
+    assert found["mlp"]["name"] == "sequential" and found["cnn"]["name"] == "functional", found
     assert found["cnn"]["types"].count("Transpose") == 2, found["cnn"]["types"]
     # A layer that is called several times has its weights once.
     assert found["shared"]["weights"] == ["embedding/embeddings", "tower/kernel", "tower/bias", "dense/kernel", "dense/bias",

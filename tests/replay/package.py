@@ -9,7 +9,7 @@ import re
 import subprocess
 import urllib.request
 
-from tap import BUILD, CACHE, FIRESTEEL, PATIENCE, SOURCE, Skip, eventually, run, sh
+from tap import BUILD, CACHE, FIRESTEEL, PATIENCE, SANITIZED, SOURCE, Skip, eventually, run, sh
 
 WORKER = os.path.join(BUILD, "cli", "firesteel-worker")
 PYTHON = os.path.join(CACHE, "onnx", "bin", "python")
@@ -106,6 +106,27 @@ print(fn.digest)
         with open(f"/proc/{server.pid}/maps", encoding="utf-8") as f:
             assert "libdnnl" in f.read()
         server.terminate()
+
+
+def test_the_workers_image_is_small(t):
+    """What a registry gets: the plain worker, and the one with oneDNN."""
+    if SANITIZED or not os.path.exists(os.path.join(BUILD, "trainer", "dnn", "firesteel-dnn.so")):
+        raise Skip("an ordinary build with oneDNN (Debian: apt install libdnnl-dev) is what has its size")
+    folder = t.dir()
+    put(folder, "plain.lua", "print(1)")
+    put(folder, "cnn.lua", 'local nn = require "nn"\nprint(nn.Conv2D { 1, 3 })')
+    done = play(folder, '''\
+image.build { tag = "a/plain:1", add = { "plain.lua" } }
+image.build { tag = "a/cnn:1", add = { "cnn.lua" } }
+''')
+    assert done.code == 0, done
+    images, size = os.path.join(folder, "firesteel", "images"), {}
+    with open(os.path.join(images, "index.json"), encoding="utf-8") as f:
+        index = json.load(f)["manifests"]
+    for m in index:
+        with open(os.path.join(images, "blobs", *m["digest"].split(":")), encoding="utf-8") as f:
+            size[m["annotations"]["org.opencontainers.image.ref.name"]] = sum(layer["size"] for layer in json.load(f)["layers"])
+    assert 5e6 < size["a/plain:1"] < 25e6 and size["a/plain:1"] + 5e6 < size["a/cnn:1"] < 45e6, size
 
 
 def test_examples_of_files_and_of_several_inputs(t):

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import tarfile
 import time
 
 from tap import BUILD, FIRESTEEL, RUNTIME, Skip, run, sh
@@ -228,6 +229,44 @@ def test_inputs_environment_and_versions(t):
     assert "### Made by" in text and "input        data.txt sha256:5891b5b522d5" in text, text
 
 
+def test_files_of_an_image_are_inputs(t):
+    folder = t.dir()
+    put(folder, "n.lua", '-- %% Build\nimg = image.build { add = { "a.lua", { from = "b.txt", to = "/b" }, "dir" }, exclude = { "**/*.tmp" }, worker = false, tag = "r:1" }\n'
+        '-- %% Other\nrun.metric("n", #io.open("b.txt"):read "a")\n')
+    put(folder, "a.lua", "return 1\n")
+    put(folder, "b.txt", "b")
+    put(folder, "dir/deep/c.txt", "c")
+    put(folder, "dir/deep/d.tmp", "d")
+    def inputs():
+        return {name: i["sha256"] for name, i in json.loads(firesteel(folder, "runs", "-o", "json").out)[0]["inputs"].items()}
+    firesteel(folder, "run", "n.lua")
+    assert inputs() == {name: hashlib.sha256(text).hexdigest() for name, text in (("a.lua", b"return 1\n"), ("b.txt", b"b"), ("dir/deep/c.txt", b"c"))}, inputs()
+    for name, text in (("dir/deep/d.tmp", "other"), ("dir/deep/c.txt", "other"), ("a.lua", "return 2\n")):
+        put(folder, name, text)
+        out = firesteel(folder, "run", "n.lua", "--stale", "--list").out
+        assert f"runs      Build  {name} has changed" in out or name.endswith(".tmp"), out
+        assert "stays     Other" in out and "d.tmp" not in out, out
+    firesteel(folder, "run", "n.lua")
+    out = sh(FIRESTEEL, "diff", cwd=folder).out
+    assert "  a.lua: " in out and "  dir/deep/c.txt: " in out, out
+
+
+def test_files_that_a_dockerfile_copies_are_inputs(t):
+    folder = t.dir()
+    for name, text in (("app/a.lua", "return 1\n"), ("app/b.tmp", ""), (".dockerignore", "**/*.tmp\n"),
+                       ("Dockerfile", "FROM scratch AS first\nCOPY app /app\nFROM scratch\nCOPY --from=first /app /other\nADD c.tar /c/\n")):
+        put(folder, name, text)
+    with tarfile.open(folder + "/c.tar", "w") as tar:
+        tar.add(folder + "/app/a.lua", "in/a.lua")
+    put(folder, "n.lua", '-- %% Build\nimage.build { dockerfile = "Dockerfile", tag = "r:1" }\n')
+    firesteel(folder, "run", "n.lua")
+    row = json.loads(firesteel(folder, "runs", "-o", "json").out)[0]
+    assert set(row["inputs"]) == {"Dockerfile", "app/a.lua", "c.tar"}, row["inputs"]
+    put(folder, "app/a.lua", "return 2\n")
+    out = firesteel(folder, "run", "n.lua", "--stale", "--list").out
+    assert "runs      Build  app/a.lua has changed" in out, out
+
+
 def test_a_training_says_its_worker(t):
     folder = t.dir()
     put(folder, "n.lua", '-- %% Trainer file="t.lua"\nlocal nn, data = require "nn", require "data"\n'
@@ -238,7 +277,34 @@ def test_a_training_says_its_worker(t):
     row = json.loads(firesteel(folder, "runs", "-o", "json").out)[0]
     worker = row["versions"]["worker"]
     assert worker["kernels"] in ("avx512", "avx2", "plain") and worker["ranks"] == 1, worker
+    assert worker["deterministic"] == "for any number of threads", worker
+    assert ", deterministic for any number of threads" in firesteel(folder, "show").out
     assert row["inputs"]["t.lua"]["sha256"], row["inputs"]
+
+
+PICTURES = '''\
+-- %% Trainer file="t.lua"
+local nn = require "nn"
+local model = nn.Sequential { nn.Input { 8, 8, 16 }, nn.Conv2D { 16, 3 }, nn.Flatten {}, nn.Dense { 1 }, seed = 1, dtype = "mixed_bfloat16" }
+model:compile { optimizer = "sgd", loss = "mse" }
+model:fit { nn.ops.full({ 2, 8, 8, 16 }, 0.5), nn.ops.full({ 2, 1 }, 1), epochs = 1 }
+-- %% Train
+trainer.run "t.lua"
+'''
+
+
+def test_a_record_says_how_bf16_was_multiplied(t):
+    folder = t.dir()
+    put(folder, "n.lua", PICTURES)
+    ways = set()
+    for env in ({}, {"FIRESTEEL_DNN": "0"}):
+        firesteel(folder, "run", "n.lua", env=env)
+        row = json.loads(firesteel(folder, "runs", "-o", "json").out)[0]
+        how = row["versions"]["worker"]["bf16"]
+        assert how in ("bf16 multiplied as bf16", "bf16 multiplied as float32", "mixed_bfloat16 in float32"), row
+        assert how in firesteel(folder, "show").out, how
+        ways.add(how)
+    assert how == "mixed_bfloat16 in float32" and len(ways) == (2 if " avx512_bf16" in open("/proc/cpuinfo", encoding="ascii").read() else 1), ways
 
 
 READER = """\

@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The index of runs (script/journal/runs_index.h): lists say the same with it, without it, and whatever became of it."""
+"""The index of runs (script/journal/runs_index.h): lists are the same with the index, without it, and when it is damaged."""
+import array
 import fcntl
 import json
 import os
 import random
 import re
-import resource
 import signal
 import subprocess
+import termios
 import time
 
-from tap import FIRESTEEL, SANITIZED, run, sh
+from tap import FIRESTEEL, SANITIZED, eventually, run, sh
 
 NOTEBOOK = """\
 -- %% parameters tags=["parameters"]
@@ -31,13 +32,15 @@ def index_of(folder):
 def journal_of(folder, name):
     return os.path.join(folder, ".firesteel", name + ".jsonl")
 
-def begin(t, *arguments):
-    """A folder with a run, and the text of its journal."""
+def begin(t, *arguments, index=False):
+    """A folder with a run, and the text of its journal; no index, if it shall not have the one that the run left."""
     folder = t.dir()
     with open(folder + "/n.lua", "w", encoding="utf-8") as f:
         f.write(NOTEBOOK)
     done = sh(FIRESTEEL, "run", "n.lua", "-o", "json", *arguments, cwd=folder)
     name = json.loads(done.out.split("\n", maxsplit=1)[0])["run"]
+    if not index:
+        os.remove(index_of(folder))
     with open(journal_of(folder, name), encoding="utf-8") as f:
         return folder, name, f.read()
 
@@ -92,9 +95,12 @@ def test_a_changed_journal_is_read_again(t):
     lists(folder)
     journal, before = journal_of(folder, name), lists(folder)
     with open(journal, "w", encoding="utf-8") as f:  # of the same size, with the old time
-        f.write(text.replace('"value":0.5', '"value":0.7'))
+        f.write(text.replace('"value":0.5', '"value":7.5'))
     os.utime(journal, ns=(1, 1))
     assert lists(folder) == truth(folder) != before
+    time.sleep(SETTLED)
+    lists(folder)
+    assert b'"value":7.5' in read_index(folder), "it is read once more, and no more than that"
     os.remove(journal)
     killed = sorted(n for n in os.listdir(folder + "/.firesteel") if n.endswith(".jsonl"))[1]
     with open(os.path.join(folder, ".firesteel", killed), encoding="utf-8") as f:
@@ -106,14 +112,54 @@ def test_a_changed_journal_is_read_again(t):
     with open(index_of(folder), "rb") as f:
         assert name.encode() not in f.read(), "a run that is gone is gone from the index, too"
 
+def read_index(folder):
+    with open(index_of(folder), "rb") as f:
+        return f.read()
+
 def test_a_run_that_was_just_written_is_not_believed(t):
     """A clock of a file system is coarse: who reads a journal in the moment of its last change may miss another one."""
-    folder, name, _ = begin(t)
+    folder, name, text = begin(t)
+    with open(journal_of(folder, name), "w", encoding="utf-8") as f:
+        f.write(text)
     lists(folder)
-    assert not os.path.exists(index_of(folder)) or name.encode() not in open(index_of(folder), "rb").read()
+    assert not os.path.exists(index_of(folder)) or name.encode() not in read_index(folder)
     time.sleep(SETTLED)
     lists(folder)
-    assert name.encode() in open(index_of(folder), "rb").read()
+    assert name.encode() in read_index(folder)
+
+def test_a_run_that_ends_leaves_its_own_entry(t):
+    """So the first list after many runs reads no journals: it finds nothing to add."""
+    folder, name, _ = begin(t, index=True)
+    assert name.encode() in read_index(folder), "before any list"
+    with open(folder + "/bad.lua", "w", encoding="utf-8") as f:
+        f.write("-- %%\nrun.metric('loss', 2)\nerror 'no'\n-- %%\nprint(1)\n")
+    sh(FIRESTEEL, "run", "bad.lua", cwd=folder)
+    resumed = json.loads(sh(FIRESTEEL, "runs", "-o", "json", cwd=folder).out)[0]["run"]
+    with open(folder + "/bad.lua", "w", encoding="utf-8") as f:
+        f.write("-- %%\nrun.metric('loss', 2)\nprint 'yes'\n-- %%\nprint(1)\n")
+    sh(FIRESTEEL, "run", "bad.lua", "--resume", resumed, cwd=folder)
+    several = [subprocess.Popen([FIRESTEEL, "run", "n.lua"], cwd=folder, stdout=subprocess.DEVNULL) for _ in range(6)]
+    assert [p.wait() for p in several] == [0] * 6
+    time.sleep(SETTLED)
+    before, expected = read_index(folder), truth(folder)
+    assert lists(folder) == expected and read_index(folder) == before, "all of them are believed, so none is read again"
+    assert before.count(b"\0n-20") == 7 and before.count(b"\0bad-20") == 2, "the last entry of a resumed run counts"
+    with open(index_of(folder), "wb") as f:
+        f.write(before.replace(b"firesteel runs 4 ", b"firesteel runs 3 "))
+    sh(FIRESTEEL, "run", "n.lua", cwd=folder)
+    said = read_index(folder)
+    assert said.startswith(b"firesteel runs 4 ") and said.count(b"\0n-20") == 1, "another version's is begun anew"
+    os.remove(index_of(folder))
+    os.mkdir(index_of(folder))
+    assert sh(FIRESTEEL, "run", "n.lua", cwd=folder).code == 0, "where none can be written, the run ends as ever"
+
+def test_a_killed_kernel_leaves_no_entry(t):
+    folder, _, _ = begin(t, index=True)
+    with open(folder + "/long.lua", "w", encoding="utf-8") as f:
+        f.write("-- %%\nprint 'begun'\nsh 'kill -9 $PPID; sleep 60'\n")
+    sh(FIRESTEEL, "run", "long.lua", cwd=folder)
+    assert b"\0long-20" not in read_index(folder)
+    assert "killed" in sh(FIRESTEEL, "runs", cwd=folder).out
 
 def test_any_damage(t):
     folder, name, text = begin(t)
@@ -204,6 +250,24 @@ def test_several_at_once(t):
         assert said == 200, f"each of 201 runs once, but the one that cannot be read: {said}"
         os.remove(index_of(folder))
 
+def test_what_another_list_has_added_is_not_added_again(t):
+    """Both read the same journal; the slower one has yet to write when the other one is done."""
+    folder, name, text = begin(t)
+    multiply(folder, name, text, 200)
+    time.sleep(SETTLED)
+    lists(folder)
+    with open(journal_of(folder, name), "w", encoding="utf-8") as f:
+        f.write(text.replace('"value":0.5', '"value":7.5'))
+    time.sleep(SETTLED)
+    slow = subprocess.Popen([FIRESTEEL, "runs", "-o", "json"], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    filled = array.array("i", [0])
+    eventually(lambda: fcntl.ioctl(slow.stdout, termios.FIONREAD, filled) == 0 and filled[0] == 1 << 16)  # it waits for a reader
+    assert read_index(folder).count(b'"value":7.5') == 0
+    lists(folder)
+    assert read_index(folder).count(b'"value":7.5') == 1
+    slow.communicate()
+    assert read_index(folder).count(b'"value":7.5') == 1
+
 def test_where_none_can_be_written(t):
     folder, name, text = begin(t)
     multiply(folder, name, text, 20)
@@ -231,22 +295,47 @@ def test_it_has_no_secret_and_forgets(t):
     with open(index_of(folder), "rb") as f:
         assert name.encode() not in f.read()
 
-def spent(folder, *options):
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = sh(FIRESTEEL, "runs", *options, cwd=folder)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, done.out
+def bytes_read(folder, *options):
+    """How much a list reads of files, and what it says."""
+    with open(folder + "/said", "wb") as said:
+        list_ = subprocess.Popen([FIRESTEEL, "runs", *options], cwd=folder, stdin=subprocess.DEVNULL, stdout=said,
+                                 stderr=subprocess.DEVNULL)
+        os.waitid(os.P_PID, list_.pid, os.WEXITED | os.WNOWAIT)
+        with open(f"/proc/{list_.pid}/io", encoding="utf-8") as f:
+            read = int(re.search(r"rchar: (\d+)", f.read())[1])
+        assert list_.wait() in (0, 1)  # 1: one is unreadable
+    with open(folder + "/said", encoding="utf-8") as f:
+        return read, f.read()
+
+def turned(index):
+    """The index with its entries in the opposite order, as runs leave them that end one after the other."""
+    at = index.index(b"\n") + 1
+    head, entries = index[:at], []
+    while at < len(index):
+        line = index[at:index.index(b"\n", at) + 1]
+        _, brief, *rest = (int(word, 16) for word in line.split())
+        parts = rest[:len(rest) // 2]  # their sizes, and then their digests
+        entries.append(index[at:at + len(line) + brief + sum(parts) + len(parts) + 1])
+        at += len(entries[-1])
+    return head + b"".join(reversed(entries))
 
 def test_journals_are_not_read(t):
     folder, name, text = begin(t)
     multiply(folder, name, text, 2500)
     time.sleep(SETTLED)
-    slow, first = spent(folder)
-    quick, second = min(spent(folder) for _ in range(3))
-    assert first == second and (SANITIZED or quick * 4 < slow), f"{slow:.2f} s of processor without an index, {quick:.2f} s with it"
-    asked, _ = min(spent(folder, "--where", "loss<2", "--sort", "-loss", "--columns", "lr,loss") for _ in range(5))
-    quick = min(quick, min(spent(folder) for _ in range(3))[0])
-    assert SANITIZED or asked < quick * 2.3, (asked, quick)  # each row is read once
+    options = ("--where", "loss<2", "--sort", "-loss", "--columns", "lr,loss")
+    _, recorded = bytes_read(folder, *options)
+    os.remove(index_of(folder))
+    all_of_them, first = bytes_read(folder)
+    index = read_index(folder)
+    for order in index, turned(index):
+        with open(index_of(folder), "wb") as f:
+            f.write(order)
+        none_of_them, second = bytes_read(folder)
+        assert first == second and none_of_them < len(index) * 1.2 < all_of_them, (all_of_them, none_of_them, len(index))
+        asked, again = bytes_read(folder, *options)
+        # once for what is known of each run, once for what they recorded
+        assert recorded == again and asked < len(index) * 2.2, (asked, len(index))
 
 if __name__ == "__main__":
     run(globals())

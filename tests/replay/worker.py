@@ -13,6 +13,7 @@ import time
 from tap import BUILD, PATIENCE, SANITIZED, SOURCE, Skip, eventually, processes, run, sh
 
 WORKER = os.path.join(BUILD, "cli", "firesteel-worker")
+APART = os.path.join(BUILD, "tests", "apart.so")
 LATE = os.path.join(BUILD, "tests", "late.so")
 DNN = os.path.join(BUILD, "trainer", "dnn", "firesteel-dnn.so")
 PLUGIN = os.path.join(BUILD, "trainer", "dist", "firesteel-mpi.so")
@@ -45,6 +46,19 @@ def need_mpi():
         raise Skip("firesteel-mpi.so was not built (Debian: apt install libmpich-dev)")
 
 
+def environment(more):
+    """This process's environment with more variables; None: without that one."""
+    return {k: v for k, v in dict(os.environ, **more).items() if v is not None}
+
+
+# How ranks of one machine exchange values: by shared memory, or by MPI.
+SHARED, MPI = {"HOROVOD_CPU_OPERATIONS": None}, {"HOROVOD_CPU_OPERATIONS": "MPI"}
+
+
+def how_ranks_speak():
+    return (SHARED, MPI) if os.path.exists(PLUGIN) else (SHARED,)
+
+
 def value(name, text):
     return float(re.findall(rf"\b{name}: ({NUMBER})", text)[-1][0])
 
@@ -64,7 +78,7 @@ local function net()
 end
 net()
 local model = net()
-model:compile { optimizer = "sgd", loss = "mse" }
+model:compile { optimizer = "sgd", loss = "mse", threads = tonumber(arg[2] or 1), deterministic = true }
 local x = data.tensor { picture }
 model:train_on_batch(x, nn.ops.full({ 1, 8 }, 1))
 local y = model:predict(x)
@@ -97,6 +111,14 @@ def test_convolutions_without_onednn(t):
                             r"cannot be loaded: .*firesteel-dnn.so: .*\n", done.err), (what, done)
 
 
+def test_threads_change_no_bit_of_convolutions(t):
+    need_dnn()
+    folder = script(t, CONVOLUTIONS)
+    for kind in ("float32", "mixed_bfloat16"):
+        said = {work(folder, "trainer.lua", kind, threads).out for threads in ("1", "2", "3")}
+        assert len(said) == 1 and len(said.pop().split()) == 8, said
+
+
 def test_bf16_where_it_cannot_be(t):
     need_dnn()
     folder = script(t, CONVOLUTIONS)
@@ -122,7 +144,6 @@ def test_the_recipes_trainer(t):
 
 
 def test_the_recipes_trainer_on_two_ranks(t):
-    need_mpi()
     folder = script(t, trainer_of_recipe())
     done = work(folder, "--np", "2", "trainer.lua", "--epochs=1")
     assert done.code == 0, done
@@ -169,8 +190,42 @@ def numbers(done):
     return [[float(v) for v in line.split()] for line in done.out.splitlines()]
 
 
-def test_two_ranks_of_32_train_as_one_of_64(t):
+def test_shared_memory_changes_no_bit(t):
     need_mpi()
+    folder = script(t, SAME_STEPS)
+    for np in "2", "3", "4":
+        alike = [numbers(work(folder, "trainer.lua", np, env=env)) for env in (SHARED, MPI)]
+        assert alike[0] == alike[1], np
+
+
+def lonely(t, **env):
+    """A worker without the plug-in for MPI, and how it fares with two ranks."""
+    folder = script(t, RANKS)
+    shutil.copy(WORKER, folder)
+    return sh(os.path.join(folder, "firesteel-worker"), "trainer.lua", "ok", "2", cwd=folder, env=env)
+
+
+def test_ranks_of_one_machine_need_no_mpi(t):
+    done = lonely(t)
+    assert done.code == 0 and "[1,1]<stdout>:rank 1" in done.out, done
+    done = lonely(t, **MPI)
+    assert done.code == 1 and "ranks that do not share memory need MPI (Debian: apt install libmpich12)" in done.err, done
+
+
+def test_ranks_that_cannot_share_memory_use_mpi(t):
+    need_mpi()
+    if SANITIZED:
+        raise Skip("the sanitizer does not let a library be preloaded")
+    folder = script(t, RANKS)
+    for apart, why in (("driver", "memory for 3 ranks: Function not implemented"),
+                       ("0", "rank 0: cannot map 12 MiB of shared memory: Cannot allocate memory"),
+                       ("2", "rank 2: cannot map 12 MiB of shared memory: Cannot allocate memory")):
+        done = work(folder, "trainer.lua", "ok", "3", env={"LD_PRELOAD": APART, "APART": apart})
+        assert done.code == 0 and sorted(done.out.splitlines()[:-1]) == [f"[1,{r}]<stdout>:rank {r}" for r in range(3)], done
+        assert done.err == f"firesteel-worker: the ranks cannot share memory, so they use MPI: {why}\n", done
+
+
+def test_two_ranks_of_32_train_as_one_of_64(t):
     folder = script(t, SAME_STEPS)
     one, two = numbers(work(folder, "trainer.lua", "1")), numbers(work(folder, "trainer.lua", "2"))
     assert two[0] == two[1], "the ranks differ"
@@ -232,7 +287,6 @@ end
 
 
 def test_a_loop_of_ones_own_trains_as_fit_does(t):
-    need_mpi()
     folder = script(t, LOOPS)
     for np in (1, 2, 3, 4):
         done = work(folder, "trainer.lua", str(np))
@@ -269,7 +323,6 @@ print(same, ("%.17g"):format(worst))
 
 
 def test_a_table_follows_the_rows_of_all_ranks(t):
-    need_mpi()
     folder = script(t, FOLLOWED)
     for np in (2, 3):
         done = work(folder, "trainer.lua", str(np))
@@ -305,7 +358,6 @@ for rank = 0, 1 do print(results:rank(rank)) end
 
 
 def test_allreduce_takes_lists(t):
-    need_mpi()
     folder = script(t, LISTS)
 
     def said(case):
@@ -321,7 +373,6 @@ def test_allreduce_takes_lists(t):
 
 
 def test_broadcast_makes_ranks_equal(t):
-    need_mpi()
     two = numbers(work(script(t, SAME_STEPS), "trainer.lua", "2", "5"))
     assert two[0] == two[1]
 
@@ -508,6 +559,40 @@ def test_a_summary_has_parameters_and_flops(t):
     assert " Trainable params: 13 (52.00 B)\n Non-trainable params: 24 (96.00 B)\n" in done.out, done.out[-400:]
 
 
+MORE_SUMMARIES = """
+local nn = require "nn"
+local store, rest = nn.Input { 1, name = "store" }, nn.Input { 6, name = "rest" }
+local many = { nn.Flatten {} (nn.Embedding { 1115, 10, name = "embed" } (store)), rest }
+for i = 3, 9 do many[i] = nn.Dense { 4, name = "branch_" .. i } (rest) end
+local h = nn.Dense { 128, trainable = false } (nn.Concatenate {} (many))
+local model = nn.Model { inputs = { store, rest }, outputs = nn.Dense { 1 } (h), name = "sales" }
+model:summary()
+model:compile { loss = "mse", optimizer = nn.Adam {} }
+model:fit { { nn.ops.zeros { 4, 1 }, nn.ops.zeros { 4, 6 } }, nn.ops.zeros { 4, 1 }, verbose = 0 }
+model:save "sales.safetensors"
+nn.load "sales.safetensors":summary()
+nn.Sequential { nn.Dense { 3 } }:summary()
+print(model.name, nn.load "sales.safetensors".name, nn.Sequential { nn.Dense { 3 } }.name, nn.Model { inputs = rest, outputs = nn.Dense { 1 } (rest) }.name)
+"""
+
+
+def test_a_summary_is_as_wide_as_keras_s_and_has_the_optimizer_s_numbers(t):
+    done = work(script(t, MORE_SUMMARIES), "trainer.lua")
+    lines = done.out.splitlines()
+    assert 60 < max(map(len, lines)) <= 76, done.out
+    assert [line for line in lines if "Model:" in line] == ['Model: "sales"', 'Model: "sales"', 'Model: "sequential"'], done.out
+    assert lines[-1] == "sales\tsales\tsequential\tfunctional", done.out
+    # Long cells go on in the next line, whole.
+    assert re.search(r"│ concatenate +│ \(None, 44\).*\n│ \(Concatenate\) +│ +│", done.out), done.out
+    assert len(re.findall(r"branch_\d,? ", done.out)) == 2 * 2 * 7, done.out
+    # Adam's two for each of the 11,584 that are trained, the number of its step and the rate: Keras 3.15 tells the same.
+    trained = 11150 + 7 * 28 + 129
+    assert f" Total params: {trained + 5760:,} (" in done.out, done.out
+    assert f" Total params: {trained + 5760 + 2 * trained + 2:,} (" in done.out, done.out
+    assert f" Optimizer params: {2 * trained + 2:,} (" in done.out, done.out
+    assert "│ dense (Dense) │ ?            │ 0 (unbuilt) │     0 │\n" in done.out, done.out
+
+
 def test_what_completion_tells_of_the_modules_is_what_they_have(t):
     told = [os.path.join(SOURCE, "script", "lib", name) for name in ("api.lua", "workerapi.lua")]
     done = work(script(t, KNOWN), "trainer.lua", *told)
@@ -598,9 +683,41 @@ print "as one"
 
 
 def test_synchronized_statistics_make_ranks_train_as_one(t):
-    need_mpi()
     done = work(script(t, SYNCHRONIZED), "trainer.lua")
     assert (done.code, done.out) == (0, "as one\n"), done
+
+
+AT_THE_END = """
+local nn, data = require "nn", require "data"
+local layer, brought = nn.Dense { 3, input_dim = 4, name = "shared" }, nn.Dense { 3, input_dim = 4 }
+local a = nn.Sequential { layer, seed = 1 }
+LATE = setmetatable({}, { __gc = function()
+  print("sum", a:get_weights()[1]:sum())
+  print("new", #nn.Sequential { brought }:get_weights())
+end })
+nn.Sequential { brought }
+local b = nn.Sequential { layer, seed = 2 }
+b:set_weights { nn.ops.full({ 4, 3 }, 0.5), nn.ops.ones { 3 } }
+print(collectgarbage "count" > 0)
+"""
+
+
+def test_finalizers_at_the_end_see_weights_as_they_are(t):
+    # What a finalizer makes at the end of a program has none itself: Lua leaves it to the process's end.
+    got = work(script(t, AT_THE_END), "trainer.lua", env={"ASAN_OPTIONS": "detect_leaks=0"})
+    assert got.code == 0 and got.out.split() == ["true", "sum", "6.0", "new", "2"], got
+
+
+CALLBACKS = """
+local hvd, nn = require "hvd", require "nn"
+for _, r in ipairs(hvd.run(function(often, rarely) return { often.on_train_batch_end ~= nil, rarely.on_train_batch_end ~= nil } end,
+  { np = 2, args = { nn.ModelCheckpoint { "x", save_freq = 2 }, nn.ModelCheckpoint { "x" } } })) do print(r[1], r[2]) end
+"""
+
+
+def test_a_checkpoint_looks_at_batches_on_ranks_too(t):
+    got = work(script(t, CALLBACKS), "trainer.lua")
+    assert got.code == 0 and got.out.split() == ["true", "false"] * 2, got
 
 
 def test_exit_codes_pass(t):
@@ -636,8 +753,18 @@ print(#results, results[1], results:rank(#results - 1))
 """
 
 
+def test_random_numbers_are_the_same_in_each_run(t):
+    """A run is made again to the same bits: math.random has a fixed seed, another one in each rank."""
+    folder = script(t, 'local hvd = require "hvd"\nprint("here", math.random(1 << 30))\n'
+                       "local r = hvd.run(function() hvd.init() return math.random(1 << 30) end, { np = 2 })\n"
+                       "print(r[1], r[2])\nmath.randomseed(7)\nprint(math.random(1 << 30))\n")
+    one, two = work(folder, "trainer.lua"), work(folder, "trainer.lua")
+    assert one.code == 0 and one.out == two.out, (one, two)
+    first, second = one.out.splitlines()[-2].split()
+    assert first != second, one
+
+
 def test_results_come_in_rank_order(t):
-    need_mpi()
     folder = script(t, RANKS)
     for np in (2, 3):
         done = work(folder, "trainer.lua", "ok", str(np))
@@ -688,7 +815,6 @@ print("done", results[1], results[2])
 
 
 def test_ranks_that_do_not_train_alike_are_told(t):
-    need_mpi()
     folder = script(t, TOGETHER)
     for mode, why in (("steps", "fit: the ranks have different numbers of steps: rank 0 has 3 in an epoch, but rank 1 has 2. "
                                 "Give each rank as many rows, or all of them steps_per_epoch = 2"),
@@ -705,17 +831,18 @@ def test_ranks_that_do_not_train_alike_are_told(t):
 
 
 def test_ranks_that_wait_in_vain_are_named(t):
-    need_mpi()
     folder = script(t, TOGETHER)
     soon = {"HOROVOD_STALL_CHECK_TIME_SECONDS": "2"}
-    done = work(folder, "trainer.lua", "callback", env=soon, timeout=30)
-    assert done.code == 1 and re.search(r"rank 0 has waited \d s in ALLREDUCE gradients; rank 1 has waited \d s in BARRIER\. So "
-                                        "they wait for ever", done.err), done
-    done = work(folder, "trainer.lua", "returned", env=soon, timeout=30)
-    assert done.code == 1 and re.search("rank 0 has waited [23] s in ALLREDUCE loss; rank 1 has returned. So they wait", done.err), done
-    done = work(folder, "trainer.lua", "late", env=soon, timeout=30)
-    assert done.code == 0 and done.out.startswith("done"), done
-    assert "firesteel-worker: rank 0 has waited 2 s in ALLREDUCE loss; rank 1 is missing: it is in no" in done.err, done
+    for how in how_ranks_speak():
+        env = dict(soon, **how)
+        done = work(folder, "trainer.lua", "callback", env=env, timeout=30)
+        assert done.code == 1 and re.search(r"rank 0 has waited \d+ s in ALLREDUCE gradients; rank 1 has waited \d+ s in BARRIER\. So "
+                                            "they wait for ever", done.err), done
+        done = work(folder, "trainer.lua", "returned", env=env, timeout=30)
+        assert done.code == 1 and re.search(r"rank 0 has waited \d+ s in ALLREDUCE loss; rank 1 has returned\. So they wait", done.err), done
+        done = work(folder, "trainer.lua", "late", env=env, timeout=30)
+        assert done.code == 0 and done.out.startswith("done"), done
+        assert re.search(r"firesteel-worker: rank 0 has waited \d+ s in ALLREDUCE loss; rank 1 is missing: it is in no", done.err), done
     done = work(folder, "trainer.lua", "late", env=dict(soon, HOROVOD_STALL_CHECK_DISABLE="1"), timeout=30)
     assert done.code == 0 and not done.err, done
     done = work(folder, "trainer.lua", "late", env=dict(soon, HOROVOD_STALL_SHUTDOWN_TIME_SECONDS="2"), timeout=30)
@@ -725,7 +852,6 @@ def test_ranks_that_wait_in_vain_are_named(t):
 
 
 def test_a_rank_that_has_joined_counts_as_zero(t):
-    need_mpi()
     done = work(script(t, TOGETHER), "trainer.lua", "join")
     assert done.code == 0, done
     assert done.out == "done\t2.0/4.0/4 2.0/2.0/2 3.0/2.0/2 last 0\t2.0/4.0/4 last 0\n", done
@@ -742,9 +868,25 @@ end, { np = 3 })[2])
 
 
 def test_averages_are_means(t):
-    need_mpi()
     done = work(script(t, AVERAGES), "trainer.lua")
     assert done.code == 0 and done.out == "1 3 1 10\n", done
+
+
+CARRIED = """
+local hvd = require "hvd"
+hvd.run(function() hvd.init() hvd.allreduce(1) end, { np = tonumber(arg[1]) })
+"""
+
+
+def test_a_timeline_names_what_carried_the_bytes(t):
+    need_mpi()
+    path = os.path.join(t.dir(), "timeline.json")
+    for np, env, want in (("1", SHARED, {"ALLREDUCE"}), ("2", SHARED, {"ALLREDUCE", "SHM_ALLREDUCE"}), ("2", MPI, {"ALLREDUCE", "MPI_ALLREDUCE"})):
+        done = work(script(t, CARRIED), "trainer.lua", np, env=dict(env, HOROVOD_TIMELINE=path))
+        assert done.code == 0, done
+        with open(path, encoding="utf-8") as f:
+            found = {e["name"] for e in json.load(f) if e.get("ph") == "B" and "ALLREDUCE" in e["name"] and "NEGOTIATE" not in e["name"]}
+        assert found == want, (np, env, found)
 
 
 def ranks_left(folder):
@@ -752,7 +894,6 @@ def ranks_left(folder):
 
 
 def test_a_failed_rank_ends_the_job(t):
-    need_mpi()
     folder = script(t, RANKS)
     for mode, code, why in (("error", 1, "rank 1 failed: trainer.lua:5: boom"),
                             ("exit", 3, ""),
@@ -769,7 +910,6 @@ def test_a_failed_rank_ends_the_job(t):
 
 
 def test_signals_end_all_ranks(t):
-    need_mpi()
     folder = script(t, RANKS)
     for number, code in ((signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGKILL, -9)):
         driver = subprocess.Popen([WORKER, "trainer.lua", "loop"], cwd=folder, stdout=subprocess.PIPE,
@@ -813,7 +953,6 @@ def test_a_signal_ends_what_does_not_listen(t):
 
 
 def test_ranks_without_path_and_home(t):
-    need_mpi()
     folder = script(t, RANKS)
     os.chmod(folder, 0o555)
     for env in ({"PATH": "/nowhere"}, {"PATH": None, "HOME": None, "TMPDIR": folder}):
@@ -823,7 +962,6 @@ def test_ranks_without_path_and_home(t):
 
 
 def test_ranks_of_an_ordinary_user(t):
-    need_mpi()
     if os.geteuid() != 0 or sh("setpriv", "--reuid=nobody", "--clear-groups", "test", "-x", WORKER).code:
         raise Skip("needs root, and a build folder that everybody may enter")
     folder = script(t, RANKS)
@@ -899,20 +1037,36 @@ def sockets(pid, table):
 
 
 def test_nobody_can_talk_to_ranks(t):
-    need_mpi()
-    job = Held(t)
-    for pid in [job.driver.pid, *job.ranks.values()]:
-        for table in "tcp", "tcp6", "udp", "udp6", "raw", "raw6":
-            if os.path.exists(f"/proc/{pid}/net/{table}"):
-                assert not sockets(pid, table), (table, sockets(pid, table))
-        # it has a path, or an abstract name
-        named = [row for row in sockets(pid, "unix") if len(row) > 7]
-        assert not named, named
+    for how in how_ranks_speak():
+        job = Held(t, env=environment(how))
+        for pid in [job.driver.pid, *job.ranks.values()]:
+            for table in "tcp", "tcp6", "udp", "udp6", "raw", "raw6":
+                if os.path.exists(f"/proc/{pid}/net/{table}"):
+                    assert not sockets(pid, table), (table, sockets(pid, table))
+            # it has a path, or an abstract name
+            named = [row for row in sockets(pid, "unix") if len(row) > 7]
+            assert not named, named
 
 
-def test_shared_memory_has_no_name_and_is_the_owners(t):
+def test_memory_of_ranks_has_no_descriptor_and_children_lack_it(t):
+    job, before = Held(t), os.listdir("/dev/shm")
+    for pid in job.ranks.values():
+        with open(f"/proc/{pid}/maps") as f:
+            maps = [line.rstrip() for line in f if "/dev/shm/" in line or "/SYSV" in line or "/memfd:" in line]
+        assert len(maps) == 1 and maps[0].endswith("/memfd:firesteel-ranks (deleted)"), maps
+        assert not [to for to in descriptors(pid).values() if "memfd" in to or "/dev/shm" in to], descriptors(pid)
+    for pid in [job.driver.pid, *job.children.values()]:
+        with open(f"/proc/{pid}/maps") as f:
+            assert "firesteel-ranks" not in f.read(), pid
+        assert not [to for to in descriptors(pid).values() if "firesteel-ranks" in to], descriptors(pid)
+    os.killpg(os.getpgid(job.ranks[0]), signal.SIGKILL)
+    job.driver.communicate(timeout=20 * PATIENCE)
+    assert set(os.listdir("/dev/shm")) <= set(before)
+
+
+def test_shared_memory_of_mpi_has_no_name_and_is_the_owners(t):
     need_mpi()
-    job = Held(t)
+    job = Held(t, env=environment(MPI))
     for pid in job.ranks.values():
         shared = {fd: to for fd, to in descriptors(pid).items() if to.startswith("/dev/shm/")}
         with open(f"/proc/{pid}/maps") as f:
@@ -937,7 +1091,7 @@ def test_ranks_whose_threads_are_late(t):
     """UCX has a thread of its own; on a busy machine it once met a socket that we had replaced, and ended its rank."""
     need_mpi()
     folder = script(t, MEETS)
-    env = {"LD_PRELOAD": LATE}
+    env = dict(MPI, LD_PRELOAD=LATE)
     if SANITIZED:
         env["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"
     for ms in "1", "5", "20", "5", "1":
@@ -1020,24 +1174,24 @@ require "hvd".run(function() os.execute "echo out; echo err >&2; printf rest" en
 
 
 def test_the_rank_that_was_killed_is_named(t):
-    need_mpi()
     for number, how in ((signal.SIGKILL, "signal 9 (Killed)"), (signal.SIGSEGV, "signal 11 (Segmentation fault)"),
                         (signal.SIGTERM, "signal 15 (Terminated)")):
         if SANITIZED and number == signal.SIGSEGV:  # the sanitizer reports that one itself
             continue
-        job = Held(t)
-        os.kill(job.ranks[2], number)
-        _, err = job.driver.communicate(timeout=20 * PATIENCE)
-        assert job.driver.returncode == 1 and f"rank 2 was ended by {how} before it had a result" in err, err
-        assert not job.left(), job.left()  # everything is gone before the driver reports
+        for speaks in how_ranks_speak():
+            job = Held(t, env=environment(speaks))
+            os.kill(job.ranks[2], number)
+            _, err = job.driver.communicate(timeout=20 * PATIENCE)
+            assert job.driver.returncode == 1 and f"rank 2 was ended by {how} before it had a result" in err, err
+            assert not job.left(), job.left()  # everything is gone before the driver reports
 
 
 def test_a_killed_driver_leaves_nothing(t):
-    need_mpi()
-    job = Held(t)
-    job.driver.kill()
-    job.driver.wait()
-    job.gone()
+    for how in how_ranks_speak():
+        job = Held(t, env=environment(how))
+        job.driver.kill()
+        job.driver.wait()
+        job.gone()
 
 
 def test_damaged_data(t):
@@ -1071,7 +1225,6 @@ def test_events(t):
 
 
 def test_the_timeline_is_json_at_any_time(t):
-    need_mpi()
     folder = script(t, trainer_of_recipe())
     path = os.path.join(folder, "timeline.json")
     done = work(folder, "--np", "2", "trainer.lua", "--epochs=1", env={"HOROVOD_TIMELINE": path})
@@ -1080,7 +1233,8 @@ def test_the_timeline_is_json_at_any_time(t):
         events = json.load(f)
     named = [e["args"]["name"] for e in events if e.get("name") == "process_name"]
     assert {"gradients", "variables"} <= set(named), named
-    assert sum(e.get("name") == "MPI_ALLREDUCE" for e in events) > 469
+    assert sum(e.get("name") == "SHM_ALLREDUCE" for e in events) > 469
+    assert not [e for e in events if "MPI" in e.get("name", "")]
     assert all(sum(e["ph"] == p for e in events) == sum(e["ph"] == "E" for e in events) for p in "B")
     stamps = [e["ts"] for e in events if "ts" in e]
     assert stamps == sorted(stamps)

@@ -10,7 +10,6 @@ import zlib
 from tap import BUILD, CACHE, SANITIZED, Skip, run, sh
 
 WORKER = os.path.join(BUILD, "cli", "firesteel-worker")
-PLUGIN = os.path.join(BUILD, "trainer", "dist", "firesteel-mpi.so")
 
 
 def work(t, text, *args, **rest):
@@ -19,11 +18,6 @@ def work(t, text, *args, **rest):
     with open(os.path.join(folder, "trainer.lua"), "w", encoding="utf-8") as f:
         f.write(text)
     return sh(WORKER, *rest.pop("options", ()), "trainer.lua", *args, cwd=folder, **rest)
-
-
-def need_mpi():
-    if not os.path.exists(PLUGIN):
-        raise Skip("firesteel-mpi.so was not built (Debian: apt install libmpich-dev)")
 
 
 WEIGHTS = """
@@ -57,7 +51,6 @@ end
 
 
 def test_weights_of_rows_and_classes_are_the_same_on_ranks(t):
-    need_mpi()
     said = []
     for np in ("1", "2", "3"):
         done = work(t, WEIGHTS, np)
@@ -276,7 +269,6 @@ for rank = 0, 2 do print(results:rank(rank)) end
 
 
 def test_ranks_read_their_rows_of_a_table(t):
-    need_mpi()
     folder = t.dir()
     with open(os.path.join(folder, "train.csv"), "w", encoding="utf-8") as f:
         f.write(TRAIN)

@@ -3,9 +3,10 @@
 """Coming back to a kernel: which one, where one lands, what has happened meanwhile; and dialogs take no key that was
 on its way before they could be read."""
 import os
+import re
 import time
 
-from bench import folder, kernels, leave, text, workbench
+from bench import folder, kernels, kill_kernel, leave, text, workbench
 from golden import golden
 from screen import Screen
 from tap import FIRESTEEL, eventually, run, sh
@@ -88,6 +89,52 @@ def test_what_happened_meanwhile_is_said(t):
     with workbench(where, "small.lua") as s:  # all has been seen
         assert "meanwhile" not in text(s), text(s)
         leave(s)
+
+
+def test_one_more_cell_that_ended_meanwhile_is_one_cell(t):
+    where = left_running(t, '-- %% Wait\nwhile not io.open("go") do sh "sleep 0.05" end\n-- %% A\nx = 1\n-- %% B\ny = 2\n',
+                         "[*] Wait")
+    time.sleep(0.3)
+    with open(os.path.join(where, "go"), "w"):
+        pass
+    eventually(lambda: not [line for line in kernels(where) if "busy" in line])
+    with workbench(where, "attach", size="120x40") as s:
+        s.wait("meanwhile: 1 cell ok, [2] A ok")
+        leave(s)
+
+
+WAITS = '-- %% Wait\nwhile not io.open("go") do sh "sleep 0.05" end\n'
+
+
+def test_who_looks_elsewhere_is_told_of_end_failure_and_question(t):
+    """Also when the cell was running before the workbench came."""
+    ends, fails = left_running(t, WAITS, "[*] Wait"), left_running(t, WAITS + "error 'no'\n", "[*] Wait")
+    asks = left_running(t, WAITS + "input 'which cluster?'\n", "[*] Wait")
+    logs = {where: os.path.join(t.dir(), "sent") for where in (ends, fails, asks)}
+
+    def attached(where, how):
+        return workbench(where, "attach", f"--notify={how}", log=logs[where])
+
+    def sent(where):
+        with open(logs[where], "rb") as f:
+            return f.read()
+    with attached(ends, "osc9") as end, attached(fails, "osc777") as fail, attached(asks, "bell") as ask:
+        for s in (end, fail, ask):
+            s.wait("[*] Wait")
+        time.sleep(10.2)
+        for where in (ends, fails, asks):
+            with open(os.path.join(where, "go"), "w"):
+                pass
+        end.wait("[1] Wait")
+        fail.wait("failed")
+        ask.wait("which cluster?")
+        for s in (end, fail, ask):
+            s.quiet(300)
+            s.signal("HUP")
+            s.exit()
+    assert b"\x1b]9;small.lua: done after 1" in sent(ends), sent(ends)[-300:]
+    assert b"\x1b]777;notify;small.lua;failed [1/1] after 1" in sent(fails), sent(fails)[-300:]
+    assert b"\a" in re.sub(rb"\x1b\][^\a]*\a", b"", sent(asks)), sent(asks)[-300:]
 
 
 def test_it_lands_on_the_question(t):
@@ -193,7 +240,7 @@ def test_one_who_attaches_read_only_changes_nothing(t):
 
 
 def keys_row(s):
-    """How the row with the dialog's keys is drawn."""
+    """The style of the row that names the dialog's keys."""
     lines, found = s.styles(), []
     at = next(i for i, line in enumerate(lines) if line.startswith("|") and "y yes, once" in line)
     for line in lines[at + 1:]:
@@ -258,7 +305,7 @@ def test_a_cell_without_a_title_is_called_as_its_title_row_says(t):
 def test_another_kernel_that_has_started_is_said(t):
     where = folder(t)
     with workbench(where) as s:
-        os.kill(int(kernels(where)[0].split()[1]), 9)
+        kill_kernel(where)
         s.wait("● gone")
         s.keys("0 0")
         s.wait("another kernel has started")
@@ -294,7 +341,7 @@ def test_how_coming_back_looks(t):
         eventually(lambda: not [line for line in kernels(ended) if "busy" in line])
         with workbench(ended, "attach", size=size) as s:
             s.wait("meanwhile: ")
-            golden(s, f"meanwhile-{name}", MASKS)
+            golden(s, f"meanwhile-{name}", MASKS + [(r" +(?=● idle)", " ")])  # the same
             leave(s)
 
 

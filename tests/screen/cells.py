@@ -7,6 +7,7 @@ import os
 import re
 import time
 
+from bench import kernels
 from screen import Screen
 from tap import BUILD, FIRESTEEL, eventually, run, sh, stop_kernels
 
@@ -31,10 +32,6 @@ def folder(t, text=CELLS, name="cells.lua"):
         f.write(text)
     t.after(stop_kernels)
     return where
-
-
-def kernels(where):
-    return [line for line in sh(FIRESTEEL, "ls").out.splitlines() if line.endswith(where)]
 
 
 def workbench(where, **options):

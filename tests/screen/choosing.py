@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: MIT
 """Opening without a name: lists of living kernels, notebooks and recipes."""
 import os
+import re
 
+from golden import golden
 from screen import Screen
-from tap import FIRESTEEL, eventually, run, sh, stop_kernels
+from tap import FIRESTEEL, SOURCE, eventually, run, sh, stop_kernels
 
 NOTEBOOK = "-- %% A\nfor i = 1, 1000 do print('line ' .. i) sh 'sleep 0.1' end\n"
 
@@ -16,10 +18,6 @@ def folder(t, *names):
             f.write(NOTEBOOK)
     t.after(stop_kernels)
     return where
-
-
-def kernels(where):
-    return [line for line in sh(FIRESTEEL, "ls").out.splitlines() if line.endswith(where)]
 
 
 def leave_running(where, name):
@@ -68,6 +66,19 @@ def selected(s):
         elif "reverse" in line:
             rows.append(row)
     return rows[0]
+
+
+def test_how_the_list_of_kernels_looks(t):
+    where, elsewhere = folder(t, "first.lua", "second.lua"), folder(t)
+    leave_running(where, "first.lua")
+    leave_running(where, "second.lua")
+    masks = [(where + r" *", "FOLDER"), (r"\b\d+s ", "AGE "), (r" {2,}(?=AGE)", " ")]
+    for name, size in {"80": "80x24", "120": "120x40"}.items():
+        with Screen([FIRESTEEL, "attach"], cwd=elsewhere, size=size) as s:
+            s.wait("elsewhere there are")
+            golden(s, f"attach-list-{name}", masks)
+            s.keys("q")
+            assert s.exit() == "exit 0"
 
 
 def test_attach_takes_the_only_one_of_this_folder(t):
@@ -146,6 +157,34 @@ def test_the_list_is_filtered(t):
         s.keys("Enter Enter")
         s.wait("idle")
         assert "second.lua" in s.screen()[-1], s.screen()
+        s.keys("q")
+        assert s.exit() == "exit 0"
+
+
+def test_what_recipes_need_is_said_as_in_the_readme(t):
+    """In a recipe's own words, else as its cells declare."""
+    with open(os.path.join(SOURCE, "README.md"), encoding="utf-8") as f:
+        rows = re.findall(r"^\| \[(.*\.lua)\].* \| (.*) \|$", f.read(), re.M)
+    listed = sh(FIRESTEEL, "new", cwd=folder(t)).out
+    assert len(rows) > 10
+    for name, needs in rows:
+        needs = needs.split(";")[0]
+        said = re.search(r"It needs (.*)", listed[listed.index(name) :].splitlines()[1])[1]
+        assert ("nothing but this machine." == said) == (needs == "nothing"), (name, needs, said)
+        for word in ("cluster", "PySpark", "Argo", "MPI operator", "TensorFlow"):
+            assert word not in needs or needs.startswith("nothing") or word.lower() in said.lower(), (name, needs, said)
+
+
+def test_before_a_notebook_is_open_only_what_works_is_offered(t):
+    with Screen([FIRESTEEL], cwd=folder(t)) as s:
+        s.wait("10-mnist.lua")
+        s.keys(":")
+        s.wait("palette")
+        listed = [row.split()[0] for row in s.screen() if row.startswith("  ")]
+        assert "help" in listed and "quit" in listed and not {"run-all", "restart", "save", "stop"} & set(listed), listed
+        s.type("w here.lua")
+        s.keys("Enter")
+        s.wait("no notebook is open; Enter opens the selected one")
         s.keys("q")
         assert s.exit() == "exit 0"
 

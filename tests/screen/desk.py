@@ -4,6 +4,7 @@
 rows, an object in $EDITOR."""
 import json
 import os
+import re
 import time
 
 from bench import folder, kernels, opens, text, workbench
@@ -82,6 +83,7 @@ def test_any_kind_is_a_table_that_leaves_no_trace(t):
         opens(s, "cm kube-public", "configmaps in kube-public", "elsewhere")
         s.keys("d")
         s.wait("describe elsewhere")
+        s.wait("Namespace:")  # it is there: until then a q would close the table
         s.keys("q")
         s.wait("configmaps in kube-public")
         s.keys("q q q")
@@ -327,7 +329,7 @@ def test_a_shell_is_asked_for_and_its_failure_is_shown(t):
 
 
 def test_of_several_containers_one_is_chosen_for_a_shell(t):
-    two = POD.replace('{ { name = "box"', '{ { name = "side", image = "host", command = { "sh", "-c", "echo beside; sleep 300" } }, { name = "box"')
+    two = POD.replace('{ { name = "box"', '{ { name = "side", image = "host", command = { "sh", "-c", "while sleep 0.3; do i=$((i+1)); echo beside $i; done" } }, { name = "box"')
     two = two.replace('{ "sleep", "300" }', '{ "sh", "-c", "echo inside; sleep 300" }')
     with workbench(folder(t, two), "--sandbox", "small.lua", seconds=10) as s:
         s.keys("C-e")
@@ -343,7 +345,8 @@ def test_of_several_containers_one_is_chosen_for_a_shell(t):
         s.keys("y")
         s.wait("no shell: ")
         s.keys("Up Enter")
-        s.wait("beside")  # that container's log, alone
+        s.wait("beside")  # that container's log, alone: what the other one has said would come with its next lines
+        s.wait(f"beside {4 + max(int(n) for n in re.findall('beside ([0-9]+)', text(s)))}")
         assert "inside" not in text(s), text(s)
         s.keys("q q q q")
 

@@ -5,8 +5,9 @@ kernel do meanwhile: two workbenches on one kernel."""
 import os
 import time
 
+from bench import kill_kernel
 from screen import Screen
-from tap import FIRESTEEL, run, sh, stop_kernels
+from tap import FIRESTEEL, run, stop_kernels
 
 NOTEBOOK = "-- %% One\na = 1\n\n-- %% Two\nb = 2\n"
 
@@ -106,11 +107,6 @@ def test_text_typed_before_the_kernel_is_there_does_not_hide_what_it_holds(t):
         a.keys("Esc s")
         a.wait("saved")
     assert "PRECIOUS" in read(where), read(where)
-
-
-def kill_kernel(where):
-    pid = next(line.split()[1] for line in sh(FIRESTEEL, "ls").out.splitlines() if line.endswith(where))
-    os.kill(int(pid), 9)
 
 
 def leave_killed(s, where):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""One document has one kernel: another path opens the same run, and in another folder one learns who has it."""
+"""A document has one kernel: another path to it opens the same run, and with another working folder the message says who has it."""
 import os
 import re
 import time

@@ -58,7 +58,7 @@ MASKS = [
     (r"(?i)\buid: +[\w-]+( -(\w+-)*HASH)?", "uid: UID"),
     (r"(?<=ago) +|(?<=STATE) +|(?<=Age) +|(?<=----) +(?=----)", " "),  # as wide as ages are long
     (r"(?i)resource ?version: +\S+", "resourceVersion: N"),
-    (r"controller-uid=\S+", "controller-uid=UID"),
+    (r"controller-uid=\S+( …)?", "controller-uid=UID"),  # cut where ages are long
     (r"(?<=this machine  )\d\S*", "KERNEL"),
     (r"v\d\S*-firesteel\S*|v1\.\d+\S*", "VERSION"),
 ]
@@ -98,7 +98,8 @@ def looks(t, size):
             s.wait(wait)  # the summary is below what 24 rows show
         look("sick")
         s.keys("O")
-        s.wait("worst first")
+        s.wait("worst first: 34 Running, 1 Error, 1 ImagePullBackOff")
+        look("worst")
         s.keys("/")
         s.type("^(web-0[1-3]|zz-.*)$")
         s.wait("5 of 36")
@@ -125,6 +126,11 @@ def looks(t, size):
         s.keys("q y")
         s.wait("kind: Pod")
         look("yaml")
+        s.keys("/")
+        s.type("image|name:")
+        s.keys("Enter n")
+        s.wait(" 2 of ")
+        look("search")
         s.keys("q :")
         s.type("so")
         s.wait("sort-reverse")
@@ -142,8 +148,20 @@ def looks(t, size):
         s.keys("q")
         opened(s, 5, "it was so", "2 rows")
         look("events")
+        s.keys("d")
+        s.wait("describe a.2")
+        s.wait("Name: ")
+        s.keys("P")
+        s.wait("it stays below the cell")
+        s.keys("q q")
+        s.wait("COMMAND")
+        s.keys("PgDn PgDn PgDn")
+        look("pinned")
+        s.keys("O")
+        s.wait("2 rows")
         os.kill(eventually(lambda: sandbox_of(s.where)), signal.SIGKILL)
         s.wait(" old")
+        look("away")
         before = age_of(s)
         eventually(lambda: age_of(s) != before)  # ages go on while nobody answers
         s.keys("q q")

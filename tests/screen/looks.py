@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: MIT
 """Whole screens with their attributes, compared with tests/screen/expected (support/golden.py)."""
 import os
+import re
 import shutil
 
 from bench import folder, workbench
 from golden import golden
 from screen import Screen
-from tap import FIRESTEEL, SOURCE, run
+from tap import FIRESTEEL, SOURCE, eventually, run
 
 LOOKS = {  # name: the settings of the terminal
     "256": {},
@@ -55,6 +56,9 @@ def each_look(opened, place, *steps, looks=LOOKS, masks=(), after=()):
             if step.startswith("wait "):
                 s.wait(step[5:])
                 continue
+            if step.startswith("match "):
+                eventually(lambda: re.search(step[6:], "\n".join(s.screen())))
+                continue
             s.keys(step)
             s.quiet(50)  # so that every run draws, and scrolls, as often
     for name, options in looks.items():
@@ -90,7 +94,7 @@ def test_a_table(t):
 
 
 def test_progress_and_curves(t):
-    each_look(places(t), "progress", "j j j C-e", "wait ] Progress", "wait idle", *again(3))
+    each_look(places(t), "progress", "j j j C-e", r"match \] Progress \S* \d", "wait idle", *again(3))
 
 
 def test_an_effect_is_asked_for(t):
@@ -130,7 +134,7 @@ def test_curves_of_a_training(t):
     def trained(**options):
         return workbench(folder(t, TRAINED), **options)
 
-    each_size(trained, "curves", "C-e", "wait [1] Trained", "wait idle")
+    each_size(trained, "curves", "C-e", "wait [1] Trained", "wait ● idle")
     each_size(trained, "chart", "C-e", "wait [1] Trained", "wait ● idle", "O", "wait chart ", "Right Right", "wait at epoch 2")
     each_size(trained, "chart-one", "C-e", "wait [1] Trained", "wait ● idle", "O", "wait chart ", "m l", "wait log scale", "Left", "+",
               "wait enlarged")
@@ -165,6 +169,38 @@ def test_where_one_begins(t):
 
     each_size(begun, "start", "wait Train a small network")
     each_size(begun, "blank", "/ b l a n k Enter Enter", "wait idle", "wait run it")
+
+
+REDRAWN = r"""-- %% Redrawn
+sh [[
+printf 'loading 40 MB'; printf '\r\033[2Kloaded\n'
+printf 'first 10%%\nsecond 20%%\n\033[2A\033[2Kfirst 100%%\n\033[2Ksecond 100%%\n'
+printf 'outer 1/2\n\r  inner 3/9\033[A\router 2/2\n\r  inner 9/9\n'
+]]
+
+-- %% [markdown]
+-- # What is said of it
+
+-- %% Joined
+print("e\u{301}t\u{e9}  \u{6f22}\u{5b57}  \u{1f469}\u{200d}\u{1f467}  \u{1f1e9}\u{1f1ea}  \u{915}\u{94d}\u{937}")
+"""
+
+
+def test_programs_that_redraw(t):
+    def redrawn(**options):
+        return workbench(folder(t, REDRAWN), **options)
+
+    each_size(redrawn, "redrawn", "R", "wait ] Joined", "wait ● idle")
+
+
+PROSE = "\n".join(f"-- %% Part {i}\nrate_{i} = {i}\n" for i in range(30))
+
+
+def test_a_search_among_cells(t):
+    def prose(**options):
+        return workbench(folder(t, PROSE), **options)
+
+    each_size(prose, "found", "/", "wait search", *"rate_1[0-9]", "Enter", "wait 1 of 10", "n", "wait 2 of 10")
 
 
 def test_help(t):

@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 
-from bench import folder, leave, text, workbench
+from bench import folder, kill_kernel, leave, text, workbench
 from golden import golden, parse
 from journals import NOTEBOOK, PAST, state, stream, write
 from tap import FIRESTEEL, eventually, run, sh
@@ -287,8 +287,7 @@ def test_what_only_an_ipynb_has_survives_restart_undo_and_a_lost_kernel(t):
         s.keys("z")
         s.wait("of others")
         assert saved(s) == want
-        pid = next(line.split()[1] for line in sh(FIRESTEEL, "ls").out.splitlines() if line.endswith(where))
-        os.kill(int(pid), 9)
+        kill_kernel(where)
         s.wait("● gone")
         now = saved(s)
         s.wait("without a kernel")
@@ -307,12 +306,6 @@ def write_out(s, path):
     s.keys("Enter")
     eventually(lambda: os.stat(path).st_mtime > 1000)
     return ipynb(path)
-
-
-def kill_kernel(s, where):
-    pid = next(line.split()[1] for line in sh(FIRESTEEL, "ls").out.splitlines() if line.endswith(where))
-    os.kill(int(pid), 9)
-    s.wait("● gone")
 
 
 NOW = (1, [{"output_type": "stream", "name": "stdout", "text": ["now\n"]}])
@@ -382,7 +375,8 @@ def test_without_a_kernel_an_ipynb_is_saved_as_it_is_shown(t):
         s.wait("│ 42")
         s.keys("j D")
         s.gone("it broke")
-        kill_kernel(s, where)
+        kill_kernel(where)
+        s.wait("● gone")
         now = write_out(s, path)
         assert now["one"] == NOW and now["two"][1][0]["data"]["text/plain"] == ["42"] and now["three"] == (None, []), now
         assert now["odd"] == was["odd"] and now["four"] == was["four"], now
@@ -390,7 +384,8 @@ def test_without_a_kernel_an_ipynb_is_saved_as_it_is_shown(t):
 
 def test_another_kernel_saves_what_the_lost_one_has_left(t):
     with first_cell_has_run(t) as (s, where, path, was):
-        kill_kernel(s, where)
+        kill_kernel(where)
+        s.wait("● gone")
         s.keys("0 0")
         s.wait("● idle")
         s.quiet(100)
@@ -451,7 +446,8 @@ def test_an_output_that_cannot_be_read_leaves_what_the_file_had(t):
             s.keys("C-e")
             s.wait("│ line number 9000")
             if lost:
-                kill_kernel(s, where)
+                kill_kernel(where)
+                s.wait("● gone")
                 without_spools(where)
             else:
                 without_spools(where)

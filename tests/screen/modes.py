@@ -3,6 +3,7 @@
 """What the workbench turns on in a terminal, it turns off whenever somebody else has the terminal: the shell after any
 end and after Ctrl-Z, and $EDITOR. When the workbench has it again, all is on again."""
 import os
+import signal
 
 from bench import folder, leave, text, workbench
 from screen import Screen
@@ -74,6 +75,33 @@ def test_while_it_is_stopped_and_when_it_goes_on(t):
             s.wait("● idle")
             taken(s)
             s.keys("Enter")  # and it hears keys
+            s.wait("EDIT")
+            s.keys("Esc")
+            s.wait("COMMAND")
+        s.keys("q")
+        s.wait("shell>")
+        given_back(s, before)
+
+
+def test_a_stop_that_it_cannot_answer(t):
+    """After SIGSTOP the shell takes the terminal as it is; fg gives it back, with all that was on."""
+    where = folder(t, "x = 1\n")
+    with shell(t, where) as s:
+        before = s.modes()
+        s.type(f"sh -c 'echo $$ >pid; exec {FIRESTEEL} small.lua'\n")
+        s.wait("idle")
+        with open(os.path.join(where, "pid"), encoding="utf-8") as f:
+            pid = int(f.read())
+        for turn in (1, 2):
+            os.kill(pid, signal.SIGSTOP)
+            s.wait("Stopped")
+            s.type(f"clear; echo turn $(({turn} + 10))\n")
+            s.wait(f"turn {turn + 10}")
+            s.type("fg\n")
+            s.wait("● idle")
+            eventually(lambda: TAKEN <= s.modes())
+            taken(s)
+            s.keys("Enter")
             s.wait("EDIT")
             s.keys("Esc")
             s.wait("COMMAND")

@@ -4,6 +4,7 @@
 import os
 import stat
 
+from bench import kill_kernel
 from screen import Screen
 from tap import FIRESTEEL, run, sh, stop_kernels
 
@@ -105,11 +106,6 @@ def test_a_long_message_is_read_whole(t):
         s.gone("No such file")
         s.keys("q")
         assert s.exit() == "exit 0"
-
-
-def kill_kernel(where):
-    pid = next(line.split()[1] for line in sh(FIRESTEEL, "ls").out.splitlines() if line.endswith(where))
-    os.kill(int(pid), 9)
 
 
 def test_a_dead_kernel_takes_no_text_along_and_another_one_goes_on(t):

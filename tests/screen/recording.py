@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """The whole recipe by keys is recorded, the recording plays to the same screens, and the still in the
 README is what the program draws. FIRESTEEL_UPDATE=1 writes doc/recipe.cast and doc/workbench.svg anew."""
+import difflib
 import json
 import os
 import re
@@ -16,14 +17,13 @@ from tap import BUILD, FIRESTEEL, SOURCE, eventually, run
 CAST = os.path.join(BUILD, "tests/screen/recipe.cast")
 STILL = os.path.join(SOURCE, "doc/workbench.svg")
 KEPT = os.path.join(SOURCE, "doc/recipe.cast")
-# Plays a recording up to a marker, as fast as it can, and waits.
+# Plays a recording up to the last marker of a name, as fast as it can, and waits.
 PLAYER = """
 import json, sys, tty
 tty.setraw(0)
-for line in list(open(sys.argv[1], encoding="utf-8"))[1:]:
-    _, kind, text = json.loads(line)
-    if kind == "m" and text == sys.argv[2]:
-        break
+events = [json.loads(line) for line in list(open(sys.argv[1], encoding="utf-8"))[1:]]
+end = max(i for i, (_, kind, text) in enumerate(events) if kind == "m" and text == sys.argv[2])
+for _, kind, text in events[:end]:
     if kind == "o":
         sys.stdout.write(text)
 sys.stdout.flush()
@@ -36,9 +36,12 @@ def record():
     screens = {}
 
     def mark(s, name):
-        s.quiet(300)
-        screens[name] = s.styles()
-        s.mark(name)
+        while True:
+            s.quiet(300)
+            screens[name] = s.styles()
+            s.mark(name)
+            if s.styles() == screens[name]:  # else an age has grown meanwhile
+                return
 
     where = os.path.join(BUILD, "tests/screen/recipe")
     shutil.rmtree(where, ignore_errors=True)
@@ -112,8 +115,9 @@ def comparable(picture):
 
 def the_still_is_of(drawn):
     with open(STILL, encoding="utf-8") as f:
-        kept = f.read()
-    assert comparable(kept) == comparable(svg(drawn, 80)), "doc/workbench.svg is not what the program draws"
+        kept = comparable(f.read())
+    now = comparable(svg(drawn, 80))
+    assert kept == now, "doc/workbench.svg is not what the program draws\n" + "\n".join(difflib.unified_diff(kept, now, lineterm=""))
 
 
 def test_the_kept_recording_is_whole_and_small(t):

@@ -82,7 +82,8 @@ def table(columns, *objects, rv=None):
 
 # Lists of rows with metadata alone: the names of each page. Those with an "s" are to be looked at.
 SICK = {"w-sick": [["a", "s1", "s-gone"], ["b", "s2"]], "w-ill": [["a"] + [f"s{i}" for i in range(17)], ["b", "s17"]],
-        "w-busy": [["a", "s1"], ["b", "s-once"]], "w-torn-look": [["a"], ["s-once"]], "w-barred": [["a"], ["b", "s1"]]}
+        "w-busy": [["a", "s1"], ["b", "s-once"]], "w-torn-look": [["a"], ["s-once"]], "w-barred": [["a"], ["b", "s1"]],
+        "w-whole": [["a", "b"], ["c", "s1"]]}
 
 # Namespace → what each watch in turn does: frames to send, then how it ends ("close", "cut", "hang").
 WATCHES = {
@@ -292,6 +293,8 @@ class Handler(BaseHTTPRequestHandler):
         if parts[0] == "selfsubjectaccessreviews":
             verb = json.loads(self.body)["spec"]["resourceAttributes"]["verb"]
             return self.answer(201, {"status": {"allowed": verb != "delete", "reason": f"the fake on {verb}"}})
+        if parts[0] == "services" and parts[2:3] == ["proxy"]:
+            return self.service(parts[1].split(":")[0])
         if parts[-1] == "log":
             return self.logs(parts[1])
         if parts[-1] in ("exec", "attach", "portforward"):
@@ -310,6 +313,17 @@ class Handler(BaseHTTPRequestHandler):
         if name[0] == "e" and name[1:].isdigit():
             return self.answer(int(name[1:]), status(int(name[1:])))
         Channel(self).serve(name, verb)
+
+    def service(self, name):
+        """One that has endpoints at the third question, one that never has, one that is broken, one known at the second."""
+        SEEN["service " + name] += 1
+        if name == "broken":
+            return self.answer(503, {"error": "the model is gone"})
+        if name == "new" and SEEN["service " + name] < 2:
+            return self.answer(404, dict(status(404, f'services "{name}" not found'), details={"name": name, "kind": "services"}))
+        if name == "never" or SEEN["service " + name] < 3 and name != "new":
+            return self.answer(503, status(503, f'no endpoints available for service "{name}"'))
+        self.answer(200, {"answers": name})
 
     def usage(self, ns):
         """What pods use: in u-busy it changes at each question; u-away answers the second, u-barred refuses."""

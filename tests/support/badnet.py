@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A proxy before an API server that is a bad network: each answer meets a fate, by a seeded die.
+"""A proxy that makes the network before an API server bad: a seeded generator chooses what happens to each answer.
 
     net = BadNet(kubeconfig, path, seed)   path: a kubeconfig that leads through it (plain HTTP on loopback)
     net.calm = True                        from now on all goes through

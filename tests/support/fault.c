@@ -6,7 +6,7 @@
 //   FAULT_FOLDER  files below it count         FAULT_STATE  the shared file, struct state
 //   FAULT_KIND    of the call that fails       FAULT_NUMBER which call of that kind; 0: none
 //   FAULT_ERRNO   what it fails with          FAULT_STAYS  all after it fail, too
-//   FAULT_SLOW    milliseconds that each fdatasync of a journal takes
+//   FAULT_SLOW    milliseconds that each fdatasync of a journal takes, and each read of *.slow
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -161,12 +161,19 @@ int fsync(int fd)
     return fails(KIND_fsync, fd, "") ? -1 : NEXT(fsync)(fd);
 }
 
-static bool is_journal(int fd)
+static bool is_named(int fd, const char *ending)
 {
     char path[PATH_MAX];
     whole_path(fd, "", path);
-    size_t n = strlen(path), end = strlen(".jsonl");
-    return state && n > end && strcmp(path + n - end, ".jsonl") == 0;
+    size_t n = strlen(path), end = strlen(ending);
+    return state && n > end && strcmp(path + n - end, ending) == 0;
+}
+
+ssize_t read(int fd, void *bytes, size_t n)
+{
+    if (slow && is_named(fd, ".slow"))
+        usleep((useconds_t)slow * 1000);
+    return NEXT(read)(fd, bytes, n);
 }
 
 int fdatasync(int fd)
@@ -174,7 +181,7 @@ int fdatasync(int fd)
     struct stat st;
     if (fails(KIND_fdatasync, fd, ""))
         return -1;
-    bool tells = slow && is_journal(fd) && fstat(fd, &st) == 0;
+    bool tells = slow && is_named(fd, ".jsonl") && fstat(fd, &st) == 0;
     if (tells)
         usleep((useconds_t)slow * 1000);
     int result = NEXT(fdatasync)(fd);

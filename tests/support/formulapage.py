@@ -23,13 +23,15 @@ HELP = os.path.join(SOURCE, "script", "lib", "workerformulas.lua")
 TABLES = {
     "Layers": (["trainer/nn/layer.h"], "LAYER_KINDS", "nn.{}"),
     "Activations": (["trainer/nn/layer.h"], "ACTIVATIONS", None),
+    "Initializers": (["trainer/nn/initializer.h"], "INITIALIZERS", None),
+    "Regularizers": (["trainer/nn/layer.h"], None, "nn.{}"),
     "Losses": (["trainer/nn/loss.h"], "LOSSES", None),
     "Metrics": (["trainer/nn/metric.h", "trainer/watch.h"], "METRICS", "nn.{}"),
     "Optimizers": (["trainer/nn/optimizer.h"], "OPTIMIZERS", "nn.{}"),
     "Schedules": (["trainer/nn/schedule.h"], "SCHEDULES", "nn.{}"),
     "Callbacks": (["script/worker/callbacks.lua", "script/worker/hvd.lua"], None, "{}.{}"),
 }
-HEADINGS = {"Layers": "layer", "Activations": "activation", "Losses": "loss", "Metrics": "metric", "Optimizers": "optimizer",
+HEADINGS = {"Layers": "layer", "Activations": "activation", "Initializers": "initializer", "Regularizers": "regularizer", "Losses": "loss", "Metrics": "metric", "Optimizers": "optimizer",
             "Schedules": "schedule", "Callbacks": "callback"}
 ENTRY = re.compile(r"^(?://|--)   (\w+(?:, \w+)*)(?:$|  +(.*)$)")
 MORE = re.compile(r"^(?://|--)    +(\S.*)$")
@@ -68,7 +70,7 @@ def names_in(macro, path):
     rows = re.findall(r'X\((\w+),\s*"(\w*)"(?:,\s*\\?\s*(?:"([\w ]*)"|(\w+)))?', table)
     assert len(rows) == table.count("X("), (macro, rows)
     text = {row[0]: row[1] for row in rows}
-    return [(row[1], row[2] if macro == "LOSSES" else "", text.get(row[3], "")) for row in rows if row[1]]
+    return [(row[1], row[2] if macro in ("LOSSES", "INITIALIZERS") else "", text.get(row[3], "")) for row in rows if row[1]]
 
 
 def problems():
@@ -78,7 +80,10 @@ def problems():
         told = [name for names, *_ in entries(title) for name in names]
         bad += [f"{title}: {name} is told twice" for name in set(told) if told.count(name) > 1]
         bad += [f"{title}: {names[0]} has no formula" for names, formula, *_ in entries(title) if not formula]
-        if macro:
+        if title == "Regularizers":
+            there = set(re.findall(r'^regularizer\("(\w+)"', read("script/worker/nn.lua"), re.M))
+            bad += [f"{title}: {name} is not told, or does not exist" for name in there ^ set(told)]
+        elif macro:
             known = names_in(macro, paths[0])
             bad += [f"{paths[0]}: the table \"{title}:\" lacks {name}" for name, _, of in known if name not in told and of not in told]
             bad += [f"{path}: {names[0]} is not in {macro}" for names, _, _, path in entries(title)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Adds up the results recorded by `meson test`: summary.py BUILD[:LOG]… [-- FAILED-STEP…], where LOG is its --logbase.
 
-Prints how long each suite took, the failed, weak and skipped cases, then "N passed, N failed, N skipped"; exit 1 if any
+Prints how long each suite took, on the clock and of processors (by tests/support/spent), the dearest programs, the failed, weak and skipped cases, then "N passed, N failed, N skipped"; exit 1 if any
 failed. A case is weak that failed beside other tests, and whose program passed when it was run again, alone.
 
 summary.py --failed BUILD[:LOG] prints a line for each program that failed: its name, a tab, the names of its failed cases.
@@ -11,8 +11,13 @@ import collections
 import glob
 import json
 import os
+import re
 import sys
 import xml.etree.ElementTree as ElementTree
+
+
+DEAREST = 12
+Program = collections.namedtuple("Program", "suite name start took worked output")
 
 
 def is_failed(case):
@@ -22,7 +27,7 @@ def is_failed(case):
 def log(results, prefix=""):
     """The path of these results without its ending."""
     build, _, name = results.partition(":")
-    return f"{build}/meson-logs/{prefix}{name or 'testlog'}"
+    return f"{build}/meson-logs/{prefix}{name or 'testlog'}-spent"  # meson appends its wrapper's name
 
 
 def recovered(results):
@@ -71,22 +76,49 @@ def print_failed(results):
         print(f"{program}\t{' '.join(told[program] if program in ended else [])}")
 
 
-def print_times(results):
-    """A line for each suite: tests run beside one another, so their sum is more than what passed on the clock."""
-    tests, build = collections.defaultdict(list), results.partition(":")[0]
+def number(pattern, text):
+    """The last one that a line of this pattern tells, or None."""
+    found = re.findall(pattern, text, re.MULTILINE)
+    return float(found[-1]) if found else None
+
+
+def measured(results):
+    """Of each program: suite, name, start and duration in seconds, its processor seconds, and its output."""
     with open(log(results) + ".json", encoding="utf-8") as f:
         for line in f:
             test = json.loads(line)
             suite, _, name = test["name"].removeprefix("firesteel:").partition(" / ")
-            tests[suite].append((test["duration"], test["starttime"], name))
-    for suite, times in sorted(tests.items()):
-        longest = max(times)
-        print(f"{build:12} {suite:8} {len(times):4} programs {sum(t[0] for t in times):8.1f} s, "
-              f"the longest {longest[0]:6.1f} s: {longest[2]}")
-    times = sum(tests.values(), [])
-    clock = max(start + took for took, start, _ in times) - min(start for _, start, _ in times)
+            output = test.get("stdout") or ""
+            yield Program(suite, name, test["starttime"], test["duration"], number(r"^# processor: ([\d.]+) s$", output) or 0, output)
+
+
+def print_times(results):
+    """A line for each suite: tests run beside one another, so their sum is more than what passed on the clock."""
+    tests, build = collections.defaultdict(list), results.partition(":")[0]
+    for program in measured(results):
+        tests[program.suite].append(program)
+    for suite, some in sorted(tests.items()):
+        longest = max(some, key=lambda p: p.took)
+        print(f"{build:12} {suite:8} {len(some):4} programs {sum(p.took for p in some):8.1f} s, of processors {sum(p.worked for p in some):7.1f} s, "
+              f"the longest {longest.took:6.1f} s: {longest.name}")
+    some = sum(tests.values(), [])
+    clock = max(p.start + p.took for p in some) - min(p.start for p in some)
     if len(tests) > 1:
-        print(f"{build:12} all      {len(times):4} programs {sum(t[0] for t in times):8.1f} s, {clock:.1f} s on the clock")
+        print(f"{build:12} all      {len(some):4} programs {sum(p.took for p in some):8.1f} s, of processors {sum(p.worked for p in some):7.1f} s, "
+              f"{clock:.1f} s on the clock")
+
+
+def print_dearest(builds):
+    """The programs that processors worked most for, and what the parts took of one that runs many (`# part NAME: N s`)."""
+    every = [(program, build.partition(":")[0]) for build in builds if os.path.exists(log(build) + ".json") for program in measured(build)]
+    every.sort(key=lambda one: -one[0].worked)
+    for program, build in every[:DEAREST]:
+        print(f"dear         {program.worked:7.1f} s of processors, {program.took:7.1f} s: {build}: {program.suite} / {program.name}")
+    for program, build in every:
+        parts = re.findall(r"^# part (\S+): ([\d.]+) s", program.output, re.MULTILINE)
+        if parts:
+            parts.sort(key=lambda part: -float(part[1]))
+            print(f"parts of {program.name}, in seconds: {', '.join(f'{name} {float(took):.0f}' for name, took in parts)}")
 
 
 def main():
@@ -117,6 +149,7 @@ def main():
         for program in programs(log(build))[0]:  # it died, and all cases that it told had passed
             if program not in told:
                 (weak if program in again else failed).append(f"{build}: {program}")
+    print_dearest(builds)
     # a step whose tests failed is counted by its tests
     failed += [f"step: {s}" for s in steps if not (s.startswith("tests") and failed)]
     for name in failed:

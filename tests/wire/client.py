@@ -129,6 +129,12 @@ def test_tables_are_those_of_kubectl(t):
             assert any(got.split()[:len(words)] == words for got in out.splitlines()), (line, out)
 
 
+def test_what_is_used_is_asked_for_where_it_is_known_only(t):
+    for what, words in (("pods", "the server has no metrics.k8s.io"), ("configmaps", "usage is known of pods and nodes, not of configmaps")):
+        done = Notebook(t, f'k8s.watch("{what}", {{ usage = true }})').run(1)
+        assert words in done.out + done.err, done
+
+
 def test_lists_that_are_only_shown_are_those_of_kubectl(t):
     """A last line's list asks for rows alone: the same text as kubectl's, and rows that are known by their names."""
     kinds = (["namespaces"], ["crd"], ["services", "-A", "-o", "wide"], ["configmaps", "-A"])

@@ -135,7 +135,7 @@ def test_another_authority_is_not_enough(t):
     registry, home = Registry(t, tls=True), Home(t)
     home.certs(registry, {"ca.crt": "client.crt"})
     done = home.run(PUSH, options=("--registry", registry.host))
-    refused(done, "is not to be trusted", f"certs.d/{registry.host}")
+    refused(done, "is not to be trusted", f"certs.d/{registry.host}; it belongs into ")
     assert not registry.has("team/nb", "latest")
 
 
@@ -176,7 +176,7 @@ def test_logins(t):
     wrong = json.dumps({"auths": {registry.host: {"auth": base64.b64encode(b"ada:hate-him").decode()}}})
     home.put("docker/config.json", wrong)
     done = home.run(PUSH, options=options, DOCKER_CONFIG=f"{home.dir}/docker")
-    refused(done, "does not take these credentials")
+    refused(done, "does not take these credentials, which are from ", "docker/config.json", f"`docker login {registry.host}`")
     assert "hate-him" not in done.out + done.err, done
 
 
@@ -184,6 +184,7 @@ def test_credential_helpers(t):
     registry, home = Registry(t, auth=True), Home(t)
     options = ("--registry", registry.host)
     home.put("bin/docker-credential-vault", "#!/bin/sh\nread host\n[ \"$1 $host\" = \"get %s\" ] || exit 1\n"
+             "echo 'a newer version is there' >&2\n"
              "echo '{\"Username\": \"ada\", \"Secret\": \"love:lace\"}'\n" % registry.host, 0o755)
     path = f"{home.dir}/bin:{os.environ['PATH']}"
     for config in {"credHelpers": {registry.host: "vault"}}, {"credsStore": "vault"}:
@@ -191,6 +192,12 @@ def test_credential_helpers(t):
         done = home.run(PUSH, options=options, PATH=path)
         pushed(done, registry)
         assert "love:lace" not in done.out + done.err, done
+    home.put("bin/docker-credential-vault", "#!/bin/sh\necho 'the vault is locked'\nexit 1\n", 0o755)
+    refused(home.run(PUSH, options=options, PATH=path), "wants credentials", "docker-credential-vault of ", " failed: the vault is locked")
+    home.put("bin/docker-credential-vault", "#!/bin/sh\necho 'credentials not found in native keychain'\nexit 1\n", 0o755)
+    done = home.run(PUSH, options=options, PATH=path)
+    refused(done, "wants credentials")
+    assert "native keychain" not in done.out + done.err, done
     home.put(".docker/config.json", json.dumps({"credHelpers": {registry.host: "absent"}}))
     refused(home.run(PUSH, options=options), "docker-credential-absent", ".docker/config.json")
 

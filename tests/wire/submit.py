@@ -169,14 +169,14 @@ def begun(t, folder, env, *options):
 
 
 def started(t, folder, env, *options):
-    """The run, when its program has begun to wait, and what it has printed by then."""
+    """The run, when its program has begun to wait, and what tells what it has printed."""
     process, text = begun(t, folder, env, *options)
 
     def waits():
         assert process.poll() is None, text()
         return "waits\n" in text()
     eventually(waits, 120, 0.2)
-    return process, text()
+    return process, text
 
 
 # Instead of spark-submit: an executor that goes with its driver, or one that stays.
@@ -204,6 +204,29 @@ def test_an_application_whose_executors_have_gone_leaves_nothing(t):
     done = firesteel(folder, "--allow", "cluster", env={**cluster.env, "KUBECTL": cluster.exe, "SPARK_HOME": f"{folder}/spark"})
     assert done.code == 0 and "goes\ttrue" in done.out and "fails\tfalse" in done.out and "stays\ttrue" in done.out, done
     assert "\n1 left over: " in done.out, done
+
+
+SENT_TO_MASTER = """
+for _, what in ipairs { "exit 0", "exit 7", "sleep 300" } do
+  print(what, pcall(spark.submit, { "sums.py", master = "spark://127.0.0.1:1", env = { PART = what } }))
+end
+"""
+
+
+def test_a_driver_here_leaves_nothing_on_a_standalone_cluster(t):
+    folder = notebook(t, SENT_TO_MASTER)
+    os.makedirs(f"{folder}/spark/bin")
+    with open(f"{folder}/spark/bin/spark-submit", "w", encoding="utf-8") as f:
+        f.write("#!/bin/sh\necho begun $PART\nexec sh -c \"$PART\"\n")
+    os.chmod(f"{folder}/spark/bin/spark-submit", 0o755)
+    process, text = begun(t, folder, {"SPARK_HOME": f"{folder}/spark"}, "--allow", "cluster")
+    eventually(lambda: "begun sleep 300" in text(), 30, 0.1)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(30 * PATIENCE) == 130, text()
+    assert "exit 0\ttrue" in text() and "exit 7\tfalse" in text(), text()
+    assert "left over" not in text(), text()
+    cleaned = sh(FIRESTEEL, "clean", "--yes", cwd=folder)
+    assert cleaned.code == 0 and "sums.py" not in cleaned.out, cleaned
 
 
 REFUSED = """
@@ -282,7 +305,8 @@ print(job.code, job.state, job.id)
 """, f'spark.submit {{ "sums.py", master = "{address}", args = {{ "wait" }}, {conf} }}')
     env["TOKEN"] = "hush-hush-hush"
     env["TMPDIR"] = t.dir()
-    process, text = started(t, folder, env, "--allow", "cluster")
+    process, told = started(t, folder, env, "--allow", "cluster")
+    text = told()
     first = re.search(rf"0\tCOMPLETED\t(app-\d+-\d+)\n", text)
     assert first and "sum 45 of ['here']" in text, text
     assert f"application {first.group(1)} on {address}" in text, text
@@ -297,7 +321,7 @@ print(job.code, job.state, job.id)
     effects = [(e["phase"], e.get("effect"), e.get("binding")) for e in events(folder) if e["type"] == "ledger"]
     assert ("intent", "cluster", "spark.submit") in effects, effects
     cleaned = sh(FIRESTEEL, "clean", "--yes", cwd=folder, env=env)
-    assert cleaned.code == 0, cleaned
+    assert cleaned.code == 0 and "left over" not in told(), (told(), cleaned)
 
 
 STANDALONE = """cluster = spark.standalone { workers = 2, memory = "600m" }

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { LANES = 8, ROWS = 6, VECS = 2, SPARSE_VECS = 8 };
+enum { LANES = 8, ROWS = 6, VECS = 2, SPARSE_VECS = 8, PANELS = 1 };
 
 typedef __m256 v;
 
@@ -117,4 +117,5 @@ static bool usable(void)
 
 #define CPU_NAME "avx2"
 #define CPU_OPS  cpu_avx2
+#define CPU_TURN turn_u8
 #include "trainer/cpu/table.inc"

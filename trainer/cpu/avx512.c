@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { LANES = 16, ROWS = 6, VECS = 4, SPARSE_VECS = 4 };
+enum { LANES = 16, ROWS = 6, VECS = 4, SPARSE_VECS = 4, PANELS = 2 };
 
 typedef __m512 v;
 
@@ -114,6 +114,49 @@ V uint64_t v_nonzero_f32(const void *p)
 #include "trainer/cpu/pictures.inc"
 #include "trainer/cpu/rows.inc"
 
+enum { SQUARE = 16 };
+
+// The columns [k, k + 16) of n <= 64 rows. Each quarter of a register has 16 rows of its own; four
+// rounds of interleaving a register with the eighth after it turn each quarter: the byte's place,
+// row and column of 4 bits each, is rotated by one bit in a round.
+V void turn_square(uint8_t *turned, const uint8_t *const *row, size_t n, size_t k)
+{
+    __m512i a[SQUARE], b[SQUARE];
+    for (size_t i = 0; i < SQUARE; i++) {
+        __m128i part[4];
+        for (size_t q = 0; q < 4; q++)
+            part[q] = q * SQUARE + i < n
+                          ? _mm_loadu_si128((const __m128i *)(row[q * SQUARE + i] + k))
+                          : _mm_setzero_si128();
+        a[i] = _mm512_inserti32x4(_mm512_castsi128_si512(part[0]), part[1], 1);
+        a[i] = _mm512_inserti32x4(_mm512_inserti32x4(a[i], part[2], 2), part[3], 3);
+    }
+    for (int round = 0; round < 4; round++) {
+        for (int i = 0; i < SQUARE / 2; i++) {
+            b[2 * i] = _mm512_unpacklo_epi8(a[i], a[i + SQUARE / 2]);
+            b[2 * i + 1] = _mm512_unpackhi_epi8(a[i], a[i + SQUARE / 2]);
+        }
+        memcpy(a, b, sizeof a);
+    }
+    for (size_t i = 0; i < SQUARE; i++)
+        _mm512_store_si512(turned + (k + i) * TILE, a[i]);
+}
+
+static void turn_squares(uint8_t *turned, const uint8_t *const *row, size_t rows, size_t inputs)
+{
+    if (inputs < SQUARE) {
+        turn_u8(turned, row, rows, inputs);
+        return;
+    }
+    for (size_t r = 0; r < rows; r += TILE, turned += TILE * inputs) {
+        size_t n = rows - r < TILE ? rows - r : TILE, k = 0;
+        for (; k + SQUARE <= inputs && n == TILE; k += SQUARE)
+            turn_square(turned, row + r, TILE, k);
+        for (; k < inputs; k += SQUARE) // the last ones with some before them
+            turn_square(turned, row + r, n, k + SQUARE <= inputs ? k : inputs - SQUARE);
+    }
+}
+
 static bool usable(void)
 {
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
@@ -122,4 +165,5 @@ static bool usable(void)
 
 #define CPU_NAME "avx512"
 #define CPU_OPS  cpu_avx512
+#define CPU_TURN turn_squares
 #include "trainer/cpu/table.inc"

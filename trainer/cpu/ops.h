@@ -21,6 +21,7 @@ enum { PANEL = 64, NARROW = 16, TILE = 64 };
 // nn/optimizer.h.
 typedef enum update_rule {
     UPDATE_STORE, // g is kept, to be averaged with other ranks
+    UPDATE_ADD,   // it is added to the g that is there
     UPDATE_SGD,
     UPDATE_MOMENTUM,
     UPDATE_NESTEROV,
@@ -40,8 +41,8 @@ typedef struct update {
     float decay; // learning rate · weight decay; first of all w ← w - decay·w
 } update;
 
-// The same place in arrays of equal layout. g is only for UPDATE_STORE; the rule decides whether m,
-// v and a are needed.
+// The same place in arrays of equal layout. g is only for UPDATE_STORE and _ADD; the rule decides
+// whether m, v and a are needed.
 typedef struct params {
     float *w, *m, *v, *g, *a;
 } params;
@@ -66,6 +67,9 @@ typedef struct gradient {
     const float *d; // (rows, width)
     size_t ldx, ldd, rows, inputs, width;
     const update *rule;
+    // For sparse input: has input k ever been other than 0? If not, every update of its weights is
+    // exactly 0, but for their decay.
+    uint8_t *seen; // (inputs)
 } gradient;
 
 // Input with many zeros, used without copying. `bytes`: values are scale × u8, else f32.
@@ -78,9 +82,6 @@ typedef struct sparse_rows {
     // The same values transposed in tiles of 64 rows: turned[tile][k][64], zero where there is no
     // row.
     const void *turned;
-    // Has input k ever been other than 0? If not, every update of its weights is exactly 0, but for
-    // their decay.
-    uint8_t *seen; // (inputs), the panel's own
 } sparse_rows;
 
 // z = (x - mean)·scale + shift, channel by channel: [n] of each. clip: y = max(min(z, most), 0),
@@ -92,9 +93,9 @@ typedef struct channel_map {
     float most; // INFINITY: none
 } channel_map;
 
-// Of positions of n channels, x[p][c], without gaps and aligned to a number only; numbers are
-// floats or bf16, see cpu_ops.channels. Those that sum add to floats: call them for some hundred
-// positions.
+// Functions on positions of n channels, x[p][c], without gaps, and aligned only as a single number
+// is. Numbers are floats or bf16, see cpu_ops.channels. The functions that sum add to floats, so
+// call them for some hundred positions at a time.
 typedef struct channel_ops {
     // out = the greater of out and in, where = the index of what was taken: at, at + 1, …; nan is
     // greater than all. first: out has nothing yet.
@@ -122,10 +123,11 @@ typedef struct cpu_ops {
     const char *name;
     bool (*usable)(void);
     void (*multiply)(const product *p);
-    // The same for sparse input (p->x and ldx are not used); zeros are skipped, which is exact.
-    void (*multiply_sparse)(const product *p, const sparse_rows *x);
+    // The same for sparse input (p->x and ldx are not used); zeros are skipped, which is exact. Two
+    // panels of one size (n = 2) go quicker than one after the other; the bits are the same.
+    void (*multiply_sparse)(const product *p, size_t n, const sparse_rows *x);
     void (*train)(const gradient *g);
-    void (*train_sparse)(const gradient *g, const sparse_rows *x);
+    void (*train_sparse)(const gradient *g, size_t n, const sparse_rows *x);
     // Updates n parameters (a multiple of 16) by n gradients.
     void (*update)(const update *rule, params to, const float *g, size_t n);
     // Computes Σ_r d[r][c], then updates as above.
@@ -141,9 +143,15 @@ typedef struct cpu_ops {
     void (*softmax)(float *z, size_t ld, size_t rows, size_t n, float *log_sum);
     // out[i] = scale·in[i].
     void (*expand)(float *out, const uint8_t *in, size_t n, float scale);
+    // Transposes rows in tiles of 64: turned[tile][k][64], aligned to 64 bytes; missing rows are 0.
+    void (*turn_u8)(uint8_t *turned, const uint8_t *const *row, size_t rows, size_t inputs);
     // bf16: the upper half of a float, rounded to the nearest, to even in between; nan stays nan.
     void (*halve)(uint16_t *out, const float *in, size_t n);
     void (*widen)(float *out, const uint16_t *in, size_t n);
+    // to[i][c] = from[i][c], c < n, as floats; 0 where from[i] is NULL. Rows of `to` are ld apart;
+    // from, which need not be aligned, are floats or with `half` bf16; n is a multiple of 16.
+    void (*copy_lines)(
+        float *to, size_t ld, const void *const *from, size_t rows, size_t n, bool half);
     const channel_ops *channels[2]; // of floats, of bf16
 } cpu_ops;
 
@@ -156,6 +164,6 @@ const cpu_ops *cpu_nth(size_t i);
 // out[c][r] = in[r][c].
 void transpose_f32(
     float *out, size_t ldo, const float *in, size_t ldi, size_t rows, size_t columns);
-// Transposes rows in tiles of 64: turned[tile][k][64]; missing rows are 0.
+// See cpu_ops.turn_u8: for any machine.
 void turn_u8(uint8_t *turned, const uint8_t *const *row, size_t rows, size_t inputs);
 void turn_f32(float *turned, const float *const *row, size_t rows, size_t inputs);

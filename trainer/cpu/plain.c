@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { LANES = 4, ROWS = 4, VECS = 2, SPARSE_VECS = 8 };
+enum { LANES = 4, ROWS = 4, VECS = 2, SPARSE_VECS = 8, PANELS = 1 };
 
 typedef float v __attribute__((vector_size(16)));
 typedef int32_t vi __attribute__((vector_size(16)));
@@ -119,4 +119,5 @@ static bool usable(void)
 
 #define CPU_NAME "plain"
 #define CPU_OPS  cpu_plain
+#define CPU_TURN turn_u8
 #include "trainer/cpu/table.inc"

@@ -79,7 +79,7 @@ void csv_close(csv *c)
     free(c);
 }
 
-// Fills the piece again; 0 at the end.
+// Reads the next piece of the file; 0 at its end.
 static int more(csv *c, err *e)
 {
     if (!c->file || c->ended) {
@@ -163,15 +163,28 @@ static int read_quoted(csv *c, const struct place *f, err *e)
     }
 }
 
+// How many bytes of the piece come before a separator and a line's end.
+static size_t plain_run(const csv *c)
+{
+    size_t n = 0, left = c->n - c->at;
+    const uint8_t *at = c->bytes + c->at;
+    while (n < left && at[n] != (uint8_t)c->separator && at[n] != '\n')
+        n++;
+    return n;
+}
+
 // Adds what stands there up to the separator, a line's end, or the end of the piece.
 static int read_plain(csv *c, err *e)
 {
     int byte;
     while ((byte = peek(c, e)) >= 0 && byte != c->separator && byte != '\n') {
-        if (c->text.len > RECORD_MAX)
+        size_t n = plain_run(c);
+        if (c->text.len + n > RECORD_MAX)
             return wrong_at(c, c->line, c->column, e, "this record is larger than 256 MiB");
-        step(c);
-        buf_char(&c->text, (char)byte);
+        for (size_t i = 0; i < n; i++)
+            c->column += (c->bytes[c->at + i] & 0xc0) != 0x80; // not inside of a character
+        buf_add(&c->text, c->bytes + c->at, n);
+        c->at += n;
     }
     return byte == FAILED ? -1 : 0;
 }

@@ -3,12 +3,15 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "trainer/cpu/pool.h"
 #include "trainer/data/calendar.h"
 #include "trainer/data/column.h"
+#include "trainer/data/crew.h"
 #include "trainer/data/csv.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -117,7 +120,7 @@ static bool short_decimal(const char *s, size_t n, double *value, bool *integer)
             *integer = false;
             continue;
         }
-        if (!isdigit((unsigned char)s[i]) || ++count > DIGITS)
+        if ((unsigned char)(s[i] - '0') > 9 || ++count > DIGITS)
             return false;
         whole = 10 * whole + (s[i] - '0');
         behind += !*integer;
@@ -174,8 +177,11 @@ static void trim(csv_field *f)
         f->n--;
 }
 
-static bool is_missing(const csv_field *f, const char *const *missing)
+// `begins`: with which bytes they do, as nearly no field does.
+static bool is_missing(const csv_field *f, const char *const *missing, const bool *begins)
 {
+    if (f->n && !begins[(unsigned char)f->text[0]])
+        return false;
     for (; *missing; missing++)
         if (strlen(*missing) == f->n && memcmp(*missing, f->text, f->n) == 0)
             return true;
@@ -189,13 +195,35 @@ struct guess {
     int64_t least, most; // of its integers, or days
 };
 
+// Records while their columns are looked at. The fields' texts lie in a run of bytes.
+//
+//   the owner's thread   reads block 2      reads block 3     …    and helps with what is left
+//   helpers              columns of block 1 columns of block 2     a column has one at a time
+//
+// So each column sees its fields in their order, whoever looks at it.
+struct block {
+    buf text;
+    struct {
+        size_t at, n, line, column;
+        bool quoted;
+    } * field;            // [records][kept]
+    size_t records, from; // from: the row of the first
+    int status;           // of what comes behind them: 1: more, 0: the end, -1: error
+    err error;
+};
+
+enum { BLOCK_RECORDS = 4096, BLOCK_BYTES = 1 << 22, HELPERS_MAX = 7 };
+
 struct reading {
     csv *in;
     const frame_spec *spec;
     frame *out;
     struct guess *guess; // for each field of a record
-    size_t fields, rows;
+    size_t fields, rows, kept;
     const char *const *missing;
+    bool begins[UCHAR_MAX + 1]; // one of them with this byte
+    struct block block[2];
+    crew *crew; // from the second block on
 };
 
 static bool is_wanted(const frame_spec *spec, const char *name, size_t n)
@@ -224,6 +252,7 @@ static void add_column(struct reading *r, const char *name, size_t n)
         return;
     const frame_column *known = find(r->spec->known, name, n);
     frame_column *c = frame_add(r->out, name, n);
+    r->kept++;
     c->kind = known ? known->kind : FRAME_AUTO;
     c->fixed = known && known->fixed;
     for (size_t i = 0; c->fixed && i < known->category_n; i++)
@@ -262,22 +291,125 @@ static int wrong_count(const struct reading *r, err *e)
         r->in, &f, e, "this record has %zu fields, but there are %zu columns", have, r->fields);
 }
 
-typedef int (*visit_fn)(struct reading *r, struct guess *g, csv_field *f, err *e);
+typedef int (*visit_fn)(
+    const struct reading *r, struct guess *g, const csv_field *f, size_t row, err *e);
 
-// Calls `visit` for each kept field of each record from here on.
+static void add_record(const struct reading *r, struct block *b)
+{
+    size_t at = b->records++ * r->kept;
+    for (size_t i = 0; i < r->fields; i++) {
+        csv_field f = csv_get(r->in, i);
+        if (!r->guess[i].kept)
+            continue;
+        trim(&f);
+        b->field[at].at = b->text.len;
+        b->field[at].n = f.n;
+        b->field[at].line = f.line;
+        b->field[at].column = f.column;
+        b->field[at++].quoted = f.quoted;
+        buf_add(&b->text, f.text, f.n);
+    }
+}
+
+static void read_block(struct reading *r, struct block *b)
+{
+    buf_clear(&b->text);
+    b->records = 0;
+    b->from = r->rows;
+    if (!b->field)
+        b->field = mem_array(BLOCK_RECORDS * (r->kept + 1), sizeof *b->field);
+    do {
+        b->status = csv_next(r->in, &b->error);
+        if (b->status > 0 && csv_fields(r->in) != r->fields)
+            b->status = wrong_count(r, &b->error);
+        if (b->status > 0)
+            add_record(r, b);
+    } while (b->status > 0 && b->records < BLOCK_RECORDS && b->text.len < BLOCK_BYTES);
+    r->rows += b->records;
+}
+
+// The columns of a block, each a task.
+struct looking {
+    const struct reading *r;
+    const struct block *b;
+    visit_fn visit;
+    struct {
+        size_t field, record; // its number in the file; where it failed
+        err error;
+    } * column; // [kept]
+};
+
+static void look_at_column(void *ctx, size_t i)
+{
+    struct looking *l = ctx;
+    const struct block *b = l->b;
+    size_t k = 0;
+    for (; k < b->records; k++) {
+        size_t at = k * l->r->kept + i;
+        csv_field f = {.text = buf_cstr(&b->text) + b->field[at].at,
+            .n = b->field[at].n,
+            .quoted = b->field[at].quoted,
+            .line = b->field[at].line,
+            .column = b->field[at].column};
+        struct guess *g = &l->r->guess[l->column[i].field];
+        if (l->visit(l->r, g, &f, b->from + k, &l->column[i].error) < 0)
+            break;
+    }
+    l->column[i].record = k;
+}
+
+// The error that is first in the file, if there is one.
+static int first_error(const struct looking *l, err *e)
+{
+    size_t first = l->b->records;
+    for (size_t i = 0; i < l->r->kept; i++)
+        if (l->column[i].record < first) {
+            first = l->column[i].record;
+            *e = l->column[i].error;
+        }
+    return first < l->b->records ? -1 : 0;
+}
+
+static void start_crew(struct reading *r)
+{
+    int helpers = pool_cores() - 1;
+    if (!r->crew)
+        r->crew = crew_new(helpers > HELPERS_MAX ? HELPERS_MAX : helpers);
+}
+
+// Calls `visit` for each kept field of each record from here on, column by column.
 static int each_field(struct reading *r, visit_fn visit, err *e)
 {
-    int status;
-    for (r->rows = 0; (status = csv_next(r->in, e)) > 0; r->rows++) {
-        if (csv_fields(r->in) != r->fields)
-            return wrong_count(r, e);
-        for (size_t i = 0; i < r->fields; i++) {
-            csv_field f = csv_get(r->in, i);
-            trim(&f);
-            if (r->guess[i].kept && visit(r, &r->guess[i], &f, e) < 0)
-                return -1;
+    struct block *here = &r->block[0], *next = &r->block[1];
+    struct looking l = {.r = r, .visit = visit};
+    int status = 0;
+    l.column = mem_array(r->kept + 1, sizeof *l.column);
+    for (size_t i = 0, k = 0; i < r->fields; i++)
+        if (r->guess[i].kept)
+            l.column[k++].field = i;
+    r->rows = 0;
+    read_block(r, here);
+    for (bool more = true; more && status == 0;) {
+        l.b = here;
+        more = here->status > 0;
+        if (more) {
+            start_crew(r);
+            crew_begin(r->crew, r->kept, look_at_column, &l);
+            read_block(r, next);
+            crew_end(r->crew);
+        } else
+            for (size_t i = 0; i < r->kept; i++)
+                look_at_column(&l, i);
+        status = first_error(&l, e);
+        if (status == 0 && here->status < 0) {
+            *e = here->error;
+            status = -1;
         }
+        struct block *last = here;
+        here = next;
+        next = last;
     }
+    free(l.column);
     return status;
 }
 
@@ -295,12 +427,12 @@ static void note(struct guess *g, int64_t value)
     g->most = value > g->most ? value : g->most;
 }
 
-static int look(struct reading *r, struct guess *g, csv_field *f, err *e)
+static int look(const struct reading *r, struct guess *g, const csv_field *f, size_t row, err *e)
 {
     struct number number = {0};
     int64_t days;
     frame_column *c = &r->out->column[g->column];
-    if (is_missing(f, r->missing)) {
+    if (is_missing(f, r->missing, r->begins)) {
         c->missing++;
         return 0;
     }
@@ -372,12 +504,12 @@ static void measure(frame_column *c, double v)
     c->max = fmax(c->max, v);
 }
 
-static int keep(struct reading *r, struct guess *g, csv_field *f, err *e)
+static int keep(const struct reading *r, struct guess *g, const csv_field *f, size_t at, err *e)
 {
     frame_column *c = &r->out->column[g->column];
-    size_t size = r->spec->size > 1 ? (size_t)r->spec->size : 1, row = r->rows / size;
-    bool here = size == 1 || r->rows % size == (size_t)r->spec->rank;
-    bool none = is_missing(f, r->missing);
+    size_t size = r->spec->size > 1 ? (size_t)r->spec->size : 1, row = at / size;
+    bool here = size == 1 || at % size == (size_t)r->spec->rank;
+    bool none = is_missing(f, r->missing, r->begins);
     struct number v = {.value = NAN};
     if (row >= r->out->rows && here)
         return csv_wrong(r->in, f, e, "the file grew while it was read");
@@ -426,7 +558,14 @@ static int read_frame(open_fn open, void *ctx, const frame_spec *spec, frame *ou
     *out = (frame){0};
     struct reading r = {.spec = spec, .out = out};
     r.missing = spec->missing ? spec->missing : missing_default;
+    for (const char *const *m = r.missing; *m; m++)
+        r.begins[(unsigned char)**m] = true;
     int status = read_twice(open, ctx, &r, e);
+    crew_free(r.crew);
+    for (int i = 0; i < 2; i++) {
+        buf_done(&r.block[i].text);
+        free(r.block[i].field);
+    }
     free(r.guess);
     return status;
 }

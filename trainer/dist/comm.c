@@ -72,8 +72,9 @@ const struct comm_ops *comm_load(const char *path, err *e)
     void *plugin = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!plugin) {
         err_set(e, ERR_NOT_FOUND,
-            "more than one rank needs MPI (Debian: apt install libmpich12), which cannot be "
-            "loaded: %s",
+            "ranks that do not share memory need MPI (Debian: apt install libmpich12), which "
+            "cannot "
+            "be loaded: %s",
             dlerror());
         return NULL;
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Collective operations among the ranks of a job, as one table. A job of one rank needs none; a
-// larger one loads MPI as a plug-in. So a machine without MPI can train alone, and an error says
-// what is missing for more. A table lives until the process ends. One thread calls it; every rank
-// makes the same calls.
+// Collective operations among the ranks of a job, as one table. A job of one rank needs none; ranks
+// of one machine share memory (shared.h); others load MPI as a plug-in, and an error says what is
+// missing for it. A table lives until the process ends. One thread calls it; every rank makes the
+// same calls.
 #pragma once
 #include "base/err.h"
 
@@ -10,13 +10,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { COMM_VERSION = 4 };
+enum { COMM_VERSION = 5 };
 
 typedef enum comm_type { COMM_F32, COMM_F64, COMM_I64 } comm_type;
 typedef enum comm_op { COMM_SUM, COMM_MIN, COMM_MAX, COMM_PRODUCT } comm_op;
 
 struct comm_ops {
     int version; // COMM_VERSION of the plug-in; any other version is refused
+    // What carries the bytes, for the timeline: "MPI", "SHM"; NULL: nothing does.
+    const char *name;
     int (*init)(err *e);
     int (*rank)(void);
     int (*size)(void);

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "trainer/dist/peers.h"
+#include "trainer/dist/shared.h"
 
 #include <poll.h>
 #include <string.h>
@@ -168,14 +169,30 @@ static int start_on_executors(driver *d, struct run *r, err *e)
     return result;
 }
 
+// The ranks keep the memory; nobody else has it.
+static int start_here(const driver *d, struct run *r, err *e)
+{
+    err why;
+    int np = r->job->np, memory = -1;
+    r->shares = np > 1 && !d->options.mpi && !r->elastic;
+    if (r->shares && (memory = shared_make(np, &why)) < 0)
+        ranks_share_not(r, why.text);
+    struct launch_spec spec = {.worker = d->options.worker,
+        .size = np,
+        .n = np,
+        .settings = here,
+        .shared = memory > 0 ? memory : 0};
+    int result = launch_start(&r->launch, &spec, e);
+    if (memory >= 0)
+        close(memory);
+    return result;
+}
+
 static int start(driver *d, struct run *r, err *e)
 {
     if (d->options.executors)
         return start_on_executors(d, r, e);
-    return launch_start(&r->launch,
-        &(struct launch_spec){
-            .worker = d->options.worker, .size = r->job->np, .n = r->job->np, .settings = here},
-        e);
+    return start_here(d, r, e);
 }
 
 static int run_until_done(driver *d, struct run *r, int64_t deadline, err *e)
@@ -183,7 +200,7 @@ static int run_until_done(driver *d, struct run *r, int64_t deadline, err *e)
     while (r->finished + r->reset < r->job->np && !r->failed) {
         bool waiting = r->started < r->job->np;
         if (waiting && clock_mono() >= deadline)
-            return late("ranks", r->started, r->job->np, r->job->start_timeout, e);
+            return late("ranks", r->ready, r->job->np, r->job->start_timeout, e);
         if (wait_once(d, waiting ? deadline : INT64_MAX, e))
             return -1;
         ranks_look(r);

@@ -22,6 +22,7 @@ struct driver_options {
     int executors, executors_most, slots;
     const char *bind;
     int port;
+    bool mpi;           // ranks here speak MPI, too, instead of sharing memory
     const char *secret; // executors prove that they know it; ranks here need none
     // Ranks that wait for others so long are warned of, or ended (stall.h): ns, 0: never.
     int64_t stall_check, stall_shutdown;

@@ -78,14 +78,14 @@ static int open_channel(enum channel c, int *ours, int *theirs)
 
 // All ranks are one process group, led by the first, so that Ctrl-C reaches only the driver.
 static int start_process(
-    launch *l, const struct launch_spec *spec, int i, const struct spawn_fd fds[CHANNELS], err *e)
+    launch *l, const struct launch_spec *spec, int i, const struct spawn_fd *fds, err *e)
 {
     const char *const argv[] = {spec->worker, "--rank", NULL};
     char **env = rank_env(spec, spec->first + i);
     struct spawn_spec s = {.argv = argv,
         .env = (const char *const *)env,
         .fds = fds,
-        .fd_n = CHANNELS,
+        .fd_n = spec->shared > 0 ? CHANNELS + 1 : CHANNELS,
         .place = SPAWN_GROUP,
         .group = l->ranks[0].pid,
         .death_signal = SIGTERM};
@@ -98,13 +98,14 @@ static int start_process(
 
 static int start_rank(launch *l, const struct launch_spec *spec, int i, err *e)
 {
-    struct spawn_fd fds[CHANNELS];
+    struct spawn_fd fds[CHANNELS + 1];
     int result = 0, opened = 0;
     for (; opened < CHANNELS && result == 0; opened++) {
         fds[opened] = (struct spawn_fd){-1, rank_fds[opened]};
         if (open_channel((enum channel)opened, &l->ranks[i].fds[opened], &fds[opened].from))
             result = err_errno(e, errno, "cannot start rank %d", spec->first + i);
     }
+    fds[CHANNELS] = (struct spawn_fd){spec->shared, LAUNCH_SHARED_FD};
     if (result == 0)
         result = start_process(l, spec, i, fds, e);
     while (opened-- > 0)

@@ -7,6 +7,8 @@
 //   PMI             socket pair   PMI-1 (pmi.h); descriptor 4
 //   STDOUT, STDERR  pipes         what the rank's own children print; descriptors 1 and 2
 //
+// Descriptor 5 is the memory that the ranks share (shared.h), if there is any.
+//
 // All are one process group, which is killed as a whole. A rank gets SIGTERM when its starter is
 // gone.
 #pragma once
@@ -19,12 +21,13 @@
 #include <sys/types.h>
 
 enum channel { CHANNEL_LINK, CHANNEL_PMI, CHANNEL_STDOUT, CHANNEL_STDERR, CHANNELS };
-enum { LAUNCH_LINK_FD = 3, LAUNCH_PMI_FD = 4, LAUNCH_POLLS = CHANNELS + 1 };
+enum { LAUNCH_LINK_FD = 3, LAUNCH_PMI_FD = 4, LAUNCH_SHARED_FD = 5, LAUNCH_POLLS = CHANNELS + 1 };
 
 struct launch_spec {
     const char *worker;          // the program of the ranks
     int size, first, n;          // number of ranks in the job; first rank here, and how many
     const char *const *settings; // "NAME=VALUE" on top of our own environment, NULL at the end
+    int shared;                  // descriptor of the memory that the ranks share; 0: there is none
 };
 
 struct launched {

@@ -30,7 +30,7 @@ enum { MESSAGE_HEADER = 5, NONCE_SIZE = 32, RELAY_HEADER = 5, RELAY_MOST = 1 << 
     X(CHALLENGE, 32)                                                                               \
     X(HELLO, 64)                                                                                   \
     X(WELCOME, 32)                                                                                 \
-    X(READY, 0)        /* from a rank: it runs */                                                  \
+    X(READY, 200)      /* from a rank: it runs; why it cannot share memory, if it should */        \
     X(JOB, 1 << 30)    /* to a rank: place in the job, then the packed function */                 \
     X(STOP, 0)         /* to a rank: end now */                                                    \
     X(STDOUT, 1 << 16) /* from a rank: text */                                                     \

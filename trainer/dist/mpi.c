@@ -254,6 +254,7 @@ static bool mpi_failed(void)
 
 const struct comm_ops firesteel_comm = {
     .version = COMM_VERSION,
+    .name = "MPI",
     .init = mpi_init,
     .rank = mpi_rank,
     .size = mpi_size,

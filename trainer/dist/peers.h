@@ -39,7 +39,7 @@ struct rank {
     buf in;            // bytes from its link
     // Output whose lines are not complete yet: from its link, and from its children.
     buf said[2], printed[2];
-    bool ready, done; // it waits for the job; its result has arrived
+    bool ready, done; // it waits for the job, or has it; its result has arrived
     bool gone;
 };
 
@@ -62,7 +62,8 @@ struct run {
     const struct driver_options *options;
     driver *driver;
     struct elastic *elastic; // NULL: the job is not elastic
-    int started, finished, gone;
+    bool shares;             // the ranks share memory: none has its job before all have mapped it
+    int ready, started, finished, gone;
     int reset;     // ranks that have ended for newcomers
     bool lost;     // it failed since a rank was lost
     int lost_rank; // that has ended; -1: none is known
@@ -94,6 +95,10 @@ void ranks_show_rest(struct run *r); // shows lines without an end
 // Makes the suspicion the failure if no better cause has come in time; warns of ranks that wait in
 // vain, or ends them.
 void ranks_look(struct run *r);
+
+// The ranks that are to be started, or have not got their job yet, do without shared memory; the
+// user is told why.
+void ranks_share_not(struct run *r, const char *why);
 
 // How many ranks an elastic job could have now.
 int driver_places(const driver *d, const struct elastic *x);

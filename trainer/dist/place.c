@@ -29,7 +29,8 @@ struct place place_of(int rank, int np, int slots, int cores)
 static const size_t place_fields[] = {offsetof(struct place, rank), offsetof(struct place, size),
     offsetof(struct place, local_rank), offsetof(struct place, local_size),
     offsetof(struct place, cross_rank), offsetof(struct place, cross_size),
-    offsetof(struct place, threads), offsetof(struct place, generation)};
+    offsetof(struct place, threads), offsetof(struct place, generation),
+    offsetof(struct place, shares)};
 
 void place_put(const struct place *p, char out[PLACE_SIZE])
 {

@@ -9,12 +9,14 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <string.h>
 #include <unistd.h>
 
 static const int64_t PATIENCE = 60 * CLOCK_SEC;
 
 struct rank_link {
     int fd;
+    shared *shared; // NULL: there is none, or it cannot be mapped
     buf in, commit;
     pthread_mutex_t sending;
     // The driver's answers to commits, from the thread that watches.
@@ -28,6 +30,7 @@ static void link_free(rank_link *l)
 {
     if (l->fd >= 0)
         close(l->fd);
+    shared_close(l->shared);
     buf_done(&l->in);
     buf_done(&l->commit);
     pthread_mutex_destroy(&l->sending);
@@ -54,6 +57,18 @@ static int watch_starter(err *e)
     return sigaction(SIGTERM, &action, NULL) ? err_errno(e, errno, "cannot watch the driver") : 0;
 }
 
+// Ranks of one machine get shared memory, and say so if they cannot have it: then all speak MPI.
+static int say_ready(rank_link *l, err *e)
+{
+    enum { REASON = 200 };
+    err why = {0};
+    if (fcntl(LAUNCH_SHARED_FD, F_SETFD, FD_CLOEXEC) == 0) {
+        l->shared = shared_open(LAUNCH_SHARED_FD, &why);
+        close(LAUNCH_SHARED_FD);
+    }
+    return rank_send(l, MESSAGE_READY, why.text, strnlen(why.text, REASON), e);
+}
+
 rank_link *rank_open(int fd, err *e)
 {
     rank_link *l = mem_alloc(sizeof *l);
@@ -66,11 +81,16 @@ rank_link *rank_open(int fd, err *e)
     if (fcntl(fd, F_SETFD, FD_CLOEXEC)) {
         err_set(e, ERR_USAGE, "--rank is for ranks that a driver starts");
         l->fd = -1;
-    } else if (watch_starter(e) == 0 && rank_send(l, MESSAGE_READY, NULL, 0, e) == 0) {
+    } else if (watch_starter(e) == 0 && say_ready(l, e) == 0) {
         return l;
     }
     link_free(l);
     return NULL;
+}
+
+shared *rank_shared(const rank_link *l)
+{
+    return l->shared;
 }
 
 int rank_job(rank_link *l, struct place *place, const void **function, size_t *n, err *e)
@@ -87,6 +107,8 @@ int rank_job(rank_link *l, struct place *place, const void **function, size_t *n
         return err_set(e, ERR_INVALID, "the driver sent %s instead of a job", message_name(m.kind));
     if (place_get(place, m.body, m.n, e))
         return -1;
+    if (place->shares && !l->shared)
+        return err_set(e, ERR_INVALID, "the driver wants memory shared that this rank has not");
     *function = m.body + PLACE_SIZE;
     *n = m.n - PLACE_SIZE;
     return 0;

@@ -6,12 +6,15 @@
 #include "base/err.h"
 #include "trainer/dist/message.h"
 #include "trainer/dist/place.h"
+#include "trainer/dist/shared.h"
 
 typedef struct rank_link rank_link;
 
 // Takes the descriptor and reports that this rank runs. From now on the SIGTERM that follows the
 // starter's end kills the whole process group.
 rank_link *rank_open(int fd, err *e);
+// The memory that it shares with the other ranks, if its place says so; the link owns it.
+shared *rank_shared(const rank_link *l);
 // Waits for the place and the function. The link keeps the function's bytes.
 int rank_job(rank_link *l, struct place *place, const void **function, size_t *n, err *e);
 // From now on this process ends at once when the driver says so or is gone.

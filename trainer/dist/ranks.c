@@ -197,6 +197,7 @@ static int send_job(struct run *r, int rank, err *e)
     if (message_head(MESSAGE_JOB, PLACE_SIZE + r->job->function_n, head, e))
         return err_wrap(e, "the function and what it brings along");
     place.generation = r->elastic ? r->elastic->generation : 0;
+    place.shares = r->shares;
     place_put(&place, head + MESSAGE_HEADER);
     r->started++;
     if (rank == 0 && r->elastic && send_commit(r, e))
@@ -205,6 +206,35 @@ static int send_job(struct run *r, int rank, err *e)
                    send_to(r, rank, CHANNEL_LINK, r->job->function, r->job->function_n, e)
                ? -1
                : 0;
+}
+
+void ranks_share_not(struct run *r, const char *why)
+{
+    AUTO_BUF line = {0};
+    buf_fmt(&line, "firesteel-worker: the ranks cannot share memory, so they use MPI: %s\n", why);
+    r->job->sink.text(r->job->sink.ctx, 2, line.data, line.len);
+    r->shares = false;
+}
+
+static int hear_ready(struct run *r, int rank, const message *m, err *e)
+{
+    struct rank *k = &r->ranks[rank];
+    if (k->ready)
+        return err_set(e, ERR_INVALID, "rank %d said twice that it is ready", rank);
+    bool waits = r->shares || r->started < r->ready; // also when only this one cannot
+    k->ready = true;
+    r->ready++;
+    if (m->n && r->shares) {
+        AUTO_BUF why = {0};
+        buf_fmt(&why, "rank %d: %.*s", rank, (int)m->n, m->body);
+        ranks_share_not(r, buf_cstr(&why));
+    }
+    if (!waits)
+        return send_job(r, rank, e);
+    for (int i = 0; i < r->job->np && r->ready == r->job->np; i++)
+        if (send_job(r, i, e))
+            return -1;
+    return 0;
 }
 
 static void rank_failed(struct run *r, int rank, const message *m)
@@ -244,10 +274,7 @@ static int hear_message(struct run *r, int rank, const message *m, err *e)
     struct rank *k = &r->ranks[rank];
     switch (m->kind) {
     case MESSAGE_READY:
-        if (k->ready)
-            return err_set(e, ERR_INVALID, "rank %d said twice that it is ready", rank);
-        k->ready = true;
-        return send_job(r, rank, e);
+        return hear_ready(r, rank, m, e);
     case MESSAGE_STDOUT:
     case MESSAGE_STDERR: {
         int stream = m->kind == MESSAGE_STDERR;

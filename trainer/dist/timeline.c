@@ -75,7 +75,7 @@ static size_t pid_of(timeline *t, buf *out, const char *name)
 static void operation(timeline *t, buf *out, const struct timeline_op *op)
 {
     AUTO_FREE char *negotiate = str_fmt("NEGOTIATE_%s", op->kind);
-    AUTO_FREE char *mpi = str_fmt("MPI_%s", op->kind);
+    AUTO_FREE char *carried = op->by ? str_fmt("%s_%s", op->by, op->kind) : NULL;
     size_t pid = pid_of(t, out, op->name);
     event(t, out, "B", pid, op->begin, named(negotiate));
     for (int rank = 0; rank < op->size; rank++) {
@@ -86,8 +86,10 @@ static void operation(timeline *t, buf *out, const struct timeline_op *op)
     }
     event(t, out, "E", pid, op->agreed, NULL);
     event(t, out, "B", pid, op->agreed, named(op->kind));
-    event(t, out, "B", pid, op->agreed, named(mpi));
-    event(t, out, "E", pid, op->end, NULL);
+    if (carried) {
+        event(t, out, "B", pid, op->agreed, named(carried));
+        event(t, out, "E", pid, op->end, NULL);
+    }
     cJSON *last = cJSON_CreateObject();
     json_set_str(json_object_at(last, "args"), "dtype", op->dtype);
     json_set_str(json_object_at(last, "args"), "shape", op->shape);

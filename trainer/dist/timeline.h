@@ -3,8 +3,8 @@
 // as a file for chrome://tracing or Perfetto. Rank 0 writes it. The file is valid JSON after each
 // operation.
 //
-//   a process (pid) for each tensor name: NEGOTIATE_ALLREDUCE, then ALLREDUCE around MPI_ALLREDUCE,
-//   ts in µs since the start; horovod/common/timeline.cc
+//   a process (pid) for each tensor name: NEGOTIATE_ALLREDUCE, then ALLREDUCE around MPI_ALLREDUCE
+//   (by shared memory SHM_ALLREDUCE), ts in µs since the start; horovod/common/timeline.cc
 #pragma once
 #include "base/err.h"
 
@@ -15,6 +15,7 @@ typedef struct timeline timeline;
 
 struct timeline_op {
     const char *kind; // "ALLREDUCE", "BROADCAST", "ALLGATHER"
+    const char *by;   // comm_ops.name: "MPI"; NULL: nothing was sent
     const char *name; // of the tensor
     const char *dtype;
     const char *shape;

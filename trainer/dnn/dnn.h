@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { DNN_VERSION = 4 };
+enum { DNN_VERSION = 5 };
 
 typedef enum dnn_way { DNN_FORWARD, DNN_BACK_DATA, DNN_BACK_WEIGHTS } dnn_way;
 
@@ -30,6 +30,7 @@ typedef struct dnn_conv_spec {
     bool sum, clip;
     float most; // INFINITY: none
     bool half;
+    bool widened; // with `half`: bf16 become floats to be multiplied, packed weights are floats
 } dnn_conv_spec;
 
 // A convolution that is ready to run, on any thread, on several at once. It belongs to the plug-in,
@@ -40,15 +41,20 @@ typedef struct dnn_ops {
     unsigned version;
     const char *(*library)(void); // "oneDNN 2.6.3"
     bool (*has_half)(void);       // does this CPU multiply bf16?
-    // NULL: oneDNN has nothing for it but its reference, which is slow. Thread-safe. What it has
-    // for four rows it has for fewer, with the same order of packed weights, and the other way
-    // round.
+    // Is it quicker on this CPU to convert bf16 to floats and to multiply these? The answer depends
+    // on the kind of CPU alone, so that results stay the same to the bit. Intel's AVX512_BF16
+    // without AMX multiplies no more numbers in a second than floats, and oneDNN has to reorder
+    // them first; AMD's multiplies twice as many.
+    bool (*widens)(void);
+    // NULL: oneDNN has only its slow reference for it. Thread-safe. Where there is a convolution
+    // for four rows, there is one for fewer rows, with the same order of packed weights, and the
+    // other way round.
     const dnn_conv *(*conv)(const dnn_conv_spec *spec);
     // Bytes of packed weights (of the gradient of weights), and of memory for one call.
     size_t (*packed_bytes)(const dnn_conv *c);
     size_t (*scratch_bytes)(const dnn_conv *c);
-    // What follows gives 0, or -1 where oneDNN failed (it has no memory), and then the results are
-    // not to be used.
+    // The functions below return 0, or -1 if oneDNN failed (it has no memory); the results must not
+    // be used then.
     //
     // Weights lie in panels of 64 filters, the last one may be narrower. Filters [from, from + n)
     // of one panel (height, width, channels, ld). With groups all filters are one panel, (height,

@@ -4,6 +4,7 @@
 // A primitive is made once for each spec and kept in a list. It takes its scratch memory from the
 // caller, so that several threads may run it at once.
 #include "base/mem.h"
+#include "trainer/cpu/bf16.h"
 #include "trainer/dnn/dnn.h"
 
 #include <dnnl.h>
@@ -46,10 +47,28 @@ static const char *library(void)
     return text;
 }
 
+static bool has_isa(dnnl_cpu_isa_t isa)
+{
+    return (dnnl_get_effective_cpu_isa() & isa) == isa;
+}
+
 static bool has_half(void)
 {
-    return (dnnl_get_effective_cpu_isa() & dnnl_cpu_isa_avx512_core_bf16) ==
-           dnnl_cpu_isa_avx512_core_bf16;
+    return has_isa(dnnl_cpu_isa_avx512_core_bf16);
+}
+
+static bool is_intel(void)
+{
+#ifdef __x86_64__
+    return __builtin_cpu_is("intel");
+#else
+    return false;
+#endif
+}
+
+static bool widens(void)
+{
+    return is_intel() && !has_isa(dnnl_cpu_isa_avx512_core_amx);
 }
 
 // (n, c, h, w) in memory as (n, h, w, c).
@@ -189,6 +208,12 @@ static bool describe_part(const dnn_conv *c, size_t ld, size_t from, size_t n,
            dnnl_memory_desc_init_by_strides(panel, 4, dims, dnnl_f32, strides) == dnnl_success;
 }
 
+// Gradients of weights are floats always.
+static bool packs_halves(const dnn_conv *c)
+{
+    return c->as.half && c->spec.way != DNN_BACK_WEIGHTS;
+}
+
 enum { PANEL = 64 }; // filters that are packed at once
 
 static bool is_padded(const dnn_conv *c)
@@ -196,8 +221,7 @@ static bool is_padded(const dnn_conv *c)
     const dnn_conv_spec *s = &c->spec;
     size_t channels = has_groups(s) ? s->channels / s->groups : s->channels;
     size_t numbers = s->filters * channels * s->size[0] * s->size[1];
-    bool half = s->half && s->way != DNN_BACK_WEIGHTS;
-    return dnnl_memory_desc_get_size(&c->weights) != numbers * (half ? 2 : 4);
+    return dnnl_memory_desc_get_size(&c->weights) != numbers * (packs_halves(c) ? 2 : 4);
 }
 
 static bool can_reorder(const dnnl_memory_desc_t *from, const dnnl_memory_desc_t *to)
@@ -245,17 +269,16 @@ static dnnl_primitive_desc_t plan_hint(const dnn_conv_spec *s)
 
 static bool describe_weights(dnn_conv *c, dnnl_format_tag_t order)
 {
-    const dnn_conv_spec *s = &c->spec;
     dnnl_dims_t size;
-    int dims = weight_sizes(s, size);
-    bool floats = s->way == DNN_BACK_WEIGHTS || !s->half;
-    return dnnl_memory_desc_init_by_tag(
-               &c->weights, dims, size, floats ? dnnl_f32 : dnnl_bf16, order) == dnnl_success;
+    int dims = weight_sizes(&c->spec, size);
+    dnnl_data_type_t type = packs_halves(c) ? dnnl_bf16 : dnnl_f32;
+    return dnnl_memory_desc_init_by_tag(&c->weights, dims, size, type, order) == dnnl_success;
 }
 
 static bool describe_rows(dnn_conv *c)
 {
     c->as = c->spec;
+    c->as.half &= !c->as.widened;
     flatten(&c->as);
     const dnn_conv_spec *s = &c->as;
     dnnl_dims_t bias = {(dnnl_dim_t)s->filters};
@@ -388,9 +411,31 @@ static size_t packed_bytes(const dnn_conv *c)
     return dnnl_memory_desc_get_size(&c->weights);
 }
 
+// Pictures that are widened lie behind oneDNN's own scratch: x, then y.
+static size_t rounded(size_t bytes)
+{
+    return (bytes + 63) / 64 * 64;
+}
+
+static size_t wide_x(const dnn_conv *c)
+{
+    return rounded(dnnl_memory_desc_get_size(&c->scratch));
+}
+
+static size_t wide_y(const dnn_conv *c)
+{
+    return wide_x(c) + rounded(dnnl_memory_desc_get_size(&c->x));
+}
+
+static bool is_widened(const dnn_conv *c)
+{
+    return c->spec.half && !c->as.half;
+}
+
 static size_t scratch_bytes(const dnn_conv *c)
 {
-    return dnnl_memory_desc_get_size(&c->scratch);
+    return is_widened(c) ? wide_y(c) + rounded(dnnl_memory_desc_get_size(&c->y))
+                         : dnnl_memory_desc_get_size(&c->scratch);
 }
 
 static dnnl_memory_t memory_at(const dnnl_memory_desc_t *d, void *at)
@@ -484,6 +529,18 @@ WIDE static void clip_halves(uint16_t *y, size_t n, float most)
     }
 }
 
+WIDE static void widen(float *restrict to, const uint16_t *restrict from, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        to[i] = bf16_value(from[i]);
+}
+
+WIDE static void narrow(uint16_t *restrict to, const float *restrict from, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        to[i] = bf16_of(from[i]);
+}
+
 // oneDNN's own relu makes 0 of what is no number.
 static void clip(const dnn_conv_spec *s, void *y)
 {
@@ -494,7 +551,12 @@ static void clip(const dnn_conv_spec *s, void *y)
         clip_floats(y, n, s->most);
 }
 
-static int run(const dnn_conv *c, void *x, void *packed, float *bias, void *y, void *scratch)
+static size_t numbers_of(const dnnl_memory_desc_t *d)
+{
+    return dnnl_memory_desc_get_size(d) / sizeof(float);
+}
+
+static int multiply(const dnn_conv *c, void *x, void *packed, float *bias, void *y, void *scratch)
 {
     static const int names[][4] = {
         [DNN_FORWARD] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST, DNNL_ARG_BIAS},
@@ -512,8 +574,33 @@ static int run(const dnn_conv *c, void *x, void *packed, float *bias, void *y, v
     if (execute(c->run, n, args) < 0)
         return -1;
     if (c->spec.clip && c->spec.way == DNN_FORWARD)
-        clip(&c->spec, y);
+        clip(&c->as, y);
     return 0;
+}
+
+static int run_widened(
+    const dnn_conv *c, uint16_t *x, void *packed, float *bias, uint16_t *y, char *scratch)
+{
+    float *wide[] = {(void *)(scratch + wide_x(c)), (void *)(scratch + wide_y(c))};
+    size_t of_x = numbers_of(&c->x), of_y = numbers_of(&c->y);
+    dnn_way way = c->spec.way;
+    if (way != DNN_BACK_DATA)
+        widen(wide[0], x, of_x);
+    if (way != DNN_FORWARD || c->spec.sum)
+        widen(wide[1], y, of_y);
+    if (multiply(c, wide[0], packed, bias, wide[1], scratch) < 0)
+        return -1;
+    if (way == DNN_BACK_DATA)
+        narrow(x, wide[0], of_x);
+    else if (way == DNN_FORWARD)
+        narrow(y, wide[1], of_y);
+    return 0;
+}
+
+static int run(const dnn_conv *c, void *x, void *packed, float *bias, void *y, void *scratch)
+{
+    return is_widened(c) ? run_widened(c, x, packed, bias, y, scratch)
+                         : multiply(c, x, packed, bias, y, scratch);
 }
 
 extern const dnn_ops firesteel_dnn;
@@ -521,6 +608,7 @@ const dnn_ops firesteel_dnn = {
     .version = DNN_VERSION,
     .library = library,
     .has_half = has_half,
+    .widens = widens,
     .conv = conv,
     .packed_bytes = packed_bytes,
     .scratch_bytes = scratch_bytes,

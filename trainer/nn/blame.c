@@ -23,7 +23,7 @@ static bool finite_outputs(const plan_layer *l, size_t rows)
 {
     for (size_t r = 0; r < rows; r++)
         for (size_t c = 0; c < l->units; c++)
-            if (!isfinite(l->y[r * l->ld + c]))
+            if (!isfinite(l->y[c / PANEL * l->step + r * l->ld + c % PANEL]))
                 return false;
     return true;
 }

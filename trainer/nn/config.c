@@ -9,6 +9,27 @@
 
 enum { LAYERS_MAX = 1000 };
 
+// {"kernel_initializer": {"type": "HeNormal"}, "kernel_regularizer": {"l1": 0, "l2": 0.01}}
+static void write_weights(const layer_spec *l, const op *own, cJSON *j)
+{
+    AUTO_BUF key = {0};
+    for (size_t i = 0; i < LAYER_WEIGHTS && own->weight[i].option; i++) {
+        const weight_spec *w = &l->weight[i];
+        buf_clear(&key);
+        buf_fmt(&key, "%s_initializer", own->weight[i].option);
+        if (w->start.kind != INITIALIZER_DEFAULT)
+            json_set(j, buf_cstr(&key), initializer_json(&w->start));
+        if (!(w->l1 > 0) && !(w->l2 > 0))
+            continue;
+        cJSON *regularizer = cJSON_CreateObject();
+        json_set(regularizer, "l1", cJSON_CreateNumber(w->l1));
+        json_set(regularizer, "l2", cJSON_CreateNumber(w->l2));
+        buf_clear(&key);
+        buf_fmt(&key, "%s_regularizer", own->weight[i].option);
+        json_set(j, buf_cstr(&key), regularizer);
+    }
+}
+
 static cJSON *layer_json(const layer_spec *l)
 {
     cJSON *j = cJSON_CreateObject();
@@ -17,6 +38,7 @@ static cJSON *layer_json(const layer_spec *l)
     json_set_str(j, "name", l->name);
     if (own->write)
         own->write(l, j);
+    write_weights(l, own, j);
     if (l->in.dims)
         op_write_sizes(j, "input_shape", l->in.size, (size_t)l->in.dims);
     if (l->frozen)
@@ -118,6 +140,8 @@ cJSON *config_of(const model *m)
         op_write_sizes(j, "outputs", output, outputs);
     }
     json_set(j, "seed", json_new_int((int64_t)model_seed(m)));
+    if (model_is_named(m))
+        json_set_str(j, "name", model_name(m));
     const compile_spec *c = model_compiled(m);
     if (!c)
         return j;
@@ -164,6 +188,26 @@ static size_t *read_numbers(const cJSON *j, const char *key, size_t *n, err *e)
     return NULL;
 }
 
+static int read_weights(const cJSON *j, const op *own, layer_spec *l, err *e)
+{
+    AUTO_BUF key = {0};
+    for (size_t i = 0; i < LAYER_WEIGHTS && own->weight[i].option; i++) {
+        weight_spec *w = &l->weight[i];
+        buf_clear(&key);
+        buf_fmt(&key, "%s_initializer", own->weight[i].option);
+        const cJSON *start = json_get(j, buf_cstr(&key));
+        if (start && initializer_read(start, &w->start, e) < 0)
+            return err_wrap(e, "%s", buf_cstr(&key));
+        buf_clear(&key);
+        buf_fmt(&key, "%s_regularizer", own->weight[i].option);
+        const cJSON *regularizer = json_get(j, buf_cstr(&key));
+        if (regularizer && (op_read_number(regularizer, "l1", 0, &w->l1, e) < 0 ||
+                               op_read_number(regularizer, "l2", 0, &w->l2, e) < 0))
+            return err_wrap(e, "%s", buf_cstr(&key));
+    }
+    return 0;
+}
+
 static int read_layer(const cJSON *j, layer_spec *l, err *e)
 {
     const char *type = json_str_or(j, "type", ""), *name = json_str_or(j, "name", "");
@@ -173,7 +217,7 @@ static int read_layer(const cJSON *j, layer_spec *l, err *e)
         return err_set(e, ERR_INVALID, "the name is too long");
     memcpy(l->name, name, strlen(name) + 1);
     const op *own = op_of(l->kind);
-    if (own->read && own->read(l, j, e) < 0)
+    if ((own->read && own->read(l, j, e) < 0) || read_weights(j, own, l, e) < 0)
         return -1;
     l->in.dims = op_read_sizes(j, "input_shape", l->in.size, TENSOR_MAX_DIMS, false, e);
     if (l->in.dims < 0)
@@ -307,6 +351,7 @@ static model *read_model(const cJSON *config, layer_spec *specs, size_t n, size_
     spec.inputs = inputs;
     spec.outputs = outputs;
     spec.seed = (uint64_t)json_int_or(config, "seed", MODEL_SEED);
+    spec.name = json_str_or(config, "name", NULL);
     return model_new_graph(&spec, e);
 }
 

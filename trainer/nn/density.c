@@ -51,7 +51,8 @@ static gradient gradient_of(struct bench *b)
         .rows = ROWS,
         .inputs = INPUTS,
         .width = b->probe->width,
-        .rule = &b->rule};
+        .rule = &b->rule,
+        .seen = b->seen};
 }
 
 static product product_of(struct bench *b)
@@ -87,21 +88,21 @@ static void run_dense(struct bench *b)
 static void run_sparse(struct bench *b)
 {
     const cpu_ops *cpu = b->probe->cpu;
-    product p = product_of(b);
-    gradient g = gradient_of(b);
+    product p[] = {product_of(b), product_of(b)};
+    gradient g[] = {gradient_of(b), gradient_of(b)};
     sparse_rows x = {.row = b->row,
         .value = b->value,
         .bytes = b->probe->bytes,
         .inputs = INPUTS,
-        .turned = b->turned,
-        .seen = b->seen};
+        .turned = b->turned};
     if (b->probe->bytes)
-        turn_u8(b->turned, (const uint8_t *const *)b->row, ROWS, INPUTS);
+        cpu->turn_u8(b->turned, (const uint8_t *const *)b->row, ROWS, INPUTS);
     else
         turn_f32(b->turned, (const float *const *)b->row, ROWS, INPUTS);
-    for (size_t i = 0; i < b->probe->panels; i++) {
-        cpu->multiply_sparse(&p, &x);
-        cpu->train_sparse(&g, &x);
+    for (size_t i = 0, n; i < b->probe->panels; i += n) {
+        n = i + 1 < b->probe->panels ? 2 : 1;
+        cpu->multiply_sparse(p, n, &x);
+        cpu->train_sparse(g, n, &x);
     }
 }
 

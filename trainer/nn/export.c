@@ -68,7 +68,7 @@ int export_onnx(const model *m, buf *out, err *e)
     onnx *o = onnx_new(m->graph, m->w);
     int status = add_all(o, m->graph, e);
     if (status == 0)
-        onnx_finish(o, out);
+        onnx_finish(o, model_name(m), out);
     onnx_free(o);
     return status;
 }

@@ -144,30 +144,61 @@ static void add_loss(const flow *f, const struct head *h, size_t k)
             r->d[i * o.ld + c] *= (float)weight;
 }
 
-// Σ w², in 8 sums so that they are computed side by side.
-static double squares_of(const float *w, size_t n)
+// Σ w² or Σ |w|, in 8 sums so that they are computed side by side.
+static double size_of(const float *w, size_t n, bool squares)
 {
     enum { SUMS = 8 };
     double sum[SUMS] = {0}, all = 0;
     for (size_t i = 0; i < n; i += SUMS) // n is a multiple of 16
         for (size_t k = 0; k < SUMS; k++)
-            sum[k] += (double)w[i + k] * (double)w[i + k];
+            sum[k] += squares ? (double)w[i + k] * (double)w[i + k] : fabs((double)w[i + k]);
     for (size_t k = 0; k < SUMS; k++)
         all += sum[k];
     return all;
 }
 
-// What the regularizers add to each row's loss: Σ over layers of l2·Σ W². Padding is 0.
+// What the regularizers add to each row's loss: Σ over weights of l1·Σ |W| + l2·Σ W². Padding is 0.
 static double regularization(const flow *f)
 {
     double sum = 0;
-    for (size_t i = 0; i < f->g->n; i++) {
-        const node *n = &f->g->node[i];
-        const parameter *kernel = &f->g->parameter[n->first];
-        if (n->layer && n->layer->l2 > 0 && !kernel->frozen)
-            sum += n->layer->l2 * squares_of(f->s->values.w + kernel->at, kernel->size);
+    for (size_t i = 0; i < f->g->parameters; i++) {
+        const parameter *p = &f->g->parameter[i];
+        const float *w = f->s->values.w + p->at;
+        if (!parameter_is_regular(p))
+            continue;
+        if (p->said->l1 > 0)
+            sum += p->said->l1 * size_of(w, p->size, false);
+        if (p->said->l2 > 0)
+            sum += p->said->l2 * size_of(w, p->size, true);
     }
     return sum;
+}
+
+// Their slopes, 2·l2·W + l1·sign W, when all gradients are there. At 0 that of |W| is 0, as in
+// PyTorch and TensorFlow (JAX has 1 there).
+static void add_slopes(const struct walk *w)
+{
+    enum { CHUNK = 4096 };
+    const flow *f = w->f;
+    bool waited = false;
+    for (size_t i = 0; i < f->g->parameters; i++) {
+        const parameter *p = &f->g->parameter[i];
+        if (!parameter_is_regular(p))
+            continue;
+        if (!waited)
+            pool_barrier(f->s->pool);
+        waited = true;
+        float *g = f->s->values.g, l1 = (float)p->said->l1, twice = 2 * (float)p->said->l2;
+        const float *v = f->s->values.w;
+        for (size_t c = (size_t)w->thread; c * CHUNK < p->size; c += (size_t)w->threads) {
+            size_t end = p->at + ((c + 1) * CHUNK < p->size ? (c + 1) * CHUNK : p->size);
+            for (size_t k = p->at + c * CHUNK; k < end; k++) {
+                g[k] += twice * v[k];
+                if (l1 > 0)
+                    g[k] += v[k] > 0 ? l1 : v[k] < 0 ? -l1 : 0;
+            }
+        }
+    }
 }
 
 // The outputs go to the caller, or into the loss; on one thread.
@@ -254,4 +285,6 @@ void flow_walk(void *ctx, int thread)
     w.by_rows = false; // all wait for it
     for (size_t i = f->g->n; s->train && i-- > 0;)
         walk_backward(&w, i);
+    if (s->train)
+        add_slopes(&w);
 }

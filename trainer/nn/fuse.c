@@ -9,12 +9,12 @@
 
 static const size_t none = SIZE_MAX;
 
-// The nodes while they are joined: what is joined lies where the last of its parts was.
+// The nodes while they are joined. A joined node stands at the place of its last part.
 struct fusing {
     const graph *g;
     node *node;     // [g->n]
     bool *gone;     // [g->n]
-    size_t *reader; // [g->n]: who reads it, when it is one alone and the model does not put it out
+    size_t *reader; // [g->n]: the one node that reads it; none: several do, or it is an output
 };
 
 static void find_readers(struct fusing *f)
@@ -43,11 +43,17 @@ static bool is_output(const graph *g, size_t i)
     return false;
 }
 
-// Its only reader, if that may be joined to it.
+static bool wants_half(const node *n)
+{
+    return n->layer && n->layer->half;
+}
+
+// Its only reader, if that may be joined to it. A joined node has one type of numbers.
 static const node *after(const struct fusing *f, size_t i)
 {
     size_t j = f->reader[i];
     return j == none || f->gone[j] || f->node[j].clip ||
+                   wants_half(&f->g->node[i]) != wants_half(&f->g->node[j]) ||
                    f->node[j].inputs != f->g->node[j].inputs || f->node[j].op != f->g->node[j].op ||
                    is_output(f->g, j)
                ? NULL
@@ -152,8 +158,8 @@ static bool is_convolution(const node *n)
     return n->op->kind == LAYER_CONV2D || n->op->kind == LAYER_DEPTHWISE_CONV2D;
 }
 
-// From behind: of two that an Add takes the later one gets it, so that the earlier one's output is
-// there when it is needed.
+// Goes from the last node to the first. An Add can be joined to either of its two inputs; it is
+// joined to the later one, so that the earlier one's output is there when it is needed.
 static void fuse_all(struct fusing *f, fuse_for what)
 {
     for (size_t i = f->g->n; what == FUSE_PREDICTING && i-- > 0;)
@@ -168,7 +174,7 @@ static void fuse_all(struct fusing *f, fuse_for what)
 // Can it have bf16, and does its layer want it?
 static bool is_half(const graph *g, const node *n, const struct dnn_ops *dnn)
 {
-    if (!n->layer || !n->layer->half || !n->op->halves || is_output(g, (size_t)(n - g->node)))
+    if (!wants_half(n) || !n->op->halves || is_output(g, (size_t)(n - g->node)))
         return false;
     AUTO_FREE row_shape *in = mem_array(n->inputs + 1, sizeof *in);
     AUTO_FREE size_t *ld = mem_array(n->inputs + 1, sizeof *ld);
@@ -211,14 +217,14 @@ static void choose_halves(graph *g, const struct dnn_ops *dnn)
         return;
     for (size_t i = 0; i < g->n; i++)
         g->node[i].half = is_half(g, &g->node[i], dnn);
-    for (size_t i = 0; i < g->n; i++) // what comes from outside is turned where it is gathered
+    for (size_t i = 0; i < g->n; i++) // inputs are converted while their rows are gathered
         if (g->node[i].op->kind == LAYER_INPUT && !is_output(g, i))
             g->node[i].half = all_readers_half(g, i);
 }
 
 extern const op op_cast;
 
-// A node more that turns the output of `from` into the other kind of number.
+// Adds a node that converts the output of `from` into the other type of numbers.
 static size_t add_cast(graph *g, size_t from)
 {
     node *n = &g->node[g->n];

@@ -6,9 +6,10 @@
 //   otherwise  Conv2D [+ BatchNormalization] [+ Add of two] [+ relu]: the normalisation goes into
 //              the weights where they are packed
 //
-// What nobody else reads is joined, and no output of the model. And where layers have the dtype
-// mixed_bfloat16 and oneDNN multiplies bf16, nodes that can have outputs of bf16; a node more turns
-// floats into bf16 where one that cannot meets one that can.
+// A node is joined only if no other node reads it, it is no output of the model, and both layers
+// have the same dtype. If layers have the dtype mixed_bfloat16 and oneDNN multiplies bf16, the
+// nodes that can have outputs of bf16 get them. An additional node converts floats to bf16 between
+// a node that cannot and one that can.
 //
 // The graph that is made owns its list of nodes and borrows all else.
 #pragma once

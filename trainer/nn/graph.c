@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 
+#include <math.h>
 #include <string.h>
 
 // This keeps all products of sizes far from overflow.
@@ -132,6 +133,26 @@ static int add_parameters(graph *g, node *n, err *e)
                : err_set(e, ERR_LIMIT, "%s: the model would have too many weights", name_of(n));
 }
 
+// What the layer says of its weights.
+static int find_said(const layer_spec *l, parameter *p, err *e)
+{
+    const op *own = op_of(l->kind);
+    for (size_t i = 0; i < LAYER_WEIGHTS && own->weight[i].option; i++) {
+        err why = {0};
+        if (strcmp(own->weight[i].parameter, p->as.name) != 0)
+            continue;
+        p->said = &l->weight[i];
+        if (initializer_check(&p->said->start, p->as.dims, &why) < 0)
+            return err_set(
+                e, why.code, "%s: %s_initializer: %s", l->name, own->weight[i].option, why.text);
+        if (!(p->said->l1 >= 0 && p->said->l1 < HUGE_VAL && p->said->l2 >= 0 &&
+                p->said->l2 < HUGE_VAL))
+            return err_set(e, ERR_USAGE, "%s: %s_regularizer: l1 and l2 must be 0 or more", l->name,
+                own->weight[i].option);
+    }
+    return 0;
+}
+
 // The kernel of a part has a name of its own.
 static int add_part_parameters(graph *g, const layer_spec *l, node *n, size_t part, err *e)
 {
@@ -140,6 +161,9 @@ static int add_part_parameters(graph *g, const layer_spec *l, node *n, size_t pa
         return -1;
     if (whole->parts)
         g->parameter[n->first].as.name = whole->part_kernel[part];
+    for (size_t i = 0; i < n->parameters; i++)
+        if (find_said(l, &g->parameter[n->first + i], e) < 0)
+            return -1;
     return 0;
 }
 
@@ -260,10 +284,9 @@ static int connect(graph *g, layer_spec *layers, size_t n, const size_t *outputs
     size_t output_count, size_t *at, err *e)
 {
     for (size_t i = 0; i < n; i++) {
-        layer_spec *l = &layers[i];
+        const layer_spec *l = &layers[i];
         if (check_from(l, i, e) < 0 || check_shares(layers, i, e) < 0)
             return -1;
-        l->l2 = l->shares ? 0 : l->l2; // it counts once
         if (connect_layer(g, layers, i, at, e) < 0)
             return -1;
         at[i] = g->n - 1;
@@ -341,7 +364,7 @@ graph *graph_new(layer_spec *layers, size_t n, const size_t *inputs, size_t inpu
     place(g);
     for (size_t i = 0; i < g->n; i++)
         if (g->node[i].op->kind == LAYER_DENSE)
-            layers[g->node[i].number].inputs = shape_size(&g->node[g->node[i].input[0]].out);
+            layers[g->node[i].number].inputs = op_last(&g->node[g->node[i].input[0]].out);
     return g;
 }
 
@@ -359,6 +382,14 @@ void graph_free(graph *g)
     free(g);
 }
 
+static bool has_regularizer(const layer_spec *l)
+{
+    bool any = false;
+    for (size_t i = 0; i < LAYER_WEIGHTS; i++)
+        any |= l->weight[i].l1 > 0 || l->weight[i].l2 > 0;
+    return any;
+}
+
 bool layers_are_chain(const layer_spec *layers, size_t n)
 {
     const layer_spec *dense = NULL;
@@ -371,7 +402,7 @@ bool layers_are_chain(const layer_spec *layers, size_t n)
                      (l->activation == ACTIVATION_SOFTMAX && l != dense);
         if (l->kind == LAYER_INPUT   ? i > 0
             : dropout                ? is_last || (i > 0 && l[-1].kind == LAYER_DROPOUT)
-            : l->kind == LAYER_DENSE ? apart || l->l2 > 0 || l->shares
+            : l->kind == LAYER_DENSE ? apart || has_regularizer(l) || l->shares
                                      : l->kind != LAYER_FLATTEN)
             return false;
     }
@@ -386,6 +417,8 @@ bool graph_is_chain(const graph *g)
     for (size_t i = 0; i < g->n; i++) {
         const node *here = &g->node[i];
         if (i == 0 ? here->op->kind != LAYER_INPUT : here->inputs != 1 || here->input[0] != i - 1)
+            return false;
+        if (here->op->kind == LAYER_DENSE && here->out.dims != 1)
             return false;
         if (here->layer)
             layers[n++] = *here->layer;

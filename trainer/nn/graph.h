@@ -14,6 +14,7 @@ typedef struct parameter {
     size_t layer;    // the number of the layer it belongs to
     size_t at, size; // in the run; size is with padding
     size_t rows, columns;
+    const weight_spec *said; // of its layer; NULL: nothing can be said of it
     // How it follows the optimizer: nn/group.h sets these.
     double rate, decay; // the learning rate's multiplier; NAN: the optimizer's weight_decay
     bool frozen;        // not trained: all that are fixed, and others
@@ -41,12 +42,12 @@ typedef struct node {
     bool half; // its output and gradient are bf16
 } node;
 
-// How a graph runs is another one of the same parameters: nn/fuse.h.
+// What is run is another graph with the same parameters, which nn/fuse.h makes.
 //
 // A layer that is made of parts has a node for each, one after the other.
 //
-// The loss takes an output before its activation. Where other layers take it, too, a node more, its
-// echo, has the activation, and stands for it there.
+// The loss takes an output before its activation. If other layers take that output, too, one more
+// node (its echo) applies the activation, and they read the echo.
 typedef struct graph {
     size_t n;
     node *node;
@@ -64,6 +65,12 @@ typedef struct graph {
 graph *graph_new(layer_spec *layers, size_t n, const size_t *inputs, size_t input_count,
     const size_t *outputs, size_t output_count, const row_shape *in, err *e);
 void graph_free(graph *g);
+// Does its regularizer count?
+static inline bool parameter_is_regular(const parameter *p)
+{
+    return p->said && (p->said->l1 > 0 || p->said->l2 > 0) && !p->as.fixed && !p->frozen;
+}
+
 // Is it a row of Dense, Flatten and Dropout that nn/step.c runs as one fused operation? Whether
 // layers of a Sequential model will be one can be told before it is built.
 bool graph_is_chain(const graph *g);

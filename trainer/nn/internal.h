@@ -18,6 +18,8 @@ struct model {
     size_t *inputs, *outputs; // numbers of layers; none: a row of layers
     size_t input_count, output_count;
 
+    char name[LAYER_NAME_SIZE]; // "": it has none
+
     graph *graph;        // NULL until the model is built
     plan *plan;          // what runs it: a chain's fused operation
     flow *flow;          // or any graph, node by node: in training
@@ -52,7 +54,7 @@ struct model {
 // ERR_USAGE in the middle of a batch: buffers, threads and the compiled loss are in use.
 int model_check_idle(const model *m, err *e);
 // Gives a built model its weights, and a compiled model its slots, too.
-void model_init_weights(model *m);
+int model_init_weights(model *m, err *e);
 int model_init_slots(model *m, err *e);
 // Sets how each weight follows the optimizer, and what runs the graph accordingly.
 int model_set_groups(model *m, err *e);

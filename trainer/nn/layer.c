@@ -2,6 +2,7 @@
 #include "trainer/nn/layer.h"
 
 #include "base/mem.h"
+#include "base/str.h"
 
 #include <string.h>
 
@@ -38,21 +39,9 @@ const char *activation_name(activation a)
     return activations[a];
 }
 
-// The index of text among names. If there is none, the error lists the names.
-static int find(const char *const *names, size_t n, const char *what, const char *text, err *e)
-{
-    AUTO_BUF known = {0};
-    for (size_t i = 0; i < n; i++) {
-        if (strcmp(names[i], text) == 0)
-            return (int)i;
-        buf_fmt(&known, "%s%s", i ? ", " : "", names[i]);
-    }
-    return err_set(e, ERR_USAGE, "unknown %s \"%s\" (known: %s)", what, text, buf_cstr(&known));
-}
-
 int layer_kind_parse(const char *text, layer_kind *kind, err *e)
 {
-    int i = find(kinds, ARRAY_LEN(kinds), "layer", text, e);
+    int i = str_index(kinds, ARRAY_LEN(kinds), "layer", text, e);
     if (i < 0)
         return -1;
     *kind = (layer_kind)i;
@@ -63,8 +52,8 @@ int activation_parse(const char *text, activation *a, err *e)
 {
     bool none = strcmp(text, "none") == 0;
     text = strcmp(text, "swish") == 0 ? "silu" : text;
-    int i =
-        none ? ACTIVATION_LINEAR : find(activations, ARRAY_LEN(activations), "activation", text, e);
+    int i = none ? ACTIVATION_LINEAR
+                 : str_index(activations, ARRAY_LEN(activations), "activation", text, e);
     if (i < 0)
         return -1;
     *a = (activation)i;
@@ -100,6 +89,8 @@ void layer_text(const layer_spec *l, buf *out)
     for (int i = 0; shaped && i < l->dims; i++)
         buf_fmt(out, "%s%zu", i ? ", " : "", l->shape[i]);
     if (l->window[0])
-        buf_fmt(out, "%s%zux%zu", l->units ? ", " : "", l->window[0], l->window[1]);
+        buf_fmt(out, "%s%zu", l->units ? ", " : "", l->window[0]);
+    if (l->window[0] && l->window[1])
+        buf_fmt(out, "x%zu", l->window[1]);
     buf_char(out, ')');
 }

@@ -5,12 +5,13 @@
 //
 // Layers:
 //   InputLayer          rows of a shape: `nn.Input { 28, 28 }`
-//   Dense               f(x·W + b), W from Glorot's uniform distribution, b = 0; rows of one
-//                       dimension. `kernel_regularizer` `nn.L2`: l2·Σ W² is added to the loss of
-//                       each batch, as Keras does  [Glorot & Bengio 2010]
+//   Dense               f(x·W + b) over the last dimension of each row, W from Glorot's uniform
+//                       distribution, b = 0  [Glorot & Bengio 2010]
 //   Conv2D              f(Σ over the window x·W + b) on (height, width, channels); `strides`,
 //                       `padding` "valid" or "same", `dilation_rate`; with `groups` a filter sees
 //                       only its part of the channels; W as Dense's
+//   Conv1D              the same on (steps, channels); `padding` may be "causal": all zeros in
+//                       front, so an output sees no later step
 //   DepthwiseConv2D     each channel by itself: `depth_multiplier` outputs for each, otherwise as
 //                       Conv2D  [Chollet, arXiv 1610.02357]
 //   SeparableConv2D     f((x by itself in each channel, as DepthwiseConv2D)·W + b): W of windows of
@@ -23,14 +24,20 @@
 //                       `keepdims` → (1, 1, channels)
 //   GlobalAveragePooling2D  the mean over the picture: (height, width, channels) → (channels), with
 //                       `keepdims` → (1, 1, channels)  [Lin and others, arXiv 1312.4400]
+//   MaxPooling1D        as MaxPooling2D, on (steps, channels)
+//   AveragePooling1D    as AveragePooling2D, on (steps, channels)
+//   GlobalMaxPooling1D  the greatest over the steps: (steps, channels) → (channels), with
+//                       `keepdims` → (1, channels)
+//   GlobalAveragePooling1D  the mean over the steps
 //   Embedding           E[x], x indices from 0 to input_dim - 1, at most 2^24; E uniform in ±0.05
 //   BatchNormalization  gamma·(x - mean)/√(var + ε) + beta over rows and positions, for each
 //                       channel; else with moving_mean and moving_variance, which follow by
 //                       `momentum` 0.99, and when the layer is frozen; ε 0.001. Each rank has its
 //                       own rows'; with `synchronized` all have those of all ranks' rows, each row
 //                       counting once  [Ioffe & Szegedy, arXiv 1502.03167]
-//   LayerNormalization  gamma·(x - mean)/√(var + ε) + beta over the last dimension of each row, ε
-//                       0.001  [Ba, Kiros & Hinton, arXiv 1607.06450]
+//   LayerNormalization  gamma·(x - mean)/√(var + ε) + beta over the last dimension of each row, or
+//                       those that `axis` lists, up to the last; ε 0.001  [Ba, Kiros & Hinton,
+//                       arXiv 1607.06450]
 //   Rescaling           x·`scale` + `offset`
 //   Normalization       (x - `mean`)/√`variance` of numbers that are given, at most 4: one, or one
 //                       for each channel
@@ -46,9 +53,15 @@
 //   ReLU                `max_value` where x ≥ max_value, `negative_slope`·(x - `threshold`) where
 //                       x < threshold, else x
 //   Add                 Σ x[i], all of one shape
-//   Concatenate         x[0], x[1], … side by side along the last dimension
+//   Concatenate         x[0], x[1], … side by side along `axis`: -1, the last dimension, or another
+//                       one; 1 is the first of a row, all other sizes are the same
 //   Flatten             (n, d1, d2, …) → (n, d1·d2·…)
 //   Reshape             (n, …) → (n, target_shape), one size of which may be -1
+//
+// Regularizers:
+//   L1    l1·Σ |W| is added to the loss of each batch, also where nothing is trained; l1 0.01
+//   L2    l2·Σ W²; l2 0.01
+//   L1L2  l1·Σ |W| + l2·Σ W²; both 0
 //
 // Activations:
 //   linear      z
@@ -65,6 +78,7 @@
 //   softplus    log(1 + e^z)
 #pragma once
 #include "base/err.h"
+#include "trainer/nn/initializer.h"
 #include "trainer/tensor/tensor.h"
 
 #define LAYER_KINDS(X)                                                                             \
@@ -92,7 +106,12 @@
     X(RANDOM_CROP, "RandomCrop", "random_crop")                                                    \
     X(CENTER_CROP, "CenterCrop", "center_crop")                                                    \
     X(NORMALIZATION, "Normalization", "normalization")                                             \
-    X(SEPARABLE_CONV2D, "SeparableConv2D", "separable_conv2d")
+    X(SEPARABLE_CONV2D, "SeparableConv2D", "separable_conv2d")                                     \
+    X(CONV1D, "Conv1D", "conv1d")                                                                  \
+    X(MAX_POOLING1D, "MaxPooling1D", "max_pooling1d")                                              \
+    X(AVERAGE_POOLING1D, "AveragePooling1D", "average_pooling1d")                                  \
+    X(GLOBAL_AVERAGE_POOLING1D, "GlobalAveragePooling1D", "global_average_pooling1d")              \
+    X(GLOBAL_MAX_POOLING1D, "GlobalMaxPooling1D", "global_max_pooling1d")
 
 typedef enum layer_kind {
 #define X(name, text, id) LAYER_##name,
@@ -120,7 +139,7 @@ typedef enum activation {
 #undef X
 } activation;
 
-enum { LAYER_NAME_SIZE = 48, LAYER_CONSTANTS = 4 };
+enum { LAYER_NAME_SIZE = 48, LAYER_CONSTANTS = 4, LAYER_WEIGHTS = 4 };
 
 // The shape of one row of a batch: (28, 28, 1).
 typedef struct row_shape {
@@ -131,6 +150,12 @@ typedef struct row_shape {
 // Keras's defaults, for who makes a layer.
 #define NORM_EPSILON  1e-3
 #define NORM_MOMENTUM 0.99
+
+// What is said of one weight of a layer: `kernel_initializer`, `kernel_regularizer`.
+typedef struct weight_spec {
+    initializer start;
+    double l1, l2; // l1·Σ |W| + l2·Σ W² is added to the loss of each batch
+} weight_spec;
 
 typedef struct layer_spec {
     layer_kind kind;
@@ -156,6 +181,10 @@ typedef struct layer_spec {
     size_t constants;                                        // 1 or one for each channel
     double slope, threshold, most; // ReLU: negative_slope, threshold, max_value (infinite: none)
     bool same;                     // padding "same", not "valid"
+    bool causal;                   // Conv1D: padding "causal"
+    int axis;                      // Concatenate, normalisations: as Keras counts, -1 the last;
+                                   // 0: that, too
+    size_t axes;                   // LayerNormalization: so many from there on, 0 is 1
     bool no_center, no_scale;      // normalisations: without beta, without gamma
     double epsilon, momentum;      // normalisations, see NORM_EPSILON
     bool synchronized;             // BatchNormalization: statistics of all ranks' rows
@@ -164,7 +193,7 @@ typedef struct layer_spec {
     bool half;                     // dtype = "mixed_bfloat16": see nn/fuse.h
     size_t remat;                  // computed anew in backward if a row of its output has so many
                                    // numbers; 0: never. See nn/flow_anew.c
-    double l2;                     // Dense: l2·Σ W² is added to the loss of each batch
+    weight_spec weight[LAYER_WEIGHTS]; // in the order of op.weight
     size_t shares;      // 1 + the layer whose weights it uses: another call of it; 0: its
                         // own
     const size_t *from; // the layers whose outputs it takes, by number; all are less

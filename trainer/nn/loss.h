@@ -16,6 +16,9 @@
 //                                    delta²/2  [Huber 1964]
 //   log_cosh                         mean log cosh(p-y)
 //   poisson                          mean p - y·log(p + 1e-7)
+//   root_mean_squared_percentage_error
+//                                    √ mean ((y-p)/y)² over all y of the batch that are not 0;
+//                                    Keras has none
 #pragma once
 #include "base/err.h"
 
@@ -32,7 +35,8 @@
     X(MEAN_SQUARED_LOGARITHMIC_ERROR, "mean_squared_logarithmic_error", "msle")                    \
     X(HUBER, "huber", "")                                                                          \
     X(LOG_COSH, "log_cosh", "logcosh")                                                             \
-    X(POISSON, "poisson", "")
+    X(POISSON, "poisson", "")                                                                      \
+    X(RMSPE, "root_mean_squared_percentage_error", "rmspe")
 
 typedef enum loss_kind {
 #define X(name, text, alias) LOSS_##name,

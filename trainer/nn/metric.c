@@ -58,6 +58,9 @@ void metric_add(metric m, metric_sum *s, const double *y, const float *p, size_t
         case METRIC_MEAN_ABSOLUTE_PERCENTAGE_ERROR:
             s->sum += 100 * fabs(off) / fmax(fabs(y[i]), 1e-7);
             break;
+        case METRIC_BINARY_ACCURACY:
+            s->sum += y[i] == (p[i] > 0.5f);
+            break;
         case METRIC_RMSPE:
             if (y[i] == 0)
                 continue;

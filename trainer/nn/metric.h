@@ -7,7 +7,9 @@
 //   accuracy                       the share of rows that are right: the greatest of several
 //                                  outputs is the expected one; a single one is on the right side
 //                                  of one half. An error when the targets are no classes
+//   binary_accuracy                the share of outputs that are on the right side of one half
 //   top_k_categorical_accuracy     the share of rows whose class is among the five greatest outputs
+//                                  (nn.TopKCategoricalAccuracy: `k`)
 //   mean_squared_error             mean (y-p)²
 //   root_mean_squared_error        √ mean (y-p)²
 //   mean_absolute_error            mean |y-p|
@@ -26,6 +28,9 @@
 #define METRICS(X)                                                                                 \
     X(ACCURACY, "accuracy", ACCURACY)                                                              \
     X(ACC, "acc", ACCURACY)                                                                        \
+    X(CATEGORICAL_ACCURACY, "categorical_accuracy", ACCURACY)                                      \
+    X(SPARSE_ACCURACY, "sparse_categorical_accuracy", ACCURACY)                                    \
+    X(BINARY_ACCURACY, "binary_accuracy", BINARY_ACCURACY)                                         \
     X(TOP_K, "top_k_categorical_accuracy", TOP_K)                                                  \
     X(SPARSE_TOP_K, "sparse_top_k_categorical_accuracy", TOP_K)                                    \
     X(MEAN_SQUARED_ERROR, "mean_squared_error", MEAN_SQUARED_ERROR)                                \
@@ -36,7 +41,8 @@
     X(MEAN_ABSOLUTE_PERCENTAGE_ERROR, "mean_absolute_percentage_error",                            \
         MEAN_ABSOLUTE_PERCENTAGE_ERROR)                                                            \
     X(MAPE, "mape", MEAN_ABSOLUTE_PERCENTAGE_ERROR)                                                \
-    X(RMSPE, "root_mean_squared_percentage_error", RMSPE)
+    X(RMSPE, "root_mean_squared_percentage_error", RMSPE)                                          \
+    X(RMSPE_SHORT, "rmspe", RMSPE)
 
 typedef enum metric {
 #define X(name, text, of) METRIC_##name,
@@ -48,6 +54,10 @@ typedef enum metric {
 // Several metrics: a bit for each.
 typedef uint32_t metric_set;
 #define METRIC(name) ((metric_set)1 << METRIC_##name)
+// Those of class numbers alone, and all that ask which class is right.
+#define METRICS_SPARSE (METRIC(SPARSE_ACCURACY) | METRIC(SPARSE_TOP_K))
+#define METRICS_ACCURACY                                                                           \
+    (METRIC(ACCURACY) | METRIC(ACC) | METRIC(CATEGORICAL_ACCURACY) | METRIC(SPARSE_ACCURACY))
 
 // What a metric needs of the rows seen so far.
 typedef struct metric_sum {

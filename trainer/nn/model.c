@@ -260,7 +260,8 @@ static int lay_out(model *m, const row_shape *in, err *e)
         return forget_layout(m);
     if (!m->input_count && m->flow && m->layer[0].kind != LAYER_INPUT)
         m->layer[0].in = *in; // a checkpoint has to tell it
-    model_init_weights(m);
+    if (model_init_weights(m, e) < 0)
+        return forget_layout(m);
     return m->compiled ? model_init_slots(m, e) : 0;
 }
 
@@ -301,6 +302,7 @@ model *model_new_graph(const graph_spec *spec, err *e)
         return NULL;
     model *m = mem_alloc(sizeof *m);
     m->seed = spec->seed;
+    snprintf(m->name, sizeof m->name, "%s", spec->name ? spec->name : "");
     m->most = spec->most;
     copy_layers(m, spec);
     row_shape in = m->input_count ? (row_shape){0} : told_shape(m);
@@ -522,7 +524,7 @@ bool model_wants_dnn(const model *m)
 {
     for (size_t i = 0; i < m->n; i++)
         if (m->layer[i].kind == LAYER_CONV2D || m->layer[i].kind == LAYER_DEPTHWISE_CONV2D ||
-            m->layer[i].kind == LAYER_SEPARABLE_CONV2D ||
+            m->layer[i].kind == LAYER_SEPARABLE_CONV2D || m->layer[i].kind == LAYER_CONV1D ||
             (m->layer[i].kind == LAYER_DENSE && m->layer[i].half))
             return true;
     return false;
@@ -567,12 +569,6 @@ row_shape model_output_shape(const model *m, size_t i)
     return m->graph ? m->graph->node[m->graph->output[i]].out : (row_shape){0};
 }
 
-size_t model_inputs(const model *m)
-{
-    row_shape in = model_input_shape(m, 0);
-    return m->graph ? shape_size(&in) : 0;
-}
-
 size_t model_outputs(const model *m)
 {
     row_shape out = model_output_shape(m, 0);
@@ -589,6 +585,16 @@ const size_t *model_output_layers(const model *m, size_t *n)
 {
     *n = m->output_count;
     return m->outputs;
+}
+
+const char *model_name(const model *m)
+{
+    return *m->name ? m->name : m->input_count ? "functional" : "sequential";
+}
+
+bool model_is_named(const model *m)
+{
+    return *m->name;
 }
 
 uint64_t model_seed(const model *m)

@@ -98,6 +98,7 @@ typedef struct graph_spec {
     const size_t *inputs, *outputs; // numbers of layers; no inputs: a row of layers
     size_t input_count, output_count;
     uint64_t seed;
+    const char *name;         // of the model; NULL: none
     size_t most;              // numbers in the weights; 0: as many as there is memory for
     const char *const *remat; // names of layers that are computed anew in backward, see layer_spec
     size_t remats;
@@ -134,8 +135,7 @@ bool model_needs_all_ranks(const model *m);
 
 size_t model_layer_count(const model *m);
 const layer_spec *model_layer(const model *m, size_t i); // with names and inputs filled in
-size_t model_inputs(const model *m);  // numbers in a row of the input; 0 until the model is built
-size_t model_outputs(const model *m); // of the (first) output
+size_t model_outputs(const model *m);                    // numbers in a row of the (first) output
 // The inputs and outputs of a graph, and the shapes of their rows; one of each in a row of layers.
 size_t model_input_count(const model *m);
 size_t model_output_count(const model *m);
@@ -146,6 +146,9 @@ const layer_spec *model_output_layer(const model *m, size_t i);
 const size_t *model_input_layers(const model *m, size_t *n);
 const size_t *model_output_layers(const model *m, size_t *n);
 uint64_t model_seed(const model *m);
+// As it was given, else Keras's word for its kind: "sequential", "functional".
+const char *model_name(const model *m);
+bool model_is_named(const model *m); // was one given?
 // The instruction set that was chosen, such as "avx512"; the number of threads really used.
 const char *model_cpu(const model *m);
 int model_threads(const model *m);

@@ -8,6 +8,9 @@
 
 static int64_t label(const objective *o, size_t r)
 {
+    const tensor *y = o->y;
+    if (y->type == TENSOR_U8 && y->scale == 1) // most data's
+        return *(const uint8_t *)tensor_row_data(y, o->row[r]);
     return (int64_t)tensor_at(o->y, o->row[r]);
 }
 
@@ -32,9 +35,11 @@ static double weight(const objective *o, size_t r)
 static int64_t argmax(const float *z, size_t n)
 {
     size_t best = 0;
-    for (size_t j = 1; j < n; j++)
-        if (z[j] > z[best])
-            best = j;
+    float top = z[0];
+    for (size_t j = 1; j < n; j++) {
+        best = z[j] > top ? j : best;
+        top = z[j] > top ? z[j] : top;
+    }
     return (int64_t)best;
 }
 
@@ -47,13 +52,13 @@ static int64_t argmax_target(const objective *o, size_t r)
     return (int64_t)best;
 }
 
-// Is the class among the k greatest outputs?
+// Is the class among the k greatest outputs? Nan is in none.
 static bool is_in_top(const float *z, size_t n, int64_t class, size_t k)
 {
     size_t greater = 0;
     for (size_t j = 0; j < n; j++)
         greater += z[j] > z[class] || isnan(z[j]);
-    return greater < k;
+    return !isnan(z[class]) && greater < k;
 }
 
 static bool is_asked(const objective *o, metric m)
@@ -76,36 +81,56 @@ static bool has_numbers(const objective *o)
     return o->spec->loss == LOSS_SPARSE_CATEGORICAL_CROSSENTROPY;
 }
 
+// The formulas of the metrics that are asked for, each once.
+static void find_formulas(objective *o)
+{
+    o->formulas = 0;
+    for (metric m = 0; m < METRIC_COUNT; m++) {
+        metric formula = metric_formula(m);
+        size_t i = 0;
+        while (i < o->formulas && o->formula[i] != formula)
+            i++;
+        if (is_asked(o, m) && i == o->formulas)
+            o->formula[o->formulas++] = formula;
+    }
+}
+
+static void measure_values(objective *o, size_t r, const float *p, metric formula)
+{
+    enum { PIECE = 256 };
+    for (size_t j = 0; j < o->units; j += PIECE) {
+        double y[PIECE];
+        size_t n = o->units - j < PIECE ? o->units - j : PIECE;
+        for (size_t k = 0; k < n; k++)
+            y[k] = raw_target(o, r, j + k);
+        metric_add(formula, &o->metric[formula], y, p + j, n);
+    }
+}
+
+static bool is_right(const objective *o, size_t r, const float *score, metric formula)
+{
+    enum { TOP = 5 };
+    bool numbers = has_numbers(o);
+    if (o->units == 1 && !numbers) // on the right side of one half
+        return (score[0] > 0.5f) == (raw_target(o, r, 0) > 0.5);
+    int64_t class = numbers ? label(o, r) : argmax_target(o, r);
+    return formula == METRIC_TOP_K ? is_in_top(score, o->units, class, TOP)
+                                   : argmax(score, o->units) == class;
+}
+
 // Adds row r to the metrics: p are its outputs; `score` has their order, for accuracies.
 static void measure_row(objective *o, size_t r, const float *p, const float *score)
 {
-    enum { TOP = 5, PIECE = 256 };
     if (o->outputs)
         memcpy(o->outputs + r * o->units, p, o->units * sizeof *p);
-    bool numbers = has_numbers(o);
-    for (metric m = 0; m < METRIC_COUNT; m++) {
-        metric formula = metric_formula(m);
-        metric_sum *s = &o->metric[formula];
-        if (!(o->spec->metrics & (metric_set)1 << m) || (m != formula && is_asked(o, formula)))
-            continue;
+    for (size_t i = 0; i < o->formulas; i++) {
+        metric formula = o->formula[i];
         if (formula != METRIC_ACCURACY && formula != METRIC_TOP_K) {
-            for (size_t j = 0; j < o->units; j += PIECE) {
-                double y[PIECE];
-                size_t n = o->units - j < PIECE ? o->units - j : PIECE;
-                for (size_t k = 0; k < n; k++)
-                    y[k] = raw_target(o, r, j + k);
-                metric_add(formula, s, y, p + j, n);
-            }
+            measure_values(o, r, p, formula);
             continue;
         }
-        s->n++;
-        if (o->units == 1 && !numbers) { // on the right side of one half
-            s->sum += (score[0] > 0.5f) == (raw_target(o, r, 0) > 0.5);
-            continue;
-        }
-        int64_t class = numbers ? label(o, r) : argmax_target(o, r);
-        s->sum += formula == METRIC_TOP_K ? is_in_top(score, o->units, class, TOP)
-                                          : argmax(score, o->units) == class;
+        o->metric[formula].n++;
+        o->metric[formula].sum += is_right(o, r, score, formula);
     }
 }
 
@@ -205,6 +230,9 @@ static struct part part_of(const compile_spec *s, double p, double y)
         return (struct part){fabs(off) + log1p(exp(-2 * fabs(off))) - M_LN2, tanh(off)};
     case LOSS_POISSON:
         return (struct part){p - y * log(p + 1e-7), 1 - y / (p + 1e-7)};
+    case LOSS_RMSPE:
+        off = y < 0 || y > 0 ? off / y : 0;
+        return (struct part){off * off, off < 0 || off > 0 ? 2 * off / y : 0};
     default:
         return (struct part){off * off, 2 * off};
     }
@@ -229,6 +257,25 @@ static void by_outputs(objective *o, bool measure)
         }
     }
     o->cpu->derive(o->f, o->d, o->ld, o->z, o->ld, o->rows, width);
+}
+
+// The root of what by_outputs has found: L = √(Σ l/n) over the n outputs whose y is not 0, and
+// dL/dp = dl/dp/(2·n·L). All threads need it.
+static void take_root(objective *o)
+{
+    double sum = 0, n = 0, all = (double)o->units * (double)o->rows;
+    for (size_t r = 0; r < o->rows; r++)
+        for (size_t j = 0; j < o->units; j++) {
+            double y = target(o, r, j);
+            n += y < 0 || y > 0;
+            sum += weight(o, r) * part_of(o->spec, (double)o->z[r * o->ld + j], y).value;
+        }
+    double root = n > 0 ? sqrt(sum / n) : 0;
+    float factor = root > 0 || isnan(root) ? (float)(all / (2 * n * root)) : 0;
+    for (size_t r = 0; r < o->rows; r++)
+        for (size_t j = 0; j < o->units; j++)
+            o->d[r * o->ld + j] *= factor;
+    o->loss_sum = root * (double)o->rows;
 }
 
 // d = g·df/dz for the outputs p = f(z): for softmax p[j]·(g[j] - Σ g·p).
@@ -291,6 +338,7 @@ static void clear_rest(objective *o)
 void objective_run(objective *o, bool measure)
 {
     memcpy(o->d, o->z, o->rows * o->ld * sizeof *o->d);
+    find_formulas(o);
     if (o->spec->own) {
         own(o, measure);
         clear_rest(o);
@@ -308,6 +356,8 @@ void objective_run(objective *o, bool measure)
         break;
     default:
         by_outputs(o, measure);
+        if (o->spec->loss == LOSS_RMSPE)
+            take_root(o);
         break;
     }
     for (size_t r = 0; o->weights && r < o->rows; r++)
@@ -320,10 +370,11 @@ static int check_metrics(const compile_spec *s, err *e)
 {
     bool numbers = s->loss == LOSS_SPARSE_CATEGORICAL_CROSSENTROPY;
     for (metric m = 0; m < METRIC_COUNT; m++) {
-        bool fits = numbers ? m == METRIC_ACCURACY || m == METRIC_ACC || m == METRIC_SPARSE_TOP_K
-                            : m != METRIC_SPARSE_TOP_K &&
+        metric_set one = (metric_set)1 << m;
+        bool fits = numbers ? one & (METRIC(ACCURACY) | METRIC(ACC) | METRICS_SPARSE)
+                            : !(one & METRICS_SPARSE) &&
                                   (m != METRIC_TOP_K || s->loss == LOSS_CATEGORICAL_CROSSENTROPY);
-        if ((s->metrics & (metric_set)1 << m) && !fits)
+        if ((s->metrics & one) && !fits)
             return err_set(e, ERR_USAGE, "the metric %s does not go with %s", metric_name(m),
                 loss_name(s->loss));
     }
@@ -406,16 +457,22 @@ static int check_values(loss_kind loss, const tensor *y, err *e)
     return 0;
 }
 
-int objective_check_accuracy(loss_kind loss, const tensor *y, err *e)
+int objective_check_accuracy(const compile_spec *s, const tensor *y, err *e)
 {
+    metric_set asked = s->metrics & (METRICS_ACCURACY | METRIC(BINARY_ACCURACY));
     size_t width = tensor_row_size(y);
-    for (size_t i = 0; !loss_is_crossentropy(loss) && i < tensor_count(y); i++) {
+    metric m = 0;
+    if (!asked || loss_is_crossentropy(s->loss))
+        return 0;
+    while (!(asked & (metric_set)1 << m))
+        m++;
+    for (size_t i = 0; i < tensor_count(y); i++) {
         double value = tensor_at(y, i);
         if (value != 0 && value != 1)
             return err_set(e, ERR_USAGE,
-                "the metric \"accuracy\" is for classes, but row %zu of y holds %g: it has no "
-                "meaning for a regression",
-                i / width, value);
+                "the metric \"%s\" is for classes, but row %zu of y holds %g: it has no meaning "
+                "for a regression",
+                metric_name(m), i / width, value);
     }
     return 0;
 }
@@ -423,7 +480,7 @@ int objective_check_accuracy(loss_kind loss, const tensor *y, err *e)
 // A loss of one's own takes targets of any shape; metrics need those of an output, or classes.
 static int check_own(const compile_spec *s, size_t units, const tensor *y, err *e)
 {
-    const metric_set shares = METRIC(ACCURACY) | METRIC(ACC) | METRIC(TOP_K) | METRIC(SPARSE_TOP_K);
+    const metric_set shares = METRICS_ACCURACY | METRIC(TOP_K) | METRIC(SPARSE_TOP_K);
     if (y->dims < 1)
         return err_set(e, ERR_USAGE, "y has no rows");
     if (!s->metrics || tensor_row_size(y) == units)

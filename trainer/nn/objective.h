@@ -22,6 +22,8 @@ typedef struct objective {
     err error;
     double loss_sum;                 // set to the sum over the rows, each by its weight
     metric_sum metric[METRIC_COUNT]; // by formula, of those that spec asks for
+    metric formula[METRIC_COUNT];    // scratch space: those formulas
+    size_t formulas;
 } objective;
 
 // `measure`: compute loss_sum and the metrics, too.
@@ -31,6 +33,6 @@ void objective_run(objective *o, bool measure);
 // Messages tell what to change.
 int objective_check(const compile_spec *spec, activation f, err *e);
 int objective_check_targets(const compile_spec *spec, size_t units, const tensor *y, err *e);
-// Are these targets classes, so that an accuracy has a meaning? Those of a cross-entropy are; of
-// others only when all are 0 or 1.
-int objective_check_accuracy(loss_kind loss, const tensor *y, err *e);
+// If spec asks for an accuracy, are these targets classes, so that it has a meaning? Those of a
+// cross-entropy are; of others only when all are 0 or 1.
+int objective_check_accuracy(const compile_spec *spec, const tensor *y, err *e);

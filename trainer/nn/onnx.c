@@ -358,12 +358,13 @@ static void add_step(const onnx *o, const struct step *s, buf *all)
     wire_bytes(all, GRAPH_NODE, fields.data, fields.len);
 }
 
-void onnx_finish(const onnx *o, buf *out)
+void onnx_finish(const onnx *o, const char *name, buf *out)
 {
-    AUTO_BUF all = {0}, opset = {0};
+    AUTO_BUF all = {0}, opset = {0}, text = {0};
+    utf8_clean(&text, name, strlen(name));
     for (size_t i = 0; i < o->steps; i++)
         add_step(o, &o->step[i], &all);
-    wire_text(&all, GRAPH_NAME, "model");
+    wire_text(&all, GRAPH_NAME, buf_cstr(&text));
     wire_int(&opset, OPSET_VERSION, OPSET);
     wire_int(out, MODEL_IR, IR_VERSION);
     wire_text(out, MODEL_PRODUCER, "firesteel");

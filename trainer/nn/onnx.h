@@ -57,4 +57,4 @@ void onnx_output(onnx *o, size_t i, const char *name);
 // Node i is what node j is.
 void onnx_same(onnx *o, size_t i, size_t j);
 // Appends the file.
-void onnx_finish(const onnx *o, buf *out);
+void onnx_finish(const onnx *o, const char *name, buf *out);

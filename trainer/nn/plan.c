@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { LINE = 16 }; // floats in a cache line
+enum { LINE = 16, PAGE = 1024 }; // floats in a cache line, in a page: nothing is fetched beyond it
 
 static size_t round_up(size_t n, size_t to)
 {
@@ -28,7 +28,7 @@ static void place(plan *p, plan_layer *l, size_t inputs, bool last)
     l->own = l->narrow || last;
     l->panels = (l->units + PANEL - 1) / PANEL;
     l->slices = (inputs + PANEL - 1) / PANEL;
-    l->ld = leading(l->units);
+    l->ld = l->own ? leading(l->units) : PANEL;
     l->weights = p->values;
     l->biases = p->values + inputs * round_up(l->units, LINE);
     p->values = l->biases + (l->bias ? round_up(l->units, LINE) : 0);
@@ -52,7 +52,8 @@ plan *plan_new(const layer_spec *layers, size_t n, size_t inputs)
     for (size_t i = 0; i < p->n; i++)
         place(p, &p->layer[i], i ? p->layer[i - 1].units : inputs, i + 1 == p->n);
     p->outputs = p->layer[p->n - 1].units;
-    p->seen_size = p->layer[0].panels * inputs;
+    p->seen_step = round_up(inputs, 2 * LINE * sizeof(float));
+    p->seen_size = p->layer[0].panels * p->seen_step;
     p->seen = mem_array(p->seen_size, 1);
     return p;
 }
@@ -103,17 +104,20 @@ static float *floats(size_t a, size_t b, size_t c)
 
 static bool reserve_layer(plan_layer *l, size_t rows, size_t threads, bool last)
 {
-    size_t copies = l->own ? threads : 1;
+    size_t copies = l->own ? threads : l->panels, one = rows;
     if (l->narrow)
         l->partial = floats(l->slices, rows, NARROW);
     else if (last)
         l->partial = floats(1, rows, l->ld);
-    l->y = floats(copies, rows, l->ld);
-    l->d = floats(last ? threads : 1, rows, l->ld);
+    if (!l->own) // as panels, each of whole pages
+        one = round_up(rows * PANEL, PAGE) / PANEL;
+    l->step = l->own ? PANEL : one * PANEL;
+    l->y = floats(copies, one, l->ld);
+    l->d = floats(l->own && !last ? 1 : copies, one, l->ld);
     l->out = l->y;
     if (l->dropout > 0) {
-        l->out = floats(copies, rows, l->ld);
-        l->mask = floats(copies, rows, l->ld);
+        l->out = floats(copies, one, l->ld);
+        l->mask = floats(copies, one, l->ld);
     }
     return (l->partial || !l->own) && l->y && l->d && l->out && (l->mask || !(l->dropout > 0));
 }

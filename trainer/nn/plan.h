@@ -14,6 +14,13 @@
 //
 // Panel i of a layer and slice i of the next belong to the same thread, so no thread waits between
 // a wide layer and a narrow one: 784-128-10 needs a single barrier in a training step.
+//
+// A panel's outputs and their gradients lie apart from those of other panels, since a processor
+// fetches lines ahead: those that another thread is about to write would go back and forth.
+//
+//   y of a wide layer   panel 0: row 0 (64), row 1, …  │ panel 1: row 0, row 1, …  │
+//                       └────────── step ──────────────┘
+//   with `own`          row 0: panel 0, panel 1, … │ row 1: …          step is 64, ld a row
 #pragma once
 #include "trainer/cpu/ops.h"
 #include "trainer/nn/layer.h"
@@ -31,13 +38,14 @@ typedef struct plan_layer {
         weights; // where panel 0 starts: panel p is (inputs, width) from weights + p·inputs·64 on
     size_t biases; // (units), rounded up to a multiple of 16
     float dropout; // rate of the Dropout after this layer, 0: none
-    size_t ld;     // of y, out, d and mask
+    size_t ld;     // of y, out, d and mask: from one row to the next
+    size_t step;   // of the same: from one panel's place to the next
 
     float *partial; // narrow: [slice][row][16]; last and wide: (rows, ld)
-    float *y;       // f(x·W + b): (rows, ld); with `own` one for each thread
+    float *y;       // f(x·W + b): (rows, units); with `own` one for each thread
     float *out;     // y after Dropout; without Dropout y itself
     float *mask;    // Dropout's factors, shaped like y
-    float *d;       // dLoss/d(x·W + b): (rows, ld); for the last layer one for each thread
+    float *d;       // dLoss/d(x·W + b), shaped like y; for the last layer one for each thread
 } plan_layer;
 
 // The buffers that each thread has for itself.
@@ -57,8 +65,8 @@ typedef struct plan {
     size_t inputs, outputs;
     size_t values;       // floats in the array of weights, padding included
     float input_dropout; // rate of a Dropout before the first Dense
-    uint8_t *seen;       // [panel][input] of the first layer
-    size_t seen_size;
+    uint8_t *seen;       // [panel][seen_step] of the first layer: by input
+    size_t seen_step, seen_size;
 
     size_t rows, ldx; // capacity of the buffers
     int threads;

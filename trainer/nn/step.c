@@ -23,6 +23,17 @@ static bool is_mine(const struct worker *w, size_t part)
     return w->s->alone || part % (size_t)w->plan->threads == (size_t)w->thread;
 }
 
+// The panels of this thread are first_of, and from there every stride_of.
+static size_t first_of(const struct worker *w)
+{
+    return w->s->alone ? 0 : (size_t)w->thread;
+}
+
+static size_t stride_of(const struct worker *w)
+{
+    return w->s->alone ? 1 : (size_t)w->plan->threads;
+}
+
 static size_t copy_of(const struct worker *w, const plan_layer *l)
 {
     return l->own ? (size_t)w->thread * w->plan->rows * l->ld : 0;
@@ -61,7 +72,7 @@ static void gather(struct worker *w)
             .inputs = inputs,
             .turned = own->turned};
         if (s->train && bytes)
-            turn_u8(own->turned, (const uint8_t *const *)own->row, s->n, inputs);
+            w->cpu->turn_u8(own->turned, (const uint8_t *const *)own->row, s->n, inputs);
         else if (s->train)
             turn_f32(own->turned, (const float *const *)own->row, s->n, inputs);
         return;
@@ -83,18 +94,18 @@ static noise noise_of(const step *s, size_t layer, float rate)
     return noise_new(random_from(s->noise, layer).at, rate);
 }
 
-// Row r's factors for columns [from, to).
-static void make_mask(noise n, size_t r, float *mask, size_t from, size_t to)
+// Row r's factors for columns [from, from + width).
+static void make_mask(noise n, size_t r, float *mask, size_t from, size_t width)
 {
-    for (size_t c = from; c < to; c++)
-        mask[c] = noise_at(n, r, c);
+    for (size_t c = 0; c < width; c++)
+        mask[c] = noise_at(n, r, from + c);
 }
 
 static void apply_mask(
-    float *out, const float *in, const float *mask, size_t ld, size_t rows, size_t from, size_t to)
+    float *out, const float *in, const float *mask, size_t ld, size_t rows, size_t width)
 {
     for (size_t r = 0; r < rows; r++)
-        for (size_t c = from; c < to; c++)
+        for (size_t c = 0; c < width; c++)
             out[r * ld + c] = in[r * ld + c] * mask[r * ld + c];
 }
 
@@ -108,72 +119,116 @@ static void drop_inputs(const struct worker *w)
     for (size_t r = 0; r < w->s->n; r++) {
         float *x = w->own->x + r * p->ldx;
         make_mask(n, r, mask, 0, p->inputs);
-        apply_mask(x, x, mask, 0, 1, 0, p->inputs);
+        apply_mask(x, x, mask, 0, 1, p->inputs);
     }
 }
 
-// Applies activation and Dropout to columns [from, to), in the copy that starts at `at`.
-static void finish(const struct worker *w, size_t i, size_t at, size_t from, size_t to)
+// Applies activation and Dropout to the columns [from, from + width), which lie at `at`.
+static void finish(const struct worker *w, size_t i, size_t at, size_t from, size_t width)
 {
     plan_layer *l = &w->plan->layer[i];
     size_t n = w->s->n;
-    w->cpu->activate(l->f, l->y + at + from, l->ld, n, to - from);
+    w->cpu->activate(l->f, l->y + at, l->ld, n, width);
     if (l->out == l->y)
         return;
     if (w->s->train) {
         noise factors = noise_of(w->s, i, l->dropout);
         for (size_t r = 0; r < n; r++)
-            make_mask(factors, r, l->mask + at + r * l->ld, from, to);
-        apply_mask(l->out + at, l->y + at, l->mask + at, l->ld, n, from, to);
+            make_mask(factors, r, l->mask + at + r * l->ld, from, width);
+        apply_mask(l->out + at, l->y + at, l->mask + at, l->ld, n, width);
     } else {
         for (size_t r = 0; r < n; r++)
-            memcpy(l->out + at + r * l->ld + from, l->y + at + r * l->ld + from,
-                (to - from) * sizeof *l->out);
+            memcpy(l->out + at + r * l->ld, l->y + at + r * l->ld, width * sizeof *l->out);
     }
 }
 
-// The input of layer i as floats; not for the first layer if its input is sparse.
-static const float *input_of(const struct worker *w, size_t i, size_t *ld)
+// The input of layer i as floats, from number `from` on, the first of a slice; not for the first
+// layer if its input is sparse.
+static const float *input_of(const struct worker *w, size_t i, size_t from, size_t *ld)
 {
     if (i == 0) {
         *ld = w->plan->ldx;
-        return w->own->x;
+        return w->own->x + from;
     }
     const plan_layer *before = &w->plan->layer[i - 1];
     *ld = before->ld;
-    return before->out + copy_of(w, before);
+    return before->out + copy_of(w, before) + from / PANEL * before->step;
+}
+
+// So many inputs of layer i lie side by side.
+static size_t run_of_inputs(const plan_layer *l, size_t i)
+{
+    return i == 0 ? l->inputs : PANEL;
 }
 
 static void multiply(struct worker *w, size_t i, product *p, size_t from)
 {
     if (i == 0 && w->s->sparse) {
         w->input.from = from;
-        w->cpu->multiply_sparse(p, &w->input);
+        w->cpu->multiply_sparse(p, 1, &w->input);
         return;
     }
-    p->x = input_of(w, i, &p->ldx) + from;
+    p->x = input_of(w, i, from, &p->ldx);
     w->cpu->multiply(p);
+}
+
+// y of a panel, before the activation.
+static float *place_of(const plan_layer *l, size_t panel)
+{
+    return (l->own ? l->partial : l->y) + panel * l->step;
+}
+
+// The product of a panel and the inputs from `from` on that lie side by side.
+static product product_of(const struct worker *w, size_t i, size_t panel, size_t from)
+{
+    const plan_layer *l = &w->plan->layer[i];
+    size_t width = plan_width(l, panel), run = run_of_inputs(l, i);
+    const float *bias = l->bias ? w->s->values.w + l->biases + panel * PANEL : no_bias;
+    return (product){.y = place_of(l, panel),
+        .ldy = l->ld,
+        .w = w->s->values.w + plan_panel(l, panel) + from * width,
+        .bias = from ? NULL : bias,
+        .rows = w->s->n,
+        .inputs = l->inputs - from < run ? l->inputs - from : run,
+        .width = width};
+}
+
+// How many panels of sparse input go together: this one and this thread's next, if it is as wide.
+static size_t pair_of(const struct worker *w, size_t panel, size_t stride)
+{
+    const plan_layer *l = &w->plan->layer[0];
+    size_t next = panel + stride;
+    return next < l->panels && plan_width(l, next) == plan_width(l, panel) ? 2 : 1;
+}
+
+static void forward_panels(struct worker *w, size_t i, size_t panel, size_t stride, size_t n)
+{
+    size_t run = run_of_inputs(&w->plan->layer[i], i);
+    if (i == 0 && w->s->sparse) {
+        product both[2];
+        for (size_t q = 0; q < n; q++)
+            both[q] = product_of(w, 0, panel + q * stride, 0);
+        w->input.from = 0;
+        w->cpu->multiply_sparse(both, n, &w->input);
+        return;
+    }
+    for (size_t from = 0; from < w->plan->layer[i].inputs; from += run) {
+        product p = product_of(w, i, panel, from);
+        multiply(w, i, &p, from);
+    }
 }
 
 static void forward_wide(struct worker *w, size_t i)
 {
     plan_layer *l = &w->plan->layer[i];
-    float *y = l->own ? l->partial : l->y;
-    for (size_t panel = 0; panel < l->panels; panel++) {
-        if (!is_mine(w, panel))
-            continue;
-        size_t c = panel * PANEL, width = plan_width(l, panel);
-        multiply(w, i,
-            &(product){.y = y + c,
-                .ldy = l->ld,
-                .w = w->s->values.w + plan_panel(l, panel),
-                .bias = l->bias ? w->s->values.w + l->biases + c : no_bias,
-                .rows = w->s->n,
-                .inputs = l->inputs,
-                .width = width},
-            0);
-        if (!l->own)
-            finish(w, i, 0, c, c + width);
+    size_t stride = stride_of(w), n = 1;
+    for (size_t panel = first_of(w); panel < l->panels; panel += n * stride) {
+        n = i == 0 && w->s->sparse ? pair_of(w, panel, stride) : 1;
+        forward_panels(w, i, panel, stride, n);
+        for (size_t q = 0; q < n && !l->own; q++) {
+            size_t at = panel + q * stride;
+            finish(w, i, at * l->step, at * PANEL, plan_width(l, at));
+        }
     }
 }
 
@@ -281,11 +336,12 @@ static void conclude(struct worker *w)
 static void backward_slice(const struct worker *w, size_t i, const float *d, size_t slice)
 {
     plan_layer *l = &w->plan->layer[i], *before = l - 1;
-    size_t c = slice * PANEL, n = plan_slice_inputs(l, slice), width = plan_width(before, slice);
-    float *to = before->d + c, *flipped = w->own->flipped;
+    size_t place = slice * before->step, n = plan_slice_inputs(l, slice);
+    size_t width = plan_width(before, slice);
+    float *to = before->d + place, *flipped = w->own->flipped;
     for (size_t panel = 0; panel < l->panels; panel++) {
         size_t columns = l->units - panel * PANEL < PANEL ? l->units - panel * PANEL : PANEL;
-        const float *weights = w->s->values.w + plan_weight(l, c, panel * PANEL);
+        const float *weights = w->s->values.w + plan_weight(l, slice * PANEL, panel * PANEL);
         if (n < width)
             memset(flipped, 0, columns * width * sizeof *flipped);
         transpose_f32(flipped, width, weights, plan_width(l, panel), n, columns);
@@ -295,31 +351,35 @@ static void backward_slice(const struct worker *w, size_t i, const float *d, siz
                 memset(to + r * before->ld, 0, width * sizeof *to);
         w->cpu->multiply(&(product){.y = to,
             .ldy = before->ld,
-            .x = d + panel * PANEL,
+            .x = d + panel * l->step,
             .ldx = l->ld,
             .w = flipped,
             .rows = w->s->n,
             .inputs = columns,
             .width = width});
     }
-    size_t at = copy_of(w, before);
+    size_t at = copy_of(w, before) + place;
     if (before->mask)
-        apply_mask(before->d, before->d, before->mask + at, before->ld, w->s->n, c, c + width);
-    w->cpu->derive(before->f, to, before->ld, before->y + at + c, before->ld, w->s->n, width);
+        apply_mask(to, to, before->mask + at, before->ld, w->s->n, width);
+    w->cpu->derive(before->f, to, before->ld, before->y + at, before->ld, w->s->n, width);
+}
+
+static uint8_t *seen_of(const struct worker *w, size_t panel)
+{
+    return w->plan->seen + panel * w->plan->seen_step;
 }
 
 // Computes the gradient of one panel (or of a narrow layer's slice), from input `from` on.
-static void train_part(struct worker *w, size_t i, gradient *g, size_t from, size_t panel)
+static void train_part(struct worker *w, size_t i, gradient *g, size_t from)
 {
     if (w->plan->layer[i].still_weights)
         return;
     if (i == 0 && w->s->sparse) {
         w->input.from = from;
-        w->input.seen = w->plan->seen + panel * w->plan->inputs;
-        w->cpu->train_sparse(g, &w->input);
+        w->cpu->train_sparse(g, 1, &w->input);
         return;
     }
-    g->x = input_of(w, i, &g->ldx) + from;
+    g->x = input_of(w, i, from, &g->ldx);
     w->cpu->train(g);
 }
 
@@ -327,7 +387,7 @@ static void train_bias(const struct worker *w, const plan_layer *l, const float 
 {
     if (!l->still_bias)
         w->cpu->train_bias(&w->s->rule, params_at(&w->s->values, l->biases + panel * PANEL),
-            d + panel * PANEL, l->ld, w->s->n, plan_width(l, panel));
+            d + panel * l->step, l->ld, w->s->n, plan_width(l, panel));
 }
 
 static void backward_narrow(struct worker *w, size_t i, const float *d)
@@ -345,11 +405,45 @@ static void backward_narrow(struct worker *w, size_t i, const float *d)
                 .rows = w->s->n,
                 .inputs = plan_slice_inputs(l, slice),
                 .width = NARROW,
-                .rule = &w->s->rule},
-            slice * PANEL, 0);
+                .rule = &w->s->rule,
+                .seen = seen_of(w, 0)},
+            slice * PANEL);
     }
     if (is_mine(w, 0))
         train_bias(w, l, d, 0);
+}
+
+static gradient gradient_of(
+    const struct worker *w, size_t i, const float *d, size_t panel, size_t from)
+{
+    const plan_layer *l = &w->plan->layer[i];
+    size_t width = plan_width(l, panel), run = run_of_inputs(l, i);
+    return (gradient){.to = params_at(&w->s->values, plan_panel(l, panel) + from * width),
+        .d = d + panel * l->step,
+        .ldd = l->ld,
+        .rows = w->s->n,
+        .inputs = l->inputs - from < run ? l->inputs - from : run,
+        .width = width,
+        .rule = &w->s->rule,
+        .seen = i == 0 ? seen_of(w, panel) : NULL};
+}
+
+static void train_panels(
+    struct worker *w, size_t i, const float *d, size_t panel, size_t stride, size_t n)
+{
+    const plan_layer *l = &w->plan->layer[i];
+    if (i == 0 && w->s->sparse && !l->still_weights) {
+        gradient both[2];
+        for (size_t q = 0; q < n; q++)
+            both[q] = gradient_of(w, 0, d, panel + q * stride, 0);
+        w->input.from = 0;
+        w->cpu->train_sparse(both, n, &w->input);
+        return;
+    }
+    for (size_t from = 0; from < l->inputs; from += run_of_inputs(l, i)) {
+        gradient g = gradient_of(w, i, d, panel, from);
+        train_part(w, i, &g, from);
+    }
 }
 
 static void backward_wide(struct worker *w, size_t i, const float *d)
@@ -361,19 +455,12 @@ static void backward_wide(struct worker *w, size_t i, const float *d)
                 backward_slice(w, i, d, slice);
         pool_barrier(w->s->pool); // after this the weights change
     }
-    for (size_t panel = 0; panel < l->panels; panel++) {
-        if (!is_mine(w, panel))
-            continue;
-        train_part(w, i,
-            &(gradient){.to = params_at(&w->s->values, plan_panel(l, panel)),
-                .d = d + panel * PANEL,
-                .ldd = l->ld,
-                .rows = w->s->n,
-                .inputs = l->inputs,
-                .width = plan_width(l, panel),
-                .rule = &w->s->rule},
-            0, panel);
-        train_bias(w, l, d, panel);
+    size_t stride = stride_of(w), n = 1;
+    for (size_t panel = first_of(w); panel < l->panels; panel += n * stride) {
+        n = i == 0 && w->s->sparse ? pair_of(w, panel, stride) : 1;
+        train_panels(w, i, d, panel, stride, n);
+        for (size_t q = 0; q < n; q++)
+            train_bias(w, l, d, panel + q * stride);
     }
 }
 

@@ -10,6 +10,10 @@
 // These are the multiplications and additions of matrix products, forward, for one row, as torch
 // counts them (torch.utils.flop_counter); everything else is left out. A step of training takes
 // about three times as many for each row.
+//
+// As Keras's, the table keeps to a terminal of 80 columns where it can: what is too long goes on
+// below. After a first step the totals have what the optimizer holds, too: its state, the number of
+// its step, and a learning rate that is no schedule.
 #include "trainer/nn/internal.h"
 
 #include "base/mem.h"
@@ -17,7 +21,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { COLUMNS = 5 };
+enum { COLUMNS = 5, WIDTH = 76 };
 
 // The next node of a layer behind `last`, NULL: the first one.
 static const node *next_node(const model *m, size_t layer, const node *last)
@@ -36,8 +40,7 @@ static void output_shape(const model *m, size_t layer, buf *out)
     while ((next = next_node(m, layer, next)))
         n = next;
     if (!n) {
-        const layer_spec *l = &m->layer[layer];
-        l->kind == LAYER_DENSE ? buf_fmt(out, "(None, %zu)", l->units) : buf_str(out, "?");
+        buf_str(out, "?");
         return;
     }
     buf_str(out, "(None");
@@ -86,6 +89,8 @@ static void cells_of(const model *m, size_t i, buf cell[COLUMNS])
     buf_fmt(&cell[0], "%s (%s)", l->name, layer_kind_name(l->kind));
     output_shape(m, i, &cell[1]);
     grouped(c.trained + c.fixed, &cell[2]);
+    if (!model_is_built(m))
+        buf_str(&cell[2], " (unbuilt)");
     grouped(c.flops, &cell[3]);
     for (size_t k = 0; k < l->froms; k++)
         buf_fmt(&cell[4], "%s%s", k ? ", " : "", m->layer[l->from[k]].name);
@@ -110,14 +115,69 @@ static void line(const struct table *t, const char *const parts[4], buf *out)
     buf_char(out, '\n');
 }
 
+// How long the first word is: it ends before a space, or with an underscore.
+static size_t word(const char *text)
+{
+    size_t n = strcspn(text, " _");
+    return n + (text[n] == '_');
+}
+
+// How many characters of the text are in a line of this width, which every word fits into.
+static size_t piece(const char *text, size_t width)
+{
+    size_t n = word(text);
+    for (size_t more = n; text[more]; n = more) {
+        more += text[more] == ' ';
+        more += word(text + more);
+        if (more > width)
+            break;
+    }
+    return n;
+}
+
 static void row(const struct table *t, size_t r, const char *edge, buf *out)
 {
-    for (size_t c = 0; c < t->columns; c++) {
-        bool number = c == 2 || c == 3;
-        buf_fmt(out, "%s %*s ", edge, (int)t->width[c] * (number ? 1 : -1),
-            buf_cstr(&t->cell[r * COLUMNS + c]));
+    const char *rest[COLUMNS];
+    bool more = true;
+    for (size_t c = 0; c < t->columns; c++)
+        rest[c] = buf_cstr(&t->cell[r * COLUMNS + c]);
+    while (more) {
+        more = false;
+        for (size_t c = 0; c < t->columns; c++) {
+            bool number = c == 2 || c == 3;
+            size_t width = t->width[c], n = piece(rest[c], width);
+            int gap = (int)(width - n);
+            buf_fmt(out, "%s %*s%.*s%*s ", edge, number ? gap : 0, "", (int)n, rest[c],
+                number ? 0 : gap, "");
+            rest[c] += n;
+            rest[c] += *rest[c] == ' ';
+            more |= *rest[c] != 0;
+        }
+        buf_fmt(out, "%s\n", edge);
     }
-    buf_fmt(out, "%s\n", edge);
+}
+
+static size_t longest_word(const struct table *t, size_t column)
+{
+    size_t longest = 0;
+    for (size_t r = 0; r < t->rows; r++)
+        for (const char *s = buf_cstr(&t->cell[r * COLUMNS + column]); *s; s += *s == ' ') {
+            size_t n = word(s);
+            longest = n > longest ? n : longest;
+            s += n;
+        }
+    return longest;
+}
+
+// Makes a column narrower, but no narrower than its words, if the table is too wide.
+static void narrow(struct table *t, size_t column)
+{
+    size_t all = 1, *width = &t->width[column], least = longest_word(t, column);
+    for (size_t c = 0; c < t->columns; c++)
+        all += t->width[c] + 3;
+    if (all <= WIDTH || *width <= least)
+        return;
+    *width -= all - WIDTH < *width - least ? all - WIDTH : *width - least;
 }
 
 static void draw(struct table *t, buf *out)
@@ -129,6 +189,9 @@ static void draw(struct table *t, buf *out)
         size_t c = i % t->columns, here = t->cell[i / t->columns * COLUMNS + c].len;
         t->width[c] = here > t->width[c] ? here : t->width[c];
     }
+    if (t->columns == COLUMNS)
+        narrow(t, 4);
+    narrow(t, 0);
     line(t, top, out);
     for (size_t r = 0; r < t->rows; r++) {
         row(t, r, r ? "│" : "┃", out);
@@ -149,6 +212,13 @@ static void total(const char *what, size_t n, buf *out)
     buf_fmt(out, " (%.2f %s)\n", size, units[unit]);
 }
 
+// What the optimizer holds after its first step.
+static size_t optimizer_numbers(const model *m, size_t trained)
+{
+    bool scheduled = m->spec.optimizer.schedule.kind != SCHEDULE_NONE;
+    return m->compiled && m->steps > 0 ? m->slots * trained + (scheduled ? 1 : 2) : 0;
+}
+
 void model_summary(const model *m, buf *out)
 {
     static const char *const titles[] = {
@@ -167,11 +237,14 @@ void model_summary(const model *m, buf *out)
         all.fixed += c.fixed;
         all.flops += c.flops;
     }
-    buf_fmt(out, "Model: \"%s\"\n", m->input_count ? "functional" : "sequential");
+    buf_fmt(out, "Model: \"%s\"\n", model_name(m));
     draw(&t, out);
-    total("Total params", all.trained + all.fixed, out);
+    size_t state = optimizer_numbers(m, all.trained);
+    total("Total params", all.trained + all.fixed + state, out);
     total("Trainable params", all.trained, out);
     total("Non-trainable params", all.fixed, out);
+    if (state)
+        total("Optimizer params", state, out);
     buf_str(out, " FLOPs of a row, forward: ");
     grouped(all.flops, out);
     buf_char(out, '\n');

@@ -94,18 +94,26 @@ static int check_y(const model *m, const tensor *x, const tensor *y, size_t k, e
 {
     compile_spec head = compile_head(&m->spec, k);
     row_shape out = model_output_shape(m, k);
+    AUTO_BUF shape = {0};
+    bool classes_of_rows = head.loss == LOSS_SPARSE_CATEGORICAL_CROSSENTROPY ||
+                           head.loss == LOSS_CATEGORICAL_CROSSENTROPY;
+    shape_text(out.dims, out.size, &shape);
+    if (!head.own && classes_of_rows && op_last(&out) != shape_size(&out))
+        return err_set(e, ERR_USAGE,
+            "%s takes one class for each row, but rows of %s have shape %s: put Flatten, or a "
+            "pooling layer, before its last layer",
+            loss_name(head.loss), model_output_layer(m, k)->name, buf_cstr(&shape));
     if (tensor_rows(y) != tensor_rows(x))
         return err_set(
             e, ERR_USAGE, "x has %zu rows, but y has %zu", tensor_rows(x), tensor_rows(y));
     if (objective_check_targets(&head, shape_size(&out), y, e) < 0)
         return -1;
     bool classes = head.own && shape_size(&out) > 1;
-    return !classes && head.metrics & (METRIC(ACCURACY) | METRIC(ACC))
-               ? objective_check_accuracy(head.loss, y, e)
-               : 0;
+    return classes ? 0 : objective_check_accuracy(&head, y, e);
 }
 
-// An Embedding whose indices come straight from the data names the row that it has no entry for.
+// Checks the indices of each Embedding that reads the data directly; the error names the row
+// without an entry.
 static int check_indices(const model *m, const tensor *x, size_t k, err *e)
 {
     size_t from = m->graph->input[k], width = tensor_row_size(x);
@@ -145,7 +153,7 @@ int model_prepare_all(
         return -1;
     if (!m->compiled && ys)
         return err_set(e, ERR_USAGE, "the model was not compiled: call compile first");
-    if (!m->cpu && !(m->cpu = cpu_choose(NULL, e))) // it predicts all the same
+    if (!m->cpu && !(m->cpu = cpu_choose(NULL, e))) // a model that is not compiled predicts, too
         return -1;
     if (check_x(x, e) < 0 || (!m->graph && model_build(m, x->dims - 1, x->shape + 1, e) < 0) ||
         check_inputs(m, xs, e) < 0)
@@ -243,8 +251,8 @@ static update rule_of(const model *m)
     return u;
 }
 
-// Trained and predicted in one place each, as what is joined differs; few rows in one of their own,
-// which keeps packed weights.
+// There is one flow for training and one for prediction, since they join different nodes, and one
+// more for predicting few rows, which keeps packed weights.
 static flow *flow_for(model *m, bool train, size_t rows)
 {
     if (m->plan || train)
@@ -315,7 +323,9 @@ static int reserve_gradients(model *m, err *e)
     m->touched = mem_array(m->graph->parameters, sizeof *m->touched);
     for (size_t i = 0; i < m->graph->parameters; i++) {
         const parameter *p = &m->graph->parameter[i];
-        if (p->as.table && !p->as.fixed && !p->shared)
+        bool regular =
+            p->said && (p->said->l1 > 0 || p->said->l2 > 0); // then all rows have a gradient
+        if (p->as.table && !p->as.fixed && !p->shared && !regular)
             m->touched[i] = mem_array(p->rows, sizeof **m->touched);
     }
     return 0;
@@ -361,8 +371,8 @@ static batch_result result_of(const step *s)
     return r;
 }
 
-// The seed of this step's Dropout. Loops that ask for gradients more than once before a step have
-// another one each time.
+// The seed of this step's Dropout. A loop that asks for gradients several times before a step gets
+// another seed each time.
 static uint64_t noise_of(const model *m)
 {
     uint64_t again = m->asked * 0xd1342543de82ef95u;
@@ -401,7 +411,7 @@ int model_predict_all(model *m, const model_data *data, const batch *b, float *c
 
 int model_loop_gradient(model *m, const model_data *data, const batch *b, batch_result *r, err *e)
 {
-    m->steps++; // as the step that it is the first half of
+    m->steps++; // with the number of the step whose first half this is
     step s = {.train = true, .moves = true, .noise = noise_of(m)};
     int status = keep_gradients(m, data, b, &s, e);
     m->steps--;

@@ -14,22 +14,60 @@
 // Glorot and Bengio 2010: uniform in ±√(6 / (inputs + units)). Numbers are drawn in the order of
 // the kernel's shape (inputs, units), so they do not depend on the layout of weights in memory.
 // Each parameter that starts with random numbers has a generator of its own.
-void model_init_weights(model *m)
+static void init_by_default(model *m, const parameter *p, random_state r)
 {
+    float limit =
+        p->as.start == START_GLOROT ? sqrtf(6.0f / (float)(p->as.fan_in + p->as.fan_out)) : 0.05f;
+    bool ones = p->as.start == START_ONES;
+    for (size_t k = 0; k < p->rows && p->as.start != START_ZEROS; k++)
+        for (size_t u = 0; u < p->columns; u++)
+            m->w[parameter_at(p, k, u)] = ones ? 1 : (2 * random_unit(&r) - 1) * limit;
+}
+
+// Copies between the layout of `run` and the plain layout of a tensor; `in`: writes the run.
+static void copy(const parameter *p, float *run, float *plain, bool in)
+{
+    size_t piece = p->as.panels ? PANEL : p->columns; // so many numbers of a row lie in one piece
+    for (size_t k = 0; k < p->rows; k++)
+        for (size_t u = 0; u < p->columns; u += piece) {
+            size_t left = p->columns - u, n = left < piece ? left : piece;
+            float *at = run + parameter_at(p, k, u), *beside = plain + k * p->columns + u;
+            memcpy(in ? at : beside, in ? beside : at, n * sizeof *at);
+        }
+}
+
+static int init_as_said(model *m, const parameter *p, random_state r, err *e)
+{
+    const initializer *start = &p->said->start;
+    float *plain = memory_array(p->rows * p->columns, sizeof *plain);
+    if (!plain)
+        return err_set(
+            e, ERR_LIMIT, "no memory to initialise %s/%s", m->layer[p->layer].name, p->as.name);
+    random_state seeded = random_from((uint64_t)start->seed, 0);
+    int status =
+        initializer_fill(start, p->as.dims, p->as.shape, start->seeded ? seeded : r, plain, e);
+    if (status == 0)
+        copy(p, m->w, plain, true);
+    free(plain);
+    return status;
+}
+
+// A weight that is not random unless somebody says so has a generator that no other one has.
+int model_init_weights(model *m, err *e)
+{
+    enum { OTHERS = 1 << 20 };
     size_t drawn = 0;
     for (size_t i = 0; i < m->graph->parameters; i++) {
         const parameter *p = &m->graph->parameter[i];
-        float limit = p->as.start == START_GLOROT
-                          ? sqrtf(6.0f / (float)(p->as.fan_in + p->as.fan_out))
-                          : 0.05f;
-        bool ones = p->as.start == START_ONES;
-        if (p->as.start == START_ZEROS)
-            continue;
-        random_state r = random_from(m->seed, ones ? 0 : drawn++);
-        for (size_t k = 0; k < p->rows; k++)
-            for (size_t u = 0; u < p->columns; u++)
-                m->w[parameter_at(p, k, u)] = ones ? 1 : (2 * random_unit(&r) - 1) * limit;
+        bool random = p->as.start == START_GLOROT || p->as.start == START_SMALL;
+        random_state r = random_from(m->seed, random ? drawn++ : OTHERS + i);
+        bool is_read = m->most != 0; // all weights come from a file: only they count
+        if (is_read || !p->said || p->said->start.kind == INITIALIZER_DEFAULT)
+            init_by_default(m, p, r);
+        else if (init_as_said(m, p, r, e) < 0)
+            return -1;
     }
+    return 0;
 }
 
 int model_init_slots(model *m, err *e)
@@ -73,18 +111,6 @@ void model_weight_name(const model *m, size_t i, buf *out)
     const parameter *p = find(m, i);
     if (p)
         buf_fmt(out, "%s/%s", m->layer[p->layer].name, p->as.name);
-}
-
-// Copies between the layout of `run` and the plain layout of a tensor; `in`: writes the run.
-static void copy(const parameter *p, float *run, float *plain, bool in)
-{
-    size_t piece = p->as.panels ? PANEL : p->columns; // so many numbers of a row lie in one piece
-    for (size_t k = 0; k < p->rows; k++)
-        for (size_t u = 0; u < p->columns; u += piece) {
-            size_t left = p->columns - u, n = left < piece ? left : piece;
-            float *at = run + parameter_at(p, k, u), *beside = plain + k * p->columns + u;
-            memcpy(in ? at : beside, in ? beside : at, n * sizeof *at);
-        }
 }
 
 static tensor *read_run(const model *m, float *run, size_t i, err *e)

@@ -22,12 +22,14 @@ enum {
     IDLE_SECONDS = 30,
     CONNECTIONS = 128,     // each has a thread
     SHORT_BODY = 64 << 10, // bytes; longer ones are read one at a time
-    WAITING_MOST = 64,     // predictions: they leave connections for who asks how the server does
+    WAITING_MOST =
+        64, // predictions; the other connections stay free for questions about its health
     LOOK_MS = 20,
 };
 static const char models[] = "/v2/models/";
 static const char binary_header[] = "Inference-Header-Content-Length";
-static const int64_t last_words = 2 * CLOCK_SEC; // to tell those who waited that it ends
+static const int64_t last_words =
+    2 * CLOCK_SEC; // in which waiting clients are told that the server ends
 
 struct server {
     struct serve_options options;
@@ -43,10 +45,10 @@ struct server {
 
 struct request {
     server *server;
-    const struct serve_model *model; // whose prediction is asked; else the body is not kept
+    const struct serve_model *model; // that is to predict; NULL: the body is not kept
     buf body;
     size_t held;
-    int64_t begun, until; // by then the body is there
+    int64_t begun, until; // the body must be complete by then
     const char *type;     // of the answer
     bool too_long, too_much;
 };
@@ -195,7 +197,7 @@ static enum MHD_Result predict(struct MHD_Connection *c, struct request *q)
     AUTO_BUF out = {0};
     err e = {0};
     int status = -1;
-    // The time in which this waits and predicts is no idle one of the connection.
+    // While this waits and predicts, the connection does not count as idle.
     MHD_set_connection_option(c, MHD_CONNECTION_OPTION_TIMEOUT, 0U);
     if (atomic_fetch_add(&q->server->waiting, 1) < WAITING_MOST)
         status = predict_in_turn(q, &out, &e);
@@ -417,10 +419,10 @@ void serve_close(server *s, int64_t drain_ns, int64_t patience_ns)
         &(struct timespec){.tv_sec = drain_ns / CLOCK_SEC, .tv_nsec = drain_ns % CLOCK_SEC}, NULL);
     MHD_socket listening = MHD_quiesce_daemon(s->daemon);
     if (listening != MHD_INVALID_SOCKET)
-        shutdown(listening, SHUT_RD); // else the system takes connections that nobody answers
+        shutdown(listening, SHUT_RD); // or the system would accept connections that nobody answers
     wait_until_none(&s->under_way, clock_mono() + patience_ns);
     batch_stop(s->batcher);
-    wait_until_none(&s->waiting, INT64_MAX); // a thread is waited for in any case, but then unheard
+    wait_until_none(&s->waiting, INT64_MAX); // their threads must end first, however long it takes
     wait_until_none(&s->under_way, clock_mono() + last_words);
     MHD_stop_daemon(s->daemon);
     if (listening != MHD_INVALID_SOCKET)

@@ -12,20 +12,9 @@ static const char *const binary_names[] = {
 #undef X
 };
 
-static const char *const unary_names[] = {
-#define X(name, text, f) text,
-    TENSOR_UNARIES(X)
-#undef X
-};
-
 const char *tensor_binary_name(tensor_binary op)
 {
     return binary_names[op];
-}
-
-const char *tensor_unary_name(tensor_unary op)
-{
-    return unary_names[op];
 }
 
 // out[i] = f(a[i], b[i]) for n numbers that lie one after the other; step 0: the same one again.

@@ -72,7 +72,6 @@ typedef enum tensor_reduction {
 } tensor_reduction;
 
 const char *tensor_binary_name(tensor_binary op);
-const char *tensor_unary_name(tensor_unary op);
 const char *tensor_reduction_name(tensor_reduction r);
 
 tensor *tensor_combine(tensor_binary op, const tensor *a, const tensor *b, err *e);

@@ -33,7 +33,7 @@ static bool goes_before(tensor_reduction r, double value, double best)
     return isnan(value) || (r == REDUCTION_MIN ? value < best : value > best);
 }
 
-// A piece of the numbers, as doubles: their type is looked at once.
+// The numbers are read as doubles in pieces, so that their type is looked at once for each piece.
 enum { PIECE = 256, SUMS = 8 };
 
 static void read_piece(const tensor *t, size_t from, size_t n, double *out)

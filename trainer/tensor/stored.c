@@ -6,7 +6,7 @@
 
 tensor_type stored_as(stored_type type)
 {
-    bool real = type.kind == 'f' || type.kind == 'g';
+    bool real = type.kind == 'f' || type.kind == 'g' || type.kind == 'n';
     return real ? TENSOR_F32 : type.bytes == 1 && type.kind != 'i' ? TENSOR_U8 : TENSOR_I64;
 }
 
@@ -37,11 +37,24 @@ static float half(uint16_t bits)
     return sign * ldexpf(1 + fraction, exponent - 15);
 }
 
+// Four bits of exponent and three of fraction; all of them set are nan, and nothing is infinite.
+// Micikevicius and others, arXiv 2209.05433.
+static float e4m3(uint8_t bits)
+{
+    int exponent = bits >> 3 & 15;
+    float fraction = (float)(bits & 7) / 8, sign = bits >> 7 ? -1 : 1;
+    if ((bits & 127) == 127)
+        return (float)NAN;
+    return sign * (exponent ? ldexpf(1 + fraction, exponent - 7) : ldexpf(fraction, -6));
+}
+
 static float real(stored_type type, uint64_t bits)
 {
     uint32_t low = (uint32_t)(type.kind == 'g' ? bits << 16 : bits); // the upper half of an F32
     float single;
     double wide;
+    if (type.bytes == 1)
+        return type.kind == 'n' ? e4m3((uint8_t)bits) : half((uint16_t)(bits << 8));
     if (type.kind == 'f' && type.bytes == 2)
         return half((uint16_t)bits);
     if (type.bytes == 8) {

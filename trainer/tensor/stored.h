@@ -5,7 +5,9 @@
 #include "trainer/tensor/tensor.h"
 
 typedef struct stored_type {
-    char kind;    // 'f' IEEE 754, 'g' bfloat16, 'i' and 'u' integers, 'b' truth values
+    // 'f' IEEE 754 (of one byte: E5M2, the upper half of an F16), 'g' bfloat16, 'n' E4M3, 'i' and
+    // 'u' integers, 'b' truth values
+    char kind;
     size_t bytes; // 1, 2, 4 or 8
     bool big;     // the first byte is the highest
 } stored_type;

@@ -7,7 +7,7 @@
 // NumPy shortens at 1000 elements to 3 on each side; so do we.
 enum { FORMAT_ALL = 1000, FORMAT_EDGE = 3 };
 
-// A nan has a sign, which printf shows as "-nan" and nobody wants to see.
+// Drops the sign that a nan may have: printf would show it as "-nan".
 static double without_sign(double value)
 {
     return isnan(value) ? (double)NAN : value;

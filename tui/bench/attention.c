@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// For who looks elsewhere: the window's title, and a word when what took long is over or a cell
-// asks.
+// For a person who looks elsewhere: the window's title, and a notification when something that took
+// long is over or a cell asks.
 #include "base/clock.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -75,6 +75,15 @@ static void tell_over(bench *b, int64_t took)
     buf_str(&words, " after ");
     duration_format(&words, took);
     tell(b, buf_cstr(&words));
+}
+
+// A kernel that is joined may be busy already: since when its cell runs, as far as is known.
+void attention_join(bench *b)
+{
+    const struct run_cell *running = fold_running(b->fold);
+    int64_t ran = running ? clock_wall() - running->started : 0;
+    b->busy_since = str_eq(b->state, "busy") ? clock_mono() - (ran > 0 ? ran : 0) : 0;
+    b->failed = false;
 }
 
 void attention_hear(bench *b, message_type type, const cJSON *m)

@@ -226,6 +226,7 @@ void timeline_draw(const bench *b, grid *g, rect row);
 rect timeline_bar(const bench *b, rect row); // where in it the time goes from left to right
 
 // attention.c
+void attention_join(bench *b); // all that the kernel had to tell of its past was heard
 void attention_hear(bench *b, message_type type, const cJSON *m);
 
 // status.c

@@ -266,33 +266,36 @@ static void stop(bench *b)
 static const struct {
     enum action action;
     void (*run)(bench *b);
+    bool always; // also before a notebook is open
 } anywhere[] = {
-    {ACT_RUN_ALL, run_all},
-    {ACT_RUN_STALE, run_stale},
-    {ACT_INTERRUPT, remote_interrupt},
-    {ACT_RESTART, remote_restart},
-    {ACT_CLEAR_ALL, clear_all},
-    {ACT_PALETTE, palette},
-    {ACT_SAVE, save},
-    {ACT_SAVE_AS, save_as},
-    {ACT_OVERWRITE, overwrite},
-    {ACT_RELOAD, reload},
-    {ACT_HELP, help_push},
-    {ACT_RUNS, runs_push},
-    {ACT_QUIT, leave_or_ask},
-    {ACT_SAVE_QUIT, save_quit},
-    {ACT_DISCARD_QUIT, discard_quit},
-    {ACT_KEEP_QUIT, keep_quit},
-    {ACT_STOP, stop},
+    {ACT_RUN_ALL, run_all, false},
+    {ACT_RUN_STALE, run_stale, false},
+    {ACT_INTERRUPT, remote_interrupt, false},
+    {ACT_RESTART, remote_restart, false},
+    {ACT_CLEAR_ALL, clear_all, false},
+    {ACT_PALETTE, palette, true},
+    {ACT_SAVE, save, false},
+    {ACT_SAVE_AS, save_as, false},
+    {ACT_OVERWRITE, overwrite, false},
+    {ACT_RELOAD, reload, false},
+    {ACT_HELP, help_push, true},
+    {ACT_RUNS, runs_push, false},
+    {ACT_QUIT, leave_or_ask, true},
+    {ACT_SAVE_QUIT, save_quit, false},
+    {ACT_DISCARD_QUIT, discard_quit, false},
+    {ACT_KEEP_QUIT, keep_quit, false},
+    {ACT_STOP, stop, false},
 };
 
-bool command_does(enum action a)
+bool command_does(const bench *b, enum action a)
 {
     for (size_t i = 0; i < ARRAY_LEN(anywhere); i++)
         if (anywhere[i].action == a)
-            return true;
+            return anywhere[i].always || *b->state;
+    if (a >= ACT_EARLIER && a <= ACT_TIME_LAST)
+        return bench_replays(b);
     return a == ACT_REDRAW || a == ACT_SUSPEND || a == ACT_ANSWER || a == ACT_BACK ||
-           a == ACT_CLOSE || a == ACT_MOUSE || (a >= ACT_EARLIER && a <= ACT_TIME_LAST);
+           a == ACT_CLOSE || a == ACT_MOUSE;
 }
 
 bool command_act(bench *b, enum action a)

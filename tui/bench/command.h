@@ -5,10 +5,10 @@
 #include "tui/bench/bench.h"
 #include "tui/edit/action.h"
 
-bool command_act(bench *b, enum action a);    // false: not one of these
-bool command_does(enum action a);             // is the action one of these?
-bool command_run(bench *b, const char *line); // false: no such line
-const char *command_help(const char *line);   // NULL: no such line
+bool command_act(bench *b, enum action a);        // false: not one of these
+bool command_does(const bench *b, enum action a); // is the action one of these, here and now?
+bool command_run(bench *b, const char *line);     // false: no such line
+const char *command_help(const char *line);       // NULL: no such line
 
 // saving.c. path: another file, NULL: its own. force: overwrite anything. leave: leave afterwards.
 void save_document(bench *b, const char *path, bool force, bool leave);

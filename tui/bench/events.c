@@ -113,6 +113,7 @@ static void catch_up(bench *b)
     memory_follow(b);
     tell_views(b, NULL);
     meanwhile_say(b);
+    attention_join(b);
     remote_flush(b);
     b->dirty = true;
 }

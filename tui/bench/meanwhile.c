@@ -84,7 +84,8 @@ static void add_ended(const bench *b, enum cell_state state, buf *out)
         }
         if (pass == 0 && n > EACH) {
             add_comma(out);
-            buf_fmt(out, "%zu cells %s", n - EACH, cell_state_name(state));
+            buf_fmt(
+                out, "%zu cell%s %s", n - EACH, n - EACH == 1 ? "" : "s", cell_state_name(state));
         }
     }
 }

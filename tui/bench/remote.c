@@ -14,9 +14,10 @@ bool remote_ready(bench *b, bool change)
     if (b->replaying)
         bench_complain(b, "this run is only looked at");
     else if (!b->client)
-        bench_complain(b, str_eq(b->state, "starting") || !*b->state
-                              ? "the kernel is starting"
-                              : "there is no kernel: 00 starts one");
+        bench_complain(b, "%s",
+            !*b->state                     ? "no notebook is open; Enter opens the selected one"
+            : str_eq(b->state, "starting") ? "the kernel is starting"
+                                           : "there is no kernel: 00 starts one");
     else if (change && b->read_only)
         bench_complain(b, "%s",
             b->looks ? "attached with --read-only: this is only looked at"

@@ -52,7 +52,7 @@ static const struct run_cell *find_running(const bench *b, const char *id, size_
     return r && slot_by_id(b, r->id, at) ? r : NULL;
 }
 
-// "[3] Train 1m12s" in so many columns; nothing where its name would not be known again.
+// "[3] Train 1m12s" in so many columns; nothing if the name would be too short to recognise.
 static void running_text(const bench *b, const char *asking, int columns, buf *out)
 {
     size_t at;
@@ -84,8 +84,8 @@ static void add_waiting(const bench *b, bool brief, buf *out)
         buf_fmt(out, brief ? " +%zu" : n == 1 ? ", %zu waits" : ", %zu wait", n);
 }
 
-// The kernel's state, the cell that it is about, and how many wait: in a third of the row, a bit
-// more on a wide screen, and in all that is `free` of what stands on the left.
+// The kernel's state, the cell that it is about, and how many wait. It takes a third of the
+// row, a bit more on a wide screen, and the columns that are free beside the left part.
 static void kernel_text(const bench *b, int columns, int free_columns, buf *out)
 {
     bool asks = b->asks->child && !str_eq(b->state, "gone"), brief = columns < WIDE;

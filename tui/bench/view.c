@@ -253,7 +253,6 @@ unsigned view_mode(const view *v)
 
 void view_keys(const struct view_ops *ops, unsigned mode, enum action a, char *out, size_t size)
 {
-    keymap_keys(ops->keys, mode, a, out, size);
-    if (size && !*out && ops->more)
-        keymap_keys(ops->more, mode, a, out, size);
+    const struct keymap *maps[] = {ops->keys, ops->more};
+    keymap_keys(maps, ops->more ? 2 : 1, mode, a, out, size);
 }

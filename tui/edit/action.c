@@ -45,11 +45,3 @@ const char *action_group(enum action a)
         title = groups[i].title;
     return title;
 }
-
-enum action action_by_name(const char *name)
-{
-    for (int a = ACT_NONE + 1; a < ACTION_COUNT; a++)
-        if (str_eq(name, actions[a].name))
-            return (enum action)a;
-    return ACT_NONE;
-}

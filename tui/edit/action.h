@@ -189,5 +189,4 @@ enum action {
 };
 const char *action_name(enum action a); // "" for ACT_NONE
 const char *action_help(enum action a);
-const char *action_group(enum action a);      // the group in the help: "Running"
-enum action action_by_name(const char *name); // ACT_NONE when there is none
+const char *action_group(enum action a); // the group in the help: "Running"

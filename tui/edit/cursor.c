@@ -193,18 +193,6 @@ size_t cursor_count(const text *t, const struct pattern *what, pos p, size_t *be
     return count;
 }
 
-void cursor_word(const text *t, pos p, pos *start, pos *end)
-{
-    size_t n;
-    const char *line = text_line(t, p.line, &n);
-    *start = *end = p;
-    while (
-        start->byte > 0 && (is_word(line[start->byte - 1]) || strchr(".:", line[start->byte - 1])))
-        start->byte--;
-    while (end->byte < n && is_word(line[end->byte]))
-        end->byte++;
-}
-
 // The bracket at p, 0: none; *other is its partner, *back tells whether that stands before it.
 static char bracket_at(const text *t, pos p, char *other, bool *back)
 {

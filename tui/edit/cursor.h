@@ -32,5 +32,3 @@ bool cursor_search(
 size_t cursor_count(const text *t, const struct pattern *what, pos p, size_t *before);
 // The bracket at p, or just before it, and the one that belongs to it, within a few thousand bytes.
 bool cursor_bracket(const text *t, pos p, pos *here, pos *there);
-// The word (a name with dots and colons, "k8s.create") that ends at or around p, for completion.
-void cursor_word(const text *t, pos p, pos *start, pos *end);

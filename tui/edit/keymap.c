@@ -139,6 +139,16 @@ static size_t add_help(const struct binding *b, struct help_line *lines, size_t 
     return used;
 }
 
+// Does an earlier map use the keys of this binding of map m?
+static bool hidden(
+    const struct keymap *const *maps, size_t m, unsigned mode, const struct binding *b)
+{
+    for (size_t k = 0; k < m; k++)
+        if (bound_in(maps[k], b, mode))
+            return true;
+    return false;
+}
+
 size_t keymap_help(
     const struct keymap *const *maps, size_t n, unsigned mode, struct help_line *lines, size_t max)
 {
@@ -146,21 +156,22 @@ size_t keymap_help(
     for (size_t m = 0; m < n; m++)
         for (size_t i = 0; i < maps[m]->n; i++) {
             const struct binding *b = &maps[m]->bindings[i];
-            bool hidden = !(b->modes & mode);
-            for (size_t k = 0; k < m && !hidden; k++)
-                hidden = bound_in(maps[k], b, mode);
-            if (!hidden)
+            if (b->modes & mode && !hidden(maps, m, mode, b))
                 used = add_help(b, lines, used, max);
         }
     return used;
 }
 
-void keymap_keys(const struct keymap *map, unsigned mode, enum action a, char *out, size_t size)
+void keymap_keys(const struct keymap *const *maps, size_t n, unsigned mode, enum action a,
+    char *out, size_t size)
 {
     if (!size)
         return;
     out[0] = '\0';
-    for (size_t i = 0; i < map->n && !out[0]; i++)
-        if (map->bindings[i].modes & mode && map->bindings[i].action == a)
-            add_keys(out, size, map->bindings[i].keys);
+    for (size_t m = 0; m < n; m++)
+        for (size_t i = 0; i < maps[m]->n && !out[0]; i++) {
+            const struct binding *b = &maps[m]->bindings[i];
+            if (b->modes & mode && b->action == a && !hidden(maps, m, mode, b))
+                add_keys(out, size, b->keys);
+        }
 }

@@ -62,5 +62,7 @@ struct help_line {
 // for something else. Returns how many (at most `max`).
 size_t keymap_help(
     const struct keymap *const *maps, size_t n, unsigned mode, struct help_line *lines, size_t max);
-// The first keys of an action for hints, "C-e"; "" when it has none.
-void keymap_keys(const struct keymap *map, unsigned mode, enum action a, char *out, size_t size);
+// The first keys of an action for hints, "C-e", that no earlier map uses for something else; ""
+// when it has none.
+void keymap_keys(const struct keymap *const *maps, size_t n, unsigned mode, enum action a,
+    char *out, size_t size);

@@ -183,13 +183,3 @@ bool undo_redo(undo *u, text *t, pos *cursor)
     }
     return true;
 }
-
-bool undo_can_undo(const undo *u)
-{
-    return u->done > 0;
-}
-
-bool undo_can_redo(const undo *u)
-{
-    return u->done < u->n;
-}

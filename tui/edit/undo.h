@@ -26,5 +26,3 @@ void undo_group_end(undo *u);
 // do.
 bool undo_undo(undo *u, text *t, pos *cursor);
 bool undo_redo(undo *u, text *t, pos *cursor);
-bool undo_can_undo(const undo *u);
-bool undo_can_redo(const undo *u);

@@ -445,24 +445,3 @@ void plot_progress(grid *g, rect clip, int x, int y, int w, double fraction, sty
         grid_fill(g, rect_clip((rect){x + i, y, 1, 1}, clip), point, st);
     }
 }
-
-void plot_sparkline(
-    grid *g, rect clip, int x, int y, int w, const double *values, size_t n, style s, bool ascii)
-{
-    static const char steps[] = "_.-~=*#@";
-    struct series all = {.values = values, .n = n};
-    if (w > 0 && n > (size_t)w) {
-        all.values += n - (size_t)w;
-        all.n = (size_t)w;
-    }
-    double lo, hi;
-    if (w <= 0 || !plot_range(&all, 1, &lo, &hi))
-        return;
-    for (size_t i = 0; i < all.n; i++) {
-        if (!isfinite(all.values[i]))
-            continue;
-        int step = 7 - (int)lround((hi - all.values[i]) / (hi - lo) * 7);
-        uint32_t point = ascii ? (uint32_t)steps[step] : 0x2581 + (uint32_t)step;
-        grid_fill(g, rect_clip((rect){x + (w - (int)all.n) + (int)i, y, 1, 1}, clip), point, s);
-    }
-}

@@ -44,6 +44,3 @@ void plot_chart(grid *g, rect area, const struct plot *p);
 // A bar of w columns filled to fraction (clamped to 0…1) in eighths of a cell; NaN: unknown, an
 // empty bar.
 void plot_progress(grid *g, rect clip, int x, int y, int w, double fraction, style s, bool ascii);
-// One row of ▁…█, with the newest values on the right.
-void plot_sparkline(
-    grid *g, rect clip, int x, int y, int w, const double *values, size_t n, style s, bool ascii);

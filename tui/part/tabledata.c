@@ -16,7 +16,7 @@ enum { WIDTHS = 256, FIRST_SIZE = 64 };
 struct column_of {
     char *name;
     int name_width;
-    bool keep, wide, right;
+    bool keep, wide, late, right;
     size_t said;             // entries that say something
     uint32_t widths[WIDTHS]; // how many entries are so wide; the last: or wider
 };
@@ -343,6 +343,7 @@ static void load_columns(tabledata *t, const cJSON *table)
         c->name_width = text_width(c->name, strlen(c->name), 0);
         c->keep = tablevalue_keeps(table, c->name);
         c->wide = tabletext_is_wide(cJSON_GetArrayItem(columns, i));
+        c->late = tabletext_is_late(cJSON_GetArrayItem(columns, i));
         c->right = tabletext_is_right(cJSON_GetArrayItem(columns, i));
     }
 }
@@ -439,6 +440,7 @@ void tabledata_measure(const tabledata *t, struct table_column *out)
         out[i] = (struct table_column){.width = tabledata_width(t, i),
             .keep = t->columns[i].keep,
             .wide = t->columns[i].wide,
+            .late = t->columns[i].late,
             .bare = t->columns[i].said == 0};
 }
 

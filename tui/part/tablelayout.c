@@ -37,19 +37,25 @@ static bool is_absent(const struct table_column *c)
     return c->wide && c->bare;
 }
 
-// The room that is left when all others have what they want takes wide columns.
-static void choose_wide(const struct table_column *columns, int n, int width, int gap, bool *shown)
+// The room that is left when all others have what they want takes wide columns. Late ones come
+// when the others are there, all of them.
+static bool choose_wide(
+    const struct table_column *columns, int n, int width, int gap, bool late, bool *shown)
 {
     int used = -gap;
+    bool all = true;
     for (int i = 0; i < n; i++)
         used += shown[i] ? columns[i].width + gap : 0;
     for (int i = 0; i < n; i++) {
         int want = columns[i].width, least = want < WIDE_LEAST ? want : WIDE_LEAST;
-        if (!columns[i].wide || is_absent(&columns[i]) || used + gap + least > width)
+        if (!columns[i].wide || columns[i].late != late || is_absent(&columns[i]))
             continue;
-        shown[i] = true;
-        used += gap + (want < WIDE_FAIR ? want : WIDE_FAIR); // the widest gives way to others
+        shown[i] = used + gap + least <= width;
+        all = all && shown[i];
+        if (shown[i])
+            used += gap + (want < WIDE_FAIR ? want : WIDE_FAIR); // the widest gives way to others
     }
+    return all;
 }
 
 static void choose(const struct table_column *columns, int n, int width, int gap, bool *shown)
@@ -65,8 +71,8 @@ static void choose(const struct table_column *columns, int n, int width, int gap
             break;
         shown[out] = all = false;
     }
-    if (all) // no wide column takes the place of another
-        choose_wide(columns, n, width, gap, shown);
+    if (all && choose_wide(columns, n, width, gap, false, shown)) // none takes another's place
+        choose_wide(columns, n, width, gap, true, shown);
 }
 
 static void fit(const struct table_column *columns, int n, int width, struct table_layout *out)

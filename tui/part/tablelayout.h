@@ -14,6 +14,7 @@ struct table_column {
     int width; // of its widest entry
     bool keep; // it stays when there is no room for all
     bool wide; // only where there is room, once all others have theirs
+    bool late; // of wide ones: only once these have theirs
     bool bare; // no entry says anything
 };
 

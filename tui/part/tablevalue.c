@@ -30,7 +30,7 @@ int tablevalue_width(const cJSON *table, int most)
 
 void tablevalue_clean(buf *words)
 {
-    bool plain = true; // as almost all are
+    bool plain = true; // almost all texts are ASCII
     for (size_t k = 0; k < words->len; k++) {
         if ((unsigned char)words->data[k] < ' ')
             words->data[k] = ' ';
@@ -74,8 +74,8 @@ bool tablevalue_keeps(const cJSON *table, const char *column)
     return false;
 }
 
-// Seconds or bytes in a unit; 0 for what is none. "m" is a minute: ages are in tables, millicores
-// hardly.
+// Seconds or bytes in a unit; 0 if it is no unit. "m" is a minute, since tables have ages, and
+// hardly ever millicores.
 static double unit(const char *s, size_t n)
 {
     static const struct {

@@ -396,6 +396,17 @@ static int real_suspend(term *t, err *e)
     return real_enter(t, e);
 }
 
+static void real_continued(term *t)
+{
+    struct real *r = real_of(t);
+    struct termios now;
+    err e = {0};
+    if (r->is_away || r->gone || tcgetattr(r->out, &now) != 0 || !(now.c_lflag & ICANON))
+        return;    // nobody has had it
+    real_leave(t); // so that what is turned on is turned on once
+    real_enter(t, &e);
+}
+
 static enum focus real_focus(const term *t)
 {
     return real_of(t)->focus;
@@ -462,6 +473,7 @@ static const struct term_ops real_ops = {
     .read = real_read,
     .wait_ms = real_wait_ms,
     .resized = real_resized,
+    .continued = real_continued,
     .leave = real_leave,
     .enter = real_enter,
     .suspend = real_suspend,

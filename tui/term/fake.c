@@ -18,7 +18,6 @@ struct fake {
     struct event *events; // a queue: [next…n)
     size_t next, n;
     char *lent; // the text of the paste that was read last
-    char *copied;
 };
 
 static void push(struct fake *f, struct term_event ev, char *text)
@@ -56,17 +55,6 @@ void term_fake_resize(term *t, int w, int h)
     push(f, (struct term_event){.kind = EVENT_RESIZE, .w = w, .h = h}, NULL);
 }
 
-void term_fake_mouse(term *t, enum mouse_kind kind, int x, int y)
-{
-    push((struct fake *)t, (struct term_event){.kind = EVENT_MOUSE, .mouse = {kind, x, y}}, NULL);
-}
-
-const char *term_fake_copied(const term *t)
-{
-    const char *copied = ((const struct fake *)t)->copied;
-    return copied ? copied : "";
-}
-
 const grid *term_fake_grid(const term *t)
 {
     return ((const struct fake *)t)->shown;
@@ -96,7 +84,6 @@ static void fake_close(term *t)
         free(f->events[i].text);
     free(f->events);
     free(f->lent);
-    free(f->copied);
     grid_free(f->shown);
     free(f);
 }
@@ -155,9 +142,6 @@ static bool fake_mouse(term *t, bool on)
 
 static int fake_copy(term *t, const char *bytes, size_t n, err *e)
 {
-    struct fake *f = (struct fake *)t;
-    free(f->copied);
-    f->copied = mem_strndup(bytes, n);
     return 0;
 }
 
@@ -180,6 +164,7 @@ static const struct term_ops fake_ops = {
     .read = fake_read,
     .wait_ms = fake_wait_ms,
     .resized = fake_nothing,
+    .continued = fake_nothing,
     .leave = fake_nothing,
     .enter = fake_succeed,
     .suspend = fake_succeed,

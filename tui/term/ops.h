@@ -15,6 +15,7 @@ struct term_ops {
     struct term_event (*read)(term *t);
     int (*wait_ms)(const term *t);
     void (*resized)(term *t);
+    void (*continued)(term *t);
     void (*leave)(term *t);
     int (*enter)(term *t, err *e);
     int (*suspend)(term *t, err *e);

@@ -54,6 +54,11 @@ void term_resized(term *t)
     t->ops->resized(t);
 }
 
+void term_continued(term *t)
+{
+    t->ops->continued(t);
+}
+
 void term_leave(term *t)
 {
     t->ops->leave(t);

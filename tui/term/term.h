@@ -71,6 +71,9 @@ struct term_event term_read(term *t);
 int term_wait_ms(const term *t);
 // On SIGWINCH: an EVENT_RESIZE follows, and everything must be presented again.
 void term_resized(term *t);
+// On SIGCONT: takes the tty again if a shell has had it since, as after a SIGSTOP, which gives no
+// program the time to give it back.
+void term_continued(term *t);
 
 // Is this the terminal that is looked at?
 enum focus { FOCUS_UNKNOWN, FOCUS_HERE, FOCUS_ELSEWHERE };
@@ -100,5 +103,3 @@ void term_fake_paste(term *t, const char *text);
 void term_fake_resize(term *t, int w, int h);
 const grid *term_fake_grid(const term *t); // as last presented
 int term_fake_presents(const term *t);     // how often
-void term_fake_mouse(term *t, enum mouse_kind kind, int x, int y);
-const char *term_fake_copied(const term *t); // last; "" if nothing was

@@ -106,7 +106,7 @@ static void draw(const view *view_, grid *g, rect area)
     curves_free(c);
 }
 
-// Of many points in little room, one in each column is read.
+// How many points a key moves: if there are more points than columns, one of each column is read.
 static size_t stride(const struct chart_view *v, const double *x, size_t n)
 {
     size_t shown = 0, columns = v->w > 2 * AXIS ? (size_t)(v->w - AXIS) : AXIS;
@@ -182,7 +182,7 @@ static bool act_on(struct chart_view *v, const curves *c, enum action a)
         return true;
     case ACT_METRIC:
         v->chart = v->chart + 1 < (int)curves_count(c) ? v->chart + 1 : -1;
-        if (v->chart == 0 && !*curves_name(c, 0)) // all of a plot is what -1 is
+        if (v->chart == 0 && !*curves_name(c, 0)) // a plot has no names: -1 shows all of it
             v->chart = curves_count(c) > 1 ? 1 : -1;
         return true;
     }

@@ -470,11 +470,6 @@ static struct page_view *push_text(bench *b, const char *title, const char *word
     return v;
 }
 
-void page_push_text(bench *b, const char *title, const char *words)
-{
-    push_text(b, title, words);
-}
-
 void page_push_peek(bench *b, int64_t display, const char *title, const char *words)
 {
     struct page_view *v = words ? push_text(b, title, words) : push_display(b, display);

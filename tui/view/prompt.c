@@ -70,7 +70,7 @@ static bool works(const struct prompt_view *v, enum action a)
     char keys[40];
     unsigned mode = view_mode(v->head.below);
     view_keys(v->head.below->ops, mode & MODE_EDIT ? ~0u : mode, a, keys, sizeof keys);
-    return *keys || command_does(a);
+    return *keys || command_does(v->head.bench, a);
 }
 
 // What may be a kind of the cluster comes last; but first where actions are only alike.

@@ -132,6 +132,15 @@ static void heard(view *view_, const cJSON *event)
     follow_row(v);
 }
 
+// "worst first: 34 Running, 1 Error": how many rows there are of each state, filtered or not.
+static void add_states(const struct table_view *v, buf *out)
+{
+    AUTO_BUF summary = {0};
+    tabletext_summary(table_of(v), &summary);
+    const char *states = summary.len ? strstr(buf_cstr(&summary), ": ") : NULL;
+    buf_fmt(out, "  worst first%s", states ? states : "");
+}
+
 static void draw_title(const struct table_view *v, grid *g, rect area)
 {
     const struct output *o = output_of(v);
@@ -161,7 +170,7 @@ static void draw_title(const struct table_view *v, grid *g, rect area)
     if (sort >= 0)
         buf_fmt(&words, "  by %s %s", tabledata_column(v->data, sort), reverse ? "↓" : "↑");
     else if (sort == TABLE_SICK_FIRST)
-        buf_str(&words, "  worst first");
+        add_states(v, &words);
     grid_put_short(g, area, x, area.y, area.x + area.w - x, buf_cstr(&words), words.len, LOOK_DIM);
 }
 

@@ -27,7 +27,6 @@ void properties_push(bench *b, struct slot *s); // the form of a cell's properti
 
 void page_push(bench *b, size_t at); // all outputs of a cell
 void page_push_display(bench *b, int64_t display);
-void page_push_text(bench *b, const char *title, const char *words);
 // A peek: a text (words), or a log. It is dropped with its view, unless it is pinned.
 void page_push_peek(bench *b, int64_t display, const char *title, const char *words);
 // A live table on the full screen, with a cursor, a filter, an order and its actions.

@@ -29,7 +29,7 @@ static void check_finalizer_names(const cJSON *list, cJSON **causes)
     }
 }
 
-// What is being deleted may lose its finalizers, and gets no others.
+// An object that is being deleted may lose finalizers, but gets no new ones.
 static void check_new_finalizers(const cJSON *json, const cJSON *old, cJSON **causes)
 {
     const cJSON *f;

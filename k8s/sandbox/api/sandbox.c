@@ -163,11 +163,6 @@ store *sandbox_store(const sandbox *s)
     return s->store;
 }
 
-kinds *sandbox_kinds(const sandbox *s)
-{
-    return s->kinds;
-}
-
 logs *sandbox_logs(const sandbox *s)
 {
     return s->logs;

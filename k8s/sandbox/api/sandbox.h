@@ -22,7 +22,6 @@ int sandbox_ready(sandbox *s, err *e);
 
 loop *sandbox_loop(const sandbox *s);
 store *sandbox_store(const sandbox *s);
-kinds *sandbox_kinds(const sandbox *s);
 logs *sandbox_logs(const sandbox *s);
 http_server *sandbox_http(const sandbox *s); // for http_route
 const char *sandbox_dir(const sandbox *s);

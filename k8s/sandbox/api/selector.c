@@ -119,32 +119,6 @@ selector *selector_parse_labels(const char *text, err *e)
     return list;
 }
 
-static enum operation operation_named(const char *name)
-{
-    if (str_eq(name, "NotIn"))
-        return NOT_IN;
-    if (str_eq(name, "Exists"))
-        return EXISTS;
-    return str_eq(name, "DoesNotExist") ? NOT_EXISTS : IN;
-}
-
-selector *selector_from_json(const cJSON *json)
-{
-    selector *list = NULL, **end = &list;
-    const cJSON *item, *value;
-    cJSON_ArrayForEach(item, json_get(json, "matchLabels"))
-        add(&end, item->string, strlen(item->string), IN)
-            ->values = strv_add(NULL, cJSON_IsString(item) ? item->valuestring : "");
-    cJSON_ArrayForEach(item, json_get(json, "matchExpressions"))
-    {
-        const char *key = json_str_or(item, "key", "");
-        selector *s = add(&end, key, strlen(key), operation_named(json_str(item, "operator")));
-        cJSON_ArrayForEach(value, json_get(item, "values")) s->values =
-            strv_add(s->values, cJSON_IsString(value) ? value->valuestring : "");
-    }
-    return list;
-}
-
 static const struct {
     int kind; // KIND_COUNT: any
     const char *field;

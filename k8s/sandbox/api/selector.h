@@ -10,7 +10,5 @@ typedef struct selector selector;
 selector *selector_parse_labels(const char *text, err *e);
 // "metadata.name=x,status.phase!=Running": only fields that Kubernetes indexes for the kind.
 selector *selector_parse_fields(const struct kind *k, const char *text, err *e);
-// Makes one of a LabelSelector in an object ({matchLabels, matchExpressions}).
-selector *selector_from_json(const cJSON *label_selector);
 bool selector_matches(const selector *s, const cJSON *object);
 void selector_free(selector *s);

@@ -14,7 +14,7 @@ struct launch_input {
     void *arg;
     const char *pod_dir; // holds hosts and volumes/
     const char *run_dir; // folder of this run; it is made here, and the owner removes it
-    int *next_cpu;       // the next CPU limit begins with this CPU; moved on
+    int *next_cpu;       // the next CPU limit begins with this CPU; the call moves it on
 };
 struct launch {
     char **command, **env;

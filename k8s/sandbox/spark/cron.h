@@ -11,8 +11,8 @@
 struct cron {
     int64_t every;    // ns; 0: by the fields
     uint64_t due[5];  // of minute, hour, day, month, weekday: bit n is set when it is due at n
-    bool any_day;     // the field of days is a star, so weekdays decide alone
-    bool any_weekday; // and the other way round; with neither one of both is enough
+    bool any_day;     // the field of days is a star: weekdays alone decide
+    bool any_weekday; // days alone decide; with neither star a day that fits one field is due
     bool local;       // by this machine's time zone, else UTC
 };
 // zone: "", "Local" or "UTC"; others are ERR_INVALID, since libc knows one zone at a time. A

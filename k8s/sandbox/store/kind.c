@@ -82,19 +82,6 @@ const struct kind *kinds_find(
     return NULL;
 }
 
-const struct kind *kinds_find_kind(const kinds *ks, const char *api_version, const char *name)
-{
-    const char *slash = strchr(api_version, '/');
-    size_t group = slash ? (size_t)(slash - api_version) : 0;
-    const char *version = slash ? slash + 1 : api_version;
-    const struct kind *k;
-    for (size_t i = 0; (k = kinds_at(ks, i)); i++)
-        if (strlen(k->group) == group && memcmp(k->group, api_version, group) == 0 &&
-            str_eq(k->version, version) && str_eq(k->kind, name))
-            return k;
-    return NULL;
-}
-
 static char *join(const cJSON *strings)
 {
     buf b = {0};

@@ -48,8 +48,6 @@ void kinds_free(kinds *ks);
 // NULL when there is none. Pointers stay valid until kinds_free.
 const struct kind *kinds_find(
     const kinds *ks, const char *group, const char *version, const char *resource);
-// Finds a kind by apiVersion ("batch/v1") and kind ("Job").
-const struct kind *kinds_find_kind(const kinds *ks, const char *api_version, const char *kind);
 // The i-th kind in order of discovery; NULL at the end.
 const struct kind *kinds_at(const kinds *ks, size_t i);
 // Adds or replaces the kinds of a CRD; below: removes them.

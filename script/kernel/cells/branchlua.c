@@ -12,8 +12,6 @@
 #include <lauxlib.h>
 #include <string.h>
 
-enum { KEY_DIGITS = 16 };
-
 #define BRANCH "firesteel.branch"
 #define GROUP  "firesteel.group"
 
@@ -227,11 +225,10 @@ static size_t count_use(hashmap *used, const char *text)
 static char *key_of(branches *all, const turn *parent, const char *site, const cJSON *item)
 {
     AUTO_BUF text = {0};
-    char digest[SHA256_HEX];
+    char digest[SHA256_SHORT];
     buf_fmt(&text, "%s %s ", turn_key(parent), site);
     json_print_canonical(&text, item);
-    sha256_hex(text.data, text.len, digest);
-    digest[KEY_DIGITS] = '\0';
+    sha256_short(text.data, text.len, digest);
     size_t n = count_use(all->keys, digest);
     const char *above = turn_key(parent);
     return n == 1 ? str_fmt("%s%s%s", above, *above ? "/" : "", digest)

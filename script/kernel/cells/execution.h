@@ -16,21 +16,24 @@ typedef struct execution {
     struct interp *interp; // the interpreter that has it
     char *chunk;           // the name of the cell in Lua's messages: its title, "cell 3" or "[5]"
     bool untitled;
-    struct plan plan;   // how the cell is run
-    int64_t timeout_ns; // 0: none
-    char *when;         // it runs if this Lua expression is true; NULL: it runs
-    int retries;        // how often it may be run again
-    int attempt;        // 1: the first one
-    char *after;        // why the attempt before it failed, in one line; NULL: there was none
-    bool given;         // it is the cell of given parameters, which is not counted
-    bool tolerant;      // its error is what is expected of it (tag raises-exception)
-    bool cleanup;       // something has failed, or was interrupted, before it
-    cJSON *earlier;     // that: {cell, name, message}; NULL: nothing
-    long count;         // the number of this execution in the run
-    int64_t started;    // mono ns
-    cJSON *preflight;   // looked at before it runs: {"cells", "parameters"}; NULL: nothing is
+    struct plan plan;        // how the cell is run
+    int64_t timeout_ns;      // 0: none
+    char *when;              // it runs if this Lua expression is true; NULL: it runs
+    int retries;             // how often it may be run again
+    int attempt;             // 1: the first one
+    char *after;             // why the attempt before it failed, in one line; NULL: there was none
+    bool given;              // it is the cell of given parameters, which is not counted
+    bool tolerant;           // its error is what is expected of it (tag raises-exception)
+    bool cleanup;            // something has failed, or was interrupted, before it
+    cJSON *earlier;          // that: {cell, name, message}; NULL: nothing
+    long count;              // the number of this execution in the run
+    int64_t started;         // mono ns
+    struct queue_item *item; // the session's, while it waits to follow another one
+    struct execution *next;  // that follows it (interp_follow)
+    cJSON *preflight;        // looked at before it runs: {"cells", "parameters"}; NULL: nothing is
 
     // Filled in by the Lua thread.
+    int64_t ended;   // mono ns, if another one follows; 0: none does
     int64_t owed_ns; // at its end it does what it owes, in this time; 0: it owes nothing
     bool skipped;    // `when` was not true
     enum failure failure;

@@ -9,12 +9,22 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { DIGESTED_MAX = 16 << 20, LEFT_DIGESTED_MAX = 256 << 20, FRESH_MS = 20 };
+enum {
+    DIGESTED_MAX = 16 << 20,
+    LEFT_DIGESTED_MAX = 256 << 20,
+    FRESH_MS = 20,
+    PATIENCE_S = 30,        // for the digests of one execution: a disk may be slow
+    STOPPED_PATIENCE_S = 3, // and from when it was stopped
+};
 
 struct inputs {
     hashmap *taken, *left; // files in a state: those that are recorded, and those that were written
     int64_t digested;      // bytes of those that the execution has written
     hashmap *variables;
+    const turn *turn;        // of the execution
+    int64_t rest, stop_rest; // ns that digests may take yet
+    int64_t looked;          // mono ns
+    bool stopped;
 };
 
 inputs *inputs_new(void)
@@ -36,8 +46,12 @@ void inputs_free(inputs *in)
     free(in);
 }
 
-void inputs_forget(inputs *in)
+void inputs_begin(inputs *in, const turn *t)
 {
+    in->turn = t;
+    in->rest = PATIENCE_S * CLOCK_SEC;
+    in->stop_rest = STOPPED_PATIENCE_S * CLOCK_SEC;
+    in->stopped = false;
     if (hashmap_count(in->taken))
         hashmap_clear(in->taken);
     if (hashmap_count(in->variables))
@@ -45,14 +59,38 @@ void inputs_forget(inputs *in)
     in->digested = 0;
 }
 
-static cJSON *state_of(const char *path, const struct stat *st, int64_t digested_max)
+void inputs_stopped(inputs *in)
+{
+    in->stopped = true;
+}
+
+// Between pieces of a file.
+static bool goes_on(void *arg)
+{
+    inputs *in = arg;
+    int64_t now = clock_mono(), took = now - in->looked;
+    in->looked = now;
+    in->rest -= took;
+    if (in->stopped || turn_stopped(in->turn))
+        in->stop_rest -= took;
+    return in->rest > 0 && in->stop_rest > 0;
+}
+
+static bool digest(inputs *in, const char *path, char hex[SHA256_HEX])
+{
+    int64_t size;
+    in->looked = clock_mono();
+    return goes_on(in) && sha256_read(path, goes_on, in, &size, hex, NULL) == 0;
+}
+
+static cJSON *state_of(inputs *in, const char *path, const struct stat *st, int64_t digested_max)
 {
     char hex[SHA256_HEX];
     cJSON *input = cJSON_CreateObject();
     json_set_int(input, "size", st->st_size);
     AUTO_BUF changed = {0};
     clock_rfc3339(&changed, (int64_t)st->st_mtim.tv_sec * CLOCK_SEC, CLOCK_SECONDS);
-    if (st->st_size <= digested_max && sha256_file(path, hex, NULL) == 0)
+    if (st->st_size <= digested_max && digest(in, path, hex))
         json_set_str(input, "sha256", hex);
     else
         json_set_str(input, "mtime", buf_cstr(&changed));
@@ -69,7 +107,7 @@ cJSON *inputs_take(inputs *in, const char *path)
     struct stat st;
     if (!is_file(path, &st) || !filestate_add(in->taken, path, &st))
         return NULL;
-    return state_of(path, &st, DIGESTED_MAX);
+    return state_of(in, path, &st, DIGESTED_MAX);
 }
 
 bool inputs_opened(inputs *in, const char *path, bool *fresh, bool *other)
@@ -92,7 +130,7 @@ cJSON *inputs_left(inputs *in, const char *path, bool sure)
     if (!other && !sure)
         return NULL;
     int64_t rest = LEFT_DIGESTED_MAX - in->digested;
-    cJSON *left = state_of(path, &st, rest < DIGESTED_MAX ? rest : DIGESTED_MAX);
+    cJSON *left = state_of(in, path, &st, rest < DIGESTED_MAX ? rest : DIGESTED_MAX);
     if (json_get(left, "sha256"))
         in->digested += st.st_size;
     return left;

@@ -4,16 +4,19 @@
 // thread.
 #pragma once
 #include "base/json.h"
+#include "script/kernel/effects/turn.h"
 
 #include <stdbool.h>
 
 typedef struct inputs inputs;
 
 inputs *inputs_new(void);
-void inputs_free(inputs *in);   // NULL is fine
-void inputs_forget(inputs *in); // another execution begins
+void inputs_free(inputs *in);                 // NULL is fine
+void inputs_begin(inputs *in, const turn *t); // an execution begins; its turn is borrowed
+void inputs_stopped(inputs *in); // it was stopped, and its turn went on for what it owes
 // {size, sha256} of a regular file that is to be recorded, new; above 16 MiB, where a digest would
-// take longer than many a cell, {size, mtime}. NULL: it is recorded already, or no regular file.
+// take longer than many a cell, and when the digests of an execution have taken 30 s, or 3 s since
+// it was stopped, {size, mtime}. NULL: it is recorded already, or no regular file.
 cJSON *inputs_take(inputs *in, const char *path);
 // A file was opened to be written: notes how it is. false: it is no regular file. fresh: it was
 // changed so lately that its date may stay when it is changed again. other: it was never like that

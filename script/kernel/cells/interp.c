@@ -307,7 +307,7 @@ static void run(interp *in, execution *x)
     lua_State *L = in->L;
     in->running = x;
     deeds_forget(in);
-    inputs_forget(in->inputs);
+    inputs_begin(in->inputs, &x->turn);
     with_reads(in, begin_reads, x);
     begin_turn(in, &x->turn);
     branches_begin(in->branches);
@@ -321,6 +321,8 @@ static void run(interp *in, execution *x)
     deeds_do(in, x);
     store_capture(in, x);
     interrupt_leave(&in->interrupt, L); // what comes now is short, and belongs to this cell
+    if (x->failure == FAILURE_INTERRUPTED || x->failure == FAILURE_TIMEOUT)
+        inputs_stopped(in->inputs);
     note_files(L);
     end_turn(in);
     with_reads(in, end_reads, x);
@@ -458,6 +460,24 @@ static void execute(interp *in, execution *x)
         run(in, x);
 }
 
+// The execution that follows x, if x has ended well; else NULL, and x has to be given back.
+static execution *follow(interp *in, execution *x)
+{
+    if (x->failure != FAILURE_NONE || x->skipped)
+        return NULL;
+    pthread_mutex_lock(&in->lock);
+    execution *next = in->quit || turn_stopped(&x->turn) ? NULL : in->followers;
+    if (next) {
+        in->followers = STEAL(next->next);
+        in->current = &next->turn;
+        x->ended = next->started = clock_mono();
+        x->next = next;
+        port_passed(in->options->effects->spec.port, x); // with the lock: interp_withdraw
+    }
+    pthread_mutex_unlock(&in->lock);
+    return next;
+}
+
 // Gives the turn back to its maker, who may free it as soon as fn is called.
 static void give_back(interp *in, void (*fn)(void *arg), void *arg)
 {
@@ -476,6 +496,8 @@ static void *thread_main(void *arg)
     while (next_turn(in, &x, &l)) {
         if (x) {
             execute(in, x);
+            for (execution *next; (next = follow(in, x)); x = next)
+                execute(in, next);
             give_back(in, post_executed, x);
         } else {
             if (!in->broken.code)
@@ -578,11 +600,41 @@ interp *interp_new(const struct interp_options *o, const struct interp_ops *ops,
     return NULL;
 }
 
-void interp_execute(interp *in, execution *x)
+static void take(interp *in, execution *x)
 {
     x->interp = in;
     x->turn.on_stop = branches_wake;
     x->turn.on_stop_arg = in->branches;
+}
+
+void interp_follow(interp *in, execution *x)
+{
+    take(in, x);
+    pthread_mutex_lock(&in->lock);
+    execution **last = &in->followers;
+    while (*last)
+        last = &(*last)->next;
+    *last = x;
+    pthread_mutex_unlock(&in->lock);
+}
+
+void interp_passed(interp *in, execution *begun)
+{
+    in->execution = begun;
+    settle(in);
+}
+
+execution *interp_withdraw(interp *in)
+{
+    pthread_mutex_lock(&in->lock);
+    execution *first = STEAL(in->followers);
+    pthread_mutex_unlock(&in->lock);
+    return first;
+}
+
+void interp_execute(interp *in, execution *x)
+{
+    take(in, x);
     in->execution = x;
     pthread_mutex_lock(&in->lock);
     struct lookup *unbegun = STEAL(in->next_lookup);

@@ -26,6 +26,13 @@ interp *interp_new(const struct interp_options *o, const struct interp_ops *ops,
 // Runs x and gives it back through `executed`. Only one at a time. A lookup that is being answered
 // is stopped for it.
 void interp_execute(interp *in, execution *x);
+// While one runs: the Lua thread begins x by itself when all before it have ended without a failure
+// and unstopped. So short cells need not wait for the loop. Then port_passed tells, with the
+// execution that has ended, whose `next` is the one that was begun; interp_passed notes it.
+void interp_follow(interp *in, execution *x);
+void interp_passed(interp *in, execution *begun);
+// Takes back those that have not begun, by `next`. A passing of the others is in the port.
+execution *interp_withdraw(interp *in);
 // Stops x, for this reason unless there was one before, and repeats that until x is back. If x has
 // not begun, it never begins.
 void interp_stop(interp *in, execution *x, enum failure why);

@@ -14,20 +14,51 @@ enum { TAIL_LINES_MAX = 100 };
 #define VALUES "_values_" // the local variable for the last expressions
 #define RETURN "return"
 
+struct source {
+    const char *text;
+    size_t n;
+    int skipped; // lines before its first one
+    const char *chunk;
+    enum { NOT_ASKED, PROGRAM, NO_PROGRAM } whole; // does it compile as it is?
+};
+
 // Has no to-be-freed variables across calls that raise: loading does not raise.
 static int load(lua_State *L, const buf *text, const char *chunk)
 {
     return luaL_loadbufferx(L, buf_cstr(text), text->len, chunk, "t");
 }
 
-static bool compiles(lua_State *L, const char *before, const char *text, size_t n)
+static void add_lines(buf *text, int n)
+{
+    for (int i = 0; i < n; i++)
+        buf_char(text, '\n');
+}
+
+static int load_whole(lua_State *L, const struct source *s)
+{
+    AUTO_BUF text = {0};
+    add_lines(&text, s->skipped);
+    buf_add(&text, s->text, s->n);
+    return load(L, &text, s->chunk);
+}
+
+static bool is_program(lua_State *L, struct source *s)
+{
+    if (s->whole == NOT_ASKED) {
+        s->whole = load_whole(L, s) == LUA_OK ? PROGRAM : NO_PROGRAM;
+        lua_pop(L, 1);
+    }
+    return s->whole == PROGRAM;
+}
+
+static bool is_list_of_expressions(lua_State *L, const char *text)
 {
     AUTO_BUF whole = {0};
-    buf_str(&whole, before);
-    buf_add(&whole, text, n);
-    bool good = load(L, &whole, "=?") == LUA_OK;
+    buf_str(&whole, RETURN " ");
+    buf_str(&whole, text);
+    bool is = load(L, &whole, "=?") == LUA_OK;
     lua_pop(L, 1);
-    return good;
+    return is;
 }
 
 static size_t line_start(const char *source, size_t end)
@@ -49,13 +80,13 @@ static bool is_blank(const char *line, size_t n)
 // If a tail starts with a name, it cannot continue a statement that is complete before it. If it
 // starts with "(" or "-", it can; it is then taken only when the source as a whole is no program,
 // or nothing precedes it.
-static bool may_start(const char *source, size_t start, bool program)
+static bool may_start(lua_State *L, struct source *s, size_t start)
 {
-    const char *tail = source + start;
+    const char *tail = s->text + start;
     while (isspace((unsigned char)*tail))
         tail++;
-    return !program || isalpha((unsigned char)*tail) || *tail == '_' ||
-           strspn(source, " \t\r\n") >= start;
+    return isalpha((unsigned char)*tail) || *tail == '_' || strspn(s->text, " \t\r\n") >= start ||
+           !is_program(L, s);
 }
 
 // The length of "return" with the space around it, where a tail starts with that; else 0.
@@ -160,61 +191,60 @@ static bool is_statement(const char *tail)
     return *end == '=' && end[1] != '=';
 }
 
-// The place where the last expression or `return` starts; the source's length when there is none.
-static size_t find_tail(lua_State *L, const char *source, bool program)
+// Loads the source so that it keeps the values of its tail. What is no list of expressions behind
+// complete lines does not compile: the tail is in a table of its own behind a ";", and `return`
+// closes everything. A call's brackets are known to be its own; the others are asked alone first.
+static int load_with_values(lua_State *L, const struct source *s, size_t tail)
 {
-    size_t n = strlen(source), end = n;
-    for (int lines = 0; end > 0 && lines < TAIL_LINES_MAX; lines++) {
-        size_t start = line_start(source, end - 1);
-        if (!is_blank(source + start, end - start) && may_start(source, start, program) &&
-            !is_statement(source + start) &&
-            compiles(L, return_at(source + start) ? "" : RETURN " ", source + start, n - start) &&
-            compiles(L, "", source, start))
-            return start;
-        end = start;
-    }
-    return n;
+    const char *last = s->text + tail + return_at(s->text + tail);
+    bool one_call = is_one_call(last);
+    if (!one_call && !is_list_of_expressions(L, last))
+        return LUA_ERRSYNTAX;
+    AUTO_BUF text = {0};
+    add_lines(&text, s->skipped);
+    buf_str(&text, "local " VALUES "; ");
+    buf_add(&text, s->text, tail);
+    buf_fmt(&text, "; %s" VALUES " = {" VALUES " = 0, %s\n} return " VALUES,
+        one_call ? VALUES " = true " : "", last);
+    int status = load(L, &text, s->chunk);
+    if (status != LUA_OK)
+        lua_pop(L, 1);
+    return status;
 }
 
-static void add_lines(buf *text, int n)
+static struct source source_of(const char *text, int skipped, const char *chunk)
 {
-    for (int i = 0; i < n; i++)
-        buf_char(text, '\n');
+    return (struct source){.text = text, .n = strlen(text), .skipped = skipped, .chunk = chunk};
+}
+
+// With the values of the shortest tail that has some; else as it is.
+static int load_best(lua_State *L, struct source *s)
+{
+    size_t end = s->n;
+    for (int lines = 0; end > 0 && lines < TAIL_LINES_MAX; lines++) {
+        size_t start = line_start(s->text, end - 1);
+        if (!is_blank(s->text + start, end - start) && !is_statement(s->text + start) &&
+            may_start(L, s, start) && load_with_values(L, s, start) == LUA_OK)
+            return LUA_OK;
+        end = start;
+    }
+    return load_whole(L, s);
 }
 
 int lastvalue_check(lua_State *L, const char *source, int skipped, const char *chunk)
 {
-    AUTO_BUF text = {0};
-    add_lines(&text, skipped);
-    buf_str(&text, source);
-    if (load(L, &text, chunk) == LUA_OK)
+    struct source s = source_of(source, skipped, chunk);
+    if (load_whole(L, &s) == LUA_OK)
         return LUA_OK;
     lua_pop(L, 1);
-    return lastvalue_load(L, source, skipped, chunk);
+    s.whole = NO_PROGRAM;
+    return load_best(L, &s);
 }
 
 int lastvalue_load(lua_State *L, const char *source, int skipped, const char *chunk)
 {
-    AUTO_BUF text = {0};
-    add_lines(&text, skipped);
-    buf_str(&text, source);
-    int status = load(L, &text, chunk);
-    size_t tail = find_tail(L, source, status == LUA_OK);
-    if (tail == strlen(source))
-        return status;
-    buf_clear(&text);
-    add_lines(&text, skipped);
-    buf_str(&text, "local " VALUES "; ");
-    buf_add(&text, source, tail);
-    const char *last = source + tail + return_at(source + tail);
-    buf_fmt(&text, "%s" VALUES " = {" VALUES " = 0, %s\n} return " VALUES,
-        is_one_call(last) ? VALUES " = true " : "", last);
-    if (load(L, &text, chunk) == LUA_OK) {
-        lua_remove(L, -2);
-        return LUA_OK;
-    }
-    lua_pop(L, 1); // a label or an attribute does not allow it: load the text as it was
-    return status;
+    struct source s = source_of(source, skipped, chunk);
+    return load_best(L, &s);
 }
 
 bool lastvalue_is_shown(lua_State *L, int level)

@@ -353,7 +353,7 @@ static bool is_below(const char *folder, const char *path)
     return str_starts(path, folder) && (path[n] == '/' || str_ends(folder, "/"));
 }
 
-// Files for the time being are no results: they are no part of the working folder, and go.
+// Is the file in a folder for temporary files? Such files are no results.
 static bool is_temporary(const interp *in, const char *path)
 {
     const struct effects *fx = in->options->effects;
@@ -361,9 +361,10 @@ static bool is_temporary(const interp *in, const char *path)
     return is_below(temp && *temp ? temp : "/tmp", path) && !is_below(fx->spec.cwd, path);
 }
 
-// opened(path): notes how a file is in which the cell may write; nil: it is no regular one, true:
-// it was changed so lately that its date cannot tell whether the cell has written it; and whether
-// it was never seen like that.
+// opened(path): notes the state of a file before the cell may write into it. Its first result is
+// nil if it is no regular file, and true if it was changed so lately that its date cannot tell
+// whether the cell has written it. Its second result says whether the file was never seen in this
+// state.
 static int core_opened(lua_State *L)
 {
     const interp *in = interp_of(L);

@@ -12,8 +12,8 @@
 #include <lualib.h>
 #include <string.h>
 
-// Of a digest; of a text, and of a table, that gets one.
-enum { DIGITS = 16, TEXT_MAX = 1 << 20, TABLE_MAX = 16 << 10 };
+// Bytes of a text, and of a table, that gets a digest.
+enum { TEXT_MAX = 1 << 20, TABLE_MAX = 16 << 10 };
 
 // Tables in the registry, by their addresses.
 static const char SHELF, // name → value of the globals that were not used yet
@@ -339,21 +339,18 @@ void reads_begin(lua_State *L, bool whole)
 }
 
 // The digest of the value on top, or "": it has none, or contains a secret.
-static void digest(lua_State *L, mask *m, char out[DIGITS + 1])
+static void digest(lua_State *L, mask *m, char out[SHA256_SHORT])
 {
-    char hex[SHA256_HEX];
     int type = lua_type(L, -1);
     AUTO_BUF text = {0}, masked = {0};
     *out = '\0';
     size_t n = 0, most = type == LUA_TTABLE ? TABLE_MAX : TEXT_MAX;
     const char *words = type == LUA_TSTRING ? lua_tolstring(L, -1, &n) : "";
-    if (n > most || !plainvalue_add(L, -1, most + DIGITS, &text))
+    if (n > most || !plainvalue_add(L, -1, most + SHA256_SHORT, &text))
         return;
     if (mask_text(m, words, n, &masked) || mask_text(m, text.data, text.len, &masked))
         return;
-    sha256_hex(text.data, text.len, hex);
-    memcpy(out, hex, DIGITS);
-    out[DIGITS] = '\0';
+    sha256_short(text.data, text.len, out);
 }
 
 // What is in the table on top now; is that what was there when a cell last left it?
@@ -403,7 +400,7 @@ static void note(lua_State *L, int fetched, cJSON *out, mask *m)
     int type = lua_type(L, name + 1);
     if (same && type != LUA_TTABLE && type != LUA_TUSERDATA)
         return;
-    char hex[DIGITS + 1] = "";
+    char hex[SHA256_SHORT] = "";
     if (!secret_name(text)) // a short secret could be guessed
         digest(L, m, hex);
     if (same && is_as_left(L, name, hex))

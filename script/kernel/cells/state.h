@@ -25,9 +25,10 @@ struct interp {
     void *arg;
     pthread_t thread;
 
-    pthread_mutex_t lock; // for the next five
+    pthread_mutex_t lock; // for the next six
     pthread_cond_t wake;
     execution *next_execution;
+    execution *followers; // by `next`: begun when those before have ended well
     struct lookup *next_lookup;
     const turn *current; // the turn of the Lua thread
     bool quit;

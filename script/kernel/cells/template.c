@@ -184,7 +184,8 @@ static bool is_field(const char *start, const char *from)
     return from > start && (from[-1] == '{' || from[-1] == ',');
 }
 
-// Numbers differ, since keys of a mapping must.
+// Pushes what stands for a value that is not known. Each number is another one, since keys of a
+// mapping must differ.
 static void push_blank(lua_State *L, struct sketch *s, const char *dollar, const char *end)
 {
     int number = 1000000 + s->blanks++;

@@ -28,11 +28,11 @@ struct job {
     turn turn;
     int64_t display;
     char *row, *words, *title; // words: what was typed with it, NULL: nothing
-    char *what;                // it does to all of them
+    char *what;                // what it does to all objects, in a sentence
     cJSON *all;                // the arguments of each call
-    char **whats;              // and what each does
+    char **whats;              // what each call does, in a sentence
     bool checking;             // the action's first binding is called now
-    char *diff, *nothing;      // that one's
+    char *diff, *nothing;      // of the first binding
     struct waiter *waiters;
     int64_t ask;   // the question to be answered first; 0: none
     cJSON *result; // of the last call

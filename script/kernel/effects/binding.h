@@ -112,10 +112,10 @@ struct display_action {
 // Services for bindings. Call them only on the call's thread, except where noted.
 loop *call_loop(call *c);
 canceller *call_canceller(call *c);
+bool call_goes_on(void *c);     // it is not cancelled; as sha256_read asks between chunks
 int64_t call_deadline(call *c); // clock_mono() ns at which the cell's time is over, 0 for none
 bool call_is_action(call *c);   // a person waits after pressing a key: answer soon
 const char *call_cwd(call *c);  // the working folder, for relative names
-const char *call_cell(call *c); // id of the executing cell, or of the display's cell
 const char *call_run(call *c);  // name of this run, for labels
 // The name of the notebook's file, and git's commit when the run began; NULL: not known.
 const char *call_notebook(call *c);

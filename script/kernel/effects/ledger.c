@@ -81,7 +81,7 @@ void ledger_load(
         e->mark = known->mark;
         if (known->entry > l->last)
             l->last = known->entry;
-        if (known->outcome) // also an outcome of nothing is one
+        if (known->outcome) // an outcome without a result is one, too
             e->result = known->result ? cJSON_Duplicate(known->result, true) : cJSON_CreateNull();
         e->made = known->made ? cJSON_Duplicate(known->made, true) : NULL;
         e->midway = known->midway;

@@ -26,6 +26,11 @@ canceller *call_canceller(call *c)
     return c->turn->waits;
 }
 
+bool call_goes_on(void *c)
+{
+    return !canceller_is_cancelled(call_canceller(c));
+}
+
 int64_t call_deadline(call *c)
 {
     return c->turn->deadline;
@@ -39,11 +44,6 @@ bool call_is_action(call *c)
 const char *call_cwd(call *c)
 {
     return c->effects->spec.cwd;
-}
-
-const char *call_cell(call *c)
-{
-    return c->turn->cell;
 }
 
 const char *call_run(call *c)

@@ -510,7 +510,8 @@ void display_on_drain(display *d, void (*fn)(void *arg), void *arg, bool ends)
     d->ends = ends;
 }
 
-// To drain a display may end it, and others with it.
+// The first display that is still to be drained. Draining one may end it and others, so the search
+// begins again each time.
 static display *first_to_drain(const displays *all, const char *awaited)
 {
     display *d = all->first;

@@ -16,7 +16,8 @@ enum {
 };
 
 struct item {
-    cJSON *event; // NULL: it is text, or the end of a branch's text (without a name)
+    cJSON *event; // NULL: it is a mark, text, or the end of a branch's text (without a name)
+    void *mark;   // NULL: it is none
     char *cell, *branch, name[8];
     buf text;
     struct item *next;
@@ -129,6 +130,14 @@ static void wake(outbox *o, bool urgent)
     loop_post(o->loop, on_wake, o);
 }
 
+// With the lock held: what is no text.
+static void put(outbox *o, struct item *i, bool urgent)
+{
+    append(o, i);
+    o->queued += EVENT_COST;
+    wake(o, urgent);
+}
+
 // The loop's thread never waits here, because it makes the room.
 static void lock_with_room(outbox *o)
 {
@@ -145,7 +154,7 @@ void outbox_text(
         return;
     lock_with_room(o);
     struct item *i = o->newest;
-    bool joins = i && !i->event && str_eq(i->cell, cell) && str_eq(i->name, name) &&
+    bool joins = i && !i->event && !i->mark && str_eq(i->cell, cell) && str_eq(i->name, name) &&
                  str_eq(i->branch, branch) && i->text.len + n <= JOIN_MAX;
     if (!joins) {
         i = mem_alloc(sizeof *i);
@@ -169,9 +178,7 @@ void outbox_ended(outbox *o, const char *cell, const char *branch)
     i->cell = mem_strdup(cell);
     i->branch = mem_strdup(branch);
     lock_with_room(o);
-    append(o, i);
-    o->queued += EVENT_COST;
-    wake(o, false);
+    put(o, i, false);
     pthread_mutex_unlock(&o->lock);
 }
 
@@ -180,9 +187,16 @@ void outbox_event(outbox *o, cJSON *event)
     struct item *i = mem_alloc(sizeof *i);
     i->event = event;
     lock_with_room(o);
-    append(o, i);
-    o->queued += EVENT_COST;
-    wake(o, true);
+    put(o, i, true);
+    pthread_mutex_unlock(&o->lock);
+}
+
+void outbox_passed(outbox *o, void *what)
+{
+    struct item *i = mem_alloc(sizeof *i);
+    i->mark = what;
+    pthread_mutex_lock(&o->lock);
+    put(o, i, true);
     pthread_mutex_unlock(&o->lock);
 }
 
@@ -226,7 +240,9 @@ void outbox_flush(outbox *o)
     // its other work.
     for (struct item *i = take_all(o), *next; i; i = next) {
         next = i->next;
-        if (i->event)
+        if (i->mark)
+            o->ops->passed(o->arg, i->mark);
+        else if (i->event)
             o->ops->event(o->arg, STEAL(i->event));
         else if (*i->name)
             o->ops->text(o->arg, i->cell, i->branch, i->name, i->text.data, i->text.len);

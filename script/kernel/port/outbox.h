@@ -19,6 +19,7 @@ struct outbox_ops {
         const char *bytes, size_t n);
     void (*event)(void *arg, cJSON *event);                         // takes it
     void (*ended)(void *arg, const char *cell, const char *branch); // no more of its text comes
+    void (*passed)(void *arg, void *what);                          // outbox_passed
     void (*begin)(void *arg); // before and after everything that one flush delivers; may be NULL
     void (*end)(void *arg);
 };
@@ -31,6 +32,8 @@ void outbox_text(
     outbox *o, const char *cell, const char *branch, const char *name, const char *bytes, size_t n);
 void outbox_event(outbox *o, cJSON *event); // takes it
 void outbox_ended(outbox *o, const char *cell, const char *branch);
+// Marks the place between what is there and what comes; delivered at once. It never waits for room.
+void outbox_passed(outbox *o, void *what);
 // On the loop's thread: delivers everything that is queued now.
 void outbox_flush(outbox *o);
 // On the loop's thread: while it is held, what this thread adds waits for a flush.

@@ -24,6 +24,7 @@ struct port {
     // its lines, and those who wait for a record go on, after that.
     // While it is held, several deliveries are one.
     bool grouped, holds;
+    bool passing;           // within `passed`
     struct record *records; // that wait; the loop's thread
 };
 
@@ -109,6 +110,14 @@ static void on_ended(void *arg, const char *cell, const char *branch)
     outputs_end_branch(p->outputs, cell, branch);
 }
 
+static void on_passed(void *arg, void *what)
+{
+    port *p = arg;
+    p->passing = true;
+    p->ops->passed(p->arg, what);
+    p->passing = false;
+}
+
 static void on_begin(void *arg)
 {
     port *p = arg;
@@ -138,8 +147,12 @@ static void on_end(void *arg)
     }
 }
 
-static const struct outbox_ops outbox_ops = {
-    .text = on_text, .event = on_event, .ended = on_ended, .begin = on_begin, .end = on_end};
+static const struct outbox_ops outbox_ops = {.text = on_text,
+    .event = on_event,
+    .ended = on_ended,
+    .passed = on_passed,
+    .begin = on_begin,
+    .end = on_end};
 
 port *port_new(loop *l, const struct port_ops *ops, void *arg)
 {
@@ -189,7 +202,10 @@ const err *port_error(const port *p)
 
 void port_emit(port *p, cJSON *event)
 {
-    outbox_event(p->outbox, event);
+    if (loop_is_current(p->loop) && p->passing)
+        on_event(p, event);
+    else
+        outbox_event(p->outbox, event);
 }
 
 void port_private(port *p, cJSON *event)
@@ -207,6 +223,11 @@ void port_text(
 void port_end_branch(port *p, const char *cell, const char *branch)
 {
     outbox_ended(p->outbox, cell, branch);
+}
+
+void port_passed(port *p, void *what)
+{
+    outbox_passed(p->outbox, what);
 }
 
 void port_flush(port *p)

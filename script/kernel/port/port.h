@@ -23,6 +23,8 @@ struct port_ops {
     // Called once: something cannot be kept (port_error), so the run has to stop. Not called from
     // within an emit.
     void (*broken)(void *arg);
+    // A port_passed has come to its place. What is emitted within this call is delivered there.
+    void (*passed)(void *arg, void *what);
 };
 
 port *port_new(loop *l, const struct port_ops *ops, void *arg);
@@ -54,6 +56,9 @@ void port_text(
     port *p, const char *cell, const char *branch, const char *name, const char *bytes, size_t n);
 // On any thread: no more text of this branch will come.
 void port_end_branch(port *p, const char *cell, const char *branch);
+// On any thread: calls `passed` between what was emitted before and what comes after. It never
+// waits.
+void port_passed(port *p, void *what);
 // On the loop's thread: delivers everything that is queued now.
 void port_flush(port *p);
 // On the loop's thread: from a hold to its release, within one call of the loop, clients are sent

@@ -87,11 +87,10 @@ void secrets_of_parameters(mask *m, cJSON *values)
 
 char *secrets_digest(mask *m, const char *name, const char *value)
 {
-    enum { DIGITS = 16 };
-    char hex[SHA256_HEX];
+    char digits[SHA256_SHORT];
     AUTO_BUF shown = {0};
     if (secret_name(name) || mask_text(m, value, strlen(value), &shown))
         return mem_strdup(MASK_TEXT);
-    sha256_hex(value, strlen(value), hex);
-    return mem_strndup(hex, DIGITS);
+    sha256_short(value, strlen(value), digits);
+    return mem_strdup(digits);
 }

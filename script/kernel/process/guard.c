@@ -27,6 +27,7 @@ enum {
 // Shared by kernel and guard: the kernel writes; the guard reads when the kernel has ended.
 static struct shared {
     char note[GUARD_NOTE_MAX];
+    char journal[GUARD_NOTE_MAX];
     char leavings[LEAVINGS_MAX][1024];
     int n_leavings;
 } * shared;
@@ -169,6 +170,9 @@ int guard_start(const char **note, const struct guard_end *end, err *e)
         end_descendants();
         while (shared->n_leavings > 0)
             path_remove(shared->leavings[--shared->n_leavings], NULL);
+        if (end && end->left && *shared->journal)
+            end->left(shared->journal);
+        *shared->journal = '\0';
         int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
         if (code == GUARD_RESTART && asked)
             code = 128 + asked; // it was about to restart and could not heed that: no other follows
@@ -180,6 +184,12 @@ int guard_start(const char **note, const struct guard_end *end, err *e)
 void guard_leave_note(const char *text)
 {
     snprintf(shared->note, sizeof shared->note, "%s", text);
+}
+
+void guard_name_journal(const char *path)
+{
+    if (shared && strlen(path) < sizeof shared->journal)
+        strcpy(shared->journal, path);
 }
 
 void guard_remove_at_end(const char *path)

@@ -17,7 +17,8 @@ enum {
 
 // What the guard does itself when no process of the kernel is left, however the kernel ended.
 struct guard_end {
-    int (*fn)(void *arg, int exit_code); // NULL: nothing
+    void (*left)(const char *journal);   // after each kernel that has named its journal; or NULL
+    int (*fn)(void *arg, int exit_code); // after the last one; NULL: nothing
     void *arg;
 };
 
@@ -27,10 +28,12 @@ struct guard_end {
 // left. If some cannot be killed (another user's, through a set-user-ID program), it names them and
 // exits after a few seconds. It passes on INT, TERM and HUP; a kernel that got one has no
 // successor. Descriptors that are open now stay open in the guard, for a kernel after a restart.
-// Before it exits, `end` is called with that code, and returns the code to exit with.
+// Before it exits, `end->fn` is called with that code, and returns the code to exit with.
 int guard_start(const char **note, const struct guard_end *end, err *e);
 // From the kernel: leaves a text for the next kernel.
 void guard_leave_note(const char *text);
+// From the kernel: the journal that it writes.
+void guard_name_journal(const char *path);
 // From the kernel: a socket or a temporary folder for the guard to remove, if the kernel ends
 // without doing so. Only a few.
 void guard_remove_at_end(const char *path);

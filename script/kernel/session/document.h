@@ -18,15 +18,17 @@ typedef struct document document;
 // edits.
 document *document_new(notebook *nb, const char *path, bool saved);
 void document_free(document *d);
-// At first: its cells are those of a run that goes on, and have their ids.
+// Call it before anything else if a run goes on: the cells take the ids that they have in `then`.
 void document_adopt_ids(document *d, const notebook *then);
 const notebook *document_notebook(const document *d);
 bool document_saved(const document *d); // does its file have the same content?
 int64_t document_rev(const document *d);
 const char *document_path(const document *d); // or NULL
-// What goes below the cells of an .ipynb when it is saved; NULL: what they were loaded with.
+// Sets who gives the outputs that are saved below the cells of an .ipynb; NULL: the outputs with
+// which the cells were loaded.
 void document_set_outputs(document *d, notebook_outputs_fn *outputs, void *arg);
-// What the cell was loaded with is not saved again; an .ipynb has to be saved for that.
+// The outputs with which the cell was loaded are left out of the next save; until then an .ipynb
+// counts as unsaved.
 void document_forget_outputs(document *d, const char *id);
 
 // Carries out a message (edit, insert, move, delete, save, reload). Returns the event to journal

@@ -262,8 +262,10 @@ static int open_journal(kernel *k, struct parameters *parameters, err *e)
     random_hex(k->effects->salt, 16);
     int ready = resumes ? kernel_load_past(k, o->resume, e) : record_seed(k, NULL, e);
     journal *j = ready < 0 ? NULL : journal_of(k, e);
-    if (j)
+    if (j) {
         port_open(k->port, j);
+        guard_name_journal(journal_path(j));
+    }
     if (!j || server_follow(k->server, journal_path(j), e) < 0)
         return -1;
     k->effects->resume = resumes ? RESUME_ON : RESUME_OFF;
@@ -331,9 +333,7 @@ static void on_signal(void *arg, int signum)
 
 static void on_run_timeout(void *arg)
 {
-    kernel *k = arg;
-    k->run_timed_out = true;
-    running_interrupt(k, FAILURE_TIMEOUT);
+    running_time_out(arg);
 }
 
 static void on_sandbox_ready(void *arg, const char *kubeconfig, const err *why)
@@ -434,8 +434,13 @@ static void on_broken(void *arg)
         life_end(k, 1, port_error(k->port)->text);
 }
 
+static void on_passed(void *arg, void *what)
+{
+    running_passed(arg, what);
+}
+
 static const struct port_ops port_ops = {
-    .event = on_event, .journaled = on_journaled, .broken = on_broken};
+    .event = on_event, .journaled = on_journaled, .broken = on_broken, .passed = on_passed};
 
 static void on_tell(void *arg, int64_t client, cJSON *event)
 {

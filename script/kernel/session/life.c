@@ -164,7 +164,7 @@ static void end_journal(kernel *k)
         fail_by_journal(k);
     if (end_is_kept(k))
         return;
-    fail_by_journal(k); // the end is different now
+    fail_by_journal(k); // this changes how the run ends
     k->unended = !end_is_kept(k);
 }
 

@@ -49,8 +49,8 @@ static const char *plain(const char *path)
     return path;
 }
 
-// Only files with the cell's own lines: a template may have moved them, a name with ${…} is not
-// known here, and what is appended stands behind something else.
+// Notes only files that hold the cell's own lines. A template may have moved lines, a name with
+// ${…} is not known here, and appended text does not begin at line 1.
 void origins_note(origins *o, const execution *x)
 {
     const struct plan *p = &x->plan;
@@ -87,7 +87,7 @@ static size_t place_at(const char *text, const char *path, long *line)
     return 0;
 }
 
-// Another file's name may end so.
+// Is this the end of another file's name?
 static bool is_in_name(const char *text, const char *at)
 {
     if (at >= text + 2 && at[-1] == '/' && at[-2] == '.' &&

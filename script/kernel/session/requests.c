@@ -55,6 +55,7 @@ static void note_seen(kernel *k, bool person)
 static void on_hello(void *arg, peer *p, const cJSON *message)
 {
     kernel *k = arg;
+    running_catch_up(k);
     server_send(p, welcome(k));
     note_seen(k, server_is_person(p));
     server_send(p, document_event(k->document));
@@ -303,7 +304,8 @@ static request_fn *const requests[] = {
     [MESSAGE_shutdown] = shut_down,
 };
 
-// What is left to somebody who only looks; actions see for themselves.
+// May a client that only looks send this? Actions are among them: each checks by itself whether it
+// changes anything.
 static bool is_looking(message_type type)
 {
     return type == MESSAGE_complete || type == MESSAGE_inspect || type == MESSAGE_read ||
@@ -314,7 +316,8 @@ static void on_message(void *arg, peer *p, message_type type, const cJSON *messa
 {
     cJSON *reply = NULL;
     err e = {0};
-    note_seen(arg, server_is_person(p) && type != MESSAGE_look); // nobody has asked for that
+    running_catch_up(arg);
+    note_seen(arg, server_is_person(p) && type != MESSAGE_look); // a look is no request of a person
     int result = -1;
     if (server_only_looks(p) && !is_looking(type))
         err_set(&e, ERR_REFUSED, "attached with --read-only: this is only looked at");
@@ -329,6 +332,7 @@ static void on_message(void *arg, peer *p, message_type type, const cJSON *messa
 static void on_gone(void *arg, bool owner, bool person)
 {
     kernel *k = arg;
+    running_catch_up(k);
     note_seen(k, person);
     actions_client_gone(k->actions);
     life_client_gone(k, owner);

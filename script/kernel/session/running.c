@@ -14,6 +14,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { AHEAD_MAX = 16 }; // executions that the Lua thread has ready: it needs not wait for the loop
+
 static const int64_t cleanup_limit = 60 * CLOCK_SEC; // for a cell without timeout=
 
 struct queue_item {
@@ -53,11 +55,13 @@ struct queueing {
     kernel *k;
     hashmap *queued;
     struct queue_item **last;
+    cJSON *ids; // of those that came to it
 };
 
 static struct queueing queueing_begin(kernel *k)
 {
-    struct queueing q = {.k = k, .queued = hashmap_new(), .last = &k->queue};
+    struct queueing q = {
+        .k = k, .queued = hashmap_new(), .last = &k->queue, .ids = cJSON_CreateArray()};
     for (; *q.last; q.last = &(*q.last)->next)
         hashmap_set(q.queued, (*q.last)->cell_id, strlen((*q.last)->cell_id), 0);
     return q;
@@ -74,7 +78,20 @@ static void enqueue(struct queueing *q, const char *cell_id, bool alone)
     *q->last = item;
     q->last = &item->next;
     hashmap_set(q->queued, cell_id, n, 0);
-    port_emit(q->k->port, state_event(cell_id, "queued"));
+    cJSON_AddItemToArray(q->ids, cJSON_CreateString(cell_id));
+}
+
+// Says which cells wait, and begins the first one.
+static void queueing_end(struct queueing *q)
+{
+    hashmap_free(q->queued);
+    if (q->ids->child) {
+        cJSON *event = message_new(MESSAGE_queued);
+        json_set(event, "cells", q->ids);
+        port_emit(q->k->port, event);
+    } else
+        cJSON_Delete(q->ids);
+    running_go_on(q->k);
 }
 
 static struct queue_item *dequeue(kernel *k)
@@ -91,6 +108,31 @@ static void item_free(struct queue_item *item)
     free(item);
 }
 
+// Those that would follow, and have not begun, are queued again, as the first ones.
+static void take_back(kernel *k)
+{
+    struct queue_item **at = &k->queue;
+    for (execution *x = k->ahead ? interp_withdraw(k->interp) : NULL, *next; x; x = next) {
+        next = x->next;
+        struct queue_item *item = STEAL(x->item);
+        item->next = *at;
+        *at = item;
+        at = &item->next;
+        execution_free(x);
+        k->ahead--;
+        k->executed--;
+    }
+}
+
+void running_catch_up(kernel *k)
+{
+    k->catching_up = true;
+    take_back(k);
+    if (k->ahead) // they have begun, and their passing waits to be delivered
+        port_flush(k->port);
+    k->catching_up = false;
+}
+
 // Does it run after a failure?
 static bool is_cleanup(const kernel *k, const struct queue_item *item)
 {
@@ -99,9 +141,10 @@ static bool is_cleanup(const kernel *k, const struct queue_item *item)
     return notebook_find(nb, item->cell_id, &i) && when_runs(notebook_cell(nb, i), true);
 }
 
-// Clears the queue; keeps clean-ups, if they are wanted.
-static void forget_queue(kernel *k, bool cleanups)
+// Clears the queue; keeps clean-ups, if they are wanted. Was there anything to clear?
+static bool forget_queue(kernel *k, bool cleanups)
 {
+    bool any = false;
     for (struct queue_item **at = &k->queue; *at;) {
         struct queue_item *item = *at;
         if (cleanups && is_cleanup(k, item)) {
@@ -112,17 +155,20 @@ static void forget_queue(kernel *k, bool cleanups)
         k->counts.cancelled++;
         port_emit(k->port, state_event(item->cell_id, "cancelled"));
         item_free(item);
+        any = true;
     }
+    return any;
 }
 
 static void forget_failure(kernel *k)
 {
     cJSON_Delete(STEAL(k->failure.what));
-    k->interrupted = false;
+    k->interrupted = k->cut = false;
 }
 
 void running_free(kernel *k)
 {
+    take_back(k);
     while (k->queue)
         item_free(dequeue(k));
     forget_failure(k);
@@ -156,8 +202,7 @@ int running_queue(kernel *k, const cJSON *ids, err *e)
         if (notebook_find(nb, id->valuestring, &i) && is_executable(notebook_cell(nb, i)) &&
             (alone || !when_skipped(notebook_cell(nb, i))))
             enqueue(&q, id->valuestring, alone);
-    hashmap_free(q.queued);
-    running_go_on(k);
+    queueing_end(&q);
     return 0;
 }
 
@@ -179,8 +224,7 @@ int running_queue_all(kernel *k, err *e)
         if (is_executable(notebook_cell(nb, i)) && !when_skipped(notebook_cell(nb, i)) &&
             !has_id(k->options->keep, notebook_cell(nb, i)->id))
             enqueue(&q, notebook_cell(nb, i)->id, false);
-    hashmap_free(q.queued);
-    running_go_on(k);
+    queueing_end(&q);
     return 0;
 }
 
@@ -220,7 +264,6 @@ static void on_owing(void *arg, execution *x)
 
 static void emit_running(kernel *k, const execution *x)
 {
-    glances_drop(k->effects->glances, x->turn.cell);
     cJSON *event = state_event(x->turn.cell, "running");
     json_set_int(event, "count", x->count);
     json_set_str(event, "hash", x->turn.source);
@@ -282,13 +325,53 @@ static void begin_cleanup(kernel *k, execution *x)
         x->timeout_ns = cleanup_limit;
 }
 
+// What the Lua thread looks at.
+static void set_up(kernel *k, execution *x)
+{
+    x->count = ++k->executed;
+    x->turn.redo = is_named(k->options->redo, x);
+    x->turn.anew = has_id(k->options->again, x->turn.cell);
+    displays_end_of(k->displays, x->turn.cell); // from its last execution
+    glances_drop(k->effects->glances, x->turn.cell);
+}
+
+// What can run without a look at anything but its source.
+static execution *follower_of(kernel *k, const struct queue_item *item)
+{
+    const notebook *nb = document_notebook(k->document);
+    size_t i;
+    if (item->alone || item->later || item->attempt > 1 || !notebook_find(nb, item->cell_id, &i) ||
+        notebook_cell(nb, i)->options.when)
+        return NULL;
+    execution *x = execution_new(nb, i, NULL);
+    if (x && !x->timeout_ns && !x->plan.capture)
+        return x;
+    execution_free(x);
+    return NULL;
+}
+
+// Makes the next cells of a headless run ready to follow the running one.
+static void look_ahead(kernel *k)
+{
+    bool may = k->started_all && !k->catching_up && k->running && !k->running->cleanup &&
+               !k->failure.what && !k->interrupted && !k->stopping && !k->options->resume &&
+               !port_error(k->port)->code;
+    while (may && k->queue && k->ahead < AHEAD_MAX) {
+        execution *x = follower_of(k, k->queue);
+        if (!x)
+            return;
+        x->item = dequeue(k);
+        set_up(k, x);
+        k->ahead++;
+        interp_follow(k->interp, x);
+    }
+}
+
 static void begin(kernel *k, execution *x)
 {
     begin_cleanup(k, x);
-    x->turn.redo = is_named(k->options->redo, x);
-    x->turn.anew = has_id(k->options->again, x->turn.cell);
+    set_up(k, x);
     k->running = x;
-    x->count = ++k->executed;
     if (x->count == 1) {
         x->preflight = preflight_of(k);
         record_ask_git(k, false); // in the workbench: when something is run
@@ -297,12 +380,12 @@ static void begin(kernel *k, execution *x)
         execution_call_by_count(x);
     x->started = clock_mono();
     x->turn.deadline = x->timeout_ns ? x->started + x->timeout_ns : 0;
-    displays_end_of(k->displays, x->turn.cell); // from its last execution
     emit_running(k, x);
     port_begin_cell(k->port, x->turn.cell, x->plan.capture != NULL);
     tell_attempt(k, x);
     if (x->timeout_ns)
         limit_cell(k, x->timeout_ns);
+    look_ahead(k);
     port_expect(k->port);
     interp_execute(k->interp, x);
 }
@@ -343,26 +426,30 @@ static void emit_failure(kernel *k, const execution *x)
     port_emit(k->port, event);
 }
 
+static char *stop_message(const kernel *k, const execution *x, enum failure why)
+{
+    AUTO_BUF limit = {0};
+    if (why == FAILURE_INTERRUPTED)
+        return mem_strdup("interrupted");
+    if (why == FAILURE_ERROR)
+        return mem_strdup(port_error(k->port)->text);
+    if (k->run_timed_out && !x->cleanup) {
+        duration_format(&limit, k->options->timeout_ns);
+        return str_fmt("the run took longer than its --timeout of %s", buf_cstr(&limit));
+    }
+    duration_format(&limit, x->timeout_ns);
+    return str_fmt("the cell ran longer than its timeout=\"%s\"", buf_cstr(&limit));
+}
+
 // After an interrupt or a time-out, that is the reason, whatever the last error was.
-static void explain_stop(kernel *k, execution *x)
+static void explain_stop(const kernel *k, execution *x)
 {
     enum failure why = turn_why(&x->turn);
     if (why == FAILURE_NONE || x->failure == FAILURE_NONE)
         return;
     x->failure = why;
-    AUTO_BUF limit = {0};
     free(x->message);
-    if (x->failure == FAILURE_INTERRUPTED)
-        x->message = mem_strdup("interrupted");
-    else if (x->failure == FAILURE_ERROR)
-        x->message = mem_strdup(port_error(k->port)->text);
-    else if (k->run_timed_out && !x->cleanup) {
-        duration_format(&limit, k->options->timeout_ns);
-        x->message = str_fmt("the run took longer than its --timeout of %s", buf_cstr(&limit));
-    } else {
-        duration_format(&limit, x->timeout_ns);
-        x->message = str_fmt("the cell ran longer than its timeout=\"%s\"", buf_cstr(&limit));
-    }
+    x->message = stop_message(k, x, why);
 }
 
 // For a resumed run: says "verified" only of effects that were checked.
@@ -394,7 +481,7 @@ static void emit_finished(kernel *k, const execution *x)
                         : stopped                                      ? "cancelled"
                                                                        : "failed";
     cJSON *event = state_event(x->turn.cell, state);
-    double ms = (double)(clock_mono() - x->started) / CLOCK_MS;
+    double ms = (double)((x->ended ? x->ended : clock_mono()) - x->started) / CLOCK_MS;
     json_set(event, "ms", cJSON_CreateNumber(ms));
     if (x->failure == FAILURE_NONE && k->options->resume && x->turn.effects > 0)
         tell_how(event, &x->turn);
@@ -445,16 +532,26 @@ static bool retry(kernel *k, const execution *x)
     return true;
 }
 
-static void remember(kernel *k, const execution *x)
+static void remember(kernel *k, const execution *x, enum failure failure, const char *message)
 {
     if (k->failure.what)
         return;
     k->failure.what = cJSON_CreateObject();
     json_set_str(k->failure.what, "cell", x->chunk);
-    json_set_str(k->failure.what, "name", failure_name(x->failure));
-    json_set_str(k->failure.what, "message", x->message);
-    k->failure.exit = failure_exit(x->failure);
+    json_set_str(k->failure.what, "name", failure_name(failure));
+    json_set_str(k->failure.what, "message", message);
+    k->failure.exit = failure_exit(failure);
     k->failure.stopped = turn_why(&x->turn) != FAILURE_NONE;
+}
+
+// It has ended well before it noticed the stop, which has kept others from running.
+static void remember_stop(kernel *k, const execution *x)
+{
+    enum failure why = turn_why(&x->turn);
+    if (!k->cut || why == FAILURE_NONE)
+        return;
+    AUTO_FREE char *message = stop_message(k, x, why);
+    remember(k, x, why, message);
 }
 
 static void finish(kernel *k, execution *x)
@@ -474,9 +571,12 @@ static void finish(kernel *k, execution *x)
     *(good                                  ? &k->counts.ok
         : x->failure == FAILURE_INTERRUPTED ? &k->counts.cancelled
                                             : &k->counts.failed) += !x->given;
-    if (good)
+    if (good) {
+        remember_stop(k, x);
         return;
-    remember(k, x);
+    }
+    remember(k, x, x->failure, x->message);
+    take_back(k);
     if (!k->interrupted) // otherwise that was done when it was stopped; these came after it
         forget_queue(k, true);
 }
@@ -493,10 +593,8 @@ static void end_run(kernel *k)
         life_finish(k, k->failure.exit, message);
 }
 
-static void on_executed(void *arg, execution *x)
+static void end(kernel *k, execution *x)
 {
-    kernel *k = arg;
-    port_hold(k->port); // its end and the next one's beginning go out together
     finish(k, x);
     free(k->last_cell);
     k->last_cell = mem_strdup(x->turn.cell);
@@ -504,7 +602,28 @@ static void on_executed(void *arg, execution *x)
     k->running = NULL;
     k->wedged = false;
     execution_free(x);
+}
+
+static void on_executed(void *arg, execution *x)
+{
+    kernel *k = arg;
+    take_back(k);
+    port_hold(k->port); // its end and the next one's beginning go out together
+    end(k, x);
     running_go_on(k);
+}
+
+void running_passed(kernel *k, execution *ended)
+{
+    execution *x = ended->next;
+    end(k, ended);
+    k->ahead--;
+    k->running = x;
+    interp_passed(k->interp, x);
+    item_free(STEAL(x->item));
+    emit_running(k, x);
+    port_begin_cell(k->port, x->turn.cell, false);
+    look_ahead(k);
 }
 
 // A cell whose plan is wrong fails without being run.
@@ -519,6 +638,7 @@ static void fail_unplanned(kernel *k, size_t i, const err *why)
         .count = ++k->executed,
         .attempt = 1};
     sscanf(why->text, "line %d", &x.line);
+    glances_drop(k->effects->glances, c->id);
     emit_running(k, &x);
     finish(k, &x);
     free(x.message);
@@ -588,9 +708,10 @@ void running_go_on(kernel *k)
 
 void running_interrupt(kernel *k, enum failure why)
 {
+    running_catch_up(k);
     // What was made is cleaned up, unless somebody insists, or nothing can be kept.
     bool cleanups = k->running && !k->interrupted && why != FAILURE_ERROR;
-    forget_queue(k, cleanups);
+    k->cut |= forget_queue(k, cleanups);
     if (!k->running) {
         if (k->started_all || k->waiting_for_sandbox)
             life_end(k, failure_exit(why), "interrupted");
@@ -598,6 +719,14 @@ void running_interrupt(kernel *k, enum failure why)
     }
     k->interrupted = true;
     stop_running(k, why);
+}
+
+void running_time_out(kernel *k)
+{
+    k->run_timed_out = true;
+    running_catch_up(k);
+    if (!k->running || !k->running->cleanup)
+        running_interrupt(k, FAILURE_TIMEOUT);
 }
 
 static void on_wedged(void *arg)

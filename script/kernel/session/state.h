@@ -44,6 +44,8 @@ struct kernel {
 
     struct queue_item *queue; // the cells to execute
     execution *running;
+    int ahead; // how many executions may follow it without the loop (running.c)
+    bool catching_up;
     int64_t started;
     long executed;
     struct {         // what has failed first since the queue was empty
@@ -52,6 +54,7 @@ struct kernel {
         bool stopped; // it was interrupted, or out of time
     } failure;
     bool interrupted; // once more, and no clean-up runs either
+    bool cut;         // that has cancelled cells
     int64_t seen; // number of the newest event when somebody who looks was last heard; 0: nobody
     struct {
         int ok, failed, cancelled;

@@ -36,6 +36,10 @@ def kernels(where):
     return [line for line in sh(FIRESTEEL, "ls").out.splitlines() if line.endswith(where)]
 
 
+def kill_kernel(where):
+    os.kill(int(kernels(where)[0].split()[1]), 9)
+
+
 def workbench(where, *argv, **options):
     """The workbench on small.lua with an idle kernel; or another verb."""
     s = Screen([FIRESTEEL, *(argv or ["small.lua"])], cwd=where, **options)

@@ -267,10 +267,15 @@ TEST(digests)
     char hex[SHA256_HEX];
     sha256_hex("abc", 3, hex);
     CHECK_STR(hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    char digits[SHA256_SHORT];
+    sha256_short("abc", 3, digits);
+    CHECK_STR(digits, "ba7816bf8f01cfea");
     uint8_t mac[SHA256_SIZE]; // RFC 4231, test case 2
     hmac_sha256("Jefe", 4, "what do ya want for nothing?", 28, mac);
     digest_hex(mac, hex);
     CHECK_STR(hex, "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+    digest_short(mac, digits);
+    CHECK_STR(digits, "5bdcc146bf60754e");
 }
 
 int main(void)

@@ -32,6 +32,23 @@ TEST(hashmap_keys_are_bytes_and_are_copied)
     hashmap_free(NULL);
 }
 
+TEST(hashmap_borrows_keys_when_told_to)
+{
+    hashmap *m = hashmap_new_borrowing();
+    char first[] = "cell", same[] = "cell";
+    size_t at = 0;
+    hashmap_set(m, first, 4, 7);
+    hashmap_set(m, same, 4, 8);
+    same[0] = 'h'; // the entry has the bytes of the first one
+    CHECK(hashmap_get(m, "cell", 4, &at) && at == 8);
+    CHECK_INT(hashmap_count(m), 1);
+    CHECK(hashmap_remove(m, "cell", 4));
+    CHECK(!hashmap_get(m, "cell", 4, &at));
+    hashmap_set(m, first, 4, 9);
+    hashmap_free(m);
+    CHECK(strcmp(first, "cell") == 0);
+}
+
 // Compares the table with an array, through many random sets and removals.
 TEST(hashmap_agrees_with_an_array)
 {

@@ -23,6 +23,7 @@ struct story {
     watch *watch;
     tail *tail;
     bool ended, tells_away, table, looks;
+    size_t whole;
 };
 
 static void tell(struct story *s, const char *fmt, ...)
@@ -114,7 +115,8 @@ static void begin_watch(void *arg)
         .group = "", .version = "v1", .plural = "pods", .kind = "Pod", .namespaced = true};
     struct story *s = arg;
     s->watch = watch_open(s->fake->client,
-        &(struct watch_spec){.resource = &pods, .ns = s->ns, .most = s->most, .table = s->table},
+        &(struct watch_spec){
+            .resource = &pods, .ns = s->ns, .most = s->most, .table = s->table, .whole = s->whole},
         s->looks   ? &look_callbacks
         : s->table ? &row_callbacks
                    : &watch_callbacks,
@@ -213,6 +215,14 @@ TEST(where_many_objects_are_wanted_the_list_has_them)
     check_told((struct story){.ns = "w-ill", .table = true, .looks = true}, buf_cstr(&want));
     AUTO_FREE char *bare = counted("Metadata w-ill");
     CHECK_STR(bare, "1");
+}
+
+TEST(the_first_objects_of_a_list_are_whole_where_it_is_asked_for)
+{
+    check_told((struct story){.ns = "w-whole", .table = true, .looks = true, .whole = 1},
+        "+a Pod! +b Pod! +c Pod +s1 Pod ~s1 Pod! synced ");
+    AUTO_FREE char *pages = counted("Metadata w-whole");
+    CHECK_STR(pages, "1");
 }
 
 TEST(where_a_look_fails_a_new_list_begins)

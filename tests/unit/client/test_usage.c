@@ -83,6 +83,29 @@ TEST(of_nodes_there_are_percents_too)
     CHECK_STR(hidden, empty);
 }
 
+TEST(pods_have_percents_of_requests_and_limits)
+{
+    AUTO_JSON *definitions = tap_yaml("[{name: Name}]"), *cells = tap_yaml("[p]");
+    AUTO_JSON *pod = tap_yaml(
+        "{metadata: {name: p, uid: u}, spec: {initContainers: [{name: once, resources: {requests: "
+        "{cpu: '8', memory: 8Gi}}}, {name: side, restartPolicy: Always, resources: {requests: "
+        "{cpu: "
+        "100m}}}], containers: [{name: a, resources: {requests: {cpu: 100m, memory: 100Mi}, "
+        "limits: "
+        "{memory: 200Mi}}}, {name: b, resources: {requests: {memory: 100Mi}}}]}}");
+    struct table_form form = {
+        .definitions = definitions, .kind = "Pod", .usage = true, .usage_always = true};
+    AUTO_JSON *table = table_empty(&form), *row = table_row(&form, pod, cells, 0);
+    AUTO_FREE char *columns = json_to_str(json_get(table, "columns"));
+    CHECK(!strstr(columns, "\"late\"")); // all stand as the others do
+    usage_show(table, row, &(struct used){.milli_cpu = 399, .bytes = INT64_C(151) << 20});
+    AUTO_FREE char *shown = cells_of(row);
+    CHECK_STR(shown, "[\"p\",\"399m\",\"199%\",\"n/a\",\"151Mi\",\"75%\",\"75%\",\"\"]");
+    usage_show(table, row, NULL);
+    AUTO_FREE char *hidden = cells_of(row);
+    CHECK_STR(hidden, "[\"p\",\"\",\"\",\"\",\"\",\"\",\"\",\"\"]");
+}
+
 TEST(pods_have_theirs_before_what_is_wrong_and_others_have_none)
 {
     AUTO_JSON *definitions = tap_yaml("[{name: Name}, {name: IP, priority: 1}]");
@@ -90,10 +113,11 @@ TEST(pods_have_theirs_before_what_is_wrong_and_others_have_none)
     struct table_form form = {.definitions = definitions, .kind = "Pod", .usage = true};
     AUTO_JSON *table = table_empty(&form), *row = table_row(&form, pod, cells, 0);
     AUTO_FREE char *names = columns_of(table);
-    CHECK_STR(names, "NAME CPU MEM WHY IP ");
+    CHECK_STR(names, "NAME CPU %CPU/R %CPU/L MEM %MEM/R %MEM/L WHY IP ");
     usage_show(table, row, &(struct used){.milli_cpu = 3, .bytes = 7 << 20});
     AUTO_FREE char *shown = cells_of(row);
-    CHECK_STR(shown, "[\"p\",\"3m\",\"7Mi\",\"\",\"10.0.0.1\"]");
+    // Its object was not read, so nobody knows what it asks for.
+    CHECK_STR(shown, "[\"p\",\"3m\",\"\",\"\",\"7Mi\",\"\",\"\",\"\",\"10.0.0.1\"]");
     form.usage = false;
     AUTO_JSON *plain = table_empty(&form), *other = table_row(&form, pod, cells, 0);
     AUTO_FREE char *fewer = columns_of(plain);

@@ -3,6 +3,8 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "k8s/client/service.h"
+#include "k8s/client/status.h"
 #include "tests/support/fake.h"
 #include "tests/support/tap.h"
 
@@ -61,6 +63,40 @@ TEST(statuses_become_codes_with_reason_and_remedy)
         CHECK_INT(e.code, cases[i].code);
         CHECK(!strstr(e.text, "good-token"));
     }
+    fake_close(f);
+}
+
+static void count_away(void *arg, const err *why, int64_t since)
+{
+    ++*(int *)arg;
+}
+
+TEST(a_service_without_endpoints_is_waited_for)
+{
+    struct fake *f = fake_open(false);
+    int away = 0;
+    struct patience p = {.retry_ns = CLOCK_MS, .away = count_away, .arg = &away};
+    struct service_request r = {
+        .ns = "default", .service = "late", .port = 80, .path = "/", .repeatable = true};
+    AUTO_BUF out = {0};
+    // The patience with a server that is away is long over then, and this one is not away.
+    CHECK_OK(client_service(f->client, &p, &r, &out, &f->e) == 0, f->e);
+    CHECK_STR(buf_cstr(&out), "{\"answers\": \"late\"}");
+    r.service = "new";
+    CHECK_OK(client_service(f->client, &p, &r, &out, &f->e) == 0, f->e);
+    r.service = "never";
+    p.deadline = clock_mono() + 2 * CLOCK_SEC;
+    CHECK(client_service(f->client, &p, &r, &out, &f->e) < 0);
+    CHECK_HAS(f->e.text, "ask service never in namespace default: it has no endpoints");
+    p.deadline = 0;
+    p.retry_ns = -1; // who wants an answer now gets it
+    int64_t begun = clock_mono();
+    CHECK(client_service(f->client, &p, &r, &out, &f->e) < 0);
+    r.service = "broken";
+    CHECK(client_service(f->client, &p, &r, &out, &f->e) < 0);
+    CHECK_HAS(f->e.text, "ask service broken in namespace default: the model is gone");
+    CHECK(clock_mono() - begun < 10 * CLOCK_SEC);
+    CHECK_INT(away, 0);
     fake_close(f);
 }
 
@@ -269,6 +305,16 @@ TEST(a_list_that_does_not_end_is_ended)
         CHECK(seen(f, what) < 10);
         fake_close(f);
     }
+}
+
+TEST(a_webhook_that_is_away_is_told_of_with_what_helps)
+{
+    err e = {0};
+    AUTO_JSON *status = tap_yaml("{kind: Status, code: 500, message: 'Internal error occurred: "
+                                 "failed calling webhook \"w\": failed to call webhook'}");
+    status_object_error(status, "create pods", "", &e);
+    CHECK_HAS(e.text, "create pods: Internal error occurred: failed calling webhook \"w\"");
+    CHECK_HAS(e.text, ": an admission webhook does not answer");
 }
 
 TEST(a_server_that_asks_for_a_long_pause_is_not_waited_for)

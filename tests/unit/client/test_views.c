@@ -17,6 +17,7 @@
 #include "k8s/client/state.h"
 #include "k8s/client/table.h"
 #include "k8s/client/tabs.h"
+#include "k8s/client/wait.h"
 #include "k8s/manifest/manifest.h"
 #include "tests/support/tap.h"
 
@@ -226,6 +227,40 @@ TEST(a_state_that_a_kind_does_not_have_is_known)
     CHECK(state_exists(pod, "CrashLoopBackOff"));
     CHECK(state_exists(other, "Anything"));
     CHECK(!state_names(other));
+}
+
+TEST(of_what_has_ended_some_words_are_in_vain)
+{
+    static const char failed[] =
+        "{kind: Job, status: {conditions: [{type: Failed, status: 'True'}]}}";
+    static const char complete[] =
+        "{kind: Job, status: {conditions: [{type: Complete, status: 'True'}]}}";
+    static const char runs[] = "{kind: Job, status: {active: 1}}";
+    static const char stuck[] = "{kind: Deployment, status: {conditions: [{type: Progressing, "
+                                "status: 'False', reason: ProgressDeadlineExceeded}]}}";
+    static const char other[] =
+        "{kind: Widget, status: {conditions: [{type: Complete, status: 'True'}]}}";
+    static const struct {
+        const char *object, *words;
+        bool in_vain;
+    } cases[] = {
+        {failed, "condition=Complete", true},
+        {failed, "condition=complete=true", true},
+        {failed, "condition=Suspended=False", false},
+        {failed, "jsonpath={.status.succeeded}=1", true},
+        {failed, "jsonpath={.metadata.labels.seen}=yes", false},
+        {failed, "delete", false},
+        {complete, "condition=Failed", true},
+        {complete, "jsonpath={.status.failed}=1", false},
+        {runs, "condition=Complete", false},
+        {runs, "jsonpath={.status.succeeded}=1", false},
+        {stuck, "condition=Available", false},
+        {other, "condition=Ready", false},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO_JSON *o = tap_yaml(cases[i].object);
+        CHECK_INT(wait_is_in_vain(cases[i].words, o), cases[i].in_vain);
+    }
 }
 
 TEST(tables_are_printed_as_kubectl_does)

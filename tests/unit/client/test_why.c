@@ -47,6 +47,15 @@ static void check_why(const char *facts, const char *what, const char *seen, con
     "{containers: [{name: e, resources: {limits: {memory: 1408Mi}}}]}, status: " status "}\n"
 #define RUNS "{phase: Running, containerStatuses: [{name: e, ready: true, state: {running: {}}}]}"
 
+TEST(a_program_that_its_image_lacks)
+{
+    const char *missing =
+        cause_remedy("runc create failed: exec: \"sh\": executable file not found "
+                     "in $PATH");
+    CHECK(missing && strstr(missing, "the image has no such program"));
+    CHECK(strstr(cause_remedy("failed to resolve image: team/none:1: not found"), "push or make"));
+}
+
 TEST(a_pod_that_no_node_takes)
 {
     check_why("object: {kind: Pod, metadata: {name: p}, spec: {containers: [{name: c}]}, status: "
@@ -54,8 +63,7 @@ TEST(a_pod_that_no_node_takes)
               "Unschedulable, message: '0/1 nodes are available: 1 Insufficient cpu. no new claims "
               "to deallocate, preemption: 0/1 nodes are available: 1 No preemption victims found "
               "for incoming pod.'}]}}",
-        "pod p waits for a node: 0/1 nodes are available: 1 Insufficient cpu. no new claims to "
-        "deallocate",
+        "pod p waits for a node: 0/1 nodes are available: 1 Insufficient cpu",
         "pod p: PodScheduled is False", "coreRequest");
 }
 
@@ -138,7 +146,8 @@ TEST(containers_that_ended)
               "spec: {containers: [{name: c}]}, status: {phase: Running, containerStatuses: "
               "[{name: c, restartCount: 4, state: {waiting: {reason: CrashLoopBackOff}}, "
               "lastState: {terminated: {exitCode: 7, reason: Error}}}]}}",
-        "container c of pod p exited with 7", "pod p: its container's state, 4 restarts", NULL);
+        "container c of pod p exited with 7", "pod p: its container's state, 4 restarts",
+        "k8s.logs(\"pods/p\", {container = \"c\", previous = true})");
 }
 
 TEST(what_keeps_pods_from_being_made)
@@ -177,8 +186,31 @@ TEST(operators_that_are_absent_or_look_elsewhere)
         "no operator has looked at it: it has no status",
         "its status is empty after 30.0s; Deployment op in namespace spark watches default,prod "
         "only",
-        "let it watch namespace team");
+        "let it watch namespace team (its option --namespaces; of its Helm chart "
+        "spark.jobNamespaces)");
     check_why(NEW_APP("2026-01-02T03:59:58Z"), NULL, NULL, NULL); // just made
+}
+
+#define OPERATOR(part, ready)                                                                      \
+    "{metadata: {name: " part ", namespace: spark}, spec: {template: {spec: {containers: [{args: " \
+    "[" part ", start, '--namespaces=team']}]}}}, status: {readyReplicas: " ready "}}"
+
+TEST(an_operator_that_watches_may_take_its_time)
+{
+    check_why(NEW_APP("2026-01-02T03:56:00Z") "operators: [" OPERATOR("controller", "1") "]",
+        "the operator has not answered yet: it has no status",
+        "its status is empty after 4m00s; Deployment controller in namespace spark is ready",
+        "wait: it takes applications one after another");
+    check_why(NEW_APP("2026-01-02T03:54:00Z") "operators: [" OPERATOR("controller", "1") "]",
+        "no operator has looked at it: it has no status",
+        "its status is empty after 6m00s; Deployment controller in namespace spark is ready",
+        "look at the operator's log");
+    // The webhook starts no application, however ready it is.
+    check_why(NEW_APP("2026-01-02T03:59:30Z") "operators: [" OPERATOR(
+                  "controller", "0") ", " OPERATOR("webhook", "1") "]",
+        "no operator has looked at it: it has no status",
+        "its status is empty after 30.0s; Deployment controller in namespace spark is not ready",
+        "let the operator become ready: kubectl describe deployment controller --namespace=spark");
 }
 
 TEST(a_submission_that_failed)
@@ -196,6 +228,22 @@ TEST(a_submission_that_failed)
         "pods \"m-driver\" is forbidden: error looking up service account default/spark: "
         "serviceaccount \"spark\" not found",
         "the SparkApplication's own words", "make the account");
+}
+
+#define LOST                                                                                       \
+    "events:\n- {type: Warning, reason: SparkExecutorFailed, message: 'Executor m-exec-1 failed "  \
+    "with ExitCode: 143, Reason: Error, Pod Message: ', involvedObject: {kind: SparkApplication}}"
+
+TEST(an_executor_that_is_lost)
+{
+    check_why(RUNNING_APP "pods:\n" DRIVER EXECUTOR("m-exec-2", RUNS) EXECUTOR("m-exec-3", RUNS)
+                  LOST,
+        "Executor m-exec-1 failed with ExitCode: 143, Reason: Error", "event SparkExecutorFailed",
+        "deleted or evicted");
+    check_why(RUNNING_APP "pods:\n" DRIVER EXECUTOR("m-exec-2", RUNS) LOST,
+        "the driver waits for executors: 1 of 2 run; Executor m-exec-1 failed with ExitCode: 143, "
+        "Reason: Error",
+        "event SparkExecutorFailed", "deleted or evicted");
 }
 
 TEST(the_line_that_names_the_cause)

@@ -107,6 +107,28 @@ TEST(a_cell_that_runs_again_starts_anew)
     fold_free(f);
 }
 
+TEST(a_cell_that_is_cancelled_in_the_queue_did_not_run_again)
+{
+    fold *f = sample_fold();
+    const struct run_cell *one = fold_cell_by_id(f, "one", NULL);
+    event(f, "{\"type\":\"state\",\"cell\":\"one\",\"state\":\"queued\",\"mono\":90000000000}");
+    event(f, "{\"type\":\"state\",\"cell\":\"one\",\"state\":\"cancelled\",\"mono\":91000000000}");
+    CHECK_INT(one->state, STATE_CANCELLED);
+    CHECK_INT(one->mono_end - one->mono_start, 0);
+    CHECK_INT(one->n_outputs, 4); // what it had left stays
+    event(f, "{\"type\":\"state\",\"cell\":\"one\",\"state\":\"running\",\"mono\":92000000000}");
+    event(f, "{\"type\":\"state\",\"cell\":\"one\",\"state\":\"cancelled\",\"mono\":95000000000}");
+    CHECK_INT(one->mono_end - one->mono_start, 3000000000);
+    event(f, "{\"type\":\"state\",\"cell\":\"one\",\"state\":\"running\",\"mono\":96000000000}");
+    event(f, "{\"type\":\"queued\",\"cells\":[\"one\"],\"mono\":97000000000}"); // while it runs
+    CHECK_INT(one->state, STATE_QUEUED);
+    event(f, "{\"type\":\"state\",\"cell\":\"one\",\"state\":\"cancelled\",\"mono\":98000000000}");
+    event(f, "{\"type\":\"state\",\"cell\":\"one\",\"state\":\"cancelled\",\"ms\":3000,\"mono\":"
+             "99000000000}");
+    CHECK_INT(one->mono_end - one->mono_start, 3000000000);
+    fold_free(f);
+}
+
 TEST(what_is_cleared_is_dropped_and_the_rest_stays)
 {
     fold *f = sample_fold();
@@ -445,10 +467,77 @@ TEST(damaged_lines_are_counted_and_passed_over)
     fold_free(f);
 }
 
+TEST(lists_of_runs_need_no_outputs)
+{
+    err e = {0};
+    AUTO_FREE char *run = sample_write(), *file = journal_file(tap_dir(), run);
+    fold *all = fold_file(file, NULL, &e), *most = fold_without_outputs(file, &e);
+    CHECK_OK(all && most, e);
+    AUTO_JSON *of_all = fold_results(all), *of_most = fold_results(most);
+    CHECK(cJSON_Compare(of_all, of_most, true));
+    CHECK_INT(fold_state(most), fold_state(all));
+    CHECK_INT(fold_last(most), fold_last(all));
+    CHECK_INT(fold_duration(most), fold_duration(all));
+    CHECK_INT(fold_cell_by_id(most, "one", NULL)->state, STATE_OK);
+    CHECK(fold_cell_by_id(most, "one", NULL)->n_outputs < 4);
+    fold_free(all);
+    fold_free(most);
+}
+
+TEST(what_trainings_reported_is_no_output)
+{
+    static const char text[] =
+        "{\"type\":\"run\",\"format\":1,\"run\":\"r\",\"notebook\":\"\",\"seq\":1}\n"
+        "{\"type\":\"display\",\"cell\":\"a\",\"id\":1,\"live\":true,\"data\":{"
+        "\"application/vnd.firesteel.progress+json\":{\"history\":[]}},\"seq\":2}\n"
+        "{\"type\":\"update\",\"id\":1,\"data\":{\"application/vnd.firesteel.progress+json\":{"
+        "\"history\":[{\"epoch\":1,\"metrics\":{\"loss\":3}}]}},\"seq\":3}\n"
+        "{\"type\":\"end\",\"state\":\"ok\",\"exit\":0,\"seq\":4}\n";
+    err e = {0};
+    AUTO_FREE char *file = path_join(tap_dir(), "trained.jsonl");
+    CHECK_OK(path_write(file, text, sizeof text - 1, 0600, &e) == 0, e);
+    fold *f = fold_without_outputs(file, &e);
+    CHECK_OK(f, e);
+    AUTO_FREE char *trained = results_text(f);
+    CHECK_HAS(trained, "\"loss\":{\"value\":3");
+    fold_free(f);
+}
+
+TEST(how_long_a_killed_kernel_ran_counts_without_outputs)
+{
+    static const char text[] = "{\"type\":\"run\",\"format\":1,\"run\":\"r\",\"notebook\":\"\","
+                               "\"wall\":\"2026-01-02T03:04:01Z\",\"seq\":1,\"mono\":1000}\n"
+                               "{\"type\":\"stream\",\"cell\":\"a\",\"name\":\"stdout\",\"text\":"
+                               "\"1\",\"wall\":\"2026-01-02T03:04:02Z\",\"seq\":2,\"mono\":"
+                               "5000}\n"
+                               "{\"type\":\"stream\",\"cell\":\"a\",\"name\":\"stdout\",\"text\":"
+                               "\"2\",\"wall\":\"2026-01-02T03:04:03Z\",\"seq\":3,\"mono\":"
+                               "9000}\n"
+                               "{\"type\":\"resumed\",\"notebook\":\"\",\"wall\":\"2026-01-02T03:"
+                               "04:04Z\",\"seq\":4,\"mono\":100}\n"
+                               "{\"type\":\"end\",\"state\":\"ok\",\"exit\":0,\"wall\":\"2026-01-"
+                               "02T03:04:05Z\",\"seq\":5,\"mono\":300}\n";
+    err e = {0};
+    AUTO_FREE char *file = path_join(tap_dir(), "killed.jsonl");
+    CHECK_OK(path_write(file, text, sizeof text - 1, 0600, &e) == 0, e);
+    fold *f = fold_without_outputs(file, &e);
+    CHECK_OK(f, e);
+    CHECK_INT(fold_duration(f), 8000 + 200);
+    fold_free(f);
+}
+
 TEST(who_has_printed_rows_need_not_keep_them)
 {
     fold *f = sample_fold();
     fold_keep_rows(f, 2);
+    event(f,
+        "{\"type\":\"display\",\"cell\":\"one\",\"id\":79,\"data\":{\"text/plain\":\"a\",\"t\":"
+        "{\"columns\":[\"NAME\"],\"rows\":[{\"uid\":\"a\"},{\"uid\":\"b\"},{\"uid\":\"c\"}],\"n\":"
+        "1}}}");
+    AUTO_FREE char *kept = json_to_str(fold_display(f, 79)->data);
+    CHECK_STR(kept,
+        "{\"text/plain\":\"a\",\"t\":{\"columns\":[\"NAME\"],\"rows\":[{\"uid\":\"a\"},{"
+        "\"uid\":\"b\"}],\"n\":1}}");
     event(f, "{\"type\":\"display\",\"cell\":\"one\",\"id\":80,\"live\":true,\"data\":{\"text/"
              "plain\":\"\",\"t\":{\"columns\":[\"NAME\"],\"rows\":[]}}}");
     event(f, "{\"type\":\"update\",\"id\":80,\"rows\":[{\"uid\":\"a\"},{\"uid\":\"b\"},{\"uid\":"

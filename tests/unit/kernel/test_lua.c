@@ -137,6 +137,25 @@ TEST(what_is_no_last_expression)
     check_value("do return 1 end", "1");
 }
 
+// The last line is an expression, and what is before it is not complete.
+TEST(what_is_before_a_last_expression_is_complete)
+{
+    check_value("local\nx", "(nothing)");
+    check_value("x = {\n1,\n2 }", "(nothing)");
+    check_value("x = {}\nx.\ny = 1", "(nothing)");
+    check_value("x = 4 +\ntonumber('1')", "(nothing)");
+    check_value("x =\ntostring(1)", "(nothing)");
+    check_value("local function\nprint() end", "(nothing)");
+    check_value("x = [[\ntostring(1)\n]]", "(nothing)");
+    check_value("--[[\ntostring(1)\n]]", "(nothing)");
+    check_value("if nil then\ntostring(1) end", "(nothing)");
+    check_value(
+        "if nil then\ntostring(1)", "cell:2: 'end' expected (to close 'if' at line 1) near <eof>");
+    check_value("return 1\ntostring(1)", "cell:2: <eof> expected near 'tostring'");
+    check_value("x = 5;\ntostring(x);", "5");
+    check_value("goto on\n::on::\ntostring(1)", "1");
+}
+
 TEST(errors_keep_their_lines)
 {
     check_value("x = 1\nx = = 2", "cell:2: unexpected symbol near '='");

@@ -463,6 +463,15 @@ TEST(no_text_has_the_name_of_code)
     notebook_free(nb);
 }
 
+TEST(a_titled_text_before_all_code_has_no_number)
+{
+    notebook *nb = parse("-- %% Words [markdown]\n-- %%\n");
+    AUTO_BUF name = {0};
+    notebook_cell_name(nb, 0, &name);
+    CHECK_STR(buf_cstr(&name), "text before cell 1 (Words)");
+    notebook_free(nb);
+}
+
 TEST(other_tools_options_are_kept)
 {
     err e = {0};

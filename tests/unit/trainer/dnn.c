@@ -157,21 +157,21 @@ TEST(onednn_computes_what_own_kernels_compute)
 
 // For these oneDNN likes its weights in blocks of 48 filters, which no panel of 64 fits, or in
 // blocks that change with the number of rows; for which of them, and of how many rows, the CPU
-// says.
-#define WIDE(size, from, to, stride)                                                               \
+// says. The last one is for a CPU with AVX alone, as which oneDNN can be told to see any newer one.
+#define WIDE(size, from, to, window, stride)                                                       \
     {                                                                                              \
-        size, from, to, stride,                                                                    \
+        size, from, to, window, stride,                                                            \
         {                                                                                          \
-            {INPUT(size, size, from), SAME(to, 1, stride, LINEAR, 0),                              \
+            {INPUT(size, size, from), SAME(to, window, stride, LINEAR, 0),                         \
                 OF(GLOBAL_AVERAGE_POOLING2D, 1), OUT(2)},                                          \
                 NUMBERS(0), NUMBERS(3)                                                             \
         }                                                                                          \
     }
 static const struct {
-    size_t size, channels, filters, stride;
+    size_t size, channels, filters, window, stride;
     struct test_graph graph;
-} wide[] = {
-    WIDE(14, 1024, 2048, 2), WIDE(28, 512, 1024, 2), WIDE(8, 512, 512, 1), WIDE(7, 128, 512, 1)};
+} wide[] = {WIDE(14, 1024, 2048, 1, 2), WIDE(28, 512, 1024, 1, 2), WIDE(8, 512, 512, 1, 1),
+    WIDE(7, 128, 512, 1, 1), WIDE(28, 48, 16, 5, 1)};
 
 enum { WIDE_ROWS = 7 }; // pieces of four and of three rows, or of three and of one
 
@@ -187,7 +187,9 @@ static const dnn_conv *wide_conv(size_t i, dnn_way way, size_t rows, bool half)
     s.groups = 1;
     for (int k = 0; k < 2; k++) {
         s.in[k] = s.out[k] = size;
-        s.size[k] = s.stride[k] = s.dilation[k] = 1;
+        s.size[k] = wide[i].window;
+        s.before[k] = wide[i].window / 2;
+        s.stride[k] = s.dilation[k] = 1;
     }
     s.half = half;
     return ops->conv(&s);
@@ -280,6 +282,17 @@ TEST(what_onednn_could_not_compute_is_an_error)
     check_failure(&broken, true);
 }
 
+// What is unpacked came from oneDNN.
+TEST(short_sums_of_weights_are_made_by_own_kernels)
+{
+    dnn_ops broken = *ops;
+    broken.unpack = fail_unpack;
+    struct result by = result_of(&graphs[5].graph, 2, ROWS, ops),
+                  own = result_of(&graphs[5].graph, 2, ROWS, &broken);
+    CHECK(memcmp(by.values, own.values, by.n * sizeof *by.values) == 0);
+    free(by.values), free(own.values);
+}
+
 static struct test_graph halved(const struct test_graph *g)
 {
     struct test_graph half = *g;
@@ -315,6 +328,41 @@ TEST(bf16_is_within_its_rounding)
         CHECK(by_how_much > 0 && by_how_much < 0.03);
         CHECK(memcmp(by.values, one.values, one.n * sizeof *one.values) == 0);
         free(whole.values), free(by.values), free(one.values);
+    }
+}
+
+static bool yes(void)
+{
+    return true;
+}
+
+static bool no(void)
+{
+    return false;
+}
+
+// One CPU multiplies bf16, another one makes floats of them: both ways are tried on each. The
+// weights of the second are not rounded, so the two have other bits.
+TEST(bf16_may_be_multiplied_as_floats)
+{
+    if (!ops->has_half())
+        SKIP("this CPU has no bf16");
+    dnn_ops wide_ops = *ops, half_ops = *ops;
+    wide_ops.widens = yes, half_ops.widens = no;
+    for (size_t g = 0; g < ARRAY_LEN(graphs); g++) {
+        struct test_graph half = halved(&graphs[g].graph);
+        struct result whole = result_of(&graphs[g].graph, 2, ROWS, ops);
+        struct result as_floats = result_of(&half, 2, ROWS, &wide_ops);
+        struct result one = result_of(&half, 1, ROWS, &wide_ops);
+        struct result as_halves = result_of(&half, 2, ROWS, &half_ops);
+        double by_how_much = apart(&whole, &as_floats), others = apart(&whole, &as_halves);
+        if (!(by_how_much < 0.03 && others < 0.03))
+            printf("# %s: %g, %g\n", graphs[g].name, by_how_much, others);
+        CHECK(by_how_much > 0 && by_how_much < 0.03);
+        CHECK(others > 0 && others < 0.03);
+        CHECK(memcmp(as_floats.values, one.values, one.n * sizeof *one.values) == 0);
+        CHECK((by_how_much != others) == (g + 1 < ARRAY_LEN(graphs))); // the last: own kernels
+        free(whole.values), free(as_floats.values), free(one.values), free(as_halves.values);
     }
 }
 

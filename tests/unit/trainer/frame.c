@@ -6,6 +6,7 @@
 #include "trainer/data/csv.h"
 
 #include <math.h>
+#include <sched.h>
 #include <string.h>
 
 static frame read(const char *text, const frame_spec *spec)
@@ -209,6 +210,70 @@ TEST(errors_name_line_and_column)
 }
 
 // The same text in pieces of a gzip file and from memory.
+// Several blocks of records, with every kind of column.
+static void write_many(buf *text, int rows)
+{
+    buf_str(text, "id,name,part,day,none\n");
+    for (int i = 0; i < rows; i++)
+        buf_fmt(text, "%d,\"n %d\",%d.%d,20%02d-0%d-11,%s\n", i, i * 7 % 900, i % 100, i % 7,
+            i % 90, 1 + i % 9, i % 3 ? "1" : "");
+}
+
+// Threads look at the columns: whoever does it, the bits are the same.
+TEST(any_number_of_threads_reads_the_same)
+{
+    err e;
+    cpu_set_t all, one;
+    frame f, g;
+    AUTO_BUF text = {0};
+    write_many(&text, 20000);
+    CHECK_OK(frame_parse(text.data, text.len, &(frame_spec){0}, &f, &e) == 0, e);
+    CHECK(sched_getaffinity(0, sizeof all, &all) == 0);
+    CPU_ZERO(&one);
+    for (int i = 0; i < CPU_SETSIZE; i++)
+        if (!CPU_COUNT(&one) && CPU_ISSET(i, &all))
+            CPU_SET(i, &one);
+    CHECK(sched_setaffinity(0, sizeof one, &one) == 0);
+    CHECK_OK(frame_parse(text.data, text.len, &(frame_spec){0}, &g, &e) == 0, e);
+    CHECK(sched_setaffinity(0, sizeof all, &all) == 0);
+    CHECK_INT(f.rows, 20000);
+    for (size_t i = 0; i < f.n; i++) {
+        const frame_column *a = &f.column[i], *b = &g.column[i];
+        CHECK_INT(a->values->type, b->values->type);
+        CHECK(memcmp(a->values->data, b->values->data, 20000 * tensor_type_size(a->values->type)) ==
+              0);
+        CHECK(memcmp(&a->mean, &b->mean, sizeof a->mean) == 0 &&
+              memcmp(&a->squares, &b->squares, sizeof a->squares) == 0);
+        CHECK_INT(a->category_n, b->category_n);
+        CHECK_INT(a->missing, b->missing);
+    }
+    CHECK_INT(tensor_integer_at(f.column[0].values, 19999), 19999);
+    CHECK_STR(f.column[1].categories[899], "n 893");
+    frame_done(&f), frame_done(&g);
+}
+
+// Of several errors the one that comes first in the file is told.
+TEST(the_first_error_is_told)
+{
+    static const char *const known[] = {"id", "part"};
+    err e = {0};
+    frame f, numbers = {0};
+    AUTO_BUF text = {0};
+    for (size_t i = 0; i < 2; i++)
+        frame_add(&numbers, known[i], strlen(known[i]))->kind = FRAME_NUMBER;
+    write_many(&text, 9000);
+    buf_str(&text, "1,a,x,2011-01-01,\ny,b,2,2011-01-01,\n");
+    CHECK(frame_parse(text.data, text.len, &(frame_spec){.known = &numbers}, &f, &e) < 0);
+    CHECK_HAS(e.text, ":9002:5: \"x\" is no number, as column \"part\" has");
+    frame_done(&f);
+    buf_clear(&text);
+    write_many(&text, 9000);
+    buf_str(&text, "1,a\ny,b,2,2011-01-01,\n");
+    CHECK(frame_parse(text.data, text.len, &(frame_spec){.known = &numbers}, &f, &e) < 0);
+    CHECK_HAS(e.text, ":9002:3: this record has 2 fields, but there are 5 columns");
+    frame_done(&f), frame_done(&numbers);
+}
+
 TEST(files_are_read_in_pieces)
 {
     err e;

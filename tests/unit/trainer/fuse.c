@@ -114,10 +114,13 @@ static void close_rows(struct rows *r)
     tensor_free(r->x), tensor_free(r->y);
 }
 
+// A bias before a normalisation has no gradient: without what is added here it would stay 0.
 static model *make(const struct test_graph *g, int threads, bool apart, const dnn_ops *dnn)
 {
     compile_spec spec = {.optimizer = optimizer_default(OPTIMIZER_SGD), .threads = threads};
     model *m = test_model(g, &spec);
+    for (size_t i = 0; i < m->graph->trained; i++)
+        m->w[i] += 0.05F * sinf((float)i);
     model_set_dnn(m, dnn);
     model_plan_flow(m, apart);
     return m;
@@ -182,6 +185,41 @@ TEST(patterns_are_found)
         CHECK_INT(predicted->n, all[i].predicted);
         CHECK_INT(apart->n, m->graph->n);
         graph_fuse_free(trained), graph_fuse_free(predicted), graph_fuse_free(apart);
+        model_free(m);
+    }
+}
+
+static bool always(void)
+{
+    return true;
+}
+
+// Its node computes in bf16 if it says so; a layer that has no node any more is joined to the
+// normalisation.
+static void check_half(const graph *g, layer_kind kind, bool want, bool joined)
+{
+    bool have = joined;
+    for (size_t i = 0; i < g->n; i++)
+        if (g->node[i].layer && g->node[i].op->kind == kind)
+            have = g->node[i].half;
+    CHECK_INT(have, want);
+}
+
+TEST(layers_of_several_types_of_numbers_stay_apart)
+{
+    const dnn_ops half = {.has_half = always};
+    for (int mask = 0; mask < 8; mask++) {
+        struct test_graph mixed = {{INPUT(4, 4, 4), BN(0), OF(ADD, 0, 1), RELU(2),
+                                       OF(GLOBAL_AVERAGE_POOLING2D, 3), OUT(4)},
+            NUMBERS(0), NUMBERS(5)};
+        bool norm = mask & 1, add = mask & 2, relu = mask & 4;
+        mixed.layers[1].half = norm, mixed.layers[2].half = add, mixed.layers[3].half = relu;
+        model *m = make(&mixed, 1, false, NULL);
+        graph *g = graph_fuse(m->graph, FUSE_TRAINING, &half);
+        check_half(g, LAYER_BATCH_NORMALIZATION, norm, false);
+        check_half(g, LAYER_ADD, add, norm);
+        check_half(g, LAYER_ACTIVATION, relu, norm);
+        graph_fuse_free(g);
         model_free(m);
     }
 }

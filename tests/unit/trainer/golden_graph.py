@@ -22,6 +22,7 @@ def numbers(shape, a, b):
 
 X = numbers((ROWS, 4), 1, 0.7)
 PICTURES = numbers((ROWS, 6, 7, 2), 2, 1.1)
+SERIES = numbers((ROWS, 9, 4), 1, 0.7)
 INDICES = (np.arange(ROWS * 2) * 5 % 7).astype("int32").reshape(ROWS, 2)
 Y = numbers((ROWS, 3), 0.5, 0.9)
 
@@ -77,7 +78,7 @@ def strides():
 def pool():
     x = keras.Input((6, 7, 2))
     h = k.MaxPooling2D(3, strides=2)(k.Conv2D(5, (1, 2), strides=(1, 1), activation="gelu")(x))
-    h = k.LayerNormalization()(h)
+    h = k.LayerNormalization(axis=[2, 3])(k.LayerNormalization()(h))
     return trained(x, k.Dense(3)(k.Reshape((-1,))(h)), PICTURES, Y)
 
 
@@ -126,6 +127,28 @@ def chained():
     return trained(x, [p, q, k.Dense(3)(k.Add()([p, q]))], X, [Y, Y, Y])
 
 
+def steps():
+    x = keras.Input((9, 4))
+    h = k.Conv1D(6, 3, dilation_rate=2, padding="causal", activation="tanh")(x)
+    a = k.Conv1D(6, 3, strides=2, groups=2, padding="same", activation="silu")(h)
+    b = k.Dense(6, activation="gelu")(k.AveragePooling1D(3, strides=2, padding="same")(h))
+    joined = k.Concatenate(axis=1)([k.Conv1D(6, 2, use_bias=False)(a), b])
+    flat = k.Flatten()(k.GlobalAveragePooling1D(keepdims=True)(k.Dense(5)(joined)))
+    h = k.Concatenate()([flat, k.GlobalMaxPooling1D()(h), k.Flatten()(k.MaxPooling1D(2, strides=3)(h))])
+    return trained(x, k.Dense(3)(h), SERIES, Y)
+
+
+def regular():
+    l1, l2, both = keras.regularizers.L1, keras.regularizers.L2, keras.regularizers.L1L2
+    indices, x = keras.Input((2,), dtype="int32"), keras.Input((6, 7, 2))
+    h = k.Conv2D(4, 3, activation="tanh", kernel_regularizer=l1(0.003), bias_regularizer=l2(0.1))(x)
+    h = k.DepthwiseConv2D(2, depthwise_regularizer=both(0.002, 0.01))(h)
+    h = k.SeparableConv2D(5, 2, depthwise_regularizer=l2(0.02), pointwise_regularizer=l1(0.004))(h)
+    e = k.Flatten()(k.Embedding(7, 3, embeddings_regularizer=both(0.001, 0.02))(indices))
+    h = k.Concatenate()([e, k.GlobalAveragePooling2D()(k.BatchNormalization(gamma_regularizer=l2(0.05))(h))])
+    return trained([indices, x], k.Dense(3, kernel_regularizer=l2(0.01), bias_regularizer=l2(0.2))(h), [INDICES, PICTURES], Y)
+
+
 def c(values):
     return "{" + ", ".join(repr(float(v)) for v in values) + "}"
 
@@ -142,7 +165,7 @@ def main():
           "    double predicted[6], loss;\n} golden_graphs[] = {")
     for name in ("gelu", "silu", "elu", "selu", "leaky_relu", "softplus"):
         show(name, activation(name))
-    for make in (table, residual, pictures, strides, pool, gaps, depthwise, separable, heads, shared, chained):
+    for make in (table, residual, pictures, strides, pool, gaps, depthwise, separable, steps, regular, heads, shared, chained):
         show(make.__name__, make())
     print("};\n// clang-format on")
 

@@ -35,6 +35,8 @@ static tensor *targets(loss_kind loss, size_t units)
             tensor_set(y, i, value > 0.5, &e);
         else if (loss == LOSS_POISSON || loss == LOSS_MEAN_SQUARED_LOGARITHMIC_ERROR)
             tensor_set(y, i, 2 * value, &e);
+        else if (loss == LOSS_RMSPE) // 0 does not count
+            tensor_set(y, i, i % 7 ? value + 0.5 : 0, &e);
         else if (loss == LOSS_CATEGORICAL_CROSSENTROPY)
             tensor_set(
                 y, i, i % units == i / units % units ? 0.75 : 0.25 / (double)(units - 1), &e);
@@ -166,7 +168,8 @@ TEST(squares)
 TEST(losses_of_single_outputs)
 {
     static const loss_kind all[] = {LOSS_MEAN_SQUARED_LOGARITHMIC_ERROR, LOSS_LOG_COSH,
-        LOSS_POISSON, LOSS_HUBER, LOSS_MEAN_ABSOLUTE_ERROR, LOSS_MEAN_ABSOLUTE_PERCENTAGE_ERROR};
+        LOSS_POISSON, LOSS_HUBER, LOSS_MEAN_ABSOLUTE_ERROR, LOSS_MEAN_ABSOLUTE_PERCENTAGE_ERROR,
+        LOSS_RMSPE};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         CHECK_MODEL(all[i], false, {INPUT_LAYER, .units = 20, .activation = ACTIVATION_TANH},
             {DENSE, .units = 3, .activation = ACTIVATION_SIGMOID});

@@ -27,10 +27,19 @@ enum { ROWS = 26 }; // more than two chunks
 
 // Of indices and numbers, with everything that a table needs.
 static const struct test_graph table = {
-    {INPUT(3), INPUT(5), {.kind = LAYER_EMBEDDING, .entries = 9, .units = 4, FROM(0)},
+    {INPUT(3), INPUT(5),
+        {.kind = LAYER_EMBEDDING,
+            .entries = 9,
+            .units = 4,
+            .weight = {{.l1 = 0.003, .l2 = 0.01}},
+            FROM(0)},
         OF(LAYER_NORMALIZATION, 2), OF(FLATTEN, 3), OF(CONCATENATE, 4, 1, 4), DENSE(70, TANH, 5),
         OF(BATCH_NORMALIZATION, 6),
-        {.kind = LAYER_DENSE, .units = 70, .activation = ACTIVATION_GELU, .l2 = 0.02, FROM(7)},
+        {.kind = LAYER_DENSE,
+            .units = 70,
+            .activation = ACTIVATION_GELU,
+            .weight = {{.l2 = 0.02}},
+            FROM(7)},
         OF(ADD, 8, 6, 8), {.kind = LAYER_DROPOUT, .rate = 0.25f, FROM(9)},
         {.kind = LAYER_RESCALING, .scale = 1.5, .offset = -0.25, FROM(10)}, DENSE(3, SOFTMAX, 11)},
     NUMBERS(0, 1), NUMBERS(12)};
@@ -44,6 +53,7 @@ static const struct test_graph pictures = {
             .stride = {1, 1},
             .same = true,
             .activation = ACTIVATION_SILU,
+            .weight = {{.l1 = 0.005}, {.l2 = 0.02}},
             FROM(0)},
         OF(BATCH_NORMALIZATION, 1),
         {.kind = LAYER_CONV2D,
@@ -82,7 +92,7 @@ static const struct test_graph pictures = {
 // Layers of two parts, one that is called twice, and pools that keep a picture's dimensions.
 static const struct test_graph separable = {
     {INPUT(6, 5, 3), SEPARABLE(3, 1, TANH, FROM(0)), SEPARABLE(3, 1, TANH, .shares = 2, FROM(1)),
-        SEPARABLE(5, 2, GELU, .no_bias = true, FROM(2)),
+        SEPARABLE(5, 2, GELU, .no_bias = true, .weight = {{.l2 = 0.03}, {.l1 = 0.004}}, FROM(2)),
         {.kind = LAYER_GLOBAL_AVERAGE_POOLING2D, .keepdims = true, FROM(3)},
         {.kind = LAYER_GLOBAL_MAX_POOLING2D, .keepdims = true, FROM(1)},
         SEPARABLE(4, 1, ELU, FROM(5)), OF(FLATTEN, 4), OF(FLATTEN, 6), OF(CONCATENATE, 7, 8),
@@ -113,6 +123,7 @@ static const struct test_graph grouped = {
             .multiplier = 3,
             .same = true,
             .activation = ACTIVATION_ELU,
+            .weight = {{.l1 = 0.002, .l2 = 0.01}},
             FROM(3)},
         {.kind = LAYER_DEPTHWISE_CONV2D,
             .window = {3, 3},
@@ -124,6 +135,43 @@ static const struct test_graph grouped = {
             FROM(4)},
         OF(ADD, 4, 5), OF(GLOBAL_AVERAGE_POOLING2D, 6), DENSE(3, SOFTMAX, 7)},
     NUMBERS(0), NUMBERS(8)};
+
+// Rows of steps: windows in one direction, Dense over each step, and steps put behind each other.
+static const struct test_graph steps = {
+    {INPUT(9, 4),
+        {.kind = LAYER_CONV1D,
+            .units = 6,
+            .window = {3},
+            .stride = {1},
+            .dilation = {2},
+            .causal = true,
+            .activation = ACTIVATION_TANH,
+            .weight = {{.l2 = 0.01}},
+            FROM(0)},
+        {.kind = LAYER_CONV1D,
+            .units = 6,
+            .window = {3},
+            .stride = {2},
+            .groups = 2,
+            .same = true,
+            .activation = ACTIVATION_SILU,
+            FROM(1)},
+        {.kind = LAYER_CONV1D, .units = 70, .window = {2}, .stride = {1}, .no_bias = true, FROM(2)},
+        {.kind = LAYER_AVERAGE_POOLING1D, .window = {3}, .stride = {2}, .same = true, FROM(1)},
+        DENSE(70, GELU, 4), {.kind = LAYER_CONCATENATE, .axis = 1, FROM(3, 5)},
+        {.kind = LAYER_CONCATENATE, .axis = -2, FROM(6, 5)}, DENSE(5, LINEAR, 7),
+        {.kind = LAYER_GLOBAL_AVERAGE_POOLING1D, .keepdims = true, FROM(8)}, OF(FLATTEN, 9),
+        {.kind = LAYER_GLOBAL_MAX_POOLING1D, FROM(1)},
+        {.kind = LAYER_MAX_POOLING1D, .window = {2}, .stride = {3}, FROM(1)}, OF(FLATTEN, 12),
+        OF(CONCATENATE, 10, 11, 13), DENSE(3, SOFTMAX, 14)},
+    NUMBERS(0), NUMBERS(15)};
+
+// One mean and variance of all steps of a row.
+static const struct test_graph series = {
+    {INPUT(4, 3), DENSE(5, TANH, 0),
+        {.kind = LAYER_LAYER_NORMALIZATION, .axis = 1, .axes = 2, .epsilon = NORM_EPSILON, FROM(1)},
+        OF(FLATTEN, 2), DENSE(3, SOFTMAX, 3)},
+    NUMBERS(0), NUMBERS(4)};
 
 // What has corners, in which a difference lies next to the gradient: few numbers, far from them.
 static const struct test_graph corners = {
@@ -211,6 +259,8 @@ static void check_gradients(const struct test_graph *of, const char *cpu)
         for (size_t k = 0; !p->as.fixed && k < numbers; k += 1 + numbers / 60) {
             const float h = 1 / 1024.0f;
             float *at = &w[parameter_at(p, k / p->columns, k % p->columns)], kept = *at;
+            if (p->said && p->said->l1 > 0 && fabsf(kept) <= h)
+                continue; // the corner of |w| is as near
             loss_of(m, r, &g);
             double have = (double)g[at - w];
             *at = kept + h;
@@ -246,6 +296,106 @@ TEST(gradients_of_groups)
     check_gradients(&corners, NULL);
     check_gradients(&separable, "plain");
     check_gradients(&separable, NULL);
+}
+
+TEST(gradients_of_steps)
+{
+    check_gradients(&steps, "plain");
+    check_gradients(&steps, NULL);
+    check_gradients(&series, NULL);
+}
+
+// Of each step, and of the same rows flat: Dense is one product for all dimensions before the last.
+TEST(dense_takes_the_last_dimension)
+{
+    err e;
+    float each[ROWS * 12], flat[ROWS * 12];
+    struct test_graph of_steps = {{INPUT(4, 70), DENSE(3, TANH, 0)}, NUMBERS(0), NUMBERS(1)},
+                      of_rows = {{INPUT(70), DENSE(3, TANH, 0)}, NUMBERS(0), NUMBERS(1)};
+    compile_spec c = adam;
+    c.loss = LOSS_MEAN_SQUARED_ERROR;
+    model *a = test_model(&of_steps, &c), *b = test_model(&of_rows, &c);
+    CHECK_INT(model_output_shape(a, 0).dims, 2);
+    tensor *x = test_tensor(ROWS, &(row_shape){2, {4, 70}}, 1, 0.7);
+    tensor *y = test_tensor(ROWS * 4, &(row_shape){1, {70}}, 1, 0.7);
+    model_data data, rows;
+    uint32_t order[ROWS * 4];
+    order_plain(order, ROWS * 4);
+    CHECK_OK(model_prepare(a, x, NULL, &data, &e) == 0, e);
+    CHECK_OK(model_prepare(b, y, NULL, &rows, &e) == 0, e);
+    CHECK_OK(model_predict_batch(a, &data, &(batch){.rows = order, .n = ROWS}, each, &e) == 0, e);
+    CHECK_OK(
+        model_predict_batch(b, &rows, &(batch){.rows = order, .n = ROWS * 4}, flat, &e) == 0, e);
+    for (size_t i = 0; i < ROWS * 12; i++)
+        CHECK_NEAR((double)each[i], (double)flat[i], 1e-6);
+    tensor_free(x), tensor_free(y);
+    model_free(a), model_free(b);
+}
+
+// Its classes would be those of all steps together, without a word.
+TEST(classes_are_those_of_a_row)
+{
+    err e = {0};
+    struct test_graph g = {{INPUT(4, 2), DENSE(3, LINEAR, 0)}, NUMBERS(0), NUMBERS(1)};
+    compile_spec c = adam;
+    c.from_logits = true;
+    model *m = test_model(&g, &c);
+    tensor *x = test_tensor(ROWS, &(row_shape){2, {4, 2}}, 1, 0.7);
+    tensor *y = tensor_new(TENSOR_I64, 1, (size_t[]){ROWS}, &e);
+    model_data data;
+    CHECK(model_prepare(m, x, y, &data, &e) < 0);
+    CHECK_STR(e.text,
+        "sparse_categorical_crossentropy takes one class for each row, but rows of dense have "
+        "shape (4, 3): put Flatten, or a pooling layer, before its last layer");
+    tensor_free(x), tensor_free(y);
+    model_free(m);
+}
+
+// Keras's formula: the loss has l1·Σ |W| + l2·Σ W² of each weight, once, in training and in tests;
+// a layer that is called twice counts once, and a frozen one not at all.
+TEST(regularizers_add_to_the_loss)
+{
+    static const param_group still[] = {
+        {.weights = "*", .trainable = 0, .rate = NAN, .decay = NAN}};
+    const struct test_graph *all[] = {&table, &pictures, &separable, &grouped, &steps};
+    for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+        err e;
+        const float *g;
+        batch_result result;
+        struct test_graph bare = *all[i];
+        for (size_t k = 0; k < TEST_LAYERS; k++)
+            memset(bare.layers[k].weight, 0, sizeof bare.layers[k].weight);
+        model *m = test_model(all[i], &adam), *without = test_model(&bare, &adam);
+        struct rows *r = rows_new(m), *s = rows_new(without);
+        double sum = 0;
+        for (size_t k = 0; k < m->graph->parameters; k++) {
+            const weight_spec *said = m->graph->parameter[k].said;
+            tensor *w = model_weight(m, k, &e);
+            for (size_t n = 0; said && n < tensor_count(w); n++)
+                sum += said->l1 * fabs(tensor_at(w, n)) + said->l2 * pow(tensor_at(w, n), 2);
+            tensor_free(w);
+        }
+        CHECK(sum > 0.01);
+        CHECK_NEAR(loss_of(m, r, &g) - loss_of(without, s, &g), sum, 1e-6);
+        batch b = {.rows = r->order, .n = ROWS};
+        CHECK_OK(model_test_batch(m, &r->data, &b, &result, &e) == 0, e);
+        double with = result.loss_sum / ROWS;
+        CHECK_OK(model_test_batch(without, &s->data, &b, &result, &e) == 0, e);
+        CHECK_NEAR(with - result.loss_sum / ROWS, sum, 1e-6);
+        compile_spec c = adam;
+        c.groups = still;
+        c.group_count = 1;
+        CHECK_OK(model_compile(m, &c, &e) == 0, e);
+        CHECK_OK(model_prepare_all(m, r->xs, r->ys, &r->data, &e) == 0, e);
+        CHECK_OK(model_test_batch(m, &r->data, &b, &result, &e) == 0, e);
+        with = result.loss_sum / ROWS;
+        CHECK_OK(model_compile(without, &c, &e) == 0, e);
+        CHECK_OK(model_prepare_all(without, s->xs, s->ys, &s->data, &e) == 0, e);
+        CHECK_OK(model_test_batch(without, &s->data, &b, &result, &e) == 0, e);
+        CHECK_NEAR(with, result.loss_sum / ROWS, 0);
+        rows_free(r), rows_free(s);
+        model_free(m), model_free(without);
+    }
 }
 
 TEST(gradients_of_pictures_that_are_cut)
@@ -443,14 +593,17 @@ static void check_counts(struct counts c, size_t products, size_t trained, size_
 TEST(the_way_back_ends_where_nothing_is_trained_below)
 {
     const char *const first[] = {"dense", "dense_2"}, *const all[] = {"*"},
-                      *const kernels[] = {"*/kernel"};
-    check_counts(way_back(&chain, NULL, 0), 2 + 4 + 4, 2 + 2 + 2 + 2, 7);
-    check_counts(way_back(&chain, first, 2), 2 + 4, 2 + 2, 3);
+                      *const kernels[] = {"*/kernel"},
+                      *const but_last[] = {"dense", "dense_1", "dense_2"};
+    check_counts(way_back(&chain, NULL, 0), 2 + 4 + 4, 2 + 4 + 4 + 2, 7);
+    check_counts(way_back(&chain, first, 2), 2 + 4, 4 + 2, 3);
     check_counts(way_back(&chain, kernels, 1), 2 + 4 + 4, 0, 7);
+    check_counts(way_back(&chain, but_last, 3), 0, 2, 1);
     check_counts(way_back(&chain, all, 1), 0, 0, 0);
     check_counts(way_back(&no_chain, NULL, 0), 2 + 4 + 4, 2 + 4 + 4 + 2, 7);
     check_counts(way_back(&no_chain, first, 2), 2 + 4, 4 + 2, 3);
     check_counts(way_back(&no_chain, kernels, 1), 2 + 4 + 4, 0, 7);
+    check_counts(way_back(&no_chain, but_last, 3), 0, 2, 1);
     check_counts(way_back(&no_chain, all, 1), 0, 0, 0);
 }
 
@@ -466,6 +619,7 @@ TEST(any_number_of_threads_gives_the_same_bits)
         check_same(&grouped, one, more);
         check_same(&separable, one, more);
         check_same(&cut, one, more);
+        check_same(&steps, one, more);
     }
 }
 
@@ -489,18 +643,39 @@ TEST(an_allreduce_sees_all_trained_numbers)
     model_free(m);
 }
 
-// Their kernels are the same.
-TEST(a_graph_has_the_bits_of_a_chain)
+static void check_chained(const struct test_graph *as_chain, const struct test_graph *as_graph)
 {
-    model *a = test_model(&chain, &adam), *b = test_model(&no_chain, &adam);
+    model *a = test_model(as_chain, &adam), *b = test_model(as_graph, &adam);
     CHECK(a->plan && !a->flow && b->flow && !b->plan);
     model_free(a), model_free(b);
     size_t n, other;
-    float *x = trained(&chain, adam, &n), *y = trained(&no_chain, adam, &other);
+    float *x = trained(as_chain, adam, &n), *y = trained(as_graph, adam, &other);
     CHECK_INT(n, other);
     for (size_t i = 0; i < n; i++)
         CHECK_NEAR((double)x[i], (double)y[i], 1e-6);
     free(x), free(y);
+}
+
+// Their kernels are the same.
+TEST(a_graph_has_the_bits_of_a_chain)
+{
+    check_chained(&chain, &no_chain);
+}
+
+// The weights of the second layer go panel by panel.
+static const struct test_graph large_chain = {
+    {INPUT(5), DENSE(1100, RELU, 0), DENSE(70, TANH, 1), DENSE(3, SOFTMAX, 2)}, NUMBERS(0),
+    NUMBERS(3)};
+static const struct test_graph large_graph = {
+    {INPUT(5), DENSE(1100, RELU, 0), OF(ACTIVATION, 1), DENSE(70, TANH, 2), DENSE(3, SOFTMAX, 3)},
+    NUMBERS(0), NUMBERS(4)};
+
+TEST(large_layers_have_the_bits_of_a_chain)
+{
+    compile_spec more = adam;
+    more.threads = 3;
+    check_chained(&large_chain, &large_graph);
+    check_same(&large_graph, adam, more);
 }
 
 static void check_refused(const struct test_graph *g, const char *message)
@@ -523,12 +698,33 @@ TEST(errors_name_the_layer)
 {
     REFUSED("dense_1 expects 6 inputs, got 3", 0, 2, INPUT(4), DENSE(3, RELU, 0),
         {.kind = LAYER_DENSE, .units = 2, .inputs = 6, FROM(1)});
-    REFUSED("dense expects rows of one dimension, got (4, 2): put Flatten before", 0, 1,
-        INPUT(4, 2), DENSE(3, RELU, 0));
+    REFUSED(
+        "dense has softmax, which expects rows of one dimension, got (4, 2): put Flatten before", 0,
+        1, INPUT(4, 2), DENSE(3, SOFTMAX, 0));
+    REFUSED("dense expects 6 inputs, got 2 in rows of shape (4, 2)", 0, 1, INPUT(4, 2),
+        {.kind = LAYER_DENSE, .units = 2, .inputs = 6, FROM(0)});
+    REFUSED("concatenate has axis 3, which must be from 1 to 2, or from -2 to -1: its inputs have "
+            "2 dimensions, and axis 0 are the rows",
+        0, 1, INPUT(4, 2), {.kind = LAYER_CONCATENATE, .axis = 3, FROM(0, 0)});
+    REFUSED("concatenate expects inputs that fit together, got rows of shapes (4, 2) and (2, 4)", 0,
+        2, INPUT(4, 2), {.kind = LAYER_RESHAPE, .dims = 2, .shape = {2, 4}, FROM(0)},
+        {.kind = LAYER_CONCATENATE, .axis = 1, FROM(0, 1)});
+    REFUSED("conv1d expects rows of two dimensions (steps, channels), got (4,)", 0, 1, INPUT(4),
+        {.kind = LAYER_CONV1D, .units = 2, .window = {3}, .stride = {1}, FROM(0)});
+    REFUSED(
+        "layer_normalization normalises the last dimensions of its input, which has 2: axis must "
+        "be -1, or list dimensions up to the last",
+        0, 1, INPUT(4, 2), {.kind = LAYER_LAYER_NORMALIZATION, .axis = 1, FROM(0)});
+    REFUSED(
+        "batch_normalization normalises the last dimension of its input, which has 2: axis must "
+        "be -1",
+        0, 1, INPUT(4, 2), {.kind = LAYER_BATCH_NORMALIZATION, .axis = 1, FROM(0)});
+    REFUSED("conv1d has a window of 5, larger than its input (4, 2)", 0, 1, INPUT(4, 2),
+        {.kind = LAYER_CONV1D, .units = 2, .window = {3}, .stride = {1}, .dilation = {2}, FROM(0)});
     REFUSED("add expects inputs that fit together, got rows of shapes (4,) and (3,)", 0, 2,
         INPUT(4), DENSE(3, RELU, 0), OF(ADD, 0, 1));
     REFUSED("concatenate expects at least 2 inputs, got 1", 0, 1, INPUT(4), OF(CONCATENATE, 0));
-    REFUSED("reshape cannot make (3, 0) of rows of shape (4,)", 0, 1, INPUT(4),
+    REFUSED("reshape cannot make (3, -1) of rows of shape (4,)", 0, 1, INPUT(4),
         {.kind = LAYER_RESHAPE, .dims = 2, .shape = {3, 0}, FROM(0)});
     REFUSED("conv2d expects rows of three dimensions (height, width, channels), got (4, 4)", 0, 1,
         INPUT(4, 4),
@@ -596,7 +792,8 @@ TEST(a_training_goes_on_from_a_checkpoint)
     err e;
     batch_result result;
     buf bytes = {0};
-    const struct test_graph *graphs[] = {&table, &pictures, &grouped, &separable, &cut};
+    const struct test_graph *graphs[] = {
+        &table, &pictures, &grouped, &separable, &cut, &steps, &series};
     for (size_t i = 0; i < ARRAY_LEN(graphs); i++) {
         size_t n, other;
         model *a = test_model(graphs[i], &adam);

@@ -13,6 +13,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static float *random_floats(size_t n, uint64_t seed, float zeros)
@@ -76,14 +77,17 @@ static void check_train(const cpu_ops *cpu)
         update rule = {.rule = UPDATE_STORE};
         gradient job = {.to = {.g = g}, .x = x, .d = d, .ldx = ldx, .ldd = 80, .rule = &rule};
         job.rows = rows, job.inputs = inputs, job.width = width;
-        cpu->train(&job);
-        for (size_t k = 0; k < inputs; k++)
-            for (size_t c = 0; c < width; c++) {
-                double sum = 0;
-                for (size_t r = 0; r < rows; r++)
-                    sum += (double)x[r * ldx + k] * (double)d[r * 80 + c];
-                CHECK_NEAR((double)g[k * width + c], sum, 2e-5);
-            }
+        for (int times = 1; times <= 2; times++, rule.rule = UPDATE_ADD) {
+            cpu->train(&job);
+            for (size_t k = 0; k < inputs; k++)
+                for (size_t c = 0; c < width; c++) {
+                    double sum = 0;
+                    for (size_t r = 0; r < rows; r++)
+                        sum += (double)x[r * ldx + k] * (double)d[r * 80 + c];
+                    CHECK_NEAR((double)g[k * width + c], times * sum, times * 2e-5);
+                }
+        }
+        rule.rule = UPDATE_STORE;
         float *out = memory_array(64, sizeof *out);
         cpu->train_bias(&rule, (params){.g = out}, d, 80, rows, width);
         for (size_t c = 0; c < width; c++) {
@@ -96,9 +100,64 @@ static void check_train(const cpu_ops *cpu)
     }
 }
 
-TEST(train_stores_the_gradient)
+TEST(train_stores_the_gradient_or_adds_it)
 {
     each_cpu(check_train);
+}
+
+static void check_turn(const cpu_ops *cpu)
+{
+    static const size_t shapes[][2] = {{64, 784}, {1, 16}, {63, 17}, {65, 31}, {130, 100}, {7, 3}};
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
+        size_t rows = shapes[s][0], inputs = shapes[s][1], tiles = (rows + TILE - 1) / TILE;
+        uint8_t *x = malloc(rows * inputs), *turned = memory_array(tiles * TILE * inputs, 1);
+        const uint8_t **row = calloc(rows, sizeof *row);
+        for (size_t i = 0; i < rows * inputs; i++)
+            x[i] = (uint8_t)(i * 2654435761u >> 13);
+        for (size_t r = 0; r < rows; r++)
+            row[r] = x + r * inputs;
+        memset(turned, 0xff, tiles * TILE * inputs);
+        cpu->turn_u8(turned, row, rows, inputs);
+        size_t wrong = 0;
+        for (size_t r = 0; r < tiles * TILE; r++)
+            for (size_t k = 0; k < inputs; k++)
+                wrong +=
+                    turned[(r / TILE * inputs + k) * TILE + r % TILE] != (r < rows ? row[r][k] : 0);
+        CHECK_INT(wrong, 0);
+        free(x), free(turned), free(row);
+    }
+}
+
+TEST(bytes_are_turned)
+{
+    each_cpu(check_turn);
+}
+
+// What a panel's kernels write. Every third input was seen before, so it has moments.
+struct panel {
+    float *y;
+    params to;
+    uint8_t *seen;
+};
+
+static struct panel panel_new(size_t rows, size_t inputs, size_t width, unsigned seed)
+{
+    struct panel p = {.y = memory_array(rows * 80, sizeof(float)), .seen = calloc(inputs, 1)};
+    p.to.w = p.to.g = random_floats(inputs * width, 9 + 20 * seed, 0);
+    p.to.m = random_floats(inputs * width, 10 + 20 * seed, 0);
+    p.to.v = random_floats(inputs * width, 11 + 20 * seed, 0);
+    for (size_t at = 0; at < inputs * width; at++) {
+        p.to.m[at] = at / width % 3 ? 0 : fabsf(p.to.m[at]);
+        p.to.v[at] = at / width % 3 ? 0 : fabsf(p.to.v[at]);
+    }
+    for (size_t k = 0; k < inputs; k += 3)
+        p.seen[k] = 1;
+    return p;
+}
+
+static void panel_free(struct panel *p)
+{
+    free(p->y), free(p->to.w), free(p->to.m), free(p->to.v), free(p->seen);
 }
 
 // Sparse kernels read the same batch as floats and as bytes. Both must equal the dense kernels to
@@ -109,8 +168,9 @@ static void check_sparse_type(
     size_t tiles = (rows + TILE - 1) / TILE;
     uint8_t *b = calloc(rows, inputs);
     float *x = memory_array(rows * inputs, sizeof *x), value[256];
-    float *random = random_floats(rows * inputs, 5, 0.8f), *w = random_floats(inputs * width, 6, 0);
-    float *bias = random_floats(width, 7, 0), *d = random_floats(rows * 80, 8, 0);
+    float *random = random_floats(rows * inputs, 5, 0.8f), *bias = random_floats(width, 7, 0);
+    float *w[] = {random_floats(inputs * width, 6, 0), random_floats(inputs * width, 16, 0)};
+    float *d[] = {random_floats(rows * 80, 8, 0), random_floats(rows * 80, 18, 0)};
     const void **row = calloc(rows, sizeof *row);
     void *turned = memory_array(tiles * TILE * inputs, sizeof(float));
     for (int i = 0; i < 256; i++)
@@ -122,53 +182,58 @@ static void check_sparse_type(
     for (size_t r = 0; r < rows; r++)
         row[r] = bytes ? (void *)(b + r * inputs) : x + r * inputs;
     if (bytes)
-        turn_u8(turned, (const uint8_t *const *)row, rows, inputs);
+        cpu->turn_u8(turned, (const uint8_t *const *)row, rows, inputs);
     else
         turn_f32(turned, (const float *const *)row, rows, inputs);
-    uint8_t *seen = calloc(inputs, 1);
-    sparse_rows in = {.row = row,
-        .value = value,
-        .bytes = bytes,
-        .inputs = inputs,
-        .turned = turned,
-        .seen = seen};
+    sparse_rows in = {
+        .row = row, .value = value, .bytes = bytes, .inputs = inputs, .turned = turned};
 
-    // Every third input was seen before, so it has moments.
-    float *y[2], *g[2], *moment[2][2];
-    for (size_t k = 0; k < inputs; k += 3)
-        seen[k] = 1;
-    for (int sparse = 0; sparse < 2; sparse++) {
-        y[sparse] = memory_array(rows * 80, sizeof(float));
-        g[sparse] = random_floats(inputs * width, 9, 0);
-        for (int i = 0; i < 2; i++) {
-            moment[sparse][i] = random_floats(inputs * width, 10 + (unsigned)i, 0);
-            for (size_t at = 0; at < inputs * width; at++)
-                moment[sparse][i][at] = at / width % 3 ? 0 : fabsf(moment[sparse][i][at]);
+    // Two panels: dense, sparse one after the other, and sparse as a pair.
+    struct panel panel[3][2];
+    for (int way = 0; way < 3; way++) {
+        product p[2];
+        gradient job[2];
+        for (unsigned q = 0; q < 2; q++) {
+            panel[way][q] = panel_new(rows, inputs, width, q);
+            p[q] = (product){.y = panel[way][q].y,
+                .x = x,
+                .w = w[q],
+                .bias = bias,
+                .ldy = 80,
+                .ldx = inputs,
+                .rows = rows,
+                .inputs = inputs,
+                .width = width};
+            job[q] = (gradient){.to = panel[way][q].to,
+                .x = x,
+                .d = d[q],
+                .ldx = inputs,
+                .ldd = 80,
+                .rows = rows,
+                .inputs = inputs,
+                .width = width,
+                .rule = rule,
+                .seen = panel[way][q].seen};
+            if (way == 0)
+                cpu->multiply(&p[q]), cpu->train(&job[q]);
+            else if (way == 1)
+                cpu->multiply_sparse(&p[q], 1, &in), cpu->train_sparse(&job[q], 1, &in);
         }
-        params to = {
-            .w = g[sparse], .m = moment[sparse][0], .v = moment[sparse][1], .g = g[sparse]};
-        product p = {.y = y[sparse], .x = x, .w = w, .bias = bias, .ldy = 80, .ldx = inputs};
-        p.rows = rows, p.inputs = inputs, p.width = width;
-        gradient job = {.to = to, .x = x, .d = d, .ldx = inputs, .ldd = 80, .rule = rule};
-        job.rows = rows, job.inputs = inputs, job.width = width;
-        if (sparse) {
-            cpu->multiply_sparse(&p, &in);
-            cpu->train_sparse(&job, &in);
-        } else {
-            cpu->multiply(&p);
-            cpu->train(&job);
-        }
+        if (way == 2)
+            cpu->multiply_sparse(p, 2, &in), cpu->train_sparse(job, 2, &in);
     }
-    for (size_t i = 0; i < rows * 80; i++)
-        CHECK_NEAR((double)y[1][i], (double)y[0][i], 0);
-    for (size_t i = 0; i < inputs * width; i++)
-        CHECK_NEAR((double)g[1][i], (double)g[0][i], 0);
-    for (size_t i = 0; i < inputs * width; i++)
-        CHECK_NEAR((double)moment[1][1][i], (double)moment[0][1][i], 0);
-    free(b), free(x), free(random), free(w), free(bias), free(d), free(row), free(turned),
-        free(seen);
-    for (int i = 0; i < 2; i++)
-        free(y[i]), free(g[i]), free(moment[i][0]), free(moment[i][1]);
+    for (int way = 1; way < 3; way++)
+        for (int q = 0; q < 2; q++) {
+            const struct panel *have = &panel[way][q], *want = &panel[0][q];
+            CHECK(memcmp(have->y, want->y, rows * 80 * sizeof(float)) == 0);
+            CHECK(memcmp(have->to.w, want->to.w, inputs * width * sizeof(float)) == 0);
+            CHECK(memcmp(have->to.v, want->to.v, inputs * width * sizeof(float)) == 0);
+        }
+    for (int q = 0; q < 2; q++)
+        free(w[q]), free(d[q]);
+    for (int i = 0; i < 6; i++)
+        panel_free(&panel[i / 2][i % 2]);
+    free(b), free(x), free(random), free(bias), free(row), free(turned);
 }
 
 static void check_sparse(const cpu_ops *cpu)
@@ -319,6 +384,32 @@ TEST(what_is_not_a_number_stays_so)
     each_cpu(check_not_finite);
 }
 
+// Rows of classes and rows of many numbers go different ways.
+static void check_softmax_sizes(const cpu_ops *cpu)
+{
+    for (size_t n = 1; n < 40; n += n < 18 ? 1 : 7) {
+        size_t rows = 1 + n * 5 % 21, ld = (n + 15) / 16 * 16;
+        float *z = random_floats(rows * ld, n, 0), *log_sum = memory_array(rows, 4);
+        float *in = mem_dup(z, rows * ld * sizeof *z);
+        cpu->softmax(z, ld, rows, n, log_sum);
+        for (size_t r = 0; r < rows; r++) {
+            double sum = 0;
+            for (size_t i = 0; i < n; i++)
+                sum += exp((double)in[r * ld + i]);
+            CHECK_NEAR((double)log_sum[r], log(sum), 1e-5);
+            for (size_t i = 0; i < ld; i++)
+                CHECK_NEAR(
+                    (double)z[r * ld + i], i < n ? exp((double)in[r * ld + i]) / sum : 0, 2e-7);
+        }
+        free(z), free(log_sum), free(in);
+    }
+}
+
+TEST(softmax_of_any_size)
+{
+    each_cpu(check_softmax_sizes);
+}
+
 static void check_softmax(const cpu_ops *cpu)
 {
     float *z = memory_array(2 * 32, 4), log_sum[2];
@@ -361,6 +452,33 @@ static void check_expand(const cpu_ops *cpu)
 TEST(expand)
 {
     each_cpu(check_expand);
+}
+
+static void check_copy_lines(const cpu_ops *cpu)
+{
+    enum { N = 32, LD = 48 };
+    float *in = random_floats(N + 1, 1, 0), *out = memory_array(3 * LD, sizeof *out);
+    uint16_t half[N + 1];
+    cpu->halve(half, in, N + 1);
+    for (int is_half = 0; is_half < 2; is_half++) {
+        const void *from[] = {
+            is_half ? half + 1 : (void *)(in + 1), NULL, is_half ? half : (void *)in};
+        for (size_t i = 0; i < 3 * LD; i++)
+            out[i] = 7;
+        cpu->copy_lines(out, LD, from, 3, N, is_half);
+        for (size_t c = 0; c < N; c++) {
+            double near = is_half ? 1.0 / 256 : 0;
+            CHECK_NEAR((double)out[c], (double)in[c + 1], near);
+            CHECK(out[LD + c] == 0 && out[N] == 7);
+            CHECK_NEAR((double)out[2 * LD + c], (double)in[c], near);
+        }
+    }
+    free(in), free(out);
+}
+
+TEST(lines_are_copied_side_by_side)
+{
+    each_cpu(check_copy_lines);
 }
 
 TEST(unknown_instruction_set_lists_the_known)
@@ -518,9 +636,9 @@ static void no_multiply(const product *p)
     dense_calls++;
 }
 
-static void no_sparse(const product *p, const sparse_rows *x)
+static void no_sparse(const product *p, size_t n, const sparse_rows *x)
 {
-    sparse_calls++;
+    sparse_calls += n;
 }
 
 static void no_train(const gradient *g)
@@ -528,9 +646,9 @@ static void no_train(const gradient *g)
     dense_calls++;
 }
 
-static void no_train_sparse(const gradient *g, const sparse_rows *x)
+static void no_train_sparse(const gradient *g, size_t n, const sparse_rows *x)
 {
-    sparse_calls++;
+    sparse_calls += n;
 }
 
 static void check_meet(double dense, double few, double many, double meet)

@@ -2,9 +2,11 @@
 #include "tests/support/tap.h"
 #include "trainer/data/order.h"
 #include "trainer/fit.h"
+#include "trainer/nn/objective.h"
 #include "trainer/nn/train.h"
 #include "trainer/tensor/arithmetic.h"
 #include "trainer/tensor/available.h"
+#include "trainer/watch.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -118,8 +120,8 @@ TEST(data_that_does_not_fit)
     check_data(
         m, good, y, "label -1 at index 2 is out of range: the model has 10 classes (0 to 9)");
     model *flat = compiled((layer_spec[]){DENSE(10, SOFTMAX)}, 1, (compile_spec){0});
-    check_data(
-        flat, good, y, "dense expects rows of one dimension, got (28, 28): put Flatten before");
+    check_data(flat, good, y,
+        "dense has softmax, which expects rows of one dimension, got (28, 28): put Flatten before");
     model *raw = model_new(mlp, 3, 1, &e);
     check_data(raw, good, y, "the model was not compiled: call compile first");
     tensor_free(x), tensor_free(good), tensor_free(y), tensor_free(three), tensor_free(wide);
@@ -170,6 +172,41 @@ TEST(a_regression_has_no_accuracy)
     check_target(mse, ACTIVATION_LINEAR, true, 1, NULL); // classes, as numbers
     check_target(mse, ACTIVATION_LINEAR, true, 0.5,
         "the metric \"accuracy\" is for classes, but row 3 of y holds 0.5");
+}
+
+// One row of seven outputs, of class 0, whose own output is nan.
+TEST(a_class_of_nan_is_in_no_top)
+{
+    enum { UNITS = 7, LD = 16 };
+    err e = {0};
+    watch w;
+    compile_spec spec = {.loss = LOSS_SPARSE_CATEGORICAL_CROSSENTROPY,
+        .metrics = METRIC(TOP_K) | METRIC(ACC) | METRIC(SPARSE_ACCURACY)};
+    _Alignas(64) float z[LD] = {NAN, 1, 2, 3, 4, 5, 6}, d[LD], log_sum[1];
+    tensor *y = tensor_new(TENSOR_I64, 1, (size_t[]){1}, &e);
+    tensor *p = tensor_new(TENSOR_F32, 2, (size_t[]){1, UNITS}, &e);
+    memcpy(p->data, z, UNITS * sizeof *z);
+    CHECK_OK(topk_watch(&w, "top", 5, true, &e) == 0, e);
+    w.ops->reset(w.ctx);
+    CHECK_OK(w.ops->add(w.ctx, y, p, &e) == 0, e);
+    CHECK(w.ops->value(w.ctx) == 0);
+    watch_done(&w);
+    objective o = {.cpu = cpu_choose(NULL, &e),
+        .spec = &spec,
+        .f = ACTIVATION_SOFTMAX,
+        .z = z,
+        .d = d,
+        .ld = LD,
+        .rows = 1,
+        .units = UNITS,
+        .y = y,
+        .row = (uint32_t[]){0},
+        .log_sum = log_sum};
+    objective_run(&o, true);
+    CHECK(o.metric[METRIC_TOP_K].n == 1 && o.metric[METRIC_TOP_K].sum == 0);
+    CHECK_INT(o.formulas, 2); // both accuracies have one formula
+    CHECK(o.metric[METRIC_ACCURACY].n == 1);
+    tensor_free(y), tensor_free(p);
 }
 
 TEST(loss_and_last_layer_must_go_together)

@@ -207,14 +207,14 @@ TEST(yaml_has_colours_and_other_texts_none)
 {
     struct desk d;
     desk_open(&d);
-    page_push_text(d.bench, "Pod a", "apiVersion: v1\nkind: Pod # one\x1b[31m\nspec: {}");
+    page_push_peek(d.bench, 0, "Pod a", "apiVersion: v1\nkind: Pod # one\x1b[31m\nspec: {}");
     CHECK_HAS(row(&d, 0), "Pod a  1–3 of 3 lines");
     CHECK_STR(row(&d, 1), "apiVersion: v1");
     CHECK_STR(row(&d, 2), "kind: Pod # one");
     style name = syntax_style(CLASS_KEY), note = syntax_style(CLASS_COMMENT);
     CHECK(style_equal(grid_at(d.grid, 0, 2)->style, name));
     CHECK(style_equal(grid_at(d.grid, 12, 2)->style, note));
-    page_push_text(d.bench, "Describe", "Name: a\nEvents: none");
+    page_push_peek(d.bench, 0, "Describe", "Name: a\nEvents: none");
     CHECK_STR(row(&d, 2), "Events: none");
     CHECK(style_equal(grid_at(d.grid, 0, 2)->style, (style){0}));
     desk_close(&d);

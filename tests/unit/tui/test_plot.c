@@ -198,18 +198,6 @@ TEST(progress_is_never_full_before_the_end)
     grid_free(g);
 }
 
-TEST(a_sparkline_shows_the_newest)
-{
-    const double values[] = {9, 0, 7, 3.5};
-    grid *g = grid_new(5, 1);
-    plot_sparkline(g, grid_area(g), 0, 0, 3, values, 4, (style){0}, false);
-    CHECK_STR(rows(g), "▁█▄\n");
-    grid_clear(g);
-    plot_sparkline(g, grid_area(g), 0, 0, 5, values, 4, (style){0}, false);
-    CHECK_STR(rows(g), " █▁▆▄\n");
-    grid_free(g);
-}
-
 int main(void)
 {
     return tap_run();

@@ -148,6 +148,24 @@ TEST(wide_columns_come_where_there_is_room_and_they_say_something)
     tabledata_free(t);
 }
 
+TEST(late_columns_come_when_all_others_have_come)
+{
+    tabledata *t = load("{\"columns\":[\"NAME\",{\"name\":\"LATE\",\"wide\":true,\"late\":true},"
+                        "{\"name\":\"WHY\",\"wide\":true},{\"name\":\"NODE\",\"wide\":true}],"
+                        "\"rows\":[{\"cells\":[\"a-pod\",\"50%\",\"exit 1\",\"node-1\"]}]}");
+    struct table_layout l;
+    lay_out(t, 22, 0, &l); // there would be room for LATE in the place of one of the others
+    CHECK_INT(l.w[1], 0);
+    CHECK_INT(l.w[2], 6);
+    CHECK_INT(l.w[3], 6);
+    lay_out(t, 14, 0, &l); // one of them is not there
+    CHECK_INT(l.w[1], 0);
+    lay_out(t, 26, 0, &l);
+    CHECK_INT(l.w[1], 4);
+    CHECK_INT(l.x[1], 6); // in its place
+    tabledata_free(t);
+}
+
 TEST(what_is_no_number_has_a_place_too)
 {
     tabledata *t = load("{\"columns\":[\"N\",\"X\"],\"rows\":["

@@ -155,16 +155,6 @@ TEST(searching_goes_around)
     text_free(t);
 }
 
-TEST(a_word_has_its_dots)
-{
-    text *t = with("x = k8s.create(y)");
-    pos s, e;
-    cursor_word(t, (pos){0, 10}, &s, &e);
-    CHECK_POS(s, 0, 4);
-    CHECK_POS(e, 0, 14);
-    text_free(t);
-}
-
 TEST(brackets_belong_together)
 {
     text *t = with("f(a[1], {\n\n})\nx)");

@@ -74,9 +74,14 @@ test("no argument is ignored", function()
 end)
 
 test("a name that a module lacks is told with those it has", function()
-  fails("nn has no 'Nothing'; it has AUC, Activation, Adagrad, Adam, AdamW, Add, AveragePooling2D, ", function() return nn.Nothing end)
+  fails("nn has no 'Nothing'; it has AUC, Activation, Adagrad, Adam, AdamW, Add, AveragePooling1D, ", function() return nn.Nothing end)
   fails("data has no 'minst'; it has Frame, ", function() return data.minst end)
   fails("hvd has no 'ranks'; it has Average, ", function() return hvd.ranks() end)
+  fails("nn.applications has no 'ResNet5'; it has MobileNet, ", function() return nn.applications.ResNet5 {} end)
+  fails("nn.initializers has no 'he_normal'; it has Constant, ", function() return nn.initializers.he_normal end)
+  fails("nn.optimizers has no 'Adadelta'; it has ", function() return nn.optimizers.Adadelta end)
+  fails("nn.regularizers has no 'L3'; it has L1, L1L2, L2", function() return nn.regularizers.L3 end)
+  fails("nn.ops has no 'expp'; it has abs, add, ", function() return nn.ops.expp(1) end)
 end)
 
 test("losses and metrics by name and as objects", function()
@@ -92,6 +97,8 @@ test("losses and metrics by name and as objects", function()
   end
   local m = nn.Sequential { nn.Dense { 2, input_dim = 2 } }
   m:compile { loss = nn.SparseCategoricalCrossentropy { from_logits = true }, metrics = { "acc" } }
+  m:compile { loss = "mse" }
+  same(m.optimizer.class, "RMSprop", "Keras's default")
   fails("huber has no from_logits", function() m:compile { loss = "huber", from_logits = true } end)
   fails("loss must be a name, a loss or a function, got boolean", function() m:compile { loss = true } end)
   fails("the metric mae does not go with sparse_categorical_crossentropy", model, { metrics = { "mae" } })
@@ -172,12 +179,47 @@ test("AUC and functions watch a training", function()
   fails("a metric that is a function needs a name", compiled, { function() end })
   fails("the metric 'odd' must return a number", compiled, { odd = function() return "x" end })
   fails("the metric 'odd' failed: ", compiled, { odd = function() return nil + 1 end })
-  fails("'mse' is the name of a metric that exists already", compiled, { mse = function() return 1 end })
+  fails("there are two metrics with the name 'mse'", compiled, { "mse", mse = function() return 1 end })
+  compiled { "mae", mse = function() return 1 end } -- a name of one's own, where nobody else has it
   fails("there are two metrics with the name 'auc'", compiled, { nn.AUC {}, nn.AUC {} })
   fails("AUC: curve must be ROC or PR, got 'F1'", nn.AUC, { curve = "F1" })
-  fails("num_thresholds must be from 2", compiled, { nn.AUC { num_thresholds = 1 } })
+  for _, n in ipairs { 0, 1, (1 << 32) + 200 } do -- too large a number has no other meaning
+    local ok, why = pcall(function() compiled { nn.AUC { num_thresholds = n } } end)
+    same(ok, false)
+    same(why:find "num_thresholds" ~= nil, true, why)
+  end
   local soft = model { metrics = { "AUC" } }
   fails("AUC needs a target for each output: the outputs have shape (32, 2), the targets (32,)", soft.fit, soft, { x, y, verbose = 0 })
+end)
+
+test("accuracies have Keras's names, and top-k its k", function()
+  local p = data.tensor { { 0.5, 0.3, 0.1, 0.1 }, { 0.1, 0.2, 0.3, 0.4 }, { 0.4, 0.3, 0.2, 0.1 } } -- the logits of a layer that is the identity
+  local y = data.tensor({ 1, 3, 3 }, { dtype = "i64" })
+  local hot = data.tensor { { 0, 1, 0, 0 }, { 0, 0, 0, 1 }, { 0, 0, 0, 1 } }
+  local function measure(loss, targets, metrics, activation)
+    local m = nn.Sequential { nn.Dense { 4, activation, false, "identity", input_dim = 4 } }
+    m:compile { loss = loss, metrics = metrics }
+    return m:evaluate { p, targets, verbose = 0, return_dict = true }
+  end
+  local logs = measure(nn.SparseCategoricalCrossentropy { true }, y,
+    { "accuracy", "sparse_categorical_accuracy", nn.SparseTopKCategoricalAccuracy { 2 }, nn.SparseTopKCategoricalAccuracy { k = 4, name = "top_4" } })
+  near(logs.accuracy, 1 / 3, 1e-6)
+  near(logs.sparse_categorical_accuracy, 1 / 3, 1e-6)
+  near(logs.sparse_top_k_categorical_accuracy, 2 / 3, 1e-6)
+  near(logs.top_4, 1, 1e-6)
+  logs = measure("mse", hot, { "categorical_accuracy", "binary_accuracy", "rmspe", nn.TopKCategoricalAccuracy { k = 2 } })
+  near(logs.categorical_accuracy, 1 / 3, 1e-6)
+  near(logs.binary_accuracy, 9 / 12, 1e-6) -- 0.5 is not above one half
+  near(logs.top_k_categorical_accuracy, 2 / 3, 1e-6)
+  near(logs.rmspe, math.sqrt((0.7 ^ 2 + 0.6 ^ 2 + 0.9 ^ 2) / 3), 1e-5)
+  same(measure(nn.MeanSquaredError {}, hot).loss, logs.loss)
+  fails('the metric "binary_accuracy" is for classes, but row 0 of y holds 0.5', measure, "mse", p, { "mae", "binary_accuracy" })
+  fails("the metric sparse_categorical_accuracy does not go with mean_squared_error", measure, "mse", hot, { "sparse_categorical_accuracy" })
+  fails("the metric binary_accuracy does not go with sparse_categorical", measure, nn.SparseCategoricalCrossentropy { true }, y, { "binary_accuracy" })
+  near(measure(nn.SparseCategoricalCrossentropy { true }, y, { nn.SparseTopKCategoricalAccuracy { (1 << 32) + 1 } }).sparse_top_k_categorical_accuracy, 1, 1e-6)
+  fails("SparseTopKCategoricalAccuracy: k must be 1 or more, got 0", nn.SparseTopKCategoricalAccuracy, { 0 })
+  fails("TopKCategoricalAccuracy needs a target of each class for each row of 4 outputs, but the targets have shape (3,)",
+    measure, nn.SparseCategoricalCrossentropy { true }, y, { nn.TopKCategoricalAccuracy {} })
 end)
 
 test("every optimizer learns", function()
@@ -274,8 +316,25 @@ test("shapes and labels that do not fit", function()
   fails("fit: item 2, the labels y, must be a tensor, got nil", function() model():fit { x } end)
 end)
 
+test("the first options may be given by their place, in Keras's order", function()
+  local function has(object, fields)
+    for field, value in pairs(fields) do
+      local got = object[field]
+      same(type(got) == "table" and got[1] or got, value, field)
+    end
+  end
+  has(nn.Conv2D { 32, { 3, 3 }, 2, "same" }, { filters = 32, kernel_size = 3, strides = 2, padding = "same" })
+  has(nn.MaxPooling2D { 3, 2, "same" }, { pool_size = 3, strides = 2, padding = "same" })
+  has(nn.Dense { 4, "relu", false }, { units = 4, activation = "relu", use_bias = false })
+  has(nn.BatchNormalization { -1, 0.9, 1e-5 }, { axis = -1, momentum = 0.9, epsilon = 1e-5 })
+  has(nn.SGD { 0.1, 0.9, true }, { learning_rate = 0.1, momentum = 0.9, nesterov = true })
+  has(nn.AdamW { 0.1, 0.02, 0.8 }, { learning_rate = 0.1, weight_decay = 0.02, beta_1 = 0.8 })
+  has(nn.BinaryCrossentropy { true, 0.1 }, { from_logits = true, label_smoothing = 0.1 })
+  has(nn.EarlyStopping { "loss", 0.1, 3 }, { monitor = "loss", min_delta = 0.1, patience = 3 })
+end)
+
 test("wrong options list the known ones", function()
-  fails("Dense: unknown option 'unit'; known are activation, input_dim, input_shape, kernel_regularizer, name, trainable, units, use_bias", nn.Dense, { unit = 3 })
+  fails("Dense: unknown option 'unit'; known are activation, bias_initializer, bias_regularizer, dtype, input_dim, input_shape, kernel_initializer, kernel_regularizer, name, trainable, units, use_bias", nn.Dense, { unit = 3 })
   fails("Dense: units must be an integer, got x", nn.Dense, { "x" })
   fails("Dense: units must be positive, got 0", nn.Dense, { 0 })
   fails("Dense: how many units?", nn.Dense, {})
@@ -283,10 +342,94 @@ test("wrong options list the known ones", function()
   fails("Sequential: item 1 is a string, not a layer", nn.Sequential, { "dense" })
   fails("compile: which loss?", function() nn.Sequential { nn.Dense { 1 } }:compile {} end)
   fails("fit: unknown option 'epoch'; known are: batch_size", function() model():fit { epoch = 1 } end)
+  fails("fit: 'epochs' must be an integer of 32 bits, got 4294967297", function() local x, y = points(4) model():fit { x, y, epochs = (1 << 32) + 1, verbose = 0 } end)
+  fails("compile: 'threads' must be an integer of 32 bits", model, { threads = 1 << 32 })
+  fails("rank must be in [0, size)", function() data.tensor({ 1, 2 }):shard(1 << 32, 2) end)
   fails("fit: 'batch_size' must be at least 1, got 0", function() local x, y = points(4) model():fit { x, y, batch_size = 0 } end)
   fails("unknown metric 'f1'", model, { metrics = { "f1" } })
   fails("Adam", model, { optimizer = "Adamo" })
   fails("unknown option 'rate'", hvd.LearningRateWarmupCallback, { initial_lr = 1, rate = 1 })
+end)
+
+test("weights start as an initializer says, and regularizers add to the loss", function()
+  local m = nn.Sequential { nn.Dense { 2, input_dim = 2, kernel_initializer = nn.initializers.Constant { 3 }, bias_initializer = "Ones",
+    kernel_regularizer = nn.L1 { 0.5 }, bias_regularizer = "l2" } }
+  assert(m:predict(data.tensor { { 1, 1 } }):totable()[1][1] == 7)
+  m:compile { loss = "mse", optimizer = nn.SGD { 0.1 } }
+  local x, y = data.tensor { { 1, 1 } }, data.tensor { { 7, 7 } }
+  assert(math.abs(m:evaluate { x, y, verbose = 0 } - (0.5 * 12 + 0.01 * 2)) < 1e-5) -- the data is fitted
+  local path = os.tmpname()
+  m:save(path)
+  assert(math.abs(nn.load(path):evaluate { x, y, verbose = 0 } - 6.02) < 1e-5)
+  os.remove(path)
+  m:train_on_batch(x, y)
+  local after = m:get_weights()
+  assert(math.abs(after[1]:totable()[1][1] - (3 - 0.1 * 0.5)) < 1e-6 and math.abs(after[2]:totable()[1] - (1 - 0.1 * 0.02)) < 1e-6)
+  local seeded = nn.initializers.HeNormal { seed = 4 }
+  local function kernel(seed)
+    return nn.Sequential({ nn.Dense { 3, input_dim = 4, kernel_initializer = seeded }, seed = seed }):get_weights()[1]
+  end
+  assert(kernel(1) == kernel(2))
+  for name in pairs(nn.initializers) do
+    local layers = { nn.Input { 6, 6, 2 }, nn.SeparableConv2D { 4, 3, bias_initializer = nn.initializers.RandomNormal { 0, 1 } }, nn.Conv2D { 4, 2, groups = 2, kernel_regularizer = "L1L2" },
+      nn.BatchNormalization { moving_variance_initializer = "zeros", gamma_regularizer = "l1" }, nn.DepthwiseConv2D { 2, depthwise_initializer = "he_uniform", depthwise_regularizer = nn.regularizers.L2 {} },
+      nn.Flatten {}, nn.LayerNormalization { beta_initializer = "ones" }, nn.Dense { 4, kernel_initializer = name } }
+    assert(nn.Sequential(layers):count_params() > 0, name)
+  end
+  assert(nn.Sequential { nn.Input { 3 }, nn.Embedding { 5, 2, embeddings_initializer = "ones", embeddings_regularizer = nn.L1L2 { l2 = 0.1 } }, nn.Flatten {}, nn.Dense { 1 } })
+  fails('Dense: kernel_initializer must be an object of nn.initializers or one of Constant, GlorotNormal', nn.Dense, { 3, kernel_initializer = "he" })
+  fails('Dense: bias_regularizer must be an object of nn.regularizers or one of L1, L1L2, L2, got 3', nn.Dense, { 3, bias_regularizer = 3 })
+  fails("Dense: kernel_regularizer must be an object of nn.regularizers", nn.Dense, { 3, kernel_regularizer = nn.initializers.Zeros {} })
+  fails("L1: l1 must be 0 or more, got -1", nn.L1, { -1 })
+  fails("VarianceScaling: unknown mode \"fan\" (known: fan_in, fan_out, fan_avg)", function()
+    nn.Sequential { nn.Dense { 3, input_dim = 2, kernel_initializer = nn.initializers.VarianceScaling { mode = "fan" } } }
+  end)
+  fails("dense: bias_initializer: Orthogonal is for weights of two dimensions or more", function()
+    nn.Sequential { nn.Dense { 3, input_dim = 2, bias_initializer = "orthogonal" } }
+  end)
+end)
+
+test("rows of steps: Conv1D, its pools, Dense over each step, Concatenate along any dimension", function()
+  local x = nn.Input { 8, 3 }
+  local h = nn.Conv1D { 4, 3, padding = "causal", dilation_rate = { 2 }, activation = "relu" } (x)
+  h = nn.Concatenate { axis = 1 } { nn.MaxPooling1D { 2 } (h), nn.AveragePooling1D { 3, padding = "same" } (h) }
+  h = nn.Dense { 5, activation = "relu" } (nn.Concatenate { axis = -2 } { h, h })
+  local out = nn.Dense { 2 } (nn.Concatenate {} { nn.GlobalMaxPooling1D {} (h), nn.Flatten {} (nn.GlobalAveragePooling1D { keepdims = true } (h)) })
+  local m = nn.Model { inputs = x, outputs = out }
+  local list = {}
+  for i = 1, 10 * 24 do list[i] = math.sin(i) end
+  local rows, y = data.tensor(list):reshape { 10, 8, 3 }, data.tensor(list):slice(0, 20):reshape { 10, 2 }
+  m:compile { loss = "mse", optimizer = nn.Adam { 0.01 } }
+  local h1 = m:fit { rows, y, epochs = 30, verbose = 0 }
+  assert(h1.history.loss[30] < h1.history.loss[1] * 0.7)
+  local path = os.tmpname()
+  m:save(path)
+  assert(nn.load(path):predict(rows) == m:predict(rows))
+  os.remove(path)
+  local each = nn.Sequential { nn.Dense { 5, input_shape = { 8, 3 } }, nn.Flatten {}, nn.Dense { 1 } }
+  assert(each:count_params() == 20 + 41)
+  local plain = nn.Sequential { nn.Dense { 10, activation = "softmax" } }
+  plain:compile { loss = "sparse_categorical_crossentropy" }
+  fails("dense has softmax, which expects rows of one dimension, got (8, 3): put Flatten before", plain.fit, plain,
+    { rows, data.tensor({ 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 }, { dtype = "i64" }), verbose = 0 })
+  fails("Concatenate: axis must not be 0, which are the rows", nn.Concatenate, { axis = 0 })
+  fails('Conv1D: padding must be "valid", "same" or "causal", got "full"', nn.Conv1D, { 3, 3, padding = "full" })
+  fails("Conv1D: kernel_size must be a positive integer", nn.Conv1D, { 3, { 3, 3 } })
+  fails("Conv1D: how many filters, of which size?", nn.Conv1D, { 3 })
+  fails("MaxPooling1D: padding must be", nn.MaxPooling1D, { padding = "causal" })
+end)
+
+test("normalisations have Keras's axis", function()
+  local x = nn.Input { 4, 3 }
+  local m = nn.Model { inputs = x, outputs = nn.LayerNormalization { axis = { 2, 1 } } (nn.BatchNormalization { axis = -1 } (nn.LayerNormalization { axis = -1 } (x))) }
+  local shapes = {}
+  for i, w in ipairs(m:get_weights()) do shapes[i] = table.concat(w.shape, "x") end
+  assert(table.concat(shapes, " ") == "3 3 3 3 3 3 4x3 4x3", table.concat(shapes, " "))
+  fails("LayerNormalization: axis must list dimensions that follow each other", nn.LayerNormalization, { axis = { 1, 3 } })
+  fails("LayerNormalization: axis must be that of a dimension, 1 or -1 and so on, got 0", nn.LayerNormalization, { axis = 0 })
+  fails("batch_normalization normalises the last dimension of its input, which has 2: axis must be -1", function()
+    nn.Sequential { x, nn.BatchNormalization { axis = 1 }, nn.Flatten {}, nn.Dense { 1 } }
+  end)
 end)
 
 test("bf16 is asked for by model or by layer, and a checkpoint remembers", function()
@@ -317,6 +460,10 @@ test("bf16 is asked for by model or by layer, and a checkpoint remembers", funct
   os.remove(path)
   fails('Sequential: dtype must be "float32" or "mixed_bfloat16", got "bf16"', net, "bf16")
   fails('Conv2D: dtype must be "float32" or "mixed_bfloat16", got "float16"', net, nil, "float16")
+  -- Each layer has the option.
+  for _, layer in ipairs { nn.Dense { 2, dtype = half }, nn.ReLU { dtype = half }, nn.BatchNormalization { dtype = half }, nn.Dropout { 0.5, dtype = half } } do
+    same(text(nn.Sequential { nn.Input { 4 }, layer, nn.Dense { 3 } }):find(half, 1, true) ~= nil, true, layer.class)
+  end
 end)
 
 test("layers are computed anew by model or by layer, and a checkpoint remembers", function()
@@ -399,10 +546,44 @@ test("ModelCheckpoint keeps the best", function()
     same(f ~= nil, there, name)
     if f then f:close() end
   end
+  -- From a threshold on, and after a number of batches.
+  local over = nn.ModelCheckpoint { path .. "/over{epoch}", monitor = "accuracy", save_best_only = true, initial_value_threshold = 0.65 }
+  local often = nn.ModelCheckpoint { path .. "/often{epoch}-{batch:02d}-{loss:.9f}", save_freq = 3 }
+  model():fit { x, y, epochs = 3, batch_size = 25, verbose = 0, callbacks = { set, over, often } }
+  local files = {}
+  for line in io.popen("ls " .. path):lines() do files[#files + 1] = line:match "^o[^-]*-?%d*" end
+  same(table.concat(files, " "), "often2-01 often3-02 over2", "over2 and two of six batches")
+  local m = nn.Sequential { nn.Dense { 1, input_dim = 1 }, seed = 1 }
+  m:compile { loss = "mse", optimizer = nn.SGD(0.01) }
+  local one, kept = data.tensor { { 1 }, { 2 } }, nn.ModelCheckpoint { path .. "/kept", monitor = "loss", save_best_only = true }
+  m:fit { one, one, epochs = 2, verbose = 0, callbacks = { kept } }
+  local least = kept.best
+  m:set_weights { data.tensor { { 9 } }, data.tensor { 9 } }
+  m:fit { one, one, verbose = 0, callbacks = { kept } } -- another training, which is worse
+  same(kept.best, least)
+  same(nn.load(path .. "/kept"):get_weights()[1]:sum() < 5, true)
+  fails('save_freq must be "epoch" or a number of batches, got 0', nn.ModelCheckpoint, { "x", save_freq = 0 })
   fails("there is no metric 'val_loss' to monitor; this epoch has accuracy, loss", function()
     model():fit { x, y, verbose = 0, callbacks = { nn.ModelCheckpoint { path .. "/x", save_best_only = true } } }
   end)
+  fails("after a number of batches (save_freq = 3) there is no val_loss yet", nn.ModelCheckpoint, { "x", save_best_only = true, save_freq = 3 })
+  nn.ModelCheckpoint { "x", save_best_only = true, save_freq = 3, monitor = "loss" }
+  fails("'batch' in the file's name is no metric", function()
+    model():fit { x, y, verbose = 0, callbacks = { nn.ModelCheckpoint { path .. "/x{batch}" } } }
+  end)
   fails("which file?", nn.ModelCheckpoint)
+end)
+
+test("what looks at epochs alone takes no part in batches", function()
+  local x, y = points(50)
+  local checkpoint, board, seen = nn.ModelCheckpoint { folder() .. "/x" }, nn.TensorBoard { log_dir = folder() }, 0
+  same(checkpoint.on_train_batch_end, nil)
+  same(board.on_train_batch_end, nil)
+  same(type(nn.ModelCheckpoint({ "x", save_freq = 1 }).on_train_batch_end), "function")
+  same(type(nn.TensorBoard({ update_freq = "batch" }).on_train_batch_end), "function")
+  function checkpoint.on_batch_end() seen = seen + 1 end -- one of its own
+  model():fit { x, y, epochs = 2, batch_size = 25, verbose = 0, callbacks = { checkpoint, board } }
+  same(seen, 4)
 end)
 
 test("EarlyStopping waits, stops, restores", function()
@@ -416,6 +597,10 @@ test("EarlyStopping waits, stops, restores", function()
   local early = nn.EarlyStopping { "loss", patience = 2, restore_best_weights = true }
   same(#m:fit({ x, y, epochs = 6, verbose = 0, callbacks = { set, early } }).epoch, 4)
   near(m:get_weights()[1]:sum(), at, 1e-6)
+  -- From the second epoch on it only grows; the first one has the greatest.
+  local later = nn.EarlyStopping { "loss", patience = 1, mode = "max", start_from_epoch = 1 }
+  same(#model():fit({ x, y, epochs = 6, verbose = 0, callbacks = { set, later } }).epoch, 6)
+  same(#model():fit({ x, y, epochs = 6, verbose = 0, callbacks = { set, nn.EarlyStopping { "loss", patience = 1, mode = "max" } } }).epoch, 2)
 end)
 
 test("EarlyStopping restores the best epoch also when it did not stop", function()

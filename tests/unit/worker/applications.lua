@@ -38,6 +38,14 @@ test("networks have as many numbers as Keras's and torchvision's", function()
   same(nn.applications.ResNet50 { input_shape = small, variant = "torchvision" }:count_params(), 25557032 + 53120)
 end)
 
+test("a network is called as its option says", function()
+  local model, name = nn.Model, nil
+  function nn.Model(given) name = given.name return model(given) end
+  nn.applications.MobileNet { input_shape = { 32, 32, 3 }, alpha = 0.25, classes = 2, name = "eyes" }
+  nn.Model = model
+  same(name, "eyes")
+end)
+
 test("a network ends as its options say", function()
   local x = waves(2, 32, 32, 3)
   local function shape(given)

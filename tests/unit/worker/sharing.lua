@@ -48,6 +48,50 @@ test("what one model has learnt the others know", function()
   near(whole:predict(nn.ops.zeros { 1, 6 }):sum() - 6, encoder:predict(nn.ops.zeros { 1, 6 }):sum() * 0.25 * 6, 1e-5)
 end)
 
+test("a model that nobody can ask goes without a copy of its weights", function()
+  local function peak()
+    return tonumber(io.open("/proc/self/status"):read "a":match "VmHWM:%s*(%d+)") // 1024
+  end
+  local model = nn.Sequential { nn.Dense { 5000, input_dim = 5000 } } -- 95 MiB
+  local before = peak()
+  model = nil
+  collectgarbage()
+  collectgarbage()
+  assert(peak() < before + 50, ("the peak was %d MiB, then %d"):format(before, peak()))
+end)
+
+test("many models of one layer go in a time that their number grows with", function()
+  local function seconds(n)
+    local layers, models = {}, {}
+    for i = 1, n do
+      layers[i] = nn.Dense { 1, input_dim = 1 }
+      models[i] = nn.Sequential { layers[i] }
+    end
+    local start = os.clock()
+    models = nil
+    collectgarbage()
+    collectgarbage()
+    return os.clock() - start, #layers
+  end
+  local few, many = (seconds(500)), (seconds(4000))
+  assert(many < 24 * few + 0.05, ("500 took %.3f s, 4000 %.3f s"):format(few, many)) -- 64 times as long if each looks at all
+end)
+
+test("a layer that a finalizer brings back is a layer", function()
+  do
+    local layer = nn.Dense { 3, input_dim = 6 }
+    nn.Sequential { layer }
+    setmetatable({ layer = layer }, { __gc = function(o) BACK = o.layer end })
+  end
+  collectgarbage()
+  collectgarbage()
+  local a, b = nn.Sequential { BACK, seed = 1 }, nn.Sequential { BACK, seed = 2 }
+  same(b:predict(x), a:predict(x))
+  a:set_weights { nn.ops.full({ 6, 3 }, 0.5), nn.ops.ones { 3 } }
+  same(b:predict(x), a:predict(x))
+  BACK = nil
+end)
+
 test("weights outlive the model that has trained them", function()
   local whole, encoder, decoder = three()
   whole:fit { x, x, epochs = 3, verbose = 0 }

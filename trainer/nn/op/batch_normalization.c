@@ -29,12 +29,6 @@
 
 enum { BLOCK = 256 };
 
-static int infer(const layer_spec *l, size_t n, const row_shape *in, row_shape *out, err *e)
-{
-    *out = *in;
-    return in->dims ? 0 : err_set(e, ERR_USAGE, "expects rows of at least one dimension");
-}
-
 static size_t parameters(const layer_spec *l, const row_shape *in, op_parameter *out)
 {
     size_t n = norm_parameters(l, in, out), channels = op_last(in);
@@ -317,13 +311,15 @@ const op op_batch_normalization = {
     .kind = LAYER_BATCH_NORMALIZATION,
     .least = 1,
     .most = 1,
-    .infer = infer,
+    .infer = norm_infer,
     .parameters = parameters,
     .reserve = reserve,
     .forward = forward,
     .backward = backward,
     .write = write,
     .read = read,
+    .weight = {{"gamma", "gamma"}, {"beta", "beta"}, {"moving_mean", "moving_mean"},
+        {"moving_variance", "moving_variance"}},
     .onnx = to_onnx,
     .halves = op_always,
 };

@@ -313,7 +313,7 @@ static void derive(
 }
 
 // The update that adds a gradient to a sum.
-static const update add_up = {.rule = UPDATE_SGD, .rate = -1};
+static const update add_up = {.rule = UPDATE_ADD};
 
 // dW and db of some pixels, added to the chunk's own.
 static void train(const op_work *w, const struct sizes *s, size_t chunk, const float *patches,
@@ -324,10 +324,10 @@ static void train(const op_work *w, const struct sizes *s, size_t chunk, const f
     for (size_t c = 0; c < s->filters; c += PANEL) {
         size_t width = s->filters - c < PANEL ? s->filters - c : PANEL;
         if (trains_bias(w))
-            w->cpu->train_bias(&add_up, (params){.w = bias + c}, dz + c, s->filters, n, width);
+            w->cpu->train_bias(&add_up, (params){.g = bias + c}, dz + c, s->filters, n, width);
         if (w->fixed[KERNEL])
             continue;
-        w->cpu->train(&(gradient){.to = {.w = kernel + c * s->patch},
+        w->cpu->train(&(gradient){.to = {.g = kernel + c * s->patch},
             .x = patches,
             .ldx = s->ld,
             .d = dz + c,
@@ -458,6 +458,7 @@ const op op_conv2d = {
     .backward = backward,
     .write = write,
     .read = read,
+    .weight = {{"kernel", "kernel"}, {"bias", "bias"}},
     .onnx = to_onnx,
     .halves = conv2d_by_dnn,
     .by_dnn = conv2d_by_dnn,

@@ -16,6 +16,7 @@
 #include "trainer/nn/op/conv2d_dnn.h"
 
 #include "trainer/dnn/dnn.h"
+#include "trainer/nn/op/conv2d_weights.h"
 #include "trainer/nn/op/normalization.h"
 #include "trainer/nn/op/window.h"
 
@@ -138,6 +139,7 @@ static const dnn_conv *conv_of(const op_work *w, dnn_way way, size_t rows)
     }
     s.bias = (!w->layer->no_bias || w->norm) && way != DNN_BACK_DATA;
     s.half = w->half;
+    s.widened = w->half && w->dnn->widens();
     if (way == DNN_FORWARD) {
         s.sum = w->inputs > 1;
         s.clip = w->clip || w->f == ACTIVATION_RELU;
@@ -212,10 +214,16 @@ static size_t thin_floats(const op_work *w)
     return is_thin(w) ? op_round(rows * thin_row(w), 16) : 0;
 }
 
-// Room for dW of one part, and behind it for db.
+// Room for dW of one part: as it stays, or as oneDNN packs it.
+static size_t kernel_floats(const op_work *w)
+{
+    return conv2d_weights_own(w) ? weights_of(w) : packed_floats(w, DNN_BACK_WEIGHTS, 1);
+}
+
+// And behind it for db.
 static size_t part_floats(const op_work *w)
 {
-    return packed_floats(w, DNN_BACK_WEIGHTS, 1) + filters(w);
+    return kernel_floats(w) + filters(w);
 }
 
 // Of all parts, which come as one: one of the two is computed in vain where only the other trains.
@@ -240,6 +248,8 @@ static size_t scratch_of(const op_work *w)
         if (w->dx && w->dx[0])
             most_of = most(most_of, scratch_floats(w, DNN_BACK_DATA, p.rows));
     }
+    if (conv2d_weights_own(w))
+        return conv2d_trains(w) ? most(most_of, conv2d_weights_scratch(w)) : most_of;
     for (size_t i = 0; conv2d_trains(w) && i < parts(w); i++) {
         size_t rows = part_at(w, i).rows;
         most_of = most(most_of, scratch_floats(w, DNN_BACK_WEIGHTS, rows) + row_floats(w, rows));
@@ -399,7 +409,7 @@ static void back_to_input(const op_work *w, struct piece p, float *scratch)
 // dW and db of these rows.
 static void train_rows(const op_work *w, struct piece p, float *kernel, float *scratch)
 {
-    float *bias = kernel + packed_floats(w, DNN_BACK_WEIGHTS, 1);
+    float *bias = kernel + kernel_floats(w);
     note(w, w->dnn->run(conv_of(w, DNN_BACK_WEIGHTS, p.rows), x_of(w, p, scratch), kernel, bias,
                 op_at(w, w->dy, w->ldy, p.from), scratch + thin_floats(w)));
 }
@@ -407,8 +417,13 @@ static void train_rows(const op_work *w, struct piece p, float *kernel, float *s
 static void train_part(const op_work *w, size_t part, float *scratch)
 {
     struct piece p = part_at(w, part);
-    size_t n = at_once(w, DNN_BACK_WEIGHTS, p.rows), numbers = part_floats(w);
+    size_t numbers = part_floats(w);
     float *sum = w->backward_only + part * numbers, *room = scratch + row_floats(w, p.rows);
+    if (conv2d_weights_own(w)) {
+        conv2d_weights_train(w, p.from, p.rows, sum, sum + kernel_floats(w), scratch);
+        return;
+    }
+    size_t n = at_once(w, DNN_BACK_WEIGHTS, p.rows);
     train_rows(w, (struct piece){p.from, n}, sum, room);
     for (size_t i = n; i < p.rows; i += n) {
         train_rows(w, (struct piece){p.from + i, n}, scratch, room);
@@ -417,20 +432,32 @@ static void train_part(const op_work *w, size_t part, float *scratch)
     }
 }
 
+// dW of one panel from one part, to `to`; where it lies as the weights do, it is there already.
+static const float *panel_of_part(const op_work *w, size_t part, size_t panel, float *to)
+{
+    const float *kernel = w->backward_only + part * part_floats(w);
+    size_t rows = part_at(w, part).rows, width = panel_width(w, panel);
+    if (conv2d_weights_own(w))
+        return kernel + panel_at(w, panel) - w->at[KERNEL];
+    rows = at_once(w, DNN_BACK_WEIGHTS, rows);
+    note(w, w->dnn->unpack(conv_of(w, DNN_BACK_WEIGHTS, rows), to, kernel, width,
+                panel * panel_most(w), width));
+    return to;
+}
+
 // The gradient of one panel: the sum over the parts, in their order.
 static void sum_panel(const op_work *w, size_t panel, float *scratch)
 {
     size_t width = panel_width(w, panel), n = lines(w) * width, first = panel * panel_most(w);
     float *g = w->g + panel_at(w, panel);
     for (size_t i = 0; i < parts(w); i++) {
-        const float *kernel = w->backward_only + i * part_floats(w);
-        const float *bias = kernel + packed_floats(w, DNN_BACK_WEIGHTS, 1) + first;
+        const float *bias = w->backward_only + i * part_floats(w) + kernel_floats(w) + first;
         float *db = w->layer->no_bias ? NULL : w->g + w->at[BIAS] + first;
-        size_t rows = at_once(w, DNN_BACK_WEIGHTS, part_at(w, i).rows);
-        note(w, w->dnn->unpack(conv_of(w, DNN_BACK_WEIGHTS, rows), i ? scratch : g, kernel, width,
-                    first, width));
+        const float *kernel = panel_of_part(w, i, panel, i ? scratch : g);
+        if (!i && kernel != g)
+            memcpy(g, kernel, n * sizeof *g);
         for (size_t k = 0; i && k < n; k++)
-            g[k] += scratch[k];
+            g[k] += kernel[k];
         for (size_t c = 0; db && c < width; c++)
             db[c] = (i ? db[c] : 0) + bias[c];
     }

@@ -22,10 +22,9 @@ enum { HEIGHT, WIDTH };
 static int infer(const layer_spec *l, size_t n, const row_shape *in, row_shape *out, err *e)
 {
     AUTO_BUF have = {0};
+    if (op_expect_picture(in, e))
+        return -1;
     shape_text(in->dims, in->size, &have);
-    if (in->dims != 3)
-        return err_set(e, ERR_USAGE,
-            "expects rows of three dimensions (height, width, channels), got %s", buf_cstr(&have));
     *out = *in;
     if (l->kind == LAYER_RANDOM_FLIP)
         return 0;

@@ -1,30 +1,39 @@
 // SPDX-License-Identifier: MIT
-// Dense: y = f(x·W + b)    x (n, inputs), W (inputs, units), b (units)
+// Dense: y = f(x·W + b)    x (n, …, inputs), W (inputs, units), b (units)
 //
-//   dz = dy·f'(z);  dx = dz·Wᵀ;  dW = xᵀ·dz + 2·l2·W;  db = Σ over rows of dz
+//   dz = dy·f'(z);  dx = dz·Wᵀ;  dW = xᵀ·dz;  db = Σ over rows of dz
 //
-// Where rows are bf16 it is a convolution of pictures of one pixel, whose weights lie the same way.
+// Weights that no cache near the core holds are read once or twice for all rows, not once for each
+// chunk of rows: forward goes panel by panel then, 128 inputs at a time, in the same order of sums.
+//
+// Where rows are bf16, or have more dimensions than one, it is a convolution of windows of one
+// pixel, whose weights lie the same way.
 //
 // A chain of Dense layers does not come here: nn/step.c runs it as one fused operation, with the
 // same kernels and the same layout of weights.
 #include "trainer/nn/op/op.h"
 
 #include "trainer/nn/onnx.h"
+#include "trainer/nn/op/picture.h"
 
 #include <string.h>
 
 enum { KERNEL, BIAS };
 
+enum { LARGE = 1 << 16, INPUTS = 128, SHARES = 4, SHARE_ROWS = 12 };
+
 static int infer(const layer_spec *l, size_t n, const row_shape *in, row_shape *out, err *e)
 {
     AUTO_BUF have = {0};
     shape_text(in->dims, in->size, &have);
-    if (in->dims != 1)
-        return err_set(e, ERR_USAGE, "expects rows of one dimension, got %s: put Flatten before",
-            buf_cstr(&have));
-    if (l->inputs && l->inputs != in->size[0])
-        return err_set(e, ERR_USAGE, "expects %zu inputs, got %zu", l->inputs, in->size[0]);
-    *out = (row_shape){1, {l->units}};
+    if (in->dims < 1 || (in->dims > 1 && l->activation == ACTIVATION_SOFTMAX))
+        return err_set(e, ERR_USAGE, "%s rows of one dimension, got %s: put Flatten before",
+            in->dims < 1 ? "expects" : "has softmax, which expects", buf_cstr(&have));
+    if (l->inputs && l->inputs != op_last(in))
+        return err_set(e, ERR_USAGE, "expects %zu inputs, got %zu%s%s", l->inputs, op_last(in),
+            in->dims > 1 ? " in rows of shape " : "", in->dims > 1 ? buf_cstr(&have) : "");
+    *out = *in;
+    out->size[out->dims - 1] = l->units;
     return 0;
 }
 
@@ -32,9 +41,9 @@ static size_t parameters(const layer_spec *l, const row_shape *in, op_parameter 
 {
     out[KERNEL] = (op_parameter){.name = "kernel",
         .dims = 2,
-        .shape = {in->size[0], l->units},
+        .shape = {op_last(in), l->units},
         .start = START_GLOROT,
-        .fan_in = in->size[0],
+        .fan_in = op_last(in),
         .fan_out = l->units,
         .panels = true};
     out[BIAS] = (op_parameter){.name = "bias", .dims = 1, .shape = {l->units}};
@@ -60,34 +69,26 @@ static size_t rest(size_t n, size_t i)
 
 extern const op op_conv2d;
 
-struct as_conv2d {
-    layer_spec layer;
-    row_shape in;
-    op_work w;
-};
-
-static const op_work *as_conv2d(const op_work *w, struct as_conv2d *c)
+static const op_work *as_conv2d(const op_work *w, as_picture *p)
 {
-    c->layer = *w->layer;
-    c->in = (row_shape){3, {1, 1, w->in->size[0]}};
-    c->w = *w;
-    for (int i = 0; i < 2; i++)
-        c->layer.window[i] = c->layer.stride[i] = 1;
-    c->w.layer = &c->layer;
-    c->w.in = &c->in;
-    c->w.out = (row_shape){3, {1, 1, w->layer->units}};
-    return &c->w;
+    return picture_work(w, LAYER_CONV2D, p);
+}
+
+static bool is_picture(const op_work *w)
+{
+    return w->half || w->in->dims > 1;
 }
 
 static bool halves(const op_work *w)
 {
-    struct as_conv2d c;
-    return !(w->layer->l2 > 0) && w->f != ACTIVATION_SOFTMAX && op_conv2d.halves(as_conv2d(w, &c));
+    as_picture c;
+    return w->f != ACTIVATION_SOFTMAX && op_conv2d.halves(as_conv2d(w, &c));
 }
 
 static bool by_dnn(const op_work *w)
 {
-    return w->half && halves(w);
+    as_picture c;
+    return w->half ? halves(w) : is_picture(w) && op_conv2d.by_dnn(as_conv2d(w, &c));
 }
 
 static size_t kernel_chunks(const op_work *w)
@@ -100,15 +101,32 @@ static bool trains_bias(const op_work *w)
     return !w->layer->no_bias && !w->fixed[BIAS];
 }
 
+static bool is_large(const op_work *w)
+{
+    return w->in->size[0] * w->layer->units >= LARGE;
+}
+
+// Of the rows, for as many chunks that a few threads have work if there are few panels.
+static size_t shares(const op_work *w)
+{
+    size_t wide = panels(w->layer->units), most = w->rows / SHARE_ROWS;
+    size_t n = wide < SHARES ? SHARES / wide : 1;
+    return n < most ? n : most ? most : 1;
+}
+
 static void reserve(const op_work *w, op_need *need)
 {
-    struct as_conv2d c;
-    if (w->half) {
+    as_picture c;
+    if (is_picture(w)) {
         op_conv2d.reserve(as_conv2d(w, &c), need);
         return;
     }
     size_t slices = panels(w->in->size[0]), wide = panels(w->layer->units);
     need->forward[0] = need->backward[0] = op_by_rows(w);
+    if (is_large(w)) {
+        need->forward[0] = (op_pass){.chunks = wide * shares(w)};
+        need->forward[1] = op_by_rows(w);
+    }
     need->backward[1].chunks =
         slices * (w->dx && w->dx[0]) + kernel_chunks(w) + wide * trains_bias(w);
     need->reads_x = !w->fixed[KERNEL];
@@ -128,26 +146,46 @@ static float *kept_at(const op_work *w, size_t at)
     return w->kept ? w->kept + at : NULL;
 }
 
-static void forward(const op_work *w, size_t pass, size_t chunk, float *scratch)
+// Rows [from, from + rows) of z for one panel, from inputs [k, k + n) on top of those before.
+static void multiply(const op_work *w, size_t panel, size_t from, size_t rows, size_t k, size_t n)
 {
     static const float no_bias[PANEL] __attribute__((aligned(64)));
-    struct as_conv2d c;
-    if (w->half) {
+    const float *bias = w->layer->no_bias ? no_bias : w->w + w->at[BIAS] + panel * PANEL;
+    size_t width = width_of(w->layer->units, panel);
+    w->cpu->multiply(&(product){.y = w->y + from * w->ldy + panel * PANEL,
+        .ldy = w->ldy,
+        .x = w->x[0] + from * w->ldx[0] + k,
+        .ldx = w->ldx[0],
+        .w = weights(w, panel) + k * width,
+        .bias = k ? NULL : bias,
+        .rows = rows,
+        .inputs = n,
+        .width = width});
+}
+
+static void multiply_share(const op_work *w, size_t chunk)
+{
+    size_t wide = panels(w->layer->units), n = shares(w), inputs = w->in->size[0];
+    size_t share = chunk / wide, from = w->rows * share / n, to = w->rows * (share + 1) / n;
+    for (size_t k = 0; k < inputs; k += INPUTS)
+        multiply(w, chunk % wide, from, to - from, k, inputs - k < INPUTS ? inputs - k : INPUTS);
+}
+
+static void forward(const op_work *w, size_t pass, size_t chunk, float *scratch)
+{
+    as_picture c;
+    if (is_picture(w)) {
         op_conv2d.forward(as_conv2d(w, &c), pass, chunk, scratch);
+        return;
+    }
+    if (is_large(w) && pass == 0) {
+        multiply_share(w, chunk);
         return;
     }
     size_t from = op_from(w, chunk), rows = op_to(w, chunk) - from, units = w->layer->units;
     float *y = w->y + from * w->ldy;
-    for (size_t p = 0; p < panels(units); p++)
-        w->cpu->multiply(&(product){.y = y + p * PANEL,
-            .ldy = w->ldy,
-            .x = w->x[0] + from * w->ldx[0],
-            .ldx = w->ldx[0],
-            .w = weights(w, p),
-            .bias = w->layer->no_bias ? no_bias : w->w + w->at[BIAS] + p * PANEL,
-            .rows = rows,
-            .inputs = w->in->size[0],
-            .width = width_of(units, p)});
+    for (size_t p = 0; p < panels(units) && !is_large(w); p++)
+        multiply(w, p, from, rows, 0, w->in->size[0]);
     op_activate(w, y, kept_at(w, from * w->ldy), w->ldy, rows, units);
 }
 
@@ -189,10 +227,6 @@ static void train_kernel(const op_work *w, size_t panel, size_t slice)
         .inputs = rest(inputs, slice),
         .width = width,
         .rule = &store});
-    const float *weight = w->w + (to - w->g);
-    float twice = 2 * (float)w->layer->l2;
-    for (size_t i = 0; twice > 0 && i < rest(inputs, slice) * width; i++)
-        to[i] += twice * weight[i];
 }
 
 static void derive(const op_work *w, size_t chunk)
@@ -208,8 +242,8 @@ static void backward(const op_work *w, size_t pass, size_t chunk, float *scratch
 {
     size_t slices = panels(w->in->size[0]), back = w->dx[0] ? slices : 0;
     static const update store = {.rule = UPDATE_STORE};
-    struct as_conv2d c;
-    if (w->half) {
+    as_picture c;
+    if (is_picture(w)) {
         op_conv2d.backward(as_conv2d(w, &c), pass, chunk, scratch);
         return;
     }
@@ -232,8 +266,6 @@ static void write(const layer_spec *l, cJSON *j)
     json_set_int(j, "inputs", (int64_t)l->inputs);
     json_set_str(j, "activation", activation_name(l->activation));
     json_set_bool(j, "use_bias", !l->no_bias);
-    if (l->l2 > 0)
-        json_set(j, "l2", cJSON_CreateNumber(l->l2));
 }
 
 static int read(layer_spec *l, const cJSON *j, err *e)
@@ -241,7 +273,8 @@ static int read(layer_spec *l, const cJSON *j, err *e)
     l->units = op_size(j, "units");
     l->inputs = op_size(j, "inputs");
     l->no_bias = !json_bool_or(j, "use_bias", true);
-    if (op_read_number(j, "l2", 0, &l->l2, e) < 0)
+    // As files had it where a kernel's L2 was the only regularizer.
+    if (op_read_number(j, "l2", 0, &l->weight[KERNEL].l2, e) < 0)
         return -1;
     return activation_parse(json_str_or(j, "activation", "linear"), &l->activation, e);
 }
@@ -249,9 +282,12 @@ static int read(layer_spec *l, const cJSON *j, err *e)
 static void to_onnx(const op_work *w, onnx *o)
 {
     onnx_value x[] = {onnx_take(o, 0, ONNX_LAST), onnx_weight(o, KERNEL, NULL), 0};
+    bool flat = w->in->dims == 1;
     if (!w->layer->no_bias)
         x[2] = onnx_weight(o, BIAS, NULL);
-    onnx_value z = onnx_node(o, "Gemm", w->layer->no_bias ? 2 : 3, x);
+    onnx_value z = onnx_node(o, flat ? "Gemm" : "MatMul", w->layer->no_bias || !flat ? 2 : 3, x);
+    if (!flat && !w->layer->no_bias)
+        z = ONNX_NODE(o, "Add", z, x[2]);
     onnx_give(o, op_onnx_activate(o, w->layer->activation, z), ONNX_LAST);
 }
 
@@ -266,6 +302,7 @@ const op op_dense = {
     .backward = backward,
     .write = write,
     .read = read,
+    .weight = {{"kernel", "kernel"}, {"bias", "bias"}},
     .onnx = to_onnx,
     .halves = halves,
     .by_dnn = by_dnn,

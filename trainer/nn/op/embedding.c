@@ -130,6 +130,7 @@ const op op_embedding = {
     .backward = backward,
     .write = write,
     .read = read,
+    .weight = {{"embeddings", "embeddings"}},
     .onnx = to_onnx,
     .indices = true,
 };

@@ -349,6 +349,7 @@ const op op_grouped_conv2d = {
     .backward = backward,
     .write = write,
     .read = read,
+    .weight = {{"depthwise", "kernel"}, {"bias", "bias"}},
     .onnx = to_onnx,
     .halves = conv2d_by_dnn,
     .by_dnn = conv2d_by_dnn,

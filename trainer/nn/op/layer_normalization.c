@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// LayerNormalization over the last dimension: Ba, Kiros & Hinton, arXiv 1607.06450.
+// LayerNormalization over the last dimension, or the last ones: Ba, Kiros & Hinton, arXiv
+// 1607.06450.
 //
 //   x̂ = (x - mean x)/√(var x + ε);  y = gamma·x̂ + beta
 //   dx = (e - mean e - x̂·mean(e·x̂))/√(var x + ε) with e = dy·gamma
@@ -11,15 +12,14 @@
 #include <math.h>
 #include <string.h>
 
-static int infer(const layer_spec *l, size_t n, const row_shape *in, row_shape *out, err *e)
+static size_t size_of(const op_work *w)
 {
-    *out = *in;
-    return in->dims ? 0 : err_set(e, ERR_USAGE, "expects rows of at least one dimension");
+    return norm_size(w->layer, w->in);
 }
 
 static size_t groups(const op_work *w)
 {
-    return shape_size(w->in) / op_last(w->in);
+    return shape_size(w->in) / size_of(w);
 }
 
 static bool trains(const op_work *w)
@@ -32,12 +32,12 @@ static void reserve(const op_work *w, op_need *need)
     need->forward[0] = need->backward[0] = op_by_rows(w);
     need->backward[1].chunks = trains(w);
     need->reads_x = true;
-    need->kept = 2 * w->rows * groups(w) + need->forward[0].chunks * 2 * op_last(w->in);
+    need->kept = 2 * w->rows * groups(w) + need->forward[0].chunks * 2 * size_of(w);
 }
 
 static void forward_group(const op_work *w, const float *x, float *y, float *of)
 {
-    size_t n = op_last(w->in);
+    size_t n = size_of(w);
     const float *gamma = norm_at(w, w->w, NORM_GAMMA), *beta = norm_at(w, w->w, NORM_BETA);
     double sum = 0, squares = 0;
     for (size_t c = 0; c < n; c++)
@@ -53,7 +53,7 @@ static void forward_group(const op_work *w, const float *x, float *y, float *of)
 
 static void forward(const op_work *w, size_t pass, size_t chunk, float *scratch)
 {
-    size_t n = op_last(w->in), all = groups(w);
+    size_t n = size_of(w), all = groups(w);
     for (size_t r = op_from(w, chunk); r < op_to(w, chunk); r++)
         for (size_t i = 0; i < all; i++)
             forward_group(w, w->x[0] + r * w->ldx[0] + i * n, w->y + r * w->ldy + i * n,
@@ -63,7 +63,7 @@ static void forward(const op_work *w, size_t pass, size_t chunk, float *scratch)
 // Adds to the sums of dgamma and dbeta, if there are some; d becomes dx.
 static void backward_group(const op_work *w, const float *x, float *d, const float *of, float *sums)
 {
-    size_t n = op_last(w->in);
+    size_t n = size_of(w);
     const float *gamma = norm_at(w, w->w, NORM_GAMMA);
     double mean = 0, along = 0;
     for (size_t c = 0; c < n; c++) {
@@ -83,7 +83,7 @@ static void backward_group(const op_work *w, const float *x, float *d, const flo
 
 static void backward(const op_work *w, size_t pass, size_t chunk, float *scratch)
 {
-    size_t n = op_last(w->in), all = groups(w), from = op_from(w, chunk), to = op_to(w, chunk);
+    size_t n = size_of(w), all = groups(w), from = op_from(w, chunk), to = op_to(w, chunk);
     float *partial = w->kept + 2 * w->rows * all, *sums = partial + chunk * 2 * n;
     if (pass == 1) {
         size_t chunks = op_by_rows(w).chunks;
@@ -107,7 +107,7 @@ static void to_onnx(const op_work *w, onnx *o)
 {
     onnx_value scale = norm_to_onnx(w, o, NORM_GAMMA), shift = norm_to_onnx(w, o, NORM_BETA);
     onnx_value y = ONNX_NODE(o, "LayerNormalization", onnx_take(o, 0, ONNX_LAST), scale, shift);
-    onnx_set_int(o, "axis", -1);
+    onnx_set_int(o, "axis", -norm_dims(w->layer));
     onnx_set_float(o, "epsilon", w->layer->epsilon);
     onnx_give(o, y, ONNX_LAST);
 }
@@ -116,12 +116,13 @@ const op op_layer_normalization = {
     .kind = LAYER_LAYER_NORMALIZATION,
     .least = 1,
     .most = 1,
-    .infer = infer,
+    .infer = norm_infer,
     .parameters = norm_parameters,
     .reserve = reserve,
     .forward = forward,
     .backward = backward,
     .write = norm_write,
     .read = norm_read,
+    .weight = {{"gamma", "gamma"}, {"beta", "beta"}},
     .onnx = to_onnx,
 };

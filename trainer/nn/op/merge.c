@@ -2,7 +2,7 @@
 // The operations that make one of several.
 //
 //   Add          y = Σ x[i], all of one shape
-//   Concatenate  y = x[0], x[1], … side by side along the last dimension; the others are the same
+//   Concatenate  y = x[0], x[1], … side by side along a dimension; the others are the same
 #include "trainer/nn/op/op.h"
 
 #include "base/mem.h"
@@ -30,19 +30,44 @@ static int infer_add(const layer_spec *l, size_t n, const row_shape *in, row_sha
     return 0;
 }
 
+// Which dimension of a row: Keras counts that of the rows, too.
+static int axis_of(const layer_spec *l, int dims)
+{
+    int axis = l->axis ? l->axis : -1;
+    return axis < 0 ? axis + dims : axis - 1;
+}
+
 static int infer_concatenate(
     const layer_spec *l, size_t n, const row_shape *in, row_shape *out, err *e)
 {
     *out = in[0];
     if (in[0].dims < 1)
         return err_set(e, ERR_USAGE, "expects rows of at least one dimension");
-    size_t *last = &out->size[out->dims - 1], same = (size_t)(in[0].dims - 1) * sizeof *last;
+    int axis = axis_of(l, in[0].dims);
+    if (axis < 0 || axis >= in[0].dims)
+        return err_set(e, ERR_USAGE,
+            "has axis %d, which must be from 1 to %d, or from -%d to -1: its inputs have %d "
+            "dimension%s, and axis 0 are the rows",
+            l->axis, in[0].dims, in[0].dims, in[0].dims, in[0].dims > 1 ? "s" : "");
     for (size_t i = 1; i < n; i++) {
-        if (in[i].dims != in[0].dims || memcmp(in[i].size, in[0].size, same) != 0)
+        row_shape other = in[i];
+        other.size[axis] = in[0].size[axis];
+        if (in[i].dims != in[0].dims ||
+            memcmp(other.size, in[0].size, (size_t)in[0].dims * sizeof *other.size) != 0)
             return differ(&in[0], &in[i], e);
-        *last += op_last(&in[i]);
+        if (__builtin_add_overflow(out->size[axis], in[i].size[axis], &out->size[axis]))
+            return err_set(e, ERR_LIMIT, "would be too large");
     }
     return 0;
+}
+
+// How many numbers of a row lie side by side in it: its size along the axis, times those behind.
+static size_t run_of(const op_work *w, const row_shape *s)
+{
+    size_t n = 1;
+    for (int d = axis_of(w->layer, s->dims); d < s->dims; d++)
+        n *= s->size[d];
+    return n;
 }
 
 static void reserve(const op_work *w, op_need *need)
@@ -70,9 +95,9 @@ static void backward_add(const op_work *w, size_t pass, size_t chunk, float *scr
 
 static void forward_concatenate(const op_work *w, size_t pass, size_t chunk, float *scratch)
 {
-    size_t all = op_last(&w->out), outer = shape_size(&w->out) / all, at = 0;
-    for (size_t i = 0; i < w->inputs; at += op_last(&w->in[i++])) {
-        size_t n = op_last(&w->in[i]);
+    size_t all = run_of(w, &w->out), outer = shape_size(&w->out) / all, at = 0;
+    for (size_t i = 0; i < w->inputs; at += run_of(w, &w->in[i++])) {
+        size_t n = run_of(w, &w->in[i]);
         for (size_t r = op_from(w, chunk); r < op_to(w, chunk); r++)
             for (size_t o = 0; o < outer; o++)
                 memcpy(w->y + r * w->ldy + o * all + at, w->x[i] + r * w->ldx[i] + o * n,
@@ -82,9 +107,9 @@ static void forward_concatenate(const op_work *w, size_t pass, size_t chunk, flo
 
 static void backward_concatenate(const op_work *w, size_t pass, size_t chunk, float *scratch)
 {
-    size_t all = op_last(&w->out), outer = shape_size(&w->out) / all, at = 0;
-    for (size_t i = 0; i < w->inputs; at += op_last(&w->in[i++])) {
-        size_t n = op_last(&w->in[i]);
+    size_t all = run_of(w, &w->out), outer = shape_size(&w->out) / all, at = 0;
+    for (size_t i = 0; i < w->inputs; at += run_of(w, &w->in[i++])) {
+        size_t n = run_of(w, &w->in[i]);
         for (size_t r = op_from(w, chunk); w->dx[i] && r < op_to(w, chunk); r++)
             for (size_t o = 0; o < outer; o++) {
                 const float *d = w->dy + r * w->ldy + o * all + at;
@@ -93,6 +118,21 @@ static void backward_concatenate(const op_work *w, size_t pass, size_t chunk, fl
                     dx[c] = (w->add[i] ? dx[c] : 0) + d[c];
             }
     }
+}
+
+static void write_concatenate(const layer_spec *l, cJSON *j)
+{
+    if (l->axis)
+        json_set_int(j, "axis", l->axis);
+}
+
+static int read_concatenate(layer_spec *l, const cJSON *j, err *e)
+{
+    int64_t axis = json_int_or(j, "axis", 0);
+    l->axis = (int)axis;
+    return axis >= -TENSOR_MAX_DIMS && axis <= TENSOR_MAX_DIMS
+               ? 0
+               : err_set(e, ERR_INVALID, "the axis is out of range");
 }
 
 // All inputs in one layout.
@@ -114,7 +154,8 @@ static void concatenate_to_onnx(const op_work *w, onnx *o)
 {
     onnx_layout layout = onnx_given(o);
     onnx_value y = join(w, o, "Concat", layout);
-    onnx_set_int(o, "axis", layout == ONNX_FIRST ? 1 : -1);
+    int dims = w->out.dims, axis = axis_of(w->layer, dims);
+    onnx_set_int(o, "axis", layout == ONNX_FIRST ? (axis + 1) % dims + 1 : axis + 1);
     onnx_give(o, y, layout);
 }
 
@@ -138,5 +179,7 @@ const op op_concatenate = {
     .reserve = reserve,
     .forward = forward_concatenate,
     .backward = backward_concatenate,
+    .write = write_concatenate,
+    .read = read_concatenate,
     .onnx = concatenate_to_onnx,
 };

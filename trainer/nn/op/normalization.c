@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "trainer/nn/op/normalization.h"
 
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -9,14 +10,44 @@ float norm_epsilon(const layer_spec *l)
     return (float)l->epsilon;
 }
 
+int norm_dims(const layer_spec *l)
+{
+    return l->axes ? (int)l->axes : 1;
+}
+
+size_t norm_size(const layer_spec *l, const row_shape *in)
+{
+    size_t n = 1;
+    for (int d = in->dims - norm_dims(l); d < in->dims; d++)
+        n *= in->size[d];
+    return n;
+}
+
+int norm_infer(const layer_spec *l, size_t n, const row_shape *in, row_shape *out, err *e)
+{
+    int dims = norm_dims(l), first = l->axis < 0 ? l->axis + in->dims : l->axis - 1;
+    *out = *in;
+    if (in->dims < 1)
+        return err_set(e, ERR_USAGE, "expects rows of at least one dimension");
+    if (dims > OP_DIMS || dims > in->dims || (l->axis && first != in->dims - dims))
+        return err_set(e, ERR_USAGE,
+            "normalises the last dimension%s of its input, which has %d: axis must be -1%s",
+            l->kind == LAYER_LAYER_NORMALIZATION ? "s" : "", in->dims,
+            l->kind == LAYER_LAYER_NORMALIZATION ? ", or list dimensions up to the last" : "");
+    return 0;
+}
+
 size_t norm_parameters(const layer_spec *l, const row_shape *in, op_parameter *out)
 {
-    size_t n = 0, channels = op_last(in);
+    op_parameter own = {.name = "gamma", .dims = norm_dims(l), .start = START_ONES};
+    size_t n = 0, bytes = (size_t)own.dims * sizeof *own.shape;
+    memcpy(own.shape, in->size + in->dims - own.dims, bytes);
     if (!l->no_scale)
-        out[n++] =
-            (op_parameter){.name = "gamma", .dims = 1, .shape = {channels}, .start = START_ONES};
+        out[n++] = own;
+    own.name = "beta";
+    own.start = START_ZEROS;
     if (!l->no_center)
-        out[n++] = (op_parameter){.name = "beta", .dims = 1, .shape = {channels}};
+        out[n++] = own;
     return n;
 }
 
@@ -75,6 +106,10 @@ void norm_write(const layer_spec *l, cJSON *j)
     json_set(j, "epsilon", cJSON_CreateNumber(l->epsilon));
     json_set_bool(j, "center", !l->no_center);
     json_set_bool(j, "scale", !l->no_scale);
+    if (l->axis)
+        json_set_int(j, "axis", l->axis);
+    if (l->axes > 1)
+        json_set_int(j, "axes", (int64_t)l->axes);
 }
 
 int norm_read(layer_spec *l, const cJSON *j, err *e)
@@ -83,6 +118,9 @@ int norm_read(layer_spec *l, const cJSON *j, err *e)
     l->epsilon = cJSON_IsNumber(epsilon) ? epsilon->valuedouble : NORM_EPSILON;
     if (!(l->epsilon >= 0))
         return err_set(e, ERR_INVALID, "epsilon must be 0 or more");
+    int64_t axis = json_int_or(j, "axis", 0);
+    l->axis = axis >= -TENSOR_MAX_DIMS && axis <= TENSOR_MAX_DIMS ? (int)axis : INT_MAX;
+    l->axes = op_size(j, "axes");
     l->no_center = !json_bool_or(j, "center", true);
     l->no_scale = !json_bool_or(j, "scale", true);
     return 0;

@@ -8,6 +8,13 @@ enum { NORM_GAMMA, NORM_BETA, NORM_MEAN, NORM_VARIANCE };
 
 // Keras's default of 0.001 where the layer has none of its own.
 float norm_epsilon(const layer_spec *l);
+// The output is as the input; errors tell an `axis` that is not the last dimension, or the last
+// ones.
+int norm_infer(const layer_spec *l, size_t n, const row_shape *in, row_shape *out, err *e);
+// How many of the last dimensions have mean and variance (LayerNormalization) or gamma and beta of
+// their own, and how many numbers these are.
+int norm_dims(const layer_spec *l);
+size_t norm_size(const layer_spec *l, const row_shape *in);
 // gamma and beta, one each for a channel: those that the layer has. Returns how many.
 size_t norm_parameters(const layer_spec *l, const row_shape *in, op_parameter *out);
 // Where gamma, beta and the statistics are in the run (w->w) and in the gradients (w->g). NULL: the

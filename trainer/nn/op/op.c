@@ -10,7 +10,8 @@ extern const op op_flatten, op_dense, op_dropout, op_input, op_activation, op_re
     op_concatenate, op_embedding, op_layer_normalization, op_batch_normalization, op_conv2d,
     op_max_pooling2d, op_average_pooling2d, op_global_average_pooling2d, op_rescaling,
     op_grouped_conv2d, op_zero_padding2d, op_global_max_pooling2d, op_relu, op_random_flip,
-    op_random_crop, op_center_crop, op_constant_normalization, op_separable_conv2d;
+    op_random_crop, op_center_crop, op_constant_normalization, op_separable_conv2d, op_conv1d,
+    op_max_pooling1d, op_average_pooling1d, op_global_average_pooling1d, op_global_max_pooling1d;
 
 const op *op_of(layer_kind kind)
 {
@@ -19,7 +20,8 @@ const op *op_of(layer_kind kind)
         &op_batch_normalization, &op_conv2d, &op_max_pooling2d, &op_average_pooling2d,
         &op_global_average_pooling2d, &op_rescaling, &op_grouped_conv2d, &op_zero_padding2d,
         &op_global_max_pooling2d, &op_relu, &op_random_flip, &op_random_crop, &op_center_crop,
-        &op_constant_normalization, &op_separable_conv2d};
+        &op_constant_normalization, &op_separable_conv2d, &op_conv1d, &op_max_pooling1d,
+        &op_average_pooling1d, &op_global_average_pooling1d, &op_global_max_pooling1d};
     for (size_t i = 0; i < ARRAY_LEN(all); i++)
         if (all[i]->kind == kind)
             return all[i];
@@ -35,6 +37,16 @@ int op_same_shape(const layer_spec *l, size_t n, const row_shape *in, row_shape 
 {
     *out = in[0];
     return 0;
+}
+
+int op_expect_picture(const row_shape *in, err *e)
+{
+    AUTO_BUF have = {0};
+    shape_text(in->dims, in->size, &have);
+    return in->dims == 3 ? 0
+                         : err_set(e, ERR_USAGE,
+                               "expects rows of three dimensions (height, width, channels), got %s",
+                               buf_cstr(&have));
 }
 
 bool op_always(const op_work *w)

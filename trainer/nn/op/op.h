@@ -20,6 +20,7 @@
 enum {
     OP_PARAMETERS = 4,
     OP_PASSES = 4,
+    OP_DIMS = 4, // of a parameter
     OP_PARTS = 2,
     OP_ROWS = 12, // in a chunk of rows: twice the rows that the kernels take at once; fewer of
                   // large pictures, of which a batch has few: op_rows
@@ -37,7 +38,7 @@ typedef enum op_start {
 typedef struct op_parameter {
     const char *name; // "kernel"
     int dims;
-    size_t shape[4];
+    size_t shape[OP_DIMS];
     op_start start;
     size_t fan_in, fan_out;
     bool panels;     // lies in panels of 64 columns, as products take it
@@ -126,6 +127,11 @@ typedef struct op {
     // Itself in ONNX's operators, when nothing is trained; w has layer and shapes. NULL: it has no
     // counterpart there.
     void (*onnx)(const op_work *w, onnx *o);
+    // What options call its parameters, and their names: {"depthwise", "kernel"} of
+    // depthwise_initializer.
+    struct {
+        const char *option, *parameter;
+    } weight[LAYER_WEIGHTS];
     bool indices; // its input are indices
     // Can it read and write bf16? w has layer, shapes, f and dnn. NULL: it cannot.
     bool (*halves)(const op_work *w);
@@ -148,7 +154,7 @@ static inline size_t op_round(size_t n, size_t to)
 // In a chunk, where the largest output of any operation has so many numbers.
 static inline size_t op_rows(size_t largest)
 {
-    return largest >= 1 << 19 ? 1 : largest >= 1 << 17 ? 3 : largest >= 1 << 15 ? 6 : OP_ROWS;
+    return largest >= 1 << 19 ? 1 : largest >= 1 << 17 ? 2 : largest >= 1 << 15 ? 4 : OP_ROWS;
 }
 
 static inline op_pass op_by_rows(const op_work *w)
@@ -204,6 +210,8 @@ bool op_always(const op_work *w); // for op.halves
 
 // Most operations take one input.
 int op_same_shape(const layer_spec *l, size_t n, const row_shape *in, row_shape *out, err *e);
+// -1 unless rows have a height, a width and channels.
+int op_expect_picture(const row_shape *in, err *e);
 // Writes (or adds) rows [from, to) of `values`, which are as dx is, to dx[i].
 void op_give(const op_work *w, size_t i, const void *values, size_t ld, size_t from, size_t to);
 // Applies w->f to rows of z = y in place; z is kept first where backward needs it. width is rounded

@@ -132,11 +132,8 @@ static void backward_average(const op_work *w, size_t pass, size_t chunk, float 
 
 static int infer_global(const layer_spec *l, size_t n, const row_shape *in, row_shape *out, err *e)
 {
-    AUTO_BUF have = {0};
-    shape_text(in->dims, in->size, &have);
-    if (in->dims != 3)
-        return err_set(e, ERR_USAGE,
-            "expects rows of three dimensions (height, width, channels), got %s", buf_cstr(&have));
+    if (op_expect_picture(in, e))
+        return -1;
     *out = l->keepdims ? (row_shape){3, {1, 1, in->size[2]}} : (row_shape){1, {in->size[2]}};
     return 0;
 }

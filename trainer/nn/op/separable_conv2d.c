@@ -50,6 +50,8 @@ const op op_separable_conv2d = {
     .most = 1,
     .write = write,
     .read = read,
+    .weight = {{"depthwise", "depthwise_kernel"}, {"pointwise", "pointwise_kernel"},
+        {"bias", "bias"}},
     .parts = parts,
     .part_kernel = {"depthwise_kernel", "pointwise_kernel"},
 };

@@ -40,9 +40,10 @@ static int infer_reshape(const layer_spec *l, size_t n, const row_shape *in, row
     if (opens <= 1 && shape_size(out) == size)
         return 0;
     shape_text(in->dims, in->size, &have);
-    shape_text(l->dims, l->shape, &want);
+    for (int i = 0; i < l->dims; i++) // as it was told: 0 is a size to be found
+        buf_fmt(&want, "%s%lld", i ? ", " : "", l->shape[i] ? (long long)l->shape[i] : -1LL);
     return err_set(
-        e, ERR_USAGE, "cannot make %s of rows of shape %s", buf_cstr(&want), buf_cstr(&have));
+        e, ERR_USAGE, "cannot make (%s) of rows of shape %s", buf_cstr(&want), buf_cstr(&have));
 }
 
 static void reserve(const op_work *w, op_need *need)

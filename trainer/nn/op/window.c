@@ -14,19 +14,24 @@ static size_t reach_of(const layer_spec *l, int i)
     return (l->window[i] - 1) * dilation_of(l, i) + 1;
 }
 
+// All zeros come in front of the first direction, that of Conv1D's steps.
+static bool is_causal(const layer_spec *l, int i)
+{
+    return l->causal && i == 0;
+}
+
 int window_new(const layer_spec *l, const row_shape *in, window *out, err *e)
 {
     AUTO_BUF have = {0};
+    if (op_expect_picture(in, e))
+        return -1;
     shape_text(in->dims, in->size, &have);
-    if (in->dims != 3)
-        return err_set(e, ERR_USAGE,
-            "expects rows of three dimensions (height, width, channels), got %s", buf_cstr(&have));
     for (int i = 0; i < 2; i++) {
         if (!l->window[i] || !l->stride[i] || l->window[i] > 4096 || l->stride[i] > 4096)
             return err_set(e, ERR_USAGE, "must have a window and strides from 1 to 4096");
         if (l->dilation[i] > 4096)
             return err_set(e, ERR_USAGE, "must have a dilation_rate from 1 to 4096");
-        if (!l->same && in->size[i] < reach_of(l, i))
+        if (!l->same && !is_causal(l, i) && in->size[i] < reach_of(l, i))
             return err_set(e, ERR_USAGE, "has a window of %zux%zu, larger than its input %s",
                 reach_of(l, 0), reach_of(l, 1), buf_cstr(&have));
     }
@@ -43,9 +48,12 @@ window window_of(const layer_spec *l, const row_shape *in)
         w.size[i] = l->window[i];
         w.dilation[i] = dilation_of(l, i);
         w.stride[i] = stride;
-        w.out[i] = l->same ? (n + stride - 1) / stride : (n - size) / stride + 1;
+        bool padded = l->same || is_causal(l, i);
+        w.out[i] = padded ? (n + stride - 1) / stride : (n - size) / stride + 1;
         size_t reach = (w.out[i] - 1) * stride + size;
         w.before[i] = l->same && reach > n ? (reach - n) / 2 : 0;
+        if (is_causal(l, i))
+            w.before[i] = size - 1;
     }
     return w;
 }

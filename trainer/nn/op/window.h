@@ -6,6 +6,7 @@
 //                    reach = (window - 1)·dilation + 1: what the window spans
 //   padding "same"   outputs = ⌈inputs/stride⌉; what is missing is added on both sides, the odd one
 //                    at the end
+//   padding "causal" as "same", but all in front: (window - 1)·dilation; of Conv1D's steps
 #pragma once
 #include "trainer/nn/onnx.h"
 #include "trainer/nn/op/op.h"

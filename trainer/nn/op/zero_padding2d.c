@@ -11,11 +11,8 @@ enum { TOP, BOTTOM, LEFT, RIGHT, PAD_MAX = 4096 };
 
 static int infer(const layer_spec *l, size_t n, const row_shape *in, row_shape *out, err *e)
 {
-    AUTO_BUF have = {0};
-    shape_text(in->dims, in->size, &have);
-    if (in->dims != 3)
-        return err_set(e, ERR_USAGE,
-            "expects rows of three dimensions (height, width, channels), got %s", buf_cstr(&have));
+    if (op_expect_picture(in, e))
+        return -1;
     for (int i = 0; i < 4; i++)
         if (l->pad[i] > PAD_MAX)
             return err_set(e, ERR_USAGE, "must have a padding from 0 to %d", PAD_MAX);

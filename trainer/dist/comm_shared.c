@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+// The table of operations by shared memory. As MPI, a process takes part in one job.
+#include "trainer/dist/shared.h"
+
+static struct {
+    shared *memory;
+    int rank;
+    bool joined, failed;
+} job;
+
+static int noted(int result)
+{
+    job.failed |= result != 0;
+    return result;
+}
+
+// All ranks are there when it returns.
+static int memory_init(err *e)
+{
+    if (job.joined)
+        return 0;
+    if (shared_join(job.memory, job.rank, e))
+        return -1;
+    job.joined = true;
+    return noted(shared_barrier(job.memory, SHARED_COMPARED, e));
+}
+
+static int memory_rank(void)
+{
+    return shared_rank(job.memory);
+}
+
+static int memory_size(void)
+{
+    return shared_ranks(job.memory);
+}
+
+static int memory_allreduce(void *values, size_t n, comm_type type, comm_op op, err *e)
+{
+    return noted(shared_allreduce(job.memory, SHARED_COMPARED, values, n, type, op, e));
+}
+
+static int memory_broadcast(void *bytes, size_t n, int root, err *e)
+{
+    return noted(shared_broadcast(job.memory, SHARED_COMPARED, bytes, n, root, e));
+}
+
+static int memory_allgather(const void *mine, void *all, const size_t *counts, err *e)
+{
+    return noted(shared_allgather(job.memory, SHARED_COMPARED, mine, all, counts, e));
+}
+
+static int memory_barrier(err *e)
+{
+    return noted(shared_barrier(job.memory, SHARED_COMPARED, e));
+}
+
+static int memory_sum_gradients(float *values, size_t n, err *e)
+{
+    return noted(shared_allreduce(job.memory, SHARED_GRADIENTS, values, n, COMM_F32, COMM_SUM, e));
+}
+
+static void memory_watch(int64_t interval, void (*slow)(void *ctx, int64_t waited), void *ctx)
+{
+    shared_watch(job.memory, interval, slow, ctx);
+}
+
+static bool memory_failed(void)
+{
+    return job.failed;
+}
+
+const struct comm_ops *comm_shared(shared *s, int rank)
+{
+    static const struct comm_ops ops = {
+        .version = COMM_VERSION,
+        .name = "SHM",
+        .init = memory_init,
+        .rank = memory_rank,
+        .size = memory_size,
+        .allreduce = memory_allreduce,
+        .broadcast = memory_broadcast,
+        .allgather = memory_allgather,
+        .barrier = memory_barrier,
+        .sum_gradients = memory_sum_gradients,
+        .watch = memory_watch,
+        .failed = memory_failed,
+    };
+    job.memory = s;
+    job.rank = rank;
+    return &ops;
+}

@@ -1,0 +1,554 @@
+// SPDX-License-Identifier: MIT
+//
+// An operation takes one or more rounds; a long one has many. In a round each rank
+//
+//   1  writes what it gives into one half of its room, and the operation's sign beside it;
+//   2  has come: its own word is this round's number; the last one to come sets the word `all`;
+//   3  waits for all (or only for the root), and reads.
+//
+// In the next round the other half is used. Who writes a half again has waited until all had come
+// to the round after the one that used it, so nobody still reads there.
+#include "trainer/dist/shared.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "trainer/dist/reduce.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/pidfd.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+enum {
+    CACHE_LINE = 64,
+    PAGE = 4096,
+    HALVES = 2,
+    COUNTS = 4, // rounds that ranks can be apart, and more
+    RANKS_MOST = 4096,
+    ROOM_LEAST = 1 << 16,
+    ROOM_MOST = 1 << 20,
+    ROOMS_MOST = 8 << 20, // of all ranks together, unless that leaves each less than the least
+    FEW_BYTES = 1 << 16   // of all ranks: then each adds up all, which spares a wait
+};
+
+// A wait within a step is rarely longer than the spin. A rank that sleeps looks from time to time
+// whether the others still live.
+static const int64_t SPIN = 50 * CLOCK_MS / 1000, LOOK = CLOCK_SEC / 4;
+enum { CLOCK_EVERY = 64 };
+
+// A number that only grows, modulo 2³², and that others wait for. While `sleepers` is 0, who
+// changes it needs no system call.
+struct word {
+    _Alignas(CACHE_LINE) _Atomic uint32_t value;
+    _Atomic uint32_t sleepers;
+};
+
+struct member {
+    struct word round;     // that it has come to
+    uint64_t sign[HALVES]; // of the operation there
+};
+
+struct channel_head {
+    struct word all; // the round that all ranks have come to
+    _Alignas(CACHE_LINE) _Atomic uint32_t count[COUNTS];
+    struct member member[];
+};
+
+struct layout {
+    uint32_t ranks, room;   // bytes of half a room
+    uint64_t channel, size; // bytes of a channel, of all
+};
+
+struct head {
+    struct layout layout;
+    _Atomic int32_t pid[]; // 0: it has not joined yet
+};
+
+// This rank's view of a channel.
+struct view {
+    struct channel_head *head;
+    char *rooms;
+    uint32_t round, before; // the current one; the first one of the exchange before this
+    unsigned half;
+};
+
+struct shared {
+    struct head *head;
+    struct view view[SHARED_CHANNELS];
+    int rank, ranks;
+    size_t room;
+    bool spins;
+    bool failed;
+    int64_t since, told; // of the operation under way: when it first slept, and was told last
+    int64_t interval;
+    void (*slow)(void *ctx, int64_t waited); // NULL: nobody watches
+    void *ctx;
+};
+
+static size_t rounded(size_t n)
+{
+    return (n + PAGE - 1) / PAGE * PAGE;
+}
+
+static size_t room_of(int ranks)
+{
+    size_t room = ROOM_MOST;
+    while (room > ROOM_LEAST && room * (size_t)ranks > ROOMS_MOST)
+        room /= 2;
+    return room;
+}
+
+static size_t head_size(int ranks)
+{
+    return rounded(sizeof(struct head) + (size_t)ranks * sizeof(int32_t));
+}
+
+static size_t words_size(int ranks)
+{
+    return rounded(sizeof(struct channel_head) + (size_t)ranks * sizeof(struct member));
+}
+
+static struct layout layout_of(int ranks)
+{
+    struct layout l = {.ranks = (uint32_t)ranks, .room = (uint32_t)room_of(ranks)};
+    l.channel = words_size(ranks) + (size_t)ranks * HALVES * l.room;
+    l.size = head_size(ranks) + SHARED_CHANNELS * l.channel;
+    return l;
+}
+
+// No rank may take away what the others have mapped.
+static int seal_size(int fd, size_t size)
+{
+    return ftruncate(fd, (off_t)size) ||
+                   fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
+               ? -1
+               : 0;
+}
+
+int shared_make(int ranks, err *e)
+{
+    struct layout l = layout_of(ranks);
+    int fd = memfd_create("firesteel-ranks", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd >= 0 && seal_size(fd, l.size) == 0 && pwrite(fd, &l, sizeof l, 0) == sizeof l)
+        return fd;
+    err_errno(e, errno, "memory for %d ranks", ranks);
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+static struct head *map(int fd, err *e)
+{
+    struct stat st;
+    struct layout l = {0};
+    bool whole = fstat(fd, &st) == 0 && pread(fd, &l, sizeof l, 0) == sizeof l && l.ranks >= 1 &&
+                 l.ranks <= RANKS_MOST;
+    struct layout want = layout_of(whole ? (int)l.ranks : 1);
+    if (!whole || memcmp(&l, &want, sizeof l) || l.size != (uint64_t)st.st_size) {
+        err_set(e, ERR_INVALID, "the memory of the ranks is not what this version makes");
+        return NULL;
+    }
+    void *at = mmap(NULL, l.size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (at == MAP_FAILED) {
+        err_errno(e, errno, "cannot map %zu MiB of shared memory", (size_t)(l.size >> 20));
+        return NULL;
+    }
+    madvise(at, l.size, MADV_DONTFORK); // children of a rank have no part in it
+    return at;
+}
+
+shared *shared_open(int fd, err *e)
+{
+    struct head *head = map(fd, e);
+    if (!head)
+        return NULL;
+    shared *s = mem_alloc(sizeof *s);
+    *s = (shared){
+        .head = head, .ranks = (int)head->layout.ranks, .room = head->layout.room, .rank = -1};
+    char *at = (char *)head + head_size(s->ranks);
+    for (int i = 0; i < SHARED_CHANNELS; i++, at += head->layout.channel)
+        s->view[i] =
+            (struct view){.head = (struct channel_head *)at, .rooms = at + words_size(s->ranks)};
+    return s;
+}
+
+void shared_close(shared *s)
+{
+    if (!s)
+        return;
+    munmap(s->head, s->head->layout.size);
+    free(s);
+}
+
+int shared_join(shared *s, int rank, err *e)
+{
+    cpu_set_t cores;
+    if (rank < 0 || rank >= s->ranks)
+        return err_set(e, ERR_INVALID, "the shared memory is for %d ranks, and this is rank %d",
+            s->ranks, rank);
+    s->rank = rank;
+    s->spins = sched_getaffinity(0, sizeof cores, &cores) == 0 && CPU_COUNT(&cores) >= s->ranks;
+    atomic_store(&s->head->pid[rank], (int32_t)getpid());
+    return 0;
+}
+
+int shared_rank(const shared *s)
+{
+    return s->rank;
+}
+
+int shared_ranks(const shared *s)
+{
+    return s->ranks;
+}
+
+void shared_watch(shared *s, int64_t interval, void (*slow)(void *ctx, int64_t waited), void *ctx)
+{
+    s->interval = interval;
+    s->slow = slow;
+    s->ctx = ctx;
+}
+
+static void relax(void)
+{
+#ifdef __SSE2__
+    _mm_pause();
+#else
+    atomic_signal_fence(memory_order_seq_cst);
+#endif
+}
+
+static bool reached(const struct word *w, uint32_t round)
+{
+    return (int32_t)(atomic_load_explicit(&w->value, memory_order_acquire) - round) >= 0;
+}
+
+// The word belongs to several processes, so the futex is not private.
+static void word_set(struct word *w, uint32_t round)
+{
+    atomic_store(&w->value, round);
+    if (atomic_load(&w->sleepers))
+        syscall(SYS_futex, &w->value, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+// Sleeps until the word changes, at most for LOOK.
+static void word_sleep(struct word *w, uint32_t round)
+{
+    const struct timespec most = {.tv_nsec = LOOK};
+    atomic_fetch_add(&w->sleepers, 1);
+    uint32_t now = atomic_load(&w->value);
+    if ((int32_t)(now - round) < 0)
+        syscall(SYS_futex, &w->value, FUTEX_WAIT, now, &most, NULL, 0);
+    atomic_fetch_sub(&w->sleepers, 1);
+}
+
+static bool spin(const shared *s, const struct word *w, uint32_t round)
+{
+    int64_t until = 0;
+    for (unsigned tries = 0; s->spins; tries++) {
+        if (reached(w, round))
+            return true;
+        if (tries % CLOCK_EVERY == CLOCK_EVERY - 1) {
+            int64_t now = clock_mono();
+            until = until ? until : now + SPIN;
+            if (now > until)
+                break;
+        }
+        relax();
+    }
+    return reached(w, round);
+}
+
+// Has the process ended? A zombie has; so has one that is reaped already. Where the system does not
+// tell, nobody has.
+static bool has_ended(int32_t pid)
+{
+    int fd = pid > 0 ? pidfd_open(pid, 0) : -1;
+    if (fd < 0)
+        return pid > 0 && errno == ESRCH;
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    bool ended = poll(&p, 1, 0) == 1;
+    close(fd);
+    return ended;
+}
+
+// Looks for a rank that has not come to the round and never will. only: one rank, -1: any.
+static int look_for_lost(shared *s, const struct view *v, int only, const char *what, err *e)
+{
+    for (int r = 0; r < s->ranks; r++) {
+        struct word *w = &v->head->member[r].round;
+        if ((only >= 0 && r != only) || reached(w, v->round) ||
+            !has_ended(atomic_load(&s->head->pid[r])) || reached(w, v->round))
+            continue;
+        s->failed = true;
+        return err_set(e, ERR_UNAVAILABLE,
+            "%s: rank %d has ended, so the others wait for it in vain", what, r);
+    }
+    return 0;
+}
+
+static void tell_slow(shared *s, int64_t now)
+{
+    if (!s->slow || now - s->told <= s->interval)
+        return;
+    s->slow(s->ctx, now - s->since);
+    s->told = now;
+}
+
+// Waits for a word: of all ranks, or of one (only).
+static int wait_for(
+    shared *s, struct view *v, struct word *w, uint32_t round, int only, const char *what, err *e)
+{
+    if (reached(w, round) || spin(s, w, round))
+        return 0;
+    if (!s->since)
+        s->since = s->told = clock_mono();
+    while (!reached(w, round)) {
+        word_sleep(w, round);
+        int64_t now = clock_mono();
+        if (reached(w, round))
+            break;
+        tell_slow(s, now);
+        if (now - s->since >= LOOK && look_for_lost(s, v, only, what, e))
+            return -1;
+    }
+    return 0;
+}
+
+static int wait_for_all(shared *s, struct view *v, uint32_t round, const char *what, err *e)
+{
+    return wait_for(s, v, &v->head->all, round, -1, what, e);
+}
+
+static void come(shared *s, struct view *v)
+{
+    v->round++;
+    word_set(&v->head->member[s->rank].round, v->round);
+    _Atomic uint32_t *count = &v->head->count[v->round % COUNTS];
+    if (atomic_fetch_add(count, 1) + 1 < (uint32_t)s->ranks)
+        return;
+    atomic_store(count, 0);
+    word_set(&v->head->all, v->round);
+}
+
+static char *room_of_rank(const shared *s, const struct view *v, int rank)
+{
+    return v->rooms + ((size_t)rank * HALVES + v->half) * s->room;
+}
+
+// What all ranks do here, as a number: kind, what distinguishes it, and how much.
+enum kind { ALLREDUCE = 1, BROADCAST, ALLGATHER, BARRIER };
+
+static uint64_t sign_of(enum kind kind, unsigned detail, size_t n)
+{
+    return (uint64_t)kind << 60 | (uint64_t)detail << 48 | (n & 0xffffffffffff);
+}
+
+static const char *const names[] = {[ALLREDUCE] = "allreduce",
+    [BROADCAST] = "broadcast",
+    [ALLGATHER] = "allgather",
+    [BARRIER] = "barrier"};
+
+static const char *name_of(uint64_t sign)
+{
+    uint64_t kind = sign >> 60;
+    return kind >= ALLREDUCE && kind <= BARRIER ? names[kind] : "nothing";
+}
+
+// Before the first exchange of an operation.
+static int begin(shared *s, err *e)
+{
+    s->since = 0;
+    return s->failed ? err_set(e, ERR_UNAVAILABLE,
+                           "the ranks can exchange nothing more, since an operation has failed")
+                     : 0;
+}
+
+// Begins an exchange: this rank may write into its room after it.
+static int open_room(shared *s, struct view *v, uint64_t sign, err *e)
+{
+    if (wait_for_all(s, v, v->before, name_of(sign), e))
+        return -1;
+    v->half = !v->half;
+    v->before = v->round + 1;
+    v->head->member[s->rank].sign[v->half] = sign;
+    return 0;
+}
+
+static int differ(shared *s, const struct view *v, int rank, uint64_t mine, err *e)
+{
+    uint64_t theirs = v->head->member[rank].sign[v->half], n = 0xffffffffffff;
+    s->failed = true;
+    return err_set(e, ERR_INVALID,
+        "the ranks make different calls: rank %d is in %s of %llu, but rank %d in %s of %llu",
+        s->rank, name_of(mine), (unsigned long long)(mine & n), rank, name_of(theirs),
+        (unsigned long long)(theirs & n));
+}
+
+// Ends the writing: the others may read, and here is what they have written, when it returns.
+static int close_room(shared *s, struct view *v, uint64_t sign, err *e)
+{
+    come(s, v);
+    if (wait_for_all(s, v, v->round, name_of(sign), e))
+        return -1;
+    for (int r = 0; r < s->ranks; r++)
+        if (v->head->member[r].sign[v->half] != sign)
+            return differ(s, v, r, sign, e);
+    return 0;
+}
+
+// Where rank r's share of n values begins; whole cache lines, so that no two ranks write to one.
+static size_t share(const shared *s, int r, size_t n, size_t size)
+{
+    size_t line = CACHE_LINE / size;
+    return r == s->ranks ? n : n / (size_t)s->ranks * (size_t)r / line * line;
+}
+
+// Rooms have all values: each rank adds up a share of them, in its own room, and takes those of the
+// others.
+static int add_shares(shared *s, struct view *v, char *values, size_t n, const void *const *from,
+    comm_type type, comm_op op, err *e)
+{
+    size_t size = reduce_size(type), mine = share(s, s->rank, n, size);
+    const void **at = mem_array((size_t)s->ranks, sizeof *at);
+    for (int r = 0; r < s->ranks; r++)
+        at[r] = (const char *)from[r] + mine * size;
+    reduce_values(room_of_rank(s, v, s->rank) + mine * size, at, s->ranks,
+        share(s, s->rank + 1, n, size) - mine, type, op);
+    free(at);
+    come(s, v);
+    if (wait_for_all(s, v, v->round, names[ALLREDUCE], e))
+        return -1;
+    for (int r = 0; r < s->ranks; r++) {
+        size_t first = share(s, r, n, size), last = share(s, r + 1, n, size);
+        memcpy(values + first * size, (const char *)from[r] + first * size, (last - first) * size);
+    }
+    return 0;
+}
+
+static int reduce_piece(shared *s, struct view *v, char *values, size_t n, comm_type type,
+    comm_op op, const void **from, err *e)
+{
+    size_t bytes = n * reduce_size(type);
+    uint64_t sign = sign_of(ALLREDUCE, (unsigned)type << 4 | (unsigned)op, n);
+    if (open_room(s, v, sign, e))
+        return -1;
+    memcpy(room_of_rank(s, v, s->rank), values, bytes);
+    if (close_room(s, v, sign, e))
+        return -1;
+    for (int r = 0; r < s->ranks; r++)
+        from[r] = room_of_rank(s, v, r);
+    if (bytes * (size_t)s->ranks > FEW_BYTES)
+        return add_shares(s, v, values, n, from, type, op, e);
+    reduce_values(values, from, s->ranks, n, type, op);
+    return 0;
+}
+
+int shared_allreduce(shared *s, enum shared_channel channel, void *values, size_t n, comm_type type,
+    comm_op op, err *e)
+{
+    size_t size = reduce_size(type), most = s->room / size;
+    if (begin(s, e))
+        return -1;
+    const void **from = mem_array((size_t)s->ranks, sizeof *from);
+    int result = 0;
+    for (size_t at = 0, piece; at < n && result == 0; at += piece) {
+        piece = n - at < most ? n - at : most;
+        result = reduce_piece(
+            s, &s->view[channel], (char *)values + at * size, piece, type, op, from, e);
+    }
+    free(from);
+    return result;
+}
+
+// Only the root writes, so the others wait for it alone.
+static int broadcast_piece(
+    shared *s, struct view *v, char *bytes, size_t n, int root, uint64_t sign, err *e)
+{
+    struct member *from = &v->head->member[root];
+    if (open_room(s, v, sign, e))
+        return -1;
+    if (s->rank == root)
+        memcpy(room_of_rank(s, v, root), bytes, n);
+    come(s, v);
+    if (s->rank == root)
+        return 0;
+    if (wait_for(s, v, &from->round, v->round, root, name_of(sign), e))
+        return -1;
+    if (from->sign[v->half] != sign)
+        return differ(s, v, root, sign, e);
+    memcpy(bytes, room_of_rank(s, v, root), n);
+    return 0;
+}
+
+int shared_broadcast(
+    shared *s, enum shared_channel channel, void *bytes, size_t n, int root, err *e)
+{
+    uint64_t sign = sign_of(BROADCAST, (unsigned)root, n);
+    int result = begin(s, e);
+    for (size_t at = 0, piece; at < n && result == 0; at += piece) {
+        piece = n - at < s->room ? n - at : s->room;
+        result = broadcast_piece(s, &s->view[channel], (char *)bytes + at, piece, root, sign, e);
+    }
+    return result;
+}
+
+// A rank's piece of what it gives, from `at` on.
+static size_t piece_of(const shared *s, size_t count, size_t at)
+{
+    size_t left = count > at ? count - at : 0;
+    return left < s->room ? left : s->room;
+}
+
+static int gather_piece(shared *s, struct view *v, const char *mine, char *all,
+    const size_t *counts, size_t at, uint64_t sign, err *e)
+{
+    if (open_room(s, v, sign, e))
+        return -1;
+    size_t given = piece_of(s, counts[s->rank], at);
+    if (given)
+        memcpy(room_of_rank(s, v, s->rank), mine + at, given);
+    if (close_room(s, v, sign, e))
+        return -1;
+    for (int r = 0; r < s->ranks; all += counts[r++]) {
+        size_t n = piece_of(s, counts[r], at);
+        if (n)
+            memcpy(all + at, room_of_rank(s, v, r), n);
+    }
+    return 0;
+}
+
+int shared_allgather(shared *s, enum shared_channel channel, const void *mine, void *all,
+    const size_t *counts, err *e)
+{
+    size_t most = 0, total = 0;
+    int result = begin(s, e);
+    for (int r = 0; r < s->ranks; r++) {
+        most = counts[r] > most ? counts[r] : most;
+        total += counts[r];
+    }
+    uint64_t sign = sign_of(ALLGATHER, 0, total);
+    for (size_t at = 0; at < most && result == 0; at += s->room)
+        result = gather_piece(s, &s->view[channel], mine, all, counts, at, sign, e);
+    return result;
+}
+
+int shared_barrier(shared *s, enum shared_channel channel, err *e)
+{
+    uint64_t sign = sign_of(BARRIER, 0, 0);
+    struct view *v = &s->view[channel];
+    return begin(s, e) || open_room(s, v, sign, e) || close_room(s, v, sign, e) ? -1 : 0;
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+// The ranks of one machine exchange values in memory that they share. The memory has no name: the
+// driver makes it, ranks inherit its descriptor, and it goes with the last of them, however that
+// ends. Whoever opened a shared owns it; one thread uses it; every rank makes the same calls, in
+// the same order within a channel.
+//
+//   [ head │ channel 0: words, rooms of rank 0, 1, … │ channel 1 … ]
+//
+// A rank that waits spins for a moment, if each rank can have a core, and sleeps then (futex). Of
+// ranks that have ended, and of calls that differ, the others are told.
+#pragma once
+#include "base/err.h"
+#include "trainer/dist/comm.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct shared shared;
+
+// Operations of one channel do not mix with those of the other.
+enum shared_channel { SHARED_COMPARED, SHARED_GRADIENTS, SHARED_CHANNELS };
+
+// A descriptor of memory for so many ranks, close-on-exec; it takes pages as they are written.
+int shared_make(int ranks, err *e);
+// Maps the memory; the descriptor may be closed then.
+shared *shared_open(int fd, err *e);
+void shared_close(shared *s); // NULL is fine
+
+// From now on this process (or thread) is that rank. Call it before anything below.
+int shared_join(shared *s, int rank, err *e);
+int shared_rank(const shared *s);
+int shared_ranks(const shared *s);
+// See comm_ops.watch.
+void shared_watch(shared *s, int64_t interval, void (*slow)(void *ctx, int64_t waited), void *ctx);
+
+// As in comm_ops. After a failure (ERR_UNAVAILABLE: a rank has ended; ERR_INVALID: ranks make
+// different calls) every further operation fails, too. Sums are made in the order of reduce.h.
+int shared_allreduce(shared *s, enum shared_channel channel, void *values, size_t n, comm_type type,
+    comm_op op, err *e);
+int shared_broadcast(
+    shared *s, enum shared_channel channel, void *bytes, size_t n, int root, err *e);
+int shared_allgather(shared *s, enum shared_channel channel, const void *mine, void *all,
+    const size_t *counts, err *e);
+int shared_barrier(shared *s, enum shared_channel channel, err *e);
+
+// The table for a job, as rank number `rank` of it. There is one in a process.
+const struct comm_ops *comm_shared(shared *s, int rank);

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+// Rows of other shapes as pictures of one column, (steps, channels) as (steps, 1, channels): they
+// lie in the same way, so the operations of pictures compute them. A value; it owns nothing.
+#pragma once
+#include "trainer/nn/op/op.h"
+
+typedef struct as_picture {
+    layer_spec layer;
+    row_shape in;
+    op_work w;
+} as_picture;
+
+// (a, b, …, c) as (a·b·…, 1, c).
+row_shape picture_shape(const row_shape *s);
+// The layer with windows of one column: of `kind`, its window, strides and dilation in the first
+// direction alone.
+layer_spec picture_layer(const layer_spec *l, layer_kind kind);
+// The work of that layer; returns &p->w. Only its first input is a picture's.
+const op_work *picture_work(const op_work *w, layer_kind kind, as_picture *p);
