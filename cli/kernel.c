@@ -179,7 +179,7 @@ static int parse_size(const char *text, size_t *size, err *e)
     unsigned long long n = strtoull(text, &end, 10);
     unsigned shift = *end == 'G' ? 30 : *end == 'M' ? 20 : 0;
     if (!shift || end[1] || n == 0 || n > SIZE_MAX >> shift || end == text)
-        return err_set(e, ERR_USAGE, "--memory %s: a size is written like 512M or 4G", text);
+        return err_set(e, ERR_USAGE, "%s: a size is written like 512M or 4G", text);
     *size = (size_t)n << shift;
     return 0;
 }
@@ -249,7 +249,7 @@ static int parse_arguments(int argc, char **argv, struct arguments *a, err *e)
             // getopt has printed the reason
             result = err_set(e, ERR_USAGE, "wrong usage; --help tells more");
         else if ((result = take_option(a, (size_t)(option - FIRST_OPTION), optarg, e)) < 0)
-            err_wrap(e, "%s", argv[optind - 1]);
+            err_wrap(e, "--%s", options[option - FIRST_OPTION].name);
     }
     for (struct option *o = options; o->name; o++)
         free((char *)o->name);

@@ -9,7 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-void options_help(const struct option *options, buf *out)
+// "--name VALUE   help" lines.
+static void options_help(const struct option *options, buf *out)
 {
     for (const struct option *o = options; o->name; o++) {
         AUTO_FREE char *left =

@@ -20,5 +20,3 @@ struct option {
 // *code (help was printed, or the usage was wrong).
 int options_parse(struct cli *cli, const struct verb *verb, const struct option *options, int argc,
     char **argv, char ***rest, int *code);
-// "--name VALUE   help" lines.
-void options_help(const struct option *options, buf *out);

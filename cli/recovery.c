@@ -146,7 +146,9 @@ static bool fits(const char *line, size_t n, const char *other, size_t m)
     }
 }
 
-const char *recovery_unhide(const char *line, size_t n, const char *file, size_t *length)
+// A line of text before its secrets were hidden: if `file`, a text of several lines, has exactly
+// one line that differs in nothing else, that line; otherwise NULL.
+static const char *recovery_unhide(const char *line, size_t n, const char *file, size_t *length)
 {
     for (const char *at = file; *at; at += *length + (at[*length] == '\n')) {
         *length = strcspn(at, "\n");

@@ -19,6 +19,3 @@ struct recovery {
 bool recovery_find(
     const char *path, const char *name, const char *cwd, const buf *words, struct recovery *found);
 void recovery_done(struct recovery *r);
-// A line of text before its secrets were hidden: if `file`, a text of several lines, has exactly
-// one line that differs in nothing else, that line; otherwise NULL.
-const char *recovery_unhide(const char *line, size_t n, const char *file, size_t *length);

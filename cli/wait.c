@@ -74,6 +74,8 @@ static int wait_run(
         return cli_error(cli, &e);
     w.journal = journal_file(folder, w.run);
     w.mark = report_mark(runtime, w.run);
+    if (cli->err_tty && goes_on(&w))
+        say(stderr, "waiting for %s; an interrupt ends the waiting, not the run\n", w.run);
     if (wait_for_end(&w, until))
         return tell(cli, &w);
     err_set(&e, ERR_TIMEOUT, "%s goes on after %s", w.run, timeout);

@@ -23,7 +23,9 @@ static void put_masked(buf *out, const void *bytes, size_t n)
     wire_fixed(out, (uint32_t)((crc >> 15 | crc << 17) + 0xa282ead8u), 4);
 }
 
-void events_record(buf *out, const void *bytes, size_t n)
+// A frame: length, its masked sum, the bytes, their masked sum
+// (tensorflow/core/lib/io/record_writer).
+static void events_record(buf *out, const void *bytes, size_t n)
 {
     size_t at = out->len;
     wire_fixed(out, n, 8);

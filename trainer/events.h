@@ -14,8 +14,5 @@ typedef struct event_value {
 } event_value;
 // Scalars of a step, which the dashboard SCALARS shows.
 void events_scalars(buf *out, double wall_time, int64_t step, const event_value *values, size_t n);
-// A frame: length, its masked sum, the bytes, their masked sum
-// (tensorflow/core/lib/io/record_writer).
-void events_record(buf *out, const void *bytes, size_t n);
 // CRC-32C (Castagnoli).
 uint32_t events_crc32c(const void *bytes, size_t n);

@@ -37,8 +37,6 @@ void describe_member(
 // ("LastHeartbeatTime") and claims ("LastProbeTime") have it.
 void describe_conditions(buf *out, const cJSON *conditions, const char *looked);
 void describe_events(buf *out, const cJSON *events, int64_t now_wall);
-// resources: {"limits", "requests"}, each in a line for each name.
-void describe_resources(buf *out, const cJSON *resources, int level);
 void describe_volumes(buf *out, const cJSON *volumes, const char *space);
 
 // Of each kind. more is never NULL.

@@ -95,7 +95,8 @@ static void status_of(buf *out, const cJSON *status)
         (long long)json_int_or(status, "restartCount", 0));
 }
 
-void describe_resources(buf *out, const cJSON *resources, int level)
+// resources: {"limits", "requests"}, each in a line for each name.
+static void describe_resources(buf *out, const cJSON *resources, int level)
 {
     static const char *const parts[][2] = {{"limits", "Limits"}, {"requests", "Requests"}};
     for (size_t i = 0; i < ARRAY_LEN(parts); i++) {

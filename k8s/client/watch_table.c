@@ -14,7 +14,7 @@ bool watch_table_asks(const struct watch_table *t)
     return t->wanted && !t->refused;
 }
 
-bool watch_table_is(const struct watch_table *t, const cJSON *answer)
+static bool watch_table_is(const struct watch_table *t, const cJSON *answer)
 {
     return t->wanted && str_eq(json_str(answer, "kind"), "Table");
 }

@@ -17,7 +17,6 @@ struct watch_table {
 void watch_table_done(struct watch_table *t);
 // Are Tables to be asked for?
 bool watch_table_asks(const struct watch_table *t);
-bool watch_table_is(const struct watch_table *t, const cJSON *answer);
 // Takes the columns of a list. true: they are the first, or others than before.
 bool watch_table_take(struct watch_table *t, const cJSON *list);
 // Does a frame have other columns than the list?

@@ -34,7 +34,5 @@ struct stage *building_find(struct building *b, const char *name, size_t before)
 void building_know(struct stage *s, const char *dir);
 // A place in the image: absolute, without "." and "//"; new. NULL for "..".
 char *building_place(struct stage *s, const char *path);
-// The value of an option of a step, as "--from"; NULL: it is not given.
-const char *building_flag(const struct dockerfile_step *s, const char *name);
 // COPY and ADD, as the step says; `words` are what follows its options.
 int building_copy(struct building *b, char *const *words, err *e);

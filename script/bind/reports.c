@@ -16,7 +16,8 @@ static void note_version(call *c, const cJSON *event)
     call_recorded(c, "version", "worker", version);
 }
 
-void reports_show(struct reports *r)
+// the display is as the training is now
+static void reports_show(struct reports *r)
 {
     cJSON *data = training_bundle(r->training);
     if (r->display)

@@ -19,7 +19,6 @@ struct reports {
 };
 
 void reports_event(struct reports *r, const cJSON *event);
-void reports_show(struct reports *r); // the display is as the training is now
 void reports_bytes(void *reports, const char *bytes, size_t n); // of REPORTS_FD
 void reports_close(struct reports *r);                          // the display stays as it is
 void reports_done(struct reports *r);

@@ -21,7 +21,10 @@ static const cJSON *table_of(const cJSON *data)
     return NULL;
 }
 
-bool bundle_table(const cJSON *data, bool live, buf *out)
+// The table of a MIME bundle, {"columns": [name | {"name"}…], "rows": [{"uid", "cells": […]}…]} or
+// rows with a member for each column, in aligned columns; live: its ages are counted up to now.
+// false: there is none in it.
+static bool bundle_table(const cJSON *data, bool live, buf *out)
 {
     const cJSON *table = table_of(data);
     if (!table)

@@ -19,7 +19,3 @@ void output_heading(const struct run_cell *c, size_t k, buf *out);
 int output_bytes(const struct output *o, const char *spool_dir, size_t limit, buf *out, err *e);
 // What a terminal would show in the end, as base/text/ansi.h has it, without colours.
 void text_settle(const char *text, size_t n, buf *out);
-// The table of a MIME bundle, {"columns": [name | {"name"}…], "rows": [{"uid", "cells": […]}…]} or
-// rows with a member for each column, in aligned columns; live: its ages are counted up to now.
-// false: there is none in it.
-bool bundle_table(const cJSON *data, bool live, buf *out);

@@ -127,7 +127,9 @@ static bool reserve(journal *j, off_t want)
 static int begin(journal *j, int dir, bool is_new, err *e)
 {
     if (!reserve(j, LAST_WORDS))
-        return err_set(e, ERR_NO_SPACE, "no space left for the journal %s", j->path);
+        return err_set(e, ERR_NO_SPACE,
+            "no space left for the journal %s: free some there, or use another folder (--cwd)",
+            j->path);
     j->syncer = syncer_open(j->fd, e);
     int entry = is_new && j->syncer ? fcntl(dir, F_DUPFD_CLOEXEC, 0) : -1;
     if (!j->syncer)

@@ -250,7 +250,8 @@ static const cJSON *find_output(const cJSON *list, const char *name)
     return NULL;
 }
 
-void packing_compare(
+// Compares two lists of outputs, as tensors of KServe's; adds to `out`.
+static void packing_compare(
     const cJSON *expected, const cJSON *got, size_t example, double tolerance, struct checked *out)
 {
     const cJSON *want;

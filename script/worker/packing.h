@@ -35,6 +35,3 @@ struct checked {
 // Predicts all examples. 0 also when they differ; -1: it could not be found out.
 int packing_check(packaged *p, const char *folder, double tolerance, const atomic_bool *stop,
     struct checked *out, err *e);
-// Compares two lists of outputs, as tensors of KServe's; adds to `out`.
-void packing_compare(
-    const cJSON *expected, const cJSON *got, size_t example, double tolerance, struct checked *out);

@@ -51,7 +51,7 @@ static int64_t weekday(int64_t days) // 1970-01-01 was a Thursday
     return ((days + 3) % 7 + 7) % 7 + 1;
 }
 
-int64_t calendar_part(int64_t days, date_part part)
+static int64_t calendar_part(int64_t days, date_part part)
 {
     int64_t y, m, d, other, skip;
     if (part == DATE_WEEKDAY)

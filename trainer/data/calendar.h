@@ -19,7 +19,6 @@ typedef enum date_part {
 } date_part;
 
 int64_t calendar_days(int64_t year, int64_t month, int64_t day);
-int64_t calendar_part(int64_t days, date_part part);
 int date_part_parse(const char *text, date_part *part, err *e);
 // This part of each day: I64, or F32 with nan where the day is missing.
 tensor *calendar_parts(const tensor *days, date_part part, err *e);

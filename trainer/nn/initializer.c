@@ -37,7 +37,8 @@ initializer initializer_of(initializer_kind kind)
     return s;
 }
 
-const char *initializer_name(initializer_kind kind)
+// "HeNormal"
+static const char *initializer_name(initializer_kind kind)
 {
     return kinds[kind].name;
 }

@@ -93,7 +93,6 @@ typedef struct initializer {
 
 // With its default numbers.
 initializer initializer_of(initializer_kind kind);
-const char *initializer_name(initializer_kind kind); // "HeNormal"
 // By class or short name; errors list the short names.
 int initializer_parse(const char *text, initializer_kind *kind, err *e);
 int fan_mode_parse(const char *text, fan_mode *mode, err *e);

@@ -56,16 +56,12 @@ int model_check_idle(const model *m, err *e);
 // Gives a built model its weights, and a compiled model its slots, too.
 int model_init_weights(model *m, err *e);
 int model_init_slots(model *m, err *e);
-// Sets how each weight follows the optimizer, and what runs the graph accordingly.
-int model_set_groups(model *m, err *e);
 // Makes what runs the graph anew. apart: operation by operation, nothing is joined (nn/fuse.h).
 void model_plan_flow(model *m, bool apart);
 // Any row of weight i, if it is a table, may have a gradient from now on.
 void model_touch(model *m, size_t i);
 // g will have other numbers than those that were handed out.
 void model_forget_handed(model *m);
-// Is this the gradient of weight i as it was handed out, which g has still?
-bool model_has_gradient(const model *m, size_t i, const tensor *value);
 // Writes the gradient of weight i.
 int model_put_gradient(model *m, size_t i, const tensor *value, err *e);
 // From now on no input counts as "never seen", and weights that were packed are not those there

@@ -220,7 +220,8 @@ static void plan_graph(model *m)
         model_plan_flow(m, m->apart);
 }
 
-int model_set_groups(model *m, err *e)
+// Sets how each weight follows the optimizer, and what runs the graph accordingly.
+static int model_set_groups(model *m, err *e)
 {
     if (param_groups_apply(m->graph, m->groups, m->compiled ? m->spec.group_count : 0, e) < 0)
         return -1;

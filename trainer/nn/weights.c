@@ -252,7 +252,8 @@ void model_touch(model *m, size_t i)
     memset(m->touched[i], 1, m->graph->parameter[i].rows);
 }
 
-bool model_has_gradient(const model *m, size_t i, const tensor *value)
+// Is this the gradient of weight i as it was handed out, which g has still?
+static bool model_has_gradient(const model *m, size_t i, const tensor *value)
 {
     const tensor *t = m->handed ? m->handed[i] : NULL;
     bool same = t && t->data == value->data && t->dims == value->dims && t->stride == value->stride;

@@ -67,7 +67,8 @@ int cursor_column(const text *t, pos p)
     return text_width(text_line(t, p.line, NULL), p.byte, 0);
 }
 
-pos cursor_at_column(const text *t, size_t line, int column)
+// The position at (or left of) a screen column.
+static pos cursor_at_column(const text *t, size_t line, int column)
 {
     size_t n;
     const char *s = text_line(t, line, &n);

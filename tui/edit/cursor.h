@@ -20,9 +20,8 @@ enum move {
 };
 // Vertical moves keep to the screen column *goal; other moves set it. page: lines in a page.
 pos cursor_move(const text *t, pos p, enum move m, size_t page, int *goal);
-// Screen column of a position, and the position at (or left of) a column.
+// Screen column of a position.
 int cursor_column(const text *t, pos p);
-pos cursor_at_column(const text *t, size_t line, int column);
 
 // The next place of a pattern after (or before) `from`, around the end. false when it is nowhere.
 // *end is behind the match.

@@ -109,7 +109,7 @@ static void replace(edit *e, pos from, pos to, const char *s, size_t n)
     e->goal = -1;
 }
 
-void edit_move(edit *e, enum move m, bool select)
+static void edit_move(edit *e, enum move m, bool select)
 {
     select = select || e->marking;
     pos from, to;
@@ -153,7 +153,9 @@ void edit_type(edit *e, const char *s, size_t n)
     edit_set_cursor(e, (pos){at.line, at.byte - excess});
 }
 
-void edit_newline(edit *e)
+// Starts a new line with this one's indentation, or deeper after "function …", "then", "do", "{",
+// "(", ":".
+static void edit_newline(edit *e)
 {
     pos from, to;
     edit_selection(e, &from, &to);

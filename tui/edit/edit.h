@@ -23,16 +23,12 @@ void edit_select(edit *e, pos from, pos to); // whole characters; the cursor goe
 void edit_set_page(edit *e, size_t lines);   // lines in a page, for page movements
 void edit_set_language(edit *e, const struct edit_language *language); // its words are borrowed
 
-void edit_move(edit *e, enum move m, bool select);
 // Inserts in place of the selection. Pasted text: CR LF and CR become newlines, other control
 // bytes but tabs are dropped, broken UTF-8 becomes U+FFFD; one undo step.
 void edit_insert(edit *e, const char *s, size_t n);
 // The same for typed text: a line that only closes a block is unindented to its place.
 void edit_type(edit *e, const char *s, size_t n);
 void edit_paste(edit *e, const char *s, size_t n);
-// Starts a new line with this one's indentation, or deeper after "function …", "then", "do", "{",
-// "(", ":".
-void edit_newline(edit *e);
 // Indents the selected lines, or up to the next stop; below: removes one step.
 void edit_indent(edit *e);
 void edit_unindent(edit *e);

@@ -183,7 +183,8 @@ static void put_summary(struct canvas *c, const cJSON *table, size_t hidden)
         canvas_line(c, LOOK_DIM, "⋮ %zu more rows; O shows all", hidden);
 }
 
-void canvas_table(struct canvas *c, const cJSON *table, bool live, int limit)
+// {"columns": [name | {"name"}…], "rows": [[…] | {"cells": […]} | {name: …}…], "note"}
+static void canvas_table(struct canvas *c, const cJSON *table, bool live, int limit)
 {
     struct table_column measured[TABLE_COLUMNS];
     struct table_layout l;

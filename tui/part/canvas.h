@@ -22,8 +22,6 @@ void canvas_ansi(
     struct canvas *c, const char *bytes, size_t n, style base, int limit, uint64_t before);
 void canvas_line(struct canvas *c, style st, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-// {"columns": [name | {"name"}…], "rows": [[…] | {"cells": […]} | {name: …}…], "note"}
-void canvas_table(struct canvas *c, const cJSON *table, bool live, int limit);
 // A progress display without its curves: {"label", "done", "total", "epoch", "epochs", "elapsed",
 // "metrics", "evaluated"}
 void canvas_progress_head(struct canvas *c, const cJSON *p, bool live);

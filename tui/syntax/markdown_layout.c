@@ -70,7 +70,7 @@ void markdown_row(struct layout *l, const struct styled *words, size_t from, siz
 }
 
 // One empty row between blocks, none at the start. It takes no mark.
-void markdown_begin(struct layout *l)
+static void markdown_begin(struct layout *l)
 {
     struct styled none = {0};
     bool due[MARKDOWN_DEPTH];

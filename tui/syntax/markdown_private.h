@@ -70,8 +70,6 @@ struct layout {
 
 // Columns for text behind the bars and marks.
 int markdown_room(const struct layout *l);
-// The empty row before a block, when one is due.
-void markdown_begin(struct layout *l);
 // A row with the bytes [from, to) of a text.
 void markdown_row(struct layout *l, const struct styled *words, size_t from, size_t to);
 

@@ -20,7 +20,8 @@ bool scan_is_name(char c)
     return isalnum((unsigned char)c) || c == '_' || (unsigned char)c >= 0x80;
 }
 
-void scan_emit(struct scan *sc, size_t from, enum syntax_class class)
+// Makes [from, at) a span; joins it to the span before if that has the same class.
+static void scan_emit(struct scan *sc, size_t from, enum syntax_class class)
 {
     if (from >= sc->at || class == CLASS_TEXT)
         return;

@@ -22,8 +22,6 @@ bool scan_is(const struct scan *sc, const char *text); // does the text continue
 bool scan_is_blank(char c);
 bool scan_is_name(char c); // letter, digit, underscore, or beyond ASCII
 
-// Makes [from, at) a span; joins it to the span before if that has the same class.
-void scan_emit(struct scan *sc, size_t from, enum syntax_class class);
 // Advances by n bytes and makes them a span.
 void scan_take(struct scan *sc, size_t n, enum syntax_class class);
 void scan_rest(struct scan *sc, enum syntax_class class); // takes the rest of the line

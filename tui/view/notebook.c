@@ -82,7 +82,7 @@ static void anchor(struct notebook_view *v)
 }
 
 // Follows the document: a cell to be selected, the new place of the selected cell, or its deletion.
-void notebook_follow(struct notebook_view *v)
+static void notebook_follow(struct notebook_view *v)
 {
     bench *b = v->head.bench;
     size_t last = slot_count(b) ? slot_count(b) - 1 : 0, now;

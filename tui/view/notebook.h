@@ -25,7 +25,6 @@ struct notebook_view {
 };
 
 // notebook.c
-void notebook_follow(struct notebook_view *v); // cells may have been added or removed
 void notebook_scroll(struct notebook_view *v, int rows);
 // Scrolls as little as possible to show these rows of a cell; the first of them matters most.
 void notebook_show(struct notebook_view *v, size_t i, int from, int n);

@@ -170,12 +170,14 @@ static void say_place(struct page_view *v)
     struct lines_place p = lines_found(v->pane.lines);
     if (p.more && v->said && now - v->said < SAY_MS * CLOCK_MS)
         return;
-    const char *words = bench_searched(v->head.bench), *more = p.more ? "+" : "";
+    const char *words = bench_searched(v->head.bench), *more = p.more ? "+" : "",
+               *s = p.count == 1 && !p.more ? "" : "s";
     if (p.at)
-        bench_say(v->head.bench, "“%s” %llu of %llu%s lines", words, (unsigned long long)p.at,
-            (unsigned long long)p.count, more);
+        bench_say(v->head.bench, "“%s” %llu of %llu%s line%s", words, (unsigned long long)p.at,
+            (unsigned long long)p.count, more, s);
     else
-        bench_say(v->head.bench, "“%s” in %llu%s lines", words, (unsigned long long)p.count, more);
+        bench_say(
+            v->head.bench, "“%s” in %llu%s line%s", words, (unsigned long long)p.count, more, s);
     v->said = now;
     v->placing = p.more;
 }

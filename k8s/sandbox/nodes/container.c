@@ -28,7 +28,7 @@ static void set(char **slot, char *value)
     event_record((c)->pod->host->store, (struct event_source){"kubelet", SANDBOX_NODE},            \
         KIND(PODS), (c)->pod->object->json, (c)->field, type, __VA_ARGS__)
 
-const cJSON *container_spec(const struct container *c)
+static const cJSON *container_spec(const struct container *c)
 {
     return cJSON_GetArrayItem(
         json_path(c->pod->object->json, c->init ? "spec.initContainers" : "spec.containers"),

@@ -56,7 +56,6 @@ struct container {
 
 void container_init(struct container *c, struct container_pod *pod, bool init, size_t index);
 void container_done(struct container *c); // also kills a running process
-const cJSON *container_spec(const struct container *c);
 
 // Takes the next steps towards running: pull, unpack, start. Call it again when something has
 // changed, or at retry_at.

@@ -41,7 +41,9 @@ static char **env_set(char **env, const char *name, const char *value)
     return env;
 }
 
-char *podenv_expand(const char *text, char *const *env)
+// $(NAME) → its value, $$ → $; references to names that do not exist stay as they are
+// (k8s.io/kubernetes/third_party/forked/golang/expansion).
+static char *podenv_expand(const char *text, char *const *env)
 {
     AUTO_BUF out = {0};
     for (const char *at = text; *at; at++) {
@@ -107,7 +109,9 @@ char *podenv_field(const cJSON *pod, const char *path, err *e)
     return NULL;
 }
 
-char *podenv_resource(const cJSON *container, const char *resource, const char *divisor, err *e)
+// limits.memory, requests.cpu… of a container in units of `divisor`, rounded up.
+static char *podenv_resource(
+    const cJSON *container, const char *resource, const char *divisor, err *e)
 {
     const char *dot = strchr(resource, '.');
     if (!dot) {

@@ -18,10 +18,6 @@ char **podenv_build(const cJSON *pod, const cJSON *container, const char *const 
 // The value of a name in such a list, NULL if none.
 const char *podenv_get(char *const *env, const char *name);
 
-// $(NAME) → its value, $$ → $; references to names that do not exist stay as they are
-// (k8s.io/kubernetes/third_party/forked/golang/expansion).
-char *podenv_expand(const char *text, char *const *env);
-
 // The arguments to run: container.command or the image's entrypoint, then container.args or, only
 // without a command, the image's Cmd. Empty when neither pod nor image has a command.
 char **podenv_argv(const cJSON *container, const char *const *entrypoint, const char *const *cmd,
@@ -30,5 +26,3 @@ char **podenv_argv(const cJSON *container, const char *const *entrypoint, const 
 // The value of a downward API field: metadata.name, metadata.labels['app'], spec.nodeName,
 // status.podIP…. NULL with ERR_INVALID for other fields.
 char *podenv_field(const cJSON *pod, const char *path, err *e);
-// limits.memory, requests.cpu… of a container in units of `divisor`, rounded up.
-char *podenv_resource(const cJSON *container, const char *resource, const char *divisor, err *e);

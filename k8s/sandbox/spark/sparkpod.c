@@ -30,7 +30,7 @@ char *spark_driver_name(const cJSON *app)
 }
 
 // As org.apache.spark.deploy.k8s.KubernetesConf.getResourceNamePrefix
-char *spark_executor_name(const cJSON *app, const char *name_hash, int64_t id)
+static char *spark_executor_name(const cJSON *app, const char *name_hash, int64_t id)
 {
     const char *name =
         json_str_or(json_path(app, "spec.sparkConf"), "spark.app.name", object_name(app));

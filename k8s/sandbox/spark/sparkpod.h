@@ -26,7 +26,6 @@ struct spark_launch {          // the values of one submission
 bool spark_is_launcher(const cJSON *app);
 int64_t spark_executors(const cJSON *app); // instances, 1 if unset
 char *spark_driver_name(const cJSON *app); // new
-char *spark_executor_name(const cJSON *app, const char *name_hash, int64_t id); // new
 // New pods, to be created in the application's namespace. The application owns the driver pod,
 // which owns the executors. Errors: ERR_INVALID for sizes that Spark would refuse.
 cJSON *spark_driver_pod(const cJSON *app, const struct spark_launch *l, err *e);

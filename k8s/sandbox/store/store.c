@@ -139,7 +139,8 @@ int store_conflict(err *e, const struct kind *k, const char *name, const char *w
     return err_set(e, ERR_CONFLICT, "Operation cannot be fulfilled on %s \"%s\": %s", q, name, why);
 }
 
-int store_check_uid(const snapshot *old, const char *uid, err *e)
+// NULL matches any
+static int store_check_uid(const snapshot *old, const char *uid, err *e)
 {
     if (!uid || str_eq(uid, old->uid))
         return 0;

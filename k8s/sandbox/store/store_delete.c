@@ -25,7 +25,8 @@ const snapshot *store_remove(store *s, const snapshot *old, cJSON *json)
     return s->result;
 }
 
-bool store_is_finished(const cJSON *json)
+// the same without the check for objects in a namespace
+static bool store_is_finished(const cJSON *json)
 {
     const cJSON *meta = json_get(json, "metadata");
     return object_is_deleting(json) && cJSON_GetArraySize(json_get(meta, "finalizers")) == 0 &&

@@ -28,7 +28,6 @@ struct store_list store_all_owned(const store *s, const char *uid);
 // Sets the error `pods "a" WHAT`; returns -1.
 int store_fail(err *e, err_code code, const struct kind *k, const char *name, const char *what);
 int store_conflict(err *e, const struct kind *k, const char *name, const char *why);
-int store_check_uid(const snapshot *old, const char *uid, err *e); // NULL matches any
 
 // Keeps a write's result alive for its caller, until the next write.
 const snapshot *store_keep(store *s, const snapshot *snap);
@@ -41,5 +40,4 @@ const snapshot *store_replace(store *s, const snapshot *old, cJSON *json);
 const snapshot *store_remove(store *s, const snapshot *old, cJSON *json);
 // May the object be removed now: no finalizer, no grace, no objects in a namespace?
 bool store_may_go(const store *s, const struct kind *k, const cJSON *json);
-bool store_is_finished(const cJSON *json); // the same without the check for objects in a namespace
 void store_observer_free(store_observer *o); // also removes it from the list

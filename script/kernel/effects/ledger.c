@@ -180,7 +180,8 @@ bool entry_is_undone(ledger *l, const struct entry *e)
     return undone;
 }
 
-bool entry_is_left(const struct entry *e)
+// Is there something to remove: made or perhaps made, not undone, and undoable?
+static bool entry_is_left(const struct entry *e)
 {
     return e->undoable && !e->undone && !e->tidied && (!e->failed || e->midway);
 }

@@ -60,8 +60,6 @@ void entry_set_failed(ledger *l, struct entry *e);
 void entry_set_tidied(ledger *l, struct entry *e);
 void entry_set_undone(ledger *l, struct entry *e);
 bool entry_is_undone(ledger *l, const struct entry *e);
-// Is there something to remove: made or perhaps made, not undone, and undoable?
-bool entry_is_left(const struct entry *e);
 // What the entry records for undo: its result, or what was made midway; NULL: only the intent.
 const cJSON *entry_recorded(const struct entry *e);
 size_t ledger_left(ledger *l);

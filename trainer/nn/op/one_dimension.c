@@ -13,12 +13,15 @@
 
 enum { KERNEL, BIAS };
 
-row_shape picture_shape(const row_shape *s)
+// (a, b, …, c) as (a·b·…, 1, c).
+static row_shape picture_shape(const row_shape *s)
 {
     return (row_shape){3, {shape_size(s) / op_last(s), 1, op_last(s)}};
 }
 
-layer_spec picture_layer(const layer_spec *l, layer_kind kind)
+// The layer with windows of one column: of `kind`, its window, strides and dilation in the first
+// direction alone.
+static layer_spec picture_layer(const layer_spec *l, layer_kind kind)
 {
     layer_spec p = *l;
     p.kind = kind;

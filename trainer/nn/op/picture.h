@@ -10,10 +10,5 @@ typedef struct as_picture {
     op_work w;
 } as_picture;
 
-// (a, b, …, c) as (a·b·…, 1, c).
-row_shape picture_shape(const row_shape *s);
-// The layer with windows of one column: of `kind`, its window, strides and dilation in the first
-// direction alone.
-layer_spec picture_layer(const layer_spec *l, layer_kind kind);
 // The work of that layer; returns &p->w. Only its first input is a picture's.
 const op_work *picture_work(const op_work *w, layer_kind kind, as_picture *p);
