@@ -93,7 +93,7 @@ def test_a_search_finds_what_is_far(t):
         styles = s.styles()
         at = next(i for i, row in enumerate(styles) if row == "|row 123456")
         assert "0-9" in styles[at + 1] and "reverse" in styles[at + 1], styles[at:at + 2]
-        s.wait("“^r.w 123456$” 1 of 1 lines")
+        s.wait("“^r.w 123456$” 1 of 1 line")
         s.keys("/")
         line(s, "mark")
         s.wait("Output  124000–")
@@ -308,7 +308,7 @@ def test_what_goes_up_is_as_it_became(t):
             s.keys("g")
             s.keys("/")
             line(s, "layer b")
-            s.wait("“layer b” 1 of 1 lines")
+            s.wait("“layer b” 1 of 1 line")
             assert "layer b: 30/60" in body(s), s.screen()
             s.keys("&")
             line(s, "layer")
