@@ -5,6 +5,7 @@
 #include "cli/report.h"
 #include "cli/run_private.h"
 #include "script/journal/reader.h"
+#include "script/journal/runs.h"
 #include "script/report/junit.h"
 
 #include <errno.h>
@@ -228,6 +229,8 @@ int run_conduct(struct run *r, const struct launch *launch, err *e)
     loop_run(r->loop);
     if (r->detach && r->welcome)
         return 0;
-    int code = wait_for(r->guard);
-    return finish(r, code);
+    int code = finish(r, wait_for(r->guard));
+    if (r->ended)
+        runs_heard(launch->cwd, fold_run(r->fold), r->fold);
+    return code;
 }

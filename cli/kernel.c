@@ -499,7 +499,9 @@ int main(int argc, char **argv)
     struct reporting reporting = {.arguments = &a, .cli = &cli};
     if (a.report && begin_reporting(&reporting, &e) < 0)
         return fail(&e);
-    struct guard_end end = {runs_ended, a.report ? write_reports : NULL, &reporting};
+    // A client that the run belongs to has heard all of it, and does that without reading.
+    bool heard = a.options.headless && !a.options.detach;
+    struct guard_end end = {heard ? NULL : runs_ended, a.report ? write_reports : NULL, &reporting};
     if (guard_start(&note, &end, &e) < 0)
         return fail(&e);
     mallopt(M_ARENA_MAX, 2); // there are two threads; so the idle kernel stays small

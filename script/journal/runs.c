@@ -73,6 +73,20 @@ bool runs_written(const char *folder, const char *run)
     return journal_is_written(path);
 }
 
+void runs_of(const fold *f, const char *run, struct runs_brief *b, char *parts[RUNS_PARTS])
+{
+    count_cells(f, b);
+    const char *state = run_state_name(fold_state(f));
+    // A notebook that was closed in order is not what passed.
+    const char *const texts[] = {b->failed && str_eq(state, "ok") ? "failed" : state,
+        json_str_or(fold_first(f), "wall", ""), run, json_str_or(fold_first(f), "path", "")};
+    runs_brief_texts(b, texts);
+    b->started = fold_started(f);
+    b->took = fold_duration(f);
+    b->left = (int64_t)fold_left_overs(f);
+    print_parts(f, parts);
+}
+
 int runs_read(const char *folder, const char *run, bool written, struct runs_brief *b,
     char *parts[RUNS_PARTS], err *e)
 {
@@ -85,17 +99,8 @@ int runs_read(const char *folder, const char *run, bool written, struct runs_bri
     b->open = fold_state(f) == RUN_RUNNING;
     if (!written)
         fold_abandon(f);
-    count_cells(f, b);
-    const char *state = run_state_name(fold_state(f));
-    // A notebook that was closed in order is not what passed.
-    const char *const texts[] = {b->failed && str_eq(state, "ok") ? "failed" : state,
-        json_str_or(fold_first(f), "wall", ""), run, json_str_or(fold_first(f), "path", "")};
-    runs_brief_texts(b, texts);
-    b->started = fold_started(f);
-    b->took = fold_duration(f);
-    b->left = (int64_t)fold_left_overs(f);
+    runs_of(f, run, b, parts);
     b->ran = written || json_bool_or(fold_first(f), "headless", false) || journal_ran(folder, run);
-    print_parts(f, parts);
     fold_free(f);
     return 0;
 }

@@ -39,6 +39,8 @@ cJSON *runs_list_row(runs_list *l, size_t i, const char *const *fields, err *e);
 // A run has ended, and nobody writes its journal any more: its folder's index learns what lists say
 // of it, so that none reads the journal. Of a journal without an end, or above 8 MiB, it does not.
 void runs_ended(const char *journal);
+// The same for a headless run whose client has heard all of it: `f` is what it has heard.
+void runs_heard(const char *folder, const char *run, const fold *f);
 
 // The run that a word means: a name or its beginning, as journal_find has it; "newest"; "-2", the
 // second newest; a notebook's file: its newest run. `own` (NULL: none), the run that asks, is none

@@ -11,6 +11,7 @@
 #include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 // A file that was changed this shortly before it is read may change again without a trace: clocks
 // of file systems are coarse.
@@ -18,6 +19,8 @@
 
 // A larger journal is left to the first list: its run shall not be kept from ending.
 enum { END_MOST = 8 << 20 };
+
+enum { END_LINE = 16384 }; // the last line of a run that was heard is no longer
 
 struct item {
     char *run;
@@ -201,6 +204,33 @@ void runs_ended(const char *journal)
         r.brief.key = key;
         runs_index_append(dir, &r.brief, (const char *const *)r.parts);
     }
+    read_done(&r);
+}
+
+// Is the last line of a journal the record with this number? A full disk may have kept it out.
+static bool ends_with(const char *path, int64_t size, uint64_t seq)
+{
+    char tail[END_LINE];
+    AUTO_FD fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    int64_t from = size > END_LINE ? size - END_LINE : 0;
+    ssize_t n = fd < 0 ? -1 : pread(fd, tail, sizeof tail, from);
+    if (n < 2 || from + n != size || tail[n - 1] != '\n')
+        return false;
+    const char *before = memrchr(tail, '\n', (size_t)n - 1), *line = before ? before + 1 : tail;
+    AUTO_JSON *record = json_parse(line, (size_t)(tail + n - 1 - line), NULL);
+    return record && json_int_or(record, "seq", -1) == (int64_t)seq;
+}
+
+void runs_heard(const char *folder, const char *run, const fold *f)
+{
+    struct read r = {.brief = {.ran = true}};
+    AUTO_FREE char *path = journal_file(folder, run);
+    AUTO_FD dir = hidden_look(folder, NULL);
+    if (dir < 0 || fold_state(f) == RUN_RUNNING || !key_in(dir, run, &r.brief.key) ||
+        !ends_with(path, r.brief.key.size, fold_seq(f)))
+        return;
+    runs_of(f, run, &r.brief, r.parts);
+    runs_index_append(dir, &r.brief, (const char *const *)r.parts);
     read_done(&r);
 }
 

@@ -9,6 +9,8 @@ bool runs_written(const char *folder, const char *run);
 // state are set.
 int runs_read(const char *folder, const char *run, bool written, struct runs_brief *b,
     char *parts[RUNS_PARTS], err *e);
+// The same from what an ended run has told, but `ran` and `open`.
+void runs_of(const fold *f, const char *run, struct runs_brief *b, char *parts[RUNS_PARTS]);
 // fields: only these are needed, NULL-terminated; NULL: all.
 cJSON *runs_row_of(const struct runs_brief *b, const char *const *fields);
 // Adds the members of a part. Errors: it is no JSON object.

@@ -161,6 +161,15 @@ def test_a_killed_kernel_leaves_no_entry(t):
     assert b"\0long-20" not in read_index(folder)
     assert "killed" in sh(FIRESTEEL, "runs", cwd=folder).out
 
+def test_another_file_than_what_was_heard_gets_no_entry(t):
+    """The client of a headless run makes the entry of what it has heard: only for the journal that says the same."""
+    folder, _, _ = begin(t, index=True)
+    with open(folder + "/moved.lua", "w", encoding="utf-8") as f:
+        f.write("-- %%\nsh 'f=$(echo .firesteel/moved-*.jsonl); mv $f aside; cp aside $f'\n")
+    assert sh(FIRESTEEL, "run", "moved.lua", cwd=folder).code == 0
+    assert b"\0moved-20" not in read_index(folder)
+    assert "killed" in sh(FIRESTEEL, "runs", cwd=folder).out, "as the file in its place says"
+
 def test_any_damage(t):
     folder, name, text = begin(t)
     multiply(folder, name, text, 12)
