@@ -27,7 +27,7 @@ struct collective collective_of(
 struct collective collective_of_values(
     enum collective_kind what, const char *name, size_t n, int root)
 {
-    struct collective c = collective_of(what, NULL, 0, root, name);
+    struct collective c = collective_of(what, NULL, OP_AVERAGE, root, name);
     c.plan.type = TENSOR_F32;
     c.plan.dims = 1;
     c.plan.shape[0] = (int64_t)n;
@@ -208,6 +208,16 @@ void collective_end(worker *w, const struct collective *c)
     timeline_add(w->timeline, &op);
 }
 
+comm_op collective_reduction(int64_t op, comm_type type)
+{
+    static const comm_op ops[] = {[OP_AVERAGE] = COMM_AVERAGE,
+        [OP_SUM] = COMM_SUM,
+        [OP_MIN] = COMM_MIN,
+        [OP_MAX] = COMM_MAX,
+        [OP_PRODUCT] = COMM_PRODUCT};
+    return type == COMM_F64 && op == OP_AVERAGE ? COMM_SUM : ops[op];
+}
+
 // Takes part, with zeros, in the allreduce that the others make.
 static int take_part(worker *w, const struct plan *p, err *e)
 {
@@ -215,9 +225,9 @@ static int take_part(worker *w, const struct plan *p, err *e)
     size_t n = 1;
     for (int i = 0; i < p->dims; i++)
         n *= (size_t)p->shape[i];
-    bool number = p->type < 0;
+    comm_type type = p->type < 0 ? COMM_F64 : types[p->type];
     double *zeros = mem_array(n ? n : 1, sizeof *zeros);
-    int result = w->comm->allreduce(zeros, n, number ? COMM_F64 : types[p->type], COMM_SUM, e);
+    int result = w->comm->allreduce(zeros, n, type, collective_reduction(p->op, type), e);
     free(zeros);
     return result;
 }

@@ -13,8 +13,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { OP_AVERAGE = 0, OP_SUM = 1, OP_MIN = 3, OP_MAX = 4, OP_PRODUCT = 5 };
-
 static worker *initialized(lua_State *L)
 {
     worker *w = worker_of(L);
@@ -84,14 +82,6 @@ static int hvd_is_initialized(lua_State *L)
 PLACES(X)
 #undef X
 
-// As Horovod, whose factor after a sum is 1/size.
-static void average(float *values, size_t n, int size)
-{
-    float scale = 1.0f / (float)size;
-    for (size_t i = 0; i < n; i++)
-        values[i] *= scale;
-}
-
 int worker_allreduce(void *ctx, float *values, size_t n, const char *name, err *e)
 {
     worker *w = ctx;
@@ -100,11 +90,10 @@ int worker_allreduce(void *ctx, float *values, size_t n, const char *name, err *
         collective_begin_gradients(w, &op);
     else if (collective_begin(w, &op, NULL, e))
         return -1;
-    if (w->compares ? w->comm->allreduce(values, n, COMM_F32, COMM_SUM, e)
-                    : w->comm->sum_gradients(values, n, e))
+    if (w->compares ? w->comm->allreduce(values, n, COMM_F32, COMM_AVERAGE, e)
+                    : w->comm->average_gradients(values, n, e))
         return -1;
     collective_end(w, &op);
-    average(values, n, w->place.size);
     return 0;
 }
 
@@ -150,12 +139,6 @@ static tensor *travelling(const tensor *t, err *e)
     return copy;
 }
 
-static const comm_op comm_ops_of[] = {[OP_AVERAGE] = COMM_SUM,
-    [OP_SUM] = COMM_SUM,
-    [OP_MIN] = COMM_MIN,
-    [OP_MAX] = COMM_MAX,
-    [OP_PRODUCT] = COMM_PRODUCT};
-
 static int read_op(lua_State *L, int arg)
 {
     lua_Integer op = OP_AVERAGE;
@@ -183,7 +166,7 @@ static int allreduce_number(lua_State *L, worker *w, int op)
     bool integer = lua_isinteger(L, 1) && op != OP_AVERAGE;
     struct collective c = collective_of(COLLECTIVE_ALLREDUCE, NULL, op, 0, read_name(L, 2));
     if (collective_begin(w, &c, NULL, &e) ||
-        w->comm->allreduce(&value, 1, COMM_F64, comm_ops_of[op], &e))
+        w->comm->allreduce(&value, 1, COMM_F64, collective_reduction(op, COMM_F64), &e))
         raise_err(L, &e);
     collective_end(w, &c);
     if (op == OP_AVERAGE)
@@ -232,6 +215,7 @@ static void reduce_run(lua_State *L, worker *w, int list, size_t n, tensor_type 
 {
     err e;
     size_t total = 0, tensors = 0, at = 0, size = tensor_type_size(type);
+    comm_type values = type == TENSOR_F32 ? COMM_F32 : COMM_I64;
     uint64_t shapes = 0xcbf29ce484222325u; // FNV-1a
     for (size_t i = 1; i <= n; i++) {
         const tensor *t = list_item(L, list, i);
@@ -257,12 +241,9 @@ static void reduce_run(lua_State *L, worker *w, int list, size_t n, tensor_type 
     struct collective c = collective_of(COLLECTIVE_ALLREDUCE, all, op, 0, name);
     collective_of_list(&c, tensors, shapes);
     if (collective_begin(w, &c, NULL, &e) ||
-        w->comm->allreduce(
-            all->data, total, type == TENSOR_F32 ? COMM_F32 : COMM_I64, comm_ops_of[op], &e))
+        w->comm->allreduce(all->data, total, values, collective_reduction(op, values), &e))
         raise_err(L, &e);
     collective_end(w, &c);
-    if (op == OP_AVERAGE)
-        average(all->data, total, w->place.size);
     at = 0;
     for (size_t i = 1; i <= n; i++) {
         const tensor *t = list_item(L, list, i);
@@ -299,13 +280,12 @@ static int hvd_allreduce(lua_State *L)
     struct collective c = collective_of(COLLECTIVE_ALLREDUCE, t, op, 0, read_name(L, 2));
     size_t n = tensor_count(t);
     bool floats = t->type == TENSOR_F32;
+    comm_type type = floats ? COMM_F32 : COMM_I64;
     luaL_argcheck(L, floats || op != OP_AVERAGE, 1, "integers have no average: use op = hvd.Sum");
     if (collective_begin(w, &c, NULL, &e) ||
-        w->comm->allreduce(t->data, n, floats ? COMM_F32 : COMM_I64, comm_ops_of[op], &e))
+        w->comm->allreduce(t->data, n, type, collective_reduction(op, type), &e))
         raise_err(L, &e);
     collective_end(w, &c);
-    if (op == OP_AVERAGE)
-        average(t->data, n, w->place.size);
     return 1;
 }
 

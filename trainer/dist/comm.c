@@ -40,7 +40,7 @@ static int single_barrier(err *e)
     return 0;
 }
 
-static int single_sum_gradients(float *values, size_t n, err *e)
+static int single_average_gradients(float *values, size_t n, err *e)
 {
     return 0;
 }
@@ -60,7 +60,7 @@ const struct comm_ops *comm_single(void)
         .broadcast = single_broadcast,
         .allgather = single_allgather,
         .barrier = single_barrier,
-        .sum_gradients = single_sum_gradients,
+        .average_gradients = single_average_gradients,
         .watch = single_watch,
     };
     return &ops;

@@ -10,10 +10,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { COMM_VERSION = 5 };
+enum { COMM_VERSION = 6 };
 
 typedef enum comm_type { COMM_F32, COMM_F64, COMM_I64 } comm_type;
-typedef enum comm_op { COMM_SUM, COMM_MIN, COMM_MAX, COMM_PRODUCT } comm_op;
+// AVERAGE: of F32 alone; as Horovod's, the sum times 1/ranks.
+typedef enum comm_op { COMM_SUM, COMM_MIN, COMM_MAX, COMM_PRODUCT, COMM_AVERAGE } comm_op;
 
 struct comm_ops {
     int version; // COMM_VERSION of the plug-in; any other version is refused
@@ -29,9 +30,9 @@ struct comm_ops {
     // Collects counts[r] bytes from every rank r, one after another, into `all`.
     int (*allgather)(const void *mine, void *all, const size_t *counts, err *e);
     int (*barrier)(err *e);
-    // The sum for gradients. It has a channel of its own: a rank that is here and one that is in
+    // The average of gradients. It has a channel of its own: a rank that is here and one that is in
     // another operation wait for each other, but their bytes do not mix.
-    int (*sum_gradients)(float *values, size_t n, err *e);
+    int (*average_gradients)(float *values, size_t n, err *e);
     // From now on slow is called when an operation takes longer than `after` ns: once, on the
     // thread that waits.
     void (*watch)(int64_t after, void (*slow)(void *ctx, int64_t waited), void *ctx);

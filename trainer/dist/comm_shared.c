@@ -55,9 +55,10 @@ static int memory_barrier(err *e)
     return noted(shared_barrier(job.memory, SHARED_COMPARED, e));
 }
 
-static int memory_sum_gradients(float *values, size_t n, err *e)
+static int memory_average_gradients(float *values, size_t n, err *e)
 {
-    return noted(shared_allreduce(job.memory, SHARED_GRADIENTS, values, n, COMM_F32, COMM_SUM, e));
+    return noted(
+        shared_allreduce(job.memory, SHARED_GRADIENTS, values, n, COMM_F32, COMM_AVERAGE, e));
 }
 
 static void memory_watch(int64_t interval, void (*slow)(void *ctx, int64_t waited), void *ctx)
@@ -82,7 +83,7 @@ const struct comm_ops *comm_shared(shared *s, int rank)
         .broadcast = memory_broadcast,
         .allgather = memory_allgather,
         .barrier = memory_barrier,
-        .sum_gradients = memory_sum_gradients,
+        .average_gradients = memory_average_gradients,
         .watch = memory_watch,
         .failed = memory_failed,
     };

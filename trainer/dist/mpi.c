@@ -153,12 +153,21 @@ static int piece(size_t left)
     return (int)(left < most ? left : most);
 }
 
+// Sums become averages.
+static void scale(float *values, size_t n)
+{
+    float by = 1.0f / (float)mpi_size();
+    for (size_t i = 0; i < n; i++)
+        values[i] *= by;
+}
+
 static int reduce(MPI_Comm comm, void *values, size_t n, comm_type type, comm_op op, err *e)
 {
     static const MPI_Op ops[] = {[COMM_SUM] = MPI_SUM,
         [COMM_MIN] = MPI_MIN,
         [COMM_MAX] = MPI_MAX,
-        [COMM_PRODUCT] = MPI_PROD};
+        [COMM_PRODUCT] = MPI_PROD,
+        [COMM_AVERAGE] = MPI_SUM};
     static const struct {
         MPI_Datatype type;
         size_t size;
@@ -172,6 +181,8 @@ static int reduce(MPI_Comm comm, void *values, size_t n, comm_type type, comm_op
                 "allreduce", e) ||
             wait_for(&request, "allreduce", e))
             return -1;
+        if (op == COMM_AVERAGE)
+            scale((float *)at, (size_t)count);
         at += (size_t)count * types[type].size;
         n -= (size_t)count;
     }
@@ -183,9 +194,9 @@ static int mpi_allreduce(void *values, size_t n, comm_type type, comm_op op, err
     return reduce(MPI_COMM_WORLD, values, n, type, op, e);
 }
 
-static int mpi_sum_gradients(float *values, size_t n, err *e)
+static int mpi_average_gradients(float *values, size_t n, err *e)
 {
-    return reduce(gradients, values, n, COMM_F32, COMM_SUM, e);
+    return reduce(gradients, values, n, COMM_F32, COMM_AVERAGE, e);
 }
 
 static void mpi_watch(int64_t interval, void (*slow)(void *ctx, int64_t waited), void *ctx)
@@ -263,7 +274,7 @@ const struct comm_ops firesteel_comm = {
     .allgather = mpi_allgather,
     .barrier = mpi_barrier,
     .failed = mpi_failed,
-    .sum_gradients = mpi_sum_gradients,
+    .average_gradients = mpi_average_gradients,
     .watch = mpi_watch,
     .library = mpi_library,
 };

@@ -70,11 +70,29 @@ static const join_fn joins[][3] = {
     [COMM_MAX] = {[COMM_F32] = max_f32, [COMM_F64] = max_f64, [COMM_I64] = max_i64},
     [COMM_PRODUCT] =
         {[COMM_F32] = multiply_f32, [COMM_F64] = multiply_f64, [COMM_I64] = multiply_i64},
+    [COMM_AVERAGE] = {[COMM_F32] = add_f32},
 };
 
 size_t reduce_size(comm_type type)
 {
     return type == COMM_F32 ? sizeof(float) : sizeof(double);
+}
+
+// (a + b)·by
+static void average(char *out, const char *a, const char *b, size_t bytes, float by)
+{
+    size_t i = 0;
+    for (; i + WIDE <= bytes; i += WIDE) {
+        f32s sum = *(const f32s *)(a + i) + *(const f32s *)(b + i);
+        *(f32s *)(out + i) = sum * by;
+    }
+    for (; i < bytes; i += sizeof(float)) {
+        float x, y;
+        memcpy(&x, a + i, sizeof x);
+        memcpy(&y, b + i, sizeof y);
+        x = (x + y) * by;
+        memcpy(out + i, &x, sizeof x);
+    }
 }
 
 // A block of all ranks.
@@ -120,6 +138,10 @@ void reduce_values(
         b.bytes = all - b.at < BLOCK ? all - b.at : BLOCK;
         const char *left = subtree(&b, room[0], 0, half, 1);
         const char *right = subtree(&b, room[1], half, half, 1);
-        b.join((char *)out + b.at, left, right, b.bytes); // all of it has been read
+        // All of it has been read.
+        if (op == COMM_AVERAGE)
+            average((char *)out + b.at, left, right, b.bytes, 1.0f / (float)ranks);
+        else
+            b.join((char *)out + b.at, left, right, b.bytes);
     }
 }

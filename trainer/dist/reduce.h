@@ -18,6 +18,6 @@
 
 size_t reduce_size(comm_type type); // bytes of a value
 // out[i] = from[0][i] ∘ from[1][i] ∘ … for n values of two ranks or more; `out` may be one of them.
-// Integers wrap.
+// Integers wrap. COMM_AVERAGE is of F32 alone.
 void reduce_values(
     void *out, const void *const *from, int ranks, size_t n, comm_type type, comm_op op);

@@ -41,7 +41,8 @@ enum {
     ROOM_LEAST = 1 << 16,
     ROOM_MOST = 1 << 20,
     ROOMS_MOST = 8 << 20, // of all ranks together, unless that leaves each less than the least
-    FEW_BYTES = 1 << 16   // of all ranks: then each adds up all, which spares a wait
+    FEW_BYTES = 1 << 16,  // of all ranks: then each adds up all, which spares a wait
+    FEW_RANKS = 2         // so it is for these: shares would not spare them reading
 };
 
 // A wait within a step is rarely longer than the spin. A rank that sleeps looks from time to time
@@ -451,8 +452,9 @@ static int reduce_piece(shared *s, struct view *v, char *values, size_t n, comm_
         return -1;
     for (int r = 0; r < s->ranks; r++)
         from[r] = room_of_rank(s, v, r);
-    if (bytes * (size_t)s->ranks > FEW_BYTES)
+    if (bytes * (size_t)s->ranks > FEW_BYTES && s->ranks > FEW_RANKS)
         return add_shares(s, v, values, n, from, type, op, e);
+    from[s->rank] = values; // nearer than the room
     reduce_values(values, from, s->ranks, n, type, op);
     return 0;
 }

@@ -171,22 +171,24 @@ static int add_floats(shared *s, int rank, err *e)
 {
     static const size_t sizes[] = {1, 3, 777, 8192, 101770, 700001};
     int ranks = shared_ranks(s);
-    for (size_t k = 0; k < ARRAY_LEN(sizes); k++) {
-        size_t n = sizes[k];
+    for (size_t k = 0; k < 2 * ARRAY_LEN(sizes); k++) {
+        size_t n = sizes[k / 2];
+        comm_op op = k % 2 ? COMM_AVERAGE : COMM_SUM;
+        float by = op == COMM_AVERAGE ? 1.0f / (float)ranks : 1;
         AUTO_FREE float *v = mem_array(n, sizeof *v);
         for (size_t i = 0; i < n; i++)
             v[i] = given(rank, i);
-        if (shared_allreduce(s, SHARED_GRADIENTS, v, n, COMM_F32, COMM_SUM, e))
+        if (shared_allreduce(s, SHARED_GRADIENTS, v, n, COMM_F32, op, e))
             return -1;
         for (size_t i = 0; i < n; i++)
-            if (v[i] != sum_of(ranks, i))
+            if (v[i] != sum_of(ranks, i) * by)
                 return err_set(e, ERR_FAILED, "%zu of %zu: %g, not %g", i, n, (double)v[i],
-                    (double)sum_of(ranks, i));
+                    (double)(sum_of(ranks, i) * by));
     }
     return 0;
 }
 
-TEST(sums_of_any_size_have_the_same_bits_everywhere)
+TEST(sums_and_averages_of_any_size_have_the_same_bits_everywhere)
 {
     for (int ranks = 2; ranks <= 8; ranks += ranks > 4 ? 3 : 1)
         in_processes(ranks, add_floats);
