@@ -72,6 +72,10 @@ void k8s_register_secrets(call *c, const cJSON *object);
 void k8s_note_read(call *c, const struct target *t, const cJSON *object, const char *state);
 char *k8s_note_list(call *c, const struct target *t, const cJSON *args, const cJSON *items);
 
+// The images that the object's pods ran, by the names that their specs have: digests, as nodes
+// report them. Of 50 pods at most, and only if the server answers soon.
+void k8s_note_images(call *c, struct target *t, const cJSON *object);
+
 // k8s_why.c. The items of a list of a kind: a new array; NULL when they cannot be read. ns NULL:
 // all namespaces.
 cJSON *k8s_items(struct target *t, const struct patience *p, const char *api_version,

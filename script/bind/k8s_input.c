@@ -2,6 +2,7 @@
 // What cells read of a cluster is an input of theirs: objects and lists, with a digest of what was
 // handed to the cell. What is another each time, though nobody has changed the object, is left out;
 // and an object of this run is told by that alone: what is in it came from cells.
+#include "base/clock.h"
 #include "base/digest.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -11,6 +12,8 @@
 #include <string.h>
 
 static const char hidden[] = "***";
+enum { PODS_LOOKED_AT = 50 };
+static const int64_t SOON = 2 * CLOCK_SEC;
 
 static bool is_own(const char *run, const cJSON *object)
 {
@@ -124,4 +127,57 @@ char *k8s_note_list(call *c, const struct target *t, const cJSON *args, const cJ
     if (!call_is_action(c))
         call_recorded(c, "object", buf_cstr(&name), cJSON_CreateString(secret ? hidden : hex));
     return mem_strdup(hex);
+}
+
+// "docker-pullable://HOST/NAME@sha256:…", "HOST/NAME@sha256:…", "sha256:…"
+static const char *digest_in(const char *image_id)
+{
+    const char *at = strrchr(image_id, '@');
+    const char *digest = at ? at + 1 : image_id;
+    return str_starts(digest, "sha256:") ? digest : NULL;
+}
+
+static const cJSON *container_named(const cJSON *list, const char *name)
+{
+    const cJSON *c;
+    cJSON_ArrayForEach(c, list)
+    {
+        if (str_eq(json_str(c, "name"), name))
+            return c;
+    }
+    return NULL;
+}
+
+static void note_containers(call *c, const cJSON *pod, const char *containers, const char *statuses)
+{
+    const cJSON *status;
+    cJSON_ArrayForEach(status, json_get(json_get(pod, "status"), statuses))
+    {
+        const char *name = json_str_or(status, "name", "");
+        const char *digest = digest_in(json_str_or(status, "imageID", ""));
+        const cJSON *spec = container_named(json_get(json_get(pod, "spec"), containers), name);
+        const char *image = json_str(spec, "image");
+        if (image && digest && !strchr(image, '@'))
+            call_recorded(c, "image", image, cJSON_CreateString(digest));
+    }
+}
+
+void k8s_note_images(call *c, struct target *t, const cJSON *object)
+{
+    struct pods_of of;
+    struct patience soon = k8s_quick(t);
+    soon.deadline = clock_mono() + SOON;
+    if (call_is_action(c) || k8s_pods_of(object, true, &of, NULL) != 0)
+        return;
+    struct list_query query = {.labels = of.labels, .limit = PODS_LOOKED_AT};
+    const struct resource *r =
+        of.labels ? client_resource_of(t->client, &soon, "v1", "Pod", NULL) : NULL;
+    AUTO_JSON *list = r ? client_page(t->client, &soon, r, t->ns, &query, NULL, NULL) : NULL;
+    const cJSON *pods = json_get(list, "items"),
+                *pod = of.labels ? (pods ? pods->child : NULL) : object;
+    for (; pod; pod = of.labels ? pod->next : NULL) {
+        note_containers(c, pod, "initContainers", "initContainerStatuses");
+        note_containers(c, pod, "containers", "containerStatuses");
+    }
+    k8s_pods_done(&of);
 }

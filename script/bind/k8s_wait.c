@@ -161,6 +161,8 @@ static int wait_out(
     int status = wait_with(t, w, last, &why);
     if (status != 0)
         status = unreached(w, *last, &why, e);
+    else if (*last)
+        k8s_note_images(c, t, *last);
     buf_done(&w->why);
     return status;
 }

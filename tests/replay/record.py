@@ -251,6 +251,29 @@ def test_files_of_an_image_are_inputs(t):
     assert "  a.lua: " in out and "  dir/deep/c.txt: " in out, out
 
 
+def test_what_pods_ran_is_recorded(t):
+    """A manifest names an image by a tag; which one that was, only the node knows."""
+    folder = t.dir()
+    store = {"XDG_DATA_HOME": folder + "/data"}
+    put(folder, "build.lua", '-- %% Build\nimage.build { add = { "a.lua" }, tag = "tool:1" }\n')
+    put(folder, "job.lua", """-- %% Job effects="cluster"
+job = k8s.create { apiVersion = "batch/v1", kind = "Job", metadata = { generateName = "j-" }, spec = { backoffLimit = 0, template = {
+  spec = { restartPolicy = "Never", containers = { { name = "main", image = "tool:1", args = { "a.lua" } } } } } } }
+job:reaches("Complete", "1m")
+""")
+    digests = []
+    for source in "print(1)", "print(2)":
+        put(folder, "a.lua", source)
+        built = firesteel(folder, "run", "build.lua", env=store).out
+        firesteel(folder, "run", "job.lua", "--sandbox", "--allow", "cluster", env=store)
+        digests.append(json.loads(firesteel(folder, "runs", "-o", "json").out)[0]["images"]["tool:1"])
+        assert f"built tool:1 {digests[-1][:19]}" in built, (digests, built)
+    assert digests[0] != digests[1], digests
+    runs = [r["run"] for r in json.loads(firesteel(folder, "runs", "-o", "json").out) if r["run"].startswith("job-")]
+    out = sh(FIRESTEEL, "diff", runs[1], runs[0], cwd=folder).out
+    assert f"tool:1: {digests[0][:19]}" in out and digests[1][:19] in out, out
+
+
 def test_files_that_a_dockerfile_copies_are_inputs(t):
     folder = t.dir()
     for name, text in (("app/a.lua", "return 1\n"), ("app/b.tmp", ""), (".dockerignore", "**/*.tmp\n"),
