@@ -41,7 +41,7 @@ def test_kill_9_leaves_nothing(t):
     began = time.monotonic()
     os.kill(k.pid(), signal.SIGKILL)
     assert k.process.wait(5 * PATIENCE) == 128 + 9
-    assert time.monotonic() - began < 1 * PATIENCE
+    assert time.monotonic() - began < 3 * PATIENCE
     assert not processes(OWN), processes(OWN)
     assert not os.path.exists(sock)
     with open(k.journal(), encoding="utf-8") as f:  # every line is whole, or the last one is torn

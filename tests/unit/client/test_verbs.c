@@ -108,7 +108,7 @@ TEST(reads_are_tried_again)
     f->patience.retry_ns = 300 * CLOCK_MS;
     int64_t start = clock_mono();
     CHECK_INT(get_error(f, "e503").code, ERR_UNAVAILABLE);
-    CHECK(clock_mono() - start < 2 * CLOCK_SEC);
+    CHECK(clock_mono() - start < 5 * CLOCK_SEC);
     fake_close(f);
 }
 
