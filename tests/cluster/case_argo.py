@@ -223,11 +223,11 @@ def test_a_scheduled_spark_application(t):
                "driver": {"coreRequest": "100m", "memory": "512m", "serviceAccount": "spark"}, "executor": {"instances": 1}}}}
     t.after(lambda: place.kubectl("delete", "scheduledsparkapplications", "--all", "--wait=false"))
     done = place.run(f"""
--- %% Create effects="cluster,destructive" timeout="4m"
+-- %% Create effects="cluster,destructive" timeout="8m"
 s = k8s.create [[{json.dumps(app)}]]
 expect(s):fires(1, "1m")
 print(s:next_run() - time.now() < 11)
-ok, why = pcall(function() expect(s):fires(9, "90s") end)
+ok, why = pcall(function() expect(s):fires(9, "5m") end)
 print(why)
 print(s:history())
 s:delete()
