@@ -231,7 +231,7 @@ ok, why = pcall(function() expect(s):fires(9, "5m") end)
 print(why)
 print(s:history())
 s:delete()
-""")
+""", timeout=600)
     assert done.code == 0, done
     for text in ("true\n", "scheduledsparkapplication.sparkoperator.k8s.io/scheduled: its run scheduled-", " FAILED"):
         assert text in done.out, (text, done)
