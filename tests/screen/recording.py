@@ -109,7 +109,7 @@ def comparable(picture):
     """Its text without numbers and times, and without lines whose length depends on them."""
     words = re.findall(r">([^<>]*)</text>", picture)
     words = [re.sub(r"\bmnist-[0-9a-f]{8}\b", "mnist-", word) for word in words]  # a name for each run
-    bare = [re.sub(r"\d[\d.]*(ms|s|k)?(/s)?|[─█░▉-▏\u2800-\u28ff\s]+", "", word) for word in words]
+    bare = [re.sub(r"\d[\d.]*(ms|[smhk])?(/s)?|[─█░▉-▏\u2800-\u28ff\s]+", "", word) for word in words]
     return [word for word in bare if word not in ("", "IP")]  # a column that comes where ages leave room
 
 

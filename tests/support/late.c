@@ -1,18 +1,34 @@
 // SPDX-License-Identifier: MIT
 // A busy machine, preloaded (LD_PRELOAD): every thread but a process's first one is LATE_MS
-// milliseconds late when it changes what it waits for.
+// milliseconds late when it changes what it waits for; and who begins a session goes on
+// LATE_SESSION_MS later.
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <time.h>
 #include <unistd.h>
 
+static void be_late(const char *name)
+{
+    const char *ms = getenv(name);
+    long n = ms ? atol(ms) : 0;
+    if (n)
+        nanosleep(&(struct timespec){.tv_sec = n / 1000, .tv_nsec = n % 1000 * 1000000}, NULL);
+}
+
+pid_t setsid(void)
+{
+    pid_t (*real)(void) = (pid_t(*)(void))dlsym(RTLD_NEXT, "setsid");
+    pid_t id = real();
+    be_late("LATE_SESSION_MS");
+    return id;
+}
+
 int epoll_ctl(int set, int what, int fd, struct epoll_event *event)
 {
     int (*real)(int, int, int, struct epoll_event *) =
         (int (*)(int, int, int, struct epoll_event *))dlsym(RTLD_NEXT, "epoll_ctl");
-    const char *ms = getenv("LATE_MS");
-    if (ms && gettid() != getpid())
-        nanosleep(&(struct timespec){.tv_nsec = atol(ms) * 1000000}, NULL);
+    if (gettid() != getpid())
+        be_late("LATE_MS");
     return real(set, what, fd, event);
 }

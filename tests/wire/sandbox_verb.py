@@ -4,12 +4,13 @@
 import json
 import os
 import re
+import shutil
 import socket
 import stat
 import subprocess
 
 from sandbox import PROGRAM, find_kubectl
-from tap import FIRESTEEL, OWN, PATIENCE, eventually, processes, run, sh
+from tap import BUILD, FIRESTEEL, OWN, PATIENCE, Skip, eventually, processes, run, sh
 
 
 class User:
@@ -66,6 +67,34 @@ def test_pods_end_with_it(t):
     eventually(lambda: processes(OWN))
     user("down")
     eventually(lambda: not processes(OWN))
+
+
+def test_a_pod_that_is_being_set_up_ends_with_it(t):
+    """bwrap's inner process is in a session of its own before it asks to die with its parent."""
+    bwrap = shutil.which("bwrap")
+    if not bwrap:
+        raise Skip("no bwrap")
+    user = User(t)
+    with open(user.home + "/bwrap", "w", encoding="utf-8") as f:
+        f.write(f'#!/bin/sh\nLD_PRELOAD={BUILD}/tests/late.so LATE_SESSION_MS=3000 exec {bwrap} "$@"\n')
+    os.chmod(user.home + "/bwrap", 0o755)
+    user.env["PATH"] = user.home + ":" + os.environ["PATH"]
+    config = re.search("'(.*)'", user("up").out).group(1)
+    sh(find_kubectl(), "run", "p", "--image=host", "--restart=Never", "--command", "--", "sleep", f"98764.{OWN}",
+       env={"KUBECONFIG": config, "HOME": user.home})
+
+    def inner():
+        """a process that leads a session below another one of the pod"""
+        pids = [int(line.split(":")[0]) for line in processes(f"98764.{OWN}")]
+        return [pid for pid in pids if os.getsid(pid) == pid and parent(pid) in pids]
+    eventually(inner)
+    assert user("down").code == 0
+    eventually(lambda: not processes(f"98764.{OWN}"), 8)
+
+
+def parent(pid):
+    with open(f"/proc/{pid}/stat", encoding="utf-8") as f:
+        return int(f.read().rsplit(")", 1)[1].split()[1])
 
 
 def test_after_a_kill_it_comes_up_again(t):

@@ -402,10 +402,10 @@ bool container_is_running(const struct container *c)
     return c->child;
 }
 
-// Signals the process inside of bwrap: bwrap's first process does not pass signals on.
-static void signal_inside(struct container *c, int signum)
+// Returns to how many children of a process the signal was sent.
+static int signal_children(int parent, int signum)
 {
-    AUTO_FREE char *path = str_fmt("/proc/%d/task/%d/children", c->inner, c->inner);
+    AUTO_FREE char *path = str_fmt("/proc/%d/task/%d/children", parent, parent);
     AUTO_BUF children = {0};
     int sent = 0;
     if (path_read(path, &children, 0, NULL) == 0) {
@@ -417,8 +417,24 @@ static void signal_inside(struct container *c, int signum)
         }
         strv_free(pids);
     }
-    if (!sent)
+    return sent;
+}
+
+// Signals the process inside of bwrap: bwrap's first process does not pass signals on.
+static void signal_inside(struct container *c, int signum)
+{
+    if (!signal_children(c->inner, signum))
         kill(c->inner, signum);
+}
+
+// Ends bwrap and its pid namespace. The namespace's first process leaves the group (--new-session)
+// a moment before it asks to die with its parent, so it is killed first; nothing moves meanwhile.
+static void kill_bwrap(struct container *c)
+{
+    int monitor = child_pid(c->child);
+    child_kill(c->child, SIGSTOP);
+    signal_children(monitor, SIGKILL);
+    child_kill(c->child, SIGKILL);
 }
 
 void container_terminate(struct container *c)
@@ -439,7 +455,7 @@ void container_kill(struct container *c)
         return;
     c->kill_sent = true;
     if (c->pod->host->runtime->bwrap)
-        child_kill(c->child, SIGKILL); // its pid namespace ends with it
+        kill_bwrap(c);
     else
         kill(child_pid(c->child), SIGHUP); // podinit's guard kills all processes below it
 }
