@@ -6,6 +6,7 @@
 #include "base/digest.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "k8s/client/container.h"
 #include "k8s/manifest/manifest.h"
 #include "script/bind/k8s.h"
 
@@ -137,26 +138,13 @@ static const char *digest_in(const char *image_id)
     return str_starts(digest, "sha256:") ? digest : NULL;
 }
 
-static const cJSON *container_named(const cJSON *list, const char *name)
+static void note_containers(call *c, const cJSON *pod, const char *list)
 {
-    const cJSON *c;
-    cJSON_ArrayForEach(c, list)
+    const cJSON *spec;
+    cJSON_ArrayForEach(spec, json_path(pod, list))
     {
-        if (str_eq(json_str(c, "name"), name))
-            return c;
-    }
-    return NULL;
-}
-
-static void note_containers(call *c, const cJSON *pod, const char *containers, const char *statuses)
-{
-    const cJSON *status;
-    cJSON_ArrayForEach(status, json_get(json_get(pod, "status"), statuses))
-    {
-        const char *name = json_str_or(status, "name", "");
-        const char *digest = digest_in(json_str_or(status, "imageID", ""));
-        const cJSON *spec = container_named(json_get(json_get(pod, "spec"), containers), name);
-        const char *image = json_str(spec, "image");
+        const char *name = json_str_or(spec, "name", ""), *image = json_str(spec, "image");
+        const char *digest = digest_in(json_str_or(container_status(pod, name), "imageID", ""));
         if (image && digest && !strchr(image, '@'))
             call_recorded(c, "image", image, cJSON_CreateString(digest));
     }
@@ -176,8 +164,8 @@ void k8s_note_images(call *c, struct target *t, const cJSON *object)
     const cJSON *pods = json_get(list, "items"),
                 *pod = of.labels ? (pods ? pods->child : NULL) : object;
     for (; pod; pod = of.labels ? pod->next : NULL) {
-        note_containers(c, pod, "initContainers", "initContainerStatuses");
-        note_containers(c, pod, "containers", "containerStatuses");
+        note_containers(c, pod, "spec.initContainers");
+        note_containers(c, pod, "spec.containers");
     }
     k8s_pods_done(&of);
 }
