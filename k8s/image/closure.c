@@ -5,6 +5,7 @@
 #include "k8s/image/closure.h"
 
 #include "base/buf.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -306,6 +307,60 @@ static int add_need(
     return add_needs(c, path, inherited, e);
 }
 
+// One of the descriptions in .note.dlopen (UAPI group, Package Metadata for Executable Files).
+static int add_noted(struct closure *c, const struct object *o, const char *inherited,
+    const char *text, size_t n, err *e)
+{
+    cJSON *all = json_parse(text, strnlen(text, n), NULL), *one;
+    int status = all ? 0 : err_set(e, ERR_INVALID, "%s has a damaged .note.dlopen", o->path);
+    cJSON_ArrayForEach(one, all)
+    {
+        // The names are the library's versions, the best first.
+        const char *name = cJSON_GetStringValue(cJSON_GetArrayItem(json_get(one, "soname"), 0));
+        if (status == 0 && name && str_eq(json_str(one, "priority"), "required"))
+            status = add_need(c, o, inherited, name, e);
+    }
+    cJSON_Delete(all);
+    return status;
+}
+
+// The notes of a segment: sizes of name and description, type; both padded to 4 bytes (elf(5)).
+static int add_notes(
+    struct closure *c, const struct object *o, const char *inherited, const ElfW(Phdr) * p, err *e)
+{
+    enum { DLOPEN = 0x407c0c0a };
+    static const char owner[] = "FDO";
+    int status = 0;
+    ElfW(Nhdr) note;
+    for (uint64_t from = 0; status == 0 && p->p_filesz - from >= sizeof note;) {
+        const unsigned char *head = at(o, p->p_offset + from, sizeof note);
+        if (!head)
+            break;
+        memcpy(&note, head, sizeof note);
+        uint64_t name = from + sizeof note,
+                 text = name + ((note.n_namesz + (uint64_t)3) & ~(uint64_t)3);
+        uint64_t next = text + ((note.n_descsz + (uint64_t)3) & ~(uint64_t)3);
+        if (next > p->p_filesz || !at(o, p->p_offset + from, next - from))
+            break;
+        from = next;
+        if (note.n_type == DLOPEN && note.n_namesz == sizeof owner &&
+            memcmp(head + sizeof note, owner, sizeof owner) == 0)
+            status = add_noted(
+                c, o, inherited, at(o, p->p_offset + text, note.n_descsz), note.n_descsz, e);
+    }
+    return status;
+}
+
+static int add_all_notes(struct closure *c, const struct object *o, const char *inherited, err *e)
+{
+    const ElfW(Phdr) *p = segments(o);
+    int status = 0;
+    for (int i = 0; i < header(o)->e_phnum && status == 0; i++)
+        if (p[i].p_type == PT_NOTE && p[i].p_align <= 4)
+            status = add_notes(c, o, inherited, &p[i], e);
+    return status;
+}
+
 static void add_interpreter(struct closure *c, const struct object *o)
 {
     const char *path = interpreter_of(o);
@@ -336,6 +391,8 @@ static int add_needs(struct closure *c, const char *path, const char *inherited,
         status = name ? add_need(c, &o, own ? own : inherited, name, e)
                       : err_set(e, ERR_INVALID, "%s has a damaged dynamic section", path);
     }
+    if (status == 0)
+        status = add_all_notes(c, &o, own ? own : inherited, e);
     object_close(&o);
     return status;
 }

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "k8s/image/archive_late.h"
 #include "k8s/image/building.h"
 #include "k8s/image/ignore.h"
 #include "k8s/image/index.h"
@@ -150,6 +151,8 @@ static int copy_one(struct copying *c, const char *path, err *e)
     if (!S_ISDIR(st.st_mode) && ignore_matches(c->from.ignore, name))
         return 0;
     c->found++;
+    if (c->unpack && archive_late(e) != 0)
+        return -1;
     if (c->unpack && S_ISREG(st.st_mode) && is_archive(path, &what))
         return unpack_archive(c, path, what, e);
     AUTO_FREE char *last = path_basename(path);

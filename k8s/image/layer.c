@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "k8s/image/archive_late.h"
 #include "k8s/image/ignore.h"
 
 #include <archive.h>
@@ -422,6 +423,8 @@ static int write_entry(struct archive *a, const struct entry *x, int64_t mtime, 
 
 static int write_tar(const layer *l, struct stream *s, int64_t mtime, err *e)
 {
+    if (archive_late(e) != 0)
+        return -1;
     struct archive *a = archive_write_new();
     archive_write_set_format_pax_restricted(a); // writes plain ustar where that is enough
     archive_write_set_bytes_in_last_block(a, 1);

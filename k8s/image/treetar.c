@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "k8s/image/archive_late.h"
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -100,6 +101,8 @@ static int write_tree(struct archive *out, struct archive *in, const char *sourc
 int treetar_write(int fd, const char *source, const char *name, struct treetar_told *told, err *e)
 {
     *told = (struct treetar_told){0};
+    if (archive_late(e) != 0)
+        return -1;
     struct archive *in = archive_read_disk_new(), *out = archive_write_new();
     archive_read_disk_set_symlink_hybrid(in); // the source itself may be a link, as for cp
     archive_read_disk_set_behavior(
@@ -291,7 +294,7 @@ int treetar_read(int fd, const char *name, const char *target, struct treetar_to
     *told = (struct treetar_told){0};
     // A target that is a link to a folder is that folder; all others are made where they are named.
     AUTO_FREE char *real = path_is_dir(target) ? path_absolute(target, e) : mem_strdup(target);
-    if (!real)
+    if (!real || archive_late(e) != 0)
         return -1;
     AUTO_FREE char *folder = path_dirname(real), *place = path_basename(real);
     struct reading r = {

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "k8s/image/archive_late.h"
 #include "k8s/image/index.h"
 
 #include <archive.h>
@@ -224,6 +225,8 @@ static int whiteout(struct unpacking *u, const char *path, err *e)
 
 static struct archive *open_tar(int fd, err *e)
 {
+    if (archive_late(e) != 0)
+        return NULL;
     struct archive *a = archive_read_new();
     archive_read_support_filter_gzip(a);
     archive_read_support_filter_zstd(a);

@@ -163,6 +163,8 @@ static void serve_later(void *arg)
 
 http *http_new(loop *l, const char *user_agent, err *e)
 {
+    if (curl_late(e) != 0)
+        return NULL;
     if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
         err_set(e, ERR_FAILED, "libcurl does not start");
         return NULL;

@@ -16,6 +16,10 @@
 #include <curl/curl.h>
 #include <pthread.h>
 
+// Load libcurl, and GnuTLS (base/late.h).
+int curl_late(err *e);
+int gnutls_late(err *e);
+
 struct http_tls {
     struct http_tls *next;
     char *ca, *cert, *key; // "/proc/self/fd/N" of sealed memory files: keys never touch a disk

@@ -94,7 +94,7 @@ void records_take(http_stream *s)
     struct curl_tlssessioninfo *tls = NULL;
     if (s->records || !s->alone || curl_version_info(CURLVERSION_NOW)->version_num >= CURL_NEWEST ||
         curl_easy_getinfo(s->easy, CURLINFO_TLS_SSL_PTR, &tls) != CURLE_OK || !tls ||
-        tls->backend != CURLSSLBACKEND_GNUTLS || !tls->internals)
+        tls->backend != CURLSSLBACKEND_GNUTLS || !tls->internals || gnutls_late(NULL) != 0)
         return;
     curl_socket_t fd = socket_of(s);
     if (fd < 0)

@@ -5,22 +5,18 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-#include <gnutls/crypto.h>
-#include <gnutls/gnutls.h>
+#include <nettle/base64.h>
+#include <nettle/sha1.h>
 #include <string.h>
 #include <strings.h>
 
-enum { HEAD_MOST = 64 << 10, BODY_MOST = 1 << 20, KEY_BYTES = 16, SHA1_BYTES = 20 };
+enum { HEAD_MOST = 64 << 10, BODY_MOST = 1 << 20, KEY_BYTES = 16 };
 
 // The callers' arrays fit: see WSHAKE_KEY and WSHAKE_ACCEPT.
-static void to_base64(const void *bytes, unsigned n, char *out)
+static void to_base64(const uint8_t *bytes, size_t n, char *out)
 {
-    gnutls_datum_t text = {0}, data = {(unsigned char *)bytes, n};
-    if (gnutls_base64_encode2(&data, &text) != 0)
-        abort(); // there is no memory
-    memcpy(out, text.data, text.size);
-    out[text.size] = '\0';
-    gnutls_free(text.data);
+    base64_encode_raw(out, n, bytes);
+    out[BASE64_ENCODE_RAW_LENGTH(n)] = '\0';
 }
 
 void wshake_key(char key[WSHAKE_KEY])
@@ -32,10 +28,12 @@ void wshake_key(char key[WSHAKE_KEY])
 
 void wshake_accept(const char *key, char accept[WSHAKE_ACCEPT])
 {
-    uint8_t digest[SHA1_BYTES];
+    uint8_t digest[SHA1_DIGEST_SIZE];
+    struct sha1_ctx sha1;
     AUTO_FREE char *text = str_fmt("%s258EAFA5-E914-47DA-95CA-C5AB0DC85B11", key);
-    if (gnutls_hash_fast(GNUTLS_DIG_SHA1, text, strlen(text), digest) != 0)
-        abort();
+    sha1_init(&sha1);
+    sha1_update(&sha1, strlen(text), (const uint8_t *)text);
+    sha1_digest(&sha1, sizeof digest, digest);
     to_base64(digest, sizeof digest, accept);
 }
 

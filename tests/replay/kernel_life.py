@@ -247,6 +247,26 @@ def test_idle_costs_nothing(t):
     assert private < 10 << 10 or SANITIZED, private
 
 
+def test_what_a_run_does_not_need_is_not_loaded(t):
+    def loaded():
+        try:
+            with open(f"/proc/{k.pid()}/maps", encoding="utf-8") as f:
+                text = f.read()
+        except PermissionError: # a kernel holds secrets
+            raise Skip("needs root") from None
+        return [name for name in ("libcurl", "libgnutls", "libarchive", "libxml2", "libkrb5") if name in text]
+
+    k = Kernel(t)
+    k.run("print(1)")
+    assert loaded() == [], loaded()
+    with open(os.path.join(k.cwd, "Dockerfile"), "w", encoding="utf-8") as f:
+        f.write("FROM scratch\nCOPY Dockerfile /\n")
+    k.run("image.build { 'x:1', dockerfile = 'Dockerfile' }")
+    assert "libarchive" in loaded() and "libcurl" not in loaded(), loaded()
+    k.run("k8s.list 'pods'")
+    assert "libcurl" in loaded(), loaded()
+
+
 def small_disk(t, size):
     small = t.dir()
     if subprocess.call(["mount", "-t", "tmpfs", "-o", f"size={size}", "none", small], stderr=subprocess.DEVNULL):

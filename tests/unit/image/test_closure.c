@@ -2,6 +2,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "k8s/image/archive_late.h"
 #include "k8s/image/closure.h"
 #include "tests/support/tap.h"
 
@@ -30,11 +31,12 @@ TEST(needs_of_a_program)
     closure_done(&c);
 }
 
-// The same set that the dynamic linker itself loaded into this process.
+// The same set that the dynamic linker itself loaded into this process, now and when asked to.
 TEST(agrees_with_the_linker)
 {
     err e = {0};
     struct closure c = {0};
+    CHECK_OK(archive_late(&e) == 0, e);
     CHECK_OK(closure_add(&c, "/proc/self/exe", &e) == 0, e);
     AUTO_BUF maps = {0};
     CHECK_OK(path_read("/proc/self/maps", &maps, 0, &e) == 0, e);
@@ -80,20 +82,44 @@ TEST(damaged_files)
     }
 }
 
-// A needed library that does not exist.
+// The needs of this program with one text put for another.
+static int changed_needs(const char *from, const char *to, struct closure *c, err *e)
+{
+    AUTO_FREE char *path = path_join(tap_dir(), "file");
+    AUTO_BUF whole = {0};
+    CHECK_OK(path_read("/proc/self/exe", &whole, 0, e) == 0, *e);
+    size_t n = strlen(from);
+    for (char *p = whole.data; (p = memmem(p, (size_t)(whole.data + whole.len - p), from, n)); p++)
+        memcpy(p, to, n);
+    CHECK_OK(path_write(path, whole.data, whole.len, 0755, e) == 0, *e);
+    return closure_add(c, path, e);
+}
+
+// A needed library that does not exist, whether it is linked or loaded later.
 TEST(a_missing_library_is_named)
 {
     err e = {0};
-    AUTO_FREE char *path = path_join(tap_dir(), "file");
-    AUTO_BUF whole = {0};
-    CHECK_OK(path_read("/proc/self/exe", &whole, 0, &e) == 0, e);
-    for (char *p = whole.data;
-         (p = memmem(p, (size_t)(whole.data + whole.len - p), "libc.so.6", 9)); p++)
-        memcpy(p, "libx.so.9", 9);
-    CHECK_OK(path_write(path, whole.data, whole.len, 0755, &e) == 0, e);
     struct closure c = {0};
-    CHECK_INT(closure_add(&c, path, &e), -1);
+    CHECK_INT(changed_needs("libc.so.6", "libx.so.9", &c, &e), -1);
     CHECK_HAS(e.text, "needs libx.so.9");
+    CHECK_INT(changed_needs("libarchive.so", "libarchivx.so", &c, &e), -1);
+    CHECK_HAS(e.text, "needs libarchivx.so");
+    closure_done(&c);
+}
+
+// What is loaded later is found by the note alone: that must be right, and says "required".
+TEST(what_is_loaded_later_counts)
+{
+    err e = {0};
+    struct closure c = {0};
+    CHECK_OK(closure_add(&c, "/proc/self/exe", &e) == 0, e);
+    size_t n = c.n;
+    closure_done(&c);
+    CHECK_OK(changed_needs("required", "reversed", &c, &e) == 0, e);
+    CHECK(c.n < n);
+    closure_done(&c);
+    CHECK_INT(changed_needs("[{\"soname", "[[\"soname", &c, &e), -1);
+    CHECK_HAS(e.text, "has a damaged .note.dlopen");
     closure_done(&c);
 }
 

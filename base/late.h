@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// Shared libraries that are loaded when they are first needed, not when the program starts: with
+// what libcurl and libarchive need in turn, that is 35 libraries and half of a small run's time.
+//
+// Such a library has one file, which defines its functions by those of the loaded library. So the
+// code that calls them is as if the library was linked, and its headers check every call:
+//
+//     #define FUNCTIONS(X) X(CURL *, curl_easy_init, (void), ()) X(void, curl_free, (void *p), (p))
+//     LATE_LIBRARY(curl, CURL_SONAME, "libcurl3-gnutls", FUNCTIONS, LATE_NONE)
+//
+// The program's ELF file names it in .note.dlopen, as the UAPI group's "Package Metadata for
+// Executable Files" has it (priority "required"): for tools that pack, as ours for images
+// (k8s/image/closure.h).
+#pragma once
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct late {
+    const char *soname, *package; // Debian's package, for the error
+    const char *const *names;     // of the functions
+    void **functions;             // as many; all NULL until it is loaded
+    size_t n;
+};
+// Loads it unless it is there. Any thread. Error: ERR_NOT_FOUND, with the package.
+int late_load(struct late *l, err *e);
+// A function that was called before late_load: loads the library, or ends the program.
+void late_must(struct late *l);
+
+struct late_note {
+    uint32_t name_n, text_n, type;
+    char name[4];
+    char text[244]; // JSON, and NULs
+};
+
+#define LATE_NAME(type, name, parameters, arguments)    #name,
+#define LATE_POINTER(type, name, parameters, arguments) __typeof__(name) *name;
+#define LATE_FUNCTION(type, name, parameters, arguments)                                           \
+    type name parameters                                                                           \
+    {                                                                                              \
+        if (!late_functions.name)                                                                  \
+            late_must(&late_library);                                                              \
+        return late_functions.name arguments;                                                      \
+    }
+
+#define LATE_NONE(X)
+
+// Defines `int <name>_late(err *e)`, which loads it, and the functions; those with variable
+// arguments are the file's own matter: they find `late_functions.<name>`.
+#define LATE_LIBRARY(library, so, debian, functions_of, variadic_of)                               \
+    static struct {                                                                                \
+        functions_of(LATE_POINTER) variadic_of(LATE_POINTER)                                       \
+    } late_functions;                                                                              \
+    static const char *const late_names[] = {functions_of(LATE_NAME) variadic_of(LATE_NAME)};      \
+    static struct late late_library = {                                                            \
+        .soname = so,                                                                              \
+        .package = debian,                                                                         \
+        .names = late_names,                                                                       \
+        .functions = (void **)&late_functions,                                                     \
+        .n = sizeof late_names / sizeof *late_names,                                               \
+    };                                                                                             \
+    static const struct late_note late_noted                                                       \
+        __attribute__((used, aligned(4), section(".note.dlopen"))) = {                             \
+            .name_n = 4,                                                                           \
+            .text_n = 244,                                                                         \
+            .type = 0x407c0c0a,                                                                    \
+            .name = "FDO",                                                                         \
+            .text = "[{\"soname\":[\"" so "\"],\"feature\":\"" #library                            \
+                    "\",\"priority\":\"required\"}]",                                              \
+    };                                                                                             \
+    int library##_late(err *e)                                                                     \
+    {                                                                                              \
+        return late_load(&late_library, e);                                                        \
+    }                                                                                              \
+    functions_of(LATE_FUNCTION)
