@@ -233,6 +233,28 @@ static int model_set_groups(model *m, err *e)
     return 0;
 }
 
+const layer_spec *model_output_layer(const model *m, size_t k)
+{
+    size_t last = m->n - 1;
+    if (m->output_count)
+        return &m->layer[m->outputs[k]];
+    bool chain = m->graph ? graph_is_chain(m->graph) : layers_are_chain(m->layer, m->n);
+    while (chain && m->layer[last].kind != LAYER_DENSE)
+        last--;
+    return &m->layer[last];
+}
+
+static int check_heads(const model *m, const compile_spec *spec, err *e)
+{
+    for (size_t k = 0; k < model_output_count(m); k++) {
+        activation f = model_output_layer(m, k)->activation;
+        compile_spec head = compile_head(spec, k);
+        if (objective_check(&head, activation_is_of_output(f) ? f : ACTIVATION_LINEAR, e) < 0)
+            return k ? err_wrap(e, "%s", model_output_layer(m, k)->name) : -1;
+    }
+    return 0;
+}
+
 static int lay_out(model *m, const row_shape *in, err *e)
 {
     m->graph =
@@ -249,6 +271,8 @@ static int lay_out(model *m, const row_shape *in, err *e)
     }
     size_t values = m->graph->values, slots = m->compiled ? optimizer_slots(&m->spec.optimizer) : 0;
     plan_graph(m);
+    if (m->compiled && check_heads(m, &m->spec, e) < 0) // only now it is known what comes last
+        return forget_layout(m);
     if (memory_check((1 + slots) * values * sizeof *m->w,
             slots ? "the weights and the optimizer's state" : "the weights", e) < 0)
         return forget_layout(m);
@@ -423,27 +447,6 @@ compile_spec compile_head(const compile_spec *spec, size_t k)
         return s;
     put_head(&s, &spec->more[k - 1]);
     return s;
-}
-
-const layer_spec *model_output_layer(const model *m, size_t k)
-{
-    size_t last = m->n - 1;
-    if (m->output_count)
-        return &m->layer[m->outputs[k]];
-    while (layers_are_chain(m->layer, m->n) && m->layer[last].kind != LAYER_DENSE)
-        last--;
-    return &m->layer[last];
-}
-
-static int check_heads(const model *m, const compile_spec *spec, err *e)
-{
-    for (size_t k = 0; k < model_output_count(m); k++) {
-        activation f = model_output_layer(m, k)->activation;
-        compile_spec head = compile_head(spec, k);
-        if (objective_check(&head, activation_is_of_output(f) ? f : ACTIVATION_LINEAR, e) < 0)
-            return k ? err_wrap(e, "%s", model_output_layer(m, k)->name) : -1;
-    }
-    return 0;
 }
 
 static void take_spec(model *m, const compile_spec *spec)

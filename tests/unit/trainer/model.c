@@ -230,6 +230,123 @@ TEST(loss_and_last_layer_must_go_together)
 }
 
 // The weights alone would fit, but not with Adam's two moments beside them.
+enum { TIMES = 4, WIDTH_IN = 5, WIDTH_OUT = 3, OUTS = TIMES * WIDTH_OUT };
+
+// A Dense over rows of (4, 5), then Flatten: what the loss sees is Flatten's, which has no
+// activation. told: the layer has an input_shape.
+static model *flattened(activation f, bool told, compile_spec spec, err *e)
+{
+    layer_spec layers[] = {
+        {.kind = LAYER_DENSE, .units = WIDTH_OUT, .activation = f}, {.kind = LAYER_FLATTEN}};
+    if (told)
+        layers[0].in = (row_shape){2, {TIMES, WIDTH_IN}};
+    spec.optimizer = optimizer_default(OPTIMIZER_SGD);
+    spec.optimizer.learning_rate = 1;
+    model *m = model_new(layers, 2, 7, e);
+    if (m && model_compile(m, &spec, e) == 0)
+        return m;
+    model_free(m);
+    return NULL;
+}
+
+static tensor *some_numbers(int dims, const size_t *shape)
+{
+    err e;
+    tensor *t = tensor_new(TENSOR_F32, dims, shape, &e);
+    for (size_t i = 0; i < tensor_count(t); i++)
+        ((float *)t->data)[i] = (float)sin(0.3 + 0.7 * (double)i);
+    return t;
+}
+
+// The loss of N rows, and the gradient of the kernel, from the formula of the losses.
+static double formula(loss_kind loss, activation f, const float *x, const float *y, const float *w,
+    double slopes[WIDTH_IN * WIDTH_OUT])
+{
+    double sum = 0;
+    memset(slopes, 0, WIDTH_IN * WIDTH_OUT * sizeof *slopes);
+    for (size_t i = 0; i < N * OUTS; i++) {
+        const float *in = x + i / WIDTH_OUT * WIDTH_IN;
+        double z = 0, slope;
+        for (size_t k = 0; k < WIDTH_IN; k++)
+            z += (double)(in[k] * w[k * WIDTH_OUT + i % WIDTH_OUT]);
+        double target = (double)y[i], p = 1 / (1 + exp(-z));
+        double out = f == ACTIVATION_SIGMOID ? p : z;
+        if (loss == LOSS_BINARY_CROSSENTROPY) {
+            sum += -target * log(p) - (1 - target) * log(1 - p);
+            slope = p - target;
+        } else {
+            sum += (out - target) * (out - target);
+            slope = 2 * (out - target) * (f == ACTIVATION_SIGMOID ? p * (1 - p) : 1);
+        }
+        for (size_t k = 0; k < WIDTH_IN; k++)
+            slopes[k * WIDTH_OUT + i % WIDTH_OUT] += slope * (double)in[k] / (N * OUTS);
+    }
+    return sum / OUTS;
+}
+
+static void check_flattened(compile_spec spec, activation f, bool told)
+{
+    err e;
+    model_data data;
+    batch_result r;
+    uint32_t rows[N];
+    double slopes[WIDTH_IN * WIDTH_OUT];
+    tensor *x = some_numbers(3, (size_t[]){N, TIMES, WIDTH_IN});
+    tensor *y = tensor_new(TENSOR_F32, 2, (size_t[]){N, OUTS}, &e);
+    tensor *w = some_numbers(2, (size_t[]){WIDTH_IN, WIDTH_OUT}), *after;
+    for (size_t i = 0; i < N * OUTS; i++)
+        ((float *)y->data)[i] = i * 7 % 5 < 2;
+    for (uint32_t i = 0; i < N; i++)
+        rows[i] = i;
+    const batch all = {.rows = rows, .n = N};
+    model *m = flattened(f, told, spec, &e);
+    CHECK_OK(m && model_prepare(m, x, y, &data, &e) == 0, e);
+    CHECK_OK(model_set_weight(m, 0, w, &e) == 0, e);
+    double loss = formula(spec.loss, f, x->data, y->data, w->data, slopes);
+    CHECK_OK(model_test_batch(m, &data, &all, &r, &e) == 0, e);
+    CHECK_NEAR(r.loss_sum, loss, 1e-4);
+    CHECK_OK(model_train_batch(m, &data, &all, &r, &e) == 0, e);
+    CHECK_NEAR(r.loss_sum, loss, 1e-4);
+    after = model_weight(m, 0, &e);
+    for (size_t i = 0; i < tensor_count(w); i++)
+        CHECK_NEAR(tensor_at(after, i), tensor_at(w, i) - slopes[i], 1e-5);
+    tensor_free(x), tensor_free(y), tensor_free(w), tensor_free(after);
+    model_free(m);
+}
+
+TEST(a_loss_after_flatten_takes_what_flatten_puts_out)
+{
+    for (int told = 0; told < 2; told++) {
+        check_flattened((compile_spec){.loss = LOSS_BINARY_CROSSENTROPY, .from_logits = true},
+            ACTIVATION_LINEAR, told);
+        check_flattened((compile_spec){.loss = LOSS_MEAN_SQUARED_ERROR}, ACTIVATION_SIGMOID, told);
+    }
+}
+
+// Probabilities would be taken for logits. Without a shape the data tells it.
+TEST(a_sigmoid_over_rows_before_flatten_is_not_the_last_layer_s)
+{
+    static const char why[] = "binary_crossentropy needs sigmoid as the last layer's activation "
+                              "(or from_logits), not linear";
+    const compile_spec spec = {.loss = LOSS_BINARY_CROSSENTROPY};
+    err e = {0};
+    model_data data;
+    CHECK(!flattened(ACTIVATION_SIGMOID, true, spec, &e));
+    CHECK_STR(e.text, why);
+    tensor *deep = some_numbers(3, (size_t[]){N, TIMES, WIDTH_IN});
+    tensor *flat = some_numbers(2, (size_t[]){N, WIDTH_IN});
+    tensor *y = tensor_new(TENSOR_F32, 2, (size_t[]){N, OUTS}, &e);
+    tensor *narrow = tensor_new(TENSOR_F32, 2, (size_t[]){N, WIDTH_OUT}, &e);
+    model *m = flattened(ACTIVATION_SIGMOID, false, spec, &e);
+    CHECK_OK(m, e);
+    CHECK_INT(model_prepare(m, deep, y, &data, &e), -1);
+    CHECK_STR(e.text, why);
+    CHECK(!model_is_built(m));
+    CHECK_OK(model_prepare(m, flat, narrow, &data, &e) == 0, e); // here Flatten changes nothing
+    tensor_free(deep), tensor_free(flat), tensor_free(y), tensor_free(narrow);
+    model_free(m);
+}
+
 TEST(a_model_larger_than_memory_is_refused)
 {
     err e;
