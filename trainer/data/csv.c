@@ -25,7 +25,7 @@ struct csv {
     size_t n, at;
     uint8_t *piece; // what was read of the file
     bool ended;
-    char separator;
+    uint8_t separator;
     size_t line, column; // of the next byte
     buf text;
     struct place *field;
@@ -35,7 +35,7 @@ struct csv {
 static csv *new_csv(char separator)
 {
     csv *c = mem_alloc(sizeof *c);
-    c->separator = separator ? separator : ',';
+    c->separator = separator ? (uint8_t)separator : ',';
     c->line = c->column = 1;
     return c;
 }
@@ -123,7 +123,7 @@ static void step(csv *c)
         c->line++;
         c->column = 1;
     } else
-        c->column += (byte & 0xc0) != 0x80; // not inside of a character
+        c->column += byte == c->separator || (byte & 0xc0) != 0x80; // not inside of a character
 }
 
 static struct place *begin_field(csv *c)
@@ -168,7 +168,7 @@ static size_t plain_run(const csv *c)
 {
     size_t n = 0, left = c->n - c->at;
     const uint8_t *at = c->bytes + c->at;
-    while (n < left && at[n] != (uint8_t)c->separator && at[n] != '\n')
+    while (n < left && at[n] != c->separator && at[n] != '\n')
         n++;
     return n;
 }

@@ -184,6 +184,28 @@ TEST(names_separator_missing_and_columns_are_told)
     frame_done(&f);
 }
 
+// Of a file in Latin-1, say.
+TEST(any_byte_separates)
+{
+    static const char text[] = "a\xa7"
+                               "b\n1\xa7\"x\xa7y\"\n2\xa7z\n";
+    const frame_spec spec = {.separator = '\xa7'};
+    err e;
+    frame f = read(text, &spec);
+    CHECK_INT(f.n, 2);
+    CHECK_INT(f.rows, 2);
+    CHECK_STR(f.column[1].name, "b");
+    CHECK_NEAR(at(&f, 0, 1), 2, 0);
+    CHECK_STR(f.column[1].categories[0], "x\xa7y");
+    CHECK_STR(f.column[1].categories[1], "z");
+    frame_done(&f);
+    CHECK(frame_parse("a\n1\xa7"
+                      "2",
+              5, &spec, &f, &e) < 0);
+    CHECK_STR(e.text, "bytes:2:3: this record has 2 fields, but there are 1 columns");
+    frame_done(&f);
+}
+
 static void refused(const char *text, const char *why)
 {
     err e;
