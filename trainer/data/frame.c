@@ -212,7 +212,7 @@ struct block {
     err error;
 };
 
-enum { BLOCK_RECORDS = 4096, BLOCK_BYTES = 1 << 22, HELPERS_MAX = 7 };
+enum { BLOCK_RECORDS = 4096, BLOCK_FIELDS = 1 << 18, BLOCK_BYTES = 1 << 22, HELPERS_MAX = 7 };
 
 struct reading {
     csv *in;
@@ -259,6 +259,23 @@ static void add_column(struct reading *r, const char *name, size_t n)
         frame_add_category(c, known->categories[i], strlen(known->categories[i]));
 }
 
+// The first record's names.
+static int take_names(struct reading *r, hashmap *seen, err *e)
+{
+    for (size_t i = 0; i < csv_fields(r->in); i++) {
+        csv_field f = csv_get(r->in, i);
+        trim(&f);
+        if (memchr(f.text, 0, f.n))
+            return csv_wrong(r->in, &f, e, "a name with a NUL");
+        if (hashmap_get(seen, f.text, f.n, &(size_t){0}))
+            return csv_wrong(r->in, &f, e, "two columns have the name \"%.*s\"", (int)f.n, f.text);
+        add_column(r, f.text, f.n);
+        if (r->guess[i].kept)
+            hashmap_set(seen, f.text, f.n, i);
+    }
+    return 0;
+}
+
 static int read_names(struct reading *r, err *e)
 {
     for (const char *const *name = r->spec->names; name && *name; name++)
@@ -266,14 +283,10 @@ static int read_names(struct reading *r, err *e)
     int status = r->spec->names ? 1 : csv_next(r->in, e);
     if (status == 0)
         return err_set(e, ERR_INVALID, "the file is empty");
-    for (size_t i = 0; status > 0 && !r->spec->names && i < csv_fields(r->in); i++) {
-        csv_field f = csv_get(r->in, i);
-        trim(&f);
-        if (memchr(f.text, 0, f.n))
-            return csv_wrong(r->in, &f, e, "a name with a NUL");
-        if (find(r->out, f.text, f.n))
-            return csv_wrong(r->in, &f, e, "two columns have the name \"%.*s\"", (int)f.n, f.text);
-        add_column(r, f.text, f.n);
+    if (status > 0 && !r->spec->names) {
+        hashmap *seen = hashmap_new();
+        status = take_names(r, seen, e);
+        hashmap_free(seen);
     }
     if (status < 0)
         return -1;
@@ -311,20 +324,35 @@ static void add_record(const struct reading *r, struct block *b)
     }
 }
 
+static int no_room(const struct reading *r, err *e)
+{
+    return err_set(e, ERR_LIMIT, "no memory for records of %zu columns", r->kept);
+}
+
+// A block of a wide table has fewer records.
+static size_t block_records(const struct reading *r)
+{
+    size_t most = BLOCK_FIELDS / (r->kept + 1);
+    return most < 1 ? 1 : most < BLOCK_RECORDS ? most : BLOCK_RECORDS;
+}
+
 static void read_block(struct reading *r, struct block *b)
 {
+    size_t most = block_records(r);
     buf_clear(&b->text);
     b->records = 0;
     b->from = r->rows;
-    if (!b->field)
-        b->field = mem_array(BLOCK_RECORDS * (r->kept + 1), sizeof *b->field);
+    if (!b->field && !(b->field = mem_try_array(most * (r->kept + 1), sizeof *b->field))) {
+        b->status = no_room(r, &b->error);
+        return;
+    }
     do {
         b->status = csv_next(r->in, &b->error);
         if (b->status > 0 && csv_fields(r->in) != r->fields)
             b->status = wrong_count(r, &b->error);
         if (b->status > 0)
             add_record(r, b);
-    } while (b->status > 0 && b->records < BLOCK_RECORDS && b->text.len < BLOCK_BYTES);
+    } while (b->status > 0 && b->records < most && b->text.len < BLOCK_BYTES);
     r->rows += b->records;
 }
 
@@ -383,7 +411,9 @@ static int each_field(struct reading *r, visit_fn visit, err *e)
     struct block *here = &r->block[0], *next = &r->block[1];
     struct looking l = {.r = r, .visit = visit};
     int status = 0;
-    l.column = mem_array(r->kept + 1, sizeof *l.column);
+    l.column = mem_try_array(r->kept + 1, sizeof *l.column);
+    if (!l.column)
+        return no_room(r, e);
     for (size_t i = 0, k = 0; i < r->fields; i++)
         if (r->guess[i].kept)
             l.column[k++].field = i;

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/resource.h>
 
 static frame read(const char *text, const frame_spec *spec)
 {
@@ -325,6 +326,57 @@ TEST(files_are_read_in_pieces)
     frame_done(&f);
     CHECK(frame_read("/nowhere/x.csv", &(frame_spec){0}, &f, &e) < 0);
     CHECK_STR(e.text, "cannot read /nowhere/x.csv: No such file or directory");
+    frame_done(&f);
+}
+
+// A block of such records has a few of them only.
+static void write_wide(buf *text, int columns, int rows)
+{
+    for (int row = -1; row < rows; row++)
+        for (int i = 0; i < columns; i++)
+            buf_fmt(text, row < 0 ? "c%d%c" : "%d%c", row < 0 ? i : (row * 31 + i) % 251,
+                i + 1 < columns ? ',' : '\n');
+}
+
+TEST(wide_tables_are_read_in_blocks_of_few_records)
+{
+    enum { COLUMNS = 1000, ROWS = 700 };
+    AUTO_BUF text = {0};
+    err e = {0};
+    write_wide(&text, COLUMNS, ROWS);
+    frame f;
+    CHECK_OK(frame_parse(text.data, text.len, &(frame_spec){0}, &f, &e) == 0, e);
+    CHECK_INT(f.n, COLUMNS);
+    CHECK_INT(f.rows, ROWS);
+    for (size_t i = 0; i < COLUMNS; i++)
+        for (size_t row = 0; row < ROWS; row++)
+            CHECK(tensor_integer_at(f.column[i].values, row) == (int64_t)(row * 31 + i) % 251);
+    frame_done(&f);
+    buf_str(&text, "1,2\n");
+    CHECK(frame_parse(text.data, text.len, &(frame_spec){0}, &f, &e) < 0);
+    CHECK_HAS(e.text, ":702:3: this record has 2 fields, but there are 1000 columns");
+    frame_done(&f);
+}
+
+// 4096 records of so many fields would need 6 GiB.
+TEST(a_table_of_many_columns_needs_little_memory)
+{
+    enum { COLUMNS = 40000 };
+    const rlim_t most = (rlim_t)4 << 30;
+    struct rlimit before;
+    AUTO_BUF text = {0};
+    err e = {0};
+    frame f;
+    write_wide(&text, COLUMNS, 3);
+    getrlimit(RLIMIT_AS, &before);
+    if (!TAP_SANITIZED)
+        CHECK_INT(setrlimit(RLIMIT_AS, &(struct rlimit){most, before.rlim_max}), 0);
+    CHECK_OK(frame_parse(text.data, text.len, &(frame_spec){0}, &f, &e) == 0, e);
+    setrlimit(RLIMIT_AS, &before);
+    CHECK_INT(f.n, COLUMNS);
+    CHECK_INT(f.rows, 3);
+    CHECK_STR(f.column[COLUMNS - 1].name, "c39999");
+    CHECK_NEAR(at(&f, COLUMNS - 1, 2), (62 + COLUMNS - 1) % 251, 0);
     frame_done(&f);
 }
 
