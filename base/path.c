@@ -11,6 +11,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -155,6 +156,13 @@ int path_remove(const char *path, err *e)
     if (remove_at(AT_FDCWD, path, 0) < 0)
         return err_errno(e, errno, "cannot remove %s", path);
     return 0;
+}
+
+int fd_memory(const char *name)
+{
+    const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING, no_exec = 0x0008; // MFD_NOEXEC_SEAL
+    int fd = memfd_create(name, flags | no_exec);
+    return fd < 0 && errno == EINVAL ? memfd_create(name, flags) : fd; // Linux before 6.3
 }
 
 void fd_close_at(int *fd)

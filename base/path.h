@@ -43,6 +43,9 @@ int fd_read_all(int fd, buf *out, size_t limit, err *e);
 int fd_sync_folder(int dir);
 // Writes all n bytes to a descriptor.
 int fd_write_all(int fd, const void *bytes, size_t n, err *e);
+// A new file in memory that no folder has, close-on-exec, whose size can be sealed; -1 with errno.
+// It is never a program: hosts with vm.memfd_noexec=2 allow no other. The name is for /proc.
+int fd_memory(const char *name);
 // close() for a descriptor that lives in a variable, unless it is negative: the target of AUTO_FD.
 void fd_close_at(int *fd);
 #define AUTO_FD __attribute__((cleanup(fd_close_at))) int

@@ -21,7 +21,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -185,7 +184,7 @@ int run_start(struct cli *cli, struct run_options *o, const char *file, struct r
     AUTO_FREE char *run = resume ? mem_strdup(resume) : journal_run_name(name, clock_wall());
     AUTO_FREE char *socket = str_fmt("%s/%s.sock", sockets, run);
     if (o->detach)
-        r->said = memfd_create("kernel", MFD_CLOEXEC);
+        r->said = fd_memory("kernel");
     AUTO_FREE char *allow = joined(o->allow), *data = cli_data_dir(cli);
     return run_conduct(r,
         &(struct launch){

@@ -19,7 +19,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 enum {
@@ -648,7 +647,7 @@ int workbench_launch(workbench *w, const struct launch *kernel, err *e)
     w->socket = mem_strdup(kernel->socket);
     if (w->kernel_output > 0)
         close(w->kernel_output);
-    w->kernel_output = memfd_create("kernel", MFD_CLOEXEC);
+    w->kernel_output = fd_memory("kernel");
     options.output = w->kernel_output > 0 ? w->kernel_output : 0;
     if (launch_kernel(&options, &guard, &fd, e) < 0)
         return -1;

@@ -8,7 +8,6 @@
 #include "k8s/net/private.h"
 
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 static int memory_file(
@@ -18,7 +17,7 @@ static int memory_file(
         return 0;
     if (!memmem(bytes, n, mark, strlen(mark)))
         return err_set(e, ERR_INVALID, "%s is not PEM: there is no \"%s…\" in it", what, mark);
-    *fd = memfd_create("firesteel-tls", MFD_CLOEXEC);
+    *fd = fd_memory("firesteel-tls");
     if (*fd < 0 || fd_write_all(*fd, bytes, n, NULL) != 0)
         return err_set(e, ERR_IO, "%s: no memory file can be made", what);
     *name = str_fmt("/proc/self/fd/%d", *fd);

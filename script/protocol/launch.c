@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -38,7 +37,7 @@ static int strings_file(const char *const *strings, err *e)
         return -1;
     for (const char *const *s = strings; *s; s++)
         buf_add(&text, *s, strlen(*s) + 1);
-    int fd = memfd_create("strings", MFD_CLOEXEC);
+    int fd = fd_memory("strings");
     if (fd < 0 || write(fd, text.data, text.len) != (ssize_t)text.len || lseek(fd, 0, SEEK_SET) < 0)
         err_errno(e, errno, "cannot pass the parameters on");
     explicit_bzero(text.data, text.len);

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/path.h"
 #include "trainer/dist/reduce.h"
 
 #include <errno.h>
@@ -142,7 +143,7 @@ static int seal_size(int fd, size_t size)
 int shared_make(int ranks, err *e)
 {
     struct layout l = layout_of(ranks);
-    int fd = memfd_create("firesteel-ranks", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    int fd = fd_memory("firesteel-ranks");
     if (fd >= 0 && seal_size(fd, l.size) == 0 && pwrite(fd, &l, sizeof l, 0) == sizeof l)
         return fd;
     err_errno(e, errno, "memory for %d ranks", ranks);
