@@ -530,6 +530,7 @@ int main(int argc, char **argv)
     mallopt(M_MMAP_THRESHOLD, 16 << 20);
     mallopt(M_TRIM_THRESHOLD, 32 << 20);
     entry_join();
+    signal(SIGXFSZ, SIG_IGN); // a file over the limit makes its write fail, as a full disk does
     struct places places = find_places();
     int code = run(&places, argc, argv);
     free_places(&places);

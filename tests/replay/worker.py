@@ -225,6 +225,16 @@ def test_ranks_that_cannot_share_memory_use_mpi(t):
         assert done.err == f"firesteel-worker: the ranks cannot share memory, so they use MPI: {why}\n", done
 
 
+def test_a_limit_of_files_ends_nothing_without_a_word(t):
+    folder = script(t, RANKS)
+    done = sh("bash", "-c", f"ulimit -f 1024; exec {WORKER} trainer.lua ok 2", cwd=folder)
+    # MPI may have files of its own, which are too large, too.
+    assert done.code in (0, 1) and done.err.startswith(
+        "firesteel-worker: the ranks cannot share memory, so they use MPI: memory for 2 ranks takes 8 MiB, more than ulimit -f allows\n"), done
+    done = sh("bash", "-c", f"ulimit -f 16384; exec {WORKER} trainer.lua ok 2", cwd=folder)
+    assert done.code == 0 and done.err == "" and "[1,1]<stdout>:rank 1" in done.out, done
+
+
 def test_two_ranks_of_32_train_as_one_of_64(t):
     folder = script(t, SAME_STEPS)
     one, two = numbers(work(folder, "trainer.lua", "1")), numbers(work(folder, "trainer.lua", "2"))

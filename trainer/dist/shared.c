@@ -146,7 +146,11 @@ int shared_make(int ranks, err *e)
     int fd = fd_memory("firesteel-ranks");
     if (fd >= 0 && seal_size(fd, l.size) == 0 && pwrite(fd, &l, sizeof l, 0) == sizeof l)
         return fd;
-    err_errno(e, errno, "memory for %d ranks", ranks);
+    if (errno == EFBIG) // the limit counts for this file, too
+        err_set(e, ERR_LIMIT, "memory for %d ranks takes %zu MiB, more than ulimit -f allows",
+            ranks, (size_t)(l.size >> 20));
+    else
+        err_errno(e, errno, "memory for %d ranks", ranks);
     if (fd >= 0)
         close(fd);
     return -1;
