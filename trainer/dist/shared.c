@@ -3,7 +3,9 @@
 // An operation takes one or more rounds; a long one has many. In a round each rank
 //
 //   1  writes what it gives into one half of its room, and the operation's sign beside it;
-//   2  has come: its own word is this round's number; the last one to come sets the word `all`;
+//   2  comes: it is counted, the last one sets the word `all`, and its own word becomes this
+//   round's
+//      number;
 //   3  waits for all (or only for the root), and reads.
 //
 // In the next round the other half is used. Who writes a half again has waited until all had come
@@ -339,15 +341,17 @@ static int wait_for_all(shared *s, struct view *v, uint32_t round, const char *w
     return wait_for(s, v, &v->head->all, round, -1, what, e);
 }
 
+// The own word is last: a rank that is killed before has not come, so it is found to be lost; and
+// who has come has been counted.
 static void come(shared *s, struct view *v)
 {
     v->round++;
-    word_set(&v->head->member[s->rank].round, v->round);
     _Atomic uint32_t *count = &v->head->count[v->round % COUNTS];
-    if (atomic_fetch_add(count, 1) + 1 < (uint32_t)s->ranks)
-        return;
-    atomic_store(count, 0);
-    word_set(&v->head->all, v->round);
+    if (atomic_fetch_add(count, 1) + 1 == (uint32_t)s->ranks) {
+        atomic_store(count, 0);
+        word_set(&v->head->all, v->round);
+    }
+    word_set(&v->head->member[s->rank].round, v->round);
 }
 
 static char *room_of_rank(const shared *s, const struct view *v, int rank)

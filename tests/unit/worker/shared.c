@@ -7,13 +7,17 @@
 #include "tests/support/tap.h"
 #include "trainer/dist/reduce.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -375,6 +379,47 @@ TEST(a_rank_that_was_killed_is_named_by_the_others)
             CHECK_STR(
                 said[r].text, "allreduce: rank 2 has ended, so the others wait for it in vain");
         }
+}
+
+static bool dies_waking;
+
+// This is called instead of the C library's.
+long syscall(long number, ...)
+{
+    long (*real)(long, ...) = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
+    long a[6];
+    va_list args;
+    va_start(args, number);
+    for (size_t i = 0; i < ARRAY_LEN(a); i++)
+        a[i] = va_arg(args, long);
+    va_end(args);
+    if (dies_waking && number == SYS_futex && (int)a[1] == FUTEX_WAKE)
+        kill(getpid(), SIGKILL);
+    return real(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+static int die_while_coming(shared *s, int rank, err *e)
+{
+    int value = rank == 2 ? 7 : 0;
+    dies_waking = rank == 2;
+    alarm(30); // who waits for ever says nothing
+    if (rank == 2)
+        nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL); // the others sleep then
+    if (shared_broadcast(s, SHARED_COMPARED, &value, sizeof value, 2, e) || rank == 2)
+        return -1;
+    return value == 7 ? shared_barrier(s, SHARED_COMPARED, e) : err_set(e, ERR_FAILED, "%d", value);
+}
+
+// It has set its own word, on which others sleep, and gets no further.
+TEST(a_rank_that_was_killed_while_it_came_is_named)
+{
+    struct said said[RANKS_MOST];
+    processes(3, die_while_coming, said);
+    CHECK_INT(said[2].result, 1);
+    for (int r = 0; r < 2; r++) {
+        CHECK_INT(said[r].result, -1);
+        CHECK_STR(said[r].text, "barrier: rank 2 has ended, so the others wait for it in vain");
+    }
 }
 
 static atomic_int told;
