@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "trainer/nn/orthonormal.h"
 #include "trainer/tensor/memory.h"
 
 #include <math.h>
@@ -173,55 +174,23 @@ static void fill_scaling(const initializer *s, double fan, size_t n, random_stat
                              : cut_normal(r) * deviation / cut);
 }
 
-// In 8 sums, so that they are computed side by side.
-static double dot(const double *a, const double *b, size_t n)
-{
-    enum { SUMS = 8 };
-    double sum[SUMS] = {0}, all = 0;
-    size_t i = 0;
-    for (; i + SUMS <= n; i += SUMS)
-        for (size_t k = 0; k < SUMS; k++)
-            sum[k] += a[i + k] * b[i + k];
-    for (; i < n; i++)
-        all += a[i] * b[i];
-    for (size_t k = 0; k < SUMS; k++)
-        all += sum[k];
-    return all;
-}
-
-// Makes n vectors of `length` numbers orthonormal, one after the other, by Gram and Schmidt; twice
-// for each, as rounding may leave something. The part of each that is its own stays positive.
-static void make_orthonormal(double *q, size_t n, size_t length)
-{
-    for (size_t i = 0; i < n; i++) {
-        double *v = q + i * length;
-        for (size_t pass = 0; pass < 2; pass++)
-            for (size_t j = 0; j < i; j++) {
-                const double *u = q + j * length;
-                double along = dot(u, v, length);
-                for (size_t k = 0; k < length; k++)
-                    v[k] -= along * u[k];
-            }
-        double norm = sqrt(dot(v, v, length));
-        for (size_t k = 0; k < length; k++)
-            v[k] /= norm;
-    }
-}
-
 static int fill_orthogonal(
     double gain, size_t rows, size_t columns, random_state *r, float *out, err *e)
 {
     bool tall = rows >= columns; // then columns are orthonormal, else rows
     size_t n = tall ? columns : rows, length = tall ? rows : columns;
-    double *q = memory_array(n * length, sizeof *q);
+    size_t panels = (n + ORTHONORMAL_PANEL - 1) / ORTHONORMAL_PANEL;
+    orthonormal_row *q = memory_array(panels * length, sizeof *q);
     if (!q)
         return err_set(e, ERR_LIMIT, "no memory for an orthogonal matrix");
-    for (size_t i = 0; i < n * length; i++)
-        q[i] = normal(r);
-    make_orthonormal(q, n, length);
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < length; k++)
+            *orthonormal_at(q, length, i, k) = normal(r);
+    orthonormal_make(q, n, length);
     for (size_t i = 0; i < rows; i++)
         for (size_t j = 0; j < columns; j++)
-            out[i * columns + j] = (float)(gain * q[tall ? j * length + i : i * length + j]);
+            out[i * columns + j] =
+                (float)(gain * *orthonormal_at(q, length, tall ? j : i, tall ? i : j));
     free(q);
     return 0;
 }
