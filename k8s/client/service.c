@@ -89,8 +89,7 @@ int client_service(
         refusal.lacks_endpoints = refusal.unknown = false;
         status = request_do(c, &own, &request, &response, e);
     } while (status != 0 && (e->code == ERR_UNAVAILABLE || e->code == ERR_NOT_FOUND) &&
-             waits_on(&refusal, r, since) &&
-             (!refusal.unknown || request_pause(&own, service_pause, e) == 0));
+             waits_on(&refusal, r, since) && request_pause(&own, service_pause, e) == 0);
     if (status == 0) {
         buf_add(out, response.body.data, response.body.len);
         http_response_done(&response);

@@ -37,14 +37,36 @@ struct usage {
     bool begun;
 };
 
+static const char version[] = "metrics.k8s.io/v1beta1";
+
+static const char *kind_of(const struct resource *r)
+{
+    return *r->group                 ? NULL
+           : str_eq(r->kind, "Pod")  ? "PodMetrics"
+           : str_eq(r->kind, "Node") ? "NodeMetrics"
+                                     : NULL;
+}
+
 const struct resource *usage_of(client *c, const struct resource *r)
 {
-    static const char version[] = "metrics.k8s.io/v1beta1";
-    if (*r->group)
+    const char *kind = kind_of(r);
+    return kind ? client_known(c, version, kind) : NULL;
+}
+
+const struct resource *usage_ask(
+    client *c, const struct patience *p, const struct resource *r, err *e)
+{
+    const char *kind = kind_of(r);
+    if (!kind) {
+        err_set(e, ERR_USAGE, "usage is known of pods and nodes, not of %s", r->plural);
         return NULL;
-    return str_eq(r->kind, "Pod")    ? client_known(c, version, "PodMetrics")
-           : str_eq(r->kind, "Node") ? client_known(c, version, "NodeMetrics")
-                                     : NULL;
+    }
+    const struct resource *found = client_resource_of(c, p, version, kind, e);
+    if (!found && e && e->code == ERR_NOT_FOUND)
+        err_set(e, ERR_UNAVAILABLE,
+            "usage: the server has no metrics.k8s.io, which tells what pods and nodes use; "
+            "install metrics-server, or leave usage out");
+    return found;
 }
 
 static int add(const cJSON *of, int64_t *nano, int64_t *bytes)

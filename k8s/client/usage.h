@@ -30,6 +30,9 @@ typedef struct usage usage;
 // The kind that tells what pods or nodes use, as far as it is known that the server has it, from
 // any thread. NULL: it has not, or r is another kind.
 const struct resource *usage_of(client *c, const struct resource *r);
+// The same, but asks the server, which may have it by now. NULL: the error says what to do.
+const struct resource *usage_ask(
+    client *c, const struct patience *p, const struct resource *r, err *e);
 usage *usage_open(client *c, const struct usage_spec *spec, const struct usage_ops *ops, void *arg);
 // Asks for the first time, when those that are there are followed. NULL is fine; a second call does
 // nothing.

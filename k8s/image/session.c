@@ -208,6 +208,11 @@ static int wrong_login(const struct image_remote *to, err *e)
         to->host);
 }
 
+static int not_let_in(const struct image_remote *to, err *e)
+{
+    return to->user ? wrong_login(to, e) : no_login(to, e);
+}
+
 static int fetch_token(struct image_session *s, const auth_challenge *c, err *e)
 {
     if (!c->realm || (!str_starts(c->realm, "https://") && !s->plain))
@@ -241,7 +246,7 @@ static int fetch_token(struct image_session *s, const auth_challenge *c, err *e)
     if (status == 0 && token)
         use_bearer(s, token);
     else if (status == 0 && r.status == 401)
-        status = s->remote->user ? wrong_login(s->remote, e) : no_login(s->remote, e);
+        status = not_let_in(s->remote, e);
     else if (status == 0)
         status = err_set(
             e, ERR_UNAUTHORIZED, "the token server of %s answered %d", s->remote->host, r.status);
@@ -263,7 +268,7 @@ static int answer_challenge(struct image_session *s, const struct http_response 
         use_basic(s);
         return 0;
     }
-    return no_login(to, e);
+    return not_let_in(to, e);
 }
 
 int image_refused(
@@ -297,7 +302,7 @@ int image_exchange(
     if (r->status != 401)
         return 0;
     http_response_done(r);
-    return wrong_login(s->remote, e);
+    return not_let_in(s->remote, e);
 }
 
 int image_greet(struct image_session *s, err *e)

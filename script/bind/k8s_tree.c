@@ -341,10 +341,13 @@ static void add_steps(struct tree *t)
 {
     const cJSON *step;
     const struct node *root = find(t, t->root);
-    const char *workflow = root ? json_str_or(root->row, "name", "") : "";
+    if (!root)
+        return;
+    const char *workflow = json_str_or(root->row, "name", "");
     cJSON_ArrayForEach(step, t->steps)
     {
-        if (!is_step(step) || str_eq(step->string, workflow))
+        // The Workflow stands in the tree by its uid, which is no step's.
+        if (!is_step(step) || str_eq(step->string, workflow) || str_eq(step->string, t->root))
             continue;
         AUTO_JSON *object = cJSON_CreateObject();
         cJSON *m = json_object_at(object, "metadata");

@@ -145,8 +145,9 @@ static int unreached(struct waiting *w, const cJSON *last, const err *why, err *
     if (w->ended && last)
         return explain(w, last, e);
     if (why->code == ERR_NOT_FOUND || why->code == ERR_GONE)
-        return err_set(e, why->code, "%s %s in namespace %s: %s", t->resource->singular, t->name,
-            t->ns, why->text);
+        return err_set(e, why->code, "%s %s%s%s: %s", t->resource->singular, t->name,
+            t->resource->namespaced ? " in namespace " : "", t->resource->namespaced ? t->ns : "",
+            why->text);
     err_set(e, why->code, "%s", why->text);
     return late(w, last, e);
 }

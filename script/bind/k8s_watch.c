@@ -398,17 +398,18 @@ static int add_object(struct live *l, struct target *t, err *e)
 }
 
 // usage = true is a wish that only some servers can grant, for pods and nodes.
-static int check_uses(const struct live *l, const struct target *t, err *e)
+static int check_uses(struct live *l, const struct target *t, err *e)
 {
-    bool nodes = str_eq(t->resource->kind, "Node") && !*t->resource->group;
+    const struct resource *r = &l->parts[l->count - 1].resource;
     if (!l->uses || l->used_kind)
         return 0;
-    if (!t->name && !is_pods(t->resource) && !nodes)
-        return err_set(e, ERR_USAGE, "k8s.watch: usage is known of pods and nodes, not of %s",
-            t->resource->plural);
-    return err_set(e, ERR_UNAVAILABLE,
-        "k8s.watch: usage: the server has no metrics.k8s.io, which tells what pods and nodes use; "
-        "install metrics-server, or leave usage out");
+    if (t->name && !is_pods(r))
+        return err_set(e, ERR_USAGE,
+            "k8s.watch: usage of %s %s is not shown; k8s.watch(\"%s\", { usage = true }) shows "
+            "that of all",
+            t->resource->singular, t->name, str_eq(r->kind, "Node") ? "nodes" : "pods");
+    l->used_kind = usage_ask(t->client, &t->patience, r, e);
+    return l->used_kind ? 0 : err_wrap(e, "k8s.watch");
 }
 
 // {"kind", "name" | "selector", …}: returns at once, when the display is made.

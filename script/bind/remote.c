@@ -76,10 +76,12 @@ static void on_helper_words(void *arg, int fd, const char *bytes, size_t n)
 }
 
 // Why a helper gave no login, for messages: it says so on either stream. That it has none for this
-// host needs no words.
+// host needs no words; an answer that looks like a login is one, whatever the helper's exit.
 static char *helper_refusal(const char *path, const char *helper, const struct helper_words *words)
 {
-    const char *said = words->answer.len ? buf_cstr(&words->answer) : buf_cstr(&words->rest);
+    const char *answer = words->answer.len ? buf_cstr(&words->answer) : "";
+    bool quoted = *answer && !strchr(answer, '{');
+    const char *said = quoted ? answer : words->rest.len ? buf_cstr(&words->rest) : "";
     if (strstr(said, "credentials not found"))
         return NULL;
     int line = (int)strcspn(said, "\n");

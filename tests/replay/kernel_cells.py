@@ -348,6 +348,17 @@ def test_complete_and_inspect(t):
     assert not k.ask(type="inspect", source="nothing", cursor=3)["ok"]
 
 
+def test_a_file_that_a_lookup_reads_is_no_input(t):
+    k = Kernel(t)
+    with open(os.path.join(k.cwd, "data.txt"), "w", encoding="utf-8") as f:
+        f.write("42 words")
+    k.run("t = setmetatable({}, { __tostring = function() return io.open('data.txt'):read 'a' .. os.getenv 'HOME' end })")
+    assert "42 words" in inspected(k, "t")
+    k.run("print(t)")
+    recorded = [e for e in k.events if e["type"] == "recorded"]
+    assert [(e["kind"], e["name"]) for e in recorded] == [("input", "data.txt"), ("variable", "HOME")], recorded
+
+
 def test_completion_knows_the_cell_and_the_api(t):
     k = Kernel(t)
     source = "local alpha, almost = 1, 2\nlocal function although(alarm) end\nfor album in pairs {} do\n  al"

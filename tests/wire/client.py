@@ -130,7 +130,8 @@ def test_tables_are_those_of_kubectl(t):
 
 
 def test_what_is_used_is_asked_for_where_it_is_known_only(t):
-    for what, words in (("pods", "the server has no metrics.k8s.io"), ("configmaps", "usage is known of pods and nodes, not of configmaps")):
+    for what, words in (("pods", "the server has no metrics.k8s.io"), ("configmaps", "usage is known of pods and nodes, not of configmaps"),
+                        ("namespaces/default", "usage of namespace default is not shown")):
         done = Notebook(t, f'k8s.watch("{what}", {{ usage = true }})').run(1)
         assert words in done.out + done.err, done
 

@@ -198,6 +198,10 @@ def test_credential_helpers(t):
     done = home.run(PUSH, options=options, PATH=path)
     refused(done, "wants credentials")
     assert "native keychain" not in done.out + done.err, done
+    home.put("bin/docker-credential-vault", "#!/bin/sh\necho '{\"Username\": \"ada\", \"Secret\": \"love:lace\"}'\necho 'no audit' >&2\nexit 1\n", 0o755)
+    done = home.run(PUSH, options=options, PATH=path)
+    refused(done, "wants credentials", " failed: no audit")
+    assert "love:lace" not in done.out + done.err, done
     home.put(".docker/config.json", json.dumps({"credHelpers": {registry.host: "absent"}}))
     refused(home.run(PUSH, options=options), "docker-credential-absent", ".docker/config.json")
 

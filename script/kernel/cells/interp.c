@@ -460,10 +460,11 @@ static void execute(interp *in, execution *x)
         run(in, x);
 }
 
-// The execution that follows x, if x has ended well; else NULL, and x has to be given back.
+// The execution that follows x, if x has ended well; else NULL, and x has to be given back. So has
+// one that owed something: the loop has a message with it, which a mark may overtake (deeds.c).
 static execution *follow(interp *in, execution *x)
 {
-    if (x->failure != FAILURE_NONE || x->skipped)
+    if (x->failure != FAILURE_NONE || x->skipped || x->owed_ns)
         return NULL;
     pthread_mutex_lock(&in->lock);
     execution *next = in->quit || turn_stopped(&x->turn) ? NULL : in->followers;

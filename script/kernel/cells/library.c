@@ -203,7 +203,7 @@ static int core_readenv(lua_State *L)
     effects *fx = in->options->effects;
     const char *name = luaL_checkstring(L, 1);
     const char *value = env_get((const char *const *)fx->env, name);
-    if (in->turn && inputs_variable(in->inputs, name)) {
+    if (in->running && inputs_variable(in->inputs, name)) {
         AUTO_FREE char *digest =
             value ? secrets_digest(port_mask(fx->spec.port), name, value) : mem_strdup("unset");
         emit_recorded(in, &(struct recorded){"variable", name, running_branch(in)},
@@ -341,7 +341,7 @@ static int core_input(lua_State *L)
 {
     interp *in = interp_of(L);
     const char *path = luaL_checkstring(L, 1);
-    cJSON *input = in->turn ? inputs_take(in->inputs, path) : NULL;
+    cJSON *input = in->running ? inputs_take(in->inputs, path) : NULL; // a lookup is no cell
     if (input)
         emit_recorded(in, &(struct recorded){"input", path, running_branch(in)}, input);
     return 0;
@@ -381,7 +381,7 @@ static int core_left(lua_State *L)
 {
     interp *in = interp_of(L);
     const char *path = luaL_checkstring(L, 1);
-    bool sure = lua_toboolean(L, 2), kept = in->turn && !is_temporary(in, path);
+    bool sure = lua_toboolean(L, 2), kept = in->running && !is_temporary(in, path);
     cJSON *left = kept ? inputs_left(in->inputs, path, sure) : NULL;
     if (left)
         emit_recorded(in, &(struct recorded){"output", path}, left);
