@@ -111,9 +111,11 @@ static bool reap(void)
 }
 
 // When a child is killed, its own children become ours. So this goes on until there are none, or
-// only those that we may not kill.
+// only those that we may not kill. Who they are, all of /proc has to tell, which may be much.
 static void end_descendants(void)
 {
+    if (!reap())
+        return;
     int pause = FIRST_PAUSE_MS, patience = PATIENCE_MS;
     for (int waited = 0; waited < patience; waited += pause) {
         patience = each_child(kill_child) ? PATIENCE_MS : FOREIGN_MS;
