@@ -284,7 +284,10 @@ static int unknown(client *c, const char *word, err *e)
     pthread_mutex_lock(&c->lock);
     AUTO_FREE char *near = near_names(c, word);
     pthread_mutex_unlock(&c->lock);
-    return err_set(e, ERR_NOT_FOUND, "the server has no kind \"%s\"%s", word, near ? near : "");
+    bool sandbox = str_eq(c->k->context, "firesteel-sandbox");
+    return err_set(e, ERR_NOT_FOUND, "the server has no kind \"%s\"%s%s", word, near ? near : "",
+        sandbox && !*near ? ": a sandbox has few (doc/sandbox.md); --context NAME is a cluster"
+                          : "");
 }
 
 const struct resource *client_resource(
