@@ -170,6 +170,8 @@ int flow_run(flow *f, step *s, err *e)
     f->is_packed &= f->keeps_packed && f->room->user == f && f->packed == s->written;
     f->room->user = f;
     f->packed = s->written;
+    for (int i = 0; i < 2 * f->threads; i++)
+        atomic_store_explicit(&f->begun[i].chunks, 0, memory_order_relaxed);
     pool_run(s->pool, s->alone, flow_walk, f);
     f->is_packed = check_run(f, e) == 0;
     return f->is_packed ? 0 : -1;

@@ -43,6 +43,12 @@ struct head {
     activation f; // the loss applies it
 };
 
+// How many of its chunks a thread has begun in a pass; others take from it what it has not. Of two
+// phases: the one that goes on, and the next.
+struct begun {
+    _Alignas(64) atomic_size_t chunks;
+};
+
 enum { NONE = -1, LARGE = 1 << 16 }; // floats of an output for which a barrier is worth it
 
 struct flow {
@@ -61,9 +67,10 @@ struct flow {
     // Of few rows, packed weights stay from one batch that is predicted to the next: their places
     // are their own.
     bool keeps_packed, is_packed;
-    uint64_t packed; // the step's `written` when they were packed
-    float *again;    // [g->trained]: gradients of one of several calls; NULL: there is none
-    float **scratch; // [threads]
+    uint64_t packed;     // the step's `written` when they were packed
+    float *again;        // [g->trained]: gradients of one of several calls; NULL: there is none
+    float **scratch;     // [threads]
+    struct begun *begun; // [2][threads]
     size_t scratch_size;
     int threads;
     long blamed;

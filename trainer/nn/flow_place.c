@@ -15,7 +15,9 @@ void flow_free_buffers(flow *f)
         f->head[k].log_sum = NULL;
     }
     free(f->scratch);
+    free(f->begun);
     free(f->again);
+    f->begun = NULL;
     f->again = NULL;
     f->scratch = NULL;
     f->arena = NULL;
@@ -252,6 +254,7 @@ static bool allocate(flow *f, size_t rows, int threads)
     if (calls)
         fits = (f->again = memory_array(f->g->trained, sizeof *f->again)) != NULL;
     fits &= flow_find_scratch(f);
+    fits &= (f->begun = memory_array(2 * (size_t)threads, sizeof *f->begun)) != NULL;
     for (size_t k = 0; k < f->g->outputs; k++)
         fits &= (f->head[k].log_sum = memory_array(rows, sizeof(float))) != NULL;
     return fits;

@@ -36,23 +36,63 @@ static void gather(const flow *f, const struct running *r, size_t chunk, float *
 struct walk {
     flow *f;
     int thread, threads;
-    bool by_rows; // the pass before was by rows
-    bool again;   // nobody else runs
+    bool by_rows;   // the pass before was by rows
+    bool again;     // nobody else runs
+    unsigned phase; // how many barriers it has passed
 };
 
-// Chunks belong to threads by their number, so that passes by rows need no barrier between them.
+static struct begun *begun_by(const struct walk *w, unsigned phase, int thread)
+{
+    return &w->f->begun[(phase % 2) * (unsigned)w->threads + (unsigned)thread];
+}
+
+static void begin_phase(struct walk *w)
+{
+    if (w->again)
+        return;
+    pool_barrier(w->f->s->pool);
+    w->phase++;
+    // All are past the phase before, and nobody is in the next one before this thread is.
+    for (int i = 0; w->thread == 0 && i < w->threads; i++)
+        atomic_store_explicit(&begun_by(w, w->phase + 1, i)->chunks, 0, memory_order_relaxed);
+}
+
+// The next chunk of those that belong to a thread; false: all have been begun.
+static bool take(const struct walk *w, op_pass pass, int thread, size_t *chunk)
+{
+    atomic_size_t *begun = &begun_by(w, w->phase, thread)->chunks;
+    size_t first = (size_t)thread, threads = (size_t)w->threads;
+    if (first + atomic_load_explicit(begun, memory_order_relaxed) * threads >= pass.chunks)
+        return false;
+    *chunk = first + atomic_fetch_add_explicit(begun, 1, memory_order_relaxed) * threads;
+    return *chunk < pass.chunks;
+}
+
+static void walk_chunk(struct walk *w, struct running *r, size_t number, bool back, size_t chunk)
+{
+    float *scratch = w->f->scratch[w->thread];
+    if (r->input >= 0)
+        gather(w->f, r, chunk, scratch);
+    else
+        (back ? r->op->backward : r->op->forward)(&r->work, number, chunk, scratch);
+}
+
+// Chunks belong to threads by their number, so that passes by rows need no barrier between them. In
+// other passes who is ready takes chunks of those that are not: cores are seldom equally quick.
 static void walk_pass(struct walk *w, struct running *r, op_pass pass, size_t number, bool back)
 {
-    if (!(w->by_rows && pass.by_rows) && !w->again)
-        pool_barrier(w->f->s->pool);
+    if (!(w->by_rows && pass.by_rows))
+        begin_phase(w);
     w->by_rows = pass.by_rows;
-    for (size_t c = (size_t)w->thread; c < pass.chunks; c += (size_t)w->threads) {
-        float *scratch = w->f->scratch[w->thread];
-        if (r->input >= 0)
-            gather(w->f, r, c, scratch);
-        else
-            (back ? r->op->backward : r->op->forward)(&r->work, number, c, scratch);
+    if (pass.by_rows || w->again || pass.chunks <= (size_t)w->threads) {
+        for (size_t c = (size_t)w->thread; c < pass.chunks; c += (size_t)w->threads)
+            walk_chunk(w, r, number, back, c);
+        return;
     }
+    size_t chunk;
+    for (int i = 0; i < w->threads; i++)
+        while (take(w, pass, (w->thread + i) % w->threads, &chunk))
+            walk_chunk(w, r, number, back, chunk);
 }
 
 static void walk_forward(struct walk *w, struct running *r)

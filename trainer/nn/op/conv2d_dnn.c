@@ -26,7 +26,7 @@
 enum {
     KERNEL,
     BIAS,
-    PIXELS = 400, // of a piece at least: a product of fewer lines leaves a kernel's registers idle
+    PIXELS = 392, // of a piece at least: a product of fewer lines leaves a kernel's registers idle
     PIECE_MOST = 4,
     POINTS_MOST = 32, // of pictures of one pixel
     LARGE = 1 << 20,  // weights whose partial sums do not fit in a cache: few parts
