@@ -46,6 +46,7 @@ class BadNet:
         self.random, self.calm, self.fates = random.Random(seed), False, collections.Counter()
         self.tls = ssl.create_default_context()
         self.tls.check_hostname, self.tls.verify_mode = False, ssl.CERT_NONE
+        self.serving = set()  # asyncio itself keeps no task alive
         self.loop = asyncio.new_event_loop()
         self.server = self.loop.run_until_complete(asyncio.start_server(self.serve, "127.0.0.1", 0, limit=1 << 20))
         threading.Thread(target=self.loop.run_forever, daemon=True).start()
@@ -66,6 +67,7 @@ class BadNet:
 
     async def serve(self, reader, writer):
         upstream = None
+        self.serving.add(asyncio.current_task())
         try:
             head = await reader.readuntil(b"\r\n\r\n")
             lines = [line for line in head.split(b"\r\n") if not line.lower().startswith((b"connection:", b"accept-encoding:"))]
@@ -93,6 +95,7 @@ class BadNet:
             if upstream:
                 upstream.transport.abort()
             writer.close()
+            self.serving.discard(asyncio.current_task())
 
     async def answer(self, back, writer, fate, soon):
         """Passes on an answer of the server. Where the fate strikes is its own length of bytes."""
