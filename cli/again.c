@@ -73,9 +73,13 @@ void again_done(struct again *a)
 int again_parameters(const struct again *a, char ***given, err *e)
 {
     char **all = NULL;
-    const cJSON *value;
-    cJSON_ArrayForEach(value, json_get(fold_last_start(a->then), "given"))
+    AUTO_JSON *params = fold_params(a->then); // a given one may have been edited
+    const cJSON *given_then, *value;
+    cJSON_ArrayForEach(given_then, json_get(fold_last_start(a->then), "given"))
     {
+        value = json_get(params, given_then->string);
+        if (!value)
+            continue;
         AUTO_FREE char *text = param_text(value);
         AUTO_FREE char *assignment = str_fmt("%s=%s", value->string, text);
         if (env_get((const char *const *)*given, value->string))

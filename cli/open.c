@@ -21,7 +21,7 @@ enum { ENDING_MS = 3000, STEP_MS = 20 };
 
 struct open_options {
     const char *cwd, *context, *namespace_, *kubeconfig, *registry, *memory;
-    char **parameters, **files, **yaml, **protect;
+    char **parameters, **files, **yaml, **protect, **command;
     bool sandbox, no_outputs;
 };
 
@@ -124,6 +124,7 @@ static int launch(workbench *w, struct cli *cli, const struct open_options *o,
             .images = images,
             .data = data,
             .parameters = recover ? NULL : (const char *const *)o->parameters,
+            .command = (const char *const *)o->command,
             .protect = (const char *const *)o->protect,
             .read_only = cli->read_only,
             .sandbox = o->sandbox},
@@ -306,6 +307,7 @@ static int open_run(struct cli *cli, int argc, char **argv)
     char **rest = NULL;
     int code;
     err e = {0};
+    o.command = parameters_hidden(argc - 1, argv + 1);
     if (options_parse(cli, &open_verb, options, argc, argv, &rest, &code) == 0) {
         if (rest && strv_len(rest) != 1)
             code = cli_usage(cli, &open_verb, "one notebook at a time");
@@ -332,6 +334,7 @@ static int open_run(struct cli *cli, int argc, char **argv)
         strv_free(o.files);
     strv_free(o.yaml);
     strv_free(o.protect);
+    strv_free(o.command);
     return code;
 }
 

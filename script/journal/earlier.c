@@ -16,21 +16,35 @@ struct earlier {
     char *folder, *path, *own;
     char *like;    // the run's names up to their stamp
     cJSON *values; // of the parameters
+    bool injected; // the notebook has kept some that were given: no run began with all of them
     char **runs;   // NULL: not listed yet
     size_t next, tried;
     struct earlier_run now; // one that is being gone through
     cJSON *first;           // its first record
 };
 
-// The values of the parameters that a notebook has, with those that were given: {name = value}.
+static const cell *injected_in(const notebook *nb)
+{
+    for (size_t i = 0; i < notebook_count(nb); i++)
+        if (cell_has_tag(notebook_cell(nb, i), "injected-parameters"))
+            return notebook_cell(nb, i);
+    return NULL;
+}
+
+// The values of the parameters that a notebook has, with those that were given, which take the
+// place of any that it has from an earlier run: {name = value}.
 static cJSON *values_of(const notebook *nb, const char *const *given)
 {
     struct params params;
     if (params_find(nb, &params, NULL) < 0)
         return cJSON_CreateObject();
+    const cell *injected = given && *given ? NULL : injected_in(nb);
+    AUTO_JSON *said = injected ? params_said(injected) : NULL;
+    const cJSON *value;
     for (; given && *given; given++)
         params_give(&params, *given, NULL);
     cJSON *values = params_values(&params);
+    cJSON_ArrayForEach(value, said) json_set(values, value->string, cJSON_Duplicate(value, true));
     params_done(&params);
     return values;
 }
@@ -43,7 +57,8 @@ earlier *earlier_new(const struct earlier_of *of)
         .path = mem_strdup(of->path),
         .own = mem_strdup(of->own),
         .like = mem_strndup(like, strlen(like) - STAMP),
-        .values = values_of(of->notebook, of->given)};
+        .values = values_of(of->notebook, of->given),
+        .injected = injected_in(of->notebook) != NULL};
     return e;
 }
 
@@ -76,7 +91,7 @@ void earlier_free(earlier *e)
 static bool may_be(const earlier *e, const cJSON *first)
 {
     return str_eq(json_str(first, "path"), e->path) &&
-           (!json_bool_or(first, "headless", false) ||
+           (!json_bool_or(first, "headless", false) || e->injected ||
                json_equal(json_get(first, "parameters"), e->values));
 }
 
@@ -102,16 +117,6 @@ static bool open_next(earlier *e)
     return false;
 }
 
-// The parameters with which its cells ran: as its document was at the end, and what was given.
-static bool has_our_parameters(const earlier *e)
-{
-    AUTO_JSON *values = values_of(fold_notebook(e->now.outline), NULL);
-    const cJSON *given = json_get(fold_last_start(e->now.outline), "given"), *value;
-    cJSON_ArrayForEach(value, given) if (json_get(values, value->string))
-        json_set(values, value->string, cJSON_Duplicate(value, true));
-    return json_equal(values, e->values);
-}
-
 int earlier_next(earlier *e, size_t bytes, struct earlier_run *out)
 {
     if (!e->runs) {
@@ -123,7 +128,8 @@ int earlier_next(earlier *e, size_t bytes, struct earlier_run *out)
     if (replay_look(e->now.replay, bytes))
         return 0;
     e->now.outline = replay_outline(e->now.replay);
-    if (!replay_ran(e->now.replay) || !has_our_parameters(e)) {
+    AUTO_JSON *params = fold_params(e->now.outline);
+    if (!replay_ran(e->now.replay) || !json_equal(params, e->values)) {
         earlier_done(&e->now);
         return 0;
     }

@@ -116,6 +116,8 @@ void fold_free(fold *f)
     cJSON_Delete(f->first);
     cJSON_Delete(f->resumed);
     cJSON_Delete(f->cluster);
+    cJSON_Delete(f->params);
+    cJSON_Delete(f->said);
     cJSON_Delete(f->recorded);
     fold_free_points(f);
     fold_free_children(f);

@@ -159,6 +159,9 @@ const struct run_cell *fold_display_cell(const fold *f, int64_t id);
 // run.metric's, "nan", "inf" and "-inf" where JSON has no number. What a cell recorded counts until
 // it runs again.
 cJSON *fold_results(const fold *f);
+// The parameters with which its cells ran, new: {name: value}. Those of its start, unless their
+// cell was edited and ran again.
+cJSON *fold_params(const fold *f);
 // Its child records (trials, measurements), new: [{run = "RUN/NAME", parent, of, state, began
 // (wall ns), seconds, params, metrics, tags, artifacts}, …]; by: the metric to go by, and mode
 // ("max", "min") of trials. What they record is not the run's own.

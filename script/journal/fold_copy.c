@@ -91,6 +91,8 @@ fold *fold_copy(const fold *from)
     f->first = cJSON_Duplicate(from->first, true);
     f->resumed = cJSON_Duplicate(from->resumed, true);
     f->cluster = cJSON_Duplicate(from->cluster, true);
+    f->params = cJSON_Duplicate(from->params, true);
+    f->said = cJSON_Duplicate(from->said, true);
     f->recorded = cJSON_Duplicate(from->recorded, true);
     f->learned = cJSON_Duplicate(from->learned, true);
     f->message = mem_strdup(from->message);

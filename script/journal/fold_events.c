@@ -147,6 +147,8 @@ static int on_resumed(fold *f, const cJSON *r, err *e)
     bool all = !json_get(r, "kept");
     cJSON_Delete(f->resumed);
     f->resumed = cJSON_Duplicate(r, true);
+    cJSON_Delete(STEAL(f->params));
+    cJSON_Delete(STEAL(f->said));
     f->mono_start = f->mono_last;
     f->state = RUN_RUNNING;
     f->exit = -1;
@@ -241,6 +243,7 @@ static int on_state(fold *f, const cJSON *r, err *e)
     if (state == STATE_RUNNING) {
         fold_clear_outputs(f, c);
         fold_forget_recorded(f, id);
+        fold_begin_params(f, id);
         c->count = (long)json_int_or(r, "count", c->count + 1);
         snprintf(c->hash, sizeof c->hash, "%s", json_str_or(r, "hash", ""));
         c->started = f->last;
@@ -259,6 +262,8 @@ static int on_state(fold *f, const cJSON *r, err *e)
         c->resumed = json_bool_or(r, "resumed", false);
         snprintf(c->how, sizeof c->how, "%s", json_str_or(r, "how", c->resumed ? "verified" : ""));
         fold_note_writes(f, c);
+        if (state == STATE_OK)
+            fold_take_params(f, id);
     }
     return 0;
 }

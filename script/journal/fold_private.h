@@ -50,6 +50,8 @@ struct fold {
     notebook *nb;
     cJSON *first;             // the "run" record
     cJSON *resumed, *cluster; // the last one of each; or NULL
+    cJSON *params;            // that cells have set since the last start; NULL: they have not
+    cJSON *said;              // what they will be when the cell that runs passes; or NULL
     bool narrowed;            // it is a child of the run
     enum run_state state;
     int exit;
@@ -126,6 +128,10 @@ const char *fold_field(const char *name);
 bool fold_uses_field(const fold *f, const struct run_cell *c, const char *name);
 void fold_free_globals(fold *f);
 void fold_copy_globals(fold *f, const fold *from);
+// fold_params.c: a cell begins to run, and has passed; does it set parameters?
+void fold_begin_params(fold *f, const char *id);
+void fold_take_params(fold *f, const char *id);
+bool fold_gives_params(const fold *f, const char *id);
 // fold_left.c: the cell with this id, if it has ended by itself; and the files that cells have
 // left, new: [{name, cell, sha256 or mtime, size}], a later one behind what it has written over.
 const struct run_cell *fold_ended(const fold *f, const char *id);

@@ -198,8 +198,7 @@ cJSON *fold_results(const fold *f)
         for (size_t k = 0; k < f->cells[i].n_outputs; k++)
             if (!fold_child_of(f, f->cells[i].id, f->cells[i].outputs[k].branch))
                 add_training(metrics, json_get(f->cells[i].outputs[k].data, PROGRESS));
-    const cJSON *given = json_get(fold_last_start(f), "parameters");
-    json_set(results, "params", given ? cJSON_Duplicate(given, true) : cJSON_CreateObject());
+    json_set(results, "params", fold_params(f));
     static const char *const begun[] = {"environment", "versions"};
     for (size_t i = 0; i < ARRAY_LEN(begun); i++) {
         const cJSON *first = json_get(f->first, begun[i]);

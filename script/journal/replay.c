@@ -447,11 +447,18 @@ bool replay_ran(const replay *r)
     return false;
 }
 
+static bool sets_params(const replay *r, const fold *f, const struct record *one)
+{
+    return (one->kind == KIND_RUNNING || one->kind == KIND_ENDED) && one->cell &&
+           fold_gives_params(f, r->ids[one->cell]);
+}
+
 fold *replay_outline(replay *r)
 {
     fold *f = fold_new();
     for (size_t i = 0; i < r->n; i++)
-        if (r->records[i].kind == KIND_DOCUMENT || r->records[i].kind == KIND_RESUMED)
+        if (r->records[i].kind == KIND_DOCUMENT || r->records[i].kind == KIND_RESUMED ||
+            sets_params(r, f, &r->records[i]))
             fold_record_at(r, f, i);
     return f;
 }

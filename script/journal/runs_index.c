@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 // Change the number with anything that changes what a row says of a journal.
-#define OPENING   "firesteel runs 4 " FIRESTEEL_VERSION "\n"
+#define OPENING   "firesteel runs 5 " FIRESTEEL_VERSION "\n"
 #define FILE_NAME "runs.index"
 #define NEW_NAME  FILE_NAME ".new"
 

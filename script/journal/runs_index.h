@@ -4,7 +4,7 @@
 // entry counts for the journal that still has the size, inode and times that it names. Each part
 // carries its checksum; after the first damaged entry nothing is believed.
 //
-//   firesteel runs 4 VERSION\n
+//   firesteel runs 5 VERSION\n
 //   HASH SIZE 4×SIZE 4×HASH\n         of what follows: the brief (its hash is first and covers this
 //   brief \n found \n origin \n       line, too), what cells recorded, where the run came from,
 //   rest \n lineage \n …              what it used and made; a later entry replaces an earlier one

@@ -212,11 +212,12 @@ static bool is_edited(void *arg, const char *id, const char *hash)
 // Those that have another value now.
 static cJSON *moved_params(const fold *f, const cJSON *params)
 {
+    AUTO_JSON *then = fold_params(f);
     cJSON *moved = cJSON_CreateObject();
     const cJSON *value;
     cJSON_ArrayForEach(value, params)
     {
-        const cJSON *was = json_get(json_get(fold_last_start(f), "parameters"), value->string);
+        const cJSON *was = json_get(then, value->string);
         if (was && !json_equal(was, value))
             json_set_bool(moved, value->string, true);
     }

@@ -127,21 +127,11 @@ static const char *feed(lua_lines *state, const char *line, const char *stop)
     return line;
 }
 
-int params_find(const notebook *nb, struct params *out, err *e)
+static void read_source(const char *source, struct params *out)
 {
-    *out = (struct params){.cell = -1};
-    for (size_t i = 0; i < notebook_count(nb) && out->cell < 0; i++)
-        if (cell_has_tag(notebook_cell(nb, i), "parameters"))
-            out->cell = (long)i;
-    if (out->cell < 0)
-        return 0;
-    const cell *c = notebook_cell(nb, (size_t)out->cell);
-    if (cell_is_commented(c))
-        return err_set(
-            e, ERR_INVALID, "line %d: the cell tagged \"parameters\" is not Lua", c->line);
     lua_lines state = {0};
     buf others = {0};
-    for (const char *line = c->source; *line;) {
+    for (const char *line = source; *line;) {
         const char *stop = line + strcspn(line, "\n"), *end = NULL;
         struct param p = {0};
         bool statement = !state.inside && state.braces <= 0;
@@ -152,7 +142,39 @@ int params_find(const notebook *nb, struct params *out, err *e)
         line = feed(&state, line, end ? end : stop);
     }
     out->others = others.len ? buf_take(&others) : NULL;
+}
+
+bool params_cell(const notebook *nb, size_t *i)
+{
+    for (*i = 0; *i < notebook_count(nb); ++*i)
+        if (cell_has_tag(notebook_cell(nb, *i), "parameters"))
+            return true;
+    return false;
+}
+
+int params_find(const notebook *nb, struct params *out, err *e)
+{
+    size_t i;
+    *out = (struct params){.cell = -1};
+    if (!params_cell(nb, &i))
+        return 0;
+    const cell *c = notebook_cell(nb, i);
+    out->cell = (long)i;
+    if (cell_is_commented(c))
+        return err_set(
+            e, ERR_INVALID, "line %d: the cell tagged \"parameters\" is not Lua", c->line);
+    read_source(c->source, out);
     return 0;
+}
+
+cJSON *params_said(const cell *c)
+{
+    struct params params = {.cell = -1};
+    if (!cell_is_commented(c))
+        read_source(c->source, &params);
+    cJSON *values = params_values(&params);
+    params_done(&params);
+    return values;
 }
 
 void params_done(struct params *p)

@@ -40,6 +40,9 @@ struct params {
 // Finds the parameters. Other lines of the tagged cell are ignored.
 int params_find(const notebook *nb, struct params *out, err *e);
 void params_done(struct params *p);
+bool params_cell(const notebook *nb, size_t *i); // the index of their cell; false: there is none
+// What one cell says, its own or one with given values, new: {"name": value, …}.
+cJSON *params_said(const cell *c);
 // "NAME=VALUE"; a list or a table is YAML, which JSON is, too: "[1, 2]", "{units: 64}". Errors:
 // ERR_USAGE for an unknown name (lists the known ones, and says why a line with that name is no
 // parameter) or a value of the wrong type.

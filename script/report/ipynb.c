@@ -100,9 +100,8 @@ static void ipynb_metadata(const fold *f, cJSON *metadata)
     json_set_str(run, "state", run_state_name(fold_state(f)));
     json_set_str(run, "started", buf_cstr(&when));
     set_seconds(run, "duration", fold_duration(f));
-    const cJSON *parameters = json_get(fold_first(f), "parameters"), *part;
-    if (parameters)
-        json_set(run, "parameters", cJSON_Duplicate(parameters, true));
+    const cJSON *part;
+    json_set(run, "parameters", fold_params(f));
     cJSON_ArrayForEach(part, results) if (part->child && !str_eq(part->string, "params"))
         json_set(run, part->string, cJSON_Duplicate(part, true));
     json_set(run, "record", STEAL(record));

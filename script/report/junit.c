@@ -232,7 +232,8 @@ static void print_properties(const struct junit *j, buf *out)
     property(out, "", "context", json_str(cluster, "context"));
     property(out, "", "namespace", json_str(cluster, "namespace"));
     properties(out, "version.", json_get(first, "versions"));
-    properties(out, "parameter.", json_get(fold_last_start(j->fold), "parameters"));
+    AUTO_JSON *parameters = fold_params(j->fold);
+    properties(out, "parameter.", parameters);
     print_recorded(j->fold, out);
     buf_str(out, "    </properties>\n");
 }

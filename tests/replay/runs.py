@@ -198,4 +198,53 @@ def test_a_trainings_metrics_come_by_themselves(t):
     assert (loss["n"], loss["step"]) == (3, 3) and loss["value"] == loss["min"] < loss["max"], loss
 
 
+EDITED = """\
+-- %% Parameters tags=["parameters"]
+lr = 0.9
+-- %% Train
+run.metric("loss", lr * 2)
+"""
+
+
+def edit(k, index, source):
+    assert k.ask(type="edit", cell=k.cells()[index]["id"], rev=1 << 40, source=source)["ok"]
+
+
+def test_parameters_are_those_with_which_cells_ran(t):
+    """In the workbench their cell is edited: what it said when it ran last counts, also beside a -p of the start."""
+    k = Kernel(t, EDITED)
+    k.execute(0, 1)
+    edit(k, 0, "lr = 0.2")
+    k.execute(0, 1)
+    edit(k, 0, "lr = 0.3")  # and never ran
+    k.end()
+    row, = rows(k.cwd)
+    assert row["params"] == {"lr": 0.2} and row["metrics"]["loss"]["value"] == 0.4, row
+    assert rows(k.cwd, "--where", "lr = 0.2") and not rows(k.cwd, "--where", "lr = 0.9"), row
+    seen = firesteel(k.cwd, "show")
+    assert "lr = 0.2" in seen.out and "0.9" not in seen.out, seen
+    other = Kernel(t, EDITED, "--param", "lr=0.5")
+    other.execute(0, 1, 2)
+    edit(other, 1, "lr = 0.6")
+    other.execute(0, 1, 2)
+    other.end()
+    row, = rows(other.cwd)
+    assert row["params"] == {"lr": 0.6} and row["metrics"]["loss"]["value"] == 1.2, row
+    again = firesteel(other.cwd, "run", "--from", row["run"])
+    assert again.code == 0 and "0 moved" in again.out, again
+    same = firesteel(other.cwd, "diff", row["run"], "newest")
+    assert "lr" not in same.out, same
+
+
+def test_a_parameters_cell_that_was_repaired_has_parameters(t):
+    k = Kernel(t, EDITED.replace("0.9", "= 0.9"))
+    edit(k, 0, "lr = 0.7")
+    k.execute(0, 1)
+    edit(k, 0, "lr = 0.1\nerror 'no'")  # fails, so nothing has run with it
+    k.execute(0)
+    k.end()
+    row, = rows(k.cwd)
+    assert row["params"] == {"lr": 0.7} and row["metrics"]["loss"]["value"] == 1.4, row
+
+
 run(globals())

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Opening: notebooks that do not exist yet, and keys that come before the kernel is ready."""
+import json
 import os
 import stat
 
@@ -40,6 +41,18 @@ def test_a_notebook_that_is_not_there_yet(t):
         assert s.exit() == "exit 0"
     assert "print(6 * 7)" in read(where, "fresh.lua")
     assert sh(FIRESTEEL, "run", "fresh.lua", cwd=where).code == 0
+
+
+def test_its_record_has_the_command_line(t):
+    where = folder(t, a='-- %% tags=["parameters"]\nlr = 1\n-- %% A\nx = lr\n')
+    with Screen([FIRESTEEL, "-p", "lr=2", "a.lua"], cwd=where) as s:
+        s.wait("idle")
+        s.keys("C-e")
+        s.wait("[1]")
+        s.keys("q")
+        assert s.exit() == "exit 0"
+    row, = json.loads(sh(FIRESTEEL, "runs", "-o", "json", cwd=where).out)
+    assert row["origin"]["command"] == ["firesteel", "-p", "lr=2", "a.lua"], row["origin"]
 
 
 def test_a_wrong_name_is_no_new_notebook(t):

@@ -67,8 +67,8 @@ static bool is_undoable(void *arg, const char *binding)
 
 void effects_load_past(effects *fx, const fold *past, const cJSON *parameters)
 {
-    const cJSON *before = json_get(fold_last_start(past), "parameters");
-    if (before && parameters && json_equal(before, parameters))
+    AUTO_JSON *before = fold_params(past);
+    if (parameters && json_equal(before, parameters))
         fx->past_children = fold_past_children(past);
     ledger_load(fx->ledger, past, is_undoable, fx);
     snprintf(fx->salt, sizeof fx->salt, "%s", json_str_or(fold_first(past), "salt", ""));
