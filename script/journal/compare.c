@@ -103,6 +103,12 @@ static void add_results(struct both *w)
 {
     AUTO_JSON *a = fold_results(w->a->fold);
     AUTO_JSON *b = fold_results(w->b->fold);
+    const struct paired pair = {w->a->fold, w->b->fold, w->partner};
+    static const char *const told[] = {"metrics", "artifacts"};
+    for (size_t i = 0; i < ARRAY_LEN(told); i++) {
+        json_set(a, told[i], compare_told(&pair, pair.a, told[i]));
+        json_set(b, told[i], compare_told(&pair, pair.b, told[i]));
+    }
     drop_own((cJSON *)json_get(a, "objects"));
     drop_own((cJSON *)json_get(b, "objects"));
     add_list(w, "params", a, b, NULL, true);

@@ -41,6 +41,14 @@ void compare_again_print(const cJSON *again, buf *out);
 // between such cells. Those that parameters given have added are none. partner[i]: the index in b,
 // or SIZE_MAX; new, for each cell of a.
 size_t *compare_match(const notebook *a, const notebook *b);
+// Two runs whose cells have been matched.
+struct paired {
+    const fold *a, *b;
+    const size_t *partner; // of a's cells
+};
+// What one of them has told of "metrics" or "artifacts", new: {name: as in fold_results, and the id
+// of its cell}; of a branch of a cell it is called "NAME of TITLE: BRANCH", by a's title.
+cJSON *compare_told(const struct paired *p, const fold *f, const char *list);
 // Branches go on side by side, so the order of their outputs says nothing: what a cell has shown is
 // compared branch by branch. The names of those that have shown something in either run, sorted,
 // and first "" for the cell itself; new (strv_free).

@@ -156,26 +156,26 @@ static void compare_cell(struct again *w, size_t i)
         compare_shown(w, title, c, a, b);
 }
 
-static double tolerance_of(const fold *f, const char *metric)
+static double tolerance_of(const fold *f, const char *id)
 {
     size_t i;
-    const char *id = fold_metric_cell(f, metric);
     return id && notebook_find(fold_notebook(f), id, &i)
                ? notebook_cell(fold_notebook(f), i)->options.tolerance
                : 0;
 }
 
 static void compare_value(
-    struct again *w, const char *what, const char *name, const cJSON *a, const cJSON *b)
+    struct again *w, const char *what, const cJSON *told, const cJSON *a, const cJSON *b)
 {
-    double tolerance = str_eq(what, "metric") ? tolerance_of(w->a->fold, name) : 0;
+    double tolerance =
+        str_eq(what, "metric") ? tolerance_of(w->a->fold, json_str(told, "cell")) : 0;
     bool numbers = cJSON_IsNumber(a) && cJSON_IsNumber(b);
     bool same = numbers ? a->valuedouble == b->valuedouble : a && b && json_equal(a, b);
     const char *verdict = !b                                                             ? "unknown"
                           : same                                                         ? "equal"
                           : numbers && within(a->valuedouble, b->valuedouble, tolerance) ? "within"
                                                                                          : "moved";
-    cJSON *r = result(w, what, name, verdict, b ? NULL : "it was not recorded again");
+    cJSON *r = result(w, what, told->string, verdict, b ? NULL : "it was not recorded again");
     json_set(r, "a", cJSON_Duplicate(a, true));
     if (b)
         json_set(r, "b", cJSON_Duplicate(b, true));
@@ -183,12 +183,14 @@ static void compare_value(
         json_set(r, "tolerance", cJSON_CreateNumber(tolerance));
 }
 
-static void compare_values(
-    struct again *w, const char *what, const cJSON *a, const cJSON *b, const char *member)
+static void compare_values(struct again *w, const char *what, const char *list, const char *member)
 {
+    const struct paired pair = {w->a->fold, w->b->fold, w->partner};
+    AUTO_JSON *was = compare_told(&pair, pair.a, list);
+    AUTO_JSON *is = compare_told(&pair, pair.b, list);
     const cJSON *m;
-    cJSON_ArrayForEach(m, a) compare_value(
-        w, what, m->string, json_get(m, member), json_get(json_get(b, m->string), member));
+    cJSON_ArrayForEach(m, was)
+        compare_value(w, what, m, json_get(m, member), json_get(json_get(is, m->string), member));
 }
 
 cJSON *compare_again(const struct compared *a, const struct compared *b)
@@ -196,14 +198,12 @@ cJSON *compare_again(const struct compared *a, const struct compared *b)
     struct again w = {
         a, b, compare_match(fold_notebook(a->fold), fold_notebook(b->fold)), cJSON_CreateObject()};
     static const char *const verdicts[] = {"equal", "within", "moved", "unknown"};
-    AUTO_JSON *was = fold_results(a->fold);
-    AUTO_JSON *is = fold_results(b->fold);
     json_set_str(w.out, "a", fold_run(a->fold));
     json_set_str(w.out, "b", fold_run(b->fold));
     for (size_t i = 0; i < ARRAY_LEN(verdicts); i++)
         json_set_int(w.out, verdicts[i], 0);
-    compare_values(&w, "metric", json_get(was, "metrics"), json_get(is, "metrics"), "value");
-    compare_values(&w, "artifact", json_get(was, "artifacts"), json_get(is, "artifacts"), "sha256");
+    compare_values(&w, "metric", "metrics", "value");
+    compare_values(&w, "artifact", "artifacts", "sha256");
     for (size_t i = 0; i < notebook_count(fold_notebook(a->fold)); i++)
         compare_cell(&w, i);
     free(w.partner);

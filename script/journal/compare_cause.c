@@ -197,9 +197,9 @@ static const char *earliest(const cJSON *set)
     return first ? first->string : NULL;
 }
 
-static cJSON *cause_of(const struct flow *w, const char *metric)
+// id: of the cell that has told the metric.
+static cJSON *cause_of(const struct flow *w, const char *id)
 {
-    const char *id = fold_metric_cell(w->b->fold, metric);
     const cJSON *set = id ? json_get(w->cells, id) : NULL, *change;
     cJSON *cause = cJSON_CreateObject();
     size_t i;
@@ -234,8 +234,10 @@ cJSON *compare_causes(const struct compared *a, const struct compared *b, const 
         add(json_object_at(w.globals, m->string), "parameter", m->string, PLACE_PARAMETER);
     follow_all(&w);
     cJSON *causes = cJSON_CreateObject();
+    AUTO_FREE size_t *partner = compare_match(w.nb_a, w.nb_b);
+    AUTO_JSON *told = compare_told(&(struct paired){a->fold, b->fold, partner}, b->fold, "metrics");
     cJSON_ArrayForEach(m, json_get(difference, "metrics")) if (json_get(m, "b"))
-        json_set(causes, m->string, cause_of(&w, m->string));
+        json_set(causes, m->string, cause_of(&w, json_str(json_get(told, m->string), "cell")));
     free(w.partner);
     cJSON_Delete(w.globals);
     cJSON_Delete(w.left);

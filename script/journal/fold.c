@@ -119,6 +119,7 @@ void fold_free(fold *f)
     cJSON_Delete(f->params);
     cJSON_Delete(f->said);
     cJSON_Delete(f->recorded);
+    cJSON_Delete(f->branches);
     fold_free_points(f);
     fold_free_children(f);
     cJSON_Delete(f->learned);

@@ -157,7 +157,8 @@ const struct run_cell *fold_display_cell(const fold *f, int64_t id);
 // on: inputs = {file = {size, sha256}}, images, environment, versions}. Params are the
 // notebook's and run.param's; metrics are those of trainings (an evaluation counts last) and
 // run.metric's, "nan", "inf" and "-inf" where JSON has no number. What a cell recorded counts until
-// it runs again.
+// it runs again. Branches of a cell go on side by side: of what several have told that of the last
+// one by name counts, and what the cell itself has told more, whoever was first.
 cJSON *fold_results(const fold *f);
 // The parameters with which its cells ran, new: {name: value}. Those of its start, unless their
 // cell was edited and ran again.
@@ -183,8 +184,15 @@ cJSON *fold_depends(const fold *f, const char *id);
 // What cells have left beside globals, new: {id: ["file data.csv", "variable LR", "object Job x in
 // namespace y"]}.
 cJSON *fold_left_by_cells(const fold *f);
-// The cell that has told a metric; NULL: none has. Borrowed.
-const char *fold_metric_cell(const fold *f, const char *name);
+// Who has told what counts of a name in "metrics" or "artifacts" of fold_results: a cell and its
+// branch, NULL: the cell itself; no cell: nobody has. Borrowed.
+struct teller {
+    const char *cell, *branch;
+};
+struct teller fold_teller(const fold *f, const char *list, const char *name);
+// What branches of cells have told, new: {cell: {branch: {metrics, artifacts, …}}}, each as in
+// fold_results; without children and what is below them.
+cJSON *fold_branches(const fold *f);
 // Where it came from, new: {command, allow, seed, git = {commit, branch, root, dirty, files, diff}
 // or {unknown}, cluster = {context, namespace, server, uid, version}, machine, host, cwd, path,
 // from}. What was not recorded is not there.

@@ -194,6 +194,7 @@ int fold_narrow(fold *f, const char *name, err *e)
             f->series[i].n = 0;
     cJSON_Delete(f->recorded);
     f->recorded = cJSON_Duplicate(child->recorded, true);
+    cJSON_Delete(STEAL(f->branches));
     char *run = str_fmt("%s/%s", f->run ? f->run : "?", name);
     free(f->run);
     f->run = run;

@@ -94,6 +94,7 @@ fold *fold_copy(const fold *from)
     f->params = cJSON_Duplicate(from->params, true);
     f->said = cJSON_Duplicate(from->said, true);
     f->recorded = cJSON_Duplicate(from->recorded, true);
+    f->branches = cJSON_Duplicate(from->branches, true);
     f->learned = cJSON_Duplicate(from->learned, true);
     f->message = mem_strdup(from->message);
     f->running = mem_strdup(from->running);
@@ -118,7 +119,7 @@ static size_t weigh(const cJSON *j)
 
 size_t fold_weight(const fold *f)
 {
-    size_t weight = weigh(f->first) + weigh(f->recorded);
+    size_t weight = weigh(f->first) + weigh(f->recorded) + weigh(f->branches);
     for (size_t i = 0; i < f->n_cells + f->n_gone; i++) {
         const struct run_cell *c = &f->cells[i];
         weight += weigh(c->used);

@@ -155,6 +155,7 @@ static int on_resumed(fold *f, const cJSON *r, err *e)
     free(STEAL(f->message));
     if (all) {
         cJSON_Delete(STEAL(f->recorded));
+        cJSON_Delete(STEAL(f->branches));
         fold_forget_points(f, NULL);
         fold_free_globals(f);
     }

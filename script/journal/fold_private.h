@@ -77,6 +77,7 @@ struct fold {
     // metrics, params, tags and artifacts by name: {cell, value} and of metrics step, n, min, max
     cJSON *learned;               // {git, cluster}: what "learned" events said; or NULL
     cJSON *recorded;              // NULL: nothing was recorded
+    cJSON *branches;              // {cell: {branch: the same}}; NULL: none has
     struct metric_series *series; // each value that run.metric told
     size_t n_series;
     hashmap *by_series;
@@ -93,6 +94,8 @@ struct fold {
 
 // A "recorded" event; and the cell runs again: what it recorded is no longer so.
 int fold_record(fold *f, const cJSON *record, err *e);
+// Of two branches of a cell (NULL: itself) the one that counts more is the greater one.
+int fold_branch_order(const char *a, const char *b);
 int fold_learn(fold *f, const cJSON *record, err *e); // a "learned" event
 void fold_forget_recorded(fold *f, const char *id);
 struct metric_of {

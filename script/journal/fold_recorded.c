@@ -80,18 +80,56 @@ static bool is_of_cells(const char *list)
     return false;
 }
 
+int fold_branch_order(const char *a, const char *b)
+{
+    size_t at = 0, same = 0; // where the first parts begin that differ
+    a = a ? a : "";
+    b = b ? b : "";
+    for (; a[at] && a[at] == b[at]; at++)
+        same = a[at] == '/' ? at + 1 : same;
+    if (a[at] == b[at])
+        return 0;
+    if (!a[at] && (b[at] == '/' || at == 0)) // it is above the other one
+        return 1;
+    if (!b[at] && (a[at] == '/' || at == 0))
+        return -1;
+    AUTO_FREE char *x = mem_strndup(a + same, strcspn(a + same, "/"));
+    AUTO_FREE char *y = mem_strndup(b + same, strcspn(b + same, "/"));
+    return strverscmp(x, y);
+}
+
+// Another branch of the same cell has told this, and counts more.
+static bool yields(const cJSON *r, const cJSON *entry)
+{
+    return str_eq(json_str(entry, "cell"), json_str_or(r, "cell", "")) &&
+           fold_branch_order(json_str(r, "branch"), json_str(entry, "branch")) < 0;
+}
+
 static cJSON *record_in(cJSON **recorded, const char *list, const cJSON *r)
 {
     const cJSON *value = json_get(r, "value");
     if (!*recorded)
         *recorded = cJSON_CreateObject();
     cJSON *entry = json_object_at(json_object_at(*recorded, list), json_str(r, "name"));
-    json_set_str(entry, "cell", json_str_or(r, "cell", ""));
-    json_set(entry, "value", cJSON_Duplicate(value, true));
-    set_step(entry, json_get(r, "step"));
+    if (is_of_cells(list) || !yields(r, entry)) {
+        json_set_str(entry, "cell", json_str_or(r, "cell", ""));
+        cJSON_DeleteItemFromObjectCaseSensitive(entry, "branch");
+        json_set_str(entry, "branch", json_str(r, "branch")); // if there is one
+        json_set(entry, "value", cJSON_Duplicate(value, true));
+        set_step(entry, json_get(r, "step"));
+    }
     if (str_eq(list, "metrics"))
         count(entry, value);
     return entry;
+}
+
+static void record_of_branch(fold *f, const char *list, const cJSON *r)
+{
+    if (!f->branches)
+        f->branches = cJSON_CreateObject();
+    cJSON *of_cell = json_object_at(f->branches, json_str_or(r, "cell", ""));
+    cJSON *own = json_object_at(of_cell, json_str(r, "branch"));
+    record_in(&own, list, r);
 }
 
 static void add_point(fold *f, const cJSON *r, const char *child, double value)
@@ -125,6 +163,8 @@ int fold_record(fold *f, const cJSON *r, err *e)
     } else if (!child || str_eq(kind, "environment")) {
         record_in(&f->recorded, list, r);
     }
+    if (!child && !is_of_cells(list) && json_str(r, "branch"))
+        record_of_branch(f, list, r);
     if (metric)
         add_point(f, r, child ? child->name : NULL, number);
     return 0;
@@ -134,6 +174,7 @@ void fold_forget_recorded(fold *f, const char *id)
 {
     fold_forget_points(f, id);
     fold_forget_children(f, id);
+    cJSON_DeleteItemFromObjectCaseSensitive(f->branches, id);
     cJSON *list;
     cJSON_ArrayForEach(list, f->recorded)
     {
@@ -175,6 +216,12 @@ static void add_training(cJSON *metrics, const cJSON *shown)
     add_metrics(metrics, json_get(shown, "evaluated"), NULL);
 }
 
+static void drop_teller(cJSON *entry)
+{
+    cJSON_DeleteItemFromObjectCaseSensitive(entry, "cell");
+    cJSON_DeleteItemFromObjectCaseSensitive(entry, "branch");
+}
+
 static void add_recorded(cJSON *results, const cJSON *recorded)
 {
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
@@ -185,19 +232,57 @@ static void add_recorded(cJSON *results, const cJSON *recorded)
             bool metric = str_eq(kinds[i].kind, "metric");
             cJSON *value = cJSON_Duplicate(metric ? entry : json_get(entry, "value"), true);
             if (metric)
-                cJSON_DeleteItemFromObjectCaseSensitive(value, "cell");
+                drop_teller(value);
             json_set(to, entry->string, value);
         }
     }
+}
+
+// The trainings below a cell, of the run itself or of a child.
+struct trainings {
+    const struct output **list;
+    size_t n;
+};
+
+static int by_branch(const void *a, const void *b)
+{
+    const struct output *x = *(const struct output *const *)a,
+                        *y = *(const struct output *const *)b;
+    int order = fold_branch_order(x->branch, y->branch);
+    return order ? order : (x > y) - (x < y);
+}
+
+static struct trainings trainings_of(
+    const fold *f, const struct run_cell *c, const struct fold_child *child)
+{
+    struct trainings t = {0};
+    for (size_t k = 0; k < c->n_outputs; k++) {
+        const struct output *o = &c->outputs[k];
+        if (!json_get(o->data, PROGRESS) || fold_child_of(f, c->id, o->branch) != child)
+            continue;
+        if ((t.n & (t.n - 1)) == 0)
+            t.list = mem_resize(t.list, t.n ? t.n * 2 : 1, sizeof(struct output *));
+        t.list[t.n++] = o;
+    }
+    if (t.n)
+        qsort(t.list, t.n, sizeof *t.list, by_branch);
+    return t;
+}
+
+static void add_trainings(
+    cJSON *metrics, const fold *f, const struct run_cell *c, const struct fold_child *child)
+{
+    struct trainings t = trainings_of(f, c, child);
+    for (size_t k = 0; k < t.n; k++)
+        add_training(metrics, json_get(t.list[k]->data, PROGRESS));
+    free(t.list);
 }
 
 cJSON *fold_results(const fold *f)
 {
     cJSON *results = cJSON_CreateObject(), *metrics = json_object_at(results, "metrics");
     for (size_t i = 0; i < f->n_cells; i++)
-        for (size_t k = 0; k < f->cells[i].n_outputs; k++)
-            if (!fold_child_of(f, f->cells[i].id, f->cells[i].outputs[k].branch))
-                add_training(metrics, json_get(f->cells[i].outputs[k].data, PROGRESS));
+        add_trainings(metrics, f, &f->cells[i], NULL);
     json_set(results, "params", fold_params(f));
     static const char *const begun[] = {"environment", "versions"};
     for (size_t i = 0; i < ARRAY_LEN(begun); i++) {
@@ -214,9 +299,8 @@ cJSON *fold_child_results(const fold *f, const struct fold_child *c)
     AUTO_JSON *all = cJSON_CreateObject();
     cJSON *metrics = json_object_at(all, "metrics"), *results = cJSON_CreateObject();
     const struct run_cell *in = fold_find_cell(f, c->cell);
-    for (size_t k = 0; in && k < in->n_outputs; k++)
-        if (fold_child_of(f, c->cell, in->outputs[k].branch) == c)
-            add_training(metrics, json_get(in->outputs[k].data, PROGRESS));
+    if (in)
+        add_trainings(metrics, f, in, c);
     add_recorded(all, c->recorded);
     for (size_t i = 0; i < ARRAY_LEN(lists); i++)
         json_set(results, lists[i], cJSON_DetachItemFromObjectCaseSensitive(all, lists[i]));
@@ -249,17 +333,42 @@ cJSON *fold_depends(const fold *f, const char *id)
     return depends;
 }
 
-const char *fold_metric_cell(const fold *f, const char *name)
+struct teller fold_teller(const fold *f, const char *list, const char *name)
 {
-    const cJSON *entry = json_get(json_get(f->recorded, "metrics"), name);
+    const cJSON *entry = json_get(json_get(f->recorded, list), name);
     if (entry)
-        return json_str(entry, "cell");
-    for (size_t i = f->n_cells; i-- > 0;)
-        for (size_t k = f->cells[i].n_outputs; k-- > 0;)
-            if (!fold_child_of(f, f->cells[i].id, f->cells[i].outputs[k].branch) &&
-                has_metric(json_get(f->cells[i].outputs[k].data, PROGRESS), name))
-                return f->cells[i].id;
-    return NULL;
+        return (struct teller){json_str(entry, "cell"), json_str(entry, "branch")};
+    for (size_t i = str_eq(list, "metrics") ? f->n_cells : 0; i-- > 0;) {
+        struct trainings t = trainings_of(f, &f->cells[i], NULL);
+        size_t k = t.n;
+        while (k > 0 && !has_metric(json_get(t.list[k - 1]->data, PROGRESS), name))
+            k--;
+        const char *branch = k ? t.list[k - 1]->branch : NULL;
+        free(t.list);
+        if (k)
+            return (struct teller){f->cells[i].id, branch};
+    }
+    return (struct teller){0};
+}
+
+cJSON *fold_branches(const fold *f)
+{
+    cJSON *all = cJSON_CreateObject();
+    const cJSON *of_cell, *of_branch;
+    for (size_t i = 0; i < f->n_cells; i++) {
+        struct trainings t = trainings_of(f, &f->cells[i], NULL);
+        for (size_t k = 0; k < t.n && t.list[k]->branch; k++) {
+            cJSON *own = json_object_at(json_object_at(all, f->cells[i].id), t.list[k]->branch);
+            add_training(json_object_at(own, "metrics"), json_get(t.list[k]->data, PROGRESS));
+        }
+        free(t.list);
+    }
+    cJSON_ArrayForEach(of_cell, f->branches)
+    {
+        cJSON_ArrayForEach(of_branch, of_cell) add_recorded(
+            json_object_at(json_object_at(all, of_cell->string), of_branch->string), of_branch);
+    }
+    return all;
 }
 
 // Adds the members of an object to another; they win.

@@ -116,6 +116,61 @@ def test_branches_are_compared_each_by_itself(t):
     assert len(told["outputs"]) == 1 and "+b1!" in told["outputs"][0]["diff"], told["outputs"]
 
 
+TOLD = """\
+-- %% Trials tolerance=1e-3
+parallel.map({ "a", "b", "c" }, function(item)
+  firesteel.sleep(item == os.getenv "FIRST" and "10ms" or item == os.getenv "LAST" and "300ms" or "150ms")
+  run.metric("loss", ({ a = 3, b = 2, c = 1 })[item] + (item == os.getenv "MOVED" and 1 or 0), { step = 7 })
+  run.param("item", item)
+  local f = io.open(item, "w")
+  f:write(item):close()
+  run.artifact(item, { name = "weights" })
+end)
+-- %% Own
+async("other", function() firesteel.sleep(os.getenv "FIRST" == "a" and "1ms" or "200ms"); run.metric("best", 9) end)
+firesteel.sleep "100ms"
+run.metric("best", 1)
+"""
+
+
+def test_what_branches_tell_is_compared_with_the_same_branch(t):
+    folder = folder_of(t, TOLD)
+    firesteel(folder, "run", "n.lua", env={"FIRST": "a", "LAST": "c"})
+    counts, moved = compared(firesteel(folder, "run", "--from", "newest", env={"FIRST": "c", "LAST": "a"}))
+    assert counts == "8 bit-equal, 0 within the tolerance, 0 moved, 0 not compared" and not moved, (counts, moved)
+    second, first = rows(folder)
+    assert (second["metrics"], second["params"], second["artifacts"]) == (first["metrics"], first["params"], first["artifacts"]), (first, second)
+    loss = first["metrics"]["loss"]
+    assert loss == {"value": 1, "step": 7, "n": 3, "min": 1, "max": 3} and first["params"] == {"item": "c"}, first
+    assert first["metrics"]["best"]["value"] == 1, "what the cell tells itself counts more"
+    same = sh(FIRESTEEL, "diff", cwd=folder)
+    assert "metrics\n" not in same.out and "artifacts\n" not in same.out, same
+    counts, moved = compared(firesteel(folder, "run", "--from", first["run"], code=5, env={"FIRST": "c", "LAST": "a", "MOVED": "b"}))
+    assert counts.startswith("7 bit-equal, 0 within the tolerance, 1 moved"), (counts, moved)
+    assert moved[0].strip() == "moved: metric loss of Trials: b, 2 → 3", moved
+    told = json.loads(sh(FIRESTEEL, "diff", first["run"], "newest", "-o", "json", cwd=folder).out)
+    assert told["metrics"] == {"loss of Trials: b": {"a": 2, "b": 3, "change": 1}}, told["metrics"]
+    assert told["causes"]["loss of Trials: b"]["cell"] == "Trials", told["causes"]
+
+
+def test_trainings_side_by_side_are_compared_each_by_itself(t):
+    """Each has its own end: the metric of the run is that of the last one by name, not by time."""
+    folder = folder_of(t, '-- %% Trainer file="t.lua"\nlocal nn, data = require "nn", require "data"\n'
+                       'local args = require "args" { rate = 0.1, late = 0 }\n'
+                       "local model = nn.Sequential { nn.Dense { 1, input_dim = 1 }, seed = 1 }\n"
+                       'model:compile { optimizer = nn.SGD(args.rate), loss = "mean_squared_error" }\n'
+                       "model:fit { data.tensor { { 1.0 }, { 2.0 } }, data.tensor { { 2.0 }, { 4.0 } }, epochs = 2 }\n"
+                       '-- %% Train\nlocal late = os.getenv "LATE"\n'
+                       'parallel.map({ "0.01", "0.1" }, function(rate)\n'
+                       '  if rate == late then firesteel.sleep "1s" end\n'
+                       '  trainer.run { "t.lua", args = { "--rate=" .. rate } }\nend)\n')
+    firesteel(folder, "run", "n.lua", env={"LATE": "0.01"})
+    counts, told = compared(firesteel(folder, "run", "--from", "newest", env={"LATE": "0.1"}))
+    assert ", 0 moved, 0 not compared" in counts and "variable LATE" not in str(told), (counts, told)
+    second, first = rows(folder)
+    assert second["metrics"] == first["metrics"], (first, second)
+
+
 def test_what_cannot_be_compared(t):
     folder = folder_of(t, '-- %% Time tags=["nbval-ignore-output"]\nprint(os.time(), firesteel.run)\n-- %% Name\nprint(firesteel.run)\n'
                        '-- %% Sometimes\nif not io.open "once" then io.open("once", "w"):close(); run.metric("first", 1) end\n')

@@ -316,6 +316,33 @@ TEST(what_cells_recorded_counts_until_they_run_again)
     fold_free(f);
 }
 
+TEST(which_branch_was_first_makes_no_difference)
+{
+    static const char *const told[] = {
+        "\"branch\":\"#10\",\"kind\":\"metric\",\"name\":\"m\",\"value\":10",
+        "\"branch\":\"#2\",\"kind\":\"metric\",\"name\":\"m\",\"value\":2",
+        "\"branch\":\"#10-b\",\"kind\":\"metric\",\"name\":\"m\",\"value\":5",
+        "\"branch\":\"#10-b/x\",\"kind\":\"metric\",\"name\":\"m\",\"value\":4"};
+    for (size_t turn = 0; turn < ARRAY_LEN(told); turn++) {
+        fold *f = fold_new();
+        for (size_t i = 0; i < ARRAY_LEN(told); i++)
+            recorded(f, "a", told[(turn + i) % ARRAY_LEN(told)]);
+        AUTO_FREE char *all = results_text(f);
+        CHECK_HAS(all, "\"value\":5");
+        CHECK_HAS(all, "\"n\":4,\"min\":2,\"max\":10}");
+        AUTO_JSON *branches = fold_branches(f);
+        CHECK_INT(json_int_or(json_path(branches, "a.#2.metrics.m"), "value", 0), 2);
+        recorded(f, "a", "\"kind\":\"metric\",\"name\":\"m\",\"value\":7");
+        recorded(f, "a", told[turn]);
+        AUTO_FREE char *own = results_text(f);
+        CHECK_HAS(own, "\"value\":7");
+        event(f, "{\"type\":\"state\",\"cell\":\"a\",\"state\":\"running\"}");
+        AUTO_JSON *none = fold_branches(f);
+        CHECK(!none->child);
+        fold_free(f);
+    }
+}
+
 static void ended(fold *f, int seq, const char *id, const char *used)
 {
     AUTO_FREE char *text =
