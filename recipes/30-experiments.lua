@@ -99,6 +99,6 @@ print("the same bits: " .. again.sha256)
 -- Those of this folder that have ended, the best first. The first time there are none. `firesteel diff` says what
 -- differs between two of them, and `firesteel run --from RUN` does one again.
 
--- %% Earlier runs
+-- %% Earlier runs tags=["nbval-ignore-output"]
 runs.compare { last = 5, by = "-best_accuracy",
   columns = { "run", "epochs", "seed", "best_rate", "best_units", "best_accuracy" } }

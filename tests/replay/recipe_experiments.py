@@ -54,6 +54,10 @@ def test_three_trials_and_the_best_one_again(t):
     assert row["run"] in second.out.split("Earlier runs", 1)[1], second.out
     differs = json.loads(sh(FIRESTEEL, "diff", "-o", "json", cwd=cwd).out)
     assert not differs.get("metrics") and not differs.get("artifacts"), differs
+    # and from its record: what it lists of earlier runs is another list each time
+    again = sh(FIRESTEEL, "run", "--from", row["run"], cwd=cwd, timeout=200)
+    assert again.code == 0 and " 0 moved, 1 not compared" in again.out, again
+    assert 'output of "Earlier runs", its tag says so' in again.out, again.out
 
 
 def test_another_seed_gives_other_bits(t):
