@@ -53,11 +53,31 @@ static bool take_number(const char **s, double *number)
     return is;
 }
 
-// Are the texts the same but for numbers that differ no more than that?
+static const char *skip_blanks(const char *s)
+{
+    return s + strspn(s, " \t");
+}
+
+// Goes over the blanks at both places. How many there are says nothing: a table is as wide as its
+// numbers. false: words end in one text alone.
+static bool skip_both(const char **a, const char **b, bool begins)
+{
+    const char *x = skip_blanks(*a), *y = skip_blanks(*b);
+    bool same = (x > *a) == (y > *b) || begins || (*x == '\n' && *y == '\n') || (!*x && !*y);
+    *a = x;
+    *b = y;
+    return same;
+}
+
+// Are the texts the same but for numbers that differ no more than that, and for blanks?
 static bool is_near(const char *a, const char *b, double tolerance)
 {
-    while (*a && *b) {
+    for (bool begins = true; *a || *b; begins = a[-1] == '\n') { // of a line
         double x, y;
+        if (!skip_both(&a, &b, begins))
+            return false;
+        if (!*a || !*b)
+            break;
         const char *p = a, *q = b;
         if (take_number(&p, &x) && take_number(&q, &y)) {
             if (!within(x, y, tolerance))

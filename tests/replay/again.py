@@ -83,6 +83,28 @@ def test_tolerances(t):
     assert "tolerance: needs a number" in done.err, done
 
 
+def test_a_tolerance_knows_tables(t):
+    """Their text is as wide as the numbers are long."""
+    folder = folder_of(t, '-- %% T tolerance=0.1\nlocal f = io.open "x"\nlocal x = tonumber(f:read "a")\nf:close()\n'
+                       'display.table { { name = "one", a = x, b = "end" }, { name = "two", a = 2, b = "of it" } }\n')
+    for was, now, code in ("1", "1.0125", 0), ("1.0125", "1", 0), ("0.99", "1", 0), ("1", "1.25", 5):
+        put(folder, "x", was)
+        firesteel(folder, "run", "n.lua")
+        put(folder, "x", now)
+        found, moved = compared(firesteel(folder, "run", "--from", "newest", code=code))
+        assert ("1 within" in found) == (code == 0), (was, now, found, moved)
+
+
+def test_a_tolerance_is_for_numbers_alone(t):
+    folder = folder_of(t, '-- %% T tolerance=0.1\nlocal f = io.open "x"\nprint(f:read "a")\nf:close()\n')
+    for was, now, code in (("ab 1", "a b 1", 5), ("1 2", "12", 5), ("a 1", "a 1 b", 5), ("a\n1", "a 1", 5), ("a", "a  ", 0),
+                           (" 1 a", "1.01   a", 0)):
+        put(folder, "x", was)
+        firesteel(folder, "run", "n.lua")
+        put(folder, "x", now)
+        compared(firesteel(folder, "run", "--from", "newest", code=code))
+
+
 BRANCHES = """\
 -- %% Side by side
 parallel.map({ "a", "b", "c" }, { at_once = 3 }, function(item)
