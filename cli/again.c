@@ -3,6 +3,7 @@
 
 #include "base/env.h"
 #include "base/mem.h"
+#include "base/path.h"
 #include "base/printable.h"
 #include "base/str.h"
 #include "cli/say.h"
@@ -34,7 +35,8 @@ static int check_source(const struct again *a, err *e)
 static int find(const char *folder, const char *word, struct again *a, err *e)
 {
     a->run = runs_pick(folder, NULL, word, e);
-    a->journal = a->run ? journal_file(folder, a->run) : NULL;
+    AUTO_FREE char *file = a->run ? journal_file(folder, a->run) : NULL;
+    a->journal = file ? path_absolute(file, e) : NULL; // for a kernel that works elsewhere
     if (a->journal && journal_is_written(a->journal))
         return err_set(e, ERR_USAGE, "--from %s: the run is still going on", a->run);
     a->then = a->journal ? fold_shown(a->journal, NULL, e) : NULL;

@@ -58,6 +58,17 @@ def test_the_same_bits(t):
     assert counts.startswith("3 bit-equal"), counts
 
 
+def test_the_folder_may_be_named_from_elsewhere(t):
+    """The kernel works in another folder than the one that is typed in."""
+    folder = folder_of(t)
+    firesteel(folder, "run", "n.lua")
+    below = os.path.join(folder, "a", "b")
+    os.makedirs(below)
+    for name in ("../..", os.path.relpath(folder, below), folder):
+        done = sh(FIRESTEEL, "run", "--from", "newest", "--cwd", name, cwd=below)
+        assert done.code == 0 and "3 bit-equal" in done.out, done
+
+
 def test_what_moves_is_told_and_is_exit_5(t):
     folder = folder_of(t)
     firesteel(folder, "run", "n.lua", "-p", "lr=0.5")
