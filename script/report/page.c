@@ -151,6 +151,8 @@ const char *page_cell_state(const fold *f, size_t i)
     bool goes_on = fold_state(f) == RUN_RUNNING;
     if (c && c->state == STATE_RUNNING && !goes_on)
         return run_state_name(RUN_KILLED);
+    if (c && page_left_out(f, c->id)) // it may have run before
+        return "not run";
     return c && (c->started || goes_on) ? cell_state_name(c->state) : "not run";
 }
 

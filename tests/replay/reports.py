@@ -130,6 +130,8 @@ def test_what_when_left_out_says_so(t):
     _, cases = suite_of(done.out)
     told = [c.find("skipped").get("message") if c.find("skipped") is not None else None for c in cases]
     assert told == [None, 'not run: when="x > 3"', 'not run: when="failed"', None, None], told
+    told = firesteel(folder, "export", "newest", "--to", "md").out + firesteel(folder, "export", "newest", "--to", "html").out
+    assert "| 2 | B | not run |" in told and '<span class="badge not run">not run</span>' in told and ">idle<" not in told, told
     write(folder, "w.lua", read(folder, "w.lua").replace("if fail", "if true"))
     done = firesteel(folder, "run", "w.lua", "-o", "junit")
     _, cases = suite_of(done.out)
