@@ -22,6 +22,34 @@ char *path_join(const char *a, const char *b)
     return str_fmt(str_ends(a, "/") ? "%s%s" : "%s/%s", a, b);
 }
 
+char *path_plain(const char *path)
+{
+    bool root = path[0] == '/';
+    char *out = mem_alloc(strlen(path) + 2);
+    size_t n = 0;
+    if (root)
+        out[n++] = '/';
+    size_t fixed = n; // before this no ".." removes anything
+    for (const char *at = path + strspn(path, "/"); *at; at += strspn(at, "/")) {
+        size_t len = strcspn(at, "/");
+        bool up = len == 2 && strncmp(at, "..", 2) == 0;
+        if (up && n > fixed) {
+            while (n > fixed && out[n - 1] != '/')
+                n--;
+            n -= n > fixed;
+        } else if (!(len == 1 && *at == '.') && !(up && root)) {
+            if (n > root)
+                out[n++] = '/';
+            memcpy(out + n, at, len);
+            n += len;
+            fixed = up ? n : fixed;
+        }
+        at += len;
+    }
+    strcpy(out + n, n ? "" : ".");
+    return out;
+}
+
 // The length of path without its trailing slashes (but "/" stays).
 static size_t trimmed(const char *path)
 {

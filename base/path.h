@@ -11,6 +11,9 @@
 
 // a/b; b alone when it is absolute or a is "" or NULL.
 char *path_join(const char *a, const char *b);
+// The same path without "." parts, double slashes and, where a name is before it, "..": so that two
+// spellings of one file are equal texts. No link is followed.
+char *path_plain(const char *path);
 char *path_dirname(const char *path);  // "." where there is no slash
 char *path_basename(const char *path); // without trailing slashes
 // Does the path stay below the root it is joined to: is it relative, and has no ".." part?

@@ -12,6 +12,19 @@ const struct run_cell *fold_ended(const fold *f, const char *id)
     return c && c->ran && (c->state == STATE_OK || c->state == STATE_FAILED) ? c : NULL;
 }
 
+char *fold_path(const fold *f, const char *name)
+{
+    AUTO_FREE char *path = path_join(json_str_or(f->first, "cwd", "."), name);
+    return path_plain(path);
+}
+
+// A cell whose text has changed since has left something, too.
+static const struct run_cell *leaver(const fold *f, const char *id)
+{
+    const struct run_cell *c = fold_cell_by_id(f, id, NULL);
+    return c && c->ran && c->state == STATE_STALE ? c : fold_ended(f, id);
+}
+
 // state: {sha256} or {size, mtime}; or its digest alone.
 static void add(cJSON *list, const char *id, const char *name, const cJSON *state)
 {
@@ -45,7 +58,7 @@ cJSON *fold_left(const fold *f)
     const cJSON *entry, *value;
     for (size_t i = 0; i < f->n_ledger; i++) {
         const struct ledger_entry *e = &f->ledger[i];
-        const struct run_cell *c = e->outcome && !e->failed ? fold_ended(f, e->cell) : NULL;
+        const struct run_cell *c = e->outcome && !e->failed ? leaver(f, e->cell) : NULL;
         if (c && str_eq(e->source, c->hash))
             add_effect(f, list, e, c);
     }
@@ -53,7 +66,7 @@ cJSON *fold_left(const fold *f)
     {
         cJSON_ArrayForEach(value, json_get(entry, "cells"))
         {
-            if (fold_ended(f, value->string))
+            if (leaver(f, value->string))
                 add(list, value->string, entry->string, value);
         }
     }

@@ -136,9 +136,11 @@ void fold_begin_params(fold *f, const char *id);
 void fold_take_params(fold *f, const char *id);
 bool fold_gives_params(const fold *f, const char *id);
 // fold_left.c: the cell with this id, if it has ended by itself; and the files that cells have
-// left, new: [{name, cell, sha256 or mtime, size}], a later one behind what it has written over.
+// left, new: [{name, cell, sha256 or mtime, size}], of one cell a later one behind what it has
+// written over.
 const struct run_cell *fold_ended(const fold *f, const char *id);
 cJSON *fold_left(const fold *f);
+char *fold_path(const fold *f, const char *name); // of a file that cells name; new, one per file
 // fold_copy.c: a state that goes its own way; and about how many bytes one takes.
 fold *fold_copy(const fold *from);
 size_t fold_weight(const fold *f);

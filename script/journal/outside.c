@@ -17,14 +17,13 @@ static const int64_t tick = 50 * CLOCK_MS;
 
 struct listing {
     const fold *fold;
-    const char *cwd;
     cJSON *files;
-    cJSON *left; // {path: {name, cell, sha256, …}}: what the run has written there last
+    cJSON *left; // {path: {name, cell, sha256, …}}: what the last cell that writes there has left
 };
 
 static cJSON *add_file(struct listing *l, const char *name, const char *id, int64_t at)
 {
-    AUTO_FREE char *path = path_join(l->cwd, name);
+    AUTO_FREE char *path = fold_path(l->fold, name);
     cJSON *one = cJSON_CreateObject();
     json_set_str(one, "name", name);
     json_set_str(one, "path", path);
@@ -43,13 +42,27 @@ static void take_state(cJSON *one, const cJSON *state)
         json_set_int(one, "size", size);
 }
 
+// The place of the cell in the document.
+static size_t place(const struct listing *l, const char *id)
+{
+    size_t i = 0;
+    fold_cell_by_id(l->fold, id, &i);
+    return i;
+}
+
+// Of several cells that write a file the last one counts: so it is when all have run.
 static void list_left(struct listing *l)
 {
     AUTO_JSON *all = fold_left(l->fold);
     cJSON *entry;
     while ((entry = cJSON_DetachItemFromArray(all, 0))) {
-        AUTO_FREE char *path = path_join(l->cwd, json_str(entry, "name"));
-        json_set(l->left, path, entry);
+        AUTO_FREE char *path = fold_path(l->fold, json_str(entry, "name"));
+        const char *id = json_str(entry, "cell"),
+                   *other = json_str(json_get(l->left, path), "cell");
+        if (!fold_ended(l->fold, id) || (other && place(l, other) > place(l, id)))
+            cJSON_Delete(entry);
+        else
+            json_set(l->left, path, entry);
     }
     cJSON_ArrayForEach(entry, l->left)
     {
@@ -58,21 +71,25 @@ static void list_left(struct listing *l)
     }
 }
 
+// What the cell itself or a later one has written does not count; what an earlier one has written
+// since does.
 static void list_used(struct listing *l, const char *list)
 {
     const cJSON *entry, *value;
     cJSON_ArrayForEach(entry, json_get(l->fold->recorded, list))
     {
+        AUTO_FREE char *path = fold_path(l->fold, entry->string);
+        const cJSON *left = json_get(l->left, path);
         cJSON_ArrayForEach(value, json_get(entry, "cells"))
         {
-            int64_t at = json_int_or(json_get(entry, "at"), value->string, 0);
-            AUTO_FREE char *path = path_join(l->cwd, entry->string);
-            const cJSON *left = json_get(l->left, path);
-            if (!fold_ended(l->fold, value->string) || (left && !json_str(left, "sha256")))
+            const char *id = value->string;
+            bool later = left && place(l, json_str(left, "cell")) >= place(l, id);
+            if (!fold_ended(l->fold, id) || (later && !json_str(left, "sha256")))
                 continue;
-            cJSON *one = add_file(l, entry->string, value->string, at);
+            int64_t at = json_int_or(json_get(entry, "at"), id, 0);
+            cJSON *one = add_file(l, entry->string, id, at);
             take_state(one, value);
-            if (left) // that the run has changed it itself does not count
+            if (later)
                 json_set_str(one, "left", json_str(left, "sha256"));
         }
     }
@@ -81,10 +98,8 @@ static void list_used(struct listing *l, const char *list)
 cJSON *outside_list(const fold *f)
 {
     cJSON *list = cJSON_CreateObject();
-    struct listing l = {.fold = f,
-        .cwd = json_str_or(f->first, "cwd", "."),
-        .files = json_array_at(list, "files"),
-        .left = cJSON_CreateObject()};
+    struct listing l = {
+        .fold = f, .files = json_array_at(list, "files"), .left = cJSON_CreateObject()};
     list_left(&l);
     list_used(&l, "inputs");
     list_used(&l, "programs");

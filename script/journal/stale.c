@@ -10,14 +10,21 @@
 
 // Cells are looked at in the order in which they ran. What a stale cell has written leads to it,
 // until a cell that holds writes it anew.
+struct left {
+    const struct run_cell *cell;
+    char *path, *sha256; // NULL: it has none
+};
 struct search {
     const fold *fold;
+    struct left *left; // the files that cells have left
+    size_t n_left;
     const struct stale_now *now;
     cJSON *found;
-    cJSON *globals, *fields, *files; // {name: id of the stale cell that has written it}
-    const char *any;                 // a stale cell whose writes are not known
-    const char *random;              // a stale cell that used math.random
-    const char *first;               // the first stale cell
+    // {name, or path: id of the stale cell that has written it}
+    cJSON *globals, *fields, *files;
+    const char *any;    // a stale cell whose writes are not known
+    const char *random; // a stale cell that used math.random
+    const char *first;  // the first stale cell
 };
 
 static int by_end(const void *a, const void *b)
@@ -54,6 +61,28 @@ static void tell_by(struct search *s, const char *id, const char *by)
     tell(s, id, by, why);
 }
 
+static const char *const lists_of_files[] = {"inputs", "programs"};
+
+// A stale cell that has written a file which this one has read. Or written, too: the stale one
+// will write over it.
+static const char *file_giver(const struct search *s, const struct run_cell *c)
+{
+    const cJSON *entry;
+    const char *by = NULL;
+    for (size_t i = 0; i < s->n_left && !by; i++)
+        if (s->left[i].cell == c)
+            by = json_str(s->files, s->left[i].path);
+    for (size_t k = 0; k < ARRAY_LEN(lists_of_files) && s->files->child; k++)
+        cJSON_ArrayForEach(entry, json_get(s->fold->recorded, lists_of_files[k]))
+        {
+            if (by || !json_get(json_get(entry, "cells"), c->id))
+                continue;
+            AUTO_FREE char *path = fold_path(s->fold, entry->string);
+            by = json_str(s->files, path);
+        }
+    return by;
+}
+
 // The stale cell from which this one has something; NULL: none.
 static const char *giver(const struct search *s, const struct run_cell *c)
 {
@@ -73,11 +102,8 @@ static const char *giver(const struct search *s, const struct run_cell *c)
     for (const cJSON *field = s->fields->child; field && !by; field = field->next)
         if (fold_uses_field(s->fold, c, field->string))
             by = field->valuestring;
-    for (const cJSON *file = s->files->child; file && !by; file = file->next) {
-        const cJSON *entry = json_get(json_get(s->fold->recorded, "inputs"), file->string);
-        if (json_get(json_get(entry, "cells"), c->id))
-            by = file->valuestring;
-    }
+    if (!by)
+        by = file_giver(s, c);
     return by && !str_eq(by, c->id) ? by : NULL;
 }
 
@@ -92,6 +118,44 @@ static const char *moved_parameter(const struct search *s, const struct run_cell
     return NULL;
 }
 
+// The last cell above this one that has left the file; NULL: none has.
+static const struct left *left_above(
+    const struct search *s, const struct run_cell *c, const char *path)
+{
+    const struct left *last = NULL;
+    for (size_t i = 0; i < s->n_left; i++)
+        if (s->left[i].cell < c && str_eq(s->left[i].path, path) &&
+            (!last || s->left[i].cell >= last->cell))
+            last = &s->left[i];
+    return last;
+}
+
+static bool is_newer_above(const struct search *s, const struct run_cell *c)
+{
+    for (size_t i = 0; i < s->n_left; i++)
+        if (s->left[i].cell < c && s->left[i].cell->ran > c->ran)
+            return true;
+    return false;
+}
+
+// A file that the cell has read, and a cell above it has made another one since.
+static const char *moved_file(const struct search *s, const struct run_cell *c)
+{
+    const cJSON *entry;
+    for (size_t k = 0; k < ARRAY_LEN(lists_of_files) && is_newer_above(s, c); k++)
+        cJSON_ArrayForEach(entry, json_get(s->fold->recorded, lists_of_files[k]))
+        {
+            const char *was = json_str(json_get(json_get(entry, "cells"), c->id), "sha256");
+            if (!was)
+                continue;
+            AUTO_FREE char *path = fold_path(s->fold, entry->string);
+            const struct left *left = left_above(s, c, path);
+            if (left && left->cell->ran > c->ran && left->sha256 && !str_eq(left->sha256, was))
+                return entry->string;
+        }
+    return NULL;
+}
+
 static bool judge(struct search *s, const struct run_cell *c)
 {
     const char *outside = json_str(s->now->outside, c->id), *by;
@@ -103,6 +167,8 @@ static bool judge(struct search *s, const struct run_cell *c)
     }
     if (!moved)
         moved = s->now->from_top ? fold_moved_above(s->fold, c) : fold_moved(s->fold, c);
+    if (!moved)
+        moved = moved_file(s, c);
     if (moved) {
         AUTO_FREE char *why = str_fmt("%s has changed", moved);
         tell(s, c->id, NULL, why);
@@ -139,14 +205,13 @@ static void leave(struct search *s, const struct run_cell *c, const char *id)
     if (notebook_find(fold_notebook(s->fold), c->id, &i)) {
         const cell *source = notebook_cell(fold_notebook(s->fold), i);
         const char *file = source->options.file ? source->options.file : source->options.template_;
-        if (file)
-            hand_on(s->files, file, id);
+        AUTO_FREE char *path = file ? fold_path(s->fold, file) : NULL;
+        if (path)
+            hand_on(s->files, path, id);
     }
-    cJSON_ArrayForEach(item, json_get(s->fold->recorded, "outputs"))
-    {
-        if (json_get(json_get(item, "cells"), c->id))
-            hand_on(s->files, item->string, id);
-    }
+    for (i = 0; i < s->n_left; i++)
+        if (s->left[i].cell == c)
+            hand_on(s->files, s->left[i].path, id);
     if (!id)
         return;
     s->first = s->first ? s->first : id;
@@ -154,6 +219,32 @@ static void leave(struct search *s, const struct run_cell *c, const char *id)
         s->any = id;
     if (json_bool_or(c->used, "random", false))
         s->random = id;
+}
+
+static void find_left(struct search *s)
+{
+    AUTO_JSON *all = fold_left(s->fold);
+    const cJSON *one;
+    s->left = mem_array((size_t)cJSON_GetArraySize(all) + 1, sizeof *s->left);
+    cJSON_ArrayForEach(one, all)
+    {
+        s->left[s->n_left++] =
+            (struct left){.cell = fold_cell_by_id(s->fold, json_str(one, "cell"), NULL),
+                .path = fold_path(s->fold, json_str_or(one, "name", "")),
+                .sha256 = mem_strdup(json_str(one, "sha256"))};
+    }
+}
+
+static void search_done(struct search *s)
+{
+    for (size_t i = 0; i < s->n_left; i++) {
+        free(s->left[i].path);
+        free(s->left[i].sha256);
+    }
+    free(s->left);
+    cJSON_Delete(s->globals);
+    cJSON_Delete(s->fields);
+    cJSON_Delete(s->files);
 }
 
 cJSON *stale_find(const fold *f, const struct stale_now *now)
@@ -166,6 +257,7 @@ cJSON *stale_find(const fold *f, const struct stale_now *now)
         .files = cJSON_CreateObject()};
     AUTO_FREE const struct run_cell **ran = mem_array(f->n_cells + 1, sizeof *ran);
     size_t n = 0;
+    find_left(&s);
     for (size_t i = 0; i < f->n_cells; i++) {
         enum cell_state state = f->cells[i].state;
         bool ended = state == STATE_OK || state == STATE_FAILED || state == STATE_STALE;
@@ -176,8 +268,6 @@ cJSON *stale_find(const fold *f, const struct stale_now *now)
     qsort(ran, n, sizeof *ran, from_top ? by_place : by_end);
     for (size_t i = 0; i < n; i++)
         leave(&s, ran[i], judge(&s, ran[i]) ? ran[i]->id : NULL);
-    cJSON_Delete(s.globals);
-    cJSON_Delete(s.fields);
-    cJSON_Delete(s.files);
+    search_done(&s);
     return s.found;
 }

@@ -187,6 +187,33 @@ def test_files_that_cells_write_by_themselves(t):
     assert moved(folder) == {"Write": ("anew", "its text has changed"), "Read": ("anew", "Write is stale")}, moved(folder)
 
 
+def test_files_that_a_stale_cell_leaves(t):
+    text = ('-- %% Write\nfs.write("a.txt", "1")\n-- %% Command\nsh("echo 1 >b.txt", { outputs = { "b.txt" } })\n'
+            '-- %% Bash language="bash" outputs=["c.txt"]\necho 1 >c.txt\n-- %% Module file="mod.lua"\nreturn 1\n'
+            '-- %% A\nprint("a", fs.read "a.txt")\n-- %% B\nprint("b", fs.read "./b.txt")\n-- %% C\nprint("c", fs.read "c.txt")\n'
+            '-- %% D\nprint("d", require "mod")\n-- %% Other\nprint "other"\n')
+    folder = recorded(t, text)
+    assert moved(folder) == {}, moved(folder)
+    put(folder, "n.lua", text.replace("echo 1", "echo 2").replace('"1"', '"2"').replace("return 1", "return 2"))
+    edited = ("anew", "its text has changed")
+    assert moved(folder) == {"Write": edited, "Command": edited, "Bash": edited, "Module": edited,
+                             "A": ("anew", "Write is stale"), "B": ("anew", "Command is stale"), "C": ("anew", "Bash is stale"),
+                             "D": ("anew", "Module is stale")}, moved(folder)
+    ran(folder)
+    shown = firesteel(folder, "show").out
+    assert moved(folder) == {} and all(f"{name}\t2" in shown for name in "abcd"), shown
+
+
+def test_a_file_that_several_cells_write(t):
+    text = ('-- %% First\nfs.write("f.txt", "1")\n-- %% Read\nprint("read", fs.read "f.txt")\n'
+            '-- %% Last\nfs.write("f.txt", "x")\n-- %% End\nprint("end", fs.read "f.txt")\n')
+    folder = recorded(t, text)
+    assert moved(folder) == {}, "what a later cell writes does not count: %s" % moved(folder)
+    put(folder, "n.lua", text.replace('"1"', '"2"'))
+    assert ran(folder) == ["First", "Read", "Last", "End"] and get(folder, "f.txt") == "x" and moved(folder) == {}, moved(folder)
+    assert "read\t2" in firesteel(folder, "show").out
+
+
 def test_fields_of_luas_own_tables(t):
     text = ('-- %% Trim\nfunction string.trim(s) return (s:match "^%s*(.-)%s*$") end\n-- %% Half\nmath.half = 0.5\n-- %% Use\nprint((" a "):trim())\n'
             '-- %% Other\nprint(("a"):upper())\n-- %% Sum\nprint(math.half * 2)\n')

@@ -648,6 +648,26 @@ def test_a_file_that_was_read_has_changed(t):
         s.gone("has changed")
 
 
+def test_a_file_that_a_cell_writes_anew_has_changed(t):
+    with workbench(folder(t, '-- %% W\nfs.write("o.txt", "1")\n\n-- %% R\nprint(fs.read "o.txt")\n')) as s:
+        s.keys("R")
+        s.wait("[2] R")
+        s.keys("g g C-e")
+        s.wait("[3] W")
+        assert "[2] R" in text(s), text(s)  # the same bytes again
+        s.keys("g g Enter End Left Left")
+        s.type("7")
+        s.wait("[3~] W")
+        s.keys("C-e")
+        s.wait("[4] W")
+        s.wait("[2~] R")
+        s.wait("o.txt has changed")
+        s.keys("g s")
+        s.wait("│ 17")
+        s.gone("has changed")
+        leave_unsaved(s)
+
+
 def test_what_a_cell_has_made_elsewhere_has_changed(t):
     env = {"HOME": t.dir(), "XDG_STATE_HOME": "", "XDG_DATA_HOME": ""}
     up = sh(FIRESTEEL, "sandbox", "up", env=env)

@@ -123,6 +123,13 @@ TEST(path_parts)
     CHECK_STR(d, "/");
     CHECK_STR(e, "a/b");
     CHECK_STR(f, "/b");
+    static const char *const plain[][2] = {{"./mod.lua", "mod.lua"}, {"/a//b/./c/", "/a/b/c"},
+        {"/a/x/../b", "/a/b"}, {"/../a", "/a"}, {"x/..", "."}, {"../../a/../b", "../../b"},
+        {"/", "/"}, {"", "."}, {"a/..b", "a/..b"}, {"/a/..", "/"}};
+    for (size_t i = 0; i < ARRAY_LEN(plain); i++) {
+        AUTO_FREE char *is = path_plain(plain[i][0]);
+        CHECK_STR(is, plain[i][1]);
+    }
     CHECK(path_is_below("a/..b/c") && !path_is_below("a/../b") && !path_is_below("/a"));
     CHECK(!path_is_below("..") && !path_is_below(""));
 }

@@ -439,6 +439,29 @@ TEST(what_a_stale_cell_has_given_is_stale)
     fold_free(f);
 }
 
+TEST(files_lead_from_cell_to_cell)
+{
+    fold *f = fold_new();
+    event(f, "{\"type\":\"document\",\"text\":\"-- %% A\\n\\n-- %% B\\n\\n-- %% C\\n\\n-- %% "
+             "D\\n\",\"cells\":[\"a\",\"b\",\"c\",\"d\"]}");
+    ended(f, 1, "a", "\"reads\":[]");
+    recorded(f, "a", "\"kind\":\"output\",\"name\":\"f\",\"value\":{\"sha256\":\"1\"}");
+    ended(f, 2, "b", "\"reads\":[]");
+    recorded(f, "b", "\"kind\":\"input\",\"name\":\"./f\",\"value\":{\"sha256\":\"1\"}");
+    ended(f, 3, "c", "\"reads\":[]");
+    recorded(f, "c", "\"kind\":\"output\",\"name\":\"x/../f\",\"value\":{\"sha256\":\"3\"}");
+    ended(f, 4, "d", "\"reads\":[]");
+    check_stale(f, &(struct stale_now){0}, ""); // C has written it, but below B
+    check_stale(f, &(struct stale_now){.edited = edited, .arg = (char *)"a"},
+        "a: its text has changed\nb: A is stale\nc: A is stale\n");
+    ended(f, 5, "a", "\"reads\":[]");
+    recorded(f, "a", "\"kind\":\"output\",\"name\":\"f\",\"value\":{\"sha256\":\"1\"}");
+    check_stale(f, &(struct stale_now){0}, ""); // the same again
+    recorded(f, "a", "\"kind\":\"output\",\"name\":\"f\",\"value\":{\"sha256\":\"2\"}");
+    check_stale(f, &(struct stale_now){0}, "b: ./f has changed\n");
+    fold_free(f);
+}
+
 TEST(a_trainings_metrics_are_the_runs)
 {
     fold *f = fold_new();
