@@ -29,11 +29,11 @@ struct flow {
     const notebook *nb_a, *nb_b;
     size_t *partner;     // of b's cells: in a
     cJSON *globals;      // name → set
-    cJSON *left;         // by cells: files, variables, objects; text → set
+    cJSON *left;         // by cells: files (their paths), variables, objects; text → set
     cJSON *leaves;       // id of a cell → these texts
     cJSON *earlier;      // all changes that have reached a cell so far
     cJSON *cells;        // id → set
-    bool seed, recorded; // another seed; did every cell record its reads?
+    bool seed, recorded; // another seed; did the cells record their reads?
 };
 
 static void add(cJSON *set, const char *what, const char *name, int64_t place)
@@ -85,6 +85,16 @@ static const cJSON *used_then(
     return used ? used : json_get(json_get(all, list), name);
 }
 
+// What has reached the cell that left it; NULL: no cell has.
+static const cJSON *left_of(
+    const struct flow *w, const char *list, const char *what, const char *name)
+{
+    bool file = str_eq(list, "inputs") || str_eq(list, "programs");
+    AUTO_FREE char *path = file ? fold_path(w->b->fold, name) : NULL;
+    AUTO_FREE char *text = str_fmt("%s %s", file ? "file" : what, path ? path : name);
+    return json_get(w->left, text);
+}
+
 // What an earlier cell left hands on what reached that cell. An object that the run has made is
 // another one each time: of it only that counts.
 static void add_used(const struct flow *w, size_t i, const struct run_cell *b, cJSON *set)
@@ -104,8 +114,7 @@ static void add_used(const struct flow *w, size_t i, const struct run_cell *b, c
         cJSON_ArrayForEach(used, json_get(now, kinds[k].list))
         {
             const cJSON *was = used_then(own_a, all_a, kinds[k].list, used->string);
-            AUTO_FREE char *text = str_fmt("%s %s", kinds[k].what, used->string);
-            const cJSON *left = json_get(w->left, text);
+            const cJSON *left = left_of(w, kinds[k].list, kinds[k].what, used->string);
             bool object = left && str_eq(kinds[k].list, "objects");
             if (was && json_equal(was, used) && !object)
                 continue;
@@ -207,7 +216,7 @@ static cJSON *cause_of(const struct flow *w, const char *id)
         AUTO_FREE char *title = notebook_cell_title(w->nb_b, i);
         json_set_str(cause, "cell", title);
     }
-    if (!w->recorded)
+    if (!w->recorded && !(set && set->child))
         json_set_str(cause, "unknown", "the cells of this run recorded no reads");
     else
         json_set_str(cause, "earliest", earliest(set));

@@ -181,9 +181,12 @@ cJSON *fold_child_history(const fold *f, const char *name); // the same of the r
 // What a cell has used beside globals, new: {inputs, images, versions, programs, variables,
 // objects = {name = what was recorded}}.
 cJSON *fold_depends(const fold *f, const char *id);
-// What cells have left beside globals, new: {id: ["file data.csv", "variable LR", "object Job x in
-// namespace y"]}.
+// What cells have left beside globals, new: {id: ["file /work/data.csv", "variable LR", "object Job
+// x in namespace y"]}.
 cJSON *fold_left_by_cells(const fold *f);
+// The path of a file that cells name "data.csv", "./data.csv" or otherwise: one text for one file;
+// new.
+char *fold_path(const fold *f, const char *name);
 // Who has told what counts of a name in "metrics" or "artifacts" of fold_results: a cell and its
 // branch, NULL: the cell itself; no cell: nobody has. Borrowed.
 struct teller {

@@ -97,7 +97,10 @@ cJSON *fold_left_by_cells(const fold *f)
     AUTO_JSON *files = fold_left(f);
     const cJSON *one;
     cJSON_ArrayForEach(one, files)
-        add_name(all, json_str(one, "cell"), "file", json_str(one, "name"));
+    {
+        AUTO_FREE char *path = fold_path(f, json_str_or(one, "name", ""));
+        add_name(all, json_str(one, "cell"), "file", path);
+    }
     cJSON_ArrayForEach(one, json_get(f->recorded, "environment"))
         add_name(all, json_str_or(one, "cell", ""), "variable", one->string);
     for (size_t i = 0; i < f->n_ledger; i++) {

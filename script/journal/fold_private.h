@@ -140,7 +140,6 @@ bool fold_gives_params(const fold *f, const char *id);
 // written over.
 const struct run_cell *fold_ended(const fold *f, const char *id);
 cJSON *fold_left(const fold *f);
-char *fold_path(const fold *f, const char *name); // of a file that cells name; new, one per file
 // fold_copy.c: a state that goes its own way; and about how many bytes one takes.
 fold *fold_copy(const fold *from);
 size_t fold_weight(const fold *f);

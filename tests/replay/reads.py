@@ -225,6 +225,32 @@ def test_variables_and_files_that_cells_write_are_followed(t):
     assert "variables\n  RATE: " in shown.out, shown
 
 
+def test_changes_reach_cells_without_globals(t):
+    text = ('-- %% f file="one.lua"\nprint(1)\n-- %% Module file="mod.lua"\nreturn 1\n-- %% r\nrun.metric("read", #fs.read "one.lua")\n'
+            '-- %% m\nrun.metric("module", (require "mod"))\n-- %% n\nrun.metric("n", #fs.read "nn.txt")\n'
+            '-- %% v\nrun.metric("v", #os.getenv "FLIP")\n-- %% Own\nrun.metric("own", 1)\n-- %% Clock\nrun.metric("clock", os.clock())\n')
+    folder = t.dir()
+    put(folder, "nn.txt", "abc")
+    outside(folder, text, FLIP="1")
+    put(folder, "nn.txt", "abcd")
+    outside(folder, text.replace("print(1)", "print(12)").replace("return 1", "return 2").replace('"own", 1', '"own", 2'), FLIP="no")
+    found = json.loads(sh(FIRESTEEL, "diff", "-o", "json", cwd=folder).out)
+    assert {name: c["all"] for name, c in found["causes"].items()} == {
+        "read": ['cell "f"'], "module": ['cell "Module"'], "n": ["file nn.txt"], "v": ["variable FLIP"], "own": ['cell "Own"'], "clock": []}, found
+    assert "recorded no reads" not in sh(FIRESTEEL, "diff", cwd=folder).out
+
+
+def test_what_a_trainer_file_changes_is_followed(t):
+    text = ('-- %% f file="one.lua"\nlocal nn, data = require "nn", require "data"\nlocal model = nn.Sequential { nn.Dense { 1, input_dim = 1 }, seed = 1 }\n'
+            'model:compile { optimizer = nn.SGD(0.1), loss = "mean_squared_error" }\n'
+            'model:fit { data.tensor { { 1.0 } }, data.tensor { { 2.0 } }, epochs = 1 }\n-- %% r\ntrainer.run { "one.lua" }\n')
+    folder = t.dir()
+    outside(folder, text)
+    outside(folder, text.replace("epochs = 1", "epochs = 3"))
+    found = json.loads(sh(FIRESTEEL, "diff", "-o", "json", cwd=folder).out)
+    assert found["causes"]["loss"]["earliest"] == 'cell "f"', found
+
+
 def test_objects_of_a_cluster_are_followed(t):
     up = sandbox(t)
     kubectl = """k8s.apply { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "settings" }, data = { size = "%d" } }"""

@@ -570,8 +570,5 @@ cJSON *reads_end(lua_State *L, mask *m)
     if (in->reads_random)
         json_set_bool(out, "random", true);
     in->held = NULL;
-    if (out->child)
-        return out;
-    cJSON_Delete(out);
-    return NULL;
+    return out;
 }

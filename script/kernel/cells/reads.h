@@ -27,7 +27,7 @@ void reads_open(lua_State *L);
 // An execution begins and ends; whole: its source names _ENV.
 void reads_begin(lua_State *L, bool whole);
 // {reads = ["name"…], writes = {name = digest, or "" of what has none}, touched = ["name"…] (tables
-// that were read and may have been changed in place), unknown, random}, new; NULL: nothing at all.
+// that were read and may have been changed in place), unknown, random}, new; empty: nothing at all.
 // A text with a secret has no digest. A field of a table of the library that was set is written as
 // "string.trim", without one.
 cJSON *reads_end(lua_State *L, mask *m);
