@@ -4,11 +4,11 @@
 // to whoever opened it; TLS material belongs to its `http`.
 //
 // Transfers of different pools never share a connection, so a log that is not read cannot hold up a
-// watch. Within a pool, HTTP/2 (where the server offers it) shares one connection; dead peers are
-// found by TCP keepalive and TCP_USER_TIMEOUT within about 45 s. However fast a server sends, a
-// stream takes HTTP_TURN bytes of it in a turn of the loop, so that timers, signals and other
-// descriptors have their turn. Redirects are never followed:
-// a 3xx is a response like any other, so no credential goes to a host the caller did not name.
+// watch. Within a pool, HTTP/2 (where the server offers it by TLS) shares one connection; dead
+// peers are found by TCP keepalive and TCP_USER_TIMEOUT within about 45 s. However fast a server
+// sends, a stream takes HTTP_TURN bytes of it in a turn of the loop, so that timers, signals and
+// other descriptors have their turn. Redirects are never followed: a 3xx is a response like any
+// other, so no credential goes to a host the caller did not name.
 #pragma once
 #include "base/buf.h"
 #include "base/loop/loop.h"
@@ -72,6 +72,7 @@ struct http_request {
     int64_t timeout_ms;     // for the whole transfer; 0: none
     int idle_timeout_ms;    // silence for so long ends it with ERR_UNAVAILABLE; 0: never
     int least_speed;        // bytes a second, averaged over idle_timeout_ms, either way; 0: any
+    bool apart;             // does not wait whether another one's connection can be shared
     bool no_compression;    // otherwise gzip is offered, and undone
     size_t limit;           // largest body to keep, in bytes; 0: 256 MiB. Beyond: ERR_LIMIT
 };

@@ -206,7 +206,9 @@ static void set_connection(http_stream *s, const struct http_request *r)
     curl_easy_setopt(c, CURLOPT_HTTP_VERSION,
         r->pool == HTTP_POOL_LOGS ? (long)CURL_HTTP_VERSION_1_1 : (long)CURL_HTTP_VERSION_2TLS);
     curl_easy_setopt(c, CURLOPT_FORBID_REUSE, (long)s->alone);
-    curl_easy_setopt(c, CURLOPT_PIPEWAIT, 1L); // prefer sharing a connection to opening another
+    // Rather wait whether a connection speaks HTTP/2 and can be shared than open another: no server
+    // speaks it without TLS here, and behind one that does not speak it, requests stand in a queue.
+    curl_easy_setopt(c, CURLOPT_PIPEWAIT, (long)(!r->apart && str_starts(r->url, "https:")));
     curl_easy_setopt(c, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(c, CURLOPT_PROXY, r->proxy ? r->proxy : ""); // "": not the environment's
     curl_easy_setopt(c, CURLOPT_NOPROXY, "");

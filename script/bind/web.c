@@ -70,6 +70,12 @@ static int read_request(struct exchange *x, const cJSON *args, err *e)
 {
     const char *url = url_of(args), *body = json_str(args, "body");
     const char *at = strchr(url, '@'), *slash = strstr(url, "://");
+    for (const char *p = url; *p; p++)
+        if ((unsigned char)*p <= ' ' || *p == 0x7f)
+            return err_set(e, ERR_USAGE,
+                *p == ' ' ? "http: the address has a blank in it, which is written %%20"
+                          : "http: the address has a control character in it (byte %d)",
+                *p);
     if (!str_starts(url, "http://") && !str_starts(url, "https://"))
         return err_set(e, ERR_USAGE, "http: an address begins with https:// or http://");
     if (at && at < slash + 3 + strcspn(slash + 3, "/?#"))
@@ -84,6 +90,7 @@ static int read_request(struct exchange *x, const cJSON *args, err *e)
         .body = body,
         .body_n = body ? strlen(body) : 0,
         .once = true,
+        .apart = true,
         .timeout_ms = cJSON_IsNumber(seconds) ? (int64_t)(seconds->valuedouble * 1000) : 0,
         .limit = BODY_LIMIT};
     return 0;

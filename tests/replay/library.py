@@ -220,6 +220,9 @@ class Answers(http.server.BaseHTTPRequestHandler):
             self.answer(302, Location="/loop")
         elif path == "/slow":
             threading.Event().wait(30)
+        elif path == "/together":  # answers when as many have asked as the server's barrier waits for
+            self.server.meeting.wait(30)
+            self.answer(200, b"met")
         elif path == "/made":
             self.answer(200 if self.server.made else 404)
         elif path == "/lose":  # done, and nobody hears of it
@@ -236,8 +239,8 @@ class Answers(http.server.BaseHTTPRequestHandler):
     do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_HEAD = handle_any
 
 
-def server(t, certificate=None):
-    s = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answers)
+def server(t, certificate=None, version="HTTP/1.1"):
+    s = http.server.ThreadingHTTPServer(("127.0.0.1", 0), type("Speaking", (Answers,), {"protocol_version": version}))
     s.daemon_threads, s.seen, s.made, s.elsewhere = True, [], False, None
     if certificate:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -272,10 +275,28 @@ def test_http_reads_without_any_effect(t):
     assert fails(k, f"http.get('{at}/slow', {{ timeout = '300ms' }})").startswith(f"GET {at}/slow: ")
     assert "begins with https" in fails(k, "http.get 'file:///etc/passwd'")
     assert "do not stand in the address" in fails(k, "http.get 'http://me:pw@127.0.0.1/'")
+    assert fails(k, f"http.get '{at}/a b'") == f"GET {at}/a b: http: the address has a blank in it, which is written %20"
+    assert "a control character in it (byte 9)" in fails(k, f"http.get '{at}/a\\tb'")
     assert not k.of("ledger")
     with open(k.journal(), encoding="utf-8") as f:
         text = f.read()
     assert "key-12345" not in text.replace("['X-Api-Key'] = 'key-12345'", "") and "bWU6" not in text
+
+
+def test_http_waits_for_no_other_request_to_its_host(t):
+    pair = os.path.join(t.dir(), "pair.pem")
+    made = sh("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+              "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", pair, "-out", pair + ".crt")
+    assert made.code == 0, made
+    with open(pair, "a", encoding="utf-8") as f, open(pair + ".crt", encoding="utf-8") as crt:
+        f.write(crt.read())
+    k = Kernel(t, "")
+    for version, certificate in (("HTTP/1.0", None), ("HTTP/1.1", None), ("HTTP/1.1", pair)):
+        s, at = server(t, certificate, version)
+        s.meeting = threading.Barrier(3)
+        out = says(k, f"got = parallel.map({{ 1, 2, 3 }}, function() return http.get('{at}/together', {{ insecure = true }}).body end)\n"
+                      "print(table.concat(got, ' '))")
+        assert out == "met met met\n", (version, out)
 
 
 def test_http_sends_what_is_granted(t):
