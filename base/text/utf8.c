@@ -96,6 +96,23 @@ bool point_is_regional(uint32_t c)
     return c >= 0x1F1E6 && c <= 0x1F1FF;
 }
 
+bool point_is_alnum(uint32_t c)
+{
+    switch (utf8proc_category((utf8proc_int32_t)c)) {
+    case UTF8PROC_CATEGORY_LU:
+    case UTF8PROC_CATEGORY_LL:
+    case UTF8PROC_CATEGORY_LT:
+    case UTF8PROC_CATEGORY_LM:
+    case UTF8PROC_CATEGORY_LO:
+    case UTF8PROC_CATEGORY_ND:
+    case UTF8PROC_CATEGORY_NL:
+    case UTF8PROC_CATEGORY_NO:
+        return true;
+    default:
+        return false;
+    }
+}
+
 static utf8proc_boundclass_t class_of(uint32_t c)
 {
     return utf8proc_get_property((utf8proc_int32_t)c)->boundclass;

@@ -32,6 +32,9 @@ bool point_is_modifier(uint32_t point);
 // One of the letters of which two make a flag.
 bool point_is_regional(uint32_t point);
 
+// A letter or a number of any script, in the sense of Python's str.isalnum.
+bool point_is_alnum(uint32_t point);
+
 // No cluster is wider (four emoji): what is joined without end goes on in the next one, so that it
 // can be wrapped.
 enum { CLUSTER_COLUMNS = 8 };

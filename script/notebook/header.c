@@ -9,6 +9,32 @@
 #include <stdlib.h>
 #include <string.h>
 
+bool coding_line(const char *line, size_t n, const char *mark)
+{
+    static const char word[] = "coding";
+    const char *end = line + n, *p = line;
+    size_t mark_n = strlen(mark);
+    if (n < mark_n || memcmp(line, mark, mark_n) != 0)
+        return false;
+    while ((p = memmem(p, (size_t)(end - p), word, sizeof word - 1))) {
+        p += sizeof word - 1;
+        if (p == end || (*p != ':' && *p != '='))
+            continue;
+        for (p++; p < end && (*p == ' ' || *p == '\t');)
+            p++;
+        if (p < end && (isalnum((unsigned char)*p) || strchr("-_.", *p)))
+            return true;
+    }
+    return false;
+}
+
+// The line of the encoding with another comment mark; new.
+static char *with_mark(const char *line, const char *mark)
+{
+    size_t own = str_starts(line, "--") ? 2 : *line == '#' ? 1 : 0;
+    return str_fmt("%s%s", mark, line + own);
+}
+
 // Splits the header's YAML into jupytext's part and the rest.
 static void split(const char *header, buf *jupyter, buf *front, cJSON *jupytext)
 {
@@ -28,7 +54,7 @@ static void split(const char *header, buf *jupyter, buf *front, cJSON *jupytext)
             json_set_str(jupytext, "executable", value);
         } else if (n >= 3 && !strncmp(text, "---", 3)) {
             inside = !inside;
-        } else if (!inside && mark && memmem(text, n, "coding", 6)) {
+        } else if (!inside && coding_line(line, n + mark, "--")) {
             AUTO_FREE char *value = mem_strndup(line, n + mark);
             json_set_str(jupytext, "encoding", value);
         } else if (inside) {
@@ -88,6 +114,12 @@ cJSON *header_metadata(const notebook *nb, char **front)
     if (extra->child)
         merge(json_object_at(metadata, "jupytext"), extra);
     fill(metadata, nb->unshown);
+    const char *encoding = json_path_str(metadata, "jupytext.encoding");
+    const char *language = nb->language ? nb->language : language_of_metadata(metadata);
+    if (encoding && str_eq(language, "python")) { // jupytext writes the line as it stands here
+        AUTO_FREE char *line = with_mark(encoding, "#");
+        json_set_str(json_object_at(metadata, "jupytext"), "encoding", line);
+    }
     return metadata;
 }
 
@@ -186,8 +218,12 @@ void header_print(const cJSON *metadata, const char *front, bool non_ascii, buf 
     const char *encoding = json_path_str(metadata, "jupytext.encoding");
     if (executable)
         buf_fmt(out, "#!%s\n", executable);
-    if (encoding || non_ascii)
-        buf_fmt(out, "%s\n", encoding ? encoding : "-- -*- coding: utf-8 -*-");
+    AUTO_FREE char *coding = encoding ? with_mark(encoding, "--")
+                             : non_ascii && !str_eq(language_of_metadata(metadata), "python")
+                                 ? mem_strdup("-- -*- coding: utf-8 -*-")
+                                 : NULL;
+    if (coding)
+        buf_fmt(out, "%s\n", coding);
     bool hidden = str_eq(json_path_str(metadata, "jupytext.notebook_metadata_filter"), "-all");
     if (!hidden || front)
         buf_str(out, "-- ---\n");

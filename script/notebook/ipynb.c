@@ -50,15 +50,17 @@ static void take_language(char **source, cJSON *metadata)
     *source = rest;
 }
 
-// Moves metadata that no marker line can show to c->kept->foreign.
-static void take_foreign(cell *c, cJSON *metadata)
+// Moves metadata that no marker line can show, or that jupytext would not show, to
+// c->kept->foreign. Our own options stay whatever the filter says: they are what is run.
+static void take_foreign(const notebook *nb, cell *c, cJSON *metadata)
 {
     static const char *const ours[] = {"file", "template", "language", "capture", "tags", "timeout",
         "effects", "inputs", "outputs", "tolerance", "id", "magic_args", "retries", "when"};
     cJSON *next;
     for (cJSON *item = metadata->child; item; item = next) {
         next = item->next;
-        bool keep = cJSON_IsObject(item) || option_is_foreign(item->string);
+        bool keep = (cJSON_IsObject(item) || option_is_foreign(item->string)) &&
+                    cell_filter_takes(nb->metadata, item->string);
         for (size_t i = 0; i < ARRAY_LEN(ours); i++)
             keep = keep || str_eq(item->string, ours[i]);
         if (keep)
@@ -120,7 +122,7 @@ static int read_cell(notebook *nb, const cJSON *j, err *e)
     cJSON_DeleteItemFromObjectCaseSensitive(metadata, "title");
     if (kind == CELL_CODE)
         take_language(&source, metadata);
-    take_foreign(c, metadata);
+    take_foreign(nb, c, metadata);
     cell_mark_json(c, kind, title, metadata);
     take_source(c, source);
     if (is_lua_file(c)) {
@@ -190,13 +192,13 @@ notebook *notebook_parse_ipynb(const char *text, size_t n, err *e)
     if (!j)
         return NULL;
     notebook *nb = notebook_new();
+    const cJSON *metadata = json_get(j, "metadata");
+    nb->metadata =
+        cJSON_IsObject(metadata) ? cJSON_Duplicate(metadata, true) : cJSON_CreateObject();
     if (read_all(nb, j, e) < 0) {
         notebook_free(nb);
         return NULL;
     }
-    const cJSON *metadata = json_get(j, "metadata");
-    nb->metadata =
-        cJSON_IsObject(metadata) ? cJSON_Duplicate(metadata, true) : cJSON_CreateObject();
     int64_t minor = json_int_or(j, "nbformat_minor", 5);
     nb->minor = minor >= 0 && minor < 5 ? (int)minor : 5;
     nb->json = cJSON_IsTrue(json_path(nb->metadata, "jupytext.cell_metadata_json"));

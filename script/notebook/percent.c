@@ -105,8 +105,7 @@ static size_t header_lines(const struct lines *ls)
     size_t i = 0;
     if (i < ls->n && starts(&ls->list[i], "#!"))
         i++;
-    if (i < ls->n && starts(&ls->list[i], "--") &&
-        memmem(ls->list[i].text, ls->list[i].n, "coding", 6) && !marker_in(&ls->list[i]))
+    if (i < ls->n && coding_line(ls->list[i].text, ls->list[i].n, "--") && !marker_in(&ls->list[i]))
         i++;
     if (i < ls->n && is_rule(&ls->list[i])) {
         size_t k = i + 1;

@@ -92,11 +92,16 @@ void lua_quote(const char *s, size_t n, buf *out); // a Lua string literal on on
 // ("---", "title: …", "---"), which jupytext keeps in a raw cell; NULL: none.
 cJSON *header_metadata(const notebook *nb, char **front);
 void header_print(const cJSON *metadata, const char *front, bool non_ascii, buf *out);
+// Is a line that begins with the comment mark one that tells the file's encoding (PEP 263)?
+bool coding_line(const char *line, size_t n, const char *mark);
 // language.c: what an .ipynb's metadata or a header says, NULL: nothing; is it what we run?
 const char *language_of_metadata(const cJSON *metadata);
 bool language_is_ours(const char *name); // NULL is
 void language_from_metadata(notebook *nb);
 void language_from_path(notebook *nb, const char *path); // when the metadata did not say
+
+// cellfilter.c: does a cell's metadata of this name go into a text file, by the notebook's metadata?
+bool cell_filter_takes(const cJSON *metadata, const char *name);
 
 // Languages whose cells jupytext writes as %%language in an .ipynb.
 bool jupyter_language(const char *name);

@@ -14,10 +14,13 @@
 #include <string.h>
 
 #define LUA_MARK " language=\"lua\""
-// Of a notebook in Python without a header of its own: a .lua file would else be Lua.
-#define PYTHON_HEADER                                                                              \
-    "-- ---\n-- jupyter:\n--   jupytext:\n--     main_language: python\n"                          \
-    "--     notebook_metadata_filter: -all\n-- ---\n\n"
+// Of a notebook in Python whose header does not say so: a .lua file would else be Lua. They stand
+// in the header of the file, or in one of their own.
+#define PYTHON_LINES                                                                               \
+    "-- jupyter:\n--   jupytext:\n--     main_language: python\n"                                  \
+    "--     notebook_metadata_filter: -all\n"
+#define OWN_BEGINS "-- ---\n"
+#define OWN_ENDS   "-- ---\n\n"
 
 struct text {
     const char *s;
@@ -117,6 +120,21 @@ static void cell_to_python(const notebook *nb, const cell *c, buf *out)
     }
 }
 
+// The bytes of a header without PYTHON_LINES.
+static void drop_python_lines(const char *header, size_t n, buf *out)
+{
+    const char *lines = memmem(header, n, PYTHON_LINES, strlen(PYTHON_LINES));
+    const char *from = lines ? lines : header + n,
+               *to = lines ? lines + strlen(PYTHON_LINES) : from;
+    AUTO_FREE char *before = mem_strndup(header, (size_t)(from - header));
+    if (lines && str_ends(before, OWN_BEGINS) && str_starts(to, OWN_ENDS)) {
+        from -= strlen(OWN_BEGINS);
+        to += strlen(OWN_ENDS);
+    }
+    buf_add(out, header, (size_t)(from - header));
+    buf_add(out, to, (size_t)(header + n - to));
+}
+
 int notebook_print_python(const notebook *nb, buf *out, err *e)
 {
     AUTO_BUF text = {0};
@@ -126,9 +144,12 @@ int notebook_print_python(const notebook *nb, buf *out, err *e)
         return -1;
     if (!whole->language && nb->language)
         whole->language = mem_strdup(nb->language);
-    bool own = str_eq(nb->language, "python") && str_starts(whole->header, PYTHON_HEADER);
-    size_t skip = own ? strlen(PYTHON_HEADER) : 0;
-    header_to_python(whole->header + skip, whole->header_n - skip, out);
+    AUTO_BUF header = {0};
+    if (str_eq(nb->language, "python"))
+        drop_python_lines(whole->header, whole->header_n, &header);
+    else
+        buf_add(&header, whole->header, whole->header_n);
+    header_to_python(header.data, header.len, out);
     for (size_t i = 0; i < whole->n; i++)
         cell_to_python(whole, whole->cells[i], out);
     notebook_free(whole);
@@ -184,7 +205,7 @@ static bool is_lua_inside(const char *text, size_t n)
 
 struct reading {
     bool inner_lua; // the file keeps a notebook in Lua
-    bool header, commented, lua;
+    bool commented, lua;
 };
 
 static void line_from_python(struct reading *r, const struct text *line, buf *out)
@@ -193,7 +214,6 @@ static void line_from_python(struct reading *r, const struct text *line, buf *ou
     if (marker) {
         r->lua = r->inner_lua && ends_in(line, LUA_MARK);
         r->commented = !r->lua && opens_comment(line, marker);
-        r->header = false;
         struct text shown = *line;
         if (r->lua)
             shown.n -= strlen(LUA_MARK);
@@ -202,12 +222,8 @@ static void line_from_python(struct reading *r, const struct text *line, buf *ou
         buf_add(&whole, line->s + line->n, line->whole - line->n);
         shown = (struct text){whole.data, shown.n, whole.len};
         change_mark(&shown, "#", "--", out);
-    } else if (r->header && line->n >= 2 && memcmp(line->s, "#!", 2) == 0) {
-        buf_add(out, line->s, line->whole);
     } else if (r->lua) {
         drop_mark(line, out);
-    } else if (r->header) {
-        change_header(line, false, out);
     } else if (r->commented) {
         change_mark(line, "#", "--", out);
     } else if (line->n > 3 && memcmp(line->s, "# %", 3) == 0 &&
@@ -218,28 +234,78 @@ static void line_from_python(struct reading *r, const struct text *line, buf *ou
     }
 }
 
-// A header is comments and blank lines; anything else before the first marker is a cell.
-static bool begins_with_header(const char *text, size_t n)
+// "# ---"
+static bool is_rule(const struct text *l)
+{
+    size_t mark = l->n > 1 && l->s[1] == ' ' ? 2 : 1, n = l->n;
+    while (n > 0 && isspace((unsigned char)l->s[n - 1]))
+        n--;
+    return n == mark + 3 && *l->s == '#' && memcmp(l->s + mark, "---", 3) == 0;
+}
+
+// Where a file's header ends, and what is in it; see header_lines in percent.c.
+struct python_header {
+    const char *top;   // the end of "#!…" and of the line with the encoding
+    const char *close; // the last "# ---", NULL: there is none
+    const char *end;
+    bool says; // it has a part of jupytext's
+};
+
+static void read_block(struct python_header *h, const char *end)
 {
     struct text line;
-    for (const char *at = text, *end = text + n; next_line(&at, end, &line);) {
-        if (python_marker(&line))
-            return true;
-        if (line.n && *line.s != '#')
-            return false;
+    const char *at = h->top;
+    bool says = false;
+    if (!next_line(&at, end, &line) || !is_rule(&line))
+        return;
+    while (next_line(&at, end, &line) && line.n && *line.s == '#') {
+        says = says || (line.n >= 10 && memcmp(line.s, "# jupyter:", 10) == 0);
+        if (!is_rule(&line))
+            continue;
+        *h = (struct python_header){h->top, line.s, at, says};
+        return;
     }
-    return false;
+}
+
+static struct python_header read_header(const char *text, size_t n)
+{
+    struct python_header h = {.top = text};
+    struct text line;
+    const char *at = text, *end = text + n;
+    if (next_line(&at, end, &line) && line.n >= 2 && memcmp(line.s, "#!", 2) == 0)
+        h.top = at;
+    at = h.top;
+    if (next_line(&at, end, &line) && !python_marker(&line) && coding_line(line.s, line.n, "#"))
+        h.top = at;
+    h.end = h.top;
+    read_block(&h, end);
+    return h;
+}
+
+// The header in Lua's comments, and in it that the file is in Python.
+static void header_from_python(const char *text, const struct python_header *h, bool say, buf *out)
+{
+    struct text line;
+    for (const char *at = text; next_line(&at, h->end, &line);) {
+        if (say && line.s == h->close)
+            buf_str(out, PYTHON_LINES);
+        if (line.n >= 2 && memcmp(line.s, "#!", 2) == 0)
+            buf_add(out, line.s, line.whole);
+        else
+            change_header(&line, false, out);
+    }
+    if (say && !h->close)
+        buf_str(out, OWN_BEGINS PYTHON_LINES OWN_ENDS);
 }
 
 notebook *notebook_parse_python(const char *text, size_t n, err *e)
 {
-    struct reading r = {.inner_lua = is_lua_inside(text, n), .header = begins_with_header(text, n)};
+    struct reading r = {.inner_lua = is_lua_inside(text, n)};
+    struct python_header h = read_header(text, n);
     AUTO_BUF lua = {0};
     struct text line;
-    bool says = memmem(text, n, "\n# jupyter:", 11);
-    if (!says && !r.inner_lua)
-        buf_str(&lua, PYTHON_HEADER);
-    for (const char *at = text, *end = text + n; next_line(&at, end, &line);)
+    header_from_python(text, &h, !h.says && !r.inner_lua, &lua);
+    for (const char *at = h.end, *end = text + n; next_line(&at, end, &line);)
         line_from_python(&r, &line, &lua);
     notebook *nb = notebook_parse(buf_cstr(&lua), lua.len, e);
     if (nb && !nb->language && !r.inner_lua)

@@ -5,6 +5,7 @@
 #include "base/digest.h"
 #include "base/mem.h"
 #include "base/path.h"
+#include "base/text/utf8.h"
 #include "base/yaml.h"
 #include "script/report/export.h"
 #include "script/report/page.h"
@@ -38,17 +39,60 @@ __attribute__((format(printf, 2, 3))) static void note(struct mlflow *m, const c
     *m->notes = strv_add(*m->notes, buf_cstr(&text));
 }
 
-// MLflow's names are parts of paths: letters, digits, "_-. :/", and no part "." or "..". New.
-static char *name_of(const char *name)
+// MLflow's names are parts of paths: letters and digits of any script, "_-. :/", and no part "." or
+// ".." (mlflow/utils/validation.py). At most `most` bytes; new.
+static char *name_of(const char *name, size_t most)
 {
     buf out = {0};
-    for (const char *p = name; *p && out.len < NAME_MOST; p++) {
+    size_t n = strlen(name), len;
+    for (const char *p = name; *p; p += len) {
+        uint32_t c = utf8_decode(p, n - (size_t)(p - name), &len);
         bool start = p == name || p[-1] == '/';
-        bool fine = isalnum((unsigned char)*p) || strchr("_- :", *p) || (*p == '.' && !start) ||
-                    (*p == '/' && !start && p[1]);
-        buf_char(&out, fine ? *p : '_');
+        bool fine = point_is_alnum(c) || (c < 0x80 && strchr("_- :", *p)) ||
+                    (*p == '.' && !start) || (*p == '/' && !start && p[1]);
+        size_t bytes = fine ? len : 1;
+        if (out.len + bytes > most)
+            break;
+        buf_add(&out, fine ? p : "_", bytes);
     }
+    if (out.len && out.data[out.len - 1] == '/')
+        out.data[out.len - 1] = '_'; // it was cut there
     return out.data ? buf_take(&out) : mem_strdup("_");
+}
+
+static bool is_fine(const char *name)
+{
+    AUTO_FREE char *safe = name_of(name, NAME_MOST);
+    return str_eq(safe, name);
+}
+
+// The members, those first whose names stay as they are: none of these gives way to another. New.
+static const cJSON **in_order(const cJSON *members, size_t *n)
+{
+    const cJSON **list = mem_array((size_t)cJSON_GetArraySize(members) + 1, sizeof *list), *item;
+    *n = 0;
+    for (int fine = 1; fine >= 0; fine--)
+        cJSON_ArrayForEach(item, members) if (is_fine(item->string) == fine) list[(*n)++] = item;
+    return list;
+}
+
+// The file of a name below m->place/folder, new: one that no other name has.
+static char *file_of(struct mlflow *m, const char *folder, const char *name)
+{
+    enum { NUMBER = 8 };
+    AUTO_FREE char *stem = name_of(name, NAME_MOST - NUMBER);
+    char *safe = name_of(name, NAME_MOST), *path = str_fmt("%s/%s/%s", m->place, folder, safe);
+    bool same = str_eq(safe, name);
+    for (int i = 2; !same && path_exists(path); i++) {
+        free(safe);
+        free(path);
+        safe = str_fmt("%s_%d", stem, i);
+        path = str_fmt("%s/%s/%s", m->place, folder, safe);
+    }
+    if (!same)
+        note(m, "%s: \"%s\" is called \"%s\" there", folder, name, safe);
+    free(safe);
+    return path;
 }
 
 // file:// and the path, with what a URI has no place for in hexadecimal.
@@ -67,11 +111,7 @@ static char *uri_of(const char *path)
 static int put(
     struct mlflow *m, const char *folder, const char *name, const char *text, size_t n, err *e)
 {
-    AUTO_FREE char *safe = name_of(name);
-    AUTO_FREE char *path = str_fmt("%s/%s/%s", m->place, folder, safe);
-    if (!str_eq(safe, name))
-        note(m, "%s: \"%s\" is called \"%s\" there", folder, name, safe);
-    AUTO_FREE char *parent = path_dirname(path);
+    AUTO_FREE char *path = file_of(m, folder, name), *parent = path_dirname(path);
     return path_make_dirs(parent, 0777, e) < 0 ? -1 : path_write(path, text, n, 0644, e);
 }
 
@@ -96,9 +136,10 @@ static char *line_of(const cJSON *value)
 
 static int put_params(struct mlflow *m, const cJSON *params, err *e)
 {
-    const cJSON *p;
-    cJSON_ArrayForEach(p, params)
-    {
+    size_t n_params;
+    AUTO_FREE const cJSON **list = in_order(params, &n_params);
+    for (size_t i = 0; i < n_params; i++) {
+        const cJSON *p = list[i];
         AUTO_FREE char *text = line_of(p);
         size_t n = strlen(text), most = n;
         if (n > PARAM_MOST) {
@@ -126,17 +167,18 @@ static void metric_line(const cJSON *point, int64_t place, buf *out)
 static int put_metrics(struct mlflow *m, err *e)
 {
     AUTO_JSON *history = fold_history(m->fold);
-    const cJSON *points, *p;
-    cJSON_ArrayForEach(points, history)
-    {
+    const cJSON *p;
+    size_t n;
+    AUTO_FREE const cJSON **list = in_order(history, &n);
+    for (size_t i = 0; i < n; i++) {
         AUTO_BUF text = {0};
         int64_t place = 0; // of a value without a step: behind the others
-        cJSON_ArrayForEach(p, points)
+        cJSON_ArrayForEach(p, list[i])
         {
             metric_line(p, place, &text);
             place = json_int_or(p, "step", place) + 1;
         }
-        if (put(m, "metrics", points->string, text.data, text.len, e) < 0)
+        if (put(m, "metrics", list[i]->string, text.data, text.len, e) < 0)
             return -1;
     }
     return 0;
@@ -151,11 +193,12 @@ static int put_tags(struct mlflow *m, const cJSON *tags, err *e)
 {
     AUTO_JSON *record = page_record(m->fold), *origin = fold_origin(m->fold);
     const cJSON *t;
+    size_t n;
+    AUTO_FREE const cJSON **list = in_order(tags, &n);
     int result = put_tag(m, "mlflow.runName", fold_run(m->fold), e);
-    cJSON_ArrayForEach(t, tags)
-    {
-        AUTO_FREE char *text = line_of(t);
-        result = result < 0 ? -1 : put_tag(m, t->string, text, e);
+    for (size_t i = 0; i < n; i++) {
+        AUTO_FREE char *text = line_of(list[i]);
+        result = result < 0 ? -1 : put_tag(m, list[i]->string, text, e);
     }
     cJSON_ArrayForEach(t, record)
     {
@@ -197,8 +240,7 @@ static int put_artifact(struct mlflow *m, const cJSON *a, err *e)
 {
     char hex[SHA256_HEX];
     const char *path = json_str_or(a, "path", ""), *cwd = json_str(fold_first(m->fold), "cwd");
-    AUTO_FREE char *from = path_join(cwd, path), *safe = name_of(a->string);
-    AUTO_FREE char *to = str_fmt("%s/artifacts/%s", m->place, safe);
+    AUTO_FREE char *from = path_join(cwd, path);
     err why = {0};
     if (sha256_file(from, hex, &why) < 0) {
         note(m, "the artifact %s is not there any more: %s", a->string, why.text);
@@ -208,17 +250,21 @@ static int put_artifact(struct mlflow *m, const cJSON *a, err *e)
         note(m, "the artifact %s is left out: %s has changed since", a->string, from);
         return 0;
     }
+    AUTO_FREE char *to = file_of(m, "artifacts", a->string);
     return copy_file(from, to, e);
 }
 
 static int put_artifacts(struct mlflow *m, const cJSON *artifacts, err *e)
 {
-    const cJSON *a;
+    size_t n;
+    AUTO_FREE const cJSON **list = in_order(artifacts, &n);
     AUTO_BUF page = {0}, text = {0};
     AUTO_FREE char *folder = path_join(m->place, "artifacts");
     if (path_make_dirs(folder, 0777, e) < 0)
         return -1;
-    cJSON_ArrayForEach(a, artifacts) if (put_artifact(m, a, e) < 0) return -1;
+    for (size_t i = 0; i < n; i++)
+        if (put_artifact(m, list[i], e) < 0)
+            return -1;
     if (export_run(m->fold, m->spool_dir, EXPORT_HTML, 0, &page, e) < 0)
         return -1;
     notebook_print(fold_notebook(m->fold), &text);

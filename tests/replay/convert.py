@@ -137,6 +137,70 @@ def test_jupytext_reads_the_python_file_as_we_do(t):
     assert "x = 1 -- one\n" in "".join(theirs[1]["source"]), "Lua is kept as another language"
 
 
+def metadata_of(folder, name):
+    j = json.loads(read(folder, name))
+    return j["metadata"], [(c["cell_type"], "".join(c["source"]), c["metadata"]) for c in j["cells"]]
+
+
+def test_the_encoding_of_a_python_file_stays_in_python(t):
+    """The bytes stay the same; jupytext reads the .ipynb and writes those bytes, too, and reads the file as we do."""
+    coding, code = "# -*- coding: utf-8 -*-\n", '# %%\nx = "ünï"\n'
+    kernel = "# ---\n# jupyter:\n#   kernelspec:\n#     display_name: Python 3\n#     language: python\n#     name: python3\n# ---\n\n"
+    samples = {"none": code, "coding": coding + code, "vim": "# vim: set fileencoding=utf-8 :\n" + code, "shebang": "#!/usr/bin/env python3\n" + code,
+               "both": "#!/usr/bin/env python3\n" + coding + code, "header": coding + kernel + code, "unmarked": coding + 'y = "é"\n\n' + code,
+               "comment": "# about decoding things\n\n" + code, "front": "# ---\n# title: x\n# ---\n\n" + code}
+    more = {"header", "unmarked", "comment"}  # after an .ipynb: what jupytext writes of itself; a marker for every cell
+    folder, theirs = t.dir(), t.dir()
+    for stem, text in samples.items():
+        write(folder, stem + ".py", text)
+        write(theirs, stem + ".py", text)
+        for form in ("ipynb", "lua"):
+            convert(folder, stem + ".py", "--to", form)
+            convert(folder, f"{stem}.{form}", "-o", "back.py", "--force")
+            if form == "lua" or stem not in more:
+                assert read(folder, "back.py") == text, (stem, form, read(folder, "back.py"))
+    assert metadata_of(folder, "coding.ipynb")[0]["jupytext"]["encoding"] == coding.strip()
+    assert read(folder, "coding.lua").startswith("-- -*- coding: utf-8 -*-\n-- ---\n"), read(folder, "coding.lua")
+    if not os.path.exists(JUPYTEXT):
+        raise Skip("no jupytext in the cache: tests/support/tools CACHE makes it")
+    done = sh(JUPYTEXT, "--quiet", "--to", "ipynb", *[s + ".py" for s in samples], cwd=theirs)
+    assert done.code == 0, done
+    for stem in samples:
+        (ours, our_cells), (their, their_cells) = metadata_of(folder, stem + ".ipynb"), metadata_of(theirs, stem + ".ipynb")
+        assert our_cells == their_cells and ours == their, (stem, ours, their, our_cells, their_cells)
+    for stem in samples:
+        os.remove(f"{folder}/{stem}.py")
+    done = sh(JUPYTEXT, "--quiet", "--to", "py:percent", *[s + ".ipynb" for s in samples], cwd=folder)
+    assert done.code == 0, done
+    for stem in set(samples) - more:
+        assert read(folder, stem + ".py") == samples[stem], (stem, read(folder, stem + ".py"))
+
+
+def test_metadata_of_cells_is_left_out_as_jupytext_leaves_it_out(t):
+    folder = t.dir()
+    cell = {"cell_type": "code", "source": ["x = 1"], "outputs": [], "execution_count": None, "id": "a",
+            "metadata": {"papermill": {"duration": 0.5, "status": "completed"}, "tags": ["parameters"], "collapsed": True,
+                         "scrolled": True, "ExecuteTime": {"start": 1}, "execution": {"shell.execute_reply": "2026"}, "slideshow": {"slide_type": "slide"}}}
+    filters = {"none": None, "tags": "tags,-all", "minus": "-papermill", "all": "all", "but": "all,-papermill", "kept": "collapsed,-slideshow"}
+    for name, value in filters.items():
+        metadata = {"kernelspec": {"display_name": "Lua", "language": "lua", "name": "lua"}}
+        if value is not None:
+            metadata["jupytext"] = {"cell_metadata_filter": value}
+        write(folder, name + ".ipynb", json.dumps({"cells": [cell], "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}, sort_keys=True))
+        convert(folder, name + ".ipynb", "-o", f"ours-{name}.lua")
+    tags = [line for line in read(folder, "ours-tags.lua").split("\n") if line.startswith("-- %%")]
+    assert tags == ['-- %% tags=["parameters"]'], tags
+    convert(folder, "tags.ipynb", "-o", "same.ipynb")
+    assert json.loads(read(folder, "same.ipynb"))["cells"][0]["metadata"] == cell["metadata"], "an .ipynb keeps it"
+    if not os.path.exists(JUPYTEXT):
+        raise Skip("no jupytext in the cache: tests/support/tools CACHE makes it")
+    done = sh(JUPYTEXT, "--quiet", "--to", "lua:percent", *[name + ".ipynb" for name in filters], cwd=folder)
+    assert done.code == 0, done
+    for name in filters:
+        ours, theirs = ([line for line in read(folder, f).split("\n") if line.startswith("-- %%")] for f in (f"ours-{name}.lua", f"{name}.lua"))
+        assert ours == theirs, (name, ours, theirs)
+
+
 def test_markdown_and_html_have_the_outputs(t):
     folder = t.dir()
     write(folder, "o.ipynb", json.dumps(OUTPUTS))

@@ -18,6 +18,11 @@ fails = false
 for step = 1, 3 do run.metric({ loss = 1 / step, ["val/loss"] = 2 / step }, { step = step * 10 }) end
 run.metric("odd", 0 / 0)
 run.metric("a?b", 1)
+run.metric("ünï", 1)
+run.metric("önö", 2)
+run.metric("a!b", 3)
+run.metric("a_b_2", 4)
+run.metric("weiß/ε²", 5)
 run.tag "baseline"
 run.tag("about", "two\\nlines")
 run.param { model = "wide" }
@@ -83,6 +88,9 @@ def test_the_layout(t):
     assert read(place, "artifacts", "model", "m.bin") == "abc" and "<!DOCTYPE html>" in read(place, "artifacts", "report.html")
     assert not os.path.exists(place + "/artifacts/late.bin"), "it is not what was recorded"
     assert "the artifact late.bin is left out" in done.err and '"a?b" is called "a_b"' in done.err, done
+    assert '"a!b" is called "a_b_3" there' in done.err and "ünï" not in done.err and "weiß" not in done.err, done
+    assert [read(place, "metrics", name).split()[1] for name in ("ünï", "önö", "a_b", "a_b_2", "a_b_3", "weiß/ε²")] == \
+        ["1", "2", "1", "4", "3", "5"], "no two names become one"
     experiment = read(os.path.dirname(place), "meta.yaml")
     assert "name: train\n" in experiment and "lifecycle_stage: active\n" in experiment, experiment
     again = export(folder)
@@ -108,6 +116,8 @@ def test_mlflow_reads_it(t):
     assert one["params"] == {"lr": "0.1", "sizes": "[32,16]", "model": "wide", "fails": "false"}, one
     assert one["history"]["loss"] == [[1.0, 10], [0.5, 20], [1 / 3, 30]], one["history"]
     assert one["history"]["val/loss"] == [[2.0, 10], [1.0, 20], [2 / 3, 30]], one["history"]
+    assert {name: one["history"][name][0][0] for name in ("ünï", "önö", "a_b", "a_b_2", "a_b_3", "weiß/ε²")} == \
+        {"ünï": 1, "önö": 2, "a_b": 1, "a_b_2": 4, "a_b_3": 3, "weiß/ε²": 5}, one["history"]
     assert one["tags"]["baseline"] == "true" and one["tags"]["firesteel.run"] == first, one["tags"]
     assert one["tags"]["mlflow.source.type"] == "NOTEBOOK" and one["took"] >= 0, one
     assert sorted(one["artifacts"]) == ["model", "model/m.bin", "notebook.lua", "report.html"], one
