@@ -51,8 +51,9 @@ local function field_of(text, options)
   return options.numbers ~= false and number_of(text) or text
 end
 
+-- The names of the columns are beside the rows, so that these are a list for whoever goes through them or writes them.
 local function named_rows(rows, columns, first)
-  local named = { columns = columns }
+  local named = setmetatable({}, { __name = "rows", __index = { columns = columns } })
   for i = first, #rows do
     local row = {}
     if #rows[i] > #columns then
@@ -141,10 +142,11 @@ end
 -- A time as UTC's clocks show it when those of the zone show the right one; %z and %Z are the zone's.
 local function in_zone(name, format, seconds)
   local offset = core.zone(name)
-  local ahead = offset and offset(seconds)
+  local ahead, called
+  if offset then ahead, called = offset(seconds) end
   if not ahead then core.fail("error", ("time.format: this machine knows no time zone %s; zones have names such as Europe/Berlin"):format(name)) end
   local minutes = math.abs(ahead) // 60
-  local own = { ["%z"] = ("%s%02d%02d"):format(ahead < 0 and "-" or "+", minutes // 60, minutes % 60), ["%Z"] = name:gsub("%%", "%%%%") }
+  local own = { ["%z"] = ("%s%02d%02d"):format(ahead < 0 and "-" or "+", minutes // 60, minutes % 60), ["%Z"] = called:gsub("%%", "%%%%") }
   format = format:gsub("%%.", own)
   return format, seconds + ahead
 end
@@ -229,7 +231,7 @@ yaml.encode(value) -> string
 csv: module -- Comma-separated values (RFC 4180; lines may end with LF or CR, too).
 csv.decode(text, {header=true, separator: string=",", numbers=true}) -> list
   The rows of a text.
-  header: whether the first row names the columns: then rows are tables by name, and `columns` of the result has the names; else rows are lists
+  header: whether the first row names the columns: then rows are tables by name, and `.columns` of the result has the names in order (json.encode and pairs see the rows alone); else rows are lists
   separator: one character
   numbers: whether fields such as "0.25" become numbers; "007" and "0x10" stay texts
   errors: a quote that is not closed, with its line; a row that is longer than the header
@@ -266,7 +268,7 @@ time.parse(text) -> number
 time.format(seconds, format, {local_zone=false, zone: string=}) -> string
   A time as `date` formats it; "%Y-%m-%d %H:%M:%S" unless it is said.
   local_zone: in the machine's zone, and not in UTC
-  zone: in this one, by its name in the tz database: "Europe/Berlin"
+  zone: in this one, by its name in the tz database: "Europe/Berlin"; %Z is what it is called at that time: CEST
   errors: what is no time from the year 1 to 9999; a format that does not exist; a zone that this machine does not know
   example:
     print(time.format(86400, "%d.%m.%Y")) --> 02.01.1970

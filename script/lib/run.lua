@@ -124,7 +124,9 @@ end
 local function sort_by(list, field)
   local down = field:sub(1, 1) == "-"
   local name = down and field:sub(2) or field
-  local place = {}
+  local place, known = {}, #list == 0
+  for _, row in ipairs(list) do known = known or row[name] ~= nil end
+  if not known then core.fail("error", ("runs.compare: none of these runs has a parameter, metric or tag %s to sort by"):format(name)) end
   for i, row in ipairs(list) do place[row] = i end
   table.sort(list, function(a, b)
     local x, y = a[name], b[name]
@@ -146,6 +148,8 @@ function runs.compare(options)
   end
   for i, name in ipairs(options) do names[i] = name end
   with = core.check("runs.compare", with)
+  local last = with.last
+  if last and last < 1 then core.fail("error", ("runs.compare: last is a number of runs from 1 on, not %d"):format(last)) end
   local rows = core.runs(#names > 0 and names or nil, with.last or 10)
   local columns = with.columns or compared_columns(rows)
   local list = {}
@@ -198,11 +202,11 @@ runs: module -- Earlier runs of this folder.
 runs.compare{names, last: integer=10, by: string=, columns: list=} -> table
   Runs side by side, as a table of their parameters that differ and their metrics: of these names (as `firesteel diff`
   takes them: a name or its beginning, "newest", "-2", a notebook's file), or the last ones that have ended.
-  last: how many, when no names are given
+  last: how many, from 1 on, when no names are given
   by: the parameter or metric they are sorted by; "-accuracy": the largest first
   columns: other columns
   result: a list of {run, state, started, seconds, and each parameter and metric by its name}; best[1].lr is a value
-  errors: a name that no run has
+  errors: a name that no run has; by something that none of them has; last below 1
   example:
     best = runs.compare { last = 5, by = "-accuracy" }
     for _, r in ipairs(best) do print(r.run, r.lr, r.accuracy) end

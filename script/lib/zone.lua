@@ -15,11 +15,15 @@ local function parsed(bytes)
   local at = 45 + first.times * 5 + first.types * 6 + first.chars + first.leap * 8 + first.std + first.utc
   local h = header(at)
   at = at + 44
-  local zone = { changes = {}, offsets = {} }
+  local zone = { changes = {}, kinds = {} }
   local kinds = at + h.times * 9
-  for i = 0, h.types - 1 do zone.offsets[i] = (">i4"):unpack(bytes, kinds + i * 6) end
+  local names = kinds + h.types * 6
+  for i = 0, h.types - 1 do
+    local offset, _, name = (">i4BB"):unpack(bytes, kinds + i * 6)
+    zone.kinds[i] = { offset = offset, name = (">z"):unpack(bytes, names + name) }
+  end
   for i = 0, h.times - 1 do
-    zone.changes[i + 1] = { at = (">i8"):unpack(bytes, at + i * 8), offset = zone.offsets[bytes:byte(at + h.times * 8 + i)] }
+    zone.changes[i + 1] = { at = (">i8"):unpack(bytes, at + i * 8), kind = zone.kinds[bytes:byte(at + h.times * 8 + i)] }
   end
   zone.rule = bytes:sub(kinds + h.types * 6 + h.chars + h.leap * 12 + h.std + h.utc):match "^\n([^\n]*)\n"
   return zone
@@ -43,17 +47,23 @@ local function moment(text, year)
   return day + (clock == "" and 7200 or hours(clock))
 end
 
--- The offset by a rule as POSIX writes it: "CET-1CEST,M3.5.0,M10.5.0/3"; west of Greenwich is positive there.
+-- "CET-1CEST…" → "CET", "-1CEST…"; a name in brackets is without them: "<+0330>-3:30"
+local function name_in(rule)
+  local name, rest = rule:match "^<([%w+-]+)>(.*)$"
+  if not name then name, rest = rule:match "^(%a+)(.*)$" end
+  return name, rest
+end
+
+-- The offset and its name by a rule as POSIX writes it: "CET-1CEST,M3.5.0,M10.5.0/3"; west of Greenwich is positive there.
 local function by_rule(rule, at)
-  local _, behind = rule:find "^<[%w+-]+>"
-  if not behind then _, behind = rule:find "^%a+" end
-  if not behind then return nil end
-  local standard, rest = rule:sub(behind + 1):match "^([+-]?[%d:]+)(.*)$"
+  local name, behind = name_in(rule)
+  if not name then return nil end
+  local standard, rest = behind:match "^([+-]?[%d:]+)(.*)$"
   if not standard then return nil end
   standard = -hours(standard)
-  if rest == "" then return standard end
-  local summer, from, to = rest:match "^<[%w+-]+>([^,]*),([^,]+),([^,]+)$"
-  if not summer then summer, from, to = rest:match "^%a+([^,]*),([^,]+),([^,]+)$" end
+  if rest == "" then return standard, name end
+  local summer_name, times = name_in(rest)
+  local summer, from, to = (times or ""):match "^([^,]*),([^,]+),([^,]+)$"
   if not summer then return nil end
   summer = summer == "" and standard + 3600 or -hours(summer)
   local year = os.date("!*t", at + standard).year
@@ -62,10 +72,11 @@ local function by_rule(rule, at)
   begins, ends = begins - standard, ends - summer
   local is_summer
   if begins < ends then is_summer = at >= begins and at < ends else is_summer = at >= begins or at < ends end
-  return is_summer and summer or standard
+  if is_summer then return summer, summer_name end
+  return standard, name
 end
 
--- A zone's offset from UTC in seconds at a time (seconds since 1970); nil: the machine does not know it.
+-- A zone's offset from UTC in seconds at a time (seconds since 1970), and what it is called; nil: the machine does not know it.
 local function offset_of(zone, at)
   local changes = zone.changes
   local last = changes[#changes]
@@ -75,12 +86,13 @@ local function offset_of(zone, at)
     local middle = (low + high + 1) // 2
     if changes[middle].at <= at then low = middle else high = middle - 1 end
   end
-  return low > 0 and changes[low].offset or zone.offsets[0]
+  local kind = low > 0 and changes[low].kind or zone.kinds[0]
+  return kind.offset, kind.name
 end
 
--- zone("Europe/Berlin") → function(at): the offset in seconds, or nil; nil where there is no such zone here.
+-- zone("Europe/Berlin") → function(at): the offset in seconds and its name ("CEST"), or nil; nil where there is no such zone here.
 function core.zone(name)
-  if name == "UTC" or name == "Etc/UTC" then return function() return 0 end end
+  if name == "UTC" or name == "Etc/UTC" then return function() return 0, "UTC" end end
   if not name:find "^%w[%w/_+-]*$" then return nil end
   local file = io.open(FOLDER .. name, "rb")
   local bytes = file and file:read "a"

@@ -166,7 +166,8 @@ def test_runs_side_by_side_in_a_cell(t):
         made(folder, "-p", "lr=" + lr)
     put(folder, "c.lua", '-- %% C\nbest = runs.compare { last = 3, by = "-loss" }\nprint(#best, best[1].lr, best[1].loss, best[3].loss)\nbest\n'
         '-- %% D\ntwo = runs.compare { "newest", "n.lua", columns = { "lr" } }\nprint(two[1].state, two[2].lr)\n'
-        '-- %% E\nprint(select(2, pcall(runs.compare, { "nope" })))\nprint(select(2, pcall(runs.compare, { lst = 1 })))\n')
+        '-- %% E\nprint(select(2, pcall(runs.compare, { "nope" })))\nprint(select(2, pcall(runs.compare, { lst = 1 })))\n'
+        'print(select(2, pcall(runs.compare, { by = "nix" })))\nprint(select(2, pcall(runs.compare, { last = 0 })))\n')
     out = firesteel(folder, "run", "c.lua")
     assert "3\t0.5\t2\t0.4\n" in out and "ok\t0.3\n" in out, out
     rows = [line.split() for line in out.splitlines() if line.startswith("    n-")]

@@ -74,6 +74,8 @@ def test_csv_goes_through(t):
                   "print(table.concat(rows.columns, '|'))\nio.write(csv.encode(rows))")
     assert out == 'a, "b"\t0.25\t007\tfloat\nc\t\t0x10\tnil\nname|loss|zip\nname,loss,zip\n"a, ""b""",0.25,007\nc,,0x10\n', out
     assert says(k, "r = csv.decode('1;2\\n3;x', { header = false, separator = ';' })\nprint(#r, r[1][2] + 1, r[2][2])") == "2\t3\tx\n"
+    assert says(k, "r = csv.decode('b,a\\n1,x\\n') print(json.encode(r), yaml.encode(r), r.columns[1], #r)") == '[{"a":"x","b":1}]\t- a: x\n  b: 1\n\tb\t1\n'
+    assert says(k, "e = csv.decode 'b,a\\n' print(json.encode(e), csv.encode(e), next(e))") == "[]\tb,a\n\tnil\n"
     assert "row 2 has 3 fields, and the header 2" in fails(k, "csv.decode 'a,b\\n1,2,3'")
     assert "line 2: a quote is not closed" in fails(k, "csv.decode 'a\\n\"b'")
     assert "one character" in fails(k, "csv.decode('a', { separator = '||' })")
@@ -162,9 +164,9 @@ def test_time_zones(t):
     zones = ["Europe/Berlin", "America/New_York", "Asia/Kolkata", "Australia/Lord_Howe", "Africa/Casablanca", "America/Sao_Paulo", "Asia/Tehran"]
     times = [0, 482_000_000, 1_743_296_399, 1_743_296_400, 1_761_440_399, 1_761_440_400, 4_117_000_000, 4_102_444_800]
     r = k.run(f"""for _, zone in ipairs {{ {', '.join(map(repr, zones))} }} do
-  for _, at in ipairs {{ {', '.join(map(str, times))} }} do print(time.format(at, "%Y-%m-%d %H:%M:%S %z", {{ zone = zone }})) end
+  for _, at in ipairs {{ {', '.join(map(str, times))} }} do print(time.format(at, "%Y-%m-%d %H:%M:%S %z %Z", {{ zone = zone }})) end
 end""")
-    want = [datetime.datetime.fromtimestamp(at, zoneinfo.ZoneInfo(zone)).strftime("%Y-%m-%d %H:%M:%S %z") for zone in zones for at in times]
+    want = [datetime.datetime.fromtimestamp(at, zoneinfo.ZoneInfo(zone)).strftime("%Y-%m-%d %H:%M:%S %z %Z") for zone in zones for at in times]
     assert r.out.splitlines() == want, r
     assert says(k, "print(time.format(0, '100%% %Z', { zone = 'UTC' }))") == "100% UTC\n"
     for zone in ("Europe/Nowhere", "../../etc/passwd", "tzdata.zi", ""):

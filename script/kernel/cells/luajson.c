@@ -57,6 +57,17 @@ bool luajson_is_array(lua_State *L, int index)
     return same;
 }
 
+// What csv.decode gives, also if it is empty.
+static bool is_rows(lua_State *L, int index)
+{
+    if (!lua_getmetatable(L, index))
+        return false;
+    lua_pushliteral(L, "__name");
+    bool rows = lua_rawget(L, -2) == LUA_TSTRING && str_eq(lua_tostring(L, -1), "rows");
+    lua_pop(L, 2);
+    return rows;
+}
+
 // An array has the keys 1..n and no others. An empty table is an object unless it is marked. What
 // Lua takes for a list (#), and has integers from 1 alone as keys, but not all, has holes.
 enum shape { SHAPE_OBJECT, SHAPE_ARRAY, SHAPE_HOLES };
@@ -65,7 +76,7 @@ static enum shape shape_of(lua_State *L, int index, lua_Integer *n)
 {
     *n = (lua_Integer)lua_rawlen(L, index);
     if (*n == 0)
-        return luajson_is_array(L, index) ? SHAPE_ARRAY : SHAPE_OBJECT;
+        return luajson_is_array(L, index) || is_rows(L, index) ? SHAPE_ARRAY : SHAPE_OBJECT;
     lua_Integer keys = 0;
     bool positive = true;
     for (lua_pushnil(L); lua_next(L, index); lua_pop(L, 1)) {

@@ -67,6 +67,20 @@ static bool is_result(lua_State *L)
     return known;
 }
 
+// Stack: metatable. Of the rows of csv.decode: adds the names of their columns, which are in it.
+static bool add_columns(lua_State *L, size_t most, int depth, buf *out)
+{
+    lua_pushliteral(L, "__name");
+    bool rows = lua_rawget(L, -2) == LUA_TSTRING && str_eq(lua_tostring(L, -1), "rows");
+    lua_pop(L, 1);
+    if (!rows)
+        return false;
+    lua_pushliteral(L, "__index");
+    bool plain = lua_rawget(L, -2) == LUA_TTABLE && add_value(L, lua_gettop(L), most, depth, out);
+    lua_pop(L, 1);
+    return plain;
+}
+
 static bool add_table(lua_State *L, size_t most, int depth, buf *out)
 {
     AUTO_BUF all = {0};
@@ -75,7 +89,7 @@ static bool add_table(lua_State *L, size_t most, int depth, buf *out)
     if (depth == DEPTH_MOST || !lua_checkstack(L, SLOTS))
         return false;
     if (lua_getmetatable(L, -1)) {
-        bool known = is_result(L);
+        bool known = is_result(L) || add_columns(L, most, depth + 1, out);
         lua_pop(L, 1);
         if (!known)
             return false;
