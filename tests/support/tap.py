@@ -23,6 +23,7 @@ BUILD = os.environ.get("FIRESTEEL_BUILD", os.path.join(os.getcwd(), "build"))
 SOURCE = os.environ.get("FIRESTEEL_SOURCE", os.getcwd())
 CACHE = os.environ.get("FIRESTEEL_CACHE", os.path.expanduser("~/.cache/firesteel"))
 FIRESTEEL = os.path.join(BUILD, "cli", "firesteel")
+QUICK_JAVA = os.path.join(SOURCE, "tests", "support", "java")  # JAVA_HOME for Spark on this machine
 # Sanitizers and busy machines make everything slower: time-outs are so many times as long.
 PATIENCE = float(os.environ.get("FIRESTEEL_PATIENCE", "1"))
 PATIENCE *= min(10, max(1, min(20 / PATIENCE, os.getloadavg()[0] / (os.cpu_count() or 1))))

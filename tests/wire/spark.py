@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 
-from tap import BUILD, CACHE, SOURCE, Skip, processes, run, sh
+from tap import BUILD, CACHE, QUICK_JAVA, SOURCE, Skip, processes, run, sh
 
 TOOL = os.path.join(BUILD, "tests", "wire", "image-tool")
 TRAINER = """
@@ -41,7 +41,7 @@ def submit(t, argument):
     root = sh(TOOL, "unpack", json.dumps({"store": f"{top}/images", "ref": "t", "cache": f"{top}/cache"}))
     image = json.loads(root.out)["root"]
     bin_dir = os.path.dirname(program)
-    env = {"PATH": f"{bin_dir}:{os.environ['PATH']}", "SPARK_LOCAL_IP": "127.0.0.1", "LD_LIBRARY_PATH": None}
+    env = {"PATH": f"{bin_dir}:{os.environ['PATH']}", "SPARK_LOCAL_IP": "127.0.0.1", "JAVA_HOME": QUICK_JAVA, "LD_LIBRARY_PATH": None}
     # this machine's root is the base: with its Java and Python, but our worker with its own C
     # library
     return top, sh("bwrap", "--dev-bind", "/", "/", "--tmpfs", "/opt", "--ro-bind", f"{image}/opt/firesteel", "/opt/firesteel",

@@ -14,7 +14,7 @@ import subprocess
 import urllib.request
 
 from sandbox import Sandbox
-from tap import BUILD, CACHE, FIRESTEEL, OWN, PATIENCE, SOURCE, Skip, eventually, processes, run, sh
+from tap import BUILD, CACHE, FIRESTEEL, OWN, PATIENCE, QUICK_JAVA, SOURCE, Skip, eventually, processes, run, sh
 
 VENV = os.path.join(CACHE, "pyspark")
 # The program trains nothing: it prints what Keras prints, and computes its sum with Spark.
@@ -50,7 +50,7 @@ def environment(t):
     needs()
     home = t.dir()
     return {"HOME": home, "XDG_STATE_HOME": None, "XDG_DATA_HOME": None, "KUBECONFIG": None, "SPARK_HOME": None,
-            "VIRTUAL_ENV": VENV, "SPARK_LOCAL_IP": "127.0.0.1"}
+            "VIRTUAL_ENV": VENV, "SPARK_LOCAL_IP": "127.0.0.1", "JAVA_HOME": QUICK_JAVA}
 
 
 def notebook(t, *cells):
