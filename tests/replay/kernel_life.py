@@ -256,15 +256,16 @@ def test_what_a_run_does_not_need_is_not_loaded(t):
             raise Skip("needs root") from None
         return [name for name in ("libcurl", "libgnutls", "libarchive", "libxml2", "libkrb5") if name in text]
 
-    k = Kernel(t)
+    k = Kernel(t, "", "--sandbox", "--allow", "cluster")
     k.run("print(1)")
     assert loaded() == [], loaded()
     with open(os.path.join(k.cwd, "Dockerfile"), "w", encoding="utf-8") as f:
-        f.write("FROM scratch\nCOPY Dockerfile /\n")
-    k.run("image.build { 'x:1', dockerfile = 'Dockerfile' }")
+        f.write(f"FROM scratch\nCOPY Dockerfile /\nLABEL folder={k.cwd}\n") # a layer that no earlier image has
+    built = k.run("image.build { tag = 'x:1', dockerfile = 'Dockerfile' }", 'effects="cluster"')
+    assert built.state == "ok", built
     assert "libarchive" in loaded() and "libcurl" not in loaded(), loaded()
-    k.run("k8s.list 'pods'")
-    assert "libcurl" in loaded(), loaded()
+    listed = k.run("k8s.list 'pods'", 'effects="cluster"')
+    assert listed.state == "ok" and "libcurl" in loaded(), (listed, loaded())
 
 
 def small_disk(t, size):
