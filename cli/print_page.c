@@ -331,7 +331,8 @@ void print_summary(struct cli *cli, const fold *f)
         say(stdout, ", %zu failed", failed);
     if (rest)
         say(stdout, ", %zu not run", rest);
-    say(stdout, " in %s (run %s)\n", buf_cstr(&took), fold_run(f) ? fold_run(f) : "?");
+    say(stdout, " in %s%s (run %s)\n", buf_cstr(&took), state == RUN_KILLED ? " or more" : "",
+        fold_run(f) ? fold_run(f) : "?");
     size_t left = fold_left_overs(f);
     if (left)
         say(stdout, "%zu left over: firesteel clean %s\n", left, fold_run(f) ? fold_run(f) : "");

@@ -18,13 +18,6 @@ struct column {
     int width;
 };
 
-static char *took_text(int64_t ns)
-{
-    AUTO_BUF took = {0};
-    duration_format(&took, ns);
-    return mem_strdup(buf_cstr(&took));
-}
-
 static char *number_text(int64_t n)
 {
     char text[24];
@@ -36,7 +29,7 @@ static char *column_text(const struct column *c, const cJSON *row)
 {
     const cJSON *seconds = str_eq(c->field, "seconds") ? json_get(row, "seconds") : NULL;
     if (seconds)
-        return took_text((int64_t)(seconds->valuedouble * CLOCK_SEC));
+        return runs_took(json_str(row, "state"), (int64_t)(seconds->valuedouble * CLOCK_SEC));
     return runs_text(runs_field(row, c->field));
 }
 
@@ -248,7 +241,7 @@ static void fill_usual(struct shown *s, size_t at, char **texts)
     *texts++ = mem_strdup(b->run);
     *texts++ = mem_strdup(b->state);
     *texts++ = mem_strdup(read ? runs_started(b->started, started) : "");
-    *texts++ = read ? took_text(b->took) : mem_strdup("");
+    *texts++ = read ? runs_took(b->state, b->took) : mem_strdup("");
     *texts++ = str_fmt("%lld/%lld", (long long)b->ok, (long long)b->cells);
     *texts++ = read ? number_text(b->failed) : mem_strdup("");
     *texts++ = read ? number_text(b->left) : mem_strdup("");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "script/journal/fold.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "script/journal/fold_private.h"
@@ -216,7 +217,9 @@ fold *fold_shown(const char *path, err *first_bad, err *e)
 {
     bool written = journal_is_written(path); // asked first: it may end while it is read
     fold *f = fold_file(path, first_bad, e);
-    if (f && !written)
+    if (f && written)
+        fold_goes_on(f, clock_mono());
+    else if (f)
         fold_abandon(f);
     return f;
 }
@@ -285,6 +288,12 @@ int64_t fold_last(const fold *f)
 int64_t fold_duration(const fold *f)
 {
     return f->earlier + (f->mono_last - f->mono_start);
+}
+
+void fold_goes_on(fold *f, int64_t mono)
+{
+    if (f->state == RUN_RUNNING && mono > f->mono_last)
+        f->mono_last = mono;
 }
 
 uint64_t fold_seq(const fold *f)

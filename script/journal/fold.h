@@ -132,7 +132,12 @@ const char *fold_message(const fold *f);        // in the end record, or NULL
 const struct output *fold_error(const fold *f); // error of the run as a whole, or NULL
 int64_t fold_started(const fold *f);            // wall ns
 int64_t fold_last(const fold *f);               // wall ns of the last record
-int64_t fold_duration(const fold *f);           // monotonic ns, summed over resumes
+// Monotonic ns until the last record, summed over resumes: of a run that was killed nobody knows
+// how much longer it was.
+int64_t fold_duration(const fold *f);
+// A kernel writes the run's journal at this time (clock_mono): if the run has no end it is still
+// going on. Its duration is until then.
+void fold_goes_on(fold *f, int64_t mono);
 uint64_t fold_seq(const fold *f);
 uint64_t fold_turns(const fold *f); // counts what cells depend on: states, records, texts
 size_t fold_corrupt(const fold *f); // number of unreadable lines

@@ -97,7 +97,9 @@ int runs_read(const char *folder, const char *run, bool written, struct runs_bri
         return -1;
     }
     b->open = fold_state(f) == RUN_RUNNING;
-    if (!written)
+    if (written)
+        fold_goes_on(f, clock_mono());
+    else
         fold_abandon(f);
     runs_of(f, run, b, parts);
     b->ran = written || json_bool_or(fold_first(f), "headless", false) || journal_ran(folder, run);
@@ -111,6 +113,14 @@ char *runs_started(int64_t wall_ns, char out[RUNS_STARTED])
     struct tm tm;
     strftime(out, RUNS_STARTED, "%Y-%m-%d %H:%M:%S", localtime_r(&started, &tm));
     return out;
+}
+
+char *runs_took(const char *state, int64_t ns)
+{
+    AUTO_BUF took = {0};
+    buf_str(&took, str_eq(state, run_state_name(RUN_KILLED)) ? ">" : "");
+    duration_format(&took, ns);
+    return mem_strdup(buf_cstr(&took));
 }
 
 static bool is_wanted(const char *const *fields, const char *name)

@@ -59,6 +59,9 @@ cJSON *runs_child_row(const char *folder, const char *run, const char *child, er
 // When a run started, by the local clock: "2026-01-02 03:04:05". Returns `out`.
 enum { RUNS_STARTED = 20 };
 char *runs_started(int64_t wall_ns, char out[RUNS_STARTED]);
+// How long a run took, as lists have it: "2.1s"; ">2.1s" of one that was killed, whose last record
+// was then. New.
+char *runs_took(const char *state, int64_t ns);
 // The field of a run: a member of its own, else a parameter, a metric's value, a tag, a member of
 // its origin; of one kind alone with "params.", "metrics.", "tags." before it. NULL: it has none.
 // Borrowed.

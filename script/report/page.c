@@ -45,6 +45,7 @@ static void tell_times(cJSON *record, const fold *f)
     AUTO_BUF when = {0}, took = {0};
     clock_rfc3339(&when, fold_started(f), CLOCK_SECONDS);
     duration_format(&took, fold_duration(f));
+    buf_str(&took, fold_state(f) == RUN_KILLED ? " or more" : "");
     json_set_str(record, "started", buf_cstr(&when));
     json_set_str(record, "took", buf_cstr(&took));
 }

@@ -5,6 +5,7 @@ import glob
 import json
 import os
 import pty
+import re
 import select
 import signal
 import stat
@@ -511,12 +512,19 @@ def test_a_killed_kernel_is_told(t):
     process = start(path, "--report", f"{folder}/r.xml", "--report", f"{folder}/r.md")
     shown = firesteel("show", cwd=folder)
     assert "\nrunning: 0 cells ok, 2 not run" in shown.out and "killed" not in shown.out, shown
+    time.sleep(1.2)  # its record says nothing meanwhile
+    row, = json.loads(firesteel("runs", "-o", "json", cwd=folder).out)
+    assert row["state"] == "running" and row["seconds"] > 1.1, row
+    shown = firesteel("show", cwd=folder).out
+    assert re.search(r"running: 0 cells ok, 2 not run in [1-9][0-9.]*s ", shown), shown
     os.kill(records(path)[0]["pid"], signal.SIGKILL)
     out = process.communicate(timeout=20 * PATIENCE)[0]
     assert process.returncode not in (0, 130) and "the kernel ended before the run did" in out, out
     nothing_runs(path)
-    assert "killed" in firesteel("runs", cwd=folder).out
+    listed = firesteel("runs", cwd=folder).out
+    assert re.search(r" killed .* >[0-9.]+m?s ", listed), listed
     shown = firesteel("show", cwd=folder)
+    assert re.search(r"killed: 0 cells ok, 2 not run in [0-9.]+m?s or more ", shown.out), shown
     assert "    started\n    killed\n" in shown.out and "    not run\n" in shown.out, shown
     assert "\nkilled: 0 cells ok, 2 not run" in shown.out and "running" not in shown.out, shown
     exported = firesteel("export", "--to", "md", cwd=folder)

@@ -76,6 +76,14 @@ def truth(folder):
         os.rename(aside, index)
     return said
 
+def until_now(said):
+    """The same without how long a run has been going on, which is longer each time."""
+    def rest(out):
+        if out.startswith("["):
+            return [dict(row, seconds=None) if row["state"] == "running" else row for row in json.loads(out)]
+        return re.sub(" +", " ", re.sub(r"( running .*?:\d\d:\d\d) +\S+", r"\1", out))
+    return [(code, rest(out), err) for code, out, err in said]
+
 def test_the_same_with_and_without(t):
     folder, name, text = begin(t)
     multiply(folder, name, text, 100)
@@ -106,7 +114,7 @@ def test_a_changed_journal_is_read_again(t):
     with open(os.path.join(folder, ".firesteel", killed), encoding="utf-8") as f:
         fcntl.flock(f, fcntl.LOCK_EX)  # somebody resumes it, and has written nothing yet
         assert "running" in sh(FIRESTEEL, "runs", cwd=folder).out
-        assert lists(folder) == truth(folder)
+        assert until_now(lists(folder)) == until_now(truth(folder))
     shown = sh(FIRESTEEL, "runs", cwd=folder).out
     assert "running" not in shown and name not in shown, shown
     with open(index_of(folder), "rb") as f:

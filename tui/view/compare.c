@@ -50,10 +50,8 @@ static void add_pair(struct compare_view *v, const char *name, char *a, char *b)
 static char *took(const cJSON *row)
 {
     const cJSON *seconds = json_get(row, "seconds");
-    AUTO_BUF words = {0};
-    if (seconds)
-        duration_format(&words, clock_of_seconds(seconds->valuedouble));
-    return mem_strdup(buf_cstr(&words));
+    return seconds ? runs_took(json_str(row, "state"), clock_of_seconds(seconds->valuedouble))
+                   : mem_strdup("");
 }
 
 static char *text_of(const cJSON *list, const char *name, bool metric)

@@ -136,18 +136,17 @@ static cJSON *cells_of(const struct runs_view *v, const cJSON *row)
     cJSON *table_row = cJSON_CreateObject(), *cells = json_array_at(table_row, "cells");
     const char *run = json_str_or(row, "run", "");
     AUTO_FREE char *name = short_name(v, run);
-    AUTO_BUF took = {0};
     char started[sizeof "14:03"];
     const cJSON *seconds = json_get(row, "seconds");
-    if (seconds)
-        duration_format(&took, clock_of_seconds(seconds->valuedouble));
+    AUTO_FREE char *took =
+        seconds ? runs_took(json_str(row, "state"), clock_of_seconds(seconds->valuedouble)) : NULL;
     size_t more = children_hidden(v, row);
     AUTO_FREE char *whole = more ? str_fmt("%s +%zu", name, more) : STEAL(name);
     json_set_str(table_row, "uid", run);
     add_text(cells, whole);
     add_text(cells, json_str_or(row, "state", ""));
     add_text(cells, short_time(row, started));
-    add_text(cells, buf_cstr(&took));
+    add_text(cells, took ? took : "");
     for (size_t i = 0; i < v->n_fields; i++) {
         const cJSON *all = json_get(row, v->metric[i] ? "metrics" : "params");
         const cJSON *value = json_get(all, v->fields[i]);
