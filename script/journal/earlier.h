@@ -17,6 +17,7 @@ struct earlier_run {
     char *run, *spools; // its name, and the folder of its spools
     replay *replay;
     fold *outline; // replay_add_cell fills it
+    fold *facts;   // what its cells were, read and made: for stale_find
 };
 
 earlier *earlier_new(const struct earlier_of *of);

@@ -154,6 +154,7 @@ const struct run_cell *fold_running(const fold *f);         // the one that runs
 // A global that the cell read and another cell has changed since; NULL: none. What is in a table
 // may have changed without that.
 const char *fold_moved(const fold *f, const struct run_cell *c);
+bool fold_has_word(const char *text, const char *word); // does it stand in the text?
 // The display with this id, in any cell, and its cell; NULL if none.
 const struct output *fold_display(const fold *f, int64_t id);
 const struct run_cell *fold_display_cell(const fold *f, int64_t id);

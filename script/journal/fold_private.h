@@ -122,9 +122,8 @@ const char *fold_moved_above(const fold *f, const struct run_cell *c);
 bool fold_names(const cJSON *ids, const char *id); // is it one of these texts?
 // Is what cells write a field of a table of the library, "string.trim"?
 bool fold_is_field(const char *name);
-// Does the word stand in the text? And the word by which a global is used: that of a field of the
-// library, "string.trim", is "trim", since it may be called as a method.
-bool fold_has_word(const char *text, const char *word);
+// The word by which a global is used: that of a field of the library, "string.trim", is "trim",
+// since it may be called as a method.
 const char *fold_field(const char *name);
 // Does the cell use a field of the library that another one has set? Nothing notes that: its text
 // tells.

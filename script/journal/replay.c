@@ -463,6 +463,17 @@ fold *replay_outline(replay *r)
     return f;
 }
 
+bool replay_add_facts(replay *r, fold *facts, size_t *next, size_t bytes)
+{
+    for (size_t done = 0; *next < r->n && done < bytes; ++*next) {
+        if (r->records[*next].kind == KIND_OUTPUT)
+            continue;
+        fold_record_at(r, facts, *next);
+        done += r->records[*next].n;
+    }
+    return *next < r->n;
+}
+
 bool replay_add_cell(replay *r, fold *outline, const char *id)
 {
     size_t number;

@@ -37,5 +37,8 @@ fold *replay_at(replay *r, size_t at);
 bool replay_ran(const replay *r); // did any cell begin?
 // A new fold of the run with its document as it was last, and without any output.
 fold *replay_outline(replay *r);
+// Adds to a fold the records from *next on that tell what its cells were, read, made and recorded,
+// but not what they printed and showed; through about so many bytes. false: it has all.
+bool replay_add_facts(replay *r, fold *facts, size_t *next, size_t bytes);
 // Adds to this outline what the cell did when it ran last. false: it never ran.
 bool replay_add_cell(replay *r, fold *outline, const char *id);

@@ -102,6 +102,61 @@ def test_each_cell_has_what_ran_in_it_last(t):
         leave(s)
 
 
+def test_what_does_not_hold_any_more_is_said(t):
+    source = "-- %% A\nn = #fs.read 'data.txt'\n\n-- %% B\nlr = 0.1\n\n-- %% C\nprint(lr)\n\n-- %% D\nprint 'd'\n"
+    where = folder(t, source)
+
+    def put(name, words):
+        with open(os.path.join(where, name), "w", encoding="utf-8") as f:
+            f.write(words)
+
+    put("data.txt", "abc")
+    assert sh(FIRESTEEL, "run", "small.lua", cwd=where).code == 0
+    put("data.txt", "abcd")
+    put("small.lua", source.replace("0.1", "0.25"))
+    with workbench(where, size="120x40") as s:
+        s.wait("data.txt has changed")
+        s.wait("B is stale")
+        for row, why in ("[1~] A", "data.txt has changed"), ("[2~] B", "its text has changed"), ("[3~] C", "B is stale"):
+            assert why in row_of(s, row) and "just now" in row_of(s, row), text(s)
+        assert "just now" in row_of(s, "[4] D"), text(s)
+        s.keys("g s")
+        s.wait("│ 0.25")
+        s.wait("● idle")
+        assert "~]" not in text(s) and "just now" in row_of(s, "[4] D"), text(s)
+        s.keys("g s")
+        s.wait("no cell is stale")
+        leave(s)
+
+
+def test_what_did_not_hold_when_it_was_left_does_not_hold(t):
+    where = folder(t, "-- %% A\nlr = 1\n\n-- %% K\nk = 3\n\n-- %% B\nprint(lr + k)\n\n-- %% C\nprint 'c'\n")
+    with workbench(where) as s:
+        s.keys("R")
+        s.wait("[4] C")
+        s.keys("g g Enter End")
+        s.type("7")
+        s.keys("C-e")
+        s.wait("[3~] B")
+        s.wait("lr has changed")
+        s.keys("Esc s")
+        s.wait("saved")
+        s.keys("0 0")
+        s.wait("restarted")
+        s.wait("[3~] B")
+        s.wait("lr has changed")
+        leave(s)
+    with workbench(where) as s:
+        s.wait("[3~] B")
+        s.wait("lr has changed")
+        assert "[5] A" in text(s) and "[2] K" in text(s) and "[4] C" in text(s), text(s)
+        s.keys("g s")  # with A and K, whose globals it needs
+        s.wait("│ 20")
+        s.wait("● idle")
+        assert "~]" not in text(s) and "just now" in row_of(s, "[4] C"), text(s)
+        leave(s)
+
+
 def test_other_parameters_have_another_past(t):
     where = ran(t, TWO, "-p", "lr=0.5")
     with workbench(where) as s:

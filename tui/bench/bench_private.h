@@ -143,6 +143,9 @@ void slots_free(bench *b);
 void staleness_free(bench *b);
 int staleness_wait_ms(const bench *b); // until files are to be looked at; -1: there are none
 void staleness_tick(bench *b);
+unsigned staleness_looked(bench *b); // counts what looks have found
+// What the last one has found of an earlier run, {id: why}; new.
+cJSON *staleness_outside(bench *b, const char *run);
 bool slot_unsent(const struct slot *s);
 
 // structure.c: puts the text that was typed in a deleted cell into a new one.
@@ -205,7 +208,15 @@ void memory_take(bench *b, fold *f); // takes that one's run, as the newest
 // in those before a restart, as it is shown. NULL: what the file has, also when it cannot be read
 // (e).
 cJSON *memory_outputs(bench *b, const char *id, long *count, err *e);
-void memory_follow(bench *b); // the cells have other ids
+// Does an earlier run's output stand below the cell, and why does that not hold any more; NULL: it
+// does.
+bool memory_is_shown(bench *b, size_t i);
+const char *memory_stale(bench *b, size_t i);
+// Adds the cells whose globals the wanted ones need, and which only earlier runs have made.
+void memory_add_needed(bench *b, bool *wanted);
+uint64_t memory_turns(const bench *b);   // counts its changes
+void memory_list(bench *b, cJSON *list); // adds what outside_list says of these runs, "RUN/ID"
+void memory_follow(bench *b);            // the cells have other ids
 void memory_free(bench *b);
 
 // replaying.c: a run from its journal, whose state the bench's fold is.

@@ -5,11 +5,15 @@
 //
 //   runs     newest ── replay, outline ── cells as they are drawn
 //            older  ── …                                its cell for each of ours: `cells`
+//
+// Whether that still holds is asked of the run's facts, which are without outputs.
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "script/journal/earlier.h"
 #include "script/journal/jupyter.h"
+#include "script/journal/outside.h"
+#include "script/journal/stale.h"
 #include "tui/bench/bench_private.h"
 
 #include <string.h>
@@ -21,6 +25,9 @@ struct known {
     struct earlier_run of; // without a replay: the outline has all of it
     hashmap *cells;        // by the id of a cell here: its number among the run's cells
     bool *added;           // by that number
+    cJSON *found;          // its stale cells, as of `turns` of this run, …
+    uint64_t turns;
+    unsigned typed, looked;
 };
 struct memory {
     char *folder;
@@ -29,6 +36,7 @@ struct memory {
     bool wanted;     // it is to be begun
     struct known *runs;
     size_t n;
+    uint64_t turns;    // counts the changes of these
     size_t file;       // the place of what the .ipynb itself brought along; n: it brought nothing
     int64_t file_time; // when it was written
     // Of a kernel that is left for another one.
@@ -40,6 +48,7 @@ static void known_done(struct known *k)
     earlier_done(&k->of);
     hashmap_free(k->cells);
     free(k->added);
+    cJSON_Delete(k->found);
 }
 
 void memory_free(bench *b)
@@ -87,6 +96,8 @@ static void find_cells(bench *b, struct known *k)
         notebook_adopt_ids(copy, fold_notebook(k->of.outline));
     hashmap_free(k->cells);
     k->cells = hashmap_new();
+    cJSON_Delete(STEAL(k->found));
+    b->memory->turns++;
     for (size_t i = 0; i < b->n_slots; i++) {
         const char *own = b->slots[i]->id;
         const char *id = n == b->n_slots ? notebook_cell(copy, i)->id : own;
@@ -206,6 +217,156 @@ const struct run_cell *slot_outputs(bench *b, size_t i, struct slot_past *past)
         return was;
     }
     return now;
+}
+
+// What is known of a run without its outputs; NULL: the .ipynb has none.
+static const fold *facts_of(const struct known *k)
+{
+    bool whole = !k->of.replay && !str_eq(k->of.run, FROM_FILE);
+    return whole ? k->of.outline : k->of.facts;
+}
+
+// The same as recall, but without its outputs.
+static const struct run_cell *ran_in(struct known *k, const char *id)
+{
+    size_t at;
+    if (!k->of.replay || !k->of.facts)
+        return recall(k, id);
+    bool known =
+        hashmap_get(k->cells, id, strlen(id), &at) || fold_cell_by_id(k->of.outline, id, &at);
+    if (!known || at >= fold_count(k->of.outline))
+        return NULL;
+    const struct run_cell *c = fold_cell_by_id(k->of.facts, fold_cell(k->of.outline, at)->id, NULL);
+    return c && c->count ? c : NULL;
+}
+
+// The earlier run whose outputs stand below the cell, and its cell there; NULL: none.
+static struct known *shown_of(bench *b, size_t i, const struct run_cell **was)
+{
+    const struct run_cell *now = slot_run(b, i);
+    bool fresh = (!now || (!now->count && !now->n_outputs)) && !b->slots[i]->forgotten;
+    for (size_t k = 0; fresh && b->memory && k < b->memory->n; k++)
+        if ((*was = ran_in(&b->memory->runs[k], b->slots[i]->id)))
+            return &b->memory->runs[k];
+    return NULL;
+}
+
+struct texts {
+    struct slot **slots; // by the number of the run's cell
+    const fold *facts;
+};
+
+// A cell that is not here any more counts as it was.
+static bool is_edited(void *arg, const char *id, const char *hash)
+{
+    const struct texts *t = arg;
+    size_t at;
+    struct slot *s = fold_cell_by_id(t->facts, id, &at) ? t->slots[at] : NULL;
+    return s && *hash && slot_changed(s, hash);
+}
+
+static const cJSON *stale_in(bench *b, struct known *k)
+{
+    const fold *facts = facts_of(k);
+    unsigned looked = staleness_looked(b);
+    if (k->found && k->turns == fold_turns(b->fold) && k->typed == b->typed && k->looked == looked)
+        return k->found;
+    AUTO_FREE struct slot **slots = mem_array(fold_count(facts) + 1, sizeof(struct slot *));
+    for (size_t i = 0; i < b->n_slots; i++) {
+        const struct run_cell *was = ran_in(k, b->slots[i]->id);
+        size_t at;
+        if (was && fold_cell_by_id(facts, was->id, &at))
+            slots[at] = b->slots[i];
+    }
+    AUTO_JSON *outside = staleness_outside(b, k->of.run);
+    struct texts texts = {slots, facts};
+    const struct stale_now now = {.edited = is_edited,
+        .arg = &texts,
+        .outside = outside,
+        .from_top = json_bool_or(fold_first(facts), "headless", false)};
+    cJSON_Delete(k->found);
+    k->found = stale_find(facts, &now);
+    k->turns = fold_turns(b->fold);
+    k->typed = b->typed;
+    k->looked = looked;
+    return k->found;
+}
+
+const char *memory_stale(bench *b, size_t i)
+{
+    const struct run_cell *was;
+    struct known *k = shown_of(b, i, &was);
+    if (k && facts_of(k))
+        return json_str(json_get(stale_in(b, k), was->id), "why");
+    bool edited = k && was->hash[0] && slot_changed(b->slots[i], was->hash);
+    return edited ? "its text has changed" : NULL;
+}
+
+bool memory_is_shown(bench *b, size_t i)
+{
+    const struct run_cell *was;
+    return shown_of(b, i, &was);
+}
+
+// Does a text, or what the cell read when it ran, have the name of a global that this one set?
+static bool gives(const struct run_cell *giver, const struct run_cell *was, const char *source)
+{
+    static const char *const lists[] = {"writes", "touched"};
+    const cJSON *item, *read;
+    bool any = json_bool_or(was->used, "unknown", false), found = false;
+    for (size_t k = 0; k < ARRAY_LEN(lists); k++)
+        cJSON_ArrayForEach(item, json_get(giver->used, lists[k]))
+        {
+            const char *name = k == 0 ? item->string : cJSON_GetStringValue(item);
+            found |= name && (any || fold_has_word(source, name));
+            cJSON_ArrayForEach(read, json_get(was->used, "reads")) found |=
+                str_eq(cJSON_GetStringValue(read), name);
+        }
+    return found;
+}
+
+void memory_add_needed(bench *b, bool *wanted)
+{
+    for (size_t i = b->n_slots; i-- > 0;) {
+        const struct run_cell *was, *giver;
+        if (!wanted[i] || !shown_of(b, i, &was))
+            continue;
+        AUTO_BUF source = {0};
+        text_all(edit_text(b->slots[i]->edit), &source);
+        for (size_t j = 0; j < i; j++)
+            wanted[j] =
+                wanted[j] || (shown_of(b, j, &giver) && gives(giver, was, buf_cstr(&source)));
+    }
+}
+
+uint64_t memory_turns(const bench *b)
+{
+    return b->memory ? b->memory->turns : 0;
+}
+
+static bool is_any_shown(bench *b, const struct known *k)
+{
+    const struct run_cell *was;
+    for (size_t i = 0; i < b->n_slots; i++)
+        if (shown_of(b, i, &was) == k)
+            return true;
+    return false;
+}
+
+void memory_list(bench *b, cJSON *list)
+{
+    for (size_t k = 0; b->memory && k < b->memory->n; k++) {
+        struct known *run = &b->memory->runs[k];
+        if (!facts_of(run) || !is_any_shown(b, run))
+            continue;
+        AUTO_JSON *more = outside_list(facts_of(run));
+        cJSON *file, *files = json_array_at(more, "files");
+        while ((file = cJSON_DetachItemFromArray(files, 0))) {
+            AUTO_FREE char *id = str_fmt("%s/%s", run->of.run, json_str_or(file, "cell", ""));
+            json_set_str(file, "cell", id);
+            cJSON_AddItemToArray(json_array_at(list, "files"), file);
+        }
+    }
 }
 
 cJSON *memory_outputs(bench *b, const char *id, long *count, err *e)

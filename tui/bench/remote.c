@@ -152,11 +152,13 @@ int remote_execute_stale(bench *b)
         return -1;
     remote_flush(b);
     cJSON *m = message_new(MESSAGE_execute);
+    AUTO_FREE bool *wanted = mem_array(b->n_slots + 1, sizeof *wanted);
     for (size_t i = 0; i < b->n_slots; i++)
-        if (slot_stale(b, i)) {
+        n += wanted[i] = slot_stale(b, i);
+    memory_add_needed(b, wanted);
+    for (size_t i = 0; i < b->n_slots; i++)
+        if (wanted[i])
             add_cells(b, m, i, i + 1);
-            n++;
-        }
     if (n)
         client_request(b->client, m, on_reply, b);
     else

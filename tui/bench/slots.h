@@ -19,8 +19,8 @@ const cell *slot_cell(const bench *b, size_t i); // the cell in the document
 void slot_name(
     const bench *b, size_t i, buf *out); // its title, else what a cell without one is called
 const struct run_cell *slot_run(const bench *b, size_t i); // NULL: no event was about it
-// Why what this run has left there does not hold any more, in a phrase ("lr has changed"); NULL: it
-// does, or has not ended in this run.
+// Why what stands below the cell, which this run or an earlier one has left there, does not hold
+// any more, in a phrase ("lr has changed"); NULL: it does, or nothing has ended there.
 const char *slot_stale(bench *b, size_t i);
 
 // What stands below a cell: what this run has left there; or, as long as the cell has not run in

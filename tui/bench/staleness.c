@@ -10,6 +10,8 @@
 #include "script/journal/stale.h"
 #include "tui/bench/bench_private.h"
 
+#include <string.h>
+
 enum { LOOK_MS = 2000, ASK_MS = 10 * 1000 };
 
 struct staleness {
@@ -18,10 +20,11 @@ struct staleness {
     unsigned typed;
     cJSON *found;
 
-    cJSON *outside;   // what the last look has found; NULL: nothing
+    cJSON *outside;   // what the last look has found, of earlier runs as "RUN/ID"; NULL: nothing
+    unsigned changes; // counts these
     bool looks;       // one is under way
     int64_t looked;   // mono ns of its beginning; 0: there was none
-    uint64_t listed;  // turns of the fold when there was something to look at, or not
+    uint64_t listed;  // turns of fold and memory when there was something to look at, or not
     bool has_outside; // there was
 
     cJSON *elsewhere;   // what the kernel has found last; NULL: nothing
@@ -75,7 +78,28 @@ const char *slot_stale(bench *b, size_t i)
         s->turns = fold_turns(b->fold);
         s->typed = b->typed;
     }
+    if (memory_is_shown(b, i))
+        return memory_stale(b, i);
     return json_str(json_get(s->found, b->slots[i]->id), "why");
+}
+
+unsigned staleness_looked(bench *b)
+{
+    return staleness_of(b)->changes;
+}
+
+cJSON *staleness_outside(bench *b, const char *run)
+{
+    const struct staleness *s = staleness_of(b);
+    cJSON *of = cJSON_CreateObject();
+    size_t n = strlen(run);
+    const cJSON *one;
+    cJSON_ArrayForEach(one, s->outside)
+    {
+        if (strncmp(one->string, run, n) == 0 && one->string[n] == '/')
+            json_set_str(of, one->string + n + 1, cJSON_GetStringValue(one));
+    }
+    return of;
 }
 
 static void take(bench *b, cJSON **known, cJSON *now)
@@ -86,6 +110,7 @@ static void take(bench *b, cJSON **known, cJSON *now)
     }
     cJSON_Delete(*known);
     *known = now;
+    b->staleness->changes++;
     cJSON_Delete(STEAL(b->staleness->found));
     b->dirty = true;
 }
@@ -121,10 +146,15 @@ static int until(int64_t last, int every_ms)
     return due > now ? (int)((due - now) / CLOCK_MS) + 1 : 0;
 }
 
+static uint64_t turns(const bench *b)
+{
+    return fold_turns(b->fold) + memory_turns(b);
+}
+
 static int files_wait_ms(const bench *b)
 {
     const struct staleness *s = b->staleness;
-    bool none = s->listed == fold_turns(b->fold) && !s->has_outside;
+    bool none = s->listed == turns(b) && !s->has_outside;
     return s->looks || none || !b->ops->look ? -1 : until(s->looked, LOOK_MS);
 }
 
@@ -176,7 +206,8 @@ static void look_at_files(bench *b)
 {
     struct staleness *s = b->staleness;
     cJSON *list = outside_list(b->fold);
-    s->listed = fold_turns(b->fold);
+    memory_list(b, list);
+    s->listed = turns(b);
     s->has_outside = cJSON_GetArraySize(json_get(list, "files")) > 0;
     s->looked = clock_mono();
     s->looks = s->has_outside;

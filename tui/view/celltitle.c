@@ -12,12 +12,6 @@
 #include <string.h>
 #include <time.h>
 
-// Was its text changed after it ran in an earlier run?
-static bool is_edited(struct slot *s, const struct run_cell *was)
-{
-    return was->state == STATE_STALE || (was->hash[0] && slot_changed(s, was->hash));
-}
-
 static bool is_live(const struct run_cell *r)
 {
     for (size_t i = 0; i < r->n_outputs; i++)
@@ -29,9 +23,9 @@ static bool is_live(const struct run_cell *r)
 // [?]: it waits for an answer; [*] bright: it runs; dim: it waits for its turn.
 static style state_text(bench *b, size_t i, char *out, size_t size)
 {
-    struct slot *s = slot_at(b, i);
     const struct run_cell *r = slot_run(b, i);
-    bool runs = r && r->state == STATE_RUNNING, asks = runs && question_of_cell(b, slot_id(s));
+    bool runs = r && r->state == STATE_RUNNING,
+         asks = runs && question_of_cell(b, slot_id(slot_at(b, i)));
     if (runs || (r && r->state == STATE_QUEUED)) {
         snprintf(out, size, asks ? "[?]" : "[*]");
         return runs ? style_over(LOOK_WARN, LOOK_BOLD) : LOOK_DIM;
@@ -44,7 +38,7 @@ static style state_text(bench *b, size_t i, char *out, size_t size)
     const struct run_cell *was = slot_outputs(b, i, &past);
     if (was && past.run) {
         AUTO_FREE char *count = was->count > 0 ? str_fmt("%ld", was->count) : mem_strdup(" ");
-        snprintf(out, size, "[%s%s]", count, is_edited(s, was) ? "~" : "");
+        snprintf(out, size, "[%s%s]", count, slot_stale(b, i) ? "~" : "");
         return LOOK_DIM;
     }
     if (!r || r->count == 0) {
@@ -90,6 +84,7 @@ static void add_when(const struct run_cell *r, const char *run, int room, buf *o
 static style remark(const cell *c, const struct run_cell *r, int64_t now, const char *past,
     const char *stale, int room, buf *out)
 {
+    enum { AGE = 16 }; // "10 months ago": why it does not hold is worth more
     const char *file = c->options.file ? c->options.file : c->options.template_;
     if (c->problem)
         buf_fmt(out, "%s  ", c->problem);
@@ -109,7 +104,10 @@ static style remark(const cell *c, const struct run_cell *r, int64_t now, const 
     if (past && r) {
         if (r->state == STATE_FAILED || r->state == STATE_CANCELLED)
             buf_fmt(out, "%s  ", cell_state_name(r->state));
-        add_when(r, past, room, out);
+        if (stale)
+            buf_fmt(out, "%s  ", stale);
+        if (!stale || room - (int)out->len >= AGE)
+            add_when(r, past, room, out);
         return LOOK_DIM;
     }
     if (!r)
@@ -140,8 +138,7 @@ void celltitle_draw(bench *b, grid *g, rect area, size_t i, int y, bool selected
     x += grid_put(g, area, x, y, state, strlen(state), look) + 1;
     int room = area.x + area.w - x;
     const struct run_cell *r = past.run ? shown : slot_run(b, i);
-    style right_look =
-        remark(c, r, bench_now(b), past.run, past.run ? NULL : slot_stale(b, i), room / 2, &right);
+    style right_look = remark(c, r, bench_now(b), past.run, slot_stale(b, i), room / 2, &right);
     int wide = text_width(buf_cstr(&right), right.len, 0);
     wide = wide > room / 2 ? room / 2 : wide;
     int w = grid_put_short(g, area, x, y, room - wide - 1, title, strlen(title), LOOK_BOLD);
