@@ -18,10 +18,11 @@ struct search {
     const fold *fold;
     struct left *left; // the files that cells have left
     size_t n_left;
+    cJSON *leaves; // {id: what the cell has left, "variable LR", "object Job x"…}
     const struct stale_now *now;
     cJSON *found;
     // {name, or path: id of the stale cell that has written it}
-    cJSON *globals, *fields, *files;
+    cJSON *globals, *fields, *files, *things;
     const char *any;    // a stale cell whose writes are not known
     const char *random; // a stale cell that used math.random
     const char *first;  // the first stale cell
@@ -83,6 +84,26 @@ static const char *file_giver(const struct search *s, const struct run_cell *c)
     return by;
 }
 
+// A stale cell that has set a variable of the environment, or made an object, that this one has
+// read.
+static const char *thing_giver(const struct search *s, const struct run_cell *c)
+{
+    static const struct {
+        const char *list, *what;
+    } kinds[] = {{"variables", "variable"}, {"objects", "object"}};
+    const cJSON *entry;
+    const char *by = NULL;
+    for (size_t k = 0; k < ARRAY_LEN(kinds) && s->things->child; k++)
+        cJSON_ArrayForEach(entry, json_get(s->fold->recorded, kinds[k].list))
+        {
+            if (by || !json_get(json_get(entry, "cells"), c->id))
+                continue;
+            AUTO_FREE char *text = str_fmt("%s %s", kinds[k].what, entry->string);
+            by = json_str(s->things, text);
+        }
+    return by;
+}
+
 // The stale cell from which this one has something; NULL: none.
 static const char *giver(const struct search *s, const struct run_cell *c)
 {
@@ -104,6 +125,8 @@ static const char *giver(const struct search *s, const struct run_cell *c)
             by = field->valuestring;
     if (!by)
         by = file_giver(s, c);
+    if (!by)
+        by = thing_giver(s, c);
     return by && !str_eq(by, c->id) ? by : NULL;
 }
 
@@ -212,6 +235,7 @@ static void leave(struct search *s, const struct run_cell *c, const char *id)
     for (i = 0; i < s->n_left; i++)
         if (s->left[i].cell == c)
             hand_on(s->files, s->left[i].path, id);
+    cJSON_ArrayForEach(item, json_get(s->leaves, c->id)) hand_on(s->things, item->valuestring, id);
     if (!id)
         return;
     s->first = s->first ? s->first : id;
@@ -245,6 +269,8 @@ static void search_done(struct search *s)
     cJSON_Delete(s->globals);
     cJSON_Delete(s->fields);
     cJSON_Delete(s->files);
+    cJSON_Delete(s->things);
+    cJSON_Delete(s->leaves);
 }
 
 cJSON *stale_find(const fold *f, const struct stale_now *now)
@@ -254,7 +280,9 @@ cJSON *stale_find(const fold *f, const struct stale_now *now)
         .found = cJSON_CreateObject(),
         .globals = cJSON_CreateObject(),
         .fields = cJSON_CreateObject(),
-        .files = cJSON_CreateObject()};
+        .files = cJSON_CreateObject(),
+        .things = cJSON_CreateObject(),
+        .leaves = fold_left_by_cells(f)};
     AUTO_FREE const struct run_cell **ran = mem_array(f->n_cells + 1, sizeof *ran);
     size_t n = 0;
     find_left(&s);

@@ -4,6 +4,7 @@
 import json
 import os
 
+from kernel import sandbox
 from tap import FIRESTEEL, run, sh
 
 NOTEBOOK = """\
@@ -202,6 +203,33 @@ def test_files_that_a_stale_cell_leaves(t):
     ran(folder)
     shown = firesteel(folder, "show").out
     assert moved(folder) == {} and all(f"{name}\t2" in shown for name in "abcd"), shown
+
+
+def test_objects_and_variables_that_a_stale_cell_leaves(t):
+    up = sandbox(t)
+    text = ('-- %% Make effects="cluster"\nk8s.apply { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "settings" }, data = { size = "1" } }\n'
+            '-- %% Read\nprint("size", k8s.get("configmap/settings").data.size)\n-- %% Env\n%env SIZE=1\n-- %% Use\nprint("env", os.getenv "SIZE")\n'
+            '-- %% Other\nprint "other"\n')
+    folder = t.dir()
+
+    def go(text, *words):
+        put(folder, "n.lua", text)
+        done = sh(FIRESTEEL, "run", "n.lua", "--allow", "cluster,destructive", *words, cwd=folder, env=up)
+        assert done.code == 0, done
+        return done.out
+
+    def planned(text):
+        return {c["title"]: (c["does"], c["why"]) for c in json.loads(go(text, "--stale", "--list", "-o", "json"))["cells"]}
+
+    go(text)
+    cells = planned(text)
+    assert cells["Make"][0] == "verify" and all(cells[title][0] == "keep" for title in ("Read", "Use", "Other")), cells
+    other = text.replace('size = "1"', 'size = "2"').replace("SIZE=1", "SIZE=2")
+    cells = planned(other)
+    assert cells["Read"] == ("anew", "Make is stale") and cells["Use"] == ("anew", "Env is stale") and cells["Other"][0] == "keep", cells
+    go(other, "--stale")
+    shown = sh(FIRESTEEL, "show", cwd=folder, env=up).out
+    assert "size\t2" in shown and "env\t2" in shown, shown
 
 
 def test_a_file_that_several_cells_write(t):
