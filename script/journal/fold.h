@@ -94,9 +94,10 @@ struct ledger_entry {
     cJSON *result;             // NULL until the outcome
     char *message;             // why it failed
     bool outcome, failed, verified, repeated, undone, masked;
-    bool removable; // its binding can undo it
-    bool tidied;    // it has removed what it made, and its result holds
-    bool announces; // requests are announced first: if none was, none was sent
+    bool removable;   // its binding can undo it
+    bool tidied;      // it has removed what it made, and its result holds
+    bool announces;   // requests are announced first: if none was, none was sent
+    uint64_t drifted; // seq: somebody else's change was accepted last (--accept-drift); 0: never
 };
 
 typedef struct fold fold;
@@ -190,6 +191,8 @@ cJSON *fold_depends(const fold *f, const char *id);
 // What cells have left beside globals, new: {id: ["file /work/data.csv", "variable LR", "object Job
 // x in namespace y"]}.
 cJSON *fold_left_by_cells(const fold *f);
+// "Job x in namespace y": the object that an effect has made or changed; new, NULL: it is none.
+char *fold_object(const struct ledger_entry *e);
 // The path of a file that cells name "data.csv", "./data.csv" or otherwise: one text for one file;
 // new.
 char *fold_path(const fold *f, const char *name);

@@ -544,6 +544,8 @@ static int on_ledger(fold *f, const cJSON *r, err *e)
         on_intent(l, r);
     else if (str_eq(phase, "undone"))
         l->undone = true;
+    else if (str_eq(phase, "drift"))
+        l->drifted = json_bool_or(r, "accepted", false) ? f->seq : l->drifted;
     else if (str_eq(phase, "outcome"))
         l->outcome = true;
     else if (str_eq(phase, "verified"))

@@ -73,11 +73,11 @@ cJSON *fold_left(const fold *f)
     return list;
 }
 
-// {"kind", "name", "namespace"} as a result of the k8s bindings has them; new, NULL: it is none.
-static char *object_name(const cJSON *result)
+// {"kind", "name", "namespace"} as a result of the k8s bindings has them.
+char *fold_object(const struct ledger_entry *e)
 {
-    const cJSON *object = json_get(result, "object");
-    const cJSON *ref = json_str(object, "kind") ? object : result;
+    const cJSON *object = json_get(e->result, "object");
+    const cJSON *ref = json_str(object, "kind") ? object : e->result;
     const char *kind = json_str(ref, "kind"), *name = json_str(ref, "name");
     const char *ns = json_str(ref, "namespace");
     return kind && name && json_str(ref, "uid")
@@ -104,7 +104,7 @@ cJSON *fold_left_by_cells(const fold *f)
     cJSON_ArrayForEach(one, json_get(f->recorded, "environment"))
         add_name(all, json_str_or(one, "cell", ""), "variable", one->string);
     for (size_t i = 0; i < f->n_ledger; i++) {
-        AUTO_FREE char *name = object_name(f->ledger[i].result);
+        AUTO_FREE char *name = fold_object(&f->ledger[i]);
         if (name && f->ledger[i].cell)
             add_name(all, f->ledger[i].cell, "object", name);
     }

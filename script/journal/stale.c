@@ -179,6 +179,21 @@ static const char *moved_file(const struct search *s, const struct run_cell *c)
     return NULL;
 }
 
+// An object that the cell has read, and whose change by somebody else was accepted since; new.
+static char *moved_object(const struct search *s, const struct run_cell *c)
+{
+    for (size_t i = 0; i < fold_ledger_count(s->fold); i++) {
+        const struct ledger_entry *e = fold_ledger(s->fold, i);
+        if (e->drifted <= c->ran || str_eq(e->cell, c->id))
+            continue;
+        AUTO_FREE char *name = fold_object(e);
+        const cJSON *entry = name ? json_get(json_get(s->fold->recorded, "objects"), name) : NULL;
+        if (json_get(json_get(entry, "cells"), c->id))
+            return STEAL(name);
+    }
+    return NULL;
+}
+
 static bool judge(struct search *s, const struct run_cell *c)
 {
     const char *outside = json_str(s->now->outside, c->id), *by;
@@ -192,6 +207,9 @@ static bool judge(struct search *s, const struct run_cell *c)
         moved = s->now->from_top ? fold_moved_above(s->fold, c) : fold_moved(s->fold, c);
     if (!moved)
         moved = moved_file(s, c);
+    AUTO_FREE char *object = moved ? NULL : moved_object(s, c);
+    if (!moved)
+        moved = object;
     if (moved) {
         AUTO_FREE char *why = str_fmt("%s has changed", moved);
         tell(s, c->id, NULL, why);

@@ -230,6 +230,12 @@ def test_objects_and_variables_that_a_stale_cell_leaves(t):
     go(other, "--stale")
     shown = sh(FIRESTEEL, "show", cwd=folder, env=up).out
     assert "size\t2" in shown and "env\t2" in shown, shown
+    place = t.dir()
+    put(place, "m.lua", '-- %% effects="cluster"\nk8s.patch("configmap/settings", { data = { size = "3" } })\n')
+    assert sh(FIRESTEEL, "run", "m.lua", "--allow", "cluster", cwd=place, env=up).code == 0
+    go(other, "--stale", "--accept-drift")
+    shown = sh(FIRESTEEL, "show", cwd=folder, env=up).out
+    assert "size\t3" in shown and planned(other)["Read"][0] == "keep", shown
 
 
 def test_a_file_that_several_cells_write(t):
