@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // firesteel clean: hands over to firesteel-kernel, which has the bindings that remove things.
+#include "base/mem.h"
 #include "base/str.h"
 #include "cli/cli.h"
 #include "cli/options.h"
@@ -22,6 +23,7 @@ static int run(struct cli *cli, int argc, char **argv)
         {0},
     };
     char **rest = NULL;
+    AUTO_FREE char *folder = NULL;
     int code;
     if (options_parse(cli, &clean_verb, options, argc, argv, &rest, &code) != 0)
         goto done;
@@ -30,7 +32,10 @@ static int run(struct cli *cli, int argc, char **argv)
         goto done;
     }
     char **words = add(NULL, "--clean", rest && rest[0] ? rest[0] : "last");
-    words = add(add(add(words, "--cwd", cwd), "--context", context), "--kubeconfig", kubeconfig);
+    folder = cli_runs_folder(cli, cwd);
+    bool replaced = !cwd && !str_eq(folder, ".");
+    words = add(add(add(words, "--cwd", replaced ? folder : cwd), "--context", context),
+        "--kubeconfig", kubeconfig);
     if (dry_run)
         words = strv_add(words, "--dry-run");
     if (yes)
@@ -51,4 +56,5 @@ const struct verb clean_verb = {
              "cluster it\n"
              "refuses (3). What cannot be looked at stays left over (exit code 1).",
     .run = run,
+    .takes_runs = true,
 };

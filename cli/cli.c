@@ -10,6 +10,7 @@
 #include "cli/places.h"
 #include "cli/say.h"
 
+#include <dirent.h>
 #include <limits.h>
 #include <pwd.h>
 #include <string.h>
@@ -178,6 +179,15 @@ char *cli_notebook_name(const char *notebook)
     return name;
 }
 
+// The folder that replaces the one of a notebook that cannot be written; path: absolute. New.
+static char *folder_in_state(struct cli *cli, const char *path, err *e)
+{
+    char hex[SHA256_HEX];
+    sha256_hex(path, strlen(path), hex);
+    AUTO_FREE char *state = cli_state_dir(cli, e), *name = cli_notebook_name(path);
+    return state ? str_fmt("%s/%s-%.8s", state, name, hex) : NULL;
+}
+
 char *cli_work_folder(struct cli *cli, const char *cwd, const char *notebook, bool *moved, err *e)
 {
     *moved = false;
@@ -192,10 +202,7 @@ char *cli_work_folder(struct cli *cli, const char *cwd, const char *notebook, bo
     AUTO_FREE char *folder = path_dirname(path);
     if (access(folder, W_OK) == 0)
         return STEAL(folder);
-    char hex[SHA256_HEX];
-    sha256_hex(path, strlen(path), hex);
-    AUTO_FREE char *state = cli_state_dir(cli, e), *name = cli_notebook_name(notebook);
-    AUTO_FREE char *own = state ? str_fmt("%s/%s-%.8s", state, name, hex) : NULL;
+    AUTO_FREE char *own = folder_in_state(cli, path, e);
     AUTO_FD dir = own ? folder_open_path(own, 2, true, e) : -1;
     *moved = true;
     if (dir < 0) {
@@ -204,4 +211,45 @@ char *cli_work_folder(struct cli *cli, const char *cwd, const char *notebook, bo
         return NULL;
     }
     return STEAL(own);
+}
+
+// Those below the state folder that have runs of notebooks of this one; a strv, NULL: none.
+static char **replaced_folders(struct cli *cli)
+{
+    char **found = NULL;
+    DIR *dir = opendir(".");
+    for (struct dirent *d; dir && (d = readdir(dir));) {
+        if (!str_ends(d->d_name, ".lua") && !str_ends(d->d_name, ".ipynb"))
+            continue;
+        AUTO_FREE char *path = path_absolute(d->d_name, NULL);
+        AUTO_FREE char *own = path ? folder_in_state(cli, path, NULL) : NULL;
+        AUTO_FREE char *runs = own ? path_join(own, ".firesteel") : NULL;
+        if (runs && path_exists(runs))
+            found = strv_add(found, own);
+    }
+    if (dir)
+        closedir(dir);
+    return found;
+}
+
+char *cli_runs_folder(struct cli *cli, const char *cwd)
+{
+    if (cwd || access(".", W_OK) == 0 || path_exists(".firesteel"))
+        return mem_strdup(cwd ? cwd : ".");
+    char **found = replaced_folders(cli), *folder = mem_strdup(".");
+    if (found && !found[1]) {
+        free(folder);
+        folder = mem_strdup(found[0]);
+        say(stderr, "firesteel: this folder cannot be written; its runs are in %s\n", folder);
+    } else if (found) {
+        AUTO_BUF all = {0};
+        for (char **f = found; *f; f++)
+            buf_fmt(&all, "%s%s", f == found ? "" : ", ", *f);
+        say(stderr,
+            "firesteel: this folder cannot be written; the runs of its notebooks are in %s: --cwd "
+            "says which\n",
+            buf_cstr(&all));
+    }
+    strv_free(found);
+    return folder;
 }

@@ -27,6 +27,7 @@ struct verb {
     const char *summary; // one line, lower case, no full stop
     const char *usage;   // the text after "firesteel NAME", then one line for each option
     int (*run)(struct cli *cli, int argc, char **argv);
+    bool takes_runs; // its arguments name runs: "-2" is one of them, and no option
 };
 
 extern const struct verb diff_verb, lineage_verb, run_verb, runs_verb, show_verb, export_verb,
@@ -64,5 +65,9 @@ char *cli_state_dir(struct cli *cli, err *e);  // $XDG_STATE_HOME/firesteel
 // The working folder of a notebook: `cwd` (--cwd) if given, and made if needed; else the notebook's
 // folder; or, if that cannot be written, a folder of its own below the state folder (*moved). New.
 char *cli_work_folder(struct cli *cli, const char *cwd, const char *notebook, bool *moved, err *e);
+// Where the verbs that look at runs look: `cwd` (--cwd) if given, else this folder; or, if that
+// cannot be written and has none, the folder that cli_work_folder has made for its notebook, which
+// is said on standard error. If several of its notebooks have one, these are said. New.
+char *cli_runs_folder(struct cli *cli, const char *cwd);
 // A notebook's name without folder and extension; "" for NULL. New.
 char *cli_notebook_name(const char *notebook);

@@ -9,7 +9,6 @@
 #include "script/journal/compare.h"
 #include "script/journal/runs.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -54,21 +53,9 @@ static int diff(struct cli *cli, const char *folder, const char *a, const char *
     return json_bool_or(found, "same", false) ? 0 : 1;
 }
 
-// "-2" names a run, and is no option: it is hidden from those who read options by a blank.
-static char **hide_places(int argc, char **argv)
-{
-    char **words = NULL;
-    for (int i = 0; i < argc; i++) {
-        bool place = *argv[i] == '-' && isdigit((unsigned char)argv[i][1]);
-        AUTO_FREE char *word = str_fmt("%s%s", place ? " " : "", argv[i]);
-        words = strv_add(words, word);
-    }
-    return words;
-}
-
 static const char *named(char *const *rest, size_t n, size_t i, const char *otherwise)
 {
-    return i < n ? rest[i] + (*rest[i] == ' ') : otherwise;
+    return i < n ? rest[i] : otherwise;
 }
 
 static int run(struct cli *cli, int argc, char **argv)
@@ -80,19 +67,19 @@ static int run(struct cli *cli, int argc, char **argv)
         {"cwd", 0, "DIR", "working folder of the runs, instead of this one", .text = &cwd},
         {0},
     };
-    char **rest = NULL, **words = hide_places(argc, argv);
+    char **rest = NULL;
+    AUTO_FREE char *folder = NULL;
     int code;
-    if (options_parse(cli, &diff_verb, options, argc, words, &rest, &code) == 0) {
+    if (options_parse(cli, &diff_verb, options, argc, argv, &rest, &code) == 0) {
         size_t n = rest ? strv_len(rest) : 0;
         if (n > 2)
             code = cli_usage(cli, &diff_verb, "two runs at a time");
         else if ((output && !str_eq(output, "json")) || (format && !str_eq(format, "json")))
             code = cli_usage(cli, &diff_verb, "the output is json, or not said");
         else
-            code = diff(cli, cwd ? cwd : ".", named(rest, n, 0, NULL), named(rest, n, 1, "-1"),
-                output || format);
+            code = diff(cli, folder = cli_runs_folder(cli, cwd), named(rest, n, 0, NULL),
+                named(rest, n, 1, "-1"), output || format);
     }
-    strv_free(words);
     strv_free(rest);
     return code;
 }
@@ -101,11 +88,12 @@ const struct verb diff_verb = {
     .name = "diff",
     .summary = "how two runs differ: parameters, sources, inputs, metrics, outputs",
     .usage =
-        "[A [B]] [-o json]\n\nA and B are names from `firesteel runs`, or their beginnings; a "
+        "[A [B]] [-o json]\n\nA and B are names from `firesteel runs`, their beginnings or ends; a "
         "notebook: its "
         "newest\n"
         "run; newest; -2: the one before; RUN/NAME: a trial of a run. Without B the newest is "
         "meant, without both the last\n"
         "two. Exit code: 0 nothing that was computed differs, 1 something does, 2 wrong usage.",
     .run = run,
+    .takes_runs = true,
 };

@@ -34,7 +34,7 @@ static void source_done(struct source *s)
 
 static int read_source(const char *folder, const char *name, struct source *s, err *e)
 {
-    s->fold = runs_open(folder, name ? name : "last", &s->spools, NULL, e);
+    s->fold = runs_open(folder, name, &s->spools, NULL, e);
     return s->fold ? 0 : -1;
 }
 
@@ -77,7 +77,7 @@ static int export(struct cli *cli, const char *name, const struct choice *c)
 {
     err e = {0};
     CLEANUP(source_done) struct source s = {0};
-    const char *folder = c->cwd ? c->cwd : ".";
+    AUTO_FREE char *folder = cli_runs_folder(cli, c->cwd);
     int result = read_source(folder, name, &s, &e);
     if (result == 0)
         result = str_eq(c->to, "mlflow")        ? export_mlflow(&s, c, &e)
@@ -136,8 +136,11 @@ const struct verb export_verb = {
                "OpenLineage",
     .usage =
         "[RUN] --to " EXPORT_FORMATS "|mlflow|openlineage [-o FILE]\n\n"
-        "RUN is a name from `firesteel runs`, or its beginning; without it, the newest. To mlflow\n"
+        "RUN is a name from `firesteel runs`, its beginning or end, newest, -2 or a notebook; "
+        "without\n"
+        "it, the newest. To mlflow\n"
         "writes into a file store: parameters, metrics by step, tags, artifacts, a report. To\n"
         "openlineage: the events of the run, a line of JSON each.",
     .run = run,
+    .takes_runs = true,
 };

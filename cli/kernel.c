@@ -317,7 +317,7 @@ static void take_past(struct arguments *a)
 static int read_past(struct arguments *a, err *e)
 {
     const char *name = a->clean.run ? a->clean.run : a->options.resume;
-    AUTO_FREE char *run = name ? journal_find(a->options.cwd, name, e) : NULL;
+    AUTO_FREE char *run = name ? runs_pick(a->options.cwd, NULL, name, e) : NULL;
     if (!name || a->sandbox)
         return 0;
     AUTO_FREE char *path = run ? journal_file(a->options.cwd, run) : NULL;

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "script/journal/reader.h"
 #include "script/protocol/client.h"
 
 #include <dirent.h>
@@ -137,21 +138,35 @@ void kernels_done(struct kernels *k)
     *k = (struct kernels){0};
 }
 
+// The kernel whose run began last: names end in "-20260102-030405-ab1c".
+static const struct kernel *newest_of(const struct kernels *k)
+{
+    enum { TAIL = 20 };
+    const struct kernel *newest = NULL;
+    for (size_t i = 0; i < k->n; i++) {
+        const char *run = k->list[i].run, *best = newest ? newest->run : "";
+        size_t n = strlen(run), m = strlen(best);
+        if (!newest ||
+            strcmp(run + (n > TAIL ? n - TAIL : 0), best + (m > TAIL ? m - TAIL : 0)) > 0)
+            newest = &k->list[i];
+    }
+    return newest;
+}
+
 const struct kernel *kernels_get(const struct kernels *k, const char *name, err *e)
 {
-    const struct kernel *found = NULL;
-    size_t hits = 0;
     bool any = !name || !*name;
-    for (size_t i = 0; i < k->n; i++) {
-        if (!any && str_eq(k->list[i].run, name))
-            return &k->list[i];
-        if (!any && !str_starts(k->list[i].run, name))
-            continue;
-        found = &k->list[i];
-        hits++;
+    size_t hits = k->n, at = 0;
+    if (!any && journal_means_newest(name) && k->n)
+        return newest_of(k);
+    if (!any) {
+        AUTO_FREE const char **names = mem_array(k->n + 1, sizeof *names);
+        for (size_t i = 0; i < k->n; i++)
+            names[i] = k->list[i].run;
+        at = journal_match(names, k->n, name, &hits);
     }
     if (hits == 1)
-        return found;
+        return &k->list[at];
     if (hits == 0 && any)
         err_set(e, ERR_NOT_FOUND, "no kernel is running");
     else if (hits == 0)

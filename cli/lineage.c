@@ -470,6 +470,7 @@ static int run(struct cli *cli, int argc, char **argv)
         {0},
     };
     char **rest = NULL;
+    AUTO_FREE char *folder = NULL;
     int code;
     if (options_parse(cli, &lineage_verb, options, argc, argv, &rest, &code) == 0) {
         json = json || str_eq(output, "json");
@@ -479,7 +480,7 @@ static int run(struct cli *cli, int argc, char **argv)
         else if ((output && !json && !dot) || (json && dot))
             code = cli_usage(cli, &lineage_verb, "the output is json or dot, or not said");
         else
-            code = lineage(cli, cwd ? cwd : ".", rest[0], json, dot);
+            code = lineage(cli, folder = cli_runs_folder(cli, cwd), rest[0], json, dot);
     }
     strv_free(rest);
     return code;
@@ -495,4 +496,5 @@ const struct verb lineage_verb = {
         "in\n"
         "the local store, and the metadata of safetensors files; what these do not know is said.",
     .run = run,
+    .takes_runs = true,
 };

@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "base/text/utf8.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -95,7 +96,8 @@ int options_parse(struct cli *cli, const struct verb *verb, const struct option 
     bool ended = false;
     for (int i = 1; i < argc; i++) {
         const char *argument = argv[i], *value;
-        if (ended || argument[0] != '-' || !argument[1]) {
+        bool place = verb->takes_runs && isdigit((unsigned char)argument[1]);
+        if (ended || argument[0] != '-' || !argument[1] || place) {
             *rest = strv_add(*rest, argument);
             continue;
         }

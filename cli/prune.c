@@ -314,7 +314,8 @@ static int prune(struct cli *cli, const struct choice *c)
 {
     err e = {0};
     struct pruning p = {.cli = cli, .choice = c};
-    p.folder = path_absolute(c->cwd ? c->cwd : ".", &e);
+    AUTO_FREE char *folder = cli_runs_folder(cli, c->cwd);
+    p.folder = path_absolute(folder, &e);
     p.runtime = p.folder ? cli_runtime_dir(cli, &e) : NULL;
     runs_list *runs = p.runtime ? runs_list_open(p.folder, &e) : NULL;
     int code;
@@ -337,19 +338,25 @@ static int prune(struct cli *cli, const struct choice *c)
 }
 
 // A pin is a file beside the journal, so it can be set long after the run.
-static int pin(struct cli *cli, const char *cwd, char *const *names, bool on)
+static int pin(struct cli *cli, const char *folder, char *const *names, bool on)
 {
     int code = 0;
     for (; names && *names; names++) {
         err e = {0};
-        AUTO_FREE char *run = journal_find(cwd ? cwd : ".", *names, &e);
-        AUTO_FREE char *file = run ? pin_of(cwd ? cwd : ".", run) : NULL;
+        AUTO_FREE char *run = runs_pick(folder, NULL, *names, &e);
+        AUTO_FREE char *file = run ? pin_of(folder, run) : NULL;
         if (!file || (on ? path_write(file, "", 0, 0644, &e) : path_remove(file, &e)) < 0)
             code = cli_error(cli, &e);
         else
             say(stdout, "%s %s\n", run, on ? "is pinned" : "is not pinned any more");
     }
     return code;
+}
+
+static int pin_all(struct cli *cli, const struct choice *c, char *const *pins, char *const *unpins)
+{
+    AUTO_FREE char *folder = cli_runs_folder(cli, c->cwd);
+    return pin(cli, folder, pins, true) | pin(cli, folder, unpins, false);
 }
 
 static int read_states(struct choice *c, err *e)
@@ -418,7 +425,7 @@ static int run(struct cli *cli, int argc, char **argv)
         if (rest)
             code = cli_usage(cli, &prune_verb, "it takes options alone");
         else if (pins || unpins)
-            code = pin(cli, c.cwd, pins, true) | pin(cli, c.cwd, unpins, false);
+            code = pin_all(cli, &c, pins, unpins);
         else
             code = start(cli, &c);
     }
@@ -438,4 +445,5 @@ const struct verb prune_verb = {
         "A run goes when all that is given holds for it. A run that goes on, is pinned (--pin, or\n"
         "run.tag \"" PINNED "\" in a cell), or left something on a cluster stays, and is named.",
     .run = run,
+    .takes_runs = true,
 };

@@ -15,6 +15,7 @@
 #include "cli/report.h"
 #include "cli/run_private.h"
 #include "script/journal/reader.h"
+#include "script/journal/runs.h"
 #include "script/journal/writer.h"
 
 #include <errno.h>
@@ -165,7 +166,7 @@ int run_start(struct cli *cli, struct run_options *o, const char *file, struct r
     AUTO_FREE char *program = cwd ? cli_program(cli, "firesteel-kernel", &e) : NULL;
     AUTO_FREE char *sockets = program ? cli_runtime_dir(cli, &e) : NULL;
     AUTO_FREE char *path = sockets ? path_absolute(file, &e) : NULL;
-    AUTO_FREE char *resume = path && o->resume ? journal_find(cwd, o->resume, &e) : NULL;
+    AUTO_FREE char *resume = path && o->resume ? runs_pick(cwd, NULL, o->resume, &e) : NULL;
     if (!cwd || (path && o->resume && !resume))
         e.code = ERR_USAGE; // as above
     AUTO_FREE char *past = resume ? journal_file(cwd, resume) : NULL;
@@ -248,7 +249,8 @@ static int repeat(struct cli *cli, struct run_options *o, struct run *r)
     int code = check_options(cli, o, r);
     if (code)
         return code;
-    if (again_open(o->cwd ? o->cwd : ".", o->from, &again, &e) < 0)
+    AUTO_FREE char *folder = cli_runs_folder(cli, o->cwd);
+    if (again_open(folder, o->from, &again, &e) < 0)
         return cli_error(cli, &e);
     r->again = &again;
     o->cwd = o->cwd ? o->cwd : again.cwd;

@@ -3,6 +3,7 @@
 #include "script/journal/runs.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/printable.h"
 #include "base/str.h"
 #include "base/text/utf8.h"
 #include "cli/cli.h"
@@ -11,6 +12,8 @@
 
 #include <stdio.h>
 #include <string.h>
+
+enum { FIELD_MOST = 80 }; // columns of a value in the table
 
 struct column {
     const char *title, *field;
@@ -75,10 +78,41 @@ static void print_row(
     say(stdout, "%.*s\n", (int)line.len, buf_cstr(&line));
 }
 
-// texts: n_rows times n.
-static void print_rows(
-    const struct cli *cli, struct column *columns, size_t n, char *const *texts, size_t n_rows)
+// A value on one line of the table: control characters are written out, and what is long is cut.
+static void make_field(char **text, bool whole)
 {
+    AUTO_BUF lines = {0}, out = {0};
+    int width;
+    for (const char *p = *text; *p; p++)
+        switch (*p) {
+        case '\n':
+            buf_str(&lines, "\\n");
+            break;
+        case '\t':
+            buf_str(&lines, "\\t");
+            break;
+        case '\r':
+            buf_str(&lines, "\\r");
+            break;
+        default:
+            buf_char(&lines, *p);
+        }
+    printable(&out, buf_cstr(&lines), lines.len);
+    size_t n = out.len, fits = text_fit(buf_cstr(&out), n, FIELD_MOST, &width);
+    if (!whole && fits < n) {
+        out.len = text_fit(buf_cstr(&out), n, FIELD_MOST - 1, &width);
+        buf_str(&out, "…");
+    }
+    free(*text);
+    *text = mem_strdup(buf_cstr(&out));
+}
+
+// texts: n_rows times n. The names of runs stay whole.
+static void print_rows(
+    const struct cli *cli, struct column *columns, size_t n, char **texts, size_t n_rows)
+{
+    for (size_t i = 0; i < n * n_rows; i++)
+        make_field(&texts[i], i % n == 0);
     for (size_t k = 0; k < n; k++) {
         columns[k].width = text_width(columns[k].title, strlen(columns[k].title), 0);
         for (size_t i = 0; i < n_rows; i++) {
@@ -421,6 +455,7 @@ static int run(struct cli *cli, int argc, char **argv)
         {"output", 'o', "json", "as JSON", .text = &output},
         {0},
     };
+    AUTO_FREE char *folder = NULL;
     int code;
     err e = {0};
     if (options_parse(cli, &runs_verb, options, argc, argv, &rest, &code) == 0) {
@@ -436,7 +471,7 @@ static int run(struct cli *cli, int argc, char **argv)
         else if (wrong)
             code = cli_usage(cli, &runs_verb, "--where: %s", e.text);
         else
-            code = list_runs(cli, cwd ? cwd : ".", &wish);
+            code = list_runs(cli, folder = cli_runs_folder(cli, cwd), &wish);
     }
     runs_where_done(&wish.where);
     strv_free(wish.columns);

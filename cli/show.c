@@ -111,7 +111,7 @@ static int show(struct cli *cli, const char *folder, const char *name, bool ledg
 {
     err e = {0}, bad = {0};
     AUTO_FREE char *spools = NULL;
-    fold *f = runs_open(folder, name ? name : "last", &spools, &bad, &e);
+    fold *f = runs_open(folder, name, &spools, &bad, &e);
     if (!f)
         return cli_error(cli, &e);
     if (ledger) {
@@ -139,7 +139,7 @@ static int open_run(struct cli *cli, const char *folder, const char *name)
 {
     err e = {0};
     struct kernels kernels = {0};
-    AUTO_FREE char *run = journal_find(folder, name, &e);
+    AUTO_FREE char *run = runs_pick(folder, NULL, name, &e);
     AUTO_FREE char *path = run ? journal_file(folder, run) : NULL;
     const struct kernel *k = NULL;
     if (path && !(cli->out_tty && isatty(STDIN_FILENO)))
@@ -168,6 +168,7 @@ static int run(struct cli *cli, int argc, char **argv)
         {0},
     };
     char **rest = NULL;
+    AUTO_FREE char *folder = NULL;
     int code;
     if (options_parse(cli, &show_verb, options, argc, argv, &rest, &code) == 0) {
         if (rest && strv_len(rest) > 1)
@@ -175,9 +176,9 @@ static int run(struct cli *cli, int argc, char **argv)
         else if (open && ledger)
             code = cli_usage(cli, &show_verb, "--ledger is printed: leave --open out");
         else if (open)
-            code = open_run(cli, cwd ? cwd : ".", rest ? rest[0] : NULL);
+            code = open_run(cli, folder = cli_runs_folder(cli, cwd), rest ? rest[0] : NULL);
         else
-            code = show(cli, cwd ? cwd : ".", rest ? rest[0] : NULL, ledger);
+            code = show(cli, folder = cli_runs_folder(cli, cwd), rest ? rest[0] : NULL, ledger);
     }
     if (rest)
         strv_free(rest);
@@ -187,7 +188,9 @@ static int run(struct cli *cli, int argc, char **argv)
 const struct verb show_verb = {
     .name = "show",
     .summary = "show a run with its output, from the journal",
-    .usage =
-        "[RUN]\n\nRUN is a name from `firesteel runs`, or its beginning; without it, the newest.",
+    .usage = "[RUN]\n\nRUN is a name from `firesteel runs`, its beginning or end, newest, -2 or a "
+             "notebook; "
+             "without\nit, the newest.",
     .run = run,
+    .takes_runs = true,
 };

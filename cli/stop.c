@@ -110,7 +110,8 @@ static int run(struct cli *cli, int argc, char **argv)
 const struct verb stop_verb = {
     .name = "stop",
     .summary = "stop a kernel and all that it started",
-    .usage = "[RUN] [--force]\n\nRUN is a name from `firesteel ls`, or its beginning; without it, "
-             "the only one.",
+    .usage =
+        "[RUN] [--force]\n\nRUN is a name from `firesteel ls`, its beginning or end; without it, "
+        "the only one.",
     .run = run,
 };

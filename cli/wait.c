@@ -10,6 +10,7 @@
 #include "cli/report.h"
 #include "script/journal/fold.h"
 #include "script/journal/reader.h"
+#include "script/journal/runs.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -69,7 +70,7 @@ static int wait_run(
     err e = {0};
     CLEANUP(waited_done) struct waited w = {0};
     AUTO_FREE char *runtime = cli_runtime_dir(cli, &e);
-    w.run = runtime ? journal_find(folder, name, &e) : NULL;
+    w.run = runtime ? runs_pick(folder, NULL, name, &e) : NULL;
     if (!w.run)
         return cli_error(cli, &e);
     w.journal = journal_file(folder, w.run);
@@ -108,9 +109,10 @@ static int run(struct cli *cli, int argc, char **argv)
         {0},
     };
     char **rest = NULL;
+    AUTO_FREE char *folder = NULL;
     int code;
     if (options_parse(cli, &wait_verb, options, argc, argv, &rest, &code) == 0)
-        code = wait_all(cli, cwd ? cwd : ".", rest, timeout);
+        code = wait_all(cli, folder = cli_runs_folder(cli, cwd), rest, timeout);
     strv_free(rest);
     return code;
 }
@@ -118,11 +120,13 @@ static int run(struct cli *cli, int argc, char **argv)
 const struct verb wait_verb = {
     .name = "wait",
     .summary = "wait for the end of runs, and exit as they did",
-    .usage =
-        "[RUN…] [--timeout DURATION]\n\n"
-        "Returns when the run has ended and its reports are written, with its exit code and\n"
-        "summary; an interrupt ends the waiting, not the run. RUN is a name from\n"
-        "`firesteel runs`, or its beginning; without it, the newest. Of several the exit code is\n"
-        "that of the first that is not 0.",
+    .usage = "[RUN…] [--timeout DURATION]\n\n"
+             "Returns when the run has ended and its reports are written, with its exit code and\n"
+             "summary; an interrupt ends the waiting, not the run. RUN is a name from\n"
+             "`firesteel runs`, its beginning or end, newest, -2 or a notebook; without it, the "
+             "newest.\n"
+             "Of several the exit code is\n"
+             "that of the first that is not 0.",
     .run = run,
+    .takes_runs = true,
 };

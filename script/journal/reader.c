@@ -315,35 +315,57 @@ static char *newest_of(const char *folder, char *const *runs)
     return mem_strdup(*runs);
 }
 
+static bool ends_in(const char *run, const char *word)
+{
+    size_t n = strlen(run), m = strlen(word);
+    return m > 0 && n > m && run[n - m - 1] == '-' && str_eq(run + n - m, word);
+}
+
+size_t journal_match(const char *const *runs, size_t n, const char *word, size_t *hits)
+{
+    size_t found = 0;
+    *hits = 0;
+    for (size_t i = 0; i < n; i++)
+        if (str_eq(runs[i], word)) {
+            *hits = 1;
+            return i;
+        }
+    for (int ends = 0; ends < 2 && *hits == 0; ends++)
+        for (size_t i = n; i-- > 0;) {
+            if (!(ends ? ends_in(runs[i], word) : str_starts(runs[i], word)))
+                continue;
+            found = i;
+            ++*hits;
+        }
+    return found;
+}
+
+bool journal_means_newest(const char *word)
+{
+    return !word || !*word || str_eq(word, "last") || str_eq(word, "newest");
+}
+
 char *journal_find(const char *folder, const char *name, err *e)
 {
-    char **runs = journal_list(folder, e);
+    char **runs = journal_list(folder, e), *found = NULL;
     if (!runs)
         return NULL;
-    bool newest = !name || !*name || str_eq(name, "last");
-    char *found = newest ? newest_of(folder, runs) : NULL;
-    size_t hits = 0;
-    for (char **run = runs; *run && !newest; run++) {
-        bool whole = str_eq(*run, name);
-        if (!whole && !str_starts(*run, name))
-            continue;
-        if (!found || whole) {
-            free(found);
-            found = mem_strdup(*run);
-        }
-        hits = whole ? 1 : hits + 1;
-        if (whole)
-            break;
+    if (journal_means_newest(name)) {
+        found = newest_of(folder, runs);
+        if (!found)
+            err_set(e, ERR_NOT_FOUND, "there are no runs in %s/.firesteel", folder);
+        strv_free(runs);
+        return found;
     }
-    if (!found && newest)
-        err_set(e, ERR_NOT_FOUND, "there are no runs in %s/.firesteel", folder);
-    else if (!found)
+    size_t hits, at = journal_match((const char *const *)runs, strv_len(runs), name, &hits);
+    if (hits == 1)
+        found = mem_strdup(runs[at]);
+    else if (hits == 0)
         err_set(e, ERR_USAGE, "there is no run %s in %s/.firesteel; `firesteel runs` lists them",
             name, folder);
-    else if (hits > 1) {
-        err_set(e, ERR_USAGE, "%zu runs start with %s; `firesteel runs` lists them", hits, name);
-        free(STEAL(found));
-    }
+    else
+        err_set(e, ERR_USAGE, "%zu runs %s %s; `firesteel runs` lists them", hits,
+            str_starts(runs[at], name) ? "start with" : "end in", name);
     strv_free(runs);
     return found;
 }

@@ -32,7 +32,12 @@ char **journal_list(const char *folder, err *e);
 typedef const char *journal_wall(const char *run, const void *arg);
 char **journal_list_by(const char *folder, journal_wall *wall, const void *arg, err *e);
 char *journal_file(const char *folder, const char *run); // FOLDER/.firesteel/RUN.jsonl, new
-// Finds a run by its name or a unique beginning of it; "" or "last" is the newest.
+// Which of the names a word means: the whole, else the beginning of one, else the end of one, from
+// behind a "-" on (the "ab1c" of train-20260102-030405-ab1c). *hits: how many it could mean; only
+// with 1 the place is that of a name.
+size_t journal_match(const char *const *runs, size_t n, const char *word, size_t *hits);
+bool journal_means_newest(const char *word); // NULL, "", "last", "newest"
+// Finds a run by such a word. Verbs take more of them: runs_pick, in script/journal/runs.h.
 char *journal_find(const char *folder, const char *name, err *e);
 // The record with which a journal begins, new; NULL: it cannot be read.
 cJSON *journal_first(const char *path);

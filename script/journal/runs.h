@@ -42,9 +42,9 @@ void runs_ended(const char *journal);
 // The same for a headless run whose client has heard all of it: `f` is what it has heard.
 void runs_heard(const char *folder, const char *run, const fold *f);
 
-// The run that a word means: a name or its beginning, as journal_find has it; "newest"; "-2", the
-// second newest; a notebook's file: its newest run. `own` (NULL: none), the run that asks, is none
-// of these. New.
+// The run that a word means, for every verb: a name, its beginning or its end, as journal_find has
+// them; "newest", "last" or NULL; "-2", the second newest; a notebook's file: its newest run. `own`
+// (NULL: none), the run that asks, is none of these. New.
 char *runs_pick(const char *folder, const char *own, const char *word, err *e);
 
 // The same word, with "/NAME" behind it of a child of the run (a trial, a measurement): *child is

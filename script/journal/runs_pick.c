@@ -45,8 +45,8 @@ static char *newest_of(
 char *runs_pick(const char *folder, const char *own, const char *word, err *e)
 {
     int64_t n;
-    if (str_eq(word, "newest"))
-        return nth_newest(folder, own, 1, e);
+    if (journal_means_newest(word))
+        return own ? nth_newest(folder, own, 1, e) : journal_find(folder, NULL, e);
     if (*word == '-' && str_to_int(word + 1, &n))
         return nth_newest(folder, own, n, e);
     AUTO_FREE char *path = path_absolute(word, NULL);
@@ -56,10 +56,9 @@ char *runs_pick(const char *folder, const char *own, const char *word, err *e)
 
 char *runs_pick_child(const char *folder, const char *own, const char *word, char **child, err *e)
 {
-    const char *slash = strchr(word, '/');
-    bool is_file = str_ends(word, ".lua") || str_ends(word, ".ipynb");
+    const char *slash = word ? strchr(word, '/') : NULL;
     *child = NULL;
-    if (is_file || !slash || slash == word)
+    if (!slash || str_ends(word, ".lua") || str_ends(word, ".ipynb") || slash == word)
         return runs_pick(folder, own, word, e);
     AUTO_FREE char *of = mem_strndup(word, (size_t)(slash - word));
     char *run = runs_pick(folder, own, of, e);

@@ -201,7 +201,7 @@ run.artifact(file, {name: string=}) -> table
 runs: module -- Earlier runs of this folder.
 runs.compare{names, last: integer=10, by: string=, columns: list=} -> table
   Runs side by side, as a table of their parameters that differ and their metrics: of these names (as `firesteel diff`
-  takes them: a name or its beginning, "newest", "-2", a notebook's file), or the last ones that have ended.
+  takes them: a name, its beginning or end, "newest", "-2", a notebook's file), or the last ones that have ended.
   last: how many, from 1 on, when no names are given
   by: the parameter or metric they are sorted by; "-accuracy": the largest first
   columns: other columns

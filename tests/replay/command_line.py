@@ -336,6 +336,24 @@ def test_a_folder_that_cannot_be_written(t):
         raise Skip("another user cannot reach the programs of this build folder")
     assert done.code == 0 and "cannot be written; working in " + state in done.err, done
     assert "found it" in done.out, done
+    env = {"XDG_STATE_HOME": state, "HOME": state, "FIRESTEEL_RUNTIME_DIR": f"{state}/run"}
+
+    def there(*words):
+        return sh(*user, FIRESTEEL, *words, env=env, cwd=folder)
+    done = there("runs", "-o", "json")
+    listed = json.loads(done.out)
+    assert done.code == 0 and [r["notebook"] for r in listed] == [path] and "its runs are in " + state in done.err, done
+    for words in (("show",), ("export", "--to", "md"), ("run", "--from", "newest"), ("diff",), ("wait", "newest")):
+        done = there(*words)
+        assert done.code == 0 and "found it" in done.out + done.err or words[0] in ("wait", "diff"), (words, done)
+        assert "There are no runs" not in done.err and done.code == 0, (words, done)
+    os.chmod(folder, 0o755)
+    with open(folder + "/two.lua", "w", encoding="utf-8") as f:
+        f.write("-- %%\nx = 1\n")
+    os.chmod(folder, 0o555)
+    assert there("run", "two.lua").code == 0
+    done = there("runs")
+    assert "There are no runs" in done.err and "the runs of its notebooks are in " in done.err and "--cwd says which" in done.err, done
 
 
 def test_a_run_that_goes_on_is_not_resumed(t):

@@ -145,6 +145,27 @@ def test_names_of_runs(t):
         assert done.code == 2 and text in done.err, (words, done)
 
 
+def test_every_verb_knows_the_same_names(t):
+    folder = folder_of(t)
+    a, b = made(folder), made(folder, "-p", "lr=2")
+    for word, run_ in (("last", b), ("newest", b), ("-1", b), ("-2", a), (a.rsplit("-", 1)[1], a), (a, a), ("n.lua", b)):
+        assert firesteel(folder, "show", word).startswith(run_ + ","), word
+        assert run_ in firesteel(folder, "wait", word), word
+        assert firesteel(folder, "prune", "--pin", word) == f"{run_} is pinned\n", word
+        assert run_ in firesteel(folder, "export", word, "--to", "md"), word
+        done = sh(FIRESTEEL, "clean", word, "--dry-run", cwd=folder)
+        assert done.code == 0 and done.out == "nothing is left\n", (word, done)
+        firesteel(folder, "prune", "--unpin", run_)
+    for word in ("-1", "last", "newest", b.rsplit("-", 1)[1]):
+        assert b in firesteel(folder, "run", "n.lua", "--resume", word), word
+    done = sh(FIRESTEEL, "run", "--from", a.rsplit("-", 1)[1], cwd=folder)
+    assert done.code == 0 and a in done.err + done.out, done
+    done = sh(FIRESTEEL, "show", "n-", cwd=folder)
+    assert done.code == 2 and "3 runs start with n-" in done.err, done
+    done = sh(FIRESTEEL, "runs", "-1", cwd=folder)
+    assert done.code == 2 and "unknown option -1" in done.err, done
+
+
 def test_a_folder_with_one_run(t):
     folder = folder_of(t)
     made(folder)

@@ -152,6 +152,15 @@ def test_runs_are_sorted_and_have_columns(t):
     assert odd.code == 0 and 'no run has "acuracy"' in odd.err, odd
 
 
+def test_a_value_has_one_line_of_the_table(t):
+    long = "é" * 5000
+    folder = notebook(t, f"-- %% A\nrun.param {{ two = 'a\\nb\\tc', long = '{long}', red = '\\27[31mx' }}\n")
+    assert firesteel(folder, "run", "n.lua").code == 0
+    lines = firesteel(folder, "runs", "--columns", "two,red,long").out.splitlines()
+    assert len(lines) == 2 and "  a\\nb\\tc  ^[[31mx  " in lines[1] and lines[1].endswith("  " + "é" * 79 + "…"), lines
+    assert rows(folder)[0]["params"]["long"] == long and rows(folder)[0]["params"]["two"] == "a\nb\tc", "JSON has the whole"
+
+
 def test_a_condition_that_is_none_is_refused(t):
     folder = notebook(t, TRIAL)
     for condition, why in (("lr", '"lr" is no condition'), ("=1", "has no name before ="),

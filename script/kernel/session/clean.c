@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "script/journal/reader.h"
+#include "script/journal/runs.h"
 #include "script/kernel/effects/call.h"
 #include "script/kernel/session/state.h"
 
@@ -104,7 +105,7 @@ static int clean(kernel *k, const char *run, const struct clean_ops *ops, void *
 int kernel_clean(const struct kernel_options *options, const char *run, const struct clean_ops *ops,
     void *arg, err *e)
 {
-    AUTO_FREE char *name = journal_find(options->cwd, run, e);
+    AUTO_FREE char *name = runs_pick(options->cwd, NULL, run, e);
     kernel *k = name ? kernel_new(options, e) : NULL;
     if (!k)
         return -1;

@@ -189,6 +189,18 @@ TEST(runs_are_found_by_name_beginning_and_age)
                    *by_start = journal_find(tap_dir(), "b", &e);
     CHECK_STR(newest, runs[1]);
     CHECK_STR(by_start, runs[0]);
+    const char *const names[] = {"n-2026-ab1c", "n-2025-ab1c", "n-2025-ff00", "ff00-2024-1111"};
+    size_t hits;
+    CHECK_INT(journal_match(names, 3, "ff00", &hits), 2);
+    CHECK_INT(hits, 1);
+    CHECK_INT(journal_match(names, 4, "ff00", &hits), 3); // a beginning comes first
+    CHECK_INT(hits, 1);
+    CHECK_INT(journal_match(names, 4, "2026-ab1c", &hits), 0);
+    CHECK_INT(hits, 1);
+    journal_match(names, 4, "ab1c", &hits);
+    CHECK_INT(hits, 2);
+    journal_match(names, 4, "b1c", &hits); // a part is a whole one
+    CHECK_INT(hits, 0);
     CHECK(!journal_find(tap_dir(), "a", &e));
     CHECK_HAS(e.text, "2 runs start with a");
     CHECK(!journal_find(tap_dir(), "c", &e));
