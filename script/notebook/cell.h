@@ -35,6 +35,7 @@ struct cell_options {
     char **inputs;      // files that a bash cell reads, NULL-terminated; NULL: undeclared
     char **outputs;     // files that it writes, also NULL-terminated
     char **effects;     // NULL-terminated: "local", "cluster", "destructive"; NULL: undeclared
+    bool unclear;       // they cannot be read, and what is wrong may tell what the cell's text is
 };
 
 typedef struct cell {

@@ -55,8 +55,11 @@ void faults_find(const notebook *nb, struct faults *f)
         faults_add(f, -1, 0, "it has no cells: there is nothing to run");
     for (size_t i = 0; i < notebook_count(nb); i++) {
         struct plan plan = {0};
+        const cell *c = notebook_cell(nb, i);
         find_twin(nb, i, f);
-        if (plan_cell(notebook_cell(nb, i), &plan, &e) < 0)
+        if (c->problem)
+            faults_add(f, (long)i, 0, c->problem);
+        if (!c->options.unclear && plan_text(c, &plan, &e) < 0)
             faults_add(f, (long)i, plan.line, e.text);
         plan_done(&plan);
     }

@@ -204,12 +204,32 @@ static int read_option(struct cell_options *o, const cJSON *item, err *e)
     return -1;
 }
 
+// An option that cannot be read: would it, or what is meant by it, tell what the text is?
+static bool tells_text(const char *name)
+{
+    static const char *const names[] = {"file", "template", "language", "magic_args"};
+    const char *all[ARRAY_LEN(table) + 1] = {0};
+    for (size_t i = 0; i < ARRAY_LEN(table); i++)
+        all[i] = table[i].name;
+    const char *near = str_nearest(name, all);
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (str_eq(name, names[i]) || str_eq(near, names[i]))
+            return true;
+    return false;
+}
+
 void options_read(cell *c)
 {
     struct cell_options *o = &c->options;
     err e = {0};
-    for (const cJSON *item = c->kept->metadata->child; item && !e.code; item = item->next)
-        read_option(o, item, &e);
+    o->unclear = c->problem != NULL;
+    for (const cJSON *item = c->kept->metadata->child; item; item = item->next) {
+        err wrong = {0};
+        if (read_option(o, item, &wrong) == 0)
+            continue;
+        o->unclear = o->unclear || tells_text(item->string);
+        e = e.code ? e : wrong; // the first one is told
+    }
     if (!e.code && o->file && o->template_)
         err_set(&e, ERR_USAGE, "a cell has either file= or template=, not both");
     if (!e.code && c->kind != CELL_CODE &&

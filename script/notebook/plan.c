@@ -334,8 +334,12 @@ static int take_files(const cell *c, struct plan *p, err *e)
 int plan_cell(const cell *c, struct plan *out, err *e)
 {
     *out = (struct plan){0};
-    if (c->problem)
-        return err_set(e, ERR_USAGE, "%s", c->problem);
+    return c->problem ? err_set(e, ERR_USAGE, "%s", c->problem) : plan_text(c, out, e);
+}
+
+int plan_text(const cell *c, struct plan *out, err *e)
+{
+    *out = (struct plan){0};
     if (c->kind == CELL_CODE && (plan_code(c, out, e) < 0 || take_files(c, out, e) < 0)) {
         int line = out->line;
         plan_done(out);

@@ -41,4 +41,6 @@ struct plan {
 // Makes the plan. ERR_USAGE, with the line in out->line: "unknown magic %%foo; …"; plan_done is
 // then not needed.
 int plan_cell(const cell *c, struct plan *out, err *e);
+// The same whatever is wrong with the cell's options, unless these are c->options.unclear.
+int plan_text(const cell *c, struct plan *out, err *e);
 void plan_done(struct plan *p);

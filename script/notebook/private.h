@@ -100,7 +100,8 @@ bool language_is_ours(const char *name); // NULL is
 void language_from_metadata(notebook *nb);
 void language_from_path(notebook *nb, const char *path); // when the metadata did not say
 
-// cellfilter.c: does a cell's metadata of this name go into a text file, by the notebook's metadata?
+// cellfilter.c: does a cell's metadata of this name go into a text file, by the notebook's
+// metadata?
 bool cell_filter_takes(const cJSON *metadata, const char *name);
 
 // Languages whose cells jupytext writes as %%language in an .ipynb.

@@ -156,6 +156,17 @@ literal: $${x}
 """
 
 
+def test_a_cell_has_all_its_mistakes_told(t):
+    folder = t.dir()
+    write(folder, "n.lua", '-- %% A effecst="local" tags=["x"]\nx = = 3\n-- %% B tmieout="1s" file="a.lua"\ny = = 4\n-- %% C foo="x"\n%tiem\n'
+          '-- %% D flie="a.yaml"\na: 1\n-- %% E langauge="yaml"\na: 1\n-- %% F a b c = d\na: 1\n')
+    done = firesteel(folder, "check", "n.lua")
+    lines = done.out.splitlines()
+    assert done.code == 2 and [line.split(" ", 1)[0] for line in lines] == [f"n.lua:{n}:" for n in (1, 2, 3, 4, 5, 6, 7, 9, 11)], lines
+    assert "unknown option effecst" in lines[0] and "unexpected symbol" in lines[1], lines
+    assert "unexpected symbol" in lines[3] and "unknown magic %tiem" in lines[5], lines
+
+
 def test_data_that_does_not_parse(t):
     folder = t.dir()
     write(folder, "data.lua", DATA)

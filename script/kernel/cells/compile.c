@@ -90,7 +90,8 @@ static void check_cell(lua_State *L, struct compiling *c)
 {
     check_when(L, c);
     lua_settop(L, 0);
-    if (plan_cell(notebook_cell(c->nb, c->i), &c->plan, NULL) < 0)
+    const struct cell *of = notebook_cell(c->nb, c->i);
+    if (of->options.unclear || plan_text(of, &c->plan, NULL) < 0)
         return;
     lua_pushcfunction(L, compile);
     lua_pushlightuserdata(L, &c->plan);
