@@ -9,6 +9,7 @@ import resource
 import time
 import uuid
 
+from layers import know_worker
 from tap import BUILD, FIRESTEEL, PATIENCE, run, sh
 
 TRAINER = """\
@@ -45,6 +46,7 @@ def put(folder, name, text):
 
 def play(folder, name, text, *words):
     put(folder, name, text)
+    know_worker(folder)
     done = sh(FIRESTEEL, "run", name, *words, cwd=folder, env={"XDG_DATA_HOME": folder})
     assert done.code == 0, done
     return done.out.split("(run ")[1].split(")")[0]

@@ -9,6 +9,7 @@ import re
 import subprocess
 import urllib.request
 
+from layers import know_worker
 from tap import BUILD, CACHE, FIRESTEEL, PATIENCE, SANITIZED, SOURCE, Skip, eventually, run, sh
 
 WORKER = os.path.join(BUILD, "cli", "firesteel-worker")
@@ -45,6 +46,7 @@ def made(t):
     folder = t.dir()
     put(folder, "trainer.lua", TRAINER)
     put(folder, "predict.lua", PREDICT)
+    know_worker(folder)
     done = sh(WORKER, "trainer.lua", cwd=folder)
     assert done.code == 0, done
     return folder

@@ -8,6 +8,7 @@ import subprocess
 import time
 
 from kernel import Kernel, cell, sandbox
+from layers import know_worker
 from tap import FIRESTEEL, PATIENCE, SOURCE, eventually, run, sh
 
 GRANTED = ("--allow", "cluster,destructive")
@@ -378,9 +379,10 @@ def test_what_was_read_is_a_number_for_who_computes(t):
 
 
 def test_the_recipe(t):
-    cwd = t.dir()
+    cwd, home = t.dir(), t.dir()
+    know_worker(f"{home}/.local/share")
     done = sh(FIRESTEEL, "run", os.path.join(SOURCE, "recipes", "40-pipeline.lua"), "--cwd", cwd, "--sandbox", *GRANTED, "-p", "radius=3",
-              env={"HOME": t.dir(), "XDG_DATA_HOME": None, "XDG_STATE_HOME": None, "KUBECONFIG": None}, timeout=200)
+              env={"HOME": home, "XDG_DATA_HOME": None, "XDG_STATE_HOME": None, "KUBECONFIG": None}, timeout=200)
     assert done.code == 0, done
     answer = re.search(r"a circle of radius 3 has an area of (\d+\.\d+)", done.out)
     assert answer and abs(float(answer[1]) - 9 * 3.1416) < 0.5, done

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 
+from layers import know_worker
 from tap import BUILD, FIRESTEEL, PATIENCE, SANITIZED, SOURCE, Skip, eventually, processes, run, sh
 
 RECIPE = os.path.join(SOURCE, "recipes", "10-mnist.lua")
@@ -23,6 +24,7 @@ def recipe(cwd, *options, timeout=400, **rest):
 def home(test):
     """An environment for this test alone: it leaves nothing in the user's home."""
     folder = test.dir()
+    know_worker(f"{folder}/.local/share")
     return {"HOME": folder, "XDG_DATA_HOME": None, "XDG_STATE_HOME": None, "XDG_CONFIG_HOME": None,
             "KUBECONFIG": None}
 

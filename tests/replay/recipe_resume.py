@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 
+from layers import know_worker
 from tap import FIRESTEEL, PATIENCE, SANITIZED, SOURCE, eventually, processes, run, sh
 
 RECIPE = os.path.join(SOURCE, "recipes", "10-mnist.lua")
@@ -19,6 +20,7 @@ KUBECTL = shutil.which("kubectl")
 
 def home(t):
     folder = t.dir()
+    know_worker(f"{folder}/.local/share")
     return {"HOME": folder, "XDG_DATA_HOME": None, "XDG_STATE_HOME": None, "XDG_CONFIG_HOME": None}
 
 

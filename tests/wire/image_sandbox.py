@@ -11,6 +11,7 @@ import subprocess
 import urllib.error
 import urllib.request
 
+from layers import know_worker
 from tap import BUILD, FIRESTEEL, SANITIZED, Skip, run, sh
 
 SANDBOX = os.path.join(BUILD, "cli", "firesteel-sandbox")
@@ -132,6 +133,7 @@ def notebook(t, *cells, env=None, options=()):
         f.write("print 'hello'\n")
     with open(f"{top}/n.lua", "w") as f:
         f.write("".join(f"-- %%\n{c}\n\n" for c in cells))
+    know_worker(f"{top}/.local/share")
     home = {"HOME": top, "XDG_DATA_HOME": None, "KUBECONFIG": None, "DOCKER_CONFIG": None}
     return sh(FIRESTEEL, "run", f"{top}/n.lua", *options, env=dict(home, **(env or {})), timeout=120)
 
