@@ -5,7 +5,7 @@ program beside the API server."""
 import shutil
 
 import images
-from kubernetes import BIN, CACHE, NODE
+from kubernetes import BIN, CACHE, HERE, NODE
 
 NAMESPACE = "spark-operator"
 WEBHOOK = "spark-operator-webhook"  # what the operator's chart calls it
@@ -90,7 +90,7 @@ class Spark(Operator):
         c.serve_from_node(f"{WEBHOOK}-svc", NAMESPACE, None, [("webhook", WEBHOOK_PORT, "TCP")])
         # spark-submit finds the server by these two, and its rights by the third
         env = {"SPARK_HOME": str(self.home()), "KUBERNETES_SERVICE_HOST": NODE, "KUBERNETES_SERVICE_PORT": "6443",
-               "KUBECONFIG": str(c.config), **images.QUICK_JVM}
+               "KUBECONFIG": str(c.config), "JAVA_HOME": str(HERE.parent / "support" / "java")}
         common = ["start", "--namespaces=" + ",".join(self.WATCHED), "--leader-election=false"]
         c.create(
             self.deployment("spark-operator-controller", NAMESPACE, 8081, [

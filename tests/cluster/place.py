@@ -7,6 +7,7 @@ import os
 import shutil
 
 import images
+import layers
 import tap
 from cluster import BIN
 from kubernetes import NODE, PLAIN, TLS  # for the cases
@@ -43,7 +44,8 @@ class Place:
         self.dir = t.dir()
         self.namespace = where_spark_runs(t) if namespace == SPARK else namespace or f"case-{os.getpid()}-{next(numbers)}"
         self.env = {"KUBECONFIG": KUBECONFIG, "HOME": self.dir, "XDG_DATA_HOME": None, "XDG_STATE_HOME": None,
-                    "XDG_CONFIG_HOME": None, "XDG_CACHE_HOME": None, "DOCKER_CONFIG": None, **images.QUICK_JVM}
+                    "XDG_CONFIG_HOME": None, "XDG_CACHE_HOME": None, "DOCKER_CONFIG": None, "JAVA_HOME": tap.QUICK_JAVA}
+        layers.know_worker(f"{self.dir}/.local/share")
         if namespace == SPARK:  # the case before may have left what its cluster removes some minutes later
             kinds = "sparkapplications,workflows,deployments,services,jobs,pods"
             self.kubectl("delete", kinds, "-l", "firesteel/run", "--ignore-not-found", timeout=120)
@@ -121,7 +123,7 @@ class Place:
 
 def with_spark(place):
     """A home whose image store has the image with Spark, as a pull would bring it there: blobs never change, the index is replaced."""
-    shutil.copytree(f"{tap.CACHE}/images/spark", f"{place.dir}/.local/share/firesteel/images", copy_function=os.link)
+    shutil.copytree(f"{tap.CACHE}/images/spark", f"{place.dir}/.local/share/firesteel/images", copy_function=os.link, dirs_exist_ok=True)
     return place
 
 
