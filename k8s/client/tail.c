@@ -242,6 +242,9 @@ void tail_add_reader(tail *t, const cJSON *object, const char *pod, const char *
     const char *uid = json_path_str(object, "metadata.uid");
     if (is_known(t, uid, container))
         return;
+    // Of what was there at the beginning its present run counts; of what has come since, all do.
+    int64_t restarts =
+        t->listed ? 0 : json_int_or(container_status(object, container), "restartCount", 0);
     struct reader *r = mem_alloc(sizeof *r);
     *r = (struct reader){.next = t->readers,
         .tail = t,
@@ -258,8 +261,7 @@ void tail_add_reader(tail *t, const cJSON *object, const char *pod, const char *
             .pod = pod,
             .uid = uid,
             .container = container,
-            .restarts =
-                uid ? json_int_or(container_status(object, container), "restartCount", 0) : -1,
+            .restarts = uid ? restarts : -1,
             .follow = t->follow,
             .previous = t->previous,
             .tail = t->listed ? -1 : t->tail,

@@ -136,6 +136,8 @@ LOGS = {
               (line(5, 10, "a") + line(5, 5, "b") + line(5, 7, "c") + line(6, 0, "d"), "close")],
     "runs": [(line(5, 1, "one"), "cut"), (line(7, 1, "three"), "close")],
     "runs previous": [(line(5, 1, "one") + line(5, 2, "two"), "close")],
+    "restarted": [(line(7, 1, "three"), "close")],
+    "restarted previous": [(line(5, 1, "one") + line(5, 2, "two"), "close")],
     "renamed": [(line(5, 1, "one"), "cut"), (line(7, 1, "another pod's"), "close")],
     "several": [(line(5, 1, "one"), "close")],
 }
@@ -151,8 +153,13 @@ STATES = {
     "fresh": [{"phase": "Pending"}] * 4 + [RUNNING, OVER],
     "half": [RUNNING] * 3 + [OVER],
     "runs": [runs(0)] * 3 + [runs(1)] * 2 + [runs(1, phase="Succeeded")],
+    "restarted": [runs(1)] * 3 + [runs(1, phase="Succeeded")],
     "renamed": [RUNNING] * 3 + [{"uid": "another"}],
 }
+# It comes while others are followed, and is known only when its container has been started again.
+LATE = pod("restarted", "l-late", "11", **runs(1))
+LATE["metadata"]["uid"] = "uid-restarted"
+WATCHES["l-late"] = [([event("ADDED", LATE)], "hang")]
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -426,6 +433,8 @@ class Handler(BaseHTTPRequestHandler):
         SEEN["list " + str(ns)] += 1
         if ns == "again":
             return self.page(ns, [pod("a", ns)], "the-same")
+        if ns == "l-late":
+            return self.page(ns, [], None)
         if ns == "empty":
             return self.page(ns, [], str(time.monotonic()))
         if ns == "w-refused" and "as=Table" in self.headers.get("Accept", ""):

@@ -329,16 +329,30 @@ static void begin_tail(void *arg)
     s->tail = tail_open(s->fake->client, &s->spec, &tail_callbacks, s, &e);
 }
 
-static void check_follow(const char *pod, const char *want)
+static void end_tail(void *arg)
 {
-    struct story s = {.fake = fake_open(false), .lock = PTHREAD_MUTEX_INITIALIZER};
-    s.spec = (struct tail_spec){.ns = "default", .pod = pod, .follow = true, .tail = -1};
+    struct story *s = arg;
+    tail_close(s->tail);
+    s->ended = true;
+}
+
+static void check_follow_of(const struct tail_spec *spec, const char *want)
+{
+    struct story s = {.fake = fake_open(false), .lock = PTHREAD_MUTEX_INITIALIZER, .spec = *spec};
     loop_post(s.fake->loop, begin_tail, &s);
     bool told = has_told(&s, want);
+    if (spec->labels) // it would go on
+        loop_post(s.fake->loop, end_tail, &s);
+    fake_close(s.fake);
     CHECK_STR(buf_cstr(&s.text), want);
     CHECK(told);
-    fake_close(s.fake);
     buf_done(&s.text);
+}
+
+static void check_follow(const char *pod, const char *want)
+{
+    check_follow_of(
+        &(struct tail_spec){.ns = "default", .pod = pod, .follow = true, .tail = -1}, want);
 }
 
 TEST(a_log_goes_on_after_a_cut_without_a_line_twice)
@@ -382,6 +396,14 @@ TEST(the_end_of_a_run_that_was_cut_is_read_from_the_previous_log)
 {
     check_follow(
         "runs", "one\ntwo\n-- the container was started again (restart 1) --\nthree\ndone none\n");
+}
+
+// Its first run was over before the watch told of it.
+TEST(of_a_pod_that_comes_later_no_run_is_left_out)
+{
+    check_follow_of(
+        &(struct tail_spec){.ns = "l-late", .labels = "a=b", .follow = true, .tail = -1},
+        "one\ntwo\n-- the container was started again (restart 1) --\nthree\n");
 }
 
 TEST(another_pod_of_the_name_is_not_taken_for_this_one)
