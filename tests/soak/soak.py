@@ -131,7 +131,7 @@ class Soak:
 
     def workbench(self):
         s = Screen([FIRESTEEL, "attach", self.run], size="120x40", cwd=self.cwd, seconds=60)
-        self.t.after(lambda: s.__exit__())
+        self.t.after(lambda: s.__exit__(None))
         s.wait(r"print")
         return s
 
