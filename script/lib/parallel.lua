@@ -129,7 +129,7 @@ parallel.map(list, {at_once: integer=, collect=false, name: function=, timeout: 
   at_once: how many branches there are at a time; all unless it is said
   collect: does all of them in spite of errors, and returns these, too
   name: name(item, index) gives the name of a branch; the item's own text or name unless it is said
-  timeout: for each; a branch that takes longer is stopped, and that is an error like any other, which can be caught
+  timeout: for each; a branch that takes longer is stopped, and that is an error, which can be caught, and of which `run` makes a 4
   result: what fn returned, in the order of the list; with collect also the messages of the errors, by index
   errors: the first error of a branch, after which the others are stopped (unless collect = true)
   example:

@@ -15,15 +15,6 @@
 #define BRANCH "firesteel.branch"
 #define GROUP  "firesteel.group"
 
-// What a branch's failure is for the one who waits for it. That it was cancelled, or has taken its
-// own time, is an error like any other, unless the time of who waits is over, too.
-static enum failure failure_here(const struct interp *in, const struct branch *b)
-{
-    bool late = in->turn->deadline && in->turn->deadline <= clock_mono();
-    bool own = b->failure == FAILURE_TIMEOUT && !late && turn_stopped(in->turn) == FAILURE_NONE;
-    return own || b->failure == FAILURE_INTERRUPTED ? FAILURE_ERROR : b->failure;
-}
-
 // What the branch raised, for the one who waits for it. It does not return.
 static int throw(lua_State * L, struct branch *b)
 {
@@ -47,7 +38,8 @@ static int throw(lua_State * L, struct branch *b)
         lua_concat(L, 2);
     }
     if (lua_type(L, -1) == LUA_TSTRING) {
-        interp_throw_trace(in, lua_tostring(L, -1), b->trace, b->line, failure_here(in, b));
+        interp_throw_trace(in, lua_tostring(L, -1), b->trace, b->line,
+            b->failure == FAILURE_INTERRUPTED ? FAILURE_ERROR : b->failure);
         b->trace = NULL;
     }
     return lua_error(L);

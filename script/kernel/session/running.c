@@ -467,10 +467,12 @@ static bool is_error(enum failure f)
     return f == FAILURE_ERROR || f == FAILURE_ASSERTION || f == FAILURE_MEMORY;
 }
 
-// Is its error what it is for?
+// Is its error what it is for? A time-out that code of the cell has raised is an error, too; when
+// the cell's own time is over, that is none.
 static bool is_expected(const execution *x)
 {
-    return x->tolerant && is_error(x->failure);
+    bool raised = x->failure == FAILURE_TIMEOUT && turn_stopped(&x->turn) == FAILURE_NONE;
+    return x->tolerant && (is_error(x->failure) || raised);
 }
 
 static void emit_finished(kernel *k, const execution *x)
