@@ -520,6 +520,13 @@ static int run(const struct places *places, int argc, char **argv)
     return run_driver(places, np, &(struct program){.script = argv[at], .args = argv + at + 1});
 }
 
+// A file over the limit makes its write fail, as a full disk does. A handler, unlike SIG_IGN, is
+// not for what a trainer starts.
+static void let_it_fail(int signum)
+{
+    (void)signum;
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 2 && (str_eq(argv[1], "--help") || str_eq(argv[1], "-h")))
@@ -530,7 +537,7 @@ int main(int argc, char **argv)
     mallopt(M_MMAP_THRESHOLD, 16 << 20);
     mallopt(M_TRIM_THRESHOLD, 32 << 20);
     entry_join();
-    signal(SIGXFSZ, SIG_IGN); // a file over the limit makes its write fail, as a full disk does
+    signal(SIGXFSZ, let_it_fail);
     struct places places = find_places();
     int code = run(&places, argc, argv);
     free_places(&places);
