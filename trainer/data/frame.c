@@ -43,7 +43,8 @@ const char *frame_kind_name(frame_kind kind)
 
 frame_column *frame_add(frame *f, const char *name, size_t n)
 {
-    f->column = mem_resize(f->column, f->n + 1, sizeof *f->column);
+    if ((f->n & (f->n + 1)) == 0) // room for twice as many
+        f->column = mem_resize(f->column, 2 * f->n + 1, sizeof *f->column);
     f->column[f->n] = (frame_column){.name = mem_strndup(name, n), .min = INFINITY};
     f->column[f->n].max = -INFINITY;
     return &f->column[f->n++];
@@ -244,7 +245,8 @@ static frame_column *find(const frame *f, const char *name, size_t n)
 
 static void add_column(struct reading *r, const char *name, size_t n)
 {
-    r->guess = mem_resize(r->guess, r->fields + 1, sizeof *r->guess);
+    if ((r->fields & (r->fields + 1)) == 0) // room for twice as many
+        r->guess = mem_resize(r->guess, 2 * r->fields + 1, sizeof *r->guess);
     struct guess *g = &r->guess[r->fields++];
     *g = (struct guess){
         is_wanted(r->spec, name, n), true, true, true, r->out->n, INT64_MAX, INT64_MIN};
