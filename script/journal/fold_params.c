@@ -22,7 +22,8 @@ static enum gives gives(const fold *f, const char *id, const cell **found)
     *found = notebook_cell(f->nb, i);
     if (cell_has_tag(*found, "injected-parameters"))
         return GIVES_SOME;
-    return params_cell(f->nb, &first) && first == i ? GIVES_ALL : GIVES_NONE;
+    bool tagged = cell_has_tag(*found, "parameters"); // few are: the first of them is looked for
+    return tagged && params_cell(f->nb, &first) && first == i ? GIVES_ALL : GIVES_NONE;
 }
 
 bool fold_gives_params(const fold *f, const char *id)
