@@ -88,11 +88,11 @@ class Kernel:
     def execute(self, *indexes):
         """Executes cells by their index; returns when all are done."""
         ids = [self.cells()[i]["id"] for i in indexes]
-        self.connection.mark()
+        begun = len(self.events)  # they may have run before
         reply = self.ask(type="execute", cells=ids)
         assert reply["ok"], reply
         for i in ids:
-            self.done(i)
+            self.done(i, since=begun)
         return self
 
     def run(self, source, marker=""):
@@ -116,9 +116,9 @@ class Kernel:
         reply = self.ask(type="execute", cells=[cell_id])
         assert reply["ok"], reply
 
-    def done(self, cell_id, seconds=20):
-        return self.wait(lambda e: e["type"] == "state" and e["cell"] == cell_id and
-                         e["state"] in ("ok", "failed", "cancelled"), seconds)
+    def done(self, cell_id, seconds=20, since=0):
+        return self.connection.wait(lambda e: e["type"] == "state" and e["cell"] == cell_id and
+                                    e["state"] in ("ok", "failed", "cancelled"), seconds, since)
 
     def text(self, cell_id=None, name="stdout"):
         return "".join(e.get("text", "") for e in self.events if e["type"] == "stream" and e["name"] == name and
@@ -173,9 +173,6 @@ class Connection:
         self.send(id=number, **message)
         return self.wait(lambda e: e["type"] == "reply" and e["to"] == number)
 
-    def mark(self):
-        pass
-
     def read(self, seconds):
         """Waits for more events; False when none come in time."""
         if not self.open or not select.select([self.sock], [], [], max(seconds, 0))[0]:
@@ -191,8 +188,8 @@ class Connection:
         self.events += [json.loads(line) for line in lines]
         return True
 
-    def wait(self, condition, seconds=20):
-        until, at = time.monotonic() + seconds * PATIENCE, 0
+    def wait(self, condition, seconds=20, since=0):
+        until, at = time.monotonic() + seconds * PATIENCE, since
         while True:
             while at < len(self.events):
                 if condition(self.events[at]):
