@@ -29,9 +29,12 @@ int late_load(struct late *l, err *e);
 // A function that was called before late_load: loads the library, or ends the program.
 void late_must(struct late *l);
 
+// A note of .note.dlopen as elf(5) has notes.
+#define LATE_NOTE_NAME "FDO"
+enum { LATE_NOTE_TYPE = 0x407c0c0a };
 struct late_note {
     uint32_t name_n, text_n, type;
-    char name[4];
+    char name[sizeof LATE_NOTE_NAME];
     char text[244]; // JSON, and NULs
 };
 
@@ -63,10 +66,10 @@ struct late_note {
     };                                                                                             \
     static const struct late_note late_noted                                                       \
         __attribute__((used, aligned(4), section(".note.dlopen"))) = {                             \
-            .name_n = 4,                                                                           \
-            .text_n = 244,                                                                         \
-            .type = 0x407c0c0a,                                                                    \
-            .name = "FDO",                                                                         \
+            .name_n = sizeof LATE_NOTE_NAME,                                                       \
+            .text_n = sizeof((struct late_note *)0)->text,                                         \
+            .type = LATE_NOTE_TYPE,                                                                \
+            .name = LATE_NOTE_NAME,                                                                \
             .text = "[{\"soname\":[\"" so "\"],\"feature\":\"" #library                            \
                     "\",\"priority\":\"required\"}]",                                              \
     };                                                                                             \

@@ -285,7 +285,7 @@ static int unknown(client *c, const char *word, err *e)
     AUTO_FREE char *near = near_names(c, word);
     pthread_mutex_unlock(&c->lock);
     bool sandbox = str_eq(c->k->context, "firesteel-sandbox");
-    return err_set(e, ERR_NOT_FOUND, "the server has no kind \"%s\"%s%s", word, near ? near : "",
+    return err_set(e, ERR_NOT_FOUND, "the server has no kind \"%s\"%s%s", word, near,
         sandbox && !*near ? ": a sandbox has few (doc/sandbox.md); --context NAME is a cluster"
                           : "");
 }

@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/json.h"
+#include "base/late.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -328,8 +329,7 @@ static int add_noted(struct closure *c, const struct object *o, const char *inhe
 static int add_notes(
     struct closure *c, const struct object *o, const char *inherited, const ElfW(Phdr) * p, err *e)
 {
-    enum { DLOPEN = 0x407c0c0a };
-    static const char owner[] = "FDO";
+    static const char owner[] = LATE_NOTE_NAME;
     int status = 0;
     ElfW(Nhdr) note;
     for (uint64_t from = 0; status == 0 && p->p_filesz - from >= sizeof note;) {
@@ -343,7 +343,7 @@ static int add_notes(
         if (next > p->p_filesz || !at(o, p->p_offset + from, next - from))
             break;
         from = next;
-        if (note.n_type == DLOPEN && note.n_namesz == sizeof owner &&
+        if (note.n_type == LATE_NOTE_TYPE && note.n_namesz == sizeof owner &&
             memcmp(head + sizeof note, owner, sizeof owner) == 0)
             status = add_noted(
                 c, o, inherited, at(o, p->p_offset + text, note.n_descsz), note.n_descsz, e);

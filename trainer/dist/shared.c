@@ -3,9 +3,8 @@
 // An operation takes one or more rounds; a long one has many. In a round each rank
 //
 //   1  writes what it gives into one half of its room, and the operation's sign beside it;
-//   2  comes: it is counted, the last one sets the word `all`, and its own word becomes this
-//   round's
-//      number;
+//   2  comes: it is counted, the last one sets the word `all`, and its own word becomes the
+//      number of this round;
 //   3  waits for all (or only for the root), and reads.
 //
 // In the next round the other half is used. Who writes a half again has waited until all had come

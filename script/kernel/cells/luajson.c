@@ -57,8 +57,7 @@ bool luajson_is_array(lua_State *L, int index)
     return same;
 }
 
-// What csv.decode gives, also if it is empty.
-static bool is_rows(lua_State *L, int index)
+bool luajson_is_rows(lua_State *L, int index)
 {
     if (!lua_getmetatable(L, index))
         return false;
@@ -76,7 +75,7 @@ static enum shape shape_of(lua_State *L, int index, lua_Integer *n)
 {
     *n = (lua_Integer)lua_rawlen(L, index);
     if (*n == 0)
-        return luajson_is_array(L, index) || is_rows(L, index) ? SHAPE_ARRAY : SHAPE_OBJECT;
+        return luajson_is_array(L, index) || luajson_is_rows(L, index) ? SHAPE_ARRAY : SHAPE_OBJECT;
     lua_Integer keys = 0;
     bool positive = true;
     for (lua_pushnil(L); lua_next(L, index); lua_pop(L, 1)) {

@@ -25,6 +25,8 @@ void luajson_push(lua_State *L, const cJSON *j);
 void luajson_push_whole(lua_State *L, const cJSON *j);
 // Was the table at this index marked as an array?
 bool luajson_is_array(lua_State *L, int index);
+// Is the table at this index what csv.decode gives? It is an array, also if it is empty.
+bool luajson_is_rows(lua_State *L, int index);
 // Marks the table on top of the stack as an array.
 void luajson_mark_array(lua_State *L);
 // Pushes a box for a malloc'ed text; Lua frees the text with the box. With it, pushing the text may

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/secret.h"
 #include "base/str.h"
+#include "script/kernel/cells/luajson.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -67,13 +68,11 @@ static bool is_result(lua_State *L)
     return known;
 }
 
-// Stack: metatable. Of the rows of csv.decode: adds the names of their columns, which are in it.
+// Stack: table, its metatable. Of the rows of csv.decode: adds the names of their columns, which
+// are in the latter.
 static bool add_columns(lua_State *L, size_t most, int depth, buf *out)
 {
-    lua_pushliteral(L, "__name");
-    bool rows = lua_rawget(L, -2) == LUA_TSTRING && str_eq(lua_tostring(L, -1), "rows");
-    lua_pop(L, 1);
-    if (!rows)
+    if (!luajson_is_rows(L, -2))
         return false;
     lua_pushliteral(L, "__index");
     bool plain = lua_rawget(L, -2) == LUA_TTABLE && add_value(L, lua_gettop(L), most, depth, out);
