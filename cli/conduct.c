@@ -229,8 +229,8 @@ int run_conduct(struct run *r, const struct launch *launch, err *e)
     loop_run(r->loop);
     if (r->detach && r->welcome)
         return 0;
+    struct runs_entry *entry = r->ended ? runs_entry_new(r->fold) : NULL; // while the kernel goes
     int code = finish(r, wait_for(r->guard));
-    if (r->ended)
-        runs_heard(launch->cwd, fold_run(r->fold), r->fold);
+    runs_heard(entry, launch->cwd);
     return code;
 }

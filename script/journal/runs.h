@@ -39,8 +39,11 @@ cJSON *runs_list_row(runs_list *l, size_t i, const char *const *fields, err *e);
 // A run has ended, and nobody writes its journal any more: its folder's index learns what lists say
 // of it, so that none reads the journal. Of a journal without an end, or above 8 MiB, it does not.
 void runs_ended(const char *journal);
-// The same for a headless run whose client has heard all of it: `f` is what it has heard.
-void runs_heard(const char *folder, const char *run, const fold *f);
+// The same for a headless run whose client has heard all of it. What is said of it is made from
+// what was heard, `f`, which may be done before its kernel has gone; NULL: it has not ended. Then
+// the index learns it, and it is freed.
+struct runs_entry *runs_entry_new(const fold *f);
+void runs_heard(struct runs_entry *entry, const char *folder); // NULL is fine
 
 // The run that a word means, for every verb: a name, its beginning or its end, as journal_find has
 // them; "newest", "last" or NULL; "-2", the second newest; a notebook's file: its newest run. `own`

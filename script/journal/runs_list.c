@@ -221,17 +221,33 @@ static bool ends_with(const char *path, int64_t size, uint64_t seq)
     return record && json_int_or(record, "seq", -1) == (int64_t)seq;
 }
 
-void runs_heard(const char *folder, const char *run, const fold *f)
+struct runs_entry {
+    struct read heard;
+    uint64_t seq;
+};
+
+struct runs_entry *runs_entry_new(const fold *f)
 {
-    struct read r = {.brief = {.ran = true}};
-    AUTO_FREE char *path = journal_file(folder, run);
-    AUTO_FD dir = hidden_look(folder, NULL);
-    if (dir < 0 || fold_state(f) == RUN_RUNNING || !key_in(dir, run, &r.brief.key) ||
-        !ends_with(path, r.brief.key.size, fold_seq(f)))
+    if (!fold_run(f) || fold_state(f) == RUN_RUNNING)
+        return NULL;
+    struct runs_entry *entry = mem_alloc(sizeof *entry);
+    entry->heard.brief.ran = true;
+    entry->seq = fold_seq(f);
+    runs_of(f, fold_run(f), &entry->heard.brief, entry->heard.parts);
+    return entry;
+}
+
+void runs_heard(struct runs_entry *entry, const char *folder)
+{
+    if (!entry)
         return;
-    runs_of(f, run, &r.brief, r.parts);
-    runs_index_append(dir, &r.brief, (const char *const *)r.parts);
-    read_done(&r);
+    struct runs_brief *b = &entry->heard.brief;
+    AUTO_FREE char *path = journal_file(folder, b->run);
+    AUTO_FD dir = hidden_look(folder, NULL);
+    if (dir >= 0 && key_in(dir, b->run, &b->key) && ends_with(path, b->key.size, entry->seq))
+        runs_index_append(dir, b, (const char *const *)entry->heard.parts);
+    read_done(&entry->heard);
+    free(entry);
 }
 
 static bool has_all(const cJSON *row, const char *const *fields)

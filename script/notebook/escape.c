@@ -117,6 +117,8 @@ static void unescape_line(const char *line, size_t n, bool commented, buf *out)
 static char *each_line(const cell *c, const char *text,
     void (*fn)(const char *line, size_t n, bool commented, buf *out))
 {
+    if (!strstr(text, "%%")) // as in most cells
+        return mem_strdup(text);
     buf out = {0};
     bool commented = cell_is_commented(c);
     while (*text) {

@@ -40,6 +40,8 @@ static void uncomment_line(const char *line, size_t n, buf *out)
 
 char *magics_uncomment(const char *source)
 {
+    if (!strchr(source, '%')) // as in most cells
+        return mem_strdup(source);
     buf out = {0};
     for (const char *line = source;;) {
         size_t n = strcspn(line, "\n");

@@ -233,7 +233,11 @@ char *notebook_cell_title(const notebook *nb, size_t i)
 static void hash_twin(const cell *c, size_t twin, char hex[SHA256_HEX])
 {
     AUTO_BUF text = {0};
-    buf_fmt(&text, "%s\n%zu\n%s", cell_kind_name(c->kind), twin, c->source);
+    buf_str(&text, cell_kind_name(c->kind));
+    buf_char(&text, '\n');
+    buf_int(&text, (int64_t)twin);
+    buf_char(&text, '\n');
+    buf_str(&text, c->source);
     sha256_hex(text.data, text.len, hex);
 }
 
@@ -259,7 +263,8 @@ static void put(notebook *nb, size_t at, cell *c)
 {
     if (!c->id)
         give_id(nb, c);
-    nb->cells = mem_resize(nb->cells, nb->n + 1, sizeof *nb->cells);
+    if ((nb->n & (nb->n - 1)) == 0) // full, or emptier than its room
+        nb->cells = mem_resize(nb->cells, nb->n ? 2 * nb->n : 1, sizeof *nb->cells);
     memmove(nb->cells + at + 1, nb->cells + at, (nb->n - at) * sizeof *nb->cells);
     nb->cells[at] = c;
     nb->moved = nb->moved || at < nb->n;

@@ -199,6 +199,10 @@ static bool starts_command(const char *line)
 
 static int translate(struct plan *p, const char *source, int first_line, err *e)
 {
+    if (!source[strcspn(source, "!%?")]) { // as most cells: nothing but Lua
+        set_text(p, source);
+        return 0;
+    }
     struct lua_source s = {.line = first_line, .e = e};
     int result = 0;
     while (*source && result == 0) {

@@ -220,8 +220,7 @@ void client_hello(client *c, int64_t from, bool owner, bool person)
     json_set_int(hello, "from", from);
     json_set_bool(hello, "owner", owner);
     c->seen = from;
-    if (person)
-        json_set_bool(hello, "person", true);
+    json_set_bool(hello, person ? "person" : "document", person);
     client_send(c, hello);
 }
 

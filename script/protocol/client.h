@@ -34,7 +34,7 @@ const char *client_line(const client *c, size_t *n);
 
 // from: the last event already seen, 0 for all, -1 for only new ones. owner: the kernel runs for
 // this client; a client that only looks (ls, stop) is no owner. person: somebody
-// looks at what comes.
+// looks at what comes; nobody else gets the document, which is large.
 void client_hello(client *c, int64_t from, bool owner, bool person);
 // The same for somebody who only looks: the kernel takes nothing from him that changes anything.
 void client_hello_looking(client *c);

@@ -82,7 +82,7 @@ def section_start(cwd, runs):
 
 
 def section_cells(cwd, runs):
-    for cells in (1, 200):
+    for cells in (1, 1000):
         notebook_lua(f"{cwd}/n{cells}.lua", cells)
         notebook_python(f"{cwd}/n{cells}.ipynb", cells)
     client = os.path.join(VENV, "bin", "jupyter-execute")
@@ -90,11 +90,11 @@ def section_cells(cwd, runs):
         print("nbclient is not there: `bench.py setup`")
         return
     figures = {}
-    for cells in (1, 200):
+    for cells in (1, 1000):
         figures[cells] = pair(f"run, {cells} cells", [FIRESTEEL, "run", f"n{cells}.lua", "-o", "json"],
                               ("nbclient", [client, f"n{cells}.ipynb"]), cwd, runs)
     for name, index in (("firesteel", 0), ("nbclient", 1)):
-        each = (statistics.median(figures[200][index]) - statistics.median(figures[1][index])) / 199
+        each = (statistics.median(figures[1000][index]) - statistics.median(figures[1][index])) / 999
         print(f"{'  per cell, ' + name:34}{each * 1e3:9.3f} ms")
 
 

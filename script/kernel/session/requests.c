@@ -58,7 +58,8 @@ static void on_hello(void *arg, peer *p, const cJSON *message)
     running_catch_up(k);
     server_send(p, welcome(k));
     note_seen(k, server_is_person(p));
-    server_send(p, document_event(k->document));
+    if (json_bool_or(message, "document", true))
+        server_send(p, document_event(k->document));
     server_greet(p, json_int_or(message, "from", 0));
     server_reply(p, message, NULL);
     k->greeted = true;
