@@ -5,7 +5,7 @@
 #include "base/digest.h"
 #include "base/mem.h"
 #include "base/path.h"
-#include "trainer/data/source.h"
+#include "trainer/data/deflate.h"
 
 #include <string.h>
 #include <strings.h>
@@ -40,10 +40,27 @@ struct header {
     size_t shape[TENSOR_MAX_DIMS];
 };
 
-static int read_header(source *s, struct header *h, err *e)
+// The file's bytes that are not read yet.
+struct bytes {
+    const uint8_t *at;
+    size_t left;
+};
+
+static int take(struct bytes *b, uint8_t out[4], err *e)
+{
+    if (b->left < 4)
+        return err_set(
+            e, ERR_CORRUPT, "truncated: %zu bytes are missing of its header", 4 - b->left);
+    memcpy(out, b->at, 4);
+    b->at += 4;
+    b->left -= 4;
+    return 0;
+}
+
+static int read_header(struct bytes *b, struct header *h, err *e)
 {
     uint8_t magic[4], size[4];
-    if (data_source_read(s, magic, sizeof magic, e) < 0)
+    if (take(b, magic, e) < 0)
         return -1;
     for (size_t i = 0; i < ARRAY_LEN(types); i++)
         if (types[i].code == magic[2])
@@ -56,66 +73,73 @@ static int read_header(source *s, struct header *h, err *e)
             TENSOR_MAX_DIMS);
     h->dims = magic[3];
     for (int i = 0; i < h->dims; i++) {
-        if (data_source_read(s, size, sizeof size, e) < 0)
+        if (take(b, size, e) < 0)
             return -1;
         h->shape[i] = big_endian_32(size);
     }
     return 0;
 }
 
-// Refuses sizes larger than the data at hand before any memory is allocated.
-static int check_size(const source *s, const struct header *h, err *e)
+// Refuses other sizes than the data's before any memory is allocated.
+static int check_size(const struct bytes *b, const struct header *h, err *e)
 {
     size_t n = h->type->bytes;
     bool fits = true;
     for (int i = 0; i < h->dims; i++)
         fits = fits && !__builtin_mul_overflow(n, h->shape[i], &n);
-    if (fits && n <= source_bound(s))
+    if (fits && n == b->left)
         return 0;
+    if (fits && n < b->left)
+        return err_set(e, ERR_CORRUPT, "there are bytes after the last element");
     AUTO_BUF shape = {0};
     shape_text(h->dims, h->shape, &shape);
     return err_set(
         e, ERR_CORRUPT, "truncated: shape %s needs more bytes than there are", buf_cstr(&shape));
 }
 
-static int read_wide(source *s, const struct idx_type *type, tensor *t, err *e)
+static tensor *read_wide(const uint8_t *raw, const struct header *h, err *e)
 {
-    for (size_t i = 0; i < tensor_count(t); i++) {
-        uint8_t raw[4];
-        if (data_source_read(s, raw, type->bytes, e) < 0)
-            return -1;
-        uint32_t bits = type->bytes == 2 ? (uint32_t)(raw[0] << 8 | raw[1]) : big_endian_32(raw);
-        if (type->type == TENSOR_F32)
+    tensor *t = tensor_new(h->type->type, h->dims, h->shape, e);
+    for (size_t i = 0, n = t ? tensor_count(t) : 0; i < n; i++, raw += h->type->bytes) {
+        bool narrow = h->type->bytes == 2;
+        uint32_t bits = narrow ? (uint32_t)(raw[0] << 8 | raw[1]) : big_endian_32(raw);
+        if (t->type == TENSOR_F32)
             memcpy((float *)t->data + i, &bits, sizeof bits);
         else
-            ((int64_t *)t->data)[i] = type->bytes == 2 ? (int16_t)bits : (int32_t)bits;
+            ((int64_t *)t->data)[i] = narrow ? (int16_t)bits : (int32_t)bits;
     }
-    return 0;
+    return t;
 }
 
-static tensor *read_tensor(source *s, err *e)
+static void let_go(void *whole)
+{
+    tensor_free(whole);
+}
+
+// whole: has these bytes, and is kept as long as the tensor is; NULL: they are borrowed.
+static tensor *read_tensor(struct bytes b, tensor **whole, err *e)
 {
     struct header h = {0};
-    if (read_header(s, &h, e) < 0 || check_size(s, &h, e) < 0)
+    if (read_header(&b, &h, e) < 0 || check_size(&b, &h, e) < 0)
         return NULL;
-    tensor *t = tensor_new(h.type->type, h.dims, h.shape, e);
-    if (!t)
-        return NULL;
-    int status = h.type->type == TENSOR_U8 ? data_source_read(s, t->data, tensor_count(t), e)
-                                           : read_wide(s, h.type, t, e);
-    if (status < 0 || source_end(s, e) < 0) {
-        tensor_free(t);
-        return NULL;
-    }
+    if (h.type->type != TENSOR_U8)
+        return read_wide(b.at, &h, e);
+    if (!whole)
+        return tensor_from(TENSOR_U8, h.dims, h.shape, b.at, e);
+    tensor *t = tensor_over(TENSOR_U8, h.dims, h.shape, (void *)b.at, let_go, *whole, e);
+    *whole = t ? NULL : *whole;
     return t;
 }
 
 tensor *idx_parse(const void *bytes, size_t n, err *e)
 {
-    source s;
-    source_init(&s, bytes, n);
-    tensor *t = read_tensor(&s, e);
-    source_done(&s);
+    if (!gunzip_knows(bytes, n))
+        return read_tensor((struct bytes){bytes, n}, NULL, e);
+    tensor *whole = gunzip(bytes, n, e);
+    if (!whole)
+        return NULL;
+    tensor *t = read_tensor((struct bytes){whole->data, tensor_count(whole)}, &whole, e);
+    tensor_free(whole);
     return t;
 }
 

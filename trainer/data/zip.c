@@ -2,11 +2,10 @@
 #include "trainer/data/zip.h"
 
 #include "base/mem.h"
+#include "trainer/data/deflate.h"
 #include "trainer/tensor/available.h"
 
-#include <limits.h>
 #include <string.h>
-#include <zlib.h>
 
 enum {
     LOCAL = 0x04034b50,
@@ -131,32 +130,6 @@ int zip_next(zip *z, zip_member *m, err *e)
     return find_bytes(z, m, local, e) < 0 ? -1 : 1;
 }
 
-// zlib counts in unsigned int, so large members go in pieces.
-static int inflate_all(const zip_member *m, uint8_t *out)
-{
-    z_stream s = {0};
-    uint64_t in = 0, done = 0;
-    int status = inflateInit2(&s, -MAX_WBITS);
-    while (status == Z_OK) {
-        uInt more = (uInt)(m->packed - in > INT_MAX ? INT_MAX : m->packed - in);
-        uInt room = (uInt)(m->size - done > INT_MAX ? INT_MAX : m->size - done);
-        s.next_in = (Bytef *)m->bytes + in;
-        s.avail_in = more;
-        s.next_out = out + done;
-        s.avail_out = room;
-        status = inflate(&s, Z_NO_FLUSH);
-        in += more - s.avail_in;
-        done += room - s.avail_out;
-    }
-    inflateEnd(&s);
-    return status == Z_STREAM_END && done == m->size && in == m->packed ? 0 : -1;
-}
-
-static uint32_t sum(const uint8_t *bytes, uint64_t n)
-{
-    return (uint32_t)crc32_z(0, bytes, n);
-}
-
 uint8_t *zip_unpack(const zip_member *m, err *e)
 {
     if (m->method != STORED && m->method != DEFLATED) {
@@ -174,11 +147,12 @@ uint8_t *zip_unpack(const zip_member *m, err *e)
         err_set(e, ERR_LIMIT, "no memory for %llu bytes", (unsigned long long)m->size);
         return NULL;
     }
-    if (m->method == DEFLATED ? inflate_all(m, out) < 0 : !memcpy(out, m->bytes, m->size)) {
+    if (m->method == DEFLATED ? inflate_into(m->bytes, m->packed, out, m->size) < 0
+                              : !memcpy(out, m->bytes, m->size)) {
         damaged(e, "its packed bytes make no sense");
         return NULL;
     }
-    if (sum(out, m->size) != m->crc) {
+    if (deflate_sum(out, m->size) != m->crc) {
         damaged(e, "the sum of its bytes is another");
         return NULL;
     }
@@ -189,31 +163,6 @@ static void put(buf *out, uint64_t value, int bytes)
 {
     for (int i = 0; i < bytes; i++)
         buf_char(out, (char)(value >> 8 * i));
-}
-
-// Raw deflate, in pieces that zlib can count.
-static int pack(buf *out, const uint8_t *bytes, size_t n, err *e)
-{
-    enum { PIECE = 1 << 16 };
-    z_stream s = {0};
-    if (deflateInit2(&s, Z_DEFAULT_COMPRESSION, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY) !=
-        Z_OK)
-        return err_set(e, ERR_LIMIT, "no memory to compress");
-    for (int status = Z_OK; status != Z_STREAM_END;) {
-        if (!s.avail_in) {
-            s.next_in = (Bytef *)bytes;
-            s.avail_in = (uInt)(n > INT_MAX ? INT_MAX : n);
-            bytes += s.avail_in;
-            n -= s.avail_in;
-        }
-        buf_reserve(out, PIECE);
-        s.next_out = (Bytef *)out->data + out->len;
-        s.avail_out = PIECE;
-        status = deflate(&s, n ? Z_NO_FLUSH : Z_FINISH);
-        out->len += PIECE - s.avail_out;
-    }
-    deflateEnd(&s);
-    return 0;
 }
 
 // The fields that the local and the central header share. Sizes are always in the zip64 field, as
@@ -236,12 +185,12 @@ int zip_add(zip_writer *w, const char *name, const void *bytes, size_t n, err *e
 {
     AUTO_BUF packed = {0};
     uint64_t at = w->out->len;
-    uint32_t crc = sum(bytes, n);
+    uint32_t crc = deflate_sum(bytes, n);
     size_t length = strlen(name);
     int method = w->deflate ? DEFLATED : STORED;
     if (length > UINT16_MAX)
         return err_set(e, ERR_USAGE, "a name of %zu bytes is too long for an archive", length);
-    if (w->deflate && pack(&packed, bytes, n, e) < 0)
+    if (w->deflate && deflate_onto(&packed, bytes, n, e) < 0)
         return -1;
     size_t here = w->deflate ? packed.len : n;
     put(w->out, LOCAL, 4);

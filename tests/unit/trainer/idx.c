@@ -135,7 +135,7 @@ TEST(gzip_damage_is_named)
     gz.data[gz.len - 8] ^= 1; // the checksum
     CHECK(!idx_parse(gz.data, gz.len, &e));
     CHECK_HAS(e.text, "gzip data is damaged");
-    CHECK_HAS(e.text, "incorrect data check");
+    CHECK_HAS(e.text, "another sum");
     buf_done(&gz);
 }
 
