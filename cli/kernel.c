@@ -292,6 +292,24 @@ static char *home_kubeconfig(struct cli *cli)
     return path;
 }
 
+// Files as $KUBECONFIG lists them, new: relative ones are found from this folder, also when the
+// notebook works in another one. Links stay as they are: files that a kubeconfig names lie beside
+// the link.
+static char *list_from_here(const char *list, const char *here)
+{
+    AUTO_BUF all = {0};
+    for (const char *name = list;; name++) {
+        size_t n = strcspn(name, ":");
+        if (n && *name != '/')
+            buf_fmt(&all, "%s/", here);
+        buf_add(&all, name, n);
+        name += n;
+        if (!*name)
+            return mem_strdup(buf_cstr(&all));
+        buf_char(&all, ':');
+    }
+}
+
 // Options that are missing on the command line are taken from the run's start, or its last resume.
 static void take_past(struct arguments *a)
 {
@@ -341,9 +359,13 @@ static int check_registry(const char *registry, err *e)
 static int prepare(struct cli *cli, struct arguments *a, err *e)
 {
     struct kernel_options *o = &a->options;
-    o->cwd = path_absolute(a->cwd ? a->cwd : ".", e);
+    AUTO_FREE char *here = path_absolute(".", e);
+    o->cwd = here ? path_absolute(a->cwd ? a->cwd : ".", e) : NULL;
     if (!o->cwd)
         return -1;
+    const char *given = o->cluster.kubeconfig, *usual = cli_getenv(cli, "KUBECONFIG");
+    if (given)
+        o->cluster.kubeconfig = list_from_here(given, here);
     if (chdir(o->cwd) < 0)
         return err_errno(e, errno, "the working folder %s", o->cwd);
     o->env = cli->env;
@@ -359,8 +381,8 @@ static int prepare(struct cli *cli, struct arguments *a, err *e)
     if (!a->examine && check_registry(o->cluster.registry, e) < 0) // else it is a finding
         return -1;
     o->kubeconfig = o->cluster.kubeconfig;
-    if (!o->cluster.kubeconfig)
-        o->cluster.kubeconfig = cli_getenv(cli, "KUBECONFIG");
+    if (!o->cluster.kubeconfig && usual)
+        o->cluster.kubeconfig = list_from_here(usual, here);
     if (!o->cluster.kubeconfig)
         o->cluster.kubeconfig = home_kubeconfig(cli);
     find_paths(cli, &o->paths);

@@ -316,6 +316,15 @@ def test_working_folders(t):
     assert oct(os.stat(there + "/.firesteel").st_mode & 0o777) == "0o700"
 
 
+def test_kubeconfigs_are_found_from_where_one_is(t):
+    """The notebook works in its own folder; files on the command line and in $KUBECONFIG are those of the shell's."""
+    path, here = notebook(t, "print(k8s.whoami())"), os.path.realpath(t.dir())
+    for given, env, named in ((("--kubeconfig", "mine"), {}, f"({here}/mine)"),
+                              ((), {"KUBECONFIG": "a:/nowhere/b:"}, f"({here}/a:/nowhere/b:)")):
+        done = firesteel("run", path, *given, cwd=here, env=env)
+        assert done.code == 1 and f"there is no kubeconfig {named}" in done.err, done
+
+
 def test_a_folder_that_cannot_be_written(t):
     if os.geteuid() == 0:
         user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]

@@ -208,10 +208,9 @@ void memory_take(bench *b, fold *f); // takes that one's run, as the newest
 // in those before a restart, as it is shown. NULL: what the file has, also when it cannot be read
 // (e).
 cJSON *memory_outputs(bench *b, const char *id, long *count, err *e);
-// Does an earlier run's output stand below the cell, and why does that not hold any more; NULL: it
-// does.
-bool memory_is_shown(bench *b, size_t i);
-const char *memory_stale(bench *b, size_t i);
+// Does an earlier run's output stand below the cell? *why: why that does not hold any more; stays
+// as it is if it does.
+bool memory_stale(bench *b, size_t i, const char **why);
 // Adds the cells whose globals the wanted ones need, and which only earlier runs have made.
 void memory_add_needed(bench *b, bool *wanted);
 uint64_t memory_turns(const bench *b);   // counts its changes

@@ -292,20 +292,15 @@ static const cJSON *stale_in(bench *b, struct known *k)
     return k->found;
 }
 
-const char *memory_stale(bench *b, size_t i)
+bool memory_stale(bench *b, size_t i, const char **why)
 {
     const struct run_cell *was;
     struct known *k = shown_of(b, i, &was);
     if (k && facts_of(k))
-        return json_str(json_get(stale_in(b, k), was->id), "why");
-    bool edited = k && was->hash[0] && slot_changed(b->slots[i], was->hash);
-    return edited ? "its text has changed" : NULL;
-}
-
-bool memory_is_shown(bench *b, size_t i)
-{
-    const struct run_cell *was;
-    return shown_of(b, i, &was);
+        *why = json_str(json_get(stale_in(b, k), was->id), "why");
+    else if (k && was->hash[0] && slot_changed(b->slots[i], was->hash))
+        *why = "its text has changed";
+    return k;
 }
 
 // Does a text, or what the cell read when it ran, have the name of a global that this one set?

@@ -78,9 +78,10 @@ const char *slot_stale(bench *b, size_t i)
         s->turns = fold_turns(b->fold);
         s->typed = b->typed;
     }
-    if (memory_is_shown(b, i))
-        return memory_stale(b, i);
-    return json_str(json_get(s->found, b->slots[i]->id), "why");
+    const char *why = NULL;
+    if (!memory_stale(b, i, &why))
+        why = json_str(json_get(s->found, b->slots[i]->id), "why");
+    return why;
 }
 
 unsigned staleness_looked(bench *b)
