@@ -25,6 +25,15 @@ static char *nth_newest(const char *folder, const char *own, int64_t n, err *e)
     return found;
 }
 
+static void has_none(const char *folder, const char *shown, err *e)
+{
+    AUTO_FREE char *beside = path_dirname(shown);
+    err_set(e, ERR_NOT_FOUND, "%s has no run of %s", folder, shown);
+    if (strchr(shown, '/') && !str_eq(beside, folder))
+        err_set(
+            e, ERR_NOT_FOUND, "%s; runs stand where the notebook does: --cwd %s", e->text, beside);
+}
+
 static char *newest_of(
     const char *folder, const char *own, const char *path, const char *shown, err *e)
 {
@@ -37,7 +46,7 @@ static char *newest_of(
             found = mem_strdup(run);
     }
     if (runs && !found)
-        err_set(e, ERR_NOT_FOUND, "%s has no run of %s", folder, shown);
+        has_none(folder, shown, e);
     runs_list_close(runs);
     return found;
 }

@@ -140,7 +140,8 @@ def test_names_of_runs(t):
     for words, want in ((("-3", "-2"), (a, b)), (("n.lua", "newest"), (b, other)), ((a,), (a, other)), ((), (b, other)), (("n.lua", "-3"), (b, a))):
         found = difference(folder, *words)
         assert (found["a"]["run"], found["b"]["run"]) == want, (words, found)
-    for words, text in ((("-9",), "there is no run -9 in ./.firesteel, which has 3 of them"), (("nope",), "no run nope"), (("x.lua",), "has no run of x.lua"), (("a", "b", "c"), "two runs")):
+    for words, text in ((("-9",), "there is no run -9 in ./.firesteel, which has 3 of them"), (("nope",), "no run nope"), (("x.lua",), "has no run of x.lua"),
+                        (("../elsewhere.lua",), "has no run of ../elsewhere.lua; runs stand where the notebook does: --cwd .."), (("a", "b", "c"), "two runs")):
         done = sh(FIRESTEEL, "diff", *words, cwd=folder)
         assert done.code == 2 and text in done.err, (words, done)
 
