@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 // firesteel clean: hands over to firesteel-kernel, which has the bindings that remove things.
 #include "base/mem.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "cli/cli.h"
 #include "cli/options.h"
+#include "script/journal/runs.h"
 
 static char **add(char **argv, const char *option, const char *value)
 {
@@ -23,7 +25,7 @@ static int run(struct cli *cli, int argc, char **argv)
         {0},
     };
     char **rest = NULL;
-    AUTO_FREE char *folder = NULL;
+    AUTO_FREE char *folder = NULL, *file = NULL;
     int code;
     if (options_parse(cli, &clean_verb, options, argc, argv, &rest, &code) != 0)
         goto done;
@@ -31,8 +33,10 @@ static int run(struct cli *cli, int argc, char **argv)
         code = cli_usage(cli, &clean_verb, "one run at a time");
         goto done;
     }
-    char **words = add(NULL, "--clean", rest && rest[0] ? rest[0] : "last");
-    folder = cli_runs_folder(cli, cwd);
+    const char *word = rest && rest[0] ? rest[0] : "last";
+    folder = cli_runs_folder(cli, cwd, word);
+    file = runs_is_notebook(word) ? path_absolute(word, NULL) : NULL;
+    char **words = add(NULL, "--clean", file ? file : word);
     bool replaced = !cwd && !str_eq(folder, ".");
     words = add(add(add(words, "--cwd", replaced ? folder : cwd), "--context", context),
         "--kubeconfig", kubeconfig);

@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "cli/places.h"
 #include "cli/say.h"
+#include "script/journal/runs.h"
 
 #include <dirent.h>
 #include <limits.h>
@@ -170,9 +171,9 @@ char *cli_state_dir(struct cli *cli, err *e)
     return xdg(cli, "XDG_STATE_HOME", ".local/state", e);
 }
 
-char *cli_notebook_name(const char *notebook)
+char *cli_notebook_name(const char *file)
 {
-    char *name = path_basename(notebook);
+    char *name = path_basename(file);
     char *dot = strrchr(name, '.');
     if (dot && dot != name)
         *dot = '\0';
@@ -188,7 +189,7 @@ static char *folder_in_state(struct cli *cli, const char *path, err *e)
     return state ? str_fmt("%s/%s-%.8s", state, name, hex) : NULL;
 }
 
-char *cli_work_folder(struct cli *cli, const char *cwd, const char *notebook, bool *moved, err *e)
+char *cli_work_folder(struct cli *cli, const char *cwd, const char *file, bool *moved, err *e)
 {
     *moved = false;
     if (cwd) {
@@ -196,7 +197,7 @@ char *cli_work_folder(struct cli *cli, const char *cwd, const char *notebook, bo
             return NULL;
         return path_absolute(cwd, e);
     }
-    AUTO_FREE char *path = path_absolute(notebook, e);
+    AUTO_FREE char *path = path_absolute(file, e);
     if (!path)
         return NULL;
     AUTO_FREE char *folder = path_dirname(path);
@@ -232,8 +233,21 @@ static char **replaced_folders(struct cli *cli)
     return found;
 }
 
-char *cli_runs_folder(struct cli *cli, const char *cwd)
+// The folder of a notebook's file that lies elsewhere, new; NULL: there are no runs, or some of it
+// here.
+static char *folder_of_notebook(const char *word)
 {
+    AUTO_FREE char *folder = path_dirname(word), *hidden = path_join(folder, ".firesteel");
+    AUTO_FREE char *here = path_exists(hidden) ? runs_pick(".", NULL, word, NULL) : NULL;
+    return path_exists(hidden) && !here ? STEAL(folder) : NULL;
+}
+
+char *cli_runs_folder(struct cli *cli, const char *cwd, const char *word)
+{
+    bool elsewhere = !cwd && word && strchr(word, '/') && runs_is_notebook(word);
+    char *beside = elsewhere ? folder_of_notebook(word) : NULL;
+    if (beside)
+        return beside;
     if (cwd || access(".", W_OK) == 0 || path_exists(".firesteel"))
         return mem_strdup(cwd ? cwd : ".");
     char **found = replaced_folders(cli), *folder = mem_strdup(".");

@@ -64,10 +64,11 @@ char *cli_images_dir(struct cli *cli, err *e); // $XDG_DATA_HOME/firesteel/image
 char *cli_state_dir(struct cli *cli, err *e);  // $XDG_STATE_HOME/firesteel
 // The working folder of a notebook: `cwd` (--cwd) if given, and made if needed; else the notebook's
 // folder; or, if that cannot be written, a folder of its own below the state folder (*moved). New.
-char *cli_work_folder(struct cli *cli, const char *cwd, const char *notebook, bool *moved, err *e);
-// Where the verbs that look at runs look: `cwd` (--cwd) if given, else this folder; or, if that
-// cannot be written and has none, the folder that cli_work_folder has made for its notebook, which
-// is said on standard error. If several of its notebooks have one, these are said. New.
-char *cli_runs_folder(struct cli *cli, const char *cwd);
+char *cli_work_folder(struct cli *cli, const char *cwd, const char *file, bool *moved, err *e);
+// Where the verbs that look at runs look: `cwd` (--cwd) if given, else this folder; but that of the
+// notebook's file that `word` names (NULL: none), if this one has no run of it; or, if this folder
+// cannot be written and has none, the one that cli_work_folder has made for its notebook, which is
+// said on standard error. If several of its notebooks have one, these are said. New.
+char *cli_runs_folder(struct cli *cli, const char *cwd, const char *word);
 // A notebook's name without folder and extension; "" for NULL. New.
-char *cli_notebook_name(const char *notebook);
+char *cli_notebook_name(const char *file);

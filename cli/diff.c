@@ -77,8 +77,8 @@ static int run(struct cli *cli, int argc, char **argv)
         else if ((output && !str_eq(output, "json")) || (format && !str_eq(format, "json")))
             code = cli_usage(cli, &diff_verb, "the output is json, or not said");
         else
-            code = diff(cli, folder = cli_runs_folder(cli, cwd), named(rest, n, 0, NULL),
-                named(rest, n, 1, "-1"), output || format);
+            code = diff(cli, folder = cli_runs_folder(cli, cwd, n ? rest[0] : NULL),
+                named(rest, n, 0, NULL), named(rest, n, 1, "-1"), output || format);
     }
     strv_free(rest);
     return code;

@@ -77,7 +77,7 @@ static int export(struct cli *cli, const char *name, const struct choice *c)
 {
     err e = {0};
     CLEANUP(source_done) struct source s = {0};
-    AUTO_FREE char *folder = cli_runs_folder(cli, c->cwd);
+    AUTO_FREE char *folder = cli_runs_folder(cli, c->cwd, name);
     int result = read_source(folder, name, &s, &e);
     if (result == 0)
         result = str_eq(c->to, "mlflow")        ? export_mlflow(&s, c, &e)

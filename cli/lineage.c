@@ -480,7 +480,7 @@ static int run(struct cli *cli, int argc, char **argv)
         else if ((output && !json && !dot) || (json && dot))
             code = cli_usage(cli, &lineage_verb, "the output is json or dot, or not said");
         else
-            code = lineage(cli, folder = cli_runs_folder(cli, cwd), rest[0], json, dot);
+            code = lineage(cli, folder = cli_runs_folder(cli, cwd, NULL), rest[0], json, dot);
     }
     strv_free(rest);
     return code;

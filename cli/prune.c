@@ -314,7 +314,7 @@ static int prune(struct cli *cli, const struct choice *c)
 {
     err e = {0};
     struct pruning p = {.cli = cli, .choice = c};
-    AUTO_FREE char *folder = cli_runs_folder(cli, c->cwd);
+    AUTO_FREE char *folder = cli_runs_folder(cli, c->cwd, NULL);
     p.folder = path_absolute(folder, &e);
     p.runtime = p.folder ? cli_runtime_dir(cli, &e) : NULL;
     runs_list *runs = p.runtime ? runs_list_open(p.folder, &e) : NULL;
@@ -355,7 +355,10 @@ static int pin(struct cli *cli, const char *folder, char *const *names, bool on)
 
 static int pin_all(struct cli *cli, const struct choice *c, char *const *pins, char *const *unpins)
 {
-    AUTO_FREE char *folder = cli_runs_folder(cli, c->cwd);
+    AUTO_FREE char *folder = cli_runs_folder(cli, c->cwd,
+        pins     ? pins[0]
+        : unpins ? unpins[0]
+                 : NULL);
     return pin(cli, folder, pins, true) | pin(cli, folder, unpins, false);
 }
 

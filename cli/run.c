@@ -249,7 +249,7 @@ static int repeat(struct cli *cli, struct run_options *o, struct run *r)
     int code = check_options(cli, o, r);
     if (code)
         return code;
-    AUTO_FREE char *folder = cli_runs_folder(cli, o->cwd);
+    AUTO_FREE char *folder = cli_runs_folder(cli, o->cwd, o->from);
     if (again_open(folder, o->from, &again, &e) < 0)
         return cli_error(cli, &e);
     r->again = &again;

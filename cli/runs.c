@@ -471,7 +471,7 @@ static int run(struct cli *cli, int argc, char **argv)
         else if (wrong)
             code = cli_usage(cli, &runs_verb, "--where: %s", e.text);
         else
-            code = list_runs(cli, folder = cli_runs_folder(cli, cwd), &wish);
+            code = list_runs(cli, folder = cli_runs_folder(cli, cwd, NULL), &wish);
     }
     runs_where_done(&wish.where);
     strv_free(wish.columns);

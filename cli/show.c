@@ -176,9 +176,11 @@ static int run(struct cli *cli, int argc, char **argv)
         else if (open && ledger)
             code = cli_usage(cli, &show_verb, "--ledger is printed: leave --open out");
         else if (open)
-            code = open_run(cli, folder = cli_runs_folder(cli, cwd), rest ? rest[0] : NULL);
+            code = open_run(cli, folder = cli_runs_folder(cli, cwd, rest ? rest[0] : NULL),
+                rest ? rest[0] : NULL);
         else
-            code = show(cli, folder = cli_runs_folder(cli, cwd), rest ? rest[0] : NULL, ledger);
+            code = show(cli, folder = cli_runs_folder(cli, cwd, rest ? rest[0] : NULL),
+                rest ? rest[0] : NULL, ledger);
     }
     if (rest)
         strv_free(rest);

@@ -112,7 +112,8 @@ static int run(struct cli *cli, int argc, char **argv)
     AUTO_FREE char *folder = NULL;
     int code;
     if (options_parse(cli, &wait_verb, options, argc, argv, &rest, &code) == 0)
-        code = wait_all(cli, folder = cli_runs_folder(cli, cwd), rest, timeout);
+        code =
+            wait_all(cli, folder = cli_runs_folder(cli, cwd, rest ? rest[0] : NULL), rest, timeout);
     strv_free(rest);
     return code;
 }

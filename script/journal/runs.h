@@ -49,6 +49,7 @@ void runs_heard(struct runs_entry *entry, const char *folder); // NULL is fine
 // them; "newest", "last" or NULL; "-2", the second newest; a notebook's file: its newest run. `own`
 // (NULL: none), the run that asks, is none of these. New.
 char *runs_pick(const char *folder, const char *own, const char *word, err *e);
+bool runs_is_notebook(const char *word); // is it such a file's name?
 
 // The same word, with "/NAME" behind it of a child of the run (a trial, a measurement): *child is
 // that name, new, or NULL.

@@ -51,6 +51,11 @@ static char *newest_of(
     return found;
 }
 
+bool runs_is_notebook(const char *word)
+{
+    return str_ends(word, ".lua") || str_ends(word, ".ipynb");
+}
+
 char *runs_pick(const char *folder, const char *own, const char *word, err *e)
 {
     int64_t n;
@@ -59,15 +64,15 @@ char *runs_pick(const char *folder, const char *own, const char *word, err *e)
     if (*word == '-' && str_to_int(word + 1, &n))
         return nth_newest(folder, own, n, e);
     AUTO_FREE char *path = path_absolute(word, NULL);
-    bool is_file = str_ends(word, ".lua") || str_ends(word, ".ipynb");
-    return is_file && path ? newest_of(folder, own, path, word, e) : journal_find(folder, word, e);
+    return path && runs_is_notebook(word) ? newest_of(folder, own, path, word, e)
+                                          : journal_find(folder, word, e);
 }
 
 char *runs_pick_child(const char *folder, const char *own, const char *word, char **child, err *e)
 {
     const char *slash = word ? strchr(word, '/') : NULL;
     *child = NULL;
-    if (!slash || str_ends(word, ".lua") || str_ends(word, ".ipynb") || slash == word)
+    if (!slash || runs_is_notebook(word) || slash == word)
         return runs_pick(folder, own, word, e);
     AUTO_FREE char *of = mem_strndup(word, (size_t)(slash - word));
     char *run = runs_pick(folder, own, of, e);

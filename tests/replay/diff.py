@@ -167,6 +167,21 @@ def test_every_verb_knows_the_same_names(t):
     assert done.code == 2 and "unknown option -1" in done.err, done
 
 
+def test_a_notebook_of_another_folder_brings_its_own(t):
+    folder = folder_of(t)
+    above, word = os.path.dirname(folder), os.path.basename(folder) + "/n.lua"
+    a, b = made(folder), made(folder, "-p", "lr=2")
+    assert firesteel(above, "show", word).startswith(b + ",")
+    assert b in firesteel(above, "wait", word) and b in firesteel(above, "export", word, "--to", "md")
+    found = difference(above, word, "-2")
+    assert (found["a"]["run"], found["b"]["run"]) == (b, a), found
+    assert firesteel(above, "prune", "--pin", word) == f"{b} is pinned\n"
+    assert firesteel(above, "clean", word, "--dry-run") == "nothing is left\n"
+    assert f"compared with {b}" in firesteel(above, "run", "--from", word)
+    c = json.loads(firesteel(folder, "run", "n.lua", "--cwd", above, "-o", "json").splitlines()[0])["run"]
+    assert firesteel(above, "show", word).startswith(c + ","), "it has a run here"
+
+
 def test_a_folder_with_one_run(t):
     folder = folder_of(t)
     made(folder)
