@@ -5,6 +5,7 @@
 #include "base/owner.h"
 #include "base/str.h"
 #include "cli/cli.h"
+#include "cli/kernels.h"
 #include "cli/options.h"
 #include "cli/print.h"
 #include "cli/report.h"
@@ -64,16 +65,29 @@ static int tell(struct cli *cli, const struct waited *w)
     return code;
 }
 
+// A run of the folder, else one that is alive in another.
+static int find(struct cli *cli, const char *folder, const char *name, struct waited *w, err *e)
+{
+    err unheard = {0};
+    struct kernels alive = {0};
+    w->run = runs_pick(folder, NULL, name, e);
+    bool ask = !w->run && !journal_means_newest(name) && kernels_find(cli, &alive, &unheard) == 0;
+    const struct kernel *k = ask ? kernels_get(&alive, name, &unheard) : NULL;
+    if (k)
+        w->run = mem_strdup(k->run);
+    w->journal = w->run ? journal_file(k ? k->cwd : folder, w->run) : NULL;
+    kernels_done(&alive);
+    return w->run ? 0 : -1;
+}
+
 static int wait_run(
     struct cli *cli, const char *folder, const char *name, const char *timeout, int64_t until)
 {
     err e = {0};
     CLEANUP(waited_done) struct waited w = {0};
     AUTO_FREE char *runtime = cli_runtime_dir(cli, &e);
-    w.run = runtime ? runs_pick(folder, NULL, name, &e) : NULL;
-    if (!w.run)
+    if (!runtime || find(cli, folder, name, &w, &e) < 0)
         return cli_error(cli, &e);
-    w.journal = journal_file(folder, w.run);
     w.mark = report_mark(runtime, w.run);
     if (cli->err_tty && goes_on(&w))
         say(stderr, "waiting for %s; an interrupt ends the waiting, not the run\n", w.run);

@@ -590,6 +590,8 @@ def test_detached_runs_are_listed_and_stopped(t):
     row = eventually(lambda: [r for r in firesteel("ls").out.splitlines() if name in r], 10)
     assert folder_of(path) in row[0], row
     assert "running" in firesteel("runs", cwd=folder_of(path)).out
+    patient = firesteel("wait", name, "--timeout", "100ms", cwd="/")
+    assert patient.code == 4 and f"{name} goes on after 100ms" in patient.err, "it is alive in another folder"
     stopped = firesteel("stop", name)
     assert stopped.code == 0 and "stopped" in stopped.out, stopped
     nothing_runs(path)
