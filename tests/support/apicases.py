@@ -313,7 +313,7 @@ def test_watches(t, p):
 
 def test_a_watch_that_begins_with_what_is_there(t, p):
     p.make(p.maps, config("a"))
-    watch = f"{p.maps}?watch=1&timeoutSeconds=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
+    watch = f"{p.maps}?watch=1&timeoutSeconds=3&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
     events = p("GET", watch + "&allowWatchBookmarks=true").events
     assert seen(events)[:2] == [("ADDED", "a"), ("ADDED", "kube-root-ca.crt")] and len(events) == 3, events
     mark = events[2]["object"]

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Keys that came before the kernel had carried out an earlier one. If "b Enter x" comes in one
-// packet, as on a slow line, the x must not go into the cell that was selected before.
+// packet, as on a slow line, the x must not go into the cell that was selected before. Before its
+// first word the notebook is shown as in its file, and the cells may have other names than its own.
 #include "base/clock.h"
 #include "base/mem.h"
 #include "tui/bench/bench_private.h"
@@ -16,7 +17,8 @@ static bool is_late(const bench *b)
 
 static bool holds(const bench *b)
 {
-    bool open = b->asked > 0 || b->seen < b->made;
+    const char *run = fold_run(b->fold);
+    bool open = b->asked > 0 || b->seen < b->made || !run || !*run;
     return b->client && open && !(b->n_held && is_late(b));
 }
 
