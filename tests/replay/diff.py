@@ -3,6 +3,7 @@
 """How two runs differ: `firesteel diff`, and runs.compare in a cell."""
 import json
 import os
+import shutil
 
 from tap import FIRESTEEL, run, sh
 
@@ -136,12 +137,13 @@ error "bad"
 def test_names_of_runs(t):
     folder = folder_of(t)
     put(folder, "o.lua", "-- %%\nprint(1)\n")
+    os.mkdir(os.path.join(folder, "sub"))
     a, b, other = made(folder), made(folder, "-p", "lr=2"), made(folder, name="o.lua")
     for words, want in ((("-3", "-2"), (a, b)), (("n.lua", "newest"), (b, other)), ((a,), (a, other)), ((), (b, other)), (("n.lua", "-3"), (b, a))):
         found = difference(folder, *words)
         assert (found["a"]["run"], found["b"]["run"]) == want, (words, found)
     for words, text in ((("-9",), "there is no run -9 in ./.firesteel, which has 3 of them"), (("nope",), "no run nope"), (("x.lua",), "has no run of x.lua"),
-                        (("../elsewhere.lua",), "has no run of ../elsewhere.lua; runs stand where the notebook does: --cwd .."), (("a", "b", "c"), "two runs")):
+                        (("sub/x.lua",), "has no run of sub/x.lua; runs stand where the notebook does: --cwd sub"), (("a", "b", "c"), "two runs")):
         done = sh(FIRESTEEL, "diff", *words, cwd=folder)
         assert done.code == 2 and text in done.err, (words, done)
 
@@ -168,8 +170,8 @@ def test_every_verb_knows_the_same_names(t):
 
 
 def test_a_notebook_of_another_folder_brings_its_own(t):
-    folder = folder_of(t)
-    above, word = os.path.dirname(folder), os.path.basename(folder) + "/n.lua"
+    above, word = t.dir(), "jobs/n.lua"
+    folder = shutil.copytree(folder_of(t), os.path.join(above, "jobs"))
     a, b = made(folder), made(folder, "-p", "lr=2")
     assert firesteel(above, "show", word).startswith(b + ",")
     assert b in firesteel(above, "wait", word) and b in firesteel(above, "export", word, "--to", "md")
