@@ -238,8 +238,10 @@ static char **replaced_folders(struct cli *cli)
 static char *folder_of_notebook(const char *word)
 {
     AUTO_FREE char *folder = path_dirname(word), *hidden = path_join(folder, ".firesteel");
-    AUTO_FREE char *here = path_exists(hidden) ? runs_pick(".", NULL, word, NULL) : NULL;
-    return path_exists(hidden) && !here ? STEAL(folder) : NULL;
+    if (!path_exists(hidden))
+        return NULL;
+    AUTO_FREE char *here = runs_pick(".", NULL, word, NULL);
+    return here ? NULL : STEAL(folder);
 }
 
 char *cli_runs_folder(struct cli *cli, const char *cwd, const char *word)

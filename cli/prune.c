@@ -355,10 +355,8 @@ static int pin(struct cli *cli, const char *folder, char *const *names, bool on)
 
 static int pin_all(struct cli *cli, const struct choice *c, char *const *pins, char *const *unpins)
 {
-    AUTO_FREE char *folder = cli_runs_folder(cli, c->cwd,
-        pins     ? pins[0]
-        : unpins ? unpins[0]
-                 : NULL);
+    char *const *words = pins ? pins : unpins;
+    AUTO_FREE char *folder = cli_runs_folder(cli, c->cwd, words ? words[0] : NULL);
     return pin(cli, folder, pins, true) | pin(cli, folder, unpins, false);
 }
 

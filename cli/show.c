@@ -171,16 +171,15 @@ static int run(struct cli *cli, int argc, char **argv)
     AUTO_FREE char *folder = NULL;
     int code;
     if (options_parse(cli, &show_verb, options, argc, argv, &rest, &code) == 0) {
+        const char *word = rest ? rest[0] : NULL;
         if (rest && strv_len(rest) > 1)
             code = cli_usage(cli, &show_verb, "one run at a time");
         else if (open && ledger)
             code = cli_usage(cli, &show_verb, "--ledger is printed: leave --open out");
         else if (open)
-            code = open_run(cli, folder = cli_runs_folder(cli, cwd, rest ? rest[0] : NULL),
-                rest ? rest[0] : NULL);
+            code = open_run(cli, folder = cli_runs_folder(cli, cwd, word), word);
         else
-            code = show(cli, folder = cli_runs_folder(cli, cwd, rest ? rest[0] : NULL),
-                rest ? rest[0] : NULL, ledger);
+            code = show(cli, folder = cli_runs_folder(cli, cwd, word), word, ledger);
     }
     if (rest)
         strv_free(rest);

@@ -2,11 +2,11 @@
 #include "trainer/data/deflate.h"
 
 #include <libdeflate.h>
-#include <stdint.h>
+#include <limits.h>
+#include <zlib.h>
 
-// RFC 1952: ten bytes of a header, and behind the data its sum and its size modulo 2^32. Deflate
-// cannot compress better than 258 bytes into 2 bits: https://zlib.net/zlib_tech.html
-enum { HEADER = 10, TRAILER = 8, MAX_RATIO = 1032 };
+// Deflate cannot compress better than 258 bytes into 2 bits: https://zlib.net/zlib_tech.html
+enum { MAX_RATIO = 1032, GZIP_WINDOW = 16 + MAX_WBITS };
 
 bool gunzip_knows(const void *bytes, size_t n)
 {
@@ -19,49 +19,47 @@ static int damaged(err *e, const char *how)
     return err_set(e, ERR_CORRUPT, "the gzip data is damaged (%s)", how);
 }
 
-static size_t most_of(size_t n)
+size_t gunzip_most(size_t n)
 {
     size_t most;
     return __builtin_mul_overflow(n, MAX_RATIO, &most) ? SIZE_MAX : most;
 }
 
-// How many bytes are said to come out, modulo 2^32.
-static size_t told_size(const uint8_t *bytes, size_t n)
+size_t gunzip_first(const void *bytes, size_t n, void *out, size_t room)
 {
-    const uint8_t *p = bytes + n - 4;
-    return (uint32_t)p[3] << 24 | (uint32_t)p[2] << 16 | (uint32_t)p[1] << 8 | p[0];
+    z_stream s = {.next_in = (Bytef *)bytes,
+        .avail_in = n < UINT_MAX ? (uInt)n : UINT_MAX,
+        .next_out = out,
+        .avail_out = (uInt)room};
+    if (inflateInit2(&s, GZIP_WINDOW) != Z_OK)
+        return 0;
+    inflate(&s, Z_SYNC_FLUSH); // what is wrong is said when all is unpacked
+    inflateEnd(&s);
+    return room - s.avail_out;
 }
 
-// 1: there are more than t has room for.
-static int unpack(const void *bytes, size_t n, tensor *t, size_t *got, err *e)
+static int unpack(const void *bytes, size_t n, tensor *t, err *e)
 {
     size_t used;
     struct libdeflate_decompressor *d = libdeflate_alloc_decompressor();
-    enum libdeflate_result result =
-        d ? libdeflate_gzip_decompress_ex(d, bytes, n, t->data, tensor_count(t), &used, got)
-          : LIBDEFLATE_BAD_DATA;
-    libdeflate_free_decompressor(d);
     if (!d)
         return err_set(e, ERR_LIMIT, "no memory to unpack it");
+    enum libdeflate_result result =
+        libdeflate_gzip_decompress_ex(d, bytes, n, t->data, tensor_count(t), &used, NULL);
+    libdeflate_free_decompressor(d);
     if (result == LIBDEFLATE_INSUFFICIENT_SPACE)
-        return 1;
+        return err_set(e, ERR_CORRUPT, "there are bytes after the last element");
     if (result != LIBDEFLATE_SUCCESS)
-        return damaged(e, "its bytes make no sense or have another sum");
+        return damaged(e, "it is cut off, its bytes make no sense, or they have another sum");
     return used == n ? 0 : damaged(e, "there are bytes after its end");
 }
 
-tensor *gunzip(const void *bytes, size_t n, err *e)
+tensor *gunzip(const void *bytes, size_t n, size_t size, err *e)
 {
-    size_t got, size = n < HEADER + TRAILER ? 0 : told_size(bytes, n);
-    for (; n >= HEADER + TRAILER && size <= most_of(n); size += (size_t)1 << 32) {
-        tensor *t = tensor_new(TENSOR_U8, 1, &size, e);
-        int result = t ? unpack(bytes, n, t, &got, e) : -1;
-        tensor *whole = result == 0 ? tensor_slice(t, 0, (int64_t)got, e) : NULL;
-        tensor_free(t);
-        if (result <= 0)
-            return whole;
-    }
-    damaged(e, "it is cut off, or cannot have as many bytes as it says");
+    tensor *t = tensor_new(TENSOR_U8, 1, &size, e);
+    if (t && unpack(bytes, n, t, e) == 0)
+        return t;
+    tensor_free(t);
     return NULL;
 }
 

@@ -11,9 +11,14 @@
 
 // Do they begin as a gzip file does (RFC 1952)?
 bool gunzip_knows(const void *bytes, size_t n);
-// What a gzip file of one member holds, as U8 (its bytes). Errors: CORRUPT, "the gzip data is
-// damaged …"; LIMIT, there is no memory for it.
-tensor *gunzip(const void *bytes, size_t n, err *e);
+size_t gunzip_most(size_t n); // no more can come out of n bytes
+// The first bytes of what a gzip file holds, up to `room`; returns how many. (By zlib: libdeflate
+// unpacks all or nothing.)
+size_t gunzip_first(const void *bytes, size_t n, void *out, size_t room);
+// What a gzip file of one member holds, if it is `size` bytes, as U8 (size). Its own word for its
+// size is not asked: in a file that is cut off that is anything. Errors: CORRUPT, "the gzip data is
+// damaged …", "there are bytes after the last element"; LIMIT, there is no memory for it.
+tensor *gunzip(const void *bytes, size_t n, size_t size, err *e);
 // Raw deflated bytes (RFC 1951) that hold exactly `room` ones. 0, or -1: they do not.
 int inflate_into(const void *bytes, size_t n, void *out, size_t room);
 // Adds n bytes as raw deflated ones. ERR_LIMIT: no memory.

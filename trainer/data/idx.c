@@ -80,21 +80,34 @@ static int read_header(struct bytes *b, struct header *h, err *e)
     return 0;
 }
 
-// Refuses other sizes than the data's before any memory is allocated.
-static int check_size(const struct bytes *b, const struct header *h, err *e)
+// The bytes of its elements; SIZE_MAX: more than can be counted.
+static size_t data_size(const struct header *h)
 {
     size_t n = h->type->bytes;
-    bool fits = true;
     for (int i = 0; i < h->dims; i++)
-        fits = fits && !__builtin_mul_overflow(n, h->shape[i], &n);
-    if (fits && n == b->left)
+        if (__builtin_mul_overflow(n, h->shape[i], &n))
+            return SIZE_MAX;
+    return n;
+}
+
+// Refuses a size above that of the data at hand before any memory is allocated.
+static int check_room(const struct header *h, size_t most, err *e)
+{
+    if (data_size(h) <= most)
         return 0;
-    if (fits && n < b->left)
-        return err_set(e, ERR_CORRUPT, "there are bytes after the last element");
     AUTO_BUF shape = {0};
     shape_text(h->dims, h->shape, &shape);
     return err_set(
         e, ERR_CORRUPT, "truncated: shape %s needs more bytes than there are", buf_cstr(&shape));
+}
+
+static int check_size(const struct bytes *b, const struct header *h, err *e)
+{
+    if (check_room(h, b->left, e) < 0)
+        return -1;
+    return data_size(h) == b->left
+               ? 0
+               : err_set(e, ERR_CORRUPT, "there are bytes after the last element");
 }
 
 static tensor *read_wide(const uint8_t *raw, const struct header *h, err *e)
@@ -131,11 +144,22 @@ static tensor *read_tensor(struct bytes b, tensor **whole, err *e)
     return t;
 }
 
+// The header is unpacked first, and says how much there is to unpack.
+static tensor *unpack(const void *bytes, size_t n, err *e)
+{
+    uint8_t first[4 * (1 + TENSOR_MAX_DIMS)];
+    struct bytes begin = {first, gunzip_first(bytes, n, first, sizeof first)};
+    struct header h = {0};
+    if (read_header(&begin, &h, e) < 0 || check_room(&h, gunzip_most(n), e) < 0)
+        return NULL;
+    return gunzip(bytes, n, (size_t)(begin.at - first) + data_size(&h), e);
+}
+
 tensor *idx_parse(const void *bytes, size_t n, err *e)
 {
     if (!gunzip_knows(bytes, n))
         return read_tensor((struct bytes){bytes, n}, NULL, e);
-    tensor *whole = gunzip(bytes, n, e);
+    tensor *whole = unpack(bytes, n, e);
     if (!whole)
         return NULL;
     tensor *t = read_tensor((struct bytes){whole->data, tensor_count(whole)}, &whole, e);
