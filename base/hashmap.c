@@ -23,13 +23,24 @@ struct hashmap {
     bool borrows;       // its keys are somebody else's
 };
 
-// FNV-1a, with its high bits mixed into the low ones, which are the ones used.
+// One step of FNV-1a, for eight bytes. The high bits, which depend on all others, are mixed into
+// the low ones, since those choose the place.
+static uint64_t mix(uint64_t hash, uint64_t word)
+{
+    hash = (hash ^ word) * 0x9e3779b97f4a7c15;
+    return hash ^ hash >> 32;
+}
+
 static uint64_t hash_of(const unsigned char *key, size_t n)
 {
-    uint64_t h = 0xcbf29ce484222325;
-    for (size_t i = 0; i < n; i++)
-        h = (h ^ key[i]) * 0x100000001b3;
-    return h ^ h >> 32;
+    uint64_t h = 0xcbf29ce484222325 ^ n, word;
+    for (; n > sizeof word; key += sizeof word, n -= sizeof word) {
+        memcpy(&word, key, sizeof word);
+        h = mix(h, word);
+    }
+    word = 0;
+    memcpy(&word, key, n);
+    return mix(h, word);
 }
 
 hashmap *hashmap_new(void)

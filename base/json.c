@@ -4,7 +4,6 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,30 +13,52 @@
 // (a raw 0xff), and afterwards that string becomes a cJSON_Raw item of the digits.
 enum { EXACT_DIGITS = 15, MARK = 0xff };
 
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool in_number(char c)
+{
+    return is_digit(c) || c == '.' || c == 'e' || c == 'E' || c == '+' || c == '-';
+}
+
+static bool is_blank(char c) // for cJSON
+{
+    return c > 0 && c <= ' ';
+}
+
+// 2^53 has 16 digits, too, and begins with a 9.
+static bool is_exact(const char *digits, size_t n)
+{
+    return n <= EXACT_DIGITS || (n == EXACT_DIGITS + 1 && *digits < '9');
+}
+
 // If there is an integer at p (of n bytes) with more digits than a double keeps: its length, else
 // 0. It also finds integers in the place of a name; cJSON then refuses those. *skip: the length of
 // the number.
 static size_t big_integer(const char *p, size_t n, size_t *skip)
 {
     size_t i = p[0] == '-', first = i;
-    while (i < n && isdigit((unsigned char)p[i]))
+    while (i < n && is_digit(p[i]))
         i++;
-    size_t digits = i - first, after = i;
-    bool is_integer = digits > EXACT_DIGITS && p[first] != '0';
-    for (; i < n && (strchr(".eE+-", p[i]) ? p[i] != '\0' : isdigit((unsigned char)p[i]) != 0); i++)
-        is_integer = false;
+    size_t after = i;
+    bool is_big = !is_exact(p + first, i - first) && p[first] != '0';
+    for (; i < n && in_number(p[i]); i++)
+        is_big = false;
     *skip = i ? i : 1;
-    while (after < n && p[after] > 0 && p[after] <= ' ') // cJSON takes all of these for blanks
+    if (!is_big)
+        return 0;
+    while (after < n && is_blank(p[after]))
         after++;
     bool is_name = after < n && p[after] == ':';
-    return is_integer && !is_name ? i : 0;
+    return is_name ? 0 : i;
 }
 
-// Copies the text with its big integers marked; returns false when there is none.
-static bool mark_big_integers(const char *text, size_t n, buf *out)
+static void mark_big_integers(const char *text, size_t n, buf *out)
 {
     size_t copied = 0;
-    bool in_string = false, any = false;
+    bool in_string = false;
     for (size_t i = 0; i < n;) {
         char c = text[i];
         size_t skip = 1;
@@ -48,20 +69,17 @@ static bool mark_big_integers(const char *text, size_t n, buf *out)
                 in_string = false;
         } else if (c == '"') {
             in_string = true;
-        } else if (c == '-' || isdigit((unsigned char)c)) {
+        } else if (c == '-' || is_digit(c)) {
             size_t len = big_integer(text + i, n - i, &skip);
             if (len) {
                 buf_add(out, text + copied, i - copied);
                 buf_fmt(out, "\"%c%.*s\"", MARK, (int)len, text + i);
                 copied = i + len;
-                any = true;
             }
         }
         i += skip;
     }
-    if (any)
-        buf_add(out, text + copied, n - copied);
-    return any;
+    buf_add(out, text + copied, n - copied);
 }
 
 static void unmark(cJSON *j)
@@ -95,34 +113,37 @@ static bool is_plain(signed char c)
 }
 
 // Checks what cJSON does not: that the text is valid UTF-8 without NUL and \u0000 (which would cut
-// strings off), and not deeper than unmark and print can follow.
-static int check_text(const char *text, size_t n, err *e)
+// strings off), and not deeper than unmark and print can follow. *big: is there a big integer?
+static int check_text(const char *text, size_t n, bool *big, err *e)
 {
     size_t depth = 0;
     bool in_string = false;
     for (size_t i = 0; i < n;) {
-        if (in_string && is_plain(text[i])) {
+        char c = text[i];
+        if (in_string && is_plain(c)) {
             i++;
             continue;
         }
-        size_t len = (signed char)text[i] > 0 ? 1 : utf8_len(text + i, n - i);
-        if (!len || text[i] == '\0')
+        size_t len = (signed char)c > 0 ? 1 : utf8_len(text + i, n - i);
+        if (!len || c == '\0')
             return place_error(text, i, len ? "a NUL byte" : "an invalid UTF-8 byte", e);
         if (in_string) {
-            if (text[i] == '\\') {
+            if (c == '\\') {
                 if (n - i >= 6 && memcmp(text + i, "\\u0000", 6) == 0)
                     return place_error(text, i, "\\u0000 in a string", e);
                 len = i + 1 < n && text[i + 1] != '\0' && !(text[i + 1] & 0x80) ? 2 : 1;
-            } else if ((unsigned char)text[i] < 0x20) {
+            } else if ((unsigned char)c < 0x20) {
                 return place_error(text, i, "a control character in a string", e);
             }
-            in_string = text[i] != '"';
-        } else if (text[i] == '"') {
+            in_string = c != '"';
+        } else if (c == '"') {
             in_string = true;
-        } else if (text[i] == '[' || text[i] == '{') {
+        } else if (c == '-' || is_digit(c)) {
+            *big |= big_integer(text + i, n - i, &len) > 0;
+        } else if (c == '[' || c == '{') {
             if (++depth > 1000)
                 return place_error(text, i, "nested more than 1000 deep", e);
-        } else if ((text[i] == ']' || text[i] == '}') && depth) {
+        } else if ((c == ']' || c == '}') && depth) {
             depth--;
         }
         i += len;
@@ -130,33 +151,37 @@ static int check_text(const char *text, size_t n, err *e)
     return 0;
 }
 
+// Parses a copy that ends with a NUL: cJSON before 1.7.18 reads beyond others (CVE-2023-53154), and
+// only of such does it tell that they end too early. *at: where it is no JSON.
+static cJSON *parse_copy(const buf *copy, size_t *at)
+{
+    const char *text = buf_cstr(copy), *end = text;
+    cJSON *j = cJSON_ParseWithLengthOpts(text, copy->len + 1, &end, true);
+    *at = (size_t)(end - text);
+    return j;
+}
+
 cJSON *json_parse(const char *text, size_t n, err *e)
 {
-    if (check_text(text, n, e) < 0)
+    bool big = false;
+    if (check_text(text, n, &big, e) < 0)
         return NULL;
-    AUTO_BUF marked = {0};
-    const char *source = text;
-    size_t source_n = n;
-    if (mark_big_integers(text, n, &marked)) {
-        source = marked.data;
-        source_n = marked.len;
+    AUTO_BUF copy = {0};
+    if (big)
+        mark_big_integers(text, n, &copy);
+    else
+        buf_add(&copy, text, n);
+    size_t at;
+    cJSON *j = parse_copy(&copy, &at);
+    if (!j && big) { // the marks shifted the place: find it again in the original
+        buf_clear(&copy);
+        buf_add(&copy, text, n);
+        cJSON_Delete(parse_copy(&copy, &at));
     }
-    AUTO_BUF terminated = {0};
-    buf_add(&terminated, source, source_n);
-    const char *end = NULL;
-    cJSON *j = cJSON_ParseWithLengthOpts(terminated.data, terminated.len + 1, &end, true);
-    if (!j) {
-        if (source != text) { // the marks shifted the place: find it again in the original
-            buf_clear(&terminated);
-            buf_add(&terminated, text, n);
-            cJSON_Delete(cJSON_ParseWithLengthOpts(terminated.data, n + 1, &end, true));
-        }
-        size_t at = end ? (size_t)(end - terminated.data) : 0;
+    if (!j)
         place_error(
-            text, at < n ? at : n, at >= n ? "the text ends too early" : "unexpected character", e);
-        return NULL;
-    }
-    if (source != text)
+            text, at < n ? at : n, at < n ? "unexpected character" : "the text ends too early", e);
+    else if (big)
         unmark(j);
     return j;
 }
@@ -367,7 +392,10 @@ bool json_int(const cJSON *j, int64_t *value)
 
 const cJSON *json_get(const cJSON *object, const char *key)
 {
-    return cJSON_IsObject(object) ? cJSON_GetObjectItemCaseSensitive(object, key) : NULL;
+    const cJSON *item = cJSON_IsObject(object) ? object->child : NULL;
+    while (item && !str_eq(item->string, key))
+        item = item->next;
+    return item;
 }
 
 // json_get with a key of n bytes.

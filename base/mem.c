@@ -4,9 +4,23 @@
 #include <stdint.h>
 #include <string.h>
 
+// glibc keeps small freed blocks for the next malloc of their size, but its calloc does not look
+// there. (Inlined, malloc and memset would be made a calloc by the compiler.)
+enum { SMALL = 1024 };
+
+__attribute__((noinline)) static void *allocate(size_t size)
+{
+    void *p = malloc(size ? size : 1);
+    if (!p)
+        abort();
+    return p;
+}
+
 void *mem_alloc(size_t size)
 {
-    void *p = calloc(1, size ? size : 1);
+    if (size <= SMALL)
+        return memset(allocate(size), 0, size ? size : 1);
+    void *p = calloc(1, size);
     if (!p)
         abort();
     return p;
@@ -14,10 +28,10 @@ void *mem_alloc(size_t size)
 
 void *mem_array(size_t count, size_t size)
 {
-    void *p = mem_try_array(count, size);
-    if (!p)
+    size_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes))
         abort();
-    return p;
+    return mem_alloc(bytes);
 }
 
 void *mem_resize(void *old, size_t count, size_t size)
@@ -31,12 +45,20 @@ void *mem_resize(void *old, size_t count, size_t size)
     return p;
 }
 
+void mem_leave(void *p)
+{
+    static struct left {
+        void *memory;
+        struct left *next;
+    } * all;
+    struct left *one = mem_alloc(sizeof *one);
+    *one = (struct left){p, all};
+    all = one;
+}
+
 void *mem_dup(const void *p, size_t n)
 {
-    void *copy = mem_alloc(n);
-    if (n)
-        memcpy(copy, p, n);
-    return copy;
+    return n ? memcpy(allocate(n), p, n) : mem_alloc(0);
 }
 
 char *mem_strdup(const char *s)
@@ -47,8 +69,9 @@ char *mem_strdup(const char *s)
 char *mem_strndup(const char *s, size_t n)
 {
     size_t len = strnlen(s, n);
-    char *copy = mem_alloc(len + 1);
+    char *copy = allocate(len + 1);
     memcpy(copy, s, len);
+    copy[len] = '\0';
     return copy;
 }
 

@@ -15,6 +15,9 @@ void *mem_resize(void *old, size_t count, size_t size) __attribute__((returns_no
 char *mem_strdup(const char *s);
 char *mem_strndup(const char *s, size_t n) __attribute__((returns_nonnull));
 void *mem_dup(const void *p, size_t n) __attribute__((returns_nonnull));
+// Leaves memory, and what it points to, to the end of the process, which is near: to free it bit by
+// bit would only take time. For the main thread alone; leak checkers find it still in use.
+void mem_leave(void *p);
 // For sizes that come from input: NULL on overflow or when there is no memory.
 void *mem_try_array(size_t count, size_t size) __attribute__((malloc));
 

@@ -13,7 +13,8 @@ bool str_starts(const char *s, const char *prefix);
 bool str_ends(const char *s, const char *suffix);
 static inline bool str_eq(const char *a, const char *b)
 {
-    return a == b || (a && b && __builtin_strcmp(a, b) == 0);
+    // Most strings that differ do so in their first byte, and need no call.
+    return a == b || (a && b && *a == *b && __builtin_strcmp(a, b) == 0);
 }
 // printf into new memory.
 char *str_fmt(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

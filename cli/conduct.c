@@ -134,6 +134,7 @@ void run_close(struct run *r)
         loop_free(r->loop);
     printer_free(r->printer);
     fold_free(r->fold);
+    notebook_free(r->checked);
     free(r->spool_dir);
     if (r->said >= 0)
         close(r->said);
@@ -215,6 +216,8 @@ int run_conduct(struct run *r, const struct launch *launch, err *e)
         return cli_error(r->cli, e);
     if (r->form == FORM_PLAIN && !r->reports && !r->again)
         fold_keep_rows(r->fold, PRINTED_ROWS);
+    if (r->checked)
+        fold_expect(r->fold, STEAL(r->checked));
     r->printer = printer_new(r->cli, r->fold);
     r->loop = loop_new(e);
     if (!r->loop || !listen_to_signals(r, e) || launch_kernel(launch, &r->guard, &fd, e) < 0)

@@ -26,7 +26,6 @@
 
 #include <errno.h>
 #include <getopt.h>
-#include <malloc.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -526,6 +525,5 @@ int main(int argc, char **argv)
     struct guard_end end = {heard ? NULL : runs_ended, a.report ? write_reports : NULL, &reporting};
     if (guard_start(&note, &end, &e) < 0)
         return fail(&e);
-    mallopt(M_ARENA_MAX, 2); // there are two threads; so the idle kernel stays small
     return run(&cli, &a, note);
 }

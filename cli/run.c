@@ -51,14 +51,10 @@ int run_check_document(
 
 // What is wrong with the file or its parameters is said before anything is started; what is wrong
 // with its cells the kernel says, before it runs the first.
-static int check(const char *path, const struct run_options *o, char ***given, err *e)
+static int check(struct run *r, const char *path, struct run_options *o, err *e)
 {
-    notebook *nb = notebook_load(path, e);
-    if (!nb)
-        return -1;
-    int result = run_check_document(nb, path, o, given, e);
-    notebook_free(nb);
-    return result;
+    r->checked = notebook_load(path, e);
+    return r->checked ? run_check_document(r->checked, path, o, &o->parameters, e) : -1;
 }
 
 static int check_options(struct cli *cli, const struct run_options *o, struct run *r)
@@ -154,7 +150,7 @@ int run_start(struct cli *cli, struct run_options *o, const char *file, struct r
     int wrong = parameters_read(o->parameters, &e);
     if (wrong == 0)
         wrong = again ? run_check_document(fold_notebook(again->then), file, o, &o->parameters, &e)
-                      : check(file, o, &o->parameters, &e);
+                      : check(r, file, o, &e);
     if (wrong == 0 && again)
         wrong = again_parameters(again, &o->parameters, &e);
     if (wrong) {
@@ -345,6 +341,7 @@ static int run(struct cli *cli, int argc, char **argv)
         else if ((code = check_options(cli, &o, &r)) == 0)
             code = run_start(cli, &o, rest[0], &r);
     }
+    mem_leave(STEAL(r.fold));
     run_close(&r);
     if (rest)
         strv_free(rest);

@@ -19,6 +19,7 @@ struct run {
     char **reports;
     loop *loop;
     client *client;
+    notebook *checked; // the document as it was checked; NULL: it is not a file's
     fold *fold;
     printer *printer;
     loop_timer *patience;

@@ -130,7 +130,7 @@ static int show(struct cli *cli, const char *folder, const char *name, bool ledg
     else if (damaged)
         say(stderr, "firesteel: %zu lines of the journal are damaged and left out; the first: %s\n",
             damaged, bad.text);
-    fold_free(f);
+    mem_leave(f);
     return damaged ? 1 : 0;
 }
 

@@ -125,6 +125,7 @@ void fold_free(fold *f)
     fold_free_children(f);
     cJSON_Delete(f->learned);
     notebook_free(f->nb);
+    notebook_free(f->expected);
     free(f);
 }
 

@@ -107,6 +107,9 @@ void fold_free(fold *f);
 // Adds an event. Errors: ERR_INVALID for a record that does not fit the format. Unknown types are
 // skipped.
 int fold_event(fold *f, const cJSON *record, err *e);
+// The document with which the run will probably begin, as somebody else has read it: if that comes
+// true, it is not read again. The fold takes it.
+void fold_expect(fold *f, notebook *nb);
 // Of a table that a display begins with, and of rows that are added to one, only the first n are
 // kept: for who prints them as they come. 0: all.
 void fold_keep_rows(fold *f, size_t n);

@@ -102,11 +102,25 @@ static void follow_document(fold *f)
     count_states(f);
 }
 
+void fold_expect(fold *f, notebook *nb)
+{
+    notebook_free(f->expected);
+    f->expected = nb;
+}
+
+static notebook *read_document(fold *f, const char *text, err *e)
+{
+    size_t n = strlen(text);
+    if (f->expected && notebook_was_read_from(f->expected, text, n))
+        return STEAL(f->expected);
+    return notebook_parse(text, n, e);
+}
+
 static int set_document(fold *f, const char *text, const cJSON *cells, err *e)
 {
     if (!text)
         return err_set(e, ERR_INVALID, "a document without its text");
-    notebook *nb = notebook_parse(text, strlen(text), e);
+    notebook *nb = read_document(f, text, e);
     if (!nb)
         return err_wrap(e, "the document in the journal");
     size_t n = (size_t)cJSON_GetArraySize(cells), i = 0;

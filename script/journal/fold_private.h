@@ -47,7 +47,7 @@ const struct fold_own *fold_own_of(const struct fold_global *g, const char *id);
 // fold_copy.c copies each of them.
 struct fold {
     char *run;
-    notebook *nb;
+    notebook *nb, *expected;  // expected: see fold_expect; or NULL
     cJSON *first;             // the "run" record
     cJSON *resumed, *cluster; // the last one of each; or NULL
     cJSON *params;            // that cells have set since the last start; NULL: they have not

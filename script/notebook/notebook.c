@@ -540,6 +540,11 @@ int notebook_set_ids(notebook *nb, const char *const *ids, size_t n, err *e)
 {
     if (n != nb->n)
         return err_set(e, ERR_INVALID, "%zu ids for %zu cells", n, nb->n);
+    size_t same = 0;
+    while (same < n && str_eq(nb->cells[same]->id, ids[same]))
+        same++;
+    if (same == n)
+        return 0;
     for (size_t i = 0; i < n; i++) {
         free(nb->cells[i]->id);
         nb->cells[i]->id = mem_strdup(ids[i]);

@@ -47,6 +47,8 @@ typedef cJSON *notebook_outputs_fn(void *arg, const cell *c, size_t i, long *exe
 int notebook_save_with(
     const notebook *nb, const char *path, notebook_outputs_fn *outputs, void *arg, err *e);
 void notebook_print(const notebook *nb, buf *out);
+// Is this the text that notebook_parse made nb of, with no change since?
+bool notebook_was_read_from(const notebook *nb, const char *text, size_t n);
 
 // The .ipynb (nbformat 4.5). outputs(arg, cell, i) returns a new array of nbformat outputs for cell
 // i, or NULL to keep those it was loaded with; *execution_count may be set. outputs may be NULL.

@@ -274,6 +274,26 @@ static void print_cell(const notebook *nb, const cell *c, buf *out)
     print_lines(buf_cstr(&source), commented, newline, out);
 }
 
+// Does the text go on with these bytes at *at? Then *at is behind them.
+static bool goes_on(const char *text, size_t n, size_t *at, const char *bytes, size_t bytes_n)
+{
+    if (!bytes || bytes_n > n - *at || memcmp(text + *at, bytes, bytes_n) != 0)
+        return false;
+    *at += bytes_n;
+    return true;
+}
+
+bool notebook_was_read_from(const notebook *nb, const char *text, size_t n)
+{
+    size_t at = 0;
+    if (nb->header && !goes_on(text, n, &at, nb->header, nb->header_n))
+        return false;
+    for (size_t i = 0; i < nb->n; i++)
+        if (!goes_on(text, n, &at, nb->cells[i]->kept->text, nb->cells[i]->kept->n))
+            return false;
+    return at == n;
+}
+
 void notebook_print(const notebook *nb, buf *out)
 {
     if (nb->header)

@@ -37,6 +37,20 @@ TEST(integers_of_64_bits_survive)
     CHECK(json_int(n, &v) && v == INT64_MIN);
 }
 
+TEST(integers_of_16_digits_are_exact)
+{
+    const char *text = "[8999999999999999,-8999999999999999,9007199254740991,9007199254740992,"
+                       "9007199254740993,9999999999999999,1000000000000001]";
+    AUTO_FREE char *back = round_trip(text);
+    CHECK_STR(back, text);
+    AUTO_JSON *j = json_parse(text, strlen(text), NULL);
+    CHECK(cJSON_IsNumber(json_path(j, "[0]")) && cJSON_IsNumber(json_path(j, "[1]")));
+    int64_t v = 0;
+    CHECK(json_int(json_path(j, "[1]"), &v) && v == INT64_C(-8999999999999999));
+    CHECK(json_int(json_path(j, "[4]"), &v) && v == INT64_C(9007199254740993));
+    CHECK(json_int(json_path(j, "[5]"), &v) && v == INT64_C(9999999999999999));
+}
+
 TEST(integers_of_any_length_keep_their_digits)
 {
     const char *text = "[18446744073709551615,-9223372036854775809,100000000000000000000000000001]";

@@ -37,6 +37,26 @@ static void event(fold *f, const char *text)
     CHECK_OK(fold_event(f, j, &e) == 0, e);
 }
 
+TEST(an_expected_document_is_not_read_again)
+{
+    err e = {0};
+    static const char same[] = "-- %%\nx = 1\n",
+                      record[] = "{\"type\":\"run\",\"seq\":1,\"run\":\"a\",\"cells\":[\"one\"],"
+                                 "\"notebook\":\"-- %%\\nx = 1\\n\"}";
+    for (int is_same = 0; is_same < 2; is_same++) {
+        const char *text = is_same ? same : "-- %%\nx = 2\n";
+        notebook *nb = notebook_parse(text, strlen(text), &e);
+        CHECK_OK(nb, e);
+        fold *f = fold_new();
+        fold_expect(f, nb);
+        event(f, record);
+        CHECK_INT(fold_notebook(f) == nb, is_same);
+        CHECK_STR(notebook_cell(fold_notebook(f), 0)->source, "x = 1");
+        CHECK(fold_cell_by_id(f, "one", NULL) != NULL);
+        fold_free(f);
+    }
+}
+
 TEST(a_run_is_what_its_events_say)
 {
     fold *f = sample_fold();

@@ -174,6 +174,22 @@ TEST(markers_in_a_fenced_block_are_text)
     notebook_free(nb);
 }
 
+TEST(a_notebook_knows_the_text_it_was_read_from)
+{
+    notebook *nb = parse(recipe);
+    size_t n = strlen(recipe);
+    CHECK(notebook_was_read_from(nb, recipe, n));
+    CHECK(!notebook_was_read_from(nb, recipe, n - 1));
+    CHECK(!notebook_was_read_from(nb, "", 0));
+    AUTO_FREE char *longer = str_fmt("%sx\n", recipe), *other = mem_strdup(recipe);
+    CHECK(!notebook_was_read_from(nb, longer, strlen(longer)));
+    other[n - 2] ^= 1;
+    CHECK(!notebook_was_read_from(nb, other, n));
+    notebook_replace(nb, 1, "x = 2");
+    CHECK(!notebook_was_read_from(nb, recipe, n));
+    notebook_free(nb);
+}
+
 // Text typed into the only cell is read back from the file unchanged, and the file is `want`.
 static void check_typed(const char *marker, const char *typed, const char *want)
 {
