@@ -4,7 +4,7 @@
 local core = ...
 local stock_io, stock_os = io, os
 local open, file_type, tmpfile = stock_io.open, stock_io.type, stock_io.tmpfile
-local pairs, ipairs, sort, type, tostring = pairs, ipairs, table.sort, type, tostring
+local next, pairs, ipairs, sort, type, tostring = next, pairs, ipairs, table.sort, type, tostring
 
 print = core.print
 
@@ -77,6 +77,7 @@ end
 
 -- The cell ends: what it has written is on the disk, and recorded.
 function core.hooks.left()
+  if not next(written) and not next(writing) then return end
   local names, sure = {}, written
   written = {}
   for file, name in pairs(writing) do

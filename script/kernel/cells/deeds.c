@@ -10,7 +10,9 @@
 static int core_owing(lua_State *L)
 {
     double seconds = luaL_checknumber(L, 1);
-    interp_of(L)->owed = seconds > 0 ? clock_of_seconds(seconds) : 0;
+    struct interp *in = interp_of(L);
+    in->owed = seconds > 0 ? clock_of_seconds(seconds) : 0;
+    in->has_owed = true;
     return 0;
 }
 
@@ -36,6 +38,9 @@ static int forget(lua_State *L)
 void deeds_forget(struct interp *in)
 {
     in->owed = 0;
+    if (!in->has_owed)
+        return;
+    in->has_owed = false;
     lua_pushcfunction(in->L, forget);
     if (lua_pcall(in->L, 0, 0, 0) != LUA_OK)
         lua_pop(in->L, 1);

@@ -47,6 +47,7 @@ struct interp {
     err raised_last; // the error of that kind: `raised` is empty after a call that succeeded
     inputs *inputs;
     int64_t owed;                     // ns for what the running cell owes (deeds.h); 0: nothing
+    bool has_owed;                    // since deeds_forget something was owed
     bool reads_unknown, reads_random; // of the execution (reads.h)
     bool globals_known;               // some cell has the table of globals, and may have kept it
     lua_CFunction lua_random;         // Lua's own math.random
