@@ -285,6 +285,8 @@ static void spoil(struct storm *s, cJSON *object)
                    : kind == 4
                        ? cJSON_CreateNumber(numbers[random_below(&s->random, ARRAY_LEN(numbers))])
                        : cJSON_CreateString(any_words(s));
+    if (at->string && other)
+        other->string = mem_strdup(at->string); // a member without a name is no JSON
     if (!owner || !cJSON_ReplaceItemViaPointer(owner, at, other))
         cJSON_Delete(other);
 }

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Coming back to a kernel: which one, where one lands, what has happened meanwhile; and dialogs take no key that was
 on its way before they could be read."""
+import contextlib
 import os
 import re
 import time
@@ -32,14 +33,28 @@ end
 """
 
 
+def clients(kernel):
+    """How many a kernel's process has: connected sockets of this machine."""
+    links, held = f"/proc/{kernel}/fd", set()
+    for fd in os.listdir(links):
+        with contextlib.suppress(FileNotFoundError):  # closed by now
+            held.add(os.readlink(os.path.join(links, fd)).strip("socket:[]"))
+    with open("/proc/net/unix", encoding="utf-8", errors="replace") as f:
+        rows = [row.split() for row in f]
+    return sum(row[5] == "03" and row[6] in held for row in rows)
+
+
 def left_running(t, source, until, *options):
-    """A folder whose notebook runs, and nobody looks."""
+    """A folder whose notebook runs, and the kernel knows that nobody looks."""
     where = folder(t, source)
     with workbench(where, *(options + ("small.lua",))) as s:
         s.keys("R")
         s.wait(until)
+        kernel = kernels(where)[0].split()[1]
+        assert clients(kernel) > 0
         s.signal("HUP")
         s.exit()
+    eventually(lambda: clients(kernel) == 0)
     return where
 
 
@@ -72,7 +87,6 @@ def test_it_lands_on_what_runs_and_names_it(t):
 
 def test_what_happened_meanwhile_is_said(t):
     where = left_running(t, RUN, "[*] Train")
-    time.sleep(0.3)  # the kernel knows that nobody looks
     with open(os.path.join(where, "go"), "w"):
         pass
     eventually(lambda: not [line for line in kernels(where) if "busy" in line])
@@ -94,7 +108,6 @@ def test_what_happened_meanwhile_is_said(t):
 def test_one_more_cell_that_ended_meanwhile_is_one_cell(t):
     where = left_running(t, '-- %% Wait\nwhile not io.open("go") do sh "sleep 0.05" end\n-- %% A\nx = 1\n-- %% B\ny = 2\n',
                          "[*] Wait")
-    time.sleep(0.3)
     with open(os.path.join(where, "go"), "w"):
         pass
     eventually(lambda: not [line for line in kernels(where) if "busy" in line])
@@ -335,7 +348,6 @@ def test_how_coming_back_looks(t):
             s.exit()
     for name, size in SIZES.items():
         ended = left_running(t, RUN, "[*] Train")
-        time.sleep(0.3)  # the kernel knows that nobody looks
         with open(os.path.join(ended, "go"), "w"):
             pass
         eventually(lambda: not [line for line in kernels(ended) if "busy" in line])

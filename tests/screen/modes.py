@@ -6,6 +6,7 @@ import os
 import signal
 
 from bench import folder, leave, text, workbench
+from journals import PAST, write
 from screen import Screen
 from tap import FIRESTEEL, eventually, run
 
@@ -55,6 +56,16 @@ def test_after_leaving(t):
         taken(s)
         leave(s)
         given_back(s)
+
+
+def test_no_answer_of_the_terminal_is_left_to_the_shell(t):
+    """Also when it comes after the workbench had to end at once."""
+    where = t.dir()
+    write(where, "past-20260102-140300-7f3a", PAST, format=2)
+    with Screen(["sh", "-c", f"{FIRESTEEL} show --open; sleep 1; echo ended"], cwd=where, late=200) as s:
+        s.wait("ended")
+        assert "newer firesteel" in text(s), text(s)
+        assert "?2026" not in text(s), text(s)
 
 
 def test_while_it_is_stopped_and_when_it_goes_on(t):

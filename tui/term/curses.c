@@ -21,7 +21,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-enum { DOUBLE_MS = 400 };
+enum { DOUBLE_MS = 400, ANSWER_MS = 500 };
 
 struct real {
     term base;
@@ -39,7 +39,8 @@ struct real {
     char *type;
     struct termios modes; // as they were before
     struct extras extras;
-    bool synced; // it shows whole pictures when it is told where they end
+    bool synced;   // it shows whole pictures when it is told where they end
+    int64_t asked; // clock_mono when it was asked whether it does; 0: it has answered
     enum focus focus;
     struct mouse clicked; // last, and when
     int64_t clicked_at;
@@ -156,30 +157,10 @@ static bool ask_size(const struct real *r, int *w, int *h)
     return true;
 }
 
-static void real_close(term *t)
+static void take(struct real *r)
 {
-    struct real *r = real_of(t);
-    if (r->screen) {
-        if (!r->is_away) {
-            send(r, &r->end);
-            endwin();
-        }
-        restore_disarm();
-        delscreen(r->screen);
-    }
-    if (r->out_file)
-        fclose(r->out_file);
-    if (r->in_file)
-        fclose(r->in_file);
-    if (r->owns_in)
-        close(r->in);
-    grid_free(r->shown);
-    input_free(r->input);
-    buf_done(&r->begin);
-    buf_done(&r->end);
-    buf_done(&r->title);
-    free(r->type);
-    free(r);
+    send(r, &r->begin);
+    r->asked = r->extras.sync_asked ? clock_mono() : 0;
 }
 
 static int real_fd(const term *t)
@@ -256,12 +237,12 @@ static void real_redraw(term *t)
     clearok(curscr, TRUE);
 }
 
-// Reads the available bytes; false when there are none.
-static bool hear(struct real *r)
+// Reads the bytes that are there, or come within ms; false when there are none.
+static bool hear(struct real *r, int ms)
 {
     struct pollfd fd = {.fd = r->in, .events = POLLIN};
     char bytes[4096];
-    if (r->gone || poll(&fd, 1, 0) <= 0)
+    if (r->gone || poll(&fd, 1, ms) <= 0)
         return false;
     ssize_t n = read(r->in, bytes, sizeof bytes);
     if (n > 0) {
@@ -284,7 +265,7 @@ static struct term_event next_event(struct real *r)
     struct term_event ev;
     do {
         ev = input_next(r->input, false);
-    } while (ev.kind == EVENT_NONE && hear(r));
+    } while (ev.kind == EVENT_NONE && hear(r, 0));
     return ev.kind == EVENT_NONE && is_late(r) ? input_next(r->input, true) : ev;
 }
 
@@ -307,8 +288,10 @@ static bool take_report(struct real *r, struct term_event *ev)
         note_click(r, &ev->mouse);
     else if (ev->kind == EVENT_FOCUS)
         r->focus = ev->on ? FOCUS_HERE : FOCUS_ELSEWHERE;
-    else if (ev->kind == EVENT_MODE)
-        r->synced = ev->mode == 2026 ? ev->on : r->synced;
+    else if (ev->kind == EVENT_MODE && ev->mode == 2026) {
+        r->synced = ev->on;
+        r->asked = 0;
+    }
     return ev->kind == EVENT_FOCUS || ev->kind == EVENT_MODE;
 }
 
@@ -327,6 +310,46 @@ static struct term_event real_read(term *t)
     if (ev.kind == EVENT_NONE && r->gone)
         ev.kind = EVENT_CLOSED;
     return ev;
+}
+
+// An answer that comes later would be typed into the shell, or into an editor. Many terminals never
+// answer: only who has hardly come waits for it.
+static void give_back(struct real *r)
+{
+    send(r, &r->end);
+    int64_t until = r->asked + ANSWER_MS * CLOCK_MS, left;
+    while (r->asked && !r->gone && (left = until - clock_mono()) > 0) {
+        struct term_event ev = next_event(r);
+        if (ev.kind == EVENT_NONE)
+            hear(r, (int)(left / CLOCK_MS) + 1);
+        else
+            take_report(r, &ev);
+    }
+    endwin();
+}
+
+static void real_close(term *t)
+{
+    struct real *r = real_of(t);
+    if (r->screen) {
+        if (!r->is_away)
+            give_back(r);
+        restore_disarm();
+        delscreen(r->screen);
+    }
+    if (r->out_file)
+        fclose(r->out_file);
+    if (r->in_file)
+        fclose(r->in_file);
+    if (r->owns_in)
+        close(r->in);
+    grid_free(r->shown);
+    input_free(r->input);
+    buf_done(&r->begin);
+    buf_done(&r->end);
+    buf_done(&r->title);
+    free(r->type);
+    free(r);
 }
 
 static int real_wait_ms(const term *t)
@@ -361,8 +384,7 @@ static void real_leave(term *t)
     struct real *r = real_of(t);
     if (r->is_away)
         return;
-    send(r, &r->end);
-    endwin();
+    give_back(r);
     r->is_away = true;
     restore_disarm();
 }
@@ -384,7 +406,7 @@ static int real_enter(term *t, err *e)
     real_redraw(t);
     if (reset_prog_mode() == ERR || refresh() == ERR)
         return err_set(e, ERR_IO, "cannot take the terminal again");
-    send(r, &r->begin);
+    take(r);
     buf_clear(&r->title);
     return 0;
 }
@@ -551,7 +573,7 @@ static void set_up(struct real *r, const struct term_options *o)
     arm(r);
     curs_set(0);
     refresh();
-    send(r, &r->begin);
+    take(r);
 }
 
 term *term_open(const struct term_options *o, err *e)

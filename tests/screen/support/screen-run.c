@@ -3,9 +3,11 @@
 // each line. Each answer ends with a line "."; if a wait fails, it prints the screen and exits with
 // 1.
 //
-//   screen-run [-t TERM] [-s 80x24] [-w SECONDS] [-r FILE.cast] [-l FILE] PROGRAM [ARGUMENT…]
+//   screen-run [-t TERM] [-s 80x24] [-w SECONDS] [-a MILLISECONDS] [-r FILE.cast] [-l FILE]
+//              PROGRAM [ARGUMENT…]
 //
-// -r records an asciicast, -l keeps every byte that the program sends.
+// -a: each answer to the program's questions comes so late. -r records an asciicast, -l keeps every
+// byte that the program sends.
 //
 //   keys i i S-Enter C-e     presses keys by their names
 //   type local x = 1         types characters as they are; \n and \t in it are Enter and Tab
@@ -39,6 +41,7 @@
 #include <pty.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/wait.h>
@@ -71,6 +74,8 @@ struct run {
     size_t sent;
     int64_t heard;
     int64_t patience; // ns
+    unsigned late_ms; // for an answer
+    bool listens;     // to what the program sends: what is written back answers that
     cast *record;
     FILE *log;
 };
@@ -95,7 +100,10 @@ static const VTermScreenCallbacks callbacks = {.movecursor = on_cursor, .setterm
 
 static void on_output(const char *s, size_t n, void *user)
 {
-    fd_write_all(((struct run *)user)->pty, s, n, NULL);
+    const struct run *r = user;
+    if (r->listens && r->late_ms)
+        usleep(r->late_ms * 1000);
+    fd_write_all(r->pty, s, n, NULL);
 }
 
 static void start(struct run *r, const char *type, char **argv)
@@ -173,7 +181,9 @@ static bool listen(struct run *r, int ms)
     r->sent += (size_t)n;
     for (ssize_t i = 0; i < n; i++)
         note_byte(&r->modes, bytes[i]);
+    r->listens = true;
     vterm_input_write(r->vt, bytes, (size_t)n);
+    r->listens = false;
     vterm_screen_flush_damage(r->screen);
     cast_output(r->record, bytes, (size_t)n);
     if (r->log)
@@ -544,9 +554,11 @@ int main(int argc, char **argv)
 {
     struct run r = {.w = 80, .h = 24, .patience = 10 * CLOCK_SEC};
     const char *type = "xterm-256color", *record = NULL;
-    for (int option; (option = getopt(argc, argv, "+t:s:w:r:l:")) != -1;) {
+    for (int option; (option = getopt(argc, argv, "+t:s:w:a:r:l:")) != -1;) {
         if (option == 't')
             type = optarg;
+        else if (option == 'a')
+            r.late_ms = (unsigned)atoi(optarg);
         else if (option == 'w')
             r.patience = atoi(optarg) * CLOCK_SEC;
         else if (option == 'r')

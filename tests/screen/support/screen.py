@@ -22,9 +22,9 @@ class Failed(AssertionError):
 
 class Screen:
     def __init__(self, command, term="xterm-256color", size="80x24", seconds=20, env=None,
-                 record=None, log=None, cwd=None):
+                 record=None, log=None, cwd=None, late=0):
         helper = os.path.join(os.environ["FIRESTEEL_BUILD"], "tests/screen/screen-run")
-        options = ["-t", term, "-s", size, "-w", str(int(seconds * PATIENCE))]
+        options = ["-t", term, "-s", size, "-w", str(int(seconds * PATIENCE)), "-a", str(late)]
         options += (["-r", record] if record else []) + (["-l", log] if log else [])
         environment = {**os.environ, "LC_ALL": "C.UTF-8", **(env or {})}
         self.cwd = cwd
