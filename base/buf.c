@@ -38,23 +38,11 @@ void buf_reserve(buf *b, size_t extra)
 
 void buf_add(buf *b, const void *bytes, size_t n)
 {
-    buf_reserve(b, n);
+    if (n >= b->cap - b->len)
+        buf_reserve(b, n);
     if (n)
         memcpy(b->data + b->len, bytes, n);
     b->len += n;
-    b->data[b->len] = '\0';
-}
-
-void buf_str(buf *b, const char *s)
-{
-    buf_add(b, s, strlen(s));
-}
-
-void buf_char(buf *b, char c)
-{
-    if (!b->data || b->len + 1 >= b->cap)
-        buf_reserve(b, 1);
-    b->data[b->len++] = c;
     b->data[b->len] = '\0';
 }
 

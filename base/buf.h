@@ -15,8 +15,17 @@ void buf_done(buf *b);
 void buf_clear(buf *b); // keeps the memory
 void buf_reserve(buf *b, size_t extra);
 void buf_add(buf *b, const void *bytes, size_t n);
-void buf_str(buf *b, const char *s);
-void buf_char(buf *b, char c);
+static inline void buf_str(buf *b, const char *s)
+{
+    buf_add(b, s, __builtin_strlen(s));
+}
+static inline void buf_char(buf *b, char c)
+{
+    if (b->cap - b->len < 2)
+        buf_reserve(b, 1);
+    b->data[b->len++] = c;
+    b->data[b->len] = '\0';
+}
 void buf_fmt(buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void buf_vfmt(buf *b, const char *fmt, va_list args);
 void buf_int(buf *b, int64_t n); // in decimal digits

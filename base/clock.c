@@ -43,12 +43,12 @@ int64_t clock_add(int64_t ns, int64_t more)
     return sum;
 }
 
-static void add_digits(buf *out, int value, int n)
+// Writes n digits and returns where they end.
+static char *put_digits(char *out, int value, int n)
 {
-    char text[9];
     for (int i = n; i-- > 0; value /= 10)
-        text[i] = (char)('0' + value % 10);
-    buf_add(out, text, (size_t)n);
+        out[i] = (char)('0' + value % 10);
+    return out + n;
 }
 
 void clock_rfc3339(buf *out, int64_t wall_ns, enum clock_precision precision)
@@ -63,18 +63,20 @@ void clock_rfc3339(buf *out, int64_t wall_ns, enum clock_precision precision)
     gmtime_r(&seconds, &tm);
     const int values[] = {
         tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec};
+    char text[sizeof "YYYY-MM-DDTHH:MM:SS.NNNNNNNNNZ"], *end = text;
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
-        add_digits(out, values[i], i ? 2 : 4);
+        end = put_digits(end, values[i], i ? 2 : 4);
         if (i < 5)
-            buf_char(out, "--T::"[i]);
+            *end++ = "--T::"[i];
     }
     if (precision != CLOCK_SECONDS)
-        buf_char(out, '.');
+        *end++ = '.';
     if (precision == CLOCK_MICROS)
-        add_digits(out, (int)(fraction / 1000), 6);
+        end = put_digits(end, (int)(fraction / 1000), 6);
     else if (precision == CLOCK_NANOS)
-        add_digits(out, (int)fraction, 9);
-    buf_char(out, 'Z');
+        end = put_digits(end, (int)fraction, 9);
+    *end++ = 'Z';
+    buf_add(out, text, (size_t)(end - text));
 }
 
 // Reads exactly n digits; false when there are fewer.

@@ -231,6 +231,22 @@ static void print_string(buf *out, const char *s)
     buf_char(out, '"');
 }
 
+// A number of at most six decimals and 15 digits, such as a time in ms. Such decimals are what
+// "%.15g" prints: the division rounds to the double nearest to them.
+static bool print_decimals(buf *out, double value)
+{
+    double millionths = nearbyint(value * 1e6);
+    if (fabs(value) < 1e-4 || fabs(millionths) >= 1e15 || millionths / 1e6 != value)
+        return false;
+    int64_t all = (int64_t)fabs(millionths), rest = all % 1000000;
+    buf_str(out, value < 0 ? "-" : "");
+    buf_int(out, all / 1000000);
+    buf_char(out, '.');
+    for (int64_t digit = 100000; rest; rest %= digit, digit /= 10)
+        buf_char(out, (char)('0' + rest / digit));
+    return true;
+}
+
 static void print_number(buf *out, double value)
 {
     if (!isfinite(value)) { // JSON cannot express infinity and NaN
@@ -241,6 +257,8 @@ static void print_number(buf *out, double value)
         buf_int(out, (int64_t)value);
         return;
     }
+    if (print_decimals(out, value))
+        return;
     char text[40];
     for (int precision = 15; precision <= 17; precision++) {
         snprintf(text, sizeof text, "%.*g", precision, value);
@@ -453,30 +471,22 @@ const char *json_path_str(const cJSON *root, const char *path)
     return cJSON_GetStringValue(json_path(root, path));
 }
 
-void json_set(cJSON *object, const char *key, cJSON *item)
+void json_put(cJSON *object, const char *key, bool lasts, cJSON *item)
 {
-    if (!json_get(object, key)) {
+    if (json_get(object, key)) {
+        AUTO_FREE char *name = mem_strdup(key); // key may be the old item's name, freed first
+        cJSON_ReplaceItemInObjectCaseSensitive(object, name, item);
+    } else if (lasts) {
+        cJSON_AddItemToObjectCS(object, key, item);
+    } else {
         cJSON_AddItemToObject(object, key, item);
-        return;
     }
-    AUTO_FREE char *name = mem_strdup(key); // key may be the old item's name, freed first
-    cJSON_ReplaceItemInObjectCaseSensitive(object, name, item);
 }
 
-void json_set_str(cJSON *object, const char *key, const char *value)
+void json_put_str(cJSON *object, const char *name, bool lasts, const char *value)
 {
     if (value)
-        json_set(object, key, cJSON_CreateString(value));
-}
-
-void json_set_int(cJSON *object, const char *key, int64_t value)
-{
-    json_set(object, key, json_new_int(value));
-}
-
-void json_set_bool(cJSON *object, const char *key, bool value)
-{
-    json_set(object, key, cJSON_CreateBool(value));
+        json_put(object, name, lasts, cJSON_CreateString(value));
 }
 
 cJSON *json_object_at(cJSON *object, const char *key)

@@ -47,11 +47,17 @@ const char *json_path_str(const cJSON *root, const char *path);
 // empty when it is no object.
 const cJSON **json_sorted(const cJSON *object);
 
-// Setters: replace or add; a NULL string sets nothing. They own `item`. `key` may be item's name.
-void json_set(cJSON *object, const char *key, cJSON *item);
-void json_set_str(cJSON *object, const char *key, const char *value);
-void json_set_int(cJSON *object, const char *key, int64_t value);
-void json_set_bool(cJSON *object, const char *key, bool value);
+// Setters: replace or add; a NULL string sets nothing. They own `item`. `name` may be item's own;
+// one that lasts, as a literal does, is not copied.
+#define json_set(object, name, item) json_put(object, name, __builtin_constant_p(name), item)
+#define json_set_str(object, name, value)                                                          \
+    json_put_str(object, name, __builtin_constant_p(name), value)
+#define json_set_int(object, name, value)                                                          \
+    json_put(object, name, __builtin_constant_p(name), json_new_int(value))
+#define json_set_bool(object, name, value)                                                         \
+    json_put(object, name, __builtin_constant_p(name), cJSON_CreateBool(value))
+void json_put(cJSON *object, const char *name, bool lasts, cJSON *item);
+void json_put_str(cJSON *object, const char *name, bool lasts, const char *value);
 // The object at key; it is made when it is missing.
 cJSON *json_object_at(cJSON *object, const char *key);
 cJSON *json_array_at(cJSON *object, const char *key);

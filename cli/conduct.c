@@ -85,8 +85,11 @@ static void on_event(void *arg, message_type type, const cJSON *message)
         say_json_line(line, n);
     else if (r->form == FORM_PLAIN)
         printer_event(r->printer, message);
-    if (type == MESSAGE_end)
-        r->ended = true;
+    r->ended = fold_state(r->fold) != RUN_RUNNING; // a resumed run ends again
+    if (type == MESSAGE_end) {
+        runs_entry_free(r->entry);
+        r->entry = runs_entry_new(r->fold); // while the kernel goes
+    }
     bool tells = type == MESSAGE_state || type == MESSAGE_kernel;
     int64_t limit = tells ? json_int_or(message, "limit", 0) : 0;
     if (limit > 0 && r->interrupts == 1) // a clean-up runs, and will end by itself
@@ -232,8 +235,7 @@ int run_conduct(struct run *r, const struct launch *launch, err *e)
     loop_run(r->loop);
     if (r->detach && r->welcome)
         return 0;
-    struct runs_entry *entry = r->ended ? runs_entry_new(r->fold) : NULL; // while the kernel goes
     int code = finish(r, wait_for(r->guard));
-    runs_heard(entry, launch->cwd);
+    runs_heard(STEAL(r->entry), launch->cwd);
     return code;
 }

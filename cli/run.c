@@ -321,6 +321,9 @@ static int run(struct cli *cli, int argc, char **argv)
     char **rest = NULL;
     int code;
     struct run r = {.cli = cli, .said = -1};
+    static char printed[1 << 16];
+    if (!cli->out_tty) // what came together is written together, however much it is
+        setvbuf(stdout, printed, _IOFBF, sizeof printed);
     o.command = parameters_hidden(argc, argv);
     if (options_parse(cli, &run_verb, options, argc, argv, &rest, &code) == 0) {
         size_t n = rest ? strv_len(rest) : 0;

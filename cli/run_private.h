@@ -28,7 +28,8 @@ struct run {
     pid_t guard, kernel;
     char *spool_dir;
     bool welcome, ended;
-    struct again *again; // the run that it repeats; NULL: none
+    struct runs_entry *entry; // of the run that has ended, for the index
+    struct again *again;      // the run that it repeats; NULL: none
     int said; // what a detached kernel prints, to be told if it does not begin; -1: nothing
     err lost; // why the connection ended, if it should not have
 };

@@ -463,18 +463,17 @@ bool mask_text(mask *m, const char *text, size_t n, buf *out)
     return found;
 }
 
-static bool has_secret(mask *m, const char *text, size_t n)
-{
-    return n >= MASK_MIN && mask_text(m, text, n, NULL);
-}
-
+// With the lock, as the next.
 static bool mask_string(mask *m, char **text)
 {
     AUTO_BUF out = {0};
+    bool found = false;
     size_t n = *text ? strlen(*text) : 0;
-    if (!has_secret(m, *text, n))
+    if (n >= MASK_MIN)
+        apply(m, *text, n, true, NULL, &found);
+    if (!found)
         return false;
-    mask_text(m, *text, n, &out);
+    apply(m, *text, n, true, &out, &found);
     cJSON_free(*text);
     *text = cJSON_malloc(out.len + 1);
     if (!*text)
@@ -483,18 +482,22 @@ static bool mask_string(mask *m, char **text)
     return true;
 }
 
-bool mask_json(mask *m, cJSON *j)
+static bool mask_tree(mask *m, cJSON *j)
 {
-    bool found = false;
-    if (!j)
-        return false;
-    if (cJSON_IsString(j))
-        found = mask_string(m, &j->valuestring);
+    bool found = cJSON_IsString(j) && mask_string(m, &j->valuestring);
     for (cJSON *item = j->child; item; item = item->next) {
         if (item->string && !(item->type & cJSON_StringIsConst))
             found |= mask_string(m, &item->string);
-        found |= mask_json(m, item);
+        found |= mask_tree(m, item);
     }
+    return found;
+}
+
+bool mask_json(mask *m, cJSON *j)
+{
+    pthread_mutex_lock(&m->lock);
+    bool found = j && mask_tree(m, j);
+    pthread_mutex_unlock(&m->lock);
     return found;
 }
 

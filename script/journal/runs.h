@@ -43,6 +43,7 @@ void runs_ended(const char *journal);
 // what was heard, `f`, which may be done before its kernel has gone; NULL: it has not ended. Then
 // the index learns it, and it is freed.
 struct runs_entry *runs_entry_new(const fold *f);
+void runs_entry_free(struct runs_entry *entry);
 void runs_heard(struct runs_entry *entry, const char *folder); // NULL is fine
 
 // The run that a word means, for every verb: a name, its beginning or its end, as journal_find has

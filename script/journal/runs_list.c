@@ -237,6 +237,13 @@ struct runs_entry *runs_entry_new(const fold *f)
     return entry;
 }
 
+void runs_entry_free(struct runs_entry *entry)
+{
+    if (entry)
+        read_done(&entry->heard);
+    free(entry);
+}
+
 void runs_heard(struct runs_entry *entry, const char *folder)
 {
     if (!entry)
@@ -246,8 +253,7 @@ void runs_heard(struct runs_entry *entry, const char *folder)
     AUTO_FD dir = hidden_look(folder, NULL);
     if (dir >= 0 && key_in(dir, b->run, &b->key) && ends_with(path, b->key.size, entry->seq))
         runs_index_append(dir, b, (const char *const *)entry->heard.parts);
-    read_done(&entry->heard);
-    free(entry);
+    runs_entry_free(entry);
 }
 
 static bool has_all(const cJSON *row, const char *const *fields)

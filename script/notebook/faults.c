@@ -5,6 +5,9 @@
 #include "base/str.h"
 #include "script/notebook/plan.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 void faults_done(struct faults *f)
 {
     for (size_t i = 0; i < f->n; i++)
@@ -17,6 +20,17 @@ void faults_add(struct faults *f, long at, int line, const char *text)
 {
     f->list = mem_resize(f->list, f->n + 1, sizeof *f->list);
     f->list[f->n++] = (struct fault){at, line, mem_strdup(text)};
+}
+
+void faults_take(struct faults *f, struct faults *others)
+{
+    if (others->n) {
+        f->list = mem_resize(f->list, f->n + others->n, sizeof *f->list);
+        memcpy(f->list + f->n, others->list, others->n * sizeof *f->list);
+        f->n += others->n;
+    }
+    free(others->list);
+    *others = (struct faults){0};
 }
 
 static int by_place(const void *a, const void *b)

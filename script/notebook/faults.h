@@ -16,6 +16,7 @@ struct faults {
 
 void faults_done(struct faults *f);
 void faults_add(struct faults *f, long at, int line, const char *text);
+void faults_take(struct faults *f, struct faults *others); // adds the others, which are then none
 // Adds what the document alone tells, in the order of its cells.
 void faults_find(const notebook *nb, struct faults *f);
 void faults_sort(struct faults *f); // by cell and line

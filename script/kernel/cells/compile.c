@@ -10,16 +10,21 @@
 #include "script/notebook/plan.h"
 
 #include <lauxlib.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
 #define CHUNK "=cell" // what messages begin with: "cell:3: …"
 
+enum { APART = 200 }; // so many cells are worth a thread
+
+// The check of the cells from i to end; the values of two halves have nothing in common but the
+// notebook, which neither changes.
 struct compiling {
     const notebook *nb;
-    struct faults *out;
-    const datacheck *data;
-    size_t i; // the cell
+    struct faults found;
+    datacheck *data;
+    size_t i, end;
     struct plan plan;
 };
 
@@ -52,7 +57,7 @@ static int bounded(int line, const char *source)
     return line < lines ? line : lines;
 }
 
-static void report(lua_State *L, const struct compiling *c)
+static void report(lua_State *L, struct compiling *c)
 {
     int line = 0, n = 0;
     const char *message = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "out of memory";
@@ -61,20 +66,20 @@ static void report(lua_State *L, const struct compiling *c)
     if (line > 0 && c->plan.kind == PLAN_FILE) // the others are loaded with what was skipped
         line += c->plan.skipped;
     line = bounded(line, notebook_cell(c->nb, c->i)->source);
-    faults_add(c->out, (long)c->i, line, message);
+    faults_add(&c->found, (long)c->i, line, message);
 }
 
-static void check_data(const struct compiling *c)
+static void check_data(struct compiling *c)
 {
     err e = {0};
     int line;
     if (datacheck_cell(c->data, &c->plan, &line, &e) == 0)
         return;
     line = bounded(line, notebook_cell(c->nb, c->i)->source);
-    faults_add(c->out, (long)c->i, line, e.text);
+    faults_add(&c->found, (long)c->i, line, e.text);
 }
 
-static void check_when(lua_State *L, const struct compiling *c)
+static void check_when(lua_State *L, struct compiling *c)
 {
     const char *when = notebook_cell(c->nb, c->i)->options.when;
     AUTO_FREE char *text = when ? str_fmt("return %s", when) : NULL;
@@ -83,7 +88,7 @@ static void check_when(lua_State *L, const struct compiling *c)
     AUTO_FREE char *message =
         str_fmt("option when: neither \"always\" nor \"failed\" nor a Lua expression: %s",
             lua_tostring(L, -1));
-    faults_add(c->out, (long)c->i, 0, message);
+    faults_add(&c->found, (long)c->i, 0, message);
 }
 
 static void check_cell(lua_State *L, struct compiling *c)
@@ -103,16 +108,32 @@ static void check_cell(lua_State *L, struct compiling *c)
     plan_done(&c->plan);
 }
 
-void compile_check(const notebook *nb, struct faults *out)
+static void *check_cells(void *arg)
 {
-    faults_find(nb, out);
-    lua_State *L = notebook_language(nb) ? NULL : luaL_newstate();
-    datacheck *data = L ? datacheck_new(nb) : NULL;
-    struct compiling c = {.nb = nb, .data = data, .out = out};
-    for (c.i = 0; L && c.i < notebook_count(nb); c.i++)
-        check_cell(L, &c);
+    struct compiling *c = arg;
+    lua_State *L = c->i < c->end ? luaL_newstate() : NULL;
+    c->data = L ? datacheck_new(c->nb) : NULL;
+    for (; L && c->i < c->end; c->i++)
+        check_cell(L, c);
     if (L)
         lua_close(L);
-    datacheck_free(data);
+    datacheck_free(c->data);
+    return NULL;
+}
+
+void compile_check(const notebook *nb, struct faults *out)
+{
+    size_t n = notebook_language(nb) ? 0 : notebook_count(nb), half = n < APART ? n : n / 2;
+    struct compiling first = {.nb = nb, .end = half}, second = {.nb = nb, .i = half, .end = n};
+    pthread_t thread;
+    bool apart = half < n && pthread_create(&thread, NULL, check_cells, &second) == 0;
+    faults_find(nb, out);
+    check_cells(&first);
+    if (apart)
+        pthread_join(thread, NULL);
+    else
+        check_cells(&second);
+    faults_take(out, &first.found);
+    faults_take(out, &second.found);
     faults_sort(out);
 }

@@ -51,6 +51,42 @@ TEST(integers_of_16_digits_are_exact)
     CHECK(json_int(json_path(j, "[5]"), &v) && v == INT64_C(9999999999999999));
 }
 
+// The shortest of 15, 16 and 17 digits that gives the number back.
+TEST(decimals_are_printed_with_the_digits_they_have)
+{
+    static const double values[] = {0.1, 5.13906, -0.043913, 0.0001, 0.00012, 0.000123, 1e-5,
+        0.0000001, 1.5, 123456789.123457, 999999999.999999, 1000000000.000001, 0.1 + 0.2, 1.0 / 3,
+        2.000001, -3.5e-4, 1e15 + 0.5, 1e300, 5e-324};
+    for (size_t i = 0; i < ARRAY_LEN(values) + 2000; i++) {
+        double value = i < ARRAY_LEN(values) ? values[i] : (double)(i * i * 7919) / 1e6;
+        char expected[40];
+        int precision = 15;
+        do
+            snprintf(expected, sizeof expected, "%.*g", precision, value);
+        while (strtod(expected, NULL) != value && precision++ < 17);
+        AUTO_JSON *j = cJSON_CreateNumber(value);
+        AUTO_FREE char *text = json_to_str(j);
+        if (value != (double)(int64_t)value)
+            CHECK_STR(text, expected);
+    }
+}
+
+// A literal is not copied; what else names a member may go.
+TEST(names_that_are_literals_are_not_copied)
+{
+    AUTO_JSON *j = cJSON_CreateObject();
+    char name[] = "changes";
+    json_set_str(j, "lasts", "one");
+    json_set_int(j, name, 2);
+    strcpy(name, "*******");
+    CHECK(j->child->type & cJSON_StringIsConst);
+    CHECK(!(j->child->next->type & cJSON_StringIsConst));
+    json_set_str(j, "lasts", "two");
+    json_set_bool(j, "changes", true);
+    AUTO_FREE char *text = json_to_str(j);
+    CHECK_STR(text, "{\"lasts\":\"two\",\"changes\":true}");
+}
+
 TEST(integers_of_any_length_keep_their_digits)
 {
     const char *text = "[18446744073709551615,-9223372036854775809,100000000000000000000000000001]";
