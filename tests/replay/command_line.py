@@ -389,6 +389,18 @@ def test_a_resumed_run_shows_only_what_is_new(t):
     assert [json.loads(e)["seq"] for e in events] == list(range(1, len(events) + 1)), events
 
 
+def test_a_run_that_ended_before_does_not_hide_that_its_resumed_kernel_was_killed(t):
+    path = notebook(t, "error 'not yet'\n")
+    assert firesteel("run", path).code == 1
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(SLOW)
+    process = start(path, "--resume", "last", "-o", "json")
+    os.kill([record["pid"] for record in records(path) if "pid" in record][-1], signal.SIGKILL)
+    out = process.communicate(timeout=20 * PATIENCE)[0]
+    assert process.returncode not in (0, 130) and "the kernel ended before the run did" in out, out
+    nothing_runs(path)
+
+
 def test_runs_and_show(t):
     path = notebook(t, SAMPLE)
     folder = folder_of(path)
