@@ -152,12 +152,26 @@ bool params_cell(const notebook *nb, size_t *i)
     return false;
 }
 
+static char *first_problem(const notebook *nb)
+{
+    for (size_t i = 0; i < notebook_count(nb); i++) {
+        const cell *c = notebook_cell(nb, i);
+        if (c->problem && c->line)
+            return str_fmt("line %d: %s", c->line, c->problem);
+        if (c->problem)
+            return str_fmt("cell %zu: %s", i + 1, c->problem);
+    }
+    return NULL;
+}
+
 int params_find(const notebook *nb, struct params *out, err *e)
 {
     size_t i;
     *out = (struct params){.cell = -1};
-    if (!params_cell(nb, &i))
+    if (!params_cell(nb, &i)) {
+        out->unclear = first_problem(nb);
         return 0;
+    }
     const cell *c = notebook_cell(nb, i);
     out->cell = (long)i;
     if (cell_is_commented(c))
@@ -182,6 +196,7 @@ void params_done(struct params *p)
     for (size_t i = 0; i < p->n; i++)
         param_done(&p->list[i]);
     free(p->list);
+    free(p->unclear);
     free(p->others);
     *p = (struct params){.cell = -1};
 }
@@ -190,7 +205,8 @@ static int unknown(const struct params *ps, const char *name, err *e)
 {
     if (ps->cell < 0)
         return err_set(e, ERR_USAGE,
-            "%s: the notebook has no parameters (no cell is tagged \"parameters\")", name);
+            "%s: the notebook has no parameters (no cell is tagged \"parameters\"%s%s)", name,
+            ps->unclear ? "; " : "", ps->unclear ? ps->unclear : "");
     const char *why = why_none(ps, name);
     if (why)
         return err_set(e, ERR_USAGE, "%s: %s", name, why);

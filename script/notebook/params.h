@@ -32,9 +32,10 @@ struct param {
 struct params {
     struct param *list;
     size_t n;
-    long cell; // index of the tagged cell, -1: none
-    char
-        *others; // its lines that look like parameters and are none, each with its newline; or NULL
+    long cell;     // index of the tagged cell, -1: none
+    char *unclear; // then: the first marker with a mistake, which may be its; NULL: none has one
+    // Its lines that look like parameters and are none, each with its newline; or NULL.
+    char *others;
 };
 
 // Finds the parameters. Other lines of the tagged cell are ignored.

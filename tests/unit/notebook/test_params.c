@@ -200,7 +200,15 @@ TEST(wrong_names_and_types_are_refused)
     struct params none;
     CHECK_OK(params_find(plain, &none, &e) == 0, e);
     CHECK_INT(params_give(&none, "x=1", &e), -1);
-    CHECK_HAS(e.text, "no cell is tagged");
+    CHECK_HAS(e.text, "(no cell is tagged \"parameters\")");
+    params_done(&none);
+    notebook_free(plain);
+    static const char unquoted[] = "-- %% First\nx = 1\n\n-- %% Given tags=parameters\ny = 1\n";
+    plain = notebook_parse(unquoted, sizeof unquoted - 1, &e);
+    CHECK_OK(params_find(plain, &none, &e) == 0, e);
+    CHECK_INT(params_give(&none, "y=2", &e), -1);
+    CHECK_HAS(e.text, "line 4: the value of tags needs quotes");
+    params_done(&none);
     notebook_free(plain);
 }
 
