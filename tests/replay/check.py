@@ -74,6 +74,21 @@ def test_check_tells_every_mistake_with_its_line(t):
     untouched(folder, ["bad.lua"])
 
 
+def test_a_long_notebook_is_told_in_its_order(t):
+    """Its halves are checked at once."""
+    folder, cells = t.dir(), [f"x = {i}" for i in range(500)]
+    cells[1], cells[249], cells[250], cells[499] = "one = = 1", "two = = 2", "three = = 3", "four = = 4"
+    markers = ["-- %%"] * 500
+    markers[400], cells[400] = '-- %% file="x.json"', '{"replicas": 3,}'
+    write(folder, "long.lua", "".join(f"{marker}\n{cell}\n\n" for marker, cell in zip(markers, cells)))
+    done = firesteel(folder, "check", "long.lua")
+    places = [line.split(" (")[0].split(": ")[1] for line in done.out.splitlines()]
+    assert done.code == 2 and places == ["cell 2", "cell 250", "cell 251", "cell 401", "cell 500"], done
+    done = firesteel(folder, "run", "long.lua")
+    assert done.code == 2 and "5 mistakes, so nothing was run" in done.err and "cell 250" in done.err, done
+    untouched(folder, ["long.lua"])
+
+
 DATA = """\
 -- %% Parameters tags=["parameters"]
 image, x = 1, 2
