@@ -236,9 +236,8 @@ static char *default_of(const struct param *p)
 static void help_plain(const struct params *params, const char *path)
 {
     if (params->n == 0)
-        say(stdout, "%s has no parameters%s%s%s\n", path,
-            params->cell < 0 ? ": no cell is tagged \"parameters\"" : "",
-            params->unclear ? "; " : "", params->unclear ? params->unclear : "");
+        say(stdout, "%s has no parameters%s%s\n", path, params->none ? ": " : "",
+            params->none ? params->none : "");
     else
         say(stdout, "Parameters of %s, given with -p NAME=VALUE, -y YAML or -f FILE:\n", path);
     for (size_t i = 0; i < params->n; i++) {

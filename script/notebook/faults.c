@@ -105,14 +105,20 @@ void faults_print(const struct fault *f, const notebook *nb, const char *path, b
     buf_fmt(out, "%s\n", f->text);
 }
 
+void faults_say(const struct fault *f, const notebook *nb, buf *out)
+{
+    if (f->cell >= 0)
+        print_place(f, nb, false, out);
+    buf_str(out, f->text);
+}
+
 int notebook_check(const notebook *nb, err *e)
 {
     CLEANUP(faults_done) struct faults all = {0};
     faults_find(nb, &all);
     if (!all.n)
         return 0;
-    AUTO_BUF place = {0};
-    if (all.list[0].cell >= 0)
-        print_place(&all.list[0], nb, false, &place);
-    return err_set(e, ERR_USAGE, "%s%s", buf_cstr(&place), all.list[0].text);
+    AUTO_BUF text = {0};
+    faults_say(&all.list[0], nb, &text);
+    return err_set(e, ERR_USAGE, "%s", buf_cstr(&text));
 }

@@ -23,3 +23,6 @@ void faults_sort(struct faults *f); // by cell and line
 // "PATH:12: cell 2 (Deploy): TEXT", as compilers write it, with a newline; of an .ipynb, which
 // has no lines, "PATH: cell 2 (Deploy), line 3: TEXT".
 void faults_print(const struct fault *f, const notebook *nb, const char *path, buf *out);
+// The same without a path and a newline, inside another message: "line 12: TEXT", of an .ipynb
+// "cell 2 (Deploy): TEXT".
+void faults_say(const struct fault *f, const notebook *nb, buf *out);

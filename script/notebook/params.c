@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/yaml.h"
+#include "script/notebook/faults.h"
 #include "script/notebook/literal.h"
 #include "script/notebook/lua_lines.h"
 #include "script/notebook/private.h"
@@ -152,16 +153,20 @@ bool params_cell(const notebook *nb, size_t *i)
     return false;
 }
 
-static char *first_problem(const notebook *nb)
+// Why there are none. The first marker with a mistake may be that of their cell.
+static char *no_cell(const notebook *nb)
 {
+    buf why = {0};
+    buf_str(&why, "no cell is tagged \"parameters\"");
     for (size_t i = 0; i < notebook_count(nb); i++) {
-        const cell *c = notebook_cell(nb, i);
-        if (c->problem && c->line)
-            return str_fmt("line %d: %s", c->line, c->problem);
-        if (c->problem)
-            return str_fmt("cell %zu: %s", i + 1, c->problem);
+        char *problem = notebook_cell(nb, i)->problem;
+        if (!problem)
+            continue;
+        buf_str(&why, "; ");
+        faults_say(&(struct fault){.cell = (long)i, .text = problem}, nb, &why);
+        break;
     }
-    return NULL;
+    return buf_take(&why);
 }
 
 int params_find(const notebook *nb, struct params *out, err *e)
@@ -169,7 +174,7 @@ int params_find(const notebook *nb, struct params *out, err *e)
     size_t i;
     *out = (struct params){.cell = -1};
     if (!params_cell(nb, &i)) {
-        out->unclear = first_problem(nb);
+        out->none = no_cell(nb);
         return 0;
     }
     const cell *c = notebook_cell(nb, i);
@@ -196,7 +201,7 @@ void params_done(struct params *p)
     for (size_t i = 0; i < p->n; i++)
         param_done(&p->list[i]);
     free(p->list);
-    free(p->unclear);
+    free(p->none);
     free(p->others);
     *p = (struct params){.cell = -1};
 }
@@ -204,9 +209,7 @@ void params_done(struct params *p)
 static int unknown(const struct params *ps, const char *name, err *e)
 {
     if (ps->cell < 0)
-        return err_set(e, ERR_USAGE,
-            "%s: the notebook has no parameters (no cell is tagged \"parameters\"%s%s)", name,
-            ps->unclear ? "; " : "", ps->unclear ? ps->unclear : "");
+        return err_set(e, ERR_USAGE, "%s: the notebook has no parameters (%s)", name, ps->none);
     const char *why = why_none(ps, name);
     if (why)
         return err_set(e, ERR_USAGE, "%s: %s", name, why);

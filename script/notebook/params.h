@@ -32,8 +32,8 @@ struct param {
 struct params {
     struct param *list;
     size_t n;
-    long cell;     // index of the tagged cell, -1: none
-    char *unclear; // then: the first marker with a mistake, which may be its; NULL: none has one
+    long cell;  // index of the tagged cell, -1: none
+    char *none; // then: why; else NULL
     // Its lines that look like parameters and are none, each with its newline; or NULL.
     char *others;
 };
