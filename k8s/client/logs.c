@@ -22,6 +22,7 @@ static void logs_free(logs *l)
     frames_done(&l->frames);
     place_done(&l->place);
     buf_done(&l->rest);
+    buf_done(&l->excuse);
     free(l->ns);
     free(l->pod);
     free(l->uid);
@@ -100,6 +101,20 @@ static void once_ended(logs *l)
         logs_end(l, &l->why);
 }
 
+static void take_rest(logs *l)
+{
+    l->rest = l->frames.pending;
+    l->frames.pending = (buf){0};
+    if (logs_is_excuse(l, l->rest.data, l->rest.len)) {
+        buf_add(&l->excuse, l->rest.data, l->rest.len);
+        buf_clear(&l->rest);
+    }
+    if (!l->excuse.len)
+        return;
+    l->status = 400; // the kubelet's own, but its answer had begun
+    err_set(&l->why, ERR_NOT_FOUND, "%s: %s", l->what, buf_cstr(&l->excuse));
+}
+
 static void reading_ended(logs *l, struct http_response *r, const err *e)
 {
     l->why = *e;
@@ -112,9 +127,10 @@ static void reading_ended(logs *l, struct http_response *r, const err *e)
     } else if (l->why.code != ERR_NONE) {
         err_wrap(&l->why, "%s", l->what);
     } else {
-        l->rest = l->frames.pending;
-        l->frames.pending = (buf){0};
+        take_rest(l);
     }
+    if (!logs_is_refused(l))
+        l->cut = l->why.code != ERR_NONE;
     if (l->earlier)
         logs_earlier_ended(l);
     else if (!l->follow)
@@ -175,10 +191,10 @@ void logs_read_on(logs *l)
     add_beginning(l, &path);
     frames_done(&l->frames);
     buf_clear(&l->rest);
+    buf_clear(&l->excuse);
     l->frames.limit = LINE_LIMIT;
     l->frames.split = true;
     l->piece = false;
-    l->place.inside = l->tail >= 0 || l->since_s > 0;
     l->checked = !follow;
     l->started = clock_mono();
     place_again(&l->place);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What follows when an answer has ended, or has begun: the pod is asked for, and the last line.
+// What follows when an answer has ended, or has begun: the pod is asked for.
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -23,11 +23,16 @@ static int begin_run(logs *l)
     return result;
 }
 
+bool logs_is_refused(const logs *l)
+{
+    return l->status == 400 || l->status == 404;
+}
+
 static void read_earlier(logs *l)
 {
-    l->cut = l->why.code != ERR_NONE || !l->place.begun;
     operation_cancel(STEAL(l->reading));
     l->earlier = l->restart = true;
+    l->lasts = l->empties = 0;
     logs_read_on(l);
 }
 
@@ -58,13 +63,12 @@ static int note_restart(logs *l, const cJSON *pod)
     return before >= 0 && now > before ? note_runs(l, now - before) : 0;
 }
 
-static void ask_last(logs *l);
-
 // Nothing more can be read of the earlier run: the present one follows.
-static void leave_earlier(logs *l)
+void logs_leave_earlier(logs *l)
 {
     l->why = (err){0};
-    l->lasts = 0;
+    l->lasts = l->empties = 0;
+    l->cut = false;
     if (logs_tell_rest(l) == 0 && begin_run(l) == 0)
         logs_read_on(l);
 }
@@ -72,17 +76,14 @@ static void leave_earlier(logs *l)
 // The earlier run's log has ended: with its last lines, or it is not there any more.
 void logs_earlier_ended(logs *l)
 {
-    if (l->why.code == ERR_NONE) {
-        ask_last(l);
-        return;
-    }
-    if (l->lasts++ < LAST_TRIES) {
+    if (l->why.code == ERR_NONE)
+        logs_ask_last(l, 1);
+    else if (l->why.code == ERR_FORBIDDEN)
+        logs_end(l, &l->why);
+    else if (!logs_is_refused(l) || l->lasts++ < LAST_TRIES)
         logs_again(l, AIM_READ, logs_pause_of(l));
-        return;
-    }
-    if (!l->cut ||
-        logs_mark(l, LOG_GAP, "gap: the log of the run before cannot be read any more") == 0)
-        leave_earlier(l);
+    else if (logs_mark(l, LOG_GAP, "gap: the log of the run before cannot be read any more") == 0)
+        logs_leave_earlier(l);
 }
 
 // Checks the answer that has begun; it waits meanwhile.
@@ -97,23 +98,33 @@ static void check(logs *l, const cJSON *pod)
 
 static void say_away(logs *l)
 {
-    bool waits = l->status == 400 || l->status == 404;
-    if (l->why.code != ERR_NONE && !waits && l->attempt == 1)
+    if (l->why.code != ERR_NONE && !logs_is_refused(l) && l->attempt == 1)
         logs_mark(l, LOG_AWAY, l->why.text);
+}
+
+// Nobody lets us read on, or knows whether all was told.
+void logs_give_up(logs *l)
+{
+    AUTO_FREE char *text = str_fmt("gap: lines at the end may be missing here%s%s",
+        l->why.code ? ": " : "", l->why.code ? l->why.text : "");
+    if (!l->place.begun && l->why.code != ERR_NONE)
+        logs_end(l, &l->why);
+    else if (logs_tell_rest(l) == 0 && logs_mark(l, LOG_GAP, text) == 0)
+        logs_end(l, NULL);
 }
 
 // The reading has ended. Will there be more?
 static void judge(logs *l, const cJSON *pod)
 {
     bool whole = l->why.code == ERR_NONE, over = container_is_over(pod, l->container);
-    bool refused = l->status == 400 || l->status == 404;
     if (l->follow && over && whole) {
-        ask_last(l);
+        logs_ask_last(l, 1);
         return;
     }
     // It may have been over for a short time only, or its kubelet has just been started.
-    if (!l->follow ? l->attempt >= READ_TRIES : over && refused && l->lasts++ >= LAST_TRIES) {
-        logs_end(l, l->place.begun ? NULL : &l->why);
+    if (!l->follow ? l->attempt >= READ_TRIES
+                   : over && logs_is_refused(l) && l->lasts++ >= LAST_TRIES) {
+        logs_give_up(l);
         return;
     }
     buf_clear(&l->rest); // it comes again, perhaps with its end
@@ -137,13 +148,14 @@ static void pod_gone(logs *l, bool replaced)
         operation_pause(l->reading, l->paused);
         return;
     }
-    bool cut = l->reading || (l->why.code != ERR_NONE && l->status / 100 != 4);
+    bool cut = l->reading || l->cut;
     operation_cancel(STEAL(l->reading));
     if (!l->place.begun && (!l->uid || !l->follow)) {
         logs_end(l, &l->why);
         return;
     }
-    if (cut && logs_mark(l, LOG_GAP, "gap: the pod is gone, and with it the rest of its log") != 0)
+    if (cut &&
+        logs_mark(l, LOG_GAP, "gap: the pod is gone: its last lines may be missing here") != 0)
         return;
     if (logs_tell_rest(l) == 0)
         logs_end(l, NULL);
@@ -210,82 +222,4 @@ void logs_ask_pod(logs *l)
     l->asking = operation_start(l->client,
         &(struct request){.path = buf_cstr(&path), .idle_timeout_ms = 30000, .what = l->what},
         &pod_ops, l);
-}
-
-struct last { // the last line of an answer
-    int64_t stamp;
-    buf line;
-    size_t text;
-};
-
-static int take_last(void *arg, const char *line, size_t n)
-{
-    struct last *last = arg;
-    log_stamp(line, n, &last->stamp, &last->text);
-    buf_clear(&last->line);
-    buf_add(&last->line, line, n);
-    return 0;
-}
-
-// Was the last line told, or is it the one that we hold back?
-static bool is_told(const logs *l, const struct last *last)
-{
-    const buf *line = &last->line;
-    if (!line->len)
-        return !l->place.begun && !l->rest.len;
-    if (logs_is_excuse(line->data, line->len))
-        return true; // nothing more can be read
-    if (l->rest.len)
-        return l->rest.len == line->len && memcmp(l->rest.data, line->data, line->len) == 0;
-    if (!l->place.begun && (l->tail == 0 || l->since_s > 0))
-        return true;
-    return place_is_last(&l->place, last->stamp, line->data + last->text, line->len - last->text);
-}
-
-static void last_known(void *arg, struct http_response *r, const err *e)
-{
-    logs *l = arg;
-    l->asking = NULL;
-    l->busy = true;
-    struct last last = {0};
-    struct frames frames = {.limit = LINE_LIMIT, .split = true};
-    bool known = e->code == ERR_NONE && r->status == 200;
-    if (known && r->body.len) {
-        frames_feed(&frames, buf_cstr(&r->body), r->body.len, take_last, &last, NULL);
-        frames_end(&frames, take_last, &last);
-    }
-    bool refused = e->code == ERR_NONE && (r->status == 400 || r->status == 404);
-    bool over = known && is_told(l, &last);
-    if (!over && (known || refused)) // its kubelet may have just been started
-        over = l->lasts++ >= LAST_TRIES;
-    if (over && l->earlier) {
-        leave_earlier(l);
-    } else if (over) {
-        if (logs_tell_rest(l) == 0)
-            logs_end(l, NULL);
-    } else if (known || l->earlier) {
-        buf_clear(&l->rest);
-        logs_again(l, AIM_READ, back_off(l->lasts));
-    } else {
-        logs_again(l, AIM_POD, logs_pause_of(l));
-    }
-    buf_done(&last.line);
-    logs_settle(l);
-}
-
-static const struct http_stream_ops last_ops = {.done = last_known};
-
-static void ask_last(logs *l)
-{
-    AUTO_BUF path = {0};
-    logs_path(l, &path);
-    buf_fmt(&path, "/log?timestamps=true&tailLines=1%s", l->earlier ? "&previous=true" : "");
-    logs_add_container(l, &path);
-    l->asking = operation_start(l->client,
-        &(struct request){.path = buf_cstr(&path),
-            .accept = "*/*",
-            .pool = HTTP_POOL_LOGS,
-            .idle_timeout_ms = 30000,
-            .what = l->what},
-        &last_ops, l);
 }

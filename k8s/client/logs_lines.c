@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The lines of an answer: their stamps, which of them are new, and what is no line of a log.
 #include "base/clock.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "k8s/client/logs_private.h"
 
@@ -43,13 +44,6 @@ static int tell_gap(logs *l, int64_t from, int64_t to)
     return logs_tell(l, LOG_GAP, from, buf_cstr(&text), text.len);
 }
 
-// What a kubelet writes into a log that it cannot read, with status 200.
-bool logs_is_excuse(const char *line, size_t n)
-{
-    static const char words[] = "unable to retrieve container logs for ";
-    return n >= sizeof words - 1 && memcmp(line, words, sizeof words - 1) == 0;
-}
-
 enum { SECOND = 19 }; // bytes of a stamp before its fraction
 
 // Most lines are of the second of the line before, so only the fraction is read.
@@ -74,6 +68,7 @@ static bool take_stamp(logs *l, const char *line, size_t n, size_t *text)
         return true;
     if (!log_stamp(line, n, &l->stamp, text))
         return false;
+    l->stamped = true;
     size_t last = *text < n ? *text - 2 : n - 1;
     bool known = line[SECOND] == '.' && line[last] == 'Z' && l->stamp >= 0;
     memcpy(l->second, known ? line : "", known ? SECOND : 1);
@@ -85,10 +80,13 @@ int logs_line(void *arg, const char *line, size_t n)
 {
     logs *l = arg;
     size_t text = 0;
-    bool stamped = !l->piece && take_stamp(l, line, n, &text);
+    bool goes_on = l->piece;
     l->piece = n >= LINE_LIMIT;
-    if (!stamped && logs_is_excuse(line, n))
-        return logs_tell(l, LOG_AWAY, l->stamp, line, n);
+    if (!goes_on && !take_stamp(l, line, n, &text) && l->stamped) {
+        buf_add(&l->excuse, line, n);
+        buf_char(&l->excuse, ' ');
+        return 0;
+    }
     int64_t newest = l->place.newest;
     enum place_verdict verdict = place_take(&l->place, l->stamp, line + text, n - text);
     if (verdict == PLACE_TOLD)
@@ -103,6 +101,20 @@ int logs_line(void *arg, const char *line, size_t n)
 static bool is_half_stamp(const char *line, size_t n)
 {
     return n < 36 && strspn(line, "0123456789-:.TZ+") >= n;
+}
+
+bool logs_is_excuse(const logs *l, const char *line, size_t n)
+{
+    static const char *const words[] = {
+        "unable to retrieve container logs for ", "failed to ", "rpc error: "};
+    int64_t ignored;
+    size_t text;
+    if (l->piece || !n || log_stamp(line, n, &ignored, &text) || is_half_stamp(line, n))
+        return false;
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        if (n >= strlen(words[i]) && memcmp(line, words[i], strlen(words[i])) == 0)
+            return true;
+    return l->stamped;
 }
 
 int logs_tell_rest(logs *l)

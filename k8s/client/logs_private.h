@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What the files of a log share: logs.c reads answers, logs_lines.c tells their lines, logs_end.c
-// judges their ends. Nothing else includes it.
+// judges their ends, logs_last.c asks for the last line. Nothing else includes it.
 #pragma once
 #include "base/buf.h"
 #include "k8s/client/frames.h"
@@ -13,6 +13,8 @@ enum {
     QUIET_MS = 10 * 60 * 1000, // after such a silence we ask for the pod
     READ_TRIES = 6,            // of a log that is not followed
     LAST_TRIES = 6,            // readings in a row that do not find the last line, or nothing
+    EMPTY_TRIES = 2,           // ... and find that there is no line
+    PIECES = 128,              // of 8 KiB: CRI-O cuts a line so, containerd at 16 KiB
     STEADY_S = 10,             // after a reading that lasted as long, a cut is the first one
 };
 
@@ -33,18 +35,21 @@ struct logs {
     struct place place;
     int64_t stamp;     // of the line that was read last
     bool piece;        // that line goes on, without a stamp
+    bool stamped;      // this server's lines have stamps
     char second[20];   // "2026-01-02T03:04:05", of the last stamp
     int64_t second_ns; // which this is; valid when there is one
     buf rest;          // the last line of a reading: it has no end, and may be half of one
+    buf excuse;        // what the kubelet said in the reading instead of a line
     err why;           // how the last reading ended
     int status;
     bool checked; // this reading is of our pod
     bool earlier; // this reading is of the container's run before the present one
     bool restart; // ... and then its restart has to be told
-    bool cut;     // ... whose last lines were not read before
-    unsigned attempt, lasts;
-    int64_t started;  // mono: the beginning of this reading
-    int64_t restarts; // of the container, when last asked; -1: not asked yet
+    bool cut;     // the last reading that was not refused broke off
+    unsigned attempt, lasts, empties;
+    unsigned last_lines; // how many the last question for the last line asked for
+    int64_t started;     // mono: the beginning of this reading
+    int64_t restarts;    // of the container, when last asked; -1: not asked yet
     bool busy, closed;
 };
 
@@ -60,11 +65,18 @@ int logs_tell(logs *l, enum log_kind kind, int64_t stamp, const char *text, size
 int logs_mark(logs *l, enum log_kind kind, const char *text);
 int logs_line(void *arg, const char *line, size_t n);
 int logs_tell_rest(logs *l); // the line that has had no end
-// What a kubelet writes into a log that it cannot read, with status 200.
-bool logs_is_excuse(const char *line, size_t n);
+// A kubelet that cannot read a log says so in the log itself, with status 200: the only text
+// without a stamp. (cri-client/pkg/logs/logs.go, kuberuntime_container.go: GetContainerLogs.)
+bool logs_is_excuse(const logs *l, const char *line, size_t n);
 
 // logs_end.c
+bool logs_is_refused(const logs *l);      // the last reading: there is no such log, or not yet
 void logs_path(const logs *l, buf *path); // of the pod
 void logs_add_container(const logs *l, buf *path);
 void logs_ask_pod(logs *l);
 void logs_earlier_ended(logs *l); // the answer with the container's run before
+void logs_leave_earlier(logs *l); // goes on with the present run
+void logs_give_up(logs *l);       // ends it, and says so
+
+// logs_last.c
+void logs_ask_last(logs *l, unsigned lines); // for so many lines, of which the last one counts

@@ -17,7 +17,7 @@ void place_done(struct place *p)
 void place_reset(struct place *p)
 {
     p->n = 0;
-    p->begun = p->inside = false;
+    p->begun = false;
     p->search = PLACE_AT_END;
 }
 
@@ -59,9 +59,6 @@ static void forget_old(struct place *p)
 static void forget_half(struct place *p)
 {
     size_t half = p->n / 2;
-    for (size_t i = 0; i < half; i++)
-        if (p->lines[i].stamp > p->lost)
-            p->lost = p->lines[i].stamp;
     p->n -= half;
     memmove(p->lines, p->lines + half, p->n * sizeof *p->lines);
 }
@@ -83,13 +80,9 @@ static void make_room(struct place *p)
 
 static void add(struct place *p, int64_t stamp, uint64_t hash)
 {
-    if (!p->begun) {
+    if (!p->begun || stamp > p->newest)
         p->newest = stamp;
-        p->lost = p->inside ? stamp : INT64_MIN;
-    }
     p->begun = true;
-    if (stamp > p->newest)
-        p->newest = stamp;
     make_room(p);
     p->lines[p->n++] = (struct place_line){stamp, hash};
 }
@@ -118,9 +111,9 @@ static bool find(struct place *p, int64_t stamp, uint64_t hash)
 
 static enum place_verdict seek(struct place *p, int64_t stamp, uint64_t hash)
 {
-    if (find(p, stamp, hash))
-        return PLACE_TOLD;
-    if (stamp <= p->lost) // one of those that are not in the list any more
+    // What comes before the first known line, and is no younger, is not in the list any more, or
+    // the rest of a long line: a runtime stamps each of its pieces.
+    if (find(p, stamp, hash) || stamp <= p->newest)
         return PLACE_TOLD;
     p->search = PLACE_AT_END;
     return PLACE_GAP;

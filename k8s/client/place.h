@@ -21,9 +21,8 @@ enum place_search { PLACE_AT_END, PLACE_SEEKS, PLACE_FOLLOWS };
 struct place {
     struct place_line *lines; // in the order of the file; those since place_since, but not all if
     size_t n, room;           // there are too many
-    int64_t newest, lost;     // newest stamp; the newest of lines that were told but are not here
+    int64_t newest;           // stamp of a line that was told
     bool begun;               // a line was told
-    bool inside;              // set by the owner: the log was not read from its beginning
     enum place_search search;
     size_t at; // PLACE_FOLLOWS: the line that should come next
 };

@@ -158,7 +158,8 @@ case $((i % 97)) in 7) printf "$NAME $i "; head -c $((i * 37 % 30000)) /dev/zero
                 numbers[match[1]].append(int(match[2]))
             elif self.may_lose and "-- gap: the log of the run before cannot be read any more --" in line:
                 self.lost.add(line.split()[0])
-            elif "started again" not in line and not re.search(r"\| -- (read the log of|a new pod)", line):
+            # a pod is deleted as soon as it was told whole, which its reader may not know yet
+            elif "started again" not in line and not re.search(r"\| -- (read the log of|a new pod|gap: the pod is gone: )", line):
                 others.append(line[:300])
         return numbers, others
 
@@ -207,9 +208,18 @@ case $((i % 97)) in 7) printf "$NAME $i "; head -c $((i * 37 % 30000)) /dev/zero
                 twice = [i for i in seen if seen[i] > 1]
                 wrong.append(f"{name} of {lines} lines: {len(missing)} missing {missing[:5]}, {len(twice)} twice {twice[:5]}, "
                              f"{'in' if numbers[name] == sorted(numbers[name]) else 'not in'} order")
+                self.explain(name)
         wrong += [f"told: {line}" for line in others]
         print(f"logs: {sum(self.pods.values())} lines of {len(self.pods)} pods; {len(wrong)} wrong, {len(self.lost)} first runs removed by the kubelet; {dict(self.net.fates)}")
         return wrong
+
+    def explain(self, name):
+        """What was told of a pod beside its lines, and the answers about it."""
+        others = [line for line in self.reader.lines if line.startswith(name + " |") and " | " + name not in line]
+        answers = [a for a in self.net.answers if re.search(rf"/pods/{name}\b", a[1])]
+        print(f"# {name}{', which is started again' * (name in self.again)}: {others[:20]}")
+        for at, path, fate, status, passed in answers[-80:]:
+            print(f"#   {at} {path.split('/pods/')[1]} {fate} {status} {passed} bytes")
 
     def stop(self):
         self.reader.process.kill()

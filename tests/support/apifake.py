@@ -115,15 +115,17 @@ def line(second, nano, text):
     return f"2026-01-02T03:04:{second:02d}.{nano:09d}Z {text}\n"
 
 
+# What a kubelet says instead of a log, with status 200.
+EXCUSE = "unable to retrieve container logs for containerd://2595f837"
+LOG_FILE = "/var/log/pods/default_swept_uid/main/0.log"
 # Pod → the result of each reading of its log in turn: text, then how it ends; or a status and its message. The log of
 # the container's run before is at "POD previous".
 LOGS = {
     "plain": [(line(5, 1, "one") + line(5, 2, "two") + line(5, 3, "three"), "close")],
     "resume": [(line(5, 1, "one") + line(5, 2, "two"), "cut"),
-               (line(5, 1, "one") + line(5, 2, "two") + line(5, 2, "two again") + line(6, 0, "three"), "close"),
-               ("", "close")],
+               (line(5, 1, "one") + line(5, 2, "two") + line(5, 2, "two again") + line(6, 0, "three"), "close")],
     "reread": [(line(5, 1, "one") + line(5, 2, "two"), "cut"), (line(5, 2, "two") + line(6, 0, "three"), "close")],
-    "gap": [(line(5, 1, "one"), "cut"), (line(9, 1, "five"), "close"), ("", "close")],
+    "gap": [(line(5, 1, "one"), "cut"), (line(9, 1, "five"), "close")],
     "fresh": [(404, "the server could not find the requested resource ( pods/log fresh)"),
               (400, 'container "main" in pod "fresh" is waiting to start: ContainerCreating'),
               (500, "rpc error: code = NotFound desc = container not found"), (line(5, 1, "one"), "close")],
@@ -140,6 +142,27 @@ LOGS = {
     "restarted previous": [(line(5, 1, "one") + line(5, 2, "two"), "close")],
     "renamed": [(line(5, 1, "one"), "cut"), (line(7, 1, "another pod's"), "close")],
     "several": [(line(5, 1, "one"), "close")],
+    "swept": [(line(5, 1, "one"), "cut"), (line(7, 1, "three"), "close")],
+    "swept previous": [(f"failed to try resolving symlinks in path \"{LOG_FILE}\": lstat {LOG_FILE}: no such file or directory", "close")],
+    "excuse": [(line(5, 1, "one"), "cut"), (EXCUSE, "close"), (line(5, 1, "one") + "container status is nil", "close"),
+               (line(5, 1, "one") + line(5, 2, "two"), "close")],
+    "removed": [(EXCUSE, "close")],
+    "hasty": [(line(5, 1, "one"), "close"), (line(5, 1, "one") + line(5, 2, "two"), "close")],
+    "blank": [(line(7, 1, "three"), "close")],
+    "blank previous": [("", "close"), (line(5, 1, "one"), "close")],
+    "silent": [("", "close")],
+    "endings": [(line(5, 1, "one"), "close")],
+    "pieces": [(line(5, 1, "one") + line(5, 2, "xy"), "close")],
+    "straddle": [(line(7, 999999999, "long") + line(9, 1, "two"), "cut"),
+                 (line(8, 1, "ng") + line(9, 1, "two") + line(10, 1, "three"), "close")],
+}
+# Pod → the answers to the questions for its last line, where they are not the last of the last reading; the last one for ever.
+LAST = {
+    "excuse": ["container status is nil", line(5, 2, "two")],
+    "hasty": [EXCUSE, line(5, 2, "two")],
+    "blank previous": ["", line(5, 1, "one")],
+    "endings": [line(5, 2, "two")],
+    "pieces": [line(5, 3, "y"), line(5, 2, "xy")],  # a kubelet counts what the runtime has cut
 }
 # Pod → what it is each time it is asked for; the last for ever. Others in LOGS have succeeded.
 RUNNING, OVER = {"phase": "Running"}, {"phase": "Succeeded"}
@@ -153,6 +176,8 @@ STATES = {
     "fresh": [{"phase": "Pending"}] * 4 + [RUNNING, OVER],
     "half": [RUNNING] * 3 + [OVER],
     "runs": [runs(0)] * 3 + [runs(1)] * 2 + [runs(1, phase="Succeeded")],
+    "swept": [runs(0)] * 3 + [runs(1)] * 2 + [runs(1, phase="Succeeded")],
+    "blank": [runs(0)] + [runs(1)] * 2 + [runs(1, phase="Succeeded")],
     "restarted": [runs(1)] * 3 + [runs(1, phase="Succeeded")],
     "renamed": [RUNNING] * 3 + [{"uid": "another"}],
 }
@@ -508,7 +533,11 @@ class Handler(BaseHTTPRequestHandler):
         name += " previous" if "previous" in self.query else ""
         if name not in LOGS:
             return self.answer(404, status(404, f'pods "{name}" not found'))
-        if self.query.get("tailLines") == "1":
+        if "tailLines" in self.query and name in LAST:
+            turn = SEEN["last " + name]
+            SEEN["last " + name] += 1
+            return self.answer(200, LAST[name][min(turn, len(LAST[name]) - 1)].encode(), "text/plain")
+        if "tailLines" in self.query:
             return self.answer(200, LOGS[name][-1][0].splitlines(True)[-1:][0].encode() if LOGS[name][-1][0] else b"", "text/plain")
         turn = SEEN["log " + name]
         SEEN["log " + name] += 1

@@ -4,6 +4,7 @@
     net = BadNet(kubeconfig, path, seed)   path: a kubeconfig that leads through it (plain HTTP on loopback)
     net.calm = True                        from now on all goes through
     net.fates                              how often each came: a Counter
+    net.answers                            each as [seconds, path, fate, status, bytes of it that were passed on]
     net.close()
 
     refuse   no answer: the connection is reset
@@ -21,6 +22,7 @@ import random
 import re
 import ssl
 import threading
+import time
 
 STATUS = {404: "NotFound", 410: "Expired", 429: "TooManyRequests", 500: "InternalError", 503: "ServiceUnavailable"}
 FATES = ["refuse"] * 2 + ["status"] * 3 + ["gone"] + ["cut"] * 6 + ["end"] * 5 + ["stall"] * 4 + ["slow"] * 3 + ["pass"] * 8
@@ -44,6 +46,7 @@ class BadNet:
         server = re.search(r"https://([\d.]+):(\d+)", text)
         self.upstream = server[1], int(server[2])
         self.random, self.calm, self.fates = random.Random(seed), False, collections.Counter()
+        self.answers, self.began = [], time.monotonic()
         self.tls = ssl.create_default_context()
         self.tls.check_hostname, self.tls.verify_mode = False, ssl.CERT_NONE
         self.serving = set()  # asyncio itself keeps no task alive
@@ -78,17 +81,20 @@ class BadNet:
             if "watch=1" not in path and fate == "gone":
                 fate = "pass"
             self.fates[fate] += 1
+            note = [round(time.monotonic() - self.began, 3), path, fate, 0, 0]
+            self.answers.append(note)
             if fate == "refuse":
                 raise Cut
             if fate in ("status", "gone"):
                 codes = [410] if fate == "gone" else [500, 503, 429] + [404] * ("/log?" in path)
-                writer.write(refusal(self.random.choice(codes)))
+                note[3] = self.random.choice(codes)
+                writer.write(refusal(note[3]))
                 await writer.drain()
                 return
             back, upstream = await asyncio.open_connection(*self.upstream, ssl=self.tls)
             upstream.write(b"\r\n".join([lines[0], b"Connection: close"] + lines[1:]))
             await upstream.drain()
-            await self.answer(back, writer, fate, "watch=1" in path)
+            await self.answer(back, writer, fate, "watch=1" in path, note)
         except (Cut, OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, asyncio.CancelledError):
             writer.transport.abort()
         finally:
@@ -97,9 +103,10 @@ class BadNet:
             writer.close()
             self.serving.discard(asyncio.current_task())
 
-    async def answer(self, back, writer, fate, soon):
+    async def answer(self, back, writer, fate, soon, note):
         """Passes on an answer of the server. Where the fate strikes is its own length of bytes."""
         head = await back.readuntil(b"\r\n\r\n")
+        note[3] = int(head.split()[1])
         chunked = b"transfer-encoding: chunked" in head.lower()
         writer.write(head)
         # where it strikes: mostly soon
@@ -112,6 +119,7 @@ class BadNet:
                 else:
                     part, data = data, b""
                 if part:
+                    note[4] += len(part)
                     writer.write(b"%x\r\n%s\r\n" % (len(part), part) if chunked else part)
                     await writer.drain()
                 if left == 0 and fate in ("cut", "end", "stall", "slow") and not self.calm:

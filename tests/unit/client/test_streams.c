@@ -408,8 +408,46 @@ TEST(of_a_pod_that_comes_later_no_run_is_left_out)
 
 TEST(another_pod_of_the_name_is_not_taken_for_this_one)
 {
+    check_follow("renamed",
+        "one\n-- gap: the pod is gone: its last lines may be missing here --\ndone none\n");
+}
+
+// It says them with status 200, where lines should be.
+TEST(what_a_kubelet_says_instead_of_a_log_is_no_line)
+{
+    check_follow("swept", "one\n-- gap: the log of the run before cannot be read any more --\n"
+                          "-- the container was started again (restart 1) --\nthree\ndone none\n");
+    check_follow("excuse", "one\ntwo\ndone none\n");
+}
+
+TEST(what_a_kubelet_says_instead_of_the_last_line_is_not_the_end)
+{
+    check_follow("hasty", "one\ntwo\ndone none\n");
+}
+
+TEST(an_empty_answer_is_not_an_empty_log)
+{
     check_follow(
-        "renamed", "one\n-- gap: the pod is gone, and with it the rest of its log --\ndone none\n");
+        "blank", "one\n-- the container was started again (restart 1) --\nthree\ndone none\n");
+    check_follow("silent", "done none\n");
+}
+
+TEST(an_end_that_never_comes_is_told)
+{
+    check_follow("endings", "one\n-- gap: lines at the end may be missing here --\ndone none\n");
+}
+
+TEST(a_last_line_in_pieces_is_the_end)
+{
+    check_follow("pieces", "one\nxy\ndone none\n");
+    AUTO_FREE char *readings = counted("log pieces");
+    CHECK_STR(readings, "1");
+}
+
+// Its pieces have their own stamps, so a reading may begin in the middle of it.
+TEST(half_of_a_long_line_is_not_told_again)
+{
+    check_follow("straddle", "long\ntwo\nthree\ndone none\n");
 }
 
 TEST(of_several_containers_the_default_one_is_read)
@@ -451,6 +489,9 @@ TEST(a_log_is_read_and_filtered)
     CHECK_HAS(several, "reads all)\none\n");
     AUTO_FREE char *reread = read_log("reread", NULL, 1 << 20, &e);
     CHECK_STR(reread, "one\ntwo\nthree\n");
+    free(read_log("removed", NULL, 1 << 20, &e));
+    CHECK_INT(e.code, ERR_NOT_FOUND);
+    CHECK_HAS(e.text, "default: unable to retrieve container logs for containerd://2595f837");
     free(read_log("plain", "(", 1 << 20, &e));
     CHECK_INT(e.code, ERR_USAGE);
     free(read_log("nobody", NULL, 1 << 20, &e));

@@ -608,7 +608,7 @@ TEST(a_log_goes_on_where_it_was_wherever_that_is)
 
 TEST(a_log_that_began_in_the_middle_goes_on_there)
 {
-    struct place p = {.inside = true};
+    struct place p = {0};
     CHECK_INT(count(&p, PLACE_NEW, 90, 100), 10);
     place_again(&p);
     CHECK_INT(count(&p, PLACE_TOLD, 0, 100), 100);
