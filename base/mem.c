@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "base/mem.h"
 
+#include <malloc.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -43,6 +45,16 @@ void *mem_resize(void *old, size_t count, size_t size)
     if (!p)
         abort();
     return p;
+}
+
+void mi_collect(bool force) __attribute__((weak)); // mimalloc's, where a program has it
+
+void mem_trim(void)
+{
+    if (mi_collect)
+        mi_collect(true);
+    else
+        malloc_trim(0);
 }
 
 void mem_leave(void *p)

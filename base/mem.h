@@ -37,4 +37,7 @@ static inline void mem_free_at(void *p)
         (p) = NULL;                                                                                \
         stolen_;                                                                                   \
     })
+// Gives memory that this thread has freed back to the system. It takes some milliseconds at most.
+void mem_trim(void);
+
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <time.h>
 
 //  any thread ──loop_post──> queue (mutex) ──uv_async_send──> loop thread: takes the whole queue,
 //  runs it
@@ -21,10 +22,15 @@ struct posted {
 // that is started from a timer's callback waits for the end of that round:
 //
 //   each turn: timers ──> prepare: starts those that wait ──> poll: descriptors, posts, signals
+//
+// Much work leaves much memory free, which an allocator keeps: a second after it we trim.
+enum { MUCH = 50, QUIET_MS = 1000 }; // ms of processor time, and of time
 struct loop {
     uv_loop_t uv;
     uv_async_t wake;
     uv_prepare_t prepare;
+    uv_timer_t quiet;
+    int64_t noted; // ns of processor time: when there had been much work, or we trimmed
     bool in_timers;
     loop_timer *waiting; // started from a timer's callback
     pthread_mutex_t lock;
@@ -51,9 +57,8 @@ static void timer_fired(uv_timer_t *uv)
     l->in_timers = false;
 }
 
-static void start_waiting(uv_prepare_t *prepare)
+static void start_waiting(loop *l)
 {
-    loop *l = prepare->data;
     if (l->waiting)
         uv_update_time(&l->uv);
     for (loop_timer *t; (t = l->waiting);) {
@@ -61,6 +66,34 @@ static void start_waiting(uv_prepare_t *prepare)
         t->waits = false;
         uv_timer_start(&t->uv, timer_fired, t->delay_ms, t->repeat_ms);
     }
+}
+
+static int64_t processor_time(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return t.tv_sec * CLOCK_SEC + t.tv_nsec;
+}
+
+static void trim(uv_timer_t *quiet)
+{
+    mem_trim();
+    ((loop *)quiet->data)->noted = processor_time();
+}
+
+static void note_work(loop *l)
+{
+    int64_t now = processor_time();
+    if (now < l->noted + MUCH * CLOCK_MS)
+        return;
+    l->noted = now;
+    uv_timer_start(&l->quiet, trim, QUIET_MS, 0);
+}
+
+static void end_turn(uv_prepare_t *prepare)
+{
+    start_waiting(prepare->data);
+    note_work(prepare->data);
 }
 
 static void run_posted(uv_async_t *wake)
@@ -95,8 +128,9 @@ loop *loop_new(err *e)
         return NULL;
     }
     uv_prepare_init(&l->uv, &l->prepare);
-    uv_prepare_start(&l->prepare, start_waiting);
-    l->wake.data = l->prepare.data = l->uv.data = l;
+    uv_prepare_start(&l->prepare, end_turn);
+    uv_timer_init(&l->uv, &l->quiet);
+    l->wake.data = l->prepare.data = l->quiet.data = l->uv.data = l;
     l->last = &l->first;
     pthread_mutex_init(&l->lock, NULL);
     l->thread = pthread_self();
@@ -110,6 +144,7 @@ void loop_free(loop *l)
     run_posted(&l->wake);
     uv_close((uv_handle_t *)&l->wake, NULL);
     uv_close((uv_handle_t *)&l->prepare, NULL);
+    uv_close((uv_handle_t *)&l->quiet, NULL);
     uv_run(&l->uv, UV_RUN_DEFAULT);
     uv_loop_close(&l->uv);
     pthread_mutex_destroy(&l->lock);

@@ -464,6 +464,61 @@ TEST(without_a_descriptor_left_a_listener_waits_and_serves_later)
     CHECK_INT(status, 0);
 }
 
+enum { BLOCKS = 50000, BLOCK = 600 };
+struct litter {
+    loop *l;
+    void *blocks[BLOCKS];
+    long littered, later; // pages in memory
+};
+
+static long resident(void)
+{
+    long all = 0, there = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+    CHECK(f && fscanf(f, "%ld %ld", &all, &there) == 2);
+    fclose(f);
+    return there;
+}
+
+static void look(void *arg)
+{
+    struct litter *t = arg;
+    t->later = resident();
+    loop_stop(t->l);
+}
+
+// The youngest block stays, so the allocator cannot give back the others by itself.
+static void work_much(void *arg)
+{
+    struct litter *t = arg;
+    for (int i = 0; i < BLOCKS; i++)
+        t->blocks[i] = memset(mem_alloc(BLOCK), 1, BLOCK);
+    for (int i = 0; i < BLOCKS - 1; i++)
+        free(t->blocks[i]);
+    t->littered = resident();
+    int64_t until = clock_mono() + 100 * CLOCK_MS;
+    while (clock_mono() < until)
+        continue;
+}
+
+TEST(after_much_work_free_memory_is_given_back)
+{
+    err e = {0};
+    struct litter *t = mem_alloc(sizeof *t);
+    t->l = loop_new(&e);
+    loop_post(t->l, work_much, t);
+    loop_timer *timer = loop_timer_new(t->l, look, t);
+    loop_timer_start(timer, 2500, 0);
+    loop_run(t->l);
+    long freed = t->littered - t->later, pages = (long)BLOCKS * BLOCK / sysconf(_SC_PAGESIZE);
+    if (!TAP_SANITIZED) // those keep what is free, to find uses of it
+        CHECK(freed > pages / 2);
+    free(t->blocks[BLOCKS - 1]);
+    loop_timer_free(timer);
+    loop_free(t->l);
+    free(t);
+}
+
 int main(void)
 {
     signal(SIGPIPE, SIG_IGN);
