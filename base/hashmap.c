@@ -13,8 +13,8 @@ enum { FIRST_SIZE = 16 };
 
 struct entry {
     const void *key; // NULL: free
-    size_t n, value;
-    uint64_t hash;
+    size_t value;
+    uint32_t n, hash;
 };
 
 struct hashmap {
@@ -31,7 +31,7 @@ static uint64_t mix(uint64_t hash, uint64_t word)
     return hash ^ hash >> 32;
 }
 
-static uint64_t hash_of(const unsigned char *key, size_t n)
+static uint32_t hash_of(const unsigned char *key, size_t n)
 {
     uint64_t h = 0xcbf29ce484222325 ^ n, word;
     for (; n > sizeof word; key += sizeof word, n -= sizeof word) {
@@ -40,7 +40,7 @@ static uint64_t hash_of(const unsigned char *key, size_t n)
     }
     word = 0;
     memcpy(&word, key, n);
-    return mix(h, word);
+    return (uint32_t)mix(h, word);
 }
 
 hashmap *hashmap_new(void)
@@ -83,7 +83,7 @@ void hashmap_free(hashmap *m)
 }
 
 // Where the key is, or the free place where it belongs.
-static size_t place(const hashmap *m, const void *key, size_t n, uint64_t hash)
+static size_t place(const hashmap *m, const void *key, size_t n, uint32_t hash)
 {
     size_t i = hash & (m->size - 1);
     for (;; i = (i + 1) & (m->size - 1)) {
@@ -107,7 +107,9 @@ static void grow(hashmap *m)
 
 void hashmap_set(hashmap *m, const void *key, size_t n, size_t value)
 {
-    uint64_t hash = hash_of(key, n);
+    if (n > UINT32_MAX)
+        abort();
+    uint32_t hash = hash_of(key, n);
     struct entry *e = &m->entries[place(m, key, n, hash)];
     if (e->key) {
         e->value = value;
@@ -117,7 +119,7 @@ void hashmap_set(hashmap *m, const void *key, size_t n, size_t value)
         grow(m);
         e = &m->entries[place(m, key, n, hash)];
     }
-    *e = (struct entry){.key = key, .n = n, .value = value, .hash = hash};
+    *e = (struct entry){.key = key, .n = (uint32_t)n, .value = value, .hash = hash};
     if (!m->borrows)
         e->key = memcpy(mem_alloc(n + 1), key, n);
     m->count++;

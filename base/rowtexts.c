@@ -9,18 +9,18 @@
 
 struct text {
     struct text *before, *after;
-    char json[];
+    char json[]; // and behind its end the uid
 };
 
 struct rowtexts {
     struct text *first, *last;
-    hashmap *by_uid; // to the address of a text
+    hashmap *by_uid; // to the address of a text, which has the key
 };
 
 rowtexts *rowtexts_new(void)
 {
     rowtexts *t = mem_alloc(sizeof *t);
-    t->by_uid = hashmap_new();
+    t->by_uid = hashmap_new_borrowing();
     return t;
 }
 
@@ -60,15 +60,18 @@ void rowtexts_put(rowtexts *t, const cJSON *row)
     const char *uid = json_str(row, "uid");
     if (!uid)
         return;
+    size_t n = strlen(uid);
     AUTO_BUF json = {0};
     json_print(&json, row);
-    struct text *old = find(t, uid), *one = mem_alloc(sizeof *one + json.len + 1);
+    struct text *old = find(t, uid), *one = mem_alloc(sizeof *one + json.len + 1 + n);
     memcpy(one->json, buf_cstr(&json), json.len + 1);
+    memcpy(one->json + json.len + 1, uid, n);
     one->before = old ? old->before : t->last;
     one->after = old ? old->after : NULL;
     link_in(t, one);
+    hashmap_remove(t->by_uid, uid, n);
     free(old);
-    hashmap_set(t->by_uid, uid, strlen(uid), (uintptr_t)one);
+    hashmap_set(t->by_uid, one->json + json.len + 1, n, (uintptr_t)one);
 }
 
 void rowtexts_drop(rowtexts *t, const char *uid)

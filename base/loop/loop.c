@@ -24,7 +24,7 @@ struct posted {
 //   each turn: timers ──> prepare: starts those that wait ──> poll: descriptors, posts, signals
 //
 // Much work leaves much memory free, which an allocator keeps: a second after it we trim.
-enum { MUCH = 50, QUIET_MS = 1000 }; // ms of processor time, and of time
+enum { MUCH = 5, QUIET_MS = 1000 }; // ms of processor time, and of time
 struct loop {
     uv_loop_t uv;
     uv_async_t wake;

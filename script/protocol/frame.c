@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+enum { KEPT = 128 << 10 }; // of a large message's room
+
 void frame_reader_done(frame_reader *r)
 {
     buf_done(&r->rest);
@@ -31,6 +33,8 @@ int frame_reader_feed(frame_reader *r, const char *bytes, size_t n,
         start += length + 1;
     }
     buf_consume(&r->rest, start);
+    if (!r->rest.len && r->rest.cap > KEPT)
+        buf_done(&r->rest);
     r->scanned = r->rest.len;
     if (result == 0 && r->rest.len > MESSAGE_LIMIT)
         return err_set(e, ERR_LIMIT, "a message of more than %d MiB", MESSAGE_LIMIT >> 20);
