@@ -146,11 +146,14 @@ static int open_run(struct cli *cli, const char *folder, const char *name)
         err_set(&e, ERR_USAGE, "not a terminal; `firesteel show %s` needs none", run);
     else if (path && journal_is_written(path) && kernels_find(cli, &kernels, &e) == 0)
         k = kernels_get(&kernels, run, NULL);
+    replay *past =
+        e.code || k ? NULL : replay_open(path, &e); // no screen for one that is unreadable
     workbench *w = e.code ? NULL : workbench_open(cli, &(struct bench_about){0}, &e);
     if (w && k && workbench_join(w, k->socket, k->headless, &e) == 0)
         workbench_run(w, &e);
     else if (w && !k)
-        workbench_look(w, path, &e);
+        workbench_look(w, STEAL(past), path, &e);
+    replay_free(past);
     workbench_close(w);
     kernels_done(&kernels);
     return e.code ? cli_error(cli, &e) : 0;

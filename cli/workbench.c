@@ -151,9 +151,11 @@ static void turn_to_past(workbench *w)
     w->past_left = false;
     if (!w->to_open)
         return;
-    w->past = bench_new(&w->about, &past_callbacks, w);
-    if (bench_show_run(w->past, w->to_open, &e) < 0) {
-        bench_free(STEAL(w->past));
+    replay *run = replay_open(w->to_open, &e);
+    if (run) {
+        w->past = bench_new(&w->about, &past_callbacks, w);
+        bench_show_run(w->past, run, w->to_open);
+    } else {
         bench_notice(w->bench, e.text);
     }
     free(STEAL(w->to_open));
@@ -670,7 +672,8 @@ int workbench_run(workbench *w, err *e)
     return stay(w, e);
 }
 
-int workbench_look(workbench *w, const char *path, err *e)
+int workbench_look(workbench *w, replay *run, const char *path, err *e)
 {
-    return bench_show_run(w->bench, path, e) < 0 ? -1 : stay(w, e);
+    bench_show_run(w->bench, run, path);
+    return stay(w, e);
 }

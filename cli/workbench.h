@@ -3,6 +3,7 @@
 // outlives all of them. The terminal is ours from workbench_open to workbench_close.
 #pragma once
 #include "cli/cli.h"
+#include "script/journal/replay.h"
 #include "script/protocol/launch.h"
 #include "tui/view/pick.h"
 
@@ -19,8 +20,8 @@ int workbench_pick(workbench *w, const char *title, const struct pick_row *rows,
 void workbench_show(workbench *w, const char *path, const char *words, size_t n);
 // Shows below the cells what earlier runs in this folder have left, by and by (bench_remember).
 void workbench_remember(workbench *w, const char *folder, char *const *given);
-// Shows a run from its journal, without a kernel, until the person leaves.
-int workbench_look(workbench *w, const char *path, err *e);
+// Shows a run, which it takes, from its journal, without a kernel, until the person leaves.
+int workbench_look(workbench *w, replay *run, const char *path, err *e);
 // Nothing is changed from here in the kernel that is joined next.
 void workbench_only_looks(workbench *w);
 // Connects to a living kernel. watching: it is a headless run, which must not stop when we leave.

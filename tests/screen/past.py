@@ -206,9 +206,12 @@ def test_other_formats_and_no_terminal_are_refused(t):
     where = past(t, format=2)
     r = sh(FIRESTEEL, "show", "--open", cwd=where)
     assert r.code != 0, r
-    with Screen([FIRESTEEL, "show", "--open"], cwd=where) as s:
+    log = os.path.join(t.dir(), "bytes")
+    with Screen([FIRESTEEL, "show", "--open"], cwd=where, log=log) as s:
         assert s.exit() == "exit 1"
         assert "newer firesteel" in text(s), text(s)
+    with open(log, "rb") as f:  # the shell's screen stays
+        assert b"\x1b[?1049h" not in f.read()
     r = sh(FIRESTEEL, "show", "--open", "--ledger", cwd=where)
     assert r.code == 2 and "--ledger is printed" in r.err, r
 

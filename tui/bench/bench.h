@@ -6,6 +6,7 @@
 //   keys ──> top view ──> remote: edit, execute, … ──> kernel
 //   grid <── views <── fold, slots <── messages ─────────┘
 #pragma once
+#include "script/journal/replay.h"
 #include "script/protocol/client.h"
 #include "tui/edit/key.h"
 #include "tui/edit/mouse.h"
@@ -58,8 +59,8 @@ void bench_free(bench *b);
 // Shows the notebook as in its file, before a kernel has answered.
 int bench_show(bench *b, const char *path, const char *words, size_t n, err *e);
 // Shows a run from its journal instead: as it ended, and as it was at any time before, where keys
-// go. Nothing can be changed in it.
-int bench_show_run(bench *b, const char *journal, err *e);
+// go. Nothing can be changed in it. It takes the run, whose journal this is.
+void bench_show_run(bench *b, replay *run, const char *journal);
 // Below cells that have not run yet stands what earlier runs in this folder left there, dim. given:
 // the parameters of the run to come, NAME=VALUE, NULL-terminated, or NULL. Nothing is read before
 // the next tick.

@@ -71,11 +71,8 @@ static void say_run(bench *b)
         how == RUN_RUNNING ? "goes on" : run_state_name(how), buf_cstr(&took));
 }
 
-int bench_show_run(bench *b, const char *journal, err *e)
+void bench_show_run(bench *b, replay *run, const char *journal)
 {
-    replay *run = replay_open(journal, e);
-    if (!run)
-        return -1;
     while (replay_look(run, PIECE))
         ;
     struct replaying *p = mem_alloc(sizeof *p);
@@ -98,7 +95,6 @@ int bench_show_run(bench *b, const char *journal, err *e)
     if (fold_corrupt(b->fold))
         bench_complain(
             b, "%zu records of its journal are damaged and left out", fold_corrupt(b->fold));
-    return 0;
 }
 
 void replaying_free(bench *b)
