@@ -57,7 +57,7 @@ local function container_of(f, o, pod)
   end
   return { name = "serve", image = f.image.ref, args = args, resources = o.resources,
     ports = { { name = "http", containerPort = o.port } },
-    readinessProbe = probe("/v2/health/ready", { periodSeconds = 2 }),
+    readinessProbe = probe("/v2/health/ready", { periodSeconds = 2, timeoutSeconds = 5 }),
     livenessProbe = probe("/v2/health/live", { periodSeconds = 10, timeoutSeconds = 5 }) }
 end
 
