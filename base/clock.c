@@ -25,6 +25,11 @@ int64_t clock_mono(void)
     return read_clock(CLOCK_MONOTONIC);
 }
 
+int64_t clock_thread(void)
+{
+    return read_clock(CLOCK_THREAD_CPUTIME_ID);
+}
+
 int64_t clock_of_seconds(double seconds)
 {
     double ns = seconds * (double)CLOCK_SEC;

@@ -10,8 +10,9 @@
 #define CLOCK_MS  INT64_C(1000000)
 #define CLOCK_SEC INT64_C(1000000000)
 
-int64_t clock_wall(void); // CLOCK_REALTIME, ns
-int64_t clock_mono(void); // CLOCK_MONOTONIC, ns
+int64_t clock_wall(void);   // CLOCK_REALTIME, ns
+int64_t clock_mono(void);   // CLOCK_MONOTONIC, ns
+int64_t clock_thread(void); // processor time of this thread, ns
 
 // Other people's times are any number: these functions stop at the ends of the type, 292 years from
 // now, instead of wrapping. A deadline so far away is no deadline.

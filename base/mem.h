@@ -18,6 +18,8 @@ void *mem_dup(const void *p, size_t n) __attribute__((returns_nonnull));
 // Leaves memory, and what it points to, to the end of the process, which is near: to free it bit by
 // bit would only take time. For the main thread alone; leak checkers find it still in use.
 void mem_leave(void *p);
+// Gives memory that this thread has freed back to the system. It takes some milliseconds at most.
+void mem_trim(void);
 // For sizes that come from input: NULL on overflow or when there is no memory.
 void *mem_try_array(size_t count, size_t size) __attribute__((malloc));
 
@@ -37,7 +39,4 @@ static inline void mem_free_at(void *p)
         (p) = NULL;                                                                                \
         stolen_;                                                                                   \
     })
-// Gives memory that this thread has freed back to the system. It takes some milliseconds at most.
-void mem_trim(void);
-
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))

@@ -69,7 +69,8 @@ void rowtexts_put(rowtexts *t, const cJSON *row)
     one->before = old ? old->before : t->last;
     one->after = old ? old->after : NULL;
     link_in(t, one);
-    hashmap_remove(t->by_uid, uid, n);
+    if (old)
+        hashmap_remove(t->by_uid, uid, n); // the key goes with it
     free(old);
     hashmap_set(t->by_uid, one->json + json.len + 1, n, (uintptr_t)one);
 }

@@ -7,7 +7,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <time.h>
 
 //  any thread ──loop_post──> queue (mutex) ──uv_async_send──> loop thread: takes the whole queue,
 //  runs it
@@ -68,22 +67,15 @@ static void start_waiting(loop *l)
     }
 }
 
-static int64_t processor_time(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return t.tv_sec * CLOCK_SEC + t.tv_nsec;
-}
-
 static void trim(uv_timer_t *quiet)
 {
     mem_trim();
-    ((loop *)quiet->data)->noted = processor_time();
+    ((loop *)quiet->data)->noted = clock_thread();
 }
 
 static void note_work(loop *l)
 {
-    int64_t now = processor_time();
+    int64_t now = clock_thread();
     if (now < l->noted + MUCH * CLOCK_MS)
         return;
     l->noted = now;

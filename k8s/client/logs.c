@@ -106,7 +106,7 @@ static void take_rest(logs *l)
     l->rest = l->frames.pending;
     l->frames.pending = (buf){0};
     if (logs_is_excuse(l, l->rest.data, l->rest.len)) {
-        buf_add(&l->excuse, l->rest.data, l->rest.len);
+        logs_add_excuse(l, l->rest.data, l->rest.len);
         buf_clear(&l->rest);
     }
     if (!l->excuse.len)
@@ -129,7 +129,7 @@ static void reading_ended(logs *l, struct http_response *r, const err *e)
     } else {
         take_rest(l);
     }
-    if (!logs_is_refused(l))
+    if (!logs_is_refusal(l->status))
         l->cut = l->why.code != ERR_NONE;
     if (l->earlier)
         logs_earlier_ended(l);

@@ -23,9 +23,9 @@ static int begin_run(logs *l)
     return result;
 }
 
-bool logs_is_refused(const logs *l)
+bool logs_is_refusal(int status)
 {
-    return l->status == 400 || l->status == 404;
+    return status == 400 || status == 404;
 }
 
 static void read_earlier(logs *l)
@@ -80,7 +80,7 @@ void logs_earlier_ended(logs *l)
         logs_ask_last(l, 1);
     else if (l->why.code == ERR_FORBIDDEN)
         logs_end(l, &l->why);
-    else if (!logs_is_refused(l) || l->lasts++ < LAST_TRIES)
+    else if (!logs_is_refusal(l->status) || l->lasts++ < LAST_TRIES)
         logs_again(l, AIM_READ, logs_pause_of(l));
     else if (logs_mark(l, LOG_GAP, "gap: the log of the run before cannot be read any more") == 0)
         logs_leave_earlier(l);
@@ -98,7 +98,7 @@ static void check(logs *l, const cJSON *pod)
 
 static void say_away(logs *l)
 {
-    if (l->why.code != ERR_NONE && !logs_is_refused(l) && l->attempt == 1)
+    if (l->why.code != ERR_NONE && !logs_is_refusal(l->status) && l->attempt == 1)
         logs_mark(l, LOG_AWAY, l->why.text);
 }
 
@@ -123,7 +123,7 @@ static void judge(logs *l, const cJSON *pod)
     }
     // It may have been over for a short time only, or its kubelet has just been started.
     if (!l->follow ? l->attempt >= READ_TRIES
-                   : over && logs_is_refused(l) && l->lasts++ >= LAST_TRIES) {
+                   : over && logs_is_refusal(l->status) && l->lasts++ >= LAST_TRIES) {
         logs_give_up(l);
         return;
     }

@@ -50,7 +50,7 @@ static enum verdict judge_last(const logs *l, const struct http_response *r, con
 {
     struct last last = {0};
     struct frames frames = {.limit = LINE_LIMIT, .split = true};
-    if (e->code == ERR_NONE && (r->status == 400 || r->status == 404))
+    if (e->code == ERR_NONE && logs_is_refusal(r->status))
         return LAST_REFUSED;
     if (e->code != ERR_NONE || r->status != 200)
         return LAST_UNKNOWN;

@@ -76,6 +76,13 @@ static bool take_stamp(logs *l, const char *line, size_t n, size_t *text)
     return true;
 }
 
+void logs_add_excuse(logs *l, const char *text, size_t n)
+{
+    if (l->excuse.len)
+        buf_char(&l->excuse, ' ');
+    buf_add(&l->excuse, text, n);
+}
+
 int logs_line(void *arg, const char *line, size_t n)
 {
     logs *l = arg;
@@ -83,8 +90,7 @@ int logs_line(void *arg, const char *line, size_t n)
     bool goes_on = l->piece;
     l->piece = n >= LINE_LIMIT;
     if (!goes_on && !take_stamp(l, line, n, &text) && l->stamped) {
-        buf_add(&l->excuse, line, n);
-        buf_char(&l->excuse, ' ');
+        logs_add_excuse(l, line, n);
         return 0;
     }
     int64_t newest = l->place.newest;

@@ -65,12 +65,13 @@ int logs_tell(logs *l, enum log_kind kind, int64_t stamp, const char *text, size
 int logs_mark(logs *l, enum log_kind kind, const char *text);
 int logs_line(void *arg, const char *line, size_t n);
 int logs_tell_rest(logs *l); // the line that has had no end
+void logs_add_excuse(logs *l, const char *text, size_t n);
 // A kubelet that cannot read a log says so in the log itself, with status 200: the only text
 // without a stamp. (cri-client/pkg/logs/logs.go, kuberuntime_container.go: GetContainerLogs.)
 bool logs_is_excuse(const logs *l, const char *line, size_t n);
 
 // logs_end.c
-bool logs_is_refused(const logs *l);      // the last reading: there is no such log, or not yet
+bool logs_is_refusal(int status);         // there is no such log, or not yet
 void logs_path(const logs *l, buf *path); // of the pod
 void logs_add_container(const logs *l, buf *path);
 void logs_ask_pod(logs *l);

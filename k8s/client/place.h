@@ -21,7 +21,7 @@ enum place_search { PLACE_AT_END, PLACE_SEEKS, PLACE_FOLLOWS };
 struct place {
     struct place_line *lines; // in the order of the file; those since place_since, but not all if
     size_t n, room;           // there are too many
-    int64_t newest;           // stamp of a line that was told
+    int64_t newest;           // the newest stamp of what was told
     bool begun;               // a line was told
     enum place_search search;
     size_t at; // PLACE_FOLLOWS: the line that should come next

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "trainer/nn/density.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "trainer/tensor/memory.h"
 
 #include <string.h>
-#include <time.h>
 
 enum { ROWS = TILE, INPUTS = 256, TRIES = 5, PANELS_MOST = 8 };
 
@@ -22,9 +22,7 @@ struct bench {
 // Time of this thread alone: on a busy machine others run in between.
 static double now(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+    return (double)clock_thread() / CLOCK_SEC;
 }
 
 // Numbers other than 0 at random places, as many as the share says.
