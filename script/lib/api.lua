@@ -13,7 +13,9 @@ core.types = {}    -- "handle" -> the table of its methods
 -- functions. `prefix` stands before all names of the text; `root` is the table that holds the modules (default: the globals).
 function core.api(text, options)
   options = options or {}
-  blocks[#blocks + 1] = { text = text, prefix = options.prefix or "", root = options.root }
+  local at = #blocks + 1
+  while at > 1 and blocks[at - 1].place > core.place do at = at - 1 end -- parts of the library may come in any order
+  table.insert(blocks, at, { text = text, prefix = options.prefix or "", root = options.root, place = core.place })
   for name, methods in pairs(options.types or {}) do core.types[name] = methods end
   owners, by_name = nil, nil
 end
@@ -178,14 +180,18 @@ end
 
 -- What is told of a name, "k8s.create" or "handle:delete"; nil: nothing.
 function core.entry(name)
-  find_owners()
-  for _, block in ipairs(owners[name:match "^[^.:]*"] or {}) do read(block) end
-  return by_name[name]
+  for _ = 1, 2 do
+    find_owners()
+    for _, block in ipairs(owners[name:match "^[^.:]*"] or {}) do read(block) end
+    if by_name[name] then return by_name[name] end
+    core.everything()
+  end
 end
 
 -- All entries, in the order in which they were written.
 function core.entries()
   local all = {}
+  core.everything()
   find_owners()
   for _, block in ipairs(blocks) do table.move(read(block), 1, #block.entries, #all + 1, all) end
   return all

@@ -3,6 +3,7 @@
 -- values of cells that ran, names that the cell itself declares, options of the API, and the
 -- comments of the API's sources.
 local core = ...
+core.everything()
 
 -- The names for cells; or those for trainer files, when the cell writes one.
 local names_here = _G
@@ -137,9 +138,9 @@ local function returned(before)
   return fn and core.result_of(fn)
 end
 
--- This file runs last, so all global tables at this point are modules.
-local modules = {}
-for _, value in pairs(_G) do
+-- All global tables of the library are modules.
+local modules = { [_G] = true }
+for _, value in next, core.library() do
   if type(value) == "table" then modules[value] = true end
 end
 
@@ -262,13 +263,11 @@ local function describe_function(name, fn)
   return table.concat(parts, "\n")
 end
 
-local listing
-
 local function describe(name, value)
   if type(value) == "function" then return describe_function(name, value) end
   if type(value) == "table" and is_module(value) then
     local entry = core.entry_of(value)
-    return (entry and entry.words and core.told(entry, name) .. "\n" or "") .. listing(name, value)
+    return (entry and entry.words and core.told(entry, name) .. "\n" or "") .. core.listing(name, value)
   end
   local entry = type(value) == "table" and core.entry_of(value)
   if entry then return core.told(entry, name) end
@@ -299,7 +298,7 @@ local function first_sentence(words)
 end
 
 -- What a module shows as a cell's value: its functions, each with the first sentence that is told of it.
-function listing(name, module)
+function core.listing(name, module)
   local lines, width, signatures, about, keys = {}, 0, {}, {}, {}
   for key, value in next, module do
     if type(key) == "string" and (type(value) == "function" or core.entry_of(value)) then keys[#keys + 1] = key end
@@ -320,14 +319,6 @@ function listing(name, module)
     lines[#lines + 1] = (signatures[key] .. pad .. about[key]:match "[^\n]*"):gsub("%s+$", "")
   end
   return table.concat(lines, "\n")
-end
-
-core.module("firesteel", firesteel)
-for name, module in pairs(_G) do
-  local meta = type(module) == "table" and getmetatable(module)
-  if type(meta) == "table" and rawget(meta, "__name") == name and not rawget(meta, "__display") then
-    meta.__display = function() return listing(name, module) end
-  end
 end
 
 local function overview()

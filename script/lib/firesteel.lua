@@ -75,6 +75,8 @@ function input(question)
   return core.ask(question or "", false)
 end
 
+core.module("firesteel", firesteel)
+
 core.api [[
 secret(name) -> string
   A secret: the environment variable of this name, else what a person types. It is masked in journal, outputs and reports.

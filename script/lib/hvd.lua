@@ -205,7 +205,7 @@ function hvd.run(fn, options)
   return as_results((options.on and run_on or run_here)(packed, options))
 end
 
-package.loaded.hvd = setmetatable(hvd, { __name = "hvd", __index = function(_, name)
+package.loaded.hvd = setmetatable(hvd, { __name = "hvd", __display = function() return core.listing("hvd", hvd) end, __index = function(_, name)
   core.fail("error", ("hvd.%s is for ranks: call it in the function that hvd.run runs, or in a trainer file"):format(tostring(name)))
 end })
 

@@ -14,6 +14,7 @@ end
 
 -- "k8s.get has no option namespce; did you mean namespace?"
 function core.unknown(what, noun, name, known)
+  core.everything() -- parts that are not loaded yet may add to what is known
   local names = sorted(known)
   local near = type(name) == "string" and core.nearest(name, names)
   core.fail("error", ("%s has no %s %s%s"):format(what, noun, tostring(name),
@@ -30,7 +31,11 @@ end
 -- A table of functions in which there is nothing else to find.
 function core.module(name, functions)
   local meta = getmetatable(functions) or {}
-  meta.__index = function(_, key) core.unknown(name, "function", key, functions) end
+  meta.__index = function(_, key)
+    if type(key) == "string" and core.more(name .. "." .. key) then return rawget(functions, key) end
+    core.unknown(name, "function", key, functions)
+  end
   meta.__name = name
+  meta.__display = rawget(meta, "__display") or function() return core.listing(name, functions) end
   return setmetatable(functions, meta)
 end

@@ -224,6 +224,14 @@ package.loaded.io, package.loaded.os = io, os
 package.path = "./?.lua;./?/init.lua;" ..
   (core.notebook_dir and core.notebook_dir ~= core.cwd and core.notebook_dir .. "/?.lua;" or "") .. package.path
 
+-- What hvd.lua says of the modules of ranks.
+for _, name in ipairs { "hvd", "nn", "data", "args" } do
+  package.preload[name] = function()
+    core.more "hvd"
+    return package.loaded[name]
+  end
+end
+
 -- Files of Lua are inputs, too.
 local search, load_file, do_file = package.searchers[2], loadfile, dofile
 package.searchers[2] = function(name)

@@ -290,7 +290,7 @@ local built
 -- The globals of a trainer file (names), its modules by their usual names, and the methods of its types.
 function core.trainer()
   if built then return built end
-  for name in pairs(core.lua_names) do names[name] = _G[name] end
+  for name in pairs(core.lua_names) do names[name] = core.library()[name] end
   for name in pairs(modules) do modules_known[name] = {} end
   for name, module in pairs(modules_known) do names[name] = module end
   built = { names = names, modules = modules_known, types = {} }

@@ -344,4 +344,5 @@ print(k8s.get("node/host").status.conditions[1].lastHeartbeatTime, k8s.get("leas
     assert sorted(found["objects"]) == ["Lease leader in namespace default", "leases in namespace default, metadata.name=leader"], found
 
 
-run(globals())
+if __name__ == "__main__":
+    run(globals())

@@ -28,6 +28,8 @@ static void stop_hook(lua_State *L, lua_Debug *ar)
 {
     interrupt *i = interrupt_of(L);
     bool stops = has_to_stop(L); // otherwise it came too late, for a turn that is over
+    if (stops && i->held)
+        return;
     if (!stops || !i->raised)
         lua_sethook(L, NULL, 0, 0);
     if (!stops)

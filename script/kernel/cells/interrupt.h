@@ -18,6 +18,7 @@ typedef struct interrupt {
     // The Lua thread:
     const turn *turn; // the running turn: once it has to stop, no pcall holds an error back
     bool raised;      // it was told to stop once already
+    int held;         // above 0 it waits: what runs must not be left half done
     // Of branches (branches.h). A branch is suspended with all coroutines that it is in: each
     // resume on the way yields in its turn, and what the user's code resumes sees nothing of it.
     bool parking;  // this yield is on its way to the scheduler

@@ -14,6 +14,7 @@
 #include "script/kernel/cells/lastvalue.h"
 #include "script/kernel/cells/luajson.h"
 #include "script/kernel/cells/packing.h"
+#include "script/kernel/cells/parts.h"
 #include "script/kernel/cells/pastruns.h"
 #include "script/kernel/cells/reads.h"
 #include "script/kernel/cells/state.h"
@@ -540,6 +541,8 @@ static const luaL_Reg core_functions[] = {
     {"now", core_now},
     {"source", core_source},
     {"library", reads_library},
+    {"more", parts_more},
+    {"everything", parts_everything},
     {0},
 };
 
@@ -575,21 +578,8 @@ static void push_core(lua_State *L)
     deeds_open(L);
 }
 
-// Compiled chunks belong to one release of Lua; the library that is loaded may be another one.
-static const struct lua_source *usable_sources(void)
-{
-    return strstr(lua_ident, LUA_RELEASE " ") ? lib_chunks : lib_sources;
-}
-
 void library_open(lua_State *L)
 {
     push_core(L);
-    for (const struct lua_source *s = usable_sources(); s->name; s++) {
-        lua_pushfstring(L, "@firesteel/%s.lua", s->name);
-        if (luaL_loadbufferx(L, s->text, s->n, lua_tostring(L, -1), "bt") != LUA_OK)
-            lua_error(L);
-        lua_pushvalue(L, 1);
-        lua_call(L, 1, 0);
-        lua_settop(L, 1);
-    }
+    parts_open(L);
 }

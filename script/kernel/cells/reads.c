@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/secret.h"
 #include "base/str.h"
+#include "script/kernel/cells/parts.h"
 #include "script/kernel/cells/plainvalue.h"
 #include "script/kernel/cells/state.h"
 
@@ -128,6 +129,7 @@ static void take_meta_off(lua_State *L)
 static void give_up(lua_State *L)
 {
     interp_of(L)->reads_unknown = interp_of(L)->globals_known = true;
+    parts_find_all(L);
     reads_stop(L);
 }
 
@@ -175,6 +177,11 @@ static int fetch(lua_State *L)
     push(L, &SHELF);
     lua_pushvalue(L, 2);
     bool is = lua_rawget(L, 3) != LUA_TNIL; // 4: the value
+    if (!is && parts_find(L, lua_tostring(L, 2))) {
+        lua_pushvalue(L, 2);
+        lua_rawget(L, 1);
+        lua_replace(L, 4);
+    }
     note_fetch(L, 2, 4);
     if (is) {
         lua_pushvalue(L, 4);
@@ -189,12 +196,14 @@ static int fetch(lua_State *L)
 // __newindex(globals, name, value): of a name that is not there now.
 static int drop_or_set(lua_State *L)
 {
-    if (lua_isnil(L, 3) && lua_type(L, 2) == LUA_TSTRING) {
+    bool named = lua_type(L, 2) == LUA_TSTRING;
+    bool made = named && parts_find(L, lua_tostring(L, 2)); // then it is there now
+    if (lua_isnil(L, 3) && named) {
         push(L, &SHELF);
         lua_pushvalue(L, 2);
-        if (lua_rawget(L, 4) != LUA_TNIL) {
+        if (lua_rawget(L, 4) != LUA_TNIL || made) {
             lua_pushnil(L);
-            set(L, 4, 2);
+            set(L, made ? 1 : 4, 2);
             note_unread(L, 2);
         }
         return 0;
@@ -208,6 +217,7 @@ static int drop_or_set(lua_State *L)
 static int each(lua_State *L)
 {
     interp_of(L)->reads_unknown = true;
+    parts_find_all(L);
     take_all_back(L);
     lua_getglobal(L, "next");
     lua_pushvalue(L, 1);
@@ -263,6 +273,35 @@ static void keep_fields(lua_State *L)
         lua_settop(L, top + 3);
     }
     lua_settop(L, top);
+}
+
+void reads_learn(lua_State *L)
+{
+    int value = lua_gettop(L), name = value - 1;
+    push(L, &LIBRARY);
+    lua_pushvalue(L, value);
+    set(L, value + 1, name);
+    if (lua_istable(L, value)) {
+        push(L, &FIELDS);
+        push_copy(L, value);
+        set(L, value + 2, name);
+    }
+    lua_pushglobaltable(L);
+    lua_pushvalue(L, value);
+    set(L, lua_gettop(L) - 1, name);
+    lua_settop(L, name - 1);
+}
+
+void reads_learn_field(lua_State *L)
+{
+    int value = lua_gettop(L), name = value - 2;
+    push(L, &FIELDS);
+    lua_pushvalue(L, name);
+    if (lua_rawget(L, value + 1) == LUA_TTABLE) {
+        lua_pushvalue(L, value);
+        set(L, value + 2, value - 1);
+    }
+    lua_settop(L, name - 1);
 }
 
 void reads_open(lua_State *L)
@@ -330,9 +369,10 @@ void reads_begin(lua_State *L, bool whole)
     in->reads_random = false;
     put_table(L, &FETCHED);
     put_table(L, &UNREAD);
-    if (whole)
+    if (whole) {
+        parts_find_all(L);
         reads_stop(L);
-    else if (has_own_metatable(L))
+    } else if (has_own_metatable(L))
         in->reads_unknown = true;
     else
         shelve(L);

@@ -24,6 +24,10 @@ int reads_library(lua_State *L);
 
 // When the library is there and no cell has run. Raises only for want of memory, as do the others.
 void reads_open(lua_State *L);
+// Stack: name, value, which are popped. A part of the library has made this global.
+void reads_learn(lua_State *L);
+// Stack: a module's name, a field, its value, which are popped. It has added this to a module.
+void reads_learn_field(lua_State *L);
 // An execution begins and ends; whole: its source names _ENV.
 void reads_begin(lua_State *L, bool whole);
 // {reads = ["name"…], writes = {name = digest, or "" of what has none}, touched = ["name"…] (tables

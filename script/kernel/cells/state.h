@@ -51,6 +51,7 @@ struct interp {
     bool reads_unknown, reads_random; // of the execution (reads.h)
     bool globals_known;               // some cell has the table of globals, and may have kept it
     lua_CFunction lua_random;         // Lua's own math.random
+    unsigned parts;                   // bits: those of the library that are loaded (parts.h)
     err broken;                       // why the library could not be opened
     struct { // a branch's error that was raised where somebody waited for it
         char *message;
