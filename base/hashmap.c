@@ -155,3 +155,10 @@ size_t hashmap_count(const hashmap *m)
 {
     return m->count;
 }
+
+void hashmap_each(const hashmap *m, void (*fn)(void *arg, size_t value), void *arg)
+{
+    for (size_t i = 0; i < m->size; i++)
+        if (m->entries[i].key)
+            fn(arg, m->entries[i].value);
+}

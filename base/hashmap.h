@@ -18,3 +18,6 @@ bool hashmap_get(const hashmap *m, const void *key, size_t n, size_t *value);
 bool hashmap_remove(hashmap *m, const void *key, size_t n); // false: the key was not there
 void hashmap_clear(hashmap *m);
 size_t hashmap_count(const hashmap *m);
+// Calls fn with each value, in no order. It must not change the table; it may free what a borrowed
+// key is in when the table is used no more.
+void hashmap_each(const hashmap *m, void (*fn)(void *arg, size_t value), void *arg);

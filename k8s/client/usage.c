@@ -9,16 +9,24 @@
 #include "k8s/client/private.h"
 #include "k8s/client/status.h"
 
+#include <stdint.h>
 #include <string.h>
 
 enum { ITEM_MAX = 1 << 20, MIB = 1 << 20, NANO_IN_MILLI = 1000000, IDLE_MS = 30000 };
 
-// A pod or node whose usage is followed. Slots are used again; `by_name` leads to them.
-struct slot {
-    char *uid; // NULL: free
+// What is known of one: `told`, and `now` of the current answer.
+struct measure {
+    struct measure *before, *after;
+    struct followed *of;
     struct used told, now;
     bool has_told, seen; // seen: in the current answer
-    size_t next;         // of free ones
+};
+
+// A pod or node whose usage is followed.
+struct followed {
+    struct measure *measure; // NULL: nothing is known
+    const char *uid;         // behind the end of the key
+    char key[];              // namespace/name
 };
 
 struct usage {
@@ -28,9 +36,9 @@ struct usage {
     size_t most;
     const struct usage_ops *ops;
     void *arg;
-    hashmap *by_name;
-    struct slot *slots;
-    size_t n, cap, free, turn; // free: 1 + the first free slot; turn: where telling goes on
+    hashmap *by_name; // to the address of a struct followed, which has the key
+    struct measure *first, *last;
+    struct measure *turn; // where telling goes on; NULL: with the first
     listing *listing;
     operation *operation;
     loop_timer *timer;
@@ -103,10 +111,31 @@ static char *key_of(const char *ns, const char *name)
     return str_fmt("%s/%s", ns ? ns : "", name ? name : "");
 }
 
-static struct slot *find(const usage *u, const char *key)
+static struct followed *find(const usage *u, const char *key)
 {
-    size_t i;
-    return hashmap_get(u->by_name, key, strlen(key), &i) ? &u->slots[i] : NULL;
+    size_t at;
+    return hashmap_get(u->by_name, key, strlen(key), &at) ? (struct followed *)at : NULL;
+}
+
+static struct measure *measure_of(usage *u, struct followed *f)
+{
+    if (f->measure)
+        return f->measure;
+    struct measure *m = f->measure = mem_alloc(sizeof *m);
+    *m = (struct measure){.before = u->last, .of = f};
+    *(m->before ? &m->before->after : &u->first) = m;
+    u->last = m;
+    return m;
+}
+
+static void drop_measure(usage *u, struct measure *m)
+{
+    *(m->before ? &m->before->after : &u->first) = m->after;
+    *(m->after ? &m->after->before : &u->last) = m->before;
+    if (u->turn == m)
+        u->turn = m->after;
+    m->of->measure = NULL;
+    free(m);
 }
 
 static int on_item(void *arg, cJSON *item)
@@ -115,34 +144,56 @@ static int on_item(void *arg, cJSON *item)
     AUTO_JSON *whole = item;
     const cJSON *m = json_get(whole, "metadata");
     AUTO_FREE char *key = key_of(json_str(m, "namespace"), json_str(m, "name"));
-    struct slot *s = find(u, key);
-    if (s)
-        s->seen = usage_read(whole, &s->now) == 0;
+    struct followed *f = find(u, key);
+    struct used now;
+    if (!f || usage_read(whole, &now) != 0)
+        return 0;
+    struct measure *measure = measure_of(u, f);
+    measure->now = now;
+    measure->seen = true;
     return 0;
 }
 
-static bool tells(const struct slot *s)
+static bool tells(const struct measure *m)
 {
-    if (!s->uid || s->seen != s->has_told)
-        return s->uid;
-    return s->seen &&
-           (s->now.milli_cpu != s->told.milli_cpu || s->now.bytes / MIB != s->told.bytes / MIB);
+    if (m->seen != m->has_told)
+        return true;
+    return m->seen &&
+           (m->now.milli_cpu != m->told.milli_cpu || m->now.bytes / MIB != m->told.bytes / MIB);
+}
+
+static void tell_one(usage *u, struct measure *m)
+{
+    m->told = m->now;
+    m->has_told = m->seen;
+    u->ops->changed(u->arg, m->of->uid, m->seen ? &m->told : NULL);
 }
 
 // Reports what has changed, at most u->most of it; the next call goes on where this one stopped.
 static void tell(usage *u)
 {
-    size_t left = u->most ? u->most : u->n, from = u->turn;
-    for (size_t k = 0; k < u->n && left; k++) {
-        size_t i = (from + k) % u->n;
-        struct slot *s = &u->slots[i];
-        if (!tells(s))
-            continue;
-        s->told = s->now;
-        s->has_told = s->seen;
-        u->ops->changed(u->arg, s->uid, s->seen ? &s->told : NULL);
-        u->turn = i + 1;
-        left--;
+    size_t left = u->most ? u->most : SIZE_MAX;
+    struct measure *begin = u->turn ? u->turn : u->first, *m = begin;
+    if (!m)
+        return;
+    do {
+        struct measure *next = m->after ? m->after : u->first;
+        if (tells(m)) {
+            tell_one(u, m);
+            u->turn = next;
+            left--;
+        }
+        m = next;
+    } while (m != begin && left);
+}
+
+// Those that the answer has not, and that nobody was told of.
+static void drop_unknown(usage *u)
+{
+    for (struct measure *m = u->first, *next; m; m = next) {
+        next = m->after;
+        if (!m->seen && !m->has_told)
+            drop_measure(u, m);
     }
 }
 
@@ -172,9 +223,10 @@ static void on_done(void *arg, struct http_response *r, const err *e)
     AUTO_JSON *frame = NULL;
     u->operation = NULL;
     loop_timer_start(u->timer, (uint64_t)u->every_ms, 0);
-    if (e->code == ERR_NONE && r->status / 100 == 2 && (frame = listing_end(u->listing, NULL)))
+    if (e->code == ERR_NONE && r->status / 100 == 2 && (frame = listing_end(u->listing, NULL))) {
         tell(u);
-    else if (e->code == ERR_NONE && (r->status == 403 || r->status == 401))
+        drop_unknown(u);
+    } else if (e->code == ERR_NONE && (r->status == 403 || r->status == 401))
         refuse(u, r);
 }
 
@@ -184,8 +236,8 @@ static void ask(void *arg)
     usage *u = arg;
     u->begun = true;
     listing_restart(u->listing);
-    for (size_t i = 0; i < u->n; i++)
-        u->slots[i].seen = false;
+    for (struct measure *m = u->first; m; m = m->after)
+        m->seen = false;
     u->operation = operation_start(u->client,
         &(struct request){.path = u->path,
             .pool = HTTP_POOL_REQUESTS,
@@ -211,7 +263,7 @@ usage *usage_open(client *c, const struct usage_spec *spec, const struct usage_o
         .what = client_sentence("list", spec->resource, spec->ns, NULL),
         .ops = ops,
         .arg = arg,
-        .by_name = hashmap_new()};
+        .by_name = hashmap_new_borrowing()};
     u->listing = listing_new(LISTING_WHOLE, ITEM_MAX, on_item, u);
     u->timer = loop_timer_new(client_loop(c), ask, u);
     return u;
@@ -223,6 +275,11 @@ void usage_begin(usage *u)
         ask(u);
 }
 
+static void free_followed(void *arg, size_t value)
+{
+    free((struct followed *)value);
+}
+
 void usage_close(usage *u)
 {
     if (!u)
@@ -230,52 +287,45 @@ void usage_close(usage *u)
     operation_cancel(u->operation);
     loop_timer_free(u->timer);
     listing_free(u->listing);
+    while (u->first)
+        drop_measure(u, u->first);
+    hashmap_each(u->by_name, free_followed, NULL);
     hashmap_free(u->by_name);
-    for (size_t i = 0; i < u->n; i++)
-        free(u->slots[i].uid);
-    free(u->slots);
     free(u->path);
     free(u->what);
     free(u);
 }
 
-static size_t take_slot(usage *u)
+static struct followed *followed_new(const char *key, const char *uid)
 {
-    size_t i = u->free ? u->free - 1 : u->n;
-    if (u->free) {
-        u->free = u->slots[i].next;
-        return i;
-    }
-    if (u->n == u->cap) {
-        u->cap = u->cap ? 2 * u->cap : 64;
-        u->slots = mem_resize(u->slots, u->cap, sizeof *u->slots);
-    }
-    u->n++;
-    return i;
+    size_t key_n = strlen(key) + 1, uid_n = strlen(uid) + 1;
+    struct followed *f = mem_alloc(sizeof *f + key_n + uid_n);
+    memcpy(f->key, key, key_n);
+    f->uid = memcpy(f->key + key_n, uid, uid_n);
+    return f;
 }
 
 const struct used *usage_follow(usage *u, const char *ns, const char *name, const char *uid)
 {
     AUTO_FREE char *key = key_of(ns, name);
-    struct slot *s = find(u, key);
-    if (s && str_eq(s->uid, uid))
-        return s->has_told ? &s->told : NULL;
-    if (s) // another one has the name
+    struct followed *f = find(u, key);
+    if (f && str_eq(f->uid, uid))
+        return f->measure && f->measure->has_told ? &f->measure->told : NULL;
+    if (f) // another one has the name
         usage_forget(u, ns, name);
-    size_t i = take_slot(u);
-    u->slots[i] = (struct slot){.uid = mem_strdup(uid)};
-    hashmap_set(u->by_name, key, strlen(key), i);
+    f = followed_new(key, uid ? uid : "");
+    hashmap_set(u->by_name, f->key, strlen(f->key), (uintptr_t)f);
     return NULL;
 }
 
 void usage_forget(usage *u, const char *ns, const char *name)
 {
     AUTO_FREE char *key = key_of(ns, name);
-    struct slot *s = find(u, key);
-    if (!s)
+    struct followed *f = find(u, key);
+    if (!f)
         return;
-    free(s->uid);
-    *s = (struct slot){.next = u->free};
-    u->free = (size_t)(s - u->slots) + 1;
-    hashmap_remove(u->by_name, key, strlen(key));
+    hashmap_remove(u->by_name, f->key, strlen(f->key));
+    if (f->measure)
+        drop_measure(u, f->measure);
+    free(f);
 }

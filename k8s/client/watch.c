@@ -139,7 +139,7 @@ static void on_timer(void *arg)
 static void on_refill(void *arg)
 {
     watch *w = arg;
-    if (w->count >= w->most || hashmap_count(w->others) == 0 || !w->version)
+    if (w->count >= w->most || hashset_count(w->others) == 0 || !w->version)
         return;
     operation_cancel(STEAL(w->operation));
     set_version(w, NULL);
@@ -251,7 +251,7 @@ static int list_done(watch *w, err *e)
     const char *next = json_path_str(list, "metadata.continue");
     if (!version)
         return err_set(e, ERR_UNAVAILABLE, "%s: the list has no resourceVersion", w->what);
-    bool ends = !next || !*next || hashmap_count(w->listed) >= WATCH_COUNTED;
+    bool ends = !next || !*next || hashset_count(w->listed) >= WATCH_COUNTED;
     if (w->looks.n > LOOKS_MOST) { // they are too many: the whole page is read again
         forget_looks(w);
         w->looks.whole = w->again = true;
@@ -440,8 +440,8 @@ static void begin_list(watch *w)
     w->empty = 0;
     w->in_list = 0;
     w->looks.whole = w->looks.whole && w->again;
-    hashmap_free(w->listed);
-    w->listed = hashmap_new();
+    hashset_free(w->listed);
+    w->listed = hashset_new();
 }
 
 static void start(watch *w, const char *path, const struct http_stream_ops *ops)
@@ -598,7 +598,7 @@ watch *watch_open(client *c, const struct watch_spec *spec, const struct watch_o
     w->listing = listing_new(spec->table ? LISTING_SHOWN : LISTING_WHOLE, frame_limit, on_entry, w);
     w->uids = hashmap_new_borrowing();
     w->names = hashmap_new_borrowing();
-    w->others = hashmap_new();
+    w->others = hashset_new();
     w->timer = loop_timer_new(client_loop(c), on_timer, w);
     w->refill = loop_timer_new(client_loop(c), on_refill, w);
     begin(w);

@@ -128,7 +128,7 @@ static void forget(watch *w, struct known *k)
 
 static int tell_more(watch *w)
 {
-    size_t n = hashmap_count(w->others);
+    size_t n = hashset_count(w->others);
     if (n == w->told_more || !w->ops->more)
         return 0;
     w->told_more = n;
@@ -137,28 +137,18 @@ static int tell_more(watch *w)
 }
 
 // Of objects beyond `most` we keep only a hash of the uid.
-static uint64_t hash_of(const char *uid)
-{
-    uint64_t h = UINT64_C(14695981039346656037); // FNV-1a
-    for (; *uid; uid++)
-        h = (h ^ (unsigned char)*uid) * UINT64_C(1099511628211);
-    return h;
-}
-
 static int count_other(watch *w, const char *uid)
 {
-    uint64_t hash = hash_of(uid);
-    if (hashmap_count(w->others) < WATCH_COUNTED)
-        hashmap_set(w->others, &hash, sizeof hash, 0);
-    if (w->listed && hashmap_count(w->listed) < WATCH_COUNTED)
-        hashmap_set(w->listed, &hash, sizeof hash, 0);
+    if (hashset_count(w->others) < WATCH_COUNTED)
+        hashset_add(w->others, uid);
+    if (w->listed && hashset_count(w->listed) < WATCH_COUNTED)
+        hashset_add(w->listed, uid);
     return tell_more(w);
 }
 
 static int uncount_other(watch *w, const char *uid)
 {
-    uint64_t hash = hash_of(uid);
-    hashmap_remove(w->others, &hash, sizeof hash);
+    hashset_remove(w->others, uid);
     return tell_more(w);
 }
 
@@ -213,7 +203,7 @@ int watch_absent(watch *w, const cJSON *object)
     if (!k)
         return uncount_other(w, uid);
     forget(w, k);
-    if (hashmap_count(w->others) > 0 && w->count == w->most - w->most / 4 - 1)
+    if (hashset_count(w->others) > 0 && w->count == w->most - w->most / 4 - 1)
         loop_timer_start(w->refill, REFILL_MS, 0);
     return watch_tell(w, WATCH_DELETED, object);
 }
@@ -226,9 +216,9 @@ int watch_drop_outdated(watch *w)
         if (k->round != w->round && tell_gone(w, k) != 0)
             return -1;
     }
-    hashmap_free(w->others);
+    hashset_free(w->others);
     w->others = STEAL(w->listed);
-    if (hashmap_count(w->others) > 0 && w->count < w->most - w->most / 4)
+    if (hashset_count(w->others) > 0 && w->count < w->most - w->most / 4)
         loop_timer_start(w->refill, REFILL_MS, 0);
     return tell_more(w);
 }
@@ -242,12 +232,9 @@ bool watch_tells(watch *w, const cJSON *object)
 // Is the object new in the current list?
 bool watch_is_fresh(watch *w, const cJSON *object)
 {
-    size_t ignored;
     const char *uid = json_path_str(object, "metadata.uid");
     const struct known *k = uid ? find(w, uid) : NULL;
-    uint64_t hash = uid ? hash_of(uid) : 0;
-    return uid &&
-           (k ? k->round != w->round : !hashmap_get(w->listed, &hash, sizeof hash, &ignored));
+    return uid && (k ? k->round != w->round : !hashset_has(w->listed, uid));
 }
 
 void watch_forget_versions(watch *w)
@@ -264,6 +251,6 @@ void watch_forget_all(watch *w)
     }
     hashmap_free(w->names);
     hashmap_free(w->uids);
-    hashmap_free(w->others);
-    hashmap_free(w->listed);
+    hashset_free(w->others);
+    hashset_free(w->listed);
 }

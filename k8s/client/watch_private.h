@@ -3,6 +3,7 @@
 // Nothing else includes it.
 #pragma once
 #include "base/hashmap.h"
+#include "base/hashset.h"
 #include "k8s/client/frames.h"
 #include "k8s/client/listing.h"
 #include "k8s/client/request.h"
@@ -53,7 +54,7 @@ struct watch {
     struct known *first, *last; // of all that are known
     size_t count, most;
     size_t whole, in_list;    // the first objects of a list are read whole; how many have come
-    hashmap *others, *listed; // hashes of uids beyond `most`; `listed`: those in the current list
+    hashset *others, *listed; // uids beyond `most`; `listed`: those in the current list
     size_t told_more;
     struct watch_table table;
     const cJSON *cells; // of the object that is being told of

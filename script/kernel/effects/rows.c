@@ -10,16 +10,17 @@
 #include <string.h>
 
 struct row {
-    char *uid, *name, *ns;
-    cJSON *about; // NULL: the table's one
+    cJSON *about;          // NULL: the table's one
+    bool has_name, has_ns; // else they are "" here
+    char uid[];            // and behind its end name and namespace
 };
 
 struct table {
     int64_t display;
     char *cell;
     cJSON *actions, *about;
-    struct row *rows; // sorted by uid
-    size_t n;
+    struct row **rows; // sorted by uid
+    size_t n, cap;
     struct table *next;
 };
 
@@ -32,20 +33,45 @@ rows *rows_new(void)
     return mem_alloc(sizeof(rows));
 }
 
-static void row_done(struct row *r)
+static struct row *row_new(const cJSON *from)
 {
-    free(r->uid);
-    free(r->name);
-    free(r->ns);
+    const char *uid = json_str(from, "uid"), *name = json_str(from, "name"),
+               *ns = json_str(from, "namespace");
+    const cJSON *about = json_get(from, "about");
+    AUTO_BUF words = {0};
+    buf_add(&words, uid, strlen(uid) + 1);
+    buf_add(&words, name ? name : "", name ? strlen(name) + 1 : 1);
+    buf_add(&words, ns ? ns : "", ns ? strlen(ns) + 1 : 1);
+    struct row *r = mem_alloc(sizeof *r + words.len);
+    *r = (struct row){.about = about ? cJSON_Duplicate(about, true) : NULL,
+        .has_name = name != NULL,
+        .has_ns = ns != NULL};
+    memcpy(r->uid, words.data, words.len);
+    return r;
+}
+
+static void row_free(struct row *r)
+{
     cJSON_Delete(r->about);
+    free(r);
+}
+
+static const char *name_of(const struct row *r)
+{
+    return r->uid + strlen(r->uid) + 1;
+}
+
+static const char *ns_of(const struct row *r)
+{
+    return name_of(r) + strlen(name_of(r)) + 1;
 }
 
 static void drop_contents(struct table *t)
 {
     for (size_t i = 0; i < t->n; i++)
-        row_done(&t->rows[i]);
+        row_free(t->rows[i]);
     free(STEAL(t->rows));
-    t->n = 0;
+    t->n = t->cap = 0;
     cJSON_Delete(STEAL(t->actions));
     cJSON_Delete(STEAL(t->about));
 }
@@ -81,12 +107,12 @@ static size_t position(const struct table *t, const char *uid, bool *there)
     size_t low = 0, high = t->n;
     while (low < high) {
         size_t middle = (low + high) / 2;
-        if (strcmp(t->rows[middle].uid, uid) < 0)
+        if (strcmp(t->rows[middle]->uid, uid) < 0)
             low = middle + 1;
         else
             high = middle;
     }
-    *there = low < t->n && str_eq(t->rows[low].uid, uid);
+    *there = low < t->n && str_eq(t->rows[low]->uid, uid);
     return low;
 }
 
@@ -98,20 +124,19 @@ static void change_row(struct table *t, const cJSON *row)
         return;
     size_t at = position(t, uid, &there);
     if (there)
-        row_done(&t->rows[at]);
+        row_free(t->rows[at]);
     if (there && deleted)
         memmove(&t->rows[at], &t->rows[at + 1], (--t->n - at) * sizeof *t->rows);
     if (deleted || (!there && t->n >= ROWSET_TABLE))
         return;
     if (!there) {
-        t->rows = mem_resize(t->rows, t->n + 1, sizeof *t->rows);
+        if (t->n == t->cap) {
+            t->cap = t->cap ? 2 * t->cap : 16;
+            t->rows = mem_resize(t->rows, t->cap, sizeof *t->rows);
+        }
         memmove(&t->rows[at + 1], &t->rows[at], (t->n++ - at) * sizeof *t->rows);
     }
-    const cJSON *about = json_get(row, "about");
-    t->rows[at] = (struct row){.uid = mem_strdup(uid),
-        .name = mem_strdup(json_str(row, "name")),
-        .ns = mem_strdup(json_str(row, "namespace")),
-        .about = about ? cJSON_Duplicate(about, true) : NULL};
+    t->rows[at] = row_new(row);
 }
 
 static void change_rows(struct table *t, const cJSON *list)
@@ -252,11 +277,11 @@ cJSON *rows_subject(const rows *r, int64_t display, const char *action, const ch
             uid ? "this row is not in the table any more" : "which row? Its uid is needed");
         return NULL;
     }
-    const struct row *row = &t->rows[at];
+    const struct row *row = t->rows[at];
     const cJSON *about = row->about ? row->about : t->about, *field;
     cJSON *subject = cJSON_CreateObject();
-    json_set_str(subject, "namespace", row->ns);
-    json_set_str(subject, "name", row->name);
+    json_set_str(subject, "namespace", row->has_ns ? ns_of(row) : NULL);
+    json_set_str(subject, "name", row->has_name ? name_of(row) : NULL);
     json_set_str(subject, "uid", row->uid);
     json_set_str(subject, "context", json_str(t->about, "context"));
     cJSON_ArrayForEach(field, about)

@@ -2,7 +2,6 @@
 #include "script/kernel/port/displays.h"
 
 #include "base/clock.h"
-#include "base/hashmap.h"
 #include "base/mem.h"
 #include "base/rowset.h"
 #include "base/str.h"
@@ -65,17 +64,17 @@ static void drop_changes(display *d)
 }
 
 // Clients that get this bundle have the rows of its table.
-static void tell_bundle(hashmap *told, const cJSON *data)
+static void tell_bundle(hashset *told, const cJSON *data)
 {
     const cJSON *part, *row;
-    hashmap_clear(told);
+    hashset_clear(told);
     cJSON_ArrayForEach(part, data)
     {
         cJSON_ArrayForEach(row, json_get(part, "rows"))
         {
             const char *uid = json_str(row, "uid");
             if (uid)
-                hashmap_set(told, uid, strlen(uid), 0);
+                hashset_add(told, uid);
         }
     }
 }
@@ -84,9 +83,9 @@ static void tell_row(display *d, const cJSON *row)
 {
     const char *uid = json_str(row, "uid");
     if (uid && json_bool_or(row, "deleted", false))
-        hashmap_remove(d->told, uid, strlen(uid));
+        hashset_remove(d->told, uid);
     else if (uid)
-        hashmap_set(d->told, uid, strlen(uid), 0);
+        hashset_add(d->told, uid);
 }
 
 static void count_allowance(display *d)
@@ -213,13 +212,12 @@ static void replace(display *d, struct task *t)
 // it make room for it.
 static void change_row(display *d, cJSON *row)
 {
-    size_t ignored;
     const char *uid = json_str(row, "uid");
     const cJSON *waits = rowset_get(d->by_uid, uid);
     bool deleted = json_bool_or(row, "deleted", false);
     if (waits && json_bool_or(waits, "deleted", false) && !deleted)
         rowset_drop(d->by_uid, uid);
-    if (uid && deleted && !hashmap_get(d->told, uid, strlen(uid), &ignored)) {
+    if (uid && deleted && !hashset_has(d->told, uid)) {
         rowset_drop(d->by_uid, uid);
         cJSON_Delete(row);
         return;
@@ -265,7 +263,7 @@ void displays_drop(display *d)
     loop_timer_free(d->timer);
     cJSON_Delete(d->data);
     drop_changes(d);
-    hashmap_free(d->told);
+    hashset_free(d->told);
     free(d->cell);
     free(d->branch);
     free(d);
@@ -377,7 +375,7 @@ static display *start(const display *like, cJSON *data)
 {
     display *d = mem_dup(like, sizeof *like);
     cJSON *event = display_event(d->id, d->cell, d->branch, data, "live");
-    d->told = hashmap_new();
+    d->told = hashset_new();
     tell_bundle(d->told, data);
     if (!d->client)
         port_emit(d->all->port, STEAL(event));

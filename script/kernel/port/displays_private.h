@@ -2,7 +2,7 @@
 // Shared by displays.c and peeks.c. No other file includes it. All functions are called on the
 // loop's thread, but for displays_next_id and displays_emit.
 #pragma once
-#include "base/hashmap.h"
+#include "base/hashset.h"
 #include "base/rowset.h"
 #include "script/kernel/port/displays.h"
 #include "script/kernel/port/logdisplay.h"
@@ -33,7 +33,7 @@ struct display {
     cJSON *data, *rows; // not sent yet: all data, and later changes, oldest first
     cJSON *table;       // not sent yet: changes of the table as a whole
     rowset *by_uid;     // the rows in `rows`
-    hashmap *told;      // uids of the rows that clients have; only these need a "deleted"
+    hashset *told;      // uids of the rows that clients have; only these need a "deleted"
     int64_t rows_left;  // rows that may be sent now
     int64_t counted;    // mono ns: when rows_left was computed
     log_display *log;   // if it is a log; or NULL

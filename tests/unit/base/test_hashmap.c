@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "base/hashmap.h"
+#include "base/hashset.h"
 #include "tests/support/tap.h"
 
 #include <stdint.h>
@@ -77,6 +78,61 @@ TEST(hashmap_agrees_with_an_array)
     }
     CHECK_INT(wrong, 0);
     hashmap_free(m);
+}
+
+static void add_up(void *arg, size_t value)
+{
+    *(size_t *)arg += value;
+}
+
+TEST(hashmap_each_has_each_value_once)
+{
+    hashmap *m = hashmap_new();
+    size_t sum = 0;
+    hashmap_each(m, add_up, &sum);
+    CHECK_INT(sum, 0);
+    for (size_t i = 1; i <= 100; i++)
+        hashmap_set(m, &i, sizeof i, i);
+    hashmap_each(m, add_up, &sum);
+    CHECK_INT(sum, 5050);
+    hashmap_free(m);
+}
+
+static const char *name_of(uint32_t i)
+{
+    static char name[32];
+    snprintf(name, sizeof name, "pod-%u", i);
+    return name;
+}
+
+// As above, with a set.
+TEST(hashset_agrees_with_an_array)
+{
+    enum { KEYS = 512, STEPS = 200000 };
+    static bool there[KEYS];
+    hashset *s = hashset_new();
+    uint32_t random = 1;
+    size_t count = 0, wrong = 0;
+    for (int step = 0; step < STEPS; step++) {
+        random = random * 1664525 + 1013904223;
+        uint32_t key = (random >> 8) % KEYS;
+        bool add = random >> 31;
+        add ? hashset_add(s, name_of(key)) : hashset_remove(s, name_of(key));
+        count += (size_t)(add && !there[key]) - (size_t)(!add && there[key]);
+        there[key] = add;
+        key = (random >> 16) % KEYS;
+        wrong += hashset_has(s, name_of(key)) != there[key] || hashset_count(s) != count;
+    }
+    CHECK_INT(wrong, 0);
+    for (uint32_t i = 0; i < KEYS; i++)
+        wrong += hashset_has(s, name_of(i)) != there[i];
+    CHECK_INT(wrong, 0);
+    CHECK(!hashset_has(s, "") && !hashset_has(s, "pod"));
+    hashset_clear(s);
+    CHECK_INT(hashset_count(s), 0);
+    CHECK(!hashset_has(s, name_of(1)));
+    hashset_free(s);
+    hashset_free(NULL);
 }
 
 int main(void)
