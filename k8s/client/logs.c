@@ -195,6 +195,7 @@ void logs_read_on(logs *l)
     l->frames.limit = LINE_LIMIT;
     l->frames.split = true;
     l->piece = false;
+    l->proofs = 0;
     l->checked = !follow;
     l->started = clock_mono();
     place_again(&l->place);

@@ -35,6 +35,8 @@ static enum verdict compare_last(const logs *l, const struct last *last)
     const buf *line = &last->line;
     if (!line->len && (l->place.begun || l->rest.len))
         return LAST_MISSES;
+    if (l->rest.len && place_awaits(&l->place)) // half of a line that was told whole
+        return LAST_MISSES;
     if (!l->place.begun && (l->tail == 0 || l->since_s > 0))
         return LAST_TOLD;
     if (!line->len)
@@ -91,7 +93,10 @@ static void last_known(void *arg, struct http_response *r, const err *e)
     l->asking = NULL;
     l->busy = true;
     enum verdict verdict = judge_last(l, r, e);
-    if (verdict == LAST_TOLD || (verdict == LAST_EMPTY && ++l->empties >= EMPTY_TRIES))
+    // Two answers may break off at the same place, three seldom do.
+    if (verdict == LAST_TOLD && l->rest.len && ++l->proofs < PROOFS)
+        logs_ask_last(l, l->last_lines);
+    else if (verdict == LAST_TOLD || (verdict == LAST_EMPTY && ++l->empties >= EMPTY_TRIES))
         all_told(l);
     else if (verdict == LAST_EMPTY)
         logs_again(l, AIM_READ, back_off(0));

@@ -14,6 +14,7 @@ enum {
     READ_TRIES = 6,            // of a log that is not followed
     LAST_TRIES = 6,            // readings in a row that do not find the last line, or nothing
     EMPTY_TRIES = 2,           // ... and find that there is no line
+    PROOFS = 2,                // that a line without an end is whole
     PIECES = 128,              // of 8 KiB: CRI-O cuts a line so, containerd at 16 KiB
     STEADY_S = 10,             // after a reading that lasted as long, a cut is the first one
 };
@@ -47,6 +48,7 @@ struct logs {
     bool restart; // ... and then its restart has to be told
     bool cut;     // the last reading that was not refused broke off
     unsigned attempt, lasts, empties;
+    unsigned proofs;     // answers that end as this reading does, with a line that has no end
     unsigned last_lines; // how many the last question for the last line asked for
     int64_t started;     // mono: the beginning of this reading
     int64_t restarts;    // of the container, when last asked; -1: not asked yet

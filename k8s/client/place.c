@@ -131,6 +131,11 @@ static enum place_verdict follow(struct place *p, int64_t stamp, uint64_t hash)
     return PLACE_TOLD;
 }
 
+bool place_awaits(const struct place *p)
+{
+    return p->begun && p->search != PLACE_AT_END;
+}
+
 enum place_verdict place_take(struct place *p, int64_t stamp, const char *text, size_t n)
 {
     uint64_t hash = hash_of(stamp, text, n);

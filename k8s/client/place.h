@@ -39,5 +39,7 @@ enum place_verdict {
 };
 // What a line is; one that is new counts as told from here on.
 enum place_verdict place_take(struct place *p, int64_t stamp, const char *text, size_t n);
+// Do lines that were told still have to come again in this reading?
+bool place_awaits(const struct place *p);
 // Is this the line that was told last?
 bool place_is_last(const struct place *p, int64_t stamp, const char *text, size_t n);

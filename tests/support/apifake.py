@@ -153,6 +153,9 @@ LOGS = {
     "silent": [("", "close")],
     "endings": [(line(5, 1, "one"), "close")],
     "pieces": [(line(5, 1, "one") + line(5, 2, "xy"), "close")],
+    "unfinished": [(line(5, 1, "one") + line(5, 2, "two")[:-2], "close"), (line(5, 1, "one") + line(5, 2, "two"), "close")],
+    "again": [(line(5, 1, "one") + line(5, 2, "two"), "cut"), (line(5, 1, "one") + line(5, 2, "two")[:-2], "close"),
+              (line(5, 1, "one") + line(5, 2, "two") + line(5, 3, "three"), "close")],
     "straddle": [(line(7, 999999999, "long") + line(9, 1, "two"), "cut"),
                  (line(8, 1, "ng") + line(9, 1, "two") + line(10, 1, "three"), "close")],
 }
@@ -162,6 +165,8 @@ LAST = {
     "hasty": [EXCUSE, line(5, 2, "two")],
     "blank previous": ["", line(5, 1, "one")],
     "endings": [line(5, 2, "two")],
+    "unfinished": [line(5, 2, "two")[:-2], line(5, 2, "two")],
+    "again": [line(5, 2, "two")[:-2]] * 3 + [line(5, 3, "three")],
     "pieces": [line(5, 3, "y"), line(5, 2, "xy")],  # a kubelet counts what the runtime has cut
 }
 # Pod → what it is each time it is asked for; the last for ever. Others in LOGS have succeeded.

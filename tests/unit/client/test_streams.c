@@ -376,6 +376,13 @@ TEST(half_a_line_is_told_when_it_is_whole)
     check_follow("endless", "one\ndone none\n");
 }
 
+// Two answers broke off at the same place.
+TEST(half_a_line_is_not_the_last_one)
+{
+    check_follow("unfinished", "one\ntwo\ndone none\n");
+    check_follow("again", "one\ntwo\nthree\ndone none\n");
+}
+
 TEST(a_line_that_is_cut_within_its_stamp_is_none)
 {
     check_follow("stump", "one\ndone none\n");
