@@ -3,6 +3,7 @@
 """The parts of the cells' library (script/lib/parts.def): each is loaded when one of its names is used, whatever came before."""
 import os
 import re
+import time
 
 from kernel import Kernel
 from reads import used
@@ -109,6 +110,20 @@ def test_all_of_it_is_in_the_table_of_globals(t):
             "print((rawget(_G, 'tune') and 1 or 0) + (rawget(_G, 'k8s') and 1 or 0))", \
             "local n = 0 for name in next, _G do if name == 'tune' or name == 'k8s' then n = n + 1 end end print(n)":
         assert says(Kernel(t), way) == "2\n", way
+
+
+def test_an_interrupt_leaves_no_part_half_loaded(t):
+    all_of_it = "local _ = json, csv, tune, study, k8s, pipeline, image, run, expect, display.plot _ = firesteel.api() "
+    for i in range(10):
+        k = Kernel(t)
+        cell = k.insert(all_of_it + "while true do end")
+        k.start(cell)
+        time.sleep(i * 0.001)
+        assert k.ask(type="interrupt")["ok"]
+        assert k.done(cell)["state"] == "cancelled"
+        assert says(k, all_of_it + "print(json.encode { 1 }, type(tune.uniform), type(k8s.jobs), type(display.plot), #firesteel.api() > 300)") == \
+            "[1]\tfunction\tfunction\tfunction\ttrue\n"
+        k.end()
 
 
 def test_the_library_does_without_what_a_notebook_replaces(t):
