@@ -17,6 +17,7 @@ static const struct part {
 #include "script/lib/parts.def"
 #undef LIB_PART
 };
+_Static_assert(ARRAY_LEN(parts) <= 32, "interp.parts has a bit for each");
 
 // Tables in the registry, by their addresses.
 static const char CORE, // `core`, the library's own functions
