@@ -54,11 +54,20 @@ def slots(spark):
     return executors * max(cores, 1) or spark.defaultParallelism
 
 
+def settings(name):
+    """A barrier stage needs all executors, but Spark lets a job begin with four fifths of them, and then looks each 15 s,
+    40 times, whether there are enough. That may take most of the time of a short job."""
+    conf = SparkConf().setAppName(name)
+    conf.setIfMissing("spark.scheduler.barrier.maxConcurrentTasksCheck.interval", "1s")
+    conf.setIfMissing("spark.scheduler.barrier.maxConcurrentTasksCheck.maxFailures", "600")
+    return conf
+
+
 def main(argv):
     if not argv:
         sys.exit("spark.py: the trainer's file is missing: spark.py TRAINER.lua [ARGUMENT...]")
     name = "hvd.run" if argv[0] == "--function" else os.path.basename(argv[0])
-    spark = SparkContext.getOrCreate(SparkConf().setAppName(name))  # a session would load Spark's SQL, for seconds
+    spark = SparkContext.getOrCreate(settings(name))  # a session would load Spark's SQL, for seconds
     n, secret = slots(spark), secrets.token_hex(32)
     host, port = spark.getConf().get("spark.driver.host"), free_port()
     env = dict(os.environ, FIRESTEEL_EXECUTORS=str(n), FIRESTEEL_EXECUTOR_CORES="1",

@@ -91,8 +91,9 @@ class Reader:
 def wait_until(fn, seconds):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
-        if fn():
-            return True
+        got = fn()
+        if got:
+            return got
         time.sleep(0.2)
     return fn()
 
@@ -222,8 +223,14 @@ case $((i % 97)) in 7) printf "$NAME $i "; head -c $((i * 37 % 30000)) /dev/zero
 
     def has_more(self, name, numbers):
         """Does the server, asked past the bad network, have other lines than were told? A node may lose a log."""
-        status, pod = self.server("GET", f"{self.PATH}/{name}")
-        answers = {str(self.server("GET", f"{self.PATH}/{name}/log")) for _ in range(3)}
+        def ask(what):
+            self.server.connection = None  # the server may have been killed since the last request
+            try:
+                return self.server("GET", f"{self.PATH}/{name}{what}")
+            except (OSError, http.client.HTTPException):
+                return None
+        status, pod = wait_until(lambda: ask(""), SETTLE) or (0, {})
+        answers = {str(wait_until(lambda: ask("/log"), SETTLE)) for _ in range(3)}
         found = [int(n) for n in re.findall(rf"\b{name} (\d+)(?: x*)?\\n", "".join(answers))]
         print(f"# {name}: {status} {json.dumps(pod.get('status', {}))}")
         print("\n".join(f"#   {answer[:300]}" for answer in answers))

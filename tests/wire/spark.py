@@ -29,7 +29,7 @@ def spark_submit():
     return found[0]
 
 
-def submit(t, argument):
+def submit(t, argument, *options):
     """The folder in which all its processes work, and how the application ended."""
     program, top = spark_submit(), t.dir()
     with open(f"{top}/trainer.lua", "w") as f:
@@ -45,7 +45,7 @@ def submit(t, argument):
     # this machine's root is the base: with its Java and Python, but our worker with its own C
     # library
     return top, sh("bwrap", "--dev-bind", "/", "/", "--tmpfs", "/opt", "--ro-bind", f"{image}/opt/firesteel", "/opt/firesteel",
-              "--chdir", top, program, "--master", "local[2]", "/opt/firesteel/spark.py", "trainer.lua", argument,
+              "--chdir", top, program, "--master", "local[2]", *options, "/opt/firesteel/spark.py", "trainer.lua", argument,
               env=env, timeout=200)
 
 
@@ -55,8 +55,11 @@ def workers_in(folder):
 
 
 def test_a_job_on_two_tasks(t):
-    folder, done = submit(t, "--epochs=1")
+    name = "spark.scheduler.barrier.maxConcurrentTasksCheck"
+    folder, done = submit(t, "--epochs=1", "--conf", "spark.logConf=true", "--conf", f"{name}.maxFailures=7")
     assert done.code == 0, done
+    # Executors that come late are looked for more often than each 15 s; what a person sets holds.
+    assert f"{name}.interval=1s" in done.err and f"{name}.maxFailures=7" in done.err, done
     for text in "rank and size\t0\t2", "rank and size\t1\t2", "argument\t--epochs=1":
         assert text in done.out, (text, done)
     assert not workers_in(folder), workers_in(folder)
