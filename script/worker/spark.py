@@ -57,6 +57,7 @@ def slots(spark):
 def settings(name):
     """A barrier stage needs all executors, but Spark lets a job begin with four fifths of them, and then looks each 15 s,
     40 times, whether there are enough. That may take most of the time of a short job."""
+    SparkContext._ensure_initialized()  # else spark-submit's own settings are not known yet
     conf = SparkConf().setAppName(name)
     conf.setIfMissing("spark.scheduler.barrier.maxConcurrentTasksCheck.interval", "1s")
     conf.setIfMissing("spark.scheduler.barrier.maxConcurrentTasksCheck.maxFailures", "600")
