@@ -14,7 +14,7 @@ function served.__display(s)
 end
 
 local DIGEST, RUN, REFUSED, COMPONENT = "firesteel/digest", "firesteel/run", "firesteel/refused", "app.kubernetes.io/component"
-local DRAIN, GRACE, BACK = 5, 20, 60 -- seconds
+local DRAIN, GRACE, BACK = 10, 20, 60 -- seconds
 local NOBODY = 65534
 local RECORDS = "/records"
 
