@@ -322,7 +322,11 @@ def test_pods(t):
                  pod("over", "sh", "-c", "exit 9"), pod("noimage", "true", image="localhost/none:1", imagePullPolicy="Never"),
                  pod("large", "true", resources={"requests": {"cpu": "1000"}}))
     place.ended("over")
-    tap.eventually(lambda: place.get("pod", "crash")["status"]["containerStatuses"][0]["restartCount"] >= 2, 90)
+
+    def waits_again():  # not in the moment in which it runs
+        status = place.get("pod", "crash")["status"]["containerStatuses"][0]
+        return status["restartCount"] >= 2 and "waiting" in status["state"]
+    tap.eventually(waits_again, 90)
     place.kubectl("wait", "--for=condition=PodScheduled", "pod/rich", "--timeout=60s")
     tap.eventually(lambda: "running" in str(place.get("pod", "rich")["status"].get("containerStatuses")), 60)
     heads = same(place, ["pod/rich", "pod/crash", "pod/over", "pod/noimage", "pod/large"])
