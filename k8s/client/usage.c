@@ -277,7 +277,9 @@ void usage_begin(usage *u)
 
 static void free_followed(void *arg, size_t value)
 {
-    free((struct followed *)value);
+    struct followed *f = (struct followed *)value;
+    free(f->measure);
+    free(f);
 }
 
 void usage_close(usage *u)
@@ -287,8 +289,6 @@ void usage_close(usage *u)
     operation_cancel(u->operation);
     loop_timer_free(u->timer);
     listing_free(u->listing);
-    while (u->first)
-        drop_measure(u, u->first);
     hashmap_each(u->by_name, free_followed, NULL);
     hashmap_free(u->by_name);
     free(u->path);

@@ -7,8 +7,7 @@ local SHOWN = 300 -- bytes of a long text in a message
 local expectation = {}
 expectation.__index = function(_, name)
   if name == "value" then return nil end -- what is expected of may be nil
-  if type(name) == "string" and core.more("expectation." .. name) then return expectation[name] end
-  return rawget(expectation, name) or core.unknown("expect(…)", "check", name, expectation)
+  return rawget(expectation, name) or core.added("expectation", expectation, name) or core.unknown("expect(…)", "check", name, expectation)
 end
 expectation.__name = "expectation"
 expectation.__display = function() return nil end

@@ -28,13 +28,15 @@ function core.expect_type(what, value, kind, meant)
   return value
 end
 
+-- What a part that is not loaded yet adds to a table: "display.plot" is its key `plot`. nil: nothing.
+function core.added(name, functions, key)
+  return type(key) == "string" and core.more(name .. "." .. key) and rawget(functions, key) or nil
+end
+
 -- A table of functions in which there is nothing else to find.
 function core.module(name, functions)
   local meta = getmetatable(functions) or {}
-  meta.__index = function(_, key)
-    if type(key) == "string" and core.more(name .. "." .. key) then return rawget(functions, key) end
-    core.unknown(name, "function", key, functions)
-  end
+  meta.__index = function(_, key) return core.added(name, functions, key) or core.unknown(name, "function", key, functions) end
   meta.__name = name
   meta.__display = rawget(meta, "__display") or function() return core.listing(name, functions) end
   return setmetatable(functions, meta)

@@ -7,7 +7,6 @@
 #include "script/kernel/cells/deeds.h"
 #include "script/kernel/cells/luajson.h"
 #include "script/kernel/cells/packing.h"
-#include "script/kernel/cells/parts.h"
 #include "script/kernel/cells/reads.h"
 
 #include <lauxlib.h>
@@ -336,7 +335,6 @@ static void run(interp *in, execution *x)
 static int ask_hook(lua_State *L)
 {
     struct lookup *l = lua_touserdata(L, 1);
-    parts_find_all(L);
     reads_stop(L);
     lua_getfield(L, LUA_REGISTRYINDEX, INTERP_HOOKS);
     lua_getfield(L, -1, l->question.function);

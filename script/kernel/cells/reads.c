@@ -129,7 +129,6 @@ static void take_meta_off(lua_State *L)
 static void give_up(lua_State *L)
 {
     interp_of(L)->reads_unknown = interp_of(L)->globals_known = true;
-    parts_find_all(L);
     reads_stop(L);
 }
 
@@ -357,6 +356,7 @@ static void shelve(lua_State *L)
 
 void reads_stop(lua_State *L)
 {
+    parts_find_all(L);
     take_all_back(L);
     take_meta_off(L);
 }
@@ -369,10 +369,9 @@ void reads_begin(lua_State *L, bool whole)
     in->reads_random = false;
     put_table(L, &FETCHED);
     put_table(L, &UNREAD);
-    if (whole) {
-        parts_find_all(L);
+    if (whole)
         reads_stop(L);
-    } else if (has_own_metatable(L))
+    else if (has_own_metatable(L))
         in->reads_unknown = true;
     else
         shelve(L);

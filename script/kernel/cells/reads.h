@@ -35,5 +35,5 @@ void reads_begin(lua_State *L, bool whole);
 // A text with a secret has no digest. A field of a table of the library that was set is written as
 // "string.trim", without one.
 cJSON *reads_end(lua_State *L, mask *m);
-// Everything is in the table of globals, until the next execution begins.
+// Everything, all of the library too, is in the table of globals, until the next execution begins.
 void reads_stop(lua_State *L);
