@@ -180,6 +180,37 @@ TEST(a_wrong_sum_names_the_file)
     free(path);
 }
 
+// The sum of a large file is made by another thread while it is unpacked.
+TEST(the_sum_of_a_large_file_is_checked_and_its_error_told_first)
+{
+    enum { ROWS = 1 << 20 };
+    err e;
+    buf idx = {0};
+    char *path = in_dir("x"), hex[SHA256_HEX];
+    buf_add(&idx, (const char[]){0, 0, 8, 1, 0, ROWS >> 16, 0, 0}, 8);
+    for (size_t i = 0; i < ROWS; i++)
+        buf_char(&idx, (char)i);
+    put("x", idx.data, idx.len);
+    sha256_hex(idx.data, idx.len, hex);
+    tensor *t = idx_read(path, hex, &e);
+    CHECK_OK(t, e);
+    CHECK_NEAR(tensor_at(t, ROWS - 1), 255, 0);
+    tensor_free(t);
+    idx.data[idx.len - 1] ^= 1; // still an IDX file
+    put("x", idx.data, idx.len);
+    CHECK(!idx_read(path, hex, &e));
+    CHECK_HAS(e.text, "was changed or damaged");
+    put("x", idx.data, idx.len - 1);
+    CHECK(!idx_read(path, hex, &e));
+    CHECK_HAS(e.text, "was changed or damaged");
+    CHECK(!strstr(e.text, "truncated"));
+    sha256_hex(idx.data, idx.len - 1, hex);
+    CHECK(!idx_read(path, hex, &e));
+    CHECK_HAS(e.text, "truncated");
+    buf_done(&idx);
+    free(path);
+}
+
 TEST(a_missing_file_is_not_found)
 {
     err e;
