@@ -146,7 +146,7 @@ static bool bench_own(bench *b, enum action a)
 bool bench_act(bench *b, enum action a)
 {
     b->dirty = true;
-    return b->top->ops->act(b->top, a) || bench_own(b, a);
+    return view_filters(b->top, a) || b->top->ops->act(b->top, a) || bench_own(b, a);
 }
 
 // A view's own keys, those it shares with others, those of a line, those of time.
@@ -192,15 +192,15 @@ void bench_key_now(bench *b, key k)
     b->say[0] = '\0';
     if (a != ACT_NONE)
         bench_act(b, a);
-    else if (b->input.n == 0 && !pending && v->ops->type)
-        v->ops->type(v, k);
+    else if (b->input.n == 0 && !pending)
+        view_type(v, k);
     questions_offer(b, false); // perhaps it came while somebody typed
 }
 
 void bench_paste_now(bench *b, const char *words, size_t n)
 {
-    if (b->top->ops->paste && !refuses(b, ACT_NONE))
-        b->top->ops->paste(b->top, words, n);
+    if ((b->top->ops->paste || b->top->ops->filter) && !refuses(b, ACT_NONE))
+        view_paste(b->top, words, n);
     b->dirty = true;
 }
 

@@ -110,6 +110,10 @@ struct bench {
 
 // view.c
 int view_wait_ms(const view *v); // until one that asks takes keys; -1: it does
+// Its filter's part of an action, a key without a binding, a paste; else its own.
+bool view_filters(view *v, enum action a); // false: not an action of its filter
+void view_type(view *v, key k);
+void view_paste(view *v, const char *words, size_t n);
 
 // bench.c
 bool bench_busy(const bench *b);

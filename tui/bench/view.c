@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "tui/bench/bench_private.h"
+#include "tui/part/filter.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -246,9 +247,40 @@ void bench_hush(bench *b)
     b->say[0] = '\0';
 }
 
+static struct filter *filter_of(view *v)
+{
+    return (void *)((char *)v + v->ops->filter);
+}
+
 unsigned view_mode(const view *v)
 {
+    if (v->ops->filter)
+        return filter_mode((const void *)((const char *)v + v->ops->filter));
     return v->ops->mode ? v->ops->mode(v) : MODE_VIEW;
+}
+
+bool view_filters(view *v, enum action a)
+{
+    bool taken = v->ops->filter && filter_act(filter_of(v), a, bench_clipboard(v->bench));
+    if (taken)
+        v->ops->filtered(v);
+    return taken;
+}
+
+void view_type(view *v, key k)
+{
+    if (v->ops->type)
+        v->ops->type(v, k);
+    else if (v->ops->filter && filter_type(filter_of(v), k))
+        v->ops->filtered(v);
+}
+
+void view_paste(view *v, const char *words, size_t n)
+{
+    if (v->ops->paste)
+        v->ops->paste(v, words, n);
+    else if (v->ops->filter && filter_paste(filter_of(v), words, n))
+        v->ops->filtered(v);
 }
 
 void view_keys(const struct view_ops *ops, unsigned mode, enum action a, char *out, size_t size)

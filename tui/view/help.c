@@ -136,33 +136,15 @@ static void draw(const view *view_, grid *g, rect area)
     filter_draw(&v->filter, g, (rect){area.x, area.y + area.h - 1, area.w, 1});
 }
 
-static unsigned mode(const view *v)
-{
-    return filter_mode(&((const struct help_view *)v)->filter);
-}
-
 static bool act(view *view_, enum action a)
 {
     struct help_view *v = (struct help_view *)view_;
-    if (filter_act(&v->filter, a, bench_clipboard(view_->bench))) {
-        find(v);
-        return true;
-    }
     return scroll_act(&v->scroll, a);
 }
 
-static void type(view *view_, key k)
+static void filtered(view *v)
 {
-    struct help_view *v = (struct help_view *)view_;
-    if (filter_type(&v->filter, k))
-        find(v);
-}
-
-static void paste(view *view_, const char *words, size_t n)
-{
-    struct help_view *v = (struct help_view *)view_;
-    if (filter_paste(&v->filter, words, n))
-        find(v);
+    find((struct help_view *)v);
 }
 
 static void done(view *view_)
@@ -244,10 +226,9 @@ static const struct keymap keys = KEYMAP(bindings);
 const struct view_ops help_view_ops = {.name = "help",
     .keys = &keys,
     .more = &scroll_keys,
-    .mode = mode,
     .settle = settle,
     .draw = draw,
     .act = act,
-    .type = type,
-    .paste = paste,
+    .filter = offsetof(struct help_view, filter),
+    .filtered = filtered,
     .done = done};

@@ -338,10 +338,6 @@ static bool act(view *view_, enum action a)
     struct pane *p = &v->pane;
     load(v);
     v->placing = false; // the last row is another action's now
-    if (filter_act(&v->filter, a, bench_clipboard(view_->bench))) {
-        refilter(v);
-        return true;
-    }
     switch ((int)a) {
     case ACT_SHIFT_LEFT:
     case ACT_SHIFT_RIGHT:
@@ -380,23 +376,12 @@ static bool act(view *view_, enum action a)
     return move(v, a);
 }
 
-static unsigned mode(const view *v)
-{
-    return filter_mode(&((const struct page_view *)v)->filter);
-}
-
-static void type(view *view_, key k)
+static void filtered(view *view_)
 {
     struct page_view *v = (struct page_view *)view_;
-    if (filter_type(&v->filter, k))
-        refilter(v);
-}
-
-static void paste(view *view_, const char *words, size_t n)
-{
-    struct page_view *v = (struct page_view *)view_;
-    if (filter_paste(&v->filter, words, n))
-        refilter(v);
+    load(v);
+    v->placing = false; // the last row is the filter's now
+    refilter(v);
 }
 
 static int wait_ms(const view *v)
@@ -498,12 +483,11 @@ static const struct keymap keys = KEYMAP(bindings);
 const struct view_ops page_view_ops = {.name = "output",
     .keys = &keys,
     .more = &scroll_keys,
-    .mode = mode,
     .settle = settle,
     .draw = draw,
     .act = act,
-    .type = type,
-    .paste = paste,
+    .filter = offsetof(struct page_view, filter),
+    .filtered = filtered,
     .wait_ms = wait_ms,
     .hint = hint,
     .done = done};

@@ -136,10 +136,6 @@ static void draw(const view *view_, grid *g, rect area)
 static bool act(view *view_, enum action a)
 {
     struct pick_view *v = (struct pick_view *)view_;
-    if (filter_act(&v->filter, a, bench_clipboard(view_->bench))) {
-        refilter(v);
-        return true;
-    }
     if (a == ACT_BACK || a == ACT_CLOSE) {
         bench_quit(view_->bench);
         return true;
@@ -161,23 +157,9 @@ static bool mouse(view *view_, const struct mouse *m)
     return p == POINT_OPEN ? act(view_, ACT_OPEN) : p == POINT_MOVED;
 }
 
-static unsigned mode(const view *v)
+static void filtered(view *v)
 {
-    return filter_mode(&((const struct pick_view *)v)->filter);
-}
-
-static void type(view *view_, key k)
-{
-    struct pick_view *v = (struct pick_view *)view_;
-    if (filter_type(&v->filter, k))
-        refilter(v);
-}
-
-static void paste(view *view_, const char *words, size_t n)
-{
-    struct pick_view *v = (struct pick_view *)view_;
-    if (filter_paste(&v->filter, words, n))
-        refilter(v);
+    refilter((struct pick_view *)v);
 }
 
 static void hint(const view *v, buf *out)
@@ -224,12 +206,11 @@ static const struct keymap keys = KEYMAP(bindings);
 const struct view_ops pick_view_ops = {.name = "open",
     .keys = &keys,
     .more = &scroll_keys,
-    .mode = mode,
     .settle = settle,
     .draw = draw,
     .act = act,
     .mouse = mouse,
-    .type = type,
-    .paste = paste,
+    .filter = offsetof(struct pick_view, filter),
+    .filtered = filtered,
     .hint = hint,
     .done = done};

@@ -243,10 +243,6 @@ static bool act_on(struct runs_view *v, enum action a)
 static bool act(view *view_, enum action a)
 {
     struct runs_view *v = (struct runs_view *)view_;
-    if (filter_act(&v->filter, a, bench_clipboard(view_->bench))) {
-        runs_rows_load(v);
-        return true;
-    }
     if (act_on(v, a))
         return true;
     bool moved = scroll_act(&v->scroll, a);
@@ -262,23 +258,9 @@ static bool mouse(view *view_, const struct mouse *m)
     return p == POINT_OPEN ? act_on(v, ACT_OPEN) : p == POINT_MOVED;
 }
 
-static unsigned mode(const view *v)
+static void filtered(view *v)
 {
-    return filter_mode(&((const struct runs_view *)v)->filter);
-}
-
-static void type(view *view_, key k)
-{
-    struct runs_view *v = (struct runs_view *)view_;
-    if (filter_type(&v->filter, k))
-        runs_rows_load(v);
-}
-
-static void paste(view *view_, const char *words, size_t n)
-{
-    struct runs_view *v = (struct runs_view *)view_;
-    if (filter_paste(&v->filter, words, n))
-        runs_rows_load(v);
+    runs_rows_load((struct runs_view *)v);
 }
 
 static int wait_ms(const view *view_)
@@ -348,13 +330,12 @@ static const struct keymap keys = KEYMAP(bindings);
 const struct view_ops runs_view_ops = {.name = "runs",
     .keys = &keys,
     .more = &scroll_keys,
-    .mode = mode,
     .settle = settle,
     .draw = draw,
     .act = act,
     .mouse = mouse,
-    .type = type,
-    .paste = paste,
+    .filter = offsetof(struct runs_view, filter),
+    .filtered = filtered,
     .wait_ms = wait_ms,
     .hint = hint,
     .done = done};

@@ -489,10 +489,6 @@ static void clip(struct table_view *v)
 static bool act(view *view_, enum action a)
 {
     struct table_view *v = (struct table_view *)view_;
-    if (filter_act(&v->filter, a, bench_clipboard(view_->bench))) {
-        refilter(v);
-        return true;
-    }
     if (a == ACT_VIEW_NEXT || a == ACT_VIEW_PREVIOUS)
         return open_turn(view_, NULL, v->display, a == ACT_VIEW_NEXT ? 1 : -1);
     if (a == ACT_SORT || a == ACT_SORT_REVERSE)
@@ -549,23 +545,9 @@ static void request(view *v, const char *action, const char *words)
     do_action((struct table_view *)v, action, *words ? words : NULL);
 }
 
-static unsigned mode(const view *v)
+static void filtered(view *v)
 {
-    return filter_mode(&((const struct table_view *)v)->filter);
-}
-
-static void type(view *view_, key k)
-{
-    struct table_view *v = (struct table_view *)view_;
-    if (filter_type(&v->filter, k))
-        refilter(v);
-}
-
-static void paste(view *view_, const char *words, size_t n)
-{
-    struct table_view *v = (struct table_view *)view_;
-    if (filter_paste(&v->filter, words, n))
-        refilter(v);
+    refilter((struct table_view *)v);
 }
 
 // Visible ages grow.
@@ -685,14 +667,13 @@ static const struct keymap keys = KEYMAP(bindings);
 const struct view_ops table_view_ops = {.name = "table",
     .keys = &keys,
     .more = &scroll_keys,
-    .mode = mode,
     .settle = settle,
     .draw = draw,
     .act = act,
     .request = request,
     .mouse = mouse,
-    .type = type,
-    .paste = paste,
+    .filter = offsetof(struct table_view, filter),
+    .filtered = filtered,
     .heard = heard,
     .wait_ms = wait_ms,
     .hint = hint,

@@ -36,6 +36,10 @@ struct view_ops {
     // Of one that asks: which actions may lose something, so that only they wait. NULL: all may.
     bool (*risks)(enum action a);
     unsigned (*mode)(const view *v); // the mode of its keys; NULL: MODE_VIEW
+    // Where it has its struct filter; 0: it has none. The bench gives it its keys and pastes, and
+    // then tells the view, whose rows may be others now.
+    size_t filter;
+    void (*filtered)(view *v);
     // Prepares for drawing in this area, after all views below: takes in new data, and moves to the
     // cursor. May be NULL.
     void (*settle)(view *v, rect area);
