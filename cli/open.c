@@ -5,6 +5,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "cli/cli.h"
+#include "cli/notebookoptions.h"
 #include "cli/offers.h"
 #include "cli/options.h"
 #include "cli/parameters.h"
@@ -271,31 +272,15 @@ static int open_run(struct cli *cli, int argc, char **argv)
 {
     struct open_options o = {0};
     const struct option options[] = {
-        {"param", 'p', "NAME=VALUE",
-            "a parameter of the notebook (NAME@FILE: a file has it); may be repeated",
-            .list = &o.parameters},
-        {"parameters-file", 'f', "FILE",
-            "YAML or JSON with a value for each NAME; -p wins over it; may be repeated",
-            .list = &o.files},
-        {"parameters", 0, "FILE", "the same as --parameters-file", .list = &o.files},
-        {"parameters-yaml", 'y', "YAML", "such a mapping itself: '{epochs: 3, sizes: [1, 2]}'",
-            .list = &o.yaml},
+        NOTEBOOK_OPTIONS(o),
         {"sandbox", 0, NULL, "with a private cluster that ends with the kernel",
             .given = &o.sandbox},
         {"read-only", 0, NULL,
             "nothing is changed on a cluster; a kernel that is alive is only looked at",
             .given = &cli->read_only},
-        {"protect", 0, "PATTERN", "contexts to protect as the kubeconfig may; may be repeated",
-            .list = &o.protect},
-        {"context", 0, "NAME", "context of the kubeconfig", .text = &o.context},
-        {"namespace", 'n', "NAME", "namespace", .text = &o.namespace_},
-        {"kubeconfig", 0, "FILE", "another kubeconfig", .text = &o.kubeconfig},
-        {"registry", 0, "HOST[/PREFIX]", "where images go that name no registry",
-            .text = &o.registry},
         {"no-outputs", 0, NULL,
             "without what earlier runs have left below the cells (or FIRESTEEL_OUTPUTS=off)",
             .given = &o.no_outputs},
-        {"cwd", 0, "DIR", "working folder, instead of the notebook's own", .text = &o.cwd},
         {"no-mouse", 0, NULL, "leave the mouse to the terminal (or FIRESTEEL_MOUSE=off)",
             .given = &cli->no_mouse},
         {"notify", 0, "HOW",

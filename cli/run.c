@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "cli/notebookoptions.h"
 #include "cli/options.h"
 #include "cli/parameters.h"
 #include "cli/report.h"
@@ -260,40 +261,23 @@ static int run(struct cli *cli, int argc, char **argv)
 {
     struct run_options o = {0};
     const struct option options[] = {
-        {"param", 'p', "NAME=VALUE",
-            "a parameter of the notebook (NAME@FILE: a file has it); may be repeated",
-            .list = &o.parameters},
-        {"parameters-file", 'f', "FILE",
-            "YAML or JSON with a value for each NAME; -p wins over it; may be repeated",
-            .list = &o.files},
-        {"parameters", 0, "FILE", "the same as --parameters-file", .list = &o.files},
-        {"parameters-yaml", 'y', "YAML",
-            "such a mapping itself: '{epochs: 3, sizes: [1, 2]}'; wins over files, -p over it",
-            .list = &o.yaml},
+        NOTEBOOK_OPTIONS(o),
         {"help-notebook", 0, NULL, "list the notebook's parameters: type, default, comment",
             .given = &o.help_notebook},
         {"allow", 0, "CLASSES", "effects that are granted: cluster,destructive", .list = &o.allow},
         {"read-only", 0, NULL, "refuse every effect of class cluster or destructive",
             .given = &o.read_only},
-        {"protect", 0, "PATTERN", "contexts to protect as the kubeconfig may; may be repeated",
-            .list = &o.protect},
         {"allow-protected", 0, "CONTEXT",
             "with --allow: effects are granted in this protected context, too; may be repeated",
             .list = &o.allow_protected},
         {"sandbox", 0, NULL, "run against a private cluster that ends with the run",
             .given = &o.sandbox},
-        {"context", 0, "NAME", "context of the kubeconfig", .text = &o.context},
-        {"namespace", 'n', "NAME", "namespace", .text = &o.namespace_},
-        {"kubeconfig", 0, "FILE", "another kubeconfig", .text = &o.kubeconfig},
-        {"registry", 0, "HOST[/PREFIX]", "where images go that name no registry",
-            .text = &o.registry},
         {"output", 'o', "plain|json|junit", "what is printed; json: the journal's events",
             .text = &o.output},
         {"report", 0, "FILE",
             "write the run as FILE.ipynb, .md, .html or .xml (JUnit), also when it fails; "
             "repeatable",
             .list = &o.reports},
-        {"cwd", 0, "DIR", "working folder, instead of the notebook's own", .text = &o.cwd},
         {"timeout", 0, "DURATION", "of the whole run: 90s, 15m, 2h", .text = &o.timeout},
         {"memory", 0, "SIZE", "limit of the cells' memory: 512M, 2G", .text = &o.memory},
         {"resume", 0, "RUN", "go on with a run: effects it did are verified, not repeated",
