@@ -238,6 +238,30 @@ def test_objects_and_variables_that_a_stale_cell_leaves(t):
     assert "size\t3" in shown and planned(other)["Read"][0] == "keep", shown
 
 
+def test_what_the_branches_of_a_stale_cell_had_made_is_removed(t):
+    up = sandbox(t)
+    folder = t.dir()
+    text = ('-- %% Make effects="cluster"\nparallel.map({{ {names} }}, function(name)\n  return k8s.create {{ apiVersion = "v1", kind = "ConfigMap",\n'
+            '    metadata = {{ name = name }}, data = {{ size = "{size}" }} }}\nend)\n-- %% Count effects="pure"\n'
+            'local n = 0\nfor _, c in ipairs(k8s.list "configmaps") do n = n + (c.data and c.data.size == "{size}" and 1 or 0) end\nprint("there", n)\n')
+
+    def go(names, size, *words):
+        put(folder, "n.lua", text.format(names=", ".join(f'"{name}"' for name in names), size=size))
+        done = sh(FIRESTEEL, "run", "n.lua", "--allow", "cluster,destructive", *words, cwd=folder, env=up)
+        assert done.code == 0, done
+        return done.out
+
+    def ledger():
+        return [e for e in journal(folder) if e["type"] == "ledger"]
+
+    assert "there\t3" in go("abc", 1)
+    assert "there\t3" in go("abc", 2, "--stale"), "the same branches"
+    assert sum(e["phase"] == "undone" for e in ledger()) == 3, [e["phase"] for e in ledger()]
+    assert "there\t2" in go("de", 3, "--stale"), "branches with other names"
+    assert sum(e["phase"] == "undone" for e in ledger()) == 6, [e["phase"] for e in ledger()]
+    assert "there\t2" in go("de", 4, "--stale"), "and what came of these is known, too"
+
+
 def test_a_file_that_several_cells_write(t):
     text = ('-- %% First\nfs.write("f.txt", "1")\n-- %% Read\nprint("read", fs.read "f.txt")\n'
             '-- %% Last\nfs.write("f.txt", "x")\n-- %% End\nprint("end", fs.read "f.txt")\n')

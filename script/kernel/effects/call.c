@@ -230,7 +230,8 @@ int call_remove(effects *fx, turn *t, struct entry *entry, const struct remains 
 
 struct cleanup {
     struct asker asker;
-    const char *cell; // of this one alone; NULL: of all
+    const char *below; // what the turn of this key and its branches had done
+    const char *anew;  // of this cell alone, which verifies nothing; NULL: of all
     err *e;
 };
 
@@ -245,15 +246,15 @@ static int pass_removal(struct cleanup *cleanup, const struct entry *entry, cons
     return gate_pass(cleanup->asker.effects->gate, &request, cleanup->e);
 }
 
-// What the turn and its branches had done; not what a branch has yet to look at.
+// Not what a branch has yet to look at.
 static int remove_stale(void *arg, struct entry *entry)
 {
     struct cleanup *cleanup = arg;
     effects *fx = cleanup->asker.effects;
     turn *t = cleanup->asker.turn;
-    if (!turn_key_is_below(entry->branch, turn_key(t)) || turn_is_verifying(t, entry->branch))
+    if (!turn_key_is_below(entry->branch, cleanup->below))
         return 0;
-    if (cleanup->cell && !str_eq(entry->cell, cleanup->cell))
+    if (cleanup->anew ? !str_eq(entry->cell, cleanup->anew) : turn_is_verifying(t, entry->branch))
         return 0;
     CLEANUP(remains_done) struct remains remains = {0};
     if (call_find(fx, t, entry, &remains, cleanup->e) < 0 ||
@@ -290,17 +291,19 @@ static int end_resuming(effects *fx, turn *t, err *e)
 {
     atomic_store(resume_of(fx, t), RESUME_OFF);
     pthread_mutex_lock(&fx->sweep);
-    int done = ledger_each_stale(fx->ledger, remove_stale, &(struct cleanup){{fx, t}, NULL, e});
+    struct cleanup own = {{fx, t}, turn_key(t), NULL, e};
+    int done = ledger_each_stale(fx->ledger, remove_stale, &own);
     pthread_mutex_unlock(&fx->sweep);
     return done;
 }
 
-// A cell that is done anew: what it alone had made is removed before its first effect.
+// A cell that is done anew: what it alone had made is removed before its first effect, by whichever
+// of its branches comes first.
 static int begin_anew(effects *fx, turn *t, err *e)
 {
     turn *root = t->root;
     pthread_mutex_lock(&fx->sweep);
-    struct cleanup own = {{fx, root}, root->cell, e};
+    struct cleanup own = {{fx, t}, turn_key(root), root->cell, e};
     int done = root->swept ? 0 : ledger_each_stale(fx->ledger, remove_stale, &own);
     root->swept = done == 0;
     pthread_mutex_unlock(&fx->sweep);
