@@ -185,7 +185,7 @@ static void begin(void *arg)
         return;
     }
     display_on_drain(f->display, drain, f, f->whose.ends);
-    display_on_end(f->display, finish, f); // at once, if the run has ended meanwhile
+    display_on_end(f->display, finish, NULL, f); // at once, if the run has ended meanwhile
 }
 
 // The live display, while the text goes below the cell.

@@ -38,7 +38,7 @@ static void show(job_training *t)
         return;
     }
     t->shown = display_beside(t->beside, data);
-    display_on_end(t->shown, on_end, t);
+    display_on_end(t->shown, on_end, NULL, t);
     tail_finish(t->tail); // this is the pod; the training ends with its log
 }
 

@@ -278,6 +278,11 @@ static cJSON *bundle(struct tree *t, bool ended)
     return data;
 }
 
+static cJSON *now(void *arg)
+{
+    return bundle(arg, false);
+}
+
 static void on_timer(void *arg)
 {
     struct tree *t = arg;
@@ -470,7 +475,7 @@ static void begin(void *arg)
                 .fields = p->fields},
             &callbacks, p);
     }
-    display_on_end(t->display, finish, t);
+    display_on_end(t->display, finish, now, t);
 }
 
 static void add_part(struct tree *t, const struct resource *r, const char *labels, char *fields)

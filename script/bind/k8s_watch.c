@@ -344,7 +344,7 @@ static void begin(void *arg)
                 .most = (size_t)(ROWSET_TABLE - l->count + 1)}, // the object has a row, too
             p->pods && !l->uid ? &pods_callbacks : &watch_callbacks, p);
     }
-    display_on_end(l->display, finish, l); // at once, if the run has ended meanwhile
+    display_on_end(l->display, finish, NULL, l); // at once, if the run has ended meanwhile
 }
 
 static bool is_pods(const struct resource *r)

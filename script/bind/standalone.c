@@ -107,7 +107,7 @@ static void show_now(loop_pending *pending, void *arg)
     struct showing *s = arg;
     s->cluster->shown = call_display(s->call, standalone_picture(s->cluster, ""), true);
     display_on_drain(s->cluster->shown, close_shown, s->cluster, false);
-    display_on_end(s->cluster->shown, close_shown, s->cluster);
+    display_on_end(s->cluster->shown, close_shown, NULL, s->cluster);
     loop_call_finish(pending);
 }
 

@@ -3,6 +3,7 @@
 
 It does not use our own client library, so the two are independent.
 """
+import contextlib
 import json
 import os
 import re
@@ -52,7 +53,8 @@ class Kernel:
         self.events = self.connection.events
         t.after(self.end)
         if hello:
-            self.send(type="hello", version=1, owner=True)
+            with contextlib.suppress(BrokenPipeError):  # one that refuses what it was started with has gone
+                self.send(type="hello", version=1, owner=True)
 
     def send(self, **message):
         self.connection.send(**message)

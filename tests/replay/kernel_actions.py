@@ -335,6 +335,29 @@ def test_a_text_is_pinned_as_it_was(t):
     assert not again["ok"] and "look at alone" in again["error"]["message"], again
 
 
+def test_a_live_tree_is_pinned_as_it_is_by_then(t):
+    k = granted(Kernel(t, pod("one") + WATCH, env=sandbox(t)))
+    table = Table(k)
+    number = table.act("tree", table.row("one", "Running"))["display"]
+    k.wait(lambda e: e.get("id") == number and "Running" in json.dumps(e))  # all of it is told
+    assert k.run("firesteel.sleep '300ms'").state == "ok"
+    assert k.ask(type="act", display=number, action="pin")["ok"]
+    pinned = k.wait(lambda e: e["type"] == "display" and e["id"] == number and "seq" in e)
+    assert pinned["live"] and "pod/one" in pinned["data"]["text/plain"] and "Running" in pinned["data"]["text/plain"], pinned
+
+
+def test_what_is_cleared_while_a_run_waits_for_its_last_log(t):
+    follows = cell('k8s.watch("pods")\nk8s.watch("configmaps")\nk8s.logs("one", { follow = true })', "Look")
+    k = Kernel(t, pod("one", "echo hello; exec sleep 600") + follows, "--allow", "cluster", headless=True, env=sandbox(t))
+    last = k.wait(lambda e: e["type"] == "state" and e.get("title") == "Look")["cell"]
+    k.wait(lambda e: e["type"] == "state" and e["cell"] == last and e["state"] == "ok")
+    k.send(type="clear", cells=[last])
+    assert k.finish(60) == 0, k.stderr
+    events = [json.loads(line) for line in journal_of(k).splitlines()]
+    assert events[-1]["type"] == "end" and "cleared" in [e["type"] for e in events], [e["type"] for e in events[-8:]]
+    assert not [e for e in events if e["type"] == "update" and e["seq"] > [c for c in events if c["type"] == "cleared"][0]["seq"]], events[-8:]
+
+
 def test_what_one_looks_at_goes_with_the_client(t):
     sock = os.path.join(t.dir(), "kernel.sock")
     k = granted(Kernel(t, pod("talks", "while :; do echo tick; sleep 0.05; done") + WATCH, "--socket", sock, env=sandbox(t)))

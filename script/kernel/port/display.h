@@ -36,8 +36,9 @@ void display_close(display *d, cJSON *last_data); // last_data may be NULL
 // display's data says it, too.
 void display_away(display *d, const err *reason, int64_t heard_wall);
 // fn is called on the loop's thread when the run ends while the display is live: stop feeding, and
-// close.
-void display_on_end(display *d, void (*fn)(void *arg), void *arg);
+// close. now: makes the data that it shows by now, for a peek that is pinned; NULL: the display is
+// no peek, or a log, or does not change.
+void display_on_end(display *d, void (*fn)(void *arg), cJSON *(*now)(void *arg), void *arg);
 // On the loop's thread: a headless run has ended well, while the display is live. fn is called
 // once: read what there is by now, and close. ends: it ends by itself, too; then one of the last
 // cell is left to do so, until that cell's time is over.

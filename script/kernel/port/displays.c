@@ -24,6 +24,7 @@ struct task {
     void (*fn)(display *d, struct task *t);
     cJSON *data;
     void (*on_end)(void *arg);
+    cJSON *(*now)(void *arg);
     void *on_end_arg;
 };
 
@@ -198,11 +199,16 @@ static void enter(display *d, struct task *t)
     displays_enter(d, STEAL(t->data));
 }
 
+void displays_tell_anew(display *d, const cJSON *data)
+{
+    cJSON_Delete(STEAL(d->data));
+    drop_changes(d);
+    tell_bundle(d->told, data);
+}
+
 static void replace(display *d, struct task *t)
 {
-    cJSON_Delete(d->data);
-    drop_changes(d); // of the data that is replaced
-    tell_bundle(d->told, t->data);
+    displays_tell_anew(d, t->data);
     d->data = STEAL(t->data);
     schedule(d);
 }
@@ -289,15 +295,20 @@ static void tell_drained(displays *all)
 static void finish(display *d, struct task *t)
 {
     displays *all = d->all;
+    cJSON *last = d->client && t->data ? cJSON_Duplicate(t->data, true) : NULL;
     if (t->data)
         replace(d, t);
     if (d->log)
         log_display_end(d->log);
     send_pending(d, true);
     d->on_end = NULL;
+    d->now = NULL;
     d->ended = true;
     if (!d->client || d->unwanted)
         displays_drop(d);
+    else
+        d->data = STEAL(last);
+    cJSON_Delete(last);
     tell_drained(all);
 }
 
@@ -316,6 +327,7 @@ void displays_end_one(display *d)
 static void set_on_end(display *d, struct task *t)
 {
     d->on_end = t->on_end;
+    d->now = t->now;
     d->on_end_arg = t->on_end_arg;
     if (d->all->over || d->unwanted) // all earlier ones were ended
         displays_end_one(d);
@@ -495,10 +507,14 @@ void display_close(display *d, cJSON *last_data)
     post((struct task){.all = d->all, .display = d, .fn = finish, .data = last_data});
 }
 
-void display_on_end(display *d, void (*fn)(void *arg), void *arg)
+void display_on_end(display *d, void (*fn)(void *arg), cJSON *(*now)(void *arg), void *arg)
 {
-    post((struct task){
-        .all = d->all, .display = d, .fn = set_on_end, .on_end = fn, .on_end_arg = arg});
+    post((struct task){.all = d->all,
+        .display = d,
+        .fn = set_on_end,
+        .on_end = fn,
+        .now = now,
+        .on_end_arg = arg});
 }
 
 void display_on_drain(display *d, void (*fn)(void *arg), void *arg, bool ends)
@@ -566,13 +582,18 @@ void displays_end(displays *all)
     }
 }
 
+static display *first_endable_of(const displays *all, const char *in_cell)
+{
+    display *d = all->first;
+    while (d && !(displays_is_endable(d) && !d->client && str_eq(d->cell, in_cell)))
+        d = d->next;
+    return d;
+}
+
 void displays_end_of(displays *all, const char *in_cell)
 {
-    for (display *d = all->first, *next; d; d = next) {
-        next = d->next;
-        if (displays_is_endable(d) && !d->client && str_eq(d->cell, in_cell))
-            displays_end_one(d);
-    }
+    for (display *d; (d = first_endable_of(all, in_cell));) // others may end with it
+        displays_end_one(d);
 }
 
 int displays_stop(displays *all, int64_t client, int64_t id, err *e)

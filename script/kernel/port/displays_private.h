@@ -46,6 +46,7 @@ struct display {
     loop_timer *timer;
     void (*on_end)(void *arg);
     void *on_end_arg;
+    cJSON *(*now)(void *arg); // with on_end_arg; NULL: its data do not change
     void (*on_drain)(void *arg);
     void *on_drain_arg;
     bool ends; // by itself
@@ -59,6 +60,8 @@ void displays_emit(displays *all, int64_t id, const char *in_cell, const char *b
     const char *flag);
 // Takes it into the list and tells of it, unless `event` is NULL; takes the event.
 void displays_enter(display *d, cJSON *event);
+// These data are all that there is to tell of it: changes that wait are parts of them.
+void displays_tell_anew(display *d, const cJSON *data);
 void displays_drop(display *d);             // takes it out of the list, and frees it
 bool displays_is_endable(const display *d); // from outside of the call that made it
 void displays_end_one(display *d);          // stops feeding it, and closes it

@@ -61,18 +61,27 @@ void displays_pin(displays *all, int64_t client, int64_t id)
     display *d = find_peek(all, client, id);
     if (!d)
         return;
-    cJSON *data = d->log ? log_display_bundle(d->log) : STEAL(d->data);
+    cJSON *data = d->log   ? log_display_bundle(d->log)
+                  : d->now ? d->now(d->on_end_arg)
+                           : STEAL(d->data);
     d->client = 0;
+    displays_tell_anew(d, data);
     displays_emit(all, id, d->cell, NULL, data, d->ended ? NULL : "live");
     if (d->ended)
         displays_drop(d);
 }
 
+static display *first_without_client(
+    const displays *all, bool (*is_there)(void *arg, int64_t client), void *arg)
+{
+    display *d = all->first;
+    while (d && (!d->client || d->unwanted || is_there(arg, d->client)))
+        d = d->next;
+    return d;
+}
+
 void displays_drop_peeks(displays *all, bool (*is_there)(void *arg, int64_t client), void *arg)
 {
-    for (display *d = all->first, *next; d; d = next) {
-        next = d->next;
-        if (d->client && !is_there(arg, d->client))
-            peeks_unwant(d);
-    }
+    for (display *d; (d = first_without_client(all, is_there, arg));)
+        peeks_unwant(d); // others may end with it
 }

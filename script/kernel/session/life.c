@@ -182,18 +182,29 @@ static void after_actions(void *arg)
     glances_stop(k->effects->glances, after_looks, k);
 }
 
-static void on_drained(void *arg)
+static void finished(void *arg)
 {
     kernel *k = arg;
     life_end(k, k->exit, k->last_words);
 }
 
+static void finish_after(kernel *k, uint64_t ms, void (*next)(void *arg))
+{
+    loop_timer_free(STEAL(k->finish_timer));
+    k->finish_timer = loop_timer_new(k->loop, next, k);
+    loop_timer_start(k->finish_timer, ms, 0);
+}
+
+// Told in the midst of a display's end, which somebody has asked for: what they do comes first.
+static void on_drained(void *arg)
+{
+    finish_after(arg, 0, finished);
+}
+
 static void drain(void *arg)
 {
     kernel *k = arg;
-    loop_timer_free(STEAL(k->finish_timer));
-    k->finish_timer = loop_timer_new(k->loop, on_drained, k);
-    loop_timer_start(k->finish_timer, READ_MS, 0);
+    finish_after(k, READ_MS, finished);
     displays_drain(k->displays, NULL, on_drained, k);
 }
 
@@ -211,8 +222,7 @@ void life_finish(kernel *k, int exit_code, const char *message)
     int64_t now = clock_mono();
     if (k->last_deadline) {
         int64_t left = k->last_deadline > now ? (k->last_deadline - now) / CLOCK_MS : 0;
-        k->finish_timer = loop_timer_new(k->loop, drain, k);
-        loop_timer_start(k->finish_timer, (uint64_t)left, 0);
+        finish_after(k, (uint64_t)left, drain);
     }
     displays_drain(k->displays, k->last_cell, on_drained, k);
 }
