@@ -46,7 +46,7 @@ struct copy {
     err error;
     // The loop's.
     loop *loop;
-    int loop_fd;
+    int loop_fd; // -1: the stream has it
     stream *local;
     remote *remote;
     loop_pending *pending;
@@ -157,10 +157,10 @@ static void start(loop_pending *pending, void *arg)
     x->pending = pending;
     x->local = stream_from_fd(x->loop, x->loop_fd, &local_callbacks, x, &x->remote_error);
     if (!x->local) {
-        close(x->loop_fd);
         loop_call_finish(pending);
         return;
     }
+    x->loop_fd = -1; // the stream's now
     stream_pause(x->local, true);
     x->remote = remote_open(x->pod->target.client,
         &(struct remote_spec){.ns = x->pod->ns,
@@ -271,6 +271,8 @@ static int run(const struct copying *w, struct copy *x, struct treetar_told *tol
     if (start_thread(x, &thread, e) != 0)
         return -1;
     int waited = loop_call(w->loop, w->patience->canceller, &copy_ops, x, w->patience->deadline, e);
+    if (x->loop_fd >= 0)
+        close(x->loop_fd); // the call has not started: without this end the thread would wait on
     pthread_join(thread, NULL);
     if (waited == 0 && x->plain && lacks_shell(x)) {
         struct copy again = {.up = true, .name = x->name, .command = x->plain};

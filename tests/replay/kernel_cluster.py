@@ -233,6 +233,24 @@ def test_a_state_that_does_not_exist_is_refused_at_once(t):
     assert message.startswith("a Job has no state COMPLETED; it has Running, "), message
 
 
+def test_copies_that_are_over_before_they_begin(t):
+    k = Kernel(t, "", *GRANTED, env=sandbox(t))
+    r = k.run("""
+k8s.create { apiVersion = "v1", kind = "Pod", metadata = { name = "hello" }, spec = { containers = { { name = "hello", image = "host",
+  command = { "sleep", "600" } } } } }
+k8s.wait { k8s.get("pods", "hello"), "jsonpath={.status.phase}=Running", timeout = "30s" }
+io.open("here", "w"):write(("x"):rep(1 << 20)):close()
+local late = 0
+for i = 1, 60 do
+  local fine, down = pcall(k8s.cp, "hello:/etc/hostname", "hostname", { timeout = "1ns" })
+  local well, up = pcall(k8s.cp, "here", "hello:/tmp/", { timeout = "1ns" })
+  for _, why in ipairs { down, up } do late = late + (tostring(why):find "time%-out has passed" and 1 or 0) end
+end
+print(late)
+""", 'effects="cluster,local" timeout="1m"')
+    assert r.state == "ok" and r.out == "120\n", r
+
+
 def test_a_person_is_asked(t):
     env = sandbox(t)
     k = Kernel(t, "", env=env)
