@@ -18,7 +18,8 @@ struct stream {
     const struct stream_ops *ops;
     void *arg;
     bool is_closed_by_peer;
-    bool is_broken; // the other side takes nothing more: what it still has sent is read to its end
+    bool is_broken; // nothing more can be written: what the other side has sent is read to its end
+    bool is_told;   // ... and that was told after this end
     char room[65536];
 };
 
@@ -28,16 +29,42 @@ static void alloc_room(uv_handle_t *h, size_t suggested, uv_buf_t *room)
     *room = uv_buf_init(s->room, sizeof s->room);
 }
 
+static void tell_end(stream *s, int code)
+{
+    err reason = {0};
+    if (code != UV_EOF && code != UV_ECONNRESET && code != UV_EPIPE)
+        err_errno(&reason, -code, "the connection broke");
+    s->ops->closed(s->arg, &reason);
+}
+
+static void tell_broken(stream *s, int code)
+{
+    if (s->is_told)
+        return;
+    s->is_told = true;
+    tell_end(s, code);
+}
+
 static void report_end(stream *s, int code)
 {
     if (s->is_closed_by_peer)
         return;
     s->is_closed_by_peer = true;
+    s->is_broken |= code != UV_EOF;
     uv_read_stop((uv_stream_t *)&s->uv);
-    err reason = {0};
-    if (code != UV_EOF && code != UV_ECONNRESET && code != UV_EPIPE)
-        err_errno(&reason, -code, "the connection broke");
-    s->ops->closed(s->arg, &reason);
+    tell_end(s, code);
+    if (s->is_broken && !uv_is_closing((uv_handle_t *)&s->uv))
+        tell_broken(s, code);
+}
+
+// Nothing more can be written. What there still is to read comes first, also when it was paused.
+static void report_broken(stream *s, int code)
+{
+    s->is_broken = true;
+    if (s->is_closed_by_peer)
+        tell_broken(s, code);
+    else
+        stream_pause(s, false);
 }
 
 static void got_data(uv_stream_t *uv, ssize_t n, const uv_buf_t *room)
@@ -128,9 +155,8 @@ static void written(uv_write_t *uv, int status)
     free(w);
     if (uv_is_closing((uv_handle_t *)&s->uv) || !s->ops)
         return;
-    if (status < 0) { // the reader reports it, also when it was paused
-        s->is_broken = true;
-        stream_pause(s, false);
+    if (status < 0) {
+        report_broken(s, status);
         return;
     }
     if (!uv_stream_get_write_queue_size((uv_stream_t *)&s->uv) && s->ops->drained)

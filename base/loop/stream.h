@@ -10,8 +10,10 @@
 typedef struct stream stream;
 struct stream_ops {
     void (*data)(void *arg, const char *bytes, size_t n);
-    void (*closed)(void *arg, const err *reason); // ERR_NONE: end of file. Close the stream then.
-    void (*drained)(void *arg);                   // everything written has left; may be NULL
+    // ERR_NONE: end of file. Close the stream then, or go on writing to a side that only sends no
+    // more: if that fails, this is called a second and last time.
+    void (*closed)(void *arg, const err *reason);
+    void (*drained)(void *arg); // everything written has left; may be NULL
 };
 
 // Connects to a Unix socket at once, or fails.

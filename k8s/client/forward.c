@@ -22,7 +22,8 @@ struct link {
     channel *channel;
     size_t heads[CHANNELS]; // bytes of the port's number that came: each channel begins with it
     buf trouble;
-    loop_timer *linger; // the program here has ended; the pod may still answer
+    loop_timer *linger; // the program here has ended its side; the pod may still answer
+    bool deaf;          // ... and reads no more either: what it has sent is still passed on
     bool open, over;    // over: what is queued for the program here is all
 };
 
@@ -65,6 +66,12 @@ static size_t skip_head(struct link *l, int number, size_t n)
     return skip;
 }
 
+static void linger_on(struct link *l)
+{
+    if (l->linger)
+        loop_timer_start(l->linger, LINGER_MS, 0);
+}
+
 static void on_message(void *arg, int number, const char *bytes, size_t n)
 {
     struct link *l = arg;
@@ -73,10 +80,9 @@ static void on_message(void *arg, int number, const char *bytes, size_t n)
     size_t skip = skip_head(l, number, n);
     if (number == TROUBLE && l->trouble.len + n < TROUBLE_MOST)
         buf_add(&l->trouble, bytes + skip, n - skip);
-    if (number == TROUBLE)
+    if (number == TROUBLE || l->deaf)
         return;
-    if (l->linger)
-        loop_timer_start(l->linger, LINGER_MS, 0);
+    linger_on(l);
     stream_write(l->local, bytes + skip, n - skip);
     if (stream_queued(l->local) > ENOUGH)
         channel_pause(l->channel, true);
@@ -85,7 +91,9 @@ static void on_message(void *arg, int number, const char *bytes, size_t n)
 static void on_channel_drained(void *arg)
 {
     struct link *l = arg;
-    if (!l->linger)
+    if (l->linger)
+        linger_on(l);
+    else
         stream_pause(l->local, false);
 }
 
@@ -105,7 +113,7 @@ static void on_channel_done(void *arg, const err *e)
     l->channel = NULL;
     l->over = true;
     tell_trouble(l, e);
-    if (stream_queued(l->local))
+    if (stream_queued(l->local) && !l->deaf)
         stream_shutdown(l->local); // and on_drained frees it
     else
         link_free(l);
@@ -133,21 +141,44 @@ static void on_drained(void *arg)
         channel_pause(l->channel, false);
 }
 
+// Bytes on their way are no silence: those to a slow pod, and those to a slow program here.
 static void on_lingered(void *arg)
 {
-    link_free(arg);
+    struct link *l = arg;
+    bool sends = l->channel && channel_queued(l->channel);
+    if (sends || (!l->deaf && stream_queued(l->local)))
+        linger_on(l);
+    else
+        link_free(l);
+}
+
+// The program here takes nothing more. What it sent before still goes to the pod, even the part
+// that the system holds: a connection that is closed while the pod sends would drop it.
+static void on_deaf(struct link *l)
+{
+    if (l->over) {
+        link_free(l);
+        return;
+    }
+    l->deaf = true;
+    channel_pause(l->channel, false);
+    linger_on(l);
 }
 
 // Has it gone, or does it only send no more? The pod may have an answer under way.
 static void on_closed(void *arg, const err *reason)
 {
     struct link *l = arg;
-    if (l->over || !l->open || reason->code) {
+    if (l->linger) {
+        on_deaf(l);
+        return;
+    }
+    if (!l->open || reason->code) {
         link_free(l);
         return;
     }
     l->linger = loop_timer_new(client_loop(l->forward->client), on_lingered, l);
-    loop_timer_start(l->linger, LINGER_MS, 0);
+    linger_on(l);
 }
 
 static const struct stream_ops local_callbacks = {

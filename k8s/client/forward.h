@@ -5,7 +5,9 @@
 // its opener.
 //
 // This protocol cannot say that only one side has ended: when the program here has sent all it has,
-// the pod is not told; the connection ends when the pod ends it, or after 5 s without a byte.
+// the pod is not told; the connection ends when the pod ends it, or after 5 s in which no byte came
+// and none was left to send. When the program here reads no more either, what the pod sends is
+// dropped and does not keep it.
 #pragma once
 #include "k8s/client/client.h"
 

@@ -4,18 +4,24 @@
 echo: stdin comes back until it ends | big: 4 MB in pieces, with pings between | size: the terminal's size, until it is
 closed | exit-N | words: a failure that is no exit code | cut | cut-frame: in the middle of a frame | silent: ends in order,
 and says nothing | closed: with a reason | garbage: no frames | v4: only the old protocol | plain: 200 | other: no protocol of
-ours | e400, e403, e500: a Status | html502: a proxy's page. For portforward also: refused: nobody listens there.
+ours | e400, e403, e500: a Status | html502: a proxy's page. For portforward also: refused: nobody listens there | talker:
+says something all the time, and hears nothing | slow: hears nothing for 7 s, and tells at its end how much it heard; slow-talker
+talks meanwhile | counted: what the last slow one has heard.
 """
 import base64
 import hashlib
 import json
+import socket
 import struct
+import time
 
 STDIN, STDOUT, STDERR, STATUS, RESIZE, CLOSE = 0, 1, 2, 3, 4, 255
 BINARY, END, PING, PONG = 2, 8, 9, 10
 
 
 class Channel:
+    counted = 0
+
     def __init__(self, handler):
         self.handler, self.wfile, self.rfile = handler, handler.wfile, handler.rfile
 
@@ -95,6 +101,21 @@ class Channel:
             self.wfile.write(b"SSH-2.0-OpenSSH\r\n")
         self.wfile.flush()
 
+    def hear_late(self, talks):
+        self.handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        self.say(0, b"ready")
+        for _ in range(70):
+            time.sleep(0.1)
+            if talks:
+                self.say(0, b"x")
+        n = 0
+        while True:
+            kind, data = self.hear()
+            n += len(data) - 1 if kind == BINARY else 0
+            Channel.counted = n
+            if data.endswith(b"bye"):
+                return self.say(0, b"%d" % n)
+
     def forward(self, name):
         for number in (0, 1):
             self.say(number, struct.pack("<H", int(self.handler.query["ports"])))
@@ -102,7 +123,14 @@ class Channel:
             self.say(1, b"dial tcp4 127.0.0.1:80: connect: connection refused")
             self.frame(END, struct.pack(">H", 1000))
             return
-        while True:
+        while name == "talker":
+            self.say(0, b"x" * 1000)
+            time.sleep(0.02)
+        if name.startswith("slow"):
+            self.hear_late(name == "slow-talker")
+        elif name == "counted":
+            self.say(0, b"%d" % Channel.counted)
+        while not name.startswith(("slow", "counted")):
             kind, data = self.hear()
             if kind == BINARY and data[1:] == b"bye":
                 break

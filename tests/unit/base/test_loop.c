@@ -376,6 +376,42 @@ TEST(a_paused_stream_tells_that_its_reader_has_left)
     loop_free(r.l);
 }
 
+struct writer {
+    loop *l;
+    stream *s;
+    int told;
+};
+
+static void write_on(void *arg, const err *reason)
+{
+    static const char bytes[100000] = "";
+    struct writer *w = arg;
+    CHECK_INT(reason->code, ERR_NONE);
+    if (++w->told == 1)
+        for (int i = 0; i < 20; i++)
+            stream_write(w->s, bytes, sizeof bytes);
+}
+
+TEST(a_stream_that_is_written_on_tells_once_that_nobody_reads)
+{
+    static const struct stream_ops ops = {.data = last_words, .closed = write_on};
+    struct writer w = {.l = new_loop()};
+    err e = {0};
+    int fd[2];
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fd) == 0);
+    w.s = stream_from_fd(w.l, fd[0], &ops, &w, &e);
+    CHECK_OK(w.s, e);
+    CHECK(shutdown(fd[1], SHUT_RD) == 0 && shutdown(fd[1], SHUT_WR) == 0);
+    loop_timer *limit = loop_timer_new(w.l, stop, w.l);
+    loop_timer_start(limit, 300, 0);
+    loop_run(w.l);
+    CHECK_INT(w.told, 2);
+    stream_close(w.s);
+    loop_timer_free(limit);
+    close(fd[1]);
+    loop_free(w.l);
+}
+
 TEST(a_socket_somebody_listens_on_is_not_taken_and_a_stale_one_is)
 {
     loop *l = new_loop();
