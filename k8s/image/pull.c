@@ -15,7 +15,8 @@ struct pull {
     struct image_session session;
     struct image_progress *progress;
     struct image_pulled *out;
-    bool resumed; // the last try went on with what another one had left
+    bool resumed;    // the last try went on with what another one had left
+    int64_t reached; // how much of the blob was there when it ended
 };
 
 // A blob that is being fetched.
@@ -164,7 +165,7 @@ static int fetch_once(struct pull *p, const oci_descriptor *d, err *e)
     if (status == 0 && (f.began != d->size || d->size == 0))
         status = get_rest(&f, e);
     http_response_done(&f.answer);
-    int64_t counted = image_blob_size(f.file);
+    int64_t counted = p->reached = image_blob_size(f.file);
     if (status == 0)
         status = image_blob_commit(f.file, &d->digest, NULL, e);
     else
@@ -174,22 +175,27 @@ static int fetch_once(struct pull *p, const oci_descriptor *d, err *e)
     return status;
 }
 
-// Retries while a registry is busy or away for a moment, and as long as each try brings something.
+// Retries while a registry is busy or away for a moment, and as long as tries come further than any
+// before. (A registry that does not go on where it has broken off may send the same bytes for
+// ever.)
 static int fetch_patiently(struct pull *p, const oci_descriptor *d, err *e)
 {
     err why = {0};
+    int64_t furthest = 0;
     for (int i = 0; i < TRIES; i++) {
+        p->reached = 0;
         if (i && canceller_sleep(p->session.remote->canceller, (CLOCK_SEC / 16) << (2 * i), e))
             return -1;
-        int64_t before = p->out->bytes;
         if (fetch_once(p, d, &why) == 0) {
             p->out->fetched++;
             return 0;
         }
         if (why.code != ERR_UNAVAILABLE && !(why.code == ERR_INVALID && p->resumed))
             break;
-        if (p->out->bytes > before)
-            i = 0;
+        if (p->reached <= furthest)
+            continue;
+        furthest = p->reached;
+        i = 0;
     }
     return err_set(e, why.code, "%s", why.text);
 }

@@ -297,6 +297,18 @@ def test_a_registry_that_cuts_and_sends_elsewhere(t):
     assert pulled["manifest"] == image["digest"], pulled
 
 
+def test_a_registry_that_cuts_and_knows_no_ranges_is_given_up(t):
+    fake = Fake(t)
+    top, store, image = built(t)
+    tool("push", **push_to(fake, store))
+    first = image["layers"][0]
+    fake.cut, fake.ranges = first["size"] - 1, False
+    error = fails("pull", **dict(push_to(fake, f"{top}/fresh"), ref="x"))
+    assert error.startswith("unavailable:") and "closed with 1 bytes remaining" in error, error
+    asked = [path for method, path, *_ in fake.seen if method == "GET" and path.endswith(first["digest"])]
+    assert len(asked) == 4, asked
+
+
 # A registry with tokens, which can misbehave on request
 
 class Fake(ThreadingHTTPServer):
