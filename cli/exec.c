@@ -18,7 +18,7 @@ static int run(struct cli *cli, int argc, char **argv)
     int code;
     if (options_parse(cli, &exec_verb, options, argc, argv, &rest, &code) != 0)
         goto done;
-    if (strv_len(rest) < 2) {
+    if (strv_len(rest) < 2 || !pod_is_named(rest[0])) {
         code = cli_usage(cli, &exec_verb, "which pod, and which command? As in: web-0 -- ls -l");
         goto done;
     }

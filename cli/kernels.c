@@ -155,8 +155,10 @@ static const struct kernel *newest_of(const struct kernels *k)
 
 const struct kernel *kernels_get(const struct kernels *k, const char *name, err *e)
 {
-    bool any = !name || !*name;
+    bool any = !name;
     size_t hits = k->n, at = 0;
+    if (journal_check_word(name, e) < 0)
+        return NULL;
     if (!any && journal_means_newest(name) && k->n)
         return newest_of(k);
     if (!any) {

@@ -20,6 +20,6 @@ int kernels_find(struct cli *cli, struct kernels *out, err *e);
 // The same for one socket: `out` has one kernel, or none if nobody answers.
 int kernels_ask(const char *socket, struct kernels *out, err *e);
 void kernels_done(struct kernels *k);
-// Finds a kernel by its run's name, beginning or end (journal_match), or "newest"; NULL or "": the
+// Finds a kernel by its run's name, beginning or end (journal_match), or "newest"; NULL: the
 // only one.
 const struct kernel *kernels_get(const struct kernels *k, const char *name, err *e);

@@ -137,6 +137,8 @@ static int find_subject(struct cli *cli, const char *folder, const cJSON *runs, 
 {
     char hex[SHA256_HEX];
     s->name = mem_strdup(word);
+    if (!*word)
+        return err_set(e, ERR_USAGE, "which file, run or image? The name is empty");
     if (path_exists(word) && !path_is_dir(word)) {
         if (sha256_file(word, hex, e) < 0)
             return -1;

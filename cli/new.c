@@ -53,6 +53,8 @@ static int run(struct cli *cli, int argc, char **argv)
         size_t n = rest ? strv_len(rest) : 0;
         if (n > 2)
             code = cli_usage(cli, &new_verb, "a recipe and a path");
+        else if (n && !*rest[0]) // a part of every name
+            code = cli_usage(cli, &new_verb, "which recipe? Its name is empty");
         else if (n == 0)
             code = list(cli);
         else

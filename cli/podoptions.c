@@ -3,6 +3,14 @@
 
 #include "base/str.h"
 
+#include <string.h>
+
+bool pod_is_named(const char *word)
+{
+    const char *slash = strchr(word, '/');
+    return *word && (!slash || (slash > word && slash[1]));
+}
+
 char **pod_words(char **words, const char *option, const char *value)
 {
     return value ? strv_add(strv_add(words, option), value) : words;

@@ -20,6 +20,8 @@ struct pod_options {
         "read-only", 0, NULL, "refuse what changes something in the cluster",                      \
             .given = &(o).read_only                                                                \
     }
+// Is it "POD" or "TYPE/NAME", with no part empty?
+bool pod_is_named(const char *word);
 // Appends an option of firesteel-kernel; nothing for NULL.
 char **pod_words(char **words, const char *option, const char *value);
 // Becomes firesteel-kernel with these words (taken) and the options.

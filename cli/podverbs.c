@@ -62,10 +62,10 @@ static int parse(const char *word, struct there *out, err *e)
     *out = (struct there){0};
     if (!colon || (slash == word) || *word == '.')
         return 0; // a path here
-    if (colon == word || !colon[1])
-        return err_set(e, ERR_USAGE, "%s: it is written POD:PATH or NAMESPACE/POD:PATH", word);
     bool has_ns = slash && slash < colon;
     const char *name = has_ns ? slash + 1 : word;
+    if (colon == name || !colon[1])
+        return err_set(e, ERR_USAGE, "%s: it is written POD:PATH or NAMESPACE/POD:PATH", word);
     out->ns = has_ns ? mem_strndup(word, (size_t)(slash - word)) : NULL;
     out->pod = mem_strndup(name, (size_t)(colon - name));
     out->path = colon + 1;

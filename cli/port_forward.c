@@ -17,7 +17,7 @@ static int run(struct cli *cli, int argc, char **argv)
     int code;
     if (options_parse(cli, &port_forward_verb, options, argc, argv, &rest, &code) != 0)
         goto done;
-    if (strv_len(rest) < 2) {
+    if (strv_len(rest) < 2 || !pod_is_named(rest[0])) {
         code =
             cli_usage(cli, &port_forward_verb, "which pod, and which port? As in: web-0 8080:80");
         goto done;

@@ -342,12 +342,20 @@ size_t journal_match(const char *const *runs, size_t n, const char *word, size_t
 
 bool journal_means_newest(const char *word)
 {
-    return !word || !*word || str_eq(word, "last") || str_eq(word, "newest");
+    return !word || str_eq(word, "last") || str_eq(word, "newest");
+}
+
+int journal_check_word(const char *word, err *e)
+{
+    if (word && !*word)
+        return err_set(e, ERR_USAGE,
+            "the name of a run is empty; leave it out, or take one that `firesteel runs` lists");
+    return 0;
 }
 
 char *journal_find(const char *folder, const char *name, err *e)
 {
-    char **runs = journal_list(folder, e), *found = NULL;
+    char **runs = journal_check_word(name, e) < 0 ? NULL : journal_list(folder, e), *found = NULL;
     if (!runs)
         return NULL;
     if (journal_means_newest(name)) {

@@ -36,7 +36,9 @@ char *journal_file(const char *folder, const char *run); // FOLDER/.firesteel/RU
 // behind a "-" on (the "ab1c" of train-20260102-030405-ab1c). *hits: how many it could mean; only
 // with 1 the place is that of a name.
 size_t journal_match(const char *const *runs, size_t n, const char *word, size_t *hits);
-bool journal_means_newest(const char *word); // NULL, "", "last", "newest"
+bool journal_means_newest(const char *word); // NULL, "last", "newest"
+// ERR_USAGE for "": a script whose variable is not set means some run, not the newest.
+int journal_check_word(const char *word, err *e);
 // Finds a run by such a word. Verbs take more of them: runs_pick, in script/journal/runs.h.
 char *journal_find(const char *folder, const char *name, err *e);
 // The record with which a journal begins, new; NULL: it cannot be read.

@@ -217,6 +217,22 @@ def test_wrong_usage(t):
         assert done.code == 2 and said in done.err, (arguments, done)
 
 
+def test_an_empty_name_is_no_run_and_no_pod(t):
+    path = notebook(t, SAMPLE)
+    folder = folder_of(path)
+    assert firesteel("run", path).code == 0
+    for words in (["wait"], ["show"], ["diff"], ["clean"], ["export", "--to", "md"], ["stop"], ["attach"], ["prune", "--yes", "--pin"],
+                  ["run", "sample.lua", "--resume"], ["run", "--from"]):
+        done = firesteel(*words, "", cwd=folder)
+        assert done.code == 2 and done.out == "" and "the name of a run is empty" in done.err, (words, done)
+    for words in (["exec", "", "--", "ls"], ["exec", "deploy/", "--", "ls"], ["port-forward", "", "80"], ["lineage", ""], ["new", ""]):
+        done = firesteel(*words, cwd=folder)
+        assert done.code == 2 and "which " in done.err, (words, done)
+    done = firesteel("cp", "ns/:x", "y", cwd=folder)
+    assert done.code == 2 and "it is written POD:PATH" in done.err, done
+    assert len(glob.glob(folder + "/.firesteel/*.jsonl")) == 1
+
+
 def test_show_needs_no_terminal_without_open(t):
     folder = t.dir()
     with open(os.path.join(folder, "n.lua"), "w", encoding="utf-8") as f:

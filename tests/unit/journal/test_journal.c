@@ -205,7 +205,9 @@ TEST(runs_are_found_by_name_beginning_and_age)
     CHECK_HAS(e.text, "2 runs start with a");
     CHECK(!journal_find(tap_dir(), "c", &e));
     CHECK_HAS(e.text, "there is no run c");
-    CHECK(!journal_find("/nonexistent", "", &e));
+    CHECK(!journal_find("/nonexistent", NULL, &e));
+    CHECK(!journal_find(tap_dir(), "", &e));
+    CHECK_INT(e.code, ERR_USAGE);
 }
 
 TEST(secrets_do_not_reach_the_file)
