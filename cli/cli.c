@@ -3,6 +3,7 @@
 
 #include "base/digest.h"
 #include "base/folder.h"
+#include "base/loop/stream.h"
 #include "base/mem.h"
 #include "base/owner.h"
 #include "base/path.h"
@@ -106,9 +107,38 @@ static char *runtime_path(struct cli *cli)
     return chosen ? path_join(cli->cwd, chosen) : str_fmt("/tmp/firesteel-%u", (unsigned)geteuid());
 }
 
+// Kept of the digest of a run's name, in a socket's name that has no room for the whole.
+enum { SOCKET_DIGEST = 12, SOCKET_LEAST = 1 + SOCKET_DIGEST + sizeof ".sock" - 1 };
+
+static int check_room(const char *runtime, err *e)
+{
+    size_t most = STREAM_PATH_MOST - SOCKET_LEAST, n = strlen(runtime);
+    if (n > most)
+        return err_set(e, ERR_USAGE,
+            "%s: a path of %zu bytes is too long for the sockets in it, %zu are the most; set "
+            "FIRESTEEL_RUNTIME_DIR to a shorter one",
+            runtime, n, most);
+    return 0;
+}
+
+char *cli_socket(const char *runtime, const char *run)
+{
+    char hex[SHA256_HEX];
+    char *whole = str_fmt("%s/%s.sock", runtime, run);
+    if (strlen(whole) <= STREAM_PATH_MOST)
+        return whole;
+    free(whole);
+    sha256_hex(run, strlen(run), hex);
+    int room = STREAM_PATH_MOST - SOCKET_LEAST - (int)strlen(runtime) - 1;
+    return str_fmt("%s/%.*s%s%.*s.sock", runtime, room > 0 ? room : 0, run, room > 0 ? "-" : "",
+        SOCKET_DIGEST, hex);
+}
+
 char *cli_runtime_dir(struct cli *cli, err *e)
 {
     AUTO_FREE char *path = runtime_path(cli);
+    if (check_room(path, e) < 0)
+        return NULL;
     AUTO_FD dir = folder_open_path(path, 1, true, e); // anybody can write to /tmp: the folder may
                                                       // exist already
     struct stat st;

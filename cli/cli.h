@@ -55,8 +55,12 @@ char *cli_find(struct cli *cli, const char *const *places);
 char *cli_data_dir(struct cli *cli);
 // The rules of design.md's "Where". All new.
 // Sockets and what else lives as long as a process: $FIRESTEEL_RUNTIME_DIR, else /tmp/firesteel-UID
-// (which outlives a login, as a detached run does); 0700, owner checked.
+// (which outlives a login, as a detached run does); 0700, owner checked. ERR_USAGE: too long for
+// sockets.
 char *cli_runtime_dir(struct cli *cli, err *e);
+// The socket of a run's kernel there, new. Kernels are found by asking every socket of the folder,
+// so its name may be shorter than the run's.
+char *cli_socket(const char *runtime, const char *run);
 // Removes from it what killed processes have left. When there is nothing, this takes some
 // microseconds.
 void cli_sweep(struct cli *cli);

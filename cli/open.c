@@ -107,7 +107,7 @@ static int launch(workbench *w, struct cli *cli, const struct open_options *o,
     AUTO_FREE char *images = cli_images_dir(cli, e);
     if (!images)
         return -1;
-    AUTO_FREE char *socket = str_fmt("%s/%s.sock", sockets, run);
+    AUTO_FREE char *socket = cli_socket(sockets, run);
     AUTO_FREE char *data = cli_data_dir(cli);
     return workbench_launch(w,
         &(struct launch){.program = program,

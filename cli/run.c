@@ -180,7 +180,7 @@ int run_start(struct cli *cli, struct run_options *o, const char *file, struct r
     if (!images)
         return cli_error(cli, &e);
     AUTO_FREE char *run = resume ? mem_strdup(resume) : journal_run_name(name, clock_wall());
-    AUTO_FREE char *socket = str_fmt("%s/%s.sock", sockets, run);
+    AUTO_FREE char *socket = cli_socket(sockets, run);
     if (o->detach)
         r->said = fd_memory("kernel");
     AUTO_FREE char *allow = joined(o->allow), *data = cli_data_dir(cli);

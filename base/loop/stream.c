@@ -107,9 +107,10 @@ stream *stream_from_fd(loop *l, int fd, const struct stream_ops *ops, void *arg,
 static int unix_address(const char *path, struct sockaddr_un *address, err *e)
 {
     *address = (struct sockaddr_un){.sun_family = AF_UNIX};
-    if (strlen(path) >= sizeof address->sun_path)
-        return err_set(e, ERR_USAGE, "the socket's path is longer than %zu bytes: %s",
-            sizeof address->sun_path - 1, path);
+    _Static_assert(sizeof address->sun_path == STREAM_PATH_MOST + 1, "as the system has it");
+    if (strlen(path) > STREAM_PATH_MOST)
+        return err_set(
+            e, ERR_USAGE, "the socket's path is longer than %d bytes: %s", STREAM_PATH_MOST, path);
     strcpy(address->sun_path, path);
     return 0;
 }

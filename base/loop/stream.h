@@ -7,6 +7,8 @@
 
 #include <stddef.h>
 
+enum { STREAM_PATH_MOST = 107 }; // bytes of a Unix socket's path
+
 typedef struct stream stream;
 struct stream_ops {
     void (*data)(void *arg, const char *bytes, size_t n);

@@ -628,6 +628,26 @@ def test_detached_runs_are_listed_and_stopped(t):
     assert none.code == 1 and "no kernel runs" in none.err, none
 
 
+def test_a_socket_whose_name_would_be_too_long_is_named_in_short(t):
+    name = "train-resnet50-imagenet-distributed-on-eight-gpus-nightly-with-evaluation-and-export"
+    path = notebook(t, SLOW, name + ".lua")
+    parent = t.dir()
+    env = {"FIRESTEEL_RUNTIME_DIR": parent + "/" + "r" * (88 - len(parent))}
+    started = firesteel("run", path, "--detach", env=env)
+    assert started.code == 0 and started.out.startswith(name), started
+    listed = firesteel("ls", env=env)
+    assert started.out.strip() in listed.out, listed
+    assert max(len(f) for f in glob.glob(env["FIRESTEEL_RUNTIME_DIR"] + "/*.sock")) <= 107
+    stopped = firesteel("stop", name, env=env)
+    assert stopped.code == 0 and not glob.glob(env["FIRESTEEL_RUNTIME_DIR"] + "/*.sock"), stopped
+    path = notebook(t, SAMPLE)
+    env["FIRESTEEL_RUNTIME_DIR"] += "rr"
+    for words in (["run", path], ["run", path, "--detach"], ["ls"]):
+        done = firesteel(*words, env=env)
+        assert done.code == 2 and "89 are the most; set FIRESTEEL_RUNTIME_DIR to a shorter one" in done.err, done
+    assert not os.path.exists(env["FIRESTEEL_RUNTIME_DIR"]) and not os.path.exists(folder_of(path) + "/.firesteel")
+
+
 def read_terminal(fd, process):
     out = b""
     while process.poll() is None or select.select([fd], [], [], 0.1)[0]:
