@@ -9,6 +9,7 @@
 #include "script/report/junit.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,13 +22,16 @@ enum {
     PRINTED_ROWS = 100,  // of a live table are kept: later ones are aligned with them
 };
 
-static void interrupt(struct run *r)
+// why: of a run that fails by it; NULL: it is a person's.
+static void interrupt(struct run *r, const char *why)
 {
     static const message_type means[] = {MESSAGE_interrupt, MESSAGE_shutdown};
     int step = r->interrupts++;
-    if (step < 2 && r->client)
-        client_send(r->client, message_new(means[step]));
-    else if (r->kernel > 0)
+    if (step < 2 && r->client) {
+        cJSON *message = message_new(means[step]);
+        json_set_str(message, "why", step == 0 ? why : NULL);
+        client_send(r->client, message);
+    } else if (r->kernel > 0)
         kill(r->kernel, SIGKILL); // its guard ends the rest
     loop_timer_start(r->patience, PATIENCE_MS, 0);
 }
@@ -41,12 +45,12 @@ static void on_signal(void *arg, int signum)
             "interrupting; once more stops the kernel", "stopping", "killing it"};
         say(stderr, "firesteel: %s\n", said[r->interrupts < 2 ? r->interrupts : 2]);
     }
-    interrupt(r);
+    interrupt(r, NULL);
 }
 
 static void on_patience(void *arg)
 {
-    interrupt(arg);
+    interrupt(arg, NULL);
 }
 
 static void on_welcome(struct run *r, const cJSON *message)
@@ -96,12 +100,27 @@ static void on_event(void *arg, message_type type, const cJSON *message)
         loop_timer_start(r->patience, (uint64_t)limit + PATIENCE_MS, 0);
 }
 
+// The error of a write inside of stdio is not kept; a pipe tells for itself.
+static bool reader_is_gone(void)
+{
+    struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    return poll(&out, 1, 0) > 0 && (out.revents & (POLLERR | POLLHUP));
+}
+
 static void on_paused(void *arg)
 {
     struct run *r = arg;
-    fflush(stdout);
-    if (ferror(stdout) && r->interrupts == 0)
-        interrupt(r); // nobody reads our output any more
+    int why = fflush(stdout) ? errno : 0;
+    if (!ferror(stdout) || r->interrupts > 0)
+        return;
+    if (why == EPIPE || reader_is_gone()) { // `| head` has what it wants
+        interrupt(r, NULL);
+        return;
+    }
+    AUTO_FREE char *words =
+        str_fmt("cannot write to standard output%s%s", why ? ": " : "", why ? strerror(why) : "");
+    r->gave_up = true;
+    interrupt(r, words);
 }
 
 static void on_closed(void *arg, const err *reason)
@@ -190,7 +209,7 @@ static int finish(struct run *r, int code)
                 fold_run(r->fold));
         cli_error(r->cli, &e);
         code = code ? code : 1;
-        if (r->interrupts)
+        if (r->interrupts && !r->gave_up)
             code = 130;
         fold_abandon(r->fold);
     }

@@ -25,6 +25,7 @@ struct run {
     loop_timer *patience;
     loop_signal *signals[3];
     int interrupts;
+    bool gave_up; // since its output cannot be written
     pid_t guard, kernel;
     char *spool_dir;
     bool welcome, ended;

@@ -717,6 +717,23 @@ def test_without_standard_output(t):
         assert done.code == 1 and "cannot write to standard output" in done.err, (verb, done)
 
 
+def test_a_full_disk_behind_standard_output_is_what_the_run_fails_by(t):
+    for more in ([], ["-o", "json"]):
+        path = notebook(t, "-- %% Long\nfor i = 1, 600 do print(i, ('x'):rep(9000)) firesteel.sleep(0.1) end\n"
+                           "-- %% Never\nx = 1\n-- %% Clean when=\"always\"\n!echo clean > clean\n")
+        done = sh("bash", "-c", '"$0" run "$@" >/dev/full', FIRESTEEL, path, *more)
+        said = "cannot write to standard output: No space left on device"
+        assert done.code == 1 and re.fullmatch(rf"firesteel: (cell 1 \(Long\), line 1: )?{said}\n", done.err), done
+        end = records(path)[-1]
+        assert (end["type"], end["exit"], end["outcome"]) == ("end", 1, "failed") and said in end["message"], end
+        assert more or os.path.exists(folder_of(path) + "/clean")  # as JSON it may fail before the first cell
+        again = firesteel("wait", cwd=folder_of(path))
+        assert again.code == 1 and said in again.err, again
+    path = notebook(t, "-- %% Long\nfor i = 1, 600 do print(i, ('x'):rep(9000)) firesteel.sleep(0.1) end\n")
+    done = sh("bash", "-c", '"$0" run "$1" | head -1; exit ${PIPESTATUS[0]}', FIRESTEEL, path)
+    assert done.code == 130 and records(path)[-1]["outcome"] == "interrupted", done
+
+
 def test_two_at_once(t):
     path = notebook(t, SAMPLE)
     both = [subprocess.Popen([FIRESTEEL, "run", path, "--cwd", t.dir()], stdout=subprocess.PIPE, text=True)

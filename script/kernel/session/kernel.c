@@ -590,6 +590,7 @@ void kernel_free(kernel *k)
     loop_free(k->loop);
     free(k->notebook_dir);
     free(k->last_words);
+    free(k->given_up);
     free(k->last_cell);
     free(k->before);
     free(k);

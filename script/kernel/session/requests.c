@@ -110,7 +110,11 @@ static int execute(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e)
 
 static int interrupt_cells(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e)
 {
-    running_interrupt(k, FAILURE_INTERRUPTED);
+    const char *why = json_str(m, "why");
+    if (why && k->options->headless)
+        running_give_up(k, why);
+    else
+        running_interrupt(k, FAILURE_INTERRUPTED);
     return 0;
 }
 

@@ -431,8 +431,10 @@ static char *stop_message(const kernel *k, const execution *x, enum failure why)
     AUTO_BUF limit = {0};
     if (why == FAILURE_INTERRUPTED)
         return mem_strdup("interrupted");
-    if (why == FAILURE_ERROR)
-        return mem_strdup(port_error(k->port)->text);
+    if (why == FAILURE_ERROR) {
+        const err *lost = port_error(k->port);
+        return mem_strdup(k->given_up && !lost->code ? k->given_up : lost->text);
+    }
     if (k->run_timed_out && !x->cleanup) {
         duration_format(&limit, k->options->timeout_ns);
         return str_fmt("the run took longer than its --timeout of %s", buf_cstr(&limit));
@@ -712,15 +714,22 @@ void running_interrupt(kernel *k, enum failure why)
 {
     running_catch_up(k);
     // What was made is cleaned up, unless somebody insists, or nothing can be kept.
-    bool cleanups = k->running && !k->interrupted && why != FAILURE_ERROR;
+    bool cleanups = k->running && !k->interrupted && !port_error(k->port)->code;
     k->cut |= forget_queue(k, cleanups);
     if (!k->running) {
         if (k->started_all || k->waiting_for_sandbox)
-            life_end(k, failure_exit(why), "interrupted");
+            life_end(k, failure_exit(why), k->given_up ? k->given_up : "interrupted");
         return;
     }
     k->interrupted = true;
     stop_running(k, why);
+}
+
+void running_give_up(kernel *k, const char *words)
+{
+    if (!k->given_up && !k->interrupted)
+        k->given_up = mem_strdup(words);
+    running_interrupt(k, k->given_up ? FAILURE_ERROR : FAILURE_INTERRUPTED);
 }
 
 void running_time_out(kernel *k)

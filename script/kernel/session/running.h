@@ -24,6 +24,8 @@ void running_abandon(kernel *k);
 // more clears these, too. why: FAILURE_INTERRUPTED, FAILURE_TIMEOUT, or FAILURE_ERROR when the
 // journal cannot be written.
 void running_interrupt(kernel *k, enum failure why);
+// The same for who has started the run and cannot go on: it fails with these words.
+void running_give_up(kernel *k, const char *words);
 // The run's time is over: stops as an interrupt does. A clean-up that runs keeps its own limit.
 void running_time_out(kernel *k);
 bool running_busy(const kernel *k);

@@ -74,6 +74,7 @@ struct kernel {
     bool unended;          // its end could not be journaled
     bool abandoned;        // the Lua thread does not end; it goes with the process
     int exit;              // exit code of the run, or GUARD_RESTART
+    char *given_up;        // why its starter cannot go on with it; NULL: it can
     char *last_words;      // why the run ends; NULL: in order
 };
 
