@@ -159,17 +159,25 @@ void cli_sweep(struct cli *cli)
         owner_sweep(path);
 }
 
-// Without $HOME, the home folder in the user database; else our folder in /tmp, to which nobody
-// else can write.
-static char *home(struct cli *cli, err *e)
+// Is it a folder with ours in it, or one that takes it? A container's arbitrary user has HOME=/.
+static bool is_home(const char *path, const char *below)
+{
+    if (!path || *path != '/' || !path_is_dir(path))
+        return false;
+    AUTO_FREE char *parent = path_join(path, below), *ours = path_join(parent, "firesteel");
+    return path_exists(ours) || place_takes(parent);
+}
+
+// $HOME, or the home folder in the user database; where neither can be written, our folder in /tmp,
+// to which nobody else can write.
+static char *home(struct cli *cli, const char *below, err *e)
 {
     const char *said = cli_getenv(cli, "HOME");
-    if (said && *said == '/')
+    if (is_home(said, below))
         return mem_strdup(said);
     const struct passwd *user = getpwuid(geteuid());
-    const char *theirs = user && user->pw_dir ? user->pw_dir : "";
-    if (*theirs == '/' && path_is_dir(theirs) && access(theirs, W_OK) == 0)
-        return mem_strdup(theirs);
+    if (user && is_home(user->pw_dir, below))
+        return mem_strdup(user->pw_dir);
     return cli_runtime_dir(cli, e);
 }
 
@@ -177,11 +185,11 @@ static char *home(struct cli *cli, err *e)
 static char *xdg(struct cli *cli, const char *variable, const char *fallback, err *e)
 {
     const char *said = cli_getenv(cli, variable);
-    AUTO_FREE char *below = said && *said == '/' ? NULL : home(cli, e);
+    AUTO_FREE char *below = said && *said == '/' ? NULL : home(cli, fallback, e);
     if (!below && !(said && *said == '/'))
         return NULL;
-    AUTO_FREE char *path =
-        below ? str_fmt("%s/%s/firesteel", below, fallback) : path_join(said, "firesteel");
+    AUTO_FREE char *parent = below ? path_join(below, fallback) : mem_strdup(said);
+    AUTO_FREE char *path = path_join(parent, "firesteel");
     err why = {0};
     AUTO_FD dir = folder_open_path(path, 1, false, &why);
     if (dir >= 0 || why.code == ERR_NOT_FOUND)

@@ -4,6 +4,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "cli/doctor.h"
+#include "cli/places.h"
 #include "tui/term/facts.h"
 
 #include <langinfo.h>
@@ -84,7 +85,15 @@ static void look_at_folders(struct doctor *d)
     AUTO_FREE char *runtime = cli_runtime_dir(d->cli, &e);
     AUTO_FREE char *state = runtime ? cli_state_dir(d->cli, &e) : NULL;
     AUTO_FREE char *images = state ? cli_images_dir(d->cli, &e) : NULL;
-    if (images)
+    const char *closed = !images                ? NULL
+                         : !place_takes(state)  ? state
+                         : !place_takes(images) ? images
+                                                : NULL;
+    if (closed)
+        doctor_found(d, "folders", HEALTH_FAIL,
+            "make it, writable for you; or XDG_STATE_HOME, XDG_DATA_HOME name others",
+            "%s can be neither made nor written", closed);
+    else if (images)
         doctor_found(d, "folders", HEALTH_OK, NULL, "%s, %s, %s", runtime, state, images);
     else
         doctor_found(d, "folders", HEALTH_FAIL,

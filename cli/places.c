@@ -32,3 +32,14 @@ char *place_installed(const char *configured)
         str_fmt("%.*s%s", (int)(strlen(own) - strlen(below)), own, configured + n);
     return path_exists(moved) ? STEAL(moved) : mem_strdup(configured);
 }
+
+bool place_takes(const char *folder)
+{
+    AUTO_FREE char *at = mem_strdup(folder);
+    while (!path_exists(at)) { // the nearest one above that is there has to take it
+        char *above = path_dirname(at);
+        free(at);
+        at = above;
+    }
+    return path_is_dir(at) && access(at, W_OK | X_OK) == 0;
+}

@@ -169,6 +169,21 @@ def test_without_a_home(t):
     assert os.stat(journal).st_uid == NOBODY
 
 
+def test_a_home_that_cannot_be_written_is_none(t):
+    """As of an arbitrary user in a container."""
+    needs_access_for_nobody(t)
+    cwd = t.dir()
+    path = notebook(cwd)
+    os.chmod(cwd, 0o755)
+    for home in ("/", "/nonexistent"):
+        done = as_nobody(t, FIRESTEEL, "run", path, env={"HOME": home})
+        assert done.code == 0 and f"working in /tmp/firesteel-{NOBODY}/.local/state/firesteel/nb-" in done.err, done
+        found = as_nobody(t, FIRESTEEL, "doctor", "-o", "json", env={"HOME": home}).out
+        assert f"/tmp/firesteel-{NOBODY}/.local/share/firesteel/images" in found, found
+    found = as_nobody(t, FIRESTEEL, "doctor", "-o", "json", env={"HOME": "/", "XDG_STATE_HOME": "/nonexistent"})
+    assert found.code == 1 and "/nonexistent/firesteel can be neither made nor written" in found.out, found
+
+
 def test_without_a_home_nothing_planted_is_used(t):
     needs_access_for_nobody(t)
     own = f"/tmp/firesteel-{NOBODY}"
