@@ -398,3 +398,29 @@ int path_update(const char *path, const void *bytes, size_t n, mode_t mode, err 
     mode_t keeps = was.st_mode & (mode & 077 ? 07777 : 07700);
     return replace(real, bytes, n, keeps, &was, e);
 }
+
+// A file is replaced, so its folder has to take the new one.
+static int may_replace(const char *path, err *e)
+{
+    AUTO_FREE char *folder = path_dirname(path);
+    return access(folder, W_OK | X_OK) < 0 ? err_errno(e, errno, "cannot write %s", path) : 0;
+}
+
+int path_may_update(const char *path, err *e)
+{
+    struct stat is;
+    int named = named_descriptor(path);
+    if (named >= 0)
+        return fcntl(named, F_GETFL) < 0 ? err_errno(e, errno, "cannot write %s", path) : 0;
+    AUTO_FD at = open(path, O_PATH | O_CLOEXEC);
+    if (at < 0 && errno == ENOENT)
+        return lstat(path, &is) == 0 ? refuse_missing(path, e) : may_replace(path, e);
+    if (at < 0 || fstat(at, &is) < 0)
+        return err_errno(e, errno, "cannot write %s", path);
+    if (S_ISCHR(is.st_mode) || S_ISFIFO(is.st_mode)) // who reads from a pipe may come later
+        return access(path, W_OK) < 0 ? err_errno(e, errno, "cannot write %s", path) : 0;
+    if (!S_ISREG(is.st_mode))
+        return refuse_kind(path, is.st_mode, e);
+    AUTO_FREE char *real = name_of(at, path);
+    return real ? may_replace(real, e) : err_errno(e, errno, "cannot write %s", path);
+}

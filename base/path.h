@@ -40,6 +40,8 @@ int path_write(const char *path, const void *bytes, size_t n, mode_t mode, err *
 // else that is no file is refused: a link to nothing, a pipe without a reader. mode is for a new
 // file; a mode without rights for others (0600) always applies.
 int path_update(const char *path, const void *bytes, size_t n, mode_t mode, err *e);
+// Would it be written there, as far as can be known? The same errors, and nothing is changed.
+int path_may_update(const char *path, err *e);
 // Reads the rest of an open file, as path_read does; the error does not name the file.
 int fd_read_all(int fd, buf *out, size_t limit, err *e);
 // fsync of an open folder; also 0 where the file system cannot do it, else -1 with errno.

@@ -8,24 +8,19 @@
 #include "script/journal/reader.h"
 #include "script/report/export.h"
 
-#include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
-// A file, a device or a pipe that is there is written into, or replaced in its folder.
 static int check(const char *path, err *e)
 {
     enum export_format format;
-    AUTO_FREE char *folder = path_dirname(path);
-    const char *asked = path_exists(path) ? path : folder;
     if (!export_format(path, &format))
         return err_set(e, ERR_USAGE, "--report %s: the name ends in " EXPORT_ENDS, path);
     if (path_is_dir(path))
         return err_set(e, ERR_USAGE, "--report %s: that is a folder", path);
-    if (access(asked, W_OK) == 0)
+    if (path_may_update(path, e) == 0)
         return 0;
-    err_errno(e, errno, "the report %s cannot be written", path);
-    e->code = ERR_USAGE;
+    err_wrap(e, "the report %s", path);
+    e->code = ERR_USAGE; // nothing was run
     return -1;
 }
 

@@ -133,6 +133,14 @@ static const char *end_message(const fold *f)
                                               : run_state_name(fold_state(f));
 }
 
+// With which tag a cell is left out when all run; NULL: it has none.
+static const char *skip_tag(const cell *c)
+{
+    return cell_has_tag(c, "skip-execution") ? "skip-execution"
+           : cell_has_tag(c, "skip")         ? "skip"
+                                             : NULL;
+}
+
 static void print_verdict(const struct junit *j, size_t i, enum verdict v, buf *out)
 {
     const struct output *error = error_of(run_of(j, i));
@@ -141,10 +149,12 @@ static void print_verdict(const struct junit *j, size_t i, enum verdict v, buf *
     if (error)
         output_text(error, j->spool_dir, 0, &text, NULL);
     if (v == SKIPPED) {
-        const char *when = page_left_out(j->fold, notebook_cell(j->nb, i)->id);
-        AUTO_FREE char *why = when ? str_fmt("not run: when=\"%s\"", when)
-                                   : str_fmt("not run: %s", end_message(j->fold));
-        bool nothing = !when && fold_state(j->fold) == RUN_OK;
+        const cell *skipped = notebook_cell(j->nb, i);
+        const char *when = page_left_out(j->fold, skipped->id), *tag_of = skip_tag(skipped);
+        AUTO_FREE char *why = when     ? str_fmt("not run: when=\"%s\"", when)
+                              : tag_of ? str_fmt("not run: tags=[\"%s\"]", tag_of)
+                                       : str_fmt("not run: %s", end_message(j->fold));
+        bool nothing = !when && !tag_of && fold_state(j->fold) == RUN_OK;
         buf_str(out, "      <skipped");
         attribute(out, "message", nothing ? "nothing to run" : why);
         buf_str(out, "/>\n");
@@ -212,11 +222,13 @@ static void properties(buf *out, const char *prefix, const cJSON *object)
     }
 }
 
-// The last value of each metric, and tags: a dashboard can draw the one and filter by the other.
+// Parameters, also those that cells recorded; the last value of each metric, and tags: a dashboard
+// can draw the one and filter by the other.
 static void print_recorded(const fold *f, buf *out)
 {
     AUTO_JSON *results = fold_results(f), *last = cJSON_CreateObject();
     const cJSON *m;
+    properties(out, "parameter.", json_get(results, "params"));
     cJSON_ArrayForEach(m, json_get(results, "metrics"))
         json_set(last, m->string, cJSON_Duplicate(json_get(m, "value"), true));
     properties(out, "metric.", last);
@@ -232,8 +244,6 @@ static void print_properties(const struct junit *j, buf *out)
     property(out, "", "context", json_str(cluster, "context"));
     property(out, "", "namespace", json_str(cluster, "namespace"));
     properties(out, "version.", json_get(first, "versions"));
-    AUTO_JSON *parameters = fold_params(j->fold);
-    properties(out, "parameter.", parameters);
     print_recorded(j->fold, out);
     buf_str(out, "    </properties>\n");
 }

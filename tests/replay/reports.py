@@ -117,6 +117,18 @@ def test_junit_is_the_same_from_run_to_run(t):
     assert "opensesame" not in other.out and told["run"] not in other.out.replace(f'value="{told["run"]}"', "")
 
 
+def test_junit_has_what_cells_recorded_and_why_a_cell_was_left_out(t):
+    folder = t.dir()
+    write(folder, "p.lua", '-- %% tags=["parameters"]\nlr = 1\nn = 2\n-- %% Set\nrun.param("lr", 7)\n'
+          '-- %% Left tags=["skip-execution"]\nx = 1\n-- %% Bad\nerror "bad"\n-- %% Rest\nx = 2\n')
+    done = firesteel(folder, "run", "p.lua", "-o", "junit")
+    suite, cases = suite_of(done.out)
+    told = properties(suite)
+    assert (told["parameter.lr"], told["parameter.n"]) == ("7", "2"), told
+    assert cases[2].find("skipped").get("message") == 'not run: tags=["skip-execution"]', done.out
+    assert "bad" in cases[4].find("skipped").get("message"), done.out
+
+
 def test_what_when_left_out_says_so(t):
     folder = t.dir()
     write(folder, "w.lua", '-- %% A\nx = 1\n-- %% B when="x > 3"\nprint(2)\n-- %% C when="failed"\nprint(3)\n'
