@@ -4,7 +4,7 @@ _firesteel() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} verb=${COMP_WORDS[1]}
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        mapfile -t COMPREPLY < <(compgen -W "$(firesteel --help | sed -n 's/^  \([a-z]*\) .*/\1/p')" -- "$word")
+        mapfile -t COMPREPLY < <(compgen -W "$(firesteel --help | sed -n 's/^  \([a-z][a-z-]*\) .*/\1/p')" -- "$word")
         return
     fi
     if [[ $before == --resume || $before == --from || ( $word != -* && $verb =~ ^(show|diff|lineage|export|clean|wait)$ && ! $before =~ ^(-o|--output|--to)$ ) ]]; then
@@ -16,7 +16,7 @@ _firesteel() {
     elif [[ $before == --to && $verb == convert ]]; then
         mapfile -t COMPREPLY < <(compgen -W "lua ipynb py md html" -- "$word")
     elif [[ $before == --to ]]; then
-        mapfile -t COMPREPLY < <(compgen -W "ipynb md html junit mlflow" -- "$word")
+        mapfile -t COMPREPLY < <(compgen -W "ipynb md html junit mlflow openlineage" -- "$word")
     elif [[ $verb == doctor && ( $before == -o || $before == --output || $before == --format ) ]]; then
         mapfile -t COMPREPLY < <(compgen -W "plain json" -- "$word")
     elif [[ $verb == run && ( $before == -o || $before == --output ) ]]; then

@@ -6,7 +6,7 @@ function __firesteel_verb
 end
 
 function __firesteel_verbs
-    firesteel --help | string replace -rf '^  ([a-z]+) +(.*)' '$1\t$2'
+    firesteel --help | string replace -rf '^  ([a-z][a-z-]*) +(.*)' '$1\t$2'
 end
 
 # Those of the verb: "--name<tab>what it does".
@@ -41,5 +41,5 @@ complete -c firesteel -f -n '__firesteel_is stop attach' -a '(__firesteel_kernel
 complete -c firesteel -f -n '__firesteel_is sandbox' -a 'up down status'
 complete -c firesteel -f -n '__firesteel_after --allow' -a 'cluster destructive cluster,destructive'
 complete -c firesteel -f -n '__firesteel_is convert; and __firesteel_after --to' -a 'lua ipynb py md html'
-complete -c firesteel -f -n '__firesteel_is export; and __firesteel_after --to' -a 'ipynb md html junit mlflow'
+complete -c firesteel -f -n '__firesteel_is export; and __firesteel_after --to' -a 'ipynb md html junit mlflow openlineage'
 complete -c firesteel -f -n '__firesteel_is run; and __firesteel_after -o --output' -a 'plain json junit'

@@ -5,7 +5,7 @@ _firesteel() {
     local verb=${words[2]} before=${words[CURRENT-1]}
     local -a found
     if (( CURRENT == 2 )); then
-        found=(${(f)"$(firesteel --help | sed -n 's/^  \([a-z][a-z]*\)  *\(.*\)/\1:\2/p')"})
+        found=(${(f)"$(firesteel --help | sed -n 's/^  \([a-z][a-z-]*\)  *\(.*\)/\1:\2/p')"})
         _describe -t verbs verb found
         _files
     elif [[ $before == --resume || $before == --from ]] ||
@@ -20,7 +20,7 @@ _firesteel() {
     elif [[ $before == --to && $verb == convert ]]; then
         compadd lua ipynb py md html
     elif [[ $before == --to ]]; then
-        compadd ipynb md html junit mlflow
+        compadd ipynb md html junit mlflow openlineage
     elif [[ $verb == run && $before == (-o|--output) ]]; then
         compadd plain json junit
     elif [[ ${words[CURRENT]} == -* ]]; then

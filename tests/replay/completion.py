@@ -28,7 +28,7 @@ def options_of(verb):
 
 
 def verbs():
-    return set(re.findall(r"^  ([a-z]+) ", sh(FIRESTEEL, "--help").out, re.M))
+    return set(re.findall(r"^  ([a-z][a-z-]*) ", sh(FIRESTEEL, "--help").out, re.M))
 
 
 def needs(shell):
@@ -38,12 +38,14 @@ def needs(shell):
 
 def check(ask, name):
     """ask(line) gives the words that a shell offers for the end of the line."""
+    assert "port-forward" in verbs()
     assert verbs() <= set(ask("firesteel ")), (verbs(), ask("firesteel "))
     for verb in ("run", "runs", "prune"):
         assert options_of(verb) == {w for w in ask(f"firesteel {verb} --") if w.startswith("--")}, (verb, ask(f"firesteel {verb} --"))
     assert ask("firesteel show n-") == [name] and ask("firesteel run n.lua --resume n-") == [name]
     assert sorted(ask("firesteel run --allow ")) == ["cluster", "cluster,destructive", "destructive"]
     assert sorted(ask("firesteel export x --to m")) == ["md", "mlflow"]
+    assert ask("firesteel export x --to o") == ["openlineage"]
     assert sorted(ask("firesteel convert x --to ")) == ["html", "ipynb", "lua", "md", "py"]
 
 
