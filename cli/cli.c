@@ -252,6 +252,12 @@ char *cli_work_folder(struct cli *cli, const char *cwd, const char *file, bool *
     return STEAL(own);
 }
 
+static bool has_runs(const char *folder)
+{
+    AUTO_FREE char *hidden = folder ? path_join(folder, ".firesteel") : NULL;
+    return hidden && path_exists(hidden);
+}
+
 // Those below the state folder that have runs of notebooks of this one; a strv, NULL: none.
 static char **replaced_folders(struct cli *cli)
 {
@@ -262,8 +268,7 @@ static char **replaced_folders(struct cli *cli)
             continue;
         AUTO_FREE char *path = path_absolute(d->d_name, NULL);
         AUTO_FREE char *own = path ? folder_in_state(cli, path, NULL) : NULL;
-        AUTO_FREE char *runs = own ? path_join(own, ".firesteel") : NULL;
-        if (runs && path_exists(runs))
+        if (has_runs(own))
             found = strv_add(found, own);
     }
     if (dir)
@@ -271,21 +276,26 @@ static char **replaced_folders(struct cli *cli)
     return found;
 }
 
-// The folder of a notebook's file that lies elsewhere, new; NULL: there are no runs, or some of it
-// here.
-static char *folder_of_notebook(const char *word)
+// The folder of a notebook's file that lies elsewhere, or the one that replaces it, new; NULL:
+// there are no runs, or some of it here.
+static char *folder_of_notebook(struct cli *cli, const char *word)
 {
-    AUTO_FREE char *folder = path_dirname(word), *hidden = path_join(folder, ".firesteel");
-    if (!path_exists(hidden))
+    AUTO_FREE char *folder = path_dirname(word), *path = path_absolute(word, NULL);
+    bool beside = has_runs(folder), closed = path && !beside && access(folder, W_OK) < 0;
+    AUTO_FREE char *own = closed ? folder_in_state(cli, path, NULL) : NULL;
+    if (!beside && !has_runs(own))
         return NULL;
     AUTO_FREE char *here = runs_pick(".", NULL, word, NULL);
-    return here ? NULL : STEAL(folder);
+    if (here || beside)
+        return here ? NULL : STEAL(folder);
+    say(stderr, "firesteel: %s cannot be written; its runs are in %s\n", folder, own);
+    return STEAL(own);
 }
 
 char *cli_runs_folder(struct cli *cli, const char *cwd, const char *word)
 {
     bool elsewhere = !cwd && word && strchr(word, '/') && runs_is_notebook(word);
-    char *beside = elsewhere ? folder_of_notebook(word) : NULL;
+    char *beside = elsewhere ? folder_of_notebook(cli, word) : NULL;
     if (beside)
         return beside;
     if (cwd || access(".", W_OK) == 0 || path_exists(".firesteel"))

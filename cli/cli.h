@@ -70,7 +70,8 @@ char *cli_state_dir(struct cli *cli, err *e);  // $XDG_STATE_HOME/firesteel
 // folder; or, if that cannot be written, a folder of its own below the state folder (*moved). New.
 char *cli_work_folder(struct cli *cli, const char *cwd, const char *file, bool *moved, err *e);
 // Where the verbs that look at runs look: `cwd` (--cwd) if given, else this folder; but that of the
-// notebook's file that `word` names (NULL: none), if this one has no run of it; or, if this folder
+// notebook's file that `word` names (NULL: none), or the one that replaces it, if this one has no
+// run of it; or, if this folder
 // cannot be written and has none, the one that cli_work_folder has made for its notebook, which is
 // said on standard error. If several of its notebooks have one, these are said. New.
 char *cli_runs_folder(struct cli *cli, const char *cwd, const char *word);

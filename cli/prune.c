@@ -400,6 +400,12 @@ static int start(struct cli *cli, struct choice *c)
     return prune(cli, c);
 }
 
+static bool chooses(const struct choice *c)
+{
+    return c->older || c->keep || c->size || c->states || c->where || c->dry_run || c->yes ||
+           c->force;
+}
+
 static int run(struct cli *cli, int argc, char **argv)
 {
     struct choice c = {0};
@@ -425,6 +431,9 @@ static int run(struct cli *cli, int argc, char **argv)
     if (options_parse(cli, &prune_verb, options, argc, argv, &rest, &code) == 0) {
         if (rest)
             code = cli_usage(cli, &prune_verb, "it takes options alone");
+        else if ((pins || unpins) && chooses(&c))
+            code = cli_usage(cli, &prune_verb,
+                "--pin and --unpin remove nothing: without other options than --cwd");
         else if (pins || unpins)
             code = pin_all(cli, &c, pins, unpins);
         else

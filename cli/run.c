@@ -77,6 +77,9 @@ static int check_options(struct cli *cli, const struct run_options *o, struct ru
             "--detach has nothing to print as JUnit yet; --report FILE.xml writes it in the end");
     if (o->timeout && duration_parse(o->timeout, &ns, &e) < 0)
         return cli_usage(cli, &run_verb, "--timeout: %s", e.text);
+    if (o->timeout && ns <= 0)
+        return cli_usage(cli, &run_verb,
+            "--timeout %s: must be more than nothing; leave it out for no limit", o->timeout);
     if (o->sandbox && (o->context || o->kubeconfig))
         return cli_usage(cli, &run_verb, "--sandbox has a cluster of its own: leave --context out");
     if (o->sandbox && o->registry)
@@ -104,8 +107,8 @@ static int check_options(struct cli *cli, const struct run_options *o, struct ru
         return cli_usage(cli, &run_verb, "--from: without %s",
             o->resume ? "--resume" : "--detach, since the comparison is printed at the end");
     if (!o->resume && !o->only_stale && (o->redo || o->accept_drift))
-        return cli_usage(cli, &run_verb, "%s is for --resume: which run?",
-            o->redo ? "--redo" : "--accept-drift");
+        return cli_usage(
+            cli, &run_verb, "%s is for --resume or --stale", o->redo ? "--redo" : "--accept-drift");
     for (char **list = o->allow; list && *list; list++) {
         char **words = strv_split(*list, ',');
         bool known = true;

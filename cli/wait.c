@@ -104,6 +104,9 @@ static int wait_all(struct cli *cli, const char *folder, char *const *names, con
     int64_t ns = 0;
     if (timeout && duration_parse(timeout, &ns, &e) < 0)
         return cli_usage(cli, &wait_verb, "--timeout: %s", e.text);
+    if (timeout && ns <= 0)
+        return cli_usage(cli, &wait_verb,
+            "--timeout %s: must be more than nothing; leave it out for no limit", timeout);
     int64_t until = ns ? clock_add(clock_mono(), ns) : 0;
     int code = names ? 0 : wait_run(cli, folder, NULL, timeout, until);
     for (; names && *names; names++) {

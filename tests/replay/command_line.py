@@ -202,6 +202,9 @@ def test_wrong_usage(t):
         (["run", path, "--alow", "cluster"], "did you mean --allow?"),
         (["run", path, "--allow", "all"], "cluster, destructive"),
         (["run", path, "--timeout", "5"], "--timeout"),
+        (["run", path, "--timeout", "0s"], "must be more than nothing"),
+        (["wait", "--timeout", "0s"], "must be more than nothing"),
+        (["run", path, "--redo", "Hello"], "--redo is for --resume or --stale"),
         (["run", path, "-o", "xml"], "plain, json or junit"),
         (["run", path, "--report", "x.pdf"], ".ipynb, .md, .html or .xml"),
         (["run", path, "-p"], "needs a value"),
@@ -221,7 +224,7 @@ def test_an_empty_name_is_no_run_and_no_pod(t):
     path = notebook(t, SAMPLE)
     folder = folder_of(path)
     assert firesteel("run", path).code == 0
-    for words in (["wait"], ["show"], ["diff"], ["clean"], ["export", "--to", "md"], ["stop"], ["attach"], ["prune", "--yes", "--pin"],
+    for words in (["wait"], ["show"], ["diff"], ["clean"], ["export", "--to", "md"], ["stop"], ["attach"], ["prune", "--pin"],
                   ["run", "sample.lua", "--resume"], ["run", "--from"]):
         done = firesteel(*words, "", cwd=folder)
         assert done.code == 2 and done.out == "" and "the name of a run is empty" in done.err, (words, done)
@@ -377,6 +380,8 @@ def test_a_folder_that_cannot_be_written(t):
         done = there(*words)
         assert done.code == 0 and "found it" in done.out + done.err or words[0] in ("wait", "diff"), (words, done)
         assert "There are no runs" not in done.err and done.code == 0, (words, done)
+    outside = sh(*user, FIRESTEEL, "show", os.path.basename(folder) + "/ro.lua", env=env, cwd=os.path.dirname(folder))
+    assert outside.code == 0 and "found it" in outside.out and "its runs are in " + state in outside.err, outside
     os.chmod(folder, 0o755)
     with open(folder + "/two.lua", "w", encoding="utf-8") as f:
         f.write("-- %%\nx = 1\n")

@@ -114,6 +114,9 @@ def test_what_never_goes(t):
     assert runs(folder) == lively | {tagged, later, left}, shown
     for words in ("it goes on", "it is pinned", "it left something on a cluster"):
         assert words in shown.out, (words, shown)
+    for words in (["--keep", "0"], ["--yes"], ["--dry-run"]):
+        assert "remove nothing" in sh(FIRESTEEL, "prune", "--pin", left, *words, cwd=folder).err
+        assert prune(folder, "--unpin", left, *words, code=2) and not os.path.exists(path.replace(".jsonl", ".pin"))
     prune(folder, "--unpin", later)
     prune(folder, "--older-than", "0s", "--yes", "--force")
     assert runs(folder) == lively | {tagged}
