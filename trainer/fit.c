@@ -5,6 +5,7 @@
 #include "trainer/data/order.h"
 #include "trainer/feed.h"
 #include "trainer/nn/blame.h"
+#include "trainer/nn/objective.h"
 #include "trainer/nn/train.h"
 #include "trainer/show.h"
 #include "trainer/sums.h"
@@ -344,11 +345,7 @@ int model_predict_batches(model *m, const tensor *const *xs, size_t batch_size, 
     int status = 0;
     for (size_t k = 0; k < heads && status == 0; k++) {
         row_shape row = model_output_shape(m, k);
-        size_t shape[TENSOR_MAX_DIMS + 1] = {tensor_rows(xs[0])};
-        memcpy(shape + 1, row.size, (size_t)row.dims * sizeof *shape);
-        if (row.dims == TENSOR_MAX_DIMS) // no room for the rows: they become flat
-            shape[1] = shape_size(&row), row.dims = 1;
-        out[k] = tensor_new(TENSOR_F32, row.dims + 1, shape, e);
+        out[k] = objective_outputs(tensor_rows(xs[0]), &row, e);
         status = out[k] ? 0 : -1;
     }
     status = status == 0 ? predict_batches(m, &data, batch_size, out, stop, e) : -1;

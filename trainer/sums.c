@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "trainer/sums.h"
 
+#include "trainer/nn/objective.h"
+
 #include <stdio.h>
 
 int sums_prepare(model *m, const evaluate_spec *spec, model_data *out, err *e)
@@ -87,7 +89,7 @@ static int show_batch(
     const struct sums *s, const tensor *y, const batch *b, size_t k, const tensor *p, err *e)
 {
     int status = 0;
-    tensor *rows = tensor_gather(y, b->rows, b->n, e);
+    tensor *rows = objective_targets(y, b->rows, b->n, p, e);
     for (size_t i = 0; rows && status == 0 && i < s->watch_n; i++)
         if (s->watches[i].output == k)
             status = s->watches[i].ops->add(s->watches[i].ctx, rows, p, e);
@@ -101,7 +103,7 @@ static int make_outputs(const model *m, const struct sums *s, batch *b, tensor *
     for (size_t i = 0; i < s->watch_n; i++) {
         size_t k = s->watches[i].output;
         row_shape out = model_output_shape(m, k);
-        if (!p[k] && !(p[k] = tensor_new(TENSOR_F32, 2, (size_t[]){b->n, shape_size(&out)}, e)))
+        if (!p[k] && !(p[k] = objective_outputs(b->n, &out, e)))
             return -1;
         b->outputs[k] = p[k]->data;
     }

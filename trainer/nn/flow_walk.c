@@ -166,6 +166,7 @@ static void add_loss(const flow *f, const struct head *h, size_t k)
         .ld = r->work.ldy,
         .rows = s->n,
         .units = shape_size(&r->work.out),
+        .out = r->work.out,
         .y = s->ys ? s->ys[k] : s->y,
         .row = s->rows,
         .weights = s->head_weights ? s->head_weights[k] : s->weights,

@@ -43,9 +43,10 @@ typedef int (*allsum_fn)(void *ctx, double *values, size_t n, const char *name, 
 // measurements; the results are the same to the last bit).
 typedef enum input_path { INPUT_BY_DENSITY, INPUT_DENSE, INPUT_SPARSE } input_path;
 
-// A loss of one's own, of a batch's targets y (rows, …) as they were given and outputs p (rows,
-// outputs). Sets *loss to the sum over the rows, each by its weight, and gradient (rows, outputs)
-// to d(*loss/rows)/dp. It is called on the thread that trains. -1 with e ends the training.
+// A loss of one's own, of a batch's targets y (rows, …) and outputs p (rows, a
+// row of the output). Sets *loss to the sum over the rows, each by its weight, and gradient, of as
+// many numbers as p, to d(*loss/rows)/dp. It is called on the thread that trains. -1 with e ends
+// the training.
 typedef struct own_loss {
     void *ctx;
     int (*run)(void *ctx, const tensor *y, const tensor *p, const tensor *weights, double *loss,

@@ -293,18 +293,42 @@ static void through_activation(objective *o)
         o->cpu->derive(o->f, o->d, o->ld, o->z, o->ld, o->rows, (o->units + 15) / 16 * 16);
 }
 
+tensor *objective_outputs(size_t n, const row_shape *row, err *e)
+{
+    size_t shape[TENSOR_MAX_DIMS] = {n, shape_size(row)};
+    if (row->dims >= TENSOR_MAX_DIMS)
+        return tensor_new(TENSOR_F32, 2, shape, e);
+    memcpy(shape + 1, row->size, (size_t)row->dims * sizeof *shape);
+    return tensor_new(TENSOR_F32, row->dims + 1, shape, e);
+}
+
+tensor *objective_targets(const tensor *y, const uint32_t *rows, size_t n, const tensor *p, err *e)
+{
+    tensor *t = tensor_gather(y, rows, n, e);
+    bool more = y->dims == p->dims + 1 && y->shape[y->dims - 1] == 1;
+    bool less = y->dims + 1 == p->dims && p->shape[p->dims - 1] == 1;
+    if (!t || (!more && !less))
+        return t;
+    int64_t shape[TENSOR_MAX_DIMS];
+    for (int i = 0; i < p->dims; i++)
+        shape[i] = i < t->dims ? (int64_t)t->shape[i] : 1;
+    tensor *shaped = tensor_reshape(t, p->dims, shape, e);
+    tensor_free(t);
+    return shaped;
+}
+
 // Calls it with tensors of its own; g becomes the gradient.
 static int call_own(objective *o, float *g)
 {
     const own_loss *own = o->spec->own;
-    tensor *y = tensor_gather(o->y, o->row, o->rows, &o->error), *p = NULL, *w = NULL;
-    p = y ? tensor_new(TENSOR_F32, 2, (size_t[]){o->rows, o->units}, &o->error) : NULL;
+    tensor *p = objective_outputs(o->rows, &o->out, &o->error), *y = NULL, *w = NULL;
     for (size_t r = 0; p && r < o->rows; r++)
         memcpy((float *)p->data + r * o->units, o->z + r * o->ld, o->units * sizeof(float));
-    if (p && o->weights)
+    y = p ? objective_targets(o->y, o->row, o->rows, p, &o->error) : NULL;
+    if (y && o->weights)
         w = tensor_gather(o->weights, o->row, o->rows, &o->error);
     int status =
-        p && (w || !o->weights) ? own->run(own->ctx, y, p, w, &o->loss_sum, g, &o->error) : -1;
+        y && (w || !o->weights) ? own->run(own->ctx, y, p, w, &o->loss_sum, g, &o->error) : -1;
     tensor_free(y);
     tensor_free(p);
     tensor_free(w);

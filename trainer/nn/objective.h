@@ -13,6 +13,7 @@ typedef struct objective {
     float *z;     // (rows, units) x·W + b; overwritten
     float *d;     // (rows, units) becomes dLoss/dz, averaged over the rows
     size_t ld, rows, units;
+    row_shape out;         // of a row of the outputs; only a loss of one's own needs it
     const tensor *y;       // targets
     const uint32_t *row;   // the rows of y that belong to the batch
     const tensor *weights; // NULL, or (n) by row of y: what a row's loss counts
@@ -25,6 +26,14 @@ typedef struct objective {
     metric formula[METRIC_COUNT];    // scratch space: those formulas
     size_t formulas;
 } objective;
+
+// Zeros for a batch's outputs: (n, a row); a row with as many dimensions as a tensor may have is
+// flat.
+tensor *objective_outputs(size_t n, const row_shape *row, err *e);
+// A copy of the batch's targets for functions of y and p. Where one of them has a last dimension of
+// 1 that the other has not, y gets or loses it, as in Keras (squeeze_or_expand_to_same_rank):
+// otherwise (n) and (n, 1) would give n² differences.
+tensor *objective_targets(const tensor *y, const uint32_t *rows, size_t n, const tensor *p, err *e);
 
 // `measure`: compute loss_sum and the metrics, too.
 void objective_run(objective *o, bool measure);

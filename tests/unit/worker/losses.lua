@@ -134,6 +134,42 @@ test("losses of one's own train as those that are there", function()
   near(b:test_on_batch(x, class), a:test_on_batch(x, class), 2e-5)
 end)
 
+test("a loss and a metric of one's own get y with as many dimensions as the output", function()
+  local input = data.tensor { { 0.1 }, { 0.5 }, { 0.9 }, { -0.4 } }
+  local function one(loss)
+    local m = nn.Sequential { nn.Dense { 1, input_dim = 1, kernel_initializer = "ones" } }
+    m:compile { loss = loss, metrics = { "mse", mine = function(y, p) return (y - p):square() end } }
+    return m
+  end
+  local square = function(y, p) return (y - p):square() end
+  for _, y in ipairs { data.tensor { 1, 2, 3, 4 }, data.tensor { { 1 }, { 2 }, { 3 }, { 4 } }, data.tensor({ 1, 2, 3, 4 }):reshape { 4, 1, 1 } } do
+    local loss, g = one(square):gradients(input, y)
+    near(loss, 6.7075, 1e-5)
+    near(g[1]:item(), -0.485, 1e-5)
+    local e, mse, mine = one(square):evaluate { input, y, verbose = 0 }
+    near(e, 6.7075, 1e-5)
+    near(mine, mse, 1e-6)
+  end
+  -- Rows of several dimensions keep them, and class numbers are as they were given.
+  local steps, want = ops.ones { 6, 5, 3 }, x:slice(0, 6):reshape { 6, 5, 1 }
+  for _, y in ipairs { want, want:reshape { 6, 5 } } do
+    local shapes = {}
+    local function seen(a, b)
+      shapes[#shapes + 1] = #a.shape == 3 and a == want and table.concat(b.shape, " ") or "other targets"
+      return (a - b):square()
+    end
+    local function of(loss)
+      local m = nn.Sequential { nn.Dense { 1, input_shape = { 5, 3 } }, seed = 2 }
+      m:compile { loss = loss, metrics = { mine = seen } }
+      return { m:evaluate { steps, y, batch_size = 6, verbose = 0 } }
+    end
+    local mine, mse = of(seen), of "mse"
+    near(mine[1], mse[1], 1e-5)
+    near(mine[2], mse[1], 1e-5)
+    same(table.concat(shapes, ", "), "6 5 1, 6 5 1, 6 5 1")
+  end
+end)
+
 test("a loss of one's own is for one call of gradients, too", function()
   local m = number_model("mse", "linear")
   local loss, g = m:gradients(x, value, { loss = own.mae })
