@@ -218,14 +218,22 @@ comm_op collective_reduction(int64_t op, comm_type type)
     return type == COMM_F64 && op == OP_AVERAGE ? COMM_SUM : ops[op];
 }
 
-// Takes part, with zeros, in the allreduce that the others make.
-static int take_part(worker *w, const struct plan *p, err *e)
+comm_type collective_number_type(const struct plan *plans, int size)
+{
+    for (int r = 0; r < size; r++)
+        if (plans[r].what != COLLECTIVE_JOIN && (!plans[r].integer || plans[r].op == OP_AVERAGE))
+            return COMM_F64;
+    return COMM_I64;
+}
+
+// Takes part, with zeros, in the allreduce that the others make: p, where numbers have this type.
+static int take_part(worker *w, const struct plan *p, comm_type number, err *e)
 {
     static const comm_type types[] = {[TENSOR_F32] = COMM_F32, [TENSOR_I64] = COMM_I64};
     size_t n = 1;
     for (int i = 0; i < p->dims; i++)
         n *= (size_t)p->shape[i];
-    comm_type type = p->type < 0 ? COMM_F64 : types[p->type];
+    comm_type type = p->type < 0 ? number : types[p->type];
     double *zeros = mem_array(n ? n : 1, sizeof *zeros);
     int result = w->comm->allreduce(zeros, n, type, collective_reduction(p->op, type), e);
     free(zeros);
@@ -252,7 +260,7 @@ int collective_join(worker *w, err *e)
         for (int r = 0; r < size && !other; r++)
             other = plans[r].what != COLLECTIVE_JOIN ? &plans[r] : NULL;
         if (result == 0 && other)
-            result = take_part(w, other, e);
+            result = take_part(w, other, collective_number_type(plans, size), e);
         else if (result == 0)
             last = last_of(plans, size);
         collective_end(w, &c);

@@ -34,6 +34,7 @@ struct plan {
     int64_t type; // tensor_type; -1: a number
     int64_t op, root;
     int64_t dims, shape[TENSOR_MAX_DIMS];
+    int64_t integer; // the number is one; ranks may differ in it
 };
 
 struct collective {
@@ -55,6 +56,9 @@ void collective_of_list(struct collective *c, size_t tensors, uint64_t shapes);
 // Compares with the other ranks. Horovod's errors come on every rank, or on none. plans: room for
 // all plans, by rank; or NULL.
 int collective_begin(worker *w, struct collective *c, struct plan *plans, err *e);
+// How numbers are reduced when these are the ranks' plans: as integers where each rank that has not
+// joined has one, unless it is an average; else as floats.
+comm_type collective_number_type(const struct plan *plans, int size);
 // Begins one that is not compared, since fit has done that.
 void collective_begin_gradients(worker *w, const struct collective *c);
 void collective_end(worker *w, const struct collective *c);

@@ -159,22 +159,39 @@ static const char *read_name(lua_State *L, int arg)
     return lua_istable(L, arg) ? opt_string_field(L, arg, "hvd.allreduce", "name") : NULL;
 }
 
+// A number as ranks reduce it: all of them as the same type.
+struct number {
+    comm_type type;
+    double f;
+    int64_t i;
+};
+
+static int reduce_number(worker *w, struct collective *c, struct number *v, err *e)
+{
+    AUTO_FREE struct plan *plans = mem_array((size_t)w->place.size, sizeof *plans);
+    if (collective_begin(w, c, plans, e))
+        return -1;
+    v->type = collective_number_type(plans, w->place.size);
+    void *value = v->type == COMM_I64 ? (void *)&v->i : (void *)&v->f;
+    if (w->comm->allreduce(value, 1, v->type, collective_reduction(c->plan.op, v->type), e))
+        return -1;
+    collective_end(w, c);
+    return 0;
+}
+
 static int allreduce_number(lua_State *L, worker *w, int op)
 {
     err e;
-    double value = luaL_checknumber(L, 1);
-    bool integer = lua_isinteger(L, 1) && op != OP_AVERAGE;
+    struct number v = {.f = luaL_checknumber(L, 1)};
     struct collective c = collective_of(COLLECTIVE_ALLREDUCE, NULL, op, 0, read_name(L, 2));
-    if (collective_begin(w, &c, NULL, &e) ||
-        w->comm->allreduce(&value, 1, COMM_F64, collective_reduction(op, COMM_F64), &e))
+    if ((c.plan.integer = lua_isinteger(L, 1)))
+        v.i = lua_tointeger(L, 1);
+    if (reduce_number(w, &c, &v, &e))
         raise_err(L, &e);
-    collective_end(w, &c);
-    if (op == OP_AVERAGE)
-        value /= w->place.size;
-    if (integer && fabs(value) < 0x1p53)
-        lua_pushinteger(L, (lua_Integer)value);
+    if (v.type == COMM_I64)
+        lua_pushinteger(L, v.i);
     else
-        lua_pushnumber(L, value);
+        lua_pushnumber(L, op == OP_AVERAGE ? v.f / w->place.size : v.f);
     return 1;
 }
 

@@ -382,6 +382,40 @@ def test_allreduce_takes_lists(t):
     assert done.code == 1 and "item 2: integers have no average: use op = hvd.Sum" in done.err, done
 
 
+NUMBERS = """
+local hvd, data = require "hvd", require "data"
+local results = hvd.run(function()
+  hvd.init()
+  local rank, out = hvd.rank(), {}
+  local function reduce(of, op) out[#out + 1] = tostring(hvd.allreduce(of[rank + 1], { op = op })) end
+  reduce({ 0, 0.75 }, hvd.Sum)
+  reduce({ 2, 3 }, hvd.Sum)
+  reduce({ (1 << 60) + 1, 2 }, hvd.Sum)
+  reduce({ (1 << 60) + 1, 1 << 60 }, hvd.Max)
+  reduce({ 2, 3 }, hvd.Average)
+  for _, op in ipairs { hvd.Max, hvd.Min } do
+    reduce({ 1.5, 0 / 0 }, op)
+    reduce({ 0 / 0, 1.5 }, op)
+    local t = hvd.allreduce(data.tensor { rank, rank == 0 and 0 / 0 or 1, rank == 1 and 0 / 0 or 1 }, { op = op })
+    out[#out + 1] = t[0] .. t[1] .. t[2]
+  end
+  if rank == 0 then out[#out + 1] = hvd.allreduce(7, { op = hvd.Sum }) end
+  hvd.join()
+  return table.concat(out, " "):gsub("-nan", "nan")
+end, { np = 2 })
+print((results[1]))
+print((results[2]))
+"""
+
+
+def test_numbers_are_the_same_on_every_rank(t):
+    folder = script(t, NUMBERS)
+    same = f"0.75 5 {(1 << 60) + 3} {(1 << 60) + 1} 2.5 nan nan 1.0nannan nan nan 0.0nannan"
+    for env in how_ranks_speak():
+        done = work(folder, "trainer.lua", env=environment(env))
+        assert done.out == f"{same} 7\n{same}\n", (env, done)
+
+
 def test_broadcast_makes_ranks_equal(t):
     two = numbers(work(script(t, SAME_STEPS), "trainer.lua", "2", "5"))
     assert two[0] == two[1]

@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <math.h>
 #include <mpi.h>
 #include <sched.h>
 #include <stdbool.h>
@@ -24,6 +25,7 @@
 enum { YIELD_NS = 5000 * 1000, SLEEP_NS = 200 * 1000, CLOCK_EVERY = 32 };
 
 static MPI_Comm gradients; // the channel of their own; made by mpi_init
+static MPI_Op extremes[2]; // the smallest and the largest of floats; made by mpi_init
 
 static bool has_failed; // an operation
 static struct {
@@ -114,6 +116,30 @@ static int start_mpi(void)
     return code;
 }
 
+// As reduce.c has them: nan wins, whichever rank has it. Of MPI_MIN and MPI_MAX nobody knows.
+#define EXTREME(name, sign)                                                                        \
+    static void name(void *in, void *inout, int *n, MPI_Datatype *type)                            \
+    {                                                                                              \
+        for (int i = 0; *type == MPI_FLOAT && i < *n; i++) {                                       \
+            float a = ((float *)in)[i], *b = (float *)inout + i;                                   \
+            *b = isnan(a) || a sign * b ? a : *b;                                                  \
+        }                                                                                          \
+        for (int i = 0; *type == MPI_DOUBLE && i < *n; i++) {                                      \
+            double a = ((double *)in)[i], *b = (double *)inout + i;                                \
+            *b = isnan(a) || a sign * b ? a : *b;                                                  \
+        }                                                                                          \
+    }
+EXTREME(smallest, <)
+EXTREME(largest, >)
+
+static int make_extremes(err *e)
+{
+    return check(MPI_Op_create(smallest, 1, &extremes[0]), "start", e) ||
+                   check(MPI_Op_create(largest, 1, &extremes[1]), "start", e)
+               ? -1
+               : 0;
+}
+
 static int mpi_init(err *e)
 {
     int done = 0;
@@ -129,7 +155,7 @@ static int mpi_init(err *e)
                    check(MPI_Comm_idup(MPI_COMM_WORLD, &gradients, &request), "start", e) ||
                    wait_for(&request, "start", e)
                ? -1
-               : 0;
+               : make_extremes(e);
 }
 
 static int mpi_rank(void)
@@ -173,11 +199,14 @@ static int reduce(MPI_Comm comm, void *values, size_t n, comm_type type, comm_op
         size_t size;
     } types[] = {
         [COMM_F32] = {MPI_FLOAT, 4}, [COMM_F64] = {MPI_DOUBLE, 8}, [COMM_I64] = {MPI_INT64_T, 8}};
+    bool floats = type != COMM_I64;
+    MPI_Op how = floats && op == COMM_MIN   ? extremes[0]
+                 : floats && op == COMM_MAX ? extremes[1]
+                                            : ops[op];
     for (char *at = values; n > 0;) {
         MPI_Request request;
         int count = piece(n);
-        if (check(
-                MPI_Iallreduce(MPI_IN_PLACE, at, count, types[type].type, ops[op], comm, &request),
+        if (check(MPI_Iallreduce(MPI_IN_PLACE, at, count, types[type].type, how, comm, &request),
                 "allreduce", e) ||
             wait_for(&request, "allreduce", e))
             return -1;

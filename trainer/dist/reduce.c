@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "trainer/dist/reduce.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -17,6 +18,9 @@ typedef uint64_t u64s __attribute__((vector_size(WIDE), aligned(4), may_alias));
 #define MULTIPLY(a, b) ((a) * (b))
 #define SMALLER(a, b)  ((b) < (a) ? (b) : (a))
 #define LARGER(a, b)   ((b) > (a) ? (b) : (a))
+// nan wins, whichever rank has it.
+#define SMALLER_FLOAT(a, b) (isnan(b) ? (b) : SMALLER(a, b))
+#define LARGER_FLOAT(a, b)  (isnan(b) ? (b) : LARGER(a, b))
 
 // Whole vectors first, then what is left.
 #define JOIN(name, vector, value, what)                                                            \
@@ -55,11 +59,11 @@ JOIN(add_i64, u64s, uint64_t, ADD)
 JOIN(multiply_f32, f32s, float, MULTIPLY)
 JOIN(multiply_f64, f64s, double, MULTIPLY)
 JOIN(multiply_i64, u64s, uint64_t, MULTIPLY)
-CHOOSE(min_f32, float, SMALLER)
-CHOOSE(min_f64, double, SMALLER)
+CHOOSE(min_f32, float, SMALLER_FLOAT)
+CHOOSE(min_f64, double, SMALLER_FLOAT)
 CHOOSE(min_i64, int64_t, SMALLER)
-CHOOSE(max_f32, float, LARGER)
-CHOOSE(max_f64, double, LARGER)
+CHOOSE(max_f32, float, LARGER_FLOAT)
+CHOOSE(max_f64, double, LARGER_FLOAT)
 CHOOSE(max_i64, int64_t, LARGER)
 
 typedef void (*join_fn)(char *out, const char *a, const char *b, size_t bytes);

@@ -18,6 +18,7 @@
 
 size_t reduce_size(comm_type type); // bytes of a value
 // out[i] = from[0][i] ∘ from[1][i] ∘ … for n values of two ranks or more; `out` may be one of them.
-// Integers wrap. COMM_AVERAGE is of F32 alone.
+// Integers wrap; the smallest and the largest of floats are nan where one of them is. COMM_AVERAGE
+// is of F32 alone.
 void reduce_values(
     void *out, const void *const *from, int ranks, size_t n, comm_type type, comm_op op);
