@@ -34,10 +34,12 @@ static int on_batch(lua_State *L, const char *what, bool trains)
     push_watches(L, 1, &spec.watches, &spec.watch_n);
     bool busy = box->busy;
     box->busy |= trains; // what a loss uses does not take its layers
+    box->uses++;
     compare_ranks(L, true);
     int status =
         trains ? model_train_on_batch(m, &spec, &l, &e) : model_test_on_batch(m, &spec, &l, &e);
     compare_ranks(L, false);
+    box->uses--;
     box->busy = busy;
     if (status)
         raise_err(L, &e);
@@ -99,12 +101,15 @@ int model_gradients_method(lua_State *L)
     double loss;
     evaluate_spec spec;
     head_spec heads[HEADS_MAX];
-    model *m = check_model(L, 1);
+    struct lua_model *box = check_lua_model(L, 1);
+    model *m = box->m;
     read_batch_options(L, "gradients", "loss", true, &spec);
     const head_spec *losses = read_losses(L, m, heads);
+    box->uses++;
     compare_ranks(L, true); // for the statistics of layers that are synchronized
     int status = model_gradients_on_batch(m, &spec, losses, &loss, &e);
     compare_ranks(L, false);
+    box->uses--;
     if (status)
         raise_err(L, &e);
     lua_pushnumber(L, loss);

@@ -51,13 +51,22 @@ void push_model(lua_State *L, model *m, const err *e)
     worker_give_dnn(worker_of(L), m);
 }
 
-static int close_model(lua_State *L)
+static int free_lua_model(lua_State *L)
 {
     struct lua_model *box = luaL_checkudata(L, 1, type_name);
     leave_layers(L, box);
     model_free(box->m);
     box->m = NULL;
     return 0;
+}
+
+static int close_model(lua_State *L)
+{
+    const struct lua_model *box = luaL_checkudata(L, 1, type_name);
+    if (box->uses)
+        return luaL_error(L, "the model cannot be closed by what it calls: a callback, a metric or "
+                             "a loss");
+    return free_lua_model(L);
 }
 
 static optimizer_spec read_optimizer(lua_State *L, int index, bool *distributed)
@@ -524,7 +533,7 @@ static int set(lua_State *L)
 int open_nn(lua_State *L)
 {
     static const luaL_Reg meta[] = {
-        {"__gc", close_model}, {"__close", close_model}, {"__newindex", set}, {NULL, NULL}};
+        {"__gc", free_lua_model}, {"__close", close_model}, {"__newindex", set}, {NULL, NULL}};
     static const luaL_Reg functions[] = {
         {"Sequential", lua_sequential}, {"graph", lua_graph}, {"load", load}, {NULL, NULL}};
     luaL_newmetatable(L, type_name);

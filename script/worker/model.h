@@ -13,6 +13,7 @@ struct lua_model {
     model *m; // NULL when closed
     bool stop_training;
     bool busy; // fit or train_on_batch runs
+    int uses;  // so many of its methods run that call functions of Lua
     struct model_part *part;
     size_t parts;
 };

@@ -13,14 +13,25 @@ static void keep(lua_State *L, int kept)
     lua_rawseti(L, kept, (lua_Integer)lua_rawlen(L, kept) + 1);
 }
 
+// Keeps the tensor on top of the stack in the list `kept`, and pops it. What is used is a view of
+// its own: a callback may close the tensor.
+static const tensor *keep_view(lua_State *L, int kept)
+{
+    push_tensor(L, tensor_ref(check_tensor(L, -1)), NULL);
+    const tensor *view = check_tensor(L, -1);
+    keep(L, kept);
+    keep(L, kept);
+    return view;
+}
+
 // Item i of the table, a tensor. `kept` has it then: a callback may take it out of the table.
 static const tensor *item(
     lua_State *L, int table, int i, const char *what, const char *name, int kept)
 {
     lua_geti(L, table, i);
-    const tensor *t = test_tensor(L, -1);
-    if (!t && strcmp(name, "inputs x") == 0)
-        t = test_pictures(L, -1);
+    if (test_tensor(L, -1))
+        return keep_view(L, kept);
+    const tensor *t = strcmp(name, "inputs x") == 0 ? test_pictures(L, -1) : NULL;
     if (!t)
         luaL_error(L, "%s: item %d, the %s, must be a tensor, got %s", what, i, name,
             luaL_typename(L, -1));
@@ -140,8 +151,8 @@ static void take_weights(lua_State *L, const char *what, int kept, struct given 
         luaL_error(L, "%s: sample_weight must be a tensor of a number for each row, got %s", what,
             luaL_typename(L, at));
     if (!lua_istable(L, at)) {
-        g->weights = t ? t : g->weights;
-        keep(L, kept);
+        g->weights = t ? keep_view(L, kept) : g->weights;
+        lua_settop(L, at - 1);
         return;
     }
     by_order(L, at, m, false, true, what);
@@ -153,7 +164,10 @@ static void take_weights(lua_State *L, const char *what, int kept, struct given 
             luaL_error(L,
                 "%s: sample_weight of %s must be a tensor of a number for each row, got %s", what,
                 part_name(m, false, k), luaL_typename(L, -1));
-        keep(L, kept);
+        if (all[k])
+            all[k] = keep_view(L, kept);
+        else
+            lua_pop(L, 1);
     }
     g->head_weights = all;
     keep(L, kept);

@@ -310,7 +310,9 @@ int model_fit_method(lua_State *L)
     t.started = t.last_progress = clock_mono();
     history h = {0};
     box->busy = true;
+    box->uses++;
     int result = model_fit(box->m, &spec, &h, &e);
+    box->uses--;
     box->busy = false;
     if (result) {
         fit_history_done(&h);
@@ -347,7 +349,10 @@ int model_evaluate_method(lua_State *L)
     read_evaluate_options(L, 2, w, &spec);
     push_watches(L, 1, &spec.watches, &spec.watch_n);
     bool as_table = opt_bool_field(L, 2, "evaluate", "return_dict", false);
-    if (model_evaluate(box->m, &spec, &l, &e))
+    box->uses++;
+    int result = model_evaluate(box->m, &spec, &l, &e);
+    box->uses--;
+    if (result)
         raise_err(L, &e);
     cJSON *event = cJSON_CreateObject();
     json_set_str(event, "event", "evaluate");
@@ -361,7 +366,6 @@ int model_predict_method(lua_State *L)
 {
     err e = {0};
     model *m = check_lua_model(L, 1)->m;
-    const tensor *xs[LUA_MINSTACK];
     tensor *out[HEADS_MAX];
     bool list = lua_istable(L, 2);
     if (list)
@@ -376,15 +380,16 @@ int model_predict_method(lua_State *L)
             return luaL_error(L, "predict: batch_size must be positive, got %d", (int)batch_size);
     }
     lua_settop(L, 2);
-    if (n != model_input_count(m) || n > LUA_MINSTACK)
+    if (n != model_input_count(m))
         return luaL_error(
             L, "predict: the model has %d inputs, got %d", (int)model_input_count(m), (int)n);
+    const tensor **xs = lua_newuserdatauv(L, (n + 1) * sizeof *xs, 0);
     for (size_t k = 0; k < n; k++) {
         if (list)
             lua_geti(L, 2, (lua_Integer)k + 1);
-        xs[k] = test_pictures(L, list ? 3 : 2);
-        xs[k] = xs[k] ? xs[k] : check_tensor(L, list ? 3 : 2);
-        lua_settop(L, 2); // the table still holds it
+        xs[k] = test_pictures(L, list ? 4 : 2);
+        xs[k] = xs[k] ? xs[k] : check_tensor(L, list ? 4 : 2);
+        lua_settop(L, 3); // the table still holds it
     }
     if (!model_compiled(m))
         model_set_threads(m, worker_of(L)->link ? worker_of(L)->place.threads : 0);

@@ -2,6 +2,7 @@
 -- Loops of one's own in a trainer file: batches, gradients and steps, compared with model:fit bit for bit.
 -- firesteel-worker runs it.
 local nn, data = require "nn", require "data"
+local ops = nn.ops
 
 local cases = require "cases"
 local test, same, near, fails = cases.test, cases.same, cases.near, cases.fails
@@ -365,6 +366,53 @@ test("what a callback takes out of the options stays until the training ends", f
     m:fit(t)
     same(there(), 0, name)
   end
+end)
+
+test("what fit and its kin use cannot be closed under them", function()
+  local x, y = ops.ones { 64, 3 }, ops.zeros { 64, 1 }
+  local m
+  local function close(what) local _ <close> = what end
+  local function made(loss, metric)
+    m = nn.Sequential { nn.Dense { 1, input_dim = 3 } }
+    m:compile { loss = loss or "mse", metrics = { mine = metric } }
+    return m
+  end
+  local why = "the model cannot be closed by what it calls"
+  local callbacks = { { on_train_batch_end = function(self) close(self.model) end } }
+  fails(why, made().fit, m, { x, y, verbose = 0, callbacks = callbacks })
+  local function both(a, b)
+    close(m)
+    return (a - b):square()
+  end
+  fails(why, made(both).gradients, m, x, y)
+  fails(why, made(both).train_on_batch, m, x, y)
+  fails(why, made(nil, both).evaluate, m, { x, y, verbose = 0 })
+  same(#m:predict(x), 64) -- it goes on
+  close(m)
+  fails("the model is closed", function() m:predict(x) end)
+  -- fit has views of its own of tensors: what the program closes is closed for the program.
+  local weights = ops.ones { 64 }
+  local validation = { ops.ones { 64, 3 }, ops.zeros { 64, 1 }, ops.ones { 64 } }
+  local all = { x, y, weights, table.unpack(validation) }
+  local want = made():fit({ x, y, weights, verbose = 0, epochs = 2, validation_data = validation }).history
+  local closer = { on_train_begin = function() for _, t in ipairs(all) do close(t) end end }
+  local got = made():fit({ x, y, weights, verbose = 0, epochs = 2, validation_data = validation, callbacks = { closer } }).history
+  same(got.val_loss[2], want.val_loss[2])
+  fails("the tensor is closed", function() return x:sum() end)
+end)
+
+test("a model may have more inputs than Lua's stack has room for", function()
+  local inputs, outs, xs = {}, {}, {}
+  for i = 1, 40 do
+    inputs[i] = nn.Input { 2, name = "in" .. i }
+    outs[i] = nn.Dense { 1 } (inputs[i])
+    xs[i] = ops.ones { 3, 2 }
+  end
+  local m = nn.Model { inputs = inputs, outputs = nn.Add {} (outs) }
+  m:compile { loss = "mse" }
+  m:fit { xs, ops.ones { 3, 1 }, verbose = 0 }
+  same(#m:predict(xs), 3)
+  fails("the model has 40 inputs, got 1", m.predict, m, { xs[1] })
 end)
 
 cases.run()
