@@ -69,8 +69,9 @@ static int check_format(const void *bytes, size_t n, err *e)
 
 static int open_source(struct source *s, const void *bytes, size_t n, err *e)
 {
-    *s = (struct source){.is_npz = begins(bytes, n, "PK", 2)};
-    if (check_format(bytes, n, e) < 0)
+    bool ours = safetensors_begins(bytes, n);
+    *s = (struct source){.is_npz = !ours && begins(bytes, n, "PK", 2)};
+    if (!ours && check_format(bytes, n, e) < 0)
         return -1;
     if (!s->is_npz)
         return safetensors_open(&s->s, bytes, n, e);

@@ -141,6 +141,12 @@ static uint64_t little_endian_64(const uint8_t *p)
     return n;
 }
 
+bool safetensors_begins(const void *bytes, size_t n)
+{
+    return n > LENGTH_SIZE && little_endian_64(bytes) <= HEADER_MAX &&
+           ((const char *)bytes)[LENGTH_SIZE] == '{';
+}
+
 int safetensors_open(safetensors *s, const void *bytes, size_t n, err *e)
 {
     *s = (safetensors){0};

@@ -14,6 +14,9 @@ typedef struct safetensors {
     size_t n;
 } safetensors;
 
+// Do the bytes begin as the container does, though it may be damaged? A length can look like the
+// first bytes of other formats.
+bool safetensors_begins(const void *bytes, size_t n);
 // Opens the container. ERR_CORRUPT tells what is wrong: lengths, JSON, dtypes, shapes, offsets that
 // overlap or leave holes.
 int safetensors_open(safetensors *s, const void *bytes, size_t n, err *e);

@@ -204,6 +204,23 @@ test("another head is trained on weights of all else", function()
   fails("load_weights: unknown option 'by_name'", model.load_weights, model, "x", { by_name = true })
 end)
 
+test("a checkpoint is one, whatever the length of its header looks like", function()
+  local model = nn.Sequential { nn.Dense { 2, input_dim = 3 }, seed = 1 }
+  local again = nn.Sequential { nn.Dense { 2, input_dim = 3 }, seed = 2 }
+  model:save(folder .. "/own.safetensors")
+  local file = assert(io.open(folder .. "/own.safetensors", "rb"))
+  local bytes = file:read "a"
+  file:close()
+  local length = string.unpack("<I8", bytes)
+  for _, n in ipairs { 0x280, 0x4b50 } do -- as "\x80\x02" of a pickle begins, and "PK" of a ZIP archive
+    n = n >= length and n or n + 0x10000
+    local padded = string.pack("<I8", n) .. bytes:sub(9, 8 + length) .. (" "):rep(n - length) .. bytes:sub(9 + length)
+    again:load_weights(write("padded", padded))
+    same(again:get_weights()[1], model:get_weights()[1])
+    fails("truncated", again.load_weights, again, write("cut", padded:sub(1, 200)))
+  end
+end)
+
 test("files of other formats are told how they become one of ours", function()
   local model = net()
   fails("numpy.savez", model.load_weights, model, write("w.h5", "\x89HDF\r\n\x1a\n" .. ("\0"):rep(100)))
