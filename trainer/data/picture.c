@@ -110,19 +110,85 @@ static void drop_channels(picture *p, size_t channels)
     p->channels = channels;
 }
 
+// libpng reports errors by a function that must not return, too.
+struct png {
+    png_structp in;
+    png_infop info;
+    const uint8_t *at; // what was not read yet
+    size_t left;
+    jmp_buf out;
+    char text[128];
+};
+
+static void png_fails(png_structp in, png_const_charp text)
+{
+    struct png *g = png_get_error_ptr(in);
+    snprintf(g->text, sizeof g->text, "%s", text);
+    longjmp(g->out, 1);
+}
+
+static void png_warns(png_structp in, png_const_charp text)
+{
+}
+
+static void png_take(png_structp in, png_bytep to, size_t n)
+{
+    struct png *g = png_get_io_ptr(in);
+    if (n > g->left)
+        png_error(in, "read beyond end of data");
+    memcpy(to, g->at, n);
+    g->at += n;
+    g->left -= n;
+}
+
+// Everything becomes RGBA of 8 bits: the numbers that are stored, whatever a gAMA chunk says of
+// them, and of those with 16 bits the high byte, as TensorFlow's decode_png has it.
+static void png_as_rgba(const struct png *g)
+{
+    png_set_expand(g->in);
+    png_set_strip_16(g->in);
+    png_set_gray_to_rgb(g->in);
+    png_set_add_alpha(g->in, 0xff, PNG_FILLER_AFTER);
+}
+
+// Never returns normally after an error of the library: what it has allocated is in g and *p.
+static int png_read(struct png *g, picture *p, err *e)
+{
+    g->in = png_create_read_struct(PNG_LIBPNG_VER_STRING, g, png_fails, png_warns);
+    g->info = g->in ? png_create_info_struct(g->in) : NULL;
+    if (!g->info)
+        return err_set(e, ERR_LIMIT, "there is no memory for a PNG");
+    png_set_benign_errors(g->in, 1);
+    png_set_keep_unknown_chunks(g->in, PNG_HANDLE_CHUNK_NEVER, NULL, -1); // texts, gamma, profiles
+    png_set_read_fn(g->in, g, png_take);
+    png_read_info(g->in, g->info);
+    if (make(p, png_get_image_height(g->in, g->info), png_get_image_width(g->in, g->info), 4, e) <
+        0)
+        return -1;
+    png_as_rgba(g);
+    int passes = png_set_interlace_handling(g->in);
+    png_read_update_info(g->in, g->info);
+    if (png_get_rowbytes(g->in, g->info) != 4 * p->width)
+        png_error(g->in, "its rows have another length");
+    for (int pass = 0; pass < passes; pass++)
+        for (size_t y = 0; y < p->height; y++)
+            png_read_row(g->in, p->pixels + y * p->width * 4, NULL);
+    return 0;
+}
+
 static int png_decode(const void *bytes, size_t n, size_t channels, picture *p, err *e)
 {
-    png_image image = {.version = PNG_IMAGE_VERSION};
-    int status = 0;
-    if (!png_image_begin_read_from_memory(&image, bytes, n))
-        return err_set(e, ERR_CORRUPT, "damaged: %s", image.message);
-    image.format = PNG_FORMAT_RGBA;
-    if (make(p, image.height, image.width, 4, e) < 0)
-        status = -1;
-    // A warning (its bit is 1) may be about a wrong sum of pixels.
-    else if (!png_image_finish_read(&image, NULL, p->pixels, 0, NULL))
-        status = err_set(e, ERR_CORRUPT, "damaged: %s", image.message);
-    png_image_free(&image);
+    // volatile: it is read after a longjmp.
+    struct png *volatile g = mem_alloc(sizeof *g);
+    volatile int status;
+    g->at = bytes;
+    g->left = n;
+    if (setjmp(g->out) == 0)
+        status = png_read(g, p, e);
+    else
+        status = err_set(e, ERR_CORRUPT, "damaged: %s", g->text);
+    png_destroy_read_struct(&g->in, &g->info, NULL);
+    free(g);
     if (status == 0)
         drop_channels(p, channels);
     return status;

@@ -58,6 +58,18 @@ TEST(a_png_has_its_pixels)
     picture_done(&(picture){.pixels = decoded("one.png", 1).pixels});
 }
 
+// Of 16 bits, interlaced, the low byte 0xc0; and of 8 bits with a gAMA chunk of 1.0.
+TEST(a_png_has_the_numbers_that_are_stored)
+{
+    picture wide = decoded("gray16.png", 1), gamma = decoded("gamma.png", 3),
+            rgb = decoded("rgb.png", 3);
+    for (size_t y = 0; y < HEIGHT; y++)
+        for (size_t x = 0; x < WIDTH; x++)
+            CHECK_INT(at(&wide, y, x, 0), 16 * x);
+    CHECK(memcmp(gamma.pixels, rgb.pixels, WIDTH * HEIGHT * 3) == 0);
+    picture_done(&wide), picture_done(&gamma), picture_done(&rgb);
+}
+
 // The numbers are Pillow's, which uses libjpeg-turbo, too; other versions may round otherwise.
 TEST(a_jpeg_has_its_pixels)
 {
