@@ -144,9 +144,9 @@ function methods.reshape(a, shape)
   return note(x:reshape(shape), a, function(g) return g:reshape(x.shape) end)
 end
 function methods.transpose(a, axes)
-  local back = axes and {}
-  for i, axis in ipairs(axes or {}) do back[axis + 1] = i - 1 end
-  return note(a.value:transpose(axes), a, function(g) return g:transpose(back) end)
+  local back, y = axes and {}, a.value:transpose(axes)
+  for i, axis in ipairs(axes or {}) do back[(axis < 0 and axis + #axes or axis) + 1] = i - 1 end
+  return note(y, a, function(g) return g:transpose(back) end)
 end
 
 local function matrix(t, as_row)
@@ -198,10 +198,10 @@ function methods.slice(a, from, to, step)
 end
 function methods.columns(a, from, to)
   local x = a.value
-  local y, all = x:columns(from, to), x.shape[#x.shape]
-  local width = y.shape[#y.shape]
-  from = math.min((from or 0) < 0 and from + all or from or 0, all)
-  return note(y, a, function(g) return padded(g, #x.shape - 1, from, all - from - width) end)
+  local y, all, first = x:columns(from, to), x.shape[2], from or 0
+  local width = y.shape[2]
+  first = math.max(0, math.min(first < 0 and first + all or first, all))
+  return note(y, a, function(g) return padded(g, 1, first, all - first - width) end)
 end
 
 Variable.__index = function(self, key)

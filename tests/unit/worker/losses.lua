@@ -68,6 +68,10 @@ test("gradients of functions of tensors are those that differences show", functi
     cast = function(t) return (t:cast "f32" * 2):copy():sum() end,
   }
   for name, fn in pairs(list) do check(name, fn, a) end
+  local deep = data.tensor { { { 0.5, -1.2 }, { 1.9, 0.3 }, { 0.8, -0.6 } }, { { 1.5, 0.7 }, { -0.4, 1.1 }, { 0.2, -0.9 } } }
+  check("columns of three dimensions", function(t) return t:columns(0, 1):square():sum() + t:columns(-2):sum() + t:sum() end, deep)
+  check("columns from before the first", function(t) return t:columns(-9, 2):square():sum() end, deep)
+  check("axes from the last", function(t) return (t:transpose { -1, 0, -2 } * deep:transpose { 2, 0, 1 }):square():sum() end, deep)
   check("log, sqrt and powers", function(t) return (t:log() * t:sqrt() + t ^ 3 + 2 ^ t + t ^ b):sum() end, positive)
   local v, g = nn.value_and_grad(function(both, k) return (both[1] * both[2]):sum() * k end)({ a, b }, 3)
   near(v, 3 * (a * b):sum(), 1e-5)
