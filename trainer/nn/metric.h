@@ -6,7 +6,8 @@
 // Metrics:
 //   accuracy                       the share of rows that are right: the greatest of several
 //                                  outputs is the expected one; a single one is on the right side
-//                                  of one half. An error when the targets are no classes
+//                                  of one half (with from_logits, too, as in Keras). An error when
+//                                  the targets are no classes
 //   binary_accuracy                the share of outputs that are on the right side of one half
 //   top_k_categorical_accuracy     the share of rows whose class is among the five greatest outputs
 //                                  (nn.TopKCategoricalAccuracy: `k`)

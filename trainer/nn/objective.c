@@ -181,7 +181,7 @@ static void binary(objective *o, bool measure)
         float *d = o->d + r * o->ld, *z = o->z + r * o->ld;
         double counts = measure ? weight(o, r) : 1;
         if (measure)
-            measure_row(o, r, outputs(o, r), d);
+            measure_row(o, r, outputs(o, r), outputs(o, r));
         for (size_t j = 0; j < o->units; j++) {
             double y = target(o, r, j), zj = (double)z[j];
             if (measure)

@@ -174,6 +174,14 @@ test("a loss and a metric of one's own get y with as many dimensions as the outp
   end
 end)
 
+test("accuracy of one logit is the output's, as Keras's", function()
+  local m = nn.Sequential { nn.Dense { 1, input_dim = 1, kernel_initializer = "ones" } }
+  m:compile { loss = nn.BinaryCrossentropy { from_logits = true }, metrics = { "accuracy", "binary_accuracy" } }
+  local _, share, binary = m:evaluate { data.tensor { { 0.3 }, { 0.2 }, { 0.7 } }, data.tensor { 0, 0, 1 }, verbose = 0 }
+  same(share, 1.0)
+  same(binary, 1.0)
+end)
+
 test("a loss of one's own is for one call of gradients, too", function()
   local m = number_model("mse", "linear")
   local loss, g = m:gradients(x, value, { loss = own.mae })
