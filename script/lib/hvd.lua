@@ -193,6 +193,20 @@ local function run_on(packed, options)
   })
 end
 
+-- The arguments with their number, as table.pack has it: where a list with nils ends, nobody could tell once it has travelled.
+local function counted(args)
+  if type(args) ~= "table" or args.n ~= nil then return args end
+  local n = #args
+  for key in pairs(args) do
+    if math.type(key) ~= "integer" or key < 1 then
+      core.fail("error", ("hvd.run: args is a list of arguments, so it cannot have the key '%s'"):format(tostring(key)))
+    end
+    n = math.max(n, key)
+  end
+  if n >= 1000000 then core.fail("error", ("hvd.run: args has n = %d, which is no number of arguments"):format(n)) end
+  return table.move(args, 1, n, 1, { n = n })
+end
+
 -- hvd.run(fn, { args = {…}, np = 4 }) → the results of the ranks: what fn(args…) returned on each.
 function hvd.run(fn, options)
   core.expect_type("hvd.run", fn, "function", "the function that the ranks call")
@@ -201,7 +215,7 @@ function hvd.run(fn, options)
   if options.on ~= nil and getmetatable(options.on) ~= engine_of then
     core.fail("error", "hvd.run: on expects where the ranks shall run: k8s.jobs { image = img, executors = 4 }; without it they run here")
   end
-  local packed = core.pack(fn, options.args)
+  local packed = core.pack(fn, counted(options.args))
   return as_results((options.on and run_on or run_here)(packed, options))
 end
 

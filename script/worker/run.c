@@ -28,19 +28,52 @@ static void pack_results(lua_State *L, int before)
     lua_setfield(L, before + 1, "n");
 }
 
-// Pushes the arguments and returns their number. Raises: the list may have a metatable.
+enum { ARGS_MOST = 1000000 }; // LUAI_MAXSTACK
+
+static void check_number(lua_State *L, lua_Integer n)
+{
+    if (n < 0 || n >= ARGS_MOST || !lua_checkstack(L, (int)n + 1)) {
+        lua_pushfstring(L, "hvd.run: args has n = %I, which is no number of arguments", n);
+        lua_error(L);
+    }
+}
+
+// Replaces the list of arguments on top by one that tells their number, n, as table.pack's does:
+// where a list with nils ends, nobody could tell once it has travelled. Raises: the list may have a
+// metatable.
+static void count_args(lua_State *L)
+{
+    int list = lua_gettop(L);
+    if (lua_getfield(L, list, "n") != LUA_TNIL)
+        return lua_settop(L, list);
+    lua_Integer n = luaL_len(L, list);
+    for (lua_settop(L, list), lua_pushnil(L); lua_next(L, list); lua_pop(L, 1)) {
+        if (!lua_isinteger(L, -2) || lua_tointeger(L, -2) < 1)
+            luaL_error(L, "hvd.run: args is a list of arguments, so it cannot have the key '%s'",
+                luaL_tolstring(L, -2, NULL));
+        n = lua_tointeger(L, -2) > n ? lua_tointeger(L, -2) : n;
+    }
+    check_number(L, n);
+    lua_createtable(L, (int)n, 1);
+    for (lua_Integer i = 1; i <= n; i++) {
+        lua_geti(L, list, i);
+        lua_rawseti(L, -2, i);
+    }
+    lua_pushinteger(L, n);
+    lua_setfield(L, -2, "n");
+    lua_replace(L, list);
+}
+
+// Pushes the arguments and returns their number. Raises, too.
 static int push_args(lua_State *L, int list)
 {
     lua_Integer n = 0;
     if (lua_istable(L, list)) {
-        lua_getfield(L, list, "n"); // n as from table.pack, because there may be nils
+        lua_getfield(L, list, "n");
         n = lua_isinteger(L, -1) ? lua_tointeger(L, -1) : luaL_len(L, list);
         lua_pop(L, 1);
     }
-    if (n < 0 || n >= INT_MAX || !lua_checkstack(L, (int)n + 1)) {
-        lua_pushfstring(L, "hvd.run: args has n = %I, which is no number of arguments", n);
-        lua_error(L);
-    }
+    check_number(L, n);
     for (lua_Integer i = 1; i <= n; i++)
         lua_geti(L, list, i);
     return (int)n;
@@ -275,6 +308,8 @@ int hvd_run(lua_State *L)
     luaL_argcheck(L, seconds > 0 && seconds < 1e9, 2, "start_timeout must be positive");
     int type = lua_getfield(L, 2, "args");
     luaL_argcheck(L, type == LUA_TTABLE || type == LUA_TNIL, 2, "args must be a list");
+    if (type == LUA_TTABLE)
+        count_args(L);
     struct elastic_options options;
     const struct elastic_options *elastic = job_elastic(L, w, 2, np, &options);
     if (np == 1 && !elastic)

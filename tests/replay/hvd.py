@@ -132,13 +132,30 @@ end
 """
 
 
+NILS = """\
+-- %% Nils
+local function last(a, b, c, ...) return tostring(b) .. " " .. tostring(c) .. " " .. select("#", ...) end
+for np = 1, 2 do
+  for _, args in ipairs { { 1, nil, 3 }, { [3] = 3 }, { n = 4, 1, nil, 3 } } do print(hvd.run(last, { np = np, args = args })[np]) end
+end
+print(select(2, pcall(hvd.run, last, { args = { a = 5 } })))
+"""
+
+
+def test_arguments_behind_a_nil_travel(t):
+    done = play(notebook(t, NILS))
+    said = [line.strip() for line in done.out.splitlines() if line.strip().startswith("nil ")]
+    assert done.code == 0 and said == ["nil 3 0", "nil 3 0", "nil 3 1"] * 2, done
+    assert "args is a list of arguments, so it cannot have the key 'a'" in done.out, done
+
+
 def test_mistaken_arguments_and_results_end_no_process(t):
     done = play(notebook(t, MISTAKEN))
     assert done.code == 0 and "signal" not in done.out, done
     assert "args has n = 1099511627776, which is no number of arguments" in done.out, done
     assert "args has n = -5, which is no number of arguments" in done.out, done
     assert done.out.count("nested more than 180 deep") >= 2, done
-    assert done.out.count("rank 0 failed: Mistaken:7: no length") >= 2, done
+    assert done.out.count("Mistaken:7: no length") >= 2, done
 
 
 def test_a_large_result_comes_whole(t):

@@ -382,6 +382,24 @@ def test_allreduce_takes_lists(t):
     assert done.code == 1 and "item 2: integers have no average: use op = hvd.Sum" in done.err, done
 
 
+NILS = """
+local hvd = require "hvd"
+local function last(a, b, c, ...) return tostring(b) .. " " .. tostring(c) .. " " .. select("#", ...) end
+for np = 1, 2 do
+  for _, args in ipairs { { 1, nil, 3 }, { [3] = 3 }, { n = 4, 1, nil, 3 } } do print(hvd.run(last, { np = np, args = args })[np]) end
+  for _, args in ipairs { { a = 5 }, { [0] = 5 }, { [1 << 40] = 5 } } do print(select(2, pcall(hvd.run, last, { np = np, args = args }))) end
+end
+"""
+
+
+def test_arguments_behind_a_nil_travel(t):
+    done = work(script(t, NILS), "trainer.lua")
+    assert (done.code, done.out) == (0, (
+        "nil 3 0\nnil 3 0\nnil 3 1\nhvd.run: args is a list of arguments, so it cannot have the key 'a'\n"
+        "hvd.run: args is a list of arguments, so it cannot have the key '0'\n"
+        "hvd.run: args has n = 1099511627776, which is no number of arguments\n") * 2), done
+
+
 NUMBERS = """
 local hvd, data = require "hvd", require "data"
 local results = hvd.run(function()
