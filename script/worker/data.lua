@@ -341,14 +341,17 @@ local function csv_field(column, i)
   return math.type(value) == "integer" and ("%d"):format(value) or shortest(value) or tostring(value)
 end
 
+-- A line that is empty is no record: a single field is quoted then.
+local function csv_line(fields) return #fields == 1 and fields[1] == "" and '""' or table.concat(fields, ",") end
+
 local function csv_text(frame)
   local names, lines = {}, {}
   for i, c in ipairs(frame.columns) do names[i] = quoted(c.name) end
-  lines[1] = table.concat(names, ",")
+  lines[1] = csv_line(names)
   for row = 0, frame.rows - 1 do
     local fields = {}
     for i, c in ipairs(frame.columns) do fields[i] = csv_field(c, row) end
-    lines[#lines + 1] = table.concat(fields, ",")
+    lines[#lines + 1] = csv_line(fields)
   end
   lines[#lines + 1] = ""
   return table.concat(lines, "\n")

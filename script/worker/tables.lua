@@ -218,11 +218,19 @@ local function same_terms(mine, theirs)
   elseif not mine.categories and not theirs.categories then
     return stored(mine), stored(theirs)
   end
-  -- The numbers become the categories' codes, those without one -1.
+  -- The numbers become the categories' codes, those without one numbers below 0.
   local named, plain = mine.categories and mine or theirs, mine.categories and theirs or mine
-  local code = {}
+  local code, unknown = {}, 0
   for k, text in ipairs(named.categories) do code[text] = k end
-  local codes = call(core.map, function(v) return v == nil and 0 or code[text_of(v)] or -1 end, { stored(plain) }, { false })
+  local codes = call(core.map, function(v)
+    if v == nil then return 0 end
+    local text = text_of(v)
+    if not code[text] then
+      unknown = unknown - 1
+      code[text] = unknown
+    end
+    return code[text]
+  end, { stored(plain) }, { false })
   return mine.categories and stored(mine) or codes, mine.categories and codes or stored(theirs)
 end
 
@@ -264,7 +272,11 @@ function methods:join(other, on, given)
   local seen, columns = {}, {}
   for _, c in ipairs(frame.columns) do seen[c.name] = true end
   for _, c in ipairs(other.columns) do
-    if not is_key[c.name] and not seen[c.name] then columns[#columns + 1] = c end
+    if seen[c.name] and not is_key[c.name] then
+      error(("join: both frames have a column '%s': give it another name in one of them, or drop it there, as other:rename { [\"%s\"] = \"other %s\" }")
+        :format(c.name, c.name, c.name), 2)
+    end
+    if not is_key[c.name] then columns[#columns + 1] = c end
   end
   local brought = take(new(columns, other.rows), place).columns
   if #call(core.present, place) < #place then -- numbers that are missing in rows without a partner

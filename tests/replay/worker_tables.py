@@ -277,6 +277,38 @@ print(table.concat(c:categories "Store", " "), c:codes("Store"):min(), c:codes("
     assert lines[6] == f"1 2 3 4 5 6 7 8 9\t1.0\t0.0\t{distinct}", done
 
 
+def test_a_join_loses_no_column_and_no_key(t):
+    done = work(t, """
+local function i64(list) return data.tensor(list, { dtype = "i64" }) end
+local a = data.frame { { "S", i64 { 1, 2 } }, { "v", data.tensor { 1, 2 } } }
+local b = data.frame { { "S", i64 { 2, 3, 1 } }, { "v", data.tensor { 20, 30, 10 } } }
+print(select(2, pcall(a.join, a, b, "S")))
+print(table.concat(a:join(b:rename { v = "w" }, "S").names, " "))
+-- Numbers that are no category of the other frame are different ones.
+local named = data.frame { { "S", i64 { 1, 7 } } }:categorize "S"
+local other = b:drop "v":with("w", { "S" }, function(s) return 10 * s end)
+print(named:join(other, "S", { how = "left" }):stats("w").missing, named:join(other, "S", { how = "inner" }).w)
+print(select(2, pcall(named.join, named, data.concat { other, other:slice(1, 2) }, "S")))
+""")
+    assert done.code == 0 and done.out.splitlines() == [
+        "join: both frames have a column 'v': give it another name in one of them, or drop it there, as "
+        'other:rename { ["v"] = "other v" }', "S v w", "1\t[10]",
+        "join: '3' is twice in column 'S' of the other frame"], done
+
+
+def test_a_file_of_one_column_keeps_what_is_missing(t):
+    folder = t.dir()
+    done = work(t, """
+local s = data.frame { { "s", data.tensor { 1.5, 0 / 0, 3 } } }
+data.save("s.csv", s)
+data.save("c.csv", s:with("c", { "s" }, function(v) return v and "x" or nil end):select { "c" })
+print(#data.csv "s.csv", data.csv("s.csv"):stats("s").missing, #data.csv "c.csv", data.csv("c.csv"):stats("c").missing)
+""", folder)
+    assert done.out == "3\t1\t3\t1\n", done
+    with open(os.path.join(folder, "s.csv"), encoding="utf-8") as f:
+        assert f.read() == 's\n1.5\n""\n3\n'
+
+
 def test_what_a_left_join_does_not_find_is_missing(t):
     done = work(t, """
 local a = data.frame { { "k", data.tensor({ 1, 2, 3, 4 }, { dtype = "i64" }) } }
