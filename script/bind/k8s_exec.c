@@ -113,15 +113,16 @@ static const char **read_words(const cJSON *args, err *e)
     return NULL;
 }
 
+static const char *const said[] = {"stdout", "stderr", NULL};
+
 static cJSON *result_of(struct session *s)
 {
-    static const char *const names[] = {"stdout", "stderr"};
     cJSON *result = cJSON_CreateObject();
     json_set_int(result, "code", s->code);
-    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(s->kept); i++) {
         AUTO_BUF text = {0};
-        kept_take(&s->kept[i], &text);
-        json_set_str(result, names[i], buf_cstr(&text));
+        uint64_t left_out = kept_take(&s->kept[i], &text);
+        call_said(result, said[i], buf_cstr(&text), left_out);
     }
     return result;
 }
@@ -135,6 +136,7 @@ static int run(call *c, const cJSON *args, struct pod_choice *p, struct session 
     s->spec.pod = p->name;
     s->spec.container = p->container;
     s->quiet = json_bool_or(args, "quiet", false);
+    s->kept[0].most = s->kept[1].most = KEPT_DATA;
     if (k8s_deadline(c, args, &patience, e) != 0)
         return -1;
     AUTO_FREE char *where = k8s_pod_text(p);
@@ -256,11 +258,13 @@ static void about_shell(call *c, const cJSON *args, struct about *about)
 const struct binding k8s_exec_bindings[] = {
     {.name = "k8s.exec",
         .effect = EFFECT_CLUSTER,
+        .said = said,
         .start = exec,
         .verify = verify,
         .describe = about_exec},
     {.name = "k8s.attach",
         .effect = EFFECT_CLUSTER,
+        .said = said,
         .start = attach,
         .verify = verify,
         .describe = about_attach},

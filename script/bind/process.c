@@ -127,11 +127,12 @@ int process_run(call *c, const struct process_spec *spec, struct process_result 
         .meanwhile = spec->meanwhile ? meanwhile : NULL,
         .every = spec->every};
     struct job j = {.call = c, .spec = spec, .result = result};
+    j.kept.most = spec->data ? KEPT_DATA : KEPT_LOG;
     *result = (struct process_result){.code = -1};
     canceller *interrupt = spec->within ? NULL : call_canceller(c);
     int64_t deadline = spec->within ? clock_add(clock_mono(), spec->within) : 0;
     int done = loop_call(call_loop(c), interrupt, &ops, &j, deadline, e);
-    kept_take(&j.kept, &result->output);
+    result->left_out = kept_take(&j.kept, &result->output);
     if (done == 0 && j.error.code) {
         if (e)
             *e = j.error;

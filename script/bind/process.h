@@ -14,6 +14,7 @@ struct process_spec {
     const char *input;
     size_t input_n;
     bool quiet; // keep its output, but do not show it
+    bool data;  // keep up to KEPT_DATA of its output, else up to KEPT_LOG
     // Gets the output of descriptor 1 or 2 instead of the cell, on the loop's thread; may be NULL.
     void (*output)(void *arg, int fd, const char *bytes, size_t n);
     unsigned grace_ms; // between the signals of an interrupt; 0: a second
@@ -30,8 +31,9 @@ struct process_spec {
 struct process_result {
     int code;   // exit code, -1 when a signal ended it
     int signal; // 0: none
-    buf output; // stdout and stderr in the order they came; the middle of more than 1 MiB is left
-                // out
+    buf output; // stdout and stderr in the order they came; the middle of more than was to be kept
+                // is left out
+    uint64_t left_out; // bytes of it
 };
 
 // Returns 0 when the process has ended by itself, with any exit code. Errors: ERR_NOT_FOUND naming

@@ -90,18 +90,23 @@ static bool declares_files(const cJSON *args)
            cJSON_GetArraySize(json_get(args, "outputs")) > 0;
 }
 
+// Nobody computes with it.
+static bool is_only_shown(call *c, const cJSON *args)
+{
+    return json_bool_or(args, "shown", false) && !call_is_captured(c);
+}
+
 // files: of the inputs, taken. Output that is only shown, and that a resume need not show again, is
 // not part of the result.
 static cJSON *shell_result(
     call *c, const struct process_result *r, const char *at, const cJSON *args, cJSON *files)
 {
     cJSON *result = cJSON_CreateObject();
-    bool only_shown = json_bool_or(args, "shown", false) && !call_is_captured(c);
     json_set_int(result, "code", r->code);
     if (r->signal)
         json_set_int(result, "signal", r->signal);
-    if (!only_shown || declares_files(args))
-        json_set_str(result, "output", buf_cstr(&r->output));
+    if (!is_only_shown(c, args) || declares_files(args))
+        call_said(result, "output", buf_cstr(&r->output), r->left_out);
     process_hash_files(files, at, json_get(args, "outputs"));
     json_set(result, "files", files);
     json_set_str(result, "cwd", json_str(args, "cwd"));
@@ -141,7 +146,8 @@ static int shell_start(call *c, const cJSON *args, cJSON **result, err *e)
         .cwd = at,
         .input = input,
         .input_n = input ? strlen(input) : 0,
-        .quiet = json_bool_or(args, "quiet", false)};
+        .quiet = json_bool_or(args, "quiet", false),
+        .data = !is_only_shown(c, args)};
     struct process_result r;
     AUTO_JSON *files = hash_inputs(c, args, at); // before running: the command may change them
     int done = process_run(c, &spec, &r, e);
@@ -259,9 +265,12 @@ static void file_describe(call *c, const cJSON *args, struct about *about)
     about->what = str_fmt("write %s", json_str_or(args, "path", "a file"));
 }
 
+static const char *const said[] = {"output", NULL};
+
 const struct binding shell_bindings[] = {
     {.name = "sh",
         .effect = EFFECT_LOCAL,
+        .said = said,
         .start = shell_start,
         .verify = shell_verify,
         .describe = shell_describe},

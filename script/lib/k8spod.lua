@@ -29,6 +29,10 @@ local result_meta = {
   __display = function() return nil end, -- its output was shown below the cell already
 }
 
+local function said(result, what)
+  return result.left_out and core.said(result, result_meta, what) or setmetatable(result, result_meta)
+end
+
 -- k8s.exec("web-0", { "cat", "/etc/hosts" }), k8s.exec("deploy/web", "ls | wc -l", { container = "main" }) → { stdout =, stderr =,
 -- code = }. A list of words needs no shell; a text is for the container's sh.
 function k8s.exec(pod, command, options)
@@ -45,14 +49,14 @@ function k8s.exec(pod, command, options)
     usage 'k8s.exec expects a command: { "ls", "-l" }, or a text for the container\'s sh'
   end
   take_options(args, "k8s.exec", options)
-  return setmetatable(core.call("k8s.exec", args), result_meta)
+  return said(core.call("k8s.exec", args), "k8s.exec")
 end
 
 -- k8s.attach("web-0", { stdin = "line\n", timeout = "10s" }): the output of what runs in the container already, until it ends.
 function k8s.attach(pod, options)
   local args = target("k8s.attach", pod)
   take_options(args, "k8s.attach", options)
-  return setmetatable(core.call("k8s.attach", args), result_meta)
+  return said(core.call("k8s.attach", args), "k8s.attach")
 end
 
 local forward = { __name = "forward" }
@@ -143,7 +147,7 @@ k8s.exec(pod, command, {container: string=, stdin: string=, tty=false, timeout: 
   quiet: shows nothing below the cell
   again: whether a resumed run may do it a second time; else that stops and asks for --redo
   namespace: the context's unless it is said
-  result: {stdout, stderr, code}; as a text it is stdout
+  result: {stdout, stderr, code}; as a text it is stdout; either has up to 64 MiB, and asking for a longer one is an error
   errors: an exit code other than 0, unless check = false; a pod, container or program that is not there
   effect: cluster
   example:
@@ -156,7 +160,7 @@ k8s.attach(pod, {container: string=, stdin: string=, timeout: duration=, quiet=f
   quiet: shows nothing below the cell
   again: whether a resumed run may attach a second time; else that stops and asks for --redo
   namespace: the context's unless it is said
-  result: {stdout, stderr, code}; as a text it is stdout
+  result: {stdout, stderr, code}; as a text it is stdout; either has up to 64 MiB, and asking for a longer one is an error
   effect: cluster
   example:
     k8s.attach("hello", { timeout = "10s" })
@@ -211,7 +215,7 @@ handle:exec(command, {container: string=, stdin: string=, tty=false, timeout: du
   check: whether an exit code other than 0 is an error
   quiet: shows nothing below the cell
   again: whether a resumed run may do it a second time
-  result: {stdout, stderr, code}; as a text it is stdout
+  result: {stdout, stderr, code}; as a text it is stdout; either has up to 64 MiB, and asking for a longer one is an error
   effect: cluster
   example:
     k8s.get("pods", "hello"):exec { "true" }
@@ -222,7 +226,7 @@ handle:attach({container: string=, stdin: string=, timeout: duration=, quiet=fal
   timeout: how long it is listened to
   quiet: shows nothing below the cell
   again: whether a resumed run may attach a second time
-  result: {stdout, stderr, code}; as a text it is stdout
+  result: {stdout, stderr, code}; as a text it is stdout; either has up to 64 MiB, and asking for a longer one is an error
   effect: cluster
   example:
     k8s.get("pods", "hello"):attach()

@@ -2,6 +2,28 @@
 -- sh, and the magics of notebooks. They run local commands, through the binding "sh".
 local core = ...
 
+local WHOLE = 64 << 20 -- bytes of an output that a result holds
+
+-- core.said(result, meta, what): a result with what programs said. A text that is not whole is no data: asking for it is an
+-- error, and a cell that does not ask goes on.
+function core.said(result, meta, what)
+  local left_out = result.left_out
+  if not left_out then return setmetatable(result, meta) end
+  local own, why = {}, {}
+  for name, bytes in pairs(left_out) do
+    local all = bytes + #result[name]
+    why[name] = all > WHOLE and ("has %d MiB, more than the %d of a result: let the program write a file, or print less of it"):format(all >> 20, WHOLE >> 20)
+      or "is that of an earlier process, of whose long output the journal has the beginning and the end: let the program write a file, or begin a new run"
+    result[name] = nil
+  end
+  for name, method in pairs(meta) do own[name] = method end
+  own.__index = function(_, name)
+    if why[name] then core.fail("error", ("%s: its %s %s"):format(what, name, why[name])) end
+  end
+  result.left_out = nil
+  return setmetatable(result, own)
+end
+
 local result_meta = {
   __name = "shell result",
   __tostring = function(result) return result.output end,
@@ -25,7 +47,7 @@ function sh(command, options)
     core.fail("error", "sh expects a command: a string, or a list of words")
   end
   take_options(args, options)
-  return setmetatable(core.call("sh", args), result_meta)
+  return core.said(core.call("sh", args), result_meta, "sh")
 end
 
 core.api [[
@@ -38,8 +60,8 @@ sh(command, {check=true, env: table=, cwd: string=, input: string=, quiet=false,
   quiet: shows nothing below the cell
   inputs: files it reads, { "file" }; a resumed run repeats the command only when one of these files has changed
   outputs: files it writes, { "file" }; they count in the same way
-  result: {code, output, signal}; as a text it is its output
-  errors: an exit code other than 0, unless check = false
+  result: {code, output, signal}; as a text it is its output, of standard output and standard error, up to 64 MiB
+  errors: an exit code other than 0, unless check = false; asking the result for an output above 64 MiB: let the command write a file
   effect: local; without inputs and outputs a resumed run repeats it
   example:
     sh "echo hello" --> hello

@@ -177,6 +177,24 @@ def test_a_capture_that_is_too_long_says_so(t):
     assert r.err == "" and k.run("got").value == "short\n", r
 
 
+def test_the_output_of_a_program_is_whole(t):
+    k = Kernel(t)
+    r = k.run("lines = !seq 1 300000\nprint(#lines, lines[1], lines[150000], lines[300000])")
+    assert r.out == "300000\t1\t150000\t300000\n", r
+    r = k.run("got = sh([[head -c 2000000 /dev/zero | tr '\\0' x]], { quiet = true })\nprint(#got.output, got.output:find '[^x]')")
+    assert r.out == "2000000\tnil\n", r
+
+
+def test_an_output_above_the_limit_is_no_data(t):
+    k = Kernel(t)
+    r = k.run("got = sh('yes | head -c 70000000', { quiet = true })\nprint(got.code, rawget(got, 'left_out'))")
+    assert r.state == "ok" and r.out == "0\tnil\n", r
+    message = "its output has 66 MiB, more than the 64 of a result: let the program write a file, or print less of it"
+    for use in "print(#got.output)", "print(got)", "lines = !yes | head -c 70000000":
+        r = k.run(use)
+        assert r.state == "failed" and message in r.error["message"], r
+
+
 def test_capture(t):
     k = Kernel(t)
     r = k.run('print "kept" sh "echo too"', 'capture="got"')

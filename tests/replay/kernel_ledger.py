@@ -449,6 +449,39 @@ def test_a_result_without_its_secret_is_not_handed_out(t):
     assert again.code == 0, again.of("error")
 
 
+def test_the_journal_has_both_ends_of_a_long_output(t):
+    notebook = cell("r = sh([[cat big; echo > f]], { inputs = { 'big' }, outputs = { 'f' }, quiet = true })") + STOP + cell("print(#r.output)")
+    k = Kernel(t, notebook, headless=True, hello=False)
+    big = "".join(f"{i}\n" for i in range(300000))
+    with open(os.path.join(k.cwd, "big"), "w") as f:
+        f.write(big)
+    k.send(type="hello", version=1, owner=True)
+    assert k.finish() == 1, k.of("error")
+    done = records(k, "outcome")[0]["result"]
+    left_out = done["left_out"]["output"]
+    assert left_out == len(big) - (1 << 20) and f"[… {left_out} bytes left out, SHA-256 " in done["output"], done["output"][-100:]
+    assert done["output"].startswith(big[:1000]) and done["output"].endswith(big[-1000:]) and len(done["output"]) < (1 << 20) + 256
+    touch(k, "go")
+    again = resume(t, k, {}, notebook)  # the command need not run again, and nobody takes what is left for the whole
+    assert how(again)[0] == "verified" and "the journal has the beginning and the end" in again.of("error")[-1]["message"], again.of("error")
+
+
+def test_a_repeated_command_is_compared_as_a_whole(t):
+    notebook = cell("r = sh('cat input', { quiet = true })", "Read") + cell("sh('echo > made', { outputs = { 'made' } })", "Made") + STOP
+    k = Kernel(t, notebook, headless=True, hello=False)
+    text = "x" * 3_000_000
+    for middle, expected in ("y", None), ("y", "verified"), ("z", "done"):
+        with open(os.path.join(k.cwd, "input"), "w") as f:
+            f.write(text[:1_500_000] + middle + text[1_500_000:])
+        if expected is None:
+            k.send(type="hello", version=1, owner=True)
+            assert k.finish() == 1, k.of("error")
+            touch(k, "go")
+            continue
+        again = resume(t, k, {}, notebook)
+        assert again.code == 0 and how(again)[1] == expected, (how(again), again.of("error"))
+
+
 def test_unknown_options_of_sh(t):
     r = Kernel(t).run("sh('true', {outpts = {'x'}})")
     assert "sh has no option outpts; did you mean outputs?" in r.error["message"], r

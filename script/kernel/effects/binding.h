@@ -70,6 +70,9 @@ struct binding {
     // Promises that call_ledger_partial is called before each request is sent, and that it is taken
     // back when the request was refused. Then an intent that announces nothing has sent no request.
     bool announces;
+    // The members of its result that are texts which programs said (said.h), NULL-terminated; the
+    // journal has the beginning and the end of a long one. NULL: none.
+    const char *const *said;
     // Does it. Returns 0 and a new result (NULL becomes null in Lua), or -1. If an effect fails
     // midway, it reports what it has done so far with call_ledger_partial.
     int (*start)(call *c, const cJSON *args, cJSON **result, err *e);
@@ -162,6 +165,9 @@ call_secret_fn *call_secrets(call *c, void **arg);
 bool call_is_secret(call *c, const char *text);
 // Writes text to the cell's output; name is "stdout" or "stderr". From any thread.
 void call_output(call *c, const char *name, const char *bytes, size_t n);
+// Sets result.NAME, a text that a program said (binding.said), and tells how many bytes it does not
+// have.
+void call_said(cJSON *result, const char *name, const char *text, uint64_t left_out);
 // Records what the cell depends on, for comparing runs: kind is "input", "image" or "version".
 // Takes the value.
 void call_recorded(call *c, const char *kind, const char *name, cJSON *value);

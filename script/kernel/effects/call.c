@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "script/kernel/effects/glances.h"
+#include "script/kernel/effects/said.h"
 #include "script/protocol/message.h"
 
 #include <stdio.h>
@@ -51,14 +52,26 @@ static int record_intent(struct call *c, const struct binding *b, err *e)
     return result < 0 ? err_wrap(e, "an effect that cannot be journaled is not done") : result;
 }
 
-// The journaled text is masked, and the entry remembers whether masking changed it.
-static int record_outcome(struct call *c, const char *phase, const cJSON *result, err *e)
+// A result as the journal has it: masked first, so that no half of a secret stays beside a cut.
+static cJSON *journaled(
+    const struct call *c, const struct binding *b, const cJSON *result, bool *masked)
+{
+    cJSON *copy = result ? cJSON_Duplicate(result, true) : cJSON_CreateNull();
+    *masked = mask_json(port_mask(c->effects->spec.port), copy);
+    said_shorten(copy, b->said);
+    return copy;
+}
+
+// The entry remembers whether masking changed the journaled text.
+static int record_outcome(
+    struct call *c, const struct binding *b, const char *phase, const cJSON *result, err *e)
 {
     struct entry *entry = c->entry;
-    cJSON *copy = result ? cJSON_Duplicate(result, true) : cJSON_CreateNull();
-    cJSON *whole = cJSON_Duplicate(copy, true);
-    bool masked = mask_json(port_mask(c->effects->spec.port), copy);
-    entry_set_result(c->effects->ledger, entry, whole, masked);
+    bool masked;
+    cJSON *copy = journaled(c, b, result, &masked);
+    cJSON *kept = result ? cJSON_Duplicate(result, true) : cJSON_CreateNull();
+    said_shorten(kept, b->said);
+    entry_set_result(c->effects->ledger, entry, kept, masked);
     cJSON *event = ledger_event(entry, phase);
     json_set(event, "result", copy);
     if (masked)
@@ -342,12 +355,13 @@ static int refuse_repeat(
         c->turn->title ? c->turn->title : c->turn->cell);
 }
 
-// Does a result equal the journal's earlier one, which is masked?
-static bool is_as_recorded(const struct call *c, const cJSON *recorded, const cJSON *result)
+// Does a result equal the journal's earlier one?
+static bool is_as_recorded(
+    const struct call *c, const struct binding *b, const cJSON *recorded, const cJSON *result)
 {
-    AUTO_JSON *masked = result ? cJSON_Duplicate(result, true) : cJSON_CreateNull();
-    mask_json(port_mask(c->effects->spec.port), masked);
-    return json_equal(masked, recorded);
+    bool masked;
+    AUTO_JSON *now = journaled(c, b, result, &masked);
+    return json_equal(now, recorded);
 }
 
 // Does a known call again, as the same entry. Later calls are verified only if its result is the
@@ -364,8 +378,8 @@ static int repeat(
         record_failure(c, b, e);
         return -1;
     }
-    bool same = is_as_recorded(c, known->result, *result);
-    if (record_outcome(c, "outcome", *result, e) < 0)
+    bool same = is_as_recorded(c, b, known->result, *result);
+    if (record_outcome(c, b, "outcome", *result, e) < 0)
         return -1;
     return same || end_resuming(c->effects, c->turn, e) == 0 ? 1 : -1;
 }
@@ -413,7 +427,7 @@ static int verify_known(struct call *c, const struct binding *b, const cJSON *ar
     *result = fresh ? fresh : cJSON_Duplicate(known->result, true);
     entry_set_fresh(c->effects->ledger, known);
     c->turn->root->verified++;
-    return record_outcome(c, "verified", *result, e) < 0 ? -1 : 1;
+    return record_outcome(c, b, "verified", *result, e) < 0 ? -1 : 1;
 }
 
 // A refusal ends the resume: a cell that catches the error can have no further effects.
@@ -476,7 +490,7 @@ static int do_effect(struct call *c, const struct binding *b, const cJSON *args,
         record_failure(c, b, e);
         return -1;
     }
-    return record_outcome(c, "outcome", *result, e);
+    return record_outcome(c, b, "outcome", *result, e);
 }
 
 // Nothing of this call waits for the cluster any more. Waits that place_lost cancelled are allowed
