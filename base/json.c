@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 // Integers that a double cannot hold. cJSON keeps numbers as doubles only, so the text is rewritten
@@ -106,6 +107,38 @@ static int place_error(const char *text, size_t at, const char *what, err *e)
     return err_set(e, ERR_INVALID, "not JSON: line %zu, column %zu: %s", line, column, what);
 }
 
+static size_t digits(const char *p, size_t n)
+{
+    size_t i = 0;
+    while (i < n && is_digit(p[i]))
+        i++;
+    return i;
+}
+
+// Is what looks like a number at p one? cJSON takes "01", "1." and "-.5", too (RFC 8259, section
+// 6).
+static bool is_number(const char *p, size_t n)
+{
+    size_t i = *p == '-', whole = digits(p + i, n - i);
+    if (whole == 0 || (whole > 1 && p[i] == '0'))
+        return false;
+    i += whole;
+    if (i < n && p[i] == '.') {
+        size_t part = digits(p + i + 1, n - i - 1);
+        if (part == 0)
+            return false;
+        i += 1 + part;
+    }
+    if (i < n && (p[i] == 'e' || p[i] == 'E')) {
+        i += 1 + (i + 1 < n && (p[i + 1] == '+' || p[i + 1] == '-'));
+        size_t power = digits(p + i, n - i);
+        if (power == 0)
+            return false;
+        i += power;
+    }
+    return i == n || !in_number(p[i]);
+}
+
 // A byte that stands for itself in a string.
 static bool is_plain(signed char c)
 {
@@ -139,6 +172,8 @@ static int check_text(const char *text, size_t n, bool *big, err *e)
         } else if (c == '"') {
             in_string = true;
         } else if (c == '-' || is_digit(c)) {
+            if (!is_number(text + i, n - i))
+                return place_error(text, i, "a number that JSON writes otherwise", e);
             *big |= big_integer(text + i, n - i, &len) > 0;
         } else if (c == '[' || c == '{') {
             if (++depth > 1000)
@@ -406,6 +441,15 @@ bool json_int(const cJSON *j, int64_t *value)
         return false;
     *value = (int64_t)j->valuedouble;
     return true;
+}
+
+bool json_number(const cJSON *j, double *value)
+{
+    if (cJSON_IsRaw(j))
+        *value = strtod(j->valuestring, NULL);
+    else if (cJSON_IsNumber(j))
+        *value = j->valuedouble;
+    return cJSON_IsRaw(j) || cJSON_IsNumber(j);
 }
 
 const cJSON *json_get(const cJSON *object, const char *key)

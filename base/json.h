@@ -31,6 +31,8 @@ char *json_to_str(const cJSON *j); // compact, new
 cJSON *json_new_int(int64_t value);
 // Returns whether j is a number without a fraction that fits, and stores it in *value.
 bool json_int(const cJSON *j, int64_t *value);
+// Returns whether j is a number, and stores it in *value: of a longer integer the nearest double.
+bool json_number(const cJSON *j, double *value);
 
 // Getters that borrow; keys are matched exactly (case-sensitive).
 const cJSON *json_get(const cJSON *object, const char *key);

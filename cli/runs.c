@@ -189,7 +189,8 @@ static void fill_columns(struct column *columns, size_t n, const cJSON *row, cha
 {
     for (size_t k = 0; k < n; k++) {
         const cJSON *value = runs_field(row, columns[k].field);
-        if (k >= 2 && value && !cJSON_IsNumber(value))
+        double ignored;
+        if (k >= 2 && value && !json_number(value, &ignored))
             columns[k].right = false;
         texts[k] = column_text(&columns[k], row);
     }

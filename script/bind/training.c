@@ -102,10 +102,11 @@ bool training_event(training *t, const cJSON *event)
 
 static void metric_text(buf *text, const cJSON *metrics)
 {
+    double number;
     for (const cJSON *m = metrics ? metrics->child : NULL; m; m = m->next)
-        if (cJSON_IsNumber(m)) {
+        if (json_number(m, &number)) {
             buf_fmt(text, " - %s: ", m->string);
-            buf_metric(text, m->valuedouble);
+            buf_metric(text, number);
         }
 }
 

@@ -84,8 +84,9 @@ static void add_changes(cJSON *metrics)
     cJSON_ArrayForEach(m, metrics)
     {
         const cJSON *a = json_get(m, "a"), *b = json_get(m, "b");
-        if (cJSON_IsNumber(a) && cJSON_IsNumber(b))
-            json_set(m, "change", cJSON_CreateNumber(b->valuedouble - a->valuedouble));
+        double was, is;
+        if (json_number(a, &was) && json_number(b, &is))
+            json_set(m, "change", cJSON_CreateNumber(is - was));
     }
 }
 

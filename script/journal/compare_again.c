@@ -189,12 +189,14 @@ static void compare_value(
 {
     double tolerance =
         str_eq(what, "metric") ? tolerance_of(w->a->fold, json_str(told, "cell")) : 0;
-    bool numbers = cJSON_IsNumber(a) && cJSON_IsNumber(b);
-    bool same = numbers ? a->valuedouble == b->valuedouble : a && b && json_equal(a, b);
-    const char *verdict = !b                                                             ? "unknown"
-                          : same                                                         ? "equal"
-                          : numbers && within(a->valuedouble, b->valuedouble, tolerance) ? "within"
-                                                                                         : "moved";
+    double x = 0, y = 0;
+    bool numbers = json_number(a, &x) && json_number(b, &y);
+    bool exact = cJSON_IsNumber(a) && cJSON_IsNumber(b);
+    bool same = exact ? x == y : a && b && json_equal(a, b);
+    const char *verdict = !b                                   ? "unknown"
+                          : same                               ? "equal"
+                          : numbers && within(x, y, tolerance) ? "within"
+                                                               : "moved";
     cJSON *r = result(w, what, told->string, verdict, b ? NULL : "it was not recorded again");
     json_set(r, "a", cJSON_Duplicate(a, true));
     if (b)

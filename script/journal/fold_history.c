@@ -94,7 +94,8 @@ static void add(cJSON *history, const char *name, cJSON *value, const int64_t *s
 static void add_measured(cJSON *history, const cJSON *metrics, const int64_t *step, int64_t wall)
 {
     const cJSON *m;
-    cJSON_ArrayForEach(m, metrics) if (cJSON_IsNumber(m) || cJSON_IsString(m))
+    double ignored;
+    cJSON_ArrayForEach(m, metrics) if (json_number(m, &ignored) || cJSON_IsString(m))
         add(history, m->string, cJSON_Duplicate(m, true), step, wall);
 }
 

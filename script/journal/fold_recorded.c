@@ -36,10 +36,8 @@ static const char *list_of(const char *kind)
 // A metric's value; false if it is no number. JSON has no nan.
 static bool number_of(const cJSON *value, double *number)
 {
-    if (cJSON_IsNumber(value)) {
-        *number = value->valuedouble;
+    if (json_number(value, number))
         return true;
-    }
     const char *text = cJSON_IsString(value) ? value->valuestring : "";
     if (!str_eq(text, "nan") && !str_eq(text, "inf") && !str_eq(text, "-inf"))
         return false;

@@ -65,24 +65,39 @@ char *runs_text(const cJSON *value)
     return json_to_str(value);
 }
 
-static bool number_in(const char *text, double *number)
+// A number to compare; a whole one of 64 bits stays exact.
+struct number {
+    double value;
+    int64_t whole;
+    bool is_whole;
+};
+
+static bool number_in(const char *text, struct number *n)
 {
     char *end = NULL;
     if (!*text)
         return false;
-    *number = strtod(text, &end);
+    n->value = strtod(text, &end);
+    n->is_whole = str_to_int(text, &n->whole);
     return !*end;
 }
 
 // The number that a value is, also as a text ("nan" is one).
-static bool number_of(const cJSON *value, double *number)
+static bool number_of(const cJSON *value, struct number *n)
 {
-    if (cJSON_IsNumber(value)) {
-        *number = value->valuedouble;
-        return true;
-    }
-    return cJSON_IsString(value) && number_in(value->valuestring, number);
+    n->is_whole = json_int(value, &n->whole);
+    return json_number(value, &n->value) ||
+           (cJSON_IsString(value) && number_in(value->valuestring, n));
 }
+
+// Neither is nan.
+static int number_order(const struct number *a, const struct number *b)
+{
+    return a->is_whole && b->is_whole ? (a->whole > b->whole) - (a->whole < b->whole)
+                                      : (a->value > b->value) - (a->value < b->value);
+}
+
+#define OPERATORS "<>=!~"
 
 // Where the term's operator is, and its length; NULL: there is none.
 static const char *find_op(const char *text, enum runs_op *op, size_t *n)
@@ -92,8 +107,13 @@ static const char *find_op(const char *text, enum runs_op *op, size_t *n)
         enum runs_op op;
     } ops[] = {{"<=", RUNS_AT_MOST}, {">=", RUNS_AT_LEAST}, {"==", RUNS_EQUAL}, {"!=", RUNS_OTHER},
         {"<", RUNS_LESS}, {">", RUNS_MORE}, {"=", RUNS_EQUAL}, {"~", RUNS_HAS}};
-    const char *at = strpbrk(text, "<>=!~");
-    for (size_t i = 0; at && i < ARRAY_LEN(ops); i++) {
+    const char *at = text + strcspn(text, OPERATORS "\"'");
+    while (*at == '"' || *at == '\'') { // a name in quotes may have them
+        const char *close = strchr(at + 1, *at);
+        at = close ? close + 1 : "";
+        at += strcspn(at, OPERATORS "\"'");
+    }
+    for (size_t i = 0; i < ARRAY_LEN(ops); i++) {
         *n = strlen(ops[i].text);
         *op = ops[i].op;
         if (strncmp(at, ops[i].text, *n) == 0)
@@ -102,16 +122,26 @@ static const char *find_op(const char *text, enum runs_op *op, size_t *n)
     return NULL;
 }
 
-// Without blanks around it, and without quotes around that.
-static char *bare(const char *text, size_t n)
+// Without blanks around it, and without quotes around that. What has no quotes is one word: more is
+// a condition that was meant otherwise, as `lr<2 and` or `lr=1 or lr=2`.
+static char *word_of(const char *text, size_t n, const char *what, const char *term, err *e)
 {
-    char *trimmed = str_trim(text, n);
+    AUTO_FREE char *trimmed = str_trim(text, n);
     size_t length = strlen(trimmed);
-    if (length < 2 || (*trimmed != '"' && *trimmed != '\'') || trimmed[length - 1] != *trimmed)
-        return trimmed;
-    char *inner = mem_strndup(trimmed + 1, length - 2);
-    free(trimmed);
-    return inner;
+    bool quoted = *trimmed == '"' || *trimmed == '\'';
+    if (quoted && length > 1 && strchr(trimmed + 1, *trimmed) == trimmed + length - 1)
+        return mem_strndup(trimmed + 1, length - 2);
+    const char *why = quoted                                    ? "does not end with its quote"
+                      : trimmed[strcspn(trimmed, " \t\n\r")]    ? "has a blank"
+                      : *trimmed && strchr(OPERATORS, *trimmed) ? "begins as an operator"
+                                                                : NULL;
+    if (!why)
+        return STEAL(trimmed);
+    err_set(e, ERR_USAGE,
+        "\"%s\": the %s %s %s; conditions are joined by `and`, and a text of several words has "
+        "quotes: about='trial and error'",
+        term, what, trimmed, why);
+    return NULL;
 }
 
 // The end of the term: before " and " outside quotes.
@@ -130,26 +160,33 @@ static const char *term_end(const char *text)
     return text;
 }
 
+static int term_parse(struct runs_term *t, const char *term, err *e)
+{
+    size_t n;
+    const char *op = find_op(term, &t->op, &n);
+    if (!op)
+        return err_set(e, ERR_USAGE,
+            "\"%s\" is no condition: NAME, one of < <= > >= = != ~, and a value", term);
+    if (!op[n + strspn(op + n, " \t\n")])
+        return err_set(
+            e, ERR_USAGE, "\"%s\" has no value after %.*s (an empty one is '')", term, (int)n, op);
+    t->name = word_of(term, (size_t)(op - term), "name", term, e);
+    t->value = t->name ? word_of(op + n, strlen(op + n), "value", term, e) : NULL;
+    if (!t->value)
+        return -1;
+    return *t->name ? 0 : err_set(e, ERR_USAGE, "\"%s\" has no name before %.*s", term, (int)n, op);
+}
+
 int runs_where_parse(struct runs_where *w, const char *text, err *e)
 {
     for (;;) {
         const char *end = term_end(text);
         AUTO_FREE char *term = mem_strndup(text, (size_t)(end - text));
-        struct runs_term t;
-        size_t n;
-        const char *op = find_op(term, &t.op, &n);
-        if (!op)
-            return err_set(e, ERR_USAGE,
-                "\"%s\" is no condition: NAME, one of < <= > >= = != ~, and a value", term);
-        t.name = bare(term, (size_t)(op - term));
-        t.value = bare(op + n, strlen(op + n));
         w->terms = mem_resize(w->terms, w->n + 1, sizeof *w->terms);
-        w->terms[w->n++] = t;
-        if (!*t.name)
-            return err_set(e, ERR_USAGE, "\"%s\" has no name before %.*s", term, (int)n, op);
-        if (!op[n + strspn(op + n, " \t\n")])
-            return err_set(e, ERR_USAGE, "\"%s\" has no value after %.*s (an empty one is '')",
-                term, (int)n, op);
+        struct runs_term *t = &w->terms[w->n++];
+        *t = (struct runs_term){0};
+        if (term_parse(t, term, e) < 0)
+            return -1;
         if (!*end)
             return 0;
         text = end + strlen(" and ");
@@ -192,16 +229,17 @@ static bool term_holds(const struct runs_term *t, const cJSON *run)
     const cJSON *value = runs_field(run, t->name);
     if (!value)
         return t->op == RUNS_OTHER;
-    double a, b;
+    struct number a, b;
     if (t->op == RUNS_HAS || !number_of(value, &a) || !number_in(t->value, &b)) {
         AUTO_FREE char *text = runs_text(value);
         return t->op == RUNS_HAS ? strcasestr(text, t->value) != NULL
                                  : compare(t->op, strcmp(text, t->value));
     }
-    if (isnan(a) || isnan(b)) // equal to itself, and neither less nor more than anything
-        return (isnan(a) && isnan(b)) == (t->op == RUNS_EQUAL) &&
+    bool no_a = isnan(a.value), no_b = isnan(b.value);
+    if (no_a || no_b) // equal to itself, and neither less nor more than anything
+        return (no_a && no_b) == (t->op == RUNS_EQUAL) &&
                (t->op == RUNS_EQUAL || t->op == RUNS_OTHER);
-    return compare(t->op, (a > b) - (a < b));
+    return compare(t->op, number_order(&a, &b));
 }
 
 bool runs_where_holds(const struct runs_where *w, const cJSON *run)
@@ -230,13 +268,14 @@ struct sorted {
 static int by_value(const void *a_, const void *b_)
 {
     const struct sorted *a = a_, *b = b_;
-    double x, y;
-    bool one = number_of(a->value, &x) && !isnan(x), other = number_of(b->value, &y) && !isnan(y);
+    struct number x, y;
+    bool one = number_of(a->value, &x) && !isnan(x.value),
+         other = number_of(b->value, &y) && !isnan(y.value);
     int order = 0;
     if (!a->value != !b->value)
         return !a->value - !b->value;
     if (one && other) {
-        order = (x > y) - (x < y);
+        order = number_order(&x, &y);
     } else if (one != other) {
         return other - one; // numbers before what is none
     } else if (a->value) {

@@ -79,13 +79,14 @@ cJSON *message_new(message_type type)
 static bool fits(const cJSON *value, enum kind kind)
 {
     int64_t ignored;
+    double number;
     switch (kind) {
     case KIND_STR:
         return cJSON_IsString(value);
     case KIND_INT:
         return json_int(value, &ignored);
     case KIND_NUM:
-        return cJSON_IsNumber(value) || json_int(value, &ignored);
+        return json_number(value, &number);
     case KIND_BOOL:
         return cJSON_IsBool(value);
     case KIND_OBJ:

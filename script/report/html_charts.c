@@ -12,9 +12,10 @@
 // A metric's value in a history: JSON has no nan.
 double html_number(const cJSON *value)
 {
-    return cJSON_IsNumber(value)   ? value->valuedouble
-           : cJSON_IsString(value) ? strtod(value->valuestring, NULL)
-                                   : NAN;
+    double number;
+    return json_number(value, &number) ? number
+           : cJSON_IsString(value)     ? strtod(value->valuestring, NULL)
+                                       : NAN;
 }
 
 char *html_value(const cJSON *value)

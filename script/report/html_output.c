@@ -168,8 +168,9 @@ static void metrics_line(const cJSON *metrics, buf *out)
     {
         buf_str(out, " <span class=\"metric\">");
         html_string(out, m->string);
-        if (cJSON_IsNumber(m))
-            buf_fmt(out, " <b>%.*g</b></span>", SHOWN_DIGITS, m->valuedouble);
+        double number;
+        if (json_number(m, &number))
+            buf_fmt(out, " <b>%.*g</b></span>", SHOWN_DIGITS, number);
         else
             buf_str(out, "</span>");
     }

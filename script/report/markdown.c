@@ -111,6 +111,7 @@ static void md_metrics(const fold *f, buf *out)
             const cJSON *v = json_get(m, columns[i]);
             AUTO_FREE char *text = cJSON_IsNumber(v)   ? str_fmt("%.10g", v->valuedouble)
                                    : cJSON_IsString(v) ? mem_strdup(v->valuestring)
+                                   : cJSON_IsRaw(v)    ? mem_strdup(v->valuestring)
                                                        : mem_strdup("");
             buf_fmt(out, " | %s", text);
         }

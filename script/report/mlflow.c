@@ -157,10 +157,11 @@ static void metric_line(const cJSON *point, int64_t place, buf *out)
 {
     const cJSON *value = json_get(point, "value");
     buf_fmt(out, "%" PRId64 " ", json_int_or(point, "wall", 0) / CLOCK_MS);
-    if (cJSON_IsString(value))
-        buf_str(out, value->valuestring);
+    double number;
+    if (json_number(value, &number))
+        buf_fmt(out, "%.17g", number);
     else
-        buf_fmt(out, "%.17g", value->valuedouble);
+        buf_str(out, cJSON_GetStringValue(value));
     buf_fmt(out, " %" PRId64 "\n", json_int_or(point, "step", place));
 }
 

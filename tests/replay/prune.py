@@ -127,7 +127,7 @@ def test_what_never_goes(t):
 
 def test_wrong_usage(t):
     folder = folder_with(t)
-    for arguments in ([], ["--older-than", "x"], ["--size", "big"], ["--keep", "-1"], ["--where", "x"], ["--where", "x!="], ["run"]):
+    for arguments in ([], ["--older-than", "x"], ["--size", "big"], ["--keep", "-1"], ["--where", "x"], ["--where", "x!="], ["--where", "lines<2 and"], ["run"]):
         prune(folder, *arguments, code=2)
     wrong = prune(folder, "--state", "failed,bogus", "--yes", code=2)
     assert '--state: "bogus" is no state of a run' in wrong.err and "killed" in wrong.err, wrong

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """What runs recorded: run.metric, run.param, run.tag, run.artifact, and a training's metrics; and `runs` by them."""
+import glob
 import json
 import os
 
@@ -165,10 +166,39 @@ def test_a_condition_that_is_none_is_refused(t):
     folder = notebook(t, TRIAL)
     for condition, why in (("lr", '"lr" is no condition'), ("=1", "has no name before ="),
                            ("lr<1 and loss", '"loss" is no condition'), ("lr<", '"lr<" has no value after <'),
-                           ("lr= and loss<1", '"lr=" has no value after =')):
+                           ("lr= and loss<1", '"lr=" has no value after ='),
+                           ("lr<2 and", '"lr<2 and": the value 2 and has a blank; conditions are joined by `and`'),
+                           ("lr=1 or lr=2", "the value 1 or lr=2 has a blank"), ("and lr<2", "the name and lr has a blank"),
+                           ("lr=1 and and loss<1", "the name and loss has a blank"), ("lr=<2", "the value <2 begins as an operator"),
+                           ("model='wide", "the value 'wide does not end with its quote"),
+                           ("model='wide' or 1", "the value 'wide' or 1 does not end with its quote")):
         wrong = firesteel(folder, "runs", "--where", condition)
         assert wrong.code == 2 and why in wrong.err, (condition, wrong)
     assert firesteel(folder, "runs", "--where", "model=''").code == 0
+
+
+def test_long_integers_are_compared_as_numbers(t):
+    folder = notebook(t, "-- %% P tags=[\"parameters\"]\nn = 1\n-- %% A\nrun.metric('rows', n)\n")
+    for n in "9007199254740993", "9007199254740992", "5":
+        assert firesteel(folder, "run", "n.lua", "-p", f"n={n}").code == 0, n
+    for condition, want in (("n<99", [5]), ("n>9007199254740992", [9007199254740993]), ("n=9007199254740993", [9007199254740993]),
+                            ("rows>=9007199254740992", [9007199254740992, 9007199254740993])):
+        assert sorted(r["params"]["n"] for r in rows(folder, "--where", condition)) == want, condition
+    assert [r["params"]["n"] for r in rows(folder, "--sort", "-n")] == [9007199254740993, 9007199254740992, 5]
+
+
+def test_a_long_integer_is_a_metric(t):
+    folder = notebook(t, "-- %% A\nrun.metric('rows', 9007199254740993)\nrun.metric('rows', 7)\nrun.metric('id', 9007199254740993)\n")
+    assert firesteel(folder, "run", "n.lua").code == 0
+    shown = firesteel(folder, "show")
+    assert shown.code == 0 and "  id = 9007199254740993\n" in shown.out and shown.err == "", shown
+    rows_ = rows(folder)[0]["metrics"]["rows"]
+    assert (rows_["value"], rows_["min"], rows_["max"]) == (7, 7, 9007199254740993), rows_
+    for form in "md", "html":
+        assert "9007199254740993" in firesteel(folder, "export", "--to", form).out, form
+    assert firesteel(folder, "export", "--to", "mlflow", "-o", "ml").code == 0
+    points = [open(p, encoding="utf-8").read() for p in glob.glob(f"{folder}/ml/**/metrics/id", recursive=True)]
+    assert len(points) == 1 and points[0].split()[1] == "9007199254740992", points
 
 
 def test_an_artifact_has_size_and_digest(t):

@@ -217,9 +217,10 @@ static void metrics_text(const cJSON *metrics, buf *out)
     const cJSON *m;
     cJSON_ArrayForEach(m, metrics)
     {
-        if (cJSON_IsNumber(m)) {
+        double number;
+        if (json_number(m, &number)) {
             buf_fmt(out, "  %s ", m->string);
-            buf_metric(out, m->valuedouble);
+            buf_metric(out, number);
         } else if (cJSON_IsNull(m)) // JSON writes NaN as null
             buf_fmt(out, "  %s NaN", m->string);
     }

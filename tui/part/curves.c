@@ -49,7 +49,8 @@ void curves_free(curves *c)
 
 static double number(const cJSON *v)
 {
-    return cJSON_IsNumber(v) ? v->valuedouble : NAN; // JSON writes NaN as null
+    double value;
+    return json_number(v, &value) ? value : NAN; // JSON writes NaN as null
 }
 
 static struct series *add_series(curves *c, const char *name, size_t n, style look)
@@ -76,7 +77,7 @@ static unsigned add_metric(curves *c, const cJSON *epochs, const char *name, sty
     bool any = false;
     cJSON_ArrayForEach(e, epochs)
     {
-        any = any || cJSON_IsNumber(json_get(json_get(e, "metrics"), name));
+        any = any || !isnan(number(json_get(json_get(e, "metrics"), name)));
     }
     if (!any || c->n == SERIES || has_series(c, name))
         return 0;

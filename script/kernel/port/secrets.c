@@ -73,7 +73,8 @@ static void hide(mask *m, cJSON *parent, cJSON *v, const char *name)
     }
     AUTO_FREE char *text = cJSON_IsString(v) ? mem_strdup(v->valuestring) : json_to_str(v);
     mask_add_named(m, name, text);
-    if (secret && (cJSON_IsNumber(v) || (cJSON_IsString(v) && *text)))
+    double ignored;
+    if (secret && (json_number(v, &ignored) || (cJSON_IsString(v) && *text)))
         cJSON_ReplaceItemViaPointer(parent, v, hidden(v->string));
 }
 

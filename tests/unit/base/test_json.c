@@ -33,6 +33,9 @@ TEST(integers_of_64_bits_survive)
     CHECK_INT(json_int_or(j, "a", 0), INT64_MAX);
     int64_t v = 0;
     CHECK(json_int(json_path(j, "b[1]"), &v) && v == INT64_C(9007199254740993));
+    double d = 0;
+    CHECK(json_number(json_path(j, "b[1]"), &d) && d == 9007199254740992.0);
+    CHECK(json_number(json_get(j, "d"), &d) && d == 1 && !json_number(json_get(j, "c"), &d));
     AUTO_JSON *n = json_new_int(INT64_MIN);
     CHECK(json_int(n, &v) && v == INT64_MIN);
 }
@@ -118,7 +121,9 @@ TEST(bad_text_is_told_with_its_place)
         {"[1, 2", "ends too early"}, {"[1] x", "line 1, column 5"}, {"\"\xff\"", "UTF-8"},
         {"\"a\\u0000b\"", "\\u0000"}, {"\"a\nb\"", "control character"},
         {"{1: 2}", "line 1, column"}, {"{12345678901234567 :1}", "line 1, column"},
-        {"[12345678901234567, x]", "column 21"}};
+        {"[12345678901234567, x]", "column 21"}, {"[1, 01]", "column 5: a number"},
+        {"-", "a number"}, {"[1.]", "a number"}, {"1e", "a number"}, {"[-.5]", "a number"},
+        {"1.5.2", "a number"}, {"[00012345678901234567]", "a number"}};
     for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
         err e = {0};
         AUTO_JSON *j = json_parse(wrong[i].text, strlen(wrong[i].text), &e);
