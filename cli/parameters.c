@@ -120,24 +120,6 @@ int parameters_settle(
     return result;
 }
 
-// Hides what has a secret's name in a tree; what has none has that of its list. Was there any?
-static bool hide(cJSON *parent, cJSON *v, const char *name)
-{
-    bool any = false, object = cJSON_IsObject(v);
-    if (object || cJSON_IsArray(v)) {
-        for (cJSON *item = v->child, *next; item; item = next) {
-            next = item->next;
-            any |= hide(v, item, object && !(name && secret_name(name)) ? item->string : name);
-        }
-        return any;
-    }
-    if (!parent || !name || !secret_name(name))
-        return false;
-    cJSON *text = cJSON_CreateString("[secret]");
-    text->string = v->string ? mem_strdup(v->string) : NULL;
-    return cJSON_ReplaceItemViaPointer(parent, v, text);
-}
-
 // A YAML value as a word of a command line; one that does not parse is hidden as a whole.
 static char *hidden_yaml(const char *text, const char *name)
 {
@@ -145,7 +127,7 @@ static char *hidden_yaml(const char *text, const char *name)
     cJSON *first = documents ? documents->child : NULL;
     if (!first)
         return mem_strdup("[secret]");
-    return hide(documents, first, name) ? json_to_str(documents->child) : mem_strdup(text);
+    return param_hide(documents, first, name) ? json_to_str(documents->child) : mem_strdup(text);
 }
 
 // NAME=VALUE of -p behind the first `skip` bytes of a word.
@@ -193,17 +175,6 @@ char **parameters_hidden(int argc, char *const *argv)
     return words;
 }
 
-// The default without the secrets in it; NULL: it has none. nil and "" tell nothing.
-static cJSON *hidden_default(const struct param *p)
-{
-    const char *text = cJSON_GetStringValue(p->value);
-    if (cJSON_IsNull(p->value) || (text && !*text))
-        return NULL;
-    AUTO_JSON *all = cJSON_CreateObject();
-    json_set(all, p->name, cJSON_Duplicate(p->value, true));
-    return hide(NULL, all, NULL) ? cJSON_DetachItemFromObjectCaseSensitive(all, p->name) : NULL;
-}
-
 static void help_json(const struct params *params)
 {
     AUTO_JSON *list = cJSON_CreateArray();
@@ -212,7 +183,7 @@ static void help_json(const struct params *params)
         cJSON *j = cJSON_CreateObject();
         json_set_str(j, "name", p->name);
         json_set_str(j, "type", param_type_name(p->type));
-        cJSON *hidden = hidden_default(p);
+        cJSON *hidden = param_hidden(p);
         json_set(j, "default", hidden ? hidden : cJSON_Duplicate(p->value, true));
         json_set_str(j, "help", p->comment);
         cJSON_AddItemToArray(list, j);
@@ -223,11 +194,9 @@ static void help_json(const struct params *params)
 // The default on one line, as the notebook has it; with a secret in it, as YAML that hides it.
 static char *default_of(const struct param *p)
 {
-    AUTO_JSON *hidden = hidden_default(p);
-    if (hidden)
-        return param_text(hidden);
+    AUTO_FREE char *shown = param_shown(p);
     buf text = {0};
-    for (const char *s = p->literal; *s; s++)
+    for (const char *s = shown; *s; s++)
         if (!strchr(" \t\n", *s) || (text.len && !strchr(" \t\n", s[-1])))
             buf_char(&text, strchr("\t\n", *s) ? ' ' : *s);
     return buf_take(&text);

@@ -6,12 +6,34 @@
 #include "script/notebook/private.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { DEPTH_MOST = 32 };
 
 static const char *read_value(const char *p, int depth, enum param_type *type, cJSON **value);
+
+static unsigned digit_of(char c)
+{
+    return isdigit((unsigned char)c) ? (unsigned)(c - '0') : (unsigned)((c | 0x20) - 'a') + 10;
+}
+
+// Reads the digits of "\9", "\027" or "\x1b". Returns the last one; NULL: there are none, or they
+// are no byte of a text.
+static const char *read_code(const char *p, buf *out)
+{
+    bool hex = *p == 'x';
+    unsigned code = 0, n = 0;
+    for (p += hex;
+         n < (hex ? 2 : 3) && (hex ? isxdigit((unsigned char)p[n]) : isdigit((unsigned char)p[n]));
+         n++)
+        code = hex ? code * 16 + digit_of(p[n]) : code * 10 + digit_of(p[n]);
+    if (n < (hex ? 2 : 1) || code == 0 || code > 255)
+        return NULL;
+    buf_char(out, (char)code);
+    return p + n - 1;
+}
 
 // Reads a short Lua string at p into `out`. Returns its end; NULL if it is none or has other
 // escapes.
@@ -23,13 +45,14 @@ static const char *read_string(const char *p, buf *out)
             buf_char(out, *p);
             continue;
         }
-        static const char from[] = "nrt\\\"'", to[] = "\n\r\t\\\"'";
+        static const char from[] = "nrtabfv\\\"'", to[] = "\n\r\t\a\b\f\v\\\"'";
         const char *escape = *++p ? strchr(from, *p) : NULL;
-        if (!escape)
+        if (escape)
+            buf_char(out, to[escape - from]);
+        else if (!(p = read_code(p, out)))
             return NULL;
-        buf_char(out, to[escape - from]);
     }
-    return *p == quote ? p + 1 : NULL;
+    return *p == quote && utf8_valid(buf_cstr(out), out->len) ? p + 1 : NULL;
 }
 
 // Lua's numbers are C's, without "inf", "nan" and suffixes.
@@ -41,6 +64,8 @@ static const char *read_number(const char *p, cJSON **value)
     char *end;
     int64_t whole;
     double number = strtod(p, &end);
+    if (!isfinite(number)) // 1e400: no JSON has it, so no journal would
+        return NULL;
     AUTO_FREE char *text = mem_strndup(p, (size_t)(end - p));
     *value = str_to_int(text, &whole) ? json_new_int(whole) : cJSON_CreateNumber(number);
     return end;

@@ -2,6 +2,7 @@
 #include "script/notebook/params.h"
 
 #include "base/mem.h"
+#include "base/secret.h"
 #include "base/str.h"
 #include "base/yaml.h"
 #include "script/notebook/faults.h"
@@ -228,19 +229,64 @@ static struct param *find(const struct params *ps, const char *name)
     return NULL;
 }
 
+bool param_hide(cJSON *parent, cJSON *v, const char *name)
+{
+    bool any = false, object = cJSON_IsObject(v);
+    if (object || cJSON_IsArray(v)) {
+        for (cJSON *item = v->child, *next; item; item = next) {
+            next = item->next;
+            any |=
+                param_hide(v, item, object && !(name && secret_name(name)) ? item->string : name);
+        }
+        return any;
+    }
+    if (!parent || !name || !secret_name(name))
+        return false;
+    cJSON *text = cJSON_CreateString("[secret]");
+    text->string = v->string ? mem_strdup(v->string) : NULL;
+    return cJSON_ReplaceItemViaPointer(parent, v, text);
+}
+
+cJSON *param_hidden(const struct param *p)
+{
+    enum param_type type;
+    cJSON *value; // of a default that is nil or "" nothing is told
+    AUTO_JSON *all = cJSON_CreateObject();
+    if (!literal_read(p->literal, &type, &value))
+        return NULL;
+    json_set(all, p->name, value);
+    const char *text = cJSON_GetStringValue(value);
+    if (cJSON_IsNull(value) || (text && !*text) || !param_hide(NULL, all, NULL))
+        return NULL;
+    return cJSON_DetachItemFromObjectCaseSensitive(all, p->name);
+}
+
+char *param_shown(const struct param *p)
+{
+    AUTO_JSON *hidden = param_hidden(p);
+    return hidden ? param_text(hidden) : mem_strdup(p->literal);
+}
+
+// What was given instead, for messages.
+static const char *shown_value(const struct param *p, const char *value)
+{
+    return secret_name(p->name) ? "[secret]" : value;
+}
+
 // The list or the mapping that stands for a parameter of one of these types: of an empty one, {},
 // nobody knows which it is.
 static int check_table(const struct param *p, const cJSON *value, err *e)
 {
+    AUTO_FREE char *shown = param_shown(p);
     bool list = cJSON_IsArray(value), none = p->type == PARAM_LIST && !p->value->child;
     if (!list && !cJSON_IsObject(value))
         return err_set(e, ERR_USAGE, "%s: it is a %s, as %.60s: write %s", p->name,
-            type_names[p->type], p->literal, p->type == PARAM_LIST ? "[1, 2]" : "{units: 64}");
+            type_names[p->type], shown, p->type == PARAM_LIST ? "[1, 2]" : "{units: 64}");
     if (literal_has_null(value))
         return err_set(e, ERR_USAGE, "%s: a null in it has no place in a table of Lua", p->name);
     if (!none && value->child && list != (p->type == PARAM_LIST))
         return err_set(e, ERR_USAGE, "%s: it is a %s, as %.60s, not a %s", p->name,
-            type_names[p->type], p->literal, list ? "list" : "mapping");
+            type_names[p->type], shown, list ? "list" : "mapping");
     return 0;
 }
 
@@ -281,11 +327,12 @@ static int give(struct param *p, const char *value, err *e)
     if (!fits)
         cJSON_Delete(STEAL(new));
     if (p->type == PARAM_BOOLEAN && !fits)
-        return err_set(
-            e, ERR_USAGE, "%s: it is a boolean, true or false, not \"%s\"", p->name, value);
+        return err_set(e, ERR_USAGE, "%s: it is a boolean, true or false, not \"%s\"", p->name,
+            shown_value(p, value));
+    AUTO_FREE char *shown = param_shown(p);
     if (p->type == PARAM_NUMBER && !fits)
-        return err_set(
-            e, ERR_USAGE, "%s: it is a number, as %s, not \"%s\"", p->name, p->literal, value);
+        return err_set(e, ERR_USAGE, "%s: it is a number, as %s, not \"%s\"", p->name, shown,
+            shown_value(p, value));
     if (p->type == PARAM_NIL && str_eq(value, "nil"))
         new = cJSON_CreateNull();
     take(p, new ? new : cJSON_CreateString(value));
@@ -344,10 +391,10 @@ int params_give_value(struct params *ps, const char *name, const cJSON *value, e
         return 0;
     }
     enum param_type type = type_of(value);
+    AUTO_FREE char *shown = param_shown(p);
     if (type != p->type && !(p->type == PARAM_NIL && type == PARAM_STRING))
         return err_set(e, ERR_USAGE, "%s: it is a %s, as %s, not %s%s%s", name, type_names[p->type],
-            p->literal, type == PARAM_NIL ? "" : "a ",
-            type == PARAM_NIL ? "null" : type_names[type],
+            shown, type == PARAM_NIL ? "" : "a ", type == PARAM_NIL ? "null" : type_names[type],
             p->type == PARAM_STRING && (type == PARAM_NUMBER || type == PARAM_BOOLEAN)
                 ? "; put the value in quotes"
                 : "");

@@ -52,6 +52,13 @@ int params_give(struct params *p, const char *assignment, err *e);
 // "-p": the caller says which file it was.
 int params_give_value(struct params *p, const char *name, const cJSON *value, err *e);
 char *param_text(const cJSON *value); // as the VALUE of -p; new
+// The default without the secrets in it; NULL: it has none.
+cJSON *param_hidden(const struct param *p);
+// The default for people: as it is written, or with a secret in it as YAML that hides it; new.
+char *param_shown(const struct param *p);
+// Hides what has a secret's name in the tree v, which has a parent: what has no name has that of
+// its list (`name`: v's). Was there any?
+bool param_hide(cJSON *parent, cJSON *v, const char *name);
 // Inserts the cell with the given values (tag "injected-parameters"), or replaces it.
 int params_inject(const struct params *p, notebook *nb, err *e);
 // {"name": value, …}: the values in this run.

@@ -131,4 +131,41 @@ def test_help_notebook_hides_secrets(t):
     assert [p["default"] for p in found][:2] == ["[secret]", ""] and "hunter2" not in str(found), found
 
 
+def test_what_is_refused_hides_secrets(t):
+    folder = t.dir()
+    write(folder, "n.lua", '-- %% parameters tags=["parameters"]\ndb_password = "hunter2-hunter2"\nconf = { api_token = "hunter2-a" }\n'
+          "pin_token = 20021\nkeys = { api_key = { 'hunter2-b' } }\n-- %%\nprint(1)\n")
+    write(folder, "wrong.yaml", "db_password: 5\n")
+    for words, arguments in (("-p conf: it is a table, as {\"api_token\":\"[secret]\"}: write", ["-p", "conf=x"]),
+                             ("not a list", ["-p", "conf=[1]"]), ("write", ["-p", "keys=1"]), ("", ["-p", "conf={}", "-p", "conf=x"]),
+                             ("-y: db_password: it is a string, as [secret], not a number", ["-y", "db_password: 5"]),
+                             ("as [secret]", ["-f", "wrong.yaml"]),
+                             ('pin_token: it is a number, as [secret], not "[secret]"', ["-p", "pin_token=hunter2"])):
+        done = firesteel(folder, "run", "n.lua", *arguments)
+        assert done.code == 2 and words in done.err and "hunter2" not in done.err and "20021" not in done.err, done
+
+
+def test_control_characters_are_the_value(t):
+    folder = t.dir()
+    write(folder, "n.lua", '-- %% parameters tags=["parameters"]\nname = "\\27[0m \\x41\\9é"\n-- %% Show\nprint((("%q"):format(name)))\n')
+    value = "a\tb\rc\x1b[1m\x7fd"
+    done = firesteel(folder, "run", "n.lua", "-p", f"name={value}", "-o", "json")
+    assert done.code == 0 and first_record(done)["parameters"]["name"] == value, done
+    listed = json.loads(firesteel(folder, "runs", "-o", "json").out)
+    assert listed[0]["params"]["name"] == value, listed
+    again = firesteel(folder, "run", "--from", "newest")
+    assert again.code == 0 and '"a\\9b\\13c\\27[1m\\127d"' in again.out, again
+    stale = firesteel(folder, "run", "n.lua", "--stale", "-p", f"name={value}")
+    assert stale.code == 0 and "round" not in stale.err, stale
+    found = json.loads(firesteel(folder, "run", "n.lua", "--help-notebook", "-o", "json").out)
+    assert found[0]["default"] == "\x1b[0m A\té", found
+
+
+def test_a_number_that_no_journal_has_is_refused(t):
+    folder = folder_with(t)
+    for arguments in (["-p", "lr=1e400"], ["-p", "lr=inf"], ["-y", "lr: 1e400"], ["-y", "lr: .inf"]):
+        done = firesteel(folder, "run", "n.lua", *arguments)
+        assert done.code == 2 and not os.path.exists(folder + "/.firesteel"), (arguments, done)
+
+
 run(globals())
