@@ -23,10 +23,22 @@ struct junit {
     hashmap *names; // how often each has been used
 };
 
-// Text and attribute values; XML 1.0 has no place for other control characters.
+// U+FFFE or U+FFFF in UTF-8, which are no characters.
+static bool is_none(const char *s)
+{
+    return str_starts(s, "\xef\xbf\xbe") || str_starts(s, "\xef\xbf\xbf");
+}
+
+// Text and attribute values; XML 1.0 has no place for other control characters, nor for the two
+// that are none.
 static void escaped(const char *s, buf *out)
 {
     for (; *s; s++) {
+        if (is_none(s)) {
+            buf_str(out, UTF8_REPLACEMENT);
+            s += 2;
+            continue;
+        }
         switch (*s) {
         case '&':
             buf_str(out, "&amp;");

@@ -129,6 +129,16 @@ def test_junit_has_what_cells_recorded_and_why_a_cell_was_left_out(t):
     assert "bad" in cases[4].find("skipped").get("message"), done.out
 
 
+def test_junit_has_only_what_xml_can_say(t):
+    folder = t.dir()
+    write(folder, "odd.lua", '-- %% Odd\nodd = utf8.char(0xFFFD, 0xFFFE, 0xFFFF, 0x10FFFF)\nprint(odd)\nrun.tag("odd", odd)\nerror(odd)\n')
+    done = firesteel(folder, "run", "odd.lua", "-o", "junit")
+    suite, cases = suite_of(done.out)
+    odd = "\ufffd\ufffd\ufffd\U0010ffff"
+    assert cases[0].find("system-out").text == odd + "\n" and odd in cases[0].find("failure").get("message"), done
+    assert properties(suite)["tag.odd"] == odd, done
+
+
 def test_what_when_left_out_says_so(t):
     folder = t.dir()
     write(folder, "w.lua", '-- %% A\nx = 1\n-- %% B when="x > 3"\nprint(2)\n-- %% C when="failed"\nprint(3)\n'
