@@ -125,6 +125,13 @@ static int64_t days_of(int year, int month, int day)
     return era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year + day - 1 - 719468;
 }
 
+static int days_in(int year, int month)
+{
+    static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    bool leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    return days[month - 1] + (month == 2 && leap);
+}
+
 int clock_parse_rfc3339(const char *text, int64_t *wall_ns, err *e)
 {
     const char *p = text;
@@ -140,8 +147,8 @@ int clock_parse_rfc3339(const char *text, int64_t *wall_ns, err *e)
             nanos += (*p - '0') * scale;
     }
     ok = ok && parse_offset(&p, &offset) && !*p && tm.tm_mon >= 1 && tm.tm_mon <= 12 &&
-         tm.tm_mday >= 1 && tm.tm_mday <= 31 && tm.tm_hour < 24 && tm.tm_min < 60 &&
-         tm.tm_sec <= 60;
+         tm.tm_mday >= 1 && tm.tm_mday <= days_in(tm.tm_year, tm.tm_mon) && tm.tm_hour < 24 &&
+         tm.tm_min < 60 && tm.tm_sec <= 60;
     if (!ok)
         return err_set(e, ERR_INVALID, "not a time as RFC 3339 writes it: \"%.64s\"", text);
     int64_t ns, days = days_of(tm.tm_year, tm.tm_mon, tm.tm_mday);

@@ -18,6 +18,8 @@
 
 #include <string.h>
 
+enum { RANKS_MOST = 4096 };
+
 static const char **command_line(const char *worker, const cJSON *args)
 {
     const cJSON *words = json_get(args, "args");
@@ -37,8 +39,9 @@ static int check_args(call *c, const cJSON *args, err *e)
     if (!call_paths(c)->worker)
         return err_set(
             e, ERR_NOT_FOUND, "firesteel-worker is not there; it belongs beside firesteel-kernel");
-    if (np < 1 || np > 4096)
-        return err_set(e, ERR_USAGE, "trainer.run: np must be at least 1, got %lld", (long long)np);
+    if (np < 1 || np > RANKS_MOST)
+        return err_set(e, ERR_USAGE, "trainer.run: np must be from 1 to %d, got %lld", RANKS_MOST,
+            (long long)np);
     AUTO_FREE char *path = path_join(call_cwd(c), script);
     if (!path_exists(path))
         return err_set(

@@ -50,10 +50,14 @@ local function text_of(value)
 end
 
 local function holds(value, part)
-  local text = text_of(value)
+  local text = type(value) ~= "number" and text_of(value)
   if text then return text:find(tostring(part), 1, true) ~= nil end
   if type(value) ~= "table" then
     core.fail("error", ("expect: a %s contains nothing; a text or a list does"):format(type(value)))
+  end
+  local name = next(value)
+  if name ~= nil and #value == 0 then
+    core.fail("error", ("expect: a table with names, as %s, is neither a text nor a list: expect one of its fields"):format(shown(name)))
   end
   for _, item in ipairs(value) do
     if deep_equal(item, part) then return true end
@@ -178,11 +182,13 @@ expectation:differs(other) -> expectation
     expect("a"):differs "b"
 expectation:contains(part) -> expectation
   A text has this part, or a list this item.
+  errors: a value that is neither
   example:
     expect("epoch 5/5"):contains "5/5"
     expect({ 1, 2 }):contains(2)
 expectation:lacks(part) -> expectation
   A text does not have this part, or a list this item.
+  errors: a value that is neither, as a table with names: expect(result.output) has the text
   example:
     expect(sh("echo fine", { quiet = true })):lacks "error"
 expectation:matches(pattern) -> expectation

@@ -10,11 +10,25 @@ local function path_of(what, path)
   return path
 end
 
+-- Up to `limit` bytes, in parts: Lua makes room for all that is asked for before it reads.
+local PART <const> = 1 << 20
+local function read_some(file, limit)
+  local parts, left = {}, limit
+  while left > 0 do
+    local part, why = file:read(math.min(left, PART))
+    if why then return nil, why end
+    if not part then break end
+    parts[#parts + 1], left = part, left - #part
+  end
+  return table.concat(parts)
+end
+
 -- what: the function in whose name errors are.
 function core.read_file(what, path, limit)
   local file, why = io.open(path_of(what, path), "rb")
   if not file then core.fail("error", what .. ": " .. why) end
-  local text, failed = limit and (file:read(limit) or "") or file:read "a"
+  local text, failed
+  if limit then text, failed = read_some(file, limit) else text, failed = file:read "a" end
   file:close()
   if not text then core.fail("error", ("%s %s: %s"):format(what, path, failed)) end
   return text

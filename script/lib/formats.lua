@@ -33,6 +33,15 @@ end
 
 function yaml.encode(value) return core.yaml(value) end
 
+-- A float as the shortest text that reads back as the same number; tostring gives 14 digits.
+local function float_text(value)
+  for digits = 14, 17 do
+    local text = ("%." .. digits .. "g"):format(value)
+    if tonumber(text) == value then return text:find "^-?%d+$" and text .. ".0" or text end
+  end
+  return tostring(value) -- inf, nan
+end
+
 local function separator_of(what, options)
   local separator = options.separator or ","
   if #separator ~= 1 or separator:find '["\r\n]' then
@@ -105,7 +114,7 @@ function csv.encode(rows, options)
       if value == nil and columns then value = row[columns[at]] end
       if value == nil or value == core.null then value = "" end
       if type(value) == "table" and not (getmetatable(value) or {}).__tostring then value = core.json(value) end
-      fields[at] = value == "" and width > 1 and "" or core.csv_field(tostring(value), separator)
+      fields[at] = value == "" and width > 1 and "" or core.csv_field(math.type(value) == "float" and float_text(value) or tostring(value), separator)
     end
     lines[#lines + 1] = table.concat(fields, separator) .. "\n"
   end
@@ -208,7 +217,7 @@ json.decode(text, {nulls=false, big: string=}) -> any
     reply = json.decode '{"items": [{"id": 9007199254740993}, null], "next": null}'
     print(reply.items[1].id, reply.items[2] == json.null, reply.next) --> 9007199254740993	true	nil
 json.array(table) -> table
-  Marks a table as an array, so that an empty one is [] and not {}.
+  Marks a table as an array, so that an empty one is [] and not {}. One that also has other keys than 1, 2, … is an error when it is encoded.
   example:
     print(json.encode(json.array {})) --> []
 json.null: null -- JSON's null.
@@ -239,7 +248,7 @@ csv.decode(text, {header=true, separator: string=",", numbers=true}) -> list
     rows = csv.decode 'name,loss\na,0.25\n"b, c",0.5\n'
     print(rows[2].name, rows[1].loss + 1) --> b, c	1.25
 csv.encode(rows, {columns: list=, header=true, separator: string=","}) -> string
-  Rows as a text: lists, or tables by column name.
+  Rows as a text: lists, or tables by column name. A float has the digits with which it reads back as the same number.
   columns: their names, in this order; those of all rows unless it is said
   header: whether the first row names the columns
   separator: one character

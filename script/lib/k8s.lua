@@ -189,6 +189,10 @@ function k8s.patch(kind, ...)
   local args, patch, options = target("k8s.patch", kind, ...)
   if type(patch) ~= "table" then usage "k8s.patch expects the patch as a table" end
   args = with_options(args, options, "k8s.patch")
+  local type_ = args.type
+  if type_ ~= nil and type_ ~= "merge" and type_ ~= "strategic" and type_ ~= "json" then
+    usage('k8s.patch: type is "merge", "strategic" or "json", not "%s"', type_)
+  end
   args.patch = patch
   return as_handle(core.call("k8s.patch", args).object)
 end

@@ -39,7 +39,7 @@ function k8s.exec(pod, command, options)
   local args = target("k8s.exec", pod)
   if type(command) == "table" then
     take_options(args, "k8s.exec", command)
-    args.command = core.array { table.unpack(command) }
+    args.command = core.words_of("k8s.exec", command)
     for i, word in ipairs(args.command) do
       if type(word) == "number" then args.command[i] = tostring(word) end
     end

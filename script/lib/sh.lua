@@ -36,11 +36,23 @@ local function take_options(args, options)
   end
 end
 
+-- The words of a command; a hole is a variable that has no value, and would be left out.
+function core.words_of(what, command)
+  local last = 0
+  for key in pairs(command) do
+    if math.type(key) == "integer" and key > last then last = key end
+  end
+  for i = 1, last do
+    if command[i] == nil then core.fail("error", ("%s: word %d of the command is nil"):format(what, i)) end
+  end
+  return core.array { table.unpack(command, 1, last) }
+end
+
 function sh(command, options)
   local args = {}
   if type(command) == "table" then
     take_options(args, command)
-    args.words = core.array { table.unpack(command) }
+    args.words = core.words_of("sh", command)
   elseif type(command) == "string" then
     args.command = command
   else

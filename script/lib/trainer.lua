@@ -39,7 +39,7 @@ core.api [[
 trainer: module -- Trainer files, in Lua, in a process of their own.
 trainer.run{file, np: integer=1, args: list={}, check=true, env: table={}, inputs: list={}, outputs: list={}} -> training job
   Runs a trainer file on this machine; its progress and output are shown below the cell.
-  np: on how many ranks
+  np: on how many ranks, 1 to 4096
   args: its words, as `arg` in the file
   check: whether an exit code other than 0 is an error
   env: variables for it, { NAME = "value" }

@@ -235,12 +235,26 @@ def test_expectations_say_what_was_there(t):
             ('expect("abc"):contains "x"', 'expected "abc" to contain "x"'),
             ("expect(0.3):at_least(0.9)", "expected at least 0.9, got 0.3"),
             ("expect({1, 2}):equals {1, 3}", "expected {1, 3}, got {1, 2}"),
+            ("expect(7):lacks 'error'", "expect: a number contains nothing; a text or a list does"),
+            ("expect({output = 'error: boom'}):lacks 'error'", 'expect: a table with names, as "output", is neither a text nor a list: expect one of its fields'),
             ("expect(nil):at_most(1)", "expected a number, got nil"),
             ("expect(1):reaches('x')", "expect(…):reaches needs an object of the cluster or a list of them, got 1")]:
         r = k.run("\n" + source)
         assert r.error["message"] == message and r.error["line"] == 2, r.error
     assert r.error["name"] == "error"
     assert k.run("expect(1):equals(2)").error["name"] == "assertion"
+
+
+def test_wrong_arguments_do_nothing(t):
+    k = Kernel(t)
+    assert k.run("expect({}):lacks 'x'\nexpect({ 1, 2 }):lacks(3):contains(2)\nexpect(sh('echo fine', { quiet = true })):lacks 'error'").state == "ok"
+    for source, message in [
+            ("sh { 'echo', 'src', nil, 'dst' }", "sh: word 3 of the command is nil"),
+            ("k8s.exec('p', { 'echo', nil, 'dst' })", "k8s.exec: word 2 of the command is nil"),
+            ("k8s.patch('configmaps/x', { data = {} }, { type = 'stratgic' })", 'k8s.patch: type is "merge", "strategic" or "json", not "stratgic"'),
+            ("trainer.run { 'x.lua', np = 100000 }", "trainer.run: np must be from 1 to 4096, got 100000")]:
+        r = k.run("\n" + source)
+        assert r.error["message"] == message and r.out == "", r
 
 
 def test_displays(t):

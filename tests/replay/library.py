@@ -37,6 +37,9 @@ def test_json_keeps_what_it_reads(t):
     assert "does not fit into 64 bits" in fails(k, "json.decode '[18446744073709551616]'")
     assert says(k, "print(json.encode({ b = 1, a = { x = 2 } }, { indent = 4 }))") == '{\n    "a": {\n        "x": 2\n    },\n    "b": 1\n}\n'
     assert "line 1, column 4" in fails(k, "json.decode '{\"a'") or "line 1" in fails(k, "json.decode '{\"a'")
+    for text, column in (("01", 1), ("[1, -007]", 5), ("1.", 1), ("-.5", 1), ("[1e]", 2), ("0x10", 2), ("1-2", 1)):
+        assert fails(k, f"json.decode '{text}'").startswith(f"not JSON: line 1, column {column}: "), text
+    assert says(k, "print(json.decode '[0, -0, 0.5, 1E+2, 10]'[4])") == "100\n"
     assert "a function is not JSON" in fails(k, "json.encode { f = print }")
     assert fails(k, "json.decode(nil)") == "json.decode expects a text, not nil"
     assert fails(k, "json.encode({}, { prety = true })") == "json.encode has no option prety; did you mean pretty?"
@@ -48,6 +51,8 @@ def test_json_refuses_lists_with_holes_and_circles(t):
         assert "a: it is a list with holes; write json.null" in fails(k, call), call
     assert says(k, "print(json.encode { 1, 2, json.null, 4 })") == "[1,2,null,4]\n"
     assert says(k, "print(json.encode { [5] = 1 }, json.encode { 1, a = 2 })") == '{"5":1}\t{"1":1,"a":2}\n'
+    for call in "json.encode(json.array { a = 1, b = 2 })", "json.encode(json.array { 1, a = 2 })", "yaml.encode(json.array { [5] = 1 })":
+        assert fails(k, call) == "the value: json.array marks it as a list, and it has other keys than 1, 2, …", call
     assert fails(k, "t = {} t.x = { t } json.encode(t)") == "x[1]: it contains itself"
     assert says(k, "u = { 1 } print(json.encode { u, u })") == "[[1],[1]]\n"
 
@@ -76,6 +81,9 @@ def test_csv_goes_through(t):
     assert says(k, "r = csv.decode('1;2\\n3;x', { header = false, separator = ';' })\nprint(#r, r[1][2] + 1, r[2][2])") == "2\t3\tx\n"
     assert says(k, "r = csv.decode('b,a\\n1,x\\n') print(json.encode(r), yaml.encode(r), r.columns[1], #r)") == '[{"a":"x","b":1}]\t- a: x\n  b: 1\n\tb\t1\n'
     assert says(k, "e = csv.decode 'b,a\\n' print(json.encode(e), csv.encode(e), next(e))") == "[]\tb,a\n\tnil\n"
+    assert says(k, "io.write(csv.encode({ { 0.1 + 0.2, 1 / 3, 0.1, 1.0, 1e300, 5e-324, 1 << 60, 1 / 0 } }))\n"
+                   "print(csv.decode('x\\n' .. csv.encode { { 0.1 + 0.2 } })[1].x == 0.1 + 0.2)") == \
+        "0.30000000000000004,0.3333333333333333,0.1,1.0,1e+300,4.9406564584125e-324,1152921504606846976,inf\ntrue\n"
     assert "row 2 has 3 fields, and the header 2" in fails(k, "csv.decode 'a,b\\n1,2,3'")
     assert "line 2: a quote is not closed" in fails(k, "csv.decode 'a\\n\"b'")
     assert "one character" in fails(k, "csv.decode('a', { separator = '||' })")
@@ -91,6 +99,10 @@ def test_files_are_written_as_a_whole_and_found(t):
         data = f.read()
     assert data == b"\0\xff" + b"x" * 10
     assert says(k, "print(fs.sha256 'bin', fs.read('bin', { limit = 2 }) == '\\0\\255')") == hashlib.sha256(data).hexdigest() + "\ttrue\n"
+    assert says(k, "for _, limit in ipairs { 0, 5, 1 << 50, 1e13 } do print(#fs.read('bin', { limit = limit })) end") == "0\n5\n12\n12\n"
+    assert says(k, "fs.write('long', ('x'):rep(3000000)) print(#fs.read('long', { limit = 2500000 }))") == "2500000\n"
+    for call in "fs.read '.'", "fs.read('.', { limit = 9 })", "fs.lines '.'":
+        assert fails(k, call) == "fs.read .: Is a directory", call
     for name in (".hidden", "a.py", "sub/b.py", "sub/.git/c.py", "sub/deep/d.py"):
         os.makedirs(os.path.dirname(os.path.join(k.cwd, "tree", name)), exist_ok=True)
         open(os.path.join(k.cwd, "tree", name), "w", encoding="utf-8").close()
@@ -155,6 +167,9 @@ def test_templates_and_times(t):
         "2262-04-11T23:47:16Z\t1677-09-21T00:12:44Z\t9999-12-31 23:59:59\n"
     assert says(k, "print(select(2, pcall(template, 'a\\n${nope}', {})))") == "template:2: ${nope} is nil\n"
     assert says(k, "print(select(2, pcall(template, 'a ${nope', {})))") == "template:1: ${nope has no closing brace\n"
+    for day in "2026-02-31", "2026-04-31", "2026-02-29", "2100-02-29", "2026-01-00":
+        assert "not a time as RFC 3339 writes it" in fails(k, f"time.parse '{day}'"), day
+    assert says(k, "print(time.format(time.parse '2024-02-29', '%F'), time.format(time.parse '2000-02-29', '%F'))") == "2024-02-29\t2000-02-29\n"
     assert fails(k, "time.parse 'soon'") and "duration" not in fails(k, "time.parse '2026-13-01'")
 
 

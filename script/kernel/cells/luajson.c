@@ -10,6 +10,7 @@
 #include <string.h>
 
 enum { DEPTH_MAX = 200, PATH_MAX_LEN = 200 };
+#define NAMED "json.array marks it as a list, and it has other keys than 1, 2, …"
 #define HOLES "it is a list with holes; write json.null where it has nothing, or texts as keys"
 static const char array_mark[] = "firesteel.array"; // its address is the key in the registry, too
 
@@ -69,19 +70,31 @@ bool luajson_is_rows(lua_State *L, int index)
 
 // An array has the keys 1..n and no others. An empty table is an object unless it is marked. What
 // Lua takes for a list (#), and has integers from 1 alone as keys, but not all, has holes.
-enum shape { SHAPE_OBJECT, SHAPE_ARRAY, SHAPE_HOLES };
+// What is marked as an array and has other keys is named.
+enum shape { SHAPE_OBJECT, SHAPE_ARRAY, SHAPE_HOLES, SHAPE_NAMED };
+
+static bool has_keys(lua_State *L, int index)
+{
+    lua_pushnil(L);
+    bool any = lua_next(L, index);
+    lua_pop(L, any ? 2 : 0);
+    return any;
+}
 
 static enum shape shape_of(lua_State *L, int index, lua_Integer *n)
 {
     *n = (lua_Integer)lua_rawlen(L, index);
+    bool marked = luajson_is_array(L, index);
+    if (*n == 0 && marked && has_keys(L, index))
+        return SHAPE_NAMED;
     if (*n == 0)
-        return luajson_is_array(L, index) || luajson_is_rows(L, index) ? SHAPE_ARRAY : SHAPE_OBJECT;
+        return marked || luajson_is_rows(L, index) ? SHAPE_ARRAY : SHAPE_OBJECT;
     lua_Integer keys = 0;
     bool positive = true;
     for (lua_pushnil(L); lua_next(L, index); lua_pop(L, 1)) {
         if (!lua_isinteger(L, -2)) {
             lua_pop(L, 2);
-            return SHAPE_OBJECT;
+            return marked ? SHAPE_NAMED : SHAPE_OBJECT;
         }
         positive = positive && lua_tointeger(L, -2) > 0;
         keys++;
@@ -152,6 +165,8 @@ static cJSON *read_table(struct walk *w, int index)
     enum shape shape = shape_of(w->L, index, &n);
     cJSON *table = shape == SHAPE_ARRAY                ? read_array(w, index, n)
                    : shape == SHAPE_HOLES && w->strict ? refuse(w, HOLES)
+                   : shape == SHAPE_NAMED && w->strict ? refuse(w, NAMED)
+                   : shape == SHAPE_NAMED && n == 0    ? cJSON_CreateArray()
                                                        : read_object(w, index);
     w->depth--;
     return table;

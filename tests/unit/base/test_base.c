@@ -218,8 +218,11 @@ TEST(clock_spells_and_reads_rfc3339)
     CHECK_INT(ns, INT64_C(1592496574000000728));
     CHECK_INT(clock_parse_rfc3339("2020-06-18T18:09:34.5+02:00", &ns, NULL), 0);
     CHECK_INT(ns, INT64_C(1592496574500000000));
+    CHECK_INT(clock_parse_rfc3339("2000-02-29T00:00:00Z", &ns, NULL), 0);
     static const char *const wrong[] = {"", "2020-06-18", "2020-13-18T00:00:00Z",
-        "2020-06-18T16:09:34", "2020-06-18T16:09:34.Z", "2020-06-18T16:09:34Zx"};
+        "2020-06-18T16:09:34", "2020-06-18T16:09:34.Z", "2020-06-18T16:09:34Zx",
+        "2026-02-31T00:00:00Z", "2026-02-29T00:00:00Z", "2100-02-29T00:00:00Z",
+        "2026-11-31T00:00:00Z"};
     for (size_t i = 0; i < ARRAY_LEN(wrong); i++)
         CHECK_INT(clock_parse_rfc3339(wrong[i], &ns, NULL), -1);
 }
