@@ -365,13 +365,24 @@ static int write_all(struct mlflow *m, const char *experiment, err *e)
     return put_run(m, e);
 }
 
+// The store is made, and no folder above it: a path that is mistyped is no place for one.
+static int make_store(const char *dir, err *e)
+{
+    AUTO_FREE char *above = path_dirname(dir);
+    if (!path_is_dir(above))
+        return err_set(e, ERR_NOT_FOUND,
+            "cannot make the store %s: the folder %s is not there; make it, or name another", dir,
+            above);
+    return path_make_dirs(dir, 0777, e);
+}
+
 int mlflow_write(const fold *f, const char *spool_dir, const char *dir, const char *experiment,
     char **place, char ***notes, err *e)
 {
     struct mlflow m = {.fold = f, .spool_dir = spool_dir, .notes = notes};
     AUTO_FREE char *own = notebook_name(f);
     const char *name = experiment ? experiment : own;
-    int result = path_make_dirs(dir, 0777, e);
+    int result = make_store(dir, e);
     m.dir = result == 0 ? path_absolute(dir, e) : NULL;
     if (!m.dir)
         return -1;

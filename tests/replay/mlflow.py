@@ -98,6 +98,14 @@ def test_the_layout(t):
     assert sh(FIRESTEEL, "export", "--to", "md", "--experiment", "x", cwd=folder).code == 2
 
 
+def test_a_store_is_made_and_no_folder_above_it(t):
+    folder = folder_with(t)
+    go(folder)
+    done = sh(FIRESTEEL, "export", "--to", "mlflow", "-o", "typo/x", cwd=folder)
+    assert done.code == 1 and "the folder typo is not there; make it" in done.err and not os.path.exists(folder + "/typo"), done
+    assert export(folder, "-o", "store/").out.startswith(folder + "/store/")
+
+
 def test_mlflow_reads_it(t):
     if not os.path.exists(PYTHON):
         raise Skip("no mlflow-skinny in the cache: tests/support/tools CACHE makes it")
