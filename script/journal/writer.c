@@ -254,8 +254,9 @@ uint64_t journal_seq(const journal *j)
     return j->seq;
 }
 
-static bool is_output(const char *type)
+bool journal_is_output(const cJSON *event)
 {
+    const char *type = json_str_or(event, "type", "");
     return str_eq(type, "stream") || str_eq(type, "display") || str_eq(type, "update");
 }
 
@@ -352,7 +353,7 @@ const char *journal_append(journal *j, cJSON *event, size_t *n, err *e)
     off_t before = j->end, length = (off_t)(j->lines.len - from);
     bool room = reserve(j, length + LAST_WORDS);
     err failure = {0};
-    if (!room && is_output(type))
+    if (!room && journal_is_output(event))
         err_set(&failure, ERR_NO_SPACE, "no space left on the device");
     else {
         j->end += length;

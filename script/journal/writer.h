@@ -44,6 +44,8 @@ char *journal_run_notebook(const char *run); // the notebook's name in it; new
 // NULL: ERR_NO_SPACE or ERR_IO; the line is cut off again, and the run should stop. After a failed
 // sync no later one succeeds: ledger entries are refused for good.
 const char *journal_append(journal *j, cJSON *event, size_t *n, err *e);
+// Is it what cells print and show? On a full disk that is refused first.
+bool journal_is_output(const cJSON *event);
 // Between these two, lines are not written and ledger entries not synced one by one: journal_commit
 // writes all of them, and syncs these, at once. (An end does not wait for that.) Nobody may be told
 // of, or act on, anything that was appended until it has returned the lines, which are borrowed

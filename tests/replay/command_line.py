@@ -712,6 +712,25 @@ def test_a_full_disk(t):
     assert "failed: 0 cells ok, 1 failed" in done.out, done.out[-3000:]
 
 
+def test_clean_ups_run_when_a_full_disk_loses_output(t):
+    folder, outside = t.dir(), t.dir()
+    path = notebook(t, "-- %% A\nfor i = 1, 12000 do print(i, ('x'):rep(90)) end\n-- %% B\nsh 'touch OUT/b'\n"
+                       "-- %% C when=\"always\"\nprint('cleaning')\nsh 'echo c >> OUT/c'\n"
+                       "-- %% D when=\"failed\"\nsh 'echo d >> OUT/c'\n".replace("OUT", outside))
+    script = f"mount -t tmpfs -o size=1M tmpfs {folder} && {FIRESTEEL} run {path} --cwd {folder} -o json; code=$?; " \
+             f"{FIRESTEEL} show --ledger --cwd {folder} >&2; exit $code"
+    done = sh("unshare", "--user", "--map-root-user", "--mount", "bash", "-c", script)
+    if "unshare" in done.err or "mount" in done.err:
+        raise Skip("no mount namespaces here: " + done.err.splitlines()[0])
+    events = [json.loads(line) for line in done.out.splitlines()]
+    states = [(e["cell"], e["state"]) for e in events if e["type"] == "state" and e["state"] in ("ok", "failed", "cancelled")]
+    assert done.code == 1 and [s for _, s in states] == ["cancelled", "failed", "ok", "ok"], (states, done.err)
+    assert "No space left" in events[-1]["message"] and events[-1]["exit"] == 1, events[-1]
+    with open(outside + "/c", encoding="utf-8") as f:
+        assert f.read() == "c\nd\n" and os.listdir(outside) == ["c"]
+    assert done.err.count("echo c >>") == 1 and done.err.count("echo d >>") == 1, "what they did is journaled"
+
+
 def test_a_limit_of_file_sizes(t):
     path = notebook(t, "-- %% a\nfor i = 1, 100000 do print(i, ('x'):rep(90)) end\n")
     done = sh("bash", "-c", f"ulimit -f 1024; {FIRESTEEL} run {path} | tail -c 1000; exit ${{PIPESTATUS[0]}}")

@@ -19,6 +19,7 @@ struct port {
     outputs *outputs; // the loop's thread
     journal *journal; // the loop's thread
     err error;        // for the loop's thread: the first one
+    err unjournaled;  // of the journal itself: nothing can be done any more that has to be in it
     struct telling *telling;
     // What one delivery of the outbox brings is a group of the journal, with one sync. Clients get
     // its lines, and those who wait for a record go on, after that.
@@ -46,11 +47,17 @@ static void tell_broken(void *arg)
     free(t);
 }
 
-static void fail(port *p, const err *why)
+// of_journal: not only output is lost.
+static void fail(port *p, const err *why, bool of_journal)
 {
-    if (p->error.code)
+    if (p->unjournaled.code || (p->error.code && !of_journal))
         return;
-    p->error = *why;
+    if (of_journal)
+        p->unjournaled = *why;
+    if (!p->error.code)
+        p->error = *why;
+    if (p->telling)
+        return;
     p->telling = mem_alloc(sizeof *p->telling);
     p->telling->port = p;
     loop_post(p->loop, tell_broken, p->telling);
@@ -65,8 +72,10 @@ void port_deliver(port *p, cJSON *event)
     const char *line = journal_append(p->journal, event, &n, &e);
     if (line && !p->grouped)
         p->ops->journaled(p->arg, line, n);
-    if (!line || journal_check(p->journal, &e) < 0)
-        fail(p, &e);
+    bool of_journal = line ? journal_check(p->journal, &e) < 0
+                           : e.code != ERR_NO_SPACE || !journal_is_output(event);
+    if (!line || of_journal)
+        fail(p, &e, of_journal);
     cJSON_Delete(event);
 }
 
@@ -84,7 +93,7 @@ static void on_stream_event(void *arg, cJSON *event)
 // A run whose output cannot be kept has failed, like one whose events cannot be kept.
 static void on_stream_lost(void *arg, const err *why)
 {
-    fail(arg, why);
+    fail(arg, why, false);
 }
 
 static const struct outputs_ops outputs_ops = {.emit = on_stream_event, .lost = on_stream_lost};
@@ -137,12 +146,12 @@ static void on_end(void *arg)
     const char *lines = p->grouped ? journal_commit(p->journal, &n, &e) : "";
     p->grouped = false;
     if (!lines)
-        fail(p, &e);
+        fail(p, &e, true);
     else if (n)
         p->ops->journaled(p->arg, lines, n);
     for (struct record *r = STEAL(p->records), *next; r; r = next) {
         next = r->next; // its thread may take it away
-        r->error = p->error;
+        r->error = p->unjournaled;
         loop_call_finish(r->pending);
     }
 }
@@ -198,6 +207,11 @@ const journal *port_journal(port *p)
 const err *port_error(const port *p)
 {
     return &p->error;
+}
+
+bool port_keeps(const port *p)
+{
+    return !p->unjournaled.code;
 }
 
 void port_emit(port *p, cJSON *event)

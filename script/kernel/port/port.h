@@ -20,8 +20,8 @@ struct port_ops {
     void (*event)(void *arg, const cJSON *event); // it is about to be journaled
     // they are in the journal: send these lines to clients
     void (*journaled)(void *arg, const char *lines, size_t n);
-    // Called once: something cannot be kept (port_error), so the run has to stop. Not called from
-    // within an emit.
+    // Something cannot be kept (port_error), so the run has to stop. Called once more when that was
+    // output, and now the journal itself cannot be written. Not called from within an emit.
     void (*broken)(void *arg);
     // A port_passed has come to its place. What is emitted within this call is delivered there.
     void (*passed)(void *arg, void *what);
@@ -39,6 +39,8 @@ mask *port_mask(port *p);             // it locks inside
 const journal *port_journal(port *p); // NULL before port_open
 // On the loop's thread: the first error of the journal or a spool; code ERR_NONE if there was none.
 const err *port_error(const port *p);
+// Is what cells do still journaled? Also when output is lost: the journal has blocks in reserve.
+bool port_keeps(const port *p);
 
 // On any thread: emits an event, in order with all others; takes it. port_record returns when the
 // event is in the journal; a ledger's event is then synced, by one sync with all others that wait

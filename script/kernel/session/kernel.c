@@ -428,6 +428,8 @@ static void on_journaled(void *arg, const char *line, size_t n)
 static void on_broken(void *arg)
 {
     kernel *k = arg;
+    if (k->running && k->running->cleanup && port_keeps(k->port))
+        return; // it began after output was lost, and what it does is journaled
     if (k->running)
         running_interrupt(k, FAILURE_ERROR);
     else

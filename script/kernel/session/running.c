@@ -498,7 +498,7 @@ static void emit_finished(kernel *k, const execution *x)
 static void fail_by_journal(const kernel *k, execution *x)
 {
     const err *lost = port_error(k->port);
-    if (!lost->code || x->failure != FAILURE_NONE)
+    if (!lost->code || x->failure != FAILURE_NONE || (x->cleanup && port_keeps(k->port)))
         return;
     free(x->message);
     x->failure = FAILURE_ERROR;
@@ -679,8 +679,9 @@ void running_go_on(kernel *k)
     const err *lost = port_error(k->port);
     if (lost->code && !k->running) { // do nothing that cannot be kept
         port_release(k->port);
-        forget_queue(k, false);
-        life_end(k, 1, lost->text);
+        forget_queue(k, k->failure.what && port_keeps(k->port));
+        if (!k->queue)
+            life_end(k, 1, lost->text);
     }
     if (!k->running && k->queue && !k->stopping && !k->said_busy) {
         k->said_busy = true;
@@ -714,7 +715,7 @@ void running_interrupt(kernel *k, enum failure why)
 {
     running_catch_up(k);
     // What was made is cleaned up, unless somebody insists, or nothing can be kept.
-    bool cleanups = k->running && !k->interrupted && !port_error(k->port)->code;
+    bool cleanups = k->running && !k->interrupted && port_keeps(k->port);
     k->cut |= forget_queue(k, cleanups);
     if (!k->running) {
         if (k->started_all || k->waiting_for_sandbox)
