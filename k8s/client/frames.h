@@ -11,6 +11,7 @@ struct frames {
     buf pending;  // the start of a line that is not complete
     size_t limit; // longest line; 0: 64 MiB
     bool split;   // a longer line is passed on in pieces; it is no error
+    bool ended;   // while line() runs: its text has the line's end, else the next piece goes on
 };
 void frames_done(struct frames *f);
 // Calls line() for each line, without its end ("\n" or "\r\n"); empty lines are left out. If line()

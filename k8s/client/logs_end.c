@@ -174,6 +174,26 @@ static void pod_hidden(logs *l)
     }
 }
 
+// The pod cannot be asked for. What is followed may wait for the server.
+static void pod_unknown(logs *l, struct http_response *r, const err *e)
+{
+    err why = *e;
+    if (why.code != ERR_NONE)
+        err_wrap(&why, "%s", l->what);
+    else if (r->status / 100 != 2)
+        status_error(r, l->what, client_who(l->client), &why);
+    else
+        err_set(&why, ERR_UNAVAILABLE, "%s: the answer with the pod is no JSON", l->what);
+    if (!l->follow && (l->attempt >= READ_TRIES || r->status == 401)) {
+        l->why = why;
+        logs_give_up(l);
+        return;
+    }
+    if (l->attempt == 1 && logs_mark(l, LOG_AWAY, why.text) != 0)
+        return;
+    logs_again(l, AIM_POD, back_off(l->attempt++));
+}
+
 static void pod_known(void *arg, struct http_response *r, const err *e)
 {
     logs *l = arg;
@@ -189,7 +209,7 @@ static void pod_known(void *arg, struct http_response *r, const err *e)
     else if (r->status == 403)
         pod_hidden(l);
     else if (!pod)
-        logs_again(l, AIM_POD, back_off(l->attempt++));
+        pod_unknown(l, r, e);
     else if (l->reading)
         check(l, pod);
     else

@@ -88,7 +88,7 @@ int logs_line(void *arg, const char *line, size_t n)
     logs *l = arg;
     size_t text = 0;
     bool goes_on = l->piece;
-    l->piece = n >= LINE_LIMIT;
+    l->piece = !l->frames.ended;
     if (!goes_on && !take_stamp(l, line, n, &text) && l->stamped) {
         logs_add_excuse(l, line, n);
         return 0;

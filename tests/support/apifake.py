@@ -121,6 +121,8 @@ LOG_FILE = "/var/log/pods/default_swept_uid/main/0.log"
 # Pod → the result of each reading of its log in turn: text, then how it ends; or a status and its message. The log of
 # the container's run before is at "POD previous".
 LOGS = {
+    # with its stamp, of exactly two times the longest line that is told in one piece
+    "mebibytes": [(line(5, 1, "x" * ((2 << 20) - len(line(5, 1, "")) + 1)) + line(5, 2, "two"), "close")],
     "plain": [(line(5, 1, "one") + line(5, 2, "two") + line(5, 3, "three"), "close")],
     "resume": [(line(5, 1, "one") + line(5, 2, "two"), "cut"),
                (line(5, 1, "one") + line(5, 2, "two") + line(5, 2, "two again") + line(6, 0, "three"), "close")],
@@ -159,6 +161,11 @@ LOGS = {
     "straddle": [(line(7, 999999999, "long") + line(9, 1, "two"), "cut"),
                  (line(8, 1, "ng") + line(9, 1, "two") + line(10, 1, "three"), "close")],
 }
+# Pod without a log → what the server says when the pod is asked for again.
+UNSEEN = {"unseen": 503, "unseen-token": 401}
+for unseen in UNSEEN:
+    LOGS[unseen] = [(404, f"the server could not find the requested resource ( pods/log {unseen})")]
+
 # Pod → the answers to the questions for its last line, where they are not the last of the last reading; the last one for ever.
 LAST = {
     "excuse": ["container status is nil", line(5, 2, "two")],
@@ -407,6 +414,8 @@ class Handler(BaseHTTPRequestHandler):
             return self.answer(200, b'"' + b"x" * (8 << 20) + b'"')
         if name.startswith("flaky-") and SEEN[name] <= int(name.split("-")[1]):
             return self.answer(503, status(503), headers=[("Retry-After", "0")])
+        if name in UNSEEN and SEEN[name] > 1:
+            return self.answer(UNSEEN[name], status(UNSEEN[name]))
         if ns == "w-barred":
             return self.answer(403, status(403, "pods is forbidden"))
         if ns in SICK:

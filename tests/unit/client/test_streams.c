@@ -496,6 +496,9 @@ TEST(a_log_is_read_and_filtered)
     CHECK_HAS(several, "reads all)\none\n");
     AUTO_FREE char *reread = read_log("reread", NULL, 1 << 20, &e);
     CHECK_STR(reread, "one\ntwo\nthree\n");
+    AUTO_FREE char *long_one = read_log("mebibytes", NULL, 8 << 20, &e);
+    CHECK_STR(long_one + strspn(long_one, "x\n"), "two\n");
+    CHECK(strlen(long_one) > (2 << 20) - 100);
     free(read_log("removed", NULL, 1 << 20, &e));
     CHECK_INT(e.code, ERR_NOT_FOUND);
     CHECK_HAS(e.text, "default: unable to retrieve container logs for containerd://2595f837");
@@ -504,6 +507,17 @@ TEST(a_log_is_read_and_filtered)
     free(read_log("nobody", NULL, 1 << 20, &e));
     CHECK_INT(e.code, ERR_NOT_FOUND);
     CHECK_HAS(e.text, "pods \"nobody\" not found");
+}
+
+// The log is not there, and whether the pod is cannot be found out.
+TEST(a_log_of_a_pod_that_cannot_be_asked_for_is_given_up)
+{
+    err e;
+    free(read_log("unseen", NULL, 1 << 20, &e));
+    CHECK_INT(e.code, ERR_UNAVAILABLE);
+    CHECK_HAS(e.text, "the fake says 503");
+    free(read_log("unseen-token", NULL, 1 << 20, &e));
+    CHECK_INT(e.code, ERR_UNAUTHORIZED);
 }
 
 static int wait_in(const char *ns, const char *name, const char *words, int64_t ms, err *e)

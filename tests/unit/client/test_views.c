@@ -637,6 +637,32 @@ TEST(frames_come_whole_however_they_are_cut)
     frames_done(&f);
 }
 
+struct piece_reader {
+    struct frames frames;
+    buf out;
+};
+
+static int add_piece(void *arg, const char *text, size_t n)
+{
+    struct piece_reader *r = arg;
+    buf_fmt(&r->out, "%.*s%s", (int)n, text, r->frames.ended ? "|" : "+");
+    return 0;
+}
+
+TEST(the_last_piece_of_a_long_line_is_known_as_its_end)
+{
+    const char *text = "abcd\r\nabcdefgh\nabcdefgh\r\nabcd\rx\nabcde\rx\nz\nabcdefgh";
+    for (size_t cut = 0; cut <= strlen(text); cut++) {
+        struct piece_reader r = {.frames = {.limit = 4, .split = true}};
+        CHECK_INT(frames_feed(&r.frames, text, cut, add_piece, &r, NULL), 0);
+        CHECK_INT(frames_feed(&r.frames, text + cut, strlen(text) - cut, add_piece, &r, NULL), 0);
+        frames_end(&r.frames, add_piece, &r);
+        CHECK_STR(buf_cstr(&r.out), "abcd|abcd+efgh|abcd+efgh|abcd+\rx|abcd+e\rx|z|abcd+efgh|");
+        frames_done(&r.frames);
+        buf_done(&r.out);
+    }
+}
+
 TEST(stamps_are_taken_off_lines)
 {
     int64_t stamp = 0;
