@@ -196,6 +196,7 @@ static cJSON *read_pages(client *c, const struct patience *p, const struct resou
             cJSON_Delete(STEAL(all)); // the server has forgotten the list's version: start again
             free(STEAL(next));
             l->n = 0;
+            l->room = list_limit; // what was dropped takes none
             continue;
         }
         if (!page) {

@@ -511,6 +511,14 @@ class Handler(BaseHTTPRequestHandler):
             items = [pod(f"p{i}", ns) for i in range(page, min(page + 2, 5))]
             more = {"continue": str(page + 2)} if page + 2 < 5 else {}
             return self.answer(200, {"kind": "PodList", "metadata": {"resourceVersion": "9", **more}, "items": items})
+        if ns == "large":  # its second page is forgotten three times
+            if "continue" not in self.query:
+                answer = {"kind": "PodList", "metadata": {"continue": "1"}, "items": [pod("p0", ns)]}
+                return self.answer(200, json.dumps(answer).encode() + b" " * (70 << 20))
+            SEEN["large 1"] += 1
+            if SEEN["large 1"] <= 3:
+                return self.answer(410, status(410, "The provided continue parameter is too old", "Expired"))
+            return self.page(ns, [pod("p1", ns)], None)
         items = [pod("a", ns)]
         if ns == "w-gone" and SEEN["list w-gone"] > 1:
             items = [pod("b", ns, "20")]

@@ -232,6 +232,16 @@ TEST(rows_alone_are_read_to_their_end)
     }
 }
 
+// Its first page has 70 MiB, so four of them would be more than a list may have.
+TEST(what_a_forgotten_list_had_does_not_count)
+{
+    struct fake *f = fake_open(false);
+    AUTO_JSON *list = client_list(f->client, &f->patience, pods(f), "large", NULL, &f->e);
+    CHECK_OK(list, f->e);
+    CHECK_INT(cJSON_GetArraySize(json_get(list, "items")), 2);
+    fake_close(f);
+}
+
 // What is beyond `most` is counted: by the server where it says it, else by us.
 TEST(rows_beyond_the_most_are_counted)
 {
