@@ -363,7 +363,7 @@ static int submit(call *c, const cJSON *args, bool elsewhere, cJSON **result, er
     }
     if (done == 0)
         *result = result_of(&s, &r, why, STEAL(files));
-    spark_command_done(&command);
+    spark_command_done(c, &command);
     buf_done(&r.output);
     close_submission(&s);
     return done;

@@ -158,7 +158,7 @@ static void add_defaults(const struct spark_command *s, buf *out)
         buf_char(out, '\n');
 }
 
-static int write_settings(struct spark_command *s, const cJSON *conf, err *e)
+static int write_settings(call *c, struct spark_command *s, const cJSON *conf, err *e)
 {
     const char *temp = env_get((const char *const *)s->env, "TMPDIR");
     AUTO_BUF text = {0};
@@ -175,6 +175,7 @@ static int write_settings(struct spark_command *s, const cJSON *conf, err *e)
     s->folder = path_make_temp(temp && *temp ? temp : "/tmp", "firesteel-spark-", e);
     if (!s->folder)
         return -1;
+    call_removes_at_end(c, s->folder);
     AUTO_FREE char *file = path_join(s->folder, "spark.conf");
     if (path_write(file, text.data, text.len, 0600, e) < 0)
         return -1;
@@ -198,7 +199,7 @@ static int add_settings(
             return err_set(e, ERR_USAGE,
                 "spark.submit: a setting holds a secret, which then "
                 "belongs into the properties_file");
-        return write_settings(s, conf, e);
+        return write_settings(c, s, conf, e);
     }
     cJSON_ArrayForEach(v, conf)
     {
@@ -256,10 +257,12 @@ int spark_command(call *c, const cJSON *args, const char *master, cJSON *conf, b
     return 0;
 }
 
-void spark_command_done(struct spark_command *s)
+void spark_command_done(call *c, struct spark_command *s)
 {
-    if (s->folder)
+    if (s->folder) {
         path_remove(s->folder, NULL);
+        call_has_removed(c, s->folder);
+    }
     free(s->folder);
     free(s->program);
     strv_free(s->env);

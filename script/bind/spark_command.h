@@ -22,6 +22,6 @@ char *spark_program(call *c, err *e);
 // The environment as if the virtual environment that has it were active, on this machine. Takes
 // env.
 char **spark_use_venv(char **env, const char *program);
-void spark_command_done(struct spark_command *s); // removes the file
+void spark_command_done(call *c, struct spark_command *s); // removes the file
 // Is the program a file of this machine, and not "local:///…", "s3a://…"?
 bool spark_is_here(const char *app);

@@ -85,6 +85,8 @@ static void end_cluster(call *c, struct cluster *s)
 {
     static const struct loop_call_ops ops = {.start = end_now, .cancel = ends_soon};
     loop_call(call_loop(c), NULL, &ops, s, 0, &(err){0});
+    if (s->folder)
+        call_has_removed(c, s->folder);
 }
 
 // The run ends: what it shows is closed before its processes are ended.

@@ -46,6 +46,7 @@ struct effects_spec {
     const char *allow; // "cluster,destructive"; NULL: only local effects
     bool headless, sandbox;
     void (*remove_at_end)(const char *path); // see call_removes_at_end; NULL: nobody does
+    void (*removed)(const char *path);       // see call_has_removed; NULL as remove_at_end
     bool accept_drift;                       // accept changed objects when a resumed run verifies
 };
 

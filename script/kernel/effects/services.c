@@ -229,6 +229,12 @@ void call_removes_at_end(call *c, const char *path)
         c->effects->spec.remove_at_end(path);
 }
 
+void call_has_removed(call *c, const char *path)
+{
+    if (c->effects->spec.removed)
+        c->effects->spec.removed(path);
+}
+
 bool call_knows_cluster(call *c)
 {
     return atomic_load(&c->effects->told_cluster);

@@ -2,11 +2,16 @@
 #include "script/kernel/process/guard.h"
 
 #include "base/mem.h"
+#include "base/owner.h"
 #include "base/path.h"
+#include "base/str.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +22,7 @@
 #include <unistd.h>
 
 enum {
-    LEAVINGS_MAX = 8,
+    LEAVINGS_MAX = 256,
     FIRST_PAUSE_MS = 1, // before the first look at what is left; each wait is twice as long
     LAST_PAUSE_MS = 256,
     PATIENCE_MS = 5000, // for processes that do not end though killed
@@ -28,9 +33,11 @@ enum {
 static struct shared {
     char note[GUARD_NOTE_MAX];
     char journal[GUARD_NOTE_MAX];
-    char leavings[LEAVINGS_MAX][1024];
-    int n_leavings;
+    atomic_bool left[LEAVINGS_MAX]; // which of the following count
+    char leavings[LEAVINGS_MAX][PATH_MAX];
 } * shared;
+
+static pthread_mutex_t leavings_lock = PTHREAD_MUTEX_INITIALIZER; // of the kernel's threads
 
 // These are for the kernel, whoever gets them. The guard blocks them, and SIGCHLD, and waits for
 // them: none is lost between fork and the first wait, and no handler runs at a random place.
@@ -146,6 +153,14 @@ static int wait_for_kernel(pid_t kernel, const sigset_t *waited, int *asked)
     }
 }
 
+// An owner's file is named before what it is for, so it is removed last.
+static void remove_leavings(void)
+{
+    for (size_t i = LEAVINGS_MAX; i-- > 0;)
+        if (atomic_exchange(&shared->left[i], false))
+            path_remove(shared->leavings[i], NULL);
+}
+
 int guard_start(const char **note, const struct guard_end *end, err *e)
 {
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -170,8 +185,7 @@ int guard_start(const char **note, const struct guard_end *end, err *e)
         prctl(PR_SET_NAME, "firesteel-guard");
         int asked = 0, status = wait_for_kernel(kernel, &waited, &asked);
         end_descendants();
-        while (shared->n_leavings > 0)
-            path_remove(shared->leavings[--shared->n_leavings], NULL);
+        remove_leavings();
         if (end && end->left && *shared->journal)
             end->left(shared->journal);
         *shared->journal = '\0';
@@ -196,8 +210,33 @@ void guard_name_journal(const char *path)
 
 void guard_remove_at_end(const char *path)
 {
-    if (!shared || shared->n_leavings == LEAVINGS_MAX || strlen(path) >= sizeof *shared->leavings)
+    if (!shared || strlen(path) >= sizeof *shared->leavings)
         return;
-    strcpy(shared->leavings[shared->n_leavings], path);
-    shared->n_leavings++; // last: the guard may read at any moment after a kill
+    pthread_mutex_lock(&leavings_lock);
+    size_t i = 0;
+    while (i < LEAVINGS_MAX && atomic_load(&shared->left[i]))
+        i++;
+    if (i < LEAVINGS_MAX) {
+        strcpy(shared->leavings[i], path);
+        atomic_store(&shared->left[i], true); // last: the guard may read at any moment after a kill
+    }
+    pthread_mutex_unlock(&leavings_lock);
+}
+
+static void forget(const char *path)
+{
+    for (size_t i = 0; i < LEAVINGS_MAX; i++)
+        if (atomic_load(&shared->left[i]) && str_eq(shared->leavings[i], path))
+            atomic_store(&shared->left[i], false);
+}
+
+void guard_removed(const char *path)
+{
+    if (!shared || path_exists(path))
+        return;
+    AUTO_FREE char *owner = owner_file(path);
+    pthread_mutex_lock(&leavings_lock);
+    forget(path);
+    forget(owner);
+    pthread_mutex_unlock(&leavings_lock);
 }

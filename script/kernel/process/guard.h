@@ -35,5 +35,8 @@ void guard_leave_note(const char *text);
 // From the kernel: the journal that it writes.
 void guard_name_journal(const char *path);
 // From the kernel: a socket or a temporary folder for the guard to remove, if the kernel ends
-// without doing so. Only a few.
+// without doing so. At most 256 at a time; more are not remembered.
 void guard_remove_at_end(const char *path);
+// From the kernel, when it has removed one of them: what gets that name later is left alone. With
+// it goes its owner's file (base/owner.h). One that is still there stays the guard's.
+void guard_removed(const char *path);

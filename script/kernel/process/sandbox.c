@@ -58,8 +58,10 @@ static void destroy(struct sandbox *s)
     loop_timer_free(s->patience);
     buf_done(&s->notice);
     buf_done(&s->last_words);
-    if (s->dir)
+    if (s->dir) {
         owner_remove(s->dir, &s->owner);
+        guard_removed(s->dir);
+    }
     free(s->dir);
     free(s);
 }

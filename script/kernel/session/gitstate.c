@@ -186,8 +186,10 @@ void gitstate_free(gitstate *g)
         return;
     child_free(g->child);
     loop_timer_free(g->patience);
-    if (g->dir)
+    if (g->dir) {
         owner_remove(g->dir, &g->owner);
+        guard_removed(g->dir);
+    }
     free(g->dir);
     buf_done(&g->said);
     free(g);

@@ -511,6 +511,7 @@ static effects *effects_of(const kernel *k, err *e)
         .headless = o->headless,
         .sandbox = o->sandbox != NULL,
         .remove_at_end = guard_remove_at_end,
+        .removed = guard_removed,
         .accept_drift = o->accept_drift};
     spec.paths.notebook_dir = k->notebook_dir;
     return effects_new(&spec, e);
@@ -561,8 +562,10 @@ static void drop_sandbox(void *arg)
 
 static void remove_refusing_kubeconfig(kernel *k)
 {
-    if (k->kubeconfig_owner >= 0)
-        owner_remove(k->effects->refusing_kubeconfig, &k->kubeconfig_owner);
+    if (k->kubeconfig_owner < 0)
+        return;
+    owner_remove(k->effects->refusing_kubeconfig, &k->kubeconfig_owner);
+    guard_removed(k->effects->refusing_kubeconfig);
 }
 
 // Frees in an order in which nothing is used after it is gone: closing shared objects may still use
