@@ -71,7 +71,7 @@ static cJSON *result_of(
     cJSON *result = cJSON_CreateObject();
     AUTO_FREE char *packed = hvd_result_text(told);
     json_set_str(result, "packed", packed);
-    json_set_str(result, "output", buf_cstr(&r->output));
+    call_said(result, "output", buf_cstr(&r->output), r->left_out);
     json_set(result, "metrics", cJSON_Duplicate(training_metrics(reports->training), true));
     json_set(result, "history", cJSON_Duplicate(training_history(reports->training), true));
     return result;
@@ -91,6 +91,7 @@ static int start(call *c, const cJSON *args, cJSON **result, err *e)
     struct process_spec spec = {.argv = argv,
         .env = (const char *const *)env,
         .cwd = call_cwd(c),
+        .data = true,
         .input = packed.data,
         .input_n = packed.len,
         .extra_fd = REPORTS_FD,
@@ -132,9 +133,12 @@ static int cores(call *c, const cJSON *args, cJSON **result, err *e)
     return 0;
 }
 
+static const char *const said[] = {"output", NULL};
+
 const struct binding hvd_bindings[] = {
     {.name = "hvd.here",
         .effect = EFFECT_LOCAL,
+        .said = said,
         .start = start,
         .verify = hvd_result_verify,
         .describe = describe},

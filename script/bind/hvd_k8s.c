@@ -532,7 +532,7 @@ static int run(struct job *j, cJSON **result, err *e)
         return -1;
     int done = loop_call(call_loop(j->call), call_canceller(j->call), &ops, j, 0, e);
     double seconds = (double)(clock_mono() - j->begun) / (double)CLOCK_SEC;
-    kept_take(&j->output, &output);
+    uint64_t left_out = kept_take(&j->output, &output);
     if (done || judge(j, buf_cstr(&output), e))
         return -1;
     *result = record_of(j, e);
@@ -540,7 +540,7 @@ static int run(struct job *j, cJSON **result, err *e)
         return -1;
     AUTO_FREE char *packed = hvd_result_text(&j->told);
     json_set_str(*result, "packed", packed);
-    json_set_str(*result, "output", buf_cstr(&output));
+    call_said(*result, "output", buf_cstr(&output), left_out);
     json_set(*result, "seconds", cJSON_CreateNumber(seconds));
     const training *t = j->reports.training;
     json_set(*result, "metrics", cJSON_Duplicate(training_metrics(t), true));
@@ -569,6 +569,7 @@ static void leave_log(struct job *j)
 static int start(call *c, const cJSON *args, cJSON **result, err *e)
 {
     struct job j = {.call = c, .args = args, .plan = json_get(args, "plan")};
+    j.output.most = KEPT_DATA;
     j.reports =
         (struct reports){.call = c, .training = training_new(), .other = on_event, .arg = &j};
     int done = open_job(&j, e);
@@ -644,9 +645,12 @@ static void describe(call *c, const cJSON *args, struct about *about)
         config && config->context ? config->context : "");
 }
 
+static const char *const said[] = {"output", NULL};
+
 const struct binding hvd_k8s_bindings[] = {
     {.name = "hvd.elsewhere",
         .effect = EFFECT_CLUSTER,
+        .said = said,
         .announces = true,
         .start = start,
         .verify = hvd_result_verify,

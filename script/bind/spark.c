@@ -271,7 +271,7 @@ static cJSON *result_of(
 {
     AUTO_BUF output = {0};
     cJSON *result = cJSON_CreateObject();
-    kept_take(&s->output.shown, &output);
+    uint64_t left_out = kept_take(&s->output.shown, &output);
     json_set_int(result, "code", r->code);
     if (r->signal)
         json_set_int(result, "signal", r->signal);
@@ -283,7 +283,7 @@ static cJSON *result_of(
     json_set_str(result, "master", s->master);
     json_set_str(result, "id", s->output.id);
     json_set_str(result, "driver", s->output.driver);
-    json_set_str(result, "output", buf_cstr(&output));
+    call_said(result, "output", buf_cstr(&output), left_out);
     json_set(result, "metrics", cJSON_Duplicate(training_metrics(s->output.training), true));
     json_set(result, "history", cJSON_Duplicate(training_history(s->output.training), true));
     process_hash_files(files, call_cwd(s->call), json_get(s->args, "outputs"));
@@ -412,14 +412,18 @@ static void describe(call *c, const cJSON *args, struct about *about)
         config && config->context ? config->context : "");
 }
 
+static const char *const said[] = {"output", NULL};
+
 const struct binding spark_bindings[] = {
     {.name = "spark.local",
         .effect = EFFECT_LOCAL,
+        .said = said,
         .start = submit_here,
         .verify = verify,
         .describe = describe},
     {.name = "spark.submit",
         .effect = EFFECT_CLUSTER,
+        .said = said,
         .announces = true,
         .start = submit_elsewhere,
         .verify = verify,

@@ -13,6 +13,7 @@ int spark_output_open(struct spark_output *o, call *c, const char *title, err *e
 {
     o->call = c;
     o->training = training_new();
+    o->shown.most = KEPT_DATA;
     o->streams[SPARK_STDERR].apart = true;
     o->log = call_log(c, title, true, e);
     return o->log ? 0 : -1;

@@ -85,7 +85,7 @@ static cJSON *job_result(
     json_set_int(result, "code", r->code);
     if (r->signal)
         json_set_int(result, "signal", r->signal);
-    json_set_str(result, "output", buf_cstr(&r->output));
+    call_said(result, "output", buf_cstr(&r->output), r->left_out);
     json_set(result, "metrics", cJSON_Duplicate(training_metrics(p->training), true));
     json_set(result, "history", cJSON_Duplicate(training_history(p->training), true));
     process_hash_files(files, call_cwd(c), json_get(args, "outputs"));
@@ -133,6 +133,7 @@ static int trainer_start(call *c, const cJSON *args, cJSON **result, err *e)
     struct process_spec spec = {.argv = argv,
         .env = (const char *const *)env,
         .cwd = call_cwd(c),
+        .data = true,
         .extra_fd = REPORTS_FD,
         .extra = reports_bytes,
         .arg = &p};
@@ -169,9 +170,12 @@ static void trainer_describe(call *c, const cJSON *args, struct about *about)
     about->what = str_fmt("train with %s", json_str_or(args, "script", "a trainer"));
 }
 
+static const char *const said[] = {"output", NULL};
+
 const struct binding trainer_bindings[] = {
     {.name = "trainer.run",
         .effect = EFFECT_LOCAL,
+        .said = said,
         .start = trainer_start,
         .verify = trainer_verify,
         .describe = trainer_describe},

@@ -48,9 +48,9 @@ results.__display = results.__tostring
 
 local function as_results(record)
   local made = { all = core.unpack(record.packed) }
-  for _, name in ipairs { "metrics", "history", "output", "seconds" } do made[name] = record[name] end
+  for _, name in ipairs { "metrics", "history", "output", "left_out", "seconds" } do made[name] = record[name] end
   for i, values in ipairs(made.all) do made[i] = values[1] end
-  return setmetatable(made, results)
+  return made.left_out and core.said(made, results, "hvd.run") or setmetatable(made, results)
 end
 
 -- Engines. `on = k8s.jobs { image = …, executors = 4 }` is a table with this metatable and the options in it. An engine

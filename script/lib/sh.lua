@@ -19,6 +19,7 @@ function core.said(result, meta, what)
   for name, method in pairs(meta) do own[name] = method end
   own.__index = function(_, name)
     if why[name] then core.fail("error", ("%s: its %s %s"):format(what, name, why[name])) end
+    return (meta.__index or {})[name]
   end
   result.left_out = nil
   return setmetatable(result, own)

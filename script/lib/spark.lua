@@ -109,11 +109,12 @@ function spark.submit(options)
   local master = word(options.master or "local[*]", "master")
   local args = core.array {}
   for i, value in ipairs(options.args or {}) do args[i] = word(value, "args") end
-  return setmetatable(core.call((master:match "^local" or own[master]) and "spark.local" or "spark.submit", {
+  local made = core.call((master:match "^local" or own[master]) and "spark.local" or "spark.submit", {
     app = options[1], master = master, deploy_mode = options.deploy_mode, name = options.name, options = options_of(options),
     conf = mount(options.volumes, settings(options, "conf"), master), env = settings(options, "env"), args = args, check = options.check, info = options.info,
     inputs = options.inputs, outputs = options.outputs,
-  }), job)
+  })
+  return made.left_out and core.said(made, job, "spark.submit") or setmetatable(made, job)
 end
 
 -- A cluster that spark.standalone has started: it is on this machine, so applications there are local effects.

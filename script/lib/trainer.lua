@@ -29,7 +29,8 @@ function trainer.run(options)
   local words = core.array {}
   for i, word in ipairs(args.args or {}) do words[i] = tostring(word) end
   args.args = words
-  return setmetatable(core.call("trainer.run", args), job)
+  local made = core.call("trainer.run", args)
+  return made.left_out and core.said(made, job, "trainer.run") or setmetatable(made, job)
 end
 
 core.module("trainer", trainer)
@@ -45,7 +46,7 @@ trainer.run{file, np: integer=1, args: list={}, check=true, env: table={}, input
   env: variables for it, { NAME = "value" }
   inputs: files it reads; a resumed run repeats it only when the trainer, an input or an output has changed
   outputs: files it writes
-  result: {code, output, metrics = {loss, …}, history, files = {name = sha256}}
+  result: {code, output, metrics = {loss, …}, history, files = {name = sha256}}; an output above 64 MiB is an error when it is asked for
   errors: an exit code other than 0, unless check = false
   effect: local
   example:

@@ -185,6 +185,13 @@ def test_the_output_of_a_program_is_whole(t):
     assert r.out == "2000000\tnil\n", r
 
 
+def test_the_output_of_a_trainer_is_whole(t):
+    k = Kernel(t)
+    k.run("for i = 1, 300000 do print(i) end", 'file="t.lua"')
+    r = k.run("job = trainer.run 't.lua'\n_, n = job.output:gsub('\\n', '')\ndisplay.json { n, job.output:find('\\n150000\\n', 1, true) ~= nil, job.left_out == nil }")
+    assert r.state == "ok" and r.displays[-1]["data"]["application/json"] == [300000, True, True], r
+
+
 def test_an_output_above_the_limit_is_no_data(t):
     k = Kernel(t)
     r = k.run("got = sh('yes | head -c 70000000', { quiet = true })\nprint(got.code, rawget(got, 'left_out'))")
