@@ -84,7 +84,7 @@ frame:with
   print(f.b:sum()) --> 12.0
 frame:fillna
   io.open("m.csv", "w"):write("a\n1\nNA\n3\n"):close()
-  print(data.csv("m.csv"):fillna({ a = 0 }).a:sum()) --> 4.0
+  print(data.csv("m.csv"):fillna({ a = 0 }).a:sum()) --> 4
 frame:categorize
   f = data.frame { { "year", data.tensor({ 2015, 2013, 2015 }, { dtype = "i64" }) } }
   print(f:categorize({ "year" }):codes("year")) --> [2, 1, 2]
@@ -530,11 +530,11 @@ tensor:not_equal
 tensor:less
   print(data.tensor({ 1, 2 }):less(2)[0]) --> 1
 tensor:less_equal
-  print(data.tensor({ 1, 2 }):less_equal(2):sum()) --> 2.0
+  print(data.tensor({ 1, 2 }):less_equal(2):sum()) --> 2
 tensor:greater
   print(data.tensor({ 1, 2 }):greater(1)[0]) --> 0
 tensor:greater_equal
-  print(data.tensor({ 1, 2 }):greater_equal(1):sum()) --> 2.0
+  print(data.tensor({ 1, 2 }):greater_equal(1):sum()) --> 2
 tensor:negative
   print((-data.tensor { 1, 2 })[0]) --> -1.0
 tensor:abs

@@ -109,11 +109,17 @@ static int reduce(lua_State *L, tensor_reduction r)
         push_tensor(L, tensor_reduce(r, t, lua_tointeger(L, 2), lua_toboolean(L, 3), &e), &e);
         return 1;
     }
-    double value = tensor_reduce_all(r, t, &e);
+    int64_t whole = 0;
+    double value = 0;
+    bool is_whole = tensor_reduction_is_whole(r, t);
+    if (is_whole)
+        tensor_reduce_whole(r, t, &whole, &e);
+    else
+        value = tensor_reduce_all(r, t, &e);
     if (e.code)
         raise_err(L, &e);
-    if (r == REDUCTION_ARGMAX)
-        lua_pushinteger(L, (lua_Integer)value);
+    if (is_whole)
+        lua_pushinteger(L, whole);
     else
         lua_pushnumber(L, value);
     return 1;

@@ -476,7 +476,7 @@ local function trained(lazy, dtype)
   model:compile { optimizer = "adam", loss = "sparse_categorical_crossentropy", metrics = { "accuracy" } }
   local h = model:fit { set.train, epochs = 2, batch_size = 8, validation_data = set.validation, verbose = 0 }.history
   local loss = model:evaluate { set.validation, verbose = 0 }
-  return ("%.9g %.9g %.9g %.9g %s"):format(h.loss[2], h.val_loss[2], loss, model:predict(set.train.x):sum(), set.train.x[3]:sum()), set, model
+  return ("%.9g %.9g %.9g %.9g %.0f"):format(h.loss[2], h.val_loss[2], loss, model:predict(set.train.x):sum(), set.train.x[3]:sum()), set, model
 end
 for _, dtype in ipairs { "f32", "u8" } do
   local now, later = trained(false, dtype), trained(true, dtype)

@@ -274,7 +274,7 @@ print(table.concat(c:categories "Store", " "), c:codes("Store"):min(), c:codes("
     assert "the function returns numbers as well as texts" in lines[2] and "returned a table" in lines[3] and lines[4] == "oh", done
     assert lines[5] == "0\t0\t0.0", done
     distinct = len({r[2] for r in rows if r[2] is not None})
-    assert lines[6] == f"1 2 3 4 5 6 7 8 9\t1.0\t0.0\t{distinct}", done
+    assert lines[6] == f"1 2 3 4 5 6 7 8 9\t1\t0\t{distinct}", done
 
 
 def test_a_join_loses_no_column_and_no_key(t):

@@ -88,6 +88,9 @@ bool tensor_same(const tensor *a, const tensor *b);
 tensor *tensor_reduce(tensor_reduction r, const tensor *t, int64_t axis, bool keep, err *e);
 // The same of all numbers; those of integers are computed exactly, then rounded to a double.
 double tensor_reduce_all(tensor_reduction r, const tensor *t, err *e);
+// Is what comes of them an integer? Then this is the same without rounding.
+bool tensor_reduction_is_whole(tensor_reduction r, const tensor *t);
+int tensor_reduce_whole(tensor_reduction r, const tensor *t, int64_t *out, err *e);
 
 // Σ over k of a[…, k]·b[k, …], as f32: of matrices and vectors, (m, k)·(k, n), (k)·(k, n), …
 tensor *tensor_matmul(const tensor *a, const tensor *b, err *e);

@@ -218,19 +218,40 @@ tensor *tensor_reduce(tensor_reduction r, const tensor *t, int64_t along, bool k
     return NULL;
 }
 
-double tensor_reduce_all(tensor_reduction r, const tensor *t, err *e)
+bool tensor_reduction_is_whole(tensor_reduction r, const tensor *t)
 {
-    double sum, mean;
-    int64_t at = 0, whole = 0;
-    struct column c = {&sum, &mean, &at, &whole};
+    return r == REDUCTION_ARGMAX || is_whole(r, t);
+}
+
+static int reduce_all(tensor_reduction r, const tensor *t, double *number, int64_t *whole, err *e)
+{
+    double mean;
+    int64_t at = 0;
+    struct column c = {number, &mean, &at, whole};
     size_t n = tensor_count(t);
     if (check_empty(r, t, n, e) < 0)
-        return NAN;
+        return -1;
     if (!is_whole(r, t))
         reduce(r, c, t, 0, n, 1);
     else if (reduce_integers(r, c, t, 0, n, 1, e) < 0)
-        return NAN;
-    else
-        sum = (double)whole;
-    return r == REDUCTION_ARGMAX ? (double)at : sum;
+        return -1;
+    if (r == REDUCTION_ARGMAX)
+        *whole = at;
+    if (tensor_reduction_is_whole(r, t))
+        *number = (double)*whole;
+    return 0;
+}
+
+double tensor_reduce_all(tensor_reduction r, const tensor *t, err *e)
+{
+    double number;
+    int64_t whole = 0;
+    return reduce_all(r, t, &number, &whole, e) < 0 ? NAN : number;
+}
+
+int tensor_reduce_whole(tensor_reduction r, const tensor *t, int64_t *out, err *e)
+{
+    double number;
+    *out = 0;
+    return reduce_all(r, t, &number, out, e);
 }
