@@ -159,7 +159,7 @@ test("AUC and functions watch a training", function()
       far = function(y_true, y_pred)
         seen = seen + 1
         local sum = 0
-        for i = 0, #y_pred - 1 do sum = sum + math.abs(y_true[i] - y_pred[i][0]) end
+        for i = 0, #y_pred - 1 do sum = sum + math.abs(y_true[i][0] - y_pred[i][0]) end
         return sum / #y_pred
       end,
       highest = function(_, y_pred) return y_pred end },
