@@ -98,8 +98,8 @@ local types = {
     epoch: table -- The epochs, counted from 0.
   ]],
   model = [[
-    compile{optimizer="rmsprop", loss=, loss_weights=, metrics={}, from_logits=false, threads=0, deterministic=true} -- Says how it is trained; the optimizer is an object or its name, the loss an object, a name or a function(y_true, y_pred) of tensors that returns a number for each row. With several outputs loss, loss_weights and metrics are lists, or tables by the outputs' names. Any number of threads gives the same bits, whatever deterministic says.
-    fit{x, y, batch_size=32, epochs=1, callbacks={}, validation_split=0, validation_data={x, y, sample_weight}, validation_batch_size=, class_weight={[0]=1}, sample_weight=, shuffle=true, seed=, initial_epoch=0, steps_per_epoch=, verbose=1} -> history -- Trains it. With several inputs or outputs x, y, sample_weight and class_weight are lists, or tables by their names.
+    compile{optimizer="rmsprop", loss=, loss_weights=, metrics={}, from_logits=false, threads=0, deterministic=true} -- Says how it is trained; the optimizer is an object or its name, the loss an object, a name or a function(y_true, y_pred) of tensors that returns a number for each row. With several outputs loss, loss_weights and metrics are lists, or tables by the outputs' names; loss_weights of a single output is a number. Any number of threads gives the same bits, whatever deterministic says.
+    fit{x, y, batch_size=32, epochs=1, callbacks={}, validation_split=0, validation_data={x, y, sample_weight}, validation_batch_size=, class_weight={[0]=1}, sample_weight=, shuffle=true, seed=, initial_epoch=0, steps_per_epoch=, verbose=1} -> history -- Trains it; x and y may be given by these names, too, and one callback without a list. With several inputs or outputs x, y, sample_weight and class_weight are lists, or tables by their names.
     evaluate{x, y, batch_size=32, sample_weight=, verbose=1, return_dict=false} -- Returns the loss and the metrics for these samples.
     predict(x, {batch_size=}) -> tensor -- Its outputs for these samples, (n, outputs); with several inputs x is a list, with several outputs it returns a tensor for each: local a, b = model:predict(x). Batches of 256, or of 32 pictures; it needs no compile.
     train_on_batch(x, y, {sample_weight=, class_weight=, return_dict=false}) -- One step with these samples; returns the loss and the metrics of this batch.
@@ -107,7 +107,7 @@ local types = {
     predict_on_batch(x) -> tensor -- As predict.
     gradients(x, y, {sample_weight=, class_weight=, loss=}) -- Returns the loss and a list of its gradients, a tensor for each trained weight, with their names as `names`.
     summary() -- Prints Keras's table of its layers, their shapes and parameters, and their FLOPs for one row.
-    save(path, {include_optimizer=true}) -- Writes its weights as safetensors, with the model in their metadata; a path that ends with .onnx is exported.
+    save(path, {include_optimizer=true, overwrite=true}) -- Writes its weights as safetensors, with the model in their metadata; a path that ends with .onnx is exported. overwrite false: an error where the file is there already.
     export(path, {format="onnx"}) -- Writes it for other runtimes, as ONNX: what predict computes, for any number of rows.
     load_weights(path or bytes, {skip_mismatch=false}) -> list -- Takes the weights of a safetensors or .npz file, or of its bytes; layers are called as here, in Keras's or PyTorch's way. Names those that skip_mismatch left alone.
     get_weights() -- A list of its tensors.
@@ -239,7 +239,7 @@ local modules = {
     local_size() -- How many ranks its machine has.
     cross_rank() -- The number of its machine.
     cross_size() -- How many machines there are.
-    allreduce(x, {op=hvd.Average, name=}) -- A number, a tensor or a list of tensors, which travel as one, reduced over all ranks; Average, Sum, Min, Max or Product.
+    allreduce(x, {op=hvd.Average, name=}) -- A number, a tensor or a list of tensors, which travel as one, reduced over all ranks; Average, Sum, Min, Max or Product. Numbers are an integer where each rank gives one and wants no average.
     broadcast(x, root) -- The number or tensor of rank `root`, on all of them.
     broadcast_object(value, root) -- Data of rank `root`, on all of them.
     broadcast_model(model, root) -- The weights of rank `root` for all of them.

@@ -102,7 +102,7 @@ end
 
 local function save_checkpoint(self, epoch, batch, logs)
   local path = expand(self.filepath, epoch + 1, batch and batch + 1, logs)
-  local options = { include_optimizer = not self.save_weights_only }
+  local options = not path:find "%.onnx$" and { include_optimizer = not self.save_weights_only } or nil
   if not self.save_best_only then
     if self.verbose > 0 then show("\nEpoch %d: saving model to %s\n", epoch + 1, path) end
     self.model:save(path, options)

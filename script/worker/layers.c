@@ -343,7 +343,7 @@ static void read_remat(
 static layer_spec *push_layers(lua_State *L, lua_Integer n, const char *what)
 {
     if (n < 1 || n > LAYERS_MAX)
-        luaL_error(L, "%s: expects layers, got %d", what, (int)n);
+        luaL_error(L, "%s: expects 1 to %d layers, got %I", what, LAYERS_MAX, n);
     layer_spec *specs = lua_newuserdatauv(L, (size_t)n * sizeof *specs, 0);
     memset(specs, 0, (size_t)n * sizeof *specs);
     return specs;

@@ -66,7 +66,7 @@ static const head_spec *read_losses(lua_State *L, const model *m, head_spec head
     for (size_t k = 0; given && k < model_output_count(m); k++) {
         const compile_spec *now = model_compiled(m);
         heads[k] = (head_spec){0};
-        push_of_output(L, 4, "loss", k);
+        push_loss_of_output(L, 4, "gradients", k);
         take_loss(L, "gradients", now && now->from_logits, kept, &heads[k]);
         heads[k].loss_weight = now ? compile_head(now, k).loss_weight : 0;
     }

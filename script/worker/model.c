@@ -170,6 +170,9 @@ void take_loss(lua_State *L, const char *what, bool from_logits, int kept, head_
         h->from_logits = opt_bool_field(L, at, name, "from_logits", from_logits);
         h->label_smoothing = opt_number_field(L, at, name, "label_smoothing", 0);
         h->delta = opt_number_field(L, at, name, "delta", 0);
+        if (lua_getfield(L, at, "delta") != LUA_TNIL && !(h->delta > 0))
+            luaL_error(L, "%s: %s's delta must be greater than 0, not %f", what, name, h->delta);
+        lua_settop(L, at);
     }
     lua_pop(L, 1);
 }
@@ -185,11 +188,12 @@ static void add_output_names(const model *m, buf *out)
 static bool is_by_name(lua_State *L, const model *m, const char *field)
 {
     int at = lua_gettop(L);
-    bool named = false;
+    bool named = false, placed = false;
     for (lua_pushnil(L); lua_next(L, at); lua_pop(L, 1)) {
         bool known = false;
+        placed |= lua_type(L, -2) != LUA_TSTRING;
         if (lua_type(L, -2) != LUA_TSTRING)
-            return lua_settop(L, at), false;
+            continue;
         for (size_t k = 0; k < model_output_count(m); k++)
             known |= strcmp(model_output_layer(m, k)->name, lua_tostring(L, -2)) == 0;
         if (!known) {
@@ -202,40 +206,118 @@ static bool is_by_name(lua_State *L, const model *m, const char *field)
         }
         named = true;
     }
+    if (named && placed)
+        luaL_error(L, "%s is neither a list nor a table by the names of outputs, but both", field);
     return named;
+}
+
+// Is the table at the top an object of nn? Or has it the field `loss` as one, and no output is
+// called so?
+static bool is_object(lua_State *L, const model *m)
+{
+    bool named = false;
+    if (luaL_getmetafield(L, -1, "class") != LUA_TNIL)
+        return lua_pop(L, 1), true;
+    for (size_t k = 0; k < model_output_count(m); k++)
+        named |= strcmp(model_output_layer(m, k)->name, "loss") == 0;
+    bool has = lua_getfield(L, -1, "loss") == LUA_TSTRING;
+    lua_pop(L, 1);
+    return has && !named;
 }
 
 void push_of_output(lua_State *L, int table, const char *name, size_t k)
 {
     const model *m = check_model(L, 1);
+    size_t n = model_output_count(m);
     lua_getfield(L, table, name);
-    if (model_output_count(m) < 2 || !lua_istable(L, -1))
-        return;
-    bool object = lua_getfield(L, -1, "loss") == LUA_TSTRING;
-    lua_pop(L, 1);
-    if (object)
+    if (n < 2 || !lua_istable(L, -1) || is_object(L, m))
         return;
     if (is_by_name(L, m, name))
         lua_getfield(L, -1, model_output_layer(m, k)->name);
+    else if (luaL_len(L, -1) > (lua_Integer)n)
+        luaL_error(
+            L, "%s has %d items, but the model has %d outputs", name, (int)luaL_len(L, -1), (int)n);
     else
         lua_geti(L, -1, (lua_Integer)k + 1);
     lua_remove(L, -2);
+}
+
+void push_loss_of_output(lua_State *L, int table, const char *what, size_t k)
+{
+    const model *m = check_model(L, 1);
+    push_of_output(L, table, "loss", k);
+    const char *name = model_output_layer(m, k)->name;
+    if (lua_isnil(L, -1) && model_output_count(m) > 1)
+        luaL_error(
+            L, "%s: which loss for the output '%s'? loss = { %s = \"mse\", … }", what, name, name);
+}
+
+// The metrics of output k. As in Keras, one that is alone stands for a list in the list of those of
+// several outputs.
+static void push_metrics_of_output(lua_State *L, const model *m, size_t k)
+{
+    push_of_output(L, 2, "metrics", k);
+    int at = lua_gettop(L);
+    if (lua_getfield(L, 2, "metrics") != LUA_TTABLE || model_output_count(m) < 2)
+        return lua_settop(L, at);
+    bool alone =
+        lua_type(L, at) == LUA_TSTRING || (lua_istable(L, at) && luaL_getmetafield(L, at, "class"));
+    lua_Integer n = lua_rawequal(L, at, at + 1) ? 0 : luaL_len(L, at + 1);
+    if (alone && n && n != (lua_Integer)model_output_count(m))
+        luaL_error(L,
+            "compile: metrics has %d item%s, but the model has %d outputs: give a list for each, "
+            "as { { \"mae\" }, { \"accuracy\" } }",
+            (int)n, n == 1 ? "" : "s", (int)model_output_count(m));
+    lua_settop(L, at);
+    if (!alone)
+        return;
+    lua_createtable(L, 1, 0);
+    lua_insert(L, at);
+    lua_rawseti(L, at, 1);
+}
+
+// What a model's only output counts: a number, a list of one, or a table by its name.
+static void push_only_weight(lua_State *L, const model *m)
+{
+    lua_getfield(L, 2, "loss_weights");
+    if (!lua_istable(L, -1))
+        return;
+    if (is_by_name(L, m, "loss_weights"))
+        lua_getfield(L, -1, model_output_layer(m, 0)->name);
+    else if (luaL_len(L, -1) != 1)
+        luaL_error(
+            L, "loss_weights has %d items, but the model has 1 output", (int)luaL_len(L, -1));
+    else
+        lua_geti(L, -1, 1);
+    lua_remove(L, -2);
+}
+
+static double read_loss_weight(lua_State *L, const model *m, size_t k)
+{
+    if (model_output_count(m) > 1)
+        push_of_output(L, 2, "loss_weights", k);
+    else
+        push_only_weight(L, m);
+    if (!lua_isnil(L, -1) && lua_type(L, -1) != LUA_TNUMBER)
+        luaL_error(L, "compile: loss_weights must be positive numbers, got %s",
+            luaL_tolstring(L, -1, NULL));
+    double weight = luaL_optnumber(L, -1, 1);
+    if (!(weight > 0 && isfinite(weight)))
+        luaL_error(L, "compile: loss_weights must be positive numbers, got %f", weight);
+    lua_pop(L, 1);
+    return weight;
 }
 
 // What output k is trained by. The lists at `watches` and `losses` get what is kept with the model.
 static head_spec read_head(lua_State *L, const model *m, size_t k, int watches, int losses)
 {
     head_spec h = {0};
-    push_of_output(L, 2, "loss", k);
+    push_loss_of_output(L, 2, "compile", k);
     take_loss(L, "compile", opt_bool_field(L, 2, "compile", "from_logits", false), losses, &h);
-    if (model_output_count(m) > 1) {
-        push_of_output(L, 2, "loss_weights", k);
-        h.loss_weight = luaL_optnumber(L, -1, 1);
-        if (!(h.loss_weight > 0))
-            luaL_error(L, "compile: loss_weights must be positive numbers");
-        lua_pop(L, 1);
-    }
-    push_of_output(L, 2, "metrics", k);
+    double weight = read_loss_weight(L, m, k);
+    if (model_output_count(m) > 1 || weight != 1)
+        h.loss_weight = weight;
+    push_metrics_of_output(L, m, k);
     read_metrics(L, lua_gettop(L), watches, k, &h.metrics);
     lua_pop(L, 1);
     return h;
@@ -285,6 +367,7 @@ static int compile(lua_State *L)
     }
     if (w->comm)
         spec.rank = w->place.rank;
+    follow_trainable(L, check_lua_model(L, 1));
     if (model_compile(m, &spec, &e))
         raise_err(L, &e);
     lua_pushvalue(L, watches);
@@ -332,20 +415,25 @@ static bool is_onnx(const char *path)
     return n > 5 && strcmp(path + n - 5, ".onnx") == 0;
 }
 
-// model:save(path, {include_optimizer = true}); a path that ends with .onnx is an export.
+// model:save(path, {include_optimizer = true, overwrite = true}); a path that ends with .onnx is an
+// export.
 static int save(lua_State *L)
 {
     err e;
     const model *m = check_model(L, 1);
     const char *path = luaL_checkstring(L, 2);
-    if (is_onnx(path) && lua_istable(L, 3))
-        return luaL_error(L, "save: a file of ONNX has no optimizer, so no options");
-    if (is_onnx(path))
-        return export(L);
     checkpoint_options options = {.optimizer = true, .notes = worker_of(L)->options.notes};
-    if (lua_istable(L, 3))
+    if (!lua_isnoneornil(L, 3)) {
+        luaL_checktype(L, 3, LUA_TTABLE);
+        check_field_names(L, 3, "save", "include_optimizer overwrite");
+        if (is_onnx(path) && lua_getfield(L, 3, "include_optimizer") != LUA_TNIL)
+            return luaL_error(
+                L, "save: a file of ONNX has no optimizer, so no option include_optimizer");
         options.optimizer = opt_bool_field(L, 3, "save", "include_optimizer", true);
-    if (checkpoint_write(m, path, options, &e))
+        if (!opt_bool_field(L, 3, "save", "overwrite", true) && path_exists(path))
+            return luaL_error(L, "save: %s is there already, and overwrite is false", path);
+    }
+    if (is_onnx(path) ? export_write(m, path, &e) : checkpoint_write(m, path, options, &e))
         raise_err(L, &e);
     return 0;
 }
@@ -442,12 +530,19 @@ static int set_weights(lua_State *L)
     if ((size_t)luaL_len(L, 2) != n)
         return luaL_error(
             L, "set_weights: the model has %d weights, got %d", (int)n, (int)luaL_len(L, 2));
-    for (size_t i = 0; i < n; i++) {
+    const tensor **given = lua_newuserdatauv(L, (n + 1) * sizeof *given, 0);
+    for (size_t i = 0; i < n; i++) { // first all are checked, then all are set
         lua_geti(L, 2, (lua_Integer)i + 1);
-        if (model_set_weight(m, i, check_tensor(L, -1), &e))
+        if (!(given[i] = test_tensor(L, -1)))
+            return luaL_error(
+                L, "set_weights: item %d is a %s, not a tensor", (int)i + 1, luaL_typename(L, -1));
+        if (model_check_weight(m, i, given[i], &e))
             raise_err(L, &e);
-        lua_pop(L, 1);
+        lua_pop(L, 1); // the table still holds it
     }
+    for (size_t i = 0; i < n; i++)
+        if (model_set_weight(m, i, given[i], &e))
+            raise_err(L, &e);
     return 0;
 }
 

@@ -37,6 +37,8 @@ void take_loss(lua_State *L, const char *what, bool from_logits, int kept, head_
 // Pushes what a field of the table has for output k of the model at 1: item k of a list, or what is
 // under the output's name. What is neither counts for each output.
 void push_of_output(lua_State *L, int table, const char *name, size_t k);
+// The same of `loss`, where an output without one is an error of the method `what`.
+void push_loss_of_output(lua_State *L, int table, const char *what, size_t k);
 // A function of targets and outputs as a loss; pushes what has to be kept as long as it is used.
 const own_loss *push_own_loss(lua_State *L, int function);
 int take_own_loss_runner(lua_State *L); // gradient.lua hands over what computes it

@@ -491,7 +491,10 @@ schedule("PiecewiseConstantDecay", { "boundaries", "values" }, { boundaries = "t
 
 -- Losses as objects, for those with options; all are told by their names, too. compile reads the field `loss`.
 local function loss(name, text, order, own)
-  nn[name] = class(name, order, own, function(self) self.loss = text end)
+  nn[name] = class(name, order, own, function(self)
+    self.loss = text
+    if self.delta and not (self.delta > 0 and self.delta < math.huge) then return ("delta must be greater than 0, got %s"):format(self.delta) end
+  end)
 end
 loss("SparseCategoricalCrossentropy", "sparse_categorical_crossentropy", { "from_logits" }, { from_logits = "boolean" })
 loss("CategoricalCrossentropy", "categorical_crossentropy", { "from_logits", "label_smoothing" }, { from_logits = "boolean", label_smoothing = "number" })

@@ -182,6 +182,23 @@ static void check_items(lua_State *L, int table, int most, const char *what)
             luaL_error(L, "%s: item %d is one too many", what, (int)lua_tointeger(L, -2));
 }
 
+// Puts the items of {x = …, y = …} at their places, in the list at `holder`.
+static void take_named(lua_State *L, int table, int holder, const char *what)
+{
+    static const char *const names[] = {"x", "y"};
+    for (int i = 0; i < 2; i++) {
+        bool named = lua_getfield(L, table, names[i]) != LUA_TNIL;
+        bool placed = lua_geti(L, holder, i + 1) != LUA_TNIL;
+        lua_pop(L, 1);
+        if (named && placed)
+            luaL_error(L, "%s: %s is given twice", what, names[i]);
+        if (named)
+            lua_rawseti(L, holder, i + 1);
+        else
+            lua_pop(L, 1);
+    }
+}
+
 // {x, y, sample_weight}, x and y each a tensor or a list of them, or a set of data that has them as
 // fields: data.mnist().train. Leaves values on the stack, which keep all tensors.
 static struct given data_pair(lua_State *L, int table, const char *what)
@@ -213,6 +230,7 @@ static struct given data_pair(lua_State *L, int table, const char *what)
             lua_rawseti(L, holder, i);
         }
     }
+    take_named(L, table, holder, what);
     g.x = items(L, holder, 1, what, "inputs x", kept, &g.xs);
     g.y = items(L, holder, 2, what, "labels y", kept, &g.ys);
     lua_geti(L, holder, 3);
@@ -222,18 +240,19 @@ static struct given data_pair(lua_State *L, int table, const char *what)
 }
 
 static int64_t at_least(
-    lua_State *L, int table, const char *field, int64_t least, int64_t otherwise)
+    lua_State *L, int table, const char *what, const char *field, int64_t least, int64_t otherwise)
 {
-    int64_t value = opt_int_field(L, table, "fit", field, otherwise);
+    int64_t value = opt_int_field(L, table, what, field, otherwise);
     if (value < least)
-        luaL_error(L, "fit: '%s' must be at least %d, got %d", field, (int)least, (int)value);
+        luaL_error(L, "%s: '%s' must be at least %I, got %I", what, field, (lua_Integer)least,
+            (lua_Integer)value);
     return value;
 }
 
 static int small_at_least(lua_State *L, int table, const char *field, int least, int otherwise)
 {
     opt_int32_field(L, table, "fit", field, otherwise);
-    return (int)at_least(L, table, field, least, otherwise);
+    return (int)at_least(L, table, "fit", field, least, otherwise);
 }
 
 // {[0] = 1, [1] = 5} at the top of the stack, of one output: pushes the weights of its rows.
@@ -253,7 +272,8 @@ static const tensor *push_weights(lua_State *L, const tensor *y)
             luaL_error(L, "fit: class_weight has a key or value that is no number");
         lua_Integer class = lua_tointeger(L, -2);
         if (class < 0 || class >= CLASSES_MAX)
-            luaL_error(L, "fit: class_weight names class %d; classes count from 0", (int)class);
+            luaL_error(L, "fit: class_weight names class %I; classes count from 0 to %d", class,
+                CLASSES_MAX - 1);
         last = class > last ? class : last;
     }
     size_t n = (size_t)(last + 1);
@@ -414,11 +434,11 @@ void read_fit_options(lua_State *L, int table, const worker *w, fit_spec *spec)
     spec->y = g.y;
     spec->xs = g.xs;
     spec->ys = g.ys;
-    spec->batch_size = (size_t)at_least(L, table, "batch_size", 1, 32);
+    spec->batch_size = (size_t)at_least(L, table, "fit", "batch_size", 1, 32);
     spec->epochs = small_at_least(L, table, "epochs", 1, 1);
     spec->initial_epoch = small_at_least(L, table, "initial_epoch", 0, 0);
-    spec->val_batch_size = (size_t)at_least(L, table, "validation_batch_size", 0, 0);
-    spec->steps_per_epoch = (size_t)at_least(L, table, "steps_per_epoch", 0, 0);
+    spec->val_batch_size = (size_t)at_least(L, table, "fit", "validation_batch_size", 0, 0);
+    spec->steps_per_epoch = (size_t)at_least(L, table, "fit", "steps_per_epoch", 0, 0);
     spec->seed = (uint64_t)opt_int_field(L, table, "fit", "seed", 0);
     spec->no_shuffle = !opt_bool_field(L, table, "fit", "shuffle", true);
     spec->verbose = opt_int32_field(L, table, "fit", "verbose", w->options.terminal ? 1 : 2);
@@ -474,7 +494,7 @@ void read_evaluate_options(lua_State *L, int table, const worker *w, evaluate_sp
     spec->y = g.y;
     spec->xs = g.xs;
     spec->ys = g.ys;
-    spec->batch_size = (size_t)opt_int_field(L, table, "evaluate", "batch_size", 32);
+    spec->batch_size = (size_t)at_least(L, table, "evaluate", "batch_size", 1, 32);
     spec->verbose = opt_int32_field(L, table, "evaluate", "verbose", w->options.terminal ? 1 : 2);
     spec->weights = g.weights;
     spec->head_weights = g.head_weights;

@@ -2,6 +2,7 @@
 #include "script/worker/sharing.h"
 
 #include "base/mem.h"
+#include "script/worker/fields.h"
 
 #include <string.h>
 
@@ -58,11 +59,14 @@ static void push_weak_table(lua_State *L, const char *name, const char *mode)
     lua_setmetatable(L, -2);
 }
 
-// Pushes the box of a layer object that has none.
-static struct shared *new_shared(lua_State *L)
+// Pushes the box of a layer object that has none, which is at `index`. The box knows the object:
+// the first table keeps neither of them for the other's sake.
+static struct shared *new_shared(lua_State *L, int index)
 {
-    struct shared **box = lua_newuserdatauv(L, sizeof *box, 0);
+    struct shared **box = lua_newuserdatauv(L, sizeof *box, 1);
     *box = NULL;
+    lua_pushvalue(L, index);
+    lua_setiuservalue(L, -2, 1);
     if (luaL_newmetatable(L, type_name)) {
         lua_pushcfunction(L, forget_object);
         lua_setfield(L, -2, "__gc");
@@ -87,7 +91,7 @@ static struct shared *shared_of(lua_State *L, int index)
     struct shared *s = box ? *box : NULL;
     if (!s) {
         lua_pushvalue(L, index);
-        s = new_shared(L);
+        s = new_shared(L, index);
         lua_rawset(L, -4);
     }
     lua_pop(L, 2);
@@ -190,6 +194,33 @@ void check_shared(lua_State *L, const struct lua_model *box, const char *what)
         if (other && other != box && other->busy)
             luaL_error(L, "%s: %s belongs to another model, too, which is being trained", what,
                 model_layer(box->m, box->part[i].layer)->name);
+    }
+}
+
+// Pushes the layer object, or nil where nobody has it any more.
+static void push_object(lua_State *L, const struct shared *s)
+{
+    push_weak_table(L, by_shared, "v");
+    if (lua_rawgetp(L, -1, s) != LUA_TNIL) {
+        lua_getiuservalue(L, -1, 1);
+        lua_replace(L, -2);
+    }
+    lua_remove(L, -2);
+}
+
+void follow_trainable(lua_State *L, struct lua_model *box)
+{
+    err e;
+    for (size_t i = 0; i < box->parts; i++) {
+        const struct model_part *part = &box->part[i];
+        push_object(L, part->of);
+        if (lua_istable(L, -1)) {
+            const char *name = model_layer(box->m, part->layer)->name;
+            bool trainable = opt_bool_field(L, lua_gettop(L), name, "trainable", true);
+            if (model_set_trainable(box->m, part->layer, trainable, &e))
+                raise_err(L, &e);
+        }
+        lua_pop(L, 1);
     }
 }
 

@@ -15,5 +15,7 @@ void join_layers(lua_State *L, int list);
 void share_layers(lua_State *L, struct lua_model *box);
 // Before it is changed while another one is trained: that is an error.
 void check_shared(lua_State *L, const struct lua_model *box, const char *what);
+// Before it is compiled: a layer object's `trainable` may have been set since the model was made.
+void follow_trainable(lua_State *L, struct lua_model *box);
 // When it is closed: the others get its weights, if there are any.
 void leave_layers(lua_State *L, struct lua_model *box);

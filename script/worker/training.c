@@ -218,6 +218,28 @@ static void print_text(void *ctx, const char *text, size_t n)
         fflush(stdout); // shows the progress bar
 }
 
+// Puts one callback, at the top of the stack, into a list: Keras takes it alone, too.
+static void list_callback(lua_State *L)
+{
+    int at = lua_gettop(L);
+    if (luaL_len(L, at) > 0)
+        return;
+    bool has = false;
+    for (enum method m = 0; m < METHOD_COUNT; m++) {
+        has |= get_method(L, at, m);
+        lua_settop(L, at);
+    }
+    lua_pushnil(L);
+    if (!has && lua_next(L, at))
+        luaL_error(L, "fit: callbacks must be a list of callbacks, as { nn.EarlyStopping {} }");
+    if (!has)
+        return;
+    lua_createtable(L, 1, 0);
+    lua_insert(L, at);
+    lua_settop(L, at + 1);
+    lua_rawseti(L, at, 1);
+}
+
 // Pushes the list of callbacks; sets the model and the numbers of this training in each.
 static void prepare_callbacks(lua_State *L, int table, struct training *t)
 {
@@ -226,6 +248,7 @@ static void prepare_callbacks(lua_State *L, int table, struct training *t)
         lua_newtable(L);
     }
     luaL_argcheck(L, lua_istable(L, -1), table, "callbacks must be a list of callbacks");
+    list_callback(L);
     t->callbacks = lua_gettop(L);
     lua_createtable(L, 0, 3);
     lua_pushinteger(L, t->spec->epochs);

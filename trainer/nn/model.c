@@ -171,6 +171,13 @@ bool model_has_own_loss(const model *m)
     return own;
 }
 
+// The chain's threads have a loss each, of the kinds that are there, and by no weight.
+static bool loss_wants_flow(const model *m)
+{
+    double weight = m->compiled ? m->spec.loss_weight : 0;
+    return model_has_own_loss(m) || (weight > 0 && weight != 1);
+}
+
 // The chain computes in floats, which costs less than bf16 where weights fit in a cache.
 static bool wants_half(const model *m)
 {
@@ -205,12 +212,11 @@ static void still_plan(plan *p, const graph *g)
     }
 }
 
-// Chooses what runs the graph. The fused chain has the same weights at the same places, but its
-// threads have a loss each.
+// Chooses what runs the graph. The fused chain has the same weights at the same places.
 static void plan_graph(model *m)
 {
     const graph *g = m->graph;
-    bool fused = graph_is_chain(g) && !model_has_own_loss(m) && !wants_half(m);
+    bool fused = graph_is_chain(g) && !loss_wants_flow(m) && !wants_half(m);
     plan_free(m->plan);
     m->plan = fused ? plan_new(m->layer, m->n, shape_size(&g->node[0].out)) : NULL;
     if (fused) {
@@ -464,6 +470,16 @@ int model_check_idle(const model *m, err *e)
                              "the model is in the middle of a batch: its loss cannot use it");
 }
 
+int model_set_trainable(model *m, size_t i, bool trainable, err *e)
+{
+    if (model_check_idle(m, e) < 0)
+        return -1;
+    for (size_t k = 0; k < m->n; k++)
+        if (k == i || m->layer[k].shares == i + 1)
+            m->layer[k].frozen = !trainable;
+    return 0;
+}
+
 int model_compile(model *m, const compile_spec *spec, err *e)
 {
     if (model_check_idle(m, e) < 0 || optimizer_check(&spec->optimizer, e) < 0 ||
@@ -483,7 +499,7 @@ int model_compile(model *m, const compile_spec *spec, err *e)
     memset(m->dense_from, 0, sizeof m->dense_from);
     m->compiled = true;
     m->steps = 0;
-    if (m->graph && graph_is_chain(m->graph) && (m->flow != NULL) != model_has_own_loss(m))
+    if (m->graph && graph_is_chain(m->graph) && (m->flow != NULL) != loss_wants_flow(m))
         plan_graph(m);
     return m->graph && (model_set_groups(m, e) < 0 || model_init_slots(m, e) < 0) ? -1 : 0;
 }
@@ -501,7 +517,7 @@ int model_set_heads(model *m, const head_spec *heads, err *e)
     if (check_heads(m, &changed, e) < 0)
         return -1;
     m->spec = changed;
-    if (m->plan && model_has_own_loss(m))
+    if (m->plan && loss_wants_flow(m))
         plan_graph(m);
     return 0;
 }

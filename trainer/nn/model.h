@@ -117,6 +117,8 @@ int model_build(model *m, int dims, const size_t *row_shape, err *e);
 bool model_is_built(const model *m);
 // Do rows of x fit input k of a model that is built?
 int model_check_input(const model *m, size_t k, const tensor *x, err *e);
+// Is layer i trained? It counts from the next model_compile on.
+int model_set_trainable(model *m, size_t i, bool trainable, err *e);
 // Sets optimizer, loss, metrics and threads; the optimizer's state starts anew.
 int model_compile(model *m, const compile_spec *spec, err *e);
 const compile_spec *model_compiled(const model *m); // NULL before model_compile

@@ -401,6 +401,81 @@ test("what fit and its kin use cannot be closed under them", function()
   fails("the tensor is closed", function() return x:sum() end)
 end)
 
+test("an option is read, or an error", function()
+  local x, y = ops.ones { 64, 3 }, ops.zeros { 64, 1 }
+  local m = nn.Sequential { nn.Dense { 1, input_dim = 3 }, seed = 1 }
+  m:compile { loss = "mse" }
+  -- One callback without a list.
+  local epochs = 0
+  m:fit { x = x, y = y, verbose = 0, epochs = 2, callbacks = { on_epoch_end = function() epochs = epochs + 1 end } }
+  same(epochs, 2)
+  m:fit { x, y, verbose = 0, callbacks = nn.TerminateOnNaN {} }
+  same(#m:fit({ x, y, verbose = 0, epochs = 9, callbacks = nn.EarlyStopping { "loss", mode = "max", patience = 1 } }).epoch, 2)
+  fails("callbacks must be a list of callbacks", m.fit, m, { x, y, verbose = 0, callbacks = { stop = nn.EarlyStopping {} } })
+  -- x and y by their names.
+  same(m:evaluate { y = y, x = x, verbose = 0 }, (m:evaluate { x, y, verbose = 0 }))
+  same(m:evaluate { x, y = y, verbose = 0 }, (m:evaluate { x, y, verbose = 0 }))
+  fails("fit: x is given twice", m.fit, m, { x, y, x = x, verbose = 0 })
+  fails("fit: y is given twice", m.fit, m, { { x = x, y = y }, y = y, verbose = 0 })
+  fails("evaluate: 'batch_size' must be at least 1, got -5", m.evaluate, m, { x, y, batch_size = -5 })
+  fails("class_weight names class 1099511627776; classes count from 0 to 1048575", m.fit, m, { x, y, verbose = 0, class_weight = { [1 << 40] = 1 } })
+  -- Files.
+  local path = os.tmpname()
+  fails(path .. " is there already", m.save, m, path, { overwrite = false })
+  fails("save: unknown option 'include_optimiser'", m.save, m, path, { include_optimiser = false })
+  m:save(path, { overwrite = true, include_optimizer = false })
+  os.remove(path)
+  m:save(path, { overwrite = false })
+  os.remove(path)
+  m:fit { x, y, verbose = 0, callbacks = nn.ModelCheckpoint { path .. ".onnx" } }
+  fails("save: a file of ONNX has no optimizer, so no option include_optimizer", m.save, m, path .. ".onnx", { include_optimizer = true })
+  os.remove(path .. ".onnx")
+  -- Nothing is set when something does not fit.
+  local before = m:get_weights()
+  fails("set_weights: item 1 is a table, not a tensor", m.set_weights, m, { { 1 }, ops.ones { 1 } })
+  fails("dense/bias expects", m.set_weights, m, { ops.ones { 3, 1 } * 9, ops.ones { 2 } })
+  same(m:get_weights()[1], before[1])
+  local many = {}
+  for i = 1, 1001 do many[i] = nn.Dense { 1 } end
+  fails("Sequential: expects 1 to 1000 layers, got 1001", nn.Sequential, many)
+end)
+
+test("a layer's trainable counts from the next compile on, as in Keras", function()
+  local x, y = ops.ones { 64, 3 }, ops.zeros { 64, 1 }
+  for _, last in ipairs { nn.Dense { 1 }, nn.LayerNormalization {} } do -- a fused chain, and none
+    local base = nn.Dense { 4, input_dim = 3 }
+    local m = nn.Sequential { base, last, nn.Dense { 1 }, seed = 1 }
+    local function moves()
+      m:compile { loss = "mse", optimizer = "sgd" }
+      local before = m:get_weights()
+      m:fit { x, y, verbose = 0 }
+      local after = m:get_weights()
+      return before[1] ~= after[1], before[#before] ~= after[#after]
+    end
+    base.trainable = false
+    local first, rest = moves()
+    same(first, false)
+    same(rest, true)
+    same(#select(2, m:gradients(x, y)).names, #m:get_weights() - 2)
+    base.trainable = true
+    same((moves()), true)
+    base.trainable = "no"
+    fails("dense: 'trainable' must be true or false", m.compile, m, { loss = "mse" })
+    base.trainable = nil
+    same((moves()), true)
+  end
+  -- Of a layer that is called twice all calls are meant, and of one that nobody has any more nothing.
+  local input, shared = nn.Input { 3 }, nn.Dense { 3 }
+  local m = nn.Model { inputs = input, outputs = nn.Dense { 1 } (shared(shared(input))) }
+  shared.trainable = false
+  m:compile { loss = "mse" }
+  same(#select(2, m:gradients(x, y)).names, 2)
+  input, shared = nil, nil
+  collectgarbage() collectgarbage()
+  m:compile { loss = "mse" }
+  same(#select(2, m:gradients(x, y)).names, 2)
+end)
+
 test("a model may have more inputs than Lua's stack has room for", function()
   local inputs, outs, xs = {}, {}, {}
   for i = 1, 40 do

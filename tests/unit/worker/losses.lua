@@ -343,12 +343,55 @@ test("each output has its own metrics, by position and by name", function()
   end
   fails("metrics names 'early'; the model's outputs are amount, late", two, { loss = "mse", metrics = { early = { "mae" } } })
   fails("loss names 'early'; the model's outputs are amount, late", two, { loss = { amount = "mse", early = "mse" } })
-  fails("which loss?", two, { loss = { amount = "mse" } })
+  fails("which loss for the output 'late'?", two, { loss = { amount = "mse" } })
+  fails("which loss for the output 'late'?", two, { loss = { "mse" } })
+  fails("loss has 3 items, but the model has 2 outputs", two, { loss = { "mse", "mse", "mse" } })
+  fails("loss is neither a list nor a table by the names of outputs, but both", two, { loss = { "mse", late = "mse" } })
+  fails("loss_weights must be positive numbers, got foo", two, { loss = "mse", loss_weights = { 1, "foo" } })
+  fails("loss_weights must be positive numbers", two, { loss = "mse", loss_weights = { 1, -5 } })
+  -- One that is alone is a list of one, as in Keras.
+  local alone = two { loss = "mse", metrics = { "mae", nn.AUC {} } }:evaluate { x, { value, late }, verbose = 0, return_dict = true }
+  assert(alone.amount_mae and alone.late_auc and not alone.amount_auc)
+  fails("metrics has 1 item, but the model has 2 outputs", two, { loss = "mse", metrics = { "mae" } })
   fails("there are two metrics with the name 'auc'", two, { loss = "mse", metrics = { late = { nn.AUC {}, nn.AUC {} } } })
   local m = two(given[1])
   fails("fit: the model's outputs are amount, late; give a tensor by each name", m.fit, m, { x, { late = late }, verbose = 0 })
   fails("predict: the model's inputs are features", m.predict, m, { numbers = x })
   same(m:predict { features = x }, (m:predict(x)))
+end)
+
+test("an output may be called as a field of a loss", function()
+  local input = nn.Input { 5 }
+  local m = nn.Model { inputs = input, outputs = { nn.Dense { 2, name = "loss" } (input), nn.Dense { 2, name = "aux" } (input) }, seed = 5 }
+  m:compile { loss = { loss = "mse", aux = "mae" } }
+  local e = m:evaluate { x, { value, value }, verbose = 0, return_dict = true }
+  local p, q = m:predict(x)
+  near(e.loss_loss, (p - value):square():mean(), 1e-5)
+  near(e.aux_loss, (q - value):abs():mean(), 1e-5)
+  m:compile { loss = nn.Huber { 100 } } -- an object is for each output
+  near(m:evaluate({ x, { value, value }, verbose = 0, return_dict = true }).loss_loss, (p - value):square():mean() / 2, 1e-5)
+  fails("Huber: delta must be greater than 0, got 0", nn.Huber, { 0 })
+  fails("huber's delta must be greater than 0", two, { loss = { loss = "huber", delta = 0 } })
+end)
+
+test("the weight of a single output's loss counts", function()
+  for _, given in ipairs { 3, { 3 }, { dense_1 = 3 } } do
+    local function made(options)
+      local m = nn.Sequential { nn.Dense { 4, activation = "relu", input_dim = 5 }, nn.Dense { 2 }, seed = 3 }
+      options.loss, options.optimizer = "mse", "sgd"
+      m:compile(options)
+      return m
+    end
+    local one, three = made {}, made { loss_weights = given }
+    local loss, g = one:gradients(x, value)
+    local more, h = three:gradients(x, value)
+    near(more, 3 * loss, 1e-5)
+    for i, t in ipairs(g) do near((t * 3 - h[i]):abs():max(), 0, 1e-5, g.names[i]) end
+    near(three:evaluate { x, value, verbose = 0 }, 3 * loss, 1e-5)
+    fails("loss_weights must be positive numbers, got foo", made, { loss_weights = "foo" })
+    fails("loss_weights has 2 items, but the model has 1 output", made, { loss_weights = { 1, 2 } })
+    fails("loss_weights names 'bar'; the model's outputs are dense_1", made, { loss_weights = { bar = 1 } })
+  end
 end)
 
 test("each output has weights of rows of its own", function()
