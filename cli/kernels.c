@@ -37,6 +37,7 @@ static void on_event(void *arg, message_type type, const cJSON *message)
     a->kernel->cwd = mem_strdup(json_str(message, "cwd"));
     a->kernel->state = mem_strdup(json_str(message, "state"));
     a->kernel->headless = json_bool_or(message, "headless", false);
+    a->kernel->unsaved = json_bool_or(message, "unsaved", false);
     a->kernel->pid = (int)json_int_or(message, "pid", 0);
     answered(a);
 }

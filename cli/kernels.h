@@ -7,7 +7,7 @@ struct kernel {
     char *socket;
     char *run, *cwd, *state; // its answer; NULL: it did not answer
     int pid;
-    bool headless;
+    bool headless, unsaved;
 };
 struct kernels {
     struct kernel *list;

@@ -13,7 +13,7 @@
 static void print_head(const struct cli *cli, int width)
 {
     say_tone(cli, TONE_BOLD);
-    say(stdout, "%-*s  %7s  %-12s  %s", width, "RUN", "PID", "STATE", "FOLDER");
+    say(stdout, "%-*s  %7s  %-13s  %s", width, "RUN", "PID", "STATE", "FOLDER");
     say_tone(cli, TONE_PLAIN);
     say(stdout, "\n");
 }
@@ -35,7 +35,8 @@ static int list(struct cli *cli)
     offers_kernels(&sorted, &k, cli->cwd);
     for (size_t i = 0; i < sorted.n; i++) {
         const struct kernel *one = sorted.list[i].kernel;
-        say(stdout, "%-*s  %7d  %-12s  %s\n", (int)width, one->run, one->pid, one->state, one->cwd);
+        AUTO_FREE char *state = str_fmt("%s%s", one->state, one->unsaved ? ", unsaved" : "");
+        say(stdout, "%-*s  %7d  %-13s  %s\n", (int)width, one->run, one->pid, state, one->cwd);
     }
     offers_done(&sorted);
     kernels_done(&k);

@@ -153,6 +153,9 @@ static char *about_recovery(const struct recovery *found, bool back)
     if (!back)
         return str_fmt(
             "unsaved changes of %s are left, since -p is given: `firesteel show %s`", run, run);
+    if (found->touched && !found->hidden)
+        return str_fmt(
+            "unsaved changes of %s are back; the file was changed, too: :e! reads it", run);
     if (!found->hidden)
         return str_fmt("unsaved changes of %s are back; :e! drops them", run);
     return str_fmt("unsaved changes of %s are back, but in %zu cell%s with secrets; :e! drops them",

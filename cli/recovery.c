@@ -19,8 +19,9 @@
 // STAMP: the part of a run's name "20260102-030405-1a2b".
 enum { LAST_RECORD = 4096, RUNS_MAX = 16, STAMP = 20 };
 
-// Does the journal end with an end record? That record is short, and the last one.
-static bool has_ended(const char *jsonl)
+// Does the journal end with an end record which says that the file has everything? That record is
+// short, and the last one.
+static bool has_ended_saved(const char *jsonl)
 {
     char tail[LAST_RECORD + 1];
     struct stat st;
@@ -35,7 +36,7 @@ static bool has_ended(const char *jsonl)
     tail[n > 0 ? n : 0] = '\0';
     const char *newline = n > 0 ? memrchr(tail, '\n', (size_t)n) : NULL;
     AUTO_JSON *record = cJSON_Parse(newline ? newline + 1 : tail);
-    return str_eq(json_str(record, "type"), "end");
+    return str_eq(json_str(record, "type"), "end") && !json_bool_or(record, "unsaved", false);
 }
 
 struct candidate {
@@ -70,8 +71,9 @@ static size_t newest_runs(char **runs, const char *name, const char *cwd, struct
     return n;
 }
 
-// The newest of them that belonged to a workbench, if it has not ended; *first is its first record.
-static char *unended_run(const char *name, const char *cwd, cJSON **first)
+// The newest of them that belonged to a workbench, if it may have unsaved text; *first is its first
+// record.
+static char *unsaved_run(const char *name, const char *cwd, cJSON **first)
 {
     struct candidate newest[RUNS_MAX];
     char **runs = journal_list(cwd, NULL), *found = NULL;
@@ -81,7 +83,7 @@ static char *unended_run(const char *name, const char *cwd, cJSON **first)
         AUTO_FREE char *jsonl = journal_file(cwd, newest[i].run);
         cJSON *record = journal_first(jsonl);
         headless = json_bool_or(record, "headless", true);
-        if (!headless && !has_ended(jsonl) && !journal_is_written(jsonl)) {
+        if (!headless && !has_ended_saved(jsonl) && !journal_is_written(jsonl)) {
             found = mem_strdup(newest[i].run);
             *first = STEAL(record);
         }
@@ -101,8 +103,9 @@ static bool is_newer(const char *file, const char *jsonl)
            (f.st_mtim.tv_sec == j.st_mtim.tv_sec && f.st_mtim.tv_nsec > j.st_mtim.tv_nsec);
 }
 
-// The document of a journal; NULL when it has become that of another file.
-static fold *read_document(const char *jsonl, const char *path)
+// The document of a journal; NULL when it has become that of another file. *touched: that file has
+// changed since the document was last the same.
+static fold *read_document(const char *jsonl, const char *path, bool *touched)
 {
     reader *r = reader_open(jsonl, NULL);
     fold *f = fold_new();
@@ -113,6 +116,10 @@ static fold *read_document(const char *jsonl, const char *path)
             continue;
         bool saved = str_eq(json_str(record, "change"), "save");
         ours = saved ? str_eq(json_str_or(record, "path", path), path) : ours;
+        if (str_eq(json_str(record, "type"), "touched"))
+            *touched = true;
+        else if (saved || str_eq(json_str(record, "type"), "document"))
+            *touched = false;
         fold_event(f, record, NULL);
         cJSON_Delete(record);
     }
@@ -225,11 +232,11 @@ bool recovery_find(
 {
     *found = (struct recovery){0};
     cJSON *first = NULL;
-    found->run = unended_run(name, cwd, &first);
+    found->run = unsaved_run(name, cwd, &first);
     AUTO_FREE char *jsonl = found->run ? journal_file(cwd, found->run) : NULL;
     bool may = jsonl && str_eq(json_str(first, "path"), path) && !is_newer(path, jsonl);
     cJSON_Delete(first);
-    fold *f = may ? read_document(jsonl, path) : NULL;
+    fold *f = may ? read_document(jsonl, path, &found->touched) : NULL;
     bool news = f && is_news(f, words, found);
     fold_free(f);
     if (!news)

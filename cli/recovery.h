@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Finds edits of a notebook that were never saved because its kernel was killed (kill -9, a power
-// loss): the journal has them. If there are none, this reads only the end of one journal.
+// loss) or stopped: the journal has them. If there are none, this reads only the end of one
+// journal.
 #pragma once
 #include "base/buf.h"
 #include "script/notebook/notebook.h"
@@ -11,6 +12,7 @@ struct recovery {
     char *run;     // the run that has the unsaved text
     buf words;     // the last state of the document
     size_t hidden; // cells taken from the file, because the journal hides a secret in them
+    bool touched;  // another program had changed the file before the run was over
 };
 
 // path: of the notebook's file, whose text is `words`; name: its runs are named after it; cwd: the

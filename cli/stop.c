@@ -16,18 +16,26 @@
 
 enum { PATIENCE_MS = 15000 };
 
+struct stopping {
+    loop *loop;
+    bool unsaved; // what was typed is only in the journal
+};
+
 static void on_event(void *arg, message_type type, const cJSON *message)
 {
+    struct stopping *s = arg;
+    if (type == MESSAGE_end)
+        s->unsaved = json_bool_or(message, "unsaved", false);
 }
 
 static void on_closed(void *arg, const err *reason)
 {
-    loop_stop(arg);
+    loop_stop(((struct stopping *)arg)->loop);
 }
 
 static void on_timeout(void *arg)
 {
-    loop_stop(arg);
+    loop_stop(((struct stopping *)arg)->loop);
 }
 
 static const struct client_ops callbacks = {.event = on_event, .closed = on_closed};
@@ -50,9 +58,10 @@ static int stop_kernel(struct cli *cli, const struct kernel *k, bool force)
 {
     err e = {0};
     loop *l = force ? NULL : loop_new(&e);
-    client *c = l ? client_connect(l, k->socket, &callbacks, l, &e) : NULL;
+    struct stopping s = {l, force && k->unsaved};
+    client *c = l ? client_connect(l, k->socket, &callbacks, &s, &e) : NULL;
     if (c) {
-        loop_timer *timer = loop_timer_new(l, on_timeout, l);
+        loop_timer *timer = loop_timer_new(l, on_timeout, &s);
         client_hello(c, -1, false, false);
         client_send(c, message_new(MESSAGE_shutdown));
         loop_timer_start(timer, PATIENCE_MS, 0);
@@ -67,7 +76,8 @@ static int stop_kernel(struct cli *cli, const struct kernel *k, bool force)
     else if (e.code)
         return cli_error(cli, &e);
     if (wait_until_gone(k->pid, 5000)) {
-        say(stdout, "%s stopped\n", k->run);
+        say(stdout, "%s stopped%s\n", k->run,
+            s.unsaved ? "; its unsaved changes are back when the notebook is opened again" : "");
         return 0;
     }
     err_set(&e, ERR_TIMEOUT, "%s (process %d) does not end; `firesteel stop --force %s` kills it",

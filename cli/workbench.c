@@ -317,8 +317,11 @@ static void reconnect(void *arg)
 static void quit(void *arg, bool stop_kernel)
 {
     workbench *w = arg;
-    if (stop_kernel && w->link)
-        client_send(w->link->client, message_new(MESSAGE_shutdown));
+    if (stop_kernel && w->link) {
+        cJSON *m = message_new(MESSAGE_shutdown);
+        json_set_bool(m, "discard", true); // it was asked for, or nothing is unsaved
+        client_send(w->link->client, m);
+    }
     leave(w);
 }
 

@@ -298,13 +298,18 @@ notebook *notebook_load(const char *path, err *e)
     return nb;
 }
 
-notebook *notebook_open(const char *path, err *e)
+notebook *notebook_blank(void)
 {
     static const char fresh[] = "-- %%\n";
+    return notebook_parse(fresh, sizeof fresh - 1, NULL);
+}
+
+notebook *notebook_open(const char *path, err *e)
+{
     AUTO_FREE char *folder = path_dirname(path);
     bool may_begin = str_ends(path, ".lua") || is_ipynb(path);
     if (may_begin && !path_exists(path) && path_is_dir(folder))
-        return notebook_parse(fresh, sizeof fresh - 1, e);
+        return notebook_blank();
     return notebook_load(path, e);
 }
 

@@ -5,9 +5,9 @@ kernel do meanwhile: two workbenches on one kernel."""
 import os
 import time
 
-from bench import kill_kernel
+from bench import kernels, kill_kernel
 from screen import Screen
-from tap import FIRESTEEL, run, stop_kernels
+from tap import FIRESTEEL, eventually, run, sh, stop_kernels
 
 NOTEBOOK = "-- %% One\na = 1\n\n-- %% Two\nb = 2\n"
 
@@ -171,6 +171,64 @@ def test_recovered_text_can_be_dropped(t):
         assert a.exit() == "exit 0"
     with opened(where) as a:
         assert "late = 5" not in text(a), text(a)
+
+
+def leave_stopped(s, where):
+    """The workbench is left, with what is unsaved in the kernel; then that is stopped."""
+    s.keys("Esc")
+    s.wait("a.lua +")
+    s.keys("q")
+    s.wait("Unsaved")
+    s.keys("k")
+    assert s.exit() == "exit 0"
+    listed = kernels(where)
+    assert "idle, unsaved" in listed[0], listed
+    stopped = sh(FIRESTEEL, "stop", listed[0].split()[0])
+    assert stopped.code == 0 and "unsaved changes are back when" in stopped.out, stopped
+
+
+def test_unsaved_text_of_a_stopped_kernel_is_back(t):
+    where = folder(t)
+    with opened(where) as a:
+        a.keys("Enter")
+        a.type("precious = 5\n")
+        leave_stopped(a, where)
+    with opened(where) as a:
+        a.wait("precious = 5")
+        a.wait("are back; :e! drops them")
+        leave_stopped(a, where)
+    with opened(where) as a:  # once more, with nothing typed in between
+        a.wait("precious = 5")
+        a.keys(":")
+        a.type("stop!")
+        a.keys("Enter")
+        assert a.exit() == "exit 0"
+    eventually(lambda: not kernels(where))
+    with opened(where) as a:  # these were given up
+        assert "precious" not in text(a) and "a.lua +" not in text(a), text(a)
+    assert read(where) == NOTEBOOK
+
+
+def test_a_file_that_was_changed_beside_unsaved_text_is_told(t):
+    where = folder(t)
+    with opened(where) as a:
+        a.keys("Enter")
+        a.type("precious = 5\n")
+        a.keys("Esc")
+        a.wait("a.lua +")
+        with open(os.path.join(where, "a.lua"), "w") as f:
+            f.write("-- %% One\nanother = 1\n")
+        a.wait("changed underneath")
+        leave_stopped(a, where)
+    with opened(where) as a:
+        a.wait("precious = 5")
+        a.wait("the file was changed, too")
+        a.keys(":")
+        a.type("e!")
+        a.keys("Enter")
+        a.wait("another = 1")
+        a.keys("q")
+        assert a.exit() == "exit 0"
 
 
 def test_a_file_newer_than_the_killed_run_stays(t):

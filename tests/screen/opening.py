@@ -5,9 +5,9 @@ import json
 import os
 import stat
 
-from bench import kill_kernel
+from bench import kernels, kill_kernel
 from screen import Screen
-from tap import FIRESTEEL, run, sh, stop_kernels
+from tap import FIRESTEEL, eventually, run, sh, stop_kernels
 
 NOTEBOOK = "-- %% A\nx = 1\n\n-- %% B\nprint(x + 1)\n"
 
@@ -41,6 +41,30 @@ def test_a_notebook_that_is_not_there_yet(t):
         assert s.exit() == "exit 0"
     assert "print(6 * 7)" in read(where, "fresh.lua")
     assert sh(FIRESTEEL, "run", "fresh.lua", cwd=where).code == 0
+
+
+def test_without_a_file_what_is_unsaved_is_discarded(t):
+    where = folder(t, a="-- %% A\na = 1\n")
+    for name, way in (("fresh.lua", ": q ! Enter"), ("a.lua", "q d")):
+        with Screen([FIRESTEEL, name], cwd=where) as s:
+            s.wait("idle")
+            s.keys("Enter")
+            s.type("unwanted = 1")
+            s.keys("Esc")
+            s.wait(f"{name} +")
+            if name == "a.lua":
+                os.unlink(os.path.join(where, name))
+            s.keys(way.split()[0])
+            s.wait("Unsaved" if way == "q d" else ":")
+            s.quiet(700)  # for that time the dialog takes no key that loses something
+            s.keys(way.split(" ", 1)[1])
+            assert s.exit() == "exit 0"
+            assert "goes on" not in "\n".join(s.screen())
+        eventually(lambda: not kernels(where))
+    assert os.listdir(where) == [".firesteel"], os.listdir(where)
+    with Screen([FIRESTEEL, "fresh.lua"], cwd=where) as s:
+        s.wait("idle")
+        assert "unwanted" not in "\n".join(s.screen()), s.screen()
 
 
 def test_its_record_has_the_command_line(t):

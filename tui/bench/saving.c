@@ -86,7 +86,10 @@ void reload_document(bench *b, bool leave)
         b->slots[i]->sent = text_revision(edit_text(b->slots[i]->edit));
     bool *after = mem_alloc(sizeof *after);
     *after = leave;
-    remote_ask(b, message_new(MESSAGE_reload), on_reloaded, after);
+    cJSON *m = message_new(MESSAGE_reload);
+    if (leave) // of a file that is not there, or not any more, nothing is read
+        json_set_bool(m, "discard", true);
+    remote_ask(b, m, on_reloaded, after);
 }
 
 static size_t live_displays(const bench *b)

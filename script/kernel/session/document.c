@@ -269,16 +269,24 @@ static cJSON *reload(document *d, const cJSON *m, int64_t by, err *e)
         err_set(e, ERR_USAGE, "this notebook has no file yet");
         return NULL;
     }
-    notebook *nb = notebook_load(d->path, e);
-    if (!nb)
+    err why = {0};
+    notebook *nb = notebook_load(d->path, &why);
+    bool was_read = nb != NULL;
+    if (!nb && json_bool_or(m, "discard", false))
+        nb = notebook_blank();
+    if (!nb) {
+        if (e)
+            *e = why;
         return NULL;
+    }
     notebook_adopt_ids(nb, d->notebook);
     notebook_free(d->notebook);
     d->notebook = nb;
     forget_changes(d);
     d->rev++;
     d->saved = true;
-    note_file(d);
+    if (was_read) // otherwise saving still asks before it overwrites what is there
+        note_file(d);
     return document_event(d);
 }
 

@@ -123,6 +123,8 @@ static void emit_end(kernel *k)
     if (k->options->sandbox)
         ledger_forget_left(k->effects->ledger);
     json_set_int(event, "left", (int64_t)ledger_left(k->effects->ledger));
+    if (!k->options->headless && !k->discards && !document_saved(k->document))
+        json_set_bool(event, "unsaved", true);
     port_emit(k->port, event);
     port_flush(k->port);
 }

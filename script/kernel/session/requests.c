@@ -39,6 +39,8 @@ static cJSON *welcome(const kernel *k)
     json_set_bool(m, "headless", k->options->headless);
     if (k->options->read_only)
         json_set_bool(m, "read_only", true);
+    if (!k->options->headless && !document_saved(k->document))
+        json_set_bool(m, "unsaved", true);
     json_set_int(m, "seq", (int64_t)journal_seq(port_journal(k->port)));
     if (k->seen)
         json_set_int(m, "seen", k->seen);
@@ -254,6 +256,7 @@ static int resize(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e)
 
 static int shut_down(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e)
 {
+    k->discards = k->discards || json_bool_or(m, "discard", false);
     life_shutdown(k);
     return 0;
 }

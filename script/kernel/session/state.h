@@ -70,6 +70,7 @@ struct kernel {
     int64_t last_deadline; // mono: when its time is over; 0: never
     bool finishing;        // its cells are done, and followed logs come to their end
     bool end_when_idle;    // a shutdown was requested while a cell ran
+    bool discards;         // and what is unsaved is not wanted any more
     bool stopping;         // the run is over: nothing starts any more
     bool unended;          // its end could not be journaled
     bool abandoned;        // the Lua thread does not end; it goes with the process
