@@ -2,12 +2,15 @@
 # SPDX-License-Identifier: MIT
 """Typed text is never lost and never goes to a wrong place, whatever other clients and the
 kernel do meanwhile: two workbenches on one kernel."""
+import json
 import os
+import signal
+import socket
 import time
 
 from bench import kernels, kill_kernel
 from screen import Screen
-from tap import FIRESTEEL, eventually, run, sh, stop_kernels
+from tap import FIRESTEEL, RUNTIME, eventually, run, sh, stop_kernels
 
 NOTEBOOK = "-- %% One\na = 1\n\n-- %% Two\nb = 2\n"
 
@@ -74,6 +77,80 @@ def test_restarting_while_typing_goes_on_in_the_same_cell(t):
         a.wait("COMMAND")
         save(a, where)
     assert read(where) == "-- %% One\n11xxddyya = 1\n\n-- %% Two\nb = 2\n", read(where)
+
+
+class Cutter:
+    """A third client, quicker than any person."""
+
+    def __init__(self, where):
+        run_name = kernels(where)[0].split()[0]
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(60)
+        self.sock.connect(os.path.join(RUNTIME, run_name + ".sock"))
+        self.lines = self.sock.makefile("r", encoding="utf-8")
+        self.send(type="hello", version=1)
+        self.ids = [c["id"] for c in self.wait(lambda m: m["type"] == "document")["cells"]]
+
+    def send(self, **message):
+        self.sock.sendall(json.dumps(message).encode() + b"\n")
+
+    def wait(self, condition):
+        return next(m for m in map(json.loads, self.lines) if condition(m))
+
+    def cut(self, *ids):
+        self.sock.sendall(b"".join(json.dumps({"type": "delete", "rev": 1 << 50, "cell": i}).encode() + b"\n" for i in ids))
+
+    def cut_new(self):
+        """Deletes the cell that is inserted next, as soon as it is there."""
+        self.cut(self.wait(lambda m: m.get("change") == "insert")["cell"])
+
+
+def test_what_is_typed_stays_when_its_new_cell_is_deleted_too(t):
+    where = folder(t, "".join(f"-- %% {name}\n{name} = 1\n" for name in "ABCDE"))
+    with opened(where) as a:
+        a.keys("j Enter")
+        a.type("mine")
+        a.wait("mineB = 1")
+        a.quiet(700)
+        cutter = Cutter(where)
+        cutter.cut(cutter.ids[1])
+        for _ in range(4):
+            cutter.cut_new()
+        a.wait("is in a new one")
+        a.type("xx")
+        a.wait("minexxB = 1")
+        a.wait("EDIT")
+        cutter.cut(*reversed(cutter.ids[3:]))  # that one is not touched, nor taken for it
+        a.gone("E = 1")
+        a.type("yy")
+        a.wait("minexxyyB = 1")
+        a.keys("Esc")
+        save(a, where)
+    assert read(where).count("mine") == 1 and "C = 1" in read(where), read(where)
+
+
+def test_what_is_typed_finds_a_place_when_the_cells_above_go(t):
+    where = folder(t, "".join(f"-- %% {name}\n{name} = 1\n" for name in "ABCDE"))
+    with opened(where) as a:
+        a.keys("G Enter")
+        a.type("mine")
+        a.wait("mineE = 1")
+        a.quiet(700)
+        cutter = Cutter(where)
+        with open(f"/proc/{a.process.pid}/task/{a.process.pid}/children", encoding="ascii") as f:
+            workbench = int(f.read().split()[0])
+        os.kill(workbench, signal.SIGSTOP)  # it hears of all at once
+        cutter.cut(*reversed(cutter.ids[2:]))
+        for _ in range(3):
+            cutter.wait(lambda m: m.get("change") == "delete")
+        os.kill(workbench, signal.SIGCONT)
+        a.wait("is in a new one")
+        a.wait("mineE = 1")
+        a.type("zz")
+        a.wait("minezzE = 1")
+        a.keys("Esc")
+        save(a, where)
+    assert read(where).count("mine") == 1 and "D = 1" not in read(where), read(where)
 
 
 def test_a_cell_that_comes_back_keeps_title_and_kind(t):

@@ -69,6 +69,7 @@ void bench_free(bench *b)
     free(b->spool_dir);
     free(b->rescue);
     free(b->rescue_marker);
+    free(b->rescued);
     free(b->select);
     free(b);
 }

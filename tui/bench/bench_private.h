@@ -75,9 +75,10 @@ struct bench {
     char *rescue_marker;
     size_t rescue_at;
     pos rescue_cursor;
-    bool rescued;   // the text is in the new cell, which will be selected
-    bool reloading; // the document is replaced: its file was read again
-    char *select;   // id of a cell to select as soon as it exists
+    bool rescue_due; // it has to go into a new cell
+    char *rescued;   // id of that cell, until it is selected; no other one is edited meanwhile
+    bool reloading;  // the document is replaced: its file was read again
+    char *select;    // id of a cell to select as soon as it exists
 
     unsigned asked;     // unanswered requests for which typing waits
     int64_t made, seen; // newest revision in the kernel's replies, and newest one shown
@@ -154,6 +155,8 @@ bool slot_unsent(const struct slot *s);
 
 // structure.c: puts the text that was typed in a deleted cell into a new one.
 void structure_rescue(bench *b);
+// The new one was not made: its place was deleted meanwhile, or its kernel is gone. Once more.
+void structure_rescue_again(bench *b);
 
 // remote.c: changes cells, through history.h.
 void remote_insert(

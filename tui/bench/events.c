@@ -115,6 +115,7 @@ static void catch_up(bench *b)
     meanwhile_say(b);
     attention_join(b);
     remote_flush(b);
+    structure_rescue_again(b);
     b->dirty = true;
 }
 

@@ -42,6 +42,8 @@ static void on_changed(void *arg, const cJSON *reply)
     b->asked -= b->asked > 0;
     b->made = rev > b->made ? rev : b->made;
     on_reply(b, reply);
+    if (str_eq(json_path_str(reply, "error.code"), err_name(ERR_NOT_FOUND)))
+        structure_rescue_again(b);
 }
 
 // Sends a change of the cells; later typing waits for the reply (typeahead.c).

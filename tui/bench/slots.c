@@ -113,13 +113,18 @@ bool bench_selects(const bench *b)
     return b->select != NULL;
 }
 
+bool bench_rescues(const bench *b)
+{
+    return b->rescued != NULL;
+}
+
 bool bench_take_selected(bench *b, size_t *i, const pos **cursor)
 {
     if (!b->select || !slot_by_id(b, b->select, i))
         return false;
     free(STEAL(b->select));
     *cursor = b->rescued ? &b->rescue_cursor : NULL;
-    b->rescued = false;
+    free(STEAL(b->rescued));
     return true;
 }
 
@@ -211,38 +216,47 @@ static void follow_cell(bench *b, struct slot *s, const cell *c)
 
 // If a person is in a cell that the reloaded file no longer has, and everything typed is sent, the
 // cursor goes to the cell with the same title, or else to the cell in the same place.
-static bool follow_place(bench *b, struct slot *const *slots, size_t n, size_t i)
+static bool follow_place(
+    bench *b, const struct slot *s, struct slot *const *slots, size_t n, size_t i)
 {
-    if (!b->reloading || slot_unsent(b->edited) || n == 0)
+    if (!b->reloading || slot_unsent(s) || n == 0)
         return false;
     size_t to = i < n ? i : n - 1;
     for (size_t k = 0; k < n; k++)
-        if (b->edited->marker && *b->edited->marker && str_eq(slots[k]->marker, b->edited->marker))
+        if (s->marker && *s->marker && str_eq(slots[k]->marker, s->marker))
             to = k;
     free(b->select);
     b->select = mem_strdup(slots[to]->id);
     return true;
 }
 
+static void keep_text(bench *b, const struct slot *s, size_t i)
+{
+    AUTO_BUF words = {0};
+    text_all(edit_text(s->edit), &words);
+    free(b->rescue);
+    b->rescue = mem_strdup(buf_cstr(&words));
+    free(b->rescue_marker);
+    b->rescue_marker = mem_strdup(s->marker);
+    b->rescue_at = i;
+    if (s == b->edited) // the cursor of a new cell is not there yet
+        b->rescue_cursor = edit_cursor(s->edit);
+    b->rescue_due = true;
+}
+
 // Keeps the text that was typed in a cell which another client deletes, for a new cell
-// (structure.c).
+// (structure.c). That one may be deleted, too, before it could be selected.
 static void keep_typed(bench *b, struct slot *const *slots, size_t n)
 {
     for (size_t i = 0; i < b->n_slots; i++) {
-        if (!b->slots[i] || b->slots[i] != b->edited)
+        const struct slot *s = b->slots[i];
+        bool ours = s && (s == b->edited || (b->rescued && str_eq(s->id, b->rescued)));
+        if (!ours)
             continue;
-        if (follow_place(b, slots, n, i)) {
-            b->edited = NULL;
-            return;
-        }
-        AUTO_BUF words = {0};
-        text_all(edit_text(b->edited->edit), &words);
-        free(b->rescue);
-        b->rescue = mem_strdup(buf_cstr(&words));
-        free(b->rescue_marker);
-        b->rescue_marker = mem_strdup(b->edited->marker);
-        b->rescue_at = i;
-        b->rescue_cursor = edit_cursor(b->edited->edit);
+        if (follow_place(b, s, slots, n, i))
+            free(STEAL(b->rescued));
+        else
+            keep_text(b, s, i);
         b->edited = NULL;
         return;
     }

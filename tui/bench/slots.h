@@ -50,6 +50,8 @@ bool slot_is_edited(const bench *b, const struct slot *s);
 // Selects this cell as soon as it exists.
 void bench_select(bench *b, const char *id);
 bool bench_selects(const bench *b); // is there such a cell?
+// Is a cell on its way that has what was typed in a deleted one?
+bool bench_rescues(const bench *b);
 // Does it exist now? Then the request is done. *cursor: the person's place, if the cell has text
 // that was typed in a deleted cell; else NULL.
 bool bench_take_selected(bench *b, size_t *i, const pos **cursor);

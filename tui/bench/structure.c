@@ -64,16 +64,23 @@ void structure_mark(bench *b, size_t at, const char *marker, const char *source)
 
 void structure_rescue(bench *b)
 {
-    AUTO_FREE char *words = STEAL(b->rescue);
-    AUTO_FREE char *marker = STEAL(b->rescue_marker);
-    if (!words || !b->client || b->read_only)
+    if (!b->rescue_due || !b->client || b->read_only)
         return;
     size_t at = b->rescue_at < b->n_slots ? b->rescue_at : b->n_slots;
+    const char *marker = b->rescue_marker ? b->rescue_marker : "";
+    b->rescue_due = false;
+    free(STEAL(b->rescued));
     history_begin(b, "insert", NULL);
-    bench_select(b, history_insert(b, id_before(b, at), marker ? marker : "", words));
-    b->rescued = true;
+    b->rescued = mem_strdup(history_insert(b, id_before(b, at), marker, b->rescue));
+    bench_select(b, b->rescued);
     history_end(b);
     bench_complain(b, "another client has deleted this cell: your text is in a new one");
+}
+
+void structure_rescue_again(bench *b)
+{
+    b->rescue_due |= b->rescued && !slot_by_id(b, b->rescued, NULL);
+    structure_rescue(b);
 }
 
 static void paste_cells(bench *b, size_t at)

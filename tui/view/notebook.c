@@ -105,7 +105,7 @@ static void notebook_follow(struct notebook_view *v)
     v->mark = v->mark > last ? last : v->mark;
     v->top = v->top > last ? last : v->top;
     v->editing = v->editing && slot_count(b);
-    slot_set_edited(b, v->editing ? slot_at(b, v->at) : NULL);
+    slot_set_edited(b, v->editing && !bench_rescues(b) ? slot_at(b, v->at) : NULL);
     anchor(v);
 }
 
@@ -225,7 +225,7 @@ static void typed(struct notebook_view *v, const char *words, size_t n, bool pas
 {
     bench *b = v->head.bench;
     notebook_follow(v);
-    if (!v->editing)
+    if (!v->editing || bench_rescues(b)) // the selected cell is not the one that was edited
         return;
     struct slot *s = slot_at(b, v->at);
     if (pasted)
