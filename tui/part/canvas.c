@@ -134,10 +134,9 @@ static void measure(const struct drawn *d, const cJSON *table, struct table_colu
 static void put_entry(struct canvas *c, const cJSON *columns, int i, const struct table_layout *l,
     const char *words, bool is_name, style st)
 {
-    int spare = l->w[i] - text_width(words, strlen(words), 0);
-    bool right = tabletext_is_right(cJSON_GetArrayItem(columns, i)) && spare > 0;
-    table_put(c->grid, area_of(c), l->x[i] + (right ? spare : 0), c->y,
-        l->w[i] - (right ? spare : 0), words, is_name, st);
+    bool right = tabletext_is_right(cJSON_GetArrayItem(columns, i));
+    table_put(c->grid, area_of(c), (rect){l->x[i], c->y, l->w[i], 1},
+        &(struct table_entry){words, st, right, is_name});
 }
 
 static void put_header(struct canvas *c, const cJSON *columns, int n, const struct table_layout *l)

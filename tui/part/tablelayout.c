@@ -125,18 +125,39 @@ void table_layout(
     }
 }
 
-void table_put(grid *g, rect clip, int x, int y, int w, const char *words, bool is_name, style st)
+static void put_words(grid *g, rect clip, int x, int y, int w, const struct table_entry *e)
 {
-    size_t n = strlen(words);
+    size_t n = strlen(e->words);
     int tail = (w - 1) / 2, fits;
-    if (!is_name || text_width(words, n, 0) <= w || w < NAME_LEAST) {
-        grid_put_short(g, clip, x, y, w, words, n, st);
+    if (!e->is_name || text_width(e->words, n, 0) <= w || w < NAME_LEAST) {
+        grid_put_short(g, clip, x, y, w, e->words, n, e->look);
         return;
     }
-    size_t head = text_fit(words, n, w - 1 - tail, &fits), from = n;
-    while (from > head && text_width(words + from, n - from, 0) < tail)
-        from -= utf8_cluster_before(words, from);
-    x += grid_put(g, clip, x, y, words, head, st);
-    x += grid_print(g, clip, x, y, st, "…");
-    grid_put(g, clip, x, y, words + from, n - from, st);
+    size_t head = text_fit(e->words, n, w - 1 - tail, &fits), from = n;
+    while (from > head && text_width(e->words + from, n - from, 0) < tail)
+        from -= utf8_cluster_before(e->words, from);
+    x += grid_put(g, clip, x, y, e->words, head, e->look);
+    x += grid_print(g, clip, x, y, e->look, "…");
+    grid_put(g, clip, x, y, e->words + from, n - from, e->look);
+}
+
+// A number without its first or last digits would be read as another one.
+static void mark_cuts(grid *g, rect clip, rect column, int x, int w, style look)
+{
+    int end = clip.x + clip.w;
+    if (x < clip.x && column.x + column.w > clip.x)
+        grid_print(g, clip, clip.x, column.y, look, "…");
+    if (x + w > end && column.x < end)
+        grid_print(g, clip, end - 1, column.y, look, "…");
+}
+
+int table_put(grid *g, rect clip, rect column, const struct table_entry *e)
+{
+    int want = text_width(e->words, strlen(e->words), 0);
+    int w = want < column.w ? want : column.w;
+    int x = column.x + (e->right ? column.w - w : 0);
+    put_words(g, clip, x, column.y, w, e);
+    if (w > 0)
+        mark_cuts(g, clip, column, x, w, e->look);
+    return x;
 }

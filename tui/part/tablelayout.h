@@ -27,6 +27,13 @@ struct table_layout {
 };
 void table_layout(
     const struct table_column *columns, int n, int width, int shift, struct table_layout *out);
-// Draws an entry in w columns. If it is too long, its middle is left out, because names often
-// differ at their end.
-void table_put(grid *g, rect clip, int x, int y, int w, const char *words, bool is_name, style st);
+// An entry, or a column's name.
+struct table_entry {
+    const char *words;
+    style look;
+    bool right;   // it stands at its column's right end
+    bool is_name; // what is too long loses its middle, because names often differ at their end
+};
+// Draws it in its column, a row of it, of which only what is in `clip` is seen: where a part of the
+// words is outside, a … stands at the edge. Returns where the words start.
+int table_put(grid *g, rect clip, rect column, const struct table_entry *e);

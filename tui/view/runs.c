@@ -63,8 +63,9 @@ static void draw_header(const struct runs_view *v, grid *g, rect body)
         const char *name = tabledata_column(v->data, i);
         style st = i == v->sort ? style_over(LOOK_BOLD, LOOK_ACCENT) : LOOK_BOLD;
         if (v->layout.w[i])
-            grid_put_short(g, clip_of(v, body, i), body.x + v->layout.x[i], body.y, v->layout.w[i],
-                name, strlen(name), st);
+            table_put(g, clip_of(v, body, i),
+                (rect){body.x + v->layout.x[i], body.y, v->layout.w[i], 1},
+                &(struct table_entry){.words = name, .look = st});
     }
 }
 
@@ -75,8 +76,8 @@ static void draw_row(const struct runs_view *v, grid *g, rect body, int y, size_
         style st = k == 1 ? tablevalue_look(r->cells[k]) : (style){0};
         st = k == 0 && *r->cells[k] == '*' ? LOOK_WARN : st;
         if (v->layout.w[k])
-            table_put(g, clip_of(v, body, k), body.x + v->layout.x[k], y, v->layout.w[k],
-                r->cells[k], k == 0, st);
+            table_put(g, clip_of(v, body, k), (rect){body.x + v->layout.x[k], y, v->layout.w[k], 1},
+                &(struct table_entry){.words = r->cells[k], .look = st, .is_name = k == 0});
     }
     if (r && i == v->scroll.at)
         grid_restyle(g, (rect){body.x - 1, y, body.w + 2, 1}, LOOK_SELECTED);

@@ -189,6 +189,18 @@ static void mark(const struct table_view *v, grid *g, rect clip, int x, int y, c
     }
 }
 
+// What may be drawn of a column: one that is shifted goes below the pinned one.
+static rect clip_of(const struct table_view *v, rect body, int column)
+{
+    int pinned = v->layout.pinned && column > 0 ? v->layout.pinned + v->layout.gap : 0;
+    return (rect){body.x + pinned, body.y, body.w - pinned, body.h};
+}
+
+static rect column_of(const struct table_view *v, rect body, int column, int y)
+{
+    return (rect){body.x + v->layout.x[column], y, v->layout.w[column], 1};
+}
+
 static void put_cell(
     const struct table_view *v, grid *g, rect body, const struct table_row *r, int column, int y)
 {
@@ -197,19 +209,11 @@ static void put_cell(
     tabledata_entry(
         r, column, tabletext_now(table_of(v), o && o->live, bench_now(v->head.bench)), &words);
     style st = column == 0 ? (style){0} : tablevalue_look(buf_cstr(&words));
-    rect clip = body;
-    if (v->layout.pinned && column > 0) {
-        clip.x += v->layout.pinned + v->layout.gap;
-        clip.w -= v->layout.pinned + v->layout.gap;
-    }
-    int x = body.x + v->layout.x[column], w = v->layout.w[column];
-    int spare = w - text_width(buf_cstr(&words), words.len, 0);
-    if (tabledata_is_right(v->data, column) && spare > 0) {
-        x += spare;
-        w -= spare;
-    }
-    table_put(g, clip, x, y, w, buf_cstr(&words), column == 0, st);
-    if (spare >= 0)
+    rect clip = clip_of(v, body, column);
+    int x = table_put(g, clip, column_of(v, body, column, y),
+        &(struct table_entry){
+            buf_cstr(&words), st, tabledata_is_right(v->data, column), column == 0});
+    if (text_width(buf_cstr(&words), words.len, 0) <= v->layout.w[column])
         mark(v, g, clip, x, y, r->cells[column]);
 }
 
@@ -217,15 +221,11 @@ static void draw_header(const struct table_view *v, grid *g, rect body)
 {
     bool reverse;
     int sort = tabledata_sorted(v->data, &reverse);
-    for (int i = tabledata_columns(v->data) - 1; i >= 0; i--) {
-        const char *name = tabledata_column(v->data, i);
+    for (int i = 0; i < tabledata_columns(v->data); i++) {
         style st = i == sort ? style_over(LOOK_BOLD, LOOK_ACCENT) : LOOK_BOLD;
-        if (v->layout.pinned && i == 0) // drawn over the columns that are shifted below it
-            grid_fill(
-                g, (rect){body.x, body.y, v->layout.pinned + v->layout.gap, 1}, ' ', (style){0});
         if (v->layout.w[i])
-            grid_put_short(
-                g, body, body.x + v->layout.x[i], body.y, v->layout.w[i], name, strlen(name), st);
+            table_put(g, clip_of(v, body, i), column_of(v, body, i, body.y),
+                &(struct table_entry){.words = tabledata_column(v->data, i), .look = st});
     }
 }
 

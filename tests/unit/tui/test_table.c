@@ -148,6 +148,35 @@ TEST(wide_columns_come_where_there_is_room_and_they_say_something)
     tabledata_free(t);
 }
 
+// Ten columns of a column's twelve, or as many of them as stand before or behind its edge.
+static const char *seen(int from, int w, const char *words, bool right)
+{
+    static buf out;
+    grid *g = grid_new(10, 1);
+    buf_clear(&out);
+    table_put(g, (rect){0, 0, w, 1}, (rect){from, 0, 12, 1},
+        &(struct table_entry){.words = words, .right = right});
+    grid_row_text(g, 0, &out);
+    grid_free(g);
+    return buf_cstr(&out);
+}
+
+TEST(what_is_cut_at_an_edge_is_marked)
+{
+    CHECK_STR(seen(0, 10, "12012", false), "12012");
+    CHECK_STR(seen(-1, 10, "12012", false), "…012");
+    CHECK_STR(seen(7, 10, "12012", false), "       12…");
+    CHECK_STR(seen(9, 10, "12012", false), "         …");
+    CHECK_STR(seen(-2, 10, "12012", true), "     12012");
+    CHECK_STR(seen(0, 10, "12012", true), "       12…");
+    CHECK_STR(seen(-6, 10, "7", false), "…"); // of a value that is all outside, too
+    CHECK_STR(seen(0, 10, "7", true), "         …");
+    CHECK_STR(seen(-6, 10, "", false), ""); // there is none
+    CHECK_STR(seen(-12, 10, "12012", false), "");
+    CHECK_STR(seen(-1, 10, "漢字漢", false), "…字漢");
+    CHECK_STR(seen(-3, 4, "abcdefghijkl", false), "…ef…");
+}
+
 TEST(late_columns_come_when_all_others_have_come)
 {
     tabledata *t = load("{\"columns\":[\"NAME\",{\"name\":\"LATE\",\"wide\":true,\"late\":true},"
