@@ -47,11 +47,11 @@ size_t utf8_cluster_before(const char *s, size_t at);
 size_t utf8_cluster_start(const char *s, size_t n, size_t at);
 // Bytes of the longest start that two texts have in common, in whole clusters of both.
 size_t utf8_common(const char *a, const char *b);
-// Columns of the text when it starts in column `column` (which matters for tabs, every 4 columns).
+// Columns of the text when it starts in column `column` (which matters for tabs).
 // A control character counts as 1, as grid_put draws it.
 int text_width(const char *s, size_t n, int column);
 // Bytes of the longest start of the text, in whole clusters, that fits into `columns`; its width in
 // *width.
 size_t text_fit(const char *s, size_t n, int columns, int *width);
 
-enum { TAB_COLUMNS = 4 };
+enum { TAB_COLUMNS = 8 }; // as terminals have it, for which programs write their tables

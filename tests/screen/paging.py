@@ -218,6 +218,17 @@ def test_sizes_and_wide_characters(t):
         leave(s)
 
 
+def test_tabs_go_as_far_as_on_a_terminal(t):
+    with opened(t, '''sh "printf 'PID\\tCOMMAND\\n1\\tinit\\n12345\\tbash\\n'"''', wait="bash") as s:
+        s.wait("idle")
+        rows = [row.strip("▌│ ") for row in s.screen() if "│" in row and "printf" not in row]
+        assert rows[:3] == ["PID     COMMAND", "1       init", "12345   bash"], text(s)
+        s.keys("O")
+        s.wait("of 3 lines")
+        assert body(s)[:3] == rows[:3], text(s)
+        leave(s)
+
+
 def test_outputs_of_all_kinds_are_one_text(t):
     text = 'print("\\27[31mred\\27[0m\\27]0;x\\7!")\nsh "echo wrong >&2"\ndisplay { 1, 2 }\n' \
            f'{MANY}error "at the end"\n'

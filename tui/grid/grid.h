@@ -48,7 +48,7 @@ void grid_blit(grid *to, rect clip, int x, int y, const grid *from, int row);
 // Fills with one character of width 1.
 void grid_fill(grid *g, rect area, uint32_t point, style s);
 // Draws one line of UTF-8 with its first column at (x, y), which may lie left of `clip`. Tabs go to
-// columns of 4 counted from x; a control character is drawn as U+FFFD, so none gets any further.
+// columns of 8 counted from x; a control character is drawn as U+FFFD, so none gets any further.
 // Returns the columns the whole text takes. A wide character half outside is drawn as blank.
 int grid_put(grid *g, rect clip, int x, int y, const char *s, size_t n, style st);
 // The same for a string, with printf.

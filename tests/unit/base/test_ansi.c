@@ -134,8 +134,8 @@ TEST(columns_are_gone_to)
     check("abc\x1b[2Gx\x1b[`y\n", "yxc|");
     check("漢字漢\x1b[3GX\n", "漢X 漢|");
     check("漢字漢\x1b[4GX\n", "漢 X漢|");
-    check("a\tb\x1b[2Gxy\n", "axy b|"); // over a tab
-    check("abcdef\r\tx\n", "abcdxf|");  // a tab over text only moves
+    check("a\tb\x1b[2Gxy\n", "axy     b|");    // over a tab
+    check("abcdefghij\r\tx\n", "abcdefghxj|"); // a tab over text only moves
     check("ab\r\tx\n", "ab\tx|");
     check("e\x1b[D\xcc\x81x\t\xcc\x81\n", "x\t|"); // a mark needs something to stand on
     AUTO_BUF edge = {0};

@@ -90,6 +90,7 @@ TEST(no_control_byte_gets_into_a_cell)
         put(g, 0, 0, text);
         CHECK(grid_at(g, 1, 0)->points[0] == (c == '\t' ? ' ' : 0xFFFD));
     }
+    grid_clear(g);
     put(g, 0, 0,
         "\xc2\x9b"
         "31m\x7f");
@@ -98,11 +99,11 @@ TEST(no_control_byte_gets_into_a_cell)
     grid_free(g);
 }
 
-TEST(tabs_go_to_columns_of_four)
+TEST(tabs_go_to_columns_of_eight)
 {
     grid *g = grid_new(12, 1);
-    CHECK_INT(put(g, 1, 0, "a\tb"), 5);
-    CHECK_STR(row(g, 0), " a   b");
+    CHECK_INT(put(g, 1, 0, "a\tb"), 9);
+    CHECK_STR(row(g, 0), " a       b");
     grid_free(g);
 }
 
