@@ -59,6 +59,7 @@ void bench_free(bench *b)
     buf_done(&b->clipboard);
     buf_done(&b->search);
     past_done(&b->past);
+    buf_done(&b->say);
     buf_done(&b->farewell);
     grid_free(b->scratch);
     free(b->path);
@@ -190,7 +191,7 @@ void bench_key_now(bench *b, key k)
         return;
     b->typed_at = clock_mono();
     b->dirty = true;
-    b->say[0] = '\0';
+    buf_clear(&b->say);
     if (a != ACT_NONE)
         bench_act(b, a);
     else if (b->input.n == 0 && !pending)
@@ -242,7 +243,7 @@ void bench_mouse(bench *b, const struct mouse *m)
         return;
     b->typed_at = clock_mono();
     b->dirty = true;
-    b->say[0] = '\0';
+    buf_clear(&b->say);
     b->input = (struct key_input){0};
     if (v->ops->mouse && v->ops->mouse(v, m))
         return;

@@ -94,7 +94,7 @@ struct bench {
     struct past past;          // searches and filters that were typed
     bool marks;                // what is searched for is marked
     const struct slot *edited; // in the notebook; only compared, never followed
-    char say[240];
+    buf say;                   // the last notice
     bool said_error, dirty;
     bool has_mouse;     // it is ours now
     int64_t busy_since; // mono ns, 0: nothing runs

@@ -55,7 +55,7 @@ bool bench_restarting(const bench *b)
 // The thing that `goes_on` announced is over.
 static void say_over(bench *b, const char *goes_on, const char *over)
 {
-    if (str_eq(b->say, goes_on))
+    if (str_eq(buf_cstr(&b->say), goes_on))
         bench_say(b, "%s", over);
 }
 

@@ -185,7 +185,7 @@ void remote_clear(bench *b, size_t from, size_t to)
 static void on_interrupt(void *arg, const cJSON *reply)
 {
     bench *b = arg;
-    if (str_eq(b->state, "idle") && str_eq(b->say, SAYS_INTERRUPTING))
+    if (str_eq(b->state, "idle") && str_eq(buf_cstr(&b->say), SAYS_INTERRUPTING))
         bench_say(b, "nothing runs");
     on_reply(b, reply);
 }

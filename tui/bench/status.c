@@ -226,8 +226,8 @@ enum { SYMBOL = 4 }; // "  ⎈ "
 static int left_width(const bench *b, const struct left *l)
 {
     int head = width(buf_cstr(&l->head));
-    if (b->say[0])
-        return head + width(b->say) + 2;
+    if (b->say.len)
+        return head + width(buf_cstr(&b->say)) + 2;
     return head + width(l->file) + width(buf_cstr(&l->marks)) +
            (l->cluster.len ? SYMBOL + width(buf_cstr(&l->cluster)) : 0) +
            (l->hint.len ? width(buf_cstr(&l->hint)) + 2 : 0);
@@ -262,17 +262,18 @@ static void parts_done(struct parts *p)
 static int said_rows(const bench *b, int room, int columns)
 {
     int rows = 0;
-    if (width(b->say) < room)
+    const char *words = buf_cstr(&b->say);
+    if (width(words) < room)
         return 0;
-    for (size_t n = strlen(b->say), at = 0; at < n && rows < SAID_ROWS; rows++)
-        at += layout_wrap(b->say + at, n - at, columns - 2);
+    for (size_t n = b->say.len, at = 0; at < n && rows < SAID_ROWS; rows++)
+        at += layout_wrap(words + at, n - at, columns - 2);
     return rows;
 }
 
 int status_rows(const bench *b, int columns)
 {
     struct parts p;
-    if (!b->say[0])
+    if (!b->say.len)
         return 1;
     parts_of(b, view_mode(b->top), b->top->ops->name, columns, &p);
     int rows = 1 + said_rows(b, columns - p.right - p.age, columns);
@@ -286,19 +287,22 @@ static void draw_said(const bench *b, grid *g, rect area, int x)
 {
     style st = b->said_error ? style_over(bar, LOOK_ERROR) : bar;
     rect all = grid_area(g);
-    size_t n = strlen(b->say), at = 0, fit;
+    const char *words = buf_cstr(&b->say);
+    size_t n = b->say.len, at = 0;
     int rows = said_rows(b, area.w, all.w);
     if (!rows) {
         grid_fill(g, (rect){x - 1, area.y, area.x + area.w - x + 1, 1}, ' ', bar);
-        grid_put_short(g, area, x, area.y, area.x + area.w - x, b->say, n, st);
+        grid_put_short(g, area, x, area.y, area.x + area.w - x, words, n, st);
         return;
     }
     rect above = rect_clip((rect){0, area.y - rows, all.w, rows}, all);
     grid_fill(g, above, ' ', bar);
-    for (int y = area.y - rows; y < area.y; at += fit, y++) {
-        fit = layout_wrap(b->say + at, n - at, all.w - 2);
-        grid_put(g, all, 1, y, b->say + at, fit, st);
+    for (int y = area.y - rows; y < area.y - 1; y++) {
+        size_t fit = layout_wrap(words + at, n - at, all.w - 2);
+        grid_put(g, all, 1, y, words + at, fit, st);
+        at += fit;
     }
+    grid_put_short(g, all, 1, area.y - 1, all.w - 2, words + at, n - at, st);
 }
 
 static void draw_left(const bench *b, grid *g, rect area, unsigned mode, const struct left *l)
@@ -319,8 +323,8 @@ static void draw_left(const bench *b, grid *g, rect area, unsigned mode, const s
         put(g, area, &x, cluster_w, buf_cstr(&l->cluster), bar);
     }
     room = area.x + area.w - x - 2;
-    if (b->say[0])
-        draw_said(b, g, area, width(b->say) <= room ? x + 2 : area.x + 1);
+    if (b->say.len)
+        draw_said(b, g, area, width(buf_cstr(&b->say)) <= room ? x + 2 : area.x + 1);
     else if (l->hint.len && room >= 6)
         grid_put_short(g, area, x + 2, area.y, room, buf_cstr(&l->hint), l->hint.len, bar);
 }

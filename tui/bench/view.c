@@ -210,7 +210,10 @@ void view_pop_paste(view *v, const char *words, size_t n)
 
 static void say(bench *b, bool error, const char *fmt, va_list args)
 {
-    vsnprintf(b->say, sizeof b->say, fmt, args);
+    AUTO_BUF words = {0}; // `args` may be of the last one
+    buf_vfmt(&words, fmt, args);
+    buf_clear(&b->say);
+    buf_str(&b->say, buf_cstr(&words));
     b->said_error = error;
     b->dirty = true;
 }
@@ -244,7 +247,7 @@ void bench_clip(bench *b, const char *words, size_t n, const char *what)
 
 void bench_hush(bench *b)
 {
-    b->say[0] = '\0';
+    buf_clear(&b->say);
 }
 
 static struct filter *filter_of(view *v)

@@ -74,6 +74,27 @@ TEST(the_smallest_view_is_drawn_and_has_its_keys)
     bench_free(b);
 }
 
+TEST(a_notice_is_shown_whole_in_up_to_six_rows)
+{
+    bench *b = open_bench();
+    grid *g = grid_new(60, 12);
+    AUTO_BUF words = {0};
+    for (int i = 0; i < 30; i++)
+        buf_fmt(&words, "wörd-%02d ", i);
+    bench_complain(b, "%send", buf_cstr(&words));
+    CHECK_HAS(row(b, g, 6), "wörd-00");
+    CHECK_HAS(row(b, g, 10), "wörd-29 end");
+    for (int i = 30; i < 60; i++)
+        buf_fmt(&words, "wörd-%02d ", i);
+    bench_say(b, "%send", buf_cstr(&words));
+    CHECK_HAS(row(b, g, 5), "wörd-00");
+    CHECK_HAS(row(b, g, 10), "…"); // there is more of it
+    press(b, "k");
+    CHECK_STR(row(b, g, 6), "");
+    grid_free(g);
+    bench_free(b);
+}
+
 // Two keys in one packet, as on a slow line: Alt with the second key if that is bound, else two
 // keys.
 TEST(esc_and_a_key_in_one_are_two_where_alt_is_free)
