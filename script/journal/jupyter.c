@@ -5,6 +5,7 @@
 #include "base/digest.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "script/journal/plain.h"
 #include "script/journal/text.h"
 
 #include <string.h>
@@ -142,8 +143,12 @@ static cJSON *display_from(const cJSON *j, const char *id, int64_t number)
         if (item->string) // of a list no item has a name
             json_set(data, item->string, joined(item));
     }
-    if (!json_str(data, "text/plain"))
-        json_set_str(data, "text/plain", "");
+    if (!json_str(data, "text/plain")) {
+        AUTO_BUF text = {0};
+        cJSON_DeleteItemFromObjectCaseSensitive(data, "text/plain");
+        plain_stand_in(data, &text);
+        json_set_str(data, "text/plain", buf_cstr(&text));
+    }
     json_set_int(event, "id", number);
     json_set_bool(event, "result", str_eq(json_str(j, "output_type"), "execute_result"));
     return event;

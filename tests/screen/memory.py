@@ -311,6 +311,29 @@ def test_outputs_of_an_ipynb_are_shown_and_saved(t):
         leave(s)
 
 
+def shows_as(name, data):
+    return code(name, "1", 1, {"output_type": "display_data", "metadata": {}, "data": data})
+
+
+def test_outputs_of_an_ipynb_without_a_text_say_what_they_are(t):
+    page = ["<style>p { color: red }</style>\n<h2>A &lt;heading&gt;</h2><script>bad()</script>\n",
+            "<table>\n <tr><th>a</th><th>b</th></tr>\n <tr><td>1&nbsp;x</td><td>&#x6f22;</td></tr></table>"]
+    cells = [shows_as("picture", {"image/png": "iVBORw0KGgo=" * 1024}), shows_as("page", {"text/html": page}),
+             shows_as("empty", {"text/html": "<img src=x>"}), shows_as("formula", {"text/latex": ["$x^2$"]}),
+             shows_as("json", {"application/json": {"a": 7}}), shows_as("words", {"text/markdown": "*some words*"})]
+    where = folder(t, json.dumps({**FROM_JUPYTER, "cells": cells}), name="small.ipynb")
+    with workbench(where, "small.ipynb", size="100x50") as s:
+        s.wait("image/png, 9.0 KB")
+        s.wait("some words")
+        for part in ("A <heading>", "a  b", "1 x  漢", "text/html, 11 bytes", "$x^2$", '"a"'):
+            assert f"│ {part}" in text(s) or part == '"a"' and part in text(s), (part, text(s))
+        assert "bad()" not in text(s) and "color" not in text(s), text(s)
+        s.keys("O")
+        s.wait("image/png, 9.0 KB")
+        s.keys("q")
+        leave(s)
+
+
 def test_what_only_an_ipynb_has_survives_restart_undo_and_a_lost_kernel(t):
     rich = json.loads(json.dumps(FROM_JUPYTER))
     rich["metadata"].update(language_info={"name": "lua"}, widgets={"w": {"x": 1}}, authors=[{"name": "n"}])
