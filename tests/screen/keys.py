@@ -403,11 +403,15 @@ def test_in_the_properties_of_a_cell(t):
 
 
 def test_when_something_is_unsaved(t):
-    begin = opened(t, CELLS, "j d d", "wait small.lua +", "q", "wait leaving")
+    unsaved = "j d d", "wait small.lua +", "q", "wait leaving"
+    begin = opened(t, CELLS, *unsaved)
+    small = On(opened(t, CELLS, *unsaved, size="40x6"))
     cases("When something is unsaved", begin, [
         ("s", lambda s: s.exit() == "exit 0"),
         ("d", lambda s: s.exit() == "exit 0"),
         ("k", lambda s: s.exit() == "exit 0"),
+        ("Down, PgDn", small, lacks("Esc  stay"), PRESS, sees("Esc  stay"), lacks("s  save")),
+        ("Up, PgUp", small, "Down", lacks("s  save"), PRESS, sees("s  save")),
         ("Esc, C-c", status("COMMAND")),
         ("C-l", *REDRAWN),
         ("C-z", On(suspended(t, CELLS, "leaving", "d d", "wait small.lua +", "q")), *shelled("leaving")),
@@ -425,10 +429,13 @@ def test_when_the_file_has_changed(t):
         return s
 
     unsaved = "j d d", "wait small.lua +"
+    small = On(lambda: changed(opened(t, CELLS, *unsaved, size="60x6")()))
     cases("When the file has changed", lambda: changed(opened(t, CELLS, *unsaved)()), [
         ("o", status("saved")),
         ("r", titles("Alpha", "Beta", "Gamma", "Delta", "Other")),
         ("n", typed("other.lua"), "Enter", status("saved", "other.lua")),
+        ("Down, PgDn", small, lacks("Esc  later"), PRESS, sees("Esc  later"), lacks("overwrite")),
+        ("Up, PgUp", small, "Down", lacks("overwrite"), PRESS, sees("overwrite")),
         ("Esc, q, C-c", lacks("has changed"), status("COMMAND", "small.lua +")),
         ("C-l", *REDRAWN),
         ("C-z", On(lambda: changed(suspended(t, CELLS, "COMMAND", *unsaved)())), *shelled("saving")),
@@ -496,12 +503,12 @@ def test_in_a_list_of_notebooks_and_kernels(t):
     ])
 
 
-def with_runs(t, *keys):
+def with_runs(t, *keys, **options):
     """The list of forty runs of a notebook, which has none of its own yet but the open one."""
     def begin():
         where = folder(t, NOTEBOOK)
         many(where, 40, parameters=30)
-        s = go(workbench(where, env={"TZ": "UTC"}), ("g h", "wait 0028"))
+        s = go(workbench(where, env={"TZ": "UTC"}, **options), ("g h", "wait 0028"))
         s.gone(" read")
         return go(s, keys)
     return begin
@@ -542,8 +549,11 @@ def test_in_the_list_of_runs(t):
 
 def test_when_a_run_is_to_be_removed(t):
     begin = with_runs(t, "D", "wait Remove this run?")
+    small = On(with_runs(t, "D", "wait Remove this run?", size="60x6"))
     cases("When a run is to be removed", begin, [
         ("y", PRESS, status("0028 is removed"), chosen("0027")),
+        ("Down, PgDn", small, lacks("Esc  keep"), PRESS, sees("Esc  keep"), lacks("0028")),
+        ("Up, PgUp", small, "PgDn", lacks("0028"), PRESS, sees("0028")),
         ("Esc, n, C-c", PRESS, status(" runs"), chosen("0028")),
         ("C-l", *REDRAWN),
         ("C-z", On(suspended(t, NOTEBOOK, "removing", "g h", "wait 0028", "D", prepare=lambda where: many(where, 40))), *shelled("removing")),

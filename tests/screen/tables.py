@@ -214,7 +214,7 @@ def test_a_small_screen_keeps_what_matters(t):
         s.wait("NODE")
         assert "NAME" in text(s) and "STATUS" not in text(s), text(s)
         s.keys("Left Left Left Left Left Left Left Left C-d")
-        s.wait("j k")  # the dialog scrolls
+        s.wait("Down Up")  # the dialog scrolls
         assert "delete Pod alpha" in text(s)
         s.keys("G")
         s.keys("PgDn")
@@ -413,6 +413,26 @@ print("hello " .. input "your name?")
 local token = secret "APP_TOKEN"
 print(#token)
 """
+
+
+def test_a_long_question_is_read_to_its_end(t):
+    lines = "\\n".join(f"line {i} of it" for i in range(1, 16))
+    with workbench(folder(t, f'print("hello " .. input "{lines}")\n'), size="60x12") as s:
+        s.keys("C-e")
+        s.wait("line 1 of it")
+        assert "line 15" not in text(s), text(s)
+        s.quiet(700)
+        s.type("jk")  # letters are the answer's
+        s.keys("Down")
+        s.gone("line 1 of it")
+        s.keys("PgDn PgDn PgDn")
+        s.wait("line 15 of it")
+        s.keys("PgUp PgUp PgUp")
+        s.wait("line 1 of it")
+        s.wait("> jk")
+        s.keys("Enter")
+        s.wait("hello jk")
+        leave(s)
 
 
 def test_answers_are_edited_put_off_and_secret(t):

@@ -61,8 +61,9 @@ struct place {
 static struct place place(rect area, const struct dialog *d)
 {
     int w = area.w - 2 < WIDTH ? area.w - 2 : WIDTH;
-    int n = put_rows(NULL, (rect){.w = w - 4}, 0, d), below = 1 + d->input;
-    bool air = n + 2 + below + 1 <= area.h; // a blank row before the keys
+    int n = put_rows(NULL, (rect){.w = w - 4}, 0, d);
+    int below = d->input + (*d->keys || n + 3 <= area.h); // no row for no keys where it is dear
+    bool air = n + 2 + below + 1 <= area.h;               // a blank row before the keys
     int h = n + 2 + below + air;
     h = h > area.h ? area.h : h;
     rect box = {area.x + (area.w - w) / 2, area.y + (area.h - h) / 2, w, h};
@@ -79,13 +80,13 @@ rect dialog_show(grid *g, rect area, const struct dialog *d)
 {
     struct place p = place(area, d);
     rect box = p.box, inside = p.inside;
-    size_t top = d->scroll ? d->scroll->top : 0;
+    size_t top = d->scroll->top;
     grid_fill(g, box, ' ', (style){0});
     grid_box(g, box, d->frame, d->title);
     put_rows(g, inside, inside.y - (int)top, d);
     if (p.n > inside.h)
-        grid_print(g, box, box.x + 2, box.y + box.h - 1, d->frame, " %zu-%zu of %d, j k ", top + 1,
-            top + (size_t)inside.h, p.n);
+        grid_print(g, box, box.x + 2, box.y + box.h - 1, d->frame, " %zu-%zu of %d, Down Up ",
+            top + 1, top + (size_t)inside.h, p.n);
     rect last = {inside.x, box.y + box.h - 2, inside.w, 1};
     const char *keys = d->short_keys && width(d->keys) > last.w ? d->short_keys : d->keys;
     grid_put_short(
@@ -93,9 +94,23 @@ rect dialog_show(grid *g, rect area, const struct dialog *d)
     return d->input ? (rect){inside.x, last.y - 1, inside.w, 1} : (rect){0};
 }
 
-void dialog_draw(grid *g, rect area, const char *title, const char *words, bool waits)
+static struct dialog of_text(const struct dialog_row *row, const struct scroll *scroll)
+{
+    return (struct dialog){.rows = row, .n = 1, .keys = "", .frame = LOOK_ACCENT, .scroll = scroll};
+}
+
+void dialog_settle_text(rect area, const char *words, struct scroll *scroll)
+{
+    struct dialog_row row = {.text = words};
+    struct dialog d = of_text(&row, scroll);
+    dialog_settle(area, &d, scroll);
+}
+
+void dialog_draw(grid *g, rect area, const char *title, const char *words, bool waits,
+    const struct scroll *scroll)
 {
     struct dialog_row row = {.text = words, .look = waits ? LOOK_DIM : (style){0}};
-    dialog_show(g, area,
-        &(struct dialog){.title = title, .rows = &row, .n = 1, .keys = "", .frame = LOOK_ACCENT});
+    struct dialog d = of_text(&row, scroll);
+    d.title = title;
+    dialog_show(g, area, &d);
 }

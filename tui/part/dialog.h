@@ -19,7 +19,7 @@ struct dialog {
     style frame;
     bool input;                  // a free row stands before the keys
     bool waits;                  // it takes no key yet: keys are dim
-    const struct scroll *scroll; // for rows that do not all fit; NULL: the end is cut
+    const struct scroll *scroll; // for rows that do not all fit: its view has Down and Up for them
 };
 // Call it before drawing: fits the dialog's `scroll` to its content.
 void dialog_settle(rect area, const struct dialog *d, struct scroll *scroll);
@@ -27,4 +27,6 @@ void dialog_settle(rect area, const struct dialog *d, struct scroll *scroll);
 rect dialog_show(grid *g, rect area, const struct dialog *d);
 
 // The same for a plain text with its keys in it.
-void dialog_draw(grid *g, rect area, const char *title, const char *text, bool waits);
+void dialog_settle_text(rect area, const char *words, struct scroll *scroll);
+void dialog_draw(grid *g, rect area, const char *title, const char *words, bool waits,
+    const struct scroll *scroll);

@@ -11,6 +11,8 @@
 
 #include <string.h>
 
+static const char nobody_waits[] = "It waits for no answer any more: Esc closes this.";
+
 struct ask_view {
     view head;
     int64_t ask;
@@ -215,8 +217,10 @@ static void settle(view *view_, rect area)
     struct ask_view *v = (struct ask_view *)view_;
     const cJSON *q = question(v);
     struct asked a;
-    if (!q)
+    if (!q) {
+        dialog_settle_text(area, nobody_waits, &v->scroll);
         return;
+    }
     asked_of(v, q, &a);
     dialog_settle(area, &a.dialog, &v->scroll);
     asked_done(&a);
@@ -229,8 +233,7 @@ static void draw(const view *view_, grid *g, rect area)
     if (q)
         draw_question(v, q, g, area);
     else
-        dialog_draw(
-            g, area, "Question", "It waits for no answer any more: Esc closes this.", false);
+        dialog_draw(g, area, "Question", nobody_waits, false, &v->scroll);
 }
 
 static void answer(struct ask_view *v, const char *value)
@@ -262,7 +265,8 @@ static bool act(view *view_, enum action a)
         return true;
     }
     if (q && is_text(q))
-        return line_act(v->answer, a, bench_clipboard(b), json_bool_or(q, "secret", false));
+        return scroll_act(&v->scroll, a) ||
+               line_act(v->answer, a, bench_clipboard(b), json_bool_or(q, "secret", false));
     uint32_t c = a == ACT_YES ? 'y' : a == ACT_ALWAYS ? 'a' : a == ACT_DENY ? 'n' : 0;
     if (c && choice_of(q, c))
         answer(v, choice_of(q, c));
@@ -318,11 +322,11 @@ static const struct binding bindings[] = {
     {MODE_VIEW, "a", ACT_ALWAYS},
     {MODE_VIEW, "n", ACT_DENY},
     {MODE_VIEW, "j", ACT_ROW_NEXT},
-    {MODE_VIEW, "Down", ACT_ROW_NEXT},
+    {MODE_VIEW | MODE_LINE, "Down", ACT_ROW_NEXT},
     {MODE_VIEW, "k", ACT_ROW_PREVIOUS},
-    {MODE_VIEW, "Up", ACT_ROW_PREVIOUS},
-    {MODE_VIEW, "PgDn", ACT_PAGE_DOWN},
-    {MODE_VIEW, "PgUp", ACT_PAGE_UP},
+    {MODE_VIEW | MODE_LINE, "Up", ACT_ROW_PREVIOUS},
+    {MODE_VIEW | MODE_LINE, "PgDn", ACT_PAGE_DOWN},
+    {MODE_VIEW | MODE_LINE, "PgUp", ACT_PAGE_UP},
     {MODE_VIEW, "Esc", ACT_BACK},
     {MODE_VIEW | MODE_LINE, "C-c", ACT_INTERRUPT},
     {MODE_VIEW, "C-l", ACT_REDRAW},

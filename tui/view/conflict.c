@@ -12,20 +12,33 @@ struct conflict_view {
     view head;
     char *path; // path of another file than the document's, or NULL
     bool exists, leave;
+    struct scroll scroll;
 };
 
-static void draw(const view *view_, grid *g, rect area)
+static char *words_of(const struct conflict_view *v)
 {
-    const struct conflict_view *v = (const struct conflict_view *)view_;
     const char *path = v->path ? v->path : bench_path(v->head.bench);
     AUTO_FREE char *name = path_basename(path ? path : "");
     AUTO_FREE char *words = str_fmt(v->exists ? "%s is there already.\no  overwrite it\n"
                                               : "o  overwrite %s\n"
                                                 "r  read it again; what is unsaved is lost\n",
         name);
-    AUTO_FREE char *all = str_fmt("%sn  save under another name\nEsc  later", words);
-    dialog_draw(
-        g, area, v->exists ? "Another file" : "The file has changed", all, !view_takes_keys(view_));
+    return str_fmt("%sn  save under another name\nEsc  later", words);
+}
+
+static void settle(view *view_, rect area)
+{
+    struct conflict_view *v = (struct conflict_view *)view_;
+    AUTO_FREE char *words = words_of(v);
+    dialog_settle_text(area, words, &v->scroll);
+}
+
+static void draw(const view *view_, grid *g, rect area)
+{
+    const struct conflict_view *v = (const struct conflict_view *)view_;
+    AUTO_FREE char *words = words_of(v);
+    dialog_draw(g, area, v->exists ? "Another file" : "The file has changed", words,
+        !view_takes_keys(view_), &v->scroll);
 }
 
 static void hint(const view *v, buf *out)
@@ -49,7 +62,7 @@ static bool act(view *view_, enum action a)
         view_pop(view_);
         prompt_push(b, PROMPT_PALETTE, "w ");
     } else {
-        return a == ACT_RELOAD;
+        return a == ACT_RELOAD || scroll_act(&v->scroll, a);
     }
     return true;
 }
@@ -71,6 +84,10 @@ static const struct binding bindings[] = {
     {MODE_VIEW, "o", ACT_OVERWRITE},
     {MODE_VIEW, "r", ACT_RELOAD},
     {MODE_VIEW, "n", ACT_SAVE_AS},
+    {MODE_VIEW, "Down", ACT_ROW_NEXT},
+    {MODE_VIEW, "Up", ACT_ROW_PREVIOUS},
+    {MODE_VIEW, "PgDn", ACT_PAGE_DOWN},
+    {MODE_VIEW, "PgUp", ACT_PAGE_UP},
     {MODE_VIEW, "Esc", ACT_BACK},
     {MODE_VIEW, "q", ACT_BACK},
     {MODE_VIEW, "C-c", ACT_BACK},
@@ -82,6 +99,7 @@ const struct view_ops conflict_view_ops = {.name = "saving",
     .keys = &keys,
     .overlay = true,
     .asks = true,
+    .settle = settle,
     .draw = draw,
     .act = act,
     .hint = hint,

@@ -9,17 +9,30 @@ struct removal_view {
     view head;
     struct runs_view *runs; // the view below, which outlives this one
     char *run;
+    struct scroll scroll;
 };
+
+static char *words_of(const struct removal_view *v)
+{
+    return str_fmt("%s\n"
+                   "its journal with all outputs; files that it made stay\n"
+                   "y  remove it\n"
+                   "Esc  keep it",
+        v->run);
+}
+
+static void settle(view *view_, rect area)
+{
+    struct removal_view *v = (struct removal_view *)view_;
+    AUTO_FREE char *words = words_of(v);
+    dialog_settle_text(area, words, &v->scroll);
+}
 
 static void draw(const view *view_, grid *g, rect area)
 {
     const struct removal_view *v = (const struct removal_view *)view_;
-    AUTO_FREE char *words = str_fmt("%s\n"
-                                    "its journal with all outputs; files that it made stay\n"
-                                    "y  remove it\n"
-                                    "Esc  keep it",
-        v->run);
-    dialog_draw(g, area, "Remove this run?", words, !view_takes_keys(view_));
+    AUTO_FREE char *words = words_of(v);
+    dialog_draw(g, area, "Remove this run?", words, !view_takes_keys(view_), &v->scroll);
 }
 
 static void hint(const view *v, buf *out)
@@ -31,7 +44,7 @@ static bool act(view *view_, enum action a)
 {
     struct removal_view *v = (struct removal_view *)view_;
     if (a != ACT_REMOVE_RUN)
-        return false;
+        return scroll_act(&v->scroll, a);
     struct runs_view *runs = v->runs;
     AUTO_FREE char *run = STEAL(v->run);
     view_pop(view_);
@@ -59,6 +72,10 @@ static bool risks(enum action a)
 
 static const struct binding bindings[] = {
     {MODE_VIEW, "y", ACT_REMOVE_RUN},
+    {MODE_VIEW, "Down", ACT_ROW_NEXT},
+    {MODE_VIEW, "Up", ACT_ROW_PREVIOUS},
+    {MODE_VIEW, "PgDn", ACT_PAGE_DOWN},
+    {MODE_VIEW, "PgUp", ACT_PAGE_UP},
     {MODE_VIEW, "Esc", ACT_BACK},
     {MODE_VIEW, "n", ACT_BACK},
     {MODE_VIEW, "C-c", ACT_BACK},
@@ -71,6 +88,7 @@ const struct view_ops removal_view_ops = {.name = "removing",
     .overlay = true,
     .asks = true,
     .risks = risks,
+    .settle = settle,
     .draw = draw,
     .act = act,
     .hint = hint,

@@ -11,7 +11,7 @@ import time
 
 # What dialogs say that take no key in their first half second.
 DIALOGS = ("may it do", "asks", "Unsaved", "has changed", "is there already", "destructive", "Do this?", "leaving", "push image",
-           "delete ", "j k", "Remove this run?")
+           "delete ", "Down Up", "Remove this run?")
 
 from tap import PATIENCE
 
