@@ -66,6 +66,28 @@ def test_an_error_is_marked_at_its_line(t):
         leave(s)
 
 
+ENDLESS = """-- %% Lua
+while true do end
+
+-- %% Bash
+%%bash
+sleep 600
+"""
+
+
+def test_an_interrupt_is_told_once_below_its_cell(t):
+    with workbench(folder(t, ENDLESS)) as s:
+        for keys, name in ("g g C-e", "Lua"), ("j C-e", "Bash"):
+            s.keys(keys)
+            s.wait(f"[*] {name}")
+            s.keys("i i")
+            s.gone("[*]")
+            s.wait("● idle")
+        said = [row.strip("▌│ ") for row in s.screen()[:-1] if "interrupted" in row and "──" not in row]
+        assert said == ["✗ interrupted in line 1", "✗ interrupted"], said
+        leave(s)
+
+
 def test_interrupt_and_run_all(t):
     with workbench(folder(t)) as s:
         s.keys("G C-e")

@@ -132,7 +132,8 @@ static void draw_error(struct canvas *c, const struct output *o)
     if (line)
         buf_fmt(&words, " in line %lld", (long long)line);
     canvas_line(c, LOOK_ERROR, "%s", buf_cstr(&words));
-    canvas_ansi(c, o->text, o->text_n, (style){.fg = COLOR_INDEX(1)}, 0, 0);
+    if (!str_eq(o->text, o->name)) // of an interrupt there is no more to say
+        canvas_ansi(c, o->text, o->text_n, (style){.fg = COLOR_INDEX(1)}, 0, 0);
     const cJSON *frame, *trace = json_get(o->data, "traceback");
     if (cJSON_GetArraySize(trace) > 1)
         cJSON_ArrayForEach(frame, trace)
