@@ -412,11 +412,28 @@ static int check_uses(struct live *l, const struct target *t, err *e)
     return l->used_kind ? 0 : err_wrap(e, "k8s.watch");
 }
 
+// A person's table of a namespace that is not there would look like one of an empty namespace. Who
+// may not read namespaces, or cannot now, gets the table.
+static int check_namespace(call *c, struct target *t, const cJSON *args, err *e)
+{
+    const char *ns = json_str(args, "namespace");
+    bool all = json_bool_or(args, "all_namespaces", false);
+    if (!call_is_action(c) || !ns || all || t->name || !t->resource->namespaced)
+        return 0;
+    err why = {0};
+    const struct resource *r = client_resource(t->client, &t->patience, "namespaces", &why);
+    AUTO_JSON *object = r ? client_get(t->client, &t->patience, r, NULL, ns, &why) : NULL;
+    if (object || !r || why.code != ERR_NOT_FOUND)
+        return 0;
+    return err_set(e, ERR_NOT_FOUND, "context %s has no namespace \"%s\"; :ns lists those it has",
+        client_config(t->client)->context, ns);
+}
+
 // {"kind", "name" | "selector", …}: returns at once, when the display is made.
 int k8s_watch(call *c, const cJSON *args, cJSON **result, err *e)
 {
     struct target t;
-    if (k8s_target(c, args, false, &t, e) != 0)
+    if (k8s_target(c, args, false, &t, e) != 0 || check_namespace(c, &t, args, e) != 0)
         return -1;
     struct live *l = mem_alloc(sizeof *l);
     l->loop = call_loop(c);

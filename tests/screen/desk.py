@@ -96,6 +96,17 @@ def test_any_kind_is_a_table_that_leaves_no_trace(t):
         s.keys("q q")
 
 
+def test_a_namespace_that_is_not_there_is_told(t):
+    with made(t) as s:
+        opens(s, "cm typo-here", 'context firesteel-sandbox has no namespace "typo-here"')
+        assert "COMMAND" in text(s), text(s)
+        opens(s, "cm", "configmaps in default", "alpha")
+        opens(s, "ns typo-here", 'no namespace "typo-here"', "alpha")
+        opens(s, "pods", 'no namespace "typo-here"')
+        opens(s, "ns kube-public", "configmaps in kube-public", "elsewhere")
+        s.keys("q q")
+
+
 def test_filter_and_order_stay_in_all_namespaces(t):
     with made(t) as s:
         opens(s, "cm", "configmaps in default", "gamma")
