@@ -101,6 +101,19 @@ def test_a_secret_in_a_table_is_masked(t):
                 assert "hunter2" not in f.read() or name == "config.yaml", name
 
 
+def test_a_secret_number_is_masked(t):
+    folder = t.dir()
+    write(folder, "n.lua", '-- %% parameters tags=["parameters"]\npin_token = 0\n-- %% Show\nprint("n" .. pin_token)\nerror "stop"\n')
+    for number in "2002156", "9007199254740993":
+        done = firesteel(folder, "run", "n.lua", "-p", f"pin_token={number}", "-o", "json")
+        assert done.code == 1 and number not in done.out, done
+        assert first_record(done)["parameters"] == first_record(done)["given"] == {"pin_token": "[secret]"}, done
+        run_ = first_record(done)["run"]
+        with open(f"{folder}/.firesteel/{run_}.jsonl", encoding="utf-8") as f:
+            assert number not in f.read(), number
+        assert "parameter pin_token" in firesteel(folder, "run", "n.lua", "--resume", run_).err
+
+
 def test_help_notebook_lists_them(t):
     folder = folder_with(t)
     done = firesteel(folder, "run", "n.lua", "--help-notebook")

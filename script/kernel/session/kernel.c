@@ -153,6 +153,7 @@ static int open_document(kernel *k, struct parameters *parameters, err *e)
     }
     secrets_register(port_mask(k->port), nb);
     secrets_of_parameters(port_mask(k->port), parameters->values);
+    secrets_of_parameters(port_mask(k->port), parameters->given);
     k->parameters = cJSON_Duplicate(parameters->values, 1);
     k->document = document_new(nb, o->notebook, saved);
     k->origins = origins_new();
