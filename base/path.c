@@ -97,6 +97,12 @@ bool path_exists(const char *path)
     return access(path, F_OK) == 0;
 }
 
+bool path_is_read_only(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && ((st.st_mode & 0222) == 0 || access(path, W_OK) < 0);
+}
+
 bool path_is_dir(const char *path)
 {
     struct stat st;

@@ -20,6 +20,9 @@ char *path_basename(const char *path); // without trailing slashes
 bool path_is_below(const char *path);
 bool path_exists(const char *path);
 bool path_is_dir(const char *path);
+// Is it there, and not meant to be written: by its mode nobody may (which does not hold root back),
+// or we may not?
+bool path_is_read_only(const char *path);
 char *path_absolute(const char *path, err *e); // realpath; the last name need not exist
 
 // mkdir -p; new folders get `mode`.

@@ -173,6 +173,9 @@ static int begin(workbench *w, struct cli *cli, const struct open_options *o,
     workbench_show(w, at->path, buf_cstr(text), text->len);
     if (words || at->foreign.code)
         workbench_say(w, words ? words : at->foreign.text);
+    else if (path_is_read_only(at->path))
+        workbench_say(
+            w, "the file is read-only: what is changed here is saved only by :w! or :w NAME");
     return back ? workbench_start(w, buf_cstr(text), text->len, found->run, e)
                 : launch(w, cli, o, at, NULL, e);
 }

@@ -808,6 +808,34 @@ def test_saving_under_a_name(t):
         leave(s)
 
 
+def test_a_read_only_file_is_written_only_by_force(t):
+    where = folder(t)
+    os.chmod(os.path.join(where, "cells.lua"), 0o444)
+    with workbench(where) as s:
+        s.wait("the file is read-only")
+        s.keys("j d d C-s")
+        s.wait("is read-only; only")
+        assert read(where) == CELLS
+        s.keys(": w ! Enter")
+        eventually(lambda: "One" not in read(where))
+        s.gone("cells.lua +")
+        leave(s)
+
+
+def test_a_folder_is_no_name_to_save_under(t):
+    where = folder(t)
+    os.mkdir(os.path.join(where, "notebooks"))
+    with workbench(where) as s:
+        for line in ("w notebooks", "w! ."):
+            s.keys(":")
+            s.type(line)
+            s.keys("Enter")
+            s.wait("is a folder:")
+            s.keys("g")
+            s.gone("is a folder")
+        leave(s)
+
+
 def test_lines_as_vi_has_them(t):
     where = folder(t)
     with workbench(where) as s:

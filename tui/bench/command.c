@@ -127,7 +127,8 @@ static const struct command {
     void (*run)(bench *b, const char *name, bool force);
     const char *help;
 } commands[] = {
-    {"w", true, do_write, "save; w NAME: under another name; w!: over what is there"},
+    {"w", true, do_write,
+        "save; w NAME: under another name; w!: over what is there, or is read-only"},
     {"wq", true, do_write_quit, "save and leave"},
     {"x", true, do_exit, "save what is unsaved and leave"},
     {"q", false, do_quit, "leave; q!: and lose what is unsaved"},

@@ -3,6 +3,7 @@
 // together here, and saved, or given to another kernel.
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "tui/bench/bench_private.h"
 
@@ -75,22 +76,26 @@ bool orphan_save(bench *b, const char *path, bool force)
 {
     err e = {0}, unread = {0};
     const notebook *nb = compose(b);
-    int64_t now = stamp_of(path ? path : b->path);
+    const char *to = path ? path : b->path;
+    int64_t now = stamp_of(to);
     if (b->read_only || !(path || b->path))
         bench_complain(b, "a run that is only watched is not saved");
+    else if (path_is_dir(to))
+        bench_complain(b, "not saved: %s is a folder: name a file", to);
+    else if (!force && path_is_read_only(to))
+        bench_complain(b, "not saved: %s is read-only; only force writes it (:w!)", to);
     else if (!force && now && (path ? true : now != b->file_stamp))
-        bench_complain(b, "%s %s: :w! overwrites it, :w NAME saves under another name",
-            path ? path : b->path, path ? "is there already" : "has changed meanwhile");
-    else if (save_as(b, nb, path ? path : b->path, &unread, &e) < 0)
+        bench_complain(b, "%s %s: :w! overwrites it, :w NAME saves under another name", to,
+            path ? "is there already" : "has changed meanwhile");
+    else if (save_as(b, nb, to, &unread, &e) < 0)
         bench_complain(b, "not saved: %s", e.text);
     else {
         b->saved = true;
         orphan_note_file(b);
         if (unread.code)
-            bench_complain(b, "saved %s, with the outputs that its file had: %s",
-                path ? path : b->path, unread.text);
+            bench_complain(b, "saved %s, with the outputs that its file had: %s", to, unread.text);
         else
-            bench_say(b, "saved %s, without a kernel", path ? path : b->path);
+            bench_say(b, "saved %s, without a kernel", to);
         return true;
     }
     return false;

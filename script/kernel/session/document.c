@@ -231,8 +231,19 @@ static bool file_changed(const document *d)
            !str_eq(now, d->file_hash);
 }
 
+// May this be written, as far as its place goes?
+static int check_place(const char *path, bool force, err *e)
+{
+    if (path_is_dir(path))
+        return err_set(e, ERR_INVALID, "%s is a folder: name a file", path);
+    if (!force && path_is_read_only(path))
+        return err_set(e, ERR_FORBIDDEN, "%s is read-only; only force writes it (:w!)", path);
+    return 0;
+}
+
 static cJSON *save(document *d, const cJSON *m, int64_t by, err *e)
 {
+    bool force = json_bool_or(m, "force", false);
     const char *path = json_str_or(m, "path", d->path);
     if (!path) {
         err_set(e, ERR_USAGE, "this notebook has no file yet; save it under a name");
@@ -242,12 +253,14 @@ static cJSON *save(document *d, const cJSON *m, int64_t by, err *e)
         err_set(e, ERR_CONFLICT, "there are newer edits (revision %lld)", (long long)d->rev);
         return NULL;
     }
-    if (str_eq(path, d->path) && file_changed(d) && !json_bool_or(m, "force", false)) {
+    if (check_place(path, force, e) < 0)
+        return NULL;
+    if (str_eq(path, d->path) && file_changed(d) && !force) {
         err_set(e, ERR_CONFLICT, "%s has changed since it was opened; reload it, or save by force",
             path);
         return NULL;
     }
-    if (!str_eq(path, d->path) && path_exists(path) && !json_bool_or(m, "force", false)) {
+    if (!str_eq(path, d->path) && path_exists(path) && !force) {
         err_set(e, ERR_EXISTS, "%s is there already", path);
         return NULL;
     }
