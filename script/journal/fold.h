@@ -78,6 +78,7 @@ struct run_cell {
     char hash[65]; // SHA-256 of the source that ran last, "" if none
     struct output *outputs;
     size_t n_outputs;
+    size_t weight; // of a cell that has left the document: what it takes in memory, roughly
 };
 
 // An effect call. It is "left over" if it was made (or may have been: it has no outcome), can be

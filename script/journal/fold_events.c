@@ -59,22 +59,52 @@ static void set_state(fold *f, struct run_cell *c, enum cell_state state)
         set_string(&f->running, c->id);
 }
 
-// A cell that has left the document may come back, when its deletion is undone: so its outputs are
-// kept. If there are too many such cells, the latest are kept.
+static size_t weigh_json(const cJSON *j)
+{
+    size_t weight = 0;
+    for (; j; j = j->next) {
+        weight += sizeof *j + (j->string ? strlen(j->string) : 0);
+        weight += (j->valuestring ? strlen(j->valuestring) : 0) + weigh_json(j->child);
+    }
+    return weight;
+}
+
+static size_t weigh(const struct run_cell *c)
+{
+    size_t weight = sizeof *c + weigh_json(c->used);
+    for (size_t i = 0; i < c->n_outputs; i++)
+        weight += sizeof c->outputs[i] + c->outputs[i].text_n + weigh_json(c->outputs[i].data);
+    return weight;
+}
+
+// Has it something that a document's cell would lack if it came back without it?
+static bool has_run(const struct run_cell *c)
+{
+    return c->id && (c->count || c->n_outputs);
+}
+
+// A cell that has left the document may come back, when its deletion is undone: so what it had left
+// is kept. If that takes too much memory, those that left last are kept.
 static void keep_gone(fold *f, struct run_cell *cells, size_t n)
 {
-    enum { GONE_KEPT = 50 };
-    size_t total = f->n_cells + f->n_gone, left = 0;
-    for (size_t i = 0; i < total; i++)
-        left += f->cells[i].id && f->cells[i].n_outputs;
+    enum { MOST = 32 << 20 };
+    size_t total = f->n_cells + f->n_gone, weight = 0;
+    for (size_t i = 0; i < total; i++) {
+        struct run_cell *c = &f->cells[i];
+        if (has_run(c) && !c->weight)
+            c->weight = weigh(c);
+        weight += has_run(c) ? c->weight : 0;
+    }
     f->n_gone = 0;
     for (size_t k = 0; k < total; k++) { // cells that left earlier come first
         size_t i = (f->n_cells + k) % total;
         struct run_cell *c = &f->cells[i];
-        if (!c->id || !c->n_outputs || left-- > GONE_KEPT)
-            fold_cell_done(c);
-        else
+        bool kept = has_run(c) && weight <= MOST;
+        weight -= has_run(c) && !kept ? c->weight : 0;
+        if (kept)
             cells[n + f->n_gone++] = *c;
+        else
+            fold_cell_done(c);
     }
 }
 
@@ -87,7 +117,7 @@ static void follow_document(fold *f)
         const char *id = notebook_cell(f->nb, i)->id;
         struct run_cell *old = fold_find_cell(f, id);
         if (old && old->id)
-            cells[i] = *old, *old = (struct run_cell){0};
+            cells[i] = *old, cells[i].weight = 0, *old = (struct run_cell){0};
         else
             cells[i].id = mem_strdup(id);
     }

@@ -247,6 +247,48 @@ TEST(a_cell_that_comes_back_has_what_it_had_left)
     fold_free(f);
 }
 
+// Deletes or inserts the cells c0…c(n-1), each at the top.
+static void each_cell(fold *f, const char *change, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        AUTO_FREE char *edit = str_fmt("{\"type\":\"edited\",\"rev\":%zu,\"change\":\"%s\","
+                                       "\"cell\":\"c%zu\",\"source\":\"\",\"marker\":\"\"}",
+            i + 2, change, i);
+        event(f, edit);
+    }
+}
+
+TEST(cells_that_come_back_have_all_they_had_left_but_for_what_memory_allows)
+{
+    enum { MANY = 300, BIG = 1 << 20 };
+    fold *f = sample_fold();
+    each_cell(f, "insert", MANY);
+    AUTO_FREE char *words = mem_alloc(BIG + 1);
+    memset(words, 'x', BIG);
+    for (size_t i = 0; i < MANY; i++) {
+        AUTO_FREE char *runs = str_fmt(
+            "{\"type\":\"state\",\"cell\":\"c%zu\",\"state\":\"running\",\"count\":%zu}", i, i + 1);
+        AUTO_FREE char *prints =
+            str_fmt("{\"type\":\"stream\",\"cell\":\"c%zu\",\"name\":\"stdout\",\"text\":\"%s\"}",
+                i, i < MANY - 100 ? "a" : words);
+        event(f, runs);
+        if (i % 2 == 0) // a cell without outputs has its number
+            event(f, prints);
+    }
+    each_cell(f, "delete", MANY - 100);
+    each_cell(f, "insert", MANY - 100);
+    for (size_t i = 0; i < MANY - 100; i++) {
+        AUTO_FREE char *id = str_fmt("c%zu", i);
+        CHECK_INT(fold_cell_by_id(f, id, NULL)->count, i + 1);
+        CHECK_INT(fold_cell_by_id(f, id, NULL)->n_outputs, i % 2 == 0);
+    }
+    each_cell(f, "delete", MANY); // the last of them take 50 MB
+    size_t kept = fold_gone_count(f);
+    CHECK(kept > 50 && kept < 100);
+    CHECK_STR(fold_gone(f, kept - 1)->id, "c299");
+    fold_free(f);
+}
+
 TEST(displays_are_found_wherever_their_cell_went)
 {
     fold *f = sample_fold();
