@@ -205,6 +205,33 @@ def test_rows_come_and_go_while_one_looks(t):
         s.keys("q q")
 
 
+WIDE = """local r = {}
+for i = 10, 40 do r["col" .. i] = i * 1001 end
+display.table({ r, r })
+"""
+
+
+def test_a_shifted_table_marks_what_is_cut(t):
+    with workbench(folder(t, WIDE)) as s:
+        s.keys("C-e")
+        s.wait("[1]")
+        s.keys("O")
+        s.wait("2 rows")
+        numbers = {str(i * 1001) for i in range(10, 41)}
+        seen = set()
+        for _ in range(40):
+            for row in s.screen()[1:4]:
+                words = row.split()
+                cut = [w for w in words if w not in numbers and not re.fullmatch(r"col\d\d", w)]
+                assert len(cut) <= 2 and all("…" in w for w in cut), (cut, row)
+                seen |= set(words) & numbers
+            s.keys("Right")
+            s.quiet(50)
+        assert seen == numbers, numbers - seen
+        s.keys("q")
+        leave(s)
+
+
 def test_a_small_screen_keeps_what_matters(t):
     with deployed(t, size="40x10") as s:
         assert "STATUS" in text(s) and "Running" in text(s), text(s)
@@ -447,6 +474,7 @@ def test_answers_are_edited_put_off_and_secret(t):
         assert "asking" in s.screen()[-1], text(s)
         s.keys("A")
         s.wait("Name asks")
+        s.wait("> Wrold")
         s.type("world")
         s.keys("C-a")
         s.type("new ")
@@ -463,6 +491,19 @@ def test_answers_are_edited_put_off_and_secret(t):
         assert "hunter22" not in text(s)
         s.keys("Left Backspace Enter")
         s.wait("│ 7")
+        leave(s)
+
+
+def test_after_an_answer_the_next_cell_is_selected(t):
+    with workbench(folder(t, ASKING)) as s:
+        s.keys("C-r")
+        s.wait("Name asks")
+        s.wait("▌[?] Name")
+        s.type("world")
+        s.keys("Enter")
+        s.wait("hello world")
+        s.wait("▌[ ] Secret")
+        s.wait("idle")
         leave(s)
 
 

@@ -75,10 +75,11 @@ struct bench {
     char *rescue_marker;
     size_t rescue_at;
     pos rescue_cursor;
-    bool rescue_due; // it has to go into a new cell
-    char *rescued;   // id of that cell, until it is selected; no other one is edited meanwhile
-    bool reloading;  // the document is replaced: its file was read again
-    char *select;    // id of a cell to select as soon as it exists
+    bool rescue_due;  // it has to go into a new cell
+    char *rescued;    // id of that cell, until it is selected; no other one is edited meanwhile
+    bool reloading;   // the document is replaced: its file was read again
+    char *select;     // id of a cell to select as soon as it exists
+    bool select_asks; // because it asks
 
     unsigned asked;     // unanswered requests for which typing waits
     int64_t made, seen; // newest revision in the kernel's replies, and newest one shown

@@ -32,11 +32,13 @@ bool question_of_cell(const bench *b, const char *id)
     return false;
 }
 
-void question_put_off(bench *b, int64_t ask)
+void question_put_off(bench *b, int64_t ask, const char *draft)
 {
     cJSON *q = find(b, ask);
-    if (q)
-        json_set_bool(q, "later", true);
+    if (!q)
+        return;
+    json_set_bool(q, "later", true);
+    json_set_str(q, "draft", draft);
 }
 
 bool question_answer(bench *b, int64_t ask, const char *value)
@@ -100,7 +102,7 @@ bool questions_offer(bench *b, bool again)
         return q != NULL;
     json_set_bool(q, "later", false);
     ask_push(b, json_int_or(q, "ask", 0));
-    if (json_str(q, "cell")) // select the cell that asks
-        bench_select(b, json_str(q, "cell"));
+    if (json_str(q, "cell"))
+        bench_select_asking(b, json_str(q, "cell"));
     return true;
 }

@@ -7,7 +7,9 @@
 
 const cJSON *question_by_id(const bench *b, int64_t ask); // NULL: it is no longer open
 bool question_of_cell(const bench *b, const char *id);    // does this cell ask one?
-void question_put_off(bench *b, int64_t ask);             // it is shown again on request
+// It is shown again on request; draft: what was typed as its answer so far (its "draft" then), or
+// NULL.
+void question_put_off(bench *b, int64_t ask, const char *draft);
 // Sends the answer to the kernel; the question is then over. false: there is no kernel, and a
 // notice says so.
 bool question_answer(bench *b, int64_t ask, const char *value);

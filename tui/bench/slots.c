@@ -105,7 +105,19 @@ void bench_select(bench *b, const char *id)
     char *copy = mem_strdup(id);
     free(b->select);
     b->select = copy;
+    b->select_asks = false;
     b->dirty = true;
+}
+
+void bench_select_asking(bench *b, const char *id)
+{
+    bench_select(b, id);
+    b->select_asks = true;
+}
+
+bool bench_selects_asking(const bench *b)
+{
+    return b->select && b->select_asks;
 }
 
 bool bench_selects(const bench *b)

@@ -49,7 +49,10 @@ bool slot_is_edited(const bench *b, const struct slot *s);
 
 // Selects this cell as soon as it exists.
 void bench_select(bench *b, const char *id);
-bool bench_selects(const bench *b); // is there such a cell?
+// The same for a cell that asks, until it has its answer.
+void bench_select_asking(bench *b, const char *id);
+bool bench_selects(const bench *b);        // is there such a cell?
+bool bench_selects_asking(const bench *b); // and does it ask?
 // Is a cell on its way that has what was typed in a deleted one?
 bool bench_rescues(const bench *b);
 // Does it exist now? Then the request is done. *cursor: the person's place, if the cell has text

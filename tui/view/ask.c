@@ -248,10 +248,10 @@ static bool act(view *view_, enum action a)
     bench *b = v->head.bench;
     const cJSON *q = question(v);
     if (a == ACT_BACK && q) {
-        question_put_off(b, v->ask);
+        question_put_off(b, v->ask, is_text(q) ? line_text(v->answer) : NULL);
         bench_say(b, "it waits for an answer: A asks again");
     } else if (a == ACT_INTERRUPT) {
-        question_put_off(b, v->ask); // the question goes with its cell
+        question_put_off(b, v->ask, NULL); // the question goes with its cell
         remote_interrupt(b);
         view_pop(view_);
         return true;
@@ -315,6 +315,7 @@ void ask_push(bench *b, int64_t ask)
     struct ask_view *v = view_push(b, &ask_view_ops, sizeof *v);
     v->ask = ask;
     v->answer = line_new("");
+    line_set(v->answer, json_str_or(question(v), "draft", ""));
 }
 
 static const struct binding bindings[] = {

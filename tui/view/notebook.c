@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/text/utf8.h"
+#include "tui/bench/questions.h"
 
 #include <string.h>
 
@@ -81,12 +82,48 @@ static void anchor(struct notebook_view *v)
     v->anchor = mem_strdup(id);
 }
 
+static void forget_back(struct notebook_view *v)
+{
+    free(STEAL(v->asking));
+    free(STEAL(v->back));
+}
+
+// Remembers what was selected before a cell that asks.
+static void note_asking(struct notebook_view *v)
+{
+    const char *id = slot_id(slot_at(v->head.bench, v->at));
+    if (v->asking && str_eq(id, v->asking)) // it asks once more
+        return;
+    forget_back(v);
+    if (!v->anchor || str_eq(id, v->anchor) || v->follow)
+        return;
+    v->asking = mem_strdup(id);
+    v->back = STEAL(v->anchor);
+}
+
+// When the cell has its answer, unless a person has gone elsewhere, or into it.
+static void go_back(struct notebook_view *v)
+{
+    bench *b = v->head.bench;
+    size_t at;
+    bool there = v->asking && v->anchor && str_eq(v->anchor, v->asking);
+    if (!v->back || (there && question_of_cell(b, v->asking)))
+        return;
+    if (there && !v->editing && slot_by_id(b, v->back, &at)) {
+        v->at = v->mark = at;
+        v->keep = true;
+        anchor(v);
+    }
+    forget_back(v);
+}
+
 // Follows the document: a cell to be selected, the new place of the selected cell, or its deletion.
 static void notebook_follow(struct notebook_view *v)
 {
     bench *b = v->head.bench;
     size_t last = slot_count(b) ? slot_count(b) - 1 : 0, now;
     const pos *cursor;
+    bool asks = bench_selects_asking(b);
     if (v->anchor && slot_by_id(b, v->anchor, &now)) {
         size_t mark = v->mark + now - v->at; // may wrap around
         v->mark = mark <= last ? mark : now;
@@ -100,6 +137,8 @@ static void notebook_follow(struct notebook_view *v)
         v->keep = true;
         if (cursor && v->editing)
             edit_set_cursor(slot_edit(slot_at(b, v->at)), *cursor);
+        if (asks)
+            note_asking(v);
     }
     v->at = v->at > last ? last : v->at;
     v->mark = v->mark > last ? last : v->mark;
@@ -107,6 +146,7 @@ static void notebook_follow(struct notebook_view *v)
     v->editing = v->editing && slot_count(b);
     slot_set_edited(b, v->editing && !bench_rescues(b) ? slot_at(b, v->at) : NULL);
     anchor(v);
+    go_back(v);
 }
 
 // The line that failed, with a few before it, and as much as fits of what comes after it.
@@ -340,9 +380,11 @@ static int wait_ms(const view *view_)
     return -1;
 }
 
-static void done(view *v)
+static void done(view *view_)
 {
-    free(((struct notebook_view *)v)->anchor);
+    struct notebook_view *v = (struct notebook_view *)view_;
+    free(v->anchor);
+    forget_back(v);
 }
 
 void notebook_push(bench *b)

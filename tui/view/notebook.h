@@ -21,6 +21,9 @@ struct notebook_view {
     bool landed; // went to what mattered when the kernel's past had arrived
     bool error;  // keep the line that failed on the screen, of a cell that is longer than that
     int scroll;  // columns by which the edited cell is shifted
+    // A cell that asks was selected for it, away from `back`, to which the selection returns when
+    // nothing is asked any more; else NULL.
+    char *asking, *back;
     rect area;
 };
 
