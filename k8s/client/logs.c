@@ -21,6 +21,7 @@ static void logs_free(logs *l)
 {
     frames_done(&l->frames);
     place_done(&l->place);
+    place_done(&l->ahead);
     buf_done(&l->rest);
     buf_done(&l->excuse);
     free(l->ns);

@@ -9,15 +9,34 @@
 
 #include <string.h>
 
-// The container's next run begins: nothing of its log was told.
-static int begin_run(logs *l)
+static int tell_restart(logs *l)
 {
     AUTO_FREE char *text =
         str_fmt("the container was started again (restart %lld)", (long long)l->restarts);
+    return logs_mark(l, LOG_RESTART, text);
+}
+
+// The container's next run begins: nothing of its log was told, unless the pod told of it late.
+static void leave_place(logs *l)
+{
+    if (l->ahead.begun) {
+        place_done(&l->place);
+        l->place = l->ahead;
+        l->ahead = (struct place){0};
+        place_other(&l->place);
+    } else if (l->began && l->place.begun && l->place.newest >= l->began) {
+        place_other(&l->place);
+    } else {
+        place_reset(&l->place);
+    }
+}
+
+static int begin_run(logs *l)
+{
     bool told = l->place.begun || l->restart;
     l->earlier = l->restart = false;
-    int result = told ? logs_mark(l, LOG_RESTART, text) : 0;
-    place_reset(&l->place);
+    int result = told ? tell_restart(l) : 0;
+    leave_place(l);
     l->tail = -1;
     l->since_s = 0;
     return result;
@@ -36,6 +55,34 @@ static void read_earlier(logs *l)
     logs_read_on(l);
 }
 
+// A pod's status comes later than what the kubelet does, by many seconds where a server is busy or
+// away. So what was told may be of the present run already; the lines themselves say so, once the
+// log of the run before is read from its beginning (logs_line), or is gone.
+//
+//   kubelet   run 0 │ run 1
+//   status    restartCount 0     │ 1
+//   told                c  d  e  │ a  b (of run 0)  f (of run 1)
+// 0: the log of the run before has to be read. 1: what is read is of the present run. -1: closed.
+static int note_late(logs *l)
+{
+    if (!l->began || !l->place.begun || l->place.newest < l->began)
+        return 0;
+    if (l->place.first.stamp >= l->began) {
+        l->ahead = l->place;
+        l->place = (struct place){0};
+        return 0;
+    }
+    if (l->place.newest <
+        l->began + CLOCK_SEC) // it may be of the run before: `began` is in seconds
+        return 0;
+    return logs_mark(l, LOG_GAP,
+               "gap: the container was started again before its pod said so: lines at the end of "
+               "the run before may be missing here") != 0 ||
+                   tell_restart(l) != 0
+               ? -1
+               : 1;
+}
+
 // The container has been started again since we last looked. What is left to read of its runs
 // before is in the log of the one before the present one, if that was the only one.
 static int note_runs(logs *l, int64_t runs)
@@ -50,16 +97,40 @@ static int note_runs(logs *l, int64_t runs)
         l->tail = -1;
         l->since_s = 0;
     }
+    int late = runs > 1 ? 0 : note_late(l);
+    if (late != 0)
+        return late < 0 ? -1 : 0;
     read_earlier(l);
     return 1;
+}
+
+static int64_t restarts_of(const logs *l, const cJSON *pod)
+{
+    return json_int_or(container_status(pod, l->container), "restartCount", 0);
+}
+
+static int64_t time_at(const cJSON *status, const char *path)
+{
+    const char *text = json_path_str(status, path);
+    int64_t at;
+    return text && clock_parse_rfc3339(text, &at, NULL) == 0 ? at : 0;
+}
+
+// 0: not known. A node whose clock was set back between two runs tells nothing by it.
+static int64_t beginning_of(const logs *l, const cJSON *pod)
+{
+    const cJSON *status = container_status(pod, l->container);
+    int64_t began = time_at(status, "state.running.startedAt");
+    began = began ? began : time_at(status, "state.terminated.startedAt");
+    return time_at(status, "lastState.terminated.finishedAt") > began ? 0 : began;
 }
 
 // 0: this reading goes on. 1: another was begun instead. -1: closed.
 static int note_restart(logs *l, const cJSON *pod)
 {
-    int64_t now = json_int_or(container_status(pod, l->container), "restartCount", 0);
-    int64_t before = l->restarts;
+    int64_t now = restarts_of(l, pod), before = l->restarts;
     l->restarts = now;
+    l->began = beginning_of(l, pod);
     return before >= 0 && now > before ? note_runs(l, now - before) : 0;
 }
 
@@ -128,6 +199,8 @@ static void judge(logs *l, const cJSON *pod)
         return;
     }
     buf_clear(&l->rest); // it comes again, perhaps with its end
+    if (l->restarts < 0) // runs that begin from here on are not left out
+        l->restarts = restarts_of(l, pod);
     say_away(l);
     if (l->closed)
         return;

@@ -83,6 +83,21 @@ void logs_add_excuse(logs *l, const char *text, size_t n)
     buf_add(&l->excuse, text, n);
 }
 
+// The first line of the run before: were those that were told of it, or of the present run?
+static int take_up(logs *l, const char *text, size_t n)
+{
+    AUTO_FREE char *words = str_fmt("the lines above are of the container's present run (restart "
+                                    "%lld); those of the run before follow",
+        (long long)l->restarts);
+    if (!place_is_first(&l->ahead, l->stamp, text, n))
+        return logs_mark(l, LOG_RESTART, words);
+    place_done(&l->place);
+    l->place = l->ahead;
+    l->ahead = (struct place){0};
+    place_again(&l->place);
+    return 0;
+}
+
 int logs_line(void *arg, const char *line, size_t n)
 {
     logs *l = arg;
@@ -93,6 +108,8 @@ int logs_line(void *arg, const char *line, size_t n)
         logs_add_excuse(l, line, n);
         return 0;
     }
+    if (l->ahead.begun && !l->place.begun && take_up(l, line + text, n - text) != 0)
+        return -1;
     int64_t newest = l->place.newest;
     enum place_verdict verdict = place_take(&l->place, l->stamp, line + text, n - text);
     if (verdict == PLACE_TOLD)

@@ -34,14 +34,16 @@ struct logs {
     enum aim aim; // what the timer begins
     struct frames frames;
     struct place place;
-    int64_t stamp;     // of the line that was read last
-    bool piece;        // that line goes on, without a stamp
-    bool stamped;      // this server's lines have stamps
-    char second[20];   // "2026-01-02T03:04:05", of the last stamp
-    int64_t second_ns; // which this is; valid when there is one
-    buf rest;          // the last line of a reading: it has no end, and may be half of one
-    buf excuse;        // what the kubelet said in the reading instead of a line
-    err why;           // how the last reading ended
+    struct place ahead; // what was told before the pod said that the run is another; see note_runs
+    int64_t began;      // the container's present run, wall ns; 0: not known
+    int64_t stamp;      // of the line that was read last
+    bool piece;         // that line goes on, without a stamp
+    bool stamped;       // this server's lines have stamps
+    char second[20];    // "2026-01-02T03:04:05", of the last stamp
+    int64_t second_ns;  // which this is; valid when there is one
+    buf rest;           // the last line of a reading: it has no end, and may be half of one
+    buf excuse;         // what the kubelet said in the reading instead of a line
+    err why;            // how the last reading ended
     int status;
     bool checked; // this reading is of our pod
     bool earlier; // this reading is of the container's run before the present one

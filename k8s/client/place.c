@@ -17,7 +17,7 @@ void place_done(struct place *p)
 void place_reset(struct place *p)
 {
     p->n = 0;
-    p->begun = false;
+    p->begun = p->other = false;
     p->search = PLACE_AT_END;
 }
 
@@ -80,11 +80,18 @@ static void make_room(struct place *p)
 
 static void add(struct place *p, int64_t stamp, uint64_t hash)
 {
+    if (!p->begun)
+        p->first = (struct place_line){stamp, hash};
     if (!p->begun || stamp > p->newest)
         p->newest = stamp;
     p->begun = true;
     make_room(p);
     p->lines[p->n++] = (struct place_line){stamp, hash};
+}
+
+void place_other(struct place *p)
+{
+    p->other = true;
 }
 
 void place_again(struct place *p)
@@ -116,7 +123,7 @@ static enum place_verdict seek(struct place *p, int64_t stamp, uint64_t hash)
     if (find(p, stamp, hash) || stamp <= p->newest)
         return PLACE_TOLD;
     p->search = PLACE_AT_END;
-    return PLACE_GAP;
+    return p->other ? PLACE_NEW : PLACE_GAP;
 }
 
 static enum place_verdict follow(struct place *p, int64_t stamp, uint64_t hash)
@@ -142,9 +149,15 @@ enum place_verdict place_take(struct place *p, int64_t stamp, const char *text, 
     enum place_verdict verdict = p->search == PLACE_SEEKS     ? seek(p, stamp, hash)
                                  : p->search == PLACE_FOLLOWS ? follow(p, stamp, hash)
                                                               : PLACE_NEW;
+    p->other = false;
     if (verdict != PLACE_TOLD)
         add(p, stamp, hash);
     return verdict;
+}
+
+bool place_is_first(const struct place *p, int64_t stamp, const char *text, size_t n)
+{
+    return p->begun && p->first.stamp == stamp && p->first.hash == hash_of(stamp, text, n);
 }
 
 bool place_is_last(const struct place *p, int64_t stamp, const char *text, size_t n)

@@ -21,8 +21,10 @@ enum place_search { PLACE_AT_END, PLACE_SEEKS, PLACE_FOLLOWS };
 struct place {
     struct place_line *lines; // in the order of the file; those since place_since, but not all if
     size_t n, room;           // there are too many
+    struct place_line first;  // that was told; when begun
     int64_t newest;           // the newest stamp of what was told
     bool begun;               // a line was told
+    bool other;               // see place_other
     enum place_search search;
     size_t at; // PLACE_FOLLOWS: the line that should come next
 };
@@ -37,9 +39,13 @@ enum place_verdict {
     PLACE_TOLD,
     PLACE_GAP, // new; and lines before it may be missing, since none comes again
 };
+// The next reading may be of another file, whose lines are all younger, or of the one of which
+// these lines were told: its first line says so. Call it before place_again.
+void place_other(struct place *p);
 // What a line is; one that is new counts as told from here on.
 enum place_verdict place_take(struct place *p, int64_t stamp, const char *text, size_t n);
 // Do lines that were told still have to come again in this reading?
 bool place_awaits(const struct place *p);
-// Is this the line that was told last?
+// Is this the line that was told first, or last?
+bool place_is_first(const struct place *p, int64_t stamp, const char *text, size_t n);
 bool place_is_last(const struct place *p, int64_t stamp, const char *text, size_t n);

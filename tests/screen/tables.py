@@ -252,27 +252,6 @@ def test_a_small_screen_keeps_what_matters(t):
         s.keys("q q")
 
 
-WIDE = """local r = {} for i = 10, 40 do r["col" .. i] = i * 1001 end display.table({r, r})
-"""
-
-
-def test_numbers_are_not_cut_at_the_edges_without_a_mark(t):
-    with workbench(folder(t, WIDE)) as s:
-        s.keys("C-e")
-        s.wait("[1]")
-        s.keys("O")
-        s.wait("2 rows")
-        whole = {str(i * 1001) for i in range(10, 41)}
-        for shift in range(1, 6):
-            s.keys("Right")
-            s.quiet()
-            for words in (row.split() for row in s.screen()[2:4]):
-                assert all(word in whole or "…" in word for word in words), (shift, words)
-        assert "…" in text(s), text(s)
-        s.keys("q")
-        leave(s)
-
-
 def test_a_server_that_is_away_is_told(t):
     with deployed(t) as s:
         os.kill(eventually(lambda: sandbox_of(s.where)), signal.SIGKILL)

@@ -146,6 +146,18 @@ LOGS = {
     "several": [(line(5, 1, "one"), "close")],
     "swept": [(line(5, 1, "one"), "cut"), (line(7, 1, "three"), "close")],
     "swept previous": [(f"failed to try resolving symlinks in path \"{LOG_FILE}\": lstat {LOG_FILE}: no such file or directory", "close")],
+    # Their pods say late that the container was started again, at 7.
+    "ahead": [(line(7, 1, "three") + line(7, 2, "four"), "cut"), (line(7, 2, "four") + line(8, 1, "five"), "close")],
+    "ahead previous": [(line(5, 1, "one") + line(5, 2, "two"), "close")],
+    "ahead-swept": [(line(7, 1, "three") + line(9, 2, "four"), "cut"), (line(9, 2, "four") + line(9, 3, "five"), "close")],
+    "ahead-swept previous": [(EXCUSE, "close")],
+    "not-ahead": [(line(7, 1, "one"), "cut"), (line(7, 4, "three"), "close")],
+    "not-ahead previous": [(line(7, 1, "one") + line(7, 2, "two"), "close")],
+    "part-ahead": [(line(5, 1, "one"), "cut"), (line(8, 3, "three"), "cut"), (line(8, 3, "three") + line(8, 4, "four"), "close")],
+    "part-ahead previous": [(line(5, 1, "one") + line(5, 2, "two"), "close")],
+    # Its first run was over before its first line could be read.
+    "missed": [(400, 'container "main" in pod "missed" is waiting to start: ContainerCreating'), (line(7, 1, "three"), "close")],
+    "missed previous": [(line(5, 1, "one") + line(5, 2, "two"), "close")],
     "excuse": [(line(5, 1, "one"), "cut"), (EXCUSE, "close"), (line(5, 1, "one") + "container status is nil", "close"),
                (line(5, 1, "one") + line(5, 2, "two"), "close")],
     "removed": [(EXCUSE, "close")],
@@ -184,6 +196,12 @@ def runs(restarts, **more):
     return {**more, "containerStatuses": [{"name": "main", "restartCount": restarts, "state": {"running": {}}}]}
 
 
+def late_runs(before):
+    """The state so many times as if there had been no restart."""
+    after = {"containerStatuses": [{"name": "main", "restartCount": 1, "state": {"running": {"startedAt": "2026-01-02T03:04:07Z"}}}]}
+    return [runs(0)] * before + [after] * 3 + [{**after, "phase": "Succeeded"}]
+
+
 STATES = {
     "fresh": [{"phase": "Pending"}] * 4 + [RUNNING, OVER],
     "half": [RUNNING] * 3 + [OVER],
@@ -191,6 +209,11 @@ STATES = {
     "swept": [runs(0)] * 3 + [runs(1)] * 2 + [runs(1, phase="Succeeded")],
     "blank": [runs(0)] + [runs(1)] * 2 + [runs(1, phase="Succeeded")],
     "restarted": [runs(1)] * 3 + [runs(1, phase="Succeeded")],
+    "ahead": late_runs(3),
+    "ahead-swept": late_runs(3),
+    "not-ahead": late_runs(3),
+    "part-ahead": late_runs(4),
+    "missed": [{"phase": "Pending"}] * 2 + [runs(1)] * 2 + [runs(1, phase="Succeeded")],
     "renamed": [RUNNING] * 3 + [{"uid": "another"}],
 }
 # It comes while others are followed, and is known only when its container has been started again.

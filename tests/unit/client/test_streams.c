@@ -413,6 +413,34 @@ TEST(of_a_pod_that_comes_later_no_run_is_left_out)
         "one\ntwo\n-- the container was started again (restart 1) --\nthree\n");
 }
 
+TEST(a_run_that_was_over_before_its_first_line_could_be_read_is_not_left_out)
+{
+    check_follow("missed",
+        "one\ntwo\n-- the container was started again (restart 1) --\nthree\ndone none\n");
+}
+
+// What was told is of the present run already.
+TEST(a_restart_that_the_pod_tells_late_doubles_and_loses_nothing)
+{
+    check_follow("ahead", "three\nfour\n-- the lines above are of the container's present run "
+                          "(restart 1); those of the run before follow --\none\ntwo\n"
+                          "-- the container was started again (restart 1) --\nfive\ndone none\n");
+    check_follow("ahead-swept", "three\nfour\n-- gap: the log of the run before cannot be read any "
+                                "more --\n-- the container was started again (restart 1) --\nfive\n"
+                                "done none\n");
+    check_follow("not-ahead",
+        "one\ntwo\n-- the container was started again (restart 1) --\nthree\ndone none\n");
+}
+
+TEST(the_end_of_a_run_that_is_lost_by_a_late_pod_is_told)
+{
+    check_follow("part-ahead", "one\n-- gap: lines of 3.0s may be missing here --\nthree\n"
+                               "-- gap: the container was started again before its pod said so: "
+                               "lines at the end of the run before may be missing here --\n"
+                               "-- the container was started again (restart 1) --\nfour\n"
+                               "done none\n");
+}
+
 TEST(another_pod_of_the_name_is_not_taken_for_this_one)
 {
     check_follow("renamed",
