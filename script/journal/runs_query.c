@@ -138,7 +138,7 @@ static char *word_of(const char *text, size_t n, const char *what, const char *t
     if (!why)
         return STEAL(trimmed);
     err_set(e, ERR_USAGE,
-        "\"%s\": the %s %s %s; conditions are joined by `and`, and a text of several words has "
+        "\"%s\": the %s `%s` %s; conditions are joined by `and`, and a text of several words has "
         "quotes: about='trial and error'",
         term, what, trimmed, why);
     return NULL;

@@ -167,11 +167,11 @@ def test_a_condition_that_is_none_is_refused(t):
     for condition, why in (("lr", '"lr" is no condition'), ("=1", "has no name before ="),
                            ("lr<1 and loss", '"loss" is no condition'), ("lr<", '"lr<" has no value after <'),
                            ("lr= and loss<1", '"lr=" has no value after ='),
-                           ("lr<2 and", '"lr<2 and": the value 2 and has a blank; conditions are joined by `and`'),
-                           ("lr=1 or lr=2", "the value 1 or lr=2 has a blank"), ("and lr<2", "the name and lr has a blank"),
-                           ("lr=1 and and loss<1", "the name and loss has a blank"), ("lr=<2", "the value <2 begins as an operator"),
-                           ("model='wide", "the value 'wide does not end with its quote"),
-                           ("model='wide' or 1", "the value 'wide' or 1 does not end with its quote")):
+                           ("lr<2 and", '"lr<2 and": the value `2 and` has a blank; conditions are joined by `and`'),
+                           ("lr=1 or lr=2", "the value `1 or lr=2` has a blank"), ("and lr<2", "the name `and lr` has a blank"),
+                           ("lr=1 and and loss<1", "the name `and loss` has a blank"), ("lr=<2", "the value `<2` begins as an operator"),
+                           ("model='wide", "the value `'wide` does not end with its quote"),
+                           ("model='wide' or 1", "the value `'wide' or 1` does not end with its quote")):
         wrong = firesteel(folder, "runs", "--where", condition)
         assert wrong.code == 2 and why in wrong.err, (condition, wrong)
     assert firesteel(folder, "runs", "--where", "model=''").code == 0
