@@ -39,7 +39,7 @@ def session(s):
     s.keys("Esc")
     s.wait("COMMAND")
     s.keys("M-Down")
-    eventually(lambda: text(s).index("the \" .. \"second") < text(s).index("pasted"))
+    eventually(lambda: 0 <= text(s).find("the \" .. \"second") < text(s).find("pasted"))
     s.keys("PgDn PgUp")
     s.resize("60x12")
     s.wait("small.lua")
