@@ -187,6 +187,8 @@ void logs_give_up(logs *l)
 // The reading has ended. Will there be more?
 static void judge(logs *l, const cJSON *pod)
 {
+    if (l->follow && note_restart(l, pod) != 0)
+        return;
     bool whole = l->why.code == ERR_NONE, over = container_is_over(pod, l->container);
     if (l->follow && over && whole) {
         logs_ask_last(l, 1);
@@ -199,8 +201,6 @@ static void judge(logs *l, const cJSON *pod)
         return;
     }
     buf_clear(&l->rest); // it comes again, perhaps with its end
-    if (l->restarts < 0) // runs that begin from here on are not left out
-        l->restarts = restarts_of(l, pod);
     say_away(l);
     if (l->closed)
         return;

@@ -155,6 +155,8 @@ LOGS = {
     "not-ahead previous": [(line(7, 1, "one") + line(7, 2, "two"), "close")],
     "part-ahead": [(line(5, 1, "one"), "cut"), (line(8, 3, "three"), "cut"), (line(8, 3, "three") + line(8, 4, "four"), "close")],
     "part-ahead previous": [(line(5, 1, "one") + line(5, 2, "two"), "close")],
+    "end-late": [(line(7, 1, "three"), "close")],
+    "end-late previous": [(line(5, 1, "one") + line(5, 2, "two"), "close")],
     # Its first run was over before its first line could be read.
     "missed": [(400, 'container "main" in pod "missed" is waiting to start: ContainerCreating'), (line(7, 1, "three"), "close")],
     "missed previous": [(line(5, 1, "one") + line(5, 2, "two"), "close")],
@@ -213,6 +215,7 @@ STATES = {
     "ahead-swept": late_runs(3),
     "not-ahead": late_runs(3),
     "part-ahead": late_runs(4),
+    "end-late": [runs(0)] * 2 + late_runs(0)[-1:],
     "missed": [{"phase": "Pending"}] * 2 + [runs(1)] * 2 + [runs(1, phase="Succeeded")],
     "renamed": [RUNNING] * 3 + [{"uid": "another"}],
 }

@@ -432,6 +432,14 @@ TEST(a_restart_that_the_pod_tells_late_doubles_and_loses_nothing)
         "one\ntwo\n-- the container was started again (restart 1) --\nthree\ndone none\n");
 }
 
+TEST(a_run_that_the_pod_tells_of_at_its_end_is_not_left_out)
+{
+    check_follow("end-late",
+        "three\n-- the lines above are of the container's present run (restart "
+        "1); those of the run before follow --\none\ntwo\n"
+        "-- the container was started again (restart 1) --\ndone none\n");
+}
+
 TEST(the_end_of_a_run_that_is_lost_by_a_late_pod_is_told)
 {
     check_follow("part-ahead", "one\n-- gap: lines of 3.0s may be missing here --\nthree\n"
