@@ -59,10 +59,17 @@ class Table:
 
     def start(self, action, row, words=None):
         """Does not wait; returns a function that gives the reply."""
+        return self.start_all(action, row, words, 1)[0]
+
+    def start_all(self, action, row, words, n):
+        """The same n times at once: the kernel reads all of them before it has carried out one."""
         c = self.connection
-        number, c.next_id = c.next_id, c.next_id + 1
-        c.send(id=number, type="act", display=self.id, action=action, row=row, **({"words": words} if words else {}))
-        return lambda: c.wait(lambda e: e["type"] == "reply" and e["to"] == number)
+        numbers = range(c.next_id, c.next_id + n)
+        c.next_id += n
+        asked = [dict({"id": number, "type": "act", "display": self.id, "action": action, "row": row}, **({"words": words} if words else {}))
+                 for number in numbers]
+        c.sock.sendall(b"".join(json.dumps(message).encode() + b"\n" for message in asked))
+        return [lambda number=number: c.wait(lambda e: e["type"] == "reply" and e["to"] == number) for number in numbers]
 
 
 def granted(k):
@@ -253,7 +260,7 @@ def test_a_log_grows_and_ends(t):
                        WATCH, env=sandbox(t)))
     table = Table(k)
     row = table.row("talks", "Running")
-    first, twice = table.start("logs", row), table.start("logs", row)
+    first, twice = table.start_all("logs", row, None, 2)
     number = first()["display"]
     assert twice()["display"] == number  # asked for twice before it was there
     display = k.of("display", id=number)[0]
