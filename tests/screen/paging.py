@@ -219,8 +219,8 @@ def test_sizes_and_wide_characters(t):
 
 
 def test_tabs_go_as_far_as_on_a_terminal(t):
-    with opened(t, '''sh "printf 'PID\\tCOMMAND\\n1\\tinit\\n12345\\tbash\\n'"''', wait="bash") as s:
-        s.wait("idle")
+    with opened(t, '''sh "printf 'PID\\tCOMMAND\\n1\\tinit\\n12345\\tbash\\n'"''') as s:
+        s.wait("12345   bash")
         rows = [row.strip("▌│ ") for row in s.screen() if "│" in row and "printf" not in row]
         assert rows[:3] == ["PID     COMMAND", "1       init", "12345   bash"], text(s)
         s.keys("O")
