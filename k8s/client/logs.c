@@ -32,6 +32,13 @@ static void logs_free(logs *l)
     free(l);
 }
 
+void logs_take_back(logs *l)
+{
+    place_done(&l->place);
+    l->place = l->ahead;
+    l->ahead = (struct place){0};
+}
+
 void logs_close(logs *l)
 {
     if (!l || l->closed)

@@ -20,9 +20,7 @@ static int tell_restart(logs *l)
 static void leave_place(logs *l)
 {
     if (l->ahead.begun) {
-        place_done(&l->place);
-        l->place = l->ahead;
-        l->ahead = (struct place){0};
+        logs_take_back(l);
         place_other(&l->place);
     } else if (l->began && l->place.begun && l->place.newest >= l->began) {
         place_other(&l->place);

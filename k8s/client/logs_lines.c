@@ -91,9 +91,7 @@ static int take_up(logs *l, const char *text, size_t n)
         (long long)l->restarts);
     if (!place_is_first(&l->ahead, l->stamp, text, n))
         return logs_mark(l, LOG_RESTART, words);
-    place_done(&l->place);
-    l->place = l->ahead;
-    l->ahead = (struct place){0};
+    logs_take_back(l);
     place_again(&l->place);
     return 0;
 }

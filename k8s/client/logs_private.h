@@ -64,6 +64,8 @@ void logs_again(logs *l, enum aim aim, int64_t ns);
 int64_t logs_pause_of(logs *l); // before the next try
 void logs_read_on(logs *l);
 
+void logs_take_back(logs *l); // goes on at the place that was set aside
+
 // logs_lines.c: -1 when the owner has closed the log.
 int logs_tell(logs *l, enum log_kind kind, int64_t stamp, const char *text, size_t n);
 int logs_mark(logs *l, enum log_kind kind, const char *text);

@@ -133,12 +133,10 @@ static int cores(call *c, const cJSON *args, cJSON **result, err *e)
     return 0;
 }
 
-static const char *const said[] = {"output", NULL};
-
 const struct binding hvd_bindings[] = {
     {.name = "hvd.here",
         .effect = EFFECT_LOCAL,
-        .said = said,
+        .said = said_output,
         .start = start,
         .verify = hvd_result_verify,
         .describe = describe},

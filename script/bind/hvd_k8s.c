@@ -645,12 +645,10 @@ static void describe(call *c, const cJSON *args, struct about *about)
         config && config->context ? config->context : "");
 }
 
-static const char *const said[] = {"output", NULL};
-
 const struct binding hvd_k8s_bindings[] = {
     {.name = "hvd.elsewhere",
         .effect = EFFECT_CLUSTER,
-        .said = said,
+        .said = said_output,
         .announces = true,
         .start = start,
         .verify = hvd_result_verify,

@@ -265,12 +265,10 @@ static void file_describe(call *c, const cJSON *args, struct about *about)
     about->what = str_fmt("write %s", json_str_or(args, "path", "a file"));
 }
 
-static const char *const said[] = {"output", NULL};
-
 const struct binding shell_bindings[] = {
     {.name = "sh",
         .effect = EFFECT_LOCAL,
-        .said = said,
+        .said = said_output,
         .start = shell_start,
         .verify = shell_verify,
         .describe = shell_describe},

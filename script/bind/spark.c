@@ -412,18 +412,16 @@ static void describe(call *c, const cJSON *args, struct about *about)
         config && config->context ? config->context : "");
 }
 
-static const char *const said[] = {"output", NULL};
-
 const struct binding spark_bindings[] = {
     {.name = "spark.local",
         .effect = EFFECT_LOCAL,
-        .said = said,
+        .said = said_output,
         .start = submit_here,
         .verify = verify,
         .describe = describe},
     {.name = "spark.submit",
         .effect = EFFECT_CLUSTER,
-        .said = said,
+        .said = said_output,
         .announces = true,
         .start = submit_elsewhere,
         .verify = verify,

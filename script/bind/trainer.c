@@ -170,12 +170,10 @@ static void trainer_describe(call *c, const cJSON *args, struct about *about)
     about->what = str_fmt("train with %s", json_str_or(args, "script", "a trainer"));
 }
 
-static const char *const said[] = {"output", NULL};
-
 const struct binding trainer_bindings[] = {
     {.name = "trainer.run",
         .effect = EFFECT_LOCAL,
-        .said = said,
+        .said = said_output,
         .start = trainer_start,
         .verify = trainer_verify,
         .describe = trainer_describe},

@@ -166,7 +166,8 @@ bool call_is_secret(call *c, const char *text);
 // Writes text to the cell's output; name is "stdout" or "stderr". From any thread.
 void call_output(call *c, const char *name, const char *bytes, size_t n);
 // Sets result.NAME, a text that a program said (binding.said), and tells how many bytes it does not
-// have.
+// have. said_output: for those that have one, "output".
+extern const char *const said_output[];
 void call_said(cJSON *result, const char *name, const char *text, uint64_t left_out);
 // Records what the cell depends on, for comparing runs: kind is "input", "image" or "version".
 // Takes the value.

@@ -69,7 +69,7 @@ static int record_outcome(
     struct entry *entry = c->entry;
     bool masked;
     cJSON *copy = journaled(c, b, result, &masked);
-    cJSON *kept = result ? cJSON_Duplicate(result, true) : cJSON_CreateNull();
+    cJSON *kept = cJSON_Duplicate(masked ? result : copy, true);
     said_shorten(kept, b->said);
     entry_set_result(c->effects->ledger, entry, kept, masked);
     cJSON *event = ledger_event(entry, phase);

@@ -10,6 +10,8 @@
 // A text that was cut is a little longer than its halves, and is not cut again.
 enum { HALF = 512 << 10, NOTE_MOST = 256 };
 
+const char *const said_output[] = {"output", NULL};
+
 static void tell_left_out(cJSON *result, const char *name, uint64_t bytes)
 {
     if (bytes > 0)
