@@ -140,10 +140,14 @@ static int train_batch(struct fitting *f, size_t i, struct sums *sums, show *lin
         (f->made && feed_next(f->made, &data, &b.n, e) < 0) ||
         sums_run(model_train_batch, f->m, &data, &b, sums, &r, e) < 0)
         return -1;
-    if (f->spec->callbacks.train_batch_end || f->spec->verbose == 1) {
+    const fit_callbacks *c = &f->spec->callbacks;
+    bool tells = c->progress && c->progress_is_due(c->ctx);
+    if (c->train_batch_end || tells || f->spec->verbose == 1) {
         AUTO_LOGS l = {0};
         sums_log(sums, f->m, "", &l);
         show_step(lines, i + 1, &l);
+        if (tells)
+            c->progress(c->ctx, i, &l);
         if (CALL(f, train_batch_end, i, &l, e) < 0)
             return -1;
     }
@@ -179,10 +183,14 @@ static int train_steps(struct fitting *f, struct sums *sums, show *lines, err *e
     if (open_feed(&made, f->m, &f->train, f->order, n, f->batch, f->steps, e) < 0)
         return -1;
     f->made = made;
-    for (size_t i = 0; i < f->steps && !f->ends; i++)
-        if (train_batch(f, i, sums, lines, e) < 0)
-            return -1;
-    return 0;
+    // What is called after a batch may save the optimizer's state.
+    bool calls = f->spec->callbacks.train_batch_begin || f->spec->callbacks.train_batch_end;
+    int status = 0;
+    model_share_updates(f->m, !calls);
+    for (size_t i = 0; i < f->steps && !f->ends && status == 0; i++)
+        status = train_batch(f, i, sums, lines, e);
+    model_share_updates(f->m, false);
+    return status < 0 ? -1 : model_gather(f->m, e);
 }
 
 static int train_epoch(struct fitting *f, int epoch, int epochs, history *out, err *e)

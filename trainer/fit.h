@@ -20,6 +20,10 @@ typedef struct fit_callbacks {
     int (*epoch_end)(void *ctx, int epoch, logs *l, err *e);   // before the epoch's line is shown
     int (*train_batch_begin)(void *ctx, size_t batch, err *e); // batches count from 0
     int (*train_batch_end)(void *ctx, size_t batch, const logs *l, err *e); // running means
+    // After each batch: is it time to tell how far the training is? Then `progress` does. Neither
+    // looks at the model. Both or none.
+    bool (*progress_is_due)(void *ctx);
+    void (*progress)(void *ctx, size_t batch, const logs *l);
 } fit_callbacks;
 
 typedef struct fit_sink {

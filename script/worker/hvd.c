@@ -97,6 +97,37 @@ int worker_allreduce(void *ctx, float *values, size_t n, const char *name, err *
     return 0;
 }
 
+static int share_update(void *ctx, float *gradients, float *weights, size_t n, size_t block,
+    void (*update)(void *ctx, size_t from, size_t to), void *update_ctx, err *e)
+{
+    worker *w = ctx;
+    struct collective op = collective_of_values(COLLECTIVE_ALLREDUCE, "gradients", n, 0);
+    if (w->compares) // a rank that has joined takes part in averages
+        return 1;
+    collective_begin_gradients(w, &op);
+    if (w->comm->update_shares(gradients, weights, n, block, update, update_ctx, e))
+        return -1;
+    collective_end(w, &op);
+    return 0;
+}
+
+static int gather_shares(void *ctx, float *values, size_t n, err *e)
+{
+    worker *w = ctx;
+    struct collective op = collective_of_values(COLLECTIVE_ALLGATHER, "optimizer", n, 0);
+    collective_begin_gradients(w, &op);
+    if (w->comm->gather_shares(values, n, e))
+        return -1;
+    collective_end(w, &op);
+    return 0;
+}
+
+const share_ops *worker_shares(const worker *w)
+{
+    static const share_ops ops = {.update = share_update, .gather = gather_shares};
+    return w->comm && w->comm->update_shares ? &ops : NULL;
+}
+
 int worker_allsum(void *ctx, double *values, size_t n, const char *name, err *e)
 {
     worker *w = ctx;
@@ -475,6 +506,8 @@ static int hvd_broadcast_model(lua_State *L)
     worker *w = initialized(L);
     model *m = check_model(L, 1);
     int root = read_root(L, w, 2);
+    if (model_gather(m, &e))
+        raise_err(L, &e);
     float *weights = model_weight_values(m, &n);
     float *slots = model_slot_values(m, &slot_n);
     struct collective c = collective_of_values(COLLECTIVE_BROADCAST, "variables", n + slot_n, root);

@@ -359,6 +359,7 @@ static int compile(lua_State *L)
         spec.allreduce = worker_allreduce;
         spec.allreduce_ctx = w;
         spec.allgather = sparse ? worker_allgather : NULL;
+        spec.share = worker_shares(w);
         spec.ranks = w->place.size;
     }
     if (w->place.size > 1) { // whatever averages the gradients

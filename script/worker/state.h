@@ -101,7 +101,9 @@ model *test_model(lua_State *L, int arg);
 model *check_model(lua_State *L, int arg);
 void push_model(lua_State *L, model *m, const err *e); // takes it
 
-// The function that averages gradients over the ranks; ctx is the worker.
+// What averages gradients over the ranks, and shares updates with them; ctx is the worker. NULL: an
+// update cannot be shared.
+const share_ops *worker_shares(const worker *w);
 int worker_allreduce(void *ctx, float *values, size_t n, const char *name, err *e);
 // Collects every rank's bytes (trainer/nn/model.h: allgather_fn).
 int worker_allgather(

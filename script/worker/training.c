@@ -192,12 +192,19 @@ static int batch_begin(void *ctx, size_t batch, err *e)
     return call(ctx, METHOD_batch_begin, (lua_Integer)batch, NULL, NULL, e);
 }
 
-static void tell_progress(struct training *t, size_t batch, const logs *l)
+static bool progress_is_due(void *ctx)
 {
+    struct training *t = ctx;
     int64_t now = clock_mono();
     if (now - t->last_progress < PROGRESS_INTERVAL)
-        return;
+        return false;
     t->last_progress = now;
+    return true;
+}
+
+static void tell_progress(void *ctx, size_t batch, const logs *l)
+{
+    struct training *t = ctx;
     cJSON *event = new_event(t, "progress");
     json_set_int(event, "step", (int64_t)batch + 1);
     json_set(event, "metrics", metrics_json(l));
@@ -206,9 +213,7 @@ static void tell_progress(struct training *t, size_t batch, const logs *l)
 
 static int batch_end(void *ctx, size_t batch, const logs *l, err *e)
 {
-    struct training *t = ctx;
-    tell_progress(t, batch, l);
-    return call(t, METHOD_batch_end, (lua_Integer)batch, NULL, l, e);
+    return call(ctx, METHOD_batch_end, (lua_Integer)batch, NULL, l, e);
 }
 
 static void print_text(void *ctx, const char *text, size_t n)
@@ -324,7 +329,9 @@ int model_fit_method(lua_State *L)
         .epoch_begin = epoch_begin,
         .epoch_end = epoch_end,
         .train_batch_begin = t.has[METHOD_batch_begin] ? batch_begin : NULL,
-        .train_batch_end = t.has[METHOD_batch_end] || tells ? batch_end : NULL,
+        .train_batch_end = t.has[METHOD_batch_end] ? batch_end : NULL,
+        .progress_is_due = progress_is_due,
+        .progress = tells ? tell_progress : NULL,
     };
     if (model_needs_all_ranks(box->m) &&
         (model_build(box->m, spec.x->dims - 1, spec.x->shape + 1, &e) ||

@@ -198,6 +198,85 @@ def test_shared_memory_changes_no_bit(t):
         assert alike[0] == alike[1], np
 
 
+SHARED_STATE = """
+local hvd, nn, data = require "hvd", require "nn", require "data"
+local function train(way, folder)
+  hvd.init()
+  local x, y = {}, {}
+  for i = 1, 96 do x[i], y[i] = {i % 7 / 7, i % 5 / 5, i % 3 / 3}, {(i % 7 - i % 5) / 7} end
+  x, y = data.tensor(x):shard(hvd.rank(), hvd.size()), data.tensor(y):shard(hvd.rank(), hvd.size())
+  local model = nn.Sequential { nn.Input { 3 }, nn.Dense { 40, activation = "tanh" }, nn.Dense { 1 }, seed = 5 }
+  local optimizer = way == "rmsprop" and nn.RMSprop { momentum = 0.5, centered = true } or nn.Adam { learning_rate = 0.01 }
+  model:compile { optimizer = hvd.DistributedOptimizer(optimizer), loss = "mse",
+    threads = way == "threads" and 2 or 1 }
+  local name = ("%s/%s-%d-%d-%%s.safetensors"):format(folder, way, hvd.size(), hvd.rank())
+  local function fit(epochs, callbacks)
+    model:fit { x, y, batch_size = 96 // hvd.size() // 4, epochs = epochs, shuffle = false, verbose = 0, callbacks = callbacks }
+  end
+  local callbacks = { { on_epoch_end = function(_, epoch) model:save(name:format(epoch)) end } }
+  if way == "batches" then
+    callbacks = { { on_train_batch_end = function(_, batch) if batch == 2 then model:save(name:format "batch") end end } }
+  elseif way == "ended" then
+    local broken = { { on_epoch_end = function() error "enough" end } }
+    print(select(2, pcall(fit, 1, broken)))
+  end
+  fit(2, callbacks)
+  model:save(name:format "end")
+end
+hvd.run(train, { np = tonumber(arg[1]), args = { arg[2], arg[3] } })
+"""
+
+
+def test_ranks_share_the_optimizers_work(t):
+    """Each rank of one machine updates a share of the weights; whenever somebody looks, its state is that of ranks that do all of it."""
+    need_mpi()
+    folder = script(t, SHARED_STATE)
+    for way in "adam", "rmsprop", "threads", "batches", "ended":
+        found = []
+        for number, env in enumerate((SHARED, MPI)):
+            out = os.path.join(folder, f"{way}-{number}")
+            os.mkdir(out)
+            for np in ("2", "3") if way in ("adam", "batches") else ("2",):
+                done = work(folder, "trainer.lua", np, way, out, env=env)
+                assert done.code == 0, done
+            found.append({})
+            for name in sorted(os.listdir(out)):
+                with open(os.path.join(out, name), "rb") as f:
+                    found[-1][name] = f.read()
+        assert len(found[0]) >= 4 and all(b"optimizer/" in data for data in found[0].values()), found[0].keys()
+        assert found[0] == found[1], (way, [n for n in found[0] if found[0][n] != found[1].get(n)])
+        for name, data in found[0].items():  # all ranks have the same
+            assert data == found[0][re.sub(r"-(\d)-\d-", r"-\1-0-", name)], name
+
+
+def test_a_share_of_the_optimizers_state_is_not_saved(t):
+    folder = script(t, """
+local hvd, nn, data = require "hvd", require "nn", require "data"
+local function train()
+  hvd.init()
+  local x, y, bad = {}, {}, {}
+  for i = 1, 8 do x[i], y[i], bad[i] = {i / 8, 1}, {i / 4}, {i == 8 and 0 / 0 or i / 4} end
+  x, y, bad = data.tensor(x), data.tensor(y), data.tensor(bad)
+  local model = nn.Sequential { nn.Input { 2 }, nn.Dense { 1 }, seed = 5 }
+  model:compile { optimizer = hvd.DistributedOptimizer(nn.Adam()), loss = function(y, p) return (y - p):square():mean() end }
+  local fit = function(y) model:fit { x, y, batch_size = 2, shuffle = false, verbose = 0 } end
+  print("fit", pcall(fit, bad))
+  print("save", pcall(model.save, model, "all.safetensors"))
+  print("weights", pcall(model.save, model, "weights.safetensors", { include_optimizer = false }))
+  hvd.broadcast_model(model, 0)
+  print("then", pcall(model.save, model, "then.safetensors"))
+end
+hvd.run(train, { np = 2 })
+""")
+    done = work(folder, "trainer.lua")
+    assert done.code == 0, done
+    for rank in "01":
+        lines = [line.split(">:", 1)[1] for line in done.out.splitlines() if line.startswith(f"[1,{rank}]<stdout>")]
+        assert lines[0].startswith("fit\tfalse\t") and "nan" in lines[0], done
+        assert lines[1].startswith("save\tfalse\t") and "each rank has a share of the optimizer's state" in lines[1], done
+        assert lines[2:] == ["weights\ttrue", "then\ttrue"] or [line.split("\t")[1] for line in lines[2:]] == ["true", "true"], done
+
+
 def lonely(t, **env):
     """A worker without the plug-in for MPI, and how it fares with two ranks."""
     folder = script(t, RANKS)
@@ -771,7 +850,7 @@ def test_finalizers_at_the_end_see_weights_as_they_are(t):
 
 
 CALLBACKS = """
-local hvd, nn = require "hvd", require "nn"
+local hvd, nn, data = require "hvd", require "nn", require "data"
 for _, r in ipairs(hvd.run(function(often, rarely) return { often.on_train_batch_end ~= nil, rarely.on_train_batch_end ~= nil } end,
   { np = 2, args = { nn.ModelCheckpoint { "x", save_freq = 2 }, nn.ModelCheckpoint { "x" } } })) do print(r[1], r[2]) end
 """

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { COMM_VERSION = 6 };
+enum { COMM_VERSION = 7 };
 
 typedef enum comm_type { COMM_F32, COMM_F64, COMM_I64 } comm_type;
 // AVERAGE: of F32 alone; as Horovod's, the sum times 1/ranks.
@@ -33,6 +33,17 @@ struct comm_ops {
     // The average of gradients. It has a channel of its own: a rank that is here and one that is in
     // another operation wait for each other, but their bytes do not mix.
     int (*average_gradients)(float *values, size_t n, err *e);
+    // The same with the update that follows, which the ranks share (weight-update sharding,
+    // https://arxiv.org/abs/2004.13336): each averages the gradients of its share of the n numbers
+    // and calls update(ctx, from, to), which changes `weights` there, for one piece of at most
+    // `block` numbers after the other; then every rank has all weights. The rest of `gradients` is
+    // as it was. share: where that of a rank begins, a multiple of 16; n for the rank behind the
+    // last. gather_shares gives every rank the others' shares of `values`. All three are NULL where
+    // averaging is quicker.
+    int (*update_shares)(float *gradients, float *weights, size_t n, size_t block,
+        void (*update)(void *ctx, size_t from, size_t to), void *ctx, err *e);
+    size_t (*share)(int rank, size_t n);
+    int (*gather_shares)(float *values, size_t n, err *e);
     // From now on slow is called when an operation takes longer than `after` ns: once, on the
     // thread that waits.
     void (*watch)(int64_t after, void (*slow)(void *ctx, int64_t waited), void *ctx);

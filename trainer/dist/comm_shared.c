@@ -61,6 +61,23 @@ static int memory_average_gradients(float *values, size_t n, err *e)
         shared_allreduce(job.memory, SHARED_GRADIENTS, values, n, COMM_F32, COMM_AVERAGE, e));
 }
 
+static int memory_update_shares(float *gradients, float *weights, size_t n, size_t block,
+    void (*update)(void *ctx, size_t from, size_t to), void *ctx, err *e)
+{
+    return noted(
+        shared_update(job.memory, SHARED_GRADIENTS, gradients, weights, n, block, update, ctx, e));
+}
+
+static size_t memory_share(int rank, size_t n)
+{
+    return shared_share(job.memory, rank, n);
+}
+
+static int memory_gather_shares(float *values, size_t n, err *e)
+{
+    return noted(shared_gather_shares(job.memory, SHARED_GRADIENTS, values, n, e));
+}
+
 static void memory_watch(int64_t interval, void (*slow)(void *ctx, int64_t waited), void *ctx)
 {
     shared_watch(job.memory, interval, slow, ctx);
@@ -84,6 +101,9 @@ const struct comm_ops *comm_shared(shared *s, int rank)
         .allgather = memory_allgather,
         .barrier = memory_barrier,
         .average_gradients = memory_average_gradients,
+        .update_shares = memory_update_shares,
+        .share = memory_share,
+        .gather_shares = memory_gather_shares,
         .watch = memory_watch,
         .failed = memory_failed,
     };

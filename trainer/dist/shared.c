@@ -359,7 +359,7 @@ static char *room_of_rank(const shared *s, const struct view *v, int rank)
 }
 
 // What all ranks do here, as a number: kind, what distinguishes it, and how much.
-enum kind { ALLREDUCE = 1, BROADCAST, ALLGATHER, BARRIER };
+enum kind { ALLREDUCE = 1, BROADCAST, ALLGATHER, BARRIER, UPDATE };
 
 static uint64_t sign_of(enum kind kind, unsigned detail, size_t n)
 {
@@ -369,12 +369,13 @@ static uint64_t sign_of(enum kind kind, unsigned detail, size_t n)
 static const char *const names[] = {[ALLREDUCE] = "allreduce",
     [BROADCAST] = "broadcast",
     [ALLGATHER] = "allgather",
-    [BARRIER] = "barrier"};
+    [BARRIER] = "barrier",
+    [UPDATE] = "update"};
 
 static const char *name_of(uint64_t sign)
 {
     uint64_t kind = sign >> 60;
-    return kind >= ALLREDUCE && kind <= BARRIER ? names[kind] : "nothing";
+    return kind >= ALLREDUCE && kind <= UPDATE ? names[kind] : "nothing";
 }
 
 // Before the first exchange of an operation.
@@ -561,4 +562,110 @@ int shared_barrier(shared *s, enum shared_channel channel, err *e)
     uint64_t sign = sign_of(BARRIER, 0, 0);
     struct view *v = &s->view[channel];
     return begin(s, e) || open_room(s, v, sign, e) || close_room(s, v, sign, e) ? -1 : 0;
+}
+
+size_t shared_share(const shared *s, int rank, size_t n)
+{
+    return share(s, rank, n, sizeof(float));
+}
+
+// A round of a shared update: of each rank's share so many numbers from `at` on. In its room a rank
+// has `most` numbers for each share.
+struct slice {
+    float *gradients, *weights;
+    size_t n, at, most;
+    size_t block; // that is read, updated and given at once
+};
+
+static size_t slice_from(const shared *s, const struct slice *c, int rank)
+{
+    size_t from = shared_share(s, rank, c->n) + c->at, end = shared_share(s, rank + 1, c->n);
+    return from < end ? from : end;
+}
+
+static size_t slice_to(const shared *s, const struct slice *c, int rank)
+{
+    size_t to = shared_share(s, rank, c->n) + c->at + c->most;
+    size_t end = shared_share(s, rank + 1, c->n);
+    return to < end ? to : end;
+}
+
+static float *slice_room(
+    const shared *s, const struct view *v, const struct slice *c, int rank, int owner)
+{
+    return (float *)room_of_rank(s, v, rank) + (size_t)owner * c->most;
+}
+
+// This rank's gradients are taken from where they are, all others' from rooms; what comes of a
+// block is in the nearest cache when its weights are updated, and those are when they are given.
+static void update_own(shared *s, struct view *v, const struct slice *c,
+    void (*update)(void *ctx, size_t from, size_t to), void *ctx)
+{
+    size_t from = slice_from(s, c, s->rank), to = slice_to(s, c, s->rank);
+    float *out = slice_room(s, v, c, s->rank, s->rank);
+    const void **at = mem_array((size_t)s->ranks, sizeof *at);
+    for (size_t done = from, n; done < to; done += n) {
+        n = to - done < c->block ? to - done : c->block;
+        for (int r = 0; r < s->ranks; r++)
+            at[r] = r == s->rank ? c->gradients + done
+                                 : slice_room(s, v, c, r, s->rank) + (done - from);
+        reduce_values(c->gradients + done, at, s->ranks, n, COMM_F32, COMM_AVERAGE);
+        update(ctx, done, done + n);
+        memcpy(out + (done - from), c->weights + done, n * sizeof *out);
+    }
+    free(at);
+}
+
+static int update_slice(shared *s, struct view *v, const struct slice *c,
+    void (*update)(void *ctx, size_t from, size_t to), void *ctx, err *e)
+{
+    uint64_t sign = sign_of(UPDATE, 0, c->n);
+    if (open_room(s, v, sign, e))
+        return -1;
+    for (int r = 0; r < s->ranks; r++) {
+        size_t from = slice_from(s, c, r);
+        if (r != s->rank)
+            memcpy(slice_room(s, v, c, s->rank, r), c->gradients + from,
+                (slice_to(s, c, r) - from) * sizeof(float));
+    }
+    if (close_room(s, v, sign, e))
+        return -1;
+    update_own(s, v, c, update, ctx);
+    come(s, v);
+    if (wait_for_all(s, v, v->round, names[UPDATE], e))
+        return -1;
+    for (int r = 0; r < s->ranks; r++) {
+        size_t from = slice_from(s, c, r);
+        if (r != s->rank)
+            memcpy(c->weights + from, slice_room(s, v, c, r, r),
+                (slice_to(s, c, r) - from) * sizeof(float));
+    }
+    return 0;
+}
+
+int shared_update(shared *s, enum shared_channel channel, float *gradients, float *weights,
+    size_t n, size_t block, void (*update)(void *ctx, size_t from, size_t to), void *ctx, err *e)
+{
+    size_t line = CACHE_LINE / sizeof(float), longest = 0;
+    struct slice c = {.gradients = gradients, .weights = weights, .n = n, .block = block};
+    c.most = s->room / sizeof(float) / (size_t)s->ranks / line * line;
+    for (int r = 0; r < s->ranks; r++) {
+        size_t own = shared_share(s, r + 1, n) - shared_share(s, r, n);
+        longest = own > longest ? own : longest;
+    }
+    int result = begin(s, e);
+    for (; c.at < longest && result == 0; c.at += c.most)
+        result = update_slice(s, &s->view[channel], &c, update, ctx, e);
+    return result;
+}
+
+int shared_gather_shares(shared *s, enum shared_channel channel, float *values, size_t n, err *e)
+{
+    size_t *counts = mem_array((size_t)s->ranks, sizeof *counts);
+    for (int r = 0; r < s->ranks; r++)
+        counts[r] = (shared_share(s, r + 1, n) - shared_share(s, r, n)) * sizeof *values;
+    int result =
+        shared_allgather(s, channel, values + shared_share(s, s->rank, n), values, counts, e);
+    free(counts);
+    return result;
 }

@@ -42,6 +42,10 @@ int shared_broadcast(
 int shared_allgather(shared *s, enum shared_channel channel, const void *mine, void *all,
     const size_t *counts, err *e);
 int shared_barrier(shared *s, enum shared_channel channel, err *e);
+int shared_update(shared *s, enum shared_channel channel, float *gradients, float *weights,
+    size_t n, size_t block, void (*update)(void *ctx, size_t from, size_t to), void *ctx, err *e);
+size_t shared_share(const shared *s, int rank, size_t n);
+int shared_gather_shares(shared *s, enum shared_channel channel, float *values, size_t n, err *e);
 
 // The table for a job, as rank number `rank` of it. There is one in a process.
 const struct comm_ops *comm_shared(shared *s, int rank);

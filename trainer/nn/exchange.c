@@ -155,6 +155,16 @@ static int gather_rows(const struct exchange *x, int rank, err *e)
     return status;
 }
 
+bool exchange_parts(const graph *g)
+{
+    for (size_t i = 0; i < g->parameters; i++) {
+        const parameter *p = &g->parameter[i];
+        if (!p->as.fixed && (p->as.table || (p->frozen && p->size >= WORTH_IT)))
+            return true;
+    }
+    return false;
+}
+
 // Averages what lies between the weights that stay behind, as few runs as there are.
 static int average_rest(const struct exchange *x, err *e)
 {

@@ -8,3 +8,5 @@
 // Replaces the model's gradients by their mean over the ranks; the rows of tables that any rank has
 // named are touched then. Every rank has the same bits. Does nothing without an allreduce.
 int exchange_gradients(model *m, err *e);
+// Are there weights whose gradients stay behind, or travel in parts?
+bool exchange_parts(const graph *g);

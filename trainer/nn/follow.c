@@ -19,6 +19,7 @@ struct follow {
     const model *m;
     update rule;
     double rate; // of the learning, for a group's weight decay
+    size_t from, to;
 };
 
 // The rule as this weight follows it.
@@ -99,9 +100,9 @@ static void follow(void *ctx, int thread)
     const struct follow *f = ctx;
     const graph *g = f->m->graph;
     size_t threads = f->m->tempo.alone ? 1 : (size_t)pool_threads(f->m->pool),
-           lines = g->trained / 16;
-    size_t from = lines * (size_t)thread / threads * 16;
-    size_t to = lines * ((size_t)thread + 1) / threads * 16;
+           lines = (f->to - f->from) / 16;
+    size_t from = f->from + lines * (size_t)thread / threads * 16;
+    size_t to = f->from + lines * ((size_t)thread + 1) / threads * 16;
     params values = model_params(f->m);
     for (size_t i = 0; i < g->parameters; i++) {
         const parameter *p = &g->parameter[i];
@@ -119,7 +120,12 @@ static void follow(void *ctx, int thread)
     }
 }
 
+void follow_part(const model *m, update rule, double rate, size_t from, size_t to)
+{
+    pool_run(m->pool, m->tempo.alone, follow, &(struct follow){m, rule, rate, from, to});
+}
+
 void follow_gradients(const model *m, update rule, double rate)
 {
-    pool_run(m->pool, m->tempo.alone, follow, &(struct follow){m, rule, rate});
+    follow_part(m, rule, rate, 0, m->graph->trained);
 }

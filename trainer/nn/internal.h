@@ -34,6 +34,8 @@ struct model {
     tensor **handed;     // [parameters] with g: gradients as they were handed out, while g has them
     uint8_t **touched;   // [parameters] with g, of a graph: rows of tables, see op_work; else NULL
     uint64_t written;    // how often weights have changed
+    bool shares;         // updates may be shared with other ranks: nobody looks at slots meanwhile
+    bool scattered;      // slots are up to date for this rank's share alone
     bool guessed;        // some rows count as touched that perhaps were not
     size_t slots;
     int64_t steps;

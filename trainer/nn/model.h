@@ -35,6 +35,17 @@ typedef int (*allreduce_fn)(void *ctx, float *values, size_t n, const char *name
 typedef int (*allgather_fn)(
     void *ctx, const void *mine, void *all, const size_t *counts, const char *name, err *e);
 
+// How ranks share the work of an update (comm_ops.update_shares): each averages the gradients of
+// its share of the n numbers, has `update` change the weights there, and gets all others'. The
+// optimizer's state, too, is kept for that share alone, until `gather` gives each rank all of it.
+// Every rank makes the same calls. 1: not in this step (on no rank), so gradients are averaged.
+// block: so many numbers at most for each call of `update`.
+typedef struct share_ops {
+    int (*update)(void *ctx, float *gradients, float *weights, size_t n, size_t block,
+        void (*update)(void *ctx, size_t from, size_t to), void *update_ctx, err *e);
+    int (*gather)(void *ctx, float *values, size_t n, err *e);
+} share_ops;
+
 // Replaces the n values by their sum over all ranks, which is the same on every one: statistics of
 // layers that are synchronized. A rank that has joined (hvd.join) counts as zeros.
 typedef int (*allsum_fn)(void *ctx, double *values, size_t n, const char *name, err *e);
@@ -83,6 +94,7 @@ typedef struct compile_spec {
     allreduce_fn allreduce; // NULL: gradients are used without averaging
     void *allreduce_ctx;
     allgather_fn allgather; // with allreduce_ctx; NULL: tables travel whole (sparse_as_dense)
+    const share_ops *share; // with allreduce_ctx; NULL: each rank updates all weights
     allsum_fn allsum;       // with allreduce_ctx; NULL: each rank has its own statistics
     int ranks;              // how many there are, for the allgather
     int rank; // with an allreduce: each rank's Dropout has noise of its own; rank 0's is that of
@@ -200,4 +212,6 @@ void model_layer_shapes(const model *m, size_t layer, buf *out); // "kernel (5, 
 // writing to it.
 float *model_weight_values(model *m, size_t *n);
 float *model_slot_values(model *m, size_t *n); // NULL and 0 before model_compile
+// Every rank gets all of the optimizer's state, after updates that they have shared. All call it.
+int model_gather(model *m, err *e);
 void model_written(model *m);

@@ -342,14 +342,61 @@ static int keep_gradients(model *m, const model_data *data, const batch *b, step
     return run(m, data, b, s, e);
 }
 
+// Ranks share an update when each weight's follows from its own gradient alone, and all gradients
+// travel whole.
+void model_share_updates(model *m, bool on)
+{
+    const optimizer_spec *o = &m->spec.optimizer;
+    m->shares = on && m->graph && m->spec.share && !optimizer_clips(o) &&
+                o->kind != OPTIMIZER_LAZY_ADAM && !exchange_parts(m->graph);
+}
+
+int model_gather(model *m, err *e)
+{
+    for (size_t i = 0; m->scattered && i < m->slots; i++)
+        if (m->spec.share->gather(
+                m->spec.allreduce_ctx, m->slot + i * m->graph->values, m->graph->trained, e) < 0)
+            return err_wrap(e, "the optimizer's state");
+    m->scattered = false;
+    return 0;
+}
+
+struct following {
+    const model *m;
+    update rule;
+    double rate;
+};
+
+static void follow_share(void *ctx, size_t from, size_t to)
+{
+    const struct following *f = ctx;
+    follow_part(f->m, f->rule, f->rate, from, to);
+}
+
+// 1: not in this step.
+static int share_update(model *m, const struct following *f, err *e)
+{
+    enum { BLOCK = 4096 }; // for one thread: what its nearest cache holds
+    bool alone = m->tempo.alone || pool_threads(m->pool) == 1;
+    if (!m->shares)
+        return 1;
+    int status = m->spec.share->update(m->spec.allreduce_ctx, m->g, m->w, m->graph->trained,
+        alone ? BLOCK : m->graph->trained, follow_share, (void *)f, e);
+    m->scattered |= status == 0 && m->slots > 0;
+    return status;
+}
+
 // One step by the gradients that were kept.
 static int use_gradients(model *m, update rule, err *e)
 {
+    double rate = optimizer_at(&m->spec.optimizer, m->steps - 1).learning_rate;
     model_forget_handed(m); // what follows changes them
-    if (exchange_gradients(m, e) < 0)
+    int status = share_update(m, &(struct following){m, rule, rate}, e);
+    if (status <= 0)
+        return status;
+    if (model_gather(m, e) < 0 || exchange_gradients(m, e) < 0)
         return -1;
     clip_gradients(m->graph, &m->spec.optimizer, m->g);
-    double rate = optimizer_at(&m->spec.optimizer, m->steps - 1).learning_rate;
     follow_gradients(m, rule, rate);
     return 0;
 }

@@ -37,6 +37,9 @@ int model_prepare_all(
 // The same when only one of the two is a list.
 int model_prepare_lists(model *m, const tensor *x, const tensor *y, const tensor *const *xs,
     const tensor *const *ys, model_data *out, err *e);
+// From now on, or no longer, ranks may share the updates of steps. Until the next model_gather each
+// of them has the optimizer's state of its share alone.
+void model_share_updates(model *m, bool on);
 // One optimizer step on these rows. -1 only when the allreduce fails or memory is short.
 int model_train_batch(model *m, const model_data *data, const batch *b, batch_result *r, err *e);
 // Computes loss and metric without a step.

@@ -74,6 +74,7 @@ int model_init_slots(model *m, err *e)
 {
     free(m->slot);
     m->slot = NULL;
+    m->scattered = false;
     m->slots = optimizer_slots(&m->spec.optimizer);
     if (memory_check(m->slots * m->graph->values * sizeof *m->slot, "the optimizer's state", e) < 0)
         return -1;
@@ -297,6 +298,12 @@ const char *model_slot_name(const model *m, size_t slot)
 
 tensor *model_slot(const model *m, size_t slot, size_t weight, err *e)
 {
+    if (m->scattered) {
+        err_set(e, ERR_USAGE,
+            "each rank has a share of the optimizer's state until an epoch of fit ends: save after "
+            "it, or with include_optimizer = false");
+        return NULL;
+    }
     return read_run(m, slot_run(m, slot), weight, e);
 }
 

@@ -220,6 +220,67 @@ TEST(all_operations_and_types_reduce)
     both(4, reduce_all);
 }
 
+struct updated {
+    const float *gradients;
+    float *weights, *moments;
+    size_t least, most, block, n;
+    bool is_wrong;
+};
+
+// Needs the mean, and what this rank alone keeps.
+static void update_piece(void *ctx, size_t from, size_t to)
+{
+    struct updated *u = ctx;
+    u->is_wrong |= from < u->least || to > u->most || to - from > u->block;
+    u->n += to - from;
+    for (size_t i = from; i < to; i++) {
+        u->moments[i] = u->moments[i] / 2 + u->gradients[i];
+        u->weights[i] -= u->moments[i];
+    }
+}
+
+static int share_updates(shared *s, int rank, err *e)
+{
+    static const size_t sizes[] = {16, 160, 101776, 700016, 0};
+    int ranks = shared_ranks(s);
+    float by = 1.0f / (float)ranks;
+    for (size_t k = 0; k < 2 * ARRAY_LEN(sizes); k++) {
+        size_t n = sizes[k / 2], block = k % 2 ? 4096 : n;
+        AUTO_FREE float *g = mem_array(n + 1, sizeof *g), *w = mem_array(n + 1, sizeof *w);
+        AUTO_FREE float *m = mem_array(n + 1, sizeof *m);
+        struct updated u = {.gradients = g, .weights = w, .moments = m, .block = block};
+        u.least = shared_share(s, rank, n);
+        u.most = shared_share(s, rank + 1, n);
+        for (size_t i = 0; i < n; i++)
+            w[i] = m[i] = (float)i;
+        for (int step = 1; step <= 2; step++) {
+            for (size_t i = 0; i < n; i++)
+                g[i] = given(rank, i) * (float)step;
+            if (shared_update(s, SHARED_GRADIENTS, g, w, n, block, update_piece, &u, e))
+                return -1;
+        }
+        if (u.is_wrong || u.n != 2 * (u.most - u.least))
+            return err_set(e, ERR_FAILED, "updates of %zu numbers are not this rank's", n);
+        if (shared_gather_shares(s, SHARED_GRADIENTS, m, n, e))
+            return -1;
+        for (size_t i = 0; i < n; i++) {
+            float first = (float)i / 2 + sum_of(ranks, i) * by;
+            float next = first / 2 + 2 * sum_of(ranks, i) * by;
+            if (m[i] != next || w[i] != (float)i - first - next)
+                return err_set(e, ERR_FAILED, "%zu of %zu: %g and %g, not %g and %g", i, n,
+                    (double)m[i], (double)w[i], (double)next, (double)((float)i - first - next));
+        }
+    }
+    return 0;
+}
+
+TEST(shared_updates_have_the_bits_of_whole_ones)
+{
+    for (int ranks = 2; ranks <= 8; ranks += ranks > 4 ? 3 : 1)
+        in_processes(ranks, share_updates);
+    in_threads(3, share_updates);
+}
+
 static unsigned char byte_of(int rank, size_t i)
 {
     return (unsigned char)(i * 31 + (size_t)rank * 7 + (i >> 16));
