@@ -709,8 +709,8 @@ def test_a_full_disk(t):
 
 
 def test_clean_ups_run_when_a_full_disk_loses_output(t):
-    folder, outside = t.dir(), t.dir()
-    path = notebook(t, "-- %% A\nfor i = 1, 12000 do print(i, ('x'):rep(90)) end\n-- %% B\nsh 'touch OUT/b'\n"
+    folder, outside = t.dir(), t.dir() # A still prints when its loss is noticed
+    path = notebook(t, "-- %% A\nfor i = 1, 100000 do print(i, ('x'):rep(90)) end\n-- %% B\nsh 'touch OUT/b'\n"
                        "-- %% C when=\"always\"\nprint('cleaning')\nsh 'echo c >> OUT/c'\n"
                        "-- %% D when=\"failed\"\nsh 'echo d >> OUT/c'\n".replace("OUT", outside))
     script = f"mount -t tmpfs -o size=1M tmpfs {folder} && {FIRESTEEL} run {path} --cwd {folder} -o json; code=$?; " \

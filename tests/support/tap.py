@@ -6,6 +6,7 @@
     run(globals())
 
 Words on the command line choose the cases whose names contain one, FIRESTEEL_CASES those that have one of its names.
+FIRESTEEL_APART is a file of cases that do not run unless they are named (tests/cover).
 """
 import atexit
 import fcntl
@@ -178,16 +179,30 @@ class Test:
         self.cleanups.append(fn)
 
 
+def apart():
+    """Names of this program's cases that shall not run."""
+    program = os.path.relpath(os.path.realpath(sys.argv[0]), os.path.realpath(os.path.join(SOURCE, "tests")))
+    path = os.environ.get("FIRESTEEL_APART")
+    if not path:
+        return []
+    with open(path, encoding="utf-8") as f:
+        return next((line.split()[1:] for line in f if line.startswith(program + ": ")), [])
+
+
 def run(namespace):
     cases = [(n, f) for n, f in namespace.items() if n.startswith("test_") and callable(f)]
     only, named = sys.argv[1:], os.environ.get("FIRESTEEL_CASES", "").split()
     cases = [(n, f) for n, f in cases if not only or any(o in n for o in only)]
+    left_out = [] if only or named else apart()
     cases = [(n, f) for n, f in cases if not named or n[5:] in named]
+    cases = [(n, f) for n, f in cases if n[5:] not in left_out]
     cases.append(("test_nothing_left_running", nothing_left_running))
     print(f"1..{len(cases)}", flush=True)
     failed = 0
     for number, (name, fn) in enumerate(cases, 1):
         test, label, start = Test(), name[5:], time.monotonic()
+        if "FIRESTEEL_COVER" in os.environ:  # what each case reaches (tests/cover)
+            os.environ["LLVM_PROFILE_FILE"] = os.path.join(os.environ["FIRESTEEL_COVER"], label + "-%m%c.profraw")
         try:
             fn(test)
             print(f"ok {number} - {label}")
