@@ -34,7 +34,7 @@ def run(*command, input=None, **options):
     return done.stdout
 
 
-def wait_for(what, ready, seconds=300, alive=lambda: None):
+def wait_for(what, ready, seconds=600, alive=lambda: None):
     """Asks ready() until it says something true; alive() raises when it never will."""
     end = time.monotonic() + seconds
     while True:

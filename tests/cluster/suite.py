@@ -37,8 +37,7 @@ def cases(file):
 
 def is_wanted(name):
     words, named = sys.argv[1:], os.environ.get("FIRESTEEL_CASES", "").split()
-    return (not words or any(word in name for word in words)) and (
-        not named or name[5:] in named or COMES_UP in named)
+    return (not words or any(word in name for word in words)) and (not named or name[5:] in named)
 
 
 class Lanes:
@@ -118,6 +117,8 @@ def in_its_network(folder):
 
 
 def main():
+    if COMES_UP in os.environ.get("FIRESTEEL_CASES", "").split():
+        del os.environ["FIRESTEEL_CASES"]
     entered = os.environ.get("FIRESTEEL_CLUSTER_ENTERED")
     if entered == "all":
         return Lanes().all()
