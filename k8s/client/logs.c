@@ -72,8 +72,14 @@ void logs_end(logs *l, const err *e)
 static void on_data(void *arg, const char *bytes, size_t n)
 {
     logs *l = arg;
-    l->busy = true;
+    l->busy = l->feeding = true;
+    l->lost = false;
     frames_feed(&l->frames, bytes, n, logs_line, l, NULL);
+    l->feeding = false;
+    if (l->lost && !l->closed) {
+        operation_cancel(STEAL(l->reading));
+        (l->doubts ? logs_doubt_ended : logs_doubt)(l);
+    }
     logs_settle(l);
 }
 

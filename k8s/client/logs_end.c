@@ -13,7 +13,7 @@ static int tell_restart(logs *l)
 {
     AUTO_FREE char *text =
         str_fmt("the container was started again (restart %lld)", (long long)l->restarts);
-    return logs_mark(l, LOG_RESTART, text);
+    return logs_mark(l, LOG_RESTART, l->restarts < 0 ? "the container was started again" : text);
 }
 
 // The container's next run begins: nothing of its log was told, unless the pod told of it late.
@@ -51,6 +51,47 @@ static void read_earlier(logs *l)
     l->earlier = l->restart = true;
     l->lasts = l->empties = 0;
     logs_read_on(l);
+}
+
+// The answer does not follow what was told. Then lines were removed, or the container was started
+// again, and neither its pod nor we know yet: in that case what was told goes on in the log of the
+// run before.
+//
+//   told                a  b │ c  d                 read again     e  f        lost
+//   the run before     (a) b   c  d  x  y           found, so x and y, the restart, e and f follow
+//   ... or                  there is none, or it is another       a gap, e and f follow
+void logs_doubt(logs *l)
+{
+    l->doubts = l->earlier = true;
+    l->lasts = 0;
+    logs_read_on(l);
+}
+
+void logs_doubt_ended(logs *l)
+{
+    l->doubts = l->earlier = false;
+    l->sure = true;
+    l->lasts = 0;
+    l->why = (err){0};
+    logs_read_on(l);
+}
+
+void logs_is_found(logs *l)
+{
+    l->doubts = false;
+    l->restart = true;
+    l->restarts += l->restarts >= 0;
+    l->began = 0; // the pod has said when the run before began
+    l->lasts = l->empties = 0;
+}
+
+static void doubt_on(logs *l)
+{
+    enum { TRIES = 2 }; // a kubelet that has just been started knows of no run before
+    if (l->why.code != ERR_NONE && (!logs_is_refusal(l->status) || l->lasts++ < TRIES))
+        logs_again(l, AIM_READ, logs_pause_of(l));
+    else
+        logs_doubt_ended(l);
 }
 
 // A pod's status comes later than what the kubelet does, by many seconds where a server is busy or
@@ -127,6 +168,7 @@ static int64_t beginning_of(const logs *l, const cJSON *pod)
 static int note_restart(logs *l, const cJSON *pod)
 {
     int64_t now = restarts_of(l, pod), before = l->restarts;
+    now = now > before ? now : before; // we may know of the last one, and the pod not yet
     l->restarts = now;
     l->began = beginning_of(l, pod);
     return before >= 0 && now > before ? note_runs(l, now - before) : 0;
@@ -145,7 +187,9 @@ void logs_leave_earlier(logs *l)
 // The earlier run's log has ended: with its last lines, or it is not there any more.
 void logs_earlier_ended(logs *l)
 {
-    if (l->why.code == ERR_NONE)
+    if (l->doubts)
+        doubt_on(l);
+    else if (l->why.code == ERR_NONE)
         logs_ask_last(l, 1);
     else if (l->why.code == ERR_FORBIDDEN)
         logs_end(l, &l->why);

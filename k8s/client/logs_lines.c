@@ -108,11 +108,18 @@ int logs_line(void *arg, const char *line, size_t n)
     }
     if (l->ahead.begun && !l->place.begun && take_up(l, line + text, n - text) != 0)
         return -1;
+    bool may_doubt = l->feeding && l->follow && !l->sure && (!l->earlier || l->doubts);
+    l->lost = may_doubt && place_is_lost(&l->place, l->stamp);
+    if (l->lost)
+        return -1;
     int64_t newest = l->place.newest;
     enum place_verdict verdict = place_take(&l->place, l->stamp, line + text, n - text);
+    if (l->doubts && l->place.search != PLACE_SEEKS)
+        logs_is_found(l);
     if (verdict == PLACE_TOLD)
         return 0;
     l->attempt = l->lasts = 0;
+    l->sure = false;
     if (verdict == PLACE_GAP && tell_gap(l, newest, l->stamp) != 0)
         return -1;
     return logs_tell(l, LOG_LINE, l->stamp, line + text, n - text);

@@ -48,7 +48,10 @@ struct logs {
     bool checked; // this reading is of our pod
     bool earlier; // this reading is of the container's run before the present one
     bool restart; // ... and then its restart has to be told
-    bool cut;     // the last reading that was not refused broke off
+    // What is read does not follow what was told: doubts asks the log of the run before whether
+    // that goes on there (logs_end.c); sure: it does not.
+    bool doubts, lost, sure, feeding;
+    bool cut; // the last reading that was not refused broke off
     unsigned attempt, lasts, empties;
     unsigned proofs;     // answers that end as this reading does, with a line that has no end
     unsigned last_lines; // how many the last question for the last line asked for
@@ -84,6 +87,9 @@ void logs_ask_pod(logs *l);
 void logs_earlier_ended(logs *l); // the answer with the container's run before
 void logs_leave_earlier(logs *l); // goes on with the present run
 void logs_give_up(logs *l);       // ends it, and says so
+void logs_doubt(logs *l);         // does the run before go on where we were?
+void logs_doubt_ended(logs *l);   // no
+void logs_is_found(logs *l);      // yes
 
 // logs_last.c
 void logs_ask_last(logs *l, unsigned lines); // for so many lines, of which the last one counts

@@ -138,6 +138,11 @@ static enum place_verdict follow(struct place *p, int64_t stamp, uint64_t hash)
     return PLACE_TOLD;
 }
 
+bool place_is_lost(const struct place *p, int64_t stamp)
+{
+    return p->begun && !p->other && p->search == PLACE_SEEKS && stamp > p->newest;
+}
+
 bool place_awaits(const struct place *p)
 {
     return p->begun && p->search != PLACE_AT_END;
@@ -149,6 +154,8 @@ enum place_verdict place_take(struct place *p, int64_t stamp, const char *text, 
     enum place_verdict verdict = p->search == PLACE_SEEKS     ? seek(p, stamp, hash)
                                  : p->search == PLACE_FOLLOWS ? follow(p, stamp, hash)
                                                               : PLACE_NEW;
+    if (p->other && verdict == PLACE_NEW) // no line of the file before comes again
+        p->n = 0;
     p->other = false;
     if (verdict != PLACE_TOLD)
         add(p, stamp, hash);

@@ -44,6 +44,9 @@ enum place_verdict {
 void place_other(struct place *p);
 // What a line is; one that is new counts as told from here on.
 enum place_verdict place_take(struct place *p, int64_t stamp, const char *text, size_t n);
+// Would place_take say that lines may be missing before this one, since nothing that was told has
+// come again?
+bool place_is_lost(const struct place *p, int64_t stamp);
 // Do lines that were told still have to come again in this reading?
 bool place_awaits(const struct place *p);
 // Is this the line that was told first, or last?

@@ -155,6 +155,20 @@ LOGS = {
     "not-ahead previous": [(line(7, 1, "one") + line(7, 2, "two"), "close")],
     "part-ahead": [(line(5, 1, "one"), "cut"), (line(8, 3, "three"), "cut"), (line(8, 3, "three") + line(8, 4, "four"), "close")],
     "part-ahead previous": [(line(5, 1, "one") + line(5, 2, "two"), "close")],
+    # Its kubelet has just been started when it is first asked for the run before.
+    "part-late": [(line(5, 1, "one"), "cut"), (line(8, 3, "three") + line(8, 4, "four"), "close")],
+    "part-late previous": [(400, 'previous terminated container "main" in pod "part-late" not found'),
+                           (line(5, 1, "one") + line(5, 2, "two"), "cut"), (line(5, 2, "two") + line(6, 2, "more"), "close")],
+    # Its run before was removed by then.
+    "part-swept": [(line(5, 1, "one"), "cut"), (line(8, 3, "three"), "cut"), (line(8, 3, "three"), "cut"),
+                   (line(8, 3, "three") + line(8, 4, "four"), "close")],
+    "part-swept previous": [(400, 'previous terminated container "main" in pod "part-swept" not found')],
+    # The run before is not that of which lines were told: this one's were removed.
+    "older": [(line(5, 1, "one"), "cut"), (line(9, 1, "five"), "close")],
+    "older previous": [(line(2, 1, "older") + line(2, 2, "still older"), "close")],
+    # The same a moment after a restart.
+    "rotated": [(line(5, 1, "one"), "cut"), (line(5, 9, "two"), "cut"), (line(9, 9, "five"), "close")],
+    "rotated previous": [(line(5, 1, "one"), "close")],
     "end-late": [(line(7, 1, "three"), "close")],
     "end-late previous": [(line(5, 1, "one") + line(5, 2, "two"), "close")],
     # Its first run was over before its first line could be read.
@@ -198,9 +212,10 @@ def runs(restarts, **more):
     return {**more, "containerStatuses": [{"name": "main", "restartCount": restarts, "state": {"running": {}}}]}
 
 
-def late_runs(before):
-    """The state so many times as if there had been no restart."""
-    after = {"containerStatuses": [{"name": "main", "restartCount": 1, "state": {"running": {"startedAt": "2026-01-02T03:04:07Z"}}}]}
+def late_runs(before, second=7):
+    """The state so many times as if there had been no restart, which was at that second."""
+    began = f"2026-01-02T03:04:{second:02}Z"
+    after = {"containerStatuses": [{"name": "main", "restartCount": 1, "state": {"running": {"startedAt": began}}}]}
     return [runs(0)] * before + [after] * 3 + [{**after, "phase": "Succeeded"}]
 
 
@@ -215,6 +230,10 @@ STATES = {
     "ahead-swept": late_runs(3),
     "not-ahead": late_runs(3),
     "part-ahead": late_runs(4),
+    "part-late": late_runs(5),
+    "part-swept": late_runs(5),
+    "rotated": late_runs(2, 5),
+    "older": [runs(1)] * 4 + [runs(1, phase="Succeeded")],
     "end-late": [runs(0)] * 2 + late_runs(0)[-1:],
     "missed": [{"phase": "Pending"}] * 2 + [runs(1)] * 2 + [runs(1, phase="Succeeded")],
     "renamed": [RUNNING] * 3 + [{"uid": "another"}],

@@ -440,13 +440,29 @@ TEST(a_run_that_the_pod_tells_of_at_its_end_is_not_left_out)
         "-- the container was started again (restart 1) --\ndone none\n");
 }
 
+TEST(the_end_of_a_run_whose_pod_tells_late_is_found_in_its_log)
+{
+    check_follow("part-ahead", "one\ntwo\n-- the container was started again (restart 1) --\n"
+                               "three\nfour\ndone none\n");
+    check_follow("part-late", "one\ntwo\nmore\n"
+                              "-- the container was started again (restart 1) --\nthree\nfour\n"
+                              "done none\n");
+}
+
 TEST(the_end_of_a_run_that_is_lost_by_a_late_pod_is_told)
 {
-    check_follow("part-ahead", "one\n-- gap: lines of 3.0s may be missing here --\nthree\n"
+    check_follow("part-swept", "one\n-- gap: lines of 3.0s may be missing here --\nthree\n"
                                "-- gap: the container was started again before its pod said so: "
                                "lines at the end of the run before may be missing here --\n"
                                "-- the container was started again (restart 1) --\nfour\n"
                                "done none\n");
+}
+
+TEST(a_gap_is_none_of_another_run)
+{
+    check_follow("rotated", "one\n-- the container was started again (restart 1) --\ntwo\n"
+                            "-- gap: lines of 4.0s may be missing here --\nfive\ndone none\n");
+    check_follow("older", "one\n-- gap: lines of 4.0s may be missing here --\nfive\ndone none\n");
 }
 
 TEST(another_pod_of_the_name_is_not_taken_for_this_one)
