@@ -149,6 +149,8 @@ int logs_tell_rest(logs *l)
 {
     AUTO_BUF rest = l->rest;
     l->rest = (buf){0};
+    if (place_awaits(&l->place)) // it is half of a line that was told whole
+        return 0;
     if (!l->piece && rest.len && is_half_stamp(buf_cstr(&rest), rest.len))
         return 0;
     return rest.len ? logs_line(l, rest.data, rest.len) : 0;

@@ -143,6 +143,8 @@ LOGS = {
     "restarted": [(line(7, 1, "three"), "close")],
     "restarted previous": [(line(5, 1, "one") + line(5, 2, "two"), "close")],
     "renamed": [(line(5, 1, "one"), "cut"), (line(7, 1, "another pod's"), "close")],
+    # It is deleted when it is read once more, and that answer breaks off.
+    "told": [(line(5, 1, "one") + line(5, 2, "two") + line(5, 3, "three"), "cut"), (line(5, 1, "one") + line(5, 2, "two")[:-2], "close")],
     "several": [(line(5, 1, "one"), "close")],
     "swept": [(line(5, 1, "one"), "cut"), (line(7, 1, "three"), "close")],
     "swept previous": [(f"failed to try resolving symlinks in path \"{LOG_FILE}\": lstat {LOG_FILE}: no such file or directory", "close")],
@@ -236,6 +238,7 @@ STATES = {
     "older": [runs(1)] * 4 + [runs(1, phase="Succeeded")],
     "end-late": [runs(0)] * 2 + late_runs(0)[-1:],
     "missed": [{"phase": "Pending"}] * 2 + [runs(1)] * 2 + [runs(1, phase="Succeeded")],
+    "told": [RUNNING] * 4 + [{"uid": "another"}],
     "renamed": [RUNNING] * 3 + [{"uid": "another"}],
 }
 # It comes while others are followed, and is known only when its container has been started again.

@@ -383,6 +383,11 @@ TEST(half_a_line_is_not_the_last_one)
     check_follow("again", "one\ntwo\nthree\ndone none\n");
 }
 
+TEST(half_a_line_that_was_told_is_not_told_again)
+{
+    check_follow("told", "one\ntwo\nthree\ndone none\n");
+}
+
 TEST(a_line_that_is_cut_within_its_stamp_is_none)
 {
     check_follow("stump", "one\ndone none\n");
