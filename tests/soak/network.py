@@ -31,6 +31,7 @@ from badnet import BadNet  # noqa: E402
 from tap import BUILD, CACHE, SOURCE, sh  # noqa: E402
 
 READER = os.path.join(BUILD, "tests/soak/reader")
+STARTING = 300  # seconds for the last pods to come to their end
 SETTLE = 90  # seconds for the reader to come to the end in a calm network
 PODS = 6     # at a time
 
@@ -206,6 +207,7 @@ case $((i % 97)) in 7) printf "$NAME $i "; head -c $((i * 37 % 30000)) /dev/zero
         def whole():
             numbers, _ = self.told()
             return all(self.is_told(n, numbers[n]) for n in self.pods)
+        wait_until(lambda: whole() or self.have_ended(), STARTING)
         wait_until(whole, SETTLE)
         time.sleep(2)
         code, (numbers, others) = self.reader.end(), self.told()
@@ -232,6 +234,14 @@ case $((i % 97)) in 7) printf "$NAME $i "; head -c $((i * 37 % 30000)) /dev/zero
             self.explain(name)
         print(f"logs: {sum(self.pods.values())} lines of {len(self.pods)} pods; {len(wrong)} wrong, {len(self.lost)} first runs removed by the kubelet; {dict(self.net.fates)}")
         return wrong
+
+    def have_ended(self):
+        """Do all pods write no more? The last of them may have waited long for their node."""
+        try:
+            return all(self.phase(name) in ("Succeeded", "Failed", "gone") for name in self.living)
+        except (OSError, http.client.HTTPException):
+            self.server.connection = None
+            return False
 
     def has_more(self, name, numbers):
         """Does the server, asked past the bad network, have other lines than were told? A node may lose a log."""
