@@ -37,12 +37,10 @@ struct comm_ops {
     // https://arxiv.org/abs/2004.13336): each averages the gradients of its share of the n numbers
     // and calls update(ctx, from, to), which changes `weights` there, for one piece of at most
     // `block` numbers after the other; then every rank has all weights. The rest of `gradients` is
-    // as it was. share: where that of a rank begins, a multiple of 16; n for the rank behind the
-    // last. gather_shares gives every rank the others' shares of `values`. All three are NULL where
+    // as it was. gather_shares gives every rank the others' shares of `values`. Both are NULL where
     // averaging is quicker.
     int (*update_shares)(float *gradients, float *weights, size_t n, size_t block,
         void (*update)(void *ctx, size_t from, size_t to), void *ctx, err *e);
-    size_t (*share)(int rank, size_t n);
     int (*gather_shares)(float *values, size_t n, err *e);
     // From now on slow is called when an operation takes longer than `after` ns: once, on the
     // thread that waits.

@@ -68,11 +68,6 @@ static int memory_update_shares(float *gradients, float *weights, size_t n, size
         shared_update(job.memory, SHARED_GRADIENTS, gradients, weights, n, block, update, ctx, e));
 }
 
-static size_t memory_share(int rank, size_t n)
-{
-    return shared_share(job.memory, rank, n);
-}
-
 static int memory_gather_shares(float *values, size_t n, err *e)
 {
     return noted(shared_gather_shares(job.memory, SHARED_GRADIENTS, values, n, e));
@@ -102,7 +97,6 @@ const struct comm_ops *comm_shared(shared *s, int rank)
         .barrier = memory_barrier,
         .average_gradients = memory_average_gradients,
         .update_shares = memory_update_shares,
-        .share = memory_share,
         .gather_shares = memory_gather_shares,
         .watch = memory_watch,
         .failed = memory_failed,

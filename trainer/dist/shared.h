@@ -44,6 +44,7 @@ int shared_allgather(shared *s, enum shared_channel channel, const void *mine, v
 int shared_barrier(shared *s, enum shared_channel channel, err *e);
 int shared_update(shared *s, enum shared_channel channel, float *gradients, float *weights,
     size_t n, size_t block, void (*update)(void *ctx, size_t from, size_t to), void *ctx, err *e);
+// Where the share of a rank begins, a multiple of 16; n for the rank behind the last.
 size_t shared_share(const shared *s, int rank, size_t n);
 int shared_gather_shares(shared *s, enum shared_channel channel, float *values, size_t n, err *e);
 
