@@ -9,6 +9,8 @@
 #include "trainer/data/mnist.h"
 #include "trainer/tensor/arrange.h"
 
+#include <sys/stat.h>
+
 // The first folder with this data set, new; NULL, and e lists all places.
 static char *find_folder(const worker *w, const char *name, err *e)
 {
@@ -26,6 +28,26 @@ static char *find_folder(const worker *w, const char *name, err *e)
     return NULL;
 }
 
+// A sum that is known is not made again; those that were made to check the files are told.
+static int load_mnist(worker *w, const char *folder, mnist *m, err *e)
+{
+    mnist_file files[MNIST_FILES];
+    struct stat states[MNIST_FILES];
+    mnist_find(folder, files);
+    for (int i = 0; i < MNIST_FILES; i++)
+        if (files[i].path && stat(files[i].path, &states[i]) == 0)
+            worker_known_sum(w, files[i].path, &states[i], files[i].sum);
+    int result = mnist_load(m, folder, files, 0, 1, e);
+    for (int i = 0; i < MNIST_FILES; i++) {
+        if (files[i].sum[0])
+            worker_know_sum(w, files[i].path, &states[i], files[i].sum);
+        if (files[i].path)
+            worker_tell_read(w, files[i].path);
+    }
+    mnist_files_done(files);
+    return result;
+}
+
 static const char cache_name[] = "data.mnist"; // folder → {train_x, train_y, test_x, test_y}
 
 // Pushes the whole data set of a folder. It is cached, because unpacking takes longer than an
@@ -36,12 +58,8 @@ static void push_whole(lua_State *L, const char *folder)
     mnist m;
     luaL_getsubtable(L, LUA_REGISTRYINDEX, cache_name);
     if (lua_getfield(L, -1, folder) == LUA_TNIL) {
-        static const char *const files[] = {"train-images-idx3-ubyte", "train-labels-idx1-ubyte",
-            "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"};
-        for (size_t i = 0; i < ARRAY_LEN(files); i++)
-            worker_tell_read_in(worker_of(L), folder, files[i]);
         lua_pop(L, 1);
-        if (mnist_load(&m, folder, 0, 1, &e))
+        if (load_mnist(worker_of(L), folder, &m, &e))
             raise_err(L, &e);
         tensor *parts[] = {m.train_x, m.train_y, m.test_x, m.test_y};
         lua_createtable(L, ARRAY_LEN(parts), 0);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // hvd.run, both ends: the driver packs a function and starts ranks; a rank unpacks and calls it.
 //
-//   packed job     fn, args, arg, names of the script's own globals
+//   packed job     fn, args, arg, names of the script's own globals, what the driver has read
+//                  (reading.c; not of a function that a cell has packed)
 //   packed result  what fn returned
 //
 // hvd.run returns a list that has for each rank a table {n =, …} of fn's results; hvd.lua wraps it.
@@ -124,6 +125,13 @@ static void pass_event(void *ctx, int rank, const char *json, size_t n)
         w->options.event(w->options.event_ctx, json, n);
 }
 
+static void push_reading(lua_State *L, worker *w)
+{
+    AUTO_BUF list = {0};
+    reading_list(w, w->options.driver.executors == 0, &list);
+    lua_pushlstring(L, list.data, list.len);
+}
+
 static int pack_job(lua_State *L, int args, buf *out, err *e)
 {
     int first = lua_gettop(L) + 1;
@@ -131,8 +139,9 @@ static int pack_job(lua_State *L, int args, buf *out, err *e)
     lua_pushvalue(L, args);
     lua_getglobal(L, "arg");
     pack_push_own_globals(L);
-    static const char *const names[] = {"hvd.run", "args", "arg", "globals"};
-    int result = pack_values(L, first, 4, PACK_FUNCTIONS, names, out, e);
+    push_reading(L, worker_of(L));
+    static const char *const names[] = {"hvd.run", "args", "arg", "globals", "reading"};
+    int result = pack_values(L, first, ARRAY_LEN(names), PACK_FUNCTIONS, names, out, e);
     lua_settop(L, first - 1);
     return result;
 }
@@ -363,9 +372,14 @@ static int call_function(lua_State *L, const void *function, size_t n)
     err e;
     lua_settop(L, 0);
     int values = unpack_values(L, function, n, PACK_FUNCTIONS, &e);
-    if (values != 4) {
+    if (values < 4) {
         lua_pushstring(L, values < 0 ? e.text : "the driver sent no job");
         return -1;
+    }
+    if (values > 4) {
+        size_t bytes;
+        const char *list = lua_tolstring(L, 5, &bytes);
+        reading_take(worker_of(L), list, list ? bytes : 0);
     }
     watch_globals(L, 4);
     lua_settop(L, 3);

@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/json.h"
+#include "script/worker/reading.h"
 #include "script/worker/worker.h"
 #include "trainer/dist/comm.h"
 #include "trainer/dist/driver.h"
@@ -34,13 +35,12 @@ struct worker {
         char operation[STALL_OPERATION];
         bool told;
     } doing;
-    bool closing;         // Lua's last finalizers run
-    bool bereft;          // MPI's start has failed, perhaps since a peer was lost
-    bool compares;        // gradients are compared before they are averaged
-    timeline *timeline;   // only in rank 0, if one was requested
-    struct hashmap *told; // files that were told of (reading.c); NULL: none
-    int64_t digested;     // bytes of them that were read for their digests
-    size_t tensor_bytes;  // allocated since Lua's garbage collector was told
+    bool closing;            // Lua's last finalizers run
+    bool bereft;             // MPI's start has failed, perhaps since a peer was lost
+    bool compares;           // gradients are compared before they are averaged
+    timeline *timeline;      // only in rank 0, if one was requested
+    struct reading *reading; // NULL: nothing yet
+    size_t tensor_bytes;     // allocated since Lua's garbage collector was told
 };
 
 static inline worker *worker_of(lua_State *L)
@@ -58,12 +58,6 @@ void worker_event(worker *w, cJSON *event);
 // Sends what a training's numbers depend on, beside its file: {event = "worker", version, kernels
 // (of this CPU), dnn, bf16, deterministic, ranks, mpi}.
 void worker_tell_versions(worker *w);
-
-// Sends what the trainer is about to read: {event = "read", path, size, mtime (wall ns), sha256
-// (of files that are not too large)}; once for each state of a file. Of a folder NAME.gz, or NAME
-// where there is none. What is no file is not told.
-void worker_tell_read(worker *w, const char *path);
-void worker_tell_read_in(worker *w, const char *folder, const char *name);
 
 void dnn_tell_missing(const err *e); // on stderr
 // Loads oneDNN if the model has use for it; says once where that fails.

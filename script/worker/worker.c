@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "script/worker/worker.h"
 
-#include "base/hashmap.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "script/embed.h"
@@ -35,8 +34,7 @@ int traceback(lua_State *L)
 void worker_event(worker *w, cJSON *event)
 {
     AUTO_BUF text = {0};
-    bool wanted = w->link ? w->place.rank == 0 : w->options.event != NULL;
-    if (wanted) {
+    if (worker_listened(w)) {
         json_print(&text, event);
         if (w->link)
             rank_send(w->link, MESSAGE_EVENT, text.data, text.len, NULL);
@@ -252,8 +250,8 @@ void worker_close(worker *w)
     if (w->L)
         lua_close(w->L);
     timeline_close(w->timeline);
-    hashmap_free(w->told);
-    w->told = NULL;
+    reading_free(w->reading);
+    w->reading = NULL;
     w->L = NULL;
     w->timeline = NULL;
 }

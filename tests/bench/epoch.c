@@ -125,7 +125,7 @@ int main(int argc, char **argv)
         return usage();
     int64_t start = clock_mono();
     model *m = new_model(&o, &e);
-    if (!m || mnist_load(&d, o.folder, 0, 1, &e) < 0) {
+    if (!m || mnist_load(&d, o.folder, NULL, 0, 1, &e) < 0) {
         fprintf(stderr, "epoch: %s\n", e.text);
         return 1;
     }

@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: MIT
 """firesteel-worker as a user runs it: the trainer of the MNIST recipe, arguments, ranks, executors, ends."""
 import contextlib
+import hashlib
 import json
 import os
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import time
 
@@ -1363,6 +1365,62 @@ def test_events(t):
     done = work(folder, "trainer.lua", "--epochs=1", env={"FIRESTEEL_EVENTS": "stdout"})
     marked = [line for line in done.out.splitlines() if line.startswith("@firesteel ")]
     assert json.loads(marked[-1][11:])["event"] == "evaluate", done
+
+
+READERS = """
+local hvd, data = require "hvd", require "data"
+local function look(way)
+  hvd.init()
+  data.mnist { rank = hvd.rank(), size = hvd.size() }
+  data.csv "ranks.csv"
+  data.csv "both.csv"
+end
+data.mnist()
+data.csv "both.csv"
+if arg[1] == "damage" then
+  local labels = assert(io.open("data/mnist/t10k-labels-idx1-ubyte", "r+"))
+  labels:seek("set", 8)
+  labels:write "\\1"
+  labels:close()
+  assert(os.execute "touch -d @0 data/mnist/t10k-labels-idx1-ubyte")
+end
+hvd.run(look, { np = 2 })
+"""
+
+
+def readers(t):
+    """Eight black pictures in each set of MNIST, each a 0, of 1970, with the files' sums; and two tables."""
+    folder = script(t, READERS)
+    mnist = os.path.join(folder, "data", "mnist")
+    os.makedirs(mnist)
+    files = {f"{name}-{kind}-ubyte": head + bytes(8 * each) for name in ("train", "t10k")
+             for kind, head, each in (("images-idx3", struct.pack(">4I", 0x803, 8, 28, 28), 784), ("labels-idx1", struct.pack(">2I", 0x801, 8), 1))}
+    files["SHA256SUMS"] = "".join(f"{hashlib.sha256(content).hexdigest().upper()}  {name}\n" for name, content in files.items()).encode()
+    files["both.csv"] = files["ranks.csv"] = b"a,b\n1,2\n"
+    for name, content in files.items():
+        path = os.path.join(folder if name.endswith(".csv") else mnist, name)
+        with open(path, "wb") as f:
+            f.write(content)
+        os.utime(path, (0, 0))
+    return folder, files
+
+
+def test_what_the_driver_has_read_is_told_once(t):
+    folder, files = readers(t)
+    for how in how_ranks_speak():
+        done = work(folder, "trainer.lua", env=dict(how, FIRESTEEL_EVENTS="stdout", FIRESTEEL_DATA=None))
+        told = [json.loads(line[11:]) for line in done.out.splitlines() if line.startswith("@firesteel ")]
+        reads = [(os.path.basename(e["path"]), e["sha256"]) for e in told if e["event"] == "read"]
+        assert done.code == 0 and len(reads) == 6, done
+        assert dict(reads) == {name: hashlib.sha256(content).hexdigest() for name, content in files.items() if name != "SHA256SUMS"}, reads
+        assert "@firesteel" not in work(folder, "trainer.lua", env=dict(how, FIRESTEEL_DATA=None)).out
+
+
+def test_what_was_changed_under_an_old_date_is_checked_again(t):
+    """Ranks believe the sums that their driver has made of the very same files."""
+    folder, _ = readers(t)
+    done = work(folder, "trainer.lua", "damage", env={"FIRESTEEL_DATA": None})
+    assert done.code == 1 and "t10k-labels-idx1-ubyte: the file was changed or damaged" in done.err, done
 
 
 def test_the_timeline_is_json_at_any_time(t):

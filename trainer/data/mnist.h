@@ -2,6 +2,7 @@
 // MNIST: 60000 + 10000 images of digits with their labels, from four IDX files in one folder
 // ({train,t10k}-{images-idx3,labels-idx1}-ubyte, with or without .gz). The caller owns the tensors.
 #pragma once
+#include "base/digest.h"
 #include "base/err.h"
 #include "trainer/tensor/tensor.h"
 
@@ -12,11 +13,26 @@ typedef struct mnist {
     tensor *test_y;
 } mnist;
 
+// Its files, in the order train images and labels, test images and labels.
+enum { MNIST_FILES = 4 };
+
+typedef struct mnist_file {
+    char *path; // NULL: it is not there
+    // The SHA-256 of its bytes in hexadecimal: that they are known to have, so that it is not made
+    // again; or found to have, while they were loaded. "": it is not known.
+    char sum[SHA256_HEX];
+} mnist_file;
+
+// Finds them; mnist_files_done frees what it has found.
+void mnist_find(const char *folder, mnist_file files[MNIST_FILES]);
+void mnist_files_done(mnist_file files[MNIST_FILES]);
+
 // Loads, checks and shards: rows rank, rank+size, … of training and test data (0, 1: everything).
-// If the folder has a file SHA256SUMS (as sha256sum writes it), the sums are checked.
+// If the folder has a file SHA256SUMS (as sha256sum writes it), the sums are checked. files: that
+// mnist_find found in this folder, gets the sums; NULL: it looks itself.
 // Errors: NOT_FOUND names folder and file; CORRUPT names the file and the damage, also for labels
 // out of range, and when there are more images than labels or fewer.
-int mnist_load(mnist *m, const char *folder, int rank, int size, err *e);
+int mnist_load(mnist *m, const char *folder, mnist_file *files, int rank, int size, err *e);
 void mnist_done(mnist *m);
 // Does the folder look like MNIST (its first file is there)?
 bool mnist_is_folder(const char *folder);

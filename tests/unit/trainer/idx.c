@@ -239,7 +239,7 @@ static void check_refused(err_code code, const char *message)
 {
     mnist m;
     err e;
-    CHECK(mnist_load(&m, tap_dir(), 0, 1, &e) < 0);
+    CHECK(mnist_load(&m, tap_dir(), NULL, 0, 1, &e) < 0);
     CHECK_INT(e.code, code);
     CHECK_HAS(e.text, message);
 }
@@ -264,7 +264,7 @@ TEST(mnist_folder_is_checked)
     put("SHA256SUMS", "", 0);
     mnist m;
     err e;
-    CHECK_OK(mnist_load(&m, tap_dir(), 0, 1, &e) == 0, e);
+    CHECK_OK(mnist_load(&m, tap_dir(), NULL, 0, 1, &e) == 0, e);
     mnist_done(&m);
 }
 
@@ -272,8 +272,8 @@ TEST(shipped_mnist_is_sharded)
 {
     mnist all, part;
     err e;
-    CHECK_OK(mnist_load(&all, MNIST, 0, 1, &e) == 0, e);
-    CHECK_OK(mnist_load(&part, MNIST, 1, 3, &e) == 0, e);
+    CHECK_OK(mnist_load(&all, MNIST, NULL, 0, 1, &e) == 0, e);
+    CHECK_OK(mnist_load(&part, MNIST, NULL, 1, 3, &e) == 0, e);
     CHECK_INT(tensor_rows(all.train_x), 60000);
     CHECK_INT(tensor_rows(all.test_y), 10000);
     CHECK_INT(tensor_rows(part.train_x), 20000);
