@@ -118,4 +118,5 @@ static bool usable(void)
 #define CPU_NAME "avx2"
 #define CPU_OPS  cpu_avx2
 #define CPU_TURN turn_u8
+#include "trainer/cpu/penalty.inc"
 #include "trainer/cpu/table.inc"

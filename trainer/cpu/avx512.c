@@ -166,4 +166,5 @@ static bool usable(void)
 #define CPU_NAME "avx512"
 #define CPU_OPS  cpu_avx512
 #define CPU_TURN turn_squares
+#include "trainer/cpu/penalty.inc"
 #include "trainer/cpu/table.inc"

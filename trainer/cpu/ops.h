@@ -152,6 +152,10 @@ typedef struct cpu_ops {
     // from, which need not be aligned, are floats or with `half` bf16; n is a multiple of 16.
     void (*copy_lines)(
         float *to, size_t ld, const void *const *from, size_t rows, size_t n, bool half);
+    // Σ w² or Σ |w| of n weights, a multiple of 16; its bits are the same for all sets.
+    double (*penalty)(const float *w, size_t n, bool squares);
+    // g += 2·l2·w + l1·sign w, n numbers; at 0 the sign is 0.
+    void (*add_slopes)(float *restrict g, const float *restrict w, size_t n, float l1, float l2);
     const channel_ops *channels[2]; // of floats, of bf16
 } cpu_ops;
 

@@ -120,4 +120,5 @@ static bool usable(void)
 #define CPU_NAME "plain"
 #define CPU_OPS  cpu_plain
 #define CPU_TURN turn_u8
+#include "trainer/cpu/penalty.inc"
 #include "trainer/cpu/table.inc"

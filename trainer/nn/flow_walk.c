@@ -185,22 +185,10 @@ static void add_loss(const flow *f, const struct head *h, size_t k)
             r->d[i * o.ld + c] *= (float)weight;
 }
 
-// Σ w² or Σ |w|, in 8 sums so that they are computed side by side.
-static double size_of(const float *w, size_t n, bool squares)
-{
-    enum { SUMS = 8 };
-    double sum[SUMS] = {0}, all = 0;
-    for (size_t i = 0; i < n; i += SUMS) // n is a multiple of 16
-        for (size_t k = 0; k < SUMS; k++)
-            sum[k] += squares ? (double)w[i + k] * (double)w[i + k] : fabs((double)w[i + k]);
-    for (size_t k = 0; k < SUMS; k++)
-        all += sum[k];
-    return all;
-}
-
 // What the regularizers add to each row's loss: Σ over weights of l1·Σ |W| + l2·Σ W². Padding is 0.
 static double regularization(const flow *f)
 {
+    const cpu_ops *cpu = f->s->cpu;
     double sum = 0;
     for (size_t i = 0; i < f->g->parameters; i++) {
         const parameter *p = &f->g->parameter[i];
@@ -208,9 +196,9 @@ static double regularization(const flow *f)
         if (!parameter_is_regular(p))
             continue;
         if (p->said->l1 > 0)
-            sum += p->said->l1 * size_of(w, p->size, false);
+            sum += p->said->l1 * cpu->penalty(w, p->size, false);
         if (p->said->l2 > 0)
-            sum += p->said->l2 * size_of(w, p->size, true);
+            sum += p->said->l2 * cpu->penalty(w, p->size, true);
     }
     return sum;
 }
@@ -229,15 +217,11 @@ static void add_slopes(const struct walk *w)
         if (!waited)
             pool_barrier(f->s->pool);
         waited = true;
-        float *g = f->s->values.g, l1 = (float)p->said->l1, twice = 2 * (float)p->said->l2;
-        const float *v = f->s->values.w;
-        for (size_t c = (size_t)w->thread; c * CHUNK < p->size; c += (size_t)w->threads) {
-            size_t end = p->at + ((c + 1) * CHUNK < p->size ? (c + 1) * CHUNK : p->size);
-            for (size_t k = p->at + c * CHUNK; k < end; k++) {
-                g[k] += twice * v[k];
-                if (l1 > 0)
-                    g[k] += v[k] > 0 ? l1 : v[k] < 0 ? -l1 : 0;
-            }
+        float *g = f->s->values.g + p->at;
+        const float *v = f->s->values.w + p->at;
+        for (size_t c = (size_t)w->thread * CHUNK; c < p->size; c += (size_t)w->threads * CHUNK) {
+            size_t n = p->size - c < CHUNK ? p->size - c : CHUNK;
+            f->s->cpu->add_slopes(g + c, v + c, n, (float)p->said->l1, (float)p->said->l2);
         }
     }
 }

@@ -481,6 +481,36 @@ TEST(lines_are_copied_side_by_side)
     each_cpu(check_copy_lines);
 }
 
+// Its sums have the bits of the machine-independent set.
+static void check_penalty(const cpu_ops *cpu)
+{
+    enum { N = 16 * 37 };
+    const cpu_ops *plain = cpu_choose("plain", NULL);
+    float *w = random_floats(N, 1, 0.3f), *g = random_floats(N, 2, 0);
+    float *had = mem_dup(g, N * sizeof *g);
+    double squares = 0, sizes_of = 0;
+    for (size_t i = 0; i < N; i++) {
+        squares += (double)w[i] * (double)w[i];
+        sizes_of += fabs((double)w[i]);
+    }
+    CHECK_NEAR(cpu->penalty(w, N, true), squares, 1e-9);
+    CHECK_NEAR(cpu->penalty(w, N, false), sizes_of, 1e-9);
+    CHECK(cpu->penalty(w, N, true) == plain->penalty(w, N, true));
+    CHECK(cpu->penalty(w, N, false) == plain->penalty(w, N, false));
+    cpu->add_slopes(g, w, N - 3, 0.25f, 0.5f); // any number of them
+    for (size_t i = 0; i < N; i++) {
+        float slope = w[i] + (w[i] > 0 ? 0.25f : w[i] < 0 ? -0.25f : 0);
+        CHECK_NEAR((double)g[i], (double)(i < N - 3 ? had[i] + slope : had[i]), 1e-6);
+    }
+    free(w), free(g);
+    free(had);
+}
+
+TEST(what_regularizers_need)
+{
+    each_cpu(check_penalty);
+}
+
 TEST(unknown_instruction_set_lists_the_known)
 {
     err e;
