@@ -15,13 +15,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
 
-// How often; a target that does much for each input may set a lower number.
-#ifndef CUTS
-#define CUTS 400
-#endif
-#ifndef CHANGES
-#define CHANGES 2000
-#endif
+// CUTS and CHANGES, how often, are given by meson.build.
 enum { FILE_MAX = 1 << 20 };
 
 // The present input, for those who want to feed it again.

@@ -194,10 +194,11 @@ def test_the_output_of_a_trainer_is_whole(t):
 
 def test_an_output_above_the_limit_is_no_data(t):
     k = Kernel(t)
-    r = k.run("got = sh('yes | head -c 70000000', { quiet = true })\nprint(got.code, rawget(got, 'left_out'))")
+    flood = f"yes {'y' * 4000} | head -c 70000000"  # not a line for each two bytes
+    r = k.run(f"got = sh('{flood}', {{ quiet = true }})\nprint(got.code, rawget(got, 'left_out'))")
     assert r.state == "ok" and r.out == "0\tnil\n", r
     message = "its output has 66 MiB, more than the 64 of a result: let the program write a file, or print less of it"
-    for use in "print(#got.output)", "print(got)", "lines = !yes | head -c 70000000":
+    for use in "print(#got.output)", "print(got)", f"lines = !{flood}":
         r = k.run(use)
         assert r.state == "failed" and message in r.error["message"], r
 

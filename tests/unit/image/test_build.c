@@ -23,7 +23,7 @@ static void put(const char *name, const char *text)
     CHECK_OK(path_write(path, text, strlen(text), 0644, &e) == 0, e);
 }
 
-// A store, and a build with this very program as the worker, with a trainer and data.
+// A store, and a build with a small program as the worker, with a trainer and data.
 struct fixture {
     image_store *store;
     char *cwd, *share;
@@ -52,7 +52,7 @@ static void set_up(struct fixture *f, const char *store)
         .tag = "firesteel/test",
         .dirs = f->dirs,
         .data_dirs = f->data_dirs,
-        .worker.program = "/proc/self/exe",
+        .worker.program = "/bin/true",
     };
 }
 

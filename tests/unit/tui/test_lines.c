@@ -101,7 +101,7 @@ static void begin(struct world *w, uint32_t seed)
     CHECK_OK(spool_append(w->spool, "of another\noutput ", 18, 1, &e) == 0, e);
     w->from = 18;
     grow(w, 0, 20, true);
-    grow(w, 1, TAP_SANITIZED ? 1000 : 5000, false);
+    grow(w, 1, TAP_SANITIZED ? 400 : 5000, false);
     grow(w, 2, 3, false);
     show(w);
 }
@@ -193,7 +193,7 @@ TEST(a_filter_shows_what_matches_while_it_grows)
         lines_filter(w.lines, patterns[i]);
         work(&w);
         check_all(&w, patterns[i]);
-        for (int round = 0; round < 3; round++) {
+        for (int round = 0; round < (TAP_SANITIZED ? 1 : 3); round++) {
             grow(&w, 1, roll(200), round % 2 == 0);
             show(&w);
             work(&w);
@@ -261,9 +261,9 @@ TEST(a_search_goes_around_both_ways)
 {
     struct world w;
     begin(&w, 3);
-    check_searches(&w, "", 300);
-    check_searches(&w, "step", 100);
-    check_searches(&w, "!a", 100);
+    check_searches(&w, "", TAP_SANITIZED ? 100 : 300);
+    check_searches(&w, "step", TAP_SANITIZED ? 30 : 100);
+    check_searches(&w, "!a", TAP_SANITIZED ? 30 : 100);
     grow(&w, 1, 300, true);
     grow(&w, 2, 3, true);
     show(&w);
