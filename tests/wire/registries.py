@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 
+from layers import know_worker
 from registry import Registry
 from tap import FIRESTEEL, run, sh
 
@@ -212,12 +213,13 @@ def with_base(t, **options):
     """A registry that has apache/spark:3.5.7, as a test's notebook made it."""
     registry, home = Registry(t, **options), Home(t)
     home.put("spark.txt", "the base's")
+    know_worker(f"{home.dir}/.local/share")
     done = home.run(f'image.build {{ add = {{"spark.txt"}}, tag = "{registry.host}/apache/spark:3.5.7" }}:push()')
     assert done.code == 0 and registry.has("apache/spark", "3.5.7"), done
     return registry
 
 
-ON_BASE = ('img = image.build { from = "%s", add = {"trainer.lua"}, tag = "team/nb" }:push()\n'
+ON_BASE = ('img = image.build { from = "%s", add = {"trainer.lua"}, worker = false, tag = "team/nb" }:push()\n'
            'print("at " .. img.ref .. " with " .. #img.digest)')
 
 
@@ -240,7 +242,7 @@ def test_a_base_is_pulled_and_its_layers_are_mounted(t):
     # by its host, and by its digest
     digest = re.search(r"pulled \S+ (sha256:\w+)", done.out).group(1)
     listed = Home(t).run(f'base = image.pull "{registry.host}/apache/spark:3.5.7"', 'print("is " .. base.digest)',
-                         'img = image.build { from = base, tag = "a" }',
+                         'img = image.build { from = base, tag = "a", worker = false }',
                          'print(#image.list() .. " images, first " .. image.list()[1].ref)')
     whole = re.search(rf"is ({digest}\w+)", listed.out).group(1)
     assert f"2 images, first {registry.host}/apache/spark:3.5.7" in listed.out, listed
@@ -257,6 +259,7 @@ def test_a_base_with_a_login_and_an_authority(t):
         home.certs(registry, {"ca.crt": "ca.crt"})
         home.put(".docker/config.json",
                  json.dumps({"auths": {registry.host: {"auth": base64.b64encode(b"ada:love:lace").decode()}}}))
+    know_worker(f"{first.dir}/.local/share")
     done = first.run(f'image.build {{ add = {{"trainer.lua"}}, tag = "{registry.host}/base" }}:push()')
     assert done.code == 0, done
     pushed(second.run(ON_BASE % f"{registry.host}/base", options=("--registry", registry.host)), registry)
@@ -276,7 +279,7 @@ def test_a_base_that_is_nowhere(t):
 def test_a_reused_tag_never_runs_an_old_image(t):
     registry, home = Registry(t), Home(t)
     template = '-- %% The pod language="yaml" template="pod.yaml"\n-- image: ${img.ref}\n'
-    cell = 'img = image.build { add = {"trainer.lua"}, tag = "team/nb%s" }:push()\nprint(img.tagged, img.pinned)'
+    cell = 'img = image.build { add = {"trainer.lua"}, worker = false, tag = "team/nb%s" }:push()\nprint(img.tagged, img.pinned)'
     seen = set()
     for tag, trainer in (":1", "print 1"), (":1", "print 2"), ("", "print 2"):
         home.put("trainer.lua", trainer)
