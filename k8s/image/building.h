@@ -30,6 +30,8 @@ struct building {
 struct stage *building_stage(const struct building *b);
 // A stage by its name or number, of those before `before`; NULL: there is none.
 struct stage *building_find(struct building *b, const char *name, size_t before);
+// The value of an option of a step, as "--from"; NULL: it is not given.
+const char *building_flag(const struct dockerfile_step *s, const char *name);
 // From now on the folder is in the image for sure.
 void building_know(struct stage *s, const char *dir);
 // A place in the image: absolute, without "." and "//"; new. NULL for "..".

@@ -399,3 +399,75 @@ int dockerfile_run(const image_store *s, const struct dockerfile *d,
     out->new_layers += b.new_layers;
     return 0;
 }
+
+struct image_list {
+    struct dockerfile_image *at;
+    size_t n;
+};
+
+static void add_image(struct image_list *list, const char *said, size_t said_n, const char *name)
+{
+    AUTO_FREE char *text = mem_strndup(said, said_n);
+    for (size_t i = 0; i < list->n; i++)
+        if (str_eq(list->at[i].said, text) && str_eq(list->at[i].name, name))
+            return;
+    list->at = mem_resize(list->at, list->n + 1, sizeof *list->at);
+    list->at[list->n++] = (struct dockerfile_image){STEAL(text), mem_strdup(name)};
+}
+
+// A stage without an image: others can name it.
+static void begin_stage(struct building *b, char *const *words)
+{
+    b->stages = mem_resize(b->stages, b->n + 1, sizeof *b->stages);
+    b->stages[b->n++] = (struct stage){.name = strv_len(words) == 3 ? mem_strdup(words[2]) : NULL};
+}
+
+static int list_step(struct building *b, struct image_list *list, err *e)
+{
+    const char *from = building_flag(b->step, "--from"), *rest = b->step->rest;
+    bool is_from = str_eq(b->step->name, "FROM");
+    if (from && !is_from && !building_find(b, from, b->n))
+        add_image(list, from, strlen(from), from);
+    // Other arguments are for the steps of their stage.
+    if (!is_from && (b->n || !str_eq(b->step->name, "ARG")))
+        return 0;
+    char **words;
+    if (words_of(b, &words, e))
+        return -1;
+    int status = is_from ? 0 : do_arg(b, words, e);
+    if (is_from && *words && !str_eq(words[0], "scratch") && !building_find(b, words[0], b->n))
+        add_image(list, rest, strcspn(rest, " \t"), words[0]);
+    if (is_from)
+        begin_stage(b, words);
+    strv_free(words);
+    return status;
+}
+
+int dockerfile_images(const struct dockerfile *d, const struct dockerfile_build *options,
+    struct dockerfile_image **images, size_t *n, err *e)
+{
+    CLEANUP(building_done)
+    struct building b = {.options = options, .globals = cJSON_CreateObject()};
+    struct image_list list = {0};
+    int status = 0;
+    for (size_t i = 0; i < d->n && status == 0; i++) {
+        b.step = &d->steps[i];
+        if (list_step(&b, &list, e))
+            status = err_wrap(e, "%s:%d: %s", options->name, b.step->line, b.step->name);
+    }
+    *images = list.at;
+    *n = list.n;
+    if (status == 0)
+        return 0;
+    dockerfile_images_free(list.at, list.n);
+    return -1;
+}
+
+void dockerfile_images_free(struct dockerfile_image *images, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        free(images[i].said);
+        free(images[i].name);
+    }
+    free(images);
+}

@@ -18,8 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// The value of an option of a step, as "--from"; NULL: it is not given.
-static const char *building_flag(const struct dockerfile_step *s, const char *name)
+const char *building_flag(const struct dockerfile_step *s, const char *name)
 {
     size_t n = strlen(name);
     for (char **f = s->flags; *f; f++)

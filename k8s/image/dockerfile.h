@@ -49,3 +49,13 @@ struct dockerfile_build {
 // Builds and tags the image. Errors name the file and the line.
 int dockerfile_run(const image_store *s, const struct dockerfile *d,
     const struct dockerfile_build *b, struct image_built *out, err *e);
+// An image that FROM or --from names.
+struct dockerfile_image {
+    char *said; // as it stands in the file: "python:$VERSION"
+    char *name; // with what arguments say: "python:3.11"
+};
+// Those of the file, each once; not its own stages, and not scratch. New: free them with
+// dockerfile_images_free. Errors name the file and the line.
+int dockerfile_images(const struct dockerfile *d, const struct dockerfile_build *b,
+    struct dockerfile_image **images, size_t *n, err *e);
+void dockerfile_images_free(struct dockerfile_image *images, size_t n);

@@ -4,11 +4,13 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "k8s/image/dockerfile.h"
+#include "k8s/image/import.h"
 #include "k8s/image/index.h"
 #include "script/bind/fetch.h"
 #include "script/bind/image.h"
 #include "script/bind/process.h"
 
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -22,6 +24,7 @@ struct request {
     struct image_inputs inputs;
     buf text;
     struct dockerfile parsed;
+    char **lent; // tags that a builder reads; they go when it has ended
 };
 
 static void request_done(struct request *r)
@@ -31,6 +34,9 @@ static void request_done(struct request *r)
     strv_free(r->args);
     buf_done(&r->text);
     dockerfile_done(&r->parsed);
+    for (char **tag = r->lent; tag && *tag; tag++)
+        image_store_untag(r->store, *tag, NULL, NULL);
+    strv_free(r->lent);
 }
 
 static int read_request(call *c, const cJSON *args, struct request *r, err *e)
@@ -46,6 +52,7 @@ static int read_request(call *c, const cJSON *args, struct request *r, err *e)
                                         : path_join(call_cwd(c), context);
     r->file = *r->name == '/' ? mem_strdup(r->name) : path_join(call_cwd(c), r->name);
     r->args = mem_array(1, sizeof *r->args);
+    r->lent = mem_array(1, sizeof *r->lent);
     const cJSON *arg;
     cJSON_ArrayForEach(arg, json_get(args, "args"))
     {
@@ -71,10 +78,15 @@ static int need(void *arg, const char *ref, err *e)
     return fetch_missing(r->call, r->store, ref, e);
 }
 
-static int build_here(struct request *r, int64_t created, struct image_built *built, err *e)
+static char *temp_folder(struct request *r, err *e)
 {
     const char *temp = env_get(call_env(r->call), "TMPDIR");
-    AUTO_FREE char *folder = path_make_temp(temp ? temp : "/tmp", "firesteel-image-", e);
+    return path_make_temp(temp ? temp : "/tmp", "firesteel-image-", e);
+}
+
+static int build_here(struct request *r, int64_t created, struct image_built *built, err *e)
+{
+    AUTO_FREE char *folder = temp_folder(r, e);
     if (!folder)
         return -1;
     int status = dockerfile_run(r->store, &r->parsed,
@@ -109,11 +121,12 @@ static const char *find_builder(call *c)
     return found;
 }
 
-static int run(call *c, char **argv, err *e)
+static int run(call *c, const char *cwd, char **argv, err *e)
 {
     struct process_result result = {0};
     int status = process_run(c,
-        &(struct process_spec){.argv = (const char *const *)argv, .env = call_env(c)}, &result, e);
+        &(struct process_spec){.argv = (const char *const *)argv, .env = call_env(c), .cwd = cwd},
+        &result, e);
     buf_done(&result.output);
     if (status == 0 && result.code != 0)
         status = err_set(e, ERR_FAILED, "%s %s ended with %d", argv[0], argv[1],
@@ -127,32 +140,136 @@ static char **words(const char *const *list)
     return strv_dup(list);
 }
 
-// The builder makes the image in its own store, and copies it into ours.
-static int build_by(struct request *r, const char *builder, struct image_built *built, err *e)
+// A tag by which a builder can find the image in our store. One that a digest names has none.
+static char *tag_for_builder(struct request *r, const char *name, oci_descriptor *d, err *e)
 {
-    AUTO_FREE char *own = str_fmt("localhost/firesteel-build:%s", call_run(r->call));
-    AUTO_FREE char *full =
-        str_fmt("%s%s", r->tag, strrchr(r->tag, ':') > strrchr(r->tag, '/') ? "" : ":latest");
-    AUTO_FREE char *to = str_fmt("oci:%s:%s", image_store_dir(r->store), full);
+    if (image_store_resolve(r->store, name, d, e))
+        return NULL;
+    if (!strchr(name, '@'))
+        return str_fmt("%s%s", name, strrchr(name, ':') > strrchr(name, '/') ? "" : ":latest");
+    AUTO_FREE char *tag =
+        str_fmt("firesteel-build/%s:%zu", call_run(r->call), strv_len(r->lent) + 1);
+    if (image_store_tag(r->store, tag, d, e))
+        return NULL;
+    r->lent = strv_add(r->lent, tag);
+    return STEAL(tag);
+}
+
+// A builder keeps such an image under the layout's path, which has to be a name of an image then.
+// So the layout has one in the folder, where the builder works, for each base.
+static char *layout_for_builder(
+    struct request *r, const char *folder, const oci_descriptor *base, err *e)
+{
+    AUTO_FREE char *name = str_fmt("base-%.12s", base->digest.text + strlen("sha256:"));
+    AUTO_FREE char *link = path_join(folder, name);
+    if (symlink(image_store_dir(r->store), link) && errno != EEXIST) {
+        err_errno(e, errno, "cannot make %s", link);
+        return NULL;
+    }
+    return STEAL(name);
+}
+
+// "oci:LAYOUT:TAG" of an image in our store; NULL: it is not there, and cannot be pulled.
+static char *base_for_builder(struct request *r, const char *folder, const char *name, err *e)
+{
+    oci_descriptor d;
+    if (fetch_missing(r->call, r->store, name, e))
+        return NULL;
+    AUTO_FREE char *tag = tag_for_builder(r, name, &d, e);
+    AUTO_FREE char *layout = tag ? layout_for_builder(r, folder, &d, e) : NULL;
+    return layout ? str_fmt("oci:%s:%s", layout, tag) : NULL;
+}
+
+static char **lend(char **argv, const char *name, const char *base)
+{
+    AUTO_FREE char *context = str_fmt("%s=docker-image://%s", name, base);
+    return strv_add(strv_add(argv, "--build-context"), context);
+}
+
+// Bases come from our store, whoever builds: we have pulled them as the notebook says, or made them
+// ourselves. What we cannot find the builder may know, so our reason is kept for its failure.
+// Buildah 1.28 looks for what stands in the file; whoever fills in arguments first, for the name.
+static int lend_bases(struct request *r, const char *folder, char ***argv, err *missing, err *e)
+{
+    struct dockerfile_image *images;
+    size_t n;
+    struct dockerfile_build options = {.name = r->name, .args = (const char *const *)r->args};
+    if (dockerfile_images(&r->parsed, &options, &images, &n, e))
+        return -1;
+    bool goes_on = true;
+    for (size_t i = 0; i < n && goes_on; i++) {
+        AUTO_FREE char *base = base_for_builder(r, folder, images[i].name, missing);
+        goes_on = base || missing->code != ERR_CANCELLED;
+        if (base)
+            *argv = lend(*argv, images[i].name, base);
+        if (base && !str_eq(images[i].name, images[i].said))
+            *argv = lend(*argv, images[i].said, base);
+    }
+    dockerfile_images_free(images, n);
+    if (goes_on)
+        return 0;
+    *e = *missing;
+    return -1;
+}
+
+static const char MADE[] = "made"; // the layout of what a builder has made
+
+// Makes the image in the builder's own store, and copies it into a layout in the folder.
+static int run_builder(
+    struct request *r, const char *builder, const char *own, const char *folder, err *e)
+{
+    AUTO_FREE char *to = str_fmt("oci:%s/%s:%s", folder, MADE, own);
     char **argv = words(
         (const char *const[]){builder, "build", "--layers", "--file", r->file, "--tag", own, NULL});
     for (char **a = r->args; *a; a++)
         argv = strv_add(strv_add(argv, "--build-arg"), *a);
     if (r->target)
         argv = strv_add(strv_add(argv, "--target"), r->target);
-    argv = strv_add(argv, r->context);
-    if (run(r->call, argv, e) ||
-        run(r->call, words((const char *const[]){builder, "push", own, to, NULL}), e) ||
-        image_store_find(r->store, full, &built->manifest, e))
-        return err_wrap(e, "%s", r->name);
+    err missing = {0};
+    if (lend_bases(r, folder, &argv, &missing, e)) {
+        strv_free(argv);
+        return -1;
+    }
+    if (run(r->call, folder, strv_add(argv, r->context), e)) {
+        err failed = *e;
+        if (missing.text[0] && failed.code == ERR_FAILED)
+            err_set(e, ERR_FAILED, "%s; here %s", failed.text, missing.text);
+        return -1;
+    }
+    return run(r->call, folder, words((const char *const[]){builder, "push", own, to, NULL}), e);
+}
+
+static int take_image(struct request *r, const char *folder, const char *own, const char *tag,
+    struct image_built *built, err *e)
+{
+    AUTO_FREE char *layout = path_join(folder, MADE);
+    AUTO_STORE *made = image_store_open(layout, e);
     AUTO_BUF text = {0};
-    if (image_store_read(r->store, &built->manifest.digest, &text, FILE_LIMIT, e) ||
+    if (!made || image_import(r->store, tag, made, own, &built->manifest, &built->new_layers, e) ||
+        image_store_read(r->store, &built->manifest.digest, &text, FILE_LIMIT, e) ||
         oci_manifest_parse(text.data, text.len, &built->content, e))
         return -1;
-    built->ref = STEAL(full);
+    built->ref = mem_strdup(tag);
     built->size = built->manifest.size + oci_manifest_bytes(&built->content);
-    built->new_layers = built->content.layer_n;
     return 0;
+}
+
+// Its name in the builder's store is that of all builds of this tag, so they do not pile up there.
+static int build_by(struct request *r, const char *builder, struct image_built *built, err *e)
+{
+    char digits[SHA256_SHORT];
+    AUTO_FREE char *tag =
+        str_fmt("%s%s", r->tag, strrchr(r->tag, ':') > strrchr(r->tag, '/') ? "" : ":latest");
+    sha256_short(tag, strlen(tag), digits);
+    AUTO_FREE char *own = str_fmt("localhost/firesteel-build:%s", digits);
+    AUTO_FREE char *folder = temp_folder(r, e);
+    if (!folder)
+        return -1;
+    int status = run_builder(r, builder, own, folder, e);
+    if (status == 0)
+        status = take_image(r, folder, own, tag, built, e);
+    path_remove(folder, NULL);
+    return status ? err_wrap(e, "%s", r->name) : 0;
 }
 
 static int build(struct request *r, int64_t created, struct image_built *built, err *e)
@@ -173,9 +290,8 @@ static int build(struct request *r, int64_t created, struct image_built *built, 
 int image_dockerfile(call *c, const cJSON *args, cJSON **result, err *e)
 {
     struct image_built built = {0};
-    CLEANUP(request_done) struct request r = {0};
-    AUTO_STORE *store = image_open_store(c, e);
-    r.store = store;
+    AUTO_STORE *store = image_open_store(c, e); // it goes after the request
+    CLEANUP(request_done) struct request r = {.store = store};
     if (!store || read_request(c, args, &r, e))
         return -1;
     if (build(&r, json_int_or(args, "created", 0), &built, e)) {

@@ -4,17 +4,20 @@
 import io
 import json
 import os
+import re
+import shlex
 import shutil
 import tarfile
 
-from tap import BUILD, FIRESTEEL, run, sh
+from tap import BUILD, FIRESTEEL, Skip, run, sh
 
 TOOL = os.path.join(BUILD, "tests", "wire", "image-tool")
 
 
 class Folder:
     def __init__(self, t):
-        self.dir = t.dir()
+        self.dir = f"{t.dir()}/A user's_"  # a builder cannot make a name of an image of it
+        os.mkdir(self.dir)
         self.store = f"{self.dir}/share/firesteel/images"
         self.env = {"HOME": self.dir, "XDG_DATA_HOME": f"{self.dir}/share", "KUBECONFIG": None, "DOCKER_CONFIG": None,
                     "HTTPS_PROXY": "http://127.0.0.1:1", "TMPDIR": t.dir()}
@@ -203,20 +206,81 @@ def test_run_needs_a_builder(t):
     done = f.build(text, PATH=path)
     assert done.code == 1, done
     assert "Dockerfile:3: RUN needs a builder: install buildah or podman" in done.err, done
-    # A stand-in for buildah notes how it is called, and pushes an image of ours as the result.
+    # A stand-in whose image is damaged.
     made = Folder(t)
     made.put("a", "made")
     made.built("FROM scratch\nCOPY a /made\n")
-    f.put("bin/buildah", f"#!/bin/sh\necho \"$@\" >>{f.dir}/calls\n[ $1 = push ] || exit 0\n"
-          f"cp -r {made.store}/blobs {made.store}/index.json {f.store}/\n", 0o755)
-    config, root = f.built(text, 'args = { A = "1 2" }, target = "t"', PATH=f"{f.dir}/bin:/usr/bin:/bin")
-    assert files(root) == ["made"], files(root)
-    calls = read(f.dir, "calls").splitlines()
-    assert calls[0].startswith("build --layers --file") and "--build-arg A=1 2 --target t" in calls[0], calls
-    assert calls[1].endswith(f"oci:{f.store}:made:1"), calls
+    f.put("bin/buildah", f"#!/bin/sh\n[ $1 = push ] || exit 0\nto=${{3#oci:}}\nmkdir \"${{to%%:*}}\"\ncd {shlex.quote(made.store)}\n"
+          "cp -r blobs oci-layout \"${to%%:*}\"\nsed s,made:1,${to#*:}, index.json >\"${to%%:*}/index.json\"\n"
+          f"cd \"${{to%%:*}}/blobs/sha256\"\nchmod u+w *\necho more >>{made.layers[0][7:]}\n", 0o755)
+    done = f.build(text, PATH=f"{f.dir}/bin:/usr/bin:/bin")
+    assert done.code == 1 and "Dockerfile: the content has digest" in done.err and f"instead of {made.layers[0]}" in done.err, done
     f.put("bin/buildah", "#!/bin/sh\nexit 3\n", 0o755)
     done = f.build(text, PATH=f"{f.dir}/bin:/usr/bin:/bin")
     assert done.code == 1 and "buildah build ended with 3" in done.err, done
+
+
+def buildah(t):
+    """Its own storage, and what it needs to work inside a container, too."""
+    if not shutil.which("buildah"):
+        raise Skip("buildah is not installed")
+    if os.geteuid() != 0:
+        raise Skip("buildah wants user namespaces here, or root")
+    folder = t.dir()
+    with open(f"{folder}/storage.conf", "w") as f:
+        f.write(f'[storage]\ndriver = "vfs"\ngraphroot = "{folder}/graph"\nrunroot = "{folder}/run"\n')
+    return {"CONTAINERS_STORAGE_CONF": f"{folder}/storage.conf", "BUILDAH_ISOLATION": "chroot"}
+
+
+def with_shell(f, name="team/base:1"):
+    """A base that is in our store alone."""
+    f.put("busybox", open("/bin/busybox", "rb").read(), 0o755)
+    f.put("Dockerfile", "FROM scratch\nCOPY --chmod=755 busybox /bin/sh\nCOPY --chmod=755 busybox /bin/cat\nENV PATH=/bin\n")
+    f.put("base.lua", f'-- %%\nprint(image.build {{ dockerfile = "Dockerfile", tag = "{name}" }}.digest)\n')
+    done = sh(FIRESTEEL, "run", f"{f.dir}/base.lua", env=f.env)
+    assert done.code == 0, done
+    return re.search(r"^    (sha256:\w{64})$", done.out, re.M).group(1)
+
+
+def tags(f):
+    with open(f"{f.store}/index.json") as index:
+        return sorted(m["annotations"]["org.opencontainers.image.ref.name"] for m in json.load(index)["manifests"])
+
+
+def test_buildah_runs_what_we_cannot(t):
+    f, env = Folder(t), buildah(t)
+    digest = with_shell(f)
+    f.put("words", "of the context")
+    config, root = f.built(f"""
+        ARG TAG=2
+        FROM team/base:$TAG AS first
+        ARG WHO=nobody
+        RUN echo "made by $WHO" >/made
+        RUN ["/bin/sh", "-c", "cat /made >/again"]
+        FROM team/base@{digest}
+        COPY --from=first /again /
+        COPY --from=team/base:1 /bin/cat /bin/kitten
+        COPY words /
+        ENTRYPOINT ["/bin/cat", "/again"]
+        """, 'args = { WHO = "me", TAG = 1 }', **env)
+    assert read(root, "again") == "made by me\n" and read(root, "words") == "of the context", files(root)
+    assert files(root) == ["again", "bin/cat", "bin/kitten", "bin/sh", "words"], files(root)
+    assert config["config"]["Entrypoint"] == ["/bin/cat", "/again"] and config["config"]["Env"] == ["PATH=/bin"], config
+    assert tags(f) == ["made:1", "team/base:1"], tags(f)
+    # The next build of the tag takes the place of this one, also in buildah's storage.
+    f.built("FROM team/base:1\nRUN echo new >/new\n", **env)
+    named = [name for name in sh("buildah", "images", "--format", "{{.Name}}:{{.Tag}}", env=env).out.split() if "firesteel-build" in name]
+    assert len(named) == 1, named
+
+
+def test_what_buildah_cannot(t):
+    f, env = Folder(t), buildah(t)
+    with_shell(f)
+    done = f.build("FROM team/base:1\nRUN echo no more disk >&2; exit 3\n", **env)
+    assert done.code == 1 and "no more disk" in done.out + done.err and "Dockerfile: buildah build ended with " in done.err, done
+    done = f.build("FROM no.such.host.invalid/a:1\nRUN true\n", **env)
+    assert done.code == 1 and "buildah build ended with " in done.err and "here image no.such.host.invalid/a:1 is not in the local store" in done.err, done
+    assert tags(f) == ["team/base:1"], tags(f)
 
 
 run(globals())
