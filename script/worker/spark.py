@@ -46,12 +46,11 @@ def lend(driver, secret):
     return task
 
 
-def slots(spark):
-    """The number of tasks that run at once when all executors are there."""
-    conf = spark.getConf()
+def slots(conf):
+    """The number of tasks that run at once when all executors are there; 0: the settings do not say."""
     executors = int(conf.get("spark.executor.instances", "0"))
     cores = int(conf.get("spark.executor.cores", "1")) // int(conf.get("spark.task.cpus", "1"))
-    return executors * max(cores, 1) or spark.defaultParallelism
+    return executors * max(cores, 1)
 
 
 def settings(name):
@@ -64,37 +63,57 @@ def settings(name):
     return conf
 
 
+class Trainer:
+    """The trainer's process. Its address and secret are for the executors."""
+
+    def __init__(self, argv, conf, n):
+        secret, port = secrets.token_hex(32), free_port()
+        read = secret_pipe(secret)
+        env = dict(os.environ, FIRESTEEL_EXECUTORS=str(n), FIRESTEEL_EXECUTOR_CORES="1", FIRESTEEL_DRIVER_PORT=str(port),
+                   FIRESTEEL_SECRET_FD=str(read))
+        env.setdefault("FIRESTEEL_EVENTS", "stdout")  # metrics come as marked lines in the driver's log
+        self.n, self.secret, self.address = n, secret, f"{conf.get('spark.driver.host')}:{port}"
+        self.process = subprocess.Popen([WORKER] + argv, env=env, pass_fds=[read])
+        os.close(read)
+        signal.signal(signal.SIGTERM, lambda *_: self.process.terminate())
+
+
+def start(argv, conf):
+    """Spark and the trainer. What the trainer does before it needs ranks goes on while executors start, where the settings
+    tell how many there will be, and whom they can call."""
+    n = conf.contains("spark.driver.host") and slots(conf)
+    trainer = Trainer(argv, conf, n) if n else None
+    try:
+        spark = SparkContext.getOrCreate(conf)  # a session would load Spark's SQL, for seconds
+    except BaseException:
+        if trainer:
+            trainer.process.kill()
+        raise
+    return spark, trainer or Trainer(argv, spark.getConf(), slots(spark.getConf()) or spark.defaultParallelism)
+
+
 def main(argv):
     if not argv:
         sys.exit("spark.py: the trainer's file is missing: spark.py TRAINER.lua [ARGUMENT...]")
-    name = "hvd.run" if argv[0] == "--function" else os.path.basename(argv[0])
-    spark = SparkContext.getOrCreate(settings(name))  # a session would load Spark's SQL, for seconds
-    n, secret = slots(spark), secrets.token_hex(32)
-    host, port = spark.getConf().get("spark.driver.host"), free_port()
-    env = dict(os.environ, FIRESTEEL_EXECUTORS=str(n), FIRESTEEL_EXECUTOR_CORES="1",
-               FIRESTEEL_DRIVER_PORT=str(port))
-    read = secret_pipe(secret)
-    env["FIRESTEEL_SECRET_FD"] = str(read)
-    env.setdefault("FIRESTEEL_EVENTS", "stdout")  # metrics come as marked lines in the driver's log
-    trainer = subprocess.Popen([WORKER] + argv, env=env, pass_fds=[read])
-    os.close(read)
-    signal.signal(signal.SIGTERM, lambda *_: trainer.terminate())
+    spark, trainer = start(argv, settings("hvd.run" if argv[0] == "--function" else os.path.basename(argv[0])))
 
     def lend_all():
-        tasks = spark.parallelize(range(n), n).barrier()
+        tasks = spark.parallelize(range(trainer.n), trainer.n).barrier()
         try:
-            tasks.mapPartitions(lend(f"{host}:{port}", secret)).collect()
+            tasks.mapPartitions(lend(trainer.address, trainer.secret)).collect()
         except Exception as problem:  # the trainer would wait for its executors forever
-            if trainer.poll() is None:
+            if trainer.process.poll() is None:
                 print(f"spark.py: {problem}", file=sys.stderr, flush=True)
-                trainer.terminate()
+                trainer.process.terminate()
 
     lending = threading.Thread(target=lend_all, daemon=True)
-    lending.start()
-    code = trainer.wait()
+    if trainer.process.poll() is None:  # else nobody would answer the executors
+        lending.start()
+    code = trainer.process.wait()
     if code:  # a stage whose task was lost would begin again, for a driver that is gone
         spark.cancelAllJobs()
-    lending.join(30)  # the tasks now end by themselves
+    if lending.ident:
+        lending.join(30)  # the tasks now end by themselves
     spark.stop()
     sys.exit(code if code >= 0 else 128 - code)
 
