@@ -23,7 +23,7 @@ def ask_through_it(place, ended):
         assert not ended.is_set(), "the recipe ended before a model answered"
         found = place.kubectl("get", "endpoints", "sales", "-o", "jsonpath={.subsets[*].addresses[*].ip}", code=None).out.strip()
         return found and place.get("service", "sales")["spec"]["clusterIP"]
-    asker = Asker(eventually(address, 600), 8080, "sales",
+    asker = Asker(eventually(address, 600, every=1), 8080, "sales",
                   *({"name": name, "datatype": "FP32", "shape": [1, 1], "data": [n]} for name, n in NUMBERS.items())).start()
     ended.wait()
     return asker.end()

@@ -89,15 +89,18 @@ def sh(*argv, cwd=None, env=None, input=None, timeout=120):
 
 
 def eventually(condition, seconds=20, every=0.05):
-    """The first true value of condition(), which is called until the time is over."""
+    """The first true value of condition(), which is called until the time is over. One that works long, as kubectl does, rests
+    as long, for others to get on."""
     until = time.monotonic() + seconds * PATIENCE
     while True:
+        began = time.monotonic()
         value = condition()
         if value:
             return value
-        if time.monotonic() > until:
+        ended = time.monotonic()
+        if ended > until:
             raise AssertionError(f"not within {seconds} s: {condition.__doc__ or condition.__name__}")
-        time.sleep(every)
+        time.sleep(max(every, min(ended - began, 1)))
 
 
 def is_anothers(pid):
