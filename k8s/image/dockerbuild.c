@@ -136,6 +136,15 @@ static int begin_draft(struct building *b, struct stage *s, const char *from, er
     return draft_from(&s->draft, b->store, from, created, e);
 }
 
+// Only its name is there: IMAGE AS NAME.
+static struct stage *begin_stage(struct building *b, char *const *words)
+{
+    b->stages = mem_resize(b->stages, b->n + 1, sizeof *b->stages);
+    struct stage *s = &b->stages[b->n++];
+    *s = (struct stage){.name = strv_len(words) == 3 ? mem_strdup(words[2]) : NULL};
+    return s;
+}
+
 static int do_from(struct building *b, char *const *words, err *e)
 {
     size_t n = strv_len(words);
@@ -143,11 +152,9 @@ static int do_from(struct building *b, char *const *words, err *e)
         return err_set(e, ERR_INVALID, "it takes IMAGE, or IMAGE AS NAME");
     if (finish_stage(b, building_stage(b), e))
         return -1;
-    b->stages = mem_resize(b->stages, b->n + 1, sizeof *b->stages);
-    struct stage *s = &b->stages[b->n++];
-    *s = (struct stage){.name = n == 3 ? mem_strdup(words[2]) : NULL,
-        .args = cJSON_CreateObject(),
-        .known = mem_array(1, sizeof *s->known)};
+    struct stage *s = begin_stage(b, words);
+    s->args = cJSON_CreateObject();
+    s->known = mem_array(1, sizeof *s->known);
     building_know(s, "/");
     if (begin_draft(b, s, words[0], e))
         return -1;
@@ -413,13 +420,6 @@ static void add_image(struct image_list *list, const char *said, size_t said_n, 
             return;
     list->at = mem_resize(list->at, list->n + 1, sizeof *list->at);
     list->at[list->n++] = (struct dockerfile_image){STEAL(text), mem_strdup(name)};
-}
-
-// A stage without an image: others can name it.
-static void begin_stage(struct building *b, char *const *words)
-{
-    b->stages = mem_resize(b->stages, b->n + 1, sizeof *b->stages);
-    b->stages[b->n++] = (struct stage){.name = strv_len(words) == 3 ? mem_strdup(words[2]) : NULL};
 }
 
 static int list_step(struct building *b, struct image_list *list, err *e)

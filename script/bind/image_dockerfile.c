@@ -140,13 +140,19 @@ static char **words(const char *const *list)
     return strv_dup(list);
 }
 
+// "NAME" is "NAME:latest".
+static char *with_tag(const char *name)
+{
+    return str_fmt("%s%s", name, strrchr(name, ':') > strrchr(name, '/') ? "" : ":latest");
+}
+
 // A tag by which a builder can find the image in our store. One that a digest names has none.
 static char *tag_for_builder(struct request *r, const char *name, oci_descriptor *d, err *e)
 {
     if (image_store_resolve(r->store, name, d, e))
         return NULL;
     if (!strchr(name, '@'))
-        return str_fmt("%s%s", name, strrchr(name, ':') > strrchr(name, '/') ? "" : ":latest");
+        return with_tag(name);
     AUTO_FREE char *tag =
         str_fmt("firesteel-build/%s:%zu", call_run(r->call), strv_len(r->lent) + 1);
     if (image_store_tag(r->store, tag, d, e))
@@ -258,8 +264,7 @@ static int take_image(struct request *r, const char *folder, const char *own, co
 static int build_by(struct request *r, const char *builder, struct image_built *built, err *e)
 {
     char digits[SHA256_SHORT];
-    AUTO_FREE char *tag =
-        str_fmt("%s%s", r->tag, strrchr(r->tag, ':') > strrchr(r->tag, '/') ? "" : ":latest");
+    AUTO_FREE char *tag = with_tag(r->tag);
     sha256_short(tag, strlen(tag), digits);
     AUTO_FREE char *own = str_fmt("localhost/firesteel-build:%s", digits);
     AUTO_FREE char *folder = temp_folder(r, e);

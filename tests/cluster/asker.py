@@ -8,7 +8,7 @@ import time
 
 from tap import eventually
 
-PAUSE = 0.06
+PAUSE = 0.02
 PATIENCE = 30
 
 

@@ -134,7 +134,7 @@ def test_the_next_model_takes_its_place(t):
     again = place.run(os.path.join(place.dir, "notebook.lua"), "--resume", run, "--registry", REGISTRY)
     assert again.code == 0 and "resumed\ttrue\t6" in again.out, again
     answers, troubles = asker[0].end()
-    assert answers > 100 and not troubles, (answers, troubles, done, again)
+    assert answers > 200 and not troubles, (answers, troubles, done, again)
     tap.sh(FIRESTEEL, "clean", "--yes", run, cwd=place.dir, env=place.env)
     assert place.kubectl("get", "deployments,services", "-l", "app.kubernetes.io/name=line", "-o", "name").out == ""
 

@@ -268,7 +268,8 @@ def test_buildah_runs_what_we_cannot(t):
     assert config["config"]["Entrypoint"] == ["/bin/cat", "/again"] and config["config"]["Env"] == ["PATH=/bin"], config
     assert tags(f) == ["made:1", "team/base:1"], tags(f)
     # The next build of the tag takes the place of this one, also in buildah's storage.
-    f.built("FROM team/base:1\nRUN echo new >/new\n", **env)
+    _, root = f.built("FROM team/base:1 AS t\nRUN echo new >/new\nFROM scratch\nCOPY words /\n", 'target = "t"', **env)
+    assert {"bin/cat", "bin/sh", "new"} <= set(files(root)) and "words" not in files(root), files(root)  # RUN needs /etc/hosts and the like
     named = [name for name in sh("buildah", "images", "--format", "{{.Name}}:{{.Tag}}", env=env).out.split() if "firesteel-build" in name]
     assert len(named) == 1, named
 
