@@ -9,7 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { RESPONSE_LIMIT = 4 << 20, IDLE_MS = 60000, PROBE_MS = 5000 };
+// A connection has as long as docker and podman give it (Go's dialer: 30 s): registries are further
+// away than clusters, and busier.
+enum { RESPONSE_LIMIT = 4 << 20, CONNECT_MS = 30000, IDLE_MS = 60000, PROBE_MS = 5000 };
 
 struct image_session image_session_begin(
     const struct image_remote *r, const char *name, const char *actions)
@@ -96,6 +98,7 @@ static int send_once(
         .read_arg = step,
         .tls = home ? s->remote->tls : NULL,
         .proxy = s->remote->proxy,
+        .connect_timeout_ms = CONNECT_MS,
         .idle_timeout_ms = IDLE_MS,
         .least_speed = HTTP_LEAST_SPEED,
         .limit = RESPONSE_LIMIT,
@@ -231,6 +234,7 @@ static int fetch_token(struct image_session *s, const auth_challenge *c, err *e)
         .headers = headers,
         .tls = is_home(s, c->realm) ? s->remote->tls : NULL,
         .proxy = s->remote->proxy,
+        .connect_timeout_ms = CONNECT_MS,
         .idle_timeout_ms = IDLE_MS,
         .least_speed = HTTP_LEAST_SPEED,
         .limit = RESPONSE_LIMIT,

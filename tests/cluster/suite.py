@@ -26,7 +26,7 @@ import tap
 FILES = os.environ.get("FIRESTEEL_CLUSTER_FILES",
                        "refit rossmann argo pods desk ranks api notebooks engines verbs pipeline exec model describe operators registries why recipe11 namespace "
                        "recipe42 trials submit lifecycle").split()
-AT_ONCE = 2  # files: most of their time is waiting
+AT_ONCE = 3  # files: most of their time is waiting
 COMES_UP = "the_cluster_comes_up"  # when that has failed, it is to be run again with all cases
 
 

@@ -5,7 +5,7 @@ import json
 import os
 
 from kernel import Kernel, cell
-from tap import run
+from tap import SANITIZED, run
 
 
 def read(*path):
@@ -198,7 +198,8 @@ def test_an_output_above_the_limit_is_no_data(t):
     r = k.run(f"got = sh('{flood}', {{ quiet = true }})\nprint(got.code, rawget(got, 'left_out'))")
     assert r.state == "ok" and r.out == "0\tnil\n", r
     message = "its output has 66 MiB, more than the 64 of a result: let the program write a file, or print less of it"
-    for use in "print(#got.output)", "print(got)", f"lines = !{flood}":
+    again = [] if SANITIZED == "thread" else [f"lines = !{flood}"]  # a look at each byte takes half a minute there
+    for use in "print(#got.output)", "print(got)", *again:
         r = k.run(use)
         assert r.state == "failed" and message in r.error["message"], r
 

@@ -202,7 +202,7 @@ def test_sizes_and_wide_characters(t):
         s.keys("j")  # a row, within the first line
         shows(s, *rows[1:7])
         s.keys("k w")
-        eventually(lambda: [row[0] for row in body(s)] == [str(i) for i in range(1, 9)])
+        eventually(lambda: [row[:1] for row in body(s)] == [str(i) for i in range(1, 9)])
         eventually(lambda: all(row.endswith("›") for row in body(s)))
         s.keys("Right")  # by half a screen: 20 columns, of which é takes one and 漢 two
         shows(s, "é" + "漢字é" * 7 + "漢 ›")
