@@ -3,12 +3,19 @@
 
 enum { WINDOW = 32, INTERVAL_FIRST = 4, INTERVAL_MAX = 128 };
 
+// A window is a few milliseconds: one that the system has disturbed must not keep a way out for as
+// long as the other one is not tried again.
+static int64_t settled(int64_t before, int64_t now)
+{
+    return before == 0 || now < before ? now : before + (now - before) / 4;
+}
+
 void tempo_step(tempo *t, int64_t ns)
 {
     t->spent += ns;
     if (++t->steps < WINDOW)
         return;
-    t->took[t->alone] = t->spent;
+    t->took[t->alone] = settled(t->took[t->alone], t->spent);
     t->steps = 0;
     t->spent = 0;
     if (!t->known) {

@@ -14,7 +14,7 @@ typedef struct tempo {
     uint32_t windows; // number left until the other way is tried again
     uint32_t interval;
     int64_t spent;   // ns in this window
-    int64_t took[2]; // ns of the latest window: [0] all threads, [1] one thread
+    int64_t took[2]; // ns of a window, slower ones in part: [0] all threads, [1] one thread
 } tempo;
 
 // Reports that a step in the mode t->alone took so long. May change t->alone.
