@@ -3,11 +3,12 @@
 
 enum { WINDOW = 32, INTERVAL_FIRST = 4, INTERVAL_MAX = 128 };
 
-// A window is a few milliseconds: one that the system has disturbed must not keep a way out for as
-// long as the other one is not tried again.
+// A window is a few milliseconds: one that the system has disturbed, however long it took, must not
+// leave cores idle until all threads are tried again.
 static int64_t settled(int64_t before, int64_t now)
 {
-    return before == 0 || now < before ? now : before + (now - before) / 4;
+    int64_t most = before + before / 4;
+    return before && now > most ? most : now;
 }
 
 void tempo_step(tempo *t, int64_t ns)
@@ -30,7 +31,9 @@ void tempo_step(tempo *t, int64_t ns)
     bool better_alone = t->took[1] * 9 < t->took[0] * 10;
     if (t->windows > 0) {
         t->windows--;
-        t->alone = better_alone;
+        if (t->better_alone != better_alone) // something has changed, and may change back
+            t->windows = t->interval = INTERVAL_FIRST;
+        t->alone = t->better_alone = better_alone;
         return;
     }
     // Try the other way now. Wait longer for the next trial each time.

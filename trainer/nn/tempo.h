@@ -8,13 +8,15 @@
 #include <stdint.h>
 
 typedef struct tempo {
-    bool alone;       // the current window runs on one thread
-    bool known;       // both ways were timed
-    uint32_t steps;   // steps done in this window
-    uint32_t windows; // number left until the other way is tried again
+    bool alone;        // the current window runs on one thread
+    bool known;        // both ways were timed
+    bool better_alone; // the way that is kept between trials
+    uint32_t steps;    // steps done in this window
+    uint32_t windows;  // number left until the other way is tried again
     uint32_t interval;
     int64_t spent;   // ns in this window
-    int64_t took[2]; // ns of a window, slower ones in part: [0] all threads, [1] one thread
+    int64_t took[2]; // ns of the latest window, at most a quarter more than of the one before: [0]
+                     // all threads, [1] one thread
 } tempo;
 
 // Reports that a step in the mode t->alone took so long. May change t->alone.

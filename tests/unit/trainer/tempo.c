@@ -45,6 +45,16 @@ TEST(a_cold_first_window_is_not_believed)
     CHECK(run(&t, 3000, 50, 100) < 400);
 }
 
+TEST(a_disturbed_window_is_forgotten)
+{
+    tempo t = {0};
+    run(&t, 5024, 50, 80);
+    CHECK(run(&t, 32, 5000, 80) == 0);
+    CHECK(run(&t, 3000, 50, 80) <= 2 * 32);
+    run(&t, 4 * 32, 5000, 80); // it lasts, and is over
+    CHECK(run(&t, 3000, 50, 80) < 500);
+}
+
 int main(void)
 {
     return tap_run();
