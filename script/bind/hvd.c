@@ -84,8 +84,11 @@ static int start(call *c, const cJSON *args, cJSON **result, err *e)
     if (check_args(c, args, e) || base64_decode(&packed, text, strlen(text), e))
         return -1;
     struct hvd_result told = {0};
-    struct reports reports = {
-        .call = c, .training = training_new(), .other = on_event, .arg = &told};
+    struct reports reports = {.call = c,
+        .training = training_new(),
+        .began = clock_wall(),
+        .other = on_event,
+        .arg = &told};
     const char *argv[] = {call_paths(c)->worker, "--function", "-", NULL};
     char **env = environment(c, args);
     struct process_spec spec = {.argv = argv,

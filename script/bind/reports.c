@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "script/bind/reports.h"
 
+#include "base/clock.h"
 #include "base/env.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -26,10 +27,30 @@ static void reports_show(struct reports *r)
         r->display = call_display(r->call, data, true);
 }
 
+static void note_read(const struct reports *r, const cJSON *event)
+{
+    const char *path = json_str(event, "path"), *digest = json_str(event, "sha256");
+    int64_t changed = json_int_or(event, "mtime", 0);
+    if (!path || changed >= r->began)
+        return;
+    cJSON *input = cJSON_CreateObject();
+    json_set_int(input, "size", json_int_or(event, "size", 0));
+    if (digest) {
+        json_set_str(input, "sha256", digest);
+    } else {
+        AUTO_BUF date = {0};
+        clock_rfc3339(&date, changed, CLOCK_SECONDS);
+        json_set_str(input, "mtime", buf_cstr(&date));
+    }
+    call_recorded(r->call, "input", path, input);
+}
+
 void reports_event(struct reports *r, const cJSON *event)
 {
     if (str_eq(json_str(event, "event"), "worker"))
         note_version(r->call, event);
+    if (str_eq(json_str(event, "event"), "read"))
+        note_read(r, event);
     if (training_event(r->training, event))
         reports_show(r);
     else if (r->other)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What a worker reports while it runs: its progress and curves become a display below the cell, the
-// versions that it depends on are recorded. The loop's thread writes it while the Lua thread waits.
+// versions that it depends on and the files of data that it reads are recorded. The loop's thread
+// writes it while the Lua thread waits.
 #pragma once
 #include "base/buf.h"
 #include "script/bind/training.h"
@@ -11,6 +12,9 @@ enum { REPORTS_FD = 3 }; // FIRESTEEL_EVENTS: the worker writes a JSON object a 
 struct reports {
     call *call;
     training *training;
+    // Wall ns. Files of data that the worker reads are recorded, but not what has changed since: it
+    // may have written that itself. 0: it is on another machine, and so are they.
+    int64_t began;
     // Gets the events that are no training's; may be NULL.
     void (*other)(void *arg, const cJSON *event);
     void *arg;

@@ -93,38 +93,11 @@ static cJSON *job_result(
     return result;
 }
 
-// Records the files of data that the trainer reads. Files that it has written itself since it began
-// are no inputs.
-struct listener {
-    call *call;
-    int64_t began; // wall ns
-};
-
-static void on_event(void *arg, const cJSON *event)
-{
-    const struct listener *l = arg;
-    const char *path = json_str(event, "path"), *digest = json_str(event, "sha256");
-    int64_t changed = json_int_or(event, "mtime", 0);
-    if (!str_eq(json_str(event, "event"), "read") || !path || changed >= l->began)
-        return;
-    cJSON *input = cJSON_CreateObject();
-    json_set_int(input, "size", json_int_or(event, "size", 0));
-    if (digest) {
-        json_set_str(input, "sha256", digest);
-    } else {
-        AUTO_BUF date = {0};
-        clock_rfc3339(&date, changed, CLOCK_SECONDS);
-        json_set_str(input, "mtime", buf_cstr(&date));
-    }
-    call_recorded(l->call, "input", path, input);
-}
-
 static int trainer_start(call *c, const cJSON *args, cJSON **result, err *e)
 {
     if (check_args(c, args, e) < 0)
         return -1;
-    struct listener heard = {c, clock_wall()};
-    struct reports p = {.call = c, .training = training_new(), .other = on_event, .arg = &heard};
+    struct reports p = {.call = c, .training = training_new(), .began = clock_wall()};
     AUTO_FREE const char **argv = command_line(call_paths(c)->worker, args);
     AUTO_JSON *files = hash_inputs(c, args); // hash before running: somebody may edit them
     AUTO_FREE char *told = notes_of_trainer(c, args, files);

@@ -128,9 +128,9 @@ static void add_results(struct both *w)
 
 static void add_origin(struct both *w)
 {
-    static const char *const compared[] = {"command", "allow", "seed", "host", "machine", "cwd",
-        "git.commit", "git.branch", "git.dirty", "git.diff", "cluster.context", "cluster.namespace",
-        "cluster.uid", "cluster.version"};
+    static const char *const compared[] = {"command", "allow", "seed", "host", "user", "machine",
+        "cwd", "git.commit", "git.branch", "git.dirty", "git.diff", "cluster.context",
+        "cluster.namespace", "cluster.uid", "cluster.version"};
     AUTO_JSON *a = fold_origin(w->a->fold);
     AUTO_JSON *b = fold_origin(w->b->fold);
     cJSON *list = cJSON_CreateObject();

@@ -394,8 +394,8 @@ bool fold_uses_images(const fold *f)
 
 cJSON *fold_origin(const fold *f)
 {
-    static const char *const copied[] = {
-        "command", "allow", "seed", "git", "machine", "host", "cwd", "path", "from", "sandbox"};
+    static const char *const copied[] = {"command", "allow", "seed", "git", "machine", "host",
+        "user", "cwd", "path", "from", "sandbox"};
     cJSON *origin = cJSON_CreateObject();
     for (size_t i = 0; i < ARRAY_LEN(copied); i++) {
         const cJSON *value = json_get(f->first, copied[i]);

@@ -177,7 +177,7 @@ static void tell_state(fold *f, const cell *c, const char *state, long count, in
     cJSON *event = event_of("state", c->id);
     AUTO_BUF when = {0};
     char hex[SHA256_HEX];
-    sha256_hex(c->source, strlen(c->source), hex);
+    cell_digest(c->source, strlen(c->source), hex);
     clock_rfc3339(&when, wall, CLOCK_SECONDS);
     json_set_str(event, "wall", buf_cstr(&when));
     json_set_str(event, "state", state);

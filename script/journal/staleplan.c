@@ -205,7 +205,7 @@ static bool is_edited(void *arg, const char *id, const char *hash)
     if (!notebook_find(p->nb, id, &i) || !notebook_find(then, id, &k))
         return true;
     const cell *c = notebook_cell(p->nb, i);
-    sha256_hex(c->source, strlen(c->source), hex);
+    cell_digest(c->source, strlen(c->source), hex);
     return !str_eq(hex, hash) || !str_eq(c->marker, notebook_cell(then, k)->marker);
 }
 

@@ -2,6 +2,7 @@
 // One cell of a notebook as a plain struct, and the options that its marker line may carry.
 // A cell belongs to its notebook; callers read it and edit through notebook.h.
 #pragma once
+#include "base/digest.h"
 #include "base/err.h"
 
 #include <stdbool.h>
@@ -56,5 +57,8 @@ typedef struct cell {
 } cell;
 
 bool cell_has_tag(const cell *c, const char *tag);
+// The digest by which a text is known to be the one that ran; without newlines at its end, which an
+// .ipynb may have and a text file has elsewhere.
+void cell_digest(const char *source, size_t n, char hex[SHA256_HEX]);
 // Is the body a comment in the file: text, or a language other than Lua?
 bool cell_is_commented(const cell *c);

@@ -20,6 +20,13 @@ const char *cell_kind_name(cell_kind kind)
     return kind_names[kind];
 }
 
+void cell_digest(const char *source, size_t n, char hex[SHA256_HEX])
+{
+    while (n && source[n - 1] == '\n')
+        n--;
+    sha256_hex(source, n, hex);
+}
+
 bool cell_has_tag(const cell *c, const char *tag)
 {
     for (char **t = c->options.tags; t && *t; t++)

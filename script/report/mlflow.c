@@ -304,7 +304,7 @@ static int put_run(const struct mlflow *m, err *e)
     json_set_int(meta, "start_time", fold_started(m->fold) / CLOCK_MS);
     json_set_int(meta, "status", status_of(fold_state(m->fold)));
     json_array_at(meta, "tags");
-    json_set_str(meta, "user_id", json_str_or(fold_first(m->fold), "host", "unknown"));
+    json_set_str(meta, "user_id", json_str_or(fold_first(m->fold), "user", "unknown"));
     return put_yaml(m->place, meta, e);
 }
 

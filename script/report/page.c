@@ -88,6 +88,7 @@ cJSON *page_record(const fold *f)
     tell_times(record, f);
     tell(record, "notebook", json_get(first, "path"));
     tell(record, "host", json_get(last, "host"));
+    tell(record, "user", json_get(first, "user"));
     tell(record, "cluster", json_get(cluster, "context"));
     if (json_bool_or(cluster, "sandbox", false))
         json_set_str(record, "cluster", "a private sandbox");

@@ -364,6 +364,26 @@ def test_what_a_trainer_reads_is_recorded(t):
     assert "inputs\n  rows.csv: " in sh(FIRESTEEL, "diff", cwd=folder).out
 
 
+FUNCTION = """\
+-- %% Train
+r = hvd.run(function()
+  local data = require "data"
+  return #data.csv("rows.csv").a
+end, { np = 2 })
+"""
+
+
+def test_what_a_function_on_ranks_here_reads_is_recorded(t):
+    folder = t.dir()
+    put(folder, "n.lua", FUNCTION)
+    put(folder, "rows.csv", "a,b\n1,2\n")
+    assert firesteel(folder, "run", "n.lua").code == 0
+    row = json.loads(firesteel(folder, "runs", "-o", "json").out)[0]
+    assert row["inputs"] == {"rows.csv": {"size": 8, "sha256": hashlib.sha256(b"a,b\n1,2\n").hexdigest()}}, row["inputs"]
+    put(folder, "rows.csv", "a,b\n1,3\n")
+    assert "rows.csv has changed" in firesteel(folder, "run", "n.lua", "--stale", "--list").out
+
+
 def outputs(t, *cells, codes=(0,)):
     """Of each cell: the files that it has left; and all that are there."""
     folder = t.dir()

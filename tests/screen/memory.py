@@ -264,6 +264,18 @@ FROM_JUPYTER = {"nbformat": 4, "nbformat_minor": 5, "metadata": {"kernelspec": {
          {"output_type": "display_data", "data": {"text/plain": [1]}})]}
 
 
+def test_a_newline_at_the_end_of_an_ipynb_s_text_is_no_change(t):
+    cell = dict(code("one", "x = 5\n", 4), outputs=[{"output_type": "stream", "name": "stdout", "text": ["five\n"]}])
+    where = folder(t, json.dumps({**FROM_JUPYTER, "cells": [cell]}), name="small.ipynb")
+    with workbench(where, "small.ipynb") as s:
+        s.wait("from the file")
+        assert "its text has changed" not in text(s), text(s)
+    assert sh(FIRESTEEL, "run", "small.ipynb", cwd=where).code == 0
+    with workbench(where, "small.ipynb") as s:
+        s.wait(", run ")
+        assert "its text has changed" not in text(s), text(s)
+
+
 def test_outputs_of_an_ipynb_are_shown_and_saved(t):
     where = folder(t, json.dumps(FROM_JUPYTER), name="small.ipynb")
 

@@ -317,7 +317,7 @@ bool slot_changed(struct slot *s, const char *hash)
     if (s->hashed != text_revision(t) || !s->hash[0]) {
         AUTO_BUF source = {0};
         text_all(t, &source);
-        sha256_hex(buf_cstr(&source), source.len, s->hash);
+        cell_digest(buf_cstr(&source), source.len, s->hash);
         s->hashed = text_revision(t);
     }
     return !str_eq(s->hash, hash);

@@ -257,6 +257,11 @@ static struct found parse_own(const input *in, const char *s, size_t n, bool *be
     return best;
 }
 
+static bool is_typed(char c)
+{
+    return c >= ' ' && c < 0x7F;
+}
+
 static struct found parse_escape(const input *in, const char *s, size_t n)
 {
     bool begins = false;
@@ -272,10 +277,12 @@ static struct found parse_escape(const input *in, const char *s, size_t n)
     if (s[1] == ESC && n > 2 && s[2] == ESC)
         return (struct found){FK_ESC, 1};
     // Alt sends Esc before the key; also before a sequence (rxvt). Two keys in one packet look the
-    // same.
+    // same; where a third is there, as in Esc d d, somebody has typed them.
     struct found f = s[1] == ESC ? parse_escape(in, s + 1, n - 1) : parse_plain(s + 1, n - 1);
     if (!f.n)
         return more;
+    if (is_typed(s[1]) && n > f.n + 1 && is_typed(s[f.n + 1]))
+        return (struct found){FK_ESC, 1};
     return (struct found){f.key ? f.key | KEY_ALT | KEY_ESCAPED : 0, f.n + 1};
 }
 

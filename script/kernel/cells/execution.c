@@ -23,7 +23,7 @@ execution *execution_new(const notebook *nb, size_t i, err *e)
     turn_init(&x->turn, c->id, 0);
     x->untitled = !(c->title && *c->title);
     x->chunk = notebook_cell_title(nb, i);
-    sha256_hex(c->source, strlen(c->source), x->turn.source);
+    cell_digest(c->source, strlen(c->source), x->turn.source);
     x->turn.title = x->chunk;
     x->turn.captured = x->plan.capture && *x->plan.capture;
     x->timeout_ns = c->options.timeout_ns;

@@ -27,6 +27,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <lua.h>
+#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -190,6 +191,14 @@ static cJSON *cell_ids(const notebook *nb)
     return ids;
 }
 
+// A process in a container may have a number that nobody has given a name.
+static void set_user(cJSON *event)
+{
+    const struct passwd *user = getpwuid(geteuid());
+    AUTO_FREE char *number = str_fmt("%lld", (long long)geteuid());
+    json_set_str(event, "user", user ? user->pw_name : number);
+}
+
 // Takes `parameters`.
 static cJSON *first_event(kernel *k, message_type type, struct parameters *parameters)
 {
@@ -200,6 +209,8 @@ static cJSON *first_event(kernel *k, message_type type, struct parameters *param
     cJSON *event = message_new(type);
     json_set_int(event, "pid", getpid());
     json_set_str(event, "host", host);
+    if (type == MESSAGE_run)
+        set_user(event);
     json_set_str(event, "notebook", buf_cstr(&text));
     json_set(event, "cells", cell_ids(document_notebook(k->document)));
     if (type == MESSAGE_resumed && (k->options->keep || k->options->again)) {

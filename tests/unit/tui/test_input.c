@@ -76,6 +76,26 @@ TEST(alt_is_escape_before_a_key)
     check("\x1b\x1b", "Esc Esc ");
 }
 
+// In one packet; a key that comes alone is Alt with it.
+TEST(esc_before_several_letters_is_typed)
+{
+    input *in = input_new();
+    CHECK_STR(events(in,
+                  "\x1b"
+                  "dd",
+                  3, false),
+        "Esc d d ");
+    CHECK_STR(events(in, "\x1b:w\r", 4, false), "Esc : w Enter ");
+    CHECK_STR(events(in,
+                  "\x1b"
+                  "b\x1b"
+                  "b",
+                  4, false),
+        "M-b M-b ");
+    CHECK_STR(events(in, "\x1b\rx\x1b\x7fx", 6, false), "M-Enter x M-Backspace x ");
+    input_free(in);
+}
+
 TEST(what_nobody_knows_is_dropped)
 {
     check("a\x1b[?1;2cb\x1b[>0;10;10Mc\x1b[200;1$yd\x1b[99~e", "a b c d e ");
