@@ -257,11 +257,6 @@ static struct found parse_own(const input *in, const char *s, size_t n, bool *be
     return best;
 }
 
-static bool is_typed(char c)
-{
-    return c >= ' ' && c < 0x7F;
-}
-
 static struct found parse_escape(const input *in, const char *s, size_t n)
 {
     bool begins = false;
@@ -277,11 +272,11 @@ static struct found parse_escape(const input *in, const char *s, size_t n)
     if (s[1] == ESC && n > 2 && s[2] == ESC)
         return (struct found){FK_ESC, 1};
     // Alt sends Esc before the key; also before a sequence (rxvt). Two keys in one packet look the
-    // same; where a third is there, as in Esc d d, somebody has typed them.
+    // same, but for a letter that is there twice: Esc d d was typed.
     struct found f = s[1] == ESC ? parse_escape(in, s + 1, n - 1) : parse_plain(s + 1, n - 1);
     if (!f.n)
         return more;
-    if (is_typed(s[1]) && n > f.n + 1 && is_typed(s[f.n + 1]))
+    if (f.n == 1 && n > 2 && s[1] == s[2])
         return (struct found){FK_ESC, 1};
     return (struct found){f.key ? f.key | KEY_ALT | KEY_ESCAPED : 0, f.n + 1};
 }

@@ -77,7 +77,7 @@ TEST(alt_is_escape_before_a_key)
 }
 
 // In one packet; a key that comes alone is Alt with it.
-TEST(esc_before_several_letters_is_typed)
+TEST(esc_before_a_letter_twice_is_typed)
 {
     input *in = input_new();
     CHECK_STR(events(in,
@@ -85,7 +85,11 @@ TEST(esc_before_several_letters_is_typed)
                   "dd",
                   3, false),
         "Esc d d ");
-    CHECK_STR(events(in, "\x1b:w\r", 4, false), "Esc : w Enter ");
+    CHECK_STR(events(in,
+                  "\x1b"
+                  "bX",
+                  3, false),
+        "M-b X ");
     CHECK_STR(events(in,
                   "\x1b"
                   "b\x1b"
