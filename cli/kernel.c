@@ -92,7 +92,7 @@ struct arguments {
     X(report, LIST, report,                                                                        \
         "FILE         written by the guard when the run has ended; any number")                    \
     X(no_preflight, FLAG, options.no_preflight,                                                    \
-        "       headless: does not look first what stands in the way on the cluster")              \
+        "       headless: does not look first what stands in the way: the cluster, secrets")       \
     X(headless, FLAG, options.headless, "           execute the notebook, then end")               \
     X(detach, FLAG, options.detach, "             headless, and outlive the client")               \
     X(sandbox, FLAG, sandbox, "            with a private sandbox")                                \

@@ -297,7 +297,7 @@ static int run(struct cli *cli, int argc, char **argv)
         {"accept-drift", 0, NULL,
             "with --resume or --stale: take objects as they are that were changed",
             .given = &o.accept_drift},
-        {"no-preflight", 0, NULL, "do not look first what stands in the way on the cluster",
+        {"no-preflight", 0, NULL, "do not look first what stands in the way: the cluster, secrets",
             .given = &o.no_preflight},
         {"seed", 0, "N", "of math.random, to repeat a run's numbers; else a new one",
             .text = &o.seed},

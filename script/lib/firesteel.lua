@@ -80,7 +80,7 @@ core.module("firesteel", firesteel)
 core.api [[
 secret(name) -> string
   A secret: the environment variable of this name, else what a person types. It is masked in journal, outputs and reports.
-  errors: nobody is there to be asked
+  errors: nobody is there to be asked (firesteel run, which looks for it before the first cell)
   example:
     firesteel.magic.env("API_TOKEN", "not-so-secret-1")
     token = secret "API_TOKEN"

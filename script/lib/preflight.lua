@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Preflight of a whole notebook: before its first cell runs on a cluster, looks at the manifests that
--- it is going to apply, as far as its parameters determine them.
+-- Preflight of a whole notebook: before its first cell runs, looks whether the secrets that it names are there, and, on a
+-- cluster, at the manifests that it is going to apply, as far as its parameters determine them.
 local core = ...
 
 -- Stands for what is known only when a cell has run; the kernel's word for it.
@@ -150,8 +150,50 @@ local function look_at_images(args, found)
   end
 end
 
--- { cells = { { text =, path = or nil } }, parameters = {…} }: raises when something stands in the way.
-function core.hooks.preflight(args)
+-- Does a cell set this variable, or one whose name is known later?
+local function sets(cells, name)
+  for _, cell in ipairs(cells) do
+    for given in (cell.lua and cell.text or ""):gmatch "magic%.env%s*%(%s*([^,)]+)," do
+      if given:sub(2, -2) == name or not given:find "^['\"]" then return true end
+    end
+  end
+  return false
+end
+
+-- Has the notebook a secret() of its own?
+local function has_own_secret(cells)
+  for _, cell in ipairs(cells) do
+    local text = cell.lua and "\n" .. cell.text or ""
+    if text:find "function%s+secret%s*%(" or text:find "\n%s*local%s+secret%f[^%w_]" or text:find "\nsecret%s*=" then return true end
+  end
+  return false
+end
+
+-- What a cell computes, in pieces: the lines of Lua without what is in long brackets, or the expressions of a template.
+local function pieces(cell)
+  if cell.template then return cell.text:gsub("%$%$", ""):gmatch "%$(%b{})" end
+  return (cell.lua and cell.text or ""):gsub("%[(=*)%[.-%]%1%]", "[[]]"):gmatch "[^\n]+"
+end
+
+-- Secrets that are named as texts: does the environment have them? Nobody can be asked for one.
+local function look_at_secrets(cells, found)
+  for _, cell in ipairs(has_own_secret(cells) and {} or cells) do
+    for piece in pieces(cell) do
+      for at, _, name in piece:gmatch "%f[%w_]()secret%s*%(?%s*(['\"])([^'\"]+)%2" do
+        local before = piece:sub(1, at - 1)
+        local ours = not before:find "%-%-" and not before:find "[.:'\"]$"
+        if ours and not core.getenv(name) and not sets(cells, name) then
+          local plain = cell.always and (is_plain(before) or (cell.template and before:find "^{%s*$"))
+          found { level = plain and "error" or "note", refused = true, what = ("%s %s the secret %s, which is not in the environment"):format(
+            cell.name, plain and "needs" or "may need", name) }
+        end
+      end
+    end
+  end
+end
+
+-- Objects, on a cluster: what is found, and which manifests could not be read.
+local function look_at_objects(args)
   local objects, verbs, unread = {}, {}, {}
   local function add(object, verb)
     objects[#objects + 1], verbs[#verbs + 1] = object, verb
@@ -167,25 +209,34 @@ function core.hooks.preflight(args)
   if #objects > 0 then flight = core.call("k8s.preflight", { objects = objects, verbs = verbs, open = open }) end
   look_at_images(args, function(finding) flight.findings[#flight.findings + 1] = finding end)
   soften(flight.findings, objects, args.cells)
-  local errors, lines, first = 0, {}, nil
+  flight.objects, flight.unread, flight.others = #objects, unread, others
+  return flight
+end
+
+-- { cells = { { name =, text =, path = or nil, lua =, template =, always = } }, parameters = {…}, cluster = }: raises when
+-- something stands in the way.
+function core.hooks.preflight(args)
+  local flight = args.cluster and look_at_objects(args) or { findings = {}, objects = 0, unread = {}, others = 0 }
+  look_at_secrets(args.cells, function(finding) flight.findings[#flight.findings + 1] = finding end)
+  local errors, lines, first, others = 0, {}, nil, flight.others
   for _, finding in ipairs(flight.findings) do
-    if finding.level == "error" then errors, first = errors + 1, first or finding.what end
+    if finding.level == "error" then errors, first = errors + 1, first or finding end
     lines[#lines + 1] = ("preflight: %s: %s"):format(finding.level, finding.what)
     if finding.next then lines[#lines + 1] = "  next: " .. finding.next end
   end
-  for _, file in ipairs(unread) do
+  for _, file in ipairs(flight.unread) do
     lines[#lines + 1] = ("preflight: note: %s is known when its cell has run"):format(file)
   end
   if others > 0 then
     lines[#lines + 1] = ("preflight: note: what %d call%s of k8s.create and k8s.apply make%s is known when %s"):format(others,
       others == 1 and "" or "s", others == 1 and "s" or "", others == 1 and "its cell runs" or "their cells run")
   end
-  if #lines == 0 and #objects > 0 then
-    lines[1] = ("preflight: nothing stands in the way of %d object%s on context %s"):format(#objects,
-      #objects == 1 and "" or "s", flight.context)
+  if #lines == 0 and flight.objects > 0 then
+    lines[1] = ("preflight: nothing stands in the way of %d object%s on context %s"):format(flight.objects,
+      flight.objects == 1 and "" or "s", flight.context)
   end
   if #lines > 0 then core.output("stderr", table.concat(lines, "\n") .. "\n") end
   if errors == 0 then return end
-  core.fail("error", ("%s%s (no cell was run; --no-preflight runs them anyway)"):format(
-    errors > 1 and ("%d things stand in the way; the first: "):format(errors) or "", first))
+  core.fail(first.refused and "refused" or "error", ("%s%s (no cell was run; --no-preflight runs them anyway)"):format(
+    errors > 1 and ("%d things stand in the way; the first: "):format(errors) or "", first.what))
 end

@@ -266,4 +266,49 @@ def test_what_an_exec_plugin_is_given_and_says(t):
             assert secret not in done.out + done.err + written(path), done
 
 
+ASKED = """\
+-- %% First
+print "done"
+-- %% Asks
+--[[
+x = secret "QUOTED"
+]]
+token = secret "NOPE_TOKEN" -- secret "COMMENTED"
+if x then y = secret("MAYBE_TOKEN") end
+-- %% Template template="t.txt"
+${secret "FILLED_TOKEN"} $${secret "LITERAL"} ${x and secret "FILLED_MAYBE" or ""}
+-- %% File file="f.lua"
+a = secret "FILE"
+-- %% Set
+%env GIVEN_TOKEN=open-the-gate
+given, has = secret "GIVEN_TOKEN", secret "HAD_TOKEN"
+-- %% Not run tags=["skip"]
+z = secret "SKIPPED"
+"""
+
+
+def test_a_secret_that_is_missing_is_said_before_the_first_cell(t):
+    path = notebook(t, ASKED)
+    env = {"HAD_TOKEN": PASSWORD}
+    done = firesteel("run", path, env=env)
+    said = [line.strip()[len("preflight: "):] for line in done.out.splitlines() if "preflight: " in line]
+    assert done.code == 3 and "done" not in done.out and said == [
+        "error: cell 2 (Asks) needs the secret NOPE_TOKEN, which is not in the environment",
+        "note: cell 2 (Asks) may need the secret MAYBE_TOKEN, which is not in the environment",
+        "error: cell 3 (Template) needs the secret FILLED_TOKEN, which is not in the environment",
+        "note: cell 3 (Template) may need the secret FILLED_MAYBE, which is not in the environment"], done
+    assert "2 things stand in the way; the first: cell 2 (Asks) needs the secret NOPE_TOKEN" in done.err, done
+    late = firesteel("run", path, "--no-preflight", env=env)
+    assert late.code == 3 and "done" in late.out and "preflight" not in late.out, late
+    had = firesteel("run", path, env={**env, "NOPE_TOKEN": PASSWORD, "FILLED_TOKEN": PASSWORD})
+    assert had.code == 0 and "done" in had.out and PASSWORD not in had.out, had
+
+
+def test_a_preflight_holds_whatever_the_first_cell_is(t):
+    for first in ["retries=2", 'when="1 > 2"', 'when="failed"']:
+        path = notebook(t, f'-- %% First {first}\nprint "done"\n-- %% Use\nprint "follows"\ntoken = secret "NOPE_TOKEN"\n')
+        done = firesteel("run", path)
+        assert done.code == 3 and "done" not in done.out and "follows" not in done.out and "attempt" not in done.out, done
+
+
 run(globals())

@@ -111,11 +111,12 @@ static void run_plan(lua_State *L, execution *x)
     }
 }
 
-static void run_preflight(lua_State *L, const execution *x)
+static void run_preflight(lua_State *L, execution *x)
 {
     get_hook(L, "preflight");
     luajson_push(L, x->preflight);
     lua_call(L, 1, 0);
+    cJSON_Delete(STEAL(x->preflight));
 }
 
 // Is the expression of when= true? It sees `failed` beside the globals.
@@ -136,11 +137,11 @@ static bool is_wanted(lua_State *L, execution *x)
 int cells_run(lua_State *L)
 {
     execution *x = lua_touserdata(L, 1);
+    if (x->preflight)
+        run_preflight(L, x);
     x->skipped = x->when && !is_wanted(L, x);
     if (x->skipped)
         return 0;
-    if (x->preflight)
-        run_preflight(L, x);
     run_plan(L, x);
     branches_finish(L);
     return 0;

@@ -273,27 +273,55 @@ static void emit_running(kernel *k, const execution *x)
     port_emit(k->port, event);
 }
 
-// What is looked at before the first cell of a run that may change a cluster which is not its own.
-// A resumed run has made its objects already.
+// Does the run change a cluster which is not its own?
+static bool reaches_cluster(const struct kernel_options *o)
+{
+    return !o->sandbox && o->allow && strstr(o->allow, "cluster");
+}
+
+static bool names_secret(const notebook *nb)
+{
+    for (size_t i = 0; i < notebook_count(nb); i++)
+        if (strstr(notebook_cell(nb, i)->source, "secret"))
+            return true;
+    return false;
+}
+
+// A cell that is run, for the preflight; NULL: there is nothing to look at.
+static cJSON *preflight_cell(const notebook *nb, size_t i)
+{
+    struct plan p = {0};
+    const cell *c = notebook_cell(nb, i);
+    if (c->kind != CELL_CODE || when_skipped(c) || plan_cell(c, &p, NULL) < 0)
+        return NULL;
+    cJSON *one = cJSON_CreateObject();
+    AUTO_BUF name = {0};
+    notebook_cell_name(nb, i, &name);
+    json_set_str(one, "name", buf_cstr(&name));
+    json_set_str(one, "text", p.text ? p.text : "");
+    json_set_str(one, "path", p.path);
+    json_set_bool(one, "lua", p.kind == PLAN_LUA);
+    json_set_bool(one, "template", p.kind == PLAN_TEMPLATE);
+    json_set_bool(one, "always", !c->options.when || str_eq(c->options.when, "always"));
+    plan_done(&p);
+    return one;
+}
+
+// What is looked at before the first cell of a headless run; NULL: nothing is. A resumed run has
+// made its objects already.
 static cJSON *preflight_of(const kernel *k)
 {
     const struct kernel_options *o = k->options;
-    if (!o->headless || o->sandbox || o->resume || o->no_preflight || !o->allow ||
-        !strstr(o->allow, "cluster"))
-        return NULL;
     const notebook *nb = document_notebook(k->document);
+    if (!o->headless || o->resume || o->no_preflight || !(reaches_cluster(o) || names_secret(nb)))
+        return NULL;
     cJSON *all = cJSON_CreateObject(), *cells = json_array_at(all, "cells");
     for (size_t i = 0; i < notebook_count(nb); i++) {
-        struct plan p = {0};
-        if (notebook_cell(nb, i)->kind != CELL_CODE ||
-            plan_cell(notebook_cell(nb, i), &p, NULL) < 0)
-            continue;
-        cJSON *one = cJSON_CreateObject();
-        json_set_str(one, "text", p.text ? p.text : "");
-        json_set_str(one, "path", p.path);
-        cJSON_AddItemToArray(cells, one);
-        plan_done(&p);
+        cJSON *one = preflight_cell(nb, i);
+        if (one)
+            cJSON_AddItemToArray(cells, one);
     }
+    json_set_bool(all, "cluster", reaches_cluster(o));
     json_set(all, "parameters", cJSON_Duplicate(k->parameters, 1));
     return all;
 }
@@ -518,12 +546,12 @@ static char *failure_line(const kernel *k, const execution *x)
                        : str_fmt("%.*s", n, buf_cstr(&masked));
 }
 
-// Runs a cell again that has failed: it is the next one.
+// Runs a cell again that has failed: it is the next one. What stands in the run's way still does.
 static bool retry(kernel *k, const execution *x)
 {
     bool late = x->failure == FAILURE_TIMEOUT && !k->run_timed_out;
-    if (x->attempt > x->retries || k->interrupted || !(is_error(x->failure) || late) ||
-        port_error(k->port)->code)
+    if (x->attempt > x->retries || x->preflight || k->interrupted ||
+        !(is_error(x->failure) || late) || port_error(k->port)->code)
         return false;
     struct queue_item *item = mem_alloc(sizeof *item);
     *item = (struct queue_item){.cell_id = mem_strdup(x->turn.cell),
