@@ -178,10 +178,12 @@ end
 
 local function text_of(source)
   if source:find "\n" or source:find("${", 1, true) then return source, "template" end
+  if source == "" then core.fail("error", "template: the name of the file is empty") end
   local file, why = io.open(source, "r")
   if not file then core.fail("error", ("template: %s"):format(why)) end
-  local text = file:read "a"
+  local text, wrong = file:read "a"
   file:close()
+  if not text then core.fail("error", ("template: %s: %s"):format(source, wrong)) end
   return text, source
 end
 

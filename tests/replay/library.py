@@ -154,6 +154,8 @@ def test_templates_and_times(t):
     assert says(k, "name = 'global'\nlr = 9\nio.write(template('t.yaml', { lr = 0.5 }))") == "lr: 0.5\nname: GLOBAL\nraw: ${x}\nlist: [1,2]\n"
     assert "t.yaml:1: ${lr} is nil" in k.run("lr = nil\ntemplate 't.yaml'").error["message"]
     assert "No such file" in fails(k, "template 'none.yaml'")
+    assert "template: /tmp: Is a directory" in fails(k, "template '/tmp'")
+    assert "template: the name of the file is empty" in fails(k, "template ''")
     assert says(k, "print(template('${a}${b}', { a = false, b = 1 }))") == "false1\n"
     assert says(k, "t0 = time.parse '2026-01-02T03:04:05.5+02:00'\nprint(time.iso(t0), time.format(t0), time.parse(time.iso(t0)) == t0)") \
         == "2026-01-02T01:04:05.500000Z\t2026-01-02 01:04:05\ttrue\n"
