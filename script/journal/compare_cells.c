@@ -133,25 +133,48 @@ void compare_output(
                 output_text(&c->outputs[i], run->spool_dir, 0, out, NULL);
 }
 
+#define DIGITS "0123456789"
+
+// "1m43s", "2h03m": as times from a minute on are printed. Its length; 0: it is none.
+static size_t long_time(const char *s)
+{
+    size_t n = 0, parts = 0;
+    for (const char *unit = "hms"; *unit; unit++) {
+        size_t digits = strspn(s + n, DIGITS);
+        if (digits && s[n + digits] == *unit)
+            n += digits + 1, parts++;
+    }
+    return parts > 1 ? n : 0;
+}
+
+// "12ms", "4.7 s"
+static size_t short_time(const char *s)
+{
+    static const char *const units[] = {"ms", "us", "µs", "ns", "s"};
+    size_t n = strspn(s, DIGITS), fraction = s[n] == '.' ? strspn(s + n + 1, DIGITS) : 0;
+    if (!n)
+        return 0;
+    n += fraction ? fraction + 1 : 0;
+    n += s[n] == ' ';
+    for (size_t i = 0; i < ARRAY_LEN(units); i++)
+        if (str_starts(s + n, units[i]))
+            return n + strlen(units[i]);
+    return 0;
+}
+
 // The word at s of which a part differs from run to run and says nothing: "0x55d0c0ffee", "12ms".
 // Its length, and what stands for it; 0: it is none.
 static size_t passing_word(const char *s, bool begins, const char **as)
 {
-    size_t hex = str_starts(s, "0x") ? strspn(s + 2, "0123456789abcdef") : 0;
+    size_t hex = str_starts(s, "0x") ? strspn(s + 2, DIGITS "abcdef") : 0;
     *as = "0x…";
     if (begins && hex >= 6)
         return 2 + hex;
-    size_t digits = strspn(s, "0123456789"), fraction = 0;
-    if (begins && digits && s[digits] == '.')
-        fraction = 1 + strspn(s + digits + 1, "0123456789");
-    const char *unit = s + digits + fraction;
-    size_t n = str_starts(unit, "ms") || str_starts(unit, "us") || str_starts(unit, "ns") ? 2
-               : *unit == 's'                                                             ? 1
-                                                                                          : 0;
     *as = "…s";
-    if (!begins || !digits || !n || isalnum((unsigned char)unit[n]) || unit[n] == '_')
-        return 0;
-    return digits + fraction + n;
+    size_t n = begins ? long_time(s) : 0;
+    if (begins && !n)
+        n = short_time(s);
+    return isalnum((unsigned char)s[n]) || s[n] == '_' ? 0 : n;
 }
 
 // What a file cell says of its file, which may have been there: "Overwrote t.lua (4 lines)".

@@ -44,6 +44,23 @@ def rows(folder):
     return json.loads(firesteel(folder, "runs", "-o", "json").out)
 
 
+def test_how_long_it_took_is_no_result(t):
+    folder = folder_of(t, '-- %% Took\nprint(io.open("took.txt"):read "a")\n')
+
+    def moves(before, after):
+        put(folder, "took.txt", f"COMPLETED: {before}, as it is")
+        firesteel(folder, "run", "n.lua")
+        put(folder, "took.txt", f"COMPLETED: {after}, as it is")
+        done = sh(FIRESTEEL, "run", "--from", "newest", cwd=folder)
+        assert done.code in (0, 5) and (done.code == 5) == (" 1 moved" in done.out), done
+        return done.code == 5
+
+    for word in ("12ms", "1.5s", "4.7 s", "41 ms", "1m43s", "2h03m", "2h3m", "1h02m03s", "3 µs"):
+        assert not moves(word, "59.9s"), word
+    for word in ("12m", "1.5 sheep", "41 msx", "1m43st", "1h", "1 h", "v1m2s", "7.1m2s", "1. s", "1"):
+        assert moves(word, word.replace("1", "8")), word
+
+
 def test_the_same_bits(t):
     folder = folder_of(t)
     firesteel(folder, "run", "n.lua", "-p", "lr=0.5")
