@@ -784,4 +784,13 @@ def test_a_reader_that_pauses_gets_everything(t):
     assert all(f"{i:05d} {i:05d}" in out for i in range(1, 3001)) and "the end" in out
 
 
+def test_the_man_page_has_the_verbs_of_the_help(t):
+    with open(os.path.join(SOURCE, "cli/install/firesteel.1"), encoding="utf-8") as f:
+        page = f.read()
+    synopsis = page[page.index(".Sh SYNOPSIS"):page.index(".Sh DESCRIPTION")]
+    verbs = re.findall(r"^  ([a-z-]+) +\S", firesteel("--help").out, re.M)
+    named = re.findall(r"^\.Nm\n\.Cm (\S+)", synopsis, re.M)
+    assert len(verbs) > 20 and sorted(named) == sorted(verbs), (verbs, named)
+
+
 run(globals())
