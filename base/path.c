@@ -231,6 +231,8 @@ int fd_read_all(int fd, buf *out, size_t limit, err *e)
 
 int path_read(const char *path, buf *out, size_t limit, err *e)
 {
+    if (!*path)
+        return err_set(e, ERR_NOT_FOUND, "the name of the file is empty");
     AUTO_FD fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return err_errno(e, errno, "cannot read %s", path);

@@ -60,6 +60,10 @@ static const struct verb *find_verb(const char *name)
 
 static int unknown_verb(const char *name)
 {
+    if (!*name) {
+        say(stderr, "firesteel: the name of the notebook or verb is empty\n");
+        return 2;
+    }
     const char *names[ARRAY_LEN(verbs) + 1] = {0};
     for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
         names[i] = verbs[i]->name;

@@ -784,6 +784,14 @@ def test_a_reader_that_pauses_gets_everything(t):
     assert all(f"{i:05d} {i:05d}" in out for i in range(1, 3001)) and "the end" in out
 
 
+def test_a_name_that_is_empty_is_said_to_be(t):
+    folder = t.dir()
+    for verb, said in [(("run",), "the name of the file is empty"), (("run", "--help-notebook"), "the name of the file is empty"),
+                       (("check",), "the name of the file is empty"), ((), "the name of the notebook or verb is empty")]:
+        done = firesteel(*verb, "", cwd=folder)
+        assert done.code == 2 and said in done.out + done.err and "cannot read" not in done.out + done.err, (verb, done)
+
+
 def test_the_man_page_has_the_verbs_of_the_help(t):
     with open(os.path.join(SOURCE, "cli/install/firesteel.1"), encoding="utf-8") as f:
         page = f.read()

@@ -148,6 +148,8 @@ TEST(path_write_replaces_whole_files)
     CHECK_INT(st.st_mode & 0777, 0600);
     CHECK_INT(path_read(file, &text, 3, &e), -1);
     CHECK_INT(e.code, ERR_LIMIT);
+    CHECK_INT(path_read("", &text, 0, &e), -1);
+    CHECK_STR(e.text, "the name of the file is empty");
     CHECK_INT(path_write("/nowhere/at/all", "x", 1, 0600, &e), -1);
     CHECK_HAS(e.text, "/nowhere/at/all");
 }
