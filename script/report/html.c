@@ -16,7 +16,7 @@
 #include <math.h>
 #include <string.h>
 
-extern const struct lua_source report_style[];
+extern const struct lua_source report_style[]; // chart.css, report.css
 
 enum { SOURCE_OPEN = 16 }; // lines of a cell's source that are not folded
 
@@ -342,7 +342,8 @@ static void head(struct page *p, const char *title)
     if (fold_run(p->fold))
         buf_fmt(p->out, ": %s", run_state_name(fold_state(p->fold)));
     buf_str(p->out, "</title>\n<style>\n");
-    buf_add(p->out, report_style[0].text, report_style[0].n);
+    for (const struct lua_source *s = report_style; s->name; s++)
+        buf_add(p->out, s->text, s->n);
     buf_str(p->out, "</style>\n</head>\n<body>\n<main>\n");
 }
 

@@ -29,6 +29,7 @@ char *html_value(const cJSON *value)
 struct curves {
     struct svg_series *list;
     size_t n;
+    const char **labels; // NULL: none
 };
 
 static double *numbers(const cJSON *list, size_t n)
@@ -67,6 +68,7 @@ static void curves_done(struct curves *c)
         free((void *)c->list[i].high);
     }
     free(c->list);
+    free(c->labels);
 }
 
 static enum svg_kind kind_of(const char *name)
@@ -96,19 +98,18 @@ static void to_middles(double *x, size_t n)
         x[i] += half;
 }
 
-void html_plot(const cJSON *p, buf *out)
+static void add_series(struct curves *c, const cJSON *p)
 {
-    CLEANUP(curves_done) struct curves c = {0};
     const cJSON *s, *shared = json_get(p, "x");
-    AUTO_FREE const char **labels = labels_of(shared);
-    size_t least = labels ? (size_t)cJSON_GetArraySize(shared) : SIZE_MAX;
+    c->labels = labels_of(shared);
+    size_t least = c->labels ? (size_t)cJSON_GetArraySize(shared) : SIZE_MAX;
     cJSON_ArrayForEach(s, json_get(p, "series"))
     {
         const cJSON *y = json_get(s, "y"), *x = json_get(s, "x");
         size_t n = (size_t)cJSON_GetArraySize(y);
-        struct svg_series *to = more(&c, json_str_or(s, "name", ""), n < least ? n : least);
+        struct svg_series *to = more(c, json_str_or(s, "name", ""), n < least ? n : least);
         x = x ? x : shared;
-        double *at = x && !labels ? numbers(x, n) : places(n);
+        double *at = x && !c->labels ? numbers(x, n) : places(n);
         if (str_eq(json_str(p, "kind"), "histogram"))
             to_middles(at, n);
         to->x = at;
@@ -118,14 +119,34 @@ void html_plot(const cJSON *p, buf *out)
             to->high = numbers(json_get(s, "high"), n);
         }
     }
-    struct svg_chart chart = {.title = json_str(p, "title"),
+}
+
+// Borrowed from both.
+static struct svg_chart chart_of(const cJSON *p, const struct curves *c)
+{
+    return (struct svg_chart){.title = json_str(p, "title"),
         .x_label = json_str(p, "x_label"),
         .y_label = json_str(p, "y_label"),
         .kind = kind_of(json_str_or(p, "kind", "")),
-        .labels = c.n ? labels : NULL,
-        .series = c.list,
-        .n = c.n};
+        .labels = c->n ? c->labels : NULL,
+        .series = c->list,
+        .n = c->n};
+}
+
+void html_plot(const cJSON *p, buf *out)
+{
+    CLEANUP(curves_done) struct curves c = {0};
+    add_series(&c, p);
+    struct svg_chart chart = chart_of(p, &c);
     svg_chart(&chart, out);
+}
+
+bool html_plot_image(const cJSON *p, buf *out)
+{
+    CLEANUP(curves_done) struct curves c = {0};
+    add_series(&c, p);
+    struct svg_chart chart = chart_of(p, &c);
+    return svg_image(&chart, out);
 }
 
 static double place_of(const cJSON *point, double otherwise)

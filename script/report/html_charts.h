@@ -13,6 +13,8 @@ void html_side_by_side(const char *const *names, cJSON *const *histories, size_t
 // The same of the epochs in a training's progress; the bundle of a plot (doc/displays.md).
 void html_training(const cJSON *progress, buf *out);
 void html_plot(const cJSON *plot, buf *out);
+// The plot as an image of its own, as svg_image makes it.
+bool html_plot_image(const cJSON *plot, buf *out);
 // A parameter, a metric or a tag as text, new: "" for NULL.
 char *html_value(const cJSON *value);
 // A number of a bundle, or a metric's "nan", "inf" or "-inf"; NaN for anything else.

@@ -3,19 +3,18 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/rowset.h"
 #include "base/str.h"
 #include "base/tabletext.h"
 #include "script/journal/text.h"
 #include "script/report/html_charts.h"
 #include "script/report/html_text.h"
+#include "script/report/page_display.h"
 
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#define KIND(name) "application/vnd.firesteel." name "+json"
 enum {
     LINES_OPEN = 30, // of an output stand open; of more, all but the last LINES_TAIL are folded
     LINES_TAIL = 10,
@@ -91,17 +90,6 @@ static void entry(const char *tag, const cJSON *value, int64_t now, buf *out)
     buf_fmt(out, "</%s>", tag);
 }
 
-// Rows of a list without columns have as many entries as the longest.
-static int width_of(const cJSON *columns, const cJSON **rows, size_t n)
-{
-    int width = cJSON_GetArraySize(columns);
-    for (size_t i = 0; width == 0 && i < n; i++) {
-        int entries = cJSON_IsArray(rows[i]) ? cJSON_GetArraySize(rows[i]) : 0;
-        width = entries > width ? entries : width;
-    }
-    return width;
-}
-
 static void row(const cJSON *columns, const cJSON *r, int width, int64_t now, buf *out)
 {
     buf_fmt(out, "<tr%s>", json_int_or(r, "sick", 0) > 0 ? " class=\"sick\"" : "");
@@ -127,12 +115,12 @@ static void table_head(const cJSON *columns, buf *out)
     buf_str(out, "</tr></thead>\n");
 }
 
-static void table(const cJSON *t, bool live, buf *out)
+void html_table(const cJSON *t, bool live, buf *out)
 {
     size_t n;
     const cJSON *columns = json_get(t, "columns");
     AUTO_FREE const cJSON **rows = tabletext_rows(t, &n);
-    int width = width_of(columns, rows, n);
+    int width = page_table_width(t, rows, n);
     int64_t now = tabletext_now(t, live, clock_wall());
     AUTO_BUF below = {0};
     if (n > ROWS_OPEN)
@@ -148,12 +136,7 @@ static void table(const cJSON *t, bool live, buf *out)
     for (size_t i = 0; i < n; i++)
         row(columns, rows[i], width, now, out);
     buf_fmt(out, "</tbody></table></div>\n%s", n > ROWS_OPEN ? "</details>\n" : "");
-    tabletext_summary(t, &below);
-    if (below.len)
-        buf_char(&below, '\n');
-    rowset_say_more(json_int_or(t, "more", 0), &below);
-    if (json_str(t, "note"))
-        buf_fmt(&below, "%s\n", json_str(t, "note"));
+    page_table_below(t, &below);
     if (below.len) {
         buf_str(out, "<p class=\"note\">");
         html_string(out, buf_cstr(&below));
@@ -253,13 +236,13 @@ static bool document(const cJSON *data, buf *out)
 
 static int display(const struct output *o, const struct html_source *from, buf *out, err *e)
 {
-    const cJSON *t = json_get(o->data, KIND("table")), *log = json_get(o->data, KIND("log"));
-    const cJSON *p = json_get(o->data, KIND("plot")), *bar = json_get(o->data, KIND("progress"));
-    t = t ? t : json_get(o->data, KIND("pods"));
+    const cJSON *t = page_table(o->data), *log = json_get(o->data, PAGE_KIND("log"));
+    const cJSON *p = json_get(o->data, PAGE_KIND("plot")),
+                *bar = json_get(o->data, PAGE_KIND("progress"));
     if (bar)
         progress(bar, out);
     if (t)
-        table(t, o->live, out);
+        html_table(t, o->live, out);
     else if (p)
         html_plot(p, out);
     else if (log && json_str(log, "spool"))

@@ -12,3 +12,5 @@ struct html_source {
 };
 // Errors: a spool that cannot be read.
 int html_output(const struct output *o, const struct html_source *from, buf *out, err *e);
+// The table of a display (page_display.h); live: its ages are counted up to now.
+void html_table(const cJSON *table, bool live, buf *out);

@@ -4,18 +4,47 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "script/journal/jupyter.h"
+#include "script/journal/text.h"
 #include "script/notebook/params.h"
 #include "script/report/export_private.h"
+#include "script/report/html_charts.h"
+#include "script/report/html_output.h"
 #include "script/report/page.h"
+#include "script/report/page_display.h"
 
 #include <string.h>
+
+// Appends to a bundle what other programs show: they know none of our own types.
+static void add_views(const struct output *o, cJSON *data)
+{
+    const cJSON *table = page_table(data), *plot = json_get(data, PAGE_KIND("plot"));
+    AUTO_BUF html = {0}, svg = {0};
+    if (table && !json_get(data, "text/html")) {
+        html_table(table, o->live, &html);
+        json_set_str(data, "text/html", buf_cstr(&html));
+    }
+    if (plot && !json_get(data, "image/svg+xml") && html_plot_image(plot, &svg))
+        json_set_str(data, "image/svg+xml", buf_cstr(&svg));
+}
+
+static void add_all_views(const struct run_cell *c, cJSON *outputs)
+{
+    cJSON *j = outputs->child;
+    for (size_t k = 0; c && k < c->n_outputs; k++, j = j->next) {
+        j = output_branch(c, k) ? j->next : j; // behind its heading
+        if (c->outputs[k].kind == OUTPUT_DISPLAY)
+            add_views(&c->outputs[k], json_object_at(j, "data"));
+    }
+}
 
 static cJSON *ipynb_outputs(void *arg, const cell *c, size_t i, long *execution_count)
 {
     struct export *x = arg;
     const struct run_cell *rc = fold_cell_by_id(x->fold, c->id, NULL);
     *execution_count = rc && rc->count > 0 ? rc->count : -1;
-    return jupyter_outputs(rc, x->spool_dir, x->limit, &x->failure);
+    cJSON *outputs = jupyter_outputs(rc, x->spool_dir, x->limit, &x->failure);
+    add_all_views(rc, outputs);
+    return outputs;
 }
 
 static void set_time(cJSON *to, const char *name, int64_t wall)

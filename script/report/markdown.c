@@ -6,25 +6,10 @@
 #include "script/journal/origin.h"
 #include "script/journal/text.h"
 #include "script/report/export_private.h"
+#include "script/report/markdown_output.h"
 #include "script/report/page.h"
 
 #include <string.h>
-
-// A fence that is longer than any run of backticks in the text.
-static void fenced(const char *language, const char *text, size_t n, buf *out)
-{
-    size_t longest = 2, run = 0;
-    for (size_t i = 0; i < n; i++) {
-        run = text[i] == '`' ? run + 1 : 0;
-        longest = run > longest ? run : longest;
-    }
-    AUTO_BUF fence = {0};
-    for (size_t i = 0; i <= longest; i++)
-        buf_char(&fence, '`');
-    buf_fmt(out, "%s%s\n", fence.data, language);
-    buf_add(out, text, n);
-    buf_fmt(out, "%s%s\n\n", n && text[n - 1] != '\n' ? "\n" : "", fence.data);
-}
 
 static void md_cell(struct export *x, const cell *c, buf *out)
 {
@@ -44,14 +29,8 @@ static void md_cell(struct export *x, const cell *c, buf *out)
                            : dot               ? dot + 1
                            : own               ? own
                                                : "lua";
-    fenced(language, c->source, strlen(c->source), out);
-    AUTO_BUF text = {0};
-    for (size_t k = 0; rc && k < rc->n_outputs; k++) {
-        output_heading(rc, k, &text);
-        output_text(&rc->outputs[k], x->spool_dir, x->limit, &text, &x->failure);
-    }
-    if (text.len)
-        fenced("text", text.data, text.len, out);
+    md_fenced(language, c->source, strlen(c->source), out);
+    md_outputs(x, rc, out);
     if (!rc || !rc->ended)
         return;
     AUTO_BUF took = {0};
@@ -60,16 +39,6 @@ static void md_cell(struct export *x, const cell *c, buf *out)
         buf_fmt(out, "*%s, %s*\n\n", cell_state_name(rc->state), buf_cstr(&took));
     else
         buf_str(out, "*not run*\n\n");
-}
-
-// Text in a cell of a table.
-static void entry(buf *out, const char *text)
-{
-    for (; *text; text++)
-        if (*text == '|')
-            buf_str(out, "\\|");
-        else
-            buf_char(out, *text == '\n' ? ' ' : *text);
 }
 
 static void md_head(const fold *f, buf *out)
@@ -106,7 +75,7 @@ static void md_metrics(const fold *f, buf *out)
     {
         static const char *const columns[] = {"value", "step", "n", "min", "max"};
         buf_str(out, "| ");
-        entry(out, m->string);
+        md_entry(out, m->string);
         for (size_t i = 0; i < ARRAY_LEN(columns); i++) {
             const cJSON *v = json_get(m, columns[i]);
             AUTO_FREE char *text = cJSON_IsNumber(v)   ? str_fmt("%.10g", v->valuedouble)
@@ -128,7 +97,7 @@ static void md_summary_row(const fold *f, size_t i, buf *out)
     if (c && c->started && c->ended)
         duration_format(&took, c->mono_end - c->mono_start);
     buf_fmt(out, "| %zu | ", notebook_code_number(fold_notebook(f), i, NULL));
-    entry(out, name);
+    md_entry(out, name);
     const char *mark = c && c->state == STATE_FAILED ? "**" : "";
     buf_fmt(out, " | %s%s%s | %s |\n", mark, page_cell_state(f, i), mark, buf_cstr(&took));
 }
@@ -146,11 +115,11 @@ static void md_failures(const fold *f, buf *out)
             AUTO_BUF text = {0};
             output_text(o, NULL, 0, &text, NULL);
             buf_fmt(out, "**%s** failed:\n\n", name);
-            fenced("text", buf_cstr(&text), text.len, out);
+            md_fenced("text", buf_cstr(&text), text.len, out);
         }
     }
     if (reason && (fold_error(f) || !fold_in_state(f, STATE_FAILED)))
-        fenced("text", reason, strlen(reason), out);
+        md_fenced("text", reason, strlen(reason), out);
 }
 
 static void md_summary(const fold *f, buf *out)
@@ -186,7 +155,7 @@ static void md_origin(const fold *f, buf *out)
     if (!text.len)
         return;
     buf_str(out, "### Made by\n\n");
-    fenced("text", text.data, text.len, out);
+    md_fenced("text", text.data, text.len, out);
 }
 
 void export_md(struct export *x, buf *out)

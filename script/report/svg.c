@@ -6,11 +6,15 @@
 #include "script/report/svg.h"
 
 #include "base/mem.h"
+#include "base/text/utf8.h"
+#include "script/embed.h"
 #include "script/report/html_text.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+extern const struct lua_source report_style[]; // chart.css, report.css
 
 enum { WIDTH = 720, HEIGHT = 260, LEFT = 64, RIGHT = 14, TOP = 10, BOTTOM = 38 };
 enum {
@@ -19,6 +23,9 @@ enum {
     TITLED = 200, // and a text that tells it when pointed at
     DRAWN = 1000, // columns into which a longer line's values are gathered
     LABELS_MOST = 12,
+    ROW = 18,    // of an image's title or legend
+    LETTER = 7,  // its width, about
+    SQUARE = 10, // of a legend's colour
 };
 
 struct range {
@@ -332,26 +339,33 @@ static void legend(const struct svg_chart *c, buf *out)
     for (size_t i = 0; i < c->n; i++) {
         if (!is_first(c, i))
             continue;
-        buf_fmt(out, "<li class=\"s%zu\">", colour_of(c, i));
+        buf_fmt(out, "<li class=\"s%zu\"><span>", colour_of(c, i));
         html_text(out, c->series[i].name, strlen(c->series[i].name));
-        buf_str(out, "</li>");
+        buf_str(out, "</span></li>");
     }
     buf_str(out, "</ul>\n");
 }
 
-static void drawing(struct plot *p)
+static void label(struct plot *p)
 {
     const struct svg_chart *c = p->chart;
-    const char *what = c->title ? c->title : c->n ? c->series[0].name : "chart";
-    buf_fmt(p->out, "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"", WIDTH, HEIGHT);
-    html_text(p->out, what, strlen(what));
+    buf_str(p->out, " role=\"img\" aria-label=\"");
+    html_string(p->out, c->title ? c->title : c->n ? c->series[0].name : "chart");
     buf_str(p->out, "\">\n");
+}
+
+static void drawing(struct plot *p)
+{
     y_axis(p);
     x_axis(p);
     axis_names(p);
-    for (size_t i = 0; i < c->n; i++)
+    for (size_t i = 0; i < p->chart->n; i++)
         series(p, i);
-    buf_str(p->out, "</svg>\n");
+}
+
+static bool has_legend(const struct svg_chart *c)
+{
+    return c->n > 1 || !c->title;
 }
 
 void svg_chart(const struct svg_chart *chart, buf *out)
@@ -363,11 +377,70 @@ void svg_chart(const struct svg_chart *chart, buf *out)
         html_text(out, chart->title, strlen(chart->title));
         buf_str(out, "</figcaption>\n");
     }
-    if (measure(&p))
+    if (measure(&p)) {
+        buf_fmt(out, "<svg viewBox=\"0 0 %d %d\"", WIDTH, HEIGHT);
+        label(&p);
         drawing(&p);
-    else
+        buf_str(out, "</svg>\n");
+    } else {
         buf_str(out, "<p class=\"note\">no number that can be drawn</p>\n");
-    if (chart->n > 1 || !chart->title)
+    }
+    if (has_legend(chart))
         legend(chart, out);
     buf_str(out, "</figure>\n");
+}
+
+// An image's title stands above the drawing.
+static void image_title(const struct svg_chart *c, buf *out)
+{
+    buf_fmt(out, "<text x=\"%d\" y=\"-5\" style=\"font-weight: bold\">", LEFT);
+    html_string(out, c->title);
+    buf_str(out, "</text>\n");
+}
+
+// And its legend below, in as many rows as it takes; returns where it ends.
+static int image_legend(const struct svg_chart *c, buf *out)
+{
+    int x = LEFT, y = HEIGHT + ROW;
+    for (size_t i = 0; i < c->n; i++) {
+        const char *name = c->series[i].name;
+        int wide = 3 * SQUARE + LETTER * text_width(name, strlen(name), 0);
+        if (!is_first(c, i))
+            continue;
+        if (x > LEFT && x + wide > WIDTH) {
+            x = LEFT;
+            y += ROW;
+        }
+        buf_fmt(out,
+            "<g class=\"s%zu\"><rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\"/></g>"
+            "<text x=\"%d\" y=\"%d\">",
+            colour_of(c, i), x, y - SQUARE, SQUARE, SQUARE, x + SQUARE + 4, y);
+        html_string(out, name);
+        buf_str(out, "</text>\n");
+        x += wide;
+    }
+    return y + SQUARE;
+}
+
+bool svg_image(const struct svg_chart *chart, buf *out)
+{
+    AUTO_BUF below = {0};
+    struct plot p = {.chart = chart, .out = out};
+    if (!measure(&p))
+        return false;
+    int top = chart->title ? ROW + 2 : 0;
+    int height = top + (has_legend(chart) ? image_legend(chart, &below) : HEIGHT);
+    buf_fmt(out,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart\" width=\"%d\" height=\"%d\" "
+        "viewBox=\"0 %d %d %d\"",
+        WIDTH, height, -top, WIDTH, height);
+    label(&p);
+    buf_fmt(out, "<style>\n%s</style>\n<rect y=\"%d\" width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n",
+        report_style[0].text, -top, WIDTH, height);
+    if (chart->title)
+        image_title(chart, out);
+    drawing(&p);
+    buf_add(out, buf_cstr(&below), below.len);
+    buf_str(out, "</svg>\n");
+    return true;
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A chart as inline SVG for the HTML report: lines, points or bars over one pair of axes. Colours
-// are classes (s0 to s7) of the page's style sheet, so they follow its light and dark looks. What
-// is drawn is borrowed.
+// A chart as SVG: lines, points or bars over one pair of axes. Colours are classes (s0 to s7) of
+// chart.css, so in a page they follow its light and dark looks. What is drawn is borrowed.
 #pragma once
 #include "base/buf.h"
 
@@ -27,3 +26,6 @@ struct svg_chart {
 // Appends a <figure>: caption, drawing, and a legend if there are several series. Of many values of
 // a line, the smallest and the largest of neighbours are drawn. Without a finite value: a sentence.
 void svg_chart(const struct svg_chart *chart, buf *out);
+// The same as an image that needs no page: title, legend and style sheet are in it, it is light.
+// false: it has no finite value, and nothing is appended.
+bool svg_image(const struct svg_chart *chart, buf *out);

@@ -249,4 +249,69 @@ def test_wait_for_several(t):
     assert firesteel(folder, "wait", names[1]).code == 0
 
 
+SHOWS = """\
+-- %% Shows
+print "before"
+display.plot { title = "A & <b>", y = { 1, 3, 2 }, ["z\\27[1m"] = { 2, 2, 1 } }
+display.table { { a = 1, b = "x|y" }, { a = 2, b = "p\\\\|<b> *q* snake_case\\27[1m" } }
+display.markdown "# hi\\n\\n```\\nx\\n```"
+display.html("<b>bold</b> ```", { text = "bold" })
+display.table({ { 1 }, { 2, 3 }, { 4 } }, { limit = 2 })
+display.plot { y = { 0 / 0 } }
+display.table { { key = os.getenv "API_TOKEN" } }
+display.plot { title = os.getenv "API_TOKEN", y = { 1, 2 } }
+print "after"
+"""
+
+
+def shown(t, *names):
+    folder = t.dir()
+    write(folder, "n.lua", SHOWS)
+    reports = [word for name in names for word in ("--report", name)]
+    done = firesteel(folder, "run", "n.lua", *reports, env={"API_TOKEN": "t0p|s3cret<t0p>"})
+    assert done.code == 0, done
+    for name in names:
+        text = read(folder, name)
+        assert "s3cret" not in text and "[secret]" in text.replace("\\", "") and "\33" not in text, text
+    return folder
+
+
+def test_ipynb_has_images_of_plots_and_tables_as_html(t):
+    folder = shown(t, "r.ipynb", "r.html")
+    outputs = json.loads(read(folder, "r.ipynb"))["cells"][0]["outputs"]
+    plot, first, _, html, limited, nothing, masked, secret = [o["data"] for o in outputs if o["output_type"] == "display_data"]
+    image = xml.fromstring(plot["image/svg+xml"])
+    space = "{http://www.w3.org/2000/svg}"
+    texts = [element.text for element in image.iter(space + "text")]
+    assert texts[0] == "A & <b>" and texts[-2:] == ["y", "z^[[1m"], texts
+    line = image.find(f"{space}g/{space}polyline").get("points")
+    assert f'<polyline points="{line}"/>' in read(folder, "r.html"), "the line of the page"
+    assert ".s0 { color" in image.find(space + "style").text, "its colours are in it"
+    assert "application/vnd.firesteel.plot+json" in plot and "text/plain" in plot and "image/svg+xml" not in nothing
+    table = xml.fromstring(first["text/html"])
+    assert [cell.text for cell in table.iter("th")] == ["a", "b"], first
+    assert [cell.text for cell in table.iter("td")] == ["1", "x|y", "2", "p\\|<b> *q* snake_case^[[1m"], first
+    assert "application/vnd.firesteel.table+json" in first and "x|y" in "".join(first["text/plain"])
+    assert "… and 1 more object is not shown" in limited["text/html"] and html["text/html"] == "<b>bold</b> ```"
+    assert "<td>[secret]</td>" in masked["text/html"] and ">[secret]</text>" in secret["image/svg+xml"]
+
+
+def test_an_ipynb_of_a_report_shows_the_same_when_it_is_read_back(t):
+    folder = shown(t, "r.ipynb")
+    page, text = (firesteel(folder, "convert", "r.ipynb", "--to", form, "-o", "-").out for form in ("html", "md"))
+    assert page.count('<figure class="chart">') == 3 and page.count("<svg ") == 2 and "<td>x|y</td>" in page, page
+    assert "image/svg+xml" not in page and "| 1 | x\\|y |" in text, text
+    again = json.loads(firesteel(folder, "convert", "r.ipynb", "--to", "ipynb", "-o", "-").out)
+    assert [c.get("outputs") for c in again["cells"]] == [c.get("outputs") for c in json.loads(read(folder, "r.ipynb"))["cells"]]
+
+
+def test_markdown_has_tables_and_texts_as_markdown(t):
+    text = read(shown(t, "r.md"), "r.md")
+    text = text[text.index('print "after"'):]
+    table = "| a | b |\n|---:|---|\n| 1 | x\\|y |\n| 2 | p\\\\\\|\\<b> \\*q\\* snake_case^[\\[1m |\n\n"
+    for words in ("\n```text\nbefore\n", "```\n\n" + table + "# hi\n\n```\nx\n```\n\n````html\n<b>bold</b> ```\n````\n\n|  |\n|---|\n| 1 |\n| 2 |\n\n"
+                  "… and 1 more object is not shown\n\n```text\n", "| key |\n|---|\n| \\[secret\\] |\n", "after\n```\n"):
+        assert words in text, (words, text)
+
+
 run(globals())

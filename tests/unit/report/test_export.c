@@ -49,7 +49,8 @@ TEST(markdown_reads_as_a_page)
     CHECK_HAS(text.data, "`epochs = 3`");
     CHECK_HAS(text.data, "| 2 | ");
     CHECK_HAS(text.data, "# Sample\n\n### First\n\n```lua\nprint(1)\n```\n\n```text\n100%\n");
-    CHECK_HAS(text.data, "NAME    STATUS\npod-a   Running\n42\n```");
+    CHECK_HAS(text.data, "| NAME | STATUS |\n|---|---|\n| pod-a | Running |\n\n");
+    CHECK_HAS(text.data, "```text\n42\n```");
     CHECK_HAS(text.data, "- create Pod a\n");
     fold_free(f);
 }
