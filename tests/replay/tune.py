@@ -127,7 +127,7 @@ end }"""))
     assert "<td>failed: cell 0:2: no &lt;i&gt;such&lt;/i&gt; rate</td>" in table and "&lt;b&gt;</td>" in table, table[:2000]
     figure = table[table.index("<figcaption>loss</figcaption>"):]
     figure = figure[:figure.index("</figure>")]
-    assert re.findall(r'<li class="s(\d)">([^<]*)</li>', figure) == [("0", "rates/2"), ("1", "rates/3"), ("2", "rates/1")], figure
+    assert re.findall(r'<li class="s(\d)"><span>([^<]*)</span></li>', figure) == [("0", "rates/2"), ("1", "rates/3"), ("2", "rates/1")], figure
     assert "<title>rates/1: 2 at 2</title>" in figure and "<figcaption>other</figcaption>" in table, figure
     assert "<h3>speed: 4 measurements</h3>" in page and page.count("<td>speed/") == 6  # two of them to warm up
     assert re.findall(r"<td>(bad/\d)</td>", page) == ["bad/1", "bad/3", "bad/2"], page[page.index("<h3>bad"):][:2000]
