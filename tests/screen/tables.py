@@ -272,6 +272,7 @@ for i = 1, 10 do p:update(i) sh "sleep 0.3" end
 p:close()
 
 -- %% Trained
+print("Epoch 2/4")
 display { ["text/plain"] = "x", ["application/vnd.firesteel.progress+json"] = {
   label = "epoch", epoch = 2, epochs = 4, done = 5, total = 10, elapsed = 3,
   metrics = { loss = 0.25, accuracy = 0.9 },
@@ -286,7 +287,9 @@ def test_a_key_goes_round_what_a_cell_has_left(t):
         s.wait("[1] Several")
         s.wait("● idle")  # while it runs, the last row names it, too
         s.keys("O")
-        s.wait("Output")
+        s.wait("plot  2 of 3")  # curves come first, also when all has ended
+        s.keys("Tab")
+        s.wait("a line of text")
         s.keys("Tab")
         s.wait("table  1 of 3")
         s.keys("s s")
@@ -372,7 +375,7 @@ def test_progress_and_curves_without_unicode_and_in_little_room(t):
         assert "?" not in text(s).replace("? help", ""), text(s)
         s.wait("val_loss")
         s.keys("O")
-        s.wait("progress")
+        s.wait("progress  1 of 2")  # rather than the text, though the training has ended
         s.wait("val_loss")
         s.keys("q")
         leave(s)

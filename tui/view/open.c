@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "tui/part/curves.h"
 #include "tui/view/views.h"
 
 enum { THINGS = 64 };
@@ -14,7 +15,8 @@ enum fit { FIT_TEXT, FIT_LOG, FIT_CHART, FIT_TABLE };
 struct thing {
     int64_t display; // 0: all outputs as a text
     enum fit fit;
-    bool live, actions;
+    bool live;
+    const cJSON *data; // borrowed
 };
 struct things {
     const char *cell;
@@ -74,18 +76,30 @@ static void find_things(const struct run_cell *r, struct things *all)
             other = true;
             continue;
         }
-        all->list[all->n++] = (struct thing){.display = o->id,
-            .fit = kinds[kind].fit,
-            .live = o->live,
-            .actions = json_get(open_table(o->data), "actions") != NULL};
+        all->list[all->n++] = (struct thing){
+            .display = o->id, .fit = kinds[kind].fit, .live = o->live, .data = o->data};
     }
     if (other || all->n != 1)
         all->list[all->n++] = (struct thing){.fit = FIT_TEXT};
 }
 
+static bool has_curves(const cJSON *bundle)
+{
+    curves *c = curves_new(bundle);
+    bool any = c != NULL;
+    curves_free(c);
+    return any;
+}
+
+// Of what has ended the text has all but what can be done to rows, and curves.
 static int worth(const struct thing *t)
 {
-    return t->live ? 10 + (int)t->fit : t->actions ? 5 : t->fit == FIT_TEXT ? 4 : (int)t->fit;
+    enum { LIVE = 10, ACTIONS = 6, CURVES = 5, TEXT = 4 };
+    if (t->live)
+        return LIVE + (int)t->fit;
+    if (json_get(open_table(t->data), "actions"))
+        return ACTIONS;
+    return has_curves(t->data) ? CURVES : t->fit == FIT_TEXT ? TEXT : (int)t->fit;
 }
 
 static void push(bench *b, const char *id, const struct thing *t)

@@ -4,7 +4,8 @@
 #pragma once
 #include "tui/view/view.h"
 
-// What `O` shows: what is live and richest; of what has ended, a table with actions or the text.
+// What `O` shows: what is live and richest; of what has ended, a table with actions, else curves,
+// else the text.
 // false: the cell has no output.
 bool open_output(bench *b, const char *id);
 // The view v of a display gives way to the one `step` further of the same cell; false: there is
