@@ -341,28 +341,38 @@ static int column_of(rect plot, const struct scale *sc, double x)
     return plot.x + (int)lround((x - sc->x0) / (sc->x1 - sc->x0) * (plot.w - 1));
 }
 
+// The number of a tick below it, within the row. Returns where it begins.
+static int x_label(rect plot, rect row, const struct scale *sc, double v, double step, buf *words)
+{
+    buf_clear(words);
+    tick_text(v, step, words);
+    int w = (int)words->len, x = column_of(plot, sc, v) - w / 2, end = row.x + row.w;
+    x = x + w > end ? end - w : x;
+    return x < row.x ? row.x : x;
+}
+
 static void x_axis(grid *g, rect plot, const struct scale *sc, const struct plot *p)
 {
     int every = p->whole ? 5 : 8; // columns
     style dim = {.attrs = ATTR_DIM};
     double ticks[PLOT_TICKS];
+    AUTO_BUF words = {0};
     rect row = {plot.x - 1, plot.y + plot.h, plot.w + 1, 1};
-    int end = row.x + row.w, free_from = row.x;
-    if (p->x_name) {
-        end -= text_width(p->x_name, strlen(p->x_name), 0);
-        grid_print(g, row, end, row.y, dim, "%s", p->x_name);
-        end--;
-    }
+    int w = p->x_name ? text_width(p->x_name, strlen(p->x_name), 0) : 0;
+    int end = row.x + row.w, name = end - w, free_from = row.x;
     size_t n = plot_ticks(sc->x0, sc->x1, plot.w / every, p->whole, ticks);
+    double step = n > 1 ? ticks[1] - ticks[0] : 0;
+    int last = n ? x_label(plot, row, sc, ticks[n - 1], step, &words) : row.x;
+    if (last + (int)words.len >= name && last - 1 - w > row.x)
+        name = last - 1 - w; // "epoch 6"
+    if (w)
+        grid_print(g, row, name, row.y, dim, "%s", p->x_name);
     for (size_t i = 0; i < n; i++) {
-        AUTO_BUF words = {0};
-        tick_text(ticks[i], n > 1 ? ticks[1] - ticks[0] : 0, &words);
-        int w = (int)words.len, x = column_of(plot, sc, ticks[i]) - w / 2;
-        x = x < row.x ? row.x : x;
-        if (x < free_from || x + w > end)
+        int x = x_label(plot, row, sc, ticks[i], step, &words), to = x + (int)words.len;
+        if (x < free_from || to > end || (w && to >= name && x <= name + w))
             continue;
         grid_print(g, row, x, row.y, dim, "%s", buf_cstr(&words));
-        free_from = x + w + 2;
+        free_from = to + 2;
     }
 }
 

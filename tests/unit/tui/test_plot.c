@@ -76,7 +76,11 @@ TEST(a_chart_has_axes_and_legend)
     plot_chart(g, grid_area(g), &p);
     CHECK_HAS(rows(g), "   0.4 ┤");
     CHECK_HAS(rows(g), "   0.6 ┤");
-    CHECK_HAS(rows(g), "       3               4          epoch\n");
+    CHECK_HAS(rows(g), "       3               4        epoch 5\n");
+    p.x_name = "a name for which there is hardly any room";
+    plot_chart(g, grid_area(g), &p); // then the number gives way
+    CHECK_HAS(rows(g), "       or which there is hardly any room");
+    p.x_name = "epoch";
     grid_resize(g, 5, 2);
     grid_clear(g);
     plot_chart(g, grid_area(g), &p); // too small for axes
