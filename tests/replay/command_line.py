@@ -13,7 +13,7 @@ import subprocess
 import time
 import xml.etree.ElementTree as xml
 
-from tap import FIRESTEEL, PATIENCE, Skip, eventually, processes, run, sh
+from tap import FIRESTEEL, PATIENCE, SOURCE, Skip, eventually, processes, run, sh
 
 SAMPLE = """\
 -- %% [markdown]
