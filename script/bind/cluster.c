@@ -156,12 +156,17 @@ client *bind_client_of(call *c, const char *context, err *e)
     return found;
 }
 
+// The first failure has no time yet that is worth telling.
 static void say_away(void *arg, const err *reason, int64_t since)
 {
     AUTO_BUF line = {0};
+    int64_t lasts = clock_mono() - since;
     call_server_away(arg, reason);
-    buf_fmt(&line, "%s; trying again for ", reason->text);
-    duration_format(&line, clock_mono() - since);
+    buf_fmt(&line, "%s; trying again", reason->text);
+    if (lasts >= 100 * CLOCK_MS) {
+        buf_str(&line, " for ");
+        duration_format(&line, lasts);
+    }
     buf_char(&line, '\n');
     call_output(arg, "stderr", line.data, line.len);
 }

@@ -149,6 +149,8 @@ def test_a_server_that_is_away(t):
     done = fails(t, '-- %% timeout="20s"\nk8s.get("pods", "x")\n', f"127.0.0.1:{port}", "refused",
                  env={"KUBECONFIG": path}, code=1)
     assert "a-secret-token" not in done.out + done.err, done
+    again = [line.split("; ")[-1] for line in done.out.splitlines() if "trying again" in line]
+    assert again[-1].startswith("trying again for ") and not [line for line in again if line.endswith(" 0ms")], again
 
 
 def test_ranks_need_no_program_in_path(t):
