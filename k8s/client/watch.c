@@ -614,3 +614,10 @@ int64_t watch_heard(const watch *w)
 {
     return w->heard;
 }
+
+void watch_cause(const watch *w, const err *reason, err *out)
+{
+    size_t n = strlen(w->what);
+    bool named = str_starts(reason->text, w->what) && str_starts(reason->text + n, ": ");
+    err_set(out, reason->code, "%s", reason->text + (named ? n + 2 : 0));
+}

@@ -66,3 +66,5 @@ void watch_close(watch *w); // NULL is fine
 const cJSON *watch_cells(const watch *w);
 // clock_mono() when the server was last heard: the age of the data. 0: never yet.
 int64_t watch_heard(const watch *w);
+// An `away` reason without the watch's own name, for where others' data stand, too.
+void watch_cause(const watch *w, const err *reason, err *out);

@@ -438,13 +438,15 @@ static void on_away(void *arg, const err *reason)
     struct tree *t = p->tree;
     int64_t heard = watch_heard(p->watch);
     AUTO_BUF age = {0};
+    err why = {0};
+    watch_cause(p->watch, reason, &why);
     free(STEAL(t->note));
     duration_age(&age, heard ? clock_mono() - heard : 0);
-    if (reason->code != ERR_NONE)
-        t->note = str_fmt("%s old: %s", buf_cstr(&age), reason->text);
+    if (why.code != ERR_NONE)
+        t->note = str_fmt("%s old: %s", buf_cstr(&age), why.text);
     change(t);
-    if (reason->code != ERR_FORBIDDEN && !t->context)
-        display_away(t->display, reason, heard ? clock_wall() - (clock_mono() - heard) : 0);
+    if (why.code != ERR_FORBIDDEN && !t->context)
+        display_away(t->display, &why, heard ? clock_wall() - (clock_mono() - heard) : 0);
 }
 
 static const struct watch_ops callbacks = {.event = on_event, .synced = on_synced, .away = on_away};

@@ -277,19 +277,22 @@ static void on_synced(void *arg)
 
 static void on_away(void *arg, const err *reason)
 {
-    struct live *l = ((struct part *)arg)->live;
-    int64_t heard = watch_heard(((struct part *)arg)->watch);
+    const struct part *p = arg;
+    struct live *l = p->live;
+    int64_t heard = watch_heard(p->watch);
+    err why = {0};
+    watch_cause(p->watch, reason, &why);
     free(STEAL(l->note));
-    if (reason->code != ERR_NONE) {
+    if (why.code != ERR_NONE) {
         AUTO_BUF age = {0};
         duration_age(&age, heard ? clock_mono() - heard : 0);
-        l->note = str_fmt("%s old: %s", buf_cstr(&age), reason->text);
+        l->note = str_fmt("%s old: %s", buf_cstr(&age), why.text);
     }
     cJSON *fields = cJSON_CreateObject();
     json_set(fields, "note", l->note ? cJSON_CreateString(l->note) : cJSON_CreateNull());
     display_table(l->display, fields);
-    if (reason->code != ERR_FORBIDDEN) // a refusal is an answer, too
-        display_away(l->display, reason, heard ? clock_wall() - (clock_mono() - heard) : 0);
+    if (why.code != ERR_FORBIDDEN) // a refusal is an answer, too
+        display_away(l->display, &why, heard ? clock_wall() - (clock_mono() - heard) : 0);
 }
 
 static void on_more(void *arg, size_t n)

@@ -7,7 +7,7 @@ import re
 import signal
 
 from bench import folder, leave, sandbox_of, text, workbench
-from tap import eventually, run
+from tap import FIRESTEEL, eventually, run, sh
 
 PODS = """-- %% Deploy effects="cluster"
 local function pod(name, script)
@@ -258,6 +258,26 @@ def test_a_server_that_is_away_is_told(t):
         os.kill(eventually(lambda: sandbox_of(s.where)), signal.SIGKILL)
         s.wait(" old")
         assert names(s)[0] == "alpha", "what was known stays"
+        s.keys("q q")
+
+
+def test_a_table_names_no_other_ones_watch_when_the_server_is_away(t):
+    env = {"HOME": t.dir(), "XDG_STATE_HOME": "", "XDG_DATA_HOME": ""}
+    up = sh(FIRESTEEL, "sandbox", "up", env=env)
+    assert up.code == 0, up
+    t.after(lambda: sh(FIRESTEEL, "sandbox", "down", env=env))
+    env["KUBECONFIG"] = re.search(r"KUBECONFIG='?([^'\s]+)", up.out).group(1)
+    where = folder(t, '-- %% Two\nk8s.watch("jobs")\nk8s.watch("pods")\n')
+    with workbench(where, env=env, size="160x40", seconds=30) as s:
+        s.keys("C-e")
+        s.wait("[●]")
+        s.quiet(300)
+        assert sh(FIRESTEEL, "sandbox", "down", env=env).code == 0
+        s.wait(" old: 127.0.0.1")
+        s.keys("O Tab")
+        s.wait("pods in default")
+        eventually(lambda: len(re.findall(r" old: 127\.0\.0\.1", text(s))) == 2)  # the title, the last row
+        assert "watch " not in text(s), text(s)
         s.keys("q q")
 
 

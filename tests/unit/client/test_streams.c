@@ -84,8 +84,13 @@ static void on_more(void *arg, size_t n)
 static void on_away(void *arg, const err *reason)
 {
     struct story *s = arg;
-    if (s->tells_away)
-        tell(s, "%s\n", reason->code == ERR_NONE ? "back" : reason->text);
+    err cause = {0};
+    watch_cause(s->watch, reason, &cause);
+    CHECK(cause.code == reason->code);
+    if (s->tells_away && reason->code == ERR_NONE)
+        tell(s, "back\n");
+    else if (s->tells_away)
+        tell(s, "%s (%s)\n", reason->text, cause.text);
 }
 
 static const struct watch_ops watch_callbacks = {
@@ -228,9 +233,10 @@ TEST(the_first_objects_of_a_list_are_whole_where_it_is_asked_for)
 TEST(where_a_look_fails_a_new_list_begins)
 {
     struct story busy = {.ns = "w-busy", .table = true, .looks = true, .tells_away = true};
-    check_told(busy, "+a Pod +s1 Pod ~s1 Pod! +b Pod +s-once Pod "
-                     "watch pods in namespace w-busy: the server is busy\nback\n"
-                     "~s1 Pod! ~s-once Pod! synced ");
+    check_told(busy,
+        "+a Pod +s1 Pod ~s1 Pod! +b Pod +s-once Pod "
+        "watch pods in namespace w-busy: the server is busy (the server is busy)\nback\n"
+        "~s1 Pod! ~s-once Pod! synced ");
     check_told((struct story){.ns = "w-torn-look", .table = true, .looks = true},
         "+a Pod +s-once Pod ~s-once Pod! synced ");
     AUTO_FREE char *pages = counted("Metadata w-torn-look");
