@@ -141,6 +141,14 @@ def test_the_palette_prefers_actions_and_usual_kinds(t):
         s.keys("C-u")
         s.type("widgets.example.com -A")
         s.wait("a live table of this kind")
+        s.keys("C-u")
+        s.type("worst")
+        s.wait("show what is wrong first")
+        s.wait("a live table of this kind")  # behind it
+        s.keys("C-u")
+        s.type("help")  # an action's name
+        s.wait("keys that work here")
+        s.gone("a live table of this kind")
         s.keys("Esc")
         s.wait("COMMAND")
 

@@ -139,7 +139,7 @@
     X(FILTER, "filter", "show only the rows that match")                                           \
     X(SORT, "sort", "sort by the next column")                                                     \
     X(SORT_REVERSE, "sort-reverse", "sort the other way round")                                    \
-    X(SICK_FIRST, "sick-first", "show what is wrong first")                                        \
+    X(SICK_FIRST, "sick-first", "show what is wrong first, the worst on top")                      \
     X(MARK_ROW, "mark-row", "mark the row, or not: what changes objects is done to all marked")    \
     X(MARK_ALL, "mark-all", "mark all rows that are shown, or none")                               \
     X(ALL_NAMESPACES, "all-namespaces", "the rows of all namespaces, or of one")                   \

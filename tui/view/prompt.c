@@ -73,7 +73,8 @@ static bool works(const struct prompt_view *v, enum action a)
     return *keys || command_does(v->head.bench, a);
 }
 
-// What may be a kind of the cluster comes last; but first where actions are only alike.
+// What may be a kind of the cluster, and is no action's name, comes last; but first where actions
+// are only alike.
 static void add_maybe(struct prompt_view *v, const char *typed)
 {
     bool first = !v->n_hits || (!v->hits[0].kind && rank(typed, v->hits[0].action) == SCATTERED);
@@ -83,13 +84,14 @@ static void add_maybe(struct prompt_view *v, const char *typed)
     v->n_hits++;
 }
 
-// Names of kinds as the cluster has them, but for the one that is typed in full.
-static void add_kinds(struct prompt_view *v, const char *typed)
+// Names of kinds as the cluster has them; without the one that the line itself names, if that is
+// offered.
+static void add_kinds(struct prompt_view *v, const char *typed, bool line_too)
 {
     const cJSON *kinds[KINDS];
     size_t n = desk_kinds(v->head.bench, typed, kinds, KINDS);
     for (size_t i = 0; i < n; i++)
-        if (!str_eq(json_str(kinds[i], "name"), typed))
+        if (!line_too || !str_eq(json_str(kinds[i], "name"), typed))
             v->hits[v->n_hits++] = (struct hit){(enum action)COMMAND, kinds[i]};
     v->knew_kinds = desk_kinds_known(v->head.bench);
 }
@@ -97,6 +99,7 @@ static void add_kinds(struct prompt_view *v, const char *typed)
 static void find(struct prompt_view *v)
 {
     const char *typed = line_text(v->line);
+    bool named = false; // by an action
     v->n_hits = v->at = 0;
     if (v->what != PROMPT_PALETTE)
         return;
@@ -104,18 +107,20 @@ static void find(struct prompt_view *v)
     if (desk == DESK_SURE)
         v->hits[v->n_hits++] = (struct hit){(enum action)COMMAND, NULL};
     if (desk == DESK_SURE)
-        add_kinds(v, typed);
+        add_kinds(v, typed, true);
     // On a full screen only what does something there.
     int places = v->head.below->ops->keys == &notebook_keys ? 2 : 1;
     for (int elsewhere = 0; elsewhere < places; elsewhere++)
         for (enum rank r = 0; r < RANKS; r++)
             for (enum action a = 1; a < ACTION_COUNT; a++)
-                if (works(v, a) == !elsewhere && rank(typed, a) == r)
+                if (works(v, a) == !elsewhere && rank(typed, a) == r) {
                     v->hits[v->n_hits++] = (struct hit){a, NULL};
-    if (desk == DESK_MAYBE && v->n_hits < ARRAY_LEN(v->hits) - KINDS)
+                    named = named || r == WHOLE;
+                }
+    if (desk == DESK_MAYBE && !named && v->n_hits < ARRAY_LEN(v->hits) - KINDS)
         add_maybe(v, typed);
     if (desk == DESK_MAYBE)
-        add_kinds(v, typed);
+        add_kinds(v, typed, !named);
 }
 
 // What is chosen stays so, wherever it stands now.
