@@ -7,6 +7,7 @@
 #include "cli/options.h"
 #include "cli/say.h"
 #include "cli/workbench.h"
+#include "script/journal/runs.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -25,6 +26,16 @@ static const struct kernel *choose(const struct offers *all, const struct kernel
     if (*several)
         return NULL;
     return !name && n == 1 ? here : kernels_get(kernels, name, e);
+}
+
+// A run that has ended is still to be seen.
+static void name_ended(struct cli *cli, const char *name, err *e)
+{
+    AUTO_FREE char *folder = cli_runs_folder(cli, NULL, name);
+    AUTO_FREE char *run = runs_pick(folder, NULL, name, NULL);
+    if (run)
+        err_set(e, ERR_NOT_FOUND, "no kernel runs %s any more; `firesteel show --open %s` opens it",
+            run, run);
 }
 
 static const char *list_title(const struct offers *all)
@@ -72,6 +83,8 @@ static int attach(struct cli *cli, const char *name)
         code = print_list(&all);
     else if (k || several)
         join(cli, &all, k, &e);
+    else if (name && e.code == ERR_NOT_FOUND)
+        name_ended(cli, name, &e);
     offers_done(&all);
     kernels_done(&kernels);
     return e.code ? cli_error(cli, &e) : code;
@@ -105,7 +118,7 @@ static int attach_run(struct cli *cli, int argc, char **argv)
 const struct verb attach_verb = {
     .name = "attach",
     .summary = "open the workbench on a kernel that is alive",
-    .usage = "[RUN]\n\nWithout RUN: the kernel of this folder; where there are several, or none, a "
-             "list to choose from.",
+    .usage = "[RUN]\n\nWithout RUN: the kernel of this folder; where it has several, or only other "
+             "folders have some, a list to choose from.",
     .run = attach_run,
 };

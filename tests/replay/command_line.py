@@ -632,6 +632,10 @@ def test_detached_runs_are_listed_and_stopped(t):
     assert name not in firesteel("ls").out
     none = firesteel("stop", name)
     assert none.code == 1 and "no kernel runs" in none.err, none
+    ended = firesteel("attach", name, cwd=folder_of(path))
+    assert ended.code == 1 and f"no kernel runs {name} any more; `firesteel show --open {name}` opens it" in ended.err, ended
+    elsewhere = firesteel("attach", name, cwd="/")
+    assert elsewhere.code == 1 and "`firesteel ls` lists those" in elsewhere.err, elsewhere
 
 
 def test_a_socket_whose_name_would_be_too_long_is_named_in_short(t):

@@ -97,6 +97,11 @@ def test_attach_takes_the_only_one_of_this_folder(t):
         assert s.exit() == "exit 0"
 
 
+def test_attach_says_that_nothing_is_alive(t):
+    none = sh(FIRESTEEL, "attach", cwd=folder(t))
+    assert none.code == 1 and "no kernel is running" in none.err, none
+
+
 def test_leaving_the_list_changes_nothing(t):
     with Screen([FIRESTEEL], cwd=folder(t, "first.lua")) as s:
         s.wait("Open a notebook")
