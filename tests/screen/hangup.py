@@ -54,6 +54,8 @@ def test_attach_shows_every_line_that_was_printed_after_a_hang_up_in_mid_trainin
         s.keys("G")
         s.wait("Model prediction")
         s.keys("O")
+        s.wait("1 of 2")  # the curves; the text is behind them
+        s.keys("Tab")
         s.wait(" output ")
         s.keys("g")
         s.wait("  1–")
