@@ -275,7 +275,7 @@ def test_in_a_cells_output_on_the_full_screen(t):
 
 
 def test_in_a_table_on_the_full_screen(t):
-    begin = opened(t, TABLE, "C-e", "wait │ row 1", "O", "wait output ", "Tab Tab", "wait table ")
+    begin = opened(t, TABLE, "C-e", "wait │ row 1", "O", "wait chart ", "Tab", "wait table ")
     pods = On(opened(t, PODS, "C-e", "wait may it do", "a", "wait beta   1/1", "O", "wait table ", sandbox=True))
     cases("In a table on the full screen", begin, [
         ("Enter, l", pods, sees("words of alpha"), status(" output")),
@@ -301,16 +301,16 @@ def test_in_a_table_on_the_full_screen(t):
         ("Left", "Right Right Right Right", lacks("BBBB"), *[PRESS] * 4, sees("BBBB")),
         ("Tab", status(" output")),
         ("S-Tab", status(" chart")),
-        ("C-c", On(opened(t, TABLE + SLOW[SLOW.index("for"):], "C-e", "wait │ row 1", "O", "wait output ", "Tab Tab", "wait table ")), "q", sees("✗for")),
+        ("C-c", On(opened(t, TABLE + SLOW[SLOW.index("for"):], "C-e", "wait │ row 1", "O", "wait chart ", "Tab", "wait table ")), "q", sees("✗for")),
         ("j, Down", chosen("row 2")),
         ("k, Up", "j j", chosen("row 3"), PRESS, chosen("row 2")),
         ("PgDn", lacks("row 25"), PRESS, PRESS, sees("row 25")),
         ("b, PgUp", "G", lacks("row 5 "), PRESS, PRESS, sees("row 5 ")),
         ("g, Home", "G", chosen("row 40"), PRESS, chosen("row 1")),
         ("G, End", chosen("row 40")),
-        ("A", On(opened(t, TABLE + ASKS, "C-e", "wait asks", "Esc", "O", "wait output ", "Tab Tab", "wait table ")), lacks("asks"), PRESS, sees("asks")),
+        ("A", On(opened(t, TABLE + ASKS, "C-e", "wait asks", "Esc", "O", "wait chart ", "Tab", "wait table ")), lacks("asks"), PRESS, sees("asks")),
         ("C-l", *REDRAWN),
-        ("C-z", On(suspended(t, TABLE, " table", "C-e", "wait │ row 1", "O", "Tab Tab")), *shelled(" table")),
+        ("C-z", On(suspended(t, TABLE, " table", "C-e", "wait │ row 1", "O", "Tab")), *shelled(" table")),
         ("?, F1", *HELP),
         ("q, Esc", status("COMMAND")),
     ])
@@ -318,7 +318,7 @@ def test_in_a_table_on_the_full_screen(t):
 
 def test_in_progress_and_curves_on_the_full_screen(t):
     chart = 'display.plot { a = { 1, 2, 3 }, b = { 3, 2, 1 }, title = "curve" }\ndisplay.table { { NAME = "a" } }\n'
-    begin = opened(t, chart, "C-e", "wait │ NAME", "O", "wait output ", "Tab", "wait chart ")
+    begin = opened(t, chart, "C-e", "wait │ NAME", "O", "wait chart ")
     cases("In progress and curves on the full screen", begin, [
         ("Right", sees("at 1\n")),
         ("Left", sees("at 3\n")),
@@ -331,10 +331,10 @@ def test_in_progress_and_curves_on_the_full_screen(t):
         (":", status(" palette"), "Esc", status(" chart")),
         ("Tab", status(" table")),
         ("S-Tab", status(" output")),
-        ("C-c", On(opened(t, chart + SLOW[SLOW.index("for"):], "C-e", "wait line 2", "O", "wait output ", "Tab", "wait chart ")), "q", sees("interrupted")),
-        ("A", On(opened(t, chart + ASKS, "C-e", "wait asks", "Esc", "O", "wait output ", "Tab", "wait chart ")), lacks("asks"), PRESS, sees("asks")),
+        ("C-c", On(opened(t, chart + SLOW[SLOW.index("for"):], "C-e", "wait line 2", "O", "wait chart ")), "q", sees("interrupted")),
+        ("A", On(opened(t, chart + ASKS, "C-e", "wait asks", "Esc", "O", "wait chart ")), lacks("asks"), PRESS, sees("asks")),
         ("C-l", *REDRAWN),
-        ("C-z", On(suspended(t, chart, " chart", "C-e", "wait │ NAME", "O", "Tab")), *shelled(" chart")),
+        ("C-z", On(suspended(t, chart, " chart", "C-e", "wait │ NAME", "O")), *shelled(" chart")),
         ("?, F1", *HELP),
         ("q, Esc", status("COMMAND")),
     ])
