@@ -3,6 +3,7 @@
 // Private to script/bind/k8s*.c.
 #pragma once
 #include "k8s/client/usage.h"
+#include "k8s/client/watch.h"
 #include "k8s/client/why.h"
 #include "script/bind/cluster.h"
 
@@ -85,12 +86,17 @@ struct patience k8s_quick(const struct target *t);
 // The Deployments of operators of the target's kind, found by the label that their charts set: an
 // array; NULL: none is known for it, or they cannot be read.
 cJSON *k8s_operators(struct target *t, const struct patience *p);
-// Why does the object not go on? false: nothing is wrong that can be seen. Call why_done in any
-// case.
 // Opens what tells a live table what pods or nodes use (usage_open): how often, and of how many
 // rows at a time, follows from whether a person looks (`peek`) or the run's journal keeps it.
 usage *k8s_usage(
     client *c, struct usage_spec spec, bool peek, const struct usage_ops *ops, void *arg);
+// The server of a live display's watch is away, or back (`away` of watch_ops). The note at its
+// data, "9s old: REASON", new; NULL: it is back.
+char *k8s_away_note(const watch *w, const err *reason);
+// And what the display's reader is told.
+void k8s_away_tell(display *d, const watch *w, const err *reason);
+// Why does the object not go on? false: nothing is wrong that can be seen. Call why_done in any
+// case.
 bool k8s_find_why(struct target *t, const cJSON *object, struct why *out);
 void k8s_say_why(const struct why *w, buf *out); // "why: …", "  seen: …", "  next: …"
 // The object has ended badly: the reason in a line; events and last lines go to the call's stderr.

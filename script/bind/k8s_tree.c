@@ -434,19 +434,13 @@ static void on_event(void *arg, enum watch_change what, const cJSON *object)
 
 static void on_away(void *arg, const err *reason)
 {
-    struct part *p = arg;
+    const struct part *p = arg;
     struct tree *t = p->tree;
-    int64_t heard = watch_heard(p->watch);
-    AUTO_BUF age = {0};
-    err why = {0};
-    watch_cause(p->watch, reason, &why);
-    free(STEAL(t->note));
-    duration_age(&age, heard ? clock_mono() - heard : 0);
-    if (why.code != ERR_NONE)
-        t->note = str_fmt("%s old: %s", buf_cstr(&age), why.text);
+    free(t->note);
+    t->note = k8s_away_note(p->watch, reason);
     change(t);
-    if (why.code != ERR_FORBIDDEN && !t->context)
-        display_away(t->display, &why, heard ? clock_wall() - (clock_mono() - heard) : 0);
+    if (!t->context)
+        k8s_away_tell(t->display, p->watch, reason);
 }
 
 static const struct watch_ops callbacks = {.event = on_event, .synced = on_synced, .away = on_away};

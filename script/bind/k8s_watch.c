@@ -275,24 +275,35 @@ static void on_synced(void *arg)
         finish(l); // it was gone before we could look
 }
 
+char *k8s_away_note(const watch *w, const err *reason)
+{
+    int64_t heard = watch_heard(w);
+    AUTO_BUF age = {0};
+    err why = {0};
+    watch_cause(w, reason, &why);
+    duration_age(&age, heard ? clock_mono() - heard : 0);
+    return why.code != ERR_NONE ? str_fmt("%s old: %s", buf_cstr(&age), why.text) : NULL;
+}
+
+void k8s_away_tell(display *d, const watch *w, const err *reason)
+{
+    int64_t heard = watch_heard(w);
+    err why = {0};
+    watch_cause(w, reason, &why);
+    if (why.code != ERR_FORBIDDEN) // a refusal is an answer, too
+        display_away(d, &why, heard ? clock_wall() - (clock_mono() - heard) : 0);
+}
+
 static void on_away(void *arg, const err *reason)
 {
     const struct part *p = arg;
     struct live *l = p->live;
-    int64_t heard = watch_heard(p->watch);
-    err why = {0};
-    watch_cause(p->watch, reason, &why);
-    free(STEAL(l->note));
-    if (why.code != ERR_NONE) {
-        AUTO_BUF age = {0};
-        duration_age(&age, heard ? clock_mono() - heard : 0);
-        l->note = str_fmt("%s old: %s", buf_cstr(&age), why.text);
-    }
+    free(l->note);
+    l->note = k8s_away_note(p->watch, reason);
     cJSON *fields = cJSON_CreateObject();
     json_set(fields, "note", l->note ? cJSON_CreateString(l->note) : cJSON_CreateNull());
     display_table(l->display, fields);
-    if (why.code != ERR_FORBIDDEN) // a refusal is an answer, too
-        display_away(l->display, &why, heard ? clock_wall() - (clock_mono() - heard) : 0);
+    k8s_away_tell(l->display, p->watch, reason);
 }
 
 static void on_more(void *arg, size_t n)

@@ -4,7 +4,8 @@
 import os
 
 from apipage import entries
-from kernel import Kernel, Result, sandbox
+from kernel import Kernel, Result
+from sandbox import sandbox
 from tap import run
 
 # What examples speak of.

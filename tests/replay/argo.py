@@ -5,7 +5,8 @@ is refused by name. tests/cluster/case_argo.py has a real Argo run it."""
 import json
 import os
 
-from kernel import Kernel, cell, sandbox
+from kernel import Kernel, cell
+from sandbox import sandbox
 from tap import SOURCE, run
 
 FOLDER = os.path.join(SOURCE, "tests", "replay", "argo")

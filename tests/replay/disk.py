@@ -16,7 +16,8 @@ import struct
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from kernel import Kernel, sandbox
+from kernel import Kernel
+from sandbox import sandbox
 from lossy import Lossy
 from tap import BUILD, FIRESTEEL, SANITIZED, Skip, run, sh
 

@@ -6,25 +6,15 @@ It does not use our own client library, so the two are independent.
 import contextlib
 import json
 import os
-import re
 import select
 import signal
 import socket
 import subprocess
 import time
 
-from tap import BUILD, FIRESTEEL, PATIENCE, sh
+from tap import BUILD, PATIENCE
 
 KERNEL = os.environ.get("FIRESTEEL_KERNEL", os.path.join(BUILD, "cli", "firesteel-kernel"))
-
-
-def sandbox(t):
-    """Starts a sandbox of its own; returns the environment for using it."""
-    env = {"HOME": t.dir(), "XDG_STATE_HOME": "", "XDG_DATA_HOME": ""}
-    up = sh(FIRESTEEL, "sandbox", "up", env=env)
-    assert up.code == 0, up
-    t.after(lambda: sh(FIRESTEEL, "sandbox", "down", env=env))
-    return dict(env, KUBECONFIG=re.search(r"KUBECONFIG='?([^'\s]+)", up.out).group(1))
 
 
 def cell(source, marker=""):

@@ -8,7 +8,8 @@ import socket
 import threading
 import time
 
-from kernel import Connection, Kernel, cell, sandbox
+from kernel import Connection, Kernel, cell
+from sandbox import sandbox
 from tap import FIRESTEEL, PATIENCE, eventually, run, sh
 
 LOG = "application/vnd.firesteel.log+json"

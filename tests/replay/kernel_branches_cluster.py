@@ -4,7 +4,8 @@
 import os
 import signal
 
-from kernel import Kernel, cell, sandbox
+from kernel import Kernel, cell
+from sandbox import sandbox
 from tap import PATIENCE, eventually, run
 
 GRANTED = ("--allow", "cluster,destructive")

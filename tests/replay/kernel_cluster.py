@@ -5,7 +5,8 @@ import json
 import os
 import signal
 
-from kernel import Kernel, cell, sandbox
+from kernel import Kernel, cell
+from sandbox import sandbox
 from tap import FIRESTEEL, PATIENCE, run, sh
 
 CREATE = cell('first = k8s.create {apiVersion = "v1", kind = "ConfigMap", metadata = {name = "first"}, data = {a = "1"}}\n'

@@ -9,7 +9,8 @@ import signal
 import ssl
 import threading
 
-from kernel import Kernel, cell, sandbox
+from kernel import Kernel, cell
+from sandbox import sandbox
 from lossy import Lossy
 from tap import FIRESTEEL, PATIENCE, run, sh
 

@@ -5,7 +5,8 @@ Kubeflow's arguments what flow:run() does (on the sandbox, as processes; on the 
 import json
 import os
 
-from kernel import Kernel, cell, sandbox
+from kernel import Kernel, cell
+from sandbox import sandbox
 from kfpdriver import Driver
 from tap import CACHE, FIRESTEEL, SOURCE, Skip, run, sh
 

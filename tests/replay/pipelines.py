@@ -7,7 +7,8 @@ import signal
 import subprocess
 import time
 
-from kernel import Kernel, cell, sandbox
+from kernel import Kernel, cell
+from sandbox import sandbox
 from layers import know_worker
 from tap import FIRESTEEL, PATIENCE, SOURCE, eventually, run, sh
 

@@ -4,12 +4,12 @@
 import glob
 import json
 import os
-import re
 import shutil
 import signal
 import subprocess
 
 from layers import know_worker
+from sandbox import sandbox
 from tap import FIRESTEEL, PATIENCE, SANITIZED, SOURCE, eventually, processes, run, sh
 
 RECIPE = os.path.join(SOURCE, "recipes", "10-mnist.lua")
@@ -29,14 +29,6 @@ def environment(extra):
     for name in [k for k, v in extra.items() if v is None]:
         full.pop(name, None)
     return full
-
-
-def sandbox(t, env):
-    """A sandbox that outlives kernels, as `firesteel sandbox up` makes it; its kubeconfig."""
-    up = sh(FIRESTEEL, "sandbox", "up", env=env)
-    assert up.code == 0, up
-    t.after(lambda: sh(FIRESTEEL, "sandbox", "down", env=env))
-    return re.search(r"KUBECONFIG='?([^'\s]+)", up.out).group(1)
 
 
 def start(cwd, env, *options):
@@ -76,7 +68,7 @@ def applications(env):
 
 def test_killed_after_the_deploy_cell_and_resumed(t):
     env, cwd = home(t), t.dir()
-    env["KUBECONFIG"] = sandbox(t, env)
+    env = sandbox(t, env)
     process = start(cwd, env, *ALLOW, "-p", f"epochs={EPOCHS}")
 
     def deployed():
@@ -121,7 +113,7 @@ def test_killed_in_mid_training_leaves_no_process_and_a_journal_that_opens(t):
 
 def test_clean_removes_what_a_killed_run_left_but_not_from_another_cluster(t):
     env, cwd = home(t), t.dir()
-    env["KUBECONFIG"] = sandbox(t, env)
+    env = sandbox(t, env)
     process = start(cwd, env, *ALLOW)
     eventually(lambda: applications(env), 200, 0.2)
     kill_kernel(cwd)
@@ -129,7 +121,7 @@ def test_clean_removes_what_a_killed_run_left_but_not_from_another_cluster(t):
     name = os.path.basename(journal(cwd))[:-len(".jsonl")]
 
     other = home(t)
-    other["KUBECONFIG"] = sandbox(t, other)
+    other = sandbox(t, other)
     refused = sh(FIRESTEEL, "clean", name, "--yes", cwd=cwd, env=other)
     assert refused.code == 3, refused
     assert applications(env)

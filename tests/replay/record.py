@@ -4,6 +4,7 @@
 import hashlib
 import json
 import os
+import pwd
 import shutil
 import subprocess
 import tarfile
@@ -222,6 +223,7 @@ def test_inputs_environment_and_versions(t):
     assert row["environment"]["FOO"] == "fcde2b2edba56bf4", row["environment"]
     assert row["versions"]["firesteel"] and row["versions"]["lua"].startswith("Lua 5.4"), row
     assert row["origin"]["machine"]["arch"] == os.uname().machine, row
+    assert row["origin"]["user"] == pwd.getpwuid(os.geteuid()).pw_name, row
     out = firesteel(folder, "show").out
     for line in ("input        data.txt sha256:5891b5b522d5", "variable     FOO fcde2b2edba56bf4"):
         assert line in out, out

@@ -4,7 +4,7 @@
 import json
 import os
 
-from kernel import sandbox
+from sandbox import sandbox
 from tap import FIRESTEEL, run, sh
 
 NOTEBOOK = """\

@@ -8,6 +8,7 @@ import re
 import time
 
 from bench import kernels
+from sandbox import sandbox
 from screen import Screen
 from tap import BUILD, FIRESTEEL, eventually, run, sh, stop_kernels
 
@@ -669,11 +670,7 @@ def test_a_file_that_a_cell_writes_anew_has_changed(t):
 
 
 def test_what_a_cell_has_made_elsewhere_has_changed(t):
-    env = {"HOME": t.dir(), "XDG_STATE_HOME": "", "XDG_DATA_HOME": ""}
-    up = sh(FIRESTEEL, "sandbox", "up", env=env)
-    assert up.code == 0, up
-    t.after(lambda: sh(FIRESTEEL, "sandbox", "down", env=env))
-    env["KUBECONFIG"] = re.search(r"KUBECONFIG='?([^'\s]+)", up.out).group(1)
+    env = sandbox(t)
     path = folder(t, """-- %% A effects="cluster"
 c = k8s.create { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "limits" }, data = { cpu = "1" } }
 

@@ -7,6 +7,7 @@ import re
 import signal
 
 from bench import folder, leave, sandbox_of, text, workbench
+from sandbox import sandbox
 from tap import FIRESTEEL, eventually, run, sh
 
 PODS = """-- %% Deploy effects="cluster"
@@ -262,11 +263,7 @@ def test_a_server_that_is_away_is_told(t):
 
 
 def test_a_table_names_no_other_ones_watch_when_the_server_is_away(t):
-    env = {"HOME": t.dir(), "XDG_STATE_HOME": "", "XDG_DATA_HOME": ""}
-    up = sh(FIRESTEEL, "sandbox", "up", env=env)
-    assert up.code == 0, up
-    t.after(lambda: sh(FIRESTEEL, "sandbox", "down", env=env))
-    env["KUBECONFIG"] = re.search(r"KUBECONFIG='?([^'\s]+)", up.out).group(1)
+    env = sandbox(t)
     where = folder(t, '-- %% Two\nk8s.watch("jobs")\nk8s.watch("pods")\n')
     with workbench(where, env=env, size="160x40", seconds=30) as s:
         s.keys("C-e")

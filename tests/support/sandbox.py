@@ -3,11 +3,12 @@
 import atexit
 import json
 import os
+import re
 import shutil
 import subprocess
 import tempfile
 
-from tap import BUILD, PATIENCE, SOURCE, Skip, sh
+from tap import BUILD, FIRESTEEL, PATIENCE, SOURCE, Skip, sh
 
 PROGRAM = os.path.join(BUILD, "cli", "firesteel-sandbox")
 
@@ -17,6 +18,15 @@ def find_kubectl():
     if done.code:
         raise Skip(done.err.strip())
     return done.out.strip()
+
+
+def sandbox(t, env=None):
+    """Starts one that outlives kernels, as `firesteel sandbox up` does; the environment for using it."""
+    env = env or {"HOME": t.dir(), "XDG_STATE_HOME": "", "XDG_DATA_HOME": ""}
+    up = sh(FIRESTEEL, "sandbox", "up", env=env)
+    assert up.code == 0, up
+    t.after(lambda: sh(FIRESTEEL, "sandbox", "down", env=env))
+    return dict(env, KUBECONFIG=re.search(r"KUBECONFIG='?([^'\s]+)", up.out).group(1))
 
 
 class Sandbox:

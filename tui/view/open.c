@@ -129,9 +129,11 @@ bool open_output(bench *b, const char *id)
     if (!r || (r->n_outputs == 0 && r->state != STATE_RUNNING)) // what runs may still say something
         return false;
     find_things(r, &all);
-    for (size_t i = 1; i < all.n; i++)
-        if (worth(&all.list[i]) > worth(&all.list[best]))
-            best = i;
+    for (size_t i = 0, most = 0; i < all.n; i++) {
+        size_t now = (size_t)worth(&all.list[i]);
+        best = now > most ? i : best;
+        most = now > most ? now : most;
+    }
     push(b, id, &all.list[best]);
     return true;
 }

@@ -80,22 +80,9 @@ TEST(alt_is_escape_before_a_key)
 TEST(esc_before_a_letter_twice_is_typed)
 {
     input *in = input_new();
-    CHECK_STR(events(in,
-                  "\x1b"
-                  "dd",
-                  3, false),
-        "Esc d d ");
-    CHECK_STR(events(in,
-                  "\x1b"
-                  "bX",
-                  3, false),
-        "M-b X ");
-    CHECK_STR(events(in,
-                  "\x1b"
-                  "b\x1b"
-                  "b",
-                  4, false),
-        "M-b M-b ");
+    CHECK_STR(events(in, "\033dd", 3, false), "Esc d d ");
+    CHECK_STR(events(in, "\033bX", 3, false), "M-b X ");
+    CHECK_STR(events(in, "\033b\033b", 4, false), "M-b M-b ");
     CHECK_STR(events(in, "\x1b\rx\x1b\x7fx", 6, false), "M-Enter x M-Backspace x ");
     input_free(in);
 }
