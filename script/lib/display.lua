@@ -60,6 +60,12 @@ local function inspect(value, depth, seen)
   return "{\n" .. indent .. table.concat(parts, ",\n" .. indent) .. "\n" .. ("  "):rep(depth - 1) .. "}"
 end
 
+-- What is told of a function of the library, in short: its signature, and what it does.
+local function told_in_short(fn)
+  local entry = core.entry_of(fn)
+  return entry and entry.words and ("%s\n%s\nhelp(%s) tells more"):format(entry.signature, entry.words, entry.name)
+end
+
 -- The bundle for any value; nil for values that show nothing, as an open file (a last line with f:write).
 local function bundle(value)
   if io.type(value) then return nil end
@@ -70,7 +76,7 @@ local function bundle(value)
   end
   if type(value) == "table" and type(value["text/plain"]) == "string" then return value end
   if type(value) == "string" then return { ["text/plain"] = value } end
-  return { ["text/plain"] = inspect(value, 1, {}) }
+  return { ["text/plain"] = type(value) == "function" and told_in_short(value) or inspect(value, 1, {}) }
 end
 
 -- Several values are shown on one line, as a list; if one of them has a look of its own, or several lines, each by

@@ -68,29 +68,10 @@ const char *notebook_language(const notebook *nb)
     return nb->language;
 }
 
-// Lua in comments, as firesteel itself writes a notebook as .py; here the markers are text.
-static bool keeps_lua(const notebook *nb)
-{
-    static const char mark[] = " language=\"lua\"";
-    for (size_t i = 0; i < notebook_count(nb); i++) {
-        const char *line = notebook_cell(nb, i)->source;
-        for (size_t n; *line; line += n + (line[n] == '\n')) {
-            n = strcspn(line, "\n");
-            if (str_starts(line, "# %%") && memmem(line, n, mark, sizeof mark - 1))
-                return true;
-        }
-    }
-    return false;
-}
-
 int notebook_runs(const notebook *nb, err *e)
 {
     if (!nb->language)
         return 0;
-    if (str_eq(nb->language, "python") && keeps_lua(nb))
-        return err_set(e, ERR_USAGE,
-            "this file is in Python, and keeps a notebook's Lua in comments: get that back with "
-            "`firesteel convert X.py --to lua`, and run it");
     AUTO_FREE char *name = mem_strdup(nb->language);
     *name = (char)toupper((unsigned char)*name);
     return err_set(e, ERR_USAGE,

@@ -290,17 +290,38 @@ static bool is_ipynb(const char *path)
     return str_ends(path, ".ipynb");
 }
 
+static bool is_python(const char *path)
+{
+    return str_ends(path, ".py");
+}
+
+// In cells where these give the file's bytes again; else it is one cell.
+static notebook *read_python(const char *text, size_t n, err *e)
+{
+    AUTO_BUF again = {0};
+    notebook *nb = notebook_parse_python(text, n, e);
+    if (!nb || (notebook_print_python(nb, &again, e) == 0 && again.len == n &&
+                   memcmp(buf_cstr(&again), text, n) == 0))
+        return nb;
+    notebook_free(nb);
+    nb = notebook_parse(text, n, e);
+    if (nb)
+        language_from_path(nb, ".py");
+    return nb;
+}
+
 notebook *notebook_load(const char *path, err *e)
 {
     enum { LIMIT = 256 << 20 };
     AUTO_BUF text = {0};
     if (path_read(path, &text, LIMIT, e) < 0)
         return NULL;
-    notebook *nb = is_ipynb(path) ? notebook_parse_ipynb(buf_cstr(&text), text.len, e)
-                                  : notebook_parse(buf_cstr(&text), text.len, e);
+    notebook *nb = is_ipynb(path)    ? notebook_parse_ipynb(buf_cstr(&text), text.len, e)
+                   : is_python(path) ? read_python(buf_cstr(&text), text.len, e)
+                                     : notebook_parse(buf_cstr(&text), text.len, e);
     if (!nb)
         err_wrap(e, "%s is not a notebook", path);
-    else
+    else if (!is_python(path))
         language_from_path(nb, path);
     return nb;
 }
@@ -333,6 +354,9 @@ int notebook_save_with(
         AUTO_JSON *j = notebook_to_ipynb(nb, outputs, arg);
         json_print_pretty(&text, j, 1);
         buf_char(&text, '\n');
+    } else if (is_python(path)) {
+        if (notebook_print_python(nb, &text, e) < 0)
+            return -1;
     } else {
         notebook_print(nb, &text);
     }

@@ -25,9 +25,9 @@ typedef struct notebook notebook;
 
 notebook *notebook_new(void);
 void notebook_free(notebook *nb);
-// Loads a file; its extension decides: .ipynb, else percent. Errors: ERR_NOT_FOUND; ERR_INVALID
-// with file and line if it is no notebook (NUL bytes, bad UTF-8, bad JSON). notebook_check finds
-// wrong options and magics.
+// Loads a file; its extension decides: .ipynb, .py, else percent. Errors: ERR_NOT_FOUND;
+// ERR_INVALID with file and line if it is no notebook (NUL bytes, bad UTF-8, bad JSON).
+// notebook_check finds wrong options and magics.
 notebook *notebook_load(const char *path, err *e);
 // One with an empty cell.
 notebook *notebook_blank(void);

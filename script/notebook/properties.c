@@ -6,6 +6,7 @@
 #include "script/notebook/plan.h"
 #include "script/notebook/private.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -256,8 +257,24 @@ static void put_option(cJSON *metadata, const char *name, const char *text, bool
         json_set_str(metadata, name, trimmed);
 }
 
+// What is no number is refused as a text, by the check of the option.
+static void put_number(cJSON *metadata, const char *name, const char *text)
+{
+    AUTO_FREE char *trimmed = str_trim(text, strlen(text));
+    char *end = trimmed;
+    double number = strtod(trimmed, &end);
+    if (!*trimmed || *end)
+        put_option(metadata, name, text, false);
+    else
+        json_set(metadata, name, cJSON_CreateNumber(number));
+}
+
 static void put_property(cJSON *metadata, property p, const char *text)
 {
+    if (p == PROPERTY_RETRIES || p == PROPERTY_TOLERANCE) {
+        put_number(metadata, names[p], text);
+        return;
+    }
     bool several = p == PROPERTY_EFFECTS && strchr(text, ',');
     put_option(metadata, names[p], text, several || property_is_list(p));
 }

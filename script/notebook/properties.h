@@ -17,6 +17,9 @@
     X(EFFECTS, "effects", "what the cell may change at the most")                                  \
     X(TAGS, "tags", "words with commas; the cell tagged parameters takes -p NAME=VALUE")           \
     X(TIMEOUT, "timeout", "when it is interrupted, and the run fails: 30s, 10m")                   \
+    X(RETRIES, "retries", "how often it is run again, at the most, after a failure")               \
+    X(WHEN, "when", "always, failed (after a failure), or a Lua expression that says so")          \
+    X(TOLERANCE, "tolerance", "by how much its numbers may differ in run --from: 1e-6")            \
     X(CAPTURE, "capture", "the Lua variable that takes its output")                                \
     X(INPUTS, "inputs", "files it reads: a resumed run does it again when one has changed")        \
     X(OUTPUTS, "outputs", "files it writes: a resumed run does it again when one has changed")

@@ -98,6 +98,8 @@ def test_help_is_the_same_wherever_it_is_asked_for(t):
     assert k.run("model:fit?").out.startswith("model:fit{x, y, batch_size=32")
     r = k.run("\nk8s.creat?")
     assert r.error["message"] == "nothing is told of k8s.creat; did you mean k8s.create?" and r.error["line"] == 2, r
+    said = shown(k.run("run.metric"))
+    assert said == text.splitlines()[:2] + ["help(run.metric) tells more"], said
     listed = k.run("help()").out
     assert "\n  run " in listed and "\n  sh " in listed and "k8s" in listed, listed
     assert "Only trainer cells and trainer files have nn, data and hvd" in listed, listed

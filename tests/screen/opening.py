@@ -43,6 +43,37 @@ def test_a_notebook_that_is_not_there_yet(t):
     assert sh(FIRESTEEL, "run", "fresh.lua", cwd=where).code == 0
 
 
+PYTHON = "#!/usr/bin/env python3\n# %% [markdown]\n# # Two of them\n\n# %% first\nx = 1  # -- %% not a cell\n# %%time\n\n# %%\nprint(x)\n"
+
+
+def test_a_notebook_in_python_is_written_and_not_run(t):
+    where = folder(t)
+    with open(os.path.join(where, "p.py"), "w") as f:
+        f.write(PYTHON)
+    with Screen([FIRESTEEL, "p.py"], cwd=where) as s:
+        s.wait("Two of them")
+        s.wait("python, not run")
+        s.keys("G")
+        s.keys("Enter")
+        s.keys("End")
+        s.type(" + 1")
+        s.keys("Esc")
+        s.wait("p.py +")
+        s.keys("s")
+        s.wait("saved")
+        s.keys("C-e")
+        s.wait("this notebook is in Python, and firesteel runs Lua")
+        s.keys("q")
+        assert s.exit() == "exit 0"
+    assert read(where, "p.py") == PYTHON.replace("print(x)", "print(x) + 1"), read(where, "p.py")
+    assert sh(FIRESTEEL, "convert", "p.py", "--to", "lua", cwd=where).code == 0
+    with Screen([FIRESTEEL, "p.py"], cwd=where) as s:
+        s.wait("Two of them")
+        assert "p.py +" not in "\n".join(s.screen())
+        s.keys("q")
+        assert s.exit() == "exit 0"
+
+
 def test_without_a_file_what_is_unsaved_is_discarded(t):
     where = folder(t, a="-- %% A\na = 1\n")
     for name, way in (("fresh.lua", ": q ! Enter"), ("a.lua", "q d")):

@@ -53,7 +53,7 @@ def take(s):
 
 def go(s, name):
     """The cursor to a field, from the first one."""
-    for _ in range(9):
+    for _ in range(12):
         if any(re.search(rf"│ {name}\b", row) and row_has_cursor(s, y) for y, row in enumerate(s.screen())):
             return
         s.keys("Down")

@@ -44,14 +44,16 @@ static void keep_ids(notebook *nb, const notebook *from)
     notebook_set_ids(nb, ids, n, NULL);
 }
 
-// The journal has the text alone; the rest is in the file. `text` gets the file's own as text.
-static int adopt_ipynb(notebook *nb, const char *path, buf *text)
+// The journal has the text alone; the rest of an .ipynb is in the file. `text` gets what the file
+// has, as a journal would have it.
+static int adopt_file(notebook *nb, const char *path, buf *text)
 {
     notebook *file = notebook_load(path, NULL);
     if (!file)
         return -1;
     notebook_print(file, text);
-    notebook_adopt_file(nb, file);
+    if (str_ends(path, ".ipynb"))
+        notebook_adopt_file(nb, file);
     notebook_free(file);
     return 0;
 }
@@ -95,8 +97,7 @@ static notebook *load_notebook(
     fold_free(f);
     AUTO_BUF file = {0};
     bool ipynb = nb && str_ends(o->notebook, ".ipynb");
-    int known =
-        ipynb ? adopt_ipynb(nb, o->notebook, &file) : path_read(o->notebook, &file, 0, NULL);
+    int known = nb ? adopt_file(nb, o->notebook, &file) : -1;
     *saved = known == 0 && file.len == text.len && memcmp(file.data, text.data, text.len) == 0;
     if (ipynb && *before)
         *saved &= left_give(nb, o->cwd, *before, time_of(o->notebook), unread);

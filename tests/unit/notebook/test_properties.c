@@ -84,6 +84,9 @@ TEST(lists_and_words_are_written_as_options)
     check_set("language=\"bash\"", "", SETS("inputs=a.csv", "outputs=b, c"),
         "inputs=[\"a.csv\"] language=\"bash\" outputs=[\"b\", \"c\"]", "");
     check_set("tags=[\"a\"]", "", SETS("tags="), "", "");
+    check_set("", "", SETS("retries=2", "when=failed", "tolerance=1e-6"),
+        "retries=2 tolerance=1e-06 when=\"failed\"", "");
+    check_set("retries=2 tolerance=1e-6", "", SETS("retries="), "tolerance=1e-06", "");
 }
 
 TEST(what_is_no_property_keeps_its_bytes)
@@ -119,6 +122,11 @@ TEST(faults_are_told_at_their_field)
 {
     check_problem("", PROPERTY_TIMEOUT, "5x", "5x");
     check_problem("", PROPERTY_TIMEOUT, "5m", NULL);
+    check_problem("", PROPERTY_RETRIES, "twice", "needs a number from 0 to 100");
+    check_problem("", PROPERTY_RETRIES, "101", "needs a number from 0 to 100");
+    check_problem("", PROPERTY_TOLERANCE, "-1", "needs a number of 0 or more");
+    check_problem("", PROPERTY_TOLERANCE, "1e-6", NULL);
+    check_problem("", PROPERTY_WHEN, "accuracy > 0.9", NULL);
     check_problem("", PROPERTY_CAPTURE, "9a", "no name of a Lua variable");
     check_problem("", PROPERTY_EFFECTS, "clustr", "did you mean \"cluster\"");
     check_problem(
