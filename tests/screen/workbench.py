@@ -67,10 +67,11 @@ def test_an_error_is_marked_at_its_line(t):
 
 
 ENDLESS = """-- %% Lua
-while true do end
+print "in it" while true do end
 
 -- %% Bash
 %%bash
+echo in it
 sleep 600
 """
 
@@ -80,6 +81,7 @@ def test_an_interrupt_is_told_once_below_its_cell(t):
         for keys, name in ("g g C-e", "Lua"), ("j C-e", "Bash"):
             s.keys(keys)
             s.wait(f"[*] {name}")
+            s.wait("│ in it")  # before, no line could be named
             s.keys("i i")
             s.gone("[*]")
             s.wait("● idle")
