@@ -183,10 +183,8 @@ static int train_steps(struct fitting *f, struct sums *sums, show *lines, err *e
     if (open_feed(&made, f->m, &f->train, f->order, n, f->batch, f->steps, e) < 0)
         return -1;
     f->made = made;
-    // What is called after a batch may save the optimizer's state.
-    bool calls = f->spec->callbacks.train_batch_begin || f->spec->callbacks.train_batch_end;
     int status = 0;
-    model_share_updates(f->m, !calls);
+    model_share_updates(f->m, !f->spec->whole_state);
     for (size_t i = 0; i < f->steps && !f->ends && status == 0; i++)
         status = train_batch(f, i, sums, lines, e);
     model_share_updates(f->m, false);

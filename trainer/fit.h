@@ -52,6 +52,8 @@ typedef struct fit_spec {
     size_t steps_per_epoch; // 0: all of them
     int verbose;            // 0: silent, 1: a progress bar, 2: a line for each epoch
     fit_callbacks callbacks;
+    bool whole_state; // callbacks of a batch may look at the optimizer's state, on any rank: no
+                      // rank keeps a share of it alone
     fit_sink sink;
     const atomic_bool *stop; // checked before each batch: ERR_CANCELLED
 } fit_spec;

@@ -12,6 +12,7 @@
 // What must be the same on all ranks, in a plan's shape.
 struct fit_plan {
     int64_t steps, epochs, initial_epoch, validates, weights, model;
+    int64_t whole_state; // a rank may want it that the others do not
 };
 
 // The layers (without their names), loss and optimizer of a model, as a number.
@@ -92,13 +93,14 @@ static int compare_fit(const struct fit_plan *a, const struct fit_plan *b, int r
     return 0;
 }
 
-int collective_fit(worker *w, const model *m, const fit_spec *spec, err *e)
+int collective_fit(worker *w, const model *m, fit_spec *spec, err *e)
 {
     int size = w->place.size, result;
     size_t weights = 0;
     model_weight_values((model *)m, &weights);
     struct fit_plan mine = {(int64_t)fit_steps(spec), spec->epochs ? spec->epochs : 1,
-        spec->initial_epoch, spec->val_x != NULL, (int64_t)weights, model_digest(m)};
+        spec->initial_epoch, spec->val_x != NULL, (int64_t)weights, model_digest(m),
+        spec->whole_state};
     struct collective c = collective_of(COLLECTIVE_FIT, NULL, 0, 0, NULL);
     _Static_assert(sizeof mine <= sizeof c.plan.shape, "a plan has room for it");
     struct plan *plans = mem_array((size_t)size, sizeof *plans);
@@ -108,6 +110,7 @@ int collective_fit(worker *w, const model *m, const fit_spec *spec, err *e)
         struct fit_plan first, other;
         memcpy(&first, plans[0].shape, sizeof first);
         memcpy(&other, plans[r].shape, sizeof other);
+        spec->whole_state |= first.whole_state || other.whole_state;
         if (first.model != other.model || first.weights != other.weights)
             result = models_differ(w, m, r, e);
         else

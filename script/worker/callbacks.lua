@@ -203,6 +203,7 @@ function nn.TerminateOnNaN:on_train_batch_end(batch, logs)
     self.model.stop_training = true
   end
 end
+core.looks_not(nn.TerminateOnNaN.on_train_batch_end)
 
 -- The shortest decimal that is read as the same number.
 local function exact(value)
@@ -357,6 +358,7 @@ function nn.TensorBoard:on_train_batch_end(_, logs)
   end
   self.batches = self.batches + 1
 end
+core.looks_not(nn.TensorBoard.on_train_batch_end)
 
 function nn.TensorBoard:on_epoch_end(epoch, logs)
   local train, validation = { "epoch_learning_rate", self.model.learning_rate }, {}

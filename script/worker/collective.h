@@ -67,8 +67,9 @@ void collective_enter(worker *w, enum stall_channel channel, const char *operati
 // For comm_ops.watch; ctx is the worker.
 void collective_slow(void *ctx, int64_t waited);
 
-// Before ranks train together: do they make the same steps with the same model?
-int collective_fit(worker *w, const model *m, const fit_spec *spec, err *e);
+// Before ranks train together: do they make the same steps with the same model? What one of them
+// wants, all do: spec->whole_state.
+int collective_fit(worker *w, const model *m, fit_spec *spec, err *e);
 // hvd.join: takes part, with zeros, in what the other ranks reduce, until all have joined. Returns
 // the rank that was last; -1 with e.
 int collective_join(worker *w, err *e);

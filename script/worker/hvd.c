@@ -7,6 +7,7 @@
 #include "script/worker/collective.h"
 #include "script/worker/elastic.h"
 #include "script/worker/fields.h"
+#include "script/worker/model.h"
 #include "script/worker/state.h"
 
 #include <math.h>
@@ -122,9 +123,22 @@ static int gather_shares(void *ctx, float *values, size_t n, err *e)
     return 0;
 }
 
+static float *lend(void *ctx, size_t n)
+{
+    worker *w = ctx;
+    return w->comm->lend(n);
+}
+
+static void take_back(void *ctx)
+{
+    worker *w = ctx;
+    w->comm->take_back();
+}
+
 const share_ops *worker_shares(const worker *w)
 {
-    static const share_ops ops = {.update = share_update, .gather = gather_shares};
+    static const share_ops ops = {
+        .update = share_update, .gather = gather_shares, .lend = lend, .take_back = take_back};
     return w->comm && w->comm->update_shares ? &ops : NULL;
 }
 
@@ -545,6 +559,7 @@ int open_hvd(lua_State *L)
         {"allgather_object", hvd_allgather_object},
         {"barrier", hvd_barrier},
         {"join", hvd_join},
+        {"looks_not", mark_looks_not}, // hvd.lua takes it
         {NULL, NULL},
     };
     luaL_newlib(L, functions);

@@ -10,6 +10,8 @@
 --                                     [Goyal and others, arXiv 1706.02677]
 local core = ...
 local hvd = core
+local looks_not = core.looks_not
+core.looks_not = nil
 
 -- hvd.run(fn, { np =, args =, start_timeout = }) returns this, in the order of the ranks:
 -- results[1] is the first value of rank 0, results:rank(0) all of its values.
@@ -67,6 +69,7 @@ function Broadcast:on_train_batch_end()
   hvd.broadcast_model(self.model, self.root_rank)
   self.done = true
 end
+looks_not(Broadcast.on_train_batch_end) -- all ranks call it, and broadcast_model gathers the state
 
 local Average = {}
 Average.__index = Average
@@ -128,6 +131,9 @@ function Warmup:on_train_batch_end()
     self.model.momentum, self.restore_momentum = self.restore_momentum, nil
   end
 end
+
+looks_not(Warmup.on_train_batch_begin)
+looks_not(Warmup.on_train_batch_end)
 
 function Warmup:on_epoch_end(epoch, logs)
   logs.lr = self.model.learning_rate

@@ -646,6 +646,8 @@ int open_nn(lua_State *L)
     luaL_getsubtable(L, LUA_REGISTRYINDEX, "firesteel.classes");
     lua_setfield(L, -2, "classes");
     push_event_functions(L);
+    lua_pushcfunction(L, mark_looks_not);
+    lua_setfield(L, -2, "looks_not");
     lua_pushcfunction(L, take_own_loss_runner);
     lua_setfield(L, -2, "own_loss");
     return 2;

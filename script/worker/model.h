@@ -22,6 +22,9 @@ struct lua_model *check_lua_model(lua_State *L, int arg);
 
 // Methods of models: model:fit{…}, evaluate, predict (training.c).
 int model_fit_method(lua_State *L);
+// core.looks_not(method): this method of a callback does not look at the optimizer's state, so
+// ranks may each keep a share of it when it is called after a batch.
+int mark_looks_not(lua_State *L);
 int model_evaluate_method(lua_State *L);
 int model_predict_method(lua_State *L);
 // Methods for loops of one's own (loop.c), and the optimizer's.

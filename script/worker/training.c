@@ -46,6 +46,7 @@ struct training {
     const fit_spec *spec;
     int callbacks; // stack index of the list of callbacks
     bool has[METHOD_COUNT];
+    bool looks;  // one of a batch may look at the optimizer's state
     bool raised; // the error is on top of the stack
     int epoch;
     int64_t started, last_progress; // mono ns
@@ -245,6 +246,41 @@ static void list_callback(lua_State *L)
     lua_rawseti(L, at, 1);
 }
 
+// Methods that look at no optimizer's state: keys of a table, which does not keep them.
+static const char looks_not[] = "firesteel.looks_not";
+
+int mark_looks_not(lua_State *L)
+{
+    if (lua_getfield(L, LUA_REGISTRYINDEX, looks_not) != LUA_TTABLE) {
+        lua_pop(L, 1);
+        lua_newtable(L);
+        lua_createtable(L, 0, 1);
+        lua_pushliteral(L, "k");
+        lua_setfield(L, -2, "__mode");
+        lua_setmetatable(L, -2);
+        lua_pushvalue(L, -1);
+        lua_setfield(L, LUA_REGISTRYINDEX, looks_not);
+    }
+    lua_pushvalue(L, 1);
+    lua_pushboolean(L, true);
+    lua_settable(L, -3);
+    return 0;
+}
+
+// Of the method on top of the stack.
+static bool may_look(lua_State *L)
+{
+    bool known = lua_getfield(L, LUA_REGISTRYINDEX, looks_not) == LUA_TTABLE;
+    bool marked = false;
+    if (known) {
+        lua_pushvalue(L, -2);
+        marked = lua_rawget(L, -2) != LUA_TNIL;
+        lua_pop(L, 1);
+    }
+    lua_pop(L, 1);
+    return !marked;
+}
+
 // Pushes the list of callbacks; sets the model and the numbers of this training in each.
 static void prepare_callbacks(lua_State *L, int table, struct training *t)
 {
@@ -272,8 +308,10 @@ static void prepare_callbacks(lua_State *L, int table, struct training *t)
         lua_pushvalue(L, params);
         lua_setfield(L, -2, "params");
         for (enum method m = 0; m < METHOD_COUNT; m++) {
-            if (get_method(L, params + 1, m))
+            if (get_method(L, params + 1, m)) {
                 t->has[m] = true;
+                t->looks |= (m == METHOD_batch_begin || m == METHOD_batch_end) && may_look(L);
+            }
             lua_settop(L, params + 1);
         }
         lua_settop(L, params);
@@ -333,6 +371,7 @@ int model_fit_method(lua_State *L)
         .progress_is_due = progress_is_due,
         .progress = tells ? tell_progress : NULL,
     };
+    spec.whole_state = t.looks;
     if (model_needs_all_ranks(box->m) &&
         (model_build(box->m, spec.x->dims - 1, spec.x->shape + 1, &e) ||
             collective_fit(w, box->m, &spec, &e)))

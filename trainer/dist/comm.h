@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { COMM_VERSION = 7 };
+enum { COMM_VERSION = 8 };
 
 typedef enum comm_type { COMM_F32, COMM_F64, COMM_I64 } comm_type;
 // AVERAGE: of F32 alone; as Horovod's, the sum times 1/ranks.
@@ -42,6 +42,10 @@ struct comm_ops {
     int (*update_shares)(float *gradients, float *weights, size_t n, size_t block,
         void (*update)(void *ctx, size_t from, size_t to), void *ctx, err *e);
     int (*gather_shares)(float *values, size_t n, err *e);
+    // Memory for n gradients, zeros, that update_shares need not copy; NULL: there is none, or it
+    // is lent already. take_back ends the loan. Both are NULL where update_shares is.
+    float *(*lend)(size_t n);
+    void (*take_back)(void);
     // From now on slow is called when an operation takes longer than `after` ns: once, on the
     // thread that waits.
     void (*watch)(int64_t after, void (*slow)(void *ctx, int64_t waited), void *ctx);

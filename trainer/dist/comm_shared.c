@@ -73,6 +73,16 @@ static int memory_gather_shares(float *values, size_t n, err *e)
     return noted(shared_gather_shares(job.memory, SHARED_GRADIENTS, values, n, e));
 }
 
+static float *memory_lend(size_t n)
+{
+    return shared_lend(job.memory, n);
+}
+
+static void memory_take_back(void)
+{
+    shared_take_back(job.memory);
+}
+
 static void memory_watch(int64_t interval, void (*slow)(void *ctx, int64_t waited), void *ctx)
 {
     shared_watch(job.memory, interval, slow, ctx);
@@ -98,6 +108,8 @@ const struct comm_ops *comm_shared(shared *s, int rank)
         .average_gradients = memory_average_gradients,
         .update_shares = memory_update_shares,
         .gather_shares = memory_gather_shares,
+        .lend = memory_lend,
+        .take_back = memory_take_back,
         .watch = memory_watch,
         .failed = memory_failed,
     };

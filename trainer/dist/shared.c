@@ -40,6 +40,7 @@ enum {
     HALVES = 2,
     COUNTS = 4, // rounds that ranks can be apart, and more
     RANKS_MOST = 4096,
+    LOAN = 4, // so many times what half a room has
     ROOM_LEAST = 1 << 16,
     ROOM_MOST = 1 << 20,
     ROOMS_MOST = 8 << 20, // of all ranks together, unless that leaves each less than the least
@@ -62,6 +63,7 @@ struct word {
 struct member {
     struct word round;     // that it has come to
     uint64_t sign[HALVES]; // of the operation there
+    bool lent[HALVES];     // in an update: the gradients are where they were lent memory
 };
 
 struct channel_head {
@@ -73,6 +75,7 @@ struct channel_head {
 struct layout {
     uint32_t ranks, room;   // bytes of half a room
     uint64_t channel, size; // bytes of a channel, of all
+    uint64_t loans;         // where they begin
 };
 
 struct head {
@@ -95,6 +98,7 @@ struct shared {
     size_t room;
     bool spins;
     bool failed;
+    bool lends;          // this rank has its loan
     int64_t since, told; // of the operation under way: when it first slept, and was told last
     int64_t interval;
     void (*slow)(void *ctx, int64_t waited); // NULL: nobody watches
@@ -128,7 +132,8 @@ static struct layout layout_of(int ranks)
 {
     struct layout l = {.ranks = (uint32_t)ranks, .room = (uint32_t)room_of(ranks)};
     l.channel = words_size(ranks) + (size_t)ranks * HALVES * l.room;
-    l.size = head_size(ranks) + SHARED_CHANNELS * l.channel;
+    l.loans = head_size(ranks) + SHARED_CHANNELS * l.channel;
+    l.size = l.loans + (size_t)ranks * LOAN * l.room;
     return l;
 }
 
@@ -351,6 +356,26 @@ static void come(shared *s, struct view *v)
         word_set(&v->head->all, v->round);
     }
     word_set(&v->head->member[s->rank].round, v->round);
+}
+
+static float *loan_of_rank(const shared *s, int rank)
+{
+    return (float *)((char *)s->head + s->head->layout.loans + (size_t)rank * LOAN * s->room);
+}
+
+float *shared_lend(shared *s, size_t n)
+{
+    if (s->rank < 0 || s->lends || n > LOAN * s->room / sizeof(float))
+        return NULL;
+    float *loan = loan_of_rank(s, s->rank);
+    memset(loan, 0, n * sizeof *loan);
+    s->lends = true;
+    return loan;
+}
+
+void shared_take_back(shared *s)
+{
+    s->lends = false;
 }
 
 static char *room_of_rank(const shared *s, const struct view *v, int rank)
@@ -596,8 +621,20 @@ static float *slice_room(
     return (float *)room_of_rank(s, v, rank) + (size_t)owner * c->most;
 }
 
-// This rank's gradients are taken from where they are, all others' from rooms; what comes of a
-// block is in the nearest cache when its weights are updated, and those are when they are given.
+// Where the gradients of a rank's numbers from `first` on are, which are this rank's share.
+static const float *gradients_of(
+    const shared *s, const struct view *v, const struct slice *c, int rank, size_t first)
+{
+    if (rank == s->rank)
+        return c->gradients + first;
+    return v->head->member[rank].lent[v->half]
+               ? loan_of_rank(s, rank) + first
+               : slice_room(s, v, c, rank, s->rank) + (first - slice_from(s, c, s->rank));
+}
+
+// This rank's gradients are taken from where they are, all others' from rooms or loans; what comes
+// of a block is in the nearest cache when its weights are updated, and those are when they are
+// given.
 static void update_own(shared *s, struct view *v, const struct slice *c,
     void (*update)(void *ctx, size_t from, size_t to), void *ctx)
 {
@@ -607,8 +644,7 @@ static void update_own(shared *s, struct view *v, const struct slice *c,
     for (size_t done = from, n; done < to; done += n) {
         n = to - done < c->block ? to - done : c->block;
         for (int r = 0; r < s->ranks; r++)
-            at[r] = r == s->rank ? c->gradients + done
-                                 : slice_room(s, v, c, r, s->rank) + (done - from);
+            at[r] = gradients_of(s, v, c, r, done);
         reduce_values(c->gradients + done, at, s->ranks, n, COMM_F32, COMM_AVERAGE);
         update(ctx, done, done + n);
         memcpy(out + (done - from), c->weights + done, n * sizeof *out);
@@ -622,7 +658,8 @@ static int update_slice(shared *s, struct view *v, const struct slice *c,
     uint64_t sign = sign_of(UPDATE, 0, c->n);
     if (open_room(s, v, sign, e))
         return -1;
-    for (int r = 0; r < s->ranks; r++) {
+    bool lent = v->head->member[s->rank].lent[v->half] = c->gradients == loan_of_rank(s, s->rank);
+    for (int r = 0; r < s->ranks && !lent; r++) {
         size_t from = slice_from(s, c, r);
         if (r != s->rank)
             memcpy(slice_room(s, v, c, s->rank, r), c->gradients + from,

@@ -4,7 +4,7 @@
 // ends. Whoever opened a shared owns it; one thread uses it; every rank makes the same calls, in
 // the same order within a channel.
 //
-//   [ head │ channel 0: words, rooms of rank 0, 1, … │ channel 1 … ]
+//   [ head │ channel 0: words, rooms of rank 0, 1, … │ channel 1 … │ loans to rank 0, 1, … ]
 //
 // A rank that waits spins for a moment, if each rank can have a core, and sleeps then (futex). Of
 // ranks that have ended, and of calls that differ, the others are told.
@@ -44,6 +44,10 @@ int shared_allgather(shared *s, enum shared_channel channel, const void *mine, v
 int shared_barrier(shared *s, enum shared_channel channel, err *e);
 int shared_update(shared *s, enum shared_channel channel, float *gradients, float *weights,
     size_t n, size_t block, void (*update)(void *ctx, size_t from, size_t to), void *ctx, err *e);
+// Lends memory for n gradients, zeros, from where the others read what an update gets: they are not
+// copied. NULL: it is lent already, or there is less. Ranks need not all have it.
+float *shared_lend(shared *s, size_t n);
+void shared_take_back(shared *s);
 // Where the share of a rank begins, a multiple of 16; n for the rank behind the last.
 size_t shared_share(const shared *s, int rank, size_t n);
 int shared_gather_shares(shared *s, enum shared_channel channel, float *values, size_t n, err *e);

@@ -20,23 +20,25 @@ struct model {
 
     char name[LAYER_NAME_SIZE]; // "": it has none
 
-    graph *graph;        // NULL until the model is built
-    plan *plan;          // what runs it: a chain's fused operation
-    flow *flow;          // or any graph, node by node: in training
-    flow *predicting[2]; // otherwise: few rows, more; NULL until it is needed
-    flow_room room;      // of all
-    bool apart;          // nothing is joined: for tests
-    long blamed;         // see flow_blame
-    bool running;        // a batch is under way; a loss of one's own may call this model
-    float *w;            // [graph->values]
-    float *slot;         // [slots][graph->values]: Adam m, v; SGD momentum
-    float *g;            // gradients; allocated when they are first kept
-    tensor **handed;     // [parameters] with g: gradients as they were handed out, while g has them
-    uint8_t **touched;   // [parameters] with g, of a graph: rows of tables, see op_work; else NULL
-    uint64_t written;    // how often weights have changed
-    bool shares;         // updates may be shared with other ranks: nobody looks at slots meanwhile
-    bool scattered;      // slots are up to date for this rank's share alone
-    bool guessed;        // some rows count as touched that perhaps were not
+    graph *graph;            // NULL until the model is built
+    plan *plan;              // what runs it: a chain's fused operation
+    flow *flow;              // or any graph, node by node: in training
+    flow *predicting[2];     // otherwise: few rows, more; NULL until it is needed
+    flow_room room;          // of all
+    bool apart;              // nothing is joined: for tests
+    long blamed;             // see flow_blame
+    bool running;            // a batch is under way; a loss of one's own may call this model
+    float *w;                // [graph->values]
+    float *slot;             // [slots][graph->values]: Adam m, v; SGD momentum
+    float *g;                // gradients; allocated when they are first kept
+    const share_ops *lender; // of g, with lender_ctx; NULL: g is the model's own
+    void *lender_ctx;
+    tensor **handed;   // [parameters] with g: gradients as they were handed out, while g has them
+    uint8_t **touched; // [parameters] with g, of a graph: rows of tables, see op_work; else NULL
+    uint64_t written;  // how often weights have changed
+    bool shares;       // updates may be shared with other ranks: nobody looks at slots meanwhile
+    bool scattered;    // slots are up to date for this rank's share alone
+    bool guessed;      // some rows count as touched that perhaps were not
     size_t slots;
     int64_t steps;
     uint64_t asked; // for gradients by a loop of one's own, since the last step

@@ -364,7 +364,10 @@ void model_free(model *m)
     forget_layout(m);
     param_groups_free(m->groups, m->spec.group_count);
     free(m->slot);
-    free(m->g);
+    if (m->lender)
+        m->lender->take_back(m->lender_ctx);
+    else
+        free(m->g);
     for (size_t i = 0; i < m->n; i++)
         free((void *)m->layer[i].from);
     free(m->layer);

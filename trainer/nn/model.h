@@ -44,6 +44,10 @@ typedef struct share_ops {
     int (*update)(void *ctx, float *gradients, float *weights, size_t n, size_t block,
         void (*update)(void *ctx, size_t from, size_t to), void *update_ctx, err *e);
     int (*gather)(void *ctx, float *values, size_t n, err *e);
+    // Memory for n gradients, zeros, from which an update takes them without copying; NULL: there
+    // is none now. take_back ends the loan.
+    float *(*lend)(void *ctx, size_t n);
+    void (*take_back)(void *ctx);
 } share_ops;
 
 // Replaces the n values by their sum over all ranks, which is the same on every one: statistics of

@@ -313,11 +313,21 @@ static int run(model *m, const model_data *data, const batch *b, step *s, err *e
     return status;
 }
 
+// Where an update that ranks share takes them, if that is free.
+static float *borrow_gradients(model *m)
+{
+    const share_ops *share = m->spec.share;
+    float *g = share ? share->lend(m->spec.allreduce_ctx, m->graph->values) : NULL;
+    m->lender = g ? share : NULL;
+    m->lender_ctx = m->spec.allreduce_ctx;
+    return g;
+}
+
 static int reserve_gradients(model *m, err *e)
 {
     if (m->g)
         return 0;
-    if (!(m->g = memory_array(m->graph->values, sizeof *m->g)))
+    if (!(m->g = borrow_gradients(m)) && !(m->g = memory_array(m->graph->values, sizeof *m->g)))
         return err_set(e, ERR_LIMIT, "no memory for the gradients");
     m->handed = mem_array(m->graph->parameters, sizeof *m->handed);
     m->touched = mem_array(m->graph->parameters, sizeof *m->touched);
