@@ -302,8 +302,8 @@ def test_ranks_that_cannot_share_memory_use_mpi(t):
         raise Skip("the sanitizer does not let a library be preloaded")
     folder = script(t, RANKS)
     for apart, why in (("driver", "memory for 3 ranks: Function not implemented"),
-                       ("0", "rank 0: cannot map 12 MiB of shared memory: Cannot allocate memory"),
-                       ("2", "rank 2: cannot map 12 MiB of shared memory: Cannot allocate memory")):
+                       ("0", "rank 0: cannot map 24 MiB of shared memory: Cannot allocate memory"),
+                       ("2", "rank 2: cannot map 24 MiB of shared memory: Cannot allocate memory")):
         done = work(folder, "trainer.lua", "ok", "3", env={"LD_PRELOAD": APART, "APART": apart})
         assert done.code == 0 and sorted(done.out.splitlines()[:-1]) == [f"[1,{r}]<stdout>:rank {r}" for r in range(3)], done
         assert done.err == f"firesteel-worker: the ranks cannot share memory, so they use MPI: {why}\n", done
@@ -314,8 +314,8 @@ def test_a_limit_of_files_ends_nothing_without_a_word(t):
     done = sh("bash", "-c", f"ulimit -f 1024; exec {WORKER} trainer.lua ok 2", cwd=folder)
     # MPI may have files of its own, which are too large, too.
     assert done.code in (0, 1) and done.err.startswith(
-        "firesteel-worker: the ranks cannot share memory, so they use MPI: memory for 2 ranks takes 8 MiB, more than ulimit -f allows\n"), done
-    done = sh("bash", "-c", f"ulimit -f 16384; exec {WORKER} trainer.lua ok 2", cwd=folder)
+        "firesteel-worker: the ranks cannot share memory, so they use MPI: memory for 2 ranks takes 16 MiB, more than ulimit -f allows\n"), done
+    done = sh("bash", "-c", f"ulimit -f 32768; exec {WORKER} trainer.lua ok 2", cwd=folder)
     assert done.code == 0 and done.err == "" and "[1,1]<stdout>:rank 1" in done.out, done
 
 
