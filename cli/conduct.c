@@ -188,6 +188,10 @@ static void tell_said(const struct run *r)
 
 static int finish(struct run *r, int code)
 {
+    if (!r->welcome && code > 0 && code < 128) { // it never began: the kernel itself has said why
+        tell_said(r);
+        return code;
+    }
     if (r->form == FORM_PLAIN && r->ended) {
         print_summary(r->cli, r->fold);
     } else if (r->form == FORM_JUNIT) {
@@ -197,10 +201,7 @@ static int finish(struct run *r, int code)
     } else if (r->ended && code && fold_message(r->fold)) {
         say(stderr, "firesteel: %s\n", fold_message(r->fold));
     }
-    bool never_began = !r->welcome && code > 0 && code < 128; // the kernel itself has said why
-    if (never_began)
-        tell_said(r);
-    if (!r->ended && !never_began) {
+    if (!r->ended) {
         err e = {0};
         err_set(&e, ERR_FAILED, "the kernel ended before the run did%s%s", r->lost.code ? ": " : "",
             r->lost.text);

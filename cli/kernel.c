@@ -13,6 +13,7 @@
 #include "cli/cleaning.h"
 #include "cli/cli.h"
 #include "cli/examine.h"
+#include "cli/link.h"
 #include "cli/podverbs.h"
 #include "cli/remoting.h"
 #include "cli/report.h"
@@ -354,10 +355,22 @@ static int check_registry(const char *registry, err *e)
     return 0;
 }
 
+// A context or a kubeconfig that was named is not first missed when a cell is about to use it.
+static int check_cluster(const struct kernel_options *o, err *e)
+{
+    struct client_options options = link_options(o);
+    kubeconfig *found = kubeconfig_load(&options, e);
+    kubeconfig_free(found);
+    if (!found && e)
+        e->code = ERR_USAGE; // nothing was run
+    return found ? 0 : -1;
+}
+
 // The common part of running and cleaning; changes to the working folder.
 static int prepare(struct cli *cli, struct arguments *a, err *e)
 {
     struct kernel_options *o = &a->options;
+    bool named = o->headless && !a->sandbox && (o->cluster.context || o->cluster.kubeconfig);
     AUTO_FREE char *here = path_absolute(".", e);
     o->cwd = here ? path_absolute(a->cwd ? a->cwd : ".", e) : NULL;
     if (!o->cwd)
@@ -385,6 +398,8 @@ static int prepare(struct cli *cli, struct arguments *a, err *e)
     if (!o->cluster.kubeconfig)
         o->cluster.kubeconfig = home_kubeconfig(cli);
     find_paths(cli, &o->paths);
+    if (named && check_cluster(o, e) < 0)
+        return -1;
     return o->self ? 0 : -1;
 }
 

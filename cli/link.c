@@ -25,7 +25,7 @@ int link_start(struct link *l, err *e)
     return number > 0 ? err_errno(e, number, "cannot start a thread") : number;
 }
 
-static struct client_options options_of(const struct kernel_options *o)
+struct client_options link_options(const struct kernel_options *o)
 {
     const char *proxy = env_get(o->env, "HTTPS_PROXY"), *none = env_get(o->env, "NO_PROXY");
     return (struct client_options){.kubeconfig_list = o->cluster.kubeconfig,
@@ -41,7 +41,7 @@ static struct client_options options_of(const struct kernel_options *o)
 
 int link_client(struct link *l, const struct kernel_options *options, err *e)
 {
-    struct client_options all = options_of(options);
+    struct client_options all = link_options(options);
     l->client = client_open(l->loop, l->http, &all, e);
     return l->client ? 0 : -1;
 }

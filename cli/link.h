@@ -15,6 +15,8 @@ struct link {
     bool runs;
 };
 int link_start(struct link *l, err *e);
+// What chooses the cluster that these options name; borrowed from them.
+struct client_options link_options(const struct kernel_options *options);
 int link_client(struct link *l, const struct kernel_options *options, err *e);
 void link_end(struct link *l);
 // loop_signal_new (on the loop's thread), but for a signal that is ignored now, as nohup does with

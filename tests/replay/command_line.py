@@ -341,7 +341,22 @@ def test_kubeconfigs_are_found_from_where_one_is(t):
     for given, env, named in ((("--kubeconfig", "mine"), {}, f"({here}/mine)"),
                               ((), {"KUBECONFIG": "a:/nowhere/b:"}, f"({here}/a:/nowhere/b:)")):
         done = firesteel("run", path, *given, cwd=here, env=env)
-        assert done.code == 1 and f"there is no kubeconfig {named}" in done.err, done
+        assert done.code == (2 if given else 1) and f"there is no kubeconfig {named}" in done.err, done
+
+
+def test_a_context_that_there_is_not_is_said_before_anything_runs(t):
+    path, here = notebook(t, "print(6 * 7)"), os.path.realpath(t.dir())
+    with open(f"{here}/config", "w", encoding="utf-8") as f:
+        f.write("""{apiVersion: v1, kind: Config, clusters: [{name: c, cluster: {server: "https://127.0.0.1:1"}}], users: [{name: u, user: {}}],
+contexts: [{name: a, context: {cluster: c, user: u}}], current-context: gone}""")
+    env = {"KUBECONFIG": "config"}
+    for words in ((), ("--detach",), ("-o", "junit")):
+        done = firesteel("run", path, "--context", "b", "--report", f"{here}/x.xml", *words, cwd=here, env=env)
+        assert done.code == 2 and f'{here}/config: there is no context "b"; there are: a' in done.err and not done.out, done
+    assert not os.path.exists(f"{here}/x.xml") and not os.path.exists(os.path.join(folder_of(path), ".firesteel")), os.listdir(here)
+    for words in (("--context", "a"), ()):  # what is not named, and not used, is not missed
+        done = firesteel("run", path, *words, cwd=here, env=env)
+        assert done.code == 0 and "42" in done.out, done
 
 
 def test_a_folder_that_cannot_be_written(t):
