@@ -144,11 +144,16 @@ def objects():
             yield source, object_file
 
 
-def symbols(object_file):
-    """External symbols of one object: (those it defines, those it uses)."""
-    listed = subprocess.run(["nm", "-gP", object_file], capture_output=True, text=True, check=True)
-    words = [line.split() for line in listed.stdout.splitlines()]
-    return ({w[0] for w in words if w[1] in "TDBRVW"}, {w[0] for w in words if w[1] == "U"})
+def symbols(object_files):
+    """External symbols of each object: {file: (those it defines, those it uses)}."""
+    found = {path: (set(), set()) for path in object_files}
+    listed = subprocess.run(["nm", "-AgP", *object_files], capture_output=True, text=True, check=True)
+    for line in listed.stdout.splitlines():
+        path, words = line.split(": ", 1)
+        name, kind = words.split()[:2]
+        if kind in "TDBRVWU":
+            found[path][kind == "U"].add(name)
+    return found
 
 
 def may_use(layer, source):
@@ -162,8 +167,10 @@ def may_use(layer, source):
 def check_symbols():
     """Finds what includes cannot show: a symbol of an upper layer that was declared by hand."""
     defined, used = {}, {}
-    for source, object_file in objects():
-        ours, theirs = symbols(object_file)
+    built = list(objects())
+    found = symbols([path for _, path in built])
+    for source, object_file in built:
+        ours, theirs = found[object_file]
         used[source] = theirs
         for name in ours:
             defined.setdefault(name, set()).add(source)

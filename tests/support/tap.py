@@ -92,7 +92,7 @@ def sh(*argv, cwd=None, env=None, input=None, timeout=120):
 
 def eventually(condition, seconds=20, every=0.05):
     """The first true value of condition(), which is called until the time is over. One that works long, as kubectl does, rests
-    as long, for others to get on."""
+    three times as long, for others to get on."""
     until = time.monotonic() + seconds * PATIENCE
     while True:
         began = time.monotonic()
@@ -102,7 +102,7 @@ def eventually(condition, seconds=20, every=0.05):
         ended = time.monotonic()
         if ended > until:
             raise AssertionError(f"not within {seconds} s: {condition.__doc__ or condition.__name__}")
-        time.sleep(max(every, min(ended - began, 1)))
+        time.sleep(max(every, min(3 * (ended - began), 2)))
 
 
 def is_anothers(pid):
