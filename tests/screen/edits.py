@@ -153,6 +153,48 @@ def test_what_is_typed_finds_a_place_when_the_cells_above_go(t):
     assert read(where).count("mine") == 1 and "D = 1" not in read(where), read(where)
 
 
+REPLACED = "-- %% [markdown]\n-- # Alpha and alpha/beta\n\n-- %% A\nalpha = 1\n\n-- %% B\nprint(alpha + alpha) -- a.b\n"
+
+
+def test_replacing_in_all_cells_is_one_step(t):
+    where = folder(t, REPLACED)
+    with opened(where) as s:
+        def line(words, said):
+            s.keys(":")
+            s.type(words)
+            s.keys("Enter")
+            s.wait(said)
+
+        s.wait("idle")
+        line("s/alpha/beta", "5 places in 3 cells replaced")  # in small letters: either case, as / finds it
+        save(s, where)
+        assert read(where) == REPLACED.replace("alpha", "beta").replace("Alpha", "beta"), read(where)
+        s.keys("z")
+        s.wait("alpha = 1")
+        save(s, where)
+        assert read(where) == REPLACED, read(where)
+        for words, said, wanted in (
+                ("%s/Alpha/X/g", "1 place in 1 cell replaced", REPLACED.replace("Alpha", "X")),
+                (r"s/alpha\/beta/a\/b/", "1 place in 1 cell replaced", REPLACED.replace("alpha/beta", "a/b")),
+                ("s/print(/log(/", "1 place in 1 cell replaced", REPLACED.replace("print(", "log(")),
+                ("s#alpha/#&", "1 place in 1 cell replaced", REPLACED.replace("alpha/", "&")),
+                ("s/ [+] .*$//", "1 place in 1 cell replaced", REPLACED.replace(" + alpha) -- a.b", "")),
+                ("s/x*/y/", "no cell has x*", REPLACED),
+                ("s/nothing/y/", "no cell has nothing", REPLACED),
+                ("s/alpha", "puts new in the place of old", REPLACED),
+                ("s/a/b/c", "puts new in the place of old", REPLACED)):
+            line(words, said)
+            if wanted != REPLACED:
+                save(s, where)
+                assert read(where) == wanted, (words, read(where))
+                s.keys("z")
+                s.wait("a.lua +")
+                save(s, where)
+            assert read(where) == REPLACED and "a.lua +" not in text(s), (words, read(where))
+        s.keys("q")
+        assert s.exit() == "exit 0"
+
+
 def test_a_cell_that_comes_back_keeps_title_and_kind(t):
     where = folder(t, "-- %% Words [markdown]\n-- a\n\n-- %% Two\nb = 2\n")
     with opened(where) as a, opened(where) as b:

@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "tui/bench/bench_private.h"
 #include "tui/bench/desk.h"
+#include "tui/bench/structure.h"
 #include "tui/view/views.h"
 
 #include <ctype.h>
@@ -116,6 +117,31 @@ static void do_context(bench *b, const char *words, bool force)
         desk_contexts(b);
 }
 
+// "/old/new/", with any separator, which a backslash in front makes text; "g" behind is as in vi,
+// where it is needed.
+static void do_replace(bench *b, const char *words, bool force)
+{
+    AUTO_BUF old = {0}, with = {0};
+    buf *parts[] = {&old, &with};
+    char separator = *words;
+    size_t part = 0;
+    const char *p = words + (separator != '\0');
+    for (; *p && part < ARRAY_LEN(parts); p++) {
+        if (*p == separator) {
+            part++;
+            continue;
+        }
+        p += *p == '\\' && p[1] == separator;
+        buf_char(parts[part], *p);
+    }
+    CLEANUP(pattern_done) struct pattern what = {0};
+    pattern_set(&what, buf_cstr(&old));
+    if (!old.len || part == 0 || (*p && !str_eq(p, "g")))
+        bench_complain(b, "s/old/new/ puts new in the place of old, in all cells");
+    else
+        structure_replace(b, &what, buf_cstr(&with));
+}
+
 static void do_at(bench *b, const char *words, bool force)
 {
     replaying_go(b, words);
@@ -136,6 +162,8 @@ static const struct command {
     {"e", false, do_reload, "read the file again; e!: and lose what is unsaved"},
     {"stop", false, do_stop, "stop the kernel and leave"},
     {"h", false, do_help, "keys that work here"},
+    {"s", true, do_replace,
+        "s/old/new/ puts new in the place of old in all cells, which is found as / finds it"},
     {"at", true, do_at,
         "at 14:03, at 2m30s from its beginning, at 50%: a run that has ended, then"},
     {"scale", true, do_scale, "scale 3: so many replicas of what the row stands for"},
@@ -163,6 +191,7 @@ static bool parse(const char *words, struct line *out)
         out->number = number < 1 ? 1 : (size_t)number;
         return true;
     }
+    words += str_starts(words, "%s") && ispunct((unsigned char)words[2]); // vi's
     n = 0;
     while (isalpha((unsigned char)words[n]))
         n++;
@@ -174,7 +203,9 @@ static bool parse(const char *words, struct line *out)
     out->force = words[n] == '!';
     n += out->force;
     out->rest = words + n + strspn(words + n, " ");
-    return !*out->rest || (out->command->takes_name && words[n] == ' ');
+    bool follows =
+        words[n] == ' ' || (out->command->run == do_replace && ispunct((unsigned char)words[n]));
+    return !*out->rest || (out->command->takes_name && follows);
 }
 
 const char *command_help(const char *words)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Turns an action on the selected cells into steps of the notebook's history.
 #pragma once
+#include "base/pattern.h"
 #include "tui/bench/slots.h"
 #include "tui/edit/action.h"
 
@@ -23,3 +24,5 @@ void structure_insert(bench *b, size_t at); // inserts an empty cell and selects
 // Changes its marker and text, as one step.
 void structure_mark(bench *b, size_t at, const char *marker, const char *source);
 void structure_split(bench *b, size_t at); // splits it at the cursor
+// Puts `with` in the place of all that is found in all cells, as one step.
+void structure_replace(bench *b, const struct pattern *what, const char *with);
