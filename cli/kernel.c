@@ -532,7 +532,7 @@ int main(int argc, char **argv)
         return examine(&cli, &a);
     if (is_remote(&a))
         return remote(&cli, &a);
-    struct reporting reporting = {.arguments = &a, .cli = &cli};
+    static struct reporting reporting = {.arguments = &a, .cli = &cli};
     if (a.report && begin_reporting(&reporting, &e) < 0)
         return fail(&e);
     // A client that the run belongs to has heard all of it, and does that without reading.

@@ -95,7 +95,7 @@ static const char *row(struct desk *d, int y)
         bench_redraw(d->bench);
         bench_draw(d->bench, d->grid);
         grid_row_text(d->grid, 0, &shown);
-    } while (strstr(buf_cstr(&shown), "looking"));
+    } while (strstr(buf_cstr(&shown), "  look")); // the rest may be cut
     buf_clear(&shown);
     grid_row_text(d->grid, y, &shown);
     return buf_cstr(&shown);
