@@ -37,18 +37,10 @@ static enum form form_of(const char *name)
 
 static int print_as(const notebook *nb, const char *path, enum form form, buf *out, err *e)
 {
-    if (form == FORM_IPYNB) {
-        AUTO_JSON *j = notebook_to_ipynb(nb, NULL, NULL);
-        json_print_pretty(out, j, 1);
-        buf_char(out, '\n');
-    } else if (form == FORM_LUA) {
-        notebook_print(nb, out);
-    } else if (form == FORM_PY) {
-        return notebook_print_python(nb, out, e);
-    } else {
+    if (form == FORM_MD || form == FORM_HTML)
         return document_print(nb, path, form == FORM_MD ? EXPORT_MD : EXPORT_HTML, out, e);
-    }
-    return 0;
+    AUTO_FREE char *ending = str_fmt(".%s", form_names[form]);
+    return notebook_print_as(nb, ending, NULL, NULL, out, e);
 }
 
 static notebook *parse_as(const char *text, size_t n, enum form form, err *e)

@@ -346,20 +346,27 @@ int notebook_save(const notebook *nb, const char *path, err *e)
     return notebook_save_with(nb, path, NULL, NULL, e);
 }
 
+int notebook_print_as(
+    const notebook *nb, const char *path, notebook_outputs_fn *outputs, void *arg, buf *out, err *e)
+{
+    if (is_python(path))
+        return notebook_print_python(nb, out, e);
+    if (is_ipynb(path)) {
+        AUTO_JSON *j = notebook_to_ipynb(nb, outputs, arg);
+        json_print_pretty(out, j, 1);
+        buf_char(out, '\n');
+    } else {
+        notebook_print(nb, out);
+    }
+    return 0;
+}
+
 int notebook_save_with(
     const notebook *nb, const char *path, notebook_outputs_fn *outputs, void *arg, err *e)
 {
     AUTO_BUF text = {0};
-    if (is_ipynb(path)) {
-        AUTO_JSON *j = notebook_to_ipynb(nb, outputs, arg);
-        json_print_pretty(&text, j, 1);
-        buf_char(&text, '\n');
-    } else if (is_python(path)) {
-        if (notebook_print_python(nb, &text, e) < 0)
-            return -1;
-    } else {
-        notebook_print(nb, &text);
-    }
+    if (notebook_print_as(nb, path, outputs, arg, &text, e) < 0)
+        return -1;
     return path_update(path, buf_cstr(&text), text.len, 0644, e);
 }
 

@@ -48,6 +48,9 @@ int notebook_save(const notebook *nb, const char *path, err *e);
 typedef cJSON *notebook_outputs_fn(void *arg, const cell *c, size_t i, long *execution_count);
 int notebook_save_with(
     const notebook *nb, const char *path, notebook_outputs_fn *outputs, void *arg, err *e);
+// What is saved there.
+int notebook_print_as(const notebook *nb, const char *path, notebook_outputs_fn *outputs, void *arg,
+    buf *out, err *e);
 void notebook_print(const notebook *nb, buf *out);
 // Is this the text that notebook_parse made nb of, with no change since?
 bool notebook_was_read_from(const notebook *nb, const char *text, size_t n);

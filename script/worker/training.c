@@ -246,38 +246,25 @@ static void list_callback(lua_State *L)
     lua_rawseti(L, at, 1);
 }
 
-// Methods that look at no optimizer's state: keys of a table, which does not keep them.
+// Methods that look at no optimizer's state: keys of a table.
 static const char looks_not[] = "firesteel.looks_not";
 
 int mark_looks_not(lua_State *L)
 {
-    if (lua_getfield(L, LUA_REGISTRYINDEX, looks_not) != LUA_TTABLE) {
-        lua_pop(L, 1);
-        lua_newtable(L);
-        lua_createtable(L, 0, 1);
-        lua_pushliteral(L, "k");
-        lua_setfield(L, -2, "__mode");
-        lua_setmetatable(L, -2);
-        lua_pushvalue(L, -1);
-        lua_setfield(L, LUA_REGISTRYINDEX, looks_not);
-    }
+    luaL_getsubtable(L, LUA_REGISTRYINDEX, looks_not);
     lua_pushvalue(L, 1);
     lua_pushboolean(L, true);
-    lua_settable(L, -3);
+    lua_rawset(L, -3);
     return 0;
 }
 
 // Of the method on top of the stack.
 static bool may_look(lua_State *L)
 {
-    bool known = lua_getfield(L, LUA_REGISTRYINDEX, looks_not) == LUA_TTABLE;
-    bool marked = false;
-    if (known) {
-        lua_pushvalue(L, -2);
-        marked = lua_rawget(L, -2) != LUA_TNIL;
-        lua_pop(L, 1);
-    }
-    lua_pop(L, 1);
+    luaL_getsubtable(L, LUA_REGISTRYINDEX, looks_not);
+    lua_pushvalue(L, -2);
+    bool marked = lua_rawget(L, -2) != LUA_TNIL;
+    lua_pop(L, 2);
     return !marked;
 }
 
