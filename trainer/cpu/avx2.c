@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { LANES = 8, ROWS = 6, VECS = 2, SPARSE_VECS = 8, PANELS = 1 };
+enum { LANES = 8, ROWS = 6, VECS = 2, SPARSE_VECS = 8, PANELS = 1, ABREAST = 1 };
 
 typedef __m256 v;
 
@@ -49,9 +49,11 @@ V v v_sqrt(v a)
 {
     return _mm256_sqrt_ps(a);
 }
-V v v_over_root(v m, v s, v e)
+// m ← m/(√s + e)
+V void v_over_roots(v *m, const v *s, v e, const int n)
 {
-    return v_div(m, v_add(v_sqrt(s), e));
+    for (int j = 0; j < n; j++)
+        m[j] = v_div(m[j], v_add(v_sqrt(s[j]), e));
 }
 V v v_max(v a, v b)
 {

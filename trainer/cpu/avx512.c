@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { LANES = 16, ROWS = 6, VECS = 4, SPARSE_VECS = 4, PANELS = 2 };
+enum { LANES = 16, ROWS = 6, VECS = 4, SPARSE_VECS = 4, PANELS = 2, ABREAST = 4 };
 
 typedef __m512 v;
 
@@ -49,17 +49,28 @@ V v v_sqrt(v a)
 {
     return _mm512_sqrt_ps(a);
 }
-// m/(√s + e), within 2 units in the last place: estimates of 14 bits and one step of Newton's
+// m ← m/(√s + e), within 2 units in the last place: estimates of 14 bits and one step of Newton's
 // method each, since the divider takes longer than all that. s is at least 1e-36, whose root no e
-// notices. nan stays nan: of two operands the second counts then.
-V v v_over_root(v m, v s, v e)
+// notices. nan stays nan: of two operands the second counts then. Each line is done for all n.
+V void v_over_roots(v *m, const v *of, v e, const int n)
 {
-    s = _mm512_min_ps(_mm512_set1_ps(3e38f), _mm512_max_ps(_mm512_set1_ps(1e-36f), s));
-    v r = _mm512_rsqrt14_ps(s), root = _mm512_mul_ps(s, r);
-    v half = _mm512_mul_ps(_mm512_set1_ps(0.5f), r);
-    root = _mm512_fmadd_ps(half, _mm512_fnmadd_ps(root, root, s), root);
-    v d = _mm512_add_ps(root, e), one = _mm512_rcp14_ps(d), q = _mm512_mul_ps(m, one);
-    return _mm512_fmadd_ps(one, _mm512_fnmadd_ps(d, q, m), q);
+    v s[ABREAST], r[ABREAST], d[ABREAST], q[ABREAST];
+#define EACH(line)                                                                                 \
+    for (int j = 0; j < n; j++)                                                                    \
+    line
+    EACH(s[j] = _mm512_max_ps(_mm512_set1_ps(1e-36f), of[j]));
+    EACH(s[j] = _mm512_min_ps(_mm512_set1_ps(3e38f), s[j]));
+    EACH(r[j] = _mm512_rsqrt14_ps(s[j]));
+    EACH(d[j] = _mm512_mul_ps(s[j], r[j])); // √s
+    EACH(r[j] = _mm512_mul_ps(_mm512_set1_ps(0.5f), r[j]));
+    EACH(s[j] = _mm512_fnmadd_ps(d[j], d[j], s[j]));
+    EACH(d[j] = _mm512_fmadd_ps(r[j], s[j], d[j]));
+    EACH(d[j] = _mm512_add_ps(d[j], e));
+    EACH(r[j] = _mm512_rcp14_ps(d[j]));
+    EACH(q[j] = _mm512_mul_ps(m[j], r[j]));
+    EACH(m[j] = _mm512_fnmadd_ps(d[j], q[j], m[j]));
+    EACH(m[j] = _mm512_fmadd_ps(r[j], m[j], q[j]));
+#undef EACH
 }
 V v v_max(v a, v b)
 {

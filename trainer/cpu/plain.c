@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { LANES = 4, ROWS = 4, VECS = 2, SPARSE_VECS = 8, PANELS = 1 };
+enum { LANES = 4, ROWS = 4, VECS = 2, SPARSE_VECS = 8, PANELS = 1, ABREAST = 1 };
 
 typedef float v __attribute__((vector_size(16)));
 typedef int32_t vi __attribute__((vector_size(16)));
@@ -61,9 +61,11 @@ V v v_sqrt(v a)
 {
     return (v){sqrtf(a[0]), sqrtf(a[1]), sqrtf(a[2]), sqrtf(a[3])};
 }
-V v v_over_root(v m, v s, v e)
+// m ← m/(√s + e)
+V void v_over_roots(v *m, const v *s, v e, const int n)
 {
-    return v_div(m, v_add(v_sqrt(s), e));
+    for (int j = 0; j < n; j++)
+        m[j] = v_div(m[j], v_add(v_sqrt(s[j]), e));
 }
 V v v_one_where_positive(v a)
 {
