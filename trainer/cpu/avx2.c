@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { LANES = 8, ROWS = 6, VECS = 2, SPARSE_VECS = 8, PANELS = 1, ABREAST = 1 };
+enum { LANES = 8, ROWS = 6, VECS = 2, SPARSE_VECS = 8, SPARSE_ROWS = 1, PANELS = 1, ABREAST = 1 };
 
 typedef __m256 v;
 

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { LANES = 16, ROWS = 6, VECS = 4, SPARSE_VECS = 4, PANELS = 2, ABREAST = 4 };
+enum { LANES = 16, ROWS = 6, VECS = 4, SPARSE_VECS = 4, SPARSE_ROWS = 2, PANELS = 2, ABREAST = 4 };
 
 typedef __m512 v;
 

@@ -60,6 +60,14 @@ typedef struct product {
     size_t ldy, ldx, rows, inputs, width;
 } product;
 
+// Rows that are wanted soon, anywhere in memory, and how far they have been fetched into the cache.
+typedef struct upcoming {
+    const char *data; // row i: the `bytes` bytes at data + i·stride
+    size_t stride, bytes;
+    const uint32_t *rows; // [n], which are left
+    size_t n, at;         // at: bytes of the first of them that have been fetched
+} upcoming;
+
 // dw[k][c] = Σ_r x[r][k]·d[r][c]; then w, m and v are updated by dw.
 typedef struct gradient {
     params to;      // (inputs, width)
@@ -70,7 +78,23 @@ typedef struct gradient {
     // For sparse input: has input k ever been other than 0? If not, every update of its weights is
     // exactly 0, but for their decay.
     uint8_t *seen; // (inputs)
+    // Fetched meanwhile, some lines with each input: all at once they would stop everything until
+    // memory has answered. NULL: nothing.
+    upcoming *ahead;
 } gradient;
+
+static inline void upcoming_fetch(upcoming *u, size_t lines)
+{
+    for (; lines > 0 && u->n > 0; lines--) {
+        __builtin_prefetch(u->data + *u->rows * u->stride + u->at, 0, 2);
+        u->at += 64;
+        if (u->at >= u->bytes) {
+            u->at = 0;
+            u->rows++;
+            u->n--;
+        }
+    }
+}
 
 // Input with many zeros, used without copying. `bytes`: values are scale × u8, else f32.
 typedef struct sparse_rows {

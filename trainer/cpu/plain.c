@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { LANES = 4, ROWS = 4, VECS = 2, SPARSE_VECS = 8, PANELS = 1, ABREAST = 1 };
+enum { LANES = 4, ROWS = 4, VECS = 2, SPARSE_VECS = 8, SPARSE_ROWS = 1, PANELS = 1, ABREAST = 1 };
 
 typedef float v __attribute__((vector_size(16)));
 typedef int32_t vi __attribute__((vector_size(16)));

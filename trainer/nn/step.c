@@ -14,6 +14,7 @@ struct worker {
     plan_thread *own;
     int thread;
     sparse_rows input; // with s->sparse
+    upcoming ahead;    // the next batch
 };
 
 static const float no_bias[PANEL] __attribute__((aligned(64)));
@@ -41,17 +42,18 @@ static size_t copy_of(const struct worker *w, const plan_layer *l)
 
 // Shuffled rows lie anywhere in memory: the next batch's rows and targets are fetched while this
 // one is computed, but not before its last layer: what passes through the cache until then would
-// push them out again.
-static void fetch_next(const step *s)
+// push them out again. The rows go with the gradients of that layer.
+static void begin_to_fetch(struct worker *w)
 {
-    size_t bytes = tensor_row_size(s->x) * tensor_type_size(s->x->type);
-    for (size_t r = s->n; r < s->n + s->next; r++) {
-        const char *row = tensor_row_data(s->x, s->rows[r]);
-        for (size_t at = 0; at < bytes; at += 64)
-            __builtin_prefetch(row + at, 0, 2);
-        if (s->y)
-            __builtin_prefetch(tensor_row_data(s->y, s->rows[r]), 0, 2);
-    }
+    const step *s = w->s;
+    size_t size = tensor_type_size(s->x->type);
+    w->ahead = (upcoming){.data = s->x->data,
+        .stride = s->x->stride * size,
+        .bytes = tensor_row_size(s->x) * size,
+        .rows = s->rows + s->n,
+        .n = s->next};
+    for (size_t r = s->n; s->y && r < s->n + s->next; r++)
+        __builtin_prefetch(tensor_row_data(s->y, s->rows[r]), 0, 2);
 }
 
 // Prepares the batch for this thread: pointers to its rows, and the rows transposed for the
@@ -413,8 +415,7 @@ static void backward_narrow(struct worker *w, size_t i, const float *d)
         train_bias(w, l, d, 0);
 }
 
-static gradient gradient_of(
-    const struct worker *w, size_t i, const float *d, size_t panel, size_t from)
+static gradient gradient_of(struct worker *w, size_t i, const float *d, size_t panel, size_t from)
 {
     const plan_layer *l = &w->plan->layer[i];
     size_t width = plan_width(l, panel), run = run_of_inputs(l, i);
@@ -425,7 +426,8 @@ static gradient gradient_of(
         .inputs = l->inputs - from < run ? l->inputs - from : run,
         .width = width,
         .rule = &w->s->rule,
-        .seen = i == 0 ? seen_of(w, panel) : NULL};
+        .seen = i == 0 ? seen_of(w, panel) : NULL,
+        .ahead = i == 0 ? &w->ahead : NULL};
 }
 
 static void train_panels(
@@ -492,9 +494,10 @@ static void work(void *ctx, int thread)
     size_t lowest = s->plan->lowest;
     for (size_t i = s->plan->n; s->train && i-- > (lowest ? lowest : 1);)
         backward(&w, i);
-    fetch_next(s);
+    begin_to_fetch(&w);
     if (s->train && lowest == 0)
         backward(&w, 0);
+    upcoming_fetch(&w.ahead, SIZE_MAX);
 }
 
 void step_run(step *s)
