@@ -60,7 +60,7 @@ flow:submit {{ account = "workflow" }}
     there = done.out.split("THERE")[1]
     for text in ("✓ prep", "- never", "✓ clean", "- alarm"):
         assert text in there, (text, done)
-    assert not place.kubectl("get", "jobs", "-l", "firesteel/workflow", "-o", "name").out  # clean deleted it
+    assert not place.left("firesteel/workflow", "jobs")  # clean deleted it
 
 
 def test_recipe_40(t):
@@ -73,8 +73,7 @@ def test_recipe_40(t):
     assert answer and abs(float(answer[1]) - 9 * 3.1416) < 0.5, done
     for text in ("executors RUNNING", "✓ learnt", "✓ serve", "step train failed", "'3.10000..' is not a number"):
         assert text in done.out, (text, done)
-    left = place.kubectl("get", "workflows,sparkapplications,deployments,services,pods", "-o", "name",
-                         "-l", "firesteel/pipeline in (circle, broken)").out
+    left = place.left("firesteel/pipeline in (circle, broken)", "workflows,sparkapplications,deployments,services,pods")
     assert not left, left
 
 
@@ -100,7 +99,7 @@ flow:submit { account = "workflow" }
     assert refused.code == 1 and "the account default may not make workflowtaskresults" in refused.err, refused
     refused = place.run(text.replace("serve = {", 'other = { use = "refit/train" }, serve = {'))
     assert refused.code == 1 and "there is no step refit/train" in refused.err, refused
-    assert len(place.kubectl("get", "workflows", "-o", "name").out.split()) == 1
+    assert len(place.left(kinds="workflows")) == 1
 
 
 def kill_all(pid):
@@ -133,9 +132,9 @@ print("n is", flow:output("wait", "n"))
     name = os.path.basename(journal)[:-len(".jsonl")]
     done = place.run(path, "--resume", name)
     assert done.code == 0 and "n is\t7" in done.out, done
-    assert len(place.kubectl("get", "workflows", "-o", "name").out.split()) == 1
+    assert len(place.left(kinds="workflows")) == 1
     cleaned = tap.sh(tap.FIRESTEEL, "clean", name, "--yes", "--context", "admin", cwd=place.dir, env=place.env)
-    assert cleaned.code == 0 and not place.kubectl("get", "workflows,pods", "-o", "name").out.strip(), cleaned
+    assert cleaned.code == 0 and not place.left(kinds="workflows,pods"), cleaned
 
 
 def test_templates_and_schedules(t):

@@ -349,8 +349,8 @@ def test_owners_of_pods_and_what_they_use(t):
     place.kubectl("set", "env", "deploy/web", "A=2")
     place.kubectl("rollout", "status", "deploy/web", "--timeout=90s")
     place.kubectl("rollout", "status", "statefulset/stateful", "--timeout=90s")
-    tap.eventually(lambda: len(place.kubectl("get", "pods", "-l", "app=web", "-o", "name").out.split()) == 2, 60)
-    sets = place.kubectl("get", "rs", "-o", "name").out.split()
+    tap.eventually(lambda: len(place.left("app=web", "pods")) == 2, 60)
+    sets = place.left(kinds="rs")
     heads = same(place, ["deploy/web", *sets, "statefulset/stateful", "daemonset/everywhere", "service/web", "service/headless", "cm/texts",
                          "pvc/data", "pod/user", "job/done", "job/failed", "secret/hidden"])
     assert "Failed" in heads["job/failed"] and "BackoffLimitExceeded" in heads["job/failed"], heads

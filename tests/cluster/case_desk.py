@@ -152,8 +152,8 @@ def test_a_cron_job_with_its_jobs_and_their_pods(t):
     # as its schedule would make it: kubectl sets the owner
     place.kubectl("create", "job", "first", "--from=cronjob/tick")
     place.kubectl("create", "job", "stranger", f"--image={images.BUSYBOX}", "--", "true")
-    tap.eventually(lambda: place.kubectl("get", "pods", "-l", "job-name=first", "-o", "name").out, 60)
-    name = place.kubectl("get", "pods", "-l", "job-name=first", "-o", "name").out.strip()
+    tap.eventually(lambda: place.left("job-name=first", "pods"), 60)
+    name = place.left("job-name=first", "pods")[0]
     out = family(place, f'tree("{name}")')  # from a member up
     assert re.search(rf"cronjob/tick .*\n(.*\n)* *`- job/first .*\n(.*\n)*    *`- {name} ", out), out
     assert "stranger" not in out, out

@@ -37,7 +37,7 @@ end, {{ np = 2, on = on }}))
     assert done.code == 0 and "Running 2 processes by an MPIJob..." in done.out and "numbers\t420\t421" in done.out, done
     assert "[1,1]<stdout>:Hello from rank 1" in done.out and "no more disk" in done.out, done
     print("#", next(line.strip() for line in done.out.splitlines() if "numbers" in line))
-    place.nothing_left("-l", "firesteel/hvd", kinds=BY_OPERATORS)
+    place.nothing_left("firesteel/hvd", kinds=BY_OPERATORS)
 
 
 def test_the_magic_number_by_a_sparkapplication(t):
@@ -62,7 +62,7 @@ print("ended after", os.time() - started)
     seconds = int(re.search(r"ended after\s+(\d+)", done.out).group(1))
     print("# the job whose rank is killed ended after", seconds, "s")
     assert seconds < 90 * tap.PATIENCE, done  # two JVMs start and end; MPI's and Spark's own limits are minutes
-    place.nothing_left("-l", "firesteel/hvd", kinds=BY_OPERATORS)
+    place.nothing_left("firesteel/hvd", kinds=BY_OPERATORS)
 
 
 def test_mnist_by_an_mpijob(t):
@@ -70,7 +70,7 @@ def test_mnist_by_an_mpijob(t):
     done = place.run(os.path.join(tap.SOURCE, "recipes", "13-mnist-mpijob.lua"), "--cwd", place.dir, "--registry", REGISTRY,
                      "-p", "tag=engines/mnist:1", "-p", "cpu=100m", "-p", "epochs=1", allow="cluster")
     assert done.code == 0 and "Model prediction for index 100: 6" in done.out, done
-    place.nothing_left("-l", "firesteel/hvd", kinds=BY_OPERATORS)
+    place.nothing_left("firesteel/hvd", kinds=BY_OPERATORS)
 
 
 def test_training_that_survives_by_jobs(t):
@@ -80,7 +80,7 @@ def test_training_that_survives_by_jobs(t):
     assert done.code == 0 and "newcomers join" in done.out, done
     sizes = re.search(r"ranks by epoch: ([\d ]+)", done.out).group(1)
     assert re.fullmatch("3( 3)* 2( 2)*( 3)+", sizes.strip()) and len(sizes.split()) == 60, sizes
-    place.nothing_left("-l", "firesteel/hvd", kinds=BY_OPERATORS)
+    place.nothing_left("firesteel/hvd", kinds=BY_OPERATORS)
 
 
 SURVIVES = """
@@ -125,4 +125,4 @@ def test_a_pod_of_elastic_jobs_is_lost_and_replaced(t):
     loser.join()
     assert done.code == 0 and "sizes\t2 1 2" in done.out, done
     assert "was lost: its connection has ended" in done.out and "newcomers join" in done.out, done
-    place.nothing_left("-l", "firesteel/hvd", kinds=BY_OPERATORS)
+    place.nothing_left("firesteel/hvd", kinds=BY_OPERATORS)

@@ -136,7 +136,7 @@ def test_the_next_model_takes_its_place(t):
     answers, troubles = asker[0].end()
     assert answers > 200 and not troubles, (answers, troubles, done, again)
     tap.sh(FIRESTEEL, "clean", "--yes", run, cwd=place.dir, env=place.env)
-    assert place.kubectl("get", "deployments,services", "-l", "app.kubernetes.io/name=line", "-o", "name").out == ""
+    assert not place.left("app.kubernetes.io/name=line", "deployments,services")
 
 
 OTHER_PORT = REPLACED[:REPLACED.index('fs.write("served"')] + """\

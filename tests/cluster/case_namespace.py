@@ -50,7 +50,7 @@ def test_made_applied_again_and_removed(t):
     cleaned = sh(FIRESTEEL, "clean", "--yes", "--context", "admin", cwd=place.dir, env=place.env)
     assert cleaned.code == 0 and f"removed: Namespace {name}" in cleaned.out + cleaned.err, cleaned
     assert "left as it is" in cleaned.out + cleaned.err, cleaned  # what was applied again
-    eventually(lambda: place.kubectl("get", "namespace", name, code=None).code != 0, 60)
+    eventually(lambda: place.find("namespace", name) is None, 60)
 
 
 def test_a_claim_is_filled_and_mounted(t):

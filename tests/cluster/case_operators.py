@@ -19,7 +19,7 @@ def test_recipe_10_on_spark(t):
     for text in ("COMPLETED", "Model prediction for index 100: 6", "exec-2"):
         assert text in done.out, (text, done)
     assert "no Deployment of an operator" not in done.out, done
-    assert not place.kubectl("get", "sparkapplications", "-o", "name").out
+    assert not place.left(kinds="sparkapplications")
 
 
 # A pod's environment is what only the webhook brings there.

@@ -16,8 +16,7 @@ from tap import SOURCE
 
 def left(place):
     """Names of all that pipelines make there."""
-    return place.kubectl("get", "sparkapplications,jobs,deployments,services,configmaps,workflows", "-o", "name",
-                         "-l", "firesteel/run", code=None).out.split()
+    return place.left("firesteel/run", "sparkapplications,jobs,deployments,services,configmaps,workflows")
 
 
 def test_recipe_40(t):
@@ -47,7 +46,7 @@ pipeline { "nightly", steps = {
                                stdout=subprocess.PIPE, text=True)
     t.after(program.kill)
     tap.eventually(lambda: len(left(place)) == 2, 30)
-    tap.eventually(lambda: place.kubectl("get", "pods", "-o", "name").out.count("pod/") == 2, 60)
+    tap.eventually(lambda: len(place.left(kinds="pods")) == 2, 60)
     program.send_signal(signal.SIGINT)
     out = program.communicate(timeout=120)[0]
     assert program.returncode == 130 and "✓ clean" in out, (program.returncode, out)

@@ -28,7 +28,7 @@ def run_recipe(t, parameters, timeout):
 
     def clean():
         """what ran beside it, and its executors, are gone"""
-        left = place.kubectl("get", "pods,jobs", "-o", "name").out.split()
+        left = place.left(kinds="pods,jobs")
         return not [name for name in left if "other-work" in name or "schedulers" in name]
     eventually(clean, 60)
     return place, done

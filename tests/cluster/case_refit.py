@@ -21,8 +21,8 @@ def ask_through_it(place, ended):
     """A client that asks from the time on when the first model answers, until the recipe has ended. → what Asker.end gives"""
     def address():
         assert not ended.is_set(), "the recipe ended before a model answered"
-        found = place.kubectl("get", "endpoints", "sales", "-o", "jsonpath={.subsets[*].addresses[*].ip}", code=None).out.strip()
-        return found and place.get("service", "sales")["spec"]["clusterIP"]
+        known = place.find("endpoints", "sales") or {}
+        return any(s.get("addresses") for s in known.get("subsets", [])) and place.get("service", "sales")["spec"]["clusterIP"]
     asker = Asker(eventually(address, 600, every=1), 8080, "sales",
                   *({"name": name, "datatype": "FP32", "shape": [1, 1], "data": [n]} for name, n in NUMBERS.items())).start()
     ended.wait()
@@ -60,8 +60,8 @@ def test_recipe_41(t):
     run = done.out.split("(run ")[1].split(")")[0]
     cleaned = sh(FIRESTEEL, "clean", "--yes", run, cwd=place.dir, env=place.env, timeout=300)
     assert cleaned.code == 0, cleaned
-    left = place.kubectl("get", "cronworkflows,deployments,services", "-o", "name", "-l", f"firesteel/run={run}").out
-    eventually(lambda: not place.kubectl("get", "workflows,sparkapplications,pods", "-o", "name", "-l", "firesteel/pipeline=refit").out, 120)
+    left = place.left(f"firesteel/run={run}", "cronworkflows,deployments,services")
+    eventually(lambda: not place.left("firesteel/pipeline=refit", "workflows,sparkapplications,pods"), 120)
     assert not left, left
 
 

@@ -116,8 +116,8 @@ def test_recipe_24(t):
     for (i, a), (k, b) in zip(predicted, sales(f"{place.dir}/alone.csv"), strict=True):
         assert i == k and abs(a - b) < 1e-4 * b, (i, a, b)
     for label in "firesteel/hvd", "spark-app-name=rossmann":
-        place.nothing_left("-l", label, kinds=BY_OPERATORS)
-    assert place.kubectl("get", "pvc", name, code=None).code != 0
+        place.nothing_left(label, kinds=BY_OPERATORS)
+    assert place.find("pvc", name) is None
 
 
 def test_ranks_of_operators_mount_a_claim(t):
@@ -173,4 +173,4 @@ print(select(2, pcall(k8s.cp, "pvc/things:data", "x", {{ image = "localhost/none
     with open(f"{folder}/data/a.txt", encoding="utf-8") as f:
         assert f.read() == "a.txt"
     assert "1 left over" in done.out, done  # the claim; the Jobs have gone by themselves
-    tap.eventually(lambda: not place.kubectl("get", "jobs,pods", "-o", "name").out.split(), 60)
+    tap.eventually(lambda: not place.left(kinds="jobs,pods"), 60)

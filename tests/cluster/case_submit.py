@@ -61,8 +61,8 @@ def place_with_program(t):
 
 
 def pods(place):
-    return {p["metadata"]["name"]: p["status"]["phase"] for p in
-            json.loads(place.kubectl("get", "pods", "-o", "json").out)["items"] if "deletionTimestamp" not in p["metadata"]}
+    return {p["metadata"]["name"]: p["status"]["phase"] for p in place.objects.list(place.namespace, "pods")
+            if "deletionTimestamp" not in p["metadata"]}
 
 
 def test_a_driver_in_a_pod(t):
@@ -122,7 +122,7 @@ def test_an_interrupt_takes_driver_and_executors_along(t):
     assert eventually(lambda: not pods(place), 60), pods(place)
 
     def gone():
-        left = place.kubectl("get", "configmaps,services", "-o", "name").out.split()
+        left = place.left(kinds="configmaps,services")
         return not [name for name in left if "sums" in name or "spark-" in name]
     gone.__doc__ = "what the driver's pod owned goes with it"
     eventually(gone, 60)

@@ -8,6 +8,7 @@ import shutil
 
 import images
 import layers
+import objects
 import tap
 from cluster import BIN
 from kubernetes import NODE, PLAIN, TLS  # for the cases
@@ -50,25 +51,36 @@ class Place:
             kinds = "sparkapplications,workflows,deployments,services,jobs,pods"
             self.kubectl("delete", kinds, "-l", "firesteel/run", "--ignore-not-found", timeout=120)
         if not namespace:
-            self.kubectl("create", "namespace", self.namespace)
+            self.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.namespace}})
             t.after(lambda: self.kubectl("delete", "namespace", self.namespace, "--wait=false"))
-            tap.eventually(lambda: self.kubectl("get", "sa/default", "cm/kube-root-ca.crt", code=None).code == 0)
+            tap.eventually(lambda: self.find("sa", "default") and self.find("cm", "kube-root-ca.crt"))
 
     def kubectl(self, *argv, input=None, code=0, timeout=60):
         done = tap.sh(KUBECTL, "-n", self.namespace, *argv, env={**self.env, "KUBECONFIG": KUBECONFIG}, input=input, timeout=timeout)
         assert code is None or done.code == code, (argv, done)
         return done
 
-    def create(self, *objects):
-        self.kubectl("create", "-f", "-", input=json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
+    @property
+    def objects(self):
+        return objects.objects(KUBECONFIG)
+
+    def create(self, *things):
+        for thing in things:
+            self.objects.create(self.namespace, thing)
 
     def account(self, t, name):
         """A service account that may do here what pods of drivers and steps do."""
         self.create(*account(name, self.namespace))
         t.after(lambda: self.kubectl("delete", f"serviceaccount/{name}", f"rolebinding/{name}"))
 
+    def find(self, kind, name):
+        """The object, None when there is none."""
+        return self.objects.get(self.namespace, kind, name)
+
     def get(self, kind, name):
-        return json.loads(self.kubectl("get", kind, name, "-o", "json").out)
+        found = self.find(kind, name)
+        assert found, f"there is no {kind} {name} in {self.namespace}"
+        return found
 
     def narrow(self, context, verbs, resources):
         """From now on the user of this context may do nothing but that."""
@@ -110,13 +122,13 @@ class Place:
         with open(f"{self.dir}/ref", encoding="utf-8") as f:
             return f.read()
 
-    def left(self, *selector, kinds=MADE):
-        """What runs have made here and is there still."""
-        return self.kubectl("get", kinds, *selector, "-o", "name").out.split()
+    def left(self, labels="", kinds=MADE):
+        """What runs have made here and is there still: KIND/NAME of each."""
+        return self.objects.names(self.namespace, kinds, labels)
 
-    def nothing_left(self, *selector, kinds=MADE):
+    def nothing_left(self, labels="", kinds=MADE):
         def none():
-            return not self.left(*selector, kinds=kinds)
+            return not self.left(labels, kinds=kinds)
         none.__doc__ = f"all that runs have made in {self.namespace} goes"
         tap.eventually(none, 60)
 
