@@ -138,6 +138,22 @@ const cJSON **tabletext_rows(const cJSON *table, size_t *n)
     return ordered;
 }
 
+void tabletext_worst_first(const cJSON **rows, size_t n)
+{
+    AUTO_FREE struct place *sick = mem_array(n + 1, sizeof *sick);
+    size_t k = 0, rest = n;
+    for (size_t i = n; i-- > 0;) {
+        double worth = worth_of(rows[i], true, -1);
+        if (worth > 0)
+            sick[k++] = (struct place){rows[i], worth, i};
+        else
+            rows[--rest] = rows[i];
+    }
+    qsort(sick, k, sizeof *sick, by_worth);
+    for (size_t i = 0; i < k; i++)
+        rows[i] = sick[i].row;
+}
+
 // As text.
 
 // Columns by characters: names may hold more than ASCII.

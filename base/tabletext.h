@@ -35,6 +35,8 @@ cJSON *tabletext_age(const char *before, const char *since, const char *after);
 // of a table without an order, stand as they came. Borrowed rows in a new array of *n.
 #define TABLETEXT_SICK "sick"
 const cJSON **tabletext_rows(const cJSON *table, size_t *n);
+// Moves the rows that are sick to the front, the worst first; the others follow as they stood.
+void tabletext_worst_first(const cJSON **rows, size_t n);
 // Columns with three spaces between them, as kubectl prints; ages are counted up to now, and
 // columns for which there must be room are left out.
 void tabletext_print(const cJSON *table, int64_t now_wall, buf *out);

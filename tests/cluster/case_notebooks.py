@@ -46,7 +46,8 @@ print(k8s.list("pods", { selector = "job-name=count" }))
 k8s.delete("job", "count")
 """)
     assert done.code == 0, done
-    assert not place.left(kinds="jobs,pods")
+    assert not place.left(kinds="jobs")
+    place.nothing_left(kinds="pods")
 
 
 def test_a_failed_job_tells_its_exit_code(t):

@@ -6,26 +6,33 @@ import http.client
 import json
 import pathlib
 import threading
+import time
 from urllib.parse import urlencode
 
 import apicases
 import images
 
+IDLE = 5  # seconds: a connection that is older may have been closed by the server
+
 
 class Objects:
     def __init__(self, kubeconfig):
         self.server = apicases.Server(json.loads(pathlib.Path(kubeconfig).read_text(encoding="utf-8")), images.BUSYBOX)
-        self.turn = threading.Lock()
+        self.turn, self.asked = threading.Lock(), 0
         self.kinds = {}  # by each of its names: path of its group, name there, whether it has a namespace, name of one
 
     def ask(self, method, path, body=None, **more):
         with self.turn:
+            if time.monotonic() - self.asked > IDLE:
+                self.server.line = None
             try:
                 return self.server(method, path, body, **more)
             except (OSError, http.client.HTTPException):
                 if method != "GET":
                     raise
-                return self.server(method, path, body, **more)  # the server has closed what was not used for long
+                return self.server(method, path, body, **more)
+            finally:
+                self.asked = time.monotonic()
 
     def find(self, name):
         if name not in self.kinds:  # perhaps it has just been defined

@@ -216,6 +216,14 @@ const char *command_help(const char *words)
     return line.command ? line.command->help : "go to that cell";
 }
 
+const char *command_nth(size_t i, const char **help)
+{
+    if (i >= ARRAY_LEN(commands))
+        return NULL;
+    *help = commands[i].help;
+    return commands[i].name;
+}
+
 bool command_run(bench *b, const char *words)
 {
     struct line line;

@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: MIT
-// The keys of the view below, from that view's own tables, in the groups of their actions: so the
-// help is always right. It has two columns if there is room; / searches.
+// The keys of the view below, from that view's own tables, in the groups of their actions, and the
+// lines that can be typed after ":" everywhere: so the help is always right. It has two columns if
+// there is room; / searches.
 #include "base/mem.h"
 #include "base/pattern.h"
+#include "tui/bench/command.h"
 #include "tui/part/filter.h"
 #include "tui/part/scroll.h"
 #include "tui/view/views.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { LINES = 160, TWO_COLUMNS = 110 };
 
-// A row is a key, or the heading of the keys after it.
+// A row is a key or a line, or the heading of those after it.
 struct row {
     const char *heading;
-    struct help_line keys;
-    bool editing; // a key of edit mode
+    char keys[sizeof(((struct help_line *)0)->keys)];
+    const char *words; // what it does
+    bool editing;      // a key of edit mode
 };
 struct help_view {
     view head;
@@ -41,11 +45,19 @@ static void add_row(struct help_view *v, struct row row)
     v->rows[v->n++] = row;
 }
 
-static bool matches(const struct pattern *filter, const struct help_line *l)
+static bool matches(
+    const struct pattern *filter, const char *keys, const char *name, const char *help)
 {
     AUTO_BUF words = {0};
-    buf_fmt(&words, "%s %s %s", l->keys, action_name(l->action), action_help(l->action));
+    buf_fmt(&words, "%s %s %s", keys, name, help);
     return pattern_passes(filter, buf_cstr(&words), words.len);
+}
+
+static void add_key(struct help_view *v, const char *keys, const char *words, bool editing)
+{
+    struct row row = {.words = words, .editing = editing};
+    snprintf(row.keys, sizeof row.keys, "%s", keys);
+    add_row(v, row);
 }
 
 // Groups in the order of their first key; each group's keys stay together.
@@ -65,11 +77,28 @@ static void add_groups(
         size_t heading = v->n;
         add_row(v, (struct row){.heading = group, .editing = editing});
         for (size_t k = i; k < n; k++)
-            if (action_group(lines[k].action) == group && matches(filter, &lines[k]))
-                add_row(v, (struct row){.keys = lines[k], .editing = editing});
+            if (action_group(lines[k].action) == group &&
+                matches(filter, lines[k].keys, action_name(lines[k].action),
+                    action_help(lines[k].action)))
+                add_key(v, lines[k].keys, action_help(lines[k].action), editing);
         if (v->n == heading + 1)
             v->n = heading; // no key in it matches
     }
+}
+
+static void add_lines(struct help_view *v, const struct pattern *filter)
+{
+    const char *name, *help;
+    size_t heading = v->n;
+    add_row(v, (struct row){.heading = "Lines"});
+    for (size_t i = 0; (name = command_nth(i, &help)); i++) {
+        char keys[16];
+        snprintf(keys, sizeof keys, ":%s", name);
+        if (matches(filter, keys, name, help))
+            add_key(v, keys, help, false);
+    }
+    if (v->n == heading + 1)
+        v->n = heading;
 }
 
 static void find(struct help_view *v)
@@ -84,6 +113,7 @@ static void find(struct help_view *v)
     add_groups(v, ops, cells ? MODE_COMMAND : MODE_VIEW, &filter);
     if (cells)
         add_groups(v, ops, MODE_EDIT, &filter);
+    add_lines(v, &filter);
     pattern_done(&filter);
 }
 
@@ -95,17 +125,25 @@ static void draw_row(const struct row *row, grid *g, rect area, int y)
         return;
     }
     int keys = area.w >= 70 ? 22 : area.w >= 50 ? 18 : 13;
-    const struct help_line *l = &row->keys;
-    const char *words = action_help(l->action);
-    grid_put_short(g, area, area.x + 2, y, keys - 1, l->keys, strlen(l->keys), LOOK_ACCENT);
-    grid_put_short(
-        g, area, area.x + 2 + keys, y, area.w - keys - 2, words, strlen(words), (style){0});
+    grid_put_short(g, area, area.x + 2, y, keys - 1, row->keys, strlen(row->keys), LOOK_ACCENT);
+    grid_put_short(g, area, area.x + 2 + keys, y, area.w - keys - 2, row->words, strlen(row->words),
+        (style){0});
 }
 
-// Number of rows in a column.
+// The second column begins with the keys of edit mode; without them it is half of all.
+static size_t second_column(const struct help_view *v)
+{
+    size_t at = 0;
+    while (at < v->n && !v->rows[at].editing)
+        at++;
+    return at && at < v->n ? at : (v->n + 1) / 2;
+}
+
+// Number of rows in the longer column.
 static size_t column_rows(const struct help_view *v, rect area)
 {
-    return area.w >= TWO_COLUMNS ? (v->n + 1) / 2 : v->n;
+    size_t second = second_column(v), rest = v->n - second;
+    return area.w < TWO_COLUMNS ? v->n : second > rest ? second : rest;
 }
 
 static void settle(view *view_, rect area)
@@ -118,7 +156,7 @@ static void draw(const view *view_, grid *g, rect area)
 {
     const struct help_view *v = (const struct help_view *)view_;
     bool two = area.w >= TWO_COLUMNS;
-    size_t half = column_rows(v, area);
+    size_t rows = column_rows(v, area), second = two ? second_column(v) : v->n;
     rect body = {area.x, area.y + 1, two ? area.w / 2 : area.w, area.h - 1};
     rect right = {area.x + body.w, body.y, area.w - body.w, body.h};
     int x =
@@ -126,12 +164,13 @@ static void draw(const view *view_, grid *g, rect area)
     if (*filter_text(&v->filter))
         grid_print(g, area, area.x + x + 2, area.y, LOOK_WARN, " /%s", filter_text(&v->filter));
     if (v->n == 0)
-        grid_print(g, body, body.x + 1, body.y, LOOK_DIM, "no key does that");
-    for (size_t i = 0; i < (size_t)body.h && v->scroll.top + i < half; i++) {
+        grid_print(g, body, body.x + 1, body.y, LOOK_DIM, "no key and no line does that");
+    for (size_t i = 0; i < (size_t)body.h && v->scroll.top + i < rows; i++) {
         size_t at = v->scroll.top + i;
-        draw_row(&v->rows[at], g, body, body.y + (int)i);
-        if (two && at + half < v->n)
-            draw_row(&v->rows[at + half], g, right, body.y + (int)i);
+        if (at < second)
+            draw_row(&v->rows[at], g, body, body.y + (int)i);
+        if (at + second < v->n)
+            draw_row(&v->rows[at + second], g, right, body.y + (int)i);
     }
     filter_draw(&v->filter, g, (rect){area.x, area.y + area.h - 1, area.w, 1});
 }
@@ -213,8 +252,12 @@ const char *help_place(enum action a, char *out, size_t size)
 
 void bench_document_keys(buf *out)
 {
+    const char *name, *help;
     for (size_t i = 0; i < ARRAY_LEN(places); i++)
         document(out, places[i].title, places[i].ops, places[i].mode);
+    buf_str(out, "\n### Lines\n\n| after `:` | |\n|---|---|\n");
+    for (size_t i = 0; (name = command_nth(i, &help)); i++)
+        buf_fmt(out, "| `%s` | %s |\n", name, help);
 }
 
 static const struct binding bindings[] = {

@@ -35,6 +35,9 @@ def program_tables():
     for line in out.splitlines():
         if line.startswith("### "):
             place = tables.setdefault(line[4:], [])
+        elif line.startswith("| after"):  # lines that are typed
+            del tables[next(reversed(tables))]
+            break
         elif line.startswith("| `"):
             place += line[3:line.index("` |")].replace("\\|", "|").split(", ")
     return tables

@@ -65,6 +65,20 @@ TEST(rows_stand_in_the_order_that_is_asked_for)
     CHECK(rows[0] == json_path(t, "rows[0]"));
 }
 
+TEST(the_worst_come_first_and_the_others_stay)
+{
+    AUTO_JSON *t =
+        parse("{\"rows\":[{\"name\":\"a\"},{\"name\":\"b\",\"sick\":2},{\"name\":\"c\",\"sick\":0},"
+              "{\"name\":\"d\",\"sick\":5},{\"name\":\"e\",\"sick\":2},{\"name\":\"f\"}]}");
+    size_t n;
+    AUTO_FREE const cJSON **rows = tabletext_rows(t, &n);
+    AUTO_BUF names = {0};
+    tabletext_worst_first(rows, n);
+    for (size_t i = 0; i < n; i++)
+        buf_str(&names, json_str(rows[i], "name"));
+    CHECK_STR(buf_cstr(&names), "dbeacf");
+}
+
 TEST(a_summary_counts_words)
 {
     AUTO_JSON *t = parse(table);

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "tests/support/tap.h"
+#include "tui/part/canvas.h"
 #include "tui/part/line.h"
 #include "tui/part/past.h"
 #include "tui/part/progress.h"
@@ -459,6 +460,43 @@ TEST(a_change_costs_the_same_with_many_rows)
     printf("# %.3f ms a change of %d rows\n", ms, ROWS);
     CHECK(ms < 5);
     tabledata_free(t);
+}
+
+// Six pods below a cell that has room for three, as 60 columns show them.
+static void check_below(const char *order, const char *expected)
+{
+    static const struct {
+        const char *state;
+        int sick;
+    } pod[] = {
+        {"Running"}, {"Running"}, {"Running"}, {"Running"}, {"CrashLoopBackOff", 6}, {"Error", 2}};
+    AUTO_BUF json = {0};
+    AUTO_BUF shown = {0};
+    buf_fmt(&json,
+        "{\"application/vnd.firesteel.pods+json\":{\"columns\":[\"NAME\",\"STATUS\"],"
+        "\"count\":\"STATUS\",\"many\":\"pods\",\"one\":\"pod\"%s,\"rows\":[",
+        order);
+    for (size_t i = 0; i < ARRAY_LEN(pod); i++)
+        buf_fmt(&json, "%s{\"uid\":\"%zu\",\"sick\":%d,\"cells\":[\"web-%zu\",\"%s\"]}",
+            i ? "," : "", i, pod[i].sick, i, pod[i].state);
+    buf_str(&json, "]}}");
+    AUTO_JSON *bundle = json_parse(json.data, json.len, NULL);
+    grid *g = grid_new(60, 6);
+    struct canvas c = {.grid = g, .w = 60};
+    canvas_bundle(&c, bundle, true, 3);
+    for (int y = 0; y < c.y; y++) {
+        AUTO_BUF row = {0};
+        grid_row_text(g, y, &row);
+        buf_fmt(&shown, "%.*s|", (int)strcspn(buf_cstr(&row), " "), buf_cstr(&row));
+    }
+    CHECK_STR(buf_cstr(&shown), expected);
+    grid_free(g);
+}
+
+TEST(what_is_wrong_is_not_hidden_below_a_cell)
+{
+    check_below("", "NAME|web-4|web-5|web-0|⋮|");
+    check_below(",\"order\":\"none\"", "NAME|web-0|web-1|web-2|⋮|"); // somebody wants it so
 }
 
 int main(void)
