@@ -258,20 +258,9 @@ static void collect(const struct worker *w, size_t i)
     plan_layer *l = &w->plan->layer[i];
     float *y = l->y + copy_of(w, l);
     size_t n = w->s->n;
-    if (!l->narrow) {
-        memcpy(y, l->partial, n * l->ld * sizeof *y);
-        return;
-    }
-    for (size_t r = 0; r < n; r++) {
-        const float *part = l->partial + r * NARROW;
-        float *to = y + r * l->ld;
-        memcpy(to, part, NARROW * sizeof *to);
-        for (size_t slice = 1; slice < l->slices; slice++) {
-            part += w->plan->rows * NARROW;
-            for (size_t c = 0; c < NARROW; c++)
-                to[c] += part[c];
-        }
-    }
+    memcpy(y, l->partial, n * l->ld * sizeof *y);
+    for (size_t slice = 1; l->narrow && slice < l->slices; slice++) // ld is NARROW then
+        w->cpu->channels[0]->add_up(y, l->partial + slice * w->plan->rows * NARROW, n * NARROW);
 }
 
 static void forward(struct worker *w, size_t i)
