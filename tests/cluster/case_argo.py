@@ -73,7 +73,10 @@ def test_recipe_40(t):
     assert answer and abs(float(answer[1]) - 9 * 3.1416) < 0.5, done
     for text in ("executors RUNNING", "✓ learnt", "✓ serve", "step train failed", "'3.10000..' is not a number"):
         assert text in done.out, (text, done)
-    place.nothing_left("firesteel/pipeline in (circle, broken)", "workflows,sparkapplications,deployments,services,pods")
+    made = "firesteel/pipeline in (circle, broken)"
+    left = place.left(made, "workflows,sparkapplications,deployments,services")
+    assert not left, left
+    place.nothing_left(made, "pods")
 
 
 def test_failures_have_their_cause(t):

@@ -13,6 +13,7 @@ import apicases
 import images
 
 IDLE = 5  # seconds: a connection that is older may have been closed by the server
+BUSY = (429, 503)  # what kubectl asks again, too
 
 
 class Objects:
@@ -22,21 +23,31 @@ class Objects:
         self.kinds = {}  # by each of its names: path of its group, name there, whether it has a namespace, name of one
 
     def ask(self, method, path, body=None, **more):
-        with self.turn:
-            if time.monotonic() - self.asked > IDLE:
-                self.server.line = None
-            try:
-                return self.server(method, path, body, **more)
-            except (OSError, http.client.HTTPException):
-                if method != "GET":
-                    raise
-                return self.server(method, path, body, **more)
-            finally:
-                self.asked = time.monotonic()
+        for _ in range(10):
+            with self.turn:
+                answer = self.once(method, path, body, **more)
+            if answer.code not in BUSY:
+                break
+            time.sleep(float(answer.headers.get("Retry-After", 1)))
+        return answer
+
+    def once(self, method, path, body, **more):
+        if self.server.line and time.monotonic() - self.asked > IDLE:
+            self.server.line.close()
+            self.server.line = None
+        try:
+            return self.server(method, path, body, **more)
+        except (OSError, http.client.HTTPException):
+            if method != "GET":
+                raise
+            return self.server(method, path, body, **more)
+        finally:
+            self.asked = time.monotonic()
 
     def find(self, name):
         if name not in self.kinds:  # perhaps it has just been defined
             self.discover()
+        assert name in self.kinds, f"the cluster has no kind {name}"
         return self.kinds[name]
 
     def discover(self):
@@ -44,7 +55,7 @@ class Objects:
             groups = self.ask("GET", root, Accept=apicases.DISCOVERY).json["items"]
             for group, version in ((g["metadata"].get("name"), v) for g in reversed(groups) for v in reversed(g["versions"])):
                 place = "/".join(filter(None, (root, group, version["version"])))
-                for found in version["resources"]:
+                for found in version.get("resources", []):
                     one = found.get("singularResource") or found["responseKind"]["kind"].lower()
                     kind = (place, found["resource"], found["scope"] == "Namespaced", one)
                     whole = f"{place.removeprefix(root)[1:]}/{found['responseKind']['kind']}"

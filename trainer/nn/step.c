@@ -41,8 +41,9 @@ static size_t copy_of(const struct worker *w, const plan_layer *l)
 }
 
 // Shuffled rows lie anywhere in memory: the next batch's rows and targets are fetched while this
-// one is computed, but not before its last layer: what passes through the cache until then would
-// push them out again. The rows go with the gradients of that layer.
+// one is computed, but not before the way back has reached the first layer: what passes through the
+// cache until then would push them out again. The rows are fetched bit by bit with that layer's
+// gradients, if it is wide and trained; what is left at the end of the step at once.
 static void begin_to_fetch(struct worker *w)
 {
     const step *s = w->s;

@@ -161,7 +161,7 @@ static const struct command {
     {"quit", false, do_quit, "leave"},
     {"e", false, do_reload, "read the file again; e!: and lose what is unsaved"},
     {"stop", false, do_stop, "stop the kernel and leave"},
-    {"h", false, do_help, "keys that work here"},
+    {"h", false, do_help, "keys and lines that work here"},
     {"s", true, do_replace,
         "s/old/new/ puts new in the place of old in all cells, which is found as / finds it"},
     {"at", true, do_at,
@@ -174,6 +174,8 @@ static const struct command {
     {"ctx", true, do_context, "ctx NAME: tables are from that cluster; ctx: the list of contexts"},
     {"explain", true, do_explain, "the fields of its kind; explain spec.template: one of them"},
 };
+
+static const char to_cell[] = "go to that cell";
 
 struct line {
     const struct command *command;
@@ -213,15 +215,18 @@ const char *command_help(const char *words)
     struct line line;
     if (!parse(words, &line))
         return NULL;
-    return line.command ? line.command->help : "go to that cell";
+    return line.command ? line.command->help : to_cell;
 }
 
 const char *command_nth(size_t i, const char **help)
 {
-    if (i >= ARRAY_LEN(commands))
-        return NULL;
-    *help = commands[i].help;
-    return commands[i].name;
+    static const struct command others[] = {{"12", .help = to_cell}, {"pods", .help = desk_help}};
+    const struct command *c = i < ARRAY_LEN(commands) ? &commands[i] : NULL;
+    if (!c && i < ARRAY_LEN(commands) + ARRAY_LEN(others))
+        c = &others[i - ARRAY_LEN(commands)];
+    if (c)
+        *help = c->help;
+    return c ? c->name : NULL;
 }
 
 bool command_run(bench *b, const char *words)

@@ -194,8 +194,8 @@ static void canvas_table(struct canvas *c, const cJSON *table, bool live, int li
         .n = tablevalue_width(table, TABLE_COLUMNS),
         .count = limit && all > (size_t)limit ? (size_t)limit : all,
         .now = tabletext_now(table, live, c->now)};
-    if (all > d.count &&
-        !json_str(table, "order")) // what is wrong is not among those that are hidden
+    // Where rows are hidden, those that are wrong are not among them.
+    if (all > d.count && !json_str(table, "order"))
         tabletext_worst_first(rows, all);
     measure(&d, table, measured);
     table_layout(measured, d.n, c->w, 0, &l);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The keys of the view below, from that view's own tables, in the groups of their actions, and the
-// lines that can be typed after ":" everywhere: so the help is always right. It has two columns if
+// lines that can be typed after ":": so the help is always right. It has two columns if
 // there is room; / searches.
 #include "base/mem.h"
 #include "base/pattern.h"
@@ -90,7 +90,7 @@ static void add_lines(struct help_view *v, const struct pattern *filter)
 {
     const char *name, *help;
     size_t heading = v->n;
-    add_row(v, (struct row){.heading = "Lines"});
+    add_row(v, (struct row){.heading = "After :"});
     for (size_t i = 0; (name = command_nth(i, &help)); i++) {
         char keys[16];
         snprintf(keys, sizeof keys, ":%s", name);
@@ -255,7 +255,7 @@ void bench_document_keys(buf *out)
     const char *name, *help;
     for (size_t i = 0; i < ARRAY_LEN(places); i++)
         document(out, places[i].title, places[i].ops, places[i].mode);
-    buf_str(out, "\n### Lines\n\n| after `:` | |\n|---|---|\n");
+    buf_str(out, "\n### After `:`\n\n| line | |\n|---|---|\n");
     for (size_t i = 0; (name = command_nth(i, &help)); i++)
         buf_fmt(out, "| `%s` | %s |\n", name, help);
 }

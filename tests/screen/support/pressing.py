@@ -35,7 +35,7 @@ def program_tables():
     for line in out.splitlines():
         if line.startswith("### "):
             place = tables.setdefault(line[4:], [])
-        elif line.startswith("| after"):  # lines that are typed
+        elif line.startswith("| line"):  # that are typed
             del tables[next(reversed(tables))]
             break
         elif line.startswith("| `"):

@@ -39,7 +39,8 @@ static void each_cpu(void (*fn)(const cpu_ops *cpu))
 }
 
 static const size_t sizes[][3] = { // rows, inputs, width
-    {64, 784, 64}, {1, 1, 16}, {7, 65, 48}, {33, 130, 32}, {13, 64, 16}, {66, 63, 64}};
+    {64, 784, 64}, {1, 1, 16}, {7, 65, 48}, {33, 130, 32}, {13, 64, 16}, {66, 63, 64},
+    {67, 321, 64}, {67, 321, 48}};
 
 static void check_multiply(const cpu_ops *cpu)
 {
@@ -126,6 +127,42 @@ static void check_turn(const cpu_ops *cpu)
         CHECK_INT(wrong, 0);
         free(x), free(turned), free(row);
     }
+}
+
+// What is fetched ahead changes no result, and is fetched to its end, and not beyond.
+static void check_ahead(const cpu_ops *cpu)
+{
+    enum { ROWS = 64, INPUTS = 40, WIDTH = 64, NEXT = 3 };
+    static const size_t bytes[] = {1, 64, 65, 784};
+    static const uint32_t rows[NEXT] = {2, 0, 1};
+    static const update rule = {.rule = UPDATE_ADD};
+    char data[NEXT * 784];
+    float *x = random_floats(ROWS * INPUTS, 12, 0.5f), *d = random_floats(ROWS * WIDTH, 13, 0);
+    float *g = memory_array(INPUTS * WIDTH, sizeof *g);
+    for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++) {
+        upcoming ahead = {.data = data, .stride = 784, .bytes = bytes[i], .rows = rows, .n = NEXT};
+        cpu->train(&(gradient){.to = {.g = g},
+            .x = x,
+            .d = d,
+            .ldx = INPUTS,
+            .ldd = WIDTH,
+            .rows = ROWS,
+            .inputs = INPUTS,
+            .width = WIDTH,
+            .rule = &rule,
+            .ahead = &ahead});
+        CHECK(ahead.n < NEXT); // it has begun
+        upcoming_fetch(&ahead, SIZE_MAX);
+        CHECK_INT(ahead.n, 0);
+        CHECK_INT(ahead.at, 0);
+        CHECK(ahead.rows == rows + NEXT);
+    }
+    free(x), free(d), free(g);
+}
+
+TEST(the_next_batch_is_fetched_to_its_end)
+{
+    each_cpu(check_ahead);
 }
 
 TEST(bytes_are_turned)
@@ -285,7 +322,7 @@ static void update_reference(const update *u, double *w, double *m, double *v, d
 
 static void check_update(const cpu_ops *cpu)
 {
-    enum { N = 48 };
+    enum { N = 112 }; // some vectors side by side, and a rest
     static const update_rule rules[] = {UPDATE_SGD, UPDATE_MOMENTUM, UPDATE_NESTEROV, UPDATE_ADAM,
         UPDATE_RMSPROP, UPDATE_RMSPROP_MOMENTUM, UPDATE_RMSPROP_CENTERED,
         UPDATE_RMSPROP_CENTERED_MOMENTUM, UPDATE_ADAGRAD};
