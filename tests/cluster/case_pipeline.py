@@ -28,7 +28,7 @@ def test_recipe_40(t):
     assert answer and abs(float(answer[1]) - 9 * 3.1416) < 0.5, done
     # what the operator's objects tell: which states it writes down depends on how quick they come
     assert re.search(r"\d executors [A-Z]+", done.out) and "step train failed" in done.out, done
-    assert left(place) == [], left(place)
+    tap.eventually(lambda: not left(place), 30)
 
 
 def test_an_interrupt_leaves_nothing(t):
@@ -50,7 +50,7 @@ pipeline { "nightly", steps = {
     program.send_signal(signal.SIGINT)
     out = program.communicate(timeout=120)[0]
     assert program.returncode == 130 and "✓ clean" in out, (program.returncode, out)
-    assert left(place) == [], left(place)
+    tap.eventually(lambda: not left(place), 30)
 
 
 def as_job(place, name, container, args, outputs):
@@ -105,7 +105,7 @@ io.open("spec.json", "w"):write(json.encode(spec)):close()
         raise AssertionError((str(e), said)) from e
     assert [code for _, code in driver.log] == [0, 0, 0, 0, 0, "skipped", 0, 0], (driver.log, said)
     assert driver.outputs["sum"] == [{"all": "x34,y34"}] and driver.outputs["train"] == [{"accuracy": "0.97", "done": "1"}], driver.outputs
-    assert left(place) == [], left(place)  # clean has deleted all that the steps have made
+    tap.eventually(lambda: not left(place), 30)  # clean has deleted all that the steps have made
     spec = json.loads(json.dumps(spec).replace("echo accuracy=0.97", "exit 3"))
     driver = Driver(spec, run_as_job(place, said), "run-2")
     try:
@@ -113,7 +113,8 @@ io.open("spec.json", "w"):write(json.encode(spec)):close()
         raise AssertionError("train fails")
     except Failed as e:
         assert str(e) == "train"
-    assert driver.log[-3:] == [("train", 1), ("train", 1), ("clean", 0)] and left(place) == [], (driver.log, left(place))
+    assert driver.log[-3:] == [("train", 1), ("train", 1), ("clean", 0)], driver.log
+    tap.eventually(lambda: not left(place), 30)
     assert any("step train failed" in text for text in said), said
 
 
@@ -163,4 +164,4 @@ def test_a_model_is_served_by_a_deployment(t):
     place = Place(t)
     done = place.run(SERVED, "--registry", REGISTRY)
     assert done.code == 0 and "answer\t14" in done.out, done
-    assert left(place) == [], left(place)
+    tap.eventually(lambda: not left(place), 30)
