@@ -129,7 +129,7 @@ static void check_turn(const cpu_ops *cpu)
     }
 }
 
-// What is fetched ahead changes no result, and is fetched to its end, and not beyond.
+// What is fetched ahead is fetched to its end, and not beyond. (No result shows a prefetch.)
 static void check_ahead(const cpu_ops *cpu)
 {
     enum { ROWS = 64, INPUTS = 40, WIDTH = 64, NEXT = 3 };
