@@ -75,6 +75,15 @@ V v v_scale2(v a, v n)
     return _mm256_mul_ps(a, _mm256_castsi256_ps(_mm256_slli_epi32(exponent, 23)));
 }
 
+// a0 b0 a1 b1 …, from the lower halves of a and b, or from the upper ones.
+V v v_interleave_low(v a, v b)
+{
+    return _mm256_permute2f128_ps(_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b), 0x20);
+}
+V v v_interleave_high(v a, v b)
+{
+    return _mm256_permute2f128_ps(_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b), 0x31);
+}
 V v v_one_where_positive(v a)
 {
     return _mm256_and_ps(_mm256_cmp_ps(a, v_set(0), _CMP_GT_OQ), v_set(1));

@@ -89,6 +89,19 @@ V v v_scale2(v a, v n)
     return _mm512_scalef_ps(a, n);
 }
 
+// a0 b0 a1 b1 …, from the lower halves of a and b, or from the upper ones.
+V v v_interleave_low(v a, v b)
+{
+    const __m512i from = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+    return _mm512_permutex2var_ps(a, from, b);
+}
+V v v_interleave_high(v a, v b)
+{
+    const __m512i from =
+        _mm512_setr_epi32(8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+    return _mm512_permutex2var_ps(a, from, b);
+}
+
 V v v_one_where_positive(v a)
 {
     return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(a, v_set(0), _CMP_GT_OQ), v_set(1));

@@ -67,6 +67,15 @@ V void v_over_roots(v *m, const v *s, v e, const int n)
     for (int j = 0; j < n; j++)
         m[j] = v_div(m[j], v_add(v_sqrt(s[j]), e));
 }
+// a0 b0 a1 b1, from the lower halves of a and b, or from the upper ones.
+V v v_interleave_low(v a, v b)
+{
+    return (v){a[0], b[0], a[1], b[1]};
+}
+V v v_interleave_high(v a, v b)
+{
+    return (v){a[2], b[2], a[3], b[3]};
+}
 V v v_one_where_positive(v a)
 {
     return v_where(a > v_set(0), v_set(1), v_set(0));

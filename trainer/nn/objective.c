@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+enum { LANES = 16 }; // rows are padded to so many numbers, 0 in d
+
 static int64_t label(const objective *o, size_t r)
 {
     const tensor *y = o->y;
@@ -134,6 +136,19 @@ static void measure_row(objective *o, size_t r, const float *p, const float *sco
     }
 }
 
+static size_t padded(const objective *o)
+{
+    return (o->units + LANES - 1) / LANES * LANES;
+}
+
+// The columns of d beyond `units` must not reach the weights.
+static void clear_rest(objective *o)
+{
+    size_t width = padded(o);
+    for (size_t r = 0; r < o->rows && width > o->units; r++)
+        memset(o->d + r * o->ld + o->units, 0, (width - o->units) * sizeof *o->d);
+}
+
 // -log p[y] = log Σ e^z - z[y]; its gradient is p - onehot(y).
 static void sparse_categorical(objective *o, bool measure)
 {
@@ -146,9 +161,11 @@ static void sparse_categorical(objective *o, bool measure)
             o->loss_sum += weight(o, r) * (double)(o->log_sum[r] - z[y]);
             measure_row(o, r, outputs(o, r), z);
         }
-        d[y] -= 1;
-        for (size_t j = 0; j < o->units; j++)
-            d[j] *= scale;
+        float right = (d[y] - 1) * scale;
+        for (size_t j = 0; j < o->units; j += LANES) // the columns behind are 0
+            for (size_t k = 0; k < LANES; k++)
+                d[j + k] *= scale;
+        d[y] = right;
     }
 }
 
@@ -175,7 +192,7 @@ static void categorical(objective *o, bool measure)
 // -y·log p - (1-y)·log(1-p) = max(z, 0) - z·y + log(1 + e^-|z|); its gradient is p - y.
 static void binary(objective *o, bool measure)
 {
-    o->cpu->activate(ACTIVATION_SIGMOID, o->d, o->ld, o->rows, (o->units + 15) / 16 * 16);
+    o->cpu->activate(ACTIVATION_SIGMOID, o->d, o->ld, o->rows, padded(o));
     double units = (double)o->units, all = units * (double)o->rows;
     for (size_t r = 0; r < o->rows; r++) {
         float *d = o->d + r * o->ld, *z = o->z + r * o->ld;
@@ -189,6 +206,7 @@ static void binary(objective *o, bool measure)
             d[j] = (float)(((double)d[j] - y) / all);
         }
     }
+    clear_rest(o);
 }
 
 // The losses that are a mean over single outputs: l(p, y) and dl/dp.
@@ -241,7 +259,7 @@ static struct part part_of(const compile_spec *s, double p, double y)
 // Its gradient is dl/dp·f'(z).
 static void by_outputs(objective *o, bool measure)
 {
-    size_t width = (o->units + 15) / 16 * 16;
+    size_t width = padded(o);
     o->cpu->activate(o->f, o->z, o->ld, o->rows, width);
     double units = (double)o->units, all = units * (double)o->rows;
     for (size_t r = 0; r < o->rows; r++) {
@@ -257,6 +275,7 @@ static void by_outputs(objective *o, bool measure)
         }
     }
     o->cpu->derive(o->f, o->d, o->ld, o->z, o->ld, o->rows, width);
+    clear_rest(o);
 }
 
 // The root of what by_outputs has found: L = √(Σ l/n) over the n outputs whose y is not 0, and
@@ -290,7 +309,7 @@ static void through_activation(objective *o)
             d[j] = (float)((double)p[j] * ((double)d[j] - sum));
     }
     if (o->f != ACTIVATION_SOFTMAX)
-        o->cpu->derive(o->f, o->d, o->ld, o->z, o->ld, o->rows, (o->units + 15) / 16 * 16);
+        o->cpu->derive(o->f, o->d, o->ld, o->z, o->ld, o->rows, padded(o));
 }
 
 tensor *objective_outputs(size_t n, const row_shape *row, err *e)
@@ -340,7 +359,7 @@ static void own(objective *o, bool measure)
     if (o->f == ACTIVATION_SOFTMAX)
         o->cpu->softmax(o->z, o->ld, o->rows, o->units, NULL);
     else
-        o->cpu->activate(o->f, o->z, o->ld, o->rows, (o->units + 15) / 16 * 16);
+        o->cpu->activate(o->f, o->z, o->ld, o->rows, padded(o));
     AUTO_FREE float *g = mem_array(o->rows * o->units + 1, sizeof *g);
     o->failed = call_own(o, g) < 0;
     for (size_t r = 0; r < o->rows; r++) {
@@ -349,14 +368,7 @@ static void own(objective *o, bool measure)
             measure_row(o, r, o->z + r * o->ld, o->z + r * o->ld);
     }
     through_activation(o);
-}
-
-// The columns of d beyond `units` must not reach the weights.
-static void clear_rest(objective *o)
-{
-    size_t width = (o->units + 15) / 16 * 16;
-    for (size_t r = 0; r < o->rows && width > o->units; r++)
-        memset(o->d + r * o->ld + o->units, 0, (width - o->units) * sizeof *o->d);
+    clear_rest(o);
 }
 
 void objective_run(objective *o, bool measure)
@@ -365,7 +377,6 @@ void objective_run(objective *o, bool measure)
     find_formulas(o);
     if (o->spec->own) {
         own(o, measure);
-        clear_rest(o);
         return;
     }
     switch (o->spec->loss) {
@@ -387,7 +398,6 @@ void objective_run(objective *o, bool measure)
     for (size_t r = 0; o->weights && r < o->rows; r++)
         for (size_t j = 0; j < o->units; j++)
             o->d[r * o->ld + j] *= (float)weight(o, r);
-    clear_rest(o);
 }
 
 static int check_metrics(const compile_spec *s, err *e)

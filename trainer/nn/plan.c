@@ -124,7 +124,7 @@ static bool reserve_layer(plan_layer *l, size_t rows, size_t threads, bool last)
 
 static bool reserve_thread(plan *p, plan_thread *t, size_t rows)
 {
-    t->row = mem_try_array(rows, sizeof *t->row);
+    t->row = memory_array(rows, sizeof *t->row); // no other thread's line
     t->x = floats(1, rows, p->ldx);
     t->turned = floats(1, round_up(rows, TILE), p->inputs);
     t->flipped = floats(1, PANEL, PANEL);

@@ -55,6 +55,7 @@ typedef struct plan_thread {
     void *turned;     // or transposed in tiles: see sparse_rows
     float *flipped;   // a transposed block of weights: 64 × 64
     float *log_sum;   // (rows)
+    float scale;
     float value[256]; // scale·b for every byte b
 } plan_thread;
 

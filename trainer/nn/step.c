@@ -57,6 +57,15 @@ static void begin_to_fetch(struct worker *w)
         __builtin_prefetch(tensor_row_data(s->y, s->rows[r]), 0, 2);
 }
 
+static void scale_bytes(plan_thread *own, float scale)
+{
+    if (own->scale == scale)
+        return;
+    own->scale = scale;
+    for (int b = 0; b < 256; b++)
+        own->value[b] = scale * (float)b;
+}
+
 // Prepares the batch for this thread: pointers to its rows, and the rows transposed for the
 // gradient; or its values as floats. Each thread does this itself: that costs less than fetching
 // the result from another core.
@@ -69,6 +78,7 @@ static void gather(struct worker *w)
     for (size_t r = 0; r < s->n; r++)
         own->row[r] = tensor_row_data(s->x, s->rows[r]);
     if (s->sparse) {
+        scale_bytes(own, s->x->scale);
         w->input = (sparse_rows){.row = own->row,
             .value = own->value,
             .bytes = bytes,
@@ -494,8 +504,5 @@ void step_run(step *s)
 {
     s->loss_sum = 0;
     memset(s->metric, 0, sizeof s->metric);
-    for (int t = 0; s->sparse && t < s->plan->threads; t++)
-        for (int b = 0; b < 256; b++)
-            s->plan->thread[t].value[b] = s->x->scale * (float)b;
     pool_run(s->pool, s->alone, work, s);
 }

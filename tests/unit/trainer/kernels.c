@@ -137,11 +137,19 @@ static void check_ahead(const cpu_ops *cpu)
     static const uint32_t rows[NEXT] = {2, 0, 1};
     static const update rule = {.rule = UPDATE_ADD};
     char data[NEXT * 784];
+    uint8_t seen[INPUTS] = {0};
+    const void *row[ROWS];
     float *x = random_floats(ROWS * INPUTS, 12, 0.5f), *d = random_floats(ROWS * WIDTH, 13, 0);
     float *g = memory_array(INPUTS * WIDTH, sizeof *g);
-    for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++) {
-        upcoming ahead = {.data = data, .stride = 784, .bytes = bytes[i], .rows = rows, .n = NEXT};
-        cpu->train(&(gradient){.to = {.g = g},
+    float *turned = memory_array(TILE * INPUTS, sizeof *turned);
+    for (size_t r = 0; r < ROWS; r++)
+        row[r] = x + r * INPUTS;
+    turn_f32(turned, (const float *const *)row, ROWS, INPUTS);
+    sparse_rows input = {.row = row, .inputs = INPUTS, .turned = turned};
+    for (size_t i = 0; i < 2 * (sizeof bytes / sizeof *bytes); i++) {
+        upcoming ahead = {
+            .data = data, .stride = 784, .bytes = bytes[i / 2], .rows = rows, .n = NEXT};
+        gradient one = {.to = {.g = g},
             .x = x,
             .d = d,
             .ldx = INPUTS,
@@ -150,14 +158,19 @@ static void check_ahead(const cpu_ops *cpu)
             .inputs = INPUTS,
             .width = WIDTH,
             .rule = &rule,
-            .ahead = &ahead});
+            .seen = seen,
+            .ahead = &ahead};
+        if (i % 2)
+            cpu->train_sparse(&one, 1, &input);
+        else
+            cpu->train(&one);
         CHECK(ahead.n < NEXT); // it has begun
         upcoming_fetch(&ahead, SIZE_MAX);
         CHECK_INT(ahead.n, 0);
         CHECK_INT(ahead.at, 0);
         CHECK(ahead.rows == rows + NEXT);
     }
-    free(x), free(d), free(g);
+    free(x), free(d), free(g), free(turned);
 }
 
 TEST(the_next_batch_is_fetched_to_its_end)
