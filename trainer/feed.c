@@ -34,9 +34,9 @@ struct feed {
 
 bool feed_is_needed(const model *m, const model_data *data)
 {
-    bool needed = data->x->later != NULL;
+    bool needed = data->x->later || data->x->mapped;
     for (size_t k = 0; data->xs && k < model_input_count(m); k++)
-        needed |= data->xs[k]->later != NULL;
+        needed |= data->xs[k]->later || data->xs[k]->mapped;
     return needed;
 }
 
@@ -174,6 +174,7 @@ int feed_next(feed *f, model_data *out, size_t *n, err *e)
     }
     *out = (model_data){.x = p->x[0],
         .y = p->y[0],
+        .sparse = f->data->sparse,
         .weights = p->weights,
         .head_weights = f->data->head_weights ? (const tensor *const *)p->head_weights : NULL,
         .xs = f->data->xs ? (const tensor *const *)p->x : NULL,

@@ -11,7 +11,7 @@
 
 typedef struct feed feed;
 
-// Does any input of this data have rows that are made when they are needed?
+// Does any input of this data have rows that are made when they are needed, or lie in a file?
 bool feed_is_needed(const model *m, const model_data *data);
 // Makes `steps` batches of `size` rows of the model's data, in this order; the last has what is
 // left of n. All is borrowed until feed_close. NULL when there is no memory or no thread.

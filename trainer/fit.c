@@ -307,7 +307,8 @@ int model_evaluate(model *m, const evaluate_spec *spec, logs *out, err *e)
 // Rows that are made meanwhile, and networks for pictures, need room for each row of a batch.
 static size_t predict_size(const model *m, const model_data *data, size_t wanted)
 {
-    bool wide = feed_is_needed(m, data) || data->x->dims > 3;
+    bool made = feed_is_needed(m, data) && !data->x->mapped;
+    bool wide = made || data->x->dims > 3;
     return wanted ? wanted : wide ? PREDICT_WIDE : PREDICT_BATCH;
 }
 

@@ -5,13 +5,16 @@ local core = ...
 core.formulas [[
 nn.Input
   rows of a shape: nn.Input { 28, 28 }
+  Keras 3
 nn.Dense
   f(x·W + b) over the last dimension of each row, W from Glorot's uniform distribution, b = 0
   Glorot & Bengio 2010
 nn.Conv2D
   f(Σ over the window x·W + b) on (height, width, channels); strides, padding "valid" or "same", dilation_rate; with groups a filter sees only its part of the channels; W as Dense's
+  LeCun and others 1998; groups: Krizhevsky and others 2012
 nn.Conv1D
   the same on (steps, channels); padding may be "causal": all zeros in front, so an output sees no later step
+  van den Oord and others, arXiv 1609.03499
 nn.DepthwiseConv2D
   each channel by itself: depth_multiplier outputs for each, otherwise as Conv2D
   Chollet, arXiv 1610.02357
@@ -20,25 +23,34 @@ nn.SeparableConv2D
   Chollet, arXiv 1610.02357
 nn.ZeroPadding2D
   zeros around a picture: 1, {rows, columns}, {{top, bottom}, {left, right}}
+  Keras 3
 nn.MaxPooling2D
   the greatest of a window in each channel; padding does not count
+  Scherer, Müller & Behnke 2010
 nn.AveragePooling2D
   the mean of a window in each channel; padding does not count
+  LeCun and others 1998
 nn.GlobalMaxPooling2D
   the greatest over the picture: (height, width, channels) → (channels), with keepdims → (1, 1, channels)
+  Keras 3
 nn.GlobalAveragePooling2D
   the mean over the picture: (height, width, channels) → (channels), with keepdims → (1, 1, channels)
   Lin and others, arXiv 1312.4400
 nn.MaxPooling1D
   as MaxPooling2D, on (steps, channels)
+  Keras 3
 nn.AveragePooling1D
   as AveragePooling2D, on (steps, channels)
+  Keras 3
 nn.GlobalMaxPooling1D
   the greatest over the steps: (steps, channels) → (channels), with keepdims → (1, channels)
+  Keras 3
 nn.GlobalAveragePooling1D
   the mean over the steps
+  Lin and others, arXiv 1312.4400
 nn.Embedding
   E[x], x indices from 0 to input_dim - 1, at most 2^24; E uniform in ±0.05
+  Bengio and others 2003
 nn.BatchNormalization
   gamma·(x - mean)/√(var + ε) + beta over rows and positions, for each channel; else with moving_mean and moving_variance, which follow by momentum 0.99, and when the layer is frozen; ε 0.001. Each rank has its own rows'; with synchronized all have those of all ranks' rows, each row counting once
   Ioffe & Szegedy, arXiv 1502.03167
@@ -47,56 +59,79 @@ nn.LayerNormalization
   Ba, Kiros & Hinton, arXiv 1607.06450
 nn.Rescaling
   x·scale + offset
+  Keras 3
 nn.Normalization
   (x - mean)/√variance of numbers that are given, at most 4: one, or one for each channel
+  Keras 3
 nn.RandomFlip
   in training each picture is mirrored with probability 1/2: mode "horizontal", "vertical", "horizontal_and_vertical"
+  Krizhevsky and others 2012
 nn.RandomCrop
   in training a window of (height, width) anywhere in each picture, else its middle. Keras resizes where RandomCrop does not train
+  Krizhevsky and others 2012
 nn.CenterCrop
   the middle (height, width) of each picture
+  Keras 3
 nn.Dropout
   x·m/(1-rate) while training, m = 0 with probability rate, else 1; x otherwise. The noise is a function of seed, step, layer, row, column and rank
   Srivastava and others 2014
 nn.Activation
   f(x)
+  Keras 3
 nn.ReLU
   max_value where x ≥ max_value, negative_slope·(x - threshold) where x < threshold, else x
+  Nair & Hinton 2010
 nn.Add
   Σ x[i], all of one shape
+  He and others, arXiv 1512.03385
 nn.Concatenate
   x[0], x[1], … side by side along axis: -1, the last dimension, or another one; 1 is the first of a row, all other sizes are the same
+  Szegedy and others, arXiv 1409.4842
 nn.Flatten
   (n, d1, d2, …) → (n, d1·d2·…)
+  Keras 3
 nn.Reshape
   (n, …) → (n, target_shape), one size of which may be -1
+  Keras 3
 nn.L1
   l1·Σ |W| is added to the loss of each batch, also where nothing is trained; l1 0.01
+  Tibshirani 1996
 nn.L2
   l2·Σ W²; l2 0.01
+  Krogh & Hertz 1992
 nn.L1L2
   l1·Σ |W| + l2·Σ W²; both 0
+  Zou & Hastie 2005
 nn.SparseCategoricalCrossentropy
   -log p[y], y a class number
+  Bridle 1990
 nn.CategoricalCrossentropy
   -Σ y·log p; label_smoothing s: y ← y·(1-s) + s/outputs
+  Bridle 1990; label_smoothing: Szegedy and others, arXiv 1512.00567
 nn.BinaryCrossentropy
   mean -y·log p - (1-y)·log(1-p); label_smoothing s: y ← y·(1-s) + s/2
+  Keras 3
 nn.MeanSquaredError
   mean (y-p)²
+  Keras 3
 nn.MeanAbsoluteError
   mean |y-p|
+  Keras 3
 nn.MeanAbsolutePercentageError
   100 · mean |y-p|/max(|y|, 1e-7)
+  Keras 3
 nn.MeanSquaredLogarithmicError
   mean (log(max(y, 1e-7)+1) - log(max(p, 1e-7)+1))²
+  Keras 3
 nn.Huber
   mean of (y-p)²/2 where |y-p| ≤ delta, else delta·|y-p| - delta²/2
   Huber 1964
 nn.LogCosh
   mean log cosh(p-y)
+  Keras 3
 nn.Poisson
   mean p - y·log(p + 1e-7)
+  Keras 3
 nn.AUC
   the area under the curve of true over false positives (curve "ROC", by the trapezoidal rule), or of precision over recall ("PR", interpolated), from counts at 200 thresholds (num_thresholds)
   Davis & Goadrich 2006
@@ -116,40 +151,56 @@ nn.Adagrad
   a ← a + g², from initial_accumulator_value; w ← w - lr·g/√(a + ε)
   Duchi, Hazan, Singer 2011
 nn.LazyAdam
-  Adam; of an Embedding's table only the rows that the batch names change: w, m, v and their weight decay (TensorFlow Addons's LazyAdam, PyTorch's SparseAdam)
+  Adam; of an Embedding's table only the rows that the batch names change: w, m, v and their weight decay
+  TensorFlow Addons, LazyAdam; PyTorch, SparseAdam
 nn.ExponentialDecay
   i·decay_rate^(s/d); staircase: s/d rounded down
+  Keras 3
 nn.InverseTimeDecay
   i/(1 + decay_rate·s/d); staircase: s/d rounded down
+  Keras 3
 nn.PolynomialDecay
   (i - end)·(1 - min(s, d)/d)^power + end; cycle: d is the next multiple of it
+  Keras 3
 nn.CosineDecay
   i·((1 - alpha)·(1 + cos π·min(s, d)/d)/2 + alpha); with warmup_target first in warmup_steps from i up to it, then from it
+  Loshchilov & Hutter, arXiv 1608.03983
 nn.CosineDecayRestarts
   the same again and again, each t_mul times as long and from m_mul times the rate
   Loshchilov & Hutter, arXiv 1608.03983
 nn.PiecewiseConstantDecay
   values[k] while boundaries[k-1] < s ≤ boundaries[k]
+  Keras 3
 nn.ModelCheckpoint
   writes the model to filepath after each epoch, or every save_freq batches; save_best_only: where monitor is better, from initial_value_threshold on
+  Keras 3
 nn.EarlyStopping
   ends the training after patience epochs in which monitor did not beat the best by min_delta, counted from start_from_epoch on
+  Prechelt 1998
 nn.ReduceLROnPlateau
   lr ← max(lr·factor, min_lr) after patience epochs in which monitor did not beat the best by min_delta; then cooldown epochs do not count
+  Keras 3
 nn.LearningRateScheduler
   lr ← schedule(epoch, lr) before each epoch
+  Keras 3
 nn.CSVLogger
   a line of all logs for each epoch
+  Keras 3
 nn.TensorBoard
   event files of scalars, in log_dir/train and log_dir/validation: epoch_loss, epoch_learning_rate; batch_loss with update_freq
+  Keras 3
 nn.TerminateOnNaN
   ends the training at a loss that is not finite, with its history; without it that is an error
+  Keras 3
 nn.LambdaCallback
   functions of one's own: on_epoch_end = function(epoch, logs) … end
+  Keras 3
 hvd.BroadcastGlobalVariablesCallback
   all variables of rank root_rank for the others, once, at the end of the first batch
+  Horovod 0.28
 hvd.MetricAverageCallback
   each metric of an epoch ← its mean over the ranks
+  Horovod 0.28
 hvd.LearningRateWarmupCallback
   lr ← initial_lr/size·(1 + p·(size - 1)/warmup_epochs) in these epochs, p the epochs done; momentum_correction: momentum ← momentum·(new lr)/(old lr) in this step
   Goyal and others, arXiv 1706.02677

@@ -5,17 +5,18 @@
 --
 -- Callbacks:
 --   ModelCheckpoint        writes the model to `filepath` after each epoch, or every `save_freq` batches; `save_best_only`:
---                          where `monitor` is better, from `initial_value_threshold` on
+--                          where `monitor` is better, from `initial_value_threshold` on  [Keras 3]
 --   EarlyStopping          ends the training after `patience` epochs in which `monitor` did not beat the best by `min_delta`,
---                          counted from `start_from_epoch` on
+--                          counted from `start_from_epoch` on  [Prechelt 1998]
 --   ReduceLROnPlateau      lr ← max(lr·`factor`, `min_lr`) after `patience` epochs in which `monitor` did not beat the best by
---                          `min_delta`; then `cooldown` epochs do not count
---   LearningRateScheduler  lr ← schedule(epoch, lr) before each epoch
---   CSVLogger              a line of all logs for each epoch
+--                          `min_delta`; then `cooldown` epochs do not count  [Keras 3]
+--   LearningRateScheduler  lr ← schedule(epoch, lr) before each epoch  [Keras 3]
+--   CSVLogger              a line of all logs for each epoch  [Keras 3]
 --   TensorBoard            event files of scalars, in `log_dir`/train and `log_dir`/validation: epoch_loss,
---                          epoch_learning_rate; batch_loss with `update_freq`
+--                          epoch_learning_rate; batch_loss with `update_freq`  [Keras 3]
 --   TerminateOnNaN         ends the training at a loss that is not finite, with its history; without it that is an error
---   LambdaCallback         functions of one's own: `on_epoch_end` = function(epoch, logs) … end
+--                          [Keras 3]
+--   LambdaCallback         functions of one's own: `on_epoch_end` = function(epoch, logs) … end  [Keras 3]
 local nn, class, known, core = ...
 
 -- Callbacks. A callback is any table with some of Keras's methods on_train_begin, on_train_end,

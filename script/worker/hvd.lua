@@ -4,7 +4,8 @@
 --
 -- Callbacks:
 --   BroadcastGlobalVariablesCallback  all variables of rank `root_rank` for the others, once, at the end of the first batch
---   MetricAverageCallback             each metric of an epoch ← its mean over the ranks
+--                                     [Horovod 0.28]
+--   MetricAverageCallback             each metric of an epoch ← its mean over the ranks  [Horovod 0.28]
 --   LearningRateWarmupCallback        lr ← initial_lr/size·(1 + p·(size - 1)/`warmup_epochs`) in these epochs, p the epochs done;
 --                                     `momentum_correction`: momentum ← momentum·(new lr)/(old lr) in this step
 --                                     [Goyal and others, arXiv 1706.02677]

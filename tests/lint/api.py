@@ -37,7 +37,7 @@ def test_layers_and_optimizers_have_formulas_and_sources(t):
     found = {e["name"]: (e.get("formula") or "", e.get("source") or "") for e in told}
     assert found["nn.Dense"][0].startswith("f(x·W + b)") and found["nn.Dense"][1] == "Glorot & Bengio 2010", found["nn.Dense"]
     assert "√(v + ε)" in found["nn.RMSprop"][0] and found["nn.Huber"][1] == "Huber 1964", found["nn.Huber"]
-    assert found["nn.Flatten"] == ("(n, d1, d2, …) → (n, d1·d2·…)", ""), found["nn.Flatten"]
+    assert found["nn.Flatten"] == ("(n, d1, d2, …) → (n, d1·d2·…)", "Keras 3"), found["nn.Flatten"]
 
 
 def test_the_page_is_what_the_functions_tell(t):

@@ -4,8 +4,8 @@
 
 usage: peers.py [golden] [models] [pretrained] [ranks]
 
-golden  runs what made tests/unit/trainer/golden*.h again: layers, activations, losses, optimizers, metrics, schedules. They and
-        the committed numbers, and those and our own, may be 1e-5 apart.
+golden  runs what made tests/unit/trainer/golden*.h again, by Keras on JAX and on PyTorch: outputs and gradients of layers and
+        activations, losses, optimizers, metrics, schedules. Both and the committed numbers, and those and our own, may be 1e-5 apart.
 models  an MLP, a CNN and a model for tables, from the same weights and with the same batches: losses of the first 10 steps may
         be 1e-4 apart, and after 100 steps our weights no further from Keras's than PyTorch's are.
 pretrained  random weights of Keras's ResNet50 and MobileNet, and of torchvision's ResNets, loaded: outputs may be 1e-5 apart.
@@ -39,8 +39,8 @@ def difference(what, figure, allowed):
     row(what, f"{figure:.1e}", f"{allowed:.0e}", figure <= allowed)
 
 
-def output(*argv, cwd=None):
-    done = subprocess.run(argv, cwd=cwd, capture_output=True, text=True, check=False)
+def output(*argv, cwd=None, **more):
+    done = subprocess.run(argv, cwd=cwd, capture_output=True, text=True, check=False, env={**os.environ, **more})
     if done.returncode:
         raise RuntimeError(f"{' '.join(argv)}: exit {done.returncode}\n{done.stderr[-2000:]}")
     return done.stdout
@@ -50,10 +50,11 @@ def golden():
     for name in ("golden", "golden_graph"):
         with open(os.path.join(GOLDEN, name + ".h"), encoding="utf-8") as f:
             committed = f.read()
-        fresh = output(PYTHON, os.path.join(GOLDEN, name + ".py"))
-        a, b = NUMBER.findall(committed), NUMBER.findall(fresh)
-        row(f"{name}.h: numbers, and what stands around them", len(a), len(b), NUMBER.sub("#", committed) == NUMBER.sub("#", fresh))
-        difference(f"{name}.h: committed, Keras now", max(abs(float(x) - float(y)) / (1 + abs(float(y))) for x, y in zip(a, b)), 1e-5)
+        for backend, peer in (("jax", "Keras now"), ("torch", "Keras on PyTorch")):
+            fresh = output(PYTHON, os.path.join(GOLDEN, name + ".py"), KERAS_BACKEND=backend)
+            a, b = NUMBER.findall(committed), NUMBER.findall(fresh)
+            row(f"{name}.h, {peer}: numbers, and what stands around", len(a), len(b), NUMBER.sub("#", committed) == NUMBER.sub("#", fresh))
+            difference(f"{name}.h: committed, {peer}", max(abs(float(x) - float(y)) / (1 + abs(float(y))) for x, y in zip(a, b)), 1e-5)
     for name in ("golden", "graph_golden"):
         program = os.path.join(BUILD, "tests", "unit", "trainer", "test_trainer_" + name)
         said = subprocess.run([program], capture_output=True, text=True, check=False)

@@ -80,6 +80,7 @@ def problems():
         told = [name for names, *_ in entries(title) for name in names]
         bad += [f"{title}: {name} is told twice" for name in set(told) if told.count(name) > 1]
         bad += [f"{title}: {names[0]} has no formula" for names, formula, *_ in entries(title) if not formula]
+        bad += [f"{title}: {names[0]} has no source" for names, _, source, _ in entries(title) if not source]
         if title == "Regularizers":
             there = set(re.findall(r'^regularizer\("(\w+)"', read("script/worker/nn.lua"), re.M))
             bad += [f"{title}: {name} is not told, or does not exist" for name in there ^ set(told)]
@@ -107,11 +108,10 @@ def other_names(title, names):
 
 def table(title):
     found = entries(title)
-    sources = any(source for _, _, source, _ in found)
-    lines = [f"| {HEADINGS[title]} | |" + (" source |" if sources else ""), "|---|---|" + ("---|" if sources else "")]
+    lines = [f"| {HEADINGS[title]} | | source |", "|---|---|---|"]
     for names, formula, source, _ in found:
         shown = ", ".join(f"`{name}`" for name in other_names(title, names))
-        lines.append(f"| {shown} | {cell(formula)} |" + (f" {cell(source)} |".replace("  ", " ") if sources else ""))
+        lines.append(f"| {shown} | {cell(formula)} | {cell(source)} |")
     return "\n".join(lines)
 
 

@@ -260,10 +260,12 @@ static tensor *over(mapped *file, err *e)
     }
     mapped *owner = mem_dup(file, sizeof *file);
     tensor *t = tensor_over(stored_as(h.type), h.dims, h.shape, (void *)h.data, unmap, owner, e);
-    if (t)
+    if (t) {
         *file = (mapped){0};
-    else
+        t->mapped = true;
+    } else {
         free(owner);
+    }
     return t;
 }
 

@@ -12,18 +12,19 @@
 //                     [He and others, arXiv 1502.01852]
 //   LecunUniform      uniform in ±√(3/in)  [LeCun and others 1998]
 //   LecunNormal       normal with deviation √(1/in), cut at two deviations  [LeCun and others 1998]
-//   Zeros             0
-//   Ones              1
-//   Constant          `value`, 0
-//   RandomUniform     uniform from `minval` to `maxval`, ±0.05
-//   RandomNormal      normal with `mean` 0 and `stddev` 0.05
-//   TruncatedNormal   the same, drawn again beyond two deviations
+//   Zeros             0  [Keras 3]
+//   Ones              1  [Keras 3]
+//   Constant          `value`, 0  [Keras 3]
+//   RandomUniform     uniform from `minval` to `maxval`, ±0.05  [Keras 3]
+//   RandomNormal      normal with `mean` 0 and `stddev` 0.05  [Keras 3]
+//   TruncatedNormal   the same, drawn again beyond two deviations  [Keras 3]
 //   VarianceScaling   of variance `scale`/n: n is in, out or their mean by `mode` "fan_in",
 //                     "fan_out", "fan_avg"; `distribution` "truncated_normal" (√(scale/n)/0.8796 is
 //                     cut at two deviations), "untruncated_normal", "uniform" (in ±√(3·scale/n))
+//                     [He and others, arXiv 1502.01852]
 //   Orthogonal        `gain`·Q, whose rows or columns are orthonormal: of the QR decomposition of a
 //                     normal matrix, R's diagonal positive  [Saxe and others, arXiv 1312.6120]
-//   Identity          `gain` where row and column are the same, else 0
+//   Identity          `gain` where row and column are the same, else 0  [Keras 3]
 #pragma once
 #include "base/err.h"
 #include "base/json.h"

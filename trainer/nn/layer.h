@@ -4,32 +4,37 @@
 // doc/models.md and `help` have these tables (tests/support/formulapage.py).
 //
 // Layers:
-//   InputLayer          rows of a shape: `nn.Input { 28, 28 }`
+//   InputLayer          rows of a shape: `nn.Input { 28, 28 }`  [Keras 3]
 //   Dense               f(x·W + b) over the last dimension of each row, W from Glorot's uniform
 //                       distribution, b = 0  [Glorot & Bengio 2010]
 //   Conv2D              f(Σ over the window x·W + b) on (height, width, channels); `strides`,
 //                       `padding` "valid" or "same", `dilation_rate`; with `groups` a filter sees
 //                       only its part of the channels; W as Dense's
+//                       [LeCun and others 1998; groups: Krizhevsky and others 2012]
 //   Conv1D              the same on (steps, channels); `padding` may be "causal": all zeros in
 //                       front, so an output sees no later step
+//                       [van den Oord and others, arXiv 1609.03499]
 //   DepthwiseConv2D     each channel by itself: `depth_multiplier` outputs for each, otherwise as
 //                       Conv2D  [Chollet, arXiv 1610.02357]
 //   SeparableConv2D     f((x by itself in each channel, as DepthwiseConv2D)·W + b): W of windows of
 //                       one pixel; the bias and f come last  [Chollet, arXiv 1610.02357]
 //   ZeroPadding2D       zeros around a picture: `1`, `{rows, columns}`, `{{top, bottom}, {left,
-//                       right}}`
+//                       right}}`  [Keras 3]
 //   MaxPooling2D        the greatest of a window in each channel; padding does not count
+//                       [Scherer, Müller & Behnke 2010]
 //   AveragePooling2D    the mean of a window in each channel; padding does not count
+//                       [LeCun and others 1998]
 //   GlobalMaxPooling2D  the greatest over the picture: (height, width, channels) → (channels), with
-//                       `keepdims` → (1, 1, channels)
+//                       `keepdims` → (1, 1, channels)  [Keras 3]
 //   GlobalAveragePooling2D  the mean over the picture: (height, width, channels) → (channels), with
 //                       `keepdims` → (1, 1, channels)  [Lin and others, arXiv 1312.4400]
-//   MaxPooling1D        as MaxPooling2D, on (steps, channels)
-//   AveragePooling1D    as AveragePooling2D, on (steps, channels)
+//   MaxPooling1D        as MaxPooling2D, on (steps, channels)  [Keras 3]
+//   AveragePooling1D    as AveragePooling2D, on (steps, channels)  [Keras 3]
 //   GlobalMaxPooling1D  the greatest over the steps: (steps, channels) → (channels), with
-//                       `keepdims` → (1, channels)
-//   GlobalAveragePooling1D  the mean over the steps
+//                       `keepdims` → (1, channels)  [Keras 3]
+//   GlobalAveragePooling1D  the mean over the steps  [Lin and others, arXiv 1312.4400]
 //   Embedding           E[x], x indices from 0 to input_dim - 1, at most 2^24; E uniform in ±0.05
+//                       [Bengio and others 2003]
 //   BatchNormalization  gamma·(x - mean)/√(var + ε) + beta over rows and positions, for each
 //                       channel; else with moving_mean and moving_variance, which follow by
 //                       `momentum` 0.99, and when the layer is frozen; ε 0.001. Each rank has its
@@ -38,44 +43,48 @@
 //   LayerNormalization  gamma·(x - mean)/√(var + ε) + beta over the last dimension of each row, or
 //                       those that `axis` lists, up to the last; ε 0.001  [Ba, Kiros & Hinton,
 //                       arXiv 1607.06450]
-//   Rescaling           x·`scale` + `offset`
+//   Rescaling           x·`scale` + `offset`  [Keras 3]
 //   Normalization       (x - `mean`)/√`variance` of numbers that are given, at most 4: one, or one
-//                       for each channel
+//                       for each channel  [Keras 3]
 //   RandomFlip          in training each picture is mirrored with probability 1/2: `mode`
 //                       "horizontal", "vertical", "horizontal_and_vertical"
+//                       [Krizhevsky and others 2012]
 //   RandomCrop          in training a window of (`height`, `width`) anywhere in each picture, else
 //                       its middle. Keras resizes where RandomCrop does not train
-//   CenterCrop          the middle (`height`, `width`) of each picture
+//                       [Krizhevsky and others 2012]
+//   CenterCrop          the middle (`height`, `width`) of each picture  [Keras 3]
 //   Dropout             x·m/(1-rate) while training, m = 0 with probability rate, else 1; x
 //                       otherwise. The noise is a function of seed, step, layer, row, column and
 //                       rank  [Srivastava and others 2014]
-//   Activation          f(x)
+//   Activation          f(x)  [Keras 3]
 //   ReLU                `max_value` where x ≥ max_value, `negative_slope`·(x - `threshold`) where
-//                       x < threshold, else x
-//   Add                 Σ x[i], all of one shape
+//                       x < threshold, else x  [Nair & Hinton 2010]
+//   Add                 Σ x[i], all of one shape  [He and others, arXiv 1512.03385]
 //   Concatenate         x[0], x[1], … side by side along `axis`: -1, the last dimension, or another
 //                       one; 1 is the first of a row, all other sizes are the same
-//   Flatten             (n, d1, d2, …) → (n, d1·d2·…)
-//   Reshape             (n, …) → (n, target_shape), one size of which may be -1
+//                       [Szegedy and others, arXiv 1409.4842]
+//   Flatten             (n, d1, d2, …) → (n, d1·d2·…)  [Keras 3]
+//   Reshape             (n, …) → (n, target_shape), one size of which may be -1  [Keras 3]
 //
 // Regularizers:
 //   L1    l1·Σ |W| is added to the loss of each batch, also where nothing is trained; l1 0.01
-//   L2    l2·Σ W²; l2 0.01
-//   L1L2  l1·Σ |W| + l2·Σ W²; both 0
+//         [Tibshirani 1996]
+//   L2    l2·Σ W²; l2 0.01  [Krogh & Hertz 1992]
+//   L1L2  l1·Σ |W| + l2·Σ W²; both 0  [Zou & Hastie 2005]
 //
 // Activations:
-//   linear      z
-//   relu        max(z, 0)
+//   linear      z  [Keras 3]
+//   relu        max(z, 0)  [Nair & Hinton 2010]
 //   leaky_relu  z where z > 0, else 0.2·z  [Maas, Hannun & Ng 2013]
-//   sigmoid     1/(1 + e^-z)
-//   tanh        (e^z - e^-z)/(e^z + e^-z)
-//   softmax     e^z[i]/Σ e^z[j]
+//   sigmoid     1/(1 + e^-z)  [Rumelhart, Hinton & Williams 1986]
+//   tanh        (e^z - e^-z)/(e^z + e^-z)  [LeCun and others 1998]
+//   softmax     e^z[i]/Σ e^z[j]  [Bridle 1990]
 //   gelu        z·(1 + erf(z/√2))/2  [Hendrycks & Gimpel, arXiv 1606.08415]
 //   silu, swish  z·sigmoid(z)  [Elfwing and others, arXiv 1702.03118]
 //   elu         z where z > 0, else e^z - 1  [Clevert and others, arXiv 1511.07289]
 //   selu        1.0507·(z where z > 0, else 1.67326·(e^z - 1))
 //               [Klambauer and others, arXiv 1706.02515]
-//   softplus    log(1 + e^z)
+//   softplus    log(1 + e^z)  [Dugas and others 2001]
 #pragma once
 #include "base/err.h"
 #include "trainer/nn/initializer.h"

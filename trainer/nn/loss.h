@@ -4,21 +4,23 @@
 // of a row. doc/models.md and `help` have this table (tests/support/formulapage.py).
 //
 // Losses:
-//   sparse_categorical_crossentropy  -log p[y], y a class number
+//   sparse_categorical_crossentropy  -log p[y], y a class number  [Bridle 1990]
 //   categorical_crossentropy         -Σ y·log p; `label_smoothing` s: y ← y·(1-s) + s/outputs
+//                                    [Bridle 1990; label_smoothing: Szegedy and others, arXiv
+//                                    1512.00567]
 //   binary_crossentropy              mean -y·log p - (1-y)·log(1-p); `label_smoothing` s: y ←
-//                                    y·(1-s) + s/2
-//   mean_squared_error               mean (y-p)²
-//   mean_absolute_error              mean |y-p|
-//   mean_absolute_percentage_error   100 · mean |y-p|/max(|y|, 1e-7)
-//   mean_squared_logarithmic_error   mean (log(max(y, 1e-7)+1) - log(max(p, 1e-7)+1))²
+//                                    y·(1-s) + s/2  [Keras 3]
+//   mean_squared_error               mean (y-p)²  [Keras 3]
+//   mean_absolute_error              mean |y-p|  [Keras 3]
+//   mean_absolute_percentage_error   100 · mean |y-p|/max(|y|, 1e-7)  [Keras 3]
+//   mean_squared_logarithmic_error   mean (log(max(y, 1e-7)+1) - log(max(p, 1e-7)+1))²  [Keras 3]
 //   huber                            mean of (y-p)²/2 where |y-p| ≤ `delta`, else delta·|y-p| -
 //                                    delta²/2  [Huber 1964]
-//   log_cosh                         mean log cosh(p-y)
-//   poisson                          mean p - y·log(p + 1e-7)
+//   log_cosh                         mean log cosh(p-y)  [Keras 3]
+//   poisson                          mean p - y·log(p + 1e-7)  [Keras 3]
 //   root_mean_squared_percentage_error
 //                                    √ mean ((y-p)/y)² over all y of the batch that are not 0;
-//                                    Keras has none
+//                                    Keras has none  [Kaggle, Rossmann store sales]
 #pragma once
 #include "base/err.h"
 

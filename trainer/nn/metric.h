@@ -7,18 +7,21 @@
 //   accuracy                       the share of rows that are right: the greatest of several
 //                                  outputs is the expected one; a single one is on the right side
 //                                  of one half (with from_logits, too, as in Keras). An error when
-//                                  the targets are no classes
+//                                  the targets are no classes  [Keras 3]
 //   binary_accuracy                the share of outputs that are on the right side of one half
+//                                  [Keras 3]
 //   top_k_categorical_accuracy     the share of rows whose class is among the five greatest outputs
 //                                  (nn.TopKCategoricalAccuracy: `k`)
-//   mean_squared_error             mean (y-p)²
-//   root_mean_squared_error        √ mean (y-p)²
-//   mean_absolute_error            mean |y-p|
+//                                  [Russakovsky and others, arXiv 1409.0575]
+//   mean_squared_error             mean (y-p)²  [Keras 3]
+//   root_mean_squared_error        √ mean (y-p)²  [Keras 3]
+//   mean_absolute_error            mean |y-p|  [Keras 3]
 //   mean_absolute_percentage_error
-//                                  100 · mean |y-p|/max(|y|, 1e-7)
+//                                  100 · mean |y-p|/max(|y|, 1e-7)  [Keras 3]
 //   root_mean_squared_percentage_error
 //                                  √ mean ((y-p)/y)² over all y that are not 0: the measure of
 //                                  Kaggle's Rossmann store sales; Keras has none
+//                                  [Kaggle, Rossmann store sales]
 #pragma once
 #include "base/err.h"
 

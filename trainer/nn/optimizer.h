@@ -19,7 +19,7 @@
 //   Adagrad  a ← a + g², from `initial_accumulator_value`; w ← w - lr·g/√(a + ε)
 //            [Duchi, Hazan, Singer 2011]
 //   LazyAdam  Adam; of an Embedding's table only the rows that the batch names change: w, m, v and
-//            their weight decay (TensorFlow Addons's LazyAdam, PyTorch's SparseAdam)
+//            their weight decay  [TensorFlow Addons, LazyAdam; PyTorch, SparseAdam]
 #pragma once
 #include "base/err.h"
 #include "trainer/nn/schedule.h"

@@ -4,15 +4,16 @@
 // rate, d decay_steps. doc/models.md and `help` have this table (tests/support/formulapage.py).
 //
 // Schedules:
-//   ExponentialDecay        i·decay_rate^(s/d); `staircase`: s/d rounded down
-//   InverseTimeDecay        i/(1 + decay_rate·s/d); `staircase`: s/d rounded down
+//   ExponentialDecay        i·decay_rate^(s/d); `staircase`: s/d rounded down  [Keras 3]
+//   InverseTimeDecay        i/(1 + decay_rate·s/d); `staircase`: s/d rounded down  [Keras 3]
 //   PolynomialDecay         (i - end)·(1 - min(s, d)/d)^power + end; `cycle`: d is the next
-//                           multiple of it
+//                           multiple of it  [Keras 3]
 //   CosineDecay             i·((1 - alpha)·(1 + cos π·min(s, d)/d)/2 + alpha); with
 //                           `warmup_target` first in `warmup_steps` from i up to it, then from it
+//                           [Loshchilov & Hutter, arXiv 1608.03983]
 //   CosineDecayRestarts     the same again and again, each `t_mul` times as long and from `m_mul`
 //                           times the rate  [Loshchilov & Hutter, arXiv 1608.03983]
-//   PiecewiseConstantDecay  values[k] while boundaries[k-1] < s ≤ boundaries[k]
+//   PiecewiseConstantDecay  values[k] while boundaries[k-1] < s ≤ boundaries[k]  [Keras 3]
 #pragma once
 #include "base/err.h"
 

@@ -58,6 +58,7 @@ typedef struct tensor {
     // NULL: the rows are there. Else this tensor has a shape alone (and one row of zeros, for all):
     // only feed.h reads its rows, and it is not sliced.
     const struct tensor_later *later;
+    bool mapped; // its rows lie in a file: the first look at one may wait for a disk
 } tensor;
 
 // A tensor of zeros with scale 1. ERR_LIMIT: the size overflows, or there is no memory for it.

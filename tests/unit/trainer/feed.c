@@ -4,10 +4,12 @@
 #include "trainer/feed.h"
 #include "base/mem.h"
 #include "tests/support/tap.h"
+#include "trainer/data/npy.h"
 #include "trainer/fit.h"
 
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { ROWS = 83, SIDE = 6, NUMBERS = SIDE * SIDE };
 
@@ -69,7 +71,7 @@ static void rows_done(struct rows *r)
         tensor_free(all[i]);
 }
 
-static model *new_model(int threads)
+static model *new_model_of(int threads, input_path input)
 {
     err e;
     const layer_spec layers[] = {{.kind = LAYER_FLATTEN},
@@ -77,11 +79,16 @@ static model *new_model(int threads)
         {.kind = LAYER_DENSE, .units = 3, .activation = ACTIVATION_SOFTMAX}};
     const compile_spec spec = {.optimizer = {OPTIMIZER_ADAM, .learning_rate = 0.01, .beta_1 = 0.9,
                                    .beta_2 = 0.999, .epsilon = 1e-7},
-        .input = INPUT_DENSE,
+        .input = input,
         .threads = threads};
     model *m = model_new(layers, ARRAY_LEN(layers), 3, &e);
     CHECK_OK(m && model_compile(m, &spec, &e) == 0, e);
     return m;
+}
+
+static model *new_model(int threads)
+{
+    return new_model_of(threads, INPUT_DENSE);
 }
 
 static fit_spec spec_of(const struct rows *r, bool later)
@@ -127,6 +134,50 @@ TEST(the_bits_are_those_of_rows_in_memory)
         tensor_free(p[i]);
     }
     rows_done(&r);
+}
+
+// A mapped tensor's rows are read from its file by the thread, whatever their type.
+static void check_mapped(tensor_type type, input_path input)
+{
+    err e;
+    struct rows r;
+    history h[2];
+    char path[] = "/tmp/firesteel-feed-XXXXXX";
+    rows_init(&r);
+    tensor *x = tensor_new(type, 3, (size_t[]){ROWS, SIDE, SIDE}, &e);
+    for (size_t i = 0; i < tensor_count(x); i++)
+        tensor_set(x, i, (i * 2654435761u >> 8 & 0xff) > 200, &e);
+    close(mkstemp(path));
+    CHECK_OK(npy_write(path, x, &e) == 0, e);
+    tensor *map = npy_map(path, &e);
+    CHECK_OK(map != NULL, e);
+    CHECK(map->mapped && !x->mapped);
+    for (int mapped = 0; mapped < 2; mapped++) {
+        model *m = new_model_of(2, input);
+        model_data data;
+        fit_spec spec = spec_of(&r, false);
+        spec.x = spec.val_x = mapped ? map : x;
+        CHECK_OK(model_fit(m, &spec, &h[mapped], &e) == 0, e);
+        CHECK_OK(model_prepare(m, spec.x, spec.y, &data, &e) == 0, e);
+        CHECK(feed_is_needed(m, &data) == mapped);
+        model_free(m);
+    }
+    for (size_t i = 0; i < 3; i++)
+        for (size_t k = 0; k < h[0].epochs[i].n; k++)
+            CHECK_NEAR(h[1].epochs[i].items[k].value, h[0].epochs[i].items[k].value, 0);
+    for (int i = 0; i < 2; i++)
+        fit_history_done(&h[i]);
+    unlink(path);
+    tensor_free(x);
+    tensor_free(map);
+    rows_done(&r);
+}
+
+TEST(rows_of_a_mapped_file_are_read_on_the_thread)
+{
+    check_mapped(TENSOR_F32, INPUT_DENSE);
+    check_mapped(TENSOR_U8, INPUT_SPARSE);
+    check_mapped(TENSOR_I64, INPUT_DENSE);
 }
 
 TEST(a_row_that_cannot_be_made_ends_the_training)

@@ -3,11 +3,13 @@
 """Writes golden.h: what Keras 3 computes for small models, for golden.c.
 
 usage: golden.py > golden.h        (needs keras and jax: `./check peers` has them)
+
+With KERAS_BACKEND=torch PyTorch computes the same, which `./check peers` compares.
 """
 import math
 import os
 
-os.environ["KERAS_BACKEND"] = "jax"
+os.environ.setdefault("KERAS_BACKEND", "jax")
 import keras  # noqa: E402
 import numpy as np  # noqa: E402
 

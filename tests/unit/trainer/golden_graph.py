@@ -1,18 +1,38 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Writes golden_graph.h: what Keras 3 computes for the models of graph_golden.c.
+"""Writes golden_graph.h: what Keras 3 computes for the models of graph_golden.c: outputs, gradients, what six steps learn.
 
 usage: golden_graph.py > golden_graph.h        (needs keras and jax: `./check peers` has them)
+
+With KERAS_BACKEND=torch PyTorch computes the same, which `./check peers` compares.
 """
 import math
 import os
 
-os.environ["KERAS_BACKEND"] = "jax"
+os.environ.setdefault("KERAS_BACKEND", "jax")
 import keras  # noqa: E402
 import numpy as np  # noqa: E402
 
 ROWS, STEPS = 8, 6
-k = keras.layers
+called = []
+
+
+class Layers:
+    """keras.layers, but what is called is noted: gradients come in this order, which is that of graph_golden.c."""
+
+    def __getattr__(self, name):
+        def make(*arguments, **options):
+            layer = getattr(keras.layers, name)(*arguments, **options)
+
+            def call(inputs):
+                if layer not in called:
+                    called.append(layer)
+                return layer(inputs)
+            return call
+        return make
+
+
+k = Layers()
 
 
 def numbers(shape, a, b):
@@ -28,16 +48,38 @@ Y = numbers((ROWS, 3), 0.5, 0.9)
 
 
 def trained(inputs, outputs, x, y):
+    """All outputs before training, one after the other; the gradients; the first output's rows and the loss after it."""
     model = keras.Model(inputs, outputs)
     for weight in model.weights:
         if len(weight.shape) > 1:
             weight.assign(0.4 * numbers(tuple(weight.shape), 1, 1.3))
+    start = model.get_weights()
+    said = model.predict(x, verbose=0)
+    before = np.concatenate([o.flatten() for o in (said if isinstance(said, list) else [said])])
+    gradients = gradients_of(model, x, y)
+    model.set_weights(start)
     model.compile(optimizer=keras.optimizers.SGD(0.1), loss="mse")
     model.fit(x, y, batch_size=ROWS, epochs=STEPS, shuffle=False, verbose=0)
     said = model.evaluate(x, y, batch_size=ROWS, verbose=0)
     got = model.predict(x, verbose=0)
     first = got[0] if isinstance(got, list) else got
-    return first[:2].flatten(), said[0] if isinstance(said, list) else said
+    return before, gradients, first[:2].flatten(), said[0] if isinstance(said, list) else said
+
+
+def gradients_of(model, x, y):
+    """By one step that is so long that what the weights were before is lost in its rounding."""
+    rate = 1e4
+    start = weights_of(model)
+    model.compile(optimizer=keras.optimizers.SGD(rate), loss="mse")
+    model.train_on_batch(x, y)
+    return (start - weights_of(model)) / rate
+
+
+def weights_of(model):
+    """The trained ones of the layers that were called for this model, one after the other."""
+    ours = [layer for layer in called if layer in model.layers]
+    weights = [w for layer in ours for w in layer.trainable_weights]
+    return np.concatenate([keras.ops.convert_to_numpy(w).astype("float64").flatten() for w in weights])
 
 
 def activation(name):
@@ -73,6 +115,14 @@ def strides():
     h = k.Conv2D(20, 3, strides=2, padding="same")(x)
     h = k.Activation("relu")(k.BatchNormalization(momentum=0.8, epsilon=0.01)(h))
     return trained(x, k.Dense(3)(k.GlobalAveragePooling2D()(h)), PICTURES, Y)
+
+
+def pixels():
+    x = keras.Input((6, 7, 2))
+    h = k.Rescaling(1.5, offset=-0.25)(x)
+    h = k.Normalization(mean=[0.3, -0.2], variance=[0.2, 1.7])(h)
+    h = k.Conv2D(3, 2, activation="sigmoid")(k.CenterCrop(4, 5)(h))
+    return trained(x, k.Dense(3)(k.Flatten()(h)), PICTURES, Y)
 
 
 def pool():
@@ -122,8 +172,9 @@ def shared():
 
 def chained():
     x = keras.Input((4,))
+    h = k.Dense(6, activation="tanh")(x)
     p = k.Dense(3, activation="sigmoid")(x)
-    q = k.Dense(3, activation="tanh")(k.Concatenate()([p, k.Dense(6, activation="tanh")(x)]))
+    q = k.Dense(3, activation="tanh")(k.Concatenate()([p, h]))
     return trained(x, [p, q, k.Dense(3)(k.Add()([p, q]))], X, [Y, Y, Y])
 
 
@@ -150,24 +201,33 @@ def regular():
 
 
 def c(values):
-    return "{" + ", ".join(repr(float(v)) for v in values) + "}"
+    return "{" + ", ".join(f"{v:.7e}" for v in values) + "}"
 
 
-def show(name, of):
-    predicted, loss = of
-    print(f"    {{\"{name}\", {c(predicted)}, {float(loss)!r}}},")
+def lines(values):
+    """Eight numbers a line."""
+    for i in range(0, len(values), 8):
+        print("    " + " ".join(f"{v:.7e}," for v in values[i:i + 8]))
 
 
 def main():
     print("// SPDX-License-Identifier: MIT")
     print(f"// Made by golden_graph.py with Keras {keras.__version__}, on JAX.")
-    print("#pragma once\n\n// clang-format off\nstatic const struct golden_graph {\n    const char *name;\n"
-          "    double predicted[6], loss;\n} golden_graphs[] = {")
-    for name in ("gelu", "silu", "elu", "selu", "leaky_relu", "softplus"):
-        show(name, activation(name))
-    for make in (table, residual, pictures, strides, pool, gaps, depthwise, separable, steps, regular, heads, shared, chained):
-        show(make.__name__, make())
+    print("#pragma once\n#include <stddef.h>\n\n// clang-format off")
+    made = [(name, activation(name)) for name in ACTIVATIONS] + [(make.__name__, make()) for make in GRAPHS]
+    for name, (before, gradients, _, _) in made:
+        print(f"static const double golden_{name}[] = {{ // outputs, gradients")
+        lines(before)
+        lines(gradients)
+        print("};")
+    print("\nstatic const struct golden_graph {\n    const char *name;\n    size_t outputs, gradients; // numbers of them\n"
+          "    const double *at;\n    double predicted[6], loss; // after training\n} golden_graphs[] = {")
+    for name, (before, gradients, predicted, loss) in made:
+        print(f"    {{\"{name}\", {len(before)}, {len(gradients)}, golden_{name}, {c(predicted)}, {float(loss):.7e}}},")
     print("};\n// clang-format on")
 
+
+ACTIVATIONS = ("relu", "sigmoid", "tanh", "softmax", "gelu", "silu", "elu", "selu", "leaky_relu", "softplus")
+GRAPHS = (table, residual, pictures, strides, pixels, pool, gaps, depthwise, separable, steps, regular, heads, shared, chained)
 
 main()
