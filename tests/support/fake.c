@@ -38,7 +38,7 @@ static void start(struct server *s, bool legacy)
     if (s->pid == 0) {
         dup2(in[0], 0);
         dup2(out[1], 1);
-        execlp("python3", "python3", SOURCE_DIR "/tests/support/apifake.py", s->dir,
+        execlp("python3", "python3", tap_source("tests/support/apifake.py"), s->dir,
             legacy ? "--legacy" : NULL, NULL);
         _exit(127);
     }

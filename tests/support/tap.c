@@ -22,6 +22,25 @@ static struct {
 
 enum { TAP_FAILED = 1, TAP_SKIPPED };
 
+static const char *path_below(const char *root, const char *below)
+{
+    static char paths[8][4096];
+    static unsigned next;
+    char *path = paths[next++ % ARRAY_LEN(paths)];
+    snprintf(path, sizeof *paths, "%s/%s", root, below);
+    return path;
+}
+
+const char *tap_source(const char *below)
+{
+    return path_below(SOURCE_ROOT, below);
+}
+
+const char *tap_built(const char *below)
+{
+    return path_below(BUILD_ROOT, below);
+}
+
 void tap_register(const char *name, void (*fn)(void))
 {
     if (tap.count == (int)ARRAY_LEN(tap.tests))

@@ -29,6 +29,10 @@ void tap_skip(const char *why) __attribute__((noreturn));
 #endif
 // A new folder for the running case, removed after it.
 const char *tap_dir(void);
+// The path of a file below the sources, or below what is built; good until the eighth call after
+// it.
+const char *tap_source(const char *below);
+const char *tap_built(const char *below);
 // The object that a case has written down as YAML, for it to delete.
 struct cJSON *tap_yaml(const char *text);
 

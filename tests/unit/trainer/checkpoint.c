@@ -401,7 +401,8 @@ TEST(every_dtype_is_read)
 TEST(a_checkpoint_of_an_earlier_version_is_loaded)
 {
     err e;
-    model *m = checkpoint_read(FILES "/checkpoint-2026-11-21.safetensors", &e);
+    model *m = checkpoint_read(
+        tap_source("tests/unit/trainer/files/checkpoint-2026-11-21.safetensors"), &e);
     CHECK_OK(m, e);
     CHECK_INT(model_steps(m), 7);
     CHECK_INT(model_slot_count(m), 2);

@@ -548,7 +548,7 @@ TEST(a_missing_plugin_names_the_package)
 int main(void)
 {
     err e;
-    ops = dnn_load(PLUGIN, &e);
+    ops = dnn_load(tap_built("trainer/dnn/firesteel-dnn.so"), &e);
     if (!ops) {
         printf("1..0 # SKIP %s\n", e.text);
         return 0;

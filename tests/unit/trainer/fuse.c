@@ -524,9 +524,9 @@ TEST(weights_are_packed_once_for_few_rows)
 
 int main(void)
 {
-#ifdef PLUGIN
+#ifdef HAVE_PLUGIN
     err e;
-    ops = dnn_load(PLUGIN, &e);
+    ops = dnn_load(tap_built("trainer/dnn/firesteel-dnn.so"), &e);
 #endif
     return tap_run();
 }

@@ -272,8 +272,8 @@ TEST(shipped_mnist_is_sharded)
 {
     mnist all, part;
     err e;
-    CHECK_OK(mnist_load(&all, MNIST, NULL, 0, 1, &e) == 0, e);
-    CHECK_OK(mnist_load(&part, MNIST, NULL, 1, 3, &e) == 0, e);
+    CHECK_OK(mnist_load(&all, tap_source("recipes/data/mnist"), NULL, 0, 1, &e) == 0, e);
+    CHECK_OK(mnist_load(&part, tap_source("recipes/data/mnist"), NULL, 1, 3, &e) == 0, e);
     CHECK_INT(tensor_rows(all.train_x), 60000);
     CHECK_INT(tensor_rows(all.test_y), 10000);
     CHECK_INT(tensor_rows(part.train_x), 20000);

@@ -34,7 +34,7 @@ TEST(five_epochs_reach_97_percent)
     err e;
     mnist d;
     history h;
-    CHECK_OK(mnist_load(&d, MNIST, NULL, 0, 1, &e) == 0, e);
+    CHECK_OK(mnist_load(&d, tap_source("recipes/data/mnist"), NULL, 0, 1, &e) == 0, e);
     model *m = new_model(NULL);
     fit_spec fit = {.x = d.train_x, .y = d.train_y, .val_x = d.test_x, .val_y = d.test_y};
     fit.batch_size = 64;
@@ -79,7 +79,7 @@ TEST(every_instruction_set_learns)
 {
     err e;
     mnist d;
-    CHECK_OK(mnist_load(&d, MNIST, NULL, 0, 1, &e) == 0, e);
+    CHECK_OK(mnist_load(&d, tap_source("recipes/data/mnist"), NULL, 0, 1, &e) == 0, e);
     for (size_t i = 0; cpu_nth(i); i++) {
         if (!cpu_nth(i)->usable())
             continue;
@@ -94,7 +94,7 @@ TEST(shuffled_labels_teach_nothing)
 {
     err e;
     mnist d;
-    CHECK_OK(mnist_load(&d, MNIST, NULL, 0, 1, &e) == 0, e);
+    CHECK_OK(mnist_load(&d, tap_source("recipes/data/mnist"), NULL, 0, 1, &e) == 0, e);
     size_t n = tensor_rows(d.train_y);
     uint32_t *order = malloc(n * sizeof *order);
     order_shuffle(order, n, 1, 1);

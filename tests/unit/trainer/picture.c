@@ -16,7 +16,7 @@ enum { WIDTH = 16, HEIGHT = 12 };
 static void read_file(const char *name, buf *out)
 {
     err e;
-    AUTO_FREE char *path = path_join(PICTURES, name);
+    AUTO_FREE char *path = path_join(tap_source("tests/fuzz/corpus/picture"), name);
     CHECK_OK(path_read(path, out, 0, &e) == 0, e);
 }
 

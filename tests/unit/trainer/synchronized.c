@@ -231,9 +231,9 @@ TEST(a_sum_that_fails_ends_the_step)
 
 int main(void)
 {
-#ifdef PLUGIN
+#ifdef HAVE_PLUGIN
     err e;
-    ops = dnn_load(PLUGIN, &e);
+    ops = dnn_load(tap_built("trainer/dnn/firesteel-dnn.so"), &e);
 #endif
     return tap_run();
 }

@@ -29,7 +29,7 @@ static void write_page(const buf *page, const buf *keys)
     const char *words = buf_cstr(page), *from = strstr(words, "\n### Among cells");
     buf_add(&out, words, from ? (size_t)(from - words) : page->len);
     buf_str(&out, buf_cstr(keys));
-    CHECK_OK(path_write(WORKBENCH_PAGE, out.data, out.len, 0644, &e) == 0, e);
+    CHECK_OK(path_write(tap_source("doc/workbench.md"), out.data, out.len, 0644, &e) == 0, e);
 }
 
 TEST(the_page_has_the_keys_as_they_are)
@@ -37,7 +37,7 @@ TEST(the_page_has_the_keys_as_they_are)
     AUTO_BUF page = {0}, keys = {0};
     err e = {0};
     bench_document_keys(&keys);
-    CHECK_OK(path_read(WORKBENCH_PAGE, &page, 0, &e) == 0, e);
+    CHECK_OK(path_read(tap_source("doc/workbench.md"), &page, 0, &e) == 0, e);
     if (getenv("FIRESTEEL_WRITE"))
         write_page(&page, &keys);
     else if (!strstr(buf_cstr(&page), buf_cstr(&keys)))

@@ -223,8 +223,8 @@ TEST(the_page_has_it_as_it_is)
 {
     AUTO_BUF page = {0}, source = {0};
     err e = {0};
-    CHECK_OK(path_read(ROOT "/doc/terminal.md", &page, 0, &e) == 0, e);
-    CHECK_OK(path_read(ROOT "/tests/unit/tui/smallest_view.c", &source, 0, &e) == 0, e);
+    CHECK_OK(path_read(tap_source("doc/terminal.md"), &page, 0, &e) == 0, e);
+    CHECK_OK(path_read(tap_source("tests/unit/tui/smallest_view.c"), &source, 0, &e) == 0, e);
     const char *code = strchr(buf_cstr(&source), '\n') + 1; // without the licence
     CHECK(strstr(buf_cstr(&page), code));
 }
