@@ -24,6 +24,8 @@ void safetensors_done(safetensors *s);
 // A text of __metadata__, borrowed; NULL when it is missing.
 const char *safetensors_text(const safetensors *s, const char *key);
 bool safetensors_has(const safetensors *s, const char *name);
+// The name of the i-th tensor, as the file lists them, borrowed; NULL after the last.
+const char *safetensors_name(const safetensors *s, size_t i);
 // A copy of a tensor. F64, F16, BF16 and F8 become F32; BOOL becomes U8, integers but U8 become
 // I64. ERR_CORRUPT when it is missing.
 tensor *safetensors_get(const safetensors *s, const char *name, err *e);
@@ -36,6 +38,7 @@ typedef struct safetensors_writer {
 
 void safetensors_begin(safetensors_writer *w);
 void safetensors_add_text(safetensors_writer *w, const char *key, const char *text);
+// As the tensor's own dtype; bytes with a scale become F32.
 void safetensors_add(safetensors_writer *w, const char *name, const tensor *t);
 // Appends the container to out and frees the writer.
 void safetensors_finish(safetensors_writer *w, buf *out);

@@ -137,10 +137,11 @@ local modules = {
     tensor(table, {dtype="f32"}) -> tensor -- A tensor from nested tables.
     npy(path, {mmap=false}) -> tensor -- The array of a NumPy file; mmap: the file itself, which may be larger than memory.
     npz(path) -> table -- The arrays of a NumPy archive, by name.
+    safetensors(path) -> table -- The tensors of a safetensors file, by name.
     csv{path, separator=, names={}, columns={}, types={}, missing={}, like=, rank=0, size=1} -> frame -- A table as named columns of numbers; the separator is a comma; types are number, date, category; like: a frame whose categories and statistics count.
     parquet{path, columns={}, types={}, like=, rank=0, size=1} -> frame -- Parquet, a file or a folder of them, as data.csv would read it, where python3 has pyarrow.
     frame{{name, tensor}, …} -> frame -- A frame of columns of one's own.
-    save(path, value, {compressed=false}) -- Writes a tensor as .npy, a table of tensors as .npz, a frame as .csv.
+    save(path, value, {compressed=false}) -- Writes a tensor as .npy, a table of tensors as .npz or .safetensors, a frame as .csv.
     concat{frame, …} -> frame -- The rows of all, one below the other.
     days(text) -> number -- Days since 1970-01-01 of a day as "2015-07-31".
     date(days) -> table -- What os.date says of days since 1970-01-01: year, month, day, wday, yday.

@@ -18,6 +18,9 @@ data.npy
 data.npz
   data.save("xy.npz", { x = data.tensor { 1, 2 }, y = data.tensor { 3 } })
   print(data.npz("xy.npz").y:item()) --> 3.0
+data.safetensors
+  data.save("xy.safetensors", { x = data.tensor { 1, 2 }, y = data.tensor { 3 } })
+  print(data.safetensors("xy.safetensors").x:sum()) --> 3.0
 data.save
   data.save("w.npy", data.tensor { 1, 2, 3 })
 data.csv

@@ -7,8 +7,10 @@
 #include "script/worker/fields.h"
 #include "trainer/data/column.h"
 #include "trainer/data/frame.h"
+#include "trainer/data/mapped.h"
 #include "trainer/data/npy.h"
 #include "trainer/data/npz.h"
+#include "trainer/safetensors.h"
 
 #include <math.h>
 #include <string.h>
@@ -26,6 +28,46 @@ static int data_npy(lua_State *L)
     }
     worker_tell_read(worker_of(L), path);
     push_tensor(L, map ? npy_map(path, &e) : npy_read(path, &e), &e);
+    return 1;
+}
+
+// read_all(safetensors as a light userdata) → {name = tensor, …}; called protected, since each
+// tensor may raise.
+static int read_all(lua_State *L)
+{
+    err e;
+    const char *name;
+    const safetensors *s = lua_touserdata(L, 1);
+    lua_newtable(L);
+    for (size_t i = 0; (name = safetensors_name(s, i)); i++) {
+        push_tensor(L, safetensors_get(s, name, &e), &e);
+        lua_setfield(L, -2, name);
+    }
+    return 1;
+}
+
+// data.safetensors(path) → {name = tensor, …}
+static int data_safetensors(lua_State *L)
+{
+    err e;
+    mapped file;
+    safetensors s;
+    const char *path = luaL_checkstring(L, 1);
+    worker_tell_read(worker_of(L), path);
+    if (mapped_open(&file, path, &e) < 0)
+        raise_err(L, &e);
+    if (safetensors_open(&s, file.bytes, file.n, &e) < 0) {
+        mapped_close(&file);
+        err_wrap(&e, "%s", path);
+        raise_err(L, &e);
+    }
+    lua_pushcfunction(L, read_all);
+    lua_pushlightuserdata(L, &s);
+    int status = lua_pcall(L, 1, 1, 0);
+    safetensors_done(&s);
+    mapped_close(&file);
+    if (status != LUA_OK)
+        lua_error(L);
     return 1;
 }
 
@@ -70,19 +112,50 @@ static int write_npy(lua_State *L)
     return 0;
 }
 
-// write_npz(path, {name, tensor, name, tensor, …}, compress)
-static int write_npz(lua_State *L)
+// How many tensors {name, tensor, name, tensor, …} at index 2 has. It raises before anything is
+// made.
+static lua_Integer check_named(lua_State *L)
 {
-    err e;
-    const char *path = luaL_checkstring(L, 1);
     lua_Integer n = luaL_len(L, 2) / 2;
-    for (lua_Integer i = 0; i < n; i++) { // raises before anything is made
+    for (lua_Integer i = 0; i < n; i++) {
         lua_rawgeti(L, 2, 2 * i + 1);
         lua_rawgeti(L, 2, 2 * i + 2);
         luaL_checkstring(L, -2);
         check_tensor(L, -1);
         lua_pop(L, 2);
     }
+    return n;
+}
+
+// write_safetensors(path, {name, tensor, name, tensor, …})
+static int write_safetensors(lua_State *L)
+{
+    err e;
+    const char *path = luaL_checkstring(L, 1);
+    lua_Integer n = check_named(L);
+    safetensors_writer w;
+    AUTO_BUF out = {0};
+    safetensors_begin(&w);
+    for (lua_Integer i = 0; i < n; i++) {
+        lua_rawgeti(L, 2, 2 * i + 1);
+        lua_rawgeti(L, 2, 2 * i + 2);
+        safetensors_add(&w, lua_tostring(L, -2), check_tensor(L, -1));
+        lua_pop(L, 2);
+    }
+    safetensors_finish(&w, &out);
+    int status = path_update(path, out.data, out.len, 0644, &e);
+    buf_done(&out);
+    if (status < 0)
+        raise_err(L, &e);
+    return 0;
+}
+
+// write_npz(path, {name, tensor, name, tensor, …}, compress)
+static int write_npz(lua_State *L)
+{
+    err e;
+    const char *path = luaL_checkstring(L, 1);
+    lua_Integer n = check_named(L);
     npz arrays = {0};
     for (lua_Integer i = 0; i < n; i++) {
         lua_rawgeti(L, 2, 2 * i + 1);
@@ -325,7 +398,8 @@ static int one_hot(lua_State *L)
 
 void add_arrays(lua_State *L)
 {
-    static const luaL_Reg public[] = {{"npy", data_npy}, {"npz", data_npz}, {NULL, NULL}};
+    static const luaL_Reg public[] = {
+        {"npy", data_npy}, {"npz", data_npz}, {"safetensors", data_safetensors}, {NULL, NULL}};
     luaL_setfuncs(L, public, 0);
 }
 
@@ -335,6 +409,7 @@ int open_arrays(lua_State *L)
         {"write", write_bytes},
         {"write_npy", write_npy},
         {"write_npz", write_npz},
+        {"write_safetensors", write_safetensors},
         {"read_csv", read_csv},
         {"stack", stack},
         {"one_hot", one_hot},

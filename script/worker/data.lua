@@ -357,24 +357,25 @@ local function csv_text(frame)
   return table.concat(lines, "\n")
 end
 
--- data.save("x.npy", tensor), data.save("train.npz", { x = tensor, y = tensor }), data.save("out.csv", frame)
+-- data.save("x.npy", tensor), data.save("train.npz", { x = tensor, y = tensor }) or .safetensors, data.save("out.csv", frame)
 function data.save(path, what, given)
   local kind = type(path) == "string" and path:match "%.(%a+)$"
   local compressed = options_of("data.save", given or {}, "compressed").compressed
   if kind == "npy" then
     call(core.write_npy, path, what)
-  elseif kind == "npz" then
-    if type(what) ~= "table" then error("data.save: a .npz file takes a table of tensors by name", 2) end
+  elseif kind == "npz" or kind == "safetensors" then
+    if type(what) ~= "table" then error(("data.save: a .%s file takes a table of tensors by name"):format(kind), 2) end
+    if compressed and kind ~= "npz" then error("data.save: a .safetensors file is never compressed", 2) end
     local names, list = {}, {}
     for name in pairs(what) do names[#names + 1] = name end
     table.sort(names)
     for _, name in ipairs(names) do list[#list + 1], list[#list + 2] = name, what[name] end
-    call(core.write_npz, path, list, compressed)
+    call(kind == "npz" and core.write_npz or core.write_safetensors, path, list, compressed)
   elseif kind == "csv" then
     if getmetatable(what) ~= Frame then error("data.save: a .csv file takes a frame: data.frame { { \"Id\", ids }, … }", 2) end
     call(core.write, path, csv_text(what))
   else
-    error("data.save: the path must end with .npy, .npz or .csv", 2)
+    error("data.save: the path must end with .npy, .npz, .safetensors or .csv", 2)
   end
 end
 

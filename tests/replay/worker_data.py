@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """What stands around a model in a trainer file: weights of rows and classes, schedules, data and its files."""
 import glob
+import json
 import os
 import struct
 import zipfile
@@ -112,7 +113,8 @@ def test_arrays_of_numpy_are_read_and_written(t):
     lines = done.out.splitlines()
     assert lines[:3] == ["[[1, 2],", " [3, 4]]\ti64\t-6\t3", "3.0\t7.0"], done
     assert lines[3:] == ["broken.npz: no ZIP archive, or its end is missing", "cannot read nothing.npy: No such file or directory",
-                         "data.npy: unknown option 'map'; known are: mmap", "data.save: the path must end with .npy, .npz or .csv"], done
+                         "data.npy: unknown option 'map'; known are: mmap",
+                         "data.save: the path must end with .npy, .npz, .safetensors or .csv"], done
     with zipfile.ZipFile(os.path.join(folder, "out.npz")) as z:
         assert z.testzip() is None and sorted(z.namelist()) == ["x.npy", "y.npy"]
         assert unpacked(z.read("x.npy")) == ("<f4", (2, 2), struct.pack("<4f", 1, 2, 3, 4))
@@ -122,6 +124,54 @@ def test_arrays_of_numpy_are_read_and_written(t):
     assert os.path.getsize(os.path.join(folder, "small.npz")) < 1000
     with open(os.path.join(folder, "out.npy"), "rb") as f:
         assert unpacked(f.read()) == ("<f4", (1, 2), struct.pack("<2f", 1, 2))
+
+
+SAFETENSORS = """
+local data = require "data"
+local in_ = data.safetensors "in.safetensors"
+local names = {}
+for name, t in pairs(in_) do names[#names + 1] = ("%s %s %s"):format(name, t.dtype, t:sum()) end
+table.sort(names)
+print(table.concat(names, ", "))
+in_.bytes = data.idx("bytes.idx")
+data.save("out.safetensors", in_)
+print(#data.safetensors("out.safetensors").bytes)
+print(select(2, pcall(data.save, "x.safetensors", in_, { compressed = true })))
+print(select(2, pcall(data.safetensors, "bytes.idx")))
+print(select(2, pcall(data.safetensors, "nothing.safetensors")))
+"""
+
+
+def container(tensors, metadata=None):
+    """A safetensors file: {name: (dtype, shape, bytes)}."""
+    header, at = {"__metadata__": metadata} if metadata else {}, 0
+    for name, (dtype, shape, blob) in tensors.items():
+        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [at, at + len(blob)]}
+        at += len(blob)
+    text = json.dumps(header).encode()
+    return struct.pack("<Q", len(text)) + text + b"".join(blob for _, _, blob in tensors.values())
+
+
+def test_tensors_of_a_safetensors_file_are_read_and_written(t):
+    folder = t.dir()
+    given = {"half": ("BF16", [2], struct.pack("<2H", 0x3f80, 0x4000)), "w": ("F32", [1, 2], struct.pack("<2f", 3, 4)),
+             "i": ("I64", [], struct.pack("<q", 9))}
+    for name, blob in (("in.safetensors", container(given, {"format": "pt"})), ("bytes.idx", bytes([0, 0, 8, 1, 0, 0, 0, 2, 5, 255]))):
+        with open(os.path.join(folder, name), "wb") as f:
+            f.write(blob)
+    done = work(t, SAFETENSORS, folder=folder)
+    assert done.code == 0, done
+    lines = done.out.splitlines()
+    assert lines[:2] == ["half f32 3.0, i i64 9, w f32 7.0", "2"], done
+    assert lines[2] == "data.save: a .safetensors file is never compressed" and lines[3].startswith("bytes.idx: "), done
+    assert lines[4] == "cannot open nothing.safetensors: No such file or directory" or "nothing.safetensors: No such file" in lines[4], done
+    with open(os.path.join(folder, "out.safetensors"), "rb") as f:
+        length, = struct.unpack("<Q", f.read(8))
+        header, blob = json.loads(f.read(length)), f.read()
+    assert {name: (e["dtype"], e["shape"]) for name, e in header.items()} == {
+        "bytes": ("U8", [2]), "half": ("F32", [2]), "i": ("I64", []), "w": ("F32", [1, 2])}, header
+    at, end = header["bytes"]["data_offsets"]
+    assert blob[at:end] == bytes([5, 255]), header
 
 
 TRAIN = """Store,Date,Open,Distance,Type,Sales
