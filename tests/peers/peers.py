@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """The trainer beside Keras and PyTorch, which it installs: the committed golden numbers made again, and three models step by step.
 
-usage: peers.py [golden] [models] [pretrained] [ranks]
+usage: peers.py [golden] [models] [pretrained] [ranks] [recipes]
 
 golden  runs what made tests/unit/trainer/golden*.h again, by Keras on JAX and on PyTorch: outputs and gradients of layers and
         activations, losses, optimizers, metrics, schedules. Both and the committed numbers, and those and our own, may be 1e-5 apart.
@@ -10,6 +10,7 @@ models  an MLP, a CNN and a model for tables, from the same weights and with the
         be 1e-4 apart, and after 100 steps our weights no further from Keras's than PyTorch's are.
 pretrained  random weights of Keras's ResNet50 and MobileNet, and of torchvision's ResNets, loaded: outputs may be 1e-5 apart.
 ranks   the same models on 1, 2, 3 and 4 ranks (the table's without BatchNormalization): 1e-4 apart.
+recipes 20 in full: 98.5 % of the test set after two epochs at least; and 21: RMSPE below that of the mean of store and weekday.
 """
 import json
 import os
@@ -23,9 +24,11 @@ SOURCE = os.environ.get("FIRESTEEL_SOURCE", os.path.dirname(os.path.dirname(HERE
 BUILD = os.environ.get("FIRESTEEL_BUILD", os.path.join(SOURCE, "build"))
 CACHE = os.environ.get("FIRESTEEL_CACHE", os.path.expanduser("~/.cache/firesteel"))
 PYTHON = os.path.join(CACHE, "peers", "bin", "python")
+FIRESTEEL = os.path.join(BUILD, "cli", "firesteel")
 WORKER = os.path.join(BUILD, "cli", "firesteel-worker")
 GOLDEN = os.path.join(SOURCE, "tests", "unit", "trainer")
 NUMBER = re.compile(r"-?\d+\.\d+(?:e[-+]?\d+)?|-?\d+e[-+]?\d+")
+SECTIONS = ["golden", "models", "pretrained", "ranks", "recipes"]
 failed = []
 
 
@@ -98,12 +101,24 @@ def ranks(folder):
             difference(f"{kind}: losses of 20 steps, {n} ranks and 1", max(abs(a - b) for a, b in zip(one, many)), 1e-4)
 
 
+def recipes(folder):
+    def said(name):
+        place = os.path.join(folder, name)
+        os.makedirs(place)
+        return output(FIRESTEEL, "run", os.path.join(SOURCE, "recipes", name + ".lua"), "--cwd", place, XDG_STATE_HOME=place)
+
+    share = float(re.search(r"([\d.]+) % of the test set", said("20-mnist-cnn"))[1])
+    row("20-mnist-cnn: % of the test set after two epochs", share, 98.5, share >= 98.5)
+    rmspe, mean = map(float, re.search(r"RMSPE (0\.\d+); mean of store and weekday (0\.\d+)", said("21-sales")).groups())
+    row("21-sales: RMSPE, and that of the mean of store and weekday", rmspe, mean, rmspe < 0.9 * mean)
+
+
 def main():
-    wanted = sys.argv[1:] or ["golden", "models", "pretrained", "ranks"]
-    if set(wanted) - {"golden", "models", "pretrained", "ranks"}:
+    wanted = sys.argv[1:] or SECTIONS
+    if set(wanted) - set(SECTIONS):
         print(__doc__.strip())
         return 0 if wanted[0] in ("-h", "--help") else 2
-    if wanted != ["ranks"] and subprocess.run([os.path.join(HERE, "install"), CACHE], check=False).returncode:
+    if set(wanted) - {"ranks", "recipes"} and subprocess.run([os.path.join(HERE, "install"), CACHE], check=False).returncode:
         print("the suite peers needs Keras, JAX and PyTorch, and they could not be installed (above)")
         return 1
     print(f"{'':58} {'found':>10} {'allowed':>10}")
@@ -116,6 +131,8 @@ def main():
             pretrained(os.path.join(folder, "pretrained"))
         if "ranks" in wanted:
             ranks(os.path.join(folder, "ranks"))
+        if "recipes" in wanted:
+            recipes(os.path.join(folder, "recipes"))
     print(f"{len(failed)} failed" if failed else "all within what is allowed")
     return 1 if failed else 0
 
