@@ -32,7 +32,6 @@ static int check_shape(const layer_spec *l, int dims, const size_t *shape, err *
     return 0;
 }
 
-// What is checked of a layer in any place.
 static int check_layer(const layer_spec *l, err *e)
 {
     if (memchr(l->name, 0, sizeof l->name) == NULL)
@@ -45,20 +44,6 @@ static int check_layer(const layer_spec *l, err *e)
         return layer_error(l, e, "must have a shape");
     return check_shape(l, l->dims, l->shape, e) < 0 ? -1
                                                     : check_shape(l, l->in.dims, l->in.size, e);
-}
-
-// And in a row of layers.
-static int check_row(const layer_spec *all, size_t n, size_t i, err *e)
-{
-    const layer_spec *l = &all[i];
-    bool last = i + 1 == n;
-    if (l->kind == LAYER_DENSE && l->activation == ACTIVATION_SOFTMAX && !last)
-        return layer_error(l, e, "has softmax, which is for the last layer");
-    if (l->kind == LAYER_DROPOUT && last)
-        return layer_error(l, e, "cannot be the last layer");
-    if (l->kind == LAYER_DROPOUT && i > 0 && all[i - 1].kind == LAYER_DROPOUT)
-        return layer_error(l, e, "follows another Dropout: one is enough");
-    return 0;
 }
 
 // The second call of dense is dense:2.
@@ -321,8 +306,7 @@ static int check_layers(const graph_spec *spec, err *e)
     if (spec->output_count > HEADS_MAX)
         return err_set(e, ERR_USAGE, "a model has at most %d outputs", HEADS_MAX);
     for (size_t i = 0; i < spec->n; i++)
-        if (check_layer(&spec->layers[i], e) < 0 ||
-            (!spec->input_count && check_row(spec->layers, spec->n, i, e) < 0))
+        if (check_layer(&spec->layers[i], e) < 0)
             return -1;
     return 0;
 }

@@ -139,6 +139,18 @@ TEST(narrow_after_narrow)
         {DENSE, .units = 3, .activation = ACTIVATION_SOFTMAX});
 }
 
+// These rows are no chain that runs fused: softmax between layers, Dropout at the end or twice.
+TEST(rows_that_are_no_chain)
+{
+    CHECK_MODEL(LOSS_MEAN_SQUARED_ERROR, false,
+        {INPUT_LAYER, .units = 7, .activation = ACTIVATION_SOFTMAX},
+        {DENSE, .units = 3, .activation = ACTIVATION_TANH}, {.kind = LAYER_DROPOUT, .rate = 0});
+    CHECK_MODEL(LOSS_SPARSE_CATEGORICAL_CROSSENTROPY, false,
+        {INPUT_LAYER, .units = 6, .activation = ACTIVATION_TANH},
+        {.kind = LAYER_DROPOUT, .rate = 0}, {.kind = LAYER_DROPOUT, .rate = 0},
+        {DENSE, .units = 4, .activation = ACTIVATION_SOFTMAX});
+}
+
 TEST(logits)
 {
     CHECK_MODEL(LOSS_SPARSE_CATEGORICAL_CROSSENTROPY, true,

@@ -77,11 +77,7 @@ TEST(layers_that_do_not_go_together)
     check_refused(NULL, 0, "a model needs a layer");
     REFUSED("a model needs a layer with weights", FLATTEN(2, 3));
     REFUSED("Dense(0) must have between", DENSE(0, RELU));
-    REFUSED(
-        "Dense(3) has softmax, which is for the last layer", DENSE(3, SOFTMAX), DENSE(3, SOFTMAX));
     REFUSED("Dropout(1) must have a rate", {.kind = LAYER_DROPOUT, .rate = 1}, DENSE(3, SOFTMAX));
-    REFUSED(
-        "Dropout(0.5) cannot be the last", DENSE(3, RELU), {.kind = LAYER_DROPOUT, .rate = 0.5f});
     REFUSED("dense_1 expects 100 inputs, got 128",
         {.kind = LAYER_DENSE, .units = 128, .inputs = 784},
         {.kind = LAYER_DENSE, .units = 10, .inputs = 100});
