@@ -231,31 +231,50 @@ int str_index(const char *const *names, size_t n, const char *what, const char *
     return err_set(e, ERR_USAGE, "unknown %s \"%s\" (known: %s)", what, text, buf_cstr(&known));
 }
 
+static bool same_letter(char a, char b)
+{
+    return tolower((unsigned char)a) == tolower((unsigned char)b);
+}
+
+static size_t less(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+// One step of the distance: what it takes to make the first j + 1 letters of b of the first i + 1
+// of a. The rows are those of i - 1, i and i + 1 letters of a.
+static size_t cheapest(const char *a, const char *b, size_t i, size_t j, size_t *const rows[3])
+{
+    size_t wrong = rows[1][j] + !same_letter(a[i], b[j]);
+    size_t best = less(wrong, less(rows[1][j + 1] + 1, rows[2][j] + 1));
+    bool swapped = i && j && same_letter(a[i], b[j - 1]) && same_letter(a[i - 1], b[j]);
+    return swapped ? less(best, rows[0][j - 1] + 1) : best;
+}
+
 size_t str_distance(const char *a, const char *b)
 {
-    size_t m = strnlen(b, 100);
-    size_t row[101];
+    enum { MOST = 100 };
+    size_t n = strnlen(a, MOST), m = strnlen(b, MOST);
+    size_t space[3][MOST + 1] = {0};
     for (size_t j = 0; j <= m; j++)
-        row[j] = j;
-    for (size_t i = 0; a[i] && i < 100; i++) {
-        size_t diagonal = row[0];
-        row[0] = i + 1;
-        for (size_t j = 0; j < m; j++) {
-            size_t best = diagonal + (a[i] != b[j]);
-            diagonal = row[j + 1];
-            if (row[j] + 1 < best)
-                best = row[j] + 1;
-            if (diagonal + 1 < best)
-                best = diagonal + 1;
-            row[j + 1] = best;
-        }
+        space[0][j] = j;
+    for (size_t i = 0; i < n; i++) {
+        size_t *const rows[] = {space[(i + 2) % 3], space[i % 3], space[(i + 1) % 3]};
+        rows[2][0] = i + 1;
+        for (size_t j = 0; j < m; j++)
+            rows[2][j + 1] = cheapest(a, b, i, j, rows);
     }
-    return row[m];
+    return space[n % 3][m];
+}
+
+size_t str_slips(const char *word)
+{
+    return (strlen(word) + 1) / 3;
 }
 
 const char *str_nearest(const char *word, const char *const *names)
 {
-    size_t n = strlen(word), least = (n + 2) / 3 + (n <= 3) + 1;
+    size_t least = str_slips(word) + 1;
     const char *best = NULL;
     for (; *names; names++) {
         size_t distance = str_distance(word, *names);

@@ -52,7 +52,10 @@ char **strv_add(char **strings, const char *s) __attribute__((warn_unused_result
 // The index of text among n names, or -1 with an error that lists them: 'unknown layer "dens"
 // (known: dense, conv2d)'.
 int str_index(const char *const *names, size_t n, const char *what, const char *text, err *e);
-// The edit distance of two words, for "did you mean".
+// The edit distance of two words, for "did you mean": letters that are missing, too many, wrong, or
+// swapped with the next one. Upper and lower case are the same.
 size_t str_distance(const char *a, const char *b);
+// The largest distance at which a name may have been meant by `word`: every third letter.
+size_t str_slips(const char *word);
 // The name of a NULL-terminated list that `word` may have been meant for; NULL when none is near.
 const char *str_nearest(const char *word, const char *const *names);

@@ -260,13 +260,11 @@ static const struct kind *look_up(client *c, const char *word, const char *rest)
 static char *near_names(const client *c, const char *word)
 {
     AUTO_BUF names = {0};
-    size_t most = strlen(word) / 3 + 1;
+    size_t most = str_slips(word);
     for (size_t d = 1, shown = 0; d <= most && !shown; d++) {
         for (const struct kind *k = c->kinds; k && shown < 3; k = k->next) {
-            AUTO_FREE char *typed = lower(word);
-            AUTO_FREE char *kind = lower(k->kind);
-            if (str_distance(typed, k->plural) > d && str_distance(typed, k->singular) > d &&
-                str_distance(typed, kind) > d)
+            if (str_distance(word, k->plural) > d && str_distance(word, k->singular) > d &&
+                str_distance(word, k->kind) > d)
                 continue;
             const char *name = isupper((unsigned char)*word) ? k->kind : k->plural;
             if (names.len && strstr(buf_cstr(&names), name))

@@ -105,7 +105,7 @@ static int unknown(const cJSON *message, err *e)
     if (!name)
         return err_set(e, ERR_INVALID, "a message needs a \"type\"");
     const char *nearest = NULL;
-    size_t best = 3;
+    size_t best = str_slips(name) + 1;
     for (size_t i = 1; i < ARRAY_LEN(messages); i++) {
         size_t distance = str_distance(messages[i].name, name);
         if (distance < best) {

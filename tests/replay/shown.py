@@ -81,7 +81,7 @@ def test_error_bars(t):
     bars = shown(k, "display.plot { { 10, 14 }, kind = 'bars', error = { { 9, 12 }, { 13, 14 } } }")
     assert bars["text/plain"].endswith("█ 14 [13, 14]") and bars[KIND % "plot"]["series"][0]["high"] == [12, 14], bars
     assert [s["name"] for s in shown(k, "display.plot { error = { 3, 2 } }")[KIND % "plot"]["series"]] == ["error"]  # a series as any other
-    assert fails(k, "display.plot { y = { 1 }, error = { z = { 1 } } }") == "display.plot: error has no series z; did you mean y?"
+    assert fails(k, "display.plot { y = { 1 }, error = { z = { 1 } } }") == "display.plot: error has no series z; it has y"
     assert fails(k, "display.plot { y = { 1 }, error = { y = { 1, 2 } } }") == "display.plot: error.y has 2 entries, and the series 1 values"
     assert "with low <= high, or false, not {2, 1}" in fails(k, "display.plot { y = { 1 }, error = { y = { { 2, 1 } } } }")
     assert "a histogram has no intervals" in fails(k, "display.plot { { 1 }, kind = 'histogram', error = { { 1, 2 } } }")

@@ -107,6 +107,12 @@ TEST(strings)
     CHECK(!str_to_int("9223372036854775808", &v));
     CHECK_INT(str_distance("epoch", "epochs"), 1);
     CHECK_INT(str_distance("kitten", "sitting"), 3);
+    CHECK_INT(str_distance("rnu", "run"), 1);
+    CHECK_INT(str_distance("Runing", "RUNNING"), 1);
+    static const char *const names[] = {"pods", "jobs", "x", NULL};
+    CHECK_STR(str_nearest("pds", names), "pods");
+    CHECK_STR(str_nearest("opds", names), "pods");
+    CHECK(!str_nearest("foo", names) && !str_nearest("y", names) && !str_nearest("", names));
     char **parts = strv_split("a,,b", ',');
     CHECK_INT(strv_len(parts), 3);
     CHECK_STR(parts[1], "");
