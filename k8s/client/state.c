@@ -31,10 +31,15 @@ static const struct kind_state {
 // The states up to success, in order: an object in a later state has passed the earlier ones.
 static const char *const ways[][5] = {
     {"SUBMITTED", "RUNNING", "SUCCEEDING", "COMPLETED", NULL},
-    {"Pending", "Running", "Succeeded", NULL},
+    {"Pending", "ContainerCreating", "Running", "Succeeded", NULL},
     {"Created", "Running", "Succeeded", NULL},
     {"Running", "Complete", NULL},
 };
+
+static bool is_pod(const cJSON *object)
+{
+    return str_eq(json_str(object, "kind"), "Pod");
+}
 
 static const struct kind_state *kind_state(const cJSON *object)
 {
@@ -134,7 +139,7 @@ struct state state_of(const cJSON *object)
                                           : OUTCOME_OPEN;
     const char *cause = json_path_str(object, k->cause);
     s.cause = s.outcome != OUTCOME_BAD ? NULL : cause && *cause ? cause : pod_cause(object);
-    if (str_eq(k->kind, "Pod") && s.outcome == OUTCOME_OPEN) {
+    if (is_pod(object) && s.outcome == OUTCOME_OPEN) {
         struct pod_row row;
         pod_row(object, &row);
         snprintf(s.text, sizeof s.text, "%s", row.status);
@@ -150,6 +155,16 @@ static int place(const char *const *way, const char *word)
     return -1;
 }
 
+// Of a pod that is over, the state is its phase: here the word that kubectl shows, "Completed".
+static bool is_shown_as(const cJSON *object, const char *state)
+{
+    if (!is_pod(object))
+        return false;
+    struct pod_row row;
+    pod_row(object, &row);
+    return strcasecmp(row.status, state) == 0;
+}
+
 bool state_reached(const cJSON *object, const char *state)
 {
     struct state s = state_of(object);
@@ -157,7 +172,7 @@ bool state_reached(const cJSON *object, const char *state)
     if (rollout_of(object, NULL) && strcasecmp(state, "Available") == 0)
         return strcasecmp(s.text, state) == 0; // the condition is also that of an older spec
     if (strcasecmp(s.text, state) == 0 || (phase && strcasecmp(phase, state) == 0) ||
-        true_condition(object, state))
+        true_condition(object, state) || is_shown_as(object, state))
         return true;
     for (size_t i = 0; i < ARRAY_LEN(ways); i++) {
         int wanted = place(ways[i], state), is = place(ways[i], s.text);
@@ -167,10 +182,24 @@ bool state_reached(const cJSON *object, const char *state)
     return false;
 }
 
-// Of pods none are listed: their state is also the reason of a container, any word.
+// What `kubectl get pods` shows: phases, reasons of waiting and ended containers (kubelet's and
+// container runtimes'), reasons of pods; and the conditions of pods.
+static const char pod_states[] =
+    "Running, Pending, Succeeded, Failed, Unknown, Completed, Terminating, ContainerCreating, "
+    "PodInitializing, CrashLoopBackOff, ImagePullBackOff, ErrImagePull, ErrImageNeverPull, "
+    "InvalidImageName, ImageInspectError, RegistryUnavailable, SignatureValidationFailed, "
+    "CreateContainerConfigError, CreateContainerError, RunContainerError, StartError, "
+    "PreStartHookError, PostStartHookError, ContainerCannotRun, ContainerStatusUnknown, Error, "
+    "OOMKilled, DeadlineExceeded, Evicted, NodeLost, NodeAffinity, NodeShutdown, Preempting, "
+    "Shutdown, TopologyAffinityError, UnexpectedAdmissionError, SchedulingGated, NotReady, Ready, "
+    "ContainersReady, PodScheduled, Initialized, PodReadyToStartContainers, DisruptionTarget, "
+    "PodResizePending, PodResizeInProgress";
+static const char *const pod_state_starts[] = {"Init:", "Signal:", "ExitCode:", "OutOf"};
+
 static const struct {
     const char *kind, *states;
 } known[] = {
+    {"Pod", pod_states},
     {"SparkApplication",
         "NEW, SUBMITTED, PENDING_SUBMISSION, RUNNING, SUCCEEDING, COMPLETED, FAILING, FAILED, "
         "SUBMISSION_FAILED, PENDING_RERUN, INVALIDATING, SUSPENDING, SUSPENDED, RESUMING, UNKNOWN"},
@@ -192,18 +221,48 @@ const char *state_names(const cJSON *object)
     return NULL;
 }
 
+bool state_may_be_another(const cJSON *object)
+{
+    return is_pod(object) || !state_names(object);
+}
+
+static bool starts_as_of_a_pod(const char *state)
+{
+    for (size_t i = 0; i < ARRAY_LEN(pod_state_starts); i++)
+        if (strncasecmp(state, pod_state_starts[i], strlen(pod_state_starts[i])) == 0)
+            return true;
+    return false;
+}
+
+static char **words_of(const char *names)
+{
+    char **words = strv_split(names ? names : "", ',');
+    for (char **w = words; *w; w++)
+        memmove(*w, *w + strspn(*w, " "), strlen(*w + strspn(*w, " ")) + 1);
+    return words;
+}
+
 bool state_exists(const cJSON *object, const char *state)
 {
     const char *names = state_names(object);
-    bool found = !names || state_reached(object, state);
+    bool found =
+        !names || state_reached(object, state) || (is_pod(object) && starts_as_of_a_pod(state));
     const cJSON *condition;
     cJSON_ArrayForEach(condition, json_path(object, "status.conditions"))
     {
         found = found || strcasecmp(json_str_or(condition, "type", ""), state) == 0;
     }
-    char **words = strv_split(names ? names : "", ',');
+    char **words = words_of(names);
     for (char **w = words; *w && !found; w++)
-        found = strcasecmp(*w + strspn(*w, " "), state) == 0;
+        found = strcasecmp(*w, state) == 0;
     strv_free(words);
     return found;
+}
+
+char *state_nearest(const cJSON *object, const char *state)
+{
+    char **words = words_of(state_names(object));
+    char *near = mem_strdup(str_nearest(state, (const char *const *)words));
+    strv_free(words);
+    return near;
 }

@@ -16,9 +16,15 @@ struct state state_of(const cJSON *object);
 // condition that is True; or if it ended well and must have passed the state.
 bool state_reached(const cJSON *object, const char *state);
 // The states that an object of its kind can have, "Running, Complete, Failed"; NULL: of this kind
-// we do not know them. A state that is not among them, and no condition of the object, never comes.
+// we do not know them.
 const char *state_names(const cJSON *object);
+// Is the state one of them, or a condition of the object? Any state is, of a kind without names.
 bool state_exists(const cJSON *object, const char *state);
+// May objects of its kind have other states than the names? A pod may: the reason of a container is
+// any word.
+bool state_may_be_another(const cJSON *object);
+// The name that `state` may have been meant for, new; NULL: none is near.
+char *state_nearest(const cJSON *object, const char *state);
 
 // A pod as `kubectl get pods` shows it (printPod of k8s.io/kubernetes).
 struct pod_row {

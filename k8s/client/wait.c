@@ -195,8 +195,7 @@ static bool wants_true(const char *condition)
 bool wait_is_in_vain(const char *words, const cJSON *object)
 {
     enum outcome outcome = state_of(object).outcome;
-    bool is_known = str_eq(json_str(object, "kind"), "Pod") || state_names(object);
-    if (!is_known || rollout_of(object, NULL)) // a rollout that is stuck may go on
+    if (!state_names(object) || rollout_of(object, NULL)) // a rollout that is stuck may go on
         return false;
     if (str_starts(words, "condition="))
         return outcome != OUTCOME_OPEN && wants_true(words + strlen("condition="));

@@ -102,6 +102,10 @@ void k8s_say_why(const struct why *w, buf *out); // "why: …", "  seen: …", "
 // The object has ended badly: the reason in a line; events and last lines go to the call's stderr.
 void k8s_explain(call *c, struct target *t, const cJSON *object, buf *reason);
 
+// k8s_watched.c. Objects that a live table of this run shows, by their uids.
+void k8s_set_watched(call *c, const char *uid);
+bool k8s_is_watched(call *c, const char *uid);
+
 // k8s.c. What a call does to the object that it names: "scale Deployment web to 3 replicas in
 // namespace default of context kind" of the verb "scale" and more " to 3 replicas".
 void k8s_about_call(

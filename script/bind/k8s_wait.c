@@ -8,9 +8,12 @@
 #include "k8s/client/wait.h"
 #include "script/bind/k8s.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const int64_t look_every = 10 * CLOCK_SEC;
+// A wait says what the object is after the first time, when that changes, and each second time.
+static const int64_t says_after = 30 * CLOCK_SEC, says_again = 300 * CLOCK_SEC;
 
 // Reports of a waiting call about its server: when it goes away, and when it is back.
 struct waiting {
@@ -20,7 +23,9 @@ struct waiting {
     bool seen, ended;
     int64_t away_since, told;
     struct target *target;
-    buf why; // what was said last about why it takes so long
+    buf why;                // what was said last about why it takes so long
+    int64_t since, said_at; // clock_mono(); said_at 0: nothing was said of its state
+    char said[64];          // the state that was said last
 };
 
 static void say(call *c, const char *text)
@@ -63,15 +68,33 @@ static int judge_words(void *arg, const cJSON *object, err *e)
     return w->ended ? err_set(e, ERR_FAILED, "it is over") : is_so;
 }
 
+// A state that never comes is refused; of one that nobody knows the person is told.
+static int check_state(struct waiting *w, const cJSON *object, err *e)
+{
+    const char *kind = json_str_or(object, "kind", "?");
+    if (state_exists(object, w->state))
+        return 0;
+    AUTO_FREE char *near = state_nearest(object, w->state);
+    if (near)
+        return err_set(
+            e, ERR_USAGE, "a %s has no state %s; did you mean %s?", kind, w->state, near);
+    if (!state_may_be_another(object))
+        return err_set(
+            e, ERR_USAGE, "a %s has no state %s; it has %s", kind, w->state, state_names(object));
+    AUTO_FREE char *warning = str_fmt(
+        "warning: %s is no known state of a %s; it is waited for all the same", w->state, kind);
+    say(w->call, warning);
+    return 0;
+}
+
 static int judge_state(void *arg, const cJSON *object, err *e)
 {
     struct waiting *w = arg;
     if (!object)
         return w->seen ? err_set(e, ERR_GONE, "it was deleted")
                        : err_set(e, ERR_NOT_FOUND, "it is not there");
-    if (!w->seen && !state_exists(object, w->state))
-        return err_set(e, ERR_USAGE, "a %s has no state %s; it has %s",
-            json_str_or(object, "kind", "?"), w->state, state_names(object));
+    if (!w->seen && check_state(w, object, e) != 0)
+        return -1;
     w->seen = true;
     if (state_reached(object, w->state))
         return 1;
@@ -80,15 +103,10 @@ static int judge_state(void *arg, const cJSON *object, err *e)
 }
 
 // Says why it takes so long, when that can be seen and was not said yet.
-static void look(void *arg)
+static void say_why(struct waiting *w, const cJSON *object)
 {
-    struct waiting *w = arg;
-    struct target *t = w->target;
-    struct patience quick = k8s_quick(t);
-    AUTO_JSON *object = client_get(t->client, &quick, t->resource, t->ns, t->name, NULL);
     struct why why = {0};
-    if (object && k8s_find_why(t, object, &why) &&
-        !str_eq(buf_cstr(&why.what), buf_cstr(&w->why))) {
+    if (k8s_find_why(w->target, object, &why) && !str_eq(buf_cstr(&why.what), buf_cstr(&w->why))) {
         AUTO_BUF text = {0};
         k8s_say_why(&why, &text);
         call_output(w->call, "stderr", text.data, text.len);
@@ -98,9 +116,40 @@ static void look(void *arg)
     why_done(&why);
 }
 
+// Says what the object is after some time, unless a live table shows it.
+static void say_state(struct waiting *w, const cJSON *object)
+{
+    int64_t now = clock_mono();
+    struct state s = state_of(object);
+    bool same = str_eq(s.text, w->said) && w->said_at && now - w->said_at < says_again;
+    if (now - w->since < says_after || same ||
+        k8s_is_watched(w->call, json_path_str(object, "metadata.uid")))
+        return;
+    AUTO_BUF text = {0};
+    buf_fmt(&text, "%s %s is %s after ", w->target->resource->singular, w->target->name,
+        *s.text ? s.text : "without a state");
+    duration_format(&text, (now - w->since) / CLOCK_SEC * CLOCK_SEC);
+    say(w->call, buf_cstr(&text));
+    w->said_at = now;
+    snprintf(w->said, sizeof w->said, "%s", s.text);
+}
+
+static void look(void *arg)
+{
+    struct waiting *w = arg;
+    struct target *t = w->target;
+    struct patience quick = k8s_quick(t);
+    AUTO_JSON *object = client_get(t->client, &quick, t->resource, t->ns, t->name, NULL);
+    if (!object)
+        return;
+    say_why(w, object);
+    say_state(w, object);
+}
+
 static int wait_with(struct target *t, struct waiting *w, cJSON **last, err *e)
 {
     w->target = t;
+    w->since = clock_mono();
     return wait_for(t->client, &t->patience,
         &(struct wait_spec){.resource = t->resource,
             .ns = t->resource->namespaced ? t->ns : NULL,

@@ -469,6 +469,8 @@ int k8s_watch(call *c, const cJSON *args, cJSON **result, err *e)
     }
     if (!t.name)
         call_asks_server(c, false); // not yet
+    if (l->uid && !l->peek)
+        k8s_set_watched(c, l->uid);
     l->display = call_display(c, bundle(l, false), true);
     *result = NULL;
     if (call_is_action(c)) {

@@ -225,7 +225,7 @@ expectation:raises(part) -> expectation
     expect(function() error "no such file" end):raises "such file"
 expectation:reaches(state, timeout) -> expectation
   What changes by itself reaches a state; an object of the cluster that ends in another one is an error at once, with its cause.
-  errors: another state at its end, and the time-out
+  errors: a state that its kind does not have, another state at its end, and the time-out
   example:
     expect(k8s.get("pods", "hello")):reaches("Succeeded", "1m")
 ]]

@@ -378,7 +378,7 @@ handle:wait(what, timeout) -> handle
     k8s.get("configmaps", "settings"):wait("jsonpath={.data.color}=blue", "10s")
 handle:reaches(state, timeout)
   Waits for a state in a word; expect(handle):reaches calls this.
-  errors: another state at its end, with the cause; the time-out
+  errors: a state that its kind does not have; another state at its end, with the cause; the time-out
   example:
     k8s.get("pods", "hello"):reaches("Succeeded", "1m")
 handles: type -- A list of objects; it shows as kubectl's table.

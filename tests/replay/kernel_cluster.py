@@ -231,7 +231,26 @@ def test_a_preflight_asks_for_registries_and_bases(t):
 
 def test_a_state_that_does_not_exist_is_refused_at_once(t):
     message, _ = reaching(t, JOB.format(name="works", code=0).replace("echo", "sleep 60; echo"), "COMPLETED")
-    assert message.startswith("a Job has no state COMPLETED; it has Running, "), message
+    assert message == "a Job has no state COMPLETED; did you mean Complete?", message
+    message, _ = reaching(t, JOB.format(name="also", code=0).replace("echo", "sleep 60; echo"), "Parked")
+    assert message.startswith("a Job has no state Parked; it has Running, "), message
+
+
+def test_a_state_of_a_pod_that_nobody_knows_is_waited_for_aloud(t):
+    pod = """function pod(name) return k8s.create { apiVersion = "v1", kind = "Pod", metadata = { name = name }, spec = { containers = { {
+  name = "main", image = "host", command = { "sleep", "600" } } } } } end
+web, seen = pod "web", pod "seen"
+seen:watch()"""
+    k = Kernel(t, "", *GRANTED, env=sandbox(t))
+    assert k.run(pod, 'effects="cluster"').state == "ok"
+    assert k.run('expect(web):reaches "Runing"').error["message"] == "a Pod has no state Runing; did you mean Running?"
+    limit = 31 + 3 * PATIENCE  # it says what it is after 30 s
+    waits = k.insert(f'expect({{ web, seen }}):reaches("Parked", "{limit}s")')
+    k.start(waits)
+    k.done(waits, limit + 20)
+    told = k.text(waits, "stderr")
+    assert told.count("warning: Parked is no known state of a Pod; it is waited for all the same") == 2, told
+    assert told.count("pod web is Running after 3") == 1 and "pod seen is" not in told, told  # a live table shows it
 
 
 def test_copies_that_are_over_before_they_begin(t):

@@ -224,9 +224,23 @@ TEST(a_state_that_a_kind_does_not_have_is_known)
     CHECK(state_exists(job, "Failed"));
     CHECK(state_exists(job, "odd"));
     CHECK(strstr(state_names(job), "Complete") != NULL);
-    CHECK(state_exists(pod, "CrashLoopBackOff"));
+    CHECK(state_exists(pod, "CrashLoopBackOff") && state_exists(pod, "completed"));
+    CHECK(state_exists(pod, "Init:0/2") && state_exists(pod, "ContainersReady"));
+    CHECK(!state_exists(pod, "Runing") && !state_exists(pod, "Parked"));
+    AUTO_FREE char *near = state_nearest(pod, "Runing"), *none = state_nearest(pod, "Parked");
+    CHECK_STR(near, "Running");
+    CHECK(!none && state_may_be_another(pod) && !state_may_be_another(job));
     CHECK(state_exists(other, "Anything"));
     CHECK(!state_names(other));
+}
+
+TEST(a_pod_that_is_over_has_reached_the_word_that_kubectl_shows)
+{
+    AUTO_JSON *done = tap_yaml("{kind: Pod, status: {phase: Succeeded, containerStatuses: [{name: "
+                               "a, state: {terminated: {exitCode: 0, reason: Completed}}}]}}");
+    CHECK(state_reached(done, "Completed") && state_reached(done, "Succeeded"));
+    CHECK(state_reached(done, "Running") && state_reached(done, "ContainerCreating"));
+    CHECK(!state_reached(done, "Error"));
 }
 
 TEST(of_what_has_ended_some_words_are_in_vain)
