@@ -258,18 +258,19 @@ core.kinds = kinds
 
 local function shown(value)
   if value == core.null then return "null" end
-  if type(value) == "number" or type(value) == "boolean" then return tostring(value) end
+  if type(value) == "number" or type(value) == "boolean" or value == nil then return tostring(value) end
   return type(value) == "string" and #value <= 40 and ("%q"):format(value) or "a " .. type(value)
 end
 
--- Is the value of one of the kinds "string|number"? Raises what it should be.
+-- Is the value of one of the kinds "string|number"? Raises what it should be. This is how functions check their arguments,
+-- too: core.check_kind("display.progress", "total", total, "integer").
 function core.check_kind(what, name, value, kind)
   local meant = {}
   for word in kind:gmatch "[^|]+" do
     if not kinds[word] or kinds[word].fits(value) then return end
     meant[#meant + 1] = kinds[word].says
   end
-  core.fail("error", ("%s: %s is %s, not %s"):format(what, name, table.concat(meant, " or "), shown(value)))
+  core.fail("error", ("%s: %s must be %s, not %s"):format(what, name, table.concat(meant, " or "), shown(value)))
 end
 
 -- The options of a call, checked against what is told of it; what has no name is not an option. known: these alone.

@@ -93,7 +93,7 @@ local function fan_out(make, step, task)
     task.withParam = expression and in_dag(make, step, expression) or ""
   else
     local items = known(make, step, step.each)
-    if type(items) ~= "table" then core.fail("error", ("step %s: each is a list, not %s"):format(step.name, tostring(items))) end
+    if type(items) ~= "table" then core.fail("error", ("step %s: each must be a list, not %s"):format(step.name, tostring(items))) end
     task.withItems = core.array {}
     for i, item in ipairs(items) do task.withItems[i] = item end
   end

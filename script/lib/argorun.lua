@@ -163,6 +163,7 @@ local function applied(self, object, make)
 end
 
 function flow:template(name, options)
+  core.check_kind("flow:template", "the name", name, "string")
   core.pipeline.templates[name] = self
   return applied(self, argo.template(self, name, core.check("flow:template", options)))
 end

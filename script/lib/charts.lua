@@ -83,7 +83,7 @@ local function add_intervals(s, list)
       low, high = one[1], one[2]
     end
     if one and (type(low) ~= "number" or type(high) ~= "number" or low > high) then
-      core.fail("error", ("%s[%d] is a distance, { low, high } with low <= high, or false, not %s"):format(what, i, display.inspect(one)))
+      core.fail("error", ("%s[%d] must be a distance, { low, high } with low <= high, or false, not %s"):format(what, i, display.inspect(one)))
     end
     s.low[i], s.high[i] = low or 0 / 0, high or 0 / 0
   end

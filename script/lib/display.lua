@@ -161,6 +161,7 @@ local function check_rows(rows)
 end
 
 local function table_columns(rows, columns)
+  for _, name in ipairs(columns or {}) do core.check_kind("display.table", "the name of a column", name, "string") end
   if columns then return columns end
   local seen, list = {}, {}
   for _, row in ipairs(rows) do
@@ -317,14 +318,16 @@ local function progress_bundle(p)
 end
 
 function display.progress(total, label)
-  core.expect_type("display.progress", total, "number", "the number of steps")
+  core.check_kind("display.progress", "total", total, "integer")
+  core.check_kind("display.progress", "the label", label or "", "string")
   local p = setmetatable({ total = total, label = label, done = 0, started = core.now() }, progress)
   p.id = core.display(progress_bundle(p), true)
   return p
 end
 
 function progress:update(done, metrics)
-  core.expect_type("progress:update", done, "number", "the number of steps done")
+  core.check_kind("progress:update", "done", done, "integer")
+  core.check_kind("progress:update", "metrics", metrics or {}, "table")
   self.done, self.metrics = done, metrics or self.metrics
   core.update(self.id, progress_bundle(self))
 end

@@ -85,24 +85,27 @@ function expectation:differs(other)
   return self
 end
 
-local function number(self)
+-- The value and what it is compared with, which are numbers.
+local function number(self, what, name, other)
+  core.check_kind("expect(…):" .. what, name, other, "number")
   if type(self.value) ~= "number" then fail("expected a number, got %s", shown(self.value)) end
   return self.value
 end
 
 function expectation:at_least(limit)
-  if not (number(self) >= limit) then fail("expected at least %s, got %s", limit, self.value) end
+  if not (number(self, "at_least", "the limit", limit) >= limit) then fail("expected at least %s, got %s", limit, self.value) end
   return self
 end
 
 function expectation:at_most(limit)
-  if not (number(self) <= limit) then fail("expected at most %s, got %s", limit, self.value) end
+  if not (number(self, "at_most", "the limit", limit) <= limit) then fail("expected at most %s, got %s", limit, self.value) end
   return self
 end
 
 function expectation:near(other, tolerance)
   tolerance = tolerance or 1e-6
-  if not (math.abs(number(self) - other) <= tolerance) then
+  core.check_kind("expect(…):near", "the tolerance", tolerance, "number")
+  if not (math.abs(number(self, "near", "the other", other) - other) <= tolerance) then
     fail("expected %s within %s, got %s", other, tolerance, self.value)
   end
   return self
@@ -110,12 +113,14 @@ end
 
 -- Does the value match a Lua pattern?
 function expectation:matches(pattern)
+  core.check_kind("expect(…):matches", "the pattern", pattern, "string")
   local text = text_of(self.value)
   if not text or not text:find(pattern) then fail("expected %s to match %q", shown(self.value), pattern) end
   return self
 end
 
 function expectation:is_a(kind)
+  core.check_kind("expect(…):is_a", "the type", kind, "string")
   if type(self.value) ~= kind then fail("expected a %s, got %s", kind, shown(self.value)) end
   return self
 end
@@ -133,6 +138,7 @@ end
 -- The function must raise an error; if a text is given, the message must contain it.
 function expectation:raises(part)
   if type(self.value) ~= "function" then core.fail("error", "expect(f):raises needs a function") end
+  core.check_kind("expect(…):raises", "the part", part or "", "string")
   local ok, message = pcall(self.value)
   if ok then fail("expected an error, but there was none") end
   if part and not tostring(message):find(part, 1, true) then

@@ -25,6 +25,7 @@ end
 -- The path of a data set: of data/NAME in the working folder or beside the notebook, in $FIRESTEEL_DATA, among the
 -- installed data.
 function firesteel.data(name)
+  core.check_kind("firesteel.data", "the name", name, "string")
   local places = {}
   for _, folder in ipairs { core.cwd, core.notebook_dir ~= core.cwd and core.notebook_dir or nil } do
     places[#places + 1] = folder .. "/data/" .. name

@@ -223,7 +223,7 @@ local function do_step(self, step)
   end
   local plain = { name = step.name, refs = step.refs }
   if type(items) == "string" then items = core.pipeline.filled(items, env_of(self, plain), step.name) end
-  if type(items) ~= "table" then core.fail("error", ("step %s: each is a list, not %s"):format(step.name, tostring(items))) end
+  if type(items) ~= "table" then core.fail("error", ("step %s: each must be a list, not %s"):format(step.name, tostring(items))) end
   status.records, status.parts = status.records or {}, status.parts or {}
   for i, item in ipairs(items) do
     status.records[i] = status.records[i] or { metrics = {} }

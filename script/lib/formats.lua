@@ -90,7 +90,7 @@ end
 
 local function columns_of(rows, options)
   if options.columns then return options.columns end
-  if rows.columns then return rows.columns end
+  if type(rows.columns) == "table" then return rows.columns end
   local seen, columns = {}, {}
   for _, row in ipairs(rows) do
     local names = {}
@@ -105,6 +105,9 @@ end
 
 function csv.encode(rows, options)
   core.expect_type("csv.encode", rows, "table", "a list of rows")
+  for i, row in ipairs(rows) do
+    core.expect_type(("csv.encode: row %d"):format(i), row, "table", "a list, or a table by column name")
+  end
   options = core.check("csv.encode", options)
   local separator, columns, lines = separator_of("csv.encode", options), columns_of(rows, options), {}
   local function add(row, width)
@@ -119,10 +122,7 @@ function csv.encode(rows, options)
     lines[#lines + 1] = table.concat(fields, separator) .. "\n"
   end
   if columns and options.header ~= false then add(columns, #columns) end
-  for i, row in ipairs(rows) do
-    core.expect_type(("csv.encode: row %d"):format(i), row, "table", "a list, or a table by column name")
-    add(row, columns and #columns or #row)
-  end
+  for _, row in ipairs(rows) do add(row, columns and #columns or #row) end
   return table.concat(lines)
 end
 
@@ -162,6 +162,7 @@ end
 
 function time.format(seconds, format, options)
   check_seconds("time.format", seconds, -62135596800, 253402300799, "the year 1 to 9999")
+  core.check_kind("time.format", "the format", format or "", "string")
   options = core.check("time.format", options)
   format, seconds = format or "%Y-%m-%d %H:%M:%S", math.floor(seconds)
   if options.zone then format, seconds = in_zone(options.zone, format, seconds) end

@@ -156,7 +156,7 @@ end
 
 local function check_np(np)
   if np ~= nil and (math.type(np) ~= "integer" or np < 1) then
-    core.fail("error", ("hvd.run: np is an integer from 1 on, not %s"):format(tostring(np)))
+    core.fail("error", ("hvd.run: np must be an integer from 1 on, not %s"):format(tostring(np)))
   end
 end
 

@@ -12,7 +12,7 @@ end
 local function count(engine, options, name, most)
   local value = options[name]
   if value ~= nil and (math.type(value) ~= "integer" or value < 1 or value > most) then
-    usage(engine, "%s is an integer from 1 to %d, not %s", name, most, tostring(value))
+    usage(engine, "%s must be an integer from 1 to %d, not %s", name, most, tostring(value))
   end
   return value
 end

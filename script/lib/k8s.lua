@@ -281,7 +281,7 @@ end
 -- every pod, merged by time. k8s.logs { selector = "app=x" }: of the pods that it selects.
 function k8s.logs(kind, name, options)
   if type(kind) == "table" and not is_handle(kind) and kind.selector then kind, name = "pods", kind end
-  if type(kind) == "string" and type(name) ~= "string" and not kind:find "/" and not (name or {}).selector then
+  if type(kind) == "string" and type(name) ~= "string" and not kind:find "/" and not (type(name) == "table" and name.selector) then
     kind, name, options = "pods", kind, name -- k8s.logs("mnist-driver", {…}), as in kubectl
   end
   local args = about("k8s.logs", kind, name, options)

@@ -47,6 +47,10 @@ end
 
 -- What `firesteel step` runs.
 function pipeline_step(spec, inputs, outputs, id)
+  core.check_kind("pipeline_step", "the step", spec, "table")
+  core.check_kind("pipeline_step", "its name", spec.name, "string")
+  core.check_kind("pipeline_step", "inputs", inputs, "table")
+  core.check_kind("pipeline_step", "outputs", outputs or {}, "table")
   local labels = { ["firesteel/pipeline"] = spec.pipeline, ["firesteel/step"] = spec.name,
     ["firesteel/pipeline-run"] = id ~= "" and id or nil }
   if spec.delete then return delete_all(spec, labels) end

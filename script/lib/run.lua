@@ -28,7 +28,7 @@ local function plain(what, name, value)
   check_name(what, name)
   local kind = type(value)
   if kind ~= "string" and kind ~= "number" and kind ~= "boolean" then
-    core.fail("error", ("%s: %s is a text, a number or a boolean, not %s"):format(what, name,
+    core.fail("error", ("%s: %q must be a text, a number or a boolean, not %s"):format(what, name,
       value == nil and "nil" or "a " .. kind))
   end
   return value
@@ -47,7 +47,7 @@ function run.metric(name, value, options)
   each("run.metric", name, value, options, function(key, measured, with)
     check_name("run.metric", key)
     if type(measured) ~= "number" then
-      core.fail("error", ("run.metric: %s is a number, not %s"):format(key, measured == nil and "nil"
+      core.fail("error", ("run.metric: %q must be a number, not %s"):format(key, measured == nil and "nil"
         or "a " .. type(measured)))
     end
     local step = core.check("run.metric", with).step

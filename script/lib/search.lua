@@ -14,7 +14,7 @@ distribution.__display = function(d) return d.text end
 
 local function number(what, name, value)
   if type(value) ~= "number" or value ~= value or math.abs(value) == math.huge then
-    core.fail("error", ("%s: %s is a finite number, not %s"):format(what, name, display.inspect(value)))
+    core.fail("error", ("%s: %s must be a finite number, not %s"):format(what, name, display.inspect(value)))
   end
   return value
 end
@@ -66,7 +66,7 @@ local function check_list(what, name, list)
     if math.type(key) ~= "integer" or key < 1 or key > #list then
       core.fail("error", ("%s: over.%s is a list of values, and has the key %s"):format(what, name, display.inspect(key)))
     elseif not is_plain(value) then
-      core.fail("error", ("%s: over.%s[%d] is a text, a number or a boolean, not %s"):format(what, name, key, display.inspect(value)))
+      core.fail("error", ("%s: over.%s[%d] must be a text, a number or a boolean, not %s"):format(what, name, key, display.inspect(value)))
     end
   end
 end
@@ -92,7 +92,7 @@ function search.space(what, over, random)
     elseif is_plain(values) then
       one.values = { values }
     else
-      core.fail("error", ("%s: over.%s is a list of values%s, not %s"):format(what, name, random and " or a distribution" or "",
+      core.fail("error", ("%s: over.%s must be a list of values%s, not %s"):format(what, name, random and " or a distribution" or "",
         values == nil and "nil" or "a " .. type(values)))
     end
     space[#space + 1] = one

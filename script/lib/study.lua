@@ -27,13 +27,14 @@ ratio.__display = tostring
 local function count(what, name, value, least, otherwise)
   value = value == nil and otherwise or value
   if math.type(value) ~= "integer" or value < least or value > REPEATS then
-    core.fail("error", ("%s: %s is an integer from %d to %d, not %s"):format(what, name, least, REPEATS, display.inspect(value)))
+    core.fail("error", ("%s: %s must be an integer from %d to %d, not %s"):format(what, name, least, REPEATS, display.inspect(value)))
   end
   return value
 end
 
 local function confidence_of(what, value)
   value = value or 0.95
+  core.check_kind(what, "confidence", value, "number")
   if value <= 0 or value >= 1 then core.fail("error", ("%s: confidence is between 0 and 1, as 0.95, not %s"):format(what, value)) end
   return value
 end

@@ -33,7 +33,7 @@ function trial:report(metrics, step)
   if record.state ~= "running" then core.fail("error", ("trial:report: %s has ended"):format(record.name)) end
   for name, value in pairs(metrics) do
     if type(name) ~= "string" or type(value) ~= "number" then
-      core.fail("error", ("trial:report: %s is a number with a name, not %s"):format(display.inspect(name), display.inspect(value)))
+      core.fail("error", ("trial:report: %s must be a number with a name, not %s"):format(display.inspect(name), display.inspect(value)))
     end
     shown = children.point(record, name, step, value)
     points[name] = value
@@ -63,7 +63,7 @@ end
 
 local function positive(what, name, value)
   if value ~= nil and (math.type(value) ~= "integer" or value < 1) then
-    core.fail("error", ("%s: %s is an integer from 1 on, not %s"):format(what, name, display.inspect(value)))
+    core.fail("error", ("%s: %s must be an integer from 1 on, not %s"):format(what, name, display.inspect(value)))
   end
   return value
 end

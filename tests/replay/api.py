@@ -126,9 +126,9 @@ def wrong(k, source, message):
 def test_options_have_types(t):
     k = Kernel(t, "")
     wrong(k, "run.metric('x', 1, { stp = 1 })", "run.metric has no option stp; did you mean step?")
-    wrong(k, "run.metric('x', 1, { step = 'one' })", 'run.metric: step is an integer, not "one"')
-    wrong(k, "sh('true', { check = 'no' })", 'sh: check is true or false, not "no"')
-    wrong(k, "sh { 'true', env = 'A=b' }", 'sh: env is a table, not "A=b"')
+    wrong(k, "run.metric('x', 1, { step = 'one' })", 'run.metric: step must be an integer, not "one"')
+    wrong(k, "sh('true', { check = 'no' })", 'sh: check must be true or false, not "no"')
+    wrong(k, "sh { 'true', env = 'A=b' }", 'sh: env must be a table, not "A=b"')
     wrong(k, "sh('true', true)", "sh expects its options in a table, not a boolean")
 
 

@@ -83,7 +83,7 @@ def test_what_cannot_travel_is_named(t):
                   "upvalue 'file': file (0x", "global 'co' is a coroutine", "global 'k8s' is the kernel's module 'k8s'",
                   "upvalue 'got' is a function of the kernel's library", "global 'sh' is a function of the kernel's library",
                   "upvalue 'job' is a branch", "global 'firesteel'", "args, item 1 is a handle of a SparkApplication",
-                  "np is an integer from 1 on, not 0", "has no option nps; did you mean np?",
+                  "np must be an integer from 1 on, not 0", "has no option nps; did you mean np?",
                   "on expects where the ranks shall run", "expects the function that the ranks call, not a number",
                   "hvd.rank is for ranks", "module 'nn' belongs to trainer files and to functions for ranks"):
         assert words in done.out, (words, done)
@@ -250,7 +250,7 @@ def test_what_an_engine_cannot_be_is_said_before(t):
     done = play(notebook(t, WRONG_ENGINES))
     assert done.code == 0, done
     for words in ("volumes expects the names of claims, not a number", "volumes expects the folder where a claim is mounted, not a boolean",
-                  'k8s.sparkapp: volumes are claims and where they are mounted, { mnist = "/data" }', "k8s.jobs: volumes is",
+                  'k8s.sparkapp: volumes are claims and where they are mounted, { mnist = "/data" }', "k8s.jobs: volumes must be",
                   'memory = "600m" is in thousandths of a byte, as Kubernetes reads it: "600Mi"'):
         assert words in done.out, (words, done)
     assert "Running" not in done.out, done

@@ -314,7 +314,7 @@ def test_what_is_misspelt_is_said_at_its_line(t):
             ('display.plot {y = {1, "a"}}', "display.plot: y[2] is a string; a series is a list of numbers"),
             ("display.table(nil)", "display.table expects a list of rows, not nil"),
             ("display.table {1, 2}", "display.table: row 1 expects a list, or a table by column name, not a number"),
-            ("display.progress()", "display.progress expects the number of steps, not nil"),
+            ("display.progress()", "display.progress: total must be an integer, not nil"),
             ("firesteel.sleep(-1)", "a duration is 0 or more, not -1"),
             ("firesteel.sleep(0/0)", "a duration is 0 or more; the result of this calculation is no number (nan)"),
             ("firesteel.sleep {}", 'a duration is a number of seconds, or a text as "30s" or "10m", not a table')]:

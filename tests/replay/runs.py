@@ -211,10 +211,10 @@ def test_an_artifact_has_size_and_digest(t):
 
 def test_wrong_use_is_told(t):
     out = firesteel(notebook(t, WRONG), "run", "n.lua").out
-    for line in ("run.metric: x is a number, not a string", "run.metric: x is a number, not a boolean",
-                 "run.metric has no option stp; did you mean step?", "run.metric: step is an integer, not 1.5",
+    for line in ("run.metric: \"x\" must be a number, not a string", "run.metric: \"x\" must be a number, not a boolean",
+                 "run.metric has no option stp; did you mean step?", "run.metric: step must be an integer, not 1.5",
                  "run.metric: a name has 1 to 250 bytes and no control characters",
-                 "run.param: x is a text, a number or a boolean, not a table",
+                 "run.param: \"x\" must be a text, a number or a boolean, not a table",
                  "run.tag: a name has 1 to 250 bytes and no control characters",
                  "run.artifact nowhere: No such file or directory", "run.artifact .: it is a folder: name its files, or pack it",
                  "run.artifact /dev/null: it is no regular file", "run has no function metrc; did you mean metric?"):

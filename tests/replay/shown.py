@@ -65,7 +65,7 @@ def test_bars_and_histograms_are_text_where_nothing_draws(t):
     assert "kind" not in shown(k, "display.plot { a = { 1 } }")[KIND % "plot"]
     assert fails(k, "display.plot { a = { 1 }, kind = 'bar' }") == "display.plot has no kind bar; did you mean bars?"
     assert fails(k, "display.plot { a = { 1 }, x = { 'b' } }") == "display.plot: x[1] is a string; places are numbers"
-    assert fails(k, "display.plot { title = 3, a = { 1 } }") == "display.plot: title is a text, not 3"
+    assert fails(k, "display.plot { title = 3, a = { 1 } }") == "display.plot: title must be a text, not 3"
     assert "there is no series" in fails(k, "display.plot { title = 'x' }")
     assert "from 1 to 1000" in fails(k, "display.plot { { 1 }, kind = 'histogram', bins = 0 }")
 

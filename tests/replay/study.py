@@ -123,8 +123,8 @@ def test_a_resumed_run_goes_on_at_the_first_missing_one(t):
 WRONG = {
     "study { over = {}, function() end }": "over is empty",
     "study { over = { x = { 1 } } }": "a function that measures once",
-    "study { over = { x = { 1 } }, repeats = 0, function() end }": "repeats is an integer from 1 to 1000",
-    "study { over = { x = { 1 } }, warm_up = -1, function() end }": "warm_up is an integer from 0",
+    "study { over = { x = { 1 } }, repeats = 0, function() end }": "repeats must be an integer from 1 to 1000",
+    "study { over = { x = { 1 } }, warm_up = -1, function() end }": "warm_up must be an integer from 0",
     "study { over = { x = { 1 } }, confidence = 2, function() end }": "confidence is between 0 and 1",
     'study { over = { x = { 1 } }, function() return "fast" end }': "returned no number",
     'study { over = { x = { 1 } }, function() error "broken" end }': "no measurement succeeded; the first:",

@@ -270,7 +270,7 @@ print(why:match "it took longer than its timeout")"""))
 WRONG = {
     'over = {}, by = "l"': "over is empty",
     'over = { lr = {} }, by = "l"': "over.lr is an empty list",
-    'over = { lr = { {} } }, by = "l"': "over.lr[1] is a text, a number or a boolean",
+    'over = { lr = { {} } }, by = "l"': "over.lr[1] must be a text, a number or a boolean",
     'over = { 1 }, by = "l"': "over has names",
     "over = { lr = { 1 } }": "by is the metric to go by",
     'over = { lr = { 1 } }, by = "los"': 'gave no metric "los"; it gave loss; did you mean loss?',
@@ -279,7 +279,7 @@ WRONG = {
     'over = { lr = { 1 } }, by = "l", max_t = 3': 'max_t belongs to search = "halving"',
     'over = { lr = { 1 } }, by = "l", samples = 3': 'samples belongs to search = "random"',
     'over = { lr = tune.uniform(0, 1) }, by = "l"': "a grid has no values of",
-    'over = { lr = { 1 } }, by = "l", at_once = 0': "at_once is an integer from 1 on",
+    'over = { lr = { 1 } }, by = "l", at_once = 0': "at_once must be an integer from 1 on",
     'over = { lr = { 1 } }, by = "l", search = "halving", reduction_factor = 1': "reduction_factor is above 1",
     'over = { lr = { 1 } }, by = "l", stop = { l = "a" }': "stop has metrics with the value to reach",
     '"a/b", over = { lr = { 1 } }, by = "l"': "no slash",
@@ -295,7 +295,7 @@ def test_what_is_wrong_is_told(t):
   function() tune { over = { x = { 1 } }, by = "l", function(t) return math.random() end }:best():run() end } do print(select(2, pcall(f))) end"""
     done = do(notebook(t, cells(body)))
     for said in [*WRONG.values(), "upper bound 0 is not above", "lower bound is above 0", "at least one value", "bounds are integers",
-                 "is a number with a name", "in the trial's own folder", "/1: l: 0."]:
+                 "must be a number with a name", "in the trial's own folder", "/1: l: 0."]:
         assert said in done.out, (said, done.out)
 
 
