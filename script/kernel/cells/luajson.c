@@ -121,6 +121,46 @@ static cJSON *read_array(struct walk *w, int index, lua_Integer n)
     return array;
 }
 
+// The text of a key; NULL: it cannot be one of an object. Lua may not turn a number into a text in
+// place, for that would confuse lua_next.
+static const char *key_text(lua_State *L, int at, char *number, size_t size, size_t *n)
+{
+    if (lua_type(L, at) == LUA_TSTRING)
+        return lua_tolstring(L, at, n);
+    if (!lua_isinteger(L, at))
+        return NULL;
+    *n = (size_t)snprintf(number, size, "%lld", (long long)lua_tointeger(L, at));
+    return number;
+}
+
+static cJSON *refuse_key(struct walk *w, int at)
+{
+    char text[96];
+    if (lua_type(w->L, at) == LUA_TNUMBER)
+        snprintf(text, sizeof text, "the key %.14g must be a string", lua_tonumber(w->L, at));
+    else
+        snprintf(text, sizeof text, "a key must be a string, not a %s", luaL_typename(w->L, at));
+    return refuse(w, text);
+}
+
+// Stack: … the table, key, value. The member's value; its key is `key`, NULL if it is no text.
+static cJSON *read_member(struct walk *w, int index, const char *key, size_t n)
+{
+    lua_State *L = w->L;
+    if (!key)
+        return refuse_key(w, -2);
+    if (!is_text(key, n))
+        return refuse(w, "a key is not UTF-8 text");
+    if (lua_isinteger(L, -2)) { // as a string it may be there, too
+        lua_pushlstring(L, key, n);
+        bool twice = lua_rawget(L, index) != LUA_TNIL;
+        lua_pop(L, 1);
+        if (twice)
+            return refuse(w, "the key is there twice, as a number and as a string");
+    }
+    return read_value(w, lua_gettop(L));
+}
+
 // The keys come in Lua's order, which is another one each time.
 static cJSON *read_object(struct walk *w, int index)
 {
@@ -130,25 +170,18 @@ static cJSON *read_object(struct walk *w, int index)
     for (lua_pushnil(L); lua_next(L, index); lua_pop(L, 1)) {
         char number[32];
         size_t n = 0;
-        const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tolstring(L, -2, &n) : NULL;
-        bool is_bad = key && !is_text(key, n);
-        if (lua_isinteger(L, -2)) {
-            snprintf(number, sizeof number, "%lld", (long long)lua_tointeger(L, -2));
-            key = number;
-        }
-        snprintf(
-            w->path + length, sizeof w->path - length, "%s%s", length ? "." : "", key ? key : "?");
-        cJSON *item = is_bad ? refuse(w, "a key is not UTF-8 text")
-                      : key  ? read_value(w, lua_gettop(L))
-                             : refuse(w, "a key must be a string");
+        const char *key = key_text(L, -2, number, sizeof number, &n);
+        if (key)
+            snprintf(w->path + length, sizeof w->path - length, "%s%s", length ? "." : "", key);
+        cJSON *item = read_member(w, index, key, n);
         if (!item) {
             lua_pop(L, 2);
             cJSON_Delete(object);
             return NULL;
         }
         cJSON_AddItemToObject(object, key, item);
+        w->path[length] = '\0';
     }
-    w->path[length] = '\0';
     return object;
 }
 

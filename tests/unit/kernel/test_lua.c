@@ -233,7 +233,11 @@ TEST(lua_to_json)
     check_json("0/0", "the value: JSON has no NaN and no infinity");
     check_json("{x = 1/0}", "x: JSON has no NaN and no infinity");
     check_json("'\\xff'", "the value: it is not UTF-8 text");
-    check_json("{[true] = 1}", "?: a key must be a string");
+    check_json("{[true] = 1}", "the value: a key must be a string, not a boolean");
+    check_json("{a = {b = {[1.5] = 1}}}", "a.b: the key 1.5 must be a string");
+    check_json("{a = {[{}] = 1}}", "a: a key must be a string, not a table");
+    check_json(
+        "{[1] = \"x\", [\"1\"] = \"y\"}", "1: the key is there twice, as a number and as a string");
 }
 
 static void check_round_trip(const char *text)
