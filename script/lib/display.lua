@@ -4,6 +4,7 @@
 local core = ...
 local KIND = "application/vnd.firesteel.%s+json"
 local DEPTH, ITEMS = 6, 200 -- limits of a table that is shown
+local RAISED = 300 -- bytes of a value that is raised
 
 -- Prints tables as Lua writes them, with sorted keys and with limits.
 local function is_name(key)
@@ -107,6 +108,13 @@ display = setmetatable({}, {
 })
 
 display.inspect = function(value) return inspect(value, 1, {}) end
+
+-- What was raised and is no text, in one line: the message of error { code = 1 }.
+function core.hooks.raised(value)
+  local text = inspect(value, 1, {}):gsub("\n%s*", " ")
+  local at = #text > RAISED and utf8.offset(text, 0, RAISED)
+  return at and text:sub(1, at - 1) .. "…" or text
+end
 
 function display.markdown(text)
   core.expect_type("display.markdown", text, "string", "a text")

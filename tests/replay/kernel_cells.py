@@ -237,6 +237,21 @@ def test_errors_have_their_place(t):
     assert r.state == "failed" and "nosuchmagic" in r.error["message"], r
 
 
+def test_what_is_raised_is_shown_without_an_address(t):
+    k = Kernel(t)
+    for source, message in [
+            ("error { code = 1, why = { 'a' } }", '{code = 1, why = {"a"}}'),
+            ("error(nil)", "nil"), ("error(12)", "12"), ("error(function(a) end)", "function(a)"),
+            ("error(setmetatable({}, { __tostring = function() return 'said' end }))", "said"),
+            ("error(setmetatable({}, { __tostring = function() error 'no' end }))", "a table"),
+            ("parallel.map({ 1 }, function() error { code = 2 } end)", "{code = 2}")]:
+        r = k.run("\n" + source)
+        assert r.error["message"] == message, (source, r.error)
+    long = k.run("error { text = ('ü'):rep(1000) }").error["message"]
+    assert len(long.encode()) <= 303 and long.startswith('{ text = "üü') and long.endswith("ü…"), long
+    assert k.run("local ok, e = pcall(error, { code = 3 })\nprint(ok, e.code)").out == "false\t3\n"
+
+
 def test_expectations_say_what_was_there(t):
     k = Kernel(t)
     assert k.run('expect("abc"):contains "b":lacks "x":matches "^a"\nexpect(0.5):at_least(0.5):near(0.5001, 1e-3)').state == "ok"

@@ -141,6 +141,20 @@ cJSON *interp_frame_text(const lua_Debug *ar)
     return cJSON_CreateString(text);
 }
 
+// The raised value at the stack's bottom as a text. A table is shown with what is in it, not with
+// its address, so that equal runs say the same.
+static void push_raised(lua_State *L)
+{
+    lua_pushvalue(L, 1);
+    if (lua_type(L, 1) == LUA_TSTRING)
+        return;
+    lua_getfield(L, LUA_REGISTRYINDEX, INTERP_HOOKS);
+    lua_getfield(L, -1, "raised");
+    lua_pushvalue(L, 1);
+    if (lua_pcall(L, 1, 1, 0) != LUA_OK || lua_type(L, -1) != LUA_TSTRING)
+        lua_pushfstring(L, "a %s", luaL_typename(L, 1));
+}
+
 // The message handler of a cell: keeps the frames of the user's own code, and the line in the cell.
 static int on_error(lua_State *L)
 {
@@ -164,7 +178,7 @@ static int on_error(lua_State *L)
         if (cJSON_GetArraySize(x->traceback) < TRACEBACK_MAX)
             cJSON_AddItemToArray(x->traceback, interp_frame_text(&ar));
     }
-    luaL_tolstring(L, 1, NULL);
+    push_raised(L);
     return 1;
 }
 
