@@ -4,7 +4,9 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "script/notebook/plan.h"
+#include "script/notebook/private.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,6 +48,11 @@ void faults_sort(struct faults *f)
         qsort(f->list, f->n, sizeof *f->list, by_place);
 }
 
+static bool is_of_name(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
 static void find_twin(const notebook *nb, size_t i, struct faults *f)
 {
     size_t first;
@@ -56,6 +63,35 @@ static void find_twin(const notebook *nb, size_t i, struct faults *f)
     notebook_cell_name(nb, first, &name);
     AUTO_FREE char *text = str_fmt("the id \"%s\" is that of %s too", c->id, buf_cstr(&name));
     faults_add(f, (long)i, 0, text);
+}
+
+// Does any cell name the variable, or does one's output become its value?
+static bool has_name(const notebook *nb, const char *name)
+{
+    size_t n = strlen(name);
+    for (size_t i = 0; i < notebook_count(nb); i++) {
+        const cell *c = notebook_cell(nb, i);
+        if (str_eq(c->options.capture, name))
+            return true;
+        const char *before = c->source;
+        for (const char *at = before; (at = strstr(at, name)); at++)
+            if ((at == before || !is_of_name(at[-1])) && !is_of_name(at[n]))
+                return true;
+    }
+    return false;
+}
+
+// A word of which the notebook knows nothing would be nil: the cell never runs.
+static void find_when(const notebook *nb, size_t i, struct faults *f)
+{
+    const cell *c = notebook_cell(nb, i);
+    const char *meant = c->options.when ? options_when_meant(c->options.when) : NULL;
+    if (!meant || c->problem || has_name(nb, c->options.when))
+        return;
+    err e = {0};
+    options_refuse_when(c->options.when, meant, &e);
+    err_wrap(&e, "option when");
+    faults_add(f, (long)i, 0, e.text);
 }
 
 void faults_find(const notebook *nb, struct faults *f)
@@ -71,6 +107,7 @@ void faults_find(const notebook *nb, struct faults *f)
         struct plan plan = {0};
         const cell *c = notebook_cell(nb, i);
         find_twin(nb, i, f);
+        find_when(nb, i, f);
         if (c->problem)
             faults_add(f, (long)i, 0, c->problem);
         if (!c->options.unclear && plan_text(c, &plan, &e) < 0)

@@ -143,9 +143,33 @@ static int set_retries(struct cell_options *o, const cJSON *value, err *e)
     return 0;
 }
 
+const char *options_when_meant(const char *when)
+{
+    static const char *const words[] = {"always", "failed", NULL};
+    bool name = !isdigit((unsigned char)*when);
+    for (const char *p = when; *p; p++)
+        name = name && (isalnum((unsigned char)*p) || *p == '_');
+    if (!name || str_eq(when, words[0]) || str_eq(when, words[1]))
+        return NULL;
+    return str_nearest(when, words);
+}
+
+int options_refuse_when(const char *when, const char *meant, err *e)
+{
+    return err_set(e, ERR_USAGE,
+        "\"%s\" is neither \"always\" nor \"failed\" nor a Lua expression; did you mean \"%s\"?",
+        when, meant);
+}
+
+// One slip is a mistake in any case; whether two make a variable's name, only the notebook tells.
 static int set_when(struct cell_options *o, const cJSON *value, err *e)
 {
-    return set_text(value, &o->when, e);
+    if (set_text(value, &o->when, e) < 0)
+        return -1;
+    const char *meant = options_when_meant(o->when);
+    if (!meant || str_distance(o->when, meant) > 1)
+        return 0;
+    return options_refuse_when(o->when, meant, e);
 }
 
 static int set_nothing(struct cell_options *o, const cJSON *value, err *e)

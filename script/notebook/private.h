@@ -54,6 +54,10 @@ bool marker_is_json(const char *text);
 // options.c: fills c->options from c->kept->metadata; the first fault goes to c->problem.
 void options_read(cell *c);
 void options_done(struct cell_options *o);
+// "always" or "failed", when `when` is one word that was probably meant for it; NULL: it is another
+// word, or an expression.
+const char *options_when_meant(const char *when);
+int options_refuse_when(const char *when, const char *meant, err *e); // always -1
 // Is it not our option, but one that other tools (Jupyter and jupytext) may have put there?
 bool option_is_foreign(const char *name);
 

@@ -82,7 +82,7 @@ def test_a_when_that_is_wrong(t):
     k = headless(t, cell("print(1)", 'when="no_such.field"') + CLEAN)
     assert k.code == 1 and k.text() == "clean\terror\n", (k.text(), k.of("error"))
     path = os.path.join(t.dir(), "n.lua")
-    for marker, says in (('when="x >"', "neither"), ("retries=-1", "from 0 to 100"), ('retries="2"', "from 0 to 100"), ("when=3", "a text"),
+    for marker, says in (('when="x >"', "neither"), ('when="allways"', 'did you mean "always"?'), ("retries=-1", "from 0 to 100"), ('retries="2"', "from 0 to 100"), ("when=3", "a text"),
                          ("[markdown] retries=1", "for code cells")):
         with open(path, "w", encoding="utf-8") as f:
             f.write(cell("print(1)", marker))

@@ -324,6 +324,14 @@ TEST(what_is_no_notebook_is_said)
     CHECK_HAS(e.text, "cell 1: cell_type is soup");
 }
 
+TEST(a_variable_may_be_named_like_a_word_of_when)
+{
+    notebook *nb = parse("-- %% a\nallwaise = 1\n-- %% b when=\"allwaise\"\nx\n");
+    err e = {0};
+    CHECK_OK(notebook_check(nb, &e) == 0, e);
+    notebook_free(nb);
+}
+
 TEST(faults_of_a_marker_have_a_line_and_a_remedy)
 {
     check_fault(
@@ -333,6 +341,12 @@ TEST(faults_of_a_marker_have_a_line_and_a_remedy)
     check_fault("-- %% a timeout=30\n", "timeout=\"30s\"");
     check_fault("-- %% a effects=\"clutser\"\n", "did you mean \"cluster\"?");
     check_fault("-- %% a language=\"yml\"\n", "did you mean \"yaml\"?");
+    check_fault("-- %% a when=\"allways\"\nx\n", "option when: \"allways\" is neither \"always\" "
+                                                 "nor \"failed\" nor a Lua expression; did you "
+                                                 "mean \"always\"?");
+    check_fault("-- %% a when=\"Failed\"\nx\n", "did you mean \"failed\"?");
+    check_fault("-- %% a when=\"alwasys\"\nx\n", "did you mean \"always\"?");
+    check_fault("-- %% a when=\"allwaise\"\nallwaises = 1\n", "did you mean \"always\"?");
     check_fault("-- %% a capture=\"2x\"\n", "no name of a Lua variable");
     check_fault("-- %% a file=\"x\" template=\"y\"\n", "either file= or template=");
     check_fault("-- %% a file=\"x\n", "does not end");

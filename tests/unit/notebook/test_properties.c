@@ -127,6 +127,8 @@ TEST(faults_are_told_at_their_field)
     check_problem("", PROPERTY_TOLERANCE, "-1", "needs a number of 0 or more");
     check_problem("", PROPERTY_TOLERANCE, "1e-6", NULL);
     check_problem("", PROPERTY_WHEN, "accuracy > 0.9", NULL);
+    check_problem("", PROPERTY_WHEN, "faild", "did you mean \"failed\"?");
+    check_problem("", PROPERTY_WHEN, "ready", NULL);
     check_problem("", PROPERTY_CAPTURE, "9a", "no name of a Lua variable");
     check_problem("", PROPERTY_EFFECTS, "clustr", "did you mean \"cluster\"");
     check_problem(
