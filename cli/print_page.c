@@ -309,7 +309,7 @@ void print_summary(struct cli *cli, const fold *f)
         print_child_summary(cli, f);
         return;
     }
-    size_t ok = 0, failed = 0, rest = 0;
+    size_t ok = 0, failed = 0, begun = 0, rest = 0;
     for (size_t i = 0; i < fold_count(f); i++) {
         const struct run_cell *c = fold_cell(f, i);
         size_t at;
@@ -317,7 +317,8 @@ void print_summary(struct cli *cli, const fold *f)
             notebook_find(fold_notebook(f), c->id, &at) && notebook_counts(fold_notebook(f), at);
         ok += c->state == STATE_OK && code;
         failed += c->state == STATE_FAILED;
-        rest += code && c->state != STATE_OK && c->state != STATE_FAILED;
+        begun += code && page_is_begun(c);
+        rest += code && c->state != STATE_OK && c->state != STATE_FAILED && !page_is_begun(c);
     }
     AUTO_BUF took = {0};
     duration_format(&took, fold_duration(f));
@@ -329,6 +330,8 @@ void print_summary(struct cli *cli, const fold *f)
     say(stdout, ": %zu %s ok", ok, ok == 1 ? "cell" : "cells");
     if (failed)
         say(stdout, ", %zu failed", failed);
+    if (begun)
+        say(stdout, ", %zu %s", begun, page_begun(f));
     if (rest)
         say(stdout, ", %zu not run", rest);
     say(stdout, " in %s%s (run %s)\n", buf_cstr(&took), state == RUN_KILLED ? " or more" : "",

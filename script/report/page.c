@@ -125,9 +125,22 @@ char *page_title(const fold *f)
     return path_basename(json_str_or(fold_first(f), "path", "notebook"));
 }
 
+bool page_is_begun(const struct run_cell *c)
+{
+    // A cell that was cancelled in the queue took no time.
+    return c->state == STATE_RUNNING ||
+           (c->state == STATE_CANCELLED && c->mono_end > c->mono_start);
+}
+
+const char *page_begun(const fold *f)
+{
+    enum run_state state = fold_state(f);
+    return state == RUN_RUNNING || state == RUN_KILLED ? run_state_name(state) : "interrupted";
+}
+
 char *page_count(const fold *f)
 {
-    size_t ok = 0, failed = 0, all = 0;
+    size_t ok = 0, failed = 0, begun = 0, all = 0;
     const notebook *nb = fold_notebook(f);
     for (size_t i = 0; i < notebook_count(nb); i++) {
         const struct run_cell *c = fold_cell_by_id(f, notebook_cell(nb, i)->id, NULL);
@@ -136,14 +149,17 @@ char *page_count(const fold *f)
         all++;
         ok += c && c->state == STATE_OK;
         failed += c && c->state == STATE_FAILED;
+        begun += c && page_is_begun(c);
     }
+    size_t rest = all - ok - failed - begun;
     buf text = {0};
     buf_fmt(&text, "%zu of %zu cell%s passed", ok, all, all == 1 ? "" : "s");
     if (failed)
         buf_fmt(&text, ", %zu failed", failed);
-    if (all - ok - failed)
-        buf_fmt(&text, ", %zu %s", all - ok - failed,
-            fold_state(f) == RUN_RUNNING ? "to come" : "not run");
+    if (begun)
+        buf_fmt(&text, ", %zu %s", begun, page_begun(f));
+    if (rest)
+        buf_fmt(&text, ", %zu %s", rest, fold_state(f) == RUN_RUNNING ? "to come" : "not run");
     return buf_take(&text);
 }
 
