@@ -16,7 +16,7 @@ struct cli {
     bool utf8;              // may stdout have more than ASCII?
     bool no_mouse;          // of the workbench: the mouse is the terminal's
     bool read_only;         // and it changes nothing: no cluster, no run
-    const char *notify;     // how it tells who looks elsewhere, NULL: as FIRESTEEL_NOTIFY says
+    const char *notify;     // how it notifies a person elsewhere; NULL: as FIRESTEEL_NOTIFY says
     int width;              // columns of the terminal, 80 where there is none
 };
 
@@ -47,8 +47,8 @@ char *cli_program(struct cli *cli, const char *name, err *e);
 // Becomes firesteel-kernel with these arguments (a strv, taken). Returns an exit code when it
 // cannot.
 int cli_become_kernel(struct cli *cli, char **arguments);
-// The first of these places that exists: relative ones are below our own executable's folder, as in
-// a build folder; those without a slash are looked for in PATH. New; NULL: none.
+// The first of these paths that exists. Relative paths start at the folder of our own executable,
+// as in a build folder; names without a slash are looked for in PATH. New; NULL: none.
 char *cli_find(struct cli *cli, const char *const *places);
 // Where data sets are looked for, beside the working folder: $FIRESTEEL_DATA, else those installed;
 // new, NULL: neither.
@@ -69,11 +69,14 @@ char *cli_state_dir(struct cli *cli, err *e);  // $XDG_STATE_HOME/firesteel
 // The working folder of a notebook: `cwd` (--cwd) if given, and made if needed; else the notebook's
 // folder; or, if that cannot be written, a folder of its own below the state folder (*moved). New.
 char *cli_work_folder(struct cli *cli, const char *cwd, const char *file, bool *moved, err *e);
-// Where the verbs that look at runs look: `cwd` (--cwd) if given, else this folder; but that of the
-// notebook's file that `word` names (NULL: none), or the one that replaces it, if this one has no
-// run of it; or, if this folder
-// cannot be written and has none, the one that cli_work_folder has made for its notebook, which is
-// said on standard error. If several of its notebooks have one, these are said. New.
+// The folder in which a verb looks for runs, new:
+// - `cwd` (--cwd), if it is given;
+// - else this folder. But if it has no run of the notebook that `word` names (NULL: none): the
+// folder
+//   of the notebook's file, or the folder that replaces it;
+// - or, if this folder cannot be written and has no runs, the one that cli_work_folder has made for
+//   its notebook. Standard error says so; and if several of its notebooks have such a folder,
+//   which.
 char *cli_runs_folder(struct cli *cli, const char *cwd, const char *word);
 // A notebook's name without folder and extension; "" for NULL. New.
 char *cli_notebook_name(const char *file);

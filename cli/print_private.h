@@ -18,7 +18,7 @@ struct row_look {
         size_t width;
     } * columns;
     size_t n;
-    char *heading; // of a table whose rows do not tell what they are; NULL: none
+    char *heading; // a line above the rows, if these do not say what they are; NULL: none
 };
 struct row_look row_look(const cJSON *table);
 void row_look_done(struct row_look *look);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What a stream says, line by line, for a place where nothing can be taken back: a line is handed
-// out when it is done; one that was rewritten after that, again. Of several bars that are redrawn
-// in place only the last state follows. It owns what it holds back.
+// The lines of a stream, for an output that cannot be changed once it is written. A line is handed
+// out when it is finished, and once more if it is rewritten later. If several bars are redrawn in
+// place, only their last state is handed out. It owns what it holds back.
 #pragma once
 #include "base/buf.h"
 

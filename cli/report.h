@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Reports of a run: files named by --report, their format told by the name's end. A run that
-// somebody waits for writes them itself; a detached one's guard does, when nothing of it is left.
+// Reports of a run: files named by --report; the end of the name tells the format. If somebody
+// waits for the run, its own process writes them. If it is detached, its guard does, after all of
+// its other processes have ended.
 #pragma once
 #include "base/err.h"
 #include "script/journal/fold.h"

@@ -4,6 +4,7 @@
 #include "cli/cli.h"
 #include "tui/bench/bench.h"
 
-// The terminal is free while a run is attached to. said: what was done, for people.
+// Call it while the terminal is free, since attaching to a run needs it. said: what was done, for
+// people.
 int rundeeds_do(
     struct cli *cli, enum run_deed deed, const char *folder, const char *run, buf *said, err *e);

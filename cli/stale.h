@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// run --stale: which run of a notebook it goes on with, and what of it is done again.
+// run --stale: chooses the run of a notebook that goes on, and which of its cells run again.
 #pragma once
 #include "base/json.h"
 #include "cli/cli.h"

@@ -28,11 +28,12 @@ cJSON *table_empty(const struct table_form *f);
 cJSON *table_row(
     const struct table_form *f, const cJSON *object, const cJSON *cells, int64_t now_wall);
 
-// Tells the whole object of a row more than its cells do? Of a pod that looks sick it has the
+// Does the row's whole object say more than its cells do? That of a pod that looks sick has the
 // cause.
 bool table_wants_object(const struct table_form *f, const cJSON *cells, int64_t now_wall);
 
-// The whole of a meta.k8s.io/v1 Table; of a list of objects, from a server that makes no Tables.
+// Makes the whole table from a meta.k8s.io/v1 Table, or, if the server makes no Tables, from a list
+// of objects.
 cJSON *table_from_server(
     const cJSON *table, const char *kind, bool wide, bool with_namespace, int64_t now_wall);
 cJSON *table_from_list(const cJSON *list, bool with_namespace);

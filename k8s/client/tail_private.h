@@ -58,7 +58,8 @@ struct tail {
 
 // In the loop's next turn the tail tells what is due, and ends when nothing more can come.
 void tail_soon(tail *t);
-// Reads a container's log, unless it is read already. Of a pod that comes later, all lines are new.
+// Begins to read a container's log, unless it is read already. All lines of a pod that comes later
+// are new.
 // object: the pod; NULL: it cannot be looked at.
 void tail_add_reader(tail *t, const cJSON *object, const char *pod, const char *container);
 

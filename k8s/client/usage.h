@@ -52,8 +52,9 @@ int usage_read(const cJSON *item, struct used *out);
 // shown where there is room, those of requests and limits last of all.
 size_t usage_columns(const char *kind);
 void usage_add_columns(cJSON *columns, const char *kind, bool always);
-// Keeps in a row what percents are of, "room": what pods can have of a node; what a pod's
-// containers ask for and may have. Of an object without what tells it (or NULL), nothing.
+// Stores in the row what percents are counted from, as "room": for a node, what its pods can have;
+// for a pod, the requests and limits of its containers. Stores nothing if the object (may be NULL)
+// does not say it.
 void usage_take_room(cJSON *row, const char *kind, const cJSON *object);
 // Sets a row's entries in these columns as `kubectl top` prints them; NULL: it is not known. A
 // table without such columns stays as it is.

@@ -28,11 +28,11 @@ struct watch_spec {
     const char *ns;              // NULL: all namespaces
     const char *labels, *fields; // selectors; NULL: none
     size_t most;                 // objects that are told of; 0: WATCH_MOST
-    // With the rows that the server prints: `columns`, watch_cells. Of the objects of lists those
-    // parts are left out that are never shown (LISTING_SHOWN).
+    // Asks for the rows that the server prints: `columns`, watch_cells. Objects from lists then
+    // lack the parts that are never shown (LISTING_SHOWN).
     bool table;
-    // With wants_object: so many objects of a list, the first ones, are read whole nevertheless,
-    // and what is left of their page.
+    // With wants_object: this many objects at the start of a list are read whole all the same, up
+    // to the end of the page that the last of them is on.
     size_t whole;
 };
 // A cluster has at most 150,000 pods by Kubernetes' own limits.

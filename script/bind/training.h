@@ -14,8 +14,8 @@ void training_free(training *t);
 bool training_is_told(const training *t); // is there anything to show?
 // Adds an event. false: it is no event of a training, and nothing has changed.
 bool training_event(training *t, const cJSON *event);
-// The display as a MIME bundle. Of a history of more than 300 epochs it has the last 50, and of the
-// others only as many as the curves need.
+// The display as a MIME bundle. If there are more than 300 epochs, it has the last 50, and of those
+// before them only as many as the curves need.
 cJSON *training_bundle(const training *t);
 // The last value of each metric, the epochs' first and then the evaluation's; and the events of the
 // epochs. Borrowed.

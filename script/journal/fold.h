@@ -111,8 +111,8 @@ int fold_event(fold *f, const cJSON *record, err *e);
 // The document with which the run will probably begin, as somebody else has read it: if that comes
 // true, it is not read again. The fold takes it.
 void fold_expect(fold *f, notebook *nb);
-// Of a table that a display begins with, and of rows that are added to one, only the first n are
-// kept: for who prints them as they come. 0: all.
+// Keeps only the first n rows of each table, and of each addition to one: a program that prints
+// rows as they come needs no more. 0: keeps all.
 void fold_keep_rows(fold *f, size_t n);
 // Folds a whole file. Corrupt lines are counted and skipped; *first_bad (may be NULL) describes the
 // first. A file that has no others is an error.
@@ -137,8 +137,8 @@ const char *fold_message(const fold *f);        // in the end record, or NULL
 const struct output *fold_error(const fold *f); // error of the run as a whole, or NULL
 int64_t fold_started(const fold *f);            // wall ns
 int64_t fold_last(const fold *f);               // wall ns of the last record
-// Monotonic ns until the last record, summed over resumes: of a run that was killed nobody knows
-// how much longer it was.
+// Monotonic ns until the last record, summed over resumes. A killed run may have gone on for
+// longer: nobody knows for how long.
 int64_t fold_duration(const fold *f);
 // A kernel writes the run's journal at this time (clock_mono): if the run has no end it is still
 // going on. Its duration is until then.
@@ -168,8 +168,8 @@ const struct run_cell *fold_display_cell(const fold *f, int64_t id);
 // on: inputs = {file = {size, sha256}}, images, environment, versions}. Params are the
 // notebook's and run.param's; metrics are those of trainings (an evaluation counts last) and
 // run.metric's, "nan", "inf" and "-inf" where JSON has no number. What a cell recorded counts until
-// it runs again. Branches of a cell go on side by side: of what several have told that of the last
-// one by name counts, and what the cell itself has told more, whoever was first.
+// it runs again. Branches of a cell run side by side: if several recorded the same name, the value
+// of the branch whose name sorts last counts; the cell's own value counts more than any branch's.
 cJSON *fold_results(const fold *f);
 // The parameters with which its cells ran, new: {name: value}. Those of its start, unless their
 // cell was edited and ran again.
@@ -200,8 +200,8 @@ char *fold_object(const struct ledger_entry *e);
 // The path of a file that cells name "data.csv", "./data.csv" or otherwise: one text for one file;
 // new.
 char *fold_path(const fold *f, const char *name);
-// Who has told what counts of a name in "metrics" or "artifacts" of fold_results: a cell and its
-// branch, NULL: the cell itself; no cell: nobody has. Borrowed.
+// Who recorded the value that counts for a name in "metrics" or "artifacts" of fold_results: a cell
+// and its branch (NULL: the cell itself). The cell is NULL if nobody recorded it. Borrowed.
 struct teller {
     const char *cell, *branch;
 };

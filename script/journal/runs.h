@@ -36,8 +36,9 @@ cJSON *runs_list_lineage(runs_list *l, size_t i);
 // A row, as runs_row; with `fields` (NULL: all) only with what is needed to know these of it.
 cJSON *runs_list_row(runs_list *l, size_t i, const char *const *fields, err *e);
 
-// A run has ended, and nobody writes its journal any more: its folder's index learns what lists say
-// of it, so that none reads the journal. Of a journal without an end, or above 8 MiB, it does not.
+// Call it when a run has ended and nobody writes its journal any more. It adds to the folder's
+// index what lists show of the run, so that no list has to read the journal. It does nothing if the
+// journal has no end, or is larger than 8 MiB.
 void runs_ended(const char *journal);
 // The same for a headless run whose client has heard all of it. What is said of it is made from
 // what was heard, `f`, which may be done before its kernel has gone; NULL: it has not ended. Then

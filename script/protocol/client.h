@@ -36,7 +36,8 @@ const char *client_line(const client *c, size_t *n);
 // this client; a client that only looks (ls, stop) is no owner. person: somebody
 // looks at what comes; nobody else gets the document, which is large.
 void client_hello(client *c, int64_t from, bool owner, bool person);
-// The same for somebody who only looks: the kernel takes nothing from him that changes anything.
+// The same for a client that only looks: the kernel refuses all of its requests that would change
+// something.
 void client_hello_looking(client *c);
 // Sends a message, which it takes, and expects no reply.
 void client_send(client *c, cJSON *message);

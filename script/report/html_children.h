@@ -5,6 +5,6 @@
 #include "base/buf.h"
 #include "script/journal/fold.h"
 
-// Appends nothing for a run without such records. Trials stand the best first. Of more than 200
-// rows the first ones are shown, of the curves those of the first eight.
+// Appends nothing for a run without such records. The best trial comes first. Only the first 200
+// rows are shown, and only the curves of the first eight.
 void html_children(const fold *f, buf *out);

@@ -7,8 +7,8 @@
 
 // Horovod's numbers.
 enum { OP_AVERAGE = 0, OP_SUM = 1, OP_MIN = 3, OP_MAX = 4, OP_PRODUCT = 5 };
-// How ranks reduce values of this type. Of an average of doubles it is the sum: who wants the
-// average divides.
+// How ranks reduce values of this type. For an average of doubles it is the sum: the caller
+// divides.
 comm_op collective_reduction(int64_t op, comm_type type);
 
 //  X(name, text)

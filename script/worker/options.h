@@ -6,8 +6,9 @@
 
 void read_fit_options(lua_State *L, int table, const worker *w, fit_spec *spec);
 void read_evaluate_options(lua_State *L, int table, const worker *w, evaluate_spec *spec);
-// Of a method for one batch: x and y at 2 and 3, a table of options or none at 4, which may have
-// sample_weight and, for what trains, class_weight. `known`: the other names that it may have.
+// Reads the arguments of a method for one batch: x at 2, y at 3, and at 4 a table of options or
+// nothing. The options are sample_weight, class_weight (if the method trains), and those of
+// `known`.
 void read_batch_options(
     lua_State *L, const char *what, const char *known, bool trains, evaluate_spec *spec);
 // The table of inputs at index `at` becomes a list, if its keys are the names of inputs.

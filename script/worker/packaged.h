@@ -27,10 +27,10 @@
 
 typedef struct packaged packaged;
 
-// Checks the digests of its files, too: ERR_CORRUPT names the first one that is another. dnn: as
+// Checks the digests of its files, too: ERR_CORRUPT names the first file that differs. dnn: as
 // worker_options has it.
 packaged *packaged_open(const char *folder, const char *dnn, err *e);
-// Of a model and, unless it is NULL, a predict.lua that are in no package yet.
+// The same for a model, and a predict.lua (NULL: none), that are in no package yet.
 packaged *packaged_new(
     const char *name, const char *model_path, const char *predict_path, const char *dnn, err *e);
 void packaged_free(packaged *p);

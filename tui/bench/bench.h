@@ -39,17 +39,17 @@ struct bench_ops {
     // to, that has the screen. May be NULL.
     int (*run_deed)(
         void *arg, enum run_deed deed, const char *folder, const char *run, buf *said, err *e);
-    // Looks, on another thread, what has become of what outside_list says, and calls
-    // bench_looked. Takes the list. May be NULL.
+    // Checks on another thread whether the files in the list (outside_list) have changed, and then
+    // calls bench_looked. Takes the list. May be NULL.
     void (*look)(void *arg, cJSON *list);
-    // For a person who may look elsewhere. May be NULL.
+    // Notifies a person who may be looking at another window. May be NULL.
     void (*notify)(void *arg, const char *title, const char *words);
 };
 struct bench_about {
     const char *target;    // the cluster in a few words, "sandbox", "kind-dev/ml"; NULL: none
     bool ascii;            // plots without braille
     bool no_mouse;         // the terminal has kept it
-    bool looks;            // nothing is changed from here
+    bool looks;            // this bench changes nothing (--read-only)
     bool no_outputs;       // what earlier runs have left is not shown
     const char *temporary; // a folder for files that are open in $EDITOR
 };
@@ -58,14 +58,14 @@ bench *bench_new(const struct bench_about *about, const struct bench_ops *ops, v
 void bench_free(bench *b);
 // Shows the notebook as in its file, before a kernel has answered.
 int bench_show(bench *b, const char *path, const char *words, size_t n, err *e);
-// Shows a run from its journal instead: as it ended, and as it was at any time before, where keys
-// go. Nothing can be changed in it. It takes the run, whose journal this is.
+// Shows a run from its journal instead: first as it ended; keys go to any time before. Nothing can
+// be changed. Takes `run`; `journal` is the path of its journal.
 void bench_show_run(bench *b, replay *run, const char *journal);
-// Below cells that have not run yet stands what earlier runs in this folder left there, dim. given:
-// the parameters of the run to come, NAME=VALUE, NULL-terminated, or NULL. Nothing is read before
-// the next tick.
+// Shows below each cell that has not run yet, dim, what earlier runs in this folder left there.
+// given: the parameters of the run to come, NAME=VALUE, NULL-terminated, or NULL. Nothing is read
+// before the next tick.
 void bench_remember(bench *b, const char *folder, const char *const *given);
-// Nothing is changed from here in the kernel to which it connects next.
+// From now on the bench only watches: it changes nothing in the kernel to which it connects next.
 void bench_only_looks(bench *b);
 // Says hello to this kernel and uses it from now on. owner: when we leave, a kernel with nothing to
 // do ends (a headless run that we only watch would be stopped).
@@ -75,12 +75,12 @@ void bench_lost(bench *b, const char *why);
 void bench_message(bench *b, message_type type, const cJSON *message);
 // Does the kernel restart? Then connect to it again.
 bool bench_restarting(const bench *b);
-// What is another now outside of the notebook, as outside_look says; takes it.
+// Takes the answer of outside_look: which files outside of the notebook have changed.
 void bench_looked(bench *b, cJSON *outside);
 
 void bench_key(bench *b, key k);
 void bench_paste(bench *b, const char *words, size_t n);
-// Dropped while keys wait for the kernel: what is pointed at may not stay there.
+// The mouse does nothing while keys wait for the kernel, since what it points at may still move.
 void bench_mouse(bench *b, const struct mouse *m);
 // Does the next key that had to wait for the kernel; false when none is due. To be called after
 // what came is drawn, until it is false.

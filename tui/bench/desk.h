@@ -15,13 +15,13 @@ void desk_open(bench *b, const char *words);
 // The same for arguments of the action `table` (takes them), in place of the top view, if it is a
 // table.
 void desk_replace(bench *b, cJSON *with);
-// From now on one looks there, and the table on top, too. "" or NULL: where the run is. "-A" as a
-// namespace: all of them.
+// Chooses the context and the namespace that tables show from now on; the table on top changes to
+// them at once. "" or NULL: those of the run. "-A" as a namespace: all namespaces.
 void desk_use_namespace(bench *b, const char *name);
 void desk_use_context(bench *b, const char *name);
 // The names of kinds that the cluster has and that begin with what is typed, at most `most` of
-// them: {name, shortNames, apiVersion, …}, borrowed until the next call. Of a cluster that nobody
-// has asked anything yet none are known. desk_kinds_known: were they told meanwhile?
+// them: {name, shortNames, apiVersion, …}, borrowed until the next call. There are none until the
+// cluster has been asked for its kinds. desk_kinds_known: has it answered?
 size_t desk_kinds(bench *b, const char *typed, const cJSON **out, size_t most);
 bool desk_kinds_known(const bench *b);
 // The list of contexts.

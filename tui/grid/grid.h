@@ -8,10 +8,10 @@
 //           │ a  │ 漢 │tail│ é  │    │               share the cell of their base.
 //           └────┴────┴────┴────┴────┘
 //
-// Of a longer cluster (base/text/utf8.h) each code point with a width gets cells of its own, so
-// that columns are right on terminals that join and on those that do not: without the joiners a
-// family is four emoji side by side. A skin tone behind an emoji is blank, because a terminal that
-// joins would colour the emoji and advance by 0 instead of 2 columns.
+// In a longer cluster (base/text/utf8.h) each code point with a width gets cells of its own. So the
+// columns are right on terminals that join code points and on those that do not: without the
+// joiners a family is four emoji side by side. A skin tone behind an emoji is blank, because a
+// terminal that joins would colour the emoji and advance by 0 instead of 2 columns.
 #pragma once
 #include "base/buf.h"
 #include "base/text/style.h"

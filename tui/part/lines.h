@@ -57,9 +57,9 @@ enum searched { SEARCH_IDLE, SEARCH_GOES_ON, SEARCH_FOUND, SEARCH_NOWHERE };
 bool lines_searching(const lines *l);
 // The state of the search; a result is returned once.
 enum searched lines_searched(lines *l, uint64_t *i);
-// Of all shown lines with the pattern, which one was found last, from 1 on (0: not known yet), and
-// how many there are so far; `more`: they are still being counted. Counting begins with a search
-// and follows it in lines_work, piece by piece; what grows later is counted by the next search.
+// Shown lines that have the pattern: `count` is how many were counted so far, `at` which of them
+// was found last, from 1 on (0: not known yet), and `more` says that counting goes on. lines_work
+// counts piece by piece after a search. Lines that come later are counted by the next search.
 struct lines_place {
     uint64_t at, count;
     bool more;

@@ -22,16 +22,17 @@ struct table_row {
     double worth;           // of its entry in the column that orders
     double sick;            // how much is wrong with it
     bool shown, has_worth;
-    const char *cells[TABLE_COLUMNS]; // of an age what stands before it
+    const char *cells[TABLE_COLUMNS]; // of an age: the words before it
 };
-// An order that is no column's.
+// Orders that belong to no column.
 enum { TABLE_AS_IT_CAME = -1, TABLE_SICK_FIRST = -2 };
 
 typedef struct tabledata tabledata;
 tabledata *tabledata_new(void);
 void tabledata_free(tabledata *t);
-// All anew; filter and order stay, which is the table's own "order" until a person has chosen one.
-// "keep": names of the columns that stay when there is no room for all.
+// Replaces all rows and columns. The filter stays, and so does the order that a person has chosen;
+// before that, the table's "order" is used. "keep" lists the columns that stay when there is no
+// room for all.
 void tabledata_load(tabledata *t, const cJSON *table);
 // Rows by "uid", new or changed; a row with "deleted" is removed.
 void tabledata_change(tabledata *t, const cJSON *rows);
@@ -42,7 +43,7 @@ bool tabledata_is_right(const tabledata *t, int column); // its entries stand at
 int tabledata_width(const tabledata *t, int column);     // width of its widest entry or its name
 void tabledata_measure(const tabledata *t, struct table_column *out); // all of them
 bool tabledata_ages(const tabledata *t); // do entries grow while one looks?
-// An entry, its age counted up to now, in place of what `out` had.
+// Writes an entry into `out`, over what was there. An age is counted up to now.
 void tabledata_entry(const struct table_row *r, int column, int64_t now_wall, buf *out);
 
 size_t tabledata_total(const tabledata *t);
@@ -52,9 +53,10 @@ size_t tabledata_find(const tabledata *t, const char *uid); // SIZE_MAX: it is m
 
 bool tabledata_has(const tabledata *t, const char *uid); // also hidden
 
-// By a filter as base/pattern.h has it, on any entry of a row.
+// Shows the rows that have an entry which matches; the pattern is one of base/pattern.h.
 void tabledata_filter(tabledata *t, const char *pattern);
 const struct pattern *tabledata_filtered(const tabledata *t);
-// By a column's worth, else its words with numbers in them counted; or one of the orders above.
+// Sorts by a column: by its entries' values, or by their words if they have no value ("pod-9"
+// before "pod-10"). Or by one of the orders above.
 void tabledata_sort(tabledata *t, int column, bool reverse);
 int tabledata_sorted(const tabledata *t, bool *reverse);

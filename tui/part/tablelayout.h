@@ -13,8 +13,8 @@ enum { TABLE_COLUMNS = 32, TABLE_STEP = 8 };
 struct table_column {
     int width; // of its widest entry
     bool keep; // it stays when there is no room for all
-    bool wide; // only where there is room, once all others have theirs
-    bool late; // of wide ones: only once these have theirs
+    bool wide; // it is shown only if there is room left after the other columns
+    bool late; // of a wide one: it comes after the other wide ones
     bool bare; // no entry says anything
 };
 
@@ -32,7 +32,7 @@ struct table_entry {
     const char *words;
     style look;
     bool right;   // it stands at its column's right end
-    bool is_name; // what is too long loses its middle, because names often differ at their end
+    bool is_name; // it is cut in its middle, because names often differ at their end
 };
 // Draws it in its column, a row of it, of which only what is in `clip` is seen: where a part of the
 // words is outside, a … stands at the edge. Returns where the words start.

@@ -15,8 +15,9 @@ struct cell_look {
 enum { CELL_INDENT = 2 }; // columns before the text: the mark of the selected cell
 
 int cellview_rows(bench *b, size_t i, int width);
-// Number of rows before a line of its source; before the line that failed (-1: none did).
+// How many of the cell's rows are above the line that failed; -1: no line failed.
 int cellview_error_row(bench *b, size_t i, int width);
+// How many of its rows are above a line of its source.
 int cellview_source_row(bench *b, size_t i, int width, size_t line);
 // Draws row `row` of cell i at the screen row y of the area.
 void cellview_draw(
@@ -27,8 +28,8 @@ int cellview_numbers(bench *b, size_t i, bool numbers);
 // celltitle.c, cellsource.c: parts of the cell. Rows count from the start of the part.
 void celltitle_draw(bench *b, grid *g, rect area, size_t i, int y, bool selected);
 int cellsource_rows(bench *b, size_t i, int width);
-// The line where its last run failed, or that of a cell that uses the file which it has written; 0:
-// none, or the text is another one since.
+// The line at which the cell's last run failed. If the cell has written a file, also the line at
+// which another cell failed in that file. 0: none failed, or the text was changed since.
 int64_t cellsource_failed(bench *b, size_t i);
 int cellsource_row(bench *b, size_t i, int width, size_t line); // row of a line of its text
 void cellsource_draw(

@@ -91,7 +91,8 @@ static bool has_curves(const cJSON *bundle)
     return any;
 }
 
-// Of what has ended the text has all but what can be done to rows, and curves.
+// How well a display shows what its cell has left. A live one is the best. Once it has ended, the
+// text says all that it says, except for the actions on its rows, and for curves.
 static int worth(const struct thing *t)
 {
     enum { LIVE = 10, ACTIONS = 6, CURVES = 5, TEXT = 4 };

@@ -4,12 +4,12 @@
 #pragma once
 #include "tui/view/view.h"
 
-// What `O` shows: what is live and richest; of what has ended, a table with actions, else curves,
-// else the text.
+// Opens the output that `O` shows: the richest one that is live. If none is live, a table with
+// actions; without such a table, curves; without curves, the text.
 // false: the cell has no output.
 bool open_output(bench *b, const char *id);
-// The view v of a display gives way to the one `step` further of the same cell; false: there is
-// none. `id`, of the cell, is needed for display 0.
+// Replaces v, the view of a display, by the view of the display that comes `step` further in the
+// same cell; false: there is none. Display 0 needs the cell's `id`.
 bool open_turn(view *v, const char *id, int64_t display, int step);
 // Appends " 2 of 3" if the cell has more to show.
 void open_place(bench *b, const char *id, int64_t display, buf *out);

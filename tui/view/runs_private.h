@@ -35,17 +35,17 @@ struct runs_view {
 
 // Reads some more runs, for a few milliseconds.
 void runs_rows_read(struct runs_view *v);
-// The table anew, by what is typed, opened and sorted by.
+// Makes the table anew, with the filter that was typed, the runs that were opened, and the order.
 void runs_rows_load(struct runs_view *v);
-// Those of this notebook's runs, or of all.
+// Shows all runs of the folder, or only those of this notebook.
 void runs_rows_show_all(struct runs_view *v, bool all);
-// The row with the cursor is the one to stay at.
+// Remembers the row with the cursor, so that the cursor stays at it when the table is made anew.
 void runs_rows_remember(struct runs_view *v);
 const cJSON *runs_rows_of(const struct runs_view *v, const char *run); // NULL: not read
 const cJSON *runs_rows_children(const cJSON *row);                     // NULL: none
 bool runs_rows_is_open(const struct runs_view *v, const char *run);    // its children are shown
 void runs_rows_forget_fields(struct runs_view *v);
-void runs_rows_forget(struct runs_view *v, const char *run); // it is no more
+void runs_rows_forget(struct runs_view *v, const char *run); // it was removed
 
 // Asks whether the run shall go.
 void removal_push(struct runs_view *v, const char *run);

@@ -30,14 +30,15 @@ struct view_ops {
     const struct keymap *keys; // its own keymap, then those it shares with others (may be NULL)
     const struct keymap *more;
     bool overlay; // the view below is visible around it
-    // Its answer cannot be taken back: it takes no key in the first half second after it is drawn,
-    // nor while keys go on that were meant for something else.
+    // It asks a question whose answer cannot be taken back. So it takes no key in the first half
+    // second after it is drawn, nor while a person is still typing what was meant for another view.
     bool asks;
-    // Of one that asks: which actions may lose something, so that only they wait. NULL: all may.
+    // For a view that asks: may this action lose something? Only such actions have to wait. NULL:
+    // every action may.
     bool (*risks)(enum action a);
     unsigned (*mode)(const view *v); // the mode of its keys; NULL: MODE_VIEW
-    // Where it has its struct filter; 0: it has none. The bench gives it its keys and pastes, and
-    // then tells the view, whose rows may be others now.
+    // The offset of its struct filter in the view; 0: it has no filter. The bench passes keys and
+    // pastes to the filter, and then calls `filtered`, because other rows may be shown now.
     size_t filter;
     void (*filtered)(view *v);
     // Prepares for drawing in this area, after all views below: takes in new data, and moves to the
@@ -46,8 +47,8 @@ struct view_ops {
     void (*draw)(const view *v, grid *g, rect area);
     // Carries out an action; false: not its action, or without effect.
     bool (*act)(view *v, enum action a);
-    // Does to the selected row what was typed after ':', such as "scale" with the words "3" ("":
-    // none). NULL: there are no rows of objects.
+    // Carries out on the selected row what was typed after ':', such as "scale" with the words "3"
+    // ("": no words). NULL: the view has no rows of objects.
     void (*request)(view *v, const char *action, const char *words);
     // A key without a binding, and pasted text; may be NULL.
     void (*type)(view *v, key k);
@@ -82,7 +83,7 @@ unsigned view_mode(const view *v); // the mode of its keys; MODE_VIEW by default
 // The first keys of an action in a view, for hints; "" when it has none.
 void view_keys(const struct view_ops *ops, unsigned mode, enum action a, char *out, size_t size);
 const view *bench_top(const bench *b);
-bool view_takes_keys(const view *v); // by now, one that asks
+bool view_takes_keys(const view *v); // false: it asks, and has to wait a moment (see `asks`)
 
 // Shows a notice in the last row, until the next key. bench_redraw draws everything again
 // (bench.h).
@@ -114,18 +115,19 @@ int64_t bench_now(const bench *b);    // wall ns: now, or the time at which that
 // can.
 void bench_away(const bench *b, bool brief, buf *out);
 
-// How to draw: true: without braille and arrows. Below: the cursor of the view below; false: it has
-// none.
+// Must be drawn without braille and arrows?
 bool bench_ascii(const bench *b);
+// The place of the cursor in the view below the top one; false: that view has none.
 bool bench_caret(const bench *b, int *x, int *y);
 // A blank grid with at least so many rows; it must be blank when it is given back.
 grid *bench_scratch(bench *b, int width, int rows);
 
-// To the terminal's clipboard, and says so: what is "3 rows", "the cell".
+// Copies the words to the terminal's clipboard, and tells the person what was copied: `what` is
+// "3 rows" or "the cell".
 void bench_clip(bench *b, const char *words, size_t n, const char *what);
 
-// What a person has at hand everywhere: text that was cut, and what is searched for ("": nothing
-// yet), with its marks as long as they are wanted.
+// What all views share: the text that was cut, the words that are searched for ("": none yet), and
+// whether matches are marked.
 buf *bench_clipboard(bench *b);
 const char *bench_searched(const bench *b);
 void bench_search_for(bench *b, const char *words);

@@ -36,7 +36,7 @@ void table_push(bench *b, int64_t display);
 void table_push_peek(bench *b, int64_t display, cJSON *with);
 // The same in place of a table on top (which ends), with its filter and order.
 void table_replace_peek(view *top, int64_t display, cJSON *with);
-// The kind of the cluster's objects in a table of the desk; NULL: the view is none.
+// The kind of the objects in a table of the cluster desk; NULL: the view is no such table.
 const char *table_kind(const view *v);
 // Progress and curves on the full screen.
 void chart_push(bench *b, int64_t display);

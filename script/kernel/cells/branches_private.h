@@ -84,7 +84,7 @@ struct branches {
 void branch_make_ready(struct branch *b);
 // Its next time: the end of its sleep, or its time-out.
 void branch_set_timer(struct branch *b);
-// Somebody knows of its failure, or nobody will.
+// Takes the branch from the list of failures that nobody has waited for yet.
 void branch_forget_unseen(lua_State *L, branches *all, struct branch *b);
 void branch_free_job(struct job *j);
 // Goes on with branches until over(arg), or until that time (mono ns, 0: none). false: nothing can

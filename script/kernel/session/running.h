@@ -20,11 +20,11 @@ void running_passed(kernel *k, execution *ended);
 void running_catch_up(kernel *k);
 // The kernel gives up the running cell: reports it as failed, since it will not end.
 void running_abandon(kernel *k);
-// Stops the running cell and clears the queue, but for clean-ups (when.h), which then run; once
-// more clears these, too. why: FAILURE_INTERRUPTED, FAILURE_TIMEOUT, or FAILURE_ERROR when the
-// journal cannot be written.
+// Stops the running cell and clears the queue, except for clean-ups (when.h), which run then; a
+// second call clears these, too. why: FAILURE_INTERRUPTED, FAILURE_TIMEOUT, or FAILURE_ERROR when
+// the journal cannot be written.
 void running_interrupt(kernel *k, enum failure why);
-// The same for who has started the run and cannot go on: it fails with these words.
+// The same when whoever started the run cannot go on: the run fails with these words.
 void running_give_up(kernel *k, const char *words);
 // The run's time is over: stops as an interrupt does. A clean-up that runs keeps its own limit.
 void running_time_out(kernel *k);
