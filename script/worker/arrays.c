@@ -20,12 +20,8 @@ static int data_npy(lua_State *L)
 {
     err e;
     const char *path = luaL_checkstring(L, 1);
-    bool map = false;
-    if (!lua_isnoneornil(L, 2)) {
-        luaL_checktype(L, 2, LUA_TTABLE);
-        check_field_names(L, 2, "data.npy", "mmap");
-        map = opt_bool_field(L, 2, "data.npy", "mmap", false);
-    }
+    take_options(L, 2, "data.npy", "", "mmap");
+    bool map = opt_bool_field(L, 2, "data.npy", "mmap", false);
     worker_tell_read(worker_of(L), path);
     push_tensor(L, map ? npy_map(path, &e) : npy_read(path, &e), &e);
     return 1;
@@ -90,6 +86,22 @@ static int data_npz(lua_State *L)
     }
     npz_done(&arrays);
     return 1;
+}
+
+// options(given, what, places, names) → the options by name
+static int named_options(lua_State *L)
+{
+    take_options(L, 1, luaL_checkstring(L, 2), luaL_checkstring(L, 3), luaL_checkstring(L, 4));
+    lua_settop(L, 1);
+    return 1;
+}
+
+// check_names(given, what, names): for lists of columns that have options beside them
+static int check_names(lua_State *L)
+{
+    luaL_checktype(L, 1, LUA_TTABLE);
+    check_field_names(L, 1, luaL_checkstring(L, 2), luaL_checkstring(L, 3));
+    return 0;
 }
 
 // write(path, text)
@@ -406,6 +418,8 @@ void add_arrays(lua_State *L)
 int open_arrays(lua_State *L)
 {
     static const luaL_Reg functions[] = {
+        {"options", named_options},
+        {"check_names", check_names},
         {"write", write_bytes},
         {"write_npy", write_npy},
         {"write_npz", write_npz},

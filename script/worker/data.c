@@ -93,12 +93,7 @@ static int data_mnist(lua_State *L)
 {
     err e;
     lua_settop(L, 1);
-    if (lua_isnil(L, 1)) {
-        lua_newtable(L);
-        lua_replace(L, 1);
-    }
-    luaL_checktype(L, 1, LUA_TTABLE);
-    check_field_names(L, 1, "data.mnist", "path rank size");
+    take_options(L, 1, "data.mnist", "", "path rank size");
     int rank = opt_int32_field(L, 1, "data.mnist", "rank", 0);
     int size = opt_int32_field(L, 1, "data.mnist", "size", 1);
     if (size < 1 || rank < 0 || rank >= size)

@@ -41,12 +41,17 @@ local function new(columns, rows)
   return setmetatable({ columns = columns, rows = rows }, Frame)
 end
 
-local function options_of(name, given, known)
-  for key in pairs(given) do
-    if type(key) == "string" and not (" " .. known .. " "):find(" " .. key .. " ", 1, true) then
-      error(("%s: unknown option '%s'; known are: %s"):format(name, key, known), 3)
-    end
-  end
+-- The options by name; those of `places` may be given by their place.
+local function options_of(name, given, known, places)
+  local ok, options = pcall(core.options, given, name, places or "", known)
+  if not ok then error(options, 3) end
+  return options
+end
+
+-- A list of columns that may have options beside them.
+local function list_with(name, given, known)
+  local ok, problem = pcall(core.check_names, given, name, known)
+  if not ok then error(problem, 3) end
   return given
 end
 
@@ -116,8 +121,8 @@ end
 function data.csv(given)
   if type(given) == "string" then given = { given } end
   if type(given) ~= "table" then error("data.csv: expects a path, or a table of a path and options", 2) end
-  options_of("data.csv", given, "columns like missing names path rank separator size types")
-  local path = given[1] or given.path
+  given = options_of("data.csv", given, "columns like missing names path rank separator size types", "path")
+  local path = given.path
   if type(path) ~= "string" then error('data.csv: which file? data.csv "train.csv"', 2) end
   local like, known, types = given.like, {}, given.types or {}
   if like ~= nil and getmetatable(like) ~= Frame then error("data.csv: like must be a frame, as data.csv returns one", 2) end
@@ -153,17 +158,14 @@ end
 -- data.parquet: as data.csv, for a Parquet file; pyarrow turns it into CSV in a temporary folder.
 function data.parquet(given)
   if type(given) == "string" then given = { given } end
-  if type(given) ~= "table" or type(given[1]) ~= "string" then
-    error('data.parquet: which file? data.parquet "train.parquet"', 2)
-  end
-  options_of("data.parquet", given, "columns like rank size types")
-  local folder = call(core.unpack_parquet, given[1], os.getenv "TMPDIR" or "/tmp", given.columns or {})
-  local options = {}
-  for key, value in pairs(given) do options[key] = value end
-  options[1] = folder .. "/table.csv"
-  local ok, frame = pcall(data.csv, options)
+  given = options_of("data.parquet", given, "columns like path rank size types", "path")
+  local path = given.path
+  if type(path) ~= "string" then error('data.parquet: which file? data.parquet "train.parquet"', 2) end
+  local folder = call(core.unpack_parquet, path, os.getenv "TMPDIR" or "/tmp", given.columns or {})
+  given.path = folder .. "/table.csv"
+  local ok, frame = pcall(data.csv, given)
   core.remove(folder)
-  if not ok then error(tostring(frame):gsub(folder:gsub("%p", "%%%0") .. "/table%.csv", (given[1]:gsub("%%", "%%%%"))), 2) end
+  if not ok then error(tostring(frame):gsub(folder:gsub("%p", "%%%0") .. "/table%.csv", (path:gsub("%%", "%%%%"))), 2) end
   return frame
 end
 
@@ -199,7 +201,7 @@ end
 -- frame:numbers { "a", "b", standardize = true, missing = 0 }: these columns as f32 (rows, columns).
 function methods:numbers(given)
   if type(given) ~= "table" then given = { given } end
-  options_of("numbers", given, "missing standardize")
+  list_with("numbers", given, "missing standardize")
   local tensors, means, stds, missing = {}, {}, {}, {}
   for i, name in ipairs(given) do
     local c = column_of(self, name, 2)
@@ -262,8 +264,10 @@ local channels_of = { grayscale = 1, rgb = 3, rgba = 4 }
 
 local function picture_options(name, given, known)
   if type(given) == "string" then given = { given } end
-  if type(given) ~= "table" or type(given[1]) ~= "string" then error(name .. ": expects a path, or a table of a path and options", 3) end
-  options_of(name, given, known)
+  local ok
+  ok, given = pcall(core.options, given, name, "path", known)
+  if not ok then error(given, 3) end
+  if type(given.path) ~= "string" then error(name .. ": expects a path, or a table of a path and options", 3) end
   local size = given.image_size or { 256, 256 }
   if type(size) ~= "table" or math.type(size[1]) ~= "integer" or math.type(size[2]) ~= "integer" or size[1] < 1 or size[2] < 1 then
     error(name .. ": image_size must be { height, width }", 3)
@@ -277,19 +281,19 @@ end
 
 -- data.image { "cat.jpg", image_size = { 180, 180 } }: (height, width, channels)
 function data.image(path, options)
-  if type(options) == "table" then
-    local copy = { path }
-    for key, value in pairs(options) do copy[key] = value end
-    path = copy
+  if options ~= nil then
+    local first = path
+    path = options_of("data.image", options, "color_mode dtype image_size")
+    path.path = first
   end
-  local given, spec = picture_options("data.image", path, "color_mode dtype image_size")
-  return call(core.read_image, given[1], spec)
+  local given, spec = picture_options("data.image", path, "color_mode dtype image_size path")
+  return call(core.read_image, given.path, spec)
 end
 
 -- data.images { "flowers", image_size = { 180, 180 }, … }: a folder of pictures for each class
 function data.images(given)
   local spec
-  given, spec = picture_options("data.images", given, "color_mode dtype image_size label_mode lazy rank seed shuffle size validation_split")
+  given, spec = picture_options("data.images", given, "color_mode dtype image_size label_mode lazy path rank seed shuffle size validation_split")
   spec.rank, spec.size = given.rank or 0, given.size or 1
   if math.type(spec.rank) ~= "integer" or math.type(spec.size) ~= "integer" or spec.rank < 0 or spec.rank >= spec.size then
     error(("data.images: rank %s is not in [0, %s)"):format(spec.rank, spec.size), 2)
@@ -300,7 +304,7 @@ function data.images(given)
     error(("data.images: label_mode must be int, categorical or binary, got '%s'"):format(mode), 2)
   end
   spec.shuffle, spec.seed, spec.share, spec.lazy = given.shuffle ~= false, given.seed or 1, share, given.lazy
-  local classes, paths, x, y, vx, vy = call(core.read_images, given[1], spec)
+  local classes, paths, x, y, vx, vy = call(core.read_images, given.path, spec)
   if mode == "binary" and #classes ~= 2 then error(("data.images: label_mode binary is for 2 classes, there are %d"):format(#classes), 2) end
   local function set(pictures, labels)
     if mode == "categorical" then labels = core.one_hot(labels, #classes) end
@@ -360,7 +364,7 @@ end
 -- data.save("x.npy", tensor), data.save("train.npz", { x = tensor, y = tensor }) or .safetensors, data.save("out.csv", frame)
 function data.save(path, what, given)
   local kind = type(path) == "string" and path:match "%.(%a+)$"
-  local compressed = options_of("data.save", given or {}, "compressed").compressed
+  local compressed = options_of("data.save", given, "compressed").compressed
   if kind == "npy" then
     call(core.write_npy, path, what)
   elseif kind == "npz" or kind == "safetensors" then
@@ -379,5 +383,5 @@ function data.save(path, what, given)
   end
 end
 
-return data, core, { Frame = Frame, methods = methods, column_of = column_of, call = call, new = new, options_of = options_of,
+return data, core, { Frame = Frame, methods = methods, column_of = column_of, call = call, new = new, options_of = options_of, list_with = list_with,
   stored = stored, values = values, given_column = given_column, about = about }

@@ -78,11 +78,79 @@ static bool is_among(const char *names, const char *name)
     return false;
 }
 
+// Raises for the key below the top of the stack, unless it is one of the names.
+static void check_name(lua_State *L, const char *what, const char *names)
+{
+    if (lua_type(L, -2) != LUA_TSTRING || !is_among(names, lua_tostring(L, -2)))
+        luaL_error(
+            L, "%s: unknown option '%s'; known are: %s", what, luaL_tolstring(L, -2, NULL), names);
+}
+
 void check_field_names(lua_State *L, int table, const char *what, const char *names)
 {
-    for (lua_pushnil(L); lua_next(L, table); lua_pop(L, 1)) {
-        if (lua_type(L, -2) == LUA_TSTRING && !is_among(names, lua_tostring(L, -2)))
-            luaL_error(
-                L, "%s: unknown option '%s'; known are: %s", what, lua_tostring(L, -2), names);
+    for (lua_pushnil(L); lua_next(L, table); lua_pop(L, 1))
+        if (!lua_isinteger(L, -2))
+            check_name(L, what, names);
+}
+
+// Pushes the i-th of the names, from 1. False, and nothing pushed: there is none.
+static bool push_name(lua_State *L, const char *names, lua_Integer i)
+{
+    for (; i > 1 && (names = strchr(names, ' ')); i--)
+        names++;
+    if (i != 1 || !names || !*names)
+        return false;
+    lua_pushlstring(L, names, strcspn(names, " "));
+    return true;
+}
+
+// Raises for item i, which has no place among the options.
+static _Noreturn void refuse_item(
+    lua_State *L, const char *what, lua_Integer i, const char *places, const char *names)
+{
+    if (*places)
+        luaL_error(L, "%s: item %I is one too many; by place it takes: %s", what, i, places);
+    push_name(L, names, 1);
+    luaL_error(L, "%s: item %I has no name; write %s = …; known are: %s", what, i,
+        lua_tostring(L, -1), names);
+    __builtin_unreachable();
+}
+
+// Puts the option whose key and value are on top of the stack into the table at `copy`, by name.
+static void put_option(
+    lua_State *L, int copy, const char *what, const char *places, const char *names)
+{
+    if (!lua_isinteger(L, -2)) {
+        check_name(L, what, names);
+        lua_pushvalue(L, -2);
+    } else if (!push_name(L, places, lua_tointeger(L, -2)))
+        refuse_item(L, what, lua_tointeger(L, -2), places, names);
+    lua_pushvalue(L, -1);
+    if (lua_rawget(L, copy) != LUA_TNIL)
+        luaL_error(L, "%s: %s is given twice, by place and by name", what, lua_tostring(L, -2));
+    lua_pop(L, 1);
+    lua_pushvalue(L, -2);
+    lua_rawset(L, copy);
+}
+
+void take_options(lua_State *L, int at, const char *what, const char *places, const char *names)
+{
+    if (lua_gettop(L) < at)
+        lua_settop(L, at);
+    lua_newtable(L);
+    int copy = lua_gettop(L);
+    if (!lua_isnil(L, at) && !lua_istable(L, at)) {
+        push_name(L, *places ? places : names, 1);
+        const char *first = lua_tostring(L, -1);
+        luaL_error(L, "%s: the options must be a table, as { %s = … }, got %s", what, first,
+            luaL_tolstring(L, at, NULL));
     }
+    if (lua_istable(L, at)) {
+        for (lua_pushnil(L); lua_next(L, at); lua_settop(L, copy + 1))
+            put_option(L, copy, what, places, names);
+        if (lua_getmetatable(L, at)) // it may bring options, too
+            lua_setmetatable(L, copy);
+    }
+    lua_replace(L, at);
+    lua_settop(L, copy - 1);
 }

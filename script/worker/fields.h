@@ -17,5 +17,10 @@ double opt_number_field(
 bool opt_bool_field(lua_State *L, int table, const char *what, const char *field, bool otherwise);
 // Borrowed from the table; NULL when it is missing.
 const char *opt_string_field(lua_State *L, int table, const char *what, const char *field);
-// Raises when the table has a name that is not listed ("a b c").
+// Replaces the options at index `at`, a table or nothing, by a table that has all of them by name.
+// `names` lists all ("a b c"); those of `places`, often none, may be given by their place, in this
+// order. Raises at what is neither, and at an option that is given twice.
+void take_options(lua_State *L, int at, const char *what, const char *places, const char *names);
+// For tables whose items are no options, or which the caller checks: raises when the table has
+// another key that is not listed.
 void check_field_names(lua_State *L, int table, const char *what, const char *names);

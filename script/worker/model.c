@@ -328,9 +328,10 @@ static int compile(lua_State *L)
     err e;
     worker *w = worker_of(L);
     model *m = check_model(L, 1);
-    luaL_checktype(L, 2, LUA_TTABLE);
-    check_field_names(
-        L, 2, "compile", "deterministic from_logits loss loss_weights metrics optimizer threads");
+    luaL_checkany(L, 2);
+    lua_settop(L, 2);
+    take_options(L, 2, "compile", "optimizer loss loss_weights metrics",
+        "deterministic from_logits loss loss_weights metrics optimizer threads");
     compile_spec spec = {.threads = w->link ? w->place.threads : 0};
     bool distributed = false, sparse = true;
     if (lua_getfield(L, 2, "optimizer") == LUA_TNIL)
@@ -397,12 +398,9 @@ static int export(lua_State *L)
 {
     err e;
     const model *m = check_model(L, 1);
-    const char *path = luaL_checkstring(L, 2), *format = "onnx";
-    if (!lua_isnoneornil(L, 3)) {
-        luaL_checktype(L, 3, LUA_TTABLE);
-        check_field_names(L, 3, "export", "format");
-        format = opt_string_field(L, 3, "export", "format");
-    }
+    const char *path = luaL_checkstring(L, 2), *format;
+    take_options(L, 3, "export", "format", "format");
+    format = opt_string_field(L, 3, "export", "format");
     if (format && strcmp(format, "onnx") != 0)
         return luaL_error(L, "export: format must be \"onnx\", got \"%s\"", format);
     if (export_write(m, path, &e))
@@ -424,16 +422,13 @@ static int save(lua_State *L)
     const model *m = check_model(L, 1);
     const char *path = luaL_checkstring(L, 2);
     checkpoint_options options = {.optimizer = true, .notes = worker_of(L)->options.notes};
-    if (!lua_isnoneornil(L, 3)) {
-        luaL_checktype(L, 3, LUA_TTABLE);
-        check_field_names(L, 3, "save", "include_optimizer overwrite");
-        if (is_onnx(path) && lua_getfield(L, 3, "include_optimizer") != LUA_TNIL)
-            return luaL_error(
-                L, "save: a file of ONNX has no optimizer, so no option include_optimizer");
-        options.optimizer = opt_bool_field(L, 3, "save", "include_optimizer", true);
-        if (!opt_bool_field(L, 3, "save", "overwrite", true) && path_exists(path))
-            return luaL_error(L, "save: %s is there already, and overwrite is false", path);
-    }
+    take_options(L, 3, "save", "overwrite", "include_optimizer overwrite");
+    if (is_onnx(path) && lua_getfield(L, 3, "include_optimizer") != LUA_TNIL)
+        return luaL_error(
+            L, "save: a file of ONNX has no optimizer, so no option include_optimizer");
+    options.optimizer = opt_bool_field(L, 3, "save", "include_optimizer", true);
+    if (!opt_bool_field(L, 3, "save", "overwrite", true) && path_exists(path))
+        return luaL_error(L, "save: %s is there already, and overwrite is false", path);
     if (is_onnx(path) ? export_write(m, path, &e) : checkpoint_write(m, path, options, &e))
         raise_err(L, &e);
     return 0;
@@ -467,11 +462,8 @@ static int load_weights(lua_State *L)
     check_shared(L, check_lua_model(L, 1), "load_weights");
     const char *text = luaL_checklstring(L, 2, &n);
     pretrained_options options = {0};
-    if (!lua_isnoneornil(L, 3)) {
-        luaL_checktype(L, 3, LUA_TTABLE);
-        check_field_names(L, 3, "load_weights", "skip_mismatch");
-        options.skip_mismatch = opt_bool_field(L, 3, "load_weights", "skip_mismatch", false);
-    }
+    take_options(L, 3, "load_weights", "skip_mismatch", "skip_mismatch");
+    options.skip_mismatch = opt_bool_field(L, 3, "load_weights", "skip_mismatch", false);
     mapped file = {0};
     buf skipped = {0};
     bool in_file = !is_checkpoint(text, n);

@@ -454,15 +454,10 @@ void read_batch_options(
     if (lua_gettop(L) > 4)
         luaL_error(L, "%s: takes x, y and a table of options", what);
     lua_settop(L, 4);
-    if (lua_isnil(L, 4)) {
-        lua_newtable(L);
-        lua_replace(L, 4);
-    }
-    if (!lua_istable(L, 4))
-        luaL_error(L, "%s: the options must be a table, got %s", what, luaL_typename(L, 4));
-    lua_pushfstring(L, "sample_weight %s%s", trains ? "class_weight " : "", known);
-    check_field_names(L, 4, what, lua_tostring(L, -1));
-    lua_createtable(L, 2, 1); // as fit takes them
+    const char *names =
+        lua_pushfstring(L, "sample_weight %s%s", trains ? "class_weight " : "", known);
+    take_options(L, 4, what, names, names); // in Keras's order
+    lua_createtable(L, 2, 1);               // as fit takes them
     int table = lua_gettop(L);
     for (int i = 1; i <= 2; i++) {
         lua_pushvalue(L, i + 1);

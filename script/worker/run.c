@@ -296,15 +296,10 @@ int hvd_run(lua_State *L)
     worker *w = worker_of(L);
     luaL_checktype(L, 1, LUA_TFUNCTION);
     lua_settop(L, 2);
-    if (lua_isnil(L, 2)) {
-        lua_newtable(L);
-        lua_replace(L, 2);
-    }
-    luaL_checktype(L, 2, LUA_TTABLE);
     if (w->link)
         return luaL_error(
             L, "hvd.run: this is rank %d already; only the driver starts ranks", w->place.rank);
-    check_field_names(L, 2, "hvd.run",
+    take_options(L, 2, "hvd.run", "",
         "args cooldown_range elastic_timeout max_np min_np np reset_limit start_timeout");
     driver *d = worker_driver(w, &e);
     if (!d)

@@ -3,7 +3,7 @@
 -- The work is done in C (script/worker/tables.c); a frame is never changed, each function makes another.
 local data, core, frames = ...
 local Frame, methods, column_of, call, new, options_of = frames.Frame, frames.methods, frames.column_of, frames.call, frames.new, frames.options_of
-local stored, values, given_column, about = frames.stored, frames.values, frames.given_column, frames.about
+local list_with, stored, values, given_column, about = frames.list_with, frames.stored, frames.values, frames.given_column, frames.about
 
 local function list_of(given) return type(given) == "table" and given or { given } end
 
@@ -248,7 +248,7 @@ end
 -- columns of the other frame's row that has the same keys.
 function methods:join(other, on, given)
   if getmetatable(other) ~= Frame then error("join: expects a frame and the name of a column", 2) end
-  local how = options_of("join", given or {}, "how").how
+  local how = options_of("join", given, "how").how
   if how ~= nil and how ~= "left" and how ~= "inner" then error(('join: how must be "left" or "inner", got "%s"'):format(how), 2) end
   local names, mine, theirs, is_key = list_of(on), {}, {}, {}
   for i, name in ipairs(names) do
@@ -287,7 +287,7 @@ end
 
 -- frame:sort_values { "Store", "Date", ascending = { true, false } }
 function methods:sort_values(given)
-  local names = options_of("sort_values", list_of(given), "ascending")
+  local names = list_with("sort_values", list_of(given), "ascending")
   local keys, down = {}, {}
   for i, name in ipairs(names) do
     local c, up = column_of(self, name, 2), names.ascending
@@ -413,7 +413,7 @@ end
 
 -- groups:rolling("Sales", { window = 7, how = "mean", min_periods = 1 })
 function Groups:rolling(name, given)
-  given = options_of("rolling", given or {}, "how min_periods window")
+  given = options_of("rolling", given, "how min_periods window")
   local numbers = numbers_of(self.frame, name, "rolling", 2)
   if math.type(given.window) ~= "integer" then error("rolling: how many rows has the window? { window = 7 }", 2) end
   return call(core.roll, self.groups, numbers, given.how or "mean", given.window,
@@ -426,7 +426,7 @@ end
 
 -- groups:elapsed("Promo", "Date", { backward = true })
 function Groups:elapsed(flag, when, given)
-  local back = options_of("elapsed", given or {}, "backward").backward
+  local back = options_of("elapsed", given, "backward").backward
   return call(core.elapsed, self.groups, numbers_of(self.frame, flag, "elapsed", 2), numbers_of(self.frame, when, "elapsed", 2), back)
 end
 

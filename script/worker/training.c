@@ -246,6 +246,36 @@ static void list_callback(lua_State *L)
     lua_rawseti(L, at, 1);
 }
 
+static bool is_method(const char *name)
+{
+    for (enum method m = 0; m < METHOD_COUNT; m++)
+        if (strcmp(name, method_names[m][0]) == 0 ||
+            (method_names[m][1] && strcmp(name, method_names[m][1]) == 0))
+            return true;
+    return false;
+}
+
+// Raises when callback i, on top of the stack, has a function that would never be called: one that
+// begins with on_, or any where it has no method at all.
+static void check_methods(lua_State *L, int i, bool has_method)
+{
+    for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
+        const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : NULL;
+        if (!name || !lua_isfunction(L, -1) || is_method(name) ||
+            (has_method && strncmp(name, "on_", 3) != 0))
+            continue;
+        luaL_Buffer all;
+        luaL_buffinit(L, &all);
+        for (enum method m = 0; m < METHOD_COUNT; m++) {
+            luaL_addstring(&all, m ? ", " : "");
+            luaL_addstring(&all, method_names[m][0]);
+        }
+        luaL_pushresult(&all);
+        luaL_error(L, "fit: callback %d has '%s', which is never called; there are %s", i, name,
+            lua_tostring(L, -1));
+    }
+}
+
 // Methods that look at no optimizer's state: keys of a table.
 static const char looks_not[] = "firesteel.looks_not";
 
@@ -294,13 +324,15 @@ static void prepare_callbacks(lua_State *L, int table, struct training *t)
         lua_setfield(L, -2, "model");
         lua_pushvalue(L, params);
         lua_setfield(L, -2, "params");
+        bool has_method = false;
         for (enum method m = 0; m < METHOD_COUNT; m++) {
             if (get_method(L, params + 1, m)) {
-                t->has[m] = true;
+                has_method = t->has[m] = true;
                 t->looks |= (m == METHOD_batch_begin || m == METHOD_batch_end) && may_look(L);
             }
             lua_settop(L, params + 1);
         }
+        check_methods(L, (int)i, has_method);
         lua_settop(L, params);
     }
 }
@@ -333,13 +365,21 @@ static void push_history(lua_State *L, const history *h)
     lua_setfield(L, -2, "epoch");
 }
 
+// fit and evaluate take one table, in which x and y are the first items.
+static void check_one_table(lua_State *L, const char *what, const char *option)
+{
+    if (!lua_istable(L, 2) || lua_gettop(L) > 2)
+        luaL_error(L, "%s: takes one table: model:%s { x, y, %s }, not model:%s(x, y)", what, what,
+            option, what);
+}
+
 int model_fit_method(lua_State *L)
 {
     err e;
     worker *w = worker_of(L);
     struct lua_model *box = check_lua_model(L, 1);
     check_shared(L, box, "fit");
-    luaL_checktype(L, 2, LUA_TTABLE);
+    check_one_table(L, "fit", "epochs = 5");
     fit_spec spec = {.sink = {.text = print_text}, .stop = w->options.stop};
     read_fit_options(L, 2, w, &spec);
     push_watches(L, 1, &spec.watches, &spec.watch_n);
@@ -400,7 +440,7 @@ int model_evaluate_method(lua_State *L)
     logs l = {0};
     worker *w = worker_of(L);
     struct lua_model *box = check_lua_model(L, 1);
-    luaL_checktype(L, 2, LUA_TTABLE);
+    check_one_table(L, "evaluate", "batch_size = 64");
     evaluate_spec spec = {.sink = {.text = print_text}, .stop = w->options.stop};
     read_evaluate_options(L, 2, w, &spec);
     push_watches(L, 1, &spec.watches, &spec.watch_n);
@@ -428,9 +468,8 @@ int model_predict_method(lua_State *L)
         list_inputs(L, 2, m, "predict");
     size_t n = list ? (size_t)luaL_len(L, 2) : 1, heads = model_output_count(m);
     int64_t batch_size = 0;
-    if (!lua_isnoneornil(L, 3)) {
-        luaL_checktype(L, 3, LUA_TTABLE);
-        check_field_names(L, 3, "predict", "batch_size");
+    take_options(L, 3, "predict", "batch_size", "batch_size");
+    if (lua_getfield(L, 3, "batch_size") != LUA_TNIL) {
         batch_size = opt_int_field(L, 3, "predict", "batch_size", 32);
         if (batch_size < 1)
             return luaL_error(L, "predict: batch_size must be positive, got %d", (int)batch_size);

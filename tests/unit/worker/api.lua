@@ -351,6 +351,44 @@ test("wrong options list the known ones", function()
   fails("unknown option 'rate'", hvd.LearningRateWarmupCallback, { initial_lr = 1, rate = 1 })
 end)
 
+test("options by place are taken in Keras's order, or refused", function()
+  local m, path = nn.Sequential { nn.Dense { 1, input_dim = 1 } }, os.tmpname()
+  local x, hvd = data.tensor { { 1 }, { 2 } }, require "hvd"
+  m:compile { nn.Adam { 0.5 }, "mae", metrics = { "mse" } }
+  same(m.learning_rate, 0.5)
+  near(m:evaluate { x, m:predict(x, { 1 }) + 2, verbose = 0 }, 2, 1e-5)
+  same(m:train_on_batch(x, x, { x:reshape { -1 } * 0 }), 0.0)
+  fails("compile: loss is given twice, by place and by name", m.compile, m, { "sgd", "mae", loss = "mse" })
+  fails("compile: item 5 is one too many; by place it takes: optimizer loss loss_weights metrics", m.compile, m, { "sgd", "mse", 1, {}, 5 })
+  fails("compile: the options must be a table, as { optimizer = … }, got adam", m.compile, m, "adam", "mse")
+  fails("predict: the options must be a table, as { batch_size = … }, got 32", m.predict, m, x, 32)
+  fails("fit: takes one table: model:fit { x, y, epochs = 5 }, not model:fit(x, y)", m.fit, m, x, x)
+  fails("evaluate: takes one table: model:evaluate { x, y,", m.evaluate, m, { x, x }, { verbose = 0 })
+  fails("fit: unknown option '1.5'", m.fit, m, { x, x, [1.5] = 2 })
+  m:save(path)
+  fails("overwrite is false", m.save, m, path, { false })
+  os.remove(path)
+  fails("save: item 2 is one too many; by place it takes: overwrite", m.save, m, path, { true, false })
+  fails("data.mnist: item 1 has no name; write path = …; known are: path rank size", data.mnist, { 0, 2 })
+  fails("data.csv: item 2 is one too many; by place it takes: path", data.csv, { "a.csv", "b.csv" })
+  fails("data.csv: path is given twice", data.csv, { "a.csv", path = "b.csv" })
+  fails("data.save: item 1 has no name; write compressed = …", data.save, path .. ".npy", x, { true })
+  fails("hvd.run: item 1 has no name; write args = …", hvd.run, print, { 2 })
+  local inherited = setmetatable({}, { __index = { "no place", loss = "mse", optimizer = "sgd" } })
+  m:compile(inherited)
+  same(m.learning_rate, 0.01)
+end)
+
+test("a callback's method that is never called is refused", function()
+  local x, m = data.tensor { { 1 }, { 2 } }, nn.Sequential { nn.Dense { 1, input_dim = 1 } }
+  m:compile { loss = "mse" }
+  local function fit(...) m:fit { x, x, verbose = 0, callbacks = { ... } } end
+  fails("fit: callback 2 has 'on_epoch_ended', which is never called; there are on_train_begin, on_train_end, on_epoch_begin, on_epoch_end, on_train_batch_begin, on_train_batch_end",
+    fit, {}, { on_epoch_ended = print })
+  fails("fit: callback 1 has 'epoch_end', which is never called", fit, { epoch_end = print })
+  fit({ on_epoch_end = function(self) self:helps() end, helps = function() end })
+end)
+
 test("weights start as an initializer says, and regularizers add to the loss", function()
   local m = nn.Sequential { nn.Dense { 2, input_dim = 2, kernel_initializer = nn.initializers.Constant { 3 }, bias_initializer = "Ones",
     kernel_regularizer = nn.L1 { 0.5 }, bias_regularizer = "l2" } }
