@@ -7,65 +7,201 @@
 #include "trainer/nn/config.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+// What of a model is compared, each with its word in an error.
+//  X(name, text)
+#define TOPICS(X)                                                                                  \
+    X(LAYERS, "models")                                                                            \
+    X(LOSSES, "losses")                                                                            \
+    X(METRICS, "metrics")                                                                          \
+    X(OPTIMIZER, "optimizers")
+
+enum topic {
+#define X(name, text) TOPIC_##name,
+    TOPICS(X)
+#undef X
+        TOPIC_COUNT
+};
+
+static const char *const topic_names[] = {
+#define X(name, text) text,
+    TOPICS(X)
+#undef X
+};
 
 // What must be the same on all ranks, in a plan's shape.
 struct fit_plan {
-    int64_t steps, epochs, initial_epoch, validates, weights, model;
+    int64_t steps, epochs, initial_epoch, validates, weights;
+    int64_t model;       // a digest of all topics
     int64_t whole_state; // a rank may want it that the others do not
 };
 
-// The layers (without their names), loss and optimizer of a model, as a number.
-static int64_t model_digest(const model *m)
+static int64_t digest(const void *data, size_t n)
 {
-    AUTO_JSON *config = config_of(m);
-    cJSON *layer, *layers = cJSON_GetObjectItem(config, "layers");
-    cJSON_ArrayForEach(layer, layers) cJSON_DeleteItemFromObject(layer, "name");
-    AUTO_BUF text = {0};
-    json_print(&text, layers);
-    json_print(&text, cJSON_GetObjectItem(config, "groups"));
-    buf_fmt(&text, " %s %d", loss_name(model_compiled(m)->loss),
-        (int)model_compiled(m)->optimizer.kind);
-    uint8_t digest[SHA256_SIZE];
+    uint8_t all[SHA256_SIZE];
     int64_t first;
     sha256 h;
     sha256_init(&h);
-    sha256_update(&h, text.data, text.len);
-    sha256_final(&h, digest);
-    memcpy(&first, digest, sizeof first);
+    sha256_update(&h, data, n);
+    sha256_final(&h, all);
+    memcpy(&first, all, sizeof first);
     return first;
 }
 
-enum { MODEL_TEXT = 240 };
-
-// "Flatten(28, 28), Dense(128) relu, Dense(10) softmax; sparse_categorical_crossentropy, Adam"
-static void model_text(const model *m, char out[MODEL_TEXT])
+// A layer, without its name.
+static int64_t layer_digest(cJSON *layer)
 {
     AUTO_BUF text = {0};
+    cJSON_DeleteItemFromObject(layer, "name");
+    json_print(&text, layer);
+    return digest(text.data, text.len);
+}
+
+// " learning_rate 0.1", with as many digits as it takes.
+static void add_number(buf *out, const char *name, double value)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%.9g", value);
+    if (strtod(text, NULL) != value)
+        snprintf(text, sizeof text, "%.17g", value);
+    buf_fmt(out, " %s %s", name, text);
+}
+
+static void add_losses(const model *m, buf *out)
+{
+    for (size_t k = 0; k < model_output_count(m); k++) {
+        compile_spec h = compile_head(model_compiled(m), k);
+        buf_fmt(out, "%s%s", k ? ", " : "", h.own ? "a function" : loss_name(h.loss));
+        buf_str(out, h.from_logits ? " from_logits" : "");
+        if (h.label_smoothing > 0)
+            add_number(out, "label_smoothing", h.label_smoothing);
+        if (h.loss == LOSS_HUBER)
+            add_number(out, "delta", h.delta > 0 ? h.delta : 1);
+        if (h.loss_weight > 0)
+            add_number(out, "loss_weight", h.loss_weight);
+    }
+}
+
+static void add_metrics(const model *m, const fit_spec *spec, buf *out)
+{
+    const char *between = "";
+    for (size_t k = 0; k < model_output_count(m); k++) {
+        compile_spec h = compile_head(model_compiled(m), k);
+        for (metric i = 0; i < METRIC_COUNT; i++)
+            if (h.metrics & (metric_set)1 << i) {
+                buf_fmt(out, "%s%s of output %zu", between, metric_name(i), k + 1);
+                between = ", ";
+            }
+    }
+    for (size_t i = 0; i < spec->watch_n; i++, between = ", ")
+        buf_fmt(
+            out, "%s%s of output %zu", between, spec->watches[i].name, spec->watches[i].output + 1);
+    buf_str(out, out->len ? "" : "none");
+}
+
+static void add_optimizer(const model *m, const cJSON *config, buf *out)
+{
+    double *value;
+    const char *name;
+    optimizer_spec o = model_compiled(m)->optimizer;
+    buf_str(out, optimizer_name(o.kind));
+    for (size_t i = 0; (name = optimizer_number(&o, i, &value)); i++) {
+        bool rate = strcmp(name, "learning_rate") == 0;
+        if (rate ? o.schedule.kind == SCHEDULE_NONE : *value != 0)
+            add_number(out, name, *value);
+    }
+    buf_fmt(out, "%s%s", o.nesterov ? " nesterov" : "", o.centered ? " centered" : "");
+    const cJSON *optimizer = json_get(config, "optimizer");
+    const char *const more[] = {"schedule", "groups"};
+    const cJSON *const in[] = {optimizer, config};
+    for (size_t i = 0; i < ARRAY_LEN(more); i++)
+        if (json_get(in[i], more[i])) {
+            buf_fmt(out, ", %s ", more[i]);
+            json_print(out, json_get(in[i], more[i]));
+        }
+}
+
+// "Flatten(28, 28), Dense(128) relu, Dense(10) softmax"
+static void add_layers(const model *m, buf *out)
+{
     for (size_t i = 0; i < model_layer_count(m); i++) {
         const layer_spec *l = model_layer(m, i);
-        buf_str(&text, i ? ", " : "");
-        layer_text(l, &text);
+        buf_str(out, i ? ", " : "");
+        layer_text(l, out);
         if (l->kind == LAYER_DENSE && l->activation != ACTIVATION_LINEAR)
-            buf_fmt(&text, " %s", activation_name(l->activation));
+            buf_fmt(out, " %s", activation_name(l->activation));
     }
-    buf_fmt(&text, "; %s, %s", loss_name(model_compiled(m)->loss),
-        optimizer_name(model_compiled(m)->optimizer.kind));
-    snprintf(out, MODEL_TEXT, "%s", buf_cstr(&text));
+}
+
+enum { TEXT = 240, LAYERS_TOLD = 1000 };
+
+// What ranks tell each other of their models.
+struct told {
+    int64_t layer[LAYERS_TOLD]; // digests; 0: there is none
+    int64_t topic[TOPIC_COUNT]; // digests
+    char text[TOPIC_COUNT][TEXT];
+};
+
+static void tell_topic(struct told *t, enum topic topic, buf *text)
+{
+    t->topic[topic] = digest(text->data, text->len);
+    snprintf(t->text[topic], TEXT, "%s", buf_cstr(text));
+    buf_done(text);
+}
+
+static void tell(struct told *t, const model *m, const fit_spec *spec)
+{
+    AUTO_JSON *config = config_of(m);
+    cJSON *layer;
+    buf text = {0};
+    *t = (struct told){0};
+    size_t i = 0;
+    cJSON_ArrayForEach(layer, json_get(config, "layers"))
+    {
+        int64_t one = layer_digest(layer);
+        if (i < LAYERS_TOLD)
+            t->layer[i++] = one;
+    }
+    add_layers(m, &text);
+    tell_topic(t, TOPIC_LAYERS, &text);
+    t->topic[TOPIC_LAYERS] = digest(t->layer, sizeof t->layer);
+    add_losses(m, &text);
+    tell_topic(t, TOPIC_LOSSES, &text);
+    add_metrics(m, spec, &text);
+    tell_topic(t, TOPIC_METRICS, &text);
+    add_optimizer(m, config, &text);
+    tell_topic(t, TOPIC_OPTIMIZER, &text);
+}
+
+// How rank r's model differs from rank 0's.
+static int say_difference(
+    const model *m, const struct told *first, const struct told *other, int r, err *e)
+{
+    enum topic t = 0;
+    while (t + 1 < TOPIC_COUNT && first->topic[t] == other->topic[t])
+        t++;
+    size_t i = 0, n = model_layer_count(m);
+    while (t == TOPIC_LAYERS && i < LAYERS_TOLD && first->layer[i] == other->layer[i])
+        i++;
+    AUTO_BUF where = {0};
+    if (t == TOPIC_LAYERS && i < n)
+        buf_fmt(&where, "; the first difference is in layer %zu, %s", i, model_layer(m, i)->name);
+    return err_set(e, ERR_USAGE,
+        "fit: the ranks have different %s: rank 0 has %.*s, but rank %d has %.*s%s", topic_names[t],
+        TEXT, first->text[t], r, TEXT, other->text[t], buf_cstr(&where));
 }
 
 // All ranks know that rank r's model differs from rank 0's; now they say how.
-static int models_differ(const worker *w, const model *m, int r, err *e)
+static int models_differ(const worker *w, const model *m, const struct told *mine, int r, err *e)
 {
     size_t size = (size_t)w->place.size, *counts = mem_array(size, sizeof *counts);
-    char mine[MODEL_TEXT], *all = mem_array(size, MODEL_TEXT);
-    model_text(m, mine);
+    struct told *all = mem_array(size, sizeof *all);
     for (size_t i = 0; i < size; i++)
-        counts[i] = MODEL_TEXT;
+        counts[i] = sizeof *mine;
     if (w->comm->allgather(mine, all, counts, e) == 0)
-        err_set(e, ERR_USAGE,
-            "fit: the ranks have different models: rank 0 has %.*s, but rank %d has %.*s",
-            MODEL_TEXT, all, r, MODEL_TEXT, all + (size_t)r * MODEL_TEXT);
+        say_difference(m, &all[0], &all[r], r, e);
     free(counts);
     free(all);
     return -1;
@@ -98,9 +234,11 @@ int collective_fit(worker *w, const model *m, fit_spec *spec, err *e)
     int size = w->place.size, result;
     size_t weights = 0;
     model_weight_values((model *)m, &weights);
+    AUTO_FREE struct told *told = mem_alloc(sizeof *told);
+    tell(told, m, spec);
     struct fit_plan mine = {(int64_t)fit_steps(spec), spec->epochs ? spec->epochs : 1,
-        spec->initial_epoch, spec->val_x != NULL, (int64_t)weights, model_digest(m),
-        spec->whole_state};
+        spec->initial_epoch, spec->val_x != NULL, (int64_t)weights,
+        digest(told->topic, sizeof told->topic), spec->whole_state};
     struct collective c = collective_of(COLLECTIVE_FIT, NULL, 0, 0, NULL);
     _Static_assert(sizeof mine <= sizeof c.plan.shape, "a plan has room for it");
     struct plan *plans = mem_array((size_t)size, sizeof *plans);
@@ -112,7 +250,7 @@ int collective_fit(worker *w, const model *m, fit_spec *spec, err *e)
         memcpy(&other, plans[r].shape, sizeof other);
         spec->whole_state |= first.whole_state || other.whole_state;
         if (first.model != other.model || first.weights != other.weights)
-            result = models_differ(w, m, r, e);
+            result = models_differ(w, m, told, r, e);
         else
             result = compare_fit(&first, &other, r, e);
     }

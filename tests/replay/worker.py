@@ -938,6 +938,24 @@ local results = hvd.run(function()
   if mode == "steps" then train(65, 8) end
   if mode == "statistics" then train(65, 8, nil, nn.Adam(), nn.BatchNormalization { synchronized = true }) end
   if mode == "models" then train(64, 8 + rank) end
+  local function sgd(options) return hvd.DistributedOptimizer(nn.SGD(options)) end
+  if mode == "rates" then train(64, 8, nil, sgd { 0.1 * rank }) end
+  if mode == "clipping" then train(64, 8, nil, sgd { 0.1, global_clipnorm = rank == 1 and 1 or nil }) end
+  if mode == "schedules" then train(64, 8, nil, sgd { nn.CosineDecay { 0.1, 10 + rank } }) end
+  if mode == "groups" then train(64, 8, nil, sgd { groups = { { "dense", weight_decay = 0.1 * (1 + rank) } } }) end
+  if mode == "initializers" then train(64, 8, nil, nil, nn.Dense { 8, kernel_initializer = rank == 1 and "zeros" or "ones" }) end
+  local of = { losses = { loss = { "mse", rank == 1 and "mae" or "mse" } }, smoothing = { loss = { "mse", nn.BinaryCrossentropy { label_smoothing = 0.1 * rank } } },
+    delta = { loss = { nn.Huber { 1 + rank }, "mse" } }, weights = { loss = "mse", loss_weights = { 1, 1 + rank } },
+    metrics = { loss = "mse", metrics = { { "mae" }, { rank == 1 and "mse" or "mae" } } },
+    watches = { loss = "mse", metrics = { {}, { far = rank == 1 and function() return 0 end or nil } } },
+    alike = { loss = { function(a, b) return (a - b):square():mean(-1) end, "mse" }, metrics = { { "mae" }, { "mae" } } } }
+  if of[mode] then
+    local i, x, y = nn.Input { 2 }, data.tensor { { 1, 2 }, { 3, 4 } }, data.tensor { 1, 0 }
+    local two = nn.Model { inputs = i, outputs = { nn.Dense { 1, name = rank .. "a" } (i), nn.Dense { 1, activation = "sigmoid", name = rank .. "b" } (i) } }
+    of[mode].optimizer = sgd { 0.1 }
+    two:compile(of[mode])
+    two:fit { x, { y, y }, verbose = 0 }
+  end
   if mode == "callback" then train(64, 8, function(batch) if rank == 1 and batch == 0 then hvd.barrier() end end) end
   if mode == "barrier" then if rank == 0 then hvd.barrier() else hvd.allreduce(1) end end
   if mode == "objects" then if rank == 0 then hvd.broadcast_object({ 1 }, 0) else hvd.allgather_object(1) end end
@@ -965,14 +983,29 @@ def test_ranks_that_do_not_train_alike_are_told(t):
     for mode, why in (("steps", "fit: the ranks have different numbers of steps: rank 0 has 3 in an epoch, but rank 1 has 2. "
                                 "Give each rank as many rows, or all of them steps_per_epoch = 2"),
                       ("statistics", "fit: the ranks have different numbers of steps: rank 0 has 3 in an epoch, but rank 1 has 2."),
-                      ("models", "fit: the ranks have different models: rank 0 has Dense(8) relu, Dense(2) softmax; "
-                                 "sparse_categorical_crossentropy, Adam, but rank 1 has Dense(9) relu"),
+                      ("models", "fit: the ranks have different models: rank 0 has Dense(8) relu, Dense(2) softmax, but rank 1 has "
+                                 "Dense(9) relu, Dense(2) softmax; the first difference is in layer 0, dense"),
+                      ("initializers", "; the first difference is in layer 1, dense_1"),
+                      ("rates", "fit: the ranks have different optimizers: rank 0 has SGD learning_rate 0, but rank 1 has SGD learning_rate 0.1"),
+                      ("clipping", "rank 0 has SGD learning_rate 0.1, but rank 1 has SGD learning_rate 0.1 global_clipnorm 1"),
+                      ("schedules", "fit: the ranks have different optimizers: rank 0 has SGD, schedule {"),
+                      ("groups", "fit: the ranks have different optimizers: rank 0 has SGD learning_rate 0.01, groups ["),
+                      ("losses", "rank 0 has mean_squared_error loss_weight 1, mean_squared_error loss_weight 1, but rank 1 has "
+                                 "mean_squared_error loss_weight 1, mean_absolute_error loss_weight 1"),
+                      ("smoothing", "binary_crossentropy label_smoothing 0.1"),
+                      ("delta", "rank 0 has huber delta 1 loss_weight 1, mean"),
+                      ("weights", "fit: the ranks have different losses: rank 0 has"),
+                      ("metrics", "fit: the ranks have different metrics: rank 0 has mae of output 1, mae of output 2, "
+                                  "but rank 1 has mae of output 1, mse of output 2"),
+                      ("watches", "fit: the ranks have different metrics: rank 0 has none, but rank 1 has far of output 2"),
                       ("barrier", "Mismatched collective operations: One rank did an BARRIER, but another rank did an ALLREDUCE"),
                       ("objects", "One rank did an BROADCAST_OBJECT, but another rank did an ALLGATHER_OBJECT"),
                       ("roots", "Mismatched BROADCAST_OBJECT root ranks"),
                       ("joined", "BARRIER is not supported while another rank has joined (hvd.join)")):
         done = work(folder, "trainer.lua", mode, timeout=30)
         assert done.code == 1 and why in done.err, (mode, done)
+    done = work(folder, "trainer.lua", "alike", timeout=30)
+    assert done.code == 0 and done.out.startswith("done"), done
     assert not ranks_left(folder)
 
 
