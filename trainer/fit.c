@@ -88,6 +88,12 @@ static int answer(struct fitting *f, int status)
     return status < 0 ? -1 : 0;
 }
 
+// From here on all ranks that train together end, or none.
+static int agree(struct fitting *f, err *e)
+{
+    return CALL(f, agree, f->ends, e);
+}
+
 static batch batch_of(const struct fitting *f, size_t i)
 {
     size_t left = tensor_rows(f->train.x) - i * f->batch;
@@ -151,7 +157,9 @@ static int train_batch(struct fitting *f, size_t i, struct sums *sums, show *lin
         if (CALL(f, train_batch_end, i, &l, e) < 0)
             return -1;
     }
-    return isfinite(r.loss_sum) || f->ends ? 0 : not_finite(f, i, &data, &b, r.loss_sum, e);
+    if (!isfinite(r.loss_sum) && !f->ends)
+        return not_finite(f, i, &data, &b, r.loss_sum, e);
+    return c->agree_batches ? agree(f, e) : 0;
 }
 
 static int validate(struct fitting *f, logs *l, err *e)
@@ -198,7 +206,7 @@ static int train_epoch(struct fitting *f, int epoch, int epochs, history *out, e
     struct sums sums = sums_begin(spec->watches, spec->watch_n);
     AUTO_LOGS l = {0};
     f->epoch = epoch;
-    if (CALL(f, epoch_begin, epoch, e) < 0)
+    if (CALL(f, epoch_begin, epoch, e) < 0 || agree(f, e) < 0)
         return -1;
     show lines = show_begin(spec->sink, spec->verbose, f->steps);
     show_epoch(&lines, epoch, epochs);
@@ -232,9 +240,14 @@ static int train_epochs(struct fitting *f, history *out, err *e)
     int epochs = f->spec->epochs ? f->spec->epochs : 1;
     if (c->train_begin && answer(f, c->train_begin(c->ctx, e)) < 0)
         return -1;
-    for (int epoch = f->spec->initial_epoch; epoch < epochs && !f->ends; epoch++)
+    for (int epoch = f->spec->initial_epoch; epoch < epochs; epoch++) {
+        if (agree(f, e) < 0)
+            return -1;
+        if (f->ends)
+            break;
         if (train_epoch(f, epoch, epochs, out, e) < 0)
             return -1;
+    }
     if (f->spec->initial_epoch < epochs && !f->ends && check_last(f, e) < 0)
         return -1;
     return c->train_end ? answer(f, c->train_end(c->ctx, e)) : 0;

@@ -24,6 +24,11 @@ typedef struct fit_callbacks {
     // looks at the model. Both or none.
     bool (*progress_is_due)(void *ctx);
     void (*progress)(void *ctx, size_t batch, const logs *l);
+    // Ranks that train together also end together: is told whether a callback here has asked for
+    // it, and returns 1 when one on any rank has. It is called around the begin of each epoch, and
+    // after each batch with agree_batches.
+    int (*agree)(void *ctx, bool ends, err *e);
+    bool agree_batches;
 } fit_callbacks;
 
 typedef struct fit_sink {

@@ -34,8 +34,8 @@ static const char *const topic_names[] = {
 // What must be the same on all ranks, in a plan's shape.
 struct fit_plan {
     int64_t steps, epochs, initial_epoch, validates, weights;
-    int64_t model;       // a digest of all topics
-    int64_t whole_state; // a rank may want it that the others do not
+    int64_t model;                      // a digest of all topics
+    int64_t whole_state, agree_batches; // a rank may want them that the others do not
 };
 
 static int64_t digest(const void *data, size_t n)
@@ -238,7 +238,7 @@ int collective_fit(worker *w, const model *m, fit_spec *spec, err *e)
     tell(told, m, spec);
     struct fit_plan mine = {(int64_t)fit_steps(spec), spec->epochs ? spec->epochs : 1,
         spec->initial_epoch, spec->val_x != NULL, (int64_t)weights,
-        digest(told->topic, sizeof told->topic), spec->whole_state};
+        digest(told->topic, sizeof told->topic), spec->whole_state, spec->callbacks.agree_batches};
     struct collective c = collective_of(COLLECTIVE_FIT, NULL, 0, 0, NULL);
     _Static_assert(sizeof mine <= sizeof c.plan.shape, "a plan has room for it");
     struct plan *plans = mem_array((size_t)size, sizeof *plans);
@@ -249,6 +249,7 @@ int collective_fit(worker *w, const model *m, fit_spec *spec, err *e)
         memcpy(&first, plans[0].shape, sizeof first);
         memcpy(&other, plans[r].shape, sizeof other);
         spec->whole_state |= first.whole_state || other.whole_state;
+        spec->callbacks.agree_batches |= first.agree_batches || other.agree_batches;
         if (first.model != other.model || first.weights != other.weights)
             result = models_differ(w, m, told, r, e);
         else
@@ -257,4 +258,17 @@ int collective_fit(worker *w, const model *m, fit_spec *spec, err *e)
     collective_end(w, &c);
     free(plans);
     return result;
+}
+
+int collective_end_of_training(worker *w, bool wanted, err *e)
+{
+    AUTO_FREE struct plan *plans = mem_array((size_t)w->place.size, sizeof *plans);
+    struct collective c = collective_of(COLLECTIVE_END, NULL, 0, 0, NULL);
+    c.plan.integer = wanted;
+    if (collective_begin(w, &c, plans, e))
+        return -1;
+    collective_enter(w, STALL_COMPARED, NULL);
+    for (int r = 0; r < w->place.size; r++)
+        wanted |= plans[r].integer != 0;
+    return wanted;
 }

@@ -204,7 +204,7 @@ function nn.TerminateOnNaN:on_train_batch_end(batch, logs)
     self.model.stop_training = true
   end
 end
-core.looks_not(nn.TerminateOnNaN.on_train_batch_end)
+core.looks_not(nn.TerminateOnNaN.on_train_batch_end, true) -- but may end the training
 
 -- The shortest decimal that is read as the same number.
 local function exact(value)

@@ -20,7 +20,8 @@ comm_op collective_reduction(int64_t op, comm_type type);
     X(OBJECTS, "ALLGATHER_OBJECT")                                                                 \
     X(BARRIER, "BARRIER")                                                                          \
     X(JOIN, "JOIN") /* root: how many operations it has taken part in since */                     \
-    X(FIT, "FIT")   /* shape: struct fit_plan */
+    X(FIT, "FIT")   /* shape: struct fit_plan */                                                   \
+    X(END, "END_OF_TRAINING")
 
 enum collective_kind {
 #define X(name, text) COLLECTIVE_##name,
@@ -34,7 +35,7 @@ struct plan {
     int64_t type; // tensor_type; -1: a number
     int64_t op, root;
     int64_t dims, shape[TENSOR_MAX_DIMS];
-    int64_t integer; // the number is one; ranks may differ in it
+    int64_t integer; // the number is one; ranks may differ in it. END: is it wanted?
 };
 
 struct collective {
@@ -70,6 +71,8 @@ void collective_slow(void *ctx, int64_t waited);
 // Before ranks train together: do they make the same steps with the same model? What one of them
 // wants, all do: spec->whole_state.
 int collective_fit(worker *w, const model *m, fit_spec *spec, err *e);
+// Between steps of fit: 1 when this rank or another wants to end the training, so that all do.
+int collective_end_of_training(worker *w, bool wanted, err *e);
 // hvd.join: takes part, with zeros, in what the other ranks reduce, until all have joined. Returns
 // the rank that was last; -1 with e.
 int collective_join(worker *w, err *e);

@@ -22,8 +22,9 @@ struct lua_model *check_lua_model(lua_State *L, int arg);
 
 // Methods of models: model:fit{…}, evaluate, predict (training.c).
 int model_fit_method(lua_State *L);
-// core.looks_not(method): this method of a callback does not look at the optimizer's state, so
-// ranks may each keep a share of it when it is called after a batch.
+// core.looks_not(method, stops): this method of a callback does not look at the optimizer's state,
+// so ranks may each keep a share of it when it is called after a batch. Unless `stops`, it does not
+// end the training either, and ranks need not agree about that.
 int mark_looks_not(lua_State *L);
 int model_evaluate_method(lua_State *L);
 int model_predict_method(lua_State *L);

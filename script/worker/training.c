@@ -47,6 +47,7 @@ struct training {
     int callbacks; // stack index of the list of callbacks
     bool has[METHOD_COUNT];
     bool looks;  // one of a batch may look at the optimizer's state
+    bool stops;  // one of a batch may end the training
     bool raised; // the error is on top of the stack
     int epoch;
     int64_t started, last_progress; // mono ns
@@ -217,6 +218,11 @@ static int batch_end(void *ctx, size_t batch, const logs *l, err *e)
     return call(ctx, METHOD_batch_end, (lua_Integer)batch, NULL, l, e);
 }
 
+static int agree(void *ctx, bool ends, err *e)
+{
+    return collective_end_of_training(((struct training *)ctx)->worker, ends, e);
+}
+
 static void print_text(void *ctx, const char *text, size_t n)
 {
     fwrite(text, 1, n, stdout);
@@ -276,26 +282,28 @@ static void check_methods(lua_State *L, int i, bool has_method)
     }
 }
 
-// Methods that look at no optimizer's state: keys of a table.
+// Methods that look at no optimizer's state: keys of a table. The values: may it end the training?
 static const char looks_not[] = "firesteel.looks_not";
 
 int mark_looks_not(lua_State *L)
 {
+    lua_settop(L, 2);
     luaL_getsubtable(L, LUA_REGISTRYINDEX, looks_not);
     lua_pushvalue(L, 1);
-    lua_pushboolean(L, true);
+    lua_pushboolean(L, lua_toboolean(L, 2));
     lua_rawset(L, -3);
     return 0;
 }
 
-// Of the method on top of the stack.
-static bool may_look(lua_State *L)
+// What the method of a batch, on top of the stack, may do.
+static void note_batch_method(lua_State *L, struct training *t)
 {
     luaL_getsubtable(L, LUA_REGISTRYINDEX, looks_not);
     lua_pushvalue(L, -2);
     bool marked = lua_rawget(L, -2) != LUA_TNIL;
+    t->looks |= !marked;
+    t->stops |= !marked || lua_toboolean(L, -1);
     lua_pop(L, 2);
-    return !marked;
 }
 
 // Pushes the list of callbacks; sets the model and the numbers of this training in each.
@@ -328,7 +336,8 @@ static void prepare_callbacks(lua_State *L, int table, struct training *t)
         for (enum method m = 0; m < METHOD_COUNT; m++) {
             if (get_method(L, params + 1, m)) {
                 has_method = t->has[m] = true;
-                t->looks |= (m == METHOD_batch_begin || m == METHOD_batch_end) && may_look(L);
+                if (m == METHOD_batch_begin || m == METHOD_batch_end)
+                    note_batch_method(L, t);
             }
             lua_settop(L, params + 1);
         }
@@ -386,7 +395,7 @@ int model_fit_method(lua_State *L)
     struct training t = {.L = L, .worker = w, .model = box, .spec = &spec};
     prepare_callbacks(L, 2, &t);
     box->stop_training = false;
-    bool tells = w->options.event || w->link;
+    bool tells = w->options.event || w->link, together = model_needs_all_ranks(box->m);
     spec.callbacks = (fit_callbacks){
         .ctx = &t,
         .train_begin = train_begin,
@@ -397,11 +406,12 @@ int model_fit_method(lua_State *L)
         .train_batch_end = t.has[METHOD_batch_end] ? batch_end : NULL,
         .progress_is_due = progress_is_due,
         .progress = tells ? tell_progress : NULL,
+        .agree = together ? agree : NULL,
+        .agree_batches = together && t.stops,
     };
     spec.whole_state = t.looks;
-    if (model_needs_all_ranks(box->m) &&
-        (model_build(box->m, spec.x->dims - 1, spec.x->shape + 1, &e) ||
-            collective_fit(w, box->m, &spec, &e)))
+    if (together && (model_build(box->m, spec.x->dims - 1, spec.x->shape + 1, &e) ||
+                        collective_fit(w, box->m, &spec, &e)))
         raise_err(L, &e);
     t.started = t.last_progress = clock_mono();
     history h = {0};

@@ -925,15 +925,16 @@ local mode = arg[1]
 local results = hvd.run(function()
   hvd.init()
   local rank = hvd.rank()
-  local function train(rows, units, on_end, optimizer, norm)
+  local function train(rows, units, on_end, optimizer, norm, metric)
     local x, y = {}, {}
     for i = 1, rows do x[i], y[i] = { i % 3, i % 5 }, i % 2 end
     x, y = data.tensor(x):shard(rank, 2), data.tensor(y, { dtype = "i64" }):shard(rank, 2)
     local layers = { nn.Dense { units, activation = "relu", input_dim = 2 }, nn.Dense { 2, activation = "softmax" } }
     if norm then table.insert(layers, 2, norm) end
     local model = nn.Sequential(layers)
-    model:compile { optimizer = optimizer or hvd.DistributedOptimizer(nn.Adam()), loss = "sparse_categorical_crossentropy" }
-    model:fit { x, y, batch_size = 16, verbose = 0, callbacks = { nn.LambdaCallback { on_train_batch_end = on_end } } }
+    model:compile { optimizer = optimizer or hvd.DistributedOptimizer(nn.Adam()), loss = "sparse_categorical_crossentropy", metrics = { own = metric } }
+    model:fit { x, y, batch_size = 16, verbose = 0, callbacks = { nn.LambdaCallback { on_train_batch_end = on_end },
+      metric and hvd.LearningRateWarmupCallback { initial_lr = 0.001 } } } -- which never ends a training, so ranks need not agree
   end
   if mode == "steps" then train(65, 8) end
   if mode == "statistics" then train(65, 8, nil, nn.Adam(), nn.BatchNormalization { synchronized = true }) end
@@ -957,6 +958,24 @@ local results = hvd.run(function()
     two:fit { x, { y, y }, verbose = 0 }
   end
   if mode == "callback" then train(64, 8, function(batch) if rank == 1 and batch == 0 then hvd.barrier() end end) end
+  if mode == "metric" then train(64, 8, nil, nil, nil, function() if rank == 1 then hvd.barrier() end return 0 end) end
+  if mode:find "^stops " then
+    local x, y, batches = {}, {}, 0
+    for i = 1, 64 do x[i], y[i] = { math.sin(i) }, i % 2 end
+    if rank == 1 and mode == "stops nan" then x[40][1] = 0 / 0 end
+    local model = nn.Sequential { nn.Dense { 4, activation = "relu", input_dim = 1 }, nn.Dense { 1 }, seed = 3 }
+    model:compile { optimizer = sgd { 0.1 }, loss = "mse" }
+    local own = { on_train_batch_end = function() batches = batches + 1 end }
+    local callbacks = { own, hvd.MetricAverageCallback() }
+    if mode == "stops nan" then
+      callbacks = { nn.TerminateOnNaN {}, hvd.MetricAverageCallback() }
+    elseif rank == 1 then
+      local name, at = mode:match "^stops (%S+) (%d+)$"
+      table.insert(callbacks, nn.LambdaCallback { [name] = function(i) model.stop_training = name == "on_train_begin" or i == tonumber(at) end })
+    end
+    local history = model:fit { data.tensor(x), data.tensor(y), batch_size = 16, epochs = 3, shuffle = false, verbose = 0, callbacks = callbacks }
+    return ("%d epochs, %d batches"):format(#history.epoch, batches)
+  end
   if mode == "barrier" then if rank == 0 then hvd.barrier() else hvd.allreduce(1) end end
   if mode == "objects" then if rank == 0 then hvd.broadcast_object({ 1 }, 0) else hvd.allgather_object(1) end end
   if mode == "roots" then hvd.broadcast_object({ 1 }, rank) end
@@ -998,6 +1017,7 @@ def test_ranks_that_do_not_train_alike_are_told(t):
                       ("metrics", "fit: the ranks have different metrics: rank 0 has mae of output 1, mae of output 2, "
                                   "but rank 1 has mae of output 1, mse of output 2"),
                       ("watches", "fit: the ranks have different metrics: rank 0 has none, but rank 1 has far of output 2"),
+                      ("callback", "One rank did an END_OF_TRAINING, but another rank did an BARRIER"),
                       ("barrier", "Mismatched collective operations: One rank did an BARRIER, but another rank did an ALLREDUCE"),
                       ("objects", "One rank did an BROADCAST_OBJECT, but another rank did an ALLGATHER_OBJECT"),
                       ("roots", "Mismatched BROADCAST_OBJECT root ranks"),
@@ -1009,12 +1029,24 @@ def test_ranks_that_do_not_train_alike_are_told(t):
     assert not ranks_left(folder)
 
 
+def test_ranks_end_a_training_together(t):
+    """What stops the training on one rank alone stops it on all, at the same step."""
+    folder = script(t, TOGETHER)
+    for how in how_ranks_speak():
+        for mode, what in (("nan", "1 epochs, 0 batches"), ("on_train_begin 0", "0 epochs, 0 batches"), ("on_epoch_begin 1", "2 epochs, 4 batches"),
+                           ("on_epoch_end 1", "2 epochs, 8 batches"), ("on_train_batch_begin 2", "1 epochs, 3 batches"),
+                           ("on_train_batch_end 2", "1 epochs, 3 batches")):
+            done = work(folder, "trainer.lua", "stops " + mode, env=how, timeout=30)
+            assert done.code == 0 and done.out.endswith(f"done\t{what}\t{what}\n"), (mode, done)
+            assert mode != "nan" or "[1,1]<stdout>:Batch 2: Invalid loss, terminating training" in done.out, done
+
+
 def test_ranks_that_wait_in_vain_are_named(t):
     folder = script(t, TOGETHER)
     soon = {"HOROVOD_STALL_CHECK_TIME_SECONDS": "2"}
     for how in how_ranks_speak():
         env = dict(soon, **how)
-        done = work(folder, "trainer.lua", "callback", env=env, timeout=30)
+        done = work(folder, "trainer.lua", "metric", env=env, timeout=30)
         assert done.code == 1 and re.search(r"rank 0 has waited \d+ s in ALLREDUCE gradients; rank 1 has waited \d+ s in BARRIER\. So "
                                             "they wait for ever", done.err), done
         done = work(folder, "trainer.lua", "returned", env=env, timeout=30)
