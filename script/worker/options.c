@@ -255,27 +255,54 @@ static int small_at_least(lua_State *L, int table, const char *field, int least,
     return (int)at_least(L, table, "fit", field, least, otherwise);
 }
 
-// {[0] = 1, [1] = 5} at the top of the stack, of one output: pushes the weights of its rows.
-static const tensor *push_weights(lua_State *L, const tensor *y)
+// How many classes the targets of output k have; 0: unknown.
+static lua_Integer count_classes(const model *m, size_t k, const tensor *y)
+{
+    compile_spec head = compile_head(model_compiled(m), k);
+    if (y->dims && tensor_row_size(y) > 1)
+        return (lua_Integer)tensor_row_size(y);
+    if (head.own || !loss_is_crossentropy(head.loss))
+        return 0;
+    row_shape out = model_output_shape(m, k);
+    lua_Integer wide = out.dims ? (lua_Integer)out.size[out.dims - 1] : 0;
+    return head.loss == LOSS_BINARY_CROSSENTROPY ? 2 : wide;
+}
+
+// The class at the key below the top of the stack; classes: how many there are, or 0.
+static lua_Integer check_class(lua_State *L, lua_Integer classes)
 {
     enum { CLASSES_MAX = 1 << 20 };
+    if (!lua_isinteger(L, -2) || lua_type(L, -1) != LUA_TNUMBER)
+        luaL_error(L, "fit: class_weight has a key or value that is no number");
+    lua_Integer class = lua_tointeger(L, -2), most = classes ? classes : CLASSES_MAX;
+    if (class < 0 || class >= most)
+        luaL_error(L,
+            "fit: class_weight names class %I; classes count from 0 to %I, but a list in Lua from "
+            "1: write {[0] = 1, [1] = 5}",
+            class, most - 1);
+    return class;
+}
+
+// {[0] = 1, [1] = 5} at the top of the stack, of output k: pushes the weights of its rows.
+static const tensor *push_weights(lua_State *L, const model *m, size_t k, const tensor *y)
+{
     err e;
     int given = lua_gettop(L);
-    lua_Integer last = -1;
+    lua_Integer last = -1, classes = model_compiled(m) ? count_classes(m, k, y) : 0;
     if (!lua_istable(L, given))
         luaL_error(L,
             "fit: class_weight must be a table of numbers by class, as {[0] = 1, [1] = "
             "5}, got %s",
             luaL_typename(L, given));
     for (lua_pushnil(L); lua_next(L, given); lua_pop(L, 1)) {
-        if (!lua_isinteger(L, -2) || lua_type(L, -1) != LUA_TNUMBER)
-            luaL_error(L, "fit: class_weight has a key or value that is no number");
-        lua_Integer class = lua_tointeger(L, -2);
-        if (class < 0 || class >= CLASSES_MAX)
-            luaL_error(L, "fit: class_weight names class %I; classes count from 0 to %d", class,
-                CLASSES_MAX - 1);
+        lua_Integer class = check_class(L, classes);
         last = class > last ? class : last;
     }
+    if (last > 1 && lua_rawlen(L, given) == (size_t)last && lua_rawgeti(L, given, 0) == LUA_TNIL)
+        luaL_error(L,
+            "fit: class_weight is a list, which begins at 1, so class 0 has no weight: write {[0] "
+            "= 1, [1] = 5}");
+    lua_settop(L, given);
     size_t n = (size_t)(last + 1);
     double *weight = lua_newuserdatauv(L, (n + 1) * sizeof *weight, 0);
     for (size_t i = 0; i < n; i++) {
@@ -308,7 +335,7 @@ static const tensor *const *push_head_weights(lua_State *L, const tensor *const 
     int kept = lua_gettop(L);
     for (size_t k = 0; k < n; k++) {
         lua_geti(L, at, (lua_Integer)k + 1);
-        all[k] = lua_toboolean(L, -1) ? push_weights(L, ys[k]) : NULL;
+        all[k] = lua_toboolean(L, -1) ? push_weights(L, m, k, ys[k]) : NULL;
         keep(L, kept);
         lua_settop(L, kept);
     }
@@ -320,12 +347,16 @@ static void push_class_weight(lua_State *L, int table, fit_spec *spec)
 {
     if (lua_getfield(L, table, "class_weight") == LUA_TNIL)
         return;
+    err e;
+    model *m = check_model(L, 1);
+    if (!model_is_built(m) && model_build(m, spec->x->dims - 1, spec->x->shape + 1, &e))
+        raise_err(L, &e); // how many classes there are
     if (spec->weights || spec->head_weights)
         luaL_error(L, "fit: class_weight and sample_weight cannot be given at the same time");
     if (spec->ys)
         spec->head_weights = push_head_weights(L, spec->ys);
     else
-        spec->weights = push_weights(L, spec->y);
+        spec->weights = push_weights(L, m, 0, spec->y);
 }
 
 // One tensor, or a list of them, which has `one` first, if that is not NULL.
@@ -470,7 +501,8 @@ void read_batch_options(
         if ((g.xs ? g.xs[k] : g.x)->later)
             luaL_error(
                 L, "%s: takes no lazy pictures: decode some of them, as x:slice(0, 32)", what);
-    fit_spec fit = {.y = g.y, .ys = g.ys, .weights = g.weights, .head_weights = g.head_weights};
+    fit_spec fit = {
+        .x = g.x, .y = g.y, .ys = g.ys, .weights = g.weights, .head_weights = g.head_weights};
     if (trains)
         push_class_weight(L, 4, &fit);
     *spec = (evaluate_spec){.x = g.x,

@@ -139,6 +139,14 @@ test("fit takes Keras's weights and validation_split", function()
   fails("validation_split must be between 0 and 1", trained, { validation_split = 1.5 })
   fails("leaves none for one of the parts", trained, { validation_split = 0.5, x:slice(0, 1), y:slice(0, 1) })
   fails("class_weight names class -1", trained, { class_weight = { [-1] = 1 } })
+  fails("class_weight names class 2; classes count from 0 to 1, but a list in Lua from 1: write {[0] = 1, [1] = 5}", trained, { class_weight = { 1, 5 } })
+  fails("class_weight names class 9", trained, { class_weight = { [9] = 3 } })
+  local three = nn.Sequential { nn.Dense { 3, activation = "softmax" } }
+  three:compile { loss = "sparse_categorical_crossentropy" }
+  fails("class_weight is a list, which begins at 1, so class 0 has no weight", three.fit, three, { x, y, class_weight = { 1, 5 } })
+  fails("class_weight names class 3", three.train_on_batch, three, x, y, { class_weight = { [3] = 5 } })
+  three:compile { loss = "categorical_crossentropy" }
+  fails("class_weight names class 3; classes count from 0 to 2", three.fit, three, { x, data.tensor { { 0, 1, 0 } }, class_weight = { [3] = 5 } })
   fails("row 1 of sample_weight holds nan", trained, { sample_weight = data.tensor { 1, 0 / 0 }, x:slice(0, 2), y:slice(0, 2) })
 end)
 
@@ -932,15 +940,15 @@ test("validation_split and class_weight are for several outputs, too", function(
     for _, name in ipairs { "loss", "sales_loss", "kind_accuracy", "val_loss", "val_kind_loss", "val_sales_mae" } do same(one[name][2], two[name][2]) end
   end
   local by_row, classes = {}, y[2]:totable()
-  for i, class in ipairs(classes) do by_row[i] = class == 1 and 5 or class == 2 and 0.5 or 1 end
+  for i, class in ipairs(classes) do by_row[i] = class == 1 and 5 or class == 2 and 0.5 or 3 end
   local want = fitted { sample_weight = { kind = data.tensor(by_row) } }
-  for _, given in ipairs { { kind = { [1] = 5, [2] = 0.5 } }, { false, { [1] = 5, [2] = 0.5 } } } do
+  for _, given in ipairs { { kind = { [0] = 3, [1] = 5, [2] = 0.5 } }, { false, { [0] = 3, [1] = 5, [2] = 0.5 } } } do
     local got = fitted { class_weight = given }
     same(got.loss[2], want.loss[2])
     same(got.kind_loss[2], want.kind_loss[2])
   end
   local _, m = fitted {}
-  local a = m:train_on_batch(x, y, { class_weight = { kind = { [1] = 5, [2] = 0.5 } } })
+  local a = m:train_on_batch(x, y, { class_weight = { kind = { [0] = 3, [1] = 5, [2] = 0.5 } } })
   _, m = fitted {}
   same(a, (m:train_on_batch(x, y, { sample_weight = { kind = data.tensor(by_row) } })))
   -- Weights by class are only for what is trained with.
