@@ -14,6 +14,7 @@
 #include <pthread.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 enum { FILE_MAX = 1 << 29 };
 
@@ -53,25 +54,68 @@ static bool has_ending(const char *name, const char *const *endings)
     return false;
 }
 
-static int add_class(gallery *g, const char *folder, const char *name, err *e)
+static bool is_own_folder(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+// A class's folder and all below it, sorted by their paths. Links are not followed: they may lead
+// out of the folder, or in a circle.
+static char **folders_below(const char *root, const char *name, err *e)
+{
+    char **all = strv_add(NULL, name);
+    for (size_t i = 0, n = 1; i < n; i++) {
+        AUTO_FREE char *path = path_join(root, all[i]);
+        size_t count = 0;
+        char **names = names_in(path, &count, e);
+        if (!names) {
+            strv_free(all);
+            return NULL;
+        }
+        for (size_t k = 0; k < count; k++) {
+            AUTO_FREE char *inner = path_join(path, names[k]), *below = path_join(all[i], names[k]);
+            if (is_own_folder(inner))
+                all = strv_add(all, below), n++;
+        }
+        strv_free(names);
+    }
+    qsort(all, strv_len(all), sizeof *all, by_name);
+    return all;
+}
+
+// The pictures of one folder.
+static int add_pictures(gallery *g, const char *root, const char *folder, err *e)
 {
     static const char *const known[] = {".jpg", ".jpeg", ".png", NULL}, *const other[] = {".gif",
                                                                             ".bmp", ".webp", ".tif",
                                                                             ".tiff", NULL};
-    AUTO_FREE char *path = path_join(folder, name);
+    AUTO_FREE char *path = path_join(root, folder);
     size_t n = 0;
     char **files = names_in(path, &n, e);
     int status = files ? 0 : -1;
     for (size_t i = 0; i < n && status == 0; i++) {
-        if (has_ending(files[i], known)) {
+        AUTO_FREE char *file = path_join(path, files[i]);
+        if (path_is_dir(file))
+            continue;
+        if (has_ending(file, known)) {
             g->item = mem_resize(g->item, g->n + 1, sizeof *g->item);
-            g->item[g->n++] = (struct gallery_item){path_join(name, files[i]), g->class_n};
-        } else if (has_ending(files[i], other))
+            g->item[g->n++] = (struct gallery_item){path_join(folder, files[i]), g->class_n};
+        } else if (has_ending(file, other))
             status = err_set(e, ERR_INVALID,
-                "%s/%s is a picture of a kind that is not read: turn it into PNG or JPEG", path,
-                files[i]);
+                "%s is a picture of a kind that is not read: turn it into PNG or JPEG", file);
     }
     strv_free(files);
+    return status;
+}
+
+static int add_class(gallery *g, const char *root, const char *name, err *e)
+{
+    char **folders = folders_below(root, name, e);
+    int status = folders ? 0 : -1;
+    for (size_t i = 0; status == 0 && folders[i]; i++)
+        status = add_pictures(g, root, folders[i], e);
+    strv_free(folders);
     g->classes = strv_add(g->classes, name);
     g->class_n++;
     return status;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A folder with a folder of pictures for each class, as Keras's image_dataset_from_directory takes
-// it: `cats/1.jpg`, `dogs/7.png`. It is listed first, then all its pictures are decoded on several
-// threads into one tensor.
+// it: `cats/1.jpg`, `dogs/big/7.png`. It is listed first, then all its pictures are decoded on
+// several threads into one tensor.
 #pragma once
 #include "trainer/tensor/tensor.h"
 
@@ -13,11 +13,12 @@ typedef struct gallery {
     struct gallery_item {
         char *path; // below the folder
         size_t class;
-    } * item; // sorted by class and name
+    } * item; // sorted by class, folder and name
 } gallery;
 
 // .jpg, .jpeg and .png, in any case; names that begin with a dot are passed over. A picture of
-// another kind (.gif, .bmp, .webp) is an error, and so is a folder without any.
+// another kind (.gif, .bmp, .webp) is an error, and so is a folder without any. Folders in a
+// class's folder belong to it, but not those that are links.
 int gallery_open(gallery *g, const char *folder, err *e);
 void gallery_done(gallery *g);
 // Puts the items into the order of this seed.

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { WIDTH = 16, HEIGHT = 12 };
 
@@ -153,6 +154,31 @@ static void copy(const char *name, const char *folder, const char *as)
     read_file(name, &bytes);
     CHECK_OK(path_make_dirs(below, 0755, &e) == 0, e);
     CHECK_OK(path_write(path, bytes.data, bytes.len, 0644, &e) == 0, e);
+}
+
+// In the order of Keras's image_dataset_from_directory: of os.walk's folders by their paths.
+TEST(pictures_in_folders_of_a_class_belong_to_it)
+{
+    err e;
+    gallery g;
+    copy("rgb.png", "deep/dogs/b", "1.png");
+    copy("rgb.png", "deep/dogs/a/x", "2.png");
+    copy("rgb.png", "deep/dogs/a-b", "3.png");
+    copy("rgb.png", "deep/dogs/.hidden", "4.png");
+    copy("rgb.png", "deep/dogs", "z.png");
+    copy("rgb.png", "deep/dogs/folder.png", "5.png");
+    copy("rgb.png", "elsewhere/in", "6.png");
+    AUTO_FREE char *folder = path_join(tap_dir(), "deep"), *link = path_join(folder, "dogs/link");
+    AUTO_FREE char *around = path_join(folder, "dogs/a/around");
+    CHECK(symlink("../../elsewhere", link) == 0 && symlink("..", around) == 0);
+    CHECK_OK(gallery_open(&g, folder, &e) == 0, e);
+    static const char *const want[] = {
+        "dogs/z.png", "dogs/a-b/3.png", "dogs/a/x/2.png", "dogs/b/1.png", "dogs/folder.png/5.png"};
+    CHECK_INT(g.n, ARRAY_LEN(want));
+    for (size_t i = 0; i < ARRAY_LEN(want) && i < g.n; i++)
+        CHECK_STR(g.item[i].path, want[i]);
+    CHECK_INT(g.class_n, 1);
+    gallery_done(&g);
 }
 
 TEST(folders_are_classes)
