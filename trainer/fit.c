@@ -13,7 +13,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { BATCH_DEFAULT = 32, PREDICT_BATCH = 256, PREDICT_WIDE = 32 };
+enum { BATCH_DEFAULT = 32, PREDICT_BATCH = 256, PREDICT_WIDE = 32, EPOCH_MOST = 1 << 28 };
 
 static int check_stop(const atomic_bool *stop, err *e)
 {
@@ -68,9 +68,11 @@ struct fitting {
     model *m;
     const fit_spec *spec;
     model_data train, val;
-    uint32_t *order, *plain; // plain: 0, 1, …
-    feed *made;              // NULL: the rows are in memory
-    size_t batch, steps;
+    size_t batch, steps, rows; // rows: of an epoch
+    uint32_t *order, *plain;   // order: the rows of an epoch; plain: 0, 1, …
+    bool goes_on;              // an epoch is not all rows, but begins where the last one ended
+    uint32_t *pass;            // where it goes on: the order of all rows
+    feed *made;                // NULL: the rows are in memory
     int epoch;
     int64_t first; // the number of the first epoch's order
     bool ends;     // a callback asked to end the training
@@ -96,7 +98,7 @@ static int agree(struct fitting *f, err *e)
 
 static batch batch_of(const struct fitting *f, size_t i)
 {
-    size_t left = tensor_rows(f->train.x) - i * f->batch;
+    size_t left = f->rows - i * f->batch;
     return (batch){.rows = f->order + i * f->batch, .n = left < f->batch ? left : f->batch};
 }
 
@@ -135,9 +137,9 @@ static int check_last(struct fitting *f, err *e)
 
 static int train_batch(struct fitting *f, size_t i, struct sums *sums, show *lines, err *e)
 {
-    size_t n = tensor_rows(f->train.x), from = i * f->batch;
     batch b = batch_of(f, i);
-    b.next = n - from - b.n < f->batch ? n - from - b.n : f->batch;
+    size_t left = f->rows - i * f->batch - b.n;
+    b.next = left < f->batch ? left : f->batch;
     batch_result r;
     model_data data = f->train;
     if (f->made)
@@ -186,9 +188,8 @@ static void remember(history *h, int epoch, logs *l)
 
 static int train_steps(struct fitting *f, struct sums *sums, show *lines, err *e)
 {
-    size_t n = tensor_rows(f->train.x);
     AUTO_FEED feed *made = NULL;
-    if (open_feed(&made, f->m, &f->train, f->order, n, f->batch, f->steps, e) < 0)
+    if (open_feed(&made, f->m, &f->train, f->order, f->rows, f->batch, f->steps, e) < 0)
         return -1;
     f->made = made;
     int status = 0;
@@ -199,10 +200,35 @@ static int train_steps(struct fitting *f, struct sums *sums, show *lines, err *e
     return status < 0 ? -1 : model_gather(f->m, e);
 }
 
-static int train_epoch(struct fitting *f, int epoch, int epochs, history *out, err *e)
+static void order_all(const struct fitting *f, uint32_t *order, uint64_t number)
 {
     const fit_spec *spec = f->spec;
     size_t n = tensor_rows(f->train.x);
+    if (spec->no_shuffle)
+        order_plain(order, n);
+    else
+        order_shuffle(order, n, spec->seed ? spec->seed : model_seed(f->m), number);
+}
+
+// The rows of the epoch of this number: all, or those that follow on the epochs before it, as if
+// the data came again and again, each time in another order.
+static void order_epoch(const struct fitting *f, uint64_t number)
+{
+    if (!f->goes_on)
+        return order_all(f, f->order, number);
+    size_t n = tensor_rows(f->train.x), take;
+    uint64_t at = number * f->rows;
+    for (size_t done = 0; done < f->rows; done += take, at += take) {
+        size_t from = (size_t)(at % n);
+        order_all(f, f->pass, at / n);
+        take = n - from < f->rows - done ? n - from : f->rows - done;
+        memcpy(f->order + done, f->pass + from, take * sizeof *f->order);
+    }
+}
+
+static int train_epoch(struct fitting *f, int epoch, int epochs, history *out, err *e)
+{
+    const fit_spec *spec = f->spec;
     struct sums sums = sums_begin(spec->watches, spec->watch_n);
     AUTO_LOGS l = {0};
     f->epoch = epoch;
@@ -211,10 +237,7 @@ static int train_epoch(struct fitting *f, int epoch, int epochs, history *out, e
     show lines = show_begin(spec->sink, spec->verbose, f->steps);
     show_epoch(&lines, epoch, epochs);
     uint64_t number = (uint64_t)(f->first + (epoch - spec->initial_epoch));
-    if (spec->no_shuffle)
-        order_plain(f->order, n);
-    else
-        order_shuffle(f->order, n, spec->seed ? spec->seed : model_seed(f->m), number);
+    order_epoch(f, number);
     if (train_steps(f, &sums, &lines, e) < 0)
         return -1;
     model_set_epochs(f->m, (int64_t)number + 1);
@@ -227,11 +250,15 @@ static int train_epoch(struct fitting *f, int epoch, int epochs, history *out, e
     return 0;
 }
 
-size_t fit_steps(const fit_spec *spec)
+static size_t steps_of_all(const fit_spec *spec)
 {
     size_t size = spec->batch_size ? spec->batch_size : BATCH_DEFAULT;
-    size_t all = (tensor_rows(spec->x) + size - 1) / size;
-    return spec->steps_per_epoch && spec->steps_per_epoch < all ? spec->steps_per_epoch : all;
+    return (tensor_rows(spec->x) + size - 1) / size;
+}
+
+size_t fit_steps(const fit_spec *spec)
+{
+    return spec->steps_per_epoch ? spec->steps_per_epoch : steps_of_all(spec);
 }
 
 static int train_epochs(struct fitting *f, history *out, err *e)
@@ -251,6 +278,22 @@ static int train_epochs(struct fitting *f, history *out, err *e)
     if (f->spec->initial_epoch < epochs && !f->ends && check_last(f, e) < 0)
         return -1;
     return c->train_end ? answer(f, c->train_end(c->ctx, e)) : 0;
+}
+
+// How many steps and rows an epoch has.
+static int size_epoch(struct fitting *f, err *e)
+{
+    size_t n = tensor_rows(f->spec->x);
+    f->batch = f->spec->batch_size ? f->spec->batch_size : BATCH_DEFAULT;
+    f->batch = f->batch > n ? n : f->batch;
+    f->steps = fit_steps(f->spec);
+    f->goes_on = f->steps != steps_of_all(f->spec);
+    if (f->goes_on && f->steps > EPOCH_MOST / f->batch)
+        return err_set(e, ERR_USAGE,
+            "steps_per_epoch = %zu is too many: an epoch has at most %d rows", f->steps,
+            EPOCH_MOST);
+    f->rows = f->goes_on ? f->steps * f->batch : n;
+    return 0;
 }
 
 int model_fit(model *m, const fit_spec *spec, history *out, err *e)
@@ -278,12 +321,13 @@ int model_fit(model *m, const fit_spec *spec, history *out, err *e)
         return -1;
     if (spec->val_x && sums_prepare(m, &v, &f.val, e) < 0)
         return err_wrap(e, "validation data");
+    if (size_epoch(&f, e) < 0)
+        return -1;
     size_t n = tensor_rows(spec->x);
-    f.batch = spec->batch_size ? spec->batch_size : BATCH_DEFAULT;
-    f.batch = f.batch > n ? n : f.batch;
-    f.steps = fit_steps(spec);
-    AUTO_FREE uint32_t *order = mem_array(n, sizeof *order);
+    AUTO_FREE uint32_t *order = mem_array(f.rows, sizeof *order);
+    AUTO_FREE uint32_t *pass = f.goes_on ? mem_array(n, sizeof *pass) : NULL;
     AUTO_FREE uint32_t *plain = mem_array(f.batch + 1, sizeof *plain);
+    f.pass = pass;
     order_plain(plain, f.batch);
     f.order = order;
     f.plain = plain;

@@ -51,11 +51,13 @@ typedef struct fit_spec {
     size_t val_batch_size; // 0: batch_size
     int epochs;            // 0: 1
     int initial_epoch;
-    bool no_shuffle;        // keep the rows in their order; else each epoch of the model, over all
-                            // fits, has another
-    uint64_t seed;          // for shuffling and dropout; 0: the model's seed
-    size_t steps_per_epoch; // 0: all of them
-    int verbose;            // 0: silent, 1: a progress bar, 2: a line for each epoch
+    bool no_shuffle; // keep the rows in their order; else each epoch of the model, over all
+                     // fits, has another
+    uint64_t seed;   // for shuffling and dropout; 0: the model's seed
+    // 0: all rows once. Else an epoch has so many steps of batch_size rows, and goes on where the
+    // one before it has stopped: the rows come again and again, each time in another order.
+    size_t steps_per_epoch;
+    int verbose; // 0: silent, 1: a progress bar, 2: a line for each epoch
     fit_callbacks callbacks;
     bool whole_state; // callbacks of a batch may look at the optimizer's state, on any rank: no
                       // rank keeps a share of it alone

@@ -101,6 +101,38 @@ end
 
 -- fit passes over rows of a table that no batch has named; apply has gradients for all of them. Rows of 7 numbers
 -- share lines of 16.
+test("epochs of steps_per_epoch go on in the data", function()
+  local rows, seen = {}, {}
+  for i = 1, 12 do rows[i] = { i } end
+  local x = data.tensor(rows)
+  local function model()
+    seen = {}
+    local m = nn.Sequential { nn.Dense { 1, input_dim = 1 }, seed = 1 }
+    m:compile { loss = "mse", optimizer = nn.SGD { 1e-9 }, metrics = { see = function(y)
+      for i = 0, #y - 1 do seen[#seen + 1] = ("%d"):format(y[i][0]) end
+      return 0
+    end } }
+    return m
+  end
+  local function fit(m, options)
+    options[1], options[2], options.batch_size, options.verbose = x, x, 2, 0
+    m:fit(options)
+    return table.concat(seen, " ")
+  end
+  same(fit(model(), { steps_per_epoch = 2, epochs = 4, shuffle = false }), "1 2 3 4 5 6 7 8 9 10 11 12 1 2 3 4")
+  same(fit(model(), { steps_per_epoch = 8, epochs = 1, shuffle = false }), "1 2 3 4 5 6 7 8 9 10 11 12 1 2 3 4")
+  same(fit(model(), { steps_per_epoch = 5, epochs = 2, shuffle = false }), "1 2 3 4 5 6 7 8 9 10 11 12 1 2 3 4 5 6 7 8")
+  same(fit(model(), { steps_per_epoch = 6, epochs = 2 }), fit(model(), { epochs = 2 }))
+  -- Two epochs of half the data are one of all, in its order; a second fit goes on, too.
+  local all = fit(model(), { epochs = 2 })
+  same(fit(model(), { steps_per_epoch = 3, epochs = 4 }), all)
+  same(fit(model(), { steps_per_epoch = 12 }), all)
+  local m = model()
+  for _ = 1, 4 do fit(m, { steps_per_epoch = 3 }) end
+  same(table.concat(seen, " "), all)
+  fails("steps_per_epoch = 1099511627776 is too many: an epoch has at most 268435456 rows", fit, model(), { steps_per_epoch = 1 << 40 })
+end)
+
 test("a step passes over rows of a table that no batch has named", function()
   for name, optimizer in pairs { SGD = nn.SGD { 0.5 }, Adagrad = nn.Adagrad { 0.5 }, Adam = nn.Adam { 0.01 }, LazyAdam = nn.LazyAdam { 0.01 }, ["SGD on a schedule"] = nn.SGD { nn.CosineDecay { 0.5, 9 } } } do
     local id = {}
