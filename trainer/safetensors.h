@@ -26,8 +26,8 @@ const char *safetensors_text(const safetensors *s, const char *key);
 bool safetensors_has(const safetensors *s, const char *name);
 // The name of the i-th tensor, as the file lists them, borrowed; NULL after the last.
 const char *safetensors_name(const safetensors *s, size_t i);
-// A copy of a tensor. F64, F16, BF16 and F8 become F32; BOOL becomes U8, integers but U8 become
-// I64. ERR_CORRUPT when it is missing.
+// A copy of a tensor. F64, F16, BF16 and F8 become F32; BOOL becomes U8, U16, U32, U64 and I8
+// become I64. ERR_CORRUPT when it is missing.
 tensor *safetensors_get(const safetensors *s, const char *name, err *e);
 
 // For writing: add everything, then finish.

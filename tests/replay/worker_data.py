@@ -111,14 +111,14 @@ def test_arrays_of_numpy_are_read_and_written(t):
     done = work(t, ARRAYS, folder=folder)
     assert done.code == 0, done
     lines = done.out.splitlines()
-    assert lines[:3] == ["[[1, 2],", " [3, 4]]\ti64\t-6\t3", "3.0\t7.0"], done
+    assert lines[:3] == ["[[1, 2],", " [3, 4]]\ti32\t-6\t3", "3.0\t7.0"], done
     assert lines[3:] == ["broken.npz: no ZIP archive, or its end is missing", "cannot read nothing.npy: No such file or directory",
                          "data.npy: unknown option 'map'; known are: mmap",
                          "data.save: the path must end with .npy, .npz, .safetensors or .csv"], done
     with zipfile.ZipFile(os.path.join(folder, "out.npz")) as z:
         assert z.testzip() is None and sorted(z.namelist()) == ["x.npy", "y.npy"]
         assert unpacked(z.read("x.npy")) == ("<f4", (2, 2), struct.pack("<4f", 1, 2, 3, 4))
-        assert unpacked(z.read("y.npy")) == ("<i8", (2,), struct.pack("<2q", 5, -6))
+        assert unpacked(z.read("y.npy")) == ("<i4", (2,), struct.pack("<2i", 5, -6))
     with zipfile.ZipFile(os.path.join(folder, "small.npz")) as z:
         assert unpacked(z.read("zeros.npy")) == ("<f4", (1000,), bytes(4000))
     assert os.path.getsize(os.path.join(folder, "small.npz")) < 1000

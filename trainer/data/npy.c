@@ -253,9 +253,8 @@ static tensor *over(mapped *file, err *e)
     bool aligned = (uintptr_t)h.data % h.type.bytes == 0;
     if (!stored_is_native(h.type) || (h.fortran && h.dims > 1) || !aligned) {
         err_set(e, ERR_INVALID,
-            "only arrays of f4, i8 or u1, in C order, can be mapped: read it without mmap, or "
-            "write "
-            "it again as np.ascontiguousarray(a, \"f4\")");
+            "only arrays of f4, i8, i4, i2 or u1, in C order, can be mapped: read it without mmap, "
+            "or write it again as np.ascontiguousarray(a, \"f4\")");
         return NULL;
     }
     mapped *owner = mem_dup(file, sizeof *file);

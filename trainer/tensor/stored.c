@@ -6,8 +6,11 @@
 
 tensor_type stored_as(stored_type type)
 {
-    bool real = type.kind == 'f' || type.kind == 'g' || type.kind == 'n';
-    return real ? TENSOR_F32 : type.bytes == 1 && type.kind != 'i' ? TENSOR_U8 : TENSOR_I64;
+    if (type.kind == 'f' || type.kind == 'g' || type.kind == 'n')
+        return TENSOR_F32;
+    if (type.kind == 'i')
+        return type.bytes == 2 ? TENSOR_I16 : type.bytes == 4 ? TENSOR_I32 : TENSOR_I64;
+    return type.bytes == 1 ? TENSOR_U8 : TENSOR_I64;
 }
 
 bool stored_is_native(stored_type type)
@@ -78,6 +81,10 @@ int stored_read(stored_type type, const void *run, size_t from, tensor *t, size_
         ((float *)t->data)[to] = real(type, bits);
     else if (t->type == TENSOR_U8)
         ((uint8_t *)t->data)[to] = type.kind == 'b' ? bits != 0 : (uint8_t)bits;
+    else if (t->type == TENSOR_I16)
+        ((int16_t *)t->data)[to] = (int16_t)integer(type, bits);
+    else if (t->type == TENSOR_I32)
+        ((int32_t *)t->data)[to] = (int32_t)integer(type, bits);
     else if ((((int64_t *)t->data)[to] = integer(type, bits)) < 0 && type.kind == 'u')
         return err_set(e, ERR_LIMIT, "element %zu is greater than 2^63 - 1", from);
     return 0;

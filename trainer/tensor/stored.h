@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Numbers as files have them, in more types than tensors, and what they become here: reals F32,
-// bytes and truth values U8, all other integers I64.
+// bytes and truth values U8, signed integers of 2 and 4 bytes I16 and I32, all others I64.
 #pragma once
 #include "trainer/tensor/tensor.h"
 

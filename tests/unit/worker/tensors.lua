@@ -72,7 +72,24 @@ local mine = {
 }
 
 for name, want in pairs(numpy) do
-  test("NumPy's " .. name, function()
+  test("integers of every size come back from files as they are, and are trained with", function()
+  local path = os.tmpname() .. ".npy"
+  for _, dtype in ipairs { "i64", "i32", "i16", "u8" } do
+    local t = data.tensor({ { 0 }, { 1 }, { 2 } }, { dtype = dtype })
+    data.save(path, t)
+    for _, options in ipairs { { mmap = false }, { mmap = true } } do
+      local back = data.npy(path, options)
+      same(back.dtype, dtype)
+      same(back, t)
+      local m = nn.Sequential { nn.Embedding { 3, 4 }, nn.Flatten {}, nn.Dense { 3, activation = "softmax" }, seed = 1 }
+      m:compile { loss = "sparse_categorical_crossentropy" }
+      m:fit { back, back:reshape { -1 }, verbose = 0 }
+    end
+  end
+  os.remove(path)
+end)
+
+test("NumPy's " .. name, function()
     same(shape(mine[name]), want[1], "shape")
     near(weight(mine[name]), want[2], 1e-5 * math.max(1, math.abs(want[2])))
   end)
