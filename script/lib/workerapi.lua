@@ -175,6 +175,8 @@ local modules = {
     LayerNormalization{axis=-1, epsilon=0.001, center=true, scale=true, gamma_initializer=, gamma_regularizer=, beta_initializer=, beta_regularizer=, input_shape=, dtype=, trainable=true, name=} -- Normalises each row over its last dimension, or the last ones: axis = { -2, -1 }.
     Activation{activation, input_shape=, dtype=, trainable=true, name=} -- A function by itself.
     ReLU{max_value=, negative_slope=0, threshold=0, input_shape=, dtype=, trainable=true, name=} -- relu as a layer, with an upper limit where one is given.
+    LeakyReLU{negative_slope=0.3, input_shape=, dtype=, trainable=true, name=} -- As ReLU with a slope where x is less than 0.
+    Softmax{axis=-1, input_shape=, dtype=, trainable=true, name=} -- As Activation { "softmax" }.
     Add{input_shape=, dtype=, trainable=true, name=} -- The sum of several nodes: nn.Add {} { a, b }.
     Concatenate{axis=-1, input_shape=, dtype=, trainable=true, name=} -- Several nodes side by side, along the last dimension or another; 1 is the first of a row.
     RandomFlip{mode="horizontal_and_vertical", input_shape=, dtype=, trainable=true, name=} -- While training, mirrors each picture with probability 1/2: horizontal, vertical or both.
@@ -214,6 +216,10 @@ local modules = {
     LogCosh{} -> loss -- As "log_cosh".
     Poisson{} -> loss -- As "poisson".
     TopKCategoricalAccuracy{k=5, name="top_k_categorical_accuracy"} -> metric -- A metric: the share of rows whose class is among the k greatest outputs.
+    RootMeanSquaredError{} -> metric -- As "root_mean_squared_error".
+    BinaryAccuracy{} -> metric -- As "binary_accuracy".
+    CategoricalAccuracy{} -> metric -- As "categorical_accuracy".
+    SparseCategoricalAccuracy{} -> metric -- As "sparse_categorical_accuracy".
     SparseTopKCategoricalAccuracy{k=5, name="sparse_top_k_categorical_accuracy"} -> metric -- The same, where targets are class numbers.
     Huber{delta=1} -> loss -- A loss that is squared near its target and linear far from it.
     ModelCheckpoint{filepath, monitor="val_loss", verbose=0, save_best_only=false, save_weights_only=false, mode="auto", save_freq="epoch", initial_value_threshold=} -- A callback that saves the model after each epoch, or every save_freq batches; {epoch:02d} and {val_loss:.2f} are filled in, with save_freq {batch}, too.

@@ -218,6 +218,10 @@ nn.Normalization
 nn.ReLU
   model = nn.Sequential { nn.Dense { 8, input_dim = 4 }, nn.ReLU { 6 }, nn.Dense { 1 } }
   print(model:count_params()) --> 49
+nn.LeakyReLU
+  model = nn.Sequential { nn.Dense { 8, input_dim = 4 }, nn.LeakyReLU { 0.2 }, nn.Dense { 1 } }
+nn.Softmax
+  model = nn.Sequential { nn.Dense { 3, input_dim = 4 }, nn.Softmax {} }
 nn.MaxPooling2D
   model = nn.Sequential { nn.Input { 28, 28, 1 }, nn.MaxPooling2D { 2 }, nn.Flatten {}, nn.Dense { 10 } }
   print(model:count_params()) --> 1970
@@ -286,6 +290,18 @@ nn.TopKCategoricalAccuracy
 nn.SparseTopKCategoricalAccuracy
   model = nn.Sequential { nn.Dense { 10, input_dim = 2, activation = "softmax" } }
   model:compile { loss = "sparse_categorical_crossentropy", metrics = { nn.SparseTopKCategoricalAccuracy { k = 3 } } }
+nn.RootMeanSquaredError
+  model = nn.Sequential { nn.Dense { 1, input_dim = 2 } }
+  model:compile { loss = "mse", metrics = { nn.RootMeanSquaredError {} } }
+nn.BinaryAccuracy
+  model = nn.Sequential { nn.Dense { 1, input_dim = 2, activation = "sigmoid" } }
+  model:compile { loss = "bce", metrics = { nn.BinaryAccuracy {} } }
+nn.CategoricalAccuracy
+  model = nn.Sequential { nn.Dense { 3, input_dim = 2, activation = "softmax" } }
+  model:compile { loss = "categorical_crossentropy", metrics = { nn.CategoricalAccuracy {} } }
+nn.SparseCategoricalAccuracy
+  model = nn.Sequential { nn.Dense { 3, input_dim = 2, activation = "softmax" } }
+  model:compile { loss = "sparse_categorical_crossentropy", metrics = { nn.SparseCategoricalAccuracy {} } }
 nn.Huber
   model = nn.Sequential { nn.Dense { 1, input_dim = 2 } }
   model:compile { loss = nn.Huber { delta = 0.5 } }

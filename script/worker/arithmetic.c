@@ -121,7 +121,7 @@ static int reduce(lua_State *L, tensor_reduction r)
     if (is_whole)
         lua_pushinteger(L, whole);
     else
-        lua_pushnumber(L, value);
+        push_double(L, value);
     return 1;
 }
 
@@ -182,7 +182,7 @@ static int matmul(lua_State *L)
     push_tensor(L, tensor_matmul(check_tensor(L, 1), check_tensor(L, 2), &e), &e);
     const tensor *t = check_tensor(L, -1);
     if (t->dims == 0)
-        lua_pushnumber(L, tensor_at(t, 0));
+        push_double(L, tensor_at(t, 0));
     return 1;
 }
 

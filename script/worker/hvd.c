@@ -236,7 +236,7 @@ static int allreduce_number(lua_State *L, worker *w, int op)
     if (v.type == COMM_I64)
         lua_pushinteger(L, v.i);
     else
-        lua_pushnumber(L, op == OP_AVERAGE ? v.f / w->place.size : v.f);
+        push_double(L, op == OP_AVERAGE ? v.f / w->place.size : v.f);
     return 1;
 }
 

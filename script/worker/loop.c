@@ -112,7 +112,7 @@ int model_gradients_method(lua_State *L)
     box->uses--;
     if (status)
         raise_err(L, &e);
-    lua_pushnumber(L, loss);
+    push_double(L, loss);
     push_gradients(L, m);
     return 2;
 }

@@ -595,7 +595,10 @@ static int get(lua_State *L)
     else if (strcmp(name, "threads") == 0)
         lua_pushinteger(L, model_threads(box->m));
     else
-        return luaL_error(L, "a model has no '%s'", name);
+        return luaL_error(L,
+            "a model has no '%s'; it has %s, and the fields cpu, learning_rate, momentum, name, "
+            "optimizer, stop_training, threads",
+            name, push_known(L, lua_upvalueindex(1)));
     return 1;
 }
 
@@ -612,7 +615,9 @@ static int set(lua_State *L)
     else if (strcmp(name, "stop_training") == 0)
         box->stop_training = lua_toboolean(L, 3);
     else
-        return luaL_error(L, "a model has no '%s' that can be set", name);
+        return luaL_error(L,
+            "a model has no '%s' that can be set; there are learning_rate, momentum, stop_training",
+            name);
     if (result)
         raise_err(L, &e);
     return 0;

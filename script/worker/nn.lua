@@ -34,7 +34,7 @@ local function class(name, order, fields, check)
         object[field] = object[field] or {}
         object[field][key] = value
       elseif kind == "rate" then
-        if type(value) ~= "number" and not nn.optimizers.schedules[(getmetatable(value) or {}).class] then
+        if type(value) ~= "number" and not rawget(nn.optimizers.schedules, (getmetatable(value) or {}).class) then
           error(("%s: %s must be a number or a schedule, as nn.CosineDecay { 0.1, 1000 }"):format(name, field), 2)
         end
         object[field] = value
@@ -85,6 +85,15 @@ local function layer(name, order, own, check)
   nn[name].__call = call_layer
 end
 
+-- How edges are treated, in lower case as Keras keeps it; `more` is a third one.
+local function check_padding(object, more)
+  local padding = object.padding and object.padding:lower()
+  object.padding = padding
+  if padding and padding ~= "valid" and padding ~= "same" and padding ~= more then
+    return ('padding must be "valid"%s "same"%s, got "%s"'):format(more and "," or " or", more and (' or "%s"'):format(more) or "", padding)
+  end
+end
+
 -- A size of one number or two: kernel_size = 3, strides = { 2, 1 }.
 local function sizes(object, ...)
   for _, field in ipairs { ... } do
@@ -95,9 +104,7 @@ local function sizes(object, ...)
     end
     if value ~= nil then object[field] = pair end
   end
-  if object.padding and object.padding ~= "valid" and object.padding ~= "same" then
-    return ('padding must be "valid" or "same", got "%s"'):format(object.padding)
-  end
+  return check_padding(object)
 end
 
 -- What is said of a layer's weights: kernel_initializer, kernel_regularizer. Both are told by their short names, too.
@@ -251,20 +258,14 @@ layer_of_weights("Conv1D", { "filters", "kernel_size", "strides", "padding" }, {
   if self.groups and (self.groups < 1 or self.filters % self.groups ~= 0) then
     return ("groups must be positive and divide the %d filters, got %d"):format(self.filters, self.groups)
   end
-  if self.padding and self.padding ~= "valid" and self.padding ~= "same" and self.padding ~= "causal" then
-    return ('padding must be "valid", "same" or "causal", got "%s"'):format(self.padding)
-  end
   self.strides = self.strides or 1
-  return lengths(self, "kernel_size", "strides", "dilation_rate")
+  return check_padding(self, "causal") or lengths(self, "kernel_size", "strides", "dilation_rate")
 end)
 for _, name in ipairs { "MaxPooling1D", "AveragePooling1D" } do
   layer(name, { "pool_size", "strides", "padding" }, { pool_size = "any", strides = "any", padding = "string" }, function(self)
     self.pool_size = self.pool_size or 2
     self.strides = self.strides or self.pool_size
-    if self.padding and self.padding ~= "valid" and self.padding ~= "same" then
-      return ('padding must be "valid" or "same", got "%s"'):format(self.padding)
-    end
-    return lengths(self, "pool_size", "strides")
+    return check_padding(self) or lengths(self, "pool_size", "strides")
   end)
 end
 layer("GlobalAveragePooling1D", {}, { keepdims = "boolean" })
@@ -317,6 +318,21 @@ layer("ReLU", { "max_value", "negative_slope", "threshold" }, { max_value = "num
   for _, field in ipairs { "max_value", "negative_slope", "threshold" } do
     if self[field] and not (self[field] >= 0 and self[field] < math.huge) then return ("%s must be 0 or more, got %s"):format(field, self[field]) end
   end
+end)
+-- Keras's layers that are others here, with options of their own.
+local function other_layer(name, order, fields, make)
+  for field, kind in pairs { input_shape = "table", name = "string", dtype = "string", trainable = "boolean" } do fields[field] = kind end
+  local options = class(name, order, fields)
+  nn[name] = function(given) return make(setmetatable(options(given), nil)) end
+end
+other_layer("LeakyReLU", { "negative_slope" }, { negative_slope = "number" }, function(self)
+  self.negative_slope = self.negative_slope or 0.3
+  return nn.ReLU(self)
+end)
+other_layer("Softmax", { "axis" }, { axis = "integer" }, function(self)
+  if self.axis and self.axis ~= -1 then error(("Softmax: axis must be -1, the last, got %d"):format(self.axis), 3) end
+  self.axis, self.activation = nil, "softmax"
+  return nn.Activation(self)
 end)
 layer("Rescaling", { "scale", "offset" }, { scale = "number", offset = "number" }, function(self)
   if not self.scale then return "which factor? nn.Rescaling { 1 / 255 }" end
@@ -522,6 +538,12 @@ for name, log in pairs { TopKCategoricalAccuracy = "top_k_categorical_accuracy",
     self.k, self.name = self.k or 5, self.name or log
     if self.k < 1 then return ("k must be 1 or more, got %d"):format(self.k) end
   end)
+end
+
+-- Metrics without options, as objects; those that are losses, too, are above. compile reads the field `metric`.
+for name, log in pairs { RootMeanSquaredError = "root_mean_squared_error", BinaryAccuracy = "binary_accuracy",
+  CategoricalAccuracy = "categorical_accuracy", SparseCategoricalAccuracy = "sparse_categorical_accuracy" } do
+  nn[name] = class(name, {}, {}, function(self) self.metric = log end)
 end
 
 function nn.read_checkpoint(path)

@@ -283,6 +283,16 @@ static lua_Integer check_class(lua_State *L, lua_Integer classes)
     return class;
 }
 
+// 0, 1, 2, or as Keras has it "auto", which is also what is taken where nothing is said.
+static int read_verbose(lua_State *L, int table, const char *what, const worker *w)
+{
+    int otherwise = w->options.terminal ? 1 : 2;
+    bool is_auto = lua_getfield(L, table, "verbose") == LUA_TSTRING &&
+                   strcmp(lua_tostring(L, -1), "auto") == 0;
+    lua_pop(L, 1);
+    return is_auto ? otherwise : opt_int32_field(L, table, what, "verbose", otherwise);
+}
+
 // {[0] = 1, [1] = 5} at the top of the stack, of output k: pushes the weights of its rows.
 static const tensor *push_weights(lua_State *L, const model *m, size_t k, const tensor *y)
 {
@@ -472,7 +482,7 @@ void read_fit_options(lua_State *L, int table, const worker *w, fit_spec *spec)
     spec->steps_per_epoch = (size_t)at_least(L, table, "fit", "steps_per_epoch", 0, 0);
     spec->seed = (uint64_t)opt_int_field(L, table, "fit", "seed", 0);
     spec->no_shuffle = !opt_bool_field(L, table, "fit", "shuffle", true);
-    spec->verbose = opt_int32_field(L, table, "fit", "verbose", w->options.terminal ? 1 : 2);
+    spec->verbose = read_verbose(L, table, "fit", w);
     spec->weights = g.weights;
     spec->head_weights = g.head_weights;
     read_validation(L, table, spec);
@@ -522,7 +532,7 @@ void read_evaluate_options(lua_State *L, int table, const worker *w, evaluate_sp
     spec->xs = g.xs;
     spec->ys = g.ys;
     spec->batch_size = (size_t)at_least(L, table, "evaluate", "batch_size", 1, 32);
-    spec->verbose = opt_int32_field(L, table, "evaluate", "verbose", w->options.terminal ? 1 : 2);
+    spec->verbose = read_verbose(L, table, "evaluate", w);
     spec->weights = g.weights;
     spec->head_weights = g.head_weights;
 }

@@ -17,8 +17,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern const struct lua_source worker_sources[];
-
 static const char *program_text(void)
 {
     const struct lua_source *source = worker_sources;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Shared by the worker's Lua modules: the worker behind a Lua state, and tensors and errors in Lua.
+// Shared by the worker's Lua modules: the worker behind a Lua state, and tensors in Lua.
 // Private to script/worker.
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/json.h"
+#include "script/worker/errors.h"
 #include "script/worker/reading.h"
 #include "script/worker/worker.h"
 #include "trainer/dist/comm.h"
@@ -17,6 +18,7 @@
 
 #include <lauxlib.h>
 #include <lua.h>
+#include <math.h>
 
 struct worker {
     struct worker_options options;
@@ -48,8 +50,12 @@ static inline worker *worker_of(lua_State *L)
     return *(worker **)lua_getextraspace(L);
 }
 
-// Raises e's text, with the place in the Lua code.
-_Noreturn void raise_err(lua_State *L, const err *e);
+// Pushes a number; one that is not has no sign, since printf would show it: "-nan".
+static inline void push_double(lua_State *L, double value)
+{
+    lua_pushnumber(L, value == value ? value : (double)NAN);
+}
+
 // A message handler: returns message and traceback.
 int traceback(lua_State *L);
 // Sends an event to the starter of this worker; takes it. Only the first rank sends any.

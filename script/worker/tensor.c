@@ -10,12 +10,6 @@
 
 static const char type_name[] = "tensor";
 
-void raise_err(lua_State *L, const err *e)
-{
-    luaL_error(L, "%s", e->text);
-    __builtin_unreachable();
-}
-
 void push_tensor(lua_State *L, tensor *t, const err *e)
 {
     if (!t)
@@ -63,7 +57,7 @@ static void push_number(lua_State *L, const tensor *t, size_t i)
     if (tensor_is_integer(t))
         lua_pushinteger(L, tensor_integer_at(t, i));
     else
-        lua_pushnumber(L, tensor_at(t, i));
+        push_double(L, tensor_at(t, i));
 }
 
 // Raises when a method is called with more than n arguments: one that is ignored would be believed.
@@ -213,7 +207,8 @@ static int get(lua_State *L)
     }
     lua_pushvalue(L, 2);
     if (lua_rawget(L, lua_upvalueindex(1)) == LUA_TNIL)
-        return luaL_error(L, "a tensor has no '%s'", name);
+        return luaL_error(L, "a tensor has no '%s'; it has dtype, shape, %s", name,
+            push_known(L, lua_upvalueindex(1)));
     return 1;
 }
 

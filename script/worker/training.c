@@ -62,7 +62,7 @@ static void push_logs(lua_State *L, const logs *l)
 {
     lua_createtable(L, 0, l ? (int)l->n : 0);
     for (size_t i = 0; l && i < l->n; i++) {
-        lua_pushnumber(L, l->items[i].value);
+        push_double(L, l->items[i].value);
         lua_setfield(L, -2, l->items[i].name);
     }
 }
@@ -360,7 +360,7 @@ static void push_history(lua_State *L, const history *h)
                 lua_setfield(L, -3, h->epochs[i].items[k].name);
             }
             // A log that a callback adds later begins with its first value.
-            lua_pushnumber(L, h->epochs[i].items[k].value);
+            push_double(L, h->epochs[i].items[k].value);
             lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
             lua_pop(L, 1);
         }
@@ -422,8 +422,10 @@ int model_fit_method(lua_State *L)
     box->busy = false;
     if (result) {
         fit_history_done(&h);
-        if (t.raised)
+        if (t.raised) {
+            name_line(L, lua_gettop(L));
             return lua_error(L);
+        }
         raise_err(L, &e);
     }
     push_history(L, &h);
@@ -438,7 +440,7 @@ int return_logs(lua_State *L, logs *l, bool as_table)
     if (as_table)
         push_logs(L, l);
     for (int i = 0; !as_table && i < n; i++)
-        lua_pushnumber(L, l->items[i].value);
+        push_double(L, l->items[i].value);
     logs_done(l);
     return n;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What a model is watched by besides its built-in metrics: AUC, and Lua functions of targets and
 // outputs. compile keeps a list of them with the model; each fit or evaluate has sums of its own.
+#include "base/mem.h"
 #include "script/worker/fields.h"
 #include "script/worker/options.h"
 
@@ -203,11 +204,28 @@ static void check_names(lua_State *L, int list, size_t output, metric_set set)
     }
 }
 
-static void read_listed(lua_State *L, int at, int list, size_t output, metric_set *set)
+// The name of a metric that is a text, or an object without options: nn.MeanAbsoluteError {}.
+// Borrowed from the value at `at`; NULL: it is something else.
+static const char *plain_name(lua_State *L, int at)
+{
+    static const char *const fields[] = {"metric", "loss"};
+    const char *name = lua_type(L, at) == LUA_TSTRING ? lua_tostring(L, at) : NULL;
+    bool object = lua_istable(L, at) && luaL_getmetafield(L, at, "class") != LUA_TNIL;
+    for (size_t i = 0; object && !name && i < ARRAY_LEN(fields); i++) {
+        lua_pushstring(L, fields[i]);
+        name = lua_rawget(L, at) == LUA_TSTRING ? lua_tostring(L, -1) : NULL;
+    }
+    lua_settop(L, at);
+    return name;
+}
+
+// Item i of the list of metrics, at the top of the stack.
+static void read_listed(lua_State *L, lua_Integer i, int list, size_t output, metric_set *set)
 {
     err e;
     metric m;
-    const char *text = lua_type(L, at) == LUA_TSTRING ? lua_tostring(L, at) : NULL;
+    int at = lua_gettop(L);
+    const char *text = plain_name(L, at);
     if (text && (strcmp(text, "AUC") == 0 || strcmp(text, "auc") == 0)) {
         lua_newtable(L);
         append(L, list, text, lua_gettop(L), output);
@@ -220,14 +238,19 @@ static void read_listed(lua_State *L, int at, int list, size_t output, metric_se
         const char *name = opt_string_field(L, at, "compile", "name");
         if (!class || (strcmp(class, "AUC") != 0 && strcmp(class, topk) != 0 &&
                           strcmp(class, sparse_topk) != 0))
-            luaL_error(L, "compile: metrics has an item that is no metric");
+            luaL_error(L,
+                "compile: item %I of metrics is %s, which is no metric; there are names, as "
+                "\"accuracy\", and nn.AUC {}, nn.TopKCategoricalAccuracy {}, "
+                "nn.SparseTopKCategoricalAccuracy {} and others",
+                i, class ? class : "a table without a class");
         append(L, list, name ? name : "auc", at, output);
     } else if (lua_isfunction(L, at))
         luaL_error(L,
             "compile: a metric that is a function needs a name: metrics = { \"accuracy\", "
             "rmse = function(y_true, y_pred) … end }");
     else
-        luaL_error(L, "compile: metrics has a %s among its items", luaL_typename(L, at));
+        luaL_error(L, "compile: item %I of metrics is a %s, not a metric, as \"accuracy\"", i,
+            luaL_typename(L, at));
 }
 
 // Pushes a list of the table's names, in their order: the same on all ranks.
@@ -271,7 +294,7 @@ void read_metrics(lua_State *L, int given, int list, size_t output, metric_set *
     for (lua_Integer i = 1; i <= luaL_len(L, given); i++) {
         lua_settop(L, top);
         lua_geti(L, given, i);
-        read_listed(L, top + 1, list, output, set);
+        read_listed(L, i, list, output, set);
     }
     lua_settop(L, top);
     push_names(L, given);

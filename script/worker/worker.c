@@ -16,12 +16,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const struct lua_source worker_sources[];
-
 int traceback(lua_State *L)
 {
     if (elastic_is_interrupt(L, 1)) // no failure: worker_run_rank knows it
         return 1;
+    name_line(L, 1);
     const char *text = lua_tostring(L, 1);
     if (!text && luaL_callmeta(L, 1, "__tostring"))
         text = lua_tostring(L, -1);
@@ -65,40 +64,21 @@ static const struct module {
     const char *name;
     lua_CFunction open;    // NULL: the module is all Lua
     const char *source[5]; // the Lua parts, NULL at the end
-    const char *table[6];  // its fields that are tables of names, too
+    const char *table[7];  // its fields that are tables of names, too, and tables in these
 } modules[] = {
     {"args", NULL, {"args"}, {NULL}},
     {"data", open_data, {"data", "tables"}, {NULL}},
     {"hvd", open_hvd, {"hvd", "elastic"}, {"elastic"}},
     {"nn", open_nn, {"nn", "gradient", "callbacks", "applications"},
-        {"applications", "initializers", "ops", "optimizers", "regularizers"}},
+        {"applications", "initializers", "ops", "optimizers.schedules", "optimizers",
+            "regularizers"}},
 };
-
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
 
 // __index of a module: a name that it does not have is an error that lists those it has. Upvalue:
 // what it is called.
 static int no_such_name(lua_State *L)
 {
-    const char **names = NULL;
-    size_t n = 0;
-    for (lua_pushnil(L); lua_next(L, 1); lua_pop(L, 1)) {
-        if (lua_type(L, -2) != LUA_TSTRING)
-            continue;
-        names = mem_resize(names, n + 1, sizeof *names);
-        names[n++] = lua_tostring(L, -2);
-    }
-    buf text = {0};
-    qsort(names, n, sizeof *names, by_name);
-    for (size_t i = 0; i < n; i++)
-        buf_fmt(&text, "%s%s", i ? ", " : "", names[i]);
-    free(names);
-    lua_pushlstring(L, buf_cstr(&text), text.len);
-    buf_done(&text);
-    const char *known = lua_tostring(L, -1), *name = luaL_tolstring(L, 2, NULL);
+    const char *known = push_known(L, 1), *name = luaL_tolstring(L, 2, NULL);
     return luaL_error(
         L, "%s has no '%s'; it has %s", lua_tostring(L, lua_upvalueindex(1)), name, known);
 }
@@ -116,10 +96,16 @@ static void watch_names(lua_State *L)
 static void watch_module(lua_State *L, const struct module *m)
 {
     for (size_t i = 0; i < ARRAY_LEN(m->table) && m->table[i]; i++) {
-        lua_getfield(L, -1, m->table[i]);
-        lua_pushfstring(L, "%s.%s", m->name, m->table[i]);
+        int module = lua_gettop(L);
+        const char *inner = strchr(m->table[i], '.'), *name = m->table[i];
+        if (inner) {
+            lua_pushlstring(L, name, (size_t)(inner - name));
+            lua_gettable(L, module);
+        }
+        lua_getfield(L, -1, inner ? inner + 1 : name);
+        lua_pushfstring(L, "%s.%s", m->name, name);
         watch_names(L);
-        lua_pop(L, 1);
+        lua_settop(L, module);
     }
     lua_pushstring(L, m->name);
     watch_names(L);

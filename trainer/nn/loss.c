@@ -27,7 +27,9 @@ int loss_parse(const char *name, loss_kind *kind, err *e)
             *kind = (loss_kind)i;
             return 0;
         }
-        buf_fmt(&known, "%s%s", i ? ", " : "", losses[i].name);
+        const char *alias = losses[i].alias;
+        buf_fmt(&known, "%s%s%s%s%s", i ? ", " : "", losses[i].name, *alias ? " (" : "", alias,
+            *alias ? ")" : "");
     }
     return err_set(e, ERR_USAGE, "unknown loss \"%s\" (known: %s)", name, buf_cstr(&known));
 }

@@ -30,7 +30,7 @@
 #define LOSSES(X)                                                                                  \
     X(SPARSE_CATEGORICAL_CROSSENTROPY, "sparse_categorical_crossentropy", "")                      \
     X(CATEGORICAL_CROSSENTROPY, "categorical_crossentropy", "")                                    \
-    X(BINARY_CROSSENTROPY, "binary_crossentropy", "")                                              \
+    X(BINARY_CROSSENTROPY, "binary_crossentropy", "bce")                                           \
     X(MEAN_SQUARED_ERROR, "mean_squared_error", "mse")                                             \
     X(MEAN_ABSOLUTE_ERROR, "mean_absolute_error", "mae")                                           \
     X(MEAN_ABSOLUTE_PERCENTAGE_ERROR, "mean_absolute_percentage_error", "mape")                    \

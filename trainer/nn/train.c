@@ -123,7 +123,7 @@ static int check_indices(const model *m, const tensor *x, size_t k, err *e)
             continue;
         for (size_t at = 0; at < tensor_count(x); at++) {
             double value = tensor_at(x, at);
-            if (!(value >= 0 && value < (double)n->layer->entries))
+            if (!(value >= 0 && value < (double)n->layer->entries && value == floor(value)))
                 return err_set(e, ERR_USAGE,
                     "%s expects indices from 0 to %zu, but row %zu of x holds %g", n->layer->name,
                     n->layer->entries - 1, at / width, value);

@@ -173,6 +173,15 @@ void tensor_shape_text(const tensor *t, buf *out)
     shape_text(t->dims, t->shape, out);
 }
 
+// What is not a number has no sign, though printf shows one: "-nan".
+static void format_real(double value, buf *out)
+{
+    if (isnan(value))
+        buf_str(out, "nan");
+    else
+        buf_fmt(out, "%.6g", value);
+}
+
 // Formats the block of dimension `dim` whose first element has index `at`.
 static void format_block(const tensor *t, int dim, size_t at, buf *out)
 {
@@ -180,7 +189,7 @@ static void format_block(const tensor *t, int dim, size_t at, buf *out)
         if (tensor_is_integer(t))
             buf_fmt(out, "%lld", (long long)tensor_integer_at(t, at));
         else
-            buf_fmt(out, "%.6g", tensor_at(t, at));
+            format_real(tensor_at(t, at), out);
         return;
     }
     size_t n = t->shape[dim], block = 1;

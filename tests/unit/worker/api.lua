@@ -387,6 +387,54 @@ test("options by place are taken in Keras's order, or refused", function()
   same(m.learning_rate, 0.01)
 end)
 
+test("errors name the user's line, and what there is", function()
+  local x, m = data.tensor { { 1, 2 }, { 3, 4 } }, nn.Sequential { nn.Dense { 1, input_dim = 2 } }
+  fails("nn.optimizers.schedules has no 'StepDecay'; it has CosineDecay, CosineDecayRestarts", function() return nn.optimizers.schedules.StepDecay end)
+  fails("a model has no 'nothing'; it has compile, count_params, evaluate", function() return m.nothing end)
+  fails("a model has no 'name' that can be set; there are learning_rate, momentum, stop_training", function() m.name = "x" end)
+  fails("a tensor has no 'nothing'; it has dtype, shape, abs, add", function() return x.nothing end)
+  fails("mean_squared_error (mse), mean_absolute_error (mae)", m.compile, m, { loss = "msee" })
+  fails("compile: item 2 of metrics is Dense, which is no metric; there are names", m.compile, m, { loss = "mse", metrics = { "mae", nn.Dense { 1 } } })
+  fails("compile: item 1 of metrics is a number, not a metric", m.compile, m, { loss = "mse", metrics = { 3 } })
+  m:compile { loss = "mse" }
+  local function said(fn, ...) return tostring(select(2, pcall(fn, ...))):match "api.lua:%d+: (.*)" end
+  same(said(function() local v = nn.value_and_grad(function(t) local y = t:matmul(x:slice(0, 1)) return y:sum() end)(x) return v end),
+    "matmul: shapes (2, 2) and (1, 2) do not fit together")
+  local function fit(callback)
+    m:fit { x, data.tensor { 1, 2 }, verbose = 0, callbacks = { callback } }
+    return nil -- no tail call: its line is named
+  end
+  same(said(fit, nn.LearningRateScheduler { function() return -1 end }), "learning_rate must be at least 0, not -1")
+  same(said(fit, { on_epoch_end = function() m:set_weights {} end }), "set_weights: the model has 2 weights, got 0")
+end)
+
+test("what Keras calls by other names, too, is there", function()
+  local x, y = points(20)
+  local conv = nn.Conv2D { 3, 3, padding = "SAME" }
+  same(conv.padding, "same")
+  fails('Conv2D: padding must be "valid" or "same", got "full"', nn.Conv2D, { 3, 3, padding = "FULL" })
+  local m = nn.Sequential { nn.Dense { 4, input_dim = 2 }, nn.LeakyReLU { 0.2 }, nn.LeakyReLU { name = "second" }, nn.Dense { 3 }, nn.Softmax {} }
+  m:compile { loss = "sparse_categorical_crossentropy", metrics = { nn.SparseCategoricalAccuracy {} } }
+  local h = m:fit({ x, y, verbose = 0 }).history
+  assert(h.sparse_categorical_accuracy[1])
+  near(m:predict(x)[0]:sum(), 1, 1e-6)
+  fails("LeakyReLU: unknown option 'alpha'; known are dtype, input_shape, name, negative_slope, trainable", nn.LeakyReLU, { alpha = 1 })
+  fails("Softmax: axis must be -1, the last, got 1", nn.Softmax, { axis = 1 })
+  local leaky = nn.Sequential { nn.Dense { 2, input_dim = 2, kernel_initializer = nn.initializers.Identity {} }, nn.LeakyReLU {} }
+  same(leaky:predict(data.tensor { { -1, 2 } }), data.tensor { { -0.3, 2 } })
+  m = nn.Sequential { nn.Dense { 1, activation = "sigmoid", input_dim = 2 } }
+  m:compile { loss = "bce", metrics = { nn.MeanAbsoluteError {}, nn.MeanSquaredError {}, nn.RootMeanSquaredError {}, nn.BinaryAccuracy {} } }
+  h = m:evaluate { x, y, verbose = 0, return_dict = true }
+  near(h.root_mean_squared_error ^ 2, h.mean_squared_error, 1e-9)
+  assert(h.mean_absolute_error and h.binary_accuracy)
+  fails("unknown metric 'huber'", m.compile, m, { loss = "bce", metrics = { nn.Huber {} } })
+  fails("evaluate: 'verbose' must be an integer, got loud", m.evaluate, m, { x, y, verbose = "loud" })
+  m = nn.Sequential { nn.Embedding { 3, 2 }, nn.Flatten {} }
+  fails("embedding expects indices from 0 to 2, but row 1 of x holds 1.5", m.predict, m, data.tensor { { 1 }, { 1.5 } })
+  same(tostring(data.tensor { { 0 / 0, -(0 / 0) } }:sum()), "nan")
+  same(tostring(data.tensor { 0 / 0, -(0 / 0) }), "[nan, nan]")
+end)
+
 test("a callback's method that is never called is refused", function()
   local x, m = data.tensor { { 1 }, { 2 } }, nn.Sequential { nn.Dense { 1, input_dim = 1 } }
   m:compile { loss = "mse" }
