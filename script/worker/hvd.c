@@ -188,7 +188,7 @@ static int read_op(lua_State *L, int arg)
 {
     lua_Integer op = OP_AVERAGE;
     if (lua_istable(L, arg)) {
-        take_options(L, arg, "hvd.allreduce", "", "name op");
+        take_options(L, arg, "hvd.allreduce", "", "op name");
         op = opt_int_field(L, arg, "hvd.allreduce", "op", OP_AVERAGE);
     } else {
         op = luaL_optinteger(L, arg, OP_AVERAGE);
