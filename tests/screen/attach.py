@@ -271,8 +271,37 @@ def test_a_typed_answer_begins_when_it_can_be_read(t):
         s.wait("cell 1 asks")
         assert "zzz" not in text(s), text(s)
         s.type("me")
+        s.keys("Enter")  # the answer may have been "zzzme"
+        s.wait("not in the answer")
+        assert "> me" in text(s), text(s)
         s.keys("Enter")
         s.wait("<me>")
+        leave(s)
+
+
+def test_a_question_that_one_opens_oneself_takes_keys_at_once(t):
+    with workbench(folder(t, 'print("<" .. input "name?" .. ">")\n')) as s:
+        s.keys("C-e")
+        s.wait("cell 1 asks")
+        s.keys("Esc")
+        s.wait("A asks again")
+        s.send(b"Abob\r")
+        s.wait("<bob>")
+        leave(s)
+
+
+def test_an_effect_that_was_put_off_takes_keys_at_once(t):
+    with workbench(folder(t, ASKS), "--sandbox", "small.lua") as s:
+        s.wait("idle")
+        s.keys("C-e")
+        s.wait("may it do this?")
+        s.keys("Esc")
+        s.wait("A asks again")
+        s.send(b"Ay")
+        s.wait("ConfigMap two")
+        s.wait("may it do this?")
+        s.keys("n")
+        s.gone("y yes, once")
         leave(s)
 
 

@@ -169,11 +169,12 @@ bool bench_is_two_keys(const bench *b, key k)
 }
 
 // A key that was on its way before the question could be read is no answer to it.
-static bool refuses(bench *b, enum action a)
+static bool refuses(bench *b, enum action a, bool words)
 {
     bool (*risks)(enum action a) = b->top->ops->risks;
     if (view_takes_keys(b->top) || (risks && !risks(a)))
         return false;
+    b->top->missed |= words;
     b->typed_at = b->refused_at = clock_mono();
     b->dirty = true;
     return true;
@@ -187,7 +188,8 @@ void bench_key_now(bench *b, key k)
     k &= ~(key)KEY_ESCAPED;
     bool pending = b->input.n > 0;
     enum action a = keymap_feed(&b->input, maps, MAPS, view_mode(v), k);
-    if (a != ACT_REDRAW && a != ACT_SUSPEND && refuses(b, a)) // these two answer nothing
+    bool words = a == ACT_NONE && key_character(k);
+    if (a != ACT_REDRAW && a != ACT_SUSPEND && refuses(b, a, words)) // these two answer nothing
         return;
     b->typed_at = clock_mono();
     b->dirty = true;
@@ -201,7 +203,7 @@ void bench_key_now(bench *b, key k)
 
 void bench_paste_now(bench *b, const char *words, size_t n)
 {
-    if ((b->top->ops->paste || b->top->ops->filter) && !refuses(b, ACT_NONE))
+    if ((b->top->ops->paste || b->top->ops->filter) && !refuses(b, ACT_NONE, true))
         view_paste(b->top, words, n);
     b->dirty = true;
 }

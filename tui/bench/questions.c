@@ -100,8 +100,9 @@ bool questions_offer(bench *b, bool again)
     cJSON *q = next_question(b, again);
     if (!q || b->incoming || (!again && (!may_interrupt(b) || pause_left(b) > 0)))
         return q != NULL;
+    bool read = json_bool_or(q, "later", false) || !json_get(q, "choices");
     json_set_bool(q, "later", false);
-    ask_push(b, json_int_or(q, "ask", 0));
+    ask_push(b, json_int_or(q, "ask", 0), again && read);
     if (json_str(q, "cell"))
         bench_select_asking(b, json_str(q, "cell"));
     return true;

@@ -147,7 +147,7 @@ enum { UNREAD_MS = 500, UNREAD_AFTER_KEY_MS = 250 };
 static int64_t view_unread_ms(const view *v)
 {
     const bench *b = v->bench;
-    if (!v->ops->asks)
+    if (!v->ops->asks || v->known)
         return 0;
     if (!v->shown)
         return UNREAD_MS;

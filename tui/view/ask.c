@@ -242,6 +242,19 @@ static void answer(struct ask_view *v, const char *value)
         view_pop(&v->head);
 }
 
+// Without what was typed before the question took keys, an answer is not the one that was meant.
+static void answer_text(struct ask_view *v)
+{
+    if (!v->head.missed) {
+        answer(v, line_text(v->answer));
+        return;
+    }
+    v->head.missed = false;
+    bench_complain(v->head.bench,
+        "keys that came before the question could be read are not in the answer; "
+        "complete it, then Enter sends it");
+}
+
 static bool act(view *view_, enum action a)
 {
     struct ask_view *v = (struct ask_view *)view_;
@@ -257,7 +270,7 @@ static bool act(view *view_, enum action a)
         return true;
     } else if (a == ACT_ACCEPT) {
         if (q && is_text(q))
-            answer(v, line_text(v->answer));
+            answer_text(v);
         return true;
     }
     if (!q && a != ACT_BACK) {
@@ -310,9 +323,10 @@ static void done(view *view_)
     line_free(((struct ask_view *)view_)->answer);
 }
 
-void ask_push(bench *b, int64_t ask)
+void ask_push(bench *b, int64_t ask, bool known)
 {
     struct ask_view *v = view_push(b, &ask_view_ops, sizeof *v);
+    v->head.known = known;
     v->ask = ask;
     v->answer = line_new("");
     line_set(v->answer, json_str_or(question(v), "draft", ""));

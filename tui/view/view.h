@@ -71,6 +71,8 @@ struct view {
     bench *bench;
     view *below;
     int64_t shown; // mono ns, when it was drawn first; 0: not yet
+    bool known;    // the person's own key has opened it, so that one that asks takes keys at once
+    bool missed;   // text was typed before it took keys
 };
 
 // Makes the new top view of `size` bytes, zero except its head.

@@ -13,8 +13,9 @@ enum prompt { PROMPT_PALETTE, PROMPT_SEARCH };
 void prompt_push(bench *b, enum prompt what, const char *line); // with this text typed already
 
 // Questions to a person: an open question of the kernel, what to do with unsaved changes, and with
-// a file that exists already, or was written by another program. leave: leaves after saving.
-void ask_push(bench *b, int64_t ask);
+// a file that exists already, or was written by another program. known: the person has opened it
+// and has seen it before, or it is for a text; leave: leaves after saving.
+void ask_push(bench *b, int64_t ask, bool known);
 void leave_push(bench *b);
 void conflict_push(bench *b, const char *path, bool exists, bool leave);
 
