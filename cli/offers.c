@@ -27,9 +27,12 @@ static struct offer *add(struct offers *o, enum offer_kind kind, const struct st
     return new;
 }
 
-// What is of this folder comes first, kernels elsewhere last: there may be many.
+// What is of this folder comes first, kernels elsewhere last: there may be many. Below notebooks
+// stands the blank one, which many recipes would hide; a folder without any begins with recipes.
 static int rank(const struct offer *o)
 {
+    if (o->kind == OFFER_BLANK && o->follows)
+        return 1;
     static const int ranks[] = {
         [OFFER_KERNEL] = 4, [OFFER_NOTEBOOK] = 1, [OFFER_RECIPE] = 2, [OFFER_BLANK] = 3};
     return o->here ? 0 : ranks[o->kind];
@@ -51,6 +54,23 @@ static void sort(struct offers *o)
         qsort(o->list, o->n, sizeof *o->list, compare);
 }
 
+// Two kernels of one notebook are told apart by the end of their runs' names.
+static void tell_apart(struct offers *o)
+{
+    enum { HASH = 4 };
+    for (size_t i = 0; i < o->n; i++) {
+        struct offer *one = &o->list[i];
+        bool twin = false;
+        for (size_t k = 0; k < o->n; k++)
+            twin |= k != i && str_eq(one->notebook, o->list[k].notebook) &&
+                    str_eq(one->folder, o->list[k].folder);
+        size_t n = strlen(one->kernel->run);
+        const char *hash = one->kernel->run + (n > HASH ? n - HASH : 0);
+        if (twin)
+            one->about = str_fmt("run %s, in %s", hash, one->folder);
+    }
+}
+
 void offers_kernels(struct offers *o, const struct kernels *k, const char *cwd)
 {
     for (size_t i = 0; i < k->n; i++) {
@@ -63,6 +83,7 @@ void offers_kernels(struct offers *o, const struct kernels *k, const char *cwd)
         new->here = str_eq(k->list[i].cwd, cwd);
         new->detail = str_fmt("%s, in %s", k->list[i].run, k->list[i].cwd);
     }
+    tell_apart(o);
     sort(o);
 }
 
@@ -147,14 +168,33 @@ static char *needs_of(const notebook *nb, size_t at)
                                               : NEEDS "nothing but this machine.");
 }
 
-static void read_recipe(struct offer *o)
+// What its first text says; returns which cell that is.
+static size_t read_text(const notebook *nb, struct offer *o)
 {
-    notebook *nb = notebook_load(o->path, NULL);
     size_t i = 0;
     while (nb && i < notebook_count(nb) && notebook_cell(nb, i)->kind != CELL_MARKDOWN)
         i++;
     if (nb && i < notebook_count(nb))
         read_prose(notebook_cell(nb, i)->source, o);
+    return i;
+}
+
+// Its heading. One with much output is not read for that: a list is to come up at once.
+static void read_notebook(struct offer *o, const struct stat *st)
+{
+    enum { MOST = 256 << 10 };
+    notebook *nb = st->st_size <= MOST ? notebook_load(o->path, NULL) : NULL;
+    read_text(nb, o);
+    notebook_free(nb);
+    free(o->detail);
+    o->detail = NULL; // the path
+    o->about = o->about ? o->about : mem_strdup("");
+}
+
+static void read_recipe(struct offer *o)
+{
+    notebook *nb = notebook_load(o->path, NULL);
+    size_t i = read_text(nb, o);
     if (!o->detail || !strstr(o->detail, NEEDS)) {
         AUTO_FREE char *needs = needs_of(nb, i);
         char *all = str_fmt("%s%s%s", o->detail ? o->detail : "", o->detail ? " " : "", needs);
@@ -179,6 +219,8 @@ static void add_files(struct offers *o, enum offer_kind kind, const char *folder
         new->path = STEAL(path);
         if (kind == OFFER_RECIPE)
             read_recipe(new);
+        else
+            read_notebook(new, &st);
     }
     if (d)
         closedir(d);
@@ -212,7 +254,9 @@ void offers_blank(struct offers *o, const char *folder)
         free(path);
         path = path_join(folder, name);
     }
+    bool follows = o->n && rank(&o->list[0]) <= 1;
     struct offer *new = add(o, OFFER_BLANK, &st);
+    new->follows = follows;
     new->notebook = mem_strdup("blank notebook");
     new->about = str_fmt("%s, made by saving", strrchr(path, '/') ? strrchr(path, '/') + 1 : path);
     new->folder = mem_strdup(folder);

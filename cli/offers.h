@@ -14,6 +14,7 @@ struct offer {
     char *about, *detail; // what it is, in a few words and in more; NULL: nothing is known
     int64_t when;         // wall ns: started or changed
     bool here;            // in this folder
+    bool follows;         // a BLANK: it stands below notebooks
 };
 struct offers {
     struct offer *list;
@@ -21,7 +22,7 @@ struct offers {
 };
 
 // Each adds to the list, which stays in its order: kernels of the folder `cwd`, notebooks, recipes,
-// a blank one, other kernels; the newest first.
+// a blank one (below notebooks, if there are any), other kernels; the newest first.
 void offers_kernels(struct offers *o, const struct kernels *k, const char *cwd);
 // *.ipynb, and *.lua with a cell marker, except those that a kernel in the list has open.
 void offers_notebooks(struct offers *o, const char *folder);

@@ -15,9 +15,10 @@
 -- %% [markdown]
 -- # A model that is fitted again every day
 -- Last night's sales are fitted and served by the morning. Networks are tried side by side on prepared tables; the best one
--- is packaged, verified where it will run, and takes the place of the model that answers, without losing a request. Trees
--- of PySpark are fitted to the same days: a network whose error is more than a tenth above theirs is not served. All of it
--- is done here once, then by a schedule, which fires twice while you watch.
+-- is packaged, verified where it will run, and takes the place of the model that answers, without losing a request.
+--
+-- Trees of PySpark are fitted to the same days: a network whose error is more than a tenth above theirs is not served. All
+-- of it is done here once, then by a schedule, which fires twice while you watch.
 --
 -- It needs a cluster with the Spark operator and Argo, and here Java and a virtual environment with pyspark and numpy:
 --

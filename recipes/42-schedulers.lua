@@ -15,8 +15,10 @@
 -- %% [markdown]
 -- # Two schedulers: Spark standalone beside Spark on Kubernetes
 -- The same job under both: `firesteel-worker` ranks classify synthetic pictures with ResNet-50, one rank for each
--- executor, with the driver here (client mode). Images per second are compared with an interval, and once more while
--- other work runs on the cluster. The original study found both within about 1 %, and 3 % less beside other workloads.
+-- executor, with the driver here (client mode).
+--
+-- Images per second are compared with an interval, and once more while other work runs on the cluster. The original study
+-- found both within about 1 %, and 3 % less beside other workloads.
 --
 -- It needs Java and a virtual environment with pyspark (`.venv` beside the notebook, or `$VIRTUAL_ENV`); for Kubernetes
 -- a cluster whose pods reach this machine at `driver_host`:

@@ -128,6 +128,58 @@ def test_a_recipe_is_copied_and_opened(t):
     assert os.path.exists(os.path.join(where, "10-mnist.lua"))
 
 
+def test_what_a_recipe_does_is_read_whole(t):
+    with Screen([FIRESTEEL], cwd=folder(t), size="80x24") as s:
+        s.wait("10-mnist.lua")
+        s.quiet()
+        assert not re.search(r"\d–\d+ of", s.screen()[0]), s.screen()
+        for _ in range(14):
+            rows = s.screen()
+            rule = next(i for i, row in enumerate(rows) if row.startswith(" ───"))
+            detail = [row for row in rows[rule + 1 : -1] if row]
+            assert detail[-1].endswith(".") and not [row for row in detail if "…" in row], rows
+            s.keys("j")
+            s.quiet(50)
+        s.keys("q")
+        s.exit()
+
+
+def test_a_long_list_says_that_it_goes_on_and_what_notebooks_are_about(t):
+    where = folder(t, *(f"n{i}.lua" for i in range(20)))
+    with open(os.path.join(where, "last.lua"), "w", encoding="utf-8") as f:
+        f.write("-- %% [markdown]\n-- # The price of fish\n-- It is a study.\n\n-- %% A\nx = 1\n")
+    with Screen([FIRESTEEL], cwd=where, size="80x24") as s:
+        s.wait("last.lua")
+        s.quiet()
+        assert re.search(r"Open a notebook  1–\d+ of \d\d$", s.screen()[0]), s.screen()
+        assert "The price of fish" in row_of(s, "last.lua"), s.screen()
+        assert where not in row_of(s, "n19.lua"), s.screen()
+        s.keys("G")
+        s.wait("42-schedulers.lua")
+        assert "blank notebook" in "\n".join(s.screen()), "it stands before the recipes: " + str(s.screen())
+        assert re.search(r"  \d+–(\d\d) of \1$", s.screen()[0]), s.screen()
+        s.keys("q")
+        s.exit()
+
+
+def test_two_kernels_of_one_notebook_are_told_apart(t):
+    where = folder(t, "first.lua")
+    with Screen([FIRESTEEL, "run", "first.lua"], cwd=where) as a, Screen([FIRESTEEL, "run", "first.lua"], cwd=where) as b:
+        a.wait("line 2")
+        b.wait("line 2")
+        with Screen([FIRESTEEL, "attach"], cwd=where, size="80x24") as s:
+            s.wait("Several kernels of this folder are alive")
+            s.quiet()
+            rows = [row for row in s.screen() if row.startswith(" first ")]
+            assert len(rows) == 2 and len({re.search(r"run (\w{4}), in ", row)[1] for row in rows}) == 2, s.screen()
+            s.keys("q")
+            s.exit()
+        a.signal("INT")
+        b.signal("INT")
+        a.exit()
+        b.exit()
+
+
 def test_a_blank_notebook_says_how_to_begin(t):
     where = folder(t, "untitled.lua")
     with Screen([FIRESTEEL], cwd=where) as s:

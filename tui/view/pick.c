@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-enum { COLUMNS = 5, FIELDS, GAP = 2, DETAIL_ROWS = 4, WITH_DETAIL = 14, WIDE = 110 };
+enum { COLUMNS = 5, FIELDS, GAP = 2, DETAIL_ROWS = 6, WITH_DETAIL = 14, WIDE = 110 };
 
 struct pick_view {
     view head;
@@ -79,14 +79,32 @@ static void put_row(
         grid_put_short(g, area, x, y, widths[k], cells[k], strlen(cells[k]), st);
 }
 
-static int detail_rows(rect area)
+static int wrapped_rows(const char *words, int width)
 {
-    return area.h >= WITH_DETAIL ? DETAIL_ROWS : 0;
+    int rows = 0;
+    for (size_t n = strlen(words), fit; n; words += fit, n -= fit, rows++)
+        fit = layout_wrap(words, n, width);
+    return rows;
+}
+
+// A line, and room below it for the longest detail, so that the list does not move with the cursor;
+// where the list is long, DETAIL_ROWS at most.
+static int detail_rows(const struct pick_view *v, rect area)
+{
+    int most = 0, left = area.h - 2 - (int)v->rows;
+    if (area.h < WITH_DETAIL)
+        return 0;
+    for (size_t i = 0; i < v->rows; i++) {
+        int rows = wrapped_rows(field_of(v, i, COLUMNS), area.w - 2);
+        most = rows > most ? rows : most;
+    }
+    left = left > DETAIL_ROWS ? left : DETAIL_ROWS;
+    return 1 + most < left ? 1 + most : left;
 }
 
 static rect body_of(const struct pick_view *v, rect area)
 {
-    int below = detail_rows(area) + v->filter.typing;
+    int below = detail_rows(v, area) + v->filter.typing;
     return (rect){area.x, area.y + 2, area.w, area.h - 2 - below};
 }
 
@@ -105,22 +123,35 @@ static void draw_detail(const struct pick_view *v, grid *g, rect area)
     grid_hline(g, area, area.x + 1, area.y, area.w - 2, LOOK_DIM);
     for (int y = area.y + 1; y < area.y + area.h && n; y++) {
         size_t fit = y + 1 < area.y + area.h ? layout_wrap(words, n, area.w - 2) : n;
-        grid_put_short(g, area, area.x + 1, y, area.w - 2, words, fit, (style){0});
+        size_t shown = fit - (fit > 0 && words[fit - 1] == ' '); // it is broken after a blank
+        grid_put_short(g, area, area.x + 1, y, area.w - 2, words, shown, (style){0});
         words += fit;
         n -= fit;
     }
 }
 
+// The title, what is filtered, and which rows are to be seen where not all are.
+static void draw_head(const struct pick_view *v, grid *g, rect area)
+{
+    const struct scroll *s = &v->scroll;
+    int x = area.x + 1;
+    x += grid_print(g, area, x, area.y, LOOK_ACCENT, "%s", v->title);
+    if (*filter_text(&v->filter))
+        x += grid_print(g, area, x, area.y, LOOK_WARN, "  /%s  %zu of %zu", filter_text(&v->filter),
+            s->n, v->rows);
+    size_t end = s->top + (size_t)s->h;
+    if (s->top || end < s->n)
+        grid_print(g, area, x, area.y, LOOK_DIM, "  %zu–%zu of %zu", s->top + 1,
+            end < s->n ? end : s->n, s->n);
+}
+
 static void draw(const view *view_, grid *g, rect area)
 {
     const struct pick_view *v = (const struct pick_view *)view_;
-    int widths[COLUMNS], below = detail_rows(area);
+    int widths[COLUMNS], below = detail_rows(v, area);
     rect body = body_of(v, area);
     measure(v, area.w - 2, widths);
-    int x = grid_print(g, area, area.x + 1, area.y, LOOK_ACCENT, "%s", v->title);
-    if (*filter_text(&v->filter))
-        grid_print(g, area, area.x + 1 + x, area.y, LOOK_WARN, "  /%s  %zu of %zu",
-            filter_text(&v->filter), v->scroll.n, v->rows);
+    draw_head(v, g, area);
     put_row(g, area, area.y + 1, widths, names, LOOK_BOLD);
     for (int y = 0; y < body.h && v->scroll.top + (size_t)y < v->scroll.n; y++) {
         size_t i = v->scroll.top + (size_t)y;
