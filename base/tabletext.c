@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORDS = 12 }; // of a summary; the rest is "other"
+// Words of a summary, and how many are told apart for it; the rest is "other".
+enum { WORDS = 12, DISTINCT = 64 };
 
 const char *tabletext_column(const cJSON *column)
 {
@@ -231,50 +232,71 @@ void tabletext_print(const cJSON *table, int64_t now, buf *out)
 struct word {
     const char *text;
     size_t n;
+    double worth; // how sick the worst row with it is
 };
 
-static int by_count(const void *a, const void *b)
+static int by_sickness(const void *a, const void *b)
 {
     const struct word *x = a, *y = b;
+    if (x->worth != y->worth)
+        return x->worth > y->worth ? -1 : 1;
     return x->n != y->n ? (x->n > y->n ? -1 : 1) : strcmp(x->text, y->text);
 }
 
-static size_t count_words(const cJSON *rows, int column, struct word *words, size_t *other)
+// NULL: there are as many words already.
+static struct word *find_word(struct word *words, size_t *used, const char *text)
 {
-    const cJSON *row;
-    size_t used = 0, i;
-    cJSON_ArrayForEach(row, rows)
-    {
-        const cJSON *cell = tabletext_cell(row, NULL, column);
-        const char *text = cJSON_IsString(cell) && *cell->valuestring ? cell->valuestring : "-";
-        for (i = 0; i < used && !str_eq(words[i].text, text);)
-            i++;
-        if (i == WORDS) {
-            ++*other;
-            continue;
-        }
-        if (i == used)
-            words[used++] = (struct word){.text = text};
-        words[i].n++;
-    }
-    qsort(words, used, sizeof *words, by_count);
-    return used;
+    for (size_t i = 0; i < *used; i++)
+        if (str_eq(words[i].text, text))
+            return &words[i];
+    if (*used == DISTINCT)
+        return NULL;
+    words[*used] = (struct word){.text = text};
+    return &words[(*used)++];
 }
 
-void tabletext_summary(const cJSON *table, buf *out)
+static void count_row(const cJSON *row, int column, struct word *words, size_t *used, size_t *other)
 {
-    struct word words[WORDS];
-    size_t other = 0;
-    const cJSON *rows = json_get(table, "rows");
+    const cJSON *cell = tabletext_cell(row, NULL, column);
+    const char *text = cJSON_IsString(cell) && *cell->valuestring ? cell->valuestring : "-";
+    struct word *w = find_word(words, used, text);
+    double worth = worth_of(row, true, -1);
+    if (!w) {
+        ++*other;
+        return;
+    }
+    w->n++;
+    w->worth = worth > w->worth ? worth : w->worth;
+}
+
+void tabletext_summary_of(const cJSON *table, bool (*counts)(const cJSON *row, const void *arg),
+    const void *arg, buf *out)
+{
+    struct word words[DISTINCT];
+    size_t used = 0, other = 0, total = 0;
+    const cJSON *row;
     int column = find_column(table, json_str(table, "count"));
     if (column < 0)
         return;
-    int total = cJSON_GetArraySize(rows);
-    size_t used = count_words(rows, column, words, &other);
-    buf_fmt(out, "%d %s", total,
+    cJSON_ArrayForEach(row, json_get(table, "rows"))
+    {
+        if (counts && !counts(row, arg))
+            continue;
+        total++;
+        count_row(row, column, words, &used, &other);
+    }
+    qsort(words, used, sizeof *words, by_sickness);
+    for (; used > WORDS; used--)
+        other += words[used - 1].n;
+    buf_fmt(out, "%zu %s", total,
         json_str_or(table, total == 1 ? "one" : "many", total == 1 ? "row" : "rows"));
     for (size_t i = 0; i < used; i++)
         buf_fmt(out, "%s%zu %s", i ? ", " : ": ", words[i].n, words[i].text);
     if (other)
         buf_fmt(out, ", %zu other", other);
+}
+
+void tabletext_summary(const cJSON *table, buf *out)
+{
+    tabletext_summary_of(table, NULL, NULL, out);
 }

@@ -40,6 +40,9 @@ void tabletext_worst_first(const cJSON **rows, size_t n);
 // Columns with three spaces between them, as kubectl prints; ages are counted up to now, and
 // columns for which there must be room are left out.
 void tabletext_print(const cJSON *table, int64_t now_wall, buf *out);
-// "53 pods: 48 Running, 3 Pending, 2 CrashLoopBackOff": how many rows there are of each word in the
-// column "count", what is most often first; nothing when the table names none.
+// "53 pods: 2 CrashLoopBackOff, 48 Running, 3 Succeeded": how many rows there are of each word in
+// the column "count", first the words of the sickest rows, then what is most often; nothing when
+// the table names none. The second form counts the rows for which `counts` is true.
 void tabletext_summary(const cJSON *table, buf *out);
+void tabletext_summary_of(const cJSON *table, bool (*counts)(const cJSON *row, const void *arg),
+    const void *arg, buf *out);

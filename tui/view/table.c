@@ -132,11 +132,17 @@ static void heard(view *view_, const cJSON *event)
     follow_row(v);
 }
 
-// "worst first: 34 Running, 1 Error": how many rows there are of each state, filtered or not.
+static bool is_shown(const cJSON *row, const void *data)
+{
+    const char *uid = json_str(row, "uid");
+    return !uid || tabledata_find(data, uid) != SIZE_MAX;
+}
+
+// "worst first: 1 Error, 34 Running": how many of the rows that are shown there are of each state.
 static void add_states(const struct table_view *v, buf *out)
 {
     AUTO_BUF summary = {0};
-    tabletext_summary(table_of(v), &summary);
+    tabletext_summary_of(table_of(v), is_shown, v->data, &summary);
     const char *states = summary.len ? strstr(buf_cstr(&summary), ": ") : NULL;
     buf_fmt(out, "  worst first%s", states ? states : "");
 }

@@ -84,7 +84,7 @@ TEST(a_summary_counts_words)
     AUTO_JSON *t = parse(table);
     AUTO_BUF text = {0};
     tabletext_summary(t, &text);
-    CHECK_STR(buf_cstr(&text), "3 pods: 2 Running, 1 Error");
+    CHECK_STR(buf_cstr(&text), "3 pods: 1 Error, 2 Running");
     buf_clear(&text);
     cJSON *rows = (cJSON *)json_get(t, "rows");
     for (int i = 0; i < 20; i++) {
@@ -93,12 +93,41 @@ TEST(a_summary_counts_words)
         cJSON_AddItemToArray(rows, parse(buf_cstr(&row)));
     }
     tabletext_summary(t, &text);
-    CHECK_STR(buf_cstr(&text), "23 pods: 2 Running, 1 Error, 1 a, 1 b, 1 c, 1 d, 1 e, 1 f, 1 g, "
+    CHECK_STR(buf_cstr(&text), "23 pods: 1 Error, 2 Running, 1 a, 1 b, 1 c, 1 d, 1 e, 1 f, 1 g, "
                                "1 h, 1 i, 1 j, 10 other");
     AUTO_JSON *none = parse("{\"columns\":[\"A\"],\"rows\":[[\"x\"]]}");
     buf_clear(&text);
     tabletext_summary(none, &text);
     CHECK_STR(buf_cstr(&text), "");
+}
+
+static bool is_not_a(const cJSON *row, const void *arg)
+{
+    (void)arg;
+    return strcmp(json_str(row, "name"), "a") != 0;
+}
+
+TEST(a_summary_begins_with_what_is_sick)
+{
+    AUTO_JSON *t =
+        parse("{\"columns\":[\"STATUS\"],\"count\":\"STATUS\",\"many\":\"pods\",\"rows\":["
+              "{\"name\":\"a\",\"cells\":[\"Running\"]},{\"name\":\"b\",\"cells\":[\"Running\"]},"
+              "{\"name\":\"c\",\"cells\":[\"Done\"]},{\"name\":\"d\",\"cells\":[\"Pending\"],"
+              "\"sick\":1},{\"name\":\"e\",\"cells\":[\"Crash\"],\"sick\":3}]}");
+    AUTO_BUF text = {0};
+    tabletext_summary(t, &text);
+    CHECK_STR(buf_cstr(&text), "5 pods: 1 Crash, 1 Pending, 2 Running, 1 Done");
+    buf_clear(&text);
+    tabletext_summary_of(t, is_not_a, NULL, &text);
+    CHECK_STR(buf_cstr(&text), "4 pods: 1 Crash, 1 Pending, 1 Done, 1 Running");
+    for (int i = 0; i < 20; i++) { // the sick are not among "other", wherever they stand
+        AUTO_BUF row = {0};
+        buf_fmt(&row, "{\"cells\":[\"%c\"],\"sick\":%d}", 'a' + i, i == 19 ? 9 : 0);
+        cJSON_AddItemToArray((cJSON *)json_get(t, "rows"), parse(buf_cstr(&row)));
+    }
+    buf_clear(&text);
+    tabletext_summary(t, &text);
+    CHECK_HAS(buf_cstr(&text), "25 pods: 1 t, 1 Crash, 1 Pending, 2 Running, ");
 }
 
 TEST(what_has_ended_is_as_old_as_it_was)
