@@ -587,6 +587,17 @@ input "name?"
         leave_unsaved(s)
 
 
+def test_a_result_is_read_beside_whatever_else_the_title_has(t):
+    marker = 'effects=["local"] tags=["a-long-tag", "another-tag", "third"]'
+    where = folder(t, f"-- %% {marker}\nerror 'x'\n\n-- %% {'A long title ' * 6}{marker}\nerror 'x'\n")
+    with workbench(where, size="80x24") as s:
+        s.keys("C-e")
+        eventually(lambda: re.search(r"▌\[1\] ─+ local  #a-long-tag  #another-tag  #third  failed", chr(10).join(s.screen())))
+        s.keys("G C-e")
+        eventually(lambda: re.search(r"▌\[2\] A long title A.*… local  #a.*…  failed", chr(10).join(s.screen())))
+        leave(s)
+
+
 def test_what_a_cell_read_has_changed(t):
     with workbench(folder(t, "-- %% A\nx = 1\n\n-- %% B\nprint(x + 1)\n\n-- %% C\nprint 'c'\n")) as s:
         s.keys("R")

@@ -79,12 +79,9 @@ static void add_when(const struct run_cell *r, const char *run, int room, buf *o
     buf_str(out, "  ");
 }
 
-// The text on the right: file, language, effects, tags, and the result of the run. past: the
-// earlier run that it is of; stale: why it does not hold any more.
-static style remark(const cell *c, const struct run_cell *r, int64_t now, const char *past,
-    const char *stale, int room, buf *out)
+// What the cell is: file, language, effects, tags.
+static void add_kind(const cell *c, buf *out)
 {
-    enum { AGE = 16 }; // "10 months ago": why it does not hold is worth more
     const char *file = c->options.file ? c->options.file : c->options.template_;
     if (c->problem)
         buf_fmt(out, "%s  ", c->problem);
@@ -101,6 +98,13 @@ static style remark(const cell *c, const struct run_cell *r, int64_t now, const 
     for (char **t = c->options.tags; t && *t; t++)
         if (c->title || !str_eq(*t, "parameters")) // this tag is the title of one without
             buf_fmt(out, "#%s  ", *t);
+}
+
+// The result of the run. past: the earlier run that it is of; stale: why it does not hold any more.
+static style add_result(
+    const struct run_cell *r, int64_t now, const char *past, const char *stale, int room, buf *out)
+{
+    enum { AGE = 16 }; // "10 months ago": why it does not hold is worth more
     if (past && r) {
         if (r->state == STATE_FAILED || r->state == STATE_CANCELLED)
             buf_fmt(out, "%s  ", cell_state_name(r->state));
@@ -125,26 +129,42 @@ static style remark(const cell *c, const struct run_cell *r, int64_t now, const 
     return r->state == STATE_FAILED ? LOOK_ERROR : LOOK_DIM;
 }
 
+// The text on the right, in so many columns at most: what the cell is makes room for the result.
+// Returns its width.
+static int put_right(bench *b, grid *g, rect area, size_t i, int y, int most)
+{
+    enum { GAP = 2 };
+    int half = most < area.w / 2 ? most : area.w / 2; // an earlier run takes no more
+    AUTO_BUF kind = {0}, result = {0};
+    struct slot_past past;
+    const struct run_cell *shown = slot_outputs(b, i, &past),
+                          *r = past.run ? shown : slot_run(b, i);
+    add_kind(slot_cell(b, i), &kind);
+    style look =
+        add_result(r, bench_now(b), past.run, slot_stale(b, i), half - (int)kind.len, &result);
+    int wants = text_width(buf_cstr(&kind), kind.len, 0),
+        wide = text_width(buf_cstr(&result), result.len, 0);
+    wide = wide < most ? wide : most;
+    int left = wants < most - wide ? wants : most - wide, end = area.x + area.w;
+    grid_put_short(g, area, end - wide - left, y, left < wants ? left - GAP : left, buf_cstr(&kind),
+        kind.len, look);
+    grid_put_short(g, area, end - wide, y, wide, buf_cstr(&result), result.len, look);
+    return left + wide;
+}
+
 void celltitle_draw(bench *b, grid *g, rect area, size_t i, int y, bool selected)
 {
+    enum { LINE = 4 }; // between title and text, with its blanks
     const cell *c = slot_cell(b, i);
     char state[32];
     style look = state_text(b, i, state, sizeof state);
-    AUTO_BUF right = {0};
-    struct slot_past past;
-    const struct run_cell *shown = slot_outputs(b, i, &past);
     const char *title = c->title ? c->title : cell_has_tag(c, "parameters") ? "Parameters" : "";
     int x = area.x + 1;
     x += grid_put(g, area, x, y, state, strlen(state), look) + 1;
-    int room = area.x + area.w - x;
-    const struct run_cell *r = past.run ? shown : slot_run(b, i);
-    style right_look = remark(c, r, bench_now(b), past.run, slot_stale(b, i), room / 2, &right);
-    int wide = text_width(buf_cstr(&right), right.len, 0);
-    wide = wide > room / 2 ? room / 2 : wide;
+    int room = area.x + area.w - x, most = room - text_width(title, strlen(title), 0) - LINE;
+    int wide = put_right(b, g, area, i, y, most > room / 2 ? most : room / 2);
     int w = grid_put_short(g, area, x, y, room - wide - 1, title, strlen(title), LOOK_BOLD);
     x += w + (w > 0);
     style line = selected ? LOOK_ACCENT : LOOK_DIM;
     grid_hline(g, area, x, y, area.x + area.w - wide - x - (wide > 0), line);
-    grid_put_short(
-        g, area, area.x + area.w - wide, y, wide, buf_cstr(&right), right.len, right_look);
 }
