@@ -337,7 +337,7 @@ function progress:update(done, metrics)
   core.check_kind("progress:update", "done", done, "integer")
   core.check_kind("progress:update", "metrics", metrics or {}, "table")
   self.done, self.metrics = done, metrics or self.metrics
-  core.update(self.id, progress_bundle(self))
+  core.update(self.id, progress_bundle(self), false, self.done >= self.total)
 end
 
 function progress:close()
@@ -372,7 +372,7 @@ display.progress(total, label) -> progress
   example:
     local bar <close> = display.progress(3, "files")
     for i = 1, 3 do bar:update(i) end
-progress: type -- A bar below a cell. `local bar <close> =` ends it with its block.
+progress: type -- A bar below a cell. `local bar <close> =` ends it with its block; one that is full ends with its cell.
 progress:update(done, metrics)
   So many steps are done; metrics stand beside it.
   example:

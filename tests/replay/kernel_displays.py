@@ -35,6 +35,19 @@ def test_the_next_execution_ends_what_the_last_left_live(t):
     k.wait(lambda e: e["type"] == "update" and e["id"] == second and e.get("closed"))
 
 
+def test_a_full_progress_ends_with_its_cell(t):
+    k = Kernel(t)
+    assert k.run("local b = display.progress(5, 'e') for i = 1, 5 do b:update(i) end b:update(5, {loss = 1})").state == "ok"
+    full = k.of("display")[0]["id"]
+    last = k.wait(lambda e: e["type"] == "update" and e["id"] == full and e.get("closed"))
+    assert "loss: 1" in last["data"]["text/plain"], last
+    assert k.run("c = display.progress(5) c:update(5) c:update(2)").state == "ok"  # it begins anew
+    begun = k.of("display")[1]["id"]
+    assert k.run("c:update(5)").state == "ok"  # of another cell
+    k.wait(lambda e: e["type"] == "update" and e["id"] == begun and e.get("closed"))
+    assert len(k.of("update", id=begun, closed=True)) == 1
+
+
 def test_clear_while_the_cell_runs(t):
     k = Kernel(t, cell("print 'before' firesteel.sleep '1s' print 'after'"))
     cell_id = k.cells()[0]["id"]

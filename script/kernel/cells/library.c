@@ -294,7 +294,7 @@ static cJSON *check_bundle(lua_State *L, int index)
 }
 
 // display(bundle, live) → its number, if live; result(bundle); update(number, bundle or nil,
-// close).
+// close now, close when an execution ends).
 static int core_display(lua_State *L)
 {
     interp *in = interp_of(L);
@@ -317,7 +317,10 @@ static int core_update(lua_State *L)
 {
     lua_Integer id = luaL_checkinteger(L, 1);
     cJSON *data = lua_isnoneornil(L, 2) ? NULL : check_bundle(L, 2);
-    displays_update(displays_of(interp_of(L)), id, data, lua_toboolean(L, 3));
+    displays_update(displays_of(interp_of(L)), id, data,
+        lua_toboolean(L, 3)   ? DISPLAY_CLOSES
+        : lua_toboolean(L, 4) ? DISPLAY_COMPLETE
+                              : DISPLAY_GOES_ON);
     return 0;
 }
 

@@ -23,6 +23,7 @@ struct task {
     int64_t id;
     void (*fn)(display *d, struct task *t);
     cJSON *data;
+    bool complete;
     void (*on_end)(void *arg);
     cJSON *(*now)(void *arg);
     void *on_end_arg;
@@ -460,9 +461,20 @@ int64_t display_id(const display *d)
     return d->id;
 }
 
-void displays_update(displays *all, int64_t id, cJSON *data, bool close)
+static void update(display *d, struct task *t)
 {
-    post((struct task){.all = all, .id = id, .fn = close ? finish : replace, .data = data});
+    d->complete = t->complete;
+    if (t->data)
+        replace(d, t);
+}
+
+void displays_update(displays *all, int64_t id, cJSON *data, enum display_end end)
+{
+    post((struct task){.all = all,
+        .id = id,
+        .fn = end == DISPLAY_CLOSES ? finish : update,
+        .data = data,
+        .complete = end == DISPLAY_COMPLETE});
 }
 
 void display_replace(display *d, cJSON *data)
@@ -594,6 +606,15 @@ void displays_end_of(displays *all, const char *in_cell)
 {
     for (display *d; (d = first_endable_of(all, in_cell));) // others may end with it
         displays_end_one(d);
+}
+
+void displays_end_complete(displays *all)
+{
+    for (display *d = all->first, *next; d; d = next) {
+        next = d->next;
+        if (d->complete)
+            display_close(d, NULL);
+    }
 }
 
 int displays_stop(displays *all, int64_t client, int64_t id, err *e)

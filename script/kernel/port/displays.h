@@ -47,9 +47,11 @@ void displays_add_result(displays *all, const char *in_cell, const char *branch,
 // is.
 display *displays_add_log(displays *all, int64_t client, const char *in_cell, const char *branch,
     const char *title, bool folded, err *e);
-// For Lua, which has numbers: replaces the data of a live display (NULL: leaves it), and with
-// `close` closes it. A display that is closed already, or a binding's, is left alone. Takes data.
-void displays_update(displays *all, int64_t id, cJSON *data, bool close);
+// For Lua, which has numbers: replaces the data of a live display (NULL: leaves it), and closes it:
+// now, or as soon as an execution ends and it is still complete. A display that is closed already,
+// or a binding's, is left alone. Takes data.
+enum display_end { DISPLAY_GOES_ON, DISPLAY_COMPLETE, DISPLAY_CLOSES };
+void displays_update(displays *all, int64_t id, cJSON *data, enum display_end end);
 
 // On the Lua thread: what trainings in a branch of a cell, and below it, have shown last, {id of a
 // display: its progress}, new; NULL when that is what it was at `version`, which is then set. The
@@ -68,6 +70,8 @@ void displays_drain(displays *all, const char *awaited, void (*done)(void *arg),
 void displays_end(displays *all);
 // Ends those displays of a cell that go on by themselves; a running call ends its own.
 void displays_end_of(displays *all, const char *in_cell);
+// An execution has ended: closes those that are complete.
+void displays_end_complete(displays *all);
 // Ends one display; a peek is dropped. ERR_NOT_FOUND when it is not live, or another client's.
 int displays_stop(displays *all, int64_t client, int64_t id, err *e);
 

@@ -27,6 +27,7 @@ struct display {
     displays *all;
     int64_t id;
     char *cell, *branch; // branch NULL: none
+    bool complete;       // Lua's: it is closed when an execution ends
     bool held;           // a binding has the pointer: the display stays until it is closed
     // The loop's thread:
     struct display *next;

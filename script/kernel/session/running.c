@@ -592,6 +592,7 @@ static void finish(kernel *k, execution *x)
         loop_timer_stop(k->cell_timer);
     explain_stop(k, x);
     port_end_cell(k->port, x->turn.cell);
+    displays_end_complete(k->displays);
     fail_by_journal(k, x);
     origins_note(k->origins, x);
     if (x->failure != FAILURE_NONE)
