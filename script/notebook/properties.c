@@ -232,17 +232,26 @@ void properties_done(struct properties *p)
     *p = (struct properties){0};
 }
 
+// Words with commas between them, in quotes or not; or ["a", "b"], as the file has them. NULL:
+// neither.
 static cJSON *list_of(const char *text)
 {
-    cJSON *list = cJSON_CreateArray();
+    if (*text == '[')
+        return json_parse(text, strlen(text), NULL);
+    AUTO_JSON *list = cJSON_CreateArray();
+    bool good = true;
     char **parts = strv_split(text, ',');
     for (char **part = parts; *part; part++) {
         AUTO_FREE char *word = str_trim(*part, strlen(*part));
-        if (*word)
-            cJSON_AddItemToArray(list, cJSON_CreateString(word));
+        size_t n = strlen(word);
+        bool opens = *word == '"', closes = n > 0 && word[n - 1] == '"', quoted = opens && closes;
+        good = good && opens == closes && !(quoted && n == 1);
+        AUTO_FREE char *plain = quoted && n > 1 ? mem_strndup(word + 1, n - 2) : STEAL(word);
+        if (*plain)
+            cJSON_AddItemToArray(list, cJSON_CreateString(plain));
     }
     strv_free(parts);
-    return list;
+    return good ? STEAL(list) : NULL;
 }
 
 // Sets an option to the value in the form; "" removes the option.
@@ -346,6 +355,10 @@ void properties_write(const char *marker, const char *source, const struct prope
 // Checks the value alone, in a cell that has nothing else.
 static char *problem_of(property p, const char *text)
 {
+    AUTO_FREE char *trimmed = str_trim(text, strlen(text));
+    AUTO_JSON *list = property_is_list(p) ? list_of(trimmed) : NULL;
+    if (property_is_list(p) && !list)
+        return mem_strdup("a quote or a bracket is open; write a, b or [\"a\", \"b\"]");
     cell *c = cell_new();
     put_property(c->kept->metadata, p, text);
     options_read(c);

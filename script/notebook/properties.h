@@ -13,7 +13,7 @@
 #define PROPERTIES(X)                                                                              \
     X(TITLE, "title", "what the cell is called in lists, reports and messages")                    \
     X(KIND, "kind", "Lua and bash run; files and templates are written; markdown is read")         \
-    X(FILE, "file", "where its text is written, below the notebook's folder")                      \
+    X(FILE, "file", "where its text is written, from the notebook's folder")                       \
     X(EFFECTS, "effects", "what the cell may change at the most")                                  \
     X(TAGS, "tags", "words with commas; the cell tagged parameters takes -p NAME=VALUE")           \
     X(TIMEOUT, "timeout", "when it is interrupted, and the run fails: 30s, 10m")                   \
@@ -21,8 +21,8 @@
     X(WHEN, "when", "always, failed (after a failure), or a Lua expression that says so")          \
     X(TOLERANCE, "tolerance", "by how much its numbers may differ in run --from: 1e-6")            \
     X(CAPTURE, "capture", "the Lua variable that takes its output")                                \
-    X(INPUTS, "inputs", "files it reads: a resumed run does it again when one has changed")        \
-    X(OUTPUTS, "outputs", "files it writes: a resumed run does it again when one has changed")
+    X(INPUTS, "inputs", "files it reads, with commas; a resumed run does it again if changed")     \
+    X(OUTPUTS, "outputs", "files it writes, with commas; a resumed run does it again if changed")
 
 typedef enum property {
 #define X(symbol, name, about) PROPERTY_##symbol,

@@ -244,6 +244,20 @@ def test_another_client_sets_another_property(t):
         s.gone("Properties of the cell")
 
 
+def test_the_first_steps_know_the_kind_of_the_cell(t):
+    with workbench(folder(t, "-- %%\n")) as s:
+        s.wait("edit the cell, which is Lua")
+        form(s)
+        choose(s, "kind", "YAML template")
+        take(s)
+        s.gone("which is Lua")
+        s.wait("Enter  edit the cell")
+        s.keys("s")
+        s.wait("saved")
+        s.keys("q")
+        s.exit()
+
+
 def test_it_fits_a_small_screen(t):
     where = folder(t, "-- %% A\nx = 1\n")
     with workbench(where, size="40x10") as s:

@@ -204,10 +204,18 @@ static bool is_blank(bench *b)
     return t && end.line == 0 && end.byte == 0 && !(r && r->count);
 }
 
-static void draw_first_steps(grid *g, rect area, bool editing)
+static bool is_lua(const cell *c)
 {
-    static const char *const among[] = {
-        "Enter  edit the cell, which is Lua: sh \"make\", trainer.run {…}, k8s.get \"pods\"",
+    const struct cell_options *o = &c->options;
+    return c->kind == CELL_CODE && !o->language && !o->file && !o->template_;
+}
+
+static void draw_first_steps(grid *g, rect area, const cell *c, bool editing)
+{
+    const char *const among[] = {
+        is_lua(c)
+            ? "Enter  edit the cell, which is Lua: sh \"make\", trainer.run {…}, k8s.get \"pods\""
+            : "Enter  edit the cell",
         "C-e    run it          C-r  run it and go to the next", "b      insert a cell below",
         "m      make it a text cell", "s      save the notebook",
         "?      all keys        :    any action by its name", NULL};
@@ -243,7 +251,7 @@ static void draw(const view *view_, grid *g, rect area)
         grid_print(g, area, area.x + CELL_INDENT, area.y, LOOK_DIM,
             "No cells yet: b inserts one, ? shows all keys");
     else if (is_blank(b))
-        draw_first_steps(g, area, v->editing);
+        draw_first_steps(g, area, slot_cell(b, 0), v->editing);
 }
 
 static unsigned mode(const view *v)

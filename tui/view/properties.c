@@ -19,7 +19,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { WIDTH = 72, LABELS = 9 };
+enum { WIDTH = 72, LABELS = 11 };
 
 struct properties_view {
     view head;

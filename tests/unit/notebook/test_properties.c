@@ -83,6 +83,8 @@ TEST(lists_and_words_are_written_as_options)
         "", "", SETS("effects=cluster, destructive"), "effects=[\"cluster\", \"destructive\"]", "");
     check_set("language=\"bash\"", "", SETS("inputs=a.csv", "outputs=b, c"),
         "inputs=[\"a.csv\"] language=\"bash\" outputs=[\"b\", \"c\"]", "");
+    check_set("language=\"bash\"", "", SETS("inputs=[\"a, b.csv\", \"c\"]", "outputs= \"d\", e"),
+        "inputs=[\"a, b.csv\", \"c\"] language=\"bash\" outputs=[\"d\", \"e\"]", "");
     check_set("tags=[\"a\"]", "", SETS("tags="), "", "");
     check_set("", "", SETS("retries=2", "when=failed", "tolerance=1e-6"),
         "retries=2 tolerance=1e-06 when=\"failed\"", "");
@@ -137,6 +139,10 @@ TEST(faults_are_told_at_their_field)
     check_problem("", PROPERTY_TITLE, "x [markdown]", "options");
     check_problem("", PROPERTY_TITLE, "Größe – 50 %", NULL);
     check_problem("language=\"bash\"", PROPERTY_INPUTS, "a.csv, b.csv", NULL);
+    check_problem("language=\"bash\"", PROPERTY_INPUTS, "\"a.csv, b.csv", "a quote or a bracket");
+    check_problem("language=\"bash\"", PROPERTY_INPUTS, "a.csv, \"", "a quote or a bracket");
+    check_problem("language=\"bash\"", PROPERTY_INPUTS, "[\"a.csv\"", "a quote or a bracket");
+    check_problem("language=\"bash\"", PROPERTY_INPUTS, "[1]", "list");
 }
 
 int main(void)
