@@ -238,10 +238,23 @@ def test_before_a_notebook_is_open_only_what_works_is_offered(t):
         s.keys(":")
         s.wait("palette")
         listed = [row.split()[0] for row in s.screen() if row.startswith("  ")]
-        assert "help" in listed and "quit" in listed and not {"run-all", "restart", "save", "stop"} & set(listed), listed
+        assert listed[:2] == ["open", "filter"], "what can be done here comes first: " + str(listed)
+        for name, there in [("help", True), ("quit", True), ("run-all", False), ("restart", False), ("save", False),
+                            ("answer", False)]:
+            s.type(name)
+            s.wait(":" + name)
+            rows = [row for row in s.screen() if row.split()[:1] == [name] and "a live table" not in row]
+            assert bool(rows) == there, (name, s.screen())
+            s.keys("C-u")
         s.type("w here.lua")
         s.keys("Enter")
         s.wait("no notebook is open; Enter opens the selected one")
+        s.keys("?")
+        s.wait("Keys: open")
+        s.keys("G")
+        s.wait(":q ")
+        assert not [row for row in s.screen() if ":w" in row or "answer" in row], s.screen()
+        s.keys("q")
         s.keys("q")
         assert s.exit() == "exit 0"
 

@@ -152,16 +152,17 @@ static const struct command {
     bool takes_name;
     void (*run)(bench *b, const char *name, bool force);
     const char *help;
+    bool always; // also before a notebook is open
 } commands[] = {
     {"w", true, do_write,
         "save; w NAME: under another name; w!: over what is there, or is read-only"},
     {"wq", true, do_write_quit, "save and leave"},
     {"x", true, do_exit, "save what is unsaved and leave"},
-    {"q", false, do_quit, "leave; q!: and lose what is unsaved"},
-    {"quit", false, do_quit, "leave"},
+    {"q", false, do_quit, "leave; q!: and lose what is unsaved", true},
+    {"quit", false, do_quit, "leave", true},
     {"e", false, do_reload, "read the file again; e!: and lose what is unsaved"},
     {"stop", false, do_stop, "stop the kernel and leave"},
-    {"h", false, do_help, "keys and lines that work here"},
+    {"h", false, do_help, "keys and lines that work here", true},
     {"s", true, do_replace,
         "s/old/new/ puts new in the place of old in all cells, which is found as / finds it"},
     {"at", true, do_at,
@@ -227,6 +228,11 @@ const char *command_nth(size_t i, const char **help)
     if (c)
         *help = c->help;
     return c ? c->name : NULL;
+}
+
+bool command_offers(const bench *b, size_t i)
+{
+    return *b->state || (i < ARRAY_LEN(commands) && commands[i].always);
 }
 
 bool command_run(bench *b, const char *words)
@@ -332,15 +338,23 @@ static const struct {
     {ACT_STOP, stop, false},
 };
 
+bool command_is_early(const bench *b, enum action a)
+{
+    for (size_t i = 0; i < ARRAY_LEN(anywhere); i++)
+        if (anywhere[i].action == a)
+            return !anywhere[i].always && !*b->state;
+    return a == ACT_ANSWER && !*b->state;
+}
+
 bool command_does(const bench *b, enum action a)
 {
     for (size_t i = 0; i < ARRAY_LEN(anywhere); i++)
         if (anywhere[i].action == a)
-            return anywhere[i].always || *b->state;
+            return !command_is_early(b, a);
     if (a >= ACT_EARLIER && a <= ACT_TIME_LAST)
         return bench_replays(b);
-    return a == ACT_REDRAW || a == ACT_SUSPEND || a == ACT_ANSWER || a == ACT_BACK ||
-           a == ACT_CLOSE || a == ACT_MOUSE;
+    return a == ACT_REDRAW || a == ACT_SUSPEND || a == ACT_BACK || a == ACT_CLOSE ||
+           a == ACT_MOUSE || (a == ACT_ANSWER && !command_is_early(b, a));
 }
 
 bool command_act(bench *b, enum action a)

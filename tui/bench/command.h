@@ -7,10 +7,13 @@
 
 bool command_act(bench *b, enum action a);        // false: not one of these
 bool command_does(const bench *b, enum action a); // is the action one of these, here and now?
-bool command_run(bench *b, const char *line);     // false: no such line
-const char *command_help(const char *line);       // NULL: no such line
+// Does it need a notebook, when none is open?
+bool command_is_early(const bench *b, enum action a);
+bool command_run(bench *b, const char *line); // false: no such line
+const char *command_help(const char *line);   // NULL: no such line
 // The name of the i-th line, and what it does; NULL after the last.
 const char *command_nth(size_t i, const char **help);
+bool command_offers(const bench *b, size_t i); // can it be done now? Little can without a notebook
 
 // saving.c. path: another file, NULL: its own. force: overwrite anything. leave: leave afterwards.
 void save_document(bench *b, const char *path, bool force, bool leave);

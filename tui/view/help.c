@@ -78,6 +78,7 @@ static void add_groups(
         add_row(v, (struct row){.heading = group, .editing = editing});
         for (size_t k = i; k < n; k++)
             if (action_group(lines[k].action) == group &&
+                !command_is_early(v->head.bench, lines[k].action) &&
                 matches(filter, lines[k].keys, action_name(lines[k].action),
                     action_help(lines[k].action)))
                 add_key(v, lines[k].keys, action_help(lines[k].action), editing);
@@ -94,7 +95,7 @@ static void add_lines(struct help_view *v, const struct pattern *filter)
     for (size_t i = 0; (name = command_nth(i, &help)); i++) {
         char keys[16];
         snprintf(keys, sizeof keys, ":%s", name);
-        if (matches(filter, keys, name, help))
+        if (command_offers(v->head.bench, i) && matches(filter, keys, name, help))
             add_key(v, keys, help, false);
     }
     if (v->n == heading + 1)

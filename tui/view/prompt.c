@@ -70,7 +70,7 @@ static bool works(const struct prompt_view *v, enum action a)
     char keys[40];
     unsigned mode = view_mode(v->head.below);
     view_keys(v->head.below->ops, mode & MODE_EDIT ? ~0u : mode, a, keys, sizeof keys);
-    return *keys || command_does(v->head.bench, a);
+    return (*keys && !command_is_early(v->head.bench, a)) || command_does(v->head.bench, a);
 }
 
 // What may be a kind of the cluster, and is no action's name, comes last; but first where actions
@@ -96,6 +96,37 @@ static void add_kinds(struct prompt_view *v, const char *typed, bool line_too)
     v->knew_kinds = desk_kinds_known(v->head.bench);
 }
 
+static bool is_notebook(const view *v)
+{
+    return v->ops->keys == &notebook_keys;
+}
+
+// Adds an action that matches so well, unless it is there already. here: when it can be done where
+// the palette was opened, else when it cannot.
+static void add_action(
+    struct prompt_view *v, const char *typed, enum rank r, bool here, enum action a)
+{
+    if (works(v, a) != here || rank(typed, a) != r)
+        return;
+    for (size_t i = 0; i < v->n_hits; i++)
+        if (!v->hits[i].kind && v->hits[i].action == a)
+            return;
+    v->hits[v->n_hits++] = (struct hit){a, NULL};
+}
+
+// Adds the actions that match so well. Of a full screen what its own keys do comes first, in their
+// order, then what can be done everywhere. true: one has this name.
+static bool add_actions(struct prompt_view *v, const char *typed, enum rank r, bool here)
+{
+    const struct keymap *own = v->head.below->ops->keys;
+    size_t n = v->n_hits;
+    for (size_t i = 0; i < own->n && !is_notebook(v->head.below); i++)
+        add_action(v, typed, r, here, own->bindings[i].action);
+    for (enum action a = 1; a < ACTION_COUNT; a++)
+        add_action(v, typed, r, here, a);
+    return r == WHOLE && v->n_hits > n;
+}
+
 static void find(struct prompt_view *v)
 {
     const char *typed = line_text(v->line);
@@ -109,14 +140,10 @@ static void find(struct prompt_view *v)
     if (desk == DESK_SURE)
         add_kinds(v, typed, true);
     // On a full screen only what does something there.
-    int places = v->head.below->ops->keys == &notebook_keys ? 2 : 1;
+    int places = is_notebook(v->head.below) ? 2 : 1;
     for (int elsewhere = 0; elsewhere < places; elsewhere++)
         for (enum rank r = 0; r < RANKS; r++)
-            for (enum action a = 1; a < ACTION_COUNT; a++)
-                if (works(v, a) == !elsewhere && rank(typed, a) == r) {
-                    v->hits[v->n_hits++] = (struct hit){a, NULL};
-                    named = named || r == WHOLE;
-                }
+            named = add_actions(v, typed, r, !elsewhere) || named;
     if (desk == DESK_MAYBE && !named && v->n_hits < ARRAY_LEN(v->hits) - KINDS)
         add_maybe(v, typed);
     if (desk == DESK_MAYBE)
