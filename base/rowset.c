@@ -101,6 +101,6 @@ void rowset_change(rowset *s, const cJSON *row)
 void rowset_say_more(int64_t more, buf *out)
 {
     if (more > 0)
-        buf_fmt(out, "… and %lld more object%s not shown\n", (long long)more,
-            more == 1 ? " is" : "s are");
+        buf_fmt(
+            out, "… and %lld more row%s not shown\n", (long long)more, more == 1 ? " is" : "s are");
 }

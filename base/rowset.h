@@ -24,6 +24,6 @@ cJSON *rowset_take_first(rowset *s);
 const cJSON *rowset_get(const rowset *s, const char *uid);
 // A change as displays send it: a copy of the row is put, or, with "deleted": true, it is dropped.
 void rowset_change(rowset *s, const cJSON *row);
-// Writes the line below a table that does not show all objects:
-// "… and 5 more objects are not shown". Writes nothing when more is 0.
+// Writes the line below a table that has not all rows:
+// "… and 5 more rows are not shown". Writes nothing when more is 0.
 void rowset_say_more(int64_t more, buf *out);

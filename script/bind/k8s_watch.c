@@ -281,8 +281,10 @@ char *k8s_away_note(const watch *w, const err *reason)
     AUTO_BUF age = {0};
     err why = {0};
     watch_cause(w, reason, &why);
-    duration_age(&age, heard ? clock_mono() - heard : 0);
-    return why.code != ERR_NONE ? str_fmt("%s old: %s", buf_cstr(&age), why.text) : NULL;
+    if (heard)
+        duration_age(&age, clock_mono() - heard);
+    buf_str(&age, heard ? " old" : "server away"); // as bench_away has it
+    return why.code != ERR_NONE ? str_fmt("%s: %s", buf_cstr(&age), why.text) : NULL;
 }
 
 void k8s_away_tell(display *d, const watch *w, const err *reason)

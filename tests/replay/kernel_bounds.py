@@ -82,7 +82,7 @@ def test_a_flood_of_new_pods_is_bounded_and_an_interrupt_ends_it(t):
     check_kept(r)
     r.process.send_signal(signal.SIGINT)
     out = r.end(130)
-    assert "more objects are not shown" in out, out[-2000:]
+    assert "more rows are not shown" in out, out[-2000:]
 
 
 def test_a_flood_ends_by_its_timeout(t):

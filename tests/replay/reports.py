@@ -292,7 +292,7 @@ def test_ipynb_has_images_of_plots_and_tables_as_html(t):
     assert [cell.text for cell in table.iter("th")] == ["a", "b"], first
     assert [cell.text for cell in table.iter("td")] == ["1", "x|y", "2", "p\\|<b> *q* snake_case^[[1m"], first
     assert "application/vnd.firesteel.table+json" in first and "x|y" in "".join(first["text/plain"])
-    assert "… and 1 more object is not shown" in limited["text/html"] and html["text/html"] == "<b>bold</b> ```"
+    assert "… and 1 more row is not shown" in limited["text/html"] and html["text/html"] == "<b>bold</b> ```"
     assert "<td>[secret]</td>" in masked["text/html"] and ">[secret]</text>" in secret["image/svg+xml"]
 
 
@@ -310,7 +310,7 @@ def test_markdown_has_tables_and_texts_as_markdown(t):
     text = text[text.index('print "after"'):]
     table = "| a | b |\n|---:|---|\n| 1 | x\\|y |\n| 2 | p\\\\\\|\\<b> \\*q\\* snake_case^[\\[1m |\n\n"
     for words in ("\n```text\nbefore\n", "```\n\n" + table + "# hi\n\n```\nx\n```\n\n````html\n<b>bold</b> ```\n````\n\n|  |\n|---|\n| 1 |\n| 2 |\n\n"
-                  "… and 1 more object is not shown\n\n```text\n", "| key |\n|---|\n| \\[secret\\] |\n", "after\n```\n"):
+                  "… and 1 more row is not shown\n\n```text\n", "| key |\n|---|\n| \\[secret\\] |\n", "after\n```\n"):
         assert words in text, (words, text)
 
 

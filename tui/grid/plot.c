@@ -351,6 +351,22 @@ static int x_label(rect plot, rect row, const struct scale *sc, double v, double
     return x < row.x ? row.x : x;
 }
 
+// Where the name of x begins: before the last number, "epoch 6"; where it would hide the number
+// before that, left of the axis, if it is short.
+static int name_place(
+    rect plot, rect row, const struct scale *sc, const double *ticks, size_t n, double step, int w)
+{
+    AUTO_BUF words = {0};
+    int name = row.x + row.w - w;
+    int last = n ? x_label(plot, row, sc, ticks[n - 1], step, &words) : row.x;
+    if (last + (int)words.len >= name && last - 1 - w > row.x)
+        name = last - 1 - w;
+    if (n < 2 || w > PLOT_AXIS - 2)
+        return name;
+    int x = x_label(plot, row, sc, ticks[n - 2], step, &words), to = x + (int)words.len;
+    return to >= name && x <= name + w ? plot.x - 2 - w : name;
+}
+
 static void x_axis(grid *g, rect plot, const struct scale *sc, const struct plot *p)
 {
     int every = p->whole ? 5 : 8; // columns
@@ -358,15 +374,14 @@ static void x_axis(grid *g, rect plot, const struct scale *sc, const struct plot
     double ticks[PLOT_TICKS];
     AUTO_BUF words = {0};
     rect row = {plot.x - 1, plot.y + plot.h, plot.w + 1, 1};
+    rect all = {plot.x - PLOT_AXIS, row.y, plot.w + PLOT_AXIS, 1};
     int w = p->x_name ? text_width(p->x_name, strlen(p->x_name), 0) : 0;
-    int end = row.x + row.w, name = end - w, free_from = row.x;
+    int end = row.x + row.w, free_from = row.x;
     size_t n = plot_ticks(sc->x0, sc->x1, plot.w / every, p->whole, ticks);
     double step = n > 1 ? ticks[1] - ticks[0] : 0;
-    int last = n ? x_label(plot, row, sc, ticks[n - 1], step, &words) : row.x;
-    if (last + (int)words.len >= name && last - 1 - w > row.x)
-        name = last - 1 - w; // "epoch 6"
+    int name = name_place(plot, row, sc, ticks, n, step, w);
     if (w)
-        grid_print(g, row, name, row.y, dim, "%s", p->x_name);
+        grid_print(g, w > PLOT_AXIS - 2 ? row : all, name, row.y, dim, "%s", p->x_name);
     for (size_t i = 0; i < n; i++) {
         int x = x_label(plot, row, sc, ticks[i], step, &words), to = x + (int)words.len;
         if (x < free_from || to > end || (w && to >= name && x <= name + w))

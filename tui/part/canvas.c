@@ -179,7 +179,7 @@ static void put_summary(struct canvas *c, const cJSON *table, size_t hidden)
     if (words.len)
         canvas_line(c, LOOK_DIM, "⋮ %s; O shows all", buf_cstr(&words));
     else
-        canvas_line(c, LOOK_DIM, "⋮ %zu more rows; O shows all", hidden);
+        canvas_line(c, LOOK_DIM, "⋮ %zu more rows; O shows them", hidden);
 }
 
 // {"columns": [name | {"name"}…], "rows": [[…] | {"cells": […]} | {name: …}…], "note"}
@@ -209,7 +209,7 @@ static void canvas_table(struct canvas *c, const cJSON *table, bool live, int li
     AUTO_BUF more = {0};
     rowset_say_more(json_int_or(table, "more", 0), &more);
     if (more.len)
-        canvas_line(c, LOOK_WARN, "%.*s", (int)more.len - 1, more.data);
+        canvas_line(c, LOOK_WARN, "%.*s, nor does O show them", (int)more.len - 1, more.data);
     if (json_str(table, "note"))
         canvas_line(c, LOOK_WARN, "%s", json_str(table, "note"));
 }

@@ -206,8 +206,11 @@ static bool act(view *view_, enum action a)
 
 static void hint(const view *v, buf *out)
 {
-    buf_str(out, bench_ascii(v->bench) ? "Left Right read" : "← → read");
-    buf_str(out, "  + - zoom  l log  m metric  q back");
+    curves *c = curves_of((const struct chart_view *)v);
+    if (c)
+        buf_str(out, bench_ascii(v->bench) ? "Left Right read" : "← → read");
+    buf_str(out, c ? "  + - zoom  l log  m metric  q back" : "Tab the next output  q back");
+    curves_free(c);
 }
 
 void chart_push(bench *b, int64_t display)

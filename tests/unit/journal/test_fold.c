@@ -325,10 +325,10 @@ TEST(what_is_said_of_a_whole_table_stands_below_it)
         f, "{\"type\":\"update\",\"id\":80,\"table\":{\"more\":2,\"note\":\"5s old\",\"rows\":1}}");
     AUTO_BUF text = {0}, later = {0};
     output_text(fold_display(f, 80), "", 0, &text, NULL);
-    CHECK_STR(text.data, "NAME\npod-a\n… and 2 more objects are not shown\n-- 5s old --\n");
+    CHECK_STR(text.data, "NAME\npod-a\n… and 2 more rows are not shown\n-- 5s old --\n");
     event(f, "{\"type\":\"update\",\"id\":80,\"table\":{\"more\":1,\"note\":null}}");
     output_text(fold_display(f, 80), "", 0, &later, NULL);
-    CHECK_STR(later.data, "NAME\npod-a\n… and 1 more object is not shown\n");
+    CHECK_STR(later.data, "NAME\npod-a\n… and 1 more row is not shown\n");
     fold_free(f);
 }
 

@@ -57,6 +57,17 @@ TEST(what_is_not_finite_leaves_a_gap)
     grid_free(g);
 }
 
+TEST(no_number_of_an_axis_gives_way_to_its_name)
+{
+    const double loss[] = {5, 4, 3, 2, 1}, epochs[] = {1, 2, 3, 4, 5};
+    struct series s = {.values = loss, .n = 5, .x = epochs};
+    struct plot p = {.series = &s, .n = 1, .x_name = "epoch", .whole = true};
+    grid *g = grid_new(36, 12);
+    plot_chart(g, grid_area(g), &p);
+    CHECK_HAS(rows(g), " epoch  1      2      3     4      5\n");
+    grid_free(g);
+}
+
 TEST(a_chart_has_axes_and_legend)
 {
     const double loss[] = {0.9, 0.3, 0.123}, epochs[] = {3, 4, 5};

@@ -494,6 +494,24 @@ TEST(what_is_wrong_is_not_hidden_below_a_cell)
     check_below(",\"order\":\"none\"", "NAME|web-0|web-1|web-2|⋮|"); // somebody wants it so
 }
 
+TEST(rows_that_a_table_has_not_are_not_promised)
+{
+    AUTO_BUF shown = {0};
+    static const char words[] = "{\"application/vnd.firesteel.table+json\":{\"columns\":[\"N\"],"
+                                "\"rows\":[[\"1\"],[\"2\"],[\"3\"]],\"more\":2000}}";
+    AUTO_JSON *bundle = json_parse(words, sizeof words - 1, NULL);
+    grid *g = grid_new(70, 6);
+    struct canvas c = {.grid = g, .w = 70};
+    canvas_bundle(&c, bundle, true, 1);
+    for (int y = 0; y < c.y; y++) {
+        grid_row_text(g, y, &shown);
+        buf_char(&shown, '\n');
+    }
+    CHECK_HAS(buf_cstr(&shown), "⋮ 2 more rows; O shows them");
+    CHECK_HAS(buf_cstr(&shown), "… and 2000 more rows are not shown, nor does O show them");
+    grid_free(g);
+}
+
 int main(void)
 {
     return tap_run();
