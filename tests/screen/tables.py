@@ -273,9 +273,48 @@ def test_a_table_names_no_other_ones_watch_when_the_server_is_away(t):
         s.wait(" old: 127.0.0.1")
         s.keys("O Tab")
         s.wait("pods in default")
-        eventually(lambda: len(re.findall(r" old: 127\.0\.0\.1", text(s))) == 2)  # the title, the last row
+        eventually(lambda: " old: 127.0.0.1" in s.screen()[0] and re.search(r" \d+s old", s.screen()[-1]))
+        assert "127.0.0.1" not in s.screen()[-1] and "d describe" in s.screen()[-1], "the title has the reason: " + text(s)
         assert "watch " not in text(s), text(s)
         s.keys("q q")
+
+
+NOBODY = """apiVersion: v1
+kind: Config
+current-context: far
+clusters: [{name: far, cluster: {server: "http://127.0.0.1:1"}}]
+users: [{name: me, user: {}}]
+contexts: [{name: far, context: {cluster: far, user: me}}]
+"""
+
+
+def test_a_server_that_was_never_heard_is_away_and_not_old(t):
+    where = folder(t, '-- %% Pods\nk8s.watch("pods")\n')
+    config = os.path.join(where, "config")
+    with open(config, "w", encoding="utf-8") as f:
+        f.write(NOBODY)
+    with workbench(where, env={"KUBECONFIG": config}, seconds=30) as s:
+        s.keys("C-e")
+        s.wait("server away: ")
+        assert "0s old" not in text(s), text(s)
+        s.keys("q")
+        s.exit()
+
+
+def test_the_last_row_of_a_full_screen_has_whole_words(t):
+    where = folder(t, '-- %% Pods\nk8s.watch("pods")\n')
+    with workbench(where, env=sandbox(t), size="80x24") as s:
+        s.keys("C-e")
+        s.wait("[●]")
+        s.keys("b")
+        s.wait("small.lua +")
+        s.keys("k O")
+        s.wait(" table ")
+        s.quiet()
+        row = s.screen()[-1]
+        assert re.search(r"⎈ [\w-]+/default  \? keys  d describe  .*q back +●", row) and "+" not in row and "…" not in row, row
+        s.keys("q : q ! Enter")
+        s.exit()
 
 
 OUTPUTS = """-- %% Several
@@ -331,6 +370,10 @@ def test_progress_says_what_is_left(t):
         s.wait("s left")
         s.wait("/s  in ")  # closed: how long it took instead
         assert re.search(r" 10/10  \d+\.\d/s  in \d+\.\ds", text(s)), text(s)
+        s.keys("O")
+        s.wait("Tab the next output")
+        assert "zoom" not in s.screen()[-1], "there is no curve: " + text(s)
+        s.keys("q")
         leave(s)
 
 

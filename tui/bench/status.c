@@ -191,6 +191,48 @@ static void put(grid *g, rect area, int *x, int w, const char *words, style st)
     *x += grid_put_short(g, area, *x, area.y, w, words, strlen(words), st);
 }
 
+// On a full screen what can be done there matters more than the file's name, and what is wrong with
+// the server stands in the title.
+static bool is_elsewhere(const bench *b, unsigned mode)
+{
+    return b->top->ops->hint && !(mode & (MODE_COMMAND | MODE_EDIT));
+}
+
+// The end of the last hint that fits; hints have two blanks between them.
+static size_t hints_fit(const char *words, size_t n, int room)
+{
+    int fits;
+    size_t fit = text_fit(words, n, room, &fits);
+    while (fit > 0 && fit < n && !str_starts(words + fit, "  "))
+        fit--;
+    return fit;
+}
+
+// As many of the hints as fit, and always the last one, which is how to go back.
+static void put_hints(grid *g, rect area, int x, int room, const char *words)
+{
+    size_t all = strlen(words), last = all;
+    while (last > 0 && !str_starts(words + last, "  "))
+        last--;
+    size_t first = last ? hints_fit(words, last, room - width(words + last)) : 0;
+    if (width(words) <= room || !first) {
+        grid_put_short(g, area, x, area.y, room, words, all, bar);
+        return;
+    }
+    x += grid_put(g, area, x, area.y, words, first, bar);
+    grid_put(g, area, x, area.y, words + last, all - last, bar);
+}
+
+// Shares the row of a full screen: the cluster is seen whole, as long as that is not most of the
+// row; the file goes before a hint does.
+static void share_elsewhere(int room, int hints, int *name, int *cluster)
+{
+    int most = room / 2 > CLUSTER_LEAST ? room / 2 : CLUSTER_LEAST;
+    *cluster = *cluster < most ? *cluster : most;
+    int left = room - *cluster - hints;
+    *name = left >= *name ? *name : left >= NAME_LEAST ? left : 0;
+}
+
 // What stands on the left.
 struct left {
     buf head, cluster, hint, marks;
@@ -244,7 +286,7 @@ static void parts_of(const bench *b, unsigned mode, const char *place, int colum
 {
     *p = (struct parts){0};
     left_text(b, mode, place, columns, &p->left);
-    bench_away(b, columns < NARROW, &p->away);
+    bench_away(b, columns < NARROW || is_elsewhere(b, mode), &p->away);
     p->age = p->away.len ? width(buf_cstr(&p->away)) + 2 : 0;
     p->age = p->age > columns / 2 ? columns / 2 : p->age;
     kernel_text(b, columns, columns - p->age - left_width(b, &p->left), &p->kernel);
@@ -313,11 +355,12 @@ static void draw_left(const bench *b, grid *g, rect area, unsigned mode, const s
     int symbol = l->cluster.len ? SYMBOL : 0;
     int room = area.w - x - width(marks) - symbol;
     int name_w = width(l->file), cluster_w = width(buf_cstr(&l->cluster));
-    // In views other than the notebook, what can be done there matters more than the file's name.
-    bool elsewhere = b->top->ops->hint && !(mode & (MODE_COMMAND | MODE_EDIT));
-    share(room - (elsewhere ? width(buf_cstr(&l->hint)) + 2 : 0), &name_w, &cluster_w);
+    if (is_elsewhere(b, mode))
+        share_elsewhere(room, width(buf_cstr(&l->hint)) + 2, &name_w, &cluster_w);
+    else
+        share(room, &name_w, &cluster_w);
     put(g, area, &x, name_w, l->file, bar);
-    put(g, area, &x, area.w, marks, bar);
+    put(g, area, &x, area.w, name_w ? marks : marks + (strncmp(marks, " +", 2) == 0 ? 2 : 0), bar);
     if (symbol) {
         put(g, area, &x, symbol, "  ⎈ ", bar);
         put(g, area, &x, cluster_w, buf_cstr(&l->cluster), bar);
@@ -326,7 +369,7 @@ static void draw_left(const bench *b, grid *g, rect area, unsigned mode, const s
     if (b->say.len)
         draw_said(b, g, area, width(buf_cstr(&b->say)) <= room ? x + 2 : area.x + 1);
     else if (l->hint.len && room >= 6)
-        grid_put_short(g, area, x + 2, area.y, room, buf_cstr(&l->hint), l->hint.len, bar);
+        put_hints(g, area, x + 2, room, buf_cstr(&l->hint));
 }
 
 void status_draw(const bench *b, grid *g, rect area, unsigned mode, const char *place)
