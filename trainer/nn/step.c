@@ -19,20 +19,21 @@ struct worker {
 
 static const float no_bias[PANEL] __attribute__((aligned(64)));
 
-static bool is_mine(const struct worker *w, size_t part)
-{
-    return w->s->alone || part % (size_t)w->plan->threads == (size_t)w->thread;
-}
-
-// The panels of this thread are first_of, and from there every stride_of.
+// The panels of this thread are first_of, and from there every stride_of. Thread 0 measures, too:
+// the first panel, and so the odd one and a narrow layer's bias, is the last thread's.
 static size_t first_of(const struct worker *w)
 {
-    return w->s->alone ? 0 : (size_t)w->thread;
+    return w->s->alone ? 0 : (size_t)(w->plan->threads - 1 - w->thread);
 }
 
 static size_t stride_of(const struct worker *w)
 {
     return w->s->alone ? 1 : (size_t)w->plan->threads;
+}
+
+static bool is_mine(const struct worker *w, size_t part)
+{
+    return part % stride_of(w) == first_of(w);
 }
 
 static size_t copy_of(const struct worker *w, const plan_layer *l)
