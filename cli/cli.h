@@ -71,12 +71,10 @@ char *cli_state_dir(struct cli *cli, err *e);  // $XDG_STATE_HOME/firesteel
 char *cli_work_folder(struct cli *cli, const char *cwd, const char *file, bool *moved, err *e);
 // The folder in which a verb looks for runs, new:
 // - `cwd` (--cwd), if it is given;
-// - else this folder. But if it has no run of the notebook that `word` names (NULL: none): the
-// folder
-//   of the notebook's file, or the folder that replaces it;
-// - or, if this folder cannot be written and has no runs, the one that cli_work_folder has made for
-//   its notebook. Standard error says so; and if several of its notebooks have such a folder,
-//   which.
+// - else this folder. But if it has no run of the notebook that `word` names (NULL: none), it is
+//   the folder of the notebook's file, or the folder that replaces that one;
+// - or, if this folder cannot be written and has no runs, it is the folder that cli_work_folder has
+//   made for its notebook. Standard error says so, and names them if there are several.
 char *cli_runs_folder(struct cli *cli, const char *cwd, const char *word);
 // A notebook's name without folder and extension; "" for NULL. New.
 char *cli_notebook_name(const char *file);

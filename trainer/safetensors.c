@@ -232,29 +232,15 @@ void safetensors_add_text(safetensors_writer *w, const char *key, const char *te
     json_set_str(json_object_at(w->header, "__metadata__"), key, text);
 }
 
-static void add_row(buf *out, const tensor *t, size_t row, bool scaled)
-{
-    const void *numbers = tensor_row_data(t, row);
-    size_t n = tensor_row_size(t);
-    if (!scaled)
-        buf_add(out, numbers, n * tensor_type_size(t->type));
-    for (size_t i = 0; scaled && i < n; i++) {
-        float number = t->scale * (float)((const uint8_t *)numbers)[i];
-        buf_add(out, (const char *)&number, sizeof number);
-    }
-}
-
 void safetensors_add(safetensors_writer *w, const char *name, const tensor *t)
 {
-    bool scaled = t->type == TENSOR_U8 && t->scale != 1;
     cJSON *j = json_object_at(w->header, name);
-    json_set_str(j, "dtype", own_dtypes[scaled ? TENSOR_F32 : t->type]);
+    json_set_str(j, "dtype", own_dtypes[stored_written_as(t)]);
     cJSON *shape = json_array_at(j, "shape"), *offsets = json_array_at(j, "data_offsets");
     for (int i = 0; i < t->dims; i++)
         cJSON_AddItemToArray(shape, cJSON_CreateNumber((double)t->shape[i]));
     cJSON_AddItemToArray(offsets, cJSON_CreateNumber((double)w->data.len));
-    for (size_t r = 0; r < tensor_rows(t); r++)
-        add_row(&w->data, t, r, scaled);
+    stored_write(t, &w->data);
     cJSON_AddItemToArray(offsets, cJSON_CreateNumber((double)w->data.len));
 }
 

@@ -60,62 +60,61 @@ static bool is_own_folder(const char *path)
     return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-// A class's folder and all below it, sorted by their paths. Links are not followed: they may lead
-// out of the folder, or in a circle.
-static char **folders_below(const char *root, const char *name, err *e)
-{
-    char **all = strv_add(NULL, name);
-    for (size_t i = 0, n = 1; i < n; i++) {
-        AUTO_FREE char *path = path_join(root, all[i]);
-        size_t count = 0;
-        char **names = names_in(path, &count, e);
-        if (!names) {
-            strv_free(all);
-            return NULL;
-        }
-        for (size_t k = 0; k < count; k++) {
-            AUTO_FREE char *inner = path_join(path, names[k]), *below = path_join(all[i], names[k]);
-            if (is_own_folder(inner))
-                all = strv_add(all, below), n++;
-        }
-        strv_free(names);
-    }
-    qsort(all, strv_len(all), sizeof *all, by_name);
-    return all;
-}
-
-// The pictures of one folder.
-static int add_pictures(gallery *g, const char *root, const char *folder, err *e)
+// A file of a class's folder.
+static int add_picture(gallery *g, const char *root, const char *path, err *e)
 {
     static const char *const known[] = {".jpg", ".jpeg", ".png", NULL}, *const other[] = {".gif",
                                                                             ".bmp", ".webp", ".tif",
                                                                             ".tiff", NULL};
+    if (has_ending(path, known)) {
+        g->item = mem_resize(g->item, g->n + 1, sizeof *g->item);
+        g->item[g->n++] = (struct gallery_item){mem_strdup(path), g->class_n};
+    } else if (has_ending(path, other)) {
+        return err_set(e, ERR_INVALID,
+            "%s/%s is a picture of a kind that is not read: turn it into PNG or JPEG", root, path);
+    }
+    return 0;
+}
+
+// The pictures of one folder; the folders in it are added to the list. Links to folders are not
+// followed: they may lead out of the folder, or in a circle.
+static int add_folder(gallery *g, const char *root, const char *folder, char ***folders, err *e)
+{
     AUTO_FREE char *path = path_join(root, folder);
     size_t n = 0;
-    char **files = names_in(path, &n, e);
-    int status = files ? 0 : -1;
+    char **names = names_in(path, &n, e);
+    int status = names ? 0 : -1;
     for (size_t i = 0; i < n && status == 0; i++) {
-        AUTO_FREE char *file = path_join(path, files[i]);
-        if (path_is_dir(file))
-            continue;
-        if (has_ending(file, known)) {
-            g->item = mem_resize(g->item, g->n + 1, sizeof *g->item);
-            g->item[g->n++] = (struct gallery_item){path_join(folder, files[i]), g->class_n};
-        } else if (has_ending(file, other))
-            status = err_set(e, ERR_INVALID,
-                "%s is a picture of a kind that is not read: turn it into PNG or JPEG", file);
+        AUTO_FREE char *below = path_join(folder, names[i]), *full = path_join(root, below);
+        if (!path_is_dir(full))
+            status = add_picture(g, root, below, e);
+        else if (is_own_folder(full))
+            *folders = strv_add(*folders, below);
     }
-    strv_free(files);
+    strv_free(names);
     return status;
+}
+
+// By folder, then by name.
+static int by_place(const void *a, const void *b)
+{
+    const char *x = ((const struct gallery_item *)a)->path,
+               *y = ((const struct gallery_item *)b)->path;
+    size_t n = (size_t)(strrchr(x, '/') - x), m = (size_t)(strrchr(y, '/') - y);
+    int order = memcmp(x, y, n < m ? n : m);
+    return order ? order : n != m ? (n < m ? -1 : 1) : strcmp(x + n, y + m);
 }
 
 static int add_class(gallery *g, const char *root, const char *name, err *e)
 {
-    char **folders = folders_below(root, name, e);
-    int status = folders ? 0 : -1;
+    char **folders = strv_add(NULL, name);
+    size_t first = g->n;
+    int status = 0;
     for (size_t i = 0; status == 0 && folders[i]; i++)
-        status = add_pictures(g, root, folders[i], e);
+        status = add_folder(g, root, folders[i], &folders, e);
     strv_free(folders);
+    if (g->n > first)
+        qsort(g->item + first, g->n - first, sizeof *g->item, by_place);
     g->classes = strv_add(g->classes, name);
     g->class_n++;
     return status;

@@ -300,18 +300,8 @@ void npy_format(const tensor *t, buf *out)
         [TENSOR_I64] = "<i8",
         [TENSOR_I32] = "<i4",
         [TENSOR_I16] = "<i2"};
-    bool scaled = t->type == TENSOR_U8 && t->scale != 1;
-    size_t width = tensor_row_size(t);
-    format_header(t, descr[scaled ? TENSOR_F32 : t->type], out);
-    buf_reserve(out, tensor_count(t) * (scaled ? sizeof(float) : tensor_type_size(t->type)));
-    for (size_t r = 0; r < tensor_rows(t); r++) {
-        if (!scaled)
-            buf_add(out, tensor_row_data(t, r), width * tensor_type_size(t->type));
-        for (size_t i = 0; scaled && i < width; i++) {
-            float value = (float)tensor_at(t, r * width + i);
-            buf_add(out, &value, sizeof value);
-        }
-    }
+    format_header(t, descr[stored_written_as(t)], out);
+    stored_write(t, out);
 }
 
 int npy_write(const char *path, const tensor *t, err *e)

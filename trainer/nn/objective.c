@@ -2,11 +2,10 @@
 #include "trainer/nn/objective.h"
 
 #include "base/mem.h"
+#include "trainer/nn/op/op.h"
 
 #include <math.h>
 #include <string.h>
-
-enum { LANES = 16 }; // rows are padded to so many numbers, 0 in d
 
 static int64_t label(const objective *o, size_t r)
 {
@@ -138,7 +137,7 @@ static void measure_row(objective *o, size_t r, const float *p, const float *sco
 
 static size_t padded(const objective *o)
 {
-    return (o->units + LANES - 1) / LANES * LANES;
+    return op_round(o->units, NARROW);
 }
 
 // The columns of d beyond `units` must not reach the weights.
@@ -162,8 +161,8 @@ static void sparse_categorical(objective *o, bool measure)
             measure_row(o, r, outputs(o, r), z);
         }
         float right = (d[y] - 1) * scale;
-        for (size_t j = 0; j < o->units; j += LANES) // the columns behind are 0
-            for (size_t k = 0; k < LANES; k++)
+        for (size_t j = 0; j < o->units; j += NARROW) // the columns behind are 0
+            for (size_t k = 0; k < NARROW; k++)
                 d[j + k] *= scale;
         d[y] = right;
     }

@@ -89,3 +89,23 @@ int stored_read(stored_type type, const void *run, size_t from, tensor *t, size_
         return err_set(e, ERR_LIMIT, "element %zu is greater than 2^63 - 1", from);
     return 0;
 }
+
+tensor_type stored_written_as(const tensor *t)
+{
+    return t->type == TENSOR_U8 && t->scale != 1 ? TENSOR_F32 : t->type;
+}
+
+void stored_write(const tensor *t, buf *out)
+{
+    bool scaled = stored_written_as(t) != t->type;
+    size_t width = tensor_row_size(t);
+    buf_reserve(out, tensor_count(t) * tensor_type_size(stored_written_as(t)));
+    for (size_t r = 0; r < tensor_rows(t); r++) {
+        if (!scaled)
+            buf_add(out, tensor_row_data(t, r), width * tensor_type_size(t->type));
+        for (size_t i = 0; scaled && i < width; i++) {
+            float value = (float)tensor_at(t, r * width + i);
+            buf_add(out, &value, sizeof value);
+        }
+    }
+}

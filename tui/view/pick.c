@@ -94,11 +94,11 @@ static int detail_rows(const struct pick_view *v, rect area)
     int most = 0, left = area.h - 2 - (int)v->rows;
     if (area.h < WITH_DETAIL)
         return 0;
-    for (size_t i = 0; i < v->rows; i++) {
+    left = left > DETAIL_ROWS ? left : DETAIL_ROWS;
+    for (size_t i = 0; i < v->rows && 1 + most < left; i++) {
         int rows = wrapped_rows(field_of(v, i, COLUMNS), area.w - 2);
         most = rows > most ? rows : most;
     }
-    left = left > DETAIL_ROWS ? left : DETAIL_ROWS;
     return 1 + most < left ? 1 + most : left;
 }
 
