@@ -16,6 +16,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <malloc.h>
 #include <sched.h>
 #include <signal.h>
@@ -42,6 +43,7 @@ static const char usage[] =
 enum {
     EXIT_USAGE = 2,
     DEFAULT_PORT = 7337,
+    DEFAULT_BUCKET = 4 << 20,
     DEFAULT_START_TIMEOUT = 600,
     DEFAULT_STALL_CHECK = 60, // Horovod's
     STOP_SECONDS = 5,
@@ -265,6 +267,7 @@ static bool read_environment(struct worker_options *o, int *events_fd)
     d->mpi = operations && strcasecmp(operations, "MPI") == 0;
     d->slots = 1;
     d->port = DEFAULT_PORT;
+    d->bucket = DEFAULT_BUCKET;
     d->bind = env("FIRESTEEL_DRIVER_BIND") ? env("FIRESTEEL_DRIVER_BIND") : "0.0.0.0";
     if (!read_int("FIRESTEEL_NP", env("FIRESTEEL_NP"), 1, 4096, &o->np) ||
         !read_int("FIRESTEEL_MIN_NP", env("FIRESTEEL_MIN_NP"), 0, 4096, &o->min_np) ||
@@ -283,6 +286,8 @@ static bool read_environment(struct worker_options *o, int *events_fd)
             1 << 30, &stall) ||
         !read_int("HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", env("HOROVOD_STALL_SHUTDOWN_TIME_SECONDS"),
             0, 1 << 30, &shutdown) ||
+        !read_int(
+            "HOROVOD_FUSION_THRESHOLD", env("HOROVOD_FUSION_THRESHOLD"), 0, INT_MAX, &d->bucket) ||
         !read_int(
             "HOROVOD_STALL_CHECK_DISABLE", env("HOROVOD_STALL_CHECK_DISABLE"), 0, 1, &no_stall))
         return false;

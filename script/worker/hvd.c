@@ -3,6 +3,7 @@
 // names are Horovod's (horovod/common/basics.py, controller.cc).
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "script/pack/pack.h"
 #include "script/worker/collective.h"
 #include "script/worker/elastic.h"
@@ -140,6 +141,52 @@ const share_ops *worker_shares(const worker *w)
     static const share_ops ops = {
         .update = share_update, .gather = gather_shares, .lend = lend, .take_back = take_back};
     return w->comm && w->comm->update_shares ? &ops : NULL;
+}
+
+// The operation's frame is around the wait for it: until then this rank holds nobody up. Horovod
+// names each tensor in its timeline; here it is each bucket, by its number in the step.
+static int begin_average(void *ctx, float *values, size_t n, err *e)
+{
+    worker *w = ctx;
+    if (w->compares) // a rank that has joined begins none
+        return 1;
+    if (w->comm->begin_average(values, n, e))
+        return -1;
+    w->buckets = mem_resize(w->buckets, w->bucket_n + 1, sizeof *w->buckets);
+    w->buckets[w->bucket_n++] = collective_of_values(COLLECTIVE_ALLREDUCE, NULL, n, 0);
+    return 0;
+}
+
+static int progress_average(void *ctx, err *e)
+{
+    worker *w = ctx;
+    return w->comm->progress_average(e);
+}
+
+static int finish_average(void *ctx, err *e)
+{
+    worker *w = ctx;
+    size_t n = w->bucket_n;
+    struct collective all = collective_of_values(COLLECTIVE_ALLREDUCE, "gradients", 0, 0);
+    w->bucket_n = 0;
+    if (n == 0) // nothing is trained
+        return 0;
+    collective_begin_gradients(w, &all);
+    if (w->comm->finish_average(e))
+        return -1;
+    for (size_t i = 0; i < n; i++) {
+        AUTO_FREE char *name = n == 1 ? mem_strdup("gradients") : str_fmt("gradients.%zu", i);
+        w->buckets[i].name = name;
+        collective_end(w, &w->buckets[i]);
+    }
+    return 0;
+}
+
+const overlap_ops *worker_overlap(const worker *w)
+{
+    static const overlap_ops ops = {
+        .begin = begin_average, .progress = progress_average, .finish = finish_average};
+    return w->comm && w->comm->begin_average ? &ops : NULL;
 }
 
 int worker_allsum(void *ctx, double *values, size_t n, const char *name, err *e)

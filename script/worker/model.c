@@ -361,6 +361,8 @@ static int compile(lua_State *L)
         spec.allreduce_ctx = w;
         spec.allgather = sparse ? worker_allgather : NULL;
         spec.share = worker_shares(w);
+        spec.overlap = worker_overlap(w);
+        spec.bucket = (size_t)w->place.bucket / sizeof(float);
         spec.ranks = w->place.size;
     }
     if (w->place.size > 1) { // whatever averages the gradients

@@ -20,6 +20,8 @@
 #include <lua.h>
 #include <math.h>
 
+struct collective; // collective.h
+
 struct worker {
     struct worker_options options;
     lua_State *L;
@@ -37,9 +39,12 @@ struct worker {
         char operation[STALL_OPERATION];
         bool told;
     } doing;
-    bool closing;            // Lua's last finalizers run
-    bool bereft;             // MPI's start has failed, perhaps since a peer was lost
-    bool compares;           // gradients are compared before they are averaged
+    bool closing;  // Lua's last finalizers run
+    bool bereft;   // MPI's start has failed, perhaps since a peer was lost
+    bool compares; // gradients are compared before they are averaged
+    // The averages of gradients under way.
+    struct collective *buckets;
+    size_t bucket_n;
     timeline *timeline;      // only in rank 0, if one was requested
     struct reading *reading; // NULL: nothing yet
     size_t tensor_bytes;     // allocated since Lua's garbage collector was told
@@ -104,6 +109,8 @@ void push_model(lua_State *L, model *m, const err *e); // takes it
 // What averages gradients over the ranks, and shares updates with them; ctx is the worker. NULL: an
 // update cannot be shared.
 const share_ops *worker_shares(const worker *w);
+// The same while backward goes on; NULL: what carries the gradients gains nothing by it.
+const overlap_ops *worker_overlap(const worker *w);
 int worker_allreduce(void *ctx, float *values, size_t n, const char *name, err *e);
 // Collects every rank's bytes (trainer/nn/model.h: allgather_fn).
 int worker_allgather(

@@ -235,6 +235,8 @@ void worker_close(worker *w)
     w->closing = true;
     if (w->L)
         lua_close(w->L);
+    free(w->buckets);
+    w->buckets = NULL;
     timeline_close(w->timeline);
     reading_free(w->reading);
     w->reading = NULL;

@@ -239,11 +239,24 @@ hvd.run(function() hvd.init() hvd.barrier() end, { np = tonumber(arg[1]) })
 """
 
 
+DEEP = """local hvd, nn = require "hvd", require "nn"
+hvd.run(function()
+  hvd.init()
+  local layers = { seed = 1, nn.Input { 512 } }
+  for i = 1, 8 do layers[i + 1] = nn.Dense { 1024, activation = "relu" } end
+  layers[10] = nn.Dense { 10, activation = "softmax" }
+  local model = nn.Sequential(layers)
+  model:compile { optimizer = hvd.DistributedOptimizer(nn.SGD { learning_rate = 0.01 }), loss = "sparse_categorical_crossentropy", threads = 1 }
+  model:fit { nn.ops.full({ 1280, 512 }, 0.5), nn.ops.full({ 1280 }, 3), batch_size = 32, verbose = 0 }
+end, { np = 2 })
+"""
+
+
 def section_local(cwd, runs):
-    """The tutorial's trainer as a process: start, load, five epochs (and one), evaluate, predict; and how ranks start."""
+    """The tutorial's trainer as a process: start, load, five epochs (and one), evaluate, predict; how ranks start; and buckets."""
     recipe = open(os.path.join(ROOT, "recipes", "10-mnist.lua"), encoding="utf-8").read()
     body = recipe.split('file="trainer.lua"\n', 1)[1].split("\n-- %%", 1)[0]
-    for name, text in (("trainer.lua", body), ("starts.lua", STARTS)):
+    for name, text in (("trainer.lua", body), ("starts.lua", STARTS), ("deep.lua", DEEP)):
         with open(f"{cwd}/{name}", "w", encoding="utf-8") as f:
             f.write(text)
     mpi = {"HOROVOD_CPU_OPERATIONS": "MPI"}
@@ -251,6 +264,8 @@ def section_local(cwd, runs):
             ("2 ranks", ["--np", "2", "trainer.lua"], None), ("2 ranks by MPI", ["--np", "2", "trainer.lua"], mpi)]
     rows += [(f"start of {np} ranks{' by MPI' * (env is not None)}", ["starts.lua", str(np)], env)
              for np in (2, 8, 64) for env in (None, mpi) if np < 64 or env is None]
+    rows += [("7.9 M weights, 40 steps, 2 ranks", ["deep.lua"], None), ("  by MPI, in buckets", ["deep.lua"], mpi),
+             ("  by MPI, behind backward", ["deep.lua"], dict(mpi, HOROVOD_FUSION_THRESHOLD="1000000000"))]
     found = {name: [] for name, _, _ in rows}
     for _ in range(runs):  # in turn: machines are noisy
         for name, argv, env in rows:

@@ -1100,6 +1100,42 @@ def test_a_timeline_names_what_carried_the_bytes(t):
         assert found == want, (np, env, found)
 
 
+BUCKETS = """
+local hvd, nn = require "hvd", require "nn"
+print(table.unpack(hvd.run(function()
+  hvd.init()
+  local model = nn.Sequential { seed = 1, nn.Input { 40 }, nn.Dense { 70, activation = "relu" }, nn.BatchNormalization {}, nn.Dense { 70 },
+    nn.Dense { 3, activation = "softmax", kernel_regularizer = nn.L2(0.01) } }
+  model:compile { optimizer = hvd.DistributedOptimizer(nn.Adam { learning_rate = 0.01 }), loss = "sparse_categorical_crossentropy" }
+  local history = model:fit { nn.ops.full({ 60, 40 }, 1 + hvd.rank()), nn.ops.full({ 60 }, hvd.rank()), epochs = 3, batch_size = 20, verbose = 0 }
+  return ("%.9g"):format(history.history.loss[3])
+end, { np = 2 })))
+"""
+
+
+def test_gradients_are_averaged_in_buckets_while_backward_goes_on(t):
+    need_mpi()
+    folder, told = script(t, BUCKETS), {}
+    path = os.path.join(folder, "timeline.json")
+    whole = work(folder, "trainer.lua", env=SHARED)
+    assert whole.code == 0, whole
+    for threshold, buckets in (("0", 4), ("8000", 2), (None, 1)):
+        done = work(folder, "trainer.lua", env=dict(MPI, HOROVOD_FUSION_THRESHOLD=threshold, HOROVOD_TIMELINE=path))
+        assert done.code == 0 and done.out == whole.out, (threshold, whole, done)
+        with open(path, encoding="utf-8") as f:
+            events = json.load(f)
+        name = {e["pid"]: e["args"]["name"] for e in events if e.get("name") == "process_name"}
+        for e in events:
+            if e["ph"] in "BE" and name[e["pid"]].startswith("gradients"):
+                told.setdefault(name[e["pid"]], []).append(e["ts"])
+        assert set(told) == ({f"gradients.{i}" for i in range(buckets)} if buckets > 1 else {"gradients"}), (threshold, set(told))
+        if buckets > 1:  # the second begins before the first one ends
+            assert told["gradients.0"][0] <= told["gradients.1"][0] <= told["gradients.0"][5], told
+        told.clear()
+    done = work(folder, "trainer.lua", env=dict(MPI, HOROVOD_FUSION_THRESHOLD="much"))
+    assert done.code == 2 and "HOROVOD_FUSION_THRESHOLD must be an integer" in done.err, done
+
+
 def ranks_left(folder):
     return [p for p in processes("firesteel-worker") if "--rank" in p and BUILD in p]
 

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { COMM_VERSION = 8 };
+enum { COMM_VERSION = 9 };
 
 typedef enum comm_type { COMM_F32, COMM_F64, COMM_I64 } comm_type;
 // AVERAGE: of F32 alone; as Horovod's, the sum times 1/ranks.
@@ -33,7 +33,14 @@ struct comm_ops {
     // The average of gradients. It has a channel of its own: a rank that is here and one that is in
     // another operation wait for each other, but their bytes do not mix.
     int (*average_gradients)(float *values, size_t n, err *e);
-    // The same with the update that follows, which the ranks share (weight-update sharding,
+    // The same while the caller does something else: begin_average starts and returns, and the
+    // values are not to be touched until finish_average, which waits for all that has begun since
+    // the last one. What has begun goes on in calls of progress_average, too. All three are NULL
+    // where there is nothing to wait for but the processor's own work.
+    int (*begin_average)(float *values, size_t n, err *e);
+    int (*progress_average)(err *e);
+    int (*finish_average)(err *e);
+    // The average with the update that follows, which the ranks share (weight-update sharding,
     // https://arxiv.org/abs/2004.13336): each averages the gradients of its share of the n numbers
     // and calls update(ctx, from, to), which changes `weights` there, for one piece of at most
     // `block` numbers after the other; then every rank has all weights. The rest of `gradients` is

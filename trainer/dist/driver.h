@@ -23,6 +23,7 @@ struct driver_options {
     const char *bind;
     int port;
     bool mpi;           // ranks here speak MPI, too, instead of sharing memory
+    int bucket;         // by MPI: bytes of gradients that are averaged at once, or more
     const char *secret; // executors prove that they know it; ranks here need none
     // Ranks that wait for others so long are warned of, or ended (stall.h): ns, 0: never.
     int64_t stall_check, stall_shutdown;

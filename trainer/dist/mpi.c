@@ -5,6 +5,7 @@
 // ranks outnumber cores a spinning rank keeps the one it waits for off the core: a 0.1 ms allreduce
 // took 40 ms. So we yield the core between two tests, and sleep when the operation takes long.
 #include "base/clock.h"
+#include "base/mem.h"
 #include "trainer/dist/comm.h"
 
 #include <dirent.h>
@@ -228,6 +229,67 @@ static int mpi_average_gradients(float *values, size_t n, err *e)
     return reduce(gradients, values, n, COMM_F32, COMM_AVERAGE, e);
 }
 
+// The averages that have begun, in their order, those of one step.
+static struct {
+    struct average {
+        MPI_Request request;
+        float *values;
+        int n;
+    } * average;
+    size_t n, done, room;
+} under_way;
+
+static struct average *new_average(void)
+{
+    if (under_way.n == under_way.room) {
+        under_way.room = under_way.room ? 2 * under_way.room : 16;
+        under_way.average =
+            mem_resize(under_way.average, under_way.room, sizeof *under_way.average);
+    }
+    return &under_way.average[under_way.n++];
+}
+
+static int mpi_begin_average(float *values, size_t n, err *e)
+{
+    for (int count; n > 0; values += count, n -= (size_t)count) {
+        count = piece(n);
+        struct average *a = new_average();
+        *a = (struct average){.values = values, .n = count};
+        if (check(MPI_Iallreduce(
+                      MPI_IN_PLACE, values, count, MPI_FLOAT, MPI_SUM, gradients, &a->request),
+                "allreduce", e))
+            return -1;
+    }
+    return 0;
+}
+
+static int mpi_progress_average(err *e)
+{
+    while (under_way.done < under_way.n) {
+        struct average *a = &under_way.average[under_way.done];
+        int done = 0;
+        if (check(MPI_Test(&a->request, &done, MPI_STATUS_IGNORE), "allreduce", e))
+            return -1;
+        if (!done)
+            break;
+        scale(a->values, (size_t)a->n);
+        under_way.done++;
+    }
+    return 0;
+}
+
+static int mpi_finish_average(err *e)
+{
+    for (; under_way.done < under_way.n; under_way.done++) {
+        struct average *a = &under_way.average[under_way.done];
+        if (wait_for(&a->request, "allreduce", e))
+            return -1;
+        scale(a->values, (size_t)a->n);
+    }
+    under_way.n = under_way.done = 0;
+    return 0;
+}
+
 static void mpi_watch(int64_t interval, void (*slow)(void *ctx, int64_t waited), void *ctx)
 {
     watcher.interval = interval;
@@ -304,6 +366,9 @@ const struct comm_ops firesteel_comm = {
     .barrier = mpi_barrier,
     .failed = mpi_failed,
     .average_gradients = mpi_average_gradients,
+    .begin_average = mpi_begin_average,
+    .progress_average = mpi_progress_average,
+    .finish_average = mpi_finish_average,
     .watch = mpi_watch,
     .library = mpi_library,
 };

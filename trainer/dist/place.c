@@ -30,7 +30,7 @@ static const size_t place_fields[] = {offsetof(struct place, rank), offsetof(str
     offsetof(struct place, local_rank), offsetof(struct place, local_size),
     offsetof(struct place, cross_rank), offsetof(struct place, cross_size),
     offsetof(struct place, threads), offsetof(struct place, generation),
-    offsetof(struct place, shares)};
+    offsetof(struct place, shares), offsetof(struct place, bucket)};
 
 void place_put(const struct place *p, char out[PLACE_SIZE])
 {
@@ -44,6 +44,7 @@ int place_get(struct place *p, const void *bytes, size_t n, err *e)
         return err_set(e, ERR_INVALID, "the job's start is cut off");
     for (size_t i = 0; i < ARRAY_LEN(place_fields); i++)
         *(int *)((char *)p + place_fields[i]) = (int)get_u32((const char *)bytes + 4 * i);
-    bool fits = p->size > 0 && p->rank >= 0 && p->rank < p->size && p->threads >= 0;
+    bool fits =
+        p->size > 0 && p->rank >= 0 && p->rank < p->size && p->threads >= 0 && p->bucket >= 0;
     return fits ? 0 : err_set(e, ERR_INVALID, "rank %d of %d makes no sense", p->rank, p->size);
 }

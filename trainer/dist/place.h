@@ -12,13 +12,14 @@ struct place {
     int threads;                // threads that it may use
     int generation;             // of the ranks of an elastic job, from 1; 0: the job is not elastic
     int shares;                 // 1: the ranks share memory (shared.h); 0: they speak MPI
+    int bucket;                 // bytes of gradients that are averaged at once, or more
 };
 
 // Ranks fill one host after another, `slots` on each (0: one host for all). The ranks of a host
 // share its `cores`.
 struct place place_of(int rank, int np, int slots, int cores);
 
-// The place as bytes, the start of JOB's body: nine numbers of 4 bytes in the order above.
-enum { PLACE_SIZE = 9 * 4 };
+// The place as bytes, the start of JOB's body: ten numbers of 4 bytes in the order above.
+enum { PLACE_SIZE = 10 * 4 };
 void place_put(const struct place *p, char out[PLACE_SIZE]);
 int place_get(struct place *p, const void *bytes, size_t n, err *e);

@@ -198,6 +198,7 @@ static int send_job(struct run *r, int rank, err *e)
         return err_wrap(e, "the function and what it brings along");
     place.generation = r->elastic ? r->elastic->generation : 0;
     place.shares = r->shares;
+    place.bucket = o->bucket;
     place_put(&place, head + MESSAGE_HEADER);
     r->started++;
     if (rank == 0 && r->elastic && send_commit(r, e))

@@ -193,10 +193,59 @@ static int average_rest(const struct exchange *x, err *e)
     return 0;
 }
 
+// Begins with all that is final and has not begun.
+static void begin_from(model *m, size_t from)
+{
+    size_t n = m->overlap.left - from;
+    if (n)
+        m->overlap.status =
+            m->spec.overlap->begin(m->spec.allreduce_ctx, m->g + from, n, &m->overlap.error);
+    m->overlap.left = from;
+}
+
+// step.ready
+static void ready(void *ctx, size_t from)
+{
+    model *m = ctx;
+    if (m->overlap.status)
+        return;
+    if (from < m->overlap.left && m->overlap.left - from >= m->spec.bucket)
+        begin_from(m, from);
+    else if (m->overlap.left < m->graph->trained)
+        m->overlap.status = m->spec.overlap->progress(m->spec.allreduce_ctx, &m->overlap.error);
+}
+
+void exchange_along(model *m, step *s)
+{
+    m->overlap.on = m->spec.overlap && !m->shares && !exchange_parts(m->graph);
+    m->overlap.left = m->graph->trained;
+    m->overlap.status = 0;
+    s->ready = m->overlap.on ? ready : NULL;
+    s->ready_ctx = m;
+}
+
+// What has not begun yet begins, and all is waited for. 1: nothing has begun.
+static int finish_overlap(model *m, err *e)
+{
+    if (!m->overlap.on)
+        return 1;
+    m->overlap.on = false;
+    if (m->overlap.status == 0)
+        begin_from(m, 0);
+    if (m->overlap.status == 0)
+        m->overlap.status = m->spec.overlap->finish(m->spec.allreduce_ctx, &m->overlap.error);
+    if (m->overlap.status < 0)
+        *e = m->overlap.error;
+    return m->overlap.status;
+}
+
 int exchange_gradients(model *m, err *e)
 {
     if (!m->spec.allreduce)
         return 0;
+    int along = finish_overlap(m, e);
+    if (along <= 0) // no weight is a table
+        return along;
     struct exchange x = {.m = m, .ranks = m->spec.ranks > 1 ? (size_t)m->spec.ranks : 1};
     AUTO_FREE struct table *table = mem_array(m->graph->parameters, sizeof *table);
     x.table = table;

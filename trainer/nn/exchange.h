@@ -4,7 +4,12 @@
 // with their numbers, as Horovod's IndexedSlices.
 #pragma once
 #include "trainer/nn/internal.h"
+#include "trainer/nn/step.h"
 
+// Before a step: if the ranks can average while backward goes on, and all gradients travel whole,
+// the step tells which are final (step.ready), and they go in buckets, the last layers' first.
+// Where buckets begin follows from the graph alone, so all ranks agree.
+void exchange_along(model *m, step *s);
 // Replaces the model's gradients by their mean over the ranks; the rows of tables that any rank has
 // named are touched then. Every rank has the same bits. Does nothing without an allreduce.
 int exchange_gradients(model *m, err *e);

@@ -80,6 +80,19 @@ static void set_up(flow *f, size_t i)
         r->work.norm_at[k] = g->parameter[n->norm_first + k].at;
 }
 
+// Weights of several nodes are those of the first: backward comes to it last.
+static void find_behind(flow *f)
+{
+    size_t end = 0;
+    for (size_t i = 0; i < f->g->n; i++) {
+        const node *n = &f->g->node[i];
+        for (size_t k = n->first; k < n->first + n->parameters; k++)
+            if (!f->g->parameter[k].as.fixed)
+                end = flow_later(end, f->g->parameter[k].at + f->g->parameter[k].size);
+        f->node[i].behind = end;
+    }
+}
+
 flow *flow_new(const graph *whole, fuse_for what, const struct dnn_ops *dnn, flow_room *room)
 {
     flow *f = mem_alloc(sizeof *f);
@@ -97,6 +110,7 @@ flow *flow_new(const graph *whole, fuse_for what, const struct dnn_ops *dnn, flo
         set_up(f, i);
         f->node[i].work.chunk_rows = op_rows(largest);
     }
+    find_behind(f);
     for (size_t k = 0; k < g->outputs; k++)
         f->head[k] = (struct head){.node = g->output[k], .f = of_loss(&g->node[g->output[k]])};
     return f;
@@ -145,6 +159,7 @@ int flow_run(flow *f, step *s, err *e)
 {
     f->s = s;
     f->ranks = (op_ranks){.sum = s->spec->allsum, .ctx = s->spec->allreduce_ctx};
+    f->sloped = f->g->values;
     s->loss_sum = 0;
     memset(s->metric, 0, sizeof s->metric);
     for (size_t i = 0; i < f->g->n; i++) {

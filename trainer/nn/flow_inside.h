@@ -29,6 +29,7 @@ struct running {
     // Its forward once more, right before the backward of node `anew`, in places of its own; NONE:
     // what it has computed stays as long as it is read.
     size_t anew;
+    size_t behind; // where the gradients begin that nodes behind it alone have
     size_t y_anew, kept_anew, forward_anew;
     struct phases again;
     long input; // which input of the model; -1: none
@@ -75,7 +76,8 @@ struct flow {
     int threads;
     long blamed;
 
-    step *s; // the one that runs
+    step *s;       // the one that runs
+    size_t sloped; // the gradients from here on have what regularizers add
     op_ranks ranks;
 };
 

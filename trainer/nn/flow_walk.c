@@ -38,6 +38,8 @@ struct walk {
     int thread, threads;
     bool by_rows;   // the pass before was by rows
     bool again;     // nobody else runs
+    bool back;      // it goes backward
+    size_t final;   // then: no node from here on has gradients from this number on
     unsigned phase; // how many barriers it has passed
 };
 
@@ -46,11 +48,41 @@ static struct begun *begun_by(const struct walk *w, unsigned phase, int thread)
     return &w->f->begun[(phase % 2) * (unsigned)w->threads + (unsigned)thread];
 }
 
+// What regularizers add to gradients, 2·l2·W + l1·sign W, to those from `from` on, which are there:
+// this thread's part. At 0 the slope of |W| is 0, as in PyTorch and TensorFlow (JAX has 1 there).
+static void add_slopes(const flow *f, size_t from, size_t thread, size_t threads)
+{
+    enum { CHUNK = 4096 };
+    for (size_t i = 0; i < f->g->parameters; i++) {
+        const parameter *p = &f->g->parameter[i];
+        if (!parameter_is_regular(p) || p->at < from || p->at >= f->sloped)
+            continue;
+        float *g = f->s->values.g + p->at;
+        const float *v = f->s->values.w + p->at;
+        for (size_t c = thread * CHUNK; c < p->size; c += threads * CHUNK) {
+            size_t n = p->size - c < CHUNK ? p->size - c : CHUNK;
+            f->s->cpu->add_slopes(g + c, v + c, n, (float)p->said->l1, (float)p->said->l2);
+        }
+    }
+}
+
+// All threads are past the nodes behind this one.
+static void tell_final(const struct walk *w)
+{
+    flow *f = w->f;
+    if (!w->back || w->thread > 0 || !f->s->ready)
+        return;
+    add_slopes(f, w->final, 0, 1);
+    f->sloped = w->final < f->sloped ? w->final : f->sloped;
+    f->s->ready(f->s->ready_ctx, w->final);
+}
+
 static void begin_phase(struct walk *w)
 {
     if (w->again)
         return;
     pool_barrier(w->f->s->pool);
+    tell_final(w);
     w->phase++;
     // All are past the phase before, and nobody is in the next one before this thread is.
     for (int i = 0; w->thread == 0 && i < w->threads; i++)
@@ -203,27 +235,12 @@ static double regularization(const flow *f)
     return sum;
 }
 
-// Their slopes, 2·l2·W + l1·sign W, when all gradients are there. At 0 that of |W| is 0, as in
-// PyTorch and TensorFlow (JAX has 1 there).
-static void add_slopes(const struct walk *w)
+static bool is_regular(const graph *g)
 {
-    enum { CHUNK = 4096 };
-    const flow *f = w->f;
-    bool waited = false;
-    for (size_t i = 0; i < f->g->parameters; i++) {
-        const parameter *p = &f->g->parameter[i];
-        if (!parameter_is_regular(p))
-            continue;
-        if (!waited)
-            pool_barrier(f->s->pool);
-        waited = true;
-        float *g = f->s->values.g + p->at;
-        const float *v = f->s->values.w + p->at;
-        for (size_t c = (size_t)w->thread * CHUNK; c < p->size; c += (size_t)w->threads * CHUNK) {
-            size_t n = p->size - c < CHUNK ? p->size - c : CHUNK;
-            f->s->cpu->add_slopes(g + c, v + c, n, (float)p->said->l1, (float)p->said->l2);
-        }
-    }
+    for (size_t i = 0; i < g->parameters; i++)
+        if (parameter_is_regular(&g->parameter[i]))
+            return true;
+    return false;
 }
 
 // The outputs go to the caller, or into the loss; on one thread.
@@ -287,6 +304,7 @@ static void add_gradients(struct walk *w, const node *n)
 static void walk_backward(struct walk *w, size_t i)
 {
     struct running *r = &w->f->node[i];
+    w->final = r->behind;
     for (size_t j = 0; w->f->forgets && j <= i; j++)
         if (w->f->node[j].anew == i)
             walk_forward(w, &w->f->node[j]);
@@ -308,8 +326,11 @@ void flow_walk(void *ctx, int thread)
     if (thread == 0)
         conclude(f);
     w.by_rows = false; // all wait for it
+    w.back = true;
     for (size_t i = f->g->n; s->train && i-- > 0;)
         walk_backward(&w, i);
-    if (s->train)
-        add_slopes(&w);
+    if (s->train && is_regular(f->g)) {
+        pool_barrier(s->pool);
+        add_slopes(f, 0, (size_t)w.thread, (size_t)w.threads);
+    }
 }

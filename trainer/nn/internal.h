@@ -38,7 +38,13 @@ struct model {
     uint64_t written;  // how often weights have changed
     bool shares;       // updates may be shared with other ranks: nobody looks at slots meanwhile
     bool scattered;    // slots are up to date for this rank's share alone
-    bool guessed;      // some rows count as touched that perhaps were not
+    struct {
+        bool on;     // this step's gradients are averaged while backward goes on
+        size_t left; // those from here on are under way
+        int status;  // of what has begun; 1: not in this step
+        err error;
+    } overlap;
+    bool guessed; // some rows count as touched that perhaps were not
     size_t slots;
     int64_t steps;
     uint64_t asked; // for gradients by a loop of one's own, since the last step

@@ -50,6 +50,16 @@ typedef struct share_ops {
     void (*take_back)(void *ctx);
 } share_ops;
 
+// How gradients are averaged while backward goes on (comm_ops.begin_average): `begin` starts with a
+// run of them and returns, `progress` lets what has begun go on, `finish` waits for it. All on the
+// thread that called fit. begin: 1: not in this step (on no rank), so they are averaged by the
+// allreduce behind it.
+typedef struct overlap_ops {
+    int (*begin)(void *ctx, float *values, size_t n, err *e);
+    int (*progress)(void *ctx, err *e);
+    int (*finish)(void *ctx, err *e);
+} overlap_ops;
+
 // Replaces the n values by their sum over all ranks, which is the same on every one: statistics of
 // layers that are synchronized. A rank that has joined (hvd.join) counts as zeros.
 typedef int (*allsum_fn)(void *ctx, double *values, size_t n, const char *name, err *e);
@@ -97,10 +107,12 @@ typedef struct compile_spec {
     input_path input;
     allreduce_fn allreduce; // NULL: gradients are used without averaging
     void *allreduce_ctx;
-    allgather_fn allgather; // with allreduce_ctx; NULL: tables travel whole (sparse_as_dense)
-    const share_ops *share; // with allreduce_ctx; NULL: each rank updates all weights
-    allsum_fn allsum;       // with allreduce_ctx; NULL: each rank has its own statistics
-    int ranks;              // how many there are, for the allgather
+    allgather_fn allgather;     // with allreduce_ctx; NULL: tables travel whole (sparse_as_dense)
+    const share_ops *share;     // with allreduce_ctx; NULL: each rank updates all weights
+    const overlap_ops *overlap; // with allreduce_ctx; NULL: gradients are averaged behind backward
+    size_t bucket;              // with overlap: so many gradients or more at once
+    allsum_fn allsum;           // with allreduce_ctx; NULL: each rank has its own statistics
+    int ranks;                  // how many there are, for the allgather
     int rank; // with an allreduce: each rank's Dropout has noise of its own; rank 0's is that of
               // one
 } compile_spec;

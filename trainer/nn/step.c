@@ -474,8 +474,11 @@ static void backward(struct worker *w, size_t i)
     const float *d = l->d + (last ? copy_of(w, l) : 0);
     // The owners of the panels have computed d; a thread that needs all panels waits. The first
     // layer, if it is wide, needs only its own panels.
-    if (!last && (l->narrow || i > 0))
+    bool all = !last && (l->narrow || i > 0);
+    if (all)
         pool_barrier(w->s->pool);
+    if (w->s->ready && w->thread == 0 && !last && (all || stride_of(w) == 1))
+        w->s->ready(w->s->ready_ctx, l[1].weights); // nobody is at a later layer
     if (l->narrow)
         backward_narrow(w, i, d);
     else

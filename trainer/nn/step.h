@@ -32,6 +32,11 @@ typedef struct step {
     size_t next;    // so many entries after them are the next batch
     uint64_t noise; // seed of this step's Dropout
 
+    // In training, called on thread 0 in the course of backward, NULL: not: the gradients from
+    // number `from` on, of those that are trained, are final. Only for a rule that keeps them.
+    void (*ready)(void *ctx, size_t from);
+    void *ready_ctx;
+
     float *out;            // when not NULL: (n, outputs) of the batch
     float *const *outs;    // the same for each output of a graph
     float *const *outputs; // with a loss, for each output: NULL, or (n, outputs) of the batch, too

@@ -416,6 +416,7 @@ static int use_gradients(model *m, update rule, err *e)
 static int train_apart(model *m, const model_data *data, const batch *b, step *s, err *e)
 {
     update rule = s->rule;
+    exchange_along(m, s);
     return keep_gradients(m, data, b, s, e) < 0 ? -1 : use_gradients(m, rule, e);
 }
 

@@ -3,6 +3,7 @@
 // steps, and predictions; numerical gradients; the same bits on any number of threads, and whether
 // outputs are kept or computed anew (nn/flow_anew.c).
 #include "tests/unit/trainer/graphs.h"
+#include "tests/unit/trainer/overlap.h"
 #include "trainer/dnn/dnn.h"
 #include "trainer/nn/internal.h"
 
@@ -115,10 +116,10 @@ static void close_rows(struct rows *r)
 }
 
 // A bias before a normalisation has no gradient: without what is added here it would stay 0.
-static model *make(const struct test_graph *g, int threads, bool apart, const dnn_ops *dnn)
+static model *make_by(
+    const compile_spec *spec, const struct test_graph *g, bool apart, const dnn_ops *dnn)
 {
-    compile_spec spec = {.optimizer = optimizer_default(OPTIMIZER_SGD), .threads = threads};
-    model *m = test_model(g, &spec);
+    model *m = test_model(g, spec);
     for (size_t i = 0; i < m->graph->trained; i++)
         m->w[i] += 0.05F * sinf((float)i);
     model_set_dnn(m, dnn);
@@ -126,11 +127,15 @@ static model *make(const struct test_graph *g, int threads, bool apart, const dn
     return m;
 }
 
-static struct result result_of(
-    const struct test_graph *g, int threads, bool apart, const dnn_ops *dnn)
+static model *make(const struct test_graph *g, int threads, bool apart, const dnn_ops *dnn)
+{
+    compile_spec spec = {.optimizer = optimizer_default(OPTIMIZER_SGD), .threads = threads};
+    return make_by(&spec, g, apart, dnn);
+}
+
+static struct result result_of_model(model *m)
 {
     err e = {0};
-    model *m = make(g, threads, apart, dnn);
     struct rows r;
     batch_result done;
     const float *slopes;
@@ -148,6 +153,12 @@ static struct result result_of(
     close_rows(&r);
     model_free(m);
     return out;
+}
+
+static struct result result_of(
+    const struct test_graph *g, int threads, bool apart, const dnn_ops *dnn)
+{
+    return result_of_model(make(g, threads, apart, dnn));
 }
 
 static void check_alike(const char *name, const struct test_graph *g, const dnn_ops *dnn)
@@ -397,6 +408,33 @@ TEST(what_is_computed_anew_has_the_same_bits)
         if (ops)
             check_anew(g, ops, true);
     }
+}
+
+// As they are when backward is through.
+static void check_overlap(const struct test_graph *g, const dnn_ops *dnn)
+{
+    struct overlap each;
+    compile_spec spec = {.optimizer = optimizer_default(OPTIMIZER_SGD), .threads = 2},
+                 behind = spec;
+    behind.allreduce = overlap_halve;
+    spec = overlap_spec(spec, &each, 1);
+    for (int way = 0; way <= ANEW_WAYS; way++) {
+        struct test_graph marked = way < ANEW_WAYS ? forgetful(g, way) : *g;
+        struct result want = result_of_model(make_by(&behind, &marked, false, dnn));
+        struct result have = result_of_model(make_by(&spec, &marked, false, dnn));
+        CHECK(memcmp(want.values, have.values, want.n * sizeof *want.values) == 0);
+        free(want.values), free(have.values);
+    }
+    CHECK_INT(each.steps, (ANEW_WAYS + 1) * STEPS);
+    CHECK(each.most > 2);
+}
+
+TEST(gradients_of_joined_and_forgotten_layers_are_final_when_told)
+{
+    for (size_t i = 0; i < ARRAY_LEN(noisy); i++)
+        for (int dnn = 0; dnn < (ops ? 2 : 1); dnn++)
+            check_overlap(&noisy[i], dnn ? ops : NULL);
+    check_overlap(&all[0].graph, ops);
 }
 
 // The arena of a step, in floats.

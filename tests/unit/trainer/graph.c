@@ -2,6 +2,7 @@
 // Models that are graphs: every operation's gradient, the same bits on any number of threads, what
 // is refused, and what they have in common with a chain.
 #include "tests/unit/trainer/graphs.h"
+#include "tests/unit/trainer/overlap.h"
 #include "trainer/checkpoint.h"
 #include "trainer/data/order.h"
 #include "trainer/fit.h"
@@ -643,6 +644,43 @@ TEST(an_allreduce_sees_all_trained_numbers)
     CHECK_INT(n, m->graph->trained);
     CHECK_INT(count - n, 2 * 80); // moving_mean and moving_variance: 70 each, rounded up
     model_free(m);
+}
+
+// Each layer with weights is a bucket, or all of them are one.
+static void check_overlap(const struct test_graph *g, size_t buckets, size_t by_many)
+{
+    struct overlap each, one;
+    compile_spec behind = adam;
+    behind.allreduce = overlap_halve;
+    model *m = test_model(g, &adam);
+    for (int threads = 1; threads <= 3; threads++) {
+        compile_spec spec = adam;
+        spec.threads = threads;
+        check_same(g, behind, overlap_spec(spec, &each, 1));
+        check_same(g, behind, overlap_spec(spec, &one, SIZE_MAX));
+        CHECK(each.steps > 0 && each.steps == one.steps && one.runs == one.steps);
+        CHECK_INT(each.most, threads == 1 ? buckets : by_many);
+        CHECK_INT(each.numbers, m->graph->trained);
+        CHECK_INT(one.numbers, m->graph->trained);
+    }
+    model_free(m);
+}
+
+TEST(gradients_that_are_told_final_stay)
+{
+    struct overlap none;
+    compile_spec behind = adam;
+    behind.allreduce = overlap_halve;
+    check_overlap(&pictures, 5, 5);
+    check_overlap(&grouped, 5, 5);
+    check_overlap(&separable, 7, 7);
+    check_overlap(&cut, 2, 2);
+    check_overlap(&steps, 6, 6);
+    check_overlap(&series, 3, 3);
+    check_overlap(&chain, 4, 3); // threads do not wait for each other before the first layer
+    check_overlap(&no_chain, 4, 4);
+    check_same(&table, behind, overlap_spec(adam, &none, 1)); // tables travel behind it
+    CHECK_INT(none.steps, 0);
 }
 
 static void check_chained(const struct test_graph *as_chain, const struct test_graph *as_graph)
