@@ -67,7 +67,7 @@ def test_recipe_40(t):
     """SparkApplications as steps, notebooks that read their logs, a service; then a step that fails."""
     place = with_spark(place_with_account(t, SPARK))
     done = place.run(os.path.join(SOURCE, "recipes", "40-pipeline.lua"), "--cwd", place.dir, "--registry", REGISTRY,
-                     "-p", "through=argo", "-p", "radius=3", "-p", "executors=1", "-p", "core_request=200m", timeout=900)
+                     "-p", "through=argo", "-p", "radius=3", "-p", "executors=1", "-p", "core_request=100m", timeout=900)
     assert done.code == 0, done
     answer = re.search(r"a circle of radius 3 has an area of (\d+\.\d+)", done.out)
     assert answer and abs(float(answer[1]) - 9 * 3.1416) < 0.5, done

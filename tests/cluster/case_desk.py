@@ -180,7 +180,7 @@ def test_a_spark_application_with_its_driver_and_executors(t):
     place = with_spark(Place(t, SPARK))
     image = place.build("desk/spark:1", "apache/spark:3.5.7")
     out = family(place, f"""
-local on = k8s.sparkapp {{ image = "{image}", executors = 2, cpu = "200m", memory = "600m" }}
+local on = k8s.sparkapp {{ image = "{image}", executors = 2, cpu = "100m", memory = "600m" }}
 local job = async(function()
   return hvd.run(function() hvd.init() os.execute "sleep 20" hvd.barrier() return hvd.rank() end, {{ on = on }})
 end)

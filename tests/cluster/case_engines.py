@@ -45,7 +45,7 @@ def test_the_magic_number_by_a_sparkapplication(t):
     image = place.build("engines/spark:1", "apache/spark:3.5.7")
     done = place.run(f"""
 -- %% Magic{MAGIC}
-on = k8s.sparkapp {{ image = "{image}", executors = 2, cpu = "200m", memory = "600m" }}
+on = k8s.sparkapp {{ image = "{image}", executors = 2, cpu = "100m", memory = "600m" }}
 r = hvd.run(magic, {{ args = {{ 42 }}, on = on }})
 print("numbers", r[1], r[2])
 -- %% Ends early

@@ -10,7 +10,7 @@ from tap import CACHE, FIRESTEEL, SOURCE, Skip, eventually
 
 VENV = os.path.join(CACHE, "pyspark")
 SMALL = {"schedulers": "standalone,k8s", "executors": "1", "repeats": "1", "warm_up": "0", "model": "small", "images": "4000",
-         "memory": "512m", "core_request": "200m", "beside": "1"}
+         "memory": "512m", "core_request": "100m", "beside": "1"}
 
 
 def run_recipe(t, parameters, timeout):

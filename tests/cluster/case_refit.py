@@ -43,7 +43,7 @@ def test_recipe_41(t):
         told = beside.submit(ask_through_it, place, ended)
         try:
             done = place.run(RECIPE, "--cwd", place.dir, "--registry", REGISTRY, "-p", "account=refit", "-p", "push_secret=refit",
-                             "-p", "iterations=3", "-p", "epochs=20", "-p", "executors=1", "-p", "core_request=200m", "-p", "schedule=@every 20s",
+                             "-p", "iterations=3", "-p", "epochs=20", "-p", "executors=1", "-p", "core_request=100m", "-p", "schedule=@every 20s",
                              "-p", "keep=true", timeout=900)
         finally:
             ended.set()

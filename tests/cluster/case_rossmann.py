@@ -82,7 +82,7 @@ def test_recipe_24(t):
     name = f"rossmann-{os.getpid()}"
     t.after(lambda: place.kubectl("delete", "pvc", name, "--ignore-not-found", "--wait=false"))
     done = place.run(RECIPE, "--cwd", place.dir, "--registry", REGISTRY, "-p", "on=jobs", "-p", f"packages={packages}", "-p", "stores=3",
-                     "-p", "epochs=4", "-p", "batch_size=50", "-p", "core_request=200m", "-p", "tag=case/rossmann:1", "-p", f"claim={name}",
+                     "-p", "epochs=4", "-p", "batch_size=50", "-p", "core_request=100m", "-p", "tag=case/rossmann:1", "-p", f"claim={name}",
                      "-p", "storage_class=", "-p", f"volume={name}", "-p", "worst=1", timeout=900)
     assert done.code == 0 and "left over" not in done.out, done
     print("#", next(line.strip() for line in done.out.splitlines() if "RMSPE 0" in line))
@@ -138,7 +138,7 @@ for kind, engine in pairs {{ mpijob = k8s.mpijob, sparkapp = k8s.sparkapp }} do
     f:write(hvd.size())
     f:close()
     hvd.barrier()
-  end, {{ on = engine {{ image = img, executors = 2, cpu = "200m", volumes = {{ ["{name}"] = "/data" }} }} }})
+  end, {{ on = engine {{ image = img, executors = 2, cpu = "100m", volumes = {{ ["{name}"] = "/data" }} }} }})
 end
 -- %% Back timeout="3m"
 k8s.cp("pvc/{name}:sparkapp-1", "one", {{ image = img }})

@@ -42,7 +42,7 @@ function submit(options)
   options.conf = {
     ["spark.kubernetes.container.image"] = img.ref, ["spark.executor.instances"] = 1,
     ["spark.kubernetes.authenticate.driver.serviceAccountName"] = "driver",
-    ["spark.kubernetes.driver.request.cores"] = "200m", ["spark.kubernetes.executor.request.cores"] = "200m",
+    ["spark.kubernetes.driver.request.cores"] = "100m", ["spark.kubernetes.executor.request.cores"] = "100m",
     ["spark.driver.memory"] = "512m", ["spark.executor.memory"] = "512m",
   }
   return spark.submit(options)
@@ -162,7 +162,7 @@ def test_a_driver_here_and_executors_with_a_claim(t):
 function reads(...)
   return spark.submit {{ "reads.py", args = {{ ... }}, master = "k8s", deploy_mode = "client", name = "reads", volumes = {{ told = "/data" }}, conf = {{
   ["spark.kubernetes.container.image"] = img.ref, ["spark.executor.instances"] = 1, ["spark.driver.host"] = "{NODE}",
-  ["spark.kubernetes.executor.request.cores"] = "200m", ["spark.executor.memory"] = "512m", ["spark.pyspark.python"] = "python3" }} }}
+  ["spark.kubernetes.executor.request.cores"] = "100m", ["spark.executor.memory"] = "512m", ["spark.pyspark.python"] = "python3" }} }}
 end
 job = reads()
 print(job.code, job.state, job.driver)
