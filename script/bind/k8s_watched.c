@@ -34,21 +34,29 @@ static struct watched *watched_of(call *c)
     return call_shared(c, "watched objects", make, drop, NULL);
 }
 
+// With the lock held.
+static bool has(const struct watched *w, const char *uid)
+{
+    for (char **u = w->uids; *u; u++)
+        if (str_eq(*u, uid))
+            return true;
+    return false;
+}
+
 void k8s_set_watched(call *c, const char *uid)
 {
     struct watched *w = watched_of(c);
     pthread_mutex_lock(&w->lock);
-    w->uids = strv_add(w->uids, uid);
+    if (!has(w, uid))
+        w->uids = strv_add(w->uids, uid);
     pthread_mutex_unlock(&w->lock);
 }
 
 bool k8s_is_watched(call *c, const char *uid)
 {
     struct watched *w = watched_of(c);
-    bool found = false;
     pthread_mutex_lock(&w->lock);
-    for (char **u = w->uids; *u; u++)
-        found = found || str_eq(*u, uid);
+    bool found = has(w, uid);
     pthread_mutex_unlock(&w->lock);
     return found;
 }

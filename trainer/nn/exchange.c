@@ -224,6 +224,11 @@ void exchange_along(model *m, step *s)
     s->ready_ctx = m;
 }
 
+bool exchange_goes_on(const model *m)
+{
+    return m->overlap.on && m->overlap.left < m->graph->trained;
+}
+
 // What has not begun yet begins, and all is waited for. 1: nothing has begun.
 static int finish_overlap(model *m, err *e)
 {

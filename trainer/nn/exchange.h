@@ -10,6 +10,8 @@
 // the step tells which are final (step.ready), and they go in buckets, the last layers' first.
 // Where buckets begin follows from the graph alone, so all ranks agree.
 void exchange_along(model *m, step *s);
+// After a step that failed: are some of its gradients still under way?
+bool exchange_goes_on(const model *m);
 // Replaces the model's gradients by their mean over the ranks; the rows of tables that any rank has
 // named are touched then. Every rank has the same bits. Does nothing without an allreduce.
 int exchange_gradients(model *m, err *e);

@@ -70,7 +70,7 @@ static void add_slopes(const flow *f, size_t from, size_t thread, size_t threads
 static void tell_final(const struct walk *w)
 {
     flow *f = w->f;
-    if (!w->back || w->thread > 0 || !f->s->ready)
+    if (!w->back || w->thread > 0 || !f->s->ready || f->s->failed)
         return;
     add_slopes(f, w->final, 0, 1);
     f->sloped = w->final < f->sloped ? w->final : f->sloped;

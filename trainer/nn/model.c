@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "trainer/dnn/dnn.h"
+#include "trainer/nn/exchange.h"
 #include "trainer/nn/objective.h"
 #include "trainer/tensor/available.h"
 #include "trainer/tensor/memory.h"
@@ -339,6 +340,7 @@ void model_free(model *m)
 {
     if (!m)
         return;
+    bool gradients_stay = exchange_goes_on(m); // who averages still writes there
     pool_free(m->pool);
     for (size_t i = 0; m->touched && i < m->graph->parameters; i++)
         free(m->touched[i]);
@@ -350,7 +352,7 @@ void model_free(model *m)
     free(m->slot);
     if (m->lender)
         m->lender->take_back(m->lender_ctx);
-    else
+    else if (!gradients_stay)
         free(m->g);
     for (size_t i = 0; i < m->n; i++)
         free((void *)m->layer[i].from);

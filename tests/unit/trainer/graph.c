@@ -683,6 +683,30 @@ TEST(gradients_that_are_told_final_stay)
     CHECK_INT(none.steps, 0);
 }
 
+static int fail_loss(void *ctx, const tensor *y, const tensor *p, const tensor *weights,
+    double *loss, float *slopes, err *e)
+{
+    return err_set(e, ERR_FAILED, "no loss today");
+}
+
+// Other ranks do not get what is no gradient.
+TEST(gradients_of_a_loss_that_failed_stay_here)
+{
+    err e = {0};
+    struct overlap each;
+    own_loss none = {.run = fail_loss};
+    compile_spec c = overlap_spec(adam, &each, 1);
+    c.own = &none;
+    model *m = test_model(&pictures, &c);
+    struct rows *r = rows_new(m);
+    batch_result result;
+    CHECK(model_train_batch(m, &r->data, &(batch){.rows = r->order, .n = ROWS}, &result, &e) < 0);
+    CHECK_STR(e.text, "no loss today");
+    CHECK_INT(each.n, 0);
+    rows_free(r);
+    model_free(m);
+}
+
 static void check_chained(const struct test_graph *as_chain, const struct test_graph *as_graph)
 {
     model *a = test_model(as_chain, &adam), *b = test_model(as_graph, &adam);
