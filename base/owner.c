@@ -15,7 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TRIES = 100 }; // 10 ms apart; a sweep holds a lock for a shorter time
+enum { TRIES = 100 };        // 10 ms apart; a sweep holds a lock for a shorter time
+enum { CLAIM_SECONDS = 10 }; // a claim without a taker is left alone for so long
 
 char *owner_file(const char *path)
 {
@@ -50,6 +51,13 @@ int owner_take(const char *path, err *e)
         nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
     }
     return err_set(e, ERR_EXISTS, "%s belongs to another process that is alive", path);
+}
+
+bool owner_claim(const char *path)
+{
+    AUTO_FREE char *file = owner_file(path);
+    AUTO_FD fd = open(file, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    return fd >= 0 || errno != EEXIST; // who takes it finds any other trouble
 }
 
 bool owner_alive(const char *path)
@@ -90,6 +98,14 @@ void owner_remove(const char *path, int *owner)
     *owner = -1;
 }
 
+// Is somebody about to take it?
+static bool is_claim(const char *path, int fd)
+{
+    struct stat st, other;
+    return fstat(fd, &st) == 0 && lstat(path, &other) < 0 &&
+           time(NULL) - st.st_mtime < CLAIM_SECONDS;
+}
+
 void owner_sweep(const char *folder)
 {
     DIR *d = opendir(folder);
@@ -101,7 +117,10 @@ void owner_sweep(const char *folder)
         if (fd < 0)
             continue;
         AUTO_FREE char *path = mem_strndup(file, strlen(file) - strlen(".owner"));
-        remove_owned(path, file, fd);
+        if (is_claim(path, fd))
+            close(fd);
+        else
+            remove_owned(path, file, fd);
     }
     if (d)
         closedir(d);

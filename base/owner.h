@@ -10,6 +10,9 @@
 // Call it before PATH is made. PATH is ours as long as the returned descriptor stays open, in this
 // process alone. Errors: ERR_EXISTS when another living process owns it.
 int owner_take(const char *path, err *e);
+// Makes the owner file of a path that a child of ours will take within seconds: meanwhile a sweep
+// leaves it alone. false: it is there, so the path is another process's.
+bool owner_claim(const char *path);
 bool owner_alive(const char *path); // does some process own it?
 char *owner_file(const char *path); // "PATH.owner", new
 // Makes a new 0700 folder "PARENT/PREFIX…" that we own; the path is new, *owner the descriptor.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cli/cli.h"
 
+#include "base/clock.h"
 #include "base/digest.h"
 #include "base/folder.h"
 #include "base/loop/stream.h"
@@ -10,7 +11,9 @@
 #include "base/str.h"
 #include "cli/places.h"
 #include "cli/say.h"
+#include "script/journal/reader.h"
 #include "script/journal/runs.h"
+#include "script/journal/writer.h"
 
 #include <dirent.h>
 #include <limits.h>
@@ -149,6 +152,20 @@ char *cli_runtime_dir(struct cli *cli, err *e)
         return NULL;
     }
     return STEAL(path);
+}
+
+char *cli_new_run(const char *runtime, const char *folder, const char *name, char **socket)
+{
+    enum { TRIES = 16 };
+    for (int i = 1;; i++) {
+        AUTO_FREE char *run = journal_run_name(name, clock_wall());
+        AUTO_FREE char *at = cli_socket(runtime, run), *file = journal_file(folder, run);
+        // Who has ended has left its journal, and no claim.
+        if (i == TRIES || (owner_claim(at) && !path_exists(file))) {
+            *socket = STEAL(at);
+            return STEAL(run);
+        }
+    }
 }
 
 void cli_sweep(struct cli *cli)

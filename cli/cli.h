@@ -61,6 +61,9 @@ char *cli_runtime_dir(struct cli *cli, err *e);
 // The socket of a run's kernel there, new. Kernels are found by asking every socket of the folder,
 // so its name may be shorter than the run's.
 char *cli_socket(const char *runtime, const char *run);
+// A name for a new run of a notebook in this folder, and its socket's path, both new. Names have a
+// second and four random digits: of runs that begin together, each gets another one.
+char *cli_new_run(const char *runtime, const char *folder, const char *name, char **socket);
 // Removes from it what killed processes have left. When there is nothing, this takes some
 // microseconds.
 void cli_sweep(struct cli *cli);

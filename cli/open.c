@@ -103,11 +103,11 @@ static int launch(workbench *w, struct cli *cli, const struct open_options *o,
     AUTO_FREE char *sockets = program ? cli_runtime_dir(cli, e) : NULL;
     if (!sockets)
         return -1;
-    AUTO_FREE char *run = journal_run_name(at->name, clock_wall());
     AUTO_FREE char *images = cli_images_dir(cli, e);
     if (!images)
         return -1;
-    AUTO_FREE char *socket = cli_socket(sockets, run);
+    AUTO_FREE char *socket = NULL;
+    AUTO_FREE char *run = cli_new_run(sockets, at->cwd, at->name, &socket);
     AUTO_FREE char *data = cli_data_dir(cli);
     return workbench_launch(w,
         &(struct launch){.program = program,

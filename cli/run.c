@@ -182,8 +182,8 @@ int run_start(struct cli *cli, struct run_options *o, const char *file, struct r
     AUTO_FREE char *name = cli_notebook_name(file), *images = cli_images_dir(cli, &e);
     if (!images)
         return cli_error(cli, &e);
-    AUTO_FREE char *run = resume ? mem_strdup(resume) : journal_run_name(name, clock_wall());
-    AUTO_FREE char *socket = cli_socket(sockets, run);
+    AUTO_FREE char *socket = resume ? cli_socket(sockets, resume) : NULL;
+    AUTO_FREE char *run = resume ? mem_strdup(resume) : cli_new_run(sockets, cwd, name, &socket);
     if (o->detach)
         r->said = fd_memory("kernel");
     AUTO_FREE char *allow = joined(o->allow), *data = cli_data_dir(cli);

@@ -4,9 +4,10 @@
 import glob
 import json
 import os
+from concurrent.futures import ThreadPoolExecutor
 
 from kernel import Kernel, cell
-from tap import FIRESTEEL, run, sh
+from tap import BUILD, FIRESTEEL, SANITIZED, Skip, run, sh
 
 TRIAL = """\
 -- %% parameters tags=["parameters"]
@@ -284,6 +285,19 @@ def test_a_parameters_cell_that_was_repaired_has_parameters(t):
     k.end()
     row, = rows(k.cwd)
     assert row["params"] == {"lr": 0.7} and row["metrics"]["loss"]["value"] == 1.4, row
+
+
+def test_runs_that_begin_together_have_names_of_their_own(t):
+    """Each draws the same digits first, within a second or two; from several folders, too, since they share a user's sockets."""
+    folders = [notebook(t, "print(firesteel.run)\n") for _ in range(3)]
+    unlucky = {"LD_PRELOAD": os.path.join(BUILD, "tests", "late.so"), "SAME_BYTES": "4"}
+    with ThreadPoolExecutor(12) as pool:
+        done = list(pool.map(lambda i: firesteel(folders[i % 3], "run", "n.lua", env=unlucky), range(12)))
+    if SANITIZED and any(d.code and "LD_PRELOAD" in d.err for d in done):
+        raise Skip("AddressSanitizer cannot be preloaded after another library")
+    assert all(d.code == 0 for d in done), done
+    names = [d.out.split("(run ")[1].split(")")[0] for d in done]
+    assert len(set(names)) == 12 and any(name.endswith("-0000") for name in names), names
 
 
 run(globals())

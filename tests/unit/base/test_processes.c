@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define SH(script) ((const char *const[]){"/bin/sh", "-c", script, NULL})
@@ -141,6 +142,24 @@ TEST(a_living_owner_is_not_replaced)
     owner_remove(path, &fd);
     CHECK_OK((fd = owner_take(path, &e)) >= 0, e);
     owner_remove(path, &fd);
+}
+
+TEST(a_claim_waits_for_who_takes_it)
+{
+    err e = {0};
+    AUTO_FREE char *path = path_join(tap_dir(), "claimed"), *file = owner_file(path);
+    CHECK(owner_claim(path));
+    CHECK(!owner_claim(path) && !owner_alive(path));
+    owner_sweep(tap_dir());
+    CHECK(!owner_claim(path));
+    int fd = owner_take(path, &e);
+    CHECK_OK(fd >= 0, e);
+    owner_remove(path, &fd);
+    CHECK(owner_claim(path)); // nobody takes it
+    struct timespec then[2] = {{.tv_sec = time(NULL) - 20}, {.tv_sec = time(NULL) - 20}};
+    CHECK(utimensat(AT_FDCWD, file, then, 0) == 0);
+    owner_sweep(tap_dir());
+    CHECK(!path_exists(file));
 }
 
 int main(void)
