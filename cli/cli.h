@@ -62,7 +62,7 @@ char *cli_runtime_dir(struct cli *cli, err *e);
 // so its name may be shorter than the run's.
 char *cli_socket(const char *runtime, const char *run);
 // A name for a new run of a notebook in this folder, and its socket's path, both new. Names have a
-// second and four random digits: of runs that begin together, each gets another one.
+// second and four random digits: runs that go on together never share one.
 char *cli_new_run(const char *runtime, const char *folder, const char *name, char **socket);
 // Removes from it what killed processes have left. When there is nothing, this takes some
 // microseconds.

@@ -288,8 +288,8 @@ def test_a_parameters_cell_that_was_repaired_has_parameters(t):
 
 
 def test_runs_that_begin_together_have_names_of_their_own(t):
-    """Each draws the same digits first, within a second or two; from several folders, too, since they share a user's sockets."""
-    folders = [notebook(t, "print(firesteel.run)\n") for _ in range(3)]
+    """Each draws the same digits first; from several folders, too, since they share a user's sockets. Those of one second are alive together."""
+    folders = [notebook(t, "firesteel.sleep(1.2)\n") for _ in range(3)]
     unlucky = {"LD_PRELOAD": os.path.join(BUILD, "tests", "late.so"), "SAME_BYTES": "4"}
     with ThreadPoolExecutor(12) as pool:
         done = list(pool.map(lambda i: firesteel(folders[i % 3], "run", "n.lua", env=unlucky), range(12)))
