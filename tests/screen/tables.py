@@ -397,6 +397,7 @@ def test_curves_have_axes_and_are_read(t):
     with workbench(folder(t, CURVES), size="120x40") as s:
         s.keys("C-r")
         s.wait("── accuracy 0.9583  ── val_accuracy 0.95")
+        s.wait("10 epoch 12")  # the row below the curves comes last
         axis = [row for row in s.screen() if "epoch" in row and " 2 " in row]
         assert axis and " epoch 12" in axis[0] and " 8 " in axis[0], text(s)
         assert "0.0 ┤" not in text(s) and "0.5 ┤" in text(s), text(s)
