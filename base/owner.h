@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Who owns a run-time file or folder, so that leftovers of a killed process can be told from what a
 // living one uses. "PATH.owner" is a file that the owner of PATH keeps locked. The lock ends with
-// the process, however that ends, so nobody has to guess from process numbers or ages.
+// the process, however that ends, so nobody has to guess from process numbers or ages: but of a
+// claim, which nobody has locked yet, the age tells whether somebody is about to.
 #pragma once
 #include "base/err.h"
 

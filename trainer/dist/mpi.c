@@ -188,7 +188,7 @@ static void scale(float *values, size_t n)
         values[i] *= by;
 }
 
-static int reduce(MPI_Comm comm, void *values, size_t n, comm_type type, comm_op op, err *e)
+static int mpi_allreduce(void *values, size_t n, comm_type type, comm_op op, err *e)
 {
     static const MPI_Op ops[] = {[COMM_SUM] = MPI_SUM,
         [COMM_MIN] = MPI_MIN,
@@ -207,7 +207,8 @@ static int reduce(MPI_Comm comm, void *values, size_t n, comm_type type, comm_op
     for (char *at = values; n > 0;) {
         MPI_Request request;
         int count = piece(n);
-        if (check(MPI_Iallreduce(MPI_IN_PLACE, at, count, types[type].type, how, comm, &request),
+        if (check(MPI_Iallreduce(
+                      MPI_IN_PLACE, at, count, types[type].type, how, MPI_COMM_WORLD, &request),
                 "allreduce", e) ||
             wait_for(&request, "allreduce", e))
             return -1;
@@ -217,16 +218,6 @@ static int reduce(MPI_Comm comm, void *values, size_t n, comm_type type, comm_op
         n -= (size_t)count;
     }
     return 0;
-}
-
-static int mpi_allreduce(void *values, size_t n, comm_type type, comm_op op, err *e)
-{
-    return reduce(MPI_COMM_WORLD, values, n, type, op, e);
-}
-
-static int mpi_average_gradients(float *values, size_t n, err *e)
-{
-    return reduce(gradients, values, n, COMM_F32, COMM_AVERAGE, e);
 }
 
 // The averages that have begun, in their order, those of one step.
@@ -288,6 +279,11 @@ static int mpi_finish_average(err *e)
     }
     under_way.n = under_way.done = 0;
     return 0;
+}
+
+static int mpi_average_gradients(float *values, size_t n, err *e)
+{
+    return mpi_begin_average(values, n, e) || mpi_finish_average(e) ? -1 : 0;
 }
 
 static void mpi_watch(int64_t interval, void (*slow)(void *ctx, int64_t waited), void *ctx)

@@ -72,8 +72,10 @@ static void tell_final(const struct walk *w)
     flow *f = w->f;
     if (!w->back || w->thread > 0 || !f->s->ready || f->s->failed)
         return;
-    add_slopes(f, w->final, 0, 1);
-    f->sloped = w->final < f->sloped ? w->final : f->sloped;
+    if (w->final < f->sloped) {
+        add_slopes(f, w->final, 0, 1);
+        f->sloped = w->final;
+    }
     f->s->ready(f->s->ready_ctx, w->final);
 }
 
