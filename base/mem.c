@@ -87,6 +87,14 @@ char *mem_strndup(const char *s, size_t n)
     return copy;
 }
 
+char *mem_dup_text(const char *s, size_t n)
+{
+    char *copy = allocate(n + 1);
+    memcpy(copy, s, n);
+    copy[n] = '\0';
+    return copy;
+}
+
 void *mem_try_array(size_t count, size_t size)
 {
     size_t bytes;

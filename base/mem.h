@@ -11,9 +11,11 @@ void *mem_alloc(size_t size) __attribute__((malloc, returns_nonnull));
 void *mem_array(size_t count, size_t size) __attribute__((malloc, returns_nonnull));
 // Resizes to `count` elements; the new part is not zeroed. abort()s as mem_array.
 void *mem_resize(void *old, size_t count, size_t size) __attribute__((returns_nonnull));
-// A copy of a string (NULL stays NULL); of its first n bytes plus a NUL; of n bytes.
+// A copy of a string (NULL stays NULL); of the string or its first n bytes, whichever is shorter;
+// of n bytes that may contain NULs, and a NUL behind them; of n bytes.
 char *mem_strdup(const char *s);
 char *mem_strndup(const char *s, size_t n) __attribute__((returns_nonnull));
+char *mem_dup_text(const char *s, size_t n) __attribute__((returns_nonnull));
 void *mem_dup(const void *p, size_t n) __attribute__((returns_nonnull));
 // Leaves memory, and what it points to, to the end of the process, which is near: to free it bit by
 // bit would only take time. For the main thread alone; leak checkers find it still in use.

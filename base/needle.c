@@ -21,7 +21,7 @@ static char small(char c)
 
 void needle_set(struct needle *x, const char *text, size_t n)
 {
-    char *copy = mem_strndup(text, n);
+    char *copy = mem_dup_text(text, n);
     for (size_t i = 0; i < n; i++)
         copy[i] = small(copy[i]);
     free(x->text);

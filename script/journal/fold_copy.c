@@ -13,7 +13,7 @@ static struct output copy_output(const struct output *from)
 {
     struct output o = *from;
     o.name = mem_strdup(from->name);
-    o.text = from->text ? mem_strndup(from->text, from->text_n) : NULL;
+    o.text = from->text ? mem_dup_text(from->text, from->text_n) : NULL;
     o.branch = mem_strdup(from->branch);
     o.spool = mem_strdup(from->spool);
     o.data = cJSON_Duplicate(from->data, true);

@@ -362,14 +362,14 @@ const struct runs_brief *runs_index_believed(const runs_index *x, const char *ru
     return e && e->believed ? &e->brief : NULL;
 }
 
-// n bytes at a place, from what was read around it; of larger ones another copy.
+// n bytes at a place and a NUL, from what was read around it; large ones are read for themselves.
 static char *read_part(const runs_index *x, int64_t at, size_t n)
 {
     const char *there = look_around(x->near, at, n);
-    if (there)
-        return mem_strndup(there, n);
     AUTO_FREE char *text = mem_try_array(n + 1, 1);
-    return text && read_at(x->fd, at, text, n) ? STEAL(text) : NULL;
+    if (text && there)
+        memcpy(text, there, n);
+    return text && (there || read_at(x->fd, at, text, n)) ? STEAL(text) : NULL;
 }
 
 char *runs_index_part(const runs_index *x, const struct runs_brief *b, enum runs_part part)

@@ -35,7 +35,7 @@ bool typeahead_hold(bench *b, key k, const char *words, size_t n)
         b->held_at = clock_mono();
     b->held = mem_resize(b->held, b->n_held + 1, sizeof *b->held);
     b->held[b->n_held++] =
-        k ? (struct typed){.key = k} : (struct typed){.text = mem_strndup(words, n), .n = n};
+        k ? (struct typed){.key = k} : (struct typed){.text = mem_dup_text(words, n), .n = n};
     return true;
 }
 

@@ -32,6 +32,14 @@ TEST(needles_are_found_in_either_case)
     CHECK_INT(find("ab", "a\0AB", 4), 2);
 }
 
+TEST(a_needle_may_have_a_nul)
+{
+    struct needle x = {0};
+    needle_set(&x, "a\0B", 3);
+    CHECK(needle_find(&x, "xa\0bx", 5) && !needle_find(&x, "xa\0cx", 5));
+    needle_done(&x);
+}
+
 // Every length and place, in memory that ends with the text.
 TEST(needles_are_found_wherever_they_stand)
 {
