@@ -276,7 +276,7 @@ static struct found parse_escape(const input *in, const char *s, size_t n)
     struct found f = s[1] == ESC ? parse_escape(in, s + 1, n - 1) : parse_plain(s + 1, n - 1);
     if (!f.n)
         return more;
-    if (f.n == 1 && n > 2 && s[1] == s[2])
+    if (f.key && f.n == 1 && n > 2 && s[1] == s[2])
         return (struct found){FK_ESC, 1};
     return (struct found){f.key ? f.key | KEY_ALT | KEY_ESCAPED : 0, f.n + 1};
 }

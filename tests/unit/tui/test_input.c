@@ -92,6 +92,9 @@ TEST(what_nobody_knows_is_dropped)
     check("a\x1b[?1;2cb\x1b[>0;10;10Mc\x1b[200;1$yd\x1b[99~e", "a b c d e ");
     check("a\x1b[12\nb", "a Enter b ");
     check("a\xff\xc3(b", "a ( b ");
+    check("\x1b\xff\xff"
+          "b",
+        "b "); // Esc belongs to what is dropped, also if that is there twice
 }
 
 TEST(a_paste_is_one_event_whatever_is_in_it)
