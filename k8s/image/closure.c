@@ -85,12 +85,19 @@ static const char *run_path_of(const struct object *o, int64_t tag)
     return found && memchr(found, '\0', o->size - from) ? found : NULL;
 }
 
+// Can a file of a folder have this name?
+static bool is_file_name(const char *s)
+{
+    return *s && !strchr(s, '/') && !str_eq(s, ".") && !str_eq(s, "..");
+}
+
 static const char *interpreter_of(const struct object *o)
 {
     const ElfW(Phdr) *p = segments(o);
     for (int i = 0; i < header(o)->e_phnum; i++) {
         const char *s = p[i].p_type == PT_INTERP ? at(o, p[i].p_offset, p[i].p_filesz) : NULL;
-        if (s && p[i].p_filesz && *s == '/' && s[p[i].p_filesz - 1] == '\0')
+        if (s && p[i].p_filesz && *s == '/' && s[p[i].p_filesz - 1] == '\0' &&
+            is_file_name(strrchr(s, '/') + 1))
             return s;
     }
     return NULL;
@@ -262,8 +269,6 @@ static char *search_defaults(const char *name)
 
 static char *find_library(const struct object *needing, const char *inherited, const char *name)
 {
-    if (strchr(name, '/')) // it depends on the working folder, so it counts as missing
-        return *name == '/' ? try_path(mem_strdup(name)) : NULL;
     const char *runpath = run_path_of(needing, DT_RUNPATH);
     const char *rpath = runpath ? runpath : run_path_of(needing, DT_RPATH);
     char *found = rpath ? search_run_path(rpath, needing->path, name) : NULL;
@@ -296,6 +301,10 @@ static int add_needs(struct closure *c, const char *path, const char *inherited,
 static int add_need(
     struct closure *c, const struct object *o, const char *inherited, const char *name, err *e)
 {
+    if (!is_file_name(name)) // ld.so would open it as a path, and an image has another folder
+        return err_set(e, ERR_INVALID,
+            "%s needs the library \"%s\", which is no name of a file; link it by its name", o->path,
+            name);
     if (has_library(c, name))
         return 0;
     AUTO_FREE char *path = find_library(o, inherited, name);

@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 struct closure_library {
-    char *soname; // the name in DT_NEEDED: "libm.so.6"
+    char *soname; // the name in DT_NEEDED: "libm.so.6"; a file in any folder can have it
     char *path;   // where it was found
 };
 struct closure {
@@ -19,6 +19,6 @@ struct closure {
 };
 // Adds everything that `path` (a program or a shared library) needs, recursively, to *closure.
 // Errors: ERR_NOT_FOUND names the library, the file that needs it, and the places searched;
-// ERR_INVALID: not an ELF file of this machine's class.
+// ERR_INVALID: not an ELF file of this machine's class, or it needs a library by a path.
 int closure_add(struct closure *closure, const char *path, err *e);
 void closure_done(struct closure *closure);

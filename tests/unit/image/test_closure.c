@@ -107,6 +107,24 @@ TEST(a_missing_library_is_named)
     closure_done(&c);
 }
 
+// A library that is needed by a path has no place in an image's folder of libraries.
+TEST(a_library_that_is_needed_by_a_path_is_refused)
+{
+    static const char *const names[] = {
+        "/ibc.so.6", "../c.so.6", "x/bc.so.6", "\0ibc.so.6", "..\0bc.so.6"};
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        err e = {0};
+        struct closure c = {0};
+        AUTO_FREE char *words = str_fmt("needs the library \"%s\"", names[i]);
+        CHECK_INT(changed_needs("libc.so.6", names[i], &c, &e), -1);
+        CHECK_INT(e.code, ERR_INVALID);
+        CHECK_HAS(e.text, words);
+        for (size_t k = 0; k < c.n; k++)
+            CHECK(*c.libraries[k].soname && !strchr(c.libraries[k].soname, '/'));
+        closure_done(&c);
+    }
+}
+
 // What is loaded later is found by the note alone: that must be right, and says "required".
 TEST(what_is_loaded_later_counts)
 {
