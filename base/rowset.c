@@ -12,9 +12,15 @@ struct rowset {
     size_t n, most;  // n: rows now; most: rows allowed, 0: any number
 };
 
-static void note(rowset *s, const cJSON *row)
+static const char *uid_of(const cJSON *row)
 {
     const char *uid = json_str(row, "uid");
+    return uid && *uid ? uid : NULL;
+}
+
+static void note(rowset *s, const cJSON *row)
+{
+    const char *uid = uid_of(row);
     if (uid)
         hashmap_set(s->by_uid, uid, strlen(uid), (uintptr_t)row);
 }
@@ -28,12 +34,14 @@ static cJSON *find(const rowset *s, const char *uid)
 rowset *rowset_new(cJSON *rows, size_t most)
 {
     rowset *s = mem_alloc(sizeof *s);
-    const cJSON *row;
     *s = (rowset){.rows = rows, .by_uid = hashmap_new(), .most = most};
-    cJSON_ArrayForEach(row, rows)
-    {
+    for (cJSON *row = rows ? rows->child : NULL, *next; row; row = next) {
+        next = row->next;
+        cJSON *old = find(s, uid_of(row));
+        if (old)
+            cJSON_ReplaceItemViaPointer(rows, old, cJSON_DetachItemViaPointer(rows, row));
+        s->n += !old;
         note(s, row);
-        s->n++;
     }
     return s;
 }
@@ -48,7 +56,7 @@ void rowset_free(rowset *s)
 
 bool rowset_put(rowset *s, cJSON *row)
 {
-    cJSON *old = find(s, json_str(row, "uid"));
+    cJSON *old = find(s, uid_of(row));
     if (!old && s->most && s->n >= s->most) {
         cJSON_Delete(row);
         return false;
@@ -76,7 +84,7 @@ void rowset_drop(rowset *s, const char *uid)
 cJSON *rowset_take_first(rowset *s)
 {
     cJSON *row = s->rows->child;
-    const char *uid = json_str(row, "uid");
+    const char *uid = uid_of(row);
     if (!row)
         return NULL;
     if (uid)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The rows of a JSON array, found by their "uid": live tables are made of this. It borrows the
-// array; as long as the rowset exists, all changes of the array go through it. Rows without a uid
-// are only added. It never holds more rows than `most`.
+// array; as long as the rowset exists, all changes of the array go through it. Rows without a uid,
+// or with an empty one, are only added. It never holds more rows than `most`.
 #pragma once
 #include "base/buf.h"
 #include "base/json.h"
@@ -12,7 +12,8 @@ typedef struct rowset rowset;
 // KB as text, 2 KB in memory) for each place that keeps a copy.
 enum { ROWSET_TABLE = 10000 };
 
-// most: new rows beyond this number are dropped; 0: no limit.
+// most: new rows beyond this number are dropped; 0: no limit. Of rows in the array that have one
+// uid the last counts: it takes the place of the first, and the others are freed.
 rowset *rowset_new(cJSON *rows, size_t most);
 void rowset_free(rowset *s); // NULL is fine; the array stays
 // Takes the row: it replaces the one with the same uid, else it goes to the end. false: it was

@@ -200,7 +200,7 @@ static struct table_row **chain(const tabledata *t, const char *uid)
 
 static struct table_row *find(const tabledata *t, const char *uid)
 {
-    struct table_row *r = t->n_hashed ? *chain(t, uid) : NULL;
+    struct table_row *r = t->n_hashed && *uid ? *chain(t, uid) : NULL; // "": rows without a uid
     while (r && !str_eq(r->uid, uid))
         r = r->next;
     return r;
@@ -330,6 +330,29 @@ static void unlink_row(tabledata *t, struct table_row *r)
     count_widths(t, r, -1);
 }
 
+// Takes the row of this uid out of the table. Returns its number; 0: there is none.
+static uint64_t drop_row(tabledata *t, const char *uid)
+{
+    struct table_row *r = find(t, uid);
+    uint64_t number = r ? r->number : 0;
+    if (r) {
+        hide(t, r);
+        unlink_row(t, r);
+        free(r);
+    }
+    return number;
+}
+
+// Adds a row, or puts it in the place of the one with its uid. It is not shown yet.
+static struct table_row *put_row(tabledata *t, const cJSON *columns, const cJSON *json)
+{
+    uint64_t number = drop_row(t, json_str_or(json, "uid", ""));
+    struct table_row *r = row_new(t, columns, json);
+    r->number = number ? number : ++t->came;
+    link_row(t, r);
+    return r;
+}
+
 static void load_columns(tabledata *t, const cJSON *table)
 {
     const cJSON *columns = json_get(table, "columns");
@@ -369,9 +392,7 @@ void tabledata_load(tabledata *t, const cJSON *table)
         t->sort = own_order(t, table);
     cJSON_ArrayForEach(row, json_get(table, "rows"))
     {
-        struct table_row *r = row_new(t, columns, row);
-        r->number = ++t->came;
-        link_row(t, r);
+        put_row(t, columns, row);
     }
     arrange(t);
 }
@@ -390,21 +411,11 @@ void tabledata_change(tabledata *t, const cJSON *rows)
     const cJSON *row;
     cJSON_ArrayForEach(row, rows)
     {
-        const char *uid = json_str(row, "uid");
-        struct table_row *was = uid ? find(t, uid) : NULL, *r = NULL;
-        if (was)
-            hide(t, was);
-        if (!json_bool_or(row, "deleted", false) && (was || t->total < ROWSET_TABLE)) {
-            r = row_new(t, columns, row);
-            r->number = was ? was->number : ++t->came;
-        }
-        if (was)
-            unlink_row(t, was);
-        free(was);
-        if (!r)
-            continue;
-        link_row(t, r);
-        show(t, r);
+        const char *uid = json_str_or(row, "uid", "");
+        if (json_bool_or(row, "deleted", false))
+            drop_row(t, uid);
+        else if (find(t, uid) || t->total < ROWSET_TABLE)
+            show(t, put_row(t, columns, row));
     }
 }
 

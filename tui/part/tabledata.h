@@ -30,9 +30,9 @@ enum { TABLE_AS_IT_CAME = -1, TABLE_SICK_FIRST = -2 };
 typedef struct tabledata tabledata;
 tabledata *tabledata_new(void);
 void tabledata_free(tabledata *t);
-// Replaces all rows and columns. The filter stays, and so does the order that a person has chosen;
-// before that, the table's "order" is used. "keep" lists the columns that stay when there is no
-// room for all.
+// Replaces all rows and columns. Of two rows with one uid the later counts. The filter stays, and
+// so does the order that a person has chosen; before that, the table's "order" is used. "keep"
+// lists the columns that stay when there is no room for all.
 void tabledata_load(tabledata *t, const cJSON *table);
 // Rows by "uid", new or changed; a row with "deleted" is removed.
 void tabledata_change(tabledata *t, const cJSON *rows);

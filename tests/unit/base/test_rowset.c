@@ -52,6 +52,22 @@ TEST(rows_are_replaced_where_they_are)
     rowset_free(s);
 }
 
+TEST(of_rows_with_one_uid_the_last_counts)
+{
+    static const char start[] =
+        "[{\"uid\":\"a\",\"n\":1},{\"uid\":\"\",\"n\":2},{\"uid\":\"a\",\"n\":3},"
+        "{\"uid\":\"\",\"n\":4},{\"uid\":\"a\",\"n\":5}]";
+    AUTO_JSON *rows = json_parse(start, strlen(start), NULL);
+    rowset *s = rowset_new(rows, 4);
+    CHECK(rowset_put(s, row("", 6)));
+    CHECK(!rowset_put(s, row("b", 7)));
+    check(rows, "[{\"uid\":\"a\",\"n\":5},{\"uid\":\"\",\"n\":2},{\"uid\":\"\",\"n\":4},"
+                "{\"uid\":\"\",\"n\":6}]");
+    rowset_drop(s, "a");
+    CHECK(!rowset_get(s, "a"));
+    rowset_free(s);
+}
+
 // Adds the rows of a table of pods one by one; returns seconds of the processor.
 static double feed(int n)
 {

@@ -237,6 +237,23 @@ TEST(a_filter_holds_while_rows_change)
     tabledata_free(t);
 }
 
+TEST(of_rows_with_one_uid_the_last_counts)
+{
+    tabledata *t =
+        load("{\"columns\":[\"NAME\"],\"rows\":[{\"uid\":\"1\",\"cells\":[\"old-and-long\"]},"
+             "{\"uid\":\"\",\"cells\":[\"x\"]},{\"uid\":\"2\",\"cells\":[\"b\"]},"
+             "{\"uid\":\"\",\"cells\":[\"y\"]},{\"uid\":\"1\",\"cells\":[\"new\"]}]}");
+    CHECK_STR(names(t), "new x b y");
+    CHECK_INT(tabledata_total(t), 4);
+    CHECK_INT(tabledata_width(t, 0), 4);
+    tabledata_filter(t, "!new");
+    CHECK_STR(names(t), "x b y");
+    CHECK(tabledata_find(t, "1") == SIZE_MAX && tabledata_find(t, "") == SIZE_MAX);
+    change(t, "[{\"uid\":\"1\",\"cells\":[\"c\"]},{\"uid\":\"\",\"cells\":[\"z\"]}]");
+    CHECK_STR(names(t), "c x b y z");
+    tabledata_free(t);
+}
+
 TEST(widths_shrink_when_the_widest_goes)
 {
     tabledata *t = load(pods);
