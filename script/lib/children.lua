@@ -258,13 +258,13 @@ function children.ended(record, branch)
     record.state, record.note = record.stopping.state, record.stopping.why
   else
     record.state = failure == "interrupted" and "interrupted" or "failed"
-    record.error = failure == "timeout" and "it took longer than its timeout" or tostring(why)
+    record.error = failure == "timeout" and "it took longer than its timeout" or core.error_text(why)
     record.note = record.error:gsub("\n.*", "")
   end
   if record.branch then tell(record) end
   for i = #record.finals, 1, -1 do
     local done, wrong = pcall(record.finals[i])
-    if not done then core.output("stderr", ("%s: %s\n"):format(record.name, tostring(wrong))) end
+    if not done then core.output("stderr", ("%s: %s\n"):format(record.name, core.error_text(wrong))) end
   end
   return not ok and not record.stopping and record.error or nil, failure
 end

@@ -35,6 +35,6 @@ function core.hooks.deeds()
   owed = {}
   for i = #mine, 1, -1 do
     local ok, why = pcall(mine[i].fn)
-    if not ok then io.stderr:write(tostring(why), "\n") end
+    if not ok then io.stderr:write(core.error_text(why), "\n") end
   end
 end

@@ -141,8 +141,8 @@ function expectation:raises(part)
   core.check_kind("expect(…):raises", "the part", part or "", "string")
   local ok, message = pcall(self.value)
   if ok then fail("expected an error, but there was none") end
-  if part and not tostring(message):find(part, 1, true) then
-    fail("expected an error with %s, got %s", shown(part), shown(tostring(message)))
+  if part and not core.error_text(message):find(part, 1, true) then
+    fail("expected an error with %s, got %s", shown(part), shown(core.error_text(message)))
   end
   return self
 end

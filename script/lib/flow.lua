@@ -206,7 +206,7 @@ local function do_part(self, step, item, i)
   show(self)
   local ok, why = pcall(do_one, self, step, item, record)
   part.state, part.took = ok and "done" or "failed", core.now() - began
-  if not ok then part.note = tostring(why):gsub("\n.*", "") end
+  if not ok then part.note = core.error_text(why):gsub("\n.*", "") end
   show(self)
   if not ok then error(why, 0) end
 end
@@ -264,9 +264,9 @@ local function last_lines(status)
 end
 
 local function cause_of(step, message, failure)
-  if failure == "timeout" and (not message or tostring(message):find "interrupted$") then return ("it took longer than its timeout of %s"):format(tostring(step.timeout)) end
+  if failure == "timeout" and (not message or core.error_text(message):find "interrupted$") then return ("it took longer than its timeout of %s"):format(tostring(step.timeout)) end
   if failure == "interrupted" then return "it was cancelled" end
-  return tostring(message)
+  return core.error_text(message)
 end
 
 -- In the pipeline's branch: all steps but those of the end. Returns nothing, or the step that failed, why, and the kind of its
@@ -335,9 +335,9 @@ local function finish_step(self, step)
     local b = begin(self, step, attempt, nil, self.name .. "/" .. step.name, EXIT_LIMIT)
     local ok, why = pcall(core.await, b)
     local _, _, failure = core.outcome(b)
-    set(self, step.name, ok and "done" or "failed", not ok and tostring(why):gsub("\n.*", "") or nil)
+    set(self, step.name, ok and "done" or "failed", not ok and core.error_text(why):gsub("\n.*", "") or nil)
     if ok then return nil end
-    if failure == "refused" or attempt > (step.retries or 0) then return ("step %s failed: %s"):format(step.name, tostring(why)) end
+    if failure == "refused" or attempt > (step.retries or 0) then return ("step %s failed: %s"):format(step.name, core.error_text(why)) end
   end
 end
 

@@ -2,6 +2,7 @@
 #include "script/pack/pack.h"
 
 #include "base/mem.h"
+#include "script/pack/errortext.h"
 
 #include <lauxlib.h>
 #include <lualib.h>
@@ -547,7 +548,5 @@ int pack_values(
     buf_done(&p.path);
     if (status == LUA_OK)
         return 0;
-    err_set(e, ERR_USAGE, "%s", luaL_tolstring(L, -1, NULL));
-    lua_pop(L, 2);
-    return -1;
+    return error_take(L, ERR_USAGE, e);
 }

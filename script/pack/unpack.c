@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "script/pack/pack.h"
 
+#include "script/pack/errortext.h"
+
 #include <lauxlib.h>
 #include <lualib.h>
 #include <string.h>
@@ -232,7 +234,7 @@ int unpack_values(lua_State *L, const void *bytes, size_t n, enum pack_mode mode
     lua_pushlightuserdata(L, &u);
     if (lua_pcall(L, 1, LUA_MULTRET, 0) == LUA_OK)
         return lua_gettop(L) - before;
-    err_set(e, ERR_INVALID, "%s", luaL_tolstring(L, -1, NULL));
+    error_take(L, ERR_INVALID, e);
     lua_settop(L, before);
     return -1;
 }

@@ -10,6 +10,7 @@
 #include "base/digest.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "script/pack/errortext.h"
 #include "script/pack/pack.h"
 #include "script/worker/job.h"
 #include "trainer/checkpoint.h"
@@ -179,9 +180,7 @@ int worker_run_function(worker *w, const void *packed, size_t n, buf *failure, e
     if (status == LUA_OK) {
         tell_result(w, &r.result);
     } else {
-        size_t length;
-        const char *text = lua_tolstring(L, -1, &length);
-        buf_add(failure, text, length);
+        error_text(L, -1, failure);
         err_set(e, ERR_FAILED, "the function failed");
     }
     buf_done(&r.packed);

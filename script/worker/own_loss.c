@@ -2,6 +2,7 @@
 // Losses of one's own: Lua functions of targets and outputs, whose gradient gradient.lua finds. A
 // function has a Lua thread for itself, since the one that compiled the model may have ended when
 // it is called.
+#include "script/pack/errortext.h"
 #include "script/worker/model.h"
 
 #include <string.h>
@@ -55,9 +56,11 @@ static int run(void *ctx, const tensor *y, const tensor *p, const tensor *weight
     lua_pushvalue(L, 1);
     lua_pushvalue(L, 2);
     int status = lua_pcall(L, 3, 0, 0);
-    if (status != LUA_OK)
-        err_set(e, ERR_FAILED, "the loss, a function, %s",
-            lua_tostring(L, -1) ? lua_tostring(L, -1) : "failed with an error that is no text");
+    if (status != LUA_OK) {
+        AUTO_BUF why = {0};
+        error_text(L, -1, &why);
+        err_set(e, ERR_FAILED, "the loss, a function, %s", buf_cstr(&why));
+    }
     *loss = c.loss;
     lua_settop(L, 2);
     return status == LUA_OK ? 0 : -1;

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "script/pack/errortext.h"
 #include "script/worker/state.h"
 #include "trainer/checkpoint.h"
 #include "trainer/dnn/dnn.h"
@@ -180,9 +181,8 @@ static int open_predict(packaged *p, const char *path, const char *dnn, err *e)
     lua_pushlightuserdata(L, (void *)path);
     if (lua_pcall(L, 2, 0, 0) == LUA_OK)
         return 0;
-    err_set(e, ERR_INVALID, "%s: %s", base, luaL_tolstring(L, -1, NULL));
-    lua_settop(L, 0);
-    return -1;
+    error_take(L, ERR_INVALID, e);
+    return err_wrap(e, "%s", base);
 }
 
 packaged *packaged_new(
@@ -513,7 +513,7 @@ static int ask_predict(packaged *p, const char *name, const char *body, size_t n
     if (status == LUA_OK)
         buf_add(out, a.out.data, a.out.len);
     else
-        err_set(e, stopped ? ERR_CANCELLED : ERR_INVALID, "%s", luaL_tolstring(L, -1, NULL));
+        error_take(L, stopped ? ERR_CANCELLED : ERR_INVALID, e);
     lua_settop(L, 0);
     buf_done(&a.out);
     free(a.id);

@@ -8,6 +8,7 @@
 // hvd.run returns a list that has for each rank a table {n =, …} of fn's results; hvd.lua wraps it.
 #include "base/clock.h"
 #include "base/mem.h"
+#include "script/pack/errortext.h"
 #include "script/pack/pack.h"
 #include "script/worker/elastic.h"
 #include "script/worker/fields.h"
@@ -403,12 +404,13 @@ static int pack_result(worker *w, int count, buf *result, err *e)
 {
     if (count >= 0 && pack_values(w->L, 4, count, PACK_DATA, NULL, result, e) == 0)
         return 1;
+    AUTO_BUF text = {0};
     if (count >= 0)
-        lua_pushfstring(w->L, "what the function returned: %s", e->text);
-    size_t n;
-    const char *text = luaL_tolstring(w->L, -1, &n);
+        buf_fmt(&text, "what the function returned: %s", e->text);
+    else
+        error_text(w->L, -1, &text);
     fflush(NULL);
-    return send_failure(w, text, n, e);
+    return send_failure(w, buf_cstr(&text), text.len, e);
 }
 
 int worker_run_rank(worker *w, rank_link *link, err *e)

@@ -2,6 +2,7 @@
 // What a model is watched by besides its built-in metrics: AUC, and Lua functions of targets and
 // outputs. compile keeps a list of them with the model; each fit or evaluate has sums of its own.
 #include "base/mem.h"
+#include "script/pack/errortext.h"
 #include "script/worker/fields.h"
 #include "script/worker/options.h"
 
@@ -55,6 +56,12 @@ static int call_own(lua_State *L)
     return 1;
 }
 
+static int own_failed(lua_State *L, const struct own *o, err *e)
+{
+    error_take(L, ERR_FAILED, e);
+    return err_wrap(e, "the metric '%s' failed", o->name);
+}
+
 static int own_add(void *ctx, const tensor *y, const tensor *p, err *e)
 {
     struct own *o = ctx;
@@ -66,8 +73,7 @@ static int own_add(void *ctx, const tensor *y, const tensor *p, err *e)
     lua_rawgeti(L, o->list, o->index);
     double rows = (double)tensor_rows(p);
     if (lua_pcall(L, 2, 1, 0) != LUA_OK)
-        status = err_set(e, ERR_FAILED, "the metric '%s' failed: %s", o->name,
-            lua_tostring(L, -1) ? lua_tostring(L, -1) : "an error that is no text");
+        status = own_failed(L, o, e);
     else if (test_tensor(L, -1) && tensor_count(test_tensor(L, -1)))
         o->sum += tensor_sum(test_tensor(L, -1)) / (double)tensor_count(test_tensor(L, -1)) * rows;
     else if (lua_type(L, -1) == LUA_TNUMBER)

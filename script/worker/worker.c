@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "script/embed.h"
+#include "script/pack/errortext.h"
 #include "script/pack/pack.h"
 #include "script/worker/elastic.h"
 #include "script/worker/state.h"
@@ -21,12 +22,7 @@ int traceback(lua_State *L)
     if (elastic_is_interrupt(L, 1)) // no failure: worker_run_rank knows it
         return 1;
     name_line(L, 1);
-    const char *text = lua_tostring(L, 1);
-    if (!text && luaL_callmeta(L, 1, "__tostring"))
-        text = lua_tostring(L, -1);
-    if (!text)
-        text = lua_pushfstring(L, "(the error is a %s)", luaL_typename(L, 1));
-    luaL_traceback(L, L, text, 1);
+    luaL_traceback(L, L, error_push(L, 1), 1);
     return 1;
 }
 
@@ -218,7 +214,8 @@ worker *worker_new(const struct worker_options *options, err *e)
     *(worker **)lua_getextraspace(w->L) = w;
     lua_pushcfunction(w->L, set_up);
     if (lua_pcall(w->L, 0, 0, 0) != LUA_OK) {
-        err_set(e, ERR_FAILED, "cannot start Lua: %s", lua_tostring(w->L, -1));
+        error_take(w->L, ERR_FAILED, e);
+        err_wrap(e, "cannot start Lua");
         worker_free(w);
         return NULL;
     }
@@ -304,8 +301,6 @@ int worker_run(worker *w, const char *script, char *const *args, buf *failure, e
     fflush(stdout);
     if (status == LUA_OK)
         return 0;
-    size_t length;
-    const char *text = lua_tolstring(L, -1, &length);
-    buf_add(failure, text, length);
+    error_text(L, -1, failure);
     return err_set(e, ERR_FAILED, "%s failed", script);
 }

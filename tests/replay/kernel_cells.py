@@ -243,7 +243,11 @@ def test_what_is_raised_is_shown_without_an_address(t):
             ("error { code = 1, why = { 'a' } }", '{code = 1, why = {"a"}}'),
             ("error(nil)", "nil"), ("error(12)", "12"), ("error(function(a) end)", "function(a)"),
             ("error(setmetatable({}, { __tostring = function() return 'said' end }))", "said"),
-            ("error(setmetatable({}, { __tostring = function() error 'no' end }))", "a table"),
+            ("error(setmetatable({}, { __tostring = function() error 'no' end }))", "(the error is a table whose __tostring fails)"),
+            ("error(setmetatable({}, { __tostring = function() return nil end }))", "(the error is a table)"),
+            ("error(setmetatable({}, { __tostring = function() error(setmetatable({}, { __tostring = error })) end }))",
+             "(the error is a table whose __tostring fails)"),
+            ("parallel.map({ 1 }, function() error(setmetatable({}, { __tostring = error })) end)", "(the error is a table whose __tostring fails)"),
             ("parallel.map({ 1 }, function() error { code = 2 } end)", "{code = 2}")]:
         r = k.run("\n" + source)
         assert r.error["message"] == message, (source, r.error)

@@ -247,6 +247,31 @@ def test_an_endless_predict_lua_ends_with_the_server(t):
             assert process.wait(30 * PATIENCE) == 0 and asked.communicate()[0] == "503"
 
 
+def test_whatever_predict_lua_raises_is_an_answer(t):
+    folder = made(t)
+    put(folder, "predict.lua", """\
+local raised = { function() return nil end, function() error 'no' end, function(e) error(e) end, function() return "its words" end }
+function predict(inputs, model)
+  local number = inputs.input:sum()
+  if number > 100 then error(setmetatable({}, { __tostring = raised[number - 100] })) end
+  return model:predict(inputs.input)
+end
+""")
+    done = sh(WORKER, "package", "--name", "p", "--model", "line.safetensors", "--predict", "predict.lua", "--examples", "rows.npy", "p", cwd=folder)
+    assert done.code == 0, done
+    with serving(folder) as process:
+        port = int(process.stdout.readline().split()[-1])
+        for number, says in ((101, "(the error is a table)"), (102, "whose __tostring fails"), (103, "whose __tostring fails"), (104, "its words")):
+            body = {"inputs": [{"name": "input", "datatype": "FP32", "shape": [1, 2], "data": [number, 0]}]}
+            answer = sh("curl", "-s", "-w", "%{http_code}", f"http://127.0.0.1:{port}/v2/models/p/infer", "-d", json.dumps(body))
+            assert says in answer.out and answer.out.endswith("400"), answer
+        process.terminate()
+        assert process.wait(20 * PATIENCE) == 0
+    put(folder, "predict.lua", "error(setmetatable({}, { __tostring = error }))")
+    done = sh(WORKER, "package", "--name", "p", "--model", "line.safetensors", "--predict", "predict.lua", "--examples", "rows.npy", "q", cwd=folder)
+    assert done.code == 1 and "predict.lua: (the error is a table whose __tostring fails)" in done.err, done
+
+
 def test_what_is_wrong_is_told(t):
     folder = made(t)
     done = play(folder, """\

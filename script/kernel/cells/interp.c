@@ -8,6 +8,7 @@
 #include "script/kernel/cells/luajson.h"
 #include "script/kernel/cells/packing.h"
 #include "script/kernel/cells/reads.h"
+#include "script/pack/errortext.h"
 
 #include <lauxlib.h>
 #include <lualib.h>
@@ -141,18 +142,18 @@ cJSON *interp_frame_text(const lua_Debug *ar)
     return cJSON_CreateString(text);
 }
 
-// The raised value at the stack's bottom as a text. A table is shown with what is in it, not with
-// its address, so that equal runs say the same.
-static void push_raised(lua_State *L)
+void interp_push_raised(lua_State *L, int index)
 {
-    lua_pushvalue(L, 1);
-    if (lua_type(L, 1) == LUA_TSTRING)
+    index = lua_absindex(L, index);
+    if (lua_type(L, index) == LUA_TSTRING) {
+        lua_pushvalue(L, index);
         return;
+    }
     lua_getfield(L, LUA_REGISTRYINDEX, INTERP_HOOKS);
     lua_getfield(L, -1, "raised");
-    lua_pushvalue(L, 1);
+    lua_pushvalue(L, index);
     if (lua_pcall(L, 1, 1, 0) != LUA_OK || lua_type(L, -1) != LUA_TSTRING)
-        lua_pushfstring(L, "a %s", luaL_typename(L, 1));
+        error_push(L, index);
 }
 
 // The message handler of a cell: keeps the frames of the user's own code, and the line in the cell.
@@ -178,7 +179,7 @@ static int on_error(lua_State *L)
         if (cJSON_GetArraySize(x->traceback) < TRACEBACK_MAX)
             cJSON_AddItemToArray(x->traceback, interp_frame_text(&ar));
     }
-    push_raised(L);
+    interp_push_raised(L, 1);
     return 1;
 }
 
@@ -402,9 +403,8 @@ static void open_state(interp *in)
     lua_gc(in->L, LUA_GCGEN, 0, 0);
     lua_pushcfunction(in->L, open_everything);
     if (lua_pcall(in->L, 0, 0, 0) != LUA_OK) {
-        bool has_text = lua_type(in->L, -1) == LUA_TSTRING;
-        err_set(&in->broken, ERR_FAILED, "the kernel's library is broken: %s",
-            has_text ? lua_tostring(in->L, -1) : "?");
+        error_take(in->L, ERR_FAILED, &in->broken);
+        err_wrap(&in->broken, "the kernel's library is broken");
     }
     lua_settop(in->L, 0);
 }

@@ -424,8 +424,8 @@ static int core_mask(lua_State *L)
 static int core_has_secret(lua_State *L)
 {
     size_t n;
-    AUTO_BUF masked = {0};
     const char *text = luaL_checklstring(L, 1, &n);
+    AUTO_BUF masked = {0};
     lua_pushboolean(L, mask_text(port_mask(port_of(interp_of(L))), text, n, &masked));
     return 1;
 }
@@ -481,6 +481,14 @@ static int core_sleep(lua_State *L)
     return 0;
 }
 
+// error_text(what was raised) → its text, whatever it is.
+static int core_error_text(lua_State *L)
+{
+    lua_settop(L, 1);
+    interp_push_raised(L, 1);
+    return 1;
+}
+
 static int core_now(lua_State *L)
 {
     lua_pushnumber(L, (double)clock_mono() / CLOCK_SEC);
@@ -515,6 +523,7 @@ static const luaL_Reg core_functions[] = {
     {"call", core_call},
     {"fail", core_fail},
     {"raised", core_raised},
+    {"error_text", core_error_text},
     {"secret_name", core_secret_name},
     {"output", core_output},
     {"print", core_print},

@@ -75,6 +75,9 @@ int interp_push_json(lua_State *L, cJSON *tree);
 int interp_push_whole(lua_State *L, cJSON *tree); // with null members
 // Pushes the place of the innermost frame that is not ours, "Deploy:3: ", or "" if there is none.
 void interp_push_place(lua_State *L);
+// Pushes the text of what was raised (script/pack/errortext.h); a table without a text of its own
+// is shown with what is in it, not with its address, so that equal runs say the same.
+void interp_push_raised(lua_State *L, int index);
 bool interp_is_user_frame(const lua_Debug *ar);
 bool interp_is_in_cell(const interp *in, const lua_Debug *ar); // is it the running cell's chunk?
 cJSON *interp_frame_text(const lua_Debug *ar);                 // of a traceback; new
