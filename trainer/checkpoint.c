@@ -53,7 +53,7 @@ int checkpoint_encode(const model *m, checkpoint_options options, buf *out, err 
     if (!options.optimizer && json_get(config, "steps"))
         json_set_int(config, "steps", 0); // they count what the optimizer remembers
     AUTO_FREE char *text = json_to_str(config);
-    AUTO_BUF bytes = {0};
+    AUTO_BUF nothing = {0};
     safetensors_writer w;
     safetensors_begin(&w);
     safetensors_add_text(&w, "format", format);
@@ -62,9 +62,7 @@ int checkpoint_encode(const model *m, checkpoint_options options, buf *out, err 
     cJSON_ArrayForEach(note, options.notes) if (cJSON_IsString(note))
         safetensors_add_text(&w, note->string, note->valuestring);
     int status = add_all(&w, m, options.optimizer, e);
-    safetensors_finish(&w, &bytes);
-    if (status == 0)
-        buf_add(out, bytes.data, bytes.len);
+    safetensors_finish(&w, status == 0 ? out : &nothing);
     return status;
 }
 
