@@ -72,9 +72,10 @@ static int note_tensors(lua_State *L, cJSON *call, const char *key, int from, in
         char name[16];
         snprintf(name, sizeof name, "%d", i - from + 1);
         buf_str(&text, i > from ? "," : "");
-        if (!plain || infer_put_tensor(&text, name, plain, NULL, &e) < 0)
-            break;
+        int status = plain ? infer_put_tensor(&text, name, plain, NULL, &e) : -1;
         tensor_free(plain);
+        if (status < 0)
+            break;
     }
     buf_char(&text, ']');
     cJSON *list = e.code ? NULL : json_parse(text.data, text.len, &e);
