@@ -29,6 +29,9 @@ local x = nn.Input { 1, name = "x" }
 local two = nn.Model { inputs = x, outputs = { nn.Dense { 1, name = "small" } (x), nn.Dense { 1, name = "great" } (x) } }
 two:set_weights { data.tensor { { 1 } }, data.tensor { 0 }, data.tensor { { 100 } }, data.tensor { 0 } }
 two:save "two.ckpt"
+local store, rest = nn.Input { 2, name = "store" }, nn.Input { 1, name = "rest" }
+local vectors = nn.Flatten {} (nn.Embedding { 10, 4, name = "stores" } (nn.Reshape { 2, 1 } (store)))
+nn.Model { inputs = { store, rest }, outputs = nn.Dense { 1, name = "score" } (nn.Concatenate {} { vectors, rest }) }:save "stores.ckpt"
 nn.Sequential { nn.Dense { 1000, input_dim = 1 }, nn.Dense { 1000 }, nn.Dense { 1000 }, nn.Dense { 1 } }:save "deep.ckpt"
 """
 
@@ -330,6 +333,21 @@ def test_requests_are_predicted_together(t):
     assert found['firesteel_requests_total{model="line",code="200"}'] == 7 and found['firesteel_requests_total{model="line",code="400"}'] == 1, found
     buckets = [v for k, v in found.items() if k.startswith('firesteel_request_duration_seconds_bucket{model="line"')]
     assert buckets == sorted(buckets) and buckets[-1] == found['firesteel_request_duration_seconds_count{model="line"}'] == 8, found
+    assert s.end() == 0
+
+
+def test_a_value_that_a_table_has_not_fails_its_own_request(t):
+    """An index outside of an Embedding is told with its row in the request, and those that wait beside it are predicted."""
+    s = Server(t, "--max-latency=300", "--max-batch-size=17", "stores.ckpt")
+
+    def ask(index):
+        return s.ask("POST", "/v2/models/stores/infer", {"inputs": [fp32([3, 4, 0, index], 2, 2, name="store", datatype="INT64"),
+                                                                    fp32([1, 2], 2, 1, name="rest")]})
+    with concurrent.futures.ThreadPoolExecutor(8) as many:
+        got = list(many.map(ask, (9, 0, 30, 5, -1, 1, 1.5, 2)))
+    assert [status for status, _ in got] == [200, 200, 400, 200, 400, 200, 400, 200], got
+    for i, value in ((2, "30"), (4, "-1"), (6, "1.5")):
+        assert got[i][1]["error"] == f"input store: stores expects indices from 0 to 9, but row 1 of x holds {value}", got[i]
     assert s.end() == 0
 
 

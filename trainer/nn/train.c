@@ -112,14 +112,22 @@ static int check_y(const model *m, const tensor *x, const tensor *y, size_t k, e
     return classes ? 0 : objective_check_accuracy(&head, y, e);
 }
 
-// Checks the indices of each Embedding that reads the data directly; the error names the row
-// without an entry.
-static int check_indices(const model *m, const tensor *x, size_t k, err *e)
+// The node whose values this one's first input has, perhaps in another shape.
+static size_t origin_of(const graph *g, const node *n)
+{
+    size_t from = n->input[0];
+    while (g->node[from].inputs &&
+           (g->node[from].op->kind == LAYER_FLATTEN || g->node[from].op->kind == LAYER_RESHAPE))
+        from = g->node[from].input[0];
+    return from;
+}
+
+int model_check_values(const model *m, size_t k, const tensor *x, err *e)
 {
     size_t from = m->graph->input[k], width = tensor_row_size(x);
     for (size_t i = 0; i < m->graph->n; i++) {
         const node *n = &m->graph->node[i];
-        if (n->op->kind != LAYER_EMBEDDING || n->input[0] != from)
+        if (n->op->kind != LAYER_EMBEDDING || origin_of(m->graph, n) != from)
             continue;
         for (size_t at = 0; at < tensor_count(x); at++) {
             double value = tensor_at(x, at);
@@ -136,7 +144,7 @@ static int check_inputs(const model *m, const tensor *const *xs, err *e)
 {
     for (size_t k = 0; k < model_input_count(m); k++) {
         if (check_x(xs[k], e) < 0 || model_check_input(m, k, xs[k], e) < 0 ||
-            check_indices(m, xs[k], k, e) < 0)
+            model_check_values(m, k, xs[k], e) < 0)
             return k ? err_wrap(e, "input %zu", k + 1) : -1;
         if (tensor_rows(xs[k]) != tensor_rows(xs[0]))
             return err_set(e, ERR_USAGE, "input 1 has %zu rows, but input %zu has %zu",

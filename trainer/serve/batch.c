@@ -160,6 +160,7 @@ static struct waiting *take_batch(batcher *b, size_t *n, size_t *rows)
     return batch;
 }
 
+// Where they fail together, each is predicted alone: only the one that is to blame fails.
 static void run(const batcher *b, struct waiting *batch, size_t n)
 {
     err e = {0};
@@ -168,9 +169,10 @@ static void run(const batcher *b, struct waiting *batch, size_t n)
     for (const struct waiting *w = batch; w; w = w->next)
         all[i++] = w->q;
     int status = infer_run(batch->m, all, n, &b->stop, &e);
+    bool again = status < 0 && n > 1 && !atomic_load(&b->stop);
     for (struct waiting *w = batch; w; w = w->next) {
-        w->status = status;
-        w->e = e;
+        w->status = again ? infer_run(w->m, &w->q, 1, &b->stop, &w->e) : status;
+        w->e = again ? w->e : e;
     }
 }
 

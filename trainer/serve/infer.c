@@ -244,12 +244,12 @@ static int read_inputs(const model *m, const cJSON *request, size_t most, tensor
         xs[i] = infer_read_tensor(inputs[i], input_name(m, i), most, e);
         if (!xs[i])
             return -1;
-        if (model_check_input(m, i, xs[i], e) < 0 || xs[i]->shape[0] != xs[0]->shape[0]) {
-            if (!e->code)
-                err_set(e, ERR_INVALID, "its inputs have different numbers of rows");
+        if (model_check_input(m, i, xs[i], e) < 0 || model_check_values(m, i, xs[i], e) < 0) {
             e->code = ERR_INVALID;
-            return -1;
+            return err_wrap(e, "input %s", input_name(m, i));
         }
+        if (xs[i]->shape[0] != xs[0]->shape[0])
+            return err_set(e, ERR_INVALID, "its inputs have different numbers of rows");
     }
     return 0;
 }
