@@ -94,6 +94,19 @@ int err_errno(err *e, int number, const char *fmt, ...)
         e, code_of_errno(number), "%s: %s", what, strerror_r(number, reason, sizeof reason));
 }
 
+int err_give(err *e, const err *from)
+{
+    if (from->code && e)
+        *e = *from;
+    return from->code ? -1 : 0;
+}
+
+void err_clear(err *e)
+{
+    if (e)
+        *e = (err){0};
+}
+
 int err_wrap(err *e, const char *fmt, ...)
 {
     if (!e)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The error contract of the whole program: a caller-owned value, with nothing to free.
-// Functions take `err *e` last and return 0 or -1, a pointer or NULL; `e` may be NULL.
+// Functions take `err *e` last and return 0 or -1, a pointer or NULL. Every one of them takes a
+// NULL `e`: its caller does not want to know why. Who reads what is in `e` says ERR_GUARD(e)
+// before.
 #pragma once
 #include <stdarg.h>
 #include <stdbool.h>
@@ -37,11 +39,21 @@ typedef struct err {
     char text[1000]; // UTF-8: the thing, the reason, the remedy
 } err;
 
+// After this, `e` of a function's parameters is not NULL, so that it can be read and written: an
+// error that the caller does not want is put into a value that goes with the function. tests/lint
+// finds each `e->` and `*e` that no guard is before.
+#define ERR_GUARD(e)                                                                               \
+    err guard_of_##e = {0};                                                                        \
+    e = e ? e : &guard_of_##e
+
 // Sets code and text; returns -1, so that `return err_set(e, …)` reads well.
 int err_set(err *e, err_code code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 int err_vset(err *e, err_code code, const char *fmt, va_list args);
 // "<fmt>: <strerror(number)>", with NOT_FOUND, EXISTS, NO_SPACE, FORBIDDEN or IO as the code.
 int err_errno(err *e, int number, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+// Copies an error that was kept elsewhere, and returns -1; 0, with e as it was, if that is none.
+int err_give(err *e, const err *from);
+void err_clear(err *e);
 // Puts what was being done in front of the text: "<fmt>: <text>". Keeps the code; returns -1.
 int err_wrap(err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 // The code's name in lower case with underscores, "not_found".

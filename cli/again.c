@@ -45,11 +45,11 @@ static int find(const char *folder, const char *word, struct again *a, err *e)
 
 int again_open(const char *folder, const char *word, struct again *a, err *e)
 {
+    ERR_GUARD(e);
     int64_t seed;
     *a = (struct again){0};
     if (find(folder, word, a, e) < 0 || check_source(a, e) < 0) {
-        if (e)
-            e->code = ERR_USAGE; // nothing was run
+        e->code = ERR_USAGE; // nothing was run
         return -1;
     }
     const cJSON *first = fold_first(a->then);

@@ -358,10 +358,11 @@ static int check_registry(const char *registry, err *e)
 // A context or a kubeconfig that was named is not first missed when a cell is about to use it.
 static int check_cluster(const struct kernel_options *o, err *e)
 {
+    ERR_GUARD(e);
     struct client_options options = link_options(o);
     kubeconfig *found = kubeconfig_load(&options, e);
     kubeconfig_free(found);
-    if (!found && e)
+    if (!found)
         e->code = ERR_USAGE; // nothing was run
     return found ? 0 : -1;
 }

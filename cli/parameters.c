@@ -25,6 +25,7 @@ static const char *file_of(const char *given)
 
 static int read_value(char **given, const char *file, err *e)
 {
+    ERR_GUARD(e);
     AUTO_BUF text = {0};
     const char *path = str_eq(file, "-") ? "/dev/stdin" : file;
     int name = (int)(file - *given - 1);
@@ -83,6 +84,7 @@ static cJSON *read_file(const char *path, err *e)
 // values: taken; NULL: *e tells why there are none.
 static int give_mapping(struct params *params, cJSON *given, const char *from, char ***list, err *e)
 {
+    ERR_GUARD(e);
     AUTO_JSON *values = given;
     int result = values ? 0 : -1;
     for (const cJSON *v = values ? values->child : NULL; v && result == 0; v = v->next) {

@@ -12,6 +12,7 @@
 
 static int check(const char *path, err *e)
 {
+    ERR_GUARD(e);
     enum export_format format;
     if (!export_format(path, &format))
         return err_set(e, ERR_USAGE, "--report %s: the name ends in " EXPORT_ENDS, path);

@@ -102,6 +102,7 @@ static void take_plan(struct stale *s)
 int stale_open(const char *cwd, const char *path, const char *word, char *const *given,
     struct stale *s, err *e)
 {
+    ERR_GUARD(e);
     fold *f = NULL;
     *s = (struct stale){0};
     AUTO_FREE char *file = path_absolute(path, e);
@@ -120,7 +121,7 @@ int stale_open(const char *cwd, const char *path, const char *word, char *const 
     }
     notebook_free(nb);
     fold_free(f);
-    if (result < 0 && e)
+    if (result < 0)
         e->code = ERR_USAGE; // nothing was run
     return result;
 }

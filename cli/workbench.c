@@ -348,8 +348,7 @@ static int come_back(workbench *w, int ended, err *e)
     term_redraw(w->term);
     if (entered == 0)
         return ended;
-    *e = why;
-    return -1;
+    return err_give(e, &why);
 }
 
 // The editor has the terminal, and this process waits for it; meanwhile the kernel goes on.
@@ -663,10 +662,7 @@ static int stay(workbench *w, err *e)
 {
     present(w);
     loop_run(w->loop);
-    if (!w->failed.code)
-        return 0;
-    *e = w->failed;
-    return -1;
+    return err_give(e, &w->failed);
 }
 
 int workbench_run(workbench *w, err *e)

@@ -167,11 +167,8 @@ int feed_next(feed *f, model_data *out, size_t *n, err *e)
         set_ready(f, &f->place[(f->taken - 1) % PLACES], false);
     struct place *p = &f->place[f->taken++ % PLACES];
     wait_for(f, p, true);
-    if (p->failed) {
-        if (e)
-            *e = p->error;
-        return -1;
-    }
+    if (p->failed)
+        return err_give(e, &p->error);
     *out = (model_data){.x = p->x[0],
         .y = p->y[0],
         .sparse = f->data->sparse,

@@ -149,6 +149,7 @@ bool safetensors_begins(const void *bytes, size_t n)
 
 int safetensors_open(safetensors *s, const void *bytes, size_t n, err *e)
 {
+    ERR_GUARD(e);
     *s = (safetensors){0};
     if (n < LENGTH_SIZE)
         return err_set(e, ERR_CORRUPT, "not safetensors: %zu bytes are too short", n);
@@ -161,8 +162,7 @@ int safetensors_open(safetensors *s, const void *bytes, size_t n, err *e)
         return err_set(e, ERR_CORRUPT, "not safetensors: the header is no JSON object");
     s->header = json_parse(text, length, e);
     if (!s->header) {
-        if (e)
-            e->code = ERR_CORRUPT;
+        e->code = ERR_CORRUPT;
         return err_wrap(e, "the safetensors header");
     }
     s->data = text + length;

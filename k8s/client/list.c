@@ -134,6 +134,7 @@ static cJSON *page_of_rows(
 static cJSON *whole_page(
     client *c, const struct patience *p, struct request *r, struct reading *l, err *e)
 {
+    ERR_GUARD(e);
     struct http_response response;
     r->limit = l->room;
     if (request_do(c, p, r, &response, e) != 0) {
@@ -154,6 +155,7 @@ static cJSON *whole_page(
 static cJSON *request_page(client *c, const struct patience *p, const struct resource *r,
     const char *ns, struct reading *l, const char *next, err *e)
 {
+    ERR_GUARD(e);
     const struct list_query *q = l->query;
     AUTO_FREE char *path = list_path(r, ns, l, next);
     AUTO_FREE char *what = client_sentence("list", r, ns, NULL);

@@ -94,6 +94,7 @@ static int exit_code(const cJSON *status)
 // The container runtime's word: that a program is not there, for instance.
 static void refused(remote *r, const cJSON *status, err *e)
 {
+    ERR_GUARD(e);
     status_object_error(status, r->what, r->client->who, e);
     e->code = ERR_FAILED; // no server is away, although the Status says 500
 }

@@ -65,6 +65,7 @@ static char *path_of(const struct service_request *r)
 int client_service(
     client *c, const struct patience *p, const struct service_request *r, buf *out, err *e)
 {
+    ERR_GUARD(e);
     static const struct patience none = {0};
     struct refusal refusal = {.patience = p ? p : &none};
     struct patience own = *refusal.patience;

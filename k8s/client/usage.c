@@ -64,13 +64,14 @@ const struct resource *usage_of(client *c, const struct resource *r)
 const struct resource *usage_ask(
     client *c, const struct patience *p, const struct resource *r, err *e)
 {
+    ERR_GUARD(e);
     const char *kind = kind_of(r);
     if (!kind) {
         err_set(e, ERR_USAGE, "usage is known of pods and nodes, not of %s", r->plural);
         return NULL;
     }
     const struct resource *found = client_resource_of(c, p, version, kind, e);
-    if (!found && e && e->code == ERR_NOT_FOUND)
+    if (!found && e->code == ERR_NOT_FOUND)
         err_set(e, ERR_UNAVAILABLE,
             "usage: the server has no metrics.k8s.io, which tells what pods and nodes use; "
             "install metrics-server, or leave usage out");

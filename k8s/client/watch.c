@@ -240,6 +240,7 @@ static int list_ended(watch *w, const char *version)
 // -1 with *e: the body is neither an answer nor a refusal; it may have been cut in the middle.
 static int list_done(watch *w, err *e)
 {
+    ERR_GUARD(e);
     AUTO_JSON *list = listing_end(w->listing, e);
     if (!list) {
         e->code = ERR_UNAVAILABLE;
@@ -295,6 +296,7 @@ static bool shrink_page(watch *w, const err *why)
 // A page that cannot be read to its end.
 static void no_list(watch *w, err *why)
 {
+    ERR_GUARD(why);
     if (why->code == ERR_INVALID) {
         why->code = ERR_UNAVAILABLE;
         err_wrap(why, "the server's answer is no JSON");

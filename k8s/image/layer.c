@@ -344,10 +344,11 @@ static la_ssize_t on_tar(struct archive *a, void *arg, const void *bytes, size_t
 
 static int write_data(struct archive *a, const void *bytes, size_t n, err *e)
 {
+    ERR_GUARD(e);
     if (archive_write_data(a, bytes, n) == (la_ssize_t)n)
         return 0;
     // If a write to the store failed, e already has the store's own text.
-    return e && e->code ? -1 : err_set(e, ERR_IO, "tar: %s", archive_error_string(a));
+    return e->code ? -1 : err_set(e, ERR_IO, "tar: %s", archive_error_string(a));
 }
 
 static int copy_file(struct archive *a, const struct entry *x, int fd, err *e)
@@ -378,6 +379,7 @@ static int copy_file(struct archive *a, const struct entry *x, int fd, err *e)
 static int write_content(
     struct archive *a, struct archive_entry *head, const struct entry *x, err *e)
 {
+    ERR_GUARD(e);
     int fd = x->kind == ENTRY_FILE ? open(x->source, O_RDONLY | O_CLOEXEC) : -1;
     struct stat st = {0};
     if (x->kind == ENTRY_FILE && (fd < 0 || fstat(fd, &st))) {
@@ -389,7 +391,7 @@ static int write_content(
     archive_entry_set_size(head, x->kind == ENTRY_FILE ? st.st_size : (la_int64_t)x->bytes.len);
     int status = 0;
     if (archive_write_header(a, head) != ARCHIVE_OK)
-        status = e && e->code ? -1 : err_set(e, ERR_IO, "tar: %s", archive_error_string(a));
+        status = e->code ? -1 : err_set(e, ERR_IO, "tar: %s", archive_error_string(a));
     else if (x->kind == ENTRY_FILE)
         status = copy_file(a, x, fd, e);
     else if (x->kind == ENTRY_BYTES)
@@ -423,6 +425,7 @@ static int write_entry(struct archive *a, const struct entry *x, int64_t mtime, 
 
 static int write_tar(const layer *l, struct stream *s, int64_t mtime, err *e)
 {
+    ERR_GUARD(e);
     if (archive_late(e) != 0)
         return -1;
     struct archive *a = archive_write_new();
@@ -434,7 +437,7 @@ static int write_tar(const layer *l, struct stream *s, int64_t mtime, err *e)
     for (size_t i = 0; i < l->n && status == 0; i++)
         status = write_entry(a, &l->entries[i], mtime, e);
     if (status == 0 && archive_write_close(a) != ARCHIVE_OK)
-        status = e && e->code ? -1 : err_set(e, ERR_IO, "tar: %s", archive_error_string(a));
+        status = e->code ? -1 : err_set(e, ERR_IO, "tar: %s", archive_error_string(a));
     archive_write_free(a);
     return status;
 }
@@ -442,9 +445,9 @@ static int write_tar(const layer *l, struct stream *s, int64_t mtime, err *e)
 static int write_blob(
     const layer *l, const image_store *store, int64_t mtime, layer_result *r, err *e)
 {
+    ERR_GUARD(e);
     AUTO_FREE struct stream *s = mem_alloc(sizeof *s);
-    err local = {0};
-    s->e = e ? e : &local;
+    s->e = e;
     s->blob = image_blob_new(store, s->e);
     if (!s->blob)
         return -1;

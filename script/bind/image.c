@@ -233,11 +233,12 @@ static int build_start(call *c, const cJSON *args, cJSON **result, err *e)
 
 static int build_verify(call *c, const cJSON *args, const cJSON *recorded, cJSON **result, err *e)
 {
+    ERR_GUARD(e);
     struct image_built built;
     if (!recorded)
         return 0; // building again costs little and gives the same
     if (run_build(c, args, &built, e))
-        return e && e->code == ERR_NOT_FOUND ? 0 : -1;
+        return e->code == ERR_NOT_FOUND ? 0 : -1;
     bool same = str_eq(built.manifest.digest.text, json_str(recorded, "digest"));
     image_built_done(&built);
     return same;
@@ -482,6 +483,7 @@ static void look_here(call *c, const cJSON *args, const cJSON *result, struct gl
 // minute will do. What was pulled is looked for where it was found.
 static void look_there(call *c, const cJSON *args, const cJSON *result, struct glance *g, err *e)
 {
+    ERR_GUARD(e);
     oci_digest now = {0};
     CLEANUP(remote_done) struct remote r = {0};
     const char *from = json_str(result, "from");

@@ -197,6 +197,7 @@ static char **lend(char **argv, const char *name, const char *base)
 // Buildah 1.28 looks for what stands in the file; whoever fills in arguments first, for the name.
 static int lend_bases(struct request *r, const char *folder, char ***argv, err *missing, err *e)
 {
+    ERR_GUARD(missing);
     struct dockerfile_image *images;
     size_t n;
     struct dockerfile_build options = {.name = r->name, .args = (const char *const *)r->args};
@@ -212,10 +213,7 @@ static int lend_bases(struct request *r, const char *folder, char ***argv, err *
             *argv = lend(*argv, images[i].said, base);
     }
     dockerfile_images_free(images, n);
-    if (goes_on)
-        return 0;
-    *e = *missing;
-    return -1;
+    return goes_on ? 0 : err_give(e, missing);
 }
 
 static const char MADE[] = "made"; // the layout of what a builder has made
@@ -224,6 +222,7 @@ static const char MADE[] = "made"; // the layout of what a builder has made
 static int run_builder(
     struct request *r, const char *builder, const char *own, const char *folder, err *e)
 {
+    ERR_GUARD(e);
     AUTO_FREE char *to = str_fmt("oci:%s/%s:%s", folder, MADE, own);
     char **argv = words(
         (const char *const[]){builder, "build", "--layers", "--file", r->file, "--tag", own, NULL});

@@ -243,6 +243,7 @@ static char *state_of(const cJSON *manifest, const cJSON *there)
 static int look_closely(call *c, const cJSON *args, bool with_pods, const cJSON *recorded,
     const char *before, char **seen, char **why, err *e)
 {
+    ERR_GUARD(e);
     struct target t;
     AUTO_JSON *object = NULL, *there = NULL, *fields = NULL;
     if (prepare(c, args, with_pods, &t, &object, e) != 0 ||

@@ -13,6 +13,7 @@ typedef int copy_fn(const struct copying *w, struct treetar_told *told, err *e);
 static int copy_with(
     call *c, const cJSON *args, const struct pod_choice *p, copy_fn *fn, cJSON **result, err *e)
 {
+    ERR_GUARD(e);
     AUTO_FREE char *here = path_join(call_cwd(c), json_str_or(args, "here", ""));
     struct patience patience = p->target.patience;
     struct treetar_told told = {0};

@@ -142,6 +142,7 @@ int k8s_verify_set(call *c, const cJSON *args, const cJSON *recorded, cJSON **re
 
 void k8s_look_set(call *c, const cJSON *args, const cJSON *recorded, struct glance *g, err *e)
 {
+    ERR_GUARD(e);
     struct target t;
     AUTO_JSON *there = k8s_same_object(c, &t, args, recorded, e);
     const cJSON *object = json_get(recorded, "object");

@@ -166,6 +166,7 @@ static int wait_with(struct target *t, struct waiting *w, cJSON **last, err *e)
 // Adds to a time-out why the object has not come further.
 static int late(struct waiting *w, const cJSON *last, err *e)
 {
+    ERR_GUARD(e);
     struct why why = {0};
     if (e->code == ERR_TIMEOUT && last && k8s_find_why(w->target, last, &why)) {
         AUTO_FREE char *before = mem_strdup(e->text);

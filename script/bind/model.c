@@ -234,6 +234,7 @@ static int package_start(call *c, const cJSON *args, cJSON **result, err *e)
 // Making it again costs little, and gives the same of the same files.
 static int package_verify(call *c, const cJSON *args, const cJSON *recorded, cJSON **result, err *e)
 {
+    ERR_GUARD(e);
     struct image_built built;
     AUTO_JSON *about = NULL, *examples = NULL;
     if (!recorded)

@@ -133,12 +133,7 @@ int process_run(call *c, const struct process_spec *spec, struct process_result 
     int64_t deadline = spec->within ? clock_add(clock_mono(), spec->within) : 0;
     int done = loop_call(call_loop(c), interrupt, &ops, &j, deadline, e);
     result->left_out = kept_take(&j.kept, &result->output);
-    if (done == 0 && j.error.code) {
-        if (e)
-            *e = j.error;
-        return -1;
-    }
-    return done;
+    return done == 0 ? err_give(e, &j.error) : done;
 }
 
 void process_hash_files(cJSON *files, const char *at, const cJSON *names)

@@ -182,7 +182,7 @@ static fold *fold_most(
     }
     reader_close(r);
     if (first_bad && f && f->corrupt)
-        *first_bad = bad;
+        err_give(first_bad, &bad);
     if (f && f->corrupt && !good) {
         err_set(e, ERR_CORRUPT, "no line of this journal can be read; the first: %s", bad.text);
         fold_free(STEAL(f));

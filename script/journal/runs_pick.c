@@ -27,6 +27,7 @@ static char *nth_newest(const char *folder, const char *own, int64_t n, err *e)
 
 static void has_none(const char *folder, const char *shown, err *e)
 {
+    ERR_GUARD(e);
     AUTO_FREE char *beside = path_dirname(shown);
     err_set(e, ERR_NOT_FOUND, "%s has no run of %s", folder, shown);
     if (strchr(shown, '/') && !str_eq(beside, folder))

@@ -172,6 +172,7 @@ static client *client_new(const struct client_ops *ops, void *arg)
 
 client *client_connect(loop *l, const char *socket, const struct client_ops *ops, void *arg, err *e)
 {
+    ERR_GUARD(e);
     struct stat st;
     if (stat(socket, &st) < 0) {
         err_errno(e, errno, "no kernel at %s", socket);
@@ -186,7 +187,7 @@ client *client_connect(loop *l, const char *socket, const struct client_ops *ops
     if (c->stream)
         return c;
     err_wrap(e, "no kernel answers at %s", socket);
-    if (e && e->code != ERR_NOT_FOUND && e->code != ERR_FORBIDDEN)
+    if (e->code != ERR_NOT_FOUND && e->code != ERR_FORBIDDEN)
         e->code = ERR_UNAVAILABLE;
     free(c);
     return NULL;

@@ -234,6 +234,7 @@ static int check_files(const char *folder, const cJSON *files, err *e)
 
 static cJSON *read_about(const char *folder, err *e)
 {
+    ERR_GUARD(e);
     AUTO_BUF text = {0};
     AUTO_FREE char *path = path_join(folder, PACKAGED_ABOUT);
     if (path_read(path, &text, TEXT_MOST, e) < 0)
@@ -250,7 +251,7 @@ static cJSON *read_about(const char *folder, err *e)
 
 packaged *packaged_open(const char *folder, const char *dnn, err *e)
 {
-    *e = (err){0};
+    err_clear(e);
     cJSON *about = read_about(folder, e);
     if (!about) {
         err_wrap(e, "package %s", folder);
@@ -524,7 +525,7 @@ static int ask_predict(packaged *p, const char *name, const char *body, size_t n
 int packaged_infer(packaged *p, const char *name, const char *body, size_t n,
     const atomic_bool *stop, buf *out, err *e)
 {
-    *e = (err){0};
+    err_clear(e);
     if (!p->worker)
         return infer(p->model, name, body, n, stop, out, e);
     cJSON_Delete(p->calls);

@@ -175,6 +175,7 @@ static cJSON *read_file(const char *path, const struct ports *in, err *e)
 static cJSON *read_examples(
     const char *path, const struct ports *in, const struct ports *out, err *e)
 {
+    ERR_GUARD(e);
     AUTO_JSON *items = read_file(path, in, e);
     AUTO_JSON *list = cJSON_CreateArray();
     const cJSON *item;
@@ -432,7 +433,7 @@ static int pack(const struct packing *spec, packaged *p, const atomic_bool *stop
     in.m = out.m = packaged_model(p);
     in.shape = model_input_shape;
     out.shape = model_output_shape;
-    *e = (err){0};
+    err_clear(e);
     AUTO_JSON *examples = read_examples(spec->examples, &in, &out, e);
     cJSON *example;
     size_t number = 0;

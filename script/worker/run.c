@@ -402,6 +402,7 @@ static int send_failure(worker *w, const char *text, size_t n, err *e)
 // returned.
 static int pack_result(worker *w, int count, buf *result, err *e)
 {
+    ERR_GUARD(e);
     if (count >= 0 && pack_values(w->L, 4, count, PACK_DATA, NULL, result, e) == 0)
         return 1;
     AUTO_BUF text = {0};
@@ -415,6 +416,7 @@ static int pack_result(worker *w, int count, buf *result, err *e)
 
 int worker_run_rank(worker *w, rank_link *link, err *e)
 {
+    ERR_GUARD(e);
     const void *function;
     size_t n;
     w->link = link;

@@ -253,6 +253,32 @@ def check_starts(sources):
     tap(not bad, "children are started by base/spawn.c", bad)
 
 
+def without_texts(text):
+    """C without comments and literals, with its lines and columns."""
+    return re.sub(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', lambda m: re.sub(r"[^\n]", " ", m.group()), text, flags=re.S)
+
+
+def check_errors(sources):
+    """Whoever calls may pass NULL for any `err *e`, so nobody reads or writes through one that no ERR_GUARD is before."""
+    bad, looked = [], 0
+    for path in sources:
+        if path.startswith(("tests/", "base/err.")):
+            continue
+        text = without_texts(open(path, encoding="utf-8").read())
+        kept = set(re.findall(r"(?<!const )\berr \*(\w+);", text))  # members
+        uses = [(m.start(), m.group()) for name in kept for m in re.finditer(rf"(->|\.){name}->", text)]
+        for function in re.finditer(r"^\w[^;{}#]*\(([^;{}]*)\)[^;{}()]*\n\{\n(.*?)^\}", text, re.M | re.S):
+            for name in re.findall(r"(?<!const )\berr \*(\w+)", function.group(1)):
+                looked += 1
+                start, body = function.start(2), function.group(2)
+                guard = body.find(f"ERR_GUARD({name});")
+                for use in re.finditer(rf"(?<![\w>.]){name}->|(?<![\w)\]] )(?<![\w)\]])\*{name}\b", body):
+                    if guard < 0 or use.start() < guard:
+                        uses.append((start + use.start(), use.group()))
+        bad += [f"{path}:{text.count(chr(10), 0, at) + 1}: {what}" for at, what in uses]
+    tap(looked > 1000 and not bad, f"none of {looked} functions reads through an err * that may be NULL (base/err.h)", bad)
+
+
 def check_views(sources):
     """A file that ends in a view's table counts as a view in any folder."""
     bad = []
@@ -322,6 +348,7 @@ check_texts(files(".c", ".h", ".def", ".lua", ".py", ".md", ".build", ".sh"))
 check_format([p for p in c_files if not p.endswith(".def")])
 check_prints([p for p in c_files if p.endswith(".c")])
 check_starts([p for p in c_files if p.endswith(".c")])
+check_errors([p for p in c_files if p.endswith(".c")])
 check_views([p for p in c_files if p.endswith(".c")])
 check_says([p for p in c_files if p.endswith(".c")])
 check_names(files(".py"))

@@ -520,6 +520,8 @@ class Handler(BaseHTTPRequestHandler):
         SEEN["list " + str(ns)] += 1
         if ns == "again":
             return self.page(ns, [pod("a", ns)], "the-same")
+        if ns == "forbidden":
+            return self.answer(403, status(403, "pods is forbidden"))
         if ns == "l-late":
             return self.page(ns, [], None)
         if ns == "empty":

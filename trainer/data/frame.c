@@ -395,7 +395,7 @@ static int first_error(const struct looking *l, err *e)
     for (size_t i = 0; i < l->r->kept; i++)
         if (l->column[i].record < first) {
             first = l->column[i].record;
-            *e = l->column[i].error;
+            err_give(e, &l->column[i].error);
         }
     return first < l->b->records ? -1 : 0;
 }
@@ -434,7 +434,7 @@ static int each_field(struct reading *r, visit_fn visit, err *e)
                 look_at_column(&l, i);
         status = first_error(&l, e);
         if (status == 0 && here->status < 0) {
-            *e = here->error;
+            err_give(e, &here->error);
             status = -1;
         }
         struct block *last = here;
@@ -609,6 +609,7 @@ static csv *open_path(void *ctx, char separator, err *e)
 
 int frame_read(const char *path, const frame_spec *spec, frame *out, err *e)
 {
+    ERR_GUARD(e);
     if (read_frame(open_path, (void *)path, spec, out, e) == 0)
         return 0;
     bool named = strstr(e->text, path) != NULL;

@@ -244,8 +244,8 @@ static int decode_all(struct loading *l, pool *threads, err *e)
     for (size_t i = 1; i < workers; i++)
         first = l->at[i] < l->at[first] ? i : first;
     bool failed = atomic_load(&l->failed);
-    if (failed && e)
-        *e = l->errors[first];
+    if (failed)
+        err_give(e, &l->errors[first]);
     free(l->errors);
     free(l->at);
     return failed ? -1 : 0;

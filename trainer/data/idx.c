@@ -206,7 +206,7 @@ static tensor *parse_checked(const buf *bytes, const char *want, err *e)
     if (check_sum(&s, want, &wrong) == 0)
         return t;
     tensor_free(t);
-    *e = wrong;
+    err_give(e, &wrong);
     return NULL;
 }
 

@@ -205,8 +205,8 @@ static int run_until_done(driver *d, struct run *r, int64_t deadline, err *e)
             return -1;
         ranks_look(r);
     }
-    if (r->failed && e)
-        *e = r->why;
+    if (r->failed)
+        err_give(e, &r->why);
     return r->failed ? -1 : 0;
 }
 
@@ -336,8 +336,8 @@ static int run_generations(
         deadline = clock_mono() + job->start_timeout;
         code = run_ranks(d, &now, &x, deadline, result, &ending, &why);
     }
-    if (code && ending == ENDED && e)
-        *e = why;
+    if (code && ending == ENDED)
+        err_give(e, &why);
     elastic_done(&x);
     return code;
 }

@@ -38,6 +38,7 @@ struct executor {
 // closed.
 static int call_driver(const struct executor_options *o, seal *s, err *e)
 {
+    ERR_GUARD(e);
     int64_t deadline = clock_mono() + o->start_timeout;
     for (;;) {
         int fd = net_dial(o->driver, e);
@@ -240,6 +241,7 @@ static int serve_once(struct executor *x, err *e)
 
 int executor_run(const struct executor_options *o, err *e)
 {
+    ERR_GUARD(e);
     struct executor x = {.options = o};
     x.fd = call_driver(o, &x.seal, e);
     if (x.fd < 0)

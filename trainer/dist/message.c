@@ -283,6 +283,7 @@ static void open_seal(const char *secret, const uint8_t challenge[NONCE_SIZE],
 
 int peer_introduce(int fd, const char *secret, int64_t deadline, seal *s, err *e)
 {
+    ERR_GUARD(e);
     AUTO_BUF in = {0};
     message m;
     if (message_receive(fd, &in, &m, deadline, e))
@@ -297,7 +298,7 @@ int peer_introduce(int fd, const char *secret, int64_t deadline, seal *s, err *e
     if (message_send(fd, MESSAGE_HELLO, &h, sizeof h, e))
         return -1;
     if (message_receive(fd, &in, &m, deadline, e)) {
-        if (e && e->code == ERR_UNAVAILABLE)
+        if (e->code == ERR_UNAVAILABLE)
             return err_set(e, ERR_UNAUTHORIZED,
                 "the driver has closed the connection: is FIRESTEEL_SECRET the same on both "
                 "sides?");

@@ -240,7 +240,7 @@ static int finish_overlap(model *m, err *e)
     if (m->overlap.status == 0)
         m->overlap.status = m->spec.overlap->finish(m->spec.allreduce_ctx, &m->overlap.error);
     if (m->overlap.status < 0)
-        *e = m->overlap.error;
+        err_give(e, &m->overlap.error);
     return m->overlap.status;
 }
 

@@ -142,10 +142,8 @@ long flow_blame(const flow *f)
 }
 static int check_run(const flow *f, err *e)
 {
-    if (f->s->failed || f->ranks.failed) {
-        *e = f->s->failed ? f->s->error : f->ranks.error;
-        return -1;
-    }
+    if (f->s->failed || f->ranks.failed)
+        return err_give(e, f->s->failed ? &f->s->error : &f->ranks.error);
     for (size_t i = 0; i < f->g->n; i++)
         if (atomic_load(&f->node[i].failed))
             return err_set(e, ERR_FAILED,

@@ -57,6 +57,7 @@ static int check_inputs(const node *n, err *e)
 
 static int infer(const graph *g, node *n, err *e)
 {
+    ERR_GUARD(e);
     AUTO_FREE row_shape *in = mem_array(n->inputs ? n->inputs : 1, sizeof *in);
     AUTO_BUF shape = {0};
     for (size_t i = 0; i < n->inputs; i++)

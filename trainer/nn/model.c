@@ -249,6 +249,7 @@ static int check_heads(const model *m, const compile_spec *spec, err *e)
 
 static int lay_out(model *m, const row_shape *in, err *e)
 {
+    ERR_GUARD(e);
     m->graph =
         graph_new(m->layer, m->n, m->inputs, m->input_count, m->outputs, m->output_count, in, e);
     if (m->most && (m->graph ? m->graph->numbers > m->most : e->code == ERR_LIMIT)) {

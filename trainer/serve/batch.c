@@ -217,6 +217,6 @@ int batch_predict(batcher *b, size_t i, model *m, infer_request *q, err *e)
     }
     pthread_mutex_unlock(&b->lock);
     if (w.status < 0)
-        *e = w.e;
+        err_give(e, &w.e);
     return w.status;
 }

@@ -232,6 +232,7 @@ static int read_outputs(
 
 static int read_inputs(const model *m, const cJSON *request, size_t most, tensor **xs, err *e)
 {
+    ERR_GUARD(e);
     const cJSON *list = json_get(request, "inputs");
     size_t wanted = model_input_count(m),
            got = cJSON_IsArray(list) ? (size_t)cJSON_GetArraySize(list) : 0;
@@ -369,10 +370,11 @@ void infer_free(infer_request *q)
 
 infer_request *infer_read(const model *m, const char *body, size_t n, err *e)
 {
+    ERR_GUARD(e);
     AUTO_JSON *request = json_parse(body, n, e);
     if (!request)
         return NULL;
-    *e = (err){0};
+    err_clear(e);
     infer_request *q = mem_alloc(sizeof *q);
     q->m = m;
     AUTO_FREE char *id = infer_id(request, e);

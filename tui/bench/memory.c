@@ -383,7 +383,7 @@ cJSON *memory_outputs(bench *b, const char *id, long *count, err *e)
     err why = {0};
     cJSON *outputs = jupyter_outputs(c, past.run ? past.spools : b->spool_dir, 0, &why);
     if (why.code) {
-        *e = why;
+        err_give(e, &why);
         cJSON_Delete(outputs);
         return NULL;
     }

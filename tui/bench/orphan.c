@@ -66,7 +66,7 @@ static int save_as(bench *b, const notebook *nb, const char *path, err *unread, 
     if (copy && file)
         notebook_adopt_file(copy, file);
     int result = notebook_save_with(copy ? copy : nb, path, outputs_of, &saving, e);
-    *unread = saving.unread;
+    err_give(unread, &saving.unread);
     notebook_free(copy);
     notebook_free(file);
     return result;

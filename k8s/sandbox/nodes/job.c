@@ -58,6 +58,7 @@ static cJSON *new_pod(const cJSON *job)
 
 static int create_pods(jobs *j, const cJSON *job, int64_t n, err *e)
 {
+    ERR_GUARD(e);
     for (; n > 0; n--) {
         const snapshot *pod =
             store_create(j->store, KIND(PODS), new_pod(job), STORE_MAIN, false, e);
@@ -74,6 +75,7 @@ static int create_pods(jobs *j, const cJSON *job, int64_t n, err *e)
 // Deletes up to n active pods; those that do not run yet go first.
 static int remove_pods(jobs *j, const cJSON *job, int64_t n, err *e)
 {
+    ERR_GUARD(e);
     AUTO_LIST owned = store_owned(j->store, KIND(PODS), object_uid(job));
     for (int pass = 0; pass < 2; pass++) {
         for (size_t i = 0; i < owned.n && n > 0; i++) {
@@ -151,6 +153,7 @@ static void finish(jobs *j, cJSON *job, const struct job_plan *plan)
 // Deletes a finished job when its spec.ttlSecondsAfterFinished is over.
 static int expire(jobs *j, const cJSON *job, err *e)
 {
+    ERR_GUARD(e);
     int64_t ttl, now = store_now(j->store);
     if (!json_int(json_path(job, "spec.ttlSecondsAfterFinished"), &ttl))
         return 0;

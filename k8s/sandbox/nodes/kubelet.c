@@ -124,6 +124,7 @@ static bool is_running(const struct pod *p)
 
 static int write_status(struct pod *p, err *e)
 {
+    ERR_GUARD(e);
     store *s = p->kubelet->host.store;
     struct container_state *init = mem_array(p->init_n, sizeof *init);
     struct container_state *main = mem_array(p->main_n, sizeof *main);
@@ -304,6 +305,7 @@ static int64_t grace_of(const struct pod *p)
 // holds it.
 static int finish_deletion(struct pod *p, err *e)
 {
+    ERR_GUARD(e);
     if (write_status(p, e))
         return -1;
     bool gone = false;

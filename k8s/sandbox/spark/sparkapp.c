@@ -61,6 +61,7 @@ static void tell_state(sparkapps *a, const snapshot *app, enum spark_state s)
 // Writes `app` (taken) with a new state. The store's change calls us again for the next state.
 static int enter(sparkapps *a, cJSON *app, enum spark_state s, const char *message, err *e)
 {
+    ERR_GUARD(e);
     cJSON *status = json_object_at(app, "status"),
           *state = json_object_at(status, "applicationState");
     json_set_str(state, "state", spark_state_text(s));
@@ -328,6 +329,7 @@ static void expire(sparkapps *a, const cJSON *app, err *e)
 // COMPLETED, FAILED: handles late news of executors, and the time to live.
 static int rest(sparkapps *a, cJSON *app, err *e)
 {
+    ERR_GUARD(e);
     const snapshot *found = driver_of(a, app);
     CLEANUP(snapshot_unref_at) snapshot *driver = found ? snapshot_ref(found) : NULL;
     expire(a, app, e);

@@ -22,6 +22,7 @@ static const cJSON *env_entry(const cJSON *pod, const char *name)
 
 int sparkexec_create(store *s, const cJSON *app, const cJSON *driver, err *e)
 {
+    ERR_GUARD(e);
     const char *port = json_str(env_entry(driver, "FIRESTEEL_DRIVER_PORT"), "value");
     const char *selector = object_label(driver, "spark-app-selector");
     AUTO_LIST existing = store_owned(s, KIND(PODS), object_uid(driver));
@@ -104,6 +105,7 @@ bool sparkexec_ended(store *s, const cJSON *driver)
 
 int sparkexec_delete_pod(store *s, const snapshot *pod, err *e)
 {
+    ERR_GUARD(e);
     bool gone;
     AUTO_FREE char *ns = mem_strdup(pod->ns), *name = mem_strdup(pod->name),
                    *uid = mem_strdup(pod->uid);

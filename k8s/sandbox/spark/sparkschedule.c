@@ -47,8 +47,7 @@ static int delete_run(sparkschedules *s, const snapshot *run, err *e)
     if (store_delete(s->store, KIND(SPARKAPPLICATIONS), run->ns, run->name, &how, &gone, &why) ||
         why.code == ERR_NOT_FOUND)
         return 0;
-    *e = why;
-    return -1;
+    return err_give(e, &why);
 }
 
 // Keeps the newest `limit` of those that ended in this state, and names them in the status.
@@ -103,6 +102,7 @@ static cJSON *new_run(const cJSON *schedule, int64_t now)
 
 static int put_status(sparkschedules *s, cJSON *schedule, err *e)
 {
+    ERR_GUARD(e);
     if (!store_update(s->store, KIND(SCHEDULEDSPARKAPPLICATIONS), schedule, STORE_STATUS, false, e))
         return e->code == ERR_NOT_FOUND ? 0 : -1;
     return 0;

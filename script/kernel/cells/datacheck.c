@@ -54,6 +54,7 @@ static bool has_expression(const char *text, int line)
 // The place in the cell for a place in the filled-in text.
 static void settle(const struct plan *p, const char *filled, size_t n, int *line, err *e)
 {
+    ERR_GUARD(e);
     if (count_lines(filled, n) != count_lines(p->text, strlen(p->text))) {
         err why = *e;
         err_set(e, why.code, "line %d of the filled-in text, %s", *line, why.text);
@@ -89,7 +90,7 @@ static int check_template(
         if (result == 1)
             return 0;
         if (blank == 0) {
-            *e = why;
+            err_give(e, &why);
             *line = at;
         }
         if (result == 0)

@@ -69,6 +69,7 @@ static bool is_yaml(const char *path)
 // Takes "line 3, " from the message; returns the line, 0 if there is none.
 static int take_line(err *e)
 {
+    ERR_GUARD(e);
     const char *why = e->text;
     why += str_starts(why, "not JSON: ") ? strlen("not JSON: ") : 0;
     int line = 0, length = 0;
@@ -81,6 +82,7 @@ static int take_line(err *e)
 
 int filecheck_data(const char *path, const char *text, size_t n, int *line, err *e)
 {
+    ERR_GUARD(e);
     *line = 0;
     if (strstr(text, "{{") || !(is_json(path) || is_yaml(path)))
         return 0;

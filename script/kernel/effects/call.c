@@ -434,6 +434,7 @@ static int verify_known(struct call *c, const struct binding *b, const cJSON *ar
 static int resume_or_go_on(struct call *c, const struct binding *b, const cJSON *args,
     struct entry *known, cJSON **result, err *e)
 {
+    ERR_GUARD(e);
     effects *fx = c->effects;
     int verified = known ? verify_known(c, b, args, known, result, e) : 0;
     c->entry = NULL;

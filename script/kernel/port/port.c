@@ -282,11 +282,7 @@ int port_record(port *p, cJSON *event, err *e)
     struct record r = {.port = p, .event = event};
     // A record must reach the journal even if there is an interrupt.
     loop_call(p->loop, NULL, &ops, &r, 0, NULL);
-    if (!r.error.code)
-        return 0;
-    if (e)
-        *e = r.error;
-    return -1;
+    return err_give(e, &r.error);
 }
 
 void port_expect(port *p)

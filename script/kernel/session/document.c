@@ -288,8 +288,7 @@ static cJSON *reload(document *d, const cJSON *m, int64_t by, err *e)
     if (!nb && json_bool_or(m, "discard", false))
         nb = notebook_blank();
     if (!nb) {
-        if (e)
-            *e = why;
+        err_give(e, &why);
         return NULL;
     }
     notebook_adopt_ids(nb, d->notebook);

@@ -285,10 +285,7 @@ static int open_journal(kernel *k, struct parameters *parameters, err *e)
     k->effects->run = mem_strdup(journal_run(j));
     record_origin(k);
     port_deliver(k->port, first_event(k, resumes ? MESSAGE_resumed : MESSAGE_run, parameters));
-    const err *why = port_error(k->port);
-    if (why->code && e)
-        *e = *why;
-    return why->code ? -1 : 0;
+    return err_give(e, port_error(k->port));
 }
 
 // A kubeconfig for children of cells that do not declare the cluster. Its credential plugin is this
@@ -630,8 +627,7 @@ int kernel_run(const struct kernel_options *options, err *e)
     int exit_code = k->exit;
     if (k->unended && exit_code != GUARD_RESTART) {
         exit_code = -1; // clients were not told about the end
-        if (e)
-            *e = *port_error(k->port);
+        err_give(e, port_error(k->port));
     }
     if (k->abandoned ||
         !interp_end(

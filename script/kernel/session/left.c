@@ -15,7 +15,7 @@ struct giving {
     int64_t saved;
     bool cleared;
     int runs; // that have left something
-    err *unread;
+    err unread;
 };
 
 const char *left_run(const fold *recovered)
@@ -27,8 +27,8 @@ const char *left_run(const fold *recovered)
 
 static void note_unread(struct giving *g, const err *why)
 {
-    if (why->code && !g->unread->code)
-        *g->unread = *why;
+    if (why->code && !g->unread.code)
+        g->unread = *why;
 }
 
 // Did it run, or was it cleared?
@@ -79,7 +79,7 @@ static char *give_run(struct giving *g, const char *folder, const char *run)
 
 bool left_give(notebook *nb, const char *folder, const char *run, int64_t saved, err *unread)
 {
-    struct giving g = {.nb = nb, .known = hashmap_new(), .saved = saved, .unread = unread};
+    struct giving g = {.nb = nb, .known = hashmap_new(), .saved = saved};
     char *next = mem_strdup(run);
     for (int i = 0; next && i < LEFT_STEPS_MOST && g.runs < LEFT_RUNS_MOST; i++) {
         AUTO_FREE char *now = next;
@@ -87,5 +87,6 @@ bool left_give(notebook *nb, const char *folder, const char *run, int64_t saved,
     }
     free(next);
     hashmap_free(g.known);
+    err_give(unread, &g.unread);
     return !g.cleared;
 }

@@ -36,6 +36,34 @@ TEST(err_keeps_its_own_text_when_wrapped)
     CHECK_INT(err_exit_code(ERR_REFUSED), 3);
 }
 
+// Fails with a timeout, or says what it makes of one.
+static int reads_its_error(bool fails, err *e)
+{
+    ERR_GUARD(e);
+    if (fails)
+        err_set(e, ERR_TIMEOUT, "late");
+    return e->code == ERR_TIMEOUT ? err_wrap(e, "it is") : 0;
+}
+
+TEST(an_err_that_nobody_wants_is_read_all_the_same)
+{
+    err e = {0}, none = {0};
+    CHECK_INT(reads_its_error(true, NULL), -1);
+    CHECK_INT(reads_its_error(false, NULL), 0);
+    CHECK_INT(reads_its_error(true, &e), -1);
+    CHECK_STR(e.text, "it is: late");
+    CHECK_INT(err_give(&e, &none), 0);
+    CHECK_INT(e.code, ERR_TIMEOUT);
+    CHECK_INT(err_give(NULL, &e), -1);
+    CHECK_INT(err_give(&none, &e), -1);
+    CHECK_STR(none.text, "it is: late");
+    err_clear(&e);
+    err_clear(NULL);
+    CHECK_INT(
+        err_set(NULL, ERR_FAILED, "x") + err_errno(NULL, ENOENT, "x") + err_wrap(NULL, "x"), -3);
+    CHECK(!e.code && !*e.text);
+}
+
 TEST(err_texts_are_utf8)
 {
     err e = {0};

@@ -259,6 +259,18 @@ TEST(rows_beyond_the_most_are_counted)
     }
 }
 
+// What only notes something does not want to know why it could not.
+TEST(a_page_that_is_refused_to_who_wants_no_error)
+{
+    struct fake *f = fake_open(false);
+    struct list_query q = {.limit = 5};
+    CHECK(!client_page(f->client, &f->patience, pods(f), "forbidden", &q, NULL, NULL));
+    CHECK(!client_list(f->client, &f->patience, pods(f), "forbidden", &q, NULL));
+    CHECK(!client_list(f->client, &f->patience, pods(f), "forbidden", &q, &f->e));
+    CHECK_INT(f->e.code, ERR_FORBIDDEN);
+    fake_close(f);
+}
+
 static cJSON *pod_named(const char *name)
 {
     AUTO_FREE char *text =
