@@ -264,7 +264,7 @@ size_t fit_steps(const fit_spec *spec)
 static int train_epochs(struct fitting *f, history *out, err *e)
 {
     const fit_callbacks *c = &f->spec->callbacks;
-    int epochs = f->spec->epochs ? f->spec->epochs : 1;
+    int epochs = f->spec->epochs;
     if (c->train_begin && answer(f, c->train_begin(c->ctx, e)) < 0)
         return -1;
     for (int epoch = f->spec->initial_epoch; epoch < epochs; epoch++) {
@@ -302,7 +302,7 @@ int model_fit(model *m, const fit_spec *spec, history *out, err *e)
     if (out)
         *out = (history){0};
     if (spec->epochs < 0 || spec->initial_epoch < 0)
-        return err_set(e, ERR_USAGE, "epochs must be 1 or more");
+        return err_set(e, ERR_USAGE, "epochs must be 0 or more");
     if (!spec->val_x != !spec->val_y)
         return err_set(e, ERR_USAGE, "validation data needs both x and y");
     evaluate_spec t = {.x = spec->x,

@@ -49,7 +49,7 @@ typedef struct fit_spec {
     size_t watch_n;
     size_t batch_size;     // 0: 32
     size_t val_batch_size; // 0: batch_size
-    int epochs;            // 0: 1
+    int epochs;            // 0: none is trained, and the history is empty
     int initial_epoch;
     bool no_shuffle; // keep the rows in their order; else each epoch of the model, over all
                      // fits, has another

@@ -3,6 +3,7 @@
 // outputs of each batch, and says one number about all that it has seen since it was reset.
 #pragma once
 #include "trainer/logs.h"
+#include "trainer/nn/metric.h"
 #include "trainer/tensor/tensor.h"
 
 typedef struct watch {
@@ -27,6 +28,18 @@ struct watch_ops {
 //   AUC, auc  the area under the curve of true over false positives (`curve` "ROC", by the
 //             trapezoidal rule), or of precision over recall ("PR", interpolated), from counts at
 //             200 thresholds (`num_thresholds`)  [Davis & Goadrich 2006]
+//   Precision, precision  TP/(TP + FP): of the outputs above `thresholds`, 0.5, the share that was
+//             expected; `top_k`: of the k greatest of a row; `class_id`: of one class  [Keras 3]
+//   Recall, recall  TP/(TP + FN): of what was expected, the share above the threshold  [Keras 3]
+//   TruePositives, true_positives    outputs above `thresholds` that were expected  [Keras 3]
+//   FalsePositives, false_positives  outputs above it that were not expected  [Keras 3]
+//   TrueNegatives, true_negatives    outputs up to it that were not expected  [Keras 3]
+//   FalseNegatives, false_negatives  outputs up to it that were expected  [Keras 3]
+//   F1Score, f1_score  2·precision·recall/(precision + recall), where the greatest output of a row
+//             is positive, or those above `threshold`; of several outputs by `average`: "micro",
+//             "macro", "weighted"  [van Rijsbergen 1979]
+//   FBetaScore, fbeta_score  (1 + β²)·precision·recall/(β²·precision + recall), β is `beta`, 1
+//             [van Rijsbergen 1979]
 typedef struct auc_spec {
     int thresholds; // 0: 200
     bool pr;        // the precision-recall curve instead of ROC
@@ -38,4 +51,46 @@ int auc_watch(watch *w, const char *name, const auc_spec *spec, err *e);
 // The share of rows whose class is among the k greatest outputs (keras/src/metrics/
 // accuracy_metrics.py); sparse: y has class numbers. Free it with watch_done.
 int topk_watch(watch *w, const char *name, int64_t k, bool sparse, err *e);
+
+// What is counted of outputs that are positive or not (keras/src/metrics/confusion_metrics.py,
+// f_score_metrics.py).
+#define CONFUSIONS(X)                                                                              \
+    X(PRECISION, "Precision")                                                                      \
+    X(RECALL, "Recall")                                                                            \
+    X(TRUE_POSITIVES, "TruePositives")                                                             \
+    X(FALSE_POSITIVES, "FalsePositives")                                                           \
+    X(TRUE_NEGATIVES, "TrueNegatives")                                                             \
+    X(FALSE_NEGATIVES, "FalseNegatives")                                                           \
+    X(F1_SCORE, "F1Score")                                                                         \
+    X(F_BETA_SCORE, "FBetaScore")
+
+typedef enum confusion_kind {
+#define X(name, text) CONFUSION_##name,
+    CONFUSIONS(X)
+#undef X
+} confusion_kind;
+
+typedef enum score_average {
+    AVERAGE_NONE,
+    AVERAGE_MICRO,
+    AVERAGE_MACRO,
+    AVERAGE_WEIGHTED
+} score_average;
+
+typedef struct confusion_spec {
+    confusion_kind kind;
+    double threshold; // an output above it is positive; nan: any, of F scores the greatest of a row
+    int64_t top_k;    // 0: all; else none but the k greatest of a row
+    int64_t class_id; // -1: all; else this output alone
+    double beta;
+    score_average average; // of F scores
+} confusion_spec;
+
+int confusion_watch(watch *w, const char *name, const confusion_spec *spec, err *e);
+// -1 with e: it is none; the error names all.
+int confusion_parse(const char *text, confusion_kind *kind, err *e);
+
+// A metric of metric.h by itself, under a name of its own, and with a threshold of its own where it
+// is BINARY_ACCURACY.
+int metric_watch(watch *w, const char *name, metric m, double threshold, err *e);
 void watch_done(watch *w);

@@ -151,7 +151,7 @@ local modules = {
   ]],
   nn = [[
     Sequential{layer, layer, …, dtype="float32", remat=, seed=, name=} -> model -- A model of layers, one after the other; with dtype "mixed_bfloat16" numbers between layers are bf16, where the CPU can multiply it; remat is "full", "activations" or an nn.RematScope.
-    Input{n, m, shape=, name=} -> node -- What a graph begins with: rows of this shape.
+    Input{n, m, shape=, batch_shape=, batch_size=, dtype="float32", name=} -> node -- What a graph begins with: rows of this shape. dtype is float32 or one of whole numbers, as Keras's readers expect it of an Embedding's input; any tensor is taken, and any number of rows.
     Model{inputs=, outputs=, dtype="float32", remat=, seed=, name=} -> model -- A model of nodes: layers that were called on others, as nn.Dense { 10 } (node); dtype and remat as Sequential's.
     RematScope{mode="full", output_size_threshold=1024, layer_names={}} -> scope -- For a model's remat: outputs that training forgets after forward and computes anew in backward; mode is full, activations, larger_than (rows of more numbers than the threshold) or list_of_layers.
     remat(layer) -> layer -- The same of one layer.
@@ -182,7 +182,7 @@ local modules = {
     RandomFlip{mode="horizontal_and_vertical", input_shape=, dtype=, trainable=true, name=} -- While training, mirrors each picture with probability 1/2: horizontal, vertical or both.
     RandomCrop{height, width, input_shape=, dtype=, trainable=true, name=} -- While training, a window of each picture; else its middle.
     CenterCrop{height, width, input_shape=, dtype=, trainable=true, name=} -- The middle of each picture.
-    Normalization{mean=, variance=, input_shape=, dtype=, trainable=true, name=} -- (x - mean)/√variance, of numbers that are given: one, or one for each channel.
+    Normalization{axis=-1, mean=, variance=, invert=false, input_shape=, dtype=, trainable=true, name=} -- (x - mean)/√variance, of numbers that are given, or that its method adapt(x) takes from a tensor before the model is made: one for each of the last dimension, or with axis = false one of all; invert: the other way.
     Rescaling{scale, offset=0, input_shape=, dtype=, trainable=true, name=} -- x·scale + offset.
     applications: table -- Networks for pictures: ResNet50{include_top=true, weights=, input_shape={224, 224, 3}, pooling=, classes=1000, classifier_activation="softmax", variant="keras", dtype=, remat=, seed=, name=}, ResNet101, ResNet152, MobileNet{…, alpha=1, depth_multiplier=1, dropout=0.001}, MobileNetV2{…, alpha=1} by Keras's names, ResNet18 and ResNet34 by torchvision's; and resnet50, mobilenet, mobilenet_v2, torchvision with preprocess_input(pictures).
     L1{l1=0.01} -- For kernel_regularizer, bias_regularizer, …: l1·Σ |W| is added to the loss.
@@ -209,6 +209,15 @@ local modules = {
     CategoricalCrossentropy{from_logits=false, label_smoothing=0} -> loss -- A loss with options.
     BinaryCrossentropy{from_logits=false, label_smoothing=0} -> loss -- A loss with options.
     AUC{num_thresholds=200, curve="ROC", from_logits=false, name="auc"} -> metric -- A metric: the area under the curve ROC or PR.
+    Precision{thresholds=0.5, top_k=, class_id=, name="precision"} -> metric -- A metric: of the outputs above the threshold the share that was expected; top_k: of the k greatest of a row; class_id: of this output alone.
+    Recall{thresholds=0.5, top_k=, class_id=, name="recall"} -> metric -- A metric: of what was expected the share above the threshold.
+    TruePositives{thresholds=0.5, name="true_positives"} -> metric -- A metric: how many outputs above the threshold were expected.
+    FalsePositives{thresholds=0.5, name="false_positives"} -> metric -- How many above it were not expected.
+    TrueNegatives{thresholds=0.5, name="true_negatives"} -> metric -- How many others were not expected.
+    FalseNegatives{thresholds=0.5, name="false_negatives"} -> metric -- How many others were expected.
+    F1Score{average=, threshold=, name="f1_score"} -> metric -- A metric: the harmonic mean of precision and recall, where the greatest output of a row is positive, or those above the threshold; average, of several outputs: macro, micro or weighted.
+    FBetaScore{average=, beta=1, threshold=, name="fbeta_score"} -> metric -- The same, where recall counts beta times as much.
+    confusion_matrix(y_true, y_pred, {num_classes=}) -> tensor -- How many rows of class i were taken for class j, (classes, classes); y_true and y_pred are class numbers, or rows of outputs, whose greatest counts.
     MeanSquaredError{} -> loss -- As "mean_squared_error".
     MeanAbsoluteError{} -> loss -- As "mean_absolute_error".
     MeanAbsolutePercentageError{} -> loss -- As "mean_absolute_percentage_error".
@@ -216,10 +225,10 @@ local modules = {
     LogCosh{} -> loss -- As "log_cosh".
     Poisson{} -> loss -- As "poisson".
     TopKCategoricalAccuracy{k=5, name="top_k_categorical_accuracy"} -> metric -- A metric: the share of rows whose class is among the k greatest outputs.
-    RootMeanSquaredError{} -> metric -- As "root_mean_squared_error".
-    BinaryAccuracy{} -> metric -- As "binary_accuracy".
-    CategoricalAccuracy{} -> metric -- As "categorical_accuracy".
-    SparseCategoricalAccuracy{} -> metric -- As "sparse_categorical_accuracy".
+    RootMeanSquaredError{name="root_mean_squared_error"} -> metric -- As "root_mean_squared_error".
+    BinaryAccuracy{threshold=0.5, name="binary_accuracy"} -> metric -- The share of outputs on the right side of the threshold.
+    CategoricalAccuracy{name="categorical_accuracy"} -> metric -- As "categorical_accuracy".
+    SparseCategoricalAccuracy{name="sparse_categorical_accuracy"} -> metric -- As "sparse_categorical_accuracy".
     SparseTopKCategoricalAccuracy{k=5, name="sparse_top_k_categorical_accuracy"} -> metric -- The same, where targets are class numbers.
     Huber{delta=1} -> loss -- A loss that is squared near its target and linear far from it.
     ModelCheckpoint{filepath, monitor="val_loss", verbose=0, save_best_only=false, save_weights_only=false, mode="auto", save_freq="epoch", initial_value_threshold=} -- A callback that saves the model after each epoch, or every save_freq batches; {epoch:02d} and {val_loss:.2f} are filled in, with save_freq {batch}, too.

@@ -284,6 +284,27 @@ nn.BinaryCrossentropy
 nn.AUC
   model = nn.Sequential { nn.Dense { 1, input_dim = 2, activation = "sigmoid" } }
   model:compile { loss = "binary_crossentropy", metrics = { nn.AUC { num_thresholds = 100 } } }
+nn.Precision
+  model = nn.Sequential { nn.Dense { 1, input_dim = 2, activation = "sigmoid" } }
+  model:compile { loss = "binary_crossentropy", metrics = { nn.Precision { thresholds = 0.3 } } }
+nn.Recall
+  model = nn.Sequential { nn.Dense { 1, input_dim = 2, activation = "sigmoid" } }
+  model:compile { loss = "binary_crossentropy", metrics = { nn.Recall {} } }
+nn.TruePositives
+  metrics = { nn.TruePositives { name = "tp" } }
+nn.FalsePositives
+  metrics = { nn.FalsePositives { name = "fp" } }
+nn.TrueNegatives
+  metrics = { nn.TrueNegatives { name = "tn" } }
+nn.FalseNegatives
+  metrics = { nn.FalseNegatives { name = "fn" } }
+nn.F1Score
+  model = nn.Sequential { nn.Dense { 3, input_dim = 2, activation = "softmax" } }
+  model:compile { loss = "categorical_crossentropy", metrics = { nn.F1Score { average = "macro" } } }
+nn.FBetaScore
+  metrics = { nn.FBetaScore { average = "macro", beta = 2 } }
+nn.confusion_matrix
+  m = nn.confusion_matrix(data.tensor { 0, 1, 1 }, data.tensor { 0, 1, 0 })
 nn.TopKCategoricalAccuracy
   model = nn.Sequential { nn.Dense { 10, input_dim = 2, activation = "softmax" } }
   model:compile { loss = "categorical_crossentropy", metrics = { nn.TopKCategoricalAccuracy { k = 3 } } }

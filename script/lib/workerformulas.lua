@@ -61,7 +61,7 @@ nn.Rescaling
   x·scale + offset
   Keras 3
 nn.Normalization
-  (x - mean)/√variance of numbers that are given, at most 4: one, or one for each channel
+  (x - mean)/√variance of numbers that are given, or that adapt has taken from a tensor: one, or one for each of the last dimension; invert: x·√variance + mean
   Keras 3
 nn.RandomFlip
   in training each picture is mirrored with probability 1/2: mode "horizontal", "vertical", "horizontal_and_vertical"
@@ -135,6 +135,30 @@ nn.Poisson
 nn.AUC
   the area under the curve of true over false positives (curve "ROC", by the trapezoidal rule), or of precision over recall ("PR", interpolated), from counts at 200 thresholds (num_thresholds)
   Davis & Goadrich 2006
+nn.Precision
+  TP/(TP + FP): of the outputs above thresholds, 0.5, the share that was expected; top_k: of the k greatest of a row; class_id: of one class
+  Keras 3
+nn.Recall
+  TP/(TP + FN): of what was expected, the share above the threshold
+  Keras 3
+nn.TruePositives
+  outputs above thresholds that were expected
+  Keras 3
+nn.FalsePositives
+  outputs above it that were not expected
+  Keras 3
+nn.TrueNegatives
+  outputs up to it that were not expected
+  Keras 3
+nn.FalseNegatives
+  outputs up to it that were expected
+  Keras 3
+nn.F1Score
+  2·precision·recall/(precision + recall), where the greatest output of a row is positive, or those above threshold; of several outputs by average: "micro", "macro", "weighted"
+  van Rijsbergen 1979
+nn.FBetaScore
+  (1 + β²)·precision·recall/(β²·precision + recall), β is beta, 1
+  van Rijsbergen 1979
 nn.SGD
   v ← momentum·v - lr·g; w ← w + v (momentum 0: w ← w - lr·g); nesterov: w ← w + momentum·v - lr·g
   Sutskever and others 2013

@@ -29,8 +29,10 @@ end
 -- The direction of a log by its name: those of Keras and of this module; nil for others.
 local function direction(monitor)
   local name = monitor:lower()
-  if name:find "acc" or name:find "auc" then return "max" end
-  for _, less in ipairs { "loss", "error", "mse", "mae", "mape", "rmse", "rmspe" } do
+  for _, more in ipairs { "acc", "auc", "precision", "recall", "f1_score", "fbeta_score", "true_positives", "true_negatives" } do
+    if name:find(more, 1, true) then return "max" end
+  end
+  for _, less in ipairs { "loss", "error", "mse", "mae", "mape", "rmse", "rmspe", "false_positives", "false_negatives" } do
     if name:sub(-#less) == less then return "min" end
   end
 end

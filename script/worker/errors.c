@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "script/worker/worker.h"
 
 #include <ctype.h>
@@ -72,20 +73,38 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-const char *push_known(lua_State *L, int table)
+// The table's names, sorted, NULL at the end; the caller frees the list.
+static const char **names_of(lua_State *L, int table)
 {
-    const char **names = NULL;
+    const char **names = mem_array(1, sizeof *names);
     size_t n = 0;
     table = lua_absindex(L, table);
     for (lua_pushnil(L); lua_next(L, table); lua_pop(L, 1)) {
         if (lua_type(L, -2) != LUA_TSTRING)
             continue;
-        names = mem_resize(names, n + 1, sizeof *names);
         names[n++] = lua_tostring(L, -2);
+        names = mem_resize(names, n + 1, sizeof *names);
     }
-    buf text = {0};
+    names[n] = NULL;
     qsort(names, n, sizeof *names, by_name);
-    for (size_t i = 0; i < n; i++)
+    return names;
+}
+
+int lua_nearest(lua_State *L)
+{
+    const char *word = luaL_checkstring(L, 1);
+    luaL_checktype(L, 2, LUA_TTABLE);
+    const char **names = names_of(L, 2);
+    lua_pushstring(L, str_nearest(word, names));
+    free(names);
+    return 1;
+}
+
+const char *push_known(lua_State *L, int table)
+{
+    const char **names = names_of(L, table);
+    buf text = {0};
+    for (size_t i = 0; names[i]; i++)
         buf_fmt(&text, "%s%s", i ? ", " : "", names[i]);
     free(names);
     lua_pushlstring(L, buf_cstr(&text), text.len);

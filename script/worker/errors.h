@@ -16,3 +16,5 @@ _Noreturn void raise_err(lua_State *L, const err *e);
 void name_line(lua_State *L, int at);
 // Pushes the table's names, sorted: "a, b, c".
 const char *push_known(lua_State *L, int table);
+// inner.nearest(word, table) → the name in the table that may have been meant, or nil
+int lua_nearest(lua_State *L);

@@ -118,21 +118,49 @@ static void read_padding(lua_State *L, int table, size_t *pad)
     lua_pop(L, 1);
 }
 
-// A list of numbers, which nn.lua has checked: how many.
-static size_t read_numbers(lua_State *L, int table, const char *field, double *out)
+// A list of numbers, which nn.lua has checked: how many, in *out, which the table at `kept` keeps.
+static size_t read_numbers(lua_State *L, int table, const char *field, int kept, const double **out)
 {
     lua_getfield(L, table, field);
     lua_Integer n = lua_istable(L, -1) ? luaL_len(L, -1) : 0;
-    for (lua_Integer i = 0; i < n && i < LAYER_CONSTANTS; i++) {
+    double *numbers = lua_newuserdatauv(L, ((size_t)n + 1) * sizeof *numbers, 0);
+    lua_rawsetp(L, kept, numbers);
+    for (lua_Integer i = 0; i < n; i++) {
         lua_geti(L, -1, i + 1);
-        out[i] = lua_tonumber(L, -1);
+        numbers[i] = lua_tonumber(L, -1);
         lua_pop(L, 1);
     }
     lua_pop(L, 1);
+    *out = numbers;
     return (size_t)n;
 }
 
-static void read_kind(lua_State *L, int table, const char *class, layer_spec *spec)
+// x·√variance + mean is (x - m)/√v with other numbers m and v.
+static void invert(layer_spec *spec)
+{
+    for (size_t i = 0; i < spec->constants; i++) {
+        double deviation = fmax(sqrt(spec->variance[i]), 1e-7);
+        ((double *)(uintptr_t)spec->mean)[i] = -spec->mean[i] / deviation;
+        ((double *)(uintptr_t)spec->variance)[i] = 1 / (deviation * deviation);
+    }
+}
+
+static void read_normalization(lua_State *L, int table, int kept, layer_spec *spec)
+{
+    if (lua_getfield(L, table, "mean") != LUA_TTABLE)
+        luaL_error(L, "Normalization: it has no mean and variance: call normalization:adapt(x) "
+                      "before the model is made, or give them as options");
+    spec->constants = read_numbers(L, table, "mean", kept, &spec->mean);
+    read_numbers(L, table, "variance", kept, &spec->variance);
+    if (opt_bool_field(L, table, "Normalization", "invert", false))
+        invert(spec);
+    lua_pushboolean(L, true); // adapt would come too late
+    lua_setfield(L, table, "used");
+    lua_pop(L, 1);
+}
+
+// kept: a table that keeps what the spec borrows.
+static void read_kind(lua_State *L, int table, const char *class, int kept, layer_spec *spec)
 {
     switch (spec->kind) {
     case LAYER_DENSE:
@@ -185,8 +213,7 @@ static void read_kind(lua_State *L, int table, const char *class, layer_spec *sp
         spec->shape[1] = (size_t)opt_int_field(L, table, class, "width", 0);
         break;
     case LAYER_NORMALIZATION:
-        spec->constants = read_numbers(L, table, "mean", spec->mean);
-        read_numbers(L, table, "variance", spec->variance);
+        read_normalization(L, table, kept, spec);
         break;
     case LAYER_ZERO_PADDING2D:
         read_padding(L, table, spec->pad);
@@ -272,16 +299,17 @@ static void read_common(lua_State *L, int table, const char *class, layer_spec *
 }
 
 // half: the model computes in bf16, unless the layer's dtype says otherwise.
-static void read_layer(lua_State *L, int table, const char *what, bool half, layer_spec *spec)
+static void read_layer(
+    lua_State *L, int table, const char *what, bool half, int kept, layer_spec *spec)
 {
     err e;
     const char *class = opt_string_field(L, table, "layer", "class");
     if (!class || layer_kind_parse(class, &spec->kind, &e))
         luaL_error(L, "%s: %s", what, class ? e.text : "an item that is no layer");
     read_common(L, table, class, spec);
-    spec->half = read_dtype(L, table, class, half);
+    spec->half = spec->kind == LAYER_INPUT ? half : read_dtype(L, table, class, half);
     read_weights(L, table, class, spec);
-    read_kind(L, table, class, spec);
+    read_kind(L, table, class, kept, spec);
 }
 
 static void mark_layer(const char *mode, size_t above, layer_spec *l)
@@ -359,7 +387,8 @@ int lua_sequential(lua_State *L)
     lua_Integer n = luaL_len(L, 1);
     layer_spec *specs = push_layers(L, n, "Sequential");
     lua_newtable(L);
-    int noted = lua_gettop(L);
+    lua_newtable(L);
+    int noted = lua_gettop(L), kept = noted - 1;
     for (lua_Integer i = 0; i < n; i++) {
         if (lua_geti(L, 1, i + 1) != LUA_TTABLE)
             return luaL_error(
@@ -372,7 +401,7 @@ int lua_sequential(lua_State *L)
                     "Sequential: item %d is a node; nn.Model makes a model of nodes", (int)i + 1);
             item++;
         }
-        read_layer(L, item, "Sequential", half, &specs[i]);
+        read_layer(L, item, "Sequential", half, kept, &specs[i]);
         for (lua_Integer k = 1; k <= i; k++) {
             lua_rawgeti(L, noted, k);
             if (lua_rawequal(L, -1, item))
@@ -437,7 +466,7 @@ int lua_graph(lua_State *L)
     lua_newtable(L);
     for (lua_Integer i = 0; i < n; i++) {
         lua_geti(L, 2, i + 1);
-        read_layer(L, 6, "Model", half, &specs[i]);
+        read_layer(L, 6, "Model", half, 4, &specs[i]);
         lua_getfield(L, 1, "from");
         lua_geti(L, -1, i + 1);
         specs[i].from = take_numbers(L, &specs[i].froms);

@@ -647,6 +647,8 @@ int open_nn(lua_State *L)
     push_event_functions(L);
     lua_pushcfunction(L, mark_looks_not);
     lua_setfield(L, -2, "looks_not");
+    lua_pushcfunction(L, lua_nearest);
+    lua_setfield(L, -2, "nearest");
     lua_pushcfunction(L, take_own_loss_runner);
     lua_setfield(L, -2, "own_loss");
     return 2;

@@ -12,6 +12,13 @@ local function known(allowed)
   return table.concat(names, ", ")
 end
 
+-- What is said of an option that there is not.
+local function unknown(what, key, allowed)
+  if next(allowed) == nil then return ("%s takes no options, got '%s'"):format(what, tostring(key)) end
+  local near = type(key) == "string" and inner.nearest(key, allowed)
+  return ("%s: unknown option '%s'; %sknown are %s"):format(what, tostring(key), near and ("did you mean %s? "):format(near) or "", known(allowed))
+end
+
 -- A class whose objects are made by a call with a table: `order` names the positional items,
 -- `fields` gives the types by name. The class is the metatable, so objects can be sent to ranks
 -- with its name.
@@ -27,9 +34,7 @@ local function class(name, order, fields, check)
       local positional = math.type(key) == "integer"
       local field = positional and (order[key] or order.rest) or key
       local kind = fields[field]
-      if not kind then
-        error(("%s: unknown option '%s'; known are %s"):format(name, tostring(key), known(fields)), 2)
-      end
+      if not kind then error(unknown(name, key, fields), 2) end
       if positional and field == order.rest then
         object[field] = object[field] or {}
         object[field][key] = value
@@ -351,18 +356,46 @@ for _, name in ipairs { "RandomCrop", "CenterCrop" } do
     if self.height < 1 or self.width < 1 then return "height and width must be positive" end
   end)
 end
-layer("Normalization", {}, { mean = "any", variance = "any" }, function(self)
+-- Numbers that are given, or those of a tensor: normalization:adapt(x). They are looked at when a model is made of the layer.
+local NORMALIZED_MOST = 65536
+local function check_normalization(self)
+  if self.axis ~= nil and self.axis ~= -1 and self.axis ~= false then
+    return ("axis must be -1, the last, or false (Keras's None): one mean of all numbers; got %s"):format(tostring(self.axis))
+  end
+  if not self.mean and not self.variance then return end
   for _, field in ipairs { "mean", "variance" } do
     if type(self[field]) == "number" then self[field] = { self[field] } end
-    if type(self[field]) ~= "table" or #self[field] < 1 or #self[field] > 4 then
-      return "which mean and variance? nn.Normalization { mean = { 0.5, 0.5, 0.5 }, variance = { 0.1, 0.1, 0.1 } }: 1 to 4 numbers each"
+    if type(self[field]) ~= "table" or #self[field] < 1 or #self[field] > NORMALIZED_MOST then
+      return ("which mean and variance? nn.Normalization { mean = { 0.5, 0.5, 0.5 }, variance = { 0.1, 0.1, 0.1 } }: 1 to %d numbers each; or normalization:adapt(x)"):format(NORMALIZED_MOST)
     end
     for i, n in ipairs(self[field]) do
       if type(n) ~= "number" then return ("%s: item %d is a %s"):format(field, i, type(n)) end
     end
   end
   if #self.mean ~= #self.variance then return ("has %d means and %d variances"):format(#self.mean, #self.variance) end
-end)
+  if self.axis == false and #self.mean > 1 then return ("has %d means, but axis = false wants one"):format(#self.mean) end
+end
+layer("Normalization", { "axis", "mean", "variance" }, { axis = "any", mean = "any", variance = "any", invert = "boolean" }, check_normalization)
+-- Sets mean and variance to those of a tensor: of each of its last dimension, or with axis = false of all.
+function nn.Normalization:adapt(x)
+  if self.used then error("adapt: a model was made of the layer already: call adapt before nn.Sequential or nn.Model", 2) end
+  if type(x) ~= "userdata" then error(("adapt: expects a tensor, got a %s; of a table's columns t:numbers { … }"):format(type(x)), 2) end
+  local shape = x.shape
+  local wide = #shape > 1 and self.axis ~= false and shape[#shape] or 1
+  local rows = x:cast("f32"):reshape { -1, wide }
+  if #rows < 1 then error("adapt: the tensor has no rows", 2) end
+  local mean = rows:mean(0)
+  local variance = (rows - mean):square():mean(0)
+  self.mean, self.variance = mean:totable(), variance:totable()
+  for i, n in ipairs(self.variance) do
+    if n ~= n or n == math.huge then
+      self.mean, self.variance = nil, nil
+      error(("adapt: column %d has nan or infinity: fill what is missing, or leave the column out"):format(i), 2)
+    end
+  end
+  local problem = check_normalization(self)
+  if problem then error("Normalization: " .. problem, 2) end
+end
 
 -- Outputs that are computed anew in backward: of one layer, and for a model's option remat.
 function nn.remat(given)
@@ -388,10 +421,47 @@ nn.RematScope = class("RematScope", { "mode" }, { mode = "string", output_size_t
   end
 end)
 
--- nn.Input { 28, 28 }: the node that a graph begins with; also the first item of a Sequential.
-local Input = class("InputLayer", { rest = "shape" }, { shape = "table", name = "string" }, function(self)
-  if not self.shape then return "which shape? nn.Input { 28, 28 }" end
+-- nn.Input { 28, 28 }: the node that a graph begins with; also the first item of a Sequential. Keras's options: those that say
+-- what is so here anyway are taken, others are refused with what to do.
+local input_dtypes = { float32 = true, f32 = true }
+for name in ("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 u8 i16 i32 i64"):gmatch "%S+" do input_dtypes[name] = true end
+local function input_shape(self)
+  local given = self.shape or self.input_shape
+  if type(given) == "number" then given = { given } end
+  if self.batch_shape then
+    if given then return "shape and batch_shape are both given" end
+    given = {} -- without the rows, which may be nil, as Keras's None
+    for i, size in pairs(self.batch_shape) do
+      if math.type(i) == "integer" and i > 1 then given[i - 1] = size end
+    end
+  end
+  if type(given) ~= "table" then return "which shape? nn.Input { 28, 28 }" end
+  if #given == 1 and type(given[1]) == "table" then given = given[1] end
+  local last = 0
+  for i in pairs(given) do last = math.type(i) == "integer" and math.max(last, i) or last end
+  for i = 1, last do
+    local size = given[i]
+    if math.type(size) ~= "integer" or size < 1 then
+      return ("item %d of the shape is %s: each must be a positive integer, as all rows have one shape here; pad rows of several lengths"):format(i, tostring(size))
+    end
+  end
+  self.shape, self.input_shape, self.batch_shape = given, nil, nil
+end
+local Input = class("Input", { rest = "shape" }, {
+  shape = "any", input_shape = "any", batch_shape = "table", batch_size = "integer", name = "string", dtype = "string", trainable = "boolean",
+  sparse = "boolean", ragged = "boolean", optional = "boolean", tensor = "any",
+}, function(self)
+  for _, field in ipairs { "sparse", "ragged", "optional", "tensor" } do
+    if self[field] then return ("%s is not taken: an input is a tensor, which every call of the model gives"):format(field) end
+    self[field] = nil
+  end
+  if self.batch_size and self.batch_size < 1 then return ("batch_size must be positive, got %d"):format(self.batch_size) end
+  if self.dtype and not input_dtypes[self.dtype] then
+    return ('dtype must be "float32" or one of whole numbers, as "int32", got "%s"'):format(self.dtype)
+  end
+  return input_shape(self)
 end)
+Input.class = "InputLayer"
 function nn.Input(given)
   local node = new_node(Input(given), {})
   return node
@@ -427,7 +497,7 @@ function nn.Model(given)
   if type(given) ~= "table" then error("Model: expects { inputs = , outputs = }", 2) end
   local allowed = { inputs = true, outputs = true, seed = true, name = true, dtype = true, remat = true }
   for key in pairs(given) do
-    if not allowed[key] then error(("Model: unknown option '%s'; known are %s"):format(tostring(key), known(allowed)), 2) end
+    if not allowed[key] then error(unknown("Model", key, allowed), 2) end
   end
   local inputs, outputs = nodes_of(given.inputs, "inputs"), nodes_of(given.outputs, "outputs")
   local list, number = collect(outputs), {}
@@ -507,8 +577,14 @@ schedule("PiecewiseConstantDecay", { "boundaries", "values" }, { boundaries = "t
 
 -- Losses as objects, for those with options; all are told by their names, too. compile reads the field `loss`.
 local function loss(name, text, order, own)
-  nn[name] = class(name, order, own, function(self)
+  local fields = { name = "string", dtype = "string", reduction = "string" }
+  for field, kind in pairs(own) do fields[field] = kind end
+  nn[name] = class(name, order, fields, function(self)
     self.loss = text
+    if self.dtype and self.dtype ~= "float32" then return ('dtype must be "float32", got "%s"'):format(self.dtype) end
+    if self.reduction and self.reduction ~= "sum_over_batch_size" and self.reduction ~= "mean" then
+      return ('reduction must be "sum_over_batch_size", the mean over the rows, got "%s"'):format(self.reduction)
+    end
     if self.delta and not (self.delta > 0 and self.delta < math.huge) then return ("delta must be greater than 0, got %s"):format(self.delta) end
   end)
 end
@@ -522,29 +598,6 @@ loss("MeanSquaredLogarithmicError", "mean_squared_logarithmic_error", {}, {})
 loss("LogCosh", "log_cosh", {}, {})
 loss("Poisson", "poisson", {}, {})
 loss("Huber", "huber", { "delta" }, { delta = "number" })
-
--- A metric with options; the others are told by their names, or are functions: metrics =
--- { "accuracy", nn.AUC {}, far = function(y_true, y_pred) … end }.
-nn.AUC = class("AUC", { "num_thresholds", "curve" }, {
-  num_thresholds = "integer", curve = "string", from_logits = "boolean", name = "string",
-}, function(self)
-  self.curve = self.curve or "ROC"
-  if self.num_thresholds and self.num_thresholds < 2 then return ("num_thresholds must be 2 or more, got %d"):format(self.num_thresholds) end
-  if self.curve ~= "ROC" and self.curve ~= "PR" then return ("curve must be ROC or PR, got '%s'"):format(self.curve) end
-end)
-
-for name, log in pairs { TopKCategoricalAccuracy = "top_k_categorical_accuracy", SparseTopKCategoricalAccuracy = "sparse_top_k_categorical_accuracy" } do
-  nn[name] = class(name, { "k", "name" }, { k = "integer", name = "string" }, function(self)
-    self.k, self.name = self.k or 5, self.name or log
-    if self.k < 1 then return ("k must be 1 or more, got %d"):format(self.k) end
-  end)
-end
-
--- Metrics without options, as objects; those that are losses, too, are above. compile reads the field `metric`.
-for name, log in pairs { RootMeanSquaredError = "root_mean_squared_error", BinaryAccuracy = "binary_accuracy",
-  CategoricalAccuracy = "categorical_accuracy", SparseCategoricalAccuracy = "sparse_categorical_accuracy" } do
-  nn[name] = class(name, {}, {}, function(self) self.metric = log end)
-end
 
 function nn.read_checkpoint(path)
   local file, problem = io.open(path, "rb")

@@ -476,7 +476,7 @@ void read_fit_options(lua_State *L, int table, const worker *w, fit_spec *spec)
     spec->xs = g.xs;
     spec->ys = g.ys;
     spec->batch_size = (size_t)at_least(L, table, "fit", "batch_size", 1, 32);
-    spec->epochs = small_at_least(L, table, "epochs", 1, 1);
+    spec->epochs = small_at_least(L, table, "epochs", 0, 1);
     spec->initial_epoch = small_at_least(L, table, "initial_epoch", 0, 0);
     spec->val_batch_size = (size_t)at_least(L, table, "fit", "validation_batch_size", 0, 0);
     spec->steps_per_epoch = (size_t)at_least(L, table, "fit", "steps_per_epoch", 0, 0);

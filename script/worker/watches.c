@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
-// What a model is watched by besides its built-in metrics: AUC, and Lua functions of targets and
-// outputs. compile keeps a list of them with the model; each fit or evaluate has sums of its own.
+// What a model is watched by besides its built-in metrics: AUC, Precision and others with sums of
+// their own, and Lua functions of targets and outputs. compile keeps a list of them with the model;
+// each fit or evaluate has sums of its own.
 #include "base/mem.h"
 #include "script/pack/errortext.h"
 #include "script/worker/fields.h"
 #include "script/worker/options.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -117,32 +119,98 @@ static struct watches *new_watches(lua_State *L, size_t n)
     return w;
 }
 
-static void read_auc(lua_State *L, int table, watch *to)
+static void read_auc(lua_State *L, int table, const char *name, watch *to)
 {
     err e;
     auc_spec spec = {0};
     const char *curve = opt_string_field(L, table, "AUC", "curve");
-    const char *name = opt_string_field(L, table, "AUC", "name");
     spec.thresholds = opt_int32_field(L, table, "AUC", "num_thresholds", 0);
     spec.logits = opt_bool_field(L, table, "AUC", "from_logits", false);
     spec.pr = curve && strcmp(curve, "PR") == 0;
-    if (auc_watch(to, name ? name : "auc", &spec, &e) < 0)
+    if (auc_watch(to, name, &spec, &e) < 0)
         raise_err(L, &e);
 }
 
 static const char sparse_topk[] = "SparseTopKCategoricalAccuracy",
                   topk[] = "TopKCategoricalAccuracy";
 
-// An object of nn among the metrics.
-static void read_object(lua_State *L, int table, const char *name, watch *to)
+static void read_topk(lua_State *L, int table, const char *name, watch *to)
 {
     err e;
     const char *class = opt_string_field(L, table, "metrics", "class");
-    if (!class || strcmp(class, "AUC") == 0)
-        read_auc(L, table, to);
-    else if (topk_watch(to, name, opt_int_field(L, table, class, "k", 5),
-                 strcmp(class, sparse_topk) == 0, &e) < 0)
+    if (topk_watch(to, name, opt_int_field(L, table, class, "k", 5),
+            strcmp(class, sparse_topk) == 0, &e) < 0)
         raise_err(L, &e);
+}
+
+static void read_confusion(lua_State *L, int table, const char *name, watch *to)
+{
+    err e;
+    confusion_spec spec = {.class_id = -1, .beta = 1};
+    const char *class = opt_string_field(L, table, "metrics", "class");
+    const char *average = opt_string_field(L, table, class, "average");
+    if (confusion_parse(class, &spec.kind, &e) < 0)
+        raise_err(L, &e);
+    bool score = spec.kind == CONFUSION_F1_SCORE || spec.kind == CONFUSION_F_BETA_SCORE;
+    spec.top_k = opt_int_field(L, table, class, "top_k", 0);
+    spec.class_id = opt_int_field(L, table, class, "class_id", -1);
+    spec.threshold = opt_number_field(
+        L, table, class, score ? "threshold" : "thresholds", score || spec.top_k ? NAN : 0.5);
+    spec.beta = opt_number_field(L, table, class, "beta", 1);
+    static const char *const averages[] = {
+        [AVERAGE_MICRO] = "micro", [AVERAGE_MACRO] = "macro", [AVERAGE_WEIGHTED] = "weighted"};
+    for (size_t i = 1; average && i < ARRAY_LEN(averages); i++)
+        if (strcmp(average, averages[i]) == 0)
+            spec.average = (score_average)i;
+    if (confusion_watch(to, name, &spec, &e) < 0)
+        raise_err(L, &e);
+}
+
+// A metric of metric.h with options; its field `metric` says which.
+static void read_single(lua_State *L, int table, const char *name, watch *to)
+{
+    err e;
+    metric m;
+    const char *text = opt_string_field(L, table, "metrics", "metric");
+    if (!text)
+        text = opt_string_field(L, table, "metrics", "loss");
+    if (metric_parse(text ? text : "", &m, &e) < 0 ||
+        metric_watch(to, name, m, opt_number_field(L, table, text, "threshold", 0.5), &e) < 0)
+        raise_err(L, &e);
+}
+
+// The objects of nn that are metrics with sums of their own: the class, the log, and what makes
+// the watch. Keras takes either name as text, too.
+static const struct maker {
+    const char *class, *log;
+    void (*make)(lua_State *L, int table, const char *name, watch *to);
+} makers[] = {
+    {"AUC", "auc", read_auc},
+    {topk, "top_k_categorical_accuracy", read_topk},
+    {sparse_topk, "sparse_top_k_categorical_accuracy", read_topk},
+    {"Precision", "precision", read_confusion},
+    {"Recall", "recall", read_confusion},
+    {"TruePositives", "true_positives", read_confusion},
+    {"FalsePositives", "false_positives", read_confusion},
+    {"TrueNegatives", "true_negatives", read_confusion},
+    {"FalseNegatives", "false_negatives", read_confusion},
+    {"F1Score", "f1_score", read_confusion},
+    {"FBetaScore", "fbeta_score", read_confusion},
+};
+
+static const struct maker *find_maker(const char *name, bool by_log)
+{
+    for (size_t i = 0; name && i < ARRAY_LEN(makers); i++)
+        if (strcmp(makers[i].class, name) == 0 || (by_log && strcmp(makers[i].log, name) == 0))
+            return &makers[i];
+    return NULL;
+}
+
+// An object of nn among the metrics.
+static void read_object(lua_State *L, int table, const char *name, watch *to)
+{
+    const struct maker *m = find_maker(opt_string_field(L, table, "metrics", "class"), false);
+    (m ? m->make : read_single)(L, table, name, to);
 }
 
 void push_watches(lua_State *L, int index, const watch **list, size_t *n)
@@ -210,14 +278,13 @@ static void check_names(lua_State *L, int list, size_t output, metric_set set)
     }
 }
 
-// The name of a metric that is a text, or an object without options: nn.MeanAbsoluteError {}.
-// Borrowed from the value at `at`; NULL: it is something else.
-static const char *plain_name(lua_State *L, int at)
+// The built-in metric that an object of nn is, from its field `metric` or, of one that is a loss,
+// too, `loss`. Borrowed from the table; NULL: it is none.
+static const char *builtin_name(lua_State *L, int at)
 {
     static const char *const fields[] = {"metric", "loss"};
-    const char *name = lua_type(L, at) == LUA_TSTRING ? lua_tostring(L, at) : NULL;
-    bool object = lua_istable(L, at) && luaL_getmetafield(L, at, "class") != LUA_TNIL;
-    for (size_t i = 0; object && !name && i < ARRAY_LEN(fields); i++) {
+    const char *name = NULL;
+    for (size_t i = 0; !name && i < ARRAY_LEN(fields); i++) {
         lua_pushstring(L, fields[i]);
         name = lua_rawget(L, at) == LUA_TSTRING ? lua_tostring(L, -1) : NULL;
     }
@@ -225,32 +292,67 @@ static const char *plain_name(lua_State *L, int at)
     return name;
 }
 
-// Item i of the list of metrics, at the top of the stack.
-static void read_listed(lua_State *L, lua_Integer i, int list, size_t output, metric_set *set)
+static void add_builtin(lua_State *L, const char *name, metric_set *set)
 {
     err e;
     metric m;
+    if (metric_parse(name, &m, &e)) {
+        buf known = {0};
+        for (size_t i = 0; i < ARRAY_LEN(makers); i++)
+            buf_fmt(&known, ", %s", makers[i].log);
+        lua_pushlstring(L, buf_cstr(&known), known.len);
+        buf_done(&known);
+        luaL_error(L, "compile: %s%s", e.text, lua_tostring(L, -1));
+    }
+    *set |= (metric_set)1 << m;
+}
+
+// A metric that is told by its name.
+static void read_text(lua_State *L, const char *text, int list, size_t output, metric_set *set)
+{
+    err e;
+    metric m;
+    const struct maker *maker = metric_parse(text, &m, &e) ? find_maker(text, true) : NULL;
+    if (!maker)
+        return add_builtin(L, text, set);
+    lua_newtable(L);
+    lua_pushstring(L, maker->class);
+    lua_setfield(L, -2, "class");
+    append(L, list, text, lua_gettop(L), output);
+}
+
+// A metric that is an object of nn: one without options is as its name.
+static void read_table(lua_State *L, lua_Integer i, int list, size_t output, metric_set *set)
+{
     int at = lua_gettop(L);
-    const char *text = plain_name(L, at);
-    if (text && (strcmp(text, "AUC") == 0 || strcmp(text, "auc") == 0)) {
-        lua_newtable(L);
-        append(L, list, text, lua_gettop(L), output);
-    } else if (text) {
-        if (metric_parse(text, &m, &e))
-            luaL_error(L, "compile: %s, AUC", e.text);
-        *set |= (metric_set)1 << m;
-    } else if (lua_istable(L, at)) {
-        const char *class = opt_string_field(L, at, "compile", "class");
-        const char *name = opt_string_field(L, at, "compile", "name");
-        if (!class || (strcmp(class, "AUC") != 0 && strcmp(class, topk) != 0 &&
-                          strcmp(class, sparse_topk) != 0))
-            luaL_error(L,
-                "compile: item %I of metrics is %s, which is no metric; there are names, as "
-                "\"accuracy\", and nn.AUC {}, nn.TopKCategoricalAccuracy {}, "
-                "nn.SparseTopKCategoricalAccuracy {} and others",
-                i, class ? class : "a table without a class");
-        append(L, list, name ? name : "auc", at, output);
-    } else if (lua_isfunction(L, at))
+    const char *class = opt_string_field(L, at, "compile", "class");
+    const char *name = opt_string_field(L, at, "compile", "name");
+    const struct maker *maker = find_maker(class, false);
+    const char *builtin = class && !maker ? builtin_name(L, at) : NULL;
+    bool has_threshold = lua_getfield(L, at, "threshold") != LUA_TNIL;
+    lua_pop(L, 1);
+    if (builtin && !has_threshold && (!name || strcmp(name, builtin) == 0))
+        return add_builtin(L, builtin, set);
+    if (builtin) {
+        metric_set known = 0;
+        add_builtin(L, builtin, &known); // or it raises
+    } else if (!maker)
+        luaL_error(L,
+            "compile: item %I of metrics is %s, which is no metric; there are names, as "
+            "\"accuracy\", and nn.AUC {}, nn.Precision {}, nn.F1Score {} and others",
+            i, class ? class : "a table without a class");
+    append(L, list, name ? name : builtin ? builtin : maker->log, at, output);
+}
+
+// Item i of the list of metrics, at the top of the stack.
+static void read_listed(lua_State *L, lua_Integer i, int list, size_t output, metric_set *set)
+{
+    int at = lua_gettop(L);
+    if (lua_type(L, at) == LUA_TSTRING)
+        read_text(L, lua_tostring(L, at), list, output, set);
+    else if (lua_istable(L, at))
+        read_table(L, i, list, output, set);
+    else if (lua_isfunction(L, at))
         luaL_error(L,
             "compile: a metric that is a function needs a name: metrics = { \"accuracy\", "
             "rmse = function(y_true, y_pred) … end }");

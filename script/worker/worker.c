@@ -59,13 +59,13 @@ void worker_tell_versions(worker *w)
 static const struct module {
     const char *name;
     lua_CFunction open;    // NULL: the module is all Lua
-    const char *source[5]; // the Lua parts, NULL at the end
+    const char *source[7]; // the Lua parts, NULL at the end
     const char *table[7];  // its fields that are tables of names, too, and tables in these
 } modules[] = {
     {"args", NULL, {"args"}, {NULL}},
     {"data", open_data, {"data", "tables"}, {NULL}},
     {"hvd", open_hvd, {"hvd", "elastic"}, {"elastic"}},
-    {"nn", open_nn, {"nn", "gradient", "callbacks", "applications"},
+    {"nn", open_nn, {"nn", "metrics", "gradient", "callbacks", "applications"},
         {"applications", "initializers", "ops", "optimizers.schedules", "optimizers",
             "regularizers"}},
 };

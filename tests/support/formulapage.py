@@ -136,7 +136,7 @@ def help_names(title, names, path):
     if title == "Callbacks":
         return [form.format("hvd" if path.endswith("hvd.lua") else "nn", name) for name in names]
     if title == "Metrics":
-        return [form.format(name) for name in names if name == "AUC"]
+        return [form.format(name) for name in names if name[0].isupper()]
     return [form.format("Input" if name == "InputLayer" else name) for name in names] if form else []
 
 

@@ -365,8 +365,11 @@ model *config_model(const cJSON *config, size_t most, err *e)
     }
     AUTO_FREE layer_spec *specs = mem_array((size_t)n, sizeof *specs);
     model *m = read_model(config, specs, (size_t)n, most, e);
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
         free((void *)specs[i].from);
+        free((void *)specs[i].mean);
+        free((void *)specs[i].variance);
+    }
     if (m && compile(m, config, e) < 0) {
         model_free(m);
         return NULL;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The layers of a model as plain values, with Keras's names, and as text. A layer_spec owns
-// nothing; models copy them. The gradients of a layer are in its operation's file, in nn/op/.
-// doc/models.md and `help` have these tables (tests/support/formulapage.py).
+// nothing; models copy them, and own what their copies point at. The gradients of a layer are in
+// its operation's file, in nn/op/. doc/models.md and `help` have these tables
+// (tests/support/formulapage.py).
 //
 // Layers:
 //   InputLayer          rows of a shape: `nn.Input { 28, 28 }`  [Keras 3]
@@ -44,8 +45,9 @@
 //                       those that `axis` lists, up to the last; ε 0.001  [Ba, Kiros & Hinton,
 //                       arXiv 1607.06450]
 //   Rescaling           x·`scale` + `offset`  [Keras 3]
-//   Normalization       (x - `mean`)/√`variance` of numbers that are given, at most 4: one, or one
-//                       for each channel  [Keras 3]
+//   Normalization       (x - `mean`)/√`variance` of numbers that are given, or that `adapt` has
+//                       taken from a tensor: one, or one for each of the last dimension; `invert`:
+//                       x·√variance + mean  [Keras 3]
 //   RandomFlip          in training each picture is mirrored with probability 1/2: `mode`
 //                       "horizontal", "vertical", "horizontal_and_vertical"
 //                       [Krizhevsky and others 2012]
@@ -148,7 +150,7 @@ typedef enum activation {
 #undef X
 } activation;
 
-enum { LAYER_NAME_SIZE = 48, LAYER_CONSTANTS = 4, LAYER_WEIGHTS = 4 };
+enum { LAYER_NAME_SIZE = 48, LAYER_CONSTANTS = 1 << 16, LAYER_WEIGHTS = 4 };
 
 // The shape of one row of a batch: (28, 28, 1).
 typedef struct row_shape {
@@ -186,8 +188,8 @@ typedef struct layer_spec {
     size_t pad[4];                 // ZeroPadding2D: top, bottom, left, right
     bool keepdims;                 // global pooling: (1, 1, channels), not (channels)
     bool horizontal, vertical;     // RandomFlip: mode
-    double mean[LAYER_CONSTANTS], variance[LAYER_CONSTANTS]; // Normalization: so many of each,
-    size_t constants;                                        // 1 or one for each channel
+    const double *mean, *variance; // Normalization: so many of each,
+    size_t constants;              // 1 or one for each channel
     double slope, threshold, most; // ReLU: negative_slope, threshold, max_value (infinite: none)
     bool same;                     // padding "same", not "valid"
     bool causal;                   // Conv1D: padding "causal"

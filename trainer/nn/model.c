@@ -292,6 +292,10 @@ static void copy_layers(model *m, const graph_spec *spec)
         l->from =
             spec->input_count && l->froms ? mem_dup(l->from, l->froms * sizeof *l->from) : NULL;
         l->froms = l->from ? l->froms : 0;
+        if (!l->constants)
+            continue;
+        l->mean = mem_dup(l->mean, l->constants * sizeof *l->mean);
+        l->variance = mem_dup(l->variance, l->constants * sizeof *l->variance);
     }
     m->input_count = spec->input_count;
     m->output_count = spec->input_count ? spec->output_count : 0;
@@ -355,8 +359,11 @@ void model_free(model *m)
         m->lender->take_back(m->lender_ctx);
     else if (!gradients_stay)
         free(m->g);
-    for (size_t i = 0; i < m->n; i++)
+    for (size_t i = 0; i < m->n; i++) {
         free((void *)m->layer[i].from);
+        free((void *)m->layer[i].mean);
+        free((void *)m->layer[i].variance);
+    }
     free(m->layer);
     free(m->inputs);
     free(m->outputs);

@@ -287,6 +287,14 @@ onnx_value onnx_filled(onnx *o, const char *name, size_t n, float value)
     return v;
 }
 
+onnx_value onnx_floats(onnx *o, const char *name, size_t n, const float *values)
+{
+    onnx_value v = add_own(o, name, none, false);
+    begin_tensor(o, v, ELEMENT_FLOAT, 1, &n, n * sizeof *values);
+    buf_add(&o->tensors, values, n * sizeof *values);
+    return v;
+}
+
 onnx_value onnx_list(onnx *o, const char *name, size_t n, const int64_t *values)
 {
     onnx_value v = add_own(o, name, none, true);

@@ -29,8 +29,9 @@ onnx_value onnx_indices(onnx *o, size_t i);
 // Parameter i; its dimension k is dimension order[k] here. NULL: as they are here.
 onnx_value onnx_weight(onnx *o, size_t i, const int *order);
 onnx_value onnx_constant(onnx *o, const char *name, float value);
-// n times the same number; a list of integers.
+// n times the same number; a list of numbers; one of integers.
 onnx_value onnx_filled(onnx *o, const char *name, size_t n, float value);
+onnx_value onnx_floats(onnx *o, const char *name, size_t n, const float *values);
 onnx_value onnx_list(onnx *o, const char *name, size_t n, const int64_t *values);
 // Adds a node of ONNX's operator `type`; attributes go to the newest node.
 onnx_value onnx_node(onnx *o, const char *type, size_t n, const onnx_value *x);

@@ -185,12 +185,16 @@ static const struct test_graph cut = {
     {INPUT(6, 7, 2),
         {.kind = LAYER_NORMALIZATION,
             .constants = 2,
-            .mean = {0.1, -0.2},
-            .variance = {2, 0.5},
+            .mean = (const double[]){0.1, -0.2},
+            .variance = (const double[]){2, 0.5},
             FROM(0)},
         CONV(3, 2, 2, TANH, 1), {.kind = LAYER_RANDOM_CROP, .shape = {4, 3}, FROM(2)},
         {.kind = LAYER_RANDOM_FLIP, .horizontal = true, .vertical = true, FROM(3)},
-        {.kind = LAYER_NORMALIZATION, .constants = 1, .mean = {0.3}, .variance = {0.2}, FROM(4)},
+        {.kind = LAYER_NORMALIZATION,
+            .constants = 1,
+            .mean = (const double[]){0.3},
+            .variance = (const double[]){0.2},
+            FROM(4)},
         {.kind = LAYER_CENTER_CROP, .shape = {2, 2}, FROM(5)}, OF(FLATTEN, 6),
         DENSE(3, SOFTMAX, 7)},
     NUMBERS(0), NUMBERS(8)};
@@ -819,7 +823,11 @@ TEST(errors_name_the_layer)
     REFUSED("center_crop takes windows of 4x9, its input (8, 8, 1) is smaller", 0, 1,
         INPUT(8, 8, 1), {.kind = LAYER_CENTER_CROP, .shape = {4, 9}, FROM(0)});
     REFUSED("normalization has 2 means, its input has 3 channels", 0, 1, INPUT(8, 8, 3),
-        {.kind = LAYER_NORMALIZATION, .constants = 2, .variance = {1, 1}, FROM(0)});
+        {.kind = LAYER_NORMALIZATION,
+            .constants = 2,
+            .mean = (const double[]){0, 0},
+            .variance = (const double[]){1, 1},
+            FROM(0)});
     REFUSED("re_lu must have a max_value, a negative_slope and a threshold of 0 or more", 0, 1,
         INPUT(8), {.kind = LAYER_RELU, .slope = -1, FROM(0)});
     REFUSED(
@@ -948,7 +956,7 @@ TEST(the_first_layer_that_is_not_finite_is_named)
     size_t n;
     float *values = model_weight_values(m, &n);
     values[m->graph->parameter[6].at] = NAN; // of the second convolution
-    fit_spec fit = {.x = r->x[0], .y = r->y, .batch_size = 13};
+    fit_spec fit = {.x = r->x[0], .y = r->y, .batch_size = 13, .epochs = 1};
     CHECK(model_fit(m, &fit, NULL, &e) < 0);
     CHECK_HAS(e.text,
         "the loss is nan at step 1 of epoch 1: the outputs of conv2d_1 (Conv2D(6, 1x1)) "

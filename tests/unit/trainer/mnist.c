@@ -67,6 +67,7 @@ static double first_epoch(const mnist *d, const char *cpu)
     history h;
     model *m = new_model(cpu);
     fit_spec fit = {.x = d->train_x, .y = d->train_y, .val_x = d->test_x, .val_y = d->test_y};
+    fit.epochs = 1;
     fit.batch_size = 64;
     CHECK_OK(model_fit(m, &fit, &h, &e) == 0, e);
     double accuracy = value(&h.epochs[0], "val_accuracy");

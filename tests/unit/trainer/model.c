@@ -565,7 +565,7 @@ TEST(a_failing_allreduce_ends_the_training)
     model *m = compiled(mlp, 3, (compile_spec){.allreduce = fails});
     tensor *x = rows_x(), *y = rows_y();
     history h;
-    CHECK(model_fit(m, &(fit_spec){.x = x, .y = y}, &h, &e) < 0);
+    CHECK(model_fit(m, &(fit_spec){.x = x, .y = y, .epochs = 1}, &h, &e) < 0);
     CHECK_STR(e.text, "rank 1 is gone");
     fit_history_done(&h);
     tensor_free(x), tensor_free(y);
@@ -751,7 +751,7 @@ TEST(adams_first_step_is_the_learning_rate)
     tensor *x = rows_x(), *y = rows_y();
     float *w = model_weight_values(m, &n), *before = malloc(n * sizeof *w);
     memcpy(before, w, n * sizeof *w);
-    fit_spec fit = {.x = x, .y = y, .batch_size = N};
+    fit_spec fit = {.x = x, .y = y, .batch_size = N, .epochs = 1};
     CHECK_OK(model_fit(m, &fit, NULL, &e) == 0, e);
     size_t moved = 0, whole = 0; // a tiny gradient moves less, by ε
     for (size_t i = 0; i < n; i++) {

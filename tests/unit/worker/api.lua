@@ -342,7 +342,7 @@ test("the first options may be given by their place, in Keras's order", function
 end)
 
 test("wrong options list the known ones", function()
-  fails("Dense: unknown option 'unit'; known are activation, bias_initializer, bias_regularizer, dtype, input_dim, input_shape, kernel_initializer, kernel_regularizer, name, trainable, units, use_bias", nn.Dense, { unit = 3 })
+  fails("Dense: unknown option 'unit'; did you mean units? known are activation, bias_initializer, bias_regularizer, dtype, input_dim, input_shape, kernel_initializer, kernel_regularizer, name, trainable, units, use_bias", nn.Dense, { unit = 3 })
   fails("Dense: units must be an integer, got x", nn.Dense, { "x" })
   fails("Dense: units must be positive, got 0", nn.Dense, { 0 })
   fails("Dense: how many units?", nn.Dense, {})

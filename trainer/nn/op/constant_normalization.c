@@ -3,6 +3,7 @@
 // over the last dimension;  dx = dy/max(√variance, 1e-7)
 //
 // One number counts for all channels, otherwise each has its own.
+#include "base/mem.h"
 #include "trainer/nn/onnx.h"
 #include "trainer/nn/op/op.h"
 
@@ -72,6 +73,15 @@ static void write(const layer_spec *l, cJSON *j)
     }
 }
 
+static double *numbers_of(const cJSON *list, size_t n)
+{
+    size_t i = 0;
+    const cJSON *item;
+    double *numbers = mem_array(n, sizeof *numbers);
+    cJSON_ArrayForEach(item, list) numbers[i++] = cJSON_IsNumber(item) ? item->valuedouble : NAN;
+    return numbers;
+}
+
 static int read(layer_spec *l, const cJSON *j, err *e)
 {
     const cJSON *mean = json_get(j, "mean"), *variance = json_get(j, "variance");
@@ -80,28 +90,19 @@ static int read(layer_spec *l, const cJSON *j, err *e)
         return err_set(
             e, ERR_INVALID, "mean and variance must have 1 to %d numbers each", LAYER_CONSTANTS);
     l->constants = (size_t)n;
-    for (int c = 0; c < n; c++) {
-        const cJSON *m = cJSON_GetArrayItem(mean, c), *v = cJSON_GetArrayItem(variance, c);
-        l->mean[c] = cJSON_IsNumber(m) ? m->valuedouble : NAN;
-        l->variance[c] = cJSON_IsNumber(v) ? v->valuedouble : NAN;
-    }
+    l->mean = numbers_of(mean, (size_t)n); // config_model frees both
+    l->variance = numbers_of(variance, (size_t)n);
     return 0;
 }
 
-// A list of a number for each channel: they are put side by side, as ONNX's file has lists of
-// integers alone here.
 static onnx_value list_of(
     const op_work *w, onnx *o, const char *name, float (*of)(const layer_spec *, size_t))
 {
-    onnx_value x[LAYER_CONSTANTS];
     size_t n = w->layer->constants;
+    AUTO_FREE float *values = mem_array(n, sizeof *values);
     for (size_t c = 0; c < n; c++)
-        x[c] = onnx_filled(o, name, 1, of(w->layer, c));
-    if (n == 1)
-        return x[0];
-    onnx_value all = onnx_node(o, "Concat", n, x);
-    onnx_set_int(o, "axis", 0);
-    return all;
+        values[c] = of(w->layer, c);
+    return onnx_floats(o, name, n, values);
 }
 
 static void to_onnx(const op_work *w, onnx *o)
