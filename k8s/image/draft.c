@@ -9,8 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MANIFEST_LIMIT = 4 << 20 };
-
 void draft_done(struct draft *d)
 {
     cJSON_Delete(d->config);
@@ -30,12 +28,8 @@ static cJSON *new_manifest(void)
 static int find_base(
     const image_store *s, const char *from, oci_descriptor *base, oci_manifest *m, err *e)
 {
-    AUTO_BUF text = {0};
-    return image_store_find(s, from, base, e) ||
-                   image_store_read(s, &base->digest, &text, MANIFEST_LIMIT, e) ||
-                   oci_manifest_parse(text.data, text.len, m, e)
-               ? -1
-               : 0;
+    return image_store_find(s, from, base, e) || image_store_manifest(s, &base->digest, m, e) ? -1
+                                                                                              : 0;
 }
 
 static void note_base(cJSON *manifest, const char *from, const oci_descriptor *base)

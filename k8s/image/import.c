@@ -52,11 +52,11 @@ int image_import(const image_store *to, const char *tag, const image_store *from
     oci_descriptor *manifest, size_t *layers, err *e)
 {
     AUTO_BUF text = {0};
-    oci_manifest m;
+    oci_manifest m = {0};
     *layers = 0;
     if (image_store_find(from, name, manifest, e) ||
         image_store_read(from, &manifest->digest, &text, MANIFEST_LIMIT, e) ||
-        oci_manifest_parse(text.data, text.len, &m, e))
+        image_store_manifest(from, &manifest->digest, &m, e))
         return -1;
     int status = copy_parts(to, from, &m, layers, e);
     oci_manifest_done(&m);

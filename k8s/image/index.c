@@ -14,7 +14,7 @@
 
 #define REF_NAME "org.opencontainers.image.ref.name"
 
-enum { INDEX_LIMIT = 16 << 20, INDEX_DEPTH = 4 };
+enum { INDEX_LIMIT = 16 << 20, MANIFEST_LIMIT = 4 << 20, INDEX_DEPTH = 4 };
 
 static cJSON *read_index(const image_store *s, err *e)
 {
@@ -128,26 +128,45 @@ int image_store_find(const image_store *s, const char *ref, oci_descriptor *d, e
     return oci_index_choose(index, d, e) ? err_wrap(e, "image %s", ref) : 0;
 }
 
+// Are the manifest's blobs as it says? `all`: none may be missing.
+static int look_at_blobs(const image_store *s, const oci_manifest *m, bool all, err *e)
+{
+    for (size_t i = 0; i <= m->layer_n; i++) {
+        const oci_descriptor *blob = i < m->layer_n ? &m->layers[i] : &m->config;
+        int there = image_store_look(s, blob, e);
+        if (there < 0)
+            return i < m->layer_n ? err_wrap(e, "layer %zu", i + 1) : err_wrap(e, "config");
+        if (there == 0 && all)
+            return err_set(
+                e, ERR_NOT_FOUND, "blob %s is not in the image store", blob->digest.text);
+    }
+    return 0;
+}
+
+int image_store_manifest(const image_store *s, const oci_digest *d, oci_manifest *m, err *e)
+{
+    AUTO_BUF text = {0};
+    *m = (oci_manifest){0};
+    if (image_store_read(s, d, &text, MANIFEST_LIMIT, e) ||
+        oci_manifest_parse(text.data, text.len, m, e))
+        return -1;
+    if (look_at_blobs(s, m, false, e) == 0)
+        return 0;
+    oci_manifest_done(m);
+    return -1;
+}
+
 // Checks that the store has everything that the tag's manifest names.
 static int check_whole(const image_store *s, const oci_descriptor *d, err *e)
 {
     AUTO_BUF bytes = {0};
+    CLEANUP(oci_manifest_done) oci_manifest m = {0};
     if (image_store_read(s, &d->digest, &bytes, INDEX_LIMIT, e))
         return -1;
     if (oci_type_kind(d->type) != OCI_KIND_MANIFEST)
         return 0;
-    oci_manifest m;
-    if (oci_manifest_parse(bytes.data, bytes.len, &m, e))
-        return -1;
-    const oci_digest *missing =
-        image_store_has(s, &m.config.digest, NULL) ? NULL : &m.config.digest;
-    for (size_t i = 0; i < m.layer_n && !missing; i++)
-        if (!image_store_has(s, &m.layers[i].digest, NULL))
-            missing = &m.layers[i].digest;
-    int status =
-        missing ? err_set(e, ERR_NOT_FOUND, "blob %s is not in the image store", missing->text) : 0;
-    oci_manifest_done(&m);
-    return status;
+    return oci_manifest_parse(bytes.data, bytes.len, &m, e) || look_at_blobs(s, &m, true, e) ? -1
+                                                                                             : 0;
 }
 
 int image_store_tag(const image_store *s, const char *text, const oci_descriptor *d, err *e)

@@ -9,6 +9,9 @@
 int image_store_resolve(const image_store *s, const char *ref, oci_descriptor *d, err *e);
 // The same; from an index of several platforms it takes the image for this machine.
 int image_store_find(const image_store *s, const char *ref, oci_descriptor *d, err *e);
+// Reads the manifest of one image. Errors: also ERR_CORRUPT, when the store has a blob of it that
+// has another size than the manifest says. A blob may be missing.
+int image_store_manifest(const image_store *s, const oci_digest *d, oci_manifest *m, err *e);
 // Sets a tag, replacing an older one. The blobs must be in the store.
 int image_store_tag(const image_store *s, const char *ref, const oci_descriptor *d, err *e);
 // Removes a tag; when a digest is given, only if the tag names it. Errors: ERR_NOT_FOUND.

@@ -74,6 +74,9 @@ int oci_descriptor_parse(const cJSON *json, oci_descriptor *d, err *e)
         return -1;
     if (!json_int(json_get(json, "size"), &d->size) || d->size < 0)
         return err_set(e, ERR_INVALID, "%s has no size", d->digest.text);
+    if (d->size > OCI_SIZE_MOST)
+        return err_set(e, ERR_INVALID, "%s has %lld bytes, it is said: no blob has that many",
+            d->digest.text, (long long)d->size);
     return 0;
 }
 

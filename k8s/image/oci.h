@@ -65,6 +65,8 @@ enum oci_kind oci_type_kind(enum oci_type t);
 #define OCI_ARCHITECTURE "s390x"
 #endif
 
+#define OCI_SIZE_MOST ((int64_t)1 << 40) // of a blob: the sum of any manifest's is an int64_t
+
 // What a manifest says about a blob.
 typedef struct oci_descriptor {
     enum oci_type type;

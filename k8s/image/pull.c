@@ -202,8 +202,9 @@ static int fetch_patiently(struct pull *p, const oci_descriptor *d, err *e)
 
 static int fetch_blob(struct pull *p, const oci_descriptor *d, err *e)
 {
-    if (!image_store_has(p->store, &d->digest, NULL))
-        return fetch_patiently(p, d, e);
+    int there = image_store_look(p->store, d, e);
+    if (there <= 0)
+        return there < 0 ? -1 : fetch_patiently(p, d, e);
     p->out->present++;
     image_progress_tell(p->progress, d->size);
     return 0;

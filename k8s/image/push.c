@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "k8s/image/index.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -178,7 +179,7 @@ int image_push(const image_store *store, const oci_descriptor *manifest,
     CLEANUP(oci_manifest_done) oci_manifest m = {0};
     AUTO_BUF text = {0};
     if (image_store_read(store, &manifest->digest, &text, MANIFEST_LIMIT, e) ||
-        oci_manifest_parse(text.data, text.len, &m, e))
+        image_store_manifest(store, &manifest->digest, &m, e))
         return err_wrap(e, "push %s:%s", to->name, to->tag);
     if (to->progress)
         to->progress->total = oci_manifest_bytes(&m);

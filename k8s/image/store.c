@@ -123,6 +123,17 @@ bool image_store_has(const image_store *s, const oci_digest *d, int64_t *size)
     return true;
 }
 
+int image_store_look(const image_store *s, const oci_descriptor *d, err *e)
+{
+    int64_t size;
+    if (!image_store_has(s, &d->digest, &size))
+        return 0;
+    if (size == d->size)
+        return 1;
+    return err_set(e, ERR_CORRUPT, "the manifest says %lld bytes for %s, which has %lld",
+        (long long)d->size, d->digest.text, (long long)size);
+}
+
 int image_store_blob(const image_store *s, const oci_digest *d, int64_t *size, err *e)
 {
     AUTO_FREE char *path = image_store_blob_path(s, d);

@@ -27,6 +27,8 @@ const char *image_store_dir(const image_store *s);
 // Does the store have the blob? Stores its size (NULL: not wanted), and tells the collector that
 // the blob is in use.
 bool image_store_has(const image_store *s, const oci_digest *d, int64_t *size);
+// Does the store have what a manifest says? 1; 0: it has no such blob; -1: one of another size.
+int image_store_look(const image_store *s, const oci_descriptor *d, err *e);
 // A descriptor of the blob's file, which the caller must close(); ERR_NOT_FOUND.
 int image_store_blob(const image_store *s, const oci_digest *d, int64_t *size, err *e);
 char *image_store_blob_path(const image_store *s, const oci_digest *d);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Every name from a layer is resolved by openat2 with RESOLVE_IN_ROOT: for "..", absolute names and
-// symbolic links the Linux kernel treats the root folder as "/". So no entry can lead out of it,
-// even if an earlier entry prepared a link for that. The last part of a name is never followed.
+// Every name from a layer is resolved by base/inside.h as in a chroot: for "..", absolute names and
+// symbolic links the root folder is "/". So no entry can lead out of it, even if an earlier entry
+// prepared a link for that. The last part of a name is never followed.
 #include "k8s/image/unpack.h"
 
 #include "base/digest.h"
+#include "base/inside.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -16,30 +17,24 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-enum { MANIFEST_LIMIT = 4 << 20, CHUNK = 128 << 10, DEPTH_LIMIT = 200 };
+enum { CHUNK = 128 << 10, DEPTH_LIMIT = 200 };
 
 struct unpacking {
     int root;
-    struct image_limits *left;
-    char *parent;  // the folder of the last entry …
+    struct image_limits *left, said; // said: less what the entries' heads say
+    char *parent;                    // the folder of the last entry …
     int parent_fd; // … and its descriptor: entries usually come folder by folder
 };
 
 static int open_in_root(int root, const char *path)
 {
-    struct open_how how = {
-        .flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC,
-        .resolve = RESOLVE_IN_ROOT,
-    };
-    return (int)syscall(SYS_openat2, root, *path ? path : ".", &how, sizeof how);
+    return inside_open(root, path, O_RDONLY | O_DIRECTORY, INSIDE_ROOT);
 }
 
 // "./a//b/" -> "a/b", "/a" -> "a"; "" is the root. NULL for ".." and for names that are too deep.
@@ -61,22 +56,6 @@ static char *clean_name(const char *name)
     return NULL;
 }
 
-// Opens a folder below the root; makes it and those above it. "" is the root.
-static int make_dirs(int root, const char *path, err *e)
-{
-    int fd = open_in_root(root, path);
-    if (fd >= 0 || errno != ENOENT)
-        return fd >= 0 ? fd : err_errno(e, errno, "%s", path);
-    AUTO_FREE char *above = path_dirname(path), *name = path_basename(path);
-    AUTO_FD parent = make_dirs(root, str_eq(above, ".") ? "" : above, e);
-    if (parent < 0)
-        return -1;
-    if (mkdirat(parent, name, 0755) && errno != EEXIST)
-        return err_errno(e, errno, "cannot make %s", path);
-    fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-    return fd >= 0 ? fd : err_errno(e, errno, "%s", path);
-}
-
 // The descriptor of the entry's folder, borrowed; stores the last part of the entry's name.
 static int locate(struct unpacking *u, const char *path, const char **name, err *e)
 {
@@ -85,9 +64,9 @@ static int locate(struct unpacking *u, const char *path, const char **name, err 
     AUTO_FREE char *parent = mem_strndup(path, slash ? (size_t)(slash - path) : 0);
     if (u->parent_fd >= 0 && str_eq(parent, u->parent))
         return u->parent_fd;
-    int fd = make_dirs(u->root, parent, e);
+    int fd = inside_make_dirs(u->root, parent, 0755, INSIDE_ROOT);
     if (fd < 0)
-        return -1;
+        return err_errno(e, errno, "cannot make the folder of %s", path);
     if (u->parent_fd >= 0)
         close(u->parent_fd);
     free(u->parent);
@@ -111,20 +90,22 @@ static int corrupt(struct archive *a, err *e)
 
 static int take(int64_t *left, int64_t n, const char *what, err *e)
 {
-    if (n > *left)
+    if (n < 0 || n > *left)
         return err_set(e, ERR_LIMIT, "the image has more %s than are allowed", what);
     *left -= n;
     return 0;
 }
 
-static int write_data(struct archive *a, int fd, const char *path, err *e)
+static int write_data(struct archive *a, int fd, la_int64_t size, const char *path, err *e)
 {
     const void *bytes;
     size_t n;
     la_int64_t offset;
     int got;
     while ((got = archive_read_data_block(a, &bytes, &n, &offset)) == ARCHIVE_OK)
-        if (lseek(fd, offset, SEEK_SET) < 0 || fd_write_all(fd, bytes, n, NULL))
+        if (offset > size || (la_int64_t)n > size - offset)
+            return err_set(e, ERR_CORRUPT, "%s has more bytes than it says", path);
+        else if (lseek(fd, offset, SEEK_SET) < 0 || fd_write_all(fd, bytes, n, NULL))
             return err_errno(e, errno, "cannot write %s", path);
     return got == ARCHIVE_EOF ? 0 : corrupt(a, e);
 }
@@ -136,7 +117,7 @@ static int unpack_file(struct unpacking *u, struct archive *a, struct archive_en
     if (fd < 0)
         return err_errno(e, errno, "cannot make %s", path);
     la_int64_t size = archive_entry_size(x);
-    if (take(&u->left->bytes, size, "bytes", e) || write_data(a, fd, path, e))
+    if (take(&u->left->bytes, size, "bytes", e) || write_data(a, fd, size, path, e))
         return -1;
     struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = archive_entry_mtime(x)}};
     // All files become ours, so a set-uid bit would get another meaning: it is dropped.
@@ -251,6 +232,9 @@ static int do_entry(
         return err_set(
             e, ERR_CORRUPT, "“%.200s” is not a name below the root", given ? given : "(not UTF-8)");
     AUTO_FREE char *name = path_basename(path);
+    if (pass == WHITEOUTS && (take(&u->said.files, 1, "files", e) ||
+                                 take(&u->said.bytes, archive_entry_size(x), "bytes", e)))
+        return -1; // what is skipped is decompressed, too
     if (!*path || str_starts(name, ".wh.") != (pass == WHITEOUTS))
         return 0;
     return pass == WHITEOUTS ? whiteout(u, path, e) : unpack_entry(u, a, x, path, e);
@@ -272,7 +256,7 @@ static int do_pass(struct unpacking *u, int fd, enum pass pass, err *e)
 
 int image_unpack_layer(int fd, const char *root, struct image_limits *left, err *e)
 {
-    struct unpacking u = {.left = left, .parent_fd = -1};
+    struct unpacking u = {.left = left, .said = *left, .parent_fd = -1};
     u.root = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (u.root < 0)
         return err_errno(e, errno, "cannot open %s", root);
@@ -300,10 +284,7 @@ static int unpack_blob(
 static int read_manifest(const image_store *s, const oci_digest *d, oci_manifest *m, err *e)
 {
     oci_descriptor found;
-    AUTO_BUF text = {0};
-    return image_store_find(s, d->text, &found, e) ||
-                   image_store_read(s, &found.digest, &text, MANIFEST_LIMIT, e) ||
-                   oci_manifest_parse(text.data, text.len, m, e)
+    return image_store_find(s, d->text, &found, e) || image_store_manifest(s, &found.digest, m, e)
                ? -1
                : 0;
 }

@@ -19,7 +19,6 @@
 
 enum {
     KEEP_SECONDS = 24 * 3600,
-    MANIFEST_LIMIT = 4 << 20,
     INPUTS_MAX = 1000, // a folder may have more files than anybody looks through
 };
 
@@ -388,10 +387,8 @@ static int64_t image_size(const image_store *s, const oci_descriptor *d)
 {
     oci_manifest m;
     oci_descriptor image;
-    AUTO_BUF text = {0};
     if (image_store_find(s, d->digest.text, &image, NULL) || // of an index, this machine's
-        image_store_read(s, &image.digest, &text, MANIFEST_LIMIT, NULL) ||
-        oci_manifest_parse(text.data, text.len, &m, NULL))
+        image_store_manifest(s, &image.digest, &m, NULL))
         return d->size;
     int64_t size = image.size + oci_manifest_bytes(&m);
     oci_manifest_done(&m);

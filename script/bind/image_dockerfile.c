@@ -249,10 +249,8 @@ static int take_image(struct request *r, const char *folder, const char *own, co
 {
     AUTO_FREE char *layout = path_join(folder, MADE);
     AUTO_STORE *made = image_store_open(layout, e);
-    AUTO_BUF text = {0};
     if (!made || image_import(r->store, tag, made, own, &built->manifest, &built->new_layers, e) ||
-        image_store_read(r->store, &built->manifest.digest, &text, FILE_LIMIT, e) ||
-        oci_manifest_parse(text.data, text.len, &built->content, e))
+        image_store_manifest(r->store, &built->manifest.digest, &built->content, e))
         return -1;
     built->ref = mem_strdup(tag);
     built->size = built->manifest.size + oci_manifest_bytes(&built->content);

@@ -19,7 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MANIFEST_LIMIT = 4 << 20, EXAMPLES_SHOWN = 1 << 20, LAYER_FILES = 1000 };
+enum { EXAMPLES_SHOWN = 1 << 20, LAYER_FILES = 1000 };
 static const int64_t package_bytes = (int64_t)8 << 30;
 
 extern const struct lua_source model_sources[]; // onnxcheck.py
@@ -263,11 +263,9 @@ static int unpack(call *c, const char *digest, const char *folder, err *e)
     AUTO_STORE *store = image_open_store(c, e);
     oci_descriptor d;
     CLEANUP(oci_manifest_done) oci_manifest m = {0};
-    AUTO_BUF text = {0};
     struct image_limits limits = {.bytes = package_bytes, .files = LAYER_FILES};
     if (!store || image_store_find(store, digest, &d, e) < 0 ||
-        image_store_read(store, &d.digest, &text, MANIFEST_LIMIT, e) < 0 ||
-        oci_manifest_parse(text.data, text.len, &m, e) < 0)
+        image_store_manifest(store, &d.digest, &m, e) < 0)
         return -1;
     if (m.layer_n == 0)
         return err_set(e, ERR_INVALID, "%s has no layers", digest);

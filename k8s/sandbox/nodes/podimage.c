@@ -78,10 +78,11 @@ static char *store_name(const char *text, err *e)
 
 static int64_t layers_size(const image_store *s, const oci_digest *manifest)
 {
-    AUTO_JSON *json = image_store_read_json(s, manifest, NULL);
-    const cJSON *layer;
-    int64_t size = 0;
-    cJSON_ArrayForEach(layer, json_get(json, "layers")) size += json_int_or(layer, "size", 0);
+    oci_manifest m;
+    if (image_store_manifest(s, manifest, &m, NULL))
+        return 0;
+    int64_t size = oci_manifest_bytes(&m) - m.config.size;
+    oci_manifest_done(&m);
     return size;
 }
 

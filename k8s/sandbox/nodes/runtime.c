@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "k8s/sandbox/nodes/runtime.h"
 
+#include "base/inside.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/spawn.h"
@@ -9,11 +10,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -165,14 +164,9 @@ char **runtime_command(const struct runtime *r, const struct runtime_spec *s, er
 
 static bool is_program(int root, const char *path)
 {
-    struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT};
-    int fd = (int)syscall(SYS_openat2, root, path, &how, sizeof how);
-    if (fd < 0)
-        return errno == ENOSYS; // before Linux 5.6: the start itself will find out
     struct stat st;
-    bool yes = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (st.st_mode & 0111);
-    close(fd);
-    return yes;
+    AUTO_FD fd = inside_open(root, path, O_PATH, INSIDE_ROOT);
+    return fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (st.st_mode & 0111);
 }
 
 bool runtime_has_program(const char *root, const char *name, const char *path, const char *cwd)

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "k8s/sandbox/nodes/volumes.h"
 
+#include "base/inside.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -126,6 +129,8 @@ int volumes_make(const cJSON *pod, const char *dir, podenv_lookup lookup, void *
         const char *name = json_str_or(volume, "name", "");
         AUTO_FREE char *folder = path_join(dir, name);
         struct maker m = {pod, folder, lookup, arg};
+        if (!path_is_below(name) || strchr(name, '/'))
+            return err_set(e, ERR_INVALID, "“%s” is not the name of a volume", name);
         if (json_get(volume, "hostPath"))
             continue;
         if (!is_known(volume))
@@ -157,6 +162,24 @@ static const cJSON *find_volume(const cJSON *pod, const char *name)
     return NULL;
 }
 
+// A container before this one may have put links into the volume: none leads out of it.
+static char *sub_path(const char *volume, const char *sub, err *e)
+{
+    AUTO_FD root = open(volume, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    AUTO_FREE char *name = root >= 0 ? inside_name(root, sub, INSIDE_BENEATH) : NULL;
+    if (root >= 0 && !name && errno == ENOENT) {
+        AUTO_FD made = inside_make_dirs(root, sub, 0777, INSIDE_BENEATH);
+        name = made >= 0 ? inside_name(root, sub, INSIDE_BENEATH) : NULL;
+    }
+    if (name && path_is_below(sub))
+        return path_join(volume, name);
+    if (name || errno == EXDEV)
+        err_set(e, ERR_INVALID, "subPath %s must not leave its volume", sub);
+    else
+        err_errno(e, errno, "subPath %s", sub);
+    return NULL;
+}
+
 // The source of a mount: the volume's folder or hostPath, with subPath below it.
 static char *mount_source(const cJSON *volume, const char *dir, const char *sub, err *e)
 {
@@ -168,14 +191,7 @@ static char *mount_source(const cJSON *volume, const char *dir, const char *sub,
         return NULL;
     if (!sub || !*sub)
         return STEAL(base);
-    if (!path_is_below(sub)) {
-        err_set(e, ERR_INVALID, "subPath %s must not leave its volume", sub);
-        return NULL;
-    }
-    AUTO_FREE char *full = path_join(base, sub);
-    if (!path_exists(full) && path_make_dirs(full, 0777, e))
-        return NULL;
-    return STEAL(full);
+    return sub_path(base, sub, e);
 }
 
 int volumes_mounts(const cJSON *pod, const cJSON *container, const char *dir, const char *hosts,

@@ -207,6 +207,22 @@ TEST(limits)
     close(fd);
 }
 
+// What is skipped has to be decompressed, too: so the heads are added up in the first pass.
+TEST(what_the_heads_say_is_bounded_before_anything_is_written)
+{
+    err e = {0};
+    AUTO_FREE char *root = file_at("root");
+    CHECK_OK(path_make_dirs(root, 0755, &e) == 0, e);
+    int fd = tar_of((struct item[]){{'f', "a", "1"}, {'f', "b", "12345"}, {'f', ".wh.a", ""}, {0}});
+    struct image_limits bytes = {5, 10}, files = {100, 2};
+    CHECK_INT(image_unpack_layer(fd, root, &bytes, &e), -1);
+    CHECK_HAS(e.text, "more bytes than are allowed");
+    CHECK_INT(image_unpack_layer(fd, root, &files, &e), -1);
+    CHECK_INT(e.code, ERR_LIMIT);
+    CHECK(!is_there("root/a"));
+    close(fd);
+}
+
 TEST(damaged_streams)
 {
     err e = {0};
@@ -311,17 +327,61 @@ TEST(a_damaged_layer_leaves_nothing)
     CHECK_OK(path_write(blob, "x", 1, 0644, &e) == 0, e);
     CHECK(!image_unpack(s, &built.manifest.digest, cache, NULL, &e));
     CHECK_INT(e.code, ERR_CORRUPT);
-    CHECK_HAS(e.text, "layer 2 (sha256:");
+    CHECK_HAS(e.text, "layer 2: the manifest says ");
     AUTO_FREE char *place = path_join(cache, oci_digest_hex(&built.manifest.digest));
     CHECK(!path_exists(place) && !path_exists(partial));
     AUTO_FREE char *other = file_at("layer.tar"); // somebody else's, and whole
     close(tar_of((struct item[]){{'f', "planted", "1"}, {0}}));
     AUTO_BUF bytes = {0};
     CHECK_OK(path_read(other, &bytes, 0, &e) == 0, e);
+    while ((int64_t)bytes.len < built.content.layers[1].size)
+        buf_char(&bytes, '\0');
     CHECK_OK(path_write(blob, bytes.data, bytes.len, 0644, &e) == 0, e);
     CHECK(!image_unpack(s, &built.manifest.digest, cache, NULL, &e));
+    CHECK_HAS(e.text, "layer 2 (sha256:");
     CHECK_HAS(e.text, "the blob is damaged");
     CHECK(!path_exists(place) && !path_exists(partial));
+    image_built_done(&built);
+    image_store_free(s);
+}
+
+// The image's manifest in the store, with another size for its first layer; new.
+static oci_digest with_size(const image_store *s, const struct image_built *b, const char *size)
+{
+    err e = {0};
+    AUTO_BUF text = {0}, changed = {0};
+    oci_digest d;
+    CHECK_OK(image_store_read(s, &b->manifest.digest, &text, 0, &e) == 0, e);
+    const char *key = strstr(buf_cstr(&text), "\"layers\"");
+    const char *at = strstr(strstr(key, "\"size\":"), ":") + 1;
+    buf_add(&changed, text.data, (size_t)(at - text.data));
+    buf_fmt(&changed, "%s%s", size, at + strspn(at, "0123456789"));
+    CHECK_OK(image_store_add(s, changed.data, changed.len, &d, &e) == 0, e);
+    return d;
+}
+
+TEST(a_manifest_that_says_another_size_is_refused)
+{
+    struct image_built built;
+    image_store *s = store_with_image(&built);
+    AUTO_FREE char *cache = file_at("cache");
+    static const char *const sizes[] = {"1", "4611686018427387904"};
+    static const char *const why[] = {
+        "the manifest says 1 bytes for sha256:", "no blob has that many"};
+    for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
+        err e = {0};
+        oci_digest d = with_size(s, &built, sizes[i]);
+        oci_descriptor image = {built.manifest.type, d, 1};
+        CHECK(!image_unpack(s, &d, cache, NULL, &e));
+        CHECK_HAS(e.text, why[i]);
+        CHECK_INT(image_store_tag(s, "bad:1", &image, &e), -1);
+        CHECK_HAS(e.text, why[i]);
+        CHECK_INT(
+            image_build(s, &(struct image_build){.from = d.text, .tag = "on:1", .no_worker = true},
+                &(struct image_built){0}, &e),
+            -1);
+        CHECK_HAS(e.text, why[i]);
+    }
     image_built_done(&built);
     image_store_free(s);
 }

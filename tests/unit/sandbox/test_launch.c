@@ -192,24 +192,56 @@ TEST(volumes_that_cannot_be_made_say_why)
     check_refused("{\"name\": \"v\", \"nfs\": {}}", "emptyDir, configMap, secret");
 }
 
-TEST(sub_paths_stay_in_their_volume)
+// The source of a mount of the volume "v" with this subPath, below the volume's folder; new. NULL:
+// refused.
+static char *sub_path(const char *sub, err *e)
 {
-    err e = {0};
     struct volume_mounts m;
     AUTO_JSON *pod = parse("{\"spec\": {\"volumes\": [{\"name\": \"v\", \"emptyDir\": {}}]}}");
-    AUTO_JSON *good =
-        parse("{\"volumeMounts\": [{\"name\": \"v\", \"mountPath\": \"/m\", \"subPath\": "
-              "\"a/b\"}]}");
-    AUTO_JSON *bad =
-        parse("{\"volumeMounts\": [{\"name\": \"v\", \"mountPath\": \"/m\", \"subPath\": "
-              "\"../..\"}]}");
-    CHECK_OK(volumes_mounts(pod, good, tap_dir(), NULL, &m, &e) == 0, e);
-    CHECK_INT(m.n, 1);
-    CHECK(str_ends(m.items[0].source, "/v/a/b"));
+    AUTO_FREE char *text = str_fmt(
+        "{\"volumeMounts\": [{\"name\": \"v\", \"mountPath\": \"/m\", \"subPath\": \"%s\"}]}", sub);
+    AUTO_JSON *container = parse(text);
+    CHECK_OK(volumes_make(pod, tap_dir(), look_up, NULL, e) == 0, *e);
+    bool good = volumes_mounts(pod, container, tap_dir(), NULL, &m, e) == 0;
+    char *source = good ? mem_strdup(m.items[0].source + strlen(tap_dir())) : NULL;
     volume_mounts_done(&m);
-    CHECK(volumes_mounts(pod, bad, tap_dir(), NULL, &m, &e) != 0);
-    volume_mounts_done(&m);
-    CHECK_HAS(e.text, "must not leave its volume");
+    return source;
+}
+
+static void check_sub_path(const char *sub, const char *want)
+{
+    err e = {0};
+    AUTO_FREE char *got = sub_path(sub, &e);
+    CHECK_STR(got, want);
+    if (!want)
+        CHECK_HAS(e.text, "must not leave its volume");
+}
+
+TEST(sub_paths_stay_in_their_volume)
+{
+    check_sub_path("a/b", "/v/a/b");
+    check_sub_path("..", NULL);
+    check_sub_path("a/../../x", NULL);
+    // A container of the pod has put links into the volume.
+    AUTO_FREE char *out = path_join(tap_dir(), "v/out"), *up = path_join(tap_dir(), "v/up"),
+                   *in = path_join(tap_dir(), "v/in"), *dot = path_join(tap_dir(), "v/a/dot"),
+                   *sly = path_join(tap_dir(), "v/sly"), *made = path_join(tap_dir(), "new");
+    CHECK(!symlink("/etc", out) && !symlink("..", up) && !symlink("a/b", in) &&
+          !symlink(".", dot) && !symlink("a/dot/dot/../../..", sly));
+    check_sub_path("out", NULL);
+    check_sub_path("out/ssl", NULL);
+    check_sub_path("up", NULL);
+    check_sub_path("up/new", NULL);
+    check_sub_path("sly", NULL);
+    check_sub_path("in", "/v/a/b");
+    check_sub_path("in/c", "/v/a/b/c");
+    CHECK(!path_exists(made));
+}
+
+TEST(volumes_stay_in_the_folder_of_their_pod)
+{
+    check_refused("{\"name\": \"../v\", \"emptyDir\": {}}", "is not the name of a volume");
+    check_refused("{\"name\": \"\", \"emptyDir\": {}}", "is not the name of a volume");
 }
 
 TEST(pods_that_do_not_fit_the_node)
