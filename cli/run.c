@@ -241,6 +241,19 @@ static int help_notebook(struct cli *cli, const char *path, bool json)
     return result < 0 ? cli_error(cli, &e) : 0;
 }
 
+// Where a run that is done again works, and its notebook: as it was then, or, where that folder is
+// gone, as after a move or a copy from another machine, in the folder whose run it is.
+static char *place_again(const struct again *a, const char *folder, struct run_options *o)
+{
+    if (path_is_dir(a->cwd)) {
+        o->cwd = o->cwd ? o->cwd : a->cwd;
+        return mem_strdup(a->path);
+    }
+    o->cwd = o->cwd ? o->cwd : folder;
+    AUTO_FREE char *name = path_basename(a->path);
+    return path_join(o->cwd, name);
+}
+
 // --from: what is not said is as it was then; effects are granted anew.
 static int repeat(struct cli *cli, struct run_options *o, struct run *r)
 {
@@ -253,9 +266,9 @@ static int repeat(struct cli *cli, struct run_options *o, struct run *r)
     if (again_open(folder, o->from, &again, &e) < 0)
         return cli_error(cli, &e);
     r->again = &again;
-    o->cwd = o->cwd ? o->cwd : again.cwd;
+    AUTO_FREE char *path = place_again(&again, folder, o);
     o->sandbox |= again.sandbox && !o->context && !o->kubeconfig;
-    code = run_start(cli, o, again.path, r);
+    code = run_start(cli, o, path, r);
     r->again = NULL;
     return code;
 }
