@@ -3,6 +3,7 @@
 // worker.
 #include "script/pack/pack.h"
 #include "base/mem.h"
+#include "base/path.h"
 #include "script/worker/state.h"
 #include "tests/support/tap.h"
 
@@ -259,6 +260,33 @@ TEST(crafted_results_are_refused)
     is_refused("return setmetatable({}, {})", "a metatable, which is not accepted here");
     is_refused("return {1, 2, {x = print}}", "a module, which is not accepted here");
     is_refused("return {_G}", "the globals, which is not accepted here");
+}
+
+// tests/old/README.md: what an elastic job's driver kept then.
+TEST(a_commit_of_an_earlier_version_is_read)
+{
+    err e;
+    worker *w = new_worker();
+    CHECK_INT(run_chunk(w,
+                  "return function(kept) "
+                  "local nn, v, m = require 'nn', kept.values, kept.models.model "
+                  "local model = nn.load(m.bytes) local w = model:get_weights() "
+                  "return v.step == 3 and v.best == 0.1 and v.name == 'old' and v.seen[0] == true "
+                  "and v.seen[1] == 0.5 and #v.seen.list == 3 and v.rows[1][0] == 3 "
+                  "and m.epochs == 0 and m.learning_rate == 0.0625 and m.momentum == 0.5 "
+                  "and w[1][0][0] == 0x1.2p-2 and w[1][0][1] == -0x1.608p-1 "
+                  "and w[1][1][0] == 0x1.428p-1 and w[1][1][1] == 0x1.767p+0 "
+                  "and w[2][0] == -0x1.36p-3 and w[2][1] == 0x1.acp-6 end"),
+        1);
+    buf bytes = {0};
+    const char *path = tap_source("tests/old/0.1.0/elastic/commit.bin");
+    CHECK_OK(path_read(path, &bytes, 1 << 20, &e) == 0, e);
+    CHECK_INT(unpack_values(w->L, bytes.data, bytes.len, PACK_DATA, &e), 1);
+    buf_done(&bytes);
+    if (lua_pcall(w->L, 1, 1, 0))
+        tap_fail(__FILE__, __LINE__, "%s", lua_tostring(w->L, -1));
+    CHECK(lua_toboolean(w->L, -1));
+    worker_free(w);
 }
 
 int main(void)
