@@ -343,8 +343,8 @@ def test_in_progress_and_curves_on_the_full_screen(t):
 def test_in_the_palette_and_the_search(t):
     begin = opened(t, CELLS, "j", ":", "wait palette")
     cases("In the palette and the search", begin, [
-        ("Tab, Down", chosen("run "), PRESS, chosen("run-advance")),
-        ("S-Tab, Up", "Down Down", chosen("run-insert"), PRESS, chosen("run-advance")),
+        ("Tab, Down", PRESS, chosen("run "), PRESS, chosen("run-advance")),
+        ("S-Tab, Up", "Down Down Down", chosen("run-insert"), PRESS, chosen("run-advance")),
         ("C-c", status("COMMAND")),
     ])
 

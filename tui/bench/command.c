@@ -239,7 +239,7 @@ bool command_run(bench *b, const char *words)
 {
     struct line line;
     bool is_command = parse(words, &line);
-    if (!is_command && desk_line(words) == DESK_NO)
+    if (!is_command && desk_line(b, words) == DESK_NO)
         return false;
     if (!is_command) {
         desk_open(b, words);

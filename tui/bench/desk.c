@@ -11,17 +11,27 @@
 
 const char desk_help[] = "a live table of this kind: -A, -n NAMESPACE, -l SELECTOR, --context NAME";
 
-// What people type for the kinds that most clusters have: such a line comes before actions whose
-// names are only alike. All others are known to the server.
-static const char *const usual[] = {"po", "pod", "pods", "deploy", "deployment", "deployments",
-    "rs", "replicaset", "replicasets", "sts", "statefulset", "statefulsets", "ds", "daemonset",
-    "daemonsets", "job", "jobs", "cj", "cronjob", "cronjobs", "svc", "service", "services", "ing",
-    "ingress", "ingresses", "cm", "configmap", "configmaps", "secret", "secrets", "ns", "namespace",
-    "namespaces", "no", "node", "nodes", "ev", "event", "events", "pvc", "pv", "sa",
-    "serviceaccount", "serviceaccounts", "ep", "endpoints", "hpa", "crd", "crds", "quota", "sc",
-    "netpol", "pdb", "role", "roles", "rolebinding", "rolebindings", "clusterrole", "clusterroles",
-    "sparkapp", "sparkapplication", "sparkapplications", "scheduledsparkapp", "wf", "workflow",
-    "workflows", "cronworkflow", "cronworkflows", "mpijob", "mpijobs"};
+// What people type for the kinds that most clusters have, each kind with its own name first. All
+// others are known to the server.
+static const struct {
+    const char *name, *others; // with blanks between them
+} usual[] = {{"pods", "pod po"}, {"deployments", "deployment deploy"},
+    {"replicasets", "replicaset rs"}, {"statefulsets", "statefulset sts"},
+    {"daemonsets", "daemonset ds"}, {"jobs", "job"}, {"cronjobs", "cronjob cj"},
+    {"services", "service svc"}, {"ingresses", "ingress ing"}, {"configmaps", "configmap cm"},
+    {"secrets", "secret"}, {"namespaces", "namespace ns"}, {"nodes", "node no"},
+    {"events", "event ev"}, {"persistentvolumeclaims", "persistentvolumeclaim pvc"},
+    {"persistentvolumes", "persistentvolume pv"}, {"serviceaccounts", "serviceaccount sa"},
+    {"endpoints", "endpoint ep"}, {"horizontalpodautoscalers", "horizontalpodautoscaler hpa"},
+    {"customresourcedefinitions", "customresourcedefinition crd crds"},
+    {"resourcequotas", "resourcequota quota"}, {"storageclasses", "storageclass sc"},
+    {"networkpolicies", "networkpolicy netpol"},
+    {"poddisruptionbudgets", "poddisruptionbudget pdb"}, {"roles", "role"},
+    {"rolebindings", "rolebinding"}, {"clusterroles", "clusterrole"},
+    {"clusterrolebindings", "clusterrolebinding"},
+    {"sparkapplications", "sparkapplication sparkapp"},
+    {"scheduledsparkapplications", "scheduledsparkapplication scheduledsparkapp"},
+    {"workflows", "workflow wf"}, {"cronworkflows", "cronworkflow cwf"}, {"mpijobs", "mpijob"}};
 
 static size_t kind_length(const char *words)
 {
@@ -31,13 +41,60 @@ static size_t kind_length(const char *words)
     return isalpha((unsigned char)*words) && (!words[n] || words[n] == ' ') ? n : 0;
 }
 
-enum desk_line desk_line(const char *words)
+static bool same(const char *name, const char *words, size_t n)
+{
+    return name && strlen(name) == n && strncasecmp(name, words, n) == 0;
+}
+
+static bool has_word(const char *all, const char *word, size_t n)
+{
+    for (const char *at = all; *at; at += strspn(at, " ")) {
+        size_t length = strcspn(at, " ");
+        if (length == n && strncasecmp(at, word, n) == 0)
+            return true;
+        at += length;
+    }
+    return false;
+}
+
+static bool is_usual(const char *words, size_t n)
+{
+    for (size_t i = 0; i < ARRAY_LEN(usual); i++)
+        if (same(usual[i].name, words, n) || has_word(usual[i].others, words, n))
+            return true;
+    return false;
+}
+
+static bool is_short_name(const cJSON *kind, const char *words, size_t n)
+{
+    const cJSON *name;
+    cJSON_ArrayForEach(name, json_get(kind, "shortNames"))
+    {
+        if (cJSON_IsString(name) && same(name->valuestring, words, n))
+            return true;
+    }
+    return false;
+}
+
+// Is it a name of a kind that the cluster has told?
+static bool is_known(const bench *b, const char *words, size_t n)
+{
+    const cJSON *kind;
+    cJSON_ArrayForEach(kind, b->desk.kinds)
+    {
+        if (same(json_str(kind, "name"), words, n) || same(json_str(kind, "kind"), words, n) ||
+            is_short_name(kind, words, n))
+            return true;
+    }
+    return false;
+}
+
+enum desk_line desk_line(const bench *b, const char *words)
 {
     size_t n = kind_length(words);
-    for (size_t i = 0; i < ARRAY_LEN(usual); i++)
-        if (strlen(usual[i]) == n && strncasecmp(usual[i], words, n) == 0)
-            return DESK_SURE;
-    return n < 2 ? DESK_NO : words[n] ? DESK_SURE : DESK_MAYBE;
+    if (n && (is_usual(words, n) || is_known(b, words, n)))
+        return DESK_SURE;
+    return n < 2 ? DESK_NO : words[n] || memchr(words, '.', n) ? DESK_SURE : DESK_MAYBE;
 }
 
 // The options of a line, as kubectl spells them; a word alone is a namespace, as in k9s.
@@ -114,6 +171,7 @@ struct opening {
     cJSON *with;
     const struct view_ops *from; // the view on top then
     bool replaces;
+    bool guessed; // nobody knew that the word is a kind
 };
 
 static void on_opened(bench *b, void *arg, const cJSON *reply)
@@ -123,7 +181,10 @@ static void on_opened(bench *b, void *arg, const cJSON *reply)
     const char *why = json_str_or(json_get(reply, "error"), "message", "the kernel has gone");
     bool stays = b->top->ops == o->from;
     if (!json_bool_or(reply, "ok", false) || !display) {
-        bench_complain(b, "%s", why);
+        if (o->guessed)
+            bench_complain(b, "no action %s; %s", json_str_or(o->with, "kind", ""), why);
+        else
+            bench_complain(b, "%s", why);
     } else if (!stays) {
         remote_drop(b, display);
     } else {
@@ -137,15 +198,16 @@ static void on_opened(bench *b, void *arg, const cJSON *reply)
     free(o);
 }
 
-static void ask(bench *b, const char *action, cJSON *with, bool replaces)
+static void ask(bench *b, const char *action, struct opening what)
 {
     struct opening *o = mem_alloc(sizeof *o);
-    *o = (struct opening){with, b->top->ops, replaces};
+    *o = what;
+    o->from = b->top->ops;
     cJSON *m = message_new(MESSAGE_act);
     json_set_int(m, "display", 0);
     json_set_str(m, "action", action);
-    json_set(m, "with", cJSON_Duplicate(with, true));
-    bench_say(b, "%s …", json_str_or(with, "kind", action));
+    json_set(m, "with", cJSON_Duplicate(what.with, true));
+    bench_say(b, "%s …", json_str_or(what.with, "kind", action));
     remote_ask(b, m, on_opened, o);
 }
 
@@ -163,13 +225,14 @@ void desk_open(bench *b, const char *words)
         return;
     }
     complete(b, with);
-    ask(b, "table", STEAL(with), false);
+    bool guessed = desk_line(b, words) == DESK_MAYBE;
+    ask(b, "table", (struct opening){.with = STEAL(with), .guessed = guessed});
 }
 
 void desk_replace(bench *b, cJSON *with)
 {
     if (remote_ready(b, false))
-        ask(b, "table", with, b->top->ops == &table_view_ops);
+        ask(b, "table", (struct opening){.with = with, .replaces = b->top->ops == &table_view_ops});
     else
         cJSON_Delete(with);
 }
@@ -177,7 +240,7 @@ void desk_replace(bench *b, cJSON *with)
 void desk_contexts(bench *b)
 {
     if (remote_ready(b, false))
-        ask(b, "contexts", cJSON_CreateObject(), false);
+        ask(b, "contexts", (struct opening){.with = cJSON_CreateObject()});
 }
 
 static void set(char **field, const char *value)
@@ -239,38 +302,43 @@ static void forget_kinds(bench *b)
     b->desk.places++;
 }
 
-static bool begins(const cJSON *kind, const char *typed)
-{
-    const cJSON *name;
-    if (strncasecmp(json_str_or(kind, "name", ""), typed, strlen(typed)) == 0)
-        return true;
-    cJSON_ArrayForEach(name, json_get(kind, "shortNames"))
-    {
-        if (cJSON_IsString(name) && str_eq(name->valuestring, typed))
-            return true;
-    }
-    return false;
-}
-
 bool desk_kinds_known(const bench *b)
 {
     return b->desk.kinds != NULL;
 }
 
-size_t desk_kinds(bench *b, const char *typed, const cJSON **out, size_t most)
+static size_t usual_kinds(const char *typed, struct desk_kind *out, size_t most)
 {
     size_t n = 0;
+    for (size_t i = 0; i < ARRAY_LEN(usual) && n < most; i++)
+        if (strncasecmp(usual[i].name, typed, strlen(typed)) == 0)
+            out[n++] = (struct desk_kind){usual[i].name, NULL};
+    return n;
+}
+
+static bool has_name(const struct desk_kind *kinds, size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (str_eq(kinds[i].name, name))
+            return true;
+    return false;
+}
+
+size_t desk_kinds(bench *b, const char *typed, struct desk_kind *out, size_t most)
+{
+    size_t n = 0, length = strlen(typed);
     const cJSON *kind;
-    if (strlen(typed) < 2 || kind_length(typed) != strlen(typed))
+    if (length < 2 || kind_length(typed) != length)
         return 0;
     want_kinds(b);
+    if (!b->desk.kinds)
+        return usual_kinds(typed, out, most);
     cJSON_ArrayForEach(kind, b->desk.kinds)
     {
-        bool again = false; // in another group or version
-        for (size_t i = 0; i < n; i++)
-            again = again || str_eq(json_str(out[i], "name"), json_str(kind, "name"));
-        if (n < most && !again && begins(kind, typed))
-            out[n++] = kind;
+        const char *name = json_str_or(kind, "name", "");
+        bool fits = strncasecmp(name, typed, length) == 0 || is_short_name(kind, typed, length);
+        if (n < most && fits && !has_name(out, n, name)) // it may be in another group, too
+            out[n++] = (struct desk_kind){name, kind};
     }
     return n;
 }

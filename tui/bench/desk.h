@@ -6,9 +6,10 @@
 #include "base/json.h"
 #include "tui/view/view.h"
 
-// How surely a typed line names a table: "pods", "sparkapp -n ml", "deploy.apps -A".
+// How surely a typed line names a table: "pods", "sparkapp -n ml", "deploy.apps -A". MAYBE: a word
+// that is none of the kinds that most clusters have, or that the cluster has told.
 enum desk_line { DESK_NO, DESK_MAYBE, DESK_SURE };
-enum desk_line desk_line(const char *words);
+enum desk_line desk_line(const bench *b, const char *words);
 extern const char desk_help[];
 // Asks for the table that the line names, and shows it when it is there.
 void desk_open(bench *b, const char *words);
@@ -19,10 +20,14 @@ void desk_replace(bench *b, cJSON *with);
 // them at once. "" or NULL: those of the run. "-A" as a namespace: all namespaces.
 void desk_use_namespace(bench *b, const char *name);
 void desk_use_context(bench *b, const char *name);
-// The names of kinds that the cluster has and that begin with what is typed, at most `most` of
-// them: {name, shortNames, apiVersion, …}, borrowed until the next call. There are none until the
-// cluster has been asked for its kinds. desk_kinds_known: has it answered?
-size_t desk_kinds(bench *b, const char *typed, const cJSON **out, size_t most);
+// The kinds that begin with what is typed, at most `most` of them: those that the cluster has, with
+// what it says of them {name, shortNames, apiVersion, …}; until it has been asked, those that most
+// have (json: NULL). Borrowed until the next call. desk_kinds_known: has it answered?
+struct desk_kind {
+    const char *name;
+    const cJSON *json;
+};
+size_t desk_kinds(bench *b, const char *typed, struct desk_kind *out, size_t most);
 bool desk_kinds_known(const bench *b);
 // The list of contexts.
 void desk_contexts(bench *b);

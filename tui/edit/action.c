@@ -45,3 +45,16 @@ const char *action_group(enum action a)
         title = groups[i].title;
     return title;
 }
+
+bool action_ends(enum action a)
+{
+    static const enum action ending[] = {ACT_RUN_ALL, ACT_INTERRUPT, ACT_RESTART, ACT_STOP,
+        ACT_SUSPEND, ACT_QUIT, ACT_SAVE_QUIT, ACT_KEEP_QUIT, ACT_DISCARD_QUIT, ACT_OVERWRITE,
+        ACT_RELOAD, ACT_CUT, ACT_DELETE_CELL, ACT_CLEAR_OUTPUT, ACT_CLEAR_ALL, ACT_DELETE_BACK,
+        ACT_DELETE_FORWARD, ACT_DELETE_WORD_BACK, ACT_DELETE_WORD_FORWARD, ACT_KILL_LINE,
+        ACT_KILL_LINE_BACK, ACT_CUT_TEXT, ACT_RESTART_OBJECT, ACT_DELETE_OBJECT, ACT_REMOVE_RUN};
+    for (size_t i = 0; i < ARRAY_LEN(ending); i++)
+        if (ending[i] == a)
+            return true;
+    return false;
+}

@@ -2,6 +2,7 @@
 // A list of everything that a person can do, with names for the palette and for tests, and with the
 // help's text. Tables bind keys to actions (keymap.h); a view carries out those that it knows.
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 
 // X(symbol, name, help)
@@ -190,3 +191,5 @@ enum action {
 const char *action_name(enum action a); // "" for ACT_NONE
 const char *action_help(enum action a);
 const char *action_group(enum action a); // the group in the help: "Running"
+// Does it end, delete or overwrite something? Then a typed line does it by its whole name only.
+bool action_ends(enum action a);

@@ -11,30 +11,38 @@
 #include <ctype.h>
 #include <string.h>
 
-enum { SHOWN = 10, KINDS = 12 };
-
-// In the list, COMMAND stands for the line itself, if it is one of command.c's.
-enum { COMMAND = ACT_NONE };
+enum { SHOWN = 10, KINDS = 12, LINES = 24, NOTHING = -1 };
 
 struct hit {
-    enum action action;
-    const cJSON *kind; // of the cluster; NULL: it is an action
+    enum action action; // ACT_NONE: a line of command.c or of the cluster desk
+    const char *line;   // it; NULL: as it is typed
+    const cJSON *kind;  // what the cluster says of it
+    bool begins;        // its name begins with what is typed, and it can be done here
 };
 
 struct prompt_view {
     view head;
     enum prompt what;
     line *line;
-    struct hit hits[ACTION_COUNT + KINDS];
-    size_t n_hits, at;
+    struct hit hits[ACTION_COUNT + KINDS + LINES];
+    size_t n_hits;
+    int at;      // what Enter does: what was typed, or what was chosen; NOTHING
+    bool chosen; // by a key or the mouse
     bool knew_kinds;
     rect area;
 };
 
-static const char *line_help(const char *typed)
+// Without the blanks around it. New.
+static char *typed_text(const struct prompt_view *v)
 {
-    const char *help = command_help(typed);
-    return help ? help : desk_line(typed) == DESK_NO ? NULL : desk_help;
+    const char *typed = line_text(v->line);
+    return str_trim(typed, strlen(typed));
+}
+
+static const char *help_of(const bench *b, const char *words)
+{
+    const char *help = command_help(words);
+    return help ? help : desk_line(b, words) == DESK_NO ? NULL : desk_help;
 }
 
 // How well a name matches the typed text: smaller is better; RANKS: it does not match.
@@ -73,27 +81,53 @@ static bool works(const struct prompt_view *v, enum action a)
     return (*keys && !command_is_early(v->head.bench, a)) || command_does(v->head.bench, a);
 }
 
-// What may be a kind of the cluster, and is no action's name, comes last; but first where actions
-// are only alike.
-static void add_maybe(struct prompt_view *v, const char *typed)
+static void add(struct prompt_view *v, struct hit hit)
 {
-    bool first = !v->n_hits || (!v->hits[0].kind && rank(typed, v->hits[0].action) == SCATTERED);
-    if (first)
-        memmove(v->hits + 1, v->hits, v->n_hits * sizeof *v->hits);
-    v->hits[first ? 0 : v->n_hits] = (struct hit){(enum action)COMMAND, NULL};
-    v->n_hits++;
+    if (v->n_hits < ARRAY_LEN(v->hits))
+        v->hits[v->n_hits++] = hit;
 }
 
-// Names of kinds as the cluster has them; without the one that the line itself names, if that is
-// offered.
+// What may be a kind of the cluster, and is no action's name, comes behind names that begin so, and
+// before those that are only alike.
+static void add_maybe(struct prompt_view *v, const char *typed)
+{
+    const struct hit *first = v->hits;
+    bool alike = v->n_hits && first->action != ACT_NONE && rank(typed, first->action) > PREFIX;
+    add(v, (struct hit){0});
+    if (!alike)
+        return;
+    struct hit last = v->hits[v->n_hits - 1];
+    memmove(v->hits + 1, v->hits, (v->n_hits - 1) * sizeof *v->hits);
+    v->hits[0] = last;
+}
+
+// Names of kinds, without the one that the line itself names, if that is offered.
 static void add_kinds(struct prompt_view *v, const char *typed, bool line_too)
 {
-    const cJSON *kinds[KINDS];
+    struct desk_kind kinds[KINDS];
     size_t n = desk_kinds(v->head.bench, typed, kinds, KINDS);
     for (size_t i = 0; i < n; i++)
-        if (!line_too || !str_eq(json_str(kinds[i], "name"), typed))
-            v->hits[v->n_hits++] = (struct hit){(enum action)COMMAND, kinds[i]};
+        if (!line_too || !str_eq(kinds[i].name, typed))
+            add(v, (struct hit){.line = kinds[i].name, .kind = kinds[i].json, .begins = true});
     v->knew_kinds = desk_kinds_known(v->head.bench);
+}
+
+static bool is_action(const char *name)
+{
+    for (enum action a = 1; a < ACTION_COUNT; a++)
+        if (str_eq(name, action_name(a)))
+            return true;
+    return false;
+}
+
+// The lines of command.c that begin so, but for those that are actions, too.
+static void add_lines(struct prompt_view *v, const char *typed)
+{
+    const char *name, *help;
+    for (size_t i = 0; *typed && (name = command_nth(i, &help)); i++)
+        if (isalpha((unsigned char)*name) && help != desk_help && str_starts(name, typed) &&
+            !str_eq(name, typed) && command_offers(v->head.bench, i) && !is_action(name))
+            add(v, (struct hit){.line = name, .begins = true});
 }
 
 static bool is_notebook(const view *v)
@@ -106,12 +140,12 @@ static bool is_notebook(const view *v)
 static void add_action(
     struct prompt_view *v, const char *typed, enum rank r, bool here, enum action a)
 {
-    if (works(v, a) != here || rank(typed, a) != r)
+    if (rank(typed, a) != r || works(v, a) != here)
         return;
     for (size_t i = 0; i < v->n_hits; i++)
-        if (!v->hits[i].kind && v->hits[i].action == a)
+        if (v->hits[i].action == a)
             return;
-    v->hits[v->n_hits++] = (struct hit){a, NULL};
+    add(v, (struct hit){.action = a, .begins = here && *typed && r <= PREFIX});
 }
 
 // Adds the actions that match so well. Of a full screen what its own keys do comes first, in their
@@ -127,47 +161,94 @@ static bool add_actions(struct prompt_view *v, const char *typed, enum rank r, b
     return r == WHOLE && v->n_hits > n;
 }
 
+static int index_of(const struct prompt_view *v, const char *name, bool here)
+{
+    for (size_t i = 0; i < v->n_hits; i++)
+        if (v->hits[i].action != ACT_NONE && works(v, v->hits[i].action) == here &&
+            str_eq(action_name(v->hits[i].action), name))
+            return (int)i;
+    return NOTHING;
+}
+
+// The only one that begins so, unless it wants its whole name.
+static int only_beginning(const struct prompt_view *v, size_t *count)
+{
+    int found = NOTHING;
+    *count = 0;
+    for (size_t i = 0; i < v->n_hits; i++)
+        if (v->hits[i].begins) {
+            found = (int)i;
+            ++*count;
+        }
+    return *count == 1 && !action_ends(v->hits[found].action) ? found : NOTHING;
+}
+
+// What is meant by what is typed: a whole name, or a beginning that only one name has. All else has
+// to be chosen. What nothing here is like may be a kind: the cluster is asked.
+static int meant(const struct prompt_view *v, const char *typed)
+{
+    size_t beginning;
+    bool is_line = v->n_hits && v->hits[0].action == ACT_NONE && !v->hits[0].line;
+    if (is_line && (command_help(typed) || desk_line(v->head.bench, typed) == DESK_SURE))
+        return 0;
+    int whole = index_of(v, typed, true);
+    if (whole != NOTHING)
+        return whole;
+    int only = only_beginning(v, &beginning);
+    if (beginning)
+        return only;
+    return is_line && v->n_hits == 1 ? 0 : index_of(v, typed, false);
+}
+
 static void find(struct prompt_view *v)
 {
-    const char *typed = line_text(v->line);
+    AUTO_FREE char *typed = typed_text(v);
     bool named = false; // by an action
-    v->n_hits = v->at = 0;
+    v->n_hits = 0;
+    v->at = NOTHING;
+    v->chosen = false;
     if (v->what != PROMPT_PALETTE)
         return;
-    enum desk_line desk = command_help(typed) ? DESK_SURE : desk_line(typed);
+    enum desk_line desk = command_help(typed) ? DESK_SURE : desk_line(v->head.bench, typed);
     if (desk == DESK_SURE)
-        v->hits[v->n_hits++] = (struct hit){(enum action)COMMAND, NULL};
-    if (desk == DESK_SURE)
-        add_kinds(v, typed, true);
+        add(v, (struct hit){0});
+    named = add_actions(v, typed, WHOLE, true);
+    add_kinds(v, typed, desk == DESK_SURE);
+    add_lines(v, typed);
     // On a full screen only what does something there.
     int places = is_notebook(v->head.below) ? 2 : 1;
     for (int elsewhere = 0; elsewhere < places; elsewhere++)
         for (enum rank r = 0; r < RANKS; r++)
             named = add_actions(v, typed, r, !elsewhere) || named;
-    if (desk == DESK_MAYBE && !named && v->n_hits < ARRAY_LEN(v->hits) - KINDS)
+    if (desk == DESK_MAYBE && !named)
         add_maybe(v, typed);
-    if (desk == DESK_MAYBE)
-        add_kinds(v, typed, !named);
+    v->at = meant(v, typed);
 }
 
 // What is chosen stays so, wherever it stands now.
 static void find_again(struct prompt_view *v)
 {
-    struct hit chosen = v->n_hits ? v->hits[v->at] : (struct hit){0};
+    struct hit chosen = v->at == NOTHING ? (struct hit){0} : v->hits[v->at];
+    bool was = v->chosen;
     find(v);
-    for (size_t i = 0; i < v->n_hits; i++)
-        if (v->hits[i].action == chosen.action && v->hits[i].kind == chosen.kind)
-            v->at = i;
+    for (size_t i = 0; was && i < v->n_hits; i++)
+        if (v->hits[i].action == chosen.action && str_eq(v->hits[i].line, chosen.line)) {
+            v->at = (int)i;
+            v->chosen = true;
+        }
 }
 
-static void draw_kind(grid *g, rect row, const cJSON *kind)
+static void draw_line(grid *g, rect row, const struct hit *hit)
 {
     AUTO_BUF help = {0};
-    const char *name = json_str_or(kind, "name", "");
+    const char *name = hit->line, *about = command_help(name);
     const cJSON *one;
     int names = row.w < 60 ? 16 : 30;
-    buf_fmt(&help, "a live table of %s", json_str_or(kind, "apiVersion", ""));
-    cJSON_ArrayForEach(one, json_get(kind, "shortNames"))
+    if (about || !hit->kind)
+        buf_str(&help, about ? about : desk_help);
+    else
+        buf_fmt(&help, "a live table of %s", json_str_or(hit->kind, "apiVersion", ""));
+    cJSON_ArrayForEach(one, json_get(hit->kind, "shortNames"))
     {
         buf_fmt(&help, "  %s", cJSON_IsString(one) ? one->valuestring : "");
     }
@@ -178,14 +259,15 @@ static void draw_kind(grid *g, rect row, const cJSON *kind)
 
 static void draw_hit(const struct prompt_view *v, grid *g, rect row, const struct hit *hit)
 {
-    if (hit->kind) {
-        draw_kind(g, row, hit->kind);
+    if (hit->line) {
+        draw_line(g, row, hit);
         return;
     }
+    AUTO_FREE char *typed = typed_text(v);
     enum action a = hit->action;
     char keys[40] = "";
-    const char *place = NULL, *help = a ? action_help(a) : line_help(line_text(v->line));
-    const char *name = a ? action_name(a) : line_text(v->line);
+    const char *place = NULL, *help = a ? action_help(a) : help_of(v->head.bench, typed);
+    const char *name = a ? action_name(a) : typed;
     bool here = !a || works(v, a);
     unsigned mode = view_mode(v->head.below);
     int names = row.w < 60 ? 16 : 22, hints = here || row.w < 60 ? 11 : 30;
@@ -222,7 +304,7 @@ static int rows_shown(const struct prompt_view *v, rect area, size_t *first)
 {
     int shown = v->n_hits < SHOWN ? (int)v->n_hits : SHOWN;
     shown = shown > area.h - 2 ? area.h - 2 : shown;
-    *first = v->at >= (size_t)shown ? v->at - (size_t)shown + 1 : 0;
+    *first = v->at >= shown ? (size_t)(v->at - shown + 1) : 0;
     return shown;
 }
 
@@ -238,7 +320,7 @@ static void draw(const view *view_, grid *g, rect area)
     for (int i = 0; i < shown; i++, y++) {
         rect row = {area.x, y, area.w, 1};
         draw_hit(v, g, row, &v->hits[first + (size_t)i]);
-        if (first + (size_t)i == v->at)
+        if ((int)first + i == v->at)
             grid_restyle(g, row, LOOK_SELECTED);
     }
     int x = grid_print(g, area, area.x, y, LOOK_BOLD, "%s", v->what == PROMPT_SEARCH ? "/" : ":");
@@ -259,35 +341,57 @@ static void do_action(bench *b, enum action a)
         bench_complain(b, "%s does nothing here", action_name(a));
 }
 
+// Why Enter does nothing yet.
+static void say_choose(struct prompt_view *v, const char *typed)
+{
+    bench *b = v->head.bench;
+    size_t beginning;
+    only_beginning(v, &beginning);
+    if (!v->n_hits)
+        bench_complain(b, "there is no action %s", typed);
+    else if (beginning == 1)
+        bench_complain(b, "this one wants its whole name; or Tab chooses it, and Enter does it");
+    else if (beginning)
+        bench_complain(b, "%zu names begin so: type more, or Tab chooses", beginning);
+    else
+        bench_complain(b, "nothing that works here begins so: Tab chooses from what is alike");
+}
+
+static void search_for(bench *b, const char *typed)
+{
+    if (*typed)
+        bench_search_for(b, typed);
+    past_add(bench_past(b), typed);
+    bench_act(b, ACT_SEARCH_NEXT);
+}
+
 static void finish(struct prompt_view *v)
 {
     bench *b = v->head.bench;
-    AUTO_FREE char *typed = mem_strdup(line_text(v->line));
-    bool search = v->what == PROMPT_SEARCH, any = v->n_hits > 0;
-    enum action a = any ? v->hits[v->at].action : ACT_NONE;
-    if (any && v->hits[v->at].kind) {
-        free(typed);
-        typed = mem_strdup(json_str(v->hits[v->at].kind, "name"));
+    bool search = v->what == PROMPT_SEARCH;
+    AUTO_FREE char *typed = search ? mem_strdup(line_text(v->line)) : typed_text(v);
+    if (!search && *typed && v->at == NOTHING) {
+        say_choose(v, typed);
+        return;
     }
+    struct hit hit = v->at == NOTHING ? (struct hit){0} : v->hits[v->at];
+    bool any = v->at != NOTHING;
+    AUTO_FREE char *words = mem_strdup(hit.line ? hit.line : typed);
     view_pop(&v->head);
-    if (search) {
-        if (*typed)
-            bench_search_for(b, typed);
-        past_add(bench_past(b), typed);
-        bench_act(b, ACT_SEARCH_NEXT);
-    } else if (!any) {
-        bench_complain(b, "there is no action %s", typed);
-    } else if (a == ACT_NONE) {
-        command_run(b, typed);
-    } else {
-        do_action(b, a);
-    }
+    if (search)
+        search_for(b, typed);
+    else if (any && hit.action == ACT_NONE)
+        command_run(b, words);
+    else if (any)
+        do_action(b, hit.action);
 }
 
 static void move(struct prompt_view *v, bool next)
 {
-    if (v->n_hits)
-        v->at = (v->at + (next ? 1 : v->n_hits - 1)) % v->n_hits;
+    int n = (int)v->n_hits;
+    if (n)
+        v->at = v->at == NOTHING ? (next ? 0 : n - 1) : (v->at + (next ? 1 : n - 1)) % n;
+    v->chosen = n > 0;
 }
 
 static bool act(view *view_, enum action a)
@@ -326,7 +430,8 @@ static bool mouse(view *view_, const struct mouse *m)
     int row = m->y - (v->area.y + v->area.h - 1 - shown);
     if (m->kind == MOUSE_UP || m->kind == MOUSE_DOWN || row < 0 || row >= shown)
         return false;
-    v->at = first + (size_t)row;
+    v->at = (int)first + row;
+    v->chosen = true;
     if (m->kind == MOUSE_DOUBLE)
         finish(v);
     return true;
@@ -360,6 +465,7 @@ static void hint(const view *v, buf *out)
 {
     const struct prompt_view *p = (const struct prompt_view *)v;
     buf_str(out, p->what == PROMPT_SEARCH ? "Enter searches, Esc closes"
+                 : p->at == NOTHING       ? "Tab chooses, Esc closes"
                                           : "Enter does it, Tab the next, Esc closes");
 }
 

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: MIT
+// What hands do by habit loses nothing: names after ':', questions before something is lost, keys
+// and pastes that mean something elsewhere. A kernel is played here: what it was asked is noted.
+#include "base/mem.h"
+#include "base/str.h"
+#include "script/protocol/message.h"
+#include "tests/support/tap.h"
+#include "tui/bench/command.h"
+#include "tui/view/views.h"
+
+#include <string.h>
+
+static struct {
+    cJSON *asked; // the messages, in order
+    int quits, stops, suspends;
+    int64_t seq, rev;
+} played;
+
+void client_send(client *c, cJSON *message)
+{
+    cJSON_AddItemToArray(played.asked, message);
+}
+void client_hello(client *c, int64_t from, bool owner, bool person)
+{
+}
+void client_hello_looking(client *c)
+{
+}
+void client_request(
+    client *c, cJSON *message, void (*reply)(void *arg, const cJSON *reply), void *arg)
+{
+    AUTO_JSON *done = cJSON_Parse("{\"ok\": true}");
+    json_set_int(done, "rev", played.rev);
+    cJSON_AddItemToArray(played.asked, message);
+    reply(arg, done);
+}
+
+static void quit(void *arg, bool stop)
+{
+    played.quits++;
+    played.stops += stop;
+}
+
+static void suspend(void *arg)
+{
+    played.suspends++;
+}
+
+static void nothing(void *arg)
+{
+}
+
+static int asked(const char *type)
+{
+    int n = 0;
+    const cJSON *m;
+    cJSON_ArrayForEach(m, played.asked)
+    {
+        n += str_eq(json_str(m, "type"), type);
+    }
+    return n;
+}
+
+static const cJSON *last_asked(void)
+{
+    return cJSON_GetArrayItem(played.asked, cJSON_GetArraySize(played.asked) - 1);
+}
+
+static void tell(bench *b, const char *event)
+{
+    AUTO_JSON *m = cJSON_Parse(event);
+    message_type type = message_type_of(m);
+    if (type != MESSAGE_welcome && !str_eq(json_str(m, "type"), "document"))
+        json_set_int(m, "seq", ++played.seq);
+    bench_message(b, type, m);
+}
+
+// A bench with a kernel that is idle and has run nothing.
+static bench *open_bench(void)
+{
+    static const struct bench_ops ops = {
+        .quit = quit, .suspend = suspend, .changed = nothing, .redraw = nothing};
+    static char kernel;
+    cJSON_Delete(played.asked);
+    memset(&played, 0, sizeof played);
+    played.asked = cJSON_CreateArray();
+    bench *b = bench_new(&(struct bench_about){0}, &ops, NULL);
+    bench_connect(b, (client *)&kernel, true);
+    tell(b, "{\"type\": \"welcome\", \"run\": \"r\", \"journal\": \"/nowhere/.firesteel/r.jsonl\","
+            "\"state\": \"idle\", \"seq\": 1}");
+    tell(b, "{\"type\": \"run\", \"run\": \"r\", \"format\": 1, \"notebook\":"
+            "\"-- %% One id=\\\"a\\\"\\nx = 1\\n\\n-- %% Two id=\\\"b\\\"\\ny = 2\\n\"}");
+    tell(b, "{\"type\": \"document\", \"rev\": 0, \"saved\": true, \"path\": \"/nowhere/n.lua\"}");
+    return b;
+}
+
+static void press(bench *b, const char *names)
+{
+    for (const char *at = names; *at; at += strspn(at, " ")) {
+        size_t n;
+        key k = key_parse(at, strcspn(at, " "), &n);
+        CHECK(k);
+        bench_key(b, k);
+        at += strcspn(at, " ");
+    }
+}
+
+static void type(bench *b, const char *words)
+{
+    for (; *words; words++)
+        bench_key(b, (key)(unsigned char)*words);
+}
+
+static const char *row(bench *b, int y)
+{
+    static buf words;
+    grid *g = grid_new(90, 24);
+    bench_redraw(b);
+    bench_draw(b, g);
+    buf_clear(&words);
+    grid_row_text(g, y < 0 ? 24 + y : y, &words);
+    grid_free(g);
+    return buf_cstr(&words);
+}
+
+static bool on_top(bench *b, const struct view_ops *ops)
+{
+    return bench_top(b)->ops == ops;
+}
+
+// Types a line and Enter, and returns to the cells.
+static void line(bench *b, const char *words)
+{
+    press(b, ":");
+    type(b, words);
+    press(b, "Enter");
+}
+
+TEST(a_kernel_is_played)
+{
+    bench *b = open_bench();
+    CHECK_HAS(row(b, -1), "idle");
+    press(b, "C-e");
+    CHECK_INT(asked("execute"), 1);
+    bench_free(b);
+}
+
+static bool is_name(const char *words)
+{
+    enum action a = 1;
+    while (a < ACTION_COUNT && !str_eq(action_name(a), words))
+        a++;
+    return a < ACTION_COUNT || command_help(words);
+}
+
+// Every piece of every name that ends something, and what is near.
+TEST(no_piece_of_a_name_ends_anything)
+{
+    bench *b = open_bench();
+    for (enum action a = 1; a < ACTION_COUNT; a++) {
+        const char *name = action_name(a);
+        for (size_t from = 0; action_ends(a) && name[from]; from++)
+            for (size_t n = 1; from + n <= strlen(name) && n < strlen(name); n++) {
+                AUTO_FREE char *piece = mem_strndup(name + from, n);
+                if (is_name(piece)) // "restart" of "restart-object"; vi's "e", "s"
+                    continue;
+                line(b, piece);
+                while (bench_top(b)->below)
+                    press(b, "Esc");
+            }
+    }
+    static const char *const near[] = {"top", "all", "del", "delete", "de", "clear", "cl", "kill",
+        "sp", "stopp", "Stop", "rerun", "rst", "restrat", "exit", "", " ", "run-", "all-", "-all"};
+    for (size_t i = 0; i < ARRAY_LEN(near); i++) {
+        line(b, near[i]);
+        while (bench_top(b)->below)
+            press(b, "Esc");
+    }
+    CHECK_INT(played.quits, 0);
+    CHECK_INT(played.suspends, 0);
+    static const char *const changes[] = {
+        "restart", "interrupt", "delete", "clear", "edit", "insert", "reload", "save", "shutdown"};
+    for (size_t i = 0; i < ARRAY_LEN(changes); i++)
+        if (asked(changes[i]))
+            tap_fail(__FILE__, __LINE__, "the kernel was asked to %s", changes[i]);
+    bench_free(b);
+}
+
+TEST(whole_names_and_clear_beginnings_act)
+{
+    bench *b = open_bench();
+    line(b, "interrupt");
+    CHECK_INT(asked("interrupt"), 1);
+    line(b, "insert-b");
+    CHECK_INT(asked("insert"), 1);
+    line(b, " suspend ");
+    CHECK_INT(played.suspends, 1);
+    line(b, "pods");    // a kind of the cluster
+    line(b, "deploym"); // begins only one
+    CHECK_STR(json_path_str(last_asked(), "with.kind"), "deployments");
+    CHECK_INT(asked("act"), 2);
+    line(b, "nothinglikeit"); // perhaps a kind: the cluster knows
+    CHECK_INT(asked("act"), 3);
+    line(b, "stop"); // there are unsaved changes
+    CHECK_INT(played.stops, 0);
+    line(b, "stop!");
+    CHECK_INT(played.stops, 1);
+    bench_free(b);
+}
+
+TEST(what_is_alike_has_to_be_chosen)
+{
+    bench *b = open_bench();
+    line(b, "top");
+    CHECK(on_top(b, &prompt_view_ops));
+    CHECK_HAS(row(b, -1), "Tab chooses");
+    CHECK_INT(played.quits, 0);
+    press(b, "Down");
+    CHECK_HAS(row(b, -1), "Enter does it");
+    press(b, "Esc");
+    line(b, "suspen");
+    CHECK_HAS(row(b, -1), "wants its whole name");
+    press(b, "Tab Enter");
+    CHECK_INT(played.suspends, 1);
+    line(b, "insert-");
+    CHECK_HAS(row(b, -1), "2 names begin so");
+    press(b, "Esc");
+    press(b, ": Enter"); // nothing is typed: nothing is done
+    CHECK(on_top(b, &notebook_view_ops));
+    CHECK_INT(asked("execute"), 0);
+    bench_free(b);
+}
+
+int main(void)
+{
+    return tap_run();
+}
