@@ -93,6 +93,9 @@ static int attach(struct cli *cli, const char *name)
 static int attach_run(struct cli *cli, int argc, char **argv)
 {
     const struct option options[] = {
+        {"no-ask", 0, NULL,
+            "ask nothing before something is ended, run again or deleted (or FIRESTEEL_ASK=off)",
+            .given = &cli->no_ask},
         {"no-mouse", 0, NULL, "leave the mouse to the terminal (or FIRESTEEL_MOUSE=off)",
             .given = &cli->no_mouse},
         {"read-only", 0, NULL, "only look: nothing is run, edited, answered or changed from here",

@@ -15,6 +15,7 @@ struct cli {
     bool colour;            // may stdout have colours? (terminal, no NO_COLOR, TERM not dumb)
     bool utf8;              // may stdout have more than ASCII?
     bool no_mouse;          // of the workbench: the mouse is the terminal's
+    bool no_ask;            // and it asks nothing before something ends or is lost
     bool read_only;         // and it changes nothing: no cluster, no run
     const char *notify;     // how it notifies a person elsewhere; NULL: as FIRESTEEL_NOTIFY says
     int width;              // columns of the terminal, 80 where there is none

@@ -12,12 +12,14 @@
 static int attach(struct cli *cli, const char *run, buf *said, err *e)
 {
     AUTO_FREE char *program = cli_program(cli, "firesteel", e);
-    const char *argv[8] = {program, "attach", run};
+    const char *argv[9] = {program, "attach", run};
     size_t n = 3;
     if (cli->read_only)
         argv[n++] = "--read-only";
     if (cli->no_mouse)
         argv[n++] = "--no-mouse";
+    if (cli->no_ask)
+        argv[n++] = "--no-ask";
     if (cli->notify) {
         argv[n++] = "--notify";
         argv[n++] = cli->notify;

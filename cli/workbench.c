@@ -508,6 +508,7 @@ static int open_screen(workbench *w, const struct bench_about *about, err *e)
     all.no_mouse = w->terminal.no_mouse;
     all.looks = about->looks;
     all.no_outputs = about->no_outputs || str_eq(cli_getenv(w->cli, "FIRESTEEL_OUTPUTS"), "off");
+    all.no_ask = w->cli->no_ask || str_eq(cli_getenv(w->cli, "FIRESTEEL_ASK"), "off");
     all.temporary = cli_getenv(w->cli, "TMPDIR") ? cli_getenv(w->cli, "TMPDIR") : "/tmp";
     w->about = (struct bench_about){
         .ascii = all.ascii, .no_mouse = all.no_mouse, .temporary = all.temporary};

@@ -9,7 +9,7 @@ from bench import folder, workbench
 from journals import NOTEBOOK, PAST, many, write as write_journal
 from pressing import (On, PRESS, REDRAWN, bold, cases, chosen, chosen_row, cursor, lacks, program_tables, reversed_text,
                       row, sees, selected, status, titles, top, typed)
-from screen import Screen
+from screen import ASKED, Screen
 from tap import FIRESTEEL, run
 
 CELLS = """-- %% [markdown]
@@ -84,14 +84,14 @@ def opened(t, text, *keys, sandbox=False, **options):
     return lambda: go(workbench(folder(t, text), *argv, **options), keys)
 
 
-def suspended(t, text, place, *keys, program="small.lua", prepare=None):
+def suspended(t, text, place, *keys, program="small.lua", prepare=None, env=None):
     """The same from a shell: Ctrl-Z gives the terminal to it, and fg returns."""
     def begin():
         shell = ["bash", "--norc", "--noprofile", "-i"]
         where = folder(t, text)
         if prepare:
             prepare(where)
-        s = Screen(shell, cwd=where, env={"PS1": "shell> "})
+        s = Screen(shell, cwd=where, env={"PS1": "shell> ", **(env or {})})
         s.wait("shell>")
         s.type(f"{FIRESTEEL} {program}\n")
         s.wait("idle" if program.endswith(".lua") else "NOTEBOOK")
@@ -399,6 +399,20 @@ def test_in_the_properties_of_a_cell(t):
         ("Down", PRESS, typed("b"), sees("< bash >")),
         ("Up, S-Tab", "Down", PRESS, typed("!"), sees("Beta!")),
         ("C-c", lacks("Properties"), status("COMMAND")),
+    ])
+
+
+def test_when_something_would_be_lost(t):
+    asks = "j C-e", "wait out beta", "0 0", "wait Restart the kernel?"
+    begin = opened(t, CELLS, *asks, env=ASKED)
+    small = On(opened(t, CELLS, *asks, env=ASKED, size="40x6"))
+    cases("When something would be lost", begin, [
+        ("y", sees("just now"), status("idle")),
+        ("Esc, n, C-c", PRESS, status("COMMAND"), lacks("Restart the kernel?")),
+        ("Down, PgDn", small, lacks("Esc  leave"), PRESS, PRESS, sees("Esc  leave"), lacks("the values")),
+        ("Up, PgUp", small, "Down Down", lacks("the values"), PRESS, PRESS, sees("the values")),
+        ("C-l", *REDRAWN),
+        ("C-z", On(suspended(t, CELLS, "question", "j C-e", "wait out beta", "0 0", env=ASKED)), *shelled("question")),
     ])
 
 

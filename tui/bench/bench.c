@@ -21,6 +21,7 @@ bench *bench_new(const struct bench_about *about, const struct bench_ops *ops, v
         .temporary = mem_strdup(about->temporary),
         .ascii = about->ascii,
         .forgets = about->no_outputs,
+        .no_ask = about->no_ask,
         .looks = about->looks,
         .has_mouse = !about->no_mouse,
         .fold = fold_new(),

@@ -50,6 +50,7 @@ struct bench_about {
     bool ascii;            // plots without braille
     bool no_mouse;         // the terminal has kept it
     bool looks;            // this bench changes nothing (--read-only)
+    bool no_ask;           // nothing is asked before it ends or loses something
     bool no_outputs;       // what earlier runs have left is not shown
     const char *temporary; // a folder for files that are open in $EDITOR
 };

@@ -37,7 +37,8 @@ struct bench {
     const struct bench_ops *ops;
     void *arg;
     char *path, *target, *temporary;
-    bool ascii, forgets;
+    bool ascii, forgets, no_ask;
+    const char *agreed; // what a person has just agreed to lose (loss.c); NULL: nothing
 
     fold *fold;
     unsigned events;             // counts the events that went into it

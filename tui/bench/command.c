@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "tui/bench/bench_private.h"
 #include "tui/bench/desk.h"
+#include "tui/bench/loss.h"
 #include "tui/bench/structure.h"
 #include "tui/view/views.h"
 
@@ -62,10 +63,10 @@ static void do_reload(bench *b, const char *name, bool force)
 
 static void do_stop(bench *b, const char *name, bool force)
 {
-    if (force || b->read_only || (b->saved && !b->edited_at))
-        leave_now(b, true);
-    else
+    if (!force && !b->read_only && (!b->saved || b->edited_at))
         bench_complain(b, "there are unsaved changes: :w saves, :stop! loses them");
+    else if (force || loss_agreed(b, ACT_STOP, NULL))
+        leave_now(b, true);
 }
 
 static void do_help(bench *b, const char *name, bool force)
@@ -254,7 +255,14 @@ bool command_run(bench *b, const char *words)
 
 static void run_all(bench *b)
 {
-    remote_execute(b, 0, b->n_slots);
+    if (loss_agreed(b, ACT_RUN_ALL, NULL))
+        remote_execute(b, 0, b->n_slots);
+}
+
+static void restart(bench *b)
+{
+    if (loss_agreed(b, ACT_RESTART, NULL))
+        remote_restart(b);
 }
 
 static void run_stale(bench *b)
@@ -265,7 +273,8 @@ static void run_stale(bench *b)
 
 static void clear_all(bench *b)
 {
-    remote_clear(b, 0, b->n_slots);
+    if (loss_agreed(b, ACT_CLEAR_ALL, NULL))
+        remote_clear(b, 0, b->n_slots);
 }
 
 static void palette(bench *b)
@@ -322,7 +331,7 @@ static const struct {
     {ACT_RUN_ALL, run_all, false},
     {ACT_RUN_STALE, run_stale, false},
     {ACT_INTERRUPT, remote_interrupt, false},
-    {ACT_RESTART, remote_restart, false},
+    {ACT_RESTART, restart, false},
     {ACT_CLEAR_ALL, clear_all, false},
     {ACT_PALETTE, palette, true},
     {ACT_SAVE, save, false},

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "tui/bench/bench_private.h"
+#include "tui/bench/loss.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -276,6 +277,16 @@ static bool step_fits(bench *b, const struct step *s, bool back)
     return true;
 }
 
+// The cells that the step deletes.
+static cJSON *deleted_by(const struct step *s, bool back)
+{
+    cJSON *ids = cJSON_CreateArray();
+    for (size_t i = 0; i < s->n; i++)
+        if (s->ops[i].kind == (back ? OP_INSERT : OP_DELETE))
+            cJSON_AddItemToArray(ids, cJSON_CreateString(s->ops[i].id));
+    return ids;
+}
+
 static void take_step(bench *b, bool back)
 {
     struct history *h = b->history;
@@ -286,7 +297,8 @@ static void take_step(bench *b, bool back)
         return;
     }
     struct step *s = &h->steps[back ? h->done - 1 : h->done];
-    if (!step_fits(b, s, back))
+    if (!step_fits(b, s, back) ||
+        !loss_agreed(b, back ? ACT_UNDO_CELL : ACT_REDO_CELL, deleted_by(s, back)))
         return;
     remote_flush(b);
     find_places(b, s, back);

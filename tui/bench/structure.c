@@ -5,6 +5,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "tui/bench/bench_private.h"
+#include "tui/bench/loss.h"
 
 #include <string.h>
 
@@ -349,6 +350,14 @@ static bool is_change(enum action a)
     return (a >= ACT_INSERT_ABOVE && a <= ACT_HEADING_6 && a != ACT_SPLIT) || a == ACT_EDITOR;
 }
 
+// Merging deletes all cells but the first.
+static bool may_delete(bench *b, enum action a, size_t lo, size_t hi)
+{
+    if (a == ACT_MERGE)
+        return loss_agreed_cells(b, a, lo + 1, lo == hi ? hi + 1 : hi);
+    return (a != ACT_CUT && a != ACT_DELETE_CELL) || loss_agreed_cells(b, a, lo, hi);
+}
+
 bool structure_act(bench *b, enum action a, struct selection *s)
 {
     size_t lo = selection_lo(*s), hi = selection_hi(*s);
@@ -361,6 +370,8 @@ bool structure_act(bench *b, enum action a, struct selection *s)
         return true;
     }
     if (!remote_ready(b, true))
+        return true;
+    if (any && !may_delete(b, a, lo, hi))
         return true;
     if ((a == ACT_MOVE_UP || a == ACT_MOVE_DOWN) && any) {
         *s = act_moving(b, a, *s);

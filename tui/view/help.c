@@ -233,6 +233,7 @@ static const struct {
     {"In the list of names while completing", &complete_view_ops, MODE_VIEW},
     {"In the documentation of a name", &inspect_view_ops, MODE_VIEW},
     {"In the properties of a cell", &properties_view_ops, MODE_VIEW},
+    {"When something would be lost", &confirm_view_ops, MODE_VIEW},
     {"When something is unsaved", &leave_view_ops, MODE_VIEW},
     {"When the file has changed", &conflict_view_ops, MODE_VIEW},
     {"In a line that is typed: a filter, an answer", &typed_ops, MODE_LINE},

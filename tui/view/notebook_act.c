@@ -2,6 +2,7 @@
 // The effects of the notebook's actions on the selection, the cells and their text.
 #include "base/str.h"
 #include "script/journal/text.h"
+#include "tui/bench/loss.h"
 #include "tui/bench/remote.h"
 #include "tui/view/notebook.h"
 #include "tui/view/open.h"
@@ -106,7 +107,8 @@ static bool act_running(struct notebook_view *v, enum action a)
         advance(v, true);
         return true;
     case ACT_RUN_ALL:
-        run_cells(v, 0, slot_count(b));
+        if (loss_agreed(b, a, NULL))
+            run_cells(v, 0, slot_count(b));
         return true;
     case ACT_RUN_ABOVE:
         run_cells(v, 0, v->at);
@@ -115,7 +117,8 @@ static bool act_running(struct notebook_view *v, enum action a)
         run_cells(v, v->at, slot_count(b));
         return true;
     case ACT_CLEAR_OUTPUT:
-        remote_clear(b, lo, hi + 1);
+        if (loss_agreed_cells(b, a, lo, hi))
+            remote_clear(b, lo, hi + 1);
         return true;
     }
     return false;

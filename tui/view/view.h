@@ -13,6 +13,7 @@
 //   tui/bench/questions.h   what the kernel asks
 //   tui/bench/structure.h   changes of cells
 //   tui/bench/command.h     lines as vi has them, saving
+//   tui/bench/loss.h        what an action would end or lose
 //   tui/bench/desk.h        tables of any kind of the cluster, and where they look
 //   tui/bench/objectedit.h  an object in $EDITOR
 //   tui/bench/objectshell.h a shell in a pod

@@ -17,6 +17,8 @@ void prompt_push(bench *b, enum prompt what, const char *line); // with this tex
 // and has seen it before, or it is for a text; leave: leaves after saving.
 void ask_push(bench *b, int64_t ask, bool known);
 void leave_push(bench *b);
+// Before an action that would end or lose something; about: what the person agrees to (loss.h).
+void confirm_push(bench *b, enum action a, const char *title, const char *words, const char *about);
 void conflict_push(bench *b, const char *path, bool exists, bool leave);
 
 // Opens the list of names for a slot's cursor, from the kernel's reply; a single name is inserted
@@ -50,4 +52,4 @@ void compare_push(bench *b, const char *folder, const char *a, const char *b_);
 extern const struct view_ops notebook_view_ops, page_view_ops, help_view_ops, prompt_view_ops,
     ask_view_ops, pick_view_ops, table_view_ops, chart_view_ops, leave_view_ops, conflict_view_ops,
     runs_view_ops, removal_view_ops, compare_view_ops, complete_view_ops, inspect_view_ops,
-    properties_view_ops;
+    properties_view_ops, confirm_view_ops;

@@ -11,9 +11,12 @@ import time
 
 # What dialogs say that take no key in their first half second.
 DIALOGS = ("may it do", "asks", "Unsaved", "has changed", "is there already", "destructive", "Do this?", "leaving", "push image",
-           "delete ", "Down Up", "Remove this run?")
+           "delete ", "Down Up", "Remove this run?", "Restart the kernel?")
 
 from tap import PATIENCE
+
+# Cases about other things restart and run again without a question; those about it have ASKED.
+UNASKED, ASKED = {"FIRESTEEL_ASK": "off"}, {"FIRESTEEL_ASK": None}
 
 
 class Failed(AssertionError):
@@ -26,7 +29,7 @@ class Screen:
         helper = os.path.join(os.environ["FIRESTEEL_BUILD"], "tests/screen/screen-run")
         options = ["-t", term, "-s", size, "-w", str(int(seconds * PATIENCE)), "-a", str(late)]
         options += (["-r", record] if record else []) + (["-l", log] if log else [])
-        environment = {**os.environ, "LC_ALL": "C.UTF-8", **(env or {})}
+        environment = {**os.environ, "LC_ALL": "C.UTF-8", **UNASKED, **(env or {})}
         self.cwd = cwd
         self.process = subprocess.Popen(
             [helper] + options + [str(word) for word in command], stdin=subprocess.PIPE,

@@ -9,6 +9,7 @@
 #include "tui/view/views.h"
 
 #include <string.h>
+#include <unistd.h>
 
 static struct {
     cJSON *asked; // the messages, in order
@@ -76,7 +77,7 @@ static void tell(bench *b, const char *event)
 }
 
 // A bench with a kernel that is idle and has run nothing.
-static bench *open_bench(void)
+static bench *open_bench_with(const struct bench_about *about)
 {
     static const struct bench_ops ops = {
         .quit = quit, .suspend = suspend, .changed = nothing, .redraw = nothing};
@@ -84,7 +85,7 @@ static bench *open_bench(void)
     cJSON_Delete(played.asked);
     memset(&played, 0, sizeof played);
     played.asked = cJSON_CreateArray();
-    bench *b = bench_new(&(struct bench_about){0}, &ops, NULL);
+    bench *b = bench_new(about, &ops, NULL);
     bench_connect(b, (client *)&kernel, true);
     tell(b, "{\"type\": \"welcome\", \"run\": \"r\", \"journal\": \"/nowhere/.firesteel/r.jsonl\","
             "\"state\": \"idle\", \"seq\": 1}");
@@ -92,6 +93,11 @@ static bench *open_bench(void)
             "\"-- %% One id=\\\"a\\\"\\nx = 1\\n\\n-- %% Two id=\\\"b\\\"\\ny = 2\\n\"}");
     tell(b, "{\"type\": \"document\", \"rev\": 0, \"saved\": true, \"path\": \"/nowhere/n.lua\"}");
     return b;
+}
+
+static bench *open_bench(void)
+{
+    return open_bench_with(&(struct bench_about){0});
 }
 
 static void press(bench *b, const char *names)
@@ -228,6 +234,168 @@ TEST(what_is_alike_has_to_be_chosen)
     press(b, ": Enter"); // nothing is typed: nothing is done
     CHECK(on_top(b, &notebook_view_ops));
     CHECK_INT(asked("execute"), 0);
+    bench_free(b);
+}
+
+static void runs(bench *b, const char *id)
+{
+    AUTO_FREE char *event =
+        str_fmt("{\"type\": \"state\", \"cell\": \"%s\", \"state\": \"running\","
+                "\"count\": 2}",
+            id);
+    tell(b, event);
+}
+
+static void ends(bench *b, const char *id)
+{
+    AUTO_FREE char *event =
+        str_fmt("{\"type\": \"state\", \"cell\": \"%s\", \"state\": \"ok\"}", id);
+    tell(b, event);
+}
+
+static void ran(bench *b, const char *id)
+{
+    runs(b, id);
+    ends(b, id);
+}
+
+static void shows_live(bench *b, const char *id)
+{
+    AUTO_FREE char *event =
+        str_fmt("{\"type\": \"display\", \"cell\": \"%s\", \"id\": 1, \"live\": true,"
+                "\"data\": {\"text/plain\": \"pods\"}}",
+            id);
+    tell(b, event);
+}
+
+static bool screen_has(bench *b, const char *words)
+{
+    for (int y = 0; y < 24; y++)
+        if (strstr(row(b, y), words))
+            return true;
+    return false;
+}
+
+// A question takes no key in its first half second.
+static void agree(bench *b, const char *with)
+{
+    press(b, with);
+    CHECK(on_top(b, &confirm_view_ops));
+    row(b, 0); // it is drawn
+    usleep(600000);
+    press(b, with);
+}
+
+TEST(nothing_is_asked_where_nothing_is_lost)
+{
+    static const char *const keys[] = {"0 0", "R", "d d", "x", "D", ": c l e a r - a l l Enter"};
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+        bench *b = open_bench();
+        press(b, keys[i]);
+        CHECK(on_top(b, &notebook_view_ops));
+        CHECK(asked("restart") + asked("execute") + asked("delete") + asked("clear") == 1);
+        bench_free(b);
+    }
+}
+
+TEST(what_has_run_is_asked_about)
+{
+    bench *b = open_bench();
+    ran(b, "a");
+    press(b, "0 0");
+    CHECK(screen_has(b, "Restart the kernel?"));
+    CHECK(screen_has(b, "the values of 1 cell that ran"));
+    press(b, "Enter 1 0 0 Esc"); // nothing but y does it
+    CHECK(on_top(b, &notebook_view_ops));
+    CHECK_INT(asked("restart"), 0);
+    press(b, "0 0");
+    agree(b, "y");
+    CHECK_INT(asked("restart"), 1);
+    press(b, "R");
+    CHECK(screen_has(b, "1 cell ran already"));
+    press(b, "n");
+    CHECK_INT(asked("execute"), 0);
+    line(b, "run-all");
+    agree(b, "y");
+    CHECK_INT(asked("execute"), 1);
+    line(b, "stop");
+    CHECK(screen_has(b, "Stop the kernel?"));
+    agree(b, "y");
+    CHECK_INT(played.stops, 1);
+    press(b, "d d"); // its text comes back by z
+    CHECK_INT(asked("delete"), 1);
+    bench_free(b);
+}
+
+TEST(what_runs_or_is_live_is_asked_about)
+{
+    static const struct {
+        const char *keys, *message;
+    } deeds[] = {{"d d", "delete"}, {"x", "delete"}, {"k M", "delete"}, {"D", "clear"},
+        {": c l e a r - a l l Enter", "clear"}, {"0 0", "restart"}, {"R", "execute"}};
+    for (int live = 0; live < 2; live++)
+        for (size_t i = 0; i < ARRAY_LEN(deeds); i++) {
+            bench *b = open_bench();
+            runs(b, "b");
+            if (live) {
+                shows_live(b, "b");
+                ends(b, "b");
+            }
+            press(b, "j");
+            press(b, deeds[i].keys);
+            if (!on_top(b, &confirm_view_ops))
+                tap_fail(__FILE__, __LINE__, "%s is not asked, live %d", deeds[i].keys, live);
+            CHECK(screen_has(b, live ? "1 output is still live" : "[2] Two runs"));
+            CHECK_INT(asked(deeds[i].message), 0);
+            press(b, "Esc");
+            CHECK_INT(asked(deeds[i].message), 0);
+            press(b, deeds[i].keys);
+            agree(b, "y");
+            CHECK_INT(asked(deeds[i].message), 1);
+            bench_free(b);
+        }
+}
+
+TEST(another_cell_is_not_agreed_to)
+{
+    bench *b = open_bench();
+    runs(b, "b");
+    press(b, "d d"); // the first one
+    CHECK_INT(asked("delete"), 1);
+    CHECK_STR(json_str(last_asked(), "cell"), "a");
+    bench_free(b);
+}
+
+TEST(undo_of_an_insertion_asks_when_the_cell_runs)
+{
+    bench *b = open_bench();
+    press(b, "b");
+    AUTO_FREE char *id = mem_strdup(json_str(last_asked(), "as"));
+    AUTO_FREE char *made =
+        str_fmt("{\"type\": \"edited\", \"rev\": 1, \"change\": \"insert\","
+                "\"cell\": \"%s\", \"after\": \"a\", \"source\": \"\", \"marker\": \"\"}",
+            id);
+    tell(b, made);
+    runs(b, id);
+    press(b, "z");
+    CHECK(screen_has(b, "Undo, and delete the cell?"));
+    CHECK_INT(asked("delete"), 0);
+    agree(b, "y");
+    CHECK_INT(asked("delete"), 1);
+    bench_free(b);
+}
+
+TEST(one_setting_asks_nothing)
+{
+    bench *b = open_bench_with(&(struct bench_about){.no_ask = true});
+    ran(b, "a");
+    runs(b, "b");
+    press(b, "j d d");
+    CHECK_INT(asked("delete"), 1);
+    press(b, "0 0");
+    CHECK_INT(asked("restart"), 1);
+    line(b, "stop!");
+    CHECK_INT(played.stops, 1);
     bench_free(b);
 }
 
