@@ -182,7 +182,7 @@ static void set_tls(http_stream *s, const struct http_request *r)
 {
     CURL *c = s->easy;
     const http_tls *t = r->tls;
-    curl_easy_setopt(c, CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2);
+    curl_easy_setopt(c, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
     if (!t)
         return;
     if (t->ca) {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The plug-in for oneDNN 2: the only file that includes dnnl.h.
+// The plug-in for oneDNN 2 and 3; onednn.h has what they differ in.
 //
 // A primitive is made once for each spec and kept in a list. It takes its scratch memory from the
 // caller, so that several threads may run it at once.
+#include "trainer/dnn/onednn.h"
 #include "base/mem.h"
 #include "trainer/cpu/bf16.h"
-#include "trainer/dnn/dnn.h"
 
-#include <dnnl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -75,8 +74,7 @@ static bool widens(void)
 static bool describe(dnnl_memory_desc_t *d, size_t n, size_t c, const size_t size[2], bool half)
 {
     dnnl_dims_t dims = {(dnnl_dim_t)n, (dnnl_dim_t)c, (dnnl_dim_t)size[0], (dnnl_dim_t)size[1]};
-    return dnnl_memory_desc_init_by_tag(d, 4, dims, half ? dnnl_bf16 : dnnl_f32, dnnl_nhwc) ==
-           dnnl_success;
+    return memory_by_tag(d, 4, dims, half ? dnnl_bf16 : dnnl_f32, dnnl_nhwc);
 }
 
 // A window of one pixel sees no neighbours, so all pixels of all rows are one long line, which
@@ -91,40 +89,15 @@ static void flatten(dnn_conv_spec *s)
 }
 
 // oneDNN counts dilation from 0, and wants to know the padding behind.
-struct steps {
-    dnnl_dims_t stride, dilation, before, after;
-};
-
-static struct steps steps_of(const dnn_conv_spec *s)
+static void set_steps(struct convolution *to, const dnn_conv_spec *s)
 {
-    struct steps t;
     for (int i = 0; i < 2; i++) {
         size_t reach = (s->out[i] - 1) * s->stride[i] + (s->size[i] - 1) * s->dilation[i] + 1;
-        t.stride[i] = (dnnl_dim_t)s->stride[i];
-        t.dilation[i] = (dnnl_dim_t)s->dilation[i] - 1;
-        t.before[i] = (dnnl_dim_t)s->before[i];
-        t.after[i] = (dnnl_dim_t)reach - (dnnl_dim_t)s->in[i] - (dnnl_dim_t)s->before[i];
+        to->stride[i] = (dnnl_dim_t)s->stride[i];
+        to->dilation[i] = (dnnl_dim_t)s->dilation[i] - 1;
+        to->before[i] = (dnnl_dim_t)s->before[i];
+        to->after[i] = (dnnl_dim_t)reach - (dnnl_dim_t)s->in[i] - (dnnl_dim_t)s->before[i];
     }
-    return t;
-}
-
-static dnnl_status_t describe_way(
-    dnn_way way, dnn_conv *c, const struct steps *t, dnnl_convolution_desc_t *d)
-{
-    const dnnl_memory_desc_t *bias = c->spec.bias ? &c->bias : NULL;
-    switch (way) {
-    case DNN_FORWARD:
-        return dnnl_dilated_convolution_forward_desc_init(d, dnnl_forward_training,
-            dnnl_convolution_direct, &c->x, &c->weights, bias, &c->y, t->stride, t->dilation,
-            t->before, t->after);
-    case DNN_BACK_DATA:
-        return dnnl_dilated_convolution_backward_data_desc_init(d, dnnl_convolution_direct, &c->x,
-            &c->weights, &c->y, t->stride, t->dilation, t->before, t->after);
-    case DNN_BACK_WEIGHTS:
-        break;
-    }
-    return dnnl_dilated_convolution_backward_weights_desc_init(d, dnnl_convolution_direct, &c->x,
-        &c->weights, bias, &c->y, t->stride, t->dilation, t->before, t->after);
 }
 
 // What follows a product.
@@ -137,7 +110,7 @@ static dnnl_primitive_attr_t attributes(const dnn_conv_spec *s)
         return NULL;
     dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user);
     if (s->sum && s->way == DNN_FORWARD && dnnl_post_ops_create(&after) == dnnl_success) {
-        dnnl_post_ops_append_sum(after, 1);
+        append_sum(after);
         dnnl_primitive_attr_set_post_ops(attr, after);
         dnnl_post_ops_destroy(after);
     }
@@ -145,15 +118,12 @@ static dnnl_primitive_attr_t attributes(const dnn_conv_spec *s)
 }
 
 static dnnl_primitive_desc_t plan_way(
-    dnn_way way, dnn_conv *c, dnnl_primitive_attr_t attr, dnnl_primitive_desc_t hint)
+    dnn_way way, const dnn_conv *c, dnnl_primitive_attr_t attr, dnnl_primitive_desc_t hint)
 {
-    struct steps t = steps_of(&c->as);
-    dnnl_convolution_desc_t d;
-    dnnl_primitive_desc_t plan = NULL;
-    return describe_way(way, c, &t, &d) == dnnl_success &&
-                   dnnl_primitive_desc_create(&plan, &d, attr, all.engine, hint) == dnnl_success
-               ? plan
-               : NULL;
+    struct convolution what = {way, all.engine, &c->x, &c->weights, c->spec.bias ? &c->bias : NULL,
+        &c->y, {0}, {0}, {0}, {0}};
+    set_steps(&what, &c->as);
+    return plan_convolution(&what, attr, hint);
 }
 
 // Its reference kernels are many times slower than own kernels, which are taken instead.
@@ -188,8 +158,8 @@ static bool describe_groups(
     int dims = weight_sizes(&c->spec, size);
     dnnl_dim_t filters = (dnnl_dim_t)c->spec.filters, tap = size[2] * filters;
     dnnl_dims_t strides = {size[1], 1, filters, size[4] * tap, tap};
-    *packed = c->weights;
-    return dnnl_memory_desc_init_by_strides(panel, dims, size, dnnl_f32, strides) == dnnl_success;
+    return memory_copy(packed, MEMORY_ARG(&c->weights)) &&
+           memory_by_strides(panel, dims, size, strides);
 }
 
 // The two sides of a part of the weights.
@@ -204,8 +174,7 @@ static bool describe_part(const dnn_conv *c, size_t ld, size_t from, size_t n,
     dnnl_dims_t dims = {(dnnl_dim_t)n, channels, (dnnl_dim_t)s->size[0], width};
     dnnl_dims_t strides = {1, step, width * channels * step, channels * step};
     dnnl_dims_t at = {(dnnl_dim_t)from};
-    return dnnl_memory_desc_init_submemory(packed, &c->weights, dims, at) == dnnl_success &&
-           dnnl_memory_desc_init_by_strides(panel, 4, dims, dnnl_f32, strides) == dnnl_success;
+    return memory_part(packed, &c->weights, dims, at) && memory_by_strides(panel, 4, dims, strides);
 }
 
 // Gradients of weights are floats always.
@@ -221,14 +190,15 @@ static bool is_padded(const dnn_conv *c)
     const dnn_conv_spec *s = &c->spec;
     size_t channels = has_groups(s) ? s->channels / s->groups : s->channels;
     size_t numbers = s->filters * channels * s->size[0] * s->size[1];
-    return dnnl_memory_desc_get_size(&c->weights) != numbers * (packs_halves(c) ? 2 : 4);
+    return dnnl_memory_desc_get_size(MEMORY_ARG(&c->weights)) !=
+           numbers * (packs_halves(c) ? 2 : 4);
 }
 
 static bool can_reorder(const dnnl_memory_desc_t *from, const dnnl_memory_desc_t *to)
 {
     dnnl_primitive_desc_t plan = NULL;
-    bool can = dnnl_reorder_primitive_desc_create(&plan, from, all.engine, to, all.engine, NULL) ==
-               dnnl_success;
+    bool can = dnnl_reorder_primitive_desc_create(&plan, MEMORY_ARG(from), all.engine,
+                   MEMORY_ARG(to), all.engine, NULL) == dnnl_success;
     dnnl_primitive_desc_destroy(plan);
     return can;
 }
@@ -237,7 +207,7 @@ static bool can_reorder(const dnnl_memory_desc_t *from, const dnnl_memory_desc_t
 // with padding, which must become zero: pack does that for a single panel.
 static bool fits_panels(const dnn_conv *c)
 {
-    dnnl_memory_desc_t packed, panel;
+    dnnl_memory_desc_t packed = {0}, panel = {0};
     size_t filters = c->spec.filters, most = has_groups(&c->spec) ? filters : PANEL;
     bool fits = filters <= most || !is_padded(c);
     bool out = c->spec.way == DNN_BACK_WEIGHTS;
@@ -245,6 +215,8 @@ static bool fits_panels(const dnn_conv *c)
         size_t left = filters - from, n = left < most ? left : most;
         fits = describe_part(c, n, from, n, &packed, &panel) &&
                (out ? can_reorder(&packed, &panel) : can_reorder(&panel, &packed));
+        memory_done(&packed);
+        memory_done(&panel);
     }
     return fits;
 }
@@ -257,14 +229,17 @@ static dnnl_primitive_desc_t plan_hint(const dnn_conv_spec *s)
     int dims = weight_sizes(s, kernel);
     dnnl_dims_t bias = {(dnnl_dim_t)s->filters};
     dnnl_data_type_t type = s->half ? dnnl_bf16 : dnnl_f32;
-    return describe(&forward.x, s->rows, s->channels, s->in, s->half) &&
-                   describe(&forward.y, s->rows, s->filters, s->out, s->half) &&
-                   dnnl_memory_desc_init_by_tag(
-                       &forward.weights, dims, kernel, type, dnnl_format_tag_any) == dnnl_success &&
-                   dnnl_memory_desc_init_by_tag(&forward.bias, 1, bias, dnnl_f32, dnnl_a) ==
-                       dnnl_success
-               ? plan_way(DNN_FORWARD, &forward, NULL, NULL)
-               : NULL;
+    dnnl_primitive_desc_t plan = NULL;
+    if (describe(&forward.x, s->rows, s->channels, s->in, s->half) &&
+        describe(&forward.y, s->rows, s->filters, s->out, s->half) &&
+        memory_by_tag(&forward.weights, dims, kernel, type, dnnl_format_tag_any) &&
+        memory_by_tag(&forward.bias, 1, bias, dnnl_f32, dnnl_a))
+        plan = plan_way(DNN_FORWARD, &forward, NULL, NULL);
+    memory_done(&forward.x);
+    memory_done(&forward.y);
+    memory_done(&forward.weights);
+    memory_done(&forward.bias);
+    return plan;
 }
 
 static bool describe_weights(dnn_conv *c, dnnl_format_tag_t order)
@@ -272,7 +247,7 @@ static bool describe_weights(dnn_conv *c, dnnl_format_tag_t order)
     dnnl_dims_t size;
     int dims = weight_sizes(&c->spec, size);
     dnnl_data_type_t type = packs_halves(c) ? dnnl_bf16 : dnnl_f32;
-    return dnnl_memory_desc_init_by_tag(&c->weights, dims, size, type, order) == dnnl_success;
+    return memory_by_tag(&c->weights, dims, size, type, order);
 }
 
 static bool describe_rows(dnn_conv *c)
@@ -284,7 +259,7 @@ static bool describe_rows(dnn_conv *c)
     dnnl_dims_t bias = {(dnnl_dim_t)s->filters};
     return describe(&c->x, s->rows, s->channels, s->in, s->half) &&
            describe(&c->y, s->rows, s->filters, s->out, s->half) &&
-           dnnl_memory_desc_init_by_tag(&c->bias, 1, bias, dnnl_f32, dnnl_a) == dnnl_success;
+           memory_by_tag(&c->bias, 1, bias, dnnl_f32, dnnl_a);
 }
 
 // NULL: oneDNN has nothing but its reference for weights in that order.
@@ -312,11 +287,15 @@ enum { LAYOUT_ROWS = 4 };
 
 static bool serves(const dnn_conv *c, size_t rows)
 {
-    dnn_conv other = *c;
+    dnn_conv other = {.spec = c->spec, .weights = c->weights};
     other.spec.rows = rows;
     dnnl_primitive_desc_t plan = describe_rows(&other) ? plan_conv(&other) : NULL;
+    bool does = plan != NULL;
     dnnl_primitive_desc_destroy(plan);
-    return plan != NULL;
+    memory_done(&other.x);
+    memory_done(&other.y);
+    memory_done(&other.bias);
+    return does;
 }
 
 static bool serves_all(const dnn_conv *c)
@@ -327,6 +306,16 @@ static bool serves_all(const dnn_conv *c)
     return rows == LAYOUT_ROWS;
 }
 
+static bool take(dnnl_memory_desc_t *d, memory_arg from)
+{
+    dnnl_memory_desc_t copy = {0};
+    if (!from || !memory_copy(&copy, from))
+        return false;
+    memory_done(d);
+    *d = copy;
+    return true;
+}
+
 // Plans it with weights in the order that it has, or in oneDNN's where that is any; false: oneDNN
 // cannot, or they cannot be packed.
 static bool make_with(dnn_conv *c)
@@ -334,11 +323,13 @@ static bool make_with(dnn_conv *c)
     dnnl_primitive_desc_t plan = plan_conv(c);
     if (!plan)
         return false;
-    c->weights = *dnnl_primitive_desc_query_md(plan,
-        c->spec.way == DNN_BACK_WEIGHTS ? dnnl_query_diff_weights_md : dnnl_query_weights_md, 0);
-    c->scratch = *dnnl_primitive_desc_query_md(plan, dnnl_query_scratchpad_md, 0);
-    c->usable = fits_panels(c) && (c->spec.rows != LAYOUT_ROWS || serves_all(c)) &&
-                dnnl_primitive_create(&c->run, plan) == dnnl_success;
+    dnnl_query_t which =
+        c->spec.way == DNN_BACK_WEIGHTS ? dnnl_query_diff_weights_md : dnnl_query_weights_md;
+    c->usable =
+        take(&c->weights, dnnl_primitive_desc_query_md(plan, which, 0)) &&
+        take(&c->scratch, dnnl_primitive_desc_query_md(plan, dnnl_query_scratchpad_md, 0)) &&
+        fits_panels(c) && (c->spec.rows != LAYOUT_ROWS || serves_all(c)) &&
+        dnnl_primitive_create(&c->run, plan) == dnnl_success;
     dnnl_primitive_desc_destroy(plan);
     return c->usable;
 }
@@ -346,11 +337,13 @@ static bool make_with(dnn_conv *c)
 static void make_first(dnn_conv *c)
 {
     static const dnnl_format_tag_t orders[] = {dnnl_format_tag_any, dnnl_Ohwi64o, dnnl_OIhw16i16o,
-        dnnl_OhwI64o2i, dnnl_OhwI16i64o2i, dnnl_OIhw8i16o2i};
+        dnnl_OhwI64o2i, dnnl_OhwI16i64o2i, dnnl_OIhw8i16o2i, MORE_ORDERS};
     size_t n = has_groups(&c->spec) ? 1 : sizeof orders / sizeof *orders; // others: of four sizes
-    for (size_t i = 0; i < n && !c->usable; i++)
+    for (size_t i = 0; i < n && !c->usable; i++) {
+        memory_done(&c->weights);
         if (describe_weights(c, orders[i]))
             make_with(c);
+    }
 }
 
 static const dnn_conv *find(const dnn_conv_spec *spec);
@@ -367,8 +360,7 @@ static void make(dnn_conv *c)
     memcpy(&first, &c->spec, sizeof first);
     first.rows = LAYOUT_ROWS;
     const dnn_conv *usual = find(&first);
-    c->weights = usual->weights;
-    if (usual->usable)
+    if (usual->usable && take(&c->weights, MEMORY_ARG(&usual->weights)))
         make_with(c);
 }
 
@@ -408,7 +400,7 @@ static const dnn_conv *conv(const dnn_conv_spec *spec)
 
 static size_t packed_bytes(const dnn_conv *c)
 {
-    return dnnl_memory_desc_get_size(&c->weights);
+    return dnnl_memory_desc_get_size(MEMORY_ARG(&c->weights));
 }
 
 // Pictures that are widened lie behind oneDNN's own scratch: x, then y.
@@ -419,12 +411,12 @@ static size_t rounded(size_t bytes)
 
 static size_t wide_x(const dnn_conv *c)
 {
-    return rounded(dnnl_memory_desc_get_size(&c->scratch));
+    return rounded(dnnl_memory_desc_get_size(MEMORY_ARG(&c->scratch)));
 }
 
 static size_t wide_y(const dnn_conv *c)
 {
-    return wide_x(c) + rounded(dnnl_memory_desc_get_size(&c->x));
+    return wide_x(c) + rounded(dnnl_memory_desc_get_size(MEMORY_ARG(&c->x)));
 }
 
 static bool is_widened(const dnn_conv *c)
@@ -434,14 +426,14 @@ static bool is_widened(const dnn_conv *c)
 
 static size_t scratch_bytes(const dnn_conv *c)
 {
-    return is_widened(c) ? wide_y(c) + rounded(dnnl_memory_desc_get_size(&c->y))
-                         : dnnl_memory_desc_get_size(&c->scratch);
+    return is_widened(c) ? wide_y(c) + rounded(dnnl_memory_desc_get_size(MEMORY_ARG(&c->y)))
+                         : dnnl_memory_desc_get_size(MEMORY_ARG(&c->scratch));
 }
 
 static dnnl_memory_t memory_at(const dnnl_memory_desc_t *d, void *at)
 {
     dnnl_memory_t m = NULL;
-    dnnl_memory_create(&m, d, all.engine, at);
+    dnnl_memory_create(&m, MEMORY_ARG(d), all.engine, at);
     return m;
 }
 
@@ -470,8 +462,8 @@ static int reorder(
     dnnl_primitive_t p = NULL;
     int status = -1;
     omp_set_num_threads(1);
-    if (dnnl_reorder_primitive_desc_create(&plan, from, all.engine, to, all.engine, NULL) ==
-            dnnl_success &&
+    if (dnnl_reorder_primitive_desc_create(&plan, MEMORY_ARG(from), all.engine, MEMORY_ARG(to),
+            all.engine, NULL) == dnnl_success &&
         dnnl_primitive_create(&p, plan) == dnnl_success)
         status = execute(p, 2,
             (dnnl_exec_arg_t[]){
@@ -484,21 +476,27 @@ static int reorder(
 static int pack(
     const dnn_conv *c, void *packed, const float *panel, size_t ld, size_t from, size_t n)
 {
-    dnnl_memory_desc_t there, here;
+    dnnl_memory_desc_t there = {0}, here = {0};
     if (n == c->spec.filters && is_padded(c))
-        memset(packed, 0, dnnl_memory_desc_get_size(&c->weights));
-    return describe_part(c, ld, from, n, &there, &here)
-               ? reorder(&here, (void *)panel, &there, packed)
-               : -1;
+        memset(packed, 0, dnnl_memory_desc_get_size(MEMORY_ARG(&c->weights)));
+    int status = describe_part(c, ld, from, n, &there, &here)
+                     ? reorder(&here, (void *)panel, &there, packed)
+                     : -1;
+    memory_done(&there);
+    memory_done(&here);
+    return status;
 }
 
 static int unpack(
     const dnn_conv *c, float *panel, const float *packed, size_t ld, size_t from, size_t n)
 {
-    dnnl_memory_desc_t there, here;
-    return describe_part(c, ld, from, n, &there, &here)
-               ? reorder(&there, (void *)packed, &here, panel)
-               : -1;
+    dnnl_memory_desc_t there = {0}, here = {0};
+    int status = describe_part(c, ld, from, n, &there, &here)
+                     ? reorder(&there, (void *)packed, &here, panel)
+                     : -1;
+    memory_done(&there);
+    memory_done(&here);
+    return status;
 }
 
 // Compiled for the widest registers that there are, too.
@@ -553,7 +551,7 @@ static void clip(const dnn_conv_spec *s, void *y)
 
 static size_t numbers_of(const dnnl_memory_desc_t *d)
 {
-    return dnnl_memory_desc_get_size(d) / sizeof(float);
+    return dnnl_memory_desc_get_size(MEMORY_ARG(d)) / sizeof(float);
 }
 
 static int multiply(const dnn_conv *c, void *x, void *packed, float *bias, void *y, void *scratch)
