@@ -264,7 +264,11 @@ static bool drips(http_stream *s, int64_t now)
     s->moved = 0;
     if (s->paused || moved == 0 || moved * 1000 / ms >= s->request.least_speed)
         return false; // with no byte at all, the idle time decides
-    err_set(&s->error, ERR_UNAVAILABLE, "%s: the answer comes too slowly: %lld bytes in %.1f s",
+    long head = 0;
+    curl_easy_getinfo(s->easy, CURLINFO_HEADER_SIZE, &head);
+    err_set(&s->error, ERR_UNAVAILABLE,
+        head ? "%s: the answer comes too slowly: %lld bytes in %.1f s"
+             : "%s: no answer: %lld bytes were sent, and nothing came back for %.1f s",
         s->host, (long long)moved, (double)ms / 1000);
     stream_finished(s, CURLE_OPERATION_TIMEDOUT);
     return true;

@@ -322,6 +322,9 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.flush()
             time.sleep(0.02)
 
+    def _silent(self):
+        self.hang()
+
     def _garbage(self):
         self.wfile.write(b"SSH-2.0-OpenSSH_9.2p1\r\nhello\r\n" * 20)
         self.close_connection = True

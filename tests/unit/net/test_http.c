@@ -111,6 +111,20 @@ TEST(an_answer_that_drips_is_ended)
     fake_close(f);
 }
 
+// A request with a body has moved bytes, none of them of an answer.
+TEST(a_request_without_an_answer_is_no_slow_answer)
+{
+    struct fake *f = fake_open(false);
+    struct http_response r;
+    struct http_request silent = {
+        .method = "PUT", .body = "x", .body_n = 1, .idle_timeout_ms = 500, .least_speed = 1000};
+    CHECK_INT(ask(f, "/_silent", silent, &r), -1);
+    CHECK_INT(f->e.code, ERR_UNAVAILABLE);
+    CHECK_HAS(f->e.text, "no answer");
+    CHECK(!strstr(f->e.text, "slowly"));
+    fake_close(f);
+}
+
 TEST(what_does_not_speak_http_is_said_to)
 {
     struct fake *f = fake_open(false);
