@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "k8s/client/client.h"
 
+#include "base/clock.h"
 #include "base/digest.h"
 #include "base/mem.h"
 #include "base/path.h"
@@ -33,6 +34,7 @@ void client_close(client *c)
     credentials_free(c->credentials);
     kubeconfig_free(c->k);
     cJSON_Delete(c->identity);
+    cJSON_Delete(c->address);
     client_kinds_free(c->kinds);
     client_kinds_free(c->stale);
     pthread_mutex_destroy(&c->lock);
@@ -94,23 +96,31 @@ static const cJSON *known_identity(client *c)
     return known;
 }
 
-// The first answer is kept for all callers and never replaced.
-static const cJSON *remember_identity(client *c, cJSON *identity)
+// The first is kept for all callers and never replaced.
+static const cJSON *remember(client *c, cJSON **place, cJSON *identity)
 {
     pthread_mutex_lock(&c->lock);
-    if (!c->identity)
-        c->identity = STEAL(identity);
-    const cJSON *known = c->identity;
+    if (!*place)
+        *place = STEAL(identity);
+    const cJSON *known = *place;
     pthread_mutex_unlock(&c->lock);
     cJSON_Delete(identity);
     return known;
 }
 
-const cJSON *client_identity(client *c, const struct patience *p, err *e)
+struct patience client_errand(const struct patience *p)
 {
-    const cJSON *known = known_identity(c);
-    if (known)
-        return known;
+    static const int64_t most = 10 * CLOCK_SEC;
+    struct patience own = *p;
+    int64_t now = clock_mono(), left = p->deadline - now;
+    own.deadline = now + (p->deadline && left > 0 && left / 4 < most ? left / 4 : most);
+    own.retry_ns = -1;
+    own.away = NULL;
+    return own;
+}
+
+static cJSON *identity_of(const client *c, const char *uid)
+{
     AUTO_BUF ca = {0};
     if (c->k->ca_data)
         buf_add(&ca, c->k->ca_data, c->k->ca_data_n);
@@ -119,22 +129,33 @@ const cJSON *client_identity(client *c, const struct patience *p, err *e)
     char digest[SHA256_HEX] = "";
     if (ca.len)
         sha256_hex(ca.data, ca.len, digest);
+    cJSON *identity = cJSON_CreateObject();
+    json_set_str(identity, "server", c->k->server);
+    json_set_str(identity, "ca", digest);
+    json_set_str(identity, "uid", uid);
+    return identity;
+}
+
+const cJSON *client_identity(client *c, const struct patience *p, err *e)
+{
+    static const struct patience none = {0};
+    const cJSON *known = known_identity(c);
+    if (known)
+        return known;
     err why = {0};
-    AUTO_JSON *system = request_json(c, p,
+    struct patience own = client_errand(p ? p : &none);
+    AUTO_JSON *system = request_json(c, &own,
         &(struct request){.path = "/api/v1/namespaces/kube-system",
             .repeatable = true,
             .what = "ask which cluster this is"},
         &why);
-    if (!system && why.code != ERR_FORBIDDEN && why.code != ERR_NOT_FOUND) {
-        err_set(e, why.code, "%s", why.text);
+    if (why.code == ERR_CANCELLED) {
+        err_give(e, &why);
         return NULL;
     }
-    cJSON *identity = cJSON_CreateObject();
-    json_set_str(identity, "server", c->k->server);
-    json_set_str(identity, "ca", digest);
+    bool settled = system || why.code == ERR_FORBIDDEN || why.code == ERR_NOT_FOUND;
     const char *uid = json_path_str(system, "metadata.uid");
-    json_set_str(identity, "uid", uid ? uid : "");
-    return remember_identity(c, identity);
+    return remember(c, settled ? &c->identity : &c->address, identity_of(c, uid ? uid : ""));
 }
 
 cJSON *client_version(client *c, const struct patience *p, err *e)

@@ -28,9 +28,14 @@ struct patience {
     void *arg;
 };
 
+// Patience for a request that only adds to another: 10 s and no second try, but never more than a
+// quarter of the time that the other has left. So whatever becomes of it ends nothing. After the
+// deadline of the other it is 10 s.
+struct patience client_errand(const struct patience *p);
+
 // Identifies the cluster: {"server", "ca" (SHA-256 of the authority, hex, or ""), "uid" (of the
-// namespace kube-system, "" when it may not be read)}. It is asked for once and then kept;
-// borrowed.
+// namespace kube-system, "" when it cannot be read)}. The first answer is kept; without one, the
+// next caller asks again. Borrowed.
 const cJSON *client_identity(client *c, const struct patience *p, err *e);
 // The answer to GET /version.
 cJSON *client_version(client *c, const struct patience *p, err *e);

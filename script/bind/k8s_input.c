@@ -154,7 +154,8 @@ void k8s_note_images(call *c, struct target *t, const cJSON *object)
 {
     struct pods_of of;
     struct patience soon = k8s_quick(t);
-    soon.deadline = clock_mono() + SOON;
+    int64_t at_most = clock_mono() + SOON;
+    soon.deadline = soon.deadline < at_most ? soon.deadline : at_most;
     if (call_is_action(c) || k8s_pods_of(object, true, &of, NULL) != 0)
         return;
     struct list_query query = {.labels = of.labels, .limit = PODS_LOOKED_AT};

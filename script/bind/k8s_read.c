@@ -218,11 +218,14 @@ int k8s_describe(call *c, const cJSON *args, cJSON **result, err *e)
         return -1;
     bool node = str_eq(t.resource->api_version, "v1") && str_eq(t.resource->kind, "Node");
     // A kubelet gives the name of its node as the uid in events.
-    AUTO_JSON *events = client_events(t.client, &t.patience, t.resource->namespaced ? t.ns : NULL,
-        t.resource->kind, t.name, node ? NULL : json_path_str(object, "metadata.uid"), NULL);
+    struct target aside = t; // what only adds to the object's own text
+    aside.patience = k8s_quick(&t);
+    AUTO_JSON *events =
+        client_events(t.client, &aside.patience, t.resource->namespaced ? t.ns : NULL,
+            t.resource->kind, t.name, node ? NULL : json_path_str(object, "metadata.uid"), NULL);
     AUTO_JSON *also = NULL;
-    AUTO_JSON *related = related_to(&t, object, &also);
-    AUTO_JSON *lease = node ? lease_of(&t) : NULL;
+    AUTO_JSON *related = related_to(&aside, object, &also);
+    AUTO_JSON *lease = node ? lease_of(&aside) : NULL;
     AUTO_BUF text = {0};
     describe(&text, object,
         &(struct describe_more){.events = events, .related = related, .also = also, .lease = lease},

@@ -10,9 +10,7 @@
 // keeps nobody from anything.
 static void record_cluster(call *c, const struct target *t)
 {
-    struct patience once = t->patience;
-    once.retry_ns = -1;
-    once.away = NULL;
+    struct patience once = k8s_quick(t);
     if (call_is_action(c) || t->context || call_knows_cluster(c))
         return;
     const cJSON *identity = client_identity(t->client, &once, NULL);

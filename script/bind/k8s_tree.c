@@ -484,12 +484,13 @@ static void add_part(struct tree *t, const struct resource *r, const char *label
 static cJSON *climb(struct target *t, cJSON *object, const struct resource **r)
 {
     const cJSON *owner;
+    struct patience quick = k8s_quick(t);
     for (int i = 0; i < DEPTH && (owner = owner_of(object)); i++) {
-        const struct resource *of = client_resource_of(t->client, &t->patience,
+        const struct resource *of = client_resource_of(t->client, &quick,
             json_str_or(owner, "apiVersion", ""), json_str_or(owner, "kind", ""), NULL);
-        cJSON *above = of ? client_get(t->client, &t->patience, of, t->ns,
-                                json_str_or(owner, "name", ""), NULL)
-                          : NULL;
+        cJSON *above =
+            of ? client_get(t->client, &quick, of, t->ns, json_str_or(owner, "name", ""), NULL)
+               : NULL;
         if (!above || !str_eq(json_path_str(above, "metadata.uid"), json_str(owner, "uid"))) {
             cJSON_Delete(above);
             break;
