@@ -116,13 +116,18 @@ static const struct {
     {"failed calling webhook",
         "an admission webhook does not answer: what is behind the Service in "
         "its address has to become ready"},
+    {"untolerated taint {node.kubernetes.io/",
+        "the node is down, closed or short of something, as its taint says: look at it with "
+        "k8s.describe(\"nodes/NAME\"), or ask who runs the cluster; a toleration does not help"},
     {"Insufficient cpu", "ask for less CPU (Spark: coreRequest of driver and executor; else "
                          "resources.requests.cpu), for fewer pods, or for a larger node"},
     {"Insufficient memory", "ask for less memory, for fewer pods, or for a larger node"},
     {"Insufficient ", "no node has so many of them free: k8s.describe(\"nodes/NAME\") lists them"},
     {"node affinity/selector", "no node has these labels: compare nodeSelector and affinity with "
                                "k8s.list(\"nodes\", {wide = true})"},
-    {"untolerated taint", "the nodes are reserved: add a toleration, or choose others"},
+    {"untolerated taint",
+        "look at the nodes' taints: one of node.kubernetes.io says that the node is down, closed "
+        "or short of something, and goes when that is over; another one reserves the node"},
     {"unbound immediate PersistentVolumeClaims",
         "its claim has no volume: k8s.describe(\"pvc/NAME\") tells why"},
     {"error looking up service account",
@@ -131,8 +136,10 @@ static const struct {
     {"exceeded quota", "the namespace's quota is used up: k8s.describe(\"quota/NAME\") shows it; "
                        "ask for less, or delete what is not needed"},
     {"server gave HTTP response to HTTPS client",
-        "the registry speaks plain HTTP: the nodes' container runtime has to be told so "
-        "(certs.d/HOST/hosts.toml of containerd)"},
+        "the image is not there, or the nodes do not know that this registry speaks plain HTTP: "
+        "containerd asks once more by TLS when an image is missing, and shows that answer. If "
+        "other images of this registry are pulled, push this one, or correct its name; if none "
+        "is, the runtime has to be told (certs.d/HOST/hosts.toml)"},
     {"x509:", "the nodes' container runtime does not trust the registry's certificate: its CA "
               "belongs into certs.d/HOST of containerd"},
     {"unauthorized", "the registry wants a password: name a secret in imagePullSecrets"},

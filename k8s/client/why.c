@@ -7,21 +7,24 @@
 #include "k8s/client/cause.h"
 #include "k8s/client/rollout.h"
 #include "k8s/client/state.h"
+#include "k8s/client/whynode.h"
 #include "k8s/client/whypod.h"
 
 #include <string.h>
 
 // An operator or controller has usually looked at a new object within a second.
 static const int64_t unnoticed = 10 * CLOCK_SEC;
-// Spark's operator takes applications one after another, each by a spark-submit of its own that
-// takes seconds: so long one that is ready may be busy with others, or have just begun.
-static const int64_t answers_late = 300 * CLOCK_SEC;
+// Spark's operator runs a spark-submit for each application, a JVM that takes 10 to 40 s on a busy
+// machine, and for several of them at once. So long nothing is wrong with one that is ready; then
+// it may still be busy with others.
+static const int64_t submits = 60 * CLOCK_SEC, answers_late = 300 * CLOCK_SEC;
 
 void why_done(struct why *w)
 {
     buf_done(&w->what);
     buf_done(&w->seen);
     buf_done(&w->next);
+    buf_done(&w->looked);
 }
 
 // ---- Spark
@@ -280,10 +283,14 @@ static bool say_unnoticed(const struct why_facts *f, int64_t now, struct why *w)
     if (f->operators && w->seen.len == before)
         buf_str(&w->seen, "; no Deployment of an operator of it can be seen");
     bool is_spark = str_eq(group, "sparkoperator.k8s.io");
+    if (is_spark && one_watches && now - at < submits) {
+        buf_clear(&w->seen);
+        return false;
+    }
     if (is_spark && one_watches && now - at < answers_late) {
         buf_str(&w->what, "the operator has not answered yet: it has no status");
-        buf_str(
-            &w->next, "wait: it takes applications one after another; its log says what it does");
+        buf_str(&w->next, "wait: it runs a spark-submit for each application, and may have many; "
+                          "its log says what it does");
         return true;
     }
     buf_str(&w->what, "no operator has looked at it: it has no status");
@@ -296,23 +303,62 @@ static bool say_unnoticed(const struct why_facts *f, int64_t now, struct why *w)
 
 // ---- all
 
+// A pod on a node that is not ready is told of before all others: what its status says is old.
+static bool say_of_a_node(const struct why_facts *f, int64_t now, struct why *w)
+{
+    const cJSON *pod;
+    cJSON_ArrayForEach(pod, f->pods)
+    {
+        if (whynode_say_dead(pod, f, now, w))
+            return true;
+    }
+    return false;
+}
+
+static bool say_starting(const struct why_facts *f, int64_t now, struct why *w)
+{
+    const cJSON *pod;
+    cJSON_ArrayForEach(pod, f->pods)
+    {
+        if (whypod_say_starting(pod, f, now, w))
+            return true;
+    }
+    return false;
+}
+
+static bool say_of_pods(const struct why_facts *f, int64_t now, struct why *w)
+{
+    const cJSON *worst = whypod_worst(f->pods, now);
+    if (say_of_a_node(f, now, w))
+        return true;
+    if (worst)
+        whypod_say(worst, f, now, w);
+    return worst || say_starting(f, now, w);
+}
+
 static bool find(const struct why_facts *f, int64_t now, struct why *w)
 {
     bool is_pod = str_eq(json_str(f->object, "kind"), "Pod");
     struct state s = state_of(f->object);
     if (s.outcome == OUTCOME_GOOD)
         return false;
+    if (str_eq(json_str(f->object, "kind"), "Node"))
+        return whynode_say(f->object, now, w);
     if (is_pod) {
-        if (whypod_is_sick(f->object, now))
-            whypod_say(f->object, now, w);
-        return w->what.len > 0;
+        if (whynode_say_dead(f->object, f, now, w))
+            return true;
+        if (!whypod_is_sick(f->object, now))
+            return whypod_say_starting(f->object, f, now, w);
+        whypod_say(f->object, f, now, w);
+        return true;
     }
-    const cJSON *pod = whypod_worst(f->pods, now);
+    struct why own = {0};
     bool waits = waits_for_executors(f, w);
-    if (pod) {
-        if (waits)
-            buf_str(&w->what, "; ");
-        whypod_say(pod, now, w);
+    if (say_of_pods(f, now, &own)) {
+        buf_fmt(&w->what, "%s%s", waits ? "; " : "", buf_cstr(&own.what));
+        w->seen = own.seen;
+        w->next = own.next;
+        buf_done(&own.what);
         return true;
     }
     bool refused = f->log && strstr(f->log, "Message: ");

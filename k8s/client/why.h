@@ -11,6 +11,8 @@ struct why_facts {
     const cJSON *object; // as the server has it
     const cJSON *pods;   // its pods, an array; NULL: they cannot be read
     const cJSON *events; // warnings about it and its pods, oldest first; NULL: they cannot be read
+    const cJSON *pulls;  // events Pulling of its pods, oldest first; NULL: as above
+    const cJSON *nodes;  // those that its pods are on or wait for; NULL: as above
     const char *log;     // the last lines of its main pod (driver, launcher); NULL
     // For a kind that an operator acts on: Deployments of operators that can be seen in the
     // cluster, an array; NULL: not asked, or they cannot be read.
@@ -20,8 +22,12 @@ struct why {
     buf what; // "executor x-exec-2 waits for a node: 0/1 nodes are available: 1 Insufficient cpu"
     buf seen; // "pod x-exec-2: PodScheduled is False (Unschedulable)"
     buf next; // "ask for less CPU …"; may be empty
+    // What was looked at, and what could not be and why: "its status, 2 pods; not their warnings:
+    // …". Set by who asks for the facts.
+    buf looked;
 };
-// Returns false when nothing is wrong that can be seen: all three are empty then.
+// Returns false when the facts show no cause: all is empty then. That nothing is wrong it says
+// only of what has reached a good end.
 bool why_of(const struct why_facts *facts, int64_t now_wall, struct why *out);
 void why_done(struct why *w);
 

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "k8s/client/whypod.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "k8s/client/cause.h"
 #include "k8s/client/container.h"
 #include "k8s/client/sick.h"
 #include "k8s/client/state.h"
+#include "k8s/client/whynode.h"
+
+#include <string.h>
 
 static const char *label(const cJSON *pod, const char *name)
 {
@@ -122,15 +126,90 @@ static void say_waits(const cJSON *pod, const cJSON *status, struct why *w)
         &w->seen, "pod %s: its container waits (%s)", json_path_str(pod, "metadata.name"), reason);
 }
 
-static void say_unplaced(const cJSON *pod, const char *reason, struct why *w)
+static void say_unplaced(
+    const cJSON *pod, const char *reason, const struct why_facts *f, int64_t now, struct why *w)
 {
     add_name(&w->what, pod);
     buf_str(&w->what, " waits for a node: ");
     cause_line(reason, &w->what);
     buf_fmt(&w->seen, "pod %s: PodScheduled is False", json_path_str(pod, "metadata.name"));
+    if (strstr(reason, "taint"))
+        whynode_say_taints(pod, f, now, w);
 }
 
-void whypod_say(const cJSON *pod, int64_t now, struct why *w)
+// ---- a pod whose containers are not there yet
+
+static bool is_coming(const cJSON *status)
+{
+    const char *reason = json_str(json_path(status, "state.waiting"), "reason");
+    return str_eq(reason, "ContainerCreating") || str_eq(reason, "PodInitializing");
+}
+
+static bool is_starting(const cJSON *pod)
+{
+    return json_path_str(pod, "spec.nodeName") &&
+           str_eq(json_path_str(pod, "status.phase"), "Pending") &&
+           (!json_path(pod, "status.containerStatuses") || container_first(pod, is_coming));
+}
+
+// The newest of the events about the pod. Those of its scheduling are over: it has a node.
+static const cJSON *newest_about(const cJSON *pod, const cJSON *events)
+{
+    const char *uid = json_path_str(pod, "metadata.uid");
+    const cJSON *event, *found = NULL;
+    cJSON_ArrayForEach(event, events)
+    {
+        if (uid && str_eq(json_path_str(event, "involvedObject.uid"), uid) &&
+            !str_eq(json_str(event, "reason"), "FailedScheduling"))
+            found = event;
+    }
+    return found;
+}
+
+static void see_event(const cJSON *event, const cJSON *pod, int64_t now, buf *seen)
+{
+    const char *time = json_str(event, "lastTimestamp");
+    int64_t at;
+    time = time ? time : json_str_or(event, "eventTime", "");
+    buf_fmt(seen, "event %s of Pod %s", json_str_or(event, "reason", "?"),
+        json_path_str(pod, "metadata.name"));
+    if (clock_parse_rfc3339(time, &at, NULL) == 0 && at <= now) {
+        buf_str(seen, ", ");
+        duration_age(seen, now - at);
+        buf_str(seen, " ago");
+    }
+}
+
+// The kubelet says `Pulling image "NAME"` when it begins.
+static void say_pull(const cJSON *pod, const char *message, struct why *w)
+{
+    const char *from = strchr(message, '"'), *to = from ? strchr(from + 1, '"') : NULL;
+    add_name(&w->what, pod);
+    if (to)
+        buf_fmt(&w->what, " pulls its image %.*s", (int)(to - from - 1), from + 1);
+    else
+        buf_str(&w->what, " pulls an image");
+    buf_fmt(&w->next, "wait: a node pulls an image once, and how long that takes its size and the "
+                      "network decide; a longer time-out leaves it the time");
+}
+
+bool whypod_say_starting(const cJSON *pod, const struct why_facts *f, int64_t now, struct why *w)
+{
+    const cJSON *pull = newest_about(pod, f->pulls), *warning = newest_about(pod, f->events);
+    if (!is_starting(pod) || (!pull && !warning))
+        return false;
+    if (pull) {
+        say_pull(pod, json_str_or(pull, "message", ""), w);
+    } else {
+        add_name(&w->what, pod);
+        buf_str(&w->what, " does not start: ");
+        cause_line(json_str_or(warning, "message", "its kubelet does not say why"), &w->what);
+    }
+    see_event(pull ? pull : warning, pod, now, &w->seen);
+    return true;
+}
+
+void whypod_say(const cJSON *pod, const struct why_facts *f, int64_t now, struct why *w)
 {
     AUTO_BUF reason = {0};
     enum sickness is = object_sick(pod, now, &reason);
@@ -139,7 +218,8 @@ void whypod_say(const cJSON *pod, int64_t now, struct why *w)
     if (!end)
         end = json_path(status, "lastState.terminated");
     if (is == SICK_PENDING) {
-        say_unplaced(pod, reason.len ? buf_cstr(&reason) : "the scheduler has not said why", w);
+        say_unplaced(
+            pod, reason.len ? buf_cstr(&reason) : "the scheduler has not said why", f, now, w);
     } else if (status && is == SICK_IMAGE) {
         say_waits(pod, status, w);
     } else if (status && end) {

@@ -81,7 +81,7 @@ void k8s_note_images(call *c, struct target *t, const cJSON *object);
 // all namespaces.
 cJSON *k8s_items(struct target *t, const struct patience *p, const char *api_version,
     const char *kind, const char *ns, const struct list_query *query);
-// Patience for a question that may also go without an answer: 10 s, no second try.
+// Patience for a question that may also go without an answer (client_errand).
 struct patience k8s_quick(const struct target *t);
 // The Deployments of operators of the target's kind, found by the label that their charts set: an
 // array; NULL: none is known for it, or they cannot be read.
@@ -95,8 +95,8 @@ usage *k8s_usage(
 char *k8s_away_note(const watch *w, const err *reason);
 // And what the display's reader is told.
 void k8s_away_tell(display *d, const watch *w, const err *reason);
-// Why does the object not go on? false: nothing is wrong that can be seen. Call why_done in any
-// case.
+// Why does the object not go on? false: what was looked at (out->looked) does not tell. Call
+// why_done in any case.
 bool k8s_find_why(struct target *t, const cJSON *object, struct why *out);
 void k8s_say_why(const struct why *w, buf *out); // "why: …", "  seen: …", "  next: …"
 // The object has ended badly: the reason in a line; events and last lines go to the call's stderr.

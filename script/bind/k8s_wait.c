@@ -168,11 +168,15 @@ static int late(struct waiting *w, const cJSON *last, err *e)
 {
     ERR_GUARD(e);
     struct why why = {0};
-    if (e->code == ERR_TIMEOUT && last && k8s_find_why(w->target, last, &why)) {
-        AUTO_FREE char *before = mem_strdup(e->text);
-        err_set(e, ERR_TIMEOUT, "%s: %.700s%s%s", before, buf_cstr(&why.what),
-            why.next.len ? "; next: " : "", buf_cstr(&why.next));
-    }
+    if (e->code != ERR_TIMEOUT || !last)
+        return -1;
+    AUTO_FREE char *before = mem_strdup(e->text);
+    if (k8s_find_why(w->target, last, &why))
+        err_set(e, ERR_TIMEOUT, "%s: %.500s (%.200s)%s%s", before, buf_cstr(&why.what),
+            buf_cstr(&why.seen), why.next.len ? "; next: " : "", buf_cstr(&why.next));
+    else
+        err_set(e, ERR_TIMEOUT, "%s: no cause is known (looked at %.700s)", before,
+            buf_cstr(&why.looked));
     why_done(&why);
     return -1;
 }

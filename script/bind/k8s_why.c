@@ -12,14 +12,18 @@
 
 #include <string.h>
 
-enum { EVENTS_SHOWN = 10, LINES_SHOWN = 20, LINES_READ = 200, LOG_MAX = 64 << 10 };
+enum {
+    EVENTS_SHOWN = 10,
+    LINES_SHOWN = 20,
+    LINES_READ = 200,
+    LOG_MAX = 64 << 10,
+    NODES_ASKED = 5, // one by one
+    NODES_LISTED = 200
+};
 
 struct patience k8s_quick(const struct target *t)
 {
-    struct patience quick = t->patience;
-    quick.deadline = clock_mono() + 10 * CLOCK_SEC;
-    quick.retry_ns = -1;
-    return quick;
+    return client_errand(&t->patience);
 }
 
 cJSON *k8s_items(struct target *t, const struct patience *p, const char *api_version,
@@ -30,28 +34,74 @@ cJSON *k8s_items(struct target *t, const struct patience *p, const char *api_ver
     return list ? cJSON_DetachItemFromObjectCaseSensitive(list, "items") : NULL;
 }
 
+// What is asked, for one object, and what came of it.
+struct looking {
+    struct target *t;
+    struct patience quick;
+    const cJSON *object;
+    buf seen, missed;
+};
+
+static void add_to_list(buf *list, const char *words)
+{
+    buf_fmt(list, "%s%s", list->len ? ", " : "", words);
+}
+
+// `words` were looked at, or could not be: then why tells the reason.
+static void note(struct looking *l, const char *words, const err *why)
+{
+    AUTO_BUF missed = {0};
+    if (!why->code) {
+        add_to_list(&l->seen, words);
+        return;
+    }
+    buf_fmt(&missed, "%s (%.300s)", words, why->text);
+    add_to_list(&l->missed, buf_cstr(&missed));
+}
+
+// The items of a list; an array, NULL: they cannot be read.
+static cJSON *ask_items(
+    struct looking *l, const char *kind, const char *ns, const struct list_query *query, err *e)
+{
+    client *c = l->t->client;
+    const struct resource *r = client_resource_of(c, &l->quick, "v1", kind, e);
+    AUTO_JSON *list = r ? query->limit ? client_page(c, &l->quick, r, ns, query, NULL, e)
+                                       : client_list(c, &l->quick, r, ns, query, e)
+                        : NULL;
+    cJSON *items = cJSON_DetachItemFromObjectCaseSensitive(list, "items"), *item;
+    cJSON_ArrayForEach(item, items)
+    {
+        json_set_str(item, "kind", kind); // items of a list do not say it
+    }
+    return items;
+}
+
+static cJSON *ask_one(struct looking *l, const char *kind, const char *ns, const char *name, err *e)
+{
+    const struct resource *r = client_resource_of(l->t->client, &l->quick, "v1", kind, e);
+    return r ? client_get(l->t->client, &l->quick, r, ns, name, e) : NULL;
+}
+
 // All pods of the object, an array; NULL: it has none that are known, or we may not read them.
-static cJSON *ask_pods(struct target *t, const struct patience *p, const cJSON *object)
+static cJSON *ask_pods(struct looking *l)
 {
     struct pods_of of;
-    const struct resource *r = client_resource_of(t->client, p, "v1", "Pod", NULL);
-    if (!r || str_eq(json_str(object, "kind"), "Pod") || k8s_pods_of(object, true, &of, NULL) != 0)
+    if (str_eq(json_str(l->object, "kind"), "Pod") || k8s_pods_of(l->object, true, &of, NULL) != 0)
         return NULL;
+    err why = {0};
     cJSON *pods = NULL;
     if (of.labels) {
-        pods = k8s_items(t, p, "v1", "Pod", t->ns, &(struct list_query){.labels = of.labels});
+        pods = ask_items(l, "Pod", l->t->ns, &(struct list_query){.labels = of.labels}, &why);
     } else if (of.pod) {
-        cJSON *pod = client_get(t->client, p, r, t->ns, of.pod, NULL);
+        cJSON *pod = ask_one(l, "Pod", l->t->ns, of.pod, &why);
         pods = cJSON_CreateArray();
         if (pod)
             cJSON_AddItemToArray(pods, pod);
     }
     k8s_pods_done(&of);
-    cJSON *pod;
-    cJSON_ArrayForEach(pod, pods)
-    {
-        json_set_str(pod, "kind", "Pod"); // items of a list do not say it
-    }
+    int n = cJSON_GetArraySize(pods);
+    AUTO_FREE char *words = str_fmt("%d pod%s", n, n == 1 ? "" : "s");
+    note(l, why.code ? "its pods" : words, &why);
     return pods;
 }
 
@@ -61,18 +111,17 @@ static bool is_about(const cJSON *event, const cJSON *object)
     return uid && str_eq(json_path_str(event, "involvedObject.uid"), uid);
 }
 
-// The warnings about the object and its pods, oldest first.
-static cJSON *ask_warnings(
-    struct target *t, const struct patience *p, const cJSON *object, const cJSON *pods)
+// The events that `fields` chooses, about the object and its pods, oldest first.
+static cJSON *ask_events(struct looking *l, const cJSON *pods, const char *fields, err *e)
 {
-    const struct resource *r = client_resource_of(t->client, p, "v1", "Event", NULL);
-    struct list_query q = {.fields = "type=Warning"};
-    cJSON *list = r ? client_list(t->client, p, r, t->ns, &q, NULL) : NULL;
+    cJSON *list = ask_items(l, "Event", l->t->ns, &(struct list_query){.fields = fields}, e);
     if (!list)
         return NULL;
-    cJSON *all = events_sorted(list), *kept = cJSON_CreateArray(), *event;
+    cJSON *whole = cJSON_CreateObject();
+    json_set(whole, "items", list);
+    cJSON *all = events_sorted(whole), *kept = cJSON_CreateArray(), *event;
     while ((event = cJSON_DetachItemFromArray(all, 0))) {
-        bool keep = is_about(event, object);
+        bool keep = is_about(event, l->object);
         const cJSON *pod;
         cJSON_ArrayForEach(pod, pods)
         {
@@ -85,6 +134,112 @@ static cJSON *ask_warnings(
     }
     cJSON_Delete(all);
     return kept;
+}
+
+static cJSON *ask_warnings(struct looking *l, const cJSON *pods)
+{
+    err why = {0};
+    cJSON *warnings = ask_events(l, pods, "type=Warning", &why);
+    note(l, "warnings about it", &why);
+    return warnings;
+}
+
+static const cJSON *placed(const cJSON *pod)
+{
+    const cJSON *c;
+    cJSON_ArrayForEach(c, json_path(pod, "status.conditions"))
+    {
+        if (str_eq(json_str(c, "type"), "PodScheduled"))
+            return c;
+    }
+    return NULL;
+}
+
+static bool is_pending(const cJSON *pod)
+{
+    return str_eq(json_path_str(pod, "status.phase"), "Pending");
+}
+
+// `test` of the object, if it is a pod, or of any of its pods.
+static bool any_pod(struct looking *l, const cJSON *pods, bool (*test)(const cJSON *pod))
+{
+    const cJSON *pod;
+    if (str_eq(json_str(l->object, "kind"), "Pod"))
+        return test(l->object);
+    cJSON_ArrayForEach(pod, pods)
+    {
+        if (test(pod))
+            return true;
+    }
+    return false;
+}
+
+static bool is_bound_and_pending(const cJSON *pod)
+{
+    return is_pending(pod) && json_path_str(pod, "spec.nodeName");
+}
+
+// Pulls take long and are no warnings.
+static cJSON *ask_pulls(struct looking *l, const cJSON *pods)
+{
+    err why = {0};
+    if (!any_pod(l, pods, is_bound_and_pending))
+        return NULL;
+    cJSON *pulls = ask_events(l, pods, "reason=Pulling", &why);
+    note(l, "what its nodes pull", &why);
+    return pulls;
+}
+
+static bool finds_no_node(const cJSON *pod)
+{
+    return is_pending(pod) && str_eq(json_str(placed(pod), "status"), "False");
+}
+
+static bool has_node(const cJSON *nodes, const char *name)
+{
+    const cJSON *node;
+    cJSON_ArrayForEach(node, nodes)
+    {
+        if (str_eq(json_path_str(node, "metadata.name"), name))
+            return true;
+    }
+    return false;
+}
+
+static void add_node_of(struct looking *l, const cJSON *pod, cJSON *nodes, err *e)
+{
+    ERR_GUARD(e);
+    const char *name = json_path_str(pod, "spec.nodeName"),
+               *phase = json_path_str(pod, "status.phase");
+    bool over = str_eq(phase, "Succeeded") || str_eq(phase, "Failed");
+    if (!name || over || e->code || cJSON_GetArraySize(nodes) >= NODES_ASKED ||
+        has_node(nodes, name))
+        return;
+    cJSON *node = ask_one(l, "Node", NULL, name, e);
+    if (node)
+        cJSON_AddItemToArray(nodes, node);
+    if (e->code == ERR_NOT_FOUND) // it has gone, with its machine
+        err_clear(e);
+}
+
+// The nodes that its pods are on; with a pod that finds none a page of all.
+static cJSON *ask_nodes(struct looking *l, const cJSON *pods)
+{
+    err why = {0};
+    const cJSON *pod;
+    cJSON *nodes = NULL;
+    if (any_pod(l, pods, finds_no_node))
+        nodes = ask_items(l, "Node", NULL, &(struct list_query){.limit = NODES_LISTED}, &why);
+    nodes = nodes ? nodes : cJSON_CreateArray();
+    if (str_eq(json_str(l->object, "kind"), "Pod"))
+        add_node_of(l, l->object, nodes, &why);
+    cJSON_ArrayForEach(pod, pods)
+    {
+        add_node_of(l, pod, nodes, &why);
+    }
+    if (nodes->child || why.code)
+        note(l, nodes->child ? "their nodes" : "nodes", &why);
+    return nodes;
 }
 
 // The last lines of the main pod's log.
@@ -115,22 +270,38 @@ cJSON *k8s_operators(struct target *t, const struct patience *p)
     return NULL;
 }
 
+// "its status, 2 pods; could not look at nodes (…)"
+static void say_looked(const struct looking *l, buf *out)
+{
+    buf_fmt(out, "%s%s%s", buf_cstr(&l->seen), l->missed.len ? "; could not look at " : "",
+        buf_cstr(&l->missed));
+}
+
 bool k8s_find_why(struct target *t, const cJSON *object, struct why *out)
 {
-    struct patience quick = k8s_quick(t);
-    AUTO_JSON *pods = ask_pods(t, &quick, object);
-    AUTO_JSON *warnings = ask_warnings(t, &quick, object, pods);
+    struct looking l = {.t = t, .quick = k8s_quick(t), .object = object};
+    add_to_list(&l.seen, "its status");
+    AUTO_JSON *pods = ask_pods(&l);
+    AUTO_JSON *warnings = ask_warnings(&l, pods);
+    AUTO_JSON *pulls = ask_pulls(&l, pods);
+    AUTO_JSON *nodes = ask_nodes(&l, pods);
     const cJSON *status = json_get(object, "status");
-    AUTO_JSON *operators = !status || !status->child ? k8s_operators(t, &quick) : NULL;
+    AUTO_JSON *operators = !status || !status->child ? k8s_operators(t, &l.quick) : NULL;
     AUTO_BUF log = {0};
     if (str_eq(t->resource->kind, "SparkApplication") && str_eq(state_of(object).text, "RUNNING"))
-        ask_log(t, &quick, object, &log);
-    return why_of(&(struct why_facts){.object = object,
-                      .pods = pods,
-                      .events = warnings,
-                      .log = log.len ? buf_cstr(&log) : NULL,
-                      .operators = operators},
+        ask_log(t, &l.quick, object, &log);
+    bool found = why_of(&(struct why_facts){.object = object,
+                            .pods = pods,
+                            .events = warnings,
+                            .pulls = pulls,
+                            .nodes = nodes,
+                            .log = log.len ? buf_cstr(&log) : NULL,
+                            .operators = operators},
         clock_wall(), out);
+    say_looked(&l, &out->looked);
+    buf_done(&l.seen);
+    buf_done(&l.missed);
+    return found;
 }
 
 void k8s_say_why(const struct why *w, buf *out)
@@ -154,11 +325,13 @@ int k8s_why(call *c, const cJSON *args, cJSON **result, err *e)
     struct state s = state_of(object);
     *result = cJSON_CreateObject();
     json_set_str(*result, "state", s.text);
+    json_set_bool(*result, "well", s.outcome == OUTCOME_GOOD);
     if (k8s_find_why(&t, object, &w)) {
         json_set_str(*result, "what", buf_cstr(&w.what));
         json_set_str(*result, "seen", buf_cstr(&w.seen));
         json_set_str(*result, "next", w.next.len ? buf_cstr(&w.next) : NULL);
     }
+    json_set_str(*result, "looked", buf_cstr(&w.looked));
     why_done(&w);
     return 0;
 }

@@ -385,7 +385,8 @@ local reason = { __name = "reason" }
 reason.__index = reason
 
 function reason.__tostring(r)
-  local text = r.what or ("nothing is wrong that can be seen; it is " .. (r.state ~= "" and r.state or "without a state"))
+  local state = "it is " .. (r.state ~= "" and r.state or "without a state")
+  local text = r.what or ((r.well or r.state == "") and state or "no cause is known; " .. state) .. "\n  looked at: " .. r.looked
   if r.seen then text = text .. "\n  seen: " .. r.seen end
   if r.next then text = text .. "\n  next: " .. r.next end
   return text
@@ -393,8 +394,8 @@ end
 
 reason.__display = reason.__tostring
 
--- Why an object does not go on: { what =, seen =, next =, state = }; `what` is nil when nothing is
--- wrong that can be seen.
+-- Why an object does not go on: { what =, seen =, next =, state =, looked = }; `what` is nil when
+-- what was looked at does not tell.
 function k8s.why(kind, name, options)
   return setmetatable(core.call("k8s.why", about("k8s.why", kind, name, options)), reason)
 end

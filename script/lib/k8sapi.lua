@@ -173,7 +173,7 @@ k8s.explain(words, {recursive=false, api_version: string=})
 k8s.why(object, {namespace: string=}) -> reason
   Why an object does not go on: of its pods, events and conditions.
   namespace: the context's unless it is said
-  result: {what, seen, next, state}; what is nil when nothing is wrong that can be seen
+  result: {what, seen, next, state, looked}; what is nil when no cause is known, and looked says what was looked at
   example:
     print(k8s.why("pods/hello").what) --> nil
 k8s.can_i(verb, kind, {namespace: string=, name: string=, subresource: string=}) -> boolean

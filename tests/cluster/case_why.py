@@ -55,7 +55,7 @@ def test_images_that_cannot_be_had(t):
     place = Place(t)
     for name, image, part, advice in [
             ("absent", f"127.0.0.1:{PLAIN}/nobody/none:1", "not found", "push or make it first"),
-            ("plain", f"{NODE}:{PLAIN}/x:1", "server gave HTTP response to HTTPS client", "speaks plain HTTP"),
+            ("plain", f"{NODE}:{PLAIN}/x:1", "server gave HTTP response to HTTPS client", "the image is not there, or the nodes do not know"),
             ("private", f"{NODE}:{TLS}/x:1", "x509: ", "does not trust the registry's certificate"),
             ("silent", "127.0.0.1:9/x:1", "connection refused", "nothing listens there"),
             ("bad", "UPPER:1", "InvalidImageName", "correct the image's name")]:

@@ -5,6 +5,7 @@ import json
 import os
 import signal
 
+from faulty import HANG, Faulty
 from kernel import Kernel, cell
 from sandbox import sandbox
 from tap import FIRESTEEL, PATIENCE, run, sh
@@ -122,9 +123,44 @@ def test_an_object_tells_why_it_does_not_go_on(t):
     r = k.run('repeat firesteel.sleep(0.1) until job:why().what\nprint(job:why())', 'timeout="1m"')
     assert "container main of pod none-" in r.out and "cannot start: " in r.out and "nowhere.test/none:1" in r.out, r
     assert "\n  seen: pod none-" in r.out, r
-    assert k.run('print(k8s.why("configmap/kube-root-ca.crt"))').out.startswith("nothing is wrong that can be seen")
+    assert k.run('print(k8s.why("configmap/kube-root-ca.crt"))').out == "it is without a state\n  looked at: its status, warnings about it\n"
     assert "is not there" in k.run('k8s.why("configmap/no")').error["message"] or "not found" in k.run(
         'k8s.why("configmap/no")').error["message"]
+
+
+def behind_faults(t):
+    env = sandbox(t)
+    proxy = Faulty(env["KUBECONFIG"], t.dir())
+    t.after(proxy.close)
+    return proxy, dict(env, KUBECONFIG=proxy.kubeconfig)
+
+
+def test_what_only_notes_something_ends_nothing(t):
+    """The digests of images are noted when a wait is over, the cluster's name at the first request."""
+    proxy, env = behind_faults(t)
+    cells = cell("job = " + JOB.format(name="ends", code=0), 'Job effects="cluster" timeout="1m"')
+    cells += cell('expect(job):reaches("Complete", "1m")\nprint(k8s.wait { job, "condition=Complete", timeout = "1m" }.kind)')
+    for kind, fault in (("list pods", 403), ("list pods", 401), ("list pods", HANG), ("get namespaces", 500), ("get namespaces", HANG)):
+        proxy.plan(kind, fault)
+        k = Kernel(t, cells.replace('"ends"', f'"ends-{kind.split()[1]}-{fault}"'), *GRANTED, "--no-preflight", headless=True, env=env)
+        assert k.finish(90 * PATIENCE) == 0 and "Job" in k.text(), (kind, fault, k.code, k.of("error"), k.stderr)
+        assert proxy.faults, (kind, proxy.kinds)
+        proxy.calm()
+
+
+def test_why_says_what_it_could_not_look_at(t):
+    proxy, env = behind_faults(t)
+    k = Kernel(t, "", "--allow", "cluster", env=env)
+    r = k.run("job = " + STUCK.format(name="runs", image="host", need="").replace('"1"', '"60"'), 'effects="cluster"')
+    assert r.state == "ok", r
+    assert k.run('expect(job):reaches("Running", "1m")', 'timeout="1m"').state == "ok"
+    r = k.run("print(job:why())")
+    assert "no cause is known; it is Running\n  looked at: its status, 1 pod, warnings about it" in r.out, r
+    assert "could not" not in r.out, r
+    proxy.plan("list events", 403)
+    r = k.run("print(job:why())")
+    assert "looked at: its status, 1 pod" in r.out and "; could not look at warnings about it (list events in namespace default " in r.out, r
+    assert "answers 403" in r.out, r
 
 
 APP = """apiVersion: sparkoperator.k8s.io/v1beta2

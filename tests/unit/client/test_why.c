@@ -16,8 +16,8 @@ static int64_t now(void)
     return t;
 }
 
-// facts: {object, pods, events, log, operators} as YAML. Parts: words of each text; NULL: it is
-// empty.
+// facts: {object, pods, events, pulls, nodes, log, operators} as YAML. Parts: words of each text;
+// NULL: it is empty.
 static void check_why(const char *facts, const char *what, const char *seen, const char *next)
 {
     AUTO_JSON *all = tap_yaml(facts);
@@ -25,6 +25,8 @@ static void check_why(const char *facts, const char *what, const char *seen, con
     bool found = why_of(&(struct why_facts){.object = json_get(all, "object"),
                             .pods = json_get(all, "pods"),
                             .events = json_get(all, "events"),
+                            .pulls = json_get(all, "pulls"),
+                            .nodes = json_get(all, "nodes"),
                             .log = json_str(all, "log"),
                             .operators = json_get(all, "operators")},
         now(), &w);
@@ -67,6 +69,135 @@ TEST(a_pod_that_no_node_takes)
         "pod p: PodScheduled is False", "coreRequest");
 }
 
+// As the node lifecycle controller of 1.34 leaves a node whose kubelet was killed.
+#define NODE(name, ready, taints)                                                                  \
+    "- {kind: Node, metadata: {name: " name "}, spec: {taints: [" taints "]}, status: "            \
+    "{conditions: [" ready "]}}\n"
+#define READY "{type: Ready, status: 'True', lastTransitionTime: '2026-01-01T00:00:00Z'}"
+#define SILENT                                                                                     \
+    "{type: Ready, status: Unknown, reason: NodeStatusUnknown, message: 'Kubelet stopped posting " \
+    "node status.', lastTransitionTime: '2026-01-02T03:59:15Z'}"
+#define UNREACHABLE                                                                                \
+    "{key: node.kubernetes.io/unreachable, effect: NoSchedule}, {key: "                            \
+    "node.kubernetes.io/unreachable, effect: NoExecute}"
+#define ON_NODE1                                                                                   \
+    "{kind: Pod, metadata: {name: p, uid: u}, spec: {nodeName: node1, containers: [{name: c}]}, "  \
+    "status: {phase: Running, conditions: [{type: Ready, status: 'False'}], containerStatuses: "   \
+    "[{name: c, state: {running: {}}}]}}\n"
+#define UNPLACED(words)                                                                            \
+    "object: {kind: Pod, metadata: {name: p}, spec: {tolerations: [{key: "                         \
+    "node.kubernetes.io/unreachable, operator: Exists, effect: NoExecute}, {key: mine, value: a}]" \
+    ", containers: [{name: c}]}, status: {phase: Pending, conditions: [{type: PodScheduled, "      \
+    "status: 'False', message: '0/2 nodes are available: " words                                   \
+    ". no new claims to deallocate, preemption: 0/2'}]}}\n"
+
+TEST(a_node_that_is_dead)
+{
+    static const char what[] = "pod p is on node node1, which is not ready (Kubelet stopped "
+                               "posting node status)",
+                      seen[] = "node node1: Ready is Unknown for 45s";
+    check_why("object: " ON_NODE1 "nodes:\n" NODE("node1", SILENT, UNREACHABLE), what, seen,
+        "look at the node: k8s.describe(\"nodes/node1\")");
+    check_why("object: {kind: Job, status: {active: 1}}\npods:\n- " ON_NODE1
+              "nodes:\n" NODE("node2", READY, "") NODE("node1", SILENT, UNREACHABLE),
+        what, seen, "no toleration helps");
+    check_why("object: {kind: Node, metadata: {name: node1}, status: {conditions: [" SILENT "]}}",
+        "node node1 is not ready (Kubelet stopped posting node status)", seen, "look at the node");
+    // Who may not read nodes has the controller's warning.
+    check_why("object: " ON_NODE1 "events: [{type: Warning, reason: NodeNotReady, involvedObject: "
+              "{kind: Pod, name: p, uid: u}, lastTimestamp: '2026-01-02T03:58:00Z'}]",
+        "pod p is on node node1, which is not ready",
+        "event NodeNotReady of Pod p for 2m; the node itself cannot be read", "look at the node");
+    check_why("object: " ON_NODE1 "nodes:\n" NODE("node1", READY, ""), NULL, NULL, NULL);
+}
+
+TEST(taints_that_no_toleration_helps_against)
+{
+    static const char waits[] = "pod p waits for a node: 0/2 nodes are available: 2 node(s) had "
+                                "untolerated taint(s)",
+                      placed[] = "pod p: PodScheduled is False";
+    static const struct {
+        const char *nodes, *what, *seen, *next;
+    } cases[] = {
+        {NODE("node1", SILENT, UNREACHABLE),
+            "; node node1 is not ready (Kubelet stopped posting node status)",
+            "; node node1: Ready is Unknown for 45s", "no toleration helps"},
+        {NODE("node1", READY, "{key: node.kubernetes.io/unschedulable, effect: NoSchedule}"),
+            "; node node1 is closed to new pods",
+            "; node node1: taint node.kubernetes.io/unschedulable:NoSchedule", "uncordon"},
+        {NODE("n1", READY, "{key: node.kubernetes.io/disk-pressure, effect: NoSchedule}")
+                NODE("n2", READY, "{key: node.kubernetes.io/disk-pressure, effect: NoSchedule}"),
+            "; node n1 and 1 other are short of memory, disk or processes",
+            "; node n1: taint node.kubernetes.io/disk-pressure:NoSchedule", "free what it lacks"},
+        {NODE("n1", READY, "{key: node.kubernetes.io/network-unavailable, effect: NoSchedule}"),
+            "; node n1 is not set up yet",
+            "; node n1: taint node.kubernetes.io/network-unavailable:NoSchedule", "wait"},
+        {NODE("n1", READY, "{key: dedicated, value: gpu, effect: NoSchedule}") NODE("n2", READY,
+             "{key: mine, value: a, effect: NoSchedule}, {key: x, effect: PreferNoSchedule}"),
+            "; node n1 is reserved", "; node n1: taint dedicated=gpu:NoSchedule",
+            "add a toleration of this taint if the work belongs there"},
+        {NODE("n1", READY, "{key: dedicated, value: gpu, effect: NoSchedule}")
+                NODE("n2", SILENT, UNREACHABLE),
+            "; node n2 is not ready (Kubelet stopped posting node status); node n1 is reserved",
+            "; node n2: Ready is Unknown for 45s; node n1: taint dedicated=gpu:NoSchedule",
+            "look at the node: k8s.describe(\"nodes/n2\")"},
+        {"- {kind: Node, metadata: {name: n1}, status: {conditions: [" READY "]}}", "", "",
+            "one of node.kubernetes.io says that the node is down"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO_FREE char *facts =
+            str_fmt(UNPLACED("2 node(s) had untolerated taint(s)") "nodes:\n%s", cases[i].nodes);
+        AUTO_FREE char *what = str_fmt("%s%s", waits, cases[i].what);
+        AUTO_FREE char *seen = str_fmt("%s%s", placed, cases[i].seen);
+        check_why(facts, what, seen, cases[i].next);
+    }
+    // Without the right to read nodes; and as servers before 1.34 name the taint.
+    check_why(UNPLACED("2 node(s) had untolerated taint(s)"), waits, placed,
+        "goes when that is over; another one reserves the node");
+    check_why(UNPLACED("2 node(s) had untolerated taint {node.kubernetes.io/unreachable: }"),
+        "pod p waits for a node: 0/2 nodes are available: 2 node(s) had untolerated taint "
+        "{node.kubernetes.io/unreachable: }",
+        placed, "a toleration does not help");
+    // The control plane is always reserved: it is the CPU that lacks.
+    check_why(UNPLACED("1 Insufficient cpu, 1 node(s) had untolerated taint(s)") "nodes:\n" NODE(
+                  "n1", READY, "{key: node-role.kubernetes.io/control-plane, effect: NoSchedule}"),
+        "pod p waits for a node: 0/2 nodes are available: 1 Insufficient cpu, 1 node(s) had "
+        "untolerated taint(s); node n1 is reserved",
+        "pod p: PodScheduled is False; node n1: taint "
+        "node-role.kubernetes.io/control-plane:NoSchedule",
+        "ask for less CPU");
+}
+
+#define COMING                                                                                     \
+    "- {kind: Pod, metadata: {name: m-driver, uid: u, labels: {spark-role: driver}}, spec: "       \
+    "{nodeName: n, containers: [{name: c}]}, status: {phase: Pending, containerStatuses: [{name: " \
+    "c, state: {waiting: {reason: ContainerCreating}}}]}}\n"
+#define ABOUT_U "involvedObject: {kind: Pod, name: m-driver, uid: u}"
+
+TEST(an_image_that_is_being_pulled)
+{
+    check_why("object: {kind: SparkApplication, status: {applicationState: {state: SUBMITTED}}}\n"
+              "pods:\n" COMING "pulls:\n- {type: Normal, reason: Pulling, " ABOUT_U
+              ", message: 'Pulling image \"r:5000/team/mnist@sha256:abc\"', lastTimestamp: "
+              "'2026-01-02T03:57:16Z'}\n",
+        "driver m-driver pulls its image r:5000/team/mnist@sha256:abc",
+        "event Pulling of Pod m-driver, 2m44s ago", "wait");
+    check_why("object: {kind: Job, status: {active: 1}}\npods:\n" COMING
+              "events:\n- {type: Warning, reason: FailedScheduling, " ABOUT_U ", message: old}\n"
+              "- {type: Warning, reason: FailedMount, " ABOUT_U
+              ", message: 'MountVolume.SetUp failed for volume \"key\": secret \"key\" not "
+              "found', eventTime: '2026-01-02T03:59:58Z'}\n",
+        "driver m-driver does not start: MountVolume.SetUp failed for volume \"key\": secret "
+        "\"key\" not found",
+        "event FailedMount of Pod m-driver, 2s ago", "make it");
+    check_why("object: {kind: Job, status: {active: 1}}\npods:\n" COMING
+              "events:\n- {type: Warning, reason: FailedScheduling, " ABOUT_U ", message: old}\n",
+        NULL, NULL, NULL);
+    check_why("object: {kind: Job, status: {active: 1}}\npods:\n- " ON_NODE1
+              "pulls:\n- {reason: Pulling, involvedObject: {uid: u}, message: 'Pulling image x'}\n",
+        NULL, NULL, NULL); // it runs
+}
+
 TEST(a_driver_waits_for_its_executors)
 {
     check_why(RUNNING_APP
@@ -107,7 +238,8 @@ TEST(images_that_cannot_be_had)
         {"ErrImagePull",
             "failed to do request: Head \"https://r:5000/v2/x/manifests/1\": http: server gave "
             "HTTP response to HTTPS client",
-            "plain HTTP"},
+            "the image is not there, or the nodes do not know that this registry speaks plain "
+            "HTTP"},
         {"ErrImagePull",
             "failed to do request: tls: failed to verify certificate: x509: certificate signed by "
             "unknown authority",
@@ -200,7 +332,9 @@ TEST(an_operator_that_watches_may_take_its_time)
     check_why(NEW_APP("2026-01-02T03:56:00Z") "operators: [" OPERATOR("controller", "1") "]",
         "the operator has not answered yet: it has no status",
         "its status is empty after 4m00s; Deployment controller in namespace spark is ready",
-        "wait: it takes applications one after another");
+        "wait: it runs a spark-submit for each application");
+    check_why(NEW_APP("2026-01-02T03:59:10Z") "operators: [" OPERATOR("controller", "1") "]", NULL,
+        NULL, NULL); // it is about to submit
     check_why(NEW_APP("2026-01-02T03:54:00Z") "operators: [" OPERATOR("controller", "1") "]",
         "no operator has looked at it: it has no status",
         "its status is empty after 6m00s; Deployment controller in namespace spark is ready",
