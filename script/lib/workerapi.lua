@@ -151,7 +151,7 @@ local modules = {
   ]],
   nn = [[
     Sequential{layer, layer, …, dtype="float32", remat=, seed=, name=} -> model -- A model of layers, one after the other; with dtype "mixed_bfloat16" numbers between layers are bf16, where the CPU can multiply it; remat is "full", "activations" or an nn.RematScope.
-    Input{n, m, shape=, batch_shape=, batch_size=, dtype="float32", name=} -> node -- What a graph begins with: rows of this shape. dtype is float32 or one of whole numbers, as Keras's readers expect it of an Embedding's input; any tensor is taken, and any number of rows.
+    Input{n, m, shape=, batch_shape=, batch_size=, input_shape=, dtype="float32", trainable=true, name=} -> node -- What a graph begins with: rows of this shape. dtype is float32 or one of whole numbers, as Keras's readers expect it of an Embedding's input; any tensor is taken, and any number of rows.
     Model{inputs=, outputs=, dtype="float32", remat=, seed=, name=} -> model -- A model of nodes: layers that were called on others, as nn.Dense { 10 } (node); dtype and remat as Sequential's.
     RematScope{mode="full", output_size_threshold=1024, layer_names={}} -> scope -- For a model's remat: outputs that training forgets after forward and computes anew in backward; mode is full, activations, larger_than (rows of more numbers than the threshold) or list_of_layers.
     remat(layer) -> layer -- The same of one layer.
@@ -205,32 +205,32 @@ local modules = {
     CosineDecayRestarts{initial_learning_rate, first_decay_steps, t_mul=2, m_mul=1, alpha=0, name=} -> schedule -- A learning rate that falls along a cosine again and again.
     PiecewiseConstantDecay{boundaries, values, name=} -> schedule -- A learning rate of steps: values[k] up to boundaries[k].
     optimizers: table -- The optimizers again, and schedules, by Keras's path: nn.optimizers.schedules.CosineDecay.
-    SparseCategoricalCrossentropy{from_logits=false} -> loss -- A loss with options; others are told by name.
-    CategoricalCrossentropy{from_logits=false, label_smoothing=0} -> loss -- A loss with options.
-    BinaryCrossentropy{from_logits=false, label_smoothing=0} -> loss -- A loss with options.
-    AUC{num_thresholds=200, curve="ROC", from_logits=false, name="auc"} -> metric -- A metric: the area under the curve ROC or PR.
-    Precision{thresholds=0.5, top_k=, class_id=, name="precision"} -> metric -- A metric: of the outputs above the threshold the share that was expected; top_k: of the k greatest of a row; class_id: of this output alone.
-    Recall{thresholds=0.5, top_k=, class_id=, name="recall"} -> metric -- A metric: of what was expected the share above the threshold.
-    TruePositives{thresholds=0.5, name="true_positives"} -> metric -- A metric: how many outputs above the threshold were expected.
-    FalsePositives{thresholds=0.5, name="false_positives"} -> metric -- How many above it were not expected.
-    TrueNegatives{thresholds=0.5, name="true_negatives"} -> metric -- How many others were not expected.
-    FalseNegatives{thresholds=0.5, name="false_negatives"} -> metric -- How many others were expected.
-    F1Score{average=, threshold=, name="f1_score"} -> metric -- A metric: the harmonic mean of precision and recall, where the greatest output of a row is positive, or those above the threshold; average, of several outputs: macro, micro or weighted.
-    FBetaScore{average=, beta=1, threshold=, name="fbeta_score"} -> metric -- The same, where recall counts beta times as much.
+    SparseCategoricalCrossentropy{from_logits=false, reduction="sum_over_batch_size", dtype="float32", name=} -> loss -- A loss with options; others are told by name.
+    CategoricalCrossentropy{from_logits=false, label_smoothing=0, reduction="sum_over_batch_size", dtype="float32", name=} -> loss -- A loss with options.
+    BinaryCrossentropy{from_logits=false, label_smoothing=0, reduction="sum_over_batch_size", dtype="float32", name=} -> loss -- A loss with options.
+    AUC{num_thresholds=200, curve="ROC", from_logits=false, dtype="float32", name="auc"} -> metric -- A metric: the area under the curve ROC or PR.
+    Precision{thresholds=0.5, top_k=, class_id=, dtype="float32", name="precision"} -> metric -- A metric: of the outputs above the threshold the share that was expected; top_k: of the k greatest of a row; class_id: of this output alone.
+    Recall{thresholds=0.5, top_k=, class_id=, dtype="float32", name="recall"} -> metric -- A metric: of what was expected the share above the threshold.
+    TruePositives{thresholds=0.5, dtype="float32", name="true_positives"} -> metric -- A metric: how many outputs above the threshold were expected.
+    FalsePositives{thresholds=0.5, dtype="float32", name="false_positives"} -> metric -- How many above it were not expected.
+    TrueNegatives{thresholds=0.5, dtype="float32", name="true_negatives"} -> metric -- How many others were not expected.
+    FalseNegatives{thresholds=0.5, dtype="float32", name="false_negatives"} -> metric -- How many others were expected.
+    F1Score{average=, threshold=, dtype="float32", name="f1_score"} -> metric -- A metric: the harmonic mean of precision and recall, where the greatest output of a row is positive, or those above the threshold; average, of several outputs: macro, micro or weighted.
+    FBetaScore{average=, beta=1, threshold=, dtype="float32", name="fbeta_score"} -> metric -- The same, where recall counts beta times as much.
     confusion_matrix(y_true, y_pred, {num_classes=}) -> tensor -- How many rows of class i were taken for class j, (classes, classes); y_true and y_pred are class numbers, or rows of outputs, whose greatest counts.
-    MeanSquaredError{} -> loss -- As "mean_squared_error".
-    MeanAbsoluteError{} -> loss -- As "mean_absolute_error".
-    MeanAbsolutePercentageError{} -> loss -- As "mean_absolute_percentage_error".
-    MeanSquaredLogarithmicError{} -> loss -- As "mean_squared_logarithmic_error".
-    LogCosh{} -> loss -- As "log_cosh".
-    Poisson{} -> loss -- As "poisson".
-    TopKCategoricalAccuracy{k=5, name="top_k_categorical_accuracy"} -> metric -- A metric: the share of rows whose class is among the k greatest outputs.
-    RootMeanSquaredError{name="root_mean_squared_error"} -> metric -- As "root_mean_squared_error".
-    BinaryAccuracy{threshold=0.5, name="binary_accuracy"} -> metric -- The share of outputs on the right side of the threshold.
-    CategoricalAccuracy{name="categorical_accuracy"} -> metric -- As "categorical_accuracy".
-    SparseCategoricalAccuracy{name="sparse_categorical_accuracy"} -> metric -- As "sparse_categorical_accuracy".
-    SparseTopKCategoricalAccuracy{k=5, name="sparse_top_k_categorical_accuracy"} -> metric -- The same, where targets are class numbers.
-    Huber{delta=1} -> loss -- A loss that is squared near its target and linear far from it.
+    MeanSquaredError{reduction="sum_over_batch_size", dtype="float32", name=} -> loss -- As "mean_squared_error".
+    MeanAbsoluteError{reduction="sum_over_batch_size", dtype="float32", name=} -> loss -- As "mean_absolute_error".
+    MeanAbsolutePercentageError{reduction="sum_over_batch_size", dtype="float32", name=} -> loss -- As "mean_absolute_percentage_error".
+    MeanSquaredLogarithmicError{reduction="sum_over_batch_size", dtype="float32", name=} -> loss -- As "mean_squared_logarithmic_error".
+    LogCosh{reduction="sum_over_batch_size", dtype="float32", name=} -> loss -- As "log_cosh".
+    Poisson{reduction="sum_over_batch_size", dtype="float32", name=} -> loss -- As "poisson".
+    TopKCategoricalAccuracy{k=5, dtype="float32", name="top_k_categorical_accuracy"} -> metric -- A metric: the share of rows whose class is among the k greatest outputs.
+    RootMeanSquaredError{dtype="float32", name="root_mean_squared_error"} -> metric -- As "root_mean_squared_error".
+    BinaryAccuracy{threshold=0.5, dtype="float32", name="binary_accuracy"} -> metric -- The share of outputs on the right side of the threshold.
+    CategoricalAccuracy{dtype="float32", name="categorical_accuracy"} -> metric -- As "categorical_accuracy".
+    SparseCategoricalAccuracy{dtype="float32", name="sparse_categorical_accuracy"} -> metric -- As "sparse_categorical_accuracy".
+    SparseTopKCategoricalAccuracy{k=5, dtype="float32", name="sparse_top_k_categorical_accuracy"} -> metric -- The same, where targets are class numbers.
+    Huber{delta=1, reduction="sum_over_batch_size", dtype="float32", name=} -> loss -- A loss that is squared near its target and linear far from it.
     ModelCheckpoint{filepath, monitor="val_loss", verbose=0, save_best_only=false, save_weights_only=false, mode="auto", save_freq="epoch", initial_value_threshold=} -- A callback that saves the model after each epoch, or every save_freq batches; {epoch:02d} and {val_loss:.2f} are filled in, with save_freq {batch}, too.
     EarlyStopping{monitor="val_loss", min_delta=0, patience=0, verbose=0, mode="auto", baseline=, restore_best_weights=false, start_from_epoch=0} -- A callback that ends training when a metric no longer improves.
     TerminateOnNaN{} -- A callback that ends training at a loss that is not finite, instead of an error.

@@ -183,6 +183,15 @@ static const char only_data[] =
     ": only data can (nil, booleans, numbers, strings, tables, tensors, models); functions travel "
     "from the driver to its ranks alone";
 
+// Does the table's metatable say that it travels without it?
+static bool is_plain(lua_State *L, int index)
+{
+    bool plain = luaL_getmetafield(L, index, "__plain") != LUA_TNIL;
+    if (plain)
+        lua_pop(L, 1);
+    return plain;
+}
+
 // Refuses objects that are more than data, or are known by a name.
 static void check_data(lua_State *L, struct packer *p, int index)
 {
@@ -191,7 +200,7 @@ static void check_data(lua_State *L, struct packer *p, int index)
         return;
     if (type == LUA_TFUNCTION)
         refuse(L, p, index, only_data);
-    if (type == LUA_TTABLE && lua_getmetatable(L, index)) {
+    if (type == LUA_TTABLE && !is_plain(L, index) && lua_getmetatable(L, index)) {
         lua_pop(L, 1);
         luaL_error(L, "%s: a table with a metatable cannot travel to another process%s",
             buf_cstr(&p->path), only_data);
@@ -320,7 +329,7 @@ static void put_table(lua_State *L, struct packer *p, int index, int depth, bool
     int n, top = lua_gettop(L);
     remember(L, p, index);
     buf_char(p->out, 'T');
-    if (!plain && lua_getmetatable(L, index)) {
+    if (!plain && !is_plain(L, index) && lua_getmetatable(L, index)) {
         size_t before = enter(p, "its metatable");
         put_value(L, p, lua_gettop(L), depth);
         leave(p, before);

@@ -9,6 +9,7 @@
 //   upvalue U new cell, value · V seen cell
 //   global  G name, value: behind the values, those of the sender's globals that functions read
 //   Data has no F, M, E, G and no metatable: nothing in it can run, whoever made the bytes.
+//   A table whose metatable has __plain = true travels as a table without one.
 //   Objects (T, F, own kinds) and cells count from 0 in the order in which they appear. Lengths are
 //   4 bytes, all numbers little-endian.
 #pragma once

@@ -25,6 +25,8 @@ static const tensor *operand(lua_State *L, int arg, int partner, const char *wha
     tensor *t = test_tensor(L, arg);
     if (t || luaL_testudata(L, arg, "tensor"))
         return check_tensor(L, arg);
+    if (lua_istable(L, arg) && luaL_getmetafield(L, arg, "__name") != LUA_TNIL)
+        check_tensor(L, arg); // it says what to write instead of a node
     if (lua_type(L, arg) != LUA_TNUMBER)
         luaL_error(L, "%s: a tensor goes with a tensor or a number, not with a %s", what,
             luaL_typename(L, arg));

@@ -30,34 +30,24 @@ local function column_of(frame, name, level)
   error(("the frame has no column '%s'; it has %s"):format(tostring(name), table.concat(names_of(frame), ", ")), (level or 1) + 1)
 end
 
--- Calls a function of the part in C; its error names the place in the file that called us.
-local function call(fn, ...)
-  local results = table.pack(pcall(fn, ...))
-  if not results[1] then error(results[2], 3) end
-  return table.unpack(results, 2, results.n)
-end
-
 local function new(columns, rows)
   return setmetatable({ columns = columns, rows = rows }, Frame)
 end
 
 -- The options by name; those of `places` may be given by their place.
 local function options_of(name, given, known, places)
-  local ok, options = pcall(core.options, given, name, places or "", known)
-  if not ok then error(options, 3) end
-  return options
+  return core.options(given, name, places or "", known)
 end
 
 -- A list of columns that may have options beside them.
 local function list_with(name, given, known)
-  local ok, problem = pcall(core.check_names, given, name, known)
-  if not ok then error(problem, 3) end
+  core.check_names(given, name, known)
   return given
 end
 
 -- The column's numbers, for functions here.
 local function stored(c)
-  if c.rows then c.stored, c.rows = call(core.take, c.stored, c.rows, c.categories ~= nil), nil end
+  if c.rows then c.stored, c.rows = core.take(c.stored, c.rows, c.categories ~= nil), nil end
   return c.stored
 end
 
@@ -65,11 +55,11 @@ end
 local function about(c)
   local a = c.about
   if a.of then
-    local of = a.rows and call(core.take, a.of, a.rows, c.categories ~= nil) or a.of
-    local n, mean, std, min, max = call(core.describe, of)
+    local of = a.rows and core.take(a.of, a.rows, c.categories ~= nil) or a.of
+    local n, mean, std, min, max = core.describe(of)
     a.missing = #of - n
     if c.categories then
-      a.missing = #of - #call(core.nonzero, of)
+      a.missing = #of - #core.nonzero(of)
     elseif a.like then
       local like = about(a.like)
       a.mean, a.std, a.min, a.max = like.mean, like.std, like.min, like.max
@@ -94,7 +84,7 @@ end
 -- A column of a user's tensor.
 local function given_column(name, kind, tensor)
   local own = tensor.dtype ~= "i64" and tensor.dtype ~= "f32"
-  return { name = name, kind = kind, stored = own and tensor or call(core.narrow, tensor), own = own or nil, about = {} }
+  return { name = name, kind = kind, stored = own and tensor or core.narrow(tensor), own = own or nil, about = {} }
 end
 
 function Frame.__index(frame, key)
@@ -136,7 +126,7 @@ function data.csv(given)
     known[#known + 1], open[c.name] = { name = c.name, kind = c.kind, categories = c.categories }, nil
   end
   for name, kind in pairs(open) do known[#known + 1] = { name = name, kind = kind } end
-  local columns, rows = call(core.read_csv, { path = path, separator = given.separator, names = given.names, missing = given.missing,
+  local columns, rows = core.read_csv({ path = path, separator = given.separator, names = given.names, missing = given.missing,
     only = given.columns, known = known, rank = given.rank, size = given.size })
   local has = {}
   for _, c in ipairs(columns) do has[c.name] = true end
@@ -161,11 +151,11 @@ function data.parquet(given)
   given = options_of("data.parquet", given, "columns like path rank size types", "path")
   local path = given.path
   if type(path) ~= "string" then error('data.parquet: which file? data.parquet "train.parquet"', 2) end
-  local folder = call(core.unpack_parquet, path, os.getenv "TMPDIR" or "/tmp", given.columns or {})
+  local folder = core.unpack_parquet(path, os.getenv "TMPDIR" or "/tmp", given.columns or {})
   given.path = folder .. "/table.csv"
   local ok, frame = pcall(data.csv, given)
   core.remove(folder)
-  if not ok then error(tostring(frame):gsub(folder:gsub("%p", "%%%0") .. "/table%.csv", (path:gsub("%%", "%%%%"))), 2) end
+  if not ok then error(tostring(frame):gsub(folder:gsub("%p", "%%%0") .. "/table%.csv", (path:gsub("%%", "%%%%"))), 0) end
   return frame
 end
 
@@ -214,7 +204,7 @@ function methods:numbers(given)
     end
     missing[i] = given.missing or missing[i]
   end
-  return call(core.stack, tensors, false, means, stds, missing)
+  return core.stack(tensors, false, means, stds, missing)
 end
 
 -- frame:codes { "a", "b" }: categories as i64 (rows, columns); one name gives (rows).
@@ -225,7 +215,7 @@ function methods:codes(given)
     tensors[i] = stored(c)
     if tensors[i].dtype == "f32" then error(("column '%s' has numbers that are no integers, or some are missing"):format(name), 2) end
   end
-  local codes = call(core.stack, tensors, true)
+  local codes = core.stack(tensors, true)
   return type(given) == "table" and codes or codes:reshape { -1 }
 end
 
@@ -264,9 +254,7 @@ local channels_of = { grayscale = 1, rgb = 3, rgba = 4 }
 
 local function picture_options(name, given, known)
   if type(given) == "string" then given = { given } end
-  local ok
-  ok, given = pcall(core.options, given, name, "path", known)
-  if not ok then error(given, 3) end
+  given = core.options(given, name, "path", known)
   if type(given.path) ~= "string" then error(name .. ": expects a path, or a table of a path and options", 3) end
   local size = given.image_size or { 256, 256 }
   if type(size) ~= "table" or math.type(size[1]) ~= "integer" or math.type(size[2]) ~= "integer" or size[1] < 1 or size[2] < 1 then
@@ -287,7 +275,7 @@ function data.image(path, options)
     path.path = first
   end
   local given, spec = picture_options("data.image", path, "color_mode dtype image_size path")
-  return call(core.read_image, given.path, spec)
+  return core.read_image(given.path, spec)
 end
 
 -- data.images { "flowers", image_size = { 180, 180 }, … }: a folder of pictures for each class
@@ -304,7 +292,7 @@ function data.images(given)
     error(("data.images: label_mode must be int, categorical or binary, got '%s'"):format(mode), 2)
   end
   spec.shuffle, spec.seed, spec.share, spec.lazy = given.shuffle ~= false, given.seed or 1, share, given.lazy
-  local classes, paths, x, y, vx, vy = call(core.read_images, given.path, spec)
+  local classes, paths, x, y, vx, vy = core.read_images(given.path, spec)
   if mode == "binary" and #classes ~= 2 then error(("data.images: label_mode binary is for 2 classes, there are %d"):format(#classes), 2) end
   local function set(pictures, labels)
     if mode == "categorical" then labels = core.one_hot(labels, #classes) end
@@ -366,7 +354,7 @@ function data.save(path, what, given)
   local kind = type(path) == "string" and path:match "%.(%a+)$"
   local compressed = options_of("data.save", given, "compressed").compressed
   if kind == "npy" then
-    call(core.write_npy, path, what)
+    core.write_npy(path, what)
   elseif kind == "npz" or kind == "safetensors" then
     if type(what) ~= "table" then error(("data.save: a .%s file takes a table of tensors by name"):format(kind), 2) end
     if compressed and kind ~= "npz" then error("data.save: a .safetensors file is never compressed", 2) end
@@ -374,14 +362,14 @@ function data.save(path, what, given)
     for name in pairs(what) do names[#names + 1] = name end
     table.sort(names)
     for _, name in ipairs(names) do list[#list + 1], list[#list + 2] = name, what[name] end
-    call(kind == "npz" and core.write_npz or core.write_safetensors, path, list, compressed)
+    (kind == "npz" and core.write_npz or core.write_safetensors)(path, list, compressed)
   elseif kind == "csv" then
     if getmetatable(what) ~= Frame then error("data.save: a .csv file takes a frame: data.frame { { \"Id\", ids }, … }", 2) end
-    call(core.write, path, csv_text(what))
+    core.write(path, csv_text(what))
   else
     error("data.save: the path must end with .npy, .npz, .safetensors or .csv", 2)
   end
 end
 
-return data, core, { Frame = Frame, methods = methods, column_of = column_of, call = call, new = new, options_of = options_of, list_with = list_with,
+return data, core, { Frame = Frame, methods = methods, column_of = column_of, new = new, options_of = options_of, list_with = list_with,
   stored = stored, values = values, given_column = given_column, about = about }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "script/worker/fields.h"
 
+#include "script/worker/errors.h"
+
+#include <math.h>
 #include <string.h>
 
 static _Noreturn void wrong(lua_State *L, const char *what, const char *field, const char *wanted)
@@ -41,6 +44,7 @@ double opt_number_field(
         if (type != LUA_TNUMBER)
             wrong(L, what, field, "a number");
         otherwise = lua_tonumber(L, -1);
+        otherwise = isnan(otherwise) ? NAN : otherwise; // without a sign, in messages
     }
     lua_pop(L, 1);
     return otherwise;
@@ -78,21 +82,6 @@ static bool is_among(const char *names, const char *name)
     return false;
 }
 
-// Raises for the key below the top of the stack, unless it is one of the names.
-static void check_name(lua_State *L, const char *what, const char *names)
-{
-    if (lua_type(L, -2) != LUA_TSTRING || !is_among(names, lua_tostring(L, -2)))
-        luaL_error(
-            L, "%s: unknown option '%s'; known are: %s", what, luaL_tolstring(L, -2, NULL), names);
-}
-
-void check_field_names(lua_State *L, int table, const char *what, const char *names)
-{
-    for (lua_pushnil(L); lua_next(L, table); lua_pop(L, 1))
-        if (!lua_isinteger(L, -2))
-            check_name(L, what, names);
-}
-
 // Pushes the i-th of the names, from 1. False, and nothing pushed: there is none.
 static bool push_name(lua_State *L, const char *names, lua_Integer i)
 {
@@ -102,6 +91,35 @@ static bool push_name(lua_State *L, const char *names, lua_Integer i)
         return false;
     lua_pushlstring(L, names, strcspn(names, " "));
     return true;
+}
+
+// Raises for the key below the top of the stack, unless it is one of the names.
+static void check_name(lua_State *L, const char *what, const char *names)
+{
+    if (lua_type(L, -2) == LUA_TSTRING && is_among(names, lua_tostring(L, -2)))
+        return;
+    const char *given = luaL_tolstring(L, -2, NULL), *near = NULL;
+    lua_newtable(L);
+    for (lua_Integer i = 1; push_name(L, names, i); i++) {
+        lua_pushboolean(L, true);
+        lua_rawset(L, -3);
+    }
+    int known = lua_gettop(L);
+    push_hint(L, "an option", given, known);
+    if (!lua_isnil(L, -1))
+        luaL_error(L, "%s: unknown option '%s': %s", what, given, lua_tostring(L, -1));
+    near = push_nearest(L, given, known);
+    if (near)
+        luaL_error(
+            L, "%s: unknown option '%s'; did you mean %s? known are: %s", what, given, near, names);
+    luaL_error(L, "%s: unknown option '%s'; known are: %s", what, given, names);
+}
+
+void check_field_names(lua_State *L, int table, const char *what, const char *names)
+{
+    for (lua_pushnil(L); lua_next(L, table); lua_pop(L, 1))
+        if (!lua_isinteger(L, -2))
+            check_name(L, what, names);
 }
 
 // Raises for item i, which has no place among the options.

@@ -217,16 +217,18 @@ Variable.__tostring = function(self) return tostring(self.value) end
 -- tensor + variable: the tensor is asked first, and hands it to this.
 Variable.__operate = function(name, a, b) return methods[name](a, b) end
 
--- nn.ops.exp(v), nn.ops.maximum(1, v), as of tensors.
+-- nn.ops.exp(v), nn.ops.maximum(1, v), as of tensors; of nodes there are layers.
 for name in pairs(raw) do
   ops[name] = function(...)
     local a, b = ...
+    if inner.is_node(a) or inner.is_node(b) or (type(a) == "table" and not getmetatable(a) and inner.is_node(a[1])) then error(inner.of_nodes("nn.ops." .. name, name), 2) end
     if methods[name] and (is_variable(a) or is_variable(b)) then return methods[name](...) end
     if is_variable(a) then return raw[name](a.value, select(2, ...)) end -- zeros_like, ones_like
     return raw[name](...)
   end
 end
 function ops.concatenate(list, axis)
+  if type(list) == "table" and inner.is_node(list[1]) then error(inner.of_nodes("nn.ops.concatenate", "concatenate"), 2) end
   local plain, has, pairs_of = {}, false, {}
   for i, one in ipairs(list) do plain[i], has = value_of(one), has or is_variable(one) end
   local y = raw.concatenate(plain, axis)

@@ -312,6 +312,16 @@ static void read_layer(
     read_kind(L, table, class, kept, spec);
 }
 
+// inner.activation(name) → what is wrong with it, or nil
+int lua_check_activation(lua_State *L)
+{
+    err e;
+    activation a;
+    bool known = activation_parse(luaL_checkstring(L, 1), &a, &e) == 0;
+    lua_pushstring(L, known ? NULL : e.text);
+    return 1;
+}
+
 static void mark_layer(const char *mode, size_t above, layer_spec *l)
 {
     if (l->kind == LAYER_INPUT)
@@ -385,12 +395,20 @@ int lua_sequential(lua_State *L)
     check_field_names(L, 1, "Sequential", "dtype remat seed name");
     bool half = read_dtype(L, 1, "Sequential", false);
     lua_Integer n = luaL_len(L, 1);
+    if (n < 1)
+        return luaL_error(L, "Sequential: it has no layers: give all at once, as nn.Sequential { "
+                             "layer, layer, … }; put them into a table first: nn.Sequential(list)");
     layer_spec *specs = push_layers(L, n, "Sequential");
     lua_newtable(L);
     lua_newtable(L);
     int noted = lua_gettop(L), kept = noted - 1;
     for (lua_Integer i = 0; i < n; i++) {
-        if (lua_geti(L, 1, i + 1) != LUA_TTABLE)
+        if (lua_geti(L, 1, i + 1) != LUA_TTABLE && test_model(L, -1))
+            return luaL_error(L,
+                "Sequential: item %d is a model, which is no layer here: give its layers instead; "
+                "layers that several models have share their weights",
+                (int)i + 1);
+        if (!lua_istable(L, -1))
             return luaL_error(
                 L, "Sequential: item %d is a %s, not a layer", (int)i + 1, luaL_typename(L, -1));
         int item = lua_gettop(L);

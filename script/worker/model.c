@@ -596,11 +596,12 @@ static int get(lua_State *L)
         lua_pushstring(L, model_cpu(box->m));
     else if (strcmp(name, "threads") == 0)
         lua_pushinteger(L, model_threads(box->m));
-    else
-        return luaL_error(L,
-            "a model has no '%s'; it has %s, and the fields cpu, learning_rate, momentum, name, "
-            "optimizer, stop_training, threads",
-            name, push_known(L, lua_upvalueindex(1)));
+    else {
+        add_names(L, lua_upvalueindex(1),
+            (const char *const[]){"cpu", "learning_rate", "momentum", "name", "optimizer",
+                "stop_training", "threads", NULL});
+        no_such_name(L, "a model", "a model", name, -1);
+    }
     return 1;
 }
 
@@ -616,19 +617,35 @@ static int set(lua_State *L)
         result = model_set_momentum(box->m, luaL_checknumber(L, 3), &e);
     else if (strcmp(name, "stop_training") == 0)
         box->stop_training = lua_toboolean(L, 3);
-    else
-        return luaL_error(L,
-            "a model has no '%s' that can be set; there are learning_rate, momentum, stop_training",
-            name);
+    else {
+        lua_newtable(L);
+        add_names(L, -1, (const char *const[]){"learning_rate", "momentum", "stop_training", NULL});
+        push_hint(L, "a model", name, -1);
+        if (!lua_isnil(L, -1))
+            return luaL_error(
+                L, "a model has no '%s' that can be set: %s", name, lua_tostring(L, -1));
+        return luaL_error(
+            L, "a model has no '%s' that can be set; there are %s", name, push_known(L, -2));
+    }
     if (result)
         raise_err(L, &e);
     return 0;
 }
 
+// model(x), which Keras has.
+static int call_model(lua_State *L)
+{
+    if (lua_istable(L, 2) && luaL_getmetafield(L, 2, "__name") != LUA_TNIL &&
+        strcmp(lua_tostring(L, -1), "node") == 0)
+        return luaL_error(L, "a model is no layer: call its layers on the node, one after the "
+                             "other; layers that several models have share their weights");
+    return luaL_error(L, "a model is not called: write model:predict(x), or model:fit { x, y }");
+}
+
 int open_nn(lua_State *L)
 {
-    static const luaL_Reg meta[] = {
-        {"__gc", free_lua_model}, {"__close", close_model}, {"__newindex", set}, {NULL, NULL}};
+    static const luaL_Reg meta[] = {{"__gc", free_lua_model}, {"__close", close_model},
+        {"__newindex", set}, {"__call", call_model}, {NULL, NULL}};
     static const luaL_Reg functions[] = {
         {"Sequential", lua_sequential}, {"graph", lua_graph}, {"load", load}, {NULL, NULL}};
     luaL_newmetatable(L, type_name);
@@ -649,6 +666,14 @@ int open_nn(lua_State *L)
     lua_setfield(L, -2, "looks_not");
     lua_pushcfunction(L, lua_nearest);
     lua_setfield(L, -2, "nearest");
+    lua_pushcfunction(L, lua_check_activation);
+    lua_setfield(L, -2, "activation");
+    lua_pushcfunction(L, lua_is_asked_by_file);
+    lua_setfield(L, -2, "is_asked_by_file");
+    lua_pushcfunction(L, lua_hint);
+    lua_setfield(L, -2, "hint");
+    lua_pushcfunction(L, lua_no_such_name);
+    lua_setfield(L, -2, "no_such_name");
     lua_pushcfunction(L, take_own_loss_runner);
     lua_setfield(L, -2, "own_loss");
     return 2;

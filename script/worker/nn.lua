@@ -15,6 +15,8 @@ end
 -- What is said of an option that there is not.
 local function unknown(what, key, allowed)
   if next(allowed) == nil then return ("%s takes no options, got '%s'"):format(what, tostring(key)) end
+  local hint = type(key) == "string" and inner.hint("an option", key, allowed)
+  if hint then return ("%s: unknown option '%s': %s"):format(what, key, hint) end
   local near = type(key) == "string" and inner.nearest(key, allowed)
   return ("%s: unknown option '%s'; %sknown are %s"):format(what, tostring(key), near and ("did you mean %s? "):format(near) or "", known(allowed))
 end
@@ -60,7 +62,40 @@ end
 
 -- A node of a graph: the output of a layer that was called on others.
 local Node = { __name = "node" }
-Node.__index = Node
+function Node.__index(_, name)
+  if inner.is_asked_by_file() then inner.no_such_name("a node", "a node", name, { layer = true, from = true }) end
+end
+function inner.is_node(x) return getmetatable(x) == Node end
+
+-- What to write instead of a function of tensors, of nodes.
+local layers_of = { add = "Add", subtract = "Subtract", multiply = "Multiply", maximum = "Maximum", minimum = "Minimum", average = "Average", dot = "Dot",
+  matmul = "Dot", concatenate = "Concatenate" }
+local activations = {}
+for name in ("relu sigmoid tanh softmax gelu silu elu selu softplus"):gmatch "%S+" do activations[name] = true end
+function inner.of_nodes(what, name)
+  local layer = layers_of[name]
+  local remedy = layer and rawget(nn, layer) and ("write nn.%s {} { a, b }"):format(layer)
+    or activations[name] and ('write nn.Activation { "%s" } (node)'):format(name)
+    or name == "reshape" and "write nn.Reshape { n, m } (node)"
+    or "there is no layer that does it; compute it in the data, or in a loss or a metric of your own, which are functions of tensors"
+  return ("%s: nodes have no numbers, layers are called on them: %s"):format(what, remedy)
+end
+-- scaled: the options of a Rescaling that does it of a node and a number, behind it or before it.
+local function of_nodes(sign, name, scaled)
+  return function(a, b)
+    local before = type(a) == "number"
+    local options = scaled and (before or type(b) == "number") and scaled[before and 2 or 1]
+    if options then error(("%s of a node and a number: write nn.Rescaling { %s } (node)"):format(sign, options:format(before and a or b)), 2) end
+    error(inner.of_nodes("a " .. sign .. " b", name), 2)
+  end
+end
+Node.__add, Node.__sub = of_nodes("+", "add", { "1, offset = %s", "1, offset = %s" }), of_nodes("-", "subtract", { "1, offset = -(%s)", "-1, offset = %s" })
+Node.__mul, Node.__div = of_nodes("*", "multiply", { "%s", "%s" }), of_nodes("/", "divide", { "1 / %s" })
+Node.__pow, Node.__mod, Node.__idiv, Node.__concat = of_nodes("^", "power"), of_nodes("%", "mod"), of_nodes("//", "floor_divide"), of_nodes("..", "concatenate")
+Node.__lt, Node.__le = of_nodes("<", "less"), of_nodes("<=", "less_equal")
+Node.__unm = function() error("-node: write nn.Rescaling { -1 } (node)", 2) end
+Node.__call = function() error("a node is not called: a layer is, on a node: nn.Dense { 8 } (node)", 2) end
+Node.__len = function() error("a node has no length; model:summary() shows shapes", 2) end
 local serial = 0
 
 local function new_node(layer, from)
@@ -71,12 +106,15 @@ end
 -- layer(node), layer { node, … }: Keras's functional form.
 local function call_layer(layer, given)
   local list = getmetatable(given) == Node and { given } or given
+  if type(given) == "userdata" then list = { given } end
   if type(list) ~= "table" or #list < 1 then
     error(("%s: a layer is called on a node, or on a list of them, such as nn.Input { 784 }"):format(layer.class), 2)
   end
   for i, node in ipairs(list) do
     if getmetatable(node) ~= Node then
-      error(("%s: item %d of what it is called on is a %s, not a node"):format(layer.class, i, type(node)), 2)
+      local what = (getmetatable(node) or {}).__name or type(node)
+      local remedy = what == "tensor" and "; numbers go through a model: model:predict(x)" or what == "model" and "; call the layer on the node that the model's last layer was" or ""
+      error(("%s: item %d of what it is called on is a %s, not a node%s"):format(layer.class, i, what, remedy), 2)
     end
   end
   local node = new_node(layer, list) -- no tail call: its errors name who called the layer
@@ -86,8 +124,22 @@ end
 local function layer(name, order, own, check)
   local fields = { input_shape = "table", name = "string", dtype = "string", trainable = "boolean" }
   for field, kind in pairs(own) do fields[field] = kind end
-  nn[name] = class(name, order, fields, check)
-  nn[name].__call = call_layer
+  local new = class(name, order, fields, function(self)
+    local activation = rawget(self, "activation")
+    return activation and inner.activation(activation) or check and check(self)
+  end)
+  nn[name], new.__call = new, call_layer
+  local what = (name:find "^[AEIOU]" and "an " or "a ") .. name
+  function new.__index(_, key)
+    local value = rawget(new, key)
+    if value == nil and not fields[key] and inner.is_asked_by_file() then inner.no_such_name(what, "a layer", key, fields) end
+    return value
+  end
+  function new.__newindex(object, key, value)
+    local near = type(key) == "string" and not fields[key] and inner.nearest(key, fields)
+    if near and inner.is_asked_by_file() then error(("%s has no option '%s'; did you mean %s?"):format(what, key, near), 2) end
+    rawset(object, key, value)
+  end
 end
 
 -- How edges are treated, in lower case as Keras keeps it; `more` is a third one.
@@ -449,12 +501,7 @@ local function input_shape(self)
 end
 local Input = class("Input", { rest = "shape" }, {
   shape = "any", input_shape = "any", batch_shape = "table", batch_size = "integer", name = "string", dtype = "string", trainable = "boolean",
-  sparse = "boolean", ragged = "boolean", optional = "boolean", tensor = "any",
 }, function(self)
-  for _, field in ipairs { "sparse", "ragged", "optional", "tensor" } do
-    if self[field] then return ("%s is not taken: an input is a tensor, which every call of the model gives"):format(field) end
-    self[field] = nil
-  end
   if self.batch_size and self.batch_size < 1 then return ("batch_size must be positive, got %d"):format(self.batch_size) end
   if self.dtype and not input_dtypes[self.dtype] then
     return ('dtype must be "float32" or one of whole numbers, as "int32", got "%s"'):format(self.dtype)

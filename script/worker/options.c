@@ -32,9 +32,17 @@ static const tensor *item(
     if (test_tensor(L, -1))
         return keep_view(L, kept);
     const tensor *t = strcmp(name, "inputs x") == 0 ? test_pictures(L, -1) : NULL;
-    if (!t)
-        luaL_error(L, "%s: item %d, the %s, must be a tensor, got %s", what, i, name,
-            luaL_typename(L, -1));
+    if (!t) {
+        static const char *const remedies[LUA_NUMTYPES] = {
+            [LUA_TTABLE] = ": data.tensor(t) makes one of a table of numbers",
+            [LUA_TFUNCTION] = ": all rows are given at once; data.images with lazy = true decodes "
+                              "them batch by batch, data.npy with mmap = true reads them so"};
+        const char *got =
+            luaL_getmetafield(L, -1, "__name") == LUA_TSTRING ? lua_tostring(L, -1) : NULL;
+        const char *remedy = got ? NULL : remedies[lua_type(L, -1) < 0 ? 0 : lua_type(L, -1)];
+        luaL_error(L, "%s: item %d, the %s, must be a tensor, got %s%s", what, i, name,
+            got ? got : luaL_typename(L, -1), remedy ? remedy : "");
+    }
     keep(L, kept);
     return t;
 }
@@ -85,6 +93,15 @@ static void by_order(lua_State *L, int at, const model *m, bool input, bool open
     lua_replace(L, at);
 }
 
+// A table that is no object, as a node is.
+static bool is_list(lua_State *L, int at)
+{
+    if (!lua_istable(L, at) || luaL_getmetafield(L, at, "__name") == LUA_TNIL)
+        return lua_istable(L, at);
+    lua_pop(L, 1);
+    return false;
+}
+
 void list_inputs(lua_State *L, int at, const model *m, const char *what)
 {
     by_order(L, at, m, true, false, what);
@@ -98,12 +115,12 @@ static const tensor *items(lua_State *L, int table, int i, const char *what, con
     *list = NULL;
     lua_geti(L, table, i);
     int at = lua_gettop(L);
-    if (lua_istable(L, at)) {
+    if (is_list(L, at)) {
         by_order(L, at, check_model(L, 1), i == 1, false, what);
         lua_pushvalue(L, at);
         lua_seti(L, table, i);
     }
-    lua_Integer n = lua_istable(L, at) ? luaL_len(L, at) : 0;
+    lua_Integer n = is_list(L, at) ? luaL_len(L, at) : 0;
     if (n < 1) {
         lua_settop(L, at - 1);
         return item(L, table, i, what, name, kept);

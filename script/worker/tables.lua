@@ -2,7 +2,7 @@
 -- What frames are computed with: columns and rows chosen, joined, sorted and grouped, by pandas' names.
 -- The work is done in C (script/worker/tables.c); a frame is never changed, each function makes another.
 local data, core, frames = ...
-local Frame, methods, column_of, call, new, options_of = frames.Frame, frames.methods, frames.column_of, frames.call, frames.new, frames.options_of
+local Frame, methods, column_of, new, options_of = frames.Frame, frames.methods, frames.column_of, frames.new, frames.options_of
 local list_with, stored, values, given_column, about = frames.list_with, frames.stored, frames.values, frames.given_column, frames.about
 
 local function list_of(given) return type(given) == "table" and given or { given } end
@@ -33,7 +33,7 @@ local function take(frame, rows)
   for i, c in ipairs(frame.columns) do
     local at = rows
     if c.rows then
-      at = of_rows[c.rows] or call(core.rows_of, c.rows, rows)
+      at = of_rows[c.rows] or core.rows_of(c.rows, rows)
       of_rows[c.rows] = at
     end
     columns[i] = copy_of(c, { rows = at })
@@ -65,10 +65,10 @@ local function map(frame, names, fn, level)
     tensors[i], categories[i] = stored(c), c.categories or false
   end
   if #tensors == 0 then error("which columns does the function get? Give a list of their names", level + 1) end
-  if #tensors > 1 or not categories[1] then return call(core.map, fn, tensors, categories) end
-  local groups = call(core.make_groups, tensors)
-  local results, texts = call(core.map, fn, { call(core.take, tensors[1], call(core.groups_first, groups)) }, categories)
-  return call(core.take, results, call(core.groups_of, groups)), texts
+  if #tensors > 1 or not categories[1] then return core.map(fn, tensors, categories) end
+  local groups = core.make_groups(tensors)
+  local results, texts = core.map(fn, { core.take(tensors[1], core.groups_first(groups)) }, categories)
+  return core.take(results, core.groups_of(groups)), texts
 end
 
 -- frame:column(name): also of a column that is called as a function of frames is.
@@ -108,7 +108,7 @@ function methods:filter(what, fn)
   local rows
   if type(what) == "userdata" then
     if #what ~= self.rows then error(("filter: the tensor has %d numbers, the frame %d rows"):format(#what, self.rows), 2) end
-    rows = call(core.nonzero, what)
+    rows = core.nonzero(what)
   elseif type(what) == "function" then
     local list = {}
     for i = 0, self.rows - 1 do
@@ -116,7 +116,7 @@ function methods:filter(what, fn)
     end
     rows = data.tensor(list, { dtype = "i32" })
   elseif type(fn) == "function" then
-    rows = call(core.nonzero, (map(self, list_of(what), function(...) return fn(...) and 1 or 0 end, 2)))
+    rows = core.nonzero((map(self, list_of(what), function(...) return fn(...) and 1 or 0 end, 2)))
   else
     error("filter: expects a function of the row's number, or names of columns and a function of their values", 2)
   end
@@ -173,9 +173,9 @@ function methods:fillna(given)
       texts[code or #texts + 1] = tostring(value)
       local to = { [0] = code or #texts }
       for k = 1, #texts do to[k] = k end
-      list[#list + 1] = column(name, c.kind, call(core.translate, stored(c), to), texts)
+      list[#list + 1] = column(name, c.kind, core.translate(stored(c), to), texts)
     else
-      list[#list + 1] = column(name, c.kind, call(core.fill, stored(c), value))
+      list[#list + 1] = column(name, c.kind, core.fill(stored(c), value))
     end
   end
   return put(self, list)
@@ -194,15 +194,15 @@ function methods:categorize(given)
     if c.categories then
       list[i] = c
     else
-      local groups = call(core.make_groups, { stored(c) })
-      local distinct = call(core.take, stored(c), call(core.groups_first, groups))
-      local order, texts, codes = call(core.sort, { distinct }, {}), {}, {}
+      local groups = core.make_groups({ stored(c) })
+      local distinct = core.take(stored(c), core.groups_first(groups))
+      local order, texts, codes = core.sort({ distinct }, {}), {}, {}
       for k = 0, #order - 1 do
         local value = distinct[order[k]]
         if value == value then texts[#texts + 1] = text_of(value) end -- the missing one is last
         codes[order[k]] = value == value and #texts or 0
       end
-      list[i] = column(name, "category", call(core.translate, call(core.groups_of, groups), codes), texts)
+      list[i] = column(name, "category", core.translate(core.groups_of(groups), codes), texts)
     end
   end
   return put(self, list)
@@ -214,7 +214,7 @@ local function same_terms(mine, theirs)
     local code, to = {}, { [0] = 0 }
     for k, text in ipairs(mine.categories) do code[text] = k end
     for k, text in ipairs(theirs.categories) do to[k] = code[text] or -k end
-    return stored(mine), call(core.translate, stored(theirs), to)
+    return stored(mine), core.translate(stored(theirs), to)
   elseif not mine.categories and not theirs.categories then
     return stored(mine), stored(theirs)
   end
@@ -222,7 +222,7 @@ local function same_terms(mine, theirs)
   local named, plain = mine.categories and mine or theirs, mine.categories and theirs or mine
   local code, unknown = {}, 0
   for k, text in ipairs(named.categories) do code[text] = k end
-  local codes = call(core.map, function(v)
+  local codes = core.map(function(v)
     if v == nil then return 0 end
     local text = text_of(v)
     if not code[text] then
@@ -255,14 +255,14 @@ function methods:join(other, on, given)
     mine[i], theirs[i] = same_terms(column_of(self, name, 2), column_of(other, name, 2))
     is_key[name] = true
   end
-  local place, twice = call(core.match, mine, theirs)
+  local place, twice = core.match(mine, theirs)
   local where = #names > 1 and "columns " .. table.concat(names, ", ") or ("column '%s'"):format(names[1])
   if not place then error(("join: %s is twice in %s of the other frame"):format(key_text(other, names, twice), where), 2) end
   local frame = self
   if how ~= "left" then
-    local found = call(core.present, place)
+    local found = core.present(place)
     if how == "inner" and #found < self.rows then
-      frame, place = take(self, found), call(core.rows_of, place, found)
+      frame, place = take(self, found), core.rows_of(place, found)
     elseif #found < self.rows then
       local row = 0
       while place[row] >= 0 do row = row + 1 end
@@ -279,7 +279,7 @@ function methods:join(other, on, given)
     if not is_key[c.name] then columns[#columns + 1] = c end
   end
   local brought = take(new(columns, other.rows), place).columns
-  if #call(core.present, place) < #place then -- numbers that are missing in rows without a partner
+  if #core.present(place) < #place then -- numbers that are missing in rows without a partner
     for i, c in ipairs(brought) do c.about = { of = c.stored, rows = c.rows, like = columns[i] } end
   end
   return put(frame, brought)
@@ -299,10 +299,10 @@ function methods:sort_values(given)
       table.sort(order, function(a, b) return c.categories[a] < c.categories[b] end)
       for k, code in ipairs(order) do rank[code] = k end
       rank[0] = up == false and -1 or #order + 1
-      keys[i] = call(core.translate, stored(c), rank)
+      keys[i] = core.translate(stored(c), rank)
     end
   end
-  return take(self, call(core.sort, keys, down))
+  return take(self, core.sort(keys, down))
 end
 
 -- data.concat { a, b }: the rows of both; the first one's columns, which all have.
@@ -329,10 +329,10 @@ function data.concat(given)
           end
           to[at] = code[text]
         end
-        parts[k] = call(core.translate, stored(other), to)
+        parts[k] = core.translate(stored(other), to)
       end
     end
-    columns[i] = column(c.name, c.kind, call(core.concat, parts), texts)
+    columns[i] = column(c.name, c.kind, core.concat(parts), texts)
   end
   return new(columns, rows)
 end
@@ -345,7 +345,7 @@ function methods:expand_date(name, parts)
       :format(name, c.kind, name), 2)
   end
   for i, part in ipairs(parts or { "Year", "Month", "Week", "Day", "DayOfWeek", "DayOfYear" }) do
-    list[i] = column(part, "number", call(core.date_part, stored(c), part))
+    list[i] = column(part, "number", core.date_part(stored(c), part))
   end
   return put(self, list)
 end
@@ -358,7 +358,7 @@ Groups.__index = Groups
 function methods:groupby(given)
   local names, keys = list_of(given), {}
   for i, name in ipairs(names) do keys[i] = stored(column_of(self, name, 2)) end
-  return setmetatable({ frame = self, names = names, groups = call(core.make_groups, keys) }, Groups)
+  return setmetatable({ frame = self, names = names, groups = core.make_groups(keys) }, Groups)
 end
 
 -- The values of a column and how they are taken together; texts can only be counted, or one be taken.
@@ -371,16 +371,16 @@ local function aggregate(self, name, how, what, level)
   if c.categories and not keeps and how ~= "size" then
     error(("groupby: the %s of column '%s', which has categories"):format(how, name), level + 1)
   end
-  return call(core.aggregate, self.groups, stored(c), how), keeps and c
+  return core.aggregate(self.groups, stored(c), how), keeps and c
 end
 
 -- groups:agg { Mean = { "Sales", "mean" }, Days = { "Sales", "count" } }: a row for each group.
 function Groups:agg(given)
   if type(given) ~= "table" then error(('agg: expects { Name = { "Column", "mean" } }, got a %s'):format(type(given)), 2) end
-  local rows, columns, wanted, is_key = call(core.groups_first, self.groups), {}, {}, {}
+  local rows, columns, wanted, is_key = core.groups_first(self.groups), {}, {}, {}
   for i, name in ipairs(self.names) do
     local c = column_of(self.frame, name)
-    columns[i], is_key[name] = column(name, c.kind, call(core.take, stored(c), rows), c.categories), true
+    columns[i], is_key[name] = column(name, c.kind, core.take(stored(c), rows), c.categories), true
   end
   for name, what in pairs(given) do
     if type(name) ~= "string" or type(what) ~= "table" then
@@ -392,7 +392,7 @@ function Groups:agg(given)
   table.sort(wanted)
   for _, name in ipairs(wanted) do
     local tensor, same = aggregate(self, given[name][1], given[name][2], "agg", 2)
-    columns[#columns + 1] = column(name, same and same.kind or "number", call(core.narrow, tensor), same and same.categories or nil)
+    columns[#columns + 1] = column(name, same and same.kind or "number", core.narrow(tensor), same and same.categories or nil)
   end
   return new(columns, #rows)
 end
@@ -403,12 +403,12 @@ end
 local function wide(tensor) return tensor.dtype == "f32" and tensor or tensor:cast "i64" end
 
 function Groups:transform(name, how)
-  return wide(call(core.take, (aggregate(self, name, how, "transform", 2)), call(core.groups_of, self.groups)))
+  return wide(core.take((aggregate(self, name, how, "transform", 2)), core.groups_of(self.groups)))
 end
 
 function Groups:shift(name, by)
   local c = column_of(self.frame, name, 2)
-  return wide(call(core.shift, self.groups, stored(c), by or 1, c.categories ~= nil))
+  return wide(core.shift(self.groups, stored(c), by or 1, c.categories ~= nil))
 end
 
 -- groups:rolling("Sales", { window = 7, how = "mean", min_periods = 1 })
@@ -416,18 +416,18 @@ function Groups:rolling(name, given)
   given = options_of("rolling", given, "how min_periods window")
   local numbers = numbers_of(self.frame, name, "rolling", 2)
   if math.type(given.window) ~= "integer" then error("rolling: how many rows has the window? { window = 7 }", 2) end
-  return call(core.roll, self.groups, numbers, given.how or "mean", given.window,
+  return core.roll(self.groups, numbers, given.how or "mean", given.window,
     given.min_periods or given.window)
 end
 
 function Groups:cumsum(name)
-  return call(core.cumulate, self.groups, numbers_of(self.frame, name, "cumsum", 2))
+  return core.cumulate(self.groups, numbers_of(self.frame, name, "cumsum", 2))
 end
 
 -- groups:elapsed("Promo", "Date", { backward = true })
 function Groups:elapsed(flag, when, given)
   local back = options_of("elapsed", given, "backward").backward
-  return call(core.elapsed, self.groups, numbers_of(self.frame, flag, "elapsed", 2), numbers_of(self.frame, when, "elapsed", 2), back)
+  return core.elapsed(self.groups, numbers_of(self.frame, flag, "elapsed", 2), numbers_of(self.frame, when, "elapsed", 2), back)
 end
 
 return data

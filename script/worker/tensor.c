@@ -37,8 +37,28 @@ tensor *test_tensor(lua_State *L, int arg)
     return box ? *box : NULL;
 }
 
+// What to write where something else than a tensor was given.
+static const char *remedy(lua_State *L, int arg)
+{
+    const char *name =
+        luaL_getmetafield(L, arg, "__name") == LUA_TSTRING ? lua_tostring(L, -1) : "";
+    if (strcmp(name, "node") == 0)
+        return "a tensor was expected, got a node, which has no numbers: layers are called on "
+               "nodes, "
+               "as nn.Dense { 8 } (node), and model:predict(x) on tensors";
+    if (strcmp(name, "variable") == 0)
+        return "a tensor was expected, got one whose gradient is asked for: that goes through "
+               "functions of tensors alone; model:gradients(x, y) has the gradients of a model";
+    return lua_istable(L, arg) && !*name
+               ? "a tensor was expected, got a table: data.tensor(t) makes one of numbers"
+               : NULL;
+}
+
 tensor *check_tensor(lua_State *L, int arg)
 {
+    const char *wrong = luaL_testudata(L, arg, type_name) ? NULL : remedy(L, arg);
+    if (wrong)
+        luaL_error(L, "%s", wrong);
     tensor **box = luaL_checkudata(L, arg, type_name);
     luaL_argcheck(L, *box, arg, "the tensor is closed");
     return *box;
@@ -206,10 +226,10 @@ static int get(lua_State *L)
         return 1;
     }
     lua_pushvalue(L, 2);
-    if (lua_rawget(L, lua_upvalueindex(1)) == LUA_TNIL)
-        return luaL_error(L, "a tensor has no '%s'; it has dtype, shape, %s", name,
-            push_known(L, lua_upvalueindex(1)));
-    return 1;
+    if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL)
+        return 1;
+    add_names(L, lua_upvalueindex(1), (const char *const[]){"dtype", "shape", NULL});
+    no_such_name(L, "a tensor", "a tensor", name, -1);
 }
 
 int open_tensor(lua_State *L)

@@ -346,6 +346,16 @@ static void prepare_callbacks(lua_State *L, int table, struct training *t)
     }
 }
 
+// h.loss, where h.history.loss is meant.
+static int no_such_log(lua_State *L)
+{
+    const char *name = luaL_tolstring(L, 2, NULL);
+    if (lua_getfield(L, 1, "history") == LUA_TTABLE && lua_getfield(L, -1, name) != LUA_TNIL)
+        return luaL_error(L, "a History has no '%s': write h.history.%s", name, name);
+    lua_settop(L, 3);
+    no_such_name(L, "a History", "a History", name, 1);
+}
+
 // {history = {loss = {…}, …}, epoch = {0, 1, …}}, like Keras's History.
 static void push_history(lua_State *L, const history *h)
 {
@@ -372,6 +382,13 @@ static void push_history(lua_State *L, const history *h)
         lua_rawseti(L, -2, (lua_Integer)i + 1);
     }
     lua_setfield(L, -2, "epoch");
+    if (luaL_newmetatable(L, "History")) {
+        lua_pushcfunction(L, no_such_log);
+        lua_setfield(L, -2, "__index");
+        lua_pushboolean(L, true); // it travels as the plain table that it is
+        lua_setfield(L, -2, "__plain");
+    }
+    lua_setmetatable(L, -2);
 }
 
 // fit and evaluate take one table, in which x and y are the first items.
@@ -475,7 +492,9 @@ int model_predict_method(lua_State *L)
     err e = {0};
     model *m = check_lua_model(L, 1)->m;
     tensor *out[HEADS_MAX];
-    bool list = lua_istable(L, 2);
+    int given = lua_gettop(L);
+    bool list = lua_istable(L, 2) && luaL_getmetafield(L, 2, "__name") == LUA_TNIL;
+    lua_settop(L, given);
     if (list)
         list_inputs(L, 2, m, "predict");
     size_t n = list ? (size_t)luaL_len(L, 2) : 1, heads = model_output_count(m);

@@ -21,7 +21,7 @@ int traceback(lua_State *L)
 {
     if (elastic_is_interrupt(L, 1)) // no failure: worker_run_rank knows it
         return 1;
-    name_line(L, 1);
+    place_error(L);
     luaL_traceback(L, L, error_push(L, 1), 1);
     return 1;
 }
@@ -72,11 +72,10 @@ static const struct module {
 
 // __index of a module: a name that it does not have is an error that lists those it has. Upvalue:
 // what it is called.
-static int no_such_name(lua_State *L)
+static int no_such_field(lua_State *L)
 {
-    const char *known = push_known(L, 1), *name = luaL_tolstring(L, 2, NULL);
-    return luaL_error(
-        L, "%s has no '%s'; it has %s", lua_tostring(L, lua_upvalueindex(1)), name, known);
+    const char *what = lua_tostring(L, lua_upvalueindex(1));
+    no_such_name(L, what, what, luaL_tolstring(L, 2, NULL), 1);
 }
 
 // Watches reads of the table below the top, which is called as the text on top, and is popped.
@@ -84,7 +83,7 @@ static void watch_names(lua_State *L)
 {
     lua_createtable(L, 0, 1);
     lua_insert(L, -2);
-    lua_pushcclosure(L, no_such_name, 1);
+    lua_pushcclosure(L, no_such_field, 1);
     lua_setfield(L, -2, "__index");
     lua_setmetatable(L, -2);
 }
@@ -182,6 +181,7 @@ void worker_seed(worker *w)
 static int set_up(lua_State *L)
 {
     luaL_openlibs(L);
+    open_errors(L);
     worker_seed(worker_of(L));
     open_tensor(L);
     preload_modules(L);

@@ -12,7 +12,7 @@ import struct
 import subprocess
 import time
 
-from tap import BUILD, PATIENCE, SANITIZED, SOURCE, Skip, eventually, processes, run, sh
+from tap import BUILD, PATIENCE, SANITIZED, SOURCE, Skip, eventually, processes, run, sh, unplaced
 
 WORKER = os.path.join(BUILD, "cli", "firesteel-worker")
 APART = os.path.join(BUILD, "tests", "apart.so")
@@ -478,7 +478,7 @@ end
 
 def test_arguments_behind_a_nil_travel(t):
     done = work(script(t, NILS), "trainer.lua")
-    assert (done.code, done.out) == (0, (
+    assert (done.code, unplaced(done.out)) == (0, (
         "nil 3 0\nnil 3 0\nnil 3 1\nhvd.run: args is a list of arguments, so it cannot have the key 'a'\n"
         "hvd.run: args is a list of arguments, so it cannot have the key '0'\n"
         "hvd.run: args has n = 1099511627776, which is no number of arguments\n") * 2), done
@@ -618,7 +618,7 @@ local nn, data, told = require "nn", require "data", core.trainer().modules
 for _, name in ipairs { "Flatten", "Dense", "Dropout", "Input", "Model", "Conv2D", "DepthwiseConv2D", "SeparableConv2D", "ZeroPadding2D", "GlobalMaxPooling2D", "ReLU", "RandomFlip", "RandomCrop", "CenterCrop", "Normalization", "MaxPooling2D",
     "AveragePooling2D", "GlobalAveragePooling2D", "Embedding", "BatchNormalization", "LayerNormalization", "Activation", "Add",
     "Concatenate", "Reshape", "Adam", "AdamW", "RMSprop", "Adagrad", "SGD", "SparseCategoricalCrossentropy",
-    "CategoricalCrossentropy", "BinaryCrossentropy", "Huber", "AUC", "ExponentialDecay", "CosineDecay",
+    "CategoricalCrossentropy", "BinaryCrossentropy", "Huber", "AUC", "Precision", "Recall", "TruePositives", "F1Score", "FBetaScore", "BinaryAccuracy", "ExponentialDecay", "CosineDecay",
     "CosineDecayRestarts", "PolynomialDecay", "PiecewiseConstantDecay", "InverseTimeDecay", "TensorBoard", "CSVLogger", "ReduceLROnPlateau",
     "LearningRateScheduler", "ModelCheckpoint", "EarlyStopping", "LambdaCallback" } do
   options("nn." .. name, told.nn[name], function() nn[name] { zzz = 1 } end)

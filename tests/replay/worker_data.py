@@ -8,7 +8,7 @@ import struct
 import zipfile
 import zlib
 
-from tap import BUILD, CACHE, SANITIZED, Skip, run, sh
+from tap import BUILD, CACHE, SANITIZED, Skip, run, sh, unplaced
 
 WORKER = os.path.join(BUILD, "cli", "firesteel-worker")
 
@@ -110,10 +110,10 @@ def test_arrays_of_numpy_are_read_and_written(t):
             f.write(blob)
     done = work(t, ARRAYS, folder=folder)
     assert done.code == 0, done
-    lines = done.out.splitlines()
+    lines = unplaced(done.out).splitlines()
     assert lines[:3] == ["[[1, 2],", " [3, 4]]\ti32\t-6\t3", "3.0\t7.0"], done
     assert lines[3:] == ["broken.npz: no ZIP archive, or its end is missing", "cannot read nothing.npy: No such file or directory",
-                         "data.npy: unknown option 'map'; known are: mmap",
+                         "data.npy: unknown option 'map'; did you mean mmap? known are: mmap",
                          "data.save: the path must end with .npy, .npz, .safetensors or .csv"], done
     with zipfile.ZipFile(os.path.join(folder, "out.npz")) as z:
         assert z.testzip() is None and sorted(z.namelist()) == ["x.npy", "y.npy"]
@@ -161,7 +161,7 @@ def test_tensors_of_a_safetensors_file_are_read_and_written(t):
             f.write(blob)
     done = work(t, SAFETENSORS, folder=folder)
     assert done.code == 0, done
-    lines = done.out.splitlines()
+    lines = unplaced(done.out).splitlines()
     assert lines[:2] == ["half f32 3.0, i i64 9, w f32 7.0", "2"], done
     assert lines[2] == "data.save: a .safetensors file is never compressed" and lines[3].startswith("bytes.idx: "), done
     assert lines[4] == "cannot open nothing.safetensors: No such file or directory" or "nothing.safetensors: No such file" in lines[4], done
@@ -297,12 +297,12 @@ def test_tables_keep_what_is_known_and_written(t):
             f.write(text)
     done = work(t, KNOWN, folder=folder)
     assert done.code == 0, done
-    assert done.out.splitlines() == [
+    assert unplaced(done.out).splitlines() == [
         "[3, 0, 2]\t[3, 0, 2]", "data.csv: types says that column 's' is a number, but in like it is a category",
-        'trainer.lua:6: train.csv: types: there is no column "Sx"',
+        'train.csv: types: there is no column "Sx"',
         "i64\t1234567890123456789\t[1234567890123456789, 12]\t[[1234567890123456789],", " [12]]",
         '" id ",id,day', '" x",1234567890123456789,0001-02-03', "y,12,2500-07-31",
-        "trainer.lua:11: data.save: row 1 of column 'a' is infinite, which a .csv file cannot hold"], done
+        "data.save: row 1 of column 'a' is infinite, which a .csv file cannot hold"], done
 
 
 SHARDS = """
@@ -438,10 +438,10 @@ def test_event_files_hold_the_history(t):
     close(told["epoch_learning_rate"], [0.1 * 0.5 ** (steps / 8) for steps in (3, 6, 9)])
     assert sorted(told["batch_loss"]) == [0, 3, 6]
     close(scalars(validation)["epoch_loss"], val_loss)
-    rates, *wrong = done.out.splitlines()[3:]
+    rates, *wrong = unplaced(done.out).splitlines()[3:]
     assert all(abs(float(v) - 0.1 * 0.5 ** (9 / 8)) < 1e-12 for v in rates.split("\t")), rates
     assert wrong == [
-        "trainer.lua:14: the learning rate is that of a schedule, ExponentialDecay: it cannot be set",
+        "the learning rate is that of a schedule, ExponentialDecay: it cannot be set",
         "CosineDecay: which decay_steps? nn.CosineDecay { initial_learning_rate, decay_steps, … }",
         "SGD: learning_rate must be a number or a schedule, as nn.CosineDecay { 0.1, 1000 }",
         'TensorBoard: update_freq must be "epoch", "batch" or a number of batches, got often'], wrong
@@ -465,7 +465,7 @@ def test_tensorboards_reader_opens_event_files(t):
     done = sh(python, "-c", READER, train)
     assert done.code == 0, done
     want = [" ".join([tag] + [f"{step}:{value:.6f}" for step, value in sorted(steps.items())]) for tag, steps in sorted(scalars(train).items())]
-    assert done.out.splitlines() == want, (done, want)
+    assert unplaced(done.out).splitlines() == want, (done, want)
 
 
 PICTURES = """
@@ -508,7 +508,7 @@ def test_pictures_in_folders_are_classes(t):
     if "reads no pictures" in done.err + done.out:
         raise Skip("libjpeg and libpng were not there when this was built")
     assert done.code == 0, done
-    assert done.out.splitlines() == [
+    assert unplaced(done.out).splitlines() == [
         "4x4x5x3\tf32\t[0, 0, 1, 1]\ta b\ta/1.png a/2.png b/1.png b/2.png", "255.0000", "3x4x5x1\tu8\t1x2", "2x2x3", "2\t1",
         "cannot read the folder nowhere: No such file or directory",
         "data.images: color_mode must be grayscale, rgb or rgba, got 'cmyk'",
@@ -597,7 +597,7 @@ def test_pictures_are_decoded_while_the_batch_before_trains(t):
     done = work(t, LAZY, folder=folder, timeout=180)
     if "reads no pictures" in done.err + done.out:
         raise Skip("libjpeg and libpng were not there when this was built")
-    lines = done.out.splitlines()
+    lines = unplaced(done.out).splitlines()
     assert done.code == 0 and lines[:3] == ["true", "true", "32\t32x24x32x3\tf32\t24x32x3\ttrue"], done
     assert "have no 'sum'" in lines[3] and "out of range for 32 pictures" in lines[4] and "data.images has it" in lines[5], done
     assert "decode some of them" in lines[6] and (lines[7] == "20000\ttrue" or SANITIZED), done
@@ -649,7 +649,7 @@ def test_parquet_is_read_where_pyarrow_is(t):
     assert made.code == 0, made
     temporary = t.dir()
     done = work(t, PARQUET, folder=folder, env={"PATH": path + ":" + os.environ["PATH"], "TMPDIR": temporary})
-    lines = done.out.splitlines()
+    lines = unplaced(done.out).splitlines()
     assert lines[:4] == ["[1.5, nan, 2]\t[1, 2, 3]\t[1, 0, 1]\t[1, 2, 1]\ta b, c\tf32", "1",
                          't.parquet: there is no column "Nothing"',
                          't.parquet: column "List" holds lists or records: name the others as columns'], done

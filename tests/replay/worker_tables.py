@@ -8,7 +8,7 @@ import os
 import random
 import statistics
 
-from tap import BUILD, run, sh
+from tap import BUILD, run, sh, unplaced
 
 WORKER = os.path.join(BUILD, "cli", "firesteel-worker")
 FIRST = datetime.date(2013, 12, 20)
@@ -80,7 +80,7 @@ print(pcall(s.join, s, stores, "Store", { how = "outer" }))
         most[s, h] = max((x for x in (most.get((s, h)), v) if x is not None), default=None)
     near(two["Most"], [most[s, h] for s, _, _, _, h in rows])
     missing = next(i for i, row in enumerate(rows) if row[0] >= 8)
-    assert done.out.splitlines() == [
+    assert unplaced(done.out).splitlines() == [
         f"false\tjoin: row {missing} has '{rows[missing][0]}' in column 'Store', which the other frame has not",
         "false\tjoin: '4' is twice in column 'Store' of the other frame",
         'false\tjoin: how must be "left" or "inner", got "outer"'], done
@@ -115,7 +115,7 @@ print(pcall(g.agg, g, { x = { "Sales", "mode" } }))
         near(got[name], [fn(k) if len(k) >= least else None for k in known])
     means = {key: statistics.fmean(k) if k else None for key, k in zip(groups, known)}
     near(table(folder, "mean.csv")["Mean"], [means[s, h] for s, _, _, _, h in rows])
-    lines = done.out.splitlines()
+    lines = unplaced(done.out).splitlines()
     assert lines[0] == "i64\tfalse\tgroupby: the mean of column 'Holiday', which has categories", done
     assert 'unknown aggregate "mode"' in lines[1], done
 
@@ -129,7 +129,7 @@ def test_integers_of_a_group_are_added_exactly(t):
 local g = data.csv "big.csv":groupby { "k" }
 for _, how in ipairs { "sum", "max", "last" } do print(tostring(g:agg { x = { "v", how } }.x)) end
 """, folder)
-    assert done.out.splitlines() == [f"[{big + 2}, {2 ** 63 - 1}]", f"[{big + 1}, {2 ** 63 - 2}]", f"[{big + 1}, 1]"], done
+    assert unplaced(done.out).splitlines() == [f"[{big + 2}, {2 ** 63 - 1}]", f"[{big + 1}, {2 ** 63 - 2}]", f"[{big + 1}, 1]"], done
 
 
 def test_windows_shifts_and_days_since(t):
@@ -189,7 +189,7 @@ print(first:stats("First").kind, #first:expand_date("First", { "Year" }).Year)
 """, folder)
     assert done.code == 0, done
     date = """data.csv { …, types = { %s = "date" } } reads it as one"""
-    assert done.out.splitlines() == [
+    assert unplaced(done.out).splitlines() == [
         "agg: two columns would be called 'Store'",
         """agg: how are the values of column 'Sales' taken together? Name it, as "mean\"""",
         """agg: expects { Name = { "Column", "mean" } }, got a nil""",
@@ -268,7 +268,7 @@ print(table.concat(c:categories "Store", " "), c:codes("Store"):min(), c:codes("
     near(got["Twice"], [None if r[2] is None else r[2] * 2 + r[3] for r in kept])
     near(got["Big"], [int(r[2] is not None and r[2] > 250) for r in kept])
     assert got["Loud"] == ["NONE" if r[4] is None else 0 if r[4] == "0" else r[4].upper() for r in kept]
-    lines, missing = done.out.splitlines(), sum(r[2] is None for r in rows)
+    lines, missing = unplaced(done.out).splitlines(), sum(r[2] is None for r in rows)
     assert lines[0].startswith("4\t") and sorted(lines[0].split("\t")[1].split()) == ["0", "A", "B", "NONE"], done
     assert lines[1] == f"true\ti64\tf32\t{missing}", done
     assert "the function returns numbers as well as texts" in lines[2] and "returned a table" in lines[3] and lines[4] == "oh", done
@@ -290,7 +290,7 @@ local other = b:drop "v":with("w", { "S" }, function(s) return 10 * s end)
 print(named:join(other, "S", { how = "left" }):stats("w").missing, named:join(other, "S", { how = "inner" }).w)
 print(select(2, pcall(named.join, named, data.concat { other, other:slice(1, 2) }, "S")))
 """)
-    assert done.code == 0 and done.out.splitlines() == [
+    assert done.code == 0 and unplaced(done.out).splitlines() == [
         "join: both frames have a column 'v': give it another name in one of them, or drop it there, as "
         'other:rename { ["v"] = "other v" }', "S v w", "1\t[10]",
         "join: '3' is twice in column 'S' of the other frame"], done
@@ -339,7 +339,7 @@ print(pcall(data.concat, { a, b:drop "k":with("k", b.n) }))
 print(table.concat(a:rename { n = "m" }.names, " "), #both:head(3), table.concat(both:select { "k" }.names, " "))
 """)
     assert done.code == 0, done
-    assert done.out.splitlines() == [
+    assert unplaced(done.out).splitlines() == [
         "[1, 2, 0.5, 3]\t[1, 2, 3, 2]\tk1 k2 new\t1.625",
         "false\tthe frame has no column 'k'; it has n, other",
         "false\tdata.concat: column 'k' is a category in one frame and a number in another",
@@ -365,7 +365,7 @@ local twice = { pcall(s.join, s, data.concat { stores, stores }, "Store") }
 print(twice[2])
 """, folder)
     assert done.code == 0, done
-    lines = done.out.splitlines()
+    lines = unplaced(done.out).splitlines()
     assert set(lines[0].split()) == {"i64"}, done
     assert lines[1] == "u8\t[300, 600]\ti64", done
     assert "is twice in column 'Store' of the other frame" in lines[2], done
@@ -381,7 +381,7 @@ for _, name in ipairs(t.names) do io.write(t:column(name)[1], " ") end
 print(type(t.filter), t:numbers({ "rows", "head" })[1], #t:filter({ "names" }, function(n) return n > 2 end))
 print(pcall(t.column, t, "tail"))
 """, folder)
-    assert done.out.splitlines() == [
+    assert unplaced(done.out).splitlines() == [
         "6 7 8 9 10 function\t[8, 10]\t1", "false\tthe frame has no column 'tail'; it has filter, names, rows, columns, head"], done
 
 

@@ -11,6 +11,7 @@ FIRESTEEL_APART is a file of cases that do not run unless they are named (tests/
 import atexit
 import fcntl
 import os
+import re
 import resource
 import shutil
 import signal
@@ -88,6 +89,11 @@ def sh(*argv, cwd=None, env=None, input=None, timeout=120):
         out, errors = process.communicate()
         raise AssertionError(f"{' '.join(argv)}: still running after {timeout} s\n{out}\n{errors}")
     return Done(process.returncode, out, errors)
+
+
+def unplaced(text):
+    """A trainer file's lines without the places of errors in it: the text of what pcall caught."""
+    return re.sub(r"(?m)(^|\t)trainer\.lua:\d+: ", r"\1", text)
 
 
 def eventually(condition, seconds=20, every=0.05):

@@ -100,7 +100,7 @@ end)
 
 test("Input takes what Keras's takes", function()
   for _, options in ipairs { { 3, dtype = "int32" }, { 3, dtype = "int64" }, { 3, dtype = "float32" }, { 3, dtype = "bool" }, { shape = { 3 } }, { shape = 3 }, { { 3 } },
-    { 3, batch_size = 32 }, { batch_shape = { nil, 3 } }, { batch_shape = { 8, 3 }, name = "given" }, { 3, sparse = false, ragged = false }, { 3, trainable = false }, { input_shape = { 3 } } } do
+    { 3, batch_size = 32 }, { batch_shape = { nil, 3 } }, { batch_shape = { 8, 3 }, name = "given" }, { 3, trainable = false }, { input_shape = { 3 } } } do
     local node = nn.Input(options)
     local model = nn.Model { inputs = node, outputs = nn.Dense { 2 } (node) }
     same(model:predict(data.tensor { { 1, 2, 3 } }).shape[2], 2)
@@ -111,7 +111,7 @@ test("Input takes what Keras's takes", function()
   local model = nn.Model { inputs = { a, b }, outputs = nn.Dense { 1 } (h) }
   same(model:predict({ data.tensor({ { 3 } }, "i32"), data.tensor { { 1 } } }).shape[1], 1)
   fails('Input: dtype must be "float32" or one of whole numbers, as "int32", got "float16"', nn.Input, { 3, dtype = "float16" })
-  fails("sparse is not taken", nn.Input, { 3, sparse = true })
+  fails("unknown option 'sparse': leave it out", nn.Input, { 3, sparse = true })
   fails("item 1 of the shape is nil", nn.Input, { nil, 3 })
   fails("pad rows of several lengths", nn.Input, { -1, 3 })
   fails("unknown option 'shpe'; did you mean shape?", nn.Input, { shpe = { 3 } })
