@@ -83,6 +83,20 @@ def test_a_kernel_loads_what_it_uses(t):
     assert first < all_of_it / 2 and second < all_of_it / 2, (first, second, all_of_it)
 
 
+def test_a_part_that_could_not_be_loaded_is_tried_again(t):
+    k = Kernel(t, "", "--memory", "16M")
+    out = says(k, """
+        local kept = {}
+        for _, size in ipairs { 100000, 1000, 10 } do
+          pcall(function() while true do kept[#kept + 1] = ("x"):rep(size) .. #kept end end)
+        end
+        local ok, why = pcall(function() return study end)
+        kept = nil
+        collectgarbage()
+        print(ok, why, type(study), type(tune))""")
+    assert out.startswith("false\t") and "memory" in out and out.endswith("\ttable\ttable\n"), out
+
+
 def test_help_lists_all_in_one_order(t):
     names = "for _, one in ipairs((firesteel.api())) do io.write(one.name, ' ') end"
     k = Kernel(t)

@@ -205,6 +205,18 @@ def test_files_that_a_stale_cell_leaves(t):
     assert moved(folder) == {} and all(f"{name}\t2" in shown for name in "abcd"), shown
 
 
+def test_what_a_new_cell_loads_may_use_any_variable(t):
+    for how in ("require", "dofile", "loadfile"):
+        load = {"require": 'require "mod"', "dofile": 'dofile "mod.lua"', "loadfile": 'loadfile("mod.lua")()'}[how]
+        folder = t.dir()
+        put(folder, "mod.lua", "return size")
+        put(folder, "n.lua", "-- %% Size\nsize = 3\n")
+        firesteel(folder, "run", "n.lua")
+        put(folder, "n.lua", f'-- %% Size\nsize = 3\n-- %% Use\nprint("got", {load})\n')
+        assert ran(folder) == ["Size", "Use"], (how, moved(folder))
+        assert "got\t3" in firesteel(folder, "show").out, how
+
+
 def test_objects_and_variables_that_a_stale_cell_leaves(t):
     up = sandbox(t)
     text = ('-- %% Make effects="cluster"\nk8s.apply { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "settings" }, data = { size = "1" } }\n'

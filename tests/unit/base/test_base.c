@@ -300,7 +300,8 @@ TEST(durations)
         int64_t seconds;
         const char *text;
     } ages[] = {{119, "119s"}, {120, "2m"}, {130, "2m10s"}, {660, "11m"}, {3 * 3600 + 300, "3h5m"},
-        {9 * 3600, "9h"}, {50 * 3600, "2d2h"}, {9 * 86400, "9d"}, {800 * 86400, "2y70d"}};
+        {9 * 3600, "9h"}, {36 * 3600 + 1800, "36h"}, {48 * 3600, "2d"}, {50 * 3600, "2d2h"},
+        {9 * 86400, "9d"}, {800 * 86400, "2y70d"}};
     for (size_t i = 0; i < ARRAY_LEN(ages); i++) {
         AUTO_BUF b = {0};
         duration_age(&b, ages[i].seconds * CLOCK_SEC);

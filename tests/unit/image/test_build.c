@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "k8s/image/build.h"
 #include "k8s/image/index.h"
+#include "k8s/image/layer.h"
 #include "k8s/image/unpack.h"
 #include "tests/support/tap.h"
 
@@ -208,6 +209,30 @@ TEST(a_base_below)
     image_built_done(&base);
     image_built_done(&b);
     tear_down(&f);
+}
+
+static void change_file(void *arg, const char *source, int64_t size, const char hex[SHA256_HEX])
+{
+    put("changes.txt", "other!");
+}
+
+// The store knows a layer by the content that was read first.
+TEST(a_file_that_changes_while_the_layer_is_written_is_refused)
+{
+    err e = {0};
+    put("changes.txt", "before");
+    AUTO_FREE char *dir = file_at("store-changes"), *path = file_at("changes.txt");
+    image_store *s = image_store_open(dir, &e);
+    layer *l = layer_new();
+    layer_result r;
+    CHECK_OK(s, e);
+    layer_tells(l, &(struct layer_told){.fn = change_file});
+    CHECK_OK(layer_file(l, "changes.txt", path, &e) == 0, e);
+    CHECK_INT(layer_write(l, s, 0, &r, &e), -1);
+    CHECK_INT(e.code, ERR_CONFLICT);
+    CHECK_HAS(e.text, "changed while the image was built");
+    layer_free(l);
+    image_store_free(s);
 }
 
 TEST(what_is_wrong_is_said)

@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "script/journal/fold.h"
 #include "script/journal/jupyter.h"
+#include "script/journal/plain.h"
 #include "script/journal/reader.h"
 #include "script/journal/stale.h"
 #include "script/journal/text.h"
@@ -699,6 +700,16 @@ TEST(an_output_whose_spool_is_gone_is_still_a_valid_one_of_jupyter)
     CHECK_STR(json_path_str(outputs, "[0].output_type"), "stream");
     CHECK(cJSON_IsArray(json_path(outputs, "[0].text")));
     fold_free(f);
+}
+
+// What a terminal shows of HTML that came without a text.
+TEST(entities_of_html_end_with_a_semicolon)
+{
+    AUTO_BUF out = {0};
+    AUTO_JSON *data = cJSON_CreateObject();
+    json_set_str(data, "text/html", "<p>&#65 x &#65; &#x42; &#x; &amp; a&b</p>");
+    plain_stand_in(data, &out);
+    CHECK_STR(buf_cstr(&out), "&#65 x A B &#x; & a&b");
 }
 
 int main(void)

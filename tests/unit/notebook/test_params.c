@@ -54,6 +54,44 @@ TEST(literals_of_the_tagged_cell_are_parameters)
     CHECK_NEAR(ps.list[5].value->valuedouble, 16, 0);
 }
 
+static void check_hidden(const char *literal, const char *expected)
+{
+    AUTO_FREE char *words = mem_strdup(literal);
+    AUTO_FREE char *name = mem_strdup("db");
+    struct param p = {.name = name, .literal = words};
+    AUTO_JSON *hidden = param_hidden(&p);
+    AUTO_BUF said = {0};
+    if (hidden)
+        json_print(&said, hidden);
+    CHECK_STR(buf_cstr(&said), expected);
+}
+
+// What stands below a secret's name is secret, whatever its own name is.
+TEST(a_table_below_a_secret_s_name_is_hidden)
+{
+    check_hidden("{password = {current = \"a\", old = {\"b\", 3}}, user = \"u\"}",
+        "{\"password\":{\"current\":\"[secret]\",\"old\":[\"[secret]\",\"[secret]\"]},\"user\":"
+        "\"u\"}");
+    check_hidden("{{token = \"a\", n = 1}}", "[{\"token\":\"[secret]\",\"n\":1}]");
+    check_hidden("{user = {name = \"u\"}}", "");
+}
+
+TEST(of_two_lines_for_one_name_the_later_counts)
+{
+    static const char twice[] =
+        "-- %% tags=[\"parameters\"]\nrate = 1 -- first\nepochs = 2\nrate = \"high\"\n";
+    err e = {0};
+    struct params found = {0};
+    notebook *own = notebook_parse(twice, strlen(twice), &e);
+    CHECK_OK(own && params_find(own, &found, &e) == 0, e);
+    CHECK_INT(found.n, 2);
+    CHECK_STR(found.list[0].literal, "\"high\"");
+    CHECK_INT(found.list[0].type, PARAM_STRING);
+    CHECK(!found.list[0].comment);
+    params_done(&found);
+    notebook_free(own);
+}
+
 TEST(given_values_become_a_cell_after_it)
 {
     err e = {0};

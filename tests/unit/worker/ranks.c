@@ -88,6 +88,74 @@ TEST(without_a_better_cause_the_first_word_counts)
     end(&r);
 }
 
+// MPI aborts a rank that has lost a peer.
+TEST(a_rank_that_aborts_may_only_have_lost_a_peer)
+{
+    struct run r;
+    struct job_result result;
+    begin(&r, &result);
+    ranks_gone(&r, 1, SIGABRT);
+    CHECK(!r.failed);
+    hear(&r, 2, MESSAGE_FAILURE, "trainer.lua:3: no such column");
+    CHECK_STR(r.why.text, "rank 2 failed: trainer.lua:3: no such column");
+    end(&r);
+
+    begin(&r, &result);
+    ranks_gone(&r, 1, SIGABRT);
+    ranks_gone(&r, 0, SIGSEGV);
+    CHECK_HAS(r.why.text, "rank 0 was ended by signal 11");
+    end(&r);
+
+    begin(&r, &result);
+    ranks_gone(&r, 1, SIGABRT);
+    later(&r, 10 * CLOCK_SEC);
+    CHECK_HAS(r.why.text, "rank 1 was ended by signal 6");
+    end(&r);
+}
+
+TEST(only_rank_0_of_an_elastic_job_commits)
+{
+    for (int elastic = 0; elastic < 2; elastic++) {
+        struct run r;
+        struct job_result result;
+        struct elastic state = {.np = job.np};
+        begin(&r, &result);
+        r.elastic = elastic ? &state : NULL;
+        hear(&r, elastic ? 1 : 0, MESSAGE_COMMIT, "state");
+        CHECK_INT(r.why.code, ERR_INVALID);
+        CHECK_HAS(r.why.text, "sent a commit; only rank 0 of an elastic job may");
+        CHECK_INT(state.commit.len, 0);
+        CHECK_INT(state.commits, 0);
+        end(&r);
+    }
+}
+
+static void note_text(void *out, int stream, const char *bytes, size_t n)
+{
+    buf_add(out, bytes, n);
+}
+
+// Of what a rank says before a failure all is shown, of what it says after it nothing.
+TEST(after_a_failure_no_output_is_shown)
+{
+    AUTO_BUF shown = {0};
+    struct run r;
+    struct job_result result;
+    struct job here = {.np = 3, .sink = {.ctx = &shown, .text = note_text}};
+    begin(&r, &result);
+    r.job = &here;
+    hear(&r, 0, MESSAGE_STDOUT, "one\ntwo");
+    hear(&r, 2, MESSAGE_FAILURE, "it failed");
+    CHECK_STR(buf_cstr(&shown), "[1,0]<stdout>:one\n");
+    hear(&r, 0, MESSAGE_STDOUT, " words\n");
+    hear(&r, 1, MESSAGE_STDERR, "broken pipe\n");
+    ranks_hear(&r, 1, CHANNEL_STDOUT, "late\n", 5);
+    ranks_gone(&r, 0, SIGKILL);
+    ranks_show_rest(&r);
+    CHECK_STR(buf_cstr(&shown), "[1,0]<stdout>:one\n");
+    end(&r);
+}
+
 int main(void)
 {
     return tap_run();
