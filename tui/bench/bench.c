@@ -181,31 +181,71 @@ static bool refuses(bench *b, enum action a, bool words)
     return true;
 }
 
+// Which key does here what this one does in other programs.
+static bool say_other_key(bench *b, key k, const char *keys)
+{
+    char does[40];
+    unsigned mode = view_mode(b->top);
+    enum action a;
+    for (size_t i = 0; (a = keymap_nth(&habit_keys, mode, k, i)) != ACT_NONE; i++) {
+        view_keys(b->top->ops, mode, a, does, sizeof does);
+        if (!*does)
+            continue;
+        bench_say(b, "%s means nothing here; %s: %s", keys, does, action_help(a));
+        return true;
+    }
+    return false;
+}
+
+// So that nobody goes on with a key that does nothing, or waits for what it does elsewhere.
+static void say_nothing_is_meant(bench *b, const struct key_input *before, key k)
+{
+    AUTO_BUF keys = {0}, hint = {0};
+    char name[KEY_NAME_SIZE], help[40];
+    for (size_t i = 0; i < before->n; i++) {
+        key_print(before->keys[i], name);
+        buf_fmt(&keys, "%s ", name);
+    }
+    key_print(k, name);
+    buf_str(&keys, name);
+    if (!before->n && say_other_key(b, k, name))
+        return;
+    view_keys(b->top->ops, view_mode(b->top), ACT_HELP, help, sizeof help);
+    if (*help)
+        buf_fmt(&hint, "%s shows the keys that work here", help);
+    else if (b->top->ops->hint)
+        b->top->ops->hint(b->top, &hint);
+    bench_say(
+        b, "%s means nothing here%s%s", buf_cstr(&keys), hint.len ? "; " : "", buf_cstr(&hint));
+}
+
 void bench_key_now(bench *b, key k)
 {
     view *v = b->top;
     const struct keymap *maps[MAPS];
     maps_of(v, maps);
     k &= ~(key)KEY_ESCAPED;
-    bool pending = b->input.n > 0;
+    struct key_input before = b->input;
     enum action a = keymap_feed(&b->input, maps, MAPS, view_mode(v), k);
     bool words = a == ACT_NONE && key_character(k);
     if (a != ACT_REDRAW && a != ACT_SUSPEND && refuses(b, a, words)) // these two answer nothing
         return;
     b->typed_at = clock_mono();
+    b->untouched = false;
     b->dirty = true;
     buf_clear(&b->say);
     if (a != ACT_NONE)
         bench_act(b, a);
-    else if (b->input.n == 0 && !pending)
-        view_type(v, k);
+    else if (b->input.n == 0 && (before.n || !view_type(v, k)))
+        say_nothing_is_meant(b, &before, k);
     questions_offer(b, false); // perhaps it came while somebody typed
 }
 
 void bench_paste_now(bench *b, const char *words, size_t n)
 {
-    if ((b->top->ops->paste || b->top->ops->filter) && !refuses(b, ACT_NONE, true))
-        view_paste(b->top, words, n);
+    if (!refuses(b, ACT_NONE, true) && !view_paste(b->top, words, n))
+        bench_say(b, "a paste does nothing here; among cells it makes cells");
+    b->untouched = false;
     b->dirty = true;
 }
 

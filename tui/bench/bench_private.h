@@ -81,6 +81,8 @@ struct bench {
     bool reloading;   // the document is replaced: its file was read again
     char *select;     // id of a cell to select as soon as it exists
     bool select_asks; // because it asks
+    bool select_edit; // to edit it
+    bool untouched;   // it is edited, and no key has come since
 
     unsigned asked;     // unanswered requests for which typing waits
     int64_t made, seen; // newest revision in the kernel's replies, and newest one shown
@@ -115,8 +117,8 @@ struct bench {
 int view_wait_ms(const view *v); // until one that asks takes keys; -1: it does
 // Its filter's part of an action, a key without a binding, a paste; else its own.
 bool view_filters(view *v, enum action a); // false: not an action of its filter
-void view_type(view *v, key k);
-void view_paste(view *v, const char *words, size_t n);
+bool view_type(view *v, key k);            // these two: false: it means nothing there
+bool view_paste(view *v, const char *words, size_t n);
 
 // bench.c
 bool bench_busy(const bench *b);

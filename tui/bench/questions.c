@@ -69,10 +69,10 @@ void questions_forget(bench *b)
 }
 
 // If a question appeared while somebody types, the typing would answer it. So it waits for a pause,
-// and for the end of a dialog or of editing.
+// and for the end of a dialog or of editing; not in a new cell in which nothing is typed yet.
 static bool may_interrupt(const bench *b)
 {
-    return !b->top->ops->overlay && view_mode(b->top) != MODE_EDIT;
+    return !b->top->ops->overlay && (view_mode(b->top) != MODE_EDIT || b->untouched);
 }
 
 static int64_t pause_left(const bench *b)

@@ -41,6 +41,8 @@ static void on_changed(void *arg, const cJSON *reply)
     int64_t rev = json_int_or(reply, "rev", 0);
     b->asked -= b->asked > 0;
     b->made = rev > b->made ? rev : b->made;
+    if (!json_bool_or(reply, "ok", false))
+        b->select_edit = false; // no new cell comes
     on_reply(b, reply);
     if (str_eq(json_path_str(reply, "error.code"), err_name(ERR_NOT_FOUND)))
         structure_rescue_again(b);

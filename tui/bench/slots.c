@@ -105,8 +105,19 @@ void bench_select(bench *b, const char *id)
     char *copy = mem_strdup(id);
     free(b->select);
     b->select = copy;
-    b->select_asks = false;
+    b->select_asks = b->select_edit = false;
     b->dirty = true;
+}
+
+void bench_select_to_edit(bench *b, const char *id)
+{
+    bench_select(b, id);
+    b->select_edit = true;
+}
+
+void bench_select_none(bench *b)
+{
+    bench_select(b, NULL);
 }
 
 void bench_select_asking(bench *b, const char *id)
@@ -118,6 +129,11 @@ void bench_select_asking(bench *b, const char *id)
 bool bench_selects_asking(const bench *b)
 {
     return b->select && b->select_asks;
+}
+
+bool bench_selects_to_edit(const bench *b)
+{
+    return b->select && b->select_edit;
 }
 
 bool bench_selects(const bench *b)
@@ -135,6 +151,7 @@ bool bench_take_selected(bench *b, size_t *i, const pos **cursor)
     if (!b->select || !slot_by_id(b, b->select, i))
         return false;
     free(STEAL(b->select));
+    b->untouched = b->select_edit;
     *cursor = b->rescued ? &b->rescue_cursor : NULL;
     free(STEAL(b->rescued));
     return true;

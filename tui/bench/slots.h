@@ -51,8 +51,12 @@ bool slot_is_edited(const bench *b, const struct slot *s);
 void bench_select(bench *b, const char *id);
 // The same for a cell that asks, until it has its answer.
 void bench_select_asking(bench *b, const char *id);
-bool bench_selects(const bench *b);        // is there such a cell?
-bool bench_selects_asking(const bench *b); // and does it ask?
+// The same for a new cell, to be edited.
+void bench_select_to_edit(bench *b, const char *id);
+bool bench_selects(const bench *b);         // is there such a cell?
+bool bench_selects_asking(const bench *b);  // and does it ask?
+bool bench_selects_to_edit(const bench *b); // and is it to be edited? Keys are text meanwhile
+void bench_select_none(bench *b);           // not any more
 // Is a cell on its way that has what was typed in a deleted one?
 bool bench_rescues(const bench *b);
 // Does it exist now? Then the request is done. *cursor: the person's place, if the cell has text

@@ -42,12 +42,16 @@ static void delete_cells(bench *b, const char *what, size_t lo, size_t hi)
     history_end(b);
 }
 
-void structure_insert(bench *b, size_t at)
+void structure_insert(bench *b, size_t at, bool edits)
 {
     if (!remote_ready(b, true))
         return;
     history_begin(b, "insert", NULL);
-    bench_select(b, history_insert(b, id_before(b, at), "", ""));
+    const char *id = history_insert(b, id_before(b, at), "", "");
+    if (edits)
+        bench_select_to_edit(b, id);
+    else
+        bench_select(b, id);
     history_end(b);
 }
 
@@ -100,6 +104,38 @@ static void paste_cells(bench *b, size_t at)
     }
     history_end(b);
     bench_select(b, after);
+}
+
+void structure_insert_text(bench *b, size_t at, const char *words, size_t n)
+{
+    err e = {0};
+    AUTO_BUF clean = {0};
+    if (!remote_ready(b, true))
+        return;
+    text_clean(words, n, &clean);
+    while (clean.len && strchr("\n\t ", clean.data[clean.len - 1]))
+        clean.data[--clean.len] = '\0';
+    if (!clean.len) {
+        bench_say(b, "only blanks were pasted: no cell is made of them");
+        return;
+    }
+    notebook *nb = notebook_parse(buf_cstr(&clean), clean.len, &e);
+    size_t count = nb ? notebook_count(nb) : 0;
+    const char *after = id_before(b, at);
+    history_begin(b, "paste", NULL);
+    for (size_t i = 0; i < count; i++) {
+        const cell *c = notebook_cell(nb, i);
+        after = history_insert(b, after, c->marker, c->source);
+    }
+    history_end(b);
+    if (count) {
+        bench_select(b, after);
+        bench_say(b, "pasted as %zu cell%s below; z takes %s back", count, count == 1 ? "" : "s",
+            count == 1 ? "it" : "them");
+    } else {
+        bench_complain(b, "the paste is no text for cells: %s", e.text);
+    }
+    notebook_free(nb);
 }
 
 static void merge(bench *b, size_t lo, size_t hi)
@@ -310,10 +346,10 @@ static bool act_anywhere(bench *b, enum action a, size_t lo, size_t hi)
         history_redo(b);
         return true;
     case ACT_INSERT_ABOVE:
-        structure_insert(b, lo);
+        structure_insert(b, lo, false);
         return true;
     case ACT_INSERT_BELOW:
-        structure_insert(b, b->n_slots ? hi + 1 : 0);
+        structure_insert(b, b->n_slots ? hi + 1 : 0, false);
         return true;
     case ACT_PASTE_ABOVE:
         paste_cells(b, lo);

@@ -20,7 +20,10 @@ static inline size_t selection_hi(struct selection s)
 
 // false: the action is none of these. Otherwise *s is the selection afterwards.
 bool structure_act(bench *b, enum action a, struct selection *s);
-void structure_insert(bench *b, size_t at); // inserts an empty cell and selects it
+// Inserts an empty cell and selects it; edits: for typing.
+void structure_insert(bench *b, size_t at, bool edits);
+// Inserts the cells that a text in the percent format has; one without markers is one cell.
+void structure_insert_text(bench *b, size_t at, const char *words, size_t n);
 // Changes its marker and text, as one step.
 void structure_mark(bench *b, size_t at, const char *marker, const char *source);
 void structure_split(bench *b, size_t at); // splits it at the cursor

@@ -270,20 +270,25 @@ bool view_filters(view *v, enum action a)
     return taken;
 }
 
-void view_type(view *v, key k)
+static bool filtered(view *v, bool taken)
 {
-    if (v->ops->type)
-        v->ops->type(v, k);
-    else if (v->ops->filter && filter_type(filter_of(v), k))
+    if (taken)
         v->ops->filtered(v);
+    return taken;
 }
 
-void view_paste(view *v, const char *words, size_t n)
+bool view_type(view *v, key k)
+{
+    if (v->ops->type)
+        return v->ops->type(v, k);
+    return v->ops->filter && filtered(v, filter_type(filter_of(v), k));
+}
+
+bool view_paste(view *v, const char *words, size_t n)
 {
     if (v->ops->paste)
-        v->ops->paste(v, words, n);
-    else if (v->ops->filter && filter_paste(filter_of(v), words, n))
-        v->ops->filtered(v);
+        return v->ops->paste(v, words, n);
+    return v->ops->filter && filtered(v, filter_paste(filter_of(v), words, n));
 }
 
 void view_keys(const struct view_ops *ops, unsigned mode, enum action a, char *out, size_t size)

@@ -76,6 +76,10 @@
     X(KILL_LINE_BACK, "kill-line-back", "cut to the start of the line")                            \
     X(CUT_TEXT, "cut-text", "cut the selected text")                                               \
     X(COPY_TEXT, "copy-text", "copy the selected text")                                            \
+    X(COPY_OR_INTERRUPT, "copy-or-interrupt",                                                      \
+        "copy the selected text; without one interrupt the kernel, where another cell runs at "    \
+        "the "                                                                                     \
+        "second press")                                                                            \
     X(YANK, "yank", "insert what was cut last")                                                    \
     X(UNDO, "undo", "undo")                                                                        \
     X(REDO, "redo", "redo")                                                                        \

@@ -73,6 +73,17 @@ bool keymap_knows(const struct keymap *const *maps, size_t n, unsigned mode, key
     return look_up(&in, maps, n, mode, &a) != NO_MATCH;
 }
 
+enum action keymap_nth(const struct keymap *map, unsigned mode, key k, size_t n)
+{
+    struct key_input in = {.keys = {key_normal(k)}, .n = 1};
+    for (size_t i = 0; i < map->n; i++) {
+        const struct binding *b = &map->bindings[i];
+        if (b->modes & mode && match(&in, b->keys) == COMPLETE && n-- == 0)
+            return b->action;
+    }
+    return ACT_NONE;
+}
+
 static bool parse_sequence(const char *keys, struct key_input *out)
 {
     bool bad = false;

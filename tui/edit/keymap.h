@@ -30,6 +30,9 @@ extern const struct keymap scroll_keys;
 // Shared by all single lines in which something is typed; valid in any view in MODE_LINE.
 extern const struct keymap line_keys;
 
+// Keys of other programs, and what they do there: for telling which key does it here.
+extern const struct keymap habit_keys;
+
 // Through the time of a run that has ended, in all of its views.
 extern const struct keymap time_keys;
 
@@ -45,6 +48,9 @@ struct key_input {
 // key starts a new one.
 enum action keymap_feed(
     struct key_input *in, const struct keymap *const *maps, size_t n, unsigned mode, key k);
+
+// The n-th action (from 0) to which a single key is bound in a map; ACT_NONE after the last.
+enum action keymap_nth(const struct keymap *map, unsigned mode, key k, size_t n);
 
 // Does a sequence begin with this key in one of the maps?
 bool keymap_knows(const struct keymap *const *maps, size_t n, unsigned mode, key k);

@@ -17,7 +17,8 @@ static const struct binding bindings[] = {
     {MODE_COMMAND, "g a", ACT_RUN_ABOVE},
     {MODE_COMMAND, "g b", ACT_RUN_BELOW},
     {MODE_COMMAND, "i i", ACT_INTERRUPT},
-    {BOTH, "C-c", ACT_INTERRUPT},
+    {MODE_COMMAND, "C-c", ACT_INTERRUPT},
+    {MODE_EDIT, "C-c", ACT_COPY_OR_INTERRUPT},
     {MODE_COMMAND, "0 0", ACT_RESTART},
 
     {MODE_COMMAND, "Enter", ACT_EDIT},

@@ -59,7 +59,7 @@ bool filter_type(struct filter *f, key k)
 {
     if (f->typing)
         line_type(f->line, k);
-    return f->typing;
+    return f->typing && key_character(k);
 }
 
 bool filter_paste(struct filter *f, const char *words, size_t n)

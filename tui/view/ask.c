@@ -286,7 +286,7 @@ static bool act(view *view_, enum action a)
     return c || scroll_act(&v->scroll, a);
 }
 
-static void type(view *view_, key k)
+static bool type(view *view_, key k)
 {
     struct ask_view *v = (struct ask_view *)view_;
     const cJSON *q = question(v);
@@ -297,14 +297,19 @@ static void type(view *view_, key k)
         line_type(v->answer, k);
     else if (c && choice_of(q, c))
         answer(v, choice_of(q, c));
+    else
+        return false;
+    return true;
 }
 
-static void paste(view *view_, const char *words, size_t n)
+static bool paste(view *view_, const char *words, size_t n)
 {
     struct ask_view *v = (struct ask_view *)view_;
     const cJSON *q = question(v);
-    if (q && is_text(q))
+    bool taken = q && is_text(q);
+    if (taken)
         line_paste(v->answer, words, n);
+    return taken;
 }
 
 static void hint(const view *view_, buf *out)

@@ -173,7 +173,7 @@ static bool act(view *view_, enum action a)
     return scroll_act(&v->scroll, a);
 }
 
-static void type(view *view_, key k)
+static bool type(view *view_, key k)
 {
     struct complete_view *v = (struct complete_view *)view_;
     bench *b = v->head.bench;
@@ -185,14 +185,16 @@ static void type(view *view_, key k)
         insert(b, s, words, utf8_encode(c, words));
         if (!narrow(v))
             view_pop(view_);
-        return;
+        return true;
     }
     view_pop_key(view_, k);
+    return true;
 }
 
-static void paste(view *view_, const char *words, size_t n)
+static bool paste(view *view_, const char *words, size_t n)
 {
     view_pop_paste(view_, words, n);
+    return true;
 }
 
 static void free_names(struct name *names, size_t n)

@@ -59,14 +59,16 @@ static bool act(view *view_, enum action a)
     return scroll_act(&((struct inspect_view *)view_)->scroll, a);
 }
 
-static void type(view *view_, key k)
+static bool type(view *view_, key k)
 {
     view_pop_key(view_, k);
+    return true;
 }
 
-static void paste(view *view_, const char *words, size_t n)
+static bool paste(view *view_, const char *words, size_t n)
 {
     view_pop_paste(view_, words, n);
+    return true;
 }
 
 static void done(view *view_)

@@ -99,6 +99,7 @@ static void note_asking(struct notebook_view *v)
         return;
     v->asking = mem_strdup(id);
     v->back = STEAL(v->anchor);
+    v->back_edits = v->editing;
 }
 
 // When the cell has its answer, unless a person has gone elsewhere, or into it.
@@ -112,6 +113,7 @@ static void go_back(struct notebook_view *v)
     if (there && !v->editing && slot_by_id(b, v->back, &at)) {
         v->at = v->mark = at;
         v->keep = true;
+        v->editing = v->back_edits;
         anchor(v);
     }
     forget_back(v);
@@ -123,7 +125,7 @@ static void notebook_follow(struct notebook_view *v)
     bench *b = v->head.bench;
     size_t last = slot_count(b) ? slot_count(b) - 1 : 0, now;
     const pos *cursor;
-    bool asks = bench_selects_asking(b);
+    bool asks = bench_selects_asking(b), edits = bench_selects_to_edit(b);
     if (v->anchor && slot_by_id(b, v->anchor, &now)) {
         size_t mark = v->mark + now - v->at; // may wrap around
         v->mark = mark <= last ? mark : now;
@@ -139,14 +141,17 @@ static void notebook_follow(struct notebook_view *v)
             edit_set_cursor(slot_edit(slot_at(b, v->at)), *cursor);
         if (asks)
             note_asking(v);
+        v->editing = edits || (v->editing && !asks);
+        v->follow = v->follow && !edits;
+        v->scroll = edits ? 0 : v->scroll;
     }
     v->at = v->at > last ? last : v->at;
     v->mark = v->mark > last ? last : v->mark;
     v->top = v->top > last ? last : v->top;
     v->editing = v->editing && slot_count(b);
-    slot_set_edited(b, v->editing && !bench_rescues(b) ? slot_at(b, v->at) : NULL);
     anchor(v);
     go_back(v);
+    slot_set_edited(b, v->editing && !bench_rescues(b) ? slot_at(b, v->at) : NULL);
 }
 
 // The line that failed, with a few before it, and as much as fits of what comes after it.
@@ -256,7 +261,8 @@ static void draw(const view *view_, grid *g, rect area)
 
 static unsigned mode(const view *v)
 {
-    return ((struct notebook_view *)v)->editing ? MODE_EDIT : MODE_COMMAND;
+    bool edits = ((struct notebook_view *)v)->editing || bench_selects_to_edit(v->bench);
+    return edits ? MODE_EDIT : MODE_COMMAND;
 }
 
 static bool act(view *view_, enum action a)
@@ -269,12 +275,13 @@ static bool act(view *view_, enum action a)
     return done;
 }
 
-static void typed(struct notebook_view *v, const char *words, size_t n, bool pasted)
+// In the cell that is edited; false: the selected cell is not the one that was, or none is.
+static bool typed(struct notebook_view *v, const char *words, size_t n, bool pasted)
 {
     bench *b = v->head.bench;
     notebook_follow(v);
-    if (!v->editing || bench_rescues(b)) // the selected cell is not the one that was edited
-        return;
+    if (!v->editing || bench_rescues(b))
+        return false;
     struct slot *s = slot_at(b, v->at);
     if (pasted)
         edit_paste(slot_edit(s), words, n);
@@ -282,19 +289,25 @@ static void typed(struct notebook_view *v, const char *words, size_t n, bool pas
         edit_type(slot_edit(s), words, n);
     slot_typed(b);
     v->keep = true;
+    return true;
 }
 
-static void type(view *v, key k)
+static bool type(view *v, key k)
 {
     char words[4];
     uint32_t point = key_character(k);
-    if (point)
-        typed((struct notebook_view *)v, words, utf8_encode(point, words), false);
+    return point && (typed((struct notebook_view *)v, words, utf8_encode(point, words), false) ||
+                        view_mode(v) == MODE_EDIT);
 }
 
-static void paste(view *v, const char *words, size_t n)
+// Among cells a paste becomes cells: no byte of it is a key.
+static bool paste(view *view_, const char *words, size_t n)
 {
-    typed((struct notebook_view *)v, words, n, true);
+    struct notebook_view *v = (struct notebook_view *)view_;
+    size_t last = v->at > v->mark ? v->at : v->mark;
+    if (!typed(v, words, n, true) && view_mode(view_) == MODE_COMMAND)
+        structure_insert_text(view_->bench, slot_count(view_->bench) ? last + 1 : 0, words, n);
+    return true;
 }
 
 // The cell at a row of the screen, and which of its rows that is; false: below the last.

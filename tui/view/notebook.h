@@ -24,6 +24,8 @@ struct notebook_view {
     // A cell that asks was selected for it, away from `back`, to which the selection returns when
     // nothing is asked any more; else NULL.
     char *asking, *back;
+    bool back_edits; // it was edited
+    int64_t warned;  // mono ns: C-c was told that it interrupts another cell; 0: not
     rect area;
 };
 

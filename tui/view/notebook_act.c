@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The effects of the notebook's actions on the selection, the cells and their text.
+#include "base/clock.h"
 #include "base/str.h"
 #include "script/journal/text.h"
 #include "tui/bench/loss.h"
@@ -25,6 +26,8 @@ static void edit_cell(struct notebook_view *v, bool on)
         remote_ready(b, true);
         return;
     }
+    if (!on && bench_selects_to_edit(b))
+        bench_select_none(b);
     v->editing = on && slot_count(b);
     slot_set_edited(b, v->editing ? slot_at(b, v->at) : NULL);
     v->follow = v->follow && !on;
@@ -50,7 +53,7 @@ static void advance(struct notebook_view *v, bool insert)
     bench *b = v->head.bench;
     edit_cell(v, false);
     if (insert || v->at + 1 >= slot_count(b))
-        structure_insert(b, v->at + 1);
+        structure_insert(b, v->at + 1, true); // as Jupyter has it, for typing
     else
         notebook_select(v, v->at + 1, false);
 }
@@ -301,11 +304,39 @@ static bool search(struct notebook_view *v, bool backwards)
     return true;
 }
 
+// C-c copies, as everywhere but in terminals; there it interrupts. It may come of habit, so what
+// another cell has run for hours is not ended by one press.
+static bool copy_or_interrupt(struct notebook_view *v, struct slot *s)
+{
+    enum { AGAIN_MS = 2000 };
+    bench *b = v->head.bench;
+    pos from, to;
+    size_t at;
+    AUTO_BUF name = {0};
+    const struct run_cell *r = fold_running(bench_fold(b));
+    bool other = r && !str_eq(r->id, slot_id(s)) && slot_by_id(b, r->id, &at);
+    if (edit_selection(slot_edit(s), &from, &to)) {
+        edit_act(slot_edit(s), ACT_COPY_TEXT, bench_clipboard(b));
+        bench_say(b, "copied; C-v inserts it");
+    } else if (other && (!v->warned || clock_mono() - v->warned > AGAIN_MS * CLOCK_MS)) {
+        v->warned = clock_mono();
+        slot_name(b, at, &name);
+        bench_say(b, "[%ld] %s runs: C-c again within two seconds interrupts it", r->count,
+            buf_cstr(&name));
+    } else {
+        v->warned = 0;
+        remote_interrupt(b);
+    }
+    return true;
+}
+
 static bool act_editing(struct notebook_view *v, enum action a)
 {
     bench *b = v->head.bench;
     struct slot *s = slot_at(b, v->at);
     uint64_t was = text_revision(edit_text(slot_edit(s)));
+    if (a == ACT_COPY_OR_INTERRUPT)
+        return copy_or_interrupt(v, s);
     v->keep = true;
     edit_set_page(slot_edit(s), v->area.h > 2 ? (size_t)v->area.h - 2 : 1);
     if (a == ACT_SPLIT) {

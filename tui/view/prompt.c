@@ -437,18 +437,20 @@ static bool mouse(view *view_, const struct mouse *m)
     return true;
 }
 
-static void paste(view *view_, const char *words, size_t n)
+static bool paste(view *view_, const char *words, size_t n)
 {
     struct prompt_view *v = (struct prompt_view *)view_;
     line_paste(v->line, words, n);
     find(v);
+    return true;
 }
 
-static void type(view *view_, key k)
+static bool type(view *view_, key k)
 {
     struct prompt_view *v = (struct prompt_view *)view_;
     line_type(v->line, k);
     find(v);
+    return key_character(k) != 0;
 }
 
 static unsigned mode(const view *v)

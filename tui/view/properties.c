@@ -29,7 +29,10 @@ struct properties_view {
     property at;
     char *problems[PROPERTY_COUNT];
     char *notes[PROPERTY_COUNT]; // another client's changes, possible words; until a key
-    int top, width;              // first row on the screen; width of the fields
+    // What was typed on a choice since the last other key, and its value before that.
+    enum { TYPED_NONE, TYPED_BLANKS, TYPED_LETTER, TYPED_WORDS } typed;
+    char *untyped;
+    int top, width; // first row on the screen; width of the fields
 };
 
 static const char *value(const struct properties_view *v, property p)
@@ -156,8 +159,8 @@ static void turn(struct properties_view *v, int step)
     choose(v, choices[at] ? choices[at] : was);
 }
 
-// The next choice that begins with this letter.
-static void turn_to(struct properties_view *v, int letter)
+// The next choice that begins with this letter; false: there is none.
+static bool turn_to(struct properties_view *v, int letter)
 {
     const char *const *choices = property_choices(v->at);
     int n = 0, at = -1;
@@ -167,8 +170,37 @@ static void turn_to(struct properties_view *v, int letter)
         const char *choice = choices[(at + k + n) % n];
         if (tolower((unsigned char)*choice) == tolower(letter)) {
             choose(v, choice);
-            return;
+            return true;
         }
+    }
+    return false;
+}
+
+// What is typed was meant for another field: nothing of it counts.
+static void refuse_words(struct properties_view *v)
+{
+    if (v->typed == TYPED_BLANKS || v->typed == TYPED_LETTER)
+        choose(v, v->untyped);
+    v->typed = TYPED_WORDS;
+    free(v->notes[v->at]);
+    v->notes[v->at] = mem_strdup("this is a choice: Left, Right or Space change it");
+}
+
+// A letter chooses when it alone is typed; never an effect, which a stray letter must not grant.
+static void type_choice(struct properties_view *v, uint32_t c)
+{
+    if (v->typed == TYPED_NONE) {
+        free(v->untyped);
+        v->untyped = mem_strdup(value(v, v->at));
+    }
+    bool letter = v->typed == TYPED_NONE && v->at != PROPERTY_EFFECTS && c < 128;
+    if (c == ' ' && v->typed <= TYPED_BLANKS) {
+        turn(v, 1);
+        v->typed = TYPED_BLANKS;
+    } else if (c != ' ' && letter && turn_to(v, (int)c)) {
+        v->typed = TYPED_LETTER;
+    } else {
+        refuse_words(v);
     }
 }
 
@@ -234,6 +266,7 @@ static bool act(view *view_, enum action a)
 {
     struct properties_view *v = (struct properties_view *)view_;
     bool choice = property_choices(v->at) != NULL;
+    v->typed = TYPED_NONE;
     switch ((int)a) {
     case ACT_ACCEPT:
         take(v);
@@ -259,27 +292,31 @@ static bool act(view *view_, enum action a)
     return true;
 }
 
-static void type(view *view_, key k)
+static bool type(view *view_, key k)
 {
     struct properties_view *v = (struct properties_view *)view_;
     uint32_t c = key_character(k);
-    if (!property_choices(v->at)) {
+    if (!c)
+        return false;
+    if (property_choices(v->at)) {
+        type_choice(v, c);
+    } else {
         line_type(v->lines[v->at], k);
         changed(v);
-    } else if (c == ' ') {
-        turn(v, 1);
-    } else if (c && c < 128) {
-        turn_to(v, (int)c);
     }
+    return true;
 }
 
-static void paste(view *view_, const char *words, size_t n)
+static bool paste(view *view_, const char *words, size_t n)
 {
     struct properties_view *v = (struct properties_view *)view_;
-    if (property_choices(v->at))
-        return;
+    if (property_choices(v->at)) {
+        refuse_words(v);
+        return true;
+    }
     line_paste(v->lines[v->at], words, n);
     changed(v);
+    return true;
 }
 
 // Another client's changes are shown in fields without changes here; other fields get a note.
@@ -446,6 +483,7 @@ static void done(view *view_)
     forget(v->notes);
     properties_done(&v->was);
     free(v->cell);
+    free(v->untyped);
 }
 
 void properties_push(bench *b, struct slot *s)

@@ -51,9 +51,9 @@ struct view_ops {
     // Carries out on the selected row what was typed after ':', such as "scale" with the words "3"
     // ("": no words). NULL: the view has no rows of objects.
     void (*request)(view *v, const char *action, const char *words);
-    // A key without a binding, and pasted text; may be NULL.
-    void (*type)(view *v, key k);
-    void (*paste)(view *v, const char *words, size_t n);
+    // A key without a binding, and pasted text; false: it means nothing here. May be NULL.
+    bool (*type)(view *v, key k);
+    bool (*paste)(view *v, const char *words, size_t n);
     // What was done with the mouse; false: the bench may make something of it (rows that scroll).
     // May be NULL.
     bool (*mouse)(view *v, const struct mouse *m);

@@ -399,6 +399,145 @@ TEST(one_setting_asks_nothing)
     bench_free(b);
 }
 
+// The kernel has inserted the cell that was asked for last.
+static void inserts(bench *b, const char *after)
+{
+    const cJSON *m = last_asked();
+    AUTO_FREE char *made =
+        str_fmt("{\"type\": \"edited\", \"rev\": %lld, \"change\": \"insert\", \"cell\": \"%s\","
+                "\"after\": \"%s\", \"source\": \"\", \"marker\": \"\"}",
+            (long long)++played.rev, json_str(m, "as"), after);
+    tell(b, made);
+}
+
+// JupyterLab is for typing in the cell that it makes after a run.
+TEST(a_cell_that_a_run_makes_is_edited)
+{
+    static const struct {
+        const char *keys, *after;
+    } ways[] = {{"M-Enter", "a"}, {"Enter M-Enter", "a"}, {"j C-r", "b"}, {"j Enter S-Enter", "b"}};
+    for (size_t i = 0; i < ARRAY_LEN(ways); i++)
+        for (int soon = 0; soon < 2; soon++) {
+            bench *b = open_bench();
+            press(b, ways[i].keys);
+            if (soon) // before the kernel has made the cell, and is slow to do so
+                type(b, "x = 1000");
+            CHECK_INT(asked("insert"), 1);
+            inserts(b, ways[i].after);
+            row(b, 0);
+            if (!soon)
+                type(b, "x = 1000");
+            CHECK_HAS(row(b, -1), "EDIT");
+            CHECK_INT(asked("delete") + asked("restart") + asked("move"), 0);
+            CHECK(soon || screen_has(b, "▌ x = 1000"));
+            press(b, "Esc");
+            CHECK_HAS(row(b, -1), "COMMAND");
+            bench_free(b);
+        }
+}
+
+TEST(c_c_copies_or_asks_twice)
+{
+    bench *b = open_bench();
+    runs(b, "b");
+    press(b, "Enter S-End C-c");
+    CHECK_INT(asked("interrupt"), 0);
+    CHECK_HAS(row(b, -1), "copied");
+    press(b, "End C-v");
+    CHECK(screen_has(b, "x = 1x = 1"));
+    press(b, "C-c");
+    CHECK_INT(asked("interrupt"), 0);
+    CHECK_HAS(row(b, -1), "Two runs: C-c again");
+    press(b, "C-c");
+    CHECK_INT(asked("interrupt"), 1);
+    press(b, "C-c");
+    usleep(2100000); // too late
+    press(b, "C-c");
+    CHECK_INT(asked("interrupt"), 1);
+    press(b, "Esc C-c"); // among cells
+    CHECK_INT(asked("interrupt"), 2);
+    press(b, "j Enter C-c"); // the cell itself
+    CHECK_INT(asked("interrupt"), 3);
+    bench_free(b);
+}
+
+static void paste(bench *b, const char *words)
+{
+    bench_paste(b, words, strlen(words));
+}
+
+TEST(a_paste_among_cells_makes_cells)
+{
+    bench *b = open_bench();
+    paste(b, "dd = 1\nxx = 2\n");
+    CHECK_INT(asked("insert"), 1);
+    CHECK_STR(json_str(last_asked(), "after"), "a");
+    CHECK_STR(json_str(last_asked(), "source"), "dd = 1\nxx = 2");
+    CHECK_HAS(row(b, -1), "pasted as 1 cell below");
+    paste(b, "-- %% One more\nz = 1\n\n-- %% [markdown]\n-- # Text\n");
+    CHECK_INT(asked("insert"), 3);
+    CHECK_STR(json_str(last_asked(), "marker"), "[markdown]");
+    CHECK_HAS(row(b, -1), "pasted as 2 cells below");
+    paste(b, " \n\n");
+    CHECK_INT(asked("insert"), 3);
+    CHECK_HAS(row(b, -1), "only blanks");
+    press(b, "?");
+    paste(b, "dd");
+    CHECK_HAS(row(b, -1), "a paste does nothing here");
+    CHECK_INT(asked("insert") + asked("delete"), 3);
+    press(b, "q Enter");
+    paste(b, "inside");
+    CHECK_INT(asked("insert"), 3);
+    CHECK(screen_has(b, "insidex = 1"));
+    bench_free(b);
+}
+
+TEST(keys_without_a_meaning_say_so)
+{
+    static const struct {
+        const char *keys, *says;
+    } ways[] = {{"u", "u means nothing here; z: undo a change of cells"},
+        {"f", "f means nothing here; /: search"}, {"W", "W means nothing here; ? shows the keys"},
+        {"F9", "F9 means nothing here; ? shows"}, {"g w", "g w means nothing here"},
+        {"0 W", "0 W means nothing here"},
+        {"Enter C-g", "C-g means nothing here; Esc: leave the cell"},
+        {"Enter F9", "F9 means nothing here; F1 shows"},
+        {"? u", "u means nothing here; b: a screen up"}, {"? x", "x means nothing here"},
+        {": F9", "F9 means nothing here; Tab chooses"}};
+    for (size_t i = 0; i < ARRAY_LEN(ways); i++) {
+        bench *b = open_bench();
+        press(b, ways[i].keys);
+        CHECK_HAS(row(b, -1), ways[i].says);
+        press(b, "Down");
+        CHECK(!strstr(row(b, -1), "means nothing"));
+        bench_free(b);
+    }
+}
+
+TEST(a_choice_takes_a_letter_only_when_it_alone_is_typed)
+{
+    bench *b = open_bench();
+    press(b, "p Down"); // to the kind
+    type(b, "b");
+    CHECK(screen_has(b, "< bash >"));
+    type(b, "ash");
+    CHECK(screen_has(b, "< Lua >"));
+    CHECK(screen_has(b, "this is a choice: Left, Right or Space"));
+    type(b, "tttt  t");
+    CHECK(screen_has(b, "< Lua >"));
+    press(b, "Down"); // past the file, which a Lua cell has none
+    type(b, "trainer file.lua");
+    CHECK(screen_has(b, "< pure >") || screen_has(b, "< (asks) >"));
+    paste(b, "local");
+    press(b, "Up Down");
+    type(b, "l");
+    CHECK(!screen_has(b, "< local >"));
+    press(b, "Up Down Right");
+    press(b, "Enter");
+    CHECK_INT(asked("edit"), 1);
+    bench_free(b);
+}
+
 int main(void)
 {
     return tap_run();

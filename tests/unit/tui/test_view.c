@@ -254,9 +254,10 @@ static bool over_act(view *v, enum action a)
     return false;
 }
 
-static void over_type(view *v, key k)
+static bool over_type(view *v, key k)
 {
     view_pop_key(v, k);
+    return true;
 }
 
 static const struct keymap no_keys = {0};
