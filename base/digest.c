@@ -73,17 +73,12 @@ void digest_short(const uint8_t digest[SHA256_SIZE], char digits[SHA256_SHORT])
     shorten(hex, digits);
 }
 
-int sha256_read(
-    const char *path, sha256_go_on *go_on, void *arg, int64_t *size, char hex[SHA256_HEX], err *e)
+int sha256_fd(int fd, const char *path, sha256_go_on *go_on, void *arg, int64_t *size,
+    char hex[SHA256_HEX], err *e)
 {
     struct stat st;
-    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    if (fd < 0)
-        return err_errno(e, errno, "cannot read %s", path);
-    if (fstat(fd, &st) == 0 && !S_ISREG(st.st_mode)) { // a pipe may block; a device never ends
-        close(fd);
+    if (fstat(fd, &st) == 0 && !S_ISREG(st.st_mode)) // a pipe may block; a device never ends
         return err_set(e, ERR_FAILED, "cannot read %s: it is no regular file", path);
-    }
     sha256 h;
     sha256_init(&h);
     char chunk[65536];
@@ -97,16 +92,25 @@ int sha256_read(
         }
         goes_on = !go_on || go_on(arg);
     }
-    int number = errno;
-    close(fd);
     if (!goes_on)
         return err_set(e, ERR_CANCELLED, "interrupted while %s was read", path);
     if (n < 0)
-        return err_errno(e, number, "cannot read %s", path);
+        return err_errno(e, errno, "cannot read %s", path);
     uint8_t digest[SHA256_SIZE];
     sha256_final(&h, digest);
     digest_hex(digest, hex);
     return 0;
+}
+
+int sha256_read(
+    const char *path, sha256_go_on *go_on, void *arg, int64_t *size, char hex[SHA256_HEX], err *e)
+{
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        return err_errno(e, errno, "cannot read %s", path);
+    int status = sha256_fd(fd, path, go_on, arg, size, hex, e);
+    close(fd);
+    return status;
 }
 
 int sha256_file(const char *path, char hex[SHA256_HEX], err *e)

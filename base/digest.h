@@ -31,6 +31,10 @@ typedef bool sha256_go_on(void *arg);
 int sha256_read(
     const char *path, sha256_go_on *go_on, void *arg, int64_t *size, char hex[SHA256_HEX], err *e);
 
+// The same of what is left of an open regular file; path is for errors.
+int sha256_fd(int fd, const char *path, sha256_go_on *go_on, void *arg, int64_t *size,
+    char hex[SHA256_HEX], err *e);
+
 void hmac_sha256(
     const void *key, size_t key_n, const void *bytes, size_t n, uint8_t mac[SHA256_SIZE]);
 // Compares in time that does not depend on the content.

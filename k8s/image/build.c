@@ -7,6 +7,7 @@
 //   /opt/firesteel/lib/ld-linux-x86-64.so.2, libc.so.6, firesteel-mpi.so, libmpich.so.12 …
 #include "k8s/image/build.h"
 
+#include "base/inside.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -14,7 +15,10 @@
 #include "k8s/image/draft.h"
 #include "k8s/image/relocate.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #define HOME "opt/firesteel"
 
@@ -141,19 +145,43 @@ static char *normal_name(const char *name)
     return buf_take(&out);
 }
 
-static char *find_in(const char *const *dirs, const char *name)
+// Where a name was looked for.
+struct search {
+    int folder;      // an open one that has it; -1: none has
+    const char *dir; // its path
+    char *out;       // a path that leads out of its folder, by a link; NULL: none does
+};
+
+static void search_done(struct search *s)
 {
-    for (size_t i = 0; dirs && dirs[i]; i++) {
-        char *path = path_join(dirs[i], name);
-        if (path_exists(path))
-            return path;
-        free(path);
-    }
-    return NULL;
+    if (s->folder >= 0)
+        close(s->folder);
+    free(s->out);
 }
 
-static int not_found(const struct image_build *b, const char *name, err *e)
+// Looks on where an earlier search has found nothing. Nothing outside of a folder counts as there.
+static void look_in(const char *const *dirs, const char *name, struct search *s)
 {
+    for (size_t i = 0; dirs && dirs[i] && s->folder < 0; i++) {
+        AUTO_FD folder = open(dirs[i], O_PATH | O_DIRECTORY | O_CLOEXEC);
+        AUTO_FD there = folder < 0 ? -1 : inside_open(folder, name, O_PATH, INSIDE_BENEATH);
+        if (folder >= 0 && there < 0 && errno == EXDEV && !s->out)
+            s->out = path_join(dirs[i], name);
+        if (there < 0)
+            continue;
+        s->folder = folder;
+        s->dir = dirs[i];
+        folder = -1;
+    }
+}
+
+static int not_found(const struct image_build *b, const char *name, const struct search *s, err *e)
+{
+    if (s->out)
+        return err_set(e, ERR_USAGE,
+            "%s is a link that leads out of its folder, or passes one: nothing outside is packed. "
+            "Copy what is meant into the folder; for data/… $FIRESTEEL_DATA names another one",
+            s->out);
     AUTO_BUF places = {0};
     for (size_t i = 0; b->dirs && b->dirs[i]; i++)
         buf_fmt(&places, "%s%s", places.len ? ", " : "", b->dirs[i]);
@@ -180,15 +208,18 @@ static int add_entry(layer *l, const struct image_build *b, const struct image_c
     if (!path_is_below(copy->name) || !*name)
         return err_set(
             e, ERR_USAGE, "it must be the relative name of a file or folder, without “..”");
-    AUTO_FREE char *source = find_in(b->dirs, name);
-    if (!source && str_starts(name, "data/"))
-        source = find_in(b->data_dirs, name + strlen("data/"));
-    if (!source)
-        return not_found(b, name, e);
+    CLEANUP(search_done) struct search s = {.folder = -1};
+    const char *there = name;
+    look_in(b->dirs, name, &s);
+    if (s.folder < 0 && str_starts(name, "data/"))
+        look_in(b->data_dirs, there = name + strlen("data/"), &s);
+    if (s.folder < 0)
+        return not_found(b, name, &s, e);
     AUTO_FREE char *to = target_of(b, copy, name);
     if (!*to || strstr(to, "../") || str_ends(to, ".."))
         return err_set(e, ERR_USAGE, "“%s” is no place in an image", copy->to);
-    return layer_tree_without(l, to, source, name, b->exclude, e);
+    return layer_reads(l, s.folder, s.dir, e) || layer_tree(l, to, there, name, b->exclude, e) ? -1
+                                                                                               : 0;
 }
 
 static int files_layer(layer *l, const struct image_build *b, err *e)
@@ -220,8 +251,12 @@ static int add_layer(const image_store *s, const struct image_build *b, struct d
 static bool has_convolutions(const struct image_build *b, const char *name)
 {
     AUTO_BUF text = {0};
-    AUTO_FREE char *path = str_ends(name, ".lua") ? find_in(b->dirs, name) : NULL;
-    return path && path_read(path, &text, TRAINER_LIMIT, NULL) == 0 &&
+    CLEANUP(search_done) struct search s = {.folder = -1};
+    if (str_ends(name, ".lua"))
+        look_in(b->dirs, name, &s);
+    AUTO_FD fd =
+        s.folder < 0 ? -1 : inside_open(s.folder, name, O_RDONLY | O_NONBLOCK, INSIDE_BENEATH);
+    return fd >= 0 && fd_read_all(fd, &text, TRAINER_LIMIT, NULL) == 0 &&
            (strstr(buf_cstr(&text), "Conv2D") || strstr(buf_cstr(&text), "nn.applications"));
 }
 

@@ -2,6 +2,7 @@
 // A Dockerfile that is being built, stage by stage. Private to dockerbuild.c, which does its steps
 // and owns it, and dockercopy.c, which does COPY and ADD.
 #pragma once
+#include "k8s/image/context.h"
 #include "k8s/image/dockerfile.h"
 #include "k8s/image/draft.h"
 
@@ -12,13 +13,14 @@ struct stage {
     char **known; // folders that are in the image for sure
     bool has_base, cmd;
     oci_descriptor manifest; // of the finished stage
-    char *root;              // where it is unpacked; NULL: nowhere yet
+    struct context root;     // where it is unpacked; not open: nowhere yet
 };
 
 struct building {
     const image_store *store;
     const struct dockerfile_build *options;
-    char **ignore;  // the context's .dockerignore
+    struct context context;
+    char **ignore;  // what stays out of the context
     cJSON *globals; // ARGs before the first FROM
     struct stage *stages;
     size_t n;

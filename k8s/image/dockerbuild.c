@@ -10,6 +10,8 @@
 
 #include <string.h>
 
+enum { IGNORE_LIMIT = 1 << 20 };
+
 struct stage *building_stage(const struct building *b)
 {
     return b->n ? &b->stages[b->n - 1] : NULL;
@@ -23,10 +25,11 @@ static void building_done(struct building *b)
         draft_done(&s->draft);
         cJSON_Delete(s->args);
         strv_free(s->known);
-        free(s->root);
+        context_done(&s->root);
     }
     free(b->stages);
     cJSON_Delete(b->globals);
+    context_done(&b->context);
     strv_free(b->ignore);
 }
 
@@ -141,7 +144,8 @@ static struct stage *begin_stage(struct building *b, char *const *words)
 {
     b->stages = mem_resize(b->stages, b->n + 1, sizeof *b->stages);
     struct stage *s = &b->stages[b->n++];
-    *s = (struct stage){.name = strv_len(words) == 3 ? mem_strdup(words[2]) : NULL};
+    *s = (struct stage){
+        .name = strv_len(words) == 3 ? mem_strdup(words[2]) : NULL, .root.folder = -1};
     return s;
 }
 
@@ -386,12 +390,18 @@ static int run_steps(struct building *b, const struct dockerfile *d, err *e)
                                                      b->options->name, b->options->target);
 }
 
-static void read_ignore(struct building *b)
+// An ignore file that cannot be read would let everything into the image.
+static int read_ignore(struct building *b, err *e)
 {
-    AUTO_FREE char *path = path_join(b->options->context, ".dockerignore");
     AUTO_BUF text = {0};
-    bool there = path_read(path, &text, 1 << 20, NULL) == 0;
-    b->ignore = ignore_parse(there ? buf_cstr(&text) : "");
+    err why = {0};
+    int status = b->options->ignore
+                     ? 0
+                     : context_read(&b->context, ".dockerignore", &text, IGNORE_LIMIT, &why);
+    if (status && why.code != ERR_NOT_FOUND)
+        return err_set(e, why.code, "%s", why.text);
+    b->ignore = ignore_parse(b->options->ignore ? b->options->ignore : buf_cstr(&text));
+    return 0;
 }
 
 int dockerfile_run(const image_store *s, const struct dockerfile *d,
@@ -400,8 +410,8 @@ int dockerfile_run(const image_store *s, const struct dockerfile *d,
     CLEANUP(building_done)
     struct building b = {.store = s, .options = options, .globals = cJSON_CreateObject()};
     *out = (struct image_built){0};
-    read_ignore(&b);
-    if (run_steps(&b, d, e) || draft_finish(&building_stage(&b)->draft, s, options->tag, out, e))
+    if (context_open(&b.context, options->context, e) || read_ignore(&b, e) ||
+        run_steps(&b, d, e) || draft_finish(&building_stage(&b)->draft, s, options->tag, out, e))
         return -1;
     out->new_layers += b.new_layers;
     return 0;
@@ -447,7 +457,7 @@ int dockerfile_images(const struct dockerfile *d, const struct dockerfile_build 
     struct dockerfile_image **images, size_t *n, err *e)
 {
     CLEANUP(building_done)
-    struct building b = {.options = options, .globals = cJSON_CreateObject()};
+    struct building b = {.options = options, .globals = cJSON_CreateObject(), .context.folder = -1};
     struct image_list list = {0};
     int status = 0;
     for (size_t i = 0; i < d->n && status == 0; i++) {

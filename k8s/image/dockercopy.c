@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // COPY and ADD of a Dockerfile: what they read, and the layer that they make of it.
+#include "base/inside.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -11,8 +12,9 @@
 
 #include <archive.h>
 #include <archive_entry.h>
+#include <errno.h>
 #include <fcntl.h>
-#include <glob.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -29,7 +31,7 @@ const char *building_flag(const struct dockerfile_step *s, const char *name)
 
 // Where COPY reads, and what stays out.
 struct source {
-    const char *root;
+    const struct context *in;
     const char *const *ignore;
     const struct layer_told *told; // hears of the files that are read; NULL: nobody does
 };
@@ -44,34 +46,33 @@ struct copying {
     size_t found;
 };
 
-static int unpack_stage(struct building *b, const oci_descriptor *manifest, char **root, err *e)
+static int unpack_stage(
+    struct building *b, const oci_descriptor *manifest, struct context *c, err *e)
 {
-    if (!*root)
-        *root = image_unpack(b->store, &manifest->digest, b->options->temp, NULL, e);
-    return *root ? 0 : -1;
+    if (c->folder >= 0)
+        return 0;
+    AUTO_FREE char *root = image_unpack(b->store, &manifest->digest, b->options->temp, NULL, e);
+    return root ? context_open(c, root, e) : -1;
 }
 
-static int find_source(struct building *b, struct source *from, char **owned, err *e)
+// *owned: opened for this step alone.
+static int find_source(struct building *b, struct source *from, struct context *owned, err *e)
 {
     const char *name = building_flag(b->step, "--from");
-    *owned = NULL;
-    *from = (struct source){b->options->context, (const char *const *)b->ignore, b->options->added};
+    *from = (struct source){&b->context, (const char *const *)b->ignore, b->options->added};
     if (!name)
         return 0;
     struct stage *s = building_find(b, name, b->n - 1);
     if (s) {
-        *from = (struct source){0};
-        if (unpack_stage(b, &s->manifest, &s->root, e))
-            return -1;
-        from->root = s->root;
-        return 0;
+        *from = (struct source){&s->root};
+        return unpack_stage(b, &s->manifest, &s->root, e);
     }
     oci_descriptor image;
-    if ((b->options->need && b->options->need(b->options->arg, name, e)) ||
-        image_store_find(b->store, name, &image, e) || unpack_stage(b, &image, owned, e))
-        return -1;
-    *from = (struct source){.root = *owned};
-    return 0;
+    *from = (struct source){owned};
+    return (b->options->need && b->options->need(b->options->arg, name, e)) ||
+                   image_store_find(b->store, name, &image, e) || unpack_stage(b, &image, owned, e)
+               ? -1
+               : 0;
 }
 
 // Is this place a folder in the stage so far?
@@ -84,24 +85,25 @@ static int is_folder(struct building *b, const char *place, bool *is, err *e)
     if (*is || !s->has_base)
         return 0;
     struct image_built now = {0};
-    AUTO_FREE char *root = NULL;
+    CLEANUP(context_done) struct context root = {.folder = -1};
     if (draft_store(&s->draft, b->store, &now, e))
         return -1;
     int status = unpack_stage(b, &now.manifest, &root, e);
     image_built_done(&now);
-    AUTO_FREE char *path = root ? path_join(root, place + 1) : NULL;
-    *is = path && path_is_dir(path);
+    AUTO_FD there =
+        status ? -1 : inside_open(root.folder, place, O_PATH | O_DIRECTORY, INSIDE_ROOT);
+    *is = there >= 0;
     return status;
 }
 
 // The kinds of archives that can be unpacked here. *what: a name for the error of others.
-static bool is_archive(const char *path, const char **what)
+static bool is_archive(int fd, const char **what)
 {
     struct archive *a = archive_read_new();
     struct archive_entry *head;
     archive_read_support_format_tar(a);
     archive_read_support_filter_all(a);
-    bool tar = archive_read_open_filename(a, path, 64 << 10) == ARCHIVE_OK &&
+    bool tar = archive_read_open_fd(a, fd, 64 << 10) == ARCHIVE_OK &&
                archive_read_next_header(a, &head) == ARCHIVE_OK;
     int filter = archive_filter_code(a, 0);
     if (tar && filter != ARCHIVE_FILTER_NONE && filter != ARCHIVE_FILTER_GZIP &&
@@ -112,85 +114,93 @@ static bool is_archive(const char *path, const char **what)
 }
 
 // What is read is the archive, not what it is unpacked to.
-static int tell_archive(struct copying *c, const char *path, err *e)
+static int tell_archive(struct copying *c, int fd, const char *path, err *e)
 {
+    const struct layer_told *t = c->from.told;
     char hex[SHA256_HEX];
     int64_t size;
-    if (!c->from.told)
+    if (!t)
         return 0;
-    if (sha256_read(path, c->from.told->go_on, c->from.told->arg, &size, hex, e))
+    if (lseek(fd, 0, SEEK_SET) < 0 || sha256_fd(fd, path, t->go_on, t->arg, &size, hex, e))
         return -1;
-    c->from.told->fn(c->from.told->arg, path, size, hex);
+    t->fn(t->arg, path, size, hex);
     return 0;
 }
 
-static int unpack_archive(struct copying *c, const char *path, const char *what, err *e)
+// From now on the layer reads in that folder.
+static int read_in(struct copying *c, const struct context *from, err *e)
+{
+    return layer_reads(c->layer, from->folder, from->path, e);
+}
+
+static int unpack_archive(struct copying *c, int fd, const char *path, const char *what, err *e)
 {
     struct image_limits limits = {.bytes = (int64_t)32 << 30, .files = 1000000};
+    CLEANUP(context_done) struct context unpacked = {.folder = -1};
     if (what)
         return err_set(e, ERR_INVALID, "%s: archives of %s are not unpacked here", path, what);
     AUTO_FREE char *root = path_make_temp(c->building->options->temp, "add-", e);
-    AUTO_FD fd = root ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-    if (fd < 0 || tell_archive(c, path, e) || image_unpack_layer(fd, root, &limits, e))
+    if (!root || tell_archive(c, fd, path, e) || image_unpack_layer(fd, root, &limits, e) ||
+        context_open(&unpacked, root, e) || read_in(c, &unpacked, e))
         return err_wrap(e, "%s", path);
     layer_tells(c->layer, NULL);
-    int status = layer_tree(c->layer, c->to + 1, root, e);
+    int status = layer_tree(c->layer, c->to + 1, "", "", NULL, e);
     layer_tells(c->layer, c->from.told);
-    return status;
+    return status || read_in(c, c->from.in, e) ? -1 : 0;
 }
 
-static int copy_one(struct copying *c, const char *path, err *e)
+// Is it ignored, by the name that is copied or by the one without links?
+static bool is_ignored(const struct source *from, const char *name, const char *real, bool folder)
 {
-    const char *name = path + strlen(c->from.root);
-    name += strspn(name, "/");
-    struct stat st;
+    bool link = !str_eq(name, real);
+    return ((link || !folder) && ignore_matches(from->ignore, name)) ||
+           (!folder && ignore_matches(from->ignore, real));
+}
+
+// A link that is named is followed; those in a folder stay links. real: the name without links.
+static int copy_real(struct copying *c, const char *name, const char *real, err *e)
+{
+    enum { READ = O_RDONLY | O_NONBLOCK | O_NOFOLLOW };
+    const struct context *in = c->from.in;
     const char *what = NULL;
-    if (lstat(path, &st))
-        return 0; // it went away
-    if (!S_ISDIR(st.st_mode) && ignore_matches(c->from.ignore, name))
+    struct stat st;
+    AUTO_FD at = inside_open(in->folder, real, O_PATH | O_NOFOLLOW, INSIDE_ROOT);
+    if (at < 0 || fstat(at, &st))
+        return err_errno(e, errno, "cannot read %s in %s", name, in->path);
+    if (is_ignored(&c->from, name, real, S_ISDIR(st.st_mode)))
         return 0;
     c->found++;
-    if (c->unpack && archive_late(e) != 0)
-        return -1;
-    if (c->unpack && S_ISREG(st.st_mode) && is_archive(path, &what))
-        return unpack_archive(c, path, what, e);
-    AUTO_FREE char *last = path_basename(path);
+    AUTO_FREE char *path = path_join(in->path, real), *last = path_basename(name);
+    AUTO_FD fd =
+        c->unpack && S_ISREG(st.st_mode) ? inside_open(in->folder, real, READ, INSIDE_ROOT) : -1;
+    if (fd >= 0 && is_archive(fd, &what))
+        return unpack_archive(c, fd, path, what, e);
     AUTO_FREE char *place =
         S_ISDIR(st.st_mode) || !c->into ? mem_strdup(c->to) : path_join(c->to, last);
     if (S_ISDIR(st.st_mode))
         building_know(building_stage(c->building), c->to);
-    return layer_tree_without(c->layer, place + 1, path, name, c->from.ignore, e);
+    return layer_tree(c->layer, place + 1, real, real, c->from.ignore, e);
 }
 
-static void escape(buf *out, const char *text)
-{
-    for (; *text; text++)
-        buf_fmt(out, "%s%c", strchr("*?[\\", *text) ? "\\" : "", *text);
-}
-
-// The files that a name or a pattern means below the source's root.
 static int copy_each(struct copying *c, const char *pattern, err *e)
 {
-    glob_t found = {0};
-    AUTO_BUF text = {0};
-    pattern += strspn(pattern, "/");
-    while (str_starts(pattern, "./"))
-        pattern += 2;
-    if (strstr(pattern, "../") || str_eq(pattern, ".."))
-        return err_set(e, ERR_INVALID, "“%s” leads out of the folder by “..”", pattern);
-    escape(&text, c->from.root);
-    buf_fmt(&text, "/%s", str_eq(pattern, ".") ? "" : pattern);
+    bool several = strpbrk(pattern, "*?[");
     size_t before = c->found;
     int status = 0;
-    if (glob(buf_cstr(&text), 0, NULL, &found) == 0)
-        for (size_t i = 0; i < found.gl_pathc && status == 0; i++)
-            status = copy_one(c, found.gl_pathv[i], e);
-    globfree(&found);
-    if (status == 0 && c->found == before)
-        status = err_set(e, ERR_NOT_FOUND, "there is no %s in %s", pattern,
-            building_flag(c->building->step, "--from") ? building_flag(c->building->step, "--from")
-                                                       : c->from.root);
-    return status;
+    if (!path_is_below(pattern + strspn(pattern, "/")) && pattern[strspn(pattern, "/")])
+        return err_set(e, ERR_INVALID, "“%.200s” leads out of the folder by “..”", pattern);
+    if (strlen(pattern) >= PATH_MAX)
+        return err_set(e, ERR_INVALID, "“%.60s…” is too long for a name", pattern);
+    char **names = context_names(c->from.in, pattern);
+    for (char **n = names; *n && status == 0; n++) {
+        AUTO_FREE char *real = inside_name(c->from.in->folder, *n, INSIDE_ROOT);
+        status = real ? copy_real(c, *n, real, e) : context_misses(c->from.in, *n, e);
+    }
+    strv_free(names);
+    // A pattern may match nothing, as long as something is copied.
+    return status || several || c->found > before
+               ? status
+               : err_set(e, ERR_NOT_FOUND, "%s in %s is ignored", pattern, c->from.in->path);
 }
 
 static int set_looks(struct building *b, layer *l, err *e)
@@ -230,13 +240,13 @@ static int fill(struct copying *c, char *const *words, size_t n, err *e)
         if (copy_each(c, words[i], e))
             return -1;
     }
-    return 0;
+    return c->found ? 0 : err_set(e, ERR_NOT_FOUND, "nothing in %s matches", c->from.in->path);
 }
 
 int building_copy(struct building *b, char *const *words, err *e)
 {
     size_t n = strv_len(words);
-    AUTO_FREE char *owned = NULL;
+    CLEANUP(context_done) struct context owned = {.folder = -1};
     struct copying c = {.building = b, .unpack = str_eq(b->step->name, "ADD")};
     if (n < 2)
         return err_set(e, ERR_INVALID, "it takes a SOURCE and a place");
@@ -249,14 +259,17 @@ int building_copy(struct building *b, char *const *words, err *e)
     c.into = n > 2 || str_ends(to, "/") || str_eq(to, ".") || str_ends(to, "/.");
     if (!c.into && is_folder(b, place, &c.into, e))
         return -1;
+    if (c.unpack && archive_late(e) != 0)
+        return -1;
     c.layer = layer_new();
     layer_bare(c.layer);
     layer_tells(c.layer, c.from.told);
     AUTO_FREE char *by = str_fmt("%s %s", b->step->name, b->step->rest);
-    int status = fill(&c, words, n, e) || draft_add(&building_stage(b)->draft, b->store, c.layer,
-                                              b->options->created, by, e)
-                     ? -1
-                     : 0;
+    int status =
+        read_in(&c, c.from.in, e) || fill(&c, words, n, e) ||
+                draft_add(&building_stage(b)->draft, b->store, c.layer, b->options->created, by, e)
+            ? -1
+            : 0;
     layer_free(c.layer);
     if (c.into)
         building_know(building_stage(b), place);

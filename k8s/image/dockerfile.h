@@ -35,6 +35,7 @@ char *dockerfile_text(const char *text, dockerfile_lookup *lookup, void *arg, er
 struct dockerfile_build {
     const char *name;        // of the file, for errors
     const char *context;     // the folder that COPY reads
+    const char *ignore;      // text of the file's own ignore file; NULL: the context's counts
     const char *const *args; // "NAME=value", ended by NULL; may be NULL
     const char *target;      // the stage to build; NULL: the last one
     const char *tag;         // "NAME[:TAG]"

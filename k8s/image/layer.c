@@ -4,6 +4,7 @@
 #include "k8s/image/layer.h"
 
 #include "base/digest.h"
+#include "base/inside.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -15,6 +16,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -30,15 +32,23 @@ struct entry {
     char *path;
     mode_t mode;
     unsigned uid, gid;
-    char *source;                  // ENTRY_LINK: the target; ENTRY_FILE: the file
+    char *source;                  // ENTRY_LINK: the target; ENTRY_FILE: the file's path
+    char *name;                    // ENTRY_FILE of a folder: in it; NULL: source is opened
+    size_t folder;                 // of layer.folders
     buf bytes;                     // ENTRY_BYTES
     size_t order;                  // order of adding: of two entries with one path the later stays
     char sum[SHA256_HEX];          // of the content, after hashing
     const struct layer_told *told; // ENTRY_FILE; NULL: nobody
 };
+struct folder {
+    int fd;
+    char *path;
+};
 struct layer {
     struct entry *entries;
     size_t n, cap, order;
+    struct folder *folders; // the last one is read now
+    size_t folder_n;
     unsigned uid, gid; // of what is added next
     mode_t mode;       // 0: the usual
     const struct layer_told *told;
@@ -54,6 +64,7 @@ static void entry_done(struct entry *x)
 {
     free(x->path);
     free(x->source);
+    free(x->name);
     buf_done(&x->bytes);
 }
 
@@ -63,6 +74,11 @@ void layer_free(layer *l)
         return;
     for (size_t i = 0; i < l->n; i++)
         entry_done(&l->entries[i]);
+    for (size_t i = 0; i < l->folder_n; i++) {
+        close(l->folders[i].fd);
+        free(l->folders[i].path);
+    }
+    free(l->folders);
     free(l->entries);
     free(l);
 }
@@ -120,96 +136,150 @@ void layer_bytes(layer *l, const char *path, const void *bytes, size_t n, mode_t
     buf_add(&add(l, ENTRY_BYTES, path, mode)->bytes, bytes, n);
 }
 
-static int add_stat(layer *l, const char *path, const char *source, const struct stat *st, err *e)
+static int no_file(const char *source, err *e)
 {
-    if (!S_ISREG(st->st_mode))
-        return err_set(e, ERR_INVALID, "%s is neither a file nor a folder", source);
-    if (access(source, R_OK))
-        return err_errno(e, errno, "cannot read %s", source);
-    mode_t mode = st->st_mode & 0111 ? 0755 : 0644;
-    add(l, ENTRY_FILE, path, mode)->source = mem_strdup(source);
-    return 0;
+    return err_set(e, ERR_INVALID,
+        "%s is neither a file nor a folder: leave it out (.dockerignore, exclude)", source);
+}
+
+static struct entry *add_file(layer *l, const char *path, const char *source, const struct stat *st)
+{
+    struct entry *x = add(l, ENTRY_FILE, path, st->st_mode & 0111 ? 0755 : 0644);
+    x->source = mem_strdup(source);
+    return x;
 }
 
 int layer_file(layer *l, const char *path, const char *source, err *e)
 {
     struct stat st;
-    if (stat(source, &st))
+    if (stat(source, &st) || access(source, R_OK))
         return err_errno(e, errno, "cannot read %s", source);
-    return add_stat(l, path, source, &st, e);
+    if (!S_ISREG(st.st_mode))
+        return no_file(source, e);
+    add_file(l, path, source, &st);
+    return 0;
 }
 
-// A walk through a tree. name: what the patterns call it.
+int layer_reads(layer *l, int folder, const char *path, err *e)
+{
+    int fd = fcntl(folder, F_DUPFD_CLOEXEC, 0);
+    if (fd < 0)
+        return err_errno(e, errno, "cannot open %s", path);
+    l->folders = mem_resize(l->folders, l->folder_n + 1, sizeof *l->folders);
+    l->folders[l->folder_n++] = (struct folder){fd, mem_strdup(path)};
+    return 0;
+}
+
+// A walk through a tree of the folder that is read, by descriptors: no link is followed.
 struct walk {
     layer *layer;
     const char *const *exclude;
     const char *top; // the path that was given
 };
 
-static int add_any(const struct walk *w, const char *path, const char *source, const char *name,
-    const struct stat *st, err *e);
+// A place in the walk.
+struct place {
+    int dir;            // the folder that it is in
+    const char *last;   // its name there
+    const char *path;   // in the image
+    const char *name;   // in the folder that is read
+    const char *called; // by the patterns
+};
 
-static int add_child(const struct walk *w, const char *path, const char *source, const char *name,
-    const char *child, err *e)
+static char *source_of(const struct walk *w, const struct place *p)
 {
-    AUTO_FREE char *from = path_join(source, child),
-                   *to = *path ? path_join(path, child) : mem_strdup(child),
-                   *called = *name ? path_join(name, child) : mem_strdup(child);
-    struct stat st;
-    if (lstat(from, &st))
-        return err_errno(e, errno, "cannot read %s", from);
-    if (ignore_matches(w->exclude, called) && !S_ISDIR(st.st_mode))
-        return 0; // of an ignored folder, files may be taken back in
-    return add_any(w, to, from, called, &st, e);
+    const char *folder = w->layer->folders[w->layer->folder_n - 1].path;
+    return *p->name ? path_join(folder, p->name) : mem_strdup(folder);
 }
 
-static int add_dir(
-    const struct walk *w, const char *path, const char *source, const char *name, err *e)
+static int cannot_read(const struct walk *w, const struct place *p, err *e)
 {
-    bool leave = w->layer->bare && path == w->top; // a folder of the base may be there
-    if (*path && !leave && !ignore_matches(w->exclude, name))
-        layer_dir(w->layer, path, 0755);
-    DIR *d = opendir(source);
+    int number = errno;
+    AUTO_FREE char *source = source_of(w, p);
+    return err_errno(e, number, "cannot read %s", source);
+}
+
+static int add_any(const struct walk *w, const struct place *p, err *e);
+
+static int add_child(
+    const struct walk *w, const struct place *p, int dir, const char *child, err *e)
+{
+    AUTO_FREE char *path = *p->path ? path_join(p->path, child) : mem_strdup(child),
+                   *name = *p->name ? path_join(p->name, child) : mem_strdup(child),
+                   *called = *p->called ? path_join(p->called, child) : mem_strdup(child);
+    return add_any(w, &(struct place){dir, child, path, name, called}, e);
+}
+
+static int add_dir(const struct walk *w, const struct place *p, err *e)
+{
+    bool leave = w->layer->bare && p->path == w->top; // a folder of the base may be there
+    if (*p->path && !leave && !ignore_matches(w->exclude, p->called))
+        layer_dir(w->layer, p->path, 0755);
+    int fd = openat(p->dir, p->last, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *d = fd < 0 ? NULL : fdopendir(fd);
     if (!d)
-        return err_errno(e, errno, "cannot read %s", source);
+        return cannot_read(w, p, e);
     int status = 0;
     for (struct dirent *f; status == 0 && (f = readdir(d));)
         if (!str_eq(f->d_name, ".") && !str_eq(f->d_name, ".."))
-            status = add_child(w, path, source, name, f->d_name, e);
+            status = add_child(w, p, fd, f->d_name, e);
     closedir(d);
     return status;
 }
 
-static int add_any(const struct walk *w, const char *path, const char *source, const char *name,
-    const struct stat *st, err *e)
+static int add_regular(const struct walk *w, const struct place *p, const struct stat *st, err *e)
 {
-    if (S_ISDIR(st->st_mode))
-        return add_dir(w, path, source, name, e);
-    if (!S_ISLNK(st->st_mode))
-        return add_stat(w->layer, path, source, st, e);
-    char target[4096];
-    ssize_t n = readlink(source, target, sizeof target - 1);
-    if (n < 0)
-        return err_errno(e, errno, "cannot read the link %s", source);
-    target[n] = '\0';
-    layer_link(w->layer, path, target);
+    if (faccessat(p->dir, p->last, R_OK, 0))
+        return cannot_read(w, p, e);
+    AUTO_FREE char *source = source_of(w, p);
+    struct entry *x = add_file(w->layer, p->path, source, st);
+    x->name = mem_strdup(p->name);
+    x->folder = w->layer->folder_n - 1;
     return 0;
 }
 
-int layer_tree_without(layer *l, const char *path, const char *source, const char *name,
-    const char *const *exclude, err *e)
+static int add_link(const struct walk *w, const struct place *p, err *e)
 {
-    struct stat st;
-    if (stat(source, &st)) // the given name may itself be a link
-        return err_errno(e, errno, "cannot read %s", source);
-    if (ignore_matches(exclude, name) && !S_ISDIR(st.st_mode))
-        return 0;
-    return add_any(&(struct walk){l, exclude, path}, path, source, name, &st, e);
+    char target[PATH_MAX];
+    ssize_t n = readlinkat(p->dir, p->last, target, sizeof target - 1);
+    if (n < 0)
+        return cannot_read(w, p, e);
+    target[n] = '\0';
+    layer_link(w->layer, p->path, target);
+    return 0;
 }
 
-int layer_tree(layer *l, const char *path, const char *source, err *e)
+static int add_any(const struct walk *w, const struct place *p, err *e)
 {
-    return layer_tree_without(l, path, source, "", NULL, e);
+    struct stat st;
+    if (fstatat(p->dir, p->last, &st, AT_SYMLINK_NOFOLLOW))
+        return cannot_read(w, p, e);
+    if (S_ISDIR(st.st_mode))
+        return add_dir(w, p, e); // also an ignored one: files in it may be taken back in
+    if (ignore_matches(w->exclude, p->called))
+        return 0;
+    if (S_ISREG(st.st_mode))
+        return add_regular(w, p, &st, e);
+    if (S_ISLNK(st.st_mode))
+        return add_link(w, p, e);
+    AUTO_FREE char *source = source_of(w, p);
+    return no_file(source, e);
+}
+
+int layer_tree(layer *l, const char *path, const char *name, const char *called,
+    const char *const *exclude, err *e)
+{
+    struct walk w = {l, exclude, path};
+    int root = l->folders[l->folder_n - 1].fd;
+    AUTO_FREE char *real = inside_name(root, name, INSIDE_ROOT);
+    if (!real)
+        return cannot_read(&w, &(struct place){.name = name}, e);
+    AUTO_FREE char *above = *real ? path_dirname(real) : mem_strdup(""),
+                   *last = *real ? path_basename(real) : mem_strdup(".");
+    AUTO_FD dir = inside_open(root, above, O_PATH | O_DIRECTORY, INSIDE_ROOT);
+    if (dir < 0)
+        return cannot_read(&w, &(struct place){.name = name}, e);
+    return add_any(&w, &(struct place){dir, last, path, real, called}, e);
 }
 
 static int compare_entries(const void *a, const void *b)
@@ -248,18 +318,29 @@ static void settle(layer *l)
 
 // The key: a hash of everything that goes into the layer
 
-static int hash_content(struct entry *x, err *e)
+// Whoever may write to the folder may have put something else there meanwhile.
+static int open_source(const layer *l, const struct entry *x, err *e)
+{
+    enum { HOW = O_RDONLY | O_NONBLOCK | O_CLOEXEC };
+    int fd = x->name ? inside_open(l->folders[x->folder].fd, x->name, HOW | O_NOFOLLOW, INSIDE_ROOT)
+                     : open(x->source, HOW);
+    return fd >= 0 ? fd : err_errno(e, errno, "cannot read %s", x->source);
+}
+
+static int hash_content(const layer *l, struct entry *x, err *e)
 {
     int64_t size;
     if (x->kind == ENTRY_BYTES)
         sha256_hex(buf_cstr(&x->bytes), x->bytes.len, x->sum);
     if (x->kind != ENTRY_FILE)
         return 0;
-    if (!x->told)
-        return sha256_file(x->source, x->sum, e);
-    if (sha256_read(x->source, x->told->go_on, x->told->arg, &size, x->sum, e))
+    const struct layer_told *t = x->told;
+    AUTO_FD fd = open_source(l, x, e);
+    if (fd < 0 ||
+        sha256_fd(fd, x->source, t ? t->go_on : NULL, t ? t->arg : NULL, &size, x->sum, e))
         return -1;
-    x->told->fn(x->told->arg, x->source, size, x->sum);
+    if (t)
+        t->fn(t->arg, x->source, size, x->sum);
     return 0;
 }
 
@@ -270,7 +351,7 @@ static int make_key(layer *l, int64_t mtime, char key[SHA256_HEX], err *e)
         (long long)mtime);
     for (size_t i = 0; i < l->n; i++) {
         struct entry *x = &l->entries[i];
-        if (hash_content(x, e))
+        if (hash_content(l, x, e))
             return -1;
         if (x->uid || x->gid)
             buf_fmt(&text, "%u:%u ", x->uid, x->gid);
@@ -377,17 +458,15 @@ static int copy_file(struct archive *a, const struct entry *x, int fd, err *e)
 }
 
 static int write_content(
-    struct archive *a, struct archive_entry *head, const struct entry *x, err *e)
+    struct archive *a, struct archive_entry *head, const layer *l, const struct entry *x, err *e)
 {
     ERR_GUARD(e);
-    int fd = x->kind == ENTRY_FILE ? open(x->source, O_RDONLY | O_CLOEXEC) : -1;
+    AUTO_FD fd = x->kind == ENTRY_FILE ? open_source(l, x, e) : -1;
     struct stat st = {0};
-    if (x->kind == ENTRY_FILE && (fd < 0 || fstat(fd, &st))) {
-        err_errno(e, errno, "cannot read %s", x->source);
-        if (fd >= 0)
-            close(fd);
+    if (x->kind == ENTRY_FILE && fd < 0)
         return -1;
-    }
+    if (x->kind == ENTRY_FILE && fstat(fd, &st))
+        return err_errno(e, errno, "cannot read %s", x->source);
     archive_entry_set_size(head, x->kind == ENTRY_FILE ? st.st_size : (la_int64_t)x->bytes.len);
     int status = 0;
     if (archive_write_header(a, head) != ARCHIVE_OK)
@@ -396,12 +475,11 @@ static int write_content(
         status = copy_file(a, x, fd, e);
     else if (x->kind == ENTRY_BYTES)
         status = write_data(a, buf_cstr(&x->bytes), x->bytes.len, e);
-    if (fd >= 0)
-        close(fd);
     return status;
 }
 
-static int write_entry(struct archive *a, const struct entry *x, int64_t mtime, err *e)
+static int write_entry(
+    struct archive *a, const layer *l, const struct entry *x, int64_t mtime, err *e)
 {
     static const mode_t types[] = {
         [ENTRY_DIR] = AE_IFDIR,
@@ -418,7 +496,7 @@ static int write_entry(struct archive *a, const struct entry *x, int64_t mtime, 
     archive_entry_set_mtime(head, (time_t)mtime, 0);
     if (x->kind == ENTRY_LINK)
         archive_entry_set_symlink(head, x->source);
-    int status = write_content(a, head, x, e);
+    int status = write_content(a, head, l, x, e);
     archive_entry_free(head);
     return status;
 }
@@ -435,7 +513,7 @@ static int write_tar(const layer *l, struct stream *s, int64_t mtime, err *e)
                      ? 0
                      : err_set(e, ERR_IO, "tar: %s", archive_error_string(a));
     for (size_t i = 0; i < l->n && status == 0; i++)
-        status = write_entry(a, &l->entries[i], mtime, e);
+        status = write_entry(a, l, &l->entries[i], mtime, e);
     if (status == 0 && archive_write_close(a) != ARCHIVE_OK)
         status = e->code ? -1 : err_set(e, ERR_IO, "tar: %s", archive_error_string(a));
     archive_write_free(a);

@@ -34,12 +34,14 @@ void layer_link(layer *l, const char *path, const char *target);
 void layer_bytes(layer *l, const char *path, const void *bytes, size_t n, mode_t mode);
 // Adds the content of `source`. Of its mode only the permission to execute counts: 0755 or 0644.
 int layer_file(layer *l, const char *path, const char *source, err *e);
-// Adds a file or a whole tree, without following symbolic links in it; sockets and devices are
-// errors.
-int layer_tree(layer *l, const char *path, const char *source, err *e);
-
-// The same without what the patterns (ignore.h) match; `name` is what they call the source.
-int layer_tree_without(layer *l, const char *path, const char *source, const char *name,
+// From now on layer_tree takes names in this open folder, and nothing that is not below it,
+// whatever links say (base/inside.h); the layer opens it once more. `path` is what people call it.
+int layer_reads(layer *l, int folder, const char *path, err *e);
+// Adds the file `name` of that folder, or the whole tree; "" is the folder itself. The name may
+// lead through links; in the tree, links stay links. Sockets, pipes and devices are errors. What
+// the patterns (ignore.h) match is left out; `called` is what they call the source. exclude may be
+// NULL.
+int layer_tree(layer *l, const char *path, const char *name, const char *called,
     const char *const *exclude, err *e);
 
 typedef struct layer_result {

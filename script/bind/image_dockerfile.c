@@ -3,6 +3,7 @@
 #include "base/env.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "k8s/image/context.h"
 #include "k8s/image/dockerfile.h"
 #include "k8s/image/import.h"
 #include "k8s/image/index.h"
@@ -14,10 +15,11 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { FILE_LIMIT = 4 << 20 };
+enum { FILE_LIMIT = 4 << 20, IGNORE_LIMIT = 1 << 20 };
 
 struct request {
     char *file, *context, **args;
+    char *ignore, *ignore_file; // its own ignore file; NULL: it has none
     const char *name, *target, *tag;
     const image_store *store;
     call *call;
@@ -31,12 +33,36 @@ static void request_done(struct request *r)
 {
     free(r->file);
     free(r->context);
+    free(r->ignore);
+    free(r->ignore_file);
     strv_free(r->args);
     buf_done(&r->text);
     dockerfile_done(&r->parsed);
     for (char **tag = r->lent; tag && *tag; tag++)
         image_store_untag(r->store, *tag, NULL, NULL);
     strv_free(r->lent);
+}
+
+// The Dockerfile, and its own ignore file, which counts instead of the context's. A link is
+// followed within the context, or within the file's folder if it is not in the context.
+static int read_files(struct request *r, err *e)
+{
+    size_t n = strlen(r->context);
+    bool within = str_starts(r->file, r->context) && r->file[n] == '/';
+    AUTO_FREE char *above = path_dirname(r->file), *last = path_basename(r->file);
+    const char *name = within ? r->file + n + 1 : last;
+    AUTO_FREE char *own = str_fmt("%s.dockerignore", name);
+    CLEANUP(context_done) struct context from;
+    AUTO_BUF ignore = {0};
+    err why = {0};
+    if (context_open(&from, within ? r->context : above, e) ||
+        context_read(&from, name, &r->text, FILE_LIMIT, e))
+        return -1;
+    if (context_read(&from, own, &ignore, IGNORE_LIMIT, &why) == 0) {
+        r->ignore = mem_strdup(buf_cstr(&ignore));
+        r->ignore_file = str_fmt("%s.dockerignore", r->file);
+    }
+    return why.code && why.code != ERR_NOT_FOUND ? err_set(e, why.code, "%s", why.text) : 0;
 }
 
 static int read_request(call *c, const cJSON *args, struct request *r, err *e)
@@ -59,13 +85,13 @@ static int read_request(call *c, const cJSON *args, struct request *r, err *e)
         if (cJSON_IsString(arg))
             r->args = strv_add(r->args, arg->valuestring);
     }
-    if (path_read(r->file, &r->text, FILE_LIMIT, e))
+    if (!path_is_dir(r->context))
+        return err_set(e, ERR_NOT_FOUND, "the context %s is no folder", r->context);
+    if (read_files(r, e))
         return -1;
     char hex[SHA256_HEX];
     sha256_hex(buf_cstr(&r->text), r->text.len, hex);
     image_record_input(&r->inputs, r->file, (int64_t)r->text.len, hex);
-    if (!path_is_dir(r->context))
-        return err_set(e, ERR_NOT_FOUND, "the context %s is no folder", r->context);
     err why = {0};
     return dockerfile_parse(buf_cstr(&r->text), &r->parsed, &why)
                ? err_set(e, why.code, "%s:%s", r->name, why.text)
@@ -92,6 +118,7 @@ static int build_here(struct request *r, int64_t created, struct image_built *bu
     int status = dockerfile_run(r->store, &r->parsed,
         &(struct dockerfile_build){.name = r->name,
             .context = r->context,
+            .ignore = r->ignore,
             .args = (const char *const *)r->args,
             .target = r->target,
             .tag = r->tag,
@@ -230,6 +257,8 @@ static int run_builder(
         argv = strv_add(strv_add(argv, "--build-arg"), *a);
     if (r->target)
         argv = strv_add(strv_add(argv, "--target"), r->target);
+    if (r->ignore_file)
+        argv = strv_add(strv_add(argv, "--ignorefile"), r->ignore_file);
     err missing = {0};
     if (lend_bases(r, folder, &argv, &missing, e)) {
         strv_free(argv);

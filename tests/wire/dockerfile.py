@@ -7,6 +7,7 @@ import os
 import re
 import shlex
 import shutil
+import socket
 import tarfile
 
 from tap import BUILD, FIRESTEEL, Skip, run, sh
@@ -179,6 +180,174 @@ def test_archives_are_unpacked_by_add(t):
     assert done.code == 1 and "Dockerfile:2: ADD" in done.err and "archives of xz" in done.err, done
 
 
+def link(f, name, to):
+    os.makedirs(os.path.dirname(f"{f.dir}/{name}"), exist_ok=True)
+    os.symlink(to, f"{f.dir}/{name}")
+
+
+def context_with_links(t):
+    """A folder ctx of somebody else, and victim beside it, which is ours."""
+    f = Folder(t)
+    f.put("victim/file", "SECRET")
+    for name in "ctx/a/file", "ctx/a/deep/more", "ctx/b", "ctx/victim/own":
+        f.put(name, name)
+    for name, to in {"flink": "../victim/file", "vlink": "../victim", "abs": f"{f.dir}/victim", "up": "..", "dot": ".",
+                     "sly": "dot/dot/dot/../victim/file", "own": f"{f.dir}/ctx/a", "loop": "loop", "one": "two", "two": "one",
+                     "inside": "a/deep/../file", "folder": "a", "root": "/a/file", "a/deep/out": "../../../victim/file"}.items():
+        link(f, f"ctx/{name}", to)
+    return f
+
+
+def test_links_lead_nowhere_out_of_the_context(t):
+    f = context_with_links(t)
+    for name, why in {"flink": "a link to ../victim/file, which is not in that folder", "abs": "is a link to", "abs/file": "abs/file",
+                      "sly": "a link to dot/dot", "own": "is a link to", "own/file": "own/file", "loop": "a link to loop",
+                      "one/x": "Too many levels of symbolic links", "flink/x": "flink/x"}.items():
+        for step in "COPY", "ADD":
+            done = f.build(f"FROM scratch\n{step} {name} /x\n", 'context = "ctx"')
+            assert done.code == 1 and f"Dockerfile:2: {step}: " in done.err and why in done.err, (name, done)
+            assert "SECRET" not in done.out + done.err
+    # The context is the root of what links in it say.
+    _, root = f.built("FROM scratch\nCOPY vlink /v/\nCOPY up /u/\nCOPY root /r\nCOPY up/up/b up/vlink/own /n/\n", 'context = "ctx"')
+    assert read(root, "v/own") == "ctx/victim/own" and read(root, "r") == "ctx/a/file", files(root)
+    assert {"u/b", "u/a/file", "n/b", "n/own"} <= set(files(root)) and "v/file" not in files(root), files(root)
+    assert os.readlink(f"{root}/u/flink") == "../victim/file", "links in a folder stay links"
+
+
+def test_a_link_that_is_named_is_followed_inside(t):
+    f = context_with_links(t)
+    _, root = f.built("FROM scratch\nCOPY inside /x/\nCOPY folder /c\nCOPY folder/deep /d/\nCOPY i*e f[o]lder/f* /w/\n", 'context = "ctx"')
+    assert files(root) == ["c/deep/more", "c/deep/out", "c/file", "d/more", "d/out", "w/file", "w/inside", "x/inside"], files(root)
+    for name in "x/inside", "c/file", "w/inside", "w/file":
+        assert read(root, name) == "ctx/a/file" and not os.path.islink(f"{root}/{name}"), name
+    # What a link leads to is ignored by its own name, and a link by either.
+    f.put("ctx/.dockerignore", "a/file\nvlink\n")
+    for name in "inside", "vlink", "folder/file":
+        done = f.build(f"FROM scratch\nCOPY {name} /x\n", 'context = "ctx"')
+        assert done.code == 1 and f"{name} in {f.dir}/ctx is ignored" in done.err, done
+    _, root = f.built("FROM scratch\nCOPY folder /c\n", 'context = "ctx"')
+    assert files(root) == ["c/deep/more", "c/deep/out"], files(root)
+
+
+def test_the_context_itself_may_be_reached_through_links(t):
+    f = context_with_links(t)
+    link(f, "elsewhere", "ctx")
+    _, root = f.built("FROM scratch\nCOPY a /x\n", 'context = "elsewhere"')
+    assert "x/file" in files(root)
+
+
+def test_what_patterns_match(t):
+    f = Folder(t)
+    for name in "c/.env", "c/a", "c/sub/.x", "c/sub/b*", "c/sub/bb":
+        f.put(name, name)
+    _, root = f.built("FROM scratch\nCOPY * /x/\nCOPY */b[*] /y/\nCOPY a nothing*.tx[t] /z/\nCOPY s?b/[.]x ./*a /w/\n", 'context = "c"')
+    assert files(root) == ["w/.x", "w/a", "x/.env", "x/.x", "x/a", "x/b*", "x/bb", "y/b*", "z/a"], files(root)
+    done = f.build("FROM scratch\nCOPY none* /x/\n", 'context = "c"')
+    assert done.code == 1 and "Dockerfile:2: COPY: nothing in" in done.err, done
+    done = f.build(f"FROM scratch\nCOPY {'a/' * 5000}* /x/\n", 'context = "c"')
+    assert done.code == 1 and "too long for a name" in done.err, done
+
+
+def test_what_is_no_file_is_refused_at_once(t):
+    f = Folder(t)
+    f.put("ctx/sub/a", "a")
+    os.mkfifo(f"{f.dir}/ctx/pipe")
+    os.mkfifo(f"{f.dir}/ctx/sub/pipe")
+    link(f, "ctx/plink", "pipe")
+    with socket.socket(socket.AF_UNIX) as s:
+        os.chdir(f"{f.dir}/ctx")  # a short name
+        s.bind("socket")
+        os.chdir("/")
+        for name in "pipe", "plink", "socket", "sub", ".", "*":
+            for step in "COPY", "ADD":
+                done = f.build(f"FROM scratch\n{step} {name} /x/\n", 'context = "ctx"')
+                assert done.code == 1 and "is neither a file nor a folder: leave it out" in done.err, (name, done)
+    f.put("ctx/.dockerignore", "**/pipe\nsocket\nplink")
+    _, root = f.built("FROM scratch\nCOPY . /x/\n", 'context = "ctx"')
+    assert files(root) == ["x/.dockerignore", "x/sub/a"], files(root)
+    for name in "Dockerfile", "ctx/.dockerignore":
+        f.put("Dockerfile", "FROM scratch\n")
+        f.put("n.lua", '-- %%\nimage.build { dockerfile = "Dockerfile", tag = "made:1", context = "ctx" }\n')
+        os.unlink(f"{f.dir}/{name}")
+        os.mkfifo(f"{f.dir}/{name}")
+        done = sh(FIRESTEEL, "run", f"{f.dir}/n.lua", env=f.env, timeout=60)
+        assert done.code == 1 and f"{os.path.basename(name)} in " in done.err and "is no file" in done.err, done
+        os.unlink(f"{f.dir}/{name}")
+
+
+def test_a_stage_is_its_own_root(t):
+    """A base or an archive of somebody else has links that mean this machine."""
+    f = Folder(t)
+    f.put("victim/file", "SECRET")
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w") as tar:
+        for name, to in {"app": f"{f.dir}/victim", "conf": "../../../../../../.." + f"{f.dir}/victim/file", "lib": "/usr/lib",
+                         "dot": ".", "sly": "dot/dot/../.." + f"{f.dir}/victim"}.items():
+            info = tarfile.TarInfo(name)
+            info.type, info.linkname = tarfile.SYMTYPE, to
+            tar.addfile(info)
+        info = tarfile.TarInfo("usr/lib/own")
+        info.size = 3
+        tar.addfile(info, io.BytesIO(b"own"))
+    f.put("s.tar", content.getvalue())
+    start = "FROM scratch AS s\nADD s.tar /\nFROM scratch\n"
+    for name in "/app", "/app/", "app/file", "/conf", "/sly", "/sly/file", "a*", "sl*":
+        done = f.build(f"{start}COPY --from=s {name} /x/\n")
+        assert done.code == 1 and "Dockerfile:4: COPY: " in done.err and "SECRET" not in done.out + done.err, (name, done)
+    _, root = f.built(start + "COPY --from=s /lib/own /a\nCOPY --from=s /lib /b/\nCOPY --from=s / /all/\n")
+    assert read(root, "a") == "own" and read(root, "b/own") == "own" and read(root, "all/usr/lib/own") == "own", files(root)
+    assert os.readlink(f"{root}/all/app") == f"{f.dir}/victim"
+
+
+def test_what_stays_out(t):
+    f = Folder(t)
+    for name in "c/secret", "c/other", "c/x":
+        f.put(name, name)
+    text, options = "FROM scratch\nCOPY . /x/\n", 'context = "c"'
+    f.put("c/.dockerignore", "other\n")
+    f.put("Dockerfile.dockerignore", "secret\n*ignore")  # counts instead
+    _, root = f.built(text, options)
+    assert files(root) == ["x/other", "x/x"], files(root)
+    os.unlink(f"{f.dir}/Dockerfile.dockerignore")
+    f.put("c/rules", "secret\n*ignore\n")
+    os.unlink(f"{f.dir}/c/.dockerignore")
+    link(f, "c/.dockerignore", "rules")
+    _, root = f.built(text, options)
+    assert files(root) == ["x/other", "x/rules", "x/x"], files(root)
+    # One that cannot be read lets nothing in.
+    for to in "../Dockerfile", f"{f.dir}/c/rules", "nowhere", ".dockerignore":
+        for name in "c/.dockerignore", "Dockerfile.dockerignore":
+            path = f"{f.dir}/{name}"
+            if os.path.lexists(path):
+                os.unlink(path)
+            link(f, name, to.replace("../Dockerfile", "../x" if name[0] == "D" else to))
+            done = f.build(text, options)
+            assert done.code == 1 and f"{os.path.basename(name)} in {f.dir}" in done.err and "is a link to" in done.err, done
+            os.unlink(path)
+    os.mkdir(f"{f.dir}/c/.dockerignore")
+    done = f.build(text, options)
+    assert done.code == 1 and ".dockerignore in" in done.err and "is no file" in done.err, done
+
+
+def test_a_dockerfile_may_be_a_link_inside(t):
+    f = Folder(t)
+    f.put("victim/key", "SECRETKEY of somebody\n")
+    f.put("c/sub/real", "FROM scratch\nCOPY a /a\n")
+    f.put("c/a", "a")
+    link(f, "c/Containerfile", "sub/real")
+    link(f, "c/out", "../victim/key")
+    f.put("n.lua", '-- %%\nimage.build { dockerfile = "c/Containerfile", tag = "made:1", context = "c" }\n')
+    done = sh(FIRESTEEL, "run", f"{f.dir}/n.lua", env=f.env)
+    assert done.code == 0, done
+    for name in "c/out", "link":
+        if name == "link":
+            link(f, "link", "../victim/key")
+        f.put("n.lua", f'-- %%\nimage.build {{ dockerfile = "{name}", tag = "made:1", context = "c" }}\n')
+        done = sh(FIRESTEEL, "run", f"{f.dir}/n.lua", env=f.env)
+        assert done.code == 1 and "is a link to ../victim/key, which is not in that folder" in done.err, done
+        assert "SECRETKEY" not in done.out + done.err, done
+
+
 def test_what_is_wrong_names_its_line(t):
     f = Folder(t)
     f.put("a", "a")
@@ -212,7 +381,7 @@ def test_run_needs_a_builder(t):
     made.built("FROM scratch\nCOPY a /made\n")
     f.put("bin/buildah", f"#!/bin/sh\n[ $1 = push ] || exit 0\nto=${{3#oci:}}\nmkdir \"${{to%%:*}}\"\ncd {shlex.quote(made.store)}\n"
           "cp -r blobs oci-layout \"${to%%:*}\"\nsed s,made:1,${to#*:}, index.json >\"${to%%:*}/index.json\"\n"
-          f"cd \"${{to%%:*}}/blobs/sha256\"\nchmod u+w *\necho more >>{made.layers[0][7:]}\n", 0o755)
+          f"cd \"${{to%%:*}}/blobs/sha256\"\nchmod u+w *\nprintf XX | dd of={made.layers[0][7:]} bs=1 seek=20 conv=notrunc\n", 0o755)
     done = f.build(text, PATH=f"{f.dir}/bin:/usr/bin:/bin")
     assert done.code == 1 and "Dockerfile: the content has digest" in done.err and f"instead of {made.layers[0]}" in done.err, done
     f.put("bin/buildah", "#!/bin/sh\nexit 3\n", 0o755)

@@ -8,6 +8,7 @@
 #include "k8s/image/unpack.h"
 #include "tests/support/tap.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -233,6 +234,75 @@ TEST(a_file_that_changes_while_the_layer_is_written_is_refused)
     CHECK_HAS(e.text, "changed while the image was built");
     layer_free(l);
     image_store_free(s);
+}
+
+static void link_to(const char *name, const char *to)
+{
+    AUTO_FREE char *path = file_at(name);
+    unlink(path);
+    CHECK_INT(symlink(to, path), 0);
+}
+
+TEST(nothing_outside_of_a_folder_is_packed)
+{
+    struct fixture f;
+    set_up(&f, "one");
+    put("secret/key", "SECRET");
+    put("work/conf/a.yaml", "a: 1\n");
+    AUTO_FREE char *absolute = file_at("secret"), *own = file_at("work/conf");
+    const char *const out[] = {"../secret", absolute, own, "dot/dot/../../secret", "../secret/key"};
+    link_to("work/dot", ".");
+    for (size_t i = 0; i < ARRAY_LEN(out); i++) {
+        link_to("work/link", out[i]);
+        f.add[1].name = "link";
+        check_fails(&f, "add[2] “link”");
+        check_fails(&f, "leads out of its folder");
+        f.add[1].name = "link/key";
+        check_fails(&f, "add[2] “link/key”");
+    }
+    link_to("work/link", "conf"); // one that stays is followed
+    f.add[1].name = "link";
+    struct image_built b = build(&f);
+    image_built_done(&b);
+    // Data is looked for in further folders.
+    link_to("work/data", absolute);
+    f.add[1].name = "data/mnist";
+    b = build(&f);
+    image_built_done(&b);
+    f.add[1].name = "data/cifar";
+    check_fails(&f, "leads out of its folder");
+    tear_down(&f);
+}
+
+// Between the look at a file and its reading somebody puts a link in its place, or a pipe.
+TEST(what_was_swapped_is_not_read)
+{
+    put("secret/key", "SECRET");
+    put("tree/sub/key", "plain");
+    AUTO_FREE char *tree = file_at("tree"), *sub = file_at("tree/sub"),
+                   *key = file_at("tree/sub/key"), *stores = file_at("one");
+    for (int i = 0; i < 3; i++) {
+        err e = {0};
+        layer_result r;
+        image_store *s = image_store_open(stores, &e);
+        layer *l = layer_new();
+        int fd = open(tree, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        CHECK_OK(layer_reads(l, fd, tree, &e) == 0 && layer_tree(l, "x", "", "", NULL, &e) == 0, e);
+        close(fd);
+        CHECK_INT(i < 2 ? unlink(key) : path_remove(sub, &e), 0);
+        CHECK_INT(i == 0   ? symlink("../../secret/key", key)
+                  : i == 1 ? mkfifo(key, 0600)
+                           : symlink("../secret", sub),
+            0);
+        CHECK_INT(layer_write(l, s, 0, &r, &e), -1);
+        CHECK_HAS(e.text, "cannot read");
+        CHECK_HAS(e.text, "tree/sub/key");
+        layer_free(l);
+        image_store_free(s);
+        CHECK_INT(i < 2 ? unlink(key) : 0, 0);
+        if (i < 2)
+            put("tree/sub/key", "plain");
+    }
 }
 
 TEST(what_is_wrong_is_said)
