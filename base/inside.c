@@ -157,6 +157,8 @@ static int walk(struct walk *w, int root, const char *path, int flags, enum insi
     int fd = -1;
     enum step done = GOES_ON;
     *w = (struct walk){.root = root, .at = root, .how = how, .rest = mem_strdup(path)};
+    if (strlen(path) >= PATH_MAX)
+        return fails(ENAMETOOLONG);
     if (*path == '/' && how != INSIDE_ROOT)
         return fails(EXDEV);
     while (done == GOES_ON)

@@ -11,13 +11,13 @@
     X(void, archive_entry_free, (struct archive_entry * a), (a))                                   \
     X(const char *, archive_entry_hardlink, (struct archive_entry * a), (a))                       \
     X(time_t, archive_entry_mtime, (struct archive_entry * a), (a))                                \
+    X(long, archive_entry_mtime_nsec, (struct archive_entry * a), (a))                             \
     X(struct archive_entry *, archive_entry_new, (void), ())                                       \
     X(const char *, archive_entry_pathname, (struct archive_entry * a), (a))                       \
     X(mode_t, archive_entry_perm, (struct archive_entry * a), (a))                                 \
     X(void, archive_entry_set_filetype, (struct archive_entry * a, unsigned int b), (a, b))        \
     X(void, archive_entry_set_gid, (struct archive_entry * a, la_int64_t b), (a, b))               \
     X(void, archive_entry_set_gname, (struct archive_entry * a, const char *b), (a, b))            \
-    X(void, archive_entry_set_hardlink, (struct archive_entry * a, const char *b), (a, b))         \
     X(void, archive_entry_set_mtime, (struct archive_entry * a, time_t b, long c), (a, b, c))      \
     X(void, archive_entry_set_pathname, (struct archive_entry * a, const char *b), (a, b))         \
     X(void, archive_entry_set_perm, (struct archive_entry * a, mode_t b), (a, b))                  \
@@ -42,7 +42,6 @@
     X(int, archive_read_next_header, (struct archive * a, struct archive_entry * *b), (a, b))      \
     X(int, archive_read_next_header2, (struct archive * a, struct archive_entry * b), (a, b))      \
     X(int, archive_read_open_fd, (struct archive * a, int b, size_t c), (a, b, c))                 \
-    X(int, archive_read_open_filename, (struct archive * a, const char *b, size_t c), (a, b, c))   \
     X(int, archive_read_support_filter_all, (struct archive * a), (a))                             \
     X(int, archive_read_support_filter_gzip, (struct archive * a), (a))                            \
     X(int, archive_read_support_filter_zstd, (struct archive * a), (a))                            \
@@ -50,11 +49,6 @@
     X(int, archive_read_support_format_tar, (struct archive * a), (a))                             \
     X(int, archive_write_close, (struct archive * a), (a))                                         \
     X(la_ssize_t, archive_write_data, (struct archive * a, const void *b, size_t c), (a, b, c))    \
-    X(la_ssize_t, archive_write_data_block,                                                        \
-        (struct archive * a, const void *b, size_t c, la_int64_t d), (a, b, c, d))                 \
-    X(struct archive *, archive_write_disk_new, (void), ())                                        \
-    X(int, archive_write_disk_set_options, (struct archive * a, int b), (a, b))                    \
-    X(int, archive_write_finish_entry, (struct archive * a), (a))                                  \
     X(int, archive_write_free, (struct archive * a), (a))                                          \
     X(int, archive_write_header, (struct archive * a, struct archive_entry * b), (a, b))           \
     X(struct archive *, archive_write_new, (void), ())                                             \

@@ -96,7 +96,7 @@ static int take(int64_t *left, int64_t n, const char *what, err *e)
     return 0;
 }
 
-static int write_data(struct archive *a, int fd, la_int64_t size, const char *path, err *e)
+int image_unpack_data(struct archive *a, int fd, int64_t size, const char *path, err *e)
 {
     const void *bytes;
     size_t n;
@@ -117,7 +117,7 @@ static int unpack_file(struct unpacking *u, struct archive *a, struct archive_en
     if (fd < 0)
         return err_errno(e, errno, "cannot make %s", path);
     la_int64_t size = archive_entry_size(x);
-    if (take(&u->left->bytes, size, "bytes", e) || write_data(a, fd, size, path, e))
+    if (take(&u->left->bytes, size, "bytes", e) || image_unpack_data(a, fd, size, path, e))
         return -1;
     struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = archive_entry_mtime(x)}};
     // All files become ours, so a set-uid bit would get another meaning: it is dropped.

@@ -21,6 +21,9 @@ char *image_unpack(const image_store *s, const oci_digest *manifest, const char 
 // `root`: whiteouts remove entries, symbolic and hard links stay below the root as in a chroot,
 // ".." is refused.
 int image_unpack_layer(int fd, const char *root, struct image_limits *left, err *e);
+// Writes the data of an archive's entry, which has `size` bytes, into a new file.
+struct archive;
+int image_unpack_data(struct archive *a, int fd, int64_t size, const char *path, err *e);
 // A private copy of a tree (files are cloned where the file system can), for a pod's writable
 // parts.
 int image_copy_tree(const char *from, const char *to, err *e);

@@ -17,6 +17,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 // If tar ends early, it leaves input unread, and the server would wait for ever until somebody
@@ -353,8 +354,11 @@ static void split(const char *path, char **folder, char **name)
 int copying_up(const struct copying *w, struct treetar_told *told, err *e)
 {
     AUTO_FREE char *own = path_basename(w->here), *into = str_fmt("%s/%s", w->there, own);
-    if (!path_exists(w->here))
+    struct stat st;
+    if (stat(w->here, &st) && lstat(w->here, &st))
         return err_set(e, ERR_NOT_FOUND, "there is no %s", w->here);
+    if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode) && !S_ISLNK(st.st_mode))
+        return err_set(e, ERR_FAILED, "nothing was copied: %s is no file, folder or link", w->here);
     int folder = str_ends(w->there, "/") ? 1 : is_folder(w, w->there, e);
     if (folder < 0)
         return -1;

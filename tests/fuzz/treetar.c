@@ -2,14 +2,33 @@
 // A tar stream from a stranger's container: with any bytes, nothing may appear outside of the
 // target.
 #include "k8s/image/treetar.h"
+#include "base/inside.h"
 #include "base/mem.h"
 #include "base/path.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+// No link below the folder may lead out of the target.
+static void check_links(int target, const char *name)
+{
+    int fd = inside_open(target, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, INSIDE_NO_LINKS);
+    DIR *d = fd < 0 ? NULL : fdopendir(fd);
+    for (struct dirent *f; d && (f = readdir(d));) {
+        AUTO_FREE char *path = path_join(name, f->d_name);
+        if (f->d_type == DT_LNK && !inside_stays(target, path))
+            abort();
+        if (f->d_type == DT_DIR && strcmp(f->d_name, ".") != 0 && strcmp(f->d_name, "..") != 0)
+            check_links(target, path);
+    }
+    if (d)
+        closedir(d);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
@@ -27,6 +46,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
         abort();
     treetar_read(fd, "./data", target, &told, &e);
     close(fd);
+    AUTO_FD dir = open(target, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    check_links(dir, "");
     AUTO_BUF canary = {0};
     if (path_read(outside, &canary, 0, &e) || canary.len != 1 || chdir("/") != 0 ||
         path_remove(top, &e) || path_exists(top))

@@ -146,6 +146,17 @@ TEST(a_last_link_may_be_meant_itself)
     CHECK_STR(through, "folder");
 }
 
+TEST(a_name_has_a_greatest_length)
+{
+    AUTO_FD root = tree();
+    AUTO_BUF name = {0};
+    for (int i = 0; i < 100000; i++)
+        buf_str(&name, "a/../");
+    CHECK(inside_open(root, buf_cstr(&name), O_PATH, INSIDE_ROOT) < 0 && errno == ENAMETOOLONG);
+    CHECK(inside_make_dirs(root, buf_cstr(&name), 0755, INSIDE_ROOT) < 0 && errno == ENAMETOOLONG);
+    CHECK(!inside_name(root, buf_cstr(&name), INSIDE_ROOT) && !inside_stays(root, buf_cstr(&name)));
+}
+
 static void check_name(int root, const char *name, const char *want)
 {
     AUTO_FREE char *got = inside_name(root, name, INSIDE_ROOT);
