@@ -185,6 +185,10 @@ int duration_parse(const char *text, int64_t *ns, err *e)
     const char *p = text;
     if (!*p)
         return err_set(e, ERR_USAGE, "an empty duration: write \"30s\" or \"10m\"");
+    if (strcmp(p, "0") == 0) { // nothing, in any unit
+        *ns = 0;
+        return 0;
+    }
     while (*p) {
         char *end;
         double unit = 0;

@@ -3,6 +3,8 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "cli/cli.h"
+#include "cli/joining.h"
+#include "cli/notebookoptions.h"
 #include "cli/offers.h"
 #include "cli/options.h"
 #include "cli/say.h"
@@ -98,6 +100,7 @@ static int attach_run(struct cli *cli, int argc, char **argv)
             .given = &cli->no_ask},
         {"no-mouse", 0, NULL, "leave the mouse to the terminal (or FIRESTEEL_MOUSE=off)",
             .given = &cli->no_mouse},
+        KEEP_OPTION(cli),
         {"read-only", 0, NULL, "only look: nothing is run, edited, answered or changed from here",
             .given = &cli->read_only},
         {"notify", 0, "HOW",
@@ -107,9 +110,14 @@ static int attach_run(struct cli *cli, int argc, char **argv)
     };
     char **rest = NULL;
     int code;
+    const char *keep;
+    int64_t ns;
+    err e = {0};
     if (options_parse(cli, &attach_verb, options, argc, argv, &rest, &code) == 0) {
         if (rest && strv_len(rest) > 1)
             code = cli_usage(cli, &attach_verb, "one run at a time");
+        else if (joining_keep(cli, &keep, &ns, &e) < 0)
+            code = cli_error(cli, &e);
         else
             code = attach(cli, rest ? rest[0] : NULL);
     }

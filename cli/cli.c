@@ -334,3 +334,44 @@ char *cli_runs_folder(struct cli *cli, const char *cwd, const char *word)
     strv_free(found);
     return folder;
 }
+
+int cli_size(const char *text, size_t *size, err *e)
+{
+    char *end;
+    unsigned long long n = strtoull(text, &end, 10);
+    unsigned shift = *end == 'G' ? 30 : *end == 'M' ? 20 : 0;
+    if (!shift || end[1] || n == 0 || n > SIZE_MAX >> shift || end == text)
+        return err_set(e, ERR_USAGE, "%s: a size is written like 512M or 4G", text);
+    *size = (size_t)n << shift;
+    return 0;
+}
+
+static char *home_kubeconfig(struct cli *cli)
+{
+    const char *home = cli_getenv(cli, "HOME");
+    char *path = home ? path_join(home, ".kube/config") : NULL;
+    if (path && !path_exists(path))
+        free(STEAL(path));
+    return path;
+}
+
+char *cli_kubeconfig_list(const char *list, const char *here)
+{
+    AUTO_BUF all = {0};
+    for (const char *name = list;; name++) {
+        size_t n = strcspn(name, ":");
+        if (n && *name != '/')
+            buf_fmt(&all, "%s/", here);
+        buf_add(&all, name, n);
+        name += n;
+        if (!*name)
+            return mem_strdup(buf_cstr(&all));
+        buf_char(&all, ':');
+    }
+}
+
+char *cli_kubeconfig(struct cli *cli, const char *here)
+{
+    const char *usual = cli_getenv(cli, "KUBECONFIG");
+    return usual ? cli_kubeconfig_list(usual, here) : home_kubeconfig(cli);
+}

@@ -18,6 +18,7 @@ struct cli {
     bool no_ask;            // and it asks nothing before something ends or is lost
     bool read_only;         // and it changes nothing: no cluster, no run
     const char *notify;     // how it notifies a person elsewhere; NULL: as FIRESTEEL_NOTIFY says
+    const char *keep;       // how long an unused kernel stays; NULL: as FIRESTEEL_KEEP says, a day
     int width;              // columns of the terminal, 80 where there is none
 };
 
@@ -80,5 +81,13 @@ char *cli_work_folder(struct cli *cli, const char *cwd, const char *file, bool *
 // - or, if this folder cannot be written and has no runs, it is the folder that cli_work_folder has
 //   made for its notebook. Standard error says so, and names them if there are several.
 char *cli_runs_folder(struct cli *cli, const char *cwd, const char *word);
+// "512M", "4G": bytes.
+int cli_size(const char *text, size_t *size, err *e);
+// Files as $KUBECONFIG lists them: relative ones are found from the folder `here`, also when the
+// notebook works in another one. Links stay as they are: files that a kubeconfig names lie beside
+// the link. New.
+char *cli_kubeconfig_list(const char *list, const char *here);
+// Where kubectl finds its cluster: those files, else ~/.kube/config. New; NULL: neither is there.
+char *cli_kubeconfig(struct cli *cli, const char *here);
 // A notebook's name without folder and extension; "" for NULL. New.
 char *cli_notebook_name(const char *file);

@@ -251,7 +251,7 @@ int run_conduct(struct run *r, const struct launch *launch, err *e)
         kill(r->guard, SIGTERM);
         return cli_error(r->cli, e);
     }
-    client_hello(r->client, (int64_t)fold_seq(r->fold), !r->detach, false);
+    client_hello(r->client, (int64_t)fold_seq(r->fold), !r->detach, false, NULL);
     loop_run(r->loop);
     if (r->detach && r->welcome)
         return 0;

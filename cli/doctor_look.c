@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What the doctor sees without asking anybody: environment, terminal, folders, how logins end.
+#include "base/login.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -9,7 +10,6 @@
 
 #include <langinfo.h>
 #include <locale.h>
-#include <pwd.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -101,41 +101,27 @@ static void look_at_folders(struct doctor *d)
             e.text);
 }
 
-// The last line of a file of settings that sets a name; new, or NULL.
-static char *setting(const char *path, const char *name)
+static void look_at_login(struct doctor *d)
 {
-    AUTO_BUF text = {0};
-    char *value = NULL;
-    if (path_read(path, &text, 1 << 20, NULL) < 0)
-        return NULL;
-    for (const char *line = buf_cstr(&text); *line;) {
-        size_t n = strcspn(line, "\n"), name_n = strlen(name);
-        if (str_starts(line, name) && line[name_n] == '=') {
-            free(value);
-            value = str_trim(line + name_n + 1, n - name_n - 1);
-        }
-        line += n + (line[n] == '\n');
-    }
-    return value;
-}
-
-// logind ends what a login leaves behind only where KillUserProcesses is on.
-static void look_at_linger(struct doctor *d)
-{
-    const struct passwd *user = getpwuid(geteuid());
-    AUTO_FREE char *file = str_fmt("/var/lib/systemd/linger/%s", user ? user->pw_name : "");
-    AUTO_FREE char *kills = setting("/etc/systemd/logind.conf", "KillUserProcesses");
-    AUTO_FREE char *remedy = str_fmt("loginctl enable-linger %s", user ? user->pw_name : "");
-    if (!path_exists("/run/systemd/system"))
+    AUTO_BUF remedy = {0};
+    switch (login_end_here(&remedy)) {
+    case LOGIN_NO_SYSTEMD:
         doctor_found(d, "linger", HEALTH_OK, NULL, "no systemd: nothing ends with a login");
-    else if (user && path_exists(file))
-        doctor_found(d, "linger", HEALTH_OK, NULL, "on: kernels outlive the login");
-    else if (str_eq(kills, "yes") && geteuid() != 0)
-        doctor_found(d, "linger", HEALTH_WARN, remedy,
-            "off, and logind has KillUserProcesses: kernels end with the login");
-    else
+        break;
+    case LOGIN_LEAVES:
         doctor_found(
-            d, "linger", HEALTH_OK, NULL, "off, and not needed: logind leaves processes alone");
+            d, "linger", HEALTH_OK, NULL, "not needed: logind leaves processes alone at a logout");
+        break;
+    case LOGIN_LINGERS:
+        doctor_found(d, "linger", HEALTH_OK, NULL, "on: kernels outlive the login");
+        break;
+    case LOGIN_KILLS:
+        doctor_found(d, "linger", HEALTH_WARN, buf_cstr(&remedy), "%s", LOGIN_KILLS_TEXT);
+        break;
+    case LOGIN_LAST:
+        doctor_found(d, "linger", HEALTH_WARN, buf_cstr(&remedy), "%s", LOGIN_LAST_TEXT);
+        break;
+    }
 }
 
 void doctor_look(struct doctor *d)
@@ -144,5 +130,5 @@ void doctor_look(struct doctor *d)
     look_at_size(d);
     look_at_locale(d);
     look_at_folders(d);
-    look_at_linger(d);
+    look_at_login(d);
 }

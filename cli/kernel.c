@@ -77,6 +77,8 @@ struct arguments {
     X(allow_protected, LIST, allow_protected,                                                      \
         "CONTEXT where a headless run may have effects all the same; any number")                  \
     X(timeout, DURATION, options.timeout_ns, "DURATION    of the whole run")                       \
+    X(lifetime, DURATION, options.lifetime_ns,                                                     \
+        "DURATION   how long it stays when nobody uses it (0: no longer than its last client)")    \
     X(memory, SIZE, options.memory, "SIZE         cap of Lua's memory, as 512M or 4G (2G)")        \
     X(context, TEXT, options.cluster.context, "NAME        of the kubeconfig")                     \
     X(namespace, TEXT, options.cluster.namespace_, "NAME      of the cluster")                     \
@@ -172,18 +174,6 @@ static int fail(const err *e)
     return err_exit_code(e->code);
 }
 
-// "512M", "4G": bytes.
-static int parse_size(const char *text, size_t *size, err *e)
-{
-    char *end;
-    unsigned long long n = strtoull(text, &end, 10);
-    unsigned shift = *end == 'G' ? 30 : *end == 'M' ? 20 : 0;
-    if (!shift || end[1] || n == 0 || n > SIZE_MAX >> shift || end == text)
-        return err_set(e, ERR_USAGE, "%s: a size is written like 512M or 4G", text);
-    *size = (size_t)n << shift;
-    return 0;
-}
-
 static int parse_number(const char *text, int *number, err *e)
 {
     int64_t value;
@@ -230,7 +220,7 @@ static int take_option(struct arguments *a, size_t i, const char *value, err *e)
     case KIND_DURATION:
         return duration_parse(value, target, e);
     case KIND_SIZE:
-        return parse_size(value, target, e);
+        return cli_size(value, target, e);
     case KIND_LIST:
         *(char ***)target = strv_add(*(char ***)target, value);
         return 0;
@@ -281,33 +271,6 @@ static void find_paths(struct cli *cli, struct call_paths *p)
         p->images = cli_images_dir(cli, NULL);
     if (!p->data)
         p->data = cli_getenv(cli, "FIRESTEEL_DATA");
-}
-
-static char *home_kubeconfig(struct cli *cli)
-{
-    const char *home = cli_getenv(cli, "HOME");
-    char *path = home ? path_join(home, ".kube/config") : NULL;
-    if (path && !path_exists(path))
-        free(STEAL(path));
-    return path;
-}
-
-// Files as $KUBECONFIG lists them, new: relative ones are found from this folder, also when the
-// notebook works in another one. Links stay as they are: files that a kubeconfig names lie beside
-// the link.
-static char *list_from_here(const char *list, const char *here)
-{
-    AUTO_BUF all = {0};
-    for (const char *name = list;; name++) {
-        size_t n = strcspn(name, ":");
-        if (n && *name != '/')
-            buf_fmt(&all, "%s/", here);
-        buf_add(&all, name, n);
-        name += n;
-        if (!*name)
-            return mem_strdup(buf_cstr(&all));
-        buf_char(&all, ':');
-    }
 }
 
 // Options that are missing on the command line are taken from the run's start, or its last resume.
@@ -376,9 +339,8 @@ static int prepare(struct cli *cli, struct arguments *a, err *e)
     o->cwd = here ? path_absolute(a->cwd ? a->cwd : ".", e) : NULL;
     if (!o->cwd)
         return -1;
-    const char *given = o->cluster.kubeconfig, *usual = cli_getenv(cli, "KUBECONFIG");
-    if (given)
-        o->cluster.kubeconfig = list_from_here(given, here);
+    if (o->cluster.kubeconfig)
+        o->cluster.kubeconfig = cli_kubeconfig_list(o->cluster.kubeconfig, here);
     if (chdir(o->cwd) < 0)
         return err_errno(e, errno, "the working folder %s", o->cwd);
     o->env = cli->env;
@@ -394,10 +356,8 @@ static int prepare(struct cli *cli, struct arguments *a, err *e)
     if (!a->examine && check_registry(o->cluster.registry, e) < 0) // else it is a finding
         return -1;
     o->kubeconfig = o->cluster.kubeconfig;
-    if (!o->cluster.kubeconfig && usual)
-        o->cluster.kubeconfig = list_from_here(usual, here);
     if (!o->cluster.kubeconfig)
-        o->cluster.kubeconfig = home_kubeconfig(cli);
+        o->cluster.kubeconfig = cli_kubeconfig(cli, here);
     find_paths(cli, &o->paths);
     if (named && check_cluster(o, e) < 0)
         return -1;

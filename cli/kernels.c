@@ -4,6 +4,7 @@
 #include "base/loop/loop.h"
 #include "base/mem.h"
 #include "base/path.h"
+#include "base/proctree.h"
 #include "base/str.h"
 #include "script/journal/reader.h"
 #include "script/protocol/client.h"
@@ -11,6 +12,8 @@
 #include <dirent.h>
 #include <stdio.h>
 #include <string.h>
+
+#define SOCKET_TAIL ".sock"
 
 enum { ANSWER_MS = 2000 };
 
@@ -28,17 +31,64 @@ static void answered(struct asking *a)
         loop_stop(a->loop);
 }
 
+static void add_part(buf *out, const char *fmt, int64_t n)
+{
+    if (!n)
+        return;
+    buf_str(out, out->len ? ", " : "");
+    buf_fmt(out, fmt, (long long)n, n == 1 ? "" : "s");
+}
+
+static char *holds_of(const cJSON *holds)
+{
+    AUTO_BUF parts = {0};
+    add_part(&parts, "%lld variable%s", json_int_or(holds, "variables", 0));
+    add_part(&parts, "%lld live display%s", json_int_or(holds, "live", 0));
+    if (json_bool_or(holds, "sandbox", false))
+        buf_fmt(&parts, "%sits sandbox", parts.len ? ", " : "");
+    return parts.len ? buf_take(&parts) : NULL;
+}
+
+static void take_welcome(struct kernel *k, const cJSON *m)
+{
+    k->run = mem_strdup(json_str(m, "run"));
+    k->cwd = mem_strdup(json_str(m, "cwd"));
+    k->state = mem_strdup(json_str(m, "state"));
+    k->headless = json_bool_or(m, "headless", false);
+    k->unsaved = json_bool_or(m, "unsaved", false);
+    k->pid = (int)json_int_or(m, "pid", 0);
+    k->release = mem_strdup(json_str(m, "release"));
+    k->lifetime = json_int_or(m, "lifetime_ms", -1);
+    k->unused = json_int_or(m, "unused_ms", -1);
+    k->held = mem_strdup(json_str(m, "held"));
+    k->holds = holds_of(json_get(m, "holds"));
+    const cJSON *differs = json_get(m, "differs");
+    k->differs = differs ? cJSON_Duplicate(differs, true) : NULL;
+}
+
+// A kernel of another version answers hello with its refusal. Its run is the name of its socket, as
+// far as that goes.
+static void take_refusal(struct kernel *k, const client *c, const cJSON *m)
+{
+    AUTO_FREE char *name = path_basename(k->socket);
+    size_t n = strlen(name), tail = strlen(SOCKET_TAIL);
+    k->run = mem_strndup(name, n > tail ? n - tail : n);
+    k->cwd = mem_strdup("?");
+    k->state = mem_strdup("another version");
+    k->refused = mem_strdup(json_str_or(json_get(m, "error"), "message", ""));
+    k->pid = client_pid(c);
+    k->lifetime = k->unused = -1;
+}
+
 static void on_event(void *arg, message_type type, const cJSON *message)
 {
     struct asking *a = arg;
-    if (type != MESSAGE_welcome)
+    if (type == MESSAGE_welcome)
+        take_welcome(a->kernel, message);
+    else if (type == MESSAGE_reply && !json_bool_or(message, "ok", true))
+        take_refusal(a->kernel, a->client, message);
+    else
         return;
-    a->kernel->run = mem_strdup(json_str(message, "run"));
-    a->kernel->cwd = mem_strdup(json_str(message, "cwd"));
-    a->kernel->state = mem_strdup(json_str(message, "state"));
-    a->kernel->headless = json_bool_or(message, "headless", false);
-    a->kernel->unsaved = json_bool_or(message, "unsaved", false);
-    a->kernel->pid = (int)json_int_or(message, "pid", 0);
     answered(a);
 }
 
@@ -64,7 +114,7 @@ static void list_sockets(const char *dir, struct kernels *out)
 {
     DIR *d = opendir(dir);
     for (struct dirent *entry; d && (entry = readdir(d));) {
-        if (!str_ends(entry->d_name, ".sock"))
+        if (!str_ends(entry->d_name, SOCKET_TAIL))
             continue;
         add_socket(out, dir, entry->d_name);
     }
@@ -79,24 +129,32 @@ static void drop(struct kernels *k, size_t i)
     free(one->run);
     free(one->cwd);
     free(one->state);
+    free(one->release);
+    free(one->refused);
+    free(one->held);
+    free(one->holds);
+    cJSON_Delete(one->differs);
     memmove(one, one + 1, (--k->n - i) * sizeof *one);
 }
 
 // Fills in the kernels' answers, and drops kernels that do not answer.
-static int ask_all(struct kernels *out, err *e)
+static int ask_all(struct kernels *out, const cJSON *wants, err *e)
 {
     loop *l = loop_new(e);
     if (!l)
         return -1;
     struct asking *all = mem_array(out->n + 1, sizeof *all);
     size_t waiting = 0;
+    AUTO_JSON *more = cJSON_CreateObject();
+    if (wants)
+        json_set(more, "wants", cJSON_Duplicate(wants, true));
     for (size_t i = out->n; i-- > 0;) {
         err why = {0};
         all[i] = (struct asking){l, &out->list[i], NULL, &waiting};
         all[i].client = client_connect(l, out->list[i].socket, &callbacks, &all[i], &why);
         if (all[i].client) {
             waiting++;
-            client_hello(all[i].client, -1, false, false);
+            client_hello(all[i].client, -1, false, false, more);
         }
     }
     loop_timer *timer = loop_timer_new(l, on_timeout, l);
@@ -121,14 +179,28 @@ int kernels_find(struct cli *cli, struct kernels *out, err *e)
     if (!dir)
         return -1;
     list_sockets(dir, out);
-    return ask_all(out, e);
+    return ask_all(out, NULL, e);
+}
+
+int kernels_ask_for(const char *socket, const cJSON *wants, struct kernels *out, err *e)
+{
+    *out = (struct kernels){0};
+    add_socket(out, "", socket);
+    return ask_all(out, wants, e);
 }
 
 int kernels_ask(const char *socket, struct kernels *out, err *e)
 {
-    *out = (struct kernels){0};
-    add_socket(out, "", socket);
-    return ask_all(out, e);
+    return kernels_ask_for(socket, NULL, out, e);
+}
+
+// All that a kernel has started is below its guard, which is its parent.
+void kernels_measure(struct kernels *k)
+{
+    proctree *t = proctree_read();
+    for (size_t i = 0; i < k->n; i++)
+        k->list[i].memory = proctree_memory(t, proctree_parent(t, k->list[i].pid));
+    proctree_free(t);
 }
 
 void kernels_done(struct kernels *k)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // This user's living kernels on this machine, found by their sockets.
 #pragma once
+#include "base/json.h"
 #include "cli/cli.h"
 
 struct kernel {
@@ -8,6 +9,14 @@ struct kernel {
     char *run, *cwd, *state; // its answer; NULL: it did not answer
     int pid;
     bool headless, unsaved;
+    char *release;    // of firesteel; NULL: before 0.2
+    char *refused;    // why it cannot be talked to: another version of the protocol; NULL: it can
+    int64_t lifetime; // ms that it stays when nobody uses it; -1: it is headless
+    int64_t unused;   // ms; -1: it is in use
+    char *held;       // why it does not end, however long it is unused; NULL: nothing holds it
+    char *holds;      // what goes with it, for people: "3 variables, its sandbox"; NULL: nothing
+    cJSON *differs;   // what of `wants` it does not have (message.def); NULL: it has not told
+    int64_t memory;   // of it and all below it, bytes; kernels_measure sets it
 };
 struct kernels {
     struct kernel *list;
@@ -19,6 +28,9 @@ struct kernels {
 int kernels_find(struct cli *cli, struct kernels *out, err *e);
 // The same for one socket: `out` has one kernel, or none if nobody answers.
 int kernels_ask(const char *socket, struct kernels *out, err *e);
+// The same, with what was asked for when the notebook was opened (message.def); NULL: nothing was.
+int kernels_ask_for(const char *socket, const cJSON *wants, struct kernels *out, err *e);
+void kernels_measure(struct kernels *k);
 void kernels_done(struct kernels *k);
 // Finds a kernel by its run's name, beginning or end (journal_match), or "newest"; NULL: the
 // only one.

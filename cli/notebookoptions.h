@@ -3,6 +3,13 @@
 #pragma once
 #include "cli/options.h"
 
+#define KEEP_OPTION(cli)                                                                           \
+    {                                                                                              \
+        "keep", 0, "DURATION",                                                                     \
+            "how long the kernel stays when nobody uses it (24h; 0: it ends with the last "        \
+            "terminal; or FIRESTEEL_KEEP)",                                                        \
+            .text = &(cli)->keep                                                                   \
+    }
 // The fields are those of the verb's own options: parameters, files, yaml and protect are lists.
 #define NOTEBOOK_OPTIONS(o)                                                                        \
     {"param", 'p', "NAME=VALUE",                                                                   \

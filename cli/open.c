@@ -5,6 +5,8 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "cli/cli.h"
+#include "cli/ending.h"
+#include "cli/joining.h"
 #include "cli/notebookoptions.h"
 #include "cli/offers.h"
 #include "cli/options.h"
@@ -66,39 +68,58 @@ static int place_find(struct place *p, struct cli *cli, const char *cwd, const c
     return p->cwd ? 0 : -1;
 }
 
-// Does a kernel still listen there after a while?
-static bool stays(const char *socket)
+// Asks the kernel that listens there; one that is just ending is left out.
+static bool ask_kernel(const char *socket, const cJSON *wants, struct kernels *out)
 {
-    struct kernels one;
-    bool yes =
-        kernels_ask(socket, &one, NULL) == 0 && one.n && !str_eq(one.list[0].state, "stopping");
-    kernels_done(&one);
-    return yes;
+    bool there = kernels_ask_for(socket, wants, out, NULL) == 0 && out->n &&
+                 !str_eq(out->list[0].state, "stopping");
+    if (!there)
+        kernels_done(out);
+    return there;
 }
 
-// The socket of the kernel that has this notebook open. If that kernel is just ending, waits for
-// the end. With this_folder, a kernel that works in another folder does not count: our own kernel
-// will then report who has the notebook.
-static char *living_kernel(const struct place *at, bool this_folder)
+// The kernel that has this notebook open, if any. If that kernel is just ending, waits for the end.
+// With this_folder, a kernel that works in another folder does not count: our own kernel will then
+// report who has the notebook.
+static void living_kernel(
+    const struct place *at, bool this_folder, const cJSON *wants, struct kernels *out)
 {
+    *out = (struct kernels){0};
     for (int waited = 0; waited < ENDING_MS; waited += STEP_MS) {
         struct lock_holder who;
         if (!document_lock_holder(at->path, at->cwd, &who))
-            return NULL;
+            return;
         bool joins = who.socket && (!this_folder || str_eq(who.cwd, at->cwd));
         AUTO_FREE char *socket = joins ? mem_strdup(who.socket) : NULL;
         lock_holder_done(&who);
-        if (!socket || stays(socket))
-            return STEAL(socket);
+        if (!socket || ask_kernel(socket, wants, out))
+            return;
         nanosleep(&(struct timespec){.tv_nsec = STEP_MS * CLOCK_MS}, NULL);
     }
-    return NULL;
+}
+
+static cJSON *wants_of(struct cli *cli, const struct open_options *o, err *e)
+{
+    return joining_wants(cli,
+        &(struct wanted){.parameters = o->parameters,
+            .protect = o->protect,
+            .context = o->context,
+            .namespace_ = o->namespace_,
+            .kubeconfig = o->kubeconfig,
+            .registry = o->registry,
+            .memory = o->memory,
+            .sandbox = o->sandbox},
+        e);
 }
 
 // recover: a journal whose document the kernel takes instead of the file's; NULL: none.
 static int launch(workbench *w, struct cli *cli, const struct open_options *o,
     const struct place *at, const char *recover, err *e)
 {
+    const char *keep;
+    int64_t ns;
+    if (joining_keep(cli, &keep, &ns, e) < 0)
+        return -1;
     AUTO_FREE char *program = cli_program(cli, "firesteel-kernel", e);
     AUTO_FREE char *sockets = program ? cli_runtime_dir(cli, e) : NULL;
     if (!sockets)
@@ -118,6 +139,7 @@ static int launch(workbench *w, struct cli *cli, const struct open_options *o,
             .socket = socket,
             .recover = recover,
             .memory = o->memory,
+            .lifetime = keep,
             .context = o->context,
             .namespace_ = o->namespace_,
             .kubeconfig = o->kubeconfig,
@@ -180,27 +202,117 @@ static int begin(workbench *w, struct cli *cli, const struct open_options *o,
                 : launch(w, cli, o, at, NULL, e);
 }
 
+// Joins the kernel that holds the notebook, and says so.
+static int join(workbench *w, struct cli *cli, const struct place *at, const struct kernel *k,
+    const char *differs, err *e)
+{
+    workbench_show(w, at->path, buf_cstr(&at->text), at->text.len);
+    if (cli->read_only)
+        workbench_only_looks(w);
+    AUTO_FREE char *words = joining_words(k, differs);
+    workbench_joined(w, words);
+    return workbench_join(w, k->socket, cli->read_only, e);
+}
+
+// A name beside a notebook that no file has: "small-2.lua"; new.
+static char *free_name(const char *path)
+{
+    const char *dot = strrchr(path, '.'), *slash = strrchr(path, '/');
+    size_t n = dot && (!slash || dot > slash) ? (size_t)(dot - path) : strlen(path);
+    for (int i = 2;; i++) {
+        char *name = str_fmt("%.*s-%d%s", (int)n, path, i, path + n);
+        if (!path_exists(name))
+            return name;
+        free(name);
+    }
+}
+
+static int open_place(
+    workbench *w, struct cli *cli, const struct open_options *o, const struct place *at, err *e);
+
+static int open_copy(workbench *w, struct cli *cli, const struct open_options *o,
+    const struct place *at, const char *name, err *e)
+{
+    struct place copy = {0};
+    int result = recipe_copy(at->path, name, e);
+    if (result == 0)
+        result = place_find(&copy, cli, o->cwd, name, e);
+    if (result == 0)
+        result = open_place(w, cli, o, &copy, e);
+    place_done(&copy);
+    return result;
+}
+
+static int begin_anew(
+    workbench *w, struct cli *cli, const struct open_options *o, const struct place *at, err *e)
+{
+    struct recovery found = {0};
+    recovery_find(at->path, at->name, at->cwd, &at->text, &found);
+    int result = begin(w, cli, o, at, &found, e);
+    recovery_done(&found);
+    return result == 0 ? workbench_run(w, e) : -1;
+}
+
+// What can be done when the kernel does not have what was asked for. One of another version cannot
+// be joined, and a notebook that is not saved yet has no copy.
+static int choose(workbench *w, struct cli *cli, const struct open_options *o,
+    const struct place *at, const struct kernel *k, const char *differs, err *e)
+{
+    enum { JOIN, COPY, ANEW, LEAVE };
+    AUTO_FREE char *name = free_name(at->path);
+    AUTO_FREE char *copy_name = path_basename(name);
+    AUTO_FREE char *own = path_basename(at->path);
+    AUTO_FREE char *title = str_fmt("%s is open in another kernel", own);
+    AUTO_FREE char *detail = str_fmt("%s. %s", k->run, differs);
+    AUTO_FREE char *beside = str_fmt("a new kernel beside it, on a copy: %s", copy_name);
+    const char *lost = k->unsaved ? "its unsaved text comes back, its variables do not"
+                                  : "its variables go with it";
+    struct pick_row rows[LEAVE];
+    int means[LEAVE];
+    size_t n = 0;
+    if (!k->refused) {
+        means[n] = JOIN;
+        rows[n++] =
+            (struct pick_row){"", "", "join it as it is", k->holds ? k->holds : "", "", detail};
+    }
+    if (path_exists(at->path)) {
+        means[n] = COPY;
+        rows[n++] = (struct pick_row){"", "", beside, "", "", detail};
+    }
+    means[n] = ANEW;
+    rows[n++] = (struct pick_row){"", "", "end it, and start a new one", lost, "", detail};
+    int row = workbench_pick(w, title, rows, n);
+    if (row < 0)
+        return 0;
+    if (means[row] == JOIN)
+        return join(w, cli, at, k, differs, e) == 0 ? workbench_run(w, e) : -1;
+    if (means[row] == COPY)
+        return open_copy(w, cli, o, at, name, e);
+    bool unsaved;
+    return ending_stop(k, false, &unsaved, e) == 0 ? begin_anew(w, cli, o, at, e) : -1;
+}
+
 // Shows the text first, so that something is visible before a kernel answers.
 static int open_place(
     workbench *w, struct cli *cli, const struct open_options *o, const struct place *at, err *e)
 {
     struct starting again = {cli, o, at};
-    struct recovery found = {0};
-    AUTO_FREE char *socket = living_kernel(at, o->cwd != NULL);
+    AUTO_JSON *wants = wants_of(cli, o, e);
+    struct kernels living;
+    living_kernel(at, o->cwd != NULL, wants, &living);
+    const struct kernel *k = living.n ? &living.list[0] : NULL;
+    AUTO_FREE char *differs = k ? joining_difference(k, wants) : NULL;
     int result;
     workbench_starter(w, start_again, &again);
     workbench_remember(w, at->cwd, o->parameters);
-    if (socket) {
-        workbench_show(w, at->path, buf_cstr(&at->text), at->text.len);
-        if (cli->read_only)
-            workbench_only_looks(w);
-        result = workbench_join(w, socket, cli->read_only, e);
-    } else {
-        recovery_find(at->path, at->name, at->cwd, &at->text, &found);
-        result = begin(w, cli, o, at, &found, e);
-    }
-    recovery_done(&found);
-    return result == 0 ? workbench_run(w, e) : -1;
+    if (k && differs)
+        result = choose(w, cli, o, at, k, differs, e);
+    else if (k)
+        result = join(w, cli, at, k, NULL, e) == 0 ? workbench_run(w, e) : -1;
+    else
+        result = begin_anew(w, cli, o, at, e);
+    kernels_done(&living);
+    return result;
 }
 
 static int open_notebook(struct cli *cli, const struct open_options *o, const char *file)
@@ -295,11 +407,15 @@ static int open_run(struct cli *cli, int argc, char **argv)
         {"notify", 0, "HOW",
             "tell of an end or a question by: auto, bell, osc9, osc777, none (or FIRESTEEL_NOTIFY)",
             .text = &cli->notify},
+        KEEP_OPTION(cli),
         {"memory", 0, "SIZE", "limit of the cells' memory: 512M, 2G", .text = &o.memory},
         {0},
     };
     char **rest = NULL;
     int code;
+    const char *keep;
+    int64_t ns;
+    size_t bytes;
     err e = {0};
     o.command = parameters_hidden(argc - 1, argv + 1);
     if (options_parse(cli, &open_verb, options, argc, argv, &rest, &code) == 0) {
@@ -314,7 +430,9 @@ static int open_run(struct cli *cli, int argc, char **argv)
         else if ((o.files || o.yaml) && !rest)
             code = cli_usage(
                 cli, &open_verb, "--parameters-file and -y are for a notebook that is named");
-        else if (parameters_read(o.parameters, &e) < 0 ||
+        else if (joining_keep(cli, &keep, &ns, &e) < 0 ||
+                 (o.memory && cli_size(o.memory, &bytes, &e) < 0) ||
+                 parameters_read(o.parameters, &e) < 0 ||
                  ((o.files || o.yaml) && settle(&o, rest[0], &e) < 0))
             code = cli_error(cli, &e);
         else

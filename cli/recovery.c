@@ -218,6 +218,7 @@ static bool is_news(const fold *f, const buf *words, struct recovery *found)
     notebook *nb = changed ? notebook_copy(fold_notebook(f)) : NULL;
     notebook *file = notebook_parse(buf_cstr(words), words->len, NULL);
     if (nb && file) {
+        notebook_adopt_ids(file, nb); // cells that were edited and saved keep their ids in the run
         found->hidden = unhide(nb, file);
         notebook_print(nb, &found->words);
     }

@@ -4,11 +4,13 @@
 #include "cli/workbench.h"
 
 #include "base/clock.h"
+#include "base/login.h"
 #include "base/loop/loop.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "cli/editor.h"
+#include "cli/joining.h"
 #include "cli/looking.h"
 #include "cli/podshell.h"
 #include "cli/rundeeds.h"
@@ -513,6 +515,8 @@ static int open_screen(workbench *w, const struct bench_about *about, err *e)
     w->about = (struct bench_about){
         .ascii = all.ascii, .no_mouse = all.no_mouse, .temporary = all.temporary};
     w->bench = bench_new(&all, &bench_callbacks, w);
+    AUTO_JSON *greeting = joining_greeting(w->cli, e);
+    bench_greets(w->bench, greeting);
     w->grid = grid_new(80, 24);
     w->frame = loop_timer_new(w->loop, on_frame, w);
     w->wake = loop_timer_new(w->loop, on_wake, w);
@@ -539,6 +543,17 @@ workbench *workbench_open(struct cli *cli, const struct bench_about *about, err 
     return NULL;
 }
 
+// What goes on, and whether the system lets it.
+static void say_farewell(const workbench *w)
+{
+    AUTO_BUF remedy = {0};
+    say(stdout, "%s\n", bench_farewell(w->bench));
+    enum login_end end = login_end_here(&remedy);
+    if (end == LOGIN_KILLS || end == LOGIN_LAST)
+        say(stdout, "But %s; so that it outlives that: %s\n",
+            end == LOGIN_KILLS ? LOGIN_KILLS_TEXT : LOGIN_LAST_TEXT, buf_cstr(&remedy));
+}
+
 void workbench_close(workbench *w)
 {
     if (!w)
@@ -556,7 +571,7 @@ void workbench_close(workbench *w)
         loop_poll_free(w->input);
     term_close(w->term);
     if (w->bench && bench_farewell(w->bench))
-        say(stdout, "%s\n", bench_farewell(w->bench));
+        say_farewell(w);
     bench_free(w->past);
     bench_free(w->bench);
     grid_free(w->grid);
@@ -636,6 +651,11 @@ int workbench_start(workbench *w, const char *words, size_t n, const char *befor
     if (!path || path_write(path, line.data, line.len, 0600, e) < 0)
         return -1;
     return w->starter(w->starter_arg, w, path, e);
+}
+
+void workbench_joined(workbench *w, const char *words)
+{
+    bench_joined(w->bench, words);
 }
 
 void workbench_say(workbench *w, const char *words)

@@ -35,6 +35,9 @@ void workbench_starter(
 // Lets this function start a kernel with this text as the document, instead of the file's. before:
 // the run that had it, whose outputs an .ipynb keeps; NULL: none.
 int workbench_start(workbench *w, const char *words, size_t n, const char *before, err *e);
+// What the last row says when the kernel that is joined has told its past, before what has happened
+// meanwhile.
+void workbench_joined(workbench *w, const char *words);
 void workbench_say(workbench *w, const char *words); // shows it in the last row, until a key
 // Call it after one of these three. Returns when the person leaves or the terminal is gone.
 int workbench_run(workbench *w, err *e);

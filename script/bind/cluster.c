@@ -77,16 +77,20 @@ static void drop_client(void *c)
     client_close(c);
 }
 
+// Where the kubeconfig is found changes with the terminal that joins the kernel: what watches by
+// the one before goes on there.
 client *bind_client(call *c, err *e)
 {
+    const char *list = call_cluster(c)->kubeconfig;
+    AUTO_FREE char *key = str_fmt("client by %s", list ? list : "");
     if (call_reach_cluster(c, e) < 0)
         return NULL;
-    return call_shared(c, "client", make_client, drop_client, e);
+    return call_shared(c, key, make_client, drop_client, e);
 }
 
 // The clients of other contexts, each made when somebody first looks there.
 struct other {
-    char *context;
+    char *context, *kubeconfig;
     client *client;
     struct other *next;
 };
@@ -110,6 +114,7 @@ static void drop_others(void *arg)
         all->first = o->next;
         client_close(o->client);
         free(o->context);
+        free(o->kubeconfig);
         free(o);
     }
     pthread_mutex_destroy(&all->lock);
@@ -129,7 +134,8 @@ static client *make_other(call *c, const char *context, err *e)
 static client *find_other(call *c, struct others *all, const char *context, err *e)
 {
     struct other *o = all->first;
-    while (o && !str_eq(o->context, context))
+    const char *list = call_cluster(c)->kubeconfig;
+    while (o && !(str_eq(o->context, context) && str_eq(o->kubeconfig, list)))
         o = o->next;
     if (o)
         return o->client;
@@ -137,7 +143,7 @@ static client *find_other(call *c, struct others *all, const char *context, err 
     if (!made)
         return NULL;
     o = mem_alloc(sizeof *o);
-    *o = (struct other){mem_strdup(context), made, all->first};
+    *o = (struct other){mem_strdup(context), mem_strdup(list), made, all->first};
     all->first = o;
     return made;
 }

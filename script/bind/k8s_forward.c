@@ -258,6 +258,7 @@ static void start_showing(loop_pending *pending, void *arg)
     s->row = row_of(s->opened);
     s->opened->display = call_display(s->call, line_of(s->opened, ""), true);
     display_on_drain(s->opened->display, on_run_end, s->opened, false);
+    display_keeps_kernel(s->opened->display);
     display_on_end(s->opened->display, on_run_end, NULL, s->opened);
     loop_call_finish(pending);
 }

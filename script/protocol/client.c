@@ -214,7 +214,13 @@ void client_free(client *c)
         destroy(c);
 }
 
-void client_hello(client *c, int64_t from, bool owner, bool person)
+int client_pid(const client *c)
+{
+    int uid, pid;
+    return c->stream && stream_peer(c->stream, &uid, &pid) == 0 ? pid : 0;
+}
+
+void client_hello(client *c, int64_t from, bool owner, bool person, const cJSON *more)
 {
     cJSON *hello = message_new(MESSAGE_hello);
     json_set_int(hello, "version", PROTOCOL_VERSION);
@@ -222,6 +228,11 @@ void client_hello(client *c, int64_t from, bool owner, bool person)
     json_set_bool(hello, "owner", owner);
     c->seen = from;
     json_set_bool(hello, person ? "person" : "document", person);
+    const cJSON *field;
+    cJSON_ArrayForEach(field, more)
+    {
+        json_set(hello, field->string, cJSON_Duplicate(field, true));
+    }
     client_send(c, hello);
 }
 

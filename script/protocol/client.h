@@ -29,13 +29,15 @@ client *client_connect(
 client *client_from_fd(loop *l, int fd, const struct client_ops *ops, void *arg, err *e);
 void client_free(client *c); // NULL is fine; also from its own callbacks
 
+int client_pid(const client *c); // the process at the other end; 0: not known
 // From `event`: the line that told of the message, without its newline; borrowed until it returns.
 const char *client_line(const client *c, size_t *n);
 
 // from: the last event already seen, 0 for all, -1 for only new ones. owner: the kernel runs for
 // this client; a client that only looks (ls, stop) is no owner. person: somebody
-// looks at what comes; nobody else gets the document, which is large.
-void client_hello(client *c, int64_t from, bool owner, bool person);
+// looks at what comes; nobody else gets the document, which is large. more: further fields of hello
+// (message.def); NULL: none.
+void client_hello(client *c, int64_t from, bool owner, bool person, const cJSON *more);
 // The same for a client that only looks: the kernel refuses all of its requests that would change
 // something.
 void client_hello_looking(client *c);

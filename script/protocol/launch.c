@@ -67,6 +67,7 @@ static char **command_line(const struct launch *o)
         {"--journal", o->journal},
         {"--allow", o->allow},
         {"--timeout", o->timeout},
+        {"--lifetime", o->lifetime},
         {"--memory", o->memory},
         {"--context", o->context},
         {"--namespace", o->namespace_},

@@ -21,6 +21,7 @@ struct launch {
     const char *journal;  // --journal: folder for the journal; none: CWD/.firesteel
     const char *allow;    // --allow: "cluster,destructive"
     const char *timeout;  // --timeout: for the whole run, "15m"
+    const char *lifetime; // --lifetime: how long it stays when nobody uses it, "24h"
     const char *memory;   // --memory: cap of Lua's heap, "2G"
     const char *context, *namespace_, *kubeconfig; // --context, --namespace, --kubeconfig
     const char *registry;                          // --registry: for images that name none

@@ -325,6 +325,19 @@ size_t server_clients(const server *s)
     return n;
 }
 
+bool server_is_user(const peer *p)
+{
+    return p->person || p->looks || p->owner;
+}
+
+size_t server_users(const server *s)
+{
+    size_t n = 0;
+    for (const peer *p = s->peers; p; p = p->next)
+        n += p->greeted && !p->dead && server_is_user(p);
+    return n;
+}
+
 int64_t server_number(const peer *p)
 {
     return p->number;

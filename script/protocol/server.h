@@ -40,10 +40,12 @@ int server_follow(server *s, const char *journal, err *e);
 // The journal has grown by this line.
 void server_event(server *s, const char *line, size_t n);
 size_t server_clients(const server *s); // greeted clients that are still connected
+size_t server_users(const server *s);   // of these, its owners, and those where somebody looks
 // For a client that may be gone when an answer is ready: its number, which no other client ever
 // has; and the client with a number, NULL when it is gone.
 int64_t server_number(const peer *p);
 peer *server_peer(const server *s, int64_t number);
+bool server_is_user(const peer *p);    // an owner, or somebody looks there
 bool server_is_person(const peer *p);  // somebody looks there: it has said so
 bool server_only_looks(const peer *p); // and changes nothing: it has said so, too
 // Has it read most of what it was sent?

@@ -10,7 +10,7 @@ import time
 from bench import folder, kernels, kill_kernel, leave, text, workbench
 from golden import golden
 from screen import Screen
-from tap import FIRESTEEL, eventually, run, sh
+from tap import FIRESTEEL, eventually, run, sh, stop_kernels
 
 LONG = "\n".join(f"-- %% Prose {i}\nx{i} = {i}\n" for i in range(20))
 RUN = LONG + """
@@ -341,7 +341,8 @@ def test_a_cell_without_a_title_is_called_as_its_title_row_says(t):
         assert "cell 2" not in text(s), text(s)
         s.keys("q")
         leave(s)
-    eventually(lambda: sh(FIRESTEEL, "runs", cwd=where).out.splitlines()[1].split()[1] == "failed")
+    stop_kernels()
+    assert sh(FIRESTEEL, "runs", cwd=where).out.splitlines()[1].split()[1] == "failed"
 
 
 def test_another_kernel_that_has_started_is_said(t):

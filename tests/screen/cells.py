@@ -864,7 +864,6 @@ def test_lines_as_vi_has_them(t):
         s.keys("Enter")
         assert s.exit() == "exit 0"
     assert read(where) == CELLS
-    eventually(lambda: not kernels(where))
     with workbench(where) as s:
         s.keys("j d d :")
         s.type("wq")
@@ -899,7 +898,7 @@ def test_leaving_discards_keeps_or_saves(t):
         s.resize("80x24")
         s.keys("d")
         assert s.exit() == "exit 0"
-        assert "goes on (a cell runs)" in text(s), text(s)
+        assert "goes on (a cell runs; kept for 24h)" in text(s), text(s)
     with Screen([FIRESTEEL, "cells.lua"], cwd=where) as s:
         s.wait("● [")
         s.wait("One")
@@ -917,8 +916,8 @@ def test_leaving_discards_keeps_or_saves(t):
         s.wait("idle")
         s.keys("q s")
         assert s.exit() == "exit 0"
+        assert "goes on (idle; kept for 24h)" in text(s), text(s)
     assert "One" not in read(where)
-    eventually(lambda: not kernels(where))
 
 
 def test_the_palette_has_every_action_and_says_where_it_works(t):

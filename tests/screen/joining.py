@@ -92,7 +92,7 @@ def test_a_client_that_came_later_can_restart(t):
 def test_opening_while_the_last_kernel_is_ending(t):
     where = folder(t)
     for _ in range(5):  # it ends at some moment of the next one's start
-        with Screen([FIRESTEEL, "small.lua"], cwd=where) as s:
+        with Screen([FIRESTEEL, "small.lua", "--keep", "0"], cwd=where) as s:
             s.wait("● idle")
             s.keys("j C-e")
             s.wait("[1] First")

@@ -11,6 +11,8 @@ from golden import golden, parse
 from journals import NOTEBOOK, PAST, state, stream, write
 from tap import FIRESTEEL, eventually, run, sh
 
+os.environ["FIRESTEEL_KEEP"] = "0"  # each opening has a kernel of its own, unless something runs
+
 TWO = """-- %% tags=["parameters"]
 lr = 0.1
 

@@ -90,8 +90,8 @@ def test_without_a_file_what_is_unsaved_is_discarded(t):
             s.quiet(700)  # for that time the dialog takes no key that loses something
             s.keys(way.split(" ", 1)[1])
             assert s.exit() == "exit 0"
-            assert "goes on" not in "\n".join(s.screen())
-        eventually(lambda: not kernels(where))
+            assert "goes on (idle;" in "".join(s.screen()), s.screen()
+        stop_kernels()
     assert os.listdir(where) == [".firesteel"], os.listdir(where)
     with Screen([FIRESTEEL, "fresh.lua"], cwd=where) as s:
         s.wait("idle")

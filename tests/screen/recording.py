@@ -12,7 +12,7 @@ import sys
 from bench import leave
 from screen import Screen
 from still import svg
-from tap import BUILD, FIRESTEEL, SOURCE, eventually, run
+from tap import BUILD, FIRESTEEL, SOURCE, eventually, run, stop_kernels
 
 CAST = os.path.join(BUILD, "tests/screen/recipe.cast")
 STILL = os.path.join(SOURCE, "doc/workbench.svg")
@@ -87,6 +87,7 @@ def record():
 
 
 def test_the_recording_plays_to_the_same_screens(t):
+    t.after(stop_kernels)
     screens = record()
     with open(CAST, encoding="utf-8") as f:
         head, *events = [json.loads(line) for line in f]

@@ -18,7 +18,7 @@ def test_opens_a_notebook_and_gives_the_terminal_back(t):
         assert rows[2].startswith(" [ ] First ───"), rows[2]
         assert "small.lua" in rows[23] and "COMMAND" in rows[23], rows[23]
         leave(s)
-    eventually(lambda: not kernels(where))
+        assert "goes on (idle; kept for 24h)" in text(s), text(s)
 
 
 def test_edits_and_runs_a_cell(t):
@@ -237,7 +237,7 @@ def test_a_hang_up_loses_nothing(t):
         s.wait("idle")
         s.quiet()
         leave(s)
-    eventually(lambda: not kernels(where))
+    assert "idle" in kernels(where)[0]
 
 
 def test_opening_again_finds_the_kernel_and_its_output(t):
@@ -302,7 +302,6 @@ def test_the_whole_recipe_by_keys(t):
         s.wait("[12] Clean up")
         assert "Model prediction for index 100: 6" in text(s)
         leave(s)
-    eventually(lambda: not kernels(where))
 
 
 run(globals())

@@ -62,6 +62,8 @@ void bench_free(bench *b)
     past_done(&b->past);
     buf_done(&b->say);
     buf_done(&b->farewell);
+    cJSON_Delete(b->greeting);
+    free(b->joined);
     grid_free(b->scratch);
     free(b->path);
     free(b->target);

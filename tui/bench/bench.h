@@ -68,6 +68,10 @@ void bench_show_run(bench *b, replay *run, const char *journal);
 void bench_remember(bench *b, const char *folder, const char *const *given);
 // From now on the bench only watches: it changes nothing in the kernel to which it connects next.
 void bench_only_looks(bench *b);
+// Further fields of each hello (message.def): of the terminal, and the kernel's lifetime.
+void bench_greets(bench *b, const cJSON *greeting);
+// What the last row says when the kernel that is joined next has told its past.
+void bench_joined(bench *b, const char *words);
 // Says hello to this kernel and uses it from now on. owner: when we leave, a kernel with nothing to
 // do ends (a headless run that we only watch would be stopped).
 void bench_connect(bench *b, client *c, bool owner);

@@ -54,6 +54,9 @@ struct bench {
     hashmap *slot_at; // index of a cell's slot by its id
 
     client *client;
+    cJSON *greeting;  // of each hello; or NULL
+    char *joined;     // what is said of the kernel that was joined; NULL: nothing
+    int64_t lifetime; // ms that the kernel stays when nobody uses it
     int64_t rev;
     bool saved, read_only, restarting;
     bool looks;      // it is attached with --read-only

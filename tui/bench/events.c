@@ -27,6 +27,12 @@ void bench_only_looks(bench *b)
     b->looks = true;
 }
 
+void bench_greets(bench *b, const cJSON *greeting)
+{
+    cJSON_Delete(b->greeting);
+    b->greeting = greeting ? cJSON_Duplicate(greeting, true) : NULL;
+}
+
 void bench_connect(bench *b, client *c, bool owner)
 {
     b->client = c;
@@ -34,7 +40,7 @@ void bench_connect(bench *b, client *c, bool owner)
     if (b->looks)
         client_hello_looking(c);
     else
-        client_hello(c, 0, owner, true);
+        client_hello(c, 0, owner, true, b->greeting);
 }
 
 void bench_lost(bench *b, const char *why)
@@ -73,6 +79,7 @@ static void on_welcome(bench *b, const cJSON *m)
     b->run = mem_strdup(json_str(m, "run"));
     b->read_only = b->looks || json_bool_or(m, "headless", false);
     b->no_effects = json_bool_or(m, "read_only", false);
+    b->lifetime = json_int_or(m, "lifetime_ms", 0);
     // This may still be the old kernel.
     b->restarting = b->restarting && str_eq(json_str(m, "state"), "stopping");
     set_state(b, json_str_or(m, "state", "idle"));

@@ -11,6 +11,12 @@
 
 enum { EACH = 2, NAME = 24 }; // so many cells of a kind are named, with so much of their names
 
+void bench_joined(bench *b, const char *words)
+{
+    free(b->joined);
+    b->joined = mem_strdup(words);
+}
+
 void meanwhile_begin(bench *b, const cJSON *welcome)
 {
     b->looked = json_int_or(welcome, "seen", 0);
@@ -118,7 +124,11 @@ void meanwhile_say(bench *b)
         if (json_int_or(q, "seq", 0) > b->looked)
             add_question(b, q, &words);
     }
+    const char *joined = b->joined ? b->joined : "", *since = b->looked ? "meanwhile" : "so far";
     if (words.len)
-        bench_say(b, "%s: %s", b->looked ? "meanwhile" : "so far", buf_cstr(&words));
+        bench_say(b, "%s%s%s: %s", joined, *joined ? "; " : "", since, buf_cstr(&words));
+    else if (*joined)
+        bench_say(b, "%s", joined);
+    free(STEAL(b->joined));
     cJSON_Delete(STEAL(b->meanwhile));
 }

@@ -2,6 +2,7 @@
 // The document and its file: saving, reading again, and leaving. All end with the kernel's reply.
 // If another program has written the file meanwhile, the person is asked (conflict.c); it is never
 // simply overwritten.
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -109,21 +110,32 @@ static void reason(buf *out, const char *fmt, size_t n)
     buf_fmt(out, "%zu %s%s", n, fmt, n == 1 ? "" : "s");
 }
 
+// What goes on in the kernel, and how long it stays; empty: it ends with us.
+static void say_rest(const bench *b, buf *out)
+{
+    size_t live = live_displays(b);
+    if (bench_busy(b))
+        buf_str(out, str_eq(b->state, "asking") ? "a cell asks" : "a cell runs");
+    if (live)
+        reason(out, "live display", live);
+    if (!b->saved)
+        buf_fmt(out, "%sunsaved changes", out->len ? ", " : "");
+    if (!b->lifetime)
+        return;
+    buf_str(out, out->len ? "; " : "idle; ");
+    buf_str(out, "kept for ");
+    duration_age(out, b->lifetime * CLOCK_MS);
+}
+
 void leave_now(bench *b, bool stop)
 {
-    AUTO_BUF why = {0};
-    size_t live = live_displays(b);
+    AUTO_BUF rest = {0};
     buf_clear(&b->farewell);
-    if (bench_busy(b))
-        buf_str(&why, str_eq(b->state, "asking") ? "a cell asks" : "a cell runs");
-    if (live)
-        reason(&why, "live display", live);
-    if (!b->saved)
-        buf_fmt(&why, "%sunsaved changes", why.len ? ", " : "");
-    if (b->client && b->run && why.len && !stop)
+    say_rest(b, &rest);
+    if (b->client && b->run && rest.len && !stop)
         buf_fmt(&b->farewell,
-            "%s goes on (%s); `firesteel attach %s` comes back to it, `firesteel stop %s` ends it",
-            b->run, buf_cstr(&why), b->run, b->run);
+            "%s goes on (%s): `firesteel attach %s` comes back to it, `firesteel stop %s` ends it",
+            b->run, buf_cstr(&rest), b->run, b->run);
     b->ops->quit(b->arg, stop);
 }
 

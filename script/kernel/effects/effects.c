@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "script/kernel/effects/effects.h"
 
+#include "base/env.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "script/kernel/effects/call.h"
@@ -19,6 +20,29 @@ static void init_recursive(pthread_mutex_t *m)
     pthread_mutexattr_destroy(&kind);
 }
 
+// Takes env.
+static void surround(
+    effects *fx, char **env, const struct call_cluster *cluster, const char *kubeconfig)
+{
+    struct surroundings *now = mem_alloc(sizeof *now);
+    *now = (struct surroundings){.cluster = *cluster,
+        .env = env,
+        .kubeconfig = mem_strdup(kubeconfig),
+        .before = atomic_load(&fx->around)};
+    now->cluster.kubeconfig = now->kubeconfig;
+    atomic_store(&fx->around, now);
+}
+
+static void free_surroundings(effects *fx)
+{
+    for (struct surroundings *s = atomic_load(&fx->around), *before; s; s = before) {
+        before = s->before;
+        strv_free(s->env);
+        free(s->kubeconfig);
+        free(s);
+    }
+}
+
 effects *effects_new(const struct effects_spec *spec, err *e)
 {
     gate *g = gate_new(spec->allow, spec->headless, e);
@@ -29,6 +53,7 @@ effects *effects_new(const struct effects_spec *spec, err *e)
     fx->spec = *spec;
     fx->gate = g;
     fx->env = strv_dup(spec->env);
+    surround(fx, strv_dup(spec->env), &spec->cluster, spec->cluster.kubeconfig);
     fx->ledger = ledger_new();
     fx->place = place_new(fx);
     fx->glances = glances_new(fx);
@@ -55,7 +80,7 @@ void effects_free(effects *fx)
     free(fx->notebook);
     free(fx->commit);
     free(fx->refusing_kubeconfig);
-    free(fx->sandbox_kubeconfig);
+    free_surroundings(fx);
     free(fx);
 }
 
@@ -92,15 +117,48 @@ char *effects_guarded(call *c, const char *context)
 
 bool effects_await_sandbox(const effects *fx)
 {
-    return fx->spec.sandbox && !fx->sandbox_kubeconfig;
+    return fx->spec.sandbox && !fx->has_sandbox;
 }
 
 void effects_use_sandbox(effects *fx, const char *kubeconfig)
 {
-    fx->sandbox_kubeconfig = mem_strdup(kubeconfig);
-    fx->spec.cluster.kubeconfig = fx->sandbox_kubeconfig;
-    fx->spec.cluster.context = NULL;
+    const struct surroundings *now = atomic_load(&fx->around);
+    struct call_cluster cluster = now->cluster;
+    cluster.context = NULL;
+    surround(fx, strv_dup((const char *const *)now->env), &cluster, kubeconfig);
+    fx->has_sandbox = true;
     place_find(fx->place);
+}
+
+// What a cell has set is not what the terminal before had given.
+static void give_variable(effects *fx, char ***given, const cJSON *v)
+{
+    const char *value = cJSON_IsString(v) ? v->valuestring : NULL;
+    const char *before = env_get((const char *const *)*given, v->string);
+    if (str_eq(before, value))
+        return;
+    pthread_mutex_lock(&fx->env_lock);
+    if (str_eq(env_get((const char *const *)fx->env, v->string), before))
+        fx->env = env_set(fx->env, v->string, value);
+    pthread_mutex_unlock(&fx->env_lock);
+    *given = env_set(*given, v->string, value);
+}
+
+bool effects_use_terminal(effects *fx, const cJSON *environment, const char *kubeconfig)
+{
+    const struct surroundings *before = atomic_load(&fx->around);
+    char **env = strv_dup((const char *const *)before->env);
+    bool stays = fx->spec.sandbox || fx->spec.kubeconfig_given;
+    bool moves = !stays && !str_eq(before->kubeconfig, kubeconfig);
+    const cJSON *v;
+    cJSON_ArrayForEach(v, environment)
+    {
+        give_variable(fx, &env, v);
+    }
+    surround(fx, env, &before->cluster, moves ? kubeconfig : before->kubeconfig);
+    if (moves)
+        place_find(fx->place);
+    return moves;
 }
 
 const struct binding *effects_binding(const effects *fx, const char *name)

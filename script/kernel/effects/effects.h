@@ -21,6 +21,16 @@
 #include <stdatomic.h>
 
 struct shared_object; // shared by bindings, see services.c
+
+// What the terminal gives: at first the one in which the kernel was started, then whichever joins
+// it. It does not change once others can see it, and stays as long as the effects: other threads
+// may still use it when the next one has come.
+struct surroundings {
+    struct call_cluster cluster;
+    char **env; // without what cells have set
+    char *kubeconfig;
+    struct surroundings *before;
+};
 typedef struct glances glances;
 
 // Borrowed; it must not change while the effects live.
@@ -43,7 +53,8 @@ struct effects_spec {
     const char *const *env; // the environment of the kernel's start
     struct call_paths paths;
     struct call_cluster cluster;
-    const char *allow; // "cluster,destructive"; NULL: only local effects
+    bool kubeconfig_given; // for this run: no terminal changes it
+    const char *allow;     // "cluster,destructive"; NULL: only local effects
     bool headless, sandbox;
     void (*remove_at_end)(const char *path); // see call_removes_at_end; NULL: nobody does
     void (*removed)(const char *path);       // see call_has_removed; NULL as remove_at_end
@@ -57,10 +68,12 @@ typedef struct effects {
     char *notebook, *commit; // the name of its file, and git's commit; NULL: not known
     cJSON *past_children; // of the run that is resumed (fold_past_children); NULL: they do not hold
     char *refusing_kubeconfig; // for children of cells that do not declare the cluster
-    char *sandbox_kubeconfig;  // with a private sandbox: spec.cluster uses it
+    bool has_sandbox;          // the private sandbox is there
 
     // It belongs to the turn:
     char **env; // the environment of children, with %env; others read it under env_lock
+
+    _Atomic(struct surroundings *) around;
 
     // For any thread; they lock inside.
     gate *gate;
@@ -90,4 +103,9 @@ void effects_load_past(effects *fx, const fold *past, const cJSON *parameters);
 char *effects_guarded(call *c, const char *context);
 bool effects_await_sandbox(const effects *fx); // a private one is to come, and is not there yet
 void effects_use_sandbox(effects *fx, const char *kubeconfig);
+// On the loop's thread, while no cell runs: another terminal has joined. environment: values by
+// name, null for one that it does not have; what cells have set stays. kubeconfig: where it finds
+// its cluster; NULL: nowhere. A kubeconfig that was given for the run, and a private sandbox, stay.
+// Has the kubeconfig changed?
+bool effects_use_terminal(effects *fx, const cJSON *environment, const char *kubeconfig);
 const struct binding *effects_binding(const effects *fx, const char *name);

@@ -5,6 +5,7 @@
 #include "base/str.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
 enum {
@@ -26,6 +27,8 @@ struct gate {
     const char *const *allow_protected;
     pthread_mutex_t lock; // held while a person is asked: questions of branches wait for each other
     char **scopes;        // "cluster CONTEXT/NAMESPACE": a person allowed all of it
+    unsigned granted_in;  // the sitting in which that was
+    atomic_uint sitting;  // how often the last client has gone
 };
 
 const char *effect_name(effect which)
@@ -85,6 +88,12 @@ void gate_restrict(gate *g, bool read_only, const char *const *allow_protected)
 bool gate_is_read_only(const gate *g)
 {
     return g->read_only;
+}
+
+// The lock may be held by a question that waits for a person.
+void gate_forget(gate *g)
+{
+    atomic_fetch_add(&g->sitting, 1);
 }
 
 bool gate_allows_protected(const gate *g, const char *context)
@@ -161,9 +170,20 @@ char *gate_question(effect which, const char *what, const char *where)
     return str_fmt("%s? (%s%s%s)", what, names[which], where ? ", " : "", where ? where : "");
 }
 
+// Drops what was granted in an earlier sitting.
+static void begin_sitting(gate *g)
+{
+    unsigned now = atomic_load(&g->sitting);
+    if (g->granted_in != now) {
+        strv_free(STEAL(g->scopes));
+        g->granted_in = now;
+    }
+}
+
 static int ask(gate *g, const struct gate_request *r, err *e)
 {
     AUTO_FREE char *scope = str_fmt("%s %s", names[r->effect], r->scope);
+    begin_sitting(g);
     if (!r->guarded && is_scope_granted(g, scope))
         return 0;
     AUTO_FREE char *text = gate_question(r->effect, r->what, r->says_where ? NULL : r->scope);
@@ -172,6 +192,7 @@ static int ask(gate *g, const struct gate_request *r, err *e)
         return -1;
     if (answer == 0)
         return err_set(e, ERR_REFUSED, "%s: you said no", r->what);
+    begin_sitting(g); // who answered may have gone, and come back, meanwhile
     if (answer == 2 && !r->guarded)
         g->scopes = strv_add(g->scopes, scope);
     return 0;

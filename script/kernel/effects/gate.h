@@ -4,7 +4,7 @@
 //
 //   pure, local          always granted (unless the cell declares only "pure")
 //   cluster, destructive headless: --allow; interactive: asked for once for each context and
-//                        namespace
+//                        namespace, until the last client has gone
 //
 // In a read-only run neither is granted. In a protected context each is asked for, every time, and
 // a headless run needs --allow-protected CONTEXT beside --allow.
@@ -28,6 +28,8 @@ void gate_free(gate *g);
 // headless run may do what is allowed (NULL-terminated, borrowed; NULL: none).
 void gate_restrict(gate *g, bool read_only, const char *const *allow_protected);
 bool gate_is_read_only(const gate *g);
+// From any thread, also while a question waits: what people have granted for a whole scope ends.
+void gate_forget(gate *g);
 // May a headless run work in this protected context?
 bool gate_allows_protected(const gate *g, const char *context);
 const char *effect_name(effect which);

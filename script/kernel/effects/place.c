@@ -162,6 +162,14 @@ void place_heard(place *p, const err *away, int64_t heard_wall)
     emit(p, event);
 }
 
+cJSON *place_known(place *p)
+{
+    pthread_mutex_lock(&p->lock);
+    cJSON *known = p->cluster ? cJSON_Duplicate(p->cluster, true) : NULL;
+    pthread_mutex_unlock(&p->lock);
+    return known;
+}
+
 cJSON *place_effect(place *p, effect which, const struct about *about)
 {
     cJSON *details = cJSON_CreateObject();

@@ -27,6 +27,8 @@ void place_lost(place *p, const char *why);
 int place_reach(place *p, turn *t, err *e);
 bool place_left(place *p, turn *t);      // true: place_lost cancelled the turn's wait
 void place_why_lost(place *p, err *why); // sets *why only when the cluster is gone
+// What is known of the cluster: {context, namespace, server}, new; NULL: nothing.
+cJSON *place_known(place *p);
 // The details of a question, as message.def's ask has them; new.
 cJSON *place_effect(place *p, effect which, const struct about *about);
 // The place of an effect, "context kind, namespace default"; new.

@@ -78,7 +78,8 @@ const struct call_paths *call_paths(call *c)
 
 const struct call_cluster *call_cluster(call *c)
 {
-    return &c->effects->spec.cluster;
+    const struct surroundings *now = atomic_load(&c->effects->around);
+    return &now->cluster;
 }
 
 // Programs are not asked about: what they do in a protected context nobody would see.
@@ -99,17 +100,19 @@ char **call_child_env(effects *fx, const turn *t)
     pthread_mutex_lock(&fx->env_lock);
     char **env = strv_dup((const char *const *)fx->env);
     pthread_mutex_unlock(&fx->env_lock);
-    const char *kubeconfig = fx->spec.cluster.kubeconfig;
+    const struct surroundings *now = atomic_load(&fx->around);
+    const char *kubeconfig = now->cluster.kubeconfig;
     if (!may_use_cluster(fx, t, (const char *const *)env))
         return env_set(env, "KUBECONFIG", fx->refusing_kubeconfig);
     return kubeconfig ? env_set(env, "KUBECONFIG", kubeconfig) : env;
 }
 
-// An action may run while the Lua thread uses the environment: so it gets the one from the start.
+// An action may run while the Lua thread uses the environment: so it gets the terminal's.
 const char *const *call_env(call *c)
 {
+    const struct surroundings *now = atomic_load(&c->effects->around);
     if (c->turn->is_action)
-        return c->effects->spec.env;
+        return (const char *const *)now->env;
     if (!c->env)
         c->env = call_child_env(c->effects, c->turn);
     return (const char *const *)c->env;

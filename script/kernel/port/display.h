@@ -43,3 +43,5 @@ void display_on_end(display *d, void (*fn)(void *arg), cJSON *(*now)(void *arg),
 // once: read what there is by now, and close. ends: it ends by itself, too; then one of the last
 // cell is left to do so, until that cell's time is over.
 void display_on_drain(display *d, void (*fn)(void *arg), void *arg, bool ends);
+// On the loop's thread: as long as it is live, a kernel that nobody uses does not end.
+void display_keeps_kernel(display *d);

@@ -559,6 +559,19 @@ void displays_drain(displays *all, const char *awaited, void (*done)(void *arg),
     tell_drained(all);
 }
 
+void display_keeps_kernel(display *d)
+{
+    d->keeps = true;
+}
+
+bool displays_keep(const displays *all)
+{
+    const display *d = all->first;
+    while (d && !d->keeps)
+        d = d->next;
+    return d != NULL;
+}
+
 size_t displays_live(const displays *all)
 {
     size_t n = 0;

@@ -61,6 +61,7 @@ void displays_unfollow(displays *all, const char *in_cell, const char *branch);
 
 // On the loop's thread:
 size_t displays_live(const displays *all); // how many are live; peeks are not counted
+bool displays_keep(const displays *all);   // does one of them keep the kernel?
 // At the end of a headless run: has displays read what there is by now, and close; those of the
 // cell `awaited` (NULL: none) that end by themselves go on. `done` is called when all of them have
 // ended, perhaps at once; other displays are not waited for.

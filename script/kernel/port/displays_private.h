@@ -50,7 +50,8 @@ struct display {
     cJSON *(*now)(void *arg); // with on_end_arg; NULL: its data do not change
     void (*on_drain)(void *arg);
     void *on_drain_arg;
-    bool ends; // by itself
+    bool ends;  // by itself
+    bool keeps; // the kernel, as long as it is live
     bool draining;
 };
 

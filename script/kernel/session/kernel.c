@@ -513,6 +513,7 @@ static effects *effects_of(const kernel *k, err *e)
         .env = o->env,
         .paths = o->paths,
         .cluster = o->cluster,
+        .kubeconfig_given = o->kubeconfig != NULL,
         .allow = o->allow,
         .guarded = o->guarded,
         .protect = o->protect,
@@ -535,8 +536,13 @@ kernel *kernel_new(const struct kernel_options *o, err *e)
     if (!l)
         return NULL;
     kernel *k = mem_alloc(sizeof *k);
-    *k = (kernel){.options = o, .loop = l, .started = clock_mono(), .kubeconfig_owner = -1};
+    *k = (kernel){.options = o,
+        .loop = l,
+        .started = clock_mono(),
+        .lifetime_ns = o->lifetime_ns,
+        .kubeconfig_owner = -1};
     k->notebook_dir = path_dirname(o->notebook ? o->notebook : "notebook.lua");
+    k->variables = hashset_new();
     k->port = port_new(l, &port_ops, k);
     mask_add_env(port_mask(k->port), o->env);
     k->displays = displays_new(l, k->port, &displays_ops, k);
@@ -557,7 +563,7 @@ static void free_timers(kernel *k)
 {
     loop_timer_free(k->run_timer);
     loop_timer_free(k->cell_timer);
-    loop_timer_free(k->idle_timer);
+    loop_timer_free(k->unused_timer);
     loop_timer_free(k->finish_timer);
     for (size_t i = 0; i < ARRAY_LEN(k->signals); i++)
         if (k->signals[i])
@@ -594,6 +600,8 @@ void kernel_free(kernel *k)
     running_free(k);
     document_free(k->document);
     cJSON_Delete(k->parameters);
+    cJSON_Delete(k->terminal);
+    hashset_free(k->variables);
     origins_free(k->origins);
     document_lock_release(k->lock);
     remove_refusing_kubeconfig(k);

@@ -48,6 +48,7 @@ struct kernel_options {
     const char *kubeconfig; // kubeconfig named for this run, kept on resume; or NULL
     int client_fd;          // a connected client, -1: none
     int64_t timeout_ns;     // for the whole run, 0: none
+    int64_t lifetime_ns;    // an unused kernel stays so long; 0: it ends with its last client
     size_t memory;          // cap of Lua's heap in bytes
     bool no_preflight;      // does not look before the first cell what stands in its way
     bool no_git;            // does not record the notebook's commit

@@ -12,9 +12,9 @@
 #include "script/protocol/message.h"
 
 enum {
-    DRAIN_MS = 2000,          // time for clients to take the last events
-    READ_MS = 30 * 1000,      // time for followed logs to be read to where they are
-    IDLE_MS = 15 * 60 * 1000, // an idle kernel without clients ends after this
+    DRAIN_MS = 2000,           // time for clients to take the last events
+    READ_MS = 30 * 1000,       // time for followed logs to be read to where they are
+    AGAIN_MS = 15 * 60 * 1000, // until a kernel whose time is over, but which is held, is looked at
 };
 
 void life_begin(kernel *k)
@@ -37,24 +37,54 @@ void life_begin(kernel *k)
     }
 }
 
-static void on_idle(void *arg)
+const char *life_held(const kernel *k)
 {
-    kernel *k = arg;
-    if (server_clients(k->server) > 0)
-        return;
-    if (!running_busy(k) && displays_live(k->displays) == 0 && document_saved(k->document))
-        life_end(k, 0, NULL);
-    else
-        life_idle(k);
+    if (asks_open_now(k->asks))
+        return "a question is open";
+    if (running_busy(k))
+        return "a cell runs";
+    if (displays_keep(k->displays))
+        return "a port is forwarded";
+    if (!document_saved(k->document))
+        return "there is unsaved text";
+    // Without a lifetime, whatever is live keeps it.
+    return !k->lifetime_ns && displays_live(k->displays) ? "something is live" : NULL;
 }
 
-void life_idle(kernel *k)
+int64_t life_unused_ns(const kernel *k)
 {
-    if (k->options->headless || server_clients(k->server) > 0)
+    return k->unused_since ? clock_mono() - k->unused_since : 0;
+}
+
+static void on_unused(void *arg)
+{
+    kernel *k = arg;
+    if (life_unused_ns(k) >= k->lifetime_ns && !life_held(k)) {
+        AUTO_BUF why = {0};
+        buf_str(&why, "nobody has used it for ");
+        duration_age(&why, k->lifetime_ns);
+        life_end(k, 0, k->lifetime_ns ? buf_cstr(&why) : NULL);
         return;
-    if (!k->idle_timer)
-        k->idle_timer = loop_timer_new(k->loop, on_idle, k);
-    loop_timer_start(k->idle_timer, IDLE_MS, 0);
+    }
+    life_settle(k);
+}
+
+// The time counts from when the last one has gone, or the last cell has ended.
+void life_settle(kernel *k)
+{
+    if (k->options->headless || k->stopping)
+        return;
+    if (!k->unused_timer)
+        k->unused_timer = loop_timer_new(k->loop, on_unused, k);
+    loop_timer_stop(k->unused_timer);
+    if (server_users(k->server) > 0 || running_busy(k)) {
+        k->unused_since = 0;
+        return;
+    }
+    if (!k->unused_since)
+        k->unused_since = clock_mono();
+    int64_t left = k->lifetime_ns - life_unused_ns(k);
+    loop_timer_start(k->unused_timer, left > 0 ? (uint64_t)(left / CLOCK_MS) + 1 : AGAIN_MS, 0);
 }
 
 void life_client_gone(kernel *k, bool owner)
@@ -66,17 +96,16 @@ void life_client_gone(kernel *k, bool owner)
             life_shutdown(k);
         return;
     }
-    if (server_clients(k->server) > 0)
-        return;
-    // When the workbench is closed, the kernel stays only if there is a reason, such as unsaved
-    // edits; a visitor changes nothing. After a restart the first client may be gone, and the
-    // others still have to come back.
-    bool awaited = k->options->recover && !k->greeted;
-    if (!owner || awaited || running_busy(k) || displays_live(k->displays) > 0 ||
-        !document_saved(k->document))
-        life_idle(k);
-    else
+    // After a restart the first client may be gone, and the others still have to come back. Else a
+    // kernel that nobody has seen holds nothing.
+    if (server_users(k->server) == 0)
+        gate_forget(k->effects->gate);
+    bool awaited = k->options->recover || k->greeted;
+    bool ends = owner && server_clients(k->server) == 0 && !life_held(k);
+    if (ends && (!awaited || (k->greeted && !k->lifetime_ns)))
         life_end(k, 0, NULL);
+    else
+        life_settle(k);
 }
 
 void life_shutdown(kernel *k)

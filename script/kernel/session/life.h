@@ -5,8 +5,13 @@
 
 // Queues the cells of a headless run: when its owner has said hello, or at once when detached.
 void life_begin(kernel *k);
-// Nothing runs and nothing is queued: a kernel without clients may end.
-void life_idle(kernel *k);
+// Somebody has come or gone, or a cell has begun or ended: an interactive kernel that is not used
+// any more ends after its lifetime, unless it is held.
+void life_settle(kernel *k);
+// Why a kernel that is not used does not end, for people; NULL: nothing holds it.
+const char *life_held(const kernel *k);
+// How long nobody has looked and no cell has run; 0: it is in use.
+int64_t life_unused_ns(const kernel *k);
 // A client has gone.
 void life_client_gone(kernel *k, bool owner);
 // After a signal, or a shutdown message: interrupts, then ends.

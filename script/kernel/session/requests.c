@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "script/kernel/session/requests.h"
 
+#include "base/clock.h"
 #include "base/env.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "script/journal/spool.h"
 #include "script/kernel/effects/glances.h"
+#include "script/kernel/session/joining.h"
 #include "script/kernel/session/life.h"
 #include "script/kernel/session/running.h"
 #include "script/kernel/session/saving.h"
@@ -27,7 +29,29 @@ static const char *state_name(const kernel *k)
                                     : "idle";
 }
 
-static cJSON *welcome(const kernel *k)
+static cJSON *holds(const kernel *k)
+{
+    cJSON *all = cJSON_CreateObject();
+    json_set_int(all, "variables", (int64_t)hashset_count(k->variables));
+    json_set_int(all, "live", (int64_t)displays_live(k->displays));
+    if (k->options->sandbox)
+        json_set_bool(all, "sandbox", true);
+    return all;
+}
+
+// How long the kernel will be there.
+static void add_life(const kernel *k, cJSON *m)
+{
+    if (k->options->headless)
+        return;
+    json_set_int(m, "lifetime_ms", k->lifetime_ns / CLOCK_MS);
+    if (k->unused_since)
+        json_set_int(m, "unused_ms", life_unused_ns(k) / CLOCK_MS);
+    json_set_str(m, "held", life_held(k));
+    json_set(m, "holds", holds(k));
+}
+
+static cJSON *welcome(const kernel *k, const cJSON *hello)
 {
     cJSON *m = message_new(MESSAGE_welcome);
     json_set_int(m, "version", PROTOCOL_VERSION);
@@ -44,6 +68,11 @@ static cJSON *welcome(const kernel *k)
     json_set_int(m, "seq", (int64_t)journal_seq(port_journal(k->port)));
     if (k->seen)
         json_set_int(m, "seen", k->seen);
+    json_set_str(m, "release", FIRESTEEL_VERSION);
+    add_life(k, m);
+    cJSON *differs = joining_differs(k, json_get(hello, "wants"));
+    if (differs)
+        json_set(m, "differs", differs);
     return m;
 }
 
@@ -58,15 +87,22 @@ static void on_hello(void *arg, peer *p, const cJSON *message)
 {
     kernel *k = arg;
     running_catch_up(k);
-    server_send(p, welcome(k));
+    bool alone = server_users(k->server) == 0;
+    k->lifetime_ns = json_int_or(message, "lifetime_ms", k->lifetime_ns / CLOCK_MS) * CLOCK_MS;
+    if (server_is_person(p) && alone)
+        joining_keep_terminal(k, json_get(message, "terminal"));
+    if (server_is_person(p))
+        joining_take_terminal(k);
+    if (server_is_user(p))
+        k->unused_since = 0;
+    server_send(p, welcome(k, message));
     note_seen(k, server_is_person(p));
     if (json_bool_or(message, "document", true))
         server_send(p, document_event(k->document));
     server_greet(p, json_int_or(message, "from", 0));
     server_reply(p, message, NULL);
     k->greeted = true;
-    if (k->idle_timer)
-        loop_timer_stop(k->idle_timer);
+    life_settle(k);
     if (!k->options->detach)
         life_begin(k);
 }

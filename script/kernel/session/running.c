@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "script/kernel/session/running.h"
+#include "script/kernel/session/joining.h"
 
 #include "base/clock.h"
 #include "base/hashmap.h"
@@ -517,6 +518,11 @@ static void emit_finished(kernel *k, const execution *x)
     json_set(event, "ms", cJSON_CreateNumber(ms));
     if (x->failure == FAILURE_NONE && k->options->resume && x->turn.effects > 0)
         tell_how(event, &x->turn);
+    const cJSON *name;
+    cJSON_ArrayForEach(name, json_get(x->used, "writes"))
+    {
+        hashset_add(k->variables, name->string);
+    }
     if (x->used)
         json_set(event, "used", cJSON_Duplicate(x->used, true));
     port_emit(k->port, event);
@@ -712,6 +718,8 @@ void running_go_on(kernel *k)
         if (!k->queue)
             life_end(k, 1, lost->text);
     }
+    if (!k->running)
+        joining_take_terminal(k);
     if (!k->running && k->queue && !k->stopping && !k->said_busy) {
         k->said_busy = true;
         running_say_state(k, "busy", NULL);
@@ -737,7 +745,7 @@ void running_go_on(kernel *k)
     if (k->end_when_idle)
         life_end(k, 0, NULL);
     else
-        life_idle(k);
+        life_settle(k);
 }
 
 void running_interrupt(kernel *k, enum failure why)

@@ -3,6 +3,7 @@
 // separate; the session owns them and opens them in order: port, displays, asks (the output),
 // effects, and the interpreter, which has the Lua thread. Only session/ includes this.
 #pragma once
+#include "base/hashset.h"
 #include "base/loop/loop.h"
 #include "script/journal/lock.h"
 #include "script/kernel/cells/interp.h"
@@ -39,7 +40,7 @@ struct kernel {
     struct recording *recording; // what the run needs to be done again (record.h)
     struct sandbox *sandbox;
     int kubeconfig_owner; // owner of effects->refusing_kubeconfig; -1: no such file
-    loop_timer *run_timer, *cell_timer, *idle_timer, *finish_timer;
+    loop_timer *run_timer, *cell_timer, *unused_timer, *finish_timer;
     loop_signal *signals[3];
 
     struct queue_item *queue; // the cells to execute
@@ -56,6 +57,10 @@ struct kernel {
     bool interrupted; // once more, and no clean-up runs either
     bool cut;         // that has cancelled cells
     int64_t seen; // number of the newest event when somebody who looks was last heard; 0: nobody
+    hashset *variables;   // names of globals that cells have set
+    cJSON *terminal;      // of the person who joined last, until no cell runs; NULL: it is in use
+    int64_t lifetime_ns;  // how long it stays unused; 0: it ends with its last client
+    int64_t unused_since; // mono: since then nobody has looked and no cell has run; 0: it is in use
     struct {
         int ok, failed, cancelled;
     } counts;

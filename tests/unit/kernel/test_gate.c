@@ -90,6 +90,22 @@ TEST(a_person_is_asked_once_for_a_scope)
     gate_free(g);
 }
 
+TEST(what_was_granted_for_a_scope_ends_with_the_last_client)
+{
+    err e = {0};
+    gate *g = gate_new(NULL, false, &e);
+    asked = 0;
+    answer = 2;
+    CHECK_INT(pass(g, 0, EFFECT_CLUSTER, "one", &e), 0);
+    CHECK_INT(pass(g, 0, EFFECT_CLUSTER, "one", &e), 0);
+    CHECK_INT(asked, 1);
+    gate_forget(g);
+    CHECK_INT(pass(g, 0, EFFECT_CLUSTER, "one", &e), 0); // granted again
+    CHECK_INT(pass(g, 0, EFFECT_CLUSTER, "one", &e), 0);
+    CHECK_INT(asked, 2);
+    gate_free(g);
+}
+
 TEST(an_action_is_refused_where_nobody_granted_it)
 {
     err e = {0};

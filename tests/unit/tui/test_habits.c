@@ -21,7 +21,7 @@ void client_send(client *c, cJSON *message)
 {
     cJSON_AddItemToArray(played.asked, message);
 }
-void client_hello(client *c, int64_t from, bool owner, bool person)
+void client_hello(client *c, int64_t from, bool owner, bool person, const cJSON *more)
 {
 }
 void client_hello_looking(client *c)
