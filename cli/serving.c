@@ -13,12 +13,19 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
+#include <sys/resource.h>
 
 enum {
     USAGE = 2,
     PORT = 8080,
     MODELS_MAX = 64,
+    BODY_BYTES = 8 << 20,
+    BODY_LEAST = 1 << 10,
+    BODY_MOST = 1 << 30,
     BODY_SECONDS = 60,
+    HEAD_SECONDS = 30,
+    ANSWER_SECONDS = 60,
     GRACE_SECONDS = 20, // below Kubernetes' 30 s between TERM and KILL
     SECONDS_MOST = 24 * 60 * 60,
     BATCH_ROWS = 64,
@@ -40,7 +47,11 @@ static const char usage[] =
     "ready; 0\n"
     "  --grace S   so many seconds they may take to be answered; then predictions are cancelled; "
     "20\n"
-    "  --body S    so many seconds the body of a request may take; 60\n"
+    "  --body-size N[k|m|g]  bytes of a request's body; 8m\n"
+    "  --head S    so many seconds the head of a request may take, from the connection or the last "
+    "answer on; 30\n"
+    "  --body S    so many seconds its body may take; 60\n"
+    "  --answer S  so many seconds its answer may take to be read; 60\n"
     "  --max-batch-size N  rows of requests that wait together and are predicted as one; 64, 1: "
     "none\n"
     "  --max-latency MS    so long the first of them waits for others; 0\n"
@@ -48,7 +59,8 @@ static const char usage[] =
     "  --record-size MB    of a file; 64. --record-files N: so many are kept; 8\n";
 
 struct settings {
-    int64_t port, body, drain, grace, batch, latency, record_mb, record_files;
+    int64_t port, body_bytes, head, body, answer, drain, grace, batch, latency, record_mb,
+        record_files;
     const char *record;
 };
 
@@ -63,10 +75,10 @@ static int fail(const char *what, const char *text)
     return 1;
 }
 
-static int infer_packaged(void *ctx, const char *name, const char *body, size_t n,
-    const atomic_bool *stop, buf *out, err *e)
+static int infer_packaged(
+    void *ctx, const char *name, body *b, const atomic_bool *stop, buf *out, err *e)
 {
-    return packaged_infer(ctx, name, body, n, stop, out, e);
+    return packaged_infer(ctx, name, b, stop, out, e);
 }
 
 static void describe_packaged(const void *ctx, buf *out)
@@ -130,6 +142,17 @@ static int wait_for_end(server *s, const struct settings *set, const sigset_t *s
     return 0;
 }
 
+// As many files as it may have: each connection is one.
+static struct rlimit raise_files(void)
+{
+    struct rlimit files;
+    getrlimit(RLIMIT_NOFILE, &files);
+    files.rlim_cur = files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
+    getrlimit(RLIMIT_NOFILE, &files);
+    return files;
+}
+
 static int serve(const struct settings *set, const struct served *all, size_t n)
 {
     struct serve_model models[MODELS_MAX];
@@ -147,20 +170,46 @@ static int serve(const struct settings *set, const struct served *all, size_t n)
         .models = models,
         .n = n,
         .version = FIRESTEEL_VERSION,
+        .body_bytes = (size_t)set->body_bytes,
+        .head_ns = set->head * CLOCK_SEC,
         .body_ns = set->body * CLOCK_SEC,
+        .answer_ns = set->answer * CLOCK_SEC,
         .batch_rows = (size_t)set->batch,
         .batch_latency_ns = set->latency * CLOCK_MS,
         .record = set->record,
         .record_bytes = set->record_mb << 20,
         .record_files = (size_t)set->record_files,
         .trouble = tell};
+    struct rlimit files = raise_files();
     server *s = serve_open(&o, &e);
     if (!s)
         return fail("", e.text);
+    if (serve_connections(s) < SERVE_CONNECTIONS)
+        fprintf(stderr,
+            "firesteel-worker: %zu connections at a time, not %d: it may have %llu open files "
+            "(ulimit -Hn)\n",
+            serve_connections(s), SERVE_CONNECTIONS, (unsigned long long)files.rlim_cur);
     for (size_t i = 0; i < n; i++)
         printf("serving %s on port %d\n", models[i].name, serve_port(s));
     fflush(stdout);
     return wait_for_end(s, set, &signals);
+}
+
+// "8388608", "512k", "64m", "1g", also in Kubernetes' spelling: "64Mi".
+static bool read_bytes(const char *text, int64_t *bytes)
+{
+    size_t digits = strspn(text, "0123456789");
+    AUTO_FREE char *number = mem_strndup(text, digits);
+    const char *unit = text + digits;
+    static const struct {
+        const char *name, *also;
+        int shift;
+    } units[] = {{"", "", 0}, {"k", "Ki", 10}, {"m", "Mi", 20}, {"g", "Gi", 30}};
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (strcasecmp(unit, units[i].name) == 0 || str_eq(unit, units[i].also))
+            return str_to_int(number, bytes) && *bytes <= BODY_MOST >> units[i].shift &&
+                   (*bytes <<= units[i].shift) >= BODY_LEAST;
+    return false;
 }
 
 // argv[*at] is "--NAME=N" or "--NAME", and then argv[*at + 1] is N; *at goes to the last word of
@@ -171,7 +220,8 @@ static int parse_option(int argc, char **argv, int *at, struct settings *set)
         const char *name;
         int64_t *value, least, most;
     } known[] = {{"--port", &set->port, 0, UINT16_MAX}, {"--drain", &set->drain, 0, SECONDS_MOST},
-        {"--grace", &set->grace, 0, SECONDS_MOST}, {"--body", &set->body, 1, SECONDS_MOST},
+        {"--grace", &set->grace, 0, SECONDS_MOST}, {"--head", &set->head, 1, SECONDS_MOST},
+        {"--body", &set->body, 1, SECONDS_MOST}, {"--answer", &set->answer, 1, SECONDS_MOST},
         {"--max-batch-size", &set->batch, 1, ROWS_MOST},
         {"--max-latency", &set->latency, 0, LATENCY_MOST},
         {"--record-size", &set->record_mb, 1, 1 << 20},
@@ -181,6 +231,13 @@ static int parse_option(int argc, char **argv, int *at, struct settings *set)
     if (length == strlen("--record") && str_starts(word, "--record")) {
         set->record = word[length] ? word + length + 1 : *at + 1 < argc ? argv[++*at] : "";
         return *set->record ? 0 : (fail("--record", "it is a folder"), -1);
+    }
+    if (length == strlen("--body-size") && str_starts(word, "--body-size")) {
+        const char *text = word[length] ? word + length + 1 : *at + 1 < argc ? argv[++*at] : "";
+        return read_bytes(text, &set->body_bytes)
+                   ? 0
+                   : (fail("--body-size", "it is a number of bytes from 1k to 1g, as 512k or 64m"),
+                         -1);
     }
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         if (strlen(known[i].name) != length || memcmp(known[i].name, word, length) != 0)
@@ -217,7 +274,10 @@ int serving(int argc, char **argv, const char *dnn)
 {
     struct served models[MODELS_MAX] = {0};
     struct settings set = {.port = PORT,
+        .body_bytes = BODY_BYTES,
+        .head = HEAD_SECONDS,
         .body = BODY_SECONDS,
+        .answer = ANSWER_SECONDS,
         .grace = GRACE_SECONDS,
         .batch = BATCH_ROWS,
         .record_mb = RECORD_MB,

@@ -322,41 +322,24 @@ void packaged_describe(const packaged *p, buf *out)
 struct asked {
     packaged *p;
     const char *name;
-    const cJSON *request;
-    size_t most;
+    body *body;
     const atomic_bool *stop;
     buf out;
     char *id;
     err e;
 };
 
-// Flat or nested lists of texts; returns how many there are.
-static lua_Integer push_texts(lua_State *L, int table, const cJSON *list, lua_Integer n)
+static void push_texts(lua_State *L, struct asked *a, const cJSON *input)
 {
-    for (const cJSON *j = list->child; j; j = j->next) {
-        if (cJSON_IsArray(j)) {
-            n = push_texts(L, table, j, n);
-            continue;
-        }
-        if (!cJSON_IsString(j))
-            return luaL_error(L, "value %d of an input of BYTES is no text", (int)n + 1);
-        lua_pushstring(L, j->valuestring);
-        lua_rawseti(L, table, ++n);
-    }
-    return n;
-}
-
-static void push_text_input(lua_State *L, struct asked *a, const cJSON *input, const char *name)
-{
-    size_t shape[TENSOR_MAX_DIMS], count;
-    int dims;
-    const cJSON *data = json_get(input, "data");
-    if (infer_read_shape(input, name, shape, &dims, &count, &a->e) < 0)
+    size_t n = 0;
+    const char *text = body_texts(a->body, input, &n, &a->e);
+    if (!text)
         raise_err(L, &a->e);
     lua_newtable(L);
-    lua_Integer n = cJSON_IsArray(data) ? push_texts(L, lua_gettop(L), data, 0) : 0;
-    if ((size_t)n != count)
-        luaL_error(L, "input %s: shape asks for %d texts, data has %d", name, (int)count, (int)n);
+    for (size_t i = 1; i <= n; i++, text += strlen(text) + 1) {
+        lua_pushstring(L, text);
+        lua_rawseti(L, -2, (lua_Integer)i);
+    }
 }
 
 static bool is_named(const cJSON *list, const char *name)
@@ -378,7 +361,7 @@ static void check_inputs(lua_State *L, const cJSON *ports, const cJSON *list)
 
 static void push_inputs(lua_State *L, struct asked *a)
 {
-    const cJSON *list = json_get(a->request, "inputs");
+    const cJSON *list = json_get(body_frame(a->body), "inputs");
     if (!cJSON_IsArray(list) || !list->child)
         luaL_error(L, "a request has a list of inputs");
     check_inputs(L, json_get(a->p->about, "inputs"), list);
@@ -391,10 +374,10 @@ static void push_inputs(lua_State *L, struct asked *a)
         if (lua_getfield(L, table, name) != LUA_TNIL)
             luaL_error(L, "input %s is given twice", name);
         lua_pop(L, 1);
-        if (str_eq(json_str(j, "datatype"), "BYTES"))
-            push_text_input(L, a, j, name);
+        if (body_is_text(j))
+            push_texts(L, a, j);
         else
-            push_tensor(L, infer_read_tensor(j, name, a->most, &a->e), &a->e);
+            push_tensor(L, body_take_tensor(a->body, j, &a->e), &a->e);
         lua_setfield(L, table, name);
     }
 }
@@ -487,7 +470,7 @@ static void put_outputs(lua_State *L, struct asked *a, int at)
 static int ask(lua_State *L)
 {
     struct asked *a = lua_touserdata(L, 1);
-    a->id = infer_id(a->request, &a->e);
+    a->id = infer_id(body_frame(a->body), &a->e);
     if (!a->id)
         raise_err(L, &a->e);
     infer_put_head(&a->out, a->name, *a->id ? a->id : NULL);
@@ -500,12 +483,9 @@ static int ask(lua_State *L)
     return 0;
 }
 
-static int ask_predict(packaged *p, const char *name, const char *body, size_t n, buf *out, err *e)
+static int ask_predict(packaged *p, const char *name, body *b, buf *out, err *e)
 {
-    AUTO_JSON *request = json_parse(body, n, e);
-    if (!request)
-        return -1;
-    struct asked a = {.p = p, .name = name, .request = request, .most = n, .stop = p->stop};
+    struct asked a = {.p = p, .name = name, .body = b, .stop = p->stop};
     lua_State *L = p->worker->L;
     lua_settop(L, 0);
     lua_pushcfunction(L, ask);
@@ -522,16 +502,27 @@ static int ask_predict(packaged *p, const char *name, const char *body, size_t n
     return status == LUA_OK ? 0 : -1;
 }
 
-int packaged_infer(packaged *p, const char *name, const char *body, size_t n,
+int packaged_infer(
+    packaged *p, const char *name, body *b, const atomic_bool *stop, buf *out, err *e)
+{
+    err_clear(e);
+    cJSON_Delete(p->calls);
+    p->calls = cJSON_CreateArray();
+    p->stop = p->worker->options.stop = stop;
+    int status = ask_predict(p, name, b, out, e);
+    p->stop = p->worker->options.stop = NULL;
+    return status;
+}
+
+int packaged_infer_text(packaged *p, const char *name, const char *text, size_t n,
     const atomic_bool *stop, buf *out, err *e)
 {
     err_clear(e);
     if (!p->worker)
-        return infer(p->model, name, body, n, stop, out, e);
-    cJSON_Delete(p->calls);
-    p->calls = cJSON_CreateArray();
-    p->stop = p->worker->options.stop = stop;
-    int status = ask_predict(p, name, body, n, out, e);
-    p->stop = p->worker->options.stop = NULL;
+        return infer(p->model, name, text, n, stop, out, e);
+    body *b = body_new();
+    bool whole = body_feed(b, text, n, e) == 0 && body_end(b, e) == 0;
+    int status = whole ? packaged_infer(p, name, b, stop, out, e) : -1;
+    body_free(b);
     return status;
 }

@@ -16,6 +16,7 @@
 #include "base/json.h"
 #include "script/worker/worker.h"
 #include "trainer/nn/model.h"
+#include "trainer/serve/body.h"
 
 #include <stdatomic.h>
 
@@ -39,8 +40,12 @@ const char *packaged_name(const packaged *p);
 model *packaged_model(packaged *p);
 bool packaged_has_predict(const packaged *p);
 
-// The body of a request to that of its answer, as infer.h has them; `name` stands in it.
-int packaged_infer(packaged *p, const char *name, const char *body, size_t n,
+// What its predict.lua answers to a request whose body is whole: the body of the answer, as infer.h
+// has it; `name` stands in it.
+int packaged_infer(
+    packaged *p, const char *name, body *b, const atomic_bool *stop, buf *out, err *e);
+// The same of a text; without a predict.lua the model answers.
+int packaged_infer_text(packaged *p, const char *name, const char *text, size_t n,
     const atomic_bool *stop, buf *out, err *e);
 // The metadata of the function, as infer_metadata.
 void packaged_describe(const packaged *p, buf *out);

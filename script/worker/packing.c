@@ -199,10 +199,10 @@ static cJSON *read_examples(
 static cJSON *predict(packaged *p, const cJSON *inputs, const atomic_bool *stop, err *e)
 {
     AUTO_JSON *request = cJSON_CreateObject();
-    AUTO_BUF body = {0}, answer = {0};
+    AUTO_BUF text = {0}, answer = {0};
     json_set(request, "inputs", cJSON_Duplicate(inputs, true));
-    json_print(&body, request);
-    if (packaged_infer(p, packaged_name(p), buf_cstr(&body), body.len, stop, &answer, e) < 0)
+    json_print(&text, request);
+    if (packaged_infer_text(p, packaged_name(p), buf_cstr(&text), text.len, stop, &answer, e) < 0)
         return NULL;
     AUTO_JSON *j = json_parse(answer.data, answer.len, e);
     return j ? cJSON_Duplicate(json_get(j, "outputs"), true) : NULL;

@@ -47,11 +47,28 @@ static model *make_graph(void)
         &e));
 }
 
-static void ask(model *m, const char *body, size_t n)
+// In pieces it is the same request.
+static void ask_in_pieces(const model *m, const char *text, size_t n, bool good)
+{
+    err e = {0};
+    body *b = body_new();
+    int status = 0;
+    for (size_t at = 0, piece = 1; at < n && status == 0; at += piece, piece = 1 + at % 7)
+        status = body_feed(b, text + at, piece < n - at ? piece : n - at, &e);
+    infer_request *q = status == 0 && body_end(b, &e) == 0 ? infer_read(m, b, &e) : NULL;
+    if (good != (q != NULL) || (!q && e.code != ERR_INVALID))
+        abort();
+    infer_free(q);
+    body_free(b);
+}
+
+static void ask(model *m, const char *text, size_t n)
 {
     err e = {0};
     AUTO_BUF out = {0};
-    if (infer(m, "a \"model\"", body, n, NULL, &out, &e) < 0) {
+    bool good = infer(m, "a \"model\"", text, n, NULL, &out, &e) == 0;
+    ask_in_pieces(m, text, n, good);
+    if (!good) {
         if (e.code != ERR_INVALID || !*e.text)
             abort();
         return;

@@ -26,6 +26,11 @@ static bool has_indices(const graph *g, size_t input)
     return found;
 }
 
+bool model_input_has_indices(const model *m, size_t k)
+{
+    return has_indices(m->graph, m->graph->input[k]);
+}
+
 static int add_node(onnx *o, const graph *g, size_t i, err *e)
 {
     const node *n = &g->node[i];

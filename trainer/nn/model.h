@@ -145,6 +145,8 @@ int model_build(model *m, int dims, const size_t *row_shape, err *e);
 bool model_is_built(const model *m);
 // Do rows of x fit input k of a model that is built?
 int model_check_input(const model *m, size_t k, const tensor *x, err *e);
+// Has input k indices alone? Then its numbers are whole.
+bool model_input_has_indices(const model *m, size_t k);
 // Are the values of these rows what the layers behind input k take? Each Embedding that reads them,
 // also behind Flatten or Reshape, must have an entry for each; the error names the first row, from
 // 0 on, that has another value.

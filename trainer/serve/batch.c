@@ -7,24 +7,121 @@
 #include <pthread.h>
 #include <time.h>
 
-struct waiting {
-    size_t number;
-    model *m;
-    infer_request *q;
-    int status;
-    err e;
-    bool taken, done;
-    struct waiting *next;
-};
-
 struct batcher {
     struct batch_options options;
     pthread_mutex_t lock;
     pthread_cond_t changed;
+    pthread_t thread; // one prediction at a time has all processors
     atomic_bool stop;
-    bool taken, reading; // the turn: one prediction at a time has all processors
-    struct waiting *first, **end;
+    bool ending;
+    struct batch_job *first, **end;
 };
+
+// What follows is called with the lock, but for `run` and what it calls.
+
+static bool fits(const struct batch_job *first, const struct batch_job *j)
+{
+    return first->q && j->q && infer_fits(first->q, j->q);
+}
+
+static bool is_full(const batcher *b)
+{
+    size_t rows = 0;
+    for (const struct batch_job *j = b->first; j; j = j->next)
+        if (fits(b->first, j))
+            rows += infer_rows(j->q);
+    return rows >= b->options.rows;
+}
+
+// So long the first one waits for others.
+static void wait_for_more(batcher *b)
+{
+    int64_t until = clock_mono() + b->options.latency_ns;
+    struct timespec at = {.tv_sec = until / CLOCK_SEC, .tv_nsec = until % CLOCK_SEC};
+    while (b->options.latency_ns && b->first->q && !is_full(b) && !atomic_load(&b->stop))
+        if (pthread_cond_timedwait(&b->changed, &b->lock, &at) != 0)
+            return;
+}
+
+// Takes the first one out of the queue, and those that fit it.
+static struct batch_job *take_batch(batcher *b, size_t *n, size_t *rows)
+{
+    struct batch_job *batch = NULL, **end = &batch;
+    *n = *rows = 0;
+    for (struct batch_job **at = &b->first; *at;) {
+        struct batch_job *j = *at;
+        size_t more = j->q ? infer_rows(j->q) : 1;
+        if (batch && (*rows + more > b->options.rows || !fits(batch, j))) {
+            at = &j->next;
+            continue;
+        }
+        *at = j->next;
+        j->next = NULL;
+        *end = j;
+        end = &j->next;
+        *rows += more;
+        ++*n;
+    }
+    for (b->end = &b->first; *b->end;)
+        b->end = &(*b->end)->next;
+    return batch;
+}
+
+static void predict_alone(const batcher *b, struct batch_job *j)
+{
+    j->status = j->q ? infer_run(j->m, &j->q, 1, &b->stop, &j->e) : j->run(j, &b->stop, &j->e);
+}
+
+// Where they fail together, each is predicted alone: only the one that is to blame fails.
+static void predict_together(const batcher *b, struct batch_job *batch, size_t n)
+{
+    err e = {0};
+    size_t i = 0;
+    AUTO_FREE infer_request **all = mem_array(n, sizeof *all);
+    for (const struct batch_job *j = batch; j; j = j->next)
+        all[i++] = j->q;
+    bool failed = infer_run(batch->m, all, n, &b->stop, &e) < 0;
+    for (struct batch_job *j = batch; failed && j; j = j->next)
+        predict_alone(b, j);
+}
+
+static void run(const batcher *b, struct batch_job *batch, size_t n, size_t rows)
+{
+    bool stopped = atomic_load(&b->stop);
+    if (!stopped)
+        counts_batch(b->options.counts, batch->number, n, rows);
+    if (stopped)
+        for (struct batch_job *j = batch; j; j = j->next)
+            j->status = err_set(&j->e, ERR_CANCELLED, "it is closing");
+    else if (n > 1)
+        predict_together(b, batch, n);
+    else
+        predict_alone(b, batch);
+    for (struct batch_job *next; batch; batch = next) {
+        next = batch->next;
+        batch->done(batch);
+    }
+}
+
+static void *predictor(void *arg)
+{
+    batcher *b = arg;
+    pthread_mutex_lock(&b->lock);
+    while (!b->ending || b->first) {
+        size_t n, rows;
+        if (!b->first) {
+            pthread_cond_wait(&b->changed, &b->lock);
+            continue;
+        }
+        wait_for_more(b);
+        struct batch_job *batch = take_batch(b, &n, &rows);
+        pthread_mutex_unlock(&b->lock);
+        run(b, batch, n, rows);
+        pthread_mutex_lock(&b->lock);
+    }
+    pthread_mutex_unlock(&b->lock);
+    return NULL;
+}
 
 batcher *batch_new(const struct batch_options *o)
 {
@@ -35,6 +132,8 @@ batcher *batch_new(const struct batch_options *o)
     pthread_condattr_setclock(&how, CLOCK_MONOTONIC);
     pthread_cond_init(&b->changed, &how);
     pthread_condattr_destroy(&how);
+    if (pthread_create(&b->thread, NULL, predictor, b) != 0)
+        abort();
     return b;
 }
 
@@ -42,9 +141,24 @@ void batch_free(batcher *b)
 {
     if (!b)
         return;
+    pthread_mutex_lock(&b->lock);
+    b->ending = true;
+    pthread_cond_broadcast(&b->changed);
+    pthread_mutex_unlock(&b->lock);
+    pthread_join(b->thread, NULL);
     pthread_cond_destroy(&b->changed);
     pthread_mutex_destroy(&b->lock);
     free(b);
+}
+
+void batch_add(batcher *b, struct batch_job *j)
+{
+    j->next = NULL;
+    pthread_mutex_lock(&b->lock);
+    *b->end = j;
+    b->end = &j->next;
+    pthread_cond_broadcast(&b->changed);
+    pthread_mutex_unlock(&b->lock);
 }
 
 void batch_stop(batcher *b)
@@ -58,165 +172,4 @@ void batch_stop(batcher *b)
 const atomic_bool *batch_stopped(const batcher *b)
 {
     return &b->stop;
-}
-
-// Waits until nobody has it, then takes it; false: stopped.
-static bool take(batcher *b, bool *what)
-{
-    pthread_mutex_lock(&b->lock);
-    while (*what && !atomic_load(&b->stop))
-        pthread_cond_wait(&b->changed, &b->lock);
-    bool mine = !atomic_load(&b->stop);
-    *what = *what || mine;
-    pthread_mutex_unlock(&b->lock);
-    return mine;
-}
-
-static void give(batcher *b, bool *what)
-{
-    pthread_mutex_lock(&b->lock);
-    *what = false;
-    pthread_cond_broadcast(&b->changed);
-    pthread_mutex_unlock(&b->lock);
-}
-
-bool batch_take_turn(batcher *b)
-{
-    return take(b, &b->taken);
-}
-
-void batch_give_turn(batcher *b)
-{
-    give(b, &b->taken);
-}
-
-bool batch_begin_reading(batcher *b)
-{
-    return take(b, &b->reading);
-}
-
-void batch_end_reading(batcher *b)
-{
-    give(b, &b->reading);
-}
-
-// What follows is called with the lock.
-
-static void unlink_at(batcher *b, struct waiting **at)
-{
-    struct waiting *w = *at;
-    *at = w->next;
-    if (!*at)
-        b->end = at;
-    w->next = NULL;
-}
-
-static void leave_queue(batcher *b, const struct waiting *w)
-{
-    struct waiting **at = &b->first;
-    while (*at != w)
-        at = &(*at)->next;
-    unlink_at(b, at);
-}
-
-static bool is_full(const batcher *b)
-{
-    size_t rows = 0;
-    for (const struct waiting *w = b->first; w; w = w->next)
-        if (infer_fits(b->first->q, w->q))
-            rows += infer_rows(w->q);
-    return rows >= b->options.rows;
-}
-
-// So long the first one waits for others.
-static void wait_for_more(batcher *b)
-{
-    int64_t until = clock_mono() + b->options.latency_ns;
-    struct timespec at = {.tv_sec = until / CLOCK_SEC, .tv_nsec = until % CLOCK_SEC};
-    while (b->options.latency_ns && b->first && !is_full(b) && !atomic_load(&b->stop))
-        if (pthread_cond_timedwait(&b->changed, &b->lock, &at) != 0)
-            return;
-}
-
-// Takes the first one out of the queue, and those that fit it.
-static struct waiting *take_batch(batcher *b, size_t *n, size_t *rows)
-{
-    struct waiting *batch = NULL, **end = &batch;
-    *n = *rows = 0;
-    for (struct waiting **at = &b->first; *at;) {
-        struct waiting *w = *at;
-        size_t more = infer_rows(w->q);
-        if (batch && (*rows + more > b->options.rows || !infer_fits(batch->q, w->q))) {
-            at = &w->next;
-            continue;
-        }
-        unlink_at(b, at);
-        w->taken = true;
-        *end = w;
-        end = &w->next;
-        *rows += more;
-        ++*n;
-    }
-    return batch;
-}
-
-// Where they fail together, each is predicted alone: only the one that is to blame fails.
-static void run(const batcher *b, struct waiting *batch, size_t n)
-{
-    err e = {0};
-    size_t i = 0;
-    AUTO_FREE infer_request **all = mem_array(n, sizeof *all);
-    for (const struct waiting *w = batch; w; w = w->next)
-        all[i++] = w->q;
-    int status = infer_run(batch->m, all, n, &b->stop, &e);
-    bool again = status < 0 && n > 1 && !atomic_load(&b->stop);
-    for (struct waiting *w = batch; w; w = w->next) {
-        w->status = again ? infer_run(w->m, &w->q, 1, &b->stop, &w->e) : status;
-        w->e = again ? w->e : e;
-    }
-}
-
-// The turn is free: predicts for those that wait. They go as soon as theirs is done.
-static void lead(batcher *b)
-{
-    size_t n = 0, rows = 0;
-    b->taken = true;
-    wait_for_more(b);
-    struct waiting *batch = take_batch(b, &n, &rows);
-    if (batch) {
-        pthread_mutex_unlock(&b->lock);
-        counts_batch(b->options.counts, batch->number, n, rows);
-        run(b, batch, n);
-        pthread_mutex_lock(&b->lock);
-    }
-    for (struct waiting *w = batch, *next; w; w = next) {
-        next = w->next;
-        w->done = true;
-    }
-    b->taken = false;
-    pthread_cond_broadcast(&b->changed);
-}
-
-int batch_predict(batcher *b, size_t i, model *m, infer_request *q, err *e)
-{
-    struct waiting w = {.number = i, .m = m, .q = q};
-    pthread_mutex_lock(&b->lock);
-    *b->end = &w;
-    b->end = &w.next;
-    pthread_cond_broadcast(&b->changed);
-    while (!w.done) {
-        if (!w.taken && atomic_load(&b->stop)) {
-            leave_queue(b, &w);
-            w.done = true;
-            w.status = err_set(&w.e, ERR_CANCELLED, "it is closing");
-        } else if (!b->taken) {
-            lead(b);
-        } else {
-            pthread_cond_wait(&b->changed, &b->lock);
-        }
-    }
-    pthread_mutex_unlock(&b->lock);
-    if (w.status < 0)
-        err_give(e, &w.e);
-    return w.status;
 }

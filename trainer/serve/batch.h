@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Predictions take turns, and those of one model that wait together are predicted as one: what
-// comes while a prediction goes on is the next batch. Its maker frees it when nobody waits any
-// more; any thread may ask, and waits.
+// comes while a prediction goes on is the next batch. A thread of its own predicts; any thread may
+// add jobs. Its maker frees it when none is left.
 //
-//   thread ─┐                    ┌ the first to find nobody predicting predicts for all that fit
-//   thread ─┼─ queue ─ batch ────┤
-//   thread ─┘                    └ the others sleep until theirs is done
+//   thread ─┐                                     ┌─> done
+//   thread ─┼─> queue ─> batch ─> its own thread ─┼─> done
+//   thread ─┘                                     └─> done
 #pragma once
 #include "trainer/serve/counts.h"
 #include "trainer/serve/infer.h"
@@ -16,18 +16,22 @@ struct batch_options {
     counts *counts;     // borrowed
 };
 
+struct batch_job {
+    size_t number; // of the model, for the counts
+    model *m;
+    infer_request *q; // is predicted, perhaps with others; NULL: `run` has a turn alone
+    int (*run)(struct batch_job *j, const atomic_bool *stop, err *e);
+    void (*done)(struct batch_job *j); // on the thread that predicts
+    // What became of it. Stopped: ERR_CANCELLED.
+    int status;
+    err e;
+    struct batch_job *next; // the batcher's
+};
+
 typedef struct batcher batcher;
 batcher *batch_new(const struct batch_options *o);
-void batch_free(batcher *b);
-// From now on who waits gets ERR_CANCELLED at once, and predictions end.
+void batch_free(batcher *b); // NULL is fine
+void batch_add(batcher *b, struct batch_job *j);
+// From now on jobs are done at once with ERR_CANCELLED, and the prediction that goes on ends.
 void batch_stop(batcher *b);
 const atomic_bool *batch_stopped(const batcher *b);
-
-// Predicts; i is the number of the model, for the counts.
-int batch_predict(batcher *b, size_t i, model *m, infer_request *q, err *e);
-// The turn for something else; false: it was stopped, and there is none to give back.
-bool batch_take_turn(batcher *b);
-void batch_give_turn(batcher *b);
-// Long bodies are read one at a time: while it is read, JSON takes many times its size.
-bool batch_begin_reading(batcher *b);
-void batch_end_reading(batcher *b);

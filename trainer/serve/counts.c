@@ -2,6 +2,7 @@
 #include "trainer/serve/counts.h"
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "base/mem.h"
 
 #include <pthread.h>
@@ -10,7 +11,7 @@
 // Upper ends of the latency's buckets, in milliseconds; the last bucket has none.
 static const double latency_ms[] = {
     0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000};
-enum { LATENCIES = ARRAY_LEN(latency_ms) + 1, CODES = 8 };
+enum { LATENCIES = ARRAY_LEN(latency_ms) + 1, CODES = 8, OK = 200 };
 
 struct model_counts {
     const char *name;
@@ -19,7 +20,7 @@ struct model_counts {
         uint64_t n;
     } answers[CODES];
     uint64_t latency[LATENCIES], batches, batched, rows;
-    int64_t ns;
+    int64_t ns, ns_of_failures, last_ms; // when the last one was answered, since 1970
 };
 
 struct counts {
@@ -61,6 +62,8 @@ void counts_answer(counts *c, size_t i, unsigned code, int64_t ns)
     m->answers[k].n++;
     m->latency[bucket]++;
     m->ns += ns;
+    m->ns_of_failures += code == OK ? 0 : ns;
+    m->last_ms = clock_wall() / CLOCK_MS;
     pthread_mutex_unlock(&c->lock);
 }
 
@@ -152,8 +155,51 @@ void counts_print(counts *c, const struct counts_now *now, buf *out)
     buf_fmt(out, "firesteel_requests_waiting %d\n", now->waiting);
     put_about(out, "firesteel_held_bytes", "gauge", "Bodies and answers in memory.");
     buf_fmt(out, "firesteel_held_bytes %zu\n", now->held);
+    put_about(out, "firesteel_connections", "gauge", "Connections that are open.");
+    buf_fmt(out, "firesteel_connections %zu\n", now->connections);
+    put_about(out, "firesteel_connections_most", "gauge", "Connections that may be open.");
+    buf_fmt(out, "firesteel_connections_most %zu\n", now->most);
+    put_about(out, "firesteel_connections_shown_out_total", "counter",
+        "Connections that were closed because they were slow.");
+    buf_fmt(
+        out, "firesteel_connections_shown_out_total %llu\n", (unsigned long long)now->shown_out);
     put_about(
         out, "firesteel_lost_records_total", "counter", "Requests that could not be recorded.");
     buf_fmt(out, "firesteel_lost_records_total %llu\n", (unsigned long long)c->lost_records);
     pthread_mutex_unlock(&c->lock);
+}
+
+static void set_times(cJSON *of, const char *name, uint64_t n, int64_t ns)
+{
+    cJSON *j = json_object_at(of, name);
+    json_set_int(j, "count", (int64_t)n);
+    json_set_int(j, "ns", ns);
+}
+
+static cJSON *stats_of(const struct model_counts *m)
+{
+    cJSON *j = cJSON_CreateObject(), *times = json_object_at(j, "inference_stats");
+    uint64_t good = 0, bad = 0;
+    for (size_t k = 0; k < CODES && m->answers[k].code; k++)
+        *(m->answers[k].code == OK ? &good : &bad) += m->answers[k].n;
+    json_set_str(j, "name", m->name);
+    json_set_str(j, "version", "1");
+    json_set_int(j, "last_inference", m->last_ms);
+    json_set_int(j, "inference_count", (int64_t)m->rows);
+    json_set_int(j, "execution_count", (int64_t)m->batches);
+    set_times(times, "success", good, m->ns - m->ns_of_failures);
+    set_times(times, "fail", bad, m->ns_of_failures);
+    json_array_at(j, "batch_stats");
+    return j;
+}
+
+void counts_stats(counts *c, size_t from, size_t to, buf *out)
+{
+    AUTO_JSON *all = cJSON_CreateObject();
+    cJSON *list = json_array_at(all, "model_stats");
+    pthread_mutex_lock(&c->lock);
+    for (size_t i = from; i < to; i++)
+        cJSON_AddItemToArray(list, stats_of(&c->of[i]));
+    pthread_mutex_unlock(&c->lock);
+    json_print(out, all);
 }

@@ -17,9 +17,13 @@ void counts_answer(counts *c, size_t i, unsigned code, int64_t ns);
 // One prediction of model i was of so many requests and rows.
 void counts_batch(counts *c, size_t i, size_t requests, size_t rows);
 void counts_lost_record(counts *c); // a request that could not be written down
-// What is now, beside what was: requests that wait or are predicted, bytes that are held.
+// What is now, beside what was.
 struct counts_now {
-    int waiting;
-    size_t held;
+    int waiting;              // requests that wait or are predicted
+    size_t held;              // bytes
+    size_t connections, most; // that are open, and that may be
+    uint64_t shown_out;       // connections that were too slow, or in the way of others
 };
 void counts_print(counts *c, const struct counts_now *now, buf *out);
+// Of models [from, to) as Triton's statistics extension has them: {"model_stats": […]}.
+void counts_stats(counts *c, size_t from, size_t to, buf *out);

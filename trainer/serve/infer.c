@@ -7,12 +7,13 @@
 #include "trainer/fit.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum {
     INPUTS_MAX = 16,
     ANSWER_MOST = 4 << 20, // numbers: some 64 MiB of text
-    STOP_EACH = 4096,      // so many numbers are written between two looks at stop
+    STOP_EACH = 64 << 10,  // bytes that are written between two looks at stop
 };
 
 static void put_string(buf *out, const char *text)
@@ -34,11 +35,11 @@ static const char *output_name(const model *m, size_t i)
     return model_output_layer(m, i)->name;
 }
 
-static void put_port(buf *out, const char *name, row_shape shape)
+static void put_port(buf *out, const char *name, const char *type, row_shape shape)
 {
     buf_str(out, "{\"name\":");
     put_string(out, name);
-    buf_str(out, ",\"datatype\":\"FP32\",\"shape\":[-1");
+    buf_fmt(out, ",\"datatype\":\"%s\",\"shape\":[-1", type);
     for (int i = 0; i < shape.dims; i++)
         buf_fmt(out, ",%zu", shape.size[i]);
     buf_str(out, "]}");
@@ -51,123 +52,15 @@ void infer_metadata(const model *m, const char *name, buf *out)
     buf_str(out, ",\"versions\":[\"1\"],\"platform\":\"firesteel\",\"inputs\":[");
     for (size_t i = 0; i < model_input_count(m); i++) {
         buf_str(out, i ? "," : "");
-        put_port(out, input_name(m, i), model_input_shape(m, i));
+        put_port(out, input_name(m, i), model_input_has_indices(m, i) ? "INT64" : "FP32",
+            model_input_shape(m, i));
     }
     buf_str(out, "],\"outputs\":[");
     for (size_t i = 0; i < model_output_count(m); i++) {
         buf_str(out, i ? "," : "");
-        put_port(out, output_name(m, i), model_output_shape(m, i));
+        put_port(out, output_name(m, i), "FP32", model_output_shape(m, i));
     }
     buf_str(out, "]}");
-}
-
-// json_parse keeps an integer beyond 2^53 as its digits.
-static bool read_number(const cJSON *j, float *value)
-{
-    if (cJSON_IsNumber(j))
-        *value = (float)j->valuedouble;
-    else if (cJSON_IsRaw(j))
-        *value = (float)strtod(j->valuestring, NULL);
-    else if (cJSON_IsBool(j))
-        *value = (float)cJSON_IsTrue(j);
-    else
-        return false;
-    return true;
-}
-
-// Reading: nested or flat lists of numbers.
-struct values {
-    float *at;
-    size_t n, most;
-    const char *name;
-};
-
-static int read_values(struct values *v, const cJSON *list, err *e)
-{
-    for (const cJSON *j = list->child; j; j = j->next) {
-        float value;
-        if (cJSON_IsArray(j)) {
-            if (read_values(v, j, e) < 0)
-                return -1;
-        } else if (!read_number(j, &value)) {
-            return err_set(
-                e, ERR_INVALID, "input %s: number %zu of data is no number", v->name, v->n);
-        } else if (v->n == v->most) {
-            return err_set(e, ERR_INVALID, "input %s: data has more than the %zu numbers of shape",
-                v->name, v->most);
-        } else {
-            v->at[v->n++] = value;
-        }
-    }
-    return 0;
-}
-
-int infer_read_shape(
-    const cJSON *input, const char *name, size_t *shape, int *dims, size_t *count, err *e)
-{
-    const cJSON *list = json_get(input, "shape");
-    *dims = 0;
-    *count = 1;
-    for (const cJSON *j = list ? list->child : NULL; j; j = j->next) {
-        int64_t size;
-        if (*dims == TENSOR_MAX_DIMS || !json_int(j, &size) || size < 1 ||
-            __builtin_mul_overflow(*count, (size_t)size, count))
-            return err_set(e, ERR_INVALID, "input %s: shape is a list of up to %d sizes from 1 on",
-                name, TENSOR_MAX_DIMS);
-        shape[(*dims)++] = (size_t)size;
-    }
-    return *dims ? 0 : err_set(e, ERR_INVALID, "input %s has no shape", name);
-}
-
-static bool is_number_type(const char *type)
-{
-    static const char *const known[] = {"FP32", "FP64", "FP16", "INT8", "INT16", "INT32", "INT64",
-        "UINT8", "UINT16", "UINT32", "UINT64", "BOOL", NULL};
-    for (size_t i = 0; known[i]; i++)
-        if (str_eq(type, known[i]))
-            return true;
-    return false;
-}
-
-// most: how many numbers the body can have, which bounds what a shape may ask for.
-tensor *infer_read_tensor(const cJSON *input, const char *name, size_t most, err *e)
-{
-    size_t shape[TENSOR_MAX_DIMS], count;
-    int dims;
-    const char *type = json_str(input, "datatype");
-    const cJSON *data = json_get(input, "data");
-    if (!is_number_type(type)) {
-        err_set(e, ERR_INVALID, "input %s: datatype is one of FP32, FP64, INT64, …, not %s", name,
-            type ? type : "missing");
-        return NULL;
-    }
-    if (infer_read_shape(input, name, shape, &dims, &count, e) < 0)
-        return NULL;
-    if (!cJSON_IsArray(data)) {
-        err_set(e, ERR_INVALID, "input %s has no data", name);
-        return NULL;
-    }
-    if (dims < 2) {
-        err_set(e, ERR_INVALID,
-            "input %s: shape is the number of rows, then the sizes of a row; it has %d", name,
-            dims);
-        return NULL;
-    }
-    if (count > most) {
-        err_set(e, ERR_INVALID, "input %s: shape asks for %zu numbers, which data does not have",
-            name, count);
-        return NULL;
-    }
-    tensor *t = tensor_new(TENSOR_F32, dims, shape, e);
-    struct values v = {.at = t ? t->data : NULL, .most = count, .name = name};
-    if (!t || read_values(&v, data, e) < 0 ||
-        (v.n < count &&
-            err_set(e, ERR_INVALID, "input %s: shape asks for %zu numbers, data has %zu", name,
-                count, v.n))) {
-        tensor_free(t);
-        return NULL;
-    }
-    return t;
 }
 
 typedef const char *(*name_fn)(const model *m, size_t i);
@@ -230,10 +123,10 @@ static int read_outputs(
     return 0;
 }
 
-static int read_inputs(const model *m, const cJSON *request, size_t most, tensor **xs, err *e)
+static int read_inputs(const model *m, body *b, tensor **xs, err *e)
 {
     ERR_GUARD(e);
-    const cJSON *list = json_get(request, "inputs");
+    const cJSON *list = json_get(body_frame(b), "inputs");
     size_t wanted = model_input_count(m),
            got = cJSON_IsArray(list) ? (size_t)cJSON_GetArraySize(list) : 0;
     const cJSON *inputs[INPUTS_MAX] = {0};
@@ -242,12 +135,12 @@ static int read_inputs(const model *m, const cJSON *request, size_t most, tensor
     if (find_inputs(m, list, inputs, wanted, e) < 0)
         return -1;
     for (size_t i = 0; i < wanted; i++) {
-        xs[i] = infer_read_tensor(inputs[i], input_name(m, i), most, e);
+        xs[i] = body_take_tensor(b, inputs[i], e);
         if (!xs[i])
             return -1;
         if (model_check_input(m, i, xs[i], e) < 0 || model_check_values(m, i, xs[i], e) < 0) {
             e->code = ERR_INVALID;
-            return err_wrap(e, "input %s", input_name(m, i));
+            return wanted > 1 ? err_wrap(e, "input %s", input_name(m, i)) : -1;
         }
         if (xs[i]->shape[0] != xs[0]->shape[0])
             return err_set(e, ERR_INVALID, "its inputs have different numbers of rows");
@@ -278,19 +171,21 @@ static int check_id(const cJSON *id, err *e)
     return err_set(e, ERR_INVALID, "id is a string");
 }
 
-static int put_numbers(buf *out, const tensor *t, const atomic_bool *stop, err *e)
+// Numbers from *at on, until out has `most` bytes.
+static void put_numbers(buf *out, const tensor *t, size_t *at, size_t most)
 {
-    const float *at = t->data;
-    for (size_t i = 0, n = tensor_count(t); i < n; i++) {
-        if (i % STOP_EACH == 0 && stop && atomic_load(stop))
-            return err_set(e, ERR_CANCELLED, "stopped");
-        buf_str(out, i ? "," : "");
-        if (isfinite(at[i]))
-            buf_fmt(out, "%.9g", (double)at[i]);
+    const float *values = t->data;
+    char digits[32];
+    for (size_t n = tensor_count(t); *at < n && out->len < most; ++*at) {
+        float value = values[*at];
+        int length = isfinite(value) ? snprintf(digits, sizeof digits, "%.9g", (double)value) : 0;
+        if (*at)
+            buf_char(out, ',');
+        if (length)
+            buf_add(out, digits, (size_t)length);
         else
             buf_str(out, "null"); // JSON has no other word for it
     }
-    return 0;
 }
 
 // What a request asks for besides its inputs.
@@ -302,7 +197,11 @@ struct wanted {
 struct infer_request {
     const model *m;
     struct wanted wanted;
+    size_t rows;
     tensor *xs[INPUTS_MAX], *ys[HEADS_MAX];
+    // What is written of the answer: outputs, and numbers of the next one.
+    size_t written, at;
+    bool begun, begun_output;
 };
 
 void infer_put_tensor_head(
@@ -319,8 +218,11 @@ void infer_put_tensor_head(
 int infer_put_tensor(buf *out, const char *name, const tensor *t, const atomic_bool *stop, err *e)
 {
     infer_put_tensor_head(out, name, "FP32", t->dims, t->shape);
-    if (put_numbers(out, t, stop, e) < 0)
-        return -1;
+    for (size_t at = 0, n = tensor_count(t); at < n;) {
+        if (stop && atomic_load(stop))
+            return err_set(e, ERR_CANCELLED, "stopped");
+        put_numbers(out, t, &at, out->len + STOP_EACH);
+    }
     buf_str(out, "]}");
     return 0;
 }
@@ -335,17 +237,46 @@ void infer_put_head(buf *out, const char *name, const char *id)
     buf_str(out, ",\"outputs\":[");
 }
 
-int infer_write(const infer_request *q, const char *name, const atomic_bool *stop, buf *out, err *e)
+// Returns whether the output is written to its end.
+static bool write_output(infer_request *q, size_t most, buf *out)
 {
-    infer_put_head(out, name, q->wanted.id);
-    for (size_t k = 0; k < q->wanted.outputs; k++) {
-        size_t i = q->wanted.output[k];
-        buf_str(out, k ? "," : "");
-        if (infer_put_tensor(out, output_name(q->m, i), q->ys[i], stop, e) < 0)
-            return -1;
+    size_t i = q->wanted.output[q->written];
+    const tensor *y = q->ys[i];
+    if (!q->begun_output) {
+        buf_str(out, q->written ? "," : "");
+        infer_put_tensor_head(out, output_name(q->m, i), "FP32", y->dims, y->shape);
+    }
+    q->begun_output = true;
+    put_numbers(out, y, &q->at, most);
+    if (q->at < tensor_count(y))
+        return false;
+    buf_str(out, "]}");
+    q->at = 0;
+    q->begun_output = false;
+    return true;
+}
+
+bool infer_write(infer_request *q, const char *name, size_t most, buf *out)
+{
+    size_t until = most < SIZE_MAX - out->len ? out->len + most : SIZE_MAX;
+    if (!q->begun)
+        infer_put_head(out, name, q->wanted.id);
+    q->begun = true;
+    while (q->written < q->wanted.outputs) {
+        if (out->len >= until || !write_output(q, until, out))
+            return true;
+        q->written++;
     }
     buf_str(out, "]}");
-    return 0;
+    return false;
+}
+
+size_t infer_numbers(const infer_request *q)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < q->wanted.outputs; k++)
+        n += tensor_count(q->ys[q->wanted.output[k]]);
+    return n;
 }
 
 char *infer_id(const cJSON *request, err *e)
@@ -368,12 +299,10 @@ void infer_free(infer_request *q)
     free(q);
 }
 
-infer_request *infer_read(const model *m, const char *body, size_t n, err *e)
+infer_request *infer_read(const model *m, body *b, err *e)
 {
     ERR_GUARD(e);
-    AUTO_JSON *request = json_parse(body, n, e);
-    if (!request)
-        return NULL;
+    const cJSON *request = body_frame(b);
     err_clear(e);
     infer_request *q = mem_alloc(sizeof *q);
     q->m = m;
@@ -381,15 +310,29 @@ infer_request *infer_read(const model *m, const char *body, size_t n, err *e)
     if (id && *id)
         q->wanted.id = STEAL(id);
     if (!e->code && read_outputs(m, request, q->wanted.output, &q->wanted.outputs, e) == 0 &&
-        read_inputs(m, request, n, q->xs, e) == 0 && check_answer(m, tensor_rows(q->xs[0]), e) == 0)
+        read_inputs(m, b, q->xs, e) == 0 && check_answer(m, tensor_rows(q->xs[0]), e) == 0) {
+        q->rows = tensor_rows(q->xs[0]);
         return q;
+    }
     infer_free(q);
     return NULL;
 }
 
 size_t infer_rows(const infer_request *q)
 {
-    return tensor_rows(q->xs[0]);
+    return q->rows;
+}
+
+size_t infer_held(const infer_request *q)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < INPUTS_MAX; i++)
+        n += q->xs[i] ? tensor_count(q->xs[i]) : 0;
+    for (size_t i = 0; i < model_output_count(q->m); i++) {
+        row_shape row = model_output_shape(q->m, i);
+        n += q->rows * shape_size(&row);
+    }
+    return n * sizeof(float);
 }
 
 bool infer_fits(const infer_request *a, const infer_request *b)
@@ -452,21 +395,37 @@ static int run_stacked(
     return status;
 }
 
+static void drop_inputs(infer_request *q)
+{
+    for (size_t i = 0; i < INPUTS_MAX; i++) {
+        tensor_free(q->xs[i]);
+        q->xs[i] = NULL;
+    }
+}
+
 int infer_run(model *m, infer_request *const *all, size_t n, const atomic_bool *stop, err *e)
 {
     size_t rows = 0;
     for (size_t k = 0; k < n; k++)
         rows += infer_rows(all[k]);
-    if (n > 1)
-        return run_stacked(m, all, n, rows, stop, e);
-    return model_predict_list(m, (const tensor *const *)all[0]->xs, all[0]->ys, stop, e);
+    int status =
+        n > 1 ? run_stacked(m, all, n, rows, stop, e)
+              : model_predict_list(m, (const tensor *const *)all[0]->xs, all[0]->ys, stop, e);
+    for (size_t k = 0; k < n && status == 0; k++)
+        drop_inputs(all[k]);
+    return status;
 }
 
-int infer(model *m, const char *name, const char *body, size_t n, const atomic_bool *stop, buf *out,
+int infer(model *m, const char *name, const char *text, size_t n, const atomic_bool *stop, buf *out,
     err *e)
 {
-    infer_request *q = infer_read(m, body, n, e);
-    int status = q && infer_run(m, &q, 1, stop, e) == 0 ? infer_write(q, name, stop, out, e) : -1;
+    body *b = body_new();
+    infer_request *q =
+        body_feed(b, text, n, e) == 0 && body_end(b, e) == 0 ? infer_read(m, b, e) : NULL;
+    int status = q ? infer_run(m, &q, 1, stop, e) : -1;
+    if (status == 0)
+        infer_write(q, name, SIZE_MAX, out);
+    body_free(b);
     infer_free(q);
     return status;
 }

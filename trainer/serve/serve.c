@@ -5,29 +5,42 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "trainer/serve/about.h"
 #include "trainer/serve/batch.h"
+#include "trainer/serve/guests.h"
+#include "trainer/serve/lanes.h"
 #include "trainer/serve/record.h"
+#include "trainer/serve/unpack.h"
 
 #include <errno.h>
 #include <microhttpd.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
 enum {
-    BODY_MOST = 64 << 20,
-    HELD_MOST = 256 << 20, // bytes of all bodies and answers that are in memory
-    IDLE_SECONDS = 30,
-    CONNECTIONS = 128,     // each has a thread
-    SHORT_BODY = 64 << 10, // bytes; longer ones are read one at a time
-    WAITING_MOST =
-        64, // predictions; the other connections stay free for questions about its health
+    HELD_LEAST = 256 << 20, // bytes of all bodies and answers that are in memory
+    HELD_BODIES = 8,        // or so many bodies
+    HELD_SMALL = 8 << 10,   // a request of so little is never refused for what others hold
+    THREADS_MOST = 4,       // for connections
+    DESCRIPTORS = 160,      // for other things than connections
+    CONNECTIONS_LEAST = 16,
+    BACKLOG = 4096,
+    WAITING_MOST = 64,    // predictions
+    WHOLE_NUMBERS = 8192, // longer answers are written while they are read
+    PIECE = 16 << 10,
+    CONNECTION_BYTES = 16 << 10, // the head of a request, and what is read and written at a time
+    SOCKET_BYTES = 128 << 10,    // of an answer that the system keeps, twice with what it needs
     LOOK_MS = 20,
+    SHORT_BODY = 16 << 10, // a longer one is read in one of a few lanes
+    LANES = 32,
+    LANE_IDLE_MS = 100,
 };
-static const char models[] = "/v2/models/";
 static const char binary_header[] = "Inference-Header-Content-Length";
+static const char filled[] = "the requests of others, or answers they do not read, fill its memory";
 static const int64_t last_words =
     2 * CLOCK_SEC; // in which waiting clients are told that the server ends
 
@@ -37,313 +50,478 @@ struct server {
     atomic_int under_way; // requests that have begun and are not answered in full
     atomic_int waiting;   // those of them that predict or wait for their turn
     atomic_size_t held;
-    atomic_bool closing, told_lost;
+    atomic_bool closing, stopped, told_lost;
+    size_t connections; // the most
     batcher *batcher;
+    guests *guests;
+    lanes *lanes;
     counts *counts;
     record *record; // NULL: nothing is written down
 };
 
-struct request {
-    server *server;
-    const struct serve_model *model; // that is to predict; NULL: the body is not kept
-    buf body;
-    size_t held;
-    int64_t begun, until; // the body must be complete by then
-    const char *type;     // of the answer
-    bool too_long, too_much;
+// A connection.
+struct visit {
+    guest *guest;
+    bool lingers; // it was answered before all it sends was read
 };
 
-static size_t number_of(const struct request *q)
+struct request {
+    server *server;
+    struct MHD_Connection *connection;
+    struct visit *visit;
+    struct about about;
+    unsigned refusal; // the status with which it is refused, and why; 0: it is not
+    char *why;
+    body *body; // NULL: it is not kept
+    unpacker *unpacker;
+    size_t size; // of the body, unpacked
+    struct lane_place place;
+    bool is_long;
+    buf text; // the body itself, where requests are written down
+    infer_request *infer;
+    struct batch_job *job; // NULL: not yet
+    buf out;               // the answer, or its next part
+    size_t at;             // what is read of it
+    bool more, closes;
+    size_t held;
+    int64_t begun;
+};
+
+size_t serve_held_most(size_t body_bytes)
 {
-    return (size_t)(q->model - q->server->options.models);
+    return body_bytes > HELD_LEAST / HELD_BODIES ? HELD_BODIES * body_bytes : (size_t)HELD_LEAST;
 }
 
-static bool hold(struct request *q, size_t n)
+static const struct serve_model *model_of(const struct request *q)
 {
-    atomic_size_t *held = &q->server->held;
-    if (atomic_fetch_add(held, n) + n > HELD_MOST) {
-        atomic_fetch_sub(held, n);
-        return false;
+    return &q->server->options.models[q->about.model];
+}
+
+// Notes that it holds so many bytes now. Returns false when those of all are too many.
+static bool hold(struct request *q, size_t now)
+{
+    server *s = q->server;
+    size_t before = q->held, most = serve_held_most(s->options.body_bytes);
+    q->held = now;
+    guest_hold(s->guests, q->visit->guest, now);
+    if (now <= before) {
+        atomic_fetch_sub(&s->held, before - now);
+        return true;
     }
-    q->held += n;
-    return true;
+    size_t all = atomic_fetch_add(&s->held, now - before) + now - before;
+    return now <= HELD_SMALL || all <= most;
 }
 
-static void let_go(struct request *q)
+static void drop_body(struct request *q)
 {
-    buf_done(&q->body);
-    atomic_fetch_sub(&q->server->held, q->held);
-    q->held = 0;
+    lanes_leave(q->server->lanes, &q->place);
+    body_free(q->body);
+    unpack_free(q->unpacker);
+    q->body = NULL;
+    q->unpacker = NULL;
 }
 
-// Takes the bytes of body.
-static enum MHD_Result answer(
-    struct MHD_Connection *c, const struct request *q, unsigned code, buf *body)
+static void refuse(struct request *q, unsigned status, const char *why)
 {
-    size_t n = body->len;
-    char *bytes = buf_take(body);
-    struct MHD_Response *r = MHD_create_response_from_buffer(n, bytes, MHD_RESPMEM_MUST_FREE);
-    if (!r) {
-        free(bytes);
+    drop_body(q);
+    buf_done(&q->text);
+    hold(q, 0);
+    free(q->why);
+    q->refusal = status;
+    q->why = mem_strdup(why);
+}
+
+// Answers.
+
+static enum MHD_Result queue(struct request *q, unsigned code, struct MHD_Response *r)
+{
+    bool counted = q->about.what == ABOUT_COUNTS && code == MHD_HTTP_OK;
+    if (!r)
         return MHD_NO;
-    }
-    MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, q->type);
-    if (q->too_long || atomic_load(&q->server->closing))
+    guest_turn_to(q->server->guests, q->visit->guest, GUEST_READS);
+    MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE,
+        counted ? "text/plain; version=0.0.4; charset=utf-8" : "application/json");
+    if (q->closes || atomic_load(&q->server->closing))
         MHD_add_response_header(r, MHD_HTTP_HEADER_CONNECTION, "close");
     if (code == MHD_HTTP_SERVICE_UNAVAILABLE)
         MHD_add_response_header(r, MHD_HTTP_HEADER_RETRY_AFTER, "1");
-    enum MHD_Result queued = MHD_queue_response(c, code, r);
+    if (code == MHD_HTTP_UNSUPPORTED_MEDIA_TYPE)
+        MHD_add_response_header(r, MHD_HTTP_HEADER_ACCEPT_ENCODING, "gzip, deflate");
+    enum MHD_Result queued = MHD_queue_response(q->connection, code, r);
     MHD_destroy_response(r);
     return queued;
 }
 
-static enum MHD_Result fail(struct MHD_Connection *c, const struct request *q, unsigned code,
-    const char *format, const char *what)
+// Takes the bytes of the body.
+static enum MHD_Result answer(struct request *q, unsigned code, buf *out)
 {
-    AUTO_FREE char *text = str_fmt(format, what);
+    size_t n = out->len;
+    char *bytes = buf_take(out);
+    struct MHD_Response *r = MHD_create_response_from_buffer(n, bytes, MHD_RESPMEM_MUST_FREE);
+    if (!r)
+        free(bytes);
+    return queue(q, code, r);
+}
+
+static enum MHD_Result fail(struct request *q, unsigned code, const char *text)
+{
     AUTO_JSON *j = cJSON_CreateObject();
     AUTO_BUF out = {0};
     json_set_str(j, "error", text);
     json_print(&out, j);
-    return answer(c, q, code, &out);
+    return answer(q, code, &out);
 }
 
-static enum MHD_Result tell_server(struct MHD_Connection *c, const struct request *q)
+// Before its body is read: the connection ends with the answer.
+static enum MHD_Result fail_early(struct request *q, unsigned code, const char *text)
 {
-    AUTO_BUF out = {0};
-    AUTO_JSON *j = cJSON_CreateObject();
-    json_set_str(j, "name", "firesteel-worker");
-    json_set_str(j, "version", q->server->options.version);
-    json_set(j, "extensions", cJSON_CreateArray());
-    json_print(&out, j);
-    return answer(c, q, MHD_HTTP_OK, &out);
+    q->closes = q->visit->lingers = true;
+    return fail(q, code, text);
 }
 
-static int predict_function(struct request *q, buf *out, err *e)
+static ssize_t read_answer(void *arg, uint64_t from, char *to, size_t most)
 {
-    batcher *b = q->server->batcher;
-    const struct serve_model *m = q->model;
-    if (!batch_take_turn(b))
-        return err_set(e, ERR_CANCELLED, "it is closing");
-    counts_batch(q->server->counts, number_of(q), 1, 1);
-    int status =
-        m->infer(m->ctx, m->name, buf_cstr(&q->body), q->body.len, batch_stopped(b), out, e);
-    batch_give_turn(b);
-    return status;
-}
-
-static infer_request *read_request(struct request *q, err *e)
-{
-    batcher *b = q->server->batcher;
-    bool is_long = q->body.len > SHORT_BODY;
-    if (is_long && !batch_begin_reading(b)) {
-        err_set(e, ERR_CANCELLED, "it is closing");
-        return NULL;
+    struct request *q = arg;
+    if (q->at == q->out.len && !q->more)
+        return MHD_CONTENT_READER_END_OF_STREAM;
+    if (q->at == q->out.len) {
+        buf_clear(&q->out);
+        q->at = 0;
+        q->more = infer_write(q->infer, model_of(q)->name, PIECE, &q->out);
     }
-    infer_request *read = infer_read(q->model->model, buf_cstr(&q->body), q->body.len, e);
-    if (is_long)
-        batch_end_reading(b);
-    return read;
+    size_t n = q->out.len - q->at < most ? q->out.len - q->at : most;
+    memcpy(to, q->out.data + q->at, n);
+    q->at += n;
+    return (ssize_t)n;
 }
 
-static int predict_model(struct request *q, buf *out, err *e)
+// Predictions.
+
+struct job {
+    struct batch_job as; // first
+    struct request *q;
+};
+
+static struct request *request_of(struct batch_job *j)
 {
-    const struct serve_model *m = q->model;
-    batcher *b = q->server->batcher;
-    infer_request *read = read_request(q, e);
-    int status = -1;
-    if (!q->server->record)
-        let_go(q);
-    if (read && batch_predict(b, number_of(q), m->model, read, e) == 0)
-        status = infer_write(read, m->name, batch_stopped(b), out, e);
-    infer_free(read);
-    return status;
+    return ((struct job *)j)->q;
+}
+
+static int run_function(struct batch_job *j, const atomic_bool *stop, err *e)
+{
+    struct request *q = request_of(j);
+    const struct serve_model *m = model_of(q);
+    return m->infer(m->ctx, m->name, q->body, stop, &q->out, e);
+}
+
+static unsigned code_of(const struct batch_job *j)
+{
+    bool later = j->e.code == ERR_CANCELLED || j->e.code == ERR_UNAVAILABLE;
+    return j->status == 0             ? MHD_HTTP_OK
+           : later                    ? MHD_HTTP_SERVICE_UNAVAILABLE
+           : j->e.code == ERR_INVALID ? MHD_HTTP_BAD_REQUEST
+                                      : MHD_HTTP_INTERNAL_SERVER_ERROR;
 }
 
 // That it cannot be written down is counted, and told once: the prediction is good.
-static void write_down(struct request *q, const buf *out)
+static void write_down(struct request *q)
 {
     err e = {0};
     server *s = q->server;
-    if (!s->record || record_add(s->record, q->model->name, clock_mono() - q->begun, q->body.data,
-                          q->body.len, out->data, out->len, &e) == 0)
+    if (q->infer)
+        infer_write(q->infer, model_of(q)->name, SIZE_MAX, &q->out);
+    if (record_add(s->record, model_of(q)->name, clock_mono() - q->begun, q->text.data, q->text.len,
+            q->out.data, q->out.len, &e) == 0)
         return;
     counts_lost_record(s->counts);
     if (!atomic_exchange(&s->told_lost, true) && s->options.trouble)
         s->options.trouble(e.text);
 }
 
-static int predict_in_turn(struct request *q, buf *out, err *e)
+// The request is its connection's thread's again as soon as that is resumed.
+static void on_predicted(struct batch_job *j)
 {
-    int status = q->model->infer ? predict_function(q, out, e) : predict_model(q, out, e);
-    if (status == 0)
-        write_down(q, out);
-    let_go(q);
-    if (status == 0 && !hold(q, out->len))
-        return err_set(e, ERR_UNAVAILABLE, "the answers of others fill its memory");
-    return status;
-}
-
-static unsigned code_of(const err *e)
-{
-    bool later = e->code == ERR_CANCELLED || e->code == ERR_UNAVAILABLE;
-    return later                    ? MHD_HTTP_SERVICE_UNAVAILABLE
-           : e->code == ERR_INVALID ? MHD_HTTP_BAD_REQUEST
-                                    : MHD_HTTP_INTERNAL_SERVER_ERROR;
-}
-
-static enum MHD_Result predict(struct MHD_Connection *c, struct request *q)
-{
-    AUTO_BUF out = {0};
-    err e = {0};
-    int status = -1;
-    // While this waits and predicts, the connection does not count as idle.
-    MHD_set_connection_option(c, MHD_CONNECTION_OPTION_TIMEOUT, 0U);
-    if (atomic_fetch_add(&q->server->waiting, 1) < WAITING_MOST)
-        status = predict_in_turn(q, &out, &e);
-    else
-        err_set(&e, ERR_UNAVAILABLE, "%d predictions are under way or wait", WAITING_MOST);
-    atomic_fetch_sub(&q->server->waiting, 1);
-    MHD_set_connection_option(c, MHD_CONNECTION_OPTION_TIMEOUT, (unsigned)IDLE_SECONDS);
-    unsigned code = status == 0 ? MHD_HTTP_OK : code_of(&e);
-    counts_answer(q->server->counts, number_of(q), code, clock_mono() - q->begun);
-    return status == 0 ? answer(c, q, code, &out) : fail(c, q, code, "%s", e.text);
-}
-
-static enum MHD_Result tell_counts(struct MHD_Connection *c, struct request *q)
-{
-    AUTO_BUF out = {0};
+    struct request *q = request_of(j);
     server *s = q->server;
-    struct counts_now now = {atomic_load(&s->waiting), atomic_load(&s->held)};
-    counts_print(s->counts, &now, &out);
-    q->type = "text/plain; version=0.0.4; charset=utf-8";
-    return answer(c, q, MHD_HTTP_OK, &out);
+    if (j->status == 0 && s->record)
+        write_down(q);
+    counts_answer(s->counts, q->about.model, code_of(j), clock_mono() - q->begun);
+    MHD_resume_connection(q->connection);
+    atomic_fetch_sub(&s->waiting, 1);
 }
 
-// rest: what follows the model's name, without "/versions/1".
-static enum MHD_Result about_model(struct MHD_Connection *c, struct request *q,
-    const struct serve_model *m, bool posts, const char *rest)
+static void drop_prediction(struct request *q)
 {
-    AUTO_BUF out = {0};
-    bool infers = str_eq(rest, "/infer");
-    if (!infers && !str_eq(rest, "/ready") && *rest)
-        return fail(c, q, MHD_HTTP_NOT_FOUND, "a model has no %s; it has /infer and /ready", rest);
-    if (infers != posts)
-        return fail(
-            c, q, MHD_HTTP_METHOD_NOT_ALLOWED, "it is asked by %s", infers ? "POST" : "GET");
-    if (infers && MHD_lookup_connection_value(c, MHD_HEADER_KIND, binary_header))
-        return fail(c, q, MHD_HTTP_BAD_REQUEST,
-            "it has %s: binary data is not taken, only JSON (binary_data=False of tritonclient)",
-            binary_header);
-    if (infers)
-        return predict(c, q);
-    if (!*rest && m->describe)
-        m->describe(m->ctx, &out);
-    else if (!*rest)
-        infer_metadata(m->model, m->name, &out);
-    return answer(c, q, MHD_HTTP_OK, &out);
+    drop_body(q);
+    infer_free(q->infer);
+    q->infer = NULL;
+    buf_done(&q->out);
+    buf_done(&q->text);
+    hold(q, 0);
 }
 
-// The model that a path below /v2/models/ speaks of; *rest: what follows it.
-static const struct serve_model *find_model(
-    const struct serve_options *o, const char *path, const char **rest)
+static enum MHD_Result refuse_prediction(struct request *q, unsigned code, const char *text)
 {
-    static const char version[] = "/versions/1";
-    if (!str_starts(path, models))
-        return NULL;
-    path += strlen(models);
-    size_t length = strcspn(path, "/");
-    *rest = path + length;
-    if (str_starts(*rest, version) &&
-        (!(*rest)[strlen(version)] || (*rest)[strlen(version)] == '/'))
-        *rest += strlen(version);
-    for (size_t i = 0; i < o->n; i++)
-        if (strlen(o->models[i].name) == length && memcmp(o->models[i].name, path, length) == 0)
-            return &o->models[i];
-    return NULL;
+    drop_prediction(q);
+    counts_answer(q->server->counts, q->about.model, code, clock_mono() - q->begun);
+    return fail(q, code, text);
 }
 
-static enum MHD_Result route(
-    struct MHD_Connection *c, struct request *q, const char *path, const char *method)
+// The connection is suspended until it is predicted.
+static enum MHD_Result predict(struct request *q)
 {
-    const char *rest = NULL;
-    buf nothing = {0};
-    bool posts = str_eq(method, MHD_HTTP_METHOD_POST);
-    if (!posts && !str_eq(method, MHD_HTTP_METHOD_GET) && !str_eq(method, MHD_HTTP_METHOD_HEAD))
-        return fail(c, q, MHD_HTTP_METHOD_NOT_ALLOWED, "there is no %s here", method);
-    if (q->too_long)
-        return fail(c, q, MHD_HTTP_CONTENT_TOO_LARGE, "a request has up to 64 MiB%s", "");
-    if (q->too_much)
-        return fail(
-            c, q, MHD_HTTP_SERVICE_UNAVAILABLE, "the requests of others fill its memory%s", "");
-    const struct serve_model *m = find_model(&q->server->options, path, &rest);
-    if (m)
-        return about_model(c, q, m, posts, rest);
-    if (str_eq(path, "/v2/health/live"))
-        return answer(c, q, MHD_HTTP_OK, &nothing);
-    if (str_eq(path, "/v2/health/ready"))
-        return atomic_load(&q->server->closing)
-                   ? fail(c, q, MHD_HTTP_SERVICE_UNAVAILABLE, "it is closing%s", "")
-                   : answer(c, q, MHD_HTTP_OK, &nothing);
-    if (str_eq(path, "/v2"))
-        return tell_server(c, q);
-    if (str_eq(path, "/metrics"))
-        return tell_counts(c, q);
-    if (rest)
-        return fail(c, q, MHD_HTTP_NOT_FOUND, "there is no model %s", path + strlen(models));
-    return fail(c, q, MHD_HTTP_NOT_FOUND, "there is no %s; models are below /v2/models/", path);
-}
-
-static struct request *begin(server *s, const char *path, const char *method)
-{
-    struct request *q = mem_alloc(sizeof *q);
-    const char *rest = "";
-    const struct serve_model *m = find_model(&s->options, path, &rest);
-    bool predicts = m && str_eq(method, MHD_HTTP_METHOD_POST) && str_eq(rest, "/infer");
-    int64_t now = clock_mono();
-    *q = (struct request){.server = s,
-        .model = predicts ? m : NULL,
-        .begun = now,
-        .until = now + s->options.body_ns,
-        .type = "application/json"};
-    atomic_fetch_add(&s->under_way, 1);
-    return q;
-}
-
-// MHD_NO ends the connection: in the middle of a body nothing can be answered.
-static enum MHD_Result keep(
-    struct MHD_Connection *c, struct request *q, const char *bytes, size_t n)
-{
-    int64_t left = (q->until - clock_mono() + CLOCK_SEC - 1) / CLOCK_SEC;
-    if (left <= 0)
-        return MHD_NO;
-    MHD_set_connection_option(c, MHD_CONNECTION_OPTION_TIMEOUT,
-        left < IDLE_SECONDS ? (unsigned)left : (unsigned)IDLE_SECONDS);
-    if (!q->model || q->too_long || q->too_much)
-        return MHD_YES;
-    q->too_long = n > BODY_MOST - q->body.len;
-    q->too_much = !q->too_long && !hold(q, n);
-    if (q->too_long || q->too_much)
-        let_go(q);
-    else
-        buf_add(&q->body, bytes, n);
+    server *s = q->server;
+    const struct serve_model *m = model_of(q);
+    if (atomic_fetch_add(&s->waiting, 1) >= WAITING_MOST || atomic_load(&s->stopped)) {
+        AUTO_FREE char *text = str_fmt("%d predictions are under way or wait", WAITING_MOST);
+        atomic_fetch_sub(&s->waiting, 1);
+        return refuse_prediction(
+            q, MHD_HTTP_SERVICE_UNAVAILABLE, atomic_load(&s->stopped) ? "it is closing" : text);
+    }
+    struct job *j = mem_alloc(sizeof *j);
+    *j = (struct job){.q = q,
+        .as = {.number = q->about.model,
+            .m = m->model,
+            .q = q->infer,
+            .run = run_function,
+            .done = on_predicted}};
+    q->job = &j->as;
+    guest_turn_to(s->guests, q->visit->guest, GUEST_WAITS);
+    MHD_suspend_connection(q->connection);
+    batch_add(s->batcher, q->job);
     return MHD_YES;
 }
 
-// The first call of a request has its head; then come pieces of the body; the last has none.
+// The body is whole.
+static enum MHD_Result ask(struct request *q)
+{
+    err e = {0};
+    int status = q->unpacker ? unpack_end(q->unpacker, &e) : 0;
+    if (status == 0)
+        status = body_end(q->body, &e);
+    const struct serve_model *m = model_of(q);
+    if (status == 0 && !m->infer)
+        status = (q->infer = infer_read(m->model, q->body, &e)) ? 0 : -1;
+    if (status < 0)
+        return refuse_prediction(q,
+            e.code == ERR_INVALID ? MHD_HTTP_BAD_REQUEST : MHD_HTTP_INTERNAL_SERVER_ERROR, e.text);
+    if (q->infer)
+        drop_body(q);
+    if (q->infer && !hold(q, infer_held(q->infer) + q->text.cap))
+        return refuse_prediction(q, MHD_HTTP_SERVICE_UNAVAILABLE, filled);
+    return predict(q);
+}
+
+static enum MHD_Result fail_for_memory(struct request *q)
+{
+    drop_prediction(q);
+    return fail(q, MHD_HTTP_SERVICE_UNAVAILABLE, filled);
+}
+
+static enum MHD_Result answer_prediction(struct request *q)
+{
+    const struct batch_job *j = q->job;
+    drop_body(q);
+    buf_done(&q->text);
+    if (j->status < 0) {
+        drop_prediction(q);
+        return fail(q, code_of(j), j->e.text);
+    }
+    if (q->infer && !q->out.len && infer_numbers(q->infer) > WHOLE_NUMBERS) {
+        q->more = true;
+        if (!hold(q, infer_held(q->infer) + PIECE + 2 * SOCKET_BYTES))
+            return fail_for_memory(q);
+        return queue(q, MHD_HTTP_OK,
+            MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, PIECE, read_answer, q, NULL));
+    }
+    if (q->infer && !q->out.len)
+        infer_write(q->infer, model_of(q)->name, SIZE_MAX, &q->out);
+    infer_free(q->infer);
+    q->infer = NULL;
+    return hold(q, q->out.len) ? answer(q, MHD_HTTP_OK, &q->out) : fail_for_memory(q);
+}
+
+static enum MHD_Result route(struct request *q)
+{
+    AUTO_BUF out = {0};
+    server *s = q->server;
+    bool infers = q->about.what == ABOUT_INFER;
+    if (q->refusal)
+        return infers ? refuse_prediction(q, q->refusal, q->why) : fail(q, q->refusal, q->why);
+    if (infers)
+        return ask(q);
+    if (q->about.what == ABOUT_READY && atomic_load(&s->closing))
+        return fail(q, MHD_HTTP_SERVICE_UNAVAILABLE, "it is closing");
+    struct counts_now now = {.waiting = atomic_load(&s->waiting),
+        .held = atomic_load(&s->held),
+        .connections = guests_count(s->guests),
+        .most = s->connections,
+        .shown_out = guests_shown_out(s->guests)};
+    about_tell(&s->options, &q->about, s->counts, &now, &out);
+    return answer(q, MHD_HTTP_OK, &out);
+}
+
+// Requests.
+
+static const char *header(const struct request *q, const char *name)
+{
+    return MHD_lookup_connection_value(q->connection, MHD_HEADER_KIND, name);
+}
+
+static enum MHD_Result count_lengths(
+    void *arg, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+    size_t *n = arg;
+    *n += strcasecmp(name, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0;
+    return MHD_YES;
+}
+
+// Where a body ends must be said in one way: a proxy before us might take the other one, and what
+// is the next request would then be in dispute (RFC 9112, 6.3). NULL: it is.
+static const char *framing_fault(const struct request *q, const char *version)
+{
+    size_t lengths = 0;
+    const char *coding = header(q, MHD_HTTP_HEADER_TRANSFER_ENCODING);
+    MHD_get_connection_values(q->connection, MHD_HEADER_KIND, count_lengths, &lengths);
+    if (lengths > 1)
+        return "it has Content-Length more than once";
+    if (coding && lengths)
+        return "it has Transfer-Encoding and Content-Length";
+    if (coding && strcasecmp(coding, "chunked") != 0)
+        return "the only Transfer-Encoding that is taken is chunked";
+    if (coding && str_eq(version, MHD_HTTP_VERSION_1_0))
+        return "HTTP/1.0 has no Transfer-Encoding";
+    return NULL;
+}
+
+static size_t announced(const struct request *q)
+{
+    int64_t length = 0;
+    const char *said = header(q, MHD_HTTP_HEADER_CONTENT_LENGTH);
+    return said && str_to_int(said, &length) && length > 0 ? (size_t)length : 0;
+}
+
+static void refuse_too_long(struct request *q)
+{
+    AUTO_FREE char *text =
+        str_fmt("a request has up to %zu bytes (--body-size)", q->server->options.body_bytes);
+    refuse(q, MHD_HTTP_CONTENT_TOO_LARGE, text);
+}
+
+// How its body is read, and whether at all.
+static void expect_body(struct request *q)
+{
+    const char *coding = header(q, MHD_HTTP_HEADER_CONTENT_ENCODING);
+    bool plain = !coding || !*coding || strcasecmp(coding, "identity") == 0;
+    bool packed = !plain && (strcasecmp(coding, "gzip") == 0 || strcasecmp(coding, "x-gzip") == 0 ||
+                                strcasecmp(coding, "deflate") == 0);
+    q->is_long = announced(q) > SHORT_BODY;
+    if (announced(q) > q->server->options.body_bytes) {
+        refuse_too_long(q);
+    } else if (q->refusal || q->about.what != ABOUT_INFER) {
+        return;
+    } else if (header(q, binary_header)) {
+        AUTO_FREE char *text = str_fmt("it has %s: binary data is not taken, only JSON "
+                                       "(binary_data=False of tritonclient)",
+            binary_header);
+        refuse(q, MHD_HTTP_BAD_REQUEST, text);
+    } else if (!plain && !packed) {
+        AUTO_FREE char *text =
+            str_fmt("Content-Encoding %.100s is not taken; gzip and deflate are", coding);
+        refuse(q, MHD_HTTP_UNSUPPORTED_MEDIA_TYPE, text);
+    } else {
+        q->body = body_new();
+        q->unpacker = packed ? unpack_new() : NULL;
+    }
+}
+
+static struct visit *visit_of(struct MHD_Connection *c)
+{
+    return MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+}
+
+static enum MHD_Result begin(server *s, struct MHD_Connection *c, const char *path,
+    const char *method, const char *version, void **state)
+{
+    err e = {0};
+    struct request *q = *state = mem_alloc(sizeof *q);
+    *q =
+        (struct request){.server = s, .connection = c, .visit = visit_of(c), .begun = clock_mono()};
+    q->place.who = q;
+    atomic_fetch_add(&s->under_way, 1);
+    guest_turn_to(s->guests, q->visit->guest, GUEST_SENDS);
+    unsigned refusal = about_find(&s->options, method, path, &q->about, &e);
+    if (refusal)
+        refuse(q, refusal, e.text);
+    const char *fault = framing_fault(q, version);
+    if (fault)
+        return fail_early(q, MHD_HTTP_BAD_REQUEST, fault);
+    expect_body(q);
+    bool asks = header(q, MHD_HTTP_HEADER_EXPECT); // whether to send its body
+    bool early = q->refusal == MHD_HTTP_CONTENT_TOO_LARGE || (q->refusal && asks);
+    return early ? fail_early(q, q->refusal, q->why) : MHD_YES;
+}
+
+// More of the body, unpacked. Returns false when no more is wanted.
+static bool take(void *arg, const char *bytes, size_t n)
+{
+    struct request *q = arg;
+    err e = {0};
+    q->size += n;
+    if (q->size > q->server->options.body_bytes)
+        refuse_too_long(q);
+    else if (body_feed(q->body, bytes, n, &e) < 0)
+        refuse(
+            q, e.code == ERR_INVALID ? MHD_HTTP_BAD_REQUEST : MHD_HTTP_SERVICE_UNAVAILABLE, e.text);
+    else if (!hold(q, body_held(q->body) + q->text.cap))
+        refuse(q, MHD_HTTP_SERVICE_UNAVAILABLE, filled);
+    else if (q->server->record)
+        buf_add(&q->text, bytes, n);
+    return !q->refusal;
+}
+
+// Returns whether the piece was taken; else the connection is suspended until there is a lane.
+static bool keep(struct request *q, const char *bytes, size_t n)
+{
+    err e = {0};
+    if (!q->body)
+        return true; // nobody wants it
+    q->is_long = q->is_long || q->size > SHORT_BODY;
+    if (q->is_long && !lanes_take(q->server->lanes, &q->place)) {
+        MHD_suspend_connection(q->connection);
+        lanes_wait(q->server->lanes, &q->place);
+        return false;
+    }
+    if (!q->unpacker)
+        take(q, bytes, n);
+    else if (unpack_feed(q->unpacker, bytes, n, take, q, &e) < 0)
+        refuse(q, MHD_HTTP_BAD_REQUEST, e.text);
+    return true;
+}
+
+static void go_on(void *who)
+{
+    MHD_resume_connection(((struct request *)who)->connection);
+}
+
+static void tick(void *arg)
+{
+    lanes_tick(((server *)arg)->lanes);
+}
+
+// The first call of a request has its head; then come pieces of the body; the last has none. After
+// a prediction it is called once more.
 static enum MHD_Result on_request(void *arg, struct MHD_Connection *c, const char *path,
     const char *method, const char *version, const char *bytes, size_t *n, void **state)
 {
     struct request *q = *state;
-    if (!q) {
-        *state = begin(arg, path, method);
-        return MHD_YES;
-    }
+    if (!q)
+        return begin(arg, c, path, method, version, state);
     if (*n == 0)
-        return route(c, q, path, method);
-    size_t got = *n;
-    *n = 0;
-    return keep(c, q, bytes, got);
+        return q->job ? answer_prediction(q) : route(q);
+    if (keep(q, bytes, *n))
+        *n = 0;
+    return MHD_YES;
 }
 
 static void on_done(
@@ -353,28 +531,78 @@ static void on_done(
     struct request *q = *state;
     if (!q)
         return;
-    let_go(q);
+    drop_body(q);
+    hold(q, 0);
+    guest_turn_to(s->guests, q->visit->guest, GUEST_KEPT);
+    infer_free(q->infer);
+    buf_done(&q->text);
+    buf_done(&q->out);
+    free(q->job);
+    free(q->why);
     free(q);
     *state = NULL;
-    MHD_set_connection_option(c, MHD_CONNECTION_OPTION_TIMEOUT, (unsigned)IDLE_SECONDS);
     atomic_fetch_sub(&s->under_way, 1);
+}
+
+static void on_connection(
+    void *arg, struct MHD_Connection *c, void **context, enum MHD_ConnectionNotificationCode what)
+{
+    server *s = arg;
+    struct visit *v = *context;
+    if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+        int bytes = SOCKET_BYTES,
+            fd = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+        setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
+        v = *context = mem_alloc(sizeof *v);
+        v->guest = guest_enter(s->guests, fd);
+    } else if (v) {
+        guest_leave(s->guests, v->guest, v->lingers);
+        free(v);
+        *context = NULL;
+    }
+}
+
+// Opening and closing.
+
+static unsigned threads_for_connections(void)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    return cores < 2 ? 2 : cores > THREADS_MOST ? THREADS_MOST : (unsigned)cores;
 }
 
 static struct MHD_Daemon *start(server *s, unsigned how)
 {
-    return MHD_start_daemon(MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD |
-                                MHD_USE_AUTO | MHD_USE_ITC | how,
+    return MHD_start_daemon(MHD_USE_AUTO_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | how,
         s->options.port, NULL, NULL, on_request, s, MHD_OPTION_NOTIFY_COMPLETED, on_done, s,
-        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_SECONDS, MHD_OPTION_CONNECTION_LIMIT,
-        (unsigned)CONNECTIONS, MHD_OPTION_END);
+        MHD_OPTION_NOTIFY_CONNECTION, on_connection, s, MHD_OPTION_CONNECTION_LIMIT,
+        (unsigned)s->connections, MHD_OPTION_THREAD_POOL_SIZE, threads_for_connections(),
+        MHD_OPTION_LISTEN_BACKLOG_SIZE, (unsigned)BACKLOG, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        (size_t)CONNECTION_BYTES, MHD_OPTION_END);
 }
 
 static void free_server(server *s)
 {
     batch_free(s->batcher);
+    guests_free(s->guests);
+    lanes_free(s->lanes);
     counts_free(s->counts);
     record_close(s->record);
     free(s);
+}
+
+// Each connection is a descriptor.
+static int count_connections(server *s, err *e)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+        return err_errno(e, errno, "the limit of open files");
+    if (limit.rlim_cur < DESCRIPTORS + CONNECTIONS_LEAST)
+        return err_set(e, ERR_LIMIT,
+            "the limit of open files is %llu (ulimit -n): a server needs %d or more",
+            (unsigned long long)limit.rlim_cur, DESCRIPTORS + CONNECTIONS_LEAST);
+    size_t room = (size_t)limit.rlim_cur - DESCRIPTORS;
+    s->connections = room < SERVE_CONNECTIONS ? room : SERVE_CONNECTIONS;
+    return 0;
 }
 
 server *serve_open(const struct serve_options *o, err *e)
@@ -384,12 +612,27 @@ server *serve_open(const struct serve_options *o, err *e)
     for (size_t i = 0; i < o->n; i++)
         names[i] = o->models[i].name;
     *s = (server){.options = *o, .counts = counts_new(names, o->n)};
-    s->batcher = batch_new(
-        &(struct batch_options){o->batch_rows ? o->batch_rows : 1, o->batch_latency_ns, s->counts});
-    if (o->record && !(s->record = record_open(o->record, o->record_bytes, o->record_files, e))) {
+    s->options.batch_rows = o->batch_rows ? o->batch_rows : 1;
+    if (count_connections(s, e) < 0 ||
+        (o->record && !(s->record = record_open(o->record, o->record_bytes, o->record_files, e)))) {
         free_server(s);
         return NULL;
     }
+    s->batcher =
+        batch_new(&(struct batch_options){s->options.batch_rows, o->batch_latency_ns, s->counts});
+    s->lanes = lanes_new(&(struct lanes_options){.most = LANES,
+        .idle_ns = LANE_IDLE_MS * CLOCK_MS,
+        .ride_ns = CLOCK_SEC,
+        .wait_ns = o->body_ns,
+        .go = go_on});
+    s->guests = guests_new(&(struct guests_options){.tick = tick,
+        .arg = s,
+        .most = s->connections,
+        .held = serve_held_most(o->body_bytes) / 4 * 3,
+        .ns = {[GUEST_NEW] = o->head_ns,
+            [GUEST_KEPT] = o->head_ns,
+            [GUEST_SENDS] = o->body_ns,
+            [GUEST_READS] = o->answer_ns}});
     s->daemon = start(s, MHD_USE_DUAL_STACK);
     if (!s->daemon)
         s->daemon = start(s, 0);
@@ -404,6 +647,11 @@ uint16_t serve_port(const server *s)
 {
     const union MHD_DaemonInfo *info = MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_BIND_PORT);
     return info ? info->port : s->options.port;
+}
+
+size_t serve_connections(const server *s)
+{
+    return s->connections;
 }
 
 static void wait_until_none(const atomic_int *count, int64_t until)
@@ -421,8 +669,10 @@ void serve_close(server *s, int64_t drain_ns, int64_t patience_ns)
     if (listening != MHD_INVALID_SOCKET)
         shutdown(listening, SHUT_RD); // or the system would accept connections that nobody answers
     wait_until_none(&s->under_way, clock_mono() + patience_ns);
+    atomic_store(&s->stopped, true);
+    lanes_open(s->lanes);
     batch_stop(s->batcher);
-    wait_until_none(&s->waiting, INT64_MAX); // their threads must end first, however long it takes
+    wait_until_none(&s->waiting, INT64_MAX); // a connection that waits cannot be closed
     wait_until_none(&s->under_way, clock_mono() + last_words);
     MHD_stop_daemon(s->daemon);
     if (listening != MHD_INVALID_SOCKET)

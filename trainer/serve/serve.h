@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: MIT
 // A server of saved models over HTTP, by KServe's v2 REST protocol. libmicrohttpd is only in
-// serve.c. A connection has a thread; predictions take turns
-// (batch.h). The caller owns the models.
-//
-//   GET  /v2, /v2/health/live, /v2/health/ready, /metrics
-//   GET  /v2/models/NAME, /v2/models/NAME/ready
-//   POST /v2/models/NAME/infer     (each also with /versions/1 after NAME)
+// serve.c: a few of its threads have all connections, read bodies (body.h) and write answers, and
+// wait for nothing; predictions take turns on a thread of their own (batch.h); whoever is slow is
+// shown out (guests.h). The caller owns the models. Paths: about.h.
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"
 #include "trainer/nn/model.h"
+#include "trainer/serve/body.h"
 
 #include <stdatomic.h>
 #include <stddef.h>
@@ -19,8 +17,7 @@ struct serve_model {
     const char *name;
     model *model;
     // A function around the model answers instead; one at a time. NULL: the model does.
-    int (*infer)(void *ctx, const char *name, const char *body, size_t n, const atomic_bool *stop,
-        buf *out, err *e);
+    int (*infer)(void *ctx, const char *name, body *b, const atomic_bool *stop, buf *out, err *e);
     void (*describe)(const void *ctx, buf *out); // its metadata
     void *ctx;
 };
@@ -30,7 +27,10 @@ struct serve_options {
     const struct serve_model *models;
     size_t n;
     const char *version; // of the program
-    int64_t body_ns;     // so long the body of a request may take
+    size_t body_bytes;   // the most of a request's body, also unpacked
+    // So long the head of a request may take (from the connection or the last answer on), its body,
+    // and the reading of its answer.
+    int64_t head_ns, body_ns, answer_ns;
     // Rows of requests that are predicted together, 0: none; so long the first one waits for
     // others.
     size_t batch_rows;
@@ -42,10 +42,15 @@ struct serve_options {
     void (*trouble)(const char *text); // what goes on without it; NULL: nobody listens
 };
 
+enum { SERVE_CONNECTIONS = 16384 }; // at a time, if the process may have so many descriptors
+
 typedef struct server server;
 // Listens on all addresses, IPv6 too where there is that.
 server *serve_open(const struct serve_options *o, err *e);
 uint16_t serve_port(const server *s);
+size_t serve_connections(const server *s); // the most at a time
+// Bytes that bodies and answers may hold together; more is refused.
+size_t serve_held_most(size_t body_bytes);
 // Says that it is not ready, and answers for drain_ns all the same, since who sends it requests
 // learns that later; each answer closes its connection. Then takes no new connections, lets the
 // requests that are under way end for patience_ns, cancels their predictions (503), and frees it.

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// Long bodies are read in a few lanes, so that they take no time from short requests, however many
+// they are. Who comes last gets a lane first, and who sends nothing for a moment loses it: those
+// that are slow wait, those that are quick do not. Any thread may call.
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// A place of the caller's, zeroed at first; it stays where it is until lanes_leave.
+struct lane_place {
+    void *who;
+    bool rides, waits;
+    int64_t since, taken; // the last piece or the beginning of the wait; when it took its lane
+    struct lane_place *next, *previous;
+};
+
+typedef struct lanes lanes;
+// most: lanes; idle_ns: so long one may be silent; ride_ns: so long it is kept while others wait;
+// wait_ns: nobody waits longer. go(who) ends the wait; then lanes_take is asked again.
+struct lanes_options {
+    size_t most;
+    int64_t idle_ns, ride_ns, wait_ns;
+    void (*go)(void *who);
+};
+lanes *lanes_new(const struct lanes_options *o);
+void lanes_free(lanes *l); // NULL is fine
+// A piece has come: may it be read? false: the caller stops reading, and then calls lanes_wait.
+bool lanes_take(lanes *l, struct lane_place *p);
+void lanes_wait(lanes *l, struct lane_place *p);
+void lanes_leave(lanes *l, struct lane_place *p); // in any state
+// From time to time, some ten times a second.
+void lanes_tick(lanes *l);
+// Ends all waits.
+void lanes_open(lanes *l);
