@@ -176,7 +176,7 @@ static void look_at_plugins(struct doctor *d)
         "../trainer/dnn/firesteel-dnn.so", LIBEXECDIR "/firesteel-dnn.so", NULL};
     look_at_plugin(
         d, "mpi", mpi, "apt install libmpich12 (dnf: mpich)", "trainings have one process here");
-    look_at_plugin(d, "onednn", dnn, "apt install libdnnl2 (dnf: onednn)",
+    look_at_plugin(d, "onednn", dnn, "apt install libdnnl2 (Debian 13: libdnnl3.6, dnf: onednn)",
         "convolutions run by own kernels here, which are slower");
 }
 

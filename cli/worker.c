@@ -38,7 +38,8 @@ static const char usage[] =
     "  --version\n"
     "\n"
     "FIRESTEEL_DATA names a folder with data sets (mnist/). Processes on several machines need MPI "
-    "(libmpich12);\nconvolutions are quicker by oneDNN (libdnnl2), unless FIRESTEEL_DNN is 0.\n";
+    "(libmpich12);\nconvolutions are quicker by oneDNN (libdnnl2, in Debian 13 libdnnl3.6), unless "
+    "FIRESTEEL_DNN is 0.\n";
 
 enum {
     EXIT_USAGE = 2,

@@ -102,7 +102,7 @@ static int dnn_layer(layer *l, const struct image_build *b, err *e)
                          layer_file(l, HOME "/lib/firesteel-dnn.so", b->worker.dnn, e) ||
                          closure_add(&needs, b->worker.dnn, e) ||
                          add_libraries(l, &needs, &there, e)
-                     ? err_wrap(e, "oneDNN's layer (Debian: apt install libdnnl2)")
+                     ? err_wrap(e, "oneDNN's layer (apt install libdnnl2, in Debian 13 libdnnl3.6)")
                      : 0;
     closure_done(&needs);
     closure_done(&there);

@@ -109,7 +109,7 @@ def test_convolutions_without_onednn(t):
                 f.write("no library")
         done = sh(copy, "trainer.lua", cwd=folder)
         assert done.code == 0 and done.out == off.out, (what, done, off)
-        assert re.fullmatch(r"firesteel-worker: convolutions run by own kernels, which are slower: oneDNN \(Debian: apt install libdnnl2\) "
+        assert re.fullmatch(r"firesteel-worker: convolutions run by own kernels, which are slower: oneDNN \(apt install libdnnl2, in Debian 13 libdnnl3.6\) "
                             r"cannot be loaded: .*firesteel-dnn.so: .*\n", done.err), (what, done)
 
 

@@ -8,7 +8,8 @@ const dnn_ops *dnn_load(const char *path, err *e)
     // RTLD_LOCAL: the symbols of oneDNN's libraries (OpenMP, OpenCL) must not mix with ours.
     void *plugin = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!plugin) {
-        err_set(e, ERR_NOT_FOUND, "oneDNN (Debian: apt install libdnnl2) cannot be loaded: %s",
+        err_set(e, ERR_NOT_FOUND,
+            "oneDNN (apt install libdnnl2, in Debian 13 libdnnl3.6) cannot be loaded: %s",
             dlerror());
         return NULL;
     }

@@ -50,13 +50,14 @@ static int check_layer(const layer_spec *l, err *e)
 // The second call of dense is dense:2.
 static void name_call(layer_spec *l, size_t i)
 {
+    char name[LAYER_NAME_SIZE]; // gcc sees that both names are in l, and not that they are others
     size_t calls = 2;
     if (l[i].name[0] || !l[i].shares || l[i].shares > i)
         return;
     for (size_t j = 0; j < i; j++)
         calls += l[j].shares == l[i].shares;
-    snprintf(l[i].name, sizeof l[i].name, "%.*s:%zu", LAYER_NAME_SIZE - 6, l[l[i].shares - 1].name,
-        calls);
+    snprintf(name, sizeof name, "%.*s:%zu", LAYER_NAME_SIZE - 6, l[l[i].shares - 1].name, calls);
+    memcpy(l[i].name, name, sizeof name);
 }
 
 // Gives unnamed layers Keras's names: dense, dense_1, …
