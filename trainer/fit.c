@@ -102,13 +102,21 @@ static batch batch_of(const struct fitting *f, size_t i)
     return (batch){.rows = f->order + i * f->batch, .n = left < f->batch ? left : f->batch};
 }
 
+// Appends why the batch's loss is not finite.
+static void blame(const struct fitting *f, const model_data *data, const batch *b, buf *out)
+{
+    const fit_callbacks *c = &f->spec->callbacks;
+    if (!blame_batch(f->m, data, b, out) && c->follows)
+        c->follows(c->ctx);
+}
+
 // Nothing can be learnt from here on, so this ends the training, unless a callback does (Keras's
 // TerminateOnNaN).
 static int not_finite(
     struct fitting *f, size_t step, const model_data *data, const batch *b, double loss, err *e)
 {
     AUTO_BUF where = {0};
-    blame_batch(f->m, data, b, &where);
+    blame(f, data, b, &where);
     return err_set(e, ERR_FAILED, "the loss is %s at step %zu of epoch %d: %s",
         isnan(loss) ? "nan" : "infinite", step + 1, f->epoch + 1, buf_cstr(&where));
 }
@@ -130,7 +138,7 @@ static int check_last(struct fitting *f, err *e)
     if (isfinite(r.loss_sum))
         return 0;
     AUTO_BUF where = {0};
-    blame_batch(f->m, &data, &b, &where);
+    blame(f, &data, &b, &where);
     return err_set(e, ERR_FAILED, "the loss is %s after the last step: %s",
         isnan(r.loss_sum) ? "nan" : "infinite", buf_cstr(&where));
 }
@@ -267,7 +275,8 @@ static int train_epochs(struct fitting *f, history *out, err *e)
     int epochs = f->spec->epochs;
     if (c->train_begin && answer(f, c->train_begin(c->ctx, e)) < 0)
         return -1;
-    for (int epoch = f->spec->initial_epoch; epoch < epochs; epoch++) {
+    int epoch = f->spec->initial_epoch;
+    for (; epoch < epochs; epoch++) {
         if (agree(f, e) < 0)
             return -1;
         if (f->ends)
@@ -275,6 +284,10 @@ static int train_epochs(struct fitting *f, history *out, err *e)
         if (train_epoch(f, epoch, epochs, out, e) < 0)
             return -1;
     }
+    // A rank whose own last step was not finite has ended with its error, and does not come here:
+    // the others, whose weights it has spoilt, wait for it and do not speak first.
+    if (f->spec->initial_epoch < epochs && epoch == epochs && agree(f, e) < 0)
+        return -1;
     if (f->spec->initial_epoch < epochs && !f->ends && check_last(f, e) < 0)
         return -1;
     return c->train_end ? answer(f, c->train_end(c->ctx, e)) : 0;

@@ -29,6 +29,8 @@ typedef struct fit_callbacks {
     // after each batch with agree_batches.
     int (*agree)(void *ctx, bool ends, err *e);
     bool agree_batches;
+    // The training ends with an error, and the rows here are not the cause: another rank's may be.
+    void (*follows)(void *ctx);
 } fit_callbacks;
 
 typedef struct fit_sink {
@@ -83,6 +85,7 @@ typedef struct evaluate_spec {
     const tensor *const *xs, *const *ys, *const *head_weights; // as fit_spec's
     const watch *watches;
     size_t watch_n;
+    bool *follows;     // NULL, or set when a loss is not finite and the rows here are not the cause
     size_t batch_size; // 0: 32
     int verbose;
     fit_sink sink;

@@ -25,12 +25,15 @@ static int prepare(model *m, const evaluate_spec *spec, struct whole *w, err *e)
     return 0;
 }
 
-static int check_loss(const model *m, const struct whole *w, double loss, err *e)
+static int check_loss(
+    const model *m, const evaluate_spec *spec, const struct whole *w, double loss, err *e)
 {
     if (isfinite(loss))
         return 0;
     AUTO_BUF where = {0};
-    blame_batch(m, &w->data, &w->all, &where);
+    bool own = blame_batch(m, &w->data, &w->all, &where);
+    if (spec->follows)
+        *spec->follows = !own;
     return err_set(
         e, ERR_FAILED, "the loss is %s: %s", isnan(loss) ? "nan" : "infinite", buf_cstr(&where));
 }
@@ -45,7 +48,7 @@ static int run(batch_fn step, model *m, const evaluate_spec *spec, bool finite, 
     struct sums sums = sums_begin(spec->watches, spec->watch_n);
     int status = sums_run(step, m, &w.data, &w.all, &sums, &r, e);
     if (status == 0 && finite)
-        status = check_loss(m, &w, r.loss_sum, e);
+        status = check_loss(m, spec, &w, r.loss_sum, e);
     if (status == 0)
         sums_log(&sums, m, "", out);
     free(w.rows);
@@ -71,7 +74,7 @@ static int gradients(model *m, const evaluate_spec *spec, double *loss, err *e)
     int status = model_loop_gradient(m, &w.data, &w.all, &r, e);
     *loss = r.loss_sum / (double)w.all.n;
     if (status == 0)
-        status = check_loss(m, &w, r.loss_sum, e);
+        status = check_loss(m, spec, &w, r.loss_sum, e);
     free(w.rows);
     return status;
 }

@@ -141,7 +141,8 @@ static int agree(const worker *w, const struct plan *mine, struct plan *plans, e
 static void tell(worker *w, int64_t waited, const char *operation)
 {
     AUTO_BUF body = {0};
-    stall_put(&body, w->doing.channel, waited, operation);
+    enum stall_channel channel = w->doing.channel;
+    stall_put(&body, channel, waited, w->doing.begun[channel], operation);
     rank_send(w->link, MESSAGE_WAITS, body.data, body.len, NULL);
 }
 
@@ -151,7 +152,16 @@ void collective_enter(worker *w, enum stall_channel channel, const char *operati
         tell(w, 0, "");
     w->doing.told = false;
     w->doing.channel = channel;
+    w->doing.begun[channel] += operation && *operation;
     snprintf(w->doing.operation, sizeof w->doing.operation, "%s", operation ? operation : "");
+}
+
+int collective_tell_counts(worker *w, err *e)
+{
+    char body[sizeof w->doing.begun];
+    for (int c = 0; c < STALL_CHANNELS; c++)
+        put_u32(body + 4 * c, w->doing.begun[c]);
+    return rank_send(w->link, MESSAGE_COUNTS, body, sizeof body, e);
 }
 
 void collective_slow(void *ctx, int64_t waited)

@@ -65,6 +65,8 @@ void collective_begin_gradients(worker *w, const struct collective *c);
 void collective_end(worker *w, const struct collective *c);
 // The driver is told that this rank waits in this operation, if that takes long; NULL: in none.
 void collective_enter(worker *w, enum stall_channel channel, const char *operation);
+// Tells the driver how many operations this rank has begun, which is about to return.
+int collective_tell_counts(worker *w, err *e);
 // For comm_ops.watch; ctx is the worker.
 void collective_slow(void *ctx, int64_t waited);
 

@@ -32,7 +32,8 @@ static int on_batch(lua_State *L, const char *what, bool trains)
     read_batch_options(L, what, "return_dict", trains, &spec);
     bool as_table = opt_bool_field(L, 4, what, "return_dict", false);
     push_watches(L, 1, &spec.watches, &spec.watch_n);
-    bool busy = box->busy;
+    bool busy = box->busy, follows = false;
+    spec.follows = &follows;
     box->busy |= trains; // what a loss uses does not take its layers
     box->uses++;
     compare_ranks(L, true);
@@ -41,6 +42,7 @@ static int on_batch(lua_State *L, const char *what, bool trains)
     compare_ranks(L, false);
     box->uses--;
     box->busy = busy;
+    worker_of(L)->bereft |= follows && worker_of(L)->place.size > 1;
     if (status)
         raise_err(L, &e);
     return return_logs(L, &l, as_table);
@@ -105,11 +107,14 @@ int model_gradients_method(lua_State *L)
     model *m = box->m;
     read_batch_options(L, "gradients", "loss", true, &spec);
     const head_spec *losses = read_losses(L, m, heads);
+    bool follows = false;
+    spec.follows = &follows;
     box->uses++;
     compare_ranks(L, true); // for the statistics of layers that are synchronized
     int status = model_gradients_on_batch(m, &spec, losses, &loss, &e);
     compare_ranks(L, false);
     box->uses--;
+    worker_of(L)->bereft |= follows && worker_of(L)->place.size > 1;
     if (status)
         raise_err(L, &e);
     push_double(L, loss);

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "script/pack/errortext.h"
 #include "script/pack/pack.h"
+#include "script/worker/collective.h"
 #include "script/worker/elastic.h"
 #include "script/worker/fields.h"
 #include "script/worker/job.h"
@@ -435,7 +436,8 @@ int worker_run_rank(worker *w, rank_link *link, err *e)
     if (code == 1) {
         worker_close(w); // runs finalizers and closes files while there is time
         fflush(NULL);
-        code = rank_send(link, MESSAGE_RESULT, result.data, result.len, e);
+        code = collective_tell_counts(w, e);
+        code = code ? code : rank_send(link, MESSAGE_RESULT, result.data, result.len, e);
         if (code && e->code == ERR_LIMIT)
             code = send_failure(w, e->text, strlen(e->text), e);
     }

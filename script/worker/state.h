@@ -38,9 +38,10 @@ struct worker {
         enum stall_channel channel;
         char operation[STALL_OPERATION];
         bool told;
+        uint32_t begun[STALL_CHANNELS]; // operations of each channel
     } doing;
     bool closing;  // Lua's last finalizers run
-    bool bereft;   // MPI's start has failed, perhaps since a peer was lost
+    bool bereft;   // what has failed here may follow from what another rank did
     bool compares; // gradients are compared before they are averaged
     // The averages of gradients under way.
     struct collective *buckets;

@@ -223,6 +223,11 @@ static int agree(void *ctx, bool ends, err *e)
     return collective_end_of_training(((struct training *)ctx)->worker, ends, e);
 }
 
+static void follows(void *ctx)
+{
+    ((struct training *)ctx)->worker->bereft = true;
+}
+
 static void print_text(void *ctx, const char *text, size_t n)
 {
     fwrite(text, 1, n, stdout);
@@ -424,6 +429,7 @@ int model_fit_method(lua_State *L)
         .progress_is_due = progress_is_due,
         .progress = tells ? tell_progress : NULL,
         .agree = together ? agree : NULL,
+        .follows = together ? follows : NULL,
         .agree_batches = together && t.stops,
     };
     spec.whole_state = t.looks;

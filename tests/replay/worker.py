@@ -1041,6 +1041,43 @@ def test_ranks_end_a_training_together(t):
             assert mode != "nan" or "[1,1]<stdout>:Batch 2: Invalid loss, terminating training" in done.out, done
 
 
+BAD_RANK = """
+local hvd = require "hvd"
+local mode, bad = arg[1], tonumber(arg[2])
+hvd.run(function(mode, bad)
+  local hvd, nn, data = require "hvd", require "nn", require "data"
+  hvd.init()
+  local x, y = nn.ops.ones { 8, 2 }, nn.ops.ones { 8, 1 }
+  if hvd.rank() == bad then x = x / 0 end
+  local layers = { nn.Input { 2 }, nn.Dense { 4 }, nn.Dense { 1 } }
+  if mode == "synchronized" then table.insert(layers, 3, nn.BatchNormalization { synchronized = true }) end
+  local m = nn.Sequential(layers)
+  m:compile { optimizer = hvd.DistributedOptimizer(nn.SGD { 0.01 }), loss = "mse" }
+  if mode == "loop" then
+    for _ = 1, 2 do m:train_on_batch(x, y) end
+  else
+    m:fit { x, y, verbose = 0, epochs = mode == "more" and 3 or 1, batch_size = mode == "steps" and 4 or 8 }
+  end
+end, { np = 3, args = { mode, bad } })
+"""
+
+
+def test_the_rank_whose_rows_are_bad_is_named(t):
+    folder = script(t, BAD_RANK)
+    for how in how_ranks_speak():
+        for mode in ("last", "more", "steps", "synchronized", "loop"):
+            for bad in (1, 2):
+                done = work(folder, "trainer.lua", mode, str(bad), env=how, timeout=60)
+                assert done.code == 1 and re.search(rf"rank {bad} failed: .*row \d of x holds inf", done.err), (mode, done)
+
+
+def test_a_rank_that_waits_for_one_that_has_returned_ends_the_job(t):
+    folder = script(t, TOGETHER)
+    for how in how_ranks_speak():  # the time of Horovod's stall check, 60 s, is not waited for
+        done = work(folder, "trainer.lua", "returned", env=how, timeout=30)
+        assert done.code == 1 and re.search(r"rank 0 has waited \d+ s in ALLREDUCE loss; rank 1 has returned\. So they wait", done.err), done
+
+
 def test_ranks_that_wait_in_vain_are_named(t):
     folder = script(t, TOGETHER)
     soon = {"HOROVOD_STALL_CHECK_TIME_SECONDS": "2"}

@@ -49,6 +49,7 @@ enum { MESSAGE_HEADER = 5, NONCE_SIZE = 32, RELAY_HEADER = 5, RELAY_MOST = 1 << 
     X(REFUSED, 999)    /* from an executor: why it could not start them */                         \
     X(END, 0)          /* to an executor: nothing more will come */                                \
     X(WAITS, 200)      /* from a rank: the operation in which it waits for others (stall.h) */     \
+    X(COUNTS, 12)      /* from a rank: how many of them it has begun; before RESULT (stall.h) */   \
     X(COMMIT, 1 << 30) /* of an elastic job, from rank 0, and to the next one: packed state */     \
     X(COMMITTED, 1)    /* to rank 0: its commit is kept; 1: newcomers wait */                      \
     X(RESET, 0)        /* from a rank: it has ended for newcomers */

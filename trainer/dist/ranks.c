@@ -306,6 +306,9 @@ static int hear_message(struct run *r, int rank, const message *m, err *e)
     case MESSAGE_WAITS:
         stall_hear(&r->stall, rank, m->body, m->n, clock_mono());
         return 0;
+    case MESSAGE_COUNTS:
+        stall_count(&r->stall, rank, m->body, m->n);
+        return 0;
     case MESSAGE_FAILURE:
     case MESSAGE_BEREFT:
         show_rest(r, rank);

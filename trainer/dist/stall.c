@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HEADER = 5 };
+enum { HEADER = 9 };
 static const int64_t SILENT = 5 * CLOCK_SEC; // ranks that wait speak every second
 
 void stall_init(struct stall *s, int np, int64_t check, int64_t shutdown)
@@ -23,11 +23,13 @@ void stall_free(struct stall *s)
     s->rank = NULL;
 }
 
-void stall_put(buf *body, enum stall_channel channel, int64_t waited, const char *operation)
+void stall_put(
+    buf *body, enum stall_channel channel, int64_t waited, uint32_t number, const char *operation)
 {
     char header[HEADER] = {(char)channel};
     size_t n = strlen(operation);
     put_u32(header + 1, (uint32_t)(waited / CLOCK_MS));
+    put_u32(header + 5, number);
     buf_add(body, header, sizeof header);
     buf_add(body, operation, n < STALL_OPERATION - 1 ? n : STALL_OPERATION - 1);
 }
@@ -40,9 +42,20 @@ void stall_hear(struct stall *s, int rank, const char *body, size_t n, int64_t n
     r->waits = n > HEADER;
     r->channel = (enum stall_channel)body[0];
     r->heard = now;
+    r->number = get_u32(body + 5);
     r->since = now - (int64_t)get_u32(body + 1) * CLOCK_MS;
     memcpy(r->operation, body + HEADER, n - HEADER);
     r->operation[n - HEADER] = 0;
+}
+
+void stall_count(struct stall *s, int rank, const char *body, size_t n)
+{
+    struct stall_rank *r = &s->rank[rank];
+    if (n != sizeof r->begun)
+        return;
+    for (int c = 0; c < STALL_CHANNELS; c++)
+        r->begun[c] = get_u32(body + 4 * c);
+    r->counted = true;
 }
 
 void stall_done(struct stall *s, int rank, int64_t now)
@@ -164,6 +177,17 @@ static bool is_for_ever(const struct stall *s, const struct census *c, int64_t n
     return c->mixed || (c->done && now - s->returned >= s->check);
 }
 
+// Does a rank wait in an operation that one of those which have returned never began?
+static bool waits_in_vain(const struct stall *s)
+{
+    for (int i = 0; i < s->np; i++)
+        for (int k = 0; s->rank[i].waits && k < s->np; k++)
+            if (s->rank[k].done && s->rank[k].counted &&
+                s->rank[k].begun[s->rank[i].channel] < s->rank[i].number)
+                return true;
+    return false;
+}
+
 enum stall_verdict stall_look(struct stall *s, int64_t now, buf *text)
 {
     struct census c = take_census(s, now);
@@ -171,7 +195,7 @@ enum stall_verdict stall_look(struct stall *s, int64_t now, buf *text)
         s->warned = false;
         return STALL_NO;
     }
-    bool ever = is_for_ever(s, &c, now);
+    bool ever = is_for_ever(s, &c, now) || waits_in_vain(s);
     if (ever || (s->shutdown && c.longest >= s->shutdown)) {
         describe(s, &c, now, text);
         buf_str(text, ever ? ". So they wait for ever: every rank must make the same calls"

@@ -5,7 +5,8 @@
 //
 // Horovod's stall check: a warning names the ranks that wait, what for, and who is missing, after
 // HOROVOD_STALL_CHECK_TIME_SECONDS; the job ends after HOROVOD_STALL_SHUTDOWN_TIME_SECONDS, if that
-// is set. It also ends after the first time when no rank can ever go on.
+// is set. It also ends after the first time when no rank can ever go on, and at once when a rank
+// waits in an operation that one which has returned never began.
 #pragma once
 #include "base/buf.h"
 
@@ -15,7 +16,7 @@
 // Operations of one channel are compared among ranks before they begin, so their ranks wait for the
 // same. Gradients are not compared, and have a channel of their own. In MPI's start a rank cannot
 // speak, so its silence means nothing.
-enum stall_channel { STALL_COMPARED, STALL_GRADIENTS, STALL_START };
+enum stall_channel { STALL_COMPARED, STALL_GRADIENTS, STALL_START, STALL_CHANNELS };
 enum { STALL_OPERATION = 96 };
 
 struct stall_rank {
@@ -23,6 +24,9 @@ struct stall_rank {
     bool silent; // it said that it waits, but has said nothing for some seconds
     enum stall_channel channel;
     char operation[STALL_OPERATION];
+    uint32_t number; // of the operation in its channel, from 1: every rank begins each of them
+    bool counted;    // it has returned, after so many operations of each channel
+    uint32_t begun[STALL_CHANNELS];
     int64_t since, heard;
 };
 
@@ -38,11 +42,15 @@ enum stall_verdict { STALL_NO, STALL_WARN, STALL_END };
 
 void stall_init(struct stall *s, int np, int64_t check, int64_t shutdown);
 void stall_free(struct stall *s);
-// The body of a rank's message WAITS: channel (1), milliseconds waited so far (4), the operation.
-// Without an operation, the rank goes on.
-void stall_put(buf *body, enum stall_channel channel, int64_t waited, const char *operation);
+// The body of a rank's message WAITS: channel (1), milliseconds waited so far (4), the number (4)
+// and the text of the operation. Without an operation, the rank goes on.
+void stall_put(
+    buf *body, enum stall_channel channel, int64_t waited, uint32_t number, const char *operation);
 // A rank said so. Bytes that make no sense are ignored.
 void stall_hear(struct stall *s, int rank, const char *body, size_t n, int64_t now);
+// The body of COUNTS from a rank that has returned: how many operations of each channel it has
+// begun, 4 bytes each.
+void stall_count(struct stall *s, int rank, const char *body, size_t n);
 // A rank has returned, so it waits for nobody.
 void stall_done(struct stall *s, int rank, int64_t now);
 // STALL_WARN (once for each stall) and STALL_END come with a text.

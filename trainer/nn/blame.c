@@ -41,7 +41,7 @@ static const char *text_of(double value)
     return isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
 }
 
-void blame_batch(const model *m, const model_data *data, const batch *b, buf *out)
+bool blame_batch(const model *m, const model_data *data, const batch *b, buf *out)
 {
     uint32_t row;
     double value;
@@ -50,7 +50,7 @@ void blame_batch(const model *m, const model_data *data, const batch *b, buf *ou
         x = find_in(data->xs[k], b, &row, &value);
     if (x || find_in(data->y, b, &row, &value)) {
         buf_fmt(out, "row %u of %s holds %s", row, x ? "x" : "y", text_of(value));
-        return;
+        return true;
     }
     long culprit = m->flow ? m->blamed : first_not_finite(m->plan, b->n);
     if (culprit >= 0) {
@@ -60,7 +60,8 @@ void blame_batch(const model *m, const model_data *data, const batch *b, buf *ou
             "the outputs of %s (%s) are the first that are not finite. Try a smaller learning "
             "rate, or inputs of a smaller scale; the weights are of no use from here on",
             m->layer[culprit].name, buf_cstr(&text));
-        return;
+        return false;
     }
     buf_str(out, "all outputs are finite, but the loss of them is not");
+    return false;
 }

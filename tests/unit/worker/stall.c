@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "tests/support/tap.h"
+#include "trainer/dist/message.h"
 
 enum { CHECK_SECONDS = 60 };
 
@@ -11,7 +12,7 @@ static void waits(struct stall *s, int rank, enum stall_channel channel, const c
     int waited, int now)
 {
     AUTO_BUF body = {0};
-    stall_put(&body, channel, waited * CLOCK_SEC, operation);
+    stall_put(&body, channel, waited * CLOCK_SEC, 5, operation);
     stall_hear(s, rank, body.data, body.len, now * CLOCK_SEC);
 }
 
@@ -104,6 +105,31 @@ TEST(waiting_for_ranks_that_have_returned_ends)
     stall_free(&s);
 }
 
+static void returns(struct stall *s, int rank, uint32_t compared, uint32_t gradients, int now)
+{
+    char body[12];
+    put_u32(body, compared);
+    put_u32(body + 4, gradients);
+    put_u32(body + 8, 1);
+    stall_count(s, rank, body, sizeof body);
+    stall_done(s, rank, now * CLOCK_SEC);
+}
+
+// waits() says that it is the fifth operation.
+TEST(waiting_for_an_operation_that_a_returned_rank_never_began_ends_at_once)
+{
+    struct stall s = of(3, 0);
+    returns(&s, 0, 5, 4, 10); // it has begun the fifth: the others may still come through
+    waits(&s, 1, STALL_COMPARED, "ALLREDUCE loss", 1, 11);
+    check_look(&s, 11, STALL_NO, "");
+    waits(&s, 1, STALL_GRADIENTS, "ALLREDUCE gradients", 1, 12);
+    check_look(&s, 12, STALL_END,
+        "rank 1 has waited 1 s in ALLREDUCE gradients; rank 0 has returned; rank 2 is missing: it "
+        "is in no operation with the others. So they wait for ever: every rank must make the same "
+        "calls");
+    stall_free(&s);
+}
+
 TEST(the_time_to_shut_down)
 {
     struct stall s = of(12, 90);
@@ -141,7 +167,7 @@ TEST(bytes_that_make_no_sense_are_ignored)
     body[0] = 1;
     stall_hear(&s, 0, body, 20, 0);
     CHECK(s.rank[0].waits);
-    CHECK_STR(s.rank[0].operation, "xxxxxxxxxxxxxxx");
+    CHECK_STR(s.rank[0].operation, "xxxxxxxxxxx");
     stall_free(&s);
 }
 
