@@ -9,6 +9,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -82,10 +83,21 @@ char *owner_make_folder(const char *parent, const char *prefix, int *owner, err 
     return NULL;
 }
 
+// Removes the folder of ours that a link leads to. false: it is still there.
+static bool remove_temp(const char *link)
+{
+    char to[PATH_MAX];
+    struct stat st;
+    ssize_t n = readlink(link, to, sizeof to - 1);
+    to[n > 0 ? n : 0] = '\0';
+    bool ours = *to == '/' && lstat(to, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid();
+    return !ours || path_remove(to, NULL) == 0;
+}
+
 // The folder goes first: as long as it exists, its owner file must say whose it is.
 static void remove_owned(const char *path, const char *file, int fd)
 {
-    if (path_remove(path, NULL) == 0)
+    if (remove_temp(path) && path_remove(path, NULL) == 0)
         unlink(file);
     close(fd);
 }
@@ -96,6 +108,38 @@ void owner_remove(const char *path, int *owner)
     if (*owner >= 0)
         remove_owned(path, file, *owner);
     *owner = -1;
+}
+
+// The link comes first, so there is no moment at which nothing tells of the folder.
+int owner_temp_make(
+    struct owner_temp *t, const char *folder, const char *parent, const char *prefix, err *e)
+{
+    char hex[17];
+    random_hex(hex, 8);
+    *t = (struct owner_temp){.owner = -1};
+    AUTO_FREE char *whole = path_absolute(parent, e);
+    if (!whole)
+        return -1;
+    t->path = str_fmt("%s/%s%s", *parent == '/' ? parent : whole, prefix, hex);
+    t->link = folder ? str_fmt("%s/temp-%s", folder, hex) : NULL;
+    if (!folder || (t->owner = owner_take(t->link, e)) >= 0) {
+        if ((!folder || symlink(t->path, t->link) == 0) && mkdir(t->path, 0700) == 0)
+            return 0;
+        err_errno(e, errno, "cannot make the folder %s", t->path);
+    }
+    owner_temp_remove(t);
+    return -1;
+}
+
+void owner_temp_remove(struct owner_temp *t)
+{
+    if (t->link)
+        owner_remove(t->link, &t->owner);
+    else if (t->path)
+        path_remove(t->path, NULL);
+    free(t->path);
+    free(t->link);
+    *t = (struct owner_temp){.owner = -1};
 }
 
 // Is somebody about to take it?

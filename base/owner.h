@@ -21,6 +21,16 @@ char *owner_make_folder(const char *parent, const char *prefix, int *owner, err 
 // Removes a file or folder of ours and gives up the ownership: *owner becomes -1 (and may be -1
 // already).
 void owner_remove(const char *path, int *owner);
+// A temporary folder that may be anywhere, and goes with this process, however that ends: a link to
+// it is in `folder`, and is ours. A sweep that finds it without an owner removes what it leads to.
+struct owner_temp {
+    char *path, *link; // NULL: there is none
+    int owner;
+};
+// Makes "PARENT/PREFIX…" with mode 0700. folder NULL: only owner_temp_remove removes it.
+int owner_temp_make(
+    struct owner_temp *t, const char *folder, const char *parent, const char *prefix, err *e);
+void owner_temp_remove(struct owner_temp *t); // may be called again
 // Removes everything directly in `folder` whose owner is gone. If something cannot be removed now,
 // it stays for the next time. A missing folder counts as empty.
 void owner_sweep(const char *folder);

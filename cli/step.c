@@ -3,6 +3,7 @@
 // which does what flow:run() would do.
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/owner.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "cli/cli.h"
@@ -78,15 +79,15 @@ static int step(struct cli *cli, struct step_options *o)
 {
     err e = {0};
     const char *tmp = cli_getenv(cli, "TMPDIR");
-    AUTO_FREE char *folder = path_join(tmp ? tmp : "/tmp", "firesteel-step-XXXXXX");
     if (!o->step)
         return cli_usage(cli, &step_verb, "which step? --step says it");
-    if (!mkdtemp(folder)) {
-        err_errno(&e, errno, "a folder for the step in %s", tmp ? tmp : "/tmp");
+    struct owner_temp folder;
+    AUTO_FREE char *runtime = cli_runtime_dir(cli, &e);
+    if (!runtime ||
+        owner_temp_make(&folder, runtime, tmp ? tmp : "/tmp", "firesteel-step-", &e) < 0)
         return cli_error(cli, &e);
-    }
-    int code = run_in(cli, o, folder);
-    path_remove(folder, NULL);
+    int code = run_in(cli, o, folder.path);
+    owner_temp_remove(&folder);
     return code;
 }
 

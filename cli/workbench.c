@@ -7,6 +7,7 @@
 #include "base/login.h"
 #include "base/loop/loop.h"
 #include "base/mem.h"
+#include "base/owner.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "cli/editor.h"
@@ -63,8 +64,9 @@ struct workbench {
     int picked;    // chosen row of a list
     int (*starter)(void *arg, workbench *w, const char *recover, err *e);
     void *starter_arg;
-    char *recovering;  // folder with the document for another kernel
-    int kernel_output; // what our kernel prints: why it could not start
+    char *runtime;                // the run-time folder
+    struct owner_temp recovering; // folder with the document for another kernel
+    int kernel_output;            // what our kernel prints: why it could not start
     err failed;
 };
 
@@ -217,9 +219,7 @@ static void link_free(struct link *l)
 
 static void forget_recovered(workbench *w)
 {
-    if (w->recovering)
-        path_remove(w->recovering, NULL);
-    free(STEAL(w->recovering));
+    owner_temp_remove(&w->recovering);
 }
 
 static void on_message(void *arg, message_type type, const cJSON *message)
@@ -512,8 +512,11 @@ static int open_screen(workbench *w, const struct bench_about *about, err *e)
     all.no_outputs = about->no_outputs || str_eq(cli_getenv(w->cli, "FIRESTEEL_OUTPUTS"), "off");
     all.no_ask = w->cli->no_ask || str_eq(cli_getenv(w->cli, "FIRESTEEL_ASK"), "off");
     all.temporary = cli_getenv(w->cli, "TMPDIR") ? cli_getenv(w->cli, "TMPDIR") : "/tmp";
-    w->about = (struct bench_about){
-        .ascii = all.ascii, .no_mouse = all.no_mouse, .temporary = all.temporary};
+    all.runtime = w->runtime = cli_runtime_dir(w->cli, NULL);
+    w->about = (struct bench_about){.ascii = all.ascii,
+        .no_mouse = all.no_mouse,
+        .temporary = all.temporary,
+        .runtime = all.runtime};
     w->bench = bench_new(&all, &bench_callbacks, w);
     AUTO_JSON *greeting = joining_greeting(w->cli, e);
     bench_greets(w->bench, greeting);
@@ -582,6 +585,7 @@ void workbench_close(workbench *w)
     free(w->socket);
     free(w->to_open);
     forget_recovered(w);
+    free(w->runtime);
     free(w);
 }
 
@@ -646,9 +650,12 @@ int workbench_start(workbench *w, const char *words, size_t n, const char *befor
     json_print(&line, record);
     buf_char(&line, '\n');
     forget_recovered(w);
-    w->recovering = path_make_temp(tmp ? tmp : "/tmp", "firesteel-", e);
-    AUTO_FREE char *path = w->recovering ? str_fmt("%s/document.jsonl", w->recovering) : NULL;
-    if (!path || path_write(path, line.data, line.len, 0600, e) < 0)
+    AUTO_FREE char *runtime = cli_runtime_dir(w->cli, e);
+    if (!runtime ||
+        owner_temp_make(&w->recovering, runtime, tmp ? tmp : "/tmp", "firesteel-", e) < 0)
+        return -1;
+    AUTO_FREE char *path = str_fmt("%s/document.jsonl", w->recovering.path);
+    if (path_write(path, line.data, line.len, 0600, e) < 0)
         return -1;
     return w->starter(w->starter_arg, w, path, e);
 }

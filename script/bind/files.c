@@ -220,41 +220,11 @@ static void remove_describe(call *c, const cJSON *args, struct about *about)
 
 // fs.temp: folders that go with the kernel.
 
-struct temps {
-    pthread_mutex_t lock; // branches make some at the same time
-    char **folders;
-};
-
-static void *temps_make(call *c, err *e)
-{
-    struct temps *t = mem_alloc(sizeof *t);
-    pthread_mutex_init(&t->lock, NULL);
-    return t;
-}
-
-static void temps_drop(void *arg)
-{
-    struct temps *t = arg;
-    err e;
-    for (size_t i = 0; t->folders && t->folders[i]; i++)
-        path_remove(t->folders[i], &e);
-    strv_free(t->folders);
-    pthread_mutex_destroy(&t->lock);
-    free(t);
-}
-
 static int temp_start(call *c, const cJSON *args, cJSON **result, err *e)
 {
-    struct temps *t = call_shared(c, "temporary folders", temps_make, temps_drop, e);
-    const char *parent = json_str_or(args, "parent", "/tmp");
-    AUTO_FREE char *path = t ? path_make_temp(parent, "firesteel-", e) : NULL;
-    if (!path)
-        return -1;
-    pthread_mutex_lock(&t->lock);
-    t->folders = strv_add(t->folders, path);
-    pthread_mutex_unlock(&t->lock);
-    *result = cJSON_CreateString(path);
-    return 0;
+    AUTO_FREE char *path = call_temp(c, "temp", json_str(args, "parent"), e);
+    *result = path ? cJSON_CreateString(path) : NULL;
+    return path ? 0 : -1;
 }
 
 const struct binding files_bindings[] = {

@@ -104,15 +104,9 @@ static int need(void *arg, const char *ref, err *e)
     return fetch_missing(r->call, r->store, ref, e);
 }
 
-static char *temp_folder(struct request *r, err *e)
-{
-    const char *temp = env_get(call_env(r->call), "TMPDIR");
-    return path_make_temp(temp ? temp : "/tmp", "firesteel-image-", e);
-}
-
 static int build_here(struct request *r, int64_t created, struct image_built *built, err *e)
 {
-    AUTO_FREE char *folder = temp_folder(r, e);
+    AUTO_FREE char *folder = call_temp(r->call, "image", NULL, e);
     if (!folder)
         return -1;
     int status = dockerfile_run(r->store, &r->parsed,
@@ -128,7 +122,7 @@ static int build_here(struct request *r, int64_t created, struct image_built *bu
             .need = need,
             .arg = r},
         built, e);
-    path_remove(folder, NULL);
+    call_drop_temp(r->call, folder);
     return status;
 }
 
@@ -293,13 +287,13 @@ static int build_by(struct request *r, const char *builder, struct image_built *
     AUTO_FREE char *tag = with_tag(r->tag);
     sha256_short(tag, strlen(tag), digits);
     AUTO_FREE char *own = str_fmt("localhost/firesteel-build:%s", digits);
-    AUTO_FREE char *folder = temp_folder(r, e);
+    AUTO_FREE char *folder = call_temp(r->call, "image", NULL, e);
     if (!folder)
         return -1;
     int status = run_builder(r, builder, own, folder, e);
     if (status == 0)
         status = take_image(r, folder, own, tag, built, e);
-    path_remove(folder, NULL);
+    call_drop_temp(r->call, folder);
     return status ? err_wrap(e, "%s", r->name) : 0;
 }
 

@@ -24,18 +24,22 @@ static const int64_t package_bytes = (int64_t)8 << 30;
 
 extern const struct lua_source model_sources[]; // onnxcheck.py
 
-static void remove_folder(char **folder)
-{
-    if (*folder)
-        path_remove(*folder, NULL);
-    free(*folder);
-}
-#define AUTO_FOLDER CLEANUP(remove_folder) char
+// A folder that goes with the block.
+struct folder {
+    call *call;
+    char *path;
+};
 
-static char *make_folder(call *c, err *e)
+static void remove_folder(struct folder *f)
 {
-    const char *temp = env_get(call_env(c), "TMPDIR");
-    return path_make_temp(temp && *temp ? temp : "/tmp", "firesteel-model-", e);
+    call_drop_temp(f->call, f->path);
+    free(f->path);
+}
+#define AUTO_FOLDER CLEANUP(remove_folder) struct folder
+
+static struct folder make_folder(call *c, err *e)
+{
+    return (struct folder){c, call_temp(c, "model", NULL, e)};
 }
 
 static int find_worker(call *c, err *e)
@@ -185,7 +189,8 @@ static int check_secrets(call *c, const cJSON *args, const char *folder, err *e)
 static int package(
     call *c, const cJSON *args, struct image_built *built, cJSON **about, cJSON **examples, err *e)
 {
-    AUTO_FOLDER *folder = make_folder(c, e);
+    AUTO_FOLDER temp = make_folder(c, e);
+    const char *folder = temp.path;
     if (!folder || find_worker(c, e) < 0)
         return -1;
     AUTO_FREE char *to = path_join(folder, "package");
@@ -309,7 +314,8 @@ static const char *find_python(call *c, const cJSON *args, err *e)
 
 static int verify_start(call *c, const cJSON *args, cJSON **result, err *e)
 {
-    AUTO_FOLDER *folder = make_folder(c, e);
+    AUTO_FOLDER temp = make_folder(c, e);
+    const char *folder = temp.path;
     const char *digest = json_str_or(args, "digest", "");
     bool other = str_eq(json_str(args, "runtime"), "onnxruntime");
     const char *python = other ? find_python(c, args, e) : NULL;

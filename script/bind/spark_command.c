@@ -160,7 +160,6 @@ static void add_defaults(const struct spark_command *s, buf *out)
 
 static int write_settings(call *c, struct spark_command *s, const cJSON *conf, err *e)
 {
-    const char *temp = env_get((const char *const *)s->env, "TMPDIR");
     AUTO_BUF text = {0};
     AUTO_FREE char *owned = NULL;
     const cJSON *v;
@@ -172,10 +171,9 @@ static int write_settings(call *c, struct spark_command *s, const cJSON *conf, e
         add_property(&text, text_of(v, &owned), false);
         buf_char(&text, '\n');
     }
-    s->folder = path_make_temp(temp && *temp ? temp : "/tmp", "firesteel-spark-", e);
+    s->folder = call_temp(c, "spark", env_get((const char *const *)s->env, "TMPDIR"), e);
     if (!s->folder)
         return -1;
-    call_removes_at_end(c, s->folder);
     AUTO_FREE char *file = path_join(s->folder, "spark.conf");
     if (path_write(file, text.data, text.len, 0600, e) < 0)
         return -1;
@@ -259,10 +257,7 @@ int spark_command(call *c, const cJSON *args, const char *master, cJSON *conf, b
 
 void spark_command_done(call *c, struct spark_command *s)
 {
-    if (s->folder) {
-        path_remove(s->folder, NULL);
-        call_has_removed(c, s->folder);
-    }
+    call_drop_temp(c, s->folder);
     free(s->folder);
     free(s->program);
     strv_free(s->env);

@@ -85,8 +85,7 @@ static void end_cluster(call *c, struct cluster *s)
 {
     static const struct loop_call_ops ops = {.start = end_now, .cancel = ends_soon};
     loop_call(call_loop(c), NULL, &ops, s, 0, &(err){0});
-    if (s->folder)
-        call_has_removed(c, s->folder);
+    call_drop_temp(c, s->folder);
 }
 
 // The run ends: what it shows is closed before its processes are ended.
@@ -126,11 +125,8 @@ static int make_folder(call *c, struct cluster *s, const char *const *env, err *
         "appender.console.type = Console\nappender.console.name = console\n"
         "appender.console.target = SYSTEM_ERR\nappender.console.layout.type = PatternLayout\n"
         "appender.console.layout.pattern = %p %c{1}: %m%n%ex\n";
-    const char *temp = env_get(env, "TMPDIR");
     AUTO_BUF text = {0};
-    s->folder = path_make_temp(temp && *temp ? temp : "/tmp", "firesteel-standalone-", e);
-    if (s->folder)
-        call_removes_at_end(c, s->folder);
+    s->folder = call_temp(c, "standalone", env_get(env, "TMPDIR"), e);
     AUTO_FREE char *conf = s->folder ? path_join(s->folder, "conf") : NULL;
     AUTO_FREE char *log = conf ? path_join(conf, "log4j2.properties") : NULL;
     AUTO_FREE char *file = s->folder ? path_join(s->folder, "spark.conf") : NULL;

@@ -99,11 +99,20 @@ def test_every_later_call_says_that_the_sandbox_died(t):
 
 
 def test_nothing_is_left_of_a_run_that_is_killed_at_once(t):
-    """Guard, kernel and sandbox get SIGKILL together: their children end, and the next verb clears their folder."""
+    """Guard, kernel and sandbox get SIGKILL together: their children end, and the next verb clears their folders, temporary ones, too."""
     runtime, env = places(t)
+    env["TMPDIR"] = os.path.join(env["HOME"], "tmp")
+    env["PATH"] = os.path.join(env["HOME"], "bin") + ":" + os.environ["PATH"]
+    for folder in "tmp", "bin":
+        os.mkdir(os.path.join(env["HOME"], folder))
+    with open(os.path.join(env["HOME"], "bin/buildah"), "w", encoding="utf-8") as f:
+        f.write(f"#!/bin/sh\ntouch '{env['HOME']}/begun'\nexec sleep 4713\n")
+    os.chmod(f.name, 0o755)
+    with open(os.path.join(env["HOME"], "Dockerfile"), "w", encoding="utf-8") as f:
+        f.write("FROM scratch\nRUN true\n")
     with open(os.path.join(env["HOME"], "run.lua"), "w", encoding="utf-8") as f:
-        f.write(cell(f'p = k8s.create({POD})\nexpect(p):reaches("Running", "30s")\nsh {{"touch", "begun"}}\nsh {{"sleep", "4713"}}',
-                     'effects="cluster"'))
+        f.write(cell(f'p = k8s.create({POD})\nexpect(p):reaches("Running", "30s")\nfs.write(fs.temp() .. "/x", "1")\n'
+                     'image.build { dockerfile = "Dockerfile", tag = "t:1" }', 'effects="cluster"'))
     client = subprocess.Popen([FIRESTEEL, "run", "run.lua", "--sandbox", *ALLOW], cwd=env["HOME"], env=dict(os.environ, **env),
                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     t.after(client.kill)
@@ -121,10 +130,11 @@ def test_nothing_is_left_of_a_run_that_is_killed_at_once(t):
     eventually(lambda: not [p for p, at in began_at.items() if at and began(p) == at])
     assert client.wait(10 * PATIENCE) != 0 and "the kernel ended before the run did" in client.stderr.read()
     client.stderr.close()
-    left = sorted(os.listdir(runtime))
+    left, temporary = sorted(os.listdir(runtime)), sorted(os.listdir(env["TMPDIR"]))
+    assert [n[:16] for n in temporary] == ["firesteel-image-", "firesteel-temp-" + temporary[1][15]], temporary
     assert any(n.startswith("sandbox-") for n in left) and any(n.endswith(".sock") for n in left), left
     assert sh(FIRESTEEL, "runs", cwd=env["HOME"], env=env).code == 0
-    assert os.listdir(runtime) == []
+    assert os.listdir(runtime) == [] and os.listdir(env["TMPDIR"]) == []
 
 
 def test_a_sweep_leaves_what_lives(t):

@@ -19,6 +19,7 @@ bench *bench_new(const struct bench_about *about, const struct bench_ops *ops, v
         .arg = arg,
         .target = mem_strdup(about->target),
         .temporary = mem_strdup(about->temporary),
+        .runtime = mem_strdup(about->runtime),
         .ascii = about->ascii,
         .forgets = about->no_outputs,
         .no_ask = about->no_ask,
@@ -68,6 +69,7 @@ void bench_free(bench *b)
     free(b->path);
     free(b->target);
     free(b->temporary);
+    free(b->runtime);
     free(b->run);
     free(b->state);
     free(b->spool_dir);

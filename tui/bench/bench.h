@@ -53,6 +53,7 @@ struct bench_about {
     bool no_ask;           // nothing is asked before it ends or loses something
     bool no_outputs;       // what earlier runs have left is not shown
     const char *temporary; // a folder for files that are open in $EDITOR
+    const char *runtime;   // the run-time folder, which tells of these; NULL: nobody does
 };
 
 bench *bench_new(const struct bench_about *about, const struct bench_ops *ops, void *arg);

@@ -36,7 +36,7 @@ struct slot {
 struct bench {
     const struct bench_ops *ops;
     void *arg;
-    char *path, *target, *temporary;
+    char *path, *target, *temporary, *runtime;
     bool ascii, forgets, no_ask;
     const char *agreed; // what a person has just agreed to lose (loss.c); NULL: nothing
 

@@ -2,6 +2,7 @@
 #include "tui/bench/objectedit.h"
 
 #include "base/mem.h"
+#include "base/owner.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "tui/bench/bench_private.h"
@@ -74,8 +75,9 @@ static char *in_editor(bench *b, const struct editing_object *o, const char *wor
     err e = {0};
     AUTO_BUF file = {0}, back = {0};
     char *edited = NULL;
-    AUTO_FREE char *dir = path_make_temp(b->temporary, "firesteel-", &e);
-    AUTO_FREE char *path = dir ? str_fmt("%s/%s.yaml", dir, o->name) : NULL;
+    struct owner_temp temp;
+    bool made = owner_temp_make(&temp, b->runtime, b->temporary, "firesteel-", &e) == 0;
+    AUTO_FREE char *path = made ? str_fmt("%s/%s.yaml", temp.path, o->name) : NULL;
     add_header(o->why, &file);
     buf_str(&file, words);
     if (path && path_write(path, file.data, file.len, 0600, &e) == 0 &&
@@ -83,8 +85,7 @@ static char *in_editor(bench *b, const struct editing_object *o, const char *wor
         edited = without_comments(buf_cstr(&back));
     else
         bench_complain(b, "%s", e.text);
-    if (dir)
-        path_remove(dir, NULL);
+    owner_temp_remove(&temp);
     return edited;
 }
 

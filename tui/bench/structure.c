@@ -2,6 +2,7 @@
 #include "tui/bench/structure.h"
 
 #include "base/mem.h"
+#include "base/owner.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "tui/bench/bench_private.h"
@@ -282,8 +283,9 @@ static void edit_outside(bench *b, size_t at)
     err e = {0};
     if (!remote_ready(b, true))
         return;
-    AUTO_FREE char *dir = path_make_temp(b->temporary, "firesteel-", &e);
-    AUTO_FREE char *path = dir ? str_fmt("%s/cell%s", dir, endings[s->language]) : NULL;
+    struct owner_temp temp;
+    bool made = owner_temp_make(&temp, b->runtime, b->temporary, "firesteel-", &e) == 0;
+    AUTO_FREE char *path = made ? str_fmt("%s/cell%s", temp.path, endings[s->language]) : NULL;
     source_of(b, at, &source);
     AUTO_FREE char *was = mem_strdup(buf_cstr(&source));
     buf_char(&source, '\n');
@@ -300,8 +302,7 @@ static void edit_outside(bench *b, size_t at)
     }
     if (e.code)
         bench_complain(b, "%s", e.text);
-    if (dir)
-        path_remove(dir, NULL);
+    owner_temp_remove(&temp);
 }
 
 static bool act_type(bench *b, enum action a, size_t lo, size_t hi)

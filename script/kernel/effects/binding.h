@@ -200,10 +200,11 @@ bool call_changed_later(call *c, const char *uid, cJSON *set);
 int call_drift(call *c, const cJSON *fields, err *e);
 // Has the journal hidden a secret in this recorded text?
 bool call_is_hidden(const char *text);
-// A temporary folder that is removed if the kernel is killed before it has done so itself, and says
-// so. Not hundreds at a time.
-void call_removes_at_end(call *c, const char *path);
-void call_has_removed(call *c, const char *path);
+// A new folder of mode 0700 in $TMPDIR, "firesteel-NAME-…", or in `parent`. It is removed by
+// call_drop_temp, at the kernel's end, and if the kernel is killed: by its guard or by the next
+// verb. The path is the caller's. From any thread.
+char *call_temp(call *c, const char *name, const char *parent, err *e);
+void call_drop_temp(call *c, const char *path); // NULL is fine
 // Does the cell's output go to a variable?
 bool call_is_captured(call *c);
 // An object that an earlier effect of the run made is gone: ledger entries whose result has this

@@ -3,6 +3,7 @@
 
 #include "base/env.h"
 #include "base/mem.h"
+#include "base/owner.h"
 #include "base/str.h"
 #include "script/kernel/effects/call.h"
 #include "script/kernel/effects/glances.h"
@@ -59,6 +60,7 @@ effects *effects_new(const struct effects_spec *spec, err *e)
     fx->glances = glances_new(fx);
     init_recursive(&fx->shared_lock);
     pthread_mutex_init(&fx->env_lock, NULL);
+    pthread_mutex_init(&fx->temps_lock, NULL);
     pthread_mutex_init(&fx->sweep, NULL);
     pthread_mutex_init(&fx->halting, NULL);
     return fx;
@@ -72,6 +74,10 @@ void effects_free(effects *fx)
     place_free(fx->place);
     pthread_mutex_destroy(&fx->shared_lock);
     pthread_mutex_destroy(&fx->env_lock);
+    pthread_mutex_destroy(&fx->temps_lock);
+    while (fx->temp_n > 0)
+        owner_temp_remove(&fx->temps[--fx->temp_n]);
+    free(fx->temps);
     pthread_mutex_destroy(&fx->sweep);
     pthread_mutex_destroy(&fx->halting);
     strv_free(fx->env);

@@ -56,8 +56,9 @@ struct effects_spec {
     bool kubeconfig_given; // for this run: no terminal changes it
     const char *allow;     // "cluster,destructive"; NULL: only local effects
     bool headless, sandbox;
-    void (*remove_at_end)(const char *path); // see call_removes_at_end; NULL: nobody does
-    void (*removed)(const char *path);       // see call_has_removed; NULL as remove_at_end
+    const char *runtime; // the run-time folder, which tells of our temporary folders
+    void (*remove_at_end)(const char *path); // if the kernel is killed; NULL: nobody does
+    void (*removed)(const char *path);       // it is done already; NULL as remove_at_end
     bool accept_drift;                       // accept changed objects when a resumed run verifies
 };
 
@@ -79,6 +80,9 @@ typedef struct effects {
     gate *gate;
     atomic_int resume; // enum resume, of all turns that are no branches
     pthread_mutex_t env_lock;
+    pthread_mutex_t temps_lock;
+    struct owner_temp *temps;
+    size_t temp_n;
     pthread_mutex_t sweep;   // while what a resume does not verify is removed
     pthread_mutex_t halting; // for the next one
     err halted;              // why the resume has stopped: no further effects

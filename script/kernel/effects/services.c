@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/env.h"
 #include "base/mem.h"
+#include "base/owner.h"
 #include "base/str.h"
 #include "script/kernel/effects/call.h"
 #include "script/protocol/message.h"
@@ -226,16 +227,39 @@ void call_recorded(call *c, const char *kind, const char *name, cJSON *value)
     port_emit(c->effects->spec.port, event);
 }
 
-void call_removes_at_end(call *c, const char *path)
+char *call_temp(call *c, const char *name, const char *parent, err *e)
 {
-    if (c->effects->spec.remove_at_end)
-        c->effects->spec.remove_at_end(path);
+    effects *fx = c->effects;
+    const char *temp = env_get(call_env(c), "TMPDIR");
+    AUTO_FREE char *prefix = str_fmt("firesteel-%s-", name);
+    struct owner_temp made;
+    parent = parent ? parent : temp && *temp ? temp : "/tmp";
+    if (owner_temp_make(&made, fx->spec.runtime, parent, prefix, e) < 0)
+        return NULL;
+    if (fx->spec.remove_at_end)
+        fx->spec.remove_at_end(made.path);
+    pthread_mutex_lock(&fx->temps_lock);
+    fx->temps = mem_resize(fx->temps, fx->temp_n + 1, sizeof *fx->temps);
+    fx->temps[fx->temp_n++] = made;
+    char *path = mem_strdup(made.path);
+    pthread_mutex_unlock(&fx->temps_lock);
+    return path;
 }
 
-void call_has_removed(call *c, const char *path)
+void call_drop_temp(call *c, const char *path)
 {
-    if (c->effects->spec.removed)
-        c->effects->spec.removed(path);
+    effects *fx = c->effects;
+    struct owner_temp found = {.owner = -1};
+    pthread_mutex_lock(&fx->temps_lock);
+    for (size_t i = 0; path && i < fx->temp_n && !found.path; i++)
+        if (str_eq(fx->temps[i].path, path)) {
+            found = fx->temps[i];
+            fx->temps[i] = fx->temps[--fx->temp_n];
+        }
+    pthread_mutex_unlock(&fx->temps_lock);
+    owner_temp_remove(&found);
+    if (path && fx->spec.removed)
+        fx->spec.removed(path);
 }
 
 bool call_knows_cluster(call *c)

@@ -521,6 +521,7 @@ static effects *effects_of(const kernel *k, err *e)
         .read_only = o->read_only,
         .headless = o->headless,
         .sandbox = o->sandbox != NULL,
+        .runtime = o->runtime,
         .remove_at_end = guard_remove_at_end,
         .removed = guard_removed,
         .accept_drift = o->accept_drift};

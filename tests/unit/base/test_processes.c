@@ -130,6 +130,44 @@ TEST(what_has_an_owner_stays_and_the_rest_is_swept)
     CHECK(!path_exists(owner));
 }
 
+// The process is killed; a folder elsewhere tells of what it has made.
+TEST(a_temporary_folder_goes_with_its_process)
+{
+    err e = {0};
+    AUTO_FREE char *runtime = path_join(tap_dir(), "run"), *tmp = path_join(tap_dir(), "tmp"),
+                   *told = path_join(tap_dir(), "tmp/path"),
+                   *other = path_join(tap_dir(), "tmp/other");
+    CHECK(path_make_dirs(runtime, 0700, &e) == 0 && path_make_dirs(other, 0700, &e) == 0);
+    struct owner_temp mine;
+    CHECK_OK(owner_temp_make(&mine, runtime, tmp, "mine-", &e) == 0, e);
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct owner_temp t;
+        if (owner_temp_make(&t, runtime, tmp, "theirs-", NULL) == 0) {
+            AUTO_FREE char *file = path_join(t.path, "file");
+            path_write(file, "x", 1, 0600, NULL);
+            path_write(told, t.path, strlen(t.path), 0600, NULL);
+        }
+        kill(getpid(), SIGKILL);
+    }
+    CHECK_INT(code_of(pid), 1000 + SIGKILL);
+    AUTO_BUF theirs = {0};
+    CHECK_OK(path_read(told, &theirs, 0, &e) == 0, e);
+    CHECK(path_is_dir(buf_cstr(&theirs)));
+    owner_sweep(runtime);
+    CHECK(!path_exists(buf_cstr(&theirs)) && path_is_dir(mine.path) && path_is_dir(other));
+    AUTO_FREE char *path = mem_strdup(mine.path), *link = mem_strdup(mine.link);
+    owner_temp_remove(&mine);
+    owner_temp_remove(&mine);
+    CHECK(!path_exists(path) && rmdir(runtime) == 0);
+    CHECK_INT(owner_temp_make(&mine, runtime, tmp, "mine-", &e), -1); // nobody could tell of it
+    CHECK(!mine.path && rmdir(other) == 0 && unlink(told) == 0 && rmdir(tmp) == 0);
+    CHECK_OK(path_make_dirs(tmp, 0700, &e) == 0, e);
+    CHECK_OK(owner_temp_make(&mine, NULL, tmp, "mine-", &e) == 0, e);
+    owner_temp_remove(&mine);
+    CHECK(rmdir(tmp) == 0);
+}
+
 TEST(a_living_owner_is_not_replaced)
 {
     err e = {0};
