@@ -22,6 +22,7 @@ struct building {
     struct context context;
     char **ignore;  // what stays out of the context
     cJSON *globals; // ARGs before the first FROM
+    struct dockerfile_values values;
     struct stage *stages;
     size_t n;
     const struct dockerfile_step *step; // that is being done

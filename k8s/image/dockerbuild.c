@@ -74,13 +74,13 @@ static int words_of(struct building *b, char ***words, err *e)
     AUTO_JSON *list =
         *b->step->rest == '[' ? json_parse(b->step->rest, strlen(b->step->rest), NULL) : NULL;
     if (!cJSON_IsArray(list))
-        return dockerfile_words(b->step->rest, look_up, b, words, e);
+        return dockerfile_words(b->step->rest, &b->values, words, e);
     *words = mem_array(1, sizeof **words);
     const cJSON *item;
     cJSON_ArrayForEach(item, list)
     {
         AUTO_FREE char *word =
-            cJSON_IsString(item) ? dockerfile_text(item->valuestring, look_up, b, e) : NULL;
+            cJSON_IsString(item) ? dockerfile_text(item->valuestring, &b->values, e) : NULL;
         if (!word) {
             strv_free(*words);
             return -1;
@@ -170,9 +170,18 @@ static int do_from(struct building *b, char *const *words, err *e)
 
 // ARG, ENV, LABEL
 
+// Asked for each name and each step: a file may have very many.
+static int goes_on(const struct building *b, err *e)
+{
+    const struct layer_told *t = b->options->added;
+    return !t || !t->go_on || t->go_on(t->arg) ? 0 : err_set(e, ERR_CANCELLED, "interrupted");
+}
+
 static int do_arg(struct building *b, char *const *words, err *e)
 {
     for (; *words; words++) {
+        if (goes_on(b, e))
+            return -1;
         const char *equal = strchr(*words, '=');
         AUTO_FREE char *name = mem_strndup(*words, strcspn(*words, "="));
         const char *value = given_arg(b, name);
@@ -190,7 +199,7 @@ static int each_pair(struct building *b, char *const *words,
     struct stage *s = building_stage(b);
     if (!strchr(words[0], '=')) {
         const char *rest = b->step->rest + strcspn(b->step->rest, " \t");
-        AUTO_FREE char *value = dockerfile_text(rest + strspn(rest, " \t"), look_up, b, e);
+        AUTO_FREE char *value = dockerfile_text(rest + strspn(rest, " \t"), &b->values, e);
         if (!value || !*value)
             return value ? err_set(e, ERR_INVALID, "it takes NAME=VALUE") : -1;
         take(s, words[0], value);
@@ -198,6 +207,8 @@ static int each_pair(struct building *b, char *const *words,
     }
     for (; *words; words++) {
         size_t n = strcspn(*words, "=");
+        if (goes_on(b, e))
+            return -1;
         if (!n || !(*words)[n])
             return err_set(e, ERR_INVALID, "“%.60s” is not NAME=VALUE", *words);
         AUTO_FREE char *name = mem_strndup(*words, n);
@@ -380,7 +391,7 @@ static int run_steps(struct building *b, const struct dockerfile *d, err *e)
         b->step = &d->steps[i];
         if (str_eq(b->step->name, "FROM") && is_target(b))
             break;
-        if (run_step(b, e))
+        if (goes_on(b, e) || run_step(b, e))
             return err_wrap(e, "%s:%d: %s", b->options->name, b->step->line, b->step->name);
     }
     if (!b->n)
@@ -409,6 +420,7 @@ int dockerfile_run(const image_store *s, const struct dockerfile *d,
 {
     CLEANUP(building_done)
     struct building b = {.store = s, .options = options, .globals = cJSON_CreateObject()};
+    b.values = (struct dockerfile_values){look_up, &b, DOCKERFILE_VALUES_MOST};
     *out = (struct image_built){0};
     if (context_open(&b.context, options->context, e) || read_ignore(&b, e) ||
         run_steps(&b, d, e) || draft_finish(&building_stage(&b)->draft, s, options->tag, out, e))
@@ -458,11 +470,12 @@ int dockerfile_images(const struct dockerfile *d, const struct dockerfile_build 
 {
     CLEANUP(building_done)
     struct building b = {.options = options, .globals = cJSON_CreateObject(), .context.folder = -1};
+    b.values = (struct dockerfile_values){look_up, &b, DOCKERFILE_VALUES_MOST};
     struct image_list list = {0};
     int status = 0;
     for (size_t i = 0; i < d->n && status == 0; i++) {
         b.step = &d->steps[i];
-        if (list_step(&b, &list, e))
+        if (goes_on(&b, e) || list_step(&b, &list, e))
             status = err_wrap(e, "%s:%d: %s", options->name, b.step->line, b.step->name);
     }
     *images = list.at;

@@ -10,15 +10,19 @@
 // Words
 
 struct lexer {
-    dockerfile_lookup *lookup;
-    void *arg;
+    struct dockerfile_values *values;
     bool split;
     int depth;
 };
 
+struct words {
+    char **at; // ended by NULL
+    size_t n, room;
+};
+
 enum { DEPTH = 20 };
 
-static int lex(const struct lexer *x, const char *p, const char *end, char ***words, err *e);
+static int lex(const struct lexer *x, const char *p, const char *end, struct words *words, err *e);
 
 static size_t name_length(const char *p)
 {
@@ -40,64 +44,78 @@ static const char *closing(const char *p, const char *end)
     return NULL;
 }
 
+static int put(const struct lexer *x, const char *name, const char *value, buf *out, err *e)
+{
+    size_t n = value ? strlen(value) : 0;
+    if (n > x->values->left)
+        return err_set(e, ERR_LIMIT,
+            "with $%.60s, variables of this file stand for more than %zu bytes, which is the most "
+            "here: does one have another one many times over?",
+            name, DOCKERFILE_VALUES_MOST);
+    x->values->left -= n;
+    buf_add(out, value, n);
+    return 0;
+}
+
 // ":-word" and its like; adds what they stand for.
-static int substitute(
-    const struct lexer *x, const char *value, const char *p, const char *end, buf *out, err *e)
+static int substitute(const struct lexer *x, const char *name, const char *value, const char *p,
+    const char *end, buf *out, err *e)
 {
     bool colon = *p == ':', set = value && (!colon || *value);
     char kind = p[colon];
     if (p < end && kind != '-' && kind != '+')
         return err_set(e, ERR_INVALID, "${…%.*s} is not known", (int)(end - p), p);
-    if (p == end || (kind == '-' && set)) {
-        buf_str(out, value ? value : "");
-        return 0;
-    }
+    if (p == end || (kind == '-' && set))
+        return put(x, name, value, out, e);
     if (set != (kind == '+'))
         return 0;
-    char **word = NULL;
-    struct lexer inner = {x->lookup, x->arg, false, x->depth + 1};
+    struct words word = {0};
+    struct lexer inner = {x->values, false, x->depth + 1};
     if (lex(&inner, p + colon + 1, end, &word, e))
         return -1;
-    buf_str(out, word[0] ? word[0] : "");
-    strv_free(word);
+    buf_str(out, word.at[0] ? word.at[0] : "");
+    strv_free(word.at);
     return 0;
 }
 
 // p is at "$"; returns what follows the variable, or NULL.
 static const char *variable(const struct lexer *x, const char *p, const char *end, buf *out, err *e)
 {
-    bool braces = p + 1 < end && p[1] == '{';
-    const char *name = p + 1 + braces, *stop = braces ? closing(name, end) : NULL;
+    bool braces = p + 1 < end && p[1] == '{',
+         deep = x->depth > DEPTH; // then its end is not looked for
+    const char *name = p + 1 + braces, *stop = braces && !deep ? closing(name, end) : NULL;
     size_t n = name_length(name);
-    if (braces && (!stop || !n)) {
+    if (braces && !deep && (!stop || !n)) {
         err_set(e, ERR_INVALID, "“%.60s” is no variable", p);
         return NULL;
     }
-    if (!n || x->depth > DEPTH) {
+    if (!n || deep) {
         buf_char(out, '$');
         return p + 1;
     }
     AUTO_FREE char *key = mem_strndup(name, n);
-    const char *value = x->lookup ? x->lookup(x->arg, key) : NULL;
-    if (!braces)
-        buf_str(out, value ? value : "");
-    else if (substitute(x, value, name + n, stop, out, e))
+    const struct dockerfile_values *v = x->values;
+    const char *value = v->lookup ? v->lookup(v->arg, key) : NULL;
+    if (braces ? substitute(x, key, value, name + n, stop, out, e) : put(x, key, value, out, e))
         return NULL;
     return braces ? stop + 1 : name + n;
 }
 
-static void push(char ***words, buf *word)
+static void push(struct words *words, buf *word)
 {
-    *words = strv_add(*words, buf_cstr(word));
+    if (words->n + 1 >= words->room)
+        words->at = mem_resize(words->at, words->room = 2 * words->room + 2, sizeof *words->at);
+    words->at[words->n++] = mem_strdup(buf_cstr(word));
+    words->at[words->n] = NULL;
     buf_clear(word);
 }
 
-static int lex(const struct lexer *x, const char *p, const char *end, char ***words, err *e)
+static int lex(const struct lexer *x, const char *p, const char *end, struct words *words, err *e)
 {
     AUTO_BUF word = {0};
     bool any = false;
     char quote = '\0';
-    *words = mem_array(1, sizeof **words);
+    *words = (struct words){.at = mem_array(1, sizeof *words->at), .room = 1};
     while (p && p < end) {
         if (!quote && x->split && isspace((unsigned char)*p)) {
             if (any)
@@ -124,23 +142,26 @@ static int lex(const struct lexer *x, const char *p, const char *end, char ***wo
             push(words, &word);
         return 0;
     }
-    strv_free(*words);
-    *words = NULL;
+    strv_free(words->at);
+    *words = (struct words){0};
     return p ? err_set(e, ERR_INVALID, "a quote is not closed") : -1;
 }
 
-int dockerfile_words(const char *text, dockerfile_lookup *lookup, void *arg, char ***words, err *e)
+int dockerfile_words(const char *text, struct dockerfile_values *values, char ***words, err *e)
 {
-    return lex(&(struct lexer){lookup, arg, true, 0}, text, text + strlen(text), words, e);
+    struct words list;
+    int status = lex(&(struct lexer){values, true, 0}, text, text + strlen(text), &list, e);
+    *words = list.at;
+    return status;
 }
 
-char *dockerfile_text(const char *text, dockerfile_lookup *lookup, void *arg, err *e)
+char *dockerfile_text(const char *text, struct dockerfile_values *values, err *e)
 {
-    char **words;
-    if (lex(&(struct lexer){lookup, arg, false, 0}, text, text + strlen(text), &words, e))
+    struct words list;
+    if (lex(&(struct lexer){values, false, 0}, text, text + strlen(text), &list, e))
         return NULL;
-    char *result = mem_strdup(words[0] ? words[0] : "");
-    strv_free(words);
+    char *result = mem_strdup(list.at[0] ? list.at[0] : "");
+    strv_free(list.at);
     return result;
 }
 

@@ -25,12 +25,19 @@ void dockerfile_done(struct dockerfile *d);
 // The first step that cannot be done here (RUN, …); NULL: there is none.
 const struct dockerfile_step *dockerfile_foreign(const struct dockerfile *d);
 
+// What "$NAME" stands for. lookup returns NULL for what is not set.
+struct dockerfile_values {
+    const char *(*lookup)(void *arg, const char *name);
+    void *arg;
+    size_t left; // bytes that variables may still stand for, or 0: they are used up
+};
+// For one file: a value that has another one twice, ten times over, would have no end.
+#define DOCKERFILE_VALUES_MOST ((size_t)1 << 20)
 // Splits a text into words as Dockerfiles do: quotes, backslashes, $NAME, ${NAME}, ${NAME:-word}
-// and ${NAME:+word}. The new list ends with NULL. lookup returns NULL for what is not set.
-typedef const char *dockerfile_lookup(void *arg, const char *name);
-int dockerfile_words(const char *text, dockerfile_lookup *lookup, void *arg, char ***words, err *e);
+// and ${NAME:+word}. The new list ends with NULL. Errors: also ERR_LIMIT.
+int dockerfile_words(const char *text, struct dockerfile_values *values, char ***words, err *e);
 // The same as one text: blanks stay. New; NULL on an error.
-char *dockerfile_text(const char *text, dockerfile_lookup *lookup, void *arg, err *e);
+char *dockerfile_text(const char *text, struct dockerfile_values *values, err *e);
 
 struct dockerfile_build {
     const char *name;        // of the file, for errors

@@ -221,7 +221,8 @@ static int lend_bases(struct request *r, const char *folder, char ***argv, err *
     ERR_GUARD(missing);
     struct dockerfile_image *images;
     size_t n;
-    struct dockerfile_build options = {.name = r->name, .args = (const char *const *)r->args};
+    struct dockerfile_build options = {
+        .name = r->name, .args = (const char *const *)r->args, .added = &r->inputs.told};
     if (dockerfile_images(&r->parsed, &options, &images, &n, e))
         return -1;
     bool goes_on = true;

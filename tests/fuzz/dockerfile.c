@@ -42,9 +42,10 @@ static void expand(const char *text)
 {
     char **set = NULL, **unset = NULL;
     err e;
-    free(dockerfile_text(text, look_up, NULL, &e));
-    dockerfile_words(text, look_up, NULL, &set, &e);
-    dockerfile_words(text, nothing, NULL, &unset, &e);
+    struct dockerfile_values some = {look_up, NULL, 1000}, none = {nothing, NULL, 0};
+    free(dockerfile_text(text, &some, &e));
+    dockerfile_words(text, &some, &set, &e);
+    dockerfile_words(text, &none, &unset, &e);
     if (!strchr(text, '$') && !same(set, unset))
         abort();
     free_words(set);

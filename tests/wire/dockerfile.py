@@ -7,10 +7,12 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import socket
+import subprocess
 import tarfile
 
-from tap import BUILD, FIRESTEEL, Skip, run, sh
+from tap import BUILD, FIRESTEEL, Skip, eventually, run, sh
 
 TOOL = os.path.join(BUILD, "tests", "wire", "image-tool")
 
@@ -365,6 +367,36 @@ def test_what_is_wrong_names_its_line(t):
         assert done.code == 1, (text, done)
         for word in words:
             assert word in done.err, (text, word, done)
+
+
+def test_values_that_double_come_to_an_end(t):
+    f = Folder(t)
+    for word in "ENV", "ARG", "LABEL":
+        lines = [f"{word} A0=0123456789"] + [f"{word} A{i + 1}=" + f"$A{i}" * 10 for i in range(12)]
+        text = "\n".join(["FROM scratch"] + lines if word != "LABEL" else ["FROM scratch"] + lines).replace("LABEL A0", "ENV A0")
+        done = f.build(text)
+        if word == "LABEL":  # a label is no variable
+            assert done.code == 0, done
+            continue
+        assert done.code == 1 and f"Dockerfile:7: {word}: with $A4, variables of this file stand for more than 1048576 bytes" in done.err, done
+    done = f.build("ARG A=0123456789\n" + "".join(f"ARG A={'$A' * 10}\n" for _ in range(12)) + "FROM scratch\nRUN true\n", PATH=f"{f.dir}/bin")
+    assert done.code == 1, done
+
+
+def test_a_build_is_interrupted_between_steps(t):
+    f = Folder(t)
+    f.put("Dockerfile", "FROM scratch\n" + "".join(f"ENV A{i}=1\n" for i in range(300000)))
+    f.put("n.lua", '-- %%\nprint "begins"\nimage.build { dockerfile = "Dockerfile", tag = "made:1" }\n')
+    child = subprocess.Popen([FIRESTEEL, "run", f"{f.dir}/n.lua"], env={**{k: v for k, v in os.environ.items()}, **{k: v for k, v in f.env.items() if v}},
+                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    t.after(child.kill)
+    while "begins" not in child.stdout.readline():
+        pass
+    eventually(lambda: os.listdir(f.env["TMPDIR"]))
+    child.send_signal(signal.SIGINT)
+    out = child.communicate(timeout=60)[0]
+    assert child.returncode == 130 and "interrupted: line 2" in out, (child.returncode, out)
+    assert not os.listdir(f.env["TMPDIR"])
 
 
 def test_run_needs_a_builder(t):

@@ -15,7 +15,8 @@ static char *words(const char *text)
     err e = {0};
     char **list;
     buf out = {0};
-    CHECK_OK(dockerfile_words(text, look_up, NULL, &list, &e) == 0, e);
+    struct dockerfile_values values = {look_up, NULL, 1000};
+    CHECK_OK(dockerfile_words(text, &values, &list, &e) == 0, e);
     for (char **w = list; *w; w++)
         buf_fmt(&out, "[%s]", *w);
     strv_free(list);
@@ -55,9 +56,43 @@ TEST(words_that_are_wrong)
     for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
         err e = {0};
         char **list;
-        CHECK_INT(dockerfile_words(bad[i], look_up, NULL, &list, &e), -1);
+        struct dockerfile_values values = {look_up, NULL, 1000};
+        CHECK_INT(dockerfile_words(bad[i], &values, &list, &e), -1);
         CHECK_INT(e.code, ERR_INVALID);
     }
+}
+
+TEST(what_variables_stand_for_is_bounded)
+{
+    err e = {0};
+    char **list;
+    struct dockerfile_values values = {look_up, NULL, 7};
+    AUTO_FREE char *two = dockerfile_text("$A${A:-x}and more", &values, &e);
+    CHECK_STR(two, "a ba band more"); // only values count
+    CHECK_INT(values.left, 1);
+    CHECK_INT(dockerfile_words("x $A", &values, &list, &e), -1);
+    CHECK_INT(e.code, ERR_LIMIT);
+    CHECK_HAS(e.text, "with $A, variables of this file stand for more than");
+    CHECK(!list && !dockerfile_text("${NONE:-$A}", &values, &e));
+}
+
+// Texts whose lexing once took the square of their length.
+TEST(long_texts_take_no_time)
+{
+    err e = {0};
+    AUTO_BUF words = {0}, deep = {0};
+    struct dockerfile_values values = {look_up, NULL, 1000};
+    char **list;
+    for (int i = 0; i < 500000; i++) {
+        buf_str(&words, "a ");
+        buf_str(&deep, "${NONE:-");
+    }
+    for (int i = 0; i < 500000; i++)
+        buf_char(&deep, '}');
+    CHECK_OK(dockerfile_words(buf_cstr(&words), &values, &list, &e) == 0, e);
+    CHECK(str_eq(list[499999], "a") && !list[500000]);
+    strv_free(list);
+    free(dockerfile_text(buf_cstr(&deep), &values, &e));
 }
 
 TEST(steps)
