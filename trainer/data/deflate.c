@@ -25,17 +25,27 @@ size_t gunzip_most(size_t n)
     return __builtin_mul_overflow(n, MAX_RATIO, &most) ? SIZE_MAX : most;
 }
 
-size_t gunzip_first(const void *bytes, size_t n, void *out, size_t room)
+static size_t first(const void *bytes, size_t n, int window, void *out, size_t room)
 {
     z_stream s = {.next_in = (Bytef *)bytes,
         .avail_in = n < UINT_MAX ? (uInt)n : UINT_MAX,
         .next_out = out,
         .avail_out = (uInt)room};
-    if (inflateInit2(&s, GZIP_WINDOW) != Z_OK)
+    if (inflateInit2(&s, window) != Z_OK)
         return 0;
     inflate(&s, Z_SYNC_FLUSH); // what is wrong is said when all is unpacked
     inflateEnd(&s);
     return room - s.avail_out;
+}
+
+size_t gunzip_first(const void *bytes, size_t n, void *out, size_t room)
+{
+    return first(bytes, n, GZIP_WINDOW, out, room);
+}
+
+size_t inflate_first(const void *bytes, size_t n, void *out, size_t room)
+{
+    return first(bytes, n, -MAX_WBITS, out, room);
 }
 
 static int unpack(const void *bytes, size_t n, tensor *t, err *e)

@@ -19,6 +19,8 @@ size_t gunzip_first(const void *bytes, size_t n, void *out, size_t room);
 // size is not asked: in a file that is cut off that is anything. Errors: CORRUPT, "the gzip data is
 // damaged …", "there are bytes after the last element"; LIMIT, there is no memory for it.
 tensor *gunzip(const void *bytes, size_t n, size_t size, err *e);
+// The first bytes of what raw deflated ones hold, up to `room`; returns how many.
+size_t inflate_first(const void *bytes, size_t n, void *out, size_t room);
 // Raw deflated bytes (RFC 1951) that hold exactly `room` ones. 0, or -1: they do not.
 int inflate_into(const void *bytes, size_t n, void *out, size_t room);
 // Adds n bytes as raw deflated ones. ERR_LIMIT: no memory.

@@ -176,7 +176,8 @@ static int check_size(const struct header *h, err *e)
     return err_set(e, ERR_CORRUPT, "there are %zu bytes after the last element", h->n - n);
 }
 
-static int read_header(const void *bytes, size_t n, struct header *h, err *e)
+// total: the size of the file, of which the first n bytes are there.
+static int read_start(const void *bytes, size_t n, size_t total, struct header *h, err *e)
 {
     const uint8_t *p = bytes;
     *h = (struct header){0};
@@ -193,8 +194,19 @@ static int read_header(const void *bytes, size_t n, struct header *h, err *e)
     if (read_dictionary(&t, h, e) < 0)
         return -1;
     h->data = p + at + length;
-    h->n = n - at - length;
+    h->n = total - at - length;
     return check_size(h, e);
+}
+
+static int read_header(const void *bytes, size_t n, struct header *h, err *e)
+{
+    return read_start(bytes, n, n, h, e);
+}
+
+int npy_check(const void *bytes, size_t n, size_t total, err *e)
+{
+    struct header h;
+    return read_start(bytes, n, total, &h, e);
 }
 
 // Where the element that is next in Fortran's order stands in C's order; index counts up.
@@ -225,6 +237,21 @@ tensor *npy_parse(const void *bytes, size_t n, err *e)
             tensor_free(t);
             return NULL;
         }
+    return t;
+}
+
+tensor *npy_take(void *bytes, size_t n, err *e)
+{
+    struct header h;
+    tensor *t = NULL;
+    bool as_it_is = read_header(bytes, n, &h, e) == 0 && stored_is_native(h.type) && h.n > 0 &&
+                    !(h.fortran && h.dims > 1) && (uintptr_t)h.data % h.type.bytes == 0;
+    if (as_it_is)
+        t = tensor_over(stored_as(h.type), h.dims, h.shape, (void *)h.data, free, bytes, e);
+    else
+        t = npy_parse(bytes, n, e);
+    if (!t || !as_it_is)
+        free(bytes);
     return t;
 }
 

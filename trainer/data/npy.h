@@ -14,6 +14,10 @@
 #include "trainer/tensor/tensor.h"
 
 tensor *npy_parse(const void *bytes, size_t n, err *e);
+// The same of bytes that it frees, or that the tensor keeps as its own.
+tensor *npy_take(void *bytes, size_t n, err *e);
+// Is this the start of a file of `total` bytes, as its header says? The start must have the header.
+int npy_check(const void *bytes, size_t n, size_t total, err *e);
 // Errors start with the path.
 tensor *npy_read(const char *path, err *e);
 // The file itself as the tensor: nothing is read before it is looked at, and what is set does not

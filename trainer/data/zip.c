@@ -130,6 +130,15 @@ int zip_next(zip *z, zip_member *m, err *e)
     return find_bytes(z, m, local, e) < 0 ? -1 : 1;
 }
 
+size_t zip_first(const zip_member *m, void *out, size_t room)
+{
+    if (m->method == DEFLATED)
+        return inflate_first(m->bytes, m->packed, out, room);
+    size_t n = m->packed < room ? m->packed : room;
+    memcpy(out, m->bytes, m->method == STORED ? n : 0);
+    return m->method == STORED ? n : 0;
+}
+
 uint8_t *zip_unpack(const zip_member *m, err *e)
 {
     if (m->method != STORED && m->method != DEFLATED) {

@@ -26,6 +26,8 @@ typedef struct zip {
 int zip_open(zip *z, const void *bytes, size_t n, err *e);
 // 1: *m is the next member; 0: there is none; -1: damaged.
 int zip_next(zip *z, zip_member *m, err *e);
+// The first bytes of the member's contents, up to `room`, not checked; returns how many.
+size_t zip_first(const zip_member *m, void *out, size_t room);
 // The member's contents, checked by their sum: new and the caller's to free(), or NULL.
 uint8_t *zip_unpack(const zip_member *m, err *e);
 

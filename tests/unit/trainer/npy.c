@@ -225,6 +225,59 @@ TEST(an_archive_has_arrays_by_name)
     }
 }
 
+// An archive of one array whose header is `dict`, with `zeros` bytes of data.
+static void archive_of(const char *dict, size_t zeros, bool deflate, buf *out)
+{
+    err e = {0};
+    AUTO_BUF file = {0};
+    buf_add(&file, "\x93NUMPY\x01\x00", 8);
+    buf_add(&file, (char[]){(char)strlen(dict), 0}, 2);
+    buf_str(&file, dict);
+    AUTO_FREE char *data = mem_alloc(zeros);
+    buf_add(&file, data, zeros);
+    zip_writer w = {.out = out, .deflate = deflate};
+    CHECK_OK(zip_add(&w, "a.npy", file.data, file.len, &e) == 0, e);
+    zip_finish(&w);
+}
+
+TEST(an_array_is_as_large_as_it_says)
+{
+    static const char *const dicts[] = {"{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (3000000,), }", "no header"};
+    static const char *const why[] = {"array 'a': there are 3999988 bytes after the last element",
+        "array 'a': truncated: shape (3000000,) needs more than the 4000000 bytes there are",
+        "array 'a': the header is no dictionary of descr, fortran_order and shape"};
+    for (int deflate = 0; deflate < 2; deflate++)
+        for (size_t i = 0; i < ARRAY_LEN(dicts); i++) {
+            err e = {0};
+            AUTO_BUF bytes = {0};
+            AUTO_NPZ z = {0};
+            archive_of(dicts[i], 4000000, deflate, &bytes);
+            // The sum is not looked at yet: nothing was unpacked.
+            char *sum = memmem(bytes.data, bytes.len, "PK\x01\x02", 4);
+            CHECK(sum);
+            sum[16] ^= 1;
+            CHECK(npz_parse(bytes.data, bytes.len, &z, &e) < 0);
+            CHECK_STR(e.text, why[i]);
+        }
+}
+
+// Its bytes are unpacked where they stay.
+TEST(an_array_takes_its_room_once)
+{
+    err e = {0};
+    AUTO_BUF bytes = {0};
+    AUTO_NPZ z = {0};
+    archive_of("{'descr': '<f4', 'fortran_order': False, 'shape': (1000000,), }     ", 4000000,
+        true, &bytes);
+    CHECK_OK(npz_parse(bytes.data, bytes.len, &z, &e) == 0, e);
+    CHECK_INT(z.n, 1);
+    CHECK_INT(tensor_count(z.item[0].t), 1000000);
+    float *at = z.item[0].t->data;
+    CHECK(at[999999] == 0);
+    at[999999] = 1; // it is ours
+}
+
 TEST(no_archive_says_so)
 {
     err e;
