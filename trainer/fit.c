@@ -405,6 +405,13 @@ static int predict_batches(model *m, const model_data *data, size_t wanted, tens
     return 0;
 }
 
+// What an operation reads and writes, twice, for what others keep meanwhile.
+size_t model_predict_bytes(const model *m)
+{
+    size_t rows = model_input_shape(m, 0).dims > 2 ? PREDICT_WIDE : PREDICT_BATCH;
+    return 2 * rows * model_widest_row(m) * sizeof(float);
+}
+
 int model_predict_list(
     model *m, const tensor *const *xs, tensor **out, const atomic_bool *stop, err *e)
 {

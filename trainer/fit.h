@@ -97,6 +97,8 @@ int model_evaluate(model *m, const evaluate_spec *spec, logs *out, err *e);
 // The outputs of a graph: out[k] becomes a new F32 tensor (n, …) for each. -1: none is left.
 int model_predict_list(
     model *m, const tensor *const *xs, tensor **out, const atomic_bool *stop, err *e);
+// About so many bytes a prediction needs beside weights, rows and outputs: the same everywhere.
+size_t model_predict_bytes(const model *m);
 // The same in batches of so many rows; 0: 256, or 32 of pictures. The numbers are the same.
 int model_predict_batches(model *m, const tensor *const *xs, size_t batch_size, tensor **out,
     const atomic_bool *stop, err *e);

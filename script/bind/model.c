@@ -229,6 +229,7 @@ static int package_start(call *c, const cJSON *args, cJSON **result, err *e)
     json_set(*result, "files", cJSON_Duplicate(json_get(about, "files"), true));
     json_set(*result, "onnx", cJSON_CreateBool(json_get(about, "onnx") != NULL));
     json_set_int(*result, "count", cJSON_GetArraySize(examples));
+    json_set_int(*result, "memory", json_int_or(about, "memory", 0));
     AUTO_FREE char *text = json_to_str(examples);
     if (strlen(text) <= EXAMPLES_SHOWN)
         json_set(*result, "examples", STEAL(examples));

@@ -115,7 +115,7 @@ function model.package(options)
   local made = core.call("model.package", args)
   local image = setmetatable({ ref = made.ref, digest = made.digest, size = made.size, layers = made.layers }, core.types.image)
   return setmetatable({ name = made.name, digest = made.digest, image = image, examples = made.examples,
-    count = made.count, files = made.files, has_onnx = made.onnx, run = core.run }, fn)
+    count = made.count, files = made.files, memory = made.memory, has_onnx = made.onnx, run = core.run }, fn)
 end
 
 -- fn:push{ to = "host/name:tag" } → the function, whose image is where the cluster pulls.

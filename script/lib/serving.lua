@@ -17,6 +17,10 @@ local DIGEST, RUN, REFUSED, COMPONENT = "firesteel/digest", "firesteel/run", "fi
 local DRAIN, GRACE, BACK = 10, 20, 60 -- seconds
 local NOBODY = 65534
 local RECORDS = "/records"
+-- Memory of a server: the program, its connections, and what bodies and answers may hold together (doc/serving.md, limits).
+local MIB = 1 << 20
+local PROGRAM, CONNECTIONS, HELD, HELD_BODIES = 64 * MIB, 256 * MIB, 256 * MIB, 8
+local UNITS = { [""] = 1, k = 1 << 10, m = MIB, g = 1 << 30 }
 
 -- What restricted namespaces ask for.
 local function add_rules(pod, container)
@@ -47,15 +51,42 @@ local function last_seconds(pod)
   return drain, math.max(0, math.min(GRACE, given - drain - 3))
 end
 
+-- "8Mi" or "8m", as firesteel-worker serve reads it.
+local function bytes_of(size)
+  local n, unit = size:match "^(%d+)([kKmMgG]?)i?$"
+  local bytes = n and math.tointeger(n) and math.tointeger(n) * UNITS[unit:lower()]
+  if not bytes or bytes < 1 << 10 or bytes > 1 << 30 then
+    core.fail("error", ('fn:serve: body_size is from "1Ki" to "1Gi", not "%s"'):format(size))
+  end
+  return bytes
+end
+
+-- What it asks for is what it takes when nobody does it harm, its limit what it takes when everybody does. Who says something of
+-- memory says all of it.
+local function resources_of(f, o, body)
+  local resources = core.copy(o.resources)
+  if (resources.requests or {}).memory or (resources.limits or {}).memory then return resources end
+  local usual = PROGRAM + (f.memory or 0) + 4 * body
+  local most = usual + CONNECTIONS + math.max(HELD, HELD_BODIES * body)
+  local function with(kind, bytes)
+    resources[kind] = core.copy(resources[kind])
+    resources[kind].memory = ("%dMi"):format((bytes + MIB - 1) // MIB)
+  end
+  with("requests", usual)
+  with("limits", most)
+  return resources
+end
+
 local function container_of(f, o, pod)
+  local body = bytes_of(o.body_size)
   local drain, grace = last_seconds(pod)
   local args = core.array { "serve", "--port=" .. o.port, "--max-batch-size=" .. o.max_batch_size,
-    "--max-latency=" .. milliseconds(o.max_latency), "--drain=" .. drain, "--grace=" .. grace }
+    "--max-latency=" .. milliseconds(o.max_latency), "--body-size=" .. body, "--drain=" .. drain, "--grace=" .. grace }
   local function probe(path, more)
     more.httpGet = { path = path, port = "http" }
     return more
   end
-  return { name = "serve", image = f.image.ref, args = args, resources = o.resources,
+  return { name = "serve", image = f.image.ref, args = args, resources = resources_of(f, o, body),
     ports = { { name = "http", containerPort = o.port } },
     readinessProbe = probe("/v2/health/ready", { periodSeconds = 2, timeoutSeconds = 5 }),
     livenessProbe = probe("/v2/health/live", { periodSeconds = 10, timeoutSeconds = 5 }) }
@@ -152,10 +183,11 @@ function fn:serve(options)
   local o = core.copy(core.check("fn:serve", options))
   o.name = o.name or self.name:lower():gsub("[._]", "-")
   o.replicas, o.port = o.replicas or 1, o.port or 8080
-  o.max_batch_size, o.max_latency = o.max_batch_size or 64, o.max_latency or 0
+  o.max_batch_size, o.max_latency, o.body_size = o.max_batch_size or 64, o.max_latency or 0, o.body_size or "8Mi"
   if not o.name:match "^%l[%l%d-]*$" or #o.name > 63 then
     core.fail("error", ('fn:serve: name is that of a Service: small letters, digits and "-", not "%s"'):format(o.name))
   end
+  bytes_of(o.body_size)
   local before = standing(o)
   if not self.image.pinned then self:push() end
   local deployment, service = manifests(self, o)
@@ -240,16 +272,17 @@ end
 core.types.served = served
 
 core.api [[
-fn:serve({name: string=, replicas: integer=1, namespace: string=, resources: table=, port: integer=8080, max_batch_size: integer=64, max_latency: duration=0, record: string=, pod: table=, timeout: duration="5m"}) -> served
+fn:serve({name: string=, replicas: integer=1, namespace: string=, resources: table=, port: integer=8080, max_batch_size: integer=64, max_latency: duration=0, body_size: string="8Mi", record: string=, pod: table=, timeout: duration="5m"}) -> served
   Serves it on the cluster, by KServe's v2 REST protocol: a Deployment and a Service; returns when all its pods answer. Another image under the same name takes the place
   of the one before, without a gap; when its pods do not get ready the one before is put back, and goes on answering.
   name: of both; the model's unless it is said
   replicas: how many pods
   namespace: of both; the context's
-  resources: of the container
+  resources: of the container; without memory in it, that is asked for and limited by the sizes of the model and of bodies
   port: of the Service
   max_batch_size: rows of requests that wait at the same time are predicted together, up to so many
   max_latency: so long the first of them waits for others
+  body_size: the most bytes of a request's body, as "512Ki" or "64Mi"
   record: requests and answers are written down there as JSON lines: "/folder" in each pod, or the name of a PersistentVolumeClaim
   pod: more of the pods' spec, as imagePullSecrets, nodeSelector
   timeout: how long it may take until they answer

@@ -4,6 +4,7 @@
 //
 //   package.json       {"firesteel": 1, "name", "model", "predict"?, "onnx"?, "onnx_missing"?,
 //                       "examples", "inputs"?, "outputs"?, "files": {name: sha256},
+//                       "memory": bytes that predictions take, about,
 //                       "convolutions"?: true: an image of it has oneDNN}
 //   model.safetensors  as model:save has written it
 //   predict.lua        optional: function predict(inputs, model) … return outputs end

@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "trainer/data/npy.h"
 #include "trainer/data/npz.h"
+#include "trainer/fit.h"
 #include "trainer/nn/export.h"
 #include "trainer/serve/infer.h"
 
@@ -371,12 +372,22 @@ static cJSON *ports_of(const cJSON *tensors)
     return list;
 }
 
+// What a process takes that predicts with it: the weights, also packed for its kernels.
+static size_t memory_of(const model *m)
+{
+    size_t floats = 0;
+    for (size_t i = 0; i < model_layer_count(m); i++)
+        floats += model_layer_floats(m, i);
+    return 2 * floats * sizeof(float) + model_predict_bytes(m);
+}
+
 static int write_about(
     const struct packing *spec, packaged *p, const cJSON *examples, cJSON *about, err *e)
 {
     AUTO_BUF text = {0};
     AUTO_FREE char *path = path_join(spec->folder, PACKAGED_ABOUT);
     json_set_str(about, "examples", PACKAGED_EXAMPLES);
+    json_set_int(about, "memory", (int64_t)memory_of(packaged_model(p)));
     if (model_wants_dnn(packaged_model(p)))
         json_set_bool(about, "convolutions", true);
     if (packaged_has_predict(p)) {

@@ -402,6 +402,31 @@ try("ready", true, 3)
 """
 
 
+MEMORY = SERVED[:SERVED.index("local function try(")] + """\
+local function memory(options)
+  local ok, why = pcall(fn.serve, fn, options)
+  if not ok then print(why) return end
+  local container = live.spec.template.spec.containers[1]
+  local r = container.resources
+  print((r.requests or {}).memory, (r.limits or {}).memory, (r.limits or {}).cpu, table.concat(container.args, " "):match "%-%-body%-size=(%d+)")
+end
+memory {}
+memory { body_size = "64Mi", resources = { limits = { cpu = "2" } } }
+memory { resources = { limits = { memory = "1Gi" } } }
+memory { body_size = "64Ti" }
+print(fn.memory)
+"""
+
+
+def test_a_servers_memory_is_asked_for_and_limited(t):
+    """By the sizes of the model and of bodies; who says something of memory says all of it."""
+    done = play(made(t), MEMORY, "--allow", "cluster")
+    said = [line.strip() for line in done.out.splitlines()]
+    for line in ("97Mi\t609Mi\tnil\t8388608", "321Mi\t1089Mi\t2\t67108864", "nil\t1Gi\tnil\t8388608", "6528"):
+        assert line in said, (line, done)
+    assert 'body_size is from "1Ki" to "1Gi", not "64Ti"' in done.out, done
+
+
 def test_a_model_that_was_refused_is_tried_again(t):
     """What a server and a resumed run's ledger answer is made here; tests/cluster/case_model.py asks real ones."""
     done = play(made(t), SERVED, "--allow", "cluster")

@@ -225,6 +225,8 @@ int model_set_slot(model *m, size_t slot, size_t weight, const tensor *value, er
 // model's whose layer has the same. Call model_written after writing. 0 of a layer without any, or
 // before the model is built.
 size_t model_layer_floats(const model *m, size_t layer);
+// The most numbers of one row that an operation reads and writes, in predictions.
+size_t model_widest_row(const model *m);
 void model_read_layer(const model *m, size_t layer, float *out);
 void model_write_layer(model *m, size_t layer, const float *in);
 void model_layer_shapes(const model *m, size_t layer, buf *out); // "kernel (5, 3), bias (3,)"

@@ -343,6 +343,19 @@ void model_write_layer(model *m, size_t layer, const float *in)
     copy_layer(m, layer, NULL, in);
 }
 
+size_t model_widest_row(const model *m)
+{
+    size_t widest = 0;
+    for (size_t i = 0; i < m->graph->n; i++) {
+        const node *n = &m->graph->node[i];
+        size_t floats = shape_size(&n->out);
+        for (size_t k = 0; k < n->inputs; k++)
+            floats += shape_size(&m->graph->node[n->input[k]].out);
+        widest = floats > widest ? floats : widest;
+    }
+    return widest;
+}
+
 void model_layer_shapes(const model *m, size_t layer, buf *out)
 {
     for (size_t i = 0; i < model_weight_count(m); i++) {
