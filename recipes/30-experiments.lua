@@ -96,9 +96,9 @@ print("the same bits: " .. again.sha256)
 
 -- %% [markdown]
 -- ## Beside earlier runs
--- Those of this folder that have ended, the best first. The first time there are none. `firesteel diff` says what
+-- Those of this folder that have ended and have found an accuracy, the best first. The first time there are none. `firesteel diff` says what
 -- differs between two of them, and `firesteel run --from RUN` does one again.
 
 -- %% Earlier runs tags=["nbval-ignore-output"]
-runs.compare { last = 5, by = "-best_accuracy",
+runs.compare { last = 5, has = "best_accuracy", by = "-best_accuracy",
   columns = { "run", "epochs", "seed", "best_rate", "best_units", "best_accuracy" } }

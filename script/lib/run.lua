@@ -139,6 +139,17 @@ local function sort_by(list, field)
   end)
 end
 
+-- The newest `last` runs that have a value of this name; of any name without one.
+local function runs_that(has, names, last)
+  local MOST = 1000
+  local rows, kept = core.runs(names, has and math.max(last, MOST) or last), {}
+  if not has then return rows end
+  for _, row in ipairs(rows) do
+    if #kept < last and compared_value(row, has) ~= nil then kept[#kept + 1] = row end
+  end
+  return kept
+end
+
 function runs.compare(options)
   options = options or {}
   core.expect_type("runs.compare", options, "table", "runs")
@@ -150,7 +161,7 @@ function runs.compare(options)
   with = core.check("runs.compare", with)
   local last = with.last
   if last and last < 1 then core.fail("error", ("runs.compare: last is a number of runs from 1 on, not %d"):format(last)) end
-  local rows = core.runs(#names > 0 and names or nil, with.last or 10)
+  local rows = runs_that(with.has, #names > 0 and names or nil, with.last or 10)
   local columns = with.columns or compared_columns(rows)
   local list = {}
   for i, row in ipairs(rows) do
@@ -199,10 +210,11 @@ run.artifact(file, {name: string=}) -> table
     made = run.artifact("model.bin", { name = "model" })
     print(made.size) --> 7
 runs: module -- Earlier runs of this folder.
-runs.compare{names, last: integer=10, by: string=, columns: list=} -> table
+runs.compare{names, last: integer=10, has: string=, by: string=, columns: list=} -> table
   Runs side by side, as a table of their parameters that differ and their metrics: of these names (as `firesteel diff`
   takes them: a name, its beginning or end, "newest", "-2", a notebook's file), or the last ones that have ended.
   last: how many, from 1 on, when no names are given
+  has: only runs that have this parameter, metric or tag, of the last 1000; there may be none
   by: the parameter or metric they are sorted by; "-accuracy": the largest first
   columns: other columns
   result: a list of {run, state, started, seconds, and each parameter and metric by its name}; best[1].lr is a value

@@ -212,6 +212,9 @@ def test_runs_side_by_side_in_a_cell(t):
     rows = [line.split() for line in out.splitlines() if line.startswith("    n-")]
     assert [row[1:] for row in rows] == [["ok", "0.5", "2"], ["ok", "0.3", "1.2"], ["ok", "0.1", "0.4"]], out
     assert "there is no run nope" in out and "did you mean last?" in out, out
+    put(folder, "d.lua", '-- %% C\nprint("others", #runs.compare { last = 2, has = "loss", by = "-loss" }, #runs.compare { has = "nix", by = "-nix" })\n')
+    firesteel(folder, "run", "d.lua")
+    assert "others\t2\t0" in firesteel(folder, "run", "d.lua")  # its own runs, the newest, have no loss
 
 
 run(globals())
