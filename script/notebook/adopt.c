@@ -20,6 +20,10 @@ void kept_adopt(cell *c, const cell *from)
     adopt(&k->outputs, was->outputs);
     adopt(&k->attachments, was->attachments);
     adopt(&k->foreign, was->foreign);
+    if (!k->came && was->came) {
+        k->came = mem_strdup(was->came);
+        k->came_as = mem_strdup(was->came_as);
+    }
     k->plain = k->plain || (was->plain && str_eq(c->source, from->source));
 }
 

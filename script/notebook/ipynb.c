@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 // nbformat 4: converts an .ipynb to cells and back, so that jupytext makes the same of either file.
+#include "base/hashset.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "script/notebook/private.h"
 
 #include <string.h>
+
+#define FRONT_ID "header" // of the raw cell with other people's header lines
 
 // "source" and the texts of outputs: a string, or a list of strings that are joined.
 static char *joined(const cJSON *j)
@@ -102,6 +105,29 @@ static void take_source(cell *c, char *source)
     free(c->kept->plain ? clean : source);
 }
 
+// The source as Jupyter has it, new.
+static char *source_of(const cell *c)
+{
+    const char *language = c->options.language;
+    const char *arguments = json_str(c->kept->metadata, "magic_args");
+    AUTO_FREE char *source = c->kept->plain ? mem_strdup(c->source) : markers_escape(c, c->source);
+    if (c->kind == CELL_CODE && language && jupyter_language(language))
+        return str_fmt(
+            "%%%%%s%s%s\n%s", language, arguments ? " " : "", arguments ? arguments : "", source);
+    return c->kind == CELL_CODE && is_lua_file(c) ? magics_uncomment(source) : STEAL(source);
+}
+
+// What would be written in another way ("%%lua" in somebody's Python, "%%bash" and nothing below
+// it) stays as it is until somebody edits it.
+static void keep_source(cell *c, const char *came)
+{
+    AUTO_FREE char *is = source_of(c);
+    if (str_eq(is, came))
+        return;
+    c->kept->came = mem_strdup(came);
+    c->kept->came_as = STEAL(is);
+}
+
 static int read_cell(notebook *nb, const cJSON *j, err *e)
 {
     cell_kind kind = CELL_CODE;
@@ -110,6 +136,7 @@ static int read_cell(notebook *nb, const cJSON *j, err *e)
     char *source = joined(json_get(j, "source"));
     if (!source)
         return err_set(e, ERR_INVALID, "source is neither a string nor a list of strings");
+    AUTO_FREE char *came = mem_strdup(source);
     cell *c = cell_new();
     cJSON *metadata = cJSON_IsObject(json_get(j, "metadata"))
                           ? cJSON_Duplicate(json_get(j, "metadata"), true)
@@ -131,6 +158,7 @@ static int read_cell(notebook *nb, const cJSON *j, err *e)
         free(c->source);
         c->source = commented.data ? buf_take(&commented) : mem_strdup("");
     }
+    keep_source(c, came);
     c->kept->marked = true;
     c->kept->attachments = cJSON_Duplicate(json_get(j, "attachments"), true);
     c->kept->outputs = cJSON_Duplicate(json_get(j, "outputs"), true);
@@ -264,18 +292,8 @@ static cJSON *cell_metadata(const notebook *nb, const cell *c, bool last)
 
 static cJSON *cell_lines(const cell *c)
 {
-    const char *language = c->options.language;
-    const char *arguments = json_str(c->kept->metadata, "magic_args");
-    AUTO_FREE char *source = c->kept->plain ? mem_strdup(c->source) : markers_escape(c, c->source);
-    if (c->kind == CELL_CODE && language && jupyter_language(language)) {
-        AUTO_FREE char *text = str_fmt(
-            "%%%%%s%s%s\n%s", language, arguments ? " " : "", arguments ? arguments : "", source);
-        return lines_of(text);
-    }
-    if (c->kind != CELL_CODE || !is_lua_file(c))
-        return lines_of(source);
-    AUTO_FREE char *text = magics_uncomment(source);
-    return lines_of(text);
+    AUTO_FREE char *text = source_of(c);
+    return lines_of(c->kept->came && str_eq(text, c->kept->came_as) ? c->kept->came : text);
 }
 
 static bool valid_id(const char *id)
@@ -284,7 +302,41 @@ static bool valid_id(const char *id)
     return n > 0 && n <= 64 && id[n] == '\0';
 }
 
-static cJSON *print_one(const notebook *nb, size_t i, notebook_outputs_fn *outputs, void *arg)
+static char *free_id(hashset *used, size_t number)
+{
+    char *id = str_fmt("cell-%zu", number);
+    for (int n = 2; hashset_has(used, id); n++) {
+        free(id);
+        id = str_fmt("cell-%zu-%d", number, n);
+    }
+    hashset_add(used, id);
+    return id;
+}
+
+// The ids that nbformat 4.5 wants: a cell's own, if it may be one and no cell before it has it.
+// New; end with NULL.
+static char **ids_of(const notebook *nb, bool front)
+{
+    char **ids = mem_array(nb->n + 1, sizeof *ids);
+    hashset *used = hashset_new();
+    if (front)
+        hashset_add(used, FRONT_ID);
+    for (size_t i = 0; i < nb->n; i++) {
+        const char *own = nb->cells[i]->id;
+        if (!valid_id(own) || hashset_has(used, own))
+            continue;
+        hashset_add(used, own);
+        ids[i] = mem_strdup(own);
+    }
+    for (size_t i = 0; i < nb->n; i++)
+        if (!ids[i])
+            ids[i] = free_id(used, i + 1);
+    hashset_free(used);
+    return ids;
+}
+
+static cJSON *print_one(
+    const notebook *nb, size_t i, const char *id, notebook_outputs_fn *outputs, void *arg)
 {
     const cell *c = nb->cells[i];
     cJSON *j = cJSON_CreateObject();
@@ -297,7 +349,6 @@ static cJSON *print_one(const notebook *nb, size_t i, notebook_outputs_fn *outpu
         list = outputs ? outputs(arg, c, i, &count) : NULL;
         json_set(j, "execution_count", count >= 0 ? json_new_int(count) : cJSON_CreateNull());
     }
-    AUTO_FREE char *id = valid_id(c->id) ? mem_strdup(c->id) : str_fmt("cell-%zu", i + 1);
     json_set_str(j, "id", nb->minor < 5 ? NULL : id);
     json_set(j, "metadata", cell_metadata(nb, c, i + 1 == nb->n));
     if (c->kind == CELL_CODE) {
@@ -313,7 +364,7 @@ static cJSON *front_cell(const notebook *nb, const char *front)
 {
     cJSON *j = cJSON_CreateObject();
     json_set_str(j, "cell_type", "raw");
-    json_set_str(j, "id", nb->minor < 5 ? NULL : "header");
+    json_set_str(j, "id", nb->minor < 5 ? NULL : FRONT_ID);
     json_object_at(j, "metadata");
     json_set(j, "source", lines_of(front));
     return j;
@@ -348,8 +399,10 @@ cJSON *notebook_to_ipynb(const notebook *nb, notebook_outputs_fn *outputs, void 
     cJSON *cells = json_array_at(j, "cells");
     if (front)
         cJSON_AddItemToArray(cells, front_cell(nb, front));
+    char **ids = ids_of(nb, front != NULL);
     for (size_t i = 0; i < nb->n; i++)
-        cJSON_AddItemToArray(cells, print_one(nb, i, outputs, arg));
+        cJSON_AddItemToArray(cells, print_one(nb, i, ids[i], outputs, arg));
+    strv_free(ids);
     name_cell_metadata(nb, metadata);
     cJSON *jupytext = json_object_at(metadata, "jupytext");
     if (nb->json)

@@ -68,6 +68,8 @@ void cell_free(cell *c)
     free(c->id);
     free(c->source);
     free(c->kept->text);
+    free(c->kept->came);
+    free(c->kept->came_as);
     cJSON_Delete(c->kept->attachments);
     cJSON_Delete(c->kept->outputs);
     cJSON_Delete(c->kept->foreign);

@@ -32,9 +32,12 @@ struct notebook {
 struct cell_kept {
     char *text; // its bytes in the file, up to the next cell; NULL after an edit
     size_t n;
-    int blank;       // blank lines up to the next cell: 0, 1 or 2 (jupytext's lines_to_next_cell)
-    bool marked;     // it has a marker line
-    bool plain;      // of an .ipynb: its source has marker lines without escapes
+    int blank;   // blank lines up to the next cell: 0, 1 or 2 (jupytext's lines_to_next_cell)
+    bool marked; // it has a marker line
+    bool plain;  // of an .ipynb: its source has marker lines without escapes
+    // Of an .ipynb whose source would be written in another way: its source, and that way. As long
+    // as it would still be written so, it is written as it came.
+    char *came, *came_as;
     bool unnamed;    // it comes from an .ipynb that has no id for it
     cJSON *metadata; // all options as JSON, also those of other tools; without the title
     cJSON *attachments, *outputs; // of an .ipynb

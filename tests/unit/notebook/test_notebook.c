@@ -245,6 +245,61 @@ TEST(an_ipynb_of_others_keeps_what_looks_like_a_marker)
     notebook_free(nb);
 }
 
+#define PYTHON_CELL(source, id)                                                                    \
+    "{\"cell_type\": \"code\", \"metadata\": {\"id\": \"" id "\"}, \"outputs\": [], "              \
+    "\"execution_count\": null, \"source\": \"" source "\"}"
+
+// Somebody's Python, with cells of other languages.
+#define PYTHON(a, b, c)                                                                            \
+    "{\"cells\": [" a ", " b ", " c                                                                \
+    "], \"metadata\": {\"kernelspec\": {\"language\": \"python\"}}, "                              \
+    "\"nbformat\": 4}"
+
+TEST(an_ipynb_of_others_keeps_the_lines_that_name_a_language)
+{
+    static const char *const sources[] = {"%%lua\n,print(1)", "%%bash", "%%bash -e \n,ls"};
+    static const char text[] = PYTHON(PYTHON_CELL("%%lua\\nprint(1)", "a"),
+        PYTHON_CELL("%%bash", "b"), PYTHON_CELL("%%bash -e \\nls", "c"));
+    err e = {0};
+    notebook *file = notebook_parse_ipynb(text, sizeof text - 1, &e);
+    CHECK_OK(file, e);
+    notebook *nb = notebook_copy(file);
+    notebook_adopt_file(nb, file);
+    const notebook *both[] = {file, nb};
+    for (size_t k = 0; k < ARRAY_LEN(both); k++) {
+        AUTO_JSON *j = notebook_to_ipynb(both[k], NULL, NULL);
+        for (int i = 0; i < 3; i++) {
+            const cJSON *one = cJSON_GetArrayItem(json_get(j, "cells"), i), *line;
+            AUTO_BUF got = {0};
+            cJSON_ArrayForEach(line, json_get(one, "source"))
+            {
+                buf_fmt(&got, "%s%s", got.len ? "," : "", line->valuestring);
+            }
+            CHECK_STR(buf_cstr(&got), sources[i]);
+        }
+    }
+    notebook_replace(nb, 0, "print(2)");
+    AUTO_JSON *edited = notebook_to_ipynb(nb, NULL, NULL);
+    CHECK_STR(json_path_str(edited, "cells[0].source[0]"), "print(2)");
+    notebook_free(file);
+    notebook_free(nb);
+}
+
+// Copies of a cell may have one id in Colab.
+TEST(ids_of_an_ipynb_are_unique)
+{
+    static const char text[] =
+        PYTHON(PYTHON_CELL("1", "x"), PYTHON_CELL("2", "x"), PYTHON_CELL("3", "cell-2"));
+    err e = {0};
+    notebook *nb = notebook_parse_ipynb(text, sizeof text - 1, &e);
+    CHECK_OK(nb, e);
+    AUTO_JSON *j = notebook_to_ipynb(nb, NULL, NULL);
+    CHECK_STR(json_path_str(j, "cells[0].id"), "x");
+    CHECK_STR(json_path_str(j, "cells[1].id"), "cell-2-2");
+    CHECK_STR(json_path_str(j, "cells[2].id"), "cell-2"); // its own
+    notebook_free(nb);
+}
+
 static void check_ids(const char *before, const char *after, const char *want)
 {
     notebook *old = parse(before), *nb = parse(after);
