@@ -9,6 +9,7 @@
     mutants.py --record           what is noticed is written into the file of kept results
     mutants.py --wide             what survives is tried on whole suites, too
     mutants.py --list             names, what is known of each, promises
+    mutants.py --random N [SEED]  not the list: N lines by chance (randomly.py)
 
 It works on a copy of the sources in build-mutants/, with a build of its own. Each case runs as the program is: it has to pass.
 Then the mutant is put into the copy and built, and its case runs alone, twice, with a run of the program as it is in between.
@@ -31,6 +32,7 @@ import tempfile
 import time
 
 import kept
+import randomly
 import table
 
 ROOT = os.path.dirname(os.path.dirname(table.HERE))
@@ -103,14 +105,14 @@ def descendants():
 
 
 def reap(wanted=None):
-    """Takes what has ended; true when `wanted` is among it."""
-    found = False
+    """Takes what has ended; the status of `wanted` when it is among it, else None."""
+    found = None
     try:
         while True:
-            pid, _ = os.waitpid(-1, os.WNOHANG)
+            pid, status = os.waitpid(-1, os.WNOHANG)
             if pid == 0:
                 return found
-            found = found or pid == wanted
+            found = status if pid == wanted else found
     except ChildProcessError:
         return found
 
@@ -119,8 +121,9 @@ def ends_within(process, seconds):
     """Like process.wait(), but it also reaps orphans, since tests look whether these are gone."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:
-        if reap(process.pid):
-            process.returncode = 0  # unknown, and it does not matter
+        status = reap(process.pid)
+        if status is not None:
+            process.returncode = os.waitstatus_to_exitcode(status)
             return True
         time.sleep(0.01)
     return False
@@ -148,7 +151,8 @@ def busy():
 class Runner:
     """The build of the copy, and the cases of its tests."""
 
-    def __init__(self, temporary):
+    def __init__(self, temporary, jobs=None):
+        self.build, self.busy, self.jobs = BUILD, busy, ["-j", str(jobs)] if jobs else []
         self.env = dict(os.environ, TMPDIR=temporary, FIRESTEEL_RUNTIME_DIR=os.path.join(temporary, "run"),
                         GIT_CEILING_DIRECTORIES=WORK)
         self.usual, self.tests, self.targets, self.programs, self.saved = {}, {}, {}, [], set()
@@ -168,17 +172,20 @@ class Runner:
             raise Failed("two tests are called " + ", ".join(sorted(twice)))
         self.tests = {t["name"]: t for t in found}
         with open(os.path.join(BUILD, "meson-info", "intro-targets.json"), encoding="utf-8") as f:
-            self.targets = {t["id"]: os.path.relpath(t["filename"][0], BUILD) for t in json.load(f)
-                            if t["type"] in ("executable", "shared library", "shared module")}
+            targets = json.load(f)
+        self.targets = {t["id"]: os.path.relpath(t["filename"][0], BUILD) for t in targets
+                        if t["type"] in ("executable", "shared library", "shared module")}
+        self.sources = {t["id"]: [s for part in t["target_sources"] for s in part.get("sources", [])] for t in targets}
         self.programs = [o for o in self.targets.values() if not o.startswith(("tests/unit/", "tests/fuzz/", "tests/bench/"))]
         missing = [n for n in names if n not in self.tests]
         if missing:
             raise Failed("there is no test " + ", ".join(missing))
 
     def wanted(self, test):
-        """What is built for a test: the suites but unit start all programs, whatever meson knows of it."""
+        """What is built for a test: the suites but unit and corpus start all programs, whatever meson knows of it."""
         own = [self.targets[i] for i in self.tests[test]["depends"] if i in self.targets]
-        return sorted(set(own) | set(() if "firesteel:unit" in self.tests[test]["suite"] else self.programs))
+        alone = {"firesteel:unit", "firesteel:corpus"}.intersection(self.tests[test]["suite"])
+        return sorted(set(own) | set(() if alone else self.programs))
 
     def save(self, test):
         """Builds what a test wants as it is without a mutant, and keeps a copy."""
@@ -208,7 +215,7 @@ class Runner:
 
     def ninja(self, targets):
         """Builds; the first error, or None."""
-        done = subprocess.run(["ninja", "-C", BUILD, "--quiet", *targets], env=self.env, stdin=subprocess.DEVNULL,
+        done = subprocess.run(["ninja", "-C", BUILD, "--quiet", *self.jobs, *targets], env=self.env, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
         if done.returncode == 0:
             return None
@@ -223,18 +230,30 @@ class Runner:
             argv.append(case)
         return argv
 
-    def run(self, test, case, seconds):
-        """"passed", "failed", "died", "hangs" or "skipped …", and what it printed."""
+    def started(self, test, argv, seconds, **env):
+        """Runs a program of a test: (its status, or None when its time was over; what it printed)."""
         output = tempfile.TemporaryFile(dir=self.env["TMPDIR"])
-        process = subprocess.Popen(self.command(test, case), env=dict(self.env, **self.tests[test]["env"]),
+        process = subprocess.Popen(argv, env=dict(self.env, **self.tests[test]["env"], **env),
                                    cwd=self.tests[test]["workdir"] or BUILD, stdin=subprocess.DEVNULL, stdout=output,
                                    stderr=subprocess.STDOUT, start_new_session=True)
         late = not ends_within(process, seconds)
         sweep(0 if late else 3)
+        status = None if late else process.returncode
         process.returncode = 0
         output.seek(0)
         text = output.read().decode(errors="replace")
         output.close()
+        return status, text
+
+    def program(self, test, cases, seconds):
+        """A test as a whole, or these cases of it: (its status, cases that failed, was it too late?)."""
+        status, text = self.started(test, self.tests[test]["cmd"], seconds, **({"FIRESTEEL_CASES": " ".join(cases)} if cases else {}))
+        return status, re.findall(r"^not ok \d+ - (\w.*?)(?: #.*)?$", text, re.M), status is None
+
+    def run(self, test, case, seconds):
+        """"passed", "failed", "died", "hangs" or "skipped …", and what it printed."""
+        status, text = self.started(test, self.command(test, case), seconds)
+        late = status is None
         for line in text.splitlines():
             said, _, rest = line.partition(" - ")
             name, _, skip = rest.partition(" # SKIP")
@@ -423,6 +442,15 @@ def run(mutants, options, temporary):
     return 0 if noticed + unjudged == ran and (noticed or not ran) else 1
 
 
+def run_randomly(options, temporary):
+    begun = time.monotonic()
+    copy_sources()
+    runner = Runner(temporary, options.jobs)
+    runner.prepare([])
+    return randomly.run(runner, SOURCE, ROOT, options.random, int(options.names[0]) if options.names else None,
+                        begun + 60 * options.minutes if options.minutes is not None else None, say)
+
+
 def choose(names):
     known = table.mutants()
     unknown = [n for n in names if n not in {m.name for m in known}]
@@ -470,9 +498,13 @@ def main():
     parser.add_argument("--record", action="store_true", help="write what is noticed into tests/mutants/noticed")
     parser.add_argument("--wide", action="store_true", help="try what survives on all of unit and replay")
     parser.add_argument("--list", action="store_true", help="names, when each was noticed, promises")
+    parser.add_argument("--random", type=int, metavar="N", help="change N lines by chance instead; behind it a seed")
+    parser.add_argument("--jobs", type=int, metavar="N", help="of the build, with --random: so many at once")
     parser.add_argument("names", nargs="*", metavar="NAME")
     options = parser.parse_args()
-    mutants = choose(options.names)
+    if options.random and (len(options.names) > 1 or not all(n.isdigit() for n in options.names)):
+        raise Failed("after --random N comes a number, the seed")
+    mutants = choose([] if options.random else options.names)
     if options.list:
         results = kept.Kept(mutants, ROOT)
         for m in mutants:
@@ -484,6 +516,8 @@ def main():
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, ended)
+    if options.random:
+        return locked(lambda temporary: run_randomly(options, temporary))
     return locked(lambda temporary: run(mutants, options, temporary))
 
 
