@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "trainer/checkpoint.h"
 #include "trainer/data/npz.h"
+#include "trainer/naming.h"
 #include "trainer/safetensors.h"
 #include "trainer/tensor/arrange.h"
 
@@ -24,9 +25,10 @@ static void source_done(struct source *s)
         safetensors_done(&s->s);
 }
 
-static size_t count(const struct source *s)
+// The name of its i-th tensor; NULL after the last.
+static const char *name_at(const struct source *s, size_t i)
 {
-    return s->is_npz ? s->z.n : (size_t)cJSON_GetArraySize(s->s.header);
+    return !s->is_npz ? safetensors_name(&s->s, i) : i < s->z.n ? s->z.item[i].name : NULL;
 }
 
 static const struct npz_item *find_array(const struct source *s, const char *name)
@@ -35,11 +37,6 @@ static const struct npz_item *find_array(const struct source *s, const char *nam
         if (strcmp(s->z.item[i].name, name) == 0)
             return &s->z.item[i];
     return NULL;
-}
-
-static bool has(const struct source *s, const char *name)
-{
-    return s->is_npz ? find_array(s, name) != NULL : safetensors_has(&s->s, name);
 }
 
 static tensor *take(const struct source *s, const char *name, err *e)
@@ -81,27 +78,6 @@ static int open_source(struct source *s, const void *bytes, size_t n, err *e)
     return -1;
 }
 
-static const struct rename {
-    const char *here, *there;
-} torch_names[] = {
-    {"kernel", "weight"},
-    {"embeddings", "weight"},
-    {"gamma", "weight"},
-    {"beta", "bias"},
-    {"bias", "bias"},
-    {"moving_mean", "running_mean"},
-    {"moving_variance", "running_var"},
-};
-
-// "conv1.weight" for "conv1/kernel".
-static void torch_name(const char *name, buf *out)
-{
-    const char *last = strrchr(name, '/');
-    for (size_t i = 0; last && i < ARRAY_LEN(torch_names); i++)
-        if (strcmp(last + 1, torch_names[i].here) == 0)
-            buf_fmt(out, "%.*s.%s", (int)(last - name), name, torch_names[i].there);
-}
-
 // A kernel of PyTorch as it lies here. Of one input channel for each group, as a depthwise one has
 // it, (height, width, 1, channels·multiplier) is (height, width, channels, multiplier) in the same
 // order.
@@ -138,31 +114,18 @@ static tensor *turn_flattened(tensor *t, const row_shape *picture, err *e)
     return out;
 }
 
-// The tensor for weight i; NULL with e. *there: what the file calls it.
-static tensor *find_weight(
-    const struct source *s, const model *m, size_t i, const char *name, buf *there, err *e)
+// The tensor for weight i, as it lies here; NULL with e.
+static tensor *take_weight(const struct source *s, const model *m, size_t i, const char *name,
+    const char *there, bool torch, err *e)
 {
-    AUTO_BUF numbered = {0}, torch = {0};
-    buf_fmt(&numbered, "%s:0", name);
-    torch_name(name, &torch);
-    const char *names[] = {name, buf_cstr(&numbered), buf_cstr(&torch)};
-    size_t k = 0;
-    while (k < ARRAY_LEN(names) && !has(s, names[k]))
-        k++;
-    if (k == ARRAY_LEN(names)) {
-        err_set(e, ERR_INVALID, "the file has neither \"%s\" nor \"%s\" among its %zu tensors",
-            name, buf_cstr(&torch), count(s));
-        return NULL;
-    }
-    buf_str(there, names[k]);
-    tensor *t = take(s, names[k], e);
+    tensor *t = take(s, there, e);
     size_t length = strlen(name);
     bool kernel = length > 7 && strcmp(name + length - 7, "/kernel") == 0;
     row_shape picture;
-    if (t && k == 2 && model_weight_of_flattened(m, i, &picture) &&
+    if (t && torch && model_weight_of_flattened(m, i, &picture) &&
         t->shape[t->dims - 1] == shape_size(&picture) && t->dims == (kernel ? 2 : 1))
         return turn_flattened(t, &picture, e);
-    if (!t || k < 2 || !kernel || (t->dims != 2 && t->dims != 4))
+    if (!t || !torch || !kernel || (t->dims != 2 && t->dims != 4))
         return t;
     tensor *like = model_weight(m, i, e);
     if (like)
@@ -171,35 +134,96 @@ static tensor *find_weight(
     return t;
 }
 
-// Finds the tensors of all weights; found[i] is NULL for one that is skipped.
-static int find_all(
-    const struct source *s, const model *m, bool skip, tensor **found, buf *skipped, err *e)
+// The names of both sides, and what is known of which belongs to which.
+struct names {
+    const char **here, **there;
+    size_t m, n;
+    naming_hit *hit; // [m]
+};
+
+static void names_done(struct names *x)
 {
-    for (size_t i = 0; i < model_weight_count(m); i++) {
-        AUTO_BUF name = {0}, there = {0};
+    for (size_t i = 0; i < x->m; i++)
+        free((void *)x->here[i]);
+    free(x->here), free(x->there), free(x->hit);
+}
+
+static struct names names_of(const struct source *s, const model *m)
+{
+    struct names x = {.m = model_weight_count(m)};
+    x.here = mem_array(x.m + 1, sizeof *x.here);
+    x.hit = mem_array(x.m + 1, sizeof *x.hit);
+    for (size_t i = 0; i < x.m; i++) {
+        AUTO_BUF name = {0};
         model_weight_name(m, i, &name);
-        found[i] = find_weight(s, m, i, buf_cstr(&name), &there, e);
+        x.here[i] = mem_strndup(buf_cstr(&name), name.len);
+    }
+    while (name_at(s, x.n))
+        x.n++;
+    x.there = mem_array(x.n + 1, sizeof *x.there);
+    for (size_t i = 0; i < x.n; i++)
+        x.there[i] = name_at(s, i);
+    naming_find(x.here, x.m, x.there, x.n, x.hit);
+    return x;
+}
+
+// "a/kernel, a/bias and 7 more"
+static void add_list(buf *out, const char *const *names, size_t n)
+{
+    enum { LISTED = 300 }; // bytes: an error has room for two such lists
+    size_t i = 0;
+    for (; i < n && out->len < LISTED; i++)
+        buf_fmt(out, "%s%s", i ? ", " : "", names[i]);
+    if (i < n)
+        buf_fmt(out, " and %zu more", n - i);
+}
+
+static int not_found(const struct names *x, size_t i, err *e)
+{
+    AUTO_BUF there = {0}, here = {0}, torch = {0};
+    const char *name = x->here[i];
+    add_list(&there, x->there, x->n);
+    add_list(&here, x->here, x->m);
+    if (x->hit[i].other != SIZE_MAX)
+        return err_set(e, ERR_INVALID,
+            "\"%s\" may be \"%s\" or another of the file's tensors: %s; the model's weights are %s",
+            name, x->there[x->hit[i].other], buf_cstr(&there), buf_cstr(&here));
+    naming_torch(name, &torch);
+    return err_set(e, ERR_INVALID,
+        "the file has neither \"%s\" nor \"%s\" among its %zu tensors: %s; the model's weights are "
+        "%s. A layer has one name on both sides: nn.Dense { 8, name = \"…\" }",
+        name, buf_cstr(&torch), x->n, buf_cstr(&there), buf_cstr(&here));
+}
+
+// Finds the tensors of all weights; found[i] is NULL for one that is skipped.
+static int find_all(const struct source *s, const model *m, const struct names *x, bool skip,
+    tensor **found, buf *skipped, err *e)
+{
+    for (size_t i = 0; i < x->m; i++) {
+        const char *there = x->hit[i].at == SIZE_MAX ? NULL : x->there[x->hit[i].at];
+        found[i] = there ? take_weight(s, m, i, x->here[i], there, x->hit[i].torch, e) : NULL;
         if (found[i] && model_check_weight(m, i, found[i], e) == 0)
             continue;
         if (!skip)
-            return there.len ? err_wrap(e, "tensor \"%s\"", buf_cstr(&there)) : -1;
+            return there ? err_wrap(e, "tensor \"%s\"", there) : not_found(x, i, e);
         tensor_free(found[i]);
         found[i] = NULL;
-        buf_fmt(skipped, "%s\n", buf_cstr(&name));
+        buf_fmt(skipped, "%s\n", x->here[i]);
     }
     return 0;
 }
 
 static int take_all(model *m, const struct source *s, bool skip, buf *skipped, err *e)
 {
-    size_t n = model_weight_count(m);
-    AUTO_FREE tensor **found = mem_array(n + 1, sizeof *found);
-    int status = find_all(s, m, skip, found, skipped, e);
-    for (size_t i = 0; i < n; i++) {
+    struct names x = names_of(s, m);
+    AUTO_FREE tensor **found = mem_array(x.m + 1, sizeof *found);
+    int status = find_all(s, m, &x, skip, found, skipped, e);
+    for (size_t i = 0; i < x.m; i++) {
         if (status == 0 && found[i])
             status = model_set_weight(m, i, found[i], e);
         tensor_free(found[i]);
     }
+    names_done(&x);
     return status;
 }
 

@@ -11,7 +11,8 @@
 //   bn1/moving_mean       the same               bn1.running_mean; moving_variance: running_var
 //   emb/embeddings        the same               emb.weight
 //
-// A layer is called there as here. What the file has besides is passed over.
+// A layer is called there as here; the file's name may have the path of a model before it
+// (naming.h). What the file has besides is passed over.
 #pragma once
 #include "trainer/nn/model.h"
 

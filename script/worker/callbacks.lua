@@ -81,6 +81,8 @@ nn.ModelCheckpoint = class("ModelCheckpoint", { "filepath", "monitor", "verbose"
   save_weights_only = "boolean", mode = "string", save_freq = "any", initial_value_threshold = "number",
 }, function(self)
   if not self.filepath then return 'which file? nn.ModelCheckpoint { "checkpoint.safetensors" }' end
+  local wrong = core.blame_name(self.filepath)
+  if wrong then return wrong end
   self.monitor = self.monitor or "val_loss"
   self.verbose = self.verbose or 0
   self.save_freq = self.save_freq or "epoch"

@@ -17,6 +17,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 static const char type_name[] = "model";
 
@@ -395,6 +396,71 @@ static int summary(lua_State *L)
     return 0;
 }
 
+// Names that promise another program's format, and what to write instead.
+static const struct foreign {
+    const char *end, *remedy;
+} foreign[] = {
+    {".keras", "in Python safetensors.numpy.load_file reads it, by the names of layers"},
+    {".h5", "in Python safetensors.numpy.load_file reads it, by the names of layers"},
+    {".hdf5", "in Python safetensors.numpy.load_file reads it, by the names of layers"},
+    {".pt", "PyTorch reads it with safetensors.torch.load_file"},
+    {".pth", "PyTorch reads it with safetensors.torch.load_file"},
+    {".pkl", "in Python safetensors.numpy.load_file reads it"},
+    {".pickle", "in Python safetensors.numpy.load_file reads it"},
+    {".joblib", "in Python safetensors.numpy.load_file reads it"},
+    {".npz", "arrays are written by data.save(\"w.npz\", { a = tensor })"},
+    {".npy", "an array is written by data.save(\"w.npy\", tensor)"},
+    {".pb", "other runtimes read m.onnx"},
+    {".tflite", "other runtimes read m.onnx"},
+    {".mlmodel", "other runtimes read m.onnx"},
+    {".json", "m.safetensors has the layers, too"},
+    {".yaml", "m.safetensors has the layers, too"},
+    {".csv", "a table is written by data.save(\"t.csv\", frame)"},
+};
+
+static const struct foreign *find_foreign(const char *path)
+{
+    size_t n = strlen(path);
+    for (size_t i = 0; i < ARRAY_LEN(foreign); i++) {
+        size_t k = strlen(foreign[i].end);
+        if (n >= k && strcasecmp(path + n - k, foreign[i].end) == 0)
+            return &foreign[i];
+    }
+    return NULL;
+}
+
+// Appends what is wrong with a name for a file of a model; nothing: it is fine.
+static void blame_name(const char *path, buf *out)
+{
+    const struct foreign *other = find_foreign(path);
+    if (other)
+        buf_fmt(out,
+            "%s would promise another format: write \"m.safetensors\", or \"m.onnx\" for other "
+            "runtimes; %s",
+            path, other->remedy);
+}
+
+static void check_written(lua_State *L, const char *what, const char *path)
+{
+    buf wrong = {0};
+    blame_name(path, &wrong);
+    lua_pushlstring(L, buf_cstr(&wrong), wrong.len);
+    buf_done(&wrong);
+    if (*lua_tostring(L, -1))
+        luaL_error(L, "%s: %s", what, lua_tostring(L, -1));
+    lua_pop(L, 1);
+}
+
+// inner.blame_name(path) → what is wrong with it, or nil
+static int lua_blame_name(lua_State *L)
+{
+    buf wrong = {0};
+    blame_name(luaL_checkstring(L, 1), &wrong);
+    lua_pushstring(L, wrong.len ? buf_cstr(&wrong) : NULL);
+    buf_done(&wrong);
+    return 1;
+}
+
 // model:export(path, {format = "onnx"})
 static int export(lua_State *L)
 {
@@ -405,6 +471,7 @@ static int export(lua_State *L)
     format = opt_string_field(L, 3, "export", "format");
     if (format && strcmp(format, "onnx") != 0)
         return luaL_error(L, "export: format must be \"onnx\", got \"%s\"", format);
+    check_written(L, "export", path);
     if (export_write(m, path, &e))
         raise_err(L, &e);
     return 0;
@@ -425,6 +492,7 @@ static int save(lua_State *L)
     const char *path = luaL_checkstring(L, 2);
     checkpoint_options options = {.optimizer = true, .notes = worker_of(L)->options.notes};
     take_options(L, 3, "save", "overwrite", "include_optimizer overwrite");
+    check_written(L, "save", path);
     if (is_onnx(path) && lua_getfield(L, 3, "include_optimizer") != LUA_TNIL)
         return luaL_error(
             L, "save: a file of ONNX has no optimizer, so no option include_optimizer");
@@ -497,6 +565,11 @@ static int load(lua_State *L)
         return luaL_error(L,
             "load: %s is for other runtimes; model:save(\"m.safetensors\") writes what is read "
             "here",
+            text);
+    if (!is_checkpoint(text, n) && find_foreign(text) && path_exists(text))
+        return luaL_error(L,
+            "load: %s is no file of model:save, which has the layers, too: make the model, and "
+            "call model:load_weights(path) where it has weights alone",
             text);
     push_model(
         L, is_checkpoint(text, n) ? checkpoint_decode(text, n, &e) : checkpoint_read(text, &e), &e);
@@ -666,6 +739,8 @@ int open_nn(lua_State *L)
     lua_setfield(L, -2, "looks_not");
     lua_pushcfunction(L, lua_nearest);
     lua_setfield(L, -2, "nearest");
+    lua_pushcfunction(L, lua_blame_name);
+    lua_setfield(L, -2, "blame_name");
     lua_pushcfunction(L, lua_check_activation);
     lua_setfield(L, -2, "activation");
     lua_pushcfunction(L, lua_is_asked_by_file);

@@ -169,6 +169,60 @@ test("weights of Keras's names are taken as they are, from .npz and safetensors"
   same(b:predict(x), from:predict(x))
 end)
 
+-- What {w.path: w.numpy() for w in model.weights} is called by Keras 3.15, of a model in each form.
+test("weights are found behind the path of a model", function()
+  local function two(a, b) return nn.Sequential { nn.Input { 4 }, nn.Dense { 3, name = a }, nn.Dense { 2, name = b } } end
+  local forms = {
+    { "Sequential", two("a", "b"), "sequential/a", "sequential/b" }, { "of a name", two("a", "b"), "net/a", "net/b" },
+    { "functional", two("a", "b"), "a", "b" }, { "subclassed", two("a", "b"), "my_model/a", "my_model/b" },
+    { "layers in layers", two("one", "two"), "m2/one/inner", "m2/two/inner" }, { "nested", two("q", "b"), "base/q", "b" },
+    { "nested in a Sequential", two("q", "b"), "base/q", "outer/b" }, { "automatic names", two(), "sequential/dense", "sequential/dense_1" },
+    { "automatic names of a later model", two(), "sequential_1/dense_2", "sequential_1/dense_3" },
+    { "of a later functional one", two(), "dense_1", "dense_2" }, { "numbers of two digits", two(), "sequential_4/dense_9", "sequential_4/dense_10" },
+    { "the nearer one", two("a", "b"), "m/a", "m/b", { ["m/other/a/kernel"] = waves(7, 7), ["m/other/a/bias"] = waves(7) } },
+  }
+  local x = waves(3, 4)
+  for _, form in ipairs(forms) do
+    local what, model, first, second, more = table.unpack(form)
+    local w = { waves(4, 3), waves(3), waves(3, 2), waves(2) }
+    local named = { [first .. "/kernel"] = w[1], [first .. "/bias"] = w[2], [second .. "/kernel"] = w[3], [second .. "/bias"] = w[4] }
+    for name, t in pairs(more or {}) do named[name] = t end
+    for _, file in ipairs { "/form.npz", "/form.safetensors" } do
+      data.save(folder .. file, named)
+      same(#model:load_weights(folder .. file), 0, what)
+      for i, t in ipairs(model:get_weights()) do same(t, w[i], what) end
+    end
+  end
+  local model = two("a", "b")
+  local w = { waves(4, 3), waves(3), waves(3, 2), waves(2) }
+  data.save(folder .. "/place.npz", { arr_0 = w[1], arr_1 = w[2], arr_2 = w[3], arr_3 = w[4] }) -- numpy.savez(path, *model.get_weights())
+  model:load_weights(folder .. "/place.npz")
+  for i, t in ipairs(model:get_weights()) do same(t, w[i]) end
+  data.save(folder .. "/prefix.safetensors", { ["module.a.weight"] = w[1]:transpose(), ["module.a.bias"] = w[2], ["module.b.weight"] = w[3]:transpose(), ["module.b.bias"] = w[4] })
+  model:load_weights(folder .. "/prefix.safetensors") -- of torch.nn.DataParallel
+  for i, t in ipairs(model:get_weights()) do same(t, w[i]) end
+
+  data.save(folder .. "/two.npz", { ["m/one/a/kernel"] = w[1], ["m/one/a/bias"] = w[2], ["m/two/a/kernel"] = w[1], ["m/two/a/bias"] = w[2] })
+  fails('"a/kernel" may be "m/', model.load_weights, model, folder .. "/two.npz")
+  fails("among its 4 tensors: ", two("u", "v").load_weights, two("u", "v"), folder .. "/two.npz")
+  fails("the model's weights are u/kernel, u/bias, v/kernel, v/bias. A layer has one name on both sides", model.load_weights, two("u", "v"), folder .. "/two.npz")
+  local part = two("a", "v")
+  same(table.concat(part:load_weights(folder .. "/prefix.safetensors", { skip_mismatch = true }), " "), "v/kernel v/bias")
+end)
+
+test("a name that means another program's format is refused", function()
+  local model = nn.Sequential { nn.Dense { 2, input_dim = 3 } }
+  for _, name in ipairs { "m.keras", "m.h5", "m.weights.h5", "M.H5", "m.hdf5", "m.pt", "m.pth", "m.pkl", "m.npz", "m.npy", "m.pb", "m.tflite", "m.json" } do
+    local path = folder .. "/" .. name
+    fails("would promise another format: write \"m.safetensors\", or \"m.onnx\"", model.save, model, path)
+    fails("would promise another format", nn.ModelCheckpoint, { path })
+    same(io.open(path), nil, name)
+  end
+  for _, name in ipairs { "/m.safetensors", "/m.ckpt", "/m", "/m.onnx", "/m.v2", "/h5" } do model:save(folder .. name) end
+  data.save(folder .. "/w.npz", { a = waves(2) })
+  fails("call model:load_weights(path) where it has weights alone", nn.load, folder .. "/w.npz")
+end)
+
 test("a safetensors file of another program", function()
   local head = '{"__metadata__":{"format":"pt"},"a.weight":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]},'
     .. '"a.bias":{"dtype":"F32","shape":[1],"data_offsets":[8,12]}}'
