@@ -38,7 +38,7 @@ LUA_KEYWORDS = set("and break do else elseif end false for function goto if in l
 SPARED = re.compile(r"\b(?:assert|static_assert|_Static_assert|mem_trim|mem_leave|__builtin_(?:expect|prefetch|unreachable)"
                     r"|madvise|posix_fadvise)\b")
 FREES = re.compile(r"(?:^|_)(?:free|done|close|closedir|unref|release|munmap|delete|forget|unlock|at)$|^(?:va_end|va_start|cJSON_Delete)$")
-SIZES = re.compile(r"mem_(?:resize|array|alloc|try_array)|reserve|_MS\b|timeout|sleep|\bcase\b|\[\w*\];|= \{0\}")
+SIZES = re.compile(r"mem_(?:resize|array|alloc|try_array)|reserve|\bcap\b|\broom\b|_MS\b|timeout|sleep|\bcase\b|\[\w*\];|= \{0\}")
 
 
 def tokens(text, lua=False):
