@@ -939,6 +939,45 @@ def test_the_palette_has_every_action_and_says_where_it_works(t):
         leave(s)
 
 
+def test_the_hidden_cursor_stands_at_what_is_selected(t):
+    """Screen readers and magnifiers follow it."""
+    cells = "".join(f"-- %% Cell {i}\nx = {i}\n\n" for i in range(1, 30))
+    table = "-- %% Table\ndisplay.table { { A = 'one' }, { A = 'two' }, { A = 'three' } }\nprint 'A text'\n"
+
+    def at(words, column=0):
+        x, y, visible = s.cursor()
+        return not visible and words in s.screen()[y] and x == column
+
+    with workbench(folder(t, table + "\n" + cells)) as s:
+        s.keys("C-e")
+        s.wait("three")
+        eventually(lambda: at("[1] Table"))
+        s.keys("j")
+        eventually(lambda: at("] Cell 1 "))
+        s.keys("G")
+        eventually(lambda: at("] Cell 29"))
+        s.keys("k k")
+        eventually(lambda: at("] Cell 27"))
+        s.keys("g g O")
+        s.wait("output ")
+        eventually(lambda: at("A"))
+        s.keys("Tab")
+        s.wait("table ")
+        eventually(lambda: at("one", 1))
+        s.keys("j")
+        eventually(lambda: at("two", 1))
+        s.keys("G")
+        eventually(lambda: at("three", 1))
+        s.keys("q ?")
+        s.wait("Keys: ")
+        eventually(lambda: at("Running", 1))
+        s.keys("q j p Esc Enter")
+        s.wait("EDIT")
+        assert s.cursor()[2], "while a cell is edited it is seen"
+        s.keys("Esc")
+        leave(s)
+
+
 def test_a_deleted_cell_comes_back_with_its_output(t):
     with workbench(folder(t, "-- %% A\nprint 'precious'\n\n-- %% B\n2\n")) as s:
         s.keys("C-e")

@@ -79,6 +79,57 @@ def test_restarting_while_typing_goes_on_in_the_same_cell(t):
     assert read(where) == "-- %% One\n11xxddyya = 1\n\n-- %% Two\nb = 2\n", read(where)
 
 
+def test_undo_goes_on_after_a_restart(t):
+    """A cell's marker is read in another order than it was written: `[markdown] Two`, `Two [markdown]`."""
+    where = folder(t)
+    for keys, what in (("1", "heading"), ("m", "change of type"), ("r", "change of type"), ("b", "insert"), ("d d", "delete"),
+                       ("M-Up", "move"), ("k M", "merge")):
+        with opened(where) as a:
+            a.keys("j")
+            a.quiet()
+            a.keys(keys)
+            a.wait("a.lua +")
+            a.quiet()
+            a.keys("0 0")
+            a.wait("restarted")
+            a.quiet()
+            a.keys("z")
+            a.wait("undone: " + what)
+            a.wait("idle")
+            a.keys("0 0")
+            a.wait("restarted")
+            a.quiet()
+            a.keys("Z")
+            a.wait("done again: " + what)
+            a.keys("z")
+            a.wait("undone: " + what)
+            a.quiet()
+            assert [row.strip("▌ ─") for row in a.screen()[:5]] == ["[ ] One", "a = 1", "", "[ ] Two", "b = 2"], (keys, a.screen())
+            a.keys(":")
+            a.type("stop!")
+            a.keys("Enter")
+            a.exit()
+
+
+def test_the_edited_line_stays_where_it_is_while_output_grows_above(t):
+    where = folder(t, "-- %% Grows\nfor i = 1, 300 do print('line ' .. i) sh 'sleep 0.02' end\n\n-- %% Mine\nx = 1\n")
+    with opened(where) as a:
+        a.keys("j Enter")
+        a.wait("EDIT")
+        a.keys("Esc k C-e j Enter")
+        a.wait("EDIT")
+        places = set()
+        for word in "abcdefgh":
+            a.type(word)
+            a.wait(word + "x = 1")
+            places.add(a.cursor()[1])
+            number = max(int(row.split("line ")[1]) for row in a.screen() if "│ line " in row)
+            a.wait(f"line {number + 2}")
+        assert len(places) == 1, places
+        a.keys("Esc i i")
+        a.wait("interrupted")
+
+
 class Cutter:
     """A third client, quicker than any person."""
 

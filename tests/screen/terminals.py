@@ -61,6 +61,23 @@ def test_ascii(t):
         assert s.screen()[5].endswith("####----")
 
 
+def test_no_attribute_goes_on_behind_what_has_it(t):
+    """A flag's letters and what is drawn as ASCII took their colours and lines to all plain text behind them."""
+    for term, env in [(term, {}) for term in KNOWN] + [("xterm-256color", {"NO_COLOR": "1"}), ("xterm", {"LC_ALL": "C"})]:
+        with probe(term=term, env=env) as s:
+            styles, of, here = s.styles(), {}, None
+            for line in styles:
+                if line.startswith("|"):
+                    here = of.setdefault(line[1:].strip(), [])
+                else:
+                    here.append(line.strip())
+            flag = next(words for words in of if "DE" in words)
+            assert of[flag] or term == "linux", (term, styles)
+            for words, runs in of.items():
+                if "plain" in words or "corner" in words or words.startswith("size"):
+                    assert not runs, (term, env, words, runs)
+
+
 def test_margins_of_scrolling_end_with_a_size(t):
     """Of the terminal that the tests have: what a program set for 24 rows may not outlive them (libvterm dies of it)."""
     program = ["sh", "-c", r"printf '\033[15;20r\033[20;1Hhere'; read line; printf '\n\n\nthere'; read line"]

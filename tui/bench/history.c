@@ -184,6 +184,31 @@ void history_edit(bench *b, size_t i, const char *marker, const char *source)
     write_cell(b, i, marker, source);
 }
 
+// The cell as a kernel has it that has read it again from its text, as after a restart: marker and
+// source may be written in another way then. New; NULL: its text is no single cell.
+static char *as_read(const struct place *p)
+{
+    AUTO_BUF once = {0}, again = {0};
+    notebook *made = notebook_new();
+    notebook_insert(made, 0, p->marker, p->source);
+    notebook_print(made, &once);
+    notebook *read = notebook_parse(buf_cstr(&once), once.len, NULL);
+    if (read && notebook_count(read) == 1)
+        buf_fmt(&again, "%s\n%s", notebook_cell(read, 0)->marker, notebook_cell(read, 0)->source);
+    bool single = read && notebook_count(read) == 1;
+    notebook_free(made);
+    notebook_free(read);
+    return single ? buf_take(&again) : NULL;
+}
+
+static bool same_content(const struct place *now, const struct place *then)
+{
+    if (str_eq(now->source, then->source) && str_eq(now->marker, then->marker))
+        return true;
+    AUTO_FREE char *a = as_read(now), *b = as_read(then);
+    return a && b && str_eq(a, b);
+}
+
 // Is the cell still as the change left it?
 static bool fits(bench *b, const struct op *op, bool back, const char **why)
 {
@@ -200,7 +225,7 @@ static bool fits(bench *b, const struct op *op, bool back, const char **why)
     if (op->kind != OP_EDIT)
         return true;
     struct place now = place_of(b, i);
-    bool same = str_eq(now.source, then->source) && str_eq(now.marker, then->marker);
+    bool same = same_content(&now, then);
     place_done(&now);
     *why = "its cell has been edited since";
     return same;

@@ -8,7 +8,7 @@
 
 struct grid {
     int w, h;
-    int cursor_x, cursor_y;
+    int cursor_x, cursor_y, parked_x, parked_y;
     grid_cell *cells; // row by row
 };
 
@@ -68,6 +68,8 @@ void grid_copy(grid *to, const grid *from)
     memcpy(to->cells, from->cells, (size_t)from->w * (size_t)from->h * sizeof *from->cells);
     to->cursor_x = from->cursor_x;
     to->cursor_y = from->cursor_y;
+    to->parked_x = from->parked_x;
+    to->parked_y = from->parked_y;
 }
 
 void grid_blit(grid *to, rect clip, int x, int y, const grid *from, int row)
@@ -83,6 +85,7 @@ void grid_clear(grid *g)
     for (size_t i = 0; i < (size_t)g->w * (size_t)g->h; i++)
         g->cells[i] = blank;
     g->cursor_x = g->cursor_y = -1;
+    g->parked_x = g->parked_y = -1;
 }
 
 // Makes room at (x, y): if a wide character there loses one half, its other half becomes blank.
@@ -251,6 +254,20 @@ bool grid_cursor(const grid *g, int *x, int *y)
     *x = g->cursor_x;
     *y = g->cursor_y;
     return g->cursor_x >= 0;
+}
+
+void grid_park_cursor(grid *g, int x, int y)
+{
+    bool inside = x >= 0 && y >= 0 && x < g->w && y < g->h;
+    g->parked_x = inside ? x : -1;
+    g->parked_y = inside ? y : -1;
+}
+
+void grid_parked(const grid *g, int *x, int *y)
+{
+    bool said = g->parked_x >= 0;
+    *x = said ? g->parked_x : 0;
+    *y = said ? g->parked_y : g->h - 1;
 }
 
 static bool cell_equal(const grid_cell *a, const grid_cell *b)

@@ -83,6 +83,7 @@ rect dialog_show(grid *g, rect area, const struct dialog *d)
     size_t top = d->scroll->top;
     grid_fill(g, box, ' ', (style){0});
     grid_box(g, box, d->frame, d->title);
+    grid_park_cursor(g, inside.x, inside.y);
     put_rows(g, inside, inside.y - (int)top, d);
     if (p.n > inside.h)
         grid_print(g, box, box.x + 2, box.y + box.h - 1, d->frame, " %zu-%zu of %d, Down Up ",

@@ -218,7 +218,9 @@ static void real_present(term *t, const grid *g)
     grid_diff(r->shown, g, draw_run, &arg);
     grid_copy(r->shown, g);
     int x, y, cursor = grid_cursor(g, &x, &y);
-    if (cursor && x < r->w && y < r->h)
+    if (!cursor)
+        grid_parked(g, &x, &y);
+    if (x < r->w && y < r->h)
         move(y, x);
     if (cursor != r->cursor)
         curs_set(r->cursor = cursor);

@@ -131,12 +131,21 @@ static chtype ascii_of(uint32_t point)
     return '?';
 }
 
+// Nothing here sets attributes of the window: curses would add them to what is drawn later.
+static void put_wide(int x, int y, const wchar_t *wide, attr_t attrs, int pair)
+{
+    cchar_t out;
+    setcchar(&out, wide, attrs, 0, &pair);
+    mvadd_wch(y, x, &out);
+}
+
 static void draw_ascii(int x, int y, const grid_cell *c, attr_t attrs, int pair)
 {
-    attr_set(attrs, 0, &pair);
-    mvaddch(y, x, ascii_of(c->points[0]));
+    chtype ascii = ascii_of(c->points[0]);
+    wchar_t wide[] = {(wchar_t)(ascii & A_CHARTEXT), 0};
+    put_wide(x, y, wide, attrs | (ascii & A_ALTCHARSET), pair);
     if (c->width == 2)
-        addch(' ');
+        put_wide(x + 1, y, L" ", attrs, pair);
 }
 
 void draw_cell(const struct draw *d, int x, int y, const grid_cell *c)
@@ -160,11 +169,7 @@ void draw_cell(const struct draw *d, int x, int y, const grid_cell *c)
     for (int i = 1, n = 1; agree && i < CELL_POINTS && c->points[i]; i++)
         if (wcwidth((wchar_t)c->points[i]) == 0)
             wide[n++] = (wchar_t)c->points[i];
-    cchar_t out;
-    setcchar(&out, wide, attrs, 0, &pair);
-    mvadd_wch(y, x, &out);
-    if (!agree && c->width == 2) {
-        setcchar(&out, L" ", attrs, 0, &pair);
-        add_wch(&out);
-    }
+    put_wide(x, y, wide, attrs, pair);
+    if (!agree && c->width == 2)
+        put_wide(x + 1, y, L" ", attrs, pair);
 }

@@ -22,6 +22,7 @@ struct input {
     buf bytes;
     buf paste;                           // lent to the caller when it is complete
     enum { KEYS, PASTING, PASTED } mode; // PASTED: a paste has not ended yet
+    bool cut; // the last event was an Esc, since nothing came behind it in time
     struct own_key *own;
     size_t own_n;
 };
@@ -281,10 +282,15 @@ static struct found parse_escape(const input *in, const char *s, size_t n)
     return (struct found){f.key ? f.key | KEY_ALT | KEY_ESCAPED : 0, f.n + 1};
 }
 
-// Is this the start of a terminal's answer or mouse report? Those never become keys, even if late.
+static const char paste_begin[] = "\x1b[200~", paste_end[] = "\x1b[201~";
+enum { MARK = sizeof paste_begin - 1 };
+
+// Is this the start of a terminal's answer or mouse report, or of what announces a paste? Those
+// never become keys, even if late: what follows would be obeyed.
 static bool begins_report(const char *s, size_t n)
 {
-    return n > 2 && *s == ESC && s[1] == '[' && s[2] >= '<' && s[2] <= '?';
+    bool paste = n > 2 && n < MARK && memcmp(s, paste_begin, n) == 0;
+    return paste || (n > 2 && *s == ESC && s[1] == '[' && s[2] >= '<' && s[2] <= '?');
 }
 
 // No more bytes come: the first byte is a key of its own; "\eO" and "\e[" are Alt with a letter.
@@ -298,9 +304,6 @@ static struct found parse_late(const char *s, size_t n)
         return (struct found){(key)(unsigned char)s[1] | KEY_ALT | KEY_ESCAPED, 2};
     return (struct found){n > 2 ? 0 : FK_ESC, n > 2 ? n : 1};
 }
-
-static const char paste_begin[] = "\x1b[200~", paste_end[] = "\x1b[201~";
-enum { MARK = sizeof paste_begin - 1 };
 
 static size_t begun_end(const char *s, size_t n)
 {
@@ -354,6 +357,44 @@ static void begin_paste(input *in, size_t skip)
     in->mode = PASTING;
 }
 
+// The rest of a sequence whose Esc was taken for a key, as a slow line has cut it there: what a
+// person does not type within a moment. begins: it may become one.
+static bool is_rest(const input *in, bool *begins)
+{
+    AUTO_BUF whole = {0};
+    const char *s = in->bytes.data;
+    size_t n = in->bytes.len;
+    buf_char(&whole, ESC);
+    buf_add(&whole, s, n < LONGEST ? n : LONGEST);
+    *begins = *s == '[' || (*s == 'O' && n == 1);
+    if (*s == 'O' && n > 1 && s[1] && strchr("ABCDHFPQRS", s[1]))
+        return true;
+    if (*s != '[')
+        return false;
+    struct found f = parse_escape(in, whole.data, whole.len);
+    bool report = whole.len > 2 && whole.data[2] >= '<' && whole.data[2] <= '?';
+    bool paste = f.n == MARK && memcmp(whole.data, paste_begin, MARK) == 0;
+    *begins = !f.n;
+    return f.key || f.report.kind || report || paste;
+}
+
+// Puts an Esc back before what is the rest of its sequence. false: wait for more of it.
+static bool join_cut(input *in, bool late)
+{
+    bool begins, is = is_rest(in, &begins);
+    if (!is && begins && !late)
+        return false;
+    in->cut = false;
+    if (!is)
+        return true;
+    AUTO_BUF whole = {0};
+    buf_char(&whole, ESC);
+    buf_add(&whole, in->bytes.data, in->bytes.len);
+    buf_clear(&in->bytes);
+    buf_add(&in->bytes, whole.data, whole.len);
+    return true;
+}
+
 struct term_event input_next(input *in, bool late)
 {
     static const struct term_event nothing = {.kind = EVENT_NONE};
@@ -365,7 +406,7 @@ struct term_event input_next(input *in, bool late)
                 return (struct term_event){
                     .kind = EVENT_PASTE, .text = buf_cstr(&in->paste), .n = in->paste.len};
         }
-        if (!in->bytes.len)
+        if (!in->bytes.len || (in->cut && !join_cut(in, late)))
             return nothing;
         if (begins_paste(in)) {
             begin_paste(in, MARK);
@@ -383,6 +424,7 @@ struct term_event input_next(input *in, bool late)
         if (!f.n)
             return nothing;
         in->mode = KEYS;
+        in->cut = n == 1 && f.key == FK_ESC;
         buf_consume(&in->bytes, f.n);
         if (f.report.kind)
             return f.report;
@@ -398,5 +440,5 @@ int input_wait_ms(const input *in, int escape_ms)
     size_t n = in->bytes.len;
     if (!n || begins_report(in->bytes.data, n))
         return -1;
-    return n <= 2 && in->bytes.data[0] == ESC ? escape_ms : SEQUENCE_MS;
+    return in->cut || (n == 1 && in->bytes.data[0] == ESC) ? escape_ms : SEQUENCE_MS;
 }

@@ -90,6 +90,7 @@ static void draw(const view *view_, grid *g, rect area)
     const struct output *o = output_of(v);
     curves *c = curves_of(v);
     draw_title(v, c, g, area);
+    grid_park_cursor(g, area.x + 1, area.y + 1);
     rect rest = {area.x + 1, area.y + 1, area.w - 2, area.h - 1};
     int head = o && rest.h > 0 ? draw_head(v, o, g, rest) : 0;
     rest.y += head;

@@ -248,6 +248,7 @@ static void draw(const view *view_, grid *g, rect area)
     const struct compare_view *v = (const struct compare_view *)view_;
     int w = (area.w - LABEL - 4) / 2, rows = list_rows(v, area);
     grid_print(g, area, area.x + 1, area.y, LOOK_BOLD, "Two runs");
+    grid_park_cursor(g, area.x + 1, area.y + 1);
     for (int k = 0; k < 2; k++)
         grid_put_short(g, area, area.x + 2 + LABEL + k * (w + 1), area.y, w, v->runs[k],
             strlen(v->runs[k]), LOOK_ACCENT);

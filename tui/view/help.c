@@ -160,6 +160,7 @@ static void draw(const view *view_, grid *g, rect area)
     size_t rows = column_rows(v, area), second = two ? second_column(v) : v->n;
     rect body = {area.x, area.y + 1, two ? area.w / 2 : area.w, area.h - 1};
     rect right = {area.x + body.w, body.y, area.w - body.w, body.h};
+    grid_park_cursor(g, body.x + 1, body.y);
     int x =
         grid_print(g, area, area.x + 1, area.y, LOOK_ACCENT, "Keys: %s", v->head.below->ops->name);
     if (*filter_text(&v->filter))

@@ -187,15 +187,47 @@ static void find_last(struct notebook_view *v)
     slot_forget_outputs(b, v->top, v->last + 1);
 }
 
+// The screen row of the edited cell's title, which may be above or below the screen. false: it is
+// not known, because the screen begins below that cell.
+static bool edited_row(const struct notebook_view *v, int *y)
+{
+    *y = -v->top_row;
+    for (size_t k = v->top; k < v->at; k++)
+        *y += rows(v, k);
+    return v->editing && v->keep && v->top <= v->at;
+}
+
+// What grows or shrinks above the edited cell moves what is above it, not the line that a person
+// types in.
+static void hold_edited(struct notebook_view *v)
+{
+    int y;
+    bool held = v->held && v->anchor && str_eq(v->held, v->anchor) && v->held_w == v->area.w;
+    if (held && edited_row(v, &y))
+        notebook_scroll(v, y - v->held_y);
+}
+
+static void note_edited(struct notebook_view *v)
+{
+    bool known = edited_row(v, &v->held_y);
+    v->held_w = v->area.w;
+    if (known && v->held && v->anchor && str_eq(v->held, v->anchor))
+        return;
+    free(v->held);
+    v->held = known ? mem_strdup(v->anchor) : NULL;
+}
+
 static void settle(view *view_, rect area)
 {
     struct notebook_view *v = (struct notebook_view *)view_;
     v->area = area;
     notebook_follow(v);
     if (slot_count(v->head.bench)) {
+        hold_edited(v);
         notebook_scroll(v, 0);
         if (v->keep)
             keep_selected(v);
+        note_edited(v);
     }
     find_last(v);
 }
@@ -249,6 +281,8 @@ static void draw(const view *view_, grid *g, rect area)
         if (look.editing)
             look.paired =
                 cursor_bracket(edit_text(e), edit_cursor(e), &look.pair[0], &look.pair[1]);
+        if (i == v->at)
+            grid_park_cursor(g, area.x, y);
         for (int n = rows(v, i); row < n && y < area.y + area.h; row++, y++)
             cellview_draw(b, g, area, i, row, y, &look);
     }
@@ -405,6 +439,7 @@ static void done(view *view_)
 {
     struct notebook_view *v = (struct notebook_view *)view_;
     free(v->anchor);
+    free(v->held);
     forget_back(v);
 }
 

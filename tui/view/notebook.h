@@ -26,6 +26,8 @@ struct notebook_view {
     char *asking, *back;
     bool back_edits; // it was edited
     int64_t warned;  // mono ns: C-c was told that it interrupts another cell; 0: not
+    char *held;      // id of the cell that was edited when this was drawn, and the row of its title
+    int held_y, held_w;
     rect area;
 };
 

@@ -237,6 +237,7 @@ static void draw(const view *view_, grid *g, rect area)
     const struct page_view *v = (const struct page_view *)view_;
     rect body = v->pane.area;
     pane_draw(&v->pane, g);
+    grid_park_cursor(g, body.x, body.y);
     draw_title(v, g, area);
     if (lines_count(v->pane.lines) == 0 && !lines_looking(v->pane.lines))
         grid_print(g, body, body.x + 1, body.y, LOOK_DIM, "%s",

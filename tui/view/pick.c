@@ -157,8 +157,10 @@ static void draw(const view *view_, grid *g, rect area)
         size_t i = v->scroll.top + (size_t)y;
         const char *const *cells = (const char *const *)v->fields + v->shown[i] * FIELDS;
         put_row(g, body, body.y + y, widths, cells, (style){0});
-        if (i == v->scroll.at)
-            grid_restyle(g, (rect){body.x, body.y + y, body.w, 1}, LOOK_SELECTED);
+        if (i != v->scroll.at)
+            continue;
+        grid_restyle(g, (rect){body.x, body.y + y, body.w, 1}, LOOK_SELECTED);
+        grid_park_cursor(g, body.x, body.y + y);
     }
     draw_detail(v, g, (rect){area.x, body.y + body.h, area.w, below});
     filter_draw(&v->filter, g, (rect){area.x, area.y + area.h - 1, area.w, 1});

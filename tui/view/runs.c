@@ -79,8 +79,10 @@ static void draw_row(const struct runs_view *v, grid *g, rect body, int y, size_
             table_put(g, clip_of(v, body, k), (rect){body.x + v->layout.x[k], y, v->layout.w[k], 1},
                 &(struct table_entry){.words = r->cells[k], .look = st, .is_name = k == 0});
     }
-    if (r && i == v->scroll.at)
-        grid_restyle(g, (rect){body.x - 1, y, body.w + 2, 1}, LOOK_SELECTED);
+    if (!r || i != v->scroll.at)
+        return;
+    grid_restyle(g, (rect){body.x - 1, y, body.w + 2, 1}, LOOK_SELECTED);
+    grid_park_cursor(g, body.x, y);
 }
 
 static void draw(const view *view_, grid *g, rect area)

@@ -249,8 +249,10 @@ static void draw_rows(const struct table_view *v, grid *g, rect body)
             grid_put(g, grid_area(g), body.x - 1, body.y + y, "*", 1, LOOK_WARN);
             grid_restyle(g, (rect){body.x, body.y + y, body.w, 1}, LOOK_BOLD);
         }
-        if (i == v->scroll.at)
-            grid_restyle(g, (rect){body.x - 1, body.y + y, body.w + 2, 1}, LOOK_SELECTED);
+        if (i != v->scroll.at)
+            continue;
+        grid_restyle(g, (rect){body.x - 1, body.y + y, body.w + 2, 1}, LOOK_SELECTED);
+        grid_park_cursor(g, body.x, body.y + y);
     }
 }
 

@@ -29,6 +29,10 @@ static void draw_samples(grid *g, bool ascii)
     grid_print(g, all, 22, 3, (style){.fg = COLOR_INDEX(9), .attrs = ATTR_BOLD}, "bright");
     grid_print(g, all, 22, 4, (style){.fg = COLOR_RGB(255, 0, 0), .attrs = ATTR_UNDERLINE}, "red");
     grid_print(g, all, 22, 5, (style){.bg = COLOR_INDEX(2)}, "ground");
+    // What is not drawn as it is: the letters of a flag, and lines of a terminal with ASCII alone.
+    grid_print(g, all, 2, 7, (style){.fg = COLOR_INDEX(4), .attrs = ATTR_BOLD | ATTR_UNDERLINE},
+        "\U0001F1E9\U0001F1EA ● ╭─");
+    grid_print(g, all, 2, 8, (style){0}, "plain 漢 é ─");
     plot_curves(g, (rect){30, 3, 6, 2}, &loss, 1, 1, 8, ascii);
     plot_progress(g, all, 30, 5, 8, 0.5, (style){0}, ascii);
     grid_print(g, all, all.w - 6, all.h - 1, (style){0}, "corner");
