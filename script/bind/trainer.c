@@ -90,6 +90,8 @@ static cJSON *job_result(
     json_set(result, "history", cJSON_Duplicate(training_history(p->training), true));
     process_hash_files(files, call_cwd(c), json_get(args, "outputs"));
     json_set(result, "files", files);
+    json_set(result, "seconds",
+        cJSON_CreateNumber((double)(clock_wall() - p->began) / (double)CLOCK_SEC));
     return result;
 }
 

@@ -204,6 +204,8 @@ local function without_gaps(values)
 end
 
 function display.plot(data)
+  local meta = getmetatable(data)
+  if type(meta) == "table" and meta.__plot then data = meta.__plot(data) end
   core.expect_type("display.plot", data, "table", "series of numbers: display.plot { loss = {3, 2, 1} }")
   local kind = data.kind or "line"
   if not kinds[kind] then core.unknown("display.plot", "kind", kind, kinds) end
@@ -230,7 +232,7 @@ end
 
 core.api [[
 display.plot{series, name={…}, x: list=, kind: string="line", title: string=, x_label: string=, y_label: string=, bins: integer=10, error: table=}
-  Shows series of numbers: { loss = {3, 2, 1} }. What is not finite leaves a gap.
+  Shows series of numbers: { loss = {3, 2, 1} }. What is not finite leaves a gap. Of a training job it draws the history.
   name: a series: a list of numbers
   x: where the values stand, 1, 2, … unless it is said; of bars also words
   kind: "line", "scatter", "bars", or "histogram", whose series are samples
@@ -240,7 +242,7 @@ display.plot{series, name={…}, x: list=, kind: string="line", title: string=, 
   bins: into how many parts a histogram divides the range
   error: error bars by the name of a series: for each value a distance to both sides, { low, high }, or false; of a single
     series the list of these pairs alone. A list of numbers of this name is a series as any other
-  errors: a series without numbers, a kind that there is not
+  errors: a series without numbers, a kind that there is not, a job without a history
   example:
     display.plot { loss = { 0.9, 0.5, 0.3 }, x = { 1, 2, 3 }, title = "training", x_label = "epoch" }
     display.plot { accuracy = { 0.91, 0.95 }, x = { "narrow", "wide" }, kind = "bars" }

@@ -45,6 +45,7 @@ function results.__tostring(r)
 end
 
 results.__display = results.__tostring
+core.training_looks(results)
 
 local function as_results(record)
   local made = { all = core.unpack(record.packed) }

@@ -5,8 +5,7 @@ local core = ...
 local job = { __name = "Spark application" }
 job.__index = job
 job.__tostring = function(j) return j.output end
--- Its output and progress were shown below the cell already.
-job.__display = function() return nil end
+core.training_looks(job)
 
 spark = {}
 local own = {} -- address of a master that spark.standalone has started -> true

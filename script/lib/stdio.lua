@@ -114,6 +114,7 @@ io = {
   stdin = stdin,
   open = open_file,
   write = function(...) return stdout:write(...) end,
+  flush = function() return stdout:flush() end, -- what is written is on its way at once
   read = function() core.fail("error", no_input) end,
   tmpfile = tmpfile,
 }

@@ -3,6 +3,7 @@
 """Cells in a kernel: Lua and its values, output in order, files and templates, shell, errors with their lines."""
 import json
 import os
+import re
 
 from kernel import Kernel, cell
 from tap import SANITIZED, run
@@ -62,6 +63,40 @@ def test_output_keeps_its_order(t):
     r = k.run('print(1) display "x" print(2)')
     order = [e.get("text") or e["data"]["text/plain"] for e in k.events if e["type"] in ("stream", "display")]
     assert order[len(events):] == ["1\n", "x", "2\n"], order
+
+
+def test_the_standard_streams_are_as_in_lua(t):
+    """Each progress bar in Lua calls io.flush."""
+    k = Kernel(t)
+    r = k.run('for i = 1, 3 do io.write("\\r", i, "/3") io.flush() end io.stdout:flush() io.stderr:flush()')
+    assert r.state == "ok" and r.out.endswith("3/3"), r
+    assert k.run("io.flush()").value is None
+    for name in "close flush input lines open output popen read stderr stdin stdout tmpfile type write".split():  # of Lua 5.4
+        assert k.run(f"io.{name} ~= nil").value == "true", name
+
+
+FITS = """local nn, data = require "nn", require "data"
+local model = nn.Sequential { nn.Input { 1 }, nn.Dense(1) }
+model:compile { optimizer = nn.SGD { 0.05 }, loss = "mse" }
+model:fit { data.tensor { { 0 }, { 1 }, { 2 }, { 3 } }, data.tensor { { 0 }, { 2 }, { 4 }, { 6 } }, epochs = 3, validation_split = 0.25 }
+"""
+
+
+def test_a_job_says_what_it_was_and_draws_its_history(t):
+    k = Kernel(t)
+    for name, text in ("fits.lua", FITS), ("plain.lua", "print 'words'\n"), ("fails.lua", "os.exit(3)\n"):
+        with open(os.path.join(k.cwd, name), "w", encoding="utf-8") as f:
+            f.write(text)
+    r = k.run('job = trainer.run { "fits.lua" }\njob')
+    assert re.fullmatch(r"ok, 3 epochs, \d+\.\ds, loss [\d.]+, val_loss [\d.]+", r.value), r.value
+    r = k.run("display.plot(job)")
+    plot = r.displays[-1]["data"]["application/vnd.firesteel.plot+json"]
+    assert plot["x"] == [1, 2, 3] and [s["name"] for s in plot["series"]] == ["loss", "val_loss"], plot
+    assert all(len(s["y"]) == 3 and all(v > 0 for v in s["y"]) for s in plot["series"]), plot
+    assert re.fullmatch(r"ok, \d+\.\ds", k.run('other = trainer.run { "plain.lua" }\nother').value)
+    assert "no epochs" in k.run("display.plot(other)").error["message"]
+    assert k.run('trainer.run { "fails.lua", check = false }').value.startswith("exited with 3")
+    assert k.run("j = job").value is None
 
 
 def test_output_that_is_not_utf8(t):
