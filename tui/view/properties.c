@@ -490,7 +490,7 @@ void properties_push(bench *b, struct slot *s)
 {
     struct properties_view *v;
     size_t i;
-    const char *marker;
+    const char *marker = ""; // stays so if the cell has just been deleted, which check says
     AUTO_BUF source = {0};
     if (!remote_ready(b, true))
         return;
