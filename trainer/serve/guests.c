@@ -28,6 +28,7 @@ struct guest {
     int64_t since;
     size_t held;
     bool shown_out;
+    void *held_up;          // by the caller, who has to let it go before its library can notice
     guest *next, *previous; // of its phase, or of those that were shown out
 };
 
@@ -85,6 +86,8 @@ static void show_out(guests *g, guest *who)
     g->leaving_held += who->held;
     g->shown_out++;
     shutdown(who->fd, SHUT_RDWR);
+    if (who->held_up)
+        g->options.let_go(g->options.arg, who->held_up);
 }
 
 static void show_out_late(guests *g)
@@ -327,6 +330,15 @@ void guest_turn_to(guests *g, guest *who, enum guest_phase phase)
     pthread_mutex_unlock(&g->lock);
     if (asleep && g->options.ns[phase])
         wake(g);
+}
+
+void guest_hold_up(guests *g, guest *who, void *what)
+{
+    pthread_mutex_lock(&g->lock);
+    who->held_up = what;
+    if (what && who->shown_out)
+        g->options.let_go(g->options.arg, what);
+    pthread_mutex_unlock(&g->lock);
 }
 
 void guest_hold(guests *g, guest *who, size_t bytes)

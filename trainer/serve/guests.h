@@ -29,6 +29,7 @@ struct guests_options {
     size_t held;              // so many bytes are held for all, before slow ones are shown out
     int64_t ns[GUEST_PHASES]; // so long each phase may last; 0: for ever
     void (*tick)(void *arg);  // some times a second while anybody may be late
+    void (*let_go)(void *arg, void *what); // see guest_hold_up; it may not call back
     void *arg;
 };
 
@@ -43,6 +44,9 @@ guest *guest_enter(guests *g, int fd);
 // lingers: it was refused, and more is to come, though nothing may be there yet.
 void guest_leave(guests *g, guest *who, bool lingers);
 void guest_turn_to(guests *g, guest *who, enum guest_phase phase);
+// The caller does not read what it sends, for the sake of `what`: let_go is called when it is shown
+// out, since its library notices only what it reads. NULL: it is read again.
+void guest_hold_up(guests *g, guest *who, void *what);
 // Notes the bytes of memory that are held for it. When all hold too many, slow ones that hold more
 // than others are shown out.
 void guest_hold(guests *g, guest *who, size_t bytes);

@@ -114,6 +114,14 @@ void lanes_leave(lanes *l, struct lane_place *p)
     pthread_mutex_unlock(&l->lock);
 }
 
+void lanes_let_go(lanes *l, struct lane_place *p)
+{
+    pthread_mutex_lock(&l->lock);
+    if (p->waits)
+        let_go(l, p);
+    pthread_mutex_unlock(&l->lock);
+}
+
 void lanes_tick(lanes *l)
 {
     pthread_mutex_lock(&l->lock);

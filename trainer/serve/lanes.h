@@ -28,7 +28,8 @@ void lanes_free(lanes *l); // NULL is fine
 // A piece has come: may it be read? false: the caller stops reading, and then calls lanes_wait.
 bool lanes_take(lanes *l, struct lane_place *p);
 void lanes_wait(lanes *l, struct lane_place *p);
-void lanes_leave(lanes *l, struct lane_place *p); // in any state
+void lanes_leave(lanes *l, struct lane_place *p);  // in any state
+void lanes_let_go(lanes *l, struct lane_place *p); // if it waits
 // From time to time, some ten times a second.
 void lanes_tick(lanes *l);
 // Ends all waits.

@@ -490,6 +490,7 @@ static bool keep(struct request *q, const char *bytes, size_t n)
     if (q->is_long && !lanes_take(q->server->lanes, &q->place)) {
         MHD_suspend_connection(q->connection);
         lanes_wait(q->server->lanes, &q->place);
+        guest_hold_up(q->server->guests, q->visit->guest, &q->place);
         return false;
     }
     if (!q->unpacker)
@@ -502,6 +503,11 @@ static bool keep(struct request *q, const char *bytes, size_t n)
 static void go_on(void *who)
 {
     MHD_resume_connection(((struct request *)who)->connection);
+}
+
+static void let_go(void *arg, void *place)
+{
+    lanes_let_go(((server *)arg)->lanes, place);
 }
 
 static void tick(void *arg)
@@ -531,6 +537,7 @@ static void on_done(
     struct request *q = *state;
     if (!q)
         return;
+    guest_hold_up(s->guests, q->visit->guest, NULL);
     drop_body(q);
     hold(q, 0);
     guest_turn_to(s->guests, q->visit->guest, GUEST_KEPT);
@@ -626,6 +633,7 @@ server *serve_open(const struct serve_options *o, err *e)
         .wait_ns = o->body_ns,
         .go = go_on});
     s->guests = guests_new(&(struct guests_options){.tick = tick,
+        .let_go = let_go,
         .arg = s,
         .most = s->connections,
         .held = serve_held_most(o->body_bytes) / 4 * 3,

@@ -5,11 +5,14 @@
 #include "base/str.h"
 #include "tests/support/tap.h"
 #include "trainer/serve/batch.h"
+#include "trainer/serve/guests.h"
 #include "trainer/serve/lanes.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 static uint32_t next_random(uint32_t *state)
 {
@@ -221,6 +224,73 @@ TEST(who_sends_nothing_loses_its_lane)
     lanes_leave(l, &a);
     lanes_leave(l, &b);
     lanes_free(l);
+}
+
+// Guests.
+
+static void *let_go_of;
+
+static void note_let_go(void *arg, void *what)
+{
+    let_go_of = what;
+}
+
+static void nothing(void *arg)
+{
+}
+
+// Is the other end told that it is over?
+static bool is_over(int fd)
+{
+    char c;
+    return recv(fd, &c, 1, MSG_DONTWAIT) == 0;
+}
+
+TEST(the_slowest_gives_place_and_is_let_go)
+{
+    enum { N = 5 };
+    int fds[N][2];
+    guest *in[N];
+    guests *g = guests_new(&(struct guests_options){
+        .most = 4, .held = 1000, .tick = nothing, .let_go = note_let_go, .arg = NULL});
+    let_go_of = NULL;
+    for (int i = 0; i < N; i++)
+        CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, fds[i]) == 0);
+    for (int i = 0; i < 3; i++)
+        in[i] = guest_enter(g, fds[i][0]);
+    guest_turn_to(g, in[0], GUEST_WAITS); // for us: that is not slow
+    guest_hold_up(g, in[1], &fds[1]);
+    in[3] = guest_enter(g, fds[3][0]);
+    CHECK(let_go_of == &fds[1] && is_over(fds[1][1]) && !is_over(fds[0][1]) && !is_over(fds[2][1]));
+    in[4] = guest_enter(g, fds[4][0]);
+    CHECK(is_over(fds[2][1]) && !is_over(fds[3][1]) && !is_over(fds[4][1]));
+    let_go_of = NULL;
+    guest_hold_up(g, in[2], &fds[2]); // it was shown out before
+    CHECK(let_go_of == &fds[2] && guests_shown_out(g) == 2 && guests_count(g) == N);
+    for (int i = 0; i < N; i++)
+        guest_leave(g, in[i], false);
+    guests_free(g);
+    for (int i = 0; i < N; i++) {
+        close(fds[i][0]);
+        close(fds[i][1]);
+    }
+}
+
+TEST(who_is_refused_early_may_go_on_sending)
+{
+    int fds[2];
+    char bytes[5000] = {0};
+    guests *g = guests_new(
+        &(struct guests_options){.most = 4, .held = 1000, .tick = nothing, .let_go = note_let_go});
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, fds) == 0);
+    guest *who = guest_enter(g, fds[0]);
+    guest_leave(g, who, true);
+    close(fds[0]);
+    CHECK(is_over(fds[1])); // nothing more comes
+    for (int i = 0; i < 200; i++)
+        CHECK(send(fds[1], bytes, sizeof bytes, MSG_NOSIGNAL) == sizeof bytes);
+    close(fds[1]);
+    guests_free(g);
 }
 
 int main(void)
