@@ -25,7 +25,7 @@ void buf_reserve(buf *b, size_t extra)
 {
     size_t need;
     if (__builtin_add_overflow(b->len, extra, &need) || need >= PTRDIFF_MAX)
-        abort();
+        mem_out(extra);
     if (b->data && need < b->cap)
         return;
     size_t cap = b->cap ? b->cap : 64;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/err.h"
 
+#include "base/limits.h"
 #include "base/str.h"
 
 #include <errno.h>
@@ -82,16 +83,43 @@ static err_code code_of_errno(int number)
     }
 }
 
+// The limit behind an error of the system; "": it has none.
+static void limit_of(int number, bool starts, char out[LIMITS_WORDS])
+{
+    out[0] = '\0';
+    if (starts && number == EAGAIN)
+        limits_threads(out);
+    else if (number == EMFILE)
+        limits_files(out);
+    else if (number == ENOMEM)
+        limits_memory(out, 0);
+}
+
+static int set_errno(err *e, int number, bool starts, const char *fmt, va_list args)
+{
+    char what[sizeof e->text], reason[128], limit[LIMITS_WORDS];
+    vsnprintf(what, sizeof what, fmt, args);
+    limit_of(number, starts, limit);
+    return err_set(e, code_of_errno(number), "%s: %s%s%s%s", what,
+        strerror_r(number, reason, sizeof reason), *limit ? " (" : "", limit, *limit ? ")" : "");
+}
+
 int err_errno(err *e, int number, const char *fmt, ...)
 {
-    char what[sizeof e->text];
     va_list args;
     va_start(args, fmt);
-    vsnprintf(what, sizeof what, fmt, args);
+    set_errno(e, number, false, fmt, args);
     va_end(args);
-    char reason[128];
-    return err_set(
-        e, code_of_errno(number), "%s: %s", what, strerror_r(number, reason, sizeof reason));
+    return -1;
+}
+
+int err_start(err *e, int number, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    set_errno(e, number, true, fmt, args);
+    va_end(args);
+    return -1;
 }
 
 int err_give(err *e, const err *from)

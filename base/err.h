@@ -49,8 +49,11 @@ typedef struct err {
 // Sets code and text; returns -1, so that `return err_set(e, …)` reads well.
 int err_set(err *e, err_code code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 int err_vset(err *e, err_code code, const char *fmt, va_list args);
-// "<fmt>: <strerror(number)>", with NOT_FOUND, EXISTS, NO_SPACE, FORBIDDEN or IO as the code.
+// "<fmt>: <strerror(number)>", with NOT_FOUND, EXISTS, NO_SPACE, FORBIDDEN or IO as the code. Of a
+// limit that was reached (open files, memory) it says which it is: base/limits.h.
 int err_errno(err *e, int number, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+// The same of a thread or a process that cannot be started.
+int err_start(err *e, int number, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 // Copies an error that was kept elsewhere, and returns -1; 0, with e as it was, if that is none.
 int err_give(err *e, const err *from);
 void err_clear(err *e);

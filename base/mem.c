@@ -1,20 +1,49 @@
 // SPDX-License-Identifier: MIT
 #include "base/mem.h"
 
+#include "base/limits.h"
+
 #include <malloc.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 // glibc keeps small freed blocks for the next malloc of their size, but its calloc does not look
 // there. (Inlined, malloc and memset would be made a calloc by the compiler.)
 enum { SMALL = 1024 };
 
+static void (*when_out)(void); // as a signal's handler, reached from anywhere
+
+void mem_when_out(void (*restore)(void))
+{
+    when_out = restore;
+}
+
+void mem_out(size_t size)
+{
+    static atomic_bool ends;
+    if (atomic_exchange(&ends, true)) // another thread is about to end all
+        for (;;)
+            pause();
+    char text[LIMITS_WORDS + 100], limit[LIMITS_WORDS];
+    limits_memory(limit, size);
+    int n =
+        snprintf(text, sizeof text, "firesteel: out of memory (%zu bytes more): %s\n", size, limit);
+    if (when_out)
+        when_out();
+    ssize_t written = write(STDERR_FILENO, text, (size_t)n);
+    (void)written;
+    _exit(1);
+}
+
 __attribute__((noinline)) static void *allocate(size_t size)
 {
     void *p = malloc(size ? size : 1);
     if (!p)
-        abort();
+        mem_out(size);
     return p;
 }
 
@@ -24,7 +53,7 @@ void *mem_alloc(size_t size)
         return memset(allocate(size), 0, size ? size : 1);
     void *p = calloc(1, size);
     if (!p)
-        abort();
+        mem_out(size);
     return p;
 }
 
@@ -32,7 +61,7 @@ void *mem_array(size_t count, size_t size)
 {
     size_t bytes;
     if (__builtin_mul_overflow(count, size, &bytes))
-        abort();
+        mem_out(SIZE_MAX);
     return mem_alloc(bytes);
 }
 
@@ -40,10 +69,10 @@ void *mem_resize(void *old, size_t count, size_t size)
 {
     size_t bytes;
     if (__builtin_mul_overflow(count, size, &bytes))
-        abort();
+        mem_out(SIZE_MAX);
     void *p = realloc(old, bytes ? bytes : 1);
     if (!p)
-        abort();
+        mem_out(bytes);
     return p;
 }
 

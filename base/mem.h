@@ -5,11 +5,16 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-// Zeroed memory; abort()s when there is none (SIGABRT's handler restores a terminal).
+// Ends the program: there is no memory for `size` bytes more. Standard error gets a sentence that
+// names the limit; before, what mem_when_out was given is called (it restores a terminal). The exit
+// code is 1.
+_Noreturn void mem_out(size_t size);
+void mem_when_out(void (*restore)(void));
+// Zeroed memory; mem_out when there is none.
 void *mem_alloc(size_t size) __attribute__((malloc, returns_nonnull));
-// Zeroed array of `count` elements; abort()s on overflow or when there is no memory.
+// Zeroed array of `count` elements; mem_out on overflow or when there is no memory.
 void *mem_array(size_t count, size_t size) __attribute__((malloc, returns_nonnull));
-// Resizes to `count` elements; the new part is not zeroed. abort()s as mem_array.
+// Resizes to `count` elements; the new part is not zeroed. mem_out as mem_array.
 void *mem_resize(void *old, size_t count, size_t size) __attribute__((returns_nonnull));
 // A copy of a string (NULL stays NULL); of the string or its first n bytes, whichever is shorter;
 // of n bytes that may contain NULs, and a NUL behind them; of n bytes.

@@ -139,7 +139,7 @@ int spawn(const struct spawn_spec *s, pid_t *pid, err *e)
     struct report r = {0};
     assert(s->fd_n <= SPAWN_FDS_MAX);
     if (pipe2(ends, O_CLOEXEC) < 0)
-        return err_errno(e, errno, "cannot start %s", s->argv[0]);
+        return err_start(e, errno, "cannot start %s", s->argv[0]);
     pid_t child = fork_child(s, ends[1]);
     int number = errno;
     close(ends[1]);
@@ -148,7 +148,7 @@ int spawn(const struct spawn_spec *s, pid_t *pid, err *e)
         ;
     close(ends[0]);
     if (child < 0)
-        return err_errno(e, number, "cannot start %s", s->argv[0]);
+        return err_start(e, number, "cannot start %s", s->argv[0]);
     if (n != sizeof r) {
         *pid = child;
         return 0;

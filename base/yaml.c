@@ -282,7 +282,7 @@ cJSON *yaml_parse(const char *text, size_t n, err *e)
 {
     yaml_parser_t parser;
     if (!yaml_parser_initialize(&parser))
-        abort();
+        mem_out(sizeof parser);
     yaml_parser_set_input_string(&parser, (const unsigned char *)text, n);
     AUTO_JSON *documents = cJSON_CreateArray();
     cJSON *one;

@@ -186,6 +186,16 @@ static void tell_said(const struct run *r)
     say(stderr, "%.*s", n > 0 ? (int)n : 0, text);
 }
 
+// " (signal 9, Killed)": of the guard's exit code.
+static void add_signal(int code, buf *out)
+{
+    if (code <= 128 || code >= 128 + NSIG)
+        return;
+    buf_fmt(out, " (signal %d, %s)", code - 128, strsignal(code - 128));
+    if (code - 128 == SIGKILL)
+        buf_str(out, ": somebody killed it, or the system did for want of memory");
+}
+
 static int finish(struct run *r, int code)
 {
     if (!r->welcome && code > 0 && code < 128) { // it never began: the kernel itself has said why
@@ -203,8 +213,10 @@ static int finish(struct run *r, int code)
     }
     if (!r->ended) {
         err e = {0};
-        err_set(&e, ERR_FAILED, "the kernel ended before the run did%s%s", r->lost.code ? ": " : "",
-            r->lost.text);
+        AUTO_BUF how = {0};
+        add_signal(code, &how);
+        err_set(&e, ERR_FAILED, "the kernel ended before the run did%s%s%s", buf_cstr(&how),
+            r->lost.code ? ": " : "", r->lost.text);
         if (fold_run(r->fold))
             err_set(&e, ERR_FAILED, "%s\n`firesteel show %s` shows what was journaled", e.text,
                 fold_run(r->fold));

@@ -22,7 +22,7 @@ int link_start(struct link *l, err *e)
     l->http = l->loop ? http_new(l->loop, "firesteel/" FIRESTEEL_VERSION, e) : NULL;
     int number = l->http ? pthread_create(&l->thread, NULL, run_loop, l->loop) : -1;
     l->runs = number == 0;
-    return number > 0 ? err_errno(e, number, "cannot start a thread") : number;
+    return number > 0 ? err_start(e, number, "cannot start a thread") : number;
 }
 
 struct client_options link_options(const struct kernel_options *o)

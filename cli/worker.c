@@ -406,7 +406,7 @@ static FILE *rank_stream_open(struct rank_stream *s)
 {
     FILE *f = fopencookie(s, "w", (cookie_io_functions_t){.write = write_rank_text});
     if (!f)
-        abort();
+        mem_out(0);
     setvbuf(f, NULL, _IOLBF, BUFSIZ);
     return f;
 }

@@ -219,7 +219,7 @@ static int start_thread(struct copy *x, pthread_t *thread, err *e)
         return 0;
     close(fds[0]);
     close(fds[1]);
-    return err_errno(e, number, "cannot start a thread");
+    return err_start(e, number, "cannot start a thread");
 }
 
 // What tar printed, in one line, without the prefix "tar:".

@@ -477,7 +477,7 @@ static bool mask_string(mask *m, char **text)
     cJSON_free(*text);
     *text = cJSON_malloc(out.len + 1);
     if (!*text)
-        abort();
+        mem_out(out.len + 1);
     memcpy(*text, buf_cstr(&out), out.len + 1);
     return true;
 }

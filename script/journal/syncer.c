@@ -116,7 +116,7 @@ syncer *syncer_open(int fd, err *e)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (!failed)
         return s;
-    err_errno(e, failed, "cannot start a thread");
+    err_start(e, failed, "cannot start a thread");
     free(s);
     return NULL;
 }

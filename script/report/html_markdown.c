@@ -229,6 +229,6 @@ void html_markdown(buf *out, const char *text, size_t n)
     parser.flags |= has_many_bars(text, n) ? 0 : MD_FLAG_TABLES;
     buf_str(out, "<div class=\"text\">\n");
     if (md_parse(text, (MD_SIZE)n, &parser, &page) != 0)
-        abort(); // only for want of memory
+        mem_out(n); // nothing else fails
     buf_str(out, "</div>\n");
 }

@@ -210,7 +210,7 @@ worker *worker_new(const struct worker_options *options, err *e)
     worker *w = mem_alloc(sizeof *w);
     *w = (worker){.options = *options, .place = place_of(0, 1, 0, 0), .L = luaL_newstate()};
     if (!w->L)
-        abort();
+        mem_out(0);
     *(worker **)lua_getextraspace(w->L) = w;
     lua_pushcfunction(w->L, set_up);
     if (lua_pcall(w->L, 0, 0, 0) != LUA_OK) {

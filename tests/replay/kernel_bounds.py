@@ -4,12 +4,14 @@
 import glob
 import json
 import os
+import re
+import resource
 import signal
 import subprocess
 import time
 
 from badserver import Server
-from tap import FIRESTEEL, PATIENCE, SANITIZED, eventually, run
+from tap import FIRESTEEL, PATIENCE, SANITIZED, Skip, eventually, run
 
 MEGABYTE = 1 << 20
 # Generous, for a busy machine: normally a request takes effect within a second.
@@ -131,6 +133,75 @@ def test_a_list_of_many_pages_keeps_all_and_counts_the_rest(t):
     r.end(130)
     table = r.table()
     assert more(table) == 1000 and len(table.splitlines()) == 1 + 10000 + 1, table[-300:]
+
+
+def test_a_kernel_that_is_killed_is_told_with_its_signal(t):
+    folder = t.dir()
+    with open(f"{folder}/n.lua", "w", encoding="utf-8") as f:
+        f.write("-- %% p\nfiresteel.sleep(600)\n")
+    client = subprocess.Popen([FIRESTEEL, "run", "n.lua"], cwd=folder, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT)
+    t.after(client.kill)
+    eventually(lambda: any('"running"' in open(f).read() for f in glob.glob(f"{folder}/.firesteel/*.jsonl")), SOON)
+    with open(glob.glob(f"{folder}/.firesteel/*.jsonl")[0], encoding="utf-8") as f:
+        kernel = json.loads(f.readline())["pid"]
+    os.kill(kernel, signal.SIGKILL)
+    said = client.communicate(timeout=30 * PATIENCE)[0]
+    assert client.returncode == 137 and "the kernel ended before the run did (signal 9, Killed): somebody killed it" in said, (client.returncode, said)
+
+
+def limited(t, kind, limit, cell, name="n.lua"):
+    """A run with a limit as of ulimit: its exit code, and all that it says."""
+    folder = t.dir()
+    with open(f"{folder}/{name}", "w", encoding="utf-8") as f:
+        f.write(f"-- %% p\n{cell}\n")
+    done = subprocess.run([FIRESTEEL, "run", name], cwd=folder, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, timeout=120 * PATIENCE, check=False,
+                          preexec_fn=lambda: resource.setrlimit(kind, (limit, limit)))
+    return done.returncode, done.stdout
+
+
+def test_a_limit_of_the_address_space_is_named(t):
+    """Many threads and children, and one value that grows; wherever the memory ends, a sentence says why."""
+    if SANITIZED:
+        raise Skip("a sanitizer takes all address space there is")
+    shells = 'r = parallel.map({' + ",".join(map(str, range(1, 31))) + '}, function(i) return #sh("sleep 0.5; echo " .. i) end)\nprint(#r)'
+    grows = 'local t = {}\nfor i = 1, 1e5 do t[i] = ("x"):rep(1e5) .. i end'
+    named = 0
+    for cell in (shells, grows):
+        for mib in (100, 200, 300, 450, 700, 1000):
+            code, said = limited(t, resource.RLIMIT_AS, mib * MEGABYTE, cell)
+            assert code in (0, 1), (mib, code, said)
+            told = re.search(r"(limited to|ulimit -v|[Cc]annot allocate memory|not enough memory)", said)
+            assert code == 0 or told, (mib, said)
+            named += "(ulimit -v)" in said
+    assert named >= 3, named
+
+
+def test_a_limit_of_open_files_is_named(t):
+    for limit in (12, 20, 32, 48, 64):
+        code, said = limited(t, resource.RLIMIT_NOFILE, limit, "for i = 1, 100 do sh 'true' end\nlocal t = {}\nfor i = 1, 100 do t[i] = assert(io.open '/dev/null') end")
+        assert code == 1, (limit, code, said)
+        assert "Too many open files" in said and said.strip(), (limit, said)
+
+
+def test_a_client_that_follows_a_long_line_stays_small(t):
+    """200 MB without a newline: whoever prints them keeps a part of them."""
+    size, most = (200, 150) if not SANITIZED else (20, 1500)
+    for cell in (f'print(("x"):rep({size} * 1000000))', f'sh "head -c {size}000000 /dev/zero | tr \'\\\\0\' x"'):
+        folder = t.dir()
+        with open(f"{folder}/n.lua", "w", encoding="utf-8") as f:
+            f.write(f"-- %% p\n{cell}\n")
+        client = subprocess.Popen([FIRESTEEL, "run", "n.lua"], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        t.after(client.kill)
+        seen, largest = 0, 0
+        while piece := client.stdout.read(1 << 20):
+            seen += piece.count(b"x")
+            with open(f"/proc/{client.pid}/status", encoding="ascii") as f:
+                peak = re.search(r"VmHWM:\s+(\d+)", f.read())
+            largest = max(largest, int(peak[1]) if peak else 0)
+        assert client.wait() == 0 and seen >= size * 1000000, (seen, client.returncode)
+        assert largest < most << 10, f"{largest} KiB"
 
 
 run(globals())

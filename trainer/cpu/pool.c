@@ -200,7 +200,7 @@ pool *pool_new(int threads)
 {
     pool *p = aligned_alloc(CACHE_LINE, (sizeof *p + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE);
     if (!p)
-        abort();
+        mem_out(sizeof *p);
     int want = threads < 1 ? 1 : threads > THREADS_MAX ? THREADS_MAX : threads;
     *p = (pool){.threads = 1, .seen = -1, .home = -1};
     find_cores(p, want);

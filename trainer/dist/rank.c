@@ -54,7 +54,7 @@ static int watch_starter(err *e)
 {
     struct sigaction action = {.sa_handler = on_term};
     starter = getppid();
-    return sigaction(SIGTERM, &action, NULL) ? err_errno(e, errno, "cannot watch the driver") : 0;
+    return sigaction(SIGTERM, &action, NULL) ? err_start(e, errno, "cannot watch the driver") : 0;
 }
 
 // Ranks of one machine get shared memory, and say so if they cannot have it: then all speak MPI.
@@ -169,7 +169,7 @@ int rank_watch(rank_link *l, err *e)
     int number = pthread_create(&thread, NULL, watch, l);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (number)
-        return err_errno(e, number, "cannot watch the driver");
+        return err_start(e, number, "cannot watch the driver");
     pthread_detach(thread);
     return 0;
 }

@@ -573,7 +573,7 @@ markdown *markdown_new(const char *s, size_t n, int width, bool ascii)
     l.width = width < 1 ? 1 : width;
     parser.flags |= has_many_bars(s, n) ? 0 : MD_FLAG_TABLES;
     if (md_parse(s, (MD_SIZE)n, &parser, &l) != 0)
-        abort(); // only for want of memory
+        mem_out(n); // nothing else fails
     styled_done(&l.words);
     styled_done(&l.row);
     buf_done(&l.line);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "tui/term/restore.h"
 
+#include "base/mem.h"
+
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -64,12 +66,14 @@ void restore_arm(int fd, const char *bytes, size_t n, const struct termios *mode
     struct sigaction act = {.sa_handler = die, .sa_flags = (int)SA_RESETHAND | SA_ONSTACK};
     sigemptyset(&act.sa_mask);
     handle(&act);
+    mem_when_out(restore_now);
     atomic_store(&armed, 1);
 }
 
 void restore_disarm(void)
 {
     atomic_store(&armed, 0);
+    mem_when_out(NULL);
     for (int i = 0; i < SIGNALS; i++) {
         struct sigaction now;
         sigaction(signals[i], NULL, &now);

@@ -173,7 +173,7 @@ podimage *podimages_pull(podimages *p, const char *ref)
     i->refs++;
     int failed = pthread_create(&pull->thread, NULL, run, pull);
     if (failed) {
-        err_errno(&i->why, failed, "cannot start a thread to unpack %s", ref);
+        err_start(&i->why, failed, "cannot start a thread to unpack %s", ref);
         i->state = PULL_FAILED;
         podimage_unref(i);
         free(pull);

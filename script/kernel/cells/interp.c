@@ -2,6 +2,7 @@
 #include "script/kernel/cells/state.h"
 
 #include "base/clock.h"
+#include "base/limits.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "script/kernel/cells/deeds.h"
@@ -222,6 +223,12 @@ static void describe_failure(interp *in, int status)
                              "allows (--memory); values that are no longer needed go when they "
                              "are set to nil",
             in->cap >> 20);
+        return;
+    }
+    if (x->failure == FAILURE_MEMORY) {
+        char limit[LIMITS_WORDS];
+        limits_memory(limit, 0);
+        x->message = str_fmt("%s: %s", strip_place(x, message), limit);
         return;
     }
     x->message = mem_strdup(strip_place(x, message));
@@ -610,7 +617,7 @@ interp *interp_new(const struct interp_options *o, const struct interp_ops *ops,
     int failed = start_thread(in);
     if (!failed)
         return in;
-    err_errno(e, failed, "cannot start the Lua thread");
+    err_start(e, failed, "cannot start the Lua thread");
     interp_free(in);
     return NULL;
 }

@@ -112,7 +112,7 @@ static int start(workers *w, err *e)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (!failed)
         w->threads++;
-    return failed && w->threads == 0 ? err_errno(e, failed, "cannot start a thread") : 0;
+    return failed && w->threads == 0 ? err_start(e, failed, "cannot start a thread") : 0;
 }
 
 int workers_give(workers *w, void *job, err *e)

@@ -93,7 +93,7 @@ static int start(hand *h, err *e)
     int failed = pthread_create(&h->thread, NULL, thread_main, h);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     h->has_thread = failed == 0;
-    return failed ? err_errno(e, failed, "cannot start a thread") : 0;
+    return failed ? err_start(e, failed, "cannot start a thread") : 0;
 }
 
 int hand_give(hand *h, void *job, err *e)

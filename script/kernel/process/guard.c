@@ -173,7 +173,7 @@ int guard_start(const char **note, const struct guard_end *end, err *e)
     for (;;) {
         pid_t self = getpid(), kernel = fork();
         if (kernel < 0)
-            return err_errno(e, errno, "cannot fork the kernel");
+            return err_start(e, errno, "cannot fork the kernel");
         if (kernel == 0) {
             // If the guard is killed, the kernel gets SIGTERM and ends in an orderly way.
             prctl(PR_SET_PDEATHSIG, SIGTERM);

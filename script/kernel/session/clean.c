@@ -77,7 +77,7 @@ static int remove_all(
     pthread_t thread;
     int failed = pthread_create(&thread, NULL, run_loop, k->loop);
     if (failed)
-        return err_errno(e, failed, "cannot start a thread");
+        return err_start(e, failed, "cannot start a thread");
     int result = settle_each(k, found, ops, arg, e);
     loop_post(k->loop, stop_loop, k->loop);
     pthread_join(thread, NULL);

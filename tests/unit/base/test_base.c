@@ -9,7 +9,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 TEST(buf_grows_and_stays_terminated)
@@ -62,6 +64,57 @@ TEST(an_err_that_nobody_wants_is_read_all_the_same)
     CHECK_INT(
         err_set(NULL, ERR_FAILED, "x") + err_errno(NULL, ENOENT, "x") + err_wrap(NULL, "x"), -3);
     CHECK(!e.code && !*e.text);
+}
+
+// What a process that has no memory for `size` bytes says; *status: how it ended.
+static char *said_without_memory(size_t size, int *status)
+{
+    int ends[2];
+    AUTO_BUF said = {0};
+    CHECK(pipe(ends) == 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct rlimit limit = {512 << 20, 512 << 20};
+        setrlimit(RLIMIT_AS, &limit);
+        dup2(ends[1], STDERR_FILENO);
+        free(mem_resize(NULL, size, 1));
+        _exit(0);
+    }
+    close(ends[1]);
+    CHECK(fd_read_all(ends[0], &said, 1 << 16, NULL) == 0);
+    close(ends[0]);
+    CHECK(waitpid(pid, status, 0) == pid);
+    return buf_take(&said);
+}
+
+TEST(without_memory_a_program_ends_with_the_limit_in_its_words)
+{
+    int status;
+    if (TAP_SANITIZED)
+        SKIP("a sanitizer takes all address space there is");
+    AUTO_FREE char *said = said_without_memory((size_t)1 << 30, &status);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+    CHECK_HAS(said, "firesteel: out of memory (1073741824 bytes more): the address space is ");
+    CHECK_HAS(said, "limited to 512 MiB (ulimit -v), and ");
+    AUTO_FREE char *none = said_without_memory(1 << 20, &status);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    CHECK_STR(none, "");
+}
+
+TEST(an_error_names_the_limit_that_was_reached)
+{
+    err e = {0};
+    struct rlimit limit;
+    getrlimit(RLIMIT_NOFILE, &limit);
+    AUTO_FREE char *files = str_fmt("open x: Too many open files (the open files are limited to "
+                                    "%llu (ulimit -n))",
+        (unsigned long long)limit.rlim_cur);
+    err_errno(&e, EMFILE, "open x");
+    CHECK_STR(e.text, files);
+    err_errno(&e, EAGAIN, "read x");
+    CHECK_STR(e.text, "read x: Resource temporarily unavailable");
+    err_start(&e, EAGAIN, "cannot start a thread");
+    CHECK_HAS(e.text, "cannot start a thread: Resource temporarily unavailable (");
 }
 
 TEST(err_texts_are_utf8)

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+// The limits of this process (ulimit), in words for errors: what is limited, to how much, and how
+// the limit is called. They allocate nothing, as there may be no memory.
+#pragma once
+#include <stddef.h>
+
+enum { LIMITS_WORDS = 200 };
+
+// "the address space is limited to 976 MiB (ulimit -v), and 951 MiB are taken"; "the system has no
+// more" when no limit of this process is near.
+void limits_memory(char out[LIMITS_WORDS], size_t wanted);
+// "the open files are limited to 64 (ulimit -n)"
+void limits_files(char out[LIMITS_WORDS]);
+// "processes and threads of this user are limited to 100 (ulimit -u)", or as limits_memory, since
+// each thread needs a stack.
+void limits_threads(char out[LIMITS_WORDS]);
