@@ -357,7 +357,8 @@ static void on_whole_line(void *arg, enum log_kind kind, const char *text, size_
     display_text(w->display, line.data, line.len);
 }
 
-// Reads it again, into a log below the cell.
+// Reads it again, into a log below the cell. Whoever reads the output alone has no such log, so the
+// file is named.
 static int show_whole(
     call *c, struct target *t, const char *title, const struct tail_spec *spec, err *e)
 {
@@ -365,8 +366,14 @@ static int show_whole(
     struct whole w = {.display = call_log(c, title, false, e)};
     if (!w.display)
         return -1;
+    AUTO_FREE char *file = display_file(w.display);
+    AUTO_FREE char *note = str_fmt(
+        "-- a text has the newest lines of so large a log; all are below the cell, and in %s --\n",
+        file);
     int result = tail_read_to(t->client, &t->patience, spec, &ops, &w, e);
     display_close(w.display, NULL);
+    if (result == 0)
+        call_output(c, "stderr", note, strlen(note));
     return result;
 }
 
@@ -384,8 +391,7 @@ static int read_once(
         call_output(c, "stderr", note, strlen(note));
     }
     if (log.left_out)
-        buf_fmt(&text, "-- %zu earlier lines are not in this text: the log below has all --\n",
-            log.left_out);
+        buf_fmt(&text, "-- %zu earlier lines are not in this text --\n", log.left_out);
     buf_add(&text, log.text.data, log.text.len);
     bool large = log.left_out > 0;
     tail_text_done(&log);

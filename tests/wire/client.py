@@ -694,7 +694,9 @@ print(#text < 17 * 1024 * 1024, text:match "^[^\\n]*", text:match "[^\\n]*$")
     log = head["data"]["application/vnd.firesteel.log+json"]
     spool = open(glob.glob(f"{n.dir}/.firesteel/**/{os.path.basename(log['spool'])}*", recursive=True)[0]).read()
     assert spool.splitlines() == [f"{i:060d}" for i in range(1, lines + 1)], (log, len(spool))
-    assert "true\t-- " in streamed(n) and "the log below has all" in streamed(n) and f"{lines:060d}\n" in streamed(n)
+    assert re.search(r"true\t-- \d+ earlier lines are not in this text --", streamed(n)) and f"{lines:060d}\n" in streamed(n)
+    told = re.search(r"all are below the cell, and in (.*) --\n", streamed(n))[1]
+    assert open(told).read() == spool, told
 
 
 def test_a_job_that_fails_shows_its_last_words(t):

@@ -28,6 +28,8 @@ void display_table(display *d, cJSON *fields);
 // Text that belongs to it: for a log, more of the log (on the loop's thread); for others, output of
 // their cell.
 void display_text(display *d, const char *bytes, size_t n);
+// The file in which a log is kept, new; NULL: it is no log. Before it is closed.
+char *display_file(const display *d);
 // On the loop's thread, before a log is closed: why the log is not complete.
 void display_note(display *d, const char *note);
 void display_close(display *d, cJSON *last_data); // last_data may be NULL

@@ -461,6 +461,11 @@ int64_t display_id(const display *d)
     return d->id;
 }
 
+char *display_file(const display *d)
+{
+    return d->log ? log_display_file(d->log) : NULL;
+}
+
 static void update(display *d, struct task *t)
 {
     d->complete = t->complete;

@@ -120,6 +120,11 @@ static const char *last_lines(const log_display *l)
     return at;
 }
 
+char *log_display_file(const log_display *l)
+{
+    return str_fmt("%s/%s", journal_spool_dir(l->journal), spool_name(l->spool));
+}
+
 cJSON *log_display_bundle(const log_display *l)
 {
     AUTO_BUF raw = {0}, text = {0};

@@ -24,4 +24,6 @@ void log_display_add(log_display *l, const char *bytes, size_t n);
 void log_display_note(log_display *l, const char *note);
 // No more bytes will come.
 void log_display_end(log_display *l);
+// The path of its spool, new.
+char *log_display_file(const log_display *l);
 cJSON *log_display_bundle(const log_display *l);
