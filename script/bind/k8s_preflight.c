@@ -116,6 +116,7 @@ static void check_rights(struct flight *f)
     const struct resource *r = f->t.resource;
     check_right(f, FLIGHT_ERROR, "create", r, NULL, "");
     check_right(f, FLIGHT_ERROR, "get", r, NULL, "");
+    check_right(f, FLIGHT_WARNING, "list", r, NULL, "waits and live tables need it");
     check_right(f, FLIGHT_WARNING, "watch", r, NULL, "waits and live tables need it");
     check_right(f, FLIGHT_WARNING, "delete", r, NULL, "it could not be cleaned up");
     const struct resource *pods = client_resource_of(f->t.client, &f->quick, "v1", "Pod", NULL);

@@ -2,6 +2,7 @@
 """Why something is stuck, in the words of the real scheduler, kubelet, controllers and operator; and what a preflight sees
 of it before."""
 import json
+import time
 
 import images
 from place import NODE, PLAIN, SPARK, TLS, Place, pod
@@ -9,7 +10,7 @@ from tap import eventually
 
 
 def why(place, target, *parts, seconds=40):
-    """k8s.why of an object has all parts, at some time."""
+    """What k8s.why of an object says when it has all parts, at some time."""
     said = ""
 
     def has():
@@ -21,7 +22,8 @@ print(k8s.why("{target}"))
         return all(part in said for part in parts)
     has.__doc__ = f"k8s.why of {target} has {parts}"
     try:
-        return eventually(has, seconds, every=1)
+        eventually(has, seconds, every=1)
+        return said
     except AssertionError as e:
         raise AssertionError(f"{e}\n{said}") from None
 
@@ -49,6 +51,30 @@ def test_no_node_takes_it(t):
     picky["spec"]["nodeSelector"] = {"disk": "fast"}
     place.create(picky)
     why(place, "pod/picky", "didn't match Pod's node affinity/selector", "next: no node has these labels")
+
+
+def test_a_node_that_is_down(t):
+    """It never had a kubelet; its controllers do not know that."""
+    place = Place(t)
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": place.namespace, "labels": {"mine": place.namespace}}}
+    t.after(lambda: place.kubectl("delete", "node", place.namespace, "--ignore-not-found"))
+    place.kubectl("create", "-f", "-", input=json.dumps(node))
+    silent = {"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown", "message": "Kubelet stopped posting node status.",
+              "lastTransitionTime": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - 45))}
+    place.kubectl("patch", "node", place.namespace, "--subresource=status", "--type=merge", "-p", json.dumps({"status": {"conditions": [silent]}}))
+    wants = pod("wants", "true")
+    wants["spec"]["nodeSelector"] = {"mine": place.namespace}
+    bound = pod("bound", "true")
+    bound["spec"]["nodeName"] = place.namespace
+    place.create(wants, bound)
+    place.kubectl("patch", "pod", "bound", "--subresource=status", "--type=merge", "-p", json.dumps({"status": {"phase": "Running"}}))
+    said = why(place, "pod/bound", f"pod bound is on node {place.namespace}, which is not ready (Kubelet stopped posting node status)",
+               "Ready is Unknown for ", f'next: look at the node: k8s.describe("nodes/{place.namespace}")')
+    assert "add a toleration" not in said, said
+    said = why(place, "pod/wants", "pod wants waits for a node: ", "untolerated taint", f"; node {place.namespace} is not ready",
+               "next: look at the node")
+    assert "add a toleration" not in said, said
+    place.kubectl("delete", "pod", "bound", "wants", "--force")
 
 
 def test_images_that_cannot_be_had(t):
