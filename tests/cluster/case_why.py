@@ -2,6 +2,7 @@
 """Why something is stuck, in the words of the real scheduler, kubelet, controllers and operator; and what a preflight sees
 of it before."""
 import json
+import socket
 import time
 
 import images
@@ -75,6 +76,15 @@ def test_a_node_that_is_down(t):
                "next: look at the node")
     assert "add a toleration" not in said, said
     place.kubectl("delete", "pod", "bound", "wants", "--force")
+
+
+def test_an_image_that_is_being_pulled(t):
+    place = Place(t)
+    silent = socket.create_server((NODE, 0))  # a registry that is very slow
+    t.after(silent.close)
+    slow = pod("slow", "true", image=f"{NODE}:{silent.getsockname()[1]}/large:1")
+    place.create(job("slow", slow))
+    why(place, "job/slow", f"pulls its image {NODE}:{silent.getsockname()[1]}/large:1", "event Pulling of Pod slow-", "next: wait: a node pulls an image once")
 
 
 def test_images_that_cannot_be_had(t):

@@ -64,6 +64,10 @@ def notebook():
 
 
 class Cluster:
+    """A sandbox, what is run on it, and the line that tells its result."""
+    notebook, result = staticmethod(notebook), "Model prediction for index 100: 6"
+    options = ("-p", "epochs=1", "-p", "executors=1")
+
     def __init__(self, folder):
         self.env = dict(os.environ, HOME=folder, TMPDIR=folder, FIRESTEEL_RUNTIME_DIR=os.path.join(folder, "run"))
         know_worker(f"{folder}/.local/share")
@@ -106,11 +110,11 @@ class Case:
         self.notebook = os.path.join(self.folder, "recipe.lua")
         self.problems = []
         with open(self.notebook, "w", encoding="utf-8") as f:
-            f.write(notebook())
+            f.write(cluster.notebook())
 
     def run(self, *options):
         return sh(FIRESTEEL, "run", self.notebook, "--allow", "cluster,destructive", "--timeout", f"{CELL}s",
-                  "-p", "epochs=1", "-p", "executors=1", *options, cwd=self.folder, env=self.env, timeout=10 * CELL)
+                  *self.cluster.options, *options, cwd=self.folder, env=self.env, timeout=10 * CELL)
 
     def check(self, holds, why, done):
         if not holds:
@@ -146,7 +150,7 @@ class Case:
         left = self.cluster.left_of(run[1]) if run else []
         self.check(not left or "left over" in done.out + done.err, f"{left} is there, and nobody says so", done)
         if done.code == 0:
-            self.check("Model prediction for index 100: 6" in done.out, "exit 0 without the result", done)
+            self.check(self.cluster.result in done.out, "exit 0 without the result", done)
             return
         self.check(self.kind not in SIDE, "what only adds to the work has ended it", done)
         self.check(self.says_why(done), "the reason is not said", done)
@@ -189,4 +193,5 @@ def main():
     sys.exit(1 if any(problems.values()) else 0)
 
 
-main()
+if __name__ == "__main__":
+    main()
