@@ -8,6 +8,7 @@
 #include "k8s/image/building.h"
 #include "k8s/image/ignore.h"
 #include "k8s/image/index.h"
+#include "k8s/image/places.h"
 #include "k8s/image/unpack.h"
 
 #include <archive.h>
@@ -75,25 +76,38 @@ static int find_source(struct building *b, struct source *from, struct context *
                : 0;
 }
 
-// Is this place a folder in the stage so far?
-static int is_folder(struct building *b, const char *place, bool *is, err *e)
+// The layers that the stage has so far; new.
+static oci_descriptor *layers_of(const struct stage *s, size_t *n, err *e)
+{
+    const cJSON *list = json_get(s->draft.manifest, "layers"), *one;
+    oci_descriptor *layers = mem_array((size_t)cJSON_GetArraySize(list) + 1, sizeof *layers);
+    *n = 0;
+    cJSON_ArrayForEach(one, list)
+    {
+        if (oci_descriptor_parse(one, &layers[(*n)++], e)) {
+            free(layers);
+            return NULL;
+        }
+    }
+    return layers;
+}
+
+// The place in the image that is meant, new; *folder: shall it be a folder, or is there one?
+static char *find_place(struct building *b, const char *to, bool *folder, err *e)
 {
     struct stage *s = building_stage(b);
-    *is = false;
-    for (char **k = s->known; *k && !*is; k++)
-        *is = str_eq(*k, place);
-    if (*is || !s->has_base)
-        return 0;
-    struct image_built now = {0};
-    CLEANUP(context_done) struct context root = {.folder = -1};
-    if (draft_store(&s->draft, b->store, &now, e))
-        return -1;
-    int status = unpack_stage(b, &now.manifest, &root, e);
-    image_built_done(&now);
-    AUTO_FD there =
-        status ? -1 : inside_open(root.folder, place, O_PATH | O_DIRECTORY, INSIDE_ROOT);
-    *is = there >= 0;
-    return status;
+    AUTO_FREE char *place = building_place(s, to);
+    if (!place) {
+        err_set(e, ERR_INVALID, "“%s” leads out by “..”", to);
+        return NULL;
+    }
+    for (char **k = s->known; *k && !*folder; k++)
+        *folder = str_eq(*k, place);
+    if (!s->has_base)
+        return STEAL(place);
+    size_t n;
+    AUTO_FREE oci_descriptor *layers = layers_of(s, &n, e);
+    return layers ? image_place(b->store, layers, n, place, folder, e) : NULL;
 }
 
 // The kinds of archives that can be unpacked here. *what: a name for the error of others.
@@ -251,13 +265,11 @@ int building_copy(struct building *b, char *const *words, err *e)
     if (n < 2)
         return err_set(e, ERR_INVALID, "it takes a SOURCE and a place");
     const char *to = words[n - 1];
-    AUTO_FREE char *place = c.to = building_place(building_stage(b), to);
-    if (!place)
-        return err_set(e, ERR_INVALID, "“%s” leads out by “..”", to);
-    if (check_flags(b->step, e) || find_source(b, &c.from, &owned, e))
-        return -1;
     c.into = n > 2 || str_ends(to, "/") || str_eq(to, ".") || str_ends(to, "/.");
-    if (!c.into && is_folder(b, place, &c.into, e))
+    if (check_flags(b->step, e))
+        return -1;
+    AUTO_FREE char *place = c.to = find_place(b, to, &c.into, e);
+    if (!place || find_source(b, &c.from, &owned, e))
         return -1;
     if (c.unpack && archive_late(e) != 0)
         return -1;

@@ -322,8 +322,11 @@ int image_store_gc(const image_store *s, int64_t before, struct image_gc *remove
     AUTO_JSON *index = lock < 0 ? NULL : read_index(s, e);
     if (!index)
         return -1;
+    AUTO_FREE char *names = path_join(own, "names");
+    struct image_gc others = {0}; // no blobs
     struct marks m = {0};
     int status = mark_json(s, &m, index, 0, e) || sweep(blobs, "", &m, before, removed, e) ||
+                         sweep(names, "", &m, before, &others, e) ||
                          sweep(own, "upload-", NULL, before, removed, e) ||
                          sweep(own, "partial-", NULL, before, removed, e)
                      ? err_wrap(e, "collecting garbage in %s", image_store_dir(s))

@@ -68,7 +68,9 @@ static int create_layout(const image_store *s, err *e)
         return -1;
     AUTO_FREE char *blobs = in_store(s, "blobs/sha256");
     AUTO_FREE char *layers = in_store(s, ".firesteel/layers");
-    if (path_make_dirs(blobs, 0755, e) || path_make_dirs(layers, 0755, e))
+    AUTO_FREE char *names = in_store(s, ".firesteel/names");
+    if (path_make_dirs(blobs, 0755, e) || path_make_dirs(layers, 0755, e) ||
+        path_make_dirs(names, 0755, e))
         return -1;
     AUTO_FD lock = image_store_lock(s, e);
     if (lock < 0 ||

@@ -10,6 +10,7 @@
 //   DIR/.firesteel/upload-XXXXXX   blobs that are being written
 //   DIR/.firesteel/partial-HEX     blobs that are being fetched, locked by who does it
 //   DIR/.firesteel/layers/KEY      digests of a layer, by a hash of what it was made of
+//   DIR/.firesteel/names/HEX       folders and links of a layer (places.h)
 //
 // Tags here are "NAME:TAG" without a host: "firesteel/mnist:latest". Other tools that read layouts
 // see only the first three.

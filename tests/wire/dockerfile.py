@@ -163,6 +163,56 @@ def test_a_base_keeps_what_it_has(t):
     assert config["config"]["Env"] == ["A=12"] and "Cmd" not in config["config"], config
 
 
+def in_layers(f):
+    """What each layer has, by name."""
+    found = []
+    for digest in f.layers:
+        with tarfile.open(f"{f.store}/blobs/sha256/{digest[7:]}") as tar:
+            found.append(sorted(member.name for member in tar))
+    return found
+
+
+def test_a_place_is_found_through_links_of_the_base(t):
+    """A layer that had bin/tool would hide the link bin, and all behind it, wherever layers are unpacked one by one."""
+    f = Folder(t)
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w") as tar:
+        for name, to in {"bin": "usr/bin", "abs": "/usr/lib", "out": "../../../usr/lib", "loop": "loop", "file": "usr/bin/sh",
+                         "usr/local": "./lib/../lib", "was": "usr/lib", "gap": "missing/deep"}.items():
+            info = tarfile.TarInfo(name)
+            info.type, info.linkname = tarfile.SYMTYPE, to
+            tar.addfile(info)
+        for name in "usr/bin/sh", "usr/lib/so":
+            tar.addfile(tarfile.TarInfo(name))
+    f.put("base.tar", content.getvalue())
+    with tarfile.open(f"{f.dir}/over.tar", "w") as tar:
+        for name in "was/real", "etc/x":
+            tar.addfile(tarfile.TarInfo(name))
+        info = tarfile.TarInfo("was")
+        info.type = tarfile.DIRTYPE
+        tar.addfile(info)
+    f.put("a", "a")
+    f.put("b", "b")
+    base = "FROM scratch AS first\nADD base.tar /\nFROM first AS base\nADD over.tar /\nFROM base\n"
+    for place, want in {"/bin/": "usr/bin/a", "/bin": "usr/bin/a", "/abs/x": "usr/lib/x", "/out/deep/x": "usr/lib/deep/x", "out": "usr/lib/a",
+                        "/usr/local/x": "usr/lib/x", "/was": "was/a", "/file": "file", "/new/x": "new/x", "/gap/x": "missing/deep/x",
+                        "/bin/sh": "usr/bin/sh", "/usr/local/new/": "usr/lib/new/a", "/etc": "etc/a"}.items():
+        f.built(base + f"COPY a {place}\n")
+        assert in_layers(f)[-1] == [want], (place, in_layers(f)[-1])
+    f.built(base + "WORKDIR /bin\nCOPY a b .\nCOPY a c\n")
+    assert in_layers(f)[-2:] == [["usr/bin/a", "usr/bin/b"], ["usr/bin/c"]], in_layers(f)
+    done = f.build(base + "COPY a /loop/x\n")
+    assert done.code == 1 and "Dockerfile:6: COPY: /loop/x leads through more than 40 links" in done.err, done
+    # What was kept of the layers is used again.
+    kept = f"{f.store}/.firesteel/names"
+    assert os.listdir(kept)
+    for name in os.listdir(kept):
+        with open(f"{kept}/{name}", "wb") as kept_file:
+            kept_file.write(b"lbin\0elsewhere\0" if name == f.layers[0][7:] else b"")
+    f.built(base + "COPY a /bin/\n")
+    assert in_layers(f)[-1] == ["elsewhere/a"], in_layers(f)
+
+
 def test_archives_are_unpacked_by_add(t):
     f = Folder(t)
     for name, mode in ("plain.tar", "w"), ("zipped.tgz", "w:gz"):
