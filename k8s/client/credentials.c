@@ -166,10 +166,17 @@ static int make_tls(credentials *c, err *e)
     return c->access.tls ? 0 : -1;
 }
 
-static void add_header(credentials *c, const char *name, const char *value)
+// A header has one line: what follows a line break would be another one.
+static int add_header(credentials *c, const char *name, const char *value, err *e)
 {
+    if (strpbrk(value, "\r\n"))
+        return err_set(e, ERR_INVALID,
+            "what the kubeconfig says for the header %s has a line break in it; write it in one "
+            "line",
+            name);
     AUTO_FREE char *header = str_fmt("%s: %s", name, value);
     c->access.headers = strv_add(c->access.headers, header);
+    return 0;
 }
 
 static int add_token(credentials *c, err *e)
@@ -193,11 +200,10 @@ static int add_token(credentials *c, err *e)
         return err_set(e, ERR_INVALID, "the token has a line break in it");
     add_secret(c, token);
     AUTO_FREE char *bearer = str_fmt("Bearer %s", token);
-    add_header(c, "Authorization", bearer);
-    return 0;
+    return add_header(c, "Authorization", bearer, e);
 }
 
-static void add_basic(credentials *c)
+static int add_basic(credentials *c, err *e)
 {
     AUTO_FREE char *pair = str_fmt("%s:%s", c->k->username, c->k->password ? c->k->password : "");
     AUTO_BUF text = {0};
@@ -205,18 +211,17 @@ static void add_basic(credentials *c)
     add_secret(c, c->k->password);
     add_secret(c, buf_cstr(&text));
     AUTO_FREE char *basic = str_fmt("Basic %s", buf_cstr(&text));
-    add_header(c, "Authorization", basic);
+    return add_header(c, "Authorization", basic, e);
 }
 
-static void add_impersonation(credentials *c)
+static int add_impersonation(credentials *c, err *e)
 {
     const kubeconfig *k = c->k;
-    if (k->as)
-        add_header(c, "Impersonate-User", k->as);
-    if (k->as_uid)
-        add_header(c, "Impersonate-Uid", k->as_uid);
-    for (char **g = k->as_groups; g && *g; g++)
-        add_header(c, "Impersonate-Group", *g);
+    int status = k->as ? add_header(c, "Impersonate-User", k->as, e) : 0;
+    if (status == 0 && k->as_uid)
+        status = add_header(c, "Impersonate-Uid", k->as_uid, e);
+    for (char **g = k->as_groups; status == 0 && g && *g; g++)
+        status = add_header(c, "Impersonate-Group", *g, e);
     const cJSON *extra, *value;
     cJSON_ArrayForEach(extra, k->as_extra)
     {
@@ -225,10 +230,11 @@ static void add_impersonation(credentials *c)
             AUTO_BUF name = {0};
             buf_str(&name, "Impersonate-Extra-");
             url_escape(&name, extra->string);
-            if (cJSON_IsString(value))
-                add_header(c, buf_cstr(&name), value->valuestring);
+            if (status == 0 && cJSON_IsString(value))
+                status = add_header(c, buf_cstr(&name), value->valuestring, e);
         }
     }
+    return status;
 }
 
 static int make_access(credentials *c, err *e)
@@ -237,9 +243,10 @@ static int make_access(credentials *c, err *e)
     c->access.headers = mem_array(1, sizeof *c->access.headers);
     if (make_tls(c, e) != 0 || add_token(c, e) != 0)
         return err_wrap(e, "context %s", c->k->context);
-    if (!c->access.headers[0] && c->k->username)
-        add_basic(c);
-    add_impersonation(c);
+    if (!c->access.headers[0] && c->k->username && add_basic(c, e) != 0)
+        return err_wrap(e, "context %s", c->k->context);
+    if (add_impersonation(c, e) != 0)
+        return err_wrap(e, "context %s", c->k->context);
     c->valid = true;
     return 0;
 }

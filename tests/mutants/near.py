@@ -56,7 +56,7 @@ class Tests:
             suite, argv = test["suite"][0].split(":")[1], test["cmd"]
             if suite in ("unit", "corpus") and not argv[-1].endswith(".py"):
                 self.put(Near(name, None), " ".join([name.replace("/", " ")] + [read(p) for p in self.sources_of(test)]))
-            elif suite in ("unit", "replay", "screen", "wire") and argv[-1].endswith(".py"):
+            elif suite in ("unit", "replay", "screen") and argv[-1].endswith(".py"):
                 for case, text in cases_of_python(argv[-1]):
                     self.put(Near(name, case), f"{name} {text}")
 

@@ -215,6 +215,51 @@ TEST(what_plugins_print_is_checked)
     free(a.token);
 }
 
+static void note_access(void *arg, const struct access *access, const err *e)
+{
+    buf *said = arg;
+    for (char **h = access ? access->headers : NULL; h && *h; h++)
+        buf_fmt(said, "%s,", *h);
+    buf_str(said, access ? "" : e->text);
+}
+
+// A line break in a value would begin another header.
+TEST(headers_of_a_kubeconfig_have_one_line)
+{
+    static const char *const users[][2] = {
+        {"{token: t, as: bob, as-uid: '7', as-groups: [x, y], as-user-extra: {k v: [w]}}",
+            "Authorization: Bearer t,Impersonate-User: bob,Impersonate-Uid: 7,Impersonate-Group: x,"
+            "Impersonate-Group: y,Impersonate-Extra-k%20v: w,"},
+        {"{as: \"bob\\nX: y\"}", "header Impersonate-User has a line break"},
+        {"{as: bob, as-uid: \"7\\r\"}", "header Impersonate-Uid has a line break"},
+        {"{as: bob, as-groups: [x, \"y\\n\"]}", "header Impersonate-Group has a line break"},
+        {"{as: bob, as-user-extra: {k: [\"\\nw\"]}}",
+            "header Impersonate-Extra-k has a line break"},
+        {"{token: \"t\\nX: y\"}", "the token has a line break"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(users); i++) {
+        err e = {0};
+        AUTO_BUF said = {0};
+        AUTO_FREE char *text = str_fmt("current-context: a\nclusters: [{name: c, cluster: {server: "
+                                       "'https://h'}}]\nusers: [{name: u, user: %s}]\ncontexts: "
+                                       "[{name: a, context: {cluster: c, user: u}}]\n",
+            users[i][0]);
+        AUTO_FREE char *path = write_file("headers", text);
+        kubeconfig *k = kubeconfig_load(&(struct client_options){.kubeconfig = path}, &e);
+        CHECK_OK(k, e);
+        loop *l = loop_new(&e);
+        http *h = http_new(l, "test", &e);
+        CHECK_OK(l && h, e);
+        credentials *c = credentials_new(l, h, k, NULL, &(struct secret_sink){0});
+        credentials_get(c, &(struct access_wait){.fn = note_access, .arg = &said});
+        CHECK_HAS(buf_cstr(&said), users[i][1]);
+        credentials_free(c);
+        http_free(h);
+        loop_free(l);
+        kubeconfig_free(k);
+    }
+}
+
 int main(void)
 {
     return tap_run();
