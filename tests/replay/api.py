@@ -84,7 +84,7 @@ def test_examples_of_trainer_files_run(t):
             continue
         with open(os.path.join(k.cwd, "trainer.lua"), "w", encoding="utf-8") as f:
             f.write('local nn, data, hvd = require "nn", require "data", require "hvd"\n' + entry["example"])
-        check(entry, k.run('trainer.run { "trainer.lua" }'), bad)
+        check(entry, k.run('job = trainer.run { "trainer.lua" }'), bad)
     assert not bad, "\n" + "\n".join(bad)
 
 
