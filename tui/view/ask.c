@@ -13,6 +13,9 @@
 
 static const char nobody_waits[] = "It waits for no answer any more: Esc closes this.";
 
+// What "always" allows beside what is asked for: of this class, in the place that is shown.
+static const char lasting[] = "all of this class here until the last terminal leaves";
+
 struct ask_view {
     view head;
     int64_t ask;
@@ -53,8 +56,8 @@ static void choice_keys(const cJSON *q, bool brief, buf *out)
         if (!cJSON_IsString(choice) || !*choice->valuestring)
             continue; // no key chooses it
         const char *words = choice->valuestring;
-        bool lasting = choice_of(q, 'a') != NULL;
-        for (size_t i = 0; i < ARRAY_LEN(known) && !brief && lasting; i++)
+        bool lasts = choice_of(q, 'a') != NULL;
+        for (size_t i = 0; i < ARRAY_LEN(known) && !brief && lasts; i++)
             if (str_eq(words, known[i].choice))
                 words = known[i].words;
         buf_fmt(out, "%c %s%s", *choice->valuestring, words, brief ? "  " : "   ");
@@ -154,7 +157,7 @@ static void asked_of(const struct ask_view *v, const cJSON *q, struct asked *a)
 {
     const cJSON *effect = json_get(q, "effect");
     char *diff = diff_of(effect);
-    size_t most = 5 + (size_t)cJSON_GetArraySize(json_get(effect, "objects")) + lines_of(diff),
+    size_t most = 6 + (size_t)cJSON_GetArraySize(json_get(effect, "objects")) + lines_of(diff),
            n = 0;
     *a = (struct asked){.rows = mem_array(most, sizeof *a->rows),
         .diff = diff,
@@ -164,6 +167,8 @@ static void asked_of(const struct ask_view *v, const cJSON *q, struct asked *a)
         .words = question_words(q)};
     add_row(a->rows, &n, NULL, a->words, (style){0});
     n += effect_rows(effect, a->context, a->rows + n);
+    if (effect && choice_of(q, 'a'))
+        add_row(a->rows, &n, "a", lasting, LOOK_DIM);
     diff_rows(a->diff, a->rows, &n);
     if (is_text(q))
         buf_str(&a->keys, "Enter answers   Esc later");

@@ -436,6 +436,37 @@ TEST(a_cell_that_a_run_makes_is_edited)
         }
 }
 
+// Who runs a cell with Alt-Enter is asked, too, but not under typing hands; then typing goes on.
+TEST(a_question_comes_up_over_a_new_cell_in_which_nothing_is_typed)
+{
+    static const char asks[] =
+        "{\"type\": \"ask\", \"ask\": 1, \"cell\": \"a\", \"question\": \"May it?\","
+        "\"choices\": [\"yes\", \"no\"]}";
+    for (int typing = 0; typing < 2; typing++) {
+        bench *b = open_bench();
+        press(b, "M-Enter");
+        inserts(b, "a");
+        row(b, 0);
+        if (typing)
+            type(b, "x");
+        tell(b, asks);
+        usleep(450000);
+        bench_tick(b);
+        row(b, 0);
+        CHECK(on_top(b, &ask_view_ops) == !typing);
+        if (!typing) {
+            usleep(600000);
+            press(b, "y");
+            CHECK_INT(asked("answer"), 1);
+            tell(b, "{\"type\": \"answered\", \"ask\": 1}");
+        }
+        row(b, 0);
+        type(b, "more");
+        CHECK(screen_has(b, typing ? "▌ xmore" : "▌ more"));
+        bench_free(b);
+    }
+}
+
 TEST(c_c_copies_or_asks_twice)
 {
     bench *b = open_bench();
