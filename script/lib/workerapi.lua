@@ -138,7 +138,7 @@ local modules = {
     npy(path, {mmap=false}) -> tensor -- The array of a NumPy file; mmap: the file itself, which may be larger than memory.
     npz(path) -> table -- The arrays of a NumPy archive, by name.
     safetensors(path) -> table -- The tensors of a safetensors file, by name.
-    csv{path, separator=, names={}, columns={}, types={}, missing={}, like=, rank=0, size=1} -> frame -- A table as named columns of numbers; the separator is a comma; types are number, date, category; like: a frame whose categories and statistics count.
+    csv{path, separator=, names={}, columns={}, types={}, missing={}, like=, rank=0, size=1, header=true, skiprows=0, comment=, decimal=".", thousands=, encoding="utf-8", date_format=, true_values={}, false_values={}} -> frame -- A table as named columns of numbers; the separator is a comma; types are number, date, datetime, category; like: a frame whose categories and statistics count; header = false: the first record is data; encoding may be latin-1 or cp1252; date_format as strptime's, "%d/%m/%Y".
     parquet{path, columns={}, types={}, like=, rank=0, size=1} -> frame -- Parquet, a file or a folder of them, as data.csv would read it, where python3 has pyarrow.
     frame{{name, tensor}, …} -> frame -- A frame of columns of one's own.
     save(path, value, {compressed=false}) -- Writes a tensor as .npy, a table of tensors as .npz or .safetensors, a frame as .csv.

@@ -6,13 +6,16 @@
 #include "base/path.h"
 #include "script/worker/fields.h"
 #include "trainer/data/column.h"
+#include "trainer/data/csv.h"
 #include "trainer/data/frame.h"
 #include "trainer/data/mapped.h"
 #include "trainer/data/npy.h"
 #include "trainer/data/npz.h"
 #include "trainer/safetensors.h"
 
+#include <ctype.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 // data.npy(path, {mmap = false}) → tensor
@@ -234,7 +237,7 @@ static int read_known(lua_State *L, int list, frame *known, err *e)
 
 static void set_number(lua_State *L, const char *name, double value)
 {
-    lua_pushnumber(L, value);
+    push_double(L, value);
     lua_setfield(L, -2, name);
 }
 
@@ -275,8 +278,48 @@ static void push_column(lua_State *L, frame_column *c)
     }
 }
 
-// read_csv{path =, separator =, names =, missing =, only =, known =, rank =, size =} → the list of
-// columns and the number of rows
+// An option that is one character of ASCII, none of those that CSV itself uses; 0: it is not given.
+static char one_character(lua_State *L, const char *field)
+{
+    const char *text = opt_string_field(L, 1, "data.csv", field);
+    if (text && (strlen(text) != 1 || strchr("\"\r\n", *text)))
+        luaL_error(L, "data.csv: %s must be one character, got '%s'", field, text);
+    return text ? *text : 0;
+}
+
+static void read_format(lua_State *L, frame_spec *spec)
+{
+    csv_encoding encoding = CSV_UTF8;
+    const char *name = opt_string_field(L, 1, "data.csv", "encoding");
+    int64_t skip = opt_int_field(L, 1, "data.csv", "skiprows", 0);
+    if (name && !csv_encoding_parse(name, &encoding))
+        luaL_error(
+            L, "data.csv: encoding must be \"utf-8\", \"latin-1\" or \"cp1252\", got \"%s\"", name);
+    if (skip < 0)
+        luaL_error(L, "data.csv: skiprows must be a number of lines, got %I", (lua_Integer)skip);
+    spec->separator = one_character(L, "separator");
+    spec->comment = one_character(L, "comment");
+    spec->decimal = one_character(L, "decimal");
+    spec->thousands = one_character(L, "thousands");
+    spec->skip = (size_t)skip;
+    spec->encoding = encoding;
+    spec->headless = opt_bool_field(L, 1, "data.csv", "headless", false);
+    spec->date_format = opt_string_field(L, 1, "data.csv", "date_format");
+    char separator = spec->separator ? spec->separator : ',',
+         decimal = spec->decimal ? spec->decimal : '.';
+    if (decimal == separator)
+        luaL_error(L,
+            "data.csv: '%c' stands in numbers and between fields: such a file has another "
+            "separator, as separator = \";\"",
+            separator);
+    if (decimal == spec->thousands)
+        luaL_error(L, "data.csv: decimal and thousands are both '%c'", decimal);
+    if (isalnum((unsigned char)decimal) || isalnum((unsigned char)spec->thousands))
+        luaL_error(L, "data.csv: decimal and thousands are no letters or digits");
+}
+
+// read_csv{path =, separator =, names =, missing =, only =, known =, rank =, size =, and those of
+// read_format} → the list of columns and the number of rows
 static int read_csv(lua_State *L)
 {
     err e = {0};
@@ -284,10 +327,7 @@ static int read_csv(lua_State *L)
     frame known = {0}, out;
     luaL_checktype(L, 1, LUA_TTABLE);
     const char *path = opt_string_field(L, 1, "data.csv", "path");
-    const char *separator = opt_string_field(L, 1, "data.csv", "separator");
-    if (separator && (strlen(separator) != 1 || strchr("\"\r\n", *separator)))
-        return luaL_error(L, "data.csv: separator must be one character, got '%s'", separator);
-    spec.separator = separator ? *separator : 0;
+    read_format(L, &spec);
     spec.rank = opt_int32_field(L, 1, "data.csv", "rank", 0);
     spec.size = opt_int32_field(L, 1, "data.csv", "size", 1);
     if (spec.size < 1 || spec.rank < 0 || spec.rank >= spec.size)
@@ -295,6 +335,8 @@ static int read_csv(lua_State *L)
     spec.names = string_list(L, 1, "names");
     spec.missing = string_list(L, 1, "missing");
     spec.only = string_list(L, 1, "only");
+    spec.yes = string_list(L, 1, "true_values");
+    spec.no = string_list(L, 1, "false_values");
     luaL_checkstack(L, 20, NULL);
     int status = 0;
     if (lua_getfield(L, 1, "known") == LUA_TTABLE)
@@ -309,6 +351,10 @@ static int read_csv(lua_State *L)
     if (status < 0) {
         frame_done(&out);
         raise_err(L, &e);
+    }
+    for (char *line = out.note, *end; line && *line && spec.rank == 0; line = end + 1) {
+        end = strchr(line, '\n');
+        fprintf(stderr, "data.csv: %s:%.*s\n", path, (int)(end - line), line);
     }
     lua_createtable(L, (int)out.n, 0);
     for (size_t i = 0; i < out.n; i++) {

@@ -111,7 +111,7 @@ end
 function data.csv(given)
   if type(given) == "string" then given = { given } end
   if type(given) ~= "table" then error("data.csv: expects a path, or a table of a path and options", 2) end
-  given = options_of("data.csv", given, "columns like missing names path rank separator size types", "path")
+  given = options_of("data.csv", given, "columns comment date_format decimal encoding false_values header like missing names path rank separator size skiprows thousands true_values types", "path")
   local path = given.path
   if type(path) ~= "string" then error('data.csv: which file? data.csv "train.csv"', 2) end
   local like, known, types = given.like, {}, given.types or {}
@@ -126,8 +126,11 @@ function data.csv(given)
     known[#known + 1], open[c.name] = { name = c.name, kind = c.kind, categories = c.categories }, nil
   end
   for name, kind in pairs(open) do known[#known + 1] = { name = name, kind = kind } end
+  if given.header ~= nil and given.header ~= false then error("data.csv: header is false, for a file whose first record is data; else leave it out", 2) end
   local columns, rows = core.read_csv({ path = path, separator = given.separator, names = given.names, missing = given.missing,
-    only = given.columns, known = known, rank = given.rank, size = given.size })
+    only = given.columns, known = known, rank = given.rank, size = given.size, comment = given.comment, skiprows = given.skiprows,
+    encoding = given.encoding, decimal = given.decimal, thousands = given.thousands, headless = given.header == false,
+    date_format = given.date_format, true_values = given.true_values, false_values = given.false_values })
   local has = {}
   for _, c in ipairs(columns) do has[c.name] = true end
   for name in pairs(types) do
@@ -329,6 +332,10 @@ local function csv_field(column, i)
   if column.kind == "date" then
     local day = data.date(value)
     return ("%04d-%02d-%02d"):format(day.year, day.month, day.day)
+  end
+  if column.kind == "datetime" then
+    local day = data.date(value // 86400)
+    return ("%04d-%02d-%02d %02d:%02d:%02d"):format(day.year, day.month, day.day, value % 86400 // 3600, value % 3600 // 60, value % 60)
   end
   return math.type(value) == "integer" and ("%d"):format(value) or shortest(value) or tostring(value)
 end

@@ -297,7 +297,7 @@ static int describe(lua_State *L)
     return 5;
 }
 
-// date_part(column of days, name) → column
+// date_part(column, name, seconds) → column; without seconds it is of days
 static int date_part_of(lua_State *L)
 {
     err e;
@@ -305,7 +305,7 @@ static int date_part_of(lua_State *L)
     const tensor *t = check_column(L, 1);
     if (date_part_parse(luaL_checkstring(L, 2), &part, &e) < 0)
         raise_err(L, &e);
-    push_column(L, calendar_parts(t, part, &e), &e);
+    push_column(L, calendar_parts(t, lua_toboolean(L, 3), part, &e), &e);
     return 1;
 }
 

@@ -144,7 +144,7 @@ function methods:with(name, what, fn, kind)
   if type(tensor) ~= "userdata" or #tensor ~= self.rows then
     error(("with: column '%s' must be a tensor of %d numbers, or a function of the row"):format(name, self.rows), 2)
   end
-  if kind ~= nil and (kind ~= "number" and kind ~= "date" or texts) then
+  if kind ~= nil and (kind ~= "number" and kind ~= "date" and kind ~= "datetime" or texts) then
     error(("with: column '%s' cannot be a %s"):format(name, tostring(kind)), 2)
   end
   local rest = {}
@@ -340,12 +340,12 @@ end
 -- frame:expand_date("Date", { "Year", "Month", "Week" }): these parts as columns.
 function methods:expand_date(name, parts)
   local c, list = column_of(self, name, 2), {}
-  if c.kind ~= "date" then
+  if c.kind ~= "date" and c.kind ~= "datetime" then
     error(("expand_date: column '%s' is a %s, not a date; data.csv { …, types = { %s = \"date\" } } reads it as one")
       :format(name, c.kind, name), 2)
   end
   for i, part in ipairs(parts or { "Year", "Month", "Week", "Day", "DayOfWeek", "DayOfYear" }) do
-    list[i] = column(part, "number", core.date_part(stored(c), part))
+    list[i] = column(part, "number", core.date_part(stored(c), part, c.kind == "datetime"))
   end
   return put(self, list)
 end
@@ -367,7 +367,7 @@ local function aggregate(self, name, how, what, level)
   if type(how) ~= "string" then
     error(("%s: how are the values of column '%s' taken together? Name it, as \"mean\""):format(what, name), level + 1)
   end
-  local keeps = how == "first" or how == "last" or c.kind == "date" and (how == "min" or how == "max")
+  local keeps = how == "first" or how == "last" or (c.kind == "date" or c.kind == "datetime") and (how == "min" or how == "max")
   if c.categories and not keeps and how ~= "size" then
     error(("groupby: the %s of column '%s', which has categories"):format(how, name), level + 1)
   end

@@ -245,9 +245,9 @@ Store Date Open Distance Type Sales	4	60.5	c
 Store Date Open Distance Type Sales Month City	[7, 7, 8]	[2, 2, 1]
 trainer.lua:19: the frame has no column 'Nothing'; it has Store, Date, Open, Distance, Type, Sales
 trainer.lua:20: bad.csv:3:5: this record has 3 fields, but there are 2 columns
-trainer.lua:21: data.csv: unknown option 'kinds'; known are: columns like missing names path rank separator size types
+trainer.lua:21: data.csv: unknown option 'kinds'; known are: columns comment date_format decimal encoding false_values header like missing names path rank separator size skiprows thousands true_values types
 trainer.lua:22: train.csv:2:20: "a" is no number, as column "Type" has
-trainer.lua:23: unknown type "words" (known: auto, category, date, number)
+trainer.lua:23: unknown type "words" (known: auto, category, date, datetime, number)
 trainer.lua:24: train.csv: there is no column "Nix"
 trainer.lua:25: column 'Distance' has numbers that are no integers, or some are missing
 trainer.lua:26: column 'Sales' is of numbers, it has no categories
@@ -255,6 +255,97 @@ trainer.lua:27: join: row 0 has 'a' in column 'Type', which the other frame has 
 trainer.lua:28: with: column 'Short' must be a tensor of 4 numbers, or a function of the row
 trainer.lua:29: data.save: a .csv file takes a frame: data.frame { { "Id", ids }, … }
 """
+
+
+# What pandas 3.0 reads of these: read_csv with the options of the same names (sep of separator, header=None of header = false),
+# to_datetime(format=…, utc=True) of dates.
+DIALECTS = [
+    (b"a,b\r1,2\r3,4\r", "", "a=1|3 b=2|4"),
+    (b"a,b\ninf,1\n-inf,2\n1,3\nInfinity,4\n", "", "a=inf|-inf|1.0|inf b=1|2|3|4"),
+    (b"a;b\n1,5;2\n-0,25;3\n", 'separator = ";", decimal = ","', "a=1.5|-0.25 b=2|3"),
+    (b'a,b\n"1,234",1\n"12,345,678",2\n-5,3\n', 'thousands = ","', "a=1234|12345678|-5 b=1|2|3"),
+    (b"a;b\n1.234,5;1\n12.345,25;2\n", 'separator = ";", decimal = ",", thousands = "."', "a=1234.5|12345.25 b=1|2"),
+    (b"# made by hand\na,b\n1,2 # two\n# nothing\n3,4\n", 'comment = "#"', "a=1|3 b=2|4"),
+    (b"title\n\nunits,x\na,b\n1,2\n", "skiprows = 3", "a=1 b=2"),
+    (b"150,4,setosa,versicolor\n5.5,3.5,0\n4.5,3.0,1\n", 'skiprows = 1, names = { "a", "b", "c" }', "a=5.5|4.5 b=3.5|3.0 c=0|1"),
+    (b"1,2\n3,4\n", "header = false", "0=1|3 1=2|4"),
+    ("stadt,n\nKöln,1\nMünchen,2\n".encode("latin-1"), 'encoding = "latin-1"', "stadt=Köln|München n=1|2"),
+    ("w,n\n5 €,1\n“x”,2\n".encode("cp1252"), 'encoding = "cp1252"', "w=5 €|“x” n=1|2"),
+    (b"a,b,c\nTrue,TRUE,true\nFalse,FALSE,false\n", "", "a=1|0 b=1|0 c=1|0"),
+    (b"a\nyes\nno\nyes\n", 'true_values = { "yes" }, false_values = { "no" }', "a=1|0|1"),
+    (b"\xef\xbb\xbfa,b\r\n1,2\r\n\r\n3,4\r\n", "", "a=1|3 b=2|4"),
+    (b"a\tb\n1\t2\n", 'separator = "\\t"', "a=1 b=2"),
+    (b"a,b\n1,<NA>\n#NA,2\n-nan,3\n", "", "a=1.0|nan|nan b=nan|2.0|3.0"),
+    (b"id,v\n12345678901234567890,1\n12345678901234567891,2\n", "", "id=12345678901234567890|12345678901234567891 v=1|2"),
+    (b"a,b,\n1,2,\n3,4,\n", "", "a=1|3 b=2|4"),
+    (b"t,v\n2012-01-01 01:00:00,1\n2012-06-30 23:59:59,2\n", "", "t=1325379600|1341100799 v=1|2"),
+    (b"t,v\n2012-01-01T01:00:00Z,1\n2012-01-01T01:00:00+02:00,2\n", "", "t=1325379600|1325372400 v=1|2"),
+    (b"t,v\n01/02/2013,1\n31/12/1969,2\n", 'date_format = "%d/%m/%Y"', "t=15737|-1 v=1|2"),
+    (b"t,v\n02/01/2013 13:05,1\n12/31/2013 00:00,2\n", 'date_format = "%m/%d/%Y %H:%M"', "t=1359723900|1388448000 v=1|2"),
+    (b"t\n3 Jan 2020\n", 'date_format = "%d %b %Y"', "t=18264"),
+    # and what is told
+    ("stadt\nKöln\n".encode("latin-1"), "", '0.csv:2:1: this text is not UTF-8: encoding = "latin-1" or "cp1252" reads it'),
+    (b"a\n1\n", 'decimal = ","', "data.csv: ',' stands in numbers and between fields: such a file has another separator"),
+    (b"a\n1\n", 'encoding = "ebcdic"', 'data.csv: encoding must be "utf-8", "latin-1" or "cp1252", got "ebcdic"'),
+    (b"a\n1\n", 'sep = ";"', "data.csv: unknown option 'sep': write separator"),
+    (b"a\n1.234.56\n", 'thousands = ".", decimal = ",", separator = ";", types = { a = "number" }', '"1.234.56" is no number, as column "a" has'),
+    (b"t\n2012-01-01 01:00\nNA\n", 'types = { t = "datetime" }', 'column "t" has 1 missing times, for which no number stands'),
+]
+DIALECT = """
+local data = require "data"
+local ok, t = pcall(data.csv, { "0.csv", %s })
+if not ok then print(t) return end
+local all = {}
+for i, name in ipairs(t.names) do
+  local list, names = t:column(name):totable(), t:stats(name).kind == "category" and t:categories(name)
+  for k, v in ipairs(list) do list[k] = names and names[v] or tostring(v) end
+  all[i] = name .. "=" .. table.concat(list, "|")
+end
+print(table.concat(all, " "))
+"""
+
+
+def test_tables_of_other_dialects_are_those_that_pandas_reads(t):
+    folder = t.dir()
+    for blob, options, want in DIALECTS:
+        with open(os.path.join(folder, "0.csv"), "wb") as f:
+            f.write(blob)
+        done = work(t, DIALECT % options, folder=folder)
+        fails = "data.csv: " in want or "0.csv:" in want or want.startswith(('"', "column "))
+        assert done.code == 0 and (want in done.out if fails else done.out == want + "\n"), (blob, options, want, done)
+
+
+def test_a_column_that_is_nearly_of_numbers_says_which_field_is_not(t):
+    folder = t.dir()
+    with open(os.path.join(folder, "t.csv"), "w", encoding="utf-8") as f:
+        f.write("hp,kind\n" + "".join(f"{n},{'abc'[n % 3]}\n" for n in range(40)) + "?,a\n")
+    done = work(t, 'local t = require "data".csv "t.csv"\nprint(t:stats("hp").kind)\n'
+                   'print(require "data".csv({ "t.csv", missing = { "?" } }):stats("hp").kind)\n', folder=folder)
+    assert done.out == "category\nnumber\n", done
+    assert done.err == ('data.csv: t.csv:42:1: "?" is no number, so column "hp" is of categories, though 40 of its 41 fields are numbers: '
+                        'give it as missing, or types = { … = "category" }\n'), done
+
+
+def test_times_have_parts_and_are_written_again(t):
+    folder = t.dir()
+    with open(os.path.join(folder, "t.csv"), "w", encoding="utf-8") as f:
+        f.write("t\n2012-06-30 23:59:58\n1969-12-31 01:02:03\n")
+    done = work(t, 'local data = require "data"\nlocal t = data.csv "t.csv"\nprint(t:stats("t").kind)\n'
+                   'local p = t:expand_date("t", { "Year", "Month", "Day", "Hour", "Minute", "Second" })\n'
+                   'for _, n in ipairs { "Year", "Month", "Day", "Hour", "Minute", "Second" } do io.write(table.concat(p:column(n):totable(), "|"), " ") end\n'
+                   'data.save("o.csv", t)\n', folder=folder)
+    assert done.out == "datetime\n2012|1969 6|12 30|31 23|1 59|2 58|3 ", done
+    with open(os.path.join(folder, "o.csv"), encoding="utf-8") as f:
+        assert f.read() == "t\n2012-06-30 23:59:58\n1969-12-31 01:02:03\n"
+
+
+def test_a_double_that_no_float_holds_is_an_error(t):
+    folder = t.dir()
+    head = b"{'descr': '<f8', 'fortran_order': False, 'shape': (2,), }".ljust(117) + b"\n"
+    with open(os.path.join(folder, "a.npy"), "wb") as f:
+        f.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head + struct.pack("<2d", 1, 1e300))
+    done = work(t, 'print(pcall(require "data".npy, "a.npy"))', folder=folder)
+    assert "a.npy: element 1 is 1e+300, and tensors are float32, which ends at 3.4e38" in done.out, done
 
 
 def test_tables_become_numbers(t):

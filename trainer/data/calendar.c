@@ -73,18 +73,41 @@ static int64_t calendar_part(int64_t days, date_part part)
     }
 }
 
-tensor *calendar_parts(const tensor *days, date_part part, err *e)
+// Of a second since 1970-01-01.
+static int64_t part_of_second(int64_t second, date_part part)
 {
-    size_t n = tensor_rows(days);
-    bool whole = tensor_is_integer(days);
+    enum { DAY = 86400 };
+    int64_t of_day = (second % DAY + DAY) % DAY;
+    switch (part) {
+    case DATE_HOUR:
+        return of_day / 3600;
+    case DATE_MINUTE:
+        return of_day / 60 % 60;
+    case DATE_SECOND:
+        return of_day % 60;
+    default:
+        return calendar_part((second - of_day) / DAY, part);
+    }
+}
+
+tensor *calendar_parts(const tensor *times, bool seconds, date_part part, err *e)
+{
+    size_t n = tensor_rows(times);
+    bool whole = tensor_is_integer(times);
+    if (!seconds && part >= DATE_HOUR) {
+        err_set(e, ERR_USAGE,
+            "a date has no part \"%s\": of a datetime there are Hour, Minute and Second",
+            names[part]);
+        return NULL;
+    }
     tensor *out = tensor_new(whole ? TENSOR_I64 : TENSOR_F32, 1, &n, e);
     double last = NAN;
     int64_t value = 0;
     for (size_t i = 0; out && i < n; i++) {
-        double v = tensor_at(days, i);
+        double v = tensor_at(times, i);
         bool known = fabs(v) < 0x1p40; // and not nan
         if (known && v != last)        // the rows of one day often follow one another
-            value = calendar_part((int64_t)floor(v), part);
+            value = (seconds ? part_of_second : calendar_part)((int64_t)floor(v), part);
         last = known ? v : last;
         if (whole)
             ((int64_t *)out->data)[i] = known ? value : 0;

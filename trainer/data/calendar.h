@@ -10,7 +10,10 @@
     X(DAY, "Day")           /* 1 … 31 */                                                         \
     X(WEEK, "Week")         /* 1 … 53 */                                                         \
     X(WEEKDAY, "DayOfWeek") /* 1 is Monday, 7 Sunday */                                            \
-    X(YEARDAY, "DayOfYear") /* 1 … 366 */
+    X(YEARDAY, "DayOfYear") /* 1 … 366 */                                                        \
+    X(HOUR, "Hour")         /* of times alone: 0 … 23 */                                         \
+    X(MINUTE, "Minute")                                                                            \
+    X(SECOND, "Second")
 
 typedef enum date_part {
 #define X(name, text) DATE_##name,
@@ -20,5 +23,6 @@ typedef enum date_part {
 
 int64_t calendar_days(int64_t year, int64_t month, int64_t day);
 int date_part_parse(const char *text, date_part *part, err *e);
-// This part of each day: I64, or F32 with nan where the day is missing.
-tensor *calendar_parts(const tensor *days, date_part part, err *e);
+// This part of each day, or with `seconds` of each second since 1970-01-01: I64, or F32 with nan
+// where it is missing.
+tensor *calendar_parts(const tensor *times, bool seconds, date_part part, err *e);

@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
+#include <strings.h>
 #include <zlib.h>
 
 enum { PIECE = 1 << 16, FIELDS_MAX = 1 << 20, RECORD_MAX = 1 << 28 };
@@ -25,22 +26,43 @@ struct csv {
     size_t n, at;
     uint8_t *piece; // what was read of the file
     bool ended;
-    uint8_t separator;
+    uint8_t separator, comment; // comment: a line's end if there is none
+    csv_encoding encoding;
+    size_t skip;         // lines
     size_t line, column; // of the next byte
     buf text;
     struct place *field;
     size_t fields, room;
 };
 
-static csv *new_csv(char separator)
+bool csv_encoding_parse(const char *name, csv_encoding *encoding)
+{
+    static const struct {
+        const char *name;
+        csv_encoding encoding;
+    } known[] = {{"utf-8", CSV_UTF8}, {"utf8", CSV_UTF8}, {"utf-8-sig", CSV_UTF8},
+        {"ascii", CSV_UTF8}, {"latin-1", CSV_LATIN1}, {"latin1", CSV_LATIN1},
+        {"iso-8859-1", CSV_LATIN1}, {"cp1252", CSV_CP1252}, {"windows-1252", CSV_CP1252}};
+    for (size_t i = 0; i < ARRAY_LEN(known); i++)
+        if (strcasecmp(known[i].name, name) == 0) {
+            *encoding = known[i].encoding;
+            return true;
+        }
+    return false;
+}
+
+static csv *new_csv(const csv_format *format)
 {
     csv *c = mem_alloc(sizeof *c);
-    c->separator = separator ? (uint8_t)separator : ',';
+    c->separator = format->separator ? (uint8_t)format->separator : ',';
+    c->comment = format->comment ? (uint8_t)format->comment : '\n';
+    c->encoding = format->encoding;
+    c->skip = format->skip;
     c->line = c->column = 1;
     return c;
 }
 
-csv *csv_open(const char *path, char separator, err *e)
+csv *csv_open(const char *path, const csv_format *format, err *e)
 {
     errno = 0;
     gzFile file = gzopen(path, "rbe");
@@ -48,7 +70,7 @@ csv *csv_open(const char *path, char separator, err *e)
         err_errno(e, errno ? errno : ENOMEM, "cannot read %s", path);
         return NULL;
     }
-    csv *c = new_csv(separator);
+    csv *c = new_csv(format);
     gzbuffer(file, PIECE);
     c->file = file;
     c->piece = mem_alloc(PIECE);
@@ -57,9 +79,9 @@ csv *csv_open(const char *path, char separator, err *e)
     return c;
 }
 
-csv *csv_over(const void *bytes, size_t n, char separator)
+csv *csv_over(const void *bytes, size_t n, const csv_format *format)
 {
-    csv *c = new_csv(separator);
+    csv *c = new_csv(format);
     c->bytes = bytes;
     c->n = n;
     c->name = mem_strdup("bytes");
@@ -126,6 +148,59 @@ static void step(csv *c)
         c->column += byte == c->separator || (byte & 0xc0) != 0x80; // not inside of a character
 }
 
+static bool is_end(int byte)
+{
+    return byte == '\n' || byte == '\r';
+}
+
+// Passes over a line's end, if one stands there: LF, CR or both.
+static void pass_end(csv *c, err *e)
+{
+    int byte = peek(c, e);
+    if (byte == '\r') {
+        step(c);
+        byte = peek(c, e);
+        if (byte != '\n') { // a line of an old Macintosh
+            c->line++;
+            c->column = 1;
+        }
+    }
+    if (byte == '\n')
+        step(c);
+}
+
+static void pass_line(csv *c, err *e)
+{
+    int byte;
+    while ((byte = peek(c, e)) >= 0 && !is_end(byte))
+        step(c);
+    pass_end(c, e);
+}
+
+// Windows-1252 from 0x80 to 0x9f; the rest is Latin-1. Five are not assigned.
+static const uint16_t cp1252[32] = {0x20ac, 0x81, 0x201a, 0x192, 0x201e, 0x2026, 0x2020, 0x2021,
+    0x2c6, 0x2030, 0x160, 0x2039, 0x152, 0x8d, 0x17d, 0x8f, 0x90, 0x2018, 0x2019, 0x201c, 0x201d,
+    0x2022, 0x2013, 0x2014, 0x2dc, 0x2122, 0x161, 0x203a, 0x153, 0x9d, 0x17e, 0x178};
+
+// Adds bytes of the file to the record's text.
+static void add_text(csv *c, const uint8_t *bytes, size_t n)
+{
+    if (c->encoding == CSV_UTF8) {
+        buf_add(&c->text, bytes, n);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        unsigned u = bytes[i];
+        if (c->encoding == CSV_CP1252 && u >= 0x80 && u < 0xa0)
+            u = cp1252[u - 0x80];
+        if (u >= 0x800)
+            buf_char(&c->text, (char)(0xe0 | u >> 12));
+        if (u >= 0x80)
+            buf_char(&c->text, (char)(u >= 0x800 ? 0x80 | (u >> 6 & 0x3f) : 0xc0 | u >> 6));
+        buf_char(&c->text, (char)(u >= 0x80 ? 0x80 | (u & 0x3f) : u));
+    }
+}
+
 static struct place *begin_field(csv *c)
 {
     if (c->fields == c->room) {
@@ -159,31 +234,33 @@ static int read_quoted(csv *c, const struct place *f, err *e)
                 return 0;
             step(c);
         }
-        buf_char(&c->text, (char)byte);
+        add_text(c, &(uint8_t){(uint8_t)byte}, 1);
     }
 }
 
-// How many bytes of the piece come before a separator and a line's end.
+// How many bytes of the piece come before a separator, a comment and a line's end.
 static size_t plain_run(const csv *c)
 {
     size_t n = 0, left = c->n - c->at;
     const uint8_t *at = c->bytes + c->at;
-    while (n < left && at[n] != c->separator && at[n] != '\n')
+    while (
+        n < left && at[n] != c->separator && at[n] != '\n' && at[n] != '\r' && at[n] != c->comment)
         n++;
     return n;
 }
 
-// Adds what stands there up to the separator, a line's end, or the end of the piece.
+// Adds what stands there up to the separator, a comment or a line's end.
 static int read_plain(csv *c, err *e)
 {
     int byte;
-    while ((byte = peek(c, e)) >= 0 && byte != c->separator && byte != '\n') {
+    while (
+        (byte = peek(c, e)) >= 0 && byte != c->separator && !is_end(byte) && byte != c->comment) {
         size_t n = plain_run(c);
         if (c->text.len + n > RECORD_MAX)
             return wrong_at(c, c->line, c->column, e, "this record is larger than 256 MiB");
         for (size_t i = 0; i < n; i++)
             c->column += (c->bytes[c->at + i] & 0xc0) != 0x80; // not inside of a character
-        buf_add(&c->text, c->bytes + c->at, n);
+        add_text(c, c->bytes + c->at, n);
         c->at += n;
     }
     return byte == FAILED ? -1 : 0;
@@ -204,20 +281,13 @@ static int read_field(csv *c, err *e)
             return -1;
         c->field[index].n = c->text.len - f->at;
         byte = peek(c, e);
-        if (byte == '\r') {
-            step(c);
-            byte = peek(c, e);
-        }
-        if (byte >= 0 && byte != c->separator && byte != '\n')
+        if (byte >= 0 && byte != c->separator && !is_end(byte) && byte != c->comment)
             return wrong_at(c, c->line, c->column, e, "there is text after the closing quote");
         return byte == FAILED ? -1 : 0;
     }
     if (read_plain(c, e) < 0)
         return -1;
     f->n = c->text.len - f->at;
-    bool last = peek(c, e) != c->separator;
-    if (last && f->n && c->text.data[c->text.len - 1] == '\r')
-        f->n--;
     return 0;
 }
 
@@ -238,6 +308,8 @@ int csv_next(csv *c, err *e)
 {
     if (c->line == 1 && c->column == 1)
         skip_mark(c, e);
+    for (; c->skip; c->skip--)
+        pass_line(c, e);
     do {
         int byte = peek(c, e);
         if (byte < 0)
@@ -250,10 +322,11 @@ int csv_next(csv *c, err *e)
             byte = peek(c, e);
             if (byte == FAILED)
                 return -1;
-            if (byte != END)
-                step(c);
-            if (byte != c->separator)
+            if (byte != c->separator) {
+                pass_line(c, e); // a comment may stand there
                 break;
+            }
+            step(c);
         }
     } while (is_empty_line(c));
     return 1;

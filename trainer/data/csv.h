@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Reads CSV (RFC 4180) record by record: quoted fields with separators, doubled quotes and line
-// ends, CRLF or LF, gzipped or not. Empty lines and a byte order mark are passed over. It holds one
-// record and a piece of the file in memory.
+// ends, CRLF, LF or CR, gzipped or not. Empty lines and a byte order mark are passed over. It holds
+// one record and a piece of the file in memory. Texts are UTF-8 as they are in the file, or become
+// it from an encoding of one byte a character.
 #pragma once
 #include "base/err.h"
 
@@ -10,10 +11,21 @@
 
 typedef struct csv csv;
 
-// The file is opened; the name is kept for errors. `separator` 0: a comma.
-csv *csv_open(const char *path, char separator, err *e);
+typedef enum csv_encoding { CSV_UTF8, CSV_LATIN1, CSV_CP1252 } csv_encoding;
+
+typedef struct csv_format {
+    char separator; // 0: a comma
+    char comment;   // what follows it up to the line's end is passed over; 0: nothing
+    size_t skip;    // so many lines at the beginning are passed over
+    csv_encoding encoding;
+} csv_format;
+
+// "utf-8", "latin-1", "cp1252" and their other names; false: it is none of them.
+bool csv_encoding_parse(const char *name, csv_encoding *encoding);
+// The file is opened; the name is kept for errors.
+csv *csv_open(const char *path, const csv_format *format, err *e);
 // The same from memory, which is borrowed.
-csv *csv_over(const void *bytes, size_t n, char separator);
+csv *csv_over(const void *bytes, size_t n, const csv_format *format);
 void csv_close(csv *c);
 
 typedef struct csv_field {

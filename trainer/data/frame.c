@@ -13,7 +13,9 @@
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 static const char *const kind_names[] = {
 #define X(name, text) text,
@@ -21,10 +23,11 @@ static const char *const kind_names[] = {
 #undef X
 };
 
-static const char *const missing_default[] = {
-    "", "NA", "N/A", "#N/A", "n/a", "NaN", "nan", "null", "NULL", "None", NULL};
+static const char *const missing_default[] = {"", "NA", "N/A", "#N/A", "#N/A N/A", "#NA", "<NA>",
+    "n/a", "NaN", "nan", "-NaN", "-nan", "null", "NULL", "None", "1.#IND", "-1.#IND", "1.#QNAN",
+    "-1.#QNAN", NULL}; // pandas's
 
-enum { CATEGORIES_MAX = 1 << 24, NUMBER_MAX = 64 };
+enum { CATEGORIES_MAX = 1 << 24, NUMBER_MAX = 64, DAY = 86400 };
 
 int frame_kind_parse(const char *text, frame_kind *kind, err *e)
 {
@@ -33,7 +36,8 @@ int frame_kind_parse(const char *text, frame_kind *kind, err *e)
             *kind = (frame_kind)i;
             return 0;
         }
-    return err_set(e, ERR_USAGE, "unknown type \"%s\" (known: auto, category, date, number)", text);
+    return err_set(
+        e, ERR_USAGE, "unknown type \"%s\" (known: auto, category, date, datetime, number)", text);
 }
 
 const char *frame_kind_name(frame_kind kind)
@@ -72,6 +76,7 @@ void frame_done(frame *f)
         hashmap_free(f->column[i].codes);
     }
     free(f->column);
+    free(f->note);
     *f = (frame){0};
 }
 
@@ -103,6 +108,139 @@ bool frame_date(const char *s, size_t n, int64_t *days)
     if (d > length[m - 1] + (m == 2 && leap))
         return false;
     *days = calendar_days(y, m, d);
+    return true;
+}
+
+// What a format takes in: parts of a date and a time.
+struct moment {
+    int64_t year, month, day, hour, minute, second, east; // east: seconds of the zone
+};
+
+// At most `most` digits at *at.
+static bool take_digits(const char **at, const char *end, int least, int most, int64_t *out)
+{
+    int n = 0;
+    *out = 0;
+    for (; n < most && *at < end && isdigit((unsigned char)**at); n++)
+        *out = 10 * *out + (*(*at)++ - '0');
+    return n >= least;
+}
+
+// "Z", "+02:00", "+0200" or "+02".
+static bool take_zone(const char **at, const char *end, struct moment *m)
+{
+    int64_t hours, minutes = 0;
+    if (*at < end && (**at == 'Z' || **at == 'z'))
+        return (*at)++, true;
+    if (*at == end || (**at != '+' && **at != '-'))
+        return false;
+    int64_t sign = *(*at)++ == '-' ? -1 : 1;
+    if (!take_digits(at, end, 2, 2, &hours) || hours > 14)
+        return false;
+    if (*at < end && **at == ':')
+        (*at)++;
+    if (*at < end && !take_digits(at, end, 2, 2, &minutes))
+        return false;
+    m->east = sign * (hours * 3600 + minutes * 60);
+    return minutes < 60;
+}
+
+static bool take_month(const char **at, const char *end, struct moment *m)
+{
+    static const char *const months[] = {"january", "february", "march", "april", "may", "june",
+        "july", "august", "september", "october", "november", "december"};
+    for (int i = 0; i < 12; i++) {
+        size_t n = strlen(months[i]), left = (size_t)(end - *at);
+        size_t k = left >= n && strncasecmp(*at, months[i], n) == 0 ? n : 3;
+        if (left < k || strncasecmp(*at, months[i], k) != 0)
+            continue;
+        *at += k;
+        m->month = i + 1;
+        return true;
+    }
+    return false;
+}
+
+static bool take_part(char part, const char **at, const char *end, struct moment *m, bool *clock)
+{
+    int64_t n;
+    *clock |= strchr("HMSfz", part) != NULL;
+    switch (part) {
+    case 'Y':
+        return take_digits(at, end, 4, 4, &m->year);
+    case 'y': // as POSIX: 69 to 99 are of the last century
+        return take_digits(at, end, 2, 2, &n) && (m->year = n + (n < 69 ? 2000 : 1900)) > 0;
+    case 'm':
+        return take_digits(at, end, 1, 2, &m->month);
+    case 'd':
+        return take_digits(at, end, 1, 2, &m->day);
+    case 'H':
+        return take_digits(at, end, 1, 2, &m->hour);
+    case 'M':
+        return take_digits(at, end, 1, 2, &m->minute);
+    case 'S':
+        return take_digits(at, end, 1, 2, &m->second);
+    case 'f': // less than a second
+        return take_digits(at, end, 1, 9, &n);
+    case 'z':
+        return take_zone(at, end, m);
+    case 'b':
+    case 'B':
+        return take_month(at, end, m);
+    default:
+        return false;
+    }
+}
+
+static bool take_format(
+    const char *format, const char **at, const char *end, struct moment *m, bool *clock)
+{
+    for (; *format; format++) {
+        if (*format != '%') {
+            if (*at == end || *(*at)++ != *format)
+                return false;
+        } else if (*++format == '%' ? *at == end || *(*at)++ != '%'
+                                    : !take_part(*format, at, end, m, clock))
+            return false;
+    }
+    return true;
+}
+
+static bool take_iso(const char **at, const char *end, struct moment *m, bool *clock)
+{
+    const char *day = *at;
+    if (end - day < 10 || day[4] != '-' || day[7] != '-' ||
+        !take_format("%Y-%m-%d", at, end, m, clock) || *at != day + 10)
+        return false;
+    if (*at == end)
+        return true;
+    if (**at != ' ' && **at != 'T')
+        return false;
+    (*at)++;
+    if (!take_format("%H:%M", at, end, m, clock))
+        return false;
+    if (*at < end && **at == ':' && !take_format(":%S", at, end, m, clock))
+        return false;
+    if (*at < end && **at == '.' && !take_format(".%f", at, end, m, clock))
+        return false;
+    return *at == end || take_zone(at, end, m);
+}
+
+bool frame_time(const char *s, size_t n, const char *format, int64_t *seconds, bool *clock)
+{
+    const char *at = s, *end = s + n;
+    struct moment m = {.year = 1900, .month = 1, .day = 1};
+    int64_t days;
+    char day[24];
+    *clock = false;
+    if (!n || !isalnum((unsigned char)*s) ||
+        !(format ? take_format(format, &at, end, &m, clock) : take_iso(&at, end, &m, clock)) ||
+        at != end || m.hour > 23 || m.minute > 59 || m.second > 60)
+        return false;
+    snprintf(day, sizeof day, "%04d-%02d-%02d", (int)m.year, (int)m.month, (int)m.day);
+    if (!frame_date(day, strlen(day), &days))
+        return false;
+    *seconds = days * 86400 + m.hour * 3600 + m.minute * 60 + m.second - m.east;
     return true;
 }
 
@@ -148,16 +286,67 @@ struct number {
     double value;
     int64_t whole;
     bool integer;
+    bool large; // an integer beyond 64 bits
 };
 
-// The number that is the whole text, without "inf", "0x" and the like; false when it is none.
-static bool number_of(const char *s, size_t n, struct number *out)
+// inf, -Infinity and the like, in any case of letters.
+static bool infinity_of(const char *s, size_t n, double *value)
 {
+    size_t sign = s[0] == '-' || s[0] == '+';
+    bool is = (n - sign == 3 && strncasecmp(s + sign, "inf", 3) == 0) ||
+              (n - sign == 8 && strncasecmp(s + sign, "infinity", 8) == 0);
+    *value = s[0] == '-' ? -INFINITY : INFINITY;
+    return is;
+}
+
+// The number as it is written with points alone. False: separators of thousands do not stand
+// between groups of three digits, or it has another decimal point.
+static bool with_points(const frame_spec *o, const char *s, size_t n, char text[NUMBER_MAX])
+{
+    size_t out = 0, group = 0;
+    bool grouped = false, behind = false;
+    if (n >= NUMBER_MAX)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        bool decimal = s[i] == (o->decimal ? o->decimal : '.');
+        bool digit = isdigit((unsigned char)s[i]);
+        bool mark = o->thousands && s[i] == o->thousands && !behind;
+        if (mark && (group < 1 || group > 3 || (grouped && group != 3)))
+            return false;
+        if (!mark && !digit && grouped && !behind && group != 3)
+            return false;
+        if (s[i] == '.' && !decimal && !mark)
+            return false;
+        behind |= !mark && !digit && group;
+        group = mark ? 0 : group + digit;
+        grouped |= mark;
+        if (!mark)
+            text[out++] = decimal ? '.' : s[i];
+    }
+    text[out] = 0;
+    return !grouped || behind || group == 3;
+}
+
+// The number that is the whole text, without "0x" and the like; false when it is none.
+static bool number_of(const frame_spec *o, const char *s, size_t n, struct number *out)
+{
+    char points[NUMBER_MAX];
+    if (n && (o->thousands || o->decimal)) {
+        if (!with_points(o, s, n, points))
+            return false;
+        s = points;
+        n = strlen(points);
+    }
+    out->large = false;
     char text[NUMBER_MAX], *end = text;
     if (!n || n >= sizeof text)
         return false;
     if (short_decimal(s, n, &out->value, &out->integer)) {
         out->whole = out->integer ? (int64_t)out->value : 0;
+        return true;
+    }
+    if (infinity_of(s, n, &out->value)) {
+        out->integer = false;
         return true;
     }
     for (size_t i = 0; i < n; i++)
@@ -166,6 +355,7 @@ static bool number_of(const char *s, size_t n, struct number *out)
     memcpy(text, s, n);
     text[n] = 0;
     out->integer = long_integer(text, &out->whole);
+    out->large = !out->integer && errno == ERANGE && !strpbrk(text, ".eE");
     out->value = strtod(text, &end);
     return end != text && *end == 0;
 }
@@ -189,11 +379,35 @@ static bool is_missing(const csv_field *f, const char *const *missing, const boo
     return false;
 }
 
+static bool is_among(const csv_field *f, const char *const *words)
+{
+    for (; words && *words; words++)
+        if (strlen(*words) == f->n && memcmp(*words, f->text, f->n) == 0)
+            return true;
+    return false;
+}
+
+// As pandas reads truth values.
+static bool truth_of(const frame_spec *o, const csv_field *f, struct number *out)
+{
+    static const char *const yes[] = {"True", "TRUE", "true", NULL};
+    static const char *const no[] = {"False", "FALSE", "false", NULL};
+    bool is = is_among(f, yes) || is_among(f, o->yes);
+    *out = (struct number){.value = is, .whole = is, .integer = true};
+    return is || is_among(f, no) || is_among(f, o->no);
+}
+
 // What the fields of a column allow it to be.
 struct guess {
     bool kept, number, integer, date;
+    bool truth, large;   // all are truth values; one is an integer beyond 64 bits
+    bool whole;          // all are integers, of whatever size
+    bool clock;          // of its dates, one has a time
     size_t column;       // in the frame, if kept
-    int64_t least, most; // of its integers, or days
+    int64_t least, most; // of its integers, days or seconds
+    size_t numbers;      // fields that are some
+    size_t line, at;     // of the first that is none; line 0: there is no such field
+    char text[32];
 };
 
 // Records while their columns are looked at. The fields' texts lie in a run of bytes.
@@ -248,8 +462,15 @@ static void add_column(struct reading *r, const char *name, size_t n)
     if ((r->fields & (r->fields + 1)) == 0) // room for twice as many
         r->guess = mem_resize(r->guess, 2 * r->fields + 1, sizeof *r->guess);
     struct guess *g = &r->guess[r->fields++];
-    *g = (struct guess){
-        is_wanted(r->spec, name, n), true, true, true, r->out->n, INT64_MAX, INT64_MIN};
+    *g = (struct guess){.kept = is_wanted(r->spec, name, n),
+        .number = true,
+        .integer = true,
+        .date = true,
+        .truth = true,
+        .whole = true,
+        .column = r->out->n,
+        .least = INT64_MAX,
+        .most = INT64_MIN};
     if (!g->kept)
         return;
     const frame_column *known = find(r->spec->known, name, n);
@@ -261,6 +482,22 @@ static void add_column(struct reading *r, const char *name, size_t n)
         frame_add_category(c, known->categories[i], strlen(known->categories[i]));
 }
 
+static int not_utf8(const struct reading *r, const csv_field *f, err *e)
+{
+    return csv_wrong(
+        r->in, f, e, "this text is not UTF-8: encoding = \"latin-1\" or \"cp1252\" reads it");
+}
+
+// Of a file without names: as many as the first record has fields.
+static void number_names(struct reading *r)
+{
+    for (size_t i = 0; i < csv_fields(r->in); i++) {
+        char name[24];
+        snprintf(name, sizeof name, "%zu", i);
+        add_column(r, name, strlen(name));
+    }
+}
+
 // The first record's names.
 static int take_names(struct reading *r, hashmap *seen, err *e)
 {
@@ -269,6 +506,10 @@ static int take_names(struct reading *r, hashmap *seen, err *e)
         trim(&f);
         if (memchr(f.text, 0, f.n))
             return csv_wrong(r->in, &f, e, "a name with a NUL");
+        if (!utf8_valid(f.text, f.n))
+            return not_utf8(r, &f, e);
+        if (!f.n && i && i + 1 == csv_fields(r->in) && !f.quoted)
+            break; // lines end with a separator
         if (hashmap_get(seen, f.text, f.n, &(size_t){0}))
             return csv_wrong(r->in, &f, e, "two columns have the name \"%.*s\"", (int)f.n, f.text);
         add_column(r, f.text, f.n);
@@ -285,7 +526,9 @@ static int read_names(struct reading *r, err *e)
     int status = r->spec->names ? 1 : csv_next(r->in, e);
     if (status == 0)
         return err_set(e, ERR_INVALID, "the file is empty");
-    if (status > 0 && !r->spec->names) {
+    if (status > 0 && r->spec->headless && !r->spec->names)
+        number_names(r);
+    else if (status > 0 && !r->spec->names) {
         hashmap *seen = hashmap_new();
         status = take_names(r, seen, e);
         hashmap_free(seen);
@@ -296,6 +539,16 @@ static int read_names(struct reading *r, err *e)
         if (!find(r->out, *only, strlen(*only)))
             return err_set(e, ERR_USAGE, "there is no column \"%s\"", *only);
     return 0;
+}
+
+// One field a column; besides an empty one may follow, as a separator at the end of lines makes it.
+static bool fits(const struct reading *r)
+{
+    size_t n = csv_fields(r->in);
+    if (n != r->fields + 1)
+        return n == r->fields;
+    csv_field last = csv_get(r->in, r->fields);
+    return !last.n && !last.quoted;
 }
 
 static int wrong_count(const struct reading *r, err *e)
@@ -350,7 +603,7 @@ static void read_block(struct reading *r, struct block *b)
     }
     do {
         b->status = csv_next(r->in, &b->error);
-        if (b->status > 0 && csv_fields(r->in) != r->fields)
+        if (b->status > 0 && !fits(r))
             b->status = wrong_count(r, &b->error);
         if (b->status > 0)
             add_record(r, b);
@@ -453,6 +706,11 @@ static int wrong_field(const struct reading *r, const frame_column *c, const csv
         kind_names[c->kind], c->name);
 }
 
+static bool is_time(frame_kind kind)
+{
+    return kind == FRAME_DATE || kind == FRAME_DATETIME;
+}
+
 static void note(struct guess *g, int64_t value)
 {
     g->least = value < g->least ? value : g->least;
@@ -461,23 +719,66 @@ static void note(struct guess *g, int64_t value)
 
 static int look(const struct reading *r, struct guess *g, const csv_field *f, size_t row, err *e)
 {
-    struct number number = {0};
-    int64_t days;
+    struct number number = {0}, truth = {0};
+    int64_t at = 0;
+    bool clock = false;
     frame_column *c = &r->out->column[g->column];
     if (is_missing(f, r->missing, r->begins)) {
         c->missing++;
         return 0;
     }
     c->seen++;
-    bool wanted = c->kind == FRAME_NUMBER || c->kind == FRAME_AUTO;
-    g->number = g->number && wanted && number_of(f->text, f->n, &number);
-    g->integer = g->integer && g->number && number.integer;
-    g->date = g->date && frame_date(f->text, f->n, &days);
+    bool open = c->kind == FRAME_AUTO, wanted = c->kind == FRAME_NUMBER || open;
+    bool is_number = wanted && number_of(r->spec, f->text, f->n, &number);
+    bool is_truth = wanted && !is_number && (g->truth || !open) && truth_of(r->spec, f, &truth);
+    g->truth = g->truth && is_truth;
+    g->number = g->number && (is_number || (is_truth && !open));
+    g->integer = g->integer && (is_truth || (is_number && number.integer));
+    g->large |= is_number && number.large;
+    g->whole = g->whole && is_number && (number.integer || number.large);
+    g->numbers += is_number;
+    if (open && !is_number && !g->line) {
+        g->line = f->line;
+        g->at = f->column;
+        snprintf(g->text, sizeof g->text, "%.*s", (int)f->n, f->text);
+    }
+    g->date = g->date && (open || is_time(c->kind)) && !is_number &&
+              frame_time(f->text, f->n, r->spec->date_format, &at, &clock);
+    g->clock |= clock;
     if (g->integer || g->date)
-        note(g, g->integer ? number.whole : days);
-    if ((c->kind == FRAME_NUMBER && !g->number) || (c->kind == FRAME_DATE && !g->date))
+        note(g, g->integer ? is_truth ? truth.whole : number.whole : at);
+    if ((c->kind == FRAME_NUMBER && !g->number) || (is_time(c->kind) && !g->date) ||
+        (c->kind == FRAME_DATE && clock))
         return wrong_field(r, c, f, e);
     return 0;
+}
+
+// Numbers but for a few fields: somebody may have expected them as numbers.
+static void tell_few(struct reading *r, const struct guess *g, const frame_column *c)
+{
+    AUTO_BUF text = {0}, shown = {0};
+    size_t others = c->seen - g->numbers;
+    if (c->kind != FRAME_CATEGORY || !g->line || g->numbers < 2 * others || g->numbers < 2 ||
+        (others > 1 && others > c->seen / 10))
+        return;
+    utf8_clean(&shown, g->text, strlen(g->text));
+    buf_fmt(&text,
+        "%s%zu:%zu: \"%s\" is no number, so column \"%s\" is of categories, though %zu of its %zu "
+        "fields are numbers: give it as missing, or types = { … = \"category\" }\n",
+        r->out->note ? r->out->note : "", g->line, g->at, buf_cstr(&shown), c->name, g->numbers,
+        c->seen);
+    free(r->out->note);
+    r->out->note = mem_strndup(buf_cstr(&text), text.len);
+}
+
+// What a column is whose kind was not told.
+static frame_kind kind_of(const struct guess *g, const frame_column *c)
+{
+    if (!c->seen || (g->number && !(g->large && g->whole)) || g->truth)
+        return FRAME_NUMBER;
+    if (!g->date || (g->clock && c->missing)) // no number stands for a missing time
+        return FRAME_CATEGORY;
+    return g->clock ? FRAME_DATETIME : FRAME_DATE;
 }
 
 static size_t kept_rows(const struct reading *r)
@@ -496,12 +797,20 @@ static int decide(struct reading *r, err *e)
         frame_column *c = &r->out->column[g->column];
         if (!g->kept)
             continue;
-        if (c->kind == FRAME_AUTO)
-            c->kind = g->number ? FRAME_NUMBER : g->date && c->seen ? FRAME_DATE : FRAME_CATEGORY;
+        bool open = c->kind == FRAME_AUTO;
+        c->kind = open ? kind_of(g, c) : c->kind;
+        if (open)
+            tell_few(r, g, c);
+        if (c->kind == FRAME_DATETIME && c->missing)
+            return err_set(e, ERR_INVALID,
+                "column \"%s\" has %zu missing times, for which no number stands: read it as a "
+                "category, or fill them",
+                c->name, c->missing);
         bool whole = c->kind == FRAME_CATEGORY ||
-                     (!c->missing && c->seen && (c->kind == FRAME_DATE || g->integer));
+                     (!c->missing && c->seen && (is_time(c->kind) || g->integer));
+        int64_t unit = c->kind == FRAME_DATE ? DAY : 1;
         tensor_type integers =
-            c->kind == FRAME_CATEGORY ? TENSOR_U8 : column_type(g->least, g->most);
+            c->kind == FRAME_CATEGORY ? TENSOR_U8 : column_type(g->least / unit, g->most / unit);
         c->values = tensor_new(whole ? integers : TENSOR_F32, 1, &r->out->rows, e);
         c->seen = 0;
         if (!c->values)
@@ -519,6 +828,8 @@ static int64_t code_of(const struct reading *r, frame_column *c, const csv_field
         return 0;
     if (memchr(f->text, 0, f->n))
         return csv_wrong(r->in, f, e, "a category with a NUL");
+    if (!utf8_valid(f->text, f->n))
+        return not_utf8(r, f, e);
     if (c->category_n == CATEGORIES_MAX)
         return csv_wrong(
             r->in, f, e, "column \"%s\" has more than %d categories", c->name, CATEGORIES_MAX);
@@ -550,10 +861,12 @@ static int keep(const struct reading *r, struct guess *g, const csv_field *f, si
         if (v.whole < 0)
             return -1;
     } else if (!none) {
-        if (c->kind == FRAME_DATE ? !frame_date(f->text, f->n, &v.whole)
-                                  : !number_of(f->text, f->n, &v))
+        bool clock;
+        if (is_time(c->kind) ? !frame_time(f->text, f->n, r->spec->date_format, &v.whole, &clock)
+                             : !number_of(r->spec, f->text, f->n, &v) && !truth_of(r->spec, f, &v))
             return wrong_field(r, c, f, e);
-        v.value = c->kind == FRAME_DATE ? (double)v.whole : v.value;
+        v.whole /= c->kind == FRAME_DATE ? DAY : 1;
+        v.value = is_time(c->kind) ? (double)v.whole : v.value;
         measure(c, v.value);
     }
     if (here && c->values->type != TENSOR_F32)
@@ -563,21 +876,34 @@ static int keep(const struct reading *r, struct guess *g, const csv_field *f, si
     return 0;
 }
 
-typedef csv *(*open_fn)(void *ctx, char separator, err *e);
+typedef csv *(*open_fn)(void *ctx, const csv_format *format, err *e);
 
 static int read_twice(open_fn open, void *ctx, struct reading *r, err *e)
 {
     int status = 0;
+    csv_format format = {
+        r->spec->separator, r->spec->comment, r->spec->skip, (csv_encoding)r->spec->encoding};
     for (int pass = 0; pass < 2 && status == 0; pass++) {
-        r->in = open(ctx, r->spec->separator, e);
+        r->in = open(ctx, &format, e);
         if (!r->in)
             return -1;
+        bool headless = r->spec->headless && !r->spec->names;
         if (pass == 0)
-            status =
-                read_names(r, e) < 0 || each_field(r, look, e) < 0 || decide(r, e) < 0 ? -1 : 0;
+            status = read_names(r, e);
+        if (pass == 0 && status == 0 && headless) { // its first record is data
+            csv_close(r->in);
+            if (!(r->in = open(ctx, &format, e)))
+                return -1;
+        }
+        if (pass == 0 && status == 0)
+            status = each_field(r, look, e) < 0 || decide(r, e) < 0 ? -1 : 0;
+        else if (pass == 0)
+            status = -1;
         else
-            status =
-                (!r->spec->names && csv_next(r->in, e) < 0) || each_field(r, keep, e) < 0 ? -1 : 0;
+            status = (!r->spec->names && !headless && csv_next(r->in, e) < 0) ||
+                             each_field(r, keep, e) < 0
+                         ? -1
+                         : 0;
         csv_close(r->in);
     }
     if (status == 0 && kept_rows(r) != r->out->rows)
@@ -602,9 +928,9 @@ static int read_frame(open_fn open, void *ctx, const frame_spec *spec, frame *ou
     return status;
 }
 
-static csv *open_path(void *ctx, char separator, err *e)
+static csv *open_path(void *ctx, const csv_format *format, err *e)
 {
-    return csv_open(ctx, separator, e);
+    return csv_open(ctx, format, e);
 }
 
 int frame_read(const char *path, const frame_spec *spec, frame *out, err *e)
@@ -621,10 +947,10 @@ struct span {
     size_t n;
 };
 
-static csv *open_span(void *ctx, char separator, err *e)
+static csv *open_span(void *ctx, const csv_format *format, err *e)
 {
     const struct span *s = ctx;
-    return csv_over(s->bytes, s->n, separator);
+    return csv_over(s->bytes, s->n, format);
 }
 
 int frame_parse(const void *bytes, size_t n, const frame_spec *spec, frame *out, err *e)

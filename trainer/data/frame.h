@@ -4,11 +4,13 @@
 // is of all its rows, so ranks that keep different rows know the same.
 //
 //   kind       what all its fields are   tensor
-//   number     numbers                   integers when all are and none is missing, else F32 with
-//                                        nan where one is missing
-//   date       2015-07-31                the same, days since 1970-01-01
-//   category   anything else             integers: 0 missing or unknown, else from 1 on in the
-//                                        order in which they first appear
+//   number     numbers, also inf; or     integers when all are and none is missing, else F32 with
+//              True and False: 1 and 0   nan where one is missing
+//   date       2015-07-31, or as         the same, days since 1970-01-01
+//              date_format says
+//   datetime   2015-07-31 10:30:00, …    I64, seconds since 1970-01-01; of a zone, in UTC
+//   category   anything else, and ids    integers: 0 missing or unknown, else from 1 on in the
+//              beyond 64 bits            order in which they first appear
 //
 // Integers have the narrowest type that holds the column's (column.h).
 #pragma once
@@ -20,6 +22,7 @@
     X(AUTO, "auto")                                                                                \
     X(NUMBER, "number")                                                                            \
     X(DATE, "date")                                                                                \
+    X(DATETIME, "datetime")                                                                        \
     X(CATEGORY, "category")
 
 typedef enum frame_kind {
@@ -44,13 +47,21 @@ typedef struct frame {
     size_t n;
     frame_column *column;
     size_t rows; // kept
+    char *note;  // what a reader may not expect, lines of text; NULL: nothing
 } frame;
 
 typedef struct frame_spec {
-    char separator;             // 0: a comma
-    const char *const *names;   // NULL: the first record has them
-    const char *const *missing; // NULL-terminated; NULL: "", NA, N/A, NaN, nan, null, NULL, None
-    const char *const *only;    // NULL-terminated names of the columns to keep; NULL: all
+    char separator; // 0: a comma
+    char comment;   // these five as csv_format has them
+    size_t skip;
+    int encoding;
+    char decimal, thousands; // 0: a point; none
+    bool headless;           // no record has names: they are 0, 1, …
+    const char *date_format; // as strptime's, of %Y %y %m %d %H %M %S %f %z %b; NULL: ISO 8601
+    const char *const *yes, *const *no; // besides True and False; NULL: none
+    const char *const *names;           // NULL: the first record has them
+    const char *const *missing;         // NULL-terminated; NULL: "", NA, NaN, … as pandas
+    const char *const *only;            // NULL-terminated names of the columns to keep; NULL: all
     // What is known before: columns by name with kind, and, of a category that is `fixed`, all
     // categories. Others are found out. Borrowed.
     const frame *known;
@@ -69,3 +80,6 @@ const char *frame_kind_name(frame_kind kind);
 double frame_std(const frame_column *c); // of the population; 0 when nothing was seen
 // Days since 1970-01-01 of a text YYYY-MM-DD; false when it is none.
 bool frame_date(const char *text, size_t n, int64_t *days);
+// Seconds since 1970-01-01 of a text in that format (NULL: YYYY-MM-DD, then a time HH:MM or more
+// behind a space or T, then Z or a zone +HH:MM); false when it is none. `clock`: it has a time.
+bool frame_time(const char *text, size_t n, const char *format, int64_t *seconds, bool *clock);

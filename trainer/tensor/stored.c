@@ -74,9 +74,26 @@ static int64_t integer(stored_type type, uint64_t bits)
     return type.kind == 'i' ? (int64_t)(bits << unused) >> unused : (int64_t)bits;
 }
 
+// A finite double that is infinite as a float.
+static int check_range(uint64_t bits, size_t at, err *e)
+{
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    if (!isfinite(value) || isfinite((float)value))
+        return 0;
+    return err_set(e, ERR_LIMIT,
+        "element %zu is %g, and tensors are float32, which ends at 3.4e38: scale the numbers "
+        "before "
+        "they are saved",
+        at, value);
+}
+
 int stored_read(stored_type type, const void *run, size_t from, tensor *t, size_t to, err *e)
 {
     uint64_t bits = bits_at(type, run, from);
+    if (t->type == TENSOR_F32 && type.kind == 'f' && type.bytes == 8 &&
+        check_range(bits, from, e) < 0)
+        return -1;
     if (t->type == TENSOR_F32)
         ((float *)t->data)[to] = real(type, bits);
     else if (t->type == TENSOR_U8)
