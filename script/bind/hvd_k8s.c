@@ -179,7 +179,7 @@ static void await_driver(struct job *j)
         !there && clock_mono() < until && !canceller_sleep(call_canceller(j->call), BRIEF, NULL)) {
         struct patience quick = k8s_quick(&j->pods);
         AUTO_JSON *pods = k8s_items(
-            &j->pods, &quick, "v1", "Pod", j->ns, &(struct list_query){.labels = j->driver});
+            &j->pods, &quick, "v1", "Pod", j->ns, &(struct list_query){.labels = j->driver}, NULL);
         there = json_path_str(cJSON_GetArrayItem(pods, 0), "status.podIP") != NULL;
     }
 }
@@ -436,7 +436,7 @@ static void look(void *arg)
     struct job *j = arg;
     struct patience quick = k8s_quick(&j->pods);
     AUTO_JSON *pods = k8s_items(
-        &j->pods, &quick, "v1", "Pod", j->ns, &(struct list_query){.labels = j->all_pods});
+        &j->pods, &quick, "v1", "Pod", j->ns, &(struct list_query){.labels = j->all_pods}, NULL);
     bool slow = clock_mono() - j->looked >= SLOW_LOOK, driver = false;
     cJSON *pod;
     cJSON_ArrayForEach(pod, pods)
@@ -493,8 +493,8 @@ static void close_job(struct job *j)
 static void explain_driver(struct job *j, err *e)
 {
     AUTO_BUF reason = {0};
-    AUTO_JSON *pods = k8s_items(
-        &j->pods, &j->pods.patience, "v1", "Pod", j->ns, &(struct list_query){.labels = j->driver});
+    AUTO_JSON *pods = k8s_items(&j->pods, &j->pods.patience, "v1", "Pod", j->ns,
+        &(struct list_query){.labels = j->driver}, NULL);
     cJSON *pod = pods ? pods->child : NULL;
     struct target t = j->pods;
     if (pod) {

@@ -80,7 +80,7 @@ void k8s_note_images(call *c, struct target *t, const cJSON *object);
 // k8s_why.c. The items of a list of a kind: a new array; NULL when they cannot be read. ns NULL:
 // all namespaces.
 cJSON *k8s_items(struct target *t, const struct patience *p, const char *api_version,
-    const char *kind, const char *ns, const struct list_query *query);
+    const char *kind, const char *ns, const struct list_query *query, err *e);
 // Patience for a question that may also go without an answer (client_errand).
 struct patience k8s_quick(const struct target *t);
 // The Deployments of operators of the target's kind, found by the label that their charts set: an

@@ -54,7 +54,7 @@ static cJSON *find_pod(struct target *t, const cJSON *object, err *e)
     if (k8s_pods_of(object, false, &whose, e) != 0)
         return NULL;
     AUTO_JSON *pods = whose.labels ? k8s_items(t, &t->patience, "v1", "Pod", t->ns,
-                                         &(struct list_query){.labels = whose.labels})
+                                         &(struct list_query){.labels = whose.labels}, NULL)
                                    : NULL;
     cJSON *pod = best_of(pods);
     if (!pod)

@@ -37,13 +37,25 @@ __attribute__((format(printf, 4, 5))) static void add(
     flight_add(f, level, buf_cstr(&what), next);
 }
 
+const struct patience *flight_ask(struct flight *f)
+{
+    static const int64_t brief = 2 * CLOCK_SEC;
+    int64_t now = clock_mono();
+    f->silent = f->silent || (f->quick.deadline && now >= f->quick.deadline);
+    f->quick = k8s_quick(&f->t);
+    if (f->silent && f->quick.deadline > now + brief)
+        f->quick.deadline = now + brief;
+    return &f->quick;
+}
+
 // An object by its name: new; NULL with the reason's code.
 static cJSON *look(struct flight *f, const char *api_version, const char *kind, const char *ns,
     const char *name, err_code *code)
 {
     err e = {0};
-    const struct resource *r = client_resource_of(f->t.client, &f->quick, api_version, kind, &e);
-    cJSON *found = r ? client_get(f->t.client, &f->quick, r, ns, name, &e) : NULL;
+    const struct patience *p = flight_ask(f);
+    const struct resource *r = client_resource_of(f->t.client, p, api_version, kind, &e);
+    cJSON *found = r ? client_get(f->t.client, p, r, ns, name, &e) : NULL;
     *code = e.code;
     return found;
 }
@@ -102,7 +114,7 @@ static void check_right(struct flight *f, enum level level, const char *verb,
 {
     AUTO_FREE char *reason = NULL;
     const char *ns = r->namespaced ? f->ns : NULL;
-    if (client_can_i(f->t.client, &f->quick, verb, r, ns, NULL, sub, &reason, NULL) != 0)
+    if (client_can_i(f->t.client, flight_ask(f), verb, r, ns, NULL, sub, &reason, NULL) != 0)
         return;
     AUTO_FREE char *name = resource_name(r);
     AUTO_FREE char *next = str_fmt("a role with the verb %s on %s%s%s in namespace %s", verb, name,
@@ -119,8 +131,9 @@ static void check_rights(struct flight *f)
     check_right(f, FLIGHT_WARNING, "list", r, NULL, "waits and live tables need it");
     check_right(f, FLIGHT_WARNING, "watch", r, NULL, "waits and live tables need it");
     check_right(f, FLIGHT_WARNING, "delete", r, NULL, "it could not be cleaned up");
-    const struct resource *pods = client_resource_of(f->t.client, &f->quick, "v1", "Pod", NULL);
-    const struct resource *events = client_resource_of(f->t.client, &f->quick, "v1", "Event", NULL);
+    const struct resource *pods = client_resource_of(f->t.client, flight_ask(f), "v1", "Pod", NULL);
+    const struct resource *events =
+        client_resource_of(f->t.client, flight_ask(f), "v1", "Event", NULL);
     if (f->n_needs && pods) {
         check_right(f, FLIGHT_WARNING, "list", pods, NULL, "no logs and no causes");
         check_right(f, FLIGHT_WARNING, "watch", pods, NULL, "no live tables");
@@ -144,7 +157,7 @@ static const struct right {
 static void check_account_right(struct flight *f, const char *account, const struct right *right)
 {
     const struct resource *r = client_resource_of(
-        f->t.client, &f->quick, "authorization.k8s.io/v1", "SubjectAccessReview", NULL);
+        f->t.client, flight_ask(f), "authorization.k8s.io/v1", "SubjectAccessReview", NULL);
     AUTO_JSON *review = cJSON_CreateObject();
     json_set_str(review, "apiVersion", "authorization.k8s.io/v1");
     json_set_str(review, "kind", "SubjectAccessReview");
@@ -156,7 +169,8 @@ static void check_account_right(struct flight *f, const char *account, const str
     json_set_str(what, "verb", "create");
     json_set_str(what, "group", right->group);
     json_set_str(what, "resource", right->resource);
-    AUTO_JSON *answer = r ? client_create(f->t.client, &f->quick, r, review, false, NULL) : NULL;
+    AUTO_JSON *answer =
+        r ? client_create(f->t.client, flight_ask(f), r, review, false, NULL) : NULL;
     if (!answer || json_bool_or(json_get(answer, "status"), "allowed", true))
         return;
     AUTO_FREE char *next = str_fmt("kubectl create rolebinding %s-edit --clusterrole=edit "
@@ -207,7 +221,7 @@ static void check_secrets(struct flight *f, const struct need *n)
 
 static void check_operator(struct flight *f)
 {
-    AUTO_JSON *operators = k8s_operators(&f->t, &f->quick);
+    AUTO_JSON *operators = k8s_operators(&f->t, flight_ask(f));
     if (!operators)
         return;
     AUTO_BUF seen = {0};
@@ -246,8 +260,8 @@ static void check_webhook(struct flight *f)
         field = f->needs[i].webhook;
     if (!field)
         return;
-    AUTO_JSON *all = k8s_items(&f->t, &f->quick, "admissionregistration.k8s.io/v1",
-        "MutatingWebhookConfiguration", NULL, &(struct list_query){0});
+    AUTO_JSON *all = k8s_items(&f->t, flight_ask(f), "admissionregistration.k8s.io/v1",
+        "MutatingWebhookConfiguration", NULL, &(struct list_query){0}, NULL);
     if (!all)
         add(f, FLIGHT_NOTE, NULL,
             "whether the operator's webhook is there cannot be asked; \"%s\" needs it", field);
@@ -287,11 +301,15 @@ static void dry_run(struct flight *f)
     bool named = json_path_str(object, "metadata.name");
     AUTO_JSON *made =
         f->applies && named
-            ? client_apply(f->t.client, &f->quick, f->t.resource, object, false, true, &e)
-            : client_create(f->t.client, &f->quick, f->t.resource, object, true, &e);
+            ? client_apply(f->t.client, flight_ask(f), f->t.resource, object, false, true, &e)
+            : client_create(f->t.client, flight_ask(f), f->t.resource, object, true, &e);
     // Rights and namespaces have findings of their own.
     if (made || e.code == ERR_FORBIDDEN || e.code == ERR_NOT_FOUND)
         return;
+    if (e.code == ERR_TIMEOUT) { // it is slow now; the cell has more time
+        add(f, FLIGHT_NOTE, NULL, "whether the server takes it cannot be asked: %s", e.text);
+        return;
+    }
     flight_add(f, e.code == ERR_EXISTS ? FLIGHT_WARNING : FLIGHT_ERROR, e.text,
         e.code == ERR_EXISTS ? "it stays in the way unless a cell before deletes it" : NULL);
 }
@@ -344,7 +362,6 @@ int k8s_preflight(call *c, const cJSON *args, cJSON **result, err *e)
         f.ns = f.t.ns = ns && *ns ? ns : json_str_or(args, "namespace", home);
         f.applies =
             str_eq(cJSON_GetStringValue(cJSON_GetArrayItem(json_get(args, "verbs"), i++)), "apply");
-        f.quick = k8s_quick(&f.t);
         check_object(&f);
     }
     flight_room(&f);

@@ -15,7 +15,8 @@ struct asked {
 struct flight {
     call *call;
     struct target t;
-    struct patience quick;
+    struct patience quick; // of the last question
+    bool silent;           // a question had no answer: the others wait less
     const cJSON *object;
     bool applies; // it may be there
     const char *ns;
@@ -34,3 +35,6 @@ enum level { FLIGHT_ERROR, FLIGHT_WARNING, FLIGHT_NOTE };
 void flight_add(struct flight *f, enum level level, const char *what, const char *next);
 // Does room for all their pods exist, and is it free: nodes, quotas. Each is read once.
 void flight_room(struct flight *f);
+// Patience for the next question. Each has its own, so that one that is never answered takes none
+// from the others.
+const struct patience *flight_ask(struct flight *f);

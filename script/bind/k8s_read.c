@@ -193,10 +193,10 @@ static cJSON *related_to(struct target *t, const cJSON *object, cJSON **also)
     const char *ns = r.everywhere ? NULL : r.ns ? r.ns : t->ns;
     if (r.kind)
         items = k8s_items(t, &t->patience, r.api_version, r.kind, ns,
-            &(struct list_query){.labels = r.labels, .fields = r.fields});
+            &(struct list_query){.labels = r.labels, .fields = r.fields}, NULL);
     if (r.also_kind)
-        *also =
-            k8s_items(t, &t->patience, r.also_version, r.also_kind, ns, &(struct list_query){0});
+        *also = k8s_items(
+            t, &t->patience, r.also_version, r.also_kind, ns, &(struct list_query){0}, NULL);
     describe_relation_done(&r);
     return items;
 }

@@ -168,10 +168,13 @@ static int64_t place(struct room *rooms, size_t n, const struct devices *d, cons
 static void check_nodes(struct flight *f)
 {
     const struct devices d = devices_of(f);
-    AUTO_JSON *nodes = k8s_items(&f->t, &f->quick, "v1", "Node", NULL, &(struct list_query){0});
+    err e = {0};
+    AUTO_JSON *nodes =
+        k8s_items(&f->t, flight_ask(f), "v1", "Node", NULL, &(struct list_query){0}, &e);
     if (!nodes) {
-        flight_add(f, FLIGHT_NOTE,
-            "whether nodes have room cannot be asked: you may not list nodes", NULL);
+        AUTO_FREE char *what = str_fmt("whether nodes have room cannot be asked: %s",
+            e.code == ERR_FORBIDDEN ? "you may not list nodes" : e.text);
+        flight_add(f, FLIGHT_NOTE, what, NULL);
         return;
     }
     size_t n = 0;
@@ -184,9 +187,10 @@ static void check_nodes(struct flight *f)
     bool large = true;
     for (size_t i = 0; i < f->n_all; i++)
         large = check_size(f, rooms, n, &d, &f->all[i].need) && large;
-    AUTO_JSON *pods = large ? k8s_items(&f->t, &f->quick, "v1", "Pod", NULL,
+    AUTO_JSON *pods = large ? k8s_items(&f->t, flight_ask(f), "v1", "Pod", NULL,
                                   &(struct list_query){.fields = "status.phase!=Succeeded,"
-                                                                 "status.phase!=Failed"})
+                                                                 "status.phase!=Failed"},
+                                  NULL)
                             : NULL;
     if (pods)
         take_pods(rooms, &d, nodes, pods);
@@ -252,7 +256,7 @@ static void check_quota(struct flight *f, const char *ns, const cJSON *quota)
 static void check_quotas(struct flight *f, const char *ns)
 {
     AUTO_JSON *quotas =
-        k8s_items(&f->t, &f->quick, "v1", "ResourceQuota", ns, &(struct list_query){0});
+        k8s_items(&f->t, flight_ask(f), "v1", "ResourceQuota", ns, &(struct list_query){0}, NULL);
     const cJSON *quota;
     cJSON_ArrayForEach(quota, quotas)
     {

@@ -27,10 +27,10 @@ struct patience k8s_quick(const struct target *t)
 }
 
 cJSON *k8s_items(struct target *t, const struct patience *p, const char *api_version,
-    const char *kind, const char *ns, const struct list_query *query)
+    const char *kind, const char *ns, const struct list_query *query, err *e)
 {
-    const struct resource *r = client_resource_of(t->client, p, api_version, kind, NULL);
-    AUTO_JSON *list = r ? client_list(t->client, p, r, ns, query, NULL) : NULL;
+    const struct resource *r = client_resource_of(t->client, p, api_version, kind, e);
+    AUTO_JSON *list = r ? client_list(t->client, p, r, ns, query, e) : NULL;
     return list ? cJSON_DetachItemFromObjectCaseSensitive(list, "items") : NULL;
 }
 
@@ -265,7 +265,7 @@ cJSON *k8s_operators(struct target *t, const struct patience *p)
     for (size_t i = 0; i < ARRAY_LEN(operators); i++) {
         struct list_query q = {.labels = operators[i].labels};
         if (str_eq(operators[i].group, t->resource->group))
-            return k8s_items(t, p, "apps/v1", "Deployment", NULL, &q);
+            return k8s_items(t, p, "apps/v1", "Deployment", NULL, &q, NULL);
     }
     return NULL;
 }

@@ -228,7 +228,8 @@ void spark_k8s_leave(struct spark_k8s *k)
 
 static cJSON *ask_pods(struct spark_k8s *k, const struct patience *p)
 {
-    return k8s_items(&k->pods, p, "v1", "Pod", k->ns, &(struct list_query){.labels = k->labels});
+    return k8s_items(
+        &k->pods, p, "v1", "Pod", k->ns, &(struct list_query){.labels = k->labels}, NULL);
 }
 
 static bool is_driver(const cJSON *pod)
@@ -300,7 +301,7 @@ static void remove_settings(struct target *t, const struct patience *p, const cJ
         return;
     AUTO_FREE char *labels = str_fmt(SELECTOR "=%s", id);
     AUTO_JSON *maps = k8s_items(t, p, "v1", "ConfigMap", json_path_str(pod, "metadata.namespace"),
-        &(struct list_query){.labels = labels});
+        &(struct list_query){.labels = labels}, NULL);
     const cJSON *map;
     cJSON_ArrayForEach(map, maps)
     {

@@ -148,6 +148,15 @@ def test_what_only_notes_something_ends_nothing(t):
         proxy.calm()
 
 
+def test_a_preflight_that_has_no_answers_keeps_nobody_from_anything(t):
+    proxy, env = behind_faults(t)
+    proxy.plan("create selfsubjectaccessreviews", HANG)
+    cells = cell("job = " + JOB.format(name="ends", code=0), 'Job effects="cluster"') + cell('expect(job):reaches("Complete", "1m")')
+    k = Kernel(t, cells, *GRANTED, headless=True, env=env)
+    assert k.finish(90 * PATIENCE) == 0 and proxy.faults, (k.code, k.of("error"), k.stderr, proxy.kinds)
+    assert "check jobs" in proxy.kinds, proxy.kinds
+
+
 def test_why_says_what_it_could_not_look_at(t):
     proxy, env = behind_faults(t)
     k = Kernel(t, "", "--allow", "cluster", env=env)
