@@ -143,9 +143,7 @@ def test_a_kernel_that_is_killed_is_told_with_its_signal(t):
                               stderr=subprocess.STDOUT)
     t.after(client.kill)
     eventually(lambda: any('"running"' in open(f).read() for f in glob.glob(f"{folder}/.firesteel/*.jsonl")), SOON)
-    with open(glob.glob(f"{folder}/.firesteel/*.jsonl")[0], encoding="utf-8") as f:
-        kernel = json.loads(f.readline())["pid"]
-    os.kill(kernel, signal.SIGKILL)
+    os.kill(journaled(folder)["pid"], signal.SIGKILL)
     said = client.communicate(timeout=30 * PATIENCE)[0]
     assert client.returncode == 137 and "the kernel ended before the run did (signal 9, Killed): somebody killed it" in said, (client.returncode, said)
 
@@ -185,6 +183,22 @@ def test_a_limit_of_open_files_is_named(t):
         assert "Too many open files" in said and said.strip(), (limit, said)
 
 
+def peak(pid):
+    """The most that a process has had in memory, in KiB; 0 when it is over."""
+    try:
+        with open(f"/proc/{pid}/status", encoding="ascii") as f:
+            found = re.search(r"VmHWM:\s+(\d+)", f.read())
+        return int(found[1]) if found else 0
+    except FileNotFoundError:
+        return 0
+
+
+def journaled(folder):
+    """The first record of the one run in the folder."""
+    with open(glob.glob(f"{folder}/.firesteel/*.jsonl")[0], encoding="utf-8") as f:
+        return json.loads(f.readline())
+
+
 def test_a_client_that_follows_a_long_line_stays_small(t):
     """200 MB without a newline: whoever prints them keeps a part of them."""
     size, most = (200, 150) if not SANITIZED else (20, 1500)
@@ -194,14 +208,14 @@ def test_a_client_that_follows_a_long_line_stays_small(t):
             f.write(f"-- %% p\n{cell}\n")
         client = subprocess.Popen([FIRESTEEL, "run", "n.lua"], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         t.after(client.kill)
-        seen, largest = 0, 0
+        seen, largest, kernel = 0, 0, 0
         while piece := client.stdout.read(1 << 20):
             seen += piece.count(b"x")
-            with open(f"/proc/{client.pid}/status", encoding="ascii") as f:
-                peak = re.search(r"VmHWM:\s+(\d+)", f.read())
-            largest = max(largest, int(peak[1]) if peak else 0)
+            largest = max(largest, peak(client.pid))
+            kernel = max(kernel, peak(journaled(folder)["pid"]))
         assert client.wait() == 0 and seen >= size * 1000000, (seen, client.returncode)
         assert largest < most << 10, f"{largest} KiB"
+        assert kernel < 4 * most << 10, f"{kernel} KiB: more than the value, and the copy that rep makes"
 
 
 run(globals())

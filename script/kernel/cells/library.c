@@ -121,9 +121,27 @@ static int core_output(lua_State *L)
     return 0;
 }
 
+enum { LARGE = 1 << 20 };
+
+// A text of that size is not put together with its newline first.
+static bool print_large(lua_State *L)
+{
+    interp *in = interp_of(L);
+    size_t n;
+    const char *text =
+        lua_gettop(L) == 1 && lua_type(L, 1) == LUA_TSTRING ? lua_tolstring(L, 1, &n) : NULL;
+    if (!text || n < LARGE)
+        return false;
+    port_text(port_of(in), running_cell(in), running_branch(in), "stdout", text, n);
+    port_text(port_of(in), running_cell(in), running_branch(in), "stdout", "\n", 1);
+    return true;
+}
+
 static int core_print(lua_State *L)
 {
     int n = lua_gettop(L);
+    if (print_large(L))
+        return 0;
     luaL_Buffer line;
     luaL_buffinit(L, &line);
     for (int i = 1; i <= n; i++) {

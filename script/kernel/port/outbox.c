@@ -147,11 +147,9 @@ static void lock_with_room(outbox *o)
         pthread_cond_wait(&o->room, &o->lock);
 }
 
-void outbox_text(
+static void put_text(
     outbox *o, const char *cell, const char *branch, const char *name, const char *bytes, size_t n)
 {
-    if (n == 0)
-        return;
     lock_with_room(o);
     struct item *i = o->newest;
     bool joins = i && !i->event && !i->mark && str_eq(i->cell, cell) && str_eq(i->name, name) &&
@@ -170,6 +168,14 @@ void outbox_text(
     pthread_mutex_unlock(&o->lock);
     if (full && loop_is_current(o->loop))
         outbox_flush(o);
+}
+
+// In pieces: of a text of any size no more than the queue is copied.
+void outbox_text(
+    outbox *o, const char *cell, const char *branch, const char *name, const char *bytes, size_t n)
+{
+    for (size_t at = 0; at < n; at += JOIN_MAX)
+        put_text(o, cell, branch, name, bytes + at, n - at < JOIN_MAX ? n - at : JOIN_MAX);
 }
 
 void outbox_ended(outbox *o, const char *cell, const char *branch)
