@@ -7,6 +7,7 @@ import os
 import tarfile
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qs
 
 from apichannel import STDOUT, Channel
 from tap import FIRESTEEL, run, sh
@@ -58,6 +59,7 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self):
         parts = self.path.partition("?")[0].strip("/").split("/")
         if parts[-1] == "exec":
+            self.server.commands.append(parse_qs(self.path.partition("?")[2])["command"])
             return Pod(self).serve(parts[-2], "exec")
         if parts[0] in ("api", "apis") and len(parts) == 1:
             pods = {"resource": "pods", "singularResource": "pod", "responseKind": {"kind": "Pod"}, "scope": "Namespaced", "verbs": ["get"]}
@@ -76,6 +78,7 @@ class Place:
         self.dir = t.dir()
         server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         server.daemon_threads = True
+        server.commands = self.commands = []
         threading.Thread(target=server.serve_forever, daemon=True).start()
         t.after(server.shutdown)
         with open(f"{self.dir}/kubeconfig", "w") as f:
@@ -96,6 +99,7 @@ def test_a_tree_comes_twice(t):
     for _ in range(2):
         done = place.cp("tree")
         assert done.code == 0 and done.err == "", done
+        assert place.commands[-1] == ["tar", "cf", "-", "-C", "/tmp", "./out"], place.commands
         assert os.readlink(place.at("out/latest")) == "sub" and open(place.at("out/latest/f")).read() == "there"
 
 

@@ -240,6 +240,14 @@ TEST(updates_take_fields_over)
         "{'f:data': {'f:b': {}}}");
     check_json(cJSON_Duplicate(json_path(two, "metadata.managedFields[1].fieldsV1"), true),
         "{'f:data': {'f:a': {}}}");
+    for (int i = 0; i < 2; i++) {
+        const cJSON *entry = cJSON_GetArrayItem(list, i);
+        CHECK_STR(json_str(entry, "manager"), i ? "editor" : "me");
+        CHECK_STR(json_str(entry, "operation"), i ? "Update" : "Apply");
+        CHECK_STR(json_str(entry, "apiVersion"), "v1");
+        CHECK_STR(json_str(entry, "fieldsType"), "FieldsV1");
+        CHECK(json_str(entry, "time"));
+    }
 }
 
 int main(void)

@@ -314,6 +314,19 @@ TEST(definitions_make_kinds)
     kinds_free(ks);
 }
 
+TEST(a_time_that_is_missing_or_none_has_no_age)
+{
+    static const struct {
+        const char *time, *age;
+    } cases[] = {{NULL, "<unknown>"}, {"yesterday", "<unknown>"}, {"1970-01-01T00:00:05Z", "5s"},
+        {"1970-01-01T00:01:00Z", "0s"}};
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO_BUF out = {0};
+        table_duration(&out, cases[i].time, 10 * CLOCK_SEC);
+        CHECK_STR(buf_cstr(&out), cases[i].age);
+    }
+}
+
 int main(void)
 {
     return tap_run();
