@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/owner.h"
 #include "base/path.h"
+#include "base/proctree.h"
 #include "base/str.h"
 #include "cli/places.h"
 #include "cli/say.h"
@@ -374,4 +375,11 @@ char *cli_kubeconfig(struct cli *cli, const char *here)
 {
     const char *usual = cli_getenv(cli, "KUBECONFIG");
     return usual ? cli_kubeconfig_list(usual, here) : home_kubeconfig(cli);
+}
+
+int64_t cli_kept_memory(struct cli *cli)
+{
+    const char *text = cli_getenv(cli, "FIRESTEEL_KEPT_MEMORY");
+    size_t bytes;
+    return text && cli_size(text, &bytes, NULL) == 0 ? (int64_t)bytes : proctree_limit() / 4;
 }

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct cli {
     const char *const *env; // the environment
@@ -83,6 +84,9 @@ char *cli_work_folder(struct cli *cli, const char *cwd, const char *file, bool *
 char *cli_runs_folder(struct cli *cli, const char *cwd, const char *word);
 // "512M", "4G": bytes.
 int cli_size(const char *text, size_t *size, err *e);
+// What unused kernels may have of the memory together, in bytes: $FIRESTEEL_KEPT_MEMORY, else a
+// quarter of what there is.
+int64_t cli_kept_memory(struct cli *cli);
 // Files as $KUBECONFIG lists them: relative ones are found from the folder `here`, also when the
 // notebook works in another one. Links stay as they are: files that a kubeconfig names lie beside
 // the link. New.

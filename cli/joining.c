@@ -5,6 +5,8 @@
 #include "base/mem.h"
 #include "base/str.h"
 
+#include <string.h>
+
 // Of the terminal: they name agents, tickets and clusters that may go with it.
 static const char *const names[] = {"SSH_AUTH_SOCK", "KRB5CCNAME", "KUBECONFIG"};
 
@@ -85,16 +87,18 @@ char *joining_difference(const struct kernel *k, const cJSON *wants)
 
 char *joining_words(const struct kernel *k, const char *differs)
 {
+    enum { HASH = 4 }; // by which the workbench names runs
     AUTO_BUF words = {0};
-    buf_fmt(&words, "joined %s", k->run);
+    size_t n = strlen(k->run);
+    buf_fmt(&words, "joined %s", k->run + (n > HASH ? n - HASH : 0));
+    if (differs)
+        buf_fmt(&words, " without %s;", differs);
     if (k->unused >= 0) {
-        buf_str(&words, ", idle for ");
+        buf_str(&words, differs ? " idle for " : ", idle for ");
         duration_age(&words, k->unused * CLOCK_MS);
     }
     if (k->holds)
         buf_fmt(&words, ": %s", k->holds);
-    if (differs)
-        buf_str(&words, "; without what was asked for");
     if (k->release && !str_eq(k->release, FIRESTEEL_VERSION))
         buf_fmt(&words, "; its version is %s, this one's is %s: 00 restarts it", k->release,
             FIRESTEEL_VERSION);

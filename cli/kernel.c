@@ -348,6 +348,7 @@ static int prepare(struct cli *cli, struct arguments *a, err *e)
     o->actions = k8s_actions;
     o->where = k8s_where;
     o->guarded = k8s_guarded;
+    o->room = cli_kept_memory(cli);
     o->protect = (const char *const *)a->protect;
     o->allow_protected = (const char *const *)a->allow_protected;
     o->self = cli_program(cli, "firesteel-kernel", e);

@@ -67,6 +67,20 @@ static void print_head(const struct cli *cli, const int widths[COLUMNS])
     say(stdout, "\n");
 }
 
+// What is said when there is a choice of which to stop: how near the bound is.
+static void print_share(struct cli *cli, const struct kernels *k)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < k->n; i++)
+        sum += k->list[i].unused >= 0 ? k->list[i].memory : 0;
+    if (sum)
+        say(stderr,
+            "unused kernels have %lldM of memory, and may have %lldM (FIRESTEEL_KEPT_MEMORY); "
+            "beyond "
+            "that the ones that have been unused longest end\n",
+            (long long)(sum >> 20), (long long)(cli_kept_memory(cli) >> 20));
+}
+
 static int list(struct cli *cli)
 {
     struct kernels k;
@@ -96,6 +110,7 @@ static int list(struct cli *cli)
             free(rows[i][c]);
     }
     free(rows);
+    print_share(cli, &k);
     offers_done(&sorted);
     kernels_done(&k);
     return 0;

@@ -264,7 +264,7 @@ static int choose(workbench *w, struct cli *cli, const struct open_options *o,
     AUTO_FREE char *own = path_basename(at->path);
     AUTO_FREE char *title = str_fmt("%s is open in another kernel", own);
     AUTO_FREE char *detail = str_fmt("%s. %s", k->run, differs);
-    AUTO_FREE char *beside = str_fmt("a new kernel beside it, on a copy: %s", copy_name);
+    AUTO_FREE char *copy = str_fmt("on a copy, %s", copy_name);
     const char *lost = k->unsaved ? "its unsaved text comes back, its variables do not"
                                   : "its variables go with it";
     struct pick_row rows[LEAVE];
@@ -277,7 +277,7 @@ static int choose(workbench *w, struct cli *cli, const struct open_options *o,
     }
     if (path_exists(at->path)) {
         means[n] = COPY;
-        rows[n++] = (struct pick_row){"", "", beside, "", "", detail};
+        rows[n++] = (struct pick_row){"", "", "a new kernel beside it", copy, "", detail};
     }
     means[n] = ANEW;
     rows[n++] = (struct pick_row){"", "", "end it, and start a new one", lost, "", detail};

@@ -170,4 +170,28 @@ def test_its_kubeconfig_is_the_joining_terminals(t):
     assert not [e for e in again.events if e["type"] == "cluster" and e.get("context") == "two"]
 
 
+def test_beyond_their_memory_the_longest_unused_end(t):
+    folder = t.dir()
+    os.chmod(folder, 0o700)
+    env = {"FIRESTEEL_RUNTIME_DIR": folder, "FIRESTEEL_KEPT_MEMORY": "100M"}
+    def one(name, unsaved=False):
+        sock = os.path.join(folder, name + ".sock")
+        k = Kernel(t, "", "--socket", sock, "--lifetime", "1h", env=env)
+        k.run("blob = ('x'):rep(40 * 2^20)")  # three of them are too many
+        if not unsaved:
+            assert k.ask(type="save", rev=1 << 40)["ok"]
+        return k
+    kept, first, second = one("unsaved", unsaved=True), one("first"), one("second")
+    time.sleep(3)  # all are used
+    for k in kept, first, second:
+        assert k.process.poll() is None
+        k.connection.close()
+        time.sleep(0.3)
+    assert first.process.wait(20 * PATIENCE) == 0
+    with open(first.journal(), encoding="utf-8") as f:
+        assert "this one had been unused longest" in f.read()
+    stays(second, 1)
+    assert kept.process.poll() is None  # its text is unsaved
+
+
 run(globals())

@@ -337,6 +337,7 @@ static const struct {
     {ACT_SAVE, save, false},
     {ACT_SAVE_AS, save_as, false},
     {ACT_OVERWRITE, overwrite, false},
+    {ACT_DIFFERENCE, show_difference, false},
     {ACT_RELOAD, reload, false},
     {ACT_HELP, help_push, true},
     {ACT_RUNS, runs_push, false},

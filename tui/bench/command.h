@@ -16,5 +16,6 @@ const char *command_nth(size_t i, const char **help);
 bool command_offers(const bench *b, size_t i); // can it be done now? Little can without a notebook
 
 // saving.c. path: another file, NULL: its own. force: overwrite anything. leave: leave afterwards.
+void show_difference(bench *b); // between the file and what is here, on a page
 void save_document(bench *b, const char *path, bool force, bool leave);
 void reload_document(bench *b, bool leave);

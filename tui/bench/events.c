@@ -80,6 +80,7 @@ static void on_welcome(bench *b, const cJSON *m)
     b->read_only = b->looks || json_bool_or(m, "headless", false);
     b->no_effects = json_bool_or(m, "read_only", false);
     b->lifetime = json_int_or(m, "lifetime_ms", 0);
+    b->touched = json_bool_or(m, "touched", false);
     // This may still be the old kernel.
     b->restarting = b->restarting && str_eq(json_str(m, "state"), "stopping");
     set_state(b, json_str_or(m, "state", "idle"));
@@ -121,6 +122,7 @@ static void catch_up(bench *b)
     tell_views(b, NULL);
     meanwhile_say(b);
     attention_join(b);
+    difference_join(b);
     remote_flush(b);
     structure_rescue_again(b);
     b->dirty = true;

@@ -108,6 +108,7 @@
     X(SAVE, "save", "save the notebook")                                                           \
     X(SAVE_AS, "save-as", "save under another name")                                               \
     X(OVERWRITE, "overwrite", "save over what is there")                                           \
+    X(DIFFERENCE, "difference", "how the file differs from what is here")                          \
     X(RELOAD, "reload", "read the file again; what is unsaved is lost")                            \
     X(SEARCH, "search", "search")                                                                  \
     X(SEARCH_NEXT, "search-next", "next match")                                                    \

@@ -20,7 +20,8 @@ static char *words_of(const struct conflict_view *v)
     const char *path = v->path ? v->path : bench_path(v->head.bench);
     AUTO_FREE char *name = path_basename(path ? path : "");
     AUTO_FREE char *words = str_fmt(v->exists ? "%s is there already.\no  overwrite it\n"
-                                              : "o  overwrite %s\n"
+                                              : "d  show the difference\n"
+                                                "o  overwrite %s\n"
                                                 "r  read it again; what is unsaved is lost\n",
         name);
     return str_fmt("%sn  save under another name\nEsc  later", words);
@@ -58,11 +59,13 @@ static bool act(view *view_, enum action a)
     } else if (a == ACT_RELOAD && !v->exists) {
         view_pop(view_);
         reload_document(b, leave);
+    } else if (a == ACT_DIFFERENCE && !v->exists) {
+        show_difference(b);
     } else if (a == ACT_SAVE_AS) {
         view_pop(view_);
         prompt_push(b, PROMPT_PALETTE, "w ");
     } else {
-        return a == ACT_RELOAD || scroll_act(&v->scroll, a);
+        return a == ACT_RELOAD || a == ACT_DIFFERENCE || scroll_act(&v->scroll, a);
     }
     return true;
 }
@@ -81,6 +84,7 @@ void conflict_push(bench *b, const char *path, bool exists, bool leave)
 }
 
 static const struct binding bindings[] = {
+    {MODE_VIEW, "d", ACT_DIFFERENCE},
     {MODE_VIEW, "o", ACT_OVERWRITE},
     {MODE_VIEW, "r", ACT_RELOAD},
     {MODE_VIEW, "n", ACT_SAVE_AS},

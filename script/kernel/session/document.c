@@ -343,6 +343,11 @@ cJSON *document_event(const document *d)
     return event;
 }
 
+bool document_touched(const document *d)
+{
+    return !d->saved && file_changed(d);
+}
+
 int document_refresh(document *d, cJSON **event)
 {
     if (!file_changed(d))

@@ -21,7 +21,8 @@ void document_free(document *d);
 // Call it before anything else if a run goes on: the cells take the ids that they have in `then`.
 void document_adopt_ids(document *d, const notebook *then);
 const notebook *document_notebook(const document *d);
-bool document_saved(const document *d); // does its file have the same content?
+bool document_saved(const document *d);   // does its file have the same content?
+bool document_touched(const document *d); // unsaved, and its file has changed meanwhile
 int64_t document_rev(const document *d);
 const char *document_path(const document *d); // or NULL
 // Sets who gives the outputs that are saved below the cells of an .ipynb; NULL: the outputs with

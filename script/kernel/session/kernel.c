@@ -20,6 +20,7 @@
 #include "script/kernel/session/past.h"
 #include "script/kernel/session/record.h"
 #include "script/kernel/session/requests.h"
+#include "script/kernel/session/room.h"
 #include "script/kernel/session/running.h"
 #include "script/kernel/session/state.h"
 #include "script/protocol/message.h"
@@ -418,6 +419,7 @@ static int open_all(kernel *k, err *e)
         k->run_timer = loop_timer_new(k->loop, on_run_timeout, k);
         loop_timer_start(k->run_timer, (uint64_t)(o->timeout_ns / CLOCK_MS), 0);
     }
+    room_look_soon(k);
     if (!o->headless && o->notebook)
         k->watch = filewatch_open(k->loop, o->notebook, on_file_changed, k);
     return 0;
@@ -593,6 +595,7 @@ void kernel_free(kernel *k)
     actions_free(STEAL(k->actions));
     record_done(k);
     sandbox_stop(k->sandbox, drop_sandbox, k);
+    room_done(k);
     filewatch_close(k->watch);
     if (k->effects)
         effects_drop_shared(k->effects);

@@ -49,6 +49,7 @@ struct kernel_options {
     int client_fd;          // a connected client, -1: none
     int64_t timeout_ns;     // for the whole run, 0: none
     int64_t lifetime_ns;    // an unused kernel stays so long; 0: it ends with its last client
+    int64_t room;           // bytes that unused kernels may have together; 0: any
     size_t memory;          // cap of Lua's heap in bytes
     bool no_preflight;      // does not look before the first cell what stands in its way
     bool no_git;            // does not record the notebook's commit

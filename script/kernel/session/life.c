@@ -8,6 +8,7 @@
 #include "script/kernel/process/guard.h"
 #include "script/kernel/process/sandbox.h"
 #include "script/kernel/session/document.h"
+#include "script/kernel/session/room.h"
 #include "script/kernel/session/running.h"
 #include "script/protocol/message.h"
 
@@ -81,8 +82,10 @@ void life_settle(kernel *k)
         k->unused_since = 0;
         return;
     }
-    if (!k->unused_since)
+    if (!k->unused_since) {
         k->unused_since = clock_mono();
+        room_look_soon(k);
+    }
     int64_t left = k->lifetime_ns - life_unused_ns(k);
     loop_timer_start(k->unused_timer, left > 0 ? (uint64_t)(left / CLOCK_MS) + 1 : AGAIN_MS, 0);
 }

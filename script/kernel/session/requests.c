@@ -65,6 +65,8 @@ static cJSON *welcome(const kernel *k, const cJSON *hello)
         json_set_bool(m, "read_only", true);
     if (!k->options->headless && !document_saved(k->document))
         json_set_bool(m, "unsaved", true);
+    if (!k->options->headless && document_touched(k->document))
+        json_set_bool(m, "touched", true);
     json_set_int(m, "seq", (int64_t)journal_seq(port_journal(k->port)));
     if (k->seen)
         json_set_int(m, "seen", k->seen);
@@ -83,6 +85,15 @@ static void note_seen(kernel *k, bool person)
         k->seen = (int64_t)journal_seq(port_journal(k->port));
 }
 
+// Somebody comes. A file system that tells of no changes is looked at now.
+static void join(kernel *k)
+{
+    cJSON *event = NULL;
+    k->unused_since = 0;
+    if (!k->options->headless && document_refresh(k->document, &event))
+        port_emit(k->port, event);
+}
+
 static void on_hello(void *arg, peer *p, const cJSON *message)
 {
     kernel *k = arg;
@@ -94,7 +105,7 @@ static void on_hello(void *arg, peer *p, const cJSON *message)
     if (server_is_person(p))
         joining_take_terminal(k);
     if (server_is_user(p))
-        k->unused_since = 0;
+        join(k);
     server_send(p, welcome(k, message));
     note_seen(k, server_is_person(p));
     if (json_bool_or(message, "document", true))
@@ -290,8 +301,19 @@ static int resize(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e)
     return 0;
 }
 
+// Somebody who needs room asks.
+static int end_unused(kernel *k, const char *why, err *e)
+{
+    if (!life_unused_ns(k) || life_held(k))
+        return err_set(e, ERR_REFUSED, "it is in use");
+    life_end(k, 0, why);
+    return 0;
+}
+
 static int shut_down(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e)
 {
+    if (json_bool_or(m, "unused", false))
+        return end_unused(k, json_str(m, "why"), e);
     k->discards = k->discards || json_bool_or(m, "discard", false);
     life_shutdown(k);
     return 0;

@@ -69,6 +69,7 @@ struct kernel {
     bool waiting_for_sandbox; // no cell is executed before the sandbox is ready
     bool waiting_for_git;     // nor before git has answered, for a moment
     bool said_busy, wedged, run_timed_out;
+    struct room *room;     // room.c; NULL: not yet
     char *before;          // the run whose document it took over; NULL: none
     err unread;            // what of its outputs cannot be read, until a save has told it
     char *last_cell;       // of a headless run: the last one that was executed
