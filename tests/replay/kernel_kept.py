@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """A kernel outlives those who use it: for its lifetime, and longer while something holds it. Who joins gives it their terminal."""
+import json
 import os
 import time
 
 from kernel import Connection, Kernel, cell
+from sandbox import sandbox
 from tap import PATIENCE, eventually, run
 
 PARAMETERS = cell('lr = 0.01\ntoken = "abcdefgh"', 'Parameters tags=["parameters"]')
@@ -192,6 +194,39 @@ def test_beyond_their_memory_the_longest_unused_end(t):
         assert "this one had been unused longest" in f.read()
     stays(second, 1)
     assert kept.process.poll() is None  # its text is unsaved
+
+
+def journaled(k):
+    with open(k.journal(), encoding="utf-8") as f:
+        return [json.loads(line) for line in f if line.endswith("\n")]
+
+
+PODS = """for i = 1, 30 do
+  local p = k8s.create { apiVersion = "v1", kind = "Pod", metadata = { name = "p" .. i },
+    spec = { restartPolicy = "Never", containers = { { name = "main", image = "host", command = { "true" } } } } }
+  sh "sleep 0.1"
+end"""
+
+
+def test_a_live_table_is_recorded_in_few_updates_while_nobody_looks(t):
+    env = sandbox(t)
+    k, sock = kept(t, "", "--lifetime", "60s", env=env)
+    assert k.run('k8s.watch "pods"').state == "ok"
+    live = k.of("display")[-1]["id"]
+    k.connection.close()
+    time.sleep(0.3)
+    changes = Kernel(t, "", "--allow", "cluster", env=env)
+    assert changes.run(PODS, 'effects="cluster"').state == "ok"
+    updates = [e for e in journaled(k) if e["type"] == "update" and e["id"] == live]
+    assert len(updates) <= 3, len(updates)  # one in ten seconds; with somebody there, ten a second
+    again = join(sock, owner=True, person=True)
+    def all_there():
+        again.read(0.1)
+        rows = {r["uid"]: r for e in again.events if e["type"] == "update" and e["id"] == live for r in e.get("rows", [])}
+        return len(rows) == 30
+    eventually(all_there, 5)  # at once
+    again.close()
+    changes.end()
 
 
 run(globals())

@@ -59,7 +59,7 @@ struct bench {
     int64_t lifetime; // ms that the kernel stays when nobody uses it
     int64_t rev;
     bool saved, read_only, restarting;
-    bool touched; // the file has changed beside unsaved text, and that is still to be shown
+    bool touched;    // the file has changed beside unsaved text, and that is still to be shown
     bool looks;      // it is attached with --read-only
     bool no_effects; // the kernel runs with it
     char *run, *state, *spool_dir;
@@ -208,7 +208,8 @@ int questions_wait_ms(const bench *b); // until a question should be shown, -1: 
 void leave_or_ask(bench *b);         // asks when something is unsaved
 void leave_now(bench *b, bool stop); // the farewell says what still runs
 
-// difference.c: what somebody who joins is shown first when the file has changed beside unsaved text
+// difference.c: what somebody who joins is shown first when the file has changed beside unsaved
+// text
 void difference_join(bench *b);
 
 // orphan.c: for a kernel that has gone.

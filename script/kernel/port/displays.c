@@ -15,6 +15,9 @@
 // Faster changes are merged until then. A row takes 0.4 KB in the journal.
 enum { UPDATE_MS = 100, ROWS_A_SECOND = 1000 };
 
+// While nobody looks.
+enum { ALONE_MS = 10 * 1000, ALONE_BYTES_A_DAY = 16 << 20, ALONE_LOG = 256 << 20 };
+
 // Work on a display for the loop's thread. Bindings give a pointer, which is valid until they close
 // the display; Lua gives a number.
 struct task {
@@ -132,6 +135,15 @@ static void tell(display *d, cJSON *event)
         all->ops->tell(all->arg, d->client, event);
 }
 
+// How long a display rests after this event, so that a day of them is no more than it may be.
+static int64_t rest_after(const cJSON *event)
+{
+    AUTO_BUF line = {0};
+    json_print(&line, event);
+    int64_t rest = (int64_t)line.len * (24 * 3600 * CLOCK_SEC / ALONE_BYTES_A_DAY);
+    return rest > ALONE_MS * CLOCK_MS ? rest : ALONE_MS * CLOCK_MS;
+}
+
 static void send_pending(display *d, bool closed)
 {
     if (d->ended)
@@ -161,6 +173,8 @@ static void send_pending(display *d, bool closed)
     if (closed)
         json_set_bool(event, "closed", true);
     d->sent = clock_mono();
+    if (d->all->alone)
+        d->rests = rest_after(event);
     tell(d, event);
     if (d->rows && d->rows->child)
         schedule(d);
@@ -179,7 +193,9 @@ static void schedule(display *d)
         return;
     d->scheduled = true;
     int64_t passed = (clock_mono() - d->sent) / CLOCK_MS;
-    loop_timer_start(d->timer, passed >= UPDATE_MS ? 0 : (uint64_t)(UPDATE_MS - passed), 0);
+    int64_t rests = d->all->alone && !d->client ? d->rests / CLOCK_MS : UPDATE_MS;
+    rests = rests > UPDATE_MS ? rests : UPDATE_MS;
+    loop_timer_start(d->timer, passed >= rests ? 0 : (uint64_t)(rests - passed), 0);
 }
 
 void displays_enter(display *d, cJSON *event)
@@ -562,6 +578,20 @@ void displays_drain(displays *all, const char *awaited, void (*done)(void *arg),
     all->drained = done;
     all->drained_arg = arg;
     tell_drained(all);
+}
+
+void displays_attend(displays *all, bool attended)
+{
+    if (all->alone == !attended)
+        return;
+    all->alone = !attended;
+    for (display *d = all->first; d; d = d->next) {
+        if (d->log)
+            log_display_limit(d->log, attended ? 0 : ALONE_LOG);
+        d->grown |= d->log && attended;
+        if (attended && !d->ended && (d->scheduled || d->grown))
+            loop_timer_start(d->timer, 0, 0);
+    }
 }
 
 void display_keeps_kernel(display *d)

@@ -28,6 +28,10 @@ struct displays_ops {
 
 displays *displays_new(loop *l, port *p, const struct displays_ops *ops, void *arg);
 void displays_free(displays *all);
+// On the loop's thread: does anybody look, or a cell run? Else a display is recorded as often as 16
+// MiB a day allow, at most every ten seconds; what changes in between is merged. A log keeps 256
+// MiB more, and says how much it has left out. Who comes gets all at once. At first somebody does.
+void displays_attend(displays *all, bool attended);
 // An earlier kernel of the same run has used the numbers up to this one.
 void displays_skip(displays *all, int64_t id);
 

@@ -19,6 +19,7 @@ struct displays {
     display *first;             // the first live one
     struct followed *followed;  // branches whose trainings somebody follows
     bool over;                  // the run ends: no display stays live
+    bool alone;                 // nobody looks
     void (*drained)(void *arg); // told when none has on_drain any more
     void *drained_arg;
 };
@@ -43,6 +44,7 @@ struct display {
     bool ended;         // a peek whose source has ended: `data` or the log is all there is
     bool unwanted;      // a peek to be dropped as soon as it can be ended
     int64_t sent;       // mono ns: when it was sent
+    int64_t rests;      // ns after that in which it is not sent while nobody looks
     bool scheduled;
     loop_timer *timer;
     void (*on_end)(void *arg);

@@ -17,6 +17,8 @@ struct log_display {
     mask_stream mask;
     uint64_t from, spooled, lines; // a killed run may have left bytes before `from`
     buf last;                      // at least its last LAST_BYTES
+    uint64_t most;                 // so far the spool may grow; 0: any
+    uint64_t left_out;             // bytes that came after that
     bool failed, ended, folded;
 };
 
@@ -72,6 +74,10 @@ static void deliver(log_display *l, const buf *masked)
     err e = {0};
     if (!masked->len || l->failed)
         return;
+    if (l->left_out || (l->most && l->spooled + masked->len > l->most)) {
+        l->left_out += masked->len;
+        return;
+    }
     if (spool_append(l->spool, masked->data, masked->len, clock_wall(), &e) < 0) {
         AUTO_FREE char *note = str_fmt("the rest of this log is lost: %s", e.text);
         log_display_note(l, note);
@@ -91,6 +97,25 @@ void log_display_add(log_display *l, const char *bytes, size_t n)
     deliver(l, &masked);
 }
 
+static void say_left_out(log_display *l)
+{
+    AUTO_BUF line = {0};
+    uint64_t bytes = l->left_out;
+    if (!bytes)
+        return;
+    l->left_out = 0;
+    buf_fmt(
+        &line, "… %.1f MB of this log were not kept: nobody was there …\n", (double)bytes / 1e6);
+    deliver(l, &line);
+}
+
+void log_display_limit(log_display *l, uint64_t more)
+{
+    l->most = 0;
+    say_left_out(l);
+    l->most = more ? l->spooled + more : 0;
+}
+
 void log_display_note(log_display *l, const char *note)
 {
     free(l->note);
@@ -102,6 +127,7 @@ void log_display_end(log_display *l)
     AUTO_BUF masked = {0};
     mask_stream_flush(&l->mask, &masked);
     deliver(l, &masked);
+    log_display_limit(l, 0);
     l->ended = true;
 }
 

@@ -21,6 +21,9 @@ void log_display_free(log_display *l);
 void log_display_discard(log_display *l);
 // Adds bytes. If they cannot be kept, they are left out, and the note says why.
 void log_display_add(log_display *l, const char *bytes, size_t n);
+// From now on at most so many more bytes are kept; 0: all. What has been left out until now is said
+// in the log itself.
+void log_display_limit(log_display *l, uint64_t more);
 void log_display_note(log_display *l, const char *note);
 // No more bytes will come.
 void log_display_end(log_display *l);

@@ -78,6 +78,7 @@ void life_settle(kernel *k)
     if (!k->unused_timer)
         k->unused_timer = loop_timer_new(k->loop, on_unused, k);
     loop_timer_stop(k->unused_timer);
+    displays_attend(k->displays, server_users(k->server) > 0 || running_busy(k));
     if (server_users(k->server) > 0 || running_busy(k)) {
         k->unused_since = 0;
         return;
