@@ -123,7 +123,14 @@ static void *predictor(void *arg)
     return NULL;
 }
 
-batcher *batch_new(const struct batch_options *o)
+static void free_parts(batcher *b)
+{
+    pthread_cond_destroy(&b->changed);
+    pthread_mutex_destroy(&b->lock);
+    free(b);
+}
+
+batcher *batch_new(const struct batch_options *o, err *e)
 {
     batcher *b = mem_alloc(sizeof *b);
     pthread_condattr_t how;
@@ -132,9 +139,12 @@ batcher *batch_new(const struct batch_options *o)
     pthread_condattr_setclock(&how, CLOCK_MONOTONIC);
     pthread_cond_init(&b->changed, &how);
     pthread_condattr_destroy(&how);
-    if (pthread_create(&b->thread, NULL, predictor, b) != 0)
-        abort();
-    return b;
+    int failed = pthread_create(&b->thread, NULL, predictor, b);
+    if (!failed)
+        return b;
+    err_start(e, failed, "cannot start a thread");
+    free_parts(b);
+    return NULL;
 }
 
 void batch_free(batcher *b)
@@ -146,9 +156,7 @@ void batch_free(batcher *b)
     pthread_cond_broadcast(&b->changed);
     pthread_mutex_unlock(&b->lock);
     pthread_join(b->thread, NULL);
-    pthread_cond_destroy(&b->changed);
-    pthread_mutex_destroy(&b->lock);
-    free(b);
+    free_parts(b);
 }
 
 void batch_add(batcher *b, struct batch_job *j)

@@ -29,7 +29,7 @@ struct batch_job {
 };
 
 typedef struct batcher batcher;
-batcher *batch_new(const struct batch_options *o);
+batcher *batch_new(const struct batch_options *o, err *e);
 void batch_free(batcher *b); // NULL is fine
 void batch_add(batcher *b, struct batch_job *j);
 // From now on jobs are done at once with ERR_CANCELLED, and the prediction that goes on ends.

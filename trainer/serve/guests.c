@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -229,15 +230,26 @@ static void wake(const guests *g)
     (void)written; // it is full of wakes: that is enough
 }
 
-guests *guests_new(const struct guests_options *o)
+static void free_parts(guests *g)
+{
+    if (g->wake >= 0)
+        close(g->wake);
+    pthread_mutex_destroy(&g->lock);
+    free(g);
+}
+
+guests *guests_new(const struct guests_options *o, err *e)
 {
     guests *g = mem_alloc(sizeof *g);
     g->options = *o;
     g->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     g->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (g->wake < 0 || pthread_create(&g->thread, NULL, usher, g) != 0)
-        abort();
-    return g;
+    int failed = g->wake < 0 ? errno : pthread_create(&g->thread, NULL, usher, g);
+    if (!failed)
+        return g;
+    err_start(e, failed, "cannot start a thread");
+    free_parts(g);
+    return NULL;
 }
 
 void guests_free(guests *g)
@@ -249,9 +261,7 @@ void guests_free(guests *g)
     pthread_mutex_unlock(&g->lock);
     wake(g);
     pthread_join(g->thread, NULL);
-    close(g->wake);
-    pthread_mutex_destroy(&g->lock);
-    free(g);
+    free_parts(g);
 }
 
 size_t guests_count(guests *g)

@@ -11,6 +11,8 @@
 // all it sends was read lingers: what still comes is thrown away for a while, since closing at once
 // would reset the connection, and the answer could be lost.
 #pragma once
+#include "base/err.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -35,7 +37,7 @@ struct guests_options {
 
 typedef struct guests guests;
 typedef struct guest guest;
-guests *guests_new(const struct guests_options *o);
+guests *guests_new(const struct guests_options *o, err *e);
 void guests_free(guests *g); // none is in any more; NULL is fine
 size_t guests_count(guests *g);
 uint64_t guests_shown_out(guests *g); // how many, so far

@@ -625,22 +625,27 @@ server *serve_open(const struct serve_options *o, err *e)
         free_server(s);
         return NULL;
     }
-    s->batcher =
-        batch_new(&(struct batch_options){s->options.batch_rows, o->batch_latency_ns, s->counts});
+    s->batcher = batch_new(
+        &(struct batch_options){s->options.batch_rows, o->batch_latency_ns, s->counts}, e);
     s->lanes = lanes_new(&(struct lanes_options){.most = LANES,
         .idle_ns = LANE_IDLE_MS * CLOCK_MS,
         .ride_ns = CLOCK_SEC,
         .wait_ns = o->body_ns,
         .go = go_on});
     s->guests = guests_new(&(struct guests_options){.tick = tick,
-        .let_go = let_go,
-        .arg = s,
-        .most = s->connections,
-        .held = serve_held_most(o->body_bytes) / 4 * 3,
-        .ns = {[GUEST_NEW] = o->head_ns,
-            [GUEST_KEPT] = o->head_ns,
-            [GUEST_SENDS] = o->body_ns,
-            [GUEST_READS] = o->answer_ns}});
+                               .let_go = let_go,
+                               .arg = s,
+                               .most = s->connections,
+                               .held = serve_held_most(o->body_bytes) / 4 * 3,
+                               .ns = {[GUEST_NEW] = o->head_ns,
+                                   [GUEST_KEPT] = o->head_ns,
+                                   [GUEST_SENDS] = o->body_ns,
+                                   [GUEST_READS] = o->answer_ns}},
+        e);
+    if (!s->batcher || !s->guests) {
+        free_server(s);
+        return NULL;
+    }
     s->daemon = start(s, MHD_USE_DUAL_STACK);
     if (!s->daemon)
         s->daemon = start(s, 0);

@@ -17,7 +17,7 @@ unpacker *unpack_new(void)
 {
     unpacker *u = mem_alloc(sizeof *u);
     if (inflateInit2(&u->z, EITHER) != Z_OK)
-        abort();
+        mem_out(sizeof u->z);
     return u;
 }
 

@@ -153,8 +153,8 @@ TEST(what_fails_in_a_batch_fails_alone)
         asked[i] = (struct asked){
             .left = &left, .job = {.m = m, .q = ask_for(m, i == 2 ? 9 : i), .done = on_done}};
     ((layer_spec *)(uintptr_t)model_layer(m, 0))->entries = 5;
-    batcher *b =
-        batch_new(&(struct batch_options){.rows = N, .latency_ns = 60 * CLOCK_SEC, .counts = c});
+    batcher *b = batch_new(
+        &(struct batch_options){.rows = N, .latency_ns = 60 * CLOCK_SEC, .counts = c}, NULL);
     for (int i = 0; i < N; i++)
         batch_add(b, &asked[i].job);
     batch_free(b); // when the last one is done
@@ -251,8 +251,10 @@ TEST(the_slowest_gives_place_and_is_let_go)
     enum { N = 5 };
     int fds[N][2];
     guest *in[N];
-    guests *g = guests_new(&(struct guests_options){
-        .most = 4, .held = 1000, .tick = nothing, .let_go = note_let_go, .arg = NULL});
+    guests *g = guests_new(
+        &(struct guests_options){
+            .most = 4, .held = 1000, .tick = nothing, .let_go = note_let_go, .arg = NULL},
+        NULL);
     let_go_of = NULL;
     for (int i = 0; i < N; i++)
         CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, fds[i]) == 0);
@@ -281,7 +283,8 @@ TEST(who_is_refused_early_may_go_on_sending)
     int fds[2];
     char bytes[5000] = {0};
     guests *g = guests_new(
-        &(struct guests_options){.most = 4, .held = 1000, .tick = nothing, .let_go = note_let_go});
+        &(struct guests_options){.most = 4, .held = 1000, .tick = nothing, .let_go = note_let_go},
+        NULL);
     CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, fds) == 0);
     guest *who = guest_enter(g, fds[0]);
     guest_leave(g, who, true);
