@@ -270,7 +270,8 @@ static void on_output(void *arg, int fd, const char *bytes, size_t n)
         child_kill(c->child, SIGKILL);
     if (fd != 1 && to->len > WORDS_LIMIT) { // cut at a space: a part of a token would not be masked
         size_t from = to->len - WORDS_LIMIT;
-        from += strcspn(buf_cstr(to) + from, " \t\n");
+        while (from < to->len && !strchr(" \t\n", to->data[from]))
+            from++;
         buf_consume(to, from);
     }
 }
