@@ -14,7 +14,7 @@ from tap import BUILD, FIRESTEEL, SOURCE, run, sh
 
 RECORDED = os.path.join(SOURCE, "tests", "old", "0.1.0")
 WORKER = os.path.join(BUILD, "cli", "firesteel-worker")
-FOLDERS = ("notes", "small", "cluster", "package", "images", "bench")
+FOLDERS = ("notes", "small", "cluster", "pods", "package", "images", "bench")
 SECRETS = ("t0ken-of-old", "geheim-und-lang")
 
 
