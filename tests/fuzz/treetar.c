@@ -7,6 +7,7 @@
 #include "base/path.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -14,14 +15,15 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-// No link below the folder may lead out of the target.
+// No link below the folder may lead out of the target. It may lead to itself, or through a file.
 static void check_links(int target, const char *name)
 {
     int fd = inside_open(target, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, INSIDE_NO_LINKS);
     DIR *d = fd < 0 ? NULL : fdopendir(fd);
     for (struct dirent *f; d && (f = readdir(d));) {
         AUTO_FREE char *path = path_join(name, f->d_name);
-        if (f->d_type == DT_LNK && !inside_stays(target, path))
+        if (f->d_type == DT_LNK && !inside_stays(target, path) &&
+            (errno == EXDEV || errno == ENOENT))
             abort();
         if (f->d_type == DT_DIR && strcmp(f->d_name, ".") != 0 && strcmp(f->d_name, "..") != 0)
             check_links(target, path);
@@ -49,8 +51,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
     AUTO_FD dir = open(target, O_PATH | O_DIRECTORY | O_CLOEXEC);
     check_links(dir, "");
     AUTO_BUF canary = {0};
-    if (path_read(outside, &canary, 0, &e) || canary.len != 1 || chdir("/") != 0 ||
-        path_remove(top, &e) || path_exists(top))
+    if (path_read(outside, &canary, 0, &e) || canary.len != 1 || path_remove(top, &e) ||
+        path_exists(top))
         abort();
     return 0;
 }
