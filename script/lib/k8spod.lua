@@ -174,7 +174,7 @@ k8s.cp(from, to, {container: string=, timeout: duration=, namespace: string=, im
   image: for a claim: an image with sh and tar, for the Job's pod
   pull_secrets: for a claim: the names of Secrets for that image's registry
   result: {files, bytes}
-  errors: a container without tar, a name in its stream that leads elsewhere
+  errors: a container without tar, a name in its stream that leads elsewhere, a link of yours where the pod has something else, nothing that could be copied
   effect: cluster into a pod and for a claim, local out of a pod; a resumed run copies again, and after a claim's copy does all that follows anew
   example:
     file = k8s.cp("hello:/etc/hostname", "hostname")
