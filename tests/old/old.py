@@ -152,6 +152,7 @@ def test_a_killed_run_goes_on(t):
 def test_a_run_is_done_again(t):
     """In the folder where it is now. Whether its numbers are the same to the bit is said by the exit code, and depends on the CPU."""
     folder, wanted = copied(t, "small"), expected("small")
+    assert not os.path.exists("/srv/small"), "the folder of then is not to be there"
     first = wanted["runs"][-1]
     assert first["state"] == "ok"
     done = sh(FIRESTEEL, "run", "--from", first["run"], cwd=folder, env=home(t))
