@@ -278,6 +278,35 @@ TEST(the_slowest_gives_place_and_is_let_go)
     }
 }
 
+TEST(who_holds_much_for_long_gives_place)
+{
+    enum { N = 3 };
+    int fds[N][2];
+    guest *in[N];
+    guests *g = guests_new(
+        &(struct guests_options){.most = 100, .held = 1000, .tick = nothing, .let_go = note_let_go},
+        NULL);
+    for (int i = 0; i < N; i++) {
+        CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, fds[i]) == 0);
+        in[i] = guest_enter(g, fds[i][0]);
+        guest_turn_to(g, in[i], i == 2 ? GUEST_WAITS : GUEST_SENDS);
+        guest_hold(g, in[i], i == 1 ? 100 : 900);
+    }
+    CHECK(!is_over(fds[0][1])); // it has only just come
+    int64_t until = clock_mono() + 60 * CLOCK_SEC;
+    while (!is_over(fds[0][1]) && clock_mono() < until) {
+        usleep(100 * 1000);
+        guest_hold(g, in[0], 900);
+    }
+    CHECK(is_over(fds[0][1]) && !is_over(fds[1][1]) && !is_over(fds[2][1]));
+    for (int i = 0; i < N; i++) {
+        guest_leave(g, in[i], false);
+        close(fds[i][0]);
+        close(fds[i][1]);
+    }
+    guests_free(g);
+}
+
 TEST(who_is_refused_early_may_go_on_sending)
 {
     int fds[2];
