@@ -109,6 +109,7 @@ def test_files_are_written_as_a_whole_and_found(t):
     os.symlink("..", os.path.join(k.cwd, "tree", "sub", "loop"))
     assert says(k, "print(table.concat(fs.glob 'tree/**/*.py', ' '))") == "tree/a.py tree/sub/b.py tree/sub/deep/d.py\n"
     assert says(k, "print(table.concat(fs.glob 'tree/*', ' '), #fs.glob 'none/*', #fs.glob 'tree/a.p[xyz]')") == "tree/a.py tree/sub\t0\t1\n"
+    assert says(k, "print(table.concat(fs.glob 'tree/.*', ' '))") == "tree/.hidden\n"
     whole = os.path.join(k.cwd, "tree", "s*")
     assert says(k, f"print(fs.glob('{whole}')[1])") == os.path.join(k.cwd, "tree/sub") + "\n"
     assert "is not empty (recursive = true" in fails(k, "fs.remove 'tree'")

@@ -71,6 +71,7 @@ TEST(what_is_left_on_is_found_in_any_bytes)
 
 TEST(everything_else_is_dropped)
 {
+    check("a\x1b[31\x18m\x1b[1\x1am\n", "amm|"); // CAN and SUB end a sequence
     check("a\x1b[10;20Hb\x1b[5dc\x1b[?1049hd\x1b[?25l\x1b[?2Ke\n", "abcde|");
     check("a\x1b]0;title\x07"
           "b\x1b]52;c;aGk=\x1b\\c\n",
