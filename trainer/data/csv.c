@@ -27,6 +27,7 @@ struct csv {
     uint8_t *piece; // what was read of the file
     bool ended;
     uint8_t separator, comment; // comment: a line's end if there is none
+    bool stops[UINT8_MAX + 1];  // which bytes end a field that is not quoted
     csv_encoding encoding;
     size_t skip;         // lines
     size_t line, column; // of the next byte
@@ -58,6 +59,7 @@ static csv *new_csv(const csv_format *format)
     c->comment = format->comment ? (uint8_t)format->comment : '\n';
     c->encoding = format->encoding;
     c->skip = format->skip;
+    c->stops['\n'] = c->stops['\r'] = c->stops[c->separator] = c->stops[c->comment] = true;
     c->line = c->column = 1;
     return c;
 }
@@ -243,8 +245,7 @@ static size_t plain_run(const csv *c)
 {
     size_t n = 0, left = c->n - c->at;
     const uint8_t *at = c->bytes + c->at;
-    while (
-        n < left && at[n] != c->separator && at[n] != '\n' && at[n] != '\r' && at[n] != c->comment)
+    while (n < left && !c->stops[at[n]])
         n++;
     return n;
 }
@@ -253,8 +254,7 @@ static size_t plain_run(const csv *c)
 static int read_plain(csv *c, err *e)
 {
     int byte;
-    while (
-        (byte = peek(c, e)) >= 0 && byte != c->separator && !is_end(byte) && byte != c->comment) {
+    while ((byte = peek(c, e)) >= 0 && !c->stops[byte]) {
         size_t n = plain_run(c);
         if (c->text.len + n > RECORD_MAX)
             return wrong_at(c, c->line, c->column, e, "this record is larger than 256 MiB");
@@ -281,7 +281,7 @@ static int read_field(csv *c, err *e)
             return -1;
         c->field[index].n = c->text.len - f->at;
         byte = peek(c, e);
-        if (byte >= 0 && byte != c->separator && !is_end(byte) && byte != c->comment)
+        if (byte >= 0 && !c->stops[byte])
             return wrong_at(c, c->line, c->column, e, "there is text after the closing quote");
         return byte == FAILED ? -1 : 0;
     }

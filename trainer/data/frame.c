@@ -27,7 +27,7 @@ static const char *const missing_default[] = {"", "NA", "N/A", "#N/A", "#N/A N/A
     "n/a", "NaN", "nan", "-NaN", "-nan", "null", "NULL", "None", "1.#IND", "-1.#IND", "1.#QNAN",
     "-1.#QNAN", NULL}; // pandas's
 
-enum { CATEGORIES_MAX = 1 << 24, NUMBER_MAX = 64, DAY = 86400 };
+enum { CATEGORIES_MAX = 1 << 24, NUMBER_MAX = 64, DAY = 86400, TRIED = 16 };
 
 int frame_kind_parse(const char *text, frame_kind *kind, err *e)
 {
@@ -96,12 +96,10 @@ static int64_t digits(const char *s, int n)
     return value;
 }
 
-bool frame_date(const char *s, size_t n, int64_t *days)
+// False: the calendar has no such day.
+static bool day_of(int64_t y, int64_t m, int64_t d, int64_t *days)
 {
     static const int length[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    if (n != strlen("YYYY-MM-DD") || s[4] != '-' || s[7] != '-')
-        return false;
-    int64_t y = digits(s, 4), m = digits(s + 5, 2), d = digits(s + 8, 2);
     if (y < 0 || m < 1 || m > 12 || d < 1)
         return false;
     bool leap = y % 4 == 0 && (y % 100 != 0 || y % 400 == 0);
@@ -109,6 +107,12 @@ bool frame_date(const char *s, size_t n, int64_t *days)
         return false;
     *days = calendar_days(y, m, d);
     return true;
+}
+
+bool frame_date(const char *s, size_t n, int64_t *days)
+{
+    return n == strlen("YYYY-MM-DD") && s[4] == '-' && s[7] == '-' &&
+           day_of(digits(s, 4), digits(s + 5, 2), digits(s + 8, 2), days);
 }
 
 // What a format takes in: parts of a date and a time.
@@ -231,16 +235,18 @@ bool frame_time(const char *s, size_t n, const char *format, int64_t *seconds, b
     const char *at = s, *end = s + n;
     struct moment m = {.year = 1900, .month = 1, .day = 1};
     int64_t days;
-    char day[24];
     *clock = false;
+    if (!format && frame_date(s, n, &days)) { // as nearly all are
+        *seconds = days * DAY;
+        return true;
+    }
     if (!n || !isalnum((unsigned char)*s) ||
         !(format ? take_format(format, &at, end, &m, clock) : take_iso(&at, end, &m, clock)) ||
         at != end || m.hour > 23 || m.minute > 59 || m.second > 60)
         return false;
-    snprintf(day, sizeof day, "%04d-%02d-%02d", (int)m.year, (int)m.month, (int)m.day);
-    if (!frame_date(day, strlen(day), &days))
+    if (!day_of(m.year, m.month, m.day, &days))
         return false;
-    *seconds = days * 86400 + m.hour * 3600 + m.minute * 60 + m.second - m.east;
+    *seconds = days * DAY + m.hour * 3600 + m.minute * 60 + m.second - m.east;
     return true;
 }
 
@@ -400,13 +406,13 @@ static bool truth_of(const frame_spec *o, const csv_field *f, struct number *out
 // What the fields of a column allow it to be.
 struct guess {
     bool kept, number, integer, date;
-    bool truth, large;   // all are truth values; one is an integer beyond 64 bits
-    bool whole;          // all are integers, of whatever size
-    bool clock;          // of its dates, one has a time
-    size_t column;       // in the frame, if kept
-    int64_t least, most; // of its integers, days or seconds
-    size_t numbers;      // fields that are some
-    size_t line, at;     // of the first that is none; line 0: there is no such field
+    bool truth, large;      // all are truth values; one is an integer beyond 64 bits
+    bool whole;             // all are integers, of whatever size
+    bool clock;             // of its dates, one has a time
+    size_t column;          // in the frame, if kept
+    int64_t least, most;    // of its integers, days or seconds
+    size_t numbers, others; // fields that are some, that are none
+    size_t line, at;        // of the first that is none; line 0: there is no such field
     char text[32];
 };
 
@@ -729,7 +735,9 @@ static int look(const struct reading *r, struct guess *g, const csv_field *f, si
     }
     c->seen++;
     bool open = c->kind == FRAME_AUTO, wanted = c->kind == FRAME_NUMBER || open;
-    bool is_number = wanted && number_of(r->spec, f->text, f->n, &number);
+    // Of a column of texts few fields are tried.
+    bool tried = wanted && (g->number || g->others < TRIED + g->numbers / 8);
+    bool is_number = tried && number_of(r->spec, f->text, f->n, &number);
     bool is_truth = wanted && !is_number && (g->truth || !open) && truth_of(r->spec, f, &truth);
     g->truth = g->truth && is_truth;
     g->number = g->number && (is_number || (is_truth && !open));
@@ -737,6 +745,7 @@ static int look(const struct reading *r, struct guess *g, const csv_field *f, si
     g->large |= is_number && number.large;
     g->whole = g->whole && is_number && (number.integer || number.large);
     g->numbers += is_number;
+    g->others += !is_number;
     if (open && !is_number && !g->line) {
         g->line = f->line;
         g->at = f->column;
