@@ -207,6 +207,7 @@ end
 Variable.__index = function(self, key)
   if key == "shape" or key == "dtype" then return self.value[key] end
   if methods[key] then return methods[key] end
+  if not inner.is_asked_by_file() then return nil end -- we look what it is
   error(("y_pred has no '%s' that has a gradient; it has the tensor's arithmetic, sum, mean, std, max, min, clip, reshape, "):format(tostring(key))
     .. "transpose, matmul, columns, slice, take", 2)
 end

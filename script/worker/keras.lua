@@ -128,6 +128,12 @@ local instead = {
     Optimizer = "gradients of a step: model:gradients(x, y); model.optimizer:apply(model, gradients)",
     GradientTape = "model:gradients(x, y) has those of a model's weights, nn.value_and_grad(fn) those of a function of tensors",
     Accuracy = "metrics = { \"accuracy\" }",
+    InputLayer = "write nn.Input",
+  },
+  data = {
+    read_csv = "write data.csv", read_parquet = "write data.parquet", load = "write data.npy or data.npz", DataFrame = "write data.frame { { \"Name\", tensor } }",
+    Dataset = "tensors are given to fit as they are; data.images with lazy = true decodes pictures batch by batch", DataLoader = "tensors are given to fit as they are",
+    load_data = "write data.mnist()", array = "write data.tensor", image_dataset_from_directory = "write data.images",
   },
   ["a model"] = {
     layers = "model:summary() shows its layers; keep a layer in a variable to use it again",

@@ -409,9 +409,15 @@ int lua_sequential(lua_State *L)
                 "layers that several models have share their weights",
                 (int)i + 1);
         if (!lua_istable(L, -1))
-            return luaL_error(
-                L, "Sequential: item %d is a %s, not a layer", (int)i + 1, luaL_typename(L, -1));
+            return luaL_error(L, "Sequential: item %d is a %s, not a layer", (int)i + 1,
+                test_tensor(L, -1) ? "tensor" : luaL_typename(L, -1));
         int item = lua_gettop(L);
+        lua_pushliteral(L, "class");
+        if (lua_rawget(L, item) == LUA_TSTRING)
+            return luaL_error(L,
+                "Sequential: item %d is the class %s, not a layer: nn.%s { … } makes one",
+                (int)i + 1, lua_tostring(L, -1), lua_tostring(L, -1));
+        lua_settop(L, item);
         if (lua_getfield(L, item, "layer") == LUA_TTABLE) {
             lua_getfield(L, item, "from");
             if (i > 0 || luaL_len(L, -1) > 0)

@@ -30,6 +30,7 @@ local function class(name, order, fields, check)
   new.__name = name
   return setmetatable(new, { __call = function(_, given)
     if given == nil then given = {} end
+    if inner.is_node(given) then error(("%s: the layer is made first, and then called on the node: nn.%s { … } (node)"):format(name, name), 2) end
     if type(given) ~= "table" then given = { given } end
     local object = {}
     for key, value in pairs(given) do
@@ -104,7 +105,8 @@ local function new_node(layer, from)
 end
 
 -- layer(node), layer { node, … }: Keras's functional form.
-local function call_layer(layer, given)
+local function call_layer(layer, given, more)
+  if more ~= nil then error(("%s: several nodes are given as a list: layer { a, b }"):format(layer.class), 2) end
   local list = getmetatable(given) == Node and { given } or given
   if type(given) == "userdata" then list = { given } end
   if type(list) ~= "table" or #list < 1 then
