@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "base/clock.h"
 
+#include "base/str.h"
+
 #include <ctype.h>
 #include <math.h>
 #include <stdbool.h>
@@ -150,12 +152,14 @@ int clock_parse_rfc3339(const char *text, int64_t *wall_ns, err *e)
          tm.tm_mday >= 1 && tm.tm_mday <= days_in(tm.tm_year, tm.tm_mon) && tm.tm_hour < 24 &&
          tm.tm_min < 60 && tm.tm_sec <= 60;
     if (!ok)
-        return err_set(e, ERR_INVALID, "not a time as RFC 3339 writes it: \"%.64s\"", text);
+        return err_set(
+            e, ERR_INVALID, "not a time as RFC 3339 writes it: \"%s\"", str_short(text, 64).text);
     int64_t ns, days = days_of(tm.tm_year, tm.tm_mon, tm.tm_mday);
     int64_t s = days * 86400 + tm.tm_hour * 3600 + tm.tm_min * 60 + tm.tm_sec;
     if (__builtin_mul_overflow(s - offset, CLOCK_SEC, &ns) ||
         __builtin_add_overflow(ns, nanos, wall_ns))
-        return err_set(e, ERR_INVALID, "\"%.64s\" is out of range: 1678 to 2261 is not", text);
+        return err_set(e, ERR_INVALID, "\"%s\" is out of range: 1678 to 2261 is not",
+            str_short(text, 64).text);
     return 0;
 }
 
@@ -194,19 +198,19 @@ int duration_parse(const char *text, int64_t *ns, err *e)
         double unit = 0;
         double value = isdigit((unsigned char)*p) || *p == '.' ? strtod(p, &end) : -1;
         if (value < 0)
-            return err_set(
-                e, ERR_USAGE, "not a duration: \"%.64s\"; write \"30s\" or \"10m\"", text);
+            return err_set(e, ERR_USAGE, "not a duration: \"%s\"; write \"30s\" or \"10m\"",
+                str_short(text, 64).text);
         size_t n = unit_at(end, &unit);
         if (!n)
             return err_set(e, ERR_USAGE,
-                "the duration \"%.64s\" has no unit that is known: write "
+                "the duration \"%s\" has no unit that is known: write "
                 "\"30s\" or \"10m\"",
-                text);
+                str_short(text, 64).text);
         total += value * unit;
         p = end + n;
     }
     if (!(total < 9e18))
-        return err_set(e, ERR_USAGE, "the duration \"%.64s\" is too long", text);
+        return err_set(e, ERR_USAGE, "the duration \"%s\" is too long", str_short(text, 64).text);
     *ns = (int64_t)total;
     return 0;
 }

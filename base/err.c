@@ -18,31 +18,14 @@ static const struct {
 };
 
 // Every error's text is made here, so every one is UTF-8 whatever went into it: file names are
-// bytes, servers send what they like, and a long text is cut between two characters.
-static void put_text(err *e, const char *text)
-{
-    size_t n = strlen(text), at = 0;
-    for (size_t i = 0; i < n;) {
-        size_t length = utf8_len(text + i, n - i);
-        const char *from = length ? text + i : UTF8_REPLACEMENT;
-        size_t size = length ? length : strlen(UTF8_REPLACEMENT);
-        if (at + size >= sizeof e->text)
-            break;
-        memcpy(e->text + at, from, size);
-        at += size;
-        i += length ? length : 1;
-    }
-    e->text[at] = '\0';
-}
-
+// bytes, servers send what they like. A long text ends with the mark of a cut.
 int err_vset(err *e, err_code code, const char *fmt, va_list args)
 {
+    enum { WHOLE = sizeof e->text - 1, MOST = WHOLE - (sizeof STR_CUT - 1) };
     if (e) {
-        char text[sizeof e->text]; // the arguments may point into e->text
+        char text[sizeof e->text + sizeof STR_CUT]; // the arguments may point into e->text
         int n = vsnprintf(text, sizeof text, fmt, args);
-        if (n >= (int)sizeof text)
-            text[sizeof text - 1 - utf8_partial(text, sizeof text - 1)] = '\0';
-        put_text(e, text);
+        str_shorten(e->text, text, strlen(text), n >= (int)sizeof text, MOST, WHOLE);
         e->code = code;
     }
     return -1;

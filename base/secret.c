@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/str.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -66,6 +67,19 @@ static bool is_placeholder(const char *p, size_t n)
            strncmp(p, "%(", 2) == 0;
 }
 
+// Was the text cut here? Then no "@" comes any more.
+static bool is_cut(const char *p, const char *end)
+{
+    return (size_t)(end - p) >= strlen(STR_CUT) && memcmp(p, STR_CUT, strlen(STR_CUT)) == 0;
+}
+
+static bool is_number(const char *p, const char *end)
+{
+    while (p < end && isdigit((unsigned char)*p))
+        p++;
+    return p == end;
+}
+
 enum secret_url secret_in_url(const char *p, const char *end, const char **from, const char **to)
 {
     static const char slashes[] = "://";
@@ -74,13 +88,14 @@ enum secret_url secret_in_url(const char *p, const char *end, const char **from,
             return p == end ? SECRET_CUT : SECRET_ABSENT;
     const char *limit = end - p > USER_INFO_MAX ? p + USER_INFO_MAX : end;
     *from = NULL;
-    for (; p < limit && in_user_info(*p); p++)
+    for (; p < limit && in_user_info(*p) && !is_cut(p, end); p++)
         if (*p == ':' && !*from)
             *from = p + 1;
     *to = p;
     if (p == end)
         return SECRET_CUT;
-    if (p == limit || *p != '@' || !*from || p == *from ||
+    bool cut = p < limit && is_cut(p, end) && *from && !is_number(*from, p);
+    if (p == limit || (*p != '@' && !cut) || !*from || p == *from ||
         is_placeholder(*from, (size_t)(p - *from)))
         return SECRET_ABSENT;
     return SECRET_FOUND;

@@ -10,7 +10,8 @@
 // tokenizer, max_tokens, KEYBOARD and SSH_AUTH_SOCK are not.
 bool secret_name(const char *name);
 
-// Finds the password of "://user:password@", which begins at p.
+// Finds the password of "://user:password@", which begins at p; of "://user:passw…", too, where the
+// text was cut (base/str.h).
 enum secret_url {
     SECRET_ABSENT, // none, or only a placeholder such as $PASSWORD, {password} or <password>
     SECRET_FOUND,  // *from and *to are its bounds

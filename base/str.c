@@ -40,6 +40,57 @@ char *str_trim(const char *s, size_t n)
     return mem_strndup(s, n);
 }
 
+void str_shorten(char *out, const char *s, size_t n, bool more, size_t most, size_t whole)
+{
+    size_t at = 0, cut = 0, i = 0;
+    while (i < n) {
+        size_t length = utf8_len(s + i, n - i);
+        const char *from = length ? s + i : UTF8_REPLACEMENT;
+        size_t size = length ? length : strlen(UTF8_REPLACEMENT);
+        if (at + size > whole)
+            break;
+        memcpy(out + at, from, size);
+        at += size;
+        i += length ? length : 1;
+        cut = at <= most ? at : cut;
+    }
+    if (i < n || more)
+        memcpy(out + cut, STR_CUT, sizeof STR_CUT);
+    else
+        out[at] = '\0';
+}
+
+static struct str_short shortened(const char *s, size_t n, size_t most)
+{
+    struct str_short out;
+    most = most < STR_SHORT ? most : STR_SHORT;
+    str_shorten(out.text, s, n, s[n] != '\0', most, most);
+    return out;
+}
+
+struct str_short str_short(const char *s, size_t most)
+{
+    return shortened(s, strlen(s), most);
+}
+
+struct str_short str_short_line(const char *s, size_t most)
+{
+    return shortened(s, strcspn(s, "\r\n"), most);
+}
+
+void str_fit(char *out, size_t size, const char *s)
+{
+    str_shorten(out, s, strlen(s), false, size - sizeof STR_CUT, size - 1);
+}
+
+char *str_last(const char *s, size_t n, size_t most)
+{
+    size_t from = n > most ? n - most : 0;
+    while (from && from < n && ((unsigned char)s[from] & 0xC0) == 0x80)
+        from++;
+    return str_fmt("%s%.*s", from ? STR_CUT : "", (int)(n - from), s + from);
+}
+
 bool str_to_int(const char *s, int64_t *value)
 {
     if (*s != '-' && !isdigit((unsigned char)*s))

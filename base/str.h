@@ -23,6 +23,27 @@ char *str_trim(const char *s, size_t n);
 // The base-10 integer that is the whole string; false when there is anything else or it overflows.
 bool str_to_int(const char *s, int64_t *value);
 
+// A text made short for people: its first bytes and STR_CUT, a mark of what was left out; whole
+// when it has no more than `most` (at most STR_SHORT). It is UTF-8 whatever s is. This is the one
+// place that cuts texts which are not ours, because the mask (script/journal/mask.h) knows the
+// beginning of a secret by that mark. By value, so that it can stand in the arguments of a format:
+//     err_set(e, ERR_USAGE, "“%s” is no name", str_short(name, 100).text);
+#define STR_CUT "…"
+enum { STR_SHORT = 1000 };
+struct str_short {
+    char text[STR_SHORT + sizeof STR_CUT];
+};
+struct str_short str_short(const char *s, size_t most);
+struct str_short str_short_line(const char *s, size_t most); // no more than the first line
+// The same into an array of this size, 4 or more.
+void str_fit(char *out, size_t size, const char *s);
+// The end of a text: STR_CUT and its last bytes, in whole characters; all of it when it has no more
+// than `most`; new.
+char *str_last(const char *s, size_t n, size_t most);
+// What the others do: a text of more than `whole` bytes is cut after `most`, and `out` has room for
+// whichever is longer: that with the mark, or `whole`. `more`: s goes on behind its n bytes.
+void str_shorten(char *out, const char *s, size_t n, bool more, size_t most, size_t whole);
+
 // Length of the valid UTF-8 sequence at s (1 to 4), 0 when it is invalid or cut off at n.
 // Overlong forms, surrogates and code points over U+10FFFF are invalid (RFC 3629).
 size_t utf8_len(const char *s, size_t n);

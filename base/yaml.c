@@ -23,9 +23,10 @@ struct reader {
 
 static int place_error(const struct reader *r, yaml_mark_t at, const char *fmt, const char *what)
 {
-    char text[300];
-    snprintf(text, sizeof text, fmt, what);
-    return err_set(r->e, ERR_INVALID, "line %zu, column %zu: %s", at.line + 1, at.column + 1, text);
+    AUTO_BUF text = {0};
+    buf_fmt(&text, fmt, str_short(what, 100).text);
+    return err_set(
+        r->e, ERR_INVALID, "line %zu, column %zu: %s", at.line + 1, at.column + 1, buf_cstr(&text));
 }
 
 static bool one_of(const char *s, const char *const words[])
@@ -140,7 +141,7 @@ static cJSON *scalar(const struct reader *r, const yaml_node_t *node)
     if (tag && strcmp(tag, YAML_STR_TAG) != 0) {
         if (strcmp(tag, "tag:yaml.org,2002:binary") == 0 ||
             !str_starts(tag, "tag:yaml.org,2002:")) {
-            place_error(r, node->start_mark, "the tag %.100s is not supported", tag);
+            place_error(r, node->start_mark, "the tag %s is not supported", tag);
             return NULL;
         }
         return plain_scalar(s);
@@ -205,7 +206,7 @@ static int convert_pairs(
         if (!merges && !name)
             return -1;
         if (name && json_get(object, name))
-            return place_error(r, key->start_mark, "the key \"%.100s\" is there twice", name);
+            return place_error(r, key->start_mark, "the key \"%s\" is there twice", name);
         AUTO_JSON *value = convert(r, pair->value, depth + 1);
         if (!value)
             return -1;

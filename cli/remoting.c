@@ -223,10 +223,7 @@ static char *first_words(const struct remoting *what, mask *m)
     for (char **word = what->command; word && *word; word++)
         buf_fmt(&all, "%s%s", all.len ? " " : "", *word);
     mask_text(m, buf_cstr(&all), all.len, &text);
-    size_t n = strcspn(buf_cstr(&text), "\n");
-    n = n > SHOWN ? SHOWN : n;
-    n -= utf8_partial(buf_cstr(&text), n);
-    return str_fmt("run `%.*s%s`", (int)n, buf_cstr(&text), n < text.len ? "…" : "");
+    return str_fmt("run `%s`", str_short_line(buf_cstr(&text), SHOWN).text);
 }
 
 static int run(struct session *s, const struct kernel_options *options, err *e)

@@ -255,7 +255,7 @@ static void last_words(workbench *w, char *out, size_t size)
     const char *line = strrchr(text, '\n');
     const char *words = line ? line + 1 : text;
     const char *own = "firesteel: ";
-    snprintf(out, size, "%s", words + (str_starts(words, own) ? strlen(own) : 0));
+    str_fit(out, size, words + (str_starts(words, own) ? strlen(own) : 0));
 }
 
 static void on_closed(void *arg, const err *reason)

@@ -18,7 +18,7 @@ struct tally {
 
 static void set_status(struct tally *t, const char *text)
 {
-    snprintf(t->status, sizeof t->status, "%s", text);
+    str_fit(t->status, sizeof t->status, text);
 }
 
 static const cJSON *condition(const cJSON *pod, const char *type)
@@ -38,7 +38,7 @@ static void ended_as(const cJSON *terminated, char *out, size_t n)
     const char *reason = json_str(terminated, "reason");
     int64_t signal = json_int_or(terminated, "signal", 0);
     if (reason && *reason)
-        snprintf(out, n, "%s", reason);
+        str_fit(out, n, reason);
     else if (signal)
         snprintf(out, n, "Signal:%lld", (long long)signal);
     else
@@ -85,12 +85,13 @@ static void init_containers(struct tally *t, const cJSON *pod)
             i++;
             continue;
         }
-        char word[50];
+        char word[sizeof t->status - sizeof "Init:"];
         if (terminated) {
             ended_as(terminated, word, sizeof word);
             snprintf(t->status, sizeof t->status, "Init:%s", word);
         } else if (waiting && *waiting && !str_eq(waiting, "PodInitializing")) {
-            snprintf(t->status, sizeof t->status, "Init:%s", waiting);
+            str_fit(word, sizeof word, waiting);
+            snprintf(t->status, sizeof t->status, "Init:%s", word);
         } else {
             snprintf(t->status, sizeof t->status, "Init:%d/%d", i, total);
         }
@@ -162,5 +163,5 @@ void pod_row(const cJSON *pod, struct pod_row *row)
         .last_restart = t.last_restart,
         .restarted = t.restarted};
     snprintf(row->ready, sizeof row->ready, "%d/%d", t.ready, t.total);
-    snprintf(row->status, sizeof row->status, "%s", t.status);
+    str_fit(row->status, sizeof row->status, t.status);
 }

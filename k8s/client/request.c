@@ -283,8 +283,8 @@ int request_do(client *c, const struct patience *p, const struct request *r,
             pause = asked;
         int64_t next = clock_add(clock_mono(), pause);
         if (again && asked > 0 && asked > patience)
-            err_set(&why, why.code, "%.*s; it asks us to wait %lld s", (int)sizeof why.text - 100,
-                why.text, (long long)(asked / CLOCK_SEC));
+            err_set(&why, why.code, "%s; it asks us to wait %lld s",
+                str_short(why.text, sizeof why.text - 100).text, (long long)(asked / CLOCK_SEC));
         if (!again || clock_add(next, -since) > patience || (p->deadline && next > p->deadline))
             return err_set(e, why.code, "%s", why.text);
         if (p->away)

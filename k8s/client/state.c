@@ -85,7 +85,7 @@ static struct state from_conditions(const cJSON *object)
         const cJSON *c = true_condition(object, order[i].type);
         if (!c)
             continue;
-        snprintf(s.text, sizeof s.text, "%s", order[i].type);
+        str_fit(s.text, sizeof s.text, order[i].type);
         s.outcome = order[i].outcome;
         s.cause = s.outcome == OUTCOME_BAD ? json_str(c, "message") : NULL;
         return s;
@@ -93,7 +93,7 @@ static struct state from_conditions(const cJSON *object)
     const char *phase = json_path_str(object, "status.phase");
     if (!phase)
         phase = json_int_or(json_get(object, "status"), "active", 0) > 0 ? "Running" : "";
-    snprintf(s.text, sizeof s.text, "%s", phase);
+    str_fit(s.text, sizeof s.text, phase);
     return s;
 }
 
@@ -115,7 +115,7 @@ static const char *pod_cause(const cJSON *pod)
 static struct state from_rollout(const cJSON *object, enum rollout rollout)
 {
     struct state s = {0};
-    snprintf(s.text, sizeof s.text, "%s", rollout == ROLLOUT_DONE ? "Available" : "Progressing");
+    str_fit(s.text, sizeof s.text, rollout == ROLLOUT_DONE ? "Available" : "Progressing");
     if (rollout == ROLLOUT_STUCK) {
         s.outcome = OUTCOME_BAD;
         s.cause = rollout_cause(object);
@@ -133,7 +133,7 @@ struct state state_of(const cJSON *object)
         return from_conditions(object);
     struct state s = {0};
     const char *word = json_path_str(object, k->path);
-    snprintf(s.text, sizeof s.text, "%s", word ? word : "");
+    str_fit(s.text, sizeof s.text, word ? word : "");
     s.outcome = in_list(s.text, k->good)  ? OUTCOME_GOOD
                 : in_list(s.text, k->bad) ? OUTCOME_BAD
                                           : OUTCOME_OPEN;
@@ -142,7 +142,7 @@ struct state state_of(const cJSON *object)
     if (is_pod(object) && s.outcome == OUTCOME_OPEN) {
         struct pod_row row;
         pod_row(object, &row);
-        snprintf(s.text, sizeof s.text, "%s", row.status);
+        str_fit(s.text, sizeof s.text, row.status);
     }
     return s;
 }

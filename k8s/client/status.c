@@ -94,15 +94,14 @@ int status_object_error(const cJSON *object, const char *what, const char *who, 
         status, object, message && *message ? message : "the server gives no reason", what, who, e);
 }
 
+enum { BODY_SHOWN = 200 };
+
 // The first line of a body that is not a Status, made fit for a message.
 static char *first_line(const struct http_response *r)
 {
-    AUTO_BUF clean = {0};
-    utf8_clean(&clean, buf_cstr(&r->body), r->body.len > 200 ? 200 : r->body.len);
-    const char *start = buf_cstr(&clean);
-    start += strspn(start, " \t\r\n");
+    const char *start = buf_cstr(&r->body) + strspn(buf_cstr(&r->body), " \t\r\n");
     AUTO_FREE char *line = str_trim(start, strcspn(start, "\r\n"));
-    return str_fmt("HTTP %d%s%s", r->status, *line ? ": " : "", line);
+    return str_fmt("HTTP %d%s%s", r->status, *line ? ": " : "", str_short(line, BODY_SHOWN).text);
 }
 
 int status_error(const struct http_response *r, const char *what, const char *who, err *e)

@@ -130,8 +130,8 @@ int auth_find(const cJSON *config, const char *host, auth_credentials *c, err *e
         cJSON_IsString(helper) ? helper->valuestring : json_str(config, "credsStore");
     if (name && *name) {
         if (name[strcspn(name, "/ ")])
-            return err_set(
-                e, ERR_INVALID, "docker's config.json: “%.100s” is no helper's name", name);
+            return err_set(e, ERR_INVALID, "docker's config.json: “%s” is no helper's name",
+                str_short(name, 100).text);
         c->helper = str_fmt("docker-credential-%s", name);
         return 0;
     }

@@ -210,7 +210,7 @@ static int each_pair(struct building *b, char *const *words,
         if (goes_on(b, e))
             return -1;
         if (!n || !(*words)[n])
-            return err_set(e, ERR_INVALID, "“%.60s” is not NAME=VALUE", *words);
+            return err_set(e, ERR_INVALID, "“%s” is not NAME=VALUE", str_short(*words, 60).text);
         AUTO_FREE char *name = mem_strndup(*words, n);
         take(s, name, *words + n + 1);
     }

@@ -202,9 +202,10 @@ static int copy_each(struct copying *c, const char *pattern, err *e)
     size_t before = c->found;
     int status = 0;
     if (!path_is_below(pattern + strspn(pattern, "/")) && pattern[strspn(pattern, "/")])
-        return err_set(e, ERR_INVALID, "“%.200s” leads out of the folder by “..”", pattern);
+        return err_set(
+            e, ERR_INVALID, "“%s” leads out of the folder by “..”", str_short(pattern, 200).text);
     if (strlen(pattern) >= PATH_MAX)
-        return err_set(e, ERR_INVALID, "“%.60s…” is too long for a name", pattern);
+        return err_set(e, ERR_INVALID, "“%s” is too long for a name", str_short(pattern, 60).text);
     char **names = context_names(c->from.in, pattern);
     for (char **n = names; *n && status == 0; n++) {
         AUTO_FREE char *real = inside_name(c->from.in->folder, *n, INSIDE_ROOT);

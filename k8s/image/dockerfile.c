@@ -49,9 +49,9 @@ static int put(const struct lexer *x, const char *name, const char *value, buf *
     size_t n = value ? strlen(value) : 0;
     if (n > x->values->left)
         return err_set(e, ERR_LIMIT,
-            "with $%.60s, variables of this file stand for more than %zu bytes, which is the most "
+            "with $%s, variables of this file stand for more than %zu bytes, which is the most "
             "here: does one have another one many times over?",
-            name, DOCKERFILE_VALUES_MOST);
+            str_short(name, 60).text, DOCKERFILE_VALUES_MOST);
     x->values->left -= n;
     buf_add(out, value, n);
     return 0;
@@ -86,7 +86,7 @@ static const char *variable(const struct lexer *x, const char *p, const char *en
     const char *name = p + 1 + braces, *stop = braces && !deep ? closing(name, end) : NULL;
     size_t n = name_length(name);
     if (braces && !deep && (!stop || !n)) {
-        err_set(e, ERR_INVALID, "“%.60s” is no variable", p);
+        err_set(e, ERR_INVALID, "“%s” is no variable", str_short(p, 60).text);
         return NULL;
     }
     if (!n || deep) {
@@ -280,8 +280,8 @@ int dockerfile_parse(const char *text, struct dockerfile *d, err *e)
         if (is_among(s->name, native) || is_among(s->name, foreign))
             continue;
         const char *near = str_nearest(s->name, native);
-        err_set(e, ERR_INVALID, "%d: “%.40s” is no instruction%s%s", s->line, s->name,
-            near ? ": did you mean " : "", near ? near : "");
+        err_set(e, ERR_INVALID, "%d: “%s” is no instruction%s%s", s->line,
+            str_short(s->name, 40).text, near ? ": did you mean " : "", near ? near : "");
         dockerfile_done(d);
         return -1;
     }

@@ -14,7 +14,7 @@ int oci_digest_parse(const char *text, oci_digest *d, err *e)
         return err_set(e, ERR_INVALID, "a digest is missing");
     if (!str_starts(text, "sha256:") || strlen(text) != OCI_DIGEST_SIZE - 1 ||
         strspn(text + 7, "0123456789abcdef") != 64)
-        return err_set(e, ERR_INVALID, "“%.100s” is not a sha256 digest", text);
+        return err_set(e, ERR_INVALID, "“%s” is not a sha256 digest", str_short(text, 100).text);
     memcpy(d->text, text, OCI_DIGEST_SIZE);
     return 0;
 }
@@ -69,7 +69,8 @@ int oci_descriptor_parse(const cJSON *json, oci_descriptor *d, err *e)
     const char *type = json_str(json, "mediaType");
     d->type = oci_type_parse(type);
     if (d->type == OCI_TYPE_UNKNOWN)
-        return err_set(e, ERR_INVALID, "media type “%.100s” is not known", type ? type : "");
+        return err_set(
+            e, ERR_INVALID, "media type “%s” is not known", type ? str_short(type, 100).text : "");
     if (oci_digest_parse(json_str(json, "digest"), &d->digest, e))
         return -1;
     if (!json_int(json_get(json, "size"), &d->size) || d->size < 0)
@@ -221,7 +222,8 @@ static bool host_valid(const char *host)
 
 static int ref_invalid(const char *text, const char *why, err *e)
 {
-    return err_set(e, ERR_INVALID, "“%.300s” is not the name of an image: %s", text, why);
+    return err_set(
+        e, ERR_INVALID, "“%s” is not the name of an image: %s", str_short(text, 300).text, why);
 }
 
 int oci_ref_parse(const char *text, oci_ref *r, err *e)
@@ -270,9 +272,10 @@ static int registry_invalid(const char *text, const char *why, err *e)
     const char *scheme = strstr(text, "://"), *at = strrchr(text, '@');
     const char *user = scheme ? scheme + 3 : text;
     if (!at || at < user)
-        return err_set(e, ERR_USAGE, "“%.300s” is not a registry: %s", text, why);
-    return err_set(e, ERR_USAGE, "“%.*s[secret]%.300s” is not a registry: %s",
-        (int)(user - text > 300 ? 300 : user - text), text, at,
+        return err_set(e, ERR_USAGE, "“%s” is not a registry: %s", str_short(text, 300).text, why);
+    AUTO_FREE char *before = mem_strndup(text, (size_t)(user - text));
+    return err_set(e, ERR_USAGE, "“%s[secret]%s” is not a registry: %s",
+        str_short(before, 300).text, str_short(at, 300).text,
         "it takes no user and no password: `docker login` keeps them");
 }
 

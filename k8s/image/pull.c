@@ -76,11 +76,9 @@ static int get_manifest(struct pull *p, const char *tag, buf *text, oci_descript
     enum oci_kind kind = oci_type_kind(d->type);
     if (kind == OCI_KIND_MANIFEST || kind == OCI_KIND_INDEX)
         return 0;
-    return err_set(e, ERR_INVALID, "the registry %s has %s as “%.100s”, which is no image",
-        p->session.remote->host, p->session.name,
-        type     ? type
-        : header ? header
-                 : "");
+    type = type ? type : header ? header : "";
+    return err_set(e, ERR_INVALID, "the registry %s has %s as “%s”, which is no image",
+        p->session.remote->host, p->session.name, str_short(type, 100).text);
 }
 
 static int store_text(struct pull *p, const buf *text, err *e)

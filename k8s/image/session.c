@@ -286,9 +286,9 @@ int image_refused(
                     : r->status == 404                         ? ERR_NOT_FOUND
                     : r->status == 429 || r->status / 100 == 5 ? ERR_UNAVAILABLE
                                                                : ERR_FAILED;
-    return err_set(e, kind, "the registry %s refuses %s of %s: %d%s%s%s%.400s", s->remote->host,
-        what, s->name, r->status, code ? " " : "", code ? code : "", message ? ": " : "",
-        message ? message : "");
+    return err_set(e, kind, "the registry %s refuses %s of %s: %d%s%s%s%s", s->remote->host, what,
+        s->name, r->status, code ? " " : "", code ? code : "", message ? ": " : "",
+        message ? str_short(message, 400).text : "");
 }
 
 int image_exchange(

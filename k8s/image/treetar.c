@@ -15,7 +15,7 @@
 void treetar_leave_out(struct treetar_told *told, const char *path)
 {
     if (told->left_out++ == 0)
-        snprintf(told->first, sizeof told->first, "%s", path);
+        str_fit(told->first, sizeof told->first, path);
 }
 
 static void count(struct treetar_told *told, struct archive_entry *x)

@@ -112,8 +112,8 @@ static char *below(const char *top, const char *path)
 static int strange(const char *path, err *e)
 {
     return err_set(e, ERR_INVALID,
-        "the stream has “%.200s”, which is not below what was asked for: nothing of it is taken",
-        path ? path : "(no name)");
+        "the stream has “%s”, which is not below what was asked for: nothing of it is taken",
+        path ? str_short(path, 200).text : "(no name)");
 }
 
 // Refusals
@@ -230,7 +230,8 @@ static int place_of(struct reading *r, const char *rest, struct place *p, err *e
     p->shown = path_join(r->here, p->path);
     if (passes_link(r, p->path))
         return err_set(e, ERR_INVALID,
-            "the stream has “%.200s” below a link of its own: nothing more of it is taken", rest);
+            "the stream has “%s” below a link of its own: nothing more of it is taken",
+            str_short(rest, 200).text);
     if (open_parent(r, p->path, e))
         return -1;
     const char *slash = strrchr(p->path, '/');

@@ -229,8 +229,8 @@ static int do_entry(
     const char *given = archive_entry_pathname(x);
     AUTO_FREE char *path = given ? clean_name(given) : NULL;
     if (!path)
-        return err_set(
-            e, ERR_CORRUPT, "“%.200s” is not a name below the root", given ? given : "(not UTF-8)");
+        return err_set(e, ERR_CORRUPT, "“%s” is not a name below the root",
+            given ? str_short(given, 200).text : "(not UTF-8)");
     AUTO_FREE char *name = path_basename(path);
     if (pass == WHITEOUTS && (take(&u->said.files, 1, "files", e) ||
                                  take(&u->said.bytes, archive_entry_size(x), "bytes", e)))

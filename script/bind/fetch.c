@@ -74,7 +74,7 @@ int fetch_image(
     AUTO_FREE char *hub = str_fmt("docker.io/%s", ref);
     if (fetch_from(c, s, hub, ref, out, from, e) == 0)
         return 0;
-    return chosen ? err_wrap(e, "%.400s; then", why.text) : -1;
+    return chosen ? err_wrap(e, "%s; then", str_short(why.text, 400).text) : -1;
 }
 
 int fetch_missing(call *c, const image_store *s, const char *ref, err *e)

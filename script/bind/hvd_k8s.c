@@ -410,8 +410,8 @@ static void see_main(struct job *j)
     struct state s = there ? state_of(there) : (struct state){0};
     if (s.outcome != OUTCOME_BAD || j->ended)
         return;
-    err_set(&e, ERR_FAILED, "hvd.run: %s %s is %s%s%.600s", t.resource->kind, t.name, s.text,
-        s.cause ? ": " : "", s.cause ? s.cause : "");
+    err_set(&e, ERR_FAILED, "hvd.run: %s %s is %s%s%s", t.resource->kind, t.name, s.text,
+        s.cause ? ": " : "", s.cause ? str_short(s.cause, 600).text : "");
     fail(j, &e);
 }
 
@@ -502,8 +502,8 @@ static void explain_driver(struct job *j, err *e)
         t.name = json_path_str(pod, "metadata.name");
         k8s_explain(j->call, &t, pod, &reason);
     }
-    err_set(e, ERR_FAILED, "hvd.run: the driver has failed%s%.800s", reason.len ? ": " : "",
-        buf_cstr(&reason));
+    err_set(e, ERR_FAILED, "hvd.run: the driver has failed%s%s", reason.len ? ": " : "",
+        str_short(buf_cstr(&reason), 800).text);
 }
 
 static int judge(struct job *j, const char *output, err *e)

@@ -85,11 +85,7 @@ static char *title(const cJSON *args)
     {
         buf_fmt(&text, "%s%s", text.len ? " " : "", cJSON_IsString(word) ? word->valuestring : "?");
     }
-    size_t n = strcspn(buf_cstr(&text), "\n");
-    bool cut = n < text.len || n > SHOWN;
-    n = n > SHOWN ? SHOWN : n;
-    n -= utf8_partial(buf_cstr(&text), n);
-    return str_fmt("%.*s%s", (int)n, buf_cstr(&text), cut ? "…" : "");
+    return mem_strdup(str_short_line(buf_cstr(&text), SHOWN).text);
 }
 
 static const char **read_words(const cJSON *args, err *e)

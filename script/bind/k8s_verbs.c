@@ -18,8 +18,8 @@ static int check_free(
         const char *old = json_str(has, wanted->string);
         if (old && !str_eq(old, wanted->valuestring))
             return err_set(e, ERR_EXISTS,
-                "%s %s: the %s %s already has the value \"%.100s\"; overwrite = true changes it",
-                t->resource->singular, t->name, what, wanted->string, old);
+                "%s %s: the %s %s already has the value \"%s\"; overwrite = true changes it",
+                t->resource->singular, t->name, what, wanted->string, str_short(old, 100).text);
     }
     return 0;
 }
@@ -161,7 +161,7 @@ void k8s_say_changes(const cJSON *args, bool values, buf *out)
     AUTO_FREE const cJSON **set = json_sorted(json_get(args, "set"));
     const cJSON *item;
     if (words)
-        buf_fmt(out, " (%.100s)", words);
+        buf_fmt(out, " (%s)", str_short(words, 100).text);
     for (const cJSON **s = set; *s; s++)
         buf_fmt(out, "%s%s%s%s", out->len ? ", " : " (", (*s)->string, values ? "=" : "",
             values && cJSON_IsString(*s) ? (*s)->valuestring : "");

@@ -131,7 +131,7 @@ static void say_state(struct waiting *w, const cJSON *object)
     duration_format(&text, (now - w->since) / CLOCK_SEC * CLOCK_SEC);
     say(w->call, buf_cstr(&text));
     w->said_at = now;
-    snprintf(w->said, sizeof w->said, "%s", s.text);
+    str_fit(w->said, sizeof w->said, s.text);
 }
 
 static void look(void *arg)
@@ -172,11 +172,12 @@ static int late(struct waiting *w, const cJSON *last, err *e)
         return -1;
     AUTO_FREE char *before = mem_strdup(e->text);
     if (k8s_find_why(w->target, last, &why))
-        err_set(e, ERR_TIMEOUT, "%s: %.500s (%.200s)%s%s", before, buf_cstr(&why.what),
-            buf_cstr(&why.seen), why.next.len ? "; next: " : "", buf_cstr(&why.next));
+        err_set(e, ERR_TIMEOUT, "%s: %s (%s)%s%s", before, str_short(buf_cstr(&why.what), 500).text,
+            str_short(buf_cstr(&why.seen), 200).text, why.next.len ? "; next: " : "",
+            buf_cstr(&why.next));
     else
-        err_set(e, ERR_TIMEOUT, "%s: no cause is known (looked at %.700s)", before,
-            buf_cstr(&why.looked));
+        err_set(e, ERR_TIMEOUT, "%s: no cause is known (looked at %s)", before,
+            str_short(buf_cstr(&why.looked), 700).text);
     why_done(&why);
     return -1;
 }
@@ -188,9 +189,10 @@ static int explain(struct waiting *w, const cJSON *object, err *e)
     AUTO_BUF reason = {0};
     struct target *t = w->target;
     k8s_explain(w->call, t, object, &reason);
-    return err_set(e, ERR_FAILED, "%s %s is %s, and will not %s%s%s%.700s", t->resource->singular,
+    return err_set(e, ERR_FAILED, "%s %s is %s, and will not %s%s%s%s", t->resource->singular,
         t->name, state_of(object).text, w->words ? "come to " : "reach ",
-        w->words ? w->words : w->state, reason.len ? ": " : "", buf_cstr(&reason));
+        w->words ? w->words : w->state, reason.len ? ": " : "",
+        str_short(buf_cstr(&reason), 700).text);
 }
 
 static int unreached(struct waiting *w, const cJSON *last, const err *why, err *e)

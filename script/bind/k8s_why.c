@@ -55,7 +55,7 @@ static void note(struct looking *l, const char *words, const err *why)
         add_to_list(&l->seen, words);
         return;
     }
-    buf_fmt(&missed, "%s (%.300s)", words, why->text);
+    buf_fmt(&missed, "%s (%s)", words, str_short(why->text, 300).text);
     add_to_list(&l->missed, buf_cstr(&missed));
 }
 

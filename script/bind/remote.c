@@ -84,9 +84,8 @@ static char *helper_refusal(const char *path, const char *helper, const struct h
     const char *said = quoted ? answer : words->rest.len ? buf_cstr(&words->rest) : "";
     if (strstr(said, "credentials not found"))
         return NULL;
-    int line = (int)strcspn(said, "\n");
-    return str_fmt("%s of %s failed%s%.*s", helper, path, line ? ": " : "",
-        line < HELPER_WORDS ? line : HELPER_WORDS, said);
+    struct str_short line = str_short_line(said, HELPER_WORDS);
+    return str_fmt("%s of %s failed%s%s", helper, path, *line.text ? ": " : "", line.text);
 }
 
 static int ask_helper(call *c, const char *path, struct remote *r, auth_credentials *found, err *e)

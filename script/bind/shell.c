@@ -58,12 +58,7 @@ static char *title(const cJSON *args)
         for (const cJSON *w = json_get(args, "words") ? json_get(args, "words")->child : NULL; w;
              w = w->next)
             buf_fmt(&text, "%s%s", text.len ? " " : "", cJSON_IsString(w) ? w->valuestring : "?");
-    size_t n = strcspn(buf_cstr(&text), "\n");
-    bool cut = n < text.len || n > SHOWN;
-    if (n > SHOWN)
-        n = SHOWN;
-    n -= utf8_partial(buf_cstr(&text), n);
-    return str_fmt("%.*s%s", (int)n, buf_cstr(&text), cut ? "…" : "");
+    return mem_strdup(str_short_line(buf_cstr(&text), SHOWN).text);
 }
 
 static char **environment(call *c, const cJSON *args)

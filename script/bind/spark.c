@@ -260,9 +260,9 @@ static int check_exit(struct submission *s, const struct process_result *r, cons
     if (r->signal)
         return err_set(e, ERR_FAILED, "%s was ended by signal %d (%s)", s->app, r->signal,
             strsignal(r->signal));
-    return err_set(e, ERR_FAILED, "%s exited with %d%s%.700s%s%s", s->app, r->code,
-        why ? ": " : " (its output says why)", why ? why : "", remedy ? "; next: " : "",
-        remedy ? remedy : "");
+    return err_set(e, ERR_FAILED, "%s exited with %d%s%s%s%s", s->app, r->code,
+        why ? ": " : " (its output says why)", why ? str_short(why, 700).text : "",
+        remedy ? "; next: " : "", remedy ? remedy : "");
 }
 
 // files: those of program and inputs; taken.

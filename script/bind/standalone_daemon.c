@@ -59,10 +59,9 @@ cJSON *standalone_picture(struct cluster *s, const char *more)
 // Below the cell that has started it, at once.
 static void tell_death(struct cluster *s, const struct daemon *d)
 {
-    size_t n = d->words.len > DEATH_MOST ? d->words.len - DEATH_MOST : 0;
+    AUTO_FREE char *words = str_last(buf_cstr(&d->words), d->words.len, DEATH_MOST);
     AUTO_FREE char *who = d->i ? str_fmt("worker %zu", d->i) : mem_strdup("the master");
-    AUTO_FREE char *more = str_fmt("; %s has died%s%s", who, d->words.len ? ":\n" : "",
-        d->words.len ? buf_cstr(&d->words) + n : "");
+    AUTO_FREE char *more = str_fmt("; %s has died%s%s", who, d->words.len ? ":\n" : "", words);
     size_t end = strlen(more);
     while (end && more[end - 1] == '\n')
         more[--end] = '\0';
@@ -126,7 +125,7 @@ int standalone_daemon(
     if (how->error.code)
         return err_set(e, how->error.code, "spark.standalone: %s", how->error.text);
     if (!d->said)
-        return err_set(e, ERR_FAILED, "spark.standalone: the %s has ended: %.600s", what,
-            d->words.len ? buf_cstr(&d->words) : "it said nothing");
+        return err_set(e, ERR_FAILED, "spark.standalone: the %s has ended: %s", what,
+            d->words.len ? str_short(buf_cstr(&d->words), 600).text : "it said nothing");
     return 0;
 }

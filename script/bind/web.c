@@ -193,12 +193,9 @@ static int check_status(const struct exchange *x, const cJSON *args, err *e)
     int status = x->response.status;
     if (status / 100 == 2 || status / 100 == 3 || !json_bool_or(args, "check", true))
         return 0;
-    AUTO_BUF line = {0};
-    const buf *body = &x->response.body;
-    size_t n = body->len ? strcspn(body->data, "\r\n") : 0;
-    utf8_clean(&line, body->data ? body->data : "", n < SHOWN ? n : SHOWN);
+    struct str_short line = str_short_line(buf_cstr(&x->response.body), SHOWN);
     return err_set(e, ERR_FAILED, "the server says %d%s%s (check = false allows that)", status,
-        line.len ? ": " : "", buf_cstr(&line));
+        *line.text ? ": " : "", line.text);
 }
 
 static int exchange_do(call *c, struct exchange *x, const cJSON *args, cJSON **result, err *e)

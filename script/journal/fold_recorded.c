@@ -150,7 +150,7 @@ int fold_record(fold *f, const cJSON *r, err *e)
         return err_set(e, ERR_INVALID, "something recorded without kind, name or value");
     bool metric = str_eq(list, "metrics");
     if (metric && !number_of(value, &number))
-        return err_set(e, ERR_INVALID, "the metric %.60s is no number", name);
+        return err_set(e, ERR_INVALID, "the metric %s is no number", str_short(name, 60).text);
     struct fold_child *child = fold_child_of(f, id, json_str(r, "branch"));
     if (child)
         record_in(&child->recorded, list, r);

@@ -32,6 +32,7 @@ enum {
     KEY = 4,
     FILTER_BITS = 16,
     BUCKET_BITS = 12,
+    PIECE_BITS = 18,
     BROKEN = 6,         // bytes of a needle that must stand before a line break in it
     FOLDED = 16,        // of shorter values only base64 and hex forms may have line breaks
     AHEAD = 256,        // bytes to look at for something special in one go
@@ -59,6 +60,7 @@ struct mask {
     unsigned char filter[1 << FILTER_BITS >> 3];
     unsigned char first[256];       // does any place begin with this byte, in either case?
     unsigned char pairs[65536 / 8]; // the same for two bytes, one bit each
+    unsigned char pieces[1 << PIECE_BITS >> 3]; // four bytes anywhere in a needle, by their hash
     struct place *buckets[1 << BUCKET_BITS];
     struct place *whole[256]; // needles by their first byte; these lists own them
     bool odd;                 // do first KEY bytes hold others than letters, digits, USUAL?
@@ -83,6 +85,18 @@ static void set_filter(mask *m, uint32_t hash)
 {
     uint32_t bit = hash >> (32 - FILTER_BITS);
     m->filter[bit / 8] |= (unsigned char)(1u << bit % 8);
+}
+
+static bool in_pieces(const mask *m, const char *bytes)
+{
+    uint32_t bit = hash_of(bytes) >> (32 - PIECE_BITS);
+    return m->pieces[bit / 8] >> bit % 8 & 1;
+}
+
+static void set_piece(mask *m, const char *bytes)
+{
+    uint32_t bit = hash_of(bytes) >> (32 - PIECE_BITS);
+    m->pieces[bit / 8] |= (unsigned char)(1u << bit % 8);
 }
 
 static size_t pair_of(unsigned char a, unsigned char b)
@@ -110,11 +124,21 @@ static void set_url(mask *m)
     set_pairs(m, "://");
 }
 
+// Parts of needles are looked for behind each mark of a cut.
+static void set_marks(mask *m)
+{
+    for (int c = 0; c < 256; c++) {
+        set_filter(m, hash_of((char[KEY]){STR_CUT[0], STR_CUT[1], STR_CUT[2], (char)c}));
+        set_filter(m, hash_of((char[KEY]){'.', '.', '.', (char)c}));
+    }
+}
+
 mask *mask_new(void)
 {
     mask *m = mem_alloc(sizeof *m);
     pthread_mutex_init(&m->lock, NULL);
     set_url(m);
+    set_marks(m);
     return m;
 }
 
@@ -176,6 +200,8 @@ static void add_needle(mask *m, const char *bytes, size_t n, bool breaks, bool t
     insert(&m->whole[(unsigned char)*needle->bytes], needle, 0);
     for (size_t i = 0; i < KEY; i++)
         m->odd |= !isalnum((unsigned char)bytes[i]) && (!bytes[i] || !strchr(USUAL, bytes[i]));
+    for (size_t from = 0; from + KEY <= n; from++)
+        set_piece(m, needle->bytes + from);
     for (size_t from = 0; from == 0 || (tails && from < BROKEN && n - from >= MASK_MIN); from++) {
         uint32_t hash = hash_of(needle->bytes + from);
         insert(&m->buckets[hash >> (32 - BUCKET_BITS)], needle, from);
@@ -189,11 +215,36 @@ static void add_digits(void *arg, const char *digits, size_t n)
     add_needle(arg, digits, n, true, true);
 }
 
+// Errors and journals are UTF-8, and a table has no line breaks.
+static void add_shown(mask *m, const char *secret, size_t n)
+{
+    AUTO_BUF clean = {0}, flat = {0};
+    utf8_clean(&clean, secret, n);
+    for (size_t i = 0; i < clean.len;) {
+        size_t blanks = 0;
+        while (i + blanks < clean.len && isspace((unsigned char)clean.data[i + blanks]))
+            blanks++;
+        bool lines = blanks &&
+                     (memchr(clean.data + i, '\n', blanks) || memchr(clean.data + i, '\r', blanks));
+        if (lines)
+            buf_char(&flat, ' ');
+        else
+            buf_add(&flat, clean.data + i, blanks ? blanks : 1);
+        i += blanks ? blanks : 1;
+    }
+    add_needle(m, clean.data, clean.len, clean.len >= FOLDED, false);
+    if (flat.len >= MASK_MIN)
+        add_needle(m, flat.data, flat.len, flat.len >= FOLDED, false);
+    explicit_bzero(clean.data, clean.len);
+    explicit_bzero(flat.data, flat.len);
+}
+
 static void add_value(mask *m, const char *secret, size_t n)
 {
     if (n < MASK_MIN)
         return;
     add_needle(m, secret, n, n >= FOLDED, n >= FOLDED);
+    add_shown(m, secret, n);
     mask_spellings(secret, n, add_digits, m);
 }
 
@@ -247,8 +298,10 @@ void mask_add_env(mask *m, const char *const *env)
 struct scan {
     mask *mask;
     const char *p, *end;
+    const char *from;    // before it is what was told already: a mark of a cut may begin there
     const char *special; // the first special byte from p on, or a byte far enough away
     bool last;           // no more text will come
+    const char *hidden;  // the end of the last find; NULL: there was none
 };
 
 // The comparison of a needle with it.
@@ -287,6 +340,19 @@ static size_t fitting(
     return kept;
 }
 
+// The needle's bytes from `from` up to `at` stand before p; the next one does not follow there.
+// They are a part of it if the text was cut there.
+static enum verdict cut_here(struct search *s, size_t at, const char *p)
+{
+    if (at - s->from < MASK_CUT)
+        return NO;
+    struct mask_mark m = mask_mark_behind(p, s->scan->end);
+    s->stop = p;
+    if (m.least)
+        return at - s->from >= m.least ? HIT : NO;
+    return m.open ? cut_off(s->scan) : NO;
+}
+
 // Does the text at p continue with the needle's byte `at`? The `gap` bytes before p mean nothing.
 static enum verdict follow(struct search *s, size_t at, const char *p, size_t gap)
 {
@@ -294,8 +360,10 @@ static enum verdict follow(struct search *s, size_t at, const char *p, size_t ga
         if (p == s->scan->end)
             return cut_off(s->scan);
         if (!mask_is_special(*p)) {
-            if (mask_small(*p++) != (unsigned char)s->needle->bytes[at++])
-                return NO;
+            if (mask_small(*p) != (unsigned char)s->needle->bytes[at])
+                return cut_here(s, at, p - gap);
+            p++;
+            at++;
             gap = 0;
             continue;
         }
@@ -309,8 +377,10 @@ static enum verdict follow(struct search *s, size_t at, const char *p, size_t ga
             if (v != NO)
                 return v;
         }
-        if (n == 0 || last->open)
-            return n ? MORE : NO;
+        if (n == 0)
+            return cut_here(s, at, p - gap);
+        if (last->open)
+            return MORE;
         at += last->n;
         p += last->taken;
         gap = last->n ? 0 : gap + last->taken;
@@ -334,6 +404,61 @@ static enum verdict search_list(const struct scan *s, const struct place *list, 
             return v;
     }
     return NO;
+}
+
+// The bytes of a value that may begin at p, where something special may stand; false: it depends on
+// more text.
+static bool first_bytes(const struct scan *s, const char *p, bool first[256])
+{
+    struct mask_reading list[MASK_READINGS] = {{.bytes = {mask_small(*p)}, .n = 1}};
+    size_t n = mask_is_special(*p) ? mask_readings(p, s->end, list) : 1;
+    for (size_t i = 0; i < n; i++) {
+        if (list[i].open && !s->last)
+            return false;
+        if (!list[i].open && list[i].kind == READING_BYTES)
+            first[list[i].bytes[0]] = true;
+    }
+    return true;
+}
+
+// The part of this needle that begins at p and ends with the needle, or where the text was cut.
+static enum verdict search_part_of(const struct scan *s, const struct needle *n, const char *p,
+    const bool first[256], size_t least, const char **stop)
+{
+    enum verdict v = NO;
+    for (size_t from = 1; v == NO && from + least <= n->n; from++) {
+        if (!first[(unsigned char)n->bytes[from]])
+            continue;
+        struct search one = {s, n, from, NULL, AMBIGUITIES};
+        v = follow(&one, from, p, 0);
+        *stop = one.stop;
+    }
+    return v;
+}
+
+static enum verdict search_part(
+    const struct scan *s, const char *p, size_t least, const char **stop)
+{
+    bool first[256] = {false}, plain = s->end - p >= KEY;
+    for (int i = 0; plain && i < KEY; i++)
+        plain = !mask_is_special(p[i]);
+    if (p == s->end || (plain && !in_pieces(s->mask, p)))
+        return NO;
+    if (!first_bytes(s, p, first))
+        return MORE;
+    enum verdict v = NO;
+    for (size_t c = 0; v == NO && c < ARRAY_LEN(s->mask->whole); c++)
+        for (const struct place *list = s->mask->whole[c]; v == NO && list; list = list->next)
+            v = search_part_of(s, list->needle, p, first, least, stop);
+    return v;
+}
+
+// Is there a mark of a cut at the scan's place, and a part of a needle behind it? *part is where.
+static enum verdict search_mark(const struct scan *s, const char **part, const char **stop)
+{
+    struct mask_mark m = mask_mark_at(s->p, s->end);
+    *part = m.end;
+    return m.least && m.end >= s->from ? search_part(s, m.end, m.least, stop) : NO;
 }
 
 // Is it impossible that something special among the first bytes belongs to a needle? Most escapes
@@ -408,7 +533,7 @@ static void go_on(struct scan *s)
     }
 }
 
-static size_t apply(mask *m, const char *text, size_t n, bool last, buf *out, bool *found);
+static void apply(struct scan *s, buf *out);
 
 // Replaces the password of a URL at p; *stop is its end.
 static enum verdict mask_url(const struct scan *s, buf *out, const char **stop)
@@ -417,48 +542,67 @@ static enum verdict mask_url(const struct scan *s, buf *out, const char **stop)
     enum secret_url url = secret_in_url(s->p, s->end, &password, stop);
     if (url != SECRET_FOUND)
         return url == SECRET_CUT ? cut_off(s) : NO;
-    bool user_is_secret;
-    apply(s->mask, s->p, (size_t)(password - s->p), true, out, &user_is_secret);
+    struct scan user = {s->mask, s->p, password, s->p, s->p, true, NULL};
+    apply(&user, out);
     buf_str(out, MASK_TEXT);
     return HIT;
 }
 
-// Appends the masked text, up to the place where a needle may have been cut off (with `last`: to
-// the end). Returns how many bytes it has used. out NULL: only looks, up to the first find.
-static size_t apply(mask *m, const char *text, size_t n, bool last, buf *out, bool *found)
+// What is to be replaced at the scan's place: from *at, up to *stop. url: what replaces a URL's.
+static enum verdict search(const struct scan *s, buf *url, const char **at, const char **stop)
 {
-    struct scan s = {m, text, text + n, text, last};
-    const char *plain = text, *stop;
+    enum verdict v = search_mark(s, at, stop);
+    if (v != NO)
+        return v;
+    *at = s->p;
+    if (s->p < s->from)
+        return NO;
+    if (*s->p == ':')
+        v = mask_url(s, url, stop);
+    return v == NO ? search_at(s, stop) : v;
+}
+
+// Appends the masked text, up to the place where a needle may have been cut off (with `last`: to
+// the end), which is then the scan's. out NULL: only looks, up to the first find.
+static void apply(struct scan *s, buf *out)
+{
+    const char *plain = s->from, *stop, *at;
     AUTO_BUF url = {0};
-    for (go_on(&s); s.p < s.end; s.p = stop, go_on(&s)) {
-        enum verdict v = *s.p == ':' ? mask_url(&s, &url, &stop) : NO;
+    for (go_on(s); s->p < s->end; s->p = stop, go_on(s)) {
+        enum verdict v = search(s, &url, &at, &stop);
         if (v == NO)
-            v = search_at(&s, &stop);
+            stop = s->p + 1;
+        if (v == MORE)
+            s->p = at;
         if (v == MORE)
             break;
-        if (v == NO) {
-            stop = s.p + 1;
+        if (v == NO)
             continue;
-        }
-        *found = true;
+        s->hidden = stop;
         if (!out)
-            return 0;
-        buf_add(out, plain, (size_t)(s.p - plain));
+            return;
+        buf_add(out, plain, (size_t)(at - plain));
         buf_add(out, url.data, url.len);
         buf_str(out, url.len ? "" : MASK_TEXT);
         buf_clear(&url);
         plain = stop;
     }
-    if (out)
-        buf_add(out, plain, (size_t)(s.p - plain));
-    return (size_t)(s.p - text);
+    if (out && s->p > plain)
+        buf_add(out, plain, (size_t)(s->p - plain));
+}
+
+// Appends the whole text, masked; true if there was a secret. With the lock.
+static bool apply_whole(mask *m, const char *text, size_t n, buf *out)
+{
+    struct scan s = {m, text, text + n, text, text, true, NULL};
+    apply(&s, out);
+    return s.hidden;
 }
 
 bool mask_text(mask *m, const char *text, size_t n, buf *out)
 {
-    bool found = false;
     pthread_mutex_lock(&m->lock);
-    apply(m, text, n, true, out, &found);
+    bool found = apply_whole(m, text, n, out);
     pthread_mutex_unlock(&m->lock);
     return found;
 }
@@ -467,13 +611,10 @@ bool mask_text(mask *m, const char *text, size_t n, buf *out)
 static bool mask_string(mask *m, char **text)
 {
     AUTO_BUF out = {0};
-    bool found = false;
     size_t n = *text ? strlen(*text) : 0;
-    if (n >= MASK_MIN)
-        apply(m, *text, n, true, NULL, &found);
-    if (!found)
+    if (n < MASK_MIN || !apply_whole(m, *text, n, NULL))
         return false;
-    apply(m, *text, n, true, &out, &found);
+    apply_whole(m, *text, n, &out);
     cJSON_free(*text);
     *text = cJSON_malloc(out.len + 1);
     if (!*text)
@@ -511,13 +652,17 @@ void mask_stream_done(mask_stream *s)
     buf_done(&s->held);
 }
 
+// What was told last stays in `held`, since a mark of a cut may begin there.
 static void stream_apply(mask_stream *s, bool last, buf *out)
 {
-    bool found = false;
+    const char *text = buf_cstr(&s->held);
+    struct scan scan = {s->mask, text, text + s->held.len, text + s->told, text, last, NULL};
     pthread_mutex_lock(&s->mask->lock);
-    size_t taken = apply(s->mask, buf_cstr(&s->held), s->held.len, last, out, &found);
+    apply(&scan, out);
     pthread_mutex_unlock(&s->mask->lock);
-    buf_consume(&s->held, taken);
+    size_t taken = (size_t)(scan.p - text), known = scan.hidden ? (size_t)(scan.hidden - text) : 0;
+    s->told = taken - known < MASK_CONTEXT ? taken - known : MASK_CONTEXT;
+    buf_consume(&s->held, taken - s->told);
 }
 
 void mask_stream_feed(mask_stream *s, const char *bytes, size_t n, buf *out)

@@ -2,12 +2,14 @@
 #include "script/journal/mask_read.h"
 
 #include "base/mem.h"
+#include "base/str.h"
 
 #include <ctype.h>
 #include <stdint.h>
 #include <string.h>
 
 enum { DEPTH = 3 }; // how often a text may be percent-encoded or made HTML
+enum { ESCAPES = 4, CUT_N = sizeof STR_CUT - 1 }; // of a mark: backslashes, bytes
 enum { COLOUR_MAX = 32, ENTITY_MAX = 8, CODE_MAX = 0x10FFFF };
 
 struct readings {
@@ -293,4 +295,92 @@ size_t mask_readings(const char *p, const char *end, struct mask_reading out[MAS
         read_break(&r, p + 1);
     add_byte(&r, (unsigned char)*p, p + 1);
     return r.n;
+}
+
+// A mark as printers escape it, "\u2026" or "&#8230;".
+static struct mask_mark escaped_mark(const char *p, const char *end)
+{
+    struct mask_mark mark = {0};
+    struct mask_reading list[MASK_READINGS];
+    if (*p != '&' && (*p != '\\' || (end - p > ESCAPES && mask_backslashes(p, end) - p > ESCAPES)))
+        return mark;
+    for (size_t i = 0, n = mask_readings(p, end, list); i < n; i++) {
+        mark.open |= list[i].open;
+        if (list[i].n == CUT_N && memcmp(list[i].bytes, STR_CUT, CUT_N) == 0)
+            mark = (struct mask_mark){.least = MASK_CUT, .end = p + list[i].taken};
+    }
+    return mark;
+}
+
+static bool begins(const char *p, const char *end, const char *text, bool *open)
+{
+    size_t n = strlen(text), left = (size_t)(end - p);
+    bool same = memcmp(p, text, n < left ? n : left) == 0;
+    *open |= same && left < n;
+    return same && left >= n;
+}
+
+static struct mask_mark mark(const char *p, const char *end)
+{
+    struct mask_mark m = {0};
+    if (p == end)
+        m.open = true;
+    else if (begins(p, end, STR_CUT, &m.open))
+        m = (struct mask_mark){.least = MASK_CUT, .end = p + CUT_N};
+    else if (begins(p, end, "...", &m.open))
+        m = (struct mask_mark){.least = MASK_DOTS, .end = p + strlen("...")};
+    else if (!m.open)
+        m = escaped_mark(p, end);
+    return m;
+}
+
+// What stands for the pieces of a character that was cut in two.
+static const char *skip_pieces(const char *p, const char *end, bool *open)
+{
+    for (int i = 0; i < 3 && begins(p, end, UTF8_REPLACEMENT, open); i++)
+        p += strlen(UTF8_REPLACEMENT);
+    return p;
+}
+
+// A newline, also as printers escape it.
+static const char *skip_newline(const char *p, const char *end, bool *open)
+{
+    const char *at = p;
+    while (at < end && at - p < ESCAPES && *at == '\\')
+        at++;
+    if (at > p && at < end && *at == 'n')
+        return at + 1;
+    *open |= at == end;
+    if (at == p && at < end && *at == '\r')
+        at++;
+    *open |= at == end;
+    return at < end && *at == '\n' ? at + 1 : p;
+}
+
+struct mask_mark mask_mark_behind(const char *p, const char *end)
+{
+    bool open = false;
+    p = skip_pieces(p, end, &open);
+    const char *line = skip_newline(p, end, &open);
+    struct mask_mark m = mark(p, end);
+    if (!m.least && line > p && line < end && *line == '[')
+        m = mark(line + 1, end);
+    m.open |= !m.least && (open || (line > p && line == end));
+    return m;
+}
+
+struct mask_mark mask_mark_at(const char *p, const char *end)
+{
+    struct mask_mark m = mark(p, end);
+    bool open = false;
+    if (!m.least)
+        return m;
+    const char *after = m.end, *line = after < end && *after == ']' ? after + 1 : after;
+    if (line > after)
+        line = skip_newline(line, end, &open);
+    if (line > after + 1)
+        after = line;
+    m.end = skip_pieces(after, end, &open);
+    m.open = open;
+    return m;
 }

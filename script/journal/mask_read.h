@@ -50,6 +50,21 @@ static inline const char *mask_backslashes(const char *p, const char *end)
         p++;
     return p;
 }
+// A mark of a cut: "…", also as printers escape it, or three dots; see mask.h.
+enum {
+    MASK_CUT = 6,      // so many bytes of a value next to "…" are a part of it,
+    MASK_DOTS = 12,    // next to "...", which more people write
+    MASK_CONTEXT = 64, // no mark with what belongs to it is longer
+};
+struct mask_mark {
+    bool open;    // the text ends too early to tell
+    size_t least; // MASK_CUT or MASK_DOTS; 0: there is none
+    const char *end;
+};
+// Of a mark that follows p, behind the beginning of a value: "…", or "\n[… 9 bytes left out …]".
+struct mask_mark mask_mark_behind(const char *p, const char *end);
+// Of one at p; its end is where the rest of a value would begin.
+struct mask_mark mask_mark_at(const char *p, const char *end);
 // All readings at p, where a special character stands; the last one is the byte itself. bytes are
 // in lower case.
 size_t mask_readings(const char *p, const char *end, struct mask_reading out[MASK_READINGS]);

@@ -4,7 +4,7 @@
 local core = ...
 local KIND = "application/vnd.firesteel.%s+json"
 local DEPTH, ITEMS = 6, 200 -- limits of a table that is shown
-local RAISED = 300 -- bytes of a value that is raised
+local RAISED = 300 -- characters of a value that is raised
 
 -- Prints tables as Lua writes them, with sorted keys and with limits.
 local function is_name(key)
@@ -111,9 +111,7 @@ display.inspect = function(value) return inspect(value, 1, {}) end
 
 -- What was raised and is no text, in one line: the message of error { code = 1 }.
 function core.hooks.raised(value)
-  local text = inspect(value, 1, {}):gsub("\n%s*", " ")
-  local at = #text > RAISED and utf8.offset(text, 0, RAISED)
-  return at and text:sub(1, at - 1) .. "…" or text
+  return core.short(core.masked(inspect(value, 1, {})):gsub("\n%s*", " "), RAISED)
 end
 
 function display.markdown(text)
@@ -144,21 +142,16 @@ local function compact(value, depth)
   return "{" .. table.concat(parts, ",") .. "}"
 end
 
-local function cut(text)
-  local at = utf8.len(text) and utf8.len(text) > CELL and utf8.offset(text, CELL)
-  return at and text:sub(1, at - 1) .. "…" or text
-end
-
 local writers
 
 local function cell_text(value, kind)
   if kind and value ~= nil and value ~= core.null and (kind == "text" or kind == "date" or kind == "duration" or type(value) == "number") then
-    return cut(writers[kind].write(value))
+    return core.short(writers[kind].write(value), CELL)
   end
   if value == nil or value == core.null then return "" end
   if math.type(value) == "float" then return ("%.6g"):format(value) end
-  if type(value) == "string" then return cut((value:gsub("%s*[\r\n]+%s*", " "))) end
-  return cut(compact(value, 1))
+  if type(value) == "string" then return core.short(core.masked(value):gsub("%s*[\r\n]+%s*", " "), CELL) end
+  return core.short(compact(value, 1), CELL)
 end
 
 local function check_rows(rows)

@@ -2,7 +2,7 @@
 -- expect(value): assertions whose failure tells the actual value. Each returns the expectation, so
 -- that calls can be chained.
 local core = ...
-local SHOWN = 300 -- bytes of a long text in a message
+local SHOWN = 300 -- characters of a long text in a message
 
 local expectation = {}
 expectation.__index = function(_, name)
@@ -19,12 +19,8 @@ end
 
 local function shown(value)
   local text = type(value) == "string" and ("%q"):format(value):gsub("\\\n", "\\n") or display.inspect(value)
-  if #text > SHOWN then
-    local cut = SHOWN
-    while cut > 0 and (text:byte(cut + 1) or 0) & 0xC0 == 0x80 do cut = cut - 1 end
-    text = text:sub(1, cut) .. ("… (%d bytes)"):format(#text)
-  end
-  return text
+  local short = core.short(text, SHOWN)
+  return #short < #text and short:find "…$" and ("%s (%d bytes)"):format(short, #text) or short
 end
 
 local function fail(format, ...)

@@ -2,7 +2,7 @@
 -- parallel, async and await: functions of a cell that wait side by side. core.branch and its like are C's
 -- (script/kernel/cells/branches.c); a branch goes on while others wait.
 local core = ...
-local NAME = 40 -- bytes of a name that is made of an item
+local NAME = 40 -- characters of a name that is made of an item
 
 parallel = {}
 
@@ -53,8 +53,7 @@ end
 
 local function text_name(value)
   if type(value) == "string" or type(value) == "number" or type(value) == "boolean" then
-    local text = tostring(value):gsub("%c", " ")
-    if #text > NAME then text = text:sub(1, utf8.offset(text, 0, NAME) - 1) .. "…" end
+    local text = core.short(core.masked(tostring(value)):gsub("%c", " "), NAME)
     return text ~= "" and text or nil
   end
   if type(value) ~= "table" then return nil end

@@ -116,7 +116,8 @@ static void option(struct scan *s, cJSON *metadata)
     skip_space(s);
     if (!*name || s->p == s->end || *s->p != '=') {
         const char *word = *name ? name : key;
-        s->problem = str_fmt("cannot read the options at \"%.40s\": they are key=\"value\"", word);
+        s->problem = str_fmt(
+            "cannot read the options at \"%s\": they are key=\"value\"", str_short(word, 40).text);
         return;
     }
     s->p++;
@@ -210,7 +211,7 @@ cJSON *marker_parse(const char *text, cell_kind *kind, char **title, char **prob
     if (s.p < s.end && *s.p == '{') {
         cJSON *all = parse_value(s.p, (size_t)(end - s.p));
         if (!cJSON_IsObject(all))
-            s.problem = str_fmt("the options are not a JSON object: %.60s", s.p);
+            s.problem = str_fmt("the options are not a JSON object: %s", str_short(s.p, 60).text);
         for (cJSON *item; cJSON_IsObject(all) && (item = all->child);)
             json_set(metadata, item->string, cJSON_DetachItemViaPointer(all, item));
         cJSON_Delete(all);

@@ -280,13 +280,14 @@ static int check_table(const struct param *p, const cJSON *value, err *e)
     AUTO_FREE char *shown = param_shown(p);
     bool list = cJSON_IsArray(value), none = p->type == PARAM_LIST && !p->value->child;
     if (!list && !cJSON_IsObject(value))
-        return err_set(e, ERR_USAGE, "%s: it is a %s, as %.60s: write %s", p->name,
-            type_names[p->type], shown, p->type == PARAM_LIST ? "[1, 2]" : "{units: 64}");
+        return err_set(e, ERR_USAGE, "%s: it is a %s, as %s: write %s", p->name,
+            type_names[p->type], str_short(shown, 60).text,
+            p->type == PARAM_LIST ? "[1, 2]" : "{units: 64}");
     if (literal_has_null(value))
         return err_set(e, ERR_USAGE, "%s: a null in it has no place in a table of Lua", p->name);
     if (!none && value->child && list != (p->type == PARAM_LIST))
-        return err_set(e, ERR_USAGE, "%s: it is a %s, as %.60s, not a %s", p->name,
-            type_names[p->type], shown, list ? "list" : "mapping");
+        return err_set(e, ERR_USAGE, "%s: it is a %s, as %s, not a %s", p->name,
+            type_names[p->type], str_short(shown, 60).text, list ? "list" : "mapping");
     return 0;
 }
 

@@ -131,8 +131,9 @@ static void print_row(buf *out, const struct group *g, const cJSON *row)
     const char *error = json_str(row, "error");
     if (cJSON_IsNumber(seconds))
         duration_format(&took, clock_of_seconds(seconds->valuedouble));
-    AUTO_FREE char *state = str_fmt("%s%s%.*s", json_str_or(row, "state", ""), error ? ": " : "",
-        error ? (int)strcspn(error, "\n") : 0, error ? error : "");
+    AUTO_FREE char *first = mem_strndup(error ? error : "", error ? strcspn(error, "\n") : 0);
+    AUTO_FREE char *state =
+        str_fmt("%s%s%s", json_str_or(row, "state", ""), error ? ": " : "", first);
     buf_str(out, error ? "<tr class=\"sick\">" : "<tr>");
     entry(out, "td", false, name_of(row));
     entry(out, "td", false, state);

@@ -3,6 +3,7 @@
 // are not compared later, and a rank with a step more would wait for ever.
 #include "base/digest.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "script/worker/collective.h"
 #include "trainer/nn/config.h"
 
@@ -147,7 +148,7 @@ struct told {
 static void tell_topic(struct told *t, enum topic topic, buf *text)
 {
     t->topic[topic] = digest(text->data, text->len);
-    snprintf(t->text[topic], TEXT, "%s", buf_cstr(text));
+    str_fit(t->text[topic], TEXT, buf_cstr(text));
     buf_done(text);
 }
 

@@ -225,9 +225,8 @@ static int check_files(const char *folder, const cJSON *files, err *e)
             return err_wrap(e, "%s", file->string);
         if (!str_eq(hex, file->valuestring))
             return err_set(e, ERR_CORRUPT,
-                "%s is not the file that was packaged: sha256 %.16s…, "
-                "and it was %.16s…",
-                file->string, hex, file->valuestring);
+                "%s is not the file that was packaged: sha256 %s, and it was %s", file->string,
+                str_short(hex, 16).text, str_short(file->valuestring, 16).text);
     }
     return 0;
 }

@@ -706,9 +706,8 @@ static int each_field(struct reading *r, visit_fn visit, err *e)
 
 static int wrong_field(const struct reading *r, const frame_column *c, const csv_field *f, err *e)
 {
-    AUTO_BUF text = {0};
-    utf8_clean(&text, f->text, f->n < 40 ? f->n : 40);
-    return csv_wrong(r->in, f, e, "\"%s\" is no %s, as column \"%s\" has", buf_cstr(&text),
+    AUTO_FREE char *text = mem_strndup(f->text, f->n);
+    return csv_wrong(r->in, f, e, "\"%s\" is no %s, as column \"%s\" has", str_short(text, 40).text,
         kind_names[c->kind], c->name);
 }
 

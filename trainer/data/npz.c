@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/path.h"
+#include "base/str.h"
 #include "trainer/data/mapped.h"
 #include "trainer/data/npy.h"
 #include "trainer/data/zip.h"
@@ -39,6 +40,12 @@ static bool is_as_it_says(const zip_member *m, err *e)
     return npy_check(head, got, m->size, e) == 0;
 }
 
+static int not_read(const zip_member *m, size_t n, err *e)
+{
+    AUTO_FREE char *name = mem_strndup(m->name, n);
+    return err_wrap(e, "array '%s'", str_short(name, 100).text);
+}
+
 static int read_member(const zip_member *m, npz *out, err *e)
 {
     static const char ending[] = ".npy";
@@ -48,7 +55,7 @@ static int read_member(const zip_member *m, npz *out, err *e)
     uint8_t *bytes = m->size <= LARGE || is_as_it_says(m, e) ? zip_unpack(m, e) : NULL;
     tensor *t = bytes ? npy_take(bytes, m->size, e) : NULL;
     if (!t)
-        return err_wrap(e, "array '%.*s'", (int)(n < 100 ? n : 100), m->name);
+        return not_read(m, n, e);
     npz_add(out, m->name, n, t);
     return 0;
 }

@@ -2,6 +2,7 @@
 #include "trainer/data/picture.h"
 
 #include "base/mem.h"
+#include "base/str.h"
 
 #include <png.h>
 #include <setjmp.h>
@@ -123,7 +124,7 @@ struct png {
 static void png_fails(png_structp in, png_const_charp text)
 {
     struct png *g = png_get_error_ptr(in);
-    snprintf(g->text, sizeof g->text, "%s", text);
+    str_fit(g->text, sizeof g->text, text);
     longjmp(g->out, 1);
 }
 

@@ -281,10 +281,9 @@ static int hear_line(pmi *p, int rank, const char *line, size_t n, err *e)
         return 0;
     if (why.code != ERR_INVALID && why.code != ERR_LIMIT) // the error is not about this line
         return err_set(e, why.code, "%s", why.text);
-    AUTO_BUF clean = {0};
-    utf8_clean(&clean, line, n < 60 ? n : 60);
+    AUTO_FREE char *text = mem_strndup(line, n);
     return err_set(e, why.code, "rank %d sent what is not PMI-1: %s (\"%s\")", rank, why.text,
-        buf_cstr(&clean));
+        str_short(text, 60).text);
 }
 
 int pmi_hear(pmi *p, int rank, const char *bytes, size_t n, err *e)

@@ -39,8 +39,8 @@ static unsigned no_model(const struct serve_options *o, const char *name, int le
     AUTO_BUF known = {0};
     for (size_t i = 0; i < o->n; i++)
         buf_fmt(&known, "%s%s", i ? ", " : "", o->models[i].name);
-    err_set(
-        e, ERR_INVALID, "there is no model %.*s; there is %.600s", length, name, buf_cstr(&known));
+    err_set(e, ERR_INVALID, "there is no model %.*s; there is %s", length, name,
+        str_short(buf_cstr(&known), 600).text);
     return NOT_FOUND;
 }
 

@@ -426,8 +426,8 @@ static void expect_body(struct request *q)
             binary_header);
         refuse(q, MHD_HTTP_BAD_REQUEST, text);
     } else if (!plain && !packed) {
-        AUTO_FREE char *text =
-            str_fmt("Content-Encoding %.100s is not taken; gzip and deflate are", coding);
+        AUTO_FREE char *text = str_fmt(
+            "Content-Encoding %s is not taken; gzip and deflate are", str_short(coding, 100).text);
         refuse(q, MHD_HTTP_UNSUPPORTED_MEDIA_TYPE, text);
     } else {
         q->body = body_new();

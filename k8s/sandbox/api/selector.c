@@ -108,9 +108,9 @@ selector *selector_parse_labels(const char *text, err *e)
         after = after ? skip_space(after) : NULL;
         if (!after || (*after && *after != ',') || (*after == ',' && !*skip_space(after + 1))) {
             err_set(e, ERR_INVALID,
-                "unable to parse requirement: found '%.40s', expected: a label "
+                "unable to parse requirement: found '%s', expected: a label "
                 "selector such as app=web,tier in (a,b),!old",
-                p);
+                str_short(p, 40).text);
             selector_free(list);
             return NULL;
         }

@@ -40,9 +40,9 @@ static int push_read(lua_State *L, cJSON *tree, bool to_texts, bool nulls)
     const char *big = big_integers(tree, to_texts);
     if (big) {
         err_set(&in->raised, ERR_INVALID,
-            "the integer %.40s does not fit into 64 bits; with big = \"string\", or in quotes, it "
+            "the integer %s does not fit into 64 bits; with big = \"string\", or in quotes, it "
             "keeps its digits",
-            big);
+            str_short(big, 40).text);
         cJSON_Delete(STEAL(tree));
     }
     if (!tree)

@@ -448,6 +448,47 @@ static int core_has_secret(lua_State *L)
     return 1;
 }
 
+// Pushes the argument, masked, which may hold it in any spelling.
+static const char *push_masked(lua_State *L, int index, size_t *n)
+{
+    const char *text = luaL_checklstring(L, index, n);
+    buf masked = {0};
+    bool found = mask_text(port_mask(port_of(interp_of(L))), text, *n, &masked);
+    if (found)
+        lua_pushlstring(L, buf_cstr(&masked), masked.len);
+    else
+        lua_pushvalue(L, index);
+    buf_done(&masked);
+    return lua_tolstring(L, -1, n);
+}
+
+// masked(text): of what will be left out or changed, before that is done.
+static int core_masked(lua_State *L)
+{
+    size_t n;
+    push_masked(L, 1, &n);
+    return 1;
+}
+
+// short(text, most) → the text, masked; when it has more characters, the first of them and "…".
+static int core_short(lua_State *L)
+{
+    size_t n, at = 0, before = 0;
+    lua_Integer most = luaL_checkinteger(L, 2);
+    const char *text = push_masked(L, 1, &n);
+    for (; at < n && most > 0; most--) {
+        size_t length = utf8_len(text + at, n - at);
+        before = at;
+        at += length ? length : 1;
+    }
+    if (at < n) {
+        lua_pushlstring(L, text, before);
+        lua_pushliteral(L, STR_CUT);
+        lua_concat(L, 2);
+    }
+    return 1;
+}
+
 // duration("10m") → seconds; a number stays as it is.
 static int core_duration(lua_State *L)
 {
@@ -565,6 +606,8 @@ static const luaL_Reg core_functions[] = {
     {"ask", core_ask},
     {"mask", core_mask},
     {"has_secret", core_has_secret},
+    {"masked", core_masked},
+    {"short", core_short},
     {"duration", core_duration},
     {"shown", core_shown},
     {"sleep", core_sleep},

@@ -161,6 +161,16 @@ static cJSON *read_member(struct walk *w, int index, const char *key, size_t n)
     return read_value(w, lua_gettop(L));
 }
 
+// The path of a member, for errors.
+static void enter(struct walk *w, size_t length, const char *key)
+{
+    size_t room = sizeof w->path - length;
+    if (length && room > 2 * sizeof STR_CUT)
+        w->path[length++] = '.';
+    if (room > 2 * sizeof STR_CUT)
+        str_fit(w->path + length, sizeof w->path - length, key);
+}
+
 // The keys come in Lua's order, which is another one each time.
 static cJSON *read_object(struct walk *w, int index)
 {
@@ -172,7 +182,7 @@ static cJSON *read_object(struct walk *w, int index)
         size_t n = 0;
         const char *key = key_text(L, -2, number, sizeof number, &n);
         if (key)
-            snprintf(w->path + length, sizeof w->path - length, "%s%s", length ? "." : "", key);
+            enter(w, length, key);
         cJSON *item = read_member(w, index, key, n);
         if (!item) {
             lua_pop(L, 2);

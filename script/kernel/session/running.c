@@ -547,9 +547,8 @@ static char *failure_line(const kernel *k, const execution *x)
     int line = 0;
     origins_explain(k->origins, x->message ? x->message : "", &message, &origin, &line);
     mask_text(port_mask(k->port), buf_cstr(&message), message.len, &masked);
-    int n = (int)strcspn(buf_cstr(&masked), "\r\n");
-    return x->line > 0 ? str_fmt("line %d: %.*s", x->line, n, buf_cstr(&masked))
-                       : str_fmt("%.*s", n, buf_cstr(&masked));
+    AUTO_FREE char *first = mem_strndup(buf_cstr(&masked), strcspn(buf_cstr(&masked), "\r\n"));
+    return x->line > 0 ? str_fmt("line %d: %s", x->line, first) : mem_strdup(first);
 }
 
 // Runs a cell again that has failed: it is the next one. What stands in the run's way still does.

@@ -140,6 +140,41 @@ TEST(err_texts_are_utf8)
         buf_char(&bad, '\xff');
     err_set(&e, ERR_FAILED, "%s", buf_cstr(&bad));
     CHECK(utf8_valid(e.text, strlen(e.text)) && strlen(e.text) > 990);
+    CHECK(str_ends(e.text, STR_CUT));
+}
+
+TEST(texts_are_made_short_with_a_mark)
+{
+    CHECK_STR(str_short("abc", 3).text, "abc");
+    CHECK_STR(str_short("abcd", 3).text, "abc" STR_CUT);
+    CHECK_STR(str_short("a\xc3\xa4", 2).text, "a" STR_CUT);
+    CHECK_STR(str_short("a\xff", 4).text, "a" UTF8_REPLACEMENT);
+    CHECK_STR(str_short("", 0).text, "");
+    CHECK_STR(str_short_line("ab\ncd", 9).text, "ab" STR_CUT);
+    CHECK_STR(str_short_line("ab", 9).text, "ab");
+    AUTO_BUF lots = {0};
+    for (int i = 0; i < 2000; i++)
+        buf_char(&lots, 'x');
+    CHECK_INT(strlen(str_short(lots.data, 5000).text), STR_SHORT + strlen(STR_CUT));
+    char fit[8];
+    str_fit(fit, sizeof fit, "1234567");
+    CHECK_STR(fit, "1234567");
+    str_fit(fit, sizeof fit, "12345678");
+    CHECK_STR(fit, "1234" STR_CUT);
+    AUTO_FREE char *last = str_last("ab\xc3\xa4"
+                                    "cd",
+                       6, 3),
+                   *all = str_last("abc", 3, 3);
+    CHECK_STR(last, STR_CUT "cd");
+    CHECK_STR(all, "abc");
+    err e = {0};
+    err_set(&e, ERR_FAILED, "%s", lots.data);
+    CHECK(strlen(e.text) == sizeof e.text - 1 && str_ends(e.text, STR_CUT));
+    err_wrap(&e, "%s", lots.data);
+    CHECK(strlen(e.text) == sizeof e.text - 1 && str_ends(e.text, STR_CUT));
+    lots.data[sizeof e.text - 1] = '\0';
+    err_set(&e, ERR_FAILED, "%s", lots.data);
+    CHECK(strlen(e.text) == sizeof e.text - 1 && !str_ends(e.text, STR_CUT));
 }
 
 TEST(utf8_accepts_and_refuses_as_rfc3629)

@@ -14,6 +14,11 @@ static mask *one_secret(void)
     return m;
 }
 
+static void add(mask *m, const char *text)
+{
+    mask_add(m, text, strlen(text));
+}
+
 static void check(mask *m, const char *text, const char *want)
 {
     AUTO_BUF out = {0};
@@ -90,7 +95,7 @@ TEST(chunks_of_a_stream_give_what_the_whole_gives)
     mask_add(m, "say \"hi\" to", 11);
     static const char text[] =
         "x hunter2-hunter2 hunter2-h hunter2-hunterX 2-hunter2!! say \\\"hi\\\" to say\"hi "
-        "hunter2-hunte";
+        "hunter2-hunte\xe2\x80\xa6unter2-hunt\n[\xe2\x80\xa6]\nter2-hunter2 hunter2...";
     AUTO_BUF whole = {0};
     mask_text(m, text, strlen(text), &whole);
     for (size_t a = 0; a <= strlen(text); a++) {
@@ -120,6 +125,53 @@ TEST(little_is_held_back)
     mask_stream_flush(&s, &out);
     CHECK_STR(buf_cstr(&out), "an ordinary line\nPassword: hunt");
     mask_stream_done(&s);
+    mask_free(m);
+}
+
+// Libraries cut texts before a mask sees them: what is left of a secret is a part of it.
+TEST(parts_of_a_secret_beside_a_cut_are_replaced)
+{
+    mask *m = one_secret();
+    check(m, "“hunter2-hunt…” is no name", "“[secret]…” is no name");
+    check(m, "hunter…", "[secret]…");
+    check(m, "hunte…", "hunte…");
+    check(m, "hunter2-hunt", "hunter2-hunt");
+    check(m, "hunter2-hunt...", "[secret]...");
+    check(m, "hunter2-hun...", "hunter2-hun...");
+    check(m, "{\"a\":\"hunter2\\u2026\"}", "{\"a\":\"[secret]\\u2026\"}");
+    check(m, "hunter2&#8230;", "[secret]&#8230;");
+    check(m, "hunter2-h\n[… 7 bytes left out …]\nhunter2 b",
+        "[secret]\n[… 7 bytes left out …]\n[secret] b");
+    check(m, "hunter2-h\\n[… 7 bytes left out …]\\nhunter2 b",
+        "[secret]\\n[… 7 bytes left out …]\\n[secret] b");
+    check(m, "a …unter2-hunter2 b", "a …[secret] b");
+    check(m, "a …nter2-hunt… b", "a …[secret]… b");
+    check(m, "a …nter2-hunt b", "a …nter2-hunt b");
+    check(m, "[…]\nnter2-hunter2", "[…]\n[secret]");
+    check(m, "...unter2-hunter2", "...[secret]");
+    check(m, "....unter2-hunter2", "....[secret]");
+    check(m, "https://me:unknown…", "https://me:[secret]…");
+    check(m, "https://host:8080…", "https://host:8080…");
+    check(m, "68756e746572…", "[secret]…"); // in hexadecimal digits
+    mask_add(
+        m, "-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\nBKcwggSjAgEAAoIBAQC7\n", 70);
+    check(m, "-----BEGIN KEY----- MIIEvQIBADANBgkqhkiG9w0BAQEFAASC BKcwgg…", "[secret]…");
+    check(m, "at BKcwgg…", "at [secret]…");
+    check(m, "p\xc3\xa4ssw\xc3", "p\xc3\xa4ssw\xc3");
+    add(m, "p\xc3\xa4ssw\xc3\xb6rter");
+    check(m, "p\xc3\xa4ssw" UTF8_REPLACEMENT "\n[… 7 bytes left out …]\n" UTF8_REPLACEMENT "rter",
+        "[secret]" UTF8_REPLACEMENT "\n[… 7 bytes left out …]\n" UTF8_REPLACEMENT "rter");
+    mask_free(m);
+}
+
+// As an error or a table shows a secret that is not in UTF-8, or has line breaks.
+TEST(a_secret_is_known_as_it_is_shown)
+{
+    mask *m = mask_new();
+    add(m, "p\xe4ssw\xf6rter");
+    check(m, "p" UTF8_REPLACEMENT "ssw" UTF8_REPLACEMENT "rter", "[secret]");
+    add(m, "ab\n  cd\nef\ngh");
+    check(m, "ab cd ef gh", "[secret]");
     mask_free(m);
 }
 
