@@ -127,3 +127,75 @@ char *secret_of_url(const char *text)
     }
     return buf_take(&out);
 }
+
+void secret_visit_tree(cJSON *parent, cJSON *v, const char *name, secret_visit *fn, void *arg)
+{
+    double ignored;
+    bool object = cJSON_IsObject(v), inherits = !object || (name && secret_name(name));
+    if (object || cJSON_IsArray(v)) {
+        for (cJSON *item = v->child, *next; item; item = next) {
+            next = item->next;
+            secret_visit_tree(v, item, inherits ? name : item->string, fn, arg);
+        }
+    } else if (json_number(v, &ignored) || (cJSON_IsString(v) && *v->valuestring)) {
+        fn(arg, parent, v, name);
+    }
+}
+
+static void hide(void *arg, cJSON *parent, cJSON *v, const char *name)
+{
+    if (!parent || !name || !secret_name(name))
+        return;
+    cJSON *text = cJSON_CreateString(SECRET_TOLD);
+    text->string = v->string ? mem_strdup(v->string) : NULL;
+    *(bool *)arg |= cJSON_ReplaceItemViaPointer(parent, v, text);
+}
+
+bool secret_hide(cJSON *parent, cJSON *v, const char *name)
+{
+    bool any = false;
+    secret_visit_tree(parent, v, name, hide, &any);
+    return any;
+}
+
+// Is the name of a header, [from, colon), a secret's?
+static bool hides_value(const char *from, const char *colon)
+{
+    AUTO_FREE char *name = mem_strndup(from, (size_t)(colon - from));
+    return secret_name(name) || strcasecmp(name, "Authorization") == 0 ||
+           strcasecmp(name, "Proxy-Authorization") == 0;
+}
+
+static const char *credential(const char *p, size_t *n)
+{
+    p += strspn(p, " \t");
+    *n = strcspn(p, " \t\r\n\"'`");
+    return *n ? p : NULL;
+}
+
+// The value of a header, behind its scheme: of "Basic dTpw" the second word.
+static const char *header_value(const char *p, size_t *n)
+{
+    size_t more = 0;
+    const char *first = credential(p, n);
+    const char *second = first && first[*n] == ' ' ? credential(first + *n, &more) : NULL;
+    *n = second ? more : *n;
+    return second ? second : first;
+}
+
+const char *secret_of_header(const char *text, size_t *n)
+{
+    static const char bearer[] = "Bearer ";
+    for (const char *p = text, *name = text; *p; p++) {
+        const char *found = NULL;
+        if (*p == ':' && (p[1] == ' ' || p[1] == '\t') && hides_value(name, p))
+            found = header_value(p + 1, n);
+        else if (p == name && strncasecmp(p, bearer, strlen(bearer)) == 0)
+            found = credential(p + strlen(bearer), n);
+        if (found)
+            return found;
+        if (!isalnum((unsigned char)*p) && *p != '-' && *p != '_')
+            name = p + 1;
+    }
+    return NULL;
+}

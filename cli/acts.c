@@ -114,6 +114,11 @@ void act_mask(struct act *a, const struct kernel_options *options, char *const *
     a->mask = mask_new();
     mask_add_env(a->mask, options->env);
     mask_add_env(a->mask, (const char *const *)words);
+    for (char *const *word = words; word && *word; word++) {
+        size_t n;
+        for (const char *p = *word; (p = secret_of_header(p, &n)); p += n)
+            mask_add(a->mask, p, n);
+    }
 }
 
 int act_begin(struct act *a, const struct kernel_options *options, const struct pod_choice *p,

@@ -128,8 +128,8 @@ static char *hidden_yaml(const char *text, const char *name)
     AUTO_JSON *documents = yaml_parse(text, strlen(text), NULL);
     cJSON *first = documents ? documents->child : NULL;
     if (!first)
-        return mem_strdup("[secret]");
-    return param_hide(documents, first, name) ? json_to_str(documents->child) : mem_strdup(text);
+        return mem_strdup(SECRET_TOLD);
+    return secret_hide(documents, first, name) ? json_to_str(documents->child) : mem_strdup(text);
 }
 
 // NAME=VALUE of -p behind the first `skip` bytes of a word.
@@ -139,7 +139,7 @@ static char *hidden_assignment(const char *word, size_t skip)
     AUTO_FREE char *name = mem_strndup(word + skip, equals ? (size_t)(equals - word) - skip : 0);
     if (!equals || (!secret_name(name) && *value != '{' && *value != '['))
         return mem_strdup(word);
-    AUTO_FREE char *shown = secret_name(name) ? mem_strdup("[secret]") : hidden_yaml(value, name);
+    AUTO_FREE char *shown = secret_name(name) ? mem_strdup(SECRET_TOLD) : hidden_yaml(value, name);
     return str_fmt("%.*s=%s", (int)(equals - word), word, shown);
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 #include "base/path.h"
+#include "base/printable.h"
 #include "base/str.h"
 #include "base/text/utf8.h"
 #include "cli/acts.h"
@@ -40,6 +41,7 @@ struct session {
     loop_pending *pending;
     loop_signal *resized, *ended[ARRAY_LEN(ends)];
     int code, signal;
+    buf carry[2]; // of what is shown on a terminal: what is incomplete
     err error;
     // Between the reader and the loop.
     pthread_mutex_t lock;
@@ -162,9 +164,31 @@ static void on_open(void *arg)
         pthread_detach(reader);
 }
 
+// Without a terminal there, what comes is a text like others: the person's terminal obeys nothing
+// in it. What is incomplete waits: a character, or the return before a line break.
+static void add_printable(buf *carry, const char *bytes, size_t n, bool all, buf *out)
+{
+    buf_add(carry, bytes, n);
+    size_t keep = all ? 0 : utf8_partial(buf_cstr(carry), carry->len);
+    keep = !all && carry->len && carry->data[carry->len - 1] == '\r' ? 1 : keep;
+    printable(out, buf_cstr(carry), carry->len - keep);
+    buf_consume(carry, carry->len - keep);
+}
+
+static bool is_foreign_text(const struct session *s, int fd)
+{
+    return !s->tty && isatty(fd);
+}
+
 static void on_output(void *arg, int fd, const char *bytes, size_t n)
 {
     struct session *s = arg;
+    AUTO_BUF text = {0};
+    if (is_foreign_text(s, fd)) {
+        add_printable(&s->carry[fd == STDERR_FILENO], bytes, n, false, &text);
+        bytes = buf_cstr(&text);
+        n = text.len;
+    }
     if (fd_write_all(fd, bytes, n, &s->error) == 0)
         return;
     err_wrap(&s->error, "the output");
@@ -176,9 +200,20 @@ static void on_drained(void *arg)
     set_full(arg, false);
 }
 
+static void print_rest(struct session *s)
+{
+    for (int i = 0; i < 2; i++) {
+        AUTO_BUF text = {0};
+        add_printable(&s->carry[i], "", 0, true, &text);
+        fd_write_all(i ? STDERR_FILENO : STDOUT_FILENO, text.data, text.len, NULL);
+        buf_done(&s->carry[i]);
+    }
+}
+
 static void on_done(void *arg, int code, const err *e)
 {
     struct session *s = arg;
+    print_rest(s);
     s->remote = NULL;
     s->code = code;
     s->error = *e;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "base/mem.h"
+#include "base/str.h"
 #include "k8s/net/http.h"
 
 #include <ctype.h>
@@ -27,5 +28,8 @@ char *url_host(const char *url)
         n -= (size_t)(at + 1 - start);
         start = at + 1;
     }
+    const char *colon = *start == '[' ? NULL : memchr(start, ':', n);
+    if (colon && strspn(colon + 1, "0123456789") < (size_t)(start + n - colon - 1))
+        return str_fmt("%.*s" STR_CUT, (int)(colon + 1 - start), start); // part of a password
     return mem_strndup(start, n);
 }

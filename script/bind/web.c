@@ -49,7 +49,12 @@ static const char *url_of(const cJSON *args)
 // Without its query, which may hold a key.
 static char *shown_url(const char *url)
 {
-    return mem_strndup(url, strcspn(url, "?#"));
+    size_t n = strcspn(url, "?#");
+    return str_fmt("%.*s%s%s", (int)n, url,
+        url[n] == '#' ? "#"
+        : url[n]      ? "?"
+                      : "",
+        url[n] ? STR_CUT : "");
 }
 
 static int read_headers(struct exchange *x, const cJSON *headers, err *e)

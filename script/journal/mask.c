@@ -215,10 +215,10 @@ static void add_digits(void *arg, const char *digits, size_t n)
     add_needle(arg, digits, n, true, true);
 }
 
-// Errors and journals are UTF-8, and a table has no line breaks.
+// Errors and journals are UTF-8, a table has no line breaks, and shells have 'it'\''s'.
 static void add_shown(mask *m, const char *secret, size_t n)
 {
-    AUTO_BUF clean = {0}, flat = {0};
+    AUTO_BUF clean = {0}, flat = {0}, quoted = {0};
     utf8_clean(&clean, secret, n);
     for (size_t i = 0; i < clean.len;) {
         size_t blanks = 0;
@@ -232,11 +232,16 @@ static void add_shown(mask *m, const char *secret, size_t n)
             buf_add(&flat, clean.data + i, blanks ? blanks : 1);
         i += blanks ? blanks : 1;
     }
+    for (const char *p = memchr(clean.data, '\'', clean.len) ? clean.data : ""; *p; p++)
+        buf_str(&quoted, *p == '\'' ? "'\\''" : (char[]){*p, '\0'});
     add_needle(m, clean.data, clean.len, clean.len >= FOLDED, false);
+    if (quoted.len)
+        add_needle(m, quoted.data, quoted.len, quoted.len >= FOLDED, false);
     if (flat.len >= MASK_MIN)
         add_needle(m, flat.data, flat.len, flat.len >= FOLDED, false);
     explicit_bzero(clean.data, clean.len);
     explicit_bzero(flat.data, flat.len);
+    explicit_bzero(quoted.data, quoted.len);
 }
 
 static void add_value(mask *m, const char *secret, size_t n)

@@ -15,11 +15,12 @@
 #pragma once
 #include "base/buf.h"
 #include "base/json.h"
+#include "base/secret.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#define MASK_TEXT "[secret]"
+#define MASK_TEXT SECRET_TOLD
 enum { MASK_MIN = 6 }; // shorter values are not registered: ordinary text would be replaced
 
 typedef struct mask mask;

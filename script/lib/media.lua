@@ -45,27 +45,9 @@ function display.image(source, options)
   core.display { ["text/plain"] = text, [kind] = kind == "image/svg+xml" and bytes or core.base64(bytes) }
 end
 
-local ENTITIES = { lt = "<", gt = ">", amp = "&", quot = '"', apos = "'", nbsp = " " }
-
--- The text of HTML, as far as a terminal needs it.
-local function text_of(html)
-  local text = html:gsub("<!%-%-.-%-%->", ""):gsub("<[sS][cC][rR][iI][pP][tT][%s>].-</[sS][cC][rR][iI][pP][tT]>", "")
-    :gsub("<[sS][tT][yY][lL][eE][%s>].-</[sS][tT][yY][lL][eE]>", ""):gsub("%s+", " ")
-  text = text:gsub("<(/?)(%w+)[^>]*>", function(close, tag)
-    tag = tag:lower()
-    if tag == "br" or close == "/" and (tag == "p" or tag == "div" or tag == "tr" or tag == "li" or tag:find "^h%d$") then return "\n" end
-    return close == "/" and (tag == "td" or tag == "th") and "  " or tag == "li" and "- " or ""
-  end):gsub("<[^>]*>", "")
-  text = text:gsub("&(%a+);", ENTITIES):gsub("&#(%d+);", function(n)
-    n = tonumber(n)
-    return n > 31 and n < 0x110000 and not (n >= 0xD800 and n < 0xE000) and utf8.char(n) or ""
-  end)
-  return (text:gsub(" *\n *", "\n"):gsub("\n\n\n+", "\n\n"):gsub("^%s+", ""):gsub("%s+$", ""))
-end
-
 function display.html(html, options)
   core.expect_type("display.html", html, "string", "a text")
-  core.display { ["text/plain"] = core.check("display.html", options).text or text_of(html), ["text/html"] = html }
+  core.display { ["text/plain"] = core.check("display.html", options).text or core.html_text(html), ["text/html"] = html }
 end
 
 local function is_list(value) return #value > 0 or getmetatable(value) == getmetatable(core.array {}) end

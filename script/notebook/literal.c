@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/text/utf8.h"
 #include "script/notebook/private.h"
 
 #include <ctype.h>
@@ -35,24 +36,61 @@ static const char *read_code(const char *p, buf *out)
     return p + n - 1;
 }
 
+// "\\u{20AC}" at the brace. Returns its end; NULL: it is no character of a text.
+static const char *read_code_point(const char *p, buf *out)
+{
+    char *end, bytes[4];
+    unsigned long point = *p == '{' && isxdigit((unsigned char)p[1]) ? strtoul(p + 1, &end, 16) : 0;
+    if (!point || point > 0x10FFFF || *end != '}')
+        return NULL;
+    buf_add(out, bytes, utf8_encode((uint32_t)point, bytes));
+    return end;
+}
+
+// The escape at p, behind its backslash. Returns its last byte; NULL: there is none.
+static const char *read_escape(const char *p, buf *out)
+{
+    static const char from[] = "nrtabfv\\\"'\n", to[] = "\n\r\t\a\b\f\v\\\"'\n";
+    const char *escape = *p ? strchr(from, *p) : NULL;
+    if (*p == 'z')
+        return p + strspn(p + 1, " \t\r\n\f\v");
+    if (*p == 'u')
+        return read_code_point(p + 1, out);
+    if (!escape)
+        return read_code(p, out);
+    buf_char(out, to[escape - from]);
+    return p;
+}
+
 // Reads a short Lua string at p into `out`. Returns its end; NULL if it is none or has other
 // escapes.
 static const char *read_string(const char *p, buf *out)
 {
     char quote = *p++;
     for (; *p && *p != quote && *p != '\n'; p++) {
-        if (*p != '\\') {
+        if (*p != '\\')
             buf_char(out, *p);
-            continue;
-        }
-        static const char from[] = "nrtabfv\\\"'", to[] = "\n\r\t\a\b\f\v\\\"'";
-        const char *escape = *++p ? strchr(from, *p) : NULL;
-        if (escape)
-            buf_char(out, to[escape - from]);
-        else if (!(p = read_code(p, out)))
+        else if (!(p = read_escape(p + 1, out)))
             return NULL;
     }
     return *p == quote && utf8_valid(buf_cstr(out), out->len) ? p + 1 : NULL;
+}
+
+// Reads "[==[ … ]==]", of which a line break at the start is no part.
+static const char *read_long(const char *p, buf *out)
+{
+    size_t level = strspn(p + 1, "=");
+    if (p[1 + level] != '[')
+        return NULL;
+    AUTO_FREE char *close = mem_strndup(p, level + 2);
+    close[0] = close[level + 1] = ']';
+    p += level + 2;
+    p += *p == '\r' && p[1] == '\n';
+    p += *p == '\n';
+    const char *end = strstr(p, close);
+    if (end)
+        buf_add(out, p, (size_t)(end - p));
+    return end && utf8_valid(p, (size_t)(end - p)) ? end + level + 2 : NULL;
 }
 
 // Lua's numbers are C's, without "inf", "nan" and suffixes.
@@ -159,9 +197,9 @@ static const char *read_value(const char *p, int depth, enum param_type *type, c
         return end;
     if (*p == '{')
         return read_table(p, depth, type, value);
-    if (*p == '"' || *p == '\'') {
+    if (*p == '"' || *p == '\'' || *p == '[') {
         AUTO_BUF text = {0};
-        end = read_string(p, &text);
+        end = *p == '[' ? read_long(p, &text) : read_string(p, &text);
         *type = PARAM_STRING;
         *value = end ? cJSON_CreateString(buf_cstr(&text)) : NULL;
         return end;

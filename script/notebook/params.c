@@ -187,6 +187,12 @@ int params_find(const notebook *nb, struct params *out, err *e)
     return 0;
 }
 
+const char *params_literal(const char *p, cJSON **value)
+{
+    enum param_type type;
+    return literal_read(p, &type, value);
+}
+
 cJSON *params_said(const cell *c)
 {
     struct params params = {.cell = -1};
@@ -229,24 +235,6 @@ static struct param *find(const struct params *ps, const char *name)
     return NULL;
 }
 
-bool param_hide(cJSON *parent, cJSON *v, const char *name)
-{
-    bool any = false, object = cJSON_IsObject(v);
-    if (object || cJSON_IsArray(v)) {
-        for (cJSON *item = v->child, *next; item; item = next) {
-            next = item->next;
-            any |=
-                param_hide(v, item, object && !(name && secret_name(name)) ? item->string : name);
-        }
-        return any;
-    }
-    if (!parent || !name || !secret_name(name))
-        return false;
-    cJSON *text = cJSON_CreateString("[secret]");
-    text->string = v->string ? mem_strdup(v->string) : NULL;
-    return cJSON_ReplaceItemViaPointer(parent, v, text);
-}
-
 cJSON *param_hidden(const struct param *p)
 {
     enum param_type type;
@@ -256,7 +244,7 @@ cJSON *param_hidden(const struct param *p)
         return NULL;
     json_set(all, p->name, value);
     const char *text = cJSON_GetStringValue(value);
-    if (cJSON_IsNull(value) || (text && !*text) || !param_hide(NULL, all, NULL))
+    if (cJSON_IsNull(value) || (text && !*text) || !secret_hide(NULL, all, NULL))
         return NULL;
     return cJSON_DetachItemFromObjectCaseSensitive(all, p->name);
 }
@@ -270,7 +258,7 @@ char *param_shown(const struct param *p)
 // What was given instead, for messages.
 static const char *shown_value(const struct param *p, const char *value)
 {
-    return secret_name(p->name) ? "[secret]" : value;
+    return secret_name(p->name) ? SECRET_TOLD : value;
 }
 
 // The list or the mapping that stands for a parameter of one of these types: of an empty one, {},

@@ -44,6 +44,9 @@ void params_done(struct params *p);
 bool params_cell(const notebook *nb, size_t *i); // the index of their cell; false: there is none
 // What one cell says, its own or one with given values, new: {"name": value, …}.
 cJSON *params_said(const cell *c);
+// The literal of Lua at p, as a parameter's value: *value is new. Returns its end; NULL: there is
+// none.
+const char *params_literal(const char *p, cJSON **value);
 // "NAME=VALUE"; a list or a table is YAML, which JSON is, too: "[1, 2]", "{units: 64}". Errors:
 // ERR_USAGE for an unknown name (lists the known ones, and says why a line with that name is no
 // parameter) or a value of the wrong type.
@@ -56,9 +59,6 @@ char *param_text(const cJSON *value); // as the VALUE of -p; new
 cJSON *param_hidden(const struct param *p);
 // The default for people: as it is written, or with a secret in it as YAML that hides it; new.
 char *param_shown(const struct param *p);
-// Hides what has a secret's name in the tree v, which has a parent: what has no name has that of
-// its list (`name`: v's). Was there any?
-bool param_hide(cJSON *parent, cJSON *v, const char *name);
 // Inserts the cell with the given values (tag "injected-parameters"), or replaces it.
 int params_inject(const struct params *p, notebook *nb, err *e);
 // {"name": value, …}: the values in this run.

@@ -260,7 +260,7 @@ static void source(struct page *p, const cell *c, int64_t failed)
     for (int64_t at = 1; *line; at++) {
         size_t length = strcspn(line, "\n");
         buf_str(p->out, at == failed ? "<mark>" : "");
-        html_text(p->out, line, length);
+        html_escape(p->out, line, length);
         buf_str(p->out, at == failed ? "</mark>\n" : "\n");
         line += length + (line[length] == '\n');
     }
@@ -274,7 +274,7 @@ static void outputs(struct page *p, const struct run_cell *c)
         output_heading(c, i, &heading);
         if (heading.len) {
             buf_str(p->out, "<p><b>");
-            html_text(p->out, heading.data, heading.len - 1);
+            html_escape(p->out, heading.data, heading.len - 1);
             buf_str(p->out, "</b></p>\n");
         }
         html_output(&c->outputs[i], &p->from, p->out, &p->failure);

@@ -187,7 +187,7 @@ static void entity(buf *out, const char *text, size_t n)
     char bytes[4];
     unsigned long point = strtoul(copy + (hex ? 3 : 2), NULL, hex ? 16 : 10);
     size_t length = utf8_encode(point && point < 0x110000 ? (uint32_t)point : 0xfffd, bytes);
-    html_text(out, bytes, length);
+    html_escape(out, bytes, length);
 }
 
 static int add_text(MD_TEXTTYPE type, const MD_CHAR *text, MD_SIZE n, void *arg)
@@ -202,7 +202,7 @@ static int add_text(MD_TEXTTYPE type, const MD_CHAR *text, MD_SIZE n, void *arg)
     else if (type == MD_TEXT_ENTITY)
         entity(p->out, text, n);
     else
-        html_text(p->out, text, n);
+        html_escape(p->out, text, n);
     return 0;
 }
 

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-void html_text(buf *out, const char *text, size_t n)
+void html_escape(buf *out, const char *text, size_t n)
 {
     AUTO_BUF clean = {0};
     printable(&clean, text, n);
@@ -29,7 +29,7 @@ void html_text(buf *out, const char *text, size_t n)
 void html_string(buf *out, const char *text)
 {
     if (text)
-        html_text(out, text, strlen(text));
+        html_escape(out, text, strlen(text));
 }
 
 struct html_lines {
@@ -95,7 +95,7 @@ static void print_line(struct ansi_line line, buf *out)
         bool plain = style_equal(s.style, (style){0});
         if (!plain)
             open_span(out, s.style);
-        html_text(out, line.text + s.from, s.to - s.from);
+        html_escape(out, line.text + s.from, s.to - s.from);
         if (!plain)
             buf_str(out, "</span>");
     }

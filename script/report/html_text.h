@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 // Appends text, or an attribute's value in double quotes.
-void html_text(buf *out, const char *text, size_t n);
+void html_escape(buf *out, const char *text, size_t n);
 void html_string(buf *out, const char *text); // NULL: nothing
 // A program's output as lines with its colours (spans of classes); from line `from` up to, not
 // including, `to`.

@@ -120,7 +120,7 @@ static void x_tick(struct plot *p, double x, const char *text)
         "<line class=\"axis\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\"/>"
         "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">",
         at, at, HEIGHT - BOTTOM, HEIGHT - BOTTOM + 4, at, HEIGHT - BOTTOM + 17);
-    html_text(p->out, text, strlen(text));
+    html_escape(p->out, text, strlen(text));
     buf_str(p->out, "</text>\n");
 }
 
@@ -165,7 +165,7 @@ static void axis_names(struct plot *p)
     if (c->x_label) {
         buf_fmt(p->out, "<text class=\"name\" x=\"%d\" y=\"%d\" text-anchor=\"middle\">",
             (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 4);
-        html_text(p->out, c->x_label, strlen(c->x_label));
+        html_escape(p->out, c->x_label, strlen(c->x_label));
         buf_str(p->out, "</text>\n");
     }
     if (c->y_label) {
@@ -174,7 +174,7 @@ static void axis_names(struct plot *p)
             "<text class=\"name\" x=\"12\" y=\"%d\" text-anchor=\"middle\" "
             "transform=\"rotate(-90 12 %d)\">",
             middle, middle);
-        html_text(p->out, c->y_label, strlen(c->y_label));
+        html_escape(p->out, c->y_label, strlen(c->y_label));
         buf_str(p->out, "</text>\n");
     }
 }
@@ -182,7 +182,7 @@ static void axis_names(struct plot *p)
 static void title_of(struct plot *p, const struct svg_series *s, size_t k)
 {
     buf_str(p->out, "<title>");
-    html_text(p->out, s->name, strlen(s->name));
+    html_escape(p->out, s->name, strlen(s->name));
     if (p->chart->labels)
         buf_fmt(p->out, ": %.6g</title>", s->y[k]);
     else
@@ -263,7 +263,7 @@ static void interval(struct plot *p, const struct svg_series *s, size_t k, doubl
         "<path class=\"interval\" d=\"M%.1f %.1fH%.1fM%.1f %.1fV%.1fM%.1f %.1fH%.1f\">"
         "<title>",
         at - HALF, low, at + HALF, at, low, high, at - HALF, high, at + HALF);
-    html_text(p->out, s->name, strlen(s->name));
+    html_escape(p->out, s->name, strlen(s->name));
     buf_fmt(p->out, ": %.6g [%.6g, %.6g]</title></path>\n", s->y[k], s->low[k], s->high[k]);
 }
 
@@ -340,7 +340,7 @@ static void legend(const struct svg_chart *c, buf *out)
         if (!is_first(c, i))
             continue;
         buf_fmt(out, "<li class=\"s%zu\"><span>", colour_of(c, i));
-        html_text(out, c->series[i].name, strlen(c->series[i].name));
+        html_escape(out, c->series[i].name, strlen(c->series[i].name));
         buf_str(out, "</span></li>");
     }
     buf_str(out, "</ul>\n");
@@ -374,7 +374,7 @@ void svg_chart(const struct svg_chart *chart, buf *out)
     buf_str(out, "<figure class=\"chart\">\n");
     if (chart->title) {
         buf_str(out, "<figcaption>");
-        html_text(out, chart->title, strlen(chart->title));
+        html_escape(out, chart->title, strlen(chart->title));
         buf_str(out, "</figcaption>\n");
     }
     if (measure(&p)) {

@@ -16,6 +16,8 @@ FOLDERS = ("base", "cli", "k8s", "script", "trainer")  # tui draws what is maske
 ALLOWED = [
     # path, a part of the statement, why this cuts no text of others, or where its mark is
     ("base/git.c", "head->commit", "digits of a commit"),
+    ("base/limits.c", "LIMITS_WORDS", "words of our own and numbers"),
+    ("base/mem.c", "out of memory", "words of our own and numbers"),
     ("base/str.c", "size_t utf8_partial", "the function"),
     ("base/str.h", "size_t utf8_partial", "the function"),
     ("base/text/ansi.c", "utf8_partial(joined", "what is partial waits for more"),
@@ -26,6 +28,7 @@ ALLOWED = [
     ("cli/lineage.c", "sha256:%.12s", "digits of a digest"),
     ("cli/lineage.c", "commit %.12s", "digits of a commit"),
     ("cli/lineage.c", '"%s\\n%.*s"', "digits of a digest"),
+    ("cli/remoting.c", "utf8_partial(buf_cstr(carry)", "what is partial waits for more"),
     ("k8s/client/describevolume.c", "n > 140", "as kubectl does; the mark is there"),
     ("k8s/client/podrow.c", "Init:%s", "str_fit has cut it"),
     ("k8s/image/draft.c", "d->created", "a time"),

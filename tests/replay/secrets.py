@@ -107,6 +107,23 @@ def test_variables_and_assignments_with_a_secret_name(t):
     assert PASSWORD not in written(path) and "hunter22" not in written(path)
 
 
+def test_a_secret_that_looks_like_a_tag_is_hidden(t):
+    token = "To\"k<en>&+0123456789"
+    path = notebook(t, "-- %% a\ndisplay.html('<p>it is ' .. os.getenv 'X_TOKEN' .. '</p>')\n"
+                       "display.html '<p>a&#x2013;b &#8211; c &amp; d</p><ul><li>e</li></ul><script>f</script>'\n")
+    done = firesteel("run", path, env={"X_TOKEN": token})
+    assert done.code == 0 and "it is [secret]" in done.out and "a–b – c & d\n" in done.out and "- e" in done.out and "f" not in done.out.split("e\n")[1].split("ok")[0], done
+    assert "0123456789" not in done.out + written(path), done
+
+
+def test_a_short_secret_at_a_cut_is_hidden(t):
+    path = notebook(t, "-- %% a\nlocal long = ('x'):rep(115) .. os.getenv 'X_TOKEN'\ndisplay.table { { v = long } }\n"
+                       "parallel.map({ ('x'):rep(35) .. os.getenv 'X_TOKEN' }, function() print 'y' end)\n")
+    done = firesteel("run", path, env={"X_TOKEN": "hunter2-hunter2"})
+    assert done.code == 0 and "xhunt" not in done.out + written(path), done
+    assert "x[sec…" in done.out, done
+
+
 def test_base64_in_lines_stays_masked(t):
     token = "".join(f"{i:03d}-token-" for i in range(90))
     path = notebook(t, "-- %% a\n!echo $X_TOKEN | base64; echo $X_TOKEN | base64 -w 64 | sed 's/^/    /'; "

@@ -748,7 +748,8 @@ static int look(const struct reading *r, struct guess *g, const csv_field *f, si
     if (open && !is_number && !g->line) {
         g->line = f->line;
         g->at = f->column;
-        snprintf(g->text, sizeof g->text, "%.*s", (int)f->n, f->text);
+        str_shorten(
+            g->text, f->text, f->n, false, sizeof g->text - sizeof STR_CUT, sizeof g->text - 1);
     }
     g->date = g->date && (open || is_time(c->kind)) && !is_number &&
               frame_time(f->text, f->n, r->spec->date_format, &at, &clock);

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/secret.h"
 #include "base/str.h"
+#include "script/journal/html_plain.h"
 #include "script/kernel/cells/bounded.h"
 #include "script/kernel/cells/children.h"
 #include "script/kernel/cells/deeds.h"
@@ -452,13 +453,16 @@ static int core_has_secret(lua_State *L)
 static const char *push_masked(lua_State *L, int index, size_t *n)
 {
     const char *text = luaL_checklstring(L, index, n);
+    char **box = luajson_box(L); // what is pushed may find no memory
     buf masked = {0};
-    bool found = mask_text(port_mask(port_of(interp_of(L))), text, *n, &masked);
-    if (found)
-        lua_pushlstring(L, buf_cstr(&masked), masked.len);
-    else
+    if (mask_text(port_mask(port_of(interp_of(L))), text, *n, &masked)) {
+        *n = masked.len;
+        *box = buf_take(&masked);
+        lua_pushlstring(L, *box, *n);
+    } else {
+        buf_done(&masked);
         lua_pushvalue(L, index);
-    buf_done(&masked);
+    }
     return lua_tolstring(L, -1, n);
 }
 
@@ -467,6 +471,21 @@ static int core_masked(lua_State *L)
 {
     size_t n;
     push_masked(L, 1, &n);
+    return 1;
+}
+
+// html_text(html) → its text for a terminal. It is masked before tags are left out: a secret may
+// look like one.
+static int core_html_text(lua_State *L)
+{
+    size_t n;
+    const char *html = push_masked(L, 1, &n);
+    char **box = luajson_box(L);
+    buf text = {0};
+    html_plain(html, &text);
+    *box = mem_strdup(buf_cstr(&text));
+    buf_done(&text);
+    lua_pushstring(L, *box);
     return 1;
 }
 
@@ -607,6 +626,7 @@ static const luaL_Reg core_functions[] = {
     {"mask", core_mask},
     {"has_secret", core_has_secret},
     {"masked", core_masked},
+    {"html_text", core_html_text},
     {"short", core_short},
     {"duration", core_duration},
     {"shown", core_shown},

@@ -5,26 +5,84 @@
 #include "base/mem.h"
 #include "base/secret.h"
 #include "base/str.h"
+#include "script/notebook/params.h"
 
 #include <ctype.h>
 #include <string.h>
 
-// db_password = "…", local api_key = '…', headers.token = "…": a string that ends on its line.
-static void register_assignment(mask *m, const char *text)
+static void add(void *arg, cJSON *parent, cJSON *v, const char *name)
+{
+    AUTO_FREE char *text = cJSON_IsString(v) ? mem_strdup(v->valuestring) : json_to_str(v);
+    mask_add_named(arg, name ? name : "", text);
+}
+
+// The texts of a literal that is assigned to a secret's name; a table with names tells its own.
+static void add_texts(mask *m, const cJSON *v)
+{
+    if (cJSON_IsString(v))
+        mask_add(m, v->valuestring, strlen(v->valuestring));
+    for (const cJSON *item = cJSON_IsArray(v) ? v->child : NULL; item; item = item->next)
+        add_texts(m, item);
+}
+
+static const char *back_over(const char *from, const char *p, const char *set)
+{
+    while (p > from && strchr(set, p[-1]))
+        p--;
+    return p;
+}
+
+// The name before an "=": `db_password`, `headers.token`, `local key <const>`, ["api_key"]; new.
+static char *name_before(const char *source, const char *equals)
+{
+    const char *end = back_over(source, equals, " \t"), *from = end;
+    if (end > source && end[-1] == '>') {
+        while (end > source && *end != '<' && *end != '\n')
+            end--;
+        end = back_over(source, end, " \t");
+    }
+    end = back_over(source, end, "]\"'");
+    for (from = end; from > source && (isalnum((unsigned char)from[-1]) || strchr("_-", from[-1]));)
+        from--;
+    return mem_strndup(from, (size_t)(end - from));
+}
+
+// Code is full of names such as secretName, token_type and max_tokens, which parameters rarely
+// have.
+static bool is_told(const char *name)
 {
     static const char *const words[] = {
         "password", "passwd", "passphrase", "secret", "token", "_key", "credentials"};
-    const char *equals = strchr(text, '=');
-    const char *value = equals ? equals + 1 + strspn(equals + 1, " \t") : "";
-    const char *end = *value == '"' || *value == '\'' ? strchr(value + 1, *value) : NULL;
-    if (!end || memchr(value, '\\', (size_t)(end - value)))
-        return;
-    AUTO_FREE char *name = str_trim(text, (size_t)(equals - text));
-    for (char *c = name; *c; c++)
+    AUTO_FREE char *small = mem_strdup(name);
+    for (char *c = small; *c; c++)
         *c = (char)tolower((unsigned char)*c);
     for (size_t i = 0; i < ARRAY_LEN(words); i++)
-        if (str_ends(name, words[i]))
-            mask_add(m, value + 1, (size_t)(end - value - 1));
+        if (str_ends(small, words[i]))
+            return true;
+    return false;
+}
+
+// Wherever a literal is assigned to a secret's name: `db_password = "…"`, `f { token = [[…]] }`.
+static void register_assigned(mask *m, const char *source)
+{
+    for (const char *p = source; (p = strchr(p, '=')); p++) {
+        AUTO_FREE char *name = name_before(source, p);
+        if (!is_told(name))
+            continue;
+        cJSON *value;
+        if (params_literal(p + 1 + strspn(p + 1, " \t\r\n"), &value))
+            add_texts(m, value);
+        cJSON_Delete(value);
+    }
+}
+
+// The values of parameters, those that others have taken the place of, too.
+static void register_said(mask *m, const cell *c)
+{
+    if (!cell_has_tag(c, "parameters") && !cell_has_tag(c, "injected-parameters"))
+        return;
+    AUTO_JSON *said = params_said(c);
+    secret_visit_tree(NULL, said, NULL, add, m);
 }
 
 // A value with $NAME or {expr} is known, and registered, only when the cell runs.
@@ -32,7 +90,6 @@ static void register_line(mask *m, const char *line, size_t n)
 {
     AUTO_FREE char *text = str_trim(line, n);
     size_t magic = strcspn(text, " \t");
-    register_assignment(m, text);
     if (!(magic == 4 && str_starts(text, "%env")) && !(magic == 8 && str_starts(text, "%set_env")))
         return;
     char *name = text + magic + strspn(text + magic, " \t"), *equals = strchr(name, '=');
@@ -45,45 +102,24 @@ static void register_line(mask *m, const char *line, size_t n)
 
 void secrets_register(mask *m, const notebook *nb)
 {
-    for (size_t i = 0; i < notebook_count(nb); i++)
-        for (const char *line = notebook_cell(nb, i)->source; *line;) {
+    for (size_t i = 0; i < notebook_count(nb); i++) {
+        const cell *c = notebook_cell(nb, i);
+        register_said(m, c);
+        register_assigned(m, c->source);
+        for (const char *line = c->source; *line;) {
             size_t n = strcspn(line, "\n");
             register_line(m, line, n);
             line += n + (line[n] != '\0');
         }
-}
-
-static cJSON *hidden(const char *name)
-{
-    cJSON *text = cJSON_CreateString(MASK_TEXT);
-    text->string = name ? mem_strdup(name) : NULL;
-    return text;
-}
-
-// A value and what is in it. What has no name (an entry of a list) has that of its list.
-static void hide(mask *m, cJSON *parent, cJSON *v, const char *name)
-{
-    bool secret = secret_name(name), object = cJSON_IsObject(v);
-    if (object || cJSON_IsArray(v)) {
-        for (cJSON *item = v->child, *next; item; item = next) {
-            next = item->next;
-            hide(m, v, item, object && !secret ? item->string : name);
-        }
-        return;
     }
-    AUTO_FREE char *text = cJSON_IsString(v) ? mem_strdup(v->valuestring) : json_to_str(v);
-    mask_add_named(m, name, text);
-    double ignored;
-    if (secret && (json_number(v, &ignored) || (cJSON_IsString(v) && *text)))
-        cJSON_ReplaceItemViaPointer(parent, v, hidden(v->string));
 }
 
 void secrets_of_parameters(mask *m, cJSON *values)
 {
-    for (cJSON *v = values ? values->child : NULL, *next; v; v = next) {
-        next = v->next;
-        hide(m, values, v, v->string);
-    }
+    if (!values)
+        return;
+    secret_visit_tree(NULL, values, NULL, add, m);
+    secret_hide(NULL, values, NULL);
 }
 
 char *secrets_digest(mask *m, const char *name, const char *value)

@@ -6,7 +6,9 @@
 #include "script/journal/mask.h"
 #include "script/notebook/notebook.h"
 
-// Registers those in the notebook's own text: `%env NAME=VALUE`, and `NAME = "VALUE"` in Lua.
+// Registers those in the notebook's own text: `%env NAME=VALUE`; the values of parameters (also
+// those that -p takes the place of, since the text keeps them), in tables and lists, too; and
+// literals of Lua that are assigned to a name which ends like a secret's.
 void secrets_register(mask *m, const notebook *nb);
 // Registers those among the parameters' values, {"name": value}. Values that are too short to be
 // masked elsewhere are replaced here.

@@ -3,6 +3,7 @@
 #include "base/digest.h"
 #include "base/mem.h"
 #include "base/path.h"
+#include "base/secret.h"
 #include "base/str.h"
 #include "tests/support/tap.h"
 
@@ -141,6 +142,28 @@ TEST(err_texts_are_utf8)
     err_set(&e, ERR_FAILED, "%s", buf_cstr(&bad));
     CHECK(utf8_valid(e.text, strlen(e.text)) && strlen(e.text) > 990);
     CHECK(str_ends(e.text, STR_CUT));
+}
+
+static void check_header(const char *text, const char *want)
+{
+    size_t n = 0;
+    const char *found = secret_of_header(text, &n);
+    AUTO_FREE char *value = found ? mem_strndup(found, n) : NULL;
+    CHECK_STR(value ? value : "none", want);
+}
+
+TEST(credentials_of_headers_are_found)
+{
+    check_header("-H \"Authorization: Bearer abc.def\" x", "abc.def");
+    check_header("authorization: Basic dTpw", "dTpw");
+    check_header("Proxy-Authorization: token", "token");
+    check_header("curl -H 'X-Api-Key: abc' -o x", "abc");
+    check_header("PRIVATE-TOKEN:  abc", "abc");
+    check_header("a bearer abc, b", "abc,");
+    check_header("Content-Type: text/plain", "none");
+    check_header("it is a forbearer abc", "none");
+    check_header("Bearer", "none");
+    check_header("Authorization: ", "none");
 }
 
 TEST(texts_are_made_short_with_a_mark)
