@@ -70,6 +70,51 @@ def leave_page(s):
     leave(s)
 
 
+POD = """-- %% Pod effects="cluster"
+made = k8s.create { apiVersion = "v1", kind = "Pod", metadata = { name = "stays" }, spec = { containers = { { name = "main", image = "host",
+  command = { "sleep", "600" } } } } }
+
+-- %% Later
+print("it is " .. made.name)
+"""
+
+
+def test_variables_and_the_private_sandbox_outlive_every_terminal(t):
+    where = folder(t, POD)
+    with workbench(where, "--sandbox", "small.lua") as s:
+        s.keys("C-r")
+        s.wait("may it do this")
+        s.keys("y")
+        s.wait("[1] Pod")
+        s.keys("C-s")
+        s.wait("saved /")
+        s.keys("q")
+        assert s.exit() == "exit 0"
+        assert "kept for 24h" in text(s).replace("\n", ""), text(s)
+    first = kernels(where)[0].split()[0]
+    for how in "HUP", "KILL", "TERM":
+        with workbench(where) as s:
+            s.wait("joined " + first[-4:])
+            s.keys("G C-e")
+            s.wait("it is stays")
+            s.signal(how)
+            s.exit()
+        assert kernels(where)[0].split()[0] == first and "its sandbox" in kernels(where)[0], how
+    with workbench(where) as s:
+        s.keys(":")
+        s.type("pods")
+        s.keys("Enter")
+        s.wait("STATUS")
+        s.wait("Running")
+        s.keys("q")
+        s.wait("COMMAND")
+        s.keys(":")
+        s.type("stop!")
+        s.keys("Enter")
+        assert s.exit() == "exit 0" and "goes on" not in text(s), text(s)
+    eventually(lambda: not kernels(where))
+
+
 def test_text_typed_just_before_a_hang_up_is_there(t):
     where = folder(t, SMALL)
     with workbench(where) as s:
