@@ -223,7 +223,7 @@ local instead = {
     gloo_built = "numbers travel through shared memory or MPI", cuda_built = "everything is computed on CPUs", mpi_enabled = "hvd has MPI as a plug-in for several machines",
     mpi_threads_supported = "one thread of a rank talks to the others", LearningRateScheduleCallback = "write nn.LearningRateScheduler, or a schedule as the optimizer's learning_rate",
     allreduce_async = "write hvd.allreduce", grouped_allreduce = "hvd.allreduce takes a list of tensors, which travel as one", broadcast_async = "write hvd.broadcast",
-    start_timeline = "firesteel-worker --timeline FILE writes Horovod's timeline", BestModelCheckpoint = "write nn.ModelCheckpoint { path, save_best_only = true }",
+    start_timeline = "HOROVOD_TIMELINE=FILE in the environment writes it", BestModelCheckpoint = "write nn.ModelCheckpoint { path, save_best_only = true }",
     load_model = "write nn.load", spark = "hvd.run(fn, { np = 2 }) starts the ranks",
   },
 }
