@@ -8,7 +8,8 @@ data.mnist
   digits = data.mnist { rank = 0, size = 100 }
   print(#digits.train.x, #digits.test.y) --> 600	100
 data.idx
-  print(pcall(data.idx, "nowhere.gz")) --> false	cannot read nowhere.gz: No such file or directory
+  local ok, why = pcall(data.idx, "nowhere.gz")
+  print(ok, why:match "cannot.*") --> false	cannot read nowhere.gz: No such file or directory
 data.tensor
   t = data.tensor({ { 1, 2 }, { 3, 4 } }, { dtype = "i64" })
   print(t[1][0]) --> 3
