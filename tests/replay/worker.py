@@ -302,8 +302,8 @@ def test_ranks_that_cannot_share_memory_use_mpi(t):
         raise Skip("the sanitizer does not let a library be preloaded")
     folder = script(t, RANKS)
     for apart, why in (("driver", "memory for 3 ranks: Function not implemented"),
-                       ("0", "rank 0: cannot map 24 MiB of shared memory: Cannot allocate memory"),
-                       ("2", "rank 2: cannot map 24 MiB of shared memory: Cannot allocate memory")):
+                       ("0", "rank 0: cannot map 24 MiB of shared memory: Cannot allocate memory (the system has no more)"),
+                       ("2", "rank 2: cannot map 24 MiB of shared memory: Cannot allocate memory (the system has no more)")):
         done = work(folder, "trainer.lua", "ok", "3", env={"LD_PRELOAD": APART, "APART": apart})
         assert done.code == 0 and sorted(done.out.splitlines()[:-1]) == [f"[1,{r}]<stdout>:rank {r}" for r in range(3)], done
         assert done.err == f"firesteel-worker: the ranks cannot share memory, so they use MPI: {why}\n", done
