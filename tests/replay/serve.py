@@ -318,7 +318,7 @@ def test_the_sum_of_bodies(t):
     eventually(takes_a_long_one, 30)
     held = numbers(s)[0]
     assert held["firesteel_held_bytes"] <= 256 << 20, held
-    assert SANITIZED or memory(s) < 350 << 20, memory(s)
+    assert SANITIZED or memory(s) < 420 << 20, memory(s)  # what is held, and what 32 lanes read into
     for c in begun:
         c.close()
     eventually(lambda: numbers(s)[0]["firesteel_held_bytes"] == 0, 20)

@@ -443,8 +443,9 @@ def test_when_the_file_has_changed(t):
         return s
 
     unsaved = "j d d", "wait small.lua +"
-    small = On(lambda: changed(opened(t, CELLS, *unsaved, size="60x6")()))
+    small = On(lambda: changed(opened(t, CELLS, *unsaved, size="60x7")()))
     cases("When the file has changed", lambda: changed(opened(t, CELLS, *unsaved)()), [
+        ("d", sees("what saving would change")),
         ("o", status("saved")),
         ("r", titles("Alpha", "Beta", "Gamma", "Delta", "Other")),
         ("n", typed("other.lua"), "Enter", status("saved", "other.lua")),

@@ -197,20 +197,30 @@ static bool edited_row(const struct notebook_view *v, int *y)
     return v->editing && v->keep && v->top <= v->at;
 }
 
-// What grows or shrinks above the edited cell moves what is above it, not the line that a person
-// types in.
+// Output that grows or shrinks above the edited cell moves what is above it, not the line that a
+// person types in. A cell that has got another place is followed there.
 static void hold_edited(struct notebook_view *v)
 {
     int y;
+    bool moved = v->held_at != v->at;
     bool held = v->held && v->anchor && str_eq(v->held, v->anchor) && v->held_w == v->area.w;
-    if (held && edited_row(v, &y))
+    if (held && !moved && edited_row(v, &y))
         notebook_scroll(v, y - v->held_y);
+}
+
+// In a new cell there is no line yet that has to stay: what was run before it is to be seen.
+static bool has_text(const struct notebook_view *v)
+{
+    const text *t = edit_text(slot_edit(slot_at(v->head.bench, v->at)));
+    pos end = text_end(t);
+    return end.line > 0 || end.byte > 0;
 }
 
 static void note_edited(struct notebook_view *v)
 {
-    bool known = edited_row(v, &v->held_y);
+    bool known = edited_row(v, &v->held_y) && has_text(v);
     v->held_w = v->area.w;
+    v->held_at = v->at;
     if (known && v->held && v->anchor && str_eq(v->held, v->anchor))
         return;
     free(v->held);

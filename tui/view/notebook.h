@@ -28,6 +28,7 @@ struct notebook_view {
     int64_t warned;  // mono ns: C-c was told that it interrupts another cell; 0: not
     char *held;      // id of the cell that was edited when this was drawn, and the row of its title
     int held_y, held_w;
+    size_t held_at; // then: its place among the cells
     rect area;
 };
 
