@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "script/kernel/session/room.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/proctree.h"
@@ -42,53 +43,72 @@ static void drop_others(struct room *r)
     r->asking = false;
 }
 
-static void measure(struct room *r, int64_t *sum)
+// This kernel among the others.
+static struct other own(const struct room *r)
+{
+    const kernel *k = r->kernel;
+    int64_t unused = life_unused_ns(k);
+    return (struct other){.pid = getpid(),
+        .unused_ms = unused ? unused / CLOCK_MS : -1,
+        .held = life_held(k) != NULL};
+}
+
+static int64_t measure(struct room *r, struct other *me)
 {
     proctree *t = proctree_read();
-    *sum = life_unused_ns(r->kernel) ? proctree_memory(t, getppid()) : 0;
-    for (size_t i = 0; i < r->n; i++) {
-        struct other *o = r->list[i];
-        if (!o->pid || o->unused_ms < 0)
-            continue;
-        o->memory = proctree_memory(t, proctree_parent(t, o->pid));
-        *sum += o->memory;
+    int64_t sum = 0;
+    for (size_t i = 0; i <= r->n; i++) {
+        struct other *o = i < r->n ? r->list[i] : me;
+        o->memory =
+            o->pid && o->unused_ms >= 0 ? proctree_memory(t, proctree_parent(t, o->pid)) : 0;
+        sum += o->memory;
     }
     proctree_free(t);
+    return sum;
 }
 
-// The one that has been unused longest and may be ended; NULL: there is none.
-static struct other *oldest(const struct room *r)
+// The one that has been unused longest and may be ended; NULL: there is none. The one that became
+// unused last stays in any case: its person may only have lost the line.
+static struct other *oldest(const struct room *r, struct other *me)
 {
-    struct other *found = NULL;
-    for (size_t i = 0; i < r->n; i++) {
-        struct other *o = r->list[i];
-        bool may = o->pid && o->unused_ms >= 0 && !o->held;
-        if (may && (!found || o->unused_ms > found->unused_ms))
+    struct other *found = NULL, *newest = NULL;
+    for (size_t i = 0; i <= r->n; i++) {
+        struct other *o = i < r->n ? r->list[i] : me;
+        if (!o->pid || o->unused_ms < 0)
+            continue;
+        if (!newest || o->unused_ms < newest->unused_ms)
+            newest = o;
+        if (!o->held && (!found || o->unused_ms > found->unused_ms))
             found = o;
     }
-    return found;
+    return found == newest ? NULL : found;
 }
 
-// It looks again by itself whether it may be ended: somebody may have come to it meanwhile.
-static void end(struct other *o, int64_t sum, int64_t most)
+// Another one looks again by itself whether it may be ended: somebody may have come to it
+// meanwhile.
+static void end(struct room *r, struct other *o, int64_t sum)
 {
     AUTO_FREE char *why =
-        str_fmt("unused kernels had %lldM of memory, and may have %lldM: this one "
-                "had been unused longest",
-            (long long)(sum >> 20), (long long)(most >> 20));
+        str_fmt("unused kernels had %lldM of memory, and may have %lldM: this one had been unused "
+                "longest",
+            (long long)(sum >> 20), (long long)(r->kernel->options->room >> 20));
+    o->unused_ms = -1;
+    if (!o->client) {
+        life_end(r->kernel, 0, why);
+        return;
+    }
     cJSON *m = message_new(MESSAGE_shutdown);
     json_set_bool(m, "unused", true);
     json_set_str(m, "why", why);
     client_send(o->client, m);
-    o->unused_ms = -1;
 }
 
 static void decide(struct room *r)
 {
-    int64_t sum, most = r->kernel->options->room;
-    measure(r, &sum);
-    for (struct other *o; sum > most && (o = oldest(r));) {
-        end(o, sum, most);
+    struct other me = own(r);
+    int64_t sum = measure(r, &me);
+    for (struct other *o; sum > r->kernel->options->room && (o = oldest(r, &me));) {
+        end(r, o, sum);
         sum -= o->memory;
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Makes room: unused kernels of this user may together use so much memory (their children count, a
 // sandbox's pods among them). Beyond it those that have been unused longest are ended; never one
-// that something holds, such as unsaved text, and never the kernel that looks.
+// that something holds, such as unsaved text, and never the one that became unused last.
 #pragma once
 #include "script/kernel/session/state.h"
 
