@@ -223,6 +223,8 @@ static int add_impersonation(credentials *c, err *e)
     for (char **g = k->as_groups; status == 0 && g && *g; g++)
         status = add_header(c, "Impersonate-Group", *g, e);
     const cJSON *extra, *value;
+    if (status == 0 && k->as_extra && !cJSON_IsObject(k->as_extra) && !cJSON_IsNull(k->as_extra))
+        return err_set(e, ERR_INVALID, "as-user-extra of the kubeconfig must be a map of lists");
     cJSON_ArrayForEach(extra, k->as_extra)
     {
         cJSON_ArrayForEach(value, extra)

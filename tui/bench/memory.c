@@ -80,6 +80,8 @@ void bench_remember(bench *b, const char *folder, const char *const *given)
     if (b->forgets)
         return;
     struct memory *m = memory_of(b);
+    free(m->folder);
+    strv_free(m->given);
     m->folder = mem_strdup(folder);
     m->given = given ? strv_dup(given) : NULL;
     m->wanted = true;
