@@ -156,7 +156,7 @@ TEST(a_temporary_folder_goes_with_its_process)
     CHECK(path_is_dir(buf_cstr(&theirs)));
     owner_sweep(runtime);
     CHECK(!path_exists(buf_cstr(&theirs)) && path_is_dir(mine.path) && path_is_dir(other));
-    AUTO_FREE char *path = mem_strdup(mine.path), *link = mem_strdup(mine.link);
+    AUTO_FREE char *path = mem_strdup(mine.path);
     owner_temp_remove(&mine);
     owner_temp_remove(&mine);
     CHECK(!path_exists(path) && rmdir(runtime) == 0);
