@@ -145,43 +145,53 @@ static char *normal_name(const char *name)
     return buf_take(&out);
 }
 
-// Where a name was looked for.
+// Where a name was found.
 struct search {
-    int folder;      // an open one that has it; -1: none has
-    const char *dir; // its path
-    char *out;       // a path that leads out of its folder, by a link; NULL: none does
+    int folder; // an open one that has it; -1: none has
+    char *dir;  // its path
+    char *name; // its name there
 };
 
 static void search_done(struct search *s)
 {
     if (s->folder >= 0)
         close(s->folder);
-    free(s->out);
+    free(s->dir);
+    free(s->name);
 }
 
-// Looks on where an earlier search has found nothing. Nothing outside of a folder counts as there.
+// A link of the person's own may lead to another disk, and what the notebook names is taken from
+// there; nothing in it leads further out.
+static void follow(const char *dir, const char *name, struct search *s)
+{
+    AUTO_FREE char *path = path_join(dir, name);
+    AUTO_FREE char *real = path_absolute(path, NULL);
+    if (!real || !path_exists(real))
+        return;
+    s->dir = path_dirname(real);
+    s->name = path_basename(real);
+    s->folder = open(s->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+// Looks on where an earlier search has found nothing.
 static void look_in(const char *const *dirs, const char *name, struct search *s)
 {
     for (size_t i = 0; dirs && dirs[i] && s->folder < 0; i++) {
         AUTO_FD folder = open(dirs[i], O_PATH | O_DIRECTORY | O_CLOEXEC);
         AUTO_FD there = folder < 0 ? -1 : inside_open(folder, name, O_PATH, INSIDE_BENEATH);
-        if (folder >= 0 && there < 0 && errno == EXDEV && !s->out)
-            s->out = path_join(dirs[i], name);
+        if (folder >= 0 && there < 0 && errno == EXDEV)
+            follow(dirs[i], name, s);
         if (there < 0)
             continue;
         s->folder = folder;
-        s->dir = dirs[i];
+        s->dir = mem_strdup(dirs[i]);
+        s->name = mem_strdup(name);
         folder = -1;
     }
 }
 
-static int not_found(const struct image_build *b, const char *name, const struct search *s, err *e)
+static int not_found(const struct image_build *b, const char *name, err *e)
 {
-    if (s->out)
-        return err_set(e, ERR_USAGE,
-            "%s is a link that leads out of its folder, or passes one: nothing outside is packed. "
-            "Copy what is meant into the folder; for data/… $FIRESTEEL_DATA names another one",
-            s->out);
     AUTO_BUF places = {0};
     for (size_t i = 0; b->dirs && b->dirs[i]; i++)
         buf_fmt(&places, "%s%s", places.len ? ", " : "", b->dirs[i]);
@@ -209,17 +219,16 @@ static int add_entry(layer *l, const struct image_build *b, const struct image_c
         return err_set(
             e, ERR_USAGE, "it must be the relative name of a file or folder, without “..”");
     CLEANUP(search_done) struct search s = {.folder = -1};
-    const char *there = name;
     look_in(b->dirs, name, &s);
     if (s.folder < 0 && str_starts(name, "data/"))
-        look_in(b->data_dirs, there = name + strlen("data/"), &s);
+        look_in(b->data_dirs, name + strlen("data/"), &s);
     if (s.folder < 0)
-        return not_found(b, name, &s, e);
+        return not_found(b, name, e);
     AUTO_FREE char *to = target_of(b, copy, name);
     if (!*to || strstr(to, "../") || str_ends(to, ".."))
         return err_set(e, ERR_USAGE, "“%s” is no place in an image", copy->to);
-    return layer_reads(l, s.folder, s.dir, e) || layer_tree(l, to, there, name, b->exclude, e) ? -1
-                                                                                               : 0;
+    return layer_reads(l, s.folder, s.dir, e) || layer_tree(l, to, s.name, name, b->exclude, e) ? -1
+                                                                                                : 0;
 }
 
 static int files_layer(layer *l, const struct image_build *b, err *e)
@@ -255,7 +264,7 @@ static bool has_convolutions(const struct image_build *b, const char *name)
     if (str_ends(name, ".lua"))
         look_in(b->dirs, name, &s);
     AUTO_FD fd =
-        s.folder < 0 ? -1 : inside_open(s.folder, name, O_RDONLY | O_NONBLOCK, INSIDE_BENEATH);
+        s.folder < 0 ? -1 : inside_open(s.folder, s.name, O_RDONLY | O_NONBLOCK, INSIDE_BENEATH);
     return fd >= 0 && fd_read_all(fd, &text, TRAINER_LIMIT, NULL) == 0 &&
            (strstr(buf_cstr(&text), "Conv2D") || strstr(buf_cstr(&text), "nn.applications"));
 }
