@@ -28,6 +28,7 @@ struct room {
     kernel *kernel;
     loop_timer *timer;
     bool asking; // the timer is for the answers
+    bool again;  // and somebody wants another look after them
     struct other **list;
     size_t n, waiting;
 };
@@ -188,6 +189,9 @@ static void on_timer(void *arg)
         return;
     }
     drop_others(r);
+    if (r->again)
+        loop_timer_start(r->timer, SOON_MS, 0);
+    r->again = false;
 }
 
 void room_look_soon(kernel *k)
@@ -200,7 +204,9 @@ void room_look_soon(kernel *k)
         *k->room = (struct room){.kernel = k};
         k->room->timer = loop_timer_new(k->loop, on_timer, k->room);
     }
-    if (!k->room->asking)
+    if (k->room->asking)
+        k->room->again = true;
+    else
         loop_timer_start(k->room->timer, SOON_MS, 0);
 }
 
