@@ -2,6 +2,8 @@
 // What the processes of this machine use, read once from /proc: all numbers are of that moment.
 // The table owns them.
 #pragma once
+#include "base/buf.h"
+
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -13,6 +15,7 @@ void proctree_free(proctree *t); // NULL is fine
 // resident without what they share with others. 0: it is not there.
 int64_t proctree_memory(const proctree *t, pid_t pid);
 pid_t proctree_parent(const proctree *t, pid_t pid); // 0: it is not there
-// What this process could have at most: the machine's memory, or less where its control group (1
-// or 2) says so; in bytes.
-int64_t proctree_limit(void);
+
+// Of one process: the fields of /proc/PID/stat behind its name, "S 1 …" (proc_pid_stat(5), from the
+// third on). They point into `text`, which gets the whole. NULL: it is not there.
+const char *process_fields(pid_t pid, buf *text);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cli/cli.h"
 
+#include "base/available.h"
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/folder.h"
@@ -8,7 +9,6 @@
 #include "base/mem.h"
 #include "base/owner.h"
 #include "base/path.h"
-#include "base/proctree.h"
 #include "base/str.h"
 #include "cli/places.h"
 #include "cli/say.h"
@@ -381,5 +381,6 @@ int64_t cli_kept_memory(struct cli *cli)
 {
     const char *text = cli_getenv(cli, "FIRESTEEL_KEPT_MEMORY");
     size_t bytes;
-    return text && cli_size(text, &bytes, NULL) == 0 ? (int64_t)bytes : proctree_limit() / 4;
+    return text && cli_size(text, &bytes, NULL) == 0 ? (int64_t)bytes
+                                                     : (int64_t)(memory_most("/") / 4);
 }

@@ -84,8 +84,8 @@ char *cli_work_folder(struct cli *cli, const char *cwd, const char *file, bool *
 char *cli_runs_folder(struct cli *cli, const char *cwd, const char *word);
 // "512M", "4G": bytes.
 int cli_size(const char *text, size_t *size, err *e);
-// What unused kernels may have of the memory together, in bytes: $FIRESTEEL_KEPT_MEMORY, else a
-// quarter of what there is.
+// The bytes of memory that all unused kernels together may use: $FIRESTEEL_KEPT_MEMORY, or a
+// quarter of the memory of this machine or control group.
 int64_t cli_kept_memory(struct cli *cli);
 // Files as $KUBECONFIG lists them: relative ones are found from the folder `here`, also when the
 // notebook works in another one. Links stay as they are: files that a kubeconfig names lie beside

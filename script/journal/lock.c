@@ -4,11 +4,13 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/path.h"
+#include "base/proctree.h"
 #include "base/str.h"
 #include "script/journal/hidden.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -22,19 +24,15 @@ struct document_lock {
     char *cwd;
 };
 
-// The time at which a process began, in ticks since boot; 0: it does not exist. The process's name
-// in /proc stands in brackets and may hold anything.
+// The time at which a process began, in ticks since boot; 0: it does not exist.
 static int64_t started(int64_t pid)
 {
-    AUTO_FREE char *path = str_fmt("/proc/%lld/stat", (long long)pid);
     AUTO_BUF stat = {0};
-    if (path_read(path, &stat, LIMIT, NULL) < 0)
-        return 0;
-    const char *rest = strrchr(buf_cstr(&stat), ')');
+    const char *fields = pid > 0 && pid <= INT_MAX ? process_fields((pid_t)pid, &stat) : NULL;
     unsigned long long ticks = 0;
-    if (rest)
-        sscanf(rest + 1,
-            " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
+    if (fields)
+        sscanf(fields,
+            "%*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
             &ticks);
     return (int64_t)ticks;
 }

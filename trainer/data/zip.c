@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "trainer/data/zip.h"
 
+#include "base/available.h"
 #include "base/mem.h"
 #include "trainer/data/deflate.h"
-#include "trainer/tensor/available.h"
 
 #include <string.h>
 

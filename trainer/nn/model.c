@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "trainer/nn/internal.h"
 
+#include "base/available.h"
 #include "base/mem.h"
 #include "trainer/dnn/dnn.h"
 #include "trainer/nn/exchange.h"
 #include "trainer/nn/objective.h"
-#include "trainer/tensor/available.h"
 #include "trainer/tensor/memory.h"
 
 #include <math.h>

@@ -3,9 +3,9 @@
 // all.
 #include "trainer/nn/internal.h"
 
+#include "base/available.h"
 #include "base/mem.h"
 #include "trainer/data/order.h"
-#include "trainer/tensor/available.h"
 #include "trainer/tensor/memory.h"
 
 #include <math.h>

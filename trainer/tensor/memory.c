@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "trainer/tensor/memory.h"
 
-#include "trainer/tensor/available.h"
+#include "base/available.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Sums, means and the like along a dimension of a tensor, and of all of it.
+#include "base/available.h"
 #include "base/mem.h"
 #include "trainer/tensor/arithmetic.h"
 #include "trainer/tensor/arrange.h"
-#include "trainer/tensor/available.h"
 
 #include <math.h>
 #include <string.h>

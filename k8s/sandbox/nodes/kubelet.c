@@ -5,6 +5,7 @@
 #include "base/loop/child.h"
 #include "base/mem.h"
 #include "base/path.h"
+#include "base/proctree.h"
 #include "base/str.h"
 #include "k8s/sandbox/nodes/container.h"
 #include "k8s/sandbox/nodes/controller.h"
@@ -484,11 +485,9 @@ kubelet *kubelet_open(sandbox *s, const struct pods_options *o, err *e)
 static void wait_for(pid_t pid)
 {
     for (int i = 0; i < 500 && kill(pid, 0) == 0; i++) {
-        AUTO_FREE char *path = str_fmt("/proc/%d/stat", (int)pid);
         AUTO_BUF stat = {0};
-        const char *state =
-            path_read(path, &stat, 4096, NULL) ? NULL : strrchr(buf_cstr(&stat), ')');
-        if (!state || str_starts(state, ") Z"))
+        const char *fields = process_fields(pid, &stat);
+        if (!fields || *fields == 'Z')
             return;
         usleep(2000);
     }

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/path.h"
+#include "base/proctree.h"
 #include "base/spawn.h"
 #include "base/str.h"
 
@@ -129,13 +130,10 @@ static void kill_descendants(void)
             int64_t pid;
             if (!str_to_int(entry->d_name, &pid))
                 continue;
-            AUTO_FREE char *path = str_fmt("/proc/%s/stat", entry->d_name);
             AUTO_BUF stat = {0};
-            if (path_read(path, &stat, 4096, NULL))
-                continue;
-            const char *after = strrchr(buf_cstr(&stat), ')');
+            const char *fields = process_fields((pid_t)pid, &stat);
             int parent = 0;
-            if (after && sscanf(after, ") %*c %d", &parent) == 1 && parent == getpid())
+            if (fields && sscanf(fields, "%*c %d", &parent) == 1 && parent == getpid())
                 kill((pid_t)pid, SIGKILL);
         }
         if (proc)

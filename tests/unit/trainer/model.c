@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
+#include "base/available.h"
 #include "tests/support/tap.h"
 #include "trainer/data/order.h"
 #include "trainer/fit.h"
 #include "trainer/nn/objective.h"
 #include "trainer/nn/train.h"
 #include "trainer/tensor/arithmetic.h"
-#include "trainer/tensor/available.h"
 #include "trainer/watch.h"
 
 #include <pthread.h>

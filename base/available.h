@@ -11,6 +11,8 @@
 // back counts as available. SIZE_MAX when the system does not say. `root` is the folder that has
 // proc and sys: "/".
 size_t memory_available(const char *root);
+// Bytes: all that the machine has, or the least of those limits. SIZE_MAX as above.
+size_t memory_most(const char *root);
 // Do so many bytes fit? ERR_LIMIT: "WHAT need 37.3 GiB of memory, but only 19.4 GiB are free here".
 // A few MiB always fit: nobody looks.
 int memory_check(size_t bytes, const char *what, err *e);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "trainer/tensor/available.h"
+#include "base/available.h"
 
 #include "base/buf.h"
 #include "base/mem.h"
@@ -42,7 +42,7 @@ static const struct names versions[] = {
         "total_inactive_file "},
 };
 
-static size_t in_folder(const char *folder, const struct names *v)
+static size_t free_in(const char *folder, const struct names *v)
 {
     AUTO_FREE char *limit = path_join(folder, v->limit), *used = path_join(folder, v->used),
                    *stat = path_join(folder, "memory.stat");
@@ -54,6 +54,12 @@ static size_t in_folder(const char *folder, const struct names *v)
     return most > now ? most - now : 0;
 }
 
+static size_t most_in(const char *folder, const struct names *v)
+{
+    AUTO_FREE char *limit = path_join(folder, v->limit);
+    return number_in(limit, "");
+}
+
 static size_t least(size_t a, size_t b)
 {
     return a < b ? a : b;
@@ -61,7 +67,8 @@ static size_t least(size_t a, size_t b)
 
 // Looks at the process's group and at every one above it. A container may see only its own group,
 // as the root.
-static size_t in_groups(const char *root, const char *groups, const struct names *v)
+static size_t in_groups(const char *root, const char *groups, const struct names *v,
+    size_t (*in_folder)(const char *folder, const struct names *v))
 {
     const char *found = strstr(groups, v->controller);
     if (!found)
@@ -78,18 +85,30 @@ static size_t in_groups(const char *root, const char *groups, const struct names
     return result;
 }
 
-size_t memory_available(const char *root)
+// A number of the machine's memory, or what a group says, if that is less.
+static size_t least_of_all(const char *root, const char *key,
+    size_t (*in_folder)(const char *folder, const struct names *v))
 {
     AUTO_FREE char *machine = path_join(root, "proc/meminfo"),
                    *file = path_join(root, "proc/self/cgroup");
     AUTO_BUF groups = {0};
-    size_t kib = number_in(machine, "MemAvailable:");
+    size_t kib = number_in(machine, key);
     size_t result = kib > SIZE_MAX / 1024 ? SIZE_MAX : kib * 1024;
     if (path_read(file, &groups, 1 << 20, NULL) < 0)
         return result;
     for (size_t i = 0; i < ARRAY_LEN(versions); i++)
-        result = least(result, in_groups(root, buf_cstr(&groups), &versions[i]));
+        result = least(result, in_groups(root, buf_cstr(&groups), &versions[i], in_folder));
     return result;
+}
+
+size_t memory_available(const char *root)
+{
+    return least_of_all(root, "MemAvailable:", free_in);
+}
+
+size_t memory_most(const char *root)
+{
+    return least_of_all(root, "MemTotal:", most_in);
 }
 
 static void size_text(size_t bytes, buf *out)
