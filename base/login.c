@@ -139,3 +139,11 @@ enum login_end login_end_here(buf *remedy)
     path_read("/proc/self/cgroup", &cgroup, LIMIT, NULL);
     return login_end_of("", buf_cstr(&cgroup), user ? user->pw_name : NULL, remedy);
 }
+
+const char *login_end_reason(enum login_end end)
+{
+    return end == LOGIN_KILLS  ? "logind has KillUserProcesses: at a logout it ends all that was "
+                                 "started in the session"
+           : end == LOGIN_LAST ? "the user's systemd, which started this, ends with the last login"
+                               : NULL;
+}

@@ -12,13 +12,11 @@ enum login_end {
     LOGIN_LAST,       // we are below the user's own manager, which ends with the last login
 };
 
-#define LOGIN_KILLS_TEXT                                                                           \
-    "logind has KillUserProcesses: at a logout it ends all that was started in the session"
-#define LOGIN_LAST_TEXT "the user's systemd, which started this, ends with the last login"
-
 // root: "" for this machine's files. cgroup: the text of /proc/self/cgroup. user: the name, NULL:
 // it has none. remedy gets what to do, where processes end.
 // Sources: logind.conf(5), loginctl(1) enable-linger, systemd-run(1).
 enum login_end login_end_of(const char *root, const char *cgroup, const char *user, buf *remedy);
 // The same for this process.
 enum login_end login_end_here(buf *remedy);
+// Why processes end, for people; NULL: they do not.
+const char *login_end_reason(enum login_end end);

@@ -104,24 +104,17 @@ static void look_at_folders(struct doctor *d)
 static void look_at_login(struct doctor *d)
 {
     AUTO_BUF remedy = {0};
-    switch (login_end_here(&remedy)) {
-    case LOGIN_NO_SYSTEMD:
+    enum login_end end = login_end_here(&remedy);
+    const char *reason = login_end_reason(end);
+    if (reason)
+        doctor_found(d, "linger", HEALTH_WARN, buf_cstr(&remedy), "%s", reason);
+    else if (end == LOGIN_NO_SYSTEMD)
         doctor_found(d, "linger", HEALTH_OK, NULL, "no systemd: nothing ends with a login");
-        break;
-    case LOGIN_LEAVES:
+    else if (end == LOGIN_LINGERS)
+        doctor_found(d, "linger", HEALTH_OK, NULL, "on: kernels outlive the login");
+    else
         doctor_found(
             d, "linger", HEALTH_OK, NULL, "not needed: logind leaves processes alone at a logout");
-        break;
-    case LOGIN_LINGERS:
-        doctor_found(d, "linger", HEALTH_OK, NULL, "on: kernels outlive the login");
-        break;
-    case LOGIN_KILLS:
-        doctor_found(d, "linger", HEALTH_WARN, buf_cstr(&remedy), "%s", LOGIN_KILLS_TEXT);
-        break;
-    case LOGIN_LAST:
-        doctor_found(d, "linger", HEALTH_WARN, buf_cstr(&remedy), "%s", LOGIN_LAST_TEXT);
-        break;
-    }
 }
 
 void doctor_look(struct doctor *d)

@@ -348,7 +348,6 @@ static int prepare(struct cli *cli, struct arguments *a, err *e)
     o->actions = k8s_actions;
     o->where = k8s_where;
     o->guarded = k8s_guarded;
-    o->room = cli_kept_memory(cli);
     o->protect = (const char *const *)a->protect;
     o->allow_protected = (const char *const *)a->allow_protected;
     o->self = cli_program(cli, "firesteel-kernel", e);
@@ -382,6 +381,7 @@ static int run(struct cli *cli, struct arguments *a, const char *note)
     if (file)
         o->notebook = file;
     o->socket = socket;
+    o->room = o->headless ? 0 : cli_kept_memory(cli);
     o->runtime = cli_runtime_dir(cli, &e);
     if (!o->runtime)
         return fail(&e);

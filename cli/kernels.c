@@ -182,16 +182,11 @@ int kernels_find(struct cli *cli, struct kernels *out, err *e)
     return ask_all(out, NULL, e);
 }
 
-int kernels_ask_for(const char *socket, const cJSON *wants, struct kernels *out, err *e)
+int kernels_ask(const char *socket, const cJSON *wants, struct kernels *out, err *e)
 {
     *out = (struct kernels){0};
     add_socket(out, "", socket);
     return ask_all(out, wants, e);
-}
-
-int kernels_ask(const char *socket, struct kernels *out, err *e)
-{
-    return kernels_ask_for(socket, NULL, out, e);
 }
 
 // All that a kernel has started is below its guard, which is its parent.

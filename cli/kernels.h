@@ -26,10 +26,9 @@ struct kernels {
 // Asks every socket; each kernel has two seconds to answer. Sockets on which nobody listens are
 // removed.
 int kernels_find(struct cli *cli, struct kernels *out, err *e);
-// The same for one socket: `out` has one kernel, or none if nobody answers.
-int kernels_ask(const char *socket, struct kernels *out, err *e);
-// The same, with what was asked for when the notebook was opened (message.def); NULL: nothing was.
-int kernels_ask_for(const char *socket, const cJSON *wants, struct kernels *out, err *e);
+// The same for one socket: `out` has one kernel, or none if nobody answers. wants: what was asked
+// for when the notebook was opened (hello in message.def); NULL: nothing was.
+int kernels_ask(const char *socket, const cJSON *wants, struct kernels *out, err *e);
 void kernels_measure(struct kernels *k);
 void kernels_done(struct kernels *k);
 // Finds a kernel by its run's name, beginning or end (journal_match), or "newest"; NULL: the

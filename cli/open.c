@@ -71,7 +71,7 @@ static int place_find(struct place *p, struct cli *cli, const char *cwd, const c
 // Asks the kernel that listens there; one that is just ending is left out.
 static bool ask_kernel(const char *socket, const cJSON *wants, struct kernels *out)
 {
-    bool there = kernels_ask_for(socket, wants, out, NULL) == 0 && out->n &&
+    bool there = kernels_ask(socket, wants, out, NULL) == 0 && out->n &&
                  !str_eq(out->list[0].state, "stopping");
     if (!there)
         kernels_done(out);
@@ -258,7 +258,7 @@ static int begin_anew(
 static int choose(workbench *w, struct cli *cli, const struct open_options *o,
     const struct place *at, const struct kernel *k, const char *differs, err *e)
 {
-    enum { JOIN, COPY, ANEW, LEAVE };
+    enum { JOIN, COPY, ANEW, CHOICES };
     AUTO_FREE char *name = free_name(at->path);
     AUTO_FREE char *copy_name = path_basename(name);
     AUTO_FREE char *own = path_basename(at->path);
@@ -267,8 +267,8 @@ static int choose(workbench *w, struct cli *cli, const struct open_options *o,
     AUTO_FREE char *copy = str_fmt("on a copy, %s", copy_name);
     const char *lost = k->unsaved ? "its unsaved text comes back, its variables do not"
                                   : "its variables go with it";
-    struct pick_row rows[LEAVE];
-    int means[LEAVE];
+    struct pick_row rows[CHOICES];
+    int means[CHOICES];
     size_t n = 0;
     if (!k->refused) {
         means[n] = JOIN;

@@ -551,10 +551,9 @@ static void say_farewell(const workbench *w)
 {
     AUTO_BUF remedy = {0};
     say(stdout, "%s\n", bench_farewell(w->bench));
-    enum login_end end = login_end_here(&remedy);
-    if (end == LOGIN_KILLS || end == LOGIN_LAST)
-        say(stdout, "But %s; so that it outlives that: %s\n",
-            end == LOGIN_KILLS ? LOGIN_KILLS_TEXT : LOGIN_LAST_TEXT, buf_cstr(&remedy));
+    const char *reason = login_end_reason(login_end_here(&remedy));
+    if (reason)
+        say(stdout, "But %s; so that it outlives that: %s\n", reason, buf_cstr(&remedy));
 }
 
 void workbench_close(workbench *w)

@@ -100,13 +100,12 @@ void life_client_gone(kernel *k, bool owner)
             life_shutdown(k);
         return;
     }
-    // After a restart the first client may be gone, and the others still have to come back. Else a
-    // kernel that nobody has seen holds nothing.
     if (server_users(k->server) == 0)
         gate_forget(k->effects->gate);
-    bool awaited = k->options->recover || k->greeted;
-    bool ends = owner && server_clients(k->server) == 0 && !life_held(k);
-    if (ends && (!awaited || (k->greeted && !k->lifetime_ns)))
+    // A kernel that no client has greeted holds nothing; but after a restart they still have to
+    // come back to it.
+    bool ends = k->greeted ? !k->lifetime_ns : !k->options->recover;
+    if (ends && owner && server_clients(k->server) == 0 && !life_held(k))
         life_end(k, 0, NULL);
     else
         life_settle(k);
