@@ -62,13 +62,15 @@ def results(out):
 
 
 def commits_are_kept(out):
-    """Nobody begins before a step whose commit had returned."""
-    done = 0
-    for word, number in re.findall(r"(committed|begin \d+ of \d+ at) (\d+)$", out, re.M):
+    """Nobody begins before a step whose commit had returned. Lines of one rank come in order, those of two ranks do not."""
+    done, begun = 0, set()
+    for word, number in re.findall(r"(committed|begin 0 of \d+ at) (\d+)$", out, re.M):
         if word == "committed":
             done = int(number)
         else:
             assert int(number) >= done, out
+            begun.add(number)
+    assert begun >= set(re.findall(r"begin \d+ of \d+ at (\d+)$", out, re.M)), out
     return done
 
 
