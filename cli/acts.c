@@ -103,8 +103,18 @@ static int find_folder(struct act *a, const struct kernel_options *options, err 
     return a->folder ? 0 : -1;
 }
 
+static void hide(const struct act *a)
+{
+    AUTO_BUF told = {0};
+    if (a->error->code != ERR_NONE &&
+        mask_text(a->mask, a->error->text, strlen(a->error->text), &told))
+        err_set(a->error, a->error->code, "%s", buf_cstr(&told));
+}
+
 void act_done(struct act *a)
 {
+    if (a->mask)
+        hide(a);
     free(STEAL(a->folder));
     mask_free(STEAL(a->mask));
 }

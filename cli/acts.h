@@ -10,13 +10,15 @@
 #include "script/journal/mask.h"
 #include "script/kernel/session/kernel.h"
 
-// A plain value, set to its verb and effect; act_done frees what the calls below put there.
+// A plain value, set to its verb, its effect and its error; act_done frees what the calls below put
+// there, and hides the secrets in the error: servers tell what they were asked for.
 struct act {
     const char *verb;   // "exec"
     const char *effect; // "cluster"; "local": it changes nothing in the cluster
+    err *error;         // of the caller; act_done must come before it is told
     char id[17];
     char *folder; // of the ledger
-    mask *mask;   // of what is written into it
+    mask *mask;   // of what is written into it, and told
 };
 void act_done(struct act *a);
 // Registers the secrets of the environment and of a command's words ("NAME=VALUE"; NULL: none).

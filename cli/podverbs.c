@@ -114,7 +114,8 @@ static int copy(struct copier *c, const struct kernel_options *options, const st
     struct link *l = &c->link;
     struct pod_choice pod;
     struct treetar_told told = {0};
-    CLEANUP(act_done) struct act act = {.verb = "cp", .effect = up ? "cluster" : "local"};
+    CLEANUP(act_done)
+    struct act act = {.verb = "cp", .effect = up ? "cluster" : "local", .error = e};
     act_mask(&act, options, NULL);
     AUTO_FREE char *own = path_absolute(here, e), *where = str_fmt("copy to %s", there->pod);
     if (!own || act_allow(&act, options, client_config(l->client), where, e) != 0 ||
@@ -248,7 +249,7 @@ static int take_ports(struct forwarding *f, char **words, buf *text, err *e)
 static int forward_all(
     struct forwarding *f, const struct kernel_options *options, const struct podverb *what, err *e)
 {
-    CLEANUP(act_done) struct act act = {.verb = "port-forward", .effect = "cluster"};
+    CLEANUP(act_done) struct act act = {.verb = "port-forward", .effect = "cluster", .error = e};
     act_mask(&act, options, NULL);
     AUTO_BUF ports = {0};
     AUTO_FREE char *where = str_fmt("port-forward to %s", what->forward);

@@ -264,7 +264,7 @@ static char *first_words(const struct remoting *what, mask *m)
 static int run(struct session *s, const struct kernel_options *options, err *e)
 {
     struct pod_choice pod;
-    CLEANUP(act_done) struct act act = {.verb = "exec", .effect = "cluster"};
+    CLEANUP(act_done) struct act act = {.verb = "exec", .effect = "cluster", .error = e};
     act_mask(&act, options, s->what->command);
     AUTO_FREE char *where = str_fmt("exec in %s", s->what->pod);
     AUTO_FREE char *words = first_words(s->what, act.mask);

@@ -2,15 +2,32 @@
 #include "cli/say.h"
 
 #include "base/printable.h"
+#include "script/journal/mask.h"
 
+#include <pthread.h>
 #include <stdarg.h>
+#include <unistd.h>
+
+static mask *of_environment;
+
+static void learn(void)
+{
+    of_environment = mask_new();
+    mask_add_env(of_environment, (const char *const *)environ);
+}
 
 static void put(FILE *to, const char *text, size_t n)
 {
-    AUTO_BUF clean = {0};
-    printable(&clean, text, n);
-    if (to == stderr)
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    AUTO_BUF clean = {0}, told = {0};
+    if (to == stderr) {
         fflush(stdout); // what was said before
+        pthread_once(&once, learn);
+        mask_text(of_environment, text, n, &told);
+        text = buf_cstr(&told);
+        n = told.len;
+    }
+    printable(&clean, text, n);
     fwrite(buf_cstr(&clean), 1, clean.len, to);
 }
 

@@ -2,7 +2,8 @@
 // The only way to standard output and standard error, for all verbs. Nearly every line contains
 // text of titles, files, servers or cells. So all text is made printable (base/printable.h), on a
 // terminal and in a pipe, which may lead to a terminal. Only say_tone, say_redraw and say_file
-// write other bytes. Nothing is owned.
+// write other bytes. Messages, which go to standard error, quote arguments and servers: secrets of
+// the environment are hidden there. Nothing is owned.
 #pragma once
 #include "base/json.h"
 #include "cli/cli.h"

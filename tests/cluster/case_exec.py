@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 import pathlib
+import random
 import select
 import signal
 import struct
@@ -14,6 +15,7 @@ import time
 from case_verbs import cell
 from place import Place, pod
 
+import hidden_cases
 import tap
 
 SERVER = "mkdir -p /www; echo from the pod >/www/index.html; while true; do echo tick; sleep 0.2; done & exec httpd -f -p 8080 -h /www"
@@ -243,6 +245,27 @@ def acts(place):
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
+def random_secrets_are_hidden(place, options):
+    """Not even 12 bytes of them, in what is written down and in what these verbs say themselves. FIRESTEEL_SEED repeats it.
+    A path is told in its parts, so they have no "/"."""
+    seed = hidden_cases.seed()
+    print(f"# FIRESTEEL_SEED={seed}")
+    rng = random.Random(seed)
+    for _ in range(8):
+        data = hidden_cases.secret(rng).replace(b"/", b"+")
+        word, search = os.fsdecode(data), hidden_cases.Search([data])
+        text = "x" * max(0, rng.choice(hidden_cases.LIMITS) - rng.randrange(14)) + word
+        env = {**place.env, **hidden_cases.variables([data])}
+        for words in (["exec", "web", "--", "true", text], ["exec", "web", "--", text], ["exec", "web", "--", "env", f"PASSWORD={text}", "false"],
+                      ["exec", "web", "-c", text, "--", "true"], ["cp", f"web:/tmp/{text}", "here"],
+                      ["cp", f"{place.dir}/{text}", "web:/tmp/"], ["port-forward", "web", f":{text}"]):
+            done = tap.sh(tap.FIRESTEEL, words[0], *options, *words[1:], env=env)
+            part = search.found(done.out + done.err)
+            assert part is None, (seed, words[0], part)
+        path = pathlib.Path(place.dir, ".local/state/firesteel/acts.jsonl")
+        assert search.found(path.read_bytes()) is None, (seed, acts(place))
+
+
 def test_verbs_copy_and_forward_as_kubectl_does(t):
     web = pod("web", "sh", "-c", SERVER, ports=[{"name": "http", "containerPort": 8080}])
     place = running(Place(t), web)
@@ -294,6 +317,7 @@ def test_verbs_copy_and_forward_as_kubectl_does(t):
     assert done.code == 0 and "hunter3" in done.out, done
     assert acts(place)[-2]["what"].startswith("run `env PGPASSWORD=[secret] echo x"), acts(place)
     assert not any("hunter" in json.dumps(line) for line in acts(place)), acts(place)
+    random_secrets_are_hidden(place, options)
     long = subprocess.Popen([tap.FIRESTEEL, "exec", *options, "web", "--", "sh", "-c", "echo there; sleep 60"], stdout=subprocess.PIPE,
                             env={**os.environ, **{k: v for k, v in place.env.items() if v}}, text=True)
     assert long.stdout.readline() == "there\n"
