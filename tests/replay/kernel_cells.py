@@ -301,6 +301,7 @@ def test_expectations_say_what_was_there(t):
             ("expect(7):lacks 'error'", "expect: a number contains nothing; a text or a list does"),
             ("expect({output = 'error: boom'}):lacks 'error'", 'expect: a table with names, as "output", is neither a text nor a list: expect one of its fields'),
             ("expect(nil):at_most(1)", "expected a number, got nil"),
+            ("expect({ 7 }):reaches 'Ready'", "expect(…):reaches: item 1 of the list is no object of the cluster: 7"),
             ("expect(1):reaches('x')", "expect(…):reaches needs an object of the cluster or a list of them, got 1")]:
         r = k.run("\n" + source)
         assert r.error["message"] == message and r.error["line"] == 2, r.error

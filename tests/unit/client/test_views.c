@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "base/tabletext.h"
 #include "k8s/client/describe.h"
+#include "k8s/client/describeparts.h"
 #include "k8s/client/frames.h"
 #include "k8s/client/jsonpath.h"
 #include "k8s/client/listing.h"
@@ -371,6 +372,17 @@ TEST(what_is_wrong_with_a_pod_is_said_first)
         "  TYPE    STATUS   SINCE   REASON               MESSAGE\n"
         "  Ready   False    5m      ContainersNotReady   containers with unready status: "
         "[main]\n");
+}
+
+TEST(tolerations_are_in_the_order_of_their_keys)
+{
+    AUTO_JSON *list = tap_yaml(
+        "[{key: b, operator: Exists, effect: NoSchedule}, {operator: Exists}, {key: a, value: "
+        "x}, {key: b, value: y, tolerationSeconds: 30}]");
+    AUTO_BUF text = {0};
+    describe_tolerations(&text, "Tolerations", list);
+    CHECK_STR(buf_cstr(&text),
+        "Tolerations:\top=Exists\n\ta=x\n\tb:NoSchedule op=Exists\n\tb=y for 30s\n");
 }
 
 TEST(columns_are_as_wide_as_their_cells)
