@@ -246,19 +246,16 @@ def acts(place):
 
 
 def random_secrets_are_hidden(place, options):
-    """Not even 12 bytes of them, in what is written down and in what these verbs say themselves. FIRESTEEL_SEED repeats it.
-    A path is told in its parts, so they have no "/"."""
-    seed = hidden_cases.seed()
-    print(f"# FIRESTEEL_SEED={seed}")
+    """Not even 12 bytes of them, in what is written down and in what these verbs say themselves. FIRESTEEL_SEED takes others."""
+    seed = int(os.environ.get("FIRESTEEL_SEED") or 42)
     rng = random.Random(seed)
     for _ in range(8):
-        data = hidden_cases.secret(rng).replace(b"/", b"+")
+        data = hidden_cases.secret(rng)
         word, search = os.fsdecode(data), hidden_cases.Search([data])
         text = "x" * max(0, rng.choice(hidden_cases.LIMITS) - rng.randrange(14)) + word
         env = {**place.env, **hidden_cases.variables([data])}
         for words in (["exec", "web", "--", "true", text], ["exec", "web", "--", text], ["exec", "web", "--", "env", f"PASSWORD={text}", "false"],
-                      ["exec", "web", "-c", text, "--", "true"], ["cp", f"web:/tmp/{text}", "here"],
-                      ["cp", f"{place.dir}/{text}", "web:/tmp/"], ["port-forward", "web", f":{text}"]):
+                      ["exec", "web", "-c", text, "--", "true"], ["port-forward", "web", f":{text}"]):
             done = tap.sh(tap.FIRESTEEL, words[0], *options, *words[1:], env=env)
             part = search.found(done.out + done.err)
             assert part is None, (seed, words[0], part)
