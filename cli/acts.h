@@ -11,14 +11,14 @@
 #include "script/kernel/session/kernel.h"
 
 // A plain value, set to its verb, its effect and its error; act_done frees what the calls below put
-// there, and hides the secrets in the error: servers tell what they were asked for.
+// there, and hides the secrets in the error, since servers repeat what they were sent.
 struct act {
     const char *verb;   // "exec"
     const char *effect; // "cluster"; "local": it changes nothing in the cluster
-    err *error;         // of the caller; act_done must come before it is told
+    err *error;         // of the caller, who prints it after act_done
     char id[17];
     char *folder; // of the ledger
-    mask *mask;   // of what is written into it, and told
+    mask *mask;   // hides secrets in the lines of the ledger and in the error
 };
 void act_done(struct act *a);
 // Registers the secrets of the environment and of a command's words ("NAME=VALUE"; NULL: none).

@@ -277,10 +277,9 @@ TEST(names)
 
 TEST(finalizers_are_named_with_their_domain)
 {
-    AUTO_JSON
-    *o = parse(
-        "{'metadata': {'name': 'x', 'finalizers': ['foregroundDeletion', 'a.io/b', 'plain']}}"),
-    *causes = NULL;
+    AUTO_JSON *causes = NULL;
+    AUTO_JSON *o = parse(
+        "{'metadata': {'name': 'x', 'finalizers': ['foregroundDeletion', 'a.io/b', 'plain']}}");
     validate(KIND(CONFIGMAPS), o, NULL, &causes);
     CHECK_INT(cJSON_GetArraySize(causes), 1);
     CHECK_STR(json_path_str(causes, "[0].field"), "metadata.finalizers[2]");
