@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/loop/child.h"
 
+#include "base/follow.h"
 #include "base/loop/internal.h"
 #include "base/mem.h"
 #include "base/spawn.h"
@@ -10,7 +11,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/pidfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,7 +28,7 @@ struct output {
     bool is_open;
 };
 
-//   child ── process (a pidfd)        ends by: exited, then closed
+//   child ── process (base/follow.h)  ends by: exited, then closed
 //         ── outputs[0..2]            end by: end of file, or 200 ms after the exit
 //         ── input                    ends by: child_close_stdin, or with the child
 // The block is freed when every handle is closed and the owner has called child_free.
@@ -40,7 +40,7 @@ struct child {
     const struct child_ops *ops;
     void *arg;
     int handles; // not yet closed
-    int pid, pidfd;
+    int pid, followed;
     int code, signal;
     bool has_exited, was_told, is_let_go, has_input;
     char room[65536];
@@ -100,7 +100,7 @@ static void give_up_output(uv_timer_t *timer)
 static void process_closed(uv_handle_t *h)
 {
     child *c = h->data;
-    close(c->pidfd);
+    close(c->followed);
     handle_closed(h);
 }
 
@@ -233,11 +233,10 @@ static int start(child *c, const struct child_spec *spec, const struct ends *x, 
     return spawn(&s, &c->pid, e);
 }
 
-// With a pidfd its end can be waited for without SIGCHLD, which belongs to the whole process.
-static int follow(child *c, uv_loop_t *uv, const char *name, err *e)
+static int watch_end(child *c, uv_loop_t *uv, const char *name, err *e)
 {
-    c->pidfd = pidfd_open(c->pid, 0);
-    int code = c->pidfd < 0 ? -errno : uv_poll_init(uv, &c->process, c->pidfd);
+    c->followed = follow(c->pid);
+    int code = c->followed < 0 ? -errno : uv_poll_init(uv, &c->process, c->followed);
     if (code == 0) {
         c->process.data = c;
         c->handles++;
@@ -245,8 +244,8 @@ static int follow(child *c, uv_loop_t *uv, const char *name, err *e)
     }
     kill(-c->pid, SIGKILL);
     waitpid(c->pid, NULL, 0);
-    if (c->pidfd >= 0)
-        close(c->pidfd);
+    if (c->followed >= 0)
+        close(c->followed);
     return err_errno(e, -code, "cannot follow %s", name);
 }
 
@@ -323,7 +322,7 @@ child *child_spawn(
     child *c = mem_alloc(sizeof *c);
     c->ops = ops;
     c->arg = arg;
-    if (start(c, spec, &x, e) < 0 || follow(c, uv, spec->argv[0], e) < 0) {
+    if (start(c, spec, &x, e) < 0 || watch_end(c, uv, spec->argv[0], e) < 0) {
         free(c);
         return NULL;
     }

@@ -2,6 +2,7 @@
 #include "trainer/dist/launch.h"
 
 #include "base/clock.h"
+#include "base/follow.h"
 #include "base/mem.h"
 #include "base/spawn.h"
 #include "base/str.h"
@@ -11,7 +12,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/pidfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -92,7 +92,7 @@ static int start_process(
     int result = spawn(&s, &l->ranks[i].pid, e);
     strv_free(env);
     if (result == 0)
-        l->ranks[i].pidfd = pidfd_open(l->ranks[i].pid, 0);
+        l->ranks[i].followed = follow(l->ranks[i].pid);
     return result;
 }
 
@@ -118,7 +118,7 @@ int launch_start(launch *l, const struct launch_spec *spec, err *e)
     *l = (launch){.first = spec->first, .n = spec->n};
     l->ranks = mem_array((size_t)spec->n, sizeof *l->ranks);
     for (int i = 0; i < spec->n; i++)
-        l->ranks[i] = (struct launched){.pidfd = -1, .fds = {-1, -1, -1, -1}};
+        l->ranks[i] = (struct launched){.followed = -1, .fds = {-1, -1, -1, -1}};
     int result = 0;
     for (int i = 0; i < spec->n && result == 0; i++)
         result = start_rank(l, spec, i, e);
@@ -133,7 +133,7 @@ void launch_polls(const launch *l, bool quiet, struct pollfd *out)
         const struct launched *r = &l->ranks[i];
         for (int c = 0; c < CHANNELS; c++)
             out[c] = (struct pollfd){.fd = quiet ? -1 : r->fds[c], .events = POLLIN};
-        out[CHANNELS] = (struct pollfd){.fd = r->gone ? -1 : r->pidfd, .events = POLLIN};
+        out[CHANNELS] = (struct pollfd){.fd = r->gone ? -1 : r->followed, .events = POLLIN};
     }
 }
 
@@ -238,7 +238,7 @@ void launch_close(launch *l)
         }
         for (int c = 0; c < CHANNELS; c++)
             close_at(&r->fds[c]);
-        close_at(&r->pidfd);
+        close_at(&r->followed);
     }
     free(l->ranks);
     *l = (launch){0};

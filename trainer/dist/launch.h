@@ -32,7 +32,7 @@ struct launch_spec {
 
 struct launched {
     pid_t pid;
-    int pidfd; // -1 if the system has none: then the rank is polled
+    int followed; // base/follow.h; -1: then the rank is polled
     int fds[CHANNELS];
     bool gone;
 };

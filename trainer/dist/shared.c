@@ -12,6 +12,7 @@
 #include "trainer/dist/shared.h"
 
 #include "base/clock.h"
+#include "base/follow.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "trainer/dist/reduce.h"
@@ -20,12 +21,10 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
-#include <poll.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/pidfd.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -284,26 +283,13 @@ static bool spin(const shared *s, const struct word *w, uint32_t round)
     return reached(w, round);
 }
 
-// Has the process ended? A zombie has; so has one that is reaped already. Where the system does not
-// tell, nobody has.
-static bool has_ended(int32_t pid)
-{
-    int fd = pid > 0 ? pidfd_open(pid, 0) : -1;
-    if (fd < 0)
-        return pid > 0 && errno == ESRCH;
-    struct pollfd p = {.fd = fd, .events = POLLIN};
-    bool ended = poll(&p, 1, 0) == 1;
-    close(fd);
-    return ended;
-}
-
 // Looks for a rank that has not come to the round and never will. only: one rank, -1: any.
 static int look_for_lost(shared *s, const struct view *v, int only, const char *what, err *e)
 {
     for (int r = 0; r < s->ranks; r++) {
         struct word *w = &v->head->member[r].round;
         if ((only >= 0 && r != only) || reached(w, v->round) ||
-            !has_ended(atomic_load(&s->head->pid[r])) || reached(w, v->round))
+            !process_has_ended(atomic_load(&s->head->pid[r])) || reached(w, v->round))
             continue;
         s->failed = true;
         return err_set(e, ERR_UNAVAILABLE,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // How children are started, and who owns run-time files.
 #include "base/buf.h"
+#include "base/follow.h"
 #include "base/mem.h"
 #include "base/owner.h"
 #include "base/path.h"
@@ -10,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -79,6 +81,46 @@ TEST(a_program_is_found_in_the_childs_path)
     CHECK_INT(spawn(&spec, &pid, &e), -1);
     CHECK_INT(e.code, ERR_NOT_FOUND);
     CHECK_INT(waitpid(-1, NULL, WNOHANG), -1); // nothing is left of it
+}
+
+// The child can be waited for afterwards, and its end is seen by others, too.
+TEST(the_end_of_a_child_is_seen)
+{
+    int ends[2];
+    CHECK(pipe2(ends, O_CLOEXEC) == 0);
+    struct spawn_fd fds[] = {{ends[0], 0}};
+    struct spawn_spec spec = {.argv = SH("read x; exit 7"), .fds = fds, .fd_n = 1};
+    err e = {0};
+    pid_t pid;
+    CHECK_OK(spawn(&spec, &pid, &e) == 0, e);
+    close(ends[0]);
+    int fd = follow(pid);
+    struct pollfd end = {.fd = fd, .events = POLLIN};
+    CHECK(fd >= 0);
+    CHECK_INT(poll(&end, 1, 50), 0);
+    CHECK(!process_has_ended(pid));
+    close(ends[1]);
+    CHECK_INT(poll(&end, 1, -1), 1);
+    CHECK(process_has_ended(pid));
+    CHECK_INT(code_of(pid), 7);
+    CHECK(process_has_ended(pid));
+    CHECK(!process_has_ended(getpid()));
+    CHECK(!process_has_ended(0));
+    close(fd);
+}
+
+TEST(what_is_no_child_is_not_followed_for_long)
+{
+    struct spawn_spec spec = {.argv = SH("exit 0")};
+    err e = {0};
+    pid_t pid;
+    CHECK_OK(spawn(&spec, &pid, &e) == 0, e);
+    CHECK_INT(code_of(pid), 0);
+    int fd = follow(pid);
+    struct pollfd end = {.fd = fd, .events = POLLIN};
+    CHECK(fd < 0 || poll(&end, 1, 10000) == 1);
+    if (fd >= 0)
+        close(fd);
 }
 
 TEST(signals_are_as_at_login)
