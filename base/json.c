@@ -221,6 +221,42 @@ cJSON *json_parse(const char *text, size_t n, err *e)
     return j;
 }
 
+// The end of the list or object at the text's start; n: it has none.
+static size_t value_end(const char *text, size_t n)
+{
+    size_t depth = 0, i;
+    bool in_text = false;
+    for (i = 0; i < n; i++) {
+        char c = text[i];
+        if (in_text && c == '\\')
+            i++;
+        else if (c == '"')
+            in_text = !in_text;
+        else if (!in_text && (c == '{' || c == '['))
+            depth++;
+        else if (!in_text && (c == '}' || c == ']') && (depth <= 1 || !--depth))
+            return i + 1;
+    }
+    return n;
+}
+
+cJSON *json_parse_stream(const char *text, size_t n, err *e)
+{
+    AUTO_JSON *values = cJSON_CreateArray();
+    for (size_t at = 0, len; at < n; at += len) {
+        for (len = 0; at < n && is_blank(text[at]);)
+            at++;
+        if (at == n)
+            break;
+        len = value_end(text + at, n - at);
+        cJSON *one = json_parse(text + at, len, e);
+        if (!one)
+            return NULL;
+        cJSON_AddItemToArray(values, one);
+    }
+    return STEAL(values);
+}
+
 // How many bytes at s may stand in a string unescaped: a run of ASCII or one other character; or 0.
 static size_t plain_length(const char *s, size_t n)
 {

@@ -57,7 +57,7 @@ int parameters_read(char **list, err *e)
 // The mapping in a text; an empty one has none, which is an empty mapping.
 static cJSON *read_mapping(const char *text, size_t n, const char *from, err *e)
 {
-    AUTO_JSON *documents = yaml_parse(text, n, e); // JSON is YAML, too
+    AUTO_JSON *documents = yaml_parse_letters(text, n, e); // JSON is YAML, too
     if (!documents) {
         err_wrap(e, "%s", from);
         return NULL;
@@ -125,7 +125,7 @@ int parameters_settle(
 // A YAML value as a word of a command line; one that does not parse is hidden as a whole.
 static char *hidden_yaml(const char *text, const char *name)
 {
-    AUTO_JSON *documents = yaml_parse(text, strlen(text), NULL);
+    AUTO_JSON *documents = yaml_parse_letters(text, strlen(text), NULL);
     cJSON *first = documents ? documents->child : NULL;
     if (!first)
         return mem_strdup(SECRET_TOLD);

@@ -101,7 +101,7 @@ cJSON *header_metadata(const notebook *nb, char **front)
     split(nb->header ? nb->header : "", &jupyter, &rest, extra);
     if (rest.len)
         *front = str_fmt("---\n%s---", buf_cstr(&rest));
-    AUTO_JSON *documents = yaml_parse(buf_cstr(&jupyter), jupyter.len, NULL);
+    AUTO_JSON *documents = yaml_parse_letters(buf_cstr(&jupyter), jupyter.len, NULL);
     cJSON *metadata = cJSON_IsObject(json_path(documents, "[0].jupyter"))
                           ? cJSON_Duplicate(json_path(documents, "[0].jupyter"), true)
                           : NULL;

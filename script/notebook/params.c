@@ -292,7 +292,7 @@ static void take(struct param *p, cJSON *value)
 static int give_table(struct param *p, const char *text, err *e)
 {
     err why = {0};
-    AUTO_JSON *documents = yaml_parse(text, strlen(text), &why);
+    AUTO_JSON *documents = yaml_parse_letters(text, strlen(text), &why);
     if (!documents || cJSON_GetArraySize(documents) != 1)
         return err_set(e, ERR_USAGE, "%s: it is a %s, and the value is no YAML: %s", p->name,
             type_names[p->type], why.code ? why.text : "it is empty");

@@ -95,7 +95,7 @@ const char *tap_dir(void)
 struct cJSON *tap_yaml(const char *text)
 {
     err e = {0};
-    AUTO_JSON *documents = yaml_parse(text, strlen(text), &e);
+    AUTO_JSON *documents = yaml_parse_letters(text, strlen(text), &e);
     CHECK_OK(documents, e);
     return cJSON_DetachItemFromArray(documents, 0);
 }
