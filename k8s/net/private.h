@@ -98,7 +98,7 @@ struct http_stream {
 
     CURL *easy;
     struct curl_slist *headers, *connect_to;
-    char *host; // for messages
+    char *host, *proxy; // for messages; proxy may be NULL
     struct http_request request;
     char reason[CURL_ERROR_SIZE];
     int64_t started, heard; // clock_mono: start, last byte in either direction

@@ -320,6 +320,7 @@ static void stream_free(http_stream *s)
     http_response_done(&s->response);
     buf_done(&s->pending);
     free(s->host);
+    free(s->proxy);
     free(s);
 }
 
@@ -339,6 +340,7 @@ static http_stream *open_stream(http *h, const struct http_request *r, bool conn
     s->connection = connection;
     s->request = *r; // curl has copied headers and strings: we do not use them again
     s->host = url_host(r->url);
+    s->proxy = r->proxy ? url_host(r->proxy) : NULL;
     s->started = s->heard = s->window = clock_mono();
     s->easy = curl_easy_init();
     if (!s->easy)
@@ -437,10 +439,29 @@ static void explain_connect(http_stream *s, err *e)
 {
     long number = 0;
     curl_easy_getinfo(s->easy, CURLINFO_OS_ERRNO, &number);
-    char reason[128];
-    err_set(e, ERR_UNAVAILABLE,
-        "%s: cannot connect (%s): is the server up, and reachable from here?", s->host,
-        number ? strerror_r((int)number, reason, sizeof reason) : detail(s));
+    char text[128];
+    const char *reason = number ? strerror_r((int)number, text, sizeof text) : detail(s);
+    if (s->proxy)
+        err_set(e, ERR_UNAVAILABLE,
+            "%s: cannot connect to the proxy %s (%s): is the proxy up? It is named by proxy-url in "
+            "the kubeconfig, or by HTTPS_PROXY",
+            s->host, s->proxy, reason);
+    else
+        err_set(e, ERR_UNAVAILABLE,
+            "%s: cannot connect (%s): is the server up, and reachable from here?", s->host, reason);
+}
+
+// The proxy speaks, and will not, or cannot, bring us there.
+static void explain_lost(http_stream *s, err *e)
+{
+    long code = 0;
+    curl_easy_getinfo(s->easy, CURLINFO_HTTP_CONNECTCODE, &code);
+    if (s->proxy && code && code / 100 != 2)
+        err_set(e, ERR_UNAVAILABLE, "%s: the proxy %s does not connect us: it answers %ld%s",
+            s->host, s->proxy, code, code == 407 ? " (it wants a user and a password)" : "");
+    else
+        err_set(e, ERR_UNAVAILABLE, "%s: the connection%s%s was lost: %s", s->host,
+            s->proxy ? " through the proxy " : "", s->proxy ? s->proxy : "", detail(s));
 }
 
 static void explain_timeout(http_stream *s, err *e)
@@ -465,8 +486,11 @@ static void explain(http_stream *s, err *e)
     case CURLE_URL_MALFORMAT:
         err_set(e, ERR_USAGE, "\"%s\" is not the host of an http:// or https:// address", s->host);
         break;
-    case CURLE_COULDNT_RESOLVE_HOST:
     case CURLE_COULDNT_RESOLVE_PROXY:
+        err_set(e, ERR_UNAVAILABLE, "%s: its proxy %s has no address: check the name, and DNS",
+            s->host, s->proxy);
+        break;
+    case CURLE_COULDNT_RESOLVE_HOST:
         err_set(e, ERR_UNAVAILABLE, "%s: no such host: check the name, and this machine's DNS",
             s->host);
         break;
@@ -491,7 +515,7 @@ static void explain(http_stream *s, err *e)
             detail(s));
         break;
     default:
-        err_set(e, ERR_UNAVAILABLE, "%s: the connection was lost: %s", s->host, detail(s));
+        explain_lost(s, e);
     }
 }
 

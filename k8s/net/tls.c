@@ -7,21 +7,99 @@
 #include "base/str.h"
 #include "k8s/net/private.h"
 
+#include <gnutls/gnutls.h>
 #include <string.h>
 #include <unistd.h>
 
-static int memory_file(
-    const void *bytes, size_t n, const char *mark, const char *what, int *fd, char **name, err *e)
+#define CERTIFICATE "-----BEGIN CERTIFICATE"
+
+static int memory_file(const void *bytes, size_t n, const char *what, int *fd, char **name, err *e)
 {
     if (!bytes)
         return 0;
-    if (!memmem(bytes, n, mark, strlen(mark)))
-        return err_set(e, ERR_INVALID, "%s is not PEM: there is no \"%s…\" in it", what, mark);
     *fd = fd_memory("firesteel-tls");
     if (*fd < 0 || fd_write_all(*fd, bytes, n, NULL) != 0)
         return err_set(e, ERR_IO, "%s: no memory file can be made", what);
     *name = str_fmt("/proc/self/fd/%d", *fd);
     return 0;
+}
+
+static int expect_pem(const void *bytes, size_t n, const char *mark, const char *what, err *e)
+{
+    return !bytes || memmem(bytes, n, mark, strlen(mark))
+               ? 0
+               : err_set(e, ERR_INVALID, "%s is not PEM: there is no \"%s…\" in it", what, mark);
+}
+
+static gnutls_datum_t datum(const void *bytes, size_t n)
+{
+    return (gnutls_datum_t){(unsigned char *)bytes, (unsigned)n};
+}
+
+static bool is_certificate(const char *block, size_t n)
+{
+    gnutls_certificate_credentials_t trusted;
+    gnutls_datum_t pem = datum(block, n);
+    if (gnutls_certificate_allocate_credentials(&trusted) != 0)
+        return false;
+    int got = gnutls_certificate_set_x509_trust_mem(trusted, &pem, GNUTLS_X509_FMT_PEM);
+    gnutls_certificate_free_credentials(trusted);
+    return got > 0;
+}
+
+// The certificates of a bundle that can be read. GnuTLS takes none of a bundle with one that
+// cannot; Go takes the others, and so kubectl.
+static int take_authorities(const struct http_tls_options *o, buf *good, err *e)
+{
+    static const char end[] = "-----END CERTIFICATE-----";
+    AUTO_BUF text = {0};
+    if (!o->ca)
+        return 0;
+    if (expect_pem(o->ca, o->ca_n, CERTIFICATE, "the certificate authority", e) != 0)
+        return -1;
+    buf_add(&text, o->ca, o->ca_n);
+    const char *block = buf_cstr(&text), *after;
+    while ((block = strstr(block, CERTIFICATE)) && (after = strstr(block, end))) {
+        size_t n = (size_t)(after - block) + strlen(end);
+        if (is_certificate(block, n)) {
+            buf_add(good, block, n);
+            buf_char(good, '\n');
+        }
+        block += n;
+    }
+    return good->len ? 0
+                     : err_set(e, ERR_INVALID,
+                           "the certificate authority has no certificate that can be read");
+}
+
+static bool is_encrypted(const struct http_tls_options *o)
+{
+    return memmem(o->key, o->key_n, "ENCRYPTED", strlen("ENCRYPTED"));
+}
+
+// Certificate and key are used together or not at all; that is said now, not at each connection.
+static int check_own(const struct http_tls_options *o, err *e)
+{
+    gnutls_certificate_credentials_t both;
+    if (expect_pem(o->cert, o->cert_n, CERTIFICATE, "the client certificate", e) != 0 ||
+        expect_pem(o->key, o->key_n, "-----BEGIN", "the client key", e) != 0)
+        return -1;
+    if (!o->cert || !o->key)
+        return !o->cert ? 0 : err_set(e, ERR_INVALID, "the client certificate has no key");
+    if (is_encrypted(o))
+        return err_set(e, ERR_INVALID,
+            "the client key is encrypted, and nobody is asked for its password here: write it "
+            "without one, as `openssl pkey -in KEY` does");
+    gnutls_datum_t cert = datum(o->cert, o->cert_n), key = datum(o->key, o->key_n);
+    if (gnutls_certificate_allocate_credentials(&both) != 0)
+        return err_set(e, ERR_FAILED, "GnuTLS has no memory");
+    int status = gnutls_certificate_set_x509_key_mem(both, &cert, &key, GNUTLS_X509_FMT_PEM);
+    gnutls_certificate_free_credentials(both);
+    return status >= 0 ? 0
+           : status == GNUTLS_E_CERTIFICATE_KEY_MISMATCH
+               ? err_set(e, ERR_INVALID, "the client key is not that of the client certificate")
+               : err_set(e, ERR_INVALID, "the client certificate and its key cannot be used: %s",
+                     gnutls_strerror_name(status));
 }
 
 static void tls_free(struct http_tls *t)
@@ -82,13 +160,12 @@ const http_tls *http_tls_new(http *h, const struct http_tls_options *o, err *e)
     *t = (struct http_tls){.ca_fd = -1, .cert_fd = -1, .key_fd = -1, .insecure = o->insecure};
     memcpy(t->digest, digest, sizeof digest);
     t->server_name = mem_strdup(o->server_name);
-    const char *certificate = "-----BEGIN CERTIFICATE";
-    if (memory_file(
-            o->ca, o->ca_n, certificate, "the certificate authority", &t->ca_fd, &t->ca, e) != 0 ||
-        memory_file(o->cert, o->cert_n, certificate, "the client certificate", &t->cert_fd,
-            &t->cert, e) != 0 ||
-        memory_file(o->key, o->key_n, "-----BEGIN", "the client key", &t->key_fd, &t->key, e) !=
-            0) {
+    AUTO_BUF authorities = {0};
+    if (gnutls_late(e) != 0 || take_authorities(o, &authorities, e) != 0 || check_own(o, e) != 0 ||
+        memory_file(authorities.data, authorities.len, "the certificate authority", &t->ca_fd,
+            &t->ca, e) != 0 ||
+        memory_file(o->cert, o->cert_n, "the client certificate", &t->cert_fd, &t->cert, e) != 0 ||
+        memory_file(o->key, o->key_n, "the client key", &t->key_fd, &t->key, e) != 0) {
         tls_free(t);
         return NULL;
     }
