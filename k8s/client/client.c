@@ -3,12 +3,20 @@
 
 #include "base/clock.h"
 #include "base/digest.h"
+#include "base/env.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "k8s/client/private.h"
 
 #include <string.h>
+
+// A plugin reads the person's kubeconfig, not the one that keeps a cell's programs out.
+static char **plugin_env(const struct client_options *o)
+{
+    char **env = o->env ? strv_dup(o->env) : mem_array(1, sizeof *env);
+    return o->kubeconfig_list ? env_set(env, "KUBECONFIG", o->kubeconfig_list) : env;
+}
 
 client *client_open(loop *l, http *h, const struct client_options *options, err *e)
 {
@@ -19,7 +27,9 @@ client *client_open(loop *l, http *h, const struct client_options *options, err 
     c->loop = l;
     c->http = h;
     c->k = k;
-    c->credentials = credentials_new(l, h, k, options->env, &options->secrets);
+    char **env = plugin_env(options);
+    c->credentials = credentials_new(l, h, k, (const char *const *)env, &options->secrets);
+    strv_free(env);
     AUTO_FREE char *host = url_host(k->server);
     pthread_mutex_init(&c->lock, NULL);
     c->who = str_fmt(

@@ -142,9 +142,11 @@ static int make_tls(credentials *c, err *e)
     if (c->access.tls)
         return 0;
     AUTO_BUF ca = {0}, cert = {0}, key = {0};
-    if (pem(k->ca_file, k->ca_data, k->ca_data_n, "certificate-authority", &ca, e) != 0 ||
-        pem(k->cert_file, k->cert_data, k->cert_data_n, "client-certificate", &cert, e) != 0 ||
-        pem(k->key_file, k->key_data, k->key_data_n, "client-key", &key, e) != 0)
+    if (pem(k->ca_file, k->ca_data, k->ca_data_n, "certificate-authority", &ca, e) != 0)
+        return -1;
+    if (!k->anonymous &&
+        (pem(k->cert_file, k->cert_data, k->cert_data_n, "client-certificate", &cert, e) != 0 ||
+            pem(k->key_file, k->key_data, k->key_data_n, "client-key", &key, e) != 0))
         return -1;
     if (c->plugin.cert) {
         buf_clear(&cert);
@@ -179,23 +181,39 @@ static int add_header(credentials *c, const char *name, const char *value, err *
     return 0;
 }
 
-static int add_token(credentials *c, err *e)
+// The file wins, as long as it has a token.
+static char *file_token(credentials *c, err *e)
+{
+    AUTO_BUF text = {0};
+    if (path_read(c->k->token_file, &text, FILE_LIMIT, e) != 0)
+        return NULL;
+    AUTO_FREE char *token = str_trim(buf_cstr(&text), text.len);
+    if (*token)
+        return STEAL(token);
+    err_set(e, ERR_INVALID, "%s is empty", c->k->token_file);
+    return NULL;
+}
+
+static char *find_token(credentials *c, err *e)
 {
     const kubeconfig *k = c->k;
-    AUTO_FREE char *token = NULL;
-    if (c->plugin.token) {
-        token = mem_strdup(c->plugin.token);
-    } else if (k->token_file && !k->token) {
-        AUTO_BUF text = {0};
-        if (path_read(k->token_file, &text, FILE_LIMIT, e) != 0)
-            return err_wrap(e, "tokenFile");
-        token = str_trim(buf_cstr(&text), text.len);
-        c->read_at = clock_mono();
-    } else {
-        token = mem_strdup(k->token);
-    }
-    if (!token || !*token)
-        return 0;
+    if (c->plugin.token)
+        return mem_strdup(c->plugin.token);
+    if (!k->token_file)
+        return mem_strdup(k->token);
+    err why = {0};
+    char *token = file_token(c, &why);
+    c->read_at = clock_mono();
+    if (!token && !(token = mem_strdup(k->token)))
+        err_set(e, why.code, "tokenFile: %s", why.text);
+    return token;
+}
+
+static int add_token(credentials *c, err *e)
+{
+    AUTO_FREE char *token = find_token(c, e);
+    if (!token)
+        return c->k->token_file && !c->plugin.token ? -1 : 0;
     if (strpbrk(token, "\r\n"))
         return err_set(e, ERR_INVALID, "the token has a line break in it");
     add_secret(c, token);
@@ -205,10 +223,12 @@ static int add_token(credentials *c, err *e)
 
 static int add_basic(credentials *c, err *e)
 {
-    AUTO_FREE char *pair = str_fmt("%s:%s", c->k->username, c->k->password ? c->k->password : "");
+    const kubeconfig *k = c->k;
+    AUTO_FREE char *pair =
+        str_fmt("%s:%s", k->username ? k->username : "", k->password ? k->password : "");
     AUTO_BUF text = {0};
     base64_encode(&text, pair, strlen(pair));
-    add_secret(c, c->k->password);
+    add_secret(c, k->password);
     add_secret(c, buf_cstr(&text));
     AUTO_FREE char *basic = str_fmt("Basic %s", buf_cstr(&text));
     return add_header(c, "Authorization", basic, e);
@@ -223,8 +243,6 @@ static int add_impersonation(credentials *c, err *e)
     for (char **g = k->as_groups; status == 0 && g && *g; g++)
         status = add_header(c, "Impersonate-Group", *g, e);
     const cJSON *extra, *value;
-    if (status == 0 && k->as_extra && !cJSON_IsObject(k->as_extra) && !cJSON_IsNull(k->as_extra))
-        return err_set(e, ERR_INVALID, "as-user-extra of the kubeconfig must be a map of lists");
     cJSON_ArrayForEach(extra, k->as_extra)
     {
         cJSON_ArrayForEach(value, extra)
@@ -243,14 +261,16 @@ static int make_access(credentials *c, err *e)
 {
     drop_headers(c);
     c->access.headers = mem_array(1, sizeof *c->access.headers);
-    if (make_tls(c, e) != 0 || add_token(c, e) != 0)
-        return err_wrap(e, "context %s", c->k->context);
-    if (!c->access.headers[0] && c->k->username && add_basic(c, e) != 0)
-        return err_wrap(e, "context %s", c->k->context);
-    if (add_impersonation(c, e) != 0)
-        return err_wrap(e, "context %s", c->k->context);
-    c->valid = true;
-    return 0;
+    const kubeconfig *k = c->k;
+    int status = make_tls(c, e);
+    if (status == 0 && !k->anonymous)
+        status = k->username || k->password ? add_basic(c, e) : add_token(c, e);
+    if (status == 0)
+        status = add_impersonation(c, e);
+    c->valid = status == 0;
+    return status == 0 ? 0
+           : k->user   ? err_wrap(e, "context %s, user %s", k->context, k->user)
+                       : err_wrap(e, "context %s", k->context);
 }
 
 static void answer_all(credentials *c, const err *e)
@@ -339,6 +359,8 @@ static char *exec_info(const kubeconfig *k)
         json_set_str(cluster, "tls-server-name", k->server_name);
         json_set_str(cluster, "proxy-url", k->proxy);
         json_set_bool(cluster, "insecure-skip-tls-verify", k->insecure);
+        json_set_bool(cluster, "disable-compression", k->no_compression);
+        json_set(cluster, "config", cJSON_Duplicate(k->exec->config, true));
         AUTO_BUF ca = {0}, text = {0};
         if (pem(k->ca_file, k->ca_data, k->ca_data_n, "", &ca, NULL) == 0 && ca.len) {
             base64_encode(&text, ca.data, ca.len);
@@ -405,8 +427,7 @@ static bool still_good(const credentials *c)
 {
     if (!c->valid || plugin_ends(c))
         return false;
-    bool from_file = c->k->token_file && !c->k->token && !c->plugin.token;
-    return !from_file || clock_mono() - c->read_at < file_age;
+    return c->k->anonymous || !c->k->token_file || clock_mono() - c->read_at < file_age;
 }
 
 void credentials_get(credentials *c, struct access_wait *w)

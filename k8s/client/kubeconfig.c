@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/path.h"
+#include "base/shape.h"
 #include "base/str.h"
 #include "base/yaml.h"
 #include "k8s/client/proxy.h"
@@ -14,6 +15,101 @@
 enum { FILE_LIMIT = 8 << 20 };
 
 static const char *const lists[] = {"clusters", "users", "contexts"};
+
+// The fields that client-go knows, and those of our own extension. Source: client-go,
+// tools/clientcmd/api/v1/types.go.
+
+static const struct shape_field registry_fields[] = {
+    {"host", &shape_string},
+    {"ca", &shape_string},
+    {"ca-data", &shape_base64},
+    {"insecure", &shape_bool},
+    {0},
+};
+static const struct shape registry_shape = {SHAPE_OBJECT, .fields = registry_fields};
+
+static const struct shape_field extension_fields[] = {
+    {"name", &shape_string}, {"extension", &shape_any}, {0}};
+static const struct shape extensions = {SHAPE_LIST, .of = SHAPE_OBJECT_OF(extension_fields)};
+
+static const struct shape_field cluster_fields[] = {
+    {"server", &shape_string},
+    {"tls-server-name", &shape_string},
+    {"insecure-skip-tls-verify", &shape_bool},
+    {"certificate-authority", &shape_string},
+    {"certificate-authority-data", &shape_base64},
+    {"proxy-url", &shape_string},
+    {"disable-compression", &shape_bool},
+    {"extensions", &extensions},
+    {0},
+};
+
+static const struct shape_field provider_fields[] = {
+    {"name", &shape_string}, {"config", SHAPE_MAP_OF(&shape_string)}, {0}};
+
+static const struct shape_field variable_fields[] = {
+    {"name", &shape_string}, {"value", &shape_string}, {0}};
+
+static const struct shape_field exec_fields[] = {
+    {"command", &shape_string},
+    {"args", &shape_strings},
+    {"env", SHAPE_LIST_OF(SHAPE_OBJECT_OF(variable_fields))},
+    {"apiVersion", &shape_string},
+    {"installHint", &shape_string},
+    {"provideClusterInfo", &shape_bool},
+    {"interactiveMode", &shape_string},
+    {0},
+};
+
+static const struct shape_field user_fields[] = {
+    {"client-certificate", &shape_string},
+    {"client-certificate-data", &shape_base64},
+    {"client-key", &shape_string},
+    {"client-key-data", &shape_base64},
+    {"token", &shape_string},
+    {"tokenFile", &shape_string},
+    {"as", &shape_string},
+    {"as-uid", &shape_string},
+    {"as-groups", &shape_strings},
+    {"as-user-extra", SHAPE_MAP_OF(&shape_strings)},
+    {"username", &shape_string},
+    {"password", &shape_string},
+    {"auth-provider", SHAPE_OBJECT_OF(provider_fields)},
+    {"exec", SHAPE_OBJECT_OF(exec_fields)},
+    {"extensions", &extensions},
+    {0},
+};
+
+static const struct shape_field context_fields[] = {
+    {"cluster", &shape_string},
+    {"user", &shape_string},
+    {"namespace", &shape_string},
+    {"extensions", &extensions},
+    {0},
+};
+
+static const struct shape_field named_cluster[] = {
+    {"name", &shape_string}, {"cluster", SHAPE_OBJECT_OF(cluster_fields)}, {0}};
+static const struct shape_field named_user[] = {
+    {"name", &shape_string}, {"user", SHAPE_OBJECT_OF(user_fields)}, {0}};
+static const struct shape_field named_context[] = {
+    {"name", &shape_string}, {"context", SHAPE_OBJECT_OF(context_fields)}, {0}};
+
+static const struct shape_field preference_fields[] = {
+    {"colors", &shape_bool}, {"extensions", &extensions}, {0}};
+
+static const struct shape_field config_fields[] = {
+    {"kind", &shape_string},
+    {"apiVersion", &shape_string},
+    {"preferences", SHAPE_OBJECT_OF(preference_fields)},
+    {"clusters", SHAPE_LIST_OF(SHAPE_OBJECT_OF(named_cluster))},
+    {"users", SHAPE_LIST_OF(SHAPE_OBJECT_OF(named_user))},
+    {"contexts", SHAPE_LIST_OF(SHAPE_OBJECT_OF(named_context))},
+    {"current-context", &shape_string},
+    {"extensions", &extensions},
+    {0},
+};
+static const struct shape config_shape = {SHAPE_OBJECT, .fields = config_fields};
 
 static const cJSON *entry_named(const cJSON *config, const char *list, const char *name)
 {
@@ -95,6 +191,14 @@ static void resolve_paths(cJSON *config, const char *folder)
     }
 }
 
+// What is missing, or empty, is taken for v1 and Config.
+static bool is_config(const cJSON *config)
+{
+    const char *kind = json_str_or(config, "kind", ""),
+               *version = json_str_or(config, "apiVersion", "");
+    return (!*kind || str_eq(kind, "Config")) && (!*version || str_eq(version, "v1"));
+}
+
 cJSON *kubeconfig_parse(const char *path, const char *text, size_t n, err *e)
 {
     AUTO_JSON *documents = yaml_parse(text, n, e);
@@ -109,12 +213,14 @@ cJSON *kubeconfig_parse(const char *path, const char *text, size_t n, err *e)
         err_set(e, ERR_INVALID, "%s: this is not a kubeconfig", path);
         return NULL;
     }
-    for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
-        const cJSON *list = json_get(config, lists[i]);
-        if (list && !cJSON_IsArray(list) && !cJSON_IsNull(list)) {
-            err_set(e, ERR_INVALID, "%s: \"%s\" must be a list", path, lists[i]);
-            return NULL;
-        }
+    if (shape_check(&config_shape, config, text, n, e) != 0) {
+        err_wrap(e, "%s", path);
+        return NULL;
+    }
+    if (!is_config(config)) {
+        err_set(e, ERR_INVALID, "%s: this is no kubeconfig: it is of %s, kind %s", path,
+            json_str_or(config, "apiVersion", "v1"), json_str_or(config, "kind", "Config"));
+        return NULL;
     }
     AUTO_FREE char *folder = path_dirname(path);
     resolve_paths(config, folder);
@@ -150,17 +256,15 @@ char *kubeconfig_contexts(const cJSON *merged)
     return mem_strdup(names.len ? buf_cstr(&names) : "none");
 }
 
-static int copy_data(const cJSON *object, const char *key, char **data, size_t *n, err *e)
+// That it is base64 was seen when the file was read.
+static void copy_data(const cJSON *object, const char *key, char **data, size_t *n)
 {
     const char *text = json_str(object, key);
-    if (!text || !*text)
-        return 0;
     AUTO_BUF bytes = {0};
-    if (base64_decode(&bytes, text, strlen(text), NULL) != 0)
-        return err_set(e, ERR_INVALID, "%s is not base64", key);
+    if (!text || !*text || base64_decode(&bytes, text, strlen(text), NULL) != 0)
+        return;
     *n = bytes.len;
     *data = buf_take(&bytes);
-    return 0;
 }
 
 static char *copy_str(const cJSON *object, const char *key)
@@ -177,8 +281,7 @@ static char **copy_list(const cJSON *array)
     const cJSON *item;
     cJSON_ArrayForEach(item, array)
     {
-        if (cJSON_IsString(item))
-            strings = strv_add(strings, item->valuestring);
+        strings = strv_add(strings, cJSON_IsString(item) ? item->valuestring : ""); // null
     }
     return strings;
 }
@@ -188,13 +291,14 @@ static int take_registry(struct kube_registry *r, const cJSON *object, err *e)
     const cJSON *extension = registry_extension(object);
     if (r->host || !extension)
         return 0;
+    if (shape_check(&registry_shape, extension, "", 0, e) != 0)
+        return err_wrap(e, "the extension firesteel/registry");
     const char *ca = json_str(extension, "ca");
     r->host = copy_str(extension, "host");
     r->insecure = json_bool_or(extension, "insecure", false);
     if (!r->host)
         return err_set(e, ERR_INVALID, "the extension firesteel/registry has no host");
-    if (copy_data(extension, "ca-data", &r->ca_data, &r->ca_data_n, e) != 0)
-        return err_wrap(e, "the extension firesteel/registry");
+    copy_data(extension, "ca-data", &r->ca_data, &r->ca_data_n);
     if (is_pem(ca) && !r->ca_data) {
         r->ca_data = mem_strdup(ca);
         r->ca_data_n = strlen(ca);
@@ -203,59 +307,96 @@ static int take_registry(struct kube_registry *r, const cJSON *object, err *e)
     return 0;
 }
 
+static int take_proxy(kubeconfig *k, const struct client_options *o, err *e)
+{
+    static const char *const schemes[] = {"http://", "https://", "socks5://", "socks5h://"};
+    bool known = false;
+    if (!k->proxy) {
+        k->proxy = proxy_for(k->server, o->https_proxy, o->no_proxy);
+        return 0;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(schemes); i++)
+        known = known || str_starts(k->proxy, schemes[i]);
+    return known ? 0
+                 : err_set(e, ERR_INVALID,
+                       "its proxy-url must begin with http://, https:// or socks5://");
+}
+
+// An address without a scheme is plain HTTP, whatever the cluster says of certificates.
+static int take_server(kubeconfig *k, const char *server, err *e)
+{
+    bool has_scheme =
+        strncasecmp(server, "https://", 8) == 0 || strncasecmp(server, "http://", 7) == 0;
+    AUTO_FREE char *url = str_fmt("%s%s", has_scheme ? "" : "http://", server);
+    size_t n = strcspn(url, "?#");
+    while (n && url[n - 1] == '/')
+        n--;
+    k->server = mem_strndup(url, n);
+    AUTO_FREE char *host = url_host(k->server);
+    return *host && (has_scheme || !strchr(server, '/'))
+               ? 0
+               : err_set(
+                     e, ERR_INVALID, "its server is no http:// or https:// address, nor HOST:PORT");
+}
+
 static int take_cluster(kubeconfig *k, const cJSON *c, const struct client_options *o, err *e)
 {
+    const char *server = json_str(c, "server");
     k->ca_file = copy_str(c, "certificate-authority");
     k->server_name = copy_str(c, "tls-server-name");
     k->proxy = copy_str(c, "proxy-url");
     k->insecure = json_bool_or(c, "insecure-skip-tls-verify", false);
     k->no_compression = json_bool_or(c, "disable-compression", false);
-    if (copy_data(c, "certificate-authority-data", &k->ca_data, &k->ca_data_n, e) != 0)
-        return -1;
-    const char *server = json_str(c, "server");
+    copy_data(c, "certificate-authority-data", &k->ca_data, &k->ca_data_n);
     if (!server || !*server)
         return err_set(e, ERR_INVALID, "it has no server");
-    bool tls = k->ca_file || k->ca_data || k->insecure;
-    bool has_scheme =
-        strncasecmp(server, "https://", 8) == 0 || strncasecmp(server, "http://", 7) == 0;
-    AUTO_FREE char *url =
-        has_scheme ? mem_strdup(server) : str_fmt("%s%s", tls ? "https://" : "http://", server);
-    size_t n = strlen(url);
-    while (n && url[n - 1] == '/')
-        n--;
-    k->server = mem_strndup(url, n);
-    AUTO_FREE char *host = url_host(k->server);
-    if (!*host || (!has_scheme && strstr(server, "://")))
-        return err_set(e, ERR_INVALID, "its server is no http:// or https:// address");
-    if (!k->proxy)
-        k->proxy = proxy_for(k->server, o->https_proxy, o->no_proxy);
+    if (k->ca_file && k->ca_data)
+        return err_set(e, ERR_INVALID,
+            "certificate-authority and certificate-authority-data are both there: leave one out");
+    if (take_server(k, server, e) != 0)
+        return -1;
+    if (k->insecure && (k->ca_file || k->ca_data) && kubeconfig_is_tls(k))
+        return err_set(e, ERR_INVALID,
+            "insecure-skip-tls-verify says that nobody is trusted, and certificate-authority%s who "
+            "is: leave one out",
+            k->ca_file ? "" : "-data");
+    return take_proxy(k, o, e);
+}
+
+static int check_exec(const cJSON *exec, err *e)
+{
+    const char *version = json_str_or(exec, "apiVersion", ""),
+               *mode = json_str_or(exec, "interactiveMode", "");
+    const cJSON *pair;
+    bool beta = str_eq(version, "client.authentication.k8s.io/v1beta1");
+    if (!*json_str_or(exec, "command", "") || !*version)
+        return err_set(e, ERR_INVALID, "exec needs apiVersion and command");
+    if (!beta && !str_eq(version, "client.authentication.k8s.io/v1"))
+        return err_set(e, ERR_INVALID, "exec has apiVersion %s; v1 and v1beta1 are known", version);
+    if (str_eq(mode, "Always"))
+        return err_set(e, ERR_INVALID,
+            "exec has interactiveMode Always, and there is no terminal for it here");
+    if (!str_eq(mode, "Never") && !str_eq(mode, "IfAvailable") && (*mode || !beta))
+        return err_set(
+            e, ERR_INVALID, "exec needs interactiveMode: Never, IfAvailable or Always (since v1)");
+    cJSON_ArrayForEach(pair, json_get(exec, "env"))
+    {
+        if (!*json_str_or(pair, "name", ""))
+            return err_set(e, ERR_INVALID, "exec has a variable in env without a name");
+    }
     return 0;
 }
 
-static struct kube_exec *take_exec(const cJSON *exec, err *e)
+static struct kube_exec *take_exec(const cJSON *exec, const cJSON *cluster)
 {
-    const char *version = json_str(exec, "apiVersion"), *command = json_str(exec, "command");
-    if (!command || !*command || !version) {
-        err_set(e, ERR_INVALID, "exec needs apiVersion and command");
-        return NULL;
-    }
-    if (!str_eq(version, "client.authentication.k8s.io/v1") &&
-        !str_eq(version, "client.authentication.k8s.io/v1beta1")) {
-        err_set(e, ERR_INVALID, "exec has apiVersion %s; v1 and v1beta1 are known", version);
-        return NULL;
-    }
-    if (str_eq(json_str(exec, "interactiveMode"), "Always")) {
-        err_set(e, ERR_INVALID,
-            "exec has interactiveMode Always, and there is no terminal for it here");
-        return NULL;
-    }
     struct kube_exec *x = mem_alloc(sizeof *x);
-    x->api_version = mem_strdup(version);
-    x->command = mem_strdup(command);
+    x->api_version = copy_str(exec, "apiVersion");
+    x->command = copy_str(exec, "command");
     x->install_hint = copy_str(exec, "installHint");
     x->args = copy_list(json_get(exec, "args"));
     x->env = mem_array(1, sizeof *x->env);
     x->provide_cluster_info = json_bool_or(exec, "provideClusterInfo", false);
+    x->config = cJSON_Duplicate(extension_named(cluster, "client.authentication.k8s.io/exec"), 1);
     const cJSON *pair;
     cJSON_ArrayForEach(pair, json_get(exec, "env"))
     {
@@ -266,7 +407,40 @@ static struct kube_exec *take_exec(const cJSON *exec, err *e)
     return x;
 }
 
-static int take_user(kubeconfig *k, const cJSON *u, err *e)
+// What client-go refuses: validateAuthInfo, and its transport's HTTPWrappersForConfig.
+static int check_user(const kubeconfig *k, const cJSON *u, err *e)
+{
+    bool has_basic = k->username || k->password, has_cert = k->cert_file || k->cert_data;
+    const cJSON *exec = json_get(u, "exec");
+    bool has_exec = cJSON_IsObject(exec),
+         has_provider = cJSON_IsObject(json_get(u, "auth-provider"));
+    if (has_basic && (k->token || (k->token_file && kubeconfig_is_tls(k))))
+        return err_set(e, ERR_INVALID,
+            "a token and a user name with a password are both there: leave one out");
+    if (has_cert && k->cert_file && k->cert_data)
+        return err_set(e, ERR_INVALID,
+            "client-certificate and client-certificate-data are both there: leave one out");
+    if (has_cert && k->key_file && k->key_data)
+        return err_set(
+            e, ERR_INVALID, "client-key and client-key-data are both there: leave one out");
+    if (has_cert && !k->key_file && !k->key_data)
+        return err_set(e, ERR_INVALID,
+            "client-certificate has no key: client-key or client-key-data must be there, too");
+    if (!k->as &&
+        (k->as_uid || (k->as_groups && *k->as_groups) || (k->as_extra && k->as_extra->child)))
+        return err_set(
+            e, ERR_INVALID, "as-uid, as-groups and as-user-extra need `as`: whom they belong to");
+    if (has_exec && has_provider)
+        return err_set(e, ERR_INVALID, "exec and auth-provider are both there: leave one out");
+    if (has_exec && check_exec(exec, e) != 0)
+        return -1;
+    if (has_provider && !k->token)
+        return err_set(
+            e, ERR_INVALID, "auth-provider is no longer a part of Kubernetes: use an exec plugin");
+    return 0;
+}
+
+static int take_user(kubeconfig *k, const cJSON *u, const cJSON *cluster, err *e)
 {
     k->cert_file = copy_str(u, "client-certificate");
     k->key_file = copy_str(u, "client-key");
@@ -278,15 +452,15 @@ static int take_user(kubeconfig *k, const cJSON *u, err *e)
     k->as_uid = copy_str(u, "as-uid");
     k->as_groups = copy_list(json_get(u, "as-groups"));
     k->as_extra = cJSON_Duplicate(json_get(u, "as-user-extra"), 1);
-    if (copy_data(u, "client-certificate-data", &k->cert_data, &k->cert_data_n, e) != 0 ||
-        copy_data(u, "client-key-data", &k->key_data, &k->key_data_n, e) != 0)
+    copy_data(u, "client-certificate-data", &k->cert_data, &k->cert_data_n);
+    copy_data(u, "client-key-data", &k->key_data, &k->key_data_n);
+    if (check_user(k, u, e) != 0)
         return -1;
-    const cJSON *exec = json_get(u, "exec");
-    if (cJSON_IsObject(exec) && !(k->exec = take_exec(exec, e)))
-        return -1;
-    if (json_get(u, "auth-provider") && !k->exec && !k->token)
-        return err_set(
-            e, ERR_INVALID, "auth-provider is no longer a part of Kubernetes: use an exec plugin");
+    k->anonymous = !kubeconfig_is_tls(k);
+    bool has_own =
+        k->token || k->token_file || k->username || k->password || k->cert_file || k->cert_data;
+    if (cJSON_IsObject(json_get(u, "exec")) && !k->anonymous && !has_own)
+        k->exec = take_exec(json_get(u, "exec"), cluster);
     return 0;
 }
 
@@ -319,9 +493,14 @@ static int take_context(kubeconfig *k, const cJSON *merged, const struct client_
         return err_set(e, ERR_INVALID,
             "%s: context \"%s\" names the user \"%s\", which does not exist", k->source, k->context,
             k->user);
-    if (user && take_user(k, json_get(user, "user"), e) != 0)
+    if (user && take_user(k, json_get(user, "user"), json_get(cluster, "cluster"), e) != 0)
         return err_wrap(e, "%s: user \"%s\"", k->source, k->user);
     return 0;
+}
+
+bool kubeconfig_is_tls(const kubeconfig *k)
+{
+    return strncasecmp(k->server, "https://", 8) == 0;
 }
 
 kubeconfig *kubeconfig_resolve(
@@ -482,6 +661,7 @@ void kubeconfig_free(kubeconfig *k)
         free(k->exec->install_hint);
         strv_free(k->exec->args);
         strv_free(k->exec->env);
+        cJSON_Delete(k->exec->config);
         free(k->exec);
     }
     free(k);

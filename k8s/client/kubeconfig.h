@@ -37,6 +37,7 @@ struct kube_exec {
     char **args, **env; // env: "NAME=value"
     char *install_hint;
     bool provide_cluster_info;
+    cJSON *config; // the cluster's extension for it, which goes with that; NULL: none
 };
 
 // The registry in the extension "firesteel/registry" of a context, else of its cluster:
@@ -58,13 +59,14 @@ typedef struct kubeconfig {
     char *ca_file, *cert_file, *key_file, *token_file; // NULL: none
     char *ca_data, *cert_data, *key_data;              // PEM; wins over the file
     size_t ca_data_n, cert_data_n, key_data_n;
-    char *token, *username, *password;
+    char *token, *username, *password; // token: where token_file cannot be read
     char *server_name, *proxy;
     bool insecure, no_compression;
-    bool guarded; // "firesteel/protected": what changes anything there is asked for every time
+    bool anonymous; // without TLS nobody is told who we are, but for whom we act
+    bool guarded;   // "firesteel/protected": what changes anything there is asked for every time
     char *as, *as_uid, **as_groups; // impersonation
     cJSON *as_extra;                // {"key": ["value", …]}
-    struct kube_exec *exec;         // NULL: none
+    struct kube_exec *exec;         // NULL: none, or other credentials come before it
     struct kube_registry registry;
 } kubeconfig;
 
@@ -72,11 +74,13 @@ typedef struct kubeconfig {
 // ones), ERR_INVALID (file, line and column), ERR_USAGE.
 kubeconfig *kubeconfig_load(const struct client_options *options, err *e);
 void kubeconfig_free(kubeconfig *k);
+bool kubeconfig_is_tls(const kubeconfig *k);
 // All contexts, in the order of the files: [{"name", "cluster", "user", "namespace", "server",
 // "current", "guarded"}]; new. In a pod without a file there are none.
 cJSON *kubeconfig_list(const struct client_options *options, err *e);
-// The parts of load. First: parses one file's text, and makes its relative paths relative to its
-// folder. Second: merges one more file below those merged so far, which win; empties `config`.
+// The parts of load. First: parses one file's text, in which every field has the type that
+// client-go gives it, and makes its relative paths relative to its folder. Second: merges one more
+// file below those merged so far, which win; empties `config`.
 cJSON *kubeconfig_parse(const char *path, const char *text, size_t n, err *e);
 void kubeconfig_merge(cJSON *merged, cJSON *config);
 kubeconfig *kubeconfig_resolve(
