@@ -2,6 +2,7 @@
 #include "k8s/image/auth.h"
 
 #include "base/mem.h"
+#include "base/shape.h"
 #include "base/str.h"
 
 #include <string.h>
@@ -85,6 +86,40 @@ void auth_challenge_done(auth_challenge *c)
     free(c->service);
     free(c->scope);
     *c = (auth_challenge){0};
+}
+
+static const struct shape_field login_fields[] = {{"auth", &shape_string},
+    {"username", &shape_string}, {"password", &shape_string}, {"identitytoken", &shape_string},
+    {"registrytoken", &shape_string}, {0}};
+
+static const struct shape_field config_fields[] = {
+    {"auths", SHAPE_MAP_OF(SHAPE_OBJECT_OF(login_fields))}, {"credsStore", &shape_string},
+    {"credHelpers", SHAPE_MAP_OF(&shape_string)}, {0}};
+static const struct shape config_shape = {SHAPE_OBJECT, .fields = config_fields};
+
+static const struct shape_field answer_fields[] = {
+    {"Username", &shape_string}, {"Secret", &shape_string}, {0}};
+static const struct shape answer_shape = {SHAPE_OBJECT, .fields = answer_fields};
+
+static cJSON *parse(const struct shape *shape, const char *text, size_t n, err *e)
+{
+    AUTO_JSON *j = json_parse(text, n, e);
+    return j && shape_check(shape, j, text, n, e) == 0 ? STEAL(j) : NULL;
+}
+
+cJSON *auth_parse(const char *text, size_t n, err *e)
+{
+    return parse(&config_shape, text, n, e);
+}
+
+int auth_take_answer(const char *text, size_t n, auth_credentials *c, err *e)
+{
+    AUTO_JSON *j = parse(&answer_shape, text, n, e);
+    if (!j)
+        return err_wrap(e, "what %s answers", c->helper);
+    c->user = mem_strdup(json_str(j, "Username"));
+    c->password = mem_strdup(json_str(j, "Secret"));
+    return 0;
 }
 
 // A key is a host; for Docker Hub and in old files it is a URL: "https://index.docker.io/v1/".

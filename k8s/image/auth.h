@@ -18,6 +18,10 @@ typedef struct auth_credentials {
     char *user, *password;
     char *helper; // ask "docker-credential-NAME" instead; NULL: do not
 } auth_credentials;
+// Reads a config.json or auth.json, in which each field has its type.
+cJSON *auth_parse(const char *text, size_t n, err *e);
+// Takes what the helper c->helper has answered to "get".
+int auth_take_answer(const char *text, size_t n, auth_credentials *c, err *e);
 // Looks a host up in the tree of config.json: credHelpers, then credsStore, then auths. All fields
 // are NULL when there is nothing. Errors: ERR_INVALID for an entry that is not base64 of
 // "user:password".

@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/path.h"
+#include "base/shape.h"
 #include "base/str.h"
 
 #include <dirent.h>
@@ -152,27 +153,31 @@ static bool conf_insecure(const struct trust_places *p, const char *host)
     return systems && conf_file_insecure(systems, host);
 }
 
-static bool daemon_insecure(const struct trust_places *p, const char *host)
+static const struct shape_field daemon_fields[] = {{"insecure-registries", &shape_strings}, {0}};
+static const struct shape daemon_shape = {SHAPE_OBJECT, .fields = daemon_fields};
+
+static int daemon_insecure(const struct trust_places *p, const char *host, bool *insecure, err *e)
 {
     AUTO_FREE char *path = p->etc ? path_join(p->etc, "docker/daemon.json") : NULL;
     AUTO_BUF text = {0};
     if (!path || path_read(path, &text, FILE_LIMIT, NULL))
-        return false;
-    AUTO_JSON *config = json_parse(buf_cstr(&text), text.len, NULL);
+        return 0;
+    AUTO_JSON *config = json_parse(buf_cstr(&text), text.len, e);
+    if (!config || shape_check(&daemon_shape, config, text.data, text.len, e) != 0)
+        return err_wrap(e, "%s", path);
     const cJSON *item;
     cJSON_ArrayForEach(item, json_get(config, "insecure-registries"))
     {
-        if (cJSON_IsString(item) && str_eq(item->valuestring, host))
-            return true;
+        *insecure = *insecure || str_eq(cJSON_GetStringValue(item), host);
     }
-    return false;
+    return 0;
 }
 
 int trust_find(const struct trust_places *p, const char *host, struct trust *t, err *e)
 {
     *t = (struct trust){0};
-    t->insecure = conf_insecure(p, host) || daemon_insecure(p, host);
-    if (find_certificates(p, host, t, e) == 0)
+    t->insecure = conf_insecure(p, host);
+    if (daemon_insecure(p, host, &t->insecure, e) == 0 && find_certificates(p, host, t, e) == 0)
         return 0;
     trust_done(t);
     return -1;

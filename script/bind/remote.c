@@ -104,9 +104,7 @@ static int ask_helper(call *c, const char *path, struct remote *r, auth_credenti
             .arg = &words},
         &result, e);
     if (status == 0 && result.code == 0) {
-        AUTO_JSON *json = json_parse(buf_cstr(&words.answer), words.answer.len, NULL);
-        found->user = mem_strdup(json_str(json, "Username"));
-        found->password = mem_strdup(json_str(json, "Secret"));
+        status = auth_take_answer(buf_cstr(&words.answer), words.answer.len, found, e);
     } else if (status == 0 && !r->login_from) { // the registry decides whether it needs one
         r->login_from = helper_refusal(path, found->helper, &words);
     }
@@ -122,7 +120,7 @@ static int file_credentials(call *c, const char *path, struct remote *r, err *e)
     AUTO_BUF text = {0};
     if (r->user || path_read(path, &text, CONFIG_LIMIT, NULL))
         return 0;
-    AUTO_JSON *config = json_parse(buf_cstr(&text), text.len, e);
+    AUTO_JSON *config = auth_parse(buf_cstr(&text), text.len, e);
     CLEANUP(auth_credentials_done) auth_credentials found = {0};
     if (!config || auth_find(config, r->to.host, &found, e) ||
         (found.helper && ask_helper(c, path, r, &found, e)))

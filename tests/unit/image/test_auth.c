@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "base/mem.h"
 #include "k8s/image/auth.h"
 #include "tests/support/tap.h"
 
@@ -35,7 +36,7 @@ static void check_found(
 {
     err e = {0};
     auth_credentials c;
-    AUTO_JSON *config = json_parse(json, strlen(json), &e);
+    AUTO_JSON *config = auth_parse(json, strlen(json), &e);
     CHECK_OK(config && auth_find(config, host, &c, &e) == 0, e);
     CHECK_STR(c.user, user);
     CHECK_STR(c.password, password);
@@ -68,6 +69,36 @@ TEST(docker_configs_that_are_wrong)
         CHECK_INT(auth_find(config, "a", &c, &e), -1);
         CHECK_HAS(e.text, "docker's config.json");
     }
+}
+
+TEST(each_field_has_its_type)
+{
+    static const struct {
+        const char *text, *error;
+    } cases[] = {
+        {"{\"auths\": []}", "line 1, column 11: auths must be a mapping, and is a list"},
+        {"{\"auths\": {\"a.example:5000\": {\n\"auth\": 99887766}}}",
+            "line 2, column 9: auths[\"a.example:5000\"].auth must be a text, and is a number"},
+        {"{\"auths\": {\"a\": {\"password\": 99887766}}}", "auths.a.password must be a text"},
+        {"{\"auths\": {\"a\": {\"identitytoken\": true}}}", "auths.a.identitytoken must be a text"},
+        {"{\"credsStore\": [\"x\"]}", "credsStore must be a text, and is a list"},
+        {"{\"credHelpers\": {\"a\": {}}}", "credHelpers.a must be a text, and is a mapping"},
+        {"[]", "it must be a mapping, and is a list"},
+    };
+    err e = {0};
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        CHECK(!auth_parse(cases[i].text, strlen(cases[i].text), &e));
+        CHECK_HAS(e.text, cases[i].error);
+        CHECK(!strstr(e.text, "99887766"));
+    }
+    static const char more[] = "{\"auths\": null, \"HttpHeaders\": 5, \"psFormat\": [\"x\"]}";
+    AUTO_JSON *config = auth_parse(more, strlen(more), &e);
+    CHECK(config);
+    char helper[] = "docker-credential-x";
+    auth_credentials c = {.helper = helper};
+    static const char wrong[] = "{\"Username\": \"u\", \"Secret\": 99887766}";
+    CHECK_INT(auth_take_answer(wrong, strlen(wrong), &c, &e), -1);
+    CHECK_HAS(e.text, "what docker-credential-x answers: line 1, column 29: Secret must be a text");
 }
 
 int main(void)

@@ -102,6 +102,11 @@ TEST(what_docker_and_containers_call_insecure)
     t = find("p", 0, &e); // the person's own file counts alone
     CHECK(!t.insecure);
     trust_done(&t);
+    put("etc/docker/daemon.json", "{\"insecure-registries\": \"plain:5000\"}");
+    t = find("plain:5000", -1, &e);
+    CHECK_HAS(
+        e.text, "/etc/docker/daemon.json: line 1, column 25: insecure-registries must be a list");
+    trust_done(&t);
 }
 
 int main(void)
