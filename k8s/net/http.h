@@ -34,6 +34,9 @@ struct http_tls_options {
     bool insecure;           // trust anyone: only where the user's kubeconfig says so
 };
 typedef struct http_tls http_tls;
+// The file with the authorities that a system trusts: Debian, Red Hat, SUSE and Alpine have it in
+// places of their own. root: of the system, "" for this one. New; NULL: there is none.
+char *http_authorities(const char *root);
 // Checks that the bytes are PEM of the right kind. The result lives until http_free. From any
 // thread.
 const http_tls *http_tls_new(http *h, const struct http_tls_options *options, err *e);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "k8s/net/private.h"
 
@@ -178,11 +179,26 @@ static int set_server_name(http_stream *s, const char *url, const char *name)
     return result;
 }
 
+// libcurl knows the place of the system that it was built for; a bundle runs on others, too.
+static void trust_system(CURL *c)
+{
+    const char *usual = NULL;
+    if (curl_easy_getinfo(c, CURLINFO_CAINFO, &usual) != CURLE_OK || !usual || path_exists(usual))
+        return;
+    AUTO_FREE char *file = http_authorities("");
+    if (!file)
+        return;
+    curl_easy_setopt(c, CURLOPT_CAINFO, file);
+    curl_easy_setopt(c, CURLOPT_CAPATH, NULL);
+}
+
 static void set_tls(http_stream *s, const struct http_request *r)
 {
     CURL *c = s->easy;
     const http_tls *t = r->tls;
     curl_easy_setopt(c, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+    if (!t || !t->ca)
+        trust_system(c);
     if (!t)
         return;
     if (t->ca) {

@@ -175,3 +175,21 @@ const http_tls *http_tls_new(http *h, const struct http_tls_options *o, err *e)
     pthread_mutex_unlock(&h->tls_lock);
     return t;
 }
+
+char *http_authorities(const char *root)
+{
+    static const char *const files[] = {
+        "/etc/ssl/certs/ca-certificates.crt", // Debian, Alpine
+        "/etc/pki/tls/certs/ca-bundle.crt",   // Red Hat
+        "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
+        "/etc/ssl/ca-bundle.pem", // SUSE
+        "/var/lib/ca-certificates/ca-bundle.pem",
+        "/etc/ssl/cert.pem", // Alpine
+    };
+    for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+        AUTO_FREE char *file = str_fmt("%s%s", root, files[i]);
+        if (path_exists(file))
+            return STEAL(file);
+    }
+    return NULL;
+}

@@ -2,6 +2,7 @@
 // HTTP as its callers see it: whole requests, streams, verified TLS, and failures.
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "tests/support/fake.h"
 #include "tests/support/tap.h"
@@ -299,6 +300,22 @@ TEST(a_paused_stream_takes_no_more_and_loses_nothing)
     CHECK_INT(slow_got(&s, &done), 4 << 20);
     free(s.url);
     fake_close(s.fake);
+}
+
+// Each system keeps them elsewhere.
+TEST(the_authorities_of_a_system_are_found)
+{
+    static const char *const files[] = {"/etc/ssl/cert.pem", "/etc/ssl/ca-bundle.pem",
+        "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/certs/ca-certificates.crt"};
+    err e = {0};
+    CHECK(!http_authorities(tap_dir()));
+    for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+        AUTO_FREE char *path = str_fmt("%s%s", tap_dir(), files[i]), *folder = path_dirname(path);
+        CHECK_OK(
+            path_make_dirs(folder, 0700, &e) == 0 && path_write(path, "x", 1, 0600, &e) == 0, e);
+        AUTO_FREE char *found = http_authorities(tap_dir());
+        CHECK_STR(found, path);
+    }
 }
 
 TEST(urls_are_escaped_and_their_hosts_shown)
