@@ -72,19 +72,6 @@ char *cli_program(struct cli *cli, const char *name, err *e)
     return NULL;
 }
 
-static char *find_in_path(struct cli *cli, const char *name)
-{
-    const char *path = cli_getenv(cli, "PATH");
-    char **dirs = strv_split(path ? path : "/usr/bin:/bin", ':'), *found = NULL;
-    for (size_t i = 0; dirs[i] && !found; i++) {
-        AUTO_FREE char *file = path_join(dirs[i], name);
-        if (*dirs[i] == '/' && access(file, X_OK) == 0)
-            found = STEAL(file);
-    }
-    strv_free(dirs);
-    return found;
-}
-
 char *cli_data_dir(struct cli *cli)
 {
     static const char *const places[] = {DATADIR "/data", NULL};
@@ -96,9 +83,10 @@ char *cli_find(struct cli *cli, const char *const *places)
 {
     AUTO_FREE char *folder = place_own();
     for (; *places; places++) {
-        AUTO_FREE char *file = **places == '/'        ? place_installed(*places)
-                               : strchr(*places, '/') ? path_join(folder, *places)
-                                                      : find_in_path(cli, *places);
+        AUTO_FREE char *file = **places == '/' ? place_installed(*places)
+                               : strchr(*places, '/')
+                                   ? path_join(folder, *places)
+                                   : place_in_path(cli_getenv(cli, "PATH"), *places);
         if (file && path_exists(file))
             return STEAL(file);
     }

@@ -15,6 +15,8 @@ struct cli {
     bool out_tty, err_tty;  // is it a terminal?
     bool colour;            // may stdout have colours? (terminal, no NO_COLOR, TERM not dumb)
     bool utf8;              // may stdout have more than ASCII?
+    const char *locale;     // one that is used in place of the environment's; NULL: none
+    char *terminfo;         // a folder of terminals that the host may not know; NULL: none
     bool no_mouse;          // of the workbench: the mouse is the terminal's
     bool no_ask;            // and it asks nothing before something ends or is lost
     bool read_only;         // and it changes nothing: no cluster, no run
@@ -34,8 +36,9 @@ struct verb {
 };
 
 extern const struct verb diff_verb, lineage_verb, run_verb, runs_verb, show_verb, export_verb,
-    ls_verb, stop_verb, sandbox_verb, check_verb, clean_verb, attach_verb, convert_verb, prune_verb,
-    doctor_verb, wait_verb, open_verb, new_verb, step_verb, exec_verb, cp_verb, port_forward_verb;
+    ls_verb, stop_verb, sandbox_verb, bundle_verb, check_verb, clean_verb, attach_verb,
+    convert_verb, prune_verb, doctor_verb, wait_verb, open_verb, new_verb, step_verb, exec_verb,
+    cp_verb, port_forward_verb;
 
 // Prints "firesteel: TEXT" to stderr, coloured if allowed; returns the exit code of the error.
 int cli_error(struct cli *cli, const err *e);

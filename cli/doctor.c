@@ -10,6 +10,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "cli/options.h"
+#include "cli/places.h"
 #include "cli/say.h"
 
 #include <dlfcn.h>
@@ -154,17 +155,19 @@ static void judge_cluster(struct doctor *d, struct asked *a)
         doctor_found(d, "cluster", HEALTH_FAIL, NULL, "%s", first_line(a));
 }
 
-// What a plug-in of the worker gives, and the package that its library is in.
+// What is lost without a plug-in of the worker, and where it comes from: a package, or an archive
+// of the bundle.
 static void look_at_plugin(struct doctor *d, const char *name, const char *const *places,
-    const char *remedy, const char *without)
+    const char *package, const char *archive, const char *without)
 {
+    AUTO_FREE char *loader = place_beside_loader(".");
     AUTO_FREE char *plugin = cli_find(d->cli, places);
     // It stays loaded until we end: libmpich does not give back what its start takes.
     void *library = plugin ? dlopen(plugin, RTLD_LAZY | RTLD_LOCAL) : NULL;
     if (library)
         doctor_found(d, name, HEALTH_OK, NULL, "%s loads", plugin);
     else
-        doctor_found(d, name, HEALTH_WARN, remedy, "%s: %s", without,
+        doctor_found(d, name, HEALTH_WARN, loader ? archive : package, "%s: %s", without,
             plugin ? dlerror() : "the plug-in is missing");
 }
 
@@ -174,9 +177,12 @@ static void look_at_plugins(struct doctor *d)
         "../trainer/dist/firesteel-mpi.so", LIBEXECDIR "/firesteel-mpi.so", NULL};
     static const char *const dnn[] = {
         "../trainer/dnn/firesteel-dnn.so", LIBEXECDIR "/firesteel-dnn.so", NULL};
-    look_at_plugin(
-        d, "mpi", mpi, "apt install libmpich12 (dnf: mpich)", "trainings have one process here");
+    look_at_plugin(d, "mpi", mpi, "apt install libmpich12 (dnf: mpich)",
+        "unpack the archive -mpi.tar.zst where this bundle was unpacked",
+        "ranks on this machine share memory and need no more; jobs over several machines do not "
+        "run");
     look_at_plugin(d, "onednn", dnn, "apt install libdnnl2 (Debian 13: libdnnl3.6, dnf: onednn)",
+        "unpack the bundle again: it has been packed with oneDNN, or was made without",
         "convolutions run by own kernels here, which are slower");
 }
 
@@ -198,10 +204,23 @@ static char **examine_words(struct cli *cli, const struct chosen *c, err *e)
     return words;
 }
 
+// program: what it is to start.
+static void ask_bubblewrap(struct round *r, const char *program)
+{
+    static const char *const options[] = {
+        "--ro-bind", "/", "/", "--unshare-pid", "--proc", "/proc", "--dev", "/dev", NULL};
+    char **words = place_bwrap(cli_getenv(r->doctor->cli, "PATH"));
+    if (!words)
+        words = strv_add(NULL, "bwrap"); // is not there, and judged so
+    for (size_t i = 0; options[i]; i++)
+        words = strv_add(words, options[i]);
+    words = strv_add(strv_add(words, program ? program : "true"), "--version");
+    ask(r, "bubblewrap", (const char *const *)words, judge_namespaces);
+    strv_free(words);
+}
+
 static void ask_all(struct round *r, const struct chosen *c)
 {
-    static const char *const bwrap[] = {"bwrap", "--ro-bind", "/", "/", "--unshare-pid", "--proc",
-        "/proc", "--dev", "/dev", "true", NULL};
     struct doctor *d = r->doctor;
     err e = {0};
     AUTO_FREE char *worker = cli_program(d->cli, "firesteel-worker", &e);
@@ -212,7 +231,7 @@ static void ask_all(struct round *r, const struct chosen *c)
         ask(r, "cluster", (const char *const *)words, judge_cluster);
     if (worker)
         ask(r, "worker", (const char *const[]){worker, "--version", NULL}, judge_worker);
-    ask(r, "bubblewrap", bwrap, judge_namespaces);
+    ask_bubblewrap(r, worker);
     strv_free(words);
 }
 

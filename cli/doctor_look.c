@@ -5,6 +5,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "cli/doctor.h"
+#include "cli/host.h"
 #include "cli/places.h"
 #include "tui/term/facts.h"
 
@@ -19,6 +20,7 @@ enum { LEAST_COLUMNS = 80, LEAST_ROWS = 24 };
 static void look_at_type(struct doctor *d)
 {
     struct term_facts facts;
+    const struct terminfo own = {d->cli->terminfo, cli_getenv(d->cli, "TERMINFO")};
     err e = {0};
     const char *type = cli_getenv(d->cli, "TERM"), *direct = cli_getenv(d->cli, "COLORTERM");
     if (!d->cli->out_tty) {
@@ -26,7 +28,7 @@ static void look_at_type(struct doctor *d)
             "standard output is none: verbs print plain text, the workbench needs one");
         return;
     }
-    if (term_facts(type, &facts, &e) < 0 || !facts.screen) {
+    if (term_facts(type, &own, &facts, &e) < 0 || !facts.screen) {
         doctor_found(d, "terminal", HEALTH_FAIL,
             "export TERM=xterm-256color, or install its entry (Debian: ncurses-term)",
             "TERM=%s: %s", type ? type : "", e.code ? e.text : "it cannot place its cursor");
@@ -64,11 +66,11 @@ static void look_at_size(struct doctor *d)
 
 static void look_at_locale(struct doctor *d)
 {
-    static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
-    const char *said = NULL;
-    for (size_t i = 0; i < ARRAY_LEN(names) && !said; i++)
-        said = cli_getenv(d->cli, names[i]);
-    if (!setlocale(LC_CTYPE, ""))
+    const char *said = host_locale_named(d->cli);
+    if (d->cli->locale)
+        doctor_found(d, "locale", HEALTH_OK, NULL, "%s, since %s is not installed here",
+            d->cli->locale, said);
+    else if (!setlocale(LC_CTYPE, ""))
         doctor_found(d, "locale", HEALTH_WARN, "export LC_ALL=C.UTF-8, or make it: locale-gen",
             "%s is not installed", said ? said : "it");
     else if (!d->cli->utf8)

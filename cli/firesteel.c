@@ -6,6 +6,8 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "cli/cli.h"
+#include "cli/host.h"
+#include "cli/places.h"
 #include "cli/say.h"
 
 #include <langinfo.h>
@@ -33,6 +35,7 @@ static const struct verb *const verbs[] = {
     &wait_verb,
     &sandbox_verb,
     &doctor_verb,
+    &bundle_verb,
     &step_verb,
     &exec_verb,
     &cp_verb,
@@ -84,7 +87,8 @@ static void look_around(struct cli *cli)
     cli->out_tty = isatty(STDOUT_FILENO) == 1;
     cli->err_tty = isatty(STDERR_FILENO) == 1;
     cli->colour = cli->out_tty && !cli_getenv(cli, "NO_COLOR") && term && !str_eq(term, "dumb");
-    setlocale(LC_CTYPE, "");
+    cli->locale = host_locale(cli);
+    cli->terminfo = place_beside_loader("../share/terminfo");
     cli->utf8 = str_eq(nl_langinfo(CODESET), "UTF-8");
     if (cli->out_tty && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
         width = size.ws_col;

@@ -9,6 +9,7 @@
 #include "base/owner.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "cli/bundling.h"
 #include "cli/checking.h"
 #include "cli/cleaning.h"
 #include "cli/cli.h"
@@ -48,11 +49,11 @@ struct arguments {
     struct cleaning clean;
     struct remoting remoting;
     struct podverb podverb;
-    const char *cwd;
+    const char *cwd, *bundle;
     char **protect, **allow_protected;
     char **parameters, **redo, **keep, **again, **check, **report, **command;
     fold *past; // of a run to go on with, or to clean
-    int examine;
+    int examine, level;
     bool sandbox, help, version, refuse_credentials;
 };
 
@@ -104,6 +105,8 @@ struct arguments {
     X(yes, FLAG, clean.yes, "                with --clean: do not ask")                            \
     X(check, LIST, check,                                                                          \
         "FILE         only say what keeps this notebook from being run; any number")               \
+    X(bundle, TEXT, bundle, "DIR          only pack the installed tree that it belongs to")        \
+    X(level, NUMBER, level, "N             with --bundle: of compression, 1 to 22 (19)")           \
     X(examine, NUMBER, examine,                                                                    \
         "MS        only say what cluster and registry have; for so long at most")                  \
     X(exec, TEXT, remoting.pod,                                                                    \
@@ -485,6 +488,8 @@ int main(int argc, char **argv)
     }
     if (a.check)
         return checking_run(a.check);
+    if (a.bundle)
+        return bundling_run(&cli, a.bundle, a.level);
     a.clean.run || a.examine || is_remote(&a) ? entry_join() : entry_serve(a.options.client_fd);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN); // a file over the limit makes its write fail, as a full disk does

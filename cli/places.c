@@ -9,6 +9,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#ifdef __x86_64__
+#define LOADER "ld-linux-x86-64.so.2"
+#else
+#define LOADER "ld.so" // other machines have no bundles (base/start/start.h)
+#endif
+
 char *place_own(void)
 {
     char path[PATH_MAX];
@@ -33,6 +39,15 @@ char *place_installed(const char *configured)
     return path_exists(moved) ? STEAL(moved) : mem_strdup(configured);
 }
 
+char *place_beside_loader(const char *name)
+{
+    AUTO_FREE char *own = place_own();
+    AUTO_FREE char *libraries = str_fmt("%s/../lib", own);
+    AUTO_FREE char *loader = path_join(libraries, LOADER);
+    AUTO_FREE char *path = path_join(libraries, name);
+    return path_exists(loader) && path_exists(path) ? STEAL(path) : NULL;
+}
+
 bool place_takes(const char *folder)
 {
     AUTO_FREE char *at = mem_strdup(folder);
@@ -42,4 +57,28 @@ bool place_takes(const char *folder)
         at = above;
     }
     return path_is_dir(at) && access(at, W_OK | X_OK) == 0;
+}
+
+char *place_in_path(const char *path, const char *name)
+{
+    char **dirs = strv_split(path ? path : "/usr/local/bin:/usr/bin:/bin", ':'), *found = NULL;
+    for (size_t i = 0; dirs[i] && !found; i++) {
+        AUTO_FREE char *file = path_join(dirs[i], name);
+        if (*dirs[i] == '/' && access(file, X_OK) == 0)
+            found = STEAL(file);
+    }
+    strv_free(dirs);
+    return found;
+}
+
+char **place_bwrap(const char *path)
+{
+    AUTO_FREE char *usual = place_in_path(path, "bwrap"), *libexec = place_installed(LIBEXECDIR),
+                   *ours = path_join(libexec, "bwrap"), *loader = place_beside_loader(LOADER);
+    if (usual)
+        return strv_add(NULL, usual);
+    if (!loader || access(ours, X_OK) != 0)
+        return NULL;
+    AUTO_FREE char *libraries = path_dirname(loader);
+    return strv_dup((const char *const[]){loader, "--library-path", libraries, ours, NULL});
 }

@@ -7,5 +7,13 @@
 char *place_own(void); // the folder of our own executable, new
 // Where a path that meson configured ("/usr/local/share/firesteel") is as seen from there; new.
 char *place_installed(const char *configured);
+// What a bundle has beside its loader (k8s/image/bundle.h), by its name as seen from the folder of
+// libraries: "locale"; new. NULL: this is no bundle, or it is not there.
+char *place_beside_loader(const char *name);
 // Could we make files in this folder, or the folder itself where it is not there yet?
 bool place_takes(const char *folder);
+// A program of PATH, as execvp finds it; path: its value, NULL: the usual folders. New; NULL: none.
+char *place_in_path(const char *path, const char *name);
+// The words that start bubblewrap, new: the one of PATH, else that of a bundle, by the bundle's
+// loader. NULL: there is none.
+char **place_bwrap(const char *path);

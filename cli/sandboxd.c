@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "cli/places.h"
 #include "k8s/sandbox/api/registry_route.h"
 #include "k8s/sandbox/api/sandbox.h"
 #include "k8s/sandbox/nodes/podinit.h"
@@ -17,6 +18,7 @@
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -37,6 +39,7 @@ struct program {
     image_store *images;
     registry *registry;
     pods *pods;
+    char **bwrap; // the words that start it
     loop_signal *signals[3];
     loop_poll *parent;
     int lock;
@@ -130,23 +133,18 @@ static int follow_parent(struct program *p, err *e)
     return 0;
 }
 
-static char *own_path(void)
-{
-    char path[4096];
-    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
-    return n > 0 ? mem_strndup(path, (size_t)n) : mem_strdup("firesteel-sandbox");
-}
-
 static int open_pods(struct program *p, err *e)
 {
-    AUTO_FREE char *self = own_path();
-    AUTO_FREE char *dir = path_dirname(self);
+    AUTO_FREE char *dir = place_own();
+    AUTO_FREE char *self = path_join(dir, "firesteel-sandbox");
     AUTO_FREE char *worker = path_join(dir, "firesteel-worker");
+    p->bwrap = place_bwrap(getenv("PATH"));
     p->pods = pods_open(p->sandbox,
         &(struct pods_options){
             .images = p->settings.images,
             .program = self,
             .worker = path_exists(worker) ? worker : NULL,
+            .bwrap = (const char *const *)p->bwrap,
             .env = (const char *const *)environ,
         },
         e);
@@ -178,6 +176,8 @@ static int open_all(struct program *p, err *e)
 static void close_all(struct program *p)
 {
     pods_close(p->pods);
+    if (p->bwrap)
+        strv_free(p->bwrap);
     sandbox_close(p->sandbox);
     registry_free(p->registry);
     image_store_free(p->images);

@@ -492,6 +492,7 @@ static int open_screen(workbench *w, const struct bench_about *about, err *e)
     static const int signals[] = {SIGHUP, SIGTERM, SIGINT, SIGWINCH, SIGCONT};
     signal(SIGPIPE, SIG_IGN);
     w->terminal = (struct term_options){.type = cli_getenv(w->cli, "TERM"),
+        .terminfo = {w->cli->terminfo, cli_getenv(w->cli, "TERMINFO")},
         .in = STDIN_FILENO,
         .out = STDOUT_FILENO,
         .utf8 = w->cli->utf8,

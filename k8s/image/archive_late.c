@@ -47,6 +47,7 @@
     X(int, archive_read_support_filter_zstd, (struct archive * a), (a))                            \
     X(int, archive_read_support_format_empty, (struct archive * a), (a))                           \
     X(int, archive_read_support_format_tar, (struct archive * a), (a))                             \
+    X(int, archive_write_add_filter_zstd, (struct archive * a), (a))                               \
     X(int, archive_write_close, (struct archive * a), (a))                                         \
     X(la_ssize_t, archive_write_data, (struct archive * a, const void *b, size_t c), (a, b, c))    \
     X(int, archive_write_free, (struct archive * a), (a))                                          \
@@ -58,6 +59,8 @@
         (a, b, c, d, e))                                                                           \
     X(int, archive_write_open_fd, (struct archive * a, int b), (a, b))                             \
     X(int, archive_write_set_bytes_in_last_block, (struct archive * a, int b), (a, b))             \
+    X(int, archive_write_set_filter_option,                                                        \
+        (struct archive * a, const char *b, const char *c, const char *d), (a, b, c, d))           \
     X(int, archive_write_set_format_gnutar, (struct archive * a), (a))                             \
     X(int, archive_write_set_format_pax_restricted, (struct archive * a), (a))
 

@@ -9,6 +9,7 @@
 #include "base/late.h"
 #include "base/mem.h"
 #include "base/path.h"
+#include "base/start/start.h"
 #include "base/str.h"
 
 #include <errno.h>
@@ -91,13 +92,15 @@ static bool is_file_name(const char *s)
     return *s && !strchr(s, '/') && !str_eq(s, ".") && !str_eq(s, "..");
 }
 
+// As it is written there: an absolute path, or one as seen from the program's folder.
 static const char *interpreter_of(const struct object *o)
 {
     const ElfW(Phdr) *p = segments(o);
     for (int i = 0; i < header(o)->e_phnum; i++) {
-        const char *s = p[i].p_type == PT_INTERP ? at(o, p[i].p_offset, p[i].p_filesz) : NULL;
-        if (s && p[i].p_filesz && *s == '/' && s[p[i].p_filesz - 1] == '\0' &&
-            is_file_name(strrchr(s, '/') + 1))
+        bool usual = p[i].p_type == PT_INTERP, beside = p[i].p_type == START_SEGMENT;
+        const char *s = usual || beside ? at(o, p[i].p_offset, p[i].p_filesz) : NULL;
+        if (s && p[i].p_filesz && s[p[i].p_filesz - 1] == '\0' && (*s == '/') == usual &&
+            strchr(s, '/') && is_file_name(strrchr(s, '/') + 1))
             return s;
     }
     return NULL;
@@ -193,18 +196,28 @@ static char *try_path(char *path)
     return NULL;
 }
 
-// Searches a DT_RUNPATH or DT_RPATH: folders, where $ORIGIN stands for the file's own folder.
-static char *search_run_path(const char *run_path, const char *file, const char *name)
+// The absolute folders of a DT_RUNPATH or DT_RPATH, where $ORIGIN stands for the file's own folder.
+static char *run_path_folders(const char *run_path, const char *file)
 {
     AUTO_FREE char *origin = path_dirname(file);
-    char **dirs = strv_split(run_path, ':'), *found = NULL;
-    for (size_t i = 0; dirs[i] && !found; i++) {
-        const char *d = dirs[i];
+    char **dirs = strv_split(run_path, ':');
+    buf out = {0};
+    for (size_t i = 0; dirs[i]; i++) {
+        const char *d = dirs[i], *colon = out.len ? ":" : "";
         if (str_starts(d, "$ORIGIN") || str_starts(d, "${ORIGIN}"))
-            found = try_path(str_fmt("%s%s/%s", origin, d + (d[1] == '{' ? 9 : 7), name));
+            buf_fmt(&out, "%s%s%s", colon, origin, d + (d[1] == '{' ? 9 : 7));
         else if (*d == '/')
-            found = try_path(str_fmt("%s/%s", d, name));
+            buf_fmt(&out, "%s%s", colon, d);
     }
+    strv_free(dirs);
+    return buf_take(&out);
+}
+
+static char *search_folders(const char *folders, const char *name)
+{
+    char **dirs = strv_split(folders, ':'), *found = NULL;
+    for (size_t i = 0; dirs[i] && !found; i++)
+        found = *dirs[i] ? try_path(str_fmt("%s/%s", dirs[i], name)) : NULL;
     strv_free(dirs);
     return found;
 }
@@ -271,9 +284,10 @@ static char *find_library(const struct object *needing, const char *inherited, c
 {
     const char *runpath = run_path_of(needing, DT_RUNPATH);
     const char *rpath = runpath ? runpath : run_path_of(needing, DT_RPATH);
-    char *found = rpath ? search_run_path(rpath, needing->path, name) : NULL;
+    AUTO_FREE char *own = rpath ? run_path_folders(rpath, needing->path) : NULL;
+    char *found = own ? search_folders(own, name) : NULL;
     if (!found && !runpath && inherited)
-        found = search_run_path(inherited, needing->path, name);
+        found = search_folders(inherited, name);
     if (!found)
         found = search_cache(name);
     return found ? found : search_defaults(name);
@@ -375,10 +389,11 @@ static void add_interpreter(struct closure *c, const struct object *o)
     const char *path = interpreter_of(o);
     if (!path || c->interpreter)
         return;
-    c->interpreter = mem_strdup(path);
+    AUTO_FREE char *folder = path_dirname(o->path);
+    c->interpreter = path_join(folder, path);
     AUTO_FREE char *name = path_basename(path);
     if (!has_library(c, name))
-        add_library(c, name, path);
+        add_library(c, name, c->interpreter);
 }
 
 static int add_needs(struct closure *c, const char *path, const char *inherited, err *e)
@@ -387,8 +402,9 @@ static int add_needs(struct closure *c, const char *path, const char *inherited,
     if (object_open(&o, path, e))
         return -1;
     // An RPATH without a RUNPATH also applies to the libraries that this file's libraries need.
-    const char *own =
+    const char *rpath =
         dynamic_value(&o, DT_RUNPATH) == UINT64_MAX ? run_path_of(&o, DT_RPATH) : NULL;
+    AUTO_FREE char *own = rpath ? run_path_folders(rpath, path) : NULL;
     add_interpreter(c, &o);
     int status = 0;
     for (size_t i = 0; i < o.dynamic_n && status == 0; i++) {

@@ -501,17 +501,21 @@ static int write_entry(
     return status;
 }
 
-static int write_tar(const layer *l, struct stream *s, int64_t mtime, err *e)
+static struct archive *new_tar(err *e)
 {
-    ERR_GUARD(e);
     if (archive_late(e) != 0)
-        return -1;
+        return NULL;
     struct archive *a = archive_write_new();
     archive_write_set_format_pax_restricted(a); // writes plain ustar where that is enough
     archive_write_set_bytes_in_last_block(a, 1);
-    int status = archive_write_open(a, s, NULL, on_tar, NULL) == ARCHIVE_OK
-                     ? 0
-                     : err_set(e, ERR_IO, "tar: %s", archive_error_string(a));
+    return a;
+}
+
+// opened: what opening it has returned. Frees it.
+static int write_tar(const layer *l, struct archive *a, int opened, int64_t mtime, err *e)
+{
+    ERR_GUARD(e);
+    int status = opened == ARCHIVE_OK ? 0 : err_set(e, ERR_IO, "tar: %s", archive_error_string(a));
     for (size_t i = 0; i < l->n && status == 0; i++)
         status = write_entry(a, l, &l->entries[i], mtime, e);
     if (status == 0 && archive_write_close(a) != ARCHIVE_OK)
@@ -531,7 +535,10 @@ static int write_blob(
         return -1;
     sha256_init(&s->diff);
     deflateInit2(&s->zip, GZIP_LEVEL, Z_DEFLATED, 15 + 16, 9, Z_DEFAULT_STRATEGY); // 15 + 16: gzip
-    int status = write_tar(l, s, mtime, s->e) || deflate_some(s, NULL, 0, Z_FINISH) ? -1 : 0;
+    struct archive *a = new_tar(s->e);
+    int opened = a ? archive_write_open(a, s, NULL, on_tar, NULL) : 0;
+    int status =
+        !a || write_tar(l, a, opened, mtime, s->e) || deflate_some(s, NULL, 0, Z_FINISH) ? -1 : 0;
     deflateEnd(&s->zip);
     if (status) {
         image_blob_free(s->blob);
@@ -557,4 +564,19 @@ int layer_write(layer *l, const image_store *s, int64_t mtime, layer_result *r, 
         return 0;
     *r = (layer_result){0};
     return write_blob(l, s, mtime, r, e) || remember(s, key, r, e) ? -1 : 0;
+}
+
+int layer_save(layer *l, int fd, int64_t mtime, int level, err *e)
+{
+    settle(l);
+    for (size_t i = 0; i < l->n; i++)
+        if (hash_content(l, &l->entries[i], e))
+            return -1;
+    struct archive *a = new_tar(e);
+    if (!a)
+        return -1;
+    AUTO_FREE char *text = str_fmt("%d", level);
+    archive_write_add_filter_zstd(a);
+    archive_write_set_filter_option(a, "zstd", "compression-level", text);
+    return write_tar(l, a, archive_write_open_fd(a, fd), mtime, e);
 }

@@ -52,3 +52,6 @@ typedef struct layer_result {
 // Writes the layer. mtime: of every entry, seconds since 1970. The store finds a layer of the same
 // content by a hash of all names, modes and file contents; it is then not written again.
 int layer_write(layer *l, const image_store *s, int64_t mtime, layer_result *r, err *e);
+
+// Writes it as a file instead: tar, compressed by zstd with this level (1 to 22).
+int layer_save(layer *l, int fd, int64_t mtime, int level, err *e);

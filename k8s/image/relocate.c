@@ -9,9 +9,12 @@
 //   DT_RPATH  ──> library path           ld.so looks there first, also for the libraries of
 //   libraries
 //
-// It is DT_RPATH and not DT_RUNPATH, since only DT_RPATH applies to libraries of libraries and to
-// dlopen. Its value is an offset from .dynstr, but may point outside of it.
+// An interpreter that is looked for beside the program has a segment of its own type
+// (base/start/start.h). It is DT_RPATH and not DT_RUNPATH, since only DT_RPATH applies to libraries
+// of libraries and to dlopen. Its value is an offset from .dynstr, but may point outside of it.
 #include "k8s/image/relocate.h"
+
+#include "base/start/start.h"
 
 #include <link.h>
 #include <stdint.h>
@@ -121,43 +124,94 @@ static const ElfW(Dyn) * strings(const struct image *x)
     return NULL;
 }
 
-// Was it relocated to the same places before, as what is in an image was?
-static bool is_done(const struct image *x, const ElfW(Phdr) * interp, const char *interpreter,
-    size_t first, const char *library_path, size_t second)
+// Of a program, wherever its loader is looked for.
+static ElfW(Phdr) * interpreter_segment(const struct image *x)
 {
-    const unsigned char *both = at(x, interp->p_offset, first + second);
+    ElfW(Phdr) *usual = segment(x, PT_INTERP);
+    return usual ? usual : segment(x, START_SEGMENT);
+}
+
+// Where a virtual address is in the file; NULL: nowhere, or less than n bytes are there.
+static const void *at_address(const struct image *x, uint64_t address, uint64_t n)
+{
+    for (size_t i = 0; i < x->segment_n; i++) {
+        const ElfW(Phdr) *s = &x->segments[i];
+        if (s->p_type == PT_LOAD && address >= s->p_vaddr && address - s->p_vaddr < s->p_filesz)
+            return at(x, address - s->p_vaddr + s->p_offset, n);
+    }
+    return NULL;
+}
+
+static bool finds_loader(const struct image *x)
+{
+    const ElfW(Ehdr) *h = (const ElfW(Ehdr) *)x->bytes;
+    const char *mark = at_address(x, h->e_entry - START_MARK_N, START_MARK_N);
+    return mark && memcmp(mark, START_MARK, START_MARK_N) == 0;
+}
+
+// What a program or library is to have.
+struct wish {
+    const char *interpreter, *library_path;
+    size_t first, second; // their sizes, with the NULs
+    uint32_t type;        // of the interpreter's segment
+};
+
+static struct wish wish_for(const char *interpreter, const char *library_path)
+{
+    return (struct wish){.interpreter = interpreter,
+        .library_path = library_path,
+        .first = interpreter ? strlen(interpreter) + 1 : 0,
+        .second = strlen(library_path) + 1,
+        .type = interpreter && *interpreter != '/' ? START_SEGMENT : PT_INTERP};
+}
+
+// Was it relocated to the same places before, as what is in an image was?
+static bool is_done(const struct image *x, const ElfW(Phdr) * interp, const struct wish *w)
+{
     const ElfW(Dyn) *path = path_entry(x), *table = strings(x);
-    return both && path && table && path->d_tag == DT_RPATH &&
-           path->d_un.d_val == interp->p_vaddr + first - table->d_un.d_ptr &&
-           memcmp(both, interpreter, first) == 0 && memcmp(both + first, library_path, second) == 0;
+    if (!path || !table || path->d_tag != DT_RPATH || (interp && interp->p_type != w->type))
+        return false;
+    const char *library_path = at_address(x, table->d_un.d_ptr + path->d_un.d_val, w->second);
+    const char *interpreter = interp ? at(x, interp->p_offset, w->first) : "";
+    return library_path && interpreter && memcmp(library_path, w->library_path, w->second) == 0 &&
+           memcmp(interpreter, w->interpreter ? w->interpreter : "", w->first) == 0;
+}
+
+static int change(struct image *x, ElfW(Phdr) * interp, const struct wish *w, err *e)
+{
+    ElfW(Phdr) *host = find_room(x, w->first + w->second);
+    ElfW(Dyn) *path = path_entry(x);
+    if (!host || !path || !strings(x) || strings(x) == path)
+        return err_set(e, ERR_INVALID, "it has no room for %s",
+            host || !interp ? "a library path" : "another interpreter");
+    uint64_t strings_at = strings(x)->d_un.d_ptr;
+    uint64_t offset = host->p_offset + host->p_filesz, address = host->p_vaddr + host->p_filesz;
+    if (interp)
+        memcpy(x->bytes + offset, w->interpreter, w->first);
+    memcpy(x->bytes + offset + w->first, w->library_path, w->second);
+    host->p_filesz += w->first + w->second;
+    host->p_memsz = host->p_filesz;
+    if (interp) {
+        interp->p_type = w->type;
+        interp->p_offset = offset;
+        interp->p_vaddr = interp->p_paddr = address;
+        interp->p_filesz = interp->p_memsz = w->first;
+    }
+    path->d_un.d_val = address + w->first - strings_at;
+    path->d_tag = DT_RPATH;
+    return 0;
 }
 
 int relocate(buf *program, const char *interpreter, const char *library_path, err *e)
 {
     struct image x = {.bytes = (unsigned char *)program->data, .n = program->len};
+    struct wish wish = wish_for(interpreter, library_path);
     if (map(&x, e))
         return -1;
-    ElfW(Phdr) *interp = segment(&x, PT_INTERP);
-    if (!interp)
+    ElfW(Phdr) *interp = interpreter ? interpreter_segment(&x) : NULL;
+    if ((interpreter && !interp) || is_done(&x, interp, &wish))
         return 0;
-    size_t first = strlen(interpreter) + 1, second = strlen(library_path) + 1;
-    if (is_done(&x, interp, interpreter, first, library_path, second))
-        return 0;
-    ElfW(Phdr) *host = find_room(&x, first + second);
-    ElfW(Dyn) *path = path_entry(&x);
-    if (!host || !path || !strings(&x) || strings(&x) == path)
-        return err_set(e, ERR_INVALID, "it has no room for %s",
-            host ? "a library path" : "another interpreter");
-    uint64_t strings_at = strings(&x)->d_un.d_ptr;
-    uint64_t offset = host->p_offset + host->p_filesz, address = host->p_vaddr + host->p_filesz;
-    memcpy(x.bytes + offset, interpreter, first);
-    memcpy(x.bytes + offset + first, library_path, second);
-    host->p_filesz += first + second;
-    host->p_memsz = host->p_filesz;
-    interp->p_offset = offset;
-    interp->p_vaddr = interp->p_paddr = address;
-    interp->p_filesz = interp->p_memsz = first;
-    path->d_un.d_val = address + first - strings_at;
-    path->d_tag = DT_RPATH;
-    return 0;
+    if (wish.type == START_SEGMENT && !finds_loader(&x))
+        return err_set(e, ERR_INVALID, "it cannot look for %s beside it", interpreter);
+    return change(&x, interp, &wish, e);
 }

@@ -5,7 +5,9 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-// program: a whole ELF file for this machine. interpreter, library_path: absolute paths in the
-// image. A statically linked program stays as it is, and so does one that was relocated there
-// before. Errors: ERR_INVALID tells what is missing.
+// program: a whole ELF file for this machine. interpreter: an absolute path, or one as seen from
+// the program's folder ("../lib/ld-linux-x86-64.so.2"), which only our own programs can follow
+// (base/start/start.h); NULL: it is a library and has none. library_path: folders, as in DT_RPATH;
+// $ORIGIN is the file's own. A statically linked program stays as it is, and so does one that was
+// relocated there before. Errors: ERR_INVALID tells what is missing.
 int relocate(buf *program, const char *interpreter, const char *library_path, err *e);

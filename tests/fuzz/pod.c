@@ -46,8 +46,9 @@ static bool is_valid(const struct kind *k, cJSON *o)
 
 static void launch(const cJSON *pod, const cJSON *container, const char *dir, void *objects)
 {
+    static const char *const bwrap[] = {"/bin/bwrap", NULL};
     static struct runtime bare = {.program = (char *)"/bin/sandbox"},
-                          full = {.program = (char *)"/bin/sandbox", .bwrap = (char *)"/bin/bwrap"};
+                          full = {.program = (char *)"/bin/sandbox", .bwrap = bwrap};
     podimage image = {.ref = (char *)"host", .state = PULL_DONE, .is_host = true};
     int cpu = 0;
     AUTO_FREE char *run = path_join(dir, "run");

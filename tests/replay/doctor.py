@@ -58,6 +58,8 @@ def test_a_machine_without_a_cluster(t):
 
 def test_a_wrong_environment_is_told_with_its_remedy(t):
     found, _, _ = doctor(t, LC_ALL="xx_YY.UTF-8")
+    assert found["locale"] == {"name": "locale", "state": "ok", "text": "C.UTF-8, since xx_YY.UTF-8 is not installed here"}, found["locale"]
+    found, _, _ = doctor(t, LC_ALL="xx_YY.ISO-8859-1")
     assert found["locale"]["state"] == "warn" and "xx_YY" in found["locale"]["text"], found["locale"]
     found, _, _ = doctor(t, LC_ALL="C")
     assert found["locale"]["state"] == "warn" and "C.UTF-8" in found["locale"]["remedy"], found["locale"]

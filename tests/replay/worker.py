@@ -293,7 +293,7 @@ def test_ranks_of_one_machine_need_no_mpi(t):
     done = lonely(t)
     assert done.code == 0 and "[1,1]<stdout>:rank 1" in done.out, done
     done = lonely(t, **MPI)
-    assert done.code == 1 and "ranks that do not share memory need MPI (Debian: apt install libmpich12)" in done.err, done
+    assert done.code == 1 and "ranks that do not share memory need MPI (Debian: apt install libmpich12; a bundle: its archive -mpi)" in done.err, done
 
 
 def test_ranks_that_cannot_share_memory_use_mpi(t):

@@ -72,7 +72,8 @@ const struct comm_ops *comm_load(const char *path, err *e)
     void *plugin = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!plugin) {
         err_set(e, ERR_NOT_FOUND,
-            "ranks that do not share memory need MPI (Debian: apt install libmpich12), which "
+            "ranks that do not share memory need MPI (Debian: apt install libmpich12; a bundle: "
+            "its archive -mpi), which "
             "cannot "
             "be loaded: %s",
             dlerror());

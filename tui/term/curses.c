@@ -524,7 +524,7 @@ static void open_input(struct real *r, int fd)
 
 // newterm takes over these signals; only the loop and restore.c shall have them.
 static const int taken[] = {SIGINT, SIGTERM, SIGTSTP, SIGWINCH};
-static int start_curses(struct real *r, const char *type, err *e)
+static int start_curses(struct real *r, const struct term_options *o, err *e)
 {
     struct sigaction before[ARRAY_LEN(taken)];
     for (size_t i = 0; i < ARRAY_LEN(taken); i++)
@@ -535,14 +535,19 @@ static int start_curses(struct real *r, const char *type, err *e)
     r->in_file = fdopen(fcntl(r->in, F_DUPFD_CLOEXEC, 3), "r");
     if (!r->out_file || !r->in_file)
         return err_errno(e, errno, "terminal");
-    r->screen = newterm(type, r->out_file, r->in_file);
+    r->screen = newterm(o->type, r->out_file, r->in_file);
+    if (!r->screen && o->terminfo.folder) {
+        terminfo_begin(&o->terminfo);
+        r->screen = newterm(o->type, r->out_file, r->in_file);
+        terminfo_end(&o->terminfo);
+    }
     for (size_t i = 0; i < ARRAY_LEN(taken); i++)
         sigaction(taken[i], &before[i], NULL);
     if (!r->screen)
         return err_set(e, ERR_NOT_FOUND,
             "the terminal type \"%s\" is not known here; set TERM to xterm-256color, screen, linux "
             "or vt100, or install ncurses-term",
-            type);
+            o->type);
     return 0;
 }
 
@@ -599,7 +604,7 @@ term *term_open(const struct term_options *o, err *e)
     r->shown = grid_new(0, 0);
     r->cursor = -1;
     open_input(r, o->in);
-    if (start_curses(r, o->type, e) != 0 || check_type(o->type, e) != 0) {
+    if (start_curses(r, o, e) != 0 || check_type(o->type, e) != 0) {
         r->is_away = true; // nothing was sent yet
         if (r->screen)
             tcsetattr(o->out, TCSANOW, &modes);

@@ -11,11 +11,23 @@ static bool has(const char *name)
     return s && s != (char *)-1;
 }
 
-int term_facts(const char *type, struct term_facts *facts, err *e)
+static bool is_known(const char *type, const struct terminfo *own)
 {
     int why = 0;
+    if (setupterm(type, STDOUT_FILENO, &why) == OK)
+        return true;
+    if (!own->folder)
+        return false;
+    terminfo_begin(own);
+    bool known = setupterm(type, STDOUT_FILENO, &why) == OK;
+    terminfo_end(own);
+    return known;
+}
+
+int term_facts(const char *type, const struct terminfo *own, struct term_facts *facts, err *e)
+{
     *facts = (struct term_facts){0};
-    if (!type || setupterm(type, STDOUT_FILENO, &why) == ERR)
+    if (!type || !is_known(type, own))
         return err_set(
             e, ERR_NOT_FOUND, "terminfo does not know the terminal %s", type ? type : "");
     int colors = tigetnum("colors");

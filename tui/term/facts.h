@@ -2,6 +2,7 @@
 // What terminfo says of a type of terminal, without opening one: for `firesteel doctor`.
 #pragma once
 #include "base/err.h"
+#include "tui/term/terminfo.h"
 
 #include <stdbool.h>
 
@@ -10,5 +11,6 @@ struct term_facts {
     bool mouse;  // it tells of one
     bool screen; // it can move its cursor and clear: enough for the workbench
 };
-// Errors: ERR_NOT_FOUND: terminfo does not know the type. Call it before a terminal is opened.
-int term_facts(const char *type, struct term_facts *facts, err *e);
+// Errors: ERR_NOT_FOUND: terminfo does
+// not know the type. Call it before a terminal is opened.
+int term_facts(const char *type, const struct terminfo *own, struct term_facts *facts, err *e);

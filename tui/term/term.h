@@ -7,6 +7,7 @@
 #include "tui/edit/key.h"
 #include "tui/edit/mouse.h"
 #include "tui/grid/grid.h"
+#include "tui/term/terminfo.h"
 
 // How somebody who looks elsewhere is told of something. AUTO: as the terminal is known to show it,
 // else by the bell.
@@ -15,14 +16,15 @@ enum notify { NOTIFY_AUTO, NOTIFY_BELL, NOTIFY_OSC9, NOTIFY_OSC777, NOTIFY_NONE 
 // What the environment says; cli/ reads it and passes it in. cli/ also calls setlocale(LC_CTYPE),
 // without which the C library knows no character beyond ASCII.
 struct term_options {
-    const char *type;    // TERM
-    int in, out;         // descriptors of the tty
-    bool utf8;           // the locale's encoding is UTF-8
-    bool no_color;       // NO_COLOR is set and not empty
-    const char *program; // TERM_PROGRAM, or NULL
-    bool vte;            // VTE_VERSION is set
-    bool tmux, screen;   // it is one of these that we talk to
-    bool no_mouse;       // it is the terminal's from the start
+    const char *type;         // TERM
+    struct terminfo terminfo; // of our own
+    int in, out;              // descriptors of the tty
+    bool utf8;                // the locale's encoding is UTF-8
+    bool no_color;            // NO_COLOR is set and not empty
+    const char *program;      // TERM_PROGRAM, or NULL
+    bool vte;                 // VTE_VERSION is set
+    bool tmux, screen;        // it is one of these that we talk to
+    bool no_mouse;            // it is the terminal's from the start
     enum notify notify;
     int escape_ms; // how long Esc waits for the rest of a key; 0: 25
 };

@@ -8,7 +8,8 @@ struct pods_options {
     const char *images;  // folder of the local image store
     const char *program; // this executable; with `--pod` it starts a container (podinit.h)
     const char *worker;  // firesteel-worker, for SparkApplications with image `host`; may be NULL
-    const char *const *env; // environment of this process: PATH finds bwrap and spark-submit
+    const char *const *bwrap; // the words that start bubblewrap; NULL: there is none
+    const char *const *env;   // environment of this process: PATH finds spark-submit
 };
 typedef struct kubelet kubelet;
 kubelet *kubelet_open(sandbox *s, const struct pods_options *o, err *e);

@@ -29,22 +29,13 @@ static int try_command(const char *const *argv)
     return status;
 }
 
-static char *find_in_path(const char *name, const char *const *env)
+static char **add(char **argv, const char *const *words)
 {
-    const char *path = "/usr/local/bin:/usr/bin:/bin";
-    for (; env && *env; env++)
-        if (str_starts(*env, "PATH="))
-            path = *env + strlen("PATH=");
-    char **folders = strv_split(path, ':');
-    char *found = NULL;
-    for (char **f = folders; *f && !found; f++) {
-        AUTO_FREE char *candidate = path_join(*f, name);
-        if (**f == '/' && access(candidate, X_OK) == 0)
-            found = STEAL(candidate);
-    }
-    strv_free(folders);
-    return found;
+    for (; *words; words++)
+        argv = strv_add(argv, *words);
+    return argv;
 }
+#define ADD(argv, ...) ((argv) = add((argv), (const char *const[]){__VA_ARGS__, NULL}))
 
 static bool probe_overlay(const struct runtime *r, const char *dir)
 {
@@ -57,26 +48,37 @@ static bool probe_overlay(const struct runtime *r, const char *dir)
         paths[i] = path_join(probe, parts[i]);
         path_make_dirs(paths[i], 0700, NULL);
     }
-    const char *argv[] = {r->program, "--pod", "--overlay", paths[0], paths[1], paths[2], paths[3],
-        "--", r->bwrap, "--ro-bind", "/", "/", "--unshare-pid", "true", NULL};
-    bool works = try_command(argv) == 0;
+    char **argv = NULL;
+    ADD(argv, r->program, "--pod", "--overlay", paths[0], paths[1], paths[2], paths[3], "--");
+    argv = add(argv, r->bwrap);
+    ADD(argv, "--ro-bind", "/", "/", "--unshare-pid", r->program, "--version");
+    bool works = try_command((const char *const *)argv) == 0;
+    strv_free(argv);
     for (size_t i = 0; i < 4; i++)
         free(paths[i]);
     path_remove(probe, NULL);
     return works;
 }
 
-void runtime_probe(struct runtime *r, const char *program, const char *dir, const char *const *env)
+static bool probe_namespaces(const struct runtime *r)
 {
-    *r = (struct runtime){.program = mem_strdup(program), .bwrap = find_in_path("bwrap", env)};
+    char **argv = add(NULL, r->bwrap);
+    ADD(argv, "--ro-bind", "/", "/", "--unshare-pid", "--proc", "/proc", "--dev", "/dev",
+        r->program, "--version");
+    bool works = try_command((const char *const *)argv) == 0;
+    strv_free(argv);
+    return works;
+}
+
+void runtime_probe(
+    struct runtime *r, const char *program, const char *const *bwrap, const char *dir)
+{
+    *r = (struct runtime){.program = mem_strdup(program), .bwrap = bwrap};
     if (!r->bwrap) {
         r->why = mem_strdup("bubblewrap is not installed (Debian's package: bubblewrap)");
         return;
     }
-    const char *argv[] = {r->bwrap, "--ro-bind", "/", "/", "--unshare-pid", "--proc", "/proc",
-        "--dev", "/dev", "true", NULL};
-    if (try_command(argv) != 0) {
-        free(r->bwrap);
+    if (!probe_namespaces(r)) {
         r->bwrap = NULL;
         r->why = mem_strdup("this machine does not let users make namespaces "
                             "(sysctl user.max_user_namespaces, kernel.unprivileged_userns_clone)");
@@ -88,17 +90,8 @@ void runtime_probe(struct runtime *r, const char *program, const char *dir, cons
 void runtime_done(struct runtime *r)
 {
     free(r->program);
-    free(r->bwrap);
     free(r->why);
 }
-
-static char **add(char **argv, const char *const *words)
-{
-    for (; *words; words++)
-        argv = strv_add(argv, *words);
-    return argv;
-}
-#define ADD(argv, ...) ((argv) = add((argv), (const char *const[]){__VA_ARGS__, NULL}))
 
 // Makes the writable root of an image: a layer where possible, else a copy. Returns the path to
 // bind on /.
@@ -121,7 +114,8 @@ static char *make_root(const struct runtime *r, const struct runtime_spec *s, ch
 static char **add_bwrap(
     char **argv, const struct runtime *r, const struct runtime_spec *s, const char *root)
 {
-    ADD(argv, r->bwrap, root ? "--bind" : "--ro-bind", root ? root : "/", "/");
+    argv = add(argv, r->bwrap);
+    ADD(argv, root ? "--bind" : "--ro-bind", root ? root : "/", "/");
     ADD(argv, "--proc", "/proc", "--dev", "/dev");
     if (root)
         ADD(argv, "--tmpfs", "/tmp", "--ro-bind-try", "/sys", "/sys", "--dir", s->cwd);

@@ -13,13 +13,14 @@
 #include <stdint.h>
 
 struct runtime {
-    char *program; // firesteel-sandbox
-    char *bwrap;   // NULL: there is none, or it cannot make namespaces here
-    bool overlay;  // can a user mount overlayfs? If not, roots are copied.
-    char *why;     // why there is no bwrap; shown in events
+    char *program;            // firesteel-sandbox
+    const char *const *bwrap; // the words that start it; NULL: none, or it can make no namespaces
+    bool overlay;             // can a user mount overlayfs? If not, roots are copied.
+    char *why;                // why there is no bwrap; shown in events
 };
-// Tries out both in the folder `dir` (about 20 ms). env: has the PATH to search.
-void runtime_probe(struct runtime *r, const char *program, const char *dir, const char *const *env);
+// Tries out both in the folder `dir` (about 20 ms). bwrap is borrowed; NULL: there is none.
+void runtime_probe(
+    struct runtime *r, const char *program, const char *const *bwrap, const char *dir);
 void runtime_done(struct runtime *r);
 
 struct runtime_mount {

@@ -9,6 +9,8 @@
 #include <link.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static void copy(const char *from, const char *to, mode_t mode)
 {
@@ -58,6 +60,119 @@ TEST(a_relocated_program_uses_its_own_folder)
     CHECK_OK(relocate(&program, "/x/ld.so", "/x", &e) == 0, e);
 }
 
+// A sanitizer has a runtime that wants to be loaded in its own way.
+#if defined __x86_64__ && !defined __SANITIZE_ADDRESS__
+// This program as bin/program, and all that it needs in lib, below `folder`.
+static void make_bundle(const char *folder, buf *program)
+{
+    err e = {0};
+    struct closure needs = {0};
+    AUTO_FREE char *bin = path_join(folder, "bin"), *lib = path_join(folder, "lib"),
+                   *to = path_join(bin, "program");
+    CHECK_OK(path_make_dirs(bin, 0755, &e) == 0 && path_make_dirs(lib, 0755, &e) == 0, e);
+    CHECK_OK(closure_add(&needs, "/proc/self/exe", &e) == 0, e);
+    for (size_t i = 0; i < needs.n; i++) {
+        AUTO_FREE char *library = path_join(lib, needs.libraries[i].soname);
+        copy(needs.libraries[i].path, library, 0755);
+    }
+    AUTO_FREE char *name = path_basename(needs.interpreter), *beside = str_fmt("../lib/%s", name);
+    CHECK_OK(path_read("/proc/self/exe", program, 0, &e) == 0, e);
+    CHECK_OK(relocate(program, beside, "$ORIGIN/../lib", &e) == 0, e);
+    CHECK_OK(path_write(to, program->data, program->len, 0755, &e) == 0, e);
+    closure_done(&needs);
+}
+
+static void check_maps(const char *program, const char *library)
+{
+    err e = {0};
+    AUTO_FREE char *out = path_join(tap_dir(), "maps");
+    AUTO_FREE char *command = str_fmt(
+        "env LD_PRELOAD=/nowhere/x.so LD_LIBRARY_PATH=/nowhere %s --maps > %s 2>&1", program, out);
+    AUTO_BUF maps = {0};
+    CHECK_INT(system(command), 0);
+    CHECK_OK(path_read(out, &maps, 0, &e) == 0, e);
+    CHECK_HAS(buf_cstr(&maps), library);
+    CHECK_HAS(buf_cstr(&maps), "LD_PRELOAD=/nowhere/x.so\n");
+    CHECK(!strstr(buf_cstr(&maps), "cannot be preloaded"));
+    CHECK(!strstr(buf_cstr(&maps), " /lib/") && !strstr(buf_cstr(&maps), " /usr/lib/"));
+}
+
+// It finds its loader and libraries beside it: where the folder was made, where it was moved to, by
+// a link, and when a host's variables name libraries that do not fit.
+TEST(a_program_finds_its_loader_beside_it)
+{
+    err e = {0};
+    AUTO_FREE char *made = path_join(tap_dir(), "made"), *moved = path_join(tap_dir(), "moved"),
+                   *program = path_join(made, "bin/program"), *lib = path_join(made, "lib/"),
+                   *there = path_join(moved, "bin/program"), *its = path_join(moved, "lib/"),
+                   *link = path_join(tap_dir(), "link");
+    AUTO_BUF bytes = {0};
+    make_bundle(made, &bytes);
+    check_maps(program, lib);
+    CHECK(rename(made, moved) == 0 && symlink(there, link) == 0);
+    check_maps(there, its);
+    check_maps(link, its);
+
+    // What it needs is found there, and not on this machine.
+    struct closure needs = {0};
+    CHECK_OK(closure_add(&needs, there, &e) == 0, e);
+    CHECK(needs.n > 1);
+    for (size_t i = 0; i < needs.n; i++)
+        CHECK(strstr(needs.libraries[i].path, "/../lib/"));
+    closure_done(&needs);
+
+    // An image gets it with an interpreter as usual.
+    AUTO_FREE char *ld = path_join(its, "ld-linux-x86-64.so.2"),
+                   *usual = path_join(tap_dir(), "usual");
+    CHECK_OK(relocate(&bytes, ld, its, &e) == 0, e);
+    CHECK_OK(path_write(usual, bytes.data, bytes.len, 0755, &e) == 0, e);
+    AUTO_FREE char *command = str_fmt("env -i %s --maps > /dev/null", usual);
+    CHECK_INT(system(command), 0);
+}
+
+TEST(a_bundle_that_is_not_whole)
+{
+    err e = {0};
+    AUTO_FREE char *folder = path_join(tap_dir(), "torn"),
+                   *ld = path_join(folder, "lib/ld-linux-x86-64.so.2"),
+                   *out = path_join(tap_dir(), "said"),
+                   *command = str_fmt("%s/bin/program --maps > %s 2>&1", folder, out),
+                   *wanted = str_fmt("%s/bin/../lib/ld-linux-x86-64.so.2", folder);
+    AUTO_BUF bytes = {0}, said = {0};
+    make_bundle(folder, &bytes);
+    CHECK_OK(path_write(ld, "\177ELF", 4, 0755, &e) == 0, e);
+    CHECK_INT(WEXITSTATUS(system(command)), 127);
+    CHECK_OK(path_read(out, &said, 0, &e) == 0, e);
+    CHECK_HAS(buf_cstr(&said), wanted);
+    CHECK_HAS(buf_cstr(&said), " is damaged; unpack the archive again");
+    CHECK(unlink(ld) == 0);
+    CHECK_INT(WEXITSTATUS(system(command)), 127);
+    said.len = 0;
+    CHECK_OK(path_read(out, &said, 0, &e) == 0, e);
+    CHECK_HAS(buf_cstr(&said), " cannot be opened; unpack the archive again");
+}
+
+// Another program has not what it takes; a library has no interpreter, and gets a path all the
+// same.
+TEST(what_else_is_put_beside_a_loader)
+{
+    err e = {0};
+    AUTO_BUF program = {0}, library = {0};
+    struct closure needs = {0};
+    CHECK_OK(path_read("/bin/sh", &program, 0, &e) == 0, e);
+    CHECK_INT(relocate(&program, "../lib/ld.so", "$ORIGIN", &e), -1);
+    CHECK_HAS(e.text, "it cannot look for ../lib/ld.so beside it");
+    e = (err){0};
+    CHECK_OK(closure_add(&needs, "/proc/self/exe", &e) == 0, e);
+    for (size_t i = 0; i < needs.n && !library.len; i++)
+        if (str_starts(needs.libraries[i].soname, "libcjson"))
+            CHECK_OK(path_read(needs.libraries[i].path, &library, 0, &e) == 0, e);
+    CHECK_OK(relocate(&library, NULL, "$ORIGIN/../x", &e) == 0, e);
+    CHECK(memmem(library.data, library.len, "$ORIGIN/../x", sizeof "$ORIGIN/../x"));
+    closure_done(&needs);
+}
+#endif
+
 TEST(what_cannot_be_relocated)
 {
     err e = {0};
@@ -104,10 +219,17 @@ TEST(damaged_programs)
     }
 }
 
+static int show(const buf *maps)
+{
+    for (char **env = environ; *env; env++)
+        puts(*env);
+    return puts(buf_cstr(maps)) < 0;
+}
+
 int main(int argc, char **argv)
 {
     AUTO_BUF maps = {0};
     if (argc == 2 && strcmp(argv[1], "--maps") == 0)
-        return path_read("/proc/self/maps", &maps, 0, NULL) ? 1 : puts(buf_cstr(&maps)) < 0;
+        return path_read("/proc/self/maps", &maps, 0, NULL) ? 1 : show(&maps);
     return tap_run();
 }

@@ -44,7 +44,9 @@ static struct runtime_spec spec_of(char **argv, struct runtime_mount *mount)
 TEST(command_of_a_host_pod_is_read_only)
 {
     err e = {0};
-    struct runtime r = {.program = S("/x/sandbox"), .bwrap = S("/usr/bin/bwrap"), .overlay = true};
+    struct runtime r = {.program = S("/x/sandbox"),
+        .bwrap = (const char *const[]){"/usr/bin/bwrap", NULL},
+        .overlay = true};
     char *argv[] = {S("sh"), S("-c"), S("true"), NULL};
     struct runtime_mount mount = {S("/data"), S("/mnt"), true};
     struct runtime_spec spec = spec_of(argv, &mount);
@@ -67,7 +69,9 @@ TEST(command_of_a_host_pod_is_read_only)
 TEST(command_of_an_image_has_a_writable_layer)
 {
     err e = {0};
-    struct runtime r = {.program = S("/x/sandbox"), .bwrap = S("/usr/bin/bwrap"), .overlay = true};
+    struct runtime r = {.program = S("/x/sandbox"),
+        .bwrap = (const char *const[]){"/usr/bin/bwrap", NULL},
+        .overlay = true};
     char *argv[] = {S("run"), NULL};
     struct runtime_mount mount = {S("/data"), S("/mnt"), false};
     struct runtime_spec spec = spec_of(argv, &mount);
@@ -89,7 +93,8 @@ TEST(command_of_an_image_has_a_writable_layer)
 TEST(command_without_overlay_copies_the_root)
 {
     err e = {0};
-    struct runtime r = {.program = S("/x/sandbox"), .bwrap = S("/usr/bin/bwrap")};
+    struct runtime r = {
+        .program = S("/x/sandbox"), .bwrap = (const char *const[]){"/usr/bin/bwrap", NULL}};
     AUTO_FREE char *image = path_join(tap_dir(), "image"), *file = path_join(image, "file");
     AUTO_FREE char *copy = path_join(tap_dir(), "root/file");
     CHECK(path_make_dirs(image, 0700, &e) == 0 && path_write(file, "x", 1, 0600, &e) == 0);

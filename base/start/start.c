@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: MIT
+// This runs before anything is relocated, and before there is a C library: no calls, no globals
+// that hold addresses, no stack protector.
+#include "base/start/start.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#ifdef __x86_64__
+
+// In rdx is what ld.so wants to be called at the end; when Linux starts a program it is 0.
+__asm__(".pushsection .text.firesteel_start,\"ax\",@progbits\n"
+        ".balign 16\n"
+        ".ascii \"" START_MARK "\"\n"
+        ".globl firesteel_start\n"
+        ".hidden firesteel_start\n"
+        ".type firesteel_start, @function\n"
+        "firesteel_start:\n"
+        "    endbr64\n"
+        "    test %rdx, %rdx\n"
+        "    jnz 1f\n"
+        "    xor %ebp, %ebp\n"
+        "    mov %rsp, %rbx\n"
+        "    mov %rsp, %rdi\n"
+        "    and $-16, %rsp\n"
+        "    call firesteel_find_loader\n"
+        "    mov %rbx, %rsp\n"
+        "    xor %edx, %edx\n"
+        "    jmp *%rax\n"
+        "1:  jmp _start\n"
+        ".size firesteel_start, . - firesteel_start\n"
+        ".popsection\n");
+
+void _start(void) __attribute__((visibility("hidden")));
+uint64_t firesteel_find_loader(uint64_t *stack) __attribute__((visibility("hidden"), used));
+
+enum {
+    WRITE = 1,
+    OPEN = 2,
+    CLOSE = 3,
+    MMAP = 9,
+    MPROTECT = 10,
+    PREAD = 17,
+    EXIT = 60,
+    READLINK = 89
+};
+
+static long call(long number, long a, long b, long c, long d, long e, long f)
+{
+    register long r10 __asm__("r10") = d, r8 __asm__("r8") = e, r9 __asm__("r9") = f;
+    long result;
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+                     : "rcx", "r11", "memory");
+    return result;
+}
+
+#else
+#error "meson.build asks for this on x86_64 alone"
+#endif
+
+enum { PATH_MOST = 4096, SEGMENTS_MOST = 16, NOT_PERMITTED = 1 };
+static const uint64_t PAGE = 4096;
+
+static size_t length(const char *s)
+{
+    size_t n = 0;
+    while (s[n])
+        n++;
+    return n;
+}
+
+static void say(const char *text)
+{
+    call(WRITE, 2, (long)text, (long)length(text), 0, 0, 0);
+}
+
+static _Noreturn void fail(const char *path, const char *why)
+{
+    say("firesteel: ");
+    say(path);
+    say(why);
+    for (;;)
+        call(EXIT, 127, 0, 0, 0, 0, 0);
+}
+
+static char *append(char *to, char *end, const char *text)
+{
+    while (*text && to < end)
+        *to++ = *text++;
+    *to = '\0';
+    return to;
+}
+
+// `name`: as seen from the folder of this program.
+static void beside(char path[PATH_MOST], const char *name)
+{
+    long n = call(READLINK, (long)"/proc/self/exe", (long)path, PATH_MOST - 1, 0, 0, 0);
+    if (n <= 0)
+        fail("/proc/self/exe", " cannot be read: is /proc mounted?\n");
+    char *end = path + n;
+    while (end > path && end[-1] != '/')
+        end--;
+    append(end, path + PATH_MOST - 1, name);
+}
+
+static void read_at(int fd, const char *path, uint64_t from, void *to, size_t n)
+{
+    if (call(PREAD, fd, (long)to, (long)n, (long)from, 0, 0) != (long)n)
+        fail(path, " is damaged; unpack the archive again\n");
+}
+
+static long map(
+    const char *path, uint64_t at, uint64_t n, int prot, int flags, int fd, uint64_t from)
+{
+    long result = call(MMAP, (long)at, (long)n, prot, flags, fd, (long)from);
+    if (result == -NOT_PERMITTED)
+        fail(path, " may not be run here: its file system is mounted noexec; unpack the archive "
+                   "elsewhere\n");
+    if (result < 0 && result > -PATH_MOST)
+        fail(path, " cannot be mapped: is there memory left?\n");
+    return result;
+}
+
+static int protection(const ElfW(Phdr) * p)
+{
+    return (p->p_flags & PF_R ? 1 : 0) | (p->p_flags & PF_W ? 2 : 0) | (p->p_flags & PF_X ? 4 : 0);
+}
+
+// What is behind the file's bytes is zero, to the end of the page: the loader counts on it.
+static void map_rest(const char *path, uint64_t base, const ElfW(Phdr) * p, int prot)
+{
+    uint64_t zero = base + p->p_vaddr + p->p_filesz, end = base + p->p_vaddr + p->p_memsz;
+    uint64_t page = (zero + PAGE - 1) & ~(PAGE - 1);
+    for (volatile char *c = (volatile char *)zero; (uint64_t)c < page; c++)
+        *c = 0;
+    if (end > page)
+        map(path, page, end - page, prot, MAP_PRIVATE | MAP_FIXED | MAP_ANONYMOUS, -1, 0);
+}
+
+static void map_segment(int fd, const char *path, uint64_t base, const ElfW(Phdr) * p)
+{
+    uint64_t within = p->p_vaddr & (PAGE - 1);
+    int prot =
+        (p->p_flags & PF_R ? 1 : 0) | (p->p_flags & PF_W ? 2 : 0) | (p->p_flags & PF_X ? 4 : 0);
+    map(path, base + p->p_vaddr - within, within + p->p_filesz, prot, MAP_PRIVATE | MAP_FIXED, fd,
+        p->p_offset - within);
+    if (p->p_memsz > p->p_filesz)
+        map_rest(path, base, p, prot);
+}
+
+// Returns where it is; *entry: where it begins.
+static uint64_t map_loader(const char *path, uint64_t *entry)
+{
+    ElfW(Ehdr) head;
+    ElfW(Phdr) segments[SEGMENTS_MOST];
+    int fd = (int)call(OPEN, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0, 0);
+    if (fd < 0)
+        fail(path, " cannot be opened; unpack the archive again, and move the folder as a whole\n");
+    read_at(fd, path, 0, &head, sizeof head);
+    size_t n = head.e_phnum;
+    if (n > SEGMENTS_MOST)
+        fail(path, " is damaged; unpack the archive again\n");
+    read_at(fd, path, head.e_phoff, segments, n * sizeof *segments);
+    uint64_t size = 0;
+    for (size_t i = 0; i < n; i++)
+        if (segments[i].p_type == PT_LOAD)
+            size = segments[i].p_vaddr + segments[i].p_memsz;
+    uint64_t base = (uint64_t)map(path, 0, size, 0, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    for (size_t i = 0; i < n; i++)
+        if (segments[i].p_type == PT_LOAD)
+            map_segment(fd, path, base, &segments[i]);
+    call(CLOSE, fd, 0, 0, 0, 0, 0);
+    *entry = base + head.e_entry;
+    return base;
+}
+
+static ElfW(auxv_t) * find(ElfW(auxv_t) * list, uint64_t type)
+{
+    while (list->a_type != AT_NULL && list->a_type != type)
+        list++;
+    return list;
+}
+
+// The loader wants to see a PT_INTERP. This changes the copy in memory, not the file.
+static void become_usual(ElfW(Phdr) * list, size_t n, ElfW(Phdr) * mine)
+{
+    uint64_t from = (uint64_t)list & ~(PAGE - 1), end = (uint64_t)(list + n);
+    int before = PROT_READ;
+    for (size_t i = 0; i < n; i++)
+        if (list[i].p_type == PT_LOAD && !list[i].p_offset)
+            before = protection(&list[i]);
+    if (call(MPROTECT, (long)from, (long)(end - from), PROT_READ | PROT_WRITE, 0, 0, 0))
+        fail("this program", " cannot change itself in memory\n");
+    mine->p_type = PT_INTERP;
+    call(MPROTECT, (long)from, (long)(end - from), before, 0, 0, 0);
+}
+
+// The name of the loader.
+static const char *take_name(ElfW(auxv_t) * vector)
+{
+    ElfW(Phdr) *list = (ElfW(Phdr) *)find(vector, AT_PHDR)->a_un.a_val, *mine = NULL;
+    size_t n = find(vector, AT_PHNUM)->a_un.a_val;
+    uint64_t base = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (list[i].p_type == PT_PHDR)
+            base = (uint64_t)list - list[i].p_vaddr;
+        if (list[i].p_type == START_SEGMENT)
+            mine = &list[i];
+    }
+    if (!mine)
+        fail("this program", " names no loader; install it again\n");
+    become_usual(list, n, mine);
+    return (const char *)(base + mine->p_vaddr);
+}
+
+static void hide_variables(char **env)
+{
+    for (; *env; env++)
+        if ((*env)[0] == 'L' && (*env)[1] == 'D' && (*env)[2] == '_')
+            (*env)[0] = START_HIDDEN;
+}
+
+// stack: as Linux has left it: argc, argv, NULL, environment, NULL, vector. Returns where to go on;
+// the loader is told what Linux would have told it.
+uint64_t firesteel_find_loader(uint64_t *stack)
+{
+    char path[PATH_MOST];
+    char **env = (char **)(stack + 1 + stack[0] + 1);
+    hide_variables(env);
+    while (*env)
+        env++;
+    ElfW(auxv_t) *list = (ElfW(auxv_t) *)(env + 1);
+    uint64_t entry;
+    beside(path, take_name(list));
+    find(list, AT_BASE)->a_un.a_val = map_loader(path, &entry);
+    find(list, AT_ENTRY)->a_un.a_val = (uint64_t)_start;
+    return entry;
+}
+
+// The program has been started: what it starts gets the environment as it was.
+__attribute__((constructor)) static void show_variables(void)
+{
+    for (char **env = environ; env && *env; env++)
+        if (strncmp(*env, (const char[]){START_HIDDEN, 'D', '_', '\0'}, 3) == 0)
+            (*env)[0] = 'L';
+}
