@@ -48,6 +48,7 @@ void client_close(client *c)
     client_kinds_free(c->kinds);
     client_kinds_free(c->stale);
     pthread_mutex_destroy(&c->lock);
+    free(c->failed);
     free(c->who);
     free(c);
 }

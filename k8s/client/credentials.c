@@ -454,6 +454,11 @@ void credentials_get(credentials *c, struct access_wait *w)
     w->fn(w->arg, result == 0 ? &c->access : NULL, result == 0 ? NULL : &e);
 }
 
+const char *credentials_plugin(const credentials *c)
+{
+    return c->child ? c->k->exec->command : NULL;
+}
+
 void credentials_forget(credentials *c, struct access_wait *w)
 {
     if (!w->waiting)

@@ -26,6 +26,8 @@ struct access_wait {
 // Calls w->fn once, before it returns or later. The access is valid until the next event.
 void credentials_get(credentials *c, struct access_wait *w);
 void credentials_forget(credentials *c, struct access_wait *w); // it is not called any more
+// The plugin that runs, and that callers wait for; NULL: none.
+const char *credentials_plugin(const credentials *c);
 // The server has refused the credentials. true: new ones can be had; ask again.
 bool credentials_expire(credentials *c);
 

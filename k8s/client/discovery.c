@@ -22,6 +22,7 @@ struct finding {
     client *client;
     const struct patience *patience;
     struct kind *first, **end;
+    buf failed; // groups whose kinds are not known, and why
 };
 
 void client_kinds_free(struct kind *first)
@@ -121,9 +122,9 @@ static void add_aggregated(struct finding *f, const cJSON *list)
     }
 }
 
-static cJSON *ask(struct finding *f, const char *path, err *e)
+static cJSON *ask(struct finding *f, const struct patience *p, const char *path, err *e)
 {
-    return request_json(f->client, f->patience,
+    return request_json(f->client, p,
         &(struct request){.path = path,
             .accept = aggregated,
             .repeatable = true,
@@ -131,16 +132,23 @@ static cJSON *ask(struct finding *f, const char *path, err *e)
         e);
 }
 
+// Others work, whatever one group does: refuse, answer with HTML, or be down. It is asked once.
 static int add_legacy_version(struct finding *f, const char *group, const char *version, err *e)
 {
     AUTO_FREE char *path =
         *group ? str_fmt("/apis/%s/%s", group, version) : str_fmt("/api/%s", version);
+    struct patience once = f->patience ? *f->patience : (struct patience){0};
     err why = {0};
-    AUTO_JSON *list = ask(f, path, &why);
-    if (!list) // other groups are listed even if one aggregated API is down
-        return why.code == ERR_UNAVAILABLE || why.code == ERR_NOT_FOUND
-                   ? 0
-                   : err_set(e, why.code, "%s", why.text);
+    once.retry_ns = -1;
+    once.away = NULL;
+    AUTO_JSON *list = ask(f, &once, path, &why);
+    if (why.code == ERR_CANCELLED || why.code == ERR_TIMEOUT || why.code == ERR_UNAUTHORIZED)
+        return err_set(e, why.code, "%s", why.text);
+    if (!list) {
+        buf_fmt(&f->failed, "%s%s%s%s: %s", f->failed.len ? "; " : "", group, *group ? "/" : "",
+            version, str_short(why.text, 200).text);
+        return 0;
+    }
     const cJSON *r;
     cJSON_ArrayForEach(r, json_get(list, "resources"))
     {
@@ -181,7 +189,7 @@ static int discover(client *c, const struct patience *p, err *e)
     f.end = &f.first;
     static const char *const roots[] = {"/api", "/apis"};
     for (size_t i = 0; i < ARRAY_LEN(roots); i++) {
-        AUTO_JSON *answer = ask(&f, roots[i], e);
+        AUTO_JSON *answer = ask(&f, p, roots[i], e);
         int result = answer ? 0 : -1;
         if (answer && str_eq(json_str(answer, "kind"), "APIGroupDiscoveryList"))
             add_aggregated(&f, answer);
@@ -189,6 +197,7 @@ static int discover(client *c, const struct patience *p, err *e)
             result = add_legacy(&f, answer, e);
         if (result != 0) {
             client_kinds_free(f.first);
+            buf_done(&f.failed);
             return -1;
         }
     }
@@ -198,7 +207,10 @@ static int discover(client *c, const struct patience *p, err *e)
         old = &(*old)->next;
     *old = c->kinds;
     c->kinds = f.first;
+    free(c->failed);
+    c->failed = f.failed.len ? buf_take(&f.failed) : NULL;
     pthread_mutex_unlock(&c->lock);
+    buf_done(&f.failed);
     return 0;
 }
 
@@ -281,7 +293,12 @@ static int unknown(client *c, const char *word, err *e)
 {
     pthread_mutex_lock(&c->lock);
     AUTO_FREE char *near = near_names(c, word);
+    AUTO_FREE char *failed = mem_strdup(c->failed);
     pthread_mutex_unlock(&c->lock);
+    if (failed)
+        return err_set(e, ERR_NOT_FOUND,
+            "the server has no kind \"%s\" among those that it tells of%s; some it does not: %s",
+            word, near, failed);
     bool sandbox = str_eq(c->k->context, "firesteel-sandbox");
     return err_set(e, ERR_NOT_FOUND, "the server has no kind \"%s\"%s%s", word, near,
         sandbox && !*near ? ": a sandbox has few (doc/sandbox.md); --context NAME is a cluster"

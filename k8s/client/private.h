@@ -19,11 +19,12 @@ struct client {
     kubeconfig *k;
     credentials *credentials;
     char *who;
-    pthread_mutex_t lock; // for the next three fields: what we know about the server
+    pthread_mutex_t lock; // for the next five fields: what we know about the server
     cJSON *identity;      // NULL: not known yet
     cJSON *address;       // an identity without uid, while the server does not say it
     struct kind *kinds;   // NULL: not known yet
     struct kind *stale;   // of earlier discoveries: a caller may still hold one
+    char *failed;         // the groups that it could not tell of, and why; NULL: none
     bool usage_refused;   // of the loop's thread: somebody was told (usage.h)
 };
 

@@ -177,6 +177,7 @@ struct waiter {
     operation *operation;
     loop_pending *call;
     err error;
+    char *plugin; // that the request still waited for when it was given up; NULL: none
 };
 
 static void waiter_done(void *arg, struct http_response *response, const err *e)
@@ -213,6 +214,7 @@ static void waiter_start(loop_pending *call, void *arg)
 static void waiter_cancel(loop_pending *call, void *arg)
 {
     struct waiter *w = arg;
+    w->plugin = mem_strdup(credentials_plugin(w->client->credentials));
     operation_cancel(w->operation);
     loop_call_finish(call);
 }
@@ -229,8 +231,16 @@ static int try_once(client *c, const struct patience *p, const struct request *r
     if (!timed.least_speed)
         timed.least_speed = HTTP_LEAST_SPEED;
     struct waiter w = {.client = c, .request = &timed, .response = response};
-    if (loop_call(c->loop, p->canceller, &waiter_ops, &w, p->deadline, e) != 0)
-        return err_wrap(e, "%s", r->what);
+    err why = {0};
+    int status = loop_call(c->loop, p->canceller, &waiter_ops, &w, p->deadline, &why);
+    AUTO_FREE char *plugin = w.plugin;
+    if (status != 0 && plugin && why.code == ERR_TIMEOUT)
+        return err_set(e, why.code,
+            "%s: context %s: the exec plugin %s has not answered in time: run it by hand, it may "
+            "ask for a login",
+            r->what, c->k->context, plugin);
+    if (status != 0)
+        return err_set(e, why.code, "%s: %s", r->what, why.text);
     if (w.error.code != ERR_NONE)
         return err_set(e, w.error.code, "%s: %s", r->what, w.error.text);
     if (response->status / 100 != 2)

@@ -158,12 +158,18 @@ static int judge_condition(const char *rest, const cJSON *object)
     return 0;
 }
 
+// {.a.b}=VALUE, with or without quotes around the value.
 static int judge_path(const char *rest, const cJSON *object, err *e)
 {
-    const char *brace = strchr(rest, '}');
-    const char *equals = strchr(brace ? brace : rest, '=');
-    AUTO_FREE char *path = mem_strndup(rest, equals ? (size_t)(equals - rest) : strlen(rest));
-    return jsonpath_is(object, path, equals ? equals + 1 : NULL, e);
+    const char *equals = jsonpath_end(rest);
+    AUTO_FREE char *path = mem_strndup(rest, (size_t)(equals - rest)),
+                   *value = *equals ? str_trim(equals + 1, strlen(equals + 1)) : NULL;
+    size_t n = value ? strlen(value) : 0;
+    if (n >= 2 && strchr("'\"", *value) && value[n - 1] == *value) {
+        memmove(value, value + 1, n - 2);
+        value[n - 2] = '\0';
+    }
+    return jsonpath_is(object, path, value, e);
 }
 
 int wait_judge(void *words, const cJSON *object, err *e)

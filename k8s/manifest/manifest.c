@@ -10,6 +10,18 @@
 
 enum { LABEL_MOST = 63 };
 
+// An item of a ConfigMapList that does not say so is a ConfigMap: servers leave that out.
+static void complete(cJSON *item, const cJSON *list)
+{
+    const char *kind = json_str(list, "kind"), *version = json_str(list, "apiVersion");
+    size_t n = strlen(kind) - strlen("List");
+    if (!cJSON_IsObject(item) || !n || json_get(item, "kind") || json_get(item, "apiVersion"))
+        return;
+    AUTO_FREE char *own = mem_strndup(kind, n);
+    json_set_str(item, "apiVersion", version);
+    json_set_str(item, "kind", own);
+}
+
 // Adds the object to the list; a list of objects is split.
 static int take(cJSON *out, cJSON *object, const char *where, err *e)
 {
@@ -21,6 +33,7 @@ static int take(cJSON *out, cJSON *object, const char *where, err *e)
     if (kind && str_ends(kind, "List") && cJSON_IsArray(items)) {
         for (int i = 1; items->child; i++) {
             AUTO_FREE char *place = str_fmt("%s, item %d", where, i);
+            complete(items->child, owned);
             if (take(out, cJSON_DetachItemFromArray(items, 0), place, e) != 0)
                 return -1;
         }

@@ -59,7 +59,7 @@ def test_json_refuses_lists_with_holes_and_circles(t):
 
 def test_yaml_is_read_as_kubectl_reads_it(t):
     k = Kernel(t)
-    assert says(k, "v = yaml.decode [[{on: yes, n: 0777, s: '1', d: 2026-01-02}]]\nprint(v.on, v['true'], v.n, v.s, v.d)") \
+    assert says(k, "v = yaml.decode [[{on: yes, m: 0777, s: '1', d: 2026-01-02}]]\nprint(v.on, v['true'], v.m, v.s, v.d)") \
         == "nil\ttrue\t511\t1\t2026-01-02\n"
     assert says(k, "a = yaml.decode_all 'a: 1\\n---\\n---\\nb: ~\\n'\nprint(#a, a[2].b, #yaml.decode_all '')") == "2\tnil\t0\n"
     assert says(k, "print(yaml.decode('b: ~', { nulls = true }).b == json.null, yaml.decode '')") == "true\tnil\n"

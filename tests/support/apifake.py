@@ -366,9 +366,16 @@ class Handler(BaseHTTPRequestHandler):
             if path == "/api":
                 return self.answer(200, {"kind": "APIVersions", "versions": ["v1"]})
             if path == "/apis":
+                listed = [(f"{what}.example", "v1") for what in ("refused", "html", "away")] + list(groups)
                 return self.answer(200, {"kind": "APIGroupList", "groups": [
                     {"name": g, "versions": [{"groupVersion": f"{g}/{v}", "version": v}],
-                     "preferredVersion": {"version": v}} for (g, v) in groups if g]})
+                     "preferredVersion": {"version": v}} for (g, v) in listed if g]})
+            if path == "/apis/refused.example/v1":
+                return self.answer(403, status(403, "no"))
+            if path == "/apis/html.example/v1":
+                return self.answer(200, b"<html>log in</html>", "text/html")
+            if path == "/apis/away.example/v1":
+                return self.answer(503, status(503, "the server is currently unable to handle the request"))
             want = tuple(path.split("/")[2:]) if path.startswith("/apis/") else ("", path.split("/")[-1])
             return self.answer(200, {"kind": "APIResourceList", "resources": [
                 {"name": p, "singularName": s, "kind": k, "shortNames": sh, "namespaced": ns, "verbs": ["get"]}

@@ -37,7 +37,7 @@ def certificates(folder):
     openssl("pkcs8", "-topk8", "-in", "cli.key", "-out", "encrypted.key", "-passout", "pass:x")
     files = {"broken.crt": "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n" + text(f"{folder}/ca.crt"),
              "words.crt": "# ours\n" + text(f"{folder}/other.crt") + "\nmore\n" + text(f"{folder}/ca.crt"),
-             "none.crt": "no certificate\n", "tok": "from-file\n", "empty": ""}
+             "bad.crt": "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", "none.crt": "no certificate\n", "tok": "from-file\n", "empty": ""}
     for name, content in files.items():
         with open(f"{folder}/{name}", "w") as f:
             f.write(content)
@@ -210,6 +210,7 @@ def credential_cases():
         "certificate-without-key": (MINE, "{client-certificate: cli.crt}"),
         "certificate-gone": (MINE, "{client-certificate: nowhere.crt, client-key: cli.key}"),
         "key-encrypted": (MINE, "{client-certificate: cli.crt, client-key: encrypted.key}"),
+        "certificate-other-key": (MINE, "{client-certificate: cli.crt, client-key: ca.key}"),
         "key-alone": (SAFE, "{client-key: cli.key, token: t1}"),
         "impersonation": (SAFE, "{token: t1, as: bob, as-uid: '7', as-groups: [g1, g2], as-user-extra: {reason: [r1], 'a/b c': ['é']}}"),
         "groups-without-user": (SAFE, "{token: t1, as-groups: [g1]}"),
@@ -246,6 +247,7 @@ def credential_cases():
         "ca-wrong": ("{server: '@S@', certificate-authority: other.crt}", "{token: t1}"),
         "ca-one-bad": ("{server: '@S@', certificate-authority: broken.crt}", "{token: t1}"),
         "ca-none-good": ("{server: '@S@', certificate-authority: none.crt}", "{token: t1}"),
+        "ca-all-bad": ("{server: '@S@', certificate-authority: bad.crt}", "{token: t1}"),
         "ca-words": ("{server: '@S@', certificate-authority: words.crt}", "{token: t1}"),
         "named": ("{server: '@NAMED@', tls-server-name: only.example.test, certificate-authority: ca.crt}", "{token: t1}"),
         "not-named": ("{server: '@NAMED@', certificate-authority: ca.crt}", "{token: t1}"),
@@ -255,6 +257,11 @@ def credential_cases():
         "query": ("{server: '@S@?x=1', certificate-authority: ca.crt}", "{token: t1}"),
     }
     return cases
+
+
+REASONS = {"key-encrypted": "user u: the client key is encrypted", "certificate-without-key": 'user "u": client-certificate has no key',
+           "certificate-other-key": "the client key is not that of the client certificate",
+           "ca-none-good": "the certificate authority is not PEM", "ca-all-bad": "has no certificate that can be read"}
 
 
 def vendors():
@@ -381,6 +388,8 @@ def test_the_same_request_as_kubectl(t):
     for name, (_, (sent, words)) in found.items():
         assert sent or re.search(r'user "u"|cluster "c"|context x|users\[0\]|127\.0\.0\.1', words), (name, words)
         assert "trying again" not in words, (name, words)
+    for name, reason in REASONS.items():
+        assert reason in found[name][1][1], (name, found[name][1][1])
 
 
 def test_a_wrong_type_is_refused_as_by_client_go(t):

@@ -460,7 +460,9 @@ TEST(conditions_have_the_time_when_they_were_last_looked_at)
 
 TEST(jsonpaths_lead_where_kubectl_s_do)
 {
-    AUTO_JSON *o = tap_yaml("{a: {b: [1, {c: x}], 'd.e/f': y, t: true}}");
+    AUTO_JSON *o =
+        tap_yaml("{a: {b: [1, {c: x}], 'd.e/f': v, t: true}, s: [{type: Ready, status: "
+                 "'True', n: 3}, {type: 'a]b', status: 'False', n: 10}, {kind: other}]}");
     static const struct {
         const char *path, *value;
         int is;
@@ -469,14 +471,38 @@ TEST(jsonpaths_lead_where_kubectl_s_do)
         {"{.a.b[-1].c}", "x", 1},
         {".a.b[*].c", "x", 1},
         {"a.t", "true", 1},
-        {"{.a['d.e/f']}", "y", 1},
-        {"{.a.d\\.e/f}", "y", 1},
+        {"{.a['d.e/f']}", "v", 1},
+        {"{['a'].t}", "true", 1},
+        {"{.a.d\\.e/f}", "v", 1},
         {"{.a.nothing.more}", "x", 0},
         {"{.a.b[7]}", NULL, 0},
         {"{.a.b}", NULL, 1},
+        {"{.a.b[?(@.c)]}", "{\"c\":\"x\"}", 1},
+        {"{.s[?(@.type==\"Ready\")].status}", "True", 1},
+        {"{.s[?(@.type == 'Ready')].status}", "False", 0},
+        {"{.s[?(@.type=='a]b')].status}", "False", 1},
+        {"{.s[?(@.type!='Ready')].status}", "False", 1},
+        {"{.s[?(@.n>3)].type}", "a]b", 1},
+        {"{.s[?(@.n>=3)].type}", "Ready", 1},
+        {"{.s[?(@.n<3)].type}", NULL, 0},
+        {"{.s[?(@.n<=3)].type}", "a]b", 0},
+        {"{.s[?(@.n=='3')].type}", NULL, 0},
+        {"{.s[?(@.kind)].kind}", "other", 1},
+        {"{.s[?(@.gone)]}", NULL, 0},
+        {"{.s[0:1].type}", "a]b", 0},
+        {"{.s[1:].type}", "a]b", 1},
+        {"{.s[-2:-1].type}", "a]b", 1},
+        {"{.s[::2].kind}", "other", 1},
+        {"{.s[0,2].kind}", "other", 1},
+        {"{.a['t','d.e/f']}", "v", 1},
+        {"{..c}", "x", 1},
+        {"{.a..c}", "x", 1},
+        {"{.s..status}", "False", 1},
+        {"{.a.*[0]}", "1", 1},
         {"{.a[}", NULL, -1},
-        {"{.a.b[?(@.c)]}", NULL, -1},
-        {"{.a..b}", NULL, -1},
+        {"{.a.b[x]}", NULL, -1},
+        {"{.s[?(@.type==Ready)].status}", NULL, -1},
+        {"{.s[1:2:0]}", NULL, -1},
     };
     err e = {0};
     for (size_t i = 0; i < ARRAY_LEN(cases); i++)
@@ -726,6 +752,15 @@ TEST(manifests_are_flattened_and_checked)
     AUTO_JSON *objects = manifest_parse("m", list, strlen(list), &e);
     CHECK_OK(objects, e);
     CHECK_INT(cJSON_GetArraySize(objects), 3);
+    const char *typed =
+        "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMapList\",\"items\":[{\"metadata\":"
+        "{\"name\":\"a\"}}]}\n{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":"
+        "{\"name\":\"b\"}}\n";
+    AUTO_JSON *both = manifest_parse("m", typed, strlen(typed), &e);
+    CHECK_OK(both, e);
+    CHECK_STR(json_path_str(both, "[0].kind"), "ConfigMap");
+    CHECK_STR(json_path_str(both, "[0].apiVersion"), "v1");
+    CHECK_STR(json_path_str(both, "[1].kind"), "Secret");
 }
 
 TEST(objects_are_marked_as_the_run_s)

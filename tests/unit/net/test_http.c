@@ -207,7 +207,12 @@ TEST(what_does_not_answer_is_named)
     static const struct {
         const char *url, *text;
         err_code code;
+        const char *proxy;
     } cases[] = {
+        {"https://api.example/", "api.example: cannot connect to the proxy 127.0.0.1:1 (",
+            ERR_UNAVAILABLE, "http://user:hunter2@127.0.0.1:1"},
+        {"https://api.example/", "api.example: its proxy nowhere.invalid:3128 has no address",
+            ERR_UNAVAILABLE, "http://user:hunter2@nowhere.invalid:3128"},
         {"https://user:hunter2@127.0.0.1:1/x?token=hunter2", "127.0.0.1:1: cannot connect",
             ERR_UNAVAILABLE},
         {"https://nowhere.invalid/", "nowhere.invalid: no such host", ERR_UNAVAILABLE},
@@ -215,7 +220,7 @@ TEST(what_does_not_answer_is_named)
         {"https://", "is not the host of an http:// or https://", ERR_USAGE},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        struct http_request q = {.url = cases[i].url};
+        struct http_request q = {.url = cases[i].url, .proxy = cases[i].proxy};
         CHECK_INT(http_do(f->http, NULL, 0, &q, &r, &f->e), -1);
         CHECK_HAS(f->e.text, cases[i].text);
         CHECK_INT(f->e.code, cases[i].code);
