@@ -519,8 +519,8 @@ static int add_parts(
             add_part(t, between, NULL, NULL);
     }
     struct pods_of of = {0};
-    bool selects = k8s_pods_of(root, true, &of, NULL) == 0 && of.labels;
-    add_part(t, pods, selects ? of.labels : NULL, NULL);
+    k8s_pods_of(root, true, &of, NULL); // of a kind that is not known it has no labels
+    add_part(t, pods, of.labels, NULL);
     t->used_kind = usage_of(target->client, pods);
     k8s_pods_done(&of);
     return 0;

@@ -270,8 +270,8 @@ static void packing_compare(
             continue;
         }
         a = a ? a->child : NULL;
-        b = b ? b->child : NULL;
-        for (size_t i = 0; a && b; i++, a = a->next, b = b->next)
+        b = b ? b->child : NULL; // as many
+        for (size_t i = 0; b; i++, a = a->next, b = b->next)
             compare_values(name, i, a, b, example, tolerance, out);
     }
 }

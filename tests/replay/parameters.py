@@ -112,6 +112,8 @@ def test_a_secret_number_is_masked(t):
         with open(f"{folder}/.firesteel/{run_}.jsonl", encoding="utf-8") as f:
             assert number not in f.read(), number
         assert "parameter pin_token" in firesteel(folder, "run", "n.lua", "--resume", run_).err
+        again = firesteel(folder, "run", "n.lua", "--resume", run_, "-p", f"pin_token={number}")
+        assert again.code == 1 and "parameter pin_token" not in again.err and "stop" in again.err, again
 
 
 def test_help_notebook_lists_them(t):

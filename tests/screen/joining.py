@@ -107,6 +107,11 @@ while True:
 """
 
 
+def test_a_kernel_that_does_not_start_says_why(t):
+    with Screen([FIRESTEEL, "small.lua", "-p", "nope=1"], cwd=folder(t), size="120x24") as s:
+        s.wait("-p nope: the notebook has no parameters")
+
+
 def test_a_kernel_of_another_version_is_offered_an_end(t):
     where = folder(t)
     sock = os.path.join(RUNTIME, "small-20300101-000000-ffff.sock")
@@ -115,7 +120,8 @@ def test_a_kernel_of_another_version_is_offered_an_end(t):
     t.after(later.kill)
     assert later.stdout.readline() == "ready\n"
     listed = sh(FIRESTEEL, "ls").out
-    assert str(later.pid) in listed and "another version" in listed, listed
+    row = next(line.split() for line in listed.splitlines() if str(later.pid) in line)
+    assert "another version" in listed and "?" in row, listed
     with Screen([FIRESTEEL, "small.lua"], cwd=where, size="120x24") as s:
         s.wait("small.lua is open in another kernel")
         s.wait("speaks version 2")

@@ -95,6 +95,14 @@ def test_a_run_is_removed_after_a_question(t):
         s.exit()
 
 
+def test_a_run_is_written_as_a_page(t):
+    with listed(t, 2) as s:
+        s.keys("e")
+        s.wait("-0002.html is written")
+        s.keys("q q")
+        s.exit()
+
+
 def test_read_only_removes_no_run(t):
     with listed(t, 2, options=("--read-only", "small.lua")) as s:
         s.keys("j D")

@@ -809,6 +809,7 @@ TEST(ages_are_counted_from_time_stamps)
     // what only the server's word is known of is counted back from when it came
     check_later("Thing", "{name: Last Run, type: date}", "{}", "2m10s", "62m");
     check_later("Thing", "{name: Tries, type: string}", "{}", "7 (5m ago)", "7 (65m ago)");
+    check_later("Thing", "{name: Age, type: date}", "{}", "1h1m", "121m");
     // what is over, unknown, or no age at all stays as it is
     check_later("Job", "{name: Duration, type: string}",
         "{kind: Job, status: {startTime: '2026-01-02T03:59:00Z', completionTime: "

@@ -31,6 +31,8 @@ static const char *const sample_events[] = {
     "{\"type\":\"ledger\",\"entry\":1,\"phase\":\"outcome\",\"result\":{\"uid\":\"u1\"}}",
     "{\"type\":\"display\",\"cell\":\"one\",\"id\":2,\"result\":true,\"data\":{\"text/"
     "plain\":\"42\"}}",
+    "{\"type\":\"recorded\",\"cell\":\"one\",\"branch\":\"1\",\"kind\":\"child\",\"name\":"
+    "\"trial\",\"value\":{\"state\":\"ok\"}}",
     "{\"type\":\"state\",\"cell\":\"one\",\"state\":\"ok\",\"ms\":3}",
     "{\"type\":\"state\",\"cell\":\"two\",\"state\":\"running\",\"count\":2}",
     "{\"type\":\"error\",\"cell\":\"two\",\"name\":\"error\",\"message\":\"no\",\"line\":1,"

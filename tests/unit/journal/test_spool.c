@@ -3,8 +3,10 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "script/journal/spool.h"
+#include "script/journal/syncer.h"
 #include "tests/support/tap.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -50,6 +52,29 @@ TEST(ranges_are_read_while_it_is_written)
     check_read(r, 1000, 2000, "");
     spool_close(r);
     spool_close(w);
+}
+
+TEST(what_a_syncer_takes_over_is_closed)
+{
+    err e = {0};
+    AUTO_FREE char *path = path_join(tap_dir(), "journal");
+    int fd = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0600), before = dup(fd);
+    syncer *by = syncer_open(fd, &e);
+    CHECK_OK(by, e);
+    for (int i = 0; i < 20; i++) {
+        spool *s = spool_create(tap_dir(), "taken", &e);
+        CHECK_OK(s, e);
+        append(s, "a\n", 1);
+        spool_end(s, by);
+        spool_discard(spool_open(tap_dir(), "taken", &e));
+    }
+    CHECK_OK(syncer_wait(by, &e) == 0, e);
+    syncer_close(by);
+    close(before);
+    int after = dup(fd);
+    CHECK_INT(after, before);
+    close(after);
+    close(fd);
 }
 
 TEST(lines_are_found_through_the_index)
