@@ -31,6 +31,7 @@ enum {
     ENOUGH = 256 << 10,
     REST = 4 << 10,
     WORDS_MOST = 4096,
+    WORDS_KEPT = 2048,
     NOT_FOUND = 127,
     NOT_EXECUTABLE = 126
 };
@@ -72,14 +73,31 @@ static void on_open(void *arg)
     stream_pause(x->local, false);
 }
 
+// The beginning, with the mark of a cut as the end of its line, and as much of the end as may have
+// a part of ENDED.
+static void shorten(buf *words)
+{
+    if (words->len <= WORDS_MOST)
+        return;
+    char end[sizeof ENDED - 1];
+    memcpy(end, words->data + words->len - sizeof end, sizeof end);
+    words->len = WORDS_KEPT;
+    while ((words->data[words->len] & 0xC0) == 0x80) // in whole characters
+        words->len--;
+    buf_str(words, STR_CUT "\n");
+    buf_add(words, end, sizeof end);
+}
+
 static void on_words(struct copy *x, const char *bytes, size_t n)
 {
-    if (x->over || x->words.len + n >= WORDS_MOST)
+    if (x->over)
         return;
     buf_add(&x->words, bytes, n);
     const char *mark = x->up ? strstr(buf_cstr(&x->words), ENDED) : NULL;
-    if (!mark)
+    if (!mark) {
+        shorten(&x->words);
         return;
+    }
     x->words.len = (size_t)(mark - x->words.data);
     x->words.data[x->words.len] = '\0';
     x->over = true;
@@ -222,12 +240,16 @@ static int start_thread(struct copy *x, pthread_t *thread, err *e)
     return err_start(e, number, "cannot start a thread");
 }
 
-// What tar printed, in one line, without the prefix "tar:".
+// The first line of what tar printed. What goes on in the next one, as a name with a newline does,
+// has the mark of a cut.
 static char *words_of(struct copy *x)
 {
     AUTO_BUF clean = {0};
     utf8_clean(&clean, buf_cstr(&x->words), x->words.len);
-    return str_trim(buf_cstr(&clean), strcspn(buf_cstr(&clean), "\n"));
+    const char *text = buf_cstr(&clean);
+    size_t n = strcspn(text, "\n");
+    bool more = text[n] && text[n + 1] && !str_starts(text + n + 1, "tar: ");
+    return more ? str_fmt("%.*s" STR_CUT, (int)n, text) : str_trim(text, n);
 }
 
 // Chooses the error to report. The container's comes first, since a tar that ends early also breaks

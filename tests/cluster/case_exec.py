@@ -255,8 +255,9 @@ def random_secrets_are_hidden(place, options):
         text = "x" * max(0, rng.choice(hidden_cases.LIMITS) - rng.randrange(14)) + word
         env = {**place.env, **hidden_cases.variables([data])}
         for words in (["exec", "web", "--", "true", text], ["exec", "web", "--", text], ["exec", "web", "--", "env", f"PASSWORD={text}", "false"],
-                      ["exec", "web", "-c", text, "--", "true"], ["port-forward", "web", f":{text}"]):
-            done = tap.sh(tap.FIRESTEEL, words[0], *options, *words[1:], env=env)
+                      ["exec", "web", "-c", text, "--", "true"], ["port-forward", "web", f":{text}"],
+                      ["cp", f"web:/tmp/{text}", "back-again"], ["cp", "data", f"web:/proc/{text}/x"]):
+            done = tap.sh(tap.FIRESTEEL, words[0], *options, *words[1:], env=env, cwd=place.dir)
             part = search.found(done.out + done.err)
             assert part is None, (seed, words[0], part)
         path = pathlib.Path(place.dir, ".local/state/firesteel/acts.jsonl")

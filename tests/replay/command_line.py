@@ -637,7 +637,7 @@ def test_detached_runs_are_listed_and_stopped(t):
     assert done.code == 0 and name.startswith("sample-") and "\n" not in name, done
     assert time.monotonic() - began < 10 * PATIENCE
     row = eventually(lambda: [r for r in firesteel("ls").out.splitlines() if name in r], 10)
-    assert folder_of(path) in row[0], row
+    assert folder_of(path) in row[0] and "with its run" in row[0], row
     assert "running" in firesteel("runs", cwd=folder_of(path)).out
     patient = firesteel("wait", name, "--timeout", "100ms", cwd="/")
     assert patient.code == 4 and f"{name} goes on after 100ms" in patient.err, "it is alive in another folder"

@@ -59,6 +59,7 @@ TEST(what_a_syncer_takes_over_is_closed)
     err e = {0};
     AUTO_FREE char *path = path_join(tap_dir(), "journal");
     int fd = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0600), before = dup(fd);
+    close(before);
     syncer *by = syncer_open(fd, &e);
     CHECK_OK(by, e);
     for (int i = 0; i < 20; i++) {
@@ -70,7 +71,6 @@ TEST(what_a_syncer_takes_over_is_closed)
     }
     CHECK_OK(syncer_wait(by, &e) == 0, e);
     syncer_close(by);
-    close(before);
     int after = dup(fd);
     CHECK_INT(after, before);
     close(after);
