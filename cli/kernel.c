@@ -24,6 +24,7 @@
 #include "script/journal/fold.h"
 #include "script/journal/reader.h"
 #include "script/journal/runs.h"
+#include "script/kernel/cells/compile.h"
 #include "script/kernel/process/guard.h"
 
 #include <errno.h>
@@ -37,8 +38,8 @@
 
 static const struct binding *const bindings[] = {artifact_bindings, files_bindings, image_bindings,
     k8s_copy_bindings, k8s_exec_bindings, k8s_forward_bindings, hvd_bindings, hvd_k8s_bindings,
-    k8s_bindings, model_bindings, shell_bindings, spark_bindings, standalone_bindings,
-    trainer_bindings, web_bindings, NULL};
+    jupyter_bindings, k8s_bindings, model_bindings, shell_bindings, spark_bindings,
+    standalone_bindings, trainer_bindings, web_bindings, NULL};
 
 #define REFUSAL                                                                                    \
     "this cell does not say that it uses the cluster: write effects=\"cluster\" on its marker "    \
@@ -264,6 +265,7 @@ static void find_paths(struct cli *cli, struct call_paths *p)
     static const char *const mains[] = {"../../script/worker/spark.py", DATADIR "/spark.py", NULL};
     static const char *const shares[] = {"../../recipes", DATADIR, NULL};
     p->worker = cli_program(cli, "firesteel-worker", NULL);
+    p->jupyter = cli_program(cli, "firesteel-jupyter", NULL);
     p->plugin = cli_find(cli, plugins);
     p->dnn = cli_find(cli, dnns);
     p->firesteel = cli_find(cli, commands);
@@ -333,6 +335,15 @@ static int check_cluster(const struct kernel_options *o, err *e)
     return found ? 0 : -1;
 }
 
+static int find_kernel(void *options, const struct kernel_wanted *w, err *e)
+{
+    const struct kernel_options *o = options;
+    struct call_paths paths = o->paths;
+    AUTO_FREE char *folder = path_dirname(o->notebook);
+    paths.notebook_dir = folder;
+    return jupyter_find(&paths, o->cwd, o->env, w->name, w->wish, w->language, e);
+}
+
 // The common part of running and cleaning; changes to the working folder.
 static int prepare(struct cli *cli, struct arguments *a, err *e)
 {
@@ -351,6 +362,7 @@ static int prepare(struct cli *cli, struct arguments *a, err *e)
     o->actions = k8s_actions;
     o->where = k8s_where;
     o->guarded = k8s_guarded;
+    o->find_kernel = find_kernel;
     o->protect = (const char *const *)a->protect;
     o->allow_protected = (const char *const *)a->allow_protected;
     o->self = cli_program(cli, "firesteel-kernel", e);
@@ -466,6 +478,15 @@ static int write_reports(void *arg, int exit_code)
     return exit_code;
 }
 
+static int check_notebooks(struct cli *cli, struct arguments *a)
+{
+    find_paths(cli, &a->options.paths);
+    a->options.env = cli->env;
+    a->options.cwd = cli->cwd;
+    a->options.find_kernel = find_kernel;
+    return checking_run(a->check, &a->options);
+}
+
 int main(int argc, char **argv)
 {
     err e = {0};
@@ -487,7 +508,7 @@ int main(int argc, char **argv)
         return 1;
     }
     if (a.check)
-        return checking_run(a.check);
+        return check_notebooks(&cli, &a);
     if (a.bundle)
         return bundling_run(&cli, a.bundle, a.level);
     a.clean.run || a.examine || is_remote(&a) ? entry_join() : entry_serve(a.options.client_fd);

@@ -42,7 +42,6 @@ static char *target_name(const struct open_options *o)
 struct place {
     char *path, *name, *cwd;
     buf text;
-    err foreign; // why its cells cannot be run; no code: they can
 };
 
 static void place_done(struct place *p)
@@ -60,10 +59,8 @@ static int place_find(struct place *p, struct cli *cli, const char *cwd, const c
     *p = (struct place){.name = cli_notebook_name(file)};
     p->path = nb ? path_absolute(file, e) : NULL;
     p->cwd = p->path ? cli_work_folder(cli, cwd, file, &moved, e) : NULL;
-    if (nb) {
-        notebook_runs(nb, &p->foreign);
+    if (nb)
         notebook_print(nb, &p->text);
-    }
     notebook_free(nb);
     return p->cwd ? 0 : -1;
 }
@@ -193,8 +190,8 @@ static int begin(workbench *w, struct cli *cli, const struct open_options *o,
     AUTO_FREE char *words = about_recovery(found, back);
     const buf *text = back ? &found->words : &at->text;
     workbench_show(w, at->path, buf_cstr(text), text->len);
-    if (words || at->foreign.code)
-        workbench_say(w, words ? words : at->foreign.text);
+    if (words)
+        workbench_say(w, words);
     else if (path_is_read_only(at->path))
         workbench_say(
             w, "the file is read-only: what is changed here is saved only by :w! or :w NAME");

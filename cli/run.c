@@ -40,11 +40,7 @@ static int check_redo(const notebook *nb, const char *name, err *e)
 int run_check_document(
     const notebook *nb, const char *path, const struct run_options *o, char ***given, err *e)
 {
-    int result = notebook_runs(nb, e);
-    if (result < 0)
-        err_wrap(e, "%s", path);
-    else
-        result = parameters_settle(nb, o->files, o->yaml, given, e);
+    int result = parameters_settle(nb, o->files, o->yaml, given, e);
     for (char *const *p = o->redo; result == 0 && p && *p; p++)
         result = check_redo(nb, *p, e);
     return result;

@@ -7,8 +7,11 @@
 
 extern const struct binding artifact_bindings[], files_bindings[], shell_bindings[], web_bindings[],
     trainer_bindings[], image_bindings[], hvd_bindings[], hvd_k8s_bindings[], model_bindings[],
-    k8s_bindings[], spark_bindings[], standalone_bindings[];
+    jupyter_bindings[], k8s_bindings[], spark_bindings[], standalone_bindings[];
 extern const struct binding k8s_exec_bindings[], k8s_forward_bindings[], k8s_copy_bindings[];
+// Is there such a kernel of Jupyter? -1: the reason, with what installs one.
+int jupyter_find(const struct call_paths *paths, const char *cwd, const char *const *env,
+    const char *kernel, bool wish, const char *language, err *e);
 // Is this context protected by the kubeconfig?
 bool k8s_guarded(call *c, const char *context);
 extern const struct display_action k8s_actions[]; // the end has no name

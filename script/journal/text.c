@@ -154,6 +154,23 @@ static void end_line(buf *out, size_t start)
         buf_char(out, '\n');
 }
 
+// A frame of a traceback: of another language it may have colours and several lines.
+static void frame_text(const char *frame, buf *out)
+{
+    AUTO_BUF plain = {0};
+    text_settle(frame, strlen(frame), &plain);
+    size_t n = plain.len;
+    while (n && plain.data[n - 1] == '\n')
+        n--;
+    for (const char *at = buf_cstr(&plain), *end = at + n; at <= end;) {
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+        size_t line = (size_t)((newline ? newline : end) - at);
+        buf_str(out, line ? "\n  " : "\n");
+        buf_add(out, at, line);
+        at += line + 1;
+    }
+}
+
 static void error_text(const struct output *o, buf *out)
 {
     int64_t line = json_int_or(o->data, "line", 0);
@@ -164,7 +181,7 @@ static void error_text(const struct output *o, buf *out)
     cJSON_ArrayForEach(entry, json_get(o->data, "traceback"))
     {
         if (cJSON_IsString(entry))
-            buf_fmt(out, "\n  %s", entry->valuestring);
+            frame_text(entry->valuestring, out);
     }
 }
 

@@ -26,7 +26,8 @@ const char *cell_kind_name(cell_kind kind);
 struct cell_options {
     char *file;         // the body is written to this file
     char *template_;    // the same, with ${lua expression} filled in
-    char *language;     // "bash", "yaml", …; NULL is Lua
+    char *language;     // "bash", "yaml", …; NULL is the notebook's, which is Lua or another
+    char *kernel;       // the name of the Jupyter kernel that runs it
     char *capture;      // name of the variable that takes the output
     char **tags;        // NULL-terminated, or NULL
     int64_t timeout_ns; // 0: none

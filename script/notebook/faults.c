@@ -97,10 +97,6 @@ static void find_when(const notebook *nb, size_t i, struct faults *f)
 void faults_find(const notebook *nb, struct faults *f)
 {
     err e = {0};
-    if (notebook_runs(nb, &e) < 0) {
-        faults_add(f, -1, 0, e.text);
-        return; // its cells are not Lua, and whatever is wrong with them is not ours to say
-    }
     if (!notebook_count(nb))
         faults_add(f, -1, 0, "it has no cells: there is nothing to run");
     for (size_t i = 0; i < notebook_count(nb); i++) {
@@ -110,7 +106,7 @@ void faults_find(const notebook *nb, struct faults *f)
         find_when(nb, i, f);
         if (c->problem)
             faults_add(f, (long)i, 0, c->problem);
-        if (!c->options.unclear && plan_text(c, &plan, &e) < 0)
+        if (!c->options.unclear && plan_text(nb, c, &plan, &e) < 0)
             faults_add(f, (long)i, plan.line, e.text);
         plan_done(&plan);
     }

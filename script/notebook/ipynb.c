@@ -57,8 +57,9 @@ static void take_language(char **source, cJSON *metadata)
 // c->kept->foreign. Our own options stay whatever the filter says: they are what is run.
 static void take_foreign(const notebook *nb, cell *c, cJSON *metadata)
 {
-    static const char *const ours[] = {"file", "template", "language", "capture", "tags", "timeout",
-        "effects", "inputs", "outputs", "tolerance", "id", "magic_args", "retries", "when"};
+    static const char *const ours[] = {"file", "template", "language", "kernel", "capture", "tags",
+        "timeout", "effects", "inputs", "outputs", "tolerance", "id", "magic_args", "retries",
+        "when"};
     cJSON *next;
     for (cJSON *item = metadata->child; item; item = next) {
         next = item->next;
@@ -290,10 +291,17 @@ static cJSON *cell_metadata(const notebook *nb, const cell *c, bool last)
     return by_key(metadata);
 }
 
-static cJSON *cell_lines(const cell *c)
+char *cell_jupyter_source(const cell *c)
 {
     AUTO_FREE char *text = source_of(c);
-    return lines_of(c->kept->came && str_eq(text, c->kept->came_as) ? c->kept->came : text);
+    bool same = c->kept->came && str_eq(text, c->kept->came_as);
+    return same ? mem_strdup(c->kept->came) : STEAL(text);
+}
+
+static cJSON *cell_lines(const cell *c)
+{
+    AUTO_FREE char *text = cell_jupyter_source(c);
+    return lines_of(text);
 }
 
 static bool valid_id(const char *id)

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Which language a notebook's cells are in, by what it says of itself or its file's name: those of
-// others are shown and saved, and not run as Lua.
+// Which language a notebook's cells are in, by what it says of itself or its file's name, and what
+// runs a language: Lua and bash are our own, a Jupyter kernel has the others.
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "script/notebook/private.h"
 
-#include <ctype.h>
 #include <string.h>
 #include <strings.h>
 
@@ -21,6 +20,63 @@ static const struct {
 } extensions[] = {{".py", "python"}, {".R", "R"}, {".r", "R"}, {".jl", "julia"}, {".sh", "bash"},
     {".sage", "sage"}, {".scala", "scala"}, {".js", "javascript"}, {".ts", "typescript"},
     {".rs", "rust"}, {".c", "C"}, {".cpp", "C++"}};
+
+// Of a cell's language=, with what its cells do.
+#define LANGUAGES(X)                                                                               \
+    X("lua", KERNEL) /* said of a cell, it is the same as nothing */                               \
+    X("bash", BASH)                                                                                \
+    X("sh", BASH)                                                                                  \
+    X("yaml", TEXT)                                                                                \
+    X("python", KERNEL)                                                                            \
+    X("dockerfile", TEXT)                                                                          \
+    X("json", TEXT)                                                                                \
+    X("toml", TEXT)                                                                                \
+    X("ini", TEXT)                                                                                 \
+    X("text", TEXT)                                                                                \
+    X("markdown", TEXT)                                                                            \
+    X("html", TEXT)                                                                                \
+    X("xml", TEXT)                                                                                 \
+    X("sql", TEXT)                                                                                 \
+    X("javascript", KERNEL)                                                                        \
+    X("css", TEXT)                                                                                 \
+    X("makefile", TEXT)                                                                            \
+    X("r", KERNEL)                                                                                 \
+    X("julia", KERNEL)                                                                             \
+    X("scala", KERNEL)                                                                             \
+    X("java", KERNEL)                                                                              \
+    X("go", KERNEL)                                                                                \
+    X("rust", KERNEL)                                                                              \
+    X("c", KERNEL)                                                                                 \
+    X("c++", KERNEL)                                                                               \
+    X("perl", KERNEL)                                                                              \
+    X("ruby", KERNEL)                                                                              \
+    X("diff", TEXT)
+
+const char *const *language_names(void)
+{
+    static const char *const names[] = {
+#define X(name, does) name,
+        LANGUAGES(X)
+#undef X
+            NULL};
+    return names;
+}
+
+enum language_does language_does(const char *name)
+{
+    static const struct {
+        const char *name;
+        enum language_does does;
+    } table[] = {
+#define X(name, does) {name, LANGUAGE_##does},
+        LANGUAGES(X)
+#undef X
+    };
+    for (size_t i = 0; i < ARRAY_LEN(table); i++)
+        if (strcasecmp(name, table[i].name) == 0)
+            return table[i].does;
+    return LANGUAGE_KERNEL;
+}
 
 static const char *of_kernel(const char *name)
 {
@@ -53,7 +109,9 @@ void language_from_metadata(notebook *nb)
     AUTO_JSON *metadata = header_metadata(nb, &front);
     const char *said = language_of_metadata(metadata);
     free(nb->language);
+    free(nb->kernel);
     nb->language = language_is_ours(said) ? NULL : mem_strdup(said);
+    nb->kernel = nb->language ? mem_strdup(json_path_str(metadata, "kernelspec.name")) : NULL;
 }
 
 void language_from_path(notebook *nb, const char *path)
@@ -68,14 +126,7 @@ const char *notebook_language(const notebook *nb)
     return nb->language;
 }
 
-int notebook_runs(const notebook *nb, err *e)
+const char *notebook_kernel(const notebook *nb)
 {
-    if (!nb->language)
-        return 0;
-    AUTO_FREE char *name = mem_strdup(nb->language);
-    *name = (char)toupper((unsigned char)*name);
-    return err_set(e, ERR_USAGE,
-        "this notebook is in %s, and firesteel runs Lua: run it with Jupyter's kernel for %s, or "
-        "start one in Lua that keeps the %s in cells with file=\"…\" and runs those files with sh",
-        name, name, name);
+    return nb->kernel;
 }

@@ -133,6 +133,7 @@ void notebook_free(notebook *nb)
     hashmap_free(nb->twins);
     free(nb->header);
     free(nb->numbers);
+    free(nb->kernel);
     free(nb->language);
     cJSON_Delete(nb->metadata);
     cJSON_Delete(nb->unshown);

@@ -89,10 +89,10 @@ char *notebook_cell_title(const notebook *nb, size_t i);
 // Finds the first fault that keeps a cell from being executed: an unknown option, a wrong value, a
 // repeated id, an unknown magic. ERR_USAGE "line 12: unknown option …". faults.h has all.
 int notebook_check(const notebook *nb, err *e);
-// The language that its cells are said to be in ("python"); NULL: Lua, or nothing is said.
+// The language that its cells are said to be in ("python"); NULL: Lua, or nothing is said. And the
+// name of the Jupyter kernel that it was made with; NULL: none is said.
 const char *notebook_language(const notebook *nb);
-// ERR_USAGE and a sentence when that is another one: its cells are shown and saved, but not run.
-int notebook_runs(const notebook *nb, err *e);
+const char *notebook_kernel(const notebook *nb);
 
 // Edits. Positions are 0-based; `at` may be the count. A marker is the text after "%%":
 // "Title option=\"value\"", "[markdown]". If it is wrong, the cell's `problem` tells why.

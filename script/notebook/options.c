@@ -50,14 +50,16 @@ static int one_of(const char *word, const char *const *names, err *e)
     return err_set(e, ERR_USAGE, "\"%s\" is not known; it is one of %s", word, buf_cstr(&list));
 }
 
+static int set_kernel(struct cell_options *o, const cJSON *value, err *e)
+{
+    return set_text(value, &o->kernel, e);
+}
+
 static int set_language(struct cell_options *o, const cJSON *value, err *e)
 {
-    static const char *const names[] = {"lua", "bash", "sh", "yaml", "python", "dockerfile", "json",
-        "toml", "ini", "text", "markdown", "html", "xml", "sql", "javascript", "css", "makefile",
-        "r", "scala", "java", "go", "rust", "c", "c++", "perl", "ruby", "diff", NULL};
     if (set_text(value, &o->language, e) < 0)
         return -1;
-    if (one_of(o->language, names, e) < 0)
+    if (!jupyter_language(o->language) && one_of(o->language, language_names(), e) < 0)
         return -1;
     if (str_eq(o->language, "lua"))
         free(STEAL(o->language));
@@ -182,9 +184,9 @@ static const struct {
     int (*set)(struct cell_options *o, const cJSON *value, err *e);
 } table[] = {
     {"file", set_file}, {"template", set_template}, {"language", set_language},
-    {"capture", set_capture}, {"tags", set_tags}, {"timeout", set_timeout}, {"inputs", set_inputs},
-    {"outputs", set_outputs}, {"effects", set_effects}, {"retries", set_retries},
-    {"when", set_when}, {"tolerance", set_tolerance}, {"id", set_nothing},
+    {"kernel", set_kernel}, {"capture", set_capture}, {"tags", set_tags}, {"timeout", set_timeout},
+    {"inputs", set_inputs}, {"outputs", set_outputs}, {"effects", set_effects},
+    {"retries", set_retries}, {"when", set_when}, {"tolerance", set_tolerance}, {"id", set_nothing},
     {"magic_args", set_nothing}, // jupytext makes this of "%%bash ARGUMENTS"
 };
 
@@ -231,7 +233,7 @@ static int read_option(struct cell_options *o, const cJSON *item, err *e)
 // An option that cannot be read: would it, or what is meant by it, tell what the text is?
 static bool tells_text(const char *name)
 {
-    static const char *const names[] = {"file", "template", "language", "magic_args"};
+    static const char *const names[] = {"file", "template", "language", "kernel", "magic_args"};
     const char *all[ARRAY_LEN(table) + 1] = {0};
     for (size_t i = 0; i < ARRAY_LEN(table); i++)
         all[i] = table[i].name;
@@ -257,9 +259,11 @@ void options_read(cell *c)
     if (!e.code && o->file && o->template_)
         err_set(&e, ERR_USAGE, "a cell has either file= or template=, not both");
     if (!e.code && c->kind != CELL_CODE &&
-        (o->file || o->template_ || o->language || o->effects || o->retries || o->when))
+        (o->file || o->template_ || o->language || o->kernel || o->effects || o->retries ||
+            o->when))
         err_set(&e, ERR_USAGE,
-            "file=, template=, language=, effects=, retries= and when= are for code cells");
+            "file=, template=, language=, kernel=, effects=, retries= and when= are for code "
+            "cells");
     if (e.code && !c->problem)
         c->problem = mem_strdup(e.text);
 }
@@ -269,6 +273,7 @@ void options_done(struct cell_options *o)
     free(o->file);
     free(o->template_);
     free(o->language);
+    free(o->kernel);
     free(o->capture);
     free(o->when);
     strv_free(o->tags);

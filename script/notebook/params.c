@@ -174,6 +174,10 @@ int params_find(const notebook *nb, struct params *out, err *e)
 {
     size_t i;
     *out = (struct params){.cell = -1};
+    if (notebook_language(nb)) {
+        out->none = str_fmt("those of one in %s are not read", notebook_language(nb));
+        return 0;
+    }
     if (!params_cell(nb, &i)) {
         out->none = no_cell(nb);
         return 0;

@@ -16,6 +16,7 @@ void plan_done(struct plan *p)
     free(p->path_lua);
     free(p->capture);
     free(p->language);
+    free(p->kernel);
     strv_free(p->inputs);
     strv_free(p->outputs);
     *p = (struct plan){0};
@@ -49,7 +50,7 @@ static const char *after_space(const char *s)
 static int unknown_magic(const char *magic, err *e)
 {
     static const char *const known[] = {
-        "%%writefile", "%%bash", "%%sh", "%%capture", "%%lua", "%env", NULL};
+        "%%writefile", "%%bash", "%%sh", "%%capture", "%%lua", "%%python", "%env", NULL};
     AUTO_FREE char *name = mem_strndup(magic, strcspn(magic, " \t\n"));
     const char *best = str_nearest(name, known);
     if (best)
@@ -268,6 +269,17 @@ static void take_capture(struct plan *p, const char *arguments)
         p->capture = mem_strndup(arguments, word_length(arguments));
 }
 
+static int run_in_kernel(
+    struct plan *p, const char *language, const char *kernel, bool wish, const char *text)
+{
+    p->kind = PLAN_KERNEL;
+    p->language = mem_strdup(language);
+    p->kernel = mem_strdup(kernel);
+    p->wish = wish;
+    set_text(p, text);
+    return 0;
+}
+
 static int plan_lua(struct plan *p, const char *source, int line, err *e)
 {
     const char *start = source;
@@ -290,6 +302,8 @@ static int plan_lua(struct plan *p, const char *source, int line, err *e)
         return writefile(p, arguments, body, e);
     if (str_eq(magic, "%%bash") || str_eq(magic, "%%sh"))
         return bash(p, arguments, body, e);
+    if (str_eq(magic, "%%python") || str_eq(magic, "%%python3"))
+        return run_in_kernel(p, "python", NULL, false, body);
     if (str_eq(magic, "%%capture"))
         take_capture(p, arguments);
     else if (!str_eq(magic, "%%lua"))
@@ -297,12 +311,27 @@ static int plan_lua(struct plan *p, const char *source, int line, err *e)
     return plan_lua(p, body, line + 1, e);
 }
 
-static bool executes(const char *language)
+static int does_nothing(const char *language, err *e)
 {
-    return str_eq(language, "bash") || str_eq(language, "sh");
+    return err_set(e, ERR_USAGE,
+        "a cell in %s does nothing by itself: say file=\"…\" or template=\"…\"", language);
 }
 
-static int plan_code(const cell *c, struct plan *p, err *e)
+// Of a notebook in another language: what its kernel gets is what Jupyter would send, so cells in a
+// third one are its magics.
+static int plan_guest(const notebook *nb, const cell *c, struct plan *p, err *e)
+{
+    const struct cell_options *o = &c->options;
+    if (o->kernel)
+        return run_in_kernel(
+            p, o->language ? o->language : nb->language, o->kernel, false, c->source);
+    if (o->language && !jupyter_language(o->language))
+        return does_nothing(o->language, e);
+    AUTO_FREE char *source = cell_jupyter_source(c);
+    return run_in_kernel(p, nb->language, nb->kernel, true, source);
+}
+
+static int plan_code(const notebook *nb, const cell *c, struct plan *p, err *e)
 {
     const struct cell_options *o = &c->options;
     const char *path = o->file ? o->file : o->template_;
@@ -314,13 +343,25 @@ static int plan_code(const cell *c, struct plan *p, err *e)
         set_text(p, c->source);
         return 0;
     }
+    if (nb && nb->language)
+        return plan_guest(nb, c, p, e);
+    if (!o->language && o->kernel)
+        return err_set(
+            e, ERR_USAGE, "kernel=\"%s\" needs language=: without one the cell is Lua", o->kernel);
     if (!o->language)
         return plan_lua(p, c->source, 1, e);
+    if (o->kernel)
+        return run_in_kernel(p, o->language, o->kernel, false, c->source);
     const char *arguments = json_str_or(c->kept->metadata, "magic_args", "");
-    if (executes(o->language))
+    switch (language_does(o->language)) {
+    case LANGUAGE_BASH:
         return bash(p, arguments, c->source, e);
-    return err_set(e, ERR_USAGE,
-        "a cell in %s does nothing by itself: say file=\"…\" or template=\"…\"", o->language);
+    case LANGUAGE_KERNEL:
+        return run_in_kernel(p, o->language, NULL, false, c->source);
+    case LANGUAGE_TEXT:
+        break;
+    }
+    return does_nothing(o->language, e);
 }
 
 static int take_files(const cell *c, struct plan *p, err *e)
@@ -335,16 +376,16 @@ static int take_files(const cell *c, struct plan *p, err *e)
     return 0;
 }
 
-int plan_cell(const cell *c, struct plan *out, err *e)
+int plan_cell(const notebook *nb, const cell *c, struct plan *out, err *e)
 {
     *out = (struct plan){0};
-    return c->problem ? err_set(e, ERR_USAGE, "%s", c->problem) : plan_text(c, out, e);
+    return c->problem ? err_set(e, ERR_USAGE, "%s", c->problem) : plan_text(nb, c, out, e);
 }
 
-int plan_text(const cell *c, struct plan *out, err *e)
+int plan_text(const notebook *nb, const cell *c, struct plan *out, err *e)
 {
     *out = (struct plan){0};
-    if (c->kind == CELL_CODE && (plan_code(c, out, e) < 0 || take_files(c, out, e) < 0)) {
+    if (c->kind == CELL_CODE && (plan_code(nb, c, out, e) < 0 || take_files(c, out, e) < 0)) {
         int line = out->line;
         plan_done(out);
         out->line = line;

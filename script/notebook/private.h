@@ -24,6 +24,7 @@ struct notebook {
     hashmap *twins; // from the hash of a cell's text to the twin that may be free; others before it
                     // have cells
     char *language; // of its cells; NULL: Lua
+    char *kernel;   // the name of the Jupyter kernel that it was made with; NULL: none is said
     int minor;      // of the nbformat of an .ipynb: from 5 on, cells have ids
     size_t *numbers; // of code cells among code cells, 0 for others: of the first `numbered` cells
     size_t numbered, code_n; // how many code cells there are among these
@@ -105,11 +106,23 @@ bool coding_line(const char *line, size_t n, const char *mark);
 const char *language_of_metadata(const cJSON *metadata);
 bool language_is_ours(const char *name); // NULL is
 void language_from_metadata(notebook *nb);
+// The names that language= knows, NULL-terminated.
+const char *const *language_names(void);
+// What a cell in this language does.
+enum language_does {
+    LANGUAGE_TEXT,   // nothing by itself: a file is written
+    LANGUAGE_BASH,   // bash runs it
+    LANGUAGE_KERNEL, // a Jupyter kernel runs it
+};
+enum language_does language_does(const char *name);
 void language_from_path(notebook *nb, const char *path); // when the metadata did not say
 
 // cellfilter.c: does a cell's metadata of this name go into a text file, by the notebook's
 // metadata?
 bool cell_filter_takes(const cJSON *metadata, const char *name);
+
+// ipynb.c: the source of a code cell as Jupyter has it and runs it, new.
+char *cell_jupyter_source(const cell *c);
 
 // Languages whose cells jupytext writes as %%language in an .ipynb.
 bool jupyter_language(const char *name);

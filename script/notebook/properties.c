@@ -388,7 +388,7 @@ static void check_whole(const cell *c, char *problems[PROPERTY_COUNT])
     struct plan plan = {0};
     err e = {0};
     const struct cell_options *o = &c->options;
-    if (plan_cell(c, &plan, &e) == 0) {
+    if (plan_cell(NULL, c, &plan, &e) == 0) {
         plan_done(&plan);
         return;
     }

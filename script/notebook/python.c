@@ -298,16 +298,37 @@ static void header_from_python(const char *text, const struct python_header *h, 
         buf_str(out, OWN_BEGINS PYTHON_LINES OWN_ENDS);
 }
 
+static int count_lines(const char *text)
+{
+    int n = 0;
+    for (; *text; text++)
+        n += *text == '\n';
+    return n;
+}
+
+// Lines of cells count from the file's first line, which has none of PYTHON_LINES.
+static void move_lines(notebook *nb, int added)
+{
+    for (size_t i = 0; i < nb->n; i++) {
+        cell *c = nb->cells[i];
+        c->line -= c->line > added ? added : 0;
+        c->first_line -= c->first_line > added ? added : 0;
+    }
+}
+
 notebook *notebook_parse_python(const char *text, size_t n, err *e)
 {
     struct reading r = {.inner_lua = is_lua_inside(text, n)};
     struct python_header h = read_header(text, n);
     AUTO_BUF lua = {0};
     struct text line;
-    header_from_python(text, &h, !h.says && !r.inner_lua, &lua);
+    bool said = !h.says && !r.inner_lua;
+    header_from_python(text, &h, said, &lua);
     for (const char *at = h.end, *end = text + n; next_line(&at, end, &line);)
         line_from_python(&r, &line, &lua);
     notebook *nb = notebook_parse(buf_cstr(&lua), lua.len, e);
+    if (nb && said)
+        move_lines(nb, count_lines(h.close ? PYTHON_LINES : OWN_BEGINS PYTHON_LINES OWN_ENDS));
     if (nb && !nb->language && !r.inner_lua)
         nb->language = mem_strdup("python");
     return nb;

@@ -51,6 +51,23 @@ static int stream(
     return 0;
 }
 
+// The frames; those of another language may have colours.
+static void traceback(const cJSON *trace, buf *out)
+{
+    const cJSON *entry;
+    AUTO_BUF text = {0};
+    cJSON_ArrayForEach(entry, trace)
+    {
+        buf_str(&text, cJSON_IsString(entry) ? entry->valuestring : "");
+        buf_char(&text, '\n');
+    }
+    struct html_lines *l = html_lines_new(buf_cstr(&text), text.len);
+    buf_str(out, "<details><summary>traceback</summary><pre>");
+    html_lines_print(l, 0, html_lines_count(l), out);
+    buf_str(out, "</pre></details>");
+    html_lines_free(l);
+}
+
 static void error(const struct output *o, buf *out)
 {
     int64_t line = json_int_or(o->data, "line", 0);
@@ -62,15 +79,10 @@ static void error(const struct output *o, buf *out)
         buf_str(out, "</b>:</p>\n<pre>");
     html_string(out, o->text);
     buf_str(out, "</pre>");
-    const cJSON *trace = json_get(o->data, "traceback"), *entry;
+    const cJSON *trace = json_get(o->data, "traceback");
     if (trace && trace->child)
-        buf_str(out, "<details><summary>traceback</summary><pre>");
-    cJSON_ArrayForEach(entry, trace)
-    {
-        html_string(out, cJSON_IsString(entry) ? entry->valuestring : "");
-        buf_char(out, '\n');
-    }
-    buf_str(out, trace && trace->child ? "</pre></details></div>\n" : "</div>\n");
+        traceback(trace, out);
+    buf_str(out, "</div>\n");
 }
 
 // Digits, signs, units behind them: aligned at the right.

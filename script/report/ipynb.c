@@ -64,19 +64,26 @@ static void set_seconds(cJSON *to, const char *name, int64_t ns)
 // JupyterLab asks for a kernel where a notebook names none; nbconvert colours by the language.
 static void set_language(const fold *f, cJSON *metadata)
 {
-    if (notebook_language(fold_notebook(f)))
-        return;
-    if (!json_get(metadata, "language_info")) {
-        cJSON *language = json_object_at(metadata, "language_info");
-        json_set_str(language, "file_extension", ".lua");
-        json_set_str(language, "mimetype", "text/x-lua");
-        json_set_str(language, "name", "lua");
-    }
-    if (!json_get(metadata, "kernelspec")) {
-        cJSON *kernel = json_object_at(metadata, "kernelspec");
-        json_set_str(kernel, "display_name", "Lua (firesteel)");
-        json_set_str(kernel, "language", "lua");
-        json_set_str(kernel, "name", "firesteel");
+    static const struct {
+        const char *name, *extension, *mimetype, *kernel, *title;
+    } known[] = {{"lua", ".lua", "text/x-lua", "firesteel", "Lua (firesteel)"},
+        {"python", ".py", "text/x-python", "python3", "Python 3"}};
+    const char *own = notebook_language(fold_notebook(f));
+    for (size_t i = 0; i < ARRAY_LEN(known); i++) {
+        if (!str_eq(own ? own : "lua", known[i].name))
+            continue;
+        if (!json_get(metadata, "language_info")) {
+            cJSON *language = json_object_at(metadata, "language_info");
+            json_set_str(language, "file_extension", known[i].extension);
+            json_set_str(language, "mimetype", known[i].mimetype);
+            json_set_str(language, "name", known[i].name);
+        }
+        if (!json_get(metadata, "kernelspec")) {
+            cJSON *kernel = json_object_at(metadata, "kernelspec");
+            json_set_str(kernel, "display_name", known[i].title);
+            json_set_str(kernel, "language", known[i].name);
+            json_set_str(kernel, "name", known[i].kernel);
+        }
     }
 }
 

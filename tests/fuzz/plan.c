@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     const cell *c = notebook_insert(nb, 0, "", source);
     struct plan p;
     err e = {0};
-    if (plan_cell(c, &p, &e) == 0) {
+    if (plan_cell(NULL, c, &p, &e) == 0) {
         if (p.kind == PLAN_LUA && lines(p.text) + (size_t)p.skipped != lines(source))
             abort();
         plan_done(&p);

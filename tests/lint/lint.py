@@ -36,7 +36,8 @@ LAYERS = {
     "script/kernel/session": ["base/loop", "script/notebook", "script/journal", "script/protocol",
                               "script/kernel"],
     "script/bind": ["base/loop", "script/embed.h", "script/kernel/effects/binding.h", "script/kernel/port/display.h",
-                    "k8s/net", "k8s/client", "k8s/manifest", "k8s/image"],
+                    "script/jupyter/spec.h", "k8s/net", "k8s/client", "k8s/manifest", "k8s/image"],
+    "script/jupyter": [],
     "script/lib": ["script/embed.h"],
     "script/pack": [],
     "script/worker": ["base/loop", "script/embed.h", "script/pack", "trainer"],
@@ -72,7 +73,7 @@ LAYERS["script/protocol"].append("base/loop")
 OWNERS = {
     "uv.h": "base/loop/", "curl/curl.h": "k8s/net/", "mpi.h": "trainer/dist/", "dnnl.h": "trainer/dnn/",
     "yaml.h": "base/yaml.c", "microhttpd.h": ("k8s/sandbox/api/http.c", "trainer/serve/serve.c"), "curses.h": "tui/term/",
-    "ncurses.h": "tui/term/", "utf8proc.h": "base/text/",
+    "ncurses.h": "tui/term/", "utf8proc.h": "base/text/", "zmq.h": "script/jupyter/channels.c",
 }
 LUA_FOLDERS = ("script/kernel/cells/", "script/kernel/session/kernel.c", "script/pack/", "script/worker/", "script/lib/", "cli/", "tests/", "script/embed.c")
 
@@ -291,8 +292,8 @@ def check_views(sources):
 
 
 # Programs whose output only other programs read: the worker's goes to its driver, the sandbox's to
-# its log.
-OTHER_MAINS = ("cli/worker.c", "cli/packages.c", "cli/serving.c", "cli/sandboxd.c")
+# its log; firesteel-jupyter tells people only that it is not for them.
+OTHER_MAINS = ("cli/worker.c", "cli/packages.c", "cli/serving.c", "cli/sandboxd.c", "cli/jupyter.c")
 
 
 def check_says(sources):

@@ -221,22 +221,26 @@ def test_check_says_nothing_of_what_is_right(t):
     assert "none.lua" in done.out and len(done.out.splitlines()) == 2, done
 
 
-def test_a_notebook_of_another_language_is_not_run(t):
+def test_a_notebook_of_another_language_needs_a_kernel_for_it(t):
+    """One that nobody has; tests/replay/jupyter.py runs those that there are."""
     folder = t.dir()
+    os.environ.update(HOME=folder, JUPYTER_PATH=folder)
+    for name in ("VIRTUAL_ENV", "CONDA_PREFIX", "JUPYTER_DATA_DIR", "XDG_DATA_HOME"):
+        os.environ.pop(name, None)
     python = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
     cases = [
-        ("a.ipynb", ipynb(["print(0 / 0)"], python), "Python"),
-        ("b.ipynb", ipynb(["print(1)"], {"kernelspec": {"name": "python3"}}), "Python"),
-        ("c.ipynb", ipynb(["print(1)"], {"language_info": {"name": "R"}}), "in R"),
-        ("d.ipynb", ipynb(["print(1)"], {"jupytext": {"main_language": "julia"}}), "Julia"),
-        ("e.py", "# %%\nprint(1)\n", "Python"),
-        ("f.lua", "-- ---\n-- jupyter:\n--   kernelspec:\n--     language: python\n-- ---\n-- %%\nprint(1)\n", "Python"),
+        ("a.ipynb", ipynb(["print(0 / 0)"], python), "for python"),
+        ("b.ipynb", ipynb(["print(1)"], {"kernelspec": {"name": "python3"}}), "for python"),
+        ("c.ipynb", ipynb(["print(1)"], {"language_info": {"name": "R"}}), "for R"),
+        ("d.ipynb", ipynb(["print(1)"], {"jupytext": {"main_language": "julia"}}), "for julia"),
+        ("e.py", "# %%\nprint(1)\n", "for python"),
+        ("f.lua", "-- ---\n-- jupyter:\n--   kernelspec:\n--     language: python\n-- ---\n-- %%\nprint(1)\n", "for python"),
     ]
     for name, text, said in cases:
         write(folder, name, text)
         for verb in ("run", "check"):
             done = firesteel(folder, verb, name)
-            assert done.code == 2 and said in done.out + done.err and "firesteel runs Lua" in done.out + done.err, (name, done)
+            assert done.code == 2 and said in done.out + done.err and "there is no Jupyter kernel" in done.out + done.err, (name, done)
     untouched(folder, [name for name, _, _ in cases])
     write(folder, "kept.lua", "-- %% A\nprint(6 * 7)\n")
     assert firesteel(folder, "convert", "kept.lua", "--to", "py").code == 0

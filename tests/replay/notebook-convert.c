@@ -22,7 +22,7 @@ static int print_plans(const notebook *nb)
     for (size_t i = 0; i < notebook_count(nb); i++) {
         struct plan p;
         err e = {0};
-        if (plan_cell(notebook_cell(nb, i), &p, &e) < 0) {
+        if (plan_cell(nb, notebook_cell(nb, i), &p, &e) < 0) {
             fprintf(stderr, "cell %zu: %s\n", i, e.text);
             return 1;
         }

@@ -7,7 +7,7 @@ import stat
 
 from bench import kernels, kill_kernel
 from screen import Screen
-from tap import FIRESTEEL, eventually, run, sh, stop_kernels
+from tap import CACHE, FIRESTEEL, eventually, run, sh, stop_kernels
 
 NOTEBOOK = "-- %% A\nx = 1\n\n-- %% B\nprint(x + 1)\n"
 
@@ -46,13 +46,14 @@ def test_a_notebook_that_is_not_there_yet(t):
 PYTHON = "#!/usr/bin/env python3\n# %% [markdown]\n# # Two of them\n\n# %% first\nx = 1  # -- %% not a cell\n# %%time\n\n# %%\nprint(x)\n"
 
 
-def test_a_notebook_in_python_is_written_and_not_run(t):
+def test_a_notebook_in_python_is_written_and_run(t):
     where = folder(t)
+    venv = os.path.join(CACHE, "jupyter")
+    there = os.path.exists(os.path.join(venv, "versions"))
     with open(os.path.join(where, "p.py"), "w") as f:
         f.write(PYTHON)
-    with Screen([FIRESTEEL, "p.py"], cwd=where) as s:
+    with Screen([FIRESTEEL, "p.py"], cwd=where, size="80x30", env={"HOME": where, "VIRTUAL_ENV": venv if there else None}) as s:
         s.wait("Two of them")
-        s.wait("python, not run")
         s.keys("G")
         s.keys("Enter")
         s.keys("End")
@@ -62,7 +63,9 @@ def test_a_notebook_in_python_is_written_and_not_run(t):
         s.keys("s")
         s.wait("saved")
         s.keys("C-e")
-        s.wait("this notebook is in Python, and firesteel runs Lua")
+        s.wait("NameError" if there else "no Jupyter kernel for python")
+        if there:
+            s.wait("----> 1 print(x) + 1")
         s.keys("q")
         assert s.exit() == "exit 0"
     assert read(where, "p.py") == PYTHON.replace("print(x)", "print(x) + 1"), read(where, "p.py")

@@ -182,7 +182,7 @@ bool slot_unsent(const struct slot *s)
 }
 
 // %%bash and the like decide on the language; otherwise the marker's options do.
-static syntax_language language_of(const cell *c)
+static syntax_language language_of(const notebook *nb, const cell *c)
 {
     if (c->kind == CELL_MARKDOWN)
         return SYNTAX_MARKDOWN;
@@ -191,12 +191,12 @@ static syntax_language language_of(const cell *c)
     if (c->options.language)
         return syntax_by_name(c->options.language);
     const char *file = c->options.file ? c->options.file : c->options.template_;
-    syntax_language by_file = file ? syntax_by_file(file) : SYNTAX_LUA;
     if (file)
-        return by_file;
+        return syntax_by_file(file);
     if (strncmp(c->source, "%%bash", 6) == 0 || strncmp(c->source, "%%sh", 4) == 0)
         return SYNTAX_BASH;
-    return SYNTAX_LUA;
+    const char *own = notebook_language(nb);
+    return own ? syntax_by_name(own) : SYNTAX_LUA;
 }
 
 static struct slot *slot_new(const cell *c)
@@ -226,7 +226,7 @@ static void take_text(struct slot *s, const char *words)
 // The kernel's text wins, unless something typed here is not sent yet or not answered.
 static void follow_cell(bench *b, struct slot *s, const cell *c)
 {
-    s->language = language_of(c);
+    s->language = language_of(fold_notebook(b->fold), c);
     if (!str_eq(s->marker, c->marker)) {
         free(s->marker);
         s->marker = mem_strdup(c->marker);

@@ -104,9 +104,6 @@ static void kernel_text(const bench *b, int columns, int free_columns, buf *out)
         running_text(b, asks ? json_str(b->asks->child, "cell") : NULL, room, &what);
     if (busy && !what.len)
         state = "busy";
-    const notebook *nb = fold_notebook(b->fold);
-    if (nb && notebook_language(nb))
-        buf_fmt(out, " %s, not run", notebook_language(nb));
     buf_fmt(out, " ●%s%s%s%s ", *state ? " " : "", state, buf_cstr(&what), buf_cstr(&more));
 }
 

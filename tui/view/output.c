@@ -124,6 +124,15 @@ static void draw_display(const struct below *b, struct canvas *c, const struct o
         canvas_bundle(c, o->data, o->live && !b->past, TABLE_ROWS);
 }
 
+// Of another language it may have colours and several lines.
+static void draw_frame(struct canvas *c, const char *frame)
+{
+    if (strpbrk(frame, "\x1b\n"))
+        canvas_ansi(c, frame, strlen(frame), (style){0}, 0, 0);
+    else
+        canvas_line(c, LOOK_DIM, "  %s", frame);
+}
+
 static void draw_error(struct canvas *c, const struct output *o)
 {
     int64_t line = json_int_or(o->data, "line", 0);
@@ -138,7 +147,7 @@ static void draw_error(struct canvas *c, const struct output *o)
     if (cJSON_GetArraySize(trace) > 1)
         cJSON_ArrayForEach(frame, trace)
         {
-            canvas_line(c, LOOK_DIM, "  %s", cJSON_IsString(frame) ? frame->valuestring : "");
+            draw_frame(c, cJSON_IsString(frame) ? frame->valuestring : "");
         }
 }
 

@@ -101,6 +101,15 @@ static void run_plan(lua_State *L, execution *x)
         template_fill(L, p->text, p->skipped, x->chunk);
         write_file(L, x);
         break;
+    case PLAN_KERNEL:
+        interp_of(L)->reads_unknown = true; // its names are not Lua's
+        get_hook(L, "kernel");
+        lua_pushstring(L, p->text);
+        lua_pushstring(L, p->language);
+        lua_pushstring(L, p->kernel);
+        lua_pushboolean(L, p->wish);
+        lua_call(L, 4, 0);
+        break;
     case PLAN_BASH:
         get_hook(L, "bash");
         lua_pushstring(L, p->text);

@@ -96,7 +96,7 @@ static void check_cell(lua_State *L, struct compiling *c)
     check_when(L, c);
     lua_settop(L, 0);
     const struct cell *of = notebook_cell(c->nb, c->i);
-    if (of->options.unclear || plan_text(of, &c->plan, NULL) < 0)
+    if (of->options.unclear || plan_text(c->nb, of, &c->plan, NULL) < 0)
         return;
     lua_pushcfunction(L, compile);
     lua_pushlightuserdata(L, &c->plan);
@@ -123,7 +123,7 @@ static void *check_cells(void *arg)
 
 void compile_check(const notebook *nb, struct faults *out)
 {
-    size_t n = notebook_language(nb) ? 0 : notebook_count(nb), half = n < APART ? n : n / 2;
+    size_t n = notebook_count(nb), half = n < APART ? n : n / 2;
     struct compiling first = {.nb = nb, .end = half}, second = {.nb = nb, .i = half, .end = n};
     pthread_t thread;
     bool apart = half < n && pthread_create(&thread, NULL, check_cells, &second) == 0;
@@ -135,5 +135,33 @@ void compile_check(const notebook *nb, struct faults *out)
         check_cells(&second);
     faults_take(out, &first.found);
     faults_take(out, &second.found);
+    faults_sort(out);
+}
+
+// Is it the first cell that wants this kernel? `seen` gets it.
+static bool is_new(char ***seen, const struct plan *p)
+{
+    AUTO_FREE char *key = str_fmt("%s\n%s", p->kernel ? p->kernel : "", p->language);
+    for (char **one = *seen; one && *one; one++)
+        if (str_eq(*one, key))
+            return false;
+    *seen = strv_add(*seen, key);
+    return true;
+}
+
+void compile_check_kernels(const notebook *nb, kernel_find *find, void *arg, struct faults *out)
+{
+    char **seen = mem_array(1, sizeof *seen);
+    for (size_t i = 0; i < notebook_count(nb); i++) {
+        struct plan p = {0};
+        err e = {0};
+        if (plan_cell(nb, notebook_cell(nb, i), &p, NULL) < 0)
+            continue;
+        const struct kernel_wanted w = {p.kernel, p.wish, p.language};
+        if (p.kind == PLAN_KERNEL && is_new(&seen, &p) && find(arg, &w, &e) < 0)
+            faults_add(out, (long)i, 0, e.text);
+        plan_done(&p);
+    }
+    strv_free(seen);
     faults_sort(out);
 }

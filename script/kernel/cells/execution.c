@@ -16,7 +16,7 @@ execution *execution_new(const notebook *nb, size_t i, err *e)
         return NULL;
     }
     execution *x = mem_alloc(sizeof *x);
-    if (plan_cell(c, &x->plan, e) < 0) {
+    if (plan_cell(nb, c, &x->plan, e) < 0) {
         free(x);
         return NULL;
     }
@@ -51,6 +51,7 @@ void execution_free(execution *x)
     plan_done(&x->plan);
     turn_done(&x->turn);
     free(x->chunk);
+    free(x->name);
     free(x->message);
     free(x->when);
     free(x->after);

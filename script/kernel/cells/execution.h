@@ -37,6 +37,7 @@ typedef struct execution {
     int64_t owed_ns; // at its end it does what it owes, in this time; 0: it owes nothing
     bool skipped;    // `when` was not true
     enum failure failure;
+    char *name;       // of its error, in another language; NULL: that of the kind of failure
     char *message;    // the reason
     int line;         // in the cell, 0 when unknown
     cJSON *used;      // the globals that it read and wrote (reads.h); NULL: none

@@ -234,6 +234,19 @@ static void describe_failure(interp *in, int status)
     x->message = mem_strdup(strip_place(x, message));
 }
 
+// The error of a program that ran the cell: it knows better than the call what has failed.
+static void take_told(execution *x)
+{
+    cJSON *told = x->turn.told;
+    if (!told || x->failure != FAILURE_ERROR)
+        return;
+    free(x->message);
+    cJSON_Delete(x->traceback);
+    x->name = mem_strdup(json_str(told, "name"));
+    x->message = mem_strdup(json_str_or(told, "message", ""));
+    x->traceback = cJSON_DetachItemFromObjectCaseSensitive(told, "traceback");
+}
+
 struct capture {
     const char *name;
     buf text;
@@ -337,8 +350,10 @@ static void run(interp *in, execution *x)
     lua_pushcfunction(L, cells_run);
     lua_pushlightuserdata(L, x);
     int status = lua_pcall(L, 1, 0, 1);
-    if (status != LUA_OK)
+    if (status != LUA_OK) {
         describe_failure(in, status);
+        take_told(x);
+    }
     branches_drop(L);
     deeds_do(in, x);
     store_capture(in, x);

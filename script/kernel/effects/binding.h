@@ -125,9 +125,21 @@ const char *call_notebook(call *c);
 const char *call_commit(call *c);
 const char *const *call_env(
     call *c); // environment for children, with %env and the gate's KUBECONFIG
+// The same, new, for a program that outlives its cell and so may never use a cluster.
+char **call_lasting_env(call *c);
+// The folder for sockets and the like, which only this user can enter.
+const char *call_runtime(call *c);
+bool call_is_headless(call *c); // nobody can be asked
+// Asks a person and waits; the answer is new. NULL: ERR_CANCELLED, or ERR_REFUSED when there is
+// nobody. An answer that is secret is masked from then on.
+char *call_ask(call *c, const char *question, bool secret, err *e);
+// Before a call fails: the error as another language tells it, {name, message, traceback: [texts]},
+// which its cell's error becomes. Takes it.
+void call_failed(call *c, cJSON *told);
 // Paths that cli/ has decided; NULL: it does not exist.
 struct call_paths {
     const char *worker, *plugin, *spark_main; // programs, and the files that come with them
+    const char *jupyter;                      // the program between us and a Jupyter kernel
     const char *dnn;                          // the plug-in with oneDNN
     const char *firesteel, *kernel;           // the command line, and this program
     const char *images;                       // the local image store
@@ -215,6 +227,10 @@ void call_ledger_gone(call *c, const char *uid);
 // display outlives the call, and is fed from the loop's thread until it is closed (display.h). The
 // result is NULL unless it is live. Also from the loop's thread while the call waits for it.
 display *call_display(call *c, cJSON *data, bool live);
+// The same bundle as one of ours, new: it has text/plain in any case.
+cJSON *call_bundle(const cJSON *data);
+// Removes what the cell has shown so far, and ends its displays. On the loop's thread.
+void call_clear(call *c);
 // The cell's value, shown: for a call whose value nobody else gets (core.shown of the library).
 void call_result(call *c, cJSON *data);
 // A live log: the bytes of display_text are spooled and shown as the display itself. folded: below

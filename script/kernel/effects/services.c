@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/owner.h"
 #include "base/str.h"
+#include "script/journal/plain.h"
 #include "script/kernel/effects/call.h"
 #include "script/protocol/message.h"
 
@@ -108,6 +109,36 @@ char **call_child_env(effects *fx, const turn *t)
     return kubeconfig ? env_set(env, "KUBECONFIG", kubeconfig) : env;
 }
 
+char **call_lasting_env(call *c)
+{
+    return env_set(strv_dup(call_env(c)), "KUBECONFIG", c->effects->refusing_kubeconfig);
+}
+
+const char *call_runtime(call *c)
+{
+    return c->effects->spec.runtime;
+}
+
+bool call_is_headless(call *c)
+{
+    return c->effects->spec.headless;
+}
+
+char *call_ask(call *c, const char *question, bool secret, err *e)
+{
+    struct question q = {.text = question, .cell = c->turn->cell, .secret = secret};
+    char *answer = asks_person(c->effects->spec.asks, c->turn->waits, &q, e);
+    if (answer && secret)
+        call_secret(c, answer);
+    return answer;
+}
+
+void call_failed(call *c, cJSON *told)
+{
+    cJSON_Delete(c->turn->told);
+    c->turn->told = told;
+}
+
 // An action may run while the Lua thread uses the environment: so it gets the terminal's.
 const char *const *call_env(call *c)
 {
@@ -187,6 +218,25 @@ display *call_display(call *c, cJSON *data, bool live)
 {
     return displays_add_held(
         c->effects->spec.displays, c->turn->client, c->turn->cell, c->turn->name, data, live);
+}
+
+cJSON *call_bundle(const cJSON *data)
+{
+    cJSON *bundle = cJSON_IsObject(data) ? cJSON_Duplicate(data, true) : cJSON_CreateObject();
+    AUTO_BUF text = {0};
+    if (json_str(bundle, "text/plain"))
+        return bundle;
+    plain_stand_in(bundle, &text);
+    json_set_str(bundle, "text/plain", buf_cstr(&text));
+    return bundle;
+}
+
+void call_clear(call *c)
+{
+    cJSON *event = message_new(MESSAGE_cleared);
+    displays_end_of(c->effects->spec.displays, c->turn->cell);
+    json_set_str(event, "cell", c->turn->cell);
+    port_emit(c->effects->spec.port, event);
 }
 
 void call_result(call *c, cJSON *data)

@@ -8,6 +8,7 @@
 // runs. What stops a turn stops all its branches, and theirs; what stops a branch leaves its
 // siblings.
 #pragma once
+#include "base/json.h"
 #include "base/loop/loop.h"
 
 #include <pthread.h>
@@ -60,6 +61,7 @@ typedef struct turn {
     bool captured;     // its output goes to a variable
     bool anew;         // in a resumed run: its effects are done, not verified
     bool swept;        // and what it had made before has been removed
+    cJSON *told;       // of a failure: the error as another language tells it (call_failed)
     int64_t ordinal;   // effect calls so far, without those of branches
     // With those of branches, for the cell's turn:
     atomic_llong effects;  // effect calls

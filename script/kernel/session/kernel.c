@@ -130,6 +130,8 @@ static int check_all(const struct kernel_options *o, const notebook *nb, err *e)
     CLEANUP(faults_done) struct faults all = {0};
     AUTO_BUF text = {0};
     compile_check(nb, &all);
+    if (!all.n && o->find_kernel)
+        compile_check_kernels(nb, o->find_kernel, (void *)o, &all);
     size_t folder = str_starts(o->notebook, o->cwd) ? strlen(o->cwd) : 0;
     const char *shown = o->notebook + folder + (folder && o->notebook[folder] == '/');
     if (all.n > 1)

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct kernel_wanted;
+
 struct kernel_options {
     const char *notebook;      // its file
     const char *name;          // the run is named after this; NULL: after the file
@@ -40,9 +42,11 @@ struct kernel_options {
     // there is none.
     cJSON *(*where)(call *c);
     bool (*guarded)(call *c, const char *context); // effects.h
-    const char *const *protect;                    // patterns of contexts; NULL-terminated or NULL
-    const char *const *allow_protected;            // contexts; NULL-terminated or NULL
-    bool read_only;                                // no effects elsewhere
+    // Is there such a kernel of Jupyter (cells/compile.h)? It gets these options.
+    int (*find_kernel)(void *options, const struct kernel_wanted *w, err *e);
+    const char *const *protect;         // patterns of contexts; NULL-terminated or NULL
+    const char *const *allow_protected; // contexts; NULL-terminated or NULL
+    bool read_only;                     // no effects elsewhere
     struct call_paths paths;
     struct call_cluster cluster;
     const char *kubeconfig; // kubeconfig named for this run, kept on resume; or NULL

@@ -208,7 +208,7 @@ static bool writes_lua(const kernel *k, const char *id)
     struct plan plan = {0};
     err e = {0};
     size_t i;
-    if (!id || !notebook_find(nb, id, &i) || plan_cell(notebook_cell(nb, i), &plan, &e) < 0)
+    if (!id || !notebook_find(nb, id, &i) || plan_cell(nb, notebook_cell(nb, i), &plan, &e) < 0)
         return false;
     bool writes =
         (plan.kind == PLAN_FILE || plan.kind == PLAN_TEMPLATE) && str_ends(plan.path, ".lua");

@@ -178,11 +178,11 @@ void running_free(kernel *k)
 
 // Text and the like have nothing to run. A cell that cannot be planned is run, to fail where people
 // look.
-static bool is_executable(const cell *c)
+static bool is_executable(const notebook *nb, const cell *c)
 {
     struct plan p = {0};
     bool executable = c->kind == CELL_CODE &&
-                      (c->problem || plan_cell(c, &p, NULL) < 0 || p.kind != PLAN_NOTHING);
+                      (c->problem || plan_cell(nb, c, &p, NULL) < 0 || p.kind != PLAN_NOTHING);
     plan_done(&p);
     return executable;
 }
@@ -191,8 +191,6 @@ int running_queue(kernel *k, const cJSON *ids, err *e)
 {
     const notebook *nb = document_notebook(k->document);
     size_t i;
-    if (notebook_runs(nb, e) < 0)
-        return -1;
     for (const cJSON *id = ids->child; id; id = id->next)
         if (!cJSON_IsString(id) || !notebook_find(nb, id->valuestring, &i))
             return err_set(e, ERR_NOT_FOUND, "there is no cell %s",
@@ -200,7 +198,7 @@ int running_queue(kernel *k, const cJSON *ids, err *e)
     bool alone = cJSON_GetArraySize(ids) == 1;
     struct queueing q = queueing_begin(k);
     for (const cJSON *id = ids->child; id; id = id->next)
-        if (notebook_find(nb, id->valuestring, &i) && is_executable(notebook_cell(nb, i)) &&
+        if (notebook_find(nb, id->valuestring, &i) && is_executable(nb, notebook_cell(nb, i)) &&
             (alone || !when_skipped(notebook_cell(nb, i))))
             enqueue(&q, id->valuestring, alone);
     queueing_end(&q);
@@ -218,11 +216,11 @@ static bool has_id(const char *const *ids, const char *id)
 int running_queue_all(kernel *k, err *e)
 {
     const notebook *nb = document_notebook(k->document);
-    if (notebook_runs(nb, e) < 0 || gate_check_notebook(k->effects->gate, nb, NULL, e) < 0)
+    if (gate_check_notebook(k->effects->gate, nb, NULL, e) < 0)
         return -1;
     struct queueing q = queueing_begin(k);
     for (size_t i = 0; i < notebook_count(nb); i++)
-        if (is_executable(notebook_cell(nb, i)) && !when_skipped(notebook_cell(nb, i)) &&
+        if (is_executable(nb, notebook_cell(nb, i)) && !when_skipped(notebook_cell(nb, i)) &&
             !has_id(k->options->keep, notebook_cell(nb, i)->id))
             enqueue(&q, notebook_cell(nb, i)->id, false);
     queueing_end(&q);
@@ -293,7 +291,7 @@ static cJSON *preflight_cell(const notebook *nb, size_t i)
 {
     struct plan p = {0};
     const cell *c = notebook_cell(nb, i);
-    if (c->kind != CELL_CODE || when_skipped(c) || plan_cell(c, &p, NULL) < 0)
+    if (c->kind != CELL_CODE || when_skipped(c) || plan_cell(nb, c, &p, NULL) < 0)
         return NULL;
     cJSON *one = cJSON_CreateObject();
     AUTO_BUF name = {0};
@@ -441,7 +439,7 @@ static void emit_failure(kernel *k, const execution *x)
     int line = 0;
     origins_explain(k->origins, x->message ? x->message : "", &message, &origin, &line);
     json_set_str(event, "cell", x->turn.cell);
-    json_set_str(event, "name", failure_name(x->failure));
+    json_set_str(event, "name", x->name ? x->name : failure_name(x->failure));
     json_set_str(event, "message", buf_cstr(&message));
     if (x->line > 0)
         json_set_int(event, "line", x->line);
@@ -479,6 +477,7 @@ static void explain_stop(const kernel *k, execution *x)
     if (why == FAILURE_NONE || x->failure == FAILURE_NONE)
         return;
     x->failure = why;
+    free(STEAL(x->name));
     free(x->message);
     x->message = stop_message(k, x, why);
 }
@@ -613,7 +612,8 @@ static void finish(kernel *k, execution *x)
         remember_stop(k, x);
         return;
     }
-    remember(k, x, x->failure, x->message);
+    AUTO_FREE char *words = x->name ? str_fmt("%s: %s", x->name, x->message) : NULL;
+    remember(k, x, x->failure, words ? words : x->message);
     take_back(k);
     if (!k->interrupted) // otherwise that was done when it was stopped; these came after it
         forget_queue(k, true);

@@ -14,7 +14,7 @@ static struct plan plan(const char *marker, const char *source)
     notebook_free(nb);
     nb = notebook_new();
     const cell *c = notebook_insert(nb, 0, marker, source);
-    CHECK_OK(plan_cell(c, &p, &e) == 0, e);
+    CHECK_OK(plan_cell(nb, c, &p, &e) == 0, e);
     return p;
 }
 
@@ -32,7 +32,7 @@ static void check_fault(const char *marker, const char *source, int line, const 
     err e = {0};
     notebook_free(nb);
     nb = notebook_new();
-    CHECK_INT(plan_cell(notebook_insert(nb, 0, marker, source), &p, &e), -1);
+    CHECK_INT(plan_cell(nb, notebook_insert(nb, 0, marker, source), &p, &e), -1);
     CHECK_INT(p.line, line);
     CHECK_HAS(e.text, words);
 }
@@ -145,6 +145,67 @@ TEST(what_is_not_known_is_said_with_its_line)
     check_fault("", "%%bash --out x\ny", 1, "switches of `set` only");
     check_fault("", "\n!!ls", 2, "x = !command");
     check_fault("tiemout=\"1s\"", "x", 0, "did you mean timeout?");
+}
+
+static void check_kernel(const char *marker, const char *source, const char *language,
+    const char *kernel, const char *text)
+{
+    struct plan p = plan(marker, source);
+    CHECK_INT(p.kind, PLAN_KERNEL);
+    CHECK_STR(p.language, language);
+    CHECK(kernel ? p.kernel && strcmp(p.kernel, kernel) == 0 : !p.kernel);
+    CHECK_STR(p.text, text);
+    CHECK(!p.wish);
+    plan_done(&p);
+}
+
+TEST(another_language_goes_to_a_kernel)
+{
+    check_kernel("language=\"python\"", "%env A=b\n!ls", "python", NULL, "%env A=b\n!ls\n");
+    check_kernel("language=\"R\"", "x <- 1", "R", NULL, "x <- 1\n");
+    check_kernel("language=\"bash\" kernel=\"bash\"", "x=1", "bash", "bash", "x=1\n");
+    check_kernel("", "%%python\nx = 1", "python", NULL, "x = 1\n");
+    struct plan p = plan("language=\"bash\"", "x=1");
+    CHECK_INT(p.kind, PLAN_BASH);
+    plan_done(&p);
+    p = plan("file=\"a.py\" language=\"python\"", "x = 1");
+    CHECK_INT(p.kind, PLAN_FILE);
+    plan_done(&p);
+    check_fault("language=\"yaml\"", "a: 1", 0, "a cell in yaml does nothing by itself");
+    check_fault("kernel=\"python3\"", "x = 1", 0, "needs language=");
+}
+
+// What a cell of somebody's notebook in Python is run as.
+static void check_guest(size_t i, const char *text)
+{
+    struct plan p;
+    err e = {0};
+    CHECK_OK(plan_cell(nb, notebook_cell(nb, i), &p, &e) == 0, e);
+    CHECK_INT(p.kind, PLAN_KERNEL);
+    CHECK_STR(p.kernel, "python3");
+    CHECK_STR(p.text, text);
+    CHECK(p.wish);
+    plan_done(&p);
+}
+
+TEST(cells_of_a_notebook_in_python_are_sent_as_jupyter_does)
+{
+    static const char text[] = "{\"nbformat\": 4, \"nbformat_minor\": 5, \"metadata\": "
+                               "{\"kernelspec\": {\"name\": \"python3\","
+                               " \"language\": \"python\"}}, \"cells\": ["
+                               "{\"cell_type\": \"code\", \"id\": \"a\", \"metadata\": {}, "
+                               "\"source\": \"%env A=b\\nx = 1\"},"
+                               "{\"cell_type\": \"code\", \"id\": \"b\", \"metadata\": {}, "
+                               "\"source\": \"%%bash -e\\nls\"},"
+                               "{\"cell_type\": \"code\", \"id\": \"c\", \"metadata\": {}, "
+                               "\"source\": \"%%time\\ny = 2\"}]}";
+    err e = {0};
+    notebook_free(nb);
+    nb = notebook_parse_ipynb(text, sizeof text - 1, &e);
+    CHECK_OK(nb != NULL, e);
+    check_guest(0, "%env A=b\nx = 1\n");
+    check_guest(1, "%%bash -e\nls\n");
+    check_guest(2, "%%time\ny = 2\n");
 }
 
 int main(void)

@@ -1,0 +1,708 @@
+// SPDX-License-Identifier: MIT
+// Cells in Python and other languages: the text goes to a Jupyter kernel, and what that says comes
+// below the cell. A kernel belongs to the run as Lua's state does: it is started by the first cell
+// that needs it, keeps its variables, and ends with us. Nothing of it is in the journal, so a
+// resumed run does each of its cells again.
+//
+//   start ──loop_call──> begin: session ── lines of JSON ── firesteel-jupyter ── the kernel
+//     ▲                             │
+//     └── its end, or a question <──┘     (script/jupyter/bridge.h has the lines)
+//
+// All of a session belongs to the loop's thread.
+#include "base/env.h"
+#include "base/loop/child.h"
+#include "base/mem.h"
+#include "base/owner.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "script/bind/bindings.h"
+#include "script/jupyter/spec.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#define NO_STDIN "StdinNotImplementedError" // IPython's, when a question cannot be asked
+
+enum {
+    LATE_MOST = 1 << 16, // bytes that are kept of what is printed between two cells
+    WORDS_MOST = 1000,
+    // An interrupt that Python raises where exceptions are ignored (a destructor, a callback) is
+    // lost.
+    AGAIN_MS = 2500,
+    END_MS = 1500, // that kernels get at the run's end
+    END_STEP_MS = 5,
+};
+
+// A display that the kernel can change by its name.
+struct shown {
+    char *name;
+    display *display;
+    struct session *session;
+    struct shown *next;
+};
+
+struct session {
+    char *path, *name; // of its kernelspec
+    loop *loop;
+    child *child; // firesteel-jupyter; NULL: it is not there
+    bool up;
+    bool lost;    // it has ended by itself: its variables are gone
+    char *words;  // why it has ended
+    char *folder; // of its sockets
+    int owner;
+    int64_t sent;      // requests so far
+    bool clears;       // before the next output
+    loop_timer *again; // repeats an interrupt; NULL: there was none yet
+    buf lines, late;
+    struct shown *shown;
+    struct run *run; // the cell at which it is; NULL: none
+    struct session *next;
+};
+
+struct hub {
+    struct session *sessions;
+};
+
+// One cell, on the stack of its thread.
+struct run {
+    call *call;
+    struct hub *hub;
+    const struct spec *spec;
+    const char *code;
+    char **env;
+    struct session *session;
+    loop_pending *pending; // NULL: the thread does not wait
+    char id[32];           // of its request; "": not yet sent
+    bool idle, replied;
+    char *question; // it waits for an answer to this; NULL: to none
+    bool secret;
+    const char *answer;
+    cJSON *error; // {name, message, traceback}
+    cJSON *info;  // of a kernel that was started for it
+    err failed;
+};
+
+// Lines to firesteel-jupyter.
+
+static void send_line(struct session *s, cJSON *line)
+{
+    AUTO_BUF text = {0};
+    json_print(&text, line);
+    buf_char(&text, '\n');
+    cJSON_Delete(line);
+    if (s->child)
+        child_write(s->child, text.data, text.len);
+}
+
+static cJSON *order(const char *what)
+{
+    cJSON *line = cJSON_CreateObject();
+    json_set_str(line, "do", what);
+    return line;
+}
+
+static void send_request(
+    struct session *s, const char *channel, const char *type, const char *id, cJSON *content)
+{
+    cJSON *line = order("send");
+    json_set_str(line, "channel", channel);
+    json_set_str(line, "type", type);
+    json_set_str(line, "id", id);
+    json_set(line, "content", content);
+    send_line(s, line);
+}
+
+static void send_cell(struct run *r)
+{
+    cJSON *content = cJSON_CreateObject();
+    snprintf(r->id, sizeof r->id, "cell-%lld", (long long)++r->session->sent);
+    json_set_str(content, "code", r->code);
+    json_set_bool(content, "silent", false);
+    json_set_bool(content, "store_history", true);
+    json_set(content, "user_expressions", cJSON_CreateObject());
+    json_set_bool(content, "allow_stdin", !call_is_headless(r->call));
+    json_set_bool(content, "stop_on_error", true);
+    send_request(r->session, "shell", "execute_request", r->id, content);
+    if (r->session->late.len)
+        call_output(r->call, "stdout", r->session->late.data, r->session->late.len);
+    buf_clear(&r->session->late);
+}
+
+// The thread goes on.
+static void wake(struct run *r)
+{
+    if (r->pending)
+        loop_call_finish(STEAL(r->pending));
+}
+
+static void wake_if_over(struct run *r)
+{
+    if (r->idle && r->replied)
+        wake(r);
+}
+
+// Displays.
+
+static void shown_free(struct shown *one)
+{
+    struct shown **at = &one->session->shown;
+    while (*at != one)
+        at = &(*at)->next;
+    *at = one->next;
+    display_close(one->display, NULL);
+    free(one->name);
+    free(one);
+}
+
+static void on_shown_end(void *arg)
+{
+    shown_free(arg);
+}
+
+static void show_named(struct run *r, const char *name, cJSON *data)
+{
+    struct shown *one = mem_alloc(sizeof *one);
+    *one = (struct shown){.name = mem_strdup(name),
+        .display = call_display(r->call, data, true),
+        .session = r->session,
+        .next = r->session->shown};
+    r->session->shown = one;
+    display_on_end(one->display, on_shown_end, NULL, one);
+    display_on_drain(one->display, on_shown_end, one, false);
+}
+
+static void take_display(struct run *r, cJSON *content)
+{
+    const char *name = json_path_str(content, "transient.display_id");
+    cJSON *data = call_bundle(json_get(content, "data"));
+    if (name)
+        show_named(r, name, data);
+    else
+        call_display(r->call, data, false);
+}
+
+static void take_update(struct session *s, cJSON *content)
+{
+    const char *name = json_path_str(content, "transient.display_id");
+    for (struct shown *one = s->shown; one; one = one->next)
+        if (str_eq(one->name, name))
+            display_replace(one->display, call_bundle(json_get(content, "data")));
+}
+
+// What the kernel says of a cell.
+
+static void take_stream(struct run *r, cJSON *content)
+{
+    const char *text = json_str_or(content, "text", "");
+    bool bad = str_eq(json_str(content, "name"), "stderr");
+    call_output(r->call, bad ? "stderr" : "stdout", text, strlen(text));
+}
+
+static void take_result(struct run *r, cJSON *content)
+{
+    call_result(r->call, call_bundle(json_get(content, "data")));
+}
+
+// What cannot be asked: ipykernel's words are about frontends, and its last two frames its own.
+static void explain_no_stdin(cJSON *error)
+{
+    cJSON *trace = json_array_at(error, "traceback");
+    json_set_str(error, "message",
+        "nobody can be asked in a headless run: make it a variable, or run the notebook in the "
+        "workbench");
+    for (int i = 0, n = cJSON_GetArraySize(trace); i < 2 && n > 2; i++)
+        cJSON_DeleteItemFromArray(trace, --n);
+}
+
+static void take_error(struct run *r, cJSON *content)
+{
+    const char *name = json_str_or(content, "ename", "");
+    const cJSON *trace = json_get(content, "traceback");
+    cJSON_Delete(r->error);
+    r->error = cJSON_CreateObject();
+    json_set_str(r->error, "name", *name ? name : "error");
+    json_set_str(r->error, "message", json_str_or(content, "evalue", ""));
+    json_set(r->error, "traceback",
+        cJSON_IsArray(trace) ? cJSON_Duplicate(trace, true) : cJSON_CreateArray());
+    if (str_eq(name, NO_STDIN) && call_is_headless(r->call))
+        explain_no_stdin(r->error);
+}
+
+static void take_status(struct run *r, cJSON *content)
+{
+    r->idle = r->idle || str_eq(json_str(content, "execution_state"), "idle");
+    wake_if_over(r);
+}
+
+static void take_clear(struct run *r, cJSON *content)
+{
+    r->session->clears = json_bool_or(content, "wait", false);
+    if (!r->session->clears)
+        call_clear(r->call);
+}
+
+// IPython's pager: `name?`
+static void take_pages(struct run *r, const cJSON *payload)
+{
+    const cJSON *part;
+    cJSON_ArrayForEach(part, payload)
+    {
+        const char *text = str_eq(json_str(part, "source"), "page")
+                               ? json_str(json_get(part, "data"), "text/plain")
+                               : NULL;
+        if (!text)
+            continue;
+        call_output(r->call, "stdout", text, strlen(text));
+        call_output(r->call, "stdout", "\n", 1);
+    }
+}
+
+static void take_reply(struct run *r, cJSON *content)
+{
+    const char *status = json_str_or(content, "status", "ok");
+    take_pages(r, json_get(content, "payload"));
+    if (!str_eq(status, "ok") && !r->error)
+        take_error(r, content); // it said nothing on iopub
+    r->replied = true;
+    wake_if_over(r);
+}
+
+static void take_question(struct run *r, cJSON *content)
+{
+    free(r->question);
+    r->question = mem_strdup(json_str_or(content, "prompt", ""));
+    r->secret = json_bool_or(content, "password", false);
+    wake(r);
+}
+
+static const struct {
+    const char *channel, *type;
+    void (*take)(struct run *r, cJSON *content);
+    bool output; // clear_output may wait for it
+} messages[] = {
+    {"iopub", "stream", take_stream, true},
+    {"iopub", "display_data", take_display, true},
+    {"iopub", "execute_result", take_result, true},
+    {"iopub", "error", take_error, true},
+    {"iopub", "status", take_status},
+    {"iopub", "clear_output", take_clear},
+    {"shell", "execute_reply", take_reply},
+    {"stdin", "input_request", take_question},
+};
+
+static void take_of_run(struct run *r, const char *channel, const char *type, cJSON *content)
+{
+    for (size_t i = 0; i < ARRAY_LEN(messages); i++) {
+        if (!str_eq(messages[i].type, type) || !str_eq(messages[i].channel, channel))
+            continue;
+        if (messages[i].output && r->session->clears)
+            call_clear(r->call);
+        r->session->clears = r->session->clears && !messages[i].output;
+        messages[i].take(r, content);
+        return;
+    }
+}
+
+// Of no cell that runs: of a thread that an earlier one has left.
+static void take_late(struct session *s, const char *type, cJSON *content)
+{
+    const char *text = json_str_or(content, "text", "");
+    if (!str_eq(type, "stream"))
+        return;
+    if (s->run && *s->run->id)
+        take_stream(s->run, content);
+    else if (s->late.len < LATE_MOST)
+        buf_str(&s->late, str_short(text, STR_SHORT).text);
+}
+
+static void take_message(struct session *s, const cJSON *line)
+{
+    const char *type = json_str_or(line, "type", ""), *parent = json_str_or(line, "parent", "");
+    cJSON *content = (cJSON *)json_get(line, "content");
+    if (str_eq(type, "update_display_data"))
+        take_update(s, content);
+    else if (s->run && *s->run->id && str_eq(s->run->id, parent))
+        take_of_run(s->run, json_str_or(line, "channel", ""), type, content);
+    else
+        take_late(s, type, content);
+}
+
+static void take_fault(struct session *s, const cJSON *line)
+{
+    AUTO_FREE char *text = str_fmt("%s: %s\n", s->name, json_str_or(line, "text", "?"));
+    if (s->run)
+        call_output(s->run->call, "stderr", text, strlen(text));
+}
+
+static void take_line(struct session *s, const char *text, size_t n)
+{
+    AUTO_JSON *line = json_parse(text, n, NULL);
+    const char *is = json_str_or(line, "is", "");
+    if (str_eq(is, "message")) {
+        take_message(s, line);
+    } else if (str_eq(is, "fault")) {
+        take_fault(s, line);
+    } else if (str_eq(is, "down")) {
+        free(s->words);
+        s->words = mem_strdup(json_str(line, "text"));
+    } else if (str_eq(is, "up")) {
+        s->up = true;
+        if (s->run) {
+            s->run->info = cJSON_Duplicate(json_get(line, "info"), true);
+            send_cell(s->run);
+        }
+    }
+}
+
+static void on_output(void *arg, int fd, const char *bytes, size_t n)
+{
+    struct session *s = arg;
+    if (fd != 1) { // the loader's: a library is missing
+        s->words = s->words ? s->words : str_fmt("%.*s", (int)n, bytes);
+        return;
+    }
+    buf_add(&s->lines, bytes, n);
+    size_t from = 0;
+    for (char *end; (end = memchr(s->lines.data + from, '\n', s->lines.len - from));) {
+        take_line(s, s->lines.data + from, (size_t)(end - s->lines.data) - from);
+        from = (size_t)(end - s->lines.data) + 1;
+    }
+    buf_consume(&s->lines, from);
+}
+
+// The life of a session.
+
+static void session_clear(struct session *s)
+{
+    while (s->shown)
+        shown_free(s->shown);
+    child_free(STEAL(s->child));
+    if (s->folder)
+        owner_remove(s->folder, &s->owner);
+    free(STEAL(s->folder));
+    buf_clear(&s->lines);
+    s->up = s->clears = false;
+}
+
+// firesteel-jupyter tells why before it ends.
+static void on_exited(void *arg, int code, int signum)
+{
+    struct session *s = arg;
+    bool was_up = s->up;
+    AUTO_FREE char *words = STEAL(s->words);
+    session_clear(s);
+    s->lost = was_up;
+    if (!s->run)
+        return;
+    const char *told = words ? words : "firesteel-jupyter was killed";
+    err_set(&s->run->failed, ERR_FAILED, "Jupyter's kernel %s %s: %s%s", s->name,
+        was_up ? "has ended" : "did not start", str_short(told, WORDS_MOST / 2).text,
+        was_up ? ". Its variables are gone; the next cell starts another one" : "");
+    wake(s->run);
+}
+
+static const struct child_ops child_callbacks = {.output = on_output, .exited = on_exited};
+
+static cJSON *start_order(const struct session *s, const struct run *r)
+{
+    cJSON *line = order("start"), *argv = json_array_at(line, "argv");
+    for (char **word = r->spec->argv; *word; word++)
+        cJSON_AddItemToArray(argv, cJSON_CreateString(*word));
+    json_set_str(line, "cwd", call_cwd(r->call));
+    json_set_str(line, "folder", s->folder);
+    json_set_bool(line, "by_message", r->spec->by_message);
+    return line;
+}
+
+static int session_start(struct session *s, const struct run *r, err *e)
+{
+    const char *argv[] = {call_paths(r->call)->jupyter, NULL};
+    s->folder = owner_make_folder(call_runtime(r->call), "jupyter-", &s->owner, e);
+    if (!s->folder)
+        return err_wrap(e, "the sockets of %s", s->name);
+    struct child_spec spec = {.argv = argv, .env = (const char *const *)r->env, .keep_stdin = true};
+    s->child = child_spawn(s->loop, &spec, &child_callbacks, s, e);
+    if (!s->child) {
+        session_clear(s);
+        return -1;
+    }
+    send_line(s, start_order(s, r));
+    return 0;
+}
+
+static struct session *session_of(struct hub *hub, const struct run *r)
+{
+    for (struct session *s = hub->sessions; s; s = s->next)
+        if (str_eq(s->path, r->spec->path))
+            return s;
+    struct session *s = mem_alloc(sizeof *s);
+    *s = (struct session){.path = mem_strdup(r->spec->path),
+        .name = mem_strdup(r->spec->name),
+        .loop = call_loop(r->call),
+        .owner = -1,
+        .next = hub->sessions};
+    return hub->sessions = s;
+}
+
+static void tell_lost(struct run *r)
+{
+    AUTO_FREE char *text =
+        str_fmt("%s was started anew: what cells had set in it is gone.\n", r->session->name);
+    if (r->session->lost)
+        call_output(r->call, "stderr", text, strlen(text));
+    r->session->lost = false;
+}
+
+// Calls of the cell's thread.
+
+static void begin(loop_pending *pending, void *arg)
+{
+    struct run *r = arg;
+    struct session *s = r->session = session_of(r->hub, r);
+    r->pending = pending;
+    if (s->run) {
+        err_set(&r->failed, ERR_CONFLICT, "%s is at another cell", s->name);
+        r->session = NULL;
+        wake(r);
+        return;
+    }
+    s->run = r;
+    tell_lost(r);
+    if (s->up)
+        send_cell(r);
+    else if (!s->child && session_start(s, r, &r->failed) < 0)
+        wake(r);
+}
+
+static void go_on(loop_pending *pending, void *arg)
+{
+    struct run *r = arg;
+    cJSON *content = cJSON_CreateObject();
+    r->pending = pending;
+    json_set_str(content, "value", r->answer);
+    free(STEAL(r->question));
+    send_request(r->session, "stdin", "input_reply", "answer", content);
+    if (!r->session->child)
+        wake(r); // it has ended meanwhile
+}
+
+static void interrupt(void *arg)
+{
+    struct session *s = arg;
+    send_line(s, order("interrupt"));
+    if (!s->again)
+        s->again = loop_timer_new(s->loop, interrupt, s);
+    loop_timer_start(s->again, AGAIN_MS, 0);
+}
+
+// As long as it starts, nothing is lost with it.
+static void cancel(loop_pending *pending, void *arg)
+{
+    struct run *r = arg;
+    struct session *s = r->session;
+    if (s && s->up) {
+        interrupt(s);
+        return;
+    }
+    if (s)
+        session_clear(s);
+    wake(r);
+}
+
+static void give_up(loop_pending *pending, void *arg)
+{
+    struct run *r = arg;
+    r->pending = pending;
+    cancel(pending, r);
+    if (!r->session->child || (r->idle && r->replied))
+        wake(r);
+}
+
+static void leave(loop_pending *pending, void *arg)
+{
+    struct run *r = arg;
+    if (r->session) {
+        r->session->run = NULL;
+        loop_timer_free(STEAL(r->session->again));
+    }
+    loop_call_finish(pending);
+}
+
+static void do_nothing(loop_pending *pending, void *arg)
+{
+}
+
+// 0: the cell is over, or `failed` says why not. -1: it was stopped.
+static int wait_for(struct run *r, void (*start)(loop_pending *, void *), bool stops, err *e)
+{
+    const struct loop_call_ops ops = {.start = start, .cancel = stops ? cancel : do_nothing};
+    return loop_call(call_loop(r->call), stops ? call_canceller(r->call) : NULL, &ops, r, 0, e);
+}
+
+static int converse(struct run *r, err *e)
+{
+    int done = wait_for(r, begin, true, e);
+    while (done == 0 && r->question) {
+        AUTO_FREE char *answer = call_ask(r->call, r->question, r->secret, e);
+        r->answer = answer;
+        if (!answer) {
+            wait_for(r, give_up, false, &(err){0});
+            return -1;
+        }
+        done = wait_for(r, go_on, true, e);
+    }
+    return done;
+}
+
+static int tell_failure(struct run *r, err *e)
+{
+    if (err_give(e, &r->failed) < 0)
+        return -1;
+    if (!r->error)
+        return 0;
+    err_set(e, ERR_FAILED, "%s: %s", json_str_or(r->error, "name", ""),
+        json_str_or(r->error, "message", ""));
+    call_failed(r->call, STEAL(r->error));
+    return -1;
+}
+
+static void record_version(struct run *r)
+{
+    AUTO_BUF text = {0};
+    if (!r->info)
+        return;
+    buf_fmt(&text, "%s %s (%s %s)", json_path_str(r->info, "language_info.name"),
+        json_path_str(r->info, "language_info.version"),
+        json_str_or(r->info, "implementation", "?"),
+        json_str_or(r->info, "implementation_version", "?"));
+    call_recorded(r->call, "version", r->spec->name, cJSON_CreateString(buf_cstr(&text)));
+}
+
+static int run_cell(struct run *r, err *e)
+{
+    static const struct loop_call_ops leaving = {.start = leave, .cancel = do_nothing};
+    int done = converse(r, e);
+    loop_call(call_loop(r->call), NULL, &leaving, r, 0, &(err){0});
+    record_version(r);
+    if (done == 0)
+        done = tell_failure(r, e);
+    cJSON_Delete(r->error);
+    cJSON_Delete(r->info);
+    free(r->question);
+    return done;
+}
+
+// Its environment: as after `activate` where it is that of a virtual environment.
+static char **environment(call *c, const struct spec *spec)
+{
+    char **env = call_lasting_env(c);
+    if (spec->bin) {
+        const char *path = env_get((const char *const *)env, "PATH");
+        AUTO_FREE char *first = str_fmt("%s%s%s", spec->bin, path ? ":" : "", path ? path : "");
+        env = env_set(env, "PATH", first);
+        env = env_set(env, "VIRTUAL_ENV", spec->prefix);
+    }
+    for (char **more = spec->env; *more; more++) {
+        size_t n = strcspn(*more, "=");
+        AUTO_FREE char *name = mem_strndup(*more, n);
+        env = env_set(env, name, *more + n + ((*more)[n] == '='));
+    }
+    return env;
+}
+
+static int find_spec(const struct call_paths *paths, const struct spec_places *places,
+    const char *kernel, bool wish, const char *language, struct spec *spec, err *e)
+{
+    if (paths->jupyter)
+        return spec_find(places, kernel, wish, language, spec, e);
+    return err_set(e, ERR_NOT_FOUND,
+        "cells in %s need firesteel-jupyter, which is not here: build firesteel with libzmq "
+        "(Debian: libzmq3-dev)",
+        language ? language : "other languages");
+}
+
+int jupyter_find(const struct call_paths *paths, const char *cwd, const char *const *env,
+    const char *kernel, bool wish, const char *language, err *e)
+{
+    CLEANUP(spec_done) struct spec spec = {0};
+    struct spec_places places = {.env = env, .cwd = cwd, .notebook_dir = paths->notebook_dir};
+    return find_spec(paths, &places, kernel, wish, language, &spec, e);
+}
+
+static void end_session(struct session *s)
+{
+    siginfo_t ended = {0};
+    if (s->child)
+        send_line(s, order("end"));
+    for (int ms = 0; s->child && ms < END_MS; ms += END_STEP_MS) {
+        int waited = waitid(P_PID, (id_t)child_pid(s->child), &ended, WEXITED | WNOHANG | WNOWAIT);
+        if (waited < 0 || ended.si_pid)
+            break;
+        nanosleep(&(struct timespec){.tv_nsec = END_STEP_MS * 1000000L}, NULL);
+    }
+    session_clear(s);
+    loop_timer_free(s->again);
+    buf_done(&s->lines);
+    buf_done(&s->late);
+    free(s->path);
+    free(s->name);
+    free(s->words);
+    free(s);
+}
+
+static void hub_drop(void *arg)
+{
+    struct hub *hub = arg;
+    while (hub->sessions) {
+        struct session *s = hub->sessions;
+        hub->sessions = s->next;
+        end_session(s);
+    }
+    free(hub);
+}
+
+static void *hub_make(call *c, err *e)
+{
+    return mem_alloc(sizeof(struct hub));
+}
+
+static int cell_start(call *c, const cJSON *args, cJSON **result, err *e)
+{
+    CLEANUP(spec_done) struct spec spec = {0};
+    struct spec_places places = {
+        .env = call_env(c), .cwd = call_cwd(c), .notebook_dir = call_paths(c)->notebook_dir};
+    if (find_spec(call_paths(c), &places, json_str(args, "kernel"),
+            json_bool_or(args, "wish", false), json_str(args, "language"), &spec, e) < 0)
+        return -1;
+    struct run r = {.call = c,
+        .hub = call_shared(c, "jupyter", hub_make, hub_drop, e),
+        .spec = &spec,
+        .code = json_str_or(args, "code", ""),
+        .env = environment(c, &spec)};
+    int done = run_cell(&r, e);
+    strv_free(r.env);
+    return done;
+}
+
+// Its variables are in no journal.
+static int cell_verify(call *c, const cJSON *args, const cJSON *recorded, cJSON **result, err *e)
+{
+    return VERDICT_REPEAT;
+}
+
+static void cell_describe(call *c, const cJSON *args, struct about *about)
+{
+    about->what = str_fmt("run a cell in %s", json_str_or(args, "language", "another language"));
+}
+
+const struct binding jupyter_bindings[] = {
+    {.name = "jupyter.cell",
+        .effect = EFFECT_LOCAL,
+        .start = cell_start,
+        .verify = cell_verify,
+        .describe = cell_describe},
+    {0},
+};

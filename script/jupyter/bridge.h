@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+// One Jupyter kernel as a child, and the translation between its sockets and lines of JSON: the
+// inside of firesteel-jupyter. Lines come and go on descriptors that the caller owns.
+//
+//   in    {"do": "start", "argv": […], "cwd", "folder", "by_message"}   first, once
+//         {"do": "send", "channel", "type", "id", "content"}   a request
+//         {"do": "interrupt"}
+//         {"do": "end"}                                        as the end of the input does
+//   out   {"is": "up", "info": {…}}                            its kernel_info_reply
+//         {"is": "message", "channel", "type", "parent", "content"}   parent: the request's id
+//         {"is": "fault", "text"}                              a message that could not be read
+//         {"is": "down", "text", "code", "signal"}             the last one
+//
+// A message's text that is long comes in several pieces; a display or an error that is larger than
+// journals keep comes as a text that says so.
+#pragma once
+#include "base/err.h"
+
+// Runs until the kernel has ended, which it does at the end of the input. 0, or -1 when it could
+// not even be started; the reason was then told in a "down".
+int bridge_run(int in, int out);

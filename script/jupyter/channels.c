@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+#include "script/jupyter/channels.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/un.h>
+#include <zmq.h>
+
+enum {
+    LINGER_MS = 200, // for what was sent last
+    SEND_MS = 2000,
+    FDS_MOST = 4,
+};
+
+static const struct {
+    const char *name;
+    int number, type;
+} table[CHANNELS] = {
+#define X(id, text, number) [CHANNEL_##id] = {text, number, ZMQ_DEALER},
+    CHANNELS_LIST(X)
+#undef X
+};
+
+struct channels {
+    void *context;
+    void *sockets[CHANNELS];
+    zmq_msg_t *parts; // of the message that was taken last
+    struct wire_frame *frames;
+    size_t n;
+};
+
+const char *channel_name(enum channel c)
+{
+    return table[c].name;
+}
+
+static void drop_parts(channels *c)
+{
+    for (size_t i = 0; i < c->n; i++)
+        zmq_msg_close(&c->parts[i]);
+    c->n = 0;
+}
+
+void channels_close(channels *c)
+{
+    if (!c)
+        return;
+    drop_parts(c);
+    for (size_t i = 0; i < CHANNELS; i++)
+        if (c->sockets[i])
+            zmq_close(c->sockets[i]);
+    if (c->context)
+        zmq_ctx_term(c->context);
+    free(c->parts);
+    free(c->frames);
+    free(c);
+}
+
+static void set_int(void *socket, int option, int value)
+{
+    zmq_setsockopt(socket, option, &value, sizeof value);
+}
+
+// Replies and questions find us by the identity, which is the same on all sockets. What the kernel
+// shows is never dropped on our side for want of room: we read at once.
+static int connect_one(channels *c, enum channel i, const char *path, const char *identity)
+{
+    void *s = c->sockets[i] = zmq_socket(c->context, i == CHANNEL_IOPUB ? ZMQ_SUB : table[i].type);
+    if (!s)
+        return -1;
+    AUTO_FREE char *address = str_fmt("ipc://%s", path);
+    set_int(s, ZMQ_LINGER, LINGER_MS);
+    set_int(s, ZMQ_SNDTIMEO, SEND_MS);
+    set_int(s, ZMQ_RECONNECT_IVL, 10);
+    set_int(s, ZMQ_RCVHWM, 0);
+    if (i == CHANNEL_IOPUB)
+        zmq_setsockopt(s, ZMQ_SUBSCRIBE, "", 0);
+    else
+        zmq_setsockopt(s, ZMQ_ROUTING_ID, identity, strlen(identity));
+    return zmq_connect(s, address);
+}
+
+channels *channels_open(const char *folder, const char *identity, err *e)
+{
+    channels *c = mem_alloc(sizeof *c);
+    *c = (channels){.context = zmq_ctx_new()};
+    for (enum channel i = 0; i < CHANNELS; i++) {
+        AUTO_FREE char *path = str_fmt("%s/k-%d", folder, table[i].number);
+        struct sockaddr_un longest;
+        if (strlen(path) >= sizeof longest.sun_path)
+            err_set(e, ERR_LIMIT,
+                "%s is too long for a socket; a short FIRESTEEL_RUNTIME_DIR helps", path);
+        else if (!c->context || connect_one(c, i, path, identity) < 0)
+            err_set(e, ERR_FAILED, "cannot connect to %s: %s", path, zmq_strerror(zmq_errno()));
+        else
+            continue;
+        channels_close(c);
+        return NULL;
+    }
+    return c;
+}
+
+int channels_send(channels *c, enum channel to, char *const frames[WIRE_FRAMES], err *e)
+{
+    for (size_t i = 0; i < WIRE_FRAMES; i++) {
+        int flags = i + 1 < WIRE_FRAMES ? ZMQ_SNDMORE : 0;
+        if (zmq_send(c->sockets[to], frames[i], strlen(frames[i]), flags) < 0)
+            return err_set(e, ERR_UNAVAILABLE, "the kernel takes nothing on its %s channel: %s",
+                channel_name(to), zmq_strerror(zmq_errno()));
+    }
+    return 0;
+}
+
+static bool take_part(channels *c, void *socket, bool *more)
+{
+    c->parts = mem_resize(c->parts, c->n + 1, sizeof *c->parts);
+    zmq_msg_t *part = &c->parts[c->n];
+    zmq_msg_init(part);
+    if (zmq_msg_recv(part, socket, c->n ? 0 : ZMQ_DONTWAIT) < 0) {
+        zmq_msg_close(part);
+        return false;
+    }
+    c->n++;
+    *more = zmq_msg_more(part);
+    return true;
+}
+
+bool channels_take(channels *c, enum channel from, const struct wire_frame **frames, size_t *n)
+{
+    bool more = true;
+    drop_parts(c);
+    while (more)
+        if (!take_part(c, c->sockets[from], &more))
+            break;
+    c->frames = mem_resize(c->frames, c->n + 1, sizeof *c->frames);
+    for (size_t i = 0; i < c->n; i++)
+        c->frames[i] = (struct wire_frame){zmq_msg_data(&c->parts[i]), zmq_msg_size(&c->parts[i])};
+    *frames = c->frames;
+    *n = c->n;
+    return c->n > 0;
+}
+
+void channels_wait(channels *c, struct pollfd *fds, size_t n, int ms)
+{
+    zmq_pollitem_t items[CHANNELS + FDS_MOST] = {0};
+    size_t at[FDS_MOST], used = CHANNELS; // where they are among the items
+    for (size_t i = 0; i < CHANNELS; i++)
+        items[i] = (zmq_pollitem_t){.socket = c->sockets[i], .events = ZMQ_POLLIN};
+    for (size_t i = 0; i < n && i < FDS_MOST; i++) {
+        at[i] = used;
+        items[used] = (zmq_pollitem_t){.fd = fds[i].fd, .events = ZMQ_POLLIN};
+        used += fds[i].fd >= 0;
+    }
+    int ready = zmq_poll(items, (int)used, ms);
+    for (size_t i = 0; i < n && i < FDS_MOST; i++)
+        fds[i].revents = ready > 0 && fds[i].fd >= 0 ? items[at[i]].revents : 0;
+}

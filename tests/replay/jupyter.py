@@ -1,0 +1,282 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Cells in Python and other languages, by real kernels of Jupyter: in notebooks in Lua and in their own, with all that these show."""
+import json
+import os
+import re
+import signal
+import stat
+
+from kernel import Kernel, cell
+from tap import CACHE, FIRESTEEL, RUNTIME, Skip, eventually, owned, run, sh
+
+VENV = os.path.join(CACHE, "jupyter")
+ENV = {"VIRTUAL_ENV": VENV}
+NONE = {"VIRTUAL_ENV": None, "CONDA_PREFIX": None, "JUPYTER_PATH": None, "JUPYTER_DATA_DIR": None, "HOME": "/nonexistent"}
+PYTHON = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
+
+
+def needs_kernels():
+    if not os.path.exists(os.path.join(VENV, "versions")):
+        raise Skip("ipykernel is not in the cache (tests/support/tool-jupyter)")
+    if not os.path.exists(os.path.join(os.path.dirname(FIRESTEEL), "firesteel-jupyter")):
+        raise Skip("firesteel was built without libzmq")
+
+
+def python(text):
+    """A cell in Python of a notebook in Lua."""
+    return '-- %% language="python"\n' + "".join(f"-- {line}\n" for line in text.splitlines()) + "\n"
+
+
+def write(folder, name, text):
+    with open(os.path.join(folder, name), "w", encoding="utf-8") as f:
+        f.write(text if isinstance(text, str) else json.dumps(text))
+
+
+def ipynb(*cells, metadata=PYTHON):
+    """Each cell: its source, or (source, metadata)."""
+    pairs = [c if isinstance(c, tuple) else (c, {}) for c in cells]
+    return {"nbformat": 4, "nbformat_minor": 5, "metadata": metadata, "cells": [
+        {"cell_type": "code", "id": f"c{i}", "metadata": m, "execution_count": None, "outputs": [], "source": s}
+        for i, (s, m) in enumerate(pairs, 1)]}
+
+
+def firesteel(folder, *words, env=None):
+    return sh(FIRESTEEL, *words, cwd=folder, env={**ENV, **(env or {})})
+
+
+def kernels():
+    """What is left of kernels of Jupyter that this program has started."""
+    return [p for p in owned() if "ipykernel" in str(p) or "firesteel-jupyter" in str(p)]
+
+
+def plain(text):
+    return re.sub("\x1b\\[[0-9;]*m", "", text)
+
+
+def test_python_in_a_notebook_in_lua(t):
+    needs_kernels()
+    k = Kernel(t, python("x = 41\nprint('from', 'python')\nx + 1") + cell("print 'lua'") + python("print(x * 2)\nprint('ä', end='')"), env=ENV)
+    ids = [c["id"] for c in k.execute(0, 1, 2).cells()]
+    assert k.text(ids[0]) == "from python\n" and k.text(ids[1]) == "lua\n" and k.text(ids[2]) == "82\nä", k.events
+    result = k.of("display", cell=ids[0])[0]
+    assert result["result"] and result["data"] == {"text/plain": "42"}, result
+    version = [e for e in k.of("recorded") if e["kind"] == "version"]
+    assert len(version) == 1 and version[0]["name"] == "python3" and version[0]["value"].startswith("python 3."), version
+    used = [e for e in k.of("state", cell=ids[0]) if e["state"] == "ok"][0]["used"]
+    assert used.get("unknown"), used
+
+
+def test_displays_and_what_is_cleared(t):
+    needs_kernels()
+    k = Kernel(t, env=ENV)
+    r = k.run("from IPython.display import display, HTML, clear_output\nh = display('one', display_id=True)\nh.update('two')\n"
+              "display(HTML('<b>x</b>'))", 'language="python"')
+    assert [d["data"]["text/plain"] for d in r.displays] == ["'one'", "<IPython.core.display.HTML object>"], r.displays
+    assert r.displays[1]["data"]["text/html"] == "<b>x</b>" and r.displays[0]["live"], r.displays
+    k.wait(lambda e: e["type"] == "update" and e.get("data", {}).get("text/plain") == "'two'")
+    assert k.run("h.update('three')", 'language="python"').state == "ok"
+    k.wait(lambda e: e["type"] == "update" and e["id"] == r.displays[0]["id"] and e.get("data", {}).get("text/plain") == "'three'")
+    r = k.run("print('gone')\nclear_output(wait=True)\nprint('new')\nclear_output()\nprint('newest')", 'language="python"')
+    mine = [e for e in k.events if e.get("cell") == r.displays or e["type"] in ("stream", "cleared")][-5:]
+    assert [e.get("text", e["type"]) for e in mine] == ["gone\n", "cleared", "new\n", "cleared", "newest\n"], mine
+
+
+def test_an_error_is_told_as_python_tells_it(t):
+    needs_kernels()
+    k = Kernel(t, env=ENV)
+    r = k.run("def f(n):\n    return n / 0\nf(1)", 'language="python"')
+    assert r.state == "failed" and r.error["name"] == "ZeroDivisionError" and r.error["message"] == "division by zero", r
+    trace = "\n".join(r.error["traceback"])
+    assert "\x1b[" in trace and "return n / 0" in plain(trace) and "Traceback (most recent call last)" in plain(trace), trace
+    r = k.run("if", 'language="python"')
+    assert r.error["name"] == "SyntaxError", r
+    r = k.run("print('on')\nraise SystemExit(3)", 'language="python"')
+    assert r.out == "on\n" and r.error["name"] == "SystemExit", r
+    assert k.run("print(f)", 'language="python"').out.startswith("<function f"), "its variables are as they were"
+
+
+def test_a_secret_that_python_prints_is_masked(t):
+    needs_kernels()
+    k = Kernel(t, env={**ENV, "HIDDEN_WORD": "quite-secret-value"})
+    assert k.run('token = secret "HIDDEN_WORD"').state == "ok"
+    r = k.run("s = '-'.join(['quite', 'secret', 'value'])\nprint(s)\nfrom IPython.display import display, HTML\ndisplay(HTML(s), s)\n{}[s]", 'language="python"')
+    assert r.state == "failed" and r.error["name"] == "KeyError" and "[secret]" in r.error["message"] and len(r.displays) == 2, r
+    assert "quite-secret-value" not in json.dumps(k.events) + open(k.journal(), encoding="utf-8").read(), k.events
+
+
+def test_interrupts(t):
+    needs_kernels()
+    k = Kernel(t, env=ENV)
+    for source in ("import time\nprint('started', flush=True)\ntime.sleep(60)", "print('started', flush=True)\nwhile True: pass",
+                   "print('started', flush=True)\n!sleep 60"):
+        cell_id = k.insert("keep = 7\n" + source, 'language="python"')
+        k.start(cell_id)
+        k.wait(lambda e: e["type"] == "stream" and e["cell"] == cell_id and "started" in e.get("text", ""))
+        assert k.ask(type="interrupt")["ok"]
+        state = k.done(cell_id, 10)
+        assert state["state"] == "cancelled" and k.of("error", cell=cell_id)[0]["name"] == "interrupted", state
+    assert k.run("keep", 'language="python"').value == "7", "its variables are as they were"
+    r = k.run("import time; time.sleep(60)", 'language="python" timeout="1s"')
+    assert r.state == "failed" and r.error["name"] == "timeout", r
+
+
+def test_a_question_is_asked_in_the_workbench(t):
+    needs_kernels()
+    k = Kernel(t, env=ENV)
+    cell_id = k.insert("import getpass\nprint('hello', input('who? '))\nprint(getpass.getpass('pass: ') + '!')", 'language="python"')
+    k.start(cell_id)
+    for question, value in (("who? ", "Ada"), ("pass: ", "hidden-word")):
+        ask = k.wait(lambda e: e["type"] == "ask" and e["question"] == question)
+        assert ask["cell"] == cell_id and ask.get("secret", False) == (value == "hidden-word"), ask
+        assert k.ask(type="answer", ask=ask["ask"], value=value)["ok"]
+    k.done(cell_id)
+    assert k.text(cell_id).startswith("hello Ada\n") and "hidden-word" not in json.dumps(k.events), k.events
+    cell_id = k.insert("input('never? ')", 'language="python"')
+    k.start(cell_id)
+    k.wait(lambda e: e["type"] == "ask" and e["question"] == "never? ")
+    assert k.ask(type="interrupt")["ok"]
+    assert k.done(cell_id, 10)["state"] == "cancelled"
+    assert k.run("1 + 1", 'language="python"').value == "2"
+
+
+def test_a_kernel_that_dies_is_named_and_started_anew(t):
+    needs_kernels()
+    k = Kernel(t, env=ENV)
+    assert k.run("x = 1", 'language="python"').state == "ok"
+    r = k.run("print('before', flush=True)\nimport os, sys\nos.write(2, b'')\nos.kill(os.getpid(), 9)", 'language="python"')
+    assert r.state == "failed" and "python3 has ended: it was ended by signal 9 (Killed)" in r.error["message"], r
+    assert "Its variables are gone" in r.error["message"], r
+    r = k.run("'x' in globals()", 'language="python"')
+    assert r.value == "False" and "python3 was started anew: what cells had set in it is gone." in r.err, (r, r.err)
+
+
+def test_a_kernel_that_does_not_start_says_why(t):
+    needs_kernels()
+    folder = t.dir()
+    bad = os.path.join(folder, "jupyter", "kernels", "bad")
+    os.makedirs(bad)
+    write(bad, "kernel.json", {"argv": ["sh", "-c", "echo no module named it >&2; exit 3"], "display_name": "B", "language": "python"})
+    k = Kernel(t, env={**ENV, "JUPYTER_PATH": os.path.join(folder, "jupyter")})
+    r = k.run("1", 'language="python" kernel="bad"')
+    assert r.state == "failed" and "bad did not start: it ended with exit code 3; its last words: no module named it" in r.error["message"], r
+    assert k.run("1", 'language="python" kernel="python3"').value == "1"
+
+
+def test_its_sockets_are_files_that_nobody_else_can_reach_and_go_with_it(t):
+    needs_kernels()
+    before = os.listdir(RUNTIME)
+    k = Kernel(t, env=ENV)
+    pid = int(k.run("import os\nos.getpid()", 'language="python"').value)
+    folders = [os.path.join(RUNTIME, n) for n in os.listdir(RUNTIME) if n.startswith("jupyter-") and n not in before and not n.endswith(".owner")]
+    assert len(folders) == 1 and stat.S_IMODE(os.stat(folders[0]).st_mode) == 0o700, folders
+    assert stat.S_IMODE(os.stat(os.path.join(folders[0], "kernel.json")).st_mode) == 0o600
+    key = json.load(open(os.path.join(folders[0], "kernel.json"), encoding="utf-8"))["key"]
+    for p in owned():
+        assert key not in str(p), p
+    inodes = {os.readlink(f"/proc/{p}/fd/{fd}") for p in (pid,) for fd in os.listdir(f"/proc/{p}/fd")}
+    tcp = [line.split() for line in open("/proc/net/tcp", encoding="utf-8").read().splitlines()[1:]]
+    listening = [f[1] for f in tcp if f[3] == "0A" and f"socket:[{f[9]}]" in inodes]
+    assert all(address.startswith("0100007F:") for address in listening), listening
+    k.end()
+    eventually(lambda: not kernels() and not os.path.exists(folders[0]))
+
+
+def test_all_of_it_ends_with_a_kernel_that_is_killed(t):
+    needs_kernels()
+    k = Kernel(t, env=ENV)
+    pid = int(k.run("import os\nos.getpid()", 'language="python"').value)
+    os.kill(k.pid(), signal.SIGKILL)
+    eventually(lambda: not os.path.exists(f"/proc/{pid}") and not kernels())
+
+
+def test_bash_kernel_by_its_name(t):
+    needs_kernels()
+    k = Kernel(t, env=ENV)
+    assert k.run("x=5; cd /", 'language="bash" kernel="bash"').state == "ok"
+    r = k.run("echo $x in $PWD", 'language="bash" kernel="bash"')
+    assert r.out == "5 in /\n", (r, "its state stays")
+    assert k.run("echo $x-", 'language="bash"').out == "-\n", "a bash cell without a kernel is another process"
+
+
+def test_a_missing_kernel_is_told_before_anything_runs(t):
+    folder = t.dir()
+    write(folder, "a.lua", "-- %%\nprint 'ran'\n" + python("1"))
+    write(folder, "b.py", "# %%\nprint(1)\n")
+    for name, line in (("a.lua", 3), ("b.py", 1)):
+        for verb in ("run", "check"):
+            done = firesteel(folder, verb, name, env=NONE)
+            assert done.code == 2 and f"{name}:{line}: cell {2 if name == 'a.lua' else 1}: there is no Jupyter kernel for python" in done.out + done.err, done
+            assert "pip install ipykernel" in done.out + done.err and "ran" not in done.out, done
+    write(folder, "c.lua", '-- %% language="python" kernel="nope"\n-- 1\n-- %% kernel="x"\nprint(1)\n')
+    done = firesteel(folder, "check", "c.lua")
+    assert "needs language=" in done.out, done
+
+
+def test_a_python_notebook_headless(t):
+    """What JupyterLab would save: counts, streams, results, displays, errors."""
+    needs_kernels()
+    folder = t.dir()
+    write(folder, "n.ipynb", ipynb("x = 6\nprint(x)", "x * 7", ("1 / 0", {"tags": ["raises-exception"]}),
+                                   "%%writefile a.txt\nhello", "%env A=b", "!cat a.txt; echo $A", "%%bash\nread line < a.txt; echo $A-$line",
+                                   "from IPython.display import JSON, display\ndisplay(JSON({'a': [1]}), 'two')\nlen?"))
+    done = firesteel(folder, "run", "n.ipynb", "--report", "out.ipynb")
+    assert done.code == 0 and "8 cells ok" in done.out, done
+    out = json.load(open(os.path.join(folder, "out.ipynb"), encoding="utf-8"))
+    code = out["cells"]
+    assert [c["execution_count"] for c in code] == list(range(1, 9)), code
+    stream = {"output_type": "stream", "name": "stdout"}
+    assert code[0]["outputs"] == [{**stream, "text": ["6\n"]}], code[0]
+    assert code[1]["outputs"] == [{"output_type": "execute_result", "data": {"text/plain": ["42"]}, "metadata": {}, "execution_count": 2}], code[1]
+    error = code[2]["outputs"][0]
+    assert error["ename"] == "ZeroDivisionError" and error["evalue"] == "division by zero" and len(error["traceback"]) >= 3, error
+    assert code[3]["outputs"] == [{**stream, "text": ["Writing a.txt\n"]}], code[3]
+    assert code[5]["outputs"] == [{**stream, "text": ["hello\n", "b\n"]}] or "".join(code[5]["outputs"][0]["text"]).split() == ["hello", "b"], code[5]
+    assert code[6]["outputs"] == [{**stream, "text": ["b-hello\n"]}], code[6]
+    assert code[6]["source"] == ["%%bash\n", "read line < a.txt; echo $A-$line"], code[6]
+    assert code[7]["outputs"][0]["data"]["application/json"] == {"a": [1]}, code[7]
+    assert "Return the number of items" in "".join(code[7]["outputs"][-1].get("text", [])), code[7]
+    assert out["metadata"]["kernelspec"] == PYTHON["kernelspec"], out["metadata"]
+
+
+def test_exit_codes_are_those_of_lua(t):
+    needs_kernels()
+    folder = t.dir()
+    write(folder, "n.py", "# %% A\nprint('a')\n\n# %% B\nprint(input('q'))\n\n# %% C\nprint('never')\n")
+    done = firesteel(folder, "run", "n.py", "--report", "o.ipynb")
+    assert done.code == 1 and "nobody can be asked in a headless run" in done.out and "never" not in done.out, done
+    assert "----> 1 print(input('q'))" in done.out and "kernelbase" not in done.out, done
+    out = json.load(open(os.path.join(folder, "o.ipynb"), encoding="utf-8"))
+    assert out["metadata"]["kernelspec"]["name"] == "python3" and out["metadata"]["language_info"]["name"] == "python", out["metadata"]
+    write(folder, "t.py", "# %% timeout=\"1s\"\nimport time; time.sleep(60)\n")
+    assert firesteel(folder, "run", "t.py").code == 4
+    write(folder, "w.ipynb", ipynb("print('x' * 70000)", "print('end')", metadata={"kernelspec": {"name": "conda-env-py", "language": "python"}}))
+    done = firesteel(folder, "run", "w.ipynb")
+    assert done.code == 0 and "end" in done.out, ("a kernel of another machine: one with its language will do", done)
+
+
+def test_much_output_is_whole_and_in_order(t):
+    needs_kernels()
+    folder = t.dir()
+    write(folder, "n.py", "# %%\nfor i in range(200000): print(i)\n\n# %%\nprint('z' * 3_000_000, end='')\n")
+    done = firesteel(folder, "run", "n.py", "--report", "o.ipynb")
+    assert done.code == 0, done.err
+    spools = [os.path.join(at, n) for at, _, names in os.walk(os.path.join(folder, ".firesteel")) for n in names if not n.endswith((".journal", ".json", ".jsonl"))]
+    text = b"".join(open(p, "rb").read() for p in sorted(spools, key=os.path.getsize, reverse=True))
+    assert b"".join(b"%d\n" % i for i in range(200000))[-500000:] in text and b"z" * 2_900_000 in text, [(p, os.path.getsize(p)) for p in spools]
+
+
+def test_a_resumed_run_does_python_again(t):
+    needs_kernels()
+    folder = t.dir()
+    write(folder, "n.lua", python("x = 5\nopen('ran', 'a').write('x')") + python("import os\nassert os.path.exists('go'), 'not yet'\nprint(x)"))
+    done = firesteel(folder, "run", "n.lua")
+    assert done.code == 1 and "AssertionError: not yet" in done.out, done
+    write(folder, "go", "")
+    name = re.search(r"\(run ([\w-]+)\)", done.out).group(1)
+    done = firesteel(folder, "run", "n.lua", "--resume", name)
+    assert done.code == 0 and "5" in done.out, done
+    assert open(os.path.join(folder, "ran"), encoding="utf-8").read() == "xx"
+
+
+run(globals())
