@@ -41,7 +41,7 @@ static cJSON *values_of(const notebook *nb, const char *const *given)
     if (params_find(nb, &params, NULL) < 0)
         return cJSON_CreateObject();
     const cell *injected = given && *given ? NULL : injected_in(nb);
-    AUTO_JSON *said = injected ? params_said(injected) : NULL;
+    AUTO_JSON *said = injected ? params_said(nb, injected) : NULL;
     const cJSON *value;
     for (; given && *given; given++)
         params_give(&params, *given, NULL);

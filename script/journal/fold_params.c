@@ -53,7 +53,7 @@ void fold_begin_params(fold *f, const char *id)
     cJSON_Delete(STEAL(f->said));
     if (how == GIVES_NONE)
         return;
-    cJSON *said = params_said(c), *value;
+    cJSON *said = params_said(f->nb, c), *value;
     keep_hidden(said, known(f));
     if (how == GIVES_SOME) {
         f->said = known(f) ? cJSON_Duplicate(known(f), true) : cJSON_CreateObject();

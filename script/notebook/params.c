@@ -13,12 +13,16 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static const char *const type_names[] = {
 #define X(name, text) text,
     PARAM_TYPES(X)
 #undef X
 };
+
+static const struct literals lua = {literal_read, literal_print, "--", "nil"},
+                             python = {pyliteral_read, pyliteral_print, "#", "None", true};
 
 static const char *skip_space(const char *p)
 {
@@ -40,31 +44,38 @@ static void param_done(struct param *p)
     *p = (struct param){0};
 }
 
+// Behind a name: an annotation, "x: int = 3".
+static const char *skip_type(const char *p)
+{
+    return *p == ':' ? p + strcspn(p, "=\n") : p;
+}
+
 // Reads `name = literal` at the start of a line, perhaps with ";" and a comment. Returns the end of
 // its last line; NULL: there is none. A local variable is no parameter: only its own cell can see
 // it.
-static const char *read_param(const char *line, struct param *out)
+static const char *read_param(const char *line, const struct literals *as, struct param *out)
 {
-    const char *p = skip_space(line), *name = p;
+    const char *p = as == &lua ? skip_space(line) : line, *name = p;
     while (isalnum((unsigned char)*p) || *p == '_')
         p++;
     size_t n = (size_t)(p - name);
-    p = skip_space(p);
+    p = as == &lua ? skip_space(p) : skip_type(skip_space(p));
     if (n == 0 || isdigit((unsigned char)*name) || *p != '=' || p[1] == '=')
         return NULL;
-    const char *literal = skip_space(p + 1), *end = literal_read(literal, &out->type, &out->value);
+    const char *literal = skip_space(p + 1), *end = as->read(literal, &out->type, &out->value);
     const char *rest = end ? skip_space(end) : NULL;
     if (rest && *rest == ';')
         rest = skip_space(rest + 1);
-    if (!rest || (*rest && *rest != '\n' && !str_starts(rest, "--"))) {
+    if (!rest || (*rest && *rest != '\n' && !str_starts(rest, as->comment))) {
         param_done(out);
         return NULL;
     }
     size_t left = strcspn(rest, "\n");
+    out->as = as;
     out->name = mem_strndup(name, n);
     out->literal = mem_strndup(literal, (size_t)(end - literal));
     if (left)
-        out->comment = str_trim(rest + 2, left - 2);
+        out->comment = str_trim(rest + strlen(as->comment), left - strlen(as->comment));
     return rest + left;
 }
 
@@ -97,9 +108,11 @@ static const char *why_none(const struct params *ps, const char *name)
         bool local, several;
         if (!assigns(text, name, &local, &several))
             continue;
-        return local ? "it is local, so no other cell would see it; leave out \"local\""
-               : several
-                   ? "it shares its line with other names; give it a line of its own"
+        return local     ? "it is local, so no other cell would see it; leave out \"local\""
+               : several ? "it shares its line with other names; give it a line of its own"
+               : ps->python
+                   ? "its value is not a number, a string, True, False, None, or a list or dict "
+                     "of these"
                    : "its value is not a number, a string, a boolean, nil, or a table of these";
     }
     return NULL;
@@ -129,15 +142,49 @@ static const char *feed(lua_lines *state, const char *line, const char *stop)
     return line;
 }
 
+// Does a line begin a text in three quotes, or end one? *open: the quote, 0: none.
+static void feed_quotes(const char *line, const char *stop, char *open)
+{
+    for (const char *p = line; p + 2 < stop; p++)
+        if ((*p == '"' || *p == '\'') && p[1] == *p && p[2] == *p && (!*open || *open == *p)) {
+            *open = *open ? 0 : *p;
+            p += 2;
+        }
+}
+
+// Lines of Python: what is indented is no parameter, nor what stands in a longer text.
+static void read_python(const char *source, struct params *out)
+{
+    buf others = {0};
+    char quote = 0;
+    for (const char *line = source; *line;) {
+        const char *stop = line + strcspn(line, "\n"), *end = NULL;
+        struct param p = {0};
+        if (!quote && (end = read_param(line, &python, &p)))
+            add(out, &p);
+        else if (!quote && memchr(line, '=', (size_t)(stop - line)))
+            buf_fmt(&others, "%.*s\n", (int)(stop - line), line);
+        if (!end)
+            feed_quotes(line, stop, &quote);
+        line = end ? end : stop;
+        line += *line == '\n';
+    }
+    out->others = others.len ? buf_take(&others) : NULL;
+}
+
 static void read_source(const char *source, struct params *out)
 {
+    if (out->python) {
+        read_python(source, out);
+        return;
+    }
     lua_lines state = {0};
     buf others = {0};
     for (const char *line = source; *line;) {
         const char *stop = line + strcspn(line, "\n"), *end = NULL;
         struct param p = {0};
         bool statement = !state.inside && state.braces <= 0;
-        if (statement && (end = read_param(line, &p)))
+        if (statement && (end = read_param(line, &lua, &p)))
             add(out, &p);
         else if (statement && memchr(line, '=', (size_t)(stop - line)))
             buf_fmt(&others, "%.*s\n", (int)(stop - line), line);
@@ -170,11 +217,17 @@ static char *no_cell(const notebook *nb)
     return buf_take(&why);
 }
 
+static bool is_python(const notebook *nb)
+{
+    return nb && notebook_language(nb) && strcasecmp(notebook_language(nb), "python") == 0;
+}
+
 int params_find(const notebook *nb, struct params *out, err *e)
 {
     size_t i;
     *out = (struct params){.cell = -1};
-    if (notebook_language(nb)) {
+    out->python = is_python(nb);
+    if (notebook_language(nb) && !out->python) {
         out->none = str_fmt("those of one in %s are not read", notebook_language(nb));
         return 0;
     }
@@ -197,9 +250,9 @@ const char *params_literal(const char *p, cJSON **value)
     return literal_read(p, &type, value);
 }
 
-cJSON *params_said(const cell *c)
+cJSON *params_said(const notebook *nb, const cell *c)
 {
-    struct params params = {.cell = -1};
+    struct params params = {.cell = -1, .python = is_python(nb)};
     if (!cell_is_commented(c))
         read_source(c->source, &params);
     cJSON *values = params_values(&params);
@@ -244,7 +297,7 @@ cJSON *param_hidden(const struct param *p)
     enum param_type type;
     cJSON *value; // of a default that is nil or "" nothing is told
     AUTO_JSON *all = cJSON_CreateObject();
-    if (!literal_read(p->literal, &type, &value))
+    if (!(p->as ? p->as : &lua)->read(p->literal, &type, &value))
         return NULL;
     json_set(all, p->name, value);
     const char *text = cJSON_GetStringValue(value);
@@ -275,7 +328,7 @@ static int check_table(const struct param *p, const cJSON *value, err *e)
         return err_set(e, ERR_USAGE, "%s: it is a %s, as %s: write %s", p->name,
             type_names[p->type], str_short(shown, 60).text,
             p->type == PARAM_LIST ? "[1, 2]" : "{units: 64}");
-    if (literal_has_null(value))
+    if (!p->as->nulls && literal_has_null(value))
         return err_set(e, ERR_USAGE, "%s: a null in it has no place in a table of Lua", p->name);
     if (!none && value->child && list != (p->type == PARAM_LIST))
         return err_set(e, ERR_USAGE, "%s: it is a %s, as %s, not a %s", p->name,
@@ -286,7 +339,7 @@ static int check_table(const struct param *p, const cJSON *value, err *e)
 static void take(struct param *p, cJSON *value)
 {
     buf literal = {0};
-    literal_print(value, &literal);
+    p->as->print(value, &literal);
     free(p->given);
     p->given = buf_take(&literal);
     cJSON_Delete(p->value);
@@ -315,10 +368,14 @@ static int give(struct param *p, const char *value, err *e)
     if (p->type == PARAM_LIST || p->type == PARAM_TABLE)
         return give_table(p, value, e);
     bool text = p->type == PARAM_STRING || p->type == PARAM_NIL;
-    const char *end = text ? NULL : literal_read(value, &type, &new);
-    bool fits = end && *end == '\0' && type == p->type;
+    const char *end = text ? NULL : p->as->read(value, &type, &new);
+    bool fits = end && *end == '\0' && type == p->type, spelled = fits;
     if (!fits)
         cJSON_Delete(STEAL(new));
+    if (p->type == PARAM_BOOLEAN && !fits && (str_eq(value, "true") || str_eq(value, "false"))) {
+        new = cJSON_CreateBool(*value == 't');
+        fits = true;
+    }
     if (p->type == PARAM_BOOLEAN && !fits)
         return err_set(e, ERR_USAGE, "%s: it is a boolean, true or false, not \"%s\"", p->name,
             shown_value(p, value));
@@ -326,10 +383,10 @@ static int give(struct param *p, const char *value, err *e)
     if (p->type == PARAM_NUMBER && !fits)
         return err_set(e, ERR_USAGE, "%s: it is a number, as %s, not \"%s\"", p->name, shown,
             shown_value(p, value));
-    if (p->type == PARAM_NIL && str_eq(value, "nil"))
+    if (p->type == PARAM_NIL && str_eq(value, p->as->none))
         new = cJSON_CreateNull();
     take(p, new ? new : cJSON_CreateString(value));
-    if (fits) { // as it was written: 1e-3, 0x10
+    if (spelled) { // as it was written: 1e-3, 0x10
         free(p->given);
         p->given = mem_strdup(value);
     }
@@ -349,7 +406,7 @@ int params_give(struct params *ps, const char *assignment, err *e)
     return 0;
 }
 
-static enum param_type type_of(const cJSON *value)
+enum param_type param_type_of(const cJSON *value)
 {
     // a long integer is raw
     return cJSON_IsBool(value)                           ? PARAM_BOOLEAN
@@ -383,7 +440,7 @@ int params_give_value(struct params *ps, const char *name, const cJSON *value, e
         take(p, cJSON_Duplicate(value, true));
         return 0;
     }
-    enum param_type type = type_of(value);
+    enum param_type type = param_type_of(value);
     AUTO_FREE char *shown = param_shown(p);
     if (type != p->type && !(p->type == PARAM_NIL && type == PARAM_STRING))
         return err_set(e, ERR_USAGE, "%s: it is a %s, as %s, not %s%s%s", name, type_names[p->type],
@@ -391,7 +448,7 @@ int params_give_value(struct params *ps, const char *name, const cJSON *value, e
             p->type == PARAM_STRING && (type == PARAM_NUMBER || type == PARAM_BOOLEAN)
                 ? "; put the value in quotes"
                 : "");
-    AUTO_FREE char *text = param_text(value);
+    AUTO_FREE char *text = cJSON_IsNull(value) ? mem_strdup(p->as->none) : param_text(value);
     return give(p, text, e);
 }
 
@@ -404,14 +461,21 @@ int params_inject(const struct params *ps, notebook *nb, err *e)
                 &source, "%s%s = %s", source.len ? "\n" : "", ps->list[i].name, ps->list[i].given);
     if (!source.len)
         return 0;
+    if (ps->python) { // papermill's first line
+        AUTO_BUF whole = {0};
+        buf_fmt(&whole, "# Parameters\n%s", source.data);
+        buf_clear(&source);
+        buf_add(&source, whole.data, whole.len);
+    }
     for (size_t i = 0; i < notebook_count(nb); i++) {
         if (!cell_has_tag(notebook_cell(nb, i), "injected-parameters"))
             continue;
         notebook_replace(nb, i, source.data);
         return 0;
     }
-    notebook_insert(
-        nb, (size_t)ps->cell + 1, "Parameters given tags=[\"injected-parameters\"]", source.data);
+    const char *marker = ps->python ? "tags=[\"injected-parameters\"]"
+                                    : "Parameters given tags=[\"injected-parameters\"]";
+    notebook_insert(nb, (size_t)ps->cell + 1, marker, source.data);
     return 0;
 }
 

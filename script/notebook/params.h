@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The parameters of a notebook: `name = literal` lines (a table may go over several) of the cell
 // tagged "parameters", and values given for them with -p NAME=VALUE, which become a cell of their
-// own right after it. A struct params owns its entries.
+// own right after it. The literals are Lua's, or Python's in a notebook in Python. A struct params
+// owns its entries.
 #pragma once
 #include "script/notebook/notebook.h"
 
@@ -21,19 +22,22 @@ enum param_type {
 
 const char *param_type_name(enum param_type type);
 
+struct literals; // of the notebook's language
 struct param {
+    const struct literals *as; // NULL: Lua's
     char *name;
     enum param_type type;
     char *literal; // as written in the cell
-    char *comment; // the text after "--" on its line, NULL if none
+    char *comment; // the text after its line's comment mark, NULL if none
     char *given;   // the new literal, NULL if not given
     cJSON *value;  // the value in this run
 };
 struct params {
     struct param *list;
     size_t n;
-    long cell;  // index of the tagged cell, -1: none
-    char *none; // then: why; else NULL
+    bool python; // its lines are Python's
+    long cell;   // index of the tagged cell, -1: none
+    char *none;  // then: why; else NULL
     // Its lines that look like parameters and are none, each with its newline; or NULL.
     char *others;
 };
@@ -43,7 +47,7 @@ int params_find(const notebook *nb, struct params *out, err *e);
 void params_done(struct params *p);
 bool params_cell(const notebook *nb, size_t *i); // the index of their cell; false: there is none
 // What one cell says, its own or one with given values, new: {"name": value, …}.
-cJSON *params_said(const cell *c);
+cJSON *params_said(const notebook *nb, const cell *c);
 // The literal of Lua at p, as a parameter's value: *value is new. Returns its end; NULL: there is
 // none.
 const char *params_literal(const char *p, cJSON **value);

@@ -239,6 +239,23 @@ def test_a_python_notebook_headless(t):
     assert out["metadata"]["kernelspec"] == PYTHON["kernelspec"], out["metadata"]
 
 
+def test_parameters_are_papermill_s(t):
+    needs_kernels()
+    folder = t.dir()
+    write(folder, "p.py", "# %% tags=[\"parameters\"]\nn = 1  # how many\nname = 'x'\nlast = False\n\n# %%\nprint(n * 2, name, last)\n")
+    done = firesteel(folder, "run", "p.py", "-p", "n=21", "-p", "name=it's", "-p", "last=true", "--report", "o.ipynb")
+    assert done.code == 0 and "42 it's True" in done.out, done
+    out = json.load(open(os.path.join(folder, "o.ipynb"), encoding="utf-8"))
+    injected = out["cells"][1]
+    assert injected["metadata"]["tags"] == ["injected-parameters"], injected
+    assert "".join(injected["source"]) == "# Parameters\nn = 21\nname = \"it's\"\nlast = True", injected
+    assert out["metadata"]["papermill"]["parameters"] == {"n": 21, "name": "it's", "last": True}, out["metadata"]
+    done = firesteel(folder, "run", "p.py", "-p", "n=many")
+    assert done.code == 2 and "it is a number" in done.err, done
+    done = firesteel(folder, "run", "p.py", "--help-notebook")
+    assert done.code == 0 and "how many" in done.out, done
+
+
 def test_exit_codes_are_those_of_lua(t):
     needs_kernels()
     folder = t.dir()

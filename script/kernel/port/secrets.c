@@ -77,11 +77,11 @@ static void register_assigned(mask *m, const char *source)
 }
 
 // The values of parameters, those that others have taken the place of, too.
-static void register_said(mask *m, const cell *c)
+static void register_said(mask *m, const notebook *nb, const cell *c)
 {
     if (!cell_has_tag(c, "parameters") && !cell_has_tag(c, "injected-parameters"))
         return;
-    AUTO_JSON *said = params_said(c);
+    AUTO_JSON *said = params_said(nb, c);
     secret_visit_tree(NULL, said, NULL, add, m);
 }
 
@@ -104,7 +104,7 @@ void secrets_register(mask *m, const notebook *nb)
 {
     for (size_t i = 0; i < notebook_count(nb); i++) {
         const cell *c = notebook_cell(nb, i);
-        register_said(m, c);
+        register_said(m, nb, c);
         register_assigned(m, c->source);
         for (const char *line = c->source; *line;) {
             size_t n = strcspn(line, "\n");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "base/mem.h"
+#include "base/str.h"
 #include "script/notebook/params.h"
 #include "tests/support/tap.h"
 
@@ -248,6 +249,84 @@ TEST(wrong_names_and_types_are_refused)
     CHECK_HAS(e.text, "line 4: the value of tags needs quotes");
     params_done(&none);
     notebook_free(plain);
+}
+
+static const char python_cell[] = "# %% tags=[\"parameters\"]\n"
+                                  "n = 3  # how many\n"
+                                  "rate: float = 1e-3\n"
+                                  "name = 'it\\'s'\n"
+                                  "deep = True; none = None\n"
+                                  "sizes = [1, 2,  # two\n    (3, 4)]\n"
+                                  "more = {'a': None, \"b\": [False]}\n"
+                                  "text = \"\"\"\nx = 1\n\"\"\"\n"
+                                  "y = n * 2\n"
+                                  "if n:\n    z = 1\n";
+
+static notebook *python_notebook(struct params *found)
+{
+    err e = {0};
+    notebook *own = notebook_parse_python(python_cell, sizeof python_cell - 1, &e);
+    CHECK_OK(own && params_find(own, found, &e) == 0, e);
+    return own;
+}
+
+TEST(parameters_in_python)
+{
+    struct params found;
+    notebook *own = python_notebook(&found);
+    AUTO_JSON *values = params_values(&found);
+    AUTO_FREE char *words = json_to_str(values);
+    CHECK_STR(words,
+        "{\"n\":3,\"rate\":0.001,\"name\":\"it's\",\"sizes\":[1,2,[3,4]],\"more\":{\"a\":null,"
+        "\"b\":[false]},\"text\":\"\\nx = 1\\n\"}");
+    CHECK_STR(found.list[0].comment, "how many");
+    params_done(&found);
+    notebook_free(own);
+}
+
+static void check_wrong(struct params *found, const char *assignment, const char *words)
+{
+    err e = {0};
+    CHECK_INT(params_give(found, assignment, &e), -1);
+    CHECK_HAS(e.text, words);
+}
+
+TEST(given_values_are_python_s)
+{
+    static const char *const given[] = {
+        "n=0x10", "rate=2", "name=a \"b\"\n", "sizes=[1, true, null]", "more={k: false}", NULL};
+    struct params found;
+    notebook *own = python_notebook(&found);
+    err e = {0};
+    for (const char *const *one = given; *one; one++)
+        CHECK_OK(params_give(&found, *one, &e) == 0, e);
+    check_wrong(&found, "n=many", "it is a number");
+    check_wrong(&found, "y=3", "its value is not a number, a string, True, False, None");
+    check_wrong(&found, "unknown=3", "no such parameter");
+    CHECK_OK(params_inject(&found, own, &e) == 0, e);
+    CHECK_STR(notebook_cell(own, 1)->source,
+        "# Parameters\nn = 0x10\nrate = 2\nname = \"a \\\"b\\\"\\n\"\nsizes = [1, True, None]\n"
+        "more = {\"k\": False}");
+    CHECK(cell_has_tag(notebook_cell(own, 1), "injected-parameters"));
+    params_done(&found);
+    notebook_free(own);
+}
+
+TEST(what_is_no_literal_of_python_is_no_parameter)
+{
+    static const char *const wrong[] = {"x = f(1)\n", "x = [1, y]\n", "x = (1)\n", "x = 1j\n",
+        "x = 'a\n", "x = {1: 2}\n", "x = f'a'\n", "x == 1\n", " x = 1\n", "x = '\\x41'\n", "x = [",
+        "x = {'a'", "x = 1 + 2\n"};
+    for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
+        struct params found;
+        err e = {0};
+        AUTO_FREE char *words = str_fmt("# %%%% tags=[\"parameters\"]\n%s", wrong[i]);
+        notebook *own = notebook_parse_python(words, strlen(words), &e);
+        CHECK_OK(own && params_find(own, &found, &e) == 0, e);
+        CHECK_INT(found.n, 0);
+        params_done(&found);
+        notebook_free(own);
+    }
 }
 
 int main(void)
