@@ -63,3 +63,10 @@ void compare_output(
 // The same without what is another in each run and says nothing: durations, addresses, the run's
 // own name, whether a file cell found its file. run: the name, or NULL.
 void compare_settle(const char *text, const char *run, buf *out);
+// Has the run made something on a cluster?
+bool compare_has_cluster(const fold *f);
+// A settled text without what its run was given: names, uids and times of its objects, the address
+// of its cluster, what its image store had before. Lines are sorted, and of blanks one is left: a
+// cluster's events come in any order.
+void compare_given(const char *text, const fold *f, buf *out);
+bool compare_is_of_cluster(const struct output *o); // a list of objects, as they were then

@@ -10,6 +10,8 @@
 #include <string.h>
 
 #define UNMATCHED SIZE_MAX
+#define PODS      "application/vnd.firesteel.pods+json"
+#define TABLE     "application/vnd.firesteel.table+json"
 #define PROGRESS  "application/vnd.firesteel.progress+json"
 
 static bool counts(const notebook *nb, size_t i)
@@ -120,6 +122,25 @@ char *compare_branch_title(const char *title, const char *branch)
 bool compare_is_progress(const struct output *o)
 {
     return o->kind == OUTPUT_DISPLAY && json_get(o->data, PROGRESS);
+}
+
+// A list of objects is as old as they are: it has a column for that.
+static bool has_ages(const cJSON *table)
+{
+    const cJSON *column;
+    cJSON_ArrayForEach(column, json_get(table, "columns"))
+    {
+        const char *name = cJSON_GetStringValue(column);
+        if (str_eq(name ? name : json_str(column, "name"), "AGE"))
+            return true;
+    }
+    return false;
+}
+
+bool compare_is_of_cluster(const struct output *o)
+{
+    return o->kind == OUTPUT_DISPLAY &&
+           (json_get(o->data, PODS) || has_ages(json_get(o->data, TABLE)));
 }
 
 // A training's progress and its lines come by two ways: which was first is no difference.

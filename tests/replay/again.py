@@ -231,6 +231,38 @@ def test_what_cannot_be_compared(t):
                     '  not compared: output of "Time", its tag says so', "  others than then: input once"], told
 
 
+CLUSTER = """\
+-- %% Make
+map = k8s.create { apiVersion = "v1", kind = "ConfigMap", metadata = { generateName = "map-" } }
+print("made " .. map.name .. " with " .. map.uid .. " at " .. os.date("!%Y-%m-%dT%H:%M:%SZ"))
+k8s.list("configmaps")
+-- %% Say
+for line in io.lines("said.txt") do print(line) end
+"""
+
+
+def test_what_a_cluster_gave_is_no_result(t):
+    """Names, uids and times of a run's own objects are others each time. What else a cell prints counts as ever."""
+    folder = folder_of(t, CLUSTER)
+    allowed = ("--sandbox", "--allow", "cluster", "--no-preflight")
+    was = "Normal  Added\nNormal  Running\nsha256:" + "1f" * 32 + "\nmap-12345678 is another's\n"
+    put(folder, "said.txt", was)
+    firesteel(folder, "run", "n.lua", *allowed)
+
+    def again(text, code):
+        put(folder, "said.txt", text)
+        return firesteel(folder, "run", "--from", "newest", *allowed, code=code)
+
+    counts, told = compared(again(was, 0))
+    assert counts == "2 bit-equal, 0 within the tolerance, 0 moved, 1 not compared", counts
+    assert "  not compared: display Make, it is as the cluster was" in told, told
+    again("Normal  Running\nNormal Added\nsha256:" + "1f" * 32 + "\nmap-12345678 is another's\n", 0)
+    for before, after in (("1f1f", "2f2f"), ("12345678", "87654321"), ("Added", "Lost")):
+        put(folder, "said.txt", was)
+        firesteel(folder, "run", "n.lua", *allowed)
+        assert '  moved: output of "Say"' in again(was.replace(before, after), 5).out
+
+
 def test_a_failure_counts_more_and_a_json_run_tells_on_stderr(t):
     folder = folder_of(t, '-- %% A\nif io.open "no" then error "no more" end\nprint(1)\n-- %% B\nprint(2)\n')
     firesteel(folder, "run", "n.lua")

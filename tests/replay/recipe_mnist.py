@@ -59,6 +59,8 @@ def test_from_the_trainer_to_the_clean_up(t):
     assert line and float(line.group(1)) >= 0.945, done
     nothing_left(cwd)
     assert os.listdir(env["FIRESTEEL_RUNTIME_DIR"]) == []
+    again = sh(FIRESTEEL, "run", "--from", "newest", *ALLOW, cwd=cwd, env=env, timeout=400)
+    assert again.code == 0 and " 0 moved, " in again.out and '"What happened"' not in again.out.split("compared with")[1], again
     assert not os.listdir(env["TMPDIR"]), os.listdir(env["TMPDIR"])
 
 
