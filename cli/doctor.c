@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "cli/host.h"
 #include "cli/options.h"
 #include "cli/places.h"
 #include "cli/say.h"
@@ -207,14 +208,7 @@ static char **examine_words(struct cli *cli, const struct chosen *c, err *e)
 // program: what it is to start.
 static void ask_bubblewrap(struct round *r, const char *program)
 {
-    static const char *const options[] = {
-        "--ro-bind", "/", "/", "--unshare-pid", "--proc", "/proc", "--dev", "/dev", NULL};
-    char **words = place_bwrap(cli_getenv(r->doctor->cli, "PATH"));
-    if (!words)
-        words = strv_add(NULL, "bwrap"); // is not there, and judged so
-    for (size_t i = 0; options[i]; i++)
-        words = strv_add(words, options[i]);
-    words = strv_add(strv_add(words, program ? program : "true"), "--version");
+    char **words = host_try_namespaces(r->doctor->cli, program ? program : "true");
     ask(r, "bubblewrap", (const char *const *)words, judge_namespaces);
     strv_free(words);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What the doctor sees without asking anybody: environment, terminal, folders, how logins end.
+#include "base/clock.h"
 #include "base/login.h"
 #include "base/mem.h"
 #include "base/path.h"
@@ -9,13 +10,17 @@
 #include "cli/places.h"
 #include "tui/term/facts.h"
 
+#include <fcntl.h>
 #include <langinfo.h>
 #include <locale.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 enum { LEAST_COLUMNS = 80, LEAST_ROWS = 24 };
+static const double SLOW_MS = 100;
 
 static void look_at_type(struct doctor *d)
 {
@@ -103,6 +108,42 @@ static void look_at_folders(struct doctor *d)
             e.text);
 }
 
+// What a record of the journal costs in this folder: a lock, some bytes, and their way to the disk.
+// Returns milliseconds, of the lock and of the rest; -1: it cannot be written.
+static int time_disk(const char *folder, double *lock, double *sync)
+{
+    AUTO_FREE char *path = path_join(folder, ".firesteel-doctor-XXXXXX");
+    AUTO_FD fd = mkostemp(path, O_CLOEXEC);
+    char bytes[4096] = {0};
+    if (fd < 0)
+        return -1;
+    unlink(path);
+    int64_t begun = clock_mono();
+    bool locked = flock(fd, LOCK_EX | LOCK_NB) == 0;
+    int64_t taken = clock_mono();
+    if (!locked || write(fd, bytes, sizeof bytes) != sizeof bytes || fsync(fd))
+        return -1;
+    *lock = (double)(taken - begun) / (double)CLOCK_MS;
+    *sync = (double)(clock_mono() - taken) / (double)CLOCK_MS;
+    return 0;
+}
+
+static void look_at_disk(struct doctor *d)
+{
+    double lock, sync;
+    if (time_disk(d->cli->cwd, &lock, &sync) < 0) {
+        doctor_found(d, "disk", HEALTH_WARN,
+            "run notebooks with --cwd, in a folder on a local disk",
+            "%s takes no journal: it cannot be written, locked or synced", d->cli->cwd);
+        return;
+    }
+    bool slow = lock > SLOW_MS || sync > SLOW_MS;
+    doctor_found(d, "disk", slow ? HEALTH_WARN : HEALTH_OK,
+        slow ? "run notebooks with --cwd, in a folder on a local disk" : NULL,
+        "%s: a lock takes %.1f ms, an fsync %.1f ms%s", d->cli->cwd, lock, sync,
+        slow ? "; each effect of a cell waits for two of these" : "");
+}
+
 static void look_at_login(struct doctor *d)
 {
     AUTO_BUF remedy = {0};
@@ -125,5 +166,6 @@ void doctor_look(struct doctor *d)
     look_at_size(d);
     look_at_locale(d);
     look_at_folders(d);
+    look_at_disk(d);
     look_at_login(d);
 }

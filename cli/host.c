@@ -2,12 +2,16 @@
 #include "cli/host.h"
 
 #include "base/mem.h"
+#include "base/spawn.h"
 #include "base/str.h"
 #include "cli/places.h"
 
+#include <errno.h>
 #include <locale.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #define PLAIN "C.UTF-8"
 
@@ -45,4 +49,42 @@ const char *host_locale(const struct cli *cli)
         (!strcasestr(named, "utf-8") && !strcasestr(named, "utf8")))
         return NULL;
     return setlocale(LC_CTYPE, PLAIN) || take_ours() ? PLAIN : NULL;
+}
+
+char **host_try_namespaces(const struct cli *cli, const char *program)
+{
+    static const char *const options[] = {
+        "--ro-bind", "/", "/", "--unshare-pid", "--proc", "/proc", "--dev", "/dev", NULL};
+    char **words = place_bwrap(cli_getenv(cli, "PATH"));
+    if (!words)
+        words = strv_add(NULL, "bwrap");
+    for (size_t i = 0; options[i]; i++)
+        words = strv_add(words, options[i]);
+    return strv_add(strv_add(words, program), "--version");
+}
+
+int host_takes_images(struct cli *cli, err *e)
+{
+    AUTO_FREE char *program = cli_program(cli, "firesteel-sandbox", e);
+    if (!program)
+        return -1;
+    char **words = host_try_namespaces(cli, program);
+    struct spawn_spec spec = {
+        .argv = (const char *const *)words, .place = SPAWN_GROUP, .death_signal = SIGKILL};
+    pid_t child;
+    int status = 0;
+    bool started = spawn(&spec, &child, NULL) == 0;
+    while (started && waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    strv_free(words);
+    if (!started)
+        return err_set(e, ERR_FAILED,
+            "bubblewrap is not installed, so pods of images do not run here: apt install "
+            "bubblewrap "
+            "(dnf, apk: the same name)");
+    return status == 0 ? 0
+                       : err_set(e, ERR_FAILED,
+                             "this machine lets users make no namespaces, so pods of images do not "
+                             "run here: sysctl user.max_user_namespaces=15000 "
+                             "kernel.unprivileged_userns_clone=1, as root");
 }

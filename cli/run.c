@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "cli/host.h"
 #include "cli/notebookoptions.h"
 #include "cli/options.h"
 #include "cli/parameters.h"
@@ -44,6 +45,25 @@ int run_check_document(
     for (char *const *p = o->redo; result == 0 && p && *p; p++)
         result = check_redo(nb, *p, e);
     return result;
+}
+
+// A run against a private sandbox whose pods cannot come from images would stop in the middle.
+static int check_sandbox(struct cli *cli, const struct run_options *o, const notebook *nb, err *e)
+{
+    for (size_t i = 0; o->sandbox && !o->no_preflight && !o->resume && i < notebook_count(nb);
+         i++) {
+        const cell *c = notebook_cell(nb, i);
+        if (c->kind != CELL_CODE || !strstr(c->source, "image.build"))
+            continue;
+        AUTO_FREE char *title = notebook_cell_title(nb, i);
+        return host_takes_images(cli, e) == 0
+                   ? 0
+                   : err_wrap(e,
+                         "cell %zu (%s) builds an image for the sandbox (no cell was run; "
+                         "--no-preflight runs them anyway)",
+                         i + 1, title);
+    }
+    return 0;
 }
 
 // What is wrong with the file or its parameters is said before anything is started; what is wrong
@@ -157,6 +177,8 @@ int run_start(struct cli *cli, struct run_options *o, const char *file, struct r
         e.code = ERR_USAGE; // nothing was run
         return cli_error(cli, &e);
     }
+    if (check_sandbox(cli, o, again ? fold_notebook(again->then) : r->checked, &e))
+        return cli_error(cli, &e);
     bool moved;
     AUTO_FREE char *cwd = cli_work_folder(cli, o->cwd, file, &moved, &e);
     AUTO_FREE char *program = cwd ? cli_program(cli, "firesteel-kernel", &e) : NULL;

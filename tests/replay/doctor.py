@@ -49,7 +49,8 @@ def doctor(t, *arguments, home=None, **more):
 
 def test_a_machine_without_a_cluster(t):
     found, took, done = doctor(t)
-    for name in ("terminal", "locale", "folders", "linger", "mpi", "bubblewrap", "worker", "cluster", "registry"):
+    assert re.search(r"a lock takes \d+\.\d ms, an fsync \d+\.\d ms", found["disk"]["text"]), found["disk"]
+    for name in ("terminal", "locale", "folders", "disk", "linger", "mpi", "bubblewrap", "worker", "cluster", "registry"):
         assert name in found, (name, done)
     assert found["worker"]["state"] == "ok" and found["locale"]["text"] == "C.UTF-8, UTF-8", found
     assert found["cluster"]["state"] == "warn" and "sandbox" in found["cluster"]["remedy"], found["cluster"]
@@ -69,6 +70,25 @@ def test_a_wrong_environment_is_told_with_its_remedy(t):
     assert found["bubblewrap"]["state"] == "warn" and "install bubblewrap" in found["bubblewrap"]["remedy"], found
     found, _, done = doctor(t, "--context", "nowhere")
     assert found["cluster"]["state"] == "fail" and done.code == 1, found["cluster"]
+
+
+def test_a_folder_that_takes_no_journal(t):
+    """/proc takes no files."""
+    done = sh(FIRESTEEL, "doctor", "-o", "json", cwd="/proc/self", env={**environment(t.dir())})
+    found = {f["name"]: f for f in json.loads(done.out)}
+    assert found["disk"]["state"] == "warn" and "--cwd" in found["disk"]["remedy"], found["disk"]
+
+
+def test_a_run_that_could_not_end_does_not_begin(t):
+    """Without bubblewrap no pod comes from an image: a run that builds one for a private sandbox says so at once."""
+    cwd = t.dir()
+    with open(f"{cwd}/n.lua", "w", encoding="utf-8") as f:
+        f.write('-- %% First\nprint "first"\n-- %% Build\nimg = image.build { tag = "t/t:1" }\n')
+    env = {**environment(t.dir()), "PATH": "/nonexistent"}
+    done = sh(FIRESTEEL, "run", "n.lua", "--sandbox", "--allow", "cluster", cwd=cwd, env=env)
+    assert done.code == 1 and done.out == "" and "cell 2 (Build) builds an image for the sandbox" in done.err and "bubblewrap is not installed" in done.err, done
+    done = sh(FIRESTEEL, "run", "n.lua", "--sandbox", "--allow", "cluster", "--no-preflight", cwd=cwd, env=env)
+    assert done.code == 0 and "first" in done.out, done
 
 
 def test_a_server_that_says_nothing_is_not_waited_for(t):
