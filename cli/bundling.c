@@ -37,6 +37,7 @@ static const struct {
     {BUNDLE_TREE, BUNDLE_MAIN, SHAREDIR "/zsh/vendor-completions/_firesteel"},
     {BUNDLE_TREE, BUNDLE_MAIN, SHAREDIR "/fish/vendor_completions.d/firesteel.fish"},
     {BUNDLE_TREE, BUNDLE_MAIN, SHAREDIR "/doc/firesteel/LICENSE"},
+    {BUNDLE_TREE, BUNDLE_MAIN, SHAREDIR "/doc/firesteel/CHANGELOG.md"},
     {BUNDLE_TREE, BUNDLE_MAIN, SHAREDIR "/doc/firesteel/bundle.txt"},
     {BUNDLE_TREE, BUNDLE_MAIN, SHAREDIR "/doc/firesteel/bundle.txt", .to = "README.txt"},
 };

@@ -99,14 +99,19 @@ def all_tests():
     print(done.stdout[-600:])
 
 
-if os.geteuid() != 0:
-    sys.exit("./check debian13 makes a root of Debian 13, which only root can")
-os.makedirs(CACHE, exist_ok=True)
-with open(ROOT + ".lock", "w", encoding="ascii") as lock:
-    fcntl.flock(lock, fcntl.LOCK_EX)
-    if "--quick" in sys.argv[1:]:
-        make_root(["build", "run"])
-        quick()
-    else:
-        make_root(["build", "run", "test"])
-        all_tests()
+def main():
+    if os.geteuid() != 0:
+        sys.exit("./check debian13 makes a root of Debian 13, which only root can")
+    os.makedirs(CACHE, exist_ok=True)
+    with open(ROOT + ".lock", "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if "--quick" in sys.argv[1:]:
+            make_root(["build", "run"])
+            quick()
+        else:
+            make_root(["build", "run", "test"])
+            all_tests()
+
+
+if __name__ == "__main__":
+    main()
