@@ -37,7 +37,9 @@ struct stage *building_find(struct building *b, const char *name, size_t before)
 const char *building_flag(const struct dockerfile_step *s, const char *name);
 // From now on the folder is in the image for sure.
 void building_know(struct stage *s, const char *dir);
-// A place in the image: absolute, without "." and "//"; new. NULL for "..".
+// A place in the image: absolute, without ".", ".." and "//"; new. ".." of the root is the root.
 char *building_place(struct stage *s, const char *path);
+// The same of a path that is below the root.
+char *building_clean(const char *path);
 // COPY and ADD, as the step says; `words` are what follows its options.
 int building_copy(struct building *b, char *const *words, err *e);

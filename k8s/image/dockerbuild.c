@@ -48,13 +48,30 @@ static const char *env_value(struct stage *s, const char *name)
     return NULL;
 }
 
+// What BuildKit says of this machine, for which and on which is built, by name.
+static const char *platform_arg(const char *name)
+{
+    static const struct {
+        const char *name, *value;
+    } all[] = {{"PLATFORM", "linux/" OCI_ARCHITECTURE}, {"OS", "linux"}, {"ARCH", OCI_ARCHITECTURE},
+        {"VARIANT", ""}};
+    bool platform = str_starts(name, "TARGET") || str_starts(name, "BUILD");
+    const char *rest = name + strlen(str_starts(name, "TARGET") ? "TARGET" : "BUILD");
+    for (size_t i = 0; platform && i < ARRAY_LEN(all); i++)
+        if (str_eq(rest, all[i].name))
+            return all[i].value;
+    return str_eq(name, "TARGETSTAGE") ? "default" : NULL;
+}
+
 static const char *look_up(void *arg, const char *name)
 {
     struct building *b = arg;
     struct stage *s = building_stage(b);
     bool in_stage = s && !str_eq(b->step->name, "FROM");
     const char *value = in_stage ? env_value(s, name) : NULL;
-    return value ? value : json_str(in_stage ? s->args : b->globals, name);
+    if (!value)
+        value = json_str(in_stage ? s->args : b->globals, name);
+    return value || in_stage ? value : platform_arg(name);
 }
 
 static const char *given_arg(const struct building *b, const char *name)
@@ -63,26 +80,46 @@ static const char *given_arg(const struct building *b, const char *name)
     for (const char *const *a = b->options->args; a && *a; a++)
         if (strncmp(*a, name, n) == 0 && (*a)[n] == '=')
             return *a + n + 1;
-    return str_eq(name, "TARGETARCH")       ? OCI_ARCHITECTURE
-           : str_eq(name, "TARGETOS")       ? "linux"
-           : str_eq(name, "TARGETPLATFORM") ? "linux/" OCI_ARCHITECTURE
-                                            : NULL;
+    return NULL;
+}
+
+// The exec form: a JSON list of texts. NULL without an error: it is no JSON, but words.
+static int json_words(const char *rest, cJSON **list, err *e)
+{
+    *list = *rest == '[' ? json_parse(rest, strlen(rest), NULL) : NULL;
+    if (!cJSON_IsArray(*list)) {
+        cJSON_Delete(STEAL(*list));
+        return 0;
+    }
+    const cJSON *item;
+    cJSON_ArrayForEach(item, *list)
+    {
+        if (cJSON_IsString(item))
+            continue;
+        cJSON_Delete(STEAL(*list));
+        return err_set(e, ERR_INVALID, "a list takes texts in double quotes alone");
+    }
+    return 0;
 }
 
 static int words_of(struct building *b, char ***words, err *e)
 {
-    AUTO_JSON *list =
-        *b->step->rest == '[' ? json_parse(b->step->rest, strlen(b->step->rest), NULL) : NULL;
-    if (!cJSON_IsArray(list))
+    cJSON *found;
+    bool may = str_eq(b->step->name, "COPY") || str_eq(b->step->name, "ADD") ||
+               str_eq(b->step->name, "VOLUME");
+    *words = NULL;
+    if (json_words(may ? b->step->rest : "", &found, e) != 0)
+        return -1;
+    AUTO_JSON *list = found;
+    if (!list)
         return dockerfile_words(b->step->rest, &b->values, words, e);
     *words = mem_array(1, sizeof **words);
     const cJSON *item;
     cJSON_ArrayForEach(item, list)
     {
-        AUTO_FREE char *word =
-            cJSON_IsString(item) ? dockerfile_text(item->valuestring, &b->values, e) : NULL;
+        AUTO_FREE char *word = dockerfile_text(item->valuestring, &b->values, e);
         if (!word) {
-            strv_free(*words);
+            strv_free(STEAL(*words));
             return -1;
         }
         *words = strv_add(*words, word);
@@ -187,34 +224,52 @@ static int do_arg(struct building *b, char *const *words, err *e)
         const char *value = given_arg(b, name);
         if (!value)
             value = equal ? equal + 1 : json_str(b->globals, name);
+        if (!value)
+            value = platform_arg(name);
         json_set_str(b->n ? building_stage(b)->args : b->globals, name, value);
     }
     return 0;
 }
 
-// "A=1 B=2", or the old form "A the rest"; each is given to `take`.
-static int each_pair(struct building *b, char *const *words,
-    void (*take)(struct stage *s, const char *name, const char *value), err *e)
+typedef void take_pair(struct stage *s, const char *name, const char *value);
+
+static int expand_pair(
+    struct building *b, const char *name, const char *value, take_pair *take, err *e)
 {
-    struct stage *s = building_stage(b);
-    if (!strchr(words[0], '=')) {
-        const char *rest = b->step->rest + strcspn(b->step->rest, " \t");
-        AUTO_FREE char *value = dockerfile_text(rest + strspn(rest, " \t"), &b->values, e);
-        if (!value || !*value)
-            return value ? err_set(e, ERR_INVALID, "it takes NAME=VALUE") : -1;
-        take(s, words[0], value);
-        return 0;
-    }
-    for (; *words; words++) {
-        size_t n = strcspn(*words, "=");
-        if (goes_on(b, e))
-            return -1;
-        if (!n || !(*words)[n])
-            return err_set(e, ERR_INVALID, "“%s” is not NAME=VALUE", str_short(*words, 60).text);
-        AUTO_FREE char *name = mem_strndup(*words, n);
-        take(s, name, *words + n + 1);
-    }
+    AUTO_FREE char *key = dockerfile_text(name, &b->values, e),
+                   *text = key ? dockerfile_text(value, &b->values, e) : NULL;
+    if (!text)
+        return -1;
+    if (!*key)
+        return err_set(e, ERR_INVALID, "a name is missing before “=”");
+    take(building_stage(b), key, text);
     return 0;
+}
+
+// "A the rest of the line"
+static int old_pair(struct building *b, const char *word, take_pair *take, err *e)
+{
+    const char *rest = b->step->rest + strlen(word), *value = rest + strspn(rest, " \t");
+    return *value ? expand_pair(b, word, value, take, e)
+                  : err_set(e, ERR_INVALID, "it takes NAME=VALUE");
+}
+
+// "A=1 B=2", or the old form; each is given to `take`.
+static int each_pair(struct building *b, take_pair *take, err *e)
+{
+    char **words = dockerfile_split(b->step->rest, b->values.escape);
+    bool old = *words && !strchr(*words, '=');
+    int status = old ? old_pair(b, *words, take, e) : 0;
+    for (char **w = words; !old && *w && status == 0; w++) {
+        size_t n = strcspn(*w, "=");
+        AUTO_FREE char *name = mem_strndup(*w, n);
+        status = goes_on(b, e) ? -1
+                 : (*w)[n]
+                     ? expand_pair(b, name, *w + n + 1, take, e)
+                     : err_set(e, ERR_INVALID, "“%s” is not NAME=VALUE", str_short(*w, 60).text);
+    }
+    strv_free(words);
+    return status;
 }
 
 static void take_env(struct stage *s, const char *name, const char *value)
@@ -230,12 +285,12 @@ static void take_label(struct stage *s, const char *name, const char *value)
 
 static int do_env(struct building *b, char *const *words, err *e)
 {
-    return each_pair(b, words, take_env, e);
+    return each_pair(b, take_env, e);
 }
 
 static int do_label(struct building *b, char *const *words, err *e)
 {
-    return each_pair(b, words, take_label, e);
+    return each_pair(b, take_label, e);
 }
 
 // WORKDIR, USER, EXPOSE, VOLUME, STOPSIGNAL, ENTRYPOINT, CMD
@@ -244,29 +299,28 @@ char *building_place(struct stage *s, const char *path)
 {
     const char *home = json_str_or(draft_run(&s->draft), "WorkingDir", "/");
     AUTO_FREE char *whole = *path == '/' ? mem_strdup(path) : path_join(home, path);
-    char **parts = strv_split(whole, '/');
-    buf out = {0};
-    bool good = true;
+    return building_clean(whole);
+}
+
+char *building_clean(const char *path)
+{
+    char **parts = strv_split(path, '/');
+    AUTO_BUF out = {0};
     for (char **p = parts; *p; p++) {
-        good = good && !str_eq(*p, "..");
-        if (**p && !str_eq(*p, "."))
+        if (str_eq(*p, "..")) {
+            const char *slash = out.len ? strrchr(buf_cstr(&out), '/') : NULL;
+            out.len = slash ? (size_t)(slash - out.data) : 0;
+        } else if (**p && !str_eq(*p, "."))
             buf_fmt(&out, "/%s", *p);
     }
     strv_free(parts);
-    if (!out.len)
-        buf_char(&out, '/');
-    if (good)
-        return buf_take(&out);
-    buf_done(&out);
-    return NULL;
+    return mem_strdup(out.len ? buf_cstr(&out) : "/");
 }
 
 static int do_workdir(struct building *b, char *const *words, err *e)
 {
     struct stage *s = building_stage(b);
     AUTO_FREE char *place = building_place(s, words[0]);
-    if (!place)
-        return err_set(e, ERR_INVALID, "“%s” leads out by “..”", words[0]);
     json_set_str(draft_run(&s->draft), "WorkingDir", place);
     building_know(s, place); // whoever starts a container makes it
     return 0;
@@ -284,12 +338,22 @@ static int do_stopsignal(struct building *b, char *const *words, err *e)
     return 0;
 }
 
+static void expose(cJSON *ports, const char *word)
+{
+    AUTO_FREE char *port = str_fmt("%s%s", word, strchr(word, '/') ? "" : "/tcp");
+    json_set(ports, port, cJSON_CreateObject());
+}
+
+// Here a variable may stand for several.
 static int do_expose(struct building *b, char *const *words, err *e)
 {
     cJSON *ports = json_object_at(draft_run(&building_stage(b)->draft), "ExposedPorts");
     for (; *words; words++) {
-        AUTO_FREE char *port = str_fmt("%s%s", *words, strchr(*words, '/') ? "" : "/tcp");
-        json_set(ports, port, cJSON_CreateObject());
+        char **each = strv_split(*words, ' ');
+        for (char **w = each; *w; w++)
+            if (**w)
+                expose(ports, *w);
+        strv_free(each);
     }
     return 0;
 }
@@ -303,20 +367,21 @@ static int do_volume(struct building *b, char *const *words, err *e)
 }
 
 // The exec form is taken as it is; what is no JSON is for a shell.
-static cJSON *command(const char *rest)
+static cJSON *command(const char *rest, err *e)
 {
-    cJSON *list = *rest == '[' ? json_parse(rest, strlen(rest), NULL) : NULL;
-    if (cJSON_IsArray(list))
-        return list;
-    cJSON_Delete(list);
+    cJSON *list;
+    if (json_words(rest, &list, e) != 0)
+        return NULL;
     const char *const shell[] = {"/bin/sh", "-c", rest};
-    return cJSON_CreateStringArray(shell, 3);
+    return list ? list : cJSON_CreateStringArray(shell, 3);
 }
 
 static int do_entrypoint(struct building *b, char *const *words, err *e)
 {
-    cJSON *run = draft_run(&building_stage(b)->draft);
-    json_set(run, "Entrypoint", command(b->step->rest));
+    cJSON *run = draft_run(&building_stage(b)->draft), *list = command(b->step->rest, e);
+    if (!list)
+        return -1;
+    json_set(run, "Entrypoint", list);
     if (!building_stage(b)->cmd) // the base's were for its own program
         cJSON_DeleteItemFromObjectCaseSensitive(run, "Cmd");
     return 0;
@@ -324,7 +389,10 @@ static int do_entrypoint(struct building *b, char *const *words, err *e)
 
 static int do_cmd(struct building *b, char *const *words, err *e)
 {
-    json_set(draft_run(&building_stage(b)->draft), "Cmd", command(b->step->rest));
+    cJSON *list = command(b->step->rest, e);
+    if (!list)
+        return -1;
+    json_set(draft_run(&building_stage(b)->draft), "Cmd", list);
     building_stage(b)->cmd = true;
     return 0;
 }
@@ -336,25 +404,40 @@ static int do_nothing(struct building *b, char *const *words, err *e)
 
 // The whole
 
+// What a step gets: its words; all that follows as one; nothing, since it reads the text itself.
+enum form { FORM_WORDS, FORM_TEXT, FORM_OWN };
+
 static const struct {
     const char *name;
     int (*run)(struct building *b, char *const *words, err *e);
+    enum form form;
 } steps[] = {
-    {"FROM", do_from},
-    {"ARG", do_arg},
-    {"ENV", do_env},
-    {"LABEL", do_label},
-    {"COPY", building_copy},
-    {"ADD", building_copy},
-    {"WORKDIR", do_workdir},
-    {"USER", do_user},
-    {"EXPOSE", do_expose},
-    {"VOLUME", do_volume},
-    {"STOPSIGNAL", do_stopsignal},
-    {"ENTRYPOINT", do_entrypoint},
-    {"CMD", do_cmd},
-    {"MAINTAINER", do_nothing},
+    {"FROM", do_from, FORM_WORDS},
+    {"ARG", do_arg, FORM_WORDS},
+    {"ENV", do_env, FORM_OWN},
+    {"LABEL", do_label, FORM_OWN},
+    {"COPY", building_copy, FORM_WORDS},
+    {"ADD", building_copy, FORM_WORDS},
+    {"WORKDIR", do_workdir, FORM_TEXT},
+    {"USER", do_user, FORM_TEXT},
+    {"EXPOSE", do_expose, FORM_WORDS},
+    {"VOLUME", do_volume, FORM_WORDS},
+    {"STOPSIGNAL", do_stopsignal, FORM_TEXT},
+    {"ENTRYPOINT", do_entrypoint, FORM_OWN},
+    {"CMD", do_cmd, FORM_OWN},
+    {"MAINTAINER", do_nothing, FORM_OWN},
 };
+
+static int give_words(struct building *b, enum form form, char ***words, err *e)
+{
+    if (form == FORM_WORDS)
+        return words_of(b, words, e);
+    AUTO_FREE char *text = dockerfile_text(b->step->rest, &b->values, e);
+    *words = text ? mem_array(1, sizeof **words) : NULL;
+    if (text && *text)
+        *words = strv_add(*words, text);
+    return text ? 0 : -1;
+}
 
 static int run_step(struct building *b, err *e)
 {
@@ -367,10 +450,10 @@ static int run_step(struct building *b, err *e)
         return err_set(e, ERR_INVALID, "before it a FROM is needed");
     if (!*b->step->rest)
         return err_set(e, ERR_INVALID, "something is missing after it");
-    if (steps[i].run == do_entrypoint || steps[i].run == do_cmd)
-        return steps[i].run(b, NULL, e); // a shell's text has words of its own
+    if (steps[i].form == FORM_OWN)
+        return steps[i].run(b, NULL, e);
     char **words = NULL;
-    if (words_of(b, &words, e))
+    if (give_words(b, steps[i].form, &words, e))
         return -1;
     int status =
         *words ? steps[i].run(b, words, e) : err_set(e, ERR_INVALID, "what follows it is empty");
@@ -411,8 +494,8 @@ static int read_ignore(struct building *b, err *e)
                      : context_read(&b->context, ".dockerignore", &text, IGNORE_LIMIT, &why);
     if (status && why.code != ERR_NOT_FOUND)
         return err_set(e, why.code, "%s", why.text);
-    b->ignore = ignore_parse(b->options->ignore ? b->options->ignore : buf_cstr(&text));
-    return 0;
+    b->ignore = ignore_parse(b->options->ignore ? b->options->ignore : buf_cstr(&text), e);
+    return b->ignore ? 0 : err_wrap(e, "the ignore file of %s", b->options->name);
 }
 
 int dockerfile_run(const image_store *s, const struct dockerfile *d,
@@ -420,7 +503,7 @@ int dockerfile_run(const image_store *s, const struct dockerfile *d,
 {
     CLEANUP(building_done)
     struct building b = {.store = s, .options = options, .globals = cJSON_CreateObject()};
-    b.values = (struct dockerfile_values){look_up, &b, DOCKERFILE_VALUES_MOST};
+    b.values = (struct dockerfile_values){look_up, &b, DOCKERFILE_VALUES_MOST, d->escape};
     *out = (struct image_built){0};
     if (context_open(&b.context, options->context, e) || read_ignore(&b, e) ||
         run_steps(&b, d, e) || draft_finish(&building_stage(&b)->draft, s, options->tag, out, e))
@@ -470,7 +553,7 @@ int dockerfile_images(const struct dockerfile *d, const struct dockerfile_build 
 {
     CLEANUP(building_done)
     struct building b = {.options = options, .globals = cJSON_CreateObject(), .context.folder = -1};
-    b.values = (struct dockerfile_values){look_up, &b, DOCKERFILE_VALUES_MOST};
+    b.values = (struct dockerfile_values){look_up, &b, DOCKERFILE_VALUES_MOST, d->escape};
     struct image_list list = {0};
     int status = 0;
     for (size_t i = 0; i < d->n && status == 0; i++) {

@@ -97,10 +97,6 @@ static char *find_place(struct building *b, const char *to, bool *folder, err *e
 {
     struct stage *s = building_stage(b);
     AUTO_FREE char *place = building_place(s, to);
-    if (!place) {
-        err_set(e, ERR_INVALID, "“%s” leads out by “..”", to);
-        return NULL;
-    }
     for (char **k = s->known; *k && !*folder; k++)
         *folder = str_eq(*k, place);
     if (!s->has_base)
@@ -196,16 +192,21 @@ static int copy_real(struct copying *c, const char *name, const char *real, err 
     return layer_tree(c->layer, place + 1, real, real, c->from.ignore, e);
 }
 
-static int copy_each(struct copying *c, const char *pattern, err *e)
+static bool leads_out(const char *pattern)
+{
+    char **parts = strv_split(pattern, '/');
+    int depth = 0;
+    for (char **p = parts; *p && depth >= 0; p++)
+        depth += str_eq(*p, "..") ? -1 : **p && !str_eq(*p, ".");
+    strv_free(parts);
+    return depth < 0;
+}
+
+static int copy_pattern(struct copying *c, const char *pattern, err *e)
 {
     bool several = strpbrk(pattern, "*?[");
     size_t before = c->found;
     int status = 0;
-    if (!path_is_below(pattern + strspn(pattern, "/")) && pattern[strspn(pattern, "/")])
-        return err_set(
-            e, ERR_INVALID, "“%s” leads out of the folder by “..”", str_short(pattern, 200).text);
-    if (strlen(pattern) >= PATH_MAX)
-        return err_set(e, ERR_INVALID, "“%s” is too long for a name", str_short(pattern, 60).text);
     char **names = context_names(c->from.in, pattern);
     for (char **n = names; *n && status == 0; n++) {
         AUTO_FREE char *real = inside_name(c->from.in->folder, *n, INSIDE_ROOT);
@@ -218,17 +219,58 @@ static int copy_each(struct copying *c, const char *pattern, err *e)
                : err_set(e, ERR_NOT_FOUND, "%s in %s is ignored", pattern, c->from.in->path);
 }
 
+static int copy_each(struct copying *c, const char *pattern, err *e)
+{
+    if (leads_out(pattern))
+        return err_set(
+            e, ERR_INVALID, "“%s” leads out of the folder by “..”", str_short(pattern, 200).text);
+    if (strlen(pattern) >= PATH_MAX)
+        return err_set(e, ERR_INVALID, "“%s” is too long for a name", str_short(pattern, 60).text);
+    if (!strstr(pattern, ".."))
+        return copy_pattern(c, pattern, e);
+    AUTO_FREE char *clean = building_clean(pattern);
+    return copy_pattern(c, clean[1] ? clean + 1 : ".", e);
+}
+
+// A user or group: a number, or root, whom every image has.
+static bool read_id(const char *text, unsigned *id)
+{
+    int64_t number;
+    if (str_eq(text, "root"))
+        number = 0;
+    else if (!str_to_int(text, &number) || number < 0 || number > INT32_MAX)
+        return false;
+    *id = (unsigned)number;
+    return true;
+}
+
+static int read_owner(const char *owner, unsigned *uid, unsigned *gid, err *e)
+{
+    const char *colon = strchr(owner, ':');
+    AUTO_FREE char *user = mem_strndup(owner, strcspn(owner, ":"));
+    if (read_id(user, uid) && read_id(colon ? colon + 1 : user, gid))
+        return 0;
+    return err_set(e, ERR_INVALID,
+        "--chown=%s: names other than root are not looked up here: use numbers", owner);
+}
+
+// What the option stands for, new; NULL: it is not given, or there is an error.
+static char *flag_text(struct building *b, const char *name, err *e)
+{
+    const char *given = building_flag(b->step, name);
+    return given ? dockerfile_text(given, &b->values, e) : NULL;
+}
+
 static int set_looks(struct building *b, layer *l, err *e)
 {
-    const char *owner = building_flag(b->step, "--chown"),
-               *mode = building_flag(b->step, "--chmod");
+    AUTO_FREE char *owner = flag_text(b, "--chown", e), *mode = flag_text(b, "--chmod", e);
     unsigned uid = 0, gid = 0, bits = 0;
     int end = 0;
-    if (owner && sscanf(owner, "%u%n", &uid, &end) == 1 && !owner[end])
-        gid = uid;
-    else if (owner && (sscanf(owner, "%u:%u%n", &uid, &gid, &end) != 2 || owner[end]))
-        return err_set(
-            e, ERR_INVALID, "--chown=%s: names are not looked up here: use numbers", owner);
+    if ((!owner && building_flag(b->step, "--chown")) ||
+        (!mode && building_flag(b->step, "--chmod")))
+        return -1;
+    if (owner && read_owner(owner, &uid, &gid, e))
+        return -1;
     if (mode && (sscanf(mode, "%o%n", &bits, &end) != 1 || mode[end] || bits > 07777))
         return err_set(e, ERR_INVALID, "--chmod=%s: it takes octal digits", mode);
     layer_looks(l, uid, gid, bits);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Reads Dockerfiles line by line. Source: BuildKit, parser/parser.go.
 #include "k8s/image/dockerfile.h"
 
 #include "base/mem.h"
@@ -6,254 +7,184 @@
 
 #include <ctype.h>
 #include <string.h>
-
-// Words
-
-struct lexer {
-    struct dockerfile_values *values;
-    bool split;
-    int depth;
-};
-
-struct words {
-    char **at; // ended by NULL
-    size_t n, room;
-};
-
-enum { DEPTH = 20 };
-
-static int lex(const struct lexer *x, const char *p, const char *end, struct words *words, err *e);
-
-static size_t name_length(const char *p)
-{
-    size_t n = 0;
-    while (isalpha((unsigned char)p[n]) || p[n] == '_' || (n && isdigit((unsigned char)p[n])))
-        n++;
-    return n;
-}
-
-// The "}" that ends "${…", where p is behind "${"; NULL: there is none.
-static const char *closing(const char *p, const char *end)
-{
-    int open = 1;
-    for (; p < end; p++) {
-        open += *p == '{' ? 1 : *p == '}' ? -1 : 0;
-        if (open == 0)
-            return p;
-    }
-    return NULL;
-}
-
-static int put(const struct lexer *x, const char *name, const char *value, buf *out, err *e)
-{
-    size_t n = value ? strlen(value) : 0;
-    if (n > x->values->left)
-        return err_set(e, ERR_LIMIT,
-            "with $%s, variables of this file stand for more than %zu bytes, which is the most "
-            "here: does one have another one many times over?",
-            str_short(name, 60).text, DOCKERFILE_VALUES_MOST);
-    x->values->left -= n;
-    buf_add(out, value, n);
-    return 0;
-}
-
-// ":-word" and its like; adds what they stand for.
-static int substitute(const struct lexer *x, const char *name, const char *value, const char *p,
-    const char *end, buf *out, err *e)
-{
-    bool colon = *p == ':', set = value && (!colon || *value);
-    char kind = p[colon];
-    if (p < end && kind != '-' && kind != '+')
-        return err_set(e, ERR_INVALID, "${…%.*s} is not known", (int)(end - p), p);
-    if (p == end || (kind == '-' && set))
-        return put(x, name, value, out, e);
-    if (set != (kind == '+'))
-        return 0;
-    struct words word = {0};
-    struct lexer inner = {x->values, false, x->depth + 1};
-    if (lex(&inner, p + colon + 1, end, &word, e))
-        return -1;
-    buf_str(out, word.at[0] ? word.at[0] : "");
-    strv_free(word.at);
-    return 0;
-}
-
-// p is at "$"; returns what follows the variable, or NULL.
-static const char *variable(const struct lexer *x, const char *p, const char *end, buf *out, err *e)
-{
-    bool braces = p + 1 < end && p[1] == '{',
-         deep = x->depth > DEPTH; // then its end is not looked for
-    const char *name = p + 1 + braces, *stop = braces && !deep ? closing(name, end) : NULL;
-    size_t n = name_length(name);
-    if (braces && !deep && (!stop || !n)) {
-        err_set(e, ERR_INVALID, "“%s” is no variable", str_short(p, 60).text);
-        return NULL;
-    }
-    if (!n || deep) {
-        buf_char(out, '$');
-        return p + 1;
-    }
-    AUTO_FREE char *key = mem_strndup(name, n);
-    const struct dockerfile_values *v = x->values;
-    const char *value = v->lookup ? v->lookup(v->arg, key) : NULL;
-    if (braces ? substitute(x, key, value, name + n, stop, out, e) : put(x, key, value, out, e))
-        return NULL;
-    return braces ? stop + 1 : name + n;
-}
-
-static void push(struct words *words, buf *word)
-{
-    if (words->n + 1 >= words->room)
-        words->at = mem_resize(words->at, words->room = 2 * words->room + 2, sizeof *words->at);
-    words->at[words->n++] = mem_strdup(buf_cstr(word));
-    words->at[words->n] = NULL;
-    buf_clear(word);
-}
-
-static int lex(const struct lexer *x, const char *p, const char *end, struct words *words, err *e)
-{
-    AUTO_BUF word = {0};
-    bool any = false;
-    char quote = '\0';
-    *words = (struct words){.at = mem_array(1, sizeof *words->at), .room = 1};
-    while (p && p < end) {
-        if (!quote && x->split && isspace((unsigned char)*p)) {
-            if (any)
-                push(words, &word);
-            any = false;
-            p++;
-            continue;
-        }
-        any = true;
-        bool literal = quote == '"' && p + 1 < end && !strchr("\"\\$", p[1]);
-        if (*p == '\\' && quote != '\'' && p + 1 < end && !literal) {
-            buf_char(&word, p[1]);
-            p += 2;
-        } else if ((*p == '"' || *p == '\'') && (!quote || quote == *p)) {
-            quote = quote ? '\0' : *p;
-            p++;
-        } else if (*p == '$' && quote != '\'')
-            p = variable(x, p, end, &word, e);
-        else
-            buf_char(&word, *p++);
-    }
-    if (p && !quote) {
-        if (any)
-            push(words, &word);
-        return 0;
-    }
-    strv_free(words->at);
-    *words = (struct words){0};
-    return p ? err_set(e, ERR_INVALID, "a quote is not closed") : -1;
-}
-
-int dockerfile_words(const char *text, struct dockerfile_values *values, char ***words, err *e)
-{
-    struct words list;
-    int status = lex(&(struct lexer){values, true, 0}, text, text + strlen(text), &list, e);
-    *words = list.at;
-    return status;
-}
-
-char *dockerfile_text(const char *text, struct dockerfile_values *values, err *e)
-{
-    struct words list;
-    if (lex(&(struct lexer){values, false, 0}, text, text + strlen(text), &list, e))
-        return NULL;
-    char *result = mem_strdup(list.at[0] ? list.at[0] : "");
-    strv_free(list.at);
-    return result;
-}
-
-// Steps
+#include <strings.h>
 
 struct reader {
     const char *next;
     int line; // of `next`
+    char escape;
+    bool directives; // may lines still be "# escape=`"?
 };
 
-// The next line without its end and blanks around it, new; NULL at the end.
+// The next line without its end, new; NULL at the end of the file.
 static char *read_line(struct reader *r)
 {
     if (!*r->next)
         return NULL;
     size_t n = strcspn(r->next, "\n");
-    char *line = str_trim(r->next, n);
+    char *line = mem_strndup(r->next, n);
     r->next += n + (r->next[n] == '\n');
     r->line++;
+    while (n && line[n - 1] == '\r')
+        line[--n] = '\0';
     return line;
 }
 
-// A whole step: continued lines joined, comments between them left out.
-static bool read_step(struct reader *r, buf *text, int *begin)
+// Cuts the escape that continues a line, with the blanks behind it. One that is escaped itself
+// continues nothing.
+static bool cut_continuation(const struct reader *r, char *line)
 {
+    size_t n = strlen(line);
+    while (n && (line[n - 1] == ' ' || line[n - 1] == '\t'))
+        n--;
+    if (!n || line[n - 1] != r->escape || (n > 1 && line[n - 2] == r->escape))
+        return false;
+    line[n - 1] = '\0';
+    return true;
+}
+
+static const char *skip_blanks(const char *p)
+{
+    while (isspace((unsigned char)*p))
+        p++;
+    return p;
+}
+
+// "# escape=`", "# syntax=…" and "# check=…" count before all else, each once.
+static int read_directive(struct reader *r, const char *line, err *e)
+{
+    const char *name = skip_blanks(line + 1), *p = name;
+    size_t n = 0;
+    while (isalnum((unsigned char)name[n]))
+        n++;
+    p = skip_blanks(name + n);
+    const char *value = *line == '#' && *p == '=' ? skip_blanks(p + 1) : "";
+    bool escape = n == 6 && strncasecmp(name, "escape", n) == 0;
+    r->directives = *value && (escape || (n == 6 && strncasecmp(name, "syntax", n) == 0) ||
+                                  (n == 5 && strncasecmp(name, "check", n) == 0));
+    if (!r->directives || !escape)
+        return 0;
+    AUTO_FREE char *text = str_trim(value, strlen(value));
+    if (!str_eq(text, "\\") && !str_eq(text, "`"))
+        return err_set(
+            e, ERR_INVALID, "%d: escape is \\ or `, not “%s”", r->line, str_short(text, 20).text);
+    r->escape = *text;
+    return 0;
+}
+
+// A whole step: continued lines joined as they are, comments and empty lines between them left out.
+// 1, 0: the end of the file, -1.
+static int read_step(struct reader *r, buf *text, int *begin, err *e)
+{
+    char *line;
+    bool more = true;
     buf_clear(text);
-    char *line;
-    while ((line = read_line(r))) {
-        size_t n = strlen(line);
-        bool more = n && line[n - 1] == '\\', comment = *line == '#';
-        if (!comment && n) {
-            if (!text->len)
-                *begin = r->line;
-            buf_add(text, line, n - more);
-        }
-        free(line);
-        if (text->len && !more && !comment && n)
-            return true;
+    *begin = 0;
+    while (more && (line = read_line(r))) {
+        AUTO_FREE char *owned = line;
+        const char *from = skip_blanks(line);
+        if (r->directives && read_directive(r, from, e) != 0)
+            return -1;
+        if (*from == '#' || !*from)
+            continue;
+        more = cut_continuation(r, line);
+        if (!*begin) {
+            *begin = r->line;
+            buf_str(text, skip_blanks(line));
+        } else
+            buf_str(text, line);
+        more = more || !*skip_blanks(buf_cstr(text));
     }
-    return text->len > 0;
+    return *begin && *skip_blanks(buf_cstr(text)) ? 1 : 0;
 }
 
-// The word that ends a here-document, new; NULL: there is none in the text.
-static char *here_word(const char *text)
+static const char *unset(void *arg, const char *name)
 {
-    const char *mark = strstr(text, "<<");
-    if (!mark)
+    return NULL;
+}
+
+// The word that ends a here-document, if the step's word begins one, as in "2<<-EOF"; new. *tabs:
+// it may be indented with some.
+static char *here_word(const char *word, bool *tabs)
+{
+    struct dockerfile_values none = {unset, NULL, 0, '\\'};
+    word += strspn(word, "0123456789");
+    if (!str_starts(word, "<<"))
         return NULL;
-    mark += 2 + (mark[2] == '-');
-    mark += *mark == '"' || *mark == '\'';
-    size_t n = name_length(mark);
-    return n ? mem_strndup(mark, n) : NULL;
+    *tabs = word[2] == '-';
+    word += 2 + *tabs;
+    AUTO_FREE char *name = *word && !strchr(word, '<') ? dockerfile_text(word, &none, NULL) : NULL;
+    return name && *name ? STEAL(name) : NULL;
 }
 
-static void skip_here(struct reader *r, const char *word)
+static int skip_here(struct reader *r, const char *word, bool tabs, int line, err *e)
 {
-    char *line;
+    char *one;
     bool ends = false;
-    while (!ends && (line = read_line(r))) {
-        ends = str_eq(line, word);
-        free(line);
+    while (!ends && (one = read_line(r))) {
+        ends = str_eq(one + (tabs ? strspn(one, "\t") : 0), word);
+        free(one);
     }
+    return ends ? 0
+                : err_set(e, ERR_INVALID, "%d: the here-document has no end: a line “%s”", line,
+                      str_short(word, 40).text);
 }
 
-static void take_flags(struct dockerfile_step *s, const char **p)
+// Skips the step's here-documents.
+static int take_here(struct dockerfile_step *s, struct reader *r, err *e)
 {
-    while (str_starts(*p, "--")) {
-        size_t n = strcspn(*p, " \t");
-        AUTO_FREE char *flag = mem_strndup(*p, n);
-        s->flags = strv_add(s->flags, flag);
-        *p += n;
-        *p += strspn(*p, " \t");
+    char **words = dockerfile_split(s->rest, '\\');
+    int status = 0;
+    for (char **w = words; *w && status == 0; w++) {
+        bool tabs;
+        AUTO_FREE char *word = here_word(*w, &tabs);
+        s->here = s->here || word;
+        if (word)
+            status = skip_here(r, word, tabs, s->line, e);
     }
+    strv_free(words);
+    return status;
 }
 
-static void add_step(struct dockerfile *d, struct reader *r, const char *text, int line)
+// Takes an option without its quotes and escapes; returns what is behind it.
+static const char *take_flag(struct dockerfile_step *s, const char *p)
+{
+    AUTO_BUF flag = {0};
+    char quote = '\0';
+    for (; *p && (quote || !isspace((unsigned char)*p)); p++) {
+        if (quote ? *p == quote : *p == '"' || *p == '\'')
+            quote = quote ? '\0' : *p;
+        else if (*p != '\\' || *++p)
+            buf_char(&flag, *p);
+        else
+            break;
+    }
+    if (!str_eq(buf_cstr(&flag), "--"))
+        s->flags = strv_add(s->flags, buf_cstr(&flag));
+    return skip_blanks(p);
+}
+
+static int add_step(struct dockerfile *d, struct reader *r, const char *text, int line, err *e)
 {
     d->steps = mem_resize(d->steps, d->n + 1, sizeof *d->steps);
     struct dockerfile_step *s = &d->steps[d->n++];
-    size_t n = strcspn(text, " \t");
-    const char *p = text + n + strspn(text + n, " \t");
+    text = skip_blanks(text);
+    size_t n = strcspn(text, " \t\v\f\r");
+    const char *p = skip_blanks(text + n);
     *s = (struct dockerfile_step){
         .line = line, .name = mem_strndup(text, n), .flags = mem_array(1, sizeof *s->flags)};
     for (char *c = s->name; *c; c++)
         *c = (char)toupper((unsigned char)*c);
-    take_flags(s, &p);
-    s->rest = mem_strdup(p);
-    bool may = str_eq(s->name, "RUN") || str_eq(s->name, "COPY") || str_eq(s->name, "ADD");
-    AUTO_FREE char *word = may ? here_word(p) : NULL;
-    s->here = word != NULL;
-    if (word)
-        skip_here(r, word);
+    while (str_starts(p, "--")) {
+        bool ends = !p[2] || isspace((unsigned char)p[2]);
+        p = take_flag(s, p);
+        if (ends)
+            break;
+    }
+    s->rest = str_trim(p, strlen(p));
+    bool may = str_eq(s->name, "RUN") || str_eq(s->name, "COPY") || str_eq(s->name, "ADD") ||
+               str_eq(s->name, "ONBUILD");
+    return may && strstr(s->rest, "<<") ? take_here(s, r, e) : 0;
 }
 
 static const char *const native[] = {"FROM", "ARG", "ENV", "COPY", "ADD", "WORKDIR", "ENTRYPOINT",
@@ -269,12 +200,20 @@ static bool is_among(const char *name, const char *const *names)
 
 int dockerfile_parse(const char *text, struct dockerfile *d, err *e)
 {
-    struct reader r = {.next = text};
+    struct reader r = {.next = text + (str_starts(text, "\xef\xbb\xbf") ? 3 : 0),
+        .escape = '\\',
+        .directives = true};
     AUTO_BUF step = {0};
-    int line = 0;
+    int line = 0, got;
     *d = (struct dockerfile){0};
-    while (read_step(&r, &step, &line))
-        add_step(d, &r, buf_cstr(&step), line);
+    while ((got = read_step(&r, &step, &line, e)) > 0)
+        if ((got = add_step(d, &r, buf_cstr(&step), line, e)) < 0)
+            break;
+    d->escape = r.escape;
+    if (got < 0) {
+        dockerfile_done(d);
+        return -1;
+    }
     for (size_t i = 0; i < d->n; i++) {
         const struct dockerfile_step *s = &d->steps[i];
         if (is_among(s->name, native) || is_among(s->name, foreign))

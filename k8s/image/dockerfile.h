@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Dockerfiles: parses one, and builds what needs no RUN, without a daemon. The caller owns texts
 // and results; a `dockerfile` owns its steps.
-// Source: docker's reference, "Dockerfile".
+// Source: docker's reference, "Dockerfile", and BuildKit, which tests/wire compares with.
 //
 //   stage 1   FROM base AS build   a draft per stage, a layer for each COPY and ADD
 //   stage 2   FROM …               COPY --from=build reads the unpacked stage
@@ -12,12 +12,13 @@ struct dockerfile_step {
     int line;     // where it begins
     char *name;   // "COPY"
     char **flags; // "--from=build"; ended by NULL
-    char *rest;   // what follows, continued lines joined
+    char *rest;   // what follows, continued lines joined, without blanks around it
     bool here;    // with a here-document
 };
 struct dockerfile {
     struct dockerfile_step *steps;
     size_t n;
+    char escape; // "\\", or "`" if the file says so
 };
 // Errors: ERR_INVALID begins with the line's number: "7: …".
 int dockerfile_parse(const char *text, struct dockerfile *d, err *e);
@@ -30,14 +31,18 @@ struct dockerfile_values {
     const char *(*lookup)(void *arg, const char *name);
     void *arg;
     size_t left; // bytes that variables may still stand for, or 0: they are used up
+    char escape; // 0: a backslash
 };
 // For one file: a value that has another one twice, ten times over, would have no end.
 #define DOCKERFILE_VALUES_MOST ((size_t)1 << 20)
-// Splits a text into words as Dockerfiles do: quotes, backslashes, $NAME, ${NAME}, ${NAME:-word}
-// and ${NAME:+word}. The new list ends with NULL. Errors: also ERR_LIMIT.
-int dockerfile_words(const char *text, struct dockerfile_values *values, char ***words, err *e);
-// The same as one text: blanks stay. New; NULL on an error.
+// What a text stands for, as BuildKit has it: without quotes and escapes, with $NAME, ${NAME},
+// ${NAME:-word} (also + and ?), ${NAME#pattern} (## % %%), ${NAME/pattern/word} (//). New; NULL on
+// an error. Errors: also ERR_LIMIT.
 char *dockerfile_text(const char *text, struct dockerfile_values *values, err *e);
+// The words of a text as they stand there, with their quotes. New, ended by NULL.
+char **dockerfile_split(const char *text, char escape);
+// The same, and what each stands for. A value is not split.
+int dockerfile_words(const char *text, struct dockerfile_values *values, char ***words, err *e);
 
 struct dockerfile_build {
     const char *name;        // of the file, for errors

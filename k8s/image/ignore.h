@@ -2,11 +2,14 @@
 // Which files stay out of an image, by patterns as in a .dockerignore: relative to the folder, "*"
 // and "?" within a name, "**" for any number of folders, "!" takes back in, and the last pattern
 // that matches decides. A pattern that matches a folder matches what is in it.
-// Source: docker's reference, "dockerignore file".
+// Source: moby/patternmatcher, with its oddities; tests/wire compares with it.
 #pragma once
+#include "base/err.h"
+
 #include <stdbool.h>
 
-// The patterns of a file's text, without comments and empty lines; new, ended by NULL.
-char **ignore_parse(const char *text);
+// The patterns of a file's text, cleaned, without comments and empty lines; new, ended by NULL.
+// Errors: ERR_INVALID names the line of a pattern that nobody can mean.
+char **ignore_parse(const char *text, err *e);
 // path: relative, "a/b". patterns NULL: nothing is ignored.
 bool ignore_matches(const char *const *patterns, const char *path);

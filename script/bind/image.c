@@ -8,6 +8,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "k8s/image/build.h"
+#include "k8s/image/ignore.h"
 #include "k8s/image/index.h"
 #include "script/bind/bindings.h"
 #include "script/bind/fetch.h"
@@ -100,9 +101,23 @@ static int read_list(const cJSON *args, const char *key, char ***out, err *e)
     return 0;
 }
 
+// As the lines of a .dockerignore, and so read.
+static int read_exclude(const cJSON *args, struct build *b, err *e)
+{
+    char **raw = NULL;
+    AUTO_BUF text = {0};
+    int status = read_list(args, "exclude", &raw, e);
+    for (char **p = raw; p && *p; p++)
+        buf_fmt(&text, "%s\n", *p);
+    if (status == 0 && raw && !(b->exclude = ignore_parse(buf_cstr(&text), e)))
+        status = err_wrap(e, "image.build: exclude");
+    strv_free(raw);
+    return status;
+}
+
 static int read_lists(const cJSON *args, struct build *b, err *e)
 {
-    if (read_list(args, "exclude", &b->exclude, e) || read_list(args, "env", &b->env, e) ||
+    if (read_exclude(args, b, e) || read_list(args, "env", &b->env, e) ||
         read_list(args, "entrypoint", &b->entrypoint, e) || read_list(args, "cmd", &b->cmd, e))
         return -1;
     b->spec.exclude = (const char *const *)b->exclude;

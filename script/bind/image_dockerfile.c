@@ -246,8 +246,9 @@ static int run_builder(
 {
     ERR_GUARD(e);
     AUTO_FREE char *to = str_fmt("oci:%s/%s:%s", folder, MADE, own);
-    char **argv = words(
-        (const char *const[]){builder, "build", "--layers", "--file", r->file, "--tag", own, NULL});
+    // In its own format, OCI's, a builder passes over SHELL, HEALTHCHECK and ONBUILD.
+    char **argv = words((const char *const[]){
+        builder, "build", "--format", "docker", "--layers", "--file", r->file, "--tag", own, NULL});
     for (char **a = r->args; *a; a++)
         argv = strv_add(strv_add(argv, "--build-arg"), *a);
     if (r->target)

@@ -10,9 +10,10 @@
 
 static bool ignored(const char *text, const char *path)
 {
-    char **patterns = ignore_parse(text);
-    bool matches = ignore_matches((const char *const *)patterns, path);
-    for (char **p = patterns; *p; p++)
+    char **patterns = ignore_parse(text, NULL);
+    bool matches =
+        !patterns || ignore_matches((const char *const *)patterns, path); // none: refused
+    for (char **p = patterns; p && *p; p++)
         free(*p);
     free(patterns);
     return matches;

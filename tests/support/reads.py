@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Files as we read them, beside those whose files they are: kubectl, client-go (tests/support/reads)."""
+"""Files as we read them, beside those whose files they are: kubectl, client-go, BuildKit, moby (tests/support/reads)."""
 import json
 import os
 import shutil

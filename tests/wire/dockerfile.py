@@ -115,6 +115,52 @@ def test_the_instructions(t):
     raise AssertionError("opt/renamed.py is in no layer")
 
 
+def owners(f, name):
+    """Owner and mode of each entry of that name in the image's layers."""
+    found = []
+    for digest in f.layers:
+        with tarfile.open(f"{f.store}/blobs/sha256/{digest[7:]}") as tar:
+            found += [(m.uid, m.gid, m.mode & 0o777) for m in tar if m.name == name]
+    return found
+
+
+def test_instructions_mean_what_they_mean_to_buildkit(t):
+    f, machine = Folder(t), {"x86_64": "amd64", "aarch64": "arm64"}[os.uname().machine]
+    for name in "c/a", "c/dir/b":
+        f.put(name, name)
+    config, root = f.built("\ufeff# escape=`\n" + f"""ARG BASE=scratch
+        FROM $BASE AS base-{machine}
+        FROM base-${{TARGETARCH}}
+        ARG BUILDPLATFORM
+        ARG BUILDARCH
+        ARG TARGETOS=mine
+        ARG U=1000
+        ARG G=100
+        ARG M=0750
+        ENV ON=$BUILDPLATFORM/$BUILDARCH/$TARGETOS WIN=C:\\dir CUT=`
+${{U%00}}
+        ENV OLD  two  words
+        COPY --chown="${{U}}:${{G}}" a /own/
+        COPY --chmod=$M a /mode/
+        COPY --chown=root:root dir/../a /root/
+        WORKDIR /x/y
+        WORKDIR ../a dir
+        COPY dir ../b/
+        ARG PORTS="80 81/udp"
+        EXPOSE $PORTS 82
+        CMD ["a", ]
+        """, 'context = "c"')
+    assert files(root) == ["mode/a", "own/a", "root/a", "x/y/../b/b".replace("y/../", "")], files(root)
+    assert owners(f, "own/a") == [(1000, 100, 0o644)] and owners(f, "mode/a") == [(0, 0, 0o750)] and owners(f, "root/a") == [(0, 0, 0o644)]
+    run_with = config["config"]
+    assert run_with["Env"] == [f"ON=linux/{machine}/{machine}/mine", "WIN=C:\\dir", "CUT=10", "OLD=two  words"], run_with
+    assert run_with["WorkingDir"] == "/x/a dir" and run_with["ExposedPorts"] == {"80/tcp": {}, "81/udp": {}, "82/tcp": {}}, run_with
+    assert run_with["Cmd"] == ["/bin/sh", "-c", '["a", ]'], run_with
+    f.put("c/.dockerignore", "\ufeffa\n!dir/[\n")
+    done = f.build("FROM scratch\nCOPY . /\n", 'context = "c"')
+    assert done.code == 1 and "ignore file of Dockerfile: line 2: “!dir/[” is no pattern" in done.err, done
+
+
 def test_the_same_file_gives_the_same_image(t):
     text = "FROM scratch\nCOPY a /x/\n"
     digests = []
@@ -410,7 +456,12 @@ def test_what_is_wrong_names_its_line(t):
         "FROM scratch\nADD https://example.org/x /\n": ("Dockerfile:2: ADD", "fetch it in a cell"),
         "FROM scratch\nCOPY --chown=app a /x\n": ("Dockerfile:2: COPY: --chown=app", "use numbers"),
         "FROM scratch\nCOPPY a /x\n": ("Dockerfile:2: “COPPY” is no instruction: did you mean COPY",),
-        "FROM scratch\nENV \"x\n": ("Dockerfile:2: ENV: a quote is not closed",),
+        "FROM scratch\nENV A=\"x\n": ("Dockerfile:2: ENV: a quote is not closed",),
+        "FROM scratch\nENV A\n": ("Dockerfile:2: ENV: it takes NAME=VALUE",),
+        "FROM scratch\nENV =x\n": ("Dockerfile:2: ENV: a name is missing",),
+        "FROM scratch\nCMD [\"a\", 1]\n": ("Dockerfile:2: CMD: a list takes texts",),
+        "FROM scratch\nENV A=\"${B:?give it}\"\n": ("Dockerfile:2: ENV: B: give it",),
+        "FROM scratch\nCOPY a/../../x /x\n": ("Dockerfile:2: COPY", "leads out of the folder"),
         "FROM nobody.example/x\n": ("Dockerfile:1: FROM: image nobody.example/x is not in the local store",),
     }.items():
         done = f.build(text)
@@ -519,8 +570,10 @@ def test_buildah_runs_what_we_cannot(t):
     assert config["config"]["Entrypoint"] == ["/bin/cat", "/again"] and config["config"]["Env"] == ["PATH=/bin"], config
     assert tags(f) == ["made:1", "team/base:1"], tags(f)
     # The next build of the tag takes the place of this one, also in buildah's storage.
-    _, root = f.built("FROM team/base:1 AS t\nRUN echo new >/new\nFROM scratch\nCOPY words /\n", 'target = "t"', **env)
+    _, root = f.built("FROM team/base:1 AS t\nSHELL [\"/bin/sh\", \"-c\", \"echo shelled >/new; /bin/sh -c \\\"$0\\\"\"]\n"
+                      "RUN echo new >>/new\nFROM scratch\nCOPY words /\n", 'target = "t"', **env)
     assert {"bin/cat", "bin/sh", "new"} <= set(files(root)) and "words" not in files(root), files(root)  # RUN needs /etc/hosts and the like
+    assert read(root, "new") == "shelled\nnew\n"
     named = [name for name in sh("buildah", "images", "--format", "{{.Name}}:{{.Tag}}", env=env).out.split() if "firesteel-build" in name]
     assert len(named) == 1, named
 

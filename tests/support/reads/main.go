@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How the programs that files were written for read them: kubectl's YAML and kubeconfigs. reads MODE <PATHS: a line "PATH<tab>JSON" for each path of the standard input.
+// How the programs that files were written for read them: kubectl's YAML and kubeconfigs, BuildKit's Dockerfiles, moby's
+// ignore files. reads MODE <PATHS: a line "PATH<tab>JSON" for each path of the standard input.
 package main
 
 import (
@@ -52,12 +53,13 @@ func readKubeconfig(path string) result {
 	return result{}
 }
 
-var modes = map[string]func(string) result{"yaml": readYAML, "kubeconfig": readKubeconfig}
+var modes = map[string]func(string) result{"yaml": readYAML, "kubeconfig": readKubeconfig,
+	"dockerfile": readDockerfile, "words": readWords, "ignore": readIgnore}
 
 func main() {
 	read, found := modes[strings.Join(os.Args[1:], " ")]
 	if !found {
-		fmt.Fprintln(os.Stderr, "usage: reads yaml|kubeconfig <PATHS")
+		fmt.Fprintln(os.Stderr, "usage: reads yaml|kubeconfig|dockerfile|words|ignore <PATHS")
 		os.Exit(2)
 	}
 	out := bufio.NewWriter(os.Stdout)

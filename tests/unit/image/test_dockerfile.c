@@ -48,11 +48,77 @@ TEST(variables)
     check_words("${A:+set} ${NONE:+set}- ${EMPTY+set}", "[set][-][set]");
     check_words("${NONE:-${A}x}", "[a bx]");
     check_words("$ 5$", "[$][5$]");
+    check_words("${A?x} ${A#a?} ${A##*} ${A%b} ${A%%?*} \"${A/ /_}\" ${A//[ab]/x}",
+        "[a b][b][][a ][][a_b][a b]");
+    check_words("$1 $@ ${A:-$NONE}x b\\", "[][][a bx][b]"); // an escape at the end is nothing
+}
+
+// Each is read as by BuildKit, beside which ./check wire reads thousands.
+TEST(lines_are_continued_as_by_buildkit)
+{
+    static const struct {
+        const char *text, *rest, *next;
+    } cases[] = {
+        {"ENV A=b\\\\\nENV C=d\n", "A=b\\\\", "C=d"},
+        {"ENV A=b\\\nC=d\nENV E=f\n", "A=bC=d", "E=f"},
+        {"ENV A=b \\  \t\n   C=d\nENV E=f\n", "A=b    C=d", "E=f"},
+        {"ENV A=b \\\n# no\n\n  # no\n C=d\nENV E=f\n", "A=b  C=d", "E=f"},
+        {"\xef\xbb\xbf"
+         "ENV A=b\r\nENV E=f\r\n",
+            "A=b", "E=f"},
+        {"#escape=`\nENV A=b`\nC=d\nENV E=\\\n", "A=bC=d", "E=\\"},
+        {"# Escape = `\n# syntax=x\nENV A=b``\nENV E=f\n", "A=b``", "E=f"},
+        {"\n# escape=`\nENV A=b\\\nc\nENV E=f\n", "A=bc", "E=f"}, // too late
+        {"ENV A=b\nENV E=f \\", "A=b", "E=f"},
+        {"  ENV\tA=b  \nENV E=f\n", "A=b", "E=f"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        err e = {0};
+        struct dockerfile d;
+        CHECK_OK(dockerfile_parse(cases[i].text, &d, &e) == 0, e);
+        CHECK_INT(d.n, 2);
+        CHECK_STR(d.steps[0].rest, cases[i].rest);
+        CHECK_STR(d.steps[1].rest, cases[i].next);
+        dockerfile_done(&d);
+    }
+}
+
+TEST(here_documents_are_words)
+{
+    err e = {0};
+    struct dockerfile d;
+    static const char text[] =
+        "RUN echo $((1<<2)) \"a <<b\" <<<c\nRUN cat <<'ONE' 3<<-\"T W\" >x\nFROM\n"
+        "ONE\nEOF\n\t\tT W\nCOPY <<a.txt /x\na\na.txt\nENV A=<<B\n";
+    CHECK_OK(dockerfile_parse(text, &d, &e) == 0, e);
+    CHECK_INT(d.n, 4);
+    CHECK(!d.steps[0].here && d.steps[1].here && d.steps[2].here && !d.steps[3].here);
+    CHECK_INT(d.steps[2].line, 7);
+    dockerfile_done(&d);
+    CHECK_INT(dockerfile_parse("RUN <<EOF\nx\n", &d, &e), -1);
+    CHECK_HAS(e.text, "1: the here-document has no end: a line “EOF”");
+    CHECK_INT(dockerfile_parse("# escape=x\nFROM a\n", &d, &e), -1);
+    CHECK_HAS(e.text, "1: escape is");
+}
+
+TEST(options_have_quotes)
+{
+    err e = {0};
+    struct dockerfile d;
+    static const char text[] = "COPY --chown=\"${U}:${G}\" --from='a b' --chmod=7\\55 -- --x /y\n";
+    CHECK_OK(dockerfile_parse(text, &d, &e) == 0, e);
+    CHECK_STR(d.steps[0].flags[0], "--chown=${U}:${G}");
+    CHECK_STR(d.steps[0].flags[1], "--from=a b");
+    CHECK_STR(d.steps[0].flags[2], "--chmod=755");
+    CHECK(!d.steps[0].flags[3]);
+    CHECK_STR(d.steps[0].rest, "--x /y");
+    dockerfile_done(&d);
 }
 
 TEST(words_that_are_wrong)
 {
-    static const char *const bad[] = {"\"a", "'a", "${A", "${}", "${A:?no}", "${A%x}"};
+    static const char *const bad[] = {"\"a", "'a", "${A", "${}", "${NONE:?no}", "${NONE?}",
+        "${EMPTY:?}", "${A:#x}", "${A^}", "${A/b}"};
     for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
         err e = {0};
         char **list;
@@ -118,7 +184,7 @@ TEST(steps)
     CHECK_INT(d.steps[0].line, 3);
     CHECK_STR(d.steps[1].flags[0], "--from=x");
     CHECK_STR(d.steps[1].flags[1], "--chown=1:2");
-    CHECK_STR(d.steps[1].rest, "a b");
+    CHECK_STR(d.steps[1].rest, "a   b");
     CHECK_INT(d.steps[1].line, 4);
     CHECK_STR(d.steps[3].rest, "[\"x\"]");
     CHECK_INT(d.steps[3].line, 12);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
+#include "base/mem.h"
 #include "base/str.h"
 #include "k8s/image/ignore.h"
 #include "tests/support/tap.h"
 
 static bool ignored(const char *text, const char *path)
 {
-    char **patterns = ignore_parse(text);
+    char **patterns = ignore_parse(text, NULL);
     bool result = ignore_matches((const char *const *)patterns, path);
     strv_free(patterns);
     return result;
@@ -45,6 +46,36 @@ TEST(the_last_one_decides)
     CHECK(ignored("!README.md\n*.md", "README.md"));
     CHECK(!ignored("data\r\n!data/keep", "data/keep"));
     CHECK(ignored("data\n!data/keep", "data/other"));
+}
+
+// Each as moby's matcher has it; ./check wire has its whole table.
+TEST(oddities_of_mobys_matcher)
+{
+    CHECK(ignored("\xef\xbb\xbfsecret", "secret")); // a byte order mark
+    CHECK(ignored("  spaced  ", "spaced"));
+    CHECK(ignored("a/../b", "b"));
+    CHECK(ignored("../x", "../x") && !ignored("../x", "x"));
+    CHECK(ignored("a//b/./c/", "a/b/c/d"));
+    CHECK(ignored("**x", "yx") && ignored("**/x", "a/x") && !ignored("**/x", "ax"));
+    CHECK(ignored("a/**/*.c", "a/b/c/d.c") && ignored("a/**/*.c", "a/d.c"));
+    CHECK(ignored("[^a]", "b") && !ignored("[^a]", "a") && ignored("[!a]", "a"));
+    CHECK(ignored("a?c", "a\xc3\xa9"
+                         "c") &&
+          !ignored("a?c", "a/c"));
+    CHECK(ignored("a\\*", "a*") && !ignored("a\\*", "ab"));
+    CHECK(!ignored(
+        "a*a*a*a*a*a*a*a*a*b", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"));
+}
+
+TEST(what_is_no_pattern_is_refused)
+{
+    static const char *const bad[] = {
+        "a\n[", "a\n[]", "a\n[a-]", "a\n[-a]", "a\nb\\", "a\n!", "a\n!["};
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        err e = {0};
+        CHECK(!ignore_parse(bad[i], &e));
+        CHECK_HAS(e.text, "line 2: “");
+    }
 }
 
 int main(void)
