@@ -101,6 +101,8 @@ struct arguments {
     X(headless, FLAG, options.headless, "           execute the notebook, then end")               \
     X(detach, FLAG, options.detach, "             headless, and outlive the client")               \
     X(sandbox, FLAG, sandbox, "            with a private sandbox")                                \
+    X(processes, FLAG, options.processes,                                                          \
+        "          with --sandbox: its pods are plain processes")                                  \
     X(clean, TEXT, clean.run, "RUN           list and remove what a run has left, instead")        \
     X(dry_run, FLAG, clean.dry_run, "            with --clean: only list")                         \
     X(yes, FLAG, clean.yes, "                with --clean: do not ask")                            \

@@ -26,6 +26,7 @@ struct open_options {
     const char *cwd, *context, *namespace_, *kubeconfig, *registry, *memory;
     char **parameters, **files, **yaml, **protect, **command;
     bool sandbox, no_outputs;
+    const char *processes;
 };
 
 static char *target_name(const struct open_options *o)
@@ -147,7 +148,8 @@ static int launch(workbench *w, struct cli *cli, const struct open_options *o,
             .command = (const char *const *)o->command,
             .protect = (const char *const *)o->protect,
             .read_only = cli->read_only,
-            .sandbox = o->sandbox},
+            .sandbox = o->sandbox,
+            .processes = o->processes},
         e);
 }
 
@@ -388,8 +390,10 @@ static int open_run(struct cli *cli, int argc, char **argv)
     struct open_options o = {0};
     const struct option options[] = {
         NOTEBOOK_OPTIONS(o),
-        {"sandbox", 0, NULL, "with a private cluster that ends with the kernel",
-            .given = &o.sandbox},
+        {"sandbox", 0, NULL,
+            "with a private cluster that ends with the kernel; processes: its pods are plain "
+            "processes, where users may make no namespaces",
+            .word = "processes", .given = &o.sandbox, .text = &o.processes},
         {"read-only", 0, NULL,
             "nothing is changed on a cluster; a kernel that is alive is only looked at",
             .given = &cli->read_only},

@@ -15,8 +15,9 @@ static void options_help(const struct option *options, buf *out)
 {
     for (const struct option *o = options; o->name; o++) {
         AUTO_FREE char *left =
-            str_fmt("%s%c%s--%s%s%s", o->letter ? "-" : " ", o->letter ? o->letter : ' ',
-                o->letter ? ", " : "  ", o->name, o->value ? " " : "", o->value ? o->value : "");
+            str_fmt("%s%c%s--%s%s%s%s%s%s", o->letter ? "-" : " ", o->letter ? o->letter : ' ',
+                o->letter ? ", " : "  ", o->name, o->value ? " " : "", o->value ? o->value : "",
+                o->word ? "[=" : "", o->word ? o->word : "", o->word ? "]" : "");
         int blank = 34 - text_width(left, strlen(left), 0);
         buf_fmt(out, "  %s%*s %s\n", left, blank > 0 ? blank : 0, "", o->help);
     }
@@ -115,7 +116,10 @@ int options_parse(struct cli *cli, const struct verb *verb, const struct option 
         const struct option *o = find(options, argument, &value);
         if (!o)
             *code = unknown_option(cli, verb, options, argument);
-        else if (!o->value && value)
+        else if (!o->value && value && o->word && !str_eq(value, o->word))
+            *code = cli_usage(cli, verb, "--%s=%s: it is --%s or --%s=%s", o->name, value, o->name,
+                o->name, o->word);
+        else if (!o->value && value && !o->word)
             *code = cli_usage(cli, verb, "--%s takes no value", o->name);
         else if (o->value && !value && i + 1 == argc)
             *code = cli_usage(cli, verb, "--%s needs a value: %s", o->name, o->value);

@@ -10,6 +10,7 @@ struct option {
     char letter;       // 0: none
     const char *value; // the value's name in the help; NULL: a switch
     const char *help;
+    const char *word;  // a switch may say =WORD, which goes to *text; NULL: it may not
     bool *given;       // for a switch: set to true
     const char **text; // for an option with a value: set to the last one given
     char ***list;      // or: every one given is appended to this strv

@@ -50,7 +50,8 @@ int run_check_document(
 // A run against a private sandbox whose pods cannot come from images would stop in the middle.
 static int check_sandbox(struct cli *cli, const struct run_options *o, const notebook *nb, err *e)
 {
-    for (size_t i = 0; o->sandbox && !o->no_preflight && !o->resume && i < notebook_count(nb);
+    for (size_t i = 0;
+         o->sandbox && !o->processes && !o->no_preflight && !o->resume && i < notebook_count(nb);
          i++) {
         const cell *c = notebook_cell(nb, i);
         if (c->kind != CELL_CODE || !strstr(c->source, "image.build"))
@@ -59,7 +60,8 @@ static int check_sandbox(struct cli *cli, const struct run_options *o, const not
         return host_takes_images(cli, e) == 0
                    ? 0
                    : err_wrap(e,
-                         "cell %zu (%s) builds an image for the sandbox (no cell was run; "
+                         "cell %zu (%s) builds an image for the sandbox; --sandbox=processes "
+                         "runs its pods as plain processes instead (no cell was run; "
                          "--no-preflight runs them anyway)",
                          i + 1, title);
     }
@@ -244,6 +246,7 @@ int run_start(struct cli *cli, struct run_options *o, const char *file, struct r
             .headless = true,
             .detach = o->detach,
             .sandbox = o->sandbox,
+            .processes = o->processes,
         },
         &e);
 }
@@ -304,8 +307,10 @@ static int run(struct cli *cli, int argc, char **argv)
         {"allow-protected", 0, "CONTEXT",
             "with --allow: effects are granted in this protected context, too; may be repeated",
             .list = &o.allow_protected},
-        {"sandbox", 0, NULL, "run against a private cluster that ends with the run",
-            .given = &o.sandbox},
+        {"sandbox", 0, NULL,
+            "run against a private cluster that ends with the run; processes: its pods are plain "
+            "processes, where users may make no namespaces",
+            .word = "processes", .given = &o.sandbox, .text = &o.processes},
         {"output", 'o', "plain|json|junit", "what is printed; json: the journal's events",
             .text = &o.output},
         {"report", 0, "FILE",

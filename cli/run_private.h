@@ -37,7 +37,7 @@ struct run {
 
 struct run_options {
     const char *output, *cwd, *timeout, *resume, *context, *namespace_, *kubeconfig, *registry,
-        *memory, *seed, *from;
+        *memory, *seed, *from, *processes;
     const struct stale *stale; // --stale: what is done; NULL: all
     char **command;            // as it was typed, secrets hidden
     char **allow, **parameters, **files, **redo, **reports, **yaml, **protect, **allow_protected;

@@ -27,7 +27,7 @@ extern char **environ;
 
 struct settings {
     const char *dir, *images;
-    bool is_private;
+    bool is_private, processes;
     int notify_fd; // -1: none
     int64_t port;
 };
@@ -45,13 +45,14 @@ struct program {
     int lock;
 };
 
-static const char usage[] =
-    "Usage: firesteel-sandbox --dir DIR --images DIR [--port PORT] [--notify-fd N] [--private]\n"
-    "  --dir DIR       where the kubeconfig and the pods' folders go\n"
-    "  --images DIR    the local image store\n"
-    "  --port PORT     listen there on 127.0.0.1 (default: any free port)\n"
-    "  --notify-fd N   write {\"kubeconfig\": PATH} there when ready\n"
-    "  --private       end when the reader of that descriptor is gone\n";
+static const char usage[] = "Usage: firesteel-sandbox --dir DIR --images DIR [--port PORT] "
+                            "[--notify-fd N] [--private] [--processes]\n"
+                            "  --dir DIR       where the kubeconfig and the pods' folders go\n"
+                            "  --images DIR    the local image store\n"
+                            "  --port PORT     listen there on 127.0.0.1 (default: any free port)\n"
+                            "  --notify-fd N   write {\"kubeconfig\": PATH} there when ready\n"
+                            "  --processes     run pods as plain processes, also those of images\n"
+                            "  --private       end when the reader of that descriptor is gone\n";
 
 static int fail(const char *what)
 {
@@ -64,7 +65,8 @@ static int parse_options(struct settings *s, int argc, char **argv)
     static const struct option options[] = {{"dir", required_argument, NULL, 'd'},
         {"images", required_argument, NULL, 'i'}, {"port", required_argument, NULL, 'p'},
         {"notify-fd", required_argument, NULL, 'n'}, {"private", no_argument, NULL, 'P'},
-        {"version", no_argument, NULL, 'v'}, {"help", no_argument, NULL, 'h'}, {0}};
+        {"processes", no_argument, NULL, 'o'}, {"version", no_argument, NULL, 'v'},
+        {"help", no_argument, NULL, 'h'}, {0}};
     int64_t fd;
     *s = (struct settings){.notify_fd = -1};
     for (int c; (c = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
@@ -74,6 +76,8 @@ static int parse_options(struct settings *s, int argc, char **argv)
             s->images = optarg;
         else if (c == 'P')
             s->is_private = true;
+        else if (c == 'o')
+            s->processes = true;
         else if (c == 'n' && str_to_int(optarg, &fd) && fd >= 0 && fd < 65536)
             s->notify_fd = (int)fd;
         else if (c == 'p' && str_to_int(optarg, &s->port) && s->port >= 0 && s->port < 65536)
@@ -144,6 +148,7 @@ static int open_pods(struct program *p, err *e)
             .images = p->settings.images,
             .program = self,
             .worker = path_exists(worker) ? worker : NULL,
+            .processes = p->settings.processes,
             .bwrap = (const char *const *)p->bwrap,
             .env = (const char *const *)environ,
         },
@@ -161,7 +166,8 @@ static int open_all(struct program *p, err *e)
         if (!(p->signals[i] = loop_signal_new(p->loop, signums[i], on_signal, p, e)))
             return -1;
     p->sandbox = sandbox_open(p->loop,
-        &(struct sandbox_options){p->settings.dir, FIRESTEEL_VERSION, (uint16_t)p->settings.port},
+        &(struct sandbox_options){
+            p->settings.dir, FIRESTEEL_VERSION, (uint16_t)p->settings.port, p->settings.processes},
         e);
     p->images = p->sandbox ? image_store_open(p->settings.images, e) : NULL;
     if (!p->images)

@@ -299,7 +299,7 @@ static int unknown(client *c, const char *word, err *e)
         return err_set(e, ERR_NOT_FOUND,
             "the server has no kind \"%s\" among those that it tells of%s; some it does not: %s",
             word, near, failed);
-    bool sandbox = str_eq(c->k->context, "firesteel-sandbox");
+    bool sandbox = c->k->context && str_starts(c->k->context, "firesteel-sandbox");
     return err_set(e, ERR_NOT_FOUND, "the server has no kind \"%s\"%s%s", word, near,
         sandbox && !*near ? ": a sandbox has few (doc/sandbox.md); --context NAME is a cluster"
                           : "");

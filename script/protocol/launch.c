@@ -81,8 +81,9 @@ static char **command_line(const struct launch *o)
         const char *name;
         bool given;
     } flags[] = {{"--headless", o->headless}, {"--detach", o->detach}, {"--sandbox", o->sandbox},
-        {"--accept-drift", o->accept_drift}, {"--no-preflight", o->no_preflight},
-        {"--no-git", o->no_git}, {"--read-only", o->read_only}};
+        {"--processes", o->processes}, {"--accept-drift", o->accept_drift},
+        {"--no-preflight", o->no_preflight}, {"--no-git", o->no_git},
+        {"--read-only", o->read_only}};
 
     char **argv = strv_add(NULL, o->program);
     argv = strv_add(argv, "--client-fd=3");

@@ -44,6 +44,7 @@ struct launch {
     bool headless;     // --headless: executes the notebook after its owner's hello, then ends
     bool detach;       // --detach: headless, but starts at once and outlives its client
     bool sandbox;      // --sandbox: start a private one
+    bool processes;    // --processes: whose pods are plain processes
     bool no_preflight; // --no-preflight: do not look first what stands in the way
     bool accept_drift; // --accept-drift: accept changed objects
     bool read_only;    // --read-only: nothing is changed elsewhere

@@ -87,6 +87,7 @@ def test_a_run_that_could_not_end_does_not_begin(t):
     env = {**environment(t.dir()), "PATH": "/nonexistent"}
     done = sh(FIRESTEEL, "run", "n.lua", "--sandbox", "--allow", "cluster", cwd=cwd, env=env)
     assert done.code == 1 and done.out == "" and "cell 2 (Build) builds an image for the sandbox" in done.err and "bubblewrap is not installed" in done.err, done
+    assert "--sandbox=processes" in done.err, done
     done = sh(FIRESTEEL, "run", "n.lua", "--sandbox", "--allow", "cluster", "--no-preflight", cwd=cwd, env=env)
     assert done.code == 0 and "first" in done.out, done
 

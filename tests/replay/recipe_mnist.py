@@ -64,6 +64,20 @@ def test_from_the_trainer_to_the_clean_up(t):
     assert not os.listdir(env["TMPDIR"]), os.listdir(env["TMPDIR"])
 
 
+def test_pods_as_plain_processes(t):
+    """Where users may make no namespaces, as here, where there is no bubblewrap."""
+    cwd, env, tools = t.dir(), home(t), t.dir()
+    for name in ("sh", "uname", "env", "cat"):
+        os.symlink(shutil.which(name), f"{tools}/{name}")
+    env["PATH"] = tools
+    done = recipe(cwd, "--sandbox", *ALLOW, *QUICK, env=env)
+    assert done.code == 1 and done.out == "" and "bubblewrap is not installed" in done.err, done
+    done = recipe(cwd, "--sandbox=processes", *ALLOW, *QUICK, env=env)
+    assert done.code == 0 and "Model prediction for index 100: 6" in done.out and "of context firesteel-sandbox-processes" in done.out, done
+    nothing_left(cwd)
+    assert recipe(cwd, "--sandbox=pods", *ALLOW, env=env).code == 2
+
+
 def test_without_allow_nothing_has_happened(t):
     cwd = t.dir()
     done = recipe(cwd, "--sandbox", *QUICK, env=home(t))

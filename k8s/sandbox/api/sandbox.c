@@ -16,9 +16,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#define NAME "firesteel-sandbox"
+
 struct sandbox {
     loop *loop;
     char *dir, *version, *kubeconfig;
+    const char *context; // its name in the kubeconfig
     char token[65];
     struct tls tls;
     store *store;
@@ -85,6 +88,7 @@ sandbox *sandbox_open(loop *l, const struct sandbox_options *o, err *e)
     s->dispatcher = loop_timer_new(l, dispatch, s);
     s->dir = mem_strdup(o->dir);
     s->version = mem_strdup(o->version);
+    s->context = o->processes ? NAME "-processes" : NAME;
     s->kubeconfig = path_join(o->dir, "kubeconfig");
     if (open_parts(s, o, e) == 0)
         return s;
@@ -112,10 +116,10 @@ void sandbox_close(sandbox *s)
 }
 
 // {name: NAME, KEY: {…}}, appended to a list as its only entry.
-static cJSON *entry(cJSON *config, const char *list, const char *key)
+static cJSON *entry(cJSON *config, const char *list, const char *name, const char *key)
 {
     cJSON *o = cJSON_CreateObject();
-    json_set_str(o, "name", "firesteel-sandbox");
+    json_set_str(o, "name", name);
     cJSON_AddItemToArray(json_array_at(config, list), o);
     return json_object_at(o, key);
 }
@@ -138,17 +142,17 @@ int sandbox_ready(sandbox *s, err *e)
     base64_encode(&ca, s->tls.ca, strlen(s->tls.ca));
     json_set_str(config, "apiVersion", "v1");
     json_set_str(config, "kind", "Config");
-    json_set_str(config, "current-context", "firesteel-sandbox");
-    cJSON *cluster = entry(config, "clusters", "cluster");
+    json_set_str(config, "current-context", s->context);
+    cJSON *cluster = entry(config, "clusters", NAME, "cluster");
     json_set_str(cluster, "server", server);
     json_set_str(cluster, "certificate-authority-data", buf_cstr(&ca));
     add_registry(cluster, host);
-    cJSON *context = entry(config, "contexts", "context");
-    json_set_str(context, "cluster", "firesteel-sandbox");
-    json_set_str(context, "user", "firesteel-sandbox");
+    cJSON *context = entry(config, "contexts", s->context, "context");
+    json_set_str(context, "cluster", NAME);
+    json_set_str(context, "user", NAME);
     json_set_str(context, "namespace", "default");
     add_registry(context, host);
-    json_set_str(entry(config, "users", "user"), "token", s->token);
+    json_set_str(entry(config, "users", NAME, "user"), "token", s->token);
     yaml_print(&text, config);
     return path_write(s->kubeconfig, buf_cstr(&text), text.len, 0600, e);
 }

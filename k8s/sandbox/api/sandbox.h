@@ -11,6 +11,7 @@ struct sandbox_options {
     const char *dir;     // for certificates, kubeconfig and the pods' folders; made with 0700
     const char *version; // firesteel's
     uint16_t port;       // 0: any free one
+    bool processes;      // pods are plain processes: the context's name says so
 };
 typedef struct sandbox sandbox;
 // Listens, with the first objects (namespaces, node, service accounts) in the store. Afterwards

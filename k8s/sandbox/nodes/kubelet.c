@@ -474,7 +474,10 @@ kubelet *kubelet_open(sandbox *s, const struct pods_options *o, err *e)
         free(k);
         return NULL;
     }
-    runtime_probe(&k->runtime, o->program, o->bwrap, k->dir);
+    if (o->processes)
+        runtime_plain(&k->runtime, o->program, o->worker);
+    else
+        runtime_probe(&k->runtime, o->program, o->bwrap, k->dir);
     logs_set_source(k->host.logs, (struct log_source){log_path, log_is_open, k});
     k->controller = controller_new(k->host.loop, k->host.store, &pod_controller, k);
     return k;

@@ -9,6 +9,7 @@ struct pods_options {
     const char *program; // this executable; with `--pod` it starts a container (podinit.h)
     const char *worker;  // firesteel-worker, for SparkApplications with image `host`; may be NULL
     const char *const *bwrap; // the words that start bubblewrap; NULL: there is none
+    bool processes;           // pods are plain processes, also those of images
     const char *const *env;   // environment of this process: PATH finds spark-submit
 };
 typedef struct kubelet kubelet;

@@ -130,7 +130,7 @@ static enum launch_result prepare(const struct launch_input *in, char **argv,
         return LAUNCH_CREATE;
     }
     if (!in->runtime->bwrap)
-        out->cwd = mem_strdup(cwd);
+        out->cwd = in->image->root ? str_fmt("%s/root%s", in->run_dir, cwd) : mem_strdup(cwd);
     out->command = runtime_command(in->runtime, &spec, e);
     return out->command ? LAUNCH_OK : LAUNCH_CREATE;
 }
@@ -143,7 +143,8 @@ enum launch_result launch_prepare(const struct launch_input *in, struct launch *
     if (!out->env)
         return LAUNCH_CONFIG;
     if (!podenv_get(out->env, "HOME"))
-        out->env = strv_add(out->env, in->image->is_host ? "HOME=/tmp" : "HOME=/root");
+        out->env = strv_add(
+            out->env, in->image->is_host || in->runtime->worker ? "HOME=/tmp" : "HOME=/root");
     char **argv = podenv_argv(in->container, (const char *const *)image->entrypoint,
         (const char *const *)image->cmd, out->env);
     CLEANUP(volume_mounts_done) struct volume_mounts mounts = {0};

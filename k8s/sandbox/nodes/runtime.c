@@ -87,9 +87,17 @@ void runtime_probe(
     r->overlay = probe_overlay(r, dir);
 }
 
+void runtime_plain(struct runtime *r, const char *program, const char *worker)
+{
+    *r = (struct runtime){.program = mem_strdup(program),
+        .worker = worker ? mem_strdup(worker) : NULL,
+        .why = mem_strdup("pods are plain processes here (--sandbox=processes)")};
+}
+
 void runtime_done(struct runtime *r)
 {
     free(r->program);
+    free(r->worker);
     free(r->why);
 }
 
@@ -130,9 +138,19 @@ static char **add_bwrap(
     return argv;
 }
 
+// What a plain process of an image is: our own worker for the image's, whose loader is not here; a
+// program of the image by its place in the copy; any other one by PATH of this machine.
+static char *plain_program(const struct runtime *r, const char *root, const char *name)
+{
+    AUTO_FREE char *base = path_basename(name), *inside = str_fmt("%s%s", root, name);
+    if (str_eq(base, "firesteel-worker"))
+        return mem_strdup(r->worker);
+    return *name == '/' && path_exists(inside) ? STEAL(inside) : mem_strdup(name);
+}
+
 char **runtime_command(const struct runtime *r, const struct runtime_spec *s, err *e)
 {
-    if (s->root && !r->bwrap) {
+    if (s->root && !r->bwrap && !r->worker) {
         err_set(e, ERR_FAILED, "only pods of image \"host\" run here: %s", r->why);
         return NULL;
     }
@@ -153,6 +171,11 @@ char **runtime_command(const struct runtime *r, const struct runtime_spec *s, er
     ADD(argv, "--");
     if (r->bwrap)
         argv = add_bwrap(argv, r, s, root);
+    if (root && !r->bwrap) {
+        AUTO_FREE char *program = plain_program(r, root, *s->argv);
+        ADD(argv, program);
+        return add(argv, (const char *const *)s->argv + 1);
+    }
     return add(argv, (const char *const *)s->argv);
 }
 

@@ -5,6 +5,7 @@
 //   image      PROGRAM --pod --overlay … -- bwrap --bind MERGED / … -- COMMAND
 //   host       PROGRAM --pod … -- bwrap --ro-bind / / --bind /tmp /tmp … -- COMMAND
 //   host, on a machine without user namespaces: PROGRAM --pod --guard … -- COMMAND
+//   image, as a plain process: the same, in a copy of the image's root
 #pragma once
 #include "base/err.h"
 
@@ -15,12 +16,18 @@
 struct runtime {
     char *program;            // firesteel-sandbox
     const char *const *bwrap; // the words that start it; NULL: none, or it can make no namespaces
-    bool overlay;             // can a user mount overlayfs? If not, roots are copied.
-    char *why;                // why there is no bwrap; shown in events
+    // With plain processes: firesteel-worker, which takes the place of an image's; NULL: pods of
+    // images are not run as plain processes.
+    char *worker;
+    bool overlay; // can a user mount overlayfs? If not, roots are copied.
+    char *why;    // why there is no bwrap; shown in events
 };
 // Tries out both in the folder `dir` (about 20 ms). bwrap is borrowed; NULL: there is none.
 void runtime_probe(
     struct runtime *r, const char *program, const char *const *bwrap, const char *dir);
+// Pods are plain processes, also those of images: they see this machine, and of the image the
+// working folder, in a copy of its root.
+void runtime_plain(struct runtime *r, const char *program, const char *worker);
 void runtime_done(struct runtime *r);
 
 struct runtime_mount {

@@ -129,7 +129,7 @@ struct sandbox *sandbox_start(
         return NULL;
     }
     const char *argv[] = {spec->program, "--private", "--dir", s->dir, "--images", spec->images,
-        "--notify-fd", "3", NULL};
+        "--notify-fd", "3", spec->processes ? "--processes" : NULL, NULL};
     struct child_spec how = {.argv = argv, .env = spec->env, .extra_fd = NOTIFY_FD};
     s->child = spec->images ? child_spawn(spec->loop, &how, &process_ops, s, e) : NULL;
     if (s->child) {

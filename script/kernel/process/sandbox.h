@@ -10,6 +10,7 @@ struct sandbox_spec { // borrowed during the call
     const char *program, *images; // firesteel-sandbox; the local image store
     const char *runtime;          // a folder for its own folder
     const char *const *env;
+    bool processes; // its pods are plain processes
 };
 struct sandbox_ops {
     void (*ready)(void *arg, const char *kubeconfig, const err *why); // why: it could not start

@@ -377,7 +377,8 @@ static int open_sandbox(kernel *k, err *e)
         .program = o->sandbox,
         .images = o->paths.images,
         .runtime = o->runtime,
-        .env = (const char *const *)k->effects->env};
+        .env = (const char *const *)k->effects->env,
+        .processes = o->processes};
     k->waiting_for_sandbox = true;
     k->sandbox = sandbox_start(&spec, &ops, k, e);
     return k->sandbox ? 0 : -1;

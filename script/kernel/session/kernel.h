@@ -35,6 +35,7 @@ struct kernel_options {
     const char *const *env;        // environment of the children
     const char *self;    // path of firesteel-kernel, which refuses credentials to children
     const char *runtime; // a folder of this user alone, for files of this process
+    bool processes;      // of that sandbox: its pods are plain processes
     const char *sandbox; // path of firesteel-sandbox if a private one is wanted, else NULL
     const struct binding *const *bindings; // tables, NULL-terminated
     const struct display_action *actions;  // on displays; the end has no name

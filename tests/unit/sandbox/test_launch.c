@@ -90,6 +90,36 @@ TEST(command_of_an_image_has_a_writable_layer)
     CHECK(path_is_dir(upper));
 }
 
+// As a plain process: in a copy of the root; the worker is ours, other programs are the image's if
+// it has them.
+TEST(command_of_an_image_as_a_plain_process)
+{
+    static const char *const programs[][2] = {{"/opt/firesteel/firesteel-worker", "/ours/worker"},
+        {"/bin/tool", "COPY/bin/tool"}, {"sh", "sh"}, {"/bin/missing", "/bin/missing"}};
+    err e = {0};
+    struct runtime r;
+    runtime_plain(&r, "/x/sandbox", "/ours/worker");
+    AUTO_FREE char *image = path_join(tap_dir(), "image"), *file = path_join(image, "bin/tool"),
+                   *bin = path_join(image, "bin"), *copy = path_join(tap_dir(), "root");
+    CHECK(path_make_dirs(bin, 0700, &e) == 0 && path_write(file, "x", 1, 0700, &e) == 0);
+    for (size_t i = 0; i < ARRAY_LEN(programs); i++) {
+        char *argv[] = {(char *)programs[i][0], S("-x"), NULL};
+        struct runtime_spec spec = spec_of(argv, NULL);
+        spec.root = image;
+        spec.mount_n = 0;
+        char **command = runtime_command(&r, &spec, &e);
+        CHECK_OK(command != NULL, e);
+        AUTO_FREE char *line = joined(command);
+        strv_free(command);
+        const char *wanted = programs[i][1];
+        bool copied = str_starts(wanted, "COPY");
+        AUTO_FREE char *end = str_fmt(
+            "--guard -- %s%s -x", copied ? copy : "", wanted + (copied ? strlen("COPY") : 0));
+        CHECK(str_ends(line, end));
+    }
+    runtime_done(&r);
+}
+
 TEST(command_without_overlay_copies_the_root)
 {
     err e = {0};
