@@ -306,8 +306,8 @@ static double single_value(const void *ctx)
 int metric_watch(watch *w, const char *name, metric m, double threshold, err *e)
 {
     static const struct watch_ops ops = {single_reset, single_add, single_value, free};
-    if (!(threshold > 0 && threshold < 1))
-        return err_set(e, ERR_USAGE, "%s: the threshold must lie between 0 and 1, not %g",
+    if (!isfinite(threshold)) // of outputs that are no probabilities any number has a sense
+        return err_set(e, ERR_USAGE, "%s: the threshold must be a finite number, not %g",
             metric_name(m), threshold);
     struct single *s = mem_alloc(sizeof *s);
     *s = (struct single){.metric = m, .threshold = threshold};

@@ -49,7 +49,7 @@ end
 local averages = { micro = true, macro = true, weighted = true }
 local function check_score(self)
   if self.average and not averages[self.average] then return ('average must be "macro", "micro" or "weighted", got "%s"'):format(self.average) end
-  if self.threshold and not (self.threshold > 0 and self.threshold < 1) then return ("threshold must lie between 0 and 1, got %s"):format(self.threshold) end
+  if self.threshold and not (self.threshold > 0 and self.threshold <= 1) then return ("threshold must be greater than 0 and at most 1, got %s"):format(self.threshold) end
   if self.beta and not (self.beta > 0 and self.beta < math.huge) then return ("beta must be greater than 0, got %s"):format(self.beta) end
 end
 metric("F1Score", { "average", "threshold", "name" }, { average = "string", threshold = "number" }, check_score)
@@ -62,7 +62,7 @@ for name, log in pairs { RootMeanSquaredError = "root_mean_squared_error", Categ
 end
 metric("BinaryAccuracy", { "name", "dtype", "threshold" }, { threshold = "number" }, function(self)
   self.metric = "binary_accuracy"
-  if self.threshold and not (self.threshold > 0 and self.threshold < 1) then return ("threshold must lie between 0 and 1, got %s"):format(self.threshold) end
+  if self.threshold and not (math.abs(self.threshold) < math.huge) then return ("threshold must be a finite number, got %s"):format(self.threshold) end
 end)
 
 -- The class of each row: numbers are classes, several numbers a row are the greatest of them.

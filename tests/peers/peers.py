@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The trainer beside Keras and PyTorch, which it installs: the committed golden numbers made again, and three models step by step.
+"""The trainer beside Keras, PyTorch and pandas, which it installs: golden numbers made again, three models step by step, tables.
 
-usage: peers.py [golden] [models] [pretrained] [ranks] [recipes]
+usage: peers.py [golden] [tables] [models] [pretrained] [ranks] [recipes]
 
-golden  runs what made tests/unit/trainer/golden*.h again, by Keras on JAX and on PyTorch: outputs and gradients of layers and
-        activations, losses, optimizers, metrics, schedules. Both and the committed numbers, and those and our own, may be 1e-5 apart.
+golden  runs what made tests/unit/trainer/golden*.h and tests/unit/worker/golden_examples.lua again, by Keras on JAX and on PyTorch:
+        outputs and gradients of layers and activations, losses, optimizers, metrics, schedules. Both and the committed numbers, and those
+        and our own, may be 1e-5 apart; 1e-4 for public examples, which train for a dozen steps.
+tables  what pandas reads of the dialects in tests/replay/dialects.py is what stands there; scikit-learn's own files are read as pandas does.
 models  an MLP, a CNN and a model for tables, from the same weights and with the same batches: losses of the first 10 steps may
         be 1e-4 apart, and after 100 steps our weights no further from Keras's than PyTorch's are.
 pretrained  random weights of Keras's ResNet50 and MobileNet, and of torchvision's ResNets, loaded: outputs may be 1e-5 apart.
@@ -26,9 +28,9 @@ CACHE = os.environ.get("FIRESTEEL_CACHE", os.path.expanduser("~/.cache/firesteel
 PYTHON = os.path.join(CACHE, "peers", "bin", "python")
 FIRESTEEL = os.path.join(BUILD, "cli", "firesteel")
 WORKER = os.path.join(BUILD, "cli", "firesteel-worker")
-GOLDEN = os.path.join(SOURCE, "tests", "unit", "trainer")
+UNIT = os.path.join(SOURCE, "tests", "unit")
 NUMBER = re.compile(r"-?\d+\.\d+(?:e[-+]?\d+)?|-?\d+e[-+]?\d+")
-SECTIONS = ["golden", "models", "pretrained", "ranks", "recipes"]
+SECTIONS = ["golden", "tables", "models", "pretrained", "ranks", "recipes"]
 failed = []
 
 
@@ -50,19 +52,27 @@ def output(*argv, cwd=None, **more):
 
 
 def golden():
-    for name in ("golden", "golden_graph"):
-        with open(os.path.join(GOLDEN, name + ".h"), encoding="utf-8") as f:
+    for path, allowed in (("trainer/golden.h", 1e-5), ("trainer/golden_graph.h", 1e-5), ("worker/golden_examples.lua", 1e-4)):
+        name = os.path.basename(path)
+        with open(os.path.join(UNIT, path), encoding="utf-8") as f:
             committed = f.read()
         for backend, peer in (("jax", "Keras now"), ("torch", "Keras on PyTorch")):
-            fresh = output(PYTHON, os.path.join(GOLDEN, name + ".py"), KERAS_BACKEND=backend)
+            fresh = output(PYTHON, os.path.join(UNIT, os.path.splitext(path)[0] + ".py"), KERAS_BACKEND=backend)
             a, b = NUMBER.findall(committed), NUMBER.findall(fresh)
-            row(f"{name}.h, {peer}: numbers, and what stands around", len(a), len(b), NUMBER.sub("#", committed) == NUMBER.sub("#", fresh))
-            difference(f"{name}.h: committed, {peer}", max(abs(float(x) - float(y)) / (1 + abs(float(y))) for x, y in zip(a, b)), 1e-5)
+            row(f"{name}, {peer}: numbers, and what stands around", len(a), len(b), NUMBER.sub("#", committed) == NUMBER.sub("#", fresh))
+            difference(f"{name}: committed, {peer}", max(abs(float(x) - float(y)) / (1 + abs(float(y))) for x, y in zip(a, b)), allowed)
     for name in ("golden", "graph_golden"):
         program = os.path.join(BUILD, "tests", "unit", "trainer", "test_trainer_" + name)
         said = subprocess.run([program], capture_output=True, text=True, check=False)
         cases = len(re.findall(r"^ok ", said.stdout, re.M))
         row(f"trainer/{name}: cases within 1e-5 of them", cases, len(re.findall(r"^(?:not )?ok ", said.stdout, re.M)), said.returncode == 0)
+
+
+def tables():
+    *wrong, count = output(PYTHON, os.path.join(HERE, "tables.py"), WORKER).splitlines()
+    for line in wrong:
+        print(line)
+    row("tables: dialects and files that pandas reads the same", int(count) - len(wrong), count, not wrong)
 
 
 def trained(kind, ranks, steps, folder):
@@ -119,12 +129,14 @@ def main():
         print(__doc__.strip())
         return 0 if wanted[0] in ("-h", "--help") else 2
     if set(wanted) - {"ranks", "recipes"} and subprocess.run([os.path.join(HERE, "install"), CACHE], check=False).returncode:
-        print("the suite peers needs Keras, JAX and PyTorch, and they could not be installed (above)")
+        print("the suite peers needs Keras, JAX, PyTorch and pandas, and they could not be installed (above)")
         return 1
     print(f"{'':58} {'found':>10} {'allowed':>10}")
     with tempfile.TemporaryDirectory() as folder:
         if "golden" in wanted:
             golden()
+        if "tables" in wanted:
+            tables()
         if "models" in wanted:
             models(os.path.join(folder, "models"))
         if "pretrained" in wanted:
