@@ -35,6 +35,9 @@ import kept
 import randomly
 import table
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import mesontests  # noqa: E402
+
 ROOT = os.path.dirname(os.path.dirname(table.HERE))
 WORK = os.path.join(ROOT, "build-mutants")
 SOURCE = os.path.join(WORK, "source")
@@ -155,7 +158,7 @@ class Runner:
         self.build, self.busy, self.jobs = BUILD, busy, ["-j", str(jobs)] if jobs else []
         self.env = dict(os.environ, TMPDIR=temporary, FIRESTEEL_RUNTIME_DIR=os.path.join(temporary, "run"),
                         GIT_CEILING_DIRECTORIES=WORK)
-        self.usual, self.tests, self.targets, self.programs, self.saved = {}, {}, {}, [], set()
+        self.usual, self.known, self.tests, self.sources, self.saved = {}, None, {}, {}, set()
 
     def prepare(self, names):
         if not os.path.isfile(os.path.join(BUILD, "build.ninja")):
@@ -165,27 +168,16 @@ class Runner:
         problem = self.ninja(["build.ninja"])
         if problem:
             raise Failed(problem)
-        with open(os.path.join(BUILD, "meson-info", "intro-tests.json"), encoding="utf-8") as f:
-            found = json.load(f)
-        twice = {t["name"] for t in found if sum(t["name"] == other["name"] for other in found) > 1}.intersection(names)
-        if twice:
-            raise Failed("two tests are called " + ", ".join(sorted(twice)))
-        self.tests = {t["name"]: t for t in found}
-        with open(os.path.join(BUILD, "meson-info", "intro-targets.json"), encoding="utf-8") as f:
-            targets = json.load(f)
-        self.targets = {t["id"]: os.path.relpath(t["filename"][0], BUILD) for t in targets
-                        if t["type"] in ("executable", "shared library", "shared module")}
-        self.sources = {t["id"]: [s for part in t["target_sources"] for s in part.get("sources", [])] for t in targets}
-        self.programs = [o for o in self.targets.values() if not o.startswith(("tests/unit/", "tests/fuzz/", "tests/bench/"))]
+        known = mesontests.Tests(BUILD)
+        if known.twice.intersection(names):
+            raise Failed("two tests are called " + ", ".join(sorted(known.twice.intersection(names))))
+        self.known, self.tests, self.sources = known, known.tests, known.sources
         missing = [n for n in names if n not in self.tests]
         if missing:
             raise Failed("there is no test " + ", ".join(missing))
 
     def wanted(self, test):
-        """What is built for a test: the suites but unit and corpus start all programs, whatever meson knows of it."""
-        own = [self.targets[i] for i in self.tests[test]["depends"] if i in self.targets]
-        alone = {"firesteel:unit", "firesteel:corpus"}.intersection(self.tests[test]["suite"])
-        return sorted(set(own) | set(() if alone else self.programs))
+        return self.known.wanted(test)
 
     def save(self, test):
         """Builds what a test wants as it is without a mutant, and keeps a copy."""
