@@ -58,7 +58,8 @@ struct session {
     loop_timer *again; // repeats an interrupt; NULL: there was none yet
     buf lines, late;
     struct shown *shown;
-    struct run *run; // the cell at which it is; NULL: none
+    struct run *run;     // the cell at which it is; NULL: none
+    struct asked *asked; // and what it is asked between two cells; NULL: nothing
     struct session *next;
 };
 
@@ -83,6 +84,19 @@ struct run {
     cJSON *error; // {name, message, traceback}
     cJSON *info;  // of a kernel that was started for it
     err failed;
+};
+
+// A question about names, on the stack of its thread.
+struct asked {
+    call *call;
+    struct hub *hub;
+    const struct spec *spec;
+    const char *type; // of the request
+    cJSON *content;   // taken when it is sent
+    struct session *session;
+    loop_pending *pending;
+    char id[32];
+    cJSON *reply; // NULL: none
 };
 
 // Lines to firesteel-jupyter.
@@ -318,11 +332,28 @@ static void take_late(struct session *s, const char *type, cJSON *content)
         buf_str(&s->late, str_short(text, STR_SHORT).text);
 }
 
+static void wake_asked(struct asked *a)
+{
+    if (a->session)
+        a->session->asked = NULL;
+    loop_call_finish(a->pending);
+}
+
+static void take_answer(struct asked *a, const char *channel, cJSON *content)
+{
+    if (!str_eq(channel, "shell"))
+        return;
+    a->reply = cJSON_Duplicate(content, true);
+    wake_asked(a);
+}
+
 static void take_message(struct session *s, const cJSON *line)
 {
     const char *type = json_str_or(line, "type", ""), *parent = json_str_or(line, "parent", "");
     cJSON *content = (cJSON *)json_get(line, "content");
-    if (str_eq(type, "update_display_data"))
+    if (s->asked && str_eq(s->asked->id, parent))
+        take_answer(s->asked, json_str_or(line, "channel", ""), content);
+    else if (str_eq(type, "update_display_data"))
         take_update(s, content);
     else if (s->run && *s->run->id && str_eq(s->run->id, parent))
         take_of_run(s->run, json_str_or(line, "channel", ""), type, content);
@@ -395,6 +426,8 @@ static void on_exited(void *arg, int code, int signum)
     AUTO_FREE char *words = STEAL(s->words);
     session_clear(s);
     s->lost = was_up;
+    if (s->asked)
+        wake_asked(s->asked);
     if (!s->run)
         return;
     const char *told = words ? words : "firesteel-jupyter was killed";
@@ -669,13 +702,18 @@ static void *hub_make(call *c, err *e)
     return mem_alloc(sizeof(struct hub));
 }
 
+static int spec_of(call *c, const cJSON *args, struct spec *spec, err *e)
+{
+    struct spec_places places = {
+        .env = call_env(c), .cwd = call_cwd(c), .notebook_dir = call_paths(c)->notebook_dir};
+    return find_spec(call_paths(c), &places, json_str(args, "kernel"),
+        json_bool_or(args, "wish", false), json_str(args, "language"), spec, e);
+}
+
 static int cell_start(call *c, const cJSON *args, cJSON **result, err *e)
 {
     CLEANUP(spec_done) struct spec spec = {0};
-    struct spec_places places = {
-        .env = call_env(c), .cwd = call_cwd(c), .notebook_dir = call_paths(c)->notebook_dir};
-    if (find_spec(call_paths(c), &places, json_str(args, "kernel"),
-            json_bool_or(args, "wish", false), json_str(args, "language"), &spec, e) < 0)
+    if (spec_of(c, args, &spec, e) < 0)
         return -1;
     struct run r = {.call = c,
         .hub = call_shared(c, "jupyter", hub_make, hub_drop, e),
@@ -684,6 +722,47 @@ static int cell_start(call *c, const cJSON *args, cJSON **result, err *e)
         .env = environment(c, &spec)};
     int done = run_cell(&r, e);
     strv_free(r.env);
+    return done;
+}
+
+// Questions about names: of a kernel that is there and at no cell. Nobody waits for one to start.
+
+static void begin_asking(loop_pending *pending, void *arg)
+{
+    struct asked *a = arg;
+    struct session *s = a->hub->sessions;
+    a->pending = pending;
+    while (s && !str_eq(s->path, a->spec->path))
+        s = s->next;
+    if (!s || !s->up || s->run || s->asked) {
+        loop_call_finish(pending);
+        return;
+    }
+    a->session = s;
+    s->asked = a;
+    snprintf(a->id, sizeof a->id, "ask-%lld", (long long)++s->sent);
+    send_request(s, "shell", a->type, a->id, STEAL(a->content));
+}
+
+static void cancel_asking(loop_pending *pending, void *arg)
+{
+    wake_asked(arg);
+}
+
+static int names_start(call *c, const cJSON *args, cJSON **result, err *e)
+{
+    static const struct loop_call_ops ops = {.start = begin_asking, .cancel = cancel_asking};
+    CLEANUP(spec_done) struct spec spec = {0};
+    if (spec_of(c, args, &spec, e) < 0)
+        return -1;
+    struct asked a = {.call = c,
+        .hub = call_shared(c, "jupyter", hub_make, hub_drop, e),
+        .spec = &spec,
+        .type = json_str_or(args, "type", ""),
+        .content = cJSON_Duplicate(json_get(args, "content"), true)};
+    int done = loop_call(call_loop(c), call_canceller(c), &ops, &a, call_deadline(c), e);
+    cJSON_Delete(a.content);
+    *result = a.reply;
     return done;
 }
 
@@ -704,5 +783,6 @@ const struct binding jupyter_bindings[] = {
         .start = cell_start,
         .verify = cell_verify,
         .describe = cell_describe},
+    {.name = "jupyter.names", .effect = EFFECT_PURE, .start = names_start},
     {0},
 };

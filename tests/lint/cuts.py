@@ -47,6 +47,7 @@ ALLOWED = [
     ("script/bind/image_dockerfile.c", "base-%.12s", "digits of a digest"),
     ("script/bind/k8s_ledger.c", "NAME_STEM", "a name of Kubernetes, as its server makes it"),
     ("script/bind/spark_k8s.c", "%s-%.8s-driver", "digits of a digest"),
+    ("script/lib/jupyter.lua", "utf8.offset(text", "a position: nothing is cut"),
     ("script/jupyter/bridge.c", "utf8_partial(text", "a piece, whose rest comes next"),
     ("script/journal/fold_events.c", "c->hash", "digits of a digest, of a journal: it is masked"),
     ("script/journal/fold_events.c", "c->how", "a word of the journal"),

@@ -199,6 +199,21 @@ def test_bash_kernel_by_its_name(t):
     assert k.run("echo $x-", 'language="bash"').out == "-\n", "a bash cell without a kernel is another process"
 
 
+def test_names_are_the_kernel_s(t):
+    needs_kernels()
+    k = Kernel(t, env=ENV)
+    cell_id = k.insert("", 'language="python"')
+    asked = dict(type="complete", cell=cell_id, source="# ä\nvalue_o", cursor=len("# ä\nvalue_o".encode()))
+    assert k.ask(**asked)["matches"] == [], "nobody waits for a kernel to start"
+    assert k.run("value_one = 1\ndef value_of(x):\n    'Tells the value.'", 'language="python"').state == "ok"
+    reply = k.ask(**asked)
+    assert sorted(reply["matches"]) == ["value_of", "value_one"] and reply["start"] == 5 and reply["end"] == 12, reply
+    assert reply["kinds"][reply["matches"].index("value_of")] == "function", reply
+    reply = k.ask(type="inspect", cell=cell_id, source="value_of", cursor=8)
+    assert "Tells the value." in reply["data"]["text/plain"] and "\x1b" not in reply["data"]["text/plain"], reply
+    assert k.ask(type="complete", source="string.for", cursor=10)["matches"] == ["format"], "Lua's are as they were"
+
+
 def test_a_missing_kernel_is_told_before_anything_runs(t):
     folder = t.dir()
     write(folder, "a.lua", "-- %%\nprint 'ran'\n" + python("1"))

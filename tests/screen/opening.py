@@ -52,7 +52,7 @@ def test_a_notebook_in_python_is_written_and_run(t):
     there = os.path.exists(os.path.join(venv, "versions"))
     with open(os.path.join(where, "p.py"), "w") as f:
         f.write(PYTHON)
-    with Screen([FIRESTEEL, "p.py"], cwd=where, size="80x30", env={"HOME": where, "VIRTUAL_ENV": venv if there else None}) as s:
+    with Screen([FIRESTEEL, "p.py"], cwd=where, size="80x30", env={"VIRTUAL_ENV": venv} if there else {"HOME": where, "VIRTUAL_ENV": None}) as s:
         s.wait("Two of them")
         s.keys("G")
         s.keys("Enter")

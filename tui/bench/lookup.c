@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "script/notebook/plan.h"
 #include "tui/bench/bench_private.h"
 #include "tui/view/views.h"
 
@@ -16,12 +17,26 @@ struct question {
     pos at;
 };
 
-// Is there a name before the cursor, in a Lua cell?
-static bool asks(struct slot *s)
+// Has the cell names that somebody knows: Lua's, or those of a Jupyter kernel?
+static bool has_names(const bench *b, const struct slot *s)
+{
+    const notebook *nb = fold_notebook(b->fold);
+    struct plan p = {0};
+    size_t i;
+    if (s->language == SYNTAX_LUA)
+        return true;
+    bool kernel = notebook_find(nb, s->id, &i) &&
+                  plan_cell(nb, notebook_cell(nb, i), &p, NULL) == 0 && p.kind == PLAN_KERNEL;
+    plan_done(&p);
+    return kernel;
+}
+
+// Is there a name before the cursor, in a cell that has names?
+static bool asks(const bench *b, struct slot *s)
 {
     pos from, to, at = edit_cursor(s->edit);
     const char *line = text_line(edit_text(s->edit), at.line, NULL);
-    if (s->language != SYNTAX_LUA || edit_selection(s->edit, &from, &to) || !at.byte)
+    if (!has_names(b, s) || edit_selection(s->edit, &from, &to) || !at.byte)
         return false;
     char before = line[at.byte - 1];
     return isalnum((unsigned char)before) || before == '_' || before == '.' || before == ':';
@@ -87,7 +102,7 @@ static void on_inspected(bench *b, void *arg, const cJSON *reply)
 
 bool lookup_ask(bench *b, struct slot *s, bool inspect)
 {
-    if (!asks(s))
+    if (!asks(b, s))
         return false;
     if (!remote_ready(b, false))
         return true;

@@ -201,19 +201,23 @@ static void on_looked_up(void *arg, cJSON *result)
     free(l);
 }
 
-// Does the cell write a Lua file? Then its code runs in the worker.
-static bool writes_lua(const kernel *k, const char *id)
+// Whose names they are: when the cell writes a Lua file, its code runs in the worker; another
+// language's are its kernel's.
+static void tell_place(const kernel *k, const char *id, cJSON *args)
 {
     const notebook *nb = document_notebook(k->document);
     struct plan plan = {0};
-    err e = {0};
     size_t i;
-    if (!id || !notebook_find(nb, id, &i) || plan_cell(nb, notebook_cell(nb, i), &plan, &e) < 0)
-        return false;
-    bool writes =
-        (plan.kind == PLAN_FILE || plan.kind == PLAN_TEMPLATE) && str_ends(plan.path, ".lua");
+    if (!id || !notebook_find(nb, id, &i) || plan_cell(nb, notebook_cell(nb, i), &plan, NULL) < 0)
+        return;
+    if (plan.kind == PLAN_FILE || plan.kind == PLAN_TEMPLATE)
+        json_set_bool(args, "trainer", str_ends(plan.path, ".lua"));
+    if (plan.kind == PLAN_KERNEL) {
+        json_set_str(args, "language", plan.language);
+        json_set_str(args, "kernel", plan.kernel);
+        json_set_bool(args, "wish", plan.wish);
+    }
     plan_done(&plan);
-    return writes;
 }
 
 static int look_up(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e)
@@ -224,7 +228,7 @@ static int look_up(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e)
     *l = (struct lookup){k, server_number(p), cJSON_Duplicate(m, true)};
     struct interp_question question = {
         message_type_name(message_type_of(m)), cJSON_Duplicate(m, true), on_looked_up, l};
-    json_set_bool(question.args, "trainer", writes_lua(k, json_str(m, "cell")));
+    tell_place(k, json_str(m, "cell"), question.args);
     if (!interp_ask(k->interp, question)) {
         cJSON_Delete(question.args);
         cJSON_Delete(l->message);
