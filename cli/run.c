@@ -294,6 +294,15 @@ static int repeat(struct cli *cli, struct run_options *o, struct run *r)
     return code;
 }
 
+// papermill's second argument: "in.ipynb out.ipynb" is "in.ipynb --report out.ipynb".
+static void take_report(struct run_options *o, char **rest)
+{
+    if (!rest || strv_len(rest) != 2 || !str_ends(rest[1], ".ipynb"))
+        return;
+    o->reports = strv_add(o->reports, rest[1]);
+    free(STEAL(rest[1]));
+}
+
 static int run(struct cli *cli, int argc, char **argv)
 {
     struct run_options o = {0};
@@ -349,6 +358,7 @@ static int run(struct cli *cli, int argc, char **argv)
         setvbuf(stdout, printed, _IOFBF, sizeof printed);
     o.command = parameters_hidden(argc, argv);
     if (options_parse(cli, &run_verb, options, argc, argv, &rest, &code) == 0) {
+        take_report(&o, rest);
         size_t n = rest ? strv_len(rest) : 0;
         r.detach = o.detach;
         r.reports = o.reports;

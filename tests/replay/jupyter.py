@@ -265,6 +265,10 @@ def test_parameters_are_papermill_s(t):
     assert injected["metadata"]["tags"] == ["injected-parameters"], injected
     assert "".join(injected["source"]) == "# Parameters\nn = 21\nname = \"it's\"\nlast = True", injected
     assert out["metadata"]["papermill"]["parameters"] == {"n": 21, "name": "it's", "last": True}, out["metadata"]
+    done = firesteel(folder, "run", "p.py", "p2.ipynb", "-p", "n=4")
+    assert done.code == 0 and '"n = 4"' in open(os.path.join(folder, "p2.ipynb"), encoding="utf-8").read(), done
+    done = firesteel(folder, "run", "p.py", "p3.py")
+    assert done.code == 2 and "one notebook at a time" in done.err, done
     done = firesteel(folder, "run", "p.py", "-p", "n=many")
     assert done.code == 2 and "it is a number" in done.err, done
     done = firesteel(folder, "run", "p.py", "--help-notebook")
