@@ -284,7 +284,7 @@ int request_do(client *c, const struct patience *p, const struct request *r,
         if (try_once(c, p, r, response, &why) == 0)
             return 0;
         int64_t pause = back_off(attempt),
-                asked = clock_of_seconds((double)status_retry_after(response));
+                asked = clock_of_seconds((double)http_retry_after(response));
         bool again = why.code == ERR_UNAVAILABLE && worth_another_try(r, response);
         if (r->refused)
             r->refused(r->refused_arg, response);

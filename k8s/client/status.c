@@ -113,10 +113,3 @@ int status_error(const struct http_response *r, const char *what, const char *wh
     AUTO_FREE char *line = first_line(r);
     return set_error(r->status, NULL, line, what, who, e);
 }
-
-int64_t status_retry_after(const struct http_response *r)
-{
-    AUTO_FREE char *value = http_header(r, "Retry-After");
-    int64_t seconds;
-    return value && str_to_int(value, &seconds) && seconds > 0 ? seconds : 0;
-}

@@ -10,5 +10,3 @@
 int status_error(const struct http_response *response, const char *what, const char *who, err *e);
 // The same for a single Status object, as in a watch's ERROR frame.
 int status_object_error(const cJSON *status, const char *what, const char *who, err *e);
-// The seconds to wait after a 429 or 503; 0: unknown.
-int64_t status_retry_after(const struct http_response *response);

@@ -117,30 +117,61 @@ int auth_take_answer(const char *text, size_t n, auth_credentials *c, err *e)
     AUTO_JSON *j = parse(&answer_shape, text, n, e);
     if (!j)
         return err_wrap(e, "what %s answers", c->helper);
-    c->user = mem_strdup(json_str(j, "Username"));
-    c->password = mem_strdup(json_str(j, "Secret"));
+    const char *user = json_str(j, "Username"), *secret = json_str(j, "Secret");
+    if (str_eq(user, "<token>")) {
+        c->identity = mem_strdup(secret);
+        return 0;
+    }
+    c->user = mem_strdup(user);
+    c->password = mem_strdup(secret);
     return 0;
 }
 
-// A key is a host; for Docker Hub and in old files it is a URL: "https://index.docker.io/v1/".
-static bool same_host(const char *key, const char *host)
+static bool is_hub(const char *host)
+{
+    return str_eq(host, "docker.io") || str_eq(host, "registry-1.docker.io") ||
+           str_eq(host, "index.docker.io");
+}
+
+static bool same_host(const char *key, size_t n, const char *host)
+{
+    AUTO_FREE char *own = mem_strndup(key, n);
+    return strcasecmp(own, host) == 0 || (is_hub(own) && is_hub(host));
+}
+
+// How well a key fits: how many bytes of the name it names; -1: it is another one's. A key is a
+// host with any part of a repository's name behind it (containers-auth.json(5)), or a URL, of which
+// only the host counts, as docker writes it: "https://index.docker.io/v1/".
+static int fit(const char *key, const char *host, const char *name)
 {
     const char *scheme = strstr(key, "://"), *p = scheme ? scheme + 3 : key;
     size_t n = strcspn(p, "/");
-    return strlen(host) == n && strncasecmp(p, host, n) == 0;
+    if (!same_host(p, n, host))
+        return -1;
+    const char *rest = p + n + (p[n] == '/');
+    size_t length = strlen(rest);
+    bool version =
+        str_eq(rest, "v1/") || str_eq(rest, "v2/") || str_eq(rest, "v1") || str_eq(rest, "v2");
+    if (scheme || !length || version)
+        return 0;
+    length -= rest[length - 1] == '/';
+    return strncmp(name, rest, length) == 0 && (!name[length] || name[length] == '/') ? (int)length
+                                                                                      : -1;
 }
 
-static const cJSON *find_host(const cJSON *object, const char *host)
+static const cJSON *find_longest(const cJSON *object, const char *host, const char *name)
 {
-    const cJSON *item;
+    const cJSON *item, *best = NULL;
+    int most = -1;
     cJSON_ArrayForEach(item, object)
     {
-        if (same_host(item->string, host))
-            return item;
+        int n = fit(item->string, host, name);
+        if (n > most) {
+            most = n;
+            best = item;
+        }
     }
-    return str_eq(host, "docker.io") || str_eq(host, "registry-1.docker.io")
-               ? find_host(object, "index.docker.io")
-               : NULL;
+    return best;
 }
 
 static int decode(const char *host, const char *auth, auth_credentials *c, err *e)
@@ -157,10 +188,31 @@ static int decode(const char *host, const char *auth, auth_credentials *c, err *
     return 0;
 }
 
-int auth_find(const cJSON *config, const char *host, auth_credentials *c, err *e)
+// What an entry of "auths" has: a token, or a name and password, in one text or in two.
+static int take_login(const cJSON *entry, const char *host, auth_credentials *c, err *e)
+{
+    const char *identity = json_str_or(entry, "identitytoken", ""),
+               *token = json_str_or(entry, "registrytoken", ""),
+               *auth = json_str_or(entry, "auth", ""), *user = json_str_or(entry, "username", ""),
+               *password = json_str_or(entry, "password", "");
+    if (*identity)
+        c->identity = mem_strdup(identity);
+    else if (*token)
+        c->token = mem_strdup(token);
+    else if (*auth)
+        return decode(host, auth, c, e);
+    else if (*user || *password) {
+        c->user = mem_strdup(user);
+        c->password = mem_strdup(password);
+    }
+    return 0;
+}
+
+int auth_find(
+    const cJSON *config, const char *host, const char *repository, auth_credentials *c, err *e)
 {
     *c = (auth_credentials){0};
-    const cJSON *helper = find_host(json_get(config, "credHelpers"), host);
+    const cJSON *helper = find_longest(json_get(config, "credHelpers"), host, repository);
     const char *name =
         cJSON_IsString(helper) ? helper->valuestring : json_str(config, "credsStore");
     if (name && *name) {
@@ -170,20 +222,15 @@ int auth_find(const cJSON *config, const char *host, auth_credentials *c, err *e
         c->helper = str_fmt("docker-credential-%s", name);
         return 0;
     }
-    const cJSON *entry = find_host(json_get(config, "auths"), host);
-    const char *identity = json_str(entry, "identitytoken"), *auth = json_str(entry, "auth");
-    if (identity && *identity) {
-        c->user = mem_strdup("<token>");
-        c->password = mem_strdup(identity);
-        return 0;
-    }
-    return auth && *auth ? decode(host, auth, c, e) : 0;
+    return take_login(find_longest(json_get(config, "auths"), host, repository), host, c, e);
 }
 
 void auth_credentials_done(auth_credentials *c)
 {
     free(c->user);
     free(c->password);
+    free(c->identity);
+    free(c->token);
     free(c->helper);
     *c = (auth_credentials){0};
 }

@@ -13,17 +13,20 @@ typedef struct auth_challenge {
 void auth_challenge_parse(const char *header, auth_challenge *c);
 void auth_challenge_done(auth_challenge *c);
 
-// A user and a password; an identity token is the password of user "<token>".
+// A user and a password, or a token: one to fetch tokens with, or one to send.
 typedef struct auth_credentials {
     char *user, *password;
+    char *identity, *token;
     char *helper; // ask "docker-credential-NAME" instead; NULL: do not
 } auth_credentials;
 // Reads a config.json or auth.json, in which each field has its type.
 cJSON *auth_parse(const char *text, size_t n, err *e);
 // Takes what the helper c->helper has answered to "get".
 int auth_take_answer(const char *text, size_t n, auth_credentials *c, err *e);
-// Looks a host up in the tree of config.json: credHelpers, then credsStore, then auths. All fields
-// are NULL when there is nothing. Errors: ERR_INVALID for an entry that is not base64 of
+// Looks a repository ("team/app") of a host up in the tree of config.json: credHelpers, then
+// credsStore, then auths; the longest key that fits counts, and none of another repository. All
+// fields are NULL when there is nothing. Errors: ERR_INVALID for an entry that is not base64 of
 // "user:password".
-int auth_find(const cJSON *config, const char *host, auth_credentials *c, err *e);
+int auth_find(
+    const cJSON *config, const char *host, const char *repository, auth_credentials *c, err *e);
 void auth_credentials_done(auth_credentials *c);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "k8s/image/session.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "k8s/image/auth.h"
@@ -12,6 +13,8 @@
 // A connection has as long as docker and podman give it (Go's dialer: 30 s): registries are further
 // away than clusters, and busier.
 enum { RESPONSE_LIMIT = 4 << 20, CONNECT_MS = 30000, IDLE_MS = 60000, PROBE_MS = 5000 };
+// A registry that is busy for longer has to be asked by the person.
+enum { BUSY_TRIES = 3, BUSY_SECONDS = 60 };
 
 struct image_session image_session_begin(
     const struct image_remote *r, const char *name, const char *actions)
@@ -213,7 +216,66 @@ static int wrong_login(const struct image_remote *to, err *e)
 
 static int not_let_in(const struct image_remote *to, err *e)
 {
-    return to->user ? wrong_login(to, e) : no_login(to, e);
+    return to->user || to->identity ? wrong_login(to, e) : no_login(to, e);
+}
+
+static void add_form(buf *form, const char *name, const char *value)
+{
+    buf_fmt(form, "%s%s=", form->len ? "&" : "", name);
+    url_escape(form, value);
+}
+
+// OAuth2: the identity token is what a refresh token is there. Source: distribution,
+// docs/content/spec/auth/oauth.md.
+static void token_form(const struct image_session *s, const auth_challenge *c, buf *form)
+{
+    AUTO_BUF scope = {0};
+    buf_fmt(&scope, "repository:%s:%s", s->name, s->actions);
+    if (s->mount_from)
+        buf_fmt(&scope, " repository:%s:pull", s->mount_from);
+    add_form(form, "grant_type", "refresh_token");
+    add_form(form, "service", c->service ? c->service : "");
+    add_form(form, "client_id", "firesteel");
+    add_form(form, "scope", buf_cstr(&scope));
+    add_form(form, "refresh_token", s->remote->identity);
+}
+
+static int ask_for_token(
+    struct image_session *s, const auth_challenge *c, struct http_response *r, err *e)
+{
+    const struct image_remote *to = s->remote;
+    AUTO_BUF url = {0}, form = {0};
+    const char *headers[2] = {NULL};
+    // The token server's name may differ from the registry's. The user's password is meant for it
+    // (docker login stores it so); a bearer token of the registry is not.
+    buf_clear(&s->authorization);
+    if (to->identity) {
+        buf_str(&url, c->realm);
+        token_form(s, c, &form);
+        headers[0] = "Content-Type: application/x-www-form-urlencoded";
+    } else {
+        token_url(s, c, &url);
+        if (to->user)
+            use_basic(s);
+        headers[0] = s->authorization.len ? buf_cstr(&s->authorization) : NULL;
+    }
+    struct http_request request = {
+        .method = to->identity ? "POST" : "GET",
+        .url = buf_cstr(&url),
+        .headers = headers,
+        .body = form.data,
+        .body_n = form.len,
+        .tls = is_home(s, c->realm) ? to->tls : NULL,
+        .proxy = to->proxy,
+        .connect_timeout_ms = CONNECT_MS,
+        .idle_timeout_ms = IDLE_MS,
+        .least_speed = HTTP_LEAST_SPEED,
+        .limit = RESPONSE_LIMIT,
+    };
+    int status = http_do(to->http, to->canceller, to->deadline, &request, r, e);
+    if (form.data)
+        explicit_bzero(form.data, form.len);
+    return status;
 }
 
 static int fetch_token(struct image_session *s, const auth_challenge *c, err *e)
@@ -221,39 +283,21 @@ static int fetch_token(struct image_session *s, const auth_challenge *c, err *e)
     if (!c->realm || (!str_starts(c->realm, "https://") && !s->plain))
         return err_set(e, ERR_UNAUTHORIZED,
             "the registry %s asks for a token without a safe address", s->remote->host);
-    AUTO_BUF url = {0};
-    token_url(s, c, &url);
-    // The token server's name may differ from the registry's. The user's password is meant for it
-    // (docker login stores it so); a bearer token of the registry is not.
-    buf_clear(&s->authorization);
-    if (s->remote->user)
-        use_basic(s);
-    const char *headers[] = {s->authorization.len ? buf_cstr(&s->authorization) : NULL, NULL};
-    struct http_request request = {
-        .url = buf_cstr(&url),
-        .headers = headers,
-        .tls = is_home(s, c->realm) ? s->remote->tls : NULL,
-        .proxy = s->remote->proxy,
-        .connect_timeout_ms = CONNECT_MS,
-        .idle_timeout_ms = IDLE_MS,
-        .least_speed = HTTP_LEAST_SPEED,
-        .limit = RESPONSE_LIMIT,
-    };
     struct http_response r = {0};
-    int status =
-        http_do(s->remote->http, s->remote->canceller, s->remote->deadline, &request, &r, e);
+    int status = ask_for_token(s, c, &r, e);
     AUTO_JSON *json =
         status == 0 && r.status == 200 ? json_parse(buf_cstr(&r.body), r.body.len, NULL) : NULL;
     const char *token = json_str(json, "token");
-    if (!token)
+    if (!token || !*token)
         token = json_str(json, "access_token");
+    AUTO_FREE char *host = url_host(c->realm);
     if (status == 0 && token)
         use_bearer(s, token);
     else if (status == 0 && r.status == 401)
         status = not_let_in(s->remote, e);
     else if (status == 0)
-        status = err_set(
-            e, ERR_UNAUTHORIZED, "the token server of %s answered %d", s->remote->host, r.status);
+        status = err_set(e, ERR_UNAUTHORIZED, "the token server %s of %s answered %d", host,
+            s->remote->host, r.status);
     http_response_done(&r);
     return status;
 }
@@ -291,7 +335,8 @@ int image_refused(
         message ? str_short(message, 400).text : "");
 }
 
-int image_exchange(
+// Sends it, and once more when the registry asks who we are.
+static int exchange_once(
     struct image_session *s, struct image_step *step, struct http_response *r, err *e)
 {
     if (send_settling(s, step, r, e))
@@ -307,6 +352,35 @@ int image_exchange(
         return 0;
     http_response_done(r);
     return not_let_in(s->remote, e);
+}
+
+// How long to wait for a registry that is busy; 0: that is over, or goes on for too long.
+static int64_t pause_for(struct image_session *s, const struct http_response *r)
+{
+    if (r->status != 429 && r->status != 503) {
+        s->busy = 0;
+        return 0;
+    }
+    int64_t asked = http_retry_after(r), own = (CLOCK_SEC / 4) << (2 * s->busy);
+    if (s->busy >= BUSY_TRIES || asked > BUSY_SECONDS)
+        return 0;
+    s->busy++;
+    return asked > 0 ? asked * CLOCK_SEC : own;
+}
+
+int image_exchange(
+    struct image_session *s, struct image_step *step, struct http_response *r, err *e)
+{
+    int64_t pause;
+    for (;;) {
+        if (exchange_once(s, step, r, e))
+            return -1;
+        if ((pause = pause_for(s, r)) == 0)
+            return 0;
+        http_response_done(r);
+        if (canceller_sleep(s->remote->canceller, pause, e))
+            return -1;
+    }
 }
 
 int image_greet(struct image_session *s, err *e)

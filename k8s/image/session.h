@@ -17,6 +17,7 @@ struct image_remote {
     const http_tls *tls;         // NULL: the system's authorities
     const char *ca_from;         // where its authority is from, for messages; NULL: the system
     const char *user, *password; // for Basic, and to fetch a token; NULL: anonymous
+    const char *identity;        // a token to fetch tokens with, in place of a password; NULL: none
     const char *login_from;      // whose it is, or why there is none, for messages; NULL
     const char *token;           // a bearer token to start with; NULL: none
     const char *proxy;           // as in http_request; NULL: none
@@ -30,6 +31,7 @@ struct image_session {
     buf authorization;      // "Authorization: …"; empty: none yet
     bool plain;             // the transport is http:
     bool settled;           // it was answered once on this transport
+    int busy;               // how often in a row it has answered that it is busy
 };
 struct image_session image_session_begin(
     const struct image_remote *r, const char *name, const char *actions);
@@ -52,8 +54,9 @@ struct image_step {
     void *sink_arg;
 };
 // Sends a request, with credentials once the registry asks for them. They go only to the registry's
-// own host and its token server. The first request of a session also finds the transport. Errors
-// name the remedy: ERR_UNAUTHORIZED, ERR_UNAVAILABLE, ERR_FAILED …
+// own host and its token server. The first request of a session also finds the transport. A
+// registry that is busy (429, 503) is asked again, when it says (Retry-After) or after a while.
+// Errors name the remedy: ERR_UNAUTHORIZED, ERR_UNAVAILABLE, ERR_FAILED …
 int image_exchange(
     struct image_session *s, struct image_step *step, struct http_response *r, err *e);
 // Is there a registry, and does it accept us? Here an absent one is an error at once.

@@ -89,6 +89,8 @@ struct http_response {
 void http_response_done(struct http_response *r);
 // The value of the first header of this name (in any case), new; NULL if there is none.
 char *http_header(const struct http_response *r, const char *name);
+// The seconds after which it asks to be tried again (Retry-After: a number, or a date); 0: unknown.
+int64_t http_retry_after(const struct http_response *r);
 
 // Sends one request and waits for its end; call it on another thread than the loop's. 0 when there
 // was a response of any status. Errors: ERR_UNAVAILABLE (host away, name not found, cut in the

@@ -9,6 +9,7 @@
 #include <netinet/tcp.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
 
 enum { CONNECT_MS = 10000, KEEPALIVE_S = 15, DEAD_PEER_MS = 30000, READ_SIZE = 128 * 1024 };
 static const size_t default_limit = (size_t)256 << 20;
@@ -586,4 +587,21 @@ char *http_header(const struct http_response *r, const char *name)
         line += strspn(line, "\r\n");
     }
     return NULL;
+}
+
+// The date of RFC 9110, as "Sun, 06 Nov 1994 08:49:37 GMT".
+static int64_t seconds_until(const char *date)
+{
+    struct tm tm = {0};
+    const char *end = strptime(date, "%a, %d %b %Y %H:%M:%S GMT", &tm);
+    return end && !*end ? timegm(&tm) - clock_wall() / CLOCK_SEC : 0;
+}
+
+int64_t http_retry_after(const struct http_response *r)
+{
+    AUTO_FREE char *value = http_header(r, "Retry-After");
+    int64_t seconds = 0;
+    if (value && !str_to_int(value, &seconds))
+        seconds = seconds_until(value);
+    return seconds > 0 ? seconds : 0;
 }

@@ -118,19 +118,21 @@ static int ask_helper(call *c, const char *path, struct remote *r, auth_credenti
 static int file_credentials(call *c, const char *path, struct remote *r, err *e)
 {
     AUTO_BUF text = {0};
-    if (r->user || path_read(path, &text, CONFIG_LIMIT, NULL))
+    if (r->user || r->identity || r->token || path_read(path, &text, CONFIG_LIMIT, NULL))
         return 0;
     AUTO_JSON *config = auth_parse(buf_cstr(&text), text.len, e);
     CLEANUP(auth_credentials_done) auth_credentials found = {0};
-    if (!config || auth_find(config, r->to.host, &found, e) ||
+    if (!config || auth_find(config, r->to.host, r->name, &found, e) ||
         (found.helper && ask_helper(c, path, r, &found, e)))
         return err_wrap(e, "%s", path);
-    if (found.user) {
+    if (found.user || found.identity || found.token) {
         free(r->login_from);
         r->login_from = mem_strdup(path);
     }
     r->user = STEAL(found.user);
     r->password = STEAL(found.password);
+    r->identity = STEAL(found.identity);
+    r->token = STEAL(found.token);
     return 0;
 }
 
@@ -309,6 +311,9 @@ static void set_secrets(call *c, struct remote *r)
         call_secret(c, r->password);
     if (r->token)
         call_secret(c, r->token);
+    if (r->identity)
+        call_secret(c, r->identity);
+    r->to.identity = r->identity;
     r->to.user = r->user;
     r->to.password = r->password;
     r->to.token = r->token;
@@ -367,7 +372,7 @@ char *remote_name_of(const struct remote *r, const char *ref)
 void remote_done(struct remote *r)
 {
     char *strings[] = {(char *)r->to.host, r->name, r->tag, r->ref, r->place, r->prefix, r->user,
-        r->password, r->token, r->proxy, r->ca_from, r->login_from};
+        r->password, r->identity, r->token, r->proxy, r->ca_from, r->login_from};
     for (size_t i = 0; i < ARRAY_LEN(strings); i++)
         free(strings[i]);
     *r = (struct remote){0};

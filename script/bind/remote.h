@@ -11,7 +11,7 @@ struct remote {
     char *ref;        // "host/name:tag"
     char *place;      // "host/name"
     char *prefix;     // of names in the chosen registry; NULL: none
-    char *user, *password, *token, *proxy, *ca_from, *login_from;
+    char *user, *password, *identity, *token, *proxy, *ca_from, *login_from;
 };
 // ref: a name with or without a host. Without one it goes to the chosen registry: that of
 // --registry, else of the kubeconfig's extension firesteel/registry. insecure: as in `to`. A

@@ -16,7 +16,7 @@ static void look_up(const cJSON *config)
     for (size_t i = 0; i < ARRAY_LEN(hosts); i++) {
         auth_credentials found;
         err e;
-        if (auth_find(config, hosts[i], &found, &e) == 0) {
+        if (auth_find(config, hosts[i], "team/app", &found, &e) == 0) {
             if (!found.helper && !found.user != !found.password)
                 abort();
             auth_credentials_done(&found);
@@ -35,7 +35,7 @@ static void there_and_back(const char *password)
     base64_encode(&encoded, both, strlen(both));
     json_set_str(
         json_object_at(json_object_at(config, "auths"), "example.org"), "auth", buf_cstr(&encoded));
-    if (auth_find(config, "example.org", &found, &e) != 0)
+    if (auth_find(config, "example.org", "team/app", &found, &e) != 0)
         abort();
     if (!str_eq(found.user, "u") || !str_eq(found.password, password))
         abort();

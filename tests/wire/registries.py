@@ -3,10 +3,16 @@
 """Where notebooks push, whom they trust there and how they log in: Debian's docker-registry, plain and on
 TLS with an authority of its own, and the settings of the kubeconfig, the command line, docker and containers."""
 import base64
+import email.utils
+import http.client
+import http.server
 import json
 import os
 import re
 import shutil
+import threading
+import time
+import urllib.parse
 
 from layers import know_worker
 from registry import Registry
@@ -53,6 +59,53 @@ class Home:
         path = self.put("n.lua", "".join(f"-- %%\n{c}\n\n" for c in cells))
         # these are the words of pulls and pushes; a preflight would have its own before
         return sh(FIRESTEEL, "run", path, "--allow", "cluster", "--no-preflight", *options, env=dict(self.env, **env))
+
+
+class Front:
+    """In front of a registry: .ask(request) may answer itself, and returns whether it did. It has a host of its own."""
+
+    def __init__(self, t, registry, ask):
+        outer = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def log_message(self, *_):
+                pass
+
+            def handle_all(self):
+                self.body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                if not ask(self):
+                    self.pass_on()
+
+            do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = handle_all
+
+            def reply(self, status, body=b"", **headers):
+                self.send_response(status)
+                for name, value in {"Content-Length": len(body), **headers}.items():
+                    self.send_header(name.replace("_", "-"), value)
+                self.end_headers()
+                self.wfile.write(body)
+
+            def pass_on(self):
+                to = http.client.HTTPConnection(registry.host)
+                to.request(self.command, self.path, self.body, {k: v for k, v in self.headers.items() if k != "Authorization"})
+                answer = to.getresponse()
+                body = answer.read()
+                self.send_response(answer.status)
+                for name, value in answer.getheaders():
+                    if name.lower() != "transfer-encoding":
+                        self.send_header(name, value)
+                self.end_headers()
+                self.wfile.write(body)
+
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        server.daemon_threads = True
+        self.host = f"127.0.0.1:{server.server_port}"
+        outer.has = registry.has
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        t.after(server.server_close)
+        t.after(server.shutdown)
 
 
 def pushed(done, registry, name="team/nb"):
@@ -205,6 +258,77 @@ def test_credential_helpers(t):
     assert "love:lace" not in done.out + done.err, done
     home.put(".docker/config.json", json.dumps({"credHelpers": {registry.host: "absent"}}))
     refused(home.run(PUSH, options=options), "docker-credential-absent", ".docker/config.json")
+
+
+def test_a_busy_registry_is_asked_again(t):
+    registry, home, seen = Registry(t), Home(t), []
+
+    def ask(request):
+        if "/manifests/" not in request.path or request.command == "HEAD":
+            return False
+        seen.append((request.command, time.monotonic()))
+        number = sum(1 for command, _ in seen if command == request.command)
+        if number == 1:
+            request.reply(429, b"{}", Retry_After="1")
+        elif number == 2:
+            request.reply(503, b"{}", Retry_After=email.utils.formatdate(time.time() + 2, usegmt=True))
+        return number <= 2
+
+    front = Front(t, registry, ask)
+    options = ("--registry", front.host)
+    pushed(home.run(PUSH, options=options), front)
+    puts = [at for command, at in seen if command == "PUT"]
+    assert len(puts) == 3 and puts[1] - puts[0] > 0.9, puts
+    done = Home(t).run(f'print(image.pull("{front.host}/team/nb").digest)')
+    assert done.code == 0 and [command for command, _ in seen].count("GET") == 3, (done, seen)
+    # one that is busy for longer than anybody waits says so at once
+    for answer in {"Retry_After": "3600"}, {}:
+        seen.clear()
+        busy = Front(t, registry, lambda r, answer=answer: "/manifests/" in r.path and (seen.append((r.command, 0)) or r.reply(429, b"{}", **answer) or True))
+        done = Home(t).run(f'image.pull "{busy.host}/team/nb"')
+        assert done.code == 1 and f"the registry {busy.host} refuses the manifest of team/nb: 429" in done.err, done
+        assert len(seen) == (1 if answer else 4), seen
+
+
+def with_tokens(t, registry, seen):
+    """A registry that wants a bearer token, which its token server gives to those whose request it likes."""
+    def ask(request):
+        path, _, query = request.path.partition("?")
+        if path == "/token":
+            form = dict(urllib.parse.parse_qsl(request.body.decode() or query))
+            seen.append((request.command, request.headers.get("Authorization"), form))
+            request.reply(200, json.dumps({"access_token": f"given-{len(seen)}"}).encode(), Content_Type="application/json")
+            return True
+        if not request.headers.get("Authorization", "").startswith("Bearer "):
+            request.reply(401, b"{}", WWW_Authenticate=f'Bearer realm="http://{front.host}/token",service="registry.example"')
+            return True
+        return False
+    front = Front(t, registry, ask)
+    return front
+
+
+def test_every_form_of_a_login(t):
+    registry, seen = Registry(t), []
+    front = with_tokens(t, registry, seen)
+    ada = "Basic " + base64.b64encode(b"ada:love").decode()
+    secret = base64.b64encode(b"ada:love").decode()
+    for auths, command, login in (
+            ({front.host: {"auth": secret}}, "GET", ada),
+            ({front.host: {"username": "ada", "password": "love"}}, "GET", ada),
+            ({f"{front.host}/other": {"auth": "eDp5"}, f"{front.host}/team/nb": {"auth": secret}, front.host: {"auth": "eDp5"}}, "GET", ada),
+            ({f"{front.host}/other": {"auth": secret}}, "GET", None),
+            ({front.host: {"auth": base64.b64encode(b"00000000-0000-0000-0000-000000000000:").decode(), "identitytoken": "id-tok"}}, "POST", None)):
+        seen.clear()
+        home = Home(t)
+        home.put(".docker/config.json", json.dumps({"auths": auths}))
+        done = home.run(PUSH, options=("--registry", front.host))
+        pushed(done, front)
+        assert seen[0][:2] == (command, login), (auths, seen)
+        if command == "POST":
+            form = seen[0][2]
+            assert form["grant_type"] == "refresh_token" and form["refresh_token"] == "id-tok" and form["service"] == "registry.example", form
+            assert form["scope"] == "repository:team/nb:pull,push" and form["client_id"], form
+        assert "love" not in done.out + done.err and "id-tok" not in done.out + done.err, done
 
 
 # Bases

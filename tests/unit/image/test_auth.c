@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "base/mem.h"
+#include "base/str.h"
 #include "k8s/image/auth.h"
 #include "tests/support/tap.h"
 
@@ -37,7 +38,7 @@ static void check_found(
     err e = {0};
     auth_credentials c;
     AUTO_JSON *config = auth_parse(json, strlen(json), &e);
-    CHECK_OK(config && auth_find(config, host, &c, &e) == 0, e);
+    CHECK_OK(config && auth_find(config, host, "team/app", &c, &e) == 0, e);
     CHECK_STR(c.user, user);
     CHECK_STR(c.password, password);
     CHECK_STR(c.helper, helper);
@@ -50,12 +51,50 @@ TEST(docker_config)
                               "\"https://index.docker.io/v1/\":{\"identitytoken\":\"tok\"}}}";
     check_found(auths, "example.org:5000", "ada", "lo:ve", NULL);
     check_found(auths, "example.org", NULL, NULL, NULL);
-    check_found(auths, "docker.io", "<token>", "tok", NULL);
     check_found("{}", "example.org", NULL, NULL, NULL);
     const char *const helpers =
         "{\"credsStore\":\"desktop\",\"credHelpers\":{\"a.example\":\"gcr\"}}";
     check_found(helpers, "a.example", NULL, NULL, "docker-credential-gcr");
     check_found(helpers, "b.example", NULL, NULL, "docker-credential-desktop");
+}
+
+// The longest key that fits, as containers-auth.json(5) has it; one of another team never does.
+TEST(logins_of_namespaces)
+{
+    static const char config[] =
+        "{\"auths\":{\"r.example/team-b\":{\"auth\":\"Yjpi\"},\"r.example\":{\"auth\":\"aDpo\"},"
+        "\"r.example/team\":{\"auth\":\"dDp0\"},\"r.example/team/"
+        "app\":{\"username\":\"a\",\"password\":"
+        "\"p\"},\"r.example:5000/team\":{\"auth\":\"cDpw\"},\"https://index.docker.io/v1/\":{"
+        "\"identitytoken\":\"tok\",\"auth\":\"eDo=\"},\"docker.io/"
+        "team\":{\"registrytoken\":\"reg\"},"
+        "\"old.example/v2/\":{\"auth\":\"bzpv\"},\"only.example/team-b\":{\"auth\":\"Yjpi\"}}}";
+    static const struct {
+        const char *host, *name, *user, *identity, *token;
+    } cases[] = {
+        {"r.example", "team/app", "a", NULL, NULL},
+        {"r.example", "team/app/deep", "a", NULL, NULL},
+        {"r.example", "team/application", "t", NULL, NULL},
+        {"r.example", "team-b/x", "b", NULL, NULL},
+        {"r.example", "team-c/x", "h", NULL, NULL},
+        {"r.example:5000", "team/x", "p", NULL, NULL},
+        {"r.example:5000", "other", NULL, NULL, NULL},
+        {"docker.io", "library/x", NULL, "tok", NULL},
+        {"registry-1.docker.io", "team/x", NULL, NULL, "reg"},
+        {"old.example", "x", "o", NULL, NULL},
+        {"only.example", "team-a/x", NULL, NULL, NULL},
+    };
+    err e = {0};
+    AUTO_JSON *tree = auth_parse(config, strlen(config), &e);
+    CHECK_OK(tree, e);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        auth_credentials c;
+        CHECK_OK(auth_find(tree, cases[i].host, cases[i].name, &c, &e) == 0, e);
+        if (!str_eq(c.user, cases[i].user) || !str_eq(c.identity, cases[i].identity) ||
+            !str_eq(c.token, cases[i].token))
+            tap_fail(__FILE__, __LINE__, "%s/%s: %s", cases[i].host, cases[i].name, c.user);
+        auth_credentials_done(&c);
+    }
 }
 
 TEST(docker_configs_that_are_wrong)
@@ -66,7 +105,7 @@ TEST(docker_configs_that_are_wrong)
         err e = {0};
         auth_credentials c;
         AUTO_JSON *config = json_parse(bad[i], strlen(bad[i]), &e);
-        CHECK_INT(auth_find(config, "a", &c, &e), -1);
+        CHECK_INT(auth_find(config, "a", "x", &c, &e), -1);
         CHECK_HAS(e.text, "docker's config.json");
     }
 }
