@@ -76,12 +76,13 @@ static int read_directive(struct reader *r, const char *line, err *e)
 // 1, 0: the end of the file, -1.
 static int read_step(struct reader *r, buf *text, int *begin, err *e)
 {
-    char *line;
     bool more = true;
     buf_clear(text);
     *begin = 0;
-    while (more && (line = read_line(r))) {
-        AUTO_FREE char *owned = line;
+    while (more) {
+        AUTO_FREE char *line = read_line(r);
+        if (!line)
+            break;
         const char *from = skip_blanks(line);
         if (r->directives && read_directive(r, from, e) != 0)
             return -1;
