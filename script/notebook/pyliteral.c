@@ -71,14 +71,32 @@ static const char *read_number(const char *p, cJSON **value)
     return end;
 }
 
+// "u00e4", as JSON has it.
+static const char *read_code(const char *p, buf *out)
+{
+    if (strspn(p + 1, "0123456789abcdefABCDEF") < 4 || str_starts(p, "u0000"))
+        return NULL;
+    AUTO_BUF text = {0};
+    buf_str(&text, "\"\\");
+    buf_add(&text, p, 5);
+    buf_char(&text, '"');
+    AUTO_JSON *one = json_parse(text.data, text.len, NULL);
+    if (!one)
+        return NULL;
+    buf_str(out, one->valuestring);
+    return p + 5;
+}
+
 // What stands for a backslash and the characters behind it, as far as people write it.
 static const char *read_escape(const char *p, buf *out)
 {
-    static const char from[] = "ntr\\'\"0", to[] = "\n\t\r\\'\"";
+    static const char from[] = "ntrbf\\'\"", to[] = "\n\t\r\b\f\\'\"";
     const char *at = strchr(from, *p);
     if (*p == '\n')
         return p + 1;
-    if (!*p || !at || *p == '0')
+    if (*p == 'u')
+        return read_code(p, out);
+    if (!*p || !at)
         return NULL;
     buf_char(out, to[at - from]);
     return p + 1;

@@ -47,6 +47,30 @@ static void give(notebook *nb, const char *value)
     params_done(&p);
 }
 
+// In Python a text that is given is what its cell says afterwards.
+static void check_python(const char *value, const char *source)
+{
+    struct params p;
+    err e;
+    AUTO_FREE char *text = str_fmt("# %%%% tags=[\"parameters\"]\n%s\n\n# %%%%\n1\n", source);
+    notebook *nb = notebook_parse_python(text, strlen(text), &e);
+    if (!nb || params_find(nb, &p, &e) != 0 || !p.python || !p.n) {
+        notebook_free(nb);
+        return;
+    }
+    AUTO_FREE char *assignment = str_fmt("%s=%s", p.list[0].name, value);
+    size_t given = (size_t)p.cell + 1;
+    if (params_give(&p, assignment, &e) == 0 && params_inject(&p, nb, &e) == 0 &&
+        cJSON_IsString(p.list[0].value) &&
+        cell_has_tag(notebook_cell(nb, given), "injected-parameters")) {
+        AUTO_JSON *said = params_said(nb, notebook_cell(nb, given));
+        if (!str_eq(json_str(said, p.list[0].name), p.list[0].value->valuestring))
+            abort();
+    }
+    params_done(&p);
+    notebook_free(nb);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     const char *text = (const char *)data, *line = n ? memchr(text, '\n', n) : NULL;
@@ -60,5 +84,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     give(nb, first);
     give(nb, first);
     notebook_free(nb);
+    check_python(first, rest);
     return 0;
 }
