@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Cells in Python and other languages, by real kernels of Jupyter: in notebooks in Lua and in their own, with all that these show."""
+import contextlib
 import json
 import os
 import re
 import signal
 import stat
 
-from kernel import Kernel, cell
+from kernel import Connection, Kernel, cell
 from tap import CACHE, FIRESTEEL, RUNTIME, Skip, eventually, owned, run, sh
 
 VENV = os.path.join(CACHE, "jupyter")
@@ -188,6 +189,29 @@ def test_all_of_it_ends_with_a_kernel_that_is_killed(t):
     pid = int(k.run("import os\nos.getpid()", 'language="python"').value)
     os.kill(k.pid(), signal.SIGKILL)
     eventually(lambda: not os.path.exists(f"/proc/{pid}") and not kernels())
+
+
+def test_it_is_restarted_with_the_kernel(t):
+    needs_kernels()
+    path = os.path.join(t.dir(), "k.sock")
+    k = Kernel(t, cell("", 'language="python"'), "--socket", path, env=ENV)
+    pid = int(k.run("x = 5\nimport os\nos.getpid()", 'language="python"').value)
+    before = k.wait(lambda e: e["type"] == "welcome")["run"]
+    k.send(type="restart", id=77)
+
+    def anew():
+        """The next kernel answers."""
+        with contextlib.suppress(OSError, AssertionError):
+            connection = Connection.to(path)
+            connection.send(type="hello", version=1, owner=True)
+            connection.wait(lambda e: e["type"] == "document", 2)
+            return connection if connection.wait(lambda e: e["type"] == "welcome")["run"] != before else connection.close()
+    c = eventually(anew)
+    assert not os.path.exists(f"/proc/{pid}"), "the old process has gone"
+    made = c.ask(type="insert", rev=1 << 40, source="'x' in globals()", marker='language="python"')
+    assert c.ask(type="execute", cells=[made["cell"]])["ok"]
+    assert c.wait(lambda e: e["type"] == "display" and e["cell"] == made["cell"])["data"]["text/plain"] == "False"
+    c.close()
 
 
 def test_bash_kernel_by_its_name(t):
