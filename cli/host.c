@@ -11,7 +11,9 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #define PLAIN "C.UTF-8"
 
@@ -82,9 +84,12 @@ int host_takes_images(struct cli *cli, err *e)
             "bubblewrap is not installed, so pods of images do not run here: apt install "
             "bubblewrap "
             "(dnf, apk: the same name)");
-    return status == 0 ? 0
-                       : err_set(e, ERR_FAILED,
-                             "this machine lets users make no namespaces, so pods of images do not "
-                             "run here: sysctl user.max_user_namespaces=15000 "
-                             "kernel.unprivileged_userns_clone=1, as root");
+    if (status == 0)
+        return 0;
+    bool older = syscall(SYS_openat2, -1, NULL, NULL, (size_t)0) < 0 && errno == ENOSYS;
+    return err_set(e, ERR_FAILED, "pods of images do not run here: %s",
+        older ? "this Linux is older than 5.6, which bubblewrap needs since its version 0.11; an "
+                "older bubblewrap in PATH is taken first"
+              : "this machine lets users make no namespaces: sysctl "
+                "user.max_user_namespaces=15000 kernel.unprivileged_userns_clone=1, as root");
 }
