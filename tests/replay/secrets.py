@@ -5,6 +5,7 @@ import base64
 import glob
 import json
 import os
+import ssl
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
@@ -238,8 +239,16 @@ def base64_of(secret):
 
 
 
-def serve(t):
+def serve(t, tls=False):
     server = HTTPServer(("127.0.0.1", 0), Refusing)
+    if tls:
+        folder = t.dir()
+        done = sh("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj", "/CN=a test",
+                  "-keyout", f"{folder}/key", "-out", f"{folder}/cert", "-days", "2")
+        assert done.code == 0, done
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(f"{folder}/cert", f"{folder}/key")
+        server.socket = context.wrap_socket(server.socket, server_side=True)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     t.after(server.shutdown)
     return server.server_address[1]
@@ -249,7 +258,7 @@ def kubeconfig(t, server, user):
     path = os.path.join(t.dir(), "config")
     with open(path, "w", encoding="utf-8") as f:
         json.dump({"current-context": "c", "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
-                   "clusters": [{"name": "c", "cluster": {"server": server}}],
+                   "clusters": [{"name": "c", "cluster": {"server": server, "insecure-skip-tls-verify": server.startswith("https:")}}],
                    "users": [{"name": "u", "user": user}]}, f)
     return path
 
@@ -276,7 +285,7 @@ def test_what_an_exec_plugin_is_given_and_says(t):
                          "env": [{"name": "MINE", "value": "hunter22hunter"},
                                  {"name": "AWS_PROFILE", "value": "production"}]}}
         path = notebook(t, ASKS)
-        done = firesteel("run", path, "--kubeconfig", kubeconfig(t, f"http://127.0.0.1:{serve(t)}", user),
+        done = firesteel("run", path, "--kubeconfig", kubeconfig(t, f"https://127.0.0.1:{serve(t, tls=True)}", user),
                          "--allow", "cluster")
         assert expected in done.out, done
         for secret in [PASSWORD, "t0p-s3cret", "hunter22", "a-token-of"]:

@@ -24,6 +24,8 @@ import ssl
 import threading
 import time
 
+from bearer import bearer_of
+
 STATUS = {404: "NotFound", 410: "Expired", 429: "TooManyRequests", 500: "InternalError", 503: "ServiceUnavailable"}
 FATES = ["refuse"] * 2 + ["status"] * 3 + ["gone"] + ["cut"] * 6 + ["end"] * 5 + ["stall"] * 4 + ["slow"] * 3 + ["pass"] * 8
 
@@ -44,6 +46,7 @@ class BadNet:
         with open(kubeconfig, encoding="utf-8") as f:
             text = f.read()
         server = re.search(r"https://([\d.]+):(\d+)", text)
+        self.bearer = [f"{k}: {v}".encode() for k, v in bearer_of(text).items()]
         self.upstream = server[1], int(server[2])
         self.random, self.calm, self.fates = random.Random(seed), False, collections.Counter()
         self.answers, self.began = [], time.monotonic()
@@ -92,7 +95,7 @@ class BadNet:
                 await writer.drain()
                 return
             back, upstream = await asyncio.open_connection(*self.upstream, ssl=self.tls)
-            upstream.write(b"\r\n".join([lines[0], b"Connection: close"] + lines[1:]))
+            upstream.write(b"\r\n".join([lines[0], b"Connection: close", *self.bearer] + lines[1:]))
             await upstream.drain()
             await self.answer(back, writer, fate, "watch=1" in path, note)
         except (Cut, OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, asyncio.CancelledError):

@@ -19,6 +19,8 @@ import ssl
 import threading
 import urllib.parse
 
+from bearer import bearer_of
+
 HANG = "hang"
 REASONS = {401: "Unauthorized", 403: "Forbidden", 429: "TooManyRequests", 500: "InternalError"}
 RESOURCE = re.compile(r"/(?:api|apis/[^/]+)/[^/]+/(?:namespaces/[^/]+/)?(\w+)(?:/([^/]+))?(?:/(\w+))?$")
@@ -51,6 +53,7 @@ class Faulty:
         with open(kubeconfig, encoding="utf-8") as f:
             text = f.read()
         server = re.search(r"https://([\d.]+):(\d+)", text)
+        self.bearer = [f"{k}: {v}".encode() for k, v in bearer_of(text).items()]
         self.upstream = server[1], int(server[2])
         self.tls = ssl.create_default_context()
         self.tls.check_hostname, self.tls.verify_mode = False, ssl.CERT_NONE
@@ -133,7 +136,7 @@ class Faulty:
                 connection.sendall(refusal(fate, kind))
                 return
             lines = [line for line in head.split(b"\r\n") if not line.lower().startswith(b"connection:")]
-            self.pass_on(connection, b"\r\n".join(lines) + b"\r\nConnection: close\r\n\r\n" + rest)
+            self.pass_on(connection, b"\r\n".join(lines + self.bearer) + b"\r\nConnection: close\r\n\r\n" + rest)
 
     @staticmethod
     def read_body(connection, head, body):

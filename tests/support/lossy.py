@@ -15,6 +15,8 @@ import ssl
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from bearer import bearer_of
+
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
@@ -55,6 +57,7 @@ class Lossy:
         with open(kubeconfig, encoding="utf-8") as f:
             text = f.read()
         server = re.search(r"https://([\d.]+:\d+)", text)
+        self.bearer = bearer_of(text)
         self.host, self.requests, self.losses, self.lock = server[1], [], [], threading.Lock()
         self.lost = threading.Event()  # set when something was lost
         self.held = None  # a request that is held back
@@ -78,7 +81,7 @@ class Lossy:
 
     def send(self, method, path, body, headers):
         upstream = http.client.HTTPSConnection(self.host, context=self.tls, timeout=60)
-        upstream.request(method, path, body, headers)
+        upstream.request(method, path, body, {**headers, **self.bearer})
         answer = upstream.getresponse()
         data = answer.read()
         upstream.close()
