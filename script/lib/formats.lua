@@ -11,22 +11,28 @@ function json.encode(value, options)
   return core.json(value, options.indent or options.pretty and 2 or 0)
 end
 
+local function big_is_text(name, options)
+  local big = options.big
+  if big ~= nil and big ~= "string" then core.fail("error", name .. ': big is "string", or not said') end
+  return big == "string"
+end
+
 function json.decode(text, options)
   core.expect_type("json.decode", text, "string", "a text")
   options = core.check("json.decode", options)
-  local big = options.big
-  if big ~= nil and big ~= "string" then core.fail("error", 'json.decode: big is "string", or not said') end
-  return core.parse(text, big == "string", options.nulls)
+  return core.parse(text, big_is_text("json.decode", options), options.nulls)
 end
 
 function yaml.decode_all(text, options)
   core.expect_type("yaml.decode_all", text, "string", "a text")
-  return core.parse_yaml(text, core.check("yaml.decode_all", options).nulls)
+  options = core.check("yaml.decode_all", options)
+  return core.parse_yaml(text, big_is_text("yaml.decode_all", options), options.nulls)
 end
 
 function yaml.decode(text, options)
   core.expect_type("yaml.decode", text, "string", "a text")
-  local all = core.parse_yaml(text, core.check("yaml.decode", options).nulls)
+  options = core.check("yaml.decode", options)
+  local all = core.parse_yaml(text, big_is_text("yaml.decode", options), options.nulls)
   if #all > 1 then core.fail("error", ("yaml.decode: the text has %d documents; yaml.decode_all gives them"):format(#all)) end
   return all[1]
 end
@@ -225,15 +231,17 @@ json.array(table) -> table
     print(json.encode(json.array {})) --> []
 json.null: null -- JSON's null.
 yaml: module -- YAML, read as kubectl reads it: y, yes, on and n, no, off are booleans unless they stand in quotes, anchors and merge keys are bounded, nothing is executed. A key that is there twice is an error, which kubectl does not see.
-yaml.decode(text, {nulls=false}) -> any
+yaml.decode(text, {nulls=false, big: string=}) -> any
   The value of a text with one document; nil when it has none.
   nulls: as in json.decode
-  errors: what is no YAML, with line and column; several documents
+  big: as in json.decode
+  errors: what is no YAML, with line and column; several documents; an integer beyond 64 bits
   example:
     print(yaml.decode("replicas: 3\nlabels: {app: web}").labels.app) --> web
-yaml.decode_all(text, {nulls=false}) -> list
+yaml.decode_all(text, {nulls=false, big: string=}) -> list
   The values of all documents.
   nulls: as in json.decode
+  big: as in json.decode
   example:
     print(#yaml.decode_all "a: 1\n---\nb: 2\n") --> 2
 yaml.encode(value) -> string

@@ -63,6 +63,9 @@ def test_yaml_is_read_as_kubectl_reads_it(t):
         == "nil\ttrue\t511\t1\t2026-01-02\n"
     assert says(k, "a = yaml.decode_all 'a: 1\\n---\\n---\\nb: ~\\n'\nprint(#a, a[2].b, #yaml.decode_all '')") == "2\tnil\t0\n"
     assert says(k, "print(yaml.decode('b: ~', { nulls = true }).b == json.null, yaml.decode '')") == "true\tnil\n"
+    assert says(k, "print(yaml.decode('a: 18446744073709551615', { big = 'string' }).a, yaml.decode_all('- 1', { big = 'string' })[1][1])") \
+        == "18446744073709551615\t1\n"
+    assert 'with big = "string"' in fails(k, "yaml.decode 'a: 18446744073709551615'")
     assert "has 2 documents" in fails(k, "yaml.decode 'a: 1\\n---\\nb: 2'")
     assert "line 2, column 1" in fails(k, "yaml.decode 'a: [1\\n'")
     assert says(k, "print(yaml.decode(yaml.encode { a = { 1, 'yes', 2.5 }, t = 'x\\ny\\n' }).t == 'x\\ny\\n')") == "true\n"

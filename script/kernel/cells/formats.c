@@ -85,12 +85,13 @@ static int format_json(lua_State *L)
     return 1;
 }
 
-// parse_yaml(text, nulls) → a list of its documents.
+// parse_yaml(text, big_to_text, nulls) → a list of its documents.
 static int format_parse_yaml(lua_State *L)
 {
     size_t n;
     const char *text = luaL_checklstring(L, 1, &n);
-    return push_read(L, yaml_parse(text, n, &interp_of(L)->raised), false, lua_toboolean(L, 2));
+    bool to_texts = lua_toboolean(L, 2);
+    return push_read(L, yaml_parse(text, n, &interp_of(L)->raised), to_texts, lua_toboolean(L, 3));
 }
 
 static int format_yaml(lua_State *L)
