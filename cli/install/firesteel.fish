@@ -12,7 +12,7 @@ end
 # Those of the verb: "--name<tab>what it does".
 function __firesteel_options
     firesteel (__firesteel_verb) --help 2>/dev/null |
-        string replace -rf '^  (?:-[a-zA-Z],|   ) (--[a-z-]+)(?: [^ ]+)? +(.*)' '$1\t$2'
+        string replace -rf '^  (?:-[a-zA-Z],|   ) (--[a-z-]+)(?:\[=[^ ]+| [^ ]+)? +(.*)' '$1\t$2'
 end
 
 function __firesteel_runs

@@ -25,7 +25,7 @@ _firesteel() {
         compadd plain json junit
     elif [[ ${words[CURRENT]} == -* ]]; then
         found=(${(f)"$(firesteel $verb --help 2>/dev/null |
-            sed -n 's/^  \(-[a-zA-Z],\|   \) \(--[a-z-]*\)\( [^ ][^ ]*\)\{0,1\}  *\(.*\)/\2:\4/p')"})
+            sed -n 's/^  \(-[a-zA-Z],\|   \) \(--[a-z-]*\)\([[ ][^ ][^ ]*\)\{0,1\}  *\(.*\)/\2:\4/p')"})
         _describe -t options option found
     elif [[ $verb == sandbox ]]; then
         compadd up down status
