@@ -366,6 +366,18 @@ const cJSON **json_sorted(const cJSON *object)
     return members;
 }
 
+void json_sort(cJSON *j)
+{
+    cJSON *item;
+    cJSON_ArrayForEach(item, j) json_sort(item);
+    const cJSON **members = json_sorted(j);
+    for (size_t i = 0; members[i]; i++) {
+        item = cJSON_DetachItemViaPointer(j, (cJSON *)members[i]);
+        cJSON_AddItemToArray(j, item); // it keeps its name
+    }
+    free(members);
+}
+
 static void print_value(const struct printer *p, const cJSON *j, int depth);
 
 static void print_plainly(const struct printer *p, const cJSON *j, int depth)

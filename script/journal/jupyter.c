@@ -10,17 +10,57 @@
 
 #include <string.h>
 
+// How long the end of a line is that begins here, as Python's str.splitlines has it; 0: none does.
+static size_t line_end(const char *s)
+{
+    static const char *const ends[] = {"\r\n", "\n", "\r", "\v", "\f", "\x1c", "\x1d", "\x1e",
+        "\xc2\x85", "\xe2\x80\xa8", "\xe2\x80\xa9"};
+    for (size_t i = 0; i < ARRAY_LEN(ends); i++)
+        if (str_starts(s, ends[i]))
+            return strlen(ends[i]);
+    return 0;
+}
+
 static cJSON *text_lines(const char *text, size_t n)
 {
     cJSON *lines = cJSON_CreateArray();
-    for (const char *end = text + n; text < end;) {
-        const char *newline = memchr(text, '\n', (size_t)(end - text));
-        const char *stop = newline ? newline + 1 : end;
-        AUTO_FREE char *line = mem_strndup(text, (size_t)(stop - text));
+    for (size_t from = 0, at = 0; from < n; from = at) {
+        size_t end = 0;
+        while (at < n && !(end = line_end(text + at)))
+            at += 1 + strcspn(text + at + 1, "\n\r\v\f\x1c\x1d\x1e\xc2\xe2");
+        at += end;
+        AUTO_FREE char *line = mem_strndup(text + from, at - from);
         cJSON_AddItemToArray(lines, cJSON_CreateString(line));
-        text = stop;
     }
     return lines;
+}
+
+// Texts of a bundle as lists of lines: of the types of which nbformat makes them.
+static void split_texts(cJSON *bundle)
+{
+    static const char *const types[] = {"application/javascript", "image/svg+xml"};
+    const cJSON *item, *next;
+    for (item = bundle ? bundle->child : NULL; item; item = next) {
+        next = item->next;
+        if (cJSON_IsString(item) &&
+            (str_starts(item->string, "text/") || str_eq(item->string, types[0]) ||
+                str_eq(item->string, types[1])))
+            json_set(
+                bundle, item->string, text_lines(item->valuestring, strlen(item->valuestring)));
+    }
+}
+
+void jupyter_as_saved(cJSON *outputs)
+{
+    cJSON *j;
+    cJSON_ArrayForEach(j, outputs)
+    {
+        cJSON *text = cJSON_GetObjectItemCaseSensitive(j, "text");
+        split_texts(cJSON_GetObjectItemCaseSensitive(j, "data"));
+        if (cJSON_IsString(text))
+            json_set(j, "text", text_lines(text->valuestring, strlen(text->valuestring)));
+    }
+    json_sort(outputs);
 }
 
 struct reading {
@@ -42,7 +82,9 @@ static void display_to(const struct reading *r, const struct output *o, cJSON *j
     cJSON *data = o->data ? cJSON_Duplicate(o->data, true) : cJSON_CreateObject();
     AUTO_BUF text = {0};
     output_text(o, r->spool_dir, r->limit, &text, r->failure);
-    json_set(data, "text/plain", text_lines(buf_cstr(&text), text.len - (text.len > 0)));
+    if (text.len)
+        text.data[text.len - 1] = '\0'; // its last line break
+    json_set_str(data, "text/plain", buf_cstr(&text));
     json_set(j, "data", data);
     json_object_at(j, "metadata");
     if (o->result)
@@ -93,6 +135,7 @@ cJSON *jupyter_outputs(const struct run_cell *c, const char *spool_dir, size_t l
             cJSON_AddItemToArray(outputs, heading(buf_cstr(&name)));
         cJSON_AddItemToArray(outputs, output_to(&r, &c->outputs[k], c->count));
     }
+    jupyter_as_saved(outputs);
     return outputs;
 }
 

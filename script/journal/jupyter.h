@@ -7,6 +7,8 @@
 // spool_dir and cut beyond `limit`; *failure (may be NULL) is the first thing that could not be
 // read.
 cJSON *jupyter_outputs(const struct run_cell *c, const char *spool_dir, size_t limit, err *failure);
+// Makes outputs what nbformat writes: texts as lists of lines, keys in their order.
+void jupyter_as_saved(cJSON *outputs);
 // The notebook with the outputs that its .ipynb brought along, as a run that ended at `wall` (ns)
 // and left them; new. NULL: it brought none.
 fold *jupyter_past(const notebook *nb, int64_t wall);

@@ -44,6 +44,7 @@ static cJSON *ipynb_outputs(void *arg, const cell *c, size_t i, long *execution_
     *execution_count = rc && rc->count > 0 ? rc->count : -1;
     cJSON *outputs = jupyter_outputs(rc, x->spool_dir, x->limit, &x->failure);
     add_all_views(rc, outputs);
+    jupyter_as_saved(outputs);
     return outputs;
 }
 
@@ -186,6 +187,7 @@ void export_ipynb(struct export *x, buf *out)
     AUTO_JSON *j = notebook_to_ipynb(fold_notebook(x->fold), ipynb_outputs, x);
     ipynb_metadata(x->fold, json_object_at(j, "metadata"));
     ipynb_cells(x->fold, json_array_at(j, "cells"));
+    json_sort(j);
     json_print_pretty(out, j, 1);
     buf_char(out, '\n');
 }

@@ -278,6 +278,25 @@ def test_a_python_notebook_headless(t):
     assert out["metadata"]["kernelspec"] == PYTHON["kernelspec"], out["metadata"]
 
 
+def test_what_is_written_is_what_nbformat_writes(t):
+    """Its lines, the order of its keys, to the byte: JupyterLab saves what it has opened without a difference."""
+    needs_kernels()
+    nbformat = os.path.join(CACHE, "venv", "bin", "python")
+    if not os.path.exists(nbformat):
+        raise Skip("the tests' venv is not installed")
+    folder = t.dir()
+    write(folder, "n.ipynb", ipynb("print('a\\rb\\x0cc\\u2028d\\n\\ne')", "from IPython.display import HTML, SVG, Javascript, display\n"
+                                   "display(HTML('<b>\\n</b>'), {'z': 1, 'a': {'c': 1, 'b': 2}})\n"
+                                   "display({'application/json': {'z': 1, 'a': 'x\\ny'}, 'image/svg+xml': '<svg>\\n</svg>', 'text/plain': 'é\\n'}, raw=True)",
+                                   ("1 / 0", {"tags": ["raises-exception"]})))
+    done = firesteel(folder, "run", "n.ipynb", "--report", "out.ipynb")
+    assert done.code == 0, done
+    again = sh(nbformat, "-c", "import nbformat, sys; nb = nbformat.read('out.ipynb', 4); nbformat.validate(nb); print(nbformat.writes(nb))",
+               cwd=folder, env={"PYTHONIOENCODING": "utf-8"})
+    with open(os.path.join(folder, "out.ipynb"), encoding="utf-8", newline="") as f:
+        assert again.code == 0 and again.out.rstrip("\n") == f.read().rstrip("\n"), again
+
+
 def test_parameters_are_papermill_s(t):
     needs_kernels()
     folder = t.dir()

@@ -137,6 +137,16 @@ TEST(bad_text_is_told_with_its_place)
     CHECK(!json_parse(deep.data, deep.len, NULL));
 }
 
+TEST(members_are_put_in_order_at_every_level)
+{
+    AUTO_JSON *j = tap_yaml("[{b: {z: 1, a: [{d: 1, c: 2}]}, a: x, B: null}, {}, 1]");
+    AUTO_BUF out = {0};
+    json_sort(j);
+    json_print(&out, j);
+    CHECK_STR(buf_cstr(&out),
+        "[{\"B\":null,\"a\":\"x\",\"b\":{\"a\":[{\"c\":2,\"d\":1}],\"z\":1}},{},1]");
+}
+
 TEST(canonical_text_sorts_keys)
 {
     AUTO_JSON *a = json_parse("{\"z\":{\"b\":1,\"a\":2},\"c\":3}", 25, NULL);
