@@ -13,6 +13,7 @@
 #include "cli/options.h"
 #include "cli/places.h"
 #include "cli/say.h"
+#include "script/jupyter/spec.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -187,6 +188,30 @@ static void look_at_plugins(struct doctor *d)
         "convolutions run by own kernels here, which are slower");
 }
 
+// Which kernel would run a notebook in Python here.
+static void look_at_jupyter(struct doctor *d)
+{
+    err e = {0};
+    struct spec python = {0};
+    struct spec_places places = {.env = d->cli->env, .cwd = d->cli->cwd};
+    AUTO_FREE char *program = cli_program(d->cli, "firesteel-jupyter", &e);
+    if (!program)
+        doctor_found(d, "jupyter", HEALTH_WARN, "build firesteel with libzmq (Debian: libzmq3-dev)",
+            "firesteel-jupyter is not here: cells in Python and other languages do not run");
+    else if (spec_find(&places, NULL, false, "python", &python, &e) < 0)
+        doctor_found(d, "jupyter", HEALTH_WARN,
+            "pip install ipykernel, in a virtual environment (.venv is found by itself)",
+            "%s: cells in Python do not run",
+            e.code == ERR_NOT_FOUND ? "there is no Jupyter kernel for Python" : e.text);
+    else
+        doctor_found(d, "jupyter", HEALTH_OK, NULL, "%s: %s, %s%s", python.name, python.title,
+            python.prefix ? python.prefix : python.path,
+            strstr(python.title, "ipykernel")
+                ? "; ipykernel 7 and later opens a TCP port on 127.0.0.1 while it runs"
+                : "");
+    spec_done(&python);
+}
+
 struct chosen {
     const char *context, *namespace_, *kubeconfig, *registry, *output, *format;
 };
@@ -240,6 +265,7 @@ static int examine(struct doctor *d, const struct chosen *c, err *e)
     ask_all(&r, c);
     doctor_look(d);
     look_at_plugins(d);
+    look_at_jupyter(d);
     if (r.running)
         loop_run(r.loop);
     for (size_t i = r.n; i-- > 0;) {

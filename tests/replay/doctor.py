@@ -12,7 +12,7 @@ import subprocess
 import termios
 import time
 
-from tap import FIRESTEEL, PATIENCE, Skip, run, sh
+from tap import BUILD, FIRESTEEL, PATIENCE, Skip, run, sh
 
 KUBECONFIG = """\
 apiVersion: v1
@@ -50,11 +50,27 @@ def doctor(t, *arguments, home=None, **more):
 def test_a_machine_without_a_cluster(t):
     found, took, done = doctor(t)
     assert re.search(r"a lock takes \d+\.\d ms, an fsync \d+\.\d ms", found["disk"]["text"]), found["disk"]
-    for name in ("terminal", "locale", "folders", "disk", "linger", "mpi", "bubblewrap", "worker", "cluster", "registry"):
+    for name in ("terminal", "locale", "folders", "disk", "linger", "mpi", "bubblewrap", "worker", "jupyter", "cluster", "registry"):
         assert name in found, (name, done)
     assert found["worker"]["state"] == "ok" and found["locale"]["text"] == "C.UTF-8, UTF-8", found
     assert found["cluster"]["state"] == "warn" and "sandbox" in found["cluster"]["remedy"], found["cluster"]
     assert done.code == 0 and took < 5 * PATIENCE, took
+
+
+def test_the_kernel_of_python_is_named(t):
+    if not os.path.exists(os.path.join(BUILD, "cli", "firesteel-jupyter")):
+        raise Skip("built without libzmq")
+    place = t.dir()
+    found, _, _ = doctor(t, JUPYTER_PATH=place, VIRTUAL_ENV=place, PATH="/usr/bin:/bin")
+    assert found["jupyter"]["state"] == "warn" and "pip install ipykernel" in found["jupyter"]["remedy"], found["jupyter"]
+    os.makedirs(f"{place}/kernels/python3")
+    for text, words in ((json.dumps({"argv": ["python", "-m", "ipykernel_launcher", "-f", "{connection_file}"], "display_name": "Python 3 (ipykernel)",
+                                     "language": "python"}), f"python3: Python 3 (ipykernel), {place}"), ('{"argv": 1}', "there is no Jupyter kernel for Python")):
+        with open(f"{place}/kernels/python3/kernel.json", "w", encoding="utf-8") as f:
+            f.write(text)
+        found, _, _ = doctor(t, JUPYTER_PATH=place, PATH="/usr/bin:/bin")
+        assert words in found["jupyter"]["text"], found["jupyter"]
+    assert found["jupyter"]["state"] == "warn", found["jupyter"]
 
 
 def test_a_wrong_environment_is_told_with_its_remedy(t):
