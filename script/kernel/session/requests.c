@@ -191,12 +191,13 @@ struct lookup {
 static void on_looked_up(void *arg, cJSON *result)
 {
     struct lookup *l = arg;
-    err none = {ERR_NOT_FOUND, "nothing is known about it"};
+    err none = {ERR_NOT_FOUND, "nothing is known about it"},
+        silent = {ERR_UNAVAILABLE, "no answer came in time; try again"};
     peer *p = server_peer(l->kernel->server, l->peer);
     if (p && result && json_bool_or(result, "found", true))
         server_reply(p, l->message, cJSON_Duplicate(result, true));
     else if (p)
-        server_refuse(p, l->message, &none);
+        server_refuse(p, l->message, result ? &none : &silent);
     cJSON_Delete(l->message);
     free(l);
 }

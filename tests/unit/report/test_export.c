@@ -26,7 +26,7 @@ TEST(ipynb_has_the_outputs)
     CHECK_OK(j, e);
     CHECK_INT(json_int_or(j, "nbformat_minor", 0), 5);
     CHECK_STR(json_path_str(j, "cells[1].outputs[0].output_type"), "stream");
-    CHECK_STR(json_path_str(j, "cells[1].outputs[0].text[1]"), "d\u00e9j\u00e0 vu\n");
+    CHECK_STR(json_path_str(j, "cells[1].outputs[0].text[2]"), "d\u00e9j\u00e0 vu\n");
     CHECK_STR(json_path_str(j, "cells[1].outputs[2].output_type"), "display_data");
     CHECK_STR(json_path_str(j, "cells[1].outputs[3].output_type"), "execute_result");
     CHECK_INT(json_int_or(json_path(j, "cells[1].outputs[3]"), "execution_count", 0), 1);
