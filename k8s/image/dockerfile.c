@@ -53,12 +53,11 @@ static const char *skip_blanks(const char *p)
 // "# escape=`", "# syntax=…" and "# check=…" count before all else, each once.
 static int read_directive(struct reader *r, const char *line, err *e)
 {
-    const char *name = skip_blanks(line + 1), *p = name;
+    const char *name = *line == '#' ? skip_blanks(line + 1) : "";
     size_t n = 0;
     while (isalnum((unsigned char)name[n]))
         n++;
-    p = skip_blanks(name + n);
-    const char *value = *line == '#' && *p == '=' ? skip_blanks(p + 1) : "";
+    const char *p = skip_blanks(name + n), *value = *p == '=' ? skip_blanks(p + 1) : "";
     bool escape = n == 6 && strncasecmp(name, "escape", n) == 0;
     r->directives = *value && (escape || (n == 6 && strncasecmp(name, "syntax", n) == 0) ||
                                   (n == 5 && strncasecmp(name, "check", n) == 0));
