@@ -235,7 +235,8 @@ static void merge_key(struct mapping *m, const char *name, cJSON *value)
         hashset_add(m->merged, name);
         return;
     }
-    value->string = STEAL(there->string);
+    if (!value->string) // a copy has its own, which is the same
+        value->string = STEAL(there->string);
     cJSON_ReplaceItemViaPointer(m->object, there, value);
     if (m->known)
         know_key(m, value);

@@ -54,7 +54,10 @@ static void check_python(const char *value, const char *source)
     err e;
     AUTO_FREE char *text = str_fmt("# %%%% tags=[\"parameters\"]\n%s\n\n# %%%%\n1\n", source);
     notebook *nb = notebook_parse_python(text, strlen(text), &e);
-    if (!nb || params_find(nb, &p, &e) != 0 || !p.python || !p.n) {
+    if (!nb)
+        return;
+    if (params_find(nb, &p, &e) != 0 || !p.python || !p.n) {
+        params_done(&p);
         notebook_free(nb);
         return;
     }
