@@ -366,16 +366,21 @@ const cJSON **json_sorted(const cJSON *object)
     return members;
 }
 
+void json_sort_members(cJSON *object)
+{
+    const cJSON **members = json_sorted(object);
+    for (size_t i = 0; members[i]; i++) {
+        cJSON *item = cJSON_DetachItemViaPointer(object, (cJSON *)members[i]);
+        cJSON_AddItemToArray(object, item); // it keeps its name
+    }
+    free(members);
+}
+
 void json_sort(cJSON *j)
 {
     cJSON *item;
     cJSON_ArrayForEach(item, j) json_sort(item);
-    const cJSON **members = json_sorted(j);
-    for (size_t i = 0; members[i]; i++) {
-        item = cJSON_DetachItemViaPointer(j, (cJSON *)members[i]);
-        cJSON_AddItemToArray(j, item); // it keeps its name
-    }
-    free(members);
+    json_sort_members(j);
 }
 
 static void print_value(const struct printer *p, const cJSON *j, int depth);

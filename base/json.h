@@ -50,7 +50,9 @@ const char *json_path_str(const cJSON *root, const char *path);
 // The members of an object by their keys' bytes: borrowed, in a new array that ends with NULL;
 // empty when it is no object.
 const cJSON **json_sorted(const cJSON *object);
-// Puts the members of all objects in it in this order.
+// Puts the members of an object in this order.
+void json_sort_members(cJSON *object);
+// The same for all objects in j.
 void json_sort(cJSON *j);
 
 // Setters: replace or add; a NULL string sets nothing. They own `item`. `name` may be item's own;

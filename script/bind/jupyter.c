@@ -466,12 +466,20 @@ static int session_start(struct session *s, const struct run *r, err *e)
     return 0;
 }
 
+static struct session *find_session(const struct hub *hub, const struct spec *spec)
+{
+    struct session *s = hub->sessions;
+    while (s && !str_eq(s->path, spec->path))
+        s = s->next;
+    return s;
+}
+
 static struct session *session_of(struct hub *hub, const struct run *r)
 {
-    for (struct session *s = hub->sessions; s; s = s->next)
-        if (str_eq(s->path, r->spec->path))
-            return s;
-    struct session *s = mem_alloc(sizeof *s);
+    struct session *s = find_session(hub, r->spec);
+    if (s)
+        return s;
+    s = mem_alloc(sizeof *s);
     *s = (struct session){.path = mem_strdup(r->spec->path),
         .name = mem_strdup(r->spec->name),
         .loop = call_loop(r->call),
@@ -730,10 +738,8 @@ static int cell_start(call *c, const cJSON *args, cJSON **result, err *e)
 static void begin_asking(loop_pending *pending, void *arg)
 {
     struct asked *a = arg;
-    struct session *s = a->hub->sessions;
+    struct session *s = find_session(a->hub, a->spec);
     a->pending = pending;
-    while (s && !str_eq(s->path, a->spec->path))
-        s = s->next;
     if (!s || !s->up || s->run || s->asked) {
         loop_call_finish(pending);
         return;

@@ -257,22 +257,7 @@ static cJSON *lines_of(const char *text)
     return lines;
 }
 
-// Sorts the keys, as Jupyter does when it writes: jupytext takes the order of options from there.
-static cJSON *by_key(cJSON *object)
-{
-    cJSON *sorted = cJSON_CreateObject();
-    while (object->child) {
-        cJSON *least = object->child;
-        for (cJSON *item = least->next; item; item = item->next)
-            if (strcmp(item->string, least->string) < 0)
-                least = item;
-        AUTO_FREE char *key = mem_strdup(least->string);
-        json_set(sorted, key, cJSON_DetachItemViaPointer(object, least));
-    }
-    cJSON_Delete(object);
-    return sorted;
-}
-
+// Its keys are in order, as Jupyter writes them: jupytext takes the order of options from there.
 static cJSON *cell_metadata(const notebook *nb, const cell *c, bool last)
 {
     cJSON *metadata = cJSON_Duplicate(c->kept->metadata, true);
@@ -288,7 +273,8 @@ static cJSON *cell_metadata(const notebook *nb, const cell *c, bool last)
         cJSON_DeleteItemFromObjectCaseSensitive(metadata, "language");
         cJSON_DeleteItemFromObjectCaseSensitive(metadata, "magic_args");
     }
-    return by_key(metadata);
+    json_sort_members(metadata);
+    return metadata;
 }
 
 char *cell_jupyter_source(const cell *c)
