@@ -8,7 +8,7 @@
 
 // All documents of a stream as a JSON array; empty documents are left out. Anchors, aliases and
 // merge keys (<<) work, bounded against expansion bombs. Errors: ERR_INVALID "line 3, column 7: …";
-// a key that is there twice is one, which kubectl does not see.
+// a mapping that has a key twice is such an error, which kubectl does not report.
 cJSON *yaml_parse(const char *text, size_t n, err *e);
 // The same, but y and n are texts, as PyYAML has them: for what is not Kubernetes', such as a
 // parameter that is named n.
@@ -21,8 +21,9 @@ struct yaml_step {
 };
 // Of a value in a list: which one it is.
 size_t yaml_step_index(const struct yaml_step *step);
-// Where the value begins in the text whose first document the tree is, or what it is in, if an
-// alias brought it. false: nowhere. (JSON is YAML, too.)
+// Finds the line and the column at which the value begins. The tree is the text's first document;
+// of a value that an alias has brought, the alias's place is told. false: not found. JSON is YAML,
+// too.
 bool yaml_place(
     const char *text, size_t n, const struct yaml_step *step, size_t *line, size_t *column);
 

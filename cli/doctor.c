@@ -230,7 +230,7 @@ static char **examine_words(struct cli *cli, const struct chosen *c, err *e)
     return words;
 }
 
-// program: what it is to start.
+// Tries bubblewrap with this program; NULL: with `true`.
 static void ask_bubblewrap(struct round *r, const char *program)
 {
     char **words = host_try_namespaces(r->doctor->cli, program ? program : "true");

@@ -10,8 +10,9 @@ const char *host_locale_named(const struct cli *cli);
 // what is used instead; NULL: nothing is.
 const char *host_locale(const struct cli *cli);
 
-// The words that try whether users may make namespaces here, by starting our program in some: exit
-// code 0. They begin with bubblewrap, or with its name where there is none. New.
+// The command that tries whether users may make namespaces here, new: bubblewrap starts the program
+// in new ones, and its exit code is 0 when that works. Where bubblewrap is not installed, the
+// command begins with its name all the same.
 char **host_try_namespaces(const struct cli *cli, const char *program);
 // Do pods of images run in a sandbox here? Takes some milliseconds. -1: tells why not, and what to
 // do.

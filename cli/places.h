@@ -14,6 +14,6 @@ char *place_beside_loader(const char *name);
 bool place_takes(const char *folder);
 // A program of PATH, as execvp finds it; path: its value, NULL: the usual folders. New; NULL: none.
 char *place_in_path(const char *path, const char *name);
-// The words that start bubblewrap, new: the one of PATH, else that of a bundle, by the bundle's
-// loader. NULL: there is none.
+// The words that start bubblewrap, new: the program in PATH, else the bundle's, which the bundle's
+// loader starts. NULL: bubblewrap is in neither.
 char **place_bwrap(const char *path);

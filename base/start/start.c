@@ -245,7 +245,7 @@ uint64_t firesteel_find_loader(uint64_t *stack)
     return entry;
 }
 
-// The program has been started: what it starts gets the environment as it was.
+// Runs when the loader is done: gives the variables their names back, for this program's children.
 __attribute__((constructor)) static void show_variables(void)
 {
     for (char **env = environ; env && *env; env++)

@@ -23,7 +23,7 @@ static int wrong(const struct walk *w, const char *at, const char *what)
 
 static int step(struct walk *w, const cJSON *node, const char *path);
 
-// The end of what begins at p: the first of `ends` that is in no quotes and no brackets.
+// The first character from p on that is one of `ends` and stands outside of quotes and brackets.
 static const char *end_of(const char *p, const char *ends)
 {
     int open = 0;
@@ -41,7 +41,7 @@ static const char *end_of(const char *p, const char *ends)
     return NULL;
 }
 
-// 'name' without its quotes, new; NULL: it is none.
+// The text between a word's quotes, new; NULL: the word has no quotes.
 static char *unquoted(const char *word)
 {
     size_t n = strlen(word);

@@ -230,7 +230,7 @@ json.array(table) -> table
   example:
     print(json.encode(json.array {})) --> []
 json.null: null -- JSON's null.
-yaml: module -- YAML, read as kubectl reads it: y, yes, on and n, no, off are booleans unless they stand in quotes, anchors and merge keys are bounded, nothing is executed. A key that is there twice is an error, which kubectl does not see.
+yaml: module -- YAML, read as kubectl reads it: `y`, `yes`, `on` and `n`, `no`, `off` without quotes are booleans; anchors and merge keys are bounded; nothing is executed. A key that is there twice is an error, which kubectl does not see.
 yaml.decode(text, {nulls=false, big: string=}) -> any
   The value of a text with one document; nil when it has none.
   nulls: as in json.decode
