@@ -30,6 +30,7 @@ static const struct {
     {BUNDLE_PLUGIN, BUNDLE_MPI, LIBEXECDIR "/firesteel-mpi.so", true},
     {BUNDLE_TREE, BUNDLE_MAIN, DATADIR "/recipes"},
     {BUNDLE_TREE, BUNDLE_MAIN, DATADIR "/spark.py"},
+    {BUNDLE_TREE, BUNDLE_MAIN, DATADIR "/python"},
     {BUNDLE_TREE, BUNDLE_MAIN, DATADIR "/data/sales"},
     {BUNDLE_TREE, BUNDLE_MNIST, DATADIR "/data/mnist"},
     {BUNDLE_TREE, BUNDLE_MAIN, SHAREDIR "/man/man1/firesteel.1"},

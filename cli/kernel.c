@@ -265,6 +265,7 @@ static void find_paths(struct cli *cli, struct call_paths *p)
         "../trainer/dnn/firesteel-dnn.so", LIBEXECDIR "/firesteel-dnn.so", NULL};
     static const char *const commands[] = {"./firesteel", BINDIR "/firesteel", NULL};
     static const char *const mains[] = {"../../script/worker/spark.py", DATADIR "/spark.py", NULL};
+    static const char *const pythons[] = {"../script/python", DATADIR "/python", NULL};
     static const char *const shares[] = {"../../recipes", DATADIR, NULL};
     p->worker = cli_program(cli, "firesteel-worker", NULL);
     p->jupyter = cli_program(cli, "firesteel-jupyter", NULL);
@@ -273,6 +274,7 @@ static void find_paths(struct cli *cli, struct call_paths *p)
     p->firesteel = cli_find(cli, commands);
     p->kernel = cli_program(cli, "firesteel-kernel", NULL);
     p->spark_main = cli_find(cli, mains);
+    p->python = cli_find(cli, pythons);
     p->share = cli_find(cli, shares);
     if (!p->images)
         p->images = cli_images_dir(cli, NULL);

@@ -2,7 +2,9 @@
 // A tool of the build: embed [-c] ARRAY OUT FILE.lua… writes a C file with the files' texts as
 // `const struct lua_source ARRAY[]` (script/embed.h), in the order given. With -c it
 // holds each file as Lua's compiler has compiled it, as the chunk firesteel/NAME.lua.
+// embed -r SCRIPT.lua ARGUMENT… runs a Lua program of the build, with the arguments in `arg`.
 #include <lauxlib.h>
+#include <lualib.h>
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -73,15 +75,35 @@ static void write_entry(FILE *out, const char *path, int number)
     fprintf(out, "    {\"%.*s\", text_%d, sizeof text_%d - 1},\n", length, name, number, number);
 }
 
+static int run_script(int argc, char **argv)
+{
+    lua_State *L = luaL_newstate();
+    luaL_openlibs(L);
+    lua_newtable(L);
+    for (int i = 1; i < argc; i++) {
+        lua_pushstring(L, argv[i]);
+        lua_rawseti(L, -2, i);
+    }
+    lua_setglobal(L, "arg");
+    bool failed = luaL_dofile(L, argv[0]);
+    if (failed)
+        fprintf(stderr, "%s\n", lua_tostring(L, -1));
+    lua_close(L);
+    return failed;
+}
+
 int main(int argc, char **argv)
 {
+    if (argc > 2 && strcmp(argv[1], "-r") == 0)
+        return run_script(argc - 2, argv + 2);
     bool compile = argc > 1 && strcmp(argv[1], "-c") == 0;
     argv += compile;
     argc -= compile;
     FILE *out = argc > 3 ? fopen(argv[2], "w") : NULL;
     lua_State *L = luaL_newstate();
     if (!out || !L) {
-        fputs("usage: embed [-c] ARRAY OUT.c FILE.lua...\n", stderr);
+        fputs(
+            "usage: embed [-c] ARRAY OUT.c FILE.lua..., embed -r SCRIPT.lua ARGUMENT...\n", stderr);
         return 2;
     }
     fputs("#include \"script/embed.h\"\n", out);

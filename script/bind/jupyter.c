@@ -6,7 +6,9 @@
 //
 //   start ──loop_call──> begin: session ── lines of JSON ── firesteel-jupyter ── the kernel
 //     ▲                             │
-//     └── its end, or a question <──┘     (script/jupyter/bridge.h has the lines)
+//     └── its end, a question, <────┘     (script/jupyter/bridge.h has the lines)
+//         or a call: `import firesteel` in Python asks for a function of our own API, which the
+//         cell's thread does for it (core.hooks.serve)
 //
 // All of a session belongs to the loop's thread.
 #include "base/env.h"
@@ -21,6 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -34,7 +37,9 @@ enum {
     AGAIN_MS = 2500,
     END_MS = 1500, // that kernels get at the run's end
     END_STEP_MS = 5,
+    CALLS_FD = 3, // in a kernel for Python
 };
+#define CALLS_START "__import__('firesteel._link')" // it takes the socket before there are children
 
 // A display that the kernel can change by its name.
 struct shown {
@@ -78,6 +83,10 @@ struct run {
     loop_pending *pending; // NULL: the thread does not wait
     char id[32];           // of its request; "": not yet sent
     bool idle, replied;
+    bool stops;     // it was interrupted: no call is done any more
+    cJSON *wanted;  // the call that it waits for; NULL: none
+    cJSON *served;  // the answer to it
+    char *refusal;  // of a call that was not granted: its message; NULL: none
     char *question; // it waits for an answer to this; NULL: to none
     bool secret;
     const char *answer;
@@ -129,14 +138,25 @@ static void send_request(
     send_line(s, line);
 }
 
-static void send_cell(struct run *r)
+static bool has_calls(const struct run *r)
+{
+    return call_paths(r->call)->python && strcasecmp(r->spec->language, "python") == 0;
+}
+
+static cJSON *execute_request(const char *code, bool silent)
 {
     cJSON *content = cJSON_CreateObject();
-    snprintf(r->id, sizeof r->id, "cell-%lld", (long long)++r->session->sent);
-    json_set_str(content, "code", r->code);
-    json_set_bool(content, "silent", false);
-    json_set_bool(content, "store_history", true);
+    json_set_str(content, "code", code);
+    json_set_bool(content, "silent", silent);
+    json_set_bool(content, "store_history", !silent);
     json_set(content, "user_expressions", cJSON_CreateObject());
+    return content;
+}
+
+static void send_cell(struct run *r)
+{
+    cJSON *content = execute_request(r->code, false);
+    snprintf(r->id, sizeof r->id, "cell-%lld", (long long)++r->session->sent);
     json_set_bool(content, "allow_stdin", !call_is_headless(r->call));
     json_set_bool(content, "stop_on_error", true);
     send_request(r->session, "shell", "execute_request", r->id, content);
@@ -361,6 +381,42 @@ static void take_message(struct session *s, const cJSON *line)
         take_late(s, type, content);
 }
 
+// Calls: what `import firesteel` asks for.
+
+static void send_answer(struct session *s, cJSON *content)
+{
+    cJSON *line = order("answer");
+    json_set(line, "content", content);
+    send_line(s, line);
+}
+
+static cJSON *refused_call(const cJSON *asked, const char *kind, const char *why)
+{
+    cJSON *answer = cJSON_CreateObject(), *error = json_object_at(answer, "error");
+    json_set_int(answer, "id", json_int_or(asked, "id", 0));
+    json_set_str(error, "kind", kind);
+    json_set_str(error, "message", why);
+    return answer;
+}
+
+static void take_call(struct session *s, const cJSON *line)
+{
+    const cJSON *asked = json_get(line, "content");
+    struct run *r = s->run;
+    if (!r || !*r->id)
+        send_answer(s, refused_call(asked, "error",
+                           "no cell runs: a thread that an earlier cell has left cannot call "
+                           "firesteel between cells"));
+    else if (r->stops)
+        send_answer(s, refused_call(asked, "interrupted", "the cell was interrupted"));
+    else if (r->wanted)
+        send_answer(s, refused_call(asked, "error", "calls are done one after the other"));
+    else {
+        r->wanted = cJSON_Duplicate(asked, true);
+        wake(r);
+    }
+}
+
 static void take_fault(struct session *s, const cJSON *line)
 {
     AUTO_FREE char *text = str_fmt("%s: %s\n", s->name, json_str_or(line, "text", "?"));
@@ -374,6 +430,8 @@ static void take_line(struct session *s, const char *text, size_t n)
     const char *is = json_str_or(line, "is", "");
     if (str_eq(is, "message")) {
         take_message(s, line);
+    } else if (str_eq(is, "call")) {
+        take_call(s, line);
     } else if (str_eq(is, "fault")) {
         take_fault(s, line);
     } else if (str_eq(is, "down")) {
@@ -383,6 +441,9 @@ static void take_line(struct session *s, const char *text, size_t n)
         s->up = true;
         if (s->run) {
             s->run->info = cJSON_Duplicate(json_get(line, "info"), true);
+            if (has_calls(s->run))
+                send_request(
+                    s, "shell", "execute_request", "start", execute_request(CALLS_START, true));
             send_cell(s->run);
         }
     }
@@ -447,6 +508,8 @@ static cJSON *start_order(const struct session *s, const struct run *r)
     json_set_str(line, "cwd", call_cwd(r->call));
     json_set_str(line, "folder", s->folder);
     json_set_bool(line, "by_message", r->spec->by_message);
+    if (has_calls(r))
+        json_set_int(line, "calls", CALLS_FD);
     return line;
 }
 
@@ -526,8 +589,20 @@ static void go_on(loop_pending *pending, void *arg)
     json_set_str(content, "value", r->answer);
     free(STEAL(r->question));
     send_request(r->session, "stdin", "input_reply", "answer", content);
+    if (!r->session->child || r->wanted)
+        wake(r); // it has ended meanwhile, or a thread of it calls
+}
+
+// A call was done.
+static void hand_back(loop_pending *pending, void *arg)
+{
+    struct run *r = arg;
+    r->pending = pending;
+    cJSON_Delete(STEAL(r->wanted));
+    send_answer(r->session, STEAL(r->served));
     if (!r->session->child)
         wake(r); // it has ended meanwhile
+    wake_if_over(r);
 }
 
 static void interrupt(void *arg)
@@ -544,6 +619,10 @@ static void cancel(loop_pending *pending, void *arg)
 {
     struct run *r = arg;
     struct session *s = r->session;
+    r->stops = true;
+    if (r->wanted)
+        send_answer(s, refused_call(r->wanted, "interrupted", "the cell was interrupted"));
+    cJSON_Delete(STEAL(r->wanted));
     if (s && s->up) {
         interrupt(s);
         return;
@@ -583,19 +662,41 @@ static int wait_for(struct run *r, void (*start)(loop_pending *, void *), bool s
     return loop_call(call_loop(r->call), stops ? call_canceller(r->call) : NULL, &ops, r, 0, e);
 }
 
+static int answer_question(struct run *r, err *e)
+{
+    AUTO_FREE char *answer = call_ask(r->call, r->question, r->secret, e);
+    r->answer = answer;
+    return answer ? wait_for(r, go_on, true, e) : 1;
+}
+
+// A call that is not granted ends the cell as in Lua, if Python lets it.
+static void note_refusal(struct run *r)
+{
+    const cJSON *error = json_get(r->served, "error");
+    if (!str_eq(json_str(error, "kind"), "refused"))
+        return;
+    free(r->refusal);
+    r->refusal = mem_strdup(json_str_or(error, "message", ""));
+}
+
+static int answer_call(struct run *r, err *e)
+{
+    cJSON *asked = cJSON_Duplicate(r->wanted, true);
+    if (call_serve(r->call, "serve", asked, &r->served, e) < 0)
+        return 1;
+    json_set_int(r->served, "id", json_int_or(r->wanted, "id", 0));
+    note_refusal(r);
+    return wait_for(r, hand_back, true, e);
+}
+
 static int converse(struct run *r, err *e)
 {
     int done = wait_for(r, begin, true, e);
-    while (done == 0 && r->question) {
-        AUTO_FREE char *answer = call_ask(r->call, r->question, r->secret, e);
-        r->answer = answer;
-        if (!answer) {
-            wait_for(r, give_up, false, &(err){0});
-            return -1;
-        }
-        done = wait_for(r, go_on, true, e);
-    }
-    return done;
+    while (done == 0 && (r->question || r->wanted))
+        done = r->question ? answer_question(r, e) : answer_call(r, e);
+    if (done > 0)
+        wait_for(r, give_up, false, &(err){0});
+    return done ? -1 : 0;
 }
 
 static int tell_failure(struct run *r, err *e)
@@ -604,8 +705,10 @@ static int tell_failure(struct run *r, err *e)
         return -1;
     if (!r->error)
         return 0;
-    err_set(e, ERR_FAILED, "%s: %s", json_str_or(r->error, "name", ""),
-        json_str_or(r->error, "message", ""));
+    const char *name = json_str_or(r->error, "name", ""),
+               *message = json_str_or(r->error, "message", "");
+    bool refused = str_eq(name, "Refused") && str_eq(message, r->refusal);
+    err_set(e, refused ? ERR_REFUSED : ERR_FAILED, "%s: %s", name, message);
     call_failed(r->call, STEAL(r->error));
     return -1;
 }
@@ -632,7 +735,10 @@ static int run_cell(struct run *r, err *e)
         done = tell_failure(r, e);
     cJSON_Delete(r->error);
     cJSON_Delete(r->info);
+    cJSON_Delete(r->wanted);
+    cJSON_Delete(r->served);
     free(r->question);
+    free(r->refusal);
     return done;
 }
 
@@ -640,6 +746,14 @@ static int run_cell(struct run *r, err *e)
 static char **environment(call *c, const struct spec *spec)
 {
     char **env = call_lasting_env(c);
+    const char *ours = call_paths(c)->python;
+    if (ours && strcasecmp(spec->language, "python") == 0) {
+        const char *path = env_get((const char *const *)env, "PYTHONPATH");
+        AUTO_FREE char *all = str_fmt("%s%s%s", ours, path ? ":" : "", path ? path : "");
+        AUTO_FREE char *number = str_fmt("%d", CALLS_FD);
+        env = env_set(env, "PYTHONPATH", all);
+        env = env_set(env, "FIRESTEEL_CALLS", number);
+    }
     if (spec->bin) {
         const char *path = env_get((const char *const *)env, "PATH");
         AUTO_FREE char *first = str_fmt("%s%s%s", spec->bin, path ? ":" : "", path ? path : "");
@@ -772,10 +886,11 @@ static int names_start(call *c, const cJSON *args, cJSON **result, err *e)
     return done;
 }
 
-// Its variables are in no journal.
+// Its variables are in no journal. What it called is there; what its programs did to a cluster is
+// not.
 static int cell_verify(call *c, const cJSON *args, const cJSON *recorded, cJSON **result, err *e)
 {
-    return VERDICT_REPEAT;
+    return call_programs_reach(c) ? VERDICT_REPEAT : VERDICT_AGAIN;
 }
 
 static void cell_describe(call *c, const cJSON *args, struct about *about)
@@ -787,6 +902,7 @@ const struct binding jupyter_bindings[] = {
     {.name = "jupyter.cell",
         .effect = EFFECT_LOCAL,
         .start = cell_start,
+        .around = true,
         .verify = cell_verify,
         .describe = cell_describe},
     {.name = "jupyter.names", .effect = EFFECT_PURE, .start = names_start},

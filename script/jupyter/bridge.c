@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,7 +30,9 @@ enum {
     WORDS_MOST = 4096,      // bytes of what it wrote last
     TEXT_MOST = 1 << 20,    // bytes of a stream's text in one line
     CONTENT_MOST = 8 << 20, // bytes of any other content
+    CALL_MOST = 64 << 20,   // of a line from the kernel's own socket
     LAST_MS = 50,
+    BEFORE_CALL_MS = 2, // what was printed before a call comes by another way
     READ_SIZE = 1 << 16,
 };
 
@@ -39,6 +42,8 @@ struct bridge {
     channels *channels;
     pid_t pid;            // of the kernel; 0: it is not there
     int output, children; // what it writes to its own descriptors; a signalfd for its end
+    int calls;            // our end of the socket for its calls; -1: there is none
+    buf called, answers;  // lines that came from there in part; and that have to go there
     int status;           // of waitpid
     bool by_message;
     bool replied, heard;            // its kernel_info_reply and something on iopub have come
@@ -211,6 +216,69 @@ static void take_messages(struct bridge *b, enum channel from)
     }
 }
 
+// Calls: lines from and to the kernel's own socket.
+
+static void end_calls(struct bridge *b)
+{
+    if (b->calls >= 0)
+        close(b->calls);
+    b->calls = -1;
+}
+
+static void say_calls(struct bridge *b)
+{
+    for (char *end;
+         b->called.len && (end = memchr(b->called.data, '\n', b->called.len)) && !b->lost;) {
+        err e = {0};
+        size_t n = (size_t)(end - b->called.data);
+        cJSON *content = json_parse(b->called.data, n, &e);
+        buf_consume(&b->called, n + 1);
+        if (!content) {
+            say_fault(b, &e);
+            continue;
+        }
+        cJSON *line = line_of("call");
+        json_set(line, "content", content);
+        say(b, line);
+    }
+}
+
+static void read_calls(struct bridge *b)
+{
+    ssize_t n = 0;
+    while (b->calls >= 0 && b->called.len < CALL_MOST) {
+        buf_reserve(&b->called, READ_SIZE);
+        n = read(b->calls, b->called.data + b->called.len, READ_SIZE);
+        if (n <= 0)
+            break;
+        b->called.len += (size_t)n;
+        b->called.data[b->called.len] = '\0';
+        say_calls(b);
+    }
+    if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+        end_calls(b);
+}
+
+static void write_answers(struct bridge *b)
+{
+    ssize_t n = 0;
+    while (b->calls >= 0 && b->answers.len) {
+        n = send(b->calls, b->answers.data, b->answers.len, MSG_NOSIGNAL);
+        if (n < 0)
+            break;
+        buf_consume(&b->answers, (size_t)n);
+    }
+    if (n < 0 && errno != EAGAIN && errno != EINTR)
+        end_calls(b);
+}
+
+static void answer(struct bridge *b, const cJSON *content)
+{
+    json_print(&b->answers, content);
+    buf_char(&b->answers, '\n');
+    write_answers(b);
+}
+
 // What the kernel's process writes itself; its last words are kept.
 static void read_words(struct bridge *b)
 {
@@ -263,21 +331,31 @@ static char **arguments(const cJSON *list, const char *file)
     return argv;
 }
 
-static int spawn_kernel(struct bridge *b, char *const *argv, const char *cwd, err *e)
+// calls: the number of its end of the socket for calls; 0: it gets none.
+static int spawn_kernel(struct bridge *b, char *const *argv, const char *cwd, int calls, err *e)
 {
-    int fds[2];
-    if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0)
+    int fds[2], ends[2] = {-1, -1};
+    if (calls && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
         return err_errno(e, errno, "cannot start %s", argv[0]);
+    b->calls = ends[0];
+    if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0) {
+        close(ends[1]);
+        return err_errno(e, errno, "cannot start %s", argv[0]);
+    }
     fcntl(fds[1], F_SETFL, 0); // the kernel's end waits
-    const struct spawn_fd outputs[] = {{fds[1], 1}, {fds[1], 2}};
+    if (calls)
+        fcntl(b->calls, F_SETFL, O_NONBLOCK);
+    const struct spawn_fd given[] = {{fds[1], 1}, {fds[1], 2}, {ends[1], calls}};
     struct spawn_spec spec = {.argv = (const char *const *)argv,
         .cwd = cwd,
-        .fds = outputs,
-        .fd_n = ARRAY_LEN(outputs),
+        .fds = given,
+        .fd_n = ARRAY_LEN(given) - (calls ? 0 : 1),
         .place = SPAWN_SESSION,
         .death_signal = SIGKILL};
     int started = spawn(&spec, &b->pid, e);
     close(fds[1]);
+    if (calls)
+        close(ends[1]);
     if (started < 0)
         b->pid = 0;
     b->output = fds[0];
@@ -293,7 +371,8 @@ static int start(struct bridge *b, const cJSON *order, err *e)
     if (!b->channels || write_connection(b, folder, file, e) < 0)
         return -1;
     char **argv = arguments(json_get(order, "argv"), file);
-    int started = argv[0] ? spawn_kernel(b, argv, json_str(order, "cwd"), e)
+    int calls = (int)json_int_or(order, "calls", 0);
+    int started = argv[0] ? spawn_kernel(b, argv, json_str(order, "cwd"), calls, e)
                           : err_set(e, ERR_USAGE, "there is no command");
     strv_free(argv);
     b->started = clock_mono();
@@ -353,6 +432,8 @@ static void follow(struct bridge *b, const cJSON *order)
     } else if (str_eq(what, "send") && b->up && to < CHANNELS) {
         send_request(b, to, json_str_or(order, "type", ""), json_str_or(order, "id", ""),
             json_get(order, "content"));
+    } else if (str_eq(what, "answer")) {
+        answer(b, json_get(order, "content"));
     } else if (str_eq(what, "interrupt")) {
         interrupt(b);
     } else if (str_eq(what, "end")) {
@@ -418,9 +499,17 @@ static void take_all(struct bridge *b)
 static void step(struct bridge *b)
 {
     int ms = look(b);
-    struct pollfd fds[] = {{.fd = b->children}, {.fd = b->closing ? -1 : b->in}, {.fd = b->output}};
+    short writes = b->answers.len ? POLLOUT : 0;
+    struct pollfd fds[] = {{.fd = b->children}, {.fd = b->closing ? -1 : b->in}, {.fd = b->output},
+        {.fd = b->calls, .events = writes}};
     channels_wait(b->channels, fds, ARRAY_LEN(fds), ms);
+    if (fds[3].revents & POLLIN)
+        channels_wait(b->channels, NULL, 0, BEFORE_CALL_MS);
     take_all(b);
+    if (fds[3].revents) {
+        write_answers(b);
+        read_calls(b);
+    }
     if (fds[0].revents)
         reap(b);
     if (fds[1].revents && !b->closing && !read_orders(b))
@@ -456,16 +545,19 @@ static void close_all(struct bridge *b)
     channels_close(b->channels);
     if (b->output >= 0)
         close(b->output);
+    end_calls(b);
     if (b->children >= 0)
         close(b->children);
     cJSON_Delete(b->info);
     buf_done(&b->lines);
     buf_done(&b->words);
+    buf_done(&b->called);
+    buf_done(&b->answers);
 }
 
 int bridge_run(int in, int out)
 {
-    struct bridge b = {.in = in, .out = out, .output = -1};
+    struct bridge b = {.in = in, .out = out, .output = -1, .calls = -1};
     sigset_t children;
     wire_init(&b.wire);
     sigemptyset(&children);

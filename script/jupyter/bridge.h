@@ -2,12 +2,15 @@
 // One Jupyter kernel as a child, and the translation between its sockets and lines of JSON: the
 // inside of firesteel-jupyter. Lines come and go on descriptors that the caller owns.
 //
-//   in    {"do": "start", "argv": […], "cwd", "folder", "by_message"}   first, once
+//   in    {"do": "start", "argv": […], "cwd", "folder", "by_message"}   first, once; with
+//         "calls": N: the kernel gets a socket as its descriptor N, for lines of JSON of its own
 //         {"do": "send", "channel", "type", "id", "content"}   a request
+//         {"do": "answer", "content"}                          a line to that socket
 //         {"do": "interrupt"}
 //         {"do": "end"}                                        as the end of the input does
 //   out   {"is": "up", "info": {…}}                            its kernel_info_reply
 //         {"is": "message", "channel", "type", "parent", "content"}   parent: the request's id
+//         {"is": "call", "content"}                            a line from that socket
 //         {"is": "fault", "text"}                              a message that could not be read
 //         {"is": "down", "text", "code", "signal"}             the last one
 //

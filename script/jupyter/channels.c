@@ -152,10 +152,14 @@ void channels_wait(channels *c, struct pollfd *fds, size_t n, int ms)
         items[i] = (zmq_pollitem_t){.socket = c->sockets[i], .events = ZMQ_POLLIN};
     for (size_t i = 0; i < n && i < FDS_MOST; i++) {
         at[i] = used;
-        items[used] = (zmq_pollitem_t){.fd = fds[i].fd, .events = ZMQ_POLLIN};
+        short events = fds[i].events & POLLOUT ? ZMQ_POLLIN | ZMQ_POLLOUT : ZMQ_POLLIN;
+        items[used] = (zmq_pollitem_t){.fd = fds[i].fd, .events = events};
         used += fds[i].fd >= 0;
     }
     int ready = zmq_poll(items, (int)used, ms);
-    for (size_t i = 0; i < n && i < FDS_MOST; i++)
-        fds[i].revents = ready > 0 && fds[i].fd >= 0 ? items[at[i]].revents : 0;
+    for (size_t i = 0; i < n && i < FDS_MOST; i++) {
+        int seen = ready > 0 && fds[i].fd >= 0 ? items[at[i]].revents : 0;
+        fds[i].revents =
+            (short)((seen & ~ZMQ_POLLOUT ? POLLIN : 0) | (seen & ZMQ_POLLOUT ? POLLOUT : 0));
+    }
 }

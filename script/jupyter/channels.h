@@ -32,6 +32,6 @@ void channels_close(channels *c); // NULL is fine
 int channels_send(channels *c, enum channel to, char *const frames[WIRE_FRAMES], err *e);
 // Takes one message, if there is one; its frames are borrowed until the next call.
 bool channels_take(channels *c, enum channel from, const struct wire_frame **frames, size_t *n);
-// Waits until a channel or one of these descriptors (-1: none) can be read, or for ms. Sets
-// revents.
+// Waits until a channel or one of these descriptors (-1: none) can be read, or written where its
+// events have POLLOUT, or for ms. Sets revents.
 void channels_wait(channels *c, struct pollfd *fds, size_t n, int ms);

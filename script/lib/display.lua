@@ -80,6 +80,8 @@ local function bundle(value)
   return { ["text/plain"] = type(value) == "function" and told_in_short(value) or inspect(value, 1, {}) }
 end
 
+core.shown_bundle = bundle
+
 -- Several values are shown on one line, as a list; if one of them has a look of its own, or several lines, each by
 -- itself.
 local function has_look(value)

@@ -50,7 +50,7 @@ def test_below_a_destdir(t):
     programs, prefix = install(t)
     works(t, programs + "/firesteel")
     installed = [os.path.join(path, name) for path, _, names in os.walk(prefix) for name in names]
-    for name in ("spark.py", "firesteel.1", "completions/firesteel", "vendor-completions/_firesteel", "vendor_completions.d/firesteel.fish",
+    for name in ("spark.py", "python/firesteel/_api.py", "python/firesteel/__init__.py", "firesteel.1", "completions/firesteel", "vendor-completions/_firesteel", "vendor_completions.d/firesteel.fish",
                  "10-mnist.lua", "doc/firesteel/LICENSE"):
         assert any(path.endswith("/" + name) for path in installed), (name, installed)
 

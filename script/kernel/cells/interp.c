@@ -238,11 +238,12 @@ static void describe_failure(interp *in, int status)
 static void take_told(execution *x)
 {
     cJSON *told = x->turn.told;
-    if (!told || x->failure != FAILURE_ERROR)
+    if (!told || (x->failure != FAILURE_ERROR && x->failure != FAILURE_REFUSED))
         return;
     free(x->message);
     cJSON_Delete(x->traceback);
-    x->name = mem_strdup(json_str(told, "name"));
+    if (x->failure == FAILURE_ERROR)
+        x->name = mem_strdup(json_str(told, "name"));
     x->message = mem_strdup(json_str_or(told, "message", ""));
     x->traceback = cJSON_DetachItemFromObjectCaseSensitive(told, "traceback");
 }
@@ -625,6 +626,8 @@ interp *interp_new(const struct interp_options *o, const struct interp_ops *ops,
     interp *in = mem_alloc(sizeof *in);
     *in = (interp){.options = o, .ops = ops, .arg = arg, .cap = o->memory, .inputs = inputs_new()};
     in->branches = branches_new(in);
+    o->effects->serve = interp_serve;
+    o->effects->serve_arg = in;
     pthread_mutex_init(&in->lock, NULL);
     pthread_cond_init(&in->wake, NULL);
     in->insist = loop_timer_new(o->effects->spec.loop, on_insist, in);

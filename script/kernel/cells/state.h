@@ -90,6 +90,8 @@ enum failure interp_classify(const interp *in, int status, const char *message);
 void interp_throw_trace(
     interp *in, const char *message, cJSON *trace, int line, enum failure failure);
 cJSON *interp_take_trace(interp *in, const char *message, int *line);
+// effects.serve, for the Lua thread: arg is the interpreter.
+int interp_serve(void *arg, const char *hook, const cJSON *args, cJSON **result, err *e);
 // Adds the C functions of `firesteel` and runs script/lib.
 void library_open(lua_State *L);
 // Runs a cell by its plan, in a protected call. The stack has its execution as a light userdata.

@@ -70,6 +70,9 @@ struct binding {
     // Promises that call_ledger_partial is called before each request is sent, and that it is taken
     // back when the request was refused. Then an intent that announces nothing has sent no request.
     bool announces;
+    // It runs a program that calls other bindings meanwhile (call_serve). Those are verified one by
+    // one, so after a failure, or a kernel's death, it is begun again as if it had ended well.
+    bool around;
     // The members of its result that are texts which programs said (said.h), NULL-terminated; the
     // journal has the beginning and the end of a long one. NULL: none.
     const char *const *said;
@@ -125,6 +128,8 @@ const char *call_notebook(call *c);
 const char *call_commit(call *c);
 const char *const *call_env(
     call *c); // environment for children, with %env and the gate's KUBECONFIG
+// Does the call's cell declare that its programs use a cluster?
+bool call_programs_reach(call *c);
 // The same, new, for a program that outlives its cell and so may never use a cluster.
 char **call_lasting_env(call *c);
 // The folder for sockets and the like, which only this user can enter.
@@ -136,10 +141,15 @@ char *call_ask(call *c, const char *question, bool secret, err *e);
 // Before a call fails: the error as another language tells it, {name, message, traceback: [texts]},
 // which its cell's error becomes. Takes it.
 void call_failed(call *c, cJSON *told);
+// Does what a program asks for that this binding runs: calls a function of script/lib that is in
+// core.hooks, with JSON. Only for calls of a cell, on its thread. Takes args. *result is new. -1:
+// the turn has to stop, or this is a call of a branch.
+int call_serve(call *c, const char *hook, cJSON *args, cJSON **result, err *e);
 // Paths that cli/ has decided; NULL: it does not exist.
 struct call_paths {
     const char *worker, *plugin, *spark_main; // programs, and the files that come with them
     const char *jupyter;                      // the program between us and a Jupyter kernel
+    const char *python;                       // the folder of Python's module firesteel
     const char *dnn;                          // the plug-in with oneDNN
     const char *firesteel, *kernel;           // the command line, and this program
     const char *images;                       // the local image store

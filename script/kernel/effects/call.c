@@ -365,11 +365,12 @@ static bool is_as_recorded(
 }
 
 // Does a known call again, as the same entry. Later calls are verified only if its result is the
-// same.
+// same, where it had one.
 static int repeat(
     struct call *c, const struct binding *b, const cJSON *args, cJSON **result, err *e)
 {
     struct entry *known = c->entry;
+    const cJSON *before = known->result;
     if (record(c->effects, ledger_event(known, "again"), e) < 0)
         return -1;
     entry_set_fresh(c->effects->ledger, known);
@@ -378,7 +379,7 @@ static int repeat(
         record_failure(c, b, e);
         return -1;
     }
-    bool same = is_as_recorded(c, b, known->result, *result);
+    bool same = !before || is_as_recorded(c, b, before, *result);
     if (record_outcome(c, b, "outcome", *result, e) < 0)
         return -1;
     return same || end_resuming(c->effects, c->turn, e) == 0 ? 1 : -1;
@@ -389,7 +390,7 @@ static int judge(struct call *c, const struct binding *b, const cJSON *args, cJS
 {
     const struct entry *known = c->entry;
     const cJSON *recorded = entry_recorded(known);
-    if (!b->verify || known->failed)
+    if (!b->verify || (known->failed && !b->around))
         return VERDICT_NO;
     if (!recorded)
         recorded = known->result; // nothing, but an outcome
@@ -422,7 +423,9 @@ static int verify_known(struct call *c, const struct binding *b, const cJSON *ar
         verdict = is_elsewhere(b->effect) ? VERDICT_NO : VERDICT_REPEAT;
     if (verdict != VERDICT_YES) {
         cJSON_Delete(fresh);
-        return verdict == VERDICT_REPEAT && known->result ? repeat(c, b, args, result, e) : 0;
+        return verdict == VERDICT_REPEAT && (known->result || b->around)
+                   ? repeat(c, b, args, result, e)
+                   : 0;
     }
     *result = fresh ? fresh : cJSON_Duplicate(known->result, true);
     entry_set_fresh(c->effects->ledger, known);

@@ -71,6 +71,10 @@ typedef struct effects {
     char *refusing_kubeconfig; // for children of cells that do not declare the cluster
     bool has_sandbox;          // the private sandbox is there
 
+    // Calls a function of script/lib while a binding runs on the Lua thread (call_serve).
+    int (*serve)(void *arg, const char *hook, const cJSON *args, cJSON **result, err *e);
+    void *serve_arg;
+
     // It belongs to the turn:
     char **env; // the environment of children, with %env; others read it under env_lock
 

@@ -84,6 +84,11 @@ const struct call_cluster *call_cluster(call *c)
     return &now->cluster;
 }
 
+bool call_programs_reach(call *c)
+{
+    return c->turn->declared & (1u << EFFECT_CLUSTER | 1u << EFFECT_DESTRUCTIVE);
+}
+
 // Programs are not asked about: what they do in a protected context nobody would see.
 static bool may_use_cluster(effects *fx, const turn *t, const char *const *env)
 {
@@ -137,6 +142,17 @@ void call_failed(call *c, cJSON *told)
 {
     cJSON_Delete(c->turn->told);
     c->turn->told = told;
+}
+
+int call_serve(call *c, const char *hook, cJSON *args, cJSON **result, err *e)
+{
+    effects *fx = c->effects;
+    *result = NULL;
+    int done = c->turn->parent || c->turn->is_action || !fx->serve
+                   ? err_set(e, ERR_USAGE, "only a cell itself can be called by its program")
+                   : fx->serve(fx->serve_arg, hook, args, result, e);
+    cJSON_Delete(args);
+    return done;
 }
 
 // An action may run while the Lua thread uses the environment: so it gets the terminal's.

@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: MIT
+"""The way from a cell in Python to firesteel: a socket in a descriptor that the kernel's process has inherited.
+
+A call is one line of JSON, and so is its answer (script/lib/serve.lua has their members). Calls of several threads take
+turns. The socket is closed in children: it belongs to the kernel's own process.
+"""
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import socket
+import threading
+from typing import Any, Iterator
+
+VARIABLE = "FIRESTEEL_CALLS"
+IN_A_CHILD = ("firesteel can only be called by the notebook's own Python process. This one is a child of it (a fork, a "
+              "multiprocessing worker, a subprocess): call firesteel in the cell, and hand the result on")
+NOT_HERE = ("this Python was not started by a firesteel notebook, so there is nothing to call: run the notebook with "
+            "`firesteel run` or open it with `firesteel`")
+
+
+class Error(RuntimeError):
+    """A call has failed."""
+
+
+class Refused(Error):
+    """An effect was not granted: by the cell's effects=, by --allow, or by a person."""
+
+
+class Failed(Error, AssertionError):
+    """An expectation does not hold."""
+
+
+class TimedOut(Error, TimeoutError):
+    """The time for a call is over."""
+
+
+class Interrupted(Error):
+    """The cell has to end."""
+
+
+_ERRORS = {"refused": Refused, "assertion": Failed, "timeout": TimedOut, "interrupted": Interrupted}
+
+
+class _Link:
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.socket: socket.socket | None = None
+        self.why = NOT_HERE
+        self.numbers = itertools.count(1)
+        self.read = self.unsent = b""
+        self.dropped: list[int] = []
+        given = os.environ.get(VARIABLE, "")
+        if given == "child":
+            self.why = IN_A_CHILD
+        elif given.isdigit():
+            os.environ[VARIABLE] = "child"  # what is started from now on
+            os.set_inheritable(int(given), False)
+            self.socket = socket.socket(fileno=int(given))
+            os.register_at_fork(after_in_child=self.leave)
+
+    def leave(self) -> None:
+        """In a forked child: another thread may have held the lock, and the socket is the parent's."""
+        self.lock = threading.RLock()
+        if self.socket:
+            self.socket.close()
+        self.socket, self.why = None, IN_A_CHILD
+
+    def line(self) -> bytes:
+        assert self.socket
+        while b"\n" not in self.read:
+            more = self.socket.recv(1 << 16)
+            if not more:
+                raise Error("firesteel does not answer any more: restart the kernel")
+            self.read += more
+        line, _, self.read = self.read.partition(b"\n")
+        return line
+
+    def ask(self, request: dict[str, Any]) -> Any:
+        __tracebackhide__ = True  # the line of the cell is what helps
+        if not self.socket:
+            raise Error(self.why)
+        _flush()
+        with self.lock:
+            number = next(self.numbers)
+            dropped, self.dropped = self.dropped, []
+            text = json.dumps({**request, "id": number, "dropped": dropped}, allow_nan=False).encode() + b"\n"
+            self.unsent += text
+            while self.unsent:  # an interrupt may have left a part of the last one
+                self.unsent = self.unsent[self.socket.send(self.unsent):]
+            while True:  # an answer to an earlier call was given up by an interrupt
+                answer = json.loads(self.line())
+                if answer.get("id") == number:
+                    break
+        error = answer.get("error")
+        if error:
+            raise _ERRORS.get(error["kind"], Error)(error["message"]) from None
+        return _taken(answer.get("value"))
+
+
+def _flush() -> None:
+    """What was printed before a call stands before what the call shows."""
+    import sys
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (AttributeError, OSError, ValueError):
+            pass
+
+
+class Value:
+    """A value that stays in firesteel: a handle of an object of the cluster, a display, an image, …
+
+    Its fields are attributes and items; its methods are those that firesteel's API tells of its type.
+    """
+    _kind = "value"
+
+    def __init__(self, told: dict[str, Any]) -> None:
+        self._number = told["$ref"]
+        self._kind = told["kind"]
+        self._text = told["text"]
+        self._fields = {name: _taken(value) for name, value in (told.get("fields") or {}).items()}
+        self._items = [_taken(item) for item in told.get("items") or []]
+
+    def __del__(self) -> None:
+        try:
+            _link.dropped.append(self._number)
+        except AttributeError:  # it was never made, or Python ends
+            pass
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if name in self._fields:
+            return self._fields[name]
+        value = _link.ask({"deed": "get", "of": {"$ref": self._number}, "name": name})
+        if value is None:
+            raise AttributeError(f"{self._kind} has no {name}")
+        return value
+
+    def __getitem__(self, key: Any) -> Any:
+        if not isinstance(key, str):
+            return self._items[key]
+        return self._fields[key]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._items if self._items or not self._fields else self._fields)
+
+    def keys(self) -> Any:
+        """The names of its fields, so that dict(value) has them."""
+        return self._fields.keys()
+
+    def __len__(self) -> int:
+        return len(self._items) or len(self._fields)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __dir__(self) -> list[str]:
+        return [*object.__dir__(self), *self._fields]
+
+    def __str__(self) -> str:
+        return self._text
+
+    def __repr__(self) -> str:
+        return f"<{self._kind} {self._text}>"
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
+        return _link.ask({"deed": "show", "of": {"$ref": self._number}}) or {}
+
+
+_types: dict[str, type] = {}
+
+
+def _taken(value: Any) -> Any:
+    """What came as JSON."""
+    if isinstance(value, list):
+        return [_taken(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if "$ref" in value:
+        return _types.get(value["kind"], Value)(value)
+    if "$number" in value:
+        return float(value["$number"])
+    return {name: _taken(item) for name, item in value.items()}
+
+
+def _given(value: Any) -> Any:
+    """A value as JSON has it: with what pandas and NumPy have for rows and numbers."""
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        return value if value - value == 0 else {"$number": repr(value)}
+    if isinstance(value, Value):
+        return {"$ref": value._number}
+    if isinstance(value, dict):
+        return {str(name): _given(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset, range)):
+        return [_given(item) for item in value]
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if hasattr(value, "to_dict") and hasattr(value, "columns"):
+        return _given(value.to_dict("records"))
+    for name in ("tolist", "item", "isoformat"):
+        if hasattr(value, name):
+            return _given(getattr(value, name)())
+    raise TypeError(f"firesteel takes numbers, texts, lists, dicts and its own values, not {type(value).__name__}")
+
+
+def _options(options: dict[str, Any]) -> dict[str, Any]:
+    return {name.rstrip("_"): _given(value) for name, value in options.items() if value is not None}
+
+
+def _call(deed: str, name: str, arguments: Any, options: dict[str, Any] | None = None, at: int | None = None,
+          of: Value | None = None, table: bool = False) -> Any:
+    """Calls a function. Options stand in a table at the place `at` of its arguments (None: behind them); `table`: the
+    arguments themselves are in this table."""
+    __tracebackhide__ = True
+    given = [_given(argument) for argument in arguments]
+    named = _options(options or {})
+    if name == "display.table" and "columns" not in named and isinstance(given[0], list):  # Lua's tables have no order
+        columns = dict.fromkeys(key for row in given[0] if isinstance(row, dict) for key in row)
+        named.update({"columns": list(columns)} if columns else {})
+    if table:
+        while given and given[-1] is None:
+            given.pop()
+        given = [{"$options": named, "list": given}]
+    elif named:
+        place = len(given) if at is None else at
+        given[place:place] = [named]
+    request: dict[str, Any] = {"deed": deed, "name": name, "arguments": given, "count": len(given)}
+    if of is not None:
+        request["of"] = {"$ref": of._number}
+    return _link.ask(request)
+
+
+_link = _Link()
