@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/quantity.h"
 #include "base/str.h"
+#include "k8s/client/kinds/known.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -140,35 +141,71 @@ static void add_workflow(const cJSON *spec, struct need *out, size_t *n)
         .secrets = json_get(spec, "imagePullSecrets")};
 }
 
+// "A[].B" with "[i]" for "[]".
+static char *element(const char *path, size_t n, int i)
+{
+    AUTO_FREE char *text = mem_strndup(path, n);
+    char *each = strstr(text, "[]");
+    return each ? str_fmt("%.*s[%d]%s", (int)(each - text), text, i, each + 2) : STEAL(text);
+}
+
+// Of ROLE=TEMPLATE*COUNT…, for the i-th element of its list. Returns false when there is no such.
+static bool add_asked(const cJSON *object, const char *role, const char *paths, size_t length,
+    int i, struct need *out, size_t *n)
+{
+    const cJSON *template = NULL;
+    int64_t count = 1;
+    for (const char *at = paths, *end = paths + length; at < end;) {
+        size_t one = strcspn(at, "*,");
+        AUTO_FREE char *path = element(at, one, i);
+        const cJSON *value = json_path(object, path);
+        int64_t times = 1;
+        if (at == paths)
+            template = value;
+        else if (json_int(value, &times))
+            count *= times;
+        at += one + 1;
+    }
+    add_template(template, role, count, out, n);
+    return template && *n < NEEDS_MAX;
+}
+
+// A kind's `asks` (kinds.h). Roles are words of the table, which lasts.
+static void add_asks(const cJSON *object, const char *asks, struct need *out, size_t *n)
+{
+    static const char *const roles[] = {
+        "pod", "launcher", "worker", "head", "master", "chief", "evaluator", "ps"};
+    const char *part;
+    for (size_t length; (length = known_part(&asks, &part));) {
+        const char *equals = memchr(part, '=', length), *role = "pod";
+        for (size_t i = 0; equals && i < ARRAY_LEN(roles); i++)
+            if (strlen(roles[i]) == (size_t)(equals - part) && str_starts(part, roles[i]))
+                role = roles[i];
+        const char *paths = equals ? equals + 1 : part;
+        size_t rest = length - (size_t)(paths - part);
+        bool many = memmem(paths, rest, "[]", 2) != NULL;
+        for (int i = 0; add_asked(object, role, paths, rest, i, out, n) && many;)
+            i++;
+    }
+}
+
 size_t needs_of(const cJSON *object, struct need *out)
 {
-    const char *kind = json_str_or(object, "kind", "");
+    const struct known *row = known_of(object);
     const cJSON *spec = json_get(object, "spec");
     size_t n = 0;
-    if (str_eq(kind, "Pod"))
+    if (known_is(object, "", "Pod"))
         add_template(object, "pod", 1, out, &n);
-    else if (str_eq(kind, "Job"))
-        add_template(
-            json_get(spec, "template"), "pod", json_int_or(spec, "parallelism", 1), out, &n);
-    else if (str_eq(kind, "CronJob"))
-        add_template(json_path(spec, "jobTemplate.spec.template"), "pod",
-            json_int_or(json_path(spec, "jobTemplate.spec"), "parallelism", 1), out, &n);
-    else if (str_eq(kind, "Deployment") || str_eq(kind, "StatefulSet") ||
-             str_eq(kind, "ReplicaSet"))
-        add_template(json_get(spec, "template"), "pod", json_int_or(spec, "replicas", 1), out, &n);
-    if (str_eq(kind, "Workflow"))
+    else if (known_is(object, "argoproj.io", "Workflow"))
         add_workflow(spec, out, &n);
-    else if (str_eq(kind, "CronWorkflow"))
+    else if (known_is(object, "argoproj.io", "CronWorkflow"))
         add_workflow(json_get(spec, "workflowSpec"), out, &n);
-    if (str_eq(kind, "MPIJob")) {
-        const cJSON *l = json_path(spec, "mpiReplicaSpecs.Launcher");
-        const cJSON *w = json_path(spec, "mpiReplicaSpecs.Worker");
-        add_template(json_get(l, "template"), "launcher", json_int_or(l, "replicas", 1), out, &n);
-        add_template(json_get(w, "template"), "worker", json_int_or(w, "replicas", 1), out, &n);
-    } else if (str_eq(kind, "SparkApplication")) {
+    else if (known_is(object, "sparkoperator.k8s.io", "SparkApplication")) {
         add_spark(object, "driver", 1, out, &n);
         add_spark(
             object, "executor", json_int_or(json_get(spec, "executor"), "instances", 1), out, &n);
+    } else if (row) {
+        add_asks(object, row->asks, out, &n);
     }
     return n;
 }

@@ -19,7 +19,7 @@ struct need {
     const cJSON *metadata; // of the pods: labels and annotations; NULL
     const char *webhook;   // a field that only the operator's webhook applies; NULL
 };
-// Fills `out` (of NEEDS_MAX) from a Pod, Job, CronJob, Deployment, StatefulSet, ReplicaSet, MPIJob
-// or SparkApplication; other kinds have none. Returns how many. Strings are borrowed from the
-// object.
+// Fills `out` (of NEEDS_MAX) from a Pod, a SparkApplication, a Workflow, or an object of a kind
+// whose row says where its pods' templates are (kinds/known.h); others have none. Returns how many.
+// Strings are borrowed from the object.
 size_t needs_of(const cJSON *object, struct need *out);

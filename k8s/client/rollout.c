@@ -2,6 +2,7 @@
 #include "k8s/client/rollout.h"
 
 #include "base/str.h"
+#include "k8s/client/kinds/known.h"
 
 static int64_t count(const cJSON *object, const char *key)
 {
@@ -96,7 +97,10 @@ static enum rollout stateful(const cJSON *object, buf *words)
 
 enum rollout rollout_of(const cJSON *object, buf *words)
 {
+    const struct known *row = known_of(object);
     const char *kind = json_str_or(object, "kind", "");
+    if (!row || !row->rolls_out)
+        return ROLLOUT_NONE;
     if (str_eq(kind, "Deployment"))
         return deployment(object, words);
     if (str_eq(kind, "DaemonSet"))

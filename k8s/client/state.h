@@ -15,9 +15,11 @@ struct state state_of(const cJSON *object);
 // Has the object reached this state? It has if the state is its text (in any case), its phase, or a
 // condition that is True; or if it ended well and must have passed the state.
 bool state_reached(const cJSON *object, const char *state);
-// The states that an object of its kind can have, "Running, Complete, Failed"; NULL: of this kind
-// we do not know them.
-const char *state_names(const cJSON *object);
+// Are the states of its kind known (kinds/known.h)?
+bool state_is_known(const cJSON *object);
+// The states that an object of its kind can have, "Running, Complete, Failed", new; NULL: of this
+// kind we do not know them.
+char *state_names(const cJSON *object);
 // Is the state one of them, or a condition of the object? Any state is, of a kind without names.
 bool state_exists(const cJSON *object, const char *state);
 // May objects of its kind have other states than the names? A pod may: the reason of a container is

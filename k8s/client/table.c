@@ -6,12 +6,14 @@
 #include "base/str.h"
 #include "base/tabletext.h"
 #include "k8s/client/events.h"
+#include "k8s/client/kinds/known.h"
 #include "k8s/client/sick.h"
 #include "k8s/client/state.h"
 #include "k8s/client/usage.h"
 
 #include <ctype.h>
 #include <string.h>
+#include <strings.h>
 
 static void add_column(cJSON *columns, const char *name, bool wide)
 {
@@ -126,8 +128,92 @@ static const cJSON *first_wide(const struct table_form *f)
     return d;
 }
 
+// ---- columns of the kind's row (kinds/known.h): in the place of the server's of that name, or
+// after
+
+static const char *kind_columns(const struct table_form *f)
+{
+    const struct known *row =
+        f->group && f->definitions && !f->bare ? known_find(f->group, f->kind) : NULL;
+    return row ? row->columns : NULL;
+}
+
+bool table_has_own(const char *group, const char *kind)
+{
+    const struct known *row = known_find(group, kind);
+    return row && row->columns;
+}
+
+// The next "NAME=PATH": both are new. Returns false after the last.
+static bool next_column(const char **at, char **name, char **path)
+{
+    const char *part;
+    size_t n = known_part(at, &part), before = n ? strcspn(part, "=") : 0;
+    *name = *path = NULL;
+    if (!n || before >= n)
+        return false;
+    *name = mem_strndup(part, before);
+    *path = mem_strndup(part + before + 1, n - before - 1);
+    return true;
+}
+
+static bool server_has(const struct table_form *f, const char *name)
+{
+    const cJSON *d;
+    cJSON_ArrayForEach(d, f->definitions)
+    {
+        if (strcasecmp(json_str_or(d, "name", ""), name) == 0)
+            return true;
+    }
+    return false;
+}
+
+static char *column_value(const cJSON *object, const char *path)
+{
+    struct state s;
+    if (str_eq(path, "@state")) {
+        s = state_of(object);
+        return mem_strdup(s.text);
+    }
+    const cJSON *value = json_path(object, path);
+    return cJSON_IsString(value) ? mem_strdup(value->valuestring)
+           : value               ? json_to_str(value)
+                                 : mem_strdup("");
+}
+
+// The value of a column of the kind's row; new, NULL: it has no such column.
+static char *kind_value(const struct table_form *f, const char *column, const cJSON *object)
+{
+    const char *at = kind_columns(f);
+    for (char *name, *path; object && next_column(&at, &name, &path);) {
+        char *value = strcasecmp(name, column) == 0 ? column_value(object, path) : NULL;
+        free(name);
+        free(path);
+        if (value)
+            return value;
+    }
+    return NULL;
+}
+
+// Those that the server does not have: their names into `columns`, or their values into `row`.
+static void add_kind_columns(
+    const struct table_form *f, cJSON *columns, cJSON *row, const cJSON *object)
+{
+    const char *at = kind_columns(f);
+    for (char *name, *path; next_column(&at, &name, &path);) {
+        AUTO_FREE char *value = row && object ? column_value(object, path) : NULL;
+        if (!server_has(f, name) && columns)
+            add_column(columns, name, false);
+        else if (!server_has(f, name))
+            add_text(row, value ? value : "");
+        free(name);
+        free(path);
+    }
+}
+
 static void add_own_columns(const struct table_form *f, cJSON *columns)
 {
+    add_kind_columns(f, columns, NULL, NULL);
     usage_add_columns(columns, used_kind(f), f->usage_always);
     if (has_why(f))
         add_column(columns, "WHY", true);
@@ -241,7 +327,10 @@ static cJSON *age_entry(
 static void add_server_entry(cJSON *row, const struct table_form *f, const cJSON *definition,
     const cJSON *object, const cJSON *cell, int64_t now)
 {
-    if (cJSON_IsString(cell)) {
+    AUTO_FREE char *own = kind_value(f, json_str_or(definition, "name", ""), object);
+    if (own) {
+        add_text(row, own);
+    } else if (cJSON_IsString(cell)) {
         cJSON *age = age_entry(definition, f->kind, object, cell->valuestring, now);
         if (age)
             add(row, age);
@@ -265,6 +354,7 @@ static void add_why(cJSON *row, const cJSON *object, int64_t now)
 
 static void add_own(const struct table_form *f, cJSON *row, const cJSON *object, int64_t now)
 {
+    add_kind_columns(f, NULL, row, object);
     add_used(row, used_kind(f));
     if (f->usage)
         usage_take_room(row, f->kind, object);
@@ -336,10 +426,11 @@ cJSON *table_row(const struct table_form *f, const cJSON *object, const cJSON *c
     return row;
 }
 
-cJSON *table_from_server(
-    const cJSON *from, const char *kind, bool wide, bool with_namespace, int64_t now)
+cJSON *table_from_server(const cJSON *from, const char *group, const char *kind, bool wide,
+    bool with_namespace, int64_t now)
 {
     struct table_form f = {.definitions = json_get(from, "columnDefinitions"),
+        .group = group,
         .kind = kind,
         .wide = wide,
         .with_namespace = with_namespace};

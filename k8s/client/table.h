@@ -14,6 +14,7 @@
 // How the rows of one kind are made.
 struct table_form {
     const cJSON *definitions; // columnDefinitions of the server's Table; NULL: it makes none
+    const char *group;        // with kind: its own columns (kinds/known.h); NULL: none
     const char *kind;         // of its objects
     bool wide;                // the columns of priority > 0 stand as the others do
     bool with_namespace;      // its column comes first
@@ -34,8 +35,10 @@ bool table_wants_object(const struct table_form *f, const cJSON *cells, int64_t 
 
 // Makes the whole table from a meta.k8s.io/v1 Table, or, if the server makes no Tables, from a list
 // of objects.
-cJSON *table_from_server(
-    const cJSON *table, const char *kind, bool wide, bool with_namespace, int64_t now_wall);
+cJSON *table_from_server(const cJSON *table, const char *group, const char *kind, bool wide,
+    bool with_namespace, int64_t now_wall);
+// Has the kind columns of ours? Then its rows need whole objects.
+bool table_has_own(const char *group, const char *kind);
 cJSON *table_from_list(const cJSON *list, bool with_namespace);
 
 // A list that was asked for with `cells` (client.h), as the table that shows it. Takes its rows,

@@ -201,7 +201,7 @@ static bool wants_true(const char *condition)
 bool wait_is_in_vain(const char *words, const cJSON *object)
 {
     enum outcome outcome = state_of(object).outcome;
-    if (!state_names(object) || rollout_of(object, NULL)) // a rollout that is stuck may go on
+    if (!state_is_known(object) || rollout_of(object, NULL)) // a rollout that is stuck may go on
         return false;
     if (str_starts(words, "condition="))
         return outcome != OUTCOME_OPEN && wants_true(words + strlen("condition="));

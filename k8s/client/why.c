@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "k8s/client/cause.h"
+#include "k8s/client/kinds/known.h"
 #include "k8s/client/rollout.h"
 #include "k8s/client/state.h"
 #include "k8s/client/whynode.h"
@@ -39,7 +40,7 @@ static bool driver_is_young(const cJSON *pods, int64_t now)
     {
         const char *start = json_path_str(pod, "status.startTime");
         int64_t at;
-        if (whypod_is_main(pod) && start && clock_parse_rfc3339(start, &at, NULL) == 0)
+        if (known_is_main(pod) && start && clock_parse_rfc3339(start, &at, NULL) == 0)
             return now - at < executors_start;
     }
     return true;
@@ -62,7 +63,7 @@ static int executors_that_came(const cJSON *pods)
 // cause.
 static bool waits_for_executors(const struct why_facts *f, struct why *w)
 {
-    if (!str_eq(json_str(f->object, "kind"), "SparkApplication") ||
+    if (!known_is(f->object, "sparkoperator.k8s.io", "SparkApplication") ||
         !str_eq(state_of(f->object).text, "RUNNING") || !f->pods)
         return false;
     int wanted = (int)json_int_or(json_path(f->object, "spec.executor"), "instances", 1);
@@ -163,7 +164,7 @@ static bool say_end(const struct why_facts *f, struct why *w)
     struct state s = state_of(f->object);
     if (!s.cause || !*s.cause)
         return false;
-    if (str_eq(json_str(f->object, "kind"), "SparkApplication"))
+    if (known_is(f->object, "sparkoperator.k8s.io", "SparkApplication"))
         spark_cause(s.cause, &w->what);
     else
         cause_line(s.cause, &w->what);
@@ -271,8 +272,8 @@ static bool say_unnoticed(const struct why_facts *f, int64_t now, struct why *w)
     int64_t at;
     // A kind with a state whose group has a dot has an operator: Spark's, MPI's, Argo's.
     AUTO_FREE char *group = mem_strndup(version, strcspn(version, "/"));
-    if (!strchr(group, '.') || !state_names(f->object) || (status && status->child) || !created ||
-        clock_parse_rfc3339(created, &at, NULL) != 0 || now - at < unnoticed ||
+    if (!strchr(group, '.') || !state_is_known(f->object) || (status && status->child) ||
+        !created || clock_parse_rfc3339(created, &at, NULL) != 0 || now - at < unnoticed ||
         json_bool_or(json_get(f->object, "spec"), "suspend", false))
         return false;
     // Who waits hears a sentence once: so how long it is stands with the evidence.

@@ -6,28 +6,17 @@
 #include "base/str.h"
 #include "k8s/client/cause.h"
 #include "k8s/client/container.h"
+#include "k8s/client/kinds/known.h"
 #include "k8s/client/sick.h"
 #include "k8s/client/state.h"
 #include "k8s/client/whynode.h"
 
 #include <string.h>
 
-static const char *label(const cJSON *pod, const char *name)
-{
-    return json_str(json_path(pod, "metadata.labels"), name);
-}
-
 const char *whypod_role(const cJSON *pod)
 {
-    const char *spark = label(pod, "spark-role");
-    const char *mpi = label(pod, "training.kubeflow.org/job-role");
-    return spark ? spark : mpi ? mpi : "pod";
-}
-
-bool whypod_is_main(const cJSON *pod)
-{
-    const char *is = whypod_role(pod);
-    return str_eq(is, "driver") || str_eq(is, "launcher");
+    const char *role = known_role(pod);
+    return role ? role : "pod";
 }
 
 static void add_name(buf *out, const cJSON *pod)
@@ -252,7 +241,7 @@ const cJSON *whypod_worst(const cJSON *pods, int64_t now)
     cJSON_ArrayForEach(pod, pods)
     {
         enum sickness is = object_sick(pod, now, NULL);
-        if (counts(is) && whypod_is_main(pod))
+        if (counts(is) && known_is_main(pod))
             return pod;
         if (counts(is) && is > most) {
             most = is;

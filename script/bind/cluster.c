@@ -4,10 +4,13 @@
 #include "base/clock.h"
 #include "base/env.h"
 #include "base/mem.h"
+#include "base/path.h"
 #include "base/str.h"
+#include "k8s/client/kinds/known.h"
 #include "script/bind/bindings.h"
 
 #include <pthread.h>
+#include <unistd.h>
 
 static const char *setting(call *c, const char *name)
 {
@@ -72,6 +75,37 @@ cJSON *k8s_where(call *c)
     return where;
 }
 
+// What a person knows of kinds beside kinds/builtin.c: $FIRESTEEL_KINDS, or kinds.yaml in the
+// folder of settings.
+static char *kinds_file(call *c)
+{
+    const char *named = setting(c, "FIRESTEEL_KINDS"), *config = setting(c, "XDG_CONFIG_HOME"),
+               *home = setting(c, "HOME");
+    AUTO_FREE char *folder = config && *config ? mem_strdup(config)
+                             : home            ? path_join(home, ".config")
+                                               : NULL;
+    if (named && *named)
+        return mem_strdup(named);
+    AUTO_FREE char *usual = folder ? path_join(folder, "firesteel/kinds.yaml") : NULL;
+    return usual && access(usual, F_OK) == 0 ? STEAL(usual) : NULL;
+}
+
+// Any pointer but NULL: it is done once.
+static void *read_kinds(call *c, err *e)
+{
+    static char done;
+    AUTO_FREE char *file = kinds_file(c);
+    AUTO_BUF text = {0};
+    if (file && (path_read(file, &text, 1 << 20, e) != 0 ||
+                    known_add(buf_cstr(&text), text.len, file, e) != 0))
+        return NULL;
+    return &done;
+}
+
+static void keep_kinds(void *done)
+{
+}
+
 static void drop_client(void *c)
 {
     client_close(c);
@@ -83,7 +117,7 @@ client *bind_client(call *c, err *e)
 {
     const char *list = call_cluster(c)->kubeconfig;
     AUTO_FREE char *key = str_fmt("client by %s", list ? list : "");
-    if (call_reach_cluster(c, e) < 0)
+    if (call_reach_cluster(c, e) < 0 || !call_shared(c, "kinds", read_kinds, keep_kinds, e))
         return NULL;
     return call_shared(c, key, make_client, drop_client, e);
 }

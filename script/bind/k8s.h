@@ -62,6 +62,9 @@ struct pods_of {
     char *labels, *pod;
 };
 int k8s_pods_of(const cJSON *object, bool whole, struct pods_of *out, err *e);
+// The same, of an object whose kind makes others that make its pods: only if there are such pods.
+// Otherwise its pods can be found by their ownerReferences alone.
+int k8s_pods_found(struct target *t, const cJSON *object, bool whole, struct pods_of *out, err *e);
 void k8s_pods_done(struct pods_of *p);
 
 // Hides the contents of a Secret.

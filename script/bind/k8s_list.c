@@ -84,7 +84,8 @@ int k8s_list(call *c, const cJSON *args, cJSON **result, err *e)
     }
     free(k8s_note_list(c, &t, args, json_get(*result, "items")));
     bool wide = json_bool_or(args, "wide", false);
-    cJSON *table = is_table ? table_from_server(list, t.resource->kind, wide, all, clock_wall())
+    cJSON *table = is_table ? table_from_server(list, t.resource->group, t.resource->kind, wide,
+                                  all, clock_wall())
                             : table_from_list(*result, all);
     if (k8s_is_event(t.resource))
         k8s_take_events(table, json_get(*result, "items"));
@@ -149,8 +150,9 @@ static cJSON *shown_table(struct target *t, cJSON *list, bool wide, bool all)
     return table;
 }
 
-// A list of events has rows that stand for what they are about, which only their objects say.
-static int show_events(call *c, const cJSON *args, cJSON *shown, err *e)
+// A list of events has rows that stand for what they are about, and some kinds have columns of
+// ours: both only their objects say.
+static int show_objects(call *c, const cJSON *args, cJSON *shown, err *e)
 {
     AUTO_JSON *list = NULL;
     if (k8s_list(c, args, &list, e) != 0)
@@ -180,8 +182,9 @@ int k8s_show(call *c, const cJSON *args, cJSON **result, err *e)
     struct target t;
     AUTO_JSON *shown = cJSON_CreateObject();
     if (k8s_target(c, args, false, &t, e) != 0 ||
-        (k8s_is_event(t.resource) ? show_events(c, args, shown, e)
-                                  : show_rows(&t, args, shown, e)) != 0)
+        (k8s_is_event(t.resource) || table_has_own(t.resource->group, t.resource->kind)
+                ? show_objects(c, args, shown, e)
+                : show_rows(&t, args, shown, e)) != 0)
         return -1;
     AUTO_BUF text = {0};
     buf_str(&text, json_str_or(shown, "text", ""));

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "k8s/client/kinds/known.h"
 #include "k8s/client/sick.h"
 #include "k8s/client/state.h"
 #include "k8s/client/tail.h"
@@ -251,59 +252,28 @@ static int follow(call *c, struct target *t, const cJSON *args, const cJSON *obj
     return 0;
 }
 
-// Kinds that make pods for ever; the logs of others end. Those that give a name again make a pod of
-// the same name after one that has gone.
-static const struct {
-    const char *kind;
-    bool endless, same_names;
-} makers[] = {
-    {"CronJob", true, false},
-    {"CronWorkflow", true, false},
-    {"DaemonSet", true, false},
-    {"Deployment", true, false},
-    {"ReplicaSet", true, false},
-    {"ReplicationController", true, false},
-    {"ScheduledSparkApplication", true, false},
-    {"Service", true, false},
-    {"SparkApplication", false, true},
-    {"StatefulSet", true, true},
-};
-
-static bool is_endless(const char *kind)
-{
-    for (size_t i = 0; i < ARRAY_LEN(makers); i++)
-        if (makers[i].endless && str_eq(makers[i].kind, kind))
-            return true;
-    return false;
-}
-
-static bool gives_same_names(const char *kind)
-{
-    for (size_t i = 0; i < ARRAY_LEN(makers); i++)
-        if (makers[i].same_names && str_eq(makers[i].kind, kind))
-            return true;
-    return false;
-}
-
 // The object that makes a pod of this name again; NULL: none does.
 static const cJSON *same_maker(const cJSON *pod)
 {
     const cJSON *owner;
     cJSON_ArrayForEach(owner, json_path(pod, "metadata.ownerReferences"))
     {
-        if (gives_same_names(json_str(owner, "kind")))
+        const struct known *row = known_of(owner);
+        if (row && row->same_names)
             return owner;
     }
     return NULL;
 }
 
+// `like` has the owner's apiVersion and kind.
 static void take_owner(
-    struct whose *w, const struct resource *r, const char *kind, const char *name, const char *uid)
+    struct whose *w, const struct resource *r, const cJSON *like, const char *name, const char *uid)
 {
+    const struct known *row = known_of(like);
     w->owner = r;
     w->name = mem_strdup(name);
     w->uid = mem_strdup(uid);
-    w->ends = !is_endless(kind);
+    w->ends = !row || !row->endless;
 }
 
 static void take_pod_s_owner(struct target *t, const cJSON *pod, struct whose *w)
@@ -312,11 +282,10 @@ static void take_pod_s_owner(struct target *t, const cJSON *pod, struct whose *w
     w->ends = true;
     if (!owner)
         return;
-    const char *kind = json_str_or(owner, "kind", "");
-    const struct resource *r = client_resource_of(
-        t->client, &t->patience, json_str_or(owner, "apiVersion", ""), kind, NULL);
+    const struct resource *r = client_resource_of(t->client, &t->patience,
+        json_str_or(owner, "apiVersion", ""), json_str_or(owner, "kind", ""), NULL);
     if (r)
-        take_owner(w, r, kind, json_str(owner, "name"), json_str(owner, "uid"));
+        take_owner(w, r, owner, json_str(owner, "name"), json_str(owner, "uid"));
 }
 
 // Pods of an object of a kind of which nothing else is known. The kinds of v1 own none.
@@ -328,16 +297,15 @@ static bool has_relatives(const cJSON *object)
 static int whose_of(struct target *t, const cJSON *object, bool whole, struct whose *w, err *e)
 {
     err why = {0};
-    if (k8s_pods_of(object, whole, &w->pods, &why) != 0) {
+    if (k8s_pods_found(t, object, whole, &w->pods, &why) != 0) {
         if (!has_relatives(object))
             return err_set(e, why.code, "%s", why.text);
         w->relatives = true;
     }
-    const char *kind = json_str_or(object, "kind", "");
-    if (str_eq(kind, "Pod"))
+    if (known_is(object, "", "Pod"))
         take_pod_s_owner(t, object, w);
     else
-        take_owner(w, t->resource, kind, t->name, json_path_str(object, "metadata.uid"));
+        take_owner(w, t->resource, object, t->name, json_path_str(object, "metadata.uid"));
     return 0;
 }
 

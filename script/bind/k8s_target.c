@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "k8s/client/kinds/known.h"
 #include "script/bind/k8s.h"
 
 #include <string.h>
@@ -95,92 +96,45 @@ int k8s_same_cluster(struct target *t, const cJSON *recorded, err *e)
         json_str_or(now, "server", ""));
 }
 
-static void add_labels(buf *text, const cJSON *labels)
-{
-    const cJSON *l;
-    cJSON_ArrayForEach(l, labels)
-    {
-        if (cJSON_IsString(l))
-            buf_fmt(text, "%s%s=%s", text->len ? "," : "", l->string, l->valuestring);
-    }
-}
-
-// {"key", "operator": "In", "values": […]} as "key in (a,b)".
-static void add_expression(buf *text, const cJSON *expression)
-{
-    const char *key = json_str_or(expression, "key", ""),
-               *operator= json_str_or(expression, "operator", "");
-    const char *comma = text->len ? "," : "";
-    bool in = str_eq(operator, "In");
-    if (str_eq(operator, "Exists") || str_eq(operator, "DoesNotExist")) {
-        buf_fmt(text, "%s%s%s", comma, str_eq(operator, "Exists") ? "" : "!", key);
-        return;
-    }
-    buf_fmt(text, "%s%s %s (", comma, key, in ? "in" : "notin");
-    const cJSON *value;
-    cJSON_ArrayForEach(value, json_get(expression, "values"))
-    {
-        buf_fmt(text, "%s%s", value->prev->next ? "," : "", value->valuestring);
-    }
-    buf_str(text, ")");
-}
-
-// The selector of a Job, a Deployment and the like, or of a Service; new. NULL: it has none.
-static char *selector_of(const cJSON *object)
-{
-    AUTO_BUF text = {0};
-    const cJSON *selector = json_path(object, "spec.selector"), *expression;
-    const cJSON *labels = json_get(selector, "matchLabels"),
-                *expressions = json_get(selector, "matchExpressions");
-    add_labels(&text, labels || expressions ? labels : selector);
-    cJSON_ArrayForEach(expression, expressions)
-    {
-        add_expression(&text, expression);
-    }
-    return text.len ? buf_take(&text) : NULL;
-}
-
-// Kinds whose pods have the object's name in a label; and the role of the one pod whose log says
-// most.
-static const struct {
-    const char *kind, *label, *role;
-} labelled[] = {
-    {"SparkApplication", "sparkoperator.k8s.io/app-name", "spark-role=driver"},
-    {"MPIJob", "training.kubeflow.org/job-name", "training.kubeflow.org/job-role=launcher"},
-    {"Workflow", "workflows.argoproj.io/workflow", NULL},
-};
-
-static char *labels_of(const cJSON *object, bool whole)
-{
-    const char *kind = json_str_or(object, "kind", ""),
-               *name = json_path_str(object, "metadata.name");
-    for (size_t i = 0; i < ARRAY_LEN(labelled); i++) {
-        const char *role = whole ? NULL : labelled[i].role;
-        if (str_eq(kind, labelled[i].kind))
-            return str_fmt("%s=%s%s%s", labelled[i].label, name, role ? "," : "", role ? role : "");
-    }
-    char *selector = selector_of(object);
-    if (!selector && str_eq(kind, "Job"))
-        return str_fmt("batch.kubernetes.io/job-name=%s", name);
-    return selector;
-}
-
 int k8s_pods_of(const cJSON *object, bool whole, struct pods_of *out, err *e)
 {
-    const char *kind = json_str_or(object, "kind", ""),
-               *name = json_path_str(object, "metadata.name");
+    const struct known *row = known_of(object);
+    const char *name = json_path_str(object, "metadata.name");
     *out = (struct pods_of){0};
-    if (str_eq(kind, "Pod")) {
+    if (known_is(object, "", "Pod")) {
         out->pod = mem_strdup(name);
         return 0;
     }
-    out->labels = labels_of(object, whole);
-    const char *driver = json_path_str(object, "status.driverInfo.podName");
-    if (str_eq(kind, "SparkApplication") && driver && *driver && !whole)
-        out->pod = mem_strdup(driver);
+    AUTO_FREE char *all = known_pods(object);
+    const char *main = row && !whole ? row->main : NULL;
+    out->labels = all && main ? str_fmt("%s,%s", all, main) : STEAL(all);
+    const char *pod = row && row->main_pod && !whole ? json_path_str(object, row->main_pod) : NULL;
+    if (pod && *pod)
+        out->pod = mem_strdup(pod);
     if (!out->labels)
-        return err_set(e, ERR_USAGE, "%s %s leads to no pods that are known here", kind, name);
+        return err_set(e, ERR_USAGE, "%s %s leads to no pods that are known here",
+            json_str_or(object, "kind", ""), name);
     return 0;
+}
+
+int k8s_pods_found(struct target *t, const cJSON *object, bool whole, struct pods_of *out, err *e)
+{
+    const struct known *row = known_of(object);
+    if (k8s_pods_of(object, whole, out, e) != 0)
+        return -1;
+    if (!row || !row->makes || !out->labels || out->pod)
+        return 0;
+    struct patience quick = k8s_quick(t);
+    const struct resource *r = client_resource_of(t->client, &quick, "v1", "Pod", NULL);
+    struct list_query one = {.labels = out->labels, .limit = 1};
+    AUTO_JSON *page = r ? client_page(t->client, &quick, r, t->ns, &one, NULL, NULL) : NULL;
+    const cJSON *items = json_get(page, "items");
+    if (!items || items->child)
+        return 0;
+    k8s_pods_done(out);
+    *out = (struct pods_of){0};
+    return err_set(e, ERR_USAGE, "no pod has the labels of %s %s", json_str_or(object, "kind", ""),
+        json_path_str(object, "metadata.name"));
 }
 
 void k8s_pods_done(struct pods_of *p)

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/tabletext.h"
+#include "k8s/client/kinds/known.h"
 #include "k8s/client/state.h"
 #include "k8s/client/table.h"
 #include "k8s/client/watch.h"
@@ -20,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PARTS = 5, ROWS = 1000, DEPTH = 12, EVERY_MS = 500 };
+enum { PARTS = 16, ROWS = 1000, DEPTH = 12, EVERY_MS = 500 };
 static const char mime[] = "application/vnd.firesteel.pods+json";
 
 // A member of the family, or an object beside it that may become one.
@@ -45,7 +46,8 @@ struct tree {
     loop *loop;
     client *client;
     loop_timer *timer;
-    bool due; // the timer runs
+    bool due;     // the timer runs
+    bool follows; // the root may have what is not known of its kind: pods tell their owners
     char *ns, *root, *title, *note, *context;
     struct part parts[PARTS];
     int count;
@@ -56,17 +58,6 @@ struct tree {
     bool peek;                        // of a person who looks: no part of the run's journal
     const struct resource *used_kind; // tells what its pods use; NULL: nothing does
     usage *usage;
-};
-
-// The kind that stands between an object and its pods.
-static const struct {
-    const char *kind, *between;
-} known[] = {
-    {"Deployment", "replicasets.apps"},
-    {"CronJob", "jobs.batch"},
-    {"ScheduledSparkApplication", "sparkapplications.sparkoperator.k8s.io"},
-    {"CronWorkflow", "workflows.argoproj.io"},
-    {"MPIJob", "jobs.batch"},
 };
 
 static void node_free(struct node *n)
@@ -126,11 +117,10 @@ static const cJSON *owner_of(const cJSON *object)
 static char *readiness(const cJSON *object)
 {
     const cJSON *spec = json_get(object, "spec"), *status = json_get(object, "status");
-    const char *kind = json_str_or(object, "kind", "");
     if (json_get(spec, "replicas"))
         return str_fmt("%lld/%lld", (long long)json_int_or(status, "readyReplicas", 0),
             (long long)json_int_or(spec, "replicas", 0));
-    if (str_eq(kind, "Job"))
+    if (known_is(object, "batch", "Job"))
         return str_fmt("%lld/%lld", (long long)json_int_or(status, "succeeded", 0),
             (long long)json_int_or(spec, "completions", 1));
     return NULL;
@@ -157,7 +147,7 @@ static cJSON *row_of(const struct part *p, const cJSON *object)
 
 static bool is_empty(const cJSON *object)
 {
-    return str_eq(json_str(object, "kind"), "ReplicaSet") &&
+    return known_is(object, "apps", "ReplicaSet") &&
            json_int_or(json_get(object, "spec"), "replicas", 1) == 0;
 }
 
@@ -412,6 +402,32 @@ static void on_synced(void *arg)
         usage_begin(p->tree->usage);
 }
 
+static void open_part(struct part *p);
+static struct part *add_part(
+    struct tree *t, const struct resource *r, const char *labels, char *fields);
+
+static bool is_watched(const struct tree *t, const struct resource *r)
+{
+    for (int i = 0; i < t->count; i++)
+        if (str_eq(t->parts[i].resource.kind, r->kind) &&
+            str_eq(t->parts[i].resource.group, r->group))
+            return true;
+    return false;
+}
+
+// An owner that is not in the tree may stand between the root and this object: so its kind is
+// watched, too.
+static void follow_owner(struct tree *t, const cJSON *object)
+{
+    const cJSON *owner = owner_of(object);
+    const struct resource *r = owner && !find(t, json_str(owner, "uid"))
+                                   ? client_known(t->client, json_str_or(owner, "apiVersion", ""),
+                                         json_str_or(owner, "kind", ""))
+                                   : NULL;
+    if (r && t->count < PARTS && !is_watched(t, r))
+        open_part(add_part(t, r, NULL, NULL));
+}
+
 static void on_event(void *arg, enum watch_change what, const cJSON *object)
 {
     struct part *p = arg;
@@ -419,7 +435,10 @@ static void on_event(void *arg, enum watch_change what, const cJSON *object)
     const char *uid = json_path_str(object, "metadata.uid");
     if (!uid)
         return;
-    if (str_eq(uid, t->root) && what != WATCH_DELETED && str_eq(p->resource.kind, "Workflow")) {
+    if (t->follows && what != WATCH_DELETED && !str_eq(uid, t->root))
+        follow_owner(t, object);
+    if (str_eq(uid, t->root) && what != WATCH_DELETED &&
+        known_is(object, "argoproj.io", "Workflow")) {
         cJSON_Delete(t->steps);
         t->steps = steps_of(object);
     }
@@ -452,32 +471,38 @@ static void finish(void *arg)
     tree_free(t);
 }
 
+static void open_part(struct part *p)
+{
+    const struct tree *t = p->tree;
+    p->watch = watch_open(t->client,
+        &(struct watch_spec){.resource = &p->resource,
+            .ns = p->resource.namespaced ? t->ns : NULL,
+            .labels = p->labels,
+            .fields = p->fields},
+        &callbacks, p);
+}
+
 static void begin(void *arg)
 {
     struct tree *t = arg;
     static const struct usage_ops used = {.changed = on_used};
-    const struct part *pods = &t->parts[t->count - 1];
+    const struct part *pods = &t->parts[1];
     t->timer = loop_timer_new(t->loop, on_timer, t);
     if (t->used_kind)
         t->usage = k8s_usage(t->client,
             (struct usage_spec){.resource = t->used_kind, .ns = t->ns, .labels = pods->labels},
             t->peek, &used, t);
-    for (int i = 0; i < t->count; i++) {
-        struct part *p = &t->parts[i];
-        p->watch = watch_open(t->client,
-            &(struct watch_spec){.resource = &p->resource,
-                .ns = p->resource.namespaced ? t->ns : NULL,
-                .labels = p->labels,
-                .fields = p->fields},
-            &callbacks, p);
-    }
+    for (int i = 0; i < t->count; i++)
+        open_part(&t->parts[i]);
     display_on_end(t->display, finish, now, t);
 }
 
-static void add_part(struct tree *t, const struct resource *r, const char *labels, char *fields)
+static struct part *add_part(
+    struct tree *t, const struct resource *r, const char *labels, char *fields)
 {
     struct part *p = &t->parts[t->count++];
     *p = (struct part){.tree = t, .resource = *r, .labels = mem_strdup(labels), .fields = fields};
+    return p;
 }
 
 // Goes from owner to owner as far as one may look. Takes the object, returns the topmost one.
@@ -502,25 +527,48 @@ static cJSON *climb(struct target *t, cJSON *object, const struct resource **r)
     return object;
 }
 
+// The kinds that stand between an object of this kind and its pods, however many. Those that the
+// server does not have are left out.
+static void add_made(struct tree *t, struct target *target, const struct known *row)
+{
+    const char *at = row ? row->makes : NULL, *part;
+    for (size_t n; (n = known_part(&at, &part)) && t->count < PARTS;) {
+        AUTO_FREE char *name = mem_strndup(part, n);
+        const struct resource *r = client_resource(target->client, &target->patience, name, NULL);
+        if (!r || is_watched(t, r))
+            continue;
+        add_part(t, r, NULL, NULL);
+        add_made(t, target, known_find(r->group, r->kind));
+    }
+}
+
+// Kueue's Workload, which tells whether the root may start.
+static void add_holder(struct tree *t, struct target *target, const struct known *row)
+{
+    const struct resource *r =
+        row && row->suspend && t->count < PARTS
+            ? client_resource(target->client, &target->patience, "workloads.kueue.x-k8s.io", NULL)
+            : NULL;
+    AUTO_FREE char *labels = str_fmt("kueue.x-k8s.io/job-uid=%s", t->root ? t->root : "");
+    if (r)
+        add_part(t, r, labels, NULL);
+}
+
 static int add_parts(
     struct tree *t, struct target *target, const cJSON *root, const struct resource *r, err *e)
 {
     const struct resource *pods = client_resource(target->client, &target->patience, "pods", e);
-    const char *kind = r->kind, *name = json_path_str(root, "metadata.name");
+    const struct known *row = known_of(root);
+    const char *name = json_path_str(root, "metadata.name");
     if (!pods)
         return -1;
-    add_part(t, r, NULL, str_fmt("metadata.name=%s", name));
-    for (size_t i = 0; i < ARRAY_LEN(known); i++) {
-        const struct resource *between =
-            str_eq(known[i].kind, kind)
-                ? client_resource(target->client, &target->patience, known[i].between, NULL)
-                : NULL;
-        if (between)
-            add_part(t, between, NULL, NULL);
-    }
     struct pods_of of = {0};
-    k8s_pods_of(root, true, &of, NULL); // of a kind that is not known it has no labels
+    k8s_pods_found(target, root, true, &of, NULL); // else all pods are looked at
+    add_part(t, r, NULL, str_fmt("metadata.name=%s", name));
     add_part(t, pods, of.labels, NULL);
+    t->follows = !str_eq(r->api_version, "v1"); // kinds of v1 own none
+    add_made(t, target, row);
+    add_holder(t, target, row);
     t->used_kind = usage_of(target->client, pods);
     k8s_pods_done(&of);
     return 0;

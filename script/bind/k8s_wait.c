@@ -78,9 +78,9 @@ static int check_state(struct waiting *w, const cJSON *object, err *e)
     if (near)
         return err_set(
             e, ERR_USAGE, "a %s has no state %s; did you mean %s?", kind, w->state, near);
+    AUTO_FREE char *names = state_names(object);
     if (!state_may_be_another(object))
-        return err_set(
-            e, ERR_USAGE, "a %s has no state %s; it has %s", kind, w->state, state_names(object));
+        return err_set(e, ERR_USAGE, "a %s has no state %s; it has %s", kind, w->state, names);
     AUTO_FREE char *warning = str_fmt(
         "warning: %s is no known state of a %s; it is waited for all the same", w->state, kind);
     say(w->call, warning);

@@ -125,6 +125,7 @@ static cJSON *object_row(const struct part *p, const cJSON *object)
 static struct table_form form_of(const struct part *p)
 {
     return (struct table_form){.definitions = p->definitions,
+        .group = p->resource.group,
         .kind = p->resource.kind,
         .wide = p->live->wide,
         .usage = p->live->used_kind != NULL,

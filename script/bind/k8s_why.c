@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "k8s/client/cause.h"
 #include "k8s/client/events.h"
+#include "k8s/client/kinds/known.h"
 #include "k8s/client/state.h"
 #include "k8s/client/tail.h"
 #include "script/bind/k8s.h"
@@ -258,16 +259,9 @@ static void ask_log(struct target *t, const struct patience *p, const cJSON *obj
 
 cJSON *k8s_operators(struct target *t, const struct patience *p)
 {
-    static const struct {
-        const char *group, *labels;
-    } operators[] = {{"sparkoperator.k8s.io", "app.kubernetes.io/name=spark-operator"},
-        {"kubeflow.org", "app.kubernetes.io/name=mpi-operator"}};
-    for (size_t i = 0; i < ARRAY_LEN(operators); i++) {
-        struct list_query q = {.labels = operators[i].labels};
-        if (str_eq(operators[i].group, t->resource->group))
-            return k8s_items(t, p, "apps/v1", "Deployment", NULL, &q, NULL);
-    }
-    return NULL;
+    const struct known *row = known_find(t->resource->group, t->resource->kind);
+    struct list_query q = {.labels = row ? row->operators : NULL};
+    return q.labels ? k8s_items(t, p, "apps/v1", "Deployment", NULL, &q, NULL) : NULL;
 }
 
 // "its status, 2 pods; could not look at nodes (…)"

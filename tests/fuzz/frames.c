@@ -33,7 +33,7 @@ static void look_at(const cJSON *object)
     status_object_error(object, "fuzz", "nobody", &e);
     jsonpath_is(object, json_str_or(object, "message", "{.a[*].b}"), "c", &e);
     object_sick(object, 0, &text);
-    cJSON *table = table_from_server(object, "Pod", true, true, 0);
+    cJSON *table = table_from_server(object, "", "Pod", true, true, 0);
     cJSON *list = table_from_list(object, true);
     tabletext_print(table, 0, &text);
     tabletext_print(list, 0, &text);

@@ -98,9 +98,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     if (cJSON_IsObject(object))
         describe_secret(object);
     ask_state(object);
-    show_table(table_from_server(object, "Pod", true, true, now));
-    show_table(table_from_server(object, "Event", false, false, now));
-    show_table(table_from_server(object, "Job", false, false, now));
+    show_table(table_from_server(object, "", "Pod", true, true, now));
+    show_table(table_from_server(object, "", "Event", false, false, now));
+    show_table(table_from_server(object, "", "Job", false, false, now));
     show_table(table_from_list(object, true));
     cJSON *pods = table_of_pods(false);
     cJSON_AddItemToArray(json_array_at(pods, "rows"), table_pod_row(object, now));

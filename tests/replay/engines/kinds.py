@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Objects of operators that are not here, played with definitions of their kinds in the sandbox and statuses as the operators
+write them: waits, trees, logs and tables know them by group and kind; and a person's file adds kinds."""
+import json
+import os
+import sys
+import time
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from kernel import Kernel  # noqa: E402  pylint: disable=wrong-import-position
+from sandbox import sandbox  # noqa: E402  pylint: disable=wrong-import-position
+from tap import run  # noqa: E402  pylint: disable=wrong-import-position
+
+CLUSTER = 'effects="cluster"'
+DEFINE = """
+local function crd(group, kind, plural)
+  k8s.apply { apiVersion = "apiextensions.k8s.io/v1", kind = "CustomResourceDefinition",
+    metadata = { name = plural .. "." .. group },
+    spec = { group = group, names = { kind = kind, plural = plural, singular = kind:lower() }, scope = "Namespaced",
+      versions = { { name = "v1", served = true, storage = true,
+        schema = { openAPIV3Schema = { type = "object", ["x-kubernetes-preserve-unknown-fields"] = true } } } } } }
+end
+for line in ([[%s]]):gmatch "%%S+" do crd(line:match "^(.-)/(.-)/(.-)$") end
+function make(api, kind, name, status, more)
+  local o = { apiVersion = api, kind = kind, metadata = { name = name }, spec = {} }
+  for k, v in pairs(more or {}) do o[k] = v end
+  o.metadata.name = name
+  local made = k8s.create(o)
+  if status then k8s.patch(made, { status = status }) end
+  return made
+end
+function own(o) local m = k8s.get(o) return { { apiVersion = m.apiVersion, kind = m.kind, name = m.metadata.name, uid = m.metadata.uid, controller = true } } end
+"""
+
+
+def cluster(t, *kinds, **env):
+    k = Kernel(t, "", "--allow", "cluster,destructive", env={**sandbox(t), **env})
+    done = k.run(DEFINE % "\n".join(kinds), CLUSTER)
+    assert done.state == "ok", done
+    return k
+
+
+def ok(k, source):
+    done = k.run(source, CLUSTER)
+    assert done.state == "ok", done
+    return done.out
+
+
+def test_ends_of_waits(t):
+    k = cluster(t, "ray.io/RayJob/rayjobs", "batch.volcano.sh/Job/jobs", "jobset.x-k8s.io/JobSet/jobsets",
+                "spark.apache.org/SparkApplication/sparkapplications")
+    ok(k, 'expect(make("ray.io/v1", "RayJob", "good", {jobStatus = "SUCCEEDED", jobDeploymentStatus = "Complete"}))'
+          ':reaches("SUCCEEDED", "20s")')
+    begin = time.monotonic()
+    done = k.run('expect(make("ray.io/v1", "RayJob", "bad", {jobStatus = "FAILED", message = "entrypoint failed with exit code 1"}))'
+                 ':reaches("SUCCEEDED", "5m")', CLUSTER)
+    assert done.state == "failed" and "entrypoint failed with exit code 1" in done.error["message"], done
+    assert time.monotonic() - begin < 60
+    ok(k, 'expect(make("batch.volcano.sh/v1", "Job", "vc", {state = {phase = "Completed"}})):reaches("Completed", "20s")')
+    done = k.run('expect(make("batch.volcano.sh/v1", "Job", "vcbad", {state = {phase = "Failed", message = "a pod failed"}}))'
+                 ':reaches("Completed", "5m")', CLUSTER)
+    assert done.state == "failed" and "a pod failed" in done.error["message"], done
+    ok(k, 'expect(make("jobset.x-k8s.io/v1", "JobSet", "js", {conditions = {{type = "Completed", status = "True"}}}))'
+          ':reaches("Completed", "20s")')
+    done = k.run('expect(k8s.get("jobset", "js")):reaches("Complete", "20s")', CLUSTER)
+    assert "a JobSet has no state Complete; did you mean Completed?" in done.error["message"], done
+    done = k.run('expect(make("spark.apache.org/v1", "SparkApplication", "ap", {currentState = {currentStateSummary = '
+                 '"SchedulingFailure", message = "no rights"}})):reaches("Succeeded", "5m")', CLUSTER)
+    assert done.state == "failed" and "no rights" in done.error["message"], done
+
+
+OWNERS = """
+tj = make("trainer.kubeflow.org/v1", "TrainJob", "ddp")
+js = make("jobset.x-k8s.io/v1", "JobSet", "ddp", nil, { metadata = { ownerReferences = own(tj) } })
+j = make("batch/v1", "Job", "ddp-node-0", nil, { metadata = { ownerReferences = own(js) },
+  spec = { completions = 2, parallelism = 2, template = { spec = { restartPolicy = "Never",
+    containers = { { name = "node", image = "host", command = { "sh", "-c", "echo one of the DDP" } } } } } } })
+expect(j):reaches("Complete", "60s")
+"""
+
+
+def tree(k, source, *wanted):
+    """The text of the tree, once it has these words."""
+    k.start(k.insert(source, CLUSTER))
+    return k.wait(lambda e: all(word in json.dumps(e) for word in wanted))["data"]["text/plain"]
+
+
+def test_trees_and_logs_go_down_to_the_pods(t):
+    k = cluster(t, "jobset.x-k8s.io/JobSet/jobsets", "trainer.kubeflow.org/TrainJob/trainjobs", "acme.io/Lab/labs",
+                "acme.io/Bench/benches")
+    ok(k, OWNERS)
+    log = ok(k, "print(k8s.logs(tj))")
+    assert log.count("one of the DDP") == 2, log
+    for source in ("k8s.tree(tj)", 'k8s.tree("jobs.batch", "ddp-node-0")'):
+        lines = tree(k, source, "|- pod/ddp-node-0", "`- pod/ddp-node-0").splitlines()
+        assert [line.strip("`-| ").split()[0][:14] for line in lines[1:]] == [
+            "trainjob/ddp", "jobset/ddp", "job/ddp-node-0", "pod/ddp-node-0", "pod/ddp-node-0"], lines
+    # kinds of which nothing is known
+    ok(k, """
+lab = make("acme.io/v1", "Lab", "l", {phase = "Open"})
+bench = make("acme.io/v1", "Bench", "b", nil, { metadata = { ownerReferences = own(lab) } })
+job = make("batch/v1", "Job", "deep", nil, { metadata = { ownerReferences = own(bench) },
+  spec = { template = { spec = { restartPolicy = "Never", containers = { { name = "c", image = "host", command = { "echo", "deep" } } } } } } })
+expect(job):reaches("Complete", "60s")""")
+    lines = tree(k, "k8s.tree(lab)", "pod/deep", "job/deep", "bench/b", "lab/l").splitlines()
+    assert [line.strip("`- ").split()[0][:5] for line in lines[1:]] == ["lab/l", "bench", "job/d", "pod/d"], lines
+
+
+def test_tables_show_our_state(t):
+    k = cluster(t, "trainer.kubeflow.org/TrainJob/trainjobs")
+    ok(k, 'make("trainer.kubeflow.org/v1", "TrainJob", "runs", {jobsStatus = {{name = "node", active = 1}}, '
+          'conditions = {{type = "Suspended", status = "False"}}}, {spec = {runtimeRef = {name = "torch"}}})')
+    done = k.run('k8s.list "trainjobs"')
+    assert [line.split() for line in done.value.splitlines()][:2] == [
+        ["NAME", "AGE", "STATE", "RUNTIME"], ["runs", done.value.split()[5], "Running", "torch"]], done.value
+
+
+KINDS = """
+kinds:
+  Experiment.acme.io:
+    words: status.stage
+    good: Done
+    bad: [Broken]
+    message: status.note
+    columns: {EPOCH: status.epoch}
+"""
+
+
+def test_a_person_adds_kinds(t):
+    path = os.path.join(t.dir(), "kinds.yaml")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(KINDS)
+    k = cluster(t, "acme.io/Experiment/experiments", FIRESTEEL_KINDS=path)
+    done = k.run('expect(make("acme.io/v1", "Experiment", "e", {stage = "Broken", note = "no data", epoch = 3})):reaches("Done", "5m")',
+                 CLUSTER)
+    assert done.state == "failed" and "experiment e is Broken, and will not reach Done: no data" in done.error["message"], done
+    assert ["e", "3"] == k.run('k8s.list "experiments"').value.splitlines()[1].split()[::2], k.of("display")
+    with open(path, "a", encoding="utf-8") as f:
+        f.write("    bda: X\n")
+    k = Kernel(t, "", env={**sandbox(t), "FIRESTEEL_KINDS": path})
+    done = k.run('k8s.list "pods"')
+    assert f'{path}:9: Experiment.acme.io: there is no field "bda"; did you mean bad' in done.error["message"], done
+
+
+run(globals())
