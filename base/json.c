@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -218,6 +219,73 @@ cJSON *json_parse(const char *text, size_t n, err *e)
             text, at < n ? at : n, at < n ? "unexpected character" : "the text ends too early", e);
     else if (big)
         unmark(j);
+    return j;
+}
+
+// What stands at p, of n bytes, and is no JSON: its length and what is in its place; 0: nothing.
+static size_t odd_word(const char *p, size_t n)
+{
+    static const char *const words[] = {"NaN", "Infinity", "-Infinity"};
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        if (n >= strlen(words[i]) && memcmp(p, words[i], strlen(words[i])) == 0)
+            return strlen(words[i]);
+    return 0;
+}
+
+// The code unit of "\\uXXXX" at p; -1: there is none.
+static long code_unit(const char *p, size_t n)
+{
+    char digits[5] = {0}, *end;
+    if (n < 6 || p[0] != '\\' || p[1] != 'u')
+        return -1;
+    memcpy(digits, p + 2, 4);
+    long unit = strtol(digits, &end, 16);
+    return *end || !isxdigit((unsigned char)*digits) ? -1 : unit;
+}
+
+// How many bytes of an escape at p are to be copied; *odd: it stands for no character.
+static size_t escape_length(const char *p, size_t n, bool *odd)
+{
+    long unit = code_unit(p, n), next = unit < 0 ? -1 : code_unit(p + 6, n - 6);
+    bool high = unit >= 0xd800 && unit < 0xdc00, low = unit >= 0xdc00 && unit < 0xe000;
+    if (high && next >= 0xdc00 && next < 0xe000)
+        return 12;
+    *odd = unit == 0 || high || low;
+    return unit >= 0 ? 6 : n < 2 ? n : 2;
+}
+
+// Returns whether there was anything to replace.
+static bool replace_odd(const char *text, size_t n, buf *out)
+{
+    bool in_string = false, any = false;
+    for (size_t i = 0, len; i < n; i += len) {
+        char c = text[i];
+        bool odd = false;
+        len = 1;
+        if (c == '"')
+            in_string = !in_string;
+        else if (in_string && c == '\\')
+            len = escape_length(text + i, n - i, &odd);
+        else if (!in_string && (c == 'N' || c == 'I' || c == '-') && odd_word(text + i, n - i))
+            len = odd_word(text + i, n - i), odd = true;
+        if (odd)
+            buf_str(out, in_string ? UTF8_REPLACEMENT : "null");
+        else
+            buf_add(out, text + i, len);
+        any |= odd;
+    }
+    return any;
+}
+
+cJSON *json_parse_python(const char *text, size_t n, err *e)
+{
+    err strict = {0};
+    AUTO_BUF clean = {0};
+    cJSON *j = json_parse(text, n, &strict);
+    if (!j && replace_odd(text, n, &clean))
+        j = json_parse(buf_cstr(&clean), clean.len, NULL);
+    if (!j)
+        err_give(e, &strict);
     return j;
 }
 

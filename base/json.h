@@ -20,6 +20,9 @@ static inline void json_free_at(cJSON **j)
 // Integers beyond ±2^53 stay exact, however long: they are kept as cJSON_Raw, and read by json_int
 // if they fit into 64 bits.
 cJSON *json_parse(const char *text, size_t n, err *e);
+// The same for what Python's json module writes, which is no JSON: NaN and the infinities become
+// null, \u0000 and halves of surrogate pairs U+FFFD.
+cJSON *json_parse_python(const char *text, size_t n, err *e);
 // Parses values that stand one behind the other, as `jq -c` writes them: an array of them.
 cJSON *json_parse_stream(const char *text, size_t n, err *e);
 // Compact text on one line; valid UTF-8 is kept as it is.

@@ -149,12 +149,18 @@ static int convert(const char *from, const char *to, enum form form, bool force,
     notebook *nb = parse_as(buf_cstr(&source), source.len, was, e);
     if (!nb)
         return err_wrap(e, "%s is not a notebook", from);
+    if (notebook_is_undecided(nb) && form != FORM_IPYNB) {
+        notebook_free(nb);
+        return err_set(e, ERR_USAGE, "%s: %s", from, notebook_undecided_words());
+    }
     struct conversion c = {from, target, was, form, nb, &source, &text, false};
     int result = print_as(nb, from, form, &text, e);
     if (result == 0)
         result = write_out(&c, force, e);
     if (result == 0 && was == FORM_IPYNB)
         tell_outputs(&c);
+    if (result == 0 && form == FORM_IPYNB && notebook_is_old(nb))
+        lost(&c, "it is nbformat 4; %s has an older one", from);
     if (result == 0 && form != FORM_MD && form != FORM_HTML)
         tell_round_trip(&c);
     notebook_free(nb);

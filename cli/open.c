@@ -43,6 +43,7 @@ static char *target_name(const struct open_options *o)
 struct place {
     char *path, *name, *cwd;
     buf text;
+    bool old, undecided; // notebook.h
 };
 
 static void place_done(struct place *p)
@@ -62,6 +63,8 @@ static int place_find(struct place *p, struct cli *cli, const char *cwd, const c
     p->cwd = p->path ? cli_work_folder(cli, cwd, file, &moved, e) : NULL;
     if (nb)
         notebook_print(nb, &p->text);
+    p->old = nb && notebook_is_old(nb);
+    p->undecided = nb && notebook_is_undecided(nb);
     notebook_free(nb);
     return p->cwd ? 0 : -1;
 }
@@ -194,6 +197,9 @@ static int begin(workbench *w, struct cli *cli, const struct open_options *o,
     workbench_show(w, at->path, buf_cstr(text), text->len);
     if (words)
         workbench_say(w, words);
+    else if (at->old)
+        workbench_say(
+            w, "this file has an old format (nbformat 2 or 3): saving it writes nbformat 4");
     else if (path_is_read_only(at->path))
         workbench_say(
             w, "the file is read-only: what is changed here is saved only by :w! or :w NAME");
@@ -314,6 +320,38 @@ static int open_place(
     return result;
 }
 
+// An .ipynb that does not say its language: the person does, and from then on the file does.
+static int write_language(struct place *at, const char *language, err *e)
+{
+    notebook *nb = notebook_load(at->path, e);
+    int result = -1;
+    if (nb) {
+        notebook_set_language(nb, language);
+        buf_clear(&at->text);
+        notebook_print(nb, &at->text);
+        at->undecided = false;
+        result = notebook_save(nb, at->path, e);
+    }
+    notebook_free(nb);
+    return result;
+}
+
+// Returns 0 when its language is known, 1 when the person leaves it.
+static int ask_language(workbench *w, struct place *at, err *e)
+{
+    static const char *const languages[] = {"python", "lua", "r", "julia", "bash"};
+    static const char detail[] = "the answer is written into the file's metadata";
+    struct pick_row rows[ARRAY_LEN(languages)];
+    if (!at->undecided)
+        return 0;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        rows[i] = (struct pick_row){"", "", languages[i], "", "", detail};
+    AUTO_FREE char *own = path_basename(at->path);
+    AUTO_FREE char *title = str_fmt("In which language are the cells of %s?", own);
+    int row = workbench_pick(w, title, rows, ARRAY_LEN(rows));
+    return row < 0 ? 1 : write_language(at, languages[row], e);
+}
+
 static int open_notebook(struct cli *cli, const struct open_options *o, const char *file)
 {
     err e = {0};
@@ -322,7 +360,8 @@ static int open_notebook(struct cli *cli, const struct open_options *o, const ch
     AUTO_FREE char *target = target_name(o);
     if (place_find(&at, cli, o->cwd, file, &e) == 0 &&
         (w = workbench_open(
-             cli, &(struct bench_about){.target = target, .no_outputs = o->no_outputs}, &e)))
+             cli, &(struct bench_about){.target = target, .no_outputs = o->no_outputs}, &e)) &&
+        ask_language(w, &at, &e) == 0)
         open_place(w, cli, o, &at, &e);
     workbench_close(w);
     place_done(&at);
@@ -347,9 +386,11 @@ static int open_offer(
     const char *file = offer->kind == OFFER_RECIPE ? offer->notebook : offer->path;
     int result = place_find(&at, cli, o->cwd, file, e);
     if (result == 0)
+        result = ask_language(w, &at, e);
+    if (result == 0)
         result = open_place(w, cli, o, &at, e);
     place_done(&at);
-    return result;
+    return result < 0 ? -1 : 0;
 }
 
 // Without a name: lets the person choose what to open.

@@ -7,33 +7,9 @@
 #include "base/str.h"
 #include "script/journal/plain.h"
 #include "script/journal/text.h"
+#include "script/notebook/others/nbformat.h"
 
 #include <string.h>
-
-// How long the end of a line is that begins here, as Python's str.splitlines has it; 0: none does.
-static size_t line_end(const char *s)
-{
-    static const char *const ends[] = {"\r\n", "\n", "\r", "\v", "\f", "\x1c", "\x1d", "\x1e",
-        "\xc2\x85", "\xe2\x80\xa8", "\xe2\x80\xa9"};
-    for (size_t i = 0; i < ARRAY_LEN(ends); i++)
-        if (str_starts(s, ends[i]))
-            return strlen(ends[i]);
-    return 0;
-}
-
-static cJSON *text_lines(const char *text, size_t n)
-{
-    cJSON *lines = cJSON_CreateArray();
-    for (size_t from = 0, at = 0; from < n; from = at) {
-        size_t end = 0;
-        while (at < n && !(end = line_end(text + at)))
-            at += 1 + strcspn(text + at + 1, "\n\r\v\f\x1c\x1d\x1e\xc2\xe2");
-        at += end;
-        AUTO_FREE char *line = mem_strndup(text + from, at - from);
-        cJSON_AddItemToArray(lines, cJSON_CreateString(line));
-    }
-    return lines;
-}
 
 // Texts of a bundle as lists of lines: of the types of which nbformat makes them.
 static void split_texts(cJSON *bundle)
@@ -46,7 +22,7 @@ static void split_texts(cJSON *bundle)
             (str_starts(item->string, "text/") || str_eq(item->string, types[0]) ||
                 str_eq(item->string, types[1])))
             json_set(
-                bundle, item->string, text_lines(item->valuestring, strlen(item->valuestring)));
+                bundle, item->string, nbformat_lines(item->valuestring, strlen(item->valuestring)));
     }
 }
 
@@ -58,7 +34,7 @@ void jupyter_as_saved(cJSON *outputs)
         cJSON *text = cJSON_GetObjectItemCaseSensitive(j, "text");
         split_texts(cJSON_GetObjectItemCaseSensitive(j, "data"));
         if (cJSON_IsString(text))
-            json_set(j, "text", text_lines(text->valuestring, strlen(text->valuestring)));
+            json_set(j, "text", nbformat_lines(text->valuestring, strlen(text->valuestring)));
     }
     json_sort(outputs);
 }
@@ -74,7 +50,7 @@ static void stream_to(const struct reading *r, const struct output *o, cJSON *j)
     AUTO_BUF text = {0};
     json_set_str(j, "name", o->name);
     output_bytes(o, r->spool_dir, r->limit, &text, r->failure); // nbformat wants a text in any case
-    json_set(j, "text", text_lines(buf_cstr(&text), text.len));
+    json_set(j, "text", nbformat_lines(buf_cstr(&text), text.len));
 }
 
 static void display_to(const struct reading *r, const struct output *o, cJSON *j, long count)
@@ -142,17 +118,8 @@ cJSON *jupyter_outputs(const struct run_cell *c, const char *spool_dir, size_t l
 // A text, or a list of texts that are joined; anything else as it is. New.
 static cJSON *joined(const cJSON *value)
 {
-    AUTO_BUF text = {0};
-    const cJSON *part;
-    if (!cJSON_IsArray(value))
-        return value ? cJSON_Duplicate(value, true) : cJSON_CreateString("");
-    cJSON_ArrayForEach(part, value)
-    {
-        if (!cJSON_IsString(part))
-            return cJSON_Duplicate(value, true);
-        buf_str(&text, part->valuestring);
-    }
-    return cJSON_CreateString(buf_cstr(&text));
+    AUTO_FREE char *text = nbformat_joined(value);
+    return text || !value ? cJSON_CreateString(text ? text : "") : cJSON_Duplicate(value, true);
 }
 
 static const char *text_of(const cJSON *value)

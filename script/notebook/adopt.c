@@ -20,6 +20,7 @@ void kept_adopt(cell *c, const cell *from)
     adopt(&k->outputs, was->outputs);
     adopt(&k->attachments, was->attachments);
     adopt(&k->foreign, was->foreign);
+    adopt(&k->others, was->others);
     if (!k->came && was->came) {
         k->came = mem_strdup(was->came);
         k->came_as = mem_strdup(was->came_as);
@@ -40,4 +41,10 @@ void notebook_adopt_file(notebook *nb, notebook *file)
     if (!nb->metadata)
         adopt(&nb->unshown, file->metadata ? file->metadata : file->unshown);
     nb->minor = file->minor;
+    nb->format = file->format;
+    nb->undecided = file->undecided && !nb->language;
+    if (!nb->came && file->came) {
+        nb->came = mem_strndup(file->came, file->came_n);
+        nb->came_n = file->came_n;
+    }
 }

@@ -99,7 +99,9 @@ void faults_find(const notebook *nb, struct faults *f)
     err e = {0};
     if (!notebook_count(nb))
         faults_add(f, -1, 0, "it has no cells: there is nothing to run");
-    for (size_t i = 0; i < notebook_count(nb); i++) {
+    if (notebook_is_undecided(nb))
+        faults_add(f, -1, 0, notebook_undecided_words());
+    for (size_t i = 0; i < notebook_count(nb) && !notebook_is_undecided(nb); i++) {
         struct plan plan = {0};
         const cell *c = notebook_cell(nb, i);
         find_twin(nb, i, f);

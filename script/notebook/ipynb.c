@@ -3,29 +3,12 @@
 #include "base/hashset.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "script/notebook/others/nbformat.h"
 #include "script/notebook/private.h"
 
 #include <string.h>
 
 #define FRONT_ID "header" // of the raw cell with other people's header lines
-
-// "source" and the texts of outputs: a string, or a list of strings that are joined.
-static char *joined(const cJSON *j)
-{
-    if (cJSON_IsString(j))
-        return mem_strdup(j->valuestring);
-    if (!cJSON_IsArray(j))
-        return NULL;
-    buf out = {0};
-    for (const cJSON *part = j->child; part; part = part->next) {
-        if (!cJSON_IsString(part)) {
-            buf_done(&out);
-            return NULL;
-        }
-        buf_str(&out, part->valuestring);
-    }
-    return out.data ? buf_take(&out) : mem_strdup("");
-}
 
 static bool is_lua_file(const cell *c)
 {
@@ -76,6 +59,7 @@ static void take_foreign(const notebook *nb, cell *c, cJSON *metadata)
     }
 }
 
+// A type that nbformat 4 does not have is shown as a raw text.
 static int kind_of(const cJSON *j, cell_kind *kind, err *e)
 {
     const char *type = json_str(j, "cell_type");
@@ -85,7 +69,28 @@ static int kind_of(const cJSON *j, cell_kind *kind, err *e)
         *kind = k;
         return 0;
     }
-    return err_set(e, ERR_INVALID, "cell_type is %s", type ? type : "missing");
+    *kind = CELL_RAW;
+    return type ? 0 : err_set(e, ERR_INVALID, "cell_type is missing");
+}
+
+// The members that no rule of nbformat names, and those of a cell of an unknown type.
+static cJSON *unknown_members(const cJSON *j, cell_kind kind)
+{
+    static const char *const known[] = {
+        "id", "metadata", "source", "attachments", "cell_type", "outputs", "execution_count"};
+    size_t n = ARRAY_LEN(known) - (kind == CELL_CODE ? 0 : 2);
+    n -= !str_eq(json_str(j, "cell_type"), cell_kind_name(kind));
+    cJSON *all = cJSON_CreateObject();
+    for (const cJSON *item = j->child; item; item = item->next) {
+        size_t i = 0;
+        while (i < n && !str_eq(item->string, known[i]))
+            i++;
+        if (i == n)
+            json_set(all, item->string, cJSON_Duplicate(item, true));
+    }
+    if (!all->child)
+        cJSON_Delete(STEAL(all));
+    return all;
 }
 
 static void one_line(char *title)
@@ -95,9 +100,15 @@ static void one_line(char *title)
             *title = ' ';
 }
 
-// jupytext does not escape lines that look like markers. A cell with such lines stays as it is.
-static void take_source(cell *c, char *source)
+// jupytext does not escape lines that look like markers. A cell with such lines stays as it is; in
+// other languages than Lua they have no escapes at all.
+static void take_source(const notebook *nb, cell *c, char *source)
 {
+    if (nb->language) {
+        free(c->source);
+        c->source = source;
+        return;
+    }
     char *clean = markers_unescape(c, source);
     AUTO_FREE char *again = markers_escape(c, clean);
     c->kept->plain = !str_eq(again, source);
@@ -107,11 +118,12 @@ static void take_source(cell *c, char *source)
 }
 
 // The source as Jupyter has it, new.
-static char *source_of(const cell *c)
+static char *source_of(const notebook *nb, const cell *c)
 {
     const char *language = c->options.language;
     const char *arguments = json_str(c->kept->metadata, "magic_args");
-    AUTO_FREE char *source = c->kept->plain ? mem_strdup(c->source) : markers_escape(c, c->source);
+    bool plain = nb->language || c->kept->plain;
+    AUTO_FREE char *source = plain ? mem_strdup(c->source) : markers_escape(c, c->source);
     if (c->kind == CELL_CODE && language && jupyter_language(language))
         return str_fmt(
             "%%%%%s%s%s\n%s", language, arguments ? " " : "", arguments ? arguments : "", source);
@@ -120,9 +132,9 @@ static char *source_of(const cell *c)
 
 // What would be written in another way ("%%lua" in somebody's Python, "%%bash" and nothing below
 // it) stays as it is until somebody edits it.
-static void keep_source(cell *c, const char *came)
+static void keep_source(const notebook *nb, cell *c, const char *came)
 {
-    AUTO_FREE char *is = source_of(c);
+    AUTO_FREE char *is = source_of(nb, c);
     if (str_eq(is, came))
         return;
     c->kept->came = mem_strdup(came);
@@ -134,9 +146,14 @@ static int read_cell(notebook *nb, const cJSON *j, err *e)
     cell_kind kind = CELL_CODE;
     if (kind_of(j, &kind, e) < 0)
         return -1;
-    char *source = joined(json_get(j, "source"));
-    if (!source)
+    cJSON *others = unknown_members(j, kind);
+    char *source = nbformat_joined(json_get(j, "source"));
+    if (!source && json_get(others, "cell_type"))
+        source = mem_strdup("");
+    if (!source) {
+        cJSON_Delete(others);
         return err_set(e, ERR_INVALID, "source is neither a string nor a list of strings");
+    }
     AUTO_FREE char *came = mem_strdup(source);
     cell *c = cell_new();
     cJSON *metadata = cJSON_IsObject(json_get(j, "metadata"))
@@ -152,15 +169,16 @@ static int read_cell(notebook *nb, const cJSON *j, err *e)
         take_language(&source, metadata);
     take_foreign(nb, c, metadata);
     cell_mark_json(c, kind, title, metadata);
-    take_source(c, source);
+    take_source(nb, c, source);
     if (is_lua_file(c)) {
         buf commented = {0};
-        magics_comment(c->source, &commented);
+        magics_comment(c->source, true, &commented);
         free(c->source);
         c->source = commented.data ? buf_take(&commented) : mem_strdup("");
     }
-    keep_source(c, came);
+    keep_source(nb, c, came);
     c->kept->marked = true;
+    c->kept->others = others;
     c->kept->attachments = cJSON_Duplicate(json_get(j, "attachments"), true);
     c->kept->outputs = cJSON_Duplicate(json_get(j, "outputs"), true);
     c->kept->execution_count = json_int_or(j, "execution_count", -1);
@@ -198,12 +216,18 @@ static bool has_non_ascii(const notebook *nb)
 
 static int read_all(notebook *nb, const cJSON *j, err *e)
 {
-    if (!cJSON_IsObject(j) || !cJSON_IsArray(json_get(j, "cells")))
-        return err_set(e, ERR_INVALID, "it has no list of cells (nbformat 4)");
     int64_t format = json_int_or(j, "nbformat", 0);
-    if (format != 4)
+    if (format == 2 || format == 3)
         return err_set(
-            e, ERR_INVALID, "its nbformat is %lld, and only 4 is read", (long long)format);
+            e, ERR_INVALID, "it has no list of worksheets (nbformat %lld)", (long long)format);
+    if (cJSON_IsObject(j) && json_get(j, "nbformat") && format != 4)
+        return err_set(e, ERR_INVALID,
+            "its nbformat is %lld; 2, 3 and 4 are read (`jupyter nbconvert --to notebook` makes a "
+            "4 "
+            "of what your Jupyter reads)",
+            (long long)format);
+    if (!cJSON_IsArray(json_get(j, "cells")) || format != 4)
+        return err_set(e, ERR_INVALID, "it has no list of cells with \"nbformat\": 4");
     const cJSON *item;
     int i = 0;
     cJSON_ArrayForEach(item, json_get(j, "cells"))
@@ -217,44 +241,42 @@ static int read_all(notebook *nb, const cJSON *j, err *e)
 
 notebook *notebook_parse_ipynb(const char *text, size_t n, err *e)
 {
-    AUTO_JSON *j = json_parse(text, n, e);
+    AUTO_JSON *j = json_parse_python(text, n, e);
     if (!j)
         return NULL;
     notebook *nb = notebook_new();
+    nb->format = (int)json_int_or(j, "nbformat", 4);
+    if (notebook_is_old(nb) && cJSON_IsArray(json_get(j, "worksheets"))) {
+        cJSON *old = j;
+        j = ipynb_upgrade(old);
+        cJSON_Delete(old);
+    } else {
+        nb->came = mem_strndup(text, n);
+        nb->came_n = n;
+    }
     const cJSON *metadata = json_get(j, "metadata");
     nb->metadata =
         cJSON_IsObject(metadata) ? cJSON_Duplicate(metadata, true) : cJSON_CreateObject();
+    language_from_metadata(nb);
+    if (!language_of_metadata(nb->metadata))
+        language_guess(nb, j);
     if (read_all(nb, j, e) < 0) {
         notebook_free(nb);
         return NULL;
     }
     int64_t minor = json_int_or(j, "nbformat_minor", 5);
-    nb->minor = minor >= 0 && minor < 5 ? (int)minor : 5;
+    nb->minor = minor >= 0 && minor < 1000 ? (int)minor : 5;
     nb->json = cJSON_IsTrue(json_path(nb->metadata, "jupytext.cell_metadata_json"));
     AUTO_FREE char *front = take_front(nb);
     buf header = {0};
     header_print(nb->metadata, front, has_non_ascii(nb), &header);
     nb->header_n = header.len;
     nb->header = header.data ? buf_take(&header) : mem_strdup("");
-    language_from_metadata(nb);
     if (front)
         nb->unshown = STEAL(nb->metadata);
     if (nb->n && nb->cells[nb->n - 1]->kept->blank > 0)
         nb->cells[nb->n - 1]->kept->blank--; // its lines include the file's end
     return nb;
-}
-
-static cJSON *lines_of(const char *text)
-{
-    cJSON *lines = cJSON_CreateArray();
-    while (*text) {
-        size_t n = strcspn(text, "\n");
-        n += text[n] == '\n';
-        AUTO_FREE char *line = mem_strndup(text, n);
-        cJSON_AddItemToArray(lines, cJSON_CreateString(line));
-        text += n;
-    }
-    return lines;
 }
 
 // Its keys are in order, as Jupyter writes them: jupytext takes the order of options from there.
@@ -277,17 +299,17 @@ static cJSON *cell_metadata(const notebook *nb, const cell *c, bool last)
     return metadata;
 }
 
-char *cell_jupyter_source(const cell *c)
+char *cell_jupyter_source(const notebook *nb, const cell *c)
 {
-    AUTO_FREE char *text = source_of(c);
+    AUTO_FREE char *text = source_of(nb, c);
     bool same = c->kept->came && str_eq(text, c->kept->came_as);
     return same ? mem_strdup(c->kept->came) : STEAL(text);
 }
 
-static cJSON *cell_lines(const cell *c)
+static cJSON *cell_lines(const notebook *nb, const cell *c)
 {
-    AUTO_FREE char *text = cell_jupyter_source(c);
-    return lines_of(text);
+    AUTO_FREE char *text = cell_jupyter_source(nb, c);
+    return nbformat_lines(text, strlen(text));
 }
 
 static bool valid_id(const char *id)
@@ -350,7 +372,10 @@ static cJSON *print_one(
             list = c->kept->outputs ? cJSON_Duplicate(c->kept->outputs, true) : cJSON_CreateArray();
         json_set(j, "outputs", list);
     }
-    json_set(j, "source", cell_lines(c));
+    json_set(j, "source", cell_lines(nb, c));
+    for (const cJSON *item = c->kept->others ? c->kept->others->child : NULL; item;
+         item = item->next)
+        json_set(j, item->string, cJSON_Duplicate(item, true));
     return j;
 }
 
@@ -360,7 +385,7 @@ static cJSON *front_cell(const notebook *nb, const char *front)
     json_set_str(j, "cell_type", "raw");
     json_set_str(j, "id", nb->minor < 5 ? NULL : FRONT_ID);
     json_object_at(j, "metadata");
-    json_set(j, "source", lines_of(front));
+    json_set(j, "source", nbformat_lines(front, strlen(front)));
     return j;
 }
 

@@ -126,6 +126,32 @@ const char *notebook_language(const notebook *nb)
     return nb->language;
 }
 
+bool notebook_is_undecided(const notebook *nb)
+{
+    return nb->undecided;
+}
+
+const char *notebook_undecided_words(void)
+{
+    return "it does not say which language its cells are in: write \"language_info\": {\"name\": "
+           "\"python\"} (or \"lua\", …) into its \"metadata\"";
+}
+
+void notebook_set_language(notebook *nb, const char *language)
+{
+    if (!nb->metadata)
+        return;
+    cJSON *info = json_object_at(nb->metadata, "language_info");
+    json_set_str(info, "name", language);
+    nb->undecided = false;
+    language_from_metadata(nb);
+}
+
+bool notebook_is_old(const notebook *nb)
+{
+    return nb->format == 2 || nb->format == 3;
+}
+
 const char *notebook_kernel(const notebook *nb)
 {
     return nb->kernel;

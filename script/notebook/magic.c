@@ -57,8 +57,7 @@ char *magics_uncomment(const char *source)
     return out.data ? buf_take(&out) : mem_strdup("");
 }
 
-// Lines inside long strings are left alone: a comment mark would change the string.
-void magics_comment(const char *source, buf *out)
+void magics_comment(const char *source, bool lua, buf *out)
 {
     lua_lines state = {0};
     for (const char *line = source;;) {
@@ -69,7 +68,8 @@ void magics_comment(const char *source, buf *out)
             buf_str(out, "-- ");
         }
         buf_add(out, line + indent, n - indent);
-        lua_lines_feed(&state, line, n);
+        if (lua)
+            lua_lines_feed(&state, line, n);
         if (!line[n])
             break;
         buf_char(out, '\n');

@@ -73,6 +73,7 @@ void cell_free(cell *c)
     cJSON_Delete(c->kept->attachments);
     cJSON_Delete(c->kept->outputs);
     cJSON_Delete(c->kept->foreign);
+    cJSON_Delete(c->kept->others);
     free(c->kept);
     free(c);
 }
@@ -133,6 +134,7 @@ void notebook_free(notebook *nb)
     hashmap_free(nb->twins);
     free(nb->header);
     free(nb->numbers);
+    free(nb->came);
     free(nb->kernel);
     free(nb->language);
     cJSON_Delete(nb->metadata);
@@ -356,8 +358,7 @@ int notebook_print_as(
         return notebook_print_python(nb, out, e);
     if (is_ipynb(path)) {
         AUTO_JSON *j = notebook_to_ipynb(nb, outputs, arg);
-        json_print_pretty(out, j, 1);
-        buf_char(out, '\n');
+        ipynb_print(nb, j, out);
     } else {
         notebook_print(nb, out);
     }

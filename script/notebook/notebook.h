@@ -93,6 +93,13 @@ int notebook_check(const notebook *nb, err *e);
 // name of the Jupyter kernel that it was made with; NULL: none is said.
 const char *notebook_language(const notebook *nb);
 const char *notebook_kernel(const notebook *nb);
+// Is it an .ipynb that does not say its language, and whose cells do not show it? The words that
+// tell what to write, and the deed.
+bool notebook_is_undecided(const notebook *nb);
+const char *notebook_undecided_words(void);
+void notebook_set_language(notebook *nb, const char *language);
+// Is it an .ipynb of nbformat 2 or 3, which is saved as one of 4?
+bool notebook_is_old(const notebook *nb);
 
 // Edits. Positions are 0-based; `at` may be the count. A marker is the text after "%%":
 // "Title option=\"value\"", "[markdown]". If it is wrong, the cell's `problem` tells why.

@@ -270,7 +270,7 @@ static void print_cell(const notebook *nb, const cell *c, buf *out)
     if (commented || c->options.file || c->options.template_)
         buf_str(&source, text);
     else
-        magics_comment(text, &source);
+        magics_comment(text, !nb->language, &source);
     print_lines(buf_cstr(&source), commented, newline, out);
 }
 

@@ -327,7 +327,7 @@ static int plan_guest(const notebook *nb, const cell *c, struct plan *p, err *e)
             p, o->language ? o->language : nb->language, o->kernel, false, c->source);
     if (o->language && !jupyter_language(o->language))
         return does_nothing(o->language, e);
-    AUTO_FREE char *source = cell_jupyter_source(c);
+    AUTO_FREE char *source = cell_jupyter_source(nb, c);
     return run_in_kernel(p, nb->language, nb->kernel, true, source);
 }
 
@@ -343,6 +343,8 @@ static int plan_code(const notebook *nb, const cell *c, struct plan *p, err *e)
         set_text(p, c->source);
         return 0;
     }
+    if (nb && nb->undecided && !o->language)
+        return err_set(e, ERR_USAGE, "%s", notebook_undecided_words());
     if (nb && nb->language)
         return plan_guest(nb, c, p, e);
     if (!o->language && o->kernel)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Shared by the files of this folder: the notebook's fields, and the steps between text and cells.
-// No file outside includes it.
+// Shared by the files of this folder and of those in it: the notebook's fields, and the steps
+// between text and cells. No file outside includes it.
 #pragma once
 #include "base/hashmap.h"
 #include "script/notebook/notebook.h"
@@ -12,10 +12,14 @@ struct notebook {
         *header; // bytes before the first cell, with a byte order mark and the blank lines after it
     size_t header_n;
     cJSON *metadata; // of an .ipynb; NULL: it comes from the header
-    cJSON *unshown;  // then: that of the .ipynb, for what the header does not say
-    cell *gone[50];  // deleted last, in a ring, for an undo
-    size_t n_gone;   // how many there ever were
-    bool crlf;       // lines end with "\r\n"
+    char *came;      // the bytes of the .ipynb that it was read from; NULL: it was none
+    size_t came_n;
+    int format;     // the nbformat of the .ipynb; 0: it was none
+    bool undecided; // of an .ipynb: nothing tells the language of its cells
+    cJSON *unshown; // then: that of the .ipynb, for what the header does not say
+    cell *gone[50]; // deleted last, in a ring, for an undo
+    size_t n_gone;  // how many there ever were
+    bool crlf;      // lines end with "\r\n"
     bool json; // options are written as one JSON object (for jupytext, in all of a file or none)
     cell **cells;
     size_t n;
@@ -42,6 +46,7 @@ struct cell_kept {
     bool unnamed;    // it comes from an .ipynb that has no id for it
     cJSON *metadata; // all options as JSON, also those of other tools; without the title
     cJSON *attachments, *outputs; // of an .ipynb
+    cJSON *others;                // members of an .ipynb's cell that nbformat does not name
     cJSON *foreign;               // metadata of an .ipynb that no marker line can show
     int64_t execution_count;      // -1: none
 };
@@ -81,7 +86,8 @@ void notebook_add(notebook *nb, cell *c); // takes the cell; gives it an id if i
 bool magic_line(const char *line, size_t n); // "%env …", "-- %env …"
 // Removes or adds one comment mark at every magic line in `source`; new.
 char *magics_uncomment(const char *source);
-void magics_comment(const char *source, buf *out);
+// Lines in the long strings of Lua (`lua`) are left alone: a comment mark would change the string.
+void magics_comment(const char *source, bool lua, buf *out);
 
 // escape.c: the text after the "%%" of a marker line; NULL: it is no marker line.
 const char *marker_of(const char *line, size_t n);
@@ -95,6 +101,13 @@ char text_fence(const char *line, size_t len, size_t *n, bool *bare);
 // interpolate.c: `text` with $NAME and {expr} as a Lua expression. true: it had some.
 bool interpolate(const char *text, size_t n, buf *lua);
 void lua_quote(const char *s, size_t n, buf *out); // a Lua string literal on one line
+
+// others/old.c: an .ipynb of nbformat 2 or 3 as one of 4, new.
+cJSON *ipynb_upgrade(const cJSON *old);
+// others/verbatim.c: the text of an .ipynb: with the bytes it was read with, where nothing changed.
+void ipynb_print(const notebook *nb, cJSON *now, buf *out);
+// others/guess.c: sets nb->language by what the cells have, or nb->undecided.
+void language_guess(notebook *nb, const cJSON *j);
 
 // header.c: jupytext's header to and from .ipynb metadata. `front` gets the header's other lines
 // ("---", "title: …", "---"), which jupytext keeps in a raw cell; NULL: none.
@@ -121,8 +134,8 @@ void language_from_path(notebook *nb, const char *path); // when the metadata di
 // metadata?
 bool cell_filter_takes(const cJSON *metadata, const char *name);
 
-// ipynb.c: the source of a code cell as Jupyter has it and runs it, new.
-char *cell_jupyter_source(const cell *c);
+// ipynb.c: the source of a cell as Jupyter has it and runs it, new.
+char *cell_jupyter_source(const notebook *nb, const cell *c);
 
 // Languages whose cells jupytext writes as %%language in an .ipynb.
 bool jupyter_language(const char *name);

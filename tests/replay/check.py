@@ -214,7 +214,7 @@ def test_check_says_nothing_of_what_is_right(t):
     folder = t.dir()
     write(folder, "good.lua", "-- %% Last value\nx = 3\nx + 1\n-- %%\n!echo {x}\n-- %%\n%%bash\nif\n")
     write(folder, "bad.lua", MISTAKES)
-    write(folder, "n.ipynb", ipynb(["x = 1", "x = 2\ny = = 3"], {}))
+    write(folder, "n.ipynb", ipynb(["x = 1", "x = 2\ny = = 3"], {"language_info": {"name": "lua"}}))
     done = firesteel(folder, "check", "good.lua")
     assert done.code == 0 and done.out == done.err == "", done
     done = firesteel(folder, "check", "good.lua", "n.ipynb", "none.lua")
@@ -249,7 +249,7 @@ def test_a_notebook_of_another_language_needs_a_kernel_for_it(t):
     assert firesteel(folder, "convert", "kept.lua", "--to", "py").code == 0
     done = firesteel(folder, "run", "kept.py")
     assert done.code == 0 and "42" in done.out, ("Lua that a .py keeps in comments is run", done)
-    for name, metadata in (("g.ipynb", {}), ("h.ipynb", {"kernelspec": {"language": "Lua", "name": "lua"}})):
+    for name, metadata in (("g.ipynb", {"jupytext": {"main_language": "lua"}}), ("h.ipynb", {"kernelspec": {"language": "Lua", "name": "lua"}})):
         write(folder, name, ipynb(["print(6 * 7)"], metadata))
         done = firesteel(folder, "run", name)
         assert done.code == 0 and "42" in done.out, done

@@ -118,6 +118,20 @@ def test_what_is_lost_is_told(t):
     assert "all cells are there; converted back, the file's bytes are others" in said, said
 
 
+def test_notebooks_of_other_times_and_with_odd_characters(t):
+    folder = t.dir()
+    old = {"metadata": {"name": ""}, "nbformat": 3, "nbformat_minor": 0, "worksheets": [{"metadata": {}, "cells": [
+        {"cell_type": "code", "collapsed": False, "input": "1+1", "language": "python", "outputs": [], "prompt_number": 1}]}]}
+    write(folder, "old.ipynb", json.dumps(old))
+    assert "it is nbformat 4; old.ipynb has an older one" in convert(folder, "old.ipynb", "-o", "new.ipynb")
+    assert json.loads(read(folder, "new.ipynb"))["cells"][0]["source"] == ["1+1"]
+    odd = json.dumps({**OUTPUTS, "metadata": {**OUTPUTS["metadata"], "papermill": {"parameters": {"lr": float("nan")}}}}, indent=3)
+    write(folder, "odd.ipynb", odd.replace("more", "m\\u0000re"))
+    convert(folder, "odd.ipynb", "-o", "same.ipynb")
+    assert read(folder, "odd.ipynb") == read(folder, "same.ipynb")
+    assert "m\ufffdre" in sh(FIRESTEEL, "convert", "odd.ipynb", "--to", "md", "-o", "-", cwd=folder).out
+
+
 def test_jupytext_reads_the_python_file_as_we_do(t):
     if not os.path.exists(JUPYTEXT):
         raise Skip("no jupytext in the cache: tests/support/tools CACHE makes it")

@@ -229,4 +229,24 @@ def test_leaving_while_keys_wait(t):
         assert s.exit() == "exit 0"
 
 
+def test_the_language_of_an_ipynb_that_does_not_say_it_is_asked_for(t):
+    where = folder(t)
+    cell = {"cell_type": "code", "metadata": {}, "execution_count": None, "outputs": [], "source": "print(6 * 7)"}
+    with open(os.path.join(where, "bare.ipynb"), "w") as f:
+        json.dump({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 4}, f)
+    refused = sh(FIRESTEEL, "run", "bare.ipynb", cwd=where)
+    assert refused.code == 2 and 'write "language_info": {"name": "python"}' in refused.err, refused
+    with Screen([FIRESTEEL, "bare.ipynb"], cwd=where) as s:
+        s.wait("In which language are the cells of bare.ipynb?")
+        s.keys("Down")
+        s.keys("Enter")
+        s.wait("idle")
+        s.keys("C-e")
+        s.wait("│ 42")
+        s.keys("q")
+        s.exit()
+    saved = json.loads(read(where, "bare.ipynb"))
+    assert saved["metadata"] == {"language_info": {"name": "lua"}} and saved["cells"] == [cell], saved
+
+
 run(globals())

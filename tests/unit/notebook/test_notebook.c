@@ -245,6 +245,143 @@ TEST(an_ipynb_of_others_keeps_what_looks_like_a_marker)
     notebook_free(nb);
 }
 
+static notebook *parse_ipynb(const char *text)
+{
+    err e = {0};
+    notebook *nb = notebook_parse_ipynb(text, strlen(text), &e);
+    CHECK_OK(nb, e);
+    return nb;
+}
+
+static void check_ipynb(const notebook *nb, const char *want)
+{
+    err e = {0};
+    AUTO_BUF text = {0};
+    CHECK_OK(notebook_print_as(nb, "x.ipynb", NULL, NULL, &text, &e) == 0, e);
+    CHECK_STR(buf_cstr(&text), want);
+}
+
+// Of another program: its indentation, order, members, escapes, and what is no JSON.
+#define ODD_BEGIN "{\n   \"nbformat\" : 4, \"nbformat_minor\": 4, \"mine\": NaN,\n   \"cells\": [\n"
+#define ODD_FIRST                                                                                  \
+    "      {\"cell_type\": \"code\", \"source\": \"import os\", \"metadata\": {\"n\": 1.0, "       \
+    "\"m\": "                                                                                      \
+    "-Infinity},\n\"zest\": [1], \"execution_count\": 3, \"outputs\": [{\"output_type\": "         \
+    "\"stream\", "                                                                                 \
+    "\"name\": \"stdout\", \"text\": \"a\\u0000b\\ud800 \\u00e9\"}]}"
+#define ODD_MIDDLE                                                                                 \
+    ",\n      {\"cell_type\": \"soup\", \"level\": 2, \"source\": [\"x\"], \"metadata\": {}}"
+#define ODD_LAST ",\n      {\"cell_type\": \"markdown\", \"metadata\": {}, \"source\": \"end\"}"
+#define ODD_END  "\n   ], \"metadata\": {\"a\": NaN}}"
+
+TEST(an_ipynb_of_others_has_its_bytes_but_for_the_cell_that_changed)
+{
+    static const char text[] = ODD_BEGIN ODD_FIRST ODD_MIDDLE ODD_LAST ODD_END;
+    notebook *nb = parse_ipynb(text);
+    long count;
+    const cJSON *outputs = notebook_outputs(nb, 0, &count);
+    CHECK_STR(json_path_str(outputs, "[0].text"), "a\xef\xbf\xbd"
+                                                  "b\xef\xbf\xbd \xc3\xa9");
+    check_ipynb(nb, text);
+    notebook_replace(nb, 2, "the end");
+    check_ipynb(nb,
+        ODD_BEGIN ODD_FIRST ODD_MIDDLE ",\n      {\n         \"cell_type\": \"markdown\",\n"
+                                       "         \"metadata\": {},\n         \"source\": [\n       "
+                                       "     \"the end\"\n         ]\n      }" ODD_END);
+    notebook_delete(nb, 2);
+    check_ipynb(nb, ODD_BEGIN ODD_FIRST ODD_MIDDLE ODD_END);
+    notebook_replace(nb, 1, "y");
+    AUTO_JSON *j = notebook_to_ipynb(nb, NULL, NULL);
+    CHECK_STR(json_path_str(j, "cells[1].cell_type"), "soup");
+    CHECK_INT(json_int_or(json_path(j, "cells[1]"), "level", 0), 2);
+    CHECK_STR(json_path_str(j, "cells[1].source[0]"), "y");
+    notebook_free(nb);
+}
+
+TEST(metadata_that_change_leave_the_cells_of_an_ipynb_alone)
+{
+    notebook *nb = parse_ipynb(ODD_BEGIN
+        "      {\"cell_type\": \"code\", \"metadata\": {}, \"source\": "
+        "\"f(1)\", \"outputs\": [], \"execution_count\": null}\n   ], \"metadata\": {}}\n");
+    CHECK(notebook_is_undecided(nb));
+    notebook_set_language(nb, "python");
+    CHECK_STR(notebook_language(nb), "python");
+    check_ipynb(nb,
+        "{\n   \"nbformat\": 4,\n   \"nbformat_minor\": 4,\n   \"mine\": null,\n   \"cells\": [\n"
+        "      {\"cell_type\": \"code\", \"metadata\": {}, \"source\": \"f(1)\", \"outputs\": [], "
+        "\"execution_count\": null}\n   ],\n   \"metadata\": {\n      \"language_info\": {\n       "
+        "  "
+        "\"name\": \"python\"\n      }\n   }\n}\n");
+    notebook_free(nb);
+}
+
+static void check_language(const char *source, const char *metadata, const char *want)
+{
+    AUTO_FREE char *text = str_fmt(
+        "{\"cells\": [{\"cell_type\": \"code\", \"metadata\": {}, \"outputs\": [], "
+        "\"execution_count\": null, \"source\": \"%s\"}], \"metadata\": %s, \"nbformat\": 4}",
+        source, metadata);
+    notebook *nb = parse_ipynb(text);
+    const char *is = notebook_is_undecided(nb) ? "?" : notebook_language(nb);
+    CHECK_STR(is ? is : "lua", want);
+    notebook_free(nb);
+}
+
+TEST(an_ipynb_without_a_language_is_judged_by_its_content)
+{
+    check_language("import os", "{}", "python");
+    check_language("x = 1\\n%matplotlib inline", "{}", "python");
+    check_language("!pip install x", "{}", "python");
+    check_language("#| export\\nx = 1", "{}", "python");
+    check_language("print(3)", "{\"colab\": {}}", "python");
+    check_language("for i in range(3):\\n    print(i)", "{}", "python");
+    check_language("local x = 1", "{}", "lua");
+    check_language("if x then\\n  y = 1\\nend", "{}", "lua");
+    check_language("print(3)", "{}", "?");
+    check_language("print(3)", "{\"jupytext\": {\"main_language\": \"lua\"}}", "lua");
+    check_language("print(3)", "{\"language_info\": {\"name\": \"R\"}}", "R");
+    check_language("library(dplyr)\\n# text\\nx <- 1", "{}", "?");
+    check_language("", "{}", "lua");
+    err e = {0};
+    notebook *nb = parse_ipynb(
+        "{\"cells\": [{\"cell_type\": \"code\", \"metadata\": {}, \"source\": \"f()\"}], "
+        "\"nbformat\": 4}");
+    CHECK(notebook_check(nb, &e) < 0);
+    CHECK_HAS(e.text, "write \"language_info\": {\"name\": \"python\"}");
+    notebook_free(nb);
+}
+
+TEST(an_old_ipynb_is_read_and_written_as_nbformat_4)
+{
+    notebook *nb =
+        parse_ipynb("{\"metadata\": {\"name\": \"\"}, \"nbformat\": 3, \"nbformat_minor\": 0, "
+                    "\"worksheets\": [{\"cells\": [{\"cell_type\": \"heading\", \"level\": 2, "
+                    "\"source\": [\"A\\n\", \"B\"]}, "
+                    "{\"cell_type\": \"code\", \"collapsed\": false, \"input\": \"1+1\", "
+                    "\"language\": \"python\", \"prompt_number\": "
+                    "4, \"outputs\": [{\"output_type\": \"pyout\", \"prompt_number\": 4, \"text\": "
+                    "[\"2\"], \"png\": \"iVBO\"}, "
+                    "{\"output_type\": \"stream\", \"stream\": \"stderr\", \"text\": \"w\"}, "
+                    "{\"output_type\": \"pyerr\", "
+                    "\"ename\": \"E\", \"evalue\": \"v\", \"traceback\": []}]}]}]}");
+    CHECK(notebook_is_old(nb));
+    CHECK_STR(notebook_language(nb), "python");
+    AUTO_JSON *j = notebook_to_ipynb(nb, NULL, NULL);
+    CHECK_INT(json_int_or(j, "nbformat", 0), 4);
+    CHECK_STR(json_path_str(j, "cells[0].cell_type"), "markdown");
+    CHECK_STR(json_path_str(j, "cells[0].source[0]"), "## A B");
+    CHECK_STR(json_path_str(j, "cells[1].source[0]"), "1+1");
+    CHECK_INT(json_int_or(json_path(j, "cells[1]"), "execution_count", 0), 4);
+    CHECK_STR(json_path_str(j, "cells[1].outputs[0].output_type"), "execute_result");
+    CHECK_STR(
+        json_path_str(json_get(json_path(j, "cells[1].outputs[0].data"), "text/plain"), "[0]"),
+        "2");
+    CHECK_STR(json_path_str(j, "cells[1].outputs[1].name"), "stderr");
+    CHECK_STR(json_path_str(j, "cells[1].outputs[2].output_type"), "error");
+    CHECK_STR(json_path_str(j, "metadata.language_info.name"), "python");
+    notebook_free(nb);
+}
+
 #define PYTHON_CELL(source, id)                                                                    \
     "{\"cell_type\": \"code\", \"metadata\": {\"id\": \"" id "\"}, \"outputs\": [], "              \
     "\"execution_count\": null, \"source\": \"" source "\"}"
@@ -370,13 +507,13 @@ TEST(what_is_no_notebook_is_said)
     CHECK_INT(e.code, ERR_NOT_FOUND);
     CHECK(!notebook_parse_ipynb("{\"cells\": 1}", 12, &e));
     CHECK_HAS(e.text, "no list of cells");
-    CHECK(!notebook_parse_ipynb("{\"cells\": [], \"nbformat\": 3}", 28, &e));
-    CHECK_HAS(e.text, "nbformat is 3");
+    CHECK(!notebook_parse_ipynb("{\"cells\": [], \"nbformat\": 5}", 28, &e));
+    CHECK_HAS(e.text, "nbformat is 5; 2, 3 and 4 are read");
     CHECK(!notebook_parse_ipynb("{\"cells\": [", 11, &e));
     static const char bad[] =
-        "{\"nbformat\": 4, \"cells\": [{\"cell_type\": \"soup\", \"source\": \"\"}]}";
+        "{\"nbformat\": 4, \"cells\": [{\"cell_type\": \"code\", \"source\": 1}]}";
     CHECK(!notebook_parse_ipynb(bad, strlen(bad), &e));
-    CHECK_HAS(e.text, "cell 1: cell_type is soup");
+    CHECK_HAS(e.text, "cell 1: source is neither");
 }
 
 TEST(a_variable_may_be_named_like_a_word_of_when)
