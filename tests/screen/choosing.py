@@ -218,9 +218,9 @@ def test_the_list_is_filtered(t):
         assert s.exit() == "exit 0"
 
 
-def test_what_recipes_need_is_said_as_in_the_readme(t):
+def test_what_recipes_need_is_said_as_on_their_page(t):
     """In a recipe's own words, else as its cells declare."""
-    with open(os.path.join(SOURCE, "README.md"), encoding="utf-8") as f:
+    with open(os.path.join(SOURCE, "recipes", "README.md"), encoding="utf-8") as f:
         rows = re.findall(r"^\| \[(.*\.lua)\].* \| (.*) \|$", f.read(), re.M)
     listed = sh(FIRESTEEL, "new", cwd=folder(t)).out
     assert len(rows) > 10
