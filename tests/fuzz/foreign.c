@@ -230,7 +230,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         return 0;
     }
     notebook_check(nb, &e);
-    check_saved(made, nb);
+    if (!notebook_is_old(nb)) // those are saved as nbformat 4
+        check_saved(made, nb);
     check_percent(nb);
     notebook_free(nb);
     return 0;
