@@ -43,7 +43,7 @@ static const struct binding *const bindings[] = {artifact_bindings, files_bindin
 
 #define REFUSAL                                                                                    \
     "this cell does not say that it uses the cluster: write effects=\"cluster\" on its marker "    \
-    "line\n"
+    "line (a notebook in Python of which no cell says anything gets it by --allow cluster)\n"
 
 struct arguments {
     struct kernel_options options;

@@ -588,6 +588,56 @@ static int read_files(
     return usual ? add_list(merged, source, usual, e) : 0;
 }
 
+// An entry of a list: {"name": name, "cluster": {…}}.
+static cJSON *add_entry(cJSON *config, const char *list, const char *what, const char *name)
+{
+    cJSON *entry = cJSON_CreateObject(), *body = cJSON_CreateObject();
+    json_set_str(entry, "name", name);
+    json_put(entry, what, false, body);
+    cJSON_AddItemToArray(json_array_at(config, list), entry);
+    return body;
+}
+
+static void add_pod(cJSON *config, const struct client_options *o)
+{
+    kubeconfig *k = in_cluster(o);
+    cJSON *cluster = add_entry(config, "clusters", "cluster", k->context),
+          *user = add_entry(config, "users", "user", k->context),
+          *context = add_entry(config, "contexts", "context", k->context);
+    json_set_str(cluster, "server", k->server);
+    json_set_str(cluster, "certificate-authority", k->ca_file);
+    json_set_str(user, "tokenFile", k->token_file);
+    json_set_str(context, "cluster", k->context);
+    json_set_str(context, "user", k->context);
+    json_set_str(context, "namespace", k->namespace_);
+    json_set_str(config, "current-context", k->context);
+    kubeconfig_free(k);
+}
+
+cJSON *kubeconfig_whole(const struct client_options *o, err *e)
+{
+    AUTO_JSON *config = cJSON_CreateObject();
+    AUTO_BUF source = {0};
+    AUTO_FREE char *usual = o->home ? path_join(o->home, ".kube/config") : NULL;
+    if (read_files(o, usual, config, &source, e) != 0)
+        return NULL;
+    if (!source.len && !o->service_host) {
+        err_set(e, ERR_NOT_FOUND, "there is no kubeconfig");
+        return NULL;
+    }
+    if (!source.len)
+        add_pod(config, o);
+    json_set_str(config, "apiVersion", "v1");
+    json_set_str(config, "kind", "Config");
+    if (o->context && *o->context)
+        json_set_str(config, "current-context", o->context);
+    const char *current = json_str_or(config, "current-context", "");
+    cJSON *context = (cJSON *)json_get(entry_named(config, "contexts", current), "context");
+    if (context && o->namespace_ && *o->namespace_)
+        json_set_str(context, "namespace", o->namespace_);
+    return STEAL(config);
+}
+
 static cJSON *listed(const cJSON *merged, const cJSON *entry, const char *current)
 {
     const cJSON *context = json_get(entry, "context");

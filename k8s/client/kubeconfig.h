@@ -78,6 +78,10 @@ bool kubeconfig_is_tls(const kubeconfig *k);
 // All contexts, in the order of the files: [{"name", "cluster", "user", "namespace", "server",
 // "current", "guarded"}]; new. In a pod without a file there are none.
 cJSON *kubeconfig_list(const struct client_options *options, err *e);
+// All that the files say, merged and with absolute paths, for programs: the chosen context and
+// namespace are its own. In a pod without a file it is the pod's account. ERR_NOT_FOUND: neither is
+// there.
+cJSON *kubeconfig_whole(const struct client_options *options, err *e);
 // The parts of load. First: parses one file's text, in which every field has the type that
 // client-go gives it, and makes its relative paths relative to its folder. Second: merges one more
 // file below those merged so far, which win; empties `config`.

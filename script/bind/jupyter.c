@@ -18,6 +18,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "script/bind/bindings.h"
+#include "script/bind/python/followed.h"
 #include "script/jupyter/spec.h"
 
 #include <stdio.h>
@@ -39,6 +40,7 @@ enum {
     END_STEP_MS = 5,
     CALLS_FD = 3, // in a kernel for Python
 };
+#define USED        "cluster" // in the ledger: its programs have used the cluster
 #define CALLS_START "__import__('firesteel._link')" // it takes the socket before there are children
 
 // A display that the kernel can change by its name.
@@ -59,6 +61,7 @@ struct session {
     char *folder; // of its sockets
     int owner;
     int64_t sent;      // requests so far
+    bool unwatched;    // nobody can tell who opens its kubeconfig
     bool clears;       // before the next output
     loop_timer *again; // repeats an interrupt; NULL: there was none yet
     buf lines, late;
@@ -70,6 +73,7 @@ struct session {
 
 struct hub {
     struct session *sessions;
+    bool lent; // a person has let this notebook's programs use the cluster
 };
 
 // One cell, on the stack of its thread.
@@ -83,11 +87,14 @@ struct run {
     loop_pending *pending; // NULL: the thread does not wait
     char id[32];           // of its request; "": not yet sent
     bool idle, replied;
-    bool stops;     // it was interrupted: no call is done any more
-    cJSON *wanted;  // the call that it waits for; NULL: none
-    cJSON *served;  // the answer to it
-    char *refusal;  // of a call that was not granted: its message; NULL: none
-    char *question; // it waits for an answer to this; NULL: to none
+    char *kubeconfig;     // what its programs may use; NULL: none
+    const char *refusing; // the path of the one that refuses
+    bool opened, noted;   // its programs have opened that one; the journal has it
+    bool stops;           // it was interrupted: no call is done any more
+    cJSON *wanted;        // the call that it waits for; NULL: none
+    cJSON *served;        // the answer to it
+    char *refusal;        // of a call that was not granted: its message; NULL: none
+    char *question;       // it waits for an answer to this; NULL: to none
     bool secret;
     const char *answer;
     cJSON *error; // {name, message, traceback}
@@ -153,8 +160,17 @@ static cJSON *execute_request(const char *code, bool silent)
     return content;
 }
 
+static void follow(struct run *r, const char *text)
+{
+    err e = {0};
+    if (r->session->folder && followed_set(r->session->folder, text, r->refusing, &e) < 0)
+        r->failed = e;
+}
+
 static void send_cell(struct run *r)
 {
+    follow(r, r->kubeconfig);
+    r->opened = r->kubeconfig && r->session->unwatched;
     cJSON *content = execute_request(r->code, false);
     snprintf(r->id, sizeof r->id, "cell-%lld", (long long)++r->session->sent);
     json_set_bool(content, "allow_stdin", !call_is_headless(r->call));
@@ -170,6 +186,11 @@ static void wake(struct run *r)
 {
     if (r->pending)
         loop_call_finish(STEAL(r->pending));
+}
+
+static bool must_note(const struct run *r)
+{
+    return r->opened && !r->noted;
 }
 
 static void wake_if_over(struct run *r)
@@ -417,6 +438,15 @@ static void take_call(struct session *s, const cJSON *line)
     }
 }
 
+static void take_opened(struct session *s)
+{
+    struct run *r = s->run;
+    if (!r || !r->kubeconfig || r->opened)
+        return;
+    r->opened = true;
+    wake(r);
+}
+
 static void take_fault(struct session *s, const cJSON *line)
 {
     AUTO_FREE char *text = str_fmt("%s: %s\n", s->name, json_str_or(line, "text", "?"));
@@ -432,6 +462,10 @@ static void take_line(struct session *s, const char *text, size_t n)
         take_message(s, line);
     } else if (str_eq(is, "call")) {
         take_call(s, line);
+    } else if (str_eq(is, "opened")) {
+        take_opened(s);
+    } else if (str_eq(is, "unwatched")) {
+        s->unwatched = true;
     } else if (str_eq(is, "fault")) {
         take_fault(s, line);
     } else if (str_eq(is, "down")) {
@@ -513,12 +547,18 @@ static cJSON *start_order(const struct session *s, const struct run *r)
     return line;
 }
 
-static int session_start(struct session *s, const struct run *r, err *e)
+static int session_start(struct session *s, struct run *r, err *e)
 {
     const char *argv[] = {call_paths(r->call)->jupyter, NULL};
     s->folder = owner_make_folder(call_runtime(r->call), "jupyter-", &s->owner, e);
     if (!s->folder)
         return err_wrap(e, "the sockets of %s", s->name);
+    if (followed_set(s->folder, NULL, r->refusing, e) < 0) {
+        session_clear(s);
+        return -1;
+    }
+    AUTO_FREE char *kubeconfig = path_join(s->folder, FOLLOWED_NAME);
+    r->env = env_set(r->env, "KUBECONFIG", kubeconfig);
     struct child_spec spec = {.argv = argv, .env = (const char *const *)r->env, .keep_stdin = true};
     s->child = child_spawn(s->loop, &spec, &child_callbacks, s, e);
     if (!s->child) {
@@ -589,8 +629,17 @@ static void go_on(loop_pending *pending, void *arg)
     json_set_str(content, "value", r->answer);
     free(STEAL(r->question));
     send_request(r->session, "stdin", "input_reply", "answer", content);
-    if (!r->session->child || r->wanted)
+    if (!r->session->child || r->wanted || must_note(r))
         wake(r); // it has ended meanwhile, or a thread of it calls
+}
+
+static void go_on_noted(loop_pending *pending, void *arg)
+{
+    struct run *r = arg;
+    r->pending = pending;
+    if (!r->session->child || r->wanted || r->question)
+        wake(r);
+    wake_if_over(r);
 }
 
 // A call was done.
@@ -600,7 +649,7 @@ static void hand_back(loop_pending *pending, void *arg)
     r->pending = pending;
     cJSON_Delete(STEAL(r->wanted));
     send_answer(r->session, STEAL(r->served));
-    if (!r->session->child)
+    if (!r->session->child || must_note(r))
         wake(r); // it has ended meanwhile
     wake_if_over(r);
 }
@@ -645,6 +694,8 @@ static void leave(loop_pending *pending, void *arg)
 {
     struct run *r = arg;
     if (r->session) {
+        if (r->kubeconfig)
+            follow(r, NULL);
         r->session->run = NULL;
         loop_timer_free(STEAL(r->session->again));
     }
@@ -689,11 +740,22 @@ static int answer_call(struct run *r, err *e)
     return wait_for(r, hand_back, true, e);
 }
 
+// A resumed run must know, whatever happens next, that this cell is not to be done again.
+static int note_use(struct run *r, err *e)
+{
+    AUTO_JSON *made = cJSON_CreateObject();
+    json_set_bool(made, USED, true);
+    r->noted = true;
+    return call_ledger_partial(r->call, made, e) < 0 ? 1 : wait_for(r, go_on_noted, true, e);
+}
+
 static int converse(struct run *r, err *e)
 {
     int done = wait_for(r, begin, true, e);
-    while (done == 0 && (r->question || r->wanted))
-        done = r->question ? answer_question(r, e) : answer_call(r, e);
+    while (done == 0 && (must_note(r) || r->question || r->wanted))
+        done = must_note(r)  ? note_use(r, e)
+               : r->question ? answer_question(r, e)
+                             : answer_call(r, e);
     if (done > 0)
         wait_for(r, give_up, false, &(err){0});
     return done ? -1 : 0;
@@ -832,6 +894,33 @@ static int spec_of(call *c, const cJSON *args, struct spec *spec, err *e)
         json_bool_or(args, "wish", false), json_str(args, "language"), spec, e);
 }
 
+static bool speaks_of_clusters(const char *code)
+{
+    static const char *const words[] = {
+        "kubectl", "kubernetes", "KUBECONFIG", "helm", "spark-submit", "k8s://", "argo "};
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        if (strstr(code, words[i]))
+            return true;
+    return false;
+}
+
+// The kubeconfig for the cell's programs, if they may have one.
+static int lend(struct run *r, err *e)
+{
+    bool lends = call_lends_cluster(r->call, false), asks = !lends && !r->hub->lent &&
+                                                            !call_is_headless(r->call) &&
+                                                            speaks_of_clusters(r->code);
+    if (!lends && !asks && !r->hub->lent)
+        return 0;
+    AUTO_FREE char *text = followed_text(r->call, e);
+    if (!text)
+        return -1;
+    if (*text && (lends || r->hub->lent || call_lends_cluster(r->call, true)))
+        r->kubeconfig = STEAL(text);
+    r->hub->lent = r->hub->lent || (asks && r->kubeconfig);
+    return 0;
+}
+
 static int cell_start(call *c, const cJSON *args, cJSON **result, err *e)
 {
     CLEANUP(spec_done) struct spec spec = {0};
@@ -842,7 +931,16 @@ static int cell_start(call *c, const cJSON *args, cJSON **result, err *e)
         .spec = &spec,
         .code = json_str_or(args, "code", ""),
         .env = environment(c, &spec)};
-    int done = run_cell(&r, e);
+    AUTO_FREE char *refusing = mem_strdup(env_get((const char *const *)r.env, "KUBECONFIG"));
+    r.refusing = refusing;
+    int done = lend(&r, e);
+    if (done == 0)
+        done = run_cell(&r, e);
+    if (done == 0 && r.opened) {
+        *result = cJSON_CreateObject();
+        json_set_bool(*result, USED, true);
+    }
+    free(r.kubeconfig);
     strv_free(r.env);
     return done;
 }
@@ -890,7 +988,7 @@ static int names_start(call *c, const cJSON *args, cJSON **result, err *e)
 // not.
 static int cell_verify(call *c, const cJSON *args, const cJSON *recorded, cJSON **result, err *e)
 {
-    return call_programs_reach(c) ? VERDICT_REPEAT : VERDICT_AGAIN;
+    return json_bool_or(recorded, USED, false) ? VERDICT_REPEAT : VERDICT_AGAIN;
 }
 
 static void cell_describe(call *c, const cJSON *args, struct about *about)

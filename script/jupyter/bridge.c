@@ -15,11 +15,13 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define WATCHED  "kubeconfig"
 #define INFO     "info" // the id of our own kernel_info_request
 #define FILE_ARG "{connection_file}"
 
@@ -42,6 +44,7 @@ struct bridge {
     channels *channels;
     pid_t pid;            // of the kernel; 0: it is not there
     int output, children; // what it writes to its own descriptors; a signalfd for its end
+    int watch;            // inotify, of the folder; -1: there is none
     int calls;            // our end of the socket for its calls; -1: there is none
     buf called, answers;  // lines that came from there in part; and that have to go there
     int status;           // of waitpid
@@ -216,6 +219,29 @@ static void take_messages(struct bridge *b, enum channel from)
     }
 }
 
+// Which programs read the kubeconfig. Opening a link opens its target, which is elsewhere.
+
+static void watch_folder(struct bridge *b, const char *folder)
+{
+    b->watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    if (b->watch < 0 || inotify_add_watch(b->watch, folder, IN_OPEN | IN_ONLYDIR) < 0)
+        say(b, line_of("unwatched"));
+}
+
+static void read_watch(struct bridge *b)
+{
+    _Alignas(struct inotify_event) char bytes[READ_SIZE];
+    bool opened = false;
+    for (ssize_t n; (n = read(b->watch, bytes, sizeof bytes)) > 0;)
+        for (char *at = bytes; at < bytes + n;) {
+            const struct inotify_event *event = (const void *)at;
+            opened = opened || (event->len && str_eq(event->name, WATCHED));
+            at += sizeof *event + event->len;
+        }
+    if (opened)
+        say(b, line_of("opened"));
+}
+
 // Calls: lines from and to the kernel's own socket.
 
 static void end_calls(struct bridge *b)
@@ -372,6 +398,7 @@ static int start(struct bridge *b, const cJSON *order, err *e)
         return -1;
     char **argv = arguments(json_get(order, "argv"), file);
     int calls = (int)json_int_or(order, "calls", 0);
+    watch_folder(b, folder);
     int started = argv[0] ? spawn_kernel(b, argv, json_str(order, "cwd"), calls, e)
                           : err_set(e, ERR_USAGE, "there is no command");
     strv_free(argv);
@@ -501,11 +528,13 @@ static void step(struct bridge *b)
     int ms = look(b);
     short writes = b->answers.len ? POLLOUT : 0;
     struct pollfd fds[] = {{.fd = b->children}, {.fd = b->closing ? -1 : b->in}, {.fd = b->output},
-        {.fd = b->calls, .events = writes}};
+        {.fd = b->calls, .events = writes}, {.fd = b->watch}};
     channels_wait(b->channels, fds, ARRAY_LEN(fds), ms);
     if (fds[3].revents & POLLIN)
         channels_wait(b->channels, NULL, 0, BEFORE_CALL_MS);
     take_all(b);
+    if (fds[4].revents)
+        read_watch(b);
     if (fds[3].revents) {
         write_answers(b);
         read_calls(b);
@@ -546,6 +575,8 @@ static void close_all(struct bridge *b)
     if (b->output >= 0)
         close(b->output);
     end_calls(b);
+    if (b->watch >= 0)
+        close(b->watch);
     if (b->children >= 0)
         close(b->children);
     cJSON_Delete(b->info);
@@ -557,7 +588,7 @@ static void close_all(struct bridge *b)
 
 int bridge_run(int in, int out)
 {
-    struct bridge b = {.in = in, .out = out, .output = -1, .calls = -1};
+    struct bridge b = {.in = in, .out = out, .output = -1, .calls = -1, .watch = -1};
     sigset_t children;
     wire_init(&b.wire);
     sigemptyset(&children);

@@ -11,6 +11,8 @@
 //   out   {"is": "up", "info": {…}}                            its kernel_info_reply
 //         {"is": "message", "channel", "type", "parent", "content"}   parent: the request's id
 //         {"is": "call", "content"}                            a line from that socket
+//         {"is": "opened"}     somebody has opened FOLDER/kubeconfig, where that is a file, no link
+//         {"is": "unwatched"}                                  nobody can tell that here
 //         {"is": "fault", "text"}                              a message that could not be read
 //         {"is": "down", "text", "code", "signal"}             the last one
 //

@@ -13,7 +13,7 @@
 enum {
     LINGER_MS = 200, // for what was sent last
     SEND_MS = 2000,
-    FDS_MOST = 4,
+    FDS_MOST = 5,
 };
 
 static const struct {

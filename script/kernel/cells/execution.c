@@ -8,6 +8,15 @@
 
 #include <string.h>
 
+// Was it written without us? Then no cell of it declares effects.
+static bool is_from_elsewhere(const notebook *nb)
+{
+    bool declares = !notebook_language(nb) || str_eq(notebook_language(nb), "lua");
+    for (size_t i = 0; !declares && i < notebook_count(nb); i++)
+        declares = notebook_cell(nb, i)->options.effects != NULL;
+    return !declares;
+}
+
 execution *execution_new(const notebook *nb, size_t i, err *e)
 {
     const cell *c = notebook_cell(nb, i);
@@ -32,6 +41,7 @@ execution *execution_new(const notebook *nb, size_t i, err *e)
     x->given = !notebook_counts(nb, i);
     x->tolerant = cell_has_tag(c, "raises-exception");
     x->turn.declared = gate_declared(c->options.effects);
+    x->turn.from_elsewhere = x->plan.kind == PLAN_KERNEL && is_from_elsewhere(nb);
     return x;
 }
 

@@ -128,8 +128,10 @@ const char *call_notebook(call *c);
 const char *call_commit(call *c);
 const char *const *call_env(
     call *c); // environment for children, with %env and the gate's KUBECONFIG
-// Does the call's cell declare that its programs use a cluster?
-bool call_programs_reach(call *c);
+// May the cell's programs use the cluster by themselves? Its effects= decides. In a notebook from
+// elsewhere, where no cell declares anything, --allow decides, or a person, who is asked if
+// `may_ask`.
+bool call_lends_cluster(call *c, bool may_ask);
 // The same, new, for a program that outlives its cell and so may never use a cluster.
 char **call_lasting_env(call *c);
 // The folder for sockets and the like, which only this user can enter.

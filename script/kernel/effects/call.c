@@ -181,6 +181,20 @@ static int pass_gate(effects *fx, turn *t, effect which, const struct about *abo
     return gate_pass(fx->gate, &request, e);
 }
 
+bool call_lends_cluster(call *c, bool may_ask)
+{
+    const unsigned elsewhere = 1u << EFFECT_CLUSTER | 1u << EFFECT_DESTRUCTIVE;
+    effects *fx = c->effects;
+    if (c->turn->declared & elsewhere)
+        return call_may_use_cluster(fx, c->turn, call_env(c));
+    if (!c->turn->from_elsewhere || !(fx->spec.headless || may_ask))
+        return false;
+    struct about about = {
+        .what =
+            (char *)"let programs of this notebook, which declares no effects, use the cluster"};
+    return pass_gate(fx, c->turn, EFFECT_CLUSTER, &about, &(err){0}) == 0;
+}
+
 int call_local_gate(effects *fx, turn *t, const char *what, err *e)
 {
     return pass_gate(fx, t, EFFECT_LOCAL, &(struct about){.what = (char *)what}, e);
@@ -349,9 +363,10 @@ static int refuse_repeat(
         "cannot tell whether \"%s\" was done: %s, so it is not done again by itself; when doing it "
         "again is right, add --redo \"%s\"",
         known->what,
-        is_elsewhere(b->effect) ? "nothing on the cluster tells of it"
-                                : "it declares no inputs= and outputs=, and its cell has effects "
-                                  "on the cluster",
+        b->around ? "its programs have used the cluster, and nothing tells what they did"
+        : is_elsewhere(b->effect) ? "nothing on the cluster tells of it"
+                                  : "it declares no inputs= and outputs=, and its cell has effects "
+                                    "on the cluster",
         c->turn->title ? c->turn->title : c->turn->cell);
 }
 
@@ -379,7 +394,7 @@ static int repeat(
         record_failure(c, b, e);
         return -1;
     }
-    bool same = !before || is_as_recorded(c, b, before, *result);
+    bool same = !before || b->around || is_as_recorded(c, b, before, *result);
     if (record_outcome(c, b, "outcome", *result, e) < 0)
         return -1;
     return same || end_resuming(c->effects, c->turn, e) == 0 ? 1 : -1;
@@ -413,7 +428,7 @@ static int verify_known(struct call *c, const struct binding *b, const cJSON *ar
     int verdict = judge(c, b, args, &fresh, e);
     if (verdict < 0)
         return err_wrap(e, "cannot tell whether \"%s\" still holds", known->what);
-    if (verdict == VERDICT_REPEAT && reaches_elsewhere(c) && !c->turn->redo)
+    if (verdict == VERDICT_REPEAT && (b->around || reaches_elsewhere(c)) && !c->turn->redo)
         return refuse_repeat(c, b, known, e);
     verdict = verdict == VERDICT_AGAIN ? VERDICT_REPEAT : verdict;
     // A recorded result from which a secret was removed cannot be handed out: a local effect is

@@ -15,6 +15,9 @@ struct call {
     bool asked_server;   // this call asked the cluster's server
     bool cluster_lost;   // the cluster is gone for good
 };
+// May programs of this turn, with this environment, use the cluster, as far as its effects= and the
+// context say?
+bool call_may_use_cluster(effects *fx, const turn *t, const char *const *env);
 void call_done(struct call *c);
 
 // Does what firesteel.call(name, args) does, in a cell's turn or a branch's, on any thread.

@@ -84,13 +84,8 @@ const struct call_cluster *call_cluster(call *c)
     return &now->cluster;
 }
 
-bool call_programs_reach(call *c)
-{
-    return c->turn->declared & (1u << EFFECT_CLUSTER | 1u << EFFECT_DESTRUCTIVE);
-}
-
 // Programs are not asked about: what they do in a protected context nobody would see.
-static bool may_use_cluster(effects *fx, const turn *t, const char *const *env)
+bool call_may_use_cluster(effects *fx, const turn *t, const char *const *env)
 {
     unsigned elsewhere = 1u << EFFECT_CLUSTER | 1u << EFFECT_DESTRUCTIVE;
     if (!(t->declared & elsewhere) || gate_is_read_only(fx->gate))
@@ -109,7 +104,7 @@ char **call_child_env(effects *fx, const turn *t)
     pthread_mutex_unlock(&fx->env_lock);
     const struct surroundings *now = atomic_load(&fx->around);
     const char *kubeconfig = now->cluster.kubeconfig;
-    if (!may_use_cluster(fx, t, (const char *const *)env))
+    if (!call_may_use_cluster(fx, t, (const char *const *)env))
         return env_set(env, "KUBECONFIG", fx->refusing_kubeconfig);
     return kubeconfig ? env_set(env, "KUBECONFIG", kubeconfig) : env;
 }

@@ -55,14 +55,15 @@ typedef struct turn {
     int64_t client;     // its displays are this client's peeks; 0: everybody's
 
     // For a cell; the working thread counts.
-    char source[65];   // SHA-256 of the cell's source; "": it is no cell's
-    unsigned declared; // the effects it declares, as bits; 0: none
-    bool redo;         // may repeat what cannot be verified, even if it reaches elsewhere
-    bool captured;     // its output goes to a variable
-    bool anew;         // in a resumed run: its effects are done, not verified
-    bool swept;        // and what it had made before has been removed
-    cJSON *told;       // of a failure: the error as another language tells it (call_failed)
-    int64_t ordinal;   // effect calls so far, without those of branches
+    char source[65];     // SHA-256 of the cell's source; "": it is no cell's
+    unsigned declared;   // the effects it declares, as bits; 0: none
+    bool from_elsewhere; // no cell of its notebook, which is in another language, declares any
+    bool redo;           // may repeat what cannot be verified, even if it reaches elsewhere
+    bool captured;       // its output goes to a variable
+    bool anew;           // in a resumed run: its effects are done, not verified
+    bool swept;          // and what it had made before has been removed
+    cJSON *told;         // of a failure: the error as another language tells it (call_failed)
+    int64_t ordinal;     // effect calls so far, without those of branches
     // With those of branches, for the cell's turn:
     atomic_llong effects;  // effect calls
     atomic_llong verified; // of these, how many were verified instead of done

@@ -108,16 +108,6 @@ print("reached", one.metadata["name"] if "metadata" in one.keys() else one.name)
     assert len(uids) == 2 and uids[0] == uids[1], "it was not made twice"
 
 
-def test_a_cell_that_declares_the_cluster_is_not_repeated(t):
-    needs_kernels()
-    folder = t.dir()
-    write(folder, "n.py", "# %% Deploy effects=\"cluster\"\nprint('kubectl create')\n\n# %% After\nassert 0\n")
-    done = firesteel(folder, "run", "n.py", "--sandbox", "--allow", "cluster")
-    assert done.code == 1, done
-    done = firesteel(folder, "run", "n.py", "--resume", name_of(done), "--allow", "cluster")
-    assert done.code == 3 and '--redo "Deploy"' in done.out, done
-
-
 def test_interrupts_end_a_call(t):
     needs_kernels()
     k = Kernel(t, env=ENV)
