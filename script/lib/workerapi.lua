@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- What trainer files can use, for completion and inspection in the cells that write them: those
 -- files run in the worker, whose modules the kernel does not have. A test compares this with the
--- modules themselves.
+-- modules themselves. What the trainer declares (layers) is told there: core.declared.
 local core = ...
 
 -- The form of these texts is in doc/adding-a-binding.md; "nn." and "model:" stand before their names.
@@ -155,43 +155,14 @@ local modules = {
     Model{inputs=, outputs=, dtype="float32", remat=, seed=, name=} -> model -- A model of nodes: layers that were called on others, as nn.Dense { 10 } (node); dtype and remat as Sequential's.
     RematScope{mode="full", output_size_threshold=1024, layer_names={}} -> scope -- For a model's remat: outputs that training forgets after forward and computes anew in backward; mode is full, activations, larger_than (rows of more numbers than the threshold) or list_of_layers.
     remat(layer) -> layer -- The same of one layer.
-    Flatten{n, m, input_shape=, dtype=, trainable=true, name=} -- A layer that makes each sample one row; the first layer names the shape.
-    Dense{units, activation="linear", use_bias=true, kernel_initializer=, kernel_regularizer=, bias_initializer=, bias_regularizer=, input_shape=, input_dim=, dtype=, trainable=true, name=} -- A fully connected layer, over the last dimension of each row; activations are linear, relu, sigmoid, tanh, softmax, gelu, silu, elu, selu, leaky_relu and softplus.
-    Conv2D{filters, kernel_size, strides=1, padding="valid", dilation_rate=1, groups=1, activation="linear", use_bias=true, kernel_initializer=, kernel_regularizer=, bias_initializer=, bias_regularizer=, input_shape=, dtype=, trainable=true, name=} -- A convolution of pictures (height, width, channels); padding is valid or same.
-    Conv1D{filters, kernel_size, strides=1, padding="valid", dilation_rate=1, groups=1, activation="linear", use_bias=true, kernel_initializer=, kernel_regularizer=, bias_initializer=, bias_regularizer=, input_shape=, dtype=, trainable=true, name=} -- A convolution of rows (steps, channels); padding is valid, same or causal.
-    DepthwiseConv2D{kernel_size, strides=1, padding="valid", depth_multiplier=1, dilation_rate=1, activation="linear", use_bias=true, depthwise_initializer=, depthwise_regularizer=, bias_initializer=, bias_regularizer=, input_shape=, dtype=, trainable=true, name=} -- A convolution of each channel by itself.
-    SeparableConv2D{filters, kernel_size, strides=1, padding="valid", dilation_rate=1, depth_multiplier=1, activation="linear", use_bias=true, depthwise_initializer=, depthwise_regularizer=, pointwise_initializer=, pointwise_regularizer=, bias_initializer=, bias_regularizer=, input_shape=, dtype=, trainable=true, name=} -- A convolution of each channel by itself, then one of windows of one pixel over all of them.
-    ZeroPadding2D{padding=1, input_shape=, dtype=, trainable=true, name=} -- Rows and columns of zeros around a picture: 1, {rows, columns} or {{top, bottom}, {left, right}}.
-    MaxPooling2D{pool_size=2, strides=, padding="valid", input_shape=, dtype=, trainable=true, name=} -- The greatest of each window; strides are the window's size.
-    AveragePooling2D{pool_size=2, strides=, padding="valid", input_shape=, dtype=, trainable=true, name=} -- The mean of each window.
-    GlobalAveragePooling2D{keepdims=false, input_shape=, dtype=, trainable=true, name=} -- The mean of each channel over the whole picture; keepdims: of height and width 1.
-    GlobalMaxPooling2D{keepdims=false, input_shape=, dtype=, trainable=true, name=} -- The greatest of each channel in the whole picture.
-    MaxPooling1D{pool_size=2, strides=, padding="valid", input_shape=, dtype=, trainable=true, name=} -- The greatest of each window of steps.
-    AveragePooling1D{pool_size=2, strides=, padding="valid", input_shape=, dtype=, trainable=true, name=} -- The mean of each window of steps.
-    GlobalAveragePooling1D{keepdims=false, input_shape=, dtype=, trainable=true, name=} -- The mean of each channel over all steps; keepdims: of one step.
-    GlobalMaxPooling1D{keepdims=false, input_shape=, dtype=, trainable=true, name=} -- The greatest of each channel in all steps.
-    Embedding{input_dim, output_dim, embeddings_initializer=, embeddings_regularizer=, input_shape=, dtype=, trainable=true, name=} -- Numbers for each index from 0 to input_dim - 1.
-    BatchNormalization{axis=-1, momentum=0.99, epsilon=0.001, center=true, scale=true, synchronized=false, gamma_initializer=, gamma_regularizer=, beta_initializer=, beta_regularizer=, moving_mean_initializer=, moving_variance_initializer=, input_shape=, dtype=, trainable=true, name=} -- Normalises each channel over the rows of a batch; synchronized: over those of all ranks.
-    LayerNormalization{axis=-1, epsilon=0.001, center=true, scale=true, gamma_initializer=, gamma_regularizer=, beta_initializer=, beta_regularizer=, input_shape=, dtype=, trainable=true, name=} -- Normalises each row over its last dimension, or the last ones: axis = { -2, -1 }.
-    Activation{activation, input_shape=, dtype=, trainable=true, name=} -- A function by itself.
-    ReLU{max_value=, negative_slope=0, threshold=0, input_shape=, dtype=, trainable=true, name=} -- relu as a layer, with an upper limit where one is given.
     LeakyReLU{negative_slope=0.3, input_shape=, dtype=, trainable=true, name=} -- As ReLU with a slope where x is less than 0.
     Softmax{axis=-1, input_shape=, dtype=, trainable=true, name=} -- As Activation { "softmax" }.
-    Add{input_shape=, dtype=, trainable=true, name=} -- The sum of several nodes: nn.Add {} { a, b }.
-    Concatenate{axis=-1, input_shape=, dtype=, trainable=true, name=} -- Several nodes side by side, along the last dimension or another; 1 is the first of a row.
-    RandomFlip{mode="horizontal_and_vertical", input_shape=, dtype=, trainable=true, name=} -- While training, mirrors each picture with probability 1/2: horizontal, vertical or both.
-    RandomCrop{height, width, input_shape=, dtype=, trainable=true, name=} -- While training, a window of each picture; else its middle.
-    CenterCrop{height, width, input_shape=, dtype=, trainable=true, name=} -- The middle of each picture.
-    Normalization{axis=-1, mean=, variance=, invert=false, input_shape=, dtype=, trainable=true, name=} -- (x - mean)/√variance, of numbers that are given, or that its method adapt(x) takes from a tensor before the model is made: one for each of the last dimension, or with axis = false one of all; invert: the other way.
-    Rescaling{scale, offset=0, input_shape=, dtype=, trainable=true, name=} -- x·scale + offset.
     applications: table -- Networks for pictures: ResNet50{include_top=true, weights=, input_shape={224, 224, 3}, pooling=, classes=1000, classifier_activation="softmax", variant="keras", dtype=, remat=, seed=, name=}, ResNet101, ResNet152, MobileNet{…, alpha=1, depth_multiplier=1, dropout=0.001}, MobileNetV2{…, alpha=1} by Keras's names, ResNet18 and ResNet34 by torchvision's; and resnet50, mobilenet, mobilenet_v2, torchvision with preprocess_input(pictures).
     L1{l1=0.01} -- For kernel_regularizer, bias_regularizer, …: l1·Σ |W| is added to the loss.
     L2{l2=0.01} -- For kernel_regularizer, bias_regularizer, …: l2·Σ W² is added to the loss.
     L1L2{l1=0, l2=0} -- Both of them.
     regularizers: table -- L1, L2 and L1L2 again, by Keras's path.
     initializers: table -- What weights start with, for kernel_initializer, bias_initializer, …, by Keras's classes, as nn.initializers.HeNormal { seed = 1 }, or by their names, as "he_normal": GlorotUniform, GlorotNormal, HeUniform, HeNormal, LecunUniform, LecunNormal, Zeros, Ones, Constant, RandomUniform, RandomNormal, TruncatedNormal, VarianceScaling, Orthogonal, Identity.
-    Reshape{n, m, target_shape=, input_shape=, dtype=, trainable=true, name=} -- Gives rows another shape; one size may be -1.
-    Dropout{rate, input_shape=, dtype=, trainable=true, name=} -- A layer that drops a part of its inputs while training.
     Adam{learning_rate=0.001, beta_1=0.9, beta_2=0.999, epsilon=1e-7, weight_decay=0, clipnorm=, clipvalue=, global_clipnorm=, groups={}, name=} -> optimizer -- The optimizer Adam; groups: of weights that follow it otherwise, { { "dense", "*/bias", learning_rate_multiplier =, weight_decay =, trainable = } }.
     AdamW{learning_rate=0.001, weight_decay=0.004, beta_1=0.9, beta_2=0.999, epsilon=1e-7, clipnorm=, clipvalue=, global_clipnorm=, groups={}, name=} -> optimizer -- Adam with decoupled weight decay.
     LazyAdam{learning_rate=0.001, beta_1=0.9, beta_2=0.999, epsilon=1e-7, weight_decay=0, clipnorm=, clipvalue=, global_clipnorm=, groups={}, name=} -> optimizer -- Adam that leaves rows of Embeddings alone which a batch does not name, as TensorFlow Addons's.
@@ -291,7 +262,10 @@ local function each_sorted(tables, fn)
   for _, key in ipairs(keys) do fn(key, tables[key]) end
 end
 
-each_sorted(modules, function(name, lines) core.api(lines, { prefix = name .. ".", root = names }) end)
+each_sorted(modules, function(name, lines)
+  core.api(lines, { prefix = name .. ".", root = names })
+  if core.declared[name] then core.api(core.declared[name], { prefix = name .. ".", root = names }) end
+end)
 each_sorted(types, function(name, lines) core.api(lines, { prefix = name .. ":", root = names, types = { [name] = {} } }) end)
 core.types.loss, core.types.schedule = {}, {}
 

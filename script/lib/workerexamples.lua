@@ -127,9 +127,6 @@ frame:join
 nn.Sequential
   model = nn.Sequential { nn.Dense { 8, activation = "relu", input_dim = 4 }, nn.Dense { 1 }, seed = 1 }
   print(model:count_params()) --> 49
-nn.Rescaling
-  model = nn.Sequential { nn.Input { 2 }, nn.Rescaling { 10, 1 }, nn.Dense { 1 } }
-  print(model:count_params()) --> 3
 nn.applications
   model = nn.applications.MobileNet { input_shape = { 32, 32, 3 }, alpha = 0.25, classes = 5 }
   print(model:count_params()) --> 219829
@@ -153,10 +150,6 @@ nn.initializers
 nn.L2
   model = nn.Sequential { nn.Dense { 1, input_dim = 2, kernel_regularizer = nn.L2 { 0.001 } } }
   print(model:count_params()) --> 3
-nn.Flatten
-  print(nn.Sequential({ nn.Flatten { 28, 28 }, nn.Dense { 10 } }):count_params()) --> 7850
-nn.Dense
-  print(nn.Sequential({ nn.Dense { 3, input_dim = 2, use_bias = false } }):count_params()) --> 6
 nn.Input
   x = nn.Input { 4 }
   print(nn.Model({ inputs = x, outputs = nn.Dense { 1 } (x) }):count_params()) --> 5
@@ -165,87 +158,10 @@ nn.Model
   h = nn.Concatenate {} { nn.Flatten {} (nn.Embedding { 100, 8 } (store)), rest }
   model = nn.Model { inputs = { store, rest }, outputs = nn.Dense { 1 } (h), seed = 1 }
   print(model:count_params()) --> 812
-nn.Embedding
-  x = nn.Input { 2 }
-  print(nn.Model({ inputs = x, outputs = nn.Dense { 1 } (nn.Flatten {} (nn.Embedding { 10, 3 } (x))) }):count_params()) --> 37
-nn.Concatenate
-  a, b = nn.Input { 2 }, nn.Input { 3 }
-  print(nn.Model({ inputs = { a, b }, outputs = nn.Dense { 1 } (nn.Concatenate {} { a, b }) }):count_params()) --> 6
-nn.Add
-  x = nn.Input { 4 }
-  print(nn.Model({ inputs = x, outputs = nn.Dense { 1 } (nn.Add {} { x, nn.Dense { 4 } (x) }) }):count_params()) --> 25
-nn.Conv2D
-  model = nn.Sequential { nn.Input { 28, 28, 1 }, nn.Conv2D { 8, 3, padding = "same" }, nn.Flatten {}, nn.Dense { 10 } }
-  print(model:count_params()) --> 62810
-nn.Conv1D
-  model = nn.Sequential { nn.Input { 20, 4 }, nn.Conv1D { 8, 3, padding = "causal" }, nn.GlobalMaxPooling1D {}, nn.Dense { 1 } }
-  print(model:count_params()) --> 113
-nn.MaxPooling1D
-  model = nn.Sequential { nn.Input { 20, 4 }, nn.MaxPooling1D { 5 }, nn.Flatten {}, nn.Dense { 1 } }
-  print(model:count_params()) --> 17
-nn.AveragePooling1D
-  model = nn.Sequential { nn.Input { 20, 4 }, nn.AveragePooling1D { 5, strides = 5 }, nn.Flatten {}, nn.Dense { 1 } }
-  print(model:count_params()) --> 17
-nn.GlobalAveragePooling1D
-  model = nn.Sequential { nn.Input { 20, 4 }, nn.Dense { 6 }, nn.GlobalAveragePooling1D {}, nn.Dense { 1 } }
-  print(model:count_params()) --> 37
-nn.GlobalMaxPooling1D
-  model = nn.Sequential { nn.Input { 20, 4 }, nn.GlobalMaxPooling1D {}, nn.Dense { 1 } }
-  print(model:count_params()) --> 5
-nn.DepthwiseConv2D
-  model = nn.Sequential { nn.Input { 28, 28, 3 }, nn.DepthwiseConv2D { 3, strides = 2 }, nn.Flatten {}, nn.Dense { 10 } }
-  print(model:count_params()) --> 5110
-nn.SeparableConv2D
-  model = nn.Sequential { nn.Input { 28, 28, 3 }, nn.SeparableConv2D { 8, 3 }, nn.Flatten {}, nn.Dense { 10 } }
-  print(model:count_params()) --> 54149
-nn.ZeroPadding2D
-  model = nn.Sequential { nn.Input { 28, 28, 1 }, nn.ZeroPadding2D { { { 0, 1 }, { 0, 1 } } }, nn.Flatten {}, nn.Dense { 1 } }
-  print(model:count_params()) --> 842
-nn.GlobalMaxPooling2D
-  model = nn.Sequential { nn.Input { 28, 28, 3 }, nn.GlobalMaxPooling2D {}, nn.Dense { 10 } }
-  print(model:count_params()) --> 40
-nn.RandomFlip
-  model = nn.Sequential { nn.Input { 28, 28, 1 }, nn.RandomFlip { "horizontal" }, nn.Flatten {}, nn.Dense { 1 } }
-  print(model:count_params()) --> 785
-nn.RandomCrop
-  model = nn.Sequential { nn.Input { 28, 28, 1 }, nn.RandomCrop { 24, 24 }, nn.Flatten {}, nn.Dense { 1 } }
-  print(model:count_params()) --> 577
-nn.CenterCrop
-  model = nn.Sequential { nn.Input { 28, 28, 1 }, nn.CenterCrop { 20, 24 }, nn.Flatten {}, nn.Dense { 1 } }
-  print(model:count_params()) --> 481
-nn.Normalization
-  model = nn.Sequential { nn.Input { 2 }, nn.Normalization { mean = { 1, 2 }, variance = { 4, 9 } }, nn.Dense { 1 } }
-  print(model:count_params()) --> 3
-nn.ReLU
-  model = nn.Sequential { nn.Dense { 8, input_dim = 4 }, nn.ReLU { 6 }, nn.Dense { 1 } }
-  print(model:count_params()) --> 49
 nn.LeakyReLU
   model = nn.Sequential { nn.Dense { 8, input_dim = 4 }, nn.LeakyReLU { 0.2 }, nn.Dense { 1 } }
 nn.Softmax
   model = nn.Sequential { nn.Dense { 3, input_dim = 4 }, nn.Softmax {} }
-nn.MaxPooling2D
-  model = nn.Sequential { nn.Input { 28, 28, 1 }, nn.MaxPooling2D { 2 }, nn.Flatten {}, nn.Dense { 10 } }
-  print(model:count_params()) --> 1970
-nn.AveragePooling2D
-  model = nn.Sequential { nn.Input { 28, 28, 1 }, nn.AveragePooling2D { 4 }, nn.Flatten {}, nn.Dense { 10 } }
-  print(model:count_params()) --> 500
-nn.GlobalAveragePooling2D
-  model = nn.Sequential { nn.Input { 28, 28, 3 }, nn.GlobalAveragePooling2D {}, nn.Dense { 10 } }
-  print(model:count_params()) --> 40
-nn.BatchNormalization
-  model = nn.Sequential { nn.Dense { 8, input_dim = 4 }, nn.BatchNormalization {}, nn.Dense { 1 } }
-  print(model:count_params()) --> 81
-nn.LayerNormalization
-  model = nn.Sequential { nn.Dense { 8, input_dim = 4 }, nn.LayerNormalization {}, nn.Dense { 1 } }
-  print(model:count_params()) --> 65
-nn.Activation
-  model = nn.Sequential { nn.Dense { 8, input_dim = 4 }, nn.Activation { "gelu" }, nn.Dense { 1 } }
-  print(model:count_params()) --> 49
-nn.Reshape
-  model = nn.Sequential { nn.Input { 784 }, nn.Reshape { 28, 28, -1 }, nn.GlobalAveragePooling2D {}, nn.Dense { 1 } }
-  print(model:count_params()) --> 2
-nn.Dropout
-  model = nn.Sequential { nn.Dense { 8, input_dim = 4 }, nn.Dropout { 0.2 }, nn.Dense { 1 } }
 nn.Adam
   model = nn.Sequential { nn.Dense { 1, input_dim = 1 } }
   model:compile { optimizer = nn.Adam { 0.01, clipnorm = 1 }, loss = "mse" }

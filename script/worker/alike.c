@@ -131,8 +131,8 @@ static void add_layers(const model *m, buf *out)
         const layer_spec *l = model_layer(m, i);
         buf_str(out, i ? ", " : "");
         layer_text(l, out);
-        if (l->kind == LAYER_DENSE && l->activation != ACTIVATION_LINEAR)
-            buf_fmt(out, " %s", activation_name(l->activation));
+        if (l->kind == LAYER_DENSE && layer_activation(l) != ACTIVATION_LINEAR)
+            buf_fmt(out, " %s", activation_name(layer_activation(l)));
     }
 }
 

@@ -3,6 +3,7 @@
 // and a graph (nn.Model).
 #include "script/worker/fields.h"
 #include "script/worker/model.h"
+#include "script/worker/nn/attributes.h"
 #include "script/worker/sharing.h"
 #include "trainer/nn/op/op.h"
 
@@ -11,41 +12,6 @@
 #include <string.h>
 
 enum { LAYERS_MAX = 1000, REMAT_ABOVE = 1024 };
-
-// A list of sizes at the field: how many, -1 when there is none. -1 in it (a size to be found)
-// becomes 0 where `open` allows it.
-static int read_sizes(
-    lua_State *L, int table, const char *what, const char *field, size_t *out, int most, bool open)
-{
-    if (lua_getfield(L, table, field) == LUA_TNIL) {
-        lua_pop(L, 1);
-        return -1;
-    }
-    lua_Integer n = lua_istable(L, -1) ? luaL_len(L, -1) : 0;
-    if (n > most)
-        luaL_error(L, "%s: %s has more than %d dimensions", what, field, most);
-    for (int i = 0; i < n; i++) {
-        lua_geti(L, -1, i + 1);
-        lua_Integer size = lua_tointeger(L, -1);
-        if (size < 1 && !(open && size == -1))
-            luaL_error(L, "%s: %s must be positive integers, got %s", what, field,
-                luaL_tolstring(L, -1, NULL));
-        out[i] = size < 0 ? 0 : (size_t)size;
-        lua_pop(L, 1);
-    }
-    lua_pop(L, 1);
-    return (int)n;
-}
-
-static void read_dense(lua_State *L, int table, layer_spec *spec)
-{
-    spec->units = (size_t)opt_int_field(L, table, "Dense", "units", 0);
-    spec->inputs = (size_t)opt_int_field(L, table, "Dense", "input_dim", 0);
-    if (spec->in.dims == 1 && !spec->inputs)
-        spec->inputs = spec->in.size[0];
-    if (spec->in.dims == 1)
-        spec->in.dims = 0;
-}
 
 // An object of nn.initializers, which nn.lua has made.
 static void read_initializer(lua_State *L, int table, const char *layer, initializer *out)
@@ -86,177 +52,6 @@ static void read_weights(lua_State *L, int table, const char *class, layer_spec 
     }
 }
 
-static void read_window(
-    lua_State *L, int table, const char *class, const char *size, layer_spec *spec)
-{
-    const char *padding = opt_string_field(L, table, class, "padding");
-    read_sizes(L, table, class, size, spec->window, 2, false);
-    read_sizes(L, table, class, "strides", spec->stride, 2, false);
-    spec->same = padding && strcmp(padding, "same") == 0;
-    spec->causal = padding && strcmp(padding, "causal") == 0;
-    read_sizes(L, table, class, "dilation_rate", spec->dilation, 2, false);
-}
-
-static void read_filters(lua_State *L, int table, const char *class, layer_spec *spec)
-{
-    spec->units = (size_t)opt_int_field(L, table, class, "filters", 0);
-    if (spec->units < 1 || spec->units > 1 << 24)
-        luaL_error(L, "%s: filters must be from 1 to 16777216", class);
-}
-
-// padding = { { top, bottom }, { left, right } }, as nn.lua has made it.
-static void read_padding(lua_State *L, int table, size_t *pad)
-{
-    lua_getfield(L, table, "padding");
-    for (int i = 0; i < 4; i++) {
-        lua_geti(L, -1, i / 2 + 1);
-        lua_geti(L, -1, i % 2 + 1);
-        lua_Integer n = lua_tointeger(L, -1);
-        pad[i] = n < 0 ? SIZE_MAX : (size_t)n;
-        lua_pop(L, 2);
-    }
-    lua_pop(L, 1);
-}
-
-// A list of numbers, which nn.lua has checked: how many, in *out, which the table at `kept` keeps.
-static size_t read_numbers(lua_State *L, int table, const char *field, int kept, const double **out)
-{
-    lua_getfield(L, table, field);
-    lua_Integer n = lua_istable(L, -1) ? luaL_len(L, -1) : 0;
-    double *numbers = lua_newuserdatauv(L, ((size_t)n + 1) * sizeof *numbers, 0);
-    lua_rawsetp(L, kept, numbers);
-    for (lua_Integer i = 0; i < n; i++) {
-        lua_geti(L, -1, i + 1);
-        numbers[i] = lua_tonumber(L, -1);
-        lua_pop(L, 1);
-    }
-    lua_pop(L, 1);
-    *out = numbers;
-    return (size_t)n;
-}
-
-// x·√variance + mean is (x - m)/√v with other numbers m and v.
-static void invert(layer_spec *spec)
-{
-    for (size_t i = 0; i < spec->constants; i++) {
-        double deviation = fmax(sqrt(spec->variance[i]), 1e-7);
-        ((double *)(uintptr_t)spec->mean)[i] = -spec->mean[i] / deviation;
-        ((double *)(uintptr_t)spec->variance)[i] = 1 / (deviation * deviation);
-    }
-}
-
-static void read_normalization(lua_State *L, int table, int kept, layer_spec *spec)
-{
-    if (lua_getfield(L, table, "mean") != LUA_TTABLE)
-        luaL_error(L, "Normalization: it has no mean and variance: call normalization:adapt(x) "
-                      "before the model is made, or give them as options");
-    spec->constants = read_numbers(L, table, "mean", kept, &spec->mean);
-    read_numbers(L, table, "variance", kept, &spec->variance);
-    if (opt_bool_field(L, table, "Normalization", "invert", false))
-        invert(spec);
-    lua_pushboolean(L, true); // adapt would come too late
-    lua_setfield(L, table, "used");
-    lua_pop(L, 1);
-}
-
-// kept: a table that keeps what the spec borrows.
-static void read_kind(lua_State *L, int table, const char *class, int kept, layer_spec *spec)
-{
-    switch (spec->kind) {
-    case LAYER_DENSE:
-        read_dense(L, table, spec);
-        break;
-    case LAYER_DROPOUT:
-        spec->rate = (float)opt_number_field(L, table, class, "rate", 0);
-        break;
-    case LAYER_INPUT:
-        spec->dims = read_sizes(L, table, class, "shape", spec->shape, TENSOR_MAX_DIMS, false);
-        break;
-    case LAYER_FLATTEN:
-        spec->dims = spec->in.dims;
-        memcpy(spec->shape, spec->in.size, sizeof spec->shape);
-        spec->in.dims = 0;
-        break;
-    case LAYER_RESHAPE:
-        spec->dims =
-            read_sizes(L, table, class, "target_shape", spec->shape, TENSOR_MAX_DIMS, true);
-        break;
-    case LAYER_EMBEDDING:
-        spec->entries = (size_t)opt_int_field(L, table, class, "input_dim", 0);
-        spec->units = (size_t)opt_int_field(L, table, class, "output_dim", 0);
-        if (spec->entries < 1 || spec->entries > 1 << 24 || spec->units < 1 ||
-            spec->units > 1 << 24)
-            luaL_error(L, "Embedding: input_dim and output_dim must be from 1 to 16777216");
-        break;
-    case LAYER_CONV1D:
-    case LAYER_CONV2D:
-        spec->groups = (size_t)opt_int_field(L, table, class, "groups", 1);
-        read_filters(L, table, class, spec);
-        read_window(L, table, class, "kernel_size", spec);
-        break;
-    case LAYER_SEPARABLE_CONV2D:
-        read_filters(L, table, class, spec);
-        __attribute__((fallthrough));
-    case LAYER_DEPTHWISE_CONV2D:
-        spec->multiplier = (size_t)opt_int_field(L, table, class, "depth_multiplier", 1);
-        read_window(L, table, class, "kernel_size", spec);
-        break;
-    case LAYER_RANDOM_FLIP: {
-        const char *mode = opt_string_field(L, table, class, "mode");
-        spec->horizontal = !mode || strncmp(mode, "horizontal", 10) == 0;
-        spec->vertical = !mode || strstr(mode, "vertical");
-        break;
-    }
-    case LAYER_RANDOM_CROP:
-    case LAYER_CENTER_CROP:
-        spec->shape[0] = (size_t)opt_int_field(L, table, class, "height", 0);
-        spec->shape[1] = (size_t)opt_int_field(L, table, class, "width", 0);
-        break;
-    case LAYER_NORMALIZATION:
-        read_normalization(L, table, kept, spec);
-        break;
-    case LAYER_ZERO_PADDING2D:
-        read_padding(L, table, spec->pad);
-        break;
-    case LAYER_RELU:
-        spec->most = opt_number_field(L, table, class, "max_value", INFINITY);
-        spec->slope = opt_number_field(L, table, class, "negative_slope", 0);
-        spec->threshold = opt_number_field(L, table, class, "threshold", 0);
-        break;
-    case LAYER_LAYER_NORMALIZATION:
-    case LAYER_BATCH_NORMALIZATION:
-        spec->axis = opt_int32_field(L, table, class, "axis", 0);
-        spec->axes = (size_t)opt_int_field(L, table, class, "axes", 0); // by nn.lua
-        spec->synchronized = opt_bool_field(L, table, class, "synchronized", false);
-        spec->no_center = !opt_bool_field(L, table, class, "center", true);
-        spec->no_scale = !opt_bool_field(L, table, class, "scale", true);
-        break;
-    case LAYER_RESCALING:
-        spec->scale = opt_number_field(L, table, class, "scale", 1);
-        spec->offset = opt_number_field(L, table, class, "offset", 0);
-        if (!isfinite(spec->scale) || !isfinite(spec->offset))
-            luaL_error(L, "Rescaling: scale and offset must be finite");
-        break;
-    case LAYER_CONCATENATE:
-        spec->axis = opt_int32_field(L, table, class, "axis", -1);
-        break;
-    case LAYER_GLOBAL_MAX_POOLING1D:
-    case LAYER_GLOBAL_AVERAGE_POOLING1D:
-    case LAYER_GLOBAL_MAX_POOLING2D:
-    case LAYER_GLOBAL_AVERAGE_POOLING2D:
-        spec->keepdims = opt_bool_field(L, table, class, "keepdims", false);
-        break;
-    case LAYER_MAX_POOLING1D:
-    case LAYER_AVERAGE_POOLING1D:
-    case LAYER_MAX_POOLING2D:
-    case LAYER_AVERAGE_POOLING2D:
-        read_window(L, table, class, "pool_size", spec);
-        break;
-    default:
-        break;
-    }
-}
-
 // dtype = "mixed_bfloat16"; `otherwise` where there is none.
 static bool read_dtype(lua_State *L, int table, const char *what, bool otherwise)
 {
@@ -277,25 +72,39 @@ static const char *read_name(lua_State *L, int table, const char *what)
     return name;
 }
 
-// Reads and checks the fields that several kinds of layers share. A layer without such a field gets
-// its default.
+// The options that all layers have.
 static void read_common(lua_State *L, int table, const char *class, layer_spec *spec)
 {
-    err e;
     const char *name = read_name(L, table, class);
-    const char *function = opt_string_field(L, table, class, "activation");
     snprintf(spec->name, sizeof spec->name, "%s", name ? name : "");
-    if (function && activation_parse(function, &spec->activation, &e))
-        luaL_error(L, "%s: %s", class, e.text);
     int dims = read_sizes(L, table, class, "input_shape", spec->in.size, TENSOR_MAX_DIMS, false);
     spec->in.dims = dims < 0 ? 0 : dims;
-    spec->no_bias = !opt_bool_field(L, table, class, "use_bias", true);
     spec->frozen = !opt_bool_field(L, table, class, "trainable", true);
     spec->remat = opt_bool_field(L, table, class, "remat", false); // by nn.remat
-    spec->momentum = opt_number_field(L, table, class, "momentum", NORM_MOMENTUM);
-    spec->epsilon = opt_number_field(L, table, class, "epsilon", NORM_EPSILON);
-    if (!(spec->momentum >= 0 && spec->momentum < 1) || !(spec->epsilon >= 0))
-        luaL_error(L, "%s: momentum must be from 0 to less than 1, and epsilon positive", class);
+}
+
+// What its kind can be told. The table at `kept` keeps that as long as the spec is used.
+static void read_own(lua_State *L, int table, int kept, layer_spec *spec)
+{
+    err e;
+    const op *what = op_of(spec->kind);
+    if (!what->is.size)
+        return;
+    void *own = lua_newuserdatauv(L, what->is.size, 0);
+    lua_rawsetp(L, kept, own);
+    read_attributes(L, table, &what->is, kept, own);
+    spec->own = own;
+    if (what->settle && what->settle(spec, own, &e) < 0)
+        luaL_error(L, "%s: %s", what->is.name, e.text);
+}
+
+// A class may look at a layer of which a model is made.
+static void tell_taken(lua_State *L, int table)
+{
+    if (luaL_getmetafield(L, table, "taken") == LUA_TNIL)
+        return;
+    lua_pushvalue(L, table);
+    lua_call(L, 1, 0);
 }
 
 // half: the model computes in bf16, unless the layer's dtype says otherwise.
@@ -306,19 +115,45 @@ static void read_layer(
     const char *class = opt_string_field(L, table, "layer", "class");
     if (!class || layer_kind_parse(class, &spec->kind, &e))
         luaL_error(L, "%s: %s", what, class ? e.text : "an item that is no layer");
+    tell_taken(L, table);
     read_common(L, table, class, spec);
     spec->half = spec->kind == LAYER_INPUT ? half : read_dtype(L, table, class, half);
     read_weights(L, table, class, spec);
-    read_kind(L, table, class, kept, spec);
+    read_own(L, table, kept, spec);
 }
 
-// inner.activation(name) → what is wrong with it, or nil
-int lua_check_activation(lua_State *L)
+// inner.check_layer(object): raises what is wrong with what its class alone has.
+int lua_check_layer(lua_State *L)
 {
     err e;
-    activation a;
-    bool known = activation_parse(luaL_checkstring(L, 1), &a, &e) == 0;
-    lua_pushstring(L, known ? NULL : e.text);
+    layer_spec spec = {0};
+    const char *class = opt_string_field(L, 1, "layer", "class");
+    if (!class || layer_kind_parse(class, &spec.kind, &e))
+        return luaL_error(L, "%s", class ? e.text : "an item that is no layer");
+    lua_settop(L, 1);
+    lua_newtable(L);
+    read_own(L, 1, 2, &spec);
+    return 0;
+}
+
+// inner.layer_classes(): of each layer what its class has, as push_class tells it. What options of
+// weights take is "initializer" or "regularizer".
+int lua_layer_classes(lua_State *L)
+{
+    lua_settop(L, 0);
+    lua_newtable(L);
+    for (layer_kind kind = 0; kind < LAYER_KIND_COUNT; kind++) {
+        const op *what = op_of(kind);
+        push_class(L, &what->is);
+        for (size_t i = 0; i < LAYER_WEIGHTS && what->weight[i].option; i++) {
+            const char *option = what->weight[i].option;
+            add_class_field(L, 2, lua_pushfstring(L, "%s_initializer", option), "initializer");
+            if (!what->weight[i].statistics)
+                add_class_field(L, 2, lua_pushfstring(L, "%s_regularizer", option), "regularizer");
+            lua_settop(L, 2);
+        }
+        lua_rawseti(L, 1, (lua_Integer)kind + 1);
+    }
     return 1;
 }
 

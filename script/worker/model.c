@@ -741,8 +741,10 @@ int open_nn(lua_State *L)
     lua_setfield(L, -2, "nearest");
     lua_pushcfunction(L, lua_blame_name);
     lua_setfield(L, -2, "blame_name");
-    lua_pushcfunction(L, lua_check_activation);
-    lua_setfield(L, -2, "activation");
+    lua_pushcfunction(L, lua_check_layer);
+    lua_setfield(L, -2, "check_layer");
+    lua_pushcfunction(L, lua_layer_classes);
+    lua_setfield(L, -2, "layer_classes");
     lua_pushcfunction(L, lua_is_asked_by_file);
     lua_setfield(L, -2, "is_asked_by_file");
     lua_pushcfunction(L, lua_hint);

@@ -53,4 +53,5 @@ enum { MODEL_WATCHES = 1, MODEL_OPTIMIZER, MODEL_LOSSES };
 // Functions of the module: nn.Sequential, and what nn.Model calls (layers.c).
 int lua_sequential(lua_State *L);
 int lua_graph(lua_State *L);
-int lua_check_activation(lua_State *L);
+int lua_check_layer(lua_State *L);
+int lua_layer_classes(lua_State *L);

@@ -123,12 +123,32 @@ local function call_layer(layer, given, more)
   return node
 end
 
-local function layer(name, order, own, check)
-  local fields = { input_shape = "table", name = "string", dtype = "string", trainable = "boolean" }
-  for field, kind in pairs(own) do fields[field] = kind end
-  local new = class(name, order, fields, function(self)
-    local activation = rawget(self, "activation")
-    return activation and inner.activation(activation) or check and check(self)
+-- What all layers have beside their own options.
+local shared = { input_shape = "table", name = "string", dtype = "string", trainable = "boolean" }
+
+local find_said
+local checks = {} -- of classes that have more to check than their attributes: name -> function
+
+-- The class of a layer, as trainer/nn/op declares it.
+local function layer(is)
+  local fields, said, choices, name = is.fields, {}, {}, is.name
+  for field, kind in pairs(shared) do fields[field] = kind end
+  for field, kind in pairs(fields) do
+    if kind == "initializer" or kind == "regularizer" then fields[field], said[#said + 1] = "any", { kind, field } end
+    if kind == "choice" then fields[field], choices[#choices + 1] = "string", field end
+  end
+  table.sort(said, function(a, b) return a[2] < b[2] end)
+  is.order.rest = is.rest
+  local new = class(name, is.order, fields, function(self)
+    for _, option in ipairs(said) do
+      local problem = find_said(self, option[1], option[2])
+      if problem then return problem end
+    end
+    for _, field in ipairs(choices) do self[field] = self[field] and self[field]:lower() end -- as Keras keeps it
+    local problem = checks[name] and checks[name](self)
+    if problem then return problem end
+    local fine, why = pcall(inner.check_layer, self)
+    return not fine and why:gsub("^" .. name .. ": ", "") or nil
   end)
   nn[name], new.__call = new, call_layer
   local what = (name:find "^[AEIOU]" and "an " or "a ") .. name
@@ -142,28 +162,6 @@ local function layer(name, order, own, check)
     if near and inner.is_asked_by_file() then error(("%s has no option '%s'; did you mean %s?"):format(what, key, near), 2) end
     rawset(object, key, value)
   end
-end
-
--- How edges are treated, in lower case as Keras keeps it; `more` is a third one.
-local function check_padding(object, more)
-  local padding = object.padding and object.padding:lower()
-  object.padding = padding
-  if padding and padding ~= "valid" and padding ~= "same" and padding ~= more then
-    return ('padding must be "valid"%s "same"%s, got "%s"'):format(more and "," or " or", more and (' or "%s"'):format(more) or "", padding)
-  end
-end
-
--- A size of one number or two: kernel_size = 3, strides = { 2, 1 }.
-local function sizes(object, ...)
-  for _, field in ipairs { ... } do
-    local value = object[field]
-    local pair = type(value) == "table" and #value == 2 and value or { value, value }
-    if value ~= nil and not (math.type(pair[1]) == "integer" and math.type(pair[2]) == "integer" and pair[1] > 0 and pair[2] > 0) then
-      return ("%s must be a positive integer or two of them"):format(field)
-    end
-    if value ~= nil then object[field] = pair end
-  end
-  return check_padding(object)
 end
 
 -- What is said of a layer's weights: kernel_initializer, kernel_regularizer. Both are told by their short names, too.
@@ -214,7 +212,7 @@ for other, name in pairs { uniform = "RandomUniform", normal = "RandomNormal", z
 end
 
 -- Finds what an option names, and puts the object in its place.
-local function find_said(object, what, field)
+function find_said(object, what, field)
   local given = object[field]
   local class_of = by_name[what][given]
   if class_of then
@@ -225,162 +223,13 @@ local function find_said(object, what, field)
   end
 end
 
--- A layer whose weights are called so in options; of `fixed` ones, statistics, only the beginning can be said.
-local function layer_of_weights(name, order, own, names, check, fixed)
-  local options = {}
-  for _, weight in ipairs(names) do
-    options[#options + 1] = { "initializer", weight .. "_initializer" }
-    options[#options + 1] = { "regularizer", weight .. "_regularizer" }
-  end
-  for _, weight in ipairs(fixed or {}) do options[#options + 1] = { "initializer", weight .. "_initializer" } end
-  for _, option in ipairs(options) do own[option[2]] = "any" end
-  layer(name, order, own, function(self)
-    for _, option in ipairs(options) do
-      local problem = find_said(self, option[1], option[2])
-      if problem then return problem end
-    end
-    return check and check(self)
-  end)
+for _, is in ipairs(inner.layer_classes()) do
+  if is.name ~= "InputLayer" then layer(is) end
 end
 
-layer("Flatten", { rest = "input_shape" }, {})
-layer_of_weights("Dense", { "units", "activation", "use_bias", "kernel_initializer", "bias_initializer" }, { units = "integer", activation = "string", use_bias = "boolean", input_dim = "integer" }, { "kernel", "bias" }, function(dense)
-  if not dense.units then return "how many units? nn.Dense { 128 }" end
-  if dense.units < 1 then return ("units must be positive, got %d"):format(dense.units) end
-end)
-layer("Dropout", { "rate" }, { rate = "number" }, function(dropout)
-  if not dropout.rate then return "which rate? nn.Dropout { 0.2 }" end
-end)
-layer("Activation", { "activation" }, { activation = "string" }, function(self)
-  if not self.activation then return 'which function? nn.Activation { "relu" }' end
-end)
-layer("Reshape", { rest = "target_shape" }, { target_shape = "table" }, function(self)
-  if not self.target_shape then return "which shape? nn.Reshape { 7, 7, 64 }" end
-end)
-layer("Add", {}, {})
-layer("Concatenate", { "axis" }, { axis = "integer" }, function(self)
-  if self.axis == 0 then return "axis must not be 0, which are the rows: -1 is the last dimension, 1 the first of a row" end
-  if self.axis and math.abs(self.axis) > 8 then return ("axis must be that of a dimension, got %d"):format(self.axis) end
-end)
-layer_of_weights("Embedding", { "input_dim", "output_dim", "embeddings_initializer" }, { input_dim = "integer", output_dim = "integer" }, { "embeddings" }, function(self)
-  if not self.input_dim or not self.output_dim then return "how many entries, of how many numbers? nn.Embedding { 1000, 16 }" end
-end)
--- axis = -1, or dimensions up to the last in a list, which becomes the first of them and how many they are.
-local function check_axis(self)
-  local list = self.axis
-  if list == nil then return end
-  if math.type(list) == "integer" then list = { list } end
-  if type(list) ~= "table" or #list < 1 then return ("axis must be an integer, or a list of them, got %s"):format(tostring(self.axis)) end
-  local sorted = table.move(list, 1, #list, 1, {})
-  for i, axis in ipairs(sorted) do
-    if math.type(axis) ~= "integer" or axis == 0 or axis < -8 or axis > 8 then
-      return ("axis must be that of a dimension, 1 or -1 and so on, got %s"):format(tostring(axis))
-    end
-  end
-  table.sort(sorted)
-  for i = 2, #sorted do
-    if sorted[i] ~= sorted[i - 1] + 1 then return "axis must list dimensions that follow each other" end
-  end
-  self.axis, self.axes = sorted[1], #sorted
-end
-layer_of_weights("LayerNormalization", { "axis", "epsilon", "center", "scale" }, {
-  axis = "any", epsilon = "number", center = "boolean", scale = "boolean",
-}, { "gamma", "beta" }, check_axis)
-layer_of_weights("BatchNormalization", { "axis", "momentum", "epsilon", "center", "scale" }, {
-  axis = "integer", momentum = "number", epsilon = "number", center = "boolean", scale = "boolean", synchronized = "boolean",
-}, { "gamma", "beta" }, check_axis, { "moving_mean", "moving_variance" })
-layer_of_weights("Conv2D", { "filters", "kernel_size", "strides", "padding" }, {
-  filters = "integer", kernel_size = "any", strides = "any", padding = "string", dilation_rate = "any", groups = "integer",
-  activation = "string", use_bias = "boolean",
-}, { "kernel", "bias" }, function(self)
-  if not self.filters or not self.kernel_size then return "how many filters, of which size? nn.Conv2D { 32, 3 }" end
-  if self.groups and (self.groups < 1 or self.filters % self.groups ~= 0) then
-    return ("groups must be positive and divide the %d filters, got %d"):format(self.filters, self.groups)
-  end
-  self.strides = self.strides or 1
-  return sizes(self, "kernel_size", "strides", "dilation_rate")
-end)
--- Of one number: kernel_size = 3, or { 3 }.
-local function lengths(object, ...)
-  for _, field in ipairs { ... } do
-    local value = object[field]
-    local n = type(value) == "table" and #value == 1 and value[1] or value
-    if value ~= nil and not (math.type(n) == "integer" and n > 0) then return ("%s must be a positive integer"):format(field) end
-    if value ~= nil then object[field] = { n } end
-  end
-end
-layer_of_weights("Conv1D", { "filters", "kernel_size", "strides", "padding" }, {
-  filters = "integer", kernel_size = "any", strides = "any", padding = "string", dilation_rate = "any", groups = "integer",
-  activation = "string", use_bias = "boolean",
-}, { "kernel", "bias" }, function(self)
-  if not self.filters or not self.kernel_size then return "how many filters, of which size? nn.Conv1D { 32, 3 }" end
-  if self.groups and (self.groups < 1 or self.filters % self.groups ~= 0) then
-    return ("groups must be positive and divide the %d filters, got %d"):format(self.filters, self.groups)
-  end
-  self.strides = self.strides or 1
-  return check_padding(self, "causal") or lengths(self, "kernel_size", "strides", "dilation_rate")
-end)
-for _, name in ipairs { "MaxPooling1D", "AveragePooling1D" } do
-  layer(name, { "pool_size", "strides", "padding" }, { pool_size = "any", strides = "any", padding = "string" }, function(self)
-    self.pool_size = self.pool_size or 2
-    self.strides = self.strides or self.pool_size
-    return check_padding(self) or lengths(self, "pool_size", "strides")
-  end)
-end
-layer("GlobalAveragePooling1D", {}, { keepdims = "boolean" })
-layer("GlobalMaxPooling1D", {}, { keepdims = "boolean" })
-local function check_depthwise(self)
-  if self.depth_multiplier and self.depth_multiplier < 1 then
-    return ("depth_multiplier must be positive, got %d"):format(self.depth_multiplier)
-  end
-  self.strides = self.strides or 1
-  return sizes(self, "kernel_size", "strides", "dilation_rate")
-end
-layer_of_weights("DepthwiseConv2D", { "kernel_size", "strides", "padding", "depth_multiplier" }, {
-  kernel_size = "any", strides = "any", padding = "string", depth_multiplier = "integer", dilation_rate = "any", activation = "string",
-  use_bias = "boolean",
-}, { "depthwise", "bias" }, function(self)
-  if not self.kernel_size then return "of which size? nn.DepthwiseConv2D { 3 }" end
-  return check_depthwise(self)
-end)
-layer_of_weights("SeparableConv2D", { "filters", "kernel_size", "strides", "padding" }, {
-  filters = "integer", kernel_size = "any", strides = "any", padding = "string", dilation_rate = "any", depth_multiplier = "integer",
-  activation = "string", use_bias = "boolean",
-}, { "depthwise", "pointwise", "bias" }, function(self)
-  if not self.filters or not self.kernel_size then return "how many filters, of which size? nn.SeparableConv2D { 32, 3 }" end
-  return check_depthwise(self)
-end)
--- padding: 1 on all sides, { 1, 2 } for rows and columns, or { { top, bottom }, { left, right } }, which it becomes.
-local function both(value)
-  return type(value) == "table" and #value == 2 and value or { value, value }
-end
-layer("ZeroPadding2D", { "padding" }, { padding = "any" }, function(self)
-  local sides = both(self.padding or 1)
-  self.padding = { both(sides[1]), both(sides[2]) }
-  for i = 1, 4 do
-    local n = self.padding[(i + 1) // 2][2 - i % 2]
-    if math.type(n) ~= "integer" or n < 0 then
-      return "padding must be an integer of 0 or more, { rows, columns } or { { top, bottom }, { left, right } }"
-    end
-  end
-end)
-for _, name in ipairs { "MaxPooling2D", "AveragePooling2D" } do
-  layer(name, { "pool_size", "strides", "padding" }, { pool_size = "any", strides = "any", padding = "string" }, function(self)
-    self.pool_size = self.pool_size or 2
-    self.strides = self.strides or self.pool_size
-    return sizes(self, "pool_size", "strides")
-  end)
-end
-layer("GlobalAveragePooling2D", {}, { keepdims = "boolean" })
-layer("GlobalMaxPooling2D", {}, { keepdims = "boolean" })
-layer("ReLU", { "max_value", "negative_slope", "threshold" }, { max_value = "number", negative_slope = "number", threshold = "number" }, function(self)
-  for _, field in ipairs { "max_value", "negative_slope", "threshold" } do
-    if self[field] and not (self[field] >= 0 and self[field] < math.huge) then return ("%s must be 0 or more, got %s"):format(field, self[field]) end
-  end
-end)
 -- Keras's layers that are others here, with options of their own.
 local function other_layer(name, order, fields, make)
-  for field, kind in pairs { input_shape = "table", name = "string", dtype = "string", trainable = "boolean" } do fields[field] = kind end
+  for field, kind in pairs(shared) do fields[field] = kind end
   local options = class(name, order, fields)
   nn[name] = function(given) return make(setmetatable(options(given), nil)) end
 end
@@ -393,26 +242,9 @@ other_layer("Softmax", { "axis" }, { axis = "integer" }, function(self)
   self.axis, self.activation = nil, "softmax"
   return nn.Activation(self)
 end)
-layer("Rescaling", { "scale", "offset" }, { scale = "number", offset = "number" }, function(self)
-  if not self.scale then return "which factor? nn.Rescaling { 1 / 255 }" end
-end)
-
--- Pictures that differ from epoch to epoch; when nothing is trained they are as they were, or their middle.
-layer("RandomFlip", { "mode" }, { mode = "string" }, function(self)
-  local mode = self.mode
-  if mode and mode ~= "horizontal" and mode ~= "vertical" and mode ~= "horizontal_and_vertical" then
-    return ('mode must be "horizontal", "vertical" or "horizontal_and_vertical", got "%s"'):format(mode)
-  end
-end)
-for _, name in ipairs { "RandomCrop", "CenterCrop" } do
-  layer(name, { "height", "width" }, { height = "integer", width = "integer" }, function(self)
-    if not self.height or not self.width then return ("of which height and width? nn.%s { 224, 224 }"):format(name) end
-    if self.height < 1 or self.width < 1 then return "height and width must be positive" end
-  end)
-end
 -- Numbers that are given, or those of a tensor: normalization:adapt(x). They are looked at when a model is made of the layer.
 local NORMALIZED_MOST = 65536
-local function check_normalization(self)
+function checks.Normalization(self)
   if self.axis ~= nil and self.axis ~= -1 and self.axis ~= false then
     return ("axis must be -1, the last, or false (Keras's None): one mean of all numbers; got %s"):format(tostring(self.axis))
   end
@@ -429,7 +261,13 @@ local function check_normalization(self)
   if #self.mean ~= #self.variance then return ("has %d means and %d variances"):format(#self.mean, #self.variance) end
   if self.axis == false and #self.mean > 1 then return ("has %d means, but axis = false wants one"):format(#self.mean) end
 end
-layer("Normalization", { "axis", "mean", "variance" }, { axis = "any", mean = "any", variance = "any", invert = "boolean" }, check_normalization)
+-- A model was made of it.
+function nn.Normalization.taken(self)
+  if not self.mean then
+    error("Normalization: it has no mean and variance: call normalization:adapt(x) before the model is made, or give them as options", 0)
+  end
+  self.used = true
+end
 -- Sets mean and variance to those of a tensor: of each of its last dimension, or with axis = false of all.
 function nn.Normalization:adapt(x)
   if self.used then error("adapt: a model was made of the layer already: call adapt before nn.Sequential or nn.Model", 2) end
@@ -447,7 +285,7 @@ function nn.Normalization:adapt(x)
       error(("adapt: column %d has nan or infinity: fill what is missing, or leave the column out"):format(i), 2)
     end
   end
-  local problem = check_normalization(self)
+  local problem = checks.Normalization(self)
   if problem then error("Normalization: " .. problem, 2) end
 end
 

@@ -28,7 +28,7 @@ struct packaged {
 // A softmax in the last layer is trained by a crossentropy alone.
 static loss_kind loss_of(const model *m, size_t output)
 {
-    return model_output_layer(m, output)->activation == ACTIVATION_SOFTMAX
+    return layer_activation(model_output_layer(m, output)) == ACTIVATION_SOFTMAX
                ? LOSS_CATEGORICAL_CROSSENTROPY
                : LOSS_MEAN_SQUARED_ERROR;
 }

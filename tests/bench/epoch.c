@@ -54,9 +54,11 @@ static int parse(int argc, char **argv, struct options *o)
 
 static model *new_model(const struct options *o, err *e)
 {
-    const layer_spec layers[] = {{.kind = LAYER_FLATTEN, .dims = 2, .shape = {28, 28}},
-        {.kind = LAYER_DENSE, .units = 128, .activation = ACTIVATION_RELU},
-        {.kind = LAYER_DENSE, .units = 10, .activation = ACTIVATION_SOFTMAX}};
+    const layer_spec layers[] = {
+        {.kind = LAYER_FLATTEN, .own = &(shape_layer){.dims = 2, .size = {28, 28}}},
+        {.kind = LAYER_DENSE, .own = &(dense_layer){.units = 128, .activation = ACTIVATION_RELU}},
+        {.kind = LAYER_DENSE,
+            .own = &(dense_layer){.units = 10, .activation = ACTIVATION_SOFTMAX}}};
     compile_spec spec = {.optimizer = optimizer_default(OPTIMIZER_ADAM),
         .metrics = METRIC(ACCURACY),
         .threads = o->threads,

@@ -8,13 +8,18 @@
 
 #include <stdlib.h>
 
-static const layer_spec row[] = {{.kind = LAYER_DENSE, .name = "dense", .units = 2}};
+static const layer_spec row[] = {
+    {.kind = LAYER_DENSE, .own = &(dense_layer){.units = 2}, .name = "dense"}};
 static const layer_spec graph[] = {
-    {.kind = LAYER_INPUT, .name = "left", .dims = 1, .shape = {1}},
-    {.kind = LAYER_INPUT, .name = "right", .dims = 2, .shape = {2, 2}},
+    {.kind = LAYER_INPUT, .own = &(shape_layer){.dims = 1, .size = {1}}, .name = "left"},
+    {.kind = LAYER_INPUT, .own = &(shape_layer){.dims = 2, .size = {2, 2}}, .name = "right"},
     {.kind = LAYER_FLATTEN, .name = "flat", .from = (const size_t[]){1}, .froms = 1},
     {.kind = LAYER_CONCATENATE, .name = "both", .from = (const size_t[]){0, 2}, .froms = 2},
-    {.kind = LAYER_DENSE, .name = "sum", .units = 3, .from = (const size_t[]){3}, .froms = 1},
+    {.kind = LAYER_DENSE,
+        .own = &(dense_layer){.units = 3},
+        .name = "sum",
+        .from = (const size_t[]){3},
+        .froms = 1},
 };
 
 static model *compiled(model *m)

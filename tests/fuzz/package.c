@@ -19,9 +19,11 @@ static const char predict[] = "function predict(inputs, model)\n"
                               "  return { y = model:predict(first) }\n"
                               "end\n";
 
+static const layer_spec row[] = {
+    {.kind = LAYER_DENSE, .own = &(dense_layer){.units = 2}, .name = "dense"}};
+
 static void write_model(void)
 {
-    static const layer_spec row[] = {{.kind = LAYER_DENSE, .name = "dense", .units = 2}};
     err e = {0};
     buf bytes = {0};
     model *m = model_new(row, 1, MODEL_SEED, &e);

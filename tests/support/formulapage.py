@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The tables of formulas: what the headers of layers, losses, metrics, optimizers, schedules and callbacks say above
-their code becomes the tables of doc/models.md, and what `help` tells (script/lib/workerformulas.lua).
+"""The tables of formulas: what the headers of losses, metrics, optimizers, schedules and callbacks say above
+their code becomes the tables of doc/models.md, and what `help` tells (script/lib/workerformulas.lua). Layers are declared in
+trainer/nn/op, and told by a tool of the build (trainer/declared/words.c), which writes the part of `help` itself.
 
 usage: formulapage.py    writes both
 
@@ -12,16 +13,17 @@ A table in a header is a line "// Losses:", and below it entries, indented by th
 """
 import os
 import re
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from tap import SOURCE  # noqa: E402 (beside this file)
+from tap import BUILD, SOURCE  # noqa: E402 (beside this file)
 
 PAGE = os.path.join(SOURCE, "doc", "models.md")
 HELP = os.path.join(SOURCE, "script", "lib", "workerformulas.lua")
 # title: files, the macro that has the names, how `help` calls an entry (nothing: it has no name of its own)
 TABLES = {
-    "Layers": (["trainer/nn/layer.h"], "LAYER_KINDS", "nn.{}"),
+    "Layers": ([], None, None),
     "Activations": (["trainer/nn/layer.h"], "ACTIVATIONS", None),
     "Initializers": (["trainer/nn/initializer.h"], "INITIALIZERS", None),
     "Regularizers": (["trainer/nn/layer.h"], None, "nn.{}"),
@@ -45,6 +47,9 @@ def read(path):
 def entries(title):
     """[(names, formula, source, file)] of a table, in its order"""
     found = []
+    if not TABLES[title][0]:
+        rows = subprocess.run([os.path.join(BUILD, "trainer", "words"), "table"], check=True, capture_output=True, text=True).stdout
+        return [([name], formula, source, "") for group, name, formula, source in (row.split("\t") for row in rows.splitlines()) if group == title]
     for path in TABLES[title][0]:
         mine, inside = [], False
         for line in read(path).split("\n"):
@@ -81,6 +86,8 @@ def problems():
         bad += [f"{title}: {name} is told twice" for name in set(told) if told.count(name) > 1]
         bad += [f"{title}: {names[0]} has no formula" for names, formula, *_ in entries(title) if not formula]
         bad += [f"{title}: {names[0]} has no source" for names, _, source, _ in entries(title) if not source]
+        if not paths:
+            continue
         if title == "Regularizers":
             there = set(re.findall(r'^regularizer\("(\w+)"', read("script/worker/nn.lua"), re.M))
             bad += [f"{title}: {name} is not told, or does not exist" for name in there ^ set(told)]

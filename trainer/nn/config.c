@@ -36,11 +36,11 @@ static cJSON *layer_json(const layer_spec *l)
     const op *own = op_of(l->kind);
     json_set_str(j, "type", layer_kind_name(l->kind));
     json_set_str(j, "name", l->name);
-    if (own->write)
-        own->write(l, j);
+    if (l->own)
+        declaration_write(&own->is, l->own, j);
     write_weights(l, own, j);
     if (l->in.dims)
-        op_write_sizes(j, "input_shape", l->in.size, (size_t)l->in.dims);
+        json_write_sizes(j, "input_shape", l->in.size, (size_t)l->in.dims);
     if (l->frozen)
         json_set_bool(j, "trainable", false);
     if (l->remat)
@@ -50,7 +50,7 @@ static cJSON *layer_json(const layer_spec *l)
     if (l->shares)
         json_set_int(j, "shares", (int64_t)l->shares);
     if (l->froms)
-        op_write_sizes(j, "from", l->from, l->froms);
+        json_write_sizes(j, "from", l->from, l->froms);
     return j;
 }
 
@@ -136,8 +136,8 @@ cJSON *config_of(const model *m)
     const size_t *input = model_input_layers(m, &inputs),
                  *output = model_output_layers(m, &outputs);
     if (inputs) {
-        op_write_sizes(j, "inputs", input, inputs);
-        op_write_sizes(j, "outputs", output, outputs);
+        json_write_sizes(j, "inputs", input, inputs);
+        json_write_sizes(j, "outputs", output, outputs);
     }
     json_set(j, "seed", json_new_int((int64_t)model_seed(m)));
     if (model_is_named(m))
@@ -178,7 +178,7 @@ static size_t *read_numbers(const cJSON *j, const char *key, size_t *n, err *e)
     if (!cJSON_IsArray(list))
         return NULL;
     size_t *numbers = mem_array((size_t)most + 1, sizeof *numbers);
-    int got = op_read_sizes(j, key, numbers, most, true, e);
+    int got = json_read_sizes(j, key, numbers, most, true, e);
     if (got >= 0) {
         *n = (size_t)got;
         return numbers;
@@ -201,8 +201,8 @@ static int read_weights(const cJSON *j, const op *own, layer_spec *l, err *e)
         buf_clear(&key);
         buf_fmt(&key, "%s_regularizer", own->weight[i].option);
         const cJSON *regularizer = json_get(j, buf_cstr(&key));
-        if (regularizer && (op_read_number(regularizer, "l1", 0, &w->l1, e) < 0 ||
-                               op_read_number(regularizer, "l2", 0, &w->l2, e) < 0))
+        if (regularizer && (json_read_number(regularizer, "l1", 0, &w->l1, e) < 0 ||
+                               json_read_number(regularizer, "l2", 0, &w->l2, e) < 0))
             return err_wrap(e, "%s", buf_cstr(&key));
     }
     return 0;
@@ -216,16 +216,19 @@ static int read_layer(const cJSON *j, layer_spec *l, err *e)
     if (strlen(name) >= sizeof l->name)
         return err_set(e, ERR_INVALID, "the name is too long");
     memcpy(l->name, name, strlen(name) + 1);
-    const op *own = op_of(l->kind);
-    if ((own->read && own->read(l, j, e) < 0) || read_weights(j, own, l, e) < 0)
+    const op *what = op_of(l->kind);
+    void *own = what->is.size ? mem_alloc(what->is.size) : NULL;
+    l->own = own;
+    if ((own && declaration_read(&what->is, own, j, e) < 0) || read_weights(j, what, l, e) < 0 ||
+        (what->read_older && what->read_older(l, own, j, e) < 0))
         return -1;
-    l->in.dims = op_read_sizes(j, "input_shape", l->in.size, TENSOR_MAX_DIMS, false, e);
+    l->in.dims = json_read_sizes(j, "input_shape", l->in.size, TENSOR_MAX_DIMS, false, e);
     if (l->in.dims < 0)
         return -1;
     l->frozen = !json_bool_or(j, "trainable", true);
     l->half = strcmp(json_str_or(j, "dtype", ""), "mixed_bfloat16") == 0;
-    l->shares = op_size(j, "shares");
-    l->remat = op_size(j, "remat");
+    l->shares = json_size(j, "shares");
+    l->remat = json_size(j, "remat");
     l->from = read_numbers(j, "from", &l->froms, e);
     return l->froms == SIZE_MAX ? -1 : 0;
 }
@@ -367,8 +370,10 @@ model *config_model(const cJSON *config, size_t most, err *e)
     model *m = read_model(config, specs, (size_t)n, most, e);
     for (int i = 0; i < n; i++) {
         free((void *)specs[i].from);
-        free((void *)specs[i].mean);
-        free((void *)specs[i].variance);
+        void *own = (void *)(uintptr_t)specs[i].own;
+        if (own)
+            declaration_done(&op_of(specs[i].kind)->is, own);
+        free(own);
     }
     if (m && compile(m, config, e) < 0) {
         model_free(m);

@@ -10,7 +10,7 @@
 // The node's activation if the loss applies it.
 static activation of_loss(const node *n)
 {
-    activation f = n->layer ? n->layer->activation : ACTIVATION_LINEAR;
+    activation f = n->layer ? layer_activation(n->layer) : ACTIVATION_LINEAR;
     return activation_is_of_output(f) ? f : ACTIVATION_LINEAR;
 }
 static bool is_trained(const graph *g, const node *n)
@@ -55,7 +55,7 @@ static void set_up(flow *f, size_t i)
         r->ldx[k] = op_round(shape_size(&r->in[k]), 16);
         r->wants |= f->node[n->input[k]].wants;
     }
-    activation own = n->layer ? n->layer->activation : ACTIVATION_LINEAR;
+    activation own = n->layer ? layer_activation(n->layer) : ACTIVATION_LINEAR;
     r->work = (op_work){.layer = n->layer,
         .inputs = n->inputs,
         .in = r->in,

@@ -18,7 +18,7 @@ static bool is_marked(const flow *f, size_t i)
 {
     const node *n = &f->g->node[i];
     return n->remat && f->node[i].input < 0 && !flow_is_output(f->g, i) &&
-           !(n->layer && n->layer->synchronized);
+           !(n->layer && n->op->of_all_ranks && n->op->of_all_ranks(n->layer));
 }
 
 static size_t later_node(size_t a, size_t b) // NONE comes before all

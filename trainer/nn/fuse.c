@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "trainer/dnn/dnn.h"
+#include "trainer/nn/op/layers.h"
 
 #include <math.h>
 #include <string.h>
@@ -67,9 +68,12 @@ static bool clips(const node *n, float *most)
     if (!l || n->echo)
         return false;
     if (l->kind == LAYER_ACTIVATION)
-        return l->activation == ACTIVATION_RELU;
-    *most = (float)l->most;
-    return l->kind == LAYER_RELU && !(l->slope > 0) && !(l->threshold > 0) && l->most > 0;
+        return layer_activation(l) == ACTIVATION_RELU;
+    if (l->kind != LAYER_RELU)
+        return false;
+    const relu_layer *relu = l->own;
+    *most = (float)relu->most;
+    return !(relu->slope > 0) && !(relu->threshold > 0) && relu->most > 0;
 }
 
 static bool is_shared(const graph *g, const node *n)
@@ -133,7 +137,7 @@ static void join(struct fusing *f, size_t i, const struct tail *t)
 static void fuse_convolution(struct fusing *f, size_t i)
 {
     const node *n = &f->g->node[i], *norm = after(f, i);
-    bool whole = n->layer->activation == ACTIVATION_LINEAR && !is_shared(f->g, n);
+    bool whole = layer_activation(n->layer) == ACTIVATION_LINEAR && !is_shared(f->g, n);
     bool folds =
         whole && norm && norm->op->kind == LAYER_BATCH_NORMALIZATION && !is_shared(f->g, norm);
     if (!whole || is_output(f->g, i))
@@ -190,7 +194,7 @@ static bool is_half(const graph *g, const node *n, const struct dnn_ops *dnn)
         .chunk_rows = 1,
         .ldx = ld,
         .ldy = op_round(shape_size(&n->out), 16),
-        .f = n->layer->activation,
+        .f = layer_activation(n->layer),
         .clip = n->clip,
         .most = n->most,
         .half = true,

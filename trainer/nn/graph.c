@@ -2,6 +2,7 @@
 #include "trainer/nn/graph.h"
 
 #include "base/mem.h"
+#include "trainer/nn/op/layers.h"
 
 #include <math.h>
 #include <string.h>
@@ -42,7 +43,12 @@ static node *add_part(graph *g, const layer_spec *l, size_t number, size_t part,
     layer_spec *made = &g->made[number * MADE];
     if (!whole->parts)
         return add(g, whole, l, number, inputs);
-    whole->parts(l, made);
+    if (part == 0) {
+        void *own[OP_PARTS];
+        for (size_t k = 0; k < OP_PARTS; k++)
+            own[k] = mem_alloc(whole->is.size);
+        whole->parts(l, made, own);
+    }
     return add(g, op_of_layer(&made[part]), &made[part], number, inputs);
 }
 
@@ -184,15 +190,24 @@ static void place(graph *g)
     }
 }
 
+// Which weights a layer has is said by its options that leave some out.
+static bool has_same_weights(const layer_spec *l, const layer_spec *other)
+{
+    const declaration *d = &op_of(l->kind)->is;
+    for (const attribute *a = attribute_next(d, NULL); a; a = attribute_next(d, a))
+        if (a->type == ATTRIBUTE_NOT &&
+            *(const bool *)attribute_of(a, l->own) != *(const bool *)attribute_of(a, other->own))
+            return false;
+    return true;
+}
+
 // The layer whose weights another one uses comes before it, is of its kind, and has its own.
 static int check_shares(const layer_spec *layers, size_t number, err *e)
 {
     const layer_spec *l = &layers[number];
     if (!l->shares ||
         (l->shares <= number && layers[l->shares - 1].kind == l->kind &&
-            !layers[l->shares - 1].shares && layers[l->shares - 1].no_bias == l->no_bias &&
-            layers[l->shares - 1].no_center == l->no_center &&
-            layers[l->shares - 1].no_scale == l->no_scale))
+            !layers[l->shares - 1].shares && has_same_weights(l, &layers[l->shares - 1])))
         return 0;
     return err_set(
         e, ERR_INVALID, "%s cannot use the weights of layer %zu", l->name, l->shares - 1);
@@ -237,7 +252,7 @@ static bool has_echo(
     const layer_spec *layers, size_t n, const size_t *outputs, size_t output_count, size_t i)
 {
     bool output = false, taken = false;
-    activation f = layers[i].activation;
+    activation f = layer_activation(&layers[i]);
     for (size_t k = 0; k < output_count; k++)
         output |= outputs[k] == i;
     if (!output || f == ACTIVATION_LINEAR || !activation_is_of_output(f))
@@ -251,7 +266,8 @@ static bool has_echo(
 static int add_echo(graph *g, const layer_spec *l, size_t number, err *e)
 {
     layer_spec *made = &g->made[number * MADE + ECHO];
-    *made = (layer_spec){.kind = LAYER_ACTIVATION, .activation = l->activation};
+    activation_layer own = {layer_activation(l)};
+    *made = (layer_spec){.kind = LAYER_ACTIVATION, .own = mem_dup(&own, sizeof own)};
     memcpy(made->name, l->name, sizeof made->name);
     node *echo = add(g, op_of(LAYER_ACTIVATION), made, number, 1);
     echo->input[0] = g->n - 2;
@@ -350,6 +366,7 @@ graph *graph_new(layer_spec *layers, size_t n, const size_t *inputs, size_t inpu
     graph *g = mem_alloc(sizeof *g);
     g->node = mem_array(MADE * n + 1, sizeof *g->node);
     g->made = mem_array(MADE * n, sizeof *g->made);
+    g->layers = n;
     AUTO_FREE size_t *at = mem_array(n, sizeof *at);
     int status = input_count ? connect(g, layers, n, outputs, output_count, at, e)
                              : connect_row(g, layers, n, in, e);
@@ -365,7 +382,8 @@ graph *graph_new(layer_spec *layers, size_t n, const size_t *inputs, size_t inpu
     place(g);
     for (size_t i = 0; i < g->n; i++)
         if (g->node[i].op->kind == LAYER_DENSE)
-            layers[g->node[i].number].inputs = op_last(&g->node[g->node[i].input[0]].out);
+            ((dense_layer *)(uintptr_t)layers[g->node[i].number].own)->inputs =
+                op_last(&g->node[g->node[i].input[0]].out);
     return g;
 }
 
@@ -376,6 +394,8 @@ void graph_free(graph *g)
     for (size_t i = 0; i < g->n; i++)
         free(g->node[i].input);
     free(g->node);
+    for (size_t i = 0; i < MADE * g->layers; i++)
+        free((void *)g->made[i].own);
     free(g->made);
     free(g->input);
     free(g->output);
@@ -399,8 +419,8 @@ bool layers_are_chain(const layer_spec *layers, size_t n)
     for (size_t i = 0; i < n; i++) {
         const layer_spec *l = &layers[i];
         bool dropout = l->kind == LAYER_DROPOUT, is_last = i + 1 == n;
-        bool apart = !activation_is_of_output(l->activation) ||
-                     (l->activation == ACTIVATION_SOFTMAX && l != dense);
+        activation f = layer_activation(l);
+        bool apart = !activation_is_of_output(f) || (f == ACTIVATION_SOFTMAX && l != dense);
         if (l->kind == LAYER_INPUT   ? i > 0
             : dropout                ? is_last || (i > 0 && l[-1].kind == LAYER_DROPOUT)
             : l->kind == LAYER_DENSE ? apart || has_regularizer(l) || l->shares

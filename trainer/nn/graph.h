@@ -51,7 +51,9 @@ typedef struct node {
 typedef struct graph {
     size_t n;
     node *node;
-    layer_spec *made; // for each layer those of its parts (op.parts) and of its echo
+    layer_spec
+        *made; // for each layer those of its parts (op.parts) and of its echo, with their own
+    size_t layers;
     size_t inputs, *input, outputs, *output; // nodes
     size_t parameters;
     parameter *parameter;

@@ -1,32 +1,33 @@
 // SPDX-License-Identifier: MIT
 #include "trainer/nn/layer.h"
 
-#include "base/mem.h"
 #include "base/str.h"
+#include "trainer/nn/op/op.h"
 
 #include <string.h>
 
-static const char *const kinds[] = {
-#define X(name, text, id) text,
-    LAYER_KINDS(X)
-#undef X
-};
-
 static const char *const ids[] = {
-#define X(name, text, id) id,
-    LAYER_KINDS(X)
-#undef X
+#define LAYER(name, id, file) #id,
+#include "trainer/nn/op/layers.def"
+#undef LAYER
 };
 
-static const char *const activations[] = {
+enum {
+#define X(name, text) ACTIVATION_AT_##name,
+    ACTIVATIONS(X)
+#undef X
+        ACTIVATION_COUNT
+};
+
+const char *const activation_names[] = {
 #define X(name, text) text,
     ACTIVATIONS(X)
 #undef X
-};
+        NULL};
 
 const char *layer_kind_name(layer_kind kind)
 {
-    return kinds[kind];
+    return op_of(kind)->is.name;
 }
 
 const char *layer_kind_id(layer_kind kind)
@@ -36,33 +37,49 @@ const char *layer_kind_id(layer_kind kind)
 
 const char *activation_name(activation a)
 {
-    return activations[a];
+    return activation_names[a];
 }
 
 int layer_kind_parse(const char *text, layer_kind *kind, err *e)
 {
-    int i = str_index(kinds, ARRAY_LEN(kinds), "layer", text, e);
+    const char *names[LAYER_KIND_COUNT];
+    for (layer_kind k = 0; k < LAYER_KIND_COUNT; k++)
+        names[k] = layer_kind_name(k);
+    int i = str_index(names, LAYER_KIND_COUNT, "layer", text, e);
     if (i < 0)
         return -1;
     *kind = (layer_kind)i;
     return 0;
 }
 
-int activation_parse(const char *text, activation *a, err *e)
+int activation_choice(const char *text, int *value, err *e)
 {
     bool none = strcmp(text, "none") == 0;
     text = strcmp(text, "swish") == 0 ? "silu" : text;
-    int i = none ? ACTIVATION_LINEAR
-                 : str_index(activations, ARRAY_LEN(activations), "activation", text, e);
-    if (i < 0)
+    int i = none ? (int)ACTIVATION_LINEAR
+                 : str_index(activation_names, ACTIVATION_COUNT, "activation", text, e);
+    *value = i < 0 ? *value : i;
+    return i < 0 ? -1 : 0;
+}
+
+int activation_parse(const char *text, activation *a, err *e)
+{
+    int value = 0;
+    if (activation_choice(text, &value, e) < 0)
         return -1;
-    *a = (activation)i;
+    *a = (activation)value;
     return 0;
 }
 
 bool activation_is_of_output(activation a)
 {
     return a != ACTIVATION_GELU && a != ACTIVATION_SILU;
+}
+
+activation layer_activation(const layer_spec *l)
+{
+    const attribute *a = attribute_find(&op_of(l->kind)->is, "activation");
+    return a && l->own ? *(const activation *)attribute_of(a, l->own) : ACTIVATION_LINEAR;
 }
 
 size_t shape_size(const row_shape *s)
@@ -76,21 +93,9 @@ size_t shape_size(const row_shape *s)
 
 void layer_text(const layer_spec *l, buf *out)
 {
-    bool shaped = l->kind == LAYER_FLATTEN || l->kind == LAYER_RESHAPE || l->kind == LAYER_INPUT;
-    buf_fmt(out, "%s(", kinds[l->kind]);
-    if (l->kind == LAYER_EMBEDDING)
-        buf_fmt(out, "%zu, ", l->entries);
-    if (l->units || l->kind == LAYER_DENSE)
-        buf_fmt(out, "%zu", l->units);
-    else if (l->kind == LAYER_DROPOUT)
-        buf_fmt(out, "%g", (double)l->rate);
-    else if (l->kind == LAYER_ACTIVATION)
-        buf_str(out, activation_name(l->activation));
-    for (int i = 0; shaped && i < l->dims; i++)
-        buf_fmt(out, "%s%zu", i ? ", " : "", l->shape[i]);
-    if (l->window[0])
-        buf_fmt(out, "%s%zu", l->units ? ", " : "", l->window[0]);
-    if (l->window[0] && l->window[1])
-        buf_fmt(out, "x%zu", l->window[1]);
+    const declaration *d = &op_of(l->kind)->is;
+    buf_fmt(out, "%s(", d->name);
+    if (l->own)
+        declaration_text(d, l->own, out);
     buf_char(out, ')');
 }

@@ -6,6 +6,7 @@
 #include "trainer/dnn/dnn.h"
 #include "trainer/nn/exchange.h"
 #include "trainer/nn/objective.h"
+#include "trainer/nn/op/layers.h"
 #include "trainer/tensor/memory.h"
 
 #include <math.h>
@@ -13,7 +14,7 @@
 #include <string.h>
 
 // More than any real model has. This keeps all products of sizes below far from overflow.
-enum { LAYERS_MAX = 1000, UNITS_MAX = OP_UNITS_MAX };
+enum { LAYERS_MAX = 1000 };
 
 static int layer_error(const layer_spec *l, err *e, const char *why)
 {
@@ -22,13 +23,12 @@ static int layer_error(const layer_spec *l, err *e, const char *why)
     return err_set(e, ERR_USAGE, "%s %s", buf_cstr(&text), why);
 }
 
-static int check_shape(const layer_spec *l, int dims, const size_t *shape, err *e)
+static int check_shape(const layer_spec *l, const row_shape *s, err *e)
 {
-    size_t least = l->kind != LAYER_RESHAPE;
-    if (dims < 0 || dims > TENSOR_MAX_DIMS)
+    if (s->dims < 0 || s->dims > TENSOR_MAX_DIMS)
         return layer_error(l, e, "has too many dimensions");
-    for (int d = 0; d < dims; d++)
-        if (shape[d] < least || shape[d] > UNITS_MAX)
+    for (int d = 0; d < s->dims; d++)
+        if (s->size[d] < 1 || s->size[d] > OP_UNITS_MAX)
             return layer_error(l, e, "must have sizes between 1 and 16777216");
     return 0;
 }
@@ -37,14 +37,11 @@ static int check_layer(const layer_spec *l, err *e)
 {
     if (memchr(l->name, 0, sizeof l->name) == NULL)
         return err_set(e, ERR_USAGE, "a layer's name is too long");
-    if (l->kind == LAYER_DENSE && (l->units < 1 || l->units > UNITS_MAX || l->inputs > UNITS_MAX))
-        return layer_error(l, e, "must have between 1 and 16777216 units and inputs");
-    if (l->kind == LAYER_DROPOUT && !(l->rate >= 0 && l->rate < 1))
-        return layer_error(l, e, "must have a rate of at least 0 and less than 1");
-    if (l->kind == LAYER_INPUT && l->dims < 1)
-        return layer_error(l, e, "must have a shape");
-    return check_shape(l, l->dims, l->shape, e) < 0 ? -1
-                                                    : check_shape(l, l->in.dims, l->in.size, e);
+    const op *what = op_of(l->kind);
+    err why = {0};
+    if (what->check && what->check(l, &why) < 0)
+        return layer_error(l, e, why.text);
+    return check_shape(l, &l->in, e);
 }
 
 // The second call of dense is dense:2.
@@ -109,10 +106,12 @@ static row_shape told_shape(const model *m)
         const layer_spec *l = &m->layer[i];
         if (l->in.dims)
             return l->in;
-        if ((l->kind == LAYER_FLATTEN || l->kind == LAYER_INPUT) && l->dims)
-            return shape_from(l->dims, l->shape);
-        if (l->kind == LAYER_DENSE && l->inputs)
-            return shape_from(1, &l->inputs);
+        const shape_layer *shape = l->own;
+        const dense_layer *dense = l->own;
+        if ((l->kind == LAYER_FLATTEN || l->kind == LAYER_INPUT) && shape->dims)
+            return *shape;
+        if (l->kind == LAYER_DENSE && dense->inputs)
+            return shape_from(1, &dense->inputs);
         if (l->kind != LAYER_FLATTEN && l->kind != LAYER_DROPOUT)
             break;
     }
@@ -240,7 +239,7 @@ const layer_spec *model_output_layer(const model *m, size_t k)
 static int check_heads(const model *m, const compile_spec *spec, err *e)
 {
     for (size_t k = 0; k < model_output_count(m); k++) {
-        activation f = model_output_layer(m, k)->activation;
+        activation f = layer_activation(model_output_layer(m, k));
         compile_spec head = compile_head(spec, k);
         if (objective_check(&head, activation_is_of_output(f) ? f : ACTIVATION_LINEAR, e) < 0)
             return k ? err_wrap(e, "%s", model_output_layer(m, k)->name) : -1;
@@ -284,19 +283,31 @@ static int lay_out(model *m, const row_shape *in, err *e)
     return m->compiled ? model_init_slots(m, e) : 0;
 }
 
+// What the layer is told, new.
+static void *copy_own(const layer_spec *l)
+{
+    const declaration *d = &op_of(l->kind)->is;
+    if (!d->size)
+        return NULL;
+    void *own = mem_alloc(d->size);
+    if (l->own)
+        memcpy(own, l->own, d->size);
+    else
+        declaration_defaults(d, own);
+    declaration_copy(d, own);
+    return own;
+}
+
 static void copy_layers(model *m, const graph_spec *spec)
 {
     m->n = spec->n;
     m->layer = mem_dup(spec->layers, spec->n * sizeof *spec->layers);
     for (size_t i = 0; i < m->n; i++) {
         layer_spec *l = &m->layer[i];
+        l->own = copy_own(l);
         l->from =
             spec->input_count && l->froms ? mem_dup(l->from, l->froms * sizeof *l->from) : NULL;
         l->froms = l->from ? l->froms : 0;
-        if (!l->constants)
-            continue;
-        l->mean = mem_dup(l->mean, l->constants * sizeof *l->mean);
-        l->variance = mem_dup(l->variance, l->constants * sizeof *l->variance);
     }
     m->input_count = spec->input_count;
     m->output_count = spec->input_count ? spec->output_count : 0;
@@ -312,9 +323,6 @@ static int check_layers(const graph_spec *spec, err *e)
         return err_set(e, ERR_USAGE, "a model needs a layer, and at most %d", LAYERS_MAX);
     if (spec->output_count > HEADS_MAX)
         return err_set(e, ERR_USAGE, "a model has at most %d outputs", HEADS_MAX);
-    for (size_t i = 0; i < spec->n; i++)
-        if (check_layer(&spec->layers[i], e) < 0)
-            return -1;
     return 0;
 }
 
@@ -327,6 +335,11 @@ model *model_new_graph(const graph_spec *spec, err *e)
     snprintf(m->name, sizeof m->name, "%s", spec->name ? spec->name : "");
     m->most = spec->most;
     copy_layers(m, spec);
+    for (size_t i = 0; i < m->n; i++)
+        if (check_layer(&m->layer[i], e) < 0) {
+            model_free(m);
+            return NULL;
+        }
     row_shape in = m->input_count ? (row_shape){0} : told_shape(m);
     bool known = m->input_count || in.dims;
     if (name_layers(m->layer, m->n, e) < 0 || mark_named(m->layer, m->n, spec, e) < 0 ||
@@ -340,6 +353,14 @@ model *model_new_graph(const graph_spec *spec, err *e)
 model *model_new(const layer_spec *layers, size_t n, uint64_t seed, err *e)
 {
     return model_new_graph(&(graph_spec){.layers = layers, .n = n, .seed = seed}, e);
+}
+
+static void free_own(layer_spec *l)
+{
+    void *own = (void *)(uintptr_t)l->own;
+    if (own)
+        declaration_done(&op_of(l->kind)->is, own);
+    free(own);
 }
 
 void model_free(model *m)
@@ -362,8 +383,7 @@ void model_free(model *m)
         free(m->g);
     for (size_t i = 0; i < m->n; i++) {
         free((void *)m->layer[i].from);
-        free((void *)m->layer[i].mean);
-        free((void *)m->layer[i].variance);
+        free_own(&m->layer[i]);
     }
     free(m->layer);
     free(m->inputs);
@@ -411,7 +431,7 @@ static int check_rows(const model *m, size_t k, const row_shape *given, err *e)
     if (m->graph && in.dims == 1 && given->dims > 1 && !starts_flat(m))
         return err_set(e, ERR_USAGE, "%s expects rows of one dimension, got %s: put Flatten before",
             name, buf_cstr(&have));
-    if (got < 1 || got > UNITS_MAX)
+    if (got < 1 || got > OP_UNITS_MAX)
         return err_set(e, ERR_USAGE, "rows of shape %s cannot be trained on", buf_cstr(&have));
     return 0;
 }
@@ -530,11 +550,17 @@ void model_set_threads(model *m, int threads)
     m->spec.threads = threads;
 }
 
+static bool of_all_ranks(const layer_spec *l)
+{
+    const op *what = op_of(l->kind);
+    return what->of_all_ranks && what->of_all_ranks(l);
+}
+
 bool model_needs_all_ranks(const model *m)
 {
     bool needs = m->compiled && m->spec.allreduce;
     for (size_t i = 0; m->compiled && m->spec.allsum && i < m->n; i++)
-        needs |= m->layer[i].synchronized;
+        needs |= of_all_ranks(&m->layer[i]);
     return needs;
 }
 
@@ -587,10 +613,15 @@ row_shape model_output_shape(const model *m, size_t i)
     return m->graph ? m->graph->node[m->graph->output[i]].out : (row_shape){0};
 }
 
+static size_t told_units(const layer_spec *l)
+{
+    return l->kind == LAYER_DENSE ? ((const dense_layer *)l->own)->units : 0;
+}
+
 size_t model_outputs(const model *m)
 {
     row_shape out = model_output_shape(m, 0);
-    return m->graph ? shape_size(&out) : model_output_layer(m, 0)->units;
+    return m->graph ? shape_size(&out) : told_units(model_output_layer(m, 0));
 }
 
 const size_t *model_input_layers(const model *m, size_t *n)

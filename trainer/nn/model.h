@@ -3,9 +3,9 @@
 // is compiled. It owns weights, buffers and threads. One thread at a time may use a model. Training
 // itself is in trainer/fit.h.
 //
-//   layer_spec layers[] = {{.kind = LAYER_FLATTEN, .dims = 2, .shape = {28, 28}},
-//       {.kind = LAYER_DENSE, .units = 128, .activation = ACTIVATION_RELU},
-//       {.kind = LAYER_DENSE, .units = 10, .activation = ACTIVATION_SOFTMAX}};
+//   layer_spec layers[] = {{.kind = LAYER_FLATTEN, .own = &(shape_layer){2, {28, 28}}},
+//       {.kind = LAYER_DENSE, .own = &(dense_layer){.units = 128, .activation = ACTIVATION_RELU}},
+//       {.kind = LAYER_DENSE, .own = &(dense_layer){10, .activation = ACTIVATION_SOFTMAX}}};
 //   model *m = model_new(layers, 3, MODEL_SEED, &e);
 //   compile_spec c = {.optimizer = optimizer_default(OPTIMIZER_ADAM), .metrics = METRIC(ACCURACY)};
 //   model_compile(m, &c, &e);
@@ -16,6 +16,7 @@
 #include "trainer/nn/layer.h"
 #include "trainer/nn/loss.h"
 #include "trainer/nn/metric.h"
+#include "trainer/nn/op/layers.h"
 #include "trainer/nn/optimizer.h"
 #include "trainer/tensor/tensor.h"
 

@@ -156,33 +156,33 @@ onnx_value onnx_node(onnx *o, const char *type, size_t n, const onnx_value *x)
 
 static void add_attribute(onnx *o, const char *name, int type, buf *value)
 {
-    AUTO_BUF attribute = {0};
-    wire_text(&attribute, ATTRIBUTE_NAME, name);
-    buf_add(&attribute, value->data, value->len);
-    wire_int(&attribute, ATTRIBUTE_TYPE, type);
-    wire_bytes(&o->step[o->steps - 1].attributes, NODE_ATTRIBUTE, attribute.data, attribute.len);
+    AUTO_BUF field = {0};
+    wire_text(&field, ATTRIBUTE_NAME, name);
+    buf_add(&field, value->data, value->len);
+    wire_int(&field, ATTRIBUTE_TYPE, type);
+    wire_bytes(&o->step[o->steps - 1].attributes, NODE_ATTRIBUTE, field.data, field.len);
 }
 
-void onnx_set_int(onnx *o, const char *attribute, int64_t value)
+void onnx_set_int(onnx *o, const char *field, int64_t value)
 {
     AUTO_BUF bytes = {0};
     wire_int(&bytes, ATTRIBUTE_I, value);
-    add_attribute(o, attribute, TYPE_INT, &bytes);
+    add_attribute(o, field, TYPE_INT, &bytes);
 }
 
-void onnx_set_float(onnx *o, const char *attribute, double value)
+void onnx_set_float(onnx *o, const char *field, double value)
 {
     AUTO_BUF bytes = {0};
     wire_float(&bytes, ATTRIBUTE_F, (float)value);
-    add_attribute(o, attribute, TYPE_FLOAT, &bytes);
+    add_attribute(o, field, TYPE_FLOAT, &bytes);
 }
 
-void onnx_set_ints(onnx *o, const char *attribute, size_t n, const int64_t *values)
+void onnx_set_ints(onnx *o, const char *field, size_t n, const int64_t *values)
 {
     AUTO_BUF bytes = {0};
     for (size_t i = 0; i < n; i++)
         wire_int(&bytes, ATTRIBUTE_INTS, values[i]);
-    add_attribute(o, attribute, TYPE_INTS, &bytes);
+    add_attribute(o, field, TYPE_INTS, &bytes);
 }
 
 // The two layouts of a node's output are one for rows of one dimension. A Transpose makes the other

@@ -2,6 +2,7 @@
 #include "trainer/nn/plan.h"
 
 #include "base/mem.h"
+#include "trainer/nn/op/layers.h"
 #include "trainer/tensor/memory.h"
 
 #include <string.h>
@@ -41,13 +42,13 @@ plan *plan_new(const layer_spec *layers, size_t n, size_t inputs)
     p->inputs = inputs;
     p->ldx = leading(inputs);
     for (size_t i = 0; i < n; i++) {
+        const dense_layer *dense = layers[i].own;
+        const dropout_layer *dropout = layers[i].own;
         if (layers[i].kind == LAYER_DENSE)
-            p->layer[p->n++] = (plan_layer){.spec = i,
-                .units = layers[i].units,
-                .f = layers[i].activation,
-                .bias = !layers[i].no_bias};
+            p->layer[p->n++] = (plan_layer){
+                .spec = i, .units = dense->units, .f = dense->activation, .bias = !dense->no_bias};
         else if (layers[i].kind == LAYER_DROPOUT)
-            *(p->n ? &p->layer[p->n - 1].dropout : &p->input_dropout) = layers[i].rate;
+            *(p->n ? &p->layer[p->n - 1].dropout : &p->input_dropout) = dropout->rate;
     }
     for (size_t i = 0; i < p->n; i++)
         place(p, &p->layer[i], i ? p->layer[i - 1].units : inputs, i + 1 == p->n);

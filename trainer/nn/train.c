@@ -9,6 +9,7 @@
 #include "trainer/nn/follow.h"
 #include "trainer/nn/internal.h"
 #include "trainer/nn/objective.h"
+#include "trainer/nn/op/layers.h"
 #include "trainer/nn/step.h"
 #include "trainer/tensor/memory.h"
 
@@ -129,12 +130,13 @@ int model_check_values(const model *m, size_t k, const tensor *x, err *e)
         const node *n = &m->graph->node[i];
         if (n->op->kind != LAYER_EMBEDDING || origin_of(m->graph, n) != from)
             continue;
+        size_t entries = ((const embedding_layer *)n->layer->own)->entries;
         for (size_t at = 0; at < tensor_count(x); at++) {
             double value = tensor_at(x, at);
-            if (!(value >= 0 && value < (double)n->layer->entries && value == floor(value)))
+            if (!(value >= 0 && value < (double)entries && value == floor(value)))
                 return err_set(e, ERR_USAGE,
                     "%s expects indices from 0 to %zu, but row %zu of x holds %g", n->layer->name,
-                    n->layer->entries - 1, at / width, value);
+                    entries - 1, at / width, value);
         }
     }
     return 0;

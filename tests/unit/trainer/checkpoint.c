@@ -10,10 +10,14 @@
 
 enum { N = 40 };
 
-static const layer_spec layers[] = {{.kind = LAYER_FLATTEN, .dims = 2, .shape = {2, 3}},
-    {.kind = LAYER_DENSE, .units = 70, .activation = ACTIVATION_RELU, .name = "hidden"},
-    {.kind = LAYER_DROPOUT, .rate = 0.25f},
-    {.kind = LAYER_DENSE, .units = 3, .activation = ACTIVATION_SOFTMAX, .no_bias = true}};
+static const layer_spec layers[] = {
+    {.kind = LAYER_FLATTEN, .own = &(shape_layer){.dims = 2, .size = {2, 3}}},
+    {.kind = LAYER_DENSE,
+        .own = &(dense_layer){.units = 70, .activation = ACTIVATION_RELU},
+        .name = "hidden"},
+    {.kind = LAYER_DROPOUT, .own = &(dropout_layer){.rate = 0.25f}},
+    {.kind = LAYER_DENSE,
+        .own = &(dense_layer){.units = 3, .activation = ACTIVATION_SOFTMAX, .no_bias = true}}};
 
 static tensor *x, *y;
 
@@ -191,10 +195,12 @@ TEST(the_configuration_comes_back)
     CHECK_OK(again, e);
     CHECK_INT(model_layer_count(again), 4);
     CHECK_STR(model_layer(again, 1)->name, "hidden");
-    CHECK_INT(model_layer(again, 1)->units, 70);
-    CHECK_INT(model_layer(again, 1)->activation, ACTIVATION_RELU);
-    CHECK_NEAR((double)model_layer(again, 2)->rate, 0.25, 0);
-    CHECK(model_layer(again, 3)->no_bias);
+    const dense_layer *hidden = model_layer(again, 1)->own, *last = model_layer(again, 3)->own;
+    const dropout_layer *dropout = model_layer(again, 2)->own;
+    CHECK_INT(hidden->units, 70);
+    CHECK_INT(hidden->activation, ACTIVATION_RELU);
+    CHECK_NEAR((double)dropout->rate, 0.25, 0);
+    CHECK(last->no_bias);
     CHECK_INT(model_seed(again), 11);
     CHECK_NEAR(model_momentum(again), 0.5, 0);
     CHECK_INT(model_compiled(again)->loss, LOSS_SPARSE_CATEGORICAL_CROSSENTROPY);
@@ -234,12 +240,12 @@ TEST(weights_go_into_a_model_of_the_same_layers_only)
     check_equal(m, other);
     layer_spec changed[4];
     memcpy(changed, layers, sizeof layers);
-    changed[1].units = 71;
+    changed[1].own = &(dense_layer){.units = 71, .activation = ACTIVATION_RELU};
     model *wide = model_new(changed, 4, 1, &e);
     CHECK(checkpoint_restore(wide, bytes.data, bytes.len, &e) < 0);
     CHECK_STR(e.text, "hidden/kernel expects shape (6, 71), got (6, 70)");
     memcpy(changed, layers, sizeof layers);
-    changed[3].units = 4;
+    changed[3].own = &(dense_layer){.units = 4, .activation = ACTIVATION_SOFTMAX, .no_bias = true};
     model *late = model_new(changed, 4, 1, &e);
     float kept = *model_weight_values(late, &n);
     CHECK(checkpoint_restore(late, bytes.data, bytes.len, &e) < 0);
@@ -436,7 +442,7 @@ TEST(bad_configurations_are_named)
     check_config("{", ERR_INVALID, "the checkpoint's configuration");
     check_config("{}", ERR_INVALID, "no list \"layers\"");
     check_config("{\"layers\": [{\"type\": \"LSTM\"}]}", ERR_USAGE,
-        "layers[0]: unknown layer \"LSTM\" (known: Flatten, Dense, Dropout, ");
+        "layers[0]: unknown layer \"LSTM\" (known: InputLayer, Dense, Conv2D, ");
     check_config("{\"layers\": [{\"type\": \"Dense\", \"units\": 10}]}", ERR_INVALID,
         "does not tell the inputs");
     check_config("{\"layers\": [{\"type\": \"Embedding\", \"input_dim\": 16777216, \"output_dim\": "

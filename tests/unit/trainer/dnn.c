@@ -9,32 +9,52 @@ enum { ROWS = 21, CLASSES = 3 };
 
 #define CONV(n, h, w, s, t, f, ...)                                                                \
     {                                                                                              \
-        .kind = LAYER_CONV2D, .units = n, .window = {h, w}, .stride = {s, t},                      \
-        .activation = ACTIVATION_##f, FROM(__VA_ARGS__)                                            \
+        .kind = LAYER_CONV2D,                                                                      \
+        .own =                                                                                     \
+            &(window_layer){                                                                       \
+                .units = n, .window = {h, w}, .stride = {s, t}, .activation = ACTIVATION_##f},     \
+        FROM(__VA_ARGS__)                                                                          \
     }
 #define SAME(n, size, s, f, ...)                                                                   \
     {                                                                                              \
-        .kind = LAYER_CONV2D, .units = n, .window = {size, size}, .stride = {s, s}, .same = true,  \
-        .activation = ACTIVATION_##f, .no_bias = true, FROM(__VA_ARGS__)                           \
+        .kind = LAYER_CONV2D,                                                                      \
+        .own = &(window_layer){.units = n,                                                         \
+            .window = {size, size},                                                                \
+            .stride = {s, s},                                                                      \
+            .padding = PADDING_SAME,                                                               \
+            .activation = ACTIVATION_##f,                                                          \
+            .no_bias = true},                                                                      \
+        FROM(__VA_ARGS__)                                                                          \
     }
 #define DEPTHWISE(size, s, m, f, ...)                                                              \
     {                                                                                              \
-        .kind = LAYER_DEPTHWISE_CONV2D, .multiplier = m, .window = {size, size}, .stride = {s, s}, \
-        .same = true, .activation = ACTIVATION_##f, FROM(__VA_ARGS__)                              \
+        .kind = LAYER_DEPTHWISE_CONV2D,                                                            \
+        .own = &(window_layer){.multiplier = m,                                                    \
+            .window = {size, size},                                                                \
+            .stride = {s, s},                                                                      \
+            .padding = PADDING_SAME,                                                               \
+            .activation = ACTIVATION_##f},                                                         \
+        FROM(__VA_ARGS__)                                                                          \
     }
 #define GROUPED(n, size, s, g, f, ...)                                                             \
     {                                                                                              \
-        .kind = LAYER_CONV2D, .units = n, .groups = g, .window = {size, size}, .stride = {s, s},   \
-        .same = true, .activation = ACTIVATION_##f, FROM(__VA_ARGS__)                              \
+        .kind = LAYER_CONV2D,                                                                      \
+        .own = &(window_layer){.units = n,                                                         \
+            .groups = g,                                                                           \
+            .window = {size, size},                                                                \
+            .stride = {s, s},                                                                      \
+            .padding = PADDING_SAME,                                                               \
+            .activation = ACTIVATION_##f},                                                         \
+        FROM(__VA_ARGS__)                                                                          \
     }
 #define OF(what, ...)                                                                              \
     {                                                                                              \
-        .kind = LAYER_##what, .epsilon = NORM_EPSILON, .momentum = NORM_MOMENTUM,                  \
-        FROM(__VA_ARGS__)                                                                          \
+        .kind = LAYER_##what, FROM(__VA_ARGS__)                                                    \
     }
 #define OUT(from)                                                                                  \
     {                                                                                              \
-        .kind = LAYER_DENSE, .units = CLASSES, .activation = ACTIVATION_SOFTMAX, FROM(from)        \
+        .kind = LAYER_DENSE,                                                                       \
+        .own = &(dense_layer){.units = CLASSES, .activation = ACTIVATION_SOFTMAX}, FROM(from)      \
     }
 
 static const struct {
@@ -43,23 +63,27 @@ static const struct {
 } graphs[] = {
     {"a digit's network",
         {{INPUT(12, 12, 1), CONV(32, 3, 3, 1, 1, RELU, 0), CONV(64, 3, 3, 1, 1, RELU, 1),
-             {.kind = LAYER_MAX_POOLING2D, .window = {2, 2}, .stride = {2, 2}, FROM(2)},
+             {.kind = LAYER_MAX_POOLING2D,
+                 .own = &(window_layer){.window = {2, 2}, .stride = {2, 2}},
+                 FROM(2)},
              OF(FLATTEN, 3), OUT(4)},
             NUMBERS(0), NUMBERS(5)}},
     {"a residual block with strides",
         {{INPUT(8, 8, 16), SAME(64, 3, 2, LINEAR, 0), OF(BATCH_NORMALIZATION, 1),
-             {.kind = LAYER_ACTIVATION, .activation = ACTIVATION_RELU, FROM(2)},
+             {.kind = LAYER_ACTIVATION,
+                 .own = &(activation_layer){.activation = ACTIVATION_RELU},
+                 FROM(2)},
              SAME(128, 3, 1, LINEAR, 3), SAME(128, 1, 2, LINEAR, 0), OF(ADD, 4, 5),
              OF(GLOBAL_AVERAGE_POOLING2D, 6), OUT(7)},
             NUMBERS(0), NUMBERS(8)}},
     {"more panels, dilation, tanh",
         {{INPUT(9, 8, 4),
              {.kind = LAYER_CONV2D,
-                 .units = 96,
-                 .window = {3, 2},
-                 .stride = {1, 1},
-                 .dilation = {2, 3},
-                 .activation = ACTIVATION_TANH,
+                 .own = &(window_layer){.units = 96,
+                     .window = {3, 2},
+                     .stride = {1, 1},
+                     .dilation = {2, 3},
+                     .activation = ACTIVATION_TANH},
                  FROM(0)},
              CONV(160, 1, 1, 1, 1, SIGMOID, 1), OF(GLOBAL_AVERAGE_POOLING2D, 2), OUT(3)},
             NUMBERS(0), NUMBERS(4)}},
@@ -74,11 +98,11 @@ static const struct {
                    NUMBERS(0), NUMBERS(6)}},
     {"dense layers",
         {{INPUT(4, 4, 16), CONV(32, 3, 3, 1, 1, RELU, 0), OF(FLATTEN, 1),
-             {.kind = LAYER_DENSE, .units = 96, .activation = ACTIVATION_RELU, FROM(2)},
              {.kind = LAYER_DENSE,
-                 .units = 48,
-                 .activation = ACTIVATION_TANH,
-                 .no_bias = true,
+                 .own = &(dense_layer){.units = 96, .activation = ACTIVATION_RELU},
+                 FROM(2)},
+             {.kind = LAYER_DENSE,
+                 .own = &(dense_layer){.units = 48, .activation = ACTIVATION_TANH, .no_bias = true},
                  FROM(3)},
              OUT(4)},
             NUMBERS(0), NUMBERS(5)}},
@@ -393,7 +417,9 @@ TEST(own_loops_take_bf16)
     const struct test_graph loops = {
         {INPUT(20, 20, 16), DEPTHWISE(3, 1, 1, LINEAR, 0), OF(BATCH_NORMALIZATION, 1),
             {.kind = LAYER_ADD, FROM(2, 0)},
-            {.kind = LAYER_ACTIVATION, .activation = ACTIVATION_RELU, FROM(3)},
+            {.kind = LAYER_ACTIVATION,
+                .own = &(activation_layer){.activation = ACTIVATION_RELU},
+                FROM(3)},
             GROUPED(32, 3, 1, 4, SILU, 4), GROUPED(32, 3, 1, 2, TANH, 5),
             OF(GLOBAL_AVERAGE_POOLING2D, 6), OUT(7)},
         NUMBERS(0), NUMBERS(8)};
@@ -488,7 +514,10 @@ TEST(wide_dense_layers_compute_in_bf16)
     if (!ops->has_half())
         SKIP("this CPU has no bf16");
     struct test_graph mlp = {
-        {INPUT(512), {.kind = LAYER_DENSE, .units = 512, .activation = ACTIVATION_RELU, FROM(0)},
+        {INPUT(512),
+            {.kind = LAYER_DENSE,
+                .own = &(dense_layer){.units = 512, .activation = ACTIVATION_RELU},
+                FROM(0)},
             OUT(1)},
         NUMBERS(0), NUMBERS(2)};
     struct test_graph half = halved(&mlp);

@@ -58,22 +58,28 @@ static int gather(
 
 // Two indices, and a Dense layer on their rows.
 static const struct test_graph table = {
-    {INPUT(2), {.kind = LAYER_EMBEDDING, .entries = ENTRIES, .units = WIDTH, FROM(0)},
+    {INPUT(2),
+        {.kind = LAYER_EMBEDDING,
+            .own = &(embedding_layer){.entries = ENTRIES, .units = WIDTH},
+            FROM(0)},
         {.kind = LAYER_FLATTEN, FROM(1)},
-        {.kind = LAYER_DENSE, .units = 1100, .activation = ACTIVATION_RELU, FROM(2)},
-        {.kind = LAYER_DENSE, .units = 1, FROM(3)}},
+        {.kind = LAYER_DENSE,
+            .own = &(dense_layer){.units = 1100, .activation = ACTIVATION_RELU},
+            FROM(2)},
+        {.kind = LAYER_DENSE, .own = &(dense_layer){.units = 1}, FROM(3)}},
     NUMBERS(0), NUMBERS(4)};
 
 // The same, made after a normalisation, whose statistics lie behind all that is trained.
 static const struct test_graph behind = {
     {INPUT(2),
         {.kind = LAYER_BATCH_NORMALIZATION,
-            .epsilon = NORM_EPSILON,
-            .momentum = NORM_MOMENTUM,
+            .own = &(norm_layer){.epsilon = NORM_EPSILON, .momentum = NORM_MOMENTUM},
             FROM(0)},
-        {.kind = LAYER_EMBEDDING, .entries = ENTRIES, .units = WIDTH, FROM(0)},
+        {.kind = LAYER_EMBEDDING,
+            .own = &(embedding_layer){.entries = ENTRIES, .units = WIDTH},
+            FROM(0)},
         {.kind = LAYER_FLATTEN, FROM(2)}, {.kind = LAYER_CONCATENATE, FROM(1, 3)},
-        {.kind = LAYER_DENSE, .units = 1, FROM(4)}},
+        {.kind = LAYER_DENSE, .own = &(dense_layer){.units = 1}, FROM(4)}},
     NUMBERS(0), NUMBERS(5)};
 
 static void *run_rank(void *arg)

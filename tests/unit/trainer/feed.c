@@ -75,8 +75,8 @@ static model *new_model_of(int threads, input_path input)
 {
     err e;
     const layer_spec layers[] = {{.kind = LAYER_FLATTEN},
-        {.kind = LAYER_DENSE, .units = 20, .activation = ACTIVATION_RELU},
-        {.kind = LAYER_DENSE, .units = 3, .activation = ACTIVATION_SOFTMAX}};
+        {.kind = LAYER_DENSE, .own = &(dense_layer){.units = 20, .activation = ACTIVATION_RELU}},
+        {.kind = LAYER_DENSE, .own = &(dense_layer){.units = 3, .activation = ACTIVATION_SOFTMAX}}};
     const compile_spec spec = {.optimizer = {OPTIMIZER_ADAM, .learning_rate = 0.01, .beta_1 = 0.9,
                                    .beta_2 = 0.999, .epsilon = 1e-7},
         .input = input,
@@ -208,7 +208,8 @@ TEST(the_check_after_the_last_step_looks_at_the_rows_themselves)
     for (size_t i = 0; i < ROWS * NUMBERS; i++)
         ((float *)r.x->data)[i] *= r.maker.scale;
     for (int later = 0; later < 2; later++) {
-        const layer_spec layers[] = {{.kind = LAYER_FLATTEN}, {.kind = LAYER_DENSE, .units = 1}};
+        const layer_spec layers[] = {
+            {.kind = LAYER_FLATTEN}, {.kind = LAYER_DENSE, .own = &(dense_layer){.units = 1}}};
         const compile_spec how = {.optimizer = {OPTIMIZER_SGD, .learning_rate = 0.01},
             .input = INPUT_DENSE,
             .loss = LOSS_MEAN_SQUARED_ERROR};

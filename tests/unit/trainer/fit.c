@@ -7,8 +7,9 @@
 enum { N = 50 };
 
 static const layer_spec layers[] = {
-    {.kind = LAYER_DENSE, .units = 20, .inputs = 4, .activation = ACTIVATION_RELU},
-    {.kind = LAYER_DENSE, .units = 3, .activation = ACTIVATION_SOFTMAX}};
+    {.kind = LAYER_DENSE,
+        .own = &(dense_layer){.units = 20, .inputs = 4, .activation = ACTIVATION_RELU}},
+    {.kind = LAYER_DENSE, .own = &(dense_layer){.units = 3, .activation = ACTIVATION_SOFTMAX}}};
 
 struct fixture {
     model *m;

@@ -11,26 +11,35 @@ enum { ROWS = 13, CLASSES = 3, STEPS = 3 };
 
 #define BN(...)                                                                                    \
     {                                                                                              \
-        .kind = LAYER_BATCH_NORMALIZATION, .epsilon = NORM_EPSILON, .momentum = 0.5,               \
-        FROM(__VA_ARGS__)                                                                          \
+        .kind = LAYER_BATCH_NORMALIZATION,                                                         \
+        .own = &(norm_layer){.epsilon = NORM_EPSILON, .momentum = 0.5}, FROM(__VA_ARGS__)          \
     }
 #define CONV(n, w, s, bias, ...)                                                                   \
     {                                                                                              \
-        .kind = LAYER_CONV2D, .units = n, .window = {w, w}, .stride = {s, s}, .same = true,        \
-        .no_bias = !(bias), FROM(__VA_ARGS__)                                                      \
+        .kind = LAYER_CONV2D,                                                                      \
+        .own = &(window_layer){.units = n,                                                         \
+            .window = {w, w},                                                                      \
+            .stride = {s, s},                                                                      \
+            .padding = PADDING_SAME,                                                               \
+            .no_bias = !(bias)},                                                                   \
+        FROM(__VA_ARGS__)                                                                          \
     }
 #define DEPTHWISE(w, s, ...)                                                                       \
     {                                                                                              \
-        .kind = LAYER_DEPTHWISE_CONV2D, .multiplier = 1, .window = {w, w}, .stride = {s, s},       \
-        .same = true, FROM(__VA_ARGS__)                                                            \
+        .kind = LAYER_DEPTHWISE_CONV2D,                                                            \
+        .own =                                                                                     \
+            &(window_layer){                                                                       \
+                .multiplier = 1, .window = {w, w}, .stride = {s, s}, .padding = PADDING_SAME},     \
+        FROM(__VA_ARGS__)                                                                          \
     }
 #define RELU(...)                                                                                  \
     {                                                                                              \
-        .kind = LAYER_ACTIVATION, .activation = ACTIVATION_RELU, FROM(__VA_ARGS__)                 \
+        .kind = LAYER_ACTIVATION, .own = &(activation_layer){.activation = ACTIVATION_RELU},       \
+        FROM(__VA_ARGS__)                                                                          \
     }
 #define RELU_TO(top, ...)                                                                          \
     {                                                                                              \
-        .kind = LAYER_RELU, .most = top, FROM(__VA_ARGS__)                                         \
+        .kind = LAYER_RELU, .own = &(relu_layer){.most = top}, FROM(__VA_ARGS__)                   \
     }
 #define OF(what, ...)                                                                              \
     {                                                                                              \
@@ -38,7 +47,8 @@ enum { ROWS = 13, CLASSES = 3, STEPS = 3 };
     }
 #define OUT(from)                                                                                  \
     {                                                                                              \
-        .kind = LAYER_DENSE, .units = CLASSES, .activation = ACTIVATION_SOFTMAX, FROM(from)        \
+        .kind = LAYER_DENSE,                                                                       \
+        .own = &(dense_layer){.units = CLASSES, .activation = ACTIVATION_SOFTMAX}, FROM(from)      \
     }
 
 static const struct {
@@ -74,9 +84,12 @@ static const struct {
             NUMBERS(0), NUMBERS(6)},
         6, 6},
     {"a relu that is called twice",
-        {{INPUT(8), {.kind = LAYER_DENSE, .units = 16, FROM(0)}, BN(1), RELU(2),
-             {.kind = LAYER_DENSE, .units = 16, FROM(0)},
-             {.kind = LAYER_ACTIVATION, .activation = ACTIVATION_RELU, .shares = 4, FROM(4)},
+        {{INPUT(8), {.kind = LAYER_DENSE, .own = &(dense_layer){.units = 16}, FROM(0)}, BN(1),
+             RELU(2), {.kind = LAYER_DENSE, .own = &(dense_layer){.units = 16}, FROM(0)},
+             {.kind = LAYER_ACTIVATION,
+                 .own = &(activation_layer){.activation = ACTIVATION_RELU},
+                 .shares = 4,
+                 FROM(4)},
              OF(ADD, 3, 5), OUT(6)},
             NUMBERS(0), NUMBERS(7)},
         7, 7},
@@ -353,27 +366,33 @@ static struct test_graph forgetful(const struct test_graph *g, int way)
 }
 
 static const struct test_graph noisy[] = {
-    {{INPUT(6, 6, 16), {.kind = LAYER_RANDOM_FLIP, .horizontal = true, FROM(0)},
-         CONV(32, 3, 1, true, 1), {.kind = LAYER_DROPOUT, .rate = 0.5f, FROM(2)}, BN(3), RELU(4),
-         {.kind = LAYER_DROPOUT, .rate = 0.25f, FROM(5)}, CONV(32, 3, 1, false, 6), BN(7),
-         OF(ADD, 8, 2), OF(CONCATENATE, 9, 6), CONV(16, 1, 1, true, 10),
-         OF(GLOBAL_AVERAGE_POOLING2D, 11), OUT(12)},
+    {{INPUT(6, 6, 16),
+         {.kind = LAYER_RANDOM_FLIP, .own = &(flip_layer){.mode = FLIP_HORIZONTAL}, FROM(0)},
+         CONV(32, 3, 1, true, 1),
+         {.kind = LAYER_DROPOUT, .own = &(dropout_layer){.rate = 0.5f}, FROM(2)}, BN(3), RELU(4),
+         {.kind = LAYER_DROPOUT, .own = &(dropout_layer){.rate = 0.25f}, FROM(5)},
+         CONV(32, 3, 1, false, 6), BN(7), OF(ADD, 8, 2), OF(CONCATENATE, 9, 6),
+         CONV(16, 1, 1, true, 10), OF(GLOBAL_AVERAGE_POOLING2D, 11), OUT(12)},
         NUMBERS(0), NUMBERS(13)},
     {{INPUT(4, 4, 16), CONV(16, 3, 1, true, 0), BN(1), RELU(2),
          {.kind = LAYER_CONV2D,
-             .units = 16,
-             .window = {3, 3},
-             .stride = {1, 1},
-             .same = true,
+             .own =
+                 &(window_layer){
+                     .units = 16, .window = {3, 3}, .stride = {1, 1}, .padding = PADDING_SAME},
              .shares = 2,
              FROM(3)},
          {.kind = LAYER_BATCH_NORMALIZATION,
-             .epsilon = NORM_EPSILON,
-             .momentum = 0.5,
+             .own = &(norm_layer){.epsilon = NORM_EPSILON, .momentum = 0.5},
              .shares = 3,
              FROM(4)},
-         {.kind = LAYER_ACTIVATION, .activation = ACTIVATION_GELU, FROM(5)}, OF(FLATTEN, 6),
-         {.kind = LAYER_DENSE, .units = 8, .activation = ACTIVATION_SILU, FROM(7)}, OUT(8)},
+         {.kind = LAYER_ACTIVATION,
+             .own = &(activation_layer){.activation = ACTIVATION_GELU},
+             FROM(5)},
+         OF(FLATTEN, 6),
+         {.kind = LAYER_DENSE,
+             .own = &(dense_layer){.units = 8, .activation = ACTIVATION_SILU},
+             FROM(7)},
+         OUT(8)},
         NUMBERS(0), NUMBERS(9)},
 };
 
@@ -459,17 +478,18 @@ TEST(what_is_computed_anew_takes_less_memory)
 {
     struct test_graph deep = {{INPUT(40, 40, 4)}, NUMBERS(0), NUMBERS(14)};
     static const size_t before[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13};
+    static const window_layer relu = {.units = 4,
+        .window = {3, 3},
+        .stride = {1, 1},
+        .padding = PADDING_SAME,
+        .activation = ACTIVATION_RELU};
     for (size_t i = 1; i <= 12; i++)
-        deep.layers[i] = (layer_spec)CONV(4, 3, 1, true, before[i - 1]);
-    for (size_t i = 1; i <= 12; i++) {
-        deep.layers[i].activation = ACTIVATION_RELU;
-        deep.layers[i].from = before + i - 1;
-    }
+        deep.layers[i] =
+            (layer_spec){.kind = LAYER_CONV2D, .own = &relu, .from = before + i - 1, .froms = 1};
     deep.layers[13] =
         (layer_spec){.kind = LAYER_GLOBAL_AVERAGE_POOLING2D, .from = before + 12, .froms = 1};
     deep.layers[14] = (layer_spec){.kind = LAYER_DENSE,
-        .units = CLASSES,
-        .activation = ACTIVATION_SOFTMAX,
+        .own = &(dense_layer){.units = CLASSES, .activation = ACTIVATION_SOFTMAX},
         .from = before + 13,
         .froms = 1};
     struct test_graph all_of_it = forgetful(&deep, ANEW_ALL), none = deep;

@@ -86,8 +86,10 @@ static model *golden_model(const compile_spec *spec, activation last)
     err e;
     model *m = model_new(
         (layer_spec[]){
-            {.kind = LAYER_DENSE, .units = HIDDEN, .inputs = INPUTS, .activation = ACTIVATION_TANH},
-            {.kind = LAYER_DENSE, .units = OUTPUTS, .activation = last}},
+            {.kind = LAYER_DENSE,
+                .own = &(
+                    dense_layer){.units = HIDDEN, .inputs = INPUTS, .activation = ACTIVATION_TANH}},
+            {.kind = LAYER_DENSE, .own = &(dense_layer){.units = OUTPUTS, .activation = last}}},
         2, 1, &e);
     CHECK_OK(m && model_compile(m, spec, &e) == 0, e);
     set_weight(m, 0, INPUTS, HIDDEN, first_kernel);
@@ -352,8 +354,8 @@ TEST(a_class_may_be_among_the_best_five)
     double top = 0, best = 0;
     compile_spec spec = {.optimizer = optimizer_default(OPTIMIZER_SGD),
         .metrics = METRIC(SPARSE_TOP_K) | METRIC(ACCURACY)};
-    layer_spec layer = {
-        .kind = LAYER_DENSE, .units = CLASSES, .inputs = 1, .activation = ACTIVATION_SOFTMAX};
+    layer_spec layer = {.kind = LAYER_DENSE,
+        .own = &(dense_layer){.units = CLASSES, .inputs = 1, .activation = ACTIVATION_SOFTMAX}};
     model *m = model_new(&layer, 1, 1, &e);
     CHECK_OK(m && model_compile(m, &spec, &e) == 0, e);
     set_weight(m, 0, 1, CLASSES, number_of_column);

@@ -103,8 +103,7 @@ static void check(const layer_spec *layers, size_t n, loss_kind loss, bool from_
     check_model(layers, n, loss, from_logits, INPUT_SPARSE, NULL);
 }
 
-#define INPUT_LAYER .kind = LAYER_DENSE, .inputs = INPUTS
-#define DENSE       .kind = LAYER_DENSE
+#define DENSE .kind = LAYER_DENSE
 #define CHECK_MODEL(loss, logits, ...)                                                             \
     check((layer_spec[]){__VA_ARGS__}, sizeof((layer_spec[]){__VA_ARGS__}) / sizeof(layer_spec),   \
         loss, logits)
@@ -112,67 +111,85 @@ static void check(const layer_spec *layers, size_t n, loss_kind loss, bool from_
 TEST(softmax_with_classes)
 {
     CHECK_MODEL(LOSS_SPARSE_CATEGORICAL_CROSSENTROPY, false,
-        {INPUT_LAYER, .units = 10, .activation = ACTIVATION_SOFTMAX});
+        {.kind = LAYER_DENSE,
+            .own =
+                &(dense_layer){.inputs = INPUTS, .units = 10, .activation = ACTIVATION_SOFTMAX}});
 }
 
 TEST(a_wide_hidden_layer_before_a_narrow_one)
 {
     CHECK_MODEL(LOSS_SPARSE_CATEGORICAL_CROSSENTROPY, false,
-        {INPUT_LAYER, .units = 100, .activation = ACTIVATION_TANH},
-        {DENSE, .units = 10, .activation = ACTIVATION_SOFTMAX});
+        {.kind = LAYER_DENSE,
+            .own = &(dense_layer){.inputs = INPUTS, .units = 100, .activation = ACTIVATION_TANH}},
+        {DENSE, .own = &(dense_layer){.units = 10, .activation = ACTIVATION_SOFTMAX}});
 }
 
 TEST(wide_after_wide_after_narrow)
 {
     CHECK_MODEL(LOSS_CATEGORICAL_CROSSENTROPY, false,
-        {INPUT_LAYER, .units = 7, .activation = ACTIVATION_SIGMOID},
-        {DENSE, .units = 70, .activation = ACTIVATION_TANH},
-        {DENSE, .units = 130, .activation = ACTIVATION_TANH},
-        {DENSE, .units = 20, .activation = ACTIVATION_SOFTMAX});
+        {.kind = LAYER_DENSE,
+            .own = &(dense_layer){.inputs = INPUTS, .units = 7, .activation = ACTIVATION_SIGMOID}},
+        {DENSE, .own = &(dense_layer){.units = 70, .activation = ACTIVATION_TANH}},
+        {DENSE, .own = &(dense_layer){.units = 130, .activation = ACTIVATION_TANH}},
+        {DENSE, .own = &(dense_layer){.units = 20, .activation = ACTIVATION_SOFTMAX}});
 }
 
 TEST(narrow_after_narrow)
 {
     CHECK_MODEL(LOSS_SPARSE_CATEGORICAL_CROSSENTROPY, false,
-        {INPUT_LAYER, .units = 5, .activation = ACTIVATION_TANH},
-        {DENSE, .units = 6, .activation = ACTIVATION_SIGMOID, .no_bias = true},
-        {DENSE, .units = 3, .activation = ACTIVATION_SOFTMAX});
+        {.kind = LAYER_DENSE,
+            .own = &(dense_layer){.inputs = INPUTS, .units = 5, .activation = ACTIVATION_TANH}},
+        {DENSE,
+            .own = &(dense_layer){.units = 6, .activation = ACTIVATION_SIGMOID, .no_bias = true}},
+        {DENSE, .own = &(dense_layer){.units = 3, .activation = ACTIVATION_SOFTMAX}});
 }
 
 // These rows are no chain that runs fused: softmax between layers, Dropout at the end or twice.
 TEST(rows_that_are_no_chain)
 {
     CHECK_MODEL(LOSS_MEAN_SQUARED_ERROR, false,
-        {INPUT_LAYER, .units = 7, .activation = ACTIVATION_SOFTMAX},
-        {DENSE, .units = 3, .activation = ACTIVATION_TANH}, {.kind = LAYER_DROPOUT, .rate = 0});
+        {.kind = LAYER_DENSE,
+            .own = &(dense_layer){.inputs = INPUTS, .units = 7, .activation = ACTIVATION_SOFTMAX}},
+        {DENSE, .own = &(dense_layer){.units = 3, .activation = ACTIVATION_TANH}},
+        {.kind = LAYER_DROPOUT, .own = &(dropout_layer){.rate = 0}});
     CHECK_MODEL(LOSS_SPARSE_CATEGORICAL_CROSSENTROPY, false,
-        {INPUT_LAYER, .units = 6, .activation = ACTIVATION_TANH},
-        {.kind = LAYER_DROPOUT, .rate = 0}, {.kind = LAYER_DROPOUT, .rate = 0},
-        {DENSE, .units = 4, .activation = ACTIVATION_SOFTMAX});
+        {.kind = LAYER_DENSE,
+            .own = &(dense_layer){.inputs = INPUTS, .units = 6, .activation = ACTIVATION_TANH}},
+        {.kind = LAYER_DROPOUT, .own = &(dropout_layer){.rate = 0}},
+        {.kind = LAYER_DROPOUT, .own = &(dropout_layer){.rate = 0}},
+        {DENSE, .own = &(dense_layer){.units = 4, .activation = ACTIVATION_SOFTMAX}});
 }
 
 TEST(logits)
 {
     CHECK_MODEL(LOSS_SPARSE_CATEGORICAL_CROSSENTROPY, true,
-        {INPUT_LAYER, .units = 40, .activation = ACTIVATION_SIGMOID}, {DENSE, .units = 17});
+        {.kind = LAYER_DENSE,
+            .own = &(dense_layer){.inputs = INPUTS, .units = 40, .activation = ACTIVATION_SIGMOID}},
+        {DENSE, .own = &(dense_layer){.units = 17}});
     CHECK_MODEL(LOSS_BINARY_CROSSENTROPY, true,
-        {INPUT_LAYER, .units = 8, .activation = ACTIVATION_TANH}, {DENSE, .units = 1});
+        {.kind = LAYER_DENSE,
+            .own = &(dense_layer){.inputs = INPUTS, .units = 8, .activation = ACTIVATION_TANH}},
+        {DENSE, .own = &(dense_layer){.units = 1}});
 }
 
 TEST(yes_or_no)
 {
     CHECK_MODEL(LOSS_BINARY_CROSSENTROPY, false,
-        {INPUT_LAYER, .units = 33, .activation = ACTIVATION_TANH},
-        {DENSE, .units = 3, .activation = ACTIVATION_SIGMOID});
+        {.kind = LAYER_DENSE,
+            .own = &(dense_layer){.inputs = INPUTS, .units = 33, .activation = ACTIVATION_TANH}},
+        {DENSE, .own = &(dense_layer){.units = 3, .activation = ACTIVATION_SIGMOID}});
 }
 
 TEST(squares)
 {
     CHECK_MODEL(LOSS_MEAN_SQUARED_ERROR, false,
-        {INPUT_LAYER, .units = 20, .activation = ACTIVATION_TANH}, {DENSE, .units = 2});
+        {.kind = LAYER_DENSE,
+            .own = &(dense_layer){.inputs = INPUTS, .units = 20, .activation = ACTIVATION_TANH}},
+        {DENSE, .own = &(dense_layer){.units = 2}});
     CHECK_MODEL(LOSS_MEAN_SQUARED_ERROR, false,
-        {INPUT_LAYER, .units = 20, .activation = ACTIVATION_SIGMOID},
-        {DENSE, .units = 18, .activation = ACTIVATION_TANH});
+        {.kind = LAYER_DENSE,
+            .own = &(dense_layer){.inputs = INPUTS, .units = 20, .activation = ACTIVATION_SIGMOID}},
+        {DENSE, .own = &(dense_layer){.units = 18, .activation = ACTIVATION_TANH}});
 }
 
 // Where a loss has a corner, a difference of the loss is none of its slopes: outputs stay on one
@@ -183,28 +200,37 @@ TEST(losses_of_single_outputs)
         LOSS_POISSON, LOSS_HUBER, LOSS_MEAN_ABSOLUTE_ERROR, LOSS_MEAN_ABSOLUTE_PERCENTAGE_ERROR,
         LOSS_RMSPE};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        CHECK_MODEL(all[i], false, {INPUT_LAYER, .units = 20, .activation = ACTIVATION_TANH},
-            {DENSE, .units = 3, .activation = ACTIVATION_SIGMOID});
+        CHECK_MODEL(all[i], false,
+            {.kind = LAYER_DENSE,
+                .own =
+                    &(dense_layer){.inputs = INPUTS, .units = 20, .activation = ACTIVATION_TANH}},
+            {DENSE, .own = &(dense_layer){.units = 3, .activation = ACTIVATION_SIGMOID}});
 }
 
 // Away from 0 relu is smooth; biases of one sign and small inputs keep it away.
 TEST(relu)
 {
     CHECK_MODEL(LOSS_MEAN_SQUARED_ERROR, false,
-        {INPUT_LAYER, .units = 3, .activation = ACTIVATION_RELU}, {DENSE, .units = 2});
+        {.kind = LAYER_DENSE,
+            .own = &(dense_layer){.inputs = INPUTS, .units = 3, .activation = ACTIVATION_RELU}},
+        {DENSE, .own = &(dense_layer){.units = 2}});
 }
 
 TEST(dropout)
 {
     CHECK_MODEL(LOSS_SPARSE_CATEGORICAL_CROSSENTROPY, false,
-        {INPUT_LAYER, .units = 100, .activation = ACTIVATION_TANH},
-        {.kind = LAYER_DROPOUT, .rate = 0.5f},
-        {DENSE, .units = 10, .activation = ACTIVATION_SOFTMAX});
-    CHECK_MODEL(LOSS_MEAN_SQUARED_ERROR, false, {.kind = LAYER_DROPOUT, .rate = 0.3f},
-        {INPUT_LAYER, .units = 12, .activation = ACTIVATION_TANH},
-        {.kind = LAYER_DROPOUT, .rate = 0.25f},
-        {DENSE, .units = 30, .activation = ACTIVATION_SIGMOID},
-        {.kind = LAYER_DROPOUT, .rate = 0.5f}, {DENSE, .units = 2});
+        {.kind = LAYER_DENSE,
+            .own = &(dense_layer){.inputs = INPUTS, .units = 100, .activation = ACTIVATION_TANH}},
+        {.kind = LAYER_DROPOUT, .own = &(dropout_layer){.rate = 0.5f}},
+        {DENSE, .own = &(dense_layer){.units = 10, .activation = ACTIVATION_SOFTMAX}});
+    CHECK_MODEL(LOSS_MEAN_SQUARED_ERROR, false,
+        {.kind = LAYER_DROPOUT, .own = &(dropout_layer){.rate = 0.3f}},
+        {.kind = LAYER_DENSE,
+            .own = &(dense_layer){.inputs = INPUTS, .units = 12, .activation = ACTIVATION_TANH}},
+        {.kind = LAYER_DROPOUT, .own = &(dropout_layer){.rate = 0.25f}},
+        {DENSE, .own = &(dense_layer){.units = 30, .activation = ACTIVATION_SIGMOID}},
+        {.kind = LAYER_DROPOUT, .own = &(dropout_layer){.rate = 0.5f}},
+        {DENSE, .own = &(dense_layer){.units = 2}});
 }
 
 int main(void)

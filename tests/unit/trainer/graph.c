@@ -13,126 +13,143 @@ enum { ROWS = 26 }; // more than two chunks
 
 #define DENSE(n, f, ...)                                                                           \
     {                                                                                              \
-        .kind = LAYER_DENSE, .units = n, .activation = ACTIVATION_##f, FROM(__VA_ARGS__)           \
+        .kind = LAYER_DENSE, .own = &(dense_layer){.units = n, .activation = ACTIVATION_##f},      \
+        FROM(__VA_ARGS__)                                                                          \
     }
 #define CONV(n, h, w, f, ...)                                                                      \
     {                                                                                              \
-        .kind = LAYER_CONV2D, .units = n, .window = {h, w}, .stride = {1, 1},                      \
-        .activation = ACTIVATION_##f, FROM(__VA_ARGS__)                                            \
+        .kind = LAYER_CONV2D,                                                                      \
+        .own =                                                                                     \
+            &(window_layer){                                                                       \
+                .units = n, .window = {h, w}, .stride = {1, 1}, .activation = ACTIVATION_##f},     \
+        FROM(__VA_ARGS__)                                                                          \
     }
 #define OF(what, ...)                                                                              \
     {                                                                                              \
-        .kind = LAYER_##what, .epsilon = NORM_EPSILON, .momentum = NORM_MOMENTUM,                  \
-        FROM(__VA_ARGS__)                                                                          \
+        .kind = LAYER_##what, FROM(__VA_ARGS__)                                                    \
     }
 
 // Of indices and numbers, with everything that a table needs.
 static const struct test_graph table = {
     {INPUT(3), INPUT(5),
         {.kind = LAYER_EMBEDDING,
-            .entries = 9,
-            .units = 4,
+            .own = &(embedding_layer){.entries = 9, .units = 4},
             .weight = {{.l1 = 0.003, .l2 = 0.01}},
             FROM(0)},
         OF(LAYER_NORMALIZATION, 2), OF(FLATTEN, 3), OF(CONCATENATE, 4, 1, 4), DENSE(70, TANH, 5),
         OF(BATCH_NORMALIZATION, 6),
         {.kind = LAYER_DENSE,
-            .units = 70,
-            .activation = ACTIVATION_GELU,
+            .own = &(dense_layer){.units = 70, .activation = ACTIVATION_GELU},
             .weight = {{.l2 = 0.02}},
             FROM(7)},
-        OF(ADD, 8, 6, 8), {.kind = LAYER_DROPOUT, .rate = 0.25f, FROM(9)},
-        {.kind = LAYER_RESCALING, .scale = 1.5, .offset = -0.25, FROM(10)}, DENSE(3, SOFTMAX, 11)},
+        OF(ADD, 8, 6, 8), {.kind = LAYER_DROPOUT, .own = &(dropout_layer){.rate = 0.25f}, FROM(9)},
+        {.kind = LAYER_RESCALING,
+            .own = &(rescaling_layer){.scale = 1.5, .offset = -0.25},
+            FROM(10)},
+        DENSE(3, SOFTMAX, 11)},
     NUMBERS(0, 1), NUMBERS(12)};
 
 // Pictures: both paddings, strides, all pools, and a shortcut.
 static const struct test_graph pictures = {
     {INPUT(6, 5, 2),
         {.kind = LAYER_CONV2D,
-            .units = 6,
-            .window = {3, 2},
-            .stride = {1, 1},
-            .same = true,
-            .activation = ACTIVATION_SILU,
+            .own = &(window_layer){.units = 6,
+                .window = {3, 2},
+                .stride = {1, 1},
+                .padding = PADDING_SAME,
+                .activation = ACTIVATION_SILU},
             .weight = {{.l1 = 0.005}, {.l2 = 0.02}},
             FROM(0)},
         OF(BATCH_NORMALIZATION, 1),
         {.kind = LAYER_CONV2D,
-            .units = 6,
-            .window = {1, 1},
-            .stride = {1, 1},
-            .activation = ACTIVATION_TANH,
-            .no_bias = true,
+            .own = &(window_layer){.units = 6,
+                .window = {1, 1},
+                .stride = {1, 1},
+                .activation = ACTIVATION_TANH,
+                .no_bias = true},
             FROM(2)},
         OF(ADD, 2, 3),
-        {.kind = LAYER_MAX_POOLING2D, .window = {2, 3}, .stride = {1, 2}, .same = true, FROM(4)},
+        {.kind = LAYER_MAX_POOLING2D,
+            .own = &(window_layer){.window = {2, 3}, .stride = {1, 2}, .padding = PADDING_SAME},
+            FROM(4)},
         {.kind = LAYER_CONV2D,
-            .units = 70,
-            .window = {2, 2},
-            .stride = {2, 1},
-            .activation = ACTIVATION_GELU,
+            .own =
+                &(window_layer){
+                    .units = 70, .window = {2, 2}, .stride = {2, 1}, .activation = ACTIVATION_GELU},
             FROM(5)},
         {.kind = LAYER_AVERAGE_POOLING2D,
-            .window = {2, 2},
-            .stride = {2, 2},
-            .same = true,
+            .own = &(window_layer){.window = {2, 2}, .stride = {2, 2}, .padding = PADDING_SAME},
             FROM(6)},
         OF(GLOBAL_AVERAGE_POOLING2D, 7),
-        {.kind = LAYER_RESHAPE, .dims = 2, .shape = {7, 0}, FROM(8)},
-        {.kind = LAYER_ACTIVATION, .activation = ACTIVATION_SOFTPLUS, FROM(9)}, OF(FLATTEN, 10),
-        {.kind = LAYER_ACTIVATION, .activation = ACTIVATION_SOFTMAX, FROM(11)},
+        {.kind = LAYER_RESHAPE, .own = &(shape_layer){.dims = 2, .size = {7, 0}}, FROM(8)},
+        {.kind = LAYER_ACTIVATION,
+            .own = &(activation_layer){.activation = ACTIVATION_SOFTPLUS},
+            FROM(9)},
+        OF(FLATTEN, 10),
+        {.kind = LAYER_ACTIVATION,
+            .own = &(activation_layer){.activation = ACTIVATION_SOFTMAX},
+            FROM(11)},
         DENSE(3, SOFTMAX, 12)},
     NUMBERS(0), NUMBERS(13)};
 
-#define SEPARABLE(n, m, f, ...)                                                                    \
+#define SEPARABLE(n, m, f, bias, ...)                                                              \
     {                                                                                              \
-        .kind = LAYER_SEPARABLE_CONV2D, .units = n, .window = {3, 2}, .stride = {1, 1},            \
-        .same = true, .multiplier = m, .activation = ACTIVATION_##f, __VA_ARGS__                   \
+        .kind = LAYER_SEPARABLE_CONV2D,                                                            \
+        .own = &(window_layer){.units = n,                                                         \
+            .window = {3, 2},                                                                      \
+            .stride = {1, 1},                                                                      \
+            .padding = PADDING_SAME,                                                               \
+            .multiplier = m,                                                                       \
+            .activation = ACTIVATION_##f,                                                          \
+            .no_bias = !(bias)},                                                                   \
+        __VA_ARGS__                                                                                \
     }
 
 // Layers of two parts, one that is called twice, and pools that keep a picture's dimensions.
 static const struct test_graph separable = {
-    {INPUT(6, 5, 3), SEPARABLE(3, 1, TANH, FROM(0)), SEPARABLE(3, 1, TANH, .shares = 2, FROM(1)),
-        SEPARABLE(5, 2, GELU, .no_bias = true, .weight = {{.l2 = 0.03}, {.l1 = 0.004}}, FROM(2)),
-        {.kind = LAYER_GLOBAL_AVERAGE_POOLING2D, .keepdims = true, FROM(3)},
-        {.kind = LAYER_GLOBAL_MAX_POOLING2D, .keepdims = true, FROM(1)},
-        SEPARABLE(4, 1, ELU, FROM(5)), OF(FLATTEN, 4), OF(FLATTEN, 6), OF(CONCATENATE, 7, 8),
+    {INPUT(6, 5, 3), SEPARABLE(3, 1, TANH, true, FROM(0)),
+        SEPARABLE(3, 1, TANH, true, .shares = 2, FROM(1)),
+        SEPARABLE(5, 2, GELU, false, .weight = {{.l2 = 0.03}, {.l1 = 0.004}}, FROM(2)),
+        {.kind = LAYER_GLOBAL_AVERAGE_POOLING2D, .own = &(global_layer){.keepdims = true}, FROM(3)},
+        {.kind = LAYER_GLOBAL_MAX_POOLING2D, .own = &(global_layer){.keepdims = true}, FROM(1)},
+        SEPARABLE(4, 1, ELU, true, FROM(5)), OF(FLATTEN, 4), OF(FLATTEN, 6), OF(CONCATENATE, 7, 8),
         DENSE(3, SOFTMAX, 9)},
     NUMBERS(0), NUMBERS(10)};
 
 // Windows with gaps, groups, one filter for each channel, and padding that is a layer.
 static const struct test_graph grouped = {
-    {INPUT(7, 6, 4), {.kind = LAYER_ZERO_PADDING2D, .pad = {1, 0, 2, 1}, FROM(0)},
+    {INPUT(7, 6, 4),
+        {.kind = LAYER_ZERO_PADDING2D, .own = &(padding_layer){.pad = {1, 0, 2, 1}}, FROM(0)},
         {.kind = LAYER_CONV2D,
-            .units = 6,
-            .window = {2, 3},
-            .stride = {1, 1},
-            .dilation = {3, 2},
-            .activation = ACTIVATION_TANH,
+            .own = &(window_layer){.units = 6,
+                .window = {2, 3},
+                .stride = {1, 1},
+                .dilation = {3, 2},
+                .activation = ACTIVATION_TANH},
             FROM(1)},
         {.kind = LAYER_CONV2D,
-            .units = 8,
-            .window = {3, 2},
-            .stride = {2, 1},
-            .groups = 2,
-            .same = true,
-            .activation = ACTIVATION_SILU,
+            .own = &(window_layer){.units = 8,
+                .window = {3, 2},
+                .stride = {2, 1},
+                .groups = 2,
+                .padding = PADDING_SAME,
+                .activation = ACTIVATION_SILU},
             FROM(2)},
         {.kind = LAYER_DEPTHWISE_CONV2D,
-            .window = {2, 2},
-            .stride = {1, 2},
-            .multiplier = 3,
-            .same = true,
-            .activation = ACTIVATION_ELU,
+            .own = &(window_layer){.window = {2, 2},
+                .stride = {1, 2},
+                .multiplier = 3,
+                .padding = PADDING_SAME,
+                .activation = ACTIVATION_ELU},
             .weight = {{.l1 = 0.002, .l2 = 0.01}},
             FROM(3)},
         {.kind = LAYER_DEPTHWISE_CONV2D,
-            .window = {3, 3},
-            .stride = {1, 1},
-            .dilation = {1, 2},
-            .multiplier = 1,
-            .same = true,
-            .no_bias = true,
+            .own = &(window_layer){.window = {3, 3},
+                .stride = {1, 1},
+                .dilation = {1, 2},
+                .multiplier = 1,
+                .padding = PADDING_SAME,
+                .no_bias = true},
             FROM(4)},
         OF(ADD, 4, 5), OF(GLOBAL_AVERAGE_POOLING2D, 6), DENSE(3, SOFTMAX, 7)},
     NUMBERS(0), NUMBERS(8)};
@@ -141,61 +158,75 @@ static const struct test_graph grouped = {
 static const struct test_graph steps = {
     {INPUT(9, 4),
         {.kind = LAYER_CONV1D,
-            .units = 6,
-            .window = {3},
-            .stride = {1},
-            .dilation = {2},
-            .causal = true,
-            .activation = ACTIVATION_TANH,
+            .own = &(window_layer){.units = 6,
+                .window = {3},
+                .stride = {1},
+                .dilation = {2},
+                .padding = PADDING_CAUSAL,
+                .activation = ACTIVATION_TANH},
             .weight = {{.l2 = 0.01}},
             FROM(0)},
         {.kind = LAYER_CONV1D,
-            .units = 6,
-            .window = {3},
-            .stride = {2},
-            .groups = 2,
-            .same = true,
-            .activation = ACTIVATION_SILU,
+            .own = &(window_layer){.units = 6,
+                .window = {3},
+                .stride = {2},
+                .groups = 2,
+                .padding = PADDING_SAME,
+                .activation = ACTIVATION_SILU},
             FROM(1)},
-        {.kind = LAYER_CONV1D, .units = 70, .window = {2}, .stride = {1}, .no_bias = true, FROM(2)},
-        {.kind = LAYER_AVERAGE_POOLING1D, .window = {3}, .stride = {2}, .same = true, FROM(1)},
-        DENSE(70, GELU, 4), {.kind = LAYER_CONCATENATE, .axis = 1, FROM(3, 5)},
-        {.kind = LAYER_CONCATENATE, .axis = -2, FROM(6, 5)}, DENSE(5, LINEAR, 7),
-        {.kind = LAYER_GLOBAL_AVERAGE_POOLING1D, .keepdims = true, FROM(8)}, OF(FLATTEN, 9),
-        {.kind = LAYER_GLOBAL_MAX_POOLING1D, FROM(1)},
-        {.kind = LAYER_MAX_POOLING1D, .window = {2}, .stride = {3}, FROM(1)}, OF(FLATTEN, 12),
-        OF(CONCATENATE, 10, 11, 13), DENSE(3, SOFTMAX, 14)},
+        {.kind = LAYER_CONV1D,
+            .own = &(window_layer){.units = 70, .window = {2}, .stride = {1}, .no_bias = true},
+            FROM(2)},
+        {.kind = LAYER_AVERAGE_POOLING1D,
+            .own = &(window_layer){.window = {3}, .stride = {2}, .padding = PADDING_SAME},
+            FROM(1)},
+        DENSE(70, GELU, 4),
+        {.kind = LAYER_CONCATENATE, .own = &(concatenate_layer){.axis = 1}, FROM(3, 5)},
+        {.kind = LAYER_CONCATENATE, .own = &(concatenate_layer){.axis = -2}, FROM(6, 5)},
+        DENSE(5, LINEAR, 7),
+        {.kind = LAYER_GLOBAL_AVERAGE_POOLING1D, .own = &(global_layer){.keepdims = true}, FROM(8)},
+        OF(FLATTEN, 9), {.kind = LAYER_GLOBAL_MAX_POOLING1D, FROM(1)},
+        {.kind = LAYER_MAX_POOLING1D,
+            .own = &(window_layer){.window = {2}, .stride = {3}},
+            FROM(1)},
+        OF(FLATTEN, 12), OF(CONCATENATE, 10, 11, 13), DENSE(3, SOFTMAX, 14)},
     NUMBERS(0), NUMBERS(15)};
 
 // One mean and variance of all steps of a row.
 static const struct test_graph series = {
     {INPUT(4, 3), DENSE(5, TANH, 0),
-        {.kind = LAYER_LAYER_NORMALIZATION, .axis = 1, .axes = 2, .epsilon = NORM_EPSILON, FROM(1)},
+        {.kind = LAYER_LAYER_NORMALIZATION,
+            .own = &(norm_layer){.axis.first = 1, .axis.n = 2, .epsilon = NORM_EPSILON},
+            FROM(1)},
         OF(FLATTEN, 2), DENSE(3, SOFTMAX, 3)},
     NUMBERS(0), NUMBERS(4)};
 
 // What has corners, in which a difference lies next to the gradient: few numbers, far from them.
 static const struct test_graph corners = {
     {INPUT(2, 1, 3), CONV(4, 1, 1, LINEAR, 0), OF(GLOBAL_MAX_POOLING2D, 1),
-        {.kind = LAYER_RELU, .slope = 0.25, .most = 0.75, FROM(2)}, DENSE(3, SOFTMAX, 3)},
+        {.kind = LAYER_RELU, .own = &(relu_layer){.slope = 0.25, .most = 0.75}, FROM(2)},
+        DENSE(3, SOFTMAX, 3)},
     NUMBERS(0), NUMBERS(4)};
 
 // Pictures that are cut and mirrored, after a convolution that is trained.
 static const struct test_graph cut = {
     {INPUT(6, 7, 2),
         {.kind = LAYER_NORMALIZATION,
-            .constants = 2,
-            .mean = (const double[]){0.1, -0.2},
-            .variance = (const double[]){2, 0.5},
+            .own = &(normalization_layer){.mean.n = 2,
+                .variance.n = 2,
+                .mean.values = (const double[]){0.1, -0.2},
+                .variance.values = (const double[]){2, 0.5}},
             FROM(0)},
-        CONV(3, 2, 2, TANH, 1), {.kind = LAYER_RANDOM_CROP, .shape = {4, 3}, FROM(2)},
-        {.kind = LAYER_RANDOM_FLIP, .horizontal = true, .vertical = true, FROM(3)},
+        CONV(3, 2, 2, TANH, 1),
+        {.kind = LAYER_RANDOM_CROP, .own = &(crop_layer){.size = {4, 3}}, FROM(2)},
+        {.kind = LAYER_RANDOM_FLIP, .own = &(flip_layer){.mode = FLIP_BOTH}, FROM(3)},
         {.kind = LAYER_NORMALIZATION,
-            .constants = 1,
-            .mean = (const double[]){0.3},
-            .variance = (const double[]){0.2},
+            .own = &(normalization_layer){.mean.n = 1,
+                .variance.n = 1,
+                .mean.values = (const double[]){0.3},
+                .variance.values = (const double[]){0.2}},
             FROM(4)},
-        {.kind = LAYER_CENTER_CROP, .shape = {2, 2}, FROM(5)}, OF(FLATTEN, 6),
+        {.kind = LAYER_CENTER_CROP, .own = &(crop_layer){.size = {2, 2}}, FROM(5)}, OF(FLATTEN, 6),
         DENSE(3, SOFTMAX, 7)},
     NUMBERS(0), NUMBERS(8)};
 
@@ -416,9 +447,11 @@ TEST(gradients_of_each_activation)
         ACTIVATION_ELU, ACTIVATION_SELU, ACTIVATION_LEAKY_RELU, ACTIVATION_SOFTPLUS,
         ACTIVATION_SOFTMAX};
     for (size_t i = 0; i < ARRAY_LEN(all); i++) {
-        struct test_graph g = {
-            {INPUT(5), {.kind = LAYER_DENSE, .units = 7, .activation = all[i], FROM(0)},
-                DENSE(3, SOFTMAX, 1)},
+        struct test_graph g = {{INPUT(5),
+                                   {.kind = LAYER_DENSE,
+                                       .own = &(dense_layer){.units = 7, .activation = all[i]},
+                                       FROM(0)},
+                                   DENSE(3, SOFTMAX, 1)},
             NUMBERS(0), NUMBERS(2)};
         check_gradients(&g, NULL);
     }
@@ -765,84 +798,99 @@ static void check_refused(const struct test_graph *g, const char *message)
 TEST(errors_name_the_layer)
 {
     REFUSED("dense_1 expects 6 inputs, got 3", 0, 2, INPUT(4), DENSE(3, RELU, 0),
-        {.kind = LAYER_DENSE, .units = 2, .inputs = 6, FROM(1)});
+        {.kind = LAYER_DENSE, .own = &(dense_layer){.units = 2, .inputs = 6}, FROM(1)});
     REFUSED(
         "dense has softmax, which expects rows of one dimension, got (4, 2): put Flatten before", 0,
         1, INPUT(4, 2), DENSE(3, SOFTMAX, 0));
     REFUSED("dense expects 6 inputs, got 2 in rows of shape (4, 2)", 0, 1, INPUT(4, 2),
-        {.kind = LAYER_DENSE, .units = 2, .inputs = 6, FROM(0)});
+        {.kind = LAYER_DENSE, .own = &(dense_layer){.units = 2, .inputs = 6}, FROM(0)});
     REFUSED("concatenate has axis 3, which must be from 1 to 2, or from -2 to -1: its inputs have "
             "2 dimensions, and axis 0 are the rows",
-        0, 1, INPUT(4, 2), {.kind = LAYER_CONCATENATE, .axis = 3, FROM(0, 0)});
+        0, 1, INPUT(4, 2),
+        {.kind = LAYER_CONCATENATE, .own = &(concatenate_layer){.axis = 3}, FROM(0, 0)});
     REFUSED("concatenate expects inputs that fit together, got rows of shapes (4, 2) and (2, 4)", 0,
-        2, INPUT(4, 2), {.kind = LAYER_RESHAPE, .dims = 2, .shape = {2, 4}, FROM(0)},
-        {.kind = LAYER_CONCATENATE, .axis = 1, FROM(0, 1)});
+        2, INPUT(4, 2),
+        {.kind = LAYER_RESHAPE, .own = &(shape_layer){.dims = 2, .size = {2, 4}}, FROM(0)},
+        {.kind = LAYER_CONCATENATE, .own = &(concatenate_layer){.axis = 1}, FROM(0, 1)});
     REFUSED("conv1d expects rows of two dimensions (steps, channels), got (4,)", 0, 1, INPUT(4),
-        {.kind = LAYER_CONV1D, .units = 2, .window = {3}, .stride = {1}, FROM(0)});
+        {.kind = LAYER_CONV1D,
+            .own = &(window_layer){.units = 2, .window = {3}, .stride = {1}},
+            FROM(0)});
     REFUSED(
         "layer_normalization normalises the last dimensions of its input, which has 2: axis must "
         "be -1, or list dimensions up to the last",
-        0, 1, INPUT(4, 2), {.kind = LAYER_LAYER_NORMALIZATION, .axis = 1, FROM(0)});
+        0, 1, INPUT(4, 2),
+        {.kind = LAYER_LAYER_NORMALIZATION, .own = &(norm_layer){.axis.first = 1}, FROM(0)});
     REFUSED(
         "batch_normalization normalises the last dimension of its input, which has 2: axis must "
         "be -1",
-        0, 1, INPUT(4, 2), {.kind = LAYER_BATCH_NORMALIZATION, .axis = 1, FROM(0)});
+        0, 1, INPUT(4, 2),
+        {.kind = LAYER_BATCH_NORMALIZATION, .own = &(norm_layer){.axis.first = 1}, FROM(0)});
     REFUSED("conv1d has a window of 5, larger than its input (4, 2)", 0, 1, INPUT(4, 2),
-        {.kind = LAYER_CONV1D, .units = 2, .window = {3}, .stride = {1}, .dilation = {2}, FROM(0)});
+        {.kind = LAYER_CONV1D,
+            .own = &(window_layer){.units = 2, .window = {3}, .stride = {1}, .dilation = {2}},
+            FROM(0)});
     REFUSED("add expects inputs that fit together, got rows of shapes (4,) and (3,)", 0, 2,
         INPUT(4), DENSE(3, RELU, 0), OF(ADD, 0, 1));
     REFUSED("concatenate expects at least 2 inputs, got 1", 0, 1, INPUT(4), OF(CONCATENATE, 0));
     REFUSED("reshape cannot make (3, -1) of rows of shape (4,)", 0, 1, INPUT(4),
-        {.kind = LAYER_RESHAPE, .dims = 2, .shape = {3, 0}, FROM(0)});
+        {.kind = LAYER_RESHAPE, .own = &(shape_layer){.dims = 2, .size = {3, 0}}, FROM(0)});
     REFUSED("conv2d expects rows of three dimensions (height, width, channels), got (4, 4)", 0, 1,
         INPUT(4, 4),
-        {.kind = LAYER_CONV2D, .units = 2, .window = {3, 3}, .stride = {1, 1}, FROM(0)});
+        {.kind = LAYER_CONV2D,
+            .own = &(window_layer){.units = 2, .window = {3, 3}, .stride = {1, 1}},
+            FROM(0)});
     REFUSED("conv2d has a window of 5x5, larger than its input (4, 4, 1)", 0, 1, INPUT(4, 4, 1),
-        {.kind = LAYER_CONV2D, .units = 2, .window = {5, 5}, .stride = {1, 1}, FROM(0)});
+        {.kind = LAYER_CONV2D,
+            .own = &(window_layer){.units = 2, .window = {5, 5}, .stride = {1, 1}},
+            FROM(0)});
     REFUSED("conv2d has a window of 5x9, larger than its input (8, 8, 1)", 0, 1, INPUT(8, 8, 1),
         {.kind = LAYER_CONV2D,
-            .units = 2,
-            .window = {3, 3},
-            .stride = {1, 1},
-            .dilation = {2, 4},
+            .own =
+                &(window_layer){.units = 2, .window = {3, 3}, .stride = {1, 1}, .dilation = {2, 4}},
             FROM(0)});
     REFUSED("conv2d has 4 groups, which must divide its 6 filters and the 4 channels of its input",
         0, 1, INPUT(8, 8, 4),
         {.kind = LAYER_CONV2D,
-            .units = 6,
-            .groups = 4,
-            .window = {3, 3},
-            .stride = {1, 1},
+            .own = &(window_layer){.units = 6, .groups = 4, .window = {3, 3}, .stride = {1, 1}},
             FROM(0)});
     REFUSED("depthwise_conv2d must have a depth_multiplier from 1 to 4096", 0, 1, INPUT(8, 8, 4),
-        {.kind = LAYER_DEPTHWISE_CONV2D, .window = {3, 3}, .stride = {1, 1}, FROM(0)});
+        {.kind = LAYER_DEPTHWISE_CONV2D,
+            .own = &(window_layer){.window = {3, 3}, .stride = {1, 1}},
+            FROM(0)});
     REFUSED("separable_conv2d expects rows of three dimensions (height, width, channels), got (4,)",
-        0, 1, INPUT(4), SEPARABLE(2, 1, LINEAR, FROM(0)));
+        0, 1, INPUT(4), SEPARABLE(2, 1, LINEAR, true, FROM(0)));
     REFUSED("zero_padding2d must have a padding from 0 to 4096", 0, 1, INPUT(8, 8, 4),
-        {.kind = LAYER_ZERO_PADDING2D, .pad = {1, 9000, 1, 1}, FROM(0)});
+        {.kind = LAYER_ZERO_PADDING2D, .own = &(padding_layer){.pad = {1, 9000, 1, 1}}, FROM(0)});
     REFUSED("center_crop takes windows of 4x9, its input (8, 8, 1) is smaller", 0, 1,
-        INPUT(8, 8, 1), {.kind = LAYER_CENTER_CROP, .shape = {4, 9}, FROM(0)});
+        INPUT(8, 8, 1), {.kind = LAYER_CENTER_CROP, .own = &(crop_layer){.size = {4, 9}}, FROM(0)});
     REFUSED("normalization has 2 means, its input has 3 channels", 0, 1, INPUT(8, 8, 3),
         {.kind = LAYER_NORMALIZATION,
-            .constants = 2,
-            .mean = (const double[]){0, 0},
-            .variance = (const double[]){1, 1},
+            .own = &(normalization_layer){.mean.n = 2,
+                .variance.n = 2,
+                .mean.values = (const double[]){0, 0},
+                .variance.values = (const double[]){1, 1}},
             FROM(0)});
     REFUSED("re_lu must have a max_value, a negative_slope and a threshold of 0 or more", 0, 1,
-        INPUT(8), {.kind = LAYER_RELU, .slope = -1, FROM(0)});
+        INPUT(8), {.kind = LAYER_RELU, .own = &(relu_layer){.slope = -1}, FROM(0)});
     REFUSED(
         "no output of the model needs dense", 0, 2, INPUT(4), DENSE(3, RELU, 0), DENSE(3, RELU, 0));
     REFUSED(
         "input_layer_1 is not among the model's inputs", 0, 2, INPUT(4), INPUT(4), OF(ADD, 0, 1));
     REFUSED("dense expects 1 input, got 2", 0, 1, INPUT(4), DENSE(3, RELU, 0, 0));
     REFUSED("dense:2 uses the weights of dense, whose kernel has shape (4, 3), not (3, 3)", 0, 2,
-        INPUT(4), DENSE(3, RELU, 0), {.kind = LAYER_DENSE, .units = 3, .shares = 2, FROM(1)});
+        INPUT(4), DENSE(3, RELU, 0),
+        {.kind = LAYER_DENSE, .own = &(dense_layer){.units = 3}, .shares = 2, FROM(1)});
     REFUSED("flatten cannot use the weights of layer 1", 0, 2, INPUT(4), DENSE(3, RELU, 0),
         {.kind = LAYER_FLATTEN, .name = "flatten", .shares = 2, FROM(1)});
     REFUSED("twice cannot use the weights of layer 7", 0, 1, INPUT(4),
-        {.kind = LAYER_DENSE, .name = "twice", .units = 3, .shares = 8, FROM(0)});
+        {.kind = LAYER_DENSE,
+            .own = &(dense_layer){.units = 3},
+            .name = "twice",
+            .shares = 8,
+            FROM(0)});
     REFUSED("embedding must have an input_dim and an output_dim from 1 to 16777216", 0, 1, INPUT(4),
-        {.kind = LAYER_EMBEDDING, .units = 3, FROM(0)});
+        {.kind = LAYER_EMBEDDING, .own = &(embedding_layer){.units = 3}, FROM(0)});
     REFUSED("dense takes layer 2, which does not come before it", 0, 1, INPUT(4), DENSE(3, RELU, 2),
         DENSE(3, RELU, 0));
 }
@@ -891,13 +939,13 @@ TEST(a_training_goes_on_from_a_checkpoint)
 TEST(a_row_of_layers_may_have_any_of_them)
 {
     err e = {0};
-    const layer_spec cnn[] = {{.kind = LAYER_CONV2D,
-                                  .units = 4,
-                                  .window = {3, 3},
-                                  .stride = {1, 1},
-                                  .activation = ACTIVATION_RELU},
+    const layer_spec cnn[] = {
+        {.kind = LAYER_CONV2D,
+            .own =
+                &(window_layer){
+                    .units = 4, .window = {3, 3}, .stride = {1, 1}, .activation = ACTIVATION_RELU}},
         {.kind = LAYER_FLATTEN},
-        {.kind = LAYER_DENSE, .units = 3, .activation = ACTIVATION_SOFTMAX}};
+        {.kind = LAYER_DENSE, .own = &(dense_layer){.units = 3, .activation = ACTIVATION_SOFTMAX}}};
     model *m = model_new(cnn, 3, 1, &e);
     CHECK_OK(m && model_compile(m, &adam, &e) == 0, e);
     CHECK(!model_is_built(m));
@@ -990,18 +1038,14 @@ TEST(a_model_that_only_predicts_has_no_room_for_training)
     err e = {0};
     struct test_graph deep = {{INPUT(40, 40, 4)}, NUMBERS(0), NUMBERS(14)};
     static const size_t before[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13};
+    static const window_layer gelu = {
+        .units = 4, .window = {1, 1}, .stride = {1, 1}, .activation = ACTIVATION_GELU};
     for (size_t i = 1; i <= 12; i++)
-        deep.layers[i] = (layer_spec){.kind = LAYER_CONV2D,
-            .units = 4,
-            .window = {1, 1},
-            .stride = {1, 1},
-            .activation = ACTIVATION_GELU,
-            .from = before + i - 1,
-            .froms = 1};
+        deep.layers[i] =
+            (layer_spec){.kind = LAYER_CONV2D, .own = &gelu, .from = before + i - 1, .froms = 1};
     deep.layers[13] = (layer_spec){.kind = LAYER_FLATTEN, .from = before + 12, .froms = 1};
     deep.layers[14] = (layer_spec){.kind = LAYER_DENSE,
-        .units = 3,
-        .activation = ACTIVATION_SOFTMAX,
+        .own = &(dense_layer){.units = 3, .activation = ACTIVATION_SOFTMAX},
         .from = before + 13,
         .froms = 1};
     model *m = test_model(&deep, &adam);

@@ -9,8 +9,9 @@
     .from = (const size_t[]){__VA_ARGS__}, .froms = sizeof((size_t[]){__VA_ARGS__}) / sizeof(size_t)
 #define INPUT(...)                                                                                 \
     {                                                                                              \
-        .kind = LAYER_INPUT, .dims = sizeof((size_t[]){__VA_ARGS__}) / sizeof(size_t), .shape = {  \
-            __VA_ARGS__                                                                            \
+        .kind = LAYER_INPUT, .own = &(shape_layer)                                                 \
+        {                                                                                          \
+            .dims = sizeof((size_t[]){__VA_ARGS__}) / sizeof(size_t), .size = { __VA_ARGS__ }      \
         }                                                                                          \
     }
 #define NUMBERS(...)                                                                               \

@@ -183,15 +183,20 @@ TEST(names)
 
 #define SAID(...)                                                                                  \
     {                                                                                              \
-        .kind = LAYER_DENSE, .units = 70, .weight = { __VA_ARGS__ }                                \
+        .kind = LAYER_DENSE, .own = &(dense_layer){.units = 70}, .weight = { __VA_ARGS__ }         \
     }
+
+static const struct test_graph around = {
+    {INPUT(9), {.kind = LAYER_DENSE, .own = &(dense_layer){.units = 70}},
+        {.kind = LAYER_DENSE, .own = &(dense_layer){.units = 70}},
+        {.kind = LAYER_DENSE, .own = &(dense_layer){.units = 3}}},
+    NUMBERS(0), NUMBERS(3)};
 
 static struct test_graph graph_of(layer_spec middle)
 {
     static const size_t from[] = {0, 1, 2};
-    struct test_graph g = {
-        {INPUT(9), {.kind = LAYER_DENSE, .units = 70}, middle, {.kind = LAYER_DENSE, .units = 3}},
-        NUMBERS(0), NUMBERS(3)};
+    struct test_graph g = around;
+    g.layers[2] = middle;
     for (size_t i = 1; i < 4; i++) {
         g.layers[i].from = &from[i - 1];
         g.layers[i].froms = 1;
@@ -230,8 +235,7 @@ TEST(a_seed_is_the_same_in_every_layer)
 {
     initializer seeded = {INITIALIZER_GLOROT_NORMAL, .seeded = true, .seed = -5};
     struct test_graph g = graph_of((layer_spec)SAID({.start = seeded}));
-    g.layers[1].units = 70;
-    g.layers[3].units = 70;
+    g.layers[1].own = g.layers[3].own = &(dense_layer){.units = 70};
     g.layers[3].weight[0].start = seeded;
     model *m = test_model(&g, &sgd);
     CHECK(value_of(m, 2, 17) == value_of(m, 4, 17));

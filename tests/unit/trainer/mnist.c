@@ -8,9 +8,10 @@
 
 #include <stdlib.h>
 
-static const layer_spec layers[] = {{.kind = LAYER_FLATTEN, .dims = 2, .shape = {28, 28}},
-    {.kind = LAYER_DENSE, .units = 128, .activation = ACTIVATION_RELU},
-    {.kind = LAYER_DENSE, .units = 10, .activation = ACTIVATION_SOFTMAX}};
+static const layer_spec layers[] = {
+    {.kind = LAYER_FLATTEN, .own = &(shape_layer){.dims = 2, .size = {28, 28}}},
+    {.kind = LAYER_DENSE, .own = &(dense_layer){.units = 128, .activation = ACTIVATION_RELU}},
+    {.kind = LAYER_DENSE, .own = &(dense_layer){.units = 10, .activation = ACTIVATION_SOFTMAX}}};
 
 static model *new_model(const char *cpu)
 {

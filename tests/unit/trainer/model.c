@@ -14,11 +14,17 @@
 
 #define FLATTEN(...)                                                                               \
     {                                                                                              \
-        .kind = LAYER_FLATTEN, .dims = 2, .shape = { __VA_ARGS__ }                                 \
+        .kind = LAYER_FLATTEN, .own = &(shape_layer)                                               \
+        {                                                                                          \
+            .dims = 2, .size = { __VA_ARGS__ }                                                     \
+        }                                                                                          \
     }
 #define DENSE(n, f)                                                                                \
     {                                                                                              \
-        .kind = LAYER_DENSE, .units = n, .activation = ACTIVATION_##f                              \
+        .kind = LAYER_DENSE, .own = &(dense_layer)                                                 \
+        {                                                                                          \
+            .units = n, .activation = ACTIVATION_##f                                               \
+        }                                                                                          \
     }
 
 static const layer_spec mlp[] = {FLATTEN(8, 9), DENSE(150, RELU), DENSE(10, SOFTMAX)};
@@ -77,12 +83,14 @@ TEST(layers_that_do_not_go_together)
     check_refused(NULL, 0, "a model needs a layer");
     REFUSED("a model needs a layer with weights", FLATTEN(2, 3));
     REFUSED("Dense(0) must have between", DENSE(0, RELU));
-    REFUSED("Dropout(1) must have a rate", {.kind = LAYER_DROPOUT, .rate = 1}, DENSE(3, SOFTMAX));
+    REFUSED("Dropout(1) must have a rate",
+        {.kind = LAYER_DROPOUT, .own = &(dropout_layer){.rate = 1}}, DENSE(3, SOFTMAX));
     REFUSED("dense_1 expects 100 inputs, got 128",
-        {.kind = LAYER_DENSE, .units = 128, .inputs = 784},
-        {.kind = LAYER_DENSE, .units = 10, .inputs = 100});
-    REFUSED("two layers have the name \"a\"", {.kind = LAYER_DENSE, .units = 2, .name = "a"},
-        {.kind = LAYER_DENSE, .units = 2, .name = "a"});
+        {.kind = LAYER_DENSE, .own = &(dense_layer){.units = 128, .inputs = 784}},
+        {.kind = LAYER_DENSE, .own = &(dense_layer){.units = 10, .inputs = 100}});
+    REFUSED("two layers have the name \"a\"",
+        {.kind = LAYER_DENSE, .own = &(dense_layer){.units = 2}, .name = "a"},
+        {.kind = LAYER_DENSE, .own = &(dense_layer){.units = 2}, .name = "a"});
 }
 
 static void check_data(model *m, const tensor *x, const tensor *y, const char *message)
@@ -132,8 +140,9 @@ static void check_target(loss_kind loss, activation f, bool accuracy, double val
     compile_spec c = {.optimizer = optimizer_default(OPTIMIZER_SGD),
         .loss = loss,
         .metrics = accuracy ? METRIC(ACCURACY) : 0};
-    model *m = model_new(
-        (layer_spec[]){{.kind = LAYER_DENSE, .inputs = 2, .units = 2, .activation = f}}, 1, 1, &e);
+    model *m = model_new((layer_spec[]){{.kind = LAYER_DENSE,
+                             .own = &(dense_layer){.inputs = 2, .units = 2, .activation = f}}},
+        1, 1, &e);
     tensor *x = tensor_new(TENSOR_F32, 2, (size_t[]){5, 2}, &e);
     tensor *y = tensor_new(TENSOR_F32, 2, (size_t[]){5, 2}, &e);
     CHECK_OK(model_compile(m, &c, &e) == 0, e);
@@ -233,7 +242,8 @@ enum { TIMES = 4, WIDTH_IN = 5, WIDTH_OUT = 3, OUTS = TIMES * WIDTH_OUT };
 static model *flattened(activation f, bool told, compile_spec spec, err *e)
 {
     layer_spec layers[] = {
-        {.kind = LAYER_DENSE, .units = WIDTH_OUT, .activation = f}, {.kind = LAYER_FLATTEN}};
+        {.kind = LAYER_DENSE, .own = &(dense_layer){.units = WIDTH_OUT, .activation = f}},
+        {.kind = LAYER_FLATTEN}};
     if (told)
         layers[0].in = (row_shape){2, {TIMES, WIDTH_IN}};
     spec.optimizer = optimizer_default(OPTIMIZER_SGD);
@@ -350,7 +360,8 @@ TEST(a_model_larger_than_memory_is_refused)
     if (free == SIZE_MAX || units > 1 << 16)
         SKIP("this machine has too much memory");
     units = (units + 63) / 64 * 64;
-    model *m = model_new((layer_spec[]){{.kind = LAYER_DENSE, .units = units}}, 1, 1, &e);
+    model *m = model_new(
+        (layer_spec[]){{.kind = LAYER_DENSE, .own = &(dense_layer){.units = units}}}, 1, 1, &e);
     compile_spec c = {
         .optimizer = optimizer_default(OPTIMIZER_ADAM), .loss = LOSS_MEAN_SQUARED_ERROR};
     CHECK_OK(m && model_compile(m, &c, &e) == 0, e);
@@ -360,7 +371,8 @@ TEST(a_model_larger_than_memory_is_refused)
     CHECK_HAS(e.text, " GiB of memory, but only ");
     CHECK(!model_is_built(m));
     model_free(m);
-    layer_spec wide = {.kind = LAYER_DENSE, .units = 2 * units, .inputs = 2 * units};
+    layer_spec wide = {
+        .kind = LAYER_DENSE, .own = &(dense_layer){.units = 2 * units, .inputs = 2 * units}};
     CHECK(!model_new(&wide, 1, 1, &e));
     CHECK_HAS(e.text, "the weights need ");
 }
@@ -466,8 +478,9 @@ static void check_same(
 }
 
 static const layer_spec deep[] = {FLATTEN(8, 9), DENSE(130, RELU),
-    {.kind = LAYER_DROPOUT, .rate = 0.2f}, DENSE(12, TANH), DENSE(200, RELU),
-    {.kind = LAYER_DROPOUT, .rate = 0.5f}, DENSE(70, SIGMOID), DENSE(20, SOFTMAX)};
+    {.kind = LAYER_DROPOUT, .own = &(dropout_layer){.rate = 0.2f}}, DENSE(12, TANH),
+    DENSE(200, RELU), {.kind = LAYER_DROPOUT, .own = &(dropout_layer){.rate = 0.5f}},
+    DENSE(70, SIGMOID), DENSE(20, SOFTMAX)};
 
 TEST(any_number_of_threads_gives_the_same_bits)
 {
@@ -650,10 +663,13 @@ enum { WIDE = 256 };
 static model *ones_through(size_t dropouts)
 {
     err e;
-    layer_spec layers[5] = {{.kind = LAYER_DENSE, .inputs = 1, .units = WIDE, .no_bias = true}};
+    layer_spec layers[5] = {
+        {.kind = LAYER_DENSE, .own = &(dense_layer){.inputs = 1, .units = WIDE, .no_bias = true}}};
+    static const dropout_layer half = {.rate = 0.5f};
+    static const dense_layer wide = {.units = WIDE, .no_bias = true};
     for (size_t i = 0; i < dropouts; i++) {
-        layers[1 + 2 * i] = (layer_spec){.kind = LAYER_DROPOUT, .rate = 0.5f};
-        layers[2 + 2 * i] = (layer_spec){.kind = LAYER_DENSE, .units = WIDE, .no_bias = true};
+        layers[1 + 2 * i] = (layer_spec){.kind = LAYER_DROPOUT, .own = &half};
+        layers[2 + 2 * i] = (layer_spec){.kind = LAYER_DENSE, .own = &wide};
     }
     compile_spec spec = {
         .loss = LOSS_MEAN_SQUARED_ERROR, .optimizer = optimizer_default(OPTIMIZER_SGD)};

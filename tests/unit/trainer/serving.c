@@ -101,7 +101,9 @@ TEST(numbers_are_those_of_strtod)
 
 // Batches.
 
-static layer_spec row[] = {{.kind = LAYER_EMBEDDING, .name = "table", .entries = 10, .units = 1}};
+static layer_spec row[] = {{.kind = LAYER_EMBEDDING,
+    .own = &(embedding_layer){.entries = 10, .units = 1},
+    .name = "table"}};
 
 static model *make_table(void)
 {
@@ -152,7 +154,7 @@ TEST(what_fails_in_a_batch_fails_alone)
     for (int i = 0; i < N; i++)
         asked[i] = (struct asked){
             .left = &left, .job = {.m = m, .q = ask_for(m, i == 2 ? 9 : i), .done = on_done}};
-    ((layer_spec *)(uintptr_t)model_layer(m, 0))->entries = 5;
+    ((embedding_layer *)(uintptr_t)model_layer(m, 0)->own)->entries = 5;
     batcher *b = batch_new(
         &(struct batch_options){.rows = N, .latency_ns = 60 * CLOCK_SEC, .counts = c}, NULL);
     for (int i = 0; i < N; i++)

@@ -12,24 +12,33 @@ enum { RANKS = 4, ROWS = 24, BATCH = 12, CLASSES = 3, ROOM = 1 << 16 };
 
 #define SYNC(...)                                                                                  \
     {                                                                                              \
-        .kind = LAYER_BATCH_NORMALIZATION, .epsilon = NORM_EPSILON, .momentum = 0.5,               \
-        .synchronized = true, FROM(__VA_ARGS__)                                                    \
+        .kind = LAYER_BATCH_NORMALIZATION,                                                         \
+        .own = &(norm_layer){.epsilon = NORM_EPSILON, .momentum = 0.5, .synchronized = true},      \
+        FROM(__VA_ARGS__)                                                                          \
     }
 #define CONV(n, w, ...)                                                                            \
     {                                                                                              \
-        .kind = LAYER_CONV2D, .units = n, .window = {w, w}, .stride = {1, 1}, .same = true,        \
-        .no_bias = true, FROM(__VA_ARGS__)                                                         \
+        .kind = LAYER_CONV2D,                                                                      \
+        .own = &(window_layer){.units = n,                                                         \
+            .window = {w, w},                                                                      \
+            .stride = {1, 1},                                                                      \
+            .padding = PADDING_SAME,                                                               \
+            .no_bias = true},                                                                      \
+        FROM(__VA_ARGS__)                                                                          \
     }
 #define RELU(...)                                                                                  \
     {                                                                                              \
-        .kind = LAYER_ACTIVATION, .activation = ACTIVATION_RELU, FROM(__VA_ARGS__)                 \
+        .kind = LAYER_ACTIVATION, .own = &(activation_layer){.activation = ACTIVATION_RELU},       \
+        FROM(__VA_ARGS__)                                                                          \
     }
 
 // A normalisation by itself, one with relu, one with what is added and relu.
 static const struct test_graph block = {
     {INPUT(4, 4, 16), SYNC(0), CONV(16, 3, 1), SYNC(2), RELU(3), CONV(16, 3, 4), SYNC(5),
         {.kind = LAYER_ADD, FROM(6, 4)}, RELU(7), {.kind = LAYER_GLOBAL_AVERAGE_POOLING2D, FROM(8)},
-        {.kind = LAYER_DENSE, .units = CLASSES, .activation = ACTIVATION_SOFTMAX, FROM(9)}},
+        {.kind = LAYER_DENSE,
+            .own = &(dense_layer){.units = CLASSES, .activation = ACTIVATION_SOFTMAX},
+            FROM(9)}},
     NUMBERS(0), NUMBERS(10)};
 
 static const dnn_ops *ops;

@@ -4,15 +4,21 @@
 //   gelu  Hendrycks & Gimpel, arXiv 1606.08415     elu   Clevert and others, arXiv 1511.07289
 //   silu  Elfwing and others, arXiv 1702.03118     selu  Klambauer and others, arXiv 1706.02515
 //   leaky_relu  Maas, Hannun & Ng 2013, with Keras's slope of 0.2
+#include "trainer/nn/op/layers.h"
 #include "trainer/nn/op/op.h"
 
 #include "trainer/nn/onnx.h"
 
 #include <string.h>
 
+static const activation_layer *own(const layer_spec *l)
+{
+    return l->own;
+}
+
 static int infer(const layer_spec *l, size_t n, const row_shape *in, row_shape *out, err *e)
 {
-    if (l->activation == ACTIVATION_SOFTMAX && in->dims != 1)
+    if (own(l)->activation == ACTIVATION_SOFTMAX && in->dims != 1)
         return err_set(e, ERR_USAGE, "has softmax, which expects rows of one dimension");
     *out = *in;
     return 0;
@@ -44,17 +50,7 @@ static void backward(const op_work *w, size_t pass, size_t chunk, float *scratch
 
 static bool halves(const op_work *w)
 {
-    return w->layer->activation != ACTIVATION_SOFTMAX;
-}
-
-static void write(const layer_spec *l, cJSON *j)
-{
-    json_set_str(j, "activation", activation_name(l->activation));
-}
-
-static int read(layer_spec *l, const cJSON *j, err *e)
-{
-    return activation_parse(json_str_or(j, "activation", "linear"), &l->activation, e);
+    return own(w->layer)->activation != ACTIVATION_SOFTMAX;
 }
 
 // z·(1 + erf(z/√2))/2
@@ -93,19 +89,34 @@ size_t op_onnx_activate(onnx *o, activation f, size_t z)
 static void to_onnx(const op_work *w, onnx *o)
 {
     onnx_layout layout = onnx_given(o);
-    onnx_give(o, op_onnx_activate(o, w->layer->activation, onnx_take(o, 0, layout)), layout);
+    onnx_give(o, op_onnx_activate(o, own(w->layer)->activation, onnx_take(o, 0, layout)), layout);
 }
+
+static const attribute attributes[] = {
+    {"activation", ATTRIBUTE_CHOICE, offsetof(activation_layer, activation), .required = true,
+        .shown = true, .choices = activation_names, .parse = activation_choice,
+        .meaning = "The function: its name."},
+    {0}};
 
 const op op_activation = {
     .kind = LAYER_ACTIVATION,
+    .is = {.name = "Activation",
+        .size = sizeof(activation_layer),
+        .attributes = attributes,
+        .places = "activation",
+        .ask = "which function? nn.Activation { \"relu\" }",
+        .about = "A function by itself.",
+        .formula = "f(x)",
+        .source = "Keras 3",
+        .example = "model = nn.Sequential { nn.Dense { 8, input_dim = 4 }, nn.Activation { "
+                   "\"gelu\" }, nn.Dense { 1 } }\n"
+                   "print(model:count_params()) --> 49"},
     .least = 1,
     .most = 1,
     .infer = infer,
     .reserve = reserve,
     .forward = forward,
     .backward = backward,
-    .write = write,
-    .read = read,
     .onnx = to_onnx,
     .halves = halves,
 };

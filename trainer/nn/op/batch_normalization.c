@@ -82,7 +82,7 @@ static void add_chunks(const struct sums *s)
 // The first n of the sums become those of all ranks.
 static void add_ranks(const op_work *w, const struct sums *s, size_t n)
 {
-    if (w->layer->synchronized)
+    if (norm_own(w->layer)->synchronized)
         op_sum_ranks(w, s->total, n);
 }
 
@@ -147,7 +147,7 @@ static bool is_of_batch(const op_work *w)
 static void find_moments(const op_work *w, const struct sums *s)
 {
     const double *sum = s->total, *squares = sum + s->n, *n = squares + s->n;
-    double momentum = w->layer->momentum;
+    double momentum = norm_own(w->layer)->momentum;
     const float *gamma = norm_at(w, w->w, NORM_GAMMA), *beta = norm_at(w, w->w, NORM_BETA);
     float *mean = norm_at(w, w->w, NORM_MEAN), *variance = norm_at(w, w->w, NORM_VARIANCE);
     if (is_of_batch(w)) {
@@ -277,24 +277,6 @@ static void backward(const op_work *w, size_t pass, size_t chunk, float *scratch
         give_slopes(w, &s, chunk);
 }
 
-static void write(const layer_spec *l, cJSON *j)
-{
-    norm_write(l, j);
-    json_set(j, "momentum", cJSON_CreateNumber(l->momentum));
-    if (l->synchronized)
-        json_set_bool(j, "synchronized", true);
-}
-
-static int read(layer_spec *l, const cJSON *j, err *e)
-{
-    const cJSON *momentum = json_get(j, "momentum");
-    l->momentum = cJSON_IsNumber(momentum) ? momentum->valuedouble : NORM_MOMENTUM;
-    l->synchronized = json_bool_or(j, "synchronized", false);
-    if (!(l->momentum >= 0 && l->momentum < 1))
-        return err_set(e, ERR_INVALID, "momentum must be from 0 to less than 1");
-    return norm_read(l, j, e);
-}
-
 // With moving_mean and moving_variance, as when nothing is trained.
 static void to_onnx(const op_work *w, onnx *o)
 {
@@ -303,12 +285,41 @@ static void to_onnx(const op_work *w, onnx *o)
         norm_to_onnx(w, o, NORM_BETA), norm_to_onnx(w, o, NORM_MEAN),
         norm_to_onnx(w, o, NORM_VARIANCE)};
     onnx_value y = onnx_node(o, "BatchNormalization", 5, x);
-    onnx_set_float(o, "epsilon", w->layer->epsilon);
+    onnx_set_float(o, "epsilon", norm_own(w->layer)->epsilon);
     onnx_give(o, y, layout);
 }
 
+static bool of_all_ranks(const layer_spec *l)
+{
+    return norm_own(l)->synchronized;
+}
+
+static const attribute attributes[] = {NORM_EPSILON_AND_WEIGHTS,
+    {"axis", ATTRIBUTE_AXIS, offsetof(norm_layer, axis.first), .sparse = true,
+        .meaning = "The dimension of the channels: the last one."},
+    {"momentum", ATTRIBUTE_NUMBER, offsetof(norm_layer, momentum), .otherwise = NORM_MOMENTUM,
+        .most = 1, .open = true, .meaning = "How much of the moving statistics stays in a step."},
+    {"synchronized", ATTRIBUTE_BOOL, offsetof(norm_layer, synchronized), .sparse = true,
+        .meaning = "Whether all ranks' rows count together."},
+    {0}};
+
 const op op_batch_normalization = {
     .kind = LAYER_BATCH_NORMALIZATION,
+    .is = {.name = "BatchNormalization",
+        .size = sizeof(norm_layer),
+        .attributes = attributes,
+        .places = "axis momentum epsilon center scale",
+        .about = "Normalises each channel over the rows of a batch; synchronized: over those of "
+                 "all ranks.",
+        .formula = "gamma·(x - mean)/√(var + ε) + beta over rows and positions, for each channel; "
+                   "else with moving_mean and moving_variance, which follow by `momentum` 0.99, "
+                   "and when the layer is frozen; ε 0.001. Each rank has its own rows'; with "
+                   "`synchronized` all have those of all ranks' rows, each row counting once",
+        .source = "Ioffe & Szegedy, arXiv 1502.03167",
+        .example = "model = nn.Sequential { nn.Dense { 8, input_dim = 4 }, nn.BatchNormalization "
+                   "{}, nn.Dense { 1 } }\n"
+                   "print(model:count_params()) --> 81"},
+    .of_all_ranks = of_all_ranks,
     .least = 1,
     .most = 1,
     .infer = norm_infer,
@@ -316,10 +327,8 @@ const op op_batch_normalization = {
     .reserve = reserve,
     .forward = forward,
     .backward = backward,
-    .write = write,
-    .read = read,
-    .weight = {{"gamma", "gamma"}, {"beta", "beta"}, {"moving_mean", "moving_mean"},
-        {"moving_variance", "moving_variance"}},
+    .weight = {{"gamma", "gamma"}, {"beta", "beta"}, {"moving_mean", "moving_mean", true},
+        {"moving_variance", "moving_variance", true}},
     .onnx = to_onnx,
     .halves = op_always,
 };

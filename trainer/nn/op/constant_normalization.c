@@ -5,22 +5,29 @@
 // One number counts for all channels, otherwise each has its own.
 #include "base/mem.h"
 #include "trainer/nn/onnx.h"
+#include "trainer/nn/op/layers.h"
 #include "trainer/nn/op/op.h"
 
 #include <math.h>
 
+static const normalization_layer *own(const layer_spec *l)
+{
+    return l->own;
+}
+
 static int infer(const layer_spec *l, size_t n, const row_shape *in, row_shape *out, err *e)
 {
     *out = *in;
-    if (l->constants < 1 || l->constants > LAYER_CONSTANTS)
+    if (own(l)->mean.n < 1 || own(l)->mean.n > NUMBERS_MOST || own(l)->variance.n != own(l)->mean.n)
         return err_set(
-            e, ERR_USAGE, "must have a mean and a variance of 1 to %d numbers", LAYER_CONSTANTS);
-    for (size_t c = 0; c < l->constants; c++)
-        if (!isfinite(l->mean[c]) || !(l->variance[c] >= 0) || !isfinite(l->variance[c]))
+            e, ERR_USAGE, "must have a mean and a variance of 1 to %d numbers", NUMBERS_MOST);
+    for (size_t c = 0; c < own(l)->mean.n; c++)
+        if (!isfinite(own(l)->mean.values[c]) || !(own(l)->variance.values[c] >= 0) ||
+            !isfinite(own(l)->variance.values[c]))
             return err_set(e, ERR_USAGE, "must have finite means, and variances of 0 or more");
-    return l->constants == 1 || l->constants == op_last(in)
+    return own(l)->mean.n == 1 || own(l)->mean.n == op_last(in)
                ? 0
-               : err_set(e, ERR_USAGE, "has %zu means, its input has %zu channels", l->constants,
+               : err_set(e, ERR_USAGE, "has %zu means, its input has %zu channels", own(l)->mean.n,
                      op_last(in));
 }
 
@@ -31,18 +38,18 @@ static void reserve(const op_work *w, op_need *need)
 
 static float mean_of(const layer_spec *l, size_t c)
 {
-    return (float)l->mean[c % l->constants];
+    return (float)own(l)->mean.values[c % own(l)->mean.n];
 }
 
 static float scale_of(const layer_spec *l, size_t c)
 {
-    float deviation = sqrtf((float)l->variance[c % l->constants]);
+    float deviation = sqrtf((float)own(l)->variance.values[c % own(l)->mean.n]);
     return 1 / (deviation > 1e-7f ? deviation : 1e-7f);
 }
 
 static void forward(const op_work *w, size_t pass, size_t chunk, float *scratch)
 {
-    size_t n = shape_size(&w->out), step = w->layer->constants;
+    size_t n = shape_size(&w->out), step = own(w->layer)->mean.n;
     for (size_t c = 0; c < step; c++) {
         float mean = mean_of(w->layer, c), scale = scale_of(w->layer, c);
         for (size_t r = op_from(w, chunk); r < op_to(w, chunk); r++)
@@ -53,7 +60,7 @@ static void forward(const op_work *w, size_t pass, size_t chunk, float *scratch)
 
 static void backward(const op_work *w, size_t pass, size_t chunk, float *scratch)
 {
-    size_t n = shape_size(&w->out), step = w->layer->constants;
+    size_t n = shape_size(&w->out), step = own(w->layer)->mean.n;
     size_t from = op_from(w, chunk), to = op_to(w, chunk);
     for (size_t c = 0; c < step; c++) {
         float scale = scale_of(w->layer, c);
@@ -64,41 +71,10 @@ static void backward(const op_work *w, size_t pass, size_t chunk, float *scratch
     op_give(w, 0, w->dy + from * w->ldy, w->ldy, from, to);
 }
 
-static void write(const layer_spec *l, cJSON *j)
-{
-    cJSON *mean = json_array_at(j, "mean"), *variance = json_array_at(j, "variance");
-    for (size_t c = 0; c < l->constants; c++) {
-        cJSON_AddItemToArray(mean, cJSON_CreateNumber(l->mean[c]));
-        cJSON_AddItemToArray(variance, cJSON_CreateNumber(l->variance[c]));
-    }
-}
-
-static double *numbers_of(const cJSON *list, size_t n)
-{
-    size_t i = 0;
-    const cJSON *item;
-    double *numbers = mem_array(n, sizeof *numbers);
-    cJSON_ArrayForEach(item, list) numbers[i++] = cJSON_IsNumber(item) ? item->valuedouble : NAN;
-    return numbers;
-}
-
-static int read(layer_spec *l, const cJSON *j, err *e)
-{
-    const cJSON *mean = json_get(j, "mean"), *variance = json_get(j, "variance");
-    int n = cJSON_GetArraySize(mean);
-    if (n < 1 || n > LAYER_CONSTANTS || cJSON_GetArraySize(variance) != n)
-        return err_set(
-            e, ERR_INVALID, "mean and variance must have 1 to %d numbers each", LAYER_CONSTANTS);
-    l->constants = (size_t)n;
-    l->mean = numbers_of(mean, (size_t)n); // config_model frees both
-    l->variance = numbers_of(variance, (size_t)n);
-    return 0;
-}
-
 static onnx_value list_of(
     const op_work *w, onnx *o, const char *name, float (*of)(const layer_spec *, size_t))
 {
-    size_t n = w->layer->constants;
+    size_t n = own(w->layer)->mean.n;
     AUTO_FREE float *values = mem_array(n, sizeof *values);
     for (size_t c = 0; c < n; c++)
         values[c] = of(w->layer, c);
@@ -112,15 +88,54 @@ static void to_onnx(const op_work *w, onnx *o)
     onnx_give(o, ONNX_NODE(o, "Mul", less, scale), ONNX_LAST);
 }
 
-const op op_constant_normalization = {
+// x·√variance + mean is (x - m)/√v with other numbers m and v. The lists are the caller's.
+static int settle(layer_spec *l, void *to, err *e)
+{
+    normalization_layer *n = to;
+    if (n->mean.n != n->variance.n)
+        return err_set(e, ERR_USAGE, "has %zu means and %zu variances", n->mean.n, n->variance.n);
+    for (size_t i = 0; n->invert && i < n->mean.n; i++) {
+        double deviation = fmax(sqrt(n->variance.values[i]), 1e-7);
+        ((double *)(uintptr_t)n->mean.values)[i] = -n->mean.values[i] / deviation;
+        ((double *)(uintptr_t)n->variance.values)[i] = 1 / (deviation * deviation);
+    }
+    n->invert = false;
+    return 0;
+}
+
+static const attribute attributes[] = {
+    {"axis", ATTRIBUTE_LUA, .signature = "-1", .no_file = true,
+        .meaning = "The last dimension; false: one mean and one variance of all numbers."},
+    {"mean", ATTRIBUTE_NUMBERS, offsetof(normalization_layer, mean),
+        .meaning = "One number, or one for each of the last dimension."},
+    {"variance", ATTRIBUTE_NUMBERS, offsetof(normalization_layer, variance),
+        .meaning = "As many numbers."},
+    {"invert", ATTRIBUTE_BOOL, offsetof(normalization_layer, invert), .no_file = true,
+        .meaning = "The other way: x·√variance + mean."},
+    {0}};
+
+const op op_normalization = {
     .kind = LAYER_NORMALIZATION,
+    .settle = settle,
+    .is = {.name = "Normalization",
+        .size = sizeof(normalization_layer),
+        .attributes = attributes,
+        .places = "axis mean variance",
+        .about = "(x - mean)/√variance, of numbers that are given, or that its method adapt(x) "
+                 "takes from a tensor before the model is made: one for each of the last "
+                 "dimension, or with axis = false one of all; invert: the other way.",
+        .formula =
+            "(x - `mean`)/√`variance` of numbers that are given, or that `adapt` has taken from a "
+            "tensor: one, or one for each of the last dimension; `invert`: x·√variance + mean",
+        .source = "Keras 3",
+        .example = "model = nn.Sequential { nn.Input { 2 }, nn.Normalization { mean = { 1, 2 }, "
+                   "variance = { 4, 9 } }, nn.Dense { 1 } }\n"
+                   "print(model:count_params()) --> 3"},
     .least = 1,
     .most = 1,
     .infer = infer,
     .reserve = reserve,
     .forward = forward,
     .backward = backward,
-    .write = write,
-    .read = read,
     .onnx = to_onnx,
 };

@@ -22,36 +22,41 @@
 
 enum { KERNEL, BIAS, PATCHES = 96 };
 
+static const window_layer *own(const layer_spec *l)
+{
+    return l->own;
+}
+
 static int infer(const layer_spec *l, size_t n, const row_shape *in, row_shape *out, err *e)
 {
     window w;
-    if (l->activation == ACTIVATION_SOFTMAX)
+    if (own(l)->activation == ACTIVATION_SOFTMAX)
         return err_set(e, ERR_USAGE, "has softmax, which expects rows of one dimension");
-    if (!l->units)
+    if (!own(l)->units)
         return err_set(e, ERR_USAGE, "must have between 1 and 16777216 filters");
     if (window_new(l, in, &w, e) < 0)
         return -1;
-    *out = (row_shape){3, {w.out[0], w.out[1], l->units}};
+    *out = (row_shape){3, {w.out[0], w.out[1], own(l)->units}};
     return 0;
 }
 
 static size_t taps(const layer_spec *l, const row_shape *in)
 {
-    return l->window[0] * l->window[1] * in->size[2];
+    return own(l)->window[0] * own(l)->window[1] * in->size[2];
 }
 
 static size_t parameters(const layer_spec *l, const row_shape *in, op_parameter *out)
 {
-    size_t field = l->window[0] * l->window[1];
+    size_t field = own(l)->window[0] * own(l)->window[1];
     out[KERNEL] = (op_parameter){.name = "kernel",
         .dims = 4,
-        .shape = {l->window[0], l->window[1], in->size[2], l->units},
+        .shape = {own(l)->window[0], own(l)->window[1], in->size[2], own(l)->units},
         .start = START_GLOROT,
         .fan_in = field * in->size[2],
-        .fan_out = field * l->units,
+        .fan_out = field * own(l)->units,
         .panels = true};
-    out[BIAS] = (op_parameter){.name = "bias", .dims = 1, .shape = {l->units}};
-    return l->no_bias ? 1 : 2;
+    out[BIAS] = (op_parameter){.name = "bias", .dims = 1, .shape = {own(l)->units}};
+    return own(l)->no_bias ? 1 : 2;
 }
 
 // The sizes of everything: a picture's pixels, a patch, filters with their padding.
@@ -64,7 +69,7 @@ struct sizes {
 static struct sizes sizes_of(const op_work *w)
 {
     size_t pixels = w->out.size[0] * w->out.size[1], patch = taps(w->layer, w->in);
-    size_t units = w->layer->units, filters = op_round(units, 16);
+    size_t units = own(w->layer)->units, filters = op_round(units, 16);
     struct sizes s = {.pixels = pixels,
         .patch = patch,
         .ld = op_round(patch, 16),
@@ -80,7 +85,7 @@ static struct sizes sizes_of(const op_work *w)
 
 static bool trains_bias(const op_work *w)
 {
-    return !w->layer->no_bias && !w->fixed[BIAS];
+    return !own(w->layer)->no_bias && !w->fixed[BIAS];
 }
 
 static void reserve(const op_work *w, op_need *need)
@@ -241,7 +246,7 @@ static void forward_picture(
                 .bias = w->w + w->at[BIAS],
                 .rows = n,
                 .inputs = s->patch},
-            s->units, !w->layer->no_bias);
+            s->units, !own(w->layer)->no_bias);
         if (!activation_is_of_output(w->f)) {
             memcpy(z, out, n * s->filters * sizeof *z);
             for (size_t i = 0; i < n; i++)
@@ -416,39 +421,40 @@ static void backward(const op_work *w, size_t pass, size_t chunk, float *scratch
         sum_up(w, &s, chunk);
 }
 
-static void write(const layer_spec *l, cJSON *j)
-{
-    json_set_int(j, "filters", (int64_t)l->units);
-    window_write(l, "kernel_size", j);
-    json_set_str(j, "activation", activation_name(l->activation));
-    json_set_bool(j, "use_bias", !l->no_bias);
-    if (l->groups > 1)
-        json_set_int(j, "groups", (int64_t)l->groups);
-}
-
-static int read(layer_spec *l, const cJSON *j, err *e)
-{
-    l->units = op_size(j, "filters");
-    l->groups = op_size(j, "groups");
-    l->no_bias = !json_bool_or(j, "use_bias", true);
-    return window_read(l, "kernel_size", j, e) < 0
-               ? -1
-               : activation_parse(json_str_or(j, "activation", "linear"), &l->activation, e);
-}
-
 static void to_onnx(const op_work *w, onnx *o)
 {
     window v = window_of(w->layer, w->in);
     onnx_value x[] = {onnx_take(o, 0, ONNX_FIRST), onnx_weight(o, KERNEL, (int[]){3, 2, 0, 1}), 0};
-    if (!w->layer->no_bias)
+    if (!own(w->layer)->no_bias)
         x[2] = onnx_weight(o, BIAS, NULL);
-    onnx_value z = onnx_node(o, "Conv", w->layer->no_bias ? 2 : 3, x);
+    onnx_value z = onnx_node(o, "Conv", own(w->layer)->no_bias ? 2 : 3, x);
     window_to_onnx(&v, o);
-    onnx_give(o, op_onnx_activate(o, w->layer->activation, z), ONNX_FIRST);
+    onnx_give(o, op_onnx_activate(o, own(w->layer)->activation, z), ONNX_FIRST);
 }
+
+static const attribute attributes[] = {WINDOW_FILTERS,
+    WINDOW_SIZE("kernel_size", ATTRIBUTE_PAIR, .required = true,
+        .meaning = "Of the window: one number, or {height, width}."),
+    WINDOW_STRIDES(ATTRIBUTE_PAIR, .otherwise = 1, .meaning = "How far the window goes in a step."),
+    WINDOW_PADDING(window_paddings), WINDOW_DILATION(ATTRIBUTE_PAIR),
+    ATTRIBUTE_OF_ACTIVATION(window_layer), WINDOW_BIAS, WINDOW_GROUPS, {0}};
 
 const op op_conv2d = {
     .kind = LAYER_CONV2D,
+    .is = {.name = "Conv2D",
+        .size = sizeof(window_layer),
+        .attributes = attributes,
+        .places = "filters kernel_size strides padding",
+        .ask = "how many filters, of which size? nn.Conv2D { 32, 3 }",
+        .about = "A convolution of pictures (height, width, channels); padding is valid or same.",
+        .formula = "f(Σ over the window x·W + b) on (height, width, channels); `strides`, "
+                   "`padding` \"valid\" or \"same\", `dilation_rate`; with `groups` a filter sees "
+                   "only its part of the channels; W as Dense's",
+        .source = "LeCun and others 1998; groups: Krizhevsky and others 2012",
+        .example = "model = nn.Sequential { nn.Input { 28, 28, 1 }, nn.Conv2D { 8, 3, padding = "
+                   "\"same\" }, nn.Flatten {}, nn.Dense { 10 } }\n"
+                   "print(model:count_params()) --> 62810"},
+    .settle = window_check_groups,
     .least = 1,
     .most = 1,
     .infer = infer,
@@ -456,8 +462,6 @@ const op op_conv2d = {
     .reserve = reserve,
     .forward = forward,
     .backward = backward,
-    .write = write,
-    .read = read,
     .weight = {{"kernel", "kernel"}, {"bias", "bias"}},
     .onnx = to_onnx,
     .halves = conv2d_by_dnn,

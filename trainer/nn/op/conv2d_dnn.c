@@ -43,8 +43,8 @@ struct piece {
 
 static size_t groups(const op_work *w)
 {
-    const layer_spec *l = w->layer;
-    return l->kind == LAYER_DEPTHWISE_CONV2D ? w->in->size[2] : l->groups > 1 ? l->groups : 1;
+    size_t told = conv2d_own(w)->groups;
+    return w->layer->kind == LAYER_DEPTHWISE_CONV2D ? w->in->size[2] : told > 1 ? told : 1;
 }
 
 static size_t filters(const op_work *w)
@@ -55,7 +55,7 @@ static size_t filters(const op_work *w)
 // Numbers that each filter has.
 static size_t lines(const op_work *w)
 {
-    return w->layer->window[0] * w->layer->window[1] * w->in->size[2] / groups(w);
+    return conv2d_own(w)->window[0] * conv2d_own(w)->window[1] * w->in->size[2] / groups(w);
 }
 
 static size_t weights_of(const op_work *w)
@@ -108,7 +108,7 @@ static bool is_dense(const op_work *w)
 // together, and is a picture without a stride. oneDNN's own strides are many times slower back.
 static bool is_thin(const op_work *w)
 {
-    const layer_spec *l = w->layer;
+    const window_layer *l = conv2d_own(w);
     return l->window[0] == 1 && l->window[1] == 1 && (l->stride[0] > 1 || l->stride[1] > 1);
 }
 
@@ -137,7 +137,7 @@ static const dnn_conv *conv_of(const op_work *w, dnn_way way, size_t rows)
         memcpy(s.in, v.out, sizeof s.in);
         s.stride[0] = s.stride[1] = 1;
     }
-    s.bias = (!w->layer->no_bias || w->norm) && way != DNN_BACK_DATA;
+    s.bias = (!conv2d_own(w)->no_bias || w->norm) && way != DNN_BACK_DATA;
     s.half = w->half;
     s.widened = w->half && w->dnn->widens();
     if (way == DNN_FORWARD) {
@@ -275,7 +275,7 @@ static const float *fold(const op_work *w, size_t panel, float *scratch)
 {
     size_t width = panel_width(w, panel), first = panel * panel_most(w), n = lines(w);
     const float *from = w->w + panel_at(w, panel);
-    const float *own = w->layer->no_bias ? NULL : w->w + w->at[BIAS] + first;
+    const float *own = conv2d_own(w)->no_bias ? NULL : w->w + w->at[BIAS] + first;
     float *scale = scratch + n * width, *bias = folded_bias(w) + first;
     norm_fold(w, first, width, scale, bias);
     for (size_t c = 0; own && c < width; c++)
@@ -350,7 +350,7 @@ static void give_thin(const op_work *w, struct piece p, const float *dx)
 
 static float *bias_of(const op_work *w)
 {
-    return w->norm ? folded_bias(w) : w->layer->no_bias ? NULL : w->w + w->at[BIAS];
+    return w->norm ? folded_bias(w) : conv2d_own(w)->no_bias ? NULL : w->w + w->at[BIAS];
 }
 
 static void forward_rows(const op_work *w, struct piece p, float *scratch)
@@ -452,7 +452,7 @@ static void sum_panel(const op_work *w, size_t panel, float *scratch)
     float *g = w->g + panel_at(w, panel);
     for (size_t i = 0; i < parts(w); i++) {
         const float *bias = w->backward_only + i * part_floats(w) + kernel_floats(w) + first;
-        float *db = w->layer->no_bias ? NULL : w->g + w->at[BIAS] + first;
+        float *db = conv2d_own(w)->no_bias ? NULL : w->g + w->at[BIAS] + first;
         const float *kernel = panel_of_part(w, i, panel, i ? scratch : g);
         if (!i && kernel != g)
             memcpy(g, kernel, n * sizeof *g);

@@ -3,12 +3,18 @@
 // trainer/dnn/dnn.h. The operations ask when memory is reserved whether they should go this way
 // (op_work.by_dnn); of a smaller batch, what has no kernel goes row by row.
 #pragma once
+#include "trainer/nn/op/layers.h"
 #include "trainer/nn/op/op.h"
+
+static inline const window_layer *conv2d_own(const op_work *w)
+{
+    return w->layer->own;
+}
 
 // Does backward compute gradients of its weights?
 static inline bool conv2d_trains(const op_work *w)
 {
-    return op_trains(w, w->layer->no_bias ? 1 : 2);
+    return op_trains(w, conv2d_own(w)->no_bias ? 1 : 2);
 }
 
 bool conv2d_by_dnn(const op_work *w);

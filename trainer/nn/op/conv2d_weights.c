@@ -12,6 +12,7 @@
 #include "trainer/nn/op/conv2d_weights.h"
 
 #include "trainer/dnn/dnn.h"
+#include "trainer/nn/op/conv2d_dnn.h"
 #include "trainer/nn/op/window.h"
 
 #include <string.h>
@@ -54,7 +55,7 @@ static size_t lines_of(const window *v)
 // channels become few filters: there the copies of X cost more than they save.
 static bool is_slow_by_dnn(const op_work *w)
 {
-    const layer_spec *l = w->layer;
+    const window_layer *l = conv2d_own(w);
     size_t channels = op_last(w->in);
     if (l->window[0] == 1 && l->window[1] == 1)
         return filters_of(w) >= 256 || channels <= 64;
@@ -63,7 +64,7 @@ static bool is_slow_by_dnn(const op_work *w)
 
 bool conv2d_weights_own(const op_work *w)
 {
-    return w->layer->kind != LAYER_DEPTHWISE_CONV2D && w->layer->groups < 2 &&
+    return w->layer->kind != LAYER_DEPTHWISE_CONV2D && conv2d_own(w)->groups < 2 &&
            op_last(w->in) % 16 == 0 && (!w->half || w->dnn->widens()) && is_slow_by_dnn(w);
 }
 

@@ -13,11 +13,22 @@
 // CenterCrop (Keras resizes there instead).
 #include "trainer/data/order.h"
 #include "trainer/nn/onnx.h"
+#include "trainer/nn/op/layers.h"
 #include "trainer/nn/op/op.h"
 
 #include <string.h>
 
 enum { HEIGHT, WIDTH };
+
+static const size_t *size_of(const layer_spec *l)
+{
+    return ((const crop_layer *)l->own)->size;
+}
+
+static flip_mode mode_of(const layer_spec *l)
+{
+    return ((const flip_layer *)l->own)->mode;
+}
 
 static int infer(const layer_spec *l, size_t n, const row_shape *in, row_shape *out, err *e)
 {
@@ -29,10 +40,10 @@ static int infer(const layer_spec *l, size_t n, const row_shape *in, row_shape *
     if (l->kind == LAYER_RANDOM_FLIP)
         return 0;
     for (int i = HEIGHT; i <= WIDTH; i++) {
-        out->size[i] = l->shape[i];
-        if (!l->shape[i] || l->shape[i] > in->size[i])
+        out->size[i] = size_of(l)[i];
+        if (!size_of(l)[i] || size_of(l)[i] > in->size[i])
             return err_set(e, ERR_USAGE, "takes windows of %zux%zu, its input %s is smaller",
-                l->shape[HEIGHT], l->shape[WIDTH], buf_cstr(&have));
+                size_of(l)[HEIGHT], size_of(l)[WIDTH], buf_cstr(&have));
     }
     return 0;
 }
@@ -65,8 +76,8 @@ static struct place place_of(const op_work *w, size_t r)
         return p;
     if (l->kind == LAYER_RANDOM_CROP)
         return (struct place){draw(w, r, HEIGHT, rows + 1), draw(w, r, WIDTH, columns + 1)};
-    p.upside_down = l->vertical && draw(w, r, HEIGHT, 2);
-    p.mirrored = l->horizontal && draw(w, r, WIDTH, 2);
+    p.upside_down = mode_of(l) != FLIP_HORIZONTAL && draw(w, r, HEIGHT, 2);
+    p.mirrored = mode_of(l) != FLIP_VERTICAL && draw(w, r, WIDTH, 2);
     return p;
 }
 
@@ -109,35 +120,6 @@ static void backward(const op_work *w, size_t pass, size_t chunk, float *scratch
     }
 }
 
-static void write_flip(const layer_spec *l, cJSON *j)
-{
-    json_set_str(j, "mode",
-        !l->vertical     ? "horizontal"
-        : !l->horizontal ? "vertical"
-                         : "horizontal_and_vertical");
-}
-
-static int read_flip(layer_spec *l, const cJSON *j, err *e)
-{
-    const char *mode = json_str_or(j, "mode", "");
-    l->horizontal = strncmp(mode, "horizontal", 10) == 0;
-    l->vertical = strstr(mode, "vertical") != NULL;
-    return l->horizontal || l->vertical ? 0 : err_set(e, ERR_INVALID, "mode is \"%s\"", mode);
-}
-
-static void write_crop(const layer_spec *l, cJSON *j)
-{
-    json_set_int(j, "height", (int64_t)l->shape[HEIGHT]);
-    json_set_int(j, "width", (int64_t)l->shape[WIDTH]);
-}
-
-static int read_crop(layer_spec *l, const cJSON *j, err *e)
-{
-    l->shape[HEIGHT] = op_size(j, "height");
-    l->shape[WIDTH] = op_size(j, "width");
-    return 0;
-}
-
 static void flip_to_onnx(const op_work *w, onnx *o)
 {
     onnx_layout layout = onnx_given(o);
@@ -158,41 +140,84 @@ static void crop_to_onnx(const op_work *w, onnx *o)
     onnx_give(o, ONNX_NODE(o, "Slice", x, from_, to, along), layout);
 }
 
+static const char *const modes[] = {"horizontal", "vertical", "horizontal_and_vertical", NULL};
+
+static const attribute flips[] = {
+    {"mode", ATTRIBUTE_CHOICE, offsetof(flip_layer, mode), .otherwise = FLIP_BOTH, .choices = modes,
+        .meaning = "In which directions pictures are mirrored."},
+    {0}};
+
 const op op_random_flip = {
     .kind = LAYER_RANDOM_FLIP,
+    .is = {.name = "RandomFlip",
+        .size = sizeof(flip_layer),
+        .attributes = flips,
+        .places = "mode",
+        .about = "While training, mirrors each picture with probability 1/2: horizontal, vertical "
+                 "or both.",
+        .formula = "in training each picture is mirrored with probability 1/2: `mode` "
+                   "\"horizontal\", \"vertical\", \"horizontal_and_vertical\"",
+        .source = "Krizhevsky and others 2012",
+        .example = "model = nn.Sequential { nn.Input { 28, 28, 1 }, nn.RandomFlip { \"horizontal\" "
+                   "}, nn.Flatten {}, nn.Dense { 1 } }\n"
+                   "print(model:count_params()) --> 785"},
     .least = 1,
     .most = 1,
     .infer = infer,
     .reserve = reserve,
     .forward = forward,
     .backward = backward,
-    .write = write_flip,
-    .read = read_flip,
     .onnx = flip_to_onnx,
 };
 
+static const attribute crops[] = {
+    {"height", ATTRIBUTE_SIZE, offsetof(crop_layer, size[HEIGHT]), .least = 1, .most = SIZE_MOST,
+        .required = true, .shown = true, .meaning = "Rows of pixels."},
+    {"width", ATTRIBUTE_SIZE, offsetof(crop_layer, size[WIDTH]), .least = 1, .most = SIZE_MOST,
+        .required = true, .shown = true, .meaning = "Columns of pixels."},
+    {0}};
+
 const op op_random_crop = {
     .kind = LAYER_RANDOM_CROP,
+    .is = {.name = "RandomCrop",
+        .size = sizeof(crop_layer),
+        .attributes = crops,
+        .places = "height width",
+        .ask = "of which height and width? nn.RandomCrop { 224, 224 }",
+        .about = "While training, a window of each picture; else its middle.",
+        .formula = "in training a window of (`height`, `width`) anywhere in each picture, else its "
+                   "middle. Keras resizes where RandomCrop does not train",
+        .source = "Krizhevsky and others 2012",
+        .example = "model = nn.Sequential { nn.Input { 28, 28, 1 }, nn.RandomCrop { 24, 24 }, "
+                   "nn.Flatten {}, nn.Dense { 1 } }\n"
+                   "print(model:count_params()) --> 577"},
     .least = 1,
     .most = 1,
     .infer = infer,
     .reserve = reserve,
     .forward = forward,
     .backward = backward,
-    .write = write_crop,
-    .read = read_crop,
     .onnx = crop_to_onnx,
 };
 
 const op op_center_crop = {
     .kind = LAYER_CENTER_CROP,
+    .is = {.name = "CenterCrop",
+        .size = sizeof(crop_layer),
+        .attributes = crops,
+        .places = "height width",
+        .ask = "of which height and width? nn.CenterCrop { 224, 224 }",
+        .about = "The middle of each picture.",
+        .formula = "the middle (`height`, `width`) of each picture",
+        .source = "Keras 3",
+        .example = "model = nn.Sequential { nn.Input { 28, 28, 1 }, nn.CenterCrop { 20, 24 }, "
+                   "nn.Flatten {}, nn.Dense { 1 } }\n"
+                   "print(model:count_params()) --> 481"},
     .least = 1,
     .most = 1,
     .infer = infer,
     .reserve = reserve,
     .forward = forward,
     .backward = backward,
-    .write = write_crop,
-    .read = read_crop,
     .onnx = crop_to_onnx,
 };

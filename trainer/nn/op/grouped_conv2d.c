@@ -30,6 +30,11 @@
 
 enum { KERNEL, BIAS };
 
+static const window_layer *own(const layer_spec *l)
+{
+    return l->own;
+}
+
 static bool is_depthwise(const layer_spec *l)
 {
     return l->kind == LAYER_DEPTHWISE_CONV2D;
@@ -37,29 +42,29 @@ static bool is_depthwise(const layer_spec *l)
 
 static size_t groups_of(const layer_spec *l, const row_shape *in)
 {
-    return is_depthwise(l) ? in->size[2] : l->groups;
+    return is_depthwise(l) ? in->size[2] : own(l)->groups;
 }
 
 static size_t outputs_of(const layer_spec *l, const row_shape *in)
 {
-    return is_depthwise(l) ? in->size[2] * l->multiplier : l->units;
+    return is_depthwise(l) ? in->size[2] * own(l)->multiplier : own(l)->units;
 }
 
 static int infer(const layer_spec *l, size_t n, const row_shape *in, row_shape *out, err *e)
 {
     window w;
-    if (l->activation == ACTIVATION_SOFTMAX)
+    if (own(l)->activation == ACTIVATION_SOFTMAX)
         return err_set(e, ERR_USAGE, "has softmax, which expects rows of one dimension");
-    if (is_depthwise(l) ? l->multiplier < 1 || l->multiplier > 4096 : !l->units)
+    if (is_depthwise(l) ? own(l)->multiplier < 1 || own(l)->multiplier > 4096 : !own(l)->units)
         return err_set(e, ERR_USAGE,
             is_depthwise(l) ? "must have a depth_multiplier from 1 to 4096"
                             : "must have between 1 and 16777216 filters");
     if (window_new(l, in, &w, e) < 0)
         return -1;
-    if (!is_depthwise(l) && (in->size[2] % l->groups || l->units % l->groups))
+    if (!is_depthwise(l) && (in->size[2] % own(l)->groups || own(l)->units % own(l)->groups))
         return err_set(e, ERR_USAGE,
             "has %zu groups, which must divide its %zu filters and the %zu channels of its input",
-            l->groups, l->units, in->size[2]);
+            own(l)->groups, own(l)->units, in->size[2]);
     *out = (row_shape){3, {w.out[0], w.out[1], outputs_of(l, in)}};
     return 0;
 }
@@ -67,18 +72,18 @@ static int infer(const layer_spec *l, size_t n, const row_shape *in, row_shape *
 // Fans are Keras's, which takes the last dimension of any kernel for its outputs.
 static size_t parameters(const layer_spec *l, const row_shape *in, op_parameter *out)
 {
-    size_t field = l->window[0] * l->window[1];
-    size_t from = is_depthwise(l) ? in->size[2] : in->size[2] / l->groups;
-    size_t to = is_depthwise(l) ? l->multiplier : l->units;
+    size_t field = own(l)->window[0] * own(l)->window[1];
+    size_t from = is_depthwise(l) ? in->size[2] : in->size[2] / own(l)->groups;
+    size_t to = is_depthwise(l) ? own(l)->multiplier : own(l)->units;
     out[KERNEL] = (op_parameter){.name = "kernel",
         .dims = 4,
-        .shape = {l->window[0], l->window[1], from, to},
+        .shape = {own(l)->window[0], own(l)->window[1], from, to},
         .start = START_GLOROT,
         .fan_in = field * from,
         .fan_out = field * to,
         .multiplied = true};
     out[BIAS] = (op_parameter){.name = "bias", .dims = 1, .shape = {outputs_of(l, in)}};
-    return l->no_bias ? 1 : 2;
+    return own(l)->no_bias ? 1 : 2;
 }
 
 struct sizes {
@@ -94,7 +99,7 @@ static struct sizes parts_of(const op_work *w)
     struct sizes s = {.groups = groups_of(l, w->in), .all = outputs_of(l, w->in)};
     s.inputs = w->in->size[2] / s.groups;
     s.outputs = s.all / s.groups;
-    s.kernel = l->window[0] * l->window[1] * s.inputs * s.all;
+    s.kernel = own(l)->window[0] * own(l)->window[1] * s.inputs * s.all;
     return s;
 }
 
@@ -138,7 +143,7 @@ static void reserve(const op_work *w, op_need *need)
     }
     struct sizes s = sizes_of(w);
     need->forward[0] = need->backward[0] = op_by_rows(w);
-    need->backward[1].chunks = op_trains(w, w->layer->no_bias ? 1 : 2);
+    need->backward[1].chunks = op_trains(w, own(w->layer)->no_bias ? 1 : 2);
     need->reads_x = !w->fixed[KERNEL];
     need->scratch = pixel_room(w, &s) + (w->half ? 2 * (w->ldx[0] + w->ldy) : 0);
     need->reads_y = w->f != ACTIVATION_LINEAR && activation_is_of_output(w->f);
@@ -212,7 +217,7 @@ static void forward_picture(const op_work *w, const window *v, const struct size
     float *y = w->half ? room : whole;
     for (size_t p = 0; p < v->out[0] * v->out[1]; p++) {
         float *out = map ? scratch : y + p * s->all;
-        if (w->layer->no_bias)
+        if (own(w->layer)->no_bias)
             memset(out, 0, s->all * sizeof *out);
         else
             memcpy(out, w->w + w->at[BIAS], s->all * sizeof *out);
@@ -285,7 +290,7 @@ static void backward(const op_work *w, size_t pass, size_t chunk, float *scratch
     if (pass == 1) {
         if (!w->fixed[KERNEL])
             op_sum(w->g + w->at[KERNEL], s.partial, s.kernel, s.chunks);
-        if (!w->layer->no_bias && !w->fixed[BIAS])
+        if (!own(w->layer)->no_bias && !w->fixed[BIAS])
             op_sum(w->g + w->at[BIAS], s.bias, s.all, s.chunks);
         return;
     }
@@ -296,30 +301,13 @@ static void backward(const op_work *w, size_t pass, size_t chunk, float *scratch
         backward_picture(w, &v, &s, chunk, r, scratch);
 }
 
-static void write(const layer_spec *l, cJSON *j)
-{
-    window_write(l, "kernel_size", j);
-    json_set_int(j, "depth_multiplier", (int64_t)l->multiplier);
-    json_set_str(j, "activation", activation_name(l->activation));
-    json_set_bool(j, "use_bias", !l->no_bias);
-}
-
-static int read(layer_spec *l, const cJSON *j, err *e)
-{
-    l->multiplier = op_size(j, "depth_multiplier");
-    l->no_bias = !json_bool_or(j, "use_bias", true);
-    return window_read(l, "kernel_size", j, e) < 0
-               ? -1
-               : activation_parse(json_str_or(j, "activation", "linear"), &l->activation, e);
-}
-
 // W as (outputs, channels of a group, height, width).
 static onnx_value kernel_to_onnx(const op_work *w, const struct sizes *s, onnx *o)
 {
     if (!is_depthwise(w->layer))
         return onnx_weight(o, KERNEL, (int[]){3, 2, 0, 1});
     int64_t shape[] = {
-        (int64_t)s->all, 1, (int64_t)w->layer->window[0], (int64_t)w->layer->window[1]};
+        (int64_t)s->all, 1, (int64_t)own(w->layer)->window[0], (int64_t)own(w->layer)->window[1]};
     onnx_value kernel = onnx_weight(o, KERNEL, (int[]){2, 3, 0, 1});
     return s->outputs == 1 ? kernel
                            : ONNX_NODE(o, "Reshape", kernel, onnx_list(o, "shape", 4, shape));
@@ -330,16 +318,35 @@ static void to_onnx(const op_work *w, onnx *o)
     window v = window_of(w->layer, w->in);
     struct sizes s = parts_of(w);
     onnx_value x[] = {onnx_take(o, 0, ONNX_FIRST), kernel_to_onnx(w, &s, o), 0};
-    if (!w->layer->no_bias)
+    if (!own(w->layer)->no_bias)
         x[2] = onnx_weight(o, BIAS, NULL);
-    onnx_value z = onnx_node(o, "Conv", w->layer->no_bias ? 2 : 3, x);
+    onnx_value z = onnx_node(o, "Conv", own(w->layer)->no_bias ? 2 : 3, x);
     onnx_set_int(o, "group", (int64_t)s.groups);
     window_to_onnx(&v, o);
-    onnx_give(o, op_onnx_activate(o, w->layer->activation, z), ONNX_FIRST);
+    onnx_give(o, op_onnx_activate(o, own(w->layer)->activation, z), ONNX_FIRST);
 }
 
-const op op_grouped_conv2d = {
+static const attribute attributes[] = {
+    WINDOW_SIZE("kernel_size", ATTRIBUTE_PAIR, .required = true,
+        .meaning = "Of the window: one number, or {height, width}."),
+    WINDOW_STRIDES(ATTRIBUTE_PAIR, .otherwise = 1, .meaning = "How far the window goes in a step."),
+    WINDOW_PADDING(window_paddings), WINDOW_DILATION(ATTRIBUTE_PAIR), WINDOW_MULTIPLIER,
+    ATTRIBUTE_OF_ACTIVATION(window_layer), WINDOW_BIAS, {0}};
+
+const op op_depthwise_conv2d = {
     .kind = LAYER_DEPTHWISE_CONV2D,
+    .is = {.name = "DepthwiseConv2D",
+        .size = sizeof(window_layer),
+        .attributes = attributes,
+        .places = "kernel_size strides padding depth_multiplier",
+        .ask = "of which size? nn.DepthwiseConv2D { 3 }",
+        .about = "A convolution of each channel by itself.",
+        .formula =
+            "each channel by itself: `depth_multiplier` outputs for each, otherwise as Conv2D",
+        .source = "Chollet, arXiv 1610.02357",
+        .example = "model = nn.Sequential { nn.Input { 28, 28, 3 }, nn.DepthwiseConv2D { 3, "
+                   "strides = 2 }, nn.Flatten {}, nn.Dense { 10 } }\n"
+                   "print(model:count_params()) --> 5110"},
     .least = 1,
     .most = 1,
     .infer = infer,
@@ -347,8 +354,6 @@ const op op_grouped_conv2d = {
     .reserve = reserve,
     .forward = forward,
     .backward = backward,
-    .write = write,
-    .read = read,
     .weight = {{"depthwise", "kernel"}, {"bias", "bias"}},
     .onnx = to_onnx,
     .halves = conv2d_by_dnn,

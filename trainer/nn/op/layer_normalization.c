@@ -108,12 +108,29 @@ static void to_onnx(const op_work *w, onnx *o)
     onnx_value scale = norm_to_onnx(w, o, NORM_GAMMA), shift = norm_to_onnx(w, o, NORM_BETA);
     onnx_value y = ONNX_NODE(o, "LayerNormalization", onnx_take(o, 0, ONNX_LAST), scale, shift);
     onnx_set_int(o, "axis", -norm_dims(w->layer));
-    onnx_set_float(o, "epsilon", w->layer->epsilon);
+    onnx_set_float(o, "epsilon", norm_own(w->layer)->epsilon);
     onnx_give(o, y, ONNX_LAST);
 }
 
+static const attribute attributes[] = {NORM_EPSILON_AND_WEIGHTS,
+    {"axis", ATTRIBUTE_AXES, offsetof(norm_layer, axis), .sparse = true,
+        .meaning = "The last dimension, or a list of the last ones."},
+    {0}};
+
 const op op_layer_normalization = {
     .kind = LAYER_LAYER_NORMALIZATION,
+    .is = {.name = "LayerNormalization",
+        .size = sizeof(norm_layer),
+        .attributes = attributes,
+        .places = "axis epsilon center scale",
+        .about =
+            "Normalises each row over its last dimension, or the last ones: axis = { -2, -1 }.",
+        .formula = "gamma·(x - mean)/√(var + ε) + beta over the last dimension of each row, or "
+                   "those that `axis` lists, up to the last; ε 0.001",
+        .source = "Ba, Kiros & Hinton, arXiv 1607.06450",
+        .example = "model = nn.Sequential { nn.Dense { 8, input_dim = 4 }, nn.LayerNormalization "
+                   "{}, nn.Dense { 1 } }\n"
+                   "print(model:count_params()) --> 65"},
     .least = 1,
     .most = 1,
     .infer = norm_infer,
@@ -121,8 +138,6 @@ const op op_layer_normalization = {
     .reserve = reserve,
     .forward = forward,
     .backward = backward,
-    .write = norm_write,
-    .read = norm_read,
     .weight = {{"gamma", "gamma"}, {"beta", "beta"}},
     .onnx = to_onnx,
 };

@@ -3,6 +3,7 @@
 //
 //   Add          y = Σ x[i], all of one shape
 //   Concatenate  y = x[0], x[1], … side by side along a dimension; the others are the same
+#include "trainer/nn/op/layers.h"
 #include "trainer/nn/op/op.h"
 
 #include "base/mem.h"
@@ -30,10 +31,15 @@ static int infer_add(const layer_spec *l, size_t n, const row_shape *in, row_sha
     return 0;
 }
 
+static const concatenate_layer *own(const layer_spec *l)
+{
+    return l->own;
+}
+
 // Which dimension of a row: Keras counts that of the rows, too.
 static int axis_of(const layer_spec *l, int dims)
 {
-    int axis = l->axis ? l->axis : -1;
+    int axis = own(l)->axis ? own(l)->axis : -1;
     return axis < 0 ? axis + dims : axis - 1;
 }
 
@@ -48,7 +54,7 @@ static int infer_concatenate(
         return err_set(e, ERR_USAGE,
             "has axis %d, which must be from 1 to %d, or from -%d to -1: its inputs have %d "
             "dimension%s, and axis 0 are the rows",
-            l->axis, in[0].dims, in[0].dims, in[0].dims, in[0].dims > 1 ? "s" : "");
+            own(l)->axis, in[0].dims, in[0].dims, in[0].dims, in[0].dims > 1 ? "s" : "");
     for (size_t i = 1; i < n; i++) {
         row_shape other = in[i];
         other.size[axis] = in[0].size[axis];
@@ -120,21 +126,6 @@ static void backward_concatenate(const op_work *w, size_t pass, size_t chunk, fl
     }
 }
 
-static void write_concatenate(const layer_spec *l, cJSON *j)
-{
-    if (l->axis)
-        json_set_int(j, "axis", l->axis);
-}
-
-static int read_concatenate(layer_spec *l, const cJSON *j, err *e)
-{
-    int64_t axis = json_int_or(j, "axis", 0);
-    l->axis = (int)axis;
-    return axis >= -TENSOR_MAX_DIMS && axis <= TENSOR_MAX_DIMS
-               ? 0
-               : err_set(e, ERR_INVALID, "the axis is out of range");
-}
-
 // All inputs in one layout.
 static onnx_value join(const op_work *w, onnx *o, const char *type, onnx_layout layout)
 {
@@ -161,6 +152,13 @@ static void concatenate_to_onnx(const op_work *w, onnx *o)
 
 const op op_add = {
     .kind = LAYER_ADD,
+    .is = {.name = "Add",
+        .about = "The sum of several nodes: nn.Add {} { a, b }.",
+        .formula = "Σ x[i], all of one shape",
+        .source = "He and others, arXiv 1512.03385",
+        .example = "x = nn.Input { 4 }\n"
+                   "print(nn.Model({ inputs = x, outputs = nn.Dense { 1 } (nn.Add {} { x, nn.Dense "
+                   "{ 4 } (x) }) }):count_params()) --> 25"},
     .least = 2,
     .most = SIZE_MAX,
     .infer = infer_add,
@@ -171,15 +169,30 @@ const op op_add = {
     .halves = op_always,
 };
 
+static const attribute attributes[] = {
+    {"axis", ATTRIBUTE_AXIS, offsetof(concatenate_layer, axis), .otherwise = -1,
+        .meaning = "The dimension, as Keras counts: the rows are 0."},
+    {0}};
+
 const op op_concatenate = {
     .kind = LAYER_CONCATENATE,
+    .is = {.name = "Concatenate",
+        .size = sizeof(concatenate_layer),
+        .attributes = attributes,
+        .places = "axis",
+        .about = "Several nodes side by side, along the last dimension or another; 1 is the first "
+                 "of a row.",
+        .formula = "x[0], x[1], … side by side along `axis`: -1, the last dimension, or another "
+                   "one; 1 is the first of a row, all other sizes are the same",
+        .source = "Szegedy and others, arXiv 1409.4842",
+        .example = "a, b = nn.Input { 2 }, nn.Input { 3 }\n"
+                   "print(nn.Model({ inputs = { a, b }, outputs = nn.Dense { 1 } (nn.Concatenate "
+                   "{} { a, b }) }):count_params()) --> 6"},
     .least = 2,
     .most = SIZE_MAX,
     .infer = infer_concatenate,
     .reserve = reserve,
     .forward = forward_concatenate,
     .backward = backward_concatenate,
-    .write = write_concatenate,
-    .read = read_concatenate,
     .onnx = concatenate_to_onnx,
 };

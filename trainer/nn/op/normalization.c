@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include "trainer/nn/op/normalization.h"
 
-#include <limits.h>
 #include <math.h>
 #include <string.h>
 
 float norm_epsilon(const layer_spec *l)
 {
-    return (float)l->epsilon;
+    return (float)norm_own(l)->epsilon;
 }
 
 int norm_dims(const layer_spec *l)
 {
-    return l->axes ? (int)l->axes : 1;
+    return norm_own(l)->axis.n ? (int)norm_own(l)->axis.n : 1;
 }
 
 size_t norm_size(const layer_spec *l, const row_shape *in)
@@ -25,11 +24,12 @@ size_t norm_size(const layer_spec *l, const row_shape *in)
 
 int norm_infer(const layer_spec *l, size_t n, const row_shape *in, row_shape *out, err *e)
 {
-    int dims = norm_dims(l), first = l->axis < 0 ? l->axis + in->dims : l->axis - 1;
+    int dims = norm_dims(l), axis = norm_own(l)->axis.first;
+    int first = axis < 0 ? axis + in->dims : axis - 1;
     *out = *in;
     if (in->dims < 1)
         return err_set(e, ERR_USAGE, "expects rows of at least one dimension");
-    if (dims > OP_DIMS || dims > in->dims || (l->axis && first != in->dims - dims))
+    if (dims > OP_DIMS || dims > in->dims || (axis && first != in->dims - dims))
         return err_set(e, ERR_USAGE,
             "normalises the last dimension%s of its input, which has %d: axis must be -1%s",
             l->kind == LAYER_LAYER_NORMALIZATION ? "s" : "", in->dims,
@@ -42,11 +42,11 @@ size_t norm_parameters(const layer_spec *l, const row_shape *in, op_parameter *o
     op_parameter own = {.name = "gamma", .dims = norm_dims(l), .start = START_ONES};
     size_t n = 0, bytes = (size_t)own.dims * sizeof *own.shape;
     memcpy(own.shape, in->size + in->dims - own.dims, bytes);
-    if (!l->no_scale)
+    if (!norm_own(l)->no_scale)
         out[n++] = own;
     own.name = "beta";
     own.start = START_ZEROS;
-    if (!l->no_center)
+    if (!norm_own(l)->no_center)
         out[n++] = own;
     return n;
 }
@@ -54,7 +54,7 @@ size_t norm_parameters(const layer_spec *l, const row_shape *in, op_parameter *o
 // The number of the parameter among those that the layer has; -1: it has none.
 static int number_of(const layer_spec *l, int which)
 {
-    bool missing[] = {l->no_scale, l->no_center, false, false};
+    bool missing[] = {norm_own(l)->no_scale, norm_own(l)->no_center, false, false};
     int i = 0;
     for (int k = 0; k < which; k++)
         i += !missing[k];
@@ -99,29 +99,4 @@ onnx_value norm_to_onnx(const op_work *w, onnx *o, int which)
     bool ones = which == NORM_GAMMA;
     return i < 0 ? onnx_filled(o, ones ? "ones" : "zeros", op_last(w->in), ones)
                  : onnx_weight(o, (size_t)i, NULL);
-}
-
-void norm_write(const layer_spec *l, cJSON *j)
-{
-    json_set(j, "epsilon", cJSON_CreateNumber(l->epsilon));
-    json_set_bool(j, "center", !l->no_center);
-    json_set_bool(j, "scale", !l->no_scale);
-    if (l->axis)
-        json_set_int(j, "axis", l->axis);
-    if (l->axes > 1)
-        json_set_int(j, "axes", (int64_t)l->axes);
-}
-
-int norm_read(layer_spec *l, const cJSON *j, err *e)
-{
-    const cJSON *epsilon = json_get(j, "epsilon");
-    l->epsilon = cJSON_IsNumber(epsilon) ? epsilon->valuedouble : NORM_EPSILON;
-    if (!(l->epsilon >= 0))
-        return err_set(e, ERR_INVALID, "epsilon must be 0 or more");
-    int64_t axis = json_int_or(j, "axis", 0);
-    l->axis = axis >= -TENSOR_MAX_DIMS && axis <= TENSOR_MAX_DIMS ? (int)axis : INT_MAX;
-    l->axes = op_size(j, "axes");
-    l->no_center = !json_bool_or(j, "center", true);
-    l->no_scale = !json_bool_or(j, "scale", true);
-    return 0;
 }

@@ -2,7 +2,10 @@
 // What the two normalisations share: their attributes, and the parameters gamma and beta.
 #pragma once
 #include "trainer/nn/onnx.h"
+#include "trainer/nn/op/layers.h"
 #include "trainer/nn/op/op.h"
+
+#include <math.h>
 
 enum { NORM_GAMMA, NORM_BETA, NORM_MEAN, NORM_VARIANCE };
 
@@ -27,5 +30,18 @@ float *norm_slope(const op_work *w, int which);
 onnx_value norm_to_onnx(const op_work *w, onnx *o, int which);
 // w->norm of channels [from, from + n) as y = x·scale + shift, with its moving statistics.
 void norm_fold(const op_work *w, size_t from, size_t n, float *scale, float *shift);
-void norm_write(const layer_spec *l, cJSON *j);
-int norm_read(layer_spec *l, const cJSON *j, err *e);
+
+static inline const norm_layer *norm_own(const layer_spec *l)
+{
+    return l->own;
+}
+
+#define NORM_EPSILON_AND_WEIGHTS                                                                   \
+    {"epsilon", ATTRIBUTE_NUMBER, offsetof(norm_layer, epsilon), .otherwise = NORM_EPSILON,        \
+        .most = HUGE_VAL, .meaning = "What is added to the variance."},                            \
+        {"center", ATTRIBUTE_NOT, offsetof(norm_layer, no_center),                                 \
+            .meaning = "Whether beta is added."},                                                  \
+    {                                                                                              \
+        "scale", ATTRIBUTE_NOT, offsetof(norm_layer, no_scale),                                    \
+            .meaning = "Whether gamma multiplies."                                                 \
+    }

@@ -19,21 +19,46 @@ static row_shape picture_shape(const row_shape *s)
     return (row_shape){3, {shape_size(s) / op_last(s), 1, op_last(s)}};
 }
 
-// The layer with windows of one column: of `kind`, its window, strides and dilation in the first
-// direction alone.
-static layer_spec picture_layer(const layer_spec *l, layer_kind kind)
+static const window_layer *own(const layer_spec *l)
 {
+    return l->own;
+}
+
+static bool keeps(const layer_spec *l)
+{
+    return ((const global_layer *)l->own)->keepdims;
+}
+
+static bool is_global(const layer_spec *l)
+{
+    return l->kind == LAYER_GLOBAL_MAX_POOLING1D || l->kind == LAYER_GLOBAL_AVERAGE_POOLING1D;
+}
+
+// The layer with windows of one column: of `kind`, its window, strides and dilation in the first
+// direction alone. `room` has what it is told then.
+static layer_spec picture_layer(const layer_spec *l, layer_kind kind, window_layer *room)
+{
+    const dense_layer *dense = l->own;
     layer_spec p = *l;
     p.kind = kind;
-    p.window[0] = l->window[0] ? l->window[0] : 1;
-    p.stride[0] = l->stride[0] ? l->stride[0] : 1;
-    p.window[1] = p.stride[1] = p.dilation[1] = 1;
+    if (is_global(l))
+        return p;
+    if (l->kind == LAYER_DENSE)
+        *room = (window_layer){.window[0] = 1,
+            .stride[0] = 1,
+            .units = dense->units,
+            .activation = dense->activation,
+            .no_bias = dense->no_bias};
+    else
+        *room = *own(l);
+    room->window[1] = room->stride[1] = room->dilation[1] = 1;
+    p.own = room;
     return p;
 }
 
 const op_work *picture_work(const op_work *w, layer_kind kind, as_picture *p)
 {
-    p->layer = picture_layer(w->layer, kind);
+    p->layer = picture_layer(w->layer, kind, &p->own);
     p->in = picture_shape(w->in);
     p->w = *w;
     p->w.layer = &p->layer;
@@ -60,8 +85,16 @@ static layer_kind kind_of(const layer_spec *l)
 
 static const op *op_of_picture(const layer_spec *l)
 {
-    layer_spec p = picture_layer(l, kind_of(l));
+    window_layer room;
+    layer_spec p = picture_layer(l, kind_of(l), &room);
     return op_of_layer(&p);
+}
+
+// Of how many steps an output needs to see; 0: of as many as there are.
+static size_t reach_of(const window_layer *w)
+{
+    bool whole = w->window[0] && w->padding == PADDING_VALID;
+    return whole ? (w->window[0] - 1) * (w->dilation[0] ? w->dilation[0] : 1) + 1 : 0;
 }
 
 static int infer(const layer_spec *l, size_t n, const row_shape *in, row_shape *out, err *e)
@@ -71,11 +104,12 @@ static int infer(const layer_spec *l, size_t n, const row_shape *in, row_shape *
     if (in->dims != 2)
         return err_set(e, ERR_USAGE, "expects rows of two dimensions (steps, channels), got %s",
             buf_cstr(&have));
-    size_t reach = (l->window[0] - 1) * (l->dilation[0] ? l->dilation[0] : 1) + 1;
-    if (l->window[0] && !l->same && !l->causal && reach > in->size[0])
+    size_t reach = is_global(l) ? 0 : reach_of(own(l));
+    if (reach > in->size[0])
         return err_set(
             e, ERR_USAGE, "has a window of %zu, larger than its input %s", reach, buf_cstr(&have));
-    layer_spec as = picture_layer(l, kind_of(l));
+    window_layer room;
+    layer_spec as = picture_layer(l, kind_of(l), &room);
     row_shape picture = picture_shape(in), found;
     if (op_of_layer(&as)->infer(&as, n, &picture, &found, e) < 0)
         return -1;
@@ -85,7 +119,8 @@ static int infer(const layer_spec *l, size_t n, const row_shape *in, row_shape *
 
 static size_t parameters(const layer_spec *l, const row_shape *in, op_parameter *out)
 {
-    layer_spec as = picture_layer(l, LAYER_CONV2D);
+    window_layer room;
+    layer_spec as = picture_layer(l, LAYER_CONV2D, &room);
     row_shape picture = picture_shape(in);
     size_t n = op_of_layer(&as)->parameters(&as, &picture, out);
     size_t *shape = out[KERNEL].shape; // (window, 1, channels, filters)
@@ -126,53 +161,6 @@ static bool by_dnn(const op_work *w)
     return as->by_dnn && as->by_dnn(picture_work(w, kind_of(w->layer), &p));
 }
 
-static void write_window(const layer_spec *l, const char *size, cJSON *j)
-{
-    op_write_sizes(j, size, l->window, 1);
-    op_write_sizes(j, "strides", l->stride, 1);
-    json_set_str(j, "padding", l->causal ? "causal" : l->same ? "same" : "valid");
-    if (l->dilation[0])
-        op_write_sizes(j, "dilation_rate", l->dilation, 1);
-}
-
-static void write(const layer_spec *l, cJSON *j)
-{
-    json_set_int(j, "filters", (int64_t)l->units);
-    write_window(l, "kernel_size", j);
-    json_set_str(j, "activation", activation_name(l->activation));
-    json_set_bool(j, "use_bias", !l->no_bias);
-    if (l->groups > 1)
-        json_set_int(j, "groups", (int64_t)l->groups);
-}
-
-static void write_pool(const layer_spec *l, cJSON *j)
-{
-    write_window(l, "pool_size", j);
-}
-
-static void write_global(const layer_spec *l, cJSON *j)
-{
-    if (l->keepdims)
-        json_set_bool(j, "keepdims", true);
-}
-
-static int read(layer_spec *l, const cJSON *j, err *e)
-{
-    l->causal = strcmp(json_str_or(j, "padding", ""), "causal") == 0;
-    return op_of(LAYER_CONV2D)->read(l, j, e);
-}
-
-static int read_pool(layer_spec *l, const cJSON *j, err *e)
-{
-    return window_read(l, "pool_size", j, e);
-}
-
-static int read_global(layer_spec *l, const cJSON *j, err *e)
-{
-    l->keepdims = json_bool_or(j, "keepdims", false);
-    return 0;
-}
-
 static void window_of_steps(const op_work *w, onnx *o)
 {
     as_picture p;
@@ -193,13 +181,13 @@ static void window_of_steps(const op_work *w, onnx *o)
 static void to_onnx(const op_work *w, onnx *o)
 {
     onnx_value x[] = {onnx_take(o, 0, ONNX_FIRST), onnx_weight(o, KERNEL, (int[]){2, 1, 0}), 0};
-    if (!w->layer->no_bias)
+    if (!own(w->layer)->no_bias)
         x[2] = onnx_weight(o, BIAS, NULL);
-    onnx_value z = onnx_node(o, "Conv", w->layer->no_bias ? 2 : 3, x);
-    if (w->layer->groups > 1)
-        onnx_set_int(o, "group", (int64_t)w->layer->groups);
+    onnx_value z = onnx_node(o, "Conv", own(w->layer)->no_bias ? 2 : 3, x);
+    if (own(w->layer)->groups > 1)
+        onnx_set_int(o, "group", (int64_t)own(w->layer)->groups);
     window_of_steps(w, o);
-    onnx_give(o, op_onnx_activate(o, w->layer->activation, z), ONNX_FIRST);
+    onnx_give(o, op_onnx_activate(o, own(w->layer)->activation, z), ONNX_FIRST);
 }
 
 static void pool_to_onnx(const op_work *w, onnx *o)
@@ -216,12 +204,44 @@ static void global_to_onnx(const op_work *w, onnx *o)
     bool max = w->layer->kind == LAYER_GLOBAL_MAX_POOLING1D;
     onnx_value y = ONNX_NODE(o, max ? "ReduceMax" : "ReduceMean", onnx_take(o, 0, layout));
     onnx_set_ints(o, "axes", 1, &(int64_t){layout == ONNX_FIRST ? 2 : 1});
-    onnx_set_int(o, "keepdims", w->layer->keepdims);
-    onnx_give(o, y, w->layer->keepdims ? layout : ONNX_LAST);
+    onnx_set_int(o, "keepdims", keeps(w->layer));
+    onnx_give(o, y, keeps(w->layer) ? layout : ONNX_LAST);
 }
+
+static const attribute attributes[] = {WINDOW_FILTERS,
+    WINDOW_SIZE(
+        "kernel_size", ATTRIBUTE_LENGTH, .required = true, .meaning = "Of the window: of steps."),
+    WINDOW_STRIDES(
+        ATTRIBUTE_LENGTH, .otherwise = 1, .meaning = "How far the window goes in a step."),
+    WINDOW_PADDING(window_paddings_of_steps), WINDOW_DILATION(ATTRIBUTE_LENGTH),
+    ATTRIBUTE_OF_ACTIVATION(window_layer), WINDOW_BIAS, WINDOW_GROUPS, {0}};
+
+static const attribute pools[] = {WINDOW_SIZE("pool_size", ATTRIBUTE_LENGTH, .otherwise = 2,
+                                      .meaning = "Of the window: of steps."),
+    WINDOW_STRIDES(ATTRIBUTE_LENGTH, .signature = "",
+        .meaning = "How far the window goes in a step; its own size, where it is not told."),
+    WINDOW_PADDING(window_paddings), {0}};
+
+static const attribute globals[] = {
+    {"keepdims", ATTRIBUTE_BOOL, offsetof(global_layer, keepdims), .sparse = true,
+        .meaning = "Whether the dimensions stay, of size 1."},
+    {0}};
 
 const op op_conv1d = {
     .kind = LAYER_CONV1D,
+    .is = {.name = "Conv1D",
+        .size = sizeof(window_layer),
+        .attributes = attributes,
+        .places = "filters kernel_size strides padding",
+        .ask = "how many filters, of which size? nn.Conv1D { 32, 3 }",
+        .about = "A convolution of rows (steps, channels); padding is valid, same or causal.",
+        .formula = "the same on (steps, channels); `padding` may be \"causal\": all zeros in "
+                   "front, so an output sees no later step",
+        .source = "van den Oord and others, arXiv 1609.03499",
+        .example = "model = nn.Sequential { nn.Input { 20, 4 }, nn.Conv1D { 8, 3, padding = "
+                   "\"causal\" }, nn.GlobalMaxPooling1D {}, nn.Dense { 1 } }\n"
+                   "print(model:count_params()) --> 113"},
+    .settle = window_check_groups,
     .least = 1,
     .most = 1,
     .infer = infer,
@@ -229,8 +249,6 @@ const op op_conv1d = {
     .reserve = reserve,
     .forward = forward,
     .backward = backward,
-    .write = write,
-    .read = read,
     .weight = {{"kernel", "kernel"}, {"bias", "bias"}},
     .onnx = to_onnx,
     .halves = halves,
@@ -239,55 +257,88 @@ const op op_conv1d = {
 
 const op op_max_pooling1d = {
     .kind = LAYER_MAX_POOLING1D,
+    .is = {.name = "MaxPooling1D",
+        .size = sizeof(window_layer),
+        .attributes = pools,
+        .places = "pool_size strides padding",
+        .about = "The greatest of each window of steps.",
+        .formula = "as MaxPooling2D, on (steps, channels)",
+        .source = "Keras 3",
+        .example = "model = nn.Sequential { nn.Input { 20, 4 }, nn.MaxPooling1D { 5 }, nn.Flatten "
+                   "{}, nn.Dense { 1 } }\n"
+                   "print(model:count_params()) --> 17"},
+    .settle = window_settle_pool,
     .least = 1,
     .most = 1,
     .infer = infer,
     .reserve = reserve,
     .forward = forward,
     .backward = backward,
-    .write = write_pool,
-    .read = read_pool,
     .onnx = pool_to_onnx,
     .halves = halves,
 };
 
 const op op_average_pooling1d = {
     .kind = LAYER_AVERAGE_POOLING1D,
+    .is = {.name = "AveragePooling1D",
+        .size = sizeof(window_layer),
+        .attributes = pools,
+        .places = "pool_size strides padding",
+        .about = "The mean of each window of steps.",
+        .formula = "as AveragePooling2D, on (steps, channels)",
+        .source = "Keras 3",
+        .example = "model = nn.Sequential { nn.Input { 20, 4 }, nn.AveragePooling1D { 5, strides = "
+                   "5 }, nn.Flatten {}, nn.Dense { 1 } }\n"
+                   "print(model:count_params()) --> 17"},
+    .settle = window_settle_pool,
     .least = 1,
     .most = 1,
     .infer = infer,
     .reserve = reserve,
     .forward = forward,
     .backward = backward,
-    .write = write_pool,
-    .read = read_pool,
     .onnx = pool_to_onnx,
 };
 
 const op op_global_average_pooling1d = {
     .kind = LAYER_GLOBAL_AVERAGE_POOLING1D,
+    .is = {.name = "GlobalAveragePooling1D",
+        .size = sizeof(global_layer),
+        .attributes = globals,
+        .about = "The mean of each channel over all steps; keepdims: of one step.",
+        .formula = "the mean over the steps",
+        .source = "Lin and others, arXiv 1312.4400",
+        .example = "model = nn.Sequential { nn.Input { 20, 4 }, nn.Dense { 6 }, "
+                   "nn.GlobalAveragePooling1D {}, nn.Dense { 1 } }\n"
+                   "print(model:count_params()) --> 37"},
     .least = 1,
     .most = 1,
     .infer = infer,
     .reserve = reserve,
     .forward = forward,
     .backward = backward,
-    .write = write_global,
-    .read = read_global,
     .onnx = global_to_onnx,
     .halves = halves,
 };
 
 const op op_global_max_pooling1d = {
     .kind = LAYER_GLOBAL_MAX_POOLING1D,
+    .is = {.name = "GlobalMaxPooling1D",
+        .size = sizeof(global_layer),
+        .attributes = globals,
+        .about = "The greatest of each channel in all steps.",
+        .formula = "the greatest over the steps: (steps, channels) → (channels), with `keepdims` → "
+                   "(1, channels)",
+        .source = "Keras 3",
+        .example = "model = nn.Sequential { nn.Input { 20, 4 }, nn.GlobalMaxPooling1D {}, nn.Dense "
+                   "{ 1 } }\n"
+                   "print(model:count_params()) --> 5"},
     .least = 1,
     .most = 1,
     .infer = infer,
     .reserve = reserve,
     .forward = forward,
     .backward = backward,
-    .write = write_global,
-    .read = read_global,
     .onnx = global_to_onnx,
     .halves = halves,
 };

@@ -1,36 +1,29 @@
 // SPDX-License-Identifier: MIT
 #include "trainer/nn/op/op.h"
 
-#include "base/mem.h"
+#include "trainer/nn/op/layers.h"
 
-#include <math.h>
 #include <string.h>
 
-extern const op op_flatten, op_dense, op_dropout, op_input, op_activation, op_reshape, op_add,
-    op_concatenate, op_embedding, op_layer_normalization, op_batch_normalization, op_conv2d,
-    op_max_pooling2d, op_average_pooling2d, op_global_average_pooling2d, op_rescaling,
-    op_grouped_conv2d, op_zero_padding2d, op_global_max_pooling2d, op_relu, op_random_flip,
-    op_random_crop, op_center_crop, op_constant_normalization, op_separable_conv2d, op_conv1d,
-    op_max_pooling1d, op_average_pooling1d, op_global_average_pooling1d, op_global_max_pooling1d;
+#define LAYER(name, id, file) extern const op op_##id;
+#include "trainer/nn/op/layers.def"
+#undef LAYER
 
 const op *op_of(layer_kind kind)
 {
-    static const op *const all[] = {&op_flatten, &op_dense, &op_dropout, &op_input, &op_activation,
-        &op_reshape, &op_add, &op_concatenate, &op_embedding, &op_layer_normalization,
-        &op_batch_normalization, &op_conv2d, &op_max_pooling2d, &op_average_pooling2d,
-        &op_global_average_pooling2d, &op_rescaling, &op_grouped_conv2d, &op_zero_padding2d,
-        &op_global_max_pooling2d, &op_relu, &op_random_flip, &op_random_crop, &op_center_crop,
-        &op_constant_normalization, &op_separable_conv2d, &op_conv1d, &op_max_pooling1d,
-        &op_average_pooling1d, &op_global_average_pooling1d, &op_global_max_pooling1d};
-    for (size_t i = 0; i < ARRAY_LEN(all); i++)
-        if (all[i]->kind == kind)
-            return all[i];
-    return NULL;
+    static const op *const all[] = {
+#define LAYER(name, id, file) [LAYER_##name] = &op_##id,
+#include "trainer/nn/op/layers.def"
+#undef LAYER
+    };
+    return all[kind];
 }
 
+// A Conv2D with groups is computed as a DepthwiseConv2D is.
 const op *op_of_layer(const layer_spec *l)
 {
-    return l->kind == LAYER_CONV2D && l->groups > 1 ? &op_grouped_conv2d : op_of(l->kind);
+    const window_layer *own = l->own;
+    return l->kind == LAYER_CONV2D && own->groups > 1 ? &op_depthwise_conv2d : op_of(l->kind);
 }
 
 int op_same_shape(const layer_spec *l, size_t n, const row_shape *in, row_shape *out, err *e)
@@ -149,45 +142,4 @@ void op_sum(float *out, const float *partial, size_t n, size_t chunks)
     for (size_t i = 1; i < chunks; i++)
         for (size_t k = 0; k < n; k++)
             out[k] += partial[i * n + k];
-}
-
-int op_read_number(const cJSON *j, const char *key, double otherwise, double *out, err *e)
-{
-    const cJSON *number = json_get(j, key);
-    *out = cJSON_IsNumber(number) ? number->valuedouble : otherwise;
-    return isfinite(*out) ? 0 : err_set(e, ERR_INVALID, "%s is not finite", key);
-}
-
-static bool read_size(const cJSON *j, bool zero, size_t *size)
-{
-    int64_t n;
-    if (!j || !json_int(j, &n) || n < !zero || n > OP_UNITS_MAX)
-        return false;
-    *size = (size_t)n;
-    return true;
-}
-
-size_t op_size(const cJSON *j, const char *key)
-{
-    size_t n;
-    return read_size(json_get(j, key), false, &n) ? n : 0;
-}
-
-void op_write_sizes(cJSON *j, const char *key, const size_t *sizes, size_t n)
-{
-    cJSON *list = json_array_at(j, key);
-    for (size_t i = 0; i < n; i++)
-        cJSON_AddItemToArray(list, cJSON_CreateNumber((double)sizes[i]));
-}
-
-int op_read_sizes(const cJSON *j, const char *key, size_t *sizes, int most, bool zeros, err *e)
-{
-    const cJSON *item;
-    int n = 0;
-    cJSON_ArrayForEach(item, json_get(j, key))
-    {
-        if (n == most || !read_size(item, zeros, &sizes[n++]))
-            return err_set(e, ERR_INVALID, "\"%s\" is not a list of at most %d sizes", key, most);
-    }
-    return n;
 }

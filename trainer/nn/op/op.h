@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// An operation of a graph: what its output's shape is, what parameters it has, how a batch goes
-// through it and back. Each is one file that ends in its table. Operations own nothing.
+// An operation of a graph: what it can be told and how that is called, what its output's shape is,
+// what parameters it has, how a batch goes through it and back. Each is one file that ends in its
+// table, and is listed in layers.def. Operations own nothing.
 //
 //   x[i]  the inputs:  (rows, ldx[i]), a row has in[i]'s numbers one after the other
 //   y     the output:  (rows, ldy)
@@ -24,7 +25,7 @@ enum {
     OP_PARTS = 2,
     OP_ROWS = 12, // in a chunk of rows: twice the rows that the kernels take at once; fewer of
                   // large pictures, of which a batch has few: op_rows
-    OP_UNITS_MAX = 1 << 24,
+    OP_UNITS_MAX = SIZE_MOST,
 };
 
 typedef enum op_start {
@@ -112,7 +113,16 @@ typedef struct onnx onnx; // trainer/nn/onnx.h
 
 typedef struct op {
     layer_kind kind;
+    declaration is;     // the layer: its name, its attributes (layer_spec.own), its words
     size_t least, most; // how many inputs it takes
+    // What attributes cannot be together, or in a model of C. Errors go on after the layer:
+    // "must have a shape". NULL: nothing.
+    int (*check)(const layer_spec *l, err *e);
+    // Of options that a person gave: what one says of another. The error says what must be:
+    // "groups must be positive". NULL: nothing.
+    int (*settle)(layer_spec *l, void *own, err *e);
+    // What older files have in another way. NULL: nothing.
+    int (*read_older)(layer_spec *l, void *own, const cJSON *in, err *e);
     // The output's shape. Errors go on after the layer's name: "expects 784 inputs, got 785".
     int (*infer)(const layer_spec *l, size_t n, const row_shape *in, row_shape *out, err *e);
     // Fills in its parameters; returns how many. NULL: it has none.
@@ -121,25 +131,26 @@ typedef struct op {
     void (*reserve)(const op_work *w, op_need *need);
     void (*forward)(const op_work *w, size_t pass, size_t chunk, float *scratch);
     void (*backward)(const op_work *w, size_t pass, size_t chunk, float *scratch);
-    // Its attributes as JSON, and back. NULL: it has none.
-    void (*write)(const layer_spec *l, cJSON *out);
-    int (*read)(layer_spec *l, const cJSON *in, err *e);
     // Itself in ONNX's operators, when nothing is trained; w has layer and shapes. NULL: it has no
     // counterpart there.
     void (*onnx)(const op_work *w, onnx *o);
     // What options call its parameters, and their names: {"depthwise", "kernel"} of
-    // depthwise_initializer.
+    // depthwise_initializer. Statistics have no regularizer.
     struct {
         const char *option, *parameter;
+        bool statistics;
     } weight[LAYER_WEIGHTS];
     bool indices; // its input are indices
     // Can it read and write bf16? w has layer, shapes, f and dnn. NULL: it cannot.
     bool (*halves)(const op_work *w);
     // Does oneDNN compute it? w has what reserve has, but for by_dnn. NULL: never.
     bool (*by_dnn)(const op_work *w);
+    // Do all ranks' rows count in it? NULL: no.
+    bool (*of_all_ranks)(const layer_spec *l);
     // A layer that is made of others: these, one after the other, and what it calls their kernels.
-    // Its graph has nodes of them alone, so it has nothing above but attributes. NULL: it is one.
-    void (*parts)(const layer_spec *l, layer_spec part[OP_PARTS]);
+    // Their attributes are put into own[]. Its graph has nodes of them alone, so it has nothing
+    // above but attributes. NULL: it is one.
+    void (*parts)(const layer_spec *l, layer_spec part[OP_PARTS], void *own[OP_PARTS]);
     const char *part_kernel[OP_PARTS];
 } op;
 
@@ -226,10 +237,3 @@ size_t op_onnx_activate(onnx *o, activation f, size_t z);
 void op_sum_ranks(const op_work *w, double *values, size_t n);
 // Sums partial[chunk][n] over chunks, in their order.
 void op_sum(float *out, const float *partial, size_t n, size_t chunks);
-
-// JSON: finite numbers, sizes within sane bounds, and lists of them.
-int op_read_number(const cJSON *j, const char *key, double otherwise, double *out, err *e);
-size_t op_size(const cJSON *j, const char *key); // 0 when there is none
-void op_write_sizes(cJSON *j, const char *key, const size_t *sizes, size_t n);
-// At most `most`, from 0 or 1 on; returns how many, -1 with e.
-int op_read_sizes(const cJSON *j, const char *key, size_t *sizes, int most, bool zeros, err *e);

@@ -130,23 +130,17 @@ static void backward_average(const op_work *w, size_t pass, size_t chunk, float 
     }
 }
 
+static const global_layer *global(const layer_spec *l)
+{
+    return l->own;
+}
+
 static int infer_global(const layer_spec *l, size_t n, const row_shape *in, row_shape *out, err *e)
 {
     if (op_expect_picture(in, e))
         return -1;
-    *out = l->keepdims ? (row_shape){3, {1, 1, in->size[2]}} : (row_shape){1, {in->size[2]}};
-    return 0;
-}
-
-static void write_global(const layer_spec *l, cJSON *j)
-{
-    if (l->keepdims)
-        json_set_bool(j, "keepdims", true);
-}
-
-static int read_global(layer_spec *l, const cJSON *j, err *e)
-{
-    l->keepdims = json_bool_or(j, "keepdims", false);
+    *out =
+        global(l)->keepdims ? (row_shape){3, {1, 1, in->size[2]}} : (row_shape){1, {in->size[2]}};
     return 0;
 }
 
@@ -213,16 +207,6 @@ static void backward_global(const op_work *w, size_t pass, size_t chunk, float *
     }
 }
 
-static void write(const layer_spec *l, cJSON *j)
-{
-    window_write(l, "pool_size", j);
-}
-
-static int read(layer_spec *l, const cJSON *j, err *e)
-{
-    return window_read(l, "pool_size", j, e);
-}
-
 // Padding counts in neither, as here.
 static void to_onnx(const op_work *w, onnx *o)
 {
@@ -240,61 +224,108 @@ static void global_to_onnx(const op_work *w, onnx *o)
     bool max = w->layer->kind == LAYER_GLOBAL_MAX_POOLING2D;
     onnx_value y = ONNX_NODE(o, max ? "ReduceMax" : "ReduceMean", onnx_take(o, 0, layout));
     onnx_set_ints(o, "axes", 2, (int64_t[]){1 + first, 2 + first});
-    onnx_set_int(o, "keepdims", w->layer->keepdims);
-    onnx_give(o, y, w->layer->keepdims ? layout : ONNX_LAST);
+    onnx_set_int(o, "keepdims", global(w->layer)->keepdims);
+    onnx_give(o, y, global(w->layer)->keepdims ? layout : ONNX_LAST);
 }
+
+static const attribute attributes[] = {
+    WINDOW_SIZE("pool_size", ATTRIBUTE_PAIR, .otherwise = 2,
+        .meaning = "Of the window: one number, or {height, width}."),
+    WINDOW_STRIDES(ATTRIBUTE_PAIR, .signature = "",
+        .meaning = "How far the window goes in a step; its own size, where it is not told."),
+    WINDOW_PADDING(window_paddings), {0}};
+
+static const attribute globals[] = {
+    {"keepdims", ATTRIBUTE_BOOL, offsetof(global_layer, keepdims), .sparse = true,
+        .meaning = "Whether the dimensions stay, of size 1."},
+    {0}};
 
 const op op_max_pooling2d = {
     .kind = LAYER_MAX_POOLING2D,
+    .is = {.name = "MaxPooling2D",
+        .size = sizeof(window_layer),
+        .attributes = attributes,
+        .places = "pool_size strides padding",
+        .about = "The greatest of each window; strides are the window's size.",
+        .formula = "the greatest of a window in each channel; padding does not count",
+        .source = "Scherer, Müller & Behnke 2010",
+        .example = "model = nn.Sequential { nn.Input { 28, 28, 1 }, nn.MaxPooling2D { 2 }, "
+                   "nn.Flatten {}, nn.Dense { 10 } }\n"
+                   "print(model:count_params()) --> 1970"},
+    .settle = window_settle_pool,
     .least = 1,
     .most = 1,
     .infer = infer,
     .reserve = reserve_max,
     .forward = forward_max,
     .backward = backward_max,
-    .write = write,
-    .read = read,
     .onnx = to_onnx,
     .halves = op_always,
 };
 
 const op op_average_pooling2d = {
     .kind = LAYER_AVERAGE_POOLING2D,
+    .is = {.name = "AveragePooling2D",
+        .size = sizeof(window_layer),
+        .attributes = attributes,
+        .places = "pool_size strides padding",
+        .about = "The mean of each window.",
+        .formula = "the mean of a window in each channel; padding does not count",
+        .source = "LeCun and others 1998",
+        .example = "model = nn.Sequential { nn.Input { 28, 28, 1 }, nn.AveragePooling2D { 4 }, "
+                   "nn.Flatten {}, nn.Dense { 10 } }\n"
+                   "print(model:count_params()) --> 500"},
+    .settle = window_settle_pool,
     .least = 1,
     .most = 1,
     .infer = infer,
     .reserve = reserve_average,
     .forward = forward_average,
     .backward = backward_average,
-    .write = write,
-    .read = read,
     .onnx = to_onnx,
 };
 
 const op op_global_average_pooling2d = {
     .kind = LAYER_GLOBAL_AVERAGE_POOLING2D,
+    .is = {.name = "GlobalAveragePooling2D",
+        .size = sizeof(global_layer),
+        .attributes = globals,
+        .about =
+            "The mean of each channel over the whole picture; keepdims: of height and width 1.",
+        .formula = "the mean over the picture: (height, width, channels) → (channels), with "
+                   "`keepdims` → (1, 1, channels)",
+        .source = "Lin and others, arXiv 1312.4400",
+        .example = "model = nn.Sequential { nn.Input { 28, 28, 3 }, nn.GlobalAveragePooling2D {}, "
+                   "nn.Dense { 10 } }\n"
+                   "print(model:count_params()) --> 40"},
     .least = 1,
     .most = 1,
     .infer = infer_global,
     .reserve = reserve_global,
     .forward = forward_global,
     .backward = backward_global,
-    .write = write_global,
-    .read = read_global,
     .onnx = global_to_onnx,
     .halves = op_always,
 };
 
 const op op_global_max_pooling2d = {
     .kind = LAYER_GLOBAL_MAX_POOLING2D,
+    .is = {.name = "GlobalMaxPooling2D",
+        .size = sizeof(global_layer),
+        .attributes = globals,
+        .about = "The greatest of each channel in the whole picture.",
+        .formula = "the greatest over the picture: (height, width, channels) → (channels), with "
+                   "`keepdims` → (1, 1, channels)",
+        .source = "Keras 3",
+        .example = "model = nn.Sequential { nn.Input { 28, 28, 3 }, nn.GlobalMaxPooling2D {}, "
+                   "nn.Dense { 10 } }\n"
+                   "print(model:count_params()) --> 40"},
     .least = 1,
     .most = 1,
     .infer = infer_global,
     .reserve = reserve_max,
     .forward = forward_global_max,
     .backward = backward_max,
-    .write = write_global,
-    .read = read_global,
     .onnx = global_to_onnx,
     .halves = op_always,
 };

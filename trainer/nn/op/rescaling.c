@@ -3,7 +3,13 @@
 //
 // Behind a sigmoid it makes an output of any range.
 #include "trainer/nn/onnx.h"
+#include "trainer/nn/op/layers.h"
 #include "trainer/nn/op/op.h"
+
+static const rescaling_layer *own(const layer_spec *l)
+{
+    return l->own;
+}
 
 static void reserve(const op_work *w, op_need *need)
 {
@@ -12,7 +18,7 @@ static void reserve(const op_work *w, op_need *need)
 
 static void forward(const op_work *w, size_t pass, size_t chunk, float *scratch)
 {
-    float scale = (float)w->layer->scale, offset = (float)w->layer->offset;
+    float scale = (float)own(w->layer)->scale, offset = (float)own(w->layer)->offset;
     size_t n = shape_size(&w->out);
     for (size_t r = op_from(w, chunk); r < op_to(w, chunk); r++)
         for (size_t c = 0; c < n; c++)
@@ -21,7 +27,7 @@ static void forward(const op_work *w, size_t pass, size_t chunk, float *scratch)
 
 static void backward(const op_work *w, size_t pass, size_t chunk, float *scratch)
 {
-    float scale = (float)w->layer->scale;
+    float scale = (float)own(w->layer)->scale;
     size_t n = shape_size(&w->out), from = op_from(w, chunk), to = op_to(w, chunk);
     for (size_t r = from; r < to; r++)
         for (size_t c = 0; c < n; c++)
@@ -29,37 +35,40 @@ static void backward(const op_work *w, size_t pass, size_t chunk, float *scratch
     op_give(w, 0, w->dy + from * w->ldy, w->ldy, from, to);
 }
 
-static void write(const layer_spec *l, cJSON *j)
-{
-    json_set(j, "scale", cJSON_CreateNumber(l->scale));
-    json_set(j, "offset", cJSON_CreateNumber(l->offset));
-}
-
-static int read(layer_spec *l, const cJSON *j, err *e)
-{
-    if (op_read_number(j, "scale", 1, &l->scale, e) < 0)
-        return -1;
-    return op_read_number(j, "offset", 0, &l->offset, e);
-}
-
 static void to_onnx(const op_work *w, onnx *o)
 {
     onnx_layout layout = onnx_given(o);
-    onnx_value scale = onnx_constant(o, "scale", (float)w->layer->scale);
-    onnx_value offset = onnx_constant(o, "offset", (float)w->layer->offset);
+    onnx_value scale = onnx_constant(o, "scale", (float)own(w->layer)->scale);
+    onnx_value offset = onnx_constant(o, "offset", (float)own(w->layer)->offset);
     onnx_value scaled = ONNX_NODE(o, "Mul", onnx_take(o, 0, layout), scale);
     onnx_give(o, ONNX_NODE(o, "Add", scaled, offset), layout);
 }
 
+static const attribute attributes[] = {
+    {"scale", ATTRIBUTE_NUMBER, offsetof(rescaling_layer, scale), .otherwise = 1, .required = true,
+        .meaning = "What each number is multiplied by."},
+    {"offset", ATTRIBUTE_NUMBER, offsetof(rescaling_layer, offset),
+        .meaning = "What is added then."},
+    {0}};
+
 const op op_rescaling = {
     .kind = LAYER_RESCALING,
+    .is = {.name = "Rescaling",
+        .size = sizeof(rescaling_layer),
+        .attributes = attributes,
+        .places = "scale offset",
+        .ask = "which factor? nn.Rescaling { 1 / 255 }",
+        .about = "x·scale + offset.",
+        .formula = "x·`scale` + `offset`",
+        .source = "Keras 3",
+        .example =
+            "model = nn.Sequential { nn.Input { 2 }, nn.Rescaling { 10, 1 }, nn.Dense { 1 } }\n"
+            "print(model:count_params()) --> 3"},
     .least = 1,
     .most = 1,
     .infer = op_same_shape,
     .reserve = reserve,
     .forward = forward,
     .backward = backward,
-    .write = write,
-    .read = read,
     .onnx = to_onnx,
 };

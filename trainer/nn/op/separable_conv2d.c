@@ -10,46 +10,47 @@
 // oneDNN, rows of bf16 and what is joined to them; this one never runs.
 #include "trainer/nn/op/window.h"
 
-static void parts(const layer_spec *l, layer_spec part[OP_PARTS])
+static void parts(const layer_spec *l, layer_spec part[OP_PARTS], void *own[OP_PARTS])
 {
-    layer_spec *depthwise = &part[0], *pointwise = &part[1];
-    *depthwise = *pointwise = *l;
-    depthwise->kind = LAYER_DEPTHWISE_CONV2D;
+    window_layer *depthwise = own[0], *pointwise = own[1];
+    *depthwise = *pointwise = *(const window_layer *)l->own;
+    for (int i = 0; i < 2; i++) {
+        part[i] = *l;
+        part[i].kind = i ? LAYER_CONV2D : LAYER_DEPTHWISE_CONV2D;
+        part[i].own = own[i];
+        pointwise->window[i] = pointwise->stride[i] = pointwise->dilation[i] = 1;
+    }
     depthwise->activation = ACTIVATION_LINEAR;
     depthwise->no_bias = true;
     depthwise->units = 0;
-    pointwise->kind = LAYER_CONV2D;
-    pointwise->same = false;
+    pointwise->padding = PADDING_VALID;
     pointwise->multiplier = 0;
-    for (int i = 0; i < 2; i++)
-        pointwise->window[i] = pointwise->stride[i] = pointwise->dilation[i] = 1;
 }
 
-static void write(const layer_spec *l, cJSON *j)
-{
-    json_set_int(j, "filters", (int64_t)l->units);
-    window_write(l, "kernel_size", j);
-    json_set_int(j, "depth_multiplier", (int64_t)l->multiplier);
-    json_set_str(j, "activation", activation_name(l->activation));
-    json_set_bool(j, "use_bias", !l->no_bias);
-}
-
-static int read(layer_spec *l, const cJSON *j, err *e)
-{
-    l->units = op_size(j, "filters");
-    l->multiplier = op_size(j, "depth_multiplier");
-    l->no_bias = !json_bool_or(j, "use_bias", true);
-    return window_read(l, "kernel_size", j, e) < 0
-               ? -1
-               : activation_parse(json_str_or(j, "activation", "linear"), &l->activation, e);
-}
+static const attribute attributes[] = {WINDOW_FILTERS,
+    WINDOW_SIZE("kernel_size", ATTRIBUTE_PAIR, .required = true,
+        .meaning = "Of the window: one number, or {height, width}."),
+    WINDOW_STRIDES(ATTRIBUTE_PAIR, .otherwise = 1, .meaning = "How far the window goes in a step."),
+    WINDOW_PADDING(window_paddings), WINDOW_DILATION(ATTRIBUTE_PAIR), WINDOW_MULTIPLIER,
+    ATTRIBUTE_OF_ACTIVATION(window_layer), WINDOW_BIAS, {0}};
 
 const op op_separable_conv2d = {
     .kind = LAYER_SEPARABLE_CONV2D,
+    .is = {.name = "SeparableConv2D",
+        .size = sizeof(window_layer),
+        .attributes = attributes,
+        .places = "filters kernel_size strides padding",
+        .ask = "how many filters, of which size? nn.SeparableConv2D { 32, 3 }",
+        .about = "A convolution of each channel by itself, then one of windows of one pixel over "
+                 "all of them.",
+        .formula = "f((x by itself in each channel, as DepthwiseConv2D)·W + b): W of windows of "
+                   "one pixel; the bias and f come last",
+        .source = "Chollet, arXiv 1610.02357",
+        .example = "model = nn.Sequential { nn.Input { 28, 28, 3 }, nn.SeparableConv2D { 8, 3 }, "
+                   "nn.Flatten {}, nn.Dense { 10 } }\n"
+                   "print(model:count_params()) --> 54149"},
     .least = 1,
     .most = 1,
-    .write = write,
-    .read = read,
     .weight = {{"depthwise", "depthwise_kernel"}, {"pointwise", "pointwise_kernel"},
         {"bias", "bias"}},
     .parts = parts,

@@ -9,6 +9,7 @@
 //   padding "causal" as "same", but all in front: (window - 1)·dilation; of Conv1D's steps
 #pragma once
 #include "trainer/nn/onnx.h"
+#include "trainer/nn/op/layers.h"
 #include "trainer/nn/op/op.h"
 
 typedef struct window {
@@ -32,5 +33,56 @@ static inline size_t window_at(const window *w, size_t y, size_t x, size_t i, si
 
 // Steps and padding as attributes of the newest node.
 void window_to_onnx(const window *w, onnx *o);
-void window_write(const layer_spec *l, const char *size, cJSON *j);
-int window_read(layer_spec *l, const char *size, const cJSON *j, err *e);
+
+// Attributes of layers with a window: `size` is what its size is called, `type` says how sizes of
+// its dimensions are told.
+extern const char *const window_paddings[], *const window_paddings_of_steps[];
+#define WINDOW_SIZE(size, type, ...)                                                               \
+    {                                                                                              \
+        size, type, offsetof(window_layer, window), .least = 1, .most = SIZE_MOST, .shown = true,  \
+                                                    __VA_ARGS__                                    \
+    }
+#define WINDOW_STRIDES(type, ...)                                                                  \
+    {                                                                                              \
+        "strides", type, offsetof(window_layer, stride), .least = 1, .most = SIZE_MOST,            \
+                                                         __VA_ARGS__                               \
+    }
+#define WINDOW_PADDING(names)                                                                      \
+    {                                                                                              \
+        "padding", ATTRIBUTE_CHOICE, offsetof(window_layer, padding),                              \
+            .choices = names,                                                                      \
+            .meaning = "How edges are treated: with \"same\" zeros are added around the input."    \
+    }
+#define WINDOW_DILATION(type)                                                                      \
+    {                                                                                              \
+        "dilation_rate", type, offsetof(window_layer, dilation),                                   \
+            .least = 1, .most = SIZE_MOST, .sparse = true, .signature = "1",                       \
+            .meaning = "How far apart the taps of the window are."                                 \
+    }
+#define WINDOW_FILTERS                                                                             \
+    {                                                                                              \
+        "filters", ATTRIBUTE_SIZE, offsetof(window_layer, units),                                  \
+            .least = 1, .most = SIZE_MOST, .required = true, .shown = true,                        \
+            .meaning = "How many channels the output has."                                         \
+    }
+#define WINDOW_GROUPS                                                                              \
+    {                                                                                              \
+        "groups", ATTRIBUTE_SIZE, offsetof(window_layer, groups),                                  \
+            .otherwise = 1, .most = SIZE_MOST, .sparse = true,                                     \
+            .meaning = "In so many parts channels and filters are cut."                            \
+    }
+#define WINDOW_MULTIPLIER                                                                          \
+    {                                                                                              \
+        "depth_multiplier", ATTRIBUTE_SIZE, offsetof(window_layer, multiplier),                    \
+            .otherwise = 1, .least = 1, .most = SIZE_MOST,                                         \
+            .meaning = "How many outputs a channel has."                                           \
+    }
+#define WINDOW_BIAS                                                                                \
+    {                                                                                              \
+        "use_bias", ATTRIBUTE_NOT, offsetof(window_layer, no_bias),                                \
+            .meaning = "Whether a number is added to each channel."                                \
+    }
+// op.settle of those with groups.
+int window_check_groups(layer_spec *l, void *own, err *e);
+// op.settle of pools.
+int window_settle_pool(layer_spec *l, void *own, err *e);

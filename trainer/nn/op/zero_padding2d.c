@@ -3,22 +3,28 @@
 //
 //   y[i + top, j + left] = x[i, j], 0 around it;  dx[i, j] = dy[i + top, j + left]
 #include "trainer/nn/onnx.h"
+#include "trainer/nn/op/layers.h"
 #include "trainer/nn/op/op.h"
 
 #include <string.h>
 
 enum { TOP, BOTTOM, LEFT, RIGHT, PAD_MAX = 4096 };
 
+static const padding_layer *own(const layer_spec *l)
+{
+    return l->own;
+}
+
 static int infer(const layer_spec *l, size_t n, const row_shape *in, row_shape *out, err *e)
 {
     if (op_expect_picture(in, e))
         return -1;
     for (int i = 0; i < 4; i++)
-        if (l->pad[i] > PAD_MAX)
+        if (own(l)->pad[i] > PAD_MAX)
             return err_set(e, ERR_USAGE, "must have a padding from 0 to %d", PAD_MAX);
     *out = *in;
-    out->size[0] += l->pad[TOP] + l->pad[BOTTOM];
-    out->size[1] += l->pad[LEFT] + l->pad[RIGHT];
+    out->size[0] += own(l)->pad[TOP] + own(l)->pad[BOTTOM];
+    out->size[1] += own(l)->pad[LEFT] + own(l)->pad[RIGHT];
     return 0;
 }
 
@@ -30,7 +36,8 @@ static void reserve(const op_work *w, op_need *need)
 // Where line i of the picture begins in the output.
 static size_t line_at(const op_work *w, size_t i)
 {
-    return ((i + w->layer->pad[TOP]) * w->out.size[1] + w->layer->pad[LEFT]) * w->out.size[2];
+    return ((i + own(w->layer)->pad[TOP]) * w->out.size[1] + own(w->layer)->pad[LEFT]) *
+           w->out.size[2];
 }
 
 static void forward(const op_work *w, size_t pass, size_t chunk, float *scratch)
@@ -58,19 +65,9 @@ static void backward(const op_work *w, size_t pass, size_t chunk, float *scratch
         }
 }
 
-static void write(const layer_spec *l, cJSON *j)
-{
-    op_write_sizes(j, "padding", l->pad, 4);
-}
-
-static int read(layer_spec *l, const cJSON *j, err *e)
-{
-    return op_read_sizes(j, "padding", l->pad, 4, true, e) < 0 ? -1 : 0;
-}
-
 static void to_onnx(const op_work *w, onnx *o)
 {
-    const size_t *pad = w->layer->pad;
+    const size_t *pad = own(w->layer)->pad;
     onnx_layout layout = onnx_given(o);
     int64_t pads[8] = {0}; // what stands before each dimension, then what stands behind it
     int rows = layout == ONNX_FIRST ? 2 : 1;
@@ -82,16 +79,31 @@ static void to_onnx(const op_work *w, onnx *o)
     onnx_give(o, ONNX_NODE(o, "Pad", onnx_take(o, 0, layout), list), layout);
 }
 
+static const attribute attributes[] = {
+    {"padding", ATTRIBUTE_SIDES, offsetof(padding_layer, pad), .otherwise = 1,
+        .meaning = "One number for all sides, {rows, columns}, or {{top, bottom}, {left, right}}."},
+    {0}};
+
 const op op_zero_padding2d = {
     .kind = LAYER_ZERO_PADDING2D,
+    .is = {.name = "ZeroPadding2D",
+        .size = sizeof(padding_layer),
+        .attributes = attributes,
+        .places = "padding",
+        .about = "Rows and columns of zeros around a picture: 1, {rows, columns} or {{top, "
+                 "bottom}, {left, right}}.",
+        .formula =
+            "zeros around a picture: `1`, `{rows, columns}`, `{{top, bottom}, {left, right}}`",
+        .source = "Keras 3",
+        .example = "model = nn.Sequential { nn.Input { 28, 28, 1 }, nn.ZeroPadding2D { { { 0, 1 }, "
+                   "{ 0, 1 } } }, nn.Flatten {}, nn.Dense { 1 } }\n"
+                   "print(model:count_params()) --> 842"},
     .least = 1,
     .most = 1,
     .infer = infer,
     .reserve = reserve,
     .forward = forward,
     .backward = backward,
-    .write = write,
-    .read = read,
     .onnx = to_onnx,
     .halves = op_always,
 };
