@@ -23,10 +23,11 @@ static const struct {
     const char *to; // NULL: the same place
 } own[] = {
     {BUNDLE_PROGRAM, BUNDLE_MAIN, BINDIR "/firesteel"},
-    {BUNDLE_PROGRAM, BUNDLE_MAIN, BINDIR "/firesteel-kernel"},
-    {BUNDLE_PROGRAM, BUNDLE_MAIN, BINDIR "/firesteel-sandbox"},
+    {BUNDLE_PROGRAM, BUNDLE_MAIN, LIBEXECDIR "/firesteel-kernel"},
+    {BUNDLE_PROGRAM, BUNDLE_MAIN, LIBEXECDIR "/firesteel-sandbox"},
     {BUNDLE_PROGRAM, BUNDLE_MAIN, BINDIR "/firesteel-worker"},
     {BUNDLE_PLUGIN, BUNDLE_MAIN, LIBEXECDIR "/firesteel-dnn.so", true},
+    {BUNDLE_PROGRAM, BUNDLE_JUPYTER, LIBEXECDIR "/firesteel-jupyter", true},
     {BUNDLE_PLUGIN, BUNDLE_MPI, LIBEXECDIR "/firesteel-mpi.so", true},
     {BUNDLE_TREE, BUNDLE_MAIN, DATADIR "/recipes"},
     {BUNDLE_TREE, BUNDLE_MAIN, DATADIR "/spark.py"},

@@ -60,16 +60,13 @@ int cli_usage(struct cli *cli, const struct verb *verb, const char *fmt, ...)
 
 char *cli_program(struct cli *cli, const char *name, err *e)
 {
-    AUTO_FREE char *folder = place_own();
-    AUTO_FREE char *beside = path_join(folder, name);
-    if (access(beside, X_OK) == 0)
-        return STEAL(beside);
-    AUTO_FREE char *libexec = place_installed(LIBEXECDIR);
-    AUTO_FREE char *installed = path_join(libexec, name);
-    if (access(installed, X_OK) == 0)
-        return STEAL(installed);
-    err_set(e, ERR_NOT_FOUND, "%s is missing: neither %s nor %s exists", name, beside, installed);
-    return NULL;
+    char *program = place_program(name);
+    if (!program) {
+        AUTO_FREE char *own = place_own();
+        err_set(e, ERR_NOT_FOUND, "%s is missing: it is not in %s, %s or %s", name, own, LIBEXECDIR,
+            BINDIR);
+    }
+    return program;
 }
 
 char *cli_data_dir(struct cli *cli)

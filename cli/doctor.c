@@ -195,8 +195,11 @@ static void look_at_jupyter(struct doctor *d)
     struct spec python = {0};
     struct spec_places places = {.env = d->cli->env, .cwd = d->cli->cwd};
     AUTO_FREE char *program = cli_program(d->cli, "firesteel-jupyter", &e);
+    AUTO_FREE char *loader = place_beside_loader(".");
     if (!program)
-        doctor_found(d, "jupyter", HEALTH_WARN, "build firesteel with libzmq (Debian: libzmq3-dev)",
+        doctor_found(d, "jupyter", HEALTH_WARN,
+            loader ? "unpack the archive -jupyter.tar.zst where this bundle was unpacked"
+                   : "build firesteel with libzmq (Debian: libzmq3-dev)",
             "firesteel-jupyter is not here: cells in Python and other languages do not run");
     else if (spec_find(&places, NULL, false, "python", &python, &e) < 0)
         doctor_found(d, "jupyter", HEALTH_WARN,

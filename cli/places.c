@@ -25,24 +25,47 @@ char *place_own(void)
     return path_dirname(path);
 }
 
-// /usr/local/share/firesteel with the programs in /opt/x/bin and not in /usr/local/bin:
-// /opt/x/share/firesteel.
+// The prefix below which this program is now: /opt/x for /opt/x/bin and /opt/x/libexec/firesteel.
+// New; NULL: it is in neither, as in a build folder.
+static char *place_prefix(void)
+{
+    static const char *const folders[] = {BINDIR, LIBEXECDIR};
+    AUTO_FREE char *own = place_own();
+    for (size_t i = 0; i < ARRAY_LEN(folders); i++) {
+        const char *below = str_starts(folders[i], PREFIX) ? folders[i] + strlen(PREFIX) : NULL;
+        if (below && str_ends(own, below))
+            return mem_strndup(own, strlen(own) - strlen(below));
+    }
+    return NULL;
+}
+
 char *place_installed(const char *configured)
 {
-    size_t n = strlen(PREFIX);
-    AUTO_FREE char *own = place_own();
-    const char *below = str_starts(BINDIR, PREFIX) ? &BINDIR[n] : NULL;
-    if (!below || !str_ends(own, below) || !str_starts(configured, PREFIX))
+    AUTO_FREE char *prefix = str_starts(configured, PREFIX) ? place_prefix() : NULL;
+    if (!prefix)
         return mem_strdup(configured);
-    AUTO_FREE char *moved =
-        str_fmt("%.*s%s", (int)(strlen(own) - strlen(below)), own, configured + n);
+    AUTO_FREE char *moved = str_fmt("%s%s", prefix, configured + strlen(PREFIX));
     return path_exists(moved) ? STEAL(moved) : mem_strdup(configured);
+}
+
+char *place_program(const char *name)
+{
+    const char *const folders[] = {NULL, LIBEXECDIR, BINDIR}; // NULL: where this program is
+    for (size_t i = 0; i < ARRAY_LEN(folders); i++) {
+        AUTO_FREE char *folder = folders[i] ? place_installed(folders[i]) : place_own();
+        AUTO_FREE char *program = path_join(folder, name);
+        if (access(program, X_OK) == 0)
+            return STEAL(program);
+    }
+    return NULL;
 }
 
 char *place_beside_loader(const char *name)
 {
-    AUTO_FREE char *own = place_own();
-    AUTO_FREE char *libraries = str_fmt("%s/../lib", own);
+    AUTO_FREE char *prefix = place_prefix();
+    if (!prefix)
+        return NULL;
+    AUTO_FREE char *libraries = path_join(prefix, "lib");
     AUTO_FREE char *loader = path_join(libraries, LOADER);
     AUTO_FREE char *path = path_join(libraries, name);
     return path_exists(loader) && path_exists(path) ? STEAL(path) : NULL;

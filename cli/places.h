@@ -7,6 +7,9 @@
 char *place_own(void); // the folder of our own executable, new
 // Where a path that meson configured ("/usr/local/share/firesteel") is as seen from there; new.
 char *place_installed(const char *configured);
+// One of our programs: beside this one, as in a build folder, else where it was installed, programs
+// that people start in BINDIR and the others in LIBEXECDIR. New; NULL: it is in none of these.
+char *place_program(const char *name);
 // What a bundle has beside its loader (k8s/image/bundle.h), by its name as seen from the folder of
 // libraries: "locale"; new. NULL: this is no bundle, or it is not there.
 char *place_beside_loader(const char *name);

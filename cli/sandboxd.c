@@ -139,15 +139,14 @@ static int follow_parent(struct program *p, err *e)
 
 static int open_pods(struct program *p, err *e)
 {
-    AUTO_FREE char *dir = place_own();
-    AUTO_FREE char *self = path_join(dir, "firesteel-sandbox");
-    AUTO_FREE char *worker = path_join(dir, "firesteel-worker");
+    AUTO_FREE char *self = place_program("firesteel-sandbox");
+    AUTO_FREE char *worker = place_program("firesteel-worker");
     p->bwrap = place_bwrap(getenv("PATH"));
     p->pods = pods_open(p->sandbox,
         &(struct pods_options){
             .images = p->settings.images,
             .program = self,
-            .worker = path_exists(worker) ? worker : NULL,
+            .worker = worker,
             .processes = p->settings.processes,
             .bwrap = (const char *const *)p->bwrap,
             .env = (const char *const *)environ,

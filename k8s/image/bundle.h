@@ -3,7 +3,8 @@
 // compiler nor a fitting C library: whoever unpacks the archives has a folder that runs from
 // anywhere (base/start/start.h). The same files give the same bytes.
 //
-//   NAME/bin/        our programs, which look for their loader beside them
+//   NAME/bin/        our programs that people start, NAME/libexec/firesteel/ the others; they know
+//                    the way to their loader
 //   NAME/lib/        ld.so, and every library that programs and plug-ins need
 //   NAME/…           plug-ins, recipes, pages and so on, where the installed tree has them
 //   NAME/share/doc/firesteel/licenses/PACKAGE     of the libraries
@@ -16,6 +17,7 @@
 // An archive each: NAME.tar.zst, NAME-mpi.tar.zst. X(identifier, what its name gets)
 #define BUNDLE_PARTS(X)                                                                            \
     X(MAIN, "")                                                                                    \
+    X(JUPYTER, "-jupyter")                                                                         \
     X(MPI, "-mpi")                                                                                 \
     X(MNIST, "-mnist")
 enum bundle_part {

@@ -17,6 +17,10 @@ sh "env"
 BEFORE = {}
 
 
+JUPYTER = os.path.exists(os.path.join(BUILD, "cli", "firesteel-jupyter"))
+PARTS = ["-mpi", "-mnist"] + ["-jupyter"] * JUPYTER
+
+
 def made():
     """The folder with the archives, made once. What is packed is compressed a little only."""
     if SANITIZED:
@@ -73,7 +77,7 @@ def test_recipe_10_in_its_sandbox(t):
 
 def test_what_is_in_it(t):
     folder, there = made(), t.dir()
-    base = bare.unpack(folder, there, "-mpi", "-mnist")
+    base = bare.unpack(folder, there, *PARTS)
     for name in ("README.txt", "share/man/man1/firesteel.1", "share/bash-completion/completions/firesteel", "share/firesteel/recipes/10-mnist.lua",
                  "share/doc/firesteel/LICENSE", "share/doc/firesteel/licenses/libc6", "share/terminfo/x/xterm-256color", "lib/locale/C.utf8/LC_CTYPE",
                  "libexec/firesteel/firesteel-mpi.so", "share/firesteel/data/mnist/NOTICE"):
@@ -83,6 +87,11 @@ def test_what_is_in_it(t):
     # All libraries are the bundle's own.
     done = sh(f"{there}/{base}/bin/firesteel-worker", "--version", env={"LD_DEBUG": "libs"})
     assert done.out.startswith("firesteel-worker "), done
+    if JUPYTER:
+        root, there = home(t)
+        bare.unpack(folder, there, *PARTS)
+        done = bare.inside(root, f"/joe/{base}/libexec/firesteel/firesteel-jupyter", "--version", linux="4.18")
+        assert done.out.startswith("firesteel-jupyter "), done
 
 
 def test_the_same_bytes_again(t):
@@ -94,11 +103,11 @@ def test_the_same_bytes_again(t):
         assert a.read() == b.read()
     # A bundle can be made of a bundle.
     there = t.dir()
-    base = bare.unpack(folder, there, "-mpi", "-mnist")
+    base = bare.unpack(folder, there, *PARTS)
     done = sh(f"{there}/{base}/bin/firesteel", "bundle", f"{there}/third", "--level", "1")
     assert done.code == 0, done
     third = t.dir()
-    assert bare.unpack(f"{there}/third", third, "-mpi", "-mnist") == base
+    assert bare.unpack(f"{there}/third", third, *PARTS) == base
     assert sh("diff", "-r", f"{there}/{base}", f"{third}/{base}").code == 0
 
 

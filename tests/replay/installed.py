@@ -49,6 +49,7 @@ def works(t, program):
 def test_below_a_destdir(t):
     programs, prefix = install(t)
     works(t, programs + "/firesteel")
+    assert sorted(os.listdir(programs)) == ["firesteel", "firesteel-worker"], "only what people start is in PATH"
     installed = [os.path.join(path, name) for path, _, names in os.walk(prefix) for name in names]
     for name in ("spark.py", "python/firesteel/_api.py", "python/firesteel/__init__.py", "firesteel.1", "completions/firesteel", "vendor-completions/_firesteel", "vendor_completions.d/firesteel.fish",
                  "10-mnist.lua", "doc/firesteel/LICENSE"):
