@@ -73,7 +73,8 @@ struct session {
 
 struct hub {
     struct session *sessions;
-    bool lent; // a person has let this notebook's programs use the cluster
+    char *python; // the cell's thread: the kernel that the last cell in Python had; NULL: none
+    bool lent;    // a person has let this notebook's programs use the cluster
 };
 
 // One cell, on the stack of its thread.
@@ -82,6 +83,8 @@ struct run {
     struct hub *hub;
     const struct spec *spec;
     const char *code;
+    const char *expression; // of a silent one: its value is wanted; NULL: a cell
+    cJSON *value;           // of it; NULL: none
     char **env;
     struct session *session;
     loop_pending *pending; // NULL: the thread does not wait
@@ -171,7 +174,9 @@ static void send_cell(struct run *r)
 {
     follow(r, r->kubeconfig);
     r->opened = r->kubeconfig && r->session->unwatched;
-    cJSON *content = execute_request(r->code, false);
+    cJSON *content = execute_request(r->code, r->expression != NULL);
+    if (r->expression)
+        json_set_str(json_object_at(content, "user_expressions"), "value", r->expression);
     snprintf(r->id, sizeof r->id, "cell-%lld", (long long)++r->session->sent);
     json_set_bool(content, "allow_stdin", !call_is_headless(r->call));
     json_set_bool(content, "stop_on_error", true);
@@ -319,8 +324,13 @@ static void take_reply(struct run *r, cJSON *content)
 {
     const char *status = json_str_or(content, "status", "ok");
     take_pages(r, json_get(content, "payload"));
+    cJSON *value = (cJSON *)json_path(content, "user_expressions.value");
     if (!str_eq(status, "ok") && !r->error)
         take_error(r, content); // it said nothing on iopub
+    else if (value && !str_eq(json_str(value, "status"), "ok"))
+        take_error(r, value);
+    else if (value)
+        r->value = cJSON_Duplicate(json_get(json_get(value, "data"), "application/json"), true);
     r->replied = true;
     wake_if_over(r);
 }
@@ -878,6 +888,7 @@ static void hub_drop(void *arg)
         hub->sessions = s->next;
         end_session(s);
     }
+    free(hub->python);
     free(hub);
 }
 
@@ -921,6 +932,14 @@ static int lend(struct run *r, err *e)
     return 0;
 }
 
+static void note_python(struct hub *hub, const struct spec *spec)
+{
+    if (strcasecmp(spec->language, "python") != 0)
+        return;
+    free(hub->python);
+    hub->python = mem_strdup(spec->name);
+}
+
 static int cell_start(call *c, const cJSON *args, cJSON **result, err *e)
 {
     CLEANUP(spec_done) struct spec spec = {0};
@@ -931,6 +950,7 @@ static int cell_start(call *c, const cJSON *args, cJSON **result, err *e)
         .spec = &spec,
         .code = json_str_or(args, "code", ""),
         .env = environment(c, &spec)};
+    note_python(r.hub, &spec);
     AUTO_FREE char *refusing = mem_strdup(env_get((const char *const *)r.env, "KUBECONFIG"));
     r.refusing = refusing;
     int done = lend(&r, e);
@@ -941,6 +961,30 @@ static int cell_start(call *c, const cJSON *args, cJSON **result, err *e)
         json_set_bool(*result, USED, true);
     }
     free(r.kubeconfig);
+    strv_free(r.env);
+    return done;
+}
+
+// Values for cells in Lua, and from them: by the kernel that the cells in Python have.
+
+static int exchange_start(call *c, const cJSON *args, cJSON **result, err *e)
+{
+    CLEANUP(spec_done) struct spec spec = {0};
+    struct hub *hub = call_shared(c, "jupyter", hub_make, hub_drop, e);
+    struct spec_places places = {
+        .env = call_env(c), .cwd = call_cwd(c), .notebook_dir = call_paths(c)->notebook_dir};
+    if (find_spec(call_paths(c), &places, hub->python, true, "python", &spec, e) < 0)
+        return -1;
+    struct run r = {.call = c,
+        .hub = hub,
+        .spec = &spec,
+        .code = json_str_or(args, "code", ""),
+        .expression = json_str_or(args, "expression", "None"),
+        .env = environment(c, &spec)};
+    AUTO_FREE char *refusing = mem_strdup(env_get((const char *const *)r.env, "KUBECONFIG"));
+    r.refusing = refusing;
+    int done = run_cell(&r, e);
+    *result = r.value;
     strv_free(r.env);
     return done;
 }
@@ -1003,6 +1047,7 @@ const struct binding jupyter_bindings[] = {
         .around = true,
         .verify = cell_verify,
         .describe = cell_describe},
+    {.name = "jupyter.exchange", .effect = EFFECT_PURE, .start = exchange_start},
     {.name = "jupyter.names", .effect = EFFECT_PURE, .start = names_start},
     {0},
 };

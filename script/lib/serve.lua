@@ -61,6 +61,8 @@ local function import(value)
   return value
 end
 
+core.from_program = import
+
 local function arguments(request)
   local given = request.arguments or {}
   for i = 1, #given do

@@ -15,8 +15,9 @@ static bool is_lua_file(const cell *c)
     return c->options.file && !c->options.language && str_ends(c->options.file, ".lua");
 }
 
-// jupytext and firesteel write language="bash" as "%%bash -e\n…".
-static void take_language(char **source, cJSON *metadata)
+// jupytext and firesteel write language="bash" as "%%bash -e\n…". In a notebook in another language
+// "%%lua" stays: nothing else tells that the cell is Lua.
+static void take_language(const notebook *nb, char **source, cJSON *metadata)
 {
     if (!str_starts(*source, "%%"))
         return;
@@ -25,7 +26,7 @@ static void take_language(char **source, cJSON *metadata)
     char *arguments = strchr(line, ' ');
     if (arguments)
         *arguments++ = '\0';
-    if (!jupyter_language(line))
+    if (!jupyter_language(line) || (nb->language && str_eq(line, "lua")))
         return;
     if (!str_eq(line, "lua"))
         json_set_str(metadata, "language", line);
@@ -117,9 +118,26 @@ static void take_source(const notebook *nb, cell *c, char *source)
     free(c->kept->plain ? clean : source);
 }
 
+// language="lua" in a file of a notebook in Python: its lines are comments, as jupytext writes
+// those of another language.
+static char *magic_lua(const char *source)
+{
+    buf lua = {0};
+    buf_str(&lua, "%%lua\n");
+    while (*source) {
+        size_t n = strcspn(source, "\n"), mark = *source == '#' ? 1 + (source[1] == ' ') : 0;
+        n += source[n] == '\n';
+        buf_add(&lua, source + mark, n - mark);
+        source += n;
+    }
+    return buf_take(&lua);
+}
+
 // The source as Jupyter has it, new.
 static char *source_of(const notebook *nb, const cell *c)
 {
+    if (nb->language && str_eq(json_str(c->kept->metadata, "language"), "lua"))
+        return magic_lua(c->source);
     const char *language = c->options.language;
     const char *arguments = json_str(c->kept->metadata, "magic_args");
     bool plain = nb->language || c->kept->plain;
@@ -166,7 +184,7 @@ static int read_cell(notebook *nb, const cJSON *j, err *e)
     cJSON_DeleteItemFromObjectCaseSensitive(metadata, "lines_to_next_cell");
     cJSON_DeleteItemFromObjectCaseSensitive(metadata, "title");
     if (kind == CELL_CODE)
-        take_language(&source, metadata);
+        take_language(nb, &source, metadata);
     take_foreign(nb, c, metadata);
     cell_mark_json(c, kind, title, metadata);
     take_source(nb, c, source);

@@ -318,7 +318,7 @@ static int does_nothing(const char *language, err *e)
 }
 
 // Of a notebook in another language: what its kernel gets is what Jupyter would send, so cells in a
-// third one are its magics.
+// third one are its magics; "%%lua" is ours.
 static int plan_guest(const notebook *nb, const cell *c, struct plan *p, err *e)
 {
     const struct cell_options *o = &c->options;
@@ -328,6 +328,8 @@ static int plan_guest(const notebook *nb, const cell *c, struct plan *p, err *e)
     if (o->language && !jupyter_language(o->language))
         return does_nothing(o->language, e);
     AUTO_FREE char *source = cell_jupyter_source(nb, c);
+    if (str_starts(source, "%%lua") && strcspn(source, " \t\n") == 5)
+        return plan_lua(p, source, 1, e);
     return run_in_kernel(p, nb->language, nb->kernel, true, source);
 }
 
