@@ -73,6 +73,21 @@ static bool add_python_error(buf *out, const char *text)
     return true;
 }
 
+bool cause_exception(const char *text, buf *out)
+{
+    if (add_python_error(out, text))
+        return true;
+    static const char *const marks[] = {"Caused by: ", "Exception in thread \"main\" "};
+    for (size_t i = 0; i < ARRAY_LEN(marks); i++) {
+        const char *found = last_of(text, marks[i]);
+        if (found) {
+            add_exception(out, found + strlen(marks[i]));
+            return true;
+        }
+    }
+    return false;
+}
+
 void spark_cause(const char *text, buf *out)
 {
     // The client library's "Failure executing: POST at: URL. Message: WORDS. Received status: …".
@@ -85,16 +100,8 @@ void spark_cause(const char *text, buf *out)
         cause_line(words, out);
         return;
     }
-    if (add_python_error(out, text))
+    if (cause_exception(text, out))
         return;
-    static const char *const marks[] = {"Caused by: ", "Exception in thread \"main\" "};
-    for (size_t i = 0; i < ARRAY_LEN(marks); i++) {
-        const char *found = last_of(text, marks[i]);
-        if (found) {
-            add_exception(out, found + strlen(marks[i]));
-            return;
-        }
-    }
     const char *last = NULL;
     for (const char *line = text; *line;) {
         size_t n = strcspn(line, "\n");
@@ -108,6 +115,10 @@ void spark_cause(const char *text, buf *out)
         cause_line(last, out);
 }
 
+#define DNS                                                                                        \
+    "the pod cannot resolve this name: is it right as pods see it (NAME.NAMESPACE.svc), does a "   \
+    "NetworkPolicy let port 53 through, and does CoreDNS run (kube-system)?"
+
 // What to do about words of the server, of the kubelet, and of Spark. The first that is found
 // counts. The words are those of Kubernetes 1.34 (scheduler, containerd, admission) and Spark 3.5.
 static const struct {
@@ -116,6 +127,12 @@ static const struct {
     {"failed calling webhook",
         "an admission webhook does not answer: what is behind the Service in "
         "its address has to become ready"},
+    {"denied the request",
+        "a policy of the cluster refuses it, as the sentence says: change the object, or ask who "
+        "runs the cluster; rights are not the matter"},
+    {"violates PodSecurity",
+        "the namespace takes only pods of this security level: set in securityContext what the "
+        "sentence names, or choose another namespace"},
     {"untolerated taint {node.kubernetes.io/",
         "the node is down, closed or short of something, as its taint says: look at it with "
         "k8s.describe(\"nodes/NAME\"), or ask who runs the cluster; a toleration does not help"},
@@ -145,6 +162,18 @@ static const struct {
     {"unauthorized", "the registry wants a password: name a secret in imagePullSecrets"},
     {"authorization failed", "the registry wants a password: name a secret in imagePullSecrets"},
     {"pull access denied", "there is no such image, or it wants a password: imagePullSecrets"},
+    {"Name or service not known", DNS},
+    {"Temporary failure in name resolution", DNS},
+    {"UnknownHostException", DNS},
+    {"No module named", "the image lacks this module: add it where the image is built "
+                        "(image.build{…}, RUN pip install)"},
+    {"CUDA out of memory", "the GPU's memory was too small: a smaller batch, or a larger GPU"},
+    {"No space left on device", "a disk is full: the node's, or its volume's; ask for "
+                                "ephemeral-storage, or write into a larger volume"},
+    {"longer than specified deadline",
+        "let activeDeadlineSeconds be longer, or the work be shorter"},
+    {"activeDeadlineSeconds", "let activeDeadlineSeconds be longer, or find out what kept it from "
+                              "starting in time (k8s.events)"},
     {"InvalidImageName", "correct the image's name"},
     {"no such host", "the nodes cannot resolve the registry's name"},
     {"connection refused", "nothing listens there: is the address right as the nodes see it?"},

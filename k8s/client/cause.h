@@ -12,6 +12,8 @@ void cause_line(const char *text, buf *out);
 // What to do about these words of the server, the kubelet or Spark; NULL: not known.
 const char *cause_remedy(const char *words);
 
+// Appends the last exception of a log: Python's, else the JVM's. Returns false when there is none.
+bool cause_exception(const char *text, buf *out);
 // Appends the line of a long text of Spark (spark-submit's stderr, a driver's log) that names the
 // cause: the server's message, else the last exception (Python's, then the JVM's), else the last
 // line that is not information.

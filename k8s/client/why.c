@@ -8,6 +8,8 @@
 #include "k8s/client/kinds/known.h"
 #include "k8s/client/rollout.h"
 #include "k8s/client/state.h"
+#include "k8s/client/why/claim.h"
+#include "k8s/client/why/queue.h"
 #include "k8s/client/whynode.h"
 #include "k8s/client/whypod.h"
 
@@ -272,9 +274,10 @@ static bool say_unnoticed(const struct why_facts *f, int64_t now, struct why *w)
     int64_t at;
     // A kind with a state whose group has a dot has an operator: Spark's, MPI's, Argo's.
     AUTO_FREE char *group = mem_strndup(version, strcspn(version, "/"));
-    if (!strchr(group, '.') || !state_is_known(f->object) || (status && status->child) ||
-        !created || clock_parse_rfc3339(created, &at, NULL) != 0 || now - at < unnoticed ||
-        json_bool_or(json_get(f->object, "spec"), "suspend", false))
+    bool has_made = (f->pods && f->pods->child) || (f->relatives && f->relatives->child);
+    if (!strchr(group, '.') || has_made || newest_event(f, NULL) || !state_is_known(f->object) ||
+        (status && status->child) || !created || clock_parse_rfc3339(created, &at, NULL) != 0 ||
+        now - at < unnoticed || json_bool_or(json_get(f->object, "spec"), "suspend", false))
         return false;
     // Who waits hears a sentence once: so how long it is stands with the evidence.
     buf_str(&w->seen, "its status is empty after ");
@@ -300,6 +303,147 @@ static bool say_unnoticed(const struct why_facts *f, int64_t now, struct why *w)
     else
         why_operators_next(f->operators, group, ns ? ns : "?", &w->next);
     return true;
+}
+
+// ---- what is being deleted
+
+// Finalizers whose owner is known.
+static const char *finalizer_next(const char *finalizer)
+{
+    static const struct {
+        const char *name, *next;
+    } known[] = {
+        {"kubernetes.io/pvc-protection", "a pod still uses the claim: k8s.describe of it lists "
+                                         "which; it goes when that is over"},
+        {"kubernetes.io/pv-protection",
+            "a claim is still bound to the volume: delete the claim first"},
+        {"foregroundDeletion", "what it owns is deleted first: k8s.tree shows what is left"},
+        {"orphan", "what it owns is let go first"},
+        {"batch.kubernetes.io/job-tracking",
+            "the Job controller has to count the pod: is kube-controller-manager up?"},
+        {"kueue.x-k8s.io/resource-in-use", "Kueue lets it go when nothing uses it: is Kueue up?"},
+        {"ray.io/", "KubeRay takes it away: is its operator up?"},
+        {"sparkoperator.k8s.io/", "the Spark operator takes it away: is it up?"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(known); i++)
+        if (str_starts(finalizer, known[i].name))
+            return known[i].next;
+    return NULL;
+}
+
+// A namespace tells by its conditions what is left in it.
+static void say_remains(const cJSON *object, buf *what)
+{
+    const cJSON *c;
+    cJSON_ArrayForEach(c, json_path(object, "status.conditions"))
+    {
+        if (!str_starts(json_str_or(c, "type", ""), "Namespace") ||
+            !str_eq(json_str(c, "status"), "True"))
+            continue;
+        buf_str(what, "; ");
+        cause_line(json_str_or(c, "message", ""), what);
+    }
+}
+
+static bool say_deletion(const cJSON *object, int64_t now, struct why *w)
+{
+    static const int64_t soon = 10 * CLOCK_SEC;
+    const char *since = json_path_str(object, "metadata.deletionTimestamp");
+    const cJSON *finalizers = json_path(object, "metadata.finalizers"), *one;
+    bool space = known_is(object, "", "Namespace");
+    int64_t at;
+    if (!since || clock_parse_rfc3339(since, &at, NULL) != 0 || now - at < soon ||
+        (!space && (!finalizers || !finalizers->child)))
+        return false;
+    buf_fmt(&w->what, "%s %s is being deleted, and stays until ", json_str_or(object, "kind", "?"),
+        json_path_str(object, "metadata.name"));
+    buf_str(&w->what,
+        finalizers && finalizers->child ? "its finalizers are taken away: " : "it is empty");
+    cJSON_ArrayForEach(one, finalizers)
+    {
+        const char *name = cJSON_IsString(one) ? one->valuestring : "?",
+                   *next = finalizer_next(name);
+        buf_fmt(&w->what, "%s%s", one->prev->next ? ", " : "", name);
+        if (next && !w->next.len)
+            buf_str(&w->next, next);
+    }
+    say_remains(object, &w->what);
+    buf_str(&w->seen, "metadata.deletionTimestamp, ");
+    duration_age(&w->seen, now - at);
+    buf_str(&w->seen, " ago");
+    if (!w->next.len)
+        buf_str(&w->next,
+            space ? "delete what is left in it, or let the controller of its finalizers do "
+                    "so; an API that does not answer holds it, too"
+                  : "the controller that set them has to do its work: is it up? Taking "
+                    "them away by hand leaves behind what they guard");
+    return true;
+}
+
+// ---- an attempt that failed
+
+// Spark's operator tries again, as restartPolicy says; the driver of that attempt is gone.
+static bool say_rerun(const struct why_facts *f, struct why *w)
+{
+    const char *error = json_path_str(f->object, "status.applicationState.errorMessage");
+    const char *state = state_of(f->object).text;
+    if (!known_is(f->object, "sparkoperator.k8s.io", "SparkApplication") ||
+        (!str_eq(state, "PENDING_RERUN") && !str_eq(state, "FAILING") &&
+            !str_eq(state, "SUBMISSION_FAILED")))
+        return false;
+    const cJSON *event = newest_event(f, "SparkDriverFailed");
+    const char *failed = event ? json_str(event, "message") : NULL;
+    if (!f->log && (!error || !*error) && !failed)
+        return false;
+    buf_str(&w->what, "an attempt failed, and it is tried again: ");
+    if (!f->log || !cause_exception(f->log, &w->what))
+        spark_cause(error && *error ? error : failed, &w->what);
+    buf_str(&w->seen, f->log            ? "the driver's log"
+                      : error && *error ? "the SparkApplication's own words"
+                                        : "event SparkDriverFailed");
+    buf_str(&w->next, "the log of a driver goes with its pod: follow it while it runs "
+                      "(k8s.logs(app, {follow = true}))");
+    return true;
+}
+
+// ---- what it has made
+
+static bool say_of_relatives(const struct why_facts *f, struct why *w)
+{
+    const cJSON *one;
+    cJSON_ArrayForEach(one, f->relatives)
+    {
+        struct state s = state_of(one);
+        if (s.outcome != OUTCOME_BAD || !s.cause || !*s.cause)
+            continue;
+        buf_fmt(&w->what, "its %s %s is %s: ", json_str_or(one, "kind", "?"),
+            json_path_str(one, "metadata.name"), s.text);
+        cause_line(s.cause, &w->what);
+        buf_fmt(&w->seen, "the %s's own words", json_str_or(one, "kind", "?"));
+        return true;
+    }
+    return false;
+}
+
+static bool say_unready(const struct why_facts *f, int64_t now, struct why *w)
+{
+    const cJSON *pod;
+    cJSON_ArrayForEach(pod, f->pods)
+    {
+        if (whypod_say_unready(pod, f, now, w))
+            return true;
+    }
+    return false;
+}
+
+// The pods of what has failed are gone, so no log tells more.
+static void say_pods_gone(const struct why_facts *f, struct why *w)
+{
+    if (!cause_remedy(buf_cstr(&w->what)) && f->pods && !f->pods->child && known_of(f->object) &&
+        known_of(f->object)->suspend)
+        buf_str(&w->next,
+            "its pods are gone, and their logs with them: restartPolicy Never keeps the "
+            "pods of a Job that has failed");
 }
 
 // ---- all
@@ -337,22 +481,56 @@ static bool say_of_pods(const struct why_facts *f, int64_t now, struct why *w)
     return worst || say_starting(f, now, w);
 }
 
-static bool find(const struct why_facts *f, int64_t now, struct why *w)
+static bool say_pod(const struct why_facts *f, int64_t now, struct why *w)
 {
-    bool is_pod = str_eq(json_str(f->object, "kind"), "Pod");
-    struct state s = state_of(f->object);
-    if (s.outcome == OUTCOME_GOOD)
-        return false;
-    if (str_eq(json_str(f->object, "kind"), "Node"))
-        return whynode_say(f->object, now, w);
-    if (is_pod) {
-        if (whynode_say_dead(f->object, f, now, w))
-            return true;
-        if (!whypod_is_sick(f->object, now))
-            return whypod_say_starting(f->object, f, now, w);
+    if (whynode_say_dead(f->object, f, now, w))
+        return true;
+    if (whypod_is_sick(f->object, now)) {
         whypod_say(f->object, f, now, w);
         return true;
     }
+    return whypod_say_starting(f->object, f, now, w) || whypod_say_unready(f->object, f, now, w);
+}
+
+// Kinds that are told of by themselves.
+static bool say_by_kind(const struct why_facts *f, int64_t now, struct why *w, bool *told)
+{
+    *told = true;
+    if (known_is(f->object, "", "Node"))
+        return whynode_say(f->object, now, w);
+    if (known_is(f->object, "", "Pod"))
+        return say_pod(f, now, w);
+    if (known_is(f->object, "", "PersistentVolumeClaim"))
+        return whyclaim_say(f, w);
+    if (known_is(f->object, "kueue.x-k8s.io", "Workload"))
+        return whyqueue_say(f, now, w);
+    if (known_is(f->object, "kueue.x-k8s.io", "LocalQueue") ||
+        known_is(f->object, "kueue.x-k8s.io", "ClusterQueue"))
+        return whyqueue_say_queue(f->object, now, w);
+    *told = false;
+    return false;
+}
+
+static bool say_end_of_all(const struct why_facts *f, struct why *w)
+{
+    if (!say_end(f, w))
+        return false;
+    say_pods_gone(f, w);
+    return true;
+}
+
+static bool find(const struct why_facts *f, int64_t now, struct why *w)
+{
+    struct state s = state_of(f->object);
+    bool told;
+    if (say_deletion(f->object, now, w))
+        return true;
+    if (s.outcome == OUTCOME_GOOD)
+        return false;
+    if (say_by_kind(f, now, w, &told) || told)
+        return w->what.len > 0;
+    if (s.outcome == OUTCOME_OPEN && (whyqueue_say(f, now, w) || whyqueue_say_suspended(f, now, w)))
+        return true;
     struct why own = {0};
     bool waits = waits_for_executors(f, w);
     if (say_of_pods(f, now, &own)) {
@@ -368,14 +546,15 @@ static bool find(const struct why_facts *f, int64_t now, struct why *w)
         return true;
     }
     buf_clear(&w->what);
-    if (say_end(f, w) || say_condition(f->object, w) || say_unnoticed(f, now, w))
+    if (say_rerun(f, w) || say_end_of_all(f, w) || say_of_relatives(f, w) ||
+        say_condition(f->object, w) || say_unnoticed(f, now, w))
         return true;
     const cJSON *event = newest_event(f, NULL);
     if (event && s.outcome == OUTCOME_OPEN && (!f->pods || !f->pods->child)) {
         say_event(event, w);
         return true;
     }
-    return say_lost_executor(f, w) || say_rollout(f->object, w);
+    return say_lost_executor(f, w) || say_unready(f, now, w) || say_rollout(f->object, w);
 }
 
 bool why_of(const struct why_facts *f, int64_t now, struct why *w)

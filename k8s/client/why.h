@@ -13,7 +13,13 @@ struct why_facts {
     const cJSON *events; // warnings about it and its pods, oldest first; NULL: they cannot be read
     const cJSON *pulls;  // events Pulling of its pods, oldest first; NULL: as above
     const cJSON *nodes;  // those that its pods are on or wait for; NULL: as above
-    const char *log;     // the last lines of its main pod (driver, launcher); NULL
+    const char *log;     // the last lines of its main pod (driver), or of the one that failed; NULL
+    const cJSON *relatives; // what it has made and what makes its pods: JobSets, Jobs; NULL: none
+    const cJSON *claims;    // that its pods wait for; NULL: none
+    const cJSON *classes;   // storage classes; NULL: not asked, or they cannot be read
+    const cJSON *holders;   // Workloads of Kueue, PodGroups of Volcano; NULL: as above
+    const cJSON *queues;    // LocalQueues and ClusterQueue of its Workload; NULL: as above
+    const cJSON *place;     // of the Workload among those that wait, with "of"; NULL: not known
     // For a kind that an operator acts on: Deployments of operators that can be seen in the
     // cluster, an array; NULL: not asked, or they cannot be read.
     const cJSON *operators;

@@ -285,3 +285,46 @@ void whynode_say_taints(const cJSON *pod, const struct why_facts *f, int64_t now
         if (all[is].n)
             say_class(is, &all[is], now, w);
 }
+
+// ---- devices
+
+// "nvidia.com/gpu" of "1 Insufficient nvidia.com/gpu"; new, NULL: no device lacks.
+static char *device_in(const char *words)
+{
+    static const char mark[] = "Insufficient ";
+    for (const char *at = words; (at = strstr(at, mark));) {
+        at += strlen(mark);
+        size_t n = strcspn(at, " ,.");
+        while (at[n] == '.' && at[n + 1] && at[n + 1] != ' ') // "nvidia.com"
+            n += 1 + strcspn(at + n + 1, " ,.");
+        if (memchr(at, '/', n))
+            return mem_strndup(at, n);
+    }
+    return NULL;
+}
+
+void whynode_say_devices(const struct why_facts *f, struct why *w)
+{
+    AUTO_FREE char *device = device_in(buf_cstr(&w->what));
+    const cJSON *node;
+    size_t n = 0;
+    if (!device || !f->nodes || !f->nodes->child)
+        return;
+    cJSON_ArrayForEach(node, f->nodes)
+    {
+        const char *has = json_str(json_path(node, "status.allocatable"), device);
+        n += has && !str_eq(has, "0");
+    }
+    if (n == 0) {
+        buf_fmt(&w->what, "; no node has any %s", device);
+        buf_fmt(&w->next,
+            "%s comes with nodes that have it and with its device plugin (GPU operator), which "
+            "has to run there: ask who runs the cluster, or choose another pool",
+            device);
+    } else {
+        buf_fmt(&w->next,
+            "%zu node%s %s: all are taken, or too few on one node; "
+            "k8s.describe(\"nodes/NAME\") lists who holds them",
+            n, n == 1 ? " has" : "s have", device);
+    }
+}

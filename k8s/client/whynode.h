@@ -14,3 +14,5 @@ void whynode_say_taints(
     const cJSON *pod, const struct why_facts *f, int64_t now_wall, struct why *w);
 // A Node that is not ready.
 bool whynode_say(const cJSON *node, int64_t now_wall, struct why *w);
+// Of a pod that lacks a device ("Insufficient nvidia.com/gpu" in `what`): does any node have one?
+void whynode_say_devices(const struct why_facts *f, struct why *w);

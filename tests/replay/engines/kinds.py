@@ -116,6 +116,22 @@ def test_tables_show_our_state(t):
         ["NAME", "AGE", "STATE", "RUNTIME"], ["runs", done.value.split()[5], "Running", "torch"]], done.value
 
 
+def test_a_job_in_a_queue_of_kueue(t):
+    k = cluster(t, "kueue.x-k8s.io/Workload/workloads", "kueue.x-k8s.io/LocalQueue/localqueues")
+    ok(k, """
+j = make("batch/v1", "Job", "queued", nil, { metadata = { labels = { ["kueue.x-k8s.io/queue-name"] = "mine" } },
+  spec = { suspend = true, template = { spec = { restartPolicy = "Never", containers = { { name = "c", image = "host", command = { "true" } } } } } } })
+make("kueue.x-k8s.io/v1", "LocalQueue", "mine", nil, { spec = { clusterQueue = "team" } })
+w = make("kueue.x-k8s.io/v1", "Workload", "job-queued-1", { conditions = { { type = "QuotaReserved", status = "False", reason = "Pending",
+  message = "couldn't assign flavors to pod set main: insufficient unused quota for cpu in flavor any, 4 more needed" } } },
+  { metadata = { ownerReferences = own(j), labels = { ["kueue.x-k8s.io/job-uid"] = j.uid } }, spec = { queueName = "mine" } })""")
+    done = k.run('expect(j):reaches("Complete", "3s")', CLUSTER)
+    assert "Job queued is held in queue mine (ClusterQueue team): couldn't assign flavors" in done.error["message"], done
+    assert "4 more needed" in done.error["message"] and "it begins when others of its queue end" in done.error["message"], done
+    assert "held in queue mine" in ok(k, "print(k8s.why(w))")
+    tree(k, "k8s.tree(j)", "job/queued", "workload/job-queued-1", "Pending", "Suspended")
+
+
 KINDS = """
 kinds:
   Experiment.acme.io:
