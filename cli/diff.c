@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// firesteel diff: how two runs differ.
+// firesteel diff: how two runs differ; and notebooks as text, for git diff.
 #include "base/mem.h"
+#include "base/path.h"
 #include "base/printable.h"
 #include "base/str.h"
 #include "cli/cli.h"
@@ -8,6 +9,7 @@
 #include "cli/say.h"
 #include "script/journal/compare.h"
 #include "script/journal/runs.h"
+#include "script/notebook/notebook.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -53,6 +55,27 @@ static int diff(struct cli *cli, const char *folder, const char *a, const char *
     return json_bool_or(found, "same", false) ? 0 : 1;
 }
 
+// A notebook as its cells' titles and sources, in the percent format: what git compares instead of
+// the file. What is no notebook (yet) is compared as it is, so that git diff goes on.
+static int textconv(struct cli *cli, const char *path)
+{
+    enum { LIMIT = 256 << 20 };
+    err e = {0};
+    AUTO_BUF bytes = {0}, text = {0};
+    if (path_read(path, &bytes, LIMIT, &e) < 0) {
+        cli_error(cli, &e);
+        return 2;
+    }
+    // git gives temporary files another name, but keeps its end
+    notebook *nb = notebook_parse_as(path, buf_cstr(&bytes), bytes.len, &e);
+    if (nb)
+        notebook_print(nb, &text);
+    const buf *shown = nb ? &text : &bytes;
+    say_file(buf_cstr(shown), shown->len);
+    notebook_free(nb);
+    return 0;
+}
+
 static const char *named(char *const *rest, size_t n, size_t i, const char *otherwise)
 {
     return i < n ? rest[i] : otherwise;
@@ -60,11 +83,13 @@ static const char *named(char *const *rest, size_t n, size_t i, const char *othe
 
 static int run(struct cli *cli, int argc, char **argv)
 {
-    const char *cwd = NULL, *output = NULL, *format = NULL;
+    const char *cwd = NULL, *output = NULL, *format = NULL, *notebook_file = NULL;
     const struct option options[] = {
         {"output", 'o', "json", "as JSON", .text = &output},
         {"format", 0, "json", "the same", .text = &format},
         {"cwd", 0, "DIR", "working folder of the runs, instead of this one", .text = &cwd},
+        {"textconv", 0, "FILE", "print this notebook as text, for git (see doc/command-line.md)",
+            .text = &notebook_file},
         {0},
     };
     char **rest = NULL;
@@ -72,7 +97,11 @@ static int run(struct cli *cli, int argc, char **argv)
     int code;
     if (options_parse(cli, &diff_verb, options, argc, argv, &rest, &code) == 0) {
         size_t n = rest ? strv_len(rest) : 0;
-        if (n > 2)
+        if (notebook_file && n)
+            code = cli_usage(cli, &diff_verb, "--textconv takes one file, and no runs");
+        else if (notebook_file)
+            code = textconv(cli, notebook_file);
+        else if (n > 2)
             code = cli_usage(cli, &diff_verb, "two runs at a time");
         else if ((output && !str_eq(output, "json")) || (format && !str_eq(format, "json")))
             code = cli_usage(cli, &diff_verb, "the output is json, or not said");
@@ -88,12 +117,16 @@ const struct verb diff_verb = {
     .name = "diff",
     .summary = "how two runs differ: parameters, sources, inputs, metrics, outputs",
     .usage =
-        "[A [B]] [-o json]\n\nA and B are names from `firesteel runs`, their beginnings or ends; a "
+        "[A [B]] [-o json]\n--textconv FILE\n\nA and B are names from `firesteel runs`, their "
+        "beginnings or ends; a "
         "notebook: its "
         "newest\n"
         "run; newest; -2: the one before; RUN/NAME: a trial of a run. Without B the newest is "
         "meant, without both the last\n"
-        "two. Exit code: 0 nothing that was computed differs, 1 something does, 2 wrong usage.",
+        "two. Exit code: 0 nothing that was computed differs, 1 something does, 2 wrong usage.\n"
+        "--textconv makes `git diff` compare the cells of .ipynb files: git config "
+        "diff.firesteel.textconv\n"
+        "\"firesteel diff --textconv\", and in .gitattributes *.ipynb diff=firesteel.",
     .run = run,
     .takes_runs = true,
 };

@@ -321,9 +321,14 @@ notebook *notebook_load(const char *path, err *e)
     AUTO_BUF text = {0};
     if (path_read(path, &text, LIMIT, e) < 0)
         return NULL;
-    notebook *nb = is_ipynb(path)    ? notebook_parse_ipynb(buf_cstr(&text), text.len, e)
-                   : is_python(path) ? read_python(buf_cstr(&text), text.len, e)
-                                     : notebook_parse(buf_cstr(&text), text.len, e);
+    return notebook_parse_as(path, buf_cstr(&text), text.len, e);
+}
+
+notebook *notebook_parse_as(const char *path, const char *text, size_t n, err *e)
+{
+    notebook *nb = is_ipynb(path)    ? notebook_parse_ipynb(text, n, e)
+                   : is_python(path) ? read_python(text, n, e)
+                                     : notebook_parse(text, n, e);
     if (!nb)
         err_wrap(e, "%s is not a notebook", path);
     else if (!is_python(path))

@@ -29,6 +29,8 @@ void notebook_free(notebook *nb);
 // ERR_INVALID with file and line if it is no notebook (NUL bytes, bad UTF-8, bad JSON).
 // notebook_check finds wrong options and magics.
 notebook *notebook_load(const char *path, err *e);
+// The same of a text that such a file has had.
+notebook *notebook_parse_as(const char *path, const char *text, size_t n, err *e);
 // One with an empty cell.
 notebook *notebook_blank(void);
 // Loads it for editing: if the .lua or .ipynb does not exist, it returns a notebook with an empty
