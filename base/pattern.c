@@ -42,11 +42,16 @@ static void compile(struct pattern *p)
 
 void pattern_set(struct pattern *p, const char *text)
 {
+    pattern_set_case(p, text, has_capitals(text));
+}
+
+void pattern_set_case(struct pattern *p, const char *text, bool exact)
+{
     char *own = mem_strdup(text); // text may be p->text
     pattern_done(p);
     p->text = own;
     p->n = strlen(own);
-    p->exact = has_capitals(own);
+    p->exact = exact;
     needle_set(&p->needle, own, p->n);
     if (strpbrk(own, ".*+?[](){}|^$\\"))
         compile(p);
@@ -64,40 +69,68 @@ bool pattern_is_empty(const struct pattern *p)
     return p->n == 0;
 }
 
-static const char *find_expression(
-    const struct pattern *p, const char *line, size_t n, size_t from, size_t *length)
+// In `at` its place and those of the first n_at - 1 groups.
+static bool find_expression(
+    const struct pattern *p, const char *line, size_t n, size_t from, regmatch_t *at, size_t n_at)
 {
     size_t end = n < LONGEST ? n : LONGEST;
-    const char *empty = NULL;
+    regmatch_t empty = {.rm_so = -1};
     char text[LONGEST + 1]; // with a NUL: REG_STARTEND needs none, but sanitizers do
     if (end)                // if n is 0, line may be NULL
         memcpy(text, line, end);
     text[end] = '\0';
     while (from <= end) {
-        regmatch_t at = {.rm_so = (regoff_t)from, .rm_eo = (regoff_t)end};
-        if (regexec(&p->regex, text, 1, &at, REG_STARTEND | (end < n ? REG_NOTEOL : 0)) != 0)
+        at[0] = (regmatch_t){.rm_so = (regoff_t)from, .rm_eo = (regoff_t)end};
+        if (regexec(&p->regex, text, n_at, at, REG_STARTEND | (end < n ? REG_NOTEOL : 0)) != 0)
             break;
-        *length = (size_t)(at.rm_eo - at.rm_so);
-        if (*length)
-            return line + at.rm_so;
+        if (at[0].rm_eo > at[0].rm_so)
+            return true;
         // "x*" matches nothing at every place: a place with an x is preferred
-        empty = empty ? empty : line + at.rm_so;
-        from = (size_t)at.rm_so + 1;
+        empty = empty.rm_so < 0 ? at[0] : empty;
+        from = (size_t)at[0].rm_so + 1;
     }
-    *length = 0;
-    return empty;
+    at[0] = empty;
+    return empty.rm_so >= 0;
 }
 
 const char *pattern_find(
     const struct pattern *p, const char *line, size_t n, size_t from, size_t *length)
 {
-    if (p->compiled)
-        return find_expression(p, line, n, from, length);
+    regmatch_t at;
+    if (p->compiled) {
+        bool found = find_expression(p, line, n, from, &at, 1);
+        *length = found ? (size_t)(at.rm_eo - at.rm_so) : 0;
+        return found ? line + at.rm_so : NULL;
+    }
     *length = p->n;
     if (p->n == 0 || from > n)
         return NULL;
     return p->exact ? memmem(line + from, n - from, p->text, p->n)
                     : needle_find(&p->needle, line + from, n - from);
+}
+
+bool pattern_match(const struct pattern *p, const char *line, size_t n, size_t from,
+    struct pattern_group groups[PATTERN_GROUPS])
+{
+    regmatch_t at[PATTERN_GROUPS];
+    size_t length = 0;
+    for (size_t i = 0; i < PATTERN_GROUPS; i++) {
+        groups[i] = (struct pattern_group){SIZE_MAX, SIZE_MAX};
+        at[i] = (regmatch_t){-1, -1};
+    }
+    if (!p->compiled) {
+        const char *found = pattern_find(p, line, n, from, &length);
+        if (found)
+            groups[0] =
+                (struct pattern_group){(size_t)(found - line), (size_t)(found - line) + length};
+        return found != NULL;
+    }
+    if (!find_expression(p, line, n, from, at, PATTERN_GROUPS))
+        return false;
+    for (size_t i = 0; i < PATTERN_GROUPS; i++)
+        if (at[i].rm_so >= 0)
+            groups[i] = (struct pattern_group){(size_t)at[i].rm_so, (size_t)at[i].rm_eo};
+    return true;
 }
 
 bool pattern_passes(const struct pattern *p, const char *line, size_t n)

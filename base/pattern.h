@@ -20,11 +20,21 @@ struct pattern {
 void pattern_set(struct pattern *p, const char *text);
 // The same of a filter: "!x" is what does not match x.
 void pattern_set_filter(struct pattern *p, const char *text);
+// The same where case counts (exact) or not, whatever letters it has.
+void pattern_set_case(struct pattern *p, const char *text, bool exact);
 void pattern_done(struct pattern *p); // also empties it
 bool pattern_is_empty(const struct pattern *p);
 // Its first place in a line of n bytes from `from` on, and how long that is; NULL: there is none.
 // Of a very long line only the start is compared with an expression.
 const char *pattern_find(
     const struct pattern *p, const char *line, size_t n, size_t from, size_t *length);
+// The same, with the places of its groups "(…)": [0] is all of it. A plain text has no other. Of a
+// group that took no part `from` is SIZE_MAX.
+enum { PATTERN_GROUPS = 10 };
+struct pattern_group {
+    size_t from, to;
+};
+bool pattern_match(const struct pattern *p, const char *line, size_t n, size_t from,
+    struct pattern_group groups[PATTERN_GROUPS]);
 // Does a line pass the filter? Everything passes an empty one.
 bool pattern_passes(const struct pattern *p, const char *line, size_t n);

@@ -11,6 +11,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "cli/editor.h"
+#include "cli/git/head.h"
 #include "cli/joining.h"
 #include "cli/looking.h"
 #include "cli/podshell.h"
@@ -54,6 +55,7 @@ struct workbench {
     struct link *link, *old;
     loop_poll *input;
     looking *looking; // at files that cells have read; NULL: not yet
+    headfile *head;   // reads the notebook in git's HEAD; NULL: not yet
     loop_timer *frame, *wake, *escape, *leave, *reconnect;
     loop_signal *signals[5];
     char *socket; // the kernel's socket, to connect again after a restart
@@ -460,6 +462,21 @@ static void look(void *arg, cJSON *list)
     looking_start(w->looking, list);
 }
 
+static void on_headed(void *arg, const char *path, const char *bytes, size_t n)
+{
+    workbench *w = arg;
+    bench_headed(w->bench, path, bytes, n);
+    present_soon(w);
+}
+
+static void head(void *arg, const char *path)
+{
+    workbench *w = arg;
+    if (!w->head)
+        w->head = headfile_new(w->loop, on_headed, w);
+    headfile_read(w->head, path);
+}
+
 static const struct bench_ops bench_callbacks = {.quit = quit,
     .suspend = suspend,
     .redraw = redraw,
@@ -472,6 +489,7 @@ static const struct bench_ops bench_callbacks = {.quit = quit,
     .open_run = open_run,
     .run_deed = run_deed,
     .look = look,
+    .head = head,
     .notify = notify};
 
 static int read_notify(struct cli *cli, enum notify *out, err *e)
@@ -564,6 +582,7 @@ void workbench_close(workbench *w)
     link_free(w->link);
     link_free(w->old);
     looking_free(w->looking);
+    headfile_free(w->head);
     loop_timer *timers[] = {w->frame, w->wake, w->escape, w->leave, w->reconnect};
     for (size_t i = 0; i < ARRAY_LEN(timers); i++)
         loop_timer_free(timers[i]);

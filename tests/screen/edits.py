@@ -217,7 +217,7 @@ def test_replacing_in_all_cells_is_one_step(t):
             s.wait(said)
 
         s.wait("idle")
-        line("s/alpha/beta", "5 places in 3 cells replaced")  # in small letters: either case, as / finds it
+        line("%s/alpha/beta/g", "5 places in 3 cells replaced")  # in small letters: either case, as / finds it
         save(s, where)
         assert read(where) == REPLACED.replace("alpha", "beta").replace("Alpha", "beta"), read(where)
         s.keys("z")
@@ -226,14 +226,14 @@ def test_replacing_in_all_cells_is_one_step(t):
         assert read(where) == REPLACED, read(where)
         for words, said, wanted in (
                 ("%s/Alpha/X/g", "1 place in 1 cell replaced", REPLACED.replace("Alpha", "X")),
-                (r"s/alpha\/beta/a\/b/", "1 place in 1 cell replaced", REPLACED.replace("alpha/beta", "a/b")),
-                ("s/print(/log(/", "1 place in 1 cell replaced", REPLACED.replace("print(", "log(")),
-                ("s#alpha/#&", "1 place in 1 cell replaced", REPLACED.replace("alpha/", "&")),
-                ("s/ [+] .*$//", "1 place in 1 cell replaced", REPLACED.replace(" + alpha) -- a.b", "")),
-                ("s/x*/y/", "no cell has x*", REPLACED),
-                ("s/nothing/y/", "no cell has nothing", REPLACED),
+                (r"%s/alpha\/beta/a\/b/", "1 place in 1 cell replaced", REPLACED.replace("alpha/beta", "a/b")),
+                ("%s/print(/log(/", "1 place in 1 cell replaced", REPLACED.replace("print(", "log(")),
+                (r"%s#alpha/#\&", "1 place in 1 cell replaced", REPLACED.replace("alpha/", "&")),
+                ("%s/ [+] .*$//", "1 place in 1 cell replaced", REPLACED.replace(" + alpha) -- a.b", "")),
+                ("%s/x*/y/", "no cell has x*", REPLACED),
+                ("%s/nothing/y/", "no cell has nothing", REPLACED),
                 ("s/alpha", "puts new in the place of old", REPLACED),
-                ("s/a/b/c", "puts new in the place of old", REPLACED)):
+                ("s/a/b/x", "puts new in the place of old", REPLACED)):
             line(words, said)
             if wanted != REPLACED:
                 save(s, where)

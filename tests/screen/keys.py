@@ -24,6 +24,7 @@ print("out" .. " gamma")
 -- %% Delta
 print("out" .. " delta")
 """
+SECTIONS = "-- %% [markdown]\n-- # One\n\n-- %% In one\nx = 1\n\n-- %% [markdown]\n-- # Two\n\n-- %% In two\nx = 2\n"
 LONG = "\n".join(f"-- %% Cell {i}\nx = {i}\n" for i in range(1, 21))
 SLOW = '-- %% Slow\nfor i = 1, 400 do print("line " .. i) sh "sleep 0.05" end\n'
 CODE = """-- %% Beta
@@ -132,6 +133,15 @@ def test_among_cells(t):
         ("G, End", selected("Delta")),
         ("g r", On(opened(t, LONG + SLOW, "G C-e", "wait line 2", "g g")), PRESS, selected("Slow")),
         ("g h", PRESS, status(" runs"), sees("Runs of small.lua")),
+        ("g c", "j", selected("Gamma"), PRESS, sees("out beta", "out gamma", "out delta")),
+        ("T", PRESS, status(" outline"), sees("Outline", "Gamma")),
+        ("H", PRESS, sees("⋯ 3 cells"), lacks("Beta")),
+        ("g H", On(opened(t, SECTIONS, "j")), PRESS, sees("⋯ 1 cell\n"), lacks("In two")),
+        ("C-o", "G", selected("Delta"), PRESS, selected("Beta")),
+        ("Tab", "G", selected("Delta"), "C-o", selected("Beta"), PRESS, selected("Delta")),
+        ("g m", PRESS, sees("A letter for this cell"), "x", sees("'x")),
+        ("'", "g m x", sees("'x"), "G", selected("Delta"), PRESS, sees("x  Beta"), "x", selected("Beta")),
+        ("g d", PRESS, status("no cell differs from git's HEAD")),
         ("g f", On(opened(t, CELLS + "\n-- %% Fails\nerror 'x'\n", "G C-e", "wait ✗", "g g")), PRESS, selected("Fails")),
         ("J, S-Down", selected("Beta", "Gamma")),
         ("K, S-Up", selected("Alpha", "Beta")),
@@ -169,7 +179,7 @@ def test_among_cells(t):
         (":, C-p", status(" palette"), sees("run-all")),
         ("?, F1", *HELP),
         ("q, C-q", lambda s: s.exit() == "exit 0"),
-        ("Esc", "/", typed("gamma"), "Enter", reversed_text("gamma"), PRESS, reversed_text("")),
+        ("Esc", "/", typed('gamma"'), "Enter", reversed_text('gamma"'), PRESS, reversed_text("")),
         ("C-l", *REDRAWN),
         ("i i, C-c", On(opened(t, SLOW, "C-e", "wait line 2")), sees("interrupted")),
         ("PgDn, Space", On(opened(t, LONG)), lacks("Cell 1 ")),
@@ -346,6 +356,41 @@ def test_in_the_palette_and_the_search(t):
         ("Tab, Down", PRESS, chosen("run "), PRESS, chosen("run-advance")),
         ("S-Tab, Up", "Down Down Down", chosen("run-insert"), PRESS, chosen("run-advance")),
         ("C-c", status("COMMAND")),
+    ])
+
+
+def test_in_the_outline(t):
+    long = "\n".join(f"-- %% Cell {i:02}\nx = {i}\n" for i in range(1, 61))
+    begin = opened(t, long, "T", "wait Outline")
+    cases("In the outline", begin, [
+        ("Down, Tab", chosen("Cell 01"), PRESS, chosen("Cell 02")),
+        ("Up, S-Tab", "Down Down", chosen("Cell 03"), PRESS, chosen("Cell 02")),
+        ("PgDn", chosen("Cell 01"), PRESS, chosen("Cell 21")),
+        ("PgUp", "PgDn PgDn", lacks("Cell 02"), PRESS, PRESS, chosen("Cell 01")),
+        ("C-c", status("COMMAND")),
+    ])
+
+
+def test_when_a_cell_gets_or_has_a_letter(t):
+    begin = opened(t, CELLS, "j", "g m", "wait A letter")
+    cases("When a cell gets or has a letter", begin, [
+        ("Esc, C-c", status("COMMAND"), lacks("A letter")),
+        ("C-l", *REDRAWN),
+        ("C-z", On(suspended(t, CELLS, "letters", "g m")), *shelled("letters")),
+    ])
+
+
+def test_when_places_are_replaced_one_by_one(t):
+    ask = ":", "wait palette", *"%s/out/in/gc", "Enter", "wait Replace with"
+    begin = opened(t, CELLS, *ask)
+    cases("When places are replaced one by one", begin, [
+        ("y", sees("1 of 3"), PRESS, sees("2 of 3"), "q", sees('print("in" .. " beta")', 'print("out" .. " gamma")')),
+        ("n", PRESS, sees("2 of 3"), "y", "q", sees('print("out" .. " beta")', 'print("in" .. " gamma")')),
+        ("a", "n", PRESS, sees('print("out" .. " beta")', 'print("in" .. " gamma")', 'print("in" .. " delta")')),
+        ("l", PRESS, sees('print("in" .. " beta")', 'print("out" .. " gamma")'), status("1 place in 1 cell")),
+        ("Esc, q, C-c", PRESS, status("nothing was replaced")),
+        ("C-l", *REDRAWN),
+        ("C-z", On(suspended(t, CELLS, "replace", *(key for key in ask if not key.startswith("wait p")))), *shelled("replace")),
     ])
 
 

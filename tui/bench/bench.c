@@ -48,6 +48,7 @@ void bench_free(bench *b)
     peeks_free(b);
     desk_done(b);
     staleness_free(b);
+    head_free(b);
     slots_free(b);
     typeahead_free(b);
     fold_free(b->fold);
@@ -375,7 +376,7 @@ int bench_wait_ms(const bench *b)
     wait = sooner(wait, typeahead_wait_ms(b));
     wait = sooner(wait, questions_wait_ms(b));
     wait = sooner(wait, staleness_wait_ms(b));
-    wait = memory_due(b) ? 0 : wait;
+    wait = memory_due(b) || head_due(b) ? 0 : wait;
     bool ticks = bench_busy(b) || status_ticks(b); // for a running cell's clock and the data's age
     return ticks ? sooner(wait, SPIN_MS) : wait;
 }
@@ -383,6 +384,7 @@ int bench_wait_ms(const bench *b)
 void bench_tick(bench *b)
 {
     memory_work(b);
+    head_work(b);
     staleness_tick(b);
     slots_age(b);
     if (send_wait_ms(b) == 0)

@@ -42,6 +42,9 @@ struct bench_ops {
     // Checks on another thread whether the files in the list (outside_list) have changed, and then
     // calls bench_looked. Takes the list. May be NULL.
     void (*look)(void *arg, cJSON *list);
+    // Reads the file as git's HEAD has it, without waiting, and then calls bench_headed. May be
+    // NULL.
+    void (*head)(void *arg, const char *path);
     // Notifies a person who may be looking at another window. May be NULL.
     void (*notify)(void *arg, const char *title, const char *words);
 };
@@ -93,6 +96,9 @@ void bench_mouse(bench *b, const struct mouse *m);
 bool bench_go_on(bench *b);
 // At a hang-up: sends what was typed but not sent yet.
 void bench_flush(bench *b);
+
+// Takes what git's HEAD has of the file that was asked for; words NULL: it has none.
+void bench_headed(bench *b, const char *path, const char *words, size_t n);
 
 // Draws if anything has changed since the last call; a resized grid counts as a change.
 bool bench_draw(bench *b, grid *g);

@@ -30,6 +30,7 @@ struct slot {
     char hash[SHA256_HEX];
     unsigned version; // counts the changes of its output
     bool forgotten;   // what earlier runs left there is not to be shown
+    char letter;      // by which a person comes back to it; 0: none
     struct drawing drawing;
 };
 
@@ -63,8 +64,9 @@ struct bench {
     bool looks;      // it is attached with --read-only
     bool no_effects; // the kernel runs with it
     char *run, *state, *spool_dir;
-    cJSON *asks;    // the events of the open questions, oldest first; "later": true if put off
-    cJSON *cluster; // the newest "cluster" event, or NULL
+    cJSON *asks;       // the events of the open questions, oldest first; "later": true if put off
+    cJSON *cluster;    // the newest "cluster" event, or NULL
+    struct head *head; // the notebook in git's HEAD; NULL: there is none
     struct memory *memory;       // what earlier runs have left; NULL: nothing
     struct replaying *replaying; // a run from its journal; NULL: it is a kernel's
     struct peek *peeks;
@@ -236,6 +238,12 @@ uint64_t memory_turns(const bench *b);   // counts its changes
 void memory_list(bench *b, cJSON *list); // adds what outside_list says of these runs, "RUN/ID"
 void memory_follow(bench *b);            // the cells have other ids
 void memory_free(bench *b);
+
+// find/head.c: the notebook in git's HEAD.
+bool head_due(const bench *b); // it is to be read
+void head_work(bench *b);
+void head_forget(bench *b); // the file was saved or has another name: read it again
+void head_free(bench *b);
 
 // replaying.c: a run from its journal, whose state the bench's fold is.
 struct replaying {

@@ -118,29 +118,22 @@ static void do_context(bench *b, const char *words, bool force)
         desk_contexts(b);
 }
 
-// "/old/new/", with any separator, which a backslash in front makes text; "g" behind is as in vi,
-// where it is needed.
+static void replace(bench *b, const char *words, bool all)
+{
+    if (b->top->ops == &notebook_view_ops)
+        notebook_substitute(b->top, words, all);
+    else
+        bench_complain(b, "s/old/new/ works among cells and in a cell: q goes back there");
+}
+
 static void do_replace(bench *b, const char *words, bool force)
 {
-    AUTO_BUF old = {0}, with = {0};
-    buf *parts[] = {&old, &with};
-    char separator = *words;
-    size_t part = 0;
-    const char *p = words + (separator != '\0');
-    for (; *p && part < ARRAY_LEN(parts); p++) {
-        if (*p == separator) {
-            part++;
-            continue;
-        }
-        p += *p == '\\' && p[1] == separator;
-        buf_char(parts[part], *p);
-    }
-    CLEANUP(pattern_done) struct pattern what = {0};
-    pattern_set(&what, buf_cstr(&old));
-    if (!old.len || part == 0 || (*p && !str_eq(p, "g")))
-        bench_complain(b, "s/old/new/ puts new in the place of old, in all cells");
-    else
-        structure_replace(b, &what, buf_cstr(&with));
+    replace(b, words, false);
+}
+
+static void do_replace_all(bench *b, const char *words, bool force)
+{
+    replace(b, words, true);
 }
 
 static void do_at(bench *b, const char *words, bool force)
@@ -165,7 +158,9 @@ static const struct command {
     {"stop", false, do_stop, "stop the kernel and leave"},
     {"h", false, do_help, "keys and lines that work here", true},
     {"s", true, do_replace,
-        "s/old/new/ puts new in the place of old in all cells, which is found as / finds it"},
+        "s/old/new/: in the selected cells, or in this line while editing; g: all places of a "
+        "line, c: asks each time"},
+    {"%s", true, do_replace_all, "%s/old/new/: the same in all cells"},
     {"at", true, do_at,
         "at 14:03, at 2m30s from its beginning, at 50%: a run that has ended, then"},
     {"scale", true, do_scale, "scale 3: so many replicas of what the row stands for"},
@@ -176,6 +171,11 @@ static const struct command {
     {"ctx", true, do_context, "ctx NAME: tables are from that cluster; ctx: the list of contexts"},
     {"explain", true, do_explain, "the fields of its kind; explain spec.template: one of them"},
 };
+
+static bool is_replace(const struct command *c)
+{
+    return c->run == do_replace || c->run == do_replace_all;
+}
 
 static const char to_cell[] = "go to that cell";
 
@@ -195,8 +195,7 @@ static bool parse(const char *words, struct line *out)
         out->number = number < 1 ? 1 : (size_t)number;
         return true;
     }
-    words += str_starts(words, "%s") && ispunct((unsigned char)words[2]); // vi's
-    n = 0;
+    n = *words == '%';
     while (isalpha((unsigned char)words[n]))
         n++;
     for (size_t i = 0; i < ARRAY_LEN(commands) && !out->command; i++)
@@ -208,7 +207,7 @@ static bool parse(const char *words, struct line *out)
     n += out->force;
     out->rest = words + n + strspn(words + n, " ");
     bool follows =
-        words[n] == ' ' || (out->command->run == do_replace && ispunct((unsigned char)words[n]));
+        words[n] == ' ' || (is_replace(out->command) && ispunct((unsigned char)words[n]));
     return !*out->rest || (out->command->takes_name && follows);
 }
 

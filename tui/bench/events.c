@@ -131,6 +131,7 @@ static void catch_up(bench *b)
 static void on_document(bench *b, const cJSON *m)
 {
     b->rev = json_int_or(m, "rev", b->rev);
+    head_forget(b);
     b->saved = json_bool_or(m, "saved", true);
     if (json_str(m, "path")) {
         free(b->path);
@@ -156,6 +157,7 @@ static void on_edited(bench *b, const cJSON *m)
     b->saved = str_eq(json_str(m, "change"), "save");
     if (!b->saved)
         return;
+    head_forget(b);
     char *path = mem_strdup(json_str_or(m, "path", b->path));
     free(b->path);
     b->path = path;

@@ -176,6 +176,20 @@ const struct run_cell *slot_run(const bench *b, size_t i)
     return fold_cell_by_id(b->fold, b->slots[i]->id, NULL);
 }
 
+char slot_letter(const bench *b, size_t i)
+{
+    return b->slots[i]->letter;
+}
+
+void slot_set_letter(bench *b, size_t i, char letter)
+{
+    for (size_t k = 0; k < b->n_slots; k++)
+        if (b->slots[k]->letter == letter)
+            b->slots[k]->letter = 0;
+    b->slots[i]->letter = letter;
+    b->dirty = true;
+}
+
 bool slot_unsent(const struct slot *s)
 {
     return text_revision(edit_text(s->edit)) != s->sent;

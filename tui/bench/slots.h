@@ -22,6 +22,9 @@ const struct run_cell *slot_run(const bench *b, size_t i); // NULL: no event was
 // Why what stands below the cell, which this run or an earlier one has left there, does not hold
 // any more, in a phrase ("lr has changed"); NULL: it does, or nothing has ended there.
 const char *slot_stale(bench *b, size_t i);
+// The letter that a person gave it, to come back to; 0: none. One cell has a letter.
+char slot_letter(const bench *b, size_t i);
+void slot_set_letter(bench *b, size_t i, char letter);
 
 // What stands below a cell: what this run has left there; or, as long as the cell has not run in
 // it, what an earlier run did. NULL: nothing is known. past (may be NULL): that run; its `run` is

@@ -183,62 +183,12 @@ void structure_split(bench *b, size_t at)
     history_end(b);
 }
 
-// A line with `with` in the place of what is found; returns in how many places.
-static size_t replace_in_line(
-    const char *line, size_t n, const struct pattern *what, const char *with, buf *out)
+void structure_texts(bench *b, const char *what, const struct cell_text *texts, size_t n)
 {
-    size_t places = 0, at = 0, length;
-    const char *found;
-    while (at < n && (found = pattern_find(what, line, n, at, &length))) {
-        size_t from = (size_t)(found - line);
-        buf_add(out, line + at, from - at);
-        at = from + length;
-        if (length) {
-            buf_str(out, with);
-            places++;
-        } else if (at < n) { // nothing is found between two characters
-            buf_char(out, line[at++]);
-        }
-    }
-    buf_add(out, line + at, n - at);
-    return places;
-}
-
-static size_t replace_in_cell(
-    bench *b, size_t i, const struct pattern *what, const char *with, buf *out)
-{
-    size_t places = 0, n;
-    const text *t = edit_text(b->slots[i]->edit);
-    for (size_t k = 0; k < text_lines(t); k++) {
-        const char *line = text_line(t, k, &n);
-        if (k)
-            buf_char(out, '\n');
-        places += replace_in_line(line, n, what, with, out);
-    }
-    return places;
-}
-
-void structure_replace(bench *b, const struct pattern *what, const char *with)
-{
-    size_t places = 0, cells = 0;
-    if (!remote_ready(b, true))
-        return;
-    for (size_t i = 0; i < b->n_slots; i++) {
-        AUTO_BUF now = {0};
-        size_t here = replace_in_cell(b, i, what, with, &now);
-        if (here && !cells++)
-            history_begin(b, "replace", NULL);
-        if (here)
-            history_edit(b, i, slot_cell(b, i)->marker, buf_cstr(&now));
-        places += here;
-    }
-    if (!cells) {
-        bench_complain(b, "no cell has %s", what->text);
-        return;
-    }
+    history_begin(b, what, NULL);
+    for (size_t i = 0; i < n; i++)
+        history_edit(b, texts[i].at, slot_cell(b, texts[i].at)->marker, texts[i].source);
     history_end(b);
-    bench_say(b, "%zu place%s in %zu cell%s replaced; z brings the old text back", places,
-        places == 1 ? "" : "s", cells, cells == 1 ? "" : "s");
 }
 
 // "[markdown]", "[raw]" or neither before the title and options of a marker.

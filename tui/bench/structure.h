@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Turns an action on the selected cells into steps of the notebook's history.
 #pragma once
-#include "base/pattern.h"
 #include "tui/bench/slots.h"
 #include "tui/edit/action.h"
 
@@ -27,5 +26,9 @@ void structure_insert_text(bench *b, size_t at, const char *words, size_t n);
 // Changes its marker and text, as one step.
 void structure_mark(bench *b, size_t at, const char *marker, const char *source);
 void structure_split(bench *b, size_t at); // splits it at the cursor
-// Puts `with` in the place of all that is found in all cells, as one step.
-void structure_replace(bench *b, const struct pattern *what, const char *with);
+// Gives cells another text, as one step, which is called `what`.
+struct cell_text {
+    size_t at;
+    const char *source;
+};
+void structure_texts(bench *b, const char *what, const struct cell_text *texts, size_t n);

@@ -30,6 +30,7 @@ static const struct {
     {ACT_RUN, "Running"},
     {ACT_EDIT, "Modes and moving"},
     {ACT_INSERT_ABOVE, "Cells"},
+    {ACT_OUTLINE, "Finding your way"},
     {ACT_INSERT_NEWLINE, "Editing text"},
     {ACT_SAVE, "The program"},
     {ACT_BACK, "Rows and pages"},

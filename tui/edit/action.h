@@ -15,6 +15,7 @@
     X(RUN_STALE, "run-stale", "run the cells that do not hold any more")                           \
     X(RUN_ABOVE, "run-above", "run the cells above")                                               \
     X(RUN_BELOW, "run-below", "run this cell and those below")                                     \
+    X(RUN_SECTION, "run-section", "run the cells of the section")                                  \
     X(INTERRUPT, "interrupt", "interrupt the kernel")                                              \
     X(RESTART, "restart", "restart the kernel")                                                    \
     /* modes and moving among cells */                                                             \
@@ -63,6 +64,19 @@
     X(CLEAR_OUTPUT, "clear-output", "clear the selected cells' output")                            \
     X(CLEAR_ALL, "clear-all", "clear all outputs")                                                 \
     X(LINE_NUMBERS, "line-numbers", "show or hide line numbers")                                   \
+    /* finding one's way */                                                                        \
+    X(OUTLINE, "outline", "headings and titles as a list, to go to one of them")                   \
+    X(FOLD_SECTION, "fold-section", "fold or unfold the section, down to the next heading")        \
+    X(FOLD_SECTIONS, "fold-sections", "fold all sections, or unfold them")                         \
+    X(JUMP_BACK, "jump-back", "back to the cell where you were before")                            \
+    X(JUMP_FORWARD, "jump-forward", "forward again, after going back")                             \
+    X(SET_MARK, "set-mark", "give the cell a letter, by which you can go back to it")              \
+    X(GO_MARK, "go-mark", "go to a cell that has a letter")                                        \
+    X(GO_CHANGED, "go-changed", "go to the next cell that differs from git's HEAD")                \
+    X(PLACE_YES, "place-yes", "replace this place, and go to the next")                            \
+    X(PLACE_NO, "place-no", "leave this place as it is, and go to the next")                       \
+    X(PLACE_REST, "place-rest", "replace this place and all that follow")                          \
+    X(PLACE_LAST, "place-last", "replace this place, and none of those that follow")               \
     /* editing text */                                                                             \
     X(INSERT_NEWLINE, "newline", "new line, indented as this one")                                 \
     X(INSERT_TAB, "tab", "complete, or indent")                                                    \

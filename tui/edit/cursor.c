@@ -138,62 +138,6 @@ pos cursor_move(const text *t, pos p, enum move m, size_t page, int *goal)
     }
 }
 
-// The first match in a line that starts in [from, to), or the last.
-static bool find_in_line(const text *t, size_t line, size_t from, size_t to,
-    const struct pattern *what, bool backwards, size_t *at, size_t *length)
-{
-    size_t n, next = from, long_;
-    const char *s = text_line(t, line, &n), *hit;
-    bool found = false;
-    while (!(found && !backwards) && (hit = pattern_find(what, s, n, next, &long_)) &&
-           (size_t)(hit - s) < to) {
-        next = (size_t)(hit - s) + 1;
-        if (!long_)
-            continue; // nothing that could be marked
-        *at = (size_t)(hit - s);
-        *length = long_;
-        found = true;
-    }
-    return found;
-}
-
-bool cursor_search(
-    const text *t, pos from, const struct pattern *what, bool backwards, pos *start, pos *end)
-{
-    size_t lines = text_lines(t);
-    for (size_t i = 0; !pattern_is_empty(what) && i <= lines; i++) {
-        // The line of `from` comes twice: its near part first, its far part last.
-        size_t line = (backwards ? from.line + lines - i % lines : from.line + i) % lines;
-        size_t low = 0, high = SIZE_MAX, at = 0, length = 0;
-        if (i == 0)
-            *(backwards ? &high : &low) = from.byte;
-        if (i == lines)
-            *(backwards ? &low : &high) = from.byte;
-        if (find_in_line(t, line, low, high, what, backwards, &at, &length)) {
-            *start = (pos){line, at};
-            *end = (pos){line, at + length};
-            return true;
-        }
-    }
-    return false;
-}
-
-size_t cursor_count(const text *t, const struct pattern *what, pos p, size_t *before)
-{
-    size_t count = 0, n, length;
-    *before = 0;
-    for (size_t line = 0; line < text_lines(t); line++) {
-        const char *s = text_line(t, line, &n), *hit;
-        for (size_t next = 0; (hit = pattern_find(what, s, n, next, &length));) {
-            size_t at = (size_t)(hit - s);
-            next = at + (length ? length : 1);
-            count += length > 0;
-            *before += length > 0 && pos_compare((pos){line, at}, p) < 0;
-        }
-    }
-    return count;
-}
-
 // The bracket at p, 0: none; *other is its partner, *back tells whether that stands before it.
 static char bracket_at(const text *t, pos p, char *other, bool *back)
 {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Computes where a movement leads in a text. Pure: positions in, positions out.
 #pragma once
-#include "base/pattern.h"
 #include "tui/edit/text.h"
 
 enum move {
@@ -23,11 +22,5 @@ pos cursor_move(const text *t, pos p, enum move m, size_t page, int *goal);
 // Screen column of a position.
 int cursor_column(const text *t, pos p);
 
-// The next place of a pattern after (or before) `from`, around the end. false when it is nowhere.
-// *end is behind the match.
-bool cursor_search(
-    const text *t, pos from, const struct pattern *what, bool backwards, pos *start, pos *end);
-// How many places a pattern has in a text, and how many of them start before p.
-size_t cursor_count(const text *t, const struct pattern *what, pos p, size_t *before);
 // The bracket at p, or just before it, and the one that belongs to it, within a few thousand bytes.
 bool cursor_bracket(const text *t, pos p, pos *here, pos *there);

@@ -14,6 +14,7 @@
 enum { NUMBERS = 4, READ_WIDTH = 100 };
 
 static const style look_hit = {.attrs = ATTR_REVERSE};
+static const style look_here = {.fg = COLOR_INDEX(3), .attrs = ATTR_BOLD | ATTR_UNDERLINE};
 static const style look_bracket = {.fg = COLOR_INDEX(6), .attrs = ATTR_BOLD | ATTR_UNDERLINE};
 
 int cellview_numbers(bench *b, size_t i, bool numbers)
@@ -75,8 +76,8 @@ static void restyle(
     grid_restyle(g, rect_clip((rect){x + left, y, right - left, 1}, clip), look);
 }
 
-// Marks all matches of the search, as long as the marks are wanted.
-static void draw_hits(bench *b, grid *g, rect clip, int x, int y, const char *words, size_t n)
+void cellsource_mark_hits(bench *b, grid *g, rect clip, int x, int y, const char *words, size_t n,
+    const struct place *found)
 {
     struct pattern pattern = {0};
     size_t next = 0, length;
@@ -86,6 +87,8 @@ static void draw_hits(bench *b, grid *g, rect clip, int x, int y, const char *wo
     for (const char *hit; (hit = pattern_find(&pattern, words, n, next, &length));) {
         size_t from = (size_t)(hit - words);
         restyle(g, clip, x, y, words, from, from + length, look_hit);
+        if (found && found->from == from)
+            restyle(g, clip, x, y, words, from, from + length, look_here);
         next = from + length + !length;
     }
     pattern_done(&pattern);
@@ -185,7 +188,8 @@ static void draw_line(
         restyle(g, body, x, y, words, spans[k].from, spans[k].to, syntax_style(spans[k].class));
     if (failed)
         restyle(g, body, x, y, words, strspn(words, " \t"), n, (style){.attrs = ATTR_UNDERLINE});
-    draw_hits(b, g, body, x, y, words, n);
+    bool here = look->found && look->found->part == PART_SOURCE && look->found->line == line;
+    cellsource_mark_hits(b, g, body, x, y, words, n, here ? look->found : NULL);
     if (look->editing || bench_marks(b))
         draw_selection(g, body, s, line, x, y);
     draw_edges(b, g, body, y, look->scroll, words, n);
@@ -204,7 +208,7 @@ static void draw_read(bench *b, grid *g, rect area, const markdown *m, size_t ro
     for (size_t k = 0; k < line.spans_n; k++)
         x += grid_put(g, body, x, y, line.text + line.spans[k].from,
             line.spans[k].to - line.spans[k].from, line.spans[k].style);
-    draw_hits(b, g, body, body.x, y, line.text, line.n);
+    cellsource_mark_hits(b, g, body, body.x, y, line.text, line.n, NULL);
     draw_edges(b, g, body, y, 0, line.text, line.n);
 }
 

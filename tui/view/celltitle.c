@@ -139,6 +139,10 @@ static int put_right(bench *b, grid *g, rect area, size_t i, int y, int most)
     struct slot_past past;
     const struct run_cell *shown = slot_outputs(b, i, &past),
                           *r = past.run ? shown : slot_run(b, i);
+    if (slot_letter(b, i))
+        buf_fmt(&kind, "'%c  ", slot_letter(b, i));
+    if (slot_head(b, i) != HEAD_SAME)
+        buf_fmt(&kind, "%s  ", head_mark(b, slot_head(b, i)));
     add_kind(slot_cell(b, i), &kind);
     style look =
         add_result(r, bench_now(b), past.run, slot_stale(b, i), half - (int)kind.len, &result);
@@ -152,19 +156,27 @@ static int put_right(bench *b, grid *g, rect area, size_t i, int y, int most)
     return left + wide;
 }
 
-void celltitle_draw(bench *b, grid *g, rect area, size_t i, int y, bool selected)
+const char *head_mark(const bench *b, enum head_state s)
+{
+    return s == HEAD_SAME ? "" : s == HEAD_NEW ? "+" : bench_ascii(b) ? "!" : "≠";
+}
+
+void celltitle_draw(bench *b, grid *g, rect area, size_t i, int y, const struct cell_look *look)
 {
     enum { LINE = 4 }; // between title and text, with its blanks
     const cell *c = slot_cell(b, i);
     char state[32];
-    style look = state_text(b, i, state, sizeof state);
+    style has = state_text(b, i, state, sizeof state);
     const char *title = c->title ? c->title : cell_has_tag(c, "parameters") ? "Parameters" : "";
     int x = area.x + 1;
-    x += grid_put(g, area, x, y, state, strlen(state), look) + 1;
+    x += grid_put(g, area, x, y, state, strlen(state), has) + 1;
     int room = area.x + area.w - x, most = room - text_width(title, strlen(title), 0) - LINE;
     int wide = put_right(b, g, area, i, y, most > room / 2 ? most : room / 2);
     int w = grid_put_short(g, area, x, y, room - wide - 1, title, strlen(title), LOOK_BOLD);
+    bool here = look->found && look->found->part == PART_TITLE;
+    cellsource_mark_hits(
+        b, g, (rect){x, y, w, 1}, x, y, title, strlen(title), here ? look->found : NULL);
     x += w + (w > 0);
-    style line = selected ? LOOK_ACCENT : LOOK_DIM;
+    style line = look->selected ? LOOK_ACCENT : LOOK_DIM;
     grid_hline(g, area, x, y, area.x + area.w - wide - x - (wide > 0), line);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tui/view/drawing.h"
 
+#include "tui/edit/text.h"
 #include "tui/syntax/markdown_layout.h"
 
 void drawing_init(struct drawing *d)
@@ -13,4 +14,5 @@ void drawing_done(struct drawing *d)
     syntax_cache_free(d->syntax);
     markdown_free(d->rendered);
     grid_free(d->output);
+    text_free(d->told);
 }

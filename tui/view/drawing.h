@@ -9,6 +9,12 @@
 
 struct drawing {
     bool input_folded, output_folded;
+    bool section_folded; // a heading: the cells of its section are not shown
+    bool hidden;         // it is in such a section (find/section.h)
+    int heading;         // level of the heading it begins with, 0: none; of this revision
+    uint64_t heading_text;
+    struct text *told; // its output as lines, for the search; NULL: not looked through
+    unsigned told_version;
     syntax_cache *syntax;
     struct markdown *rendered; // a formatted text cell, for this revision and this width
     uint64_t rendered_text;

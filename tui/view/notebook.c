@@ -71,13 +71,34 @@ static void keep_cursor(struct notebook_view *v)
     notebook_show(v, v->at, cellview_source_row(b, v->at, v->area.w, p.line), 1);
 }
 
+// The next or the previous of the cells that are shown.
+static bool is_neighbour(const struct notebook_view *v, size_t was)
+{
+    bench *b = v->head.bench;
+    size_t i = v->at < was ? v->at : was, last = v->at < was ? was : v->at;
+    while (++i < last && section_hidden(b, i))
+        ;
+    return i == last;
+}
+
+// Whoever goes further than to a neighbour may want to come back.
+static void note_jump(struct notebook_view *v)
+{
+    size_t was;
+    bool known = v->anchor && slot_by_id(v->head.bench, v->anchor, &was);
+    if (known && !v->jumping && !v->follow && !is_neighbour(v, was))
+        jumps_add(&v->jumps, v->anchor);
+    v->jumping = false;
+}
+
 // Remembers the id of the selected cell: other clients insert and move cells, too.
-static void anchor(struct notebook_view *v)
+void notebook_anchor(struct notebook_view *v)
 {
     bench *b = v->head.bench;
     const char *id = v->at < slot_count(b) ? slot_id(slot_at(b, v->at)) : NULL;
     if (v->anchor && id && str_eq(v->anchor, id))
         return;
+    note_jump(v);
     free(v->anchor);
     v->anchor = mem_strdup(id);
 }
@@ -114,7 +135,7 @@ static void go_back(struct notebook_view *v)
         v->at = v->mark = at;
         v->keep = true;
         v->editing = v->back_edits;
-        anchor(v);
+        notebook_anchor(v);
     }
     forget_back(v);
 }
@@ -149,8 +170,11 @@ static void notebook_follow(struct notebook_view *v)
     v->mark = v->mark > last ? last : v->mark;
     v->top = v->top > last ? last : v->top;
     v->editing = v->editing && slot_count(b);
-    anchor(v);
+    notebook_anchor(v);
     go_back(v);
+    section_settle(b);
+    if (slot_count(b))
+        section_reveal(b, v->at);
     slot_set_edited(b, v->editing && !bench_rescues(b) ? slot_at(b, v->at) : NULL);
 }
 
@@ -227,11 +251,28 @@ static void note_edited(struct notebook_view *v)
     v->held = known ? mem_strdup(v->anchor) : NULL;
 }
 
+static void settle_outline(struct notebook_view *v, rect pane)
+{
+    enum { TITLE = 2, AROUND = 3 };
+    size_t h = pane.h > TITLE ? (size_t)(pane.h - TITLE) : 1;
+    outline_build(v->head.bench, &(struct pattern){0}, &v->outline);
+    size_t at = outline_row_of(&v->outline, v->at), n = v->outline.n;
+    if (at < v->outline_top + AROUND)
+        v->outline_top = at > AROUND ? at - AROUND : 0;
+    if (at + AROUND >= v->outline_top + h)
+        v->outline_top = at + AROUND + 1 > h ? at + AROUND + 1 - h : 0;
+    v->outline_top = v->outline_top + h > n ? (n > h ? n - h : 0) : v->outline_top;
+}
+
 static void settle(view *view_, rect area)
 {
     struct notebook_view *v = (struct notebook_view *)view_;
+    rect pane = v->pane ? outline_pane(area) : (rect){0};
+    area.w -= pane.w + (pane.w > 0);
     v->area = area;
     notebook_follow(v);
+    if (pane.w)
+        settle_outline(v, pane);
     if (slot_count(v->head.bench)) {
         hold_edited(v);
         notebook_scroll(v, 0);
@@ -275,10 +316,23 @@ static void draw_first_steps(grid *g, rect area, const cell *c, bool editing)
             g, area, area.x + CELL_INDENT, y, area.w - CELL_INDENT, *row, strlen(*row), LOOK_DIM);
 }
 
+static void draw_outline(const struct notebook_view *v, grid *g, rect pane)
+{
+    rect rows = {pane.x + 1, pane.y + 2, pane.w - 1, pane.h - 2};
+    grid_vline(g, pane, pane.x, pane.y, pane.h, LOOK_DIM);
+    grid_print(g, pane, pane.x + 2, pane.y, LOOK_DIM, "Outline");
+    outline_draw(&v->outline, v->head.bench, g, rows, v->outline_top,
+        outline_row_of(&v->outline, v->at), false);
+}
+
 static void draw(const view *view_, grid *g, rect area)
 {
     const struct notebook_view *v = (const struct notebook_view *)view_;
     bench *b = v->head.bench;
+    rect pane = v->pane ? outline_pane(area) : (rect){0};
+    area.w -= pane.w + (pane.w > 0);
+    if (pane.w)
+        draw_outline(v, g, pane);
     size_t lo = v->at < v->mark ? v->at : v->mark, hi = v->at < v->mark ? v->mark : v->at;
     int row = v->top_row, y = area.y;
     for (size_t i = v->top; i < slot_count(b) && y < area.y + area.h; i++, row = 0) {
@@ -286,7 +340,8 @@ static void draw(const view *view_, grid *g, rect area)
             .editing = v->editing && i == v->at,
             .numbers = v->numbers,
             .scroll = v->editing && i == v->at ? v->scroll : 0,
-            .failed = cellsource_failed(b, i)};
+            .failed = cellsource_failed(b, i),
+            .found = notebook_looked_at(v, i)};
         edit *e = slot_edit(slot_at(b, i));
         if (look.editing)
             look.paired =
@@ -315,7 +370,7 @@ static bool act(view *view_, enum action a)
     notebook_follow(v);
     bool done = notebook_act(v, a);
     if (a != ACT_MOVE_UP && a != ACT_MOVE_DOWN) // the mark stays with that cell, wherever it moves
-        anchor(v);
+        notebook_anchor(v);
     return done;
 }
 
@@ -385,6 +440,14 @@ static void point_into_text(struct notebook_view *v, int x, int row)
     v->keep = true;
 }
 
+static void point_into_outline(struct notebook_view *v, int y)
+{
+    enum { TITLE = 2 };
+    size_t at = v->outline_top + (size_t)(y - TITLE);
+    if (y >= TITLE && at < v->outline.n)
+        notebook_go(v, v->outline.rows[at].cell, v->outline.rows[at].line);
+}
+
 // A click selects a cell, a double click goes into it, or opens its output.
 static bool mouse(view *view_, const struct mouse *m)
 {
@@ -398,6 +461,10 @@ static bool mouse(view *view_, const struct mouse *m)
         return true;
     }
     notebook_follow(v);
+    if (m->x >= v->area.x + v->area.w) {
+        point_into_outline(v, m->y - v->area.y);
+        return true;
+    }
     if (!cell_at(v, m->y, &i, &row))
         return true;
     bool in_text = row < cellview_source_row(b, i, v->area.w, 0) + cellsource_rows(b, i, v->area.w);
@@ -405,7 +472,7 @@ static bool mouse(view *view_, const struct mouse *m)
         notebook_act(v, ACT_COMMAND);
     v->follow = false;
     v->at = v->mark = i;
-    anchor(v);
+    notebook_anchor(v);
     if (m->kind == MOUSE_DOUBLE && !v->editing)
         notebook_act(v, in_text ? ACT_EDIT : ACT_OPEN_OUTPUT);
     if (v->editing && in_text)
@@ -451,6 +518,10 @@ static void done(view *view_)
     free(v->anchor);
     free(v->held);
     forget_back(v);
+    notebook_seek(view_, NULL, NULL);
+    notebook_look_nowhere(v);
+    jumps_done(&v->jumps);
+    outline_done(&v->outline);
 }
 
 void notebook_push(bench *b)
@@ -463,6 +534,7 @@ const struct view_ops notebook_view_ops = {
     .name = "notebook",
     .keys = &notebook_keys,
     .mode = mode,
+    .seek = notebook_seek,
     .settle = settle,
     .draw = draw,
     .wait_ms = wait_ms,

@@ -19,6 +19,31 @@ void notebook_select(struct notebook_view *v, size_t i, bool extend)
     v->scroll = 0;
 }
 
+void notebook_selected(const struct notebook_view *v, size_t *lo, size_t *hi)
+{
+    bench *b = v->head.bench;
+    *lo = v->at < v->mark ? v->at : v->mark;
+    *hi = v->at < v->mark ? v->mark : v->at;
+    if (*hi < slot_count(b) && !v->editing)
+        *hi += section_hides(b, *hi);
+}
+
+void notebook_go(struct notebook_view *v, size_t i, size_t line)
+{
+    enum { ABOVE = 1 };
+    bench *b = v->head.bench;
+    if (i >= slot_count(b))
+        return;
+    section_reveal(b, i);
+    notebook_select(v, i, false);
+    int row = line ? cellview_source_row(b, i, v->area.w, line) : 0;
+    v->top = i;
+    v->top_row = row;
+    notebook_scroll(v, -ABOVE);
+    v->keep = false;
+    notebook_anchor(v);
+}
+
 static void edit_cell(struct notebook_view *v, bool on)
 {
     bench *b = v->head.bench;
@@ -48,6 +73,21 @@ static void run_cells(struct notebook_view *v, size_t from, size_t to)
     v->keep = v->keep || v->follow;
 }
 
+// Of a notebook without headings above, all cells up to the first heading.
+static void run_section(struct notebook_view *v)
+{
+    bench *b = v->head.bench;
+    size_t n = slot_count(b), from = n ? section_begin(b, v->at) : 0, to = 0;
+    if (from == SIZE_MAX) {
+        from = 0;
+        while (to < n && !section_level(b, to))
+            to++;
+    } else if (n) {
+        to = section_end(b, from);
+    }
+    run_cells(v, from, to);
+}
+
 static void advance(struct notebook_view *v, bool insert)
 {
     bench *b = v->head.bench;
@@ -62,7 +102,8 @@ static void advance(struct notebook_view *v, bool insert)
 static void clip(struct notebook_view *v, bool output)
 {
     bench *b = v->head.bench;
-    size_t lo = v->at < v->mark ? v->at : v->mark, hi = v->at < v->mark ? v->mark : v->at;
+    size_t lo, hi;
+    notebook_selected(v, &lo, &hi);
     AUTO_BUF words = {0};
     err e = {0};
     for (size_t i = lo; i <= hi && i < slot_count(b); i++) {
@@ -91,7 +132,8 @@ static void clip(struct notebook_view *v, bool output)
 static bool act_running(struct notebook_view *v, enum action a)
 {
     bench *b = v->head.bench;
-    size_t lo = v->at < v->mark ? v->at : v->mark, hi = v->at < v->mark ? v->mark : v->at;
+    size_t lo, hi;
+    notebook_selected(v, &lo, &hi);
     switch ((int)a) {
     case ACT_CLIP:
     case ACT_CLIP_OUTPUT:
@@ -116,6 +158,9 @@ static bool act_running(struct notebook_view *v, enum action a)
     case ACT_RUN_ABOVE:
         run_cells(v, 0, v->at);
         return true;
+    case ACT_RUN_SECTION:
+        run_section(v);
+        return true;
     case ACT_RUN_BELOW:
         run_cells(v, v->at, slot_count(b));
         return true;
@@ -127,6 +172,26 @@ static bool act_running(struct notebook_view *v, enum action a)
     return false;
 }
 
+static bool exists(void *b, const char *id)
+{
+    return slot_by_id(b, id, NULL);
+}
+
+static void jump(struct notebook_view *v, bool back)
+{
+    bench *b = v->head.bench;
+    size_t at;
+    const char *now = slot_count(b) ? slot_id(slot_at(b, v->at)) : NULL;
+    const char *id = jumps_go(&v->jumps, now, back, exists, b);
+    if (!id || !slot_by_id(b, id, &at)) {
+        bench_say(b, back ? "there is no cell to go back to" : "there is no cell to go forward to");
+        return;
+    }
+    notebook_select(v, at, false);
+    v->jumping = true;
+    notebook_anchor(v);
+}
+
 static bool act_moving(struct notebook_view *v, enum action a)
 {
     bench *b = v->head.bench;
@@ -136,11 +201,11 @@ static bool act_moving(struct notebook_view *v, enum action a)
     switch ((int)a) {
     case ACT_CELL_NEXT:
     case ACT_EXTEND_NEXT:
-        notebook_select(v, v->at + 1, extend);
+        notebook_select(v, section_shown(b, v->at + 1, true), extend);
         return true;
     case ACT_CELL_PREVIOUS:
     case ACT_EXTEND_PREVIOUS:
-        notebook_select(v, v->at ? v->at - 1 : 0, extend);
+        notebook_select(v, v->at ? section_shown(b, v->at - 1, false) : 0, extend);
         return true;
     case ACT_CELL_FIRST:
     case ACT_EXTEND_FIRST:
@@ -148,10 +213,17 @@ static bool act_moving(struct notebook_view *v, enum action a)
         return true;
     case ACT_CELL_LAST:
     case ACT_EXTEND_LAST:
-        notebook_select(v, slot_count(b), extend);
+        notebook_select(v, slot_count(b) ? section_shown(b, slot_count(b) - 1, false) : 0, extend);
         return true;
     case ACT_GO_RUNNING:
         notebook_go_running(v);
+        return true;
+    case ACT_GO_CHANGED:
+        notebook_go_changed(v);
+        return true;
+    case ACT_JUMP_BACK:
+    case ACT_JUMP_FORWARD:
+        jump(v, a == ACT_JUMP_BACK);
         return true;
     case ACT_GO_FAILED:
         notebook_go_failed(v);
@@ -176,7 +248,8 @@ static bool act_moving(struct notebook_view *v, enum action a)
 static void fold_cells(struct notebook_view *v, bool input)
 {
     bench *b = v->head.bench;
-    size_t lo = v->at < v->mark ? v->at : v->mark, hi = v->at < v->mark ? v->mark : v->at;
+    size_t lo, hi;
+    notebook_selected(v, &lo, &hi);
     for (size_t i = lo; i <= hi && i < slot_count(b); i++) {
         struct drawing *first = slot_drawing(slot_at(b, lo)), *d = slot_drawing(slot_at(b, i));
         if (input)
@@ -185,6 +258,33 @@ static void fold_cells(struct notebook_view *v, bool input)
             d->output_folded = i == lo ? !d->output_folded : first->output_folded;
     }
     v->keep = true;
+}
+
+// The heading of the whole notebook, as its first cell: the only one of its level or a higher one.
+static bool is_title(bench *b, size_t i)
+{
+    return i == 0 && section_level(b, 0) && section_end(b, 0) == slot_count(b);
+}
+
+// The section that the cell is in; or all of them, as the first one is not. The notebook's title
+// stays open then: what is below it is worth seeing.
+static void fold_sections(struct notebook_view *v, bool all)
+{
+    bench *b = v->head.bench;
+    size_t n = slot_count(b), at = n ? section_begin(b, v->at) : SIZE_MAX;
+    for (size_t i = n; all && i-- > 0;)
+        at = section_level(b, i) && !is_title(b, i) ? i : at;
+    if (at == SIZE_MAX) {
+        bench_say(b, "no heading stands above: a section begins with a text cell with # a heading");
+        return;
+    }
+    bool on = !section_is_folded(b, at);
+    for (size_t i = all ? 0 : at; i < (all ? n : at + 1); i++)
+        if (section_level(b, i) && (!all || !is_title(b, i) || !on))
+            section_fold(b, i, on);
+    size_t shown = section_shown(b, v->at, false);
+    v->jumping = true; // it is the heading above
+    notebook_select(v, shown, false);
 }
 
 static bool act_looking(struct notebook_view *v, enum action a)
@@ -207,6 +307,19 @@ static bool act_looking(struct notebook_view *v, enum action a)
         return true;
     case ACT_SEARCH_CLEAR:
         bench_show_marks(b, false);
+        search_forget(b);
+        notebook_look_nowhere(v);
+        return true;
+    case ACT_OUTLINE:
+        outline_push(v);
+        return true;
+    case ACT_FOLD_SECTION:
+    case ACT_FOLD_SECTIONS:
+        fold_sections(v, a == ACT_FOLD_SECTIONS);
+        return true;
+    case ACT_SET_MARK:
+    case ACT_GO_MARK:
+        marks_push(v, a == ACT_SET_MARK);
         return true;
     case ACT_OPEN_OUTPUT:
         if (s && !open_output(b, slot_id(s)))
@@ -224,84 +337,6 @@ static bool act_looking(struct notebook_view *v, enum action a)
         return true;
     }
     return false;
-}
-
-// The next place in cell i, NULL-terminated by *start: false when there is none on this side of
-// the cursor, which the cell has that the search starts in.
-static bool search_cell(struct notebook_view *v, size_t i, const struct pattern *what, bool first,
-    bool backwards, pos *start, pos *end)
-{
-    const bench *b = v->head.bench;
-    struct slot *s = slot_at(b, i);
-    const text *t = edit_text(slot_edit(s));
-    pos from = backwards ? text_end(t) : (pos){0}, to;
-    if (first &&
-        // A backward search starts before the last match.
-        !(edit_selection(slot_edit(s), &from, &to) && backwards))
-        from = edit_cursor(slot_edit(s));
-    if (!cursor_search(t, from, what, backwards, start, end))
-        return false;
-    int side = pos_compare(*start, from);
-    return !first || (backwards ? side < 0 : side > 0); // otherwise it has gone around
-}
-
-// "“loss” 3 of 12": which of the places in all cells it has come to.
-static void say_place(
-    bench *b, const struct pattern *what, size_t at, pos start, const char *around)
-{
-    size_t count = 0, before = 0, some;
-    for (size_t i = 0; i < slot_count(b); i++) {
-        pos until = i < at ? (pos){SIZE_MAX, 0} : i == at ? start : (pos){0};
-        count += cursor_count(edit_text(slot_edit(slot_at(b, i))), what, until, &some);
-        before += some;
-    }
-    bench_say(b, "“%s” %zu of %zu%s", what->text, before + 1, count, around);
-}
-
-static void show_place(struct notebook_view *v, size_t i, pos start, pos end)
-{
-    bench *b = v->head.bench;
-    if (i != v->at)
-        notebook_select(v, i, false);
-    slot_drawing(slot_at(b, i))->input_folded = false;
-    edit_select(slot_edit(slot_at(b, i)), start, end);
-    v->mark = v->at;
-    v->keep = v->editing;
-    notebook_show(v, i, cellview_source_row(b, i, v->area.w, start.line), 1);
-}
-
-// From the cursor on through all cells, and around.
-static bool search_all(struct notebook_view *v, const struct pattern *what, bool backwards)
-{
-    size_t n = slot_count(v->head.bench);
-    for (size_t step = 0; n && step <= n; step++) {
-        size_t i = (v->at + (backwards ? n - step % n : step)) % n;
-        pos start, end;
-        if (!search_cell(v, i, what, step == 0, backwards, &start, &end))
-            continue;
-        bool around = step == n || (backwards ? i > v->at : i < v->at);
-        say_place(v->head.bench, what, i, start,
-            !around     ? ""
-            : backwards ? "; the search went around to the end"
-                        : "; the search went around to the start");
-        show_place(v, i, start, end);
-        return true;
-    }
-    return false;
-}
-
-static bool search(struct notebook_view *v, bool backwards)
-{
-    bench *b = v->head.bench;
-    struct pattern what = {0};
-    pattern_set(&what, bench_searched(b));
-    bench_show_marks(b, !pattern_is_empty(&what));
-    if (pattern_is_empty(&what))
-        bench_say(b, "nothing is searched for yet: / searches");
-    else if (!search_all(v, &what, backwards))
-        bench_say(b, "“%s” is nowhere", what.text);
-    pattern_done(&what);
-    return true;
 }
 
 // C-c copies, as everywhere but in terminals; there it interrupts. It may come of habit, so what
@@ -366,11 +401,16 @@ static bool act_editing(struct notebook_view *v, enum action a)
 
 static bool act_structure(struct notebook_view *v, enum action a)
 {
+    size_t lo, hi;
+    notebook_selected(v, &lo, &hi);
     struct selection s = {v->at, v->mark};
+    *(v->at > v->mark ? &s.at : &s.mark) = hi; // also what a folded heading hides
+    const struct selection whole = s;
     if (!structure_act(v->head.bench, a, &s))
         return false;
-    v->at = s.at;
-    v->mark = s.mark;
+    bool one = s.at == s.mark;
+    v->at = one ? s.at : v->at + s.at - whole.at;
+    v->mark = one ? s.mark : v->mark + s.mark - whole.mark;
     v->keep = true;
     return true;
 }
@@ -384,6 +424,6 @@ bool notebook_act(struct notebook_view *v, enum action a)
     if (act_looking(v, a))
         return true;
     if (a == ACT_SEARCH_NEXT || a == ACT_SEARCH_PREVIOUS)
-        return search(v, a == ACT_SEARCH_PREVIOUS);
+        return notebook_search(v, a == ACT_SEARCH_PREVIOUS);
     return (!v->editing && act_moving(v, a)) || act_structure(v, a);
 }

@@ -83,3 +83,15 @@ void notebook_go_failed(struct notebook_view *v)
     else
         go(v, (v->at + i) % n);
 }
+
+void notebook_go_changed(struct notebook_view *v)
+{
+    bench *b = v->head.bench;
+    size_t n = slot_count(b), i = 1;
+    while (i <= n && slot_head(b, (v->at + i) % n) == HEAD_SAME)
+        i++;
+    if (i > n)
+        bench_say(b, "no cell differs from git's HEAD");
+    else
+        notebook_select(v, (v->at + i) % n, false);
+}

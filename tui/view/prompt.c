@@ -29,6 +29,7 @@ struct prompt_view {
     int at;      // what Enter does: what was typed, or what was chosen; NOTHING
     bool chosen; // by a key or the mouse
     bool knew_kinds;
+    buf found; // of a search: "3 of 12"
     rect area;
 };
 
@@ -200,6 +201,15 @@ static int meant(const struct prompt_view *v, const char *typed)
     return is_line && v->n_hits == 1 ? 0 : index_of(v, typed, false);
 }
 
+// Shows below what the search would find.
+static void seek(struct prompt_view *v)
+{
+    view *below = v->head.below;
+    buf_clear(&v->found);
+    if (below->ops->seek)
+        below->ops->seek(below, line_text(v->line), &v->found);
+}
+
 static void find(struct prompt_view *v)
 {
     AUTO_FREE char *typed = typed_text(v);
@@ -207,6 +217,8 @@ static void find(struct prompt_view *v)
     v->n_hits = 0;
     v->at = NOTHING;
     v->chosen = false;
+    if (v->what == PROMPT_SEARCH)
+        seek(v);
     if (v->what != PROMPT_PALETTE)
         return;
     enum desk_line desk = command_help(typed) ? DESK_SURE : desk_line(v->head.bench, typed);
@@ -325,8 +337,11 @@ static void draw(const view *view_, grid *g, rect area)
     }
     int x = grid_print(g, area, area.x, y, LOOK_BOLD, "%s", v->what == PROMPT_SEARCH ? "/" : ":");
     line_draw(v->line, g, (rect){area.x + x, y, area.w - x, 1}, false);
-    if (v->what == PROMPT_SEARCH)
-        filter_draw_wrong(line_text(v->line), g, (rect){area.x, y, area.w, 1});
+    if (v->what != PROMPT_SEARCH)
+        return;
+    int wide = (int)v->found.len + (v->found.len > 0);
+    grid_print(g, area, area.x + area.w - wide, y, LOOK_DIM, "%s", buf_cstr(&v->found));
+    filter_draw_wrong(line_text(v->line), g, (rect){area.x, y, area.w - wide - (wide > 0), 1});
 }
 
 static void do_action(bench *b, enum action a)
@@ -405,6 +420,7 @@ static bool act(view *view_, enum action a)
     case ACT_ROW_PREVIOUS:
         if (v->what == PROMPT_SEARCH) {
             past_turn(bench_past(view_->bench), v->line, a == ACT_ROW_PREVIOUS);
+            find(v);
             return true;
         }
         move(v, a == ACT_ROW_NEXT);
@@ -460,7 +476,11 @@ static unsigned mode(const view *v)
 
 static void done(view *view_)
 {
-    line_free(((struct prompt_view *)view_)->line);
+    struct prompt_view *v = (struct prompt_view *)view_;
+    if (v->what == PROMPT_SEARCH && view_->below->ops->seek)
+        view_->below->ops->seek(view_->below, NULL, NULL);
+    buf_done(&v->found);
+    line_free(v->line);
 }
 
 static void hint(const view *v, buf *out)

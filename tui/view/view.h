@@ -9,6 +9,7 @@
 // and:
 //
 //   tui/bench/slots.h       the cells as they are shown and edited here
+//   tui/bench/find/head.h   how they differ from git's HEAD
 //   tui/bench/remote.h      what the kernel can be asked for
 //   tui/bench/questions.h   what the kernel asks
 //   tui/bench/structure.h   changes of cells
@@ -51,6 +52,9 @@ struct view_ops {
     // Carries out on the selected row what was typed after ':', such as "scale" with the words "3"
     // ("": no words). NULL: the view has no rows of objects.
     void (*request)(view *v, const char *action, const char *words);
+    // Shows what the search that is being typed would find first, and says which of how many it is;
+    // words NULL: back to what was shown before. NULL: it only searches for what was typed whole.
+    void (*seek)(view *v, const char *words, buf *said);
     // A key without a binding, and pasted text; false: it means nothing here. May be NULL.
     bool (*type)(view *v, key k);
     bool (*paste)(view *v, const char *words, size_t n);

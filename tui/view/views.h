@@ -6,6 +6,8 @@
 #include "tui/view/view.h"
 
 void notebook_push(bench *b);
+// ":s/old/new/flags" in it, in all cells or where it is (find/replace.c).
+void notebook_substitute(view *v, const char *words, bool all);
 void help_push(bench *b);
 // The first place in which an action has keys, and these keys; NULL: there is none.
 const char *help_place(enum action a, char *keys, size_t size);
@@ -52,4 +54,4 @@ void compare_push(bench *b, const char *folder, const char *a, const char *b_);
 extern const struct view_ops notebook_view_ops, page_view_ops, help_view_ops, prompt_view_ops,
     ask_view_ops, pick_view_ops, table_view_ops, chart_view_ops, leave_view_ops, conflict_view_ops,
     runs_view_ops, removal_view_ops, compare_view_ops, complete_view_ops, inspect_view_ops,
-    properties_view_ops, confirm_view_ops;
+    properties_view_ops, confirm_view_ops, replace_view_ops, outline_view_ops, marks_view_ops;

@@ -107,54 +107,6 @@ TEST(moving_down_keeps_the_column_over_short_lines)
     text_free(t);
 }
 
-static bool search(const text *t, pos from, const char *words, bool backwards, pos *s, pos *e)
-{
-    struct pattern what = {0};
-    pattern_set(&what, words);
-    bool found = cursor_search(t, from, &what, backwards, s, e);
-    pattern_done(&what);
-    return found;
-}
-
-TEST(places_are_counted)
-{
-    text *t = with("alpha beta\nbeta, beta\ngamma");
-    struct pattern what = {0};
-    size_t before;
-    pattern_set(&what, "b.t");
-    CHECK_INT(cursor_count(t, &what, (pos){1, 6}, &before), 3);
-    CHECK_INT(before, 2);
-    pattern_set(&what, "x*"); // what could not be marked is no place
-    CHECK_INT(cursor_count(t, &what, (pos){1, 6}, &before), 0);
-    pattern_done(&what);
-    pos s, e;
-    CHECK(search(t, (pos){0, 0}, "m+a", false, &s, &e));
-    CHECK_POS(s, 2, 2);
-    CHECK_POS(e, 2, 5);
-    CHECK(search(t, (pos){2, 5}, "be", true, &s, &e));
-    CHECK_POS(s, 1, 6);
-    text_free(t);
-}
-
-TEST(searching_goes_around)
-{
-    text *t = with("alpha Beta\nbeta\ngamma");
-    pos s, e;
-    CHECK(search(t, (pos){0, 0}, "beta", false, &s, &e));
-    CHECK_POS(s, 0, 6);
-    CHECK(search(t, e, "beta", false, &s, &e));
-    CHECK_POS(s, 1, 0);
-    CHECK(search(t, e, "beta", false, &s, &e));
-    CHECK_POS(s, 0, 6);
-    CHECK(search(t, (pos){0, 6}, "beta", true, &s, &e));
-    CHECK_POS(s, 1, 0);
-    CHECK(search(t, (pos){0, 0}, "Beta", true, &s, &e)); // upper case is exact
-    CHECK_POS(s, 0, 6);
-    CHECK(!search(t, (pos){0, 0}, "delta", false, &s, &e));
-    CHECK(!search(t, (pos){0, 0}, "", false, &s, &e));
-    text_free(t);
-}
-
 TEST(brackets_belong_together)
 {
     text *t = with("f(a[1], {\n\n})\nx)");
