@@ -99,6 +99,10 @@ local gate = nn.Conv2D { 6, 1, activation = "sigmoid" } (nn.GlobalAveragePooling
 keep("separable", nn.Model { inputs = flower, outputs = { nn.Dense { 3 } (nn.GlobalMaxPooling2D {} (s)), nn.Dense { 2 } (nn.Flatten {} (gate)) } },
   { numbers(9, 8, 3) }, { 3, 2 })
 
+local small = nn.Conv2D { 3, 3, activation = "tanh" } (sides)
+local large = nn.Concatenate {} { nn.UpSampling2D { { 2, 3 } } (small), nn.UpSampling2D { { 2, 3 }, interpolation = "bilinear" } (small) }
+keep("large", nn.Model { inputs = sides, outputs = nn.Dense { 3 } (nn.Flatten {} (nn.Conv2D { 2, 3, strides = 2 } (large))) }, { numbers(6, 5, 2) }, { 3 })
+
 local store, day, rest = nn.Input { 1, name = "store" }, nn.Input { 2 }, nn.Input { 3 }
 local joined = nn.Concatenate {} { nn.Flatten {} (nn.Embedding { 50, 6 } (store)), nn.Flatten {} (nn.Embedding { 7, 3 } (day)), rest }
 local table_ = nn.Dense { 16, activation = "selu" } (nn.BatchNormalization { center = false } (joined))

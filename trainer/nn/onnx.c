@@ -27,10 +27,11 @@ enum {
     ATTRIBUTE_NAME = 1,
     ATTRIBUTE_F = 2,
     ATTRIBUTE_I = 3,
+    ATTRIBUTE_S = 4,
     ATTRIBUTE_INTS = 8,
     ATTRIBUTE_TYPE = 20
 };
-enum { TYPE_FLOAT = 1, TYPE_INT = 2, TYPE_INTS = 7 };
+enum { TYPE_FLOAT = 1, TYPE_INT = 2, TYPE_STRING = 3, TYPE_INTS = 7 };
 enum { TENSOR_DIMS = 1, TENSOR_TYPE = 2, TENSOR_NAME = 8, TENSOR_RAW = 9 };
 enum { VALUE_NAME = 1, VALUE_TYPE = 2, TYPE_TENSOR = 1, TENSOR_ELEMENT = 1, TENSOR_SHAPE = 2 };
 enum { SHAPE_DIM = 1, DIM_VALUE = 1, DIM_PARAM = 2 };
@@ -175,6 +176,13 @@ void onnx_set_float(onnx *o, const char *field, double value)
     AUTO_BUF bytes = {0};
     wire_float(&bytes, ATTRIBUTE_F, (float)value);
     add_attribute(o, field, TYPE_FLOAT, &bytes);
+}
+
+void onnx_set_text(onnx *o, const char *field, const char *value)
+{
+    AUTO_BUF bytes = {0};
+    wire_text(&bytes, ATTRIBUTE_S, value);
+    add_attribute(o, field, TYPE_STRING, &bytes);
 }
 
 void onnx_set_ints(onnx *o, const char *field, size_t n, const int64_t *values)

@@ -37,6 +37,7 @@ onnx_value onnx_list(onnx *o, const char *name, size_t n, const int64_t *values)
 onnx_value onnx_node(onnx *o, const char *type, size_t n, const onnx_value *x);
 void onnx_set_int(onnx *o, const char *attribute, int64_t value);
 void onnx_set_float(onnx *o, const char *attribute, double value);
+void onnx_set_text(onnx *o, const char *attribute, const char *value);
 void onnx_set_ints(onnx *o, const char *attribute, size_t n, const int64_t *values);
 // The output of the operation.
 void onnx_give(onnx *o, onnx_value y, onnx_layout layout);

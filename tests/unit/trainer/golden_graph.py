@@ -200,6 +200,15 @@ def regular():
     return trained([indices, x], k.Dense(3, kernel_regularizer=l2(0.01), bias_regularizer=l2(0.2))(h), [INDICES, PICTURES], Y)
 
 
+def enlarged():
+    x = keras.Input((6, 7, 2))
+    h = k.UpSampling2D((2, 3))(k.Conv2D(3, 3, activation="tanh")(x))
+    h = k.Conv2D(4, 3, strides=2, activation="elu")(h)
+    h = k.UpSampling2D((3, 2), interpolation="bilinear")(h)
+    h = k.Concatenate()([h, k.UpSampling2D((3, 2), interpolation="bilinear")(k.Conv2D(2, (4, 1))(x))])
+    return trained(x, k.Dense(3)(k.Flatten()(k.Conv2D(2, 3, strides=3)(h))), PICTURES, Y)
+
+
 def c(values):
     return "{" + ", ".join(f"{v:.7e}" for v in values) + "}"
 
@@ -228,6 +237,6 @@ def main():
 
 
 ACTIVATIONS = ("relu", "sigmoid", "tanh", "softmax", "gelu", "silu", "elu", "selu", "leaky_relu", "softplus")
-GRAPHS = (table, residual, pictures, strides, pixels, pool, gaps, depthwise, separable, steps, regular, heads, shared, chained)
+GRAPHS = (table, residual, pictures, strides, pixels, pool, gaps, enlarged, depthwise, separable, steps, regular, heads, shared, chained)
 
 main()

@@ -140,6 +140,23 @@ static const struct {
                  FROM(3)},
              {.kind = LAYER_FLATTEN, FROM(4)}, OUT(5)},
             NUMBERS(0), NUMBERS(6)}},
+    {"enlarged",
+        {.config = "{'layers': [{'type': 'InputLayer', 'shape': [6, 7, 2]},"
+                   "{'type': 'Conv2D', 'filters': 3, 'kernel_size': [3, 3], 'activation': 'tanh',"
+                   " 'from': [0]},"
+                   "{'type': 'UpSampling2D', 'size': [2, 3], 'from': [1]},"
+                   "{'type': 'Conv2D', 'filters': 4, 'kernel_size': [3, 3], 'strides': [2, 2],"
+                   " 'activation': 'elu', 'from': [2]},"
+                   "{'type': 'UpSampling2D', 'size': [3, 2], 'interpolation': 'bilinear',"
+                   " 'from': [3]},"
+                   "{'type': 'Conv2D', 'filters': 2, 'kernel_size': [4, 1], 'from': [0]},"
+                   "{'type': 'UpSampling2D', 'size': [3, 2], 'interpolation': 'bilinear',"
+                   " 'from': [5]},"
+                   "{'type': 'Concatenate', 'from': [4, 6]},"
+                   "{'type': 'Conv2D', 'filters': 2, 'kernel_size': [3, 3], 'strides': [3, 3],"
+                   " 'from': [7]},"
+                   "{'type': 'Flatten', 'from': [8]}, {'type': 'Dense', 'units': 3, 'from': [9]}],"
+                   "'inputs': [0], 'outputs': [10], 'seed': 5}"}},
     {"depthwise", {{INPUT(6, 7, 2),
                        {.kind = LAYER_DEPTHWISE_CONV2D,
                            .own = &(window_layer){.window = {2, 3},

@@ -3,6 +3,7 @@
 #pragma once
 #include "base/mem.h"
 #include "tests/support/tap.h"
+#include "trainer/nn/config.h"
 #include "trainer/nn/train.h"
 
 #define FROM(...)                                                                                  \
@@ -26,6 +27,9 @@ struct test_graph {
     struct {
         size_t n, item[TEST_ENDS];
     } in, out;
+    // A whole configuration (nn/config.h), with ' for ", instead of all of these: of layers whose
+    // structs are in their own files.
+    const char *config;
 };
 
 // The layers that are set come first: the others have no name, no inputs and no attributes.
@@ -38,17 +42,27 @@ static inline size_t test_layers(const struct test_graph *g)
     return n;
 }
 
+static inline model *test_model_of(const char *config, err *e)
+{
+    AUTO_BUF text = {0};
+    for (; *config; config++)
+        buf_char(&text, *config == '\'' ? '"' : *config);
+    AUTO_JSON *tree = json_parse(text.data, text.len, e);
+    return tree ? config_model(tree, 0, e) : NULL;
+}
+
 static inline model *test_model(const struct test_graph *g, const compile_spec *c)
 {
     err e = {0};
-    model *m = model_new_graph(&(graph_spec){.layers = g->layers,
-                                   .n = test_layers(g),
-                                   .inputs = g->in.item,
-                                   .input_count = g->in.n,
-                                   .outputs = g->out.item,
-                                   .output_count = g->out.n,
-                                   .seed = 5},
-        &e);
+    model *m = g->config ? test_model_of(g->config, &e)
+                         : model_new_graph(&(graph_spec){.layers = g->layers,
+                                               .n = test_layers(g),
+                                               .inputs = g->in.item,
+                                               .input_count = g->in.n,
+                                               .outputs = g->out.item,
+                                               .output_count = g->out.n,
+                                               .seed = 5},
+                               &e);
     CHECK_OK(m, e);
     CHECK_OK(model_compile(m, c, &e) == 0, e);
     return m;
