@@ -11,11 +11,13 @@
 //         cell's thread does for it (core.hooks.serve)
 //
 // All of a session belongs to the loop's thread.
+#include "base/digest.h"
 #include "base/env.h"
 #include "base/loop/child.h"
 #include "base/mem.h"
 #include "base/owner.h"
 #include "base/path.h"
+#include "base/secret.h"
 #include "base/str.h"
 #include "script/bind/bindings.h"
 #include "script/bind/python/followed.h"
@@ -74,6 +76,8 @@ struct session {
 struct hub {
     struct session *sessions;
     char *python; // the cell's thread: the kernel that the last cell in Python had; NULL: none
+    bool used;    // a cell's programs have used the cluster
+    bool clients; // and there may be a client, which needs no kubeconfig any more
     bool lent;    // a person has let this notebook's programs use the cluster
 };
 
@@ -148,6 +152,13 @@ static void send_request(
     send_line(s, line);
 }
 
+// The thread goes on.
+static void wake(struct run *r)
+{
+    if (r->pending)
+        loop_call_finish(STEAL(r->pending));
+}
+
 static bool has_calls(const struct run *r)
 {
     return call_paths(r->call)->python && strcasecmp(r->spec->language, "python") == 0;
@@ -163,6 +174,16 @@ static cJSON *execute_request(const char *code, bool silent)
     return content;
 }
 
+// What is asked after a cell: which names it has read and set.
+static char *ask_names(const struct run *r)
+{
+    if (!has_calls(r))
+        return NULL;
+    AUTO_JSON *code = cJSON_CreateString(r->code);
+    AUTO_FREE char *text = json_to_str(code);
+    return str_fmt("__import__('firesteel._names')._names.of(%s)", text);
+}
+
 static void follow(struct run *r, const char *text)
 {
     err e = {0};
@@ -173,10 +194,14 @@ static void follow(struct run *r, const char *text)
 static void send_cell(struct run *r)
 {
     follow(r, r->kubeconfig);
-    r->opened = r->kubeconfig && r->session->unwatched;
+    r->opened = r->hub->clients || (r->kubeconfig && r->session->unwatched);
+    if (r->opened)
+        wake(r);
     cJSON *content = execute_request(r->code, r->expression != NULL);
-    if (r->expression)
-        json_set_str(json_object_at(content, "user_expressions"), "value", r->expression);
+    AUTO_FREE char *names = r->expression ? NULL : ask_names(r);
+    const char *expression = r->expression ? r->expression : names;
+    if (expression)
+        json_set_str(json_object_at(content, "user_expressions"), "value", expression);
     snprintf(r->id, sizeof r->id, "cell-%lld", (long long)++r->session->sent);
     json_set_bool(content, "allow_stdin", !call_is_headless(r->call));
     json_set_bool(content, "stop_on_error", true);
@@ -184,13 +209,6 @@ static void send_cell(struct run *r)
     if (r->session->late.len)
         call_output(r->call, "stdout", r->session->late.data, r->session->late.len);
     buf_clear(&r->session->late);
-}
-
-// The thread goes on.
-static void wake(struct run *r)
-{
-    if (r->pending)
-        loop_call_finish(STEAL(r->pending));
 }
 
 static bool must_note(const struct run *r)
@@ -327,7 +345,7 @@ static void take_reply(struct run *r, cJSON *content)
     cJSON *value = (cJSON *)json_path(content, "user_expressions.value");
     if (!str_eq(status, "ok") && !r->error)
         take_error(r, content); // it said nothing on iopub
-    else if (value && !str_eq(json_str(value, "status"), "ok"))
+    else if (value && r->expression && !str_eq(json_str(value, "status"), "ok"))
         take_error(r, value);
     else if (value)
         r->value = cJSON_Duplicate(json_get(json_get(value, "data"), "application/json"), true);
@@ -771,6 +789,36 @@ static int converse(struct run *r, err *e)
     return done ? -1 : 0;
 }
 
+// Of a value the digest, "" where nobody may or can tell it.
+static void add_write(const struct run *r, cJSON *writes, const cJSON *told)
+{
+    const char *text = cJSON_GetStringValue(told);
+    char hex[SHA256_SHORT] = "";
+    if (text && !secret_name(told->string) && !call_is_secret(r->call, text))
+        sha256_short(text, strlen(text), hex);
+    json_set_str(writes, told->string, hex);
+}
+
+// The names that the cell has read and set, as its kernel tells them (firesteel._names).
+static void note_names(const struct run *r)
+{
+    cJSON *used = cJSON_CreateObject();
+    const cJSON *reads = json_get(r->value, "reads"), *told;
+    if (!reads || r->expression) {
+        json_set_bool(used, "unknown", true);
+        call_used(r->call, used);
+        return;
+    }
+    json_set(used, "reads", cJSON_Duplicate(reads, true));
+    json_set(used, "touched", cJSON_Duplicate(json_get(r->value, "touched"), true));
+    cJSON *writes = json_object_at(used, "writes");
+    cJSON_ArrayForEach(told, json_get(r->value, "writes"))
+    {
+        add_write(r, writes, told);
+    }
+    call_used(r->call, used);
+}
+
 static int tell_failure(struct run *r, err *e)
 {
     if (err_give(e, &r->failed) < 0)
@@ -956,11 +1004,15 @@ static int cell_start(call *c, const cJSON *args, cJSON **result, err *e)
     int done = lend(&r, e);
     if (done == 0)
         done = run_cell(&r, e);
-    if (done == 0 && r.opened) {
+    note_names(&r);
+    r.hub->used = r.hub->used || r.opened;
+    r.hub->clients = r.hub->clients || (r.hub->used && json_bool_or(r.value, "client", false));
+    if (done == 0 && (r.opened || r.hub->clients)) {
         *result = cJSON_CreateObject();
         json_set_bool(*result, USED, true);
     }
     free(r.kubeconfig);
+    cJSON_Delete(r.value);
     strv_free(r.env);
     return done;
 }

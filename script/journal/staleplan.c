@@ -73,7 +73,8 @@ static char *need(const struct plan *p, size_t user, size_t giver)
         cJSON_ArrayForEach(item, json_get(used, lists[k]))
         {
             const char *name = k == 0 ? item->string : cJSON_GetStringValue(item);
-            bool needed = name && (any || fold_has_word(text, fold_field(name)));
+            bool needed = name && (any || fold_has_word(text, fold_field(name)) ||
+                                      fold_names(json_get(to ? to->used : NULL, "reads"), name));
             first = needed && (!first || strcmp(name, first) < 0) ? name : first;
         }
     if (first)

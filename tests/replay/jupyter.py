@@ -34,7 +34,7 @@ def test_python_in_a_notebook_in_lua(t):
     version = [e for e in k.of("recorded") if e["kind"] == "version"]
     assert len(version) == 1 and version[0]["name"] == "python3" and version[0]["value"].startswith("python 3."), version
     used = [e for e in k.of("state", cell=ids[0]) if e["state"] == "ok"][0]["used"]
-    assert used.get("unknown"), used
+    assert used["reads"] == [] and list(used["writes"]) == ["x"], used
 
 
 def test_displays_and_what_is_cleared(t):

@@ -326,6 +326,10 @@ static int end_reads(lua_State *L)
     execution *x = lua_touserdata(L, 1);
     cJSON_Delete(STEAL(x->used));
     x->used = reads_end(L, port_mask(interp_of(L)->options->effects->spec.port));
+    if (x->plan.kind == PLAN_KERNEL && x->turn.used) {
+        cJSON_Delete(x->used);
+        x->used = STEAL(x->turn.used);
+    }
     return 0;
 }
 

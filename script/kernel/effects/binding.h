@@ -143,6 +143,8 @@ char *call_ask(call *c, const char *question, bool secret, err *e);
 // Before a call fails: the error as another language tells it, {name, message, traceback: [texts]},
 // which its cell's error becomes. Takes it.
 void call_failed(call *c, cJSON *told);
+// The names that the cell's program has read and set, as cells/reads.h has them. Takes it.
+void call_used(call *c, cJSON *used);
 // Does what a program asks for that this binding runs: calls a function of script/lib that is in
 // core.hooks, with JSON. Only for calls of a cell, on its thread. Takes args. *result is new. -1:
 // the turn has to stop, or this is a call of a branch.

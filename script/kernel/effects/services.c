@@ -139,6 +139,12 @@ void call_failed(call *c, cJSON *told)
     c->turn->told = told;
 }
 
+void call_used(call *c, cJSON *used)
+{
+    cJSON_Delete(c->turn->used);
+    c->turn->used = used;
+}
+
 int call_serve(call *c, const char *hook, cJSON *args, cJSON **result, err *e)
 {
     effects *fx = c->effects;

@@ -77,6 +77,7 @@ void turn_done(turn *t)
         pthread_mutex_destroy(&t->tree);
     canceller_free(t->waits);
     cJSON_Delete(t->told);
+    cJSON_Delete(t->used);
     free(t->cell);
     free(t->name);
     free(t->key);

@@ -62,6 +62,7 @@ typedef struct turn {
     bool captured;       // its output goes to a variable
     bool anew;           // in a resumed run: its effects are done, not verified
     bool swept;          // and what it had made before has been removed
+    cJSON *used;         // the names that its program has read and set (call_used); NULL: not known
     cJSON *told;         // of a failure: the error as another language tells it (call_failed)
     int64_t ordinal;     // effect calls so far, without those of branches
     // With those of branches, for the cell's turn:
