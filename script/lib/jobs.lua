@@ -63,14 +63,89 @@ local function volumes_of(options)
   return volumes, with(mounts, options.volume_mounts or {})
 end
 
+-- What tells the items of a list apart when it is patched; other lists are replaced. As Kubernetes merges pods.
+local KEYS = { containers = "name", initContainers = "name", volumes = "name", env = "name", imagePullSecrets = "name",
+  volumeMounts = "mountPath", ports = "containerPort" }
+
+local patched
+
+local function patched_list(list, patch, key)
+  local all, at = core.array {}, {}
+  for i, item in ipairs(list) do all[i], at[item[key]] = item, i end
+  for _, item in ipairs(patch) do
+    local i = at[item[key]] or #all + 1
+    all[i], at[item[key]] = patched(all[i] or {}, item), i
+  end
+  return all
+end
+
+-- A tree with what the patch says: maps are merged, core.null removes.
+function patched(tree, patch)
+  local all = merged(tree)
+  for name, value in pairs(patch) do
+    local have = all[name]
+    if type(value) ~= "table" or type(have) ~= "table" or value == core.null then
+      all[name] = value ~= core.null and value or nil
+    elseif KEYS[name] then
+      all[name] = patched_list(have, value, KEYS[name])
+    elseif #value > 0 then
+      all[name] = value
+    else
+      all[name] = patched(have, value)
+    end
+  end
+  return all
+end
+
+local function list_in(engine, spec, name, key)
+  for i, item in ipairs(spec[name] or {}) do
+    if type(item) ~= "table" or item[key] == nil then
+      usage(engine, "template.spec.%s[%d] has no %s", name, i, key)
+    end
+  end
+end
+
+-- template = { metadata = …, spec = … }, checked; a container without a name is the job's own.
+local function template_of(engine, options, container)
+  local patch = options.template
+  if patch == nil then return nil end
+  for key, value in pairs(patch) do
+    if (key ~= "metadata" and key ~= "spec") or type(value) ~= "table" then
+      usage(engine, 'template is a patch of a pod, { spec = { priorityClassName = "high" } }: it has no %s', tostring(key))
+    end
+  end
+  local spec = patched(patch.spec or {}, {})
+  for _, name in ipairs { "containers", "initContainers" } do
+    for i, item in ipairs(spec[name] or {}) do
+      if type(item) ~= "table" then usage(engine, "template.spec.%s[%d] must be a table", name, i) end
+    end
+  end
+  if spec.containers then
+    local own = core.array {}
+    for i, item in ipairs(spec.containers) do own[i] = merged(item, { name = item.name or container }) end
+    spec.containers = own
+  end
+  for name, key in pairs(KEYS) do list_in(engine, spec, name, key) end
+  return { metadata = patch.metadata, spec = spec }
+end
+
+-- Kueue's labels, of the object that it admits as a whole; never of pods, which it would then admit one by one.
+local function queue_labels(engine, options)
+  if options.priority and not options.queue then
+    usage(engine, "priority is a WorkloadPriorityClass of Kueue, for jobs in a queue: queue = …; a pod's is template = { spec = { priorityClassName = … } }")
+  end
+  return { ["kueue.x-k8s.io/queue-name"] = options.queue, ["kueue.x-k8s.io/priority-class"] = options.priority }
+end
+
 -- The pods of a role: its one container has the role's name.
-local function pod_template(options, job, role, container, volumes)
+local function pod_template(engine, options, job, role, container, volumes)
   local more_volumes, more_mounts = volumes_of(options)
   container.name, container.image, container.resources = role, tostring(options.image), resources_of(options)
   container.imagePullPolicy = options.pull_policy
   container.volumeMounts = with(container.volumeMounts or {}, more_mounts)
-  return {
-    metadata = { labels = merged(options.labels or {}, job.labels, { ["firesteel/hvd-role"] = role }),
+  local labels = merged(job.labels, { ["firesteel/hvd-role"] = role })
+  local template = {
+    metadata = { labels = merged(options.labels or {}, labels),
       annotations = merged({ ["sidecar.istio.io/inject"] = "false" }, options.annotations or {}) },
     spec = {
       restartPolicy = "Never", terminationGracePeriodSeconds = 5, enableServiceLinks = false,
@@ -79,19 +154,25 @@ local function pod_template(options, job, role, container, volumes)
       containers = { container }, volumes = with(volumes, more_volumes),
     },
   }
+  local patch = template_of(engine, options, role)
+  return patch and patched(patched(template, patch), { metadata = { labels = labels } }) or template
 end
 
 -- A Job of `n` pods that are tried once: the driver starts again from the cell, not by itself.
 -- The pods of elastic executors are replaced, and call the driver again.
-local function job_manifest(options, job, role, n, container, volumes)
-  local template = pod_template(options, job, role, container, volumes)
+local function job_spec(engine, options, job, role, n, container, volumes)
   return {
-    apiVersion = "batch/v1", kind = "Job",
-    metadata = { name = ("%s-%s"):format(job.name, role), labels = template.metadata.labels },
-    spec = {
-      backoffLimit = role == "executor" and job.elastic and 100 or 0, completions = n, parallelism = n, completionMode = "Indexed", ttlSecondsAfterFinished = 3600,
-      template = template,
-    },
+    backoffLimit = role == "executor" and job.elastic and 100 or 0, completions = n, parallelism = n, completionMode = "Indexed",
+    template = pod_template(engine, options, job, role, container, volumes),
+  }
+end
+
+local function job_manifest(options, job, role, n, container, volumes)
+  local spec = job_spec("k8s.jobs", options, job, role, n, container, volumes)
+  spec.ttlSecondsAfterFinished = 3600
+  return {
+    apiVersion = "batch/v1", kind = "Job", spec = spec,
+    metadata = { name = ("%s-%s"):format(job.name, role), labels = merged(spec.template.metadata.labels, queue_labels("k8s.jobs", options)) },
   }
 end
 
@@ -104,7 +185,7 @@ local function network_policy(job)
   }
 end
 
-local parts = { merged = merged, pod_template = pod_template }
+local parts = { merged = merged, pod_template = pod_template, job_spec = job_spec, queue_labels = queue_labels, template_of = template_of }
 core.engine_parts = parts
 
 -- How many executors, and the ranks that each takes.
@@ -173,12 +254,15 @@ k8s.jobs = core.hvd_engine("k8s.jobs", {
 })
 
 core.api [[
-k8s.jobs{image: any=, namespace: string=, executors: integer=, cores: integer=1, cpu: any=, memory: string=, gpu: any=, env: table=, pull_secrets: any=, pull_policy: string=, service_account: string=, node_selector: table=, tolerations: list=, labels: table=, annotations: table=, volumes: table=, volume_mounts: list=, network_policy: boolean=true} -> engine
+k8s.jobs{image: any=, namespace: string=, executors: integer=, cores: integer=1, queue: string=, priority: string=, template: table=, cpu: any=, memory: string=, gpu: any=, env: table=, pull_secrets: any=, pull_policy: string=, service_account: string=, node_selector: table=, tolerations: list=, labels: table=, annotations: table=, volumes: table=, volume_mounts: list=, network_policy: boolean=true} -> engine
   Where hvd.run runs its ranks: a Job with the driver, and a Job of executors, each with some of the ranks.
   image: an image with firesteel-worker: what image.build gives, or its name
   namespace: that of the context unless it is said
   executors: how many pods; as many as np needs unless it is said
   cores: how many ranks an executor takes
+  queue: a LocalQueue of Kueue, which admits each of the two Jobs by itself; k8s.jobset is admitted as a whole
+  priority: a WorkloadPriorityClass of Kueue
+  template: a patch of the pods, { spec = { schedulerName = "volcano" } }: maps are merged, lists of named things by name; a container without a name is the job's
   cpu: what each pod requests, 2 or "500m"
   memory: what each pod requests and may use, "1Gi"
   gpu: how many GPUs (nvidia.com/gpu) each pod has, or { ["amd.com/gpu"] = 1 }

@@ -126,3 +126,34 @@ def test_a_pod_of_elastic_jobs_is_lost_and_replaced(t):
     assert done.code == 0 and "sizes\t2 1 2" in done.out, done
     assert "was lost: its connection has ended" in done.out and "newcomers join" in done.out, done
     place.nothing_left("firesteel/hvd", kinds=BY_OPERATORS)
+
+
+PATCHED = """
+-- %% Jobs{magic}
+on = k8s.jobs {{ image = "{image}", executors = 2, cpu = "100m", template = {{
+  metadata = {{ annotations = {{ team = "vision" }}, labels = {{ ["firesteel/hvd-role"] = "mine" }} }},
+  spec = {{
+    terminationGracePeriodSeconds = 3, priorityClassName = "system-cluster-critical",
+    securityContext = {{ runAsNonRoot = true, runAsUser = 1000, seccompProfile = {{ type = "RuntimeDefault" }} }},
+    containers = {{ {{ securityContext = {{ allowPrivilegeEscalation = false, capabilities = {{ drop = {{ "ALL" }} }} }},
+                      env = {{ {{ name = "TEAM", value = "vision" }} }}, volumeMounts = {{ {{ name = "scratch", mountPath = "/scratch" }} }} }} }},
+    volumes = {{ {{ name = "scratch", emptyDir = {{}} }} }},
+  }},
+}} }}
+r = hvd.run(function()
+  hvd.init()
+  io.open("/scratch/" .. hvd.rank(), "w"):close()
+  return os.getenv "TEAM"
+end, {{ on = on }})
+print("teams", r[1], r[2])
+"""
+
+
+def test_a_pod_template_in_a_restricted_namespace(t):
+    """What a namespace of the level "restricted" asks for is said by template=; the job's own labels, volumes and variables stay."""
+    place = Place(t)
+    place.kubectl("label", "namespace", place.namespace, "pod-security.kubernetes.io/enforce=restricted", "--overwrite")
+    image = place.build("engines/magic:1")
+    done = place.run(PATCHED.format(magic="", image=image))
+    assert done.code == 0 and "teams\tvision\tvision" in done.out, done
+    place.nothing_left("firesteel/hvd", kinds=BY_OPERATORS)
