@@ -13,6 +13,7 @@
 #include "k8s/client/state.h"
 #include "k8s/client/tail.h"
 #include "k8s/manifest/manifest.h"
+#include "k8s/manifest/restricted.h"
 #include "script/bind/bindings.h"
 #include "script/bind/hvd_result.h"
 #include "script/bind/k8s.h"
@@ -126,9 +127,12 @@ static int prepare(struct job *j, err *e)
     AUTO_FREE char *notes = notes_of_function(j->call, json_str_or(j->args, "packed", ""));
     fill_in(j->objects, PLACE_JOB, j->name);
     fill_in(j->objects, PLACE_NOTES, notes ? notes : "");
+    bool restricted = k8s_is_restricted(&j->pods, j->ns);
     cJSON *o;
     cJSON_ArrayForEach(o, j->objects)
     {
+        if (restricted)
+            manifest_restrict(o);
         cJSON *m = json_object_at(o, "metadata");
         manifest_label(o, call_run(j->call), true);
         k8s_mark(j->call, m);

@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "k8s/client/wait.h"
 #include "k8s/manifest/manifest.h"
+#include "k8s/manifest/restricted.h"
 #include "script/bind/bindings.h"
 
 #include <string.h>
@@ -78,6 +79,8 @@ static int prepare(
     k8s_mark(c, m);
     if (t->resource->namespaced)
         json_set_str(m, "namespace", t->ns);
+    if (json_bool_or(args, "ours", false) && k8s_is_restricted(t, t->ns))
+        manifest_restrict(*object);
     t->name = json_str(m, "name");
     return 0;
 }

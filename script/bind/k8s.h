@@ -86,6 +86,9 @@ cJSON *k8s_items(struct target *t, const struct patience *p, const char *api_ver
     const char *kind, const char *ns, const struct list_query *query, err *e);
 // Patience for a question that may also go without an answer (client_errand).
 struct patience k8s_quick(const struct target *t);
+// Does the namespace enforce Pod Security's level "restricted"? Then pods that are ours say what it
+// asks for (k8s/manifest/restricted.h). Whoever may not read the namespace is told false.
+bool k8s_is_restricted(const struct target *t, const char *ns);
 // The Deployments of operators of the target's kind, found by the label that their charts set: an
 // array; NULL: none is known for it, or they cannot be read.
 cJSON *k8s_operators(struct target *t, const struct patience *p);

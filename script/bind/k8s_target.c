@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "k8s/client/kinds/known.h"
+#include "k8s/manifest/restricted.h"
 #include "script/bind/k8s.h"
 
 #include <string.h>
@@ -234,4 +235,14 @@ cJSON *k8s_text(const buf *text)
     size_t n = text->len;
     AUTO_FREE char *copy = mem_strndup(buf_cstr(text), n && text->data[n - 1] == '\n' ? n - 1 : n);
     return cJSON_CreateString(copy);
+}
+
+bool k8s_is_restricted(const struct target *t, const char *ns)
+{
+    struct patience quick = k8s_quick(t);
+    const struct resource *namespaces =
+        client_resource_of(t->client, &quick, "v1", "Namespace", NULL);
+    AUTO_JSON *there =
+        namespaces ? client_get(t->client, &quick, namespaces, NULL, ns, NULL) : NULL;
+    return str_eq(json_str(json_path(there, "metadata.labels"), LABEL_ENFORCED), "restricted");
 }

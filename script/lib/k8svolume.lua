@@ -14,7 +14,7 @@ local function manifest(claim, up, options, seconds)
   if type(secrets) == "string" then secrets = { secrets } end
   local references = secrets and core.array {}
   for i, secret in ipairs(secrets or {}) do references[i] = { name = secret } end
-  return {
+  return core.our_pods {
     apiVersion = "batch/v1", kind = "Job", metadata = { generateName = claim .. "-copy-", namespace = options.namespace },
     spec = { backoffLimit = 0, ttlSecondsAfterFinished = 0, activeDeadlineSeconds = math.ceil(seconds) + GONE, template = {
       metadata = { annotations = { ["sidecar.istio.io/inject"] = "false" } },

@@ -162,7 +162,7 @@ local function verify_there(f, options)
   pod.restartPolicy = "Never"
   pod.containers = { { name = "verify", image = f.image.ref, resources = options.resources,
     args = { "verify", "--json", "--tolerance", ("%.17g"):format(options.tolerance), "." } } }
-  local job = k8s.create({ apiVersion = "batch/v1", kind = "Job",
+  local job = k8s.create(core.our_pods { apiVersion = "batch/v1", kind = "Job",
     metadata = { generateName = "verify-" .. f.name:lower():gsub("[._]", "-"):sub(1, 40) .. "-", namespace = options.namespace },
     spec = { backoffLimit = 0, ttlSecondsAfterFinished = KEPT, template = { spec = pod } } })
   local ok, why = pcall(function() return job:reaches("Complete", options.timeout) end)

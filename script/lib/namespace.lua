@@ -136,7 +136,7 @@ local function fill_claim(name, options, fill)
     secrets = secrets or {}
     secrets[i] = { name = secret }
   end
-  local job = k8s.create { apiVersion = "batch/v1", kind = "Job",
+  local job = k8s.create(core.our_pods { apiVersion = "batch/v1", kind = "Job",
     metadata = { generateName = name .. "-fill-", namespace = options.namespace },
     spec = { backoffLimit = 2, ttlSecondsAfterFinished = 60, template = { spec = {
       restartPolicy = "Never", imagePullSecrets = secrets, securityContext = { runAsUser = 0 },
@@ -144,7 +144,7 @@ local function fill_claim(name, options, fill)
         command = { "sh", "-c", 'cp -R "$0/." /volume/', fill.path },
         volumeMounts = { { name = "volume", mountPath = "/volume" } } } },
       volumes = { { name = "volume", persistentVolumeClaim = { claimName = name } } },
-    } } } }
+    } } } })
   job:reaches("Complete", fill.timeout or "10m")
 end
 

@@ -108,7 +108,7 @@ local function manifests(f, o)
         annotations = { ["prometheus.io/scrape"] = "true", ["prometheus.io/port"] = tostring(o.port), ["prometheus.io/path"] = "/metrics" } } } } }
   local service = { apiVersion = "v1", kind = "Service", metadata = { name = o.name, namespace = o.namespace, labels = labels },
     spec = { selector = labels, ports = { { name = "http", port = o.port, targetPort = "http" } } } }
-  return deployment, service
+  return core.our_pods(deployment), service
 end
 
 -- The Deployment that has the name already: the model before. One that is no model's is not ours to replace.

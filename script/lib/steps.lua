@@ -151,7 +151,7 @@ function kinds.image(flow, step, env, record)
   for name, value in pairs(flow.labels or {}) do labels[name] = value end
   record.earlier = record.earlier or {} -- of the attempts before, for a step that deletes
   table.move(record.handles or {}, 1, #(record.handles or {}), #record.earlier + 1, record.earlier)
-  record.handles = { k8s.create({
+  record.handles = { k8s.create(core.our_pods {
     apiVersion = "batch/v1", kind = "Job",
     metadata = { generateName = ("%s-%s-"):format(flow.name, step.name:lower():gsub("_", "-")), labels = labels },
     spec = { backoffLimit = 0, template = { metadata = { labels = labels }, spec = {

@@ -243,6 +243,14 @@ for _, on in ipairs {
   print(select(2, pcall(hvd.run, function() end, { np = 1, on = on })))
 end
 print(select(2, pcall(k8s.jobs, { image = "i", volumes = "data" })))
+for _, on in ipairs {
+  k8s.jobs { image = "i", priority = "high" }, k8s.jobset { image = "i", template = { priorityClassName = "high" } },
+  k8s.mpijob { image = "i", template = { spec = { volumes = { { emptyDir = {} } } } } },
+  k8s.sparkapp { image = "i", template = { spec = { containers = { "me" } } } },
+} do
+  print(select(2, pcall(hvd.run, function() end, { np = 1, on = on })))
+end
+print(select(2, pcall(hvd.run, function() end, { min_np = 1, np = 2, on = k8s.jobset { image = "i" } })))
 """
 
 
@@ -251,6 +259,10 @@ def test_what_an_engine_cannot_be_is_said_before(t):
     assert done.code == 0, done
     for words in ("volumes expects the names of claims, not a number", "volumes expects the folder where a claim is mounted, not a boolean",
                   'k8s.sparkapp: volumes are claims and where they are mounted, { mnist = "/data" }', "k8s.jobs: volumes must be",
+                  "k8s.jobs: priority is a WorkloadPriorityClass of Kueue, for jobs in a queue: queue = …",
+                  'k8s.jobset: template is a patch of a pod, { spec = { priorityClassName = "high" } }: it has no priorityClassName',
+                  "k8s.mpijob: template.spec.volumes[1] has no name", "k8s.sparkapp: template.spec.containers[1] must be a table",
+                  "k8s.jobset: a JobSet has a fixed number of pods; elastic jobs run by k8s.jobs",
                   'memory = "600m" is in thousandths of a byte, as Kubernetes reads it: "600Mi"'):
         assert words in done.out, (words, done)
     assert "Running" not in done.out, done

@@ -20,6 +20,7 @@
 #include "k8s/client/tabs.h"
 #include "k8s/client/wait.h"
 #include "k8s/manifest/manifest.h"
+#include "k8s/manifest/restricted.h"
 #include "tests/support/tap.h"
 
 #include <inttypes.h>
@@ -776,6 +777,31 @@ TEST(objects_are_marked_as_the_run_s)
     CHECK_STR(json_str(json_path(app, "spec.executor.labels"), "x"), "y");
     AUTO_FREE char *value = manifest_label_value("--a b--");
     CHECK_STR(value, "a-b");
+}
+
+TEST(pods_fit_a_restricted_namespace)
+{
+    AUTO_JSON *job =
+        tap_yaml("{kind: Job, spec: {template: {spec: {securityContext: {runAsUser: 0}, "
+                 "containers: [{name: a, "
+                 "securityContext: {runAsUser: 0, capabilities: {add: [NET_BIND_SERVICE]}}}], "
+                 "initContainers: [{name: i}]}}}}");
+    manifest_restrict(job);
+    AUTO_JSON *fits =
+        tap_yaml("{kind: Job, spec: {template: {spec: {securityContext: {runAsUser: 1000, "
+                 "runAsNonRoot: true, "
+                 "fsGroup: 1000, seccompProfile: {type: RuntimeDefault}}, containers: [{name: a, "
+                 "securityContext: {capabilities: {add: [NET_BIND_SERVICE], drop: [ALL]}, "
+                 "allowPrivilegeEscalation: false}}], initContainers: [{name: i, securityContext: "
+                 "{capabilities: {drop: [ALL]}, allowPrivilegeEscalation: false}}]}}}}");
+    CHECK(cJSON_Compare(job, fits, true));
+    AUTO_JSON *app = tap_yaml("{kind: SparkApplication, spec: {driver: {podSecurityContext: "
+                              "{runAsUser: 7}}, executor: {cores: 1}}}");
+    manifest_restrict(app);
+    CHECK_STR(
+        json_path_str(app, "spec.driver.podSecurityContext.seccompProfile.type"), "RuntimeDefault");
+    CHECK(json_int_or(json_path(app, "spec.driver.podSecurityContext"), "fsGroup", 0) == 7);
+    CHECK(json_int_or(json_path(app, "spec.executor.podSecurityContext"), "runAsUser", 0) == 185);
 }
 
 // The entries of a server's row, an hour after it was printed.
