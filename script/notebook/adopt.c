@@ -25,6 +25,11 @@ void kept_adopt(cell *c, const cell *from)
         k->came = mem_strdup(was->came);
         k->came_as = mem_strdup(was->came_as);
     }
+    if (!k->script && was->script && c->kind == from->kind && str_eq(c->source, from->source) &&
+        str_eq(c->marker, from->marker)) {
+        k->script = mem_strndup(was->script, was->script_n);
+        k->script_n = was->script_n;
+    }
     k->plain = k->plain || (was->plain && str_eq(c->source, from->source));
 }
 
@@ -43,6 +48,11 @@ void notebook_adopt_file(notebook *nb, notebook *file)
     nb->minor = file->minor;
     nb->format = file->format;
     nb->undecided = file->undecided && !nb->language;
+    if (!nb->script && file->script) {
+        nb->script = file->script;
+        nb->script_header = mem_strdup(file->script_header);
+        nb->script_header_as = mem_strdup(file->script_header_as);
+    }
     if (!nb->came && file->came) {
         nb->came = mem_strndup(file->came, file->came_n);
         nb->came_n = file->came_n;

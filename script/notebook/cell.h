@@ -30,6 +30,7 @@ struct cell_options {
     char *kernel;       // the name of the Jupyter kernel that runs it
     char *capture;      // name of the variable that takes the output
     char **tags;        // NULL-terminated, or NULL
+    char *strange;      // the first option of none that we know: other tools' in their languages
     int64_t timeout_ns; // 0: none
     int retries;        // how often it is run again after a failure
     char *when;         // "always", "failed" or a Lua expression; NULL: while nothing failed

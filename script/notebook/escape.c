@@ -6,6 +6,8 @@
 //   -- %% A            -- -- %% A           %% A                -- -- %% A
 //   -- -- %% A         -- -- -- %% A        -- %% A             -- -- -- %% A
 #include "base/mem.h"
+#include "base/str.h"
+#include "script/notebook/others/rules.h"
 #include "script/notebook/private.h"
 
 #include <ctype.h>
@@ -44,17 +46,35 @@ const char *marker_of(const char *line, size_t n)
     return starts(p, end, "--") ? percents(p + 2, end) : NULL;
 }
 
-// Would the line, without some or all of its comment marks, be a marker in the file?
-static bool is_like_marker(const char *p, const char *end, bool commented)
+// How the lines of a cell are commented, and what is a marker there.
+struct marks {
+    const struct dialect *dialect; // NULL: Lua's
+    const char *mark;
+    bool commented; // the file has a mark in front of each line
+};
+
+static const char *marker_with(const struct marks *m, const char *p, const char *end)
 {
-    if (!commented)
+    return m->dialect ? script_marker(m->dialect, p, (size_t)(end - p))
+                      : marker_of(p, (size_t)(end - p));
+}
+
+// Would the line, without some or all of its comment marks, be a marker in the file?
+static bool is_like_marker(const struct marks *m, const char *p, const char *end)
+{
+    size_t mark = strlen(m->mark);
+    if (!m->commented)
         p = after_space(p, end);
-    for (;; p += 3) {
-        if (!commented && !starts(p, end, "--"))
+    for (;; p += mark + 1) {
+        if (!m->commented && !starts(p, end, m->mark))
             return false;
-        if (percents(commented ? p : p + 2, end))
+        AUTO_BUF whole = {0};
+        buf_str(&whole, m->commented ? m->mark : "");
+        buf_str(&whole, m->commented ? " " : "");
+        buf_add(&whole, p, (size_t)(end - p));
+        if (marker_with(m, buf_cstr(&whole), buf_cstr(&whole) + whole.len))
             return true;
-        if (!starts(p, end, "-- "))
+        if (!starts(p, end, m->mark) || p + mark == end || p[mark] != ' ')
             return false;
     }
 }
@@ -96,31 +116,37 @@ static const char *after_fence(const char *line)
     return NULL;
 }
 
-static void escape_line(const char *line, size_t n, bool commented, buf *out)
+static void escape_line(const struct marks *m, const char *line, size_t n, buf *out)
 {
-    const char *end = line + n, *p = commented ? line : after_space(line, end);
-    bool more = is_like_marker(line, end, commented);
+    const char *end = line + n, *p = m->commented ? line : after_space(line, end);
+    bool more = is_like_marker(m, line, end);
     buf_add(out, line, (size_t)(p - line));
-    buf_str(out, more ? "-- " : "");
+    buf_fmt(out, more ? "%s " : "", m->mark);
     buf_add(out, p, (size_t)(end - p));
 }
 
-static void unescape_line(const char *line, size_t n, bool commented, buf *out)
+static void unescape_line(const struct marks *m, const char *line, size_t n, buf *out)
 {
-    const char *end = line + n, *p = commented ? line : after_space(line, end);
-    bool less = starts(p, end, commented ? "-- " : "-- --") && is_like_marker(p, end, commented);
+    const char *end = line + n, *p = m->commented ? line : after_space(line, end);
+    size_t mark = strlen(m->mark) + 1;
+    bool has = starts(p, end, m->mark) && (size_t)(end - p) >= mark && p[mark - 1] == ' ';
+    bool less =
+        has && (m->commented || starts(p + mark, end, m->mark)) && is_like_marker(m, p, end);
     buf_add(out, line, (size_t)(p - line));
-    p += less ? 3 : 0;
+    p += less ? mark : 0;
     buf_add(out, p, (size_t)(end - p));
 }
 
-static char *each_line(const cell *c, const char *text,
-    void (*fn)(const char *line, size_t n, bool commented, buf *out))
+static char *each_line(const cell *c, const struct dialect *d, const struct rules *r,
+    const char *text, void (*fn)(const struct marks *m, const char *line, size_t n, buf *out))
 {
-    if (!strstr(text, "%%")) // as in most cells
-        return mem_strdup(text);
+    if (!strstr(text, "%%") && !(d && (strstr(text, "In[") || strstr(text, "<codecell>"))))
+        return mem_strdup(text); // as in most cells
+    struct marks m = {d, d ? d->mark : "--", d ? !r : cell_is_commented(c)};
+    quotes q = {.off = true};
     buf out = {0};
-    bool commented = cell_is_commented(c);
+    if (r && !m.commented)
+        quotes_begin(&q, r);
     while (*text) {
         const char *after = c->kind == CELL_CODE ? NULL : after_fence(text);
         if (after) {
@@ -129,7 +155,11 @@ static char *each_line(const cell *c, const char *text,
             continue;
         }
         size_t n = strcspn(text, "\n");
-        fn(text, n, commented, &out);
+        if (q.triple)
+            buf_add(&out, text, n);
+        else
+            fn(&m, text, n, &out);
+        quotes_feed(&q, text, n);
         text += n;
         if (*text)
             buf_char(&out, *text++);
@@ -137,12 +167,14 @@ static char *each_line(const cell *c, const char *text,
     return out.data ? buf_take(&out) : mem_strdup("");
 }
 
-char *markers_escape(const cell *c, const char *text)
+char *markers_escape(
+    const cell *c, const struct dialect *d, const struct rules *r, const char *text)
 {
-    return each_line(c, text, escape_line);
+    return each_line(c, d, r, text, escape_line);
 }
 
-char *markers_unescape(const cell *c, const char *text)
+char *markers_unescape(
+    const cell *c, const struct dialect *d, const struct rules *r, const char *text)
 {
-    return each_line(c, text, unescape_line);
+    return each_line(c, d, r, text, unescape_line);
 }

@@ -31,7 +31,7 @@ bool coding_line(const char *line, size_t n, const char *mark)
 // The line of the encoding with another comment mark; new.
 static char *with_mark(const char *line, const char *mark)
 {
-    size_t own = str_starts(line, "--") ? 2 : *line == '#' ? 1 : 0;
+    size_t own = strspn(line, "-#/;%");
     return str_fmt("%s%s", mark, line + own);
 }
 
@@ -212,16 +212,15 @@ static cJSON *shown_metadata(const cJSON *metadata)
     return out;
 }
 
-void header_print(const cJSON *metadata, const char *front, bool non_ascii, buf *out)
+void header_print(const cJSON *metadata, const char *front, bool coded, buf *out)
 {
     const char *executable = json_path_str(metadata, "jupytext.executable");
     const char *encoding = json_path_str(metadata, "jupytext.encoding");
     if (executable)
         buf_fmt(out, "#!%s\n", executable);
     AUTO_FREE char *coding = encoding ? with_mark(encoding, "--")
-                             : non_ascii && !str_eq(language_of_metadata(metadata), "python")
-                                 ? mem_strdup("-- -*- coding: utf-8 -*-")
-                                 : NULL;
+                             : coded  ? mem_strdup("-- -*- coding: utf-8 -*-")
+                                      : NULL;
     if (coding)
         buf_fmt(out, "%s\n", coding);
     bool hidden = str_eq(json_path_str(metadata, "jupytext.notebook_metadata_filter"), "-all");
@@ -230,7 +229,9 @@ void header_print(const cJSON *metadata, const char *front, bool non_ascii, buf 
     for (const char *line = front ? strchr(front, '\n') + 1 : "";
          *line && !str_starts(line, "---");) {
         size_t n = strcspn(line, "\n");
-        buf_fmt(out, "-- %.*s\n", (int)n, line);
+        buf_str(out, n ? "-- " : "--");
+        buf_add(out, line, n);
+        buf_char(out, '\n');
         line += n + (line[n] != '\0');
     }
     if (!hidden) {

@@ -8,8 +8,6 @@
 
 #include <string.h>
 
-#define FRONT_ID "header" // of the raw cell with other people's header lines
-
 static bool is_lua_file(const cell *c)
 {
     return c->options.file && !c->options.language && str_ends(c->options.file, ".lua");
@@ -47,10 +45,12 @@ static void take_foreign(const notebook *nb, cell *c, cJSON *metadata)
     cJSON *next;
     for (cJSON *item = metadata->child; item; item = next) {
         next = item->next;
-        bool keep = (cJSON_IsObject(item) || option_is_foreign(item->string)) &&
-                    cell_filter_takes(nb->metadata, item->string);
+        bool known = cJSON_IsObject(item) || option_is_foreign(item->string) ||
+                     (nb->language && !cJSON_IsNull(item) && option_is_unknown(item->string));
+        bool keep = known && cell_filter_takes(nb->metadata, item->string);
         for (size_t i = 0; i < ARRAY_LEN(ours); i++)
             keep = keep || str_eq(item->string, ours[i]);
+        keep = keep && !(str_eq(item->string, "tags") && cJSON_IsArray(item) && !item->child);
         if (keep)
             continue;
         if (!c->kept->foreign)
@@ -110,8 +110,8 @@ static void take_source(const notebook *nb, cell *c, char *source)
         c->source = source;
         return;
     }
-    char *clean = markers_unescape(c, source);
-    AUTO_FREE char *again = markers_escape(c, clean);
+    char *clean = markers_unescape(c, NULL, NULL, source);
+    AUTO_FREE char *again = markers_escape(c, NULL, NULL, clean);
     c->kept->plain = !str_eq(again, source);
     free(c->source);
     c->source = c->kept->plain ? source : clean;
@@ -141,7 +141,8 @@ static char *source_of(const notebook *nb, const cell *c)
     const char *language = c->options.language;
     const char *arguments = json_str(c->kept->metadata, "magic_args");
     bool plain = nb->language || c->kept->plain;
-    AUTO_FREE char *source = plain ? mem_strdup(c->source) : markers_escape(c, c->source);
+    AUTO_FREE char *source =
+        plain ? mem_strdup(c->source) : markers_escape(c, NULL, NULL, c->source);
     if (c->kind == CELL_CODE && language && jupyter_language(language))
         return str_fmt(
             "%%%%%s%s%s\n%s", language, arguments ? " " : "", arguments ? arguments : "", source);
@@ -180,6 +181,7 @@ static int read_cell(notebook *nb, const cJSON *j, err *e)
     char *title = mem_strdup(json_str(metadata, "title"));
     if (title)
         one_line(title);
+    c->kept->spaced = json_get(metadata, "lines_to_next_cell");
     c->kept->blank = (int)json_int_or(metadata, "lines_to_next_cell", 1) & 3;
     cJSON_DeleteItemFromObjectCaseSensitive(metadata, "lines_to_next_cell");
     cJSON_DeleteItemFromObjectCaseSensitive(metadata, "title");
@@ -287,7 +289,8 @@ notebook *notebook_parse_ipynb(const char *text, size_t n, err *e)
     nb->json = cJSON_IsTrue(json_path(nb->metadata, "jupytext.cell_metadata_json"));
     AUTO_FREE char *front = take_front(nb);
     buf header = {0};
-    header_print(nb->metadata, front, has_non_ascii(nb), &header);
+    header_print(
+        nb->metadata, front, !str_eq(nb->language, "python") && has_non_ascii(nb), &header);
     nb->header_n = header.len;
     nb->header = header.data ? buf_take(&header) : mem_strdup("");
     if (front)

@@ -15,11 +15,18 @@ static const struct {
 } kernels[] = {
     {"python", "python"}, {"pyspark", "python"}, {"sage", "sage"}, {"julia", "julia"}, {"ir", "R"}};
 
-static const struct {
-    const char *end, *language;
-} extensions[] = {{".py", "python"}, {".R", "R"}, {".r", "R"}, {".jl", "julia"}, {".sh", "bash"},
-    {".sage", "sage"}, {".scala", "scala"}, {".js", "javascript"}, {".ts", "typescript"},
-    {".rs", "rust"}, {".c", "C"}, {".cpp", "C++"}};
+static const struct dialect dialects[] = {{".py", "python", "#"}, {".R", "R", "#"},
+    {".r", "R", "#"}, {".jl", "julia", "#"}, {".sh", "bash", "#"}, {".sage", "sage", "#"},
+    {".coco", "coconut", "#"}, {".ps1", "powershell", "#"}, {".tcl", "tcl", "#"},
+    {".xsh", "xonsh", "#"}, {".gp", "gnuplot", "#"}, {".sos", "sos", "#"},
+    {".robot", "robotframework", "#"}, {".resource", "robotframework", "#"}, {".cpp", "c++", "//"},
+    {".js", "javascript", "//"}, {".ts", "typescript", "//"}, {".scala", "scala", "//"},
+    {".rs", "rust", "//"}, {".cs", "csharp", "//"}, {".fsx", "fsharp", "//"},
+    {".fs", "fsharp", "//"}, {".java", "java", "//"}, {".groovy", "groovy", "//"},
+    {".go", "go", "//"}, {".do", "stata", "//"}, {".c", "C", "//"}, {".hs", "haskell", "--"},
+    {".clj", "clojure", ";;"}, {".scm", "scheme", ";;"}, {".ss", "scheme", ";;"},
+    {".pro", "idl", ";"}, {".m", "matlab", "%"}, {".lgt", "logtalk", "%"},
+    {".logtalk", "logtalk", "%"}, {".q", "q", "/"}};
 
 // Of a cell's language=, with what its cells do.
 #define LANGUAGES(X)                                                                               \
@@ -114,11 +121,27 @@ void language_from_metadata(notebook *nb)
     nb->kernel = nb->language ? mem_strdup(json_path_str(metadata, "kernelspec.name")) : NULL;
 }
 
-void language_from_path(notebook *nb, const char *path)
+const struct dialect *dialect_of(const char *path)
 {
-    for (size_t i = 0; !nb->language && i < ARRAY_LEN(extensions); i++)
-        if (str_ends(path, extensions[i].end))
-            nb->language = mem_strdup(extensions[i].language);
+    for (size_t i = 0; path && i < ARRAY_LEN(dialects); i++)
+        if (str_ends(path, dialects[i].end))
+            return &dialects[i];
+    return NULL;
+}
+
+bool notebook_is_script(const char *path)
+{
+    return dialect_of(path);
+}
+
+bool language_is(const char *said, const char *language)
+{
+    static const char *const same[][2] = {{"c#", "csharp"}, {"f#", "fsharp"}, {"octave", "matlab"}};
+    said = said ? said : "lua";
+    for (size_t i = 0; i < ARRAY_LEN(same); i++)
+        said = strcasecmp(said, same[i][0]) == 0 ? same[i][1] : said;
+    return strcasecmp(said, language) == 0 ||
+           (str_eq(language, "c++") && strncasecmp(said, "c++", 3) == 0);
 }
 
 const char *notebook_language(const notebook *nb)

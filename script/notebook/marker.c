@@ -270,9 +270,19 @@ static void python_json(const cJSON *j, buf *out)
     }
 }
 
+// A language of Jupyter's, which jupytext puts last, and before it what its magic is given.
+static int comes_late(const cJSON *item)
+{
+    bool language = str_eq(item->string, "language") && cJSON_IsString(item) &&
+                    jupyter_language(item->valuestring);
+    return language ? 2 : str_eq(item->string, "magic_args");
+}
+
 static int by_key(const void *a, const void *b)
 {
-    return strcmp((*(cJSON *const *)a)->string, (*(cJSON *const *)b)->string);
+    const cJSON *x = *(cJSON *const *)a, *y = *(cJSON *const *)b;
+    int late = comes_late(x) - comes_late(y);
+    return late ? late : strcmp(x->string, y->string);
 }
 
 // The options in order, without those that jupytext keeps elsewhere. New; *n entries.
@@ -291,7 +301,8 @@ static const cJSON **sorted_options(const cJSON *metadata, size_t *n)
 // How `marker` spells the value of another tool's option; false: as JSON.
 static bool raw_value(const char *marker, const cJSON *item, const char **value, size_t *n)
 {
-    if (!marker || !(option_is_foreign(item->string) || cJSON_IsObject(item)))
+    if (!marker || !(option_is_foreign(item->string) || option_is_unknown(item->string) ||
+                       cJSON_IsObject(item)))
         return false;
     const char *end = marker + strlen(marker);
     struct scan s = {.p = title_end(marker, end), .end = end};

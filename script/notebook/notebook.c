@@ -70,6 +70,7 @@ void cell_free(cell *c)
     free(c->kept->text);
     free(c->kept->came);
     free(c->kept->came_as);
+    free(c->kept->script);
     cJSON_Delete(c->kept->attachments);
     cJSON_Delete(c->kept->outputs);
     cJSON_Delete(c->kept->foreign);
@@ -135,6 +136,8 @@ void notebook_free(notebook *nb)
     free(nb->header);
     free(nb->numbers);
     free(nb->came);
+    free(nb->script_header);
+    free(nb->script_header_as);
     free(nb->kernel);
     free(nb->language);
     cJSON_Delete(nb->metadata);
@@ -273,6 +276,7 @@ static void give_id(notebook *nb, cell *c)
 
 static void put(notebook *nb, size_t at, cell *c)
 {
+    options_settle(c, nb->language);
     if (!c->id)
         give_id(nb, c);
     if ((nb->n & (nb->n - 1)) == 0) // full, or emptier than its room
@@ -295,23 +299,37 @@ static bool is_ipynb(const char *path)
     return str_ends(path, ".ipynb");
 }
 
-static bool is_python(const char *path)
+// What is no notebook here, and is one for other programs.
+static int refuse_others(const char *path, err *e)
 {
-    return str_ends(path, ".py");
+    static const char *const ends[] = {
+        ".md", ".markdown", ".Rmd", ".qmd", ".ml", ".wolfram", ".mac", ".sas", ".jenner", ".html"};
+    for (size_t i = 0; path && i < ARRAY_LEN(ends); i++)
+        if (str_ends(path, ends[i]))
+            return err_set(e, ERR_INVALID,
+                "a %s is not read; `jupytext --to ipynb` makes a notebook of those that jupytext "
+                "knows",
+                ends[i]);
+    return 0;
 }
 
-// In cells where these give the file's bytes again; else it is one cell.
-static notebook *read_python(const char *text, size_t n, err *e)
+static notebook *parse_as(const char *path, const char *text, size_t n, err *e)
 {
-    AUTO_BUF again = {0};
-    notebook *nb = notebook_parse_python(text, n, e);
-    if (!nb || (notebook_print_python(nb, &again, e) == 0 && again.len == n &&
-                   memcmp(buf_cstr(&again), text, n) == 0))
-        return nb;
-    notebook_free(nb);
-    nb = notebook_parse(text, n, e);
-    if (nb)
-        language_from_path(nb, ".py");
+    const struct dialect *d = dialect_of(path);
+    if (refuse_others(path, e) < 0)
+        return NULL;
+    if (is_ipynb(path))
+        return notebook_parse_ipynb(text, n, e);
+    if (d && str_eq(d->end, ".py") && python_has_lua(text, n))
+        return python_parse_lua(text, n, e);
+    return d ? script_parse(d, text, n, e) : notebook_parse(text, n, e);
+}
+
+notebook *notebook_parse_as(const char *path, const char *text, size_t n, err *e)
+{
+    notebook *nb = parse_as(path, text, n, e);
+    if (!nb)
+        err_wrap(e, "%s is not a notebook", path);
     return nb;
 }
 
@@ -322,18 +340,6 @@ notebook *notebook_load(const char *path, err *e)
     if (path_read(path, &text, LIMIT, e) < 0)
         return NULL;
     return notebook_parse_as(path, buf_cstr(&text), text.len, e);
-}
-
-notebook *notebook_parse_as(const char *path, const char *text, size_t n, err *e)
-{
-    notebook *nb = is_ipynb(path)    ? notebook_parse_ipynb(text, n, e)
-                   : is_python(path) ? read_python(text, n, e)
-                                     : notebook_parse(text, n, e);
-    if (!nb)
-        err_wrap(e, "%s is not a notebook", path);
-    else if (!is_python(path))
-        language_from_path(nb, path);
-    return nb;
 }
 
 notebook *notebook_blank(void)
@@ -356,11 +362,25 @@ int notebook_save(const notebook *nb, const char *path, err *e)
     return notebook_save_with(nb, path, NULL, NULL, e);
 }
 
+// A file of a language takes no cells of another one, but a .py those of Lua, in comments.
+static int print_script(const notebook *nb, const struct dialect *d, buf *out, err *e)
+{
+    bool python = str_eq(d->end, ".py");
+    if (!nb->language && python)
+        return python_print_lua(nb, out, e);
+    if (!python && !language_is(nb->language, d->language))
+        return err_set(e, ERR_USAGE, "a %s has cells in %s, and those of this notebook are in %s",
+            d->end, d->language, nb->language ? nb->language : "Lua");
+    script_print(nb, d, out);
+    return 0;
+}
+
 int notebook_print_as(
     const notebook *nb, const char *path, notebook_outputs_fn *outputs, void *arg, buf *out, err *e)
 {
-    if (is_python(path))
-        return notebook_print_python(nb, out, e);
+    const struct dialect *d = dialect_of(path);
+    if (d)
+        return print_script(nb, d, out, e);
     if (is_ipynb(path)) {
         AUTO_JSON *j = notebook_to_ipynb(nb, outputs, arg);
         ipynb_print(nb, j, out);
@@ -383,36 +403,49 @@ int notebook_save_with(
 // cell that was the last one gains a blank line, and a cell that becomes the last one loses its
 // blank lines.
 
+static void trim_bytes(char *text, size_t *n)
+{
+    while (text && *n >= 2 && text[*n - 1] == '\n') {
+        size_t line = *n - 1;
+        while (line > 0 && text[line - 1] == '\r')
+            line--;
+        if (line == 0 || text[line - 1] != '\n')
+            break;
+        *n = line;
+    }
+}
+
 static void trim_end(cell *c)
 {
-    struct cell_kept *k = c->kept;
-    while (k->text && k->n >= 2 && k->text[k->n - 1] == '\n') {
-        size_t line = k->n - 1;
-        while (line > 0 && (k->text[line - 1] == '\r'))
-            line--;
-        if (line == 0 || k->text[line - 1] != '\n')
-            break;
-        k->n = line;
-    }
-    k->blank = 0;
+    trim_bytes(c->kept->text, &c->kept->n);
+    trim_bytes(c->kept->script, &c->kept->script_n);
+    c->kept->blank = 0;
+    c->kept->spaced = false;
+}
+
+static void grow_bytes(char **text, size_t *n, const char *newline)
+{
+    buf more = {0};
+    if (!*text)
+        return;
+    buf_add(&more, *text, *n);
+    if (!*n || (*text)[*n - 1] != '\n')
+        buf_str(&more, newline);
+    buf_str(&more, newline);
+    *n = more.len;
+    free(*text);
+    *text = buf_take(&more);
 }
 
 static void grow_end(const notebook *nb, cell *c)
 {
     struct cell_kept *k = c->kept;
     const char *newline = nb->crlf ? "\r\n" : "\n";
-    if (k->text && k->blank == 0) {
-        buf text = {0};
-        buf_add(&text, k->text, k->n);
-        if (!k->n || k->text[k->n - 1] != '\n')
-            buf_str(&text, newline);
-        buf_str(&text, newline);
-        k->n = text.len;
-        free(k->text);
-        k->text = buf_take(&text);
-    }
-    if (k->blank == 0)
+    if (k->blank == 0) {
+        grow_bytes(&k->text, &k->n, newline);
+        grow_bytes(&k->script, &k->script_n, newline);
         k->blank = 1;
+    }
 }
 
 static cell *last_of(const notebook *nb)
@@ -435,7 +468,8 @@ static void settle(notebook *nb, cell *was)
 static void forget_text(cell *c)
 {
     free(STEAL(c->kept->text));
-    c->kept->n = 0;
+    free(STEAL(c->kept->script));
+    c->kept->n = c->kept->script_n = 0;
     c->kept->marked = true;
     c->kept->plain = false;
 }
@@ -493,6 +527,14 @@ static void remember(const notebook *nb, cell *c)
         kept_adopt(c, gone);
 }
 
+// If the first cell has no marker line, it would be read as part of the new cell in front of it.
+static void mark_others(notebook *nb)
+{
+    for (size_t i = 1; i < nb->n; i++)
+        if (!nb->cells[i]->kept->marked)
+            forget_text(nb->cells[i]);
+}
+
 const cell *notebook_insert_as(
     notebook *nb, size_t at, const char *id, const char *marker, const char *source)
 {
@@ -508,6 +550,7 @@ const cell *notebook_insert_as(
     if (!c->id && id && !notebook_find(nb, id, &taken))
         c->id = mem_strdup(id);
     put(nb, at, c);
+    mark_others(nb);
     remember(nb, c);
     settle(nb, was);
     return c;
@@ -532,6 +575,7 @@ const cell *notebook_set_marker(notebook *nb, size_t i, const char *marker)
         return c;
     AUTO_FREE char *copy = mem_strdup(marker);
     cell_mark(c, copy);
+    options_settle(c, nb->language);
     forget_text(c);
     nb->moved = true; // its marker may have an id
     hashmap_clear(nb->twins);
@@ -547,11 +591,7 @@ void notebook_move(notebook *nb, size_t from, size_t to)
         memmove(nb->cells + to + 1, nb->cells + to, (from - to) * sizeof *nb->cells);
     nb->cells[to] = c;
     nb->moved = true;
-    // If the first cell has no marker line, it would be read as part of the new cell in front of
-    // it.
-    for (size_t i = 1; i < nb->n; i++)
-        if (!nb->cells[i]->kept->marked)
-            forget_text(nb->cells[i]);
+    mark_others(nb);
     settle(nb, was);
 }
 

@@ -25,12 +25,10 @@ typedef struct notebook notebook;
 
 notebook *notebook_new(void);
 void notebook_free(notebook *nb);
-// Loads a file; its extension decides: .ipynb, .py, else percent. Errors: ERR_NOT_FOUND;
+// Loads a file; its extension decides, as above. Errors: ERR_NOT_FOUND;
 // ERR_INVALID with file and line if it is no notebook (NUL bytes, bad UTF-8, bad JSON).
 // notebook_check finds wrong options and magics.
 notebook *notebook_load(const char *path, err *e);
-// The same of a text that such a file has had.
-notebook *notebook_parse_as(const char *path, const char *text, size_t n, err *e);
 // One with an empty cell.
 notebook *notebook_blank(void);
 // Loads it for editing: if the .lua or .ipynb does not exist, it returns a notebook with an empty
@@ -39,10 +37,12 @@ notebook *notebook_open(const char *path, err *e);
 // Parses text in the percent format. A text without a marker is one cell.
 notebook *notebook_parse(const char *text, size_t n, err *e);
 notebook *notebook_parse_ipynb(const char *text, size_t n, err *e);
-// The percent format of Python files, whose comments begin with "#": of a notebook in Python its
-// cells as they are; one in Lua is kept in comments, as jupytext keeps another language.
-notebook *notebook_parse_python(const char *text, size_t n, err *e);
-int notebook_print_python(const notebook *nb, buf *out, err *e);
+// In the format of the path's extension: .ipynb; the percent format of Python, R and other
+// languages, with their comments; else Lua's. A .py may keep cells in Lua in comments, as jupytext
+// keeps another language.
+notebook *notebook_parse_as(const char *path, const char *text, size_t n, err *e);
+// Is it the name of a file in the percent format of another language than Lua?
+bool notebook_is_script(const char *path);
 // Saves in the format of the extension, replacing the file as a whole; its mode, its owner and a
 // link to it stay.
 int notebook_save(const notebook *nb, const char *path, err *e);

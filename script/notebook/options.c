@@ -202,15 +202,30 @@ bool option_is_foreign(const char *name)
     return str_starts(name, "jp-") || strchr(name, '.');
 }
 
-static void unknown_option(const char *name, err *e)
+// The option of ours that was probably meant; NULL: none.
+static const char *option_meant(const char *name)
 {
     const char *names[ARRAY_LEN(table) + 1] = {0};
-    AUTO_BUF list = {0};
-    for (size_t i = 0; i < ARRAY_LEN(table) - 1; i++) {
+    for (size_t i = 0; i < ARRAY_LEN(table) - 1; i++)
         names[i] = table[i].name;
-        buf_fmt(&list, "%s%s", i ? ", " : "", names[i]);
-    }
-    const char *near = str_nearest(name, names);
+    return str_nearest(name, names);
+}
+
+bool option_is_unknown(const char *name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(table); i++)
+        if (str_eq(name, table[i].name))
+            return false;
+    const char *near = option_meant(name);
+    return !option_is_foreign(name) && !(near && str_distance(name, near) < 2);
+}
+
+static void unknown_option(const char *name, err *e)
+{
+    AUTO_BUF list = {0};
+    for (size_t i = 0; i < ARRAY_LEN(table) - 1; i++)
+        buf_fmt(&list, "%s%s", i ? ", " : "", table[i].name);
+    const char *near = option_meant(name);
     if (near)
         err_set(e, ERR_USAGE, "unknown option %s; did you mean %s?", name, near);
     else
@@ -226,6 +241,10 @@ static int read_option(struct cell_options *o, const cJSON *item, err *e)
     }
     if (option_is_foreign(item->string) || cJSON_IsObject(item))
         return 0; // other tools keep their options there
+    if (option_is_unknown(item->string)) {
+        o->strange = o->strange ? o->strange : mem_strdup(item->string);
+        return 0;
+    }
     unknown_option(item->string, e);
     return -1;
 }
@@ -268,6 +287,16 @@ void options_read(cell *c)
         c->problem = mem_strdup(e.text);
 }
 
+void options_settle(cell *c, bool guest)
+{
+    err e = {0};
+    if (guest || !c->options.strange || c->problem)
+        return;
+    c->options.unclear = c->options.unclear || tells_text(c->options.strange);
+    unknown_option(c->options.strange, &e);
+    c->problem = mem_strdup(e.text);
+}
+
 void options_done(struct cell_options *o)
 {
     free(o->file);
@@ -276,6 +305,7 @@ void options_done(struct cell_options *o)
     free(o->kernel);
     free(o->capture);
     free(o->when);
+    free(o->strange);
     strv_free(o->tags);
     strv_free(o->inputs);
     strv_free(o->outputs);

@@ -16,18 +16,7 @@
 #include <ctype.h>
 #include <string.h>
 
-struct line {
-    const char *text;
-    size_t n;     // without the line end
-    size_t whole; // with the line end
-};
-
-struct lines {
-    struct line *list;
-    size_t n;
-};
-
-static void cut_lines(const char *text, size_t n, struct lines *out)
+void lines_cut(const char *text, size_t n, struct lines *out)
 {
     size_t cap = 0;
     for (const char *end = text + n; text < end;) {
@@ -43,7 +32,7 @@ static void cut_lines(const char *text, size_t n, struct lines *out)
     }
 }
 
-static bool is_blank(const struct line *l)
+bool line_is_blank(const struct line *l)
 {
     for (size_t i = 0; i < l->n; i++)
         if (!isspace((unsigned char)l->text[i]))
@@ -62,30 +51,33 @@ static const char *marker_in(const struct line *l)
     return marker_of(l->text, l->n);
 }
 
-// The line without its comment mark, removed as jupytext does it.
-static struct line uncommented(struct line l)
+struct line line_uncommented(struct line l, const char *mark)
 {
-    size_t mark = starts(&l, "-- ") ? 3 : starts(&l, "--") ? 2 : 0;
-    return (struct line){l.text + mark, l.n - mark, l.whole - mark};
+    size_t n = starts(&l, mark) ? strlen(mark) : 0;
+    n += n && n < l.n && l.text[n] == ' ';
+    return (struct line){l.text + n, l.n - n, l.whole - n};
 }
 
-static char fence_in(struct line l, size_t *n, bool *bare)
+static struct line uncommented(struct line l)
 {
-    l = uncommented(l);
+    return line_uncommented(l, "--");
+}
+
+static char fence_in(struct line l, const char *mark, size_t *n, bool *bare)
+{
+    l = line_uncommented(l, mark);
     return text_fence(l.text, l.n, n, bare);
 }
 
-// In text, a fenced block may hold "%%" lines that are no markers. Returns the line after the
-// block, or 0.
-static size_t skip_fence(const struct lines *ls, size_t i)
+size_t lines_after_fence(const struct lines *ls, size_t i, const char *mark)
 {
     size_t open, n;
     bool bare;
-    char c = fence_in(ls->list[i], &open, &bare);
+    char c = fence_in(ls->list[i], mark, &open, &bare);
     if (!c)
         return 0;
     for (size_t k = i + 1; k < ls->n; k++)
-        if (fence_in(ls->list[k], &n, &bare) == c && n >= open && bare)
+        if (fence_in(ls->list[k], mark, &n, &bare) == c && n >= open && bare)
             return k + 1;
     return 0;
 }
@@ -96,7 +88,7 @@ static bool is_rule(const struct line *l)
     if (!starts(l, "--") || !starts(&text, "---"))
         return false;
     struct line rest = {text.text + 3, text.n - 3, 0};
-    return is_blank(&rest);
+    return line_is_blank(&rest);
 }
 
 // The number of lines in the header.
@@ -114,16 +106,16 @@ static size_t header_lines(const struct lines *ls)
         if (k < ls->n && is_rule(&ls->list[k]))
             i = k + 1;
     }
-    while (i < ls->n && is_blank(&ls->list[i]))
+    while (i < ls->n && line_is_blank(&ls->list[i]))
         i++;
     return i;
 }
 
-// How many of the lines [from, to) are the blank lines between this cell and the next.
-static size_t blank_lines(const struct lines *ls, size_t from, size_t to)
+size_t lines_blank(const struct lines *ls, size_t from, size_t to)
 {
     const struct line *end = ls->list + to;
-    if (to - from >= 3 && !is_blank(end - 3) && is_blank(end - 2) && is_blank(end - 1))
+    if (to - from >= 3 && !line_is_blank(end - 3) && line_is_blank(end - 2) &&
+        line_is_blank(end - 1))
         return 2;
     return to > from && end[-1].n == 0 ? 1 : 0;
 }
@@ -140,7 +132,7 @@ static char *read_source(const cell *c, const struct lines *ls, size_t from, siz
     }
     if (!text.data)
         return mem_strdup("");
-    char *source = markers_unescape(c, text.data);
+    char *source = markers_unescape(c, NULL, NULL, text.data);
     buf_done(&text);
     if (commented || c->options.file || c->options.template_)
         return source;
@@ -158,13 +150,14 @@ static cell *read_cell(const struct lines *ls, size_t from, size_t to)
             str_trim(marker, (size_t)(ls->list[from].text + ls->list[from].n - marker));
         cell_mark(c, text);
     }
-    size_t blank = blank_lines(ls, from, to), body = from + (marker != NULL);
+    size_t blank = lines_blank(ls, from, to), body = from + (marker != NULL);
     free(c->source);
     c->source = read_source(c, ls, body, to - blank > body ? to - blank : body);
     c->line = (int)from + 1;
     c->first_line = (int)body + 1;
     c->kept->marked = marker != NULL;
     c->kept->blank = (int)blank;
+    c->kept->spaced = blank != (to < ls->n);
     c->kept->n = (size_t)(ls->list[to - 1].text + ls->list[to - 1].whole - ls->list[from].text);
     c->kept->text = mem_dup(ls->list[from].text, c->kept->n);
     return c;
@@ -184,7 +177,7 @@ static void read_cells(notebook *nb, const struct lines *ls, size_t from)
         bool text = marker && is_text_marker(&ls->list[from], marker);
         size_t to = from + 1;
         while (to < ls->n && !marker_in(&ls->list[to])) {
-            size_t after = text ? skip_fence(ls, to) : 0;
+            size_t after = text ? lines_after_fence(ls, to, "--") : 0;
             to = after ? after : to + 1;
         }
         cell *c = read_cell(ls, from, to);
@@ -194,7 +187,7 @@ static void read_cells(notebook *nb, const struct lines *ls, size_t from)
     }
 }
 
-static int check_bytes(const char *text, size_t n, err *e)
+int lines_check(const char *text, size_t n, err *e)
 {
     int line = 1;
     for (size_t i = 0; i < n;) {
@@ -215,29 +208,29 @@ static int check_bytes(const char *text, size_t n, err *e)
 
 notebook *notebook_parse(const char *text, size_t n, err *e)
 {
-    if (check_bytes(text, n, e) < 0)
+    if (lines_check(text, n, e) < 0)
         return NULL;
     size_t mark = n >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
     struct lines ls = {0};
-    cut_lines(text + mark, n - mark, &ls);
+    lines_cut(text + mark, n - mark, &ls);
     notebook *nb = notebook_new();
     size_t first = header_lines(&ls);
     nb->crlf = ls.n > 0 && ls.list[0].whole == ls.list[0].n + 2;
     nb->header_n = (first < ls.n ? (size_t)(ls.list[first].text - text) : n);
     nb->header = mem_strndup(text, nb->header_n);
-    read_cells(nb, &ls, first);
-    free(ls.list);
     if (strstr(nb->header, "jupyter:"))
         language_from_metadata(nb);
+    read_cells(nb, &ls, first);
+    free(ls.list);
     return nb;
 }
 
-static void print_lines(const char *text, bool commented, const char *newline, buf *out)
+void lines_print(const char *text, const char *mark, const char *newline, buf *out)
 {
     for (;;) {
         size_t n = strcspn(text, "\n");
-        if (commented)
-            buf_str(out, n ? "-- " : "--");
+        if (mark)
+            buf_fmt(out, n ? "%s " : "%s", mark);
         buf_add(out, text, n);
         buf_str(out, newline);
         if (!text[n])
@@ -247,7 +240,7 @@ static void print_lines(const char *text, bool commented, const char *newline, b
 }
 
 // jupytext indents the marker like the first line of code.
-static void print_marker(const notebook *nb, const cell *c, const char *newline, buf *out)
+void marker_line(const notebook *nb, const cell *c, const char *mark, const char *newline, buf *out)
 {
     AUTO_BUF marker = {0};
     marker_print(c, nb->json, &marker);
@@ -255,23 +248,24 @@ static void print_marker(const notebook *nb, const cell *c, const char *newline,
     if (c->source[indent] && c->source[indent] != '\n')
         buf_add(out, c->source, indent);
     bool deep = json_int_or(c->kept->metadata, "cell_depth", 0) > 0; // "%%%": no title of "%"
-    buf_fmt(out, "-- %%%%%s%s%s", marker.len && !deep ? " " : "", buf_cstr(&marker), newline);
+    buf_fmt(out, "%s %%%%%s%s%s", mark, marker.len && !deep ? " " : "", buf_cstr(&marker), newline);
 }
 
 static void print_cell(const notebook *nb, const cell *c, buf *out)
 {
     const char *newline = nb->crlf ? "\r\n" : "\n";
-    print_marker(nb, c, newline, out);
+    if (c->kept->marked)
+        marker_line(nb, c, "--", newline, out);
     bool commented = cell_is_commented(c);
     if (!*c->source && !commented)
         return;
-    AUTO_FREE char *text = markers_escape(c, c->source);
+    AUTO_FREE char *text = markers_escape(c, NULL, NULL, c->source);
     AUTO_BUF source = {0};
     if (commented || c->options.file || c->options.template_)
         buf_str(&source, text);
     else
         magics_comment(text, !nb->language, &source);
-    print_lines(buf_cstr(&source), commented, newline, out);
+    lines_print(buf_cstr(&source), commented ? "--" : NULL, newline, out);
 }
 
 // Does the text go on with these bytes at *at? Then *at is behind them.

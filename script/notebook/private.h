@@ -14,12 +14,15 @@ struct notebook {
     cJSON *metadata; // of an .ipynb; NULL: it comes from the header
     char *came;      // the bytes of the .ipynb that it was read from; NULL: it was none
     size_t came_n;
-    int format;     // the nbformat of the .ipynb; 0: it was none
-    bool undecided; // of an .ipynb: nothing tells the language of its cells
-    cJSON *unshown; // then: that of the .ipynb, for what the header does not say
-    cell *gone[50]; // deleted last, in a ring, for an undo
-    size_t n_gone;  // how many there ever were
-    bool crlf;      // lines end with "\r\n"
+    int format;                   // the nbformat of the .ipynb; 0: it was none
+    bool undecided;               // of an .ipynb: nothing tells the language of its cells
+    cJSON *unshown;               // then: that of the .ipynb, for what the header does not say
+    cell *gone[50];               // deleted last, in a ring, for an undo
+    size_t n_gone;                // how many there ever were
+    const struct dialect *script; // of the file it was read from; NULL: it was none of these
+    char *script_header;          // its bytes, and what `header` was then
+    char *script_header_as;
+    bool crlf; // lines end with "\r\n"
     bool json; // options are written as one JSON object (for jupytext, in all of a file or none)
     cell **cells;
     size_t n;
@@ -38,11 +41,14 @@ struct cell_kept {
     char *text; // its bytes in the file, up to the next cell; NULL after an edit
     size_t n;
     int blank;   // blank lines up to the next cell: 0, 1 or 2 (jupytext's lines_to_next_cell)
+    bool spaced; // somebody said how many: else a format has its own rule
     bool marked; // it has a marker line
     bool plain;  // of an .ipynb: its source has marker lines without escapes
     // Of an .ipynb whose source would be written in another way: its source, and that way. As long
     // as it would still be written so, it is written as it came.
     char *came, *came_as;
+    char *script; // of a file of another dialect: its bytes, up to the next cell
+    size_t script_n;
     bool unnamed;    // it comes from an .ipynb that has no id for it
     cJSON *metadata; // all options as JSON, also those of other tools; without the title
     cJSON *attachments, *outputs; // of an .ipynb
@@ -69,6 +75,10 @@ const char *options_when_meant(const char *when);
 int options_refuse_when(const char *when, const char *meant, err *e); // always -1
 // Is it not our option, but one that other tools (Jupyter and jupytext) may have put there?
 bool option_is_foreign(const char *name);
+// Is it neither, nor spelled like one of ours? In a notebook of Lua it is a mistake, in one of
+// another language (`guest`) it belongs to another tool: c->problem is set accordingly.
+bool option_is_unknown(const char *name);
+void options_settle(cell *c, bool guest);
 
 // notebook.c
 cell *cell_new(void);
@@ -91,9 +101,13 @@ void magics_comment(const char *source, bool lua, buf *out);
 
 // escape.c: the text after the "%%" of a marker line; NULL: it is no marker line.
 const char *marker_of(const char *line, size_t n);
-// Adds or removes one comment mark at each line of a cell that looks like a marker; new.
-char *markers_escape(const cell *c, const char *text);
-char *markers_unescape(const cell *c, const char *text);
+// Adds or removes one comment mark at each line of a cell that looks like a marker; new. In a file
+// of dialect d: of code with the rules of its language, r; NULL: commented. No d: in Lua's.
+struct rules;
+char *markers_escape(
+    const cell *c, const struct dialect *d, const struct rules *r, const char *text);
+char *markers_unescape(
+    const cell *c, const struct dialect *d, const struct rules *r, const char *text);
 // The character of a code block's fence, 0: the line is none. *n: its length; *bare: nothing
 // follows.
 char text_fence(const char *line, size_t len, size_t *n, bool *bare);
@@ -101,6 +115,48 @@ char text_fence(const char *line, size_t len, size_t *n, bool *bare);
 // interpolate.c: `text` with $NAME and {expr} as a Lua expression. true: it had some.
 bool interpolate(const char *text, size_t n, buf *lua);
 void lua_quote(const char *s, size_t n, buf *out); // a Lua string literal on one line
+
+// percent.c: the lines of a text, borrowed.
+struct line {
+    const char *text;
+    size_t n;     // without the line end
+    size_t whole; // with the line end
+};
+struct lines {
+    struct line *list;
+    size_t n;
+};
+// Refuses bytes that are no text: NUL, what is not UTF-8, CR alone.
+int lines_check(const char *text, size_t n, err *e);
+void lines_cut(const char *text, size_t n, struct lines *out); // free(out->list)
+bool line_is_blank(const struct line *l);
+// The line without its comment mark, removed as jupytext does it.
+struct line line_uncommented(struct line l, const char *mark);
+// In text, a fenced block may hold "%%" lines that are no markers. Returns the line after the
+// block that begins in line i, or 0.
+size_t lines_after_fence(const struct lines *ls, size_t i, const char *mark);
+// How many of the lines [from, to) are the blank lines between this cell and the next.
+size_t lines_blank(const struct lines *ls, size_t from, size_t to);
+// Appends each line of a text, behind a comment mark if there is one.
+void lines_print(const char *text, const char *mark, const char *newline, buf *out);
+// The marker line of a cell that is written anew.
+void marker_line(
+    const notebook *nb, const cell *c, const char *mark, const char *newline, buf *out);
+
+// language.c: a kind of file whose percent format has other comments than Lua's.
+struct dialect {
+    const char *end, *language, *mark;
+};
+const struct dialect *dialect_of(const char *path); // by its extension; NULL: none
+// others/script.c
+notebook *script_parse(const struct dialect *d, const char *text, size_t n, err *e);
+void script_print(const notebook *nb, const struct dialect *d, buf *out);
+// The text after the "%%" of a marker line; NULL: it is none.
+const char *script_marker(const struct dialect *d, const char *line, size_t n);
+// python.c: Lua that a .py keeps in comments, as jupytext keeps another language.
+bool python_has_lua(const char *text, size_t n); // and nothing else
+notebook *python_parse_lua(const char *text, size_t n, err *e);
+int python_print_lua(const notebook *nb, buf *out, err *e);
 
 // others/old.c: an .ipynb of nbformat 2 or 3 as one of 4, new.
 cJSON *ipynb_upgrade(const cJSON *old);
@@ -112,7 +168,8 @@ void language_guess(notebook *nb, const cJSON *j);
 // header.c: jupytext's header to and from .ipynb metadata. `front` gets the header's other lines
 // ("---", "title: …", "---"), which jupytext keeps in a raw cell; NULL: none.
 cJSON *header_metadata(const notebook *nb, char **front);
-void header_print(const cJSON *metadata, const char *front, bool non_ascii, buf *out);
+// `coded`: is there to be a line with the encoding, although nothing says so?
+void header_print(const cJSON *metadata, const char *front, bool coded, buf *out);
 // Is a line that begins with the comment mark one that tells the file's encoding (PEP 263)?
 bool coding_line(const char *line, size_t n, const char *mark);
 // language.c: what an .ipynb's metadata or a header says, NULL: nothing; is it what we run?
@@ -128,12 +185,14 @@ enum language_does {
     LANGUAGE_KERNEL, // a Jupyter kernel runs it
 };
 enum language_does language_does(const char *name);
-void language_from_path(notebook *nb, const char *path); // when the metadata did not say
+// Is a language that a notebook says (NULL: Lua) this one?
+bool language_is(const char *said, const char *language);
 
 // cellfilter.c: does a cell's metadata of this name go into a text file, by the notebook's
 // metadata?
 bool cell_filter_takes(const cJSON *metadata, const char *name);
 
+#define FRONT_ID "header" // in an .ipynb, of the raw cell with other people's header lines
 // ipynb.c: the source of a cell as Jupyter has it and runs it, new.
 char *cell_jupyter_source(const notebook *nb, const cell *c);
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The percent format of Python files, as a translation of Lua's, line by line:
+// Lua that a .py keeps, as a translation of its text, line by line:
 //
 //   header, markers, text, other languages   -- …  <->  # …
-//   code of a notebook in Python             as it stands, but for commented %magics
-//   code of a notebook in Lua                x = 1 <->  # x = 1, below a marker with
+//   code                                     x = 1 <->  # x = 1, below a marker with
 //   language="lua",
 //                                            which is how jupytext keeps another language
 #include "base/mem.h"
@@ -14,14 +13,6 @@
 #include <string.h>
 
 #define LUA_MARK " language=\"lua\""
-// Of a notebook in Python whose header does not say so: a .lua file would else be Lua. They stand
-// in the header of the file, or in one of their own.
-#define PYTHON_LINES                                                                               \
-    "-- jupyter:\n--   jupytext:\n--     main_language: python\n"                                  \
-    "--     notebook_metadata_filter: -all\n"
-#define OWN_BEGINS "-- ---\n"
-#define OWN_ENDS   "-- ---\n\n"
-
 struct text {
     const char *s;
     size_t n, whole; // without and with the line's end
@@ -92,9 +83,9 @@ static void header_to_python(const char *text, size_t n, buf *out)
             change_header(&line, true, out);
 }
 
-static void cell_to_python(const notebook *nb, const cell *c, buf *out)
+static void cell_to_python(const cell *c, buf *out)
 {
-    bool commented = cell_is_commented(c), lua = !nb->language && !commented;
+    bool commented = cell_is_commented(c), lua = !commented;
     struct text line;
     const char *at = c->kept->text, *end = at + c->kept->n;
     size_t rows = 0, row = 0;
@@ -110,7 +101,7 @@ static void cell_to_python(const notebook *nb, const cell *c, buf *out)
             buf_add(out, rest, (size_t)(line.s + line.n - rest));
             buf_str(out, LUA_MARK);
             buf_add(out, line.s + line.n, line.whole - line.n);
-        } else if (marker || commented || (!lua && magic_line(line.s, line.n))) {
+        } else if (marker || commented) {
             change_mark(&line, "--", "#", out);
         } else if (lua && !blank) {
             add_mark(&line, out);
@@ -120,38 +111,16 @@ static void cell_to_python(const notebook *nb, const cell *c, buf *out)
     }
 }
 
-// The bytes of a header without PYTHON_LINES.
-static void drop_python_lines(const char *header, size_t n, buf *out)
-{
-    const char *lines = memmem(header, n, PYTHON_LINES, strlen(PYTHON_LINES));
-    const char *from = lines ? lines : header + n,
-               *to = lines ? lines + strlen(PYTHON_LINES) : from;
-    AUTO_FREE char *before = mem_strndup(header, (size_t)(from - header));
-    if (lines && str_ends(before, OWN_BEGINS) && str_starts(to, OWN_ENDS)) {
-        from -= strlen(OWN_BEGINS);
-        to += strlen(OWN_ENDS);
-    }
-    buf_add(out, header, (size_t)(from - header));
-    buf_add(out, to, (size_t)(header + n - to));
-}
-
-int notebook_print_python(const notebook *nb, buf *out, err *e)
+int python_print_lua(const notebook *nb, buf *out, err *e)
 {
     AUTO_BUF text = {0};
     notebook_print(nb, &text);
     notebook *whole = notebook_parse(buf_cstr(&text), text.len, e); // all cells have their bytes
     if (!whole)
         return -1;
-    if (!whole->language && nb->language)
-        whole->language = mem_strdup(nb->language);
-    AUTO_BUF header = {0};
-    if (str_eq(nb->language, "python"))
-        drop_python_lines(whole->header, whole->header_n, &header);
-    else
-        buf_add(&header, whole->header, whole->header_n);
-    header_to_python(header.data, header.len, out);
+    header_to_python(whole->header, whole->header_n, out);
     for (size_t i = 0; i < whole->n; i++)
-        cell_to_python(whole, whole->cells[i], out);
+        cell_to_python(whole->cells[i], out);
     notebook_free(whole);
     return 0;
 }
@@ -188,8 +157,7 @@ static bool opens_comment(const struct text *l, const char *marker)
     return commented;
 }
 
-// Is every code cell of the file one in Lua?
-static bool is_lua_inside(const char *text, size_t n)
+bool python_has_lua(const char *text, size_t n)
 {
     size_t lua = 0, other = 0;
     struct text line;
@@ -204,7 +172,6 @@ static bool is_lua_inside(const char *text, size_t n)
 }
 
 struct reading {
-    bool inner_lua; // the file keeps a notebook in Lua
     bool commented, lua;
 };
 
@@ -212,7 +179,7 @@ static void line_from_python(struct reading *r, const struct text *line, buf *ou
 {
     const char *marker = python_marker(line);
     if (marker) {
-        r->lua = r->inner_lua && ends_in(line, LUA_MARK);
+        r->lua = ends_in(line, LUA_MARK);
         r->commented = !r->lua && opens_comment(line, marker);
         struct text shown = *line;
         if (r->lua)
@@ -225,9 +192,6 @@ static void line_from_python(struct reading *r, const struct text *line, buf *ou
     } else if (r->lua) {
         drop_mark(line, out);
     } else if (r->commented) {
-        change_mark(line, "#", "--", out);
-    } else if (line->n > 3 && memcmp(line->s, "# %", 3) == 0 &&
-               magic_line(line->s + 2, line->n - 2)) {
         change_mark(line, "#", "--", out);
     } else {
         buf_add(out, line->s, line->whole);
@@ -243,93 +207,37 @@ static bool is_rule(const struct text *l)
     return n == mark + 3 && *l->s == '#' && memcmp(l->s + mark, "---", 3) == 0;
 }
 
-// Where a file's header ends, and what is in it; see header_lines in percent.c.
-struct python_header {
-    const char *top;   // the end of "#!…" and of the line with the encoding
-    const char *close; // the last "# ---", NULL: there is none
-    const char *end;
-    bool says; // it has a part of jupytext's
-};
-
-static void read_block(struct python_header *h, const char *end)
+// The end of the header: "#!…", the line with the encoding, the block between two rules.
+static const char *header_end(const char *text, const char *end)
 {
     struct text line;
-    const char *at = h->top;
-    bool says = false;
-    if (!next_line(&at, end, &line) || !is_rule(&line))
-        return;
-    while (next_line(&at, end, &line) && line.n && *line.s == '#') {
-        says = says || (line.n >= 10 && memcmp(line.s, "# jupyter:", 10) == 0);
-        if (!is_rule(&line))
-            continue;
-        *h = (struct python_header){h->top, line.s, at, says};
-        return;
-    }
-}
-
-static struct python_header read_header(const char *text, size_t n)
-{
-    struct python_header h = {.top = text};
-    struct text line;
-    const char *at = text, *end = text + n;
+    const char *at = text, *top = text;
     if (next_line(&at, end, &line) && line.n >= 2 && memcmp(line.s, "#!", 2) == 0)
-        h.top = at;
-    at = h.top;
+        top = at;
+    at = top;
     if (next_line(&at, end, &line) && !python_marker(&line) && coding_line(line.s, line.n, "#"))
-        h.top = at;
-    h.end = h.top;
-    read_block(&h, end);
-    return h;
+        top = at;
+    at = top;
+    if (!next_line(&at, end, &line) || !is_rule(&line))
+        return top;
+    while (next_line(&at, end, &line) && line.n && *line.s == '#')
+        if (is_rule(&line))
+            return at;
+    return top;
 }
 
-// The header in Lua's comments, and in it that the file is in Python.
-static void header_from_python(const char *text, const struct python_header *h, bool say, buf *out)
+notebook *python_parse_lua(const char *text, size_t n, err *e)
 {
-    struct text line;
-    for (const char *at = text; next_line(&at, h->end, &line);) {
-        if (say && line.s == h->close)
-            buf_str(out, PYTHON_LINES);
-        if (line.n >= 2 && memcmp(line.s, "#!", 2) == 0)
-            buf_add(out, line.s, line.whole);
-        else
-            change_header(&line, false, out);
-    }
-    if (say && !h->close)
-        buf_str(out, OWN_BEGINS PYTHON_LINES OWN_ENDS);
-}
-
-static int count_lines(const char *text)
-{
-    int n = 0;
-    for (; *text; text++)
-        n += *text == '\n';
-    return n;
-}
-
-// Lines of cells count from the file's first line, which has none of PYTHON_LINES.
-static void move_lines(notebook *nb, int added)
-{
-    for (size_t i = 0; i < nb->n; i++) {
-        cell *c = nb->cells[i];
-        c->line -= c->line > added ? added : 0;
-        c->first_line -= c->first_line > added ? added : 0;
-    }
-}
-
-notebook *notebook_parse_python(const char *text, size_t n, err *e)
-{
-    struct reading r = {.inner_lua = is_lua_inside(text, n)};
-    struct python_header h = read_header(text, n);
+    struct reading r = {0};
     AUTO_BUF lua = {0};
     struct text line;
-    bool said = !h.says && !r.inner_lua;
-    header_from_python(text, &h, said, &lua);
-    for (const char *at = h.end, *end = text + n; next_line(&at, end, &line);)
+    const char *end = text + n, *body = header_end(text, end);
+    for (const char *at = text; next_line(&at, body, &line);)
+        if (line.n >= 2 && memcmp(line.s, "#!", 2) == 0)
+            buf_add(&lua, line.s, line.whole);
+        else
+            change_header(&line, false, &lua);
+    for (const char *at = body; next_line(&at, end, &line);)
         line_from_python(&r, &line, &lua);
-    notebook *nb = notebook_parse(buf_cstr(&lua), lua.len, e);
-    if (nb && said)
-        move_lines(nb, count_lines(h.close ? PYTHON_LINES : OWN_BEGINS PYTHON_LINES OWN_ENDS));
-    if (nb && !nb->language && !r.inner_lua)
-        nb->language = mem_strdup("python");
-    return nb;
+    return notebook_parse(buf_cstr(&lua), lua.len, e);
 }

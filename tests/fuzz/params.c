@@ -53,7 +53,7 @@ static void check_python(const char *value, const char *source)
     struct params p;
     err e;
     AUTO_FREE char *text = str_fmt("# %%%% tags=[\"parameters\"]\n%s\n\n# %%%%\n1\n", source);
-    notebook *nb = notebook_parse_python(text, strlen(text), &e);
+    notebook *nb = notebook_parse_as("x.py", text, strlen(text), &e);
     if (!nb)
         return;
     if (params_find(nb, &p, &e) != 0 || !p.python || !p.n) {

@@ -25,21 +25,33 @@ static void check_again(const notebook *nb)
     notebook_free(again);
 }
 
-// Python's percent format: whatever is read can be written.
-static void check_python(const char *data, size_t n)
+// The percent format of others: what is read is saved with the same bytes; written anew it has the
+// same cells.
+static void check_other(const char *path, const char *data, size_t n)
 {
     err e = {0};
-    AUTO_BUF text = {0};
-    notebook *nb = notebook_parse_python(data, n, &e);
-    if (nb && notebook_print_python(nb, &text, &e) < 0)
+    AUTO_BUF text = {0}, lua = {0}, anew = {0};
+    notebook *nb = notebook_parse_as(path, data, n, &e);
+    if (!nb)
+        return;
+    if (notebook_print_as(nb, path, NULL, NULL, &text, &e) < 0)
         abort();
+    if (notebook_language(nb) && (text.len != n || (n && memcmp(text.data, data, n) != 0)))
+        abort();
+    notebook_print(nb, &lua);
+    notebook *again = notebook_parse(buf_cstr(&lua), lua.len, &e);
+    if (!again || notebook_print_as(again, path, NULL, NULL, &anew, &e) < 0)
+        abort();
+    notebook_free(again);
     notebook_free(nb);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     err e = {0};
-    check_python((const char *)data, n);
+    check_other("x.py", (const char *)data, n);
+    check_other("x.R", (const char *)data, n);
+    check_other("x.rs", (const char *)data, n);
     notebook *nb = notebook_parse((const char *)data, n, &e);
     if (!nb)
         return 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// notebook-convert [--rewrite] FROM TO: loads and saves a notebook; with --rewrite every cell is
-// written anew, as after an edit. notebook-convert --plan FILE: prints the plans of its cells.
+// notebook-convert [--rewrite | --edit] FROM TO: loads and saves a notebook; with --rewrite every
+// cell is written anew, as after an edit; with --edit the last cell has a line more.
+// notebook-convert --plan FILE: prints the plans of its cells.
 #include "base/mem.h"
 #include "base/str.h"
 #include "script/notebook/notebook.h"
@@ -15,6 +16,13 @@ static void rewrite(notebook *nb)
         notebook_replace(nb, i, "something else");
         notebook_replace(nb, i, source);
     }
+}
+
+static void edit(notebook *nb)
+{
+    size_t last = notebook_count(nb) - 1;
+    AUTO_FREE char *source = str_fmt("%s\nmore", notebook_cell(nb, last)->source);
+    notebook_replace(nb, last, source);
 }
 
 static int print_plans(const notebook *nb)
@@ -39,7 +47,7 @@ int main(int argc, char **argv)
     err e = {0};
     bool option = argc > 1 && argv[1][0] == '-', plans = option && str_eq(argv[1], "--plan");
     if (argc != 3 + option - plans) {
-        fprintf(stderr, "usage: notebook-convert [--rewrite] FROM TO | --plan FILE\n");
+        fprintf(stderr, "usage: notebook-convert [--rewrite | --edit] FROM TO | --plan FILE\n");
         return 2;
     }
     notebook *nb = notebook_load(argv[1 + option], &e);
@@ -47,7 +55,9 @@ int main(int argc, char **argv)
     if (nb && plans) {
         code = print_plans(nb);
     } else if (nb) {
-        if (option)
+        if (option && str_eq(argv[1], "--edit"))
+            edit(nb);
+        else if (option)
             rewrite(nb);
         code = notebook_save(nb, argv[2 + option], &e) < 0;
     }

@@ -138,7 +138,7 @@ def test_a_notebook_of_all_kinds_is_written_by_keys_alone_and_runs(t):
         assert s.exit() == "exit 0"
     assert cells == [
         ' Parameters tags=["parameters"]\nname = \'pi\'\nreplicas = 2\n\n',
-        ' Look around language="bash" outputs=["made.txt"] timeout="30s"\n'
+        ' Look around outputs=["made.txt"] timeout="30s" language="bash"\n'
         '-- echo from bash > made.txt\n-- -- -- %% no cell\n-- echo done\n\n',
         ' language="yaml" template="out/job.yaml"\n-- kind: Job\n-- name: ${name}\n-- replicas: ${replicas}\n\n',
         ' The trainer file="tt.lua"\n-- -- %% not a cell\nprint(\'I am trained\')\n\n',
@@ -216,7 +216,7 @@ def test_files_and_tags_are_completed(t):
         s.keys("Tab")
         s.wait("data/train.csv")
         take(s)
-        assert saved(s, where)[1] == ' B inputs=["data/train.csv"] language="bash" tags=["slow", "nightly"]\n--\n'
+        assert saved(s, where)[1] == ' B inputs=["data/train.csv"] tags=["slow", "nightly"] language="bash"\n--\n'
 
 
 def test_another_client_sets_another_property(t):
@@ -269,7 +269,7 @@ def test_it_fits_a_small_screen(t):
         s.wait("known: write")  # the whole of it, wrapped
         s.keys("C-u")
         take(s)
-        assert saved(s, where) == [' T language="bash" outputs=["a.txt"]\n-- x = 1\n']
+        assert saved(s, where) == [' T outputs=["a.txt"] language="bash"\n-- x = 1\n']
 
 
 def test_a_pasted_marker_is_text_and_outputs_stay_with_their_cells(t):

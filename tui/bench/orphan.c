@@ -62,7 +62,7 @@ static int save_as(bench *b, const notebook *nb, const char *path, err *unread, 
 {
     struct saving saving = {.bench = b};
     notebook *copy = notebook_copy(nb);
-    notebook *file = b->path && str_ends(b->path, ".ipynb") ? notebook_load(b->path, NULL) : NULL;
+    notebook *file = b->path && !str_ends(b->path, ".lua") ? notebook_load(b->path, NULL) : NULL;
     if (copy && file)
         notebook_adopt_file(copy, file);
     int result = notebook_save_with(copy ? copy : nb, path, outputs_of, &saving, e);

@@ -53,7 +53,7 @@ static int adopt_file(notebook *nb, const char *path, buf *text)
     if (!file)
         return -1;
     notebook_print(file, text);
-    if (str_ends(path, ".ipynb"))
+    if (!str_ends(path, ".lua"))
         notebook_adopt_file(nb, file);
     notebook_free(file);
     return 0;

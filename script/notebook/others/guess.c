@@ -39,6 +39,7 @@ static void look_at_line(const char *line, struct signs *s)
     s->lua += begins(line, lua) || str_ends(line, " then") || str_ends(line, " do") ||
               str_ends(line, "~= nil");
     s->python += magic || begins(line, python) || (n && line[n - 1] == ':' && begins(line, blocks));
+    s->python += strstr(line, "True") || strstr(line, "False") || strstr(line, "None");
     s->others += begins(line, others) || strstr(line, " <- ") || str_ends(line, ";");
 }
 
@@ -58,7 +59,8 @@ static bool is_of_python_site(const cJSON *metadata)
     for (size_t i = 0; i < ARRAY_LEN(keys); i++)
         if (json_get(metadata, keys[i]))
             return true;
-    return false;
+    const char *lexer = json_path_str(metadata, "jupytext.default_lexer");
+    return lexer && str_starts(lexer, "ipython");
 }
 
 void language_guess(notebook *nb, const cJSON *j)

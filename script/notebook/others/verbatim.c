@@ -148,7 +148,8 @@ static bool look_back(const notebook *nb, const cJSON *now, struct before *b)
     b->digests = mem_array(b->at.count + 1, sizeof *b->digests);
     const cJSON *c = cells->child, *came = raw->child;
     for (size_t i = 0; i < b->at.count; i++, c = c->next, came = came->next)
-        if (minor < 5 || str_eq(json_str(came, "id"), json_str(c, "id")))
+        if (minor < 5 || str_eq(json_str(came, "id"), json_str(c, "id")) ||
+            (i == 0 && str_eq(json_str(c, "id"), FRONT_ID) && json_str(came, "id")))
             digest_of(c, b->digests[i]);
     return true;
 }

@@ -245,6 +245,137 @@ TEST(an_ipynb_of_others_keeps_what_looks_like_a_marker)
     notebook_free(nb);
 }
 
+// The cells of a file of another language: "kind source|kind source", as jupytext 1.19 reads them;
+// and its bytes again.
+static void check_script(const char *path, const char *text, const char *cells)
+{
+    err e = {0};
+    AUTO_BUF got = {0}, again = {0};
+    notebook *nb = notebook_parse_as(path, text, strlen(text), &e);
+    CHECK_OK(nb, e);
+    for (size_t i = 0; i < notebook_count(nb); i++) {
+        const cell *c = notebook_cell(nb, i);
+        buf_fmt(&got, "%s%s %s", i ? "|" : "", cell_kind_name(c->kind), c->source);
+    }
+    CHECK_STR(buf_cstr(&got), cells);
+    CHECK_OK(notebook_print_as(nb, path, NULL, NULL, &again, &e) == 0, e);
+    CHECK_STR(buf_cstr(&again), text);
+    AUTO_BUF lua = {0}, kept = {0};
+    notebook_print(nb, &lua); // what a kernel has of it
+    notebook *inner = notebook_parse(buf_cstr(&lua), lua.len, &e);
+    CHECK_OK(inner, e);
+    for (size_t i = 0; i < notebook_count(inner); i++) {
+        const cell *c = notebook_cell(inner, i);
+        buf_fmt(&kept, "%s%s %s", i ? "|" : "", cell_kind_name(c->kind), c->source);
+    }
+    CHECK_STR(buf_cstr(&kept), cells);
+    notebook_free(inner);
+    notebook_free(nb);
+}
+
+TEST(files_of_other_languages_are_read_as_jupytext_reads_them)
+{
+    check_script("a.py", "# %%\nq = \"\"\"\n# %% no cell\n-- %% x\n\"\"\"\n\n# %%\nprint(q)\n",
+        "code q = \"\"\"\n# %% no cell\n-- %% x\n\"\"\"|code print(q)");
+    check_script("a.py", "# %% [markdown]\n# ```mermaid\n# %% way\n# ```\n\n# %%\nx = 1\n",
+        "markdown ```mermaid\n%% way\n```|code x = 1");
+    check_script("a.py",
+        "# %% [markdown]\n\"\"\"\n# Head\n\ntext\n\"\"\"\n\n# %% [md]\nr'''$\\frac$'''\n",
+        "markdown # Head\n\ntext|markdown $\\frac$");
+    check_script("a.py",
+        "# %%\n# # !rm -rf x\n# !ls\nif a:\n    # %pip install b\n# y = !date\n# c?\n# text\n",
+        "code # !rm -rf x\n!ls\nif a:\n    %pip install b\ny = !date\nc?\n# text");
+    check_script("a.py", "# In[1]:\n\n\nx = 1\n\n\n# In[ ]:\n\n\ny\n", "code \n\nx = 1|code \n\ny");
+    check_script("a.py",
+        "# %% language=\"bash\" mine=\"x\"\n# ls\n\n# %% active=\"ipynb\"\n# z\n\n# %% "
+        "active=\"py\"\nw\n",
+        "code ls|code z|raw w");
+    check_script("a.py", "# %%\r\nx = 1\r\n\r\n# %%\r\ny\r\n", "code x = 1|code y");
+    check_script("a.R", "# %% [markdown]\n# it's\n\n# %%\nx <- \"# %% y\"\n# %ls\n",
+        "markdown it's|code x <- \"# %% y\"\n%ls");
+    check_script("a.rs", "// %% [markdown]\n// text\n\n// %%\n// :dep x\nlet a = 1;\n",
+        "markdown text|code :dep x\nlet a = 1;");
+    check_script("a.jl", "x = 1\n", "code x = 1");
+    err e = {0};
+    CHECK(!notebook_parse_as("a.md", "x", 1, &e));
+    CHECK_HAS(e.text, "a .md is not read; `jupytext --to ipynb`");
+}
+
+// What is written of the cells of an .ipynb, as jupytext 1.19 writes them; and they are back again.
+static void check_written(
+    const char *path, const char *language, const char *cells, const char *want)
+{
+    err e = {0};
+    AUTO_FREE char *json =
+        str_fmt("{\"cells\": [%s], \"metadata\": {\"language_info\": {\"name\": \"%s\"}}, "
+                "\"nbformat\": 4, \"nbformat_minor\": 4}",
+            cells, language);
+    notebook *nb = notebook_parse_ipynb(json, strlen(json), &e);
+    CHECK_OK(nb, e);
+    AUTO_BUF text = {0};
+    CHECK_OK(notebook_print_as(nb, path, NULL, NULL, &text, &e) == 0, e);
+    const char *body = strstr(buf_cstr(&text), " %%");
+    while (body > buf_cstr(&text) && body[-1] != '\n')
+        body--;
+    CHECK_STR(body, want);
+    notebook *back = notebook_parse_as(path, buf_cstr(&text), text.len, &e);
+    CHECK_OK(back, e);
+    CHECK_INT(notebook_count(back), notebook_count(nb));
+    AUTO_JSON *was = notebook_to_ipynb(nb, NULL, NULL), *is = notebook_to_ipynb(back, NULL, NULL);
+    const cJSON *x = json_path(was, "cells[0]"), *y = json_path(is, "cells[0]");
+    for (; x && y; x = x->next, y = y->next) {
+        CHECK(json_equal(json_get(x, "source"), json_get(y, "source")));
+        CHECK(json_equal(json_get(x, "metadata"), json_get(y, "metadata")));
+    }
+    notebook_free(back);
+    notebook_free(nb);
+}
+
+#define SCRIPT_CODE(source)                                                                        \
+    "{\"cell_type\": \"code\", \"metadata\": {}, \"outputs\": [], \"execution_count\": null, "     \
+    "\"source\": [\"" source "\"]}"
+#define SCRIPT_TEXT(metadata, source)                                                              \
+    "{\"cell_type\": \"markdown\", \"metadata\": {" metadata "}, \"source\": [\"" source "\"]}"
+
+TEST(files_of_other_languages_are_written_as_jupytext_writes_them)
+{
+    check_written("x.py", "python", SCRIPT_CODE("# !rm -rf build\\n\", \"!echo hi\\n\", \"x = 1"),
+        "# %%\n# # !rm -rf build\n# !echo hi\nx = 1\n");
+    check_written("x.py", "python", SCRIPT_CODE("if a:\\n\", \"    %pip b\\n\", \"    !date"),
+        "# %%\nif a:\n    # %pip b\n    # !date\n");
+    check_written("x.py", "python",
+        SCRIPT_CODE("import os") ", " SCRIPT_CODE("def f():\\n\", \"    pass") ", " SCRIPT_CODE(
+            "f()"),
+        "# %%\nimport os\n\n\n# %%\ndef f():\n    pass\n\n\n# %%\nf()\n");
+    check_written("x.py", "python",
+        SCRIPT_CODE("q = '''\\n\", \"-- %% a\\n\", \"# %% b\\n\", \"'''"),
+        "# %%\nq = '''\n-- %% a\n# %% b\n'''\n");
+    check_written("x.py", "python",
+        SCRIPT_CODE("# %% c") ", " SCRIPT_TEXT("", "%% d\\n\", \"In[1]:"),
+        "# %%\n# # %% c\n\n# %% [markdown]\n# # %% d\n# # In[1]:\n");
+    check_written("x.py", "python", SCRIPT_TEXT("\"cell_marker\": \"\\\"\\\"\\\"\"", "a"),
+        "# %% [markdown]\n\"\"\"\na\n\"\"\"\n");
+    check_written("x.R", "R", SCRIPT_CODE("%ls\\n\", \"x <- 1") ", " SCRIPT_TEXT("", "é"),
+        "# %%\n# %ls\nx <- 1\n\n# %% [markdown]\n# é\n");
+    check_written("x.js", "javascript", SCRIPT_CODE("1") ", " SCRIPT_TEXT("\"mine\": 1", "b"),
+        "// %%\n1\n\n// %% [markdown] mine=1\n// b\n");
+}
+
+TEST(a_cell_that_is_edited_in_a_python_file_changes_alone)
+{
+    static const char text[] =
+        "#%%   odd  tags = ['a']\nx = 1\n\n\n#%%\n!ls\n# %% [markdown]\n#no blank\n";
+    err e = {0};
+    AUTO_BUF out = {0};
+    notebook *nb = notebook_parse_as("x.py", text, sizeof text - 1, &e);
+    CHECK_OK(nb, e);
+    notebook_replace(nb, 1, "!pwd");
+    CHECK_OK(notebook_print_as(nb, "x.py", NULL, NULL, &out, &e) == 0, e);
+    CHECK_STR(buf_cstr(&out),
+        "#%%   odd  tags = ['a']\nx = 1\n\n\n# %%\n# !pwd\n# %% [markdown]\n#no blank\n");
+    notebook_free(nb);
+}
+
 static notebook *parse_ipynb(const char *text)
 {
     err e = {0};

@@ -265,7 +265,7 @@ static const char python_cell[] = "# %% tags=[\"parameters\"]\n"
 static notebook *python_notebook(struct params *found)
 {
     err e = {0};
-    notebook *own = notebook_parse_python(python_cell, sizeof python_cell - 1, &e);
+    notebook *own = notebook_parse_as("x.py", python_cell, sizeof python_cell - 1, &e);
     CHECK_OK(own && params_find(own, found, &e) == 0, e);
     return own;
 }
@@ -321,7 +321,7 @@ TEST(what_is_no_literal_of_python_is_no_parameter)
         struct params found;
         err e = {0};
         AUTO_FREE char *words = str_fmt("# %%%% tags=[\"parameters\"]\n%s", wrong[i]);
-        notebook *own = notebook_parse_python(words, strlen(words), &e);
+        notebook *own = notebook_parse_as("x.py", words, strlen(words), &e);
         CHECK_OK(own && params_find(own, &found, &e) == 0, e);
         CHECK_INT(found.n, 0);
         params_done(&found);
