@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- What trainer files can use, for completion and inspection in the cells that write them: those
 -- files run in the worker, whose modules the kernel does not have. A test compares this with the
--- modules themselves. What the trainer declares (layers) is told there: core.declared.
+-- modules themselves. What the trainer declares (layers, losses, optimizers, schedules) is told there: core.declared.
 local core = ...
 
 -- The form of these texts is in doc/adding-a-binding.md; "nn." and "model:" stand before their names.
@@ -158,27 +158,9 @@ local modules = {
     LeakyReLU{negative_slope=0.3, input_shape=, dtype=, trainable=true, name=} -- As ReLU with a slope where x is less than 0.
     Softmax{axis=-1, input_shape=, dtype=, trainable=true, name=} -- As Activation { "softmax" }.
     applications: table -- Networks for pictures: ResNet50{include_top=true, weights=, input_shape={224, 224, 3}, pooling=, classes=1000, classifier_activation="softmax", variant="keras", dtype=, remat=, seed=, name=}, ResNet101, ResNet152, MobileNet{…, alpha=1, depth_multiplier=1, dropout=0.001}, MobileNetV2{…, alpha=1} by Keras's names, ResNet18 and ResNet34 by torchvision's; and resnet50, mobilenet, mobilenet_v2, torchvision with preprocess_input(pictures).
-    L1{l1=0.01} -- For kernel_regularizer, bias_regularizer, …: l1·Σ |W| is added to the loss.
-    L2{l2=0.01} -- For kernel_regularizer, bias_regularizer, …: l2·Σ W² is added to the loss.
-    L1L2{l1=0, l2=0} -- Both of them.
     regularizers: table -- L1, L2 and L1L2 again, by Keras's path.
     initializers: table -- What weights start with, for kernel_initializer, bias_initializer, …, by Keras's classes, as nn.initializers.HeNormal { seed = 1 }, or by their names, as "he_normal": GlorotUniform, GlorotNormal, HeUniform, HeNormal, LecunUniform, LecunNormal, Zeros, Ones, Constant, RandomUniform, RandomNormal, TruncatedNormal, VarianceScaling, Orthogonal, Identity.
-    Adam{learning_rate=0.001, beta_1=0.9, beta_2=0.999, epsilon=1e-7, weight_decay=0, clipnorm=, clipvalue=, global_clipnorm=, groups={}, name=} -> optimizer -- The optimizer Adam; groups: of weights that follow it otherwise, { { "dense", "*/bias", learning_rate_multiplier =, weight_decay =, trainable = } }.
-    AdamW{learning_rate=0.001, weight_decay=0.004, beta_1=0.9, beta_2=0.999, epsilon=1e-7, clipnorm=, clipvalue=, global_clipnorm=, groups={}, name=} -> optimizer -- Adam with decoupled weight decay.
-    LazyAdam{learning_rate=0.001, beta_1=0.9, beta_2=0.999, epsilon=1e-7, weight_decay=0, clipnorm=, clipvalue=, global_clipnorm=, groups={}, name=} -> optimizer -- Adam that leaves rows of Embeddings alone which a batch does not name, as TensorFlow Addons's.
-    RMSprop{learning_rate=0.001, rho=0.9, momentum=0, epsilon=1e-7, centered=false, weight_decay=0, clipnorm=, clipvalue=, global_clipnorm=, groups={}, name=} -> optimizer -- The optimizer RMSprop.
-    Adagrad{learning_rate=0.001, initial_accumulator_value=0.1, epsilon=1e-7, weight_decay=0, clipnorm=, clipvalue=, global_clipnorm=, groups={}, name=} -> optimizer -- The optimizer Adagrad.
-    SGD{learning_rate=0.01, momentum=0, nesterov=false, weight_decay=0, clipnorm=, clipvalue=, global_clipnorm=, groups={}, name=} -> optimizer -- Stochastic gradient descent.
-    ExponentialDecay{initial_learning_rate, decay_steps, decay_rate, staircase=false, name=} -> schedule -- A learning rate: initial · decay_rate^(step/decay_steps); nn.optimizers.schedules has it, too.
-    InverseTimeDecay{initial_learning_rate, decay_steps, decay_rate, staircase=false, name=} -> schedule -- A learning rate: initial/(1 + decay_rate·step/decay_steps).
-    PolynomialDecay{initial_learning_rate, decay_steps, end_learning_rate=0.0001, power=1, cycle=false, name=} -> schedule -- A learning rate that falls to its end along a power.
-    CosineDecay{initial_learning_rate, decay_steps, alpha=0, warmup_target=, warmup_steps=0, name=} -> schedule -- A learning rate that falls along half a cosine, after a warm-up.
-    CosineDecayRestarts{initial_learning_rate, first_decay_steps, t_mul=2, m_mul=1, alpha=0, name=} -> schedule -- A learning rate that falls along a cosine again and again.
-    PiecewiseConstantDecay{boundaries, values, name=} -> schedule -- A learning rate of steps: values[k] up to boundaries[k].
     optimizers: table -- The optimizers again, and schedules, by Keras's path: nn.optimizers.schedules.CosineDecay.
-    SparseCategoricalCrossentropy{from_logits=false, reduction="sum_over_batch_size", dtype="float32", name=} -> loss -- A loss with options; others are told by name.
-    CategoricalCrossentropy{from_logits=false, label_smoothing=0, reduction="sum_over_batch_size", dtype="float32", name=} -> loss -- A loss with options.
-    BinaryCrossentropy{from_logits=false, label_smoothing=0, reduction="sum_over_batch_size", dtype="float32", name=} -> loss -- A loss with options.
     AUC{num_thresholds=200, curve="ROC", from_logits=false, dtype="float32", name="auc"} -> metric -- A metric: the area under the curve ROC or PR.
     Precision{thresholds=0.5, top_k=, class_id=, dtype="float32", name="precision"} -> metric -- A metric: of the outputs above the threshold the share that was expected; top_k: of the k greatest of a row; class_id: of this output alone.
     Recall{thresholds=0.5, top_k=, class_id=, dtype="float32", name="recall"} -> metric -- A metric: of what was expected the share above the threshold.
@@ -189,19 +171,12 @@ local modules = {
     F1Score{average=, threshold=, dtype="float32", name="f1_score"} -> metric -- A metric: the harmonic mean of precision and recall, where the greatest output of a row is positive, or those above the threshold; average, of several outputs: macro, micro or weighted.
     FBetaScore{average=, beta=1, threshold=, dtype="float32", name="fbeta_score"} -> metric -- The same, where recall counts beta times as much.
     confusion_matrix(y_true, y_pred, {num_classes=}) -> tensor -- How many rows of class i were taken for class j, (classes, classes); y_true and y_pred are class numbers, or rows of outputs, whose greatest counts.
-    MeanSquaredError{reduction="sum_over_batch_size", dtype="float32", name=} -> loss -- As "mean_squared_error".
-    MeanAbsoluteError{reduction="sum_over_batch_size", dtype="float32", name=} -> loss -- As "mean_absolute_error".
-    MeanAbsolutePercentageError{reduction="sum_over_batch_size", dtype="float32", name=} -> loss -- As "mean_absolute_percentage_error".
-    MeanSquaredLogarithmicError{reduction="sum_over_batch_size", dtype="float32", name=} -> loss -- As "mean_squared_logarithmic_error".
-    LogCosh{reduction="sum_over_batch_size", dtype="float32", name=} -> loss -- As "log_cosh".
-    Poisson{reduction="sum_over_batch_size", dtype="float32", name=} -> loss -- As "poisson".
     TopKCategoricalAccuracy{k=5, dtype="float32", name="top_k_categorical_accuracy"} -> metric -- A metric: the share of rows whose class is among the k greatest outputs.
     RootMeanSquaredError{dtype="float32", name="root_mean_squared_error"} -> metric -- As "root_mean_squared_error".
     BinaryAccuracy{threshold=0.5, dtype="float32", name="binary_accuracy"} -> metric -- The share of outputs on the right side of the threshold.
     CategoricalAccuracy{dtype="float32", name="categorical_accuracy"} -> metric -- As "categorical_accuracy".
     SparseCategoricalAccuracy{dtype="float32", name="sparse_categorical_accuracy"} -> metric -- As "sparse_categorical_accuracy".
     SparseTopKCategoricalAccuracy{k=5, dtype="float32", name="sparse_top_k_categorical_accuracy"} -> metric -- The same, where targets are class numbers.
-    Huber{delta=1, reduction="sum_over_batch_size", dtype="float32", name=} -> loss -- A loss that is squared near its target and linear far from it.
     ModelCheckpoint{filepath, monitor="val_loss", verbose=0, save_best_only=false, save_weights_only=false, mode="auto", save_freq="epoch", initial_value_threshold=} -- A callback that saves the model after each epoch, or every save_freq batches; {epoch:02d} and {val_loss:.2f} are filled in, with save_freq {batch}, too.
     EarlyStopping{monitor="val_loss", min_delta=0, patience=0, verbose=0, mode="auto", baseline=, restore_best_weights=false, start_from_epoch=0} -- A callback that ends training when a metric no longer improves.
     TerminateOnNaN{} -- A callback that ends training at a loss that is not finite, instead of an error.

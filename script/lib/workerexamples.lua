@@ -138,18 +138,9 @@ nn.remat
   input = nn.Input { 8, 8, 3 }
   x = nn.remat(nn.Conv2D { 16, 3, activation = "relu" }) (input)
   model = nn.Model { inputs = input, outputs = nn.Dense { 2 } (nn.GlobalAveragePooling2D {} (x)) }
-nn.L1
-  model = nn.Sequential { nn.Dense { 1, input_dim = 2, kernel_regularizer = nn.L1 { 0.001 }, bias_regularizer = "l2" } }
-  print(model:count_params()) --> 3
-nn.L1L2
-  model = nn.Sequential { nn.Dense { 1, input_dim = 2, kernel_regularizer = nn.L1L2 { l1 = 0.001, l2 = 0.01 } } }
-  print(model:count_params()) --> 3
 nn.initializers
   model = nn.Sequential { nn.Dense { 2, input_dim = 2, kernel_initializer = nn.initializers.Constant { 3 }, bias_initializer = "ones" } }
   print(model:predict(data.tensor { { 1, 1 } })[0]) --> [7, 7]
-nn.L2
-  model = nn.Sequential { nn.Dense { 1, input_dim = 2, kernel_regularizer = nn.L2 { 0.001 } } }
-  print(model:count_params()) --> 3
 nn.Input
   x = nn.Input { 4 }
   print(nn.Model({ inputs = x, outputs = nn.Dense { 1 } (x) }):count_params()) --> 5
@@ -162,42 +153,6 @@ nn.LeakyReLU
   model = nn.Sequential { nn.Dense { 8, input_dim = 4 }, nn.LeakyReLU { 0.2 }, nn.Dense { 1 } }
 nn.Softmax
   model = nn.Sequential { nn.Dense { 3, input_dim = 4 }, nn.Softmax {} }
-nn.Adam
-  model = nn.Sequential { nn.Dense { 1, input_dim = 1 } }
-  model:compile { optimizer = nn.Adam { 0.01, clipnorm = 1 }, loss = "mse" }
-  print(model.learning_rate) --> 0.01
-nn.AdamW
-  optimizer = nn.AdamW { learning_rate = 0.001, weight_decay = 0.01 }
-nn.LazyAdam
-  model = nn.Sequential { nn.Embedding { 1000, 8, input_shape = { 2 } }, nn.Flatten {}, nn.Dense { 1 } }
-  model:compile { optimizer = nn.LazyAdam { 0.01 }, loss = "mse" }
-nn.RMSprop
-  optimizer = nn.RMSprop { 0.01, momentum = 0.9 }
-nn.Adagrad
-  optimizer = nn.Adagrad { 0.1 }
-nn.SGD
-  optimizer = nn.SGD { 0.1, momentum = 0.9, nesterov = true }
-nn.ExponentialDecay
-  optimizer = nn.Adam { nn.ExponentialDecay { 0.01, decay_steps = 100, decay_rate = 0.9 } }
-nn.InverseTimeDecay
-  optimizer = nn.Adam { nn.InverseTimeDecay { 0.01, decay_steps = 100, decay_rate = 0.5 } }
-nn.PolynomialDecay
-  optimizer = nn.Adam { nn.PolynomialDecay { 0.01, decay_steps = 100 } }
-nn.CosineDecay
-  optimizer = nn.Adam { nn.CosineDecay { 0.01, decay_steps = 100, warmup_target = 0.1, warmup_steps = 10 } }
-nn.CosineDecayRestarts
-  optimizer = nn.Adam { nn.CosineDecayRestarts { 0.01, first_decay_steps = 100 } }
-nn.PiecewiseConstantDecay
-  optimizer = nn.Adam { nn.PiecewiseConstantDecay { { 100, 200 }, { 0.1, 0.01, 0.001 } } }
-nn.SparseCategoricalCrossentropy
-  model = nn.Sequential { nn.Dense { 3, input_dim = 2 } }
-  model:compile { loss = nn.SparseCategoricalCrossentropy { from_logits = true } }
-nn.CategoricalCrossentropy
-  model = nn.Sequential { nn.Dense { 3, input_dim = 2, activation = "softmax" } }
-  model:compile { loss = nn.CategoricalCrossentropy { label_smoothing = 0.1 } }
-nn.BinaryCrossentropy
-  model = nn.Sequential { nn.Dense { 1, input_dim = 2 } }
-  model:compile { loss = nn.BinaryCrossentropy { from_logits = true } }
 nn.AUC
   model = nn.Sequential { nn.Dense { 1, input_dim = 2, activation = "sigmoid" } }
   model:compile { loss = "binary_crossentropy", metrics = { nn.AUC { num_thresholds = 100 } } }
@@ -240,27 +195,6 @@ nn.CategoricalAccuracy
 nn.SparseCategoricalAccuracy
   model = nn.Sequential { nn.Dense { 3, input_dim = 2, activation = "softmax" } }
   model:compile { loss = "sparse_categorical_crossentropy", metrics = { nn.SparseCategoricalAccuracy {} } }
-nn.Huber
-  model = nn.Sequential { nn.Dense { 1, input_dim = 2 } }
-  model:compile { loss = nn.Huber { delta = 0.5 } }
-nn.MeanSquaredError
-  model = nn.Sequential { nn.Dense { 1, input_dim = 2 } }
-  model:compile { loss = nn.MeanSquaredError {} }
-nn.MeanAbsoluteError
-  model = nn.Sequential { nn.Dense { 1, input_dim = 2 } }
-  model:compile { loss = nn.MeanAbsoluteError {} }
-nn.MeanAbsolutePercentageError
-  model = nn.Sequential { nn.Dense { 1, input_dim = 2 } }
-  model:compile { loss = nn.MeanAbsolutePercentageError {} }
-nn.MeanSquaredLogarithmicError
-  model = nn.Sequential { nn.Dense { 1, input_dim = 2 } }
-  model:compile { loss = nn.MeanSquaredLogarithmicError {} }
-nn.LogCosh
-  model = nn.Sequential { nn.Dense { 1, input_dim = 2 } }
-  model:compile { loss = nn.LogCosh {} }
-nn.Poisson
-  model = nn.Sequential { nn.Dense { 1, input_dim = 2 } }
-  model:compile { loss = nn.Poisson {} }
 nn.ModelCheckpoint
   model = nn.Sequential { nn.Dense { 1, input_dim = 1 } }
   model:compile { loss = "mse" }

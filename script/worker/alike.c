@@ -104,16 +104,17 @@ static void add_metrics(const model *m, const fit_spec *spec, buf *out)
 
 static void add_optimizer(const model *m, const cJSON *config, buf *out)
 {
-    double *value;
-    const char *name;
-    optimizer_spec o = model_compiled(m)->optimizer;
-    buf_str(out, optimizer_name(o.kind));
-    for (size_t i = 0; (name = optimizer_number(&o, i, &value)); i++) {
-        bool rate = strcmp(name, "learning_rate") == 0;
-        if (rate ? o.schedule.kind == SCHEDULE_NONE : *value != 0)
-            add_number(out, name, *value);
+    const optimizer_spec *o = &model_compiled(m)->optimizer;
+    const declaration *d = optimizer_declaration(o->kind);
+    buf_str(out, d->name);
+    for (const attribute *a = attribute_next(d, NULL); a; a = attribute_next(d, a)) {
+        const double *value = attribute_number(a, o);
+        bool rate = a->type == ATTRIBUTE_RATE;
+        if (value && (rate ? o->schedule.kind == SCHEDULE_NONE : *value != 0))
+            add_number(out, a->name, *value);
+        if (a->type == ATTRIBUTE_BOOL && *(const bool *)attribute_of(a, o))
+            buf_fmt(out, " %s", a->name);
     }
-    buf_fmt(out, "%s%s", o.nesterov ? " nesterov" : "", o.centered ? " centered" : "");
     const cJSON *optimizer = json_get(config, "optimizer");
     const char *const more[] = {"schedule", "groups"};
     const cJSON *const in[] = {optimizer, config};

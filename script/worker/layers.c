@@ -18,18 +18,11 @@ static void read_initializer(lua_State *L, int table, const char *layer, initial
 {
     err e;
     initializer_kind kind = 0;
-    const char *class = opt_string_field(L, table, layer, "class"), *name;
-    double *value;
+    const char *class = opt_string_field(L, table, layer, "class");
     if (!class || initializer_parse(class, &kind, &e))
         luaL_error(L, "%s: %s", layer, class ? e.text : "an initializer without a class");
-    *out = initializer_of(kind);
-    for (size_t i = 0; (name = initializer_number(out, i, &value)); i++)
-        *value = opt_number_field(L, table, class, name, *value);
-    const char *mode = opt_string_field(L, table, class, "mode");
-    const char *distribution = opt_string_field(L, table, class, "distribution");
-    if ((mode && fan_mode_parse(mode, &out->mode, &e)) ||
-        (distribution && fan_distribution_parse(distribution, &out->distribution, &e)))
-        luaL_error(L, "%s: %s", class, e.text);
+    read_attributes(L, table, initializer_declaration(kind), 0, out);
+    out->kind = kind;
     out->seeded = lua_getfield(L, table, "seed") != LUA_TNIL;
     lua_pop(L, 1);
     out->seed = opt_int_field(L, table, class, "seed", 0);
@@ -136,23 +129,64 @@ int lua_check_layer(lua_State *L)
     return 0;
 }
 
-// inner.layer_classes(): of each layer what its class has, as push_class tells it. What options of
-// weights take is "initializer" or "regularizer".
-int lua_layer_classes(lua_State *L)
+static void push_layer_class(lua_State *L, size_t i)
 {
-    lua_settop(L, 0);
+    const op *what = op_of((layer_kind)i);
+    push_class(L, &what->is);
+    int class = lua_gettop(L);
+    for (size_t k = 0; k < LAYER_WEIGHTS && what->weight[k].option; k++) {
+        const char *option = what->weight[k].option;
+        add_class_field(L, class, lua_pushfstring(L, "%s_initializer", option), "initializer");
+        if (!what->weight[k].statistics)
+            add_class_field(L, class, lua_pushfstring(L, "%s_regularizer", option), "regularizer");
+        lua_settop(L, class);
+    }
+}
+
+static void push_optimizer_class(lua_State *L, size_t i)
+{
+    push_class(L, optimizer_declaration((optimizer_kind)i));
+}
+
+static void push_schedule_class(lua_State *L, size_t i)
+{
+    push_class(L, schedule_declaration((schedule_kind)(i + 1)));
+}
+
+static void push_initializer_class(lua_State *L, size_t i)
+{
+    push_class(L, initializer_declaration((initializer_kind)(i + 1)));
+}
+
+static void push_regularizer_class(lua_State *L, size_t i)
+{
+    push_class(L, regularizer_declaration(i));
+}
+
+static void push_loss_class(lua_State *L, size_t i)
+{
+    push_class(L, loss_declaration((loss_kind)i));
+    lua_pushstring(L, loss_name((loss_kind)i));
+    lua_setfield(L, -2, "other");
+}
+
+// inner.classes("layer"): of each layer (optimizer, …) what its class has, as push_class tells it.
+// What options of weights take is "initializer" or "regularizer".
+int lua_classes(lua_State *L)
+{
+    static const struct {
+        void (*push)(lua_State *L, size_t i);
+        size_t n;
+    } groups[] = {{push_layer_class, LAYER_KIND_COUNT}, {push_optimizer_class, OPTIMIZER_COUNT},
+        {push_schedule_class, SCHEDULE_COUNT - 1}, {push_initializer_class, INITIALIZER_COUNT - 1},
+        {push_regularizer_class, REGULARIZERS}, {push_loss_class, LOSS_COUNT}};
+    static const char *const names[] = {
+        "layer", "optimizer", "schedule", "initializer", "regularizer", "loss", NULL};
+    int group = luaL_checkoption(L, 1, NULL, names);
     lua_newtable(L);
-    for (layer_kind kind = 0; kind < LAYER_KIND_COUNT; kind++) {
-        const op *what = op_of(kind);
-        push_class(L, &what->is);
-        for (size_t i = 0; i < LAYER_WEIGHTS && what->weight[i].option; i++) {
-            const char *option = what->weight[i].option;
-            add_class_field(L, 2, lua_pushfstring(L, "%s_initializer", option), "initializer");
-            if (!what->weight[i].statistics)
-                add_class_field(L, 2, lua_pushfstring(L, "%s_regularizer", option), "regularizer");
-            lua_settop(L, 2);
-        }
-        lua_rawseti(L, 1, (lua_Integer)kind + 1);
+    for (size_t i = 0; i < groups[group].n; i++) {
+        groups[group].push(L, i);
+        lua_rawseti(L, 2, (lua_Integer)i + 1);
     }
     return 1;
 }

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "script/worker/fields.h"
 #include "script/worker/model.h"
+#include "script/worker/nn/attributes.h"
 #include "script/worker/options.h"
 #include "script/worker/sharing.h"
 #include "trainer/nn/train.h"
@@ -132,19 +133,7 @@ static void set_class(lua_State *L, const char *name)
 
 static void push_schedule(lua_State *L, schedule s)
 {
-    double *value;
-    const char *name;
-    lua_newtable(L);
-    for (size_t i = 0; (name = schedule_number(&s, i, &value)); i++) {
-        if (strcmp(name, "warmup_target") == 0 && *value < 0)
-            continue; // there is none
-        lua_pushnumber(L, *value);
-        lua_setfield(L, -2, name);
-    }
-    if (s.staircase || s.cycle) {
-        lua_pushboolean(L, true);
-        lua_setfield(L, -2, s.staircase ? "staircase" : "cycle");
-    }
+    push_attributes(L, schedule_declaration(s.kind), &s);
     for (int list = 0; s.pieces && list < 2; list++) {
         lua_newtable(L);
         for (size_t i = 0; i + (list == 0) < s.pieces; i++) {
@@ -158,17 +147,7 @@ static void push_schedule(lua_State *L, schedule s)
 
 static void push_like(lua_State *L, optimizer_spec o)
 {
-    double *value;
-    const char *name;
-    lua_newtable(L);
-    for (size_t i = 0; (name = optimizer_number(&o, i, &value)); i++) {
-        lua_pushnumber(L, *value);
-        lua_setfield(L, -2, name);
-    }
-    if (o.nesterov || o.centered) {
-        lua_pushboolean(L, true);
-        lua_setfield(L, -2, o.nesterov ? "nesterov" : "centered");
-    }
+    push_attributes(L, optimizer_declaration(o.kind), &o);
     if (o.schedule.kind != SCHEDULE_NONE) {
         push_schedule(L, o.schedule);
         lua_setfield(L, -2, "learning_rate");

@@ -2,6 +2,7 @@
 // Models in Lua: nn.Sequential, nn.load, and the methods that do not train. Layers and optimizers
 // are objects made by nn.lua.
 #include "script/worker/model.h"
+#include "script/worker/nn/attributes.h"
 
 #include "base/mem.h"
 #include "base/path.h"
@@ -85,16 +86,11 @@ static optimizer_spec read_optimizer(lua_State *L, int index, bool *distributed)
     optimizer_spec o = optimizer_default(kind);
     if (!is_table)
         return o;
-    double *value;
-    const char *field;
+    read_attributes(L, index, optimizer_declaration(kind), 0, &o);
+    o.kind = kind;
     if (lua_getfield(L, index, "learning_rate") == LUA_TTABLE)
         o.schedule = read_schedule(L, lua_gettop(L));
     lua_pop(L, 1);
-    for (size_t i = 0; (field = optimizer_number(&o, i, &value)); i++)
-        if (o.schedule.kind == SCHEDULE_NONE || strcmp(field, "learning_rate") != 0)
-            *value = opt_number_field(L, index, name, field, *value);
-    o.nesterov = opt_bool_field(L, index, name, "nesterov", o.nesterov);
-    o.centered = opt_bool_field(L, index, name, "centered", o.centered);
     *distributed = opt_bool_field(L, index, name, "distributed", false);
     return o;
 }
@@ -168,9 +164,12 @@ void take_loss(lua_State *L, const char *what, bool from_logits, int kept, head_
         raise_err(L, &e);
     h->from_logits = from_logits;
     if (type == LUA_TTABLE) {
-        h->from_logits = opt_bool_field(L, at, name, "from_logits", from_logits);
-        h->label_smoothing = opt_number_field(L, at, name, "label_smoothing", 0);
-        h->delta = opt_number_field(L, at, name, "delta", 0);
+        loss_options o;
+        read_attributes(L, at, loss_declaration(h->loss), 0, &o);
+        bool told = lua_getfield(L, at, "from_logits") != LUA_TNIL;
+        h->from_logits = told ? o.from_logits : from_logits;
+        h->label_smoothing = o.label_smoothing;
+        h->delta = o.delta;
         if (lua_getfield(L, at, "delta") != LUA_TNIL && !(h->delta > 0))
             luaL_error(L, "%s: %s's delta must be greater than 0, not %f", what, name, h->delta);
         lua_settop(L, at);
@@ -743,8 +742,8 @@ int open_nn(lua_State *L)
     lua_setfield(L, -2, "blame_name");
     lua_pushcfunction(L, lua_check_layer);
     lua_setfield(L, -2, "check_layer");
-    lua_pushcfunction(L, lua_layer_classes);
-    lua_setfield(L, -2, "layer_classes");
+    lua_pushcfunction(L, lua_classes);
+    lua_setfield(L, -2, "classes");
     lua_pushcfunction(L, lua_is_asked_by_file);
     lua_setfield(L, -2, "is_asked_by_file");
     lua_pushcfunction(L, lua_hint);

@@ -54,4 +54,4 @@ enum { MODEL_WATCHES = 1, MODEL_OPTIMIZER, MODEL_LOSSES };
 int lua_sequential(lua_State *L);
 int lua_graph(lua_State *L);
 int lua_check_layer(lua_State *L);
-int lua_layer_classes(lua_State *L);
+int lua_classes(lua_State *L);

@@ -173,38 +173,15 @@ local function said(what, name, short, order, fields, check)
   by_name[what][short], by_name[what][name] = new, new
   return new
 end
-local function regularizer(name, short, own, otherwise)
-  local fields = {}
-  for _, field in ipairs(own) do fields[field] = "number" end
-  nn[name] = said("regularizer", name, short, own, fields, function(self)
-    for _, field in ipairs(own) do
-      self[field] = self[field] or otherwise
+for _, is in ipairs(inner.classes "regularizer") do
+  nn[is.name] = said("regularizer", is.name, is.other, is.order, is.fields, function(self)
+    for _, field in ipairs(is.order) do
+      self[field] = self[field] or is.defaults[field]
       if not (self[field] >= 0 and self[field] < math.huge) then return ("%s must be 0 or more, got %s"):format(field, self[field]) end
     end
   end)
 end
-regularizer("L1", "l1", { "l1" }, 0.01)
-regularizer("L2", "l2", { "l2" }, 0.01)
-regularizer("L1L2", "l1_l2", { "l1", "l2" }, 0)
-local function initializer(name, short, order, own)
-  local fields = {}
-  for field, kind in pairs(own) do fields[field] = kind end
-  said("initializer", name, short, order, fields)
-end
-for name, short in pairs { GlorotUniform = "glorot_uniform", GlorotNormal = "glorot_normal", HeUniform = "he_uniform", HeNormal = "he_normal",
-  LecunUniform = "lecun_uniform", LecunNormal = "lecun_normal" } do
-  initializer(name, short, { "seed" }, { seed = "integer" })
-end
-initializer("Zeros", "zeros", {}, {})
-initializer("Ones", "ones", {}, {})
-initializer("Constant", "constant", { "value" }, { value = "number" })
-initializer("RandomUniform", "random_uniform", { "minval", "maxval", "seed" }, { minval = "number", maxval = "number", seed = "integer" })
-initializer("RandomNormal", "random_normal", { "mean", "stddev", "seed" }, { mean = "number", stddev = "number", seed = "integer" })
-initializer("TruncatedNormal", "truncated_normal", { "mean", "stddev", "seed" }, { mean = "number", stddev = "number", seed = "integer" })
-initializer("VarianceScaling", "variance_scaling", { "scale", "mode", "distribution", "seed" },
-  { scale = "number", mode = "string", distribution = "string", seed = "integer" })
-initializer("Orthogonal", "orthogonal", { "gain", "seed" }, { gain = "number", seed = "integer" })
-initializer("Identity", "identity", { "gain" }, { gain = "number" })
+for _, is in ipairs(inner.classes "initializer") do said("initializer", is.name, is.other, is.order, is.fields) end
 
 -- Keras's other names of some.
 for other, name in pairs { uniform = "RandomUniform", normal = "RandomNormal", zero = "Zeros", one = "Ones" } do
@@ -223,7 +200,7 @@ function find_said(object, what, field)
   end
 end
 
-for _, is in ipairs(inner.layer_classes()) do
+for _, is in ipairs(inner.classes "layer") do
   if is.name ~= "InputLayer" then layer(is) end
 end
 
@@ -426,65 +403,41 @@ local function check_groups(self)
     if not sets then return ("group %d sets nothing; known are %s"):format(i, known(group_fields)) end
   end
 end
-local function optimizer(name, order, own)
-  local fields = { learning_rate = "rate", groups = "table", weight_decay = "number", clipnorm = "number", clipvalue = "number",
-    global_clipnorm = "number", name = "string" }
-  for field, kind in pairs(own) do fields[field] = kind end
-  nn[name] = class(name, { "learning_rate", table.unpack(order) }, fields, check_groups)
+nn.optimizers = { schedules = {} }
+for _, is in ipairs(inner.classes "optimizer") do
+  local name = is.name
+  is.fields.name = "string"
+  nn[name] = class(name, is.order, is.fields, check_groups)
   nn[name].apply = apply -- optimizer:apply(model, gradients)
-  classes[name] = nn[name]
+  classes[name], nn.optimizers[name] = nn[name], nn[name]
 end
-optimizer("SGD", { "momentum", "nesterov" }, { momentum = "number", nesterov = "boolean" })
-optimizer("Adam", { "beta_1", "beta_2", "epsilon" }, { beta_1 = "number", beta_2 = "number", epsilon = "number" })
-optimizer("AdamW", { "weight_decay", "beta_1", "beta_2", "epsilon" }, { beta_1 = "number", beta_2 = "number", epsilon = "number" })
-optimizer("LazyAdam", { "beta_1", "beta_2", "epsilon" }, { beta_1 = "number", beta_2 = "number", epsilon = "number" })
-optimizer("RMSprop", { "rho", "momentum", "epsilon", "centered" }, { rho = "number", momentum = "number", epsilon = "number", centered = "boolean" })
-optimizer("Adagrad", { "initial_accumulator_value", "epsilon" }, { initial_accumulator_value = "number", epsilon = "number" })
 
--- Learning rates that follow the steps, by Keras's names; the formulas are in trainer/nn/schedule.h.
-nn.optimizers = { schedules = {}, SGD = nn.SGD, Adam = nn.Adam, AdamW = nn.AdamW, LazyAdam = nn.LazyAdam, RMSprop = nn.RMSprop, Adagrad = nn.Adagrad }
-local function schedule(name, order, own)
-  local fields = { name = "string" }
-  for _, field in ipairs(order) do fields[field] = "number" end
-  for field, kind in pairs(own or {}) do fields[field] = kind end
-  nn[name] = class(name, order, fields, function(self)
+-- Learning rates that follow the steps, by Keras's names.
+for _, is in ipairs(inner.classes "schedule") do
+  local name, order = is.name, is.order
+  is.fields.name = "string"
+  nn[name] = class(name, order, is.fields, function(self)
     for i = 1, 2 do
       if not self[order[i]] then return ("which %s? nn.%s { %s, %s, … }"):format(order[i], name, order[1], order[2]) end
     end
   end)
-  nn.optimizers.schedules[name] = nn[name]
-  classes[name] = nn[name]
+  nn.optimizers.schedules[name], classes[name] = nn[name], nn[name]
 end
-schedule("ExponentialDecay", { "initial_learning_rate", "decay_steps", "decay_rate" }, { staircase = "boolean" })
-schedule("InverseTimeDecay", { "initial_learning_rate", "decay_steps", "decay_rate" }, { staircase = "boolean" })
-schedule("PolynomialDecay", { "initial_learning_rate", "decay_steps", "end_learning_rate", "power" }, { cycle = "boolean" })
-schedule("CosineDecay", { "initial_learning_rate", "decay_steps", "alpha", "warmup_target", "warmup_steps" })
-schedule("CosineDecayRestarts", { "initial_learning_rate", "first_decay_steps", "t_mul", "m_mul", "alpha" })
-schedule("PiecewiseConstantDecay", { "boundaries", "values" }, { boundaries = "table", values = "table" })
 
 -- Losses as objects, for those with options; all are told by their names, too. compile reads the field `loss`.
-local function loss(name, text, order, own)
-  local fields = { name = "string", dtype = "string", reduction = "string" }
-  for field, kind in pairs(own) do fields[field] = kind end
-  nn[name] = class(name, order, fields, function(self)
-    self.loss = text
-    if self.dtype and self.dtype ~= "float32" then return ('dtype must be "float32", got "%s"'):format(self.dtype) end
-    if self.reduction and self.reduction ~= "sum_over_batch_size" and self.reduction ~= "mean" then
-      return ('reduction must be "sum_over_batch_size", the mean over the rows, got "%s"'):format(self.reduction)
-    end
-    if self.delta and not (self.delta > 0 and self.delta < math.huge) then return ("delta must be greater than 0, got %s"):format(self.delta) end
-  end)
+for _, is in ipairs(inner.classes "loss") do
+  for field, kind in pairs { name = "string", dtype = "string", reduction = "string" } do is.fields[field] = kind end
+  if is.name ~= "" then -- the others are told by name alone
+    nn[is.name] = class(is.name, is.order, is.fields, function(self)
+      self.loss = is.other
+      if self.dtype and self.dtype ~= "float32" then return ('dtype must be "float32", got "%s"'):format(self.dtype) end
+      if self.reduction and self.reduction ~= "sum_over_batch_size" and self.reduction ~= "mean" then
+        return ('reduction must be "sum_over_batch_size", the mean over the rows, got "%s"'):format(self.reduction)
+      end
+      if self.delta and not (self.delta > 0 and self.delta < math.huge) then return ("delta must be greater than 0, got %s"):format(self.delta) end
+    end)
+  end
 end
-loss("SparseCategoricalCrossentropy", "sparse_categorical_crossentropy", { "from_logits" }, { from_logits = "boolean" })
-loss("CategoricalCrossentropy", "categorical_crossentropy", { "from_logits", "label_smoothing" }, { from_logits = "boolean", label_smoothing = "number" })
-loss("BinaryCrossentropy", "binary_crossentropy", { "from_logits", "label_smoothing" }, { from_logits = "boolean", label_smoothing = "number" })
-loss("MeanSquaredError", "mean_squared_error", {}, {})
-loss("MeanAbsoluteError", "mean_absolute_error", {}, {})
-loss("MeanAbsolutePercentageError", "mean_absolute_percentage_error", {}, {})
-loss("MeanSquaredLogarithmicError", "mean_squared_logarithmic_error", {}, {})
-loss("LogCosh", "log_cosh", {}, {})
-loss("Poisson", "poisson", {}, {})
-loss("Huber", "huber", { "delta" }, { delta = "number" })
 
 function nn.read_checkpoint(path)
   local file, problem = io.open(path, "rb")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Schedules of learning rates from their objects in Lua.
 #include "script/worker/fields.h"
+#include "script/worker/nn/attributes.h"
 #include "script/worker/options.h"
 
 static size_t read_numbers(lua_State *L, int table, const char *field, double *out, size_t room)
@@ -25,16 +26,13 @@ schedule read_schedule(lua_State *L, int table)
 {
     err e;
     schedule_kind kind = SCHEDULE_PIECEWISE;
-    const char *class = opt_string_field(L, table, "learning_rate", "class"), *name;
+    const char *class = opt_string_field(L, table, "learning_rate", "class");
     if (!class || schedule_parse(class, &kind, &e))
         luaL_error(
             L, "learning_rate must be a number or a schedule, as nn.CosineDecay { 0.1, 1000 }");
     schedule s = schedule_default(kind);
-    double *value;
-    for (size_t i = 0; (name = schedule_number(&s, i, &value)); i++)
-        *value = opt_number_field(L, table, class, name, *value);
-    s.staircase = opt_bool_field(L, table, class, "staircase", false);
-    s.cycle = opt_bool_field(L, table, class, "cycle", false);
+    read_attributes(L, table, schedule_declaration(kind), 0, &s);
+    s.kind = kind;
     if (kind == SCHEDULE_PIECEWISE) {
         s.pieces = read_numbers(L, table, "values", s.value, SCHEDULE_PIECES);
         if (read_numbers(L, table, "boundaries", s.boundary, SCHEDULE_PIECES) + 1 != s.pieces)

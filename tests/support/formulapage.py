@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The tables of formulas: what the headers of losses, metrics, optimizers, schedules and callbacks say above
-their code becomes the tables of doc/models.md, and what `help` tells (script/lib/workerformulas.lua). Layers are declared in
-trainer/nn/op, and told by a tool of the build (trainer/declared/words.c), which writes the part of `help` itself.
+"""The tables of formulas: what the headers of metrics and callbacks say above their code becomes the tables of
+doc/models.md, and what `help` tells (script/lib/workerformulas.lua). Layers, losses, optimizers, schedules and initializers are
+declared in trainer/nn, and told by a tool of the build (trainer/declared/words.c), which writes the part of `help` itself.
 
 usage: formulapage.py    writes both
 
@@ -25,12 +25,12 @@ HELP = os.path.join(SOURCE, "script", "lib", "workerformulas.lua")
 TABLES = {
     "Layers": ([], None, None),
     "Activations": (["trainer/nn/layer.h"], "ACTIVATIONS", None),
-    "Initializers": (["trainer/nn/initializer.h"], "INITIALIZERS", None),
-    "Regularizers": (["trainer/nn/layer.h"], None, "nn.{}"),
-    "Losses": (["trainer/nn/loss.h"], "LOSSES", None),
+    "Initializers": ([], None, None),
+    "Regularizers": ([], None, None),
+    "Losses": ([], None, None),
     "Metrics": (["trainer/nn/metric.h", "trainer/watch.h"], "METRICS", "nn.{}"),
-    "Optimizers": (["trainer/nn/optimizer.h"], "OPTIMIZERS", "nn.{}"),
-    "Schedules": (["trainer/nn/schedule.h"], "SCHEDULES", "nn.{}"),
+    "Optimizers": ([], None, None),
+    "Schedules": ([], None, None),
     "Callbacks": (["script/worker/callbacks.lua", "script/worker/hvd.lua"], None, "{}.{}"),
 }
 HEADINGS = {"Layers": "layer", "Activations": "activation", "Initializers": "initializer", "Regularizers": "regularizer", "Losses": "loss", "Metrics": "metric", "Optimizers": "optimizer",
@@ -49,7 +49,7 @@ def entries(title):
     found = []
     if not TABLES[title][0]:
         rows = subprocess.run([os.path.join(BUILD, "trainer", "words"), "table"], check=True, capture_output=True, text=True).stdout
-        return [([name], formula, source, "") for group, name, formula, source in (row.split("\t") for row in rows.splitlines()) if group == title]
+        return [(names.split(", "), formula, source, "") for group, names, formula, source in (row.split("\t") for row in rows.splitlines()) if group == title]
     for path in TABLES[title][0]:
         mine, inside = [], False
         for line in read(path).split("\n"):
@@ -75,7 +75,7 @@ def names_in(macro, path):
     rows = re.findall(r'X\((\w+),\s*"(\w*)"(?:,\s*\\?\s*(?:"([\w ]*)"|(\w+)))?', table)
     assert len(rows) == table.count("X("), (macro, rows)
     text = {row[0]: row[1] for row in rows}
-    return [(row[1], row[2] if macro in ("LOSSES", "INITIALIZERS") else "", text.get(row[3], "")) for row in rows if row[1]]
+    return [(row[1], "", text.get(row[3], "")) for row in rows if row[1]]
 
 
 def problems():
@@ -88,10 +88,7 @@ def problems():
         bad += [f"{title}: {names[0]} has no source" for names, _, source, _ in entries(title) if not source]
         if not paths:
             continue
-        if title == "Regularizers":
-            there = set(re.findall(r'^regularizer\("(\w+)"', read("script/worker/nn.lua"), re.M))
-            bad += [f"{title}: {name} is not told, or does not exist" for name in there ^ set(told)]
-        elif macro:
+        if macro:
             known = names_in(macro, paths[0])
             bad += [f"{paths[0]}: the table \"{title}:\" lacks {name}" for name, _, of in known if name not in told and of not in told]
             bad += [f"{path}: {names[0]} is not in {macro}" for names, _, _, path in entries(title)
@@ -137,9 +134,6 @@ def page(text):
 
 def help_names(title, names, path):
     form = TABLES[title][2]
-    if title == "Losses":  # those that have a class: nn.Huber of "huber"
-        classes = dict(re.findall(r'^loss\("(\w+)", "(\w+)"', read("script/worker/nn.lua"), re.M))
-        return [f"nn.{name}" for name, text in classes.items() if text in names]
     if title == "Callbacks":
         return [form.format("hvd" if path.endswith("hvd.lua") else "nn", name) for name in names]
     if title == "Metrics":

@@ -48,7 +48,11 @@ void declaration_defaults(const declaration *d, void *own)
             memcpy(at, (size_t[]){size, size, size, size}, 4 * sizeof size);
             break;
         case ATTRIBUTE_NUMBER:
+        case ATTRIBUTE_RATE:
             *(double *)at = a->otherwise;
+            break;
+        case ATTRIBUTE_WHOLE:
+            *(int64_t *)at = (int64_t)a->otherwise;
             break;
         case ATTRIBUTE_FLOAT:
             *(float *)at = (float)a->otherwise;
@@ -94,6 +98,38 @@ int attribute_check_number(const attribute *a, double value, const char *got, er
         return err_set(e, ERR_USAGE, "%s must be %g or more, got %s", a->name, a->least, got);
     return err_set(e, ERR_USAGE, "%s must be from %.14g to %s%.14g, got %s", a->name, a->least,
         a->open ? "less than " : "", a->most, got);
+}
+
+// By the words of who set a number later: "momentum must be at least 0 and less than 1, not 1.5".
+static int check_set(const attribute *a, double value, err *e)
+{
+    if (!ranged(a) && isfinite(value))
+        return 0;
+    if (ranged(a) && value >= a->least && !(a->positive && value <= 0) &&
+        (a->open ? value < a->most : value <= a->most))
+        return 0;
+    if (!ranged(a))
+        return err_set(e, ERR_USAGE, "%s must be finite, not %g", a->name, value);
+    if (a->positive)
+        return err_set(e, ERR_USAGE, "%s must be greater than 0, not %g", a->name, value);
+    return err_set(e, ERR_USAGE, "%s must be at least %g%s, not %g", a->name, a->least,
+        isfinite(a->most) ? " and less than 1" : "", value);
+}
+
+const double *attribute_number(const attribute *a, const void *own)
+{
+    bool number = a->type == ATTRIBUTE_NUMBER || a->type == ATTRIBUTE_RATE;
+    return number ? attribute_of(a, own) : NULL;
+}
+
+int declaration_check(const declaration *d, const void *own, err *e)
+{
+    for (EACH(a, d)) {
+        const double *value = attribute_number(a, own);
+        if (value && check_set(a, *value, e) < 0)
+            return -1;
+    }
+    return 0;
 }
 
 void attribute_choices(const attribute *a, buf *out)

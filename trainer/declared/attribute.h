@@ -39,6 +39,8 @@ typedef enum attribute_type {
     ATTRIBUTE_SIZE,       // size_t
     ATTRIBUTE_NUMBER,     // double
     ATTRIBUTE_FLOAT,      // float
+    ATTRIBUTE_RATE,       // double: a learning rate, or a schedule, which somebody else reads
+    ATTRIBUTE_WHOLE,      // int64_t: any integer
     ATTRIBUTE_BOOL,       // bool
     ATTRIBUTE_NOT,        // bool: true where the option is false
     ATTRIBUTE_CHOICE,     // int: the place in `choices`
@@ -61,9 +63,11 @@ typedef struct attribute {
     // What numbers may be: from `least` to `most`, where not both are 0. `open`: less than `most`.
     double least, most;
     bool open;
+    bool positive;              // more than 0
     bool required;              // an object without it is an error, which asks for it
     bool sparse;                // files only have it where it is not the default
     bool shown;                 // it is in the short text of a layer: "Dense(128)"
+    bool whole;                 // ATTRIBUTE_LUA: it is an integer
     bool no_option;             // files alone have it
     bool no_file;               // options alone have it
     const char *file;           // its name in files, where that is another one
@@ -81,6 +85,8 @@ typedef struct declaration {
     const char *places; // the options that may be given by their place, "units activation"
     const char *rest;   // all items are this one, a list: nn.Reshape { 7, 7, 64 }
     const char *ask;    // what is asked where a required option is missing: "how many units? …"
+    const char *other;  // another name of it: "he_normal" of HeNormal
+    bool checked_later; // numbers are not checked when an object is read: they may be set, too
     // For `help` and the pages.
     const char *about, *formula, *source, *example;
 } declaration;
@@ -108,6 +114,10 @@ void declaration_copy(const declaration *d, void *own);
 
 // -1 with e: "units must be positive, got 0". got: how the value was written; NULL: as a number is.
 int attribute_check_number(const attribute *a, double value, const char *got, err *e);
+// Where it is, if it is a double; else NULL.
+const double *attribute_number(const attribute *a, const void *own);
+// All numbers, which may have been set one by one: "momentum must be at least 0 …, not -1".
+int declaration_check(const declaration *d, const void *own, err *e);
 int attribute_parse_choice(const attribute *a, const char *text, int *value, err *e);
 // The names of its choices, for errors: "a", "b" or "c".
 void attribute_choices(const attribute *a, buf *out);

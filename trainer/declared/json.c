@@ -70,6 +70,7 @@ static bool is_default(const attribute *a, const void *at)
     case ATTRIBUTE_LENGTH:
         return *(const size_t *)at <= (size_t)a->otherwise;
     case ATTRIBUTE_NUMBER:
+    case ATTRIBUTE_RATE:
         return !(*(const double *)at < a->otherwise) && !(*(const double *)at > a->otherwise);
     case ATTRIBUTE_BOOL:
         return *(const bool *)at == (a->otherwise > 0);
@@ -99,7 +100,11 @@ static void write_one(const attribute *a, const void *at, cJSON *out)
     case ATTRIBUTE_SIZE:
         json_set_int(out, key, (int64_t) * (const size_t *)at);
         break;
+    case ATTRIBUTE_WHOLE:
+        json_set_int(out, key, *(const int64_t *)at);
+        break;
     case ATTRIBUTE_NUMBER:
+    case ATTRIBUTE_RATE:
         json_set(out, key, cJSON_CreateNumber(*(const double *)at));
         break;
     case ATTRIBUTE_FLOAT:
@@ -195,7 +200,7 @@ static int check_number(const attribute *a, double value, err *e)
 }
 
 // What the file does not have keeps its default. A list is never longer than the field.
-static int read_one(const attribute *a, const cJSON *in, void *at, err *e)
+static int read_one(const attribute *a, const cJSON *in, bool later, void *at, err *e)
 {
     const char *key = key_of(a);
     double number = 0;
@@ -203,10 +208,14 @@ static int read_one(const attribute *a, const cJSON *in, void *at, err *e)
     case ATTRIBUTE_SIZE:
         *(size_t *)at = json_get(in, key) ? json_size(in, key) : *(size_t *)at;
         return 0;
+    case ATTRIBUTE_WHOLE:
+        *(int64_t *)at = json_int_or(in, key, *(int64_t *)at);
+        return 0;
     case ATTRIBUTE_NUMBER:
+    case ATTRIBUTE_RATE:
         if (json_read_number(in, key, a->otherwise, at, e) < 0)
             return -1;
-        return check_number(a, *(double *)at, e);
+        return later ? 0 : check_number(a, *(double *)at, e);
     case ATTRIBUTE_FLOAT:
         if (json_read_number(in, key, a->otherwise, &number, e) < 0)
             return -1;
@@ -245,7 +254,7 @@ int declaration_read(const declaration *d, void *own, const cJSON *in, err *e)
 {
     declaration_defaults(d, own);
     for (EACH(a, d))
-        if (!a->no_file && read_one(a, in, attribute_at(a, own), e) < 0)
+        if (!a->no_file && read_one(a, in, d->checked_later, attribute_at(a, own), e) < 0)
             return -1;
     return 0;
 }

@@ -57,14 +57,8 @@ static cJSON *layer_json(const layer_spec *l)
 static cJSON *schedule_json(const schedule *s)
 {
     cJSON *j = cJSON_CreateObject();
-    schedule copy = *s;
-    double *value;
-    const char *name;
     json_set_str(j, "type", schedule_name(s->kind));
-    for (size_t i = 0; (name = schedule_number(&copy, i, &value)); i++)
-        json_set(j, name, cJSON_CreateNumber(*value));
-    json_set_bool(j, "staircase", s->staircase);
-    json_set_bool(j, "cycle", s->cycle);
+    declaration_write(schedule_declaration(s->kind), s, j);
     for (size_t i = 0; i < s->pieces; i++) {
         cJSON_AddItemToArray(json_array_at(j, "values"), cJSON_CreateNumber(s->value[i]));
         if (i + 1 < s->pieces)
@@ -78,15 +72,7 @@ static cJSON *optimizer_json(const optimizer_spec *o)
 {
     cJSON *j = cJSON_CreateObject();
     json_set_str(j, "type", optimizer_name(o->kind));
-    double *value;
-    const char *name;
-    optimizer_spec copy = *o;
-    for (size_t i = 0; (name = optimizer_number(&copy, i, &value)); i++)
-        json_set(j, name, cJSON_CreateNumber(*value));
-    if (o->kind == OPTIMIZER_SGD)
-        json_set_bool(j, "nesterov", o->nesterov);
-    if (o->kind == OPTIMIZER_RMSPROP)
-        json_set_bool(j, "centered", o->centered);
+    declaration_write(optimizer_declaration(o->kind), o, j);
     if (o->schedule.kind != SCHEDULE_NONE)
         json_set(j, "schedule", schedule_json(&o->schedule));
     return j;
@@ -237,18 +223,13 @@ static int read_schedule(const cJSON *j, schedule *s, err *e)
 {
     schedule_kind kind;
     const cJSON *item;
-    double *value;
-    const char *name;
     size_t boundaries = 0;
     if (!j)
         return 0;
-    if (schedule_parse(json_str_or(j, "type", ""), &kind, e) < 0)
+    if (schedule_parse(json_str_or(j, "type", ""), &kind, e) < 0 ||
+        declaration_read(schedule_declaration(kind), s, j, e) < 0)
         return -1;
-    *s = schedule_default(kind);
-    for (size_t i = 0; (name = schedule_number(s, i, &value)); i++)
-        *value = number_or(j, name, *value);
-    s->staircase = json_bool_or(j, "staircase", false);
-    s->cycle = json_bool_or(j, "cycle", false);
+    s->kind = kind;
     cJSON_ArrayForEach(item, json_get(j, "values")) if (s->pieces < SCHEDULE_PIECES)
         s->value[s->pieces++] = item->valuedouble;
     cJSON_ArrayForEach(item, json_get(j, "boundaries")) if (boundaries < SCHEDULE_PIECES)
@@ -261,13 +242,9 @@ static int read_optimizer(const cJSON *j, optimizer_spec *o, err *e)
     optimizer_kind kind;
     if (optimizer_parse(json_str_or(j, "type", ""), &kind, e) < 0)
         return -1;
-    *o = optimizer_default(kind);
-    double *value;
-    const char *name;
-    for (size_t i = 0; (name = optimizer_number(o, i, &value)); i++)
-        *value = number_or(j, name, *value);
-    o->nesterov = json_bool_or(j, "nesterov", false);
-    o->centered = json_bool_or(j, "centered", false);
+    if (declaration_read(optimizer_declaration(kind), o, j, e) < 0)
+        return -1;
+    o->kind = kind;
     return read_schedule(json_get(j, "schedule"), &o->schedule, e);
 }
 

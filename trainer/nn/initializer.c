@@ -10,31 +10,201 @@
 #include <math.h>
 #include <string.h>
 
-static const struct {
-    const char *name, *text, *number[INITIALIZER_NUMBERS];
-    double otherwise[INITIALIZER_NUMBERS];
-} kinds[] = {
-#define X(id, class, text, first, one, second, two) {class, text, {first, second}, {one, two}},
-    INITIALIZERS(X)
-#undef X
-};
-
-static const char *const modes[] = {
-#define X(id, text) text,
-    FAN_MODES(X)
-#undef X
-};
-
+static const char *const modes[] = {"fan_in", "fan_out", "fan_avg", NULL};
 static const char *const distributions[] = {
-#define X(id, text) text,
-    FAN_DISTRIBUTIONS(X)
-#undef X
+    "truncated_normal", "untruncated_normal", "uniform", NULL};
+
+static int parse_mode(const char *text, int *mode, err *e)
+{
+    int i = str_index(modes, ARRAY_LEN(modes) - 1, "mode", text, e);
+    *mode = i < 0 ? *mode : i;
+    return i < 0 ? -1 : 0;
+}
+
+static int parse_distribution(const char *text, int *distribution, err *e)
+{
+    int i = str_index(distributions, ARRAY_LEN(distributions) - 1, "distribution", text, e);
+    *distribution = i < 0 ? *distribution : i;
+    return i < 0 ? -1 : 0;
+}
+
+#define SEED                                                                                       \
+    {                                                                                              \
+        "seed", ATTRIBUTE_LUA, .whole = true, .signature = "",                                     \
+                               .meaning = "The same numbers in every model."                       \
+    }
+
+static const attribute seeded[] = {SEED, {0}};
+static const attribute nothing[] = {{0}};
+static const attribute constant[] = {
+    {"value", ATTRIBUTE_NUMBER, offsetof(initializer, number[0]), .meaning = "The number."}, {0}};
+static const attribute random_uniform[] = {
+    {"minval", ATTRIBUTE_NUMBER, offsetof(initializer, number[0]), .otherwise = -0.05,
+        .meaning = "The least number."},
+    {"maxval", ATTRIBUTE_NUMBER, offsetof(initializer, number[1]), .otherwise = 0.05,
+        .meaning = "The greatest number."},
+    SEED, {0}};
+static const attribute random_normal[] = {
+    {"mean", ATTRIBUTE_NUMBER, offsetof(initializer, number[0]), .meaning = "The mean."},
+    {"stddev", ATTRIBUTE_NUMBER, offsetof(initializer, number[1]), .otherwise = 0.05,
+        .meaning = "The standard deviation."},
+    SEED, {0}};
+static const attribute truncated_normal[] = {
+    {"mean", ATTRIBUTE_NUMBER, offsetof(initializer, number[0]), .meaning = "The mean."},
+    {"stddev", ATTRIBUTE_NUMBER, offsetof(initializer, number[1]), .otherwise = 0.05,
+        .meaning = "The standard deviation."},
+    SEED, {0}};
+static const attribute variance_scaling[] = {
+    {"scale", ATTRIBUTE_NUMBER, offsetof(initializer, number[0]), .otherwise = 1,
+        .meaning = "The variance, times n."},
+    {"mode", ATTRIBUTE_CHOICE, offsetof(initializer, mode), .choices = modes, .parse = parse_mode,
+        .meaning = "What n is: the inputs, the outputs or their mean."},
+    {"distribution", ATTRIBUTE_CHOICE, offsetof(initializer, distribution),
+        .choices = distributions, .parse = parse_distribution, .meaning = "Of the numbers."},
+    SEED, {0}};
+static const attribute orthogonal[] = {{"gain", ATTRIBUTE_NUMBER, offsetof(initializer, number[0]),
+                                           .otherwise = 1, .meaning = "What it is multiplied by."},
+    SEED, {0}};
+static const attribute identity[] = {{"gain", ATTRIBUTE_NUMBER, offsetof(initializer, number[0]),
+                                         .otherwise = 1, .meaning = "What it is multiplied by."},
+    {0}};
+
+static const declaration kinds[] = {
+    [INITIALIZER_DEFAULT] = {.name = "", .size = sizeof(initializer), .attributes = nothing},
+    [INITIALIZER_GLOROT_UNIFORM] = {.name = "GlorotUniform",
+        .other = "glorot_uniform",
+        .size = sizeof(initializer),
+        .attributes = seeded,
+        .places = "seed",
+        .checked_later = true,
+        .formula = "uniform in ±√(6/(in + out))",
+        .source = "Glorot & Bengio 2010"},
+    [INITIALIZER_GLOROT_NORMAL] = {.name = "GlorotNormal",
+        .other = "glorot_normal",
+        .size = sizeof(initializer),
+        .attributes = seeded,
+        .places = "seed",
+        .checked_later = true,
+        .formula = "normal with deviation √(2/(in + out)), cut at two deviations",
+        .source = "Glorot & Bengio 2010"},
+    [INITIALIZER_HE_UNIFORM] = {.name = "HeUniform",
+        .other = "he_uniform",
+        .size = sizeof(initializer),
+        .attributes = seeded,
+        .places = "seed",
+        .checked_later = true,
+        .formula = "uniform in ±√(6/in)",
+        .source = "He and others, arXiv 1502.01852"},
+    [INITIALIZER_HE_NORMAL] = {.name = "HeNormal",
+        .other = "he_normal",
+        .size = sizeof(initializer),
+        .attributes = seeded,
+        .places = "seed",
+        .checked_later = true,
+        .formula = "normal with deviation √(2/in), cut at two deviations",
+        .source = "He and others, arXiv 1502.01852"},
+    [INITIALIZER_LECUN_UNIFORM] = {.name = "LecunUniform",
+        .other = "lecun_uniform",
+        .size = sizeof(initializer),
+        .attributes = seeded,
+        .places = "seed",
+        .checked_later = true,
+        .formula = "uniform in ±√(3/in)",
+        .source = "LeCun and others 1998"},
+    [INITIALIZER_LECUN_NORMAL] = {.name = "LecunNormal",
+        .other = "lecun_normal",
+        .size = sizeof(initializer),
+        .attributes = seeded,
+        .places = "seed",
+        .checked_later = true,
+        .formula = "normal with deviation √(1/in), cut at two deviations",
+        .source = "LeCun and others 1998"},
+    [INITIALIZER_ZEROS] = {.name = "Zeros",
+        .other = "zeros",
+        .size = sizeof(initializer),
+        .attributes = nothing,
+        .checked_later = true,
+        .formula = "0",
+        .source = "Keras 3"},
+    [INITIALIZER_ONES] = {.name = "Ones",
+        .other = "ones",
+        .size = sizeof(initializer),
+        .attributes = nothing,
+        .checked_later = true,
+        .formula = "1",
+        .source = "Keras 3"},
+    [INITIALIZER_CONSTANT] = {.name = "Constant",
+        .other = "constant",
+        .size = sizeof(initializer),
+        .attributes = constant,
+        .places = "value",
+        .checked_later = true,
+        .formula = "`value`, 0",
+        .source = "Keras 3"},
+    [INITIALIZER_RANDOM_UNIFORM] = {.name = "RandomUniform",
+        .other = "random_uniform",
+        .size = sizeof(initializer),
+        .attributes = random_uniform,
+        .places = "minval maxval seed",
+        .checked_later = true,
+        .formula = "uniform from `minval` to `maxval`, ±0.05",
+        .source = "Keras 3"},
+    [INITIALIZER_RANDOM_NORMAL] = {.name = "RandomNormal",
+        .other = "random_normal",
+        .size = sizeof(initializer),
+        .attributes = random_normal,
+        .places = "mean stddev seed",
+        .checked_later = true,
+        .formula = "normal with `mean` 0 and `stddev` 0.05",
+        .source = "Keras 3"},
+    [INITIALIZER_TRUNCATED_NORMAL] = {.name = "TruncatedNormal",
+        .other = "truncated_normal",
+        .size = sizeof(initializer),
+        .attributes = truncated_normal,
+        .places = "mean stddev seed",
+        .checked_later = true,
+        .formula = "the same, drawn again beyond two deviations",
+        .source = "Keras 3"},
+    [INITIALIZER_VARIANCE_SCALING] = {.name = "VarianceScaling",
+        .other = "variance_scaling",
+        .size = sizeof(initializer),
+        .attributes = variance_scaling,
+        .places = "scale mode distribution seed",
+        .checked_later = true,
+        .formula =
+            "of variance `scale`/n: n is in, out or their mean by `mode` \"fan_in\", \"fan_out\", "
+            "\"fan_avg\"; `distribution` \"truncated_normal\" (√(scale/n)/0.8796 is cut at two "
+            "deviations), \"untruncated_normal\", \"uniform\" (in ±√(3·scale/n))",
+        .source = "He and others, arXiv 1502.01852"},
+    [INITIALIZER_ORTHOGONAL] = {.name = "Orthogonal",
+        .other = "orthogonal",
+        .size = sizeof(initializer),
+        .attributes = orthogonal,
+        .places = "gain seed",
+        .checked_later = true,
+        .formula = "`gain`·Q, whose rows or columns are orthonormal: of the QR decomposition of a "
+                   "normal matrix, R's diagonal positive",
+        .source = "Saxe and others, arXiv 1312.6120"},
+    [INITIALIZER_IDENTITY] = {.name = "Identity",
+        .other = "identity",
+        .size = sizeof(initializer),
+        .attributes = identity,
+        .places = "gain",
+        .checked_later = true,
+        .formula = "`gain` where row and column are the same, else 0",
+        .source = "Keras 3"},
 };
+
+const declaration *initializer_declaration(initializer_kind kind)
+{
+    return &kinds[kind];
+}
 
 initializer initializer_of(initializer_kind kind)
 {
-    initializer s = {.kind = kind};
-    memcpy(s.number, kinds[kind].otherwise, sizeof s.number);
+    initializer s = {0};
+    declaration_defaults(&kinds[kind], &s);
+    s.kind = kind;
     return s;
 }
 
@@ -48,44 +218,25 @@ int initializer_parse(const char *text, initializer_kind *kind, err *e)
 {
     AUTO_BUF known = {0};
     for (size_t i = 1; i < ARRAY_LEN(kinds); i++) {
-        if (strcmp(text, kinds[i].name) == 0 || strcmp(text, kinds[i].text) == 0) {
+        if (strcmp(text, kinds[i].name) == 0 || strcmp(text, kinds[i].other) == 0) {
             *kind = (initializer_kind)i;
             return 0;
         }
-        buf_fmt(&known, "%s%s", i > 1 ? ", " : "", kinds[i].text);
+        buf_fmt(&known, "%s%s", i > 1 ? ", " : "", kinds[i].other);
     }
     return err_set(e, ERR_USAGE, "unknown initializer \"%s\" (known: %s)", text, buf_cstr(&known));
-}
-
-int fan_mode_parse(const char *text, fan_mode *mode, err *e)
-{
-    int i = str_index(modes, ARRAY_LEN(modes), "mode", text, e);
-    *mode = i < 0 ? FAN_IN : (fan_mode)i;
-    return i < 0 ? -1 : 0;
-}
-
-int fan_distribution_parse(const char *text, fan_distribution *d, err *e)
-{
-    int i = str_index(distributions, ARRAY_LEN(distributions), "distribution", text, e);
-    *d = i < 0 ? DISTRIBUTION_TRUNCATED_NORMAL : (fan_distribution)i;
-    return i < 0 ? -1 : 0;
-}
-
-const char *initializer_number(initializer *s, size_t i, double **value)
-{
-    if (i >= INITIALIZER_NUMBERS)
-        return NULL;
-    *value = &s->number[i];
-    return kinds[s->kind].number[i];
 }
 
 int initializer_check(const initializer *s, int dims, err *e)
 {
     bool normal = s->kind == INITIALIZER_RANDOM_NORMAL || s->kind == INITIALIZER_TRUNCATED_NORMAL;
-    for (size_t i = 0; i < INITIALIZER_NUMBERS; i++)
-        if (!isfinite((float)s->number[i]))
-            return err_set(e, ERR_USAGE, "%s: %s must be a finite number, got %g",
-                kinds[s->kind].name, kinds[s->kind].number[i], s->number[i]);
+    const declaration *d = &kinds[s->kind];
+    for (const attribute *a = attribute_next(d, NULL); a; a = attribute_next(d, a)) {
+        const double *value = attribute_number(a, s);
+        if (value && !isfinite((float)*value))
+            return err_set(
+                e, ERR_USAGE, "%s: %s must be a finite number, got %g", d->name, a->name, *value);
+    }
     if (normal && s->number[1] < 0)
         return err_set(e, ERR_USAGE, "%s: stddev must be 0 or more, got %g", kinds[s->kind].name,
             s->number[1]);
@@ -236,16 +387,8 @@ int initializer_fill(
 cJSON *initializer_json(const initializer *s)
 {
     cJSON *j = cJSON_CreateObject();
-    initializer copy = *s;
-    const char *name;
-    double *value;
     json_set_str(j, "type", initializer_name(s->kind));
-    for (size_t i = 0; (name = initializer_number(&copy, i, &value)); i++)
-        json_set(j, name, cJSON_CreateNumber(*value));
-    if (s->kind == INITIALIZER_VARIANCE_SCALING) {
-        json_set_str(j, "mode", modes[s->mode]);
-        json_set_str(j, "distribution", distributions[s->distribution]);
-    }
+    declaration_write(&kinds[s->kind], s, j);
     if (s->seeded)
         json_set(j, "seed", json_new_int(s->seed));
     return j;
@@ -254,20 +397,11 @@ cJSON *initializer_json(const initializer *s)
 int initializer_read(const cJSON *j, initializer *out, err *e)
 {
     initializer_kind kind;
-    const char *name;
-    double *value;
-    if (initializer_parse(json_str_or(j, "type", ""), &kind, e) < 0)
+    if (initializer_parse(json_str_or(j, "type", ""), &kind, e) < 0 ||
+        declaration_read(&kinds[kind], out, j, e) < 0)
         return -1;
-    *out = initializer_of(kind);
-    for (size_t i = 0; (name = initializer_number(out, i, &value)); i++) {
-        const cJSON *number = json_get(j, name);
-        *value = cJSON_IsNumber(number) ? number->valuedouble : *value;
-    }
+    out->kind = kind;
     const cJSON *seed = json_get(j, "seed");
     out->seeded = seed && json_int(seed, &out->seed);
-    return fan_mode_parse(json_str_or(j, "mode", "fan_in"), &out->mode, e) < 0 ||
-                   fan_distribution_parse(json_str_or(j, "distribution", "truncated_normal"),
-                       &out->distribution, e) < 0
-               ? -1
-               : 0;
+    return 0;
 }

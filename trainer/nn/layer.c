@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "trainer/nn/op/op.h"
 
+#include <math.h>
 #include <string.h>
 
 static const char *const ids[] = {
@@ -80,6 +81,58 @@ activation layer_activation(const layer_spec *l)
 {
     const attribute *a = attribute_find(&op_of(l->kind)->is, "activation");
     return a && l->own ? *(const activation *)attribute_of(a, l->own) : ACTIVATION_LINEAR;
+}
+
+#define SHARE(field, value, of)                                                                    \
+    {                                                                                              \
+#field, ATTRIBUTE_NUMBER, offsetof(weight_spec, field),                                    \
+            .otherwise = value, .most = HUGE_VAL, .open = true,                                    \
+            .meaning = "How much " of " counts."                                                   \
+    }
+
+const declaration *regularizer_declaration(size_t i)
+{
+    static const attribute l1[] = {SHARE(l1, 0.01, "the sum of |W|"), {0}};
+    static const attribute l2[] = {SHARE(l2, 0.01, "the sum of W²"), {0}};
+    static const attribute both[] = {
+        SHARE(l1, 0, "the sum of |W|"), SHARE(l2, 0, "the sum of W²"), {0}};
+    static const declaration all[REGULARIZERS] = {
+        {.name = "L1",
+            .other = "l1",
+            .size = sizeof(weight_spec),
+            .attributes = l1,
+            .places = "l1",
+            .about = "For kernel_regularizer, bias_regularizer, …: l1·Σ |W| is added to the loss.",
+            .formula = "l1·Σ |W| is added to the loss of each batch, also where nothing is "
+                       "trained; l1 0.01",
+            .source = "Tibshirani 1996",
+            .example = "model = nn.Sequential { nn.Dense { 1, input_dim = 2, kernel_regularizer = "
+                       "nn.L1 { 0.001 }, bias_regularizer = \"l2\" } }\n"
+                       "print(model:count_params()) --> 3"},
+        {.name = "L2",
+            .other = "l2",
+            .size = sizeof(weight_spec),
+            .attributes = l2,
+            .places = "l2",
+            .about = "For kernel_regularizer, bias_regularizer, …: l2·Σ W² is added to the loss.",
+            .formula = "l2·Σ W²; l2 0.01",
+            .source = "Krogh & Hertz 1992",
+            .example = "model = nn.Sequential { nn.Dense { 1, input_dim = 2, kernel_regularizer = "
+                       "nn.L2 { 0.001 } } }\n"
+                       "print(model:count_params()) --> 3"},
+        {.name = "L1L2",
+            .other = "l1_l2",
+            .size = sizeof(weight_spec),
+            .attributes = both,
+            .places = "l1 l2",
+            .about = "Both of them.",
+            .formula = "l1·Σ |W| + l2·Σ W²; both 0",
+            .source = "Zou & Hastie 2005",
+            .example = "model = nn.Sequential { nn.Dense { 1, input_dim = 2, kernel_regularizer = "
+                       "nn.L1L2 { l1 = 0.001, l2 = 0.01 } } }\n"
+                       "print(model:count_params()) --> 3"},
+    };
+    return &all[i];
 }
 
 size_t shape_size(const row_shape *s)

@@ -4,11 +4,6 @@
 // its words and its gradients are in its operation's file, in nn/op/. doc/models.md and `help` have
 // these tables (tests/support/formulapage.py).
 //
-// Regularizers:
-//   L1    l1·Σ |W| is added to the loss of each batch, also where nothing is trained; l1 0.01
-//         [Tibshirani 1996]
-//   L2    l2·Σ W²; l2 0.01  [Krogh & Hertz 1992]
-//   L1L2  l1·Σ |W| + l2·Σ W²; both 0  [Zou & Hastie 2005]
 //
 // Activations:
 //   linear      z  [Keras 3]
@@ -63,6 +58,11 @@ typedef struct weight_spec {
     initializer start;
     double l1, l2; // l1·Σ |W| + l2·Σ W² is added to the loss of each batch
 } weight_spec;
+
+enum { REGULARIZERS = 3 };
+
+// The regularizers that it can have: L1, L2, L1L2.
+const declaration *regularizer_declaration(size_t i);
 
 typedef struct layer_spec {
     layer_kind kind;

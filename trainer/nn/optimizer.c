@@ -8,47 +8,141 @@
 #include <string.h>
 #include <strings.h>
 
-static const struct {
-    const char *name, *numbers;
-} kinds[] = {
-#define X(name, text, numbers) {text, numbers},
-    OPTIMIZERS(X)
-#undef X
+// Files have them in this order.
+#define NUMBER(field, ...)                                                                         \
+    {                                                                                              \
+#field, ATTRIBUTE_NUMBER, offsetof(optimizer_spec, field), .most = HUGE_VAL, .open = true, \
+                                                                   __VA_ARGS__                     \
+    }
+#define SHARE(field, ...)                                                                          \
+    {                                                                                              \
+#field, ATTRIBUTE_NUMBER, offsetof(optimizer_spec, field), .most = 1, .open = true,        \
+                                                                   __VA_ARGS__                     \
+    }
+#define RATE(value)                                                                                \
+    {                                                                                              \
+        "learning_rate", ATTRIBUTE_RATE, offsetof(optimizer_spec, learning_rate),                  \
+            .otherwise = value, .most = HUGE_VAL, .open = true,                                    \
+            .meaning = "A number, or a schedule, as nn.CosineDecay { 0.1, 1000 }."                 \
+    }
+#define EPSILON                                                                                    \
+    NUMBER(epsilon, .otherwise = 1e-7, .positive = true, .signature = "1e-7",                      \
+        .meaning = "Keeps a small gradient from a long step.")
+#define BETAS                                                                                      \
+    SHARE(beta_1, .otherwise = 0.9, .meaning = "How much of the mean gradient stays in a step."),  \
+        SHARE(beta_2, .otherwise = 0.999,                                                          \
+            .meaning = "How much of the mean squared gradient stays in a step.")
+#define MOMENTUM SHARE(momentum, .meaning = "How much of a step goes on in the next one.")
+#define COMMON(decay)                                                                              \
+    NUMBER(weight_decay, .otherwise = decay,                                                       \
+        .meaning = "So much of each weight, times the learning rate, is taken away in a step."),   \
+        NUMBER(clipvalue, .signature = "", .meaning = "No number of a gradient is larger."),       \
+        NUMBER(clipnorm, .signature = "", .meaning = "No weight's gradient is longer."),           \
+        NUMBER(global_clipnorm, .signature = "",                                                   \
+            .meaning = "All gradients together are not longer."),                                  \
+    {                                                                                              \
+        "groups", ATTRIBUTE_LUA,                                                                   \
+            .signature = "{}",                                                                     \
+            .meaning =                                                                             \
+                "Weights that follow it otherwise: { { \"dense\", \"*/bias\", weight_decay = "     \
+                "0 }, … }; learning_rate_multiplier, weight_decay, trainable."                   \
+    }
+
+static const attribute sgd[] = {RATE(0.01), MOMENTUM, COMMON(0),
+    {"nesterov", ATTRIBUTE_BOOL, offsetof(optimizer_spec, nesterov),
+        .meaning = "Whether the step looks ahead along the momentum."},
+    {0}};
+static const attribute adam[] = {RATE(0.001), BETAS, EPSILON, COMMON(0), {0}};
+static const attribute adamw[] = {RATE(0.001), BETAS, EPSILON, COMMON(0.004), {0}};
+static const attribute rmsprop[] = {RATE(0.001), MOMENTUM,
+    SHARE(
+        rho, .otherwise = 0.9, .meaning = "How much of the mean squared gradient stays in a step."),
+    EPSILON, COMMON(0),
+    {"centered", ATTRIBUTE_BOOL, offsetof(optimizer_spec, centered),
+        .meaning = "Whether the gradient's variance divides, not its mean square."},
+    {0}};
+static const attribute adagrad[] = {RATE(0.001), EPSILON,
+    NUMBER(initial_accumulator_value, .otherwise = 0.1, .meaning = "What the sums begin with."),
+    COMMON(0), {0}};
+
+static const declaration kinds[] = {
+    [OPTIMIZER_SGD] = {.name = "SGD",
+        .size = sizeof(optimizer_spec),
+        .attributes = sgd,
+        .places = "learning_rate momentum nesterov",
+        .checked_later = true,
+        .about = "Stochastic gradient descent.",
+        .formula = "v ← momentum·v - lr·g; w ← w + v (momentum 0: w ← w - lr·g); `nesterov`: w ← w "
+                   "+ momentum·v - lr·g",
+        .source = "Sutskever and others 2013",
+        .example = "optimizer = nn.SGD { 0.1, momentum = 0.9, nesterov = true }"},
+    [OPTIMIZER_ADAM] = {.name = "Adam",
+        .size = sizeof(optimizer_spec),
+        .attributes = adam,
+        .places = "learning_rate beta_1 beta_2 epsilon",
+        .checked_later = true,
+        .about = "The optimizer Adam; groups: of weights that follow it otherwise, { { \"dense\", "
+                 "\"*/bias\", learning_rate_multiplier =, weight_decay =, trainable = } }.",
+        .formula =
+            "m ← β1·m + (1-β1)·g; v ← β2·v + (1-β2)·g²; w ← w - lr·√(1-β2ᵗ)/(1-β1ᵗ)·m/(√v + ε)",
+        .source = "Kingma & Ba, arXiv 1412.6980, before section 2.1",
+        .example = "model = nn.Sequential { nn.Dense { 1, input_dim = 1 } }\n"
+                   "model:compile { optimizer = nn.Adam { 0.01, clipnorm = 1 }, loss = \"mse\" }\n"
+                   "print(model.learning_rate) --> 0.01"},
+    [OPTIMIZER_ADAMW] = {.name = "AdamW",
+        .size = sizeof(optimizer_spec),
+        .attributes = adamw,
+        .places = "learning_rate weight_decay beta_1 beta_2 epsilon",
+        .checked_later = true,
+        .about = "Adam with decoupled weight decay.",
+        .formula = "Adam with weight_decay 0.004",
+        .source = "Loshchilov & Hutter, arXiv 1711.05101",
+        .example = "optimizer = nn.AdamW { learning_rate = 0.001, weight_decay = 0.01 }"},
+    [OPTIMIZER_RMSPROP] = {.name = "RMSprop",
+        .size = sizeof(optimizer_spec),
+        .attributes = rmsprop,
+        .places = "learning_rate rho momentum epsilon centered",
+        .checked_later = true,
+        .about = "The optimizer RMSprop.",
+        .formula = "v ← ρ·v + (1-ρ)·g²; w ← w - lr·g/√(v + ε); with `momentum`: m ← momentum·m + "
+                   "lr·g/√(v + ε), w ← w - m; `centered`: a ← ρ·a + (1-ρ)·g, and v - a² instead of "
+                   "v (Graves, arXiv 1308.0850)",
+        .source = "Tieleman & Hinton 2012",
+        .example = "optimizer = nn.RMSprop { 0.01, momentum = 0.9 }"},
+    [OPTIMIZER_ADAGRAD] = {.name = "Adagrad",
+        .size = sizeof(optimizer_spec),
+        .attributes = adagrad,
+        .places = "learning_rate initial_accumulator_value epsilon",
+        .checked_later = true,
+        .about = "The optimizer Adagrad.",
+        .formula = "a ← a + g², from `initial_accumulator_value`; w ← w - lr·g/√(a + ε)",
+        .source = "Duchi, Hazan, Singer 2011",
+        .example = "optimizer = nn.Adagrad { 0.1 }"},
+    [OPTIMIZER_LAZY_ADAM] = {.name = "LazyAdam",
+        .size = sizeof(optimizer_spec),
+        .attributes = adam,
+        .places = "learning_rate beta_1 beta_2 epsilon",
+        .checked_later = true,
+        .about = "Adam that leaves rows of Embeddings alone which a batch does not name, as "
+                 "TensorFlow Addons's.",
+        .formula = "Adam; of an Embedding's table only the rows that the batch names change: w, m, "
+                   "v and their weight decay",
+        .source = "TensorFlow Addons, LazyAdam; PyTorch, SparseAdam",
+        .example = "model = nn.Sequential { nn.Embedding { 1000, 8, input_shape = { 2 } }, "
+                   "nn.Flatten {}, nn.Dense { 1 } }\n"
+                   "model:compile { optimizer = nn.LazyAdam { 0.01 }, loss = \"mse\" }"},
 };
 
-static const char common[] = "learning_rate weight_decay clipvalue clipnorm global_clipnorm";
-
-static const struct {
-    const char *name;
-    size_t at; // in optimizer_spec
-} numbers[] = {
-#define X(name) {#name, offsetof(optimizer_spec, name)},
-    OPTIMIZER_NUMBERS(X)
-#undef X
-};
+const declaration *optimizer_declaration(optimizer_kind kind)
+{
+    return &kinds[kind];
+}
 
 optimizer_spec optimizer_default(optimizer_kind kind)
 {
-    optimizer_spec o = {.kind = kind, .learning_rate = 0.001, .epsilon = 1e-7};
-    switch (kind) {
-    case OPTIMIZER_SGD:
-        o.learning_rate = 0.01;
-        break;
-    case OPTIMIZER_ADAMW:
-        o.weight_decay = 0.004;
-        // fall through
-    case OPTIMIZER_ADAM:
-    case OPTIMIZER_LAZY_ADAM:
-        o.beta_1 = 0.9;
-        o.beta_2 = 0.999;
-        break;
-    case OPTIMIZER_RMSPROP:
-        o.rho = 0.9;
-        break;
-    case OPTIMIZER_ADAGRAD:
-        o.initial_accumulator_value = 0.1;
-        break;
-    }
+    optimizer_spec o = {0};
+    declaration_defaults(&kinds[kind], &o);
+    o.kind = kind;
     return o;
 }
 
@@ -78,50 +172,10 @@ optimizer_spec optimizer_at(const optimizer_spec *spec, int64_t steps)
     return now;
 }
 
-static bool is_word_of(const char *list, const char *word)
-{
-    size_t n = strlen(word);
-    for (const char *at = list; (at = strstr(at, word)); at += n)
-        if ((at == list || at[-1] == ' ') && (at[n] == 0 || at[n] == ' '))
-            return true;
-    return false;
-}
-
-const char *optimizer_number(optimizer_spec *spec, size_t i, double **value)
-{
-    for (size_t k = 0; k < ARRAY_LEN(numbers); k++) {
-        const char *name = numbers[k].name;
-        if (!is_word_of(common, name) && !is_word_of(kinds[spec->kind].numbers, name))
-            continue;
-        if (i-- == 0) {
-            *value = (double *)(void *)((char *)spec + numbers[k].at);
-            return name;
-        }
-    }
-    return NULL;
-}
-
-// The range of a number, [least, below), by its name.
-static int check(const char *name, double value, err *e)
-{
-    bool share = is_word_of("momentum beta_1 beta_2 rho", name);
-    bool positive = strcmp(name, "epsilon") == 0;
-    if (value >= 0 && value < (share ? 1 : (double)INFINITY) && !(positive && value <= 0))
-        return 0;
-    if (positive)
-        return err_set(e, ERR_USAGE, "%s must be greater than 0, not %g", name, value);
-    return err_set(e, ERR_USAGE, "%s must be at least 0%s, not %g", name,
-        share ? " and less than 1" : "", value);
-}
-
 int optimizer_check(const optimizer_spec *o, err *e)
 {
-    double *value;
-    const char *name;
-    optimizer_spec copy = *o;
-    for (size_t i = 0; (name = optimizer_number(&copy, i, &value)); i++)
-        if (check(name, *value, e) < 0)
-            return -1;
+    if (declaration_check(&kinds[o->kind], o, e) < 0)
+        return -1;
     if (o->schedule.kind != SCHEDULE_NONE && schedule_check(&o->schedule, e) < 0)
         return err_wrap(e, "%s", schedule_name(o->schedule.kind));
     if ((o->clipvalue > 0) + (o->clipnorm > 0) + (o->global_clipnorm > 0) > 1)

@@ -7,22 +7,117 @@
 #include <math.h>
 #include <string.h>
 
-static const struct {
-    const char *name, *numbers;
-} kinds[] = {
-#define X(name, text, numbers) {text, numbers},
-    SCHEDULES(X)
-#undef X
+// Files have them in this order, and always both ways to count steps.
+#define NUMBER(field, ...)                                                                         \
+    {                                                                                              \
+#field, ATTRIBUTE_NUMBER, offsetof(schedule, field), .most = HUGE_VAL, .open = true,       \
+                                                             __VA_ARGS__                           \
+    }
+#define INITIAL                                                                                    \
+    NUMBER(initial_learning_rate, .required = true, .meaning = "The rate of the first step.")
+#define STEPS(field)                                                                               \
+    NUMBER(field, .required = true, .positive = true, .meaning = "How many steps it takes.")
+#define COUNTED(stairs, cycles)                                                                    \
+    {"staircase", ATTRIBUTE_BOOL, offsetof(schedule, staircase), .no_option = !(stairs),           \
+        .meaning = "Whether it changes after whole decay_steps alone."},                           \
+    {                                                                                              \
+        "cycle", ATTRIBUTE_BOOL, offsetof(schedule, cycle),                                        \
+            .no_option = !(cycles), .meaning = "Whether it begins again after decay_steps."        \
+    }
+#define ALPHA NUMBER(alpha, .meaning = "The share of the rate that stays at the end.")
+
+static const attribute decay[] = {INITIAL, STEPS(decay_steps),
+    NUMBER(decay_rate, .required = true, .meaning = "How much of it stays, or how fast it goes."),
+    COUNTED(true, false), {0}};
+static const attribute polynomial[] = {INITIAL, STEPS(decay_steps),
+    NUMBER(end_learning_rate, .otherwise = 0.0001, .meaning = "The rate at the end."),
+    NUMBER(power, .otherwise = 1, .meaning = "1: along a line."), COUNTED(false, true), {0}};
+static const attribute cosine_[] = {INITIAL, STEPS(decay_steps), ALPHA,
+    {"warmup_target", ATTRIBUTE_NUMBER, offsetof(schedule, warmup_target), .otherwise = -1,
+        .signature = "", .meaning = "The rate after the warm-up; without it there is none."},
+    NUMBER(warmup_steps, .meaning = "How many steps the warm-up takes."), COUNTED(false, false),
+    {0}};
+static const attribute restarts[] = {INITIAL, STEPS(first_decay_steps), ALPHA,
+    {"t_mul", ATTRIBUTE_NUMBER, offsetof(schedule, t_mul), .otherwise = 2, .least = 1,
+        .most = HUGE_VAL, .open = true, .meaning = "So many times as long is each next turn."},
+    NUMBER(m_mul, .otherwise = 1, .meaning = "So many times as high is its beginning."),
+    COUNTED(false, false), {0}};
+static const attribute piecewise[] = {
+    {"boundaries", ATTRIBUTE_LUA, .required = true, .meaning = "Steps at which the rate changes."},
+    {"values", ATTRIBUTE_LUA, .required = true, .meaning = "Rates, one more."},
+    COUNTED(false, false), {0}};
+static const attribute none[] = {COUNTED(false, false), {0}};
+
+static const declaration kinds[] = {
+    [SCHEDULE_NONE] = {.name = "", .size = sizeof(schedule), .attributes = none},
+    [SCHEDULE_EXPONENTIAL] = {.name = "ExponentialDecay",
+        .size = sizeof(schedule),
+        .attributes = decay,
+        .places = "initial_learning_rate decay_steps decay_rate",
+        .checked_later = true,
+        .about = "A learning rate: initial · decay_rate^(step/decay_steps); "
+                 "nn.optimizers.schedules has it, too.",
+        .formula = "i·decay_rate^(s/d); `staircase`: s/d rounded down",
+        .source = "Keras 3",
+        .example = "optimizer = nn.Adam { nn.ExponentialDecay { 0.01, decay_steps = 100, "
+                   "decay_rate = 0.9 } }"},
+    [SCHEDULE_INVERSE_TIME] = {.name = "InverseTimeDecay",
+        .size = sizeof(schedule),
+        .attributes = decay,
+        .places = "initial_learning_rate decay_steps decay_rate",
+        .checked_later = true,
+        .about = "A learning rate: initial/(1 + decay_rate·step/decay_steps).",
+        .formula = "i/(1 + decay_rate·s/d); `staircase`: s/d rounded down",
+        .source = "Keras 3",
+        .example = "optimizer = nn.Adam { nn.InverseTimeDecay { 0.01, decay_steps = 100, "
+                   "decay_rate = 0.5 } }"},
+    [SCHEDULE_POLYNOMIAL] = {.name = "PolynomialDecay",
+        .size = sizeof(schedule),
+        .attributes = polynomial,
+        .places = "initial_learning_rate decay_steps end_learning_rate power",
+        .checked_later = true,
+        .about = "A learning rate that falls to its end along a power.",
+        .formula = "(i - end)·(1 - min(s, d)/d)^power + end; `cycle`: d is the next multiple of it",
+        .source = "Keras 3",
+        .example = "optimizer = nn.Adam { nn.PolynomialDecay { 0.01, decay_steps = 100 } }"},
+    [SCHEDULE_COSINE] = {.name = "CosineDecay",
+        .size = sizeof(schedule),
+        .attributes = cosine_,
+        .places = "initial_learning_rate decay_steps alpha warmup_target warmup_steps",
+        .checked_later = true,
+        .about = "A learning rate that falls along half a cosine, after a warm-up.",
+        .formula = "i·((1 - alpha)·(1 + cos π·min(s, d)/d)/2 + alpha); with `warmup_target` first "
+                   "in `warmup_steps` from i up to it, then from it",
+        .source = "Loshchilov & Hutter, arXiv 1608.03983",
+        .example = "optimizer = nn.Adam { nn.CosineDecay { 0.01, decay_steps = 100, warmup_target "
+                   "= 0.1, warmup_steps = 10 } }"},
+    [SCHEDULE_RESTARTS] = {.name = "CosineDecayRestarts",
+        .size = sizeof(schedule),
+        .attributes = restarts,
+        .places = "initial_learning_rate first_decay_steps t_mul m_mul alpha",
+        .checked_later = true,
+        .about = "A learning rate that falls along a cosine again and again.",
+        .formula =
+            "the same again and again, each `t_mul` times as long and from `m_mul` times the rate",
+        .source = "Loshchilov & Hutter, arXiv 1608.03983",
+        .example =
+            "optimizer = nn.Adam { nn.CosineDecayRestarts { 0.01, first_decay_steps = 100 } }"},
+    [SCHEDULE_PIECEWISE] = {.name = "PiecewiseConstantDecay",
+        .size = sizeof(schedule),
+        .attributes = piecewise,
+        .places = "boundaries values",
+        .checked_later = true,
+        .about = "A learning rate of steps: values[k] up to boundaries[k].",
+        .formula = "values[k] while boundaries[k-1] < s ≤ boundaries[k]",
+        .source = "Keras 3",
+        .example = "optimizer = nn.Adam { nn.PiecewiseConstantDecay { { 100, 200 }, { 0.1, 0.01, "
+                   "0.001 } } }"},
 };
 
-static const struct {
-    const char *name;
-    size_t at; // in schedule
-} numbers[] = {
-#define X(name) {#name, offsetof(schedule, name)},
-    SCHEDULE_NUMBERS(X)
-#undef X
-};
+const declaration *schedule_declaration(schedule_kind kind)
+{
+    return &kinds[kind];
+}
 
 int schedule_parse(const char *name, schedule_kind *kind, err *e)
 {
@@ -44,29 +139,10 @@ const char *schedule_name(schedule_kind kind)
 
 schedule schedule_default(schedule_kind kind)
 {
-    schedule s = {.kind = kind, .power = 1, .t_mul = 2, .m_mul = 1, .warmup_target = -1};
-    s.end_learning_rate = 0.0001;
+    schedule s = {0};
+    declaration_defaults(&kinds[kind], &s);
+    s.kind = kind;
     return s;
-}
-
-static bool has(schedule_kind kind, const char *word)
-{
-    size_t n = strlen(word);
-    const char *list = kinds[kind].numbers;
-    for (const char *at = list; (at = strstr(at, word)); at += n)
-        if ((at == list || at[-1] == ' ') && (at[n] == 0 || at[n] == ' '))
-            return true;
-    return false;
-}
-
-const char *schedule_number(schedule *s, size_t i, double **value)
-{
-    for (size_t k = 0; k < ARRAY_LEN(numbers); k++)
-        if (has(s->kind, numbers[k].name) && i-- == 0) {
-            *value = (double *)(void *)((char *)s + numbers[k].at);
-            return numbers[k].name;
-        }
-    return NULL;
 }
 
 static int check_pieces(const schedule *s, err *e)
@@ -87,20 +163,7 @@ static int check_pieces(const schedule *s, err *e)
 
 int schedule_check(const schedule *s, err *e)
 {
-    schedule copy = *s;
-    double *value;
-    const char *name;
-    for (size_t i = 0; (name = schedule_number(&copy, i, &value)); i++) {
-        bool divides = strcmp(name, "decay_steps") == 0 || strcmp(name, "first_decay_steps") == 0;
-        bool open = strcmp(name, "warmup_target") == 0;
-        if (divides && !(*value > 0 && isfinite(*value)))
-            return err_set(e, ERR_USAGE, "%s must be greater than 0, not %g", name, *value);
-        if (!isfinite(*value) || (*value < 0 && !open))
-            return err_set(e, ERR_USAGE, "%s must be at least 0, not %g", name, *value);
-    }
-    if (s->kind == SCHEDULE_RESTARTS && s->t_mul < 1)
-        return err_set(e, ERR_USAGE, "t_mul must be at least 1, not %g", s->t_mul);
-    return check_pieces(s, e);
+    return declaration_check(&kinds[s->kind], s, e) < 0 ? -1 : check_pieces(s, e);
 }
 
 static double cosine(double from, double done, double alpha, double height)

@@ -13,6 +13,8 @@ static const char *type_of(const attribute *a)
         [ATTRIBUTE_SIZE] = "integer",
         [ATTRIBUTE_NUMBER] = "number",
         [ATTRIBUTE_FLOAT] = "number",
+        [ATTRIBUTE_RATE] = "rate", // a number or a schedule
+        [ATTRIBUTE_WHOLE] = "integer",
         [ATTRIBUTE_BOOL] = "boolean",
         [ATTRIBUTE_NOT] = "boolean",
         [ATTRIBUTE_CHOICE] = "string",
@@ -22,6 +24,8 @@ static const char *type_of(const attribute *a)
     };
     if (a->type == ATTRIBUTE_CHOICE && !a->parse)
         return "choice"; // in any case
+    if (a->type == ATTRIBUTE_LUA && (a->whole || (a->signature && a->signature[0] == '{')))
+        return a->whole ? "integer" : "table";
     return a->type < ARRAY_LEN(types) && types[a->type] ? types[a->type] : "any";
 }
 
@@ -41,6 +45,15 @@ void push_class(lua_State *L, const declaration *d)
     lua_setfield(L, -2, "name");
     lua_pushstring(L, d->rest);
     lua_setfield(L, -2, "rest");
+    lua_pushstring(L, d->other);
+    lua_setfield(L, -2, "other");
+    lua_newtable(L);
+    for (const attribute *a = attribute_next(d, NULL); a; a = attribute_next(d, a))
+        if (a->type == ATTRIBUTE_NUMBER) {
+            lua_pushnumber(L, a->otherwise);
+            lua_setfield(L, -2, a->name);
+        }
+    lua_setfield(L, -2, "defaults");
     lua_newtable(L);
     for (const char *at = d->places; at && *at; at += strspn(at, " ")) {
         lua_pushlstring(L, at, strcspn(at, " "));
@@ -83,6 +96,8 @@ static double take_number(const struct reading *r, bool whole)
     if (lua_type(r->L, -1) != LUA_TNUMBER || (whole && !lua_isinteger(r->L, -1)))
         wrong(r, whole ? "an integer" : "a number");
     double value = lua_tonumber(r->L, -1);
+    if (r->d->checked_later)
+        return isnan(value) ? NAN : value;
     const char *got = isnan(value) ? "nan" : luaL_tolstring(r->L, -1, NULL);
     if (attribute_check_number(r->a, value, got, &e) < 0)
         refuse(r, &e);
@@ -235,6 +250,15 @@ static void take(const struct reading *r, int table, void *at)
     case ATTRIBUTE_SIZE:
         *(size_t *)at = (size_t)take_number(r, true);
         break;
+    case ATTRIBUTE_WHOLE:
+        if (!lua_isinteger(r->L, -1))
+            wrong(r, "an integer");
+        *(int64_t *)at = lua_tointeger(r->L, -1);
+        break;
+    case ATTRIBUTE_RATE:
+        if (!lua_istable(r->L, -1))
+            *(double *)at = take_number(r, false);
+        break;
     case ATTRIBUTE_NUMBER:
         *(double *)at = take_number(r, false);
         break;
@@ -289,5 +313,21 @@ void read_attributes(lua_State *L, int table, const declaration *d, int kept, vo
         if (given)
             take(&r, table, attribute_at(r.a, own));
         lua_settop(L, top);
+    }
+}
+
+void push_attributes(lua_State *L, const declaration *d, const void *own)
+{
+    lua_newtable(L);
+    for (const attribute *a = attribute_next(d, NULL); a; a = attribute_next(d, a)) {
+        const double *number = attribute_number(a, own);
+        bool said = number && !(*number < 0 && a->otherwise < 0); // there is none
+        bool set = a->type == ATTRIBUTE_BOOL && *(const bool *)attribute_of(a, own);
+        if (said)
+            lua_pushnumber(L, *number);
+        else if (set)
+            lua_pushboolean(L, true);
+        if (said || set)
+            lua_setfield(L, -2, a->name);
     }
 }

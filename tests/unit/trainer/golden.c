@@ -124,15 +124,14 @@ static void check_golden(const char *what, const compile_spec *spec, activation 
 TEST(optimizers_have_keras_defaults)
 {
     for (size_t i = 0; i < ARRAY_LEN(golden_defaults); i++) {
-        double *value, *want;
-        const char *name;
-        optimizer_spec have = optimizer_default(golden_defaults[i].kind),
-                       keras = golden_defaults[i];
-        for (size_t k = 0; (name = optimizer_number(&have, k, &value)); k++) {
-            optimizer_number(&keras, k, &want);
-            if (fabs(*value - *want) > 1e-9)
-                tap_fail(__FILE__, __LINE__, "%s: %s is %g, Keras has %g",
-                    optimizer_name(have.kind), name, *value, *want);
+        optimizer_spec have = optimizer_default(golden_defaults[i].kind);
+        const declaration *d = optimizer_declaration(have.kind);
+        for (const attribute *a = attribute_next(d, NULL); a; a = attribute_next(d, a)) {
+            const double *value = attribute_number(a, &have);
+            const double *want = attribute_number(a, &golden_defaults[i]);
+            if (value && fabs(*value - *want) > 1e-9)
+                tap_fail(__FILE__, __LINE__, "%s: %s is %g, Keras has %g", d->name, a->name, *value,
+                    *want);
         }
     }
 }
@@ -303,11 +302,13 @@ TEST(learning_rates_follow_keras_schedules)
                     schedule_name(s->kind), golden_steps[k], have, want);
         }
         // What is left out has Keras's default.
-        schedule copy = *s, made = schedule_default(s->kind);
-        double *value, *given;
-        for (size_t k = 0; schedule_number(&made, k, &value); k++)
-            if (schedule_number(&copy, k, &given) && i % 2 == 0 && *value != 0)
-                CHECK_NEAR(*given, *value, 1e-9);
+        schedule made = schedule_default(s->kind);
+        const declaration *d = schedule_declaration(s->kind);
+        for (const attribute *a = attribute_next(d, NULL); a; a = attribute_next(d, a)) {
+            const double *value = attribute_number(a, &made);
+            if (value && i % 2 == 0 && *value != 0)
+                CHECK_NEAR(*attribute_number(a, s), *value, 1e-9);
+        }
     }
 }
 
