@@ -350,12 +350,12 @@ static void fail(struct job *j, const err *why)
     loop_post(call_loop(j->call), stop, j);
 }
 
-static bool say_why(struct job *j, cJSON *pod)
+// Says once why an object of the job does not go on; false: nobody knows.
+static bool say_why(struct job *j, struct target t, const cJSON *object)
 {
     struct why why = {0};
-    struct target t = j->pods;
-    t.name = json_path_str(pod, "metadata.name");
-    bool found = k8s_find_why(&t, pod, &why);
+    t.name = json_path_str(object, "metadata.name");
+    bool found = k8s_find_why(&t, object, &why);
     if (found && !str_eq(buf_cstr(&why.what), buf_cstr(&j->why))) {
         AUTO_BUF text = {0};
         k8s_say_why(&why, &text);
@@ -390,13 +390,14 @@ static void see_waiting(struct job *j, cJSON *pods)
     cJSON_ArrayForEach(pod, pods)
     {
         json_set_str(pod, "kind", "Pod"); // items of a list do not say it
-        if (str_eq(json_path_str(pod, "status.phase"), "Pending") && say_why(j, pod))
+        if (str_eq(json_path_str(pod, "status.phase"), "Pending") && say_why(j, j->pods, pod))
             return;
     }
 }
 
-// Operators tell in their own object what they refuse, and that no driver will come.
-static void see_main(struct job *j)
+// Operators tell in their own object what they refuse, and that no driver will come. held: it has
+// no pods yet, as while a queue holds it.
+static void see_main(struct job *j, bool held)
 {
     err e = {0};
     struct target t;
@@ -411,6 +412,8 @@ static void see_main(struct job *j)
         fail(j, &e);
         return;
     }
+    if (there && held)
+        say_why(j, t, there);
     struct state s = there ? state_of(there) : (struct state){0};
     if (s.outcome != OUTCOME_BAD || j->ended)
         return;
@@ -454,7 +457,7 @@ static void look(void *arg)
         j->looked = clock_mono();
         see_waiting(j, pods);
         if (!driver || !j->began)
-            see_main(j);
+            see_main(j, pods && !pods->child);
     }
     see_timeout(j);
 }
