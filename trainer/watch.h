@@ -22,24 +22,7 @@ struct watch_ops {
 };
 
 // The area under a curve as Keras's AUC computes it (keras/src/metrics/confusion_metrics.py): from
-// the counts at evenly spread thresholds.
-//
-// Metrics:
-//   AUC, auc  the area under the curve of true over false positives (`curve` "ROC", by the
-//             trapezoidal rule), or of precision over recall ("PR", interpolated), from counts at
-//             200 thresholds (`num_thresholds`)  [Davis & Goadrich 2006]
-//   Precision, precision  TP/(TP + FP): of the outputs above `thresholds`, 0.5, the share that was
-//             expected; `top_k`: of the k greatest of a row; `class_id`: of one class  [Keras 3]
-//   Recall, recall  TP/(TP + FN): of what was expected, the share above the threshold  [Keras 3]
-//   TruePositives, true_positives    outputs above `thresholds` that were expected  [Keras 3]
-//   FalsePositives, false_positives  outputs above it that were not expected  [Keras 3]
-//   TrueNegatives, true_negatives    outputs up to it that were not expected  [Keras 3]
-//   FalseNegatives, false_negatives  outputs up to it that were expected  [Keras 3]
-//   F1Score, f1_score  2·precision·recall/(precision + recall), where the greatest output of a row
-//             is positive, or those above `threshold`; of several outputs by `average`: "micro",
-//             "macro", "weighted"  [van Rijsbergen 1979]
-//   FBetaScore, fbeta_score  (1 + β²)·precision·recall/(β²·precision + recall), β is `beta`, 1
-//             [van Rijsbergen 1979]
+// the counts at evenly spread thresholds. script/lib/workerclasses.lua has the formulas.
 typedef struct auc_spec {
     int thresholds; // 0: 200
     bool pr;        // the precision-recall curve instead of ROC

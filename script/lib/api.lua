@@ -20,33 +20,6 @@ function core.api(text, options)
   owners, by_name = nil, nil
 end
 
--- Examples and formulas that stand apart from the descriptions. core.examples(text): a name at the left edge, and below it,
--- further right, its example. core.formulas(text): the same with a formula and, in the line below, its source.
-local elsewhere = { example = {}, formula = {} } -- texts until somebody asks; then also name -> text
-
-function core.examples(text)
-  table.insert(elsewhere.example, text)
-end
-
-function core.formulas(text)
-  table.insert(elsewhere.formula, text)
-end
-
-local function told_elsewhere(key, name)
-  local texts = elsewhere[key]
-  for i = #texts, 1, -1 do
-    local at
-    for spaces, line in table.remove(texts):gmatch "( *)([^ \n][^\n]*)" do
-      if spaces == "" then
-        at = line
-      else
-        texts[at] = (texts[at] and texts[at] .. "\n" or "") .. spaces:sub(3) .. line
-      end
-    end
-  end
-  return texts[name]
-end
-
 -- Reading.
 
 local function kind_of_default(default)
@@ -107,7 +80,7 @@ local function read_head(block, line)
   return entry
 end
 
-local KEYS = { effect = true, result = true, errors = true, example = true }
+local KEYS = { effect = true, result = true, errors = true, example = true, formula = true, source = true }
 
 local function append(entry, key, text, glue)
   entry[key] = entry[key] and entry[key] .. (glue or " ") .. text or text
@@ -151,9 +124,7 @@ local function read(block)
     end
   end
   for _, one in ipairs(block.entries) do
-    one.example = one.example or told_elsewhere("example", one.name)
-    one.formula, one.source = (told_elsewhere("formula", one.name) or ""):match "^([^\n]+)\n?(.*)$"
-    if one.source == "" then one.source = nil end
+    one.formula = one.formula and one.formula:gsub("`", "") -- the marks of code are for pages
   end
   return block.entries
 end

@@ -1,23 +1,8 @@
 -- SPDX-License-Identifier: MIT
 -- The callbacks of the module `nn`, with Keras's names, defaults and messages
--- (keras/src/callbacks). nn.lua gives the module and what it makes classes with. doc/models.md and `help` have this table
--- (tests/support/formulapage.py); a log that "is better" is greater or less by its name, or by `mode`.
---
--- Callbacks:
---   ModelCheckpoint        writes the model to `filepath` after each epoch, or every `save_freq` batches; `save_best_only`:
---                          where `monitor` is better, from `initial_value_threshold` on  [Keras 3]
---   EarlyStopping          ends the training after `patience` epochs in which `monitor` did not beat the best by `min_delta`,
---                          counted from `start_from_epoch` on  [Prechelt 1998]
---   ReduceLROnPlateau      lr ← max(lr·`factor`, `min_lr`) after `patience` epochs in which `monitor` did not beat the best by
---                          `min_delta`; then `cooldown` epochs do not count  [Keras 3]
---   LearningRateScheduler  lr ← schedule(epoch, lr) before each epoch  [Keras 3]
---   CSVLogger              a line of all logs for each epoch  [Keras 3]
---   TensorBoard            event files of scalars, in `log_dir`/train and `log_dir`/validation: epoch_loss,
---                          epoch_learning_rate; batch_loss with `update_freq`  [Keras 3]
---   TerminateOnNaN         ends the training at a loss that is not finite, with its history; without it that is an error
---                          [Keras 3]
---   LambdaCallback         functions of one's own: `on_epoch_end` = function(epoch, logs) … end  [Keras 3]
-local nn, class, known, core = ...
+-- (keras/src/callbacks). script/lib/workerclasses.lua declares their options, and their formulas; nn.lua gives the module and what
+-- it makes classes with. A log that "is better" is greater or less by its name, or by `mode`.
+local nn, _, known, core = ...
 
 -- Callbacks. A callback is any table with some of Keras's methods on_train_begin, on_train_end,
 -- on_epoch_begin, on_epoch_end, on_train_batch_begin, on_train_batch_end; fit sets self.model and self.params.
@@ -76,23 +61,20 @@ local function expand(path, epoch, batch, logs)
   end))
 end
 
-nn.ModelCheckpoint = class("ModelCheckpoint", { "filepath", "monitor", "verbose", "save_best_only", "save_weights_only", "mode", "save_freq", "initial_value_threshold" }, {
-  filepath = "string", monitor = "string", verbose = "integer", save_best_only = "boolean",
-  save_weights_only = "boolean", mode = "string", save_freq = "any", initial_value_threshold = "number",
-}, function(self)
+nn.ModelCheckpoint = core.own_class("ModelCheckpoint", function(self, default)
   if not self.filepath then return 'which file? nn.ModelCheckpoint { "checkpoint.safetensors" }' end
   local wrong = core.blame_name(self.filepath)
   if wrong then return wrong end
-  self.monitor = self.monitor or "val_loss"
-  self.verbose = self.verbose or 0
-  self.save_freq = self.save_freq or "epoch"
+  self.monitor = self.monitor or default.monitor
+  self.verbose = self.verbose or default.verbose
+  self.save_freq = self.save_freq or default.save_freq
   if self.save_freq ~= "epoch" and not (math.type(self.save_freq) == "integer" and self.save_freq > 0) then
     return ('save_freq must be "epoch" or a number of batches, got %s'):format(tostring(self.save_freq))
   end
   if self.save_best_only and self.save_freq ~= "epoch" and self.monitor:find "^val_" then
     return ('after a number of batches (save_freq = %d) there is no %s yet: give monitor a log of batches, as "loss"'):format(self.save_freq, self.monitor)
   end
-end)
+end, { filepath = "string" })
 only_epochs(nn.ModelCheckpoint, "save_freq")
 
 -- The best so far is that of all trainings with this object: a worse one does not replace its file.
@@ -138,13 +120,10 @@ function nn.ModelCheckpoint:on_epoch_end(epoch, logs)
   if self.save_freq == "epoch" then save_checkpoint(self, epoch, nil, logs) end
 end
 
-nn.EarlyStopping = class("EarlyStopping", { "monitor", "min_delta", "patience", "verbose", "mode", "baseline", "restore_best_weights", "start_from_epoch" }, {
-  monitor = "string", min_delta = "number", patience = "integer", verbose = "integer", mode = "string",
-  baseline = "number", restore_best_weights = "boolean", start_from_epoch = "integer",
-}, function(self)
-  self.monitor = self.monitor or "val_loss"
-  self.patience = self.patience or 0
-  self.verbose = self.verbose or 0
+nn.EarlyStopping = core.own_class("EarlyStopping", function(self, default)
+  self.monitor = self.monitor or default.monitor
+  self.patience = self.patience or default.patience
+  self.verbose = self.verbose or default.verbose
 end)
 
 function nn.EarlyStopping:on_train_begin()
@@ -186,11 +165,7 @@ function nn.EarlyStopping:on_train_end()
 end
 
 -- nn.LambdaCallback { on_epoch_end = function(epoch, logs) … end }: like Keras's, without self.
-local lambda_fields = {}
-for _, name in ipairs { "train_begin", "train_end", "epoch_begin", "epoch_end", "train_batch_begin", "train_batch_end" } do
-  lambda_fields["on_" .. name] = "function"
-end
-local Lambda = class("LambdaCallback", {}, lambda_fields)
+local Lambda = core.own_class("LambdaCallback")
 nn.LambdaCallback = function(given)
   local callback = {}
   for name, fn in pairs(Lambda(given)) do
@@ -199,7 +174,7 @@ nn.LambdaCallback = function(given)
   return callback
 end
 
-nn.TerminateOnNaN = class("TerminateOnNaN", {}, {})
+nn.TerminateOnNaN = core.own_class("TerminateOnNaN")
 
 function nn.TerminateOnNaN:on_train_batch_end(batch, logs)
   local loss = logs.loss
@@ -216,12 +191,10 @@ local function exact(value)
   return tonumber(short) == value and short or ("%.17g"):format(value)
 end
 
-nn.CSVLogger = class("CSVLogger", { "filename", "separator", "append" }, {
-  filename = "string", separator = "string", append = "boolean",
-}, function(self)
+nn.CSVLogger = core.own_class("CSVLogger", function(self, default)
   if not self.filename then return 'which file? nn.CSVLogger { "training.csv" }' end
-  self.separator = self.separator or ","
-end)
+  self.separator = self.separator or default.separator
+end, { filename = "string" })
 
 function nn.CSVLogger:on_train_begin()
   local old = self.append and io.open(self.filename, "rb")
@@ -250,17 +223,14 @@ function nn.CSVLogger:on_epoch_end(epoch, logs)
   assert(file:close())
 end
 
-nn.ReduceLROnPlateau = class("ReduceLROnPlateau", { "monitor", "factor", "patience", "verbose", "mode", "min_delta", "cooldown", "min_lr" }, {
-  monitor = "string", factor = "number", patience = "integer", verbose = "integer", mode = "string",
-  min_delta = "number", cooldown = "integer", min_lr = "number",
-}, function(self)
-  self.monitor = self.monitor or "val_loss"
-  self.factor = self.factor or 0.1
-  self.patience = self.patience or 10
-  self.verbose = self.verbose or 0
-  self.min_delta = self.min_delta or 1e-4
-  self.cooldown = self.cooldown or 0
-  self.min_lr = self.min_lr or 0
+nn.ReduceLROnPlateau = core.own_class("ReduceLROnPlateau", function(self, default)
+  self.monitor = self.monitor or default.monitor
+  self.factor = self.factor or default.factor
+  self.patience = self.patience or default.patience
+  self.verbose = self.verbose or default.verbose
+  self.min_delta = self.min_delta or default.min_delta
+  self.cooldown = self.cooldown or default.cooldown
+  self.min_lr = self.min_lr or default.min_lr
   if self.factor >= 1 then return "does not support a factor >= 1.0" end
 end)
 
@@ -292,12 +262,10 @@ function nn.ReduceLROnPlateau:on_epoch_end(epoch, logs)
   end
 end
 
-nn.LearningRateScheduler = class("LearningRateScheduler", { "schedule", "verbose" }, {
-  schedule = "function", verbose = "integer",
-}, function(self)
+nn.LearningRateScheduler = core.own_class("LearningRateScheduler", function(self, default)
   if not self.schedule then return "which schedule? nn.LearningRateScheduler { function(epoch, lr) return lr / 2 end }" end
-  self.verbose = self.verbose or 0
-end)
+  self.verbose = self.verbose or default.verbose
+end, { schedule = "function" })
 
 function nn.LearningRateScheduler:on_epoch_begin(epoch)
   local rate = self.schedule(epoch, self.model.learning_rate)
@@ -314,11 +282,9 @@ function nn.LearningRateScheduler:on_epoch_end(_, logs)
   logs.learning_rate = self.model.learning_rate
 end
 
-nn.TensorBoard = class("TensorBoard", { "log_dir" }, {
-  log_dir = "string", update_freq = "any",
-}, function(self)
-  self.log_dir = self.log_dir or "logs"
-  self.update_freq = self.update_freq or "epoch"
+nn.TensorBoard = core.own_class("TensorBoard", function(self, default)
+  self.log_dir = self.log_dir or default.log_dir
+  self.update_freq = self.update_freq or default.update_freq
   if self.update_freq == "batch" then self.update_freq = 1 end
   if self.update_freq ~= "epoch" and not (math.type(self.update_freq) == "integer" and self.update_freq > 0) then
     return ('update_freq must be "epoch", "batch" or a number of batches, got %s'):format(tostring(self.update_freq))

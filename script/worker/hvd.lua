@@ -1,14 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- The Lua part of the module `hvd`: Horovod's optimizer wrapper and callbacks, with its formulas
--- (horovod/_keras/callbacks.py). `core` is the part in C (script/worker/hvd.c). doc/models.md and `help` have this table.
---
--- Callbacks:
---   BroadcastGlobalVariablesCallback  all variables of rank `root_rank` for the others, once, at the end of the first batch
---                                     [Horovod 0.28]
---   MetricAverageCallback             each metric of an epoch ← its mean over the ranks  [Horovod 0.28]
---   LearningRateWarmupCallback        lr ← initial_lr/size·(1 + p·(size - 1)/`warmup_epochs`) in these epochs, p the epochs done;
---                                     `momentum_correction`: momentum ← momentum·(new lr)/(old lr) in this step
---                                     [Goyal and others, arXiv 1706.02677]
+-- (horovod/_keras/callbacks.py). `core` is the part in C (script/worker/hvd.c). script/lib/workerapi.lua has them, too.
 local core = ...
 local hvd = core
 local looks_not = core.looks_not

@@ -3,24 +3,22 @@
 -- trainer/watch.h. compile reads an object's class; the field `metric` of those that are told by a name, too.
 local nn, class, known, core = ...
 
-local function metric(name, order, own, check)
-  local fields = { name = "string", dtype = "string" }
-  for field, kind in pairs(own) do fields[field] = kind end
-  nn[name] = class(name, order, fields, function(self)
+local function metric(name, check)
+  nn[name] = core.own_class(name, function(self, default)
     if self.dtype and self.dtype ~= "float32" then return ('dtype must be "float32", got "%s"'):format(self.dtype) end
-    return check and check(self)
+    return check and check(self, default)
   end)
 end
 
-metric("AUC", { "num_thresholds", "curve" }, { num_thresholds = "integer", curve = "string", from_logits = "boolean" }, function(self)
-  self.curve = self.curve or "ROC"
+metric("AUC", function(self, default)
+  self.curve = self.curve or default.curve
   if self.num_thresholds and self.num_thresholds < 2 then return ("num_thresholds must be 2 or more, got %d"):format(self.num_thresholds) end
   if self.curve ~= "ROC" and self.curve ~= "PR" then return ("curve must be ROC or PR, got '%s'"):format(self.curve) end
 end)
 
-for name, log in pairs { TopKCategoricalAccuracy = "top_k_categorical_accuracy", SparseTopKCategoricalAccuracy = "sparse_top_k_categorical_accuracy" } do
-  metric(name, { "k", "name" }, { k = "integer" }, function(self)
-    self.k, self.name = self.k or 5, self.name or log
+for _, name in ipairs { "TopKCategoricalAccuracy", "SparseTopKCategoricalAccuracy" } do
+  metric(name, function(self, default)
+    self.k, self.name = self.k or default.k, self.name or default.name
     if self.k < 1 then return ("k must be 1 or more, got %d"):format(self.k) end
   end)
 end
@@ -36,14 +34,14 @@ local function one_threshold(self)
   self.thresholds = given
 end
 for _, name in ipairs { "Precision", "Recall" } do
-  metric(name, { "thresholds", "top_k", "class_id", "name" }, { thresholds = "any", top_k = "integer", class_id = "integer" }, function(self)
+  metric(name, function(self)
     if self.top_k and self.top_k < 1 then return ("top_k must be 1 or more, got %d"):format(self.top_k) end
     if self.class_id and self.class_id < 0 then return ("class_id must be 0 or more, got %d"):format(self.class_id) end
     return one_threshold(self)
   end)
 end
 for _, name in ipairs { "TruePositives", "FalsePositives", "TrueNegatives", "FalseNegatives" } do
-  metric(name, { "thresholds", "name" }, { thresholds = "any" }, one_threshold)
+  metric(name, one_threshold)
 end
 
 local averages = { micro = true, macro = true, weighted = true }
@@ -52,16 +50,15 @@ local function check_score(self)
   if self.threshold and not (self.threshold > 0 and self.threshold <= 1) then return ("threshold must be greater than 0 and at most 1, got %s"):format(self.threshold) end
   if self.beta and not (self.beta > 0 and self.beta < math.huge) then return ("beta must be greater than 0, got %s"):format(self.beta) end
 end
-metric("F1Score", { "average", "threshold", "name" }, { average = "string", threshold = "number" }, check_score)
-metric("FBetaScore", { "average", "beta", "threshold", "name" }, { average = "string", beta = "number", threshold = "number" }, check_score)
+metric("F1Score", check_score)
+metric("FBetaScore", check_score)
 
 -- Those that are told by a name, too; some that are losses as well are in nn.lua.
-for name, log in pairs { RootMeanSquaredError = "root_mean_squared_error", CategoricalAccuracy = "categorical_accuracy",
-  SparseCategoricalAccuracy = "sparse_categorical_accuracy" } do
-  metric(name, { "name" }, {}, function(self) self.metric = log end)
+for _, name in ipairs { "RootMeanSquaredError", "CategoricalAccuracy", "SparseCategoricalAccuracy" } do
+  metric(name, function(self, default) self.metric = default.name end)
 end
-metric("BinaryAccuracy", { "name", "dtype", "threshold" }, { threshold = "number" }, function(self)
-  self.metric = "binary_accuracy"
+metric("BinaryAccuracy", function(self, default)
+  self.metric = default.name
   if self.threshold and not (math.abs(self.threshold) < math.huge) then return ("threshold must be a finite number, got %s"):format(self.threshold) end
 end)
 

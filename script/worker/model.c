@@ -744,6 +744,8 @@ int open_nn(lua_State *L)
     lua_setfield(L, -2, "check_layer");
     lua_pushcfunction(L, lua_classes);
     lua_setfield(L, -2, "classes");
+    push_source(L, "workerclasses");
+    lua_setfield(L, -2, "classes_source");
     lua_pushcfunction(L, lua_is_asked_by_file);
     lua_setfield(L, -2, "is_asked_by_file");
     lua_pushcfunction(L, lua_hint);

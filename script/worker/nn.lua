@@ -61,6 +61,33 @@ local function class(name, order, fields, check)
   end })
 end
 
+-- What is declared of the classes that are written in Lua (workerclasses.lua): name -> { order =, fields =, default = }.
+local declared = { declared = { nn = "" } }
+load(inner.classes_source, "=workerclasses")(declared)
+local own_classes = {}
+local literal = { ["true"] = true, ["false"] = false }
+for name, options in ("\n" .. declared.declared.nn):gmatch "\n    (%w+)(%b{})" do
+  local is = { order = {}, fields = {}, default = {} }
+  for option in (options:sub(2, -2) .. ", "):gmatch "(.-), " do
+    local field, kind = option:match "^([%w_]+)", option:match "^[%w_]+: (%a+)"
+    local text = option:match "=(.+)$"
+    local default = text and (tonumber(text) or literal[text])
+    if text and default == nil then default = text:match '^"(.*)"$' end
+    if field then
+      is.order[#is.order + 1], is.default[field] = field, default
+      is.fields[field] = kind or default ~= nil and type(default) or "any"
+    end
+  end
+  own_classes[name] = is
+end
+
+-- The class of that name: check(object, defaults) says what is wrong with an object. `kinds`: types of options that have no default.
+function inner.own_class(name, check, kinds)
+  local is = own_classes[name]
+  for field, kind in pairs(kinds or {}) do is.fields[field] = kind end
+  return class(name, is.order, is.fields, check and function(object) return check(object, is.default) end)
+end
+
 -- A node of a graph: the output of a layer that was called on others.
 local Node = { __name = "node" }
 function Node.__index(_, name)
@@ -205,16 +232,15 @@ for _, is in ipairs(inner.classes "layer") do
 end
 
 -- Keras's layers that are others here, with options of their own.
-local function other_layer(name, order, fields, make)
-  for field, kind in pairs(shared) do fields[field] = kind end
-  local options = class(name, order, fields)
-  nn[name] = function(given) return make(setmetatable(options(given), nil)) end
+local function other_layer(name, make)
+  local options = inner.own_class(name)
+  nn[name] = function(given) return make(setmetatable(options(given), nil), own_classes[name].default) end
 end
-other_layer("LeakyReLU", { "negative_slope" }, { negative_slope = "number" }, function(self)
-  self.negative_slope = self.negative_slope or 0.3
+other_layer("LeakyReLU", function(self, default)
+  self.negative_slope = self.negative_slope or default.negative_slope
   return nn.ReLU(self)
 end)
-other_layer("Softmax", { "axis" }, { axis = "integer" }, function(self)
+other_layer("Softmax", function(self)
   if self.axis and self.axis ~= -1 then error(("Softmax: axis must be -1, the last, got %d"):format(self.axis), 3) end
   self.axis, self.activation = nil, "softmax"
   return nn.Activation(self)

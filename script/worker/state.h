@@ -80,6 +80,8 @@ const char *worker_half(const worker *w);
 // Opens the modules; each function pushes its module's table.
 int open_tensor(lua_State *L); // only the metatable; pushes nothing
 int open_nn(lua_State *L);
+// Pushes the text of a Lua part.
+void push_source(lua_State *L, const char *name);
 int open_hvd(lua_State *L);
 int open_data(lua_State *L);
 

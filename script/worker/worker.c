@@ -106,12 +106,24 @@ static void watch_module(lua_State *L, const struct module *m)
     watch_names(L);
 }
 
-// Calls a Lua part with all values on the stack; they are replaced by what it returns.
-static void run_source(lua_State *L, const char *name)
+static const struct lua_source *source_of(const char *name)
 {
     const struct lua_source *source = worker_sources;
     while (strcmp(source->name, name) != 0)
         source++;
+    return source;
+}
+
+void push_source(lua_State *L, const char *name)
+{
+    const struct lua_source *source = source_of(name);
+    lua_pushlstring(L, source->text, source->n);
+}
+
+// Calls a Lua part with all values on the stack; they are replaced by what it returns.
+static void run_source(lua_State *L, const char *name)
+{
+    const struct lua_source *source = source_of(name);
     int given = lua_gettop(L);
     lua_pushfstring(L, "=%s", name);
     if (luaL_loadbuffer(L, source->text, source->n, lua_tostring(L, -1)) != LUA_OK)

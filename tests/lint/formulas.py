@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The tables of formulas in the headers are whole, and doc/models.md and `help` are what they say."""
-from formulapage import HELP, PAGE, helped, page, problems
+"""The tables of formulas are whole, and doc/models.md is what they say."""
+from formulapage import PAGE, page, problems
 from tap import run
 
 
@@ -16,10 +16,6 @@ def test_the_tables_name_everything(t):
 
 def test_the_page_is_what_the_headers_tell(t):
     assert text_of(PAGE) == page(text_of(PAGE)), "doc/models.md is old: tests/support/formulapage.py writes it"
-
-
-def test_help_is_what_the_headers_tell(t):
-    assert text_of(HELP) == helped(), "script/lib/workerformulas.lua is old: tests/support/formulapage.py writes it"
 
 
 run(globals())

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The tables of formulas: what the headers of metrics and callbacks say above their code becomes the tables of
-doc/models.md, and what `help` tells (script/lib/workerformulas.lua). Layers, losses, optimizers, schedules and initializers are
-declared in trainer/nn, and told by a tool of the build (trainer/declared/words.c), which writes the part of `help` itself.
+"""The tables of doc/models.md. Layers, losses, optimizers, schedules and initializers are declared in trainer/nn, and told by a
+tool of the build (trainer/declared/words.c); metrics and callbacks that are classes in Lua in script/lib/workerclasses.lua; metrics
+and activations that are told by name above their code.
 
-usage: formulapage.py    writes both
+usage: formulapage.py    writes it
 
 A table in a header is a line "// Losses:", and below it entries, indented by three spaces:
 
@@ -20,18 +20,18 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from tap import BUILD, SOURCE  # noqa: E402 (beside this file)
 
 PAGE = os.path.join(SOURCE, "doc", "models.md")
-HELP = os.path.join(SOURCE, "script", "lib", "workerformulas.lua")
-# title: files, the macro that has the names, how `help` calls an entry (nothing: it has no name of its own)
+CLASSES = "script/lib/workerclasses.lua"
+# title: files, and the macro that has the names. No file: the tool of the build tells it.
 TABLES = {
-    "Layers": ([], None, None),
-    "Activations": (["trainer/nn/layer.h"], "ACTIVATIONS", None),
-    "Initializers": ([], None, None),
-    "Regularizers": ([], None, None),
-    "Losses": ([], None, None),
-    "Metrics": (["trainer/nn/metric.h", "trainer/watch.h"], "METRICS", "nn.{}"),
-    "Optimizers": ([], None, None),
-    "Schedules": ([], None, None),
-    "Callbacks": (["script/worker/callbacks.lua", "script/worker/hvd.lua"], None, "{}.{}"),
+    "Layers": ([], None),
+    "Activations": (["trainer/nn/layer.h"], "ACTIVATIONS"),
+    "Initializers": ([], None),
+    "Regularizers": ([], None),
+    "Losses": ([], None),
+    "Metrics": (["trainer/nn/metric.h", CLASSES], "METRICS"),
+    "Optimizers": ([], None),
+    "Schedules": ([], None),
+    "Callbacks": ([CLASSES, "script/lib/workerapi.lua"], None),
 }
 HEADINGS = {"Layers": "layer", "Activations": "activation", "Initializers": "initializer", "Regularizers": "regularizer", "Losses": "loss", "Metrics": "metric", "Optimizers": "optimizer",
             "Schedules": "schedule", "Callbacks": "callback"}
@@ -51,6 +51,9 @@ def entries(title):
         rows = subprocess.run([os.path.join(BUILD, "trainer", "words"), "table"], check=True, capture_output=True, text=True).stdout
         return [(names.split(", "), formula, source, "") for group, names, formula, source in (row.split("\t") for row in rows.splitlines()) if group == title]
     for path in TABLES[title][0]:
+        if path.endswith(".lua"):
+            found += declared(title, path)
+            continue
         mine, inside = [], False
         for line in read(path).split("\n"):
             if line in (f"// {title}:", f"-- {title}:"):
@@ -69,6 +72,16 @@ def entries(title):
     return found
 
 
+def declared(title, path):
+    """The same of classes in Lua: those that return a metric; callbacks are named so, or return nothing."""
+    rows, head = [], re.compile(r"^    (\w+)[{(](.*?)[)}](?: -> (\w+))? -- .*\n(?:      (?!formula|source).*\n)*      formula: (.*)\n      source: (.*)\n", re.M)
+    for name, options, returns, formula, source in head.findall(read(path)):
+        log = re.search(r'name="(\w+)"', options)
+        if (title == "Metrics") if returns == "metric" else title == "Callbacks" and returns == "" and (path == CLASSES or name.endswith("Callback")):
+            rows.append(([name] + ([log[1]] if log else []), formula, source, path))
+    return rows
+
+
 def names_in(macro, path):
     """The names of an X macro: [(name, other name or "", the name whose formula it has or "")]"""
     table = re.search(rf"#define {macro}\(X\)(.*?[^\\])\n", read(path), re.S)[1]
@@ -81,7 +94,7 @@ def names_in(macro, path):
 def problems():
     """What the tables lack, and what they have too much: a list of texts."""
     bad = []
-    for title, (paths, macro, _) in TABLES.items():
+    for title, (paths, macro) in TABLES.items():
         told = [name for names, *_ in entries(title) for name in names]
         bad += [f"{title}: {name} is told twice" for name in set(told) if told.count(name) > 1]
         bad += [f"{title}: {names[0]} has no formula" for names, formula, *_ in entries(title) if not formula]
@@ -93,16 +106,12 @@ def problems():
             bad += [f"{paths[0]}: the table \"{title}:\" lacks {name}" for name, _, of in known if name not in told and of not in told]
             bad += [f"{path}: {names[0]} is not in {macro}" for names, _, _, path in entries(title)
                     if path == paths[0] and names[0] not in [name for name, *_ in known]]
-        else:
-            there = {name for path in paths for name in re.findall(r"^(?:nn\.(\w+) = class|function hvd\.(\w+Callback)|nn\.(LambdaCallback) = )", read(path), re.M)}
-            there = {name for names in there for name in names if name}
-            bad += [f"{title}: {name} is not told" for name in there - set(told)] + [f"{title}: there is no {name}" for name in set(told) - there]
     return bad
 
 
 def other_names(title, names):
     """The names, and the short ones of the macro."""
-    paths, macro, _ = TABLES[title]
+    paths, macro = TABLES[title]
     more = []
     for name, other, of in names_in(macro, paths[0]) if macro else []:
         more += [other] if name in names and other else []
@@ -132,28 +141,8 @@ def page(text):
     return text
 
 
-def help_names(title, names, path):
-    form = TABLES[title][2]
-    if title == "Callbacks":
-        return [form.format("hvd" if path.endswith("hvd.lua") else "nn", name) for name in names]
-    if title == "Metrics":
-        return [form.format(name) for name in names if name[0].isupper()]
-    return [form.format("Input" if name == "InputLayer" else name) for name in names] if form else []
-
-
-def helped():
-    lines = ["-- SPDX-License-Identifier: MIT", "-- Formulas and their sources, for `help`: tests/support/formulapage.py writes this file from the headers.",
-             "local core = ...", "", "core.formulas [["]
-    for title in TABLES:
-        for names, formula, source, path in entries(title):
-            for name in help_names(title, names, path):
-                lines += [name, f"  {formula}".replace("`", "")] + ([f"  {source}"] if source else [])
-    return "\n".join(lines) + "\n]]\n"
-
-
 if __name__ == "__main__":
     with open(PAGE, encoding="utf-8") as old:
         made = page(old.read())
-    for to, what in ((PAGE, made), (HELP, helped())):
-        with open(to, "w", encoding="utf-8") as written:
-            written.write(what)
+    with open(PAGE, "w", encoding="utf-8") as written:
+        written.write(made)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A tool of the build: words lua OUT writes what `help` and completion tell of all that is
-// declared, as a part of the kernel's library (core.declared, core.examples, core.formulas);
+// declared, as a part of the kernel's library (core.declared);
 // words table writes to standard output a line for each with its group, names, formula and source,
 // for doc/models.md (tests/support/formulapage.py).
 #include "base/buf.h"
@@ -71,20 +71,6 @@ static const struct group {
     {"Schedules", SCHEDULE_COUNT - 1, schedule_of, NULL, "name=", " -> schedule"},
 };
 
-// What `help` calls it: the node that a graph begins with is made by nn.Input.
-static const char *shown_name(const declaration *d)
-{
-    return strcmp(d->name, "InputLayer") == 0 ? "Input" : d->name;
-}
-
-// The text without the marks of code.
-static void add_plain(buf *out, const char *text)
-{
-    for (; *text; text++)
-        if (*text != '`')
-            buf_char(out, *text);
-}
-
 // Lines of text, each indented.
 static void add_lines(buf *out, const char *text, const char *indent)
 {
@@ -109,26 +95,11 @@ static void add_signature(const struct group *g, size_t i, buf *out)
     for (const attribute *a = attribute_next(d, NULL); a; a = attribute_next(d, a))
         if (a->meaning && !a->no_option && !(a->required && !d->rest))
             buf_fmt(out, "      %s: %s\n", a->name, a->meaning);
-}
-
-static void add_example(const struct group *g, size_t i, buf *out)
-{
-    const declaration *d = g->of(i);
-    if (!d->example)
-        return;
-    buf_fmt(out, "nn.%s\n", d->name);
-    add_lines(out, d->example, "  ");
-}
-
-// Initializers are told together, as nn.initializers.
-static void add_formula(const struct group *g, size_t i, buf *out)
-{
-    const declaration *d = g->of(i);
-    if (!*d->name || g->of == initializer_of_number)
-        return;
-    buf_fmt(out, "nn.%s\n  ", shown_name(d));
-    add_plain(out, d->formula);
-    buf_fmt(out, "\n  %s\n", d->source);
+    buf_fmt(out, "      formula: %s\n      source: %s\n", d->formula, d->source);
+    if (d->example) {
+        buf_str(out, "      example:\n");
+        add_lines(out, d->example, "        ");
+    }
 }
 
 // Losses are told by the names that compile takes.
@@ -158,11 +129,7 @@ static int write_library(const char *path)
     buf_str(&out, "-- Made by the build of what trainer/ declares (trainer/declared/words.c).\n"
                   "local core = ...\n\ncore.declared = { nn = [==[\n");
     add_all(&out, add_signature);
-    buf_str(&out, "]==] }\n\ncore.examples [==[\n");
-    add_all(&out, add_example);
-    buf_str(&out, "]==]\n\ncore.formulas [==[\n");
-    add_all(&out, add_formula);
-    buf_str(&out, "]==]\n");
+    buf_str(&out, "]==] }\n");
     FILE *file = fopen(path, "w");
     bool written = file && fwrite(out.data, 1, out.len, file) == out.len;
     if (file && fclose(file) != 0)
