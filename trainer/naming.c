@@ -2,7 +2,7 @@
 #include "trainer/naming.h"
 
 #include "base/mem.h"
-#include "trainer/nn/layer.h"
+#include "trainer/nn/layer/layer.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -136,6 +136,24 @@ def check_layers(sources):
     tap(not foreign_lua, "Lua is named in the kernel, the worker, and the tool that compiles their library", foreign_lua)
 
 
+def check_rooms(sources, top):
+    """No folder below `top` comes back to itself along includes."""
+    knows = {}
+    for path in sources:
+        if path.startswith(top + "/"):
+            with open(path, encoding="utf-8") as source:
+                targets = re.findall(rf'#include "({top}/[^"]*)"', source.read())
+            knows.setdefault(os.path.dirname(path), set()).update(os.path.dirname(t) for t in targets)
+
+    def reached(room, seen):
+        for other in knows.get(room, set()) - {room} - seen:
+            seen.add(other)
+            reached(other, seen)
+        return seen
+    bad = sorted(room for room in knows if room in reached(room, set()))
+    tap(not bad, f"no two folders of {top} include one another", bad)
+
+
 def objects():
     """(source, object file) of everything except the tests, from the build."""
     for entry in json.load(open(os.path.join(BUILD, "compile_commands.json"), encoding="utf-8")):
@@ -343,6 +361,7 @@ def check_features():
 
 c_files = files(".c", ".h", ".def")
 check_layers(c_files)
+check_rooms(files(".c", ".h", ".inc"), "trainer")
 check_symbols()
 check_headers([p for p in c_files if p.endswith(".h")])
 check_texts(files(".c", ".h", ".def", ".lua", ".py", ".md", ".build", ".sh"))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """The tables of doc/models.md. Layers, losses, optimizers, schedules and initializers are declared in trainer/nn, and told by a
-tool of the build (trainer/declared/words.c); metrics and callbacks that are classes in Lua in script/lib/workerclasses.lua; metrics
+tool of the build (trainer/words.c); metrics and callbacks that are classes in Lua in script/lib/workerclasses.lua; metrics
 and activations that are told by name above their code.
 
 usage: formulapage.py    writes it
@@ -24,7 +24,7 @@ CLASSES = "script/lib/workerclasses.lua"
 # title: files, and the macro that has the names. No file: the tool of the build tells it.
 TABLES = {
     "Layers": ([], None),
-    "Activations": (["trainer/nn/layer.h"], "ACTIVATIONS"),
+    "Activations": (["trainer/cpu/activation.h"], "ACTIVATIONS"),
     "Initializers": ([], None),
     "Regularizers": ([], None),
     "Losses": ([], None),

@@ -10,7 +10,7 @@
 // All pointers to floats that are not x are aligned to 64 bytes; ld is a multiple of 16.
 #pragma once
 #include "base/err.h"
-#include "trainer/nn/layer.h"
+#include "trainer/cpu/activation.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -13,7 +13,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "trainer/nn/group.h"
-#include "trainer/nn/layer.h"
+#include "trainer/nn/layer/layer.h"
 #include "trainer/nn/loss.h"
 #include "trainer/nn/metric.h"
 #include "trainer/nn/op/layers.h"

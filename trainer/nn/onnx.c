@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "trainer/wire.h"
+#include "trainer/nn/wire.h"
 
 #include <string.h>
 

@@ -23,7 +23,7 @@
 //   with `own`          row 0: panel 0, panel 1, … │ row 1: …          step is 64, ld a row
 #pragma once
 #include "trainer/cpu/ops.h"
-#include "trainer/nn/layer.h"
+#include "trainer/nn/layer/layer.h"
 
 typedef struct plan_layer {
     size_t spec; // index of the Dense among the model's layers

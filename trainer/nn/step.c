@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "trainer/nn/step.h"
 
-#include "trainer/nn/noise.h"
+#include "trainer/nn/layer/noise.h"
 #include "trainer/nn/objective.h"
 
 #include <string.h>

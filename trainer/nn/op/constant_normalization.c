@@ -4,7 +4,7 @@
 //
 // One number counts for all channels, otherwise each has its own.
 #include "base/mem.h"
-#include "trainer/nn/onnx.h"
+#include "trainer/nn/layer/onnx.h"
 #include "trainer/nn/op/layers.h"
 #include "trainer/nn/op/op.h"
 

@@ -14,7 +14,7 @@
 #include "trainer/nn/op/layers.h"
 #include "trainer/nn/op/op.h"
 
-#include "trainer/nn/onnx.h"
+#include "trainer/nn/layer/onnx.h"
 #include "trainer/nn/op/picture.h"
 
 #include <string.h>

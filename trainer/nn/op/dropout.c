@@ -5,8 +5,8 @@
 #include "trainer/nn/op/layers.h"
 #include "trainer/nn/op/op.h"
 
-#include "trainer/nn/noise.h"
-#include "trainer/nn/onnx.h"
+#include "trainer/nn/layer/noise.h"
+#include "trainer/nn/layer/onnx.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 // What layers can be told that C code makes, or looks at from outside: layer_spec.own of these
 // kinds. A layer that nobody does that with keeps its struct in its own file.
 #pragma once
-#include "trainer/nn/layer.h"
+#include "trainer/nn/layer/layer.h"
 
 // InputLayer: of a row. Reshape: the new one, where 0 is to be found. Flatten: of one row, if it is
 // told.

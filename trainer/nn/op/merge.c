@@ -7,7 +7,7 @@
 #include "trainer/nn/op/op.h"
 
 #include "base/mem.h"
-#include "trainer/nn/onnx.h"
+#include "trainer/nn/layer/onnx.h"
 
 #include <stdint.h>
 #include <string.h>

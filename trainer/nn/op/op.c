@@ -6,14 +6,14 @@
 #include <string.h>
 
 #define LAYER(name, id, file) extern const op op_##id;
-#include "trainer/nn/op/layers.def"
+#include "trainer/nn/layer/layers.def"
 #undef LAYER
 
 const op *op_of(layer_kind kind)
 {
     static const op *const all[] = {
 #define LAYER(name, id, file) [LAYER_##name] = &op_##id,
-#include "trainer/nn/op/layers.def"
+#include "trainer/nn/layer/layers.def"
 #undef LAYER
     };
     return all[kind];

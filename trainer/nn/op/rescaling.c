@@ -2,7 +2,7 @@
 // Rescaling: y = x·scale + offset;  dx = dy·scale
 //
 // Behind a sigmoid it makes an output of any range.
-#include "trainer/nn/onnx.h"
+#include "trainer/nn/layer/onnx.h"
 #include "trainer/nn/op/layers.h"
 #include "trainer/nn/op/op.h"
 

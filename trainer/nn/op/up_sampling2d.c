@@ -7,7 +7,7 @@
 //             the edge x is as at the edge
 //
 //   dx: each dy[i, j] is given back to the pixels that it came from, by the same weights
-#include "trainer/nn/onnx.h"
+#include "trainer/nn/layer/onnx.h"
 #include "trainer/nn/op/op.h"
 
 #include <string.h>

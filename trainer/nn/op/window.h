@@ -8,7 +8,7 @@
 //                    at the end
 //   padding "causal" as "same", but all in front: (window - 1)·dilation; of Conv1D's steps
 #pragma once
-#include "trainer/nn/onnx.h"
+#include "trainer/nn/layer/onnx.h"
 #include "trainer/nn/op/layers.h"
 #include "trainer/nn/op/op.h"
 

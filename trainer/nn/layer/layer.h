@@ -1,55 +1,21 @@
 // SPDX-License-Identifier: MIT
 // The layers of a model as plain values, with Keras's names, and as text. A layer_spec owns
 // nothing; models copy them, and own what their copies point at. What a layer alone can be told,
-// its words and its gradients are in its operation's file, in nn/op/. doc/models.md and `help` have
-// these tables (tests/support/formulapage.py).
-//
-//
-// Activations:
-//   linear      z  [Keras 3]
-//   relu        max(z, 0)  [Nair & Hinton 2010]
-//   leaky_relu  z where z > 0, else 0.2·z  [Maas, Hannun & Ng 2013]
-//   sigmoid     1/(1 + e^-z)  [Rumelhart, Hinton & Williams 1986]
-//   tanh        (e^z - e^-z)/(e^z + e^-z)  [LeCun and others 1998]
-//   softmax     e^z[i]/Σ e^z[j]  [Bridle 1990]
-//   gelu        z·(1 + erf(z/√2))/2  [Hendrycks & Gimpel, arXiv 1606.08415]
-//   silu, swish  z·sigmoid(z)  [Elfwing and others, arXiv 1702.03118]
-//   elu         z where z > 0, else e^z - 1  [Clevert and others, arXiv 1511.07289]
-//   selu        1.0507·(z where z > 0, else 1.67326·(e^z - 1))
-//               [Klambauer and others, arXiv 1706.02515]
-//   softplus    log(1 + e^z)  [Dugas and others 2001]
+// its words and its gradients are in its operation's file, in nn/op/.
 #pragma once
 #include "base/err.h"
+#include "trainer/cpu/activation.h"
 #include "trainer/declared/attribute.h"
-#include "trainer/nn/initializer.h"
+#include "trainer/nn/layer/initializer.h"
 
 #include <stddef.h>
 
 typedef enum layer_kind {
 #define LAYER(name, id, file) LAYER_##name,
-#include "trainer/nn/op/layers.def"
+#include "trainer/nn/layer/layers.def"
 #undef LAYER
     LAYER_KIND_COUNT
 } layer_kind;
-
-#define ACTIVATIONS(X)                                                                             \
-    X(LINEAR, "linear")                                                                            \
-    X(RELU, "relu")                                                                                \
-    X(SIGMOID, "sigmoid")                                                                          \
-    X(TANH, "tanh")                                                                                \
-    X(SOFTMAX, "softmax")                                                                          \
-    X(GELU, "gelu")                                                                                \
-    X(SILU, "silu")                                                                                \
-    X(ELU, "elu")                                                                                  \
-    X(SELU, "selu")                                                                                \
-    X(LEAKY_RELU, "leaky_relu")                                                                    \
-    X(SOFTPLUS, "softplus")
-
-typedef enum activation {
-#define X(name, text) ACTIVATION_##name,
-    ACTIVATIONS(X)
-#undef X
-} activation;
 
 enum { LAYER_NAME_SIZE = 48, LAYER_WEIGHTS = 4 };
 

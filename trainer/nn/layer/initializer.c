@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "trainer/nn/initializer.h"
+#include "trainer/nn/layer/initializer.h"
 
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "trainer/nn/orthonormal.h"
+#include "trainer/nn/layer/orthonormal.h"
 #include "trainer/tensor/memory.h"
 
 #include <math.h>

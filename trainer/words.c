@@ -126,7 +126,7 @@ static void add_all(buf *out, void (*add)(const struct group *g, size_t i, buf *
 static int write_library(const char *path)
 {
     AUTO_BUF out = {0};
-    buf_str(&out, "-- Made by the build of what trainer/ declares (trainer/declared/words.c).\n"
+    buf_str(&out, "-- Made by the build of what trainer/ declares (trainer/words.c).\n"
                   "local core = ...\n\ncore.declared = { nn = [==[\n");
     add_all(&out, add_signature);
     buf_str(&out, "]==] }\n");

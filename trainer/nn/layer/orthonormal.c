@@ -3,7 +3,7 @@
 // A panel first loses what it has of each panel before it, as two products of matrices, which are
 // computed in tiles that stay in registers; what is left of it is made orthonormal column by
 // column. Sums are made of one number after the other, so vectors of any width give the same bits.
-#include "trainer/nn/orthonormal.h"
+#include "trainer/nn/layer/orthonormal.h"
 
 #include <math.h>
 

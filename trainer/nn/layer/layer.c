@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-#include "trainer/nn/layer.h"
+#include "trainer/nn/layer/layer.h"
 
 #include "base/str.h"
-#include "trainer/nn/op/op.h"
+#include "trainer/nn/layer/operation.h"
 
 #include <math.h>
 #include <string.h>
 
 static const char *const ids[] = {
 #define LAYER(name, id, file) #id,
-#include "trainer/nn/op/layers.def"
+#include "trainer/nn/layer/layers.def"
 #undef LAYER
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "trainer/wire.h"
+#include "trainer/nn/wire.h"
 
 #include <string.h>
 
