@@ -183,7 +183,9 @@ static const struct {
                  "build on a base that has it"},
     {"not found", "it is not there under this name: push or make it first"},
     {"cannot create resource", "give the account the right: bind a role to it (edit will do)"},
-    {"is forbidden", "give the account the right: bind a role to it (edit will do)"},
+    {"per Container is", "a LimitRange of the namespace bounds it: k8s.describe(\"limits/NAME\")"},
+    {"per Pod is", "a LimitRange of the namespace bounds it: k8s.describe(\"limits/NAME\")"},
+    {"is forbidden: User", "give the account the right: bind a role to it (edit will do)"},
     {"ExitCode: 143", "somebody deleted or evicted it, or it was preempted: the events of its "
                       "namespace (k8s.events()) tell who"},
     {"ExitCode: 137",

@@ -47,6 +47,13 @@ static struct remedy remedy_for(int status, const char *reason, const char *mess
     struct remedy r = remedy_of(status);
     if (status == 500 && strstr(message, "failed calling webhook"))
         r.text = cause_remedy(message);
+    // A refusal by what stands behind the rights: a policy, Pod Security, a quota.
+    if (status == 403 && message && !strstr(message, "cannot ")) {
+        const char *text = cause_remedy(message);
+        r.text = text || strstr(message, "is forbidden: ") ? text : r.text;
+        if (strstr(message, "denied the request") || strstr(message, "violates PodSecurity"))
+            r.code = ERR_INVALID;
+    }
     if (status == 409 && str_eq(reason, "AlreadyExists"))
         return (struct remedy){
             status, ERR_EXISTS, "delete it first, give it another name, or use k8s.apply"};

@@ -2,6 +2,7 @@
 // k8s.preflight: what would keep an object from doing its work on this cluster, all at once and
 // before it is made. It only asks.
 #include "script/bind/k8s_preflight.h"
+#include "script/bind/preflight/reach.h"
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -334,6 +335,10 @@ static void check_object(struct flight *f)
     }
     check_operator(f);
     check_webhook(f);
+    flight_queue(f);
+    flight_runtime(f);
+    flight_claim(f);
+    flight_hooks(f);
     keep_needs(f);
     dry_run(f);
 }

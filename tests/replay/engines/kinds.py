@@ -8,7 +8,7 @@ import sys
 import time
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from kernel import Kernel  # noqa: E402  pylint: disable=wrong-import-position
+from kernel import Kernel, cell  # noqa: E402  pylint: disable=wrong-import-position
 from sandbox import sandbox  # noqa: E402  pylint: disable=wrong-import-position
 from tap import run  # noqa: E402  pylint: disable=wrong-import-position
 
@@ -130,6 +130,23 @@ w = make("kueue.x-k8s.io/v1", "Workload", "job-queued-1", { conditions = { { typ
     assert "4 more needed" in done.error["message"] and "it begins when others of its queue end" in done.error["message"], done
     assert "held in queue mine" in ok(k, "print(k8s.why(w))")
     tree(k, "k8s.tree(j)", "job/queued", "workload/job-queued-1", "Pending", "Suspended")
+
+
+def test_what_an_object_leans_on_is_looked_at_before(t):
+    env = sandbox(t)
+    k = Kernel(t, "", "--allow", "cluster,destructive", env=env)
+    done = k.run(DEFINE % "trainer.kubeflow.org/TrainJob/trainjobs trainer.kubeflow.org/TrainingRuntime/trainingruntimes "
+                          "kueue.x-k8s.io/LocalQueue/localqueues", CLUSTER)
+    assert done.state == "ok", done
+    ok(k, 'make("kueue.x-k8s.io/v1", "LocalQueue", "mine") make("trainer.kubeflow.org/v1", "TrainingRuntime", "torch")')
+    notebook = cell("""k8s.create { apiVersion = "trainer.kubeflow.org/v1", kind = "TrainJob", metadata = { name = "t",
+  labels = { ["kueue.x-k8s.io/queue-name"] = "nowhere" } }, spec = { runtimeRef = { kind = "TrainingRuntime", name = "none" } } }""", CLUSTER)
+    again = Kernel(t, notebook, "--allow", "cluster", headless=True, env=env)
+    assert again.finish() == 1
+    said = json.dumps(again.events)
+    for part in ("has no queue nowhere: it would be held for ever", "queues that are there: mine", "there is no TrainingRuntime none",
+                 "runtimes of this kind that are there: torch"):
+        assert part in said, (part, said)
 
 
 KINDS = """
