@@ -334,7 +334,7 @@ bool state_reached(const cJSON *object, const char *state)
         is_shown_as(object, state))
         return true;
     int wanted = place(row, state, exact), is = come_to(object, row, &s);
-    return wanted >= 0 && (is > wanted || (s.outcome == OUTCOME_GOOD && is < 0));
+    return wanted >= 0 && (is > wanted || s.outcome == OUTCOME_GOOD);
 }
 
 // ---- names

@@ -13,7 +13,7 @@ struct state {
 };
 struct state state_of(const cJSON *object);
 // Has the object reached this state? It has if the state is its text (in any case), its phase, or a
-// condition that is True; or if it ended well and must have passed the state.
+// condition that is True; or if it ended well, and the state is one on the way to that.
 bool state_reached(const cJSON *object, const char *state);
 // Are the states of its kind known (kinds/known.h)?
 bool state_is_known(const cJSON *object);

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """A real Kubernetes of one node on this machine, for tests.
 
-    cluster.py up DIR [--without spark,mpi,argo,metrics] [--owner PID]   starts it and returns when it is ready
+    cluster.py up DIR [--without spark,mpi,argo,metrics] [--with engines] [--owner PID]   starts it and returns when it is ready
     cluster.py enter DIR COMMAND…      runs a command in its network, with KUBECONFIG set
     cluster.py down DIR                ends it, and all that runs in it
 
@@ -36,6 +36,8 @@ import time
 
 from kubernetes import BIN, BUILT, CACHE, HERE, Cluster, Problem, certificates, wait_for, write_kubeconfig
 from operators import OPERATORS
+
+OPTIONAL = ("engines",)  # what is not there unless it is asked for
 
 PROGRAMS = ("containerd", "runc", "docker-registry", "iptables", "ip", "unshare", "nsenter", "openssl", "busybox")
 CGROUPS = pathlib.Path("/sys/fs/cgroup")
@@ -237,6 +239,7 @@ def main():
     for verb in ("up", "enter", "kill", "down"):
         verbs.add_parser(verb).add_argument("dir", type=lambda text: pathlib.Path(text).resolve())
     verbs.choices["up"].add_argument("--without", type=names, default=[], help="what is not started: spark,mpi,argo,metrics")
+    verbs.choices["up"].add_argument("--with", dest="more", type=names, default=[], help="what is started, too: engines")
     verbs.choices["up"].add_argument("--owner", type=int, default=0, help="the cluster ends with this process")
     verbs.choices["kill"].add_argument("program", help="apiserver, kubelet, …: ended at once, and started again")
     verbs.choices["kill"].add_argument("--for", dest="seconds", type=float, default=0, help="seconds until then")
@@ -244,7 +247,8 @@ def main():
     o = parser.parse_args()
     try:
         if o.verb == "up":
-            return up(o.dir, [name for name in OPERATORS if name not in o.without], o.owner)
+            chosen = [name for name in OPERATORS if name not in o.without and (name not in OPTIONAL or name in o.more)]
+            return up(o.dir, chosen, o.owner)
         if o.verb == "enter":
             return enter(o.dir, o.command or [os.environ.get("SHELL", "/bin/sh")])
         if o.verb == "kill":

@@ -216,4 +216,13 @@ class Metrics(Operator):
             "wait", "--for=condition=Available", "--timeout=10s", "apiservice/v1beta1.metrics.k8s.io"))
 
 
-OPERATORS = {"spark": Spark, "mpi": Mpi, "argo": Argo, "metrics": Metrics}
+class Late(Operator):
+    """Engines, which need more of Python than the others (engines.py): found when they are asked for."""
+    programs = ("jobset", "trainer", "kuberay", "kueue")
+
+    def __new__(cls, cluster):
+        from engines import Engines  # pylint: disable=import-outside-toplevel,cyclic-import
+        return Engines(cluster)
+
+
+OPERATORS = {"spark": Spark, "mpi": Mpi, "argo": Argo, "metrics": Metrics, "engines": Late}

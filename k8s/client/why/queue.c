@@ -144,13 +144,8 @@ static void next_of_quota(const struct why_facts *f, const char *words, buf *nex
 
 static void say_inadmissible(const struct why_facts *f, const char *words, buf *next)
 {
-    const cJSON *all = queue_of(f, "ClusterQueue");
-    const cJSON *active = condition(all, "Active");
     if (strstr(words, "doesn't exist") && strstr(words, "LocalQueue"))
         list_queues(f, next);
-    else if (is(active, "False"))
-        buf_fmt(next, "who runs the cluster has to let ClusterQueue %s go on: %s", name_of(all),
-            json_str_or(active, "message", "it is not active"));
     else if (strstr(words, "is inactive") || strstr(words, "is stopped"))
         buf_str(next, "who runs the cluster has to let the queue go on (its stopPolicy, flavors "
                       "and admission checks); or choose another one");
@@ -270,11 +265,37 @@ static bool say_waiting(
     return true;
 }
 
+// A queue that admits nothing: a Workload that waited before does not tell of it.
+static bool say_stopped(
+    const struct why_facts *f, const cJSON *workload, int64_t now, struct why *w)
+{
+    const char *name = json_path_str(workload, "spec.queueName");
+    const cJSON *own = queue_of(f, "LocalQueue"), *queue;
+    if (!own || !str_eq(name_of(own), name) || is(condition(workload, "Admitted"), "True") ||
+        has_reason(condition(workload, "Evicted"), "Deactivated"))
+        return false;
+    queue = queue_of(f, "ClusterQueue");
+    queue = is(condition(queue, "Active"), "False") ? queue : own;
+    struct why of_queue = {0};
+    if (!whyqueue_say_queue(queue, now, &of_queue))
+        return false;
+    add_who(f, &w->what);
+    buf_str(&w->what, " is held in ");
+    add_queue(f, workload, &w->what);
+    buf_fmt(&w->what, ": %s", buf_cstr(&of_queue.what));
+    buf_str(&w->seen, buf_cstr(&of_queue.seen));
+    buf_str(&w->next, buf_cstr(&of_queue.next));
+    why_done(&of_queue);
+    return true;
+}
+
 static bool say_workload(
     const struct why_facts *f, const cJSON *workload, int64_t now, struct why *w)
 {
     if (is(condition(workload, "Finished"), "True"))
         return false;
+    if (say_stopped(f, workload, now, w))
+        return true;
     return say_evicted(f, workload, now, w) || say_waiting(f, workload, now, w) ||
            say_checks(f, workload, w) || say_admitted(f, workload, now, w);
 }

@@ -227,7 +227,7 @@ static void check_file(const char *path, struct count *count)
          one = cJSON_IsArray(first) ? one->next : NULL) {
         count->wrong += !check_situation(file, one);
         count->all++;
-        count->recorded += strstr(path, "/recorded/") != NULL;
+        count->recorded += strstr(path, "/recorded-") != NULL;
         count->well += json_bool_or(one, "well", false);
         count->unknown += json_bool_or(one, "unknown", false);
     }

@@ -1,0 +1,32 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""JobSet, Kubeflow Trainer, KubeRay and Kueue on a real cluster: waits, trees, logs, tables and k8s.why of their objects.
+
+usage: engines.py [WORD...]     the cases whose names contain a word
+
+Builds the engines from their Go modules (some ten minutes, once), and starts a cluster that has them.
+"""
+import os
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SUITE = os.path.join(HERE, "..", "cluster", "suite.py")
+
+
+def run(*words, **env):
+    """The cases on a cluster of their own, with all four; its exit code."""
+    ours = {"FIRESTEEL_CLUSTER_FILES": "situations", "FIRESTEEL_CLUSTER_UP": "--without spark,mpi,argo,metrics --with engines",
+            "FIRESTEEL_REQUIRE": "cluster"}
+    return subprocess.run([sys.executable, SUITE, *words], check=False, env={**os.environ, **ours, **env}).returncode
+
+
+def main():
+    if sys.argv[1:2] in (["-h"], ["--help"]):
+        print(__doc__.strip())
+        return 0
+    return run(*sys.argv[1:])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
