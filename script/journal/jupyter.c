@@ -67,12 +67,34 @@ static void display_to(const struct reading *r, const struct output *o, cJSON *j
         json_set_int(j, "execution_count", count);
 }
 
+static char *error_line(const char *name, const char *message)
+{
+    return str_fmt("%s: %s", name, message);
+}
+
+static bool tells_message(const cJSON *lines, const char *message)
+{
+    const cJSON *line;
+    AUTO_FREE char *first = mem_strndup(message, strcspn(message, "\n"));
+    cJSON_ArrayForEach(line, lines)
+    {
+        if (cJSON_IsString(line) && strstr(line->valuestring, first))
+            return true;
+    }
+    return false;
+}
+
 static void error_to(const struct output *o, cJSON *j)
 {
     json_set_str(j, "ename", o->name);
     json_set_str(j, "evalue", o->text);
     const cJSON *traceback = json_get(o->data, "traceback");
-    json_set(j, "traceback", traceback ? cJSON_Duplicate(traceback, true) : cJSON_CreateArray());
+    cJSON *lines = traceback ? cJSON_Duplicate(traceback, true) : cJSON_CreateArray();
+    if (!tells_message(lines, o->text)) { // Jupyter's tools show nothing but these lines
+        AUTO_FREE char *first = error_line(o->name, o->text);
+        cJSON_InsertItemInArray(lines, 0, cJSON_CreateString(first));
+    }
+    json_set(j, "traceback", lines);
 }
 
 // The name of a branch of the cell, above what it wrote.
@@ -151,7 +173,8 @@ static cJSON *display_from(const cJSON *j, const char *id, int64_t number)
     cJSON_ArrayForEach(item, json_get(j, "data"))
     {
         if (item->string) // of a list no item has a name
-            json_set(data, item->string, joined(item));
+            json_set(data, item->string,
+                str_ends(item->string, "json") ? cJSON_Duplicate(item, true) : joined(item));
     }
     if (!json_str(data, "text/plain")) {
         AUTO_BUF text = {0};
@@ -170,9 +193,22 @@ static cJSON *error_from(const cJSON *j, const char *id)
     const cJSON *traceback = json_get(j, "traceback");
     json_set_str(event, "name", json_str_or(j, "ename", "error"));
     json_set_str(event, "message", json_str_or(j, "evalue", ""));
-    if (cJSON_IsArray(traceback))
-        json_set(event, "traceback", cJSON_Duplicate(traceback, true));
+    if (!cJSON_IsArray(traceback))
+        return event;
+    cJSON *lines = cJSON_Duplicate(traceback, true);
+    AUTO_FREE char *first = error_line(json_str(event, "name"), json_str(event, "message"));
+    if (str_eq(cJSON_GetStringValue(lines->child), first)) // which error_to has put there
+        cJSON_DeleteItemFromArray(lines, 0);
+    json_set(event, "traceback", lines);
     return event;
+}
+
+cJSON *jupyter_event(const cJSON *j, const char *id, int64_t number)
+{
+    const char *type = json_str(j, "output_type");
+    return str_eq(type, "stream")  ? stream_from(j, id)
+           : str_eq(type, "error") ? error_from(j, id)
+                                   : display_from(j, id, number);
 }
 
 static void tell(fold *f, cJSON *event)
@@ -205,12 +241,8 @@ static void tell_cell(
     tell_state(f, c, "running", count, wall);
     cJSON_ArrayForEach(j, outputs)
     {
-        const char *type = json_str(j, "output_type");
-        bool is_error = str_eq(type, "error");
-        failed |= is_error;
-        tell(f, str_eq(type, "stream") ? stream_from(j, c->id)
-                : is_error             ? error_from(j, c->id)
-                                       : display_from(j, c->id, ++*displays));
+        failed |= str_eq(json_str(j, "output_type"), "error");
+        tell(f, jupyter_event(j, c->id, ++*displays));
     }
     tell_state(f, c, failed ? "failed" : "ok", count, wall);
 }

@@ -7,6 +7,8 @@
 // spool_dir and cut beyond `limit`; *failure (may be NULL) is the first thing that could not be
 // read.
 cJSON *jupyter_outputs(const struct run_cell *c, const char *spool_dir, size_t limit, err *failure);
+// An output of nbformat's as an event of the cell; number: of a display. New.
+cJSON *jupyter_event(const cJSON *output, const char *cell, int64_t number);
 // Makes outputs what nbformat writes: texts as lists of lines, keys in their order.
 void jupyter_as_saved(cJSON *outputs);
 // The notebook with the outputs that its .ipynb brought along, as a run that ended at `wall` (ns)

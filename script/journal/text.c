@@ -9,6 +9,7 @@
 #include "base/text/ansi.h"
 #include "script/journal/spool.h"
 
+#include <ctype.h>
 #include <string.h>
 
 enum { DEFAULT_LIMIT = 1 << 20 };
@@ -176,9 +177,11 @@ static void error_text(const struct output *o, buf *out)
     int64_t line = json_int_or(o->data, "line", 0);
     if (line)
         buf_fmt(out, "line %lld: ", (long long)line);
+    const cJSON *entry, *traceback = json_get(o->data, "traceback");
+    if (!(traceback && traceback->child) && o->name && isupper((unsigned char)*o->name))
+        buf_fmt(out, "%s: ", o->name); // of another language: "NameError"
     buf_str(out, o->text);
-    const cJSON *entry;
-    cJSON_ArrayForEach(entry, json_get(o->data, "traceback"))
+    cJSON_ArrayForEach(entry, traceback)
     {
         if (cJSON_IsString(entry))
             frame_text(entry->valuestring, out);

@@ -86,6 +86,13 @@ sh(command, {check=true, env: table=, cwd: string=, input: string=, quiet=false,
 local magic = {}
 firesteel.magic = magic
 
+-- Seconds as IPython's %time tells them.
+local function wall(seconds)
+  if seconds >= 60 then return ("%dmin %ds"):format(seconds // 60, math.floor(seconds % 60)) end
+  if seconds >= 1 then return ("%.2f s"):format(seconds) end
+  return seconds >= 1e-3 and ("%.3g ms"):format(seconds * 1e3) or ("%.3g µs"):format(seconds * 1e6)
+end
+
 -- %env NAME=VALUE, %env NAME, %env
 function magic.env(name, value)
   if value ~= nil then
@@ -114,6 +121,14 @@ function magic.getoutput(command)
   local lines = {}
   for line in sh(command, { quiet = true }).output:gmatch "[^\n]+" do lines[#lines + 1] = line end
   return lines
+end
+
+-- %time STATEMENT, %%time: says how long it took, when the value is closed.
+function magic.time()
+  local started = time.monotonic()
+  return setmetatable({}, {
+    __close = function() print(("Wall time: %s"):format(wall(time.monotonic() - started))) end,
+  })
 end
 
 -- $NAME in a command: the value of a Lua variable; if there is none, it is left to the shell.

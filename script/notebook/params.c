@@ -100,20 +100,52 @@ static bool assigns(const char *line, const char *name, bool *local, bool *sever
     }
 }
 
+// Where the value begins that a line gives this name behind another statement, "n = 1; m = 2", or
+// as its first; NULL: it gives none.
+static const char *value_of(const char *line, const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *p = line; (p = strstr(p, name)); p += n) {
+        const char *after = skip_space(p + n), *before = p;
+        while (before > line && (before[-1] == ' ' || before[-1] == '\t'))
+            before--;
+        if ((before == line || before[-1] == ';') && *after == '=' && after[1] != '=')
+            return skip_space(after + 1);
+    }
+    return NULL;
+}
+
+// Why a value makes no parameter.
+static const char *why_no_value(const struct params *ps, const char *value)
+{
+    enum param_type type;
+    cJSON *read = NULL;
+    const char *end = (ps->python ? &python : &lua)->read(value, &type, &read);
+    cJSON_Delete(read);
+    if (end)
+        return "another statement stands in its line; give it a line of its own";
+    if (ps->python)
+        return "its value is not a number, a string, True, False, None, or a list or dict of these";
+    if (value[0] == '[' && (value[1] == '[' || value[1] == '='))
+        return "its value is a text in long brackets, which is not read; write \"…\", with \\n for "
+               "a "
+               "line break";
+    return "its value is not a number, a string, a boolean, nil, or a table of these";
+}
+
 // Why a line of the cell that assigns to this name makes no parameter; NULL: there is none.
 static const char *why_none(const struct params *ps, const char *name)
 {
     for (const char *line = ps->others; line && *line; line = strchr(line, '\n') + 1) {
         AUTO_FREE char *text = mem_strndup(line, strcspn(line, "\n"));
-        bool local, several;
-        if (!assigns(text, name, &local, &several))
-            continue;
-        return local     ? "it is local, so no other cell would see it; leave out \"local\""
-               : several ? "it shares its line with other names; give it a line of its own"
-               : ps->python
-                   ? "its value is not a number, a string, True, False, None, or a list or dict "
-                     "of these"
-                   : "its value is not a number, a string, a boolean, nil, or a table of these";
+        bool local, several, first = assigns(text, name, &local, &several);
+        const char *value = value_of(text, name);
+        if (first && local)
+            return "it is local, so no other cell would see it; leave out \"local\"";
+        if (first && several)
+            return "it shares its line with other names; give it a line of its own";
+        if (value)
+            return why_no_value(ps, value);
     }
     return NULL;
 }
@@ -318,9 +350,15 @@ static const char *shown_value(const struct param *p, const char *value)
     return secret_name(p->name) ? SECRET_TOLD : value;
 }
 
+// "{4, 5}", Lua's list, which YAML takes for a mapping of 4 and 5 to nothing.
+static bool list_in_braces(const char *text)
+{
+    return text && *skip_space(text) == '{' && !strchr(text, ':') && strlen(skip_space(text)) > 2;
+}
+
 // The list or the mapping that stands for a parameter of one of these types: of an empty one, {},
 // nobody knows which it is.
-static int check_table(const struct param *p, const cJSON *value, err *e)
+static int check_table(const struct param *p, const cJSON *value, const char *text, err *e)
 {
     AUTO_FREE char *shown = param_shown(p);
     bool list = cJSON_IsArray(value), none = p->type == PARAM_LIST && !p->value->child;
@@ -328,6 +366,8 @@ static int check_table(const struct param *p, const cJSON *value, err *e)
         return err_set(e, ERR_USAGE, "%s: it is a %s, as %s: write %s", p->name,
             type_names[p->type], str_short(shown, 60).text,
             p->type == PARAM_LIST ? "[1, 2]" : "{units: 64}");
+    if (list_in_braces(text))
+        return err_set(e, ERR_USAGE, "%s: a list is written [4, 5], not {4, 5}", p->name);
     if (!p->as->nulls && literal_has_null(value))
         return err_set(e, ERR_USAGE, "%s: a null in it has no place in a table of Lua", p->name);
     if (!none && value->child && list != (p->type == PARAM_LIST))
@@ -353,7 +393,7 @@ static int give_table(struct param *p, const char *text, err *e)
     if (!documents || cJSON_GetArraySize(documents) != 1)
         return err_set(e, ERR_USAGE, "%s: it is a %s, and the value is no YAML: %s", p->name,
             type_names[p->type], why.code ? why.text : "it is empty");
-    if (check_table(p, documents->child, e) < 0)
+    if (check_table(p, documents->child, text, e) < 0)
         return -1;
     take(p, cJSON_DetachItemFromArray(documents, 0));
     return 0;
@@ -435,7 +475,7 @@ int params_give_value(struct params *ps, const char *name, const cJSON *value, e
     if (!p)
         return unknown(ps, name, e);
     if (p->type == PARAM_LIST || p->type == PARAM_TABLE) {
-        if (check_table(p, value, e) < 0)
+        if (check_table(p, value, NULL, e) < 0)
             return -1;
         take(p, cJSON_Duplicate(value, true));
         return 0;

@@ -47,17 +47,57 @@ static const char *after_space(const char *s)
     return s + strspn(s, " \t");
 }
 
+// What Jupyter's users write instead, where there is nothing like it.
+static const char *magic_instead(const char *name)
+{
+    static const struct {
+        const char *magic, *words;
+    } known[] = {
+        {"%cd", "cells run in the folder of the notebook (firesteel run --cwd DIR): write !cd DIR "
+                "&& command, or the "
+                "folder into each path"},
+        {"%pwd", "write !pwd"},
+        {"%ls", "write !ls"},
+        {"%cat", "write !cat FILE"},
+        {"%mkdir", "write !mkdir -p FOLDER"},
+        {"%rm", "write !rm FILE"},
+        {"%cp", "write !cp FROM TO"},
+        {"%mv", "write !mv FROM TO"},
+        {"%conda", "write !conda …"},
+        {"%timeit", "write %time before the statement"},
+        {"%%timeit", "write %%time"},
+        {"%matplotlib", "it is Python's; display.plot draws here"},
+        {"%load_ext", "it is Python's: its cells run with language=\"python\""},
+        {"%autoreload", "it is Python's: its cells run with language=\"python\""},
+        {"%run", "write dofile \"FILE.lua\""},
+        {"%%html", "write display.html \"…\""},
+        {"%%markdown", "write a text cell"},
+        {"%%latex", "write a text cell"},
+        {"%%javascript", "nothing runs it here"},
+        {"%%R", "write language=\"r\""},
+        {"%%julia", "write language=\"julia\""},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(known); i++)
+        if (str_eq(name, known[i].magic))
+            return known[i].words;
+    return NULL;
+}
+
 static int unknown_magic(const char *magic, err *e)
 {
-    static const char *const known[] = {
-        "%%writefile", "%%bash", "%%sh", "%%capture", "%%lua", "%%python", "%env", NULL};
+    static const char *const known[] = {"%%writefile", "%%bash", "%%sh", "%%capture", "%%lua",
+        "%%python", "%%time", "%env", "%time", "%pip", NULL};
     AUTO_FREE char *name = mem_strndup(magic, strcspn(magic, " \t\n"));
+    const char *instead = magic_instead(name);
+    if (instead)
+        return err_set(e, ERR_USAGE, "there is no %s: %s", name, instead);
     const char *best = str_nearest(name, known);
     if (best)
         return err_set(e, ERR_USAGE, "unknown magic %s; did you mean %s?", name, best);
     return err_set(e, ERR_USAGE,
-        "unknown magic %s; there are %%%%writefile, %%%%bash, %%%%capture, %%env and "
-        "!command",
+        "unknown magic %s; there are %%%%writefile, %%%%bash, %%%%python, %%%%capture, %%%%time, "
+        "%%env, "
+        "%%time, %%pip and !command",
         name);
 }
 
@@ -89,6 +129,16 @@ static void call_env(struct lua_source *s, const char *arguments)
     buf_str(&s->out, ")");
 }
 
+static void call_shell(struct lua_source *s, const char *function, const char *command)
+{
+    buf_fmt(&s->out, "firesteel.magic.%s(", function);
+    interpolate(command, strlen(command), &s->out);
+    buf_char(&s->out, ')');
+}
+
+// Prints how long it took when its block ends, by an error, too.
+#define TIMED "local timed <close> = firesteel.magic.time();"
+
 static int line_magic(struct lua_source *s, const char *magic)
 {
     size_t n = word_length(magic);
@@ -96,14 +146,16 @@ static int line_magic(struct lua_source *s, const char *magic)
         call_env(s, after_space(magic + n));
         return 0;
     }
+    if (n == 5 && str_starts(magic, "%time") && *after_space(magic + n)) {
+        buf_fmt(&s->out, "do " TIMED " %s end", after_space(magic + n));
+        return 0;
+    }
+    if (n == 4 && str_starts(magic, "%pip")) {
+        AUTO_FREE char *command = str_fmt("python3 -m pip %s", after_space(magic + n));
+        call_shell(s, "system", command);
+        return 0;
+    }
     return unknown_magic(magic, s->e);
-}
-
-static void call_shell(struct lua_source *s, const char *function, const char *command)
-{
-    buf_fmt(&s->out, "firesteel.magic.%s(", function);
-    interpolate(command, strlen(command), &s->out);
-    buf_char(&s->out, ')');
 }
 
 // In "x = !cmd" or "local a, b = %env NAME": the place of the '!' or '%', or NULL.
@@ -280,6 +332,23 @@ static int run_in_kernel(
     return 0;
 }
 
+static int plan_lua(struct plan *p, const char *source, int line, err *e);
+
+// Its code in place of the magic's line, so that lines are counted as they are.
+static int time_cell(struct plan *p, const char *body, int line, err *e)
+{
+    if (plan_lua(p, body, line + 1, e) < 0)
+        return -1;
+    if (p->kind != PLAN_LUA) {
+        p->line = line;
+        return err_set(e, ERR_USAGE, "%%%%time is for cells in Lua");
+    }
+    AUTO_FREE char *text = str_fmt(TIMED "\n%s", p->text);
+    set_text(p, text);
+    p->skipped--;
+    return 0;
+}
+
 static int plan_lua(struct plan *p, const char *source, int line, err *e)
 {
     const char *start = source;
@@ -304,6 +373,8 @@ static int plan_lua(struct plan *p, const char *source, int line, err *e)
         return bash(p, arguments, body, e);
     if (str_eq(magic, "%%python") || str_eq(magic, "%%python3"))
         return run_in_kernel(p, "python", NULL, false, body);
+    if (str_eq(magic, "%%time"))
+        return time_cell(p, body, line, e);
     if (str_eq(magic, "%%capture"))
         take_capture(p, arguments);
     else if (!str_eq(magic, "%%lua"))

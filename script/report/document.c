@@ -4,56 +4,9 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "script/journal/jupyter.h"
 
 #include <string.h>
-
-// A text of an .ipynb: one string, or a list of them.
-static char *joined(const cJSON *text)
-{
-    buf all = {0};
-    const cJSON *part;
-    if (cJSON_IsString(text))
-        return mem_strdup(text->valuestring);
-    cJSON_ArrayForEach(part, text) if (cJSON_IsString(part)) buf_str(&all, part->valuestring);
-    return all.data ? buf_take(&all) : mem_strdup("");
-}
-
-static cJSON *bundle(const cJSON *data)
-{
-    cJSON *all = cJSON_CreateObject();
-    const cJSON *part;
-    cJSON_ArrayForEach(part, data)
-    {
-        bool lines = cJSON_IsArray(part) && (!part->child || cJSON_IsString(part->child)) &&
-                     !str_ends(part->string, "json");
-        AUTO_FREE char *text = lines ? joined(part) : NULL;
-        json_set(all, part->string, text ? cJSON_CreateString(text) : cJSON_Duplicate(part, true));
-    }
-    return all;
-}
-
-static cJSON *event_of(const cJSON *output, const char *id, int64_t number)
-{
-    const char *type = json_str_or(output, "output_type", "");
-    cJSON *event = cJSON_CreateObject();
-    json_set_str(event, "cell", id);
-    if (str_eq(type, "stream")) {
-        AUTO_FREE char *text = joined(json_get(output, "text"));
-        json_set_str(event, "type", "stream");
-        json_set_str(event, "name", json_str_or(output, "name", "stdout"));
-        json_set_str(event, "text", text);
-    } else if (str_eq(type, "error")) {
-        json_set_str(event, "type", "error");
-        json_set_str(event, "name", json_str_or(output, "ename", "error"));
-        json_set_str(event, "message", json_str_or(output, "evalue", ""));
-    } else {
-        json_set_str(event, "type", "display");
-        json_set_int(event, "id", number);
-        json_set(event, "data", bundle(json_get(output, "data")));
-        json_set_bool(event, "result", str_eq(type, "execute_result"));
-    }
-    return event;
-}
 
 static void add_outputs(fold *f, const notebook *nb)
 {
@@ -67,7 +20,7 @@ static void add_outputs(fold *f, const notebook *nb)
         at++;
         cJSON_ArrayForEach(output, json_get(c, "outputs"))
         {
-            AUTO_JSON *event = event_of(output, id, ++number);
+            AUTO_JSON *event = jupyter_event(output, id, ++number);
             fold_event(f, event, NULL); // an output that is none is left out
         }
     }

@@ -2,13 +2,12 @@
 // Markdown as md4c reads it becomes HTML, tag by tag.
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/text/markdown.h"
 #include "base/text/utf8.h"
 #include "script/report/html_text.h"
 
 #include <md4c.h>
 #include <string.h>
-
-enum { BARS_MAX = 128 }; // in a line: md4c's time for a table is its rows × its columns
 
 struct page {
     buf *out;
@@ -147,7 +146,9 @@ static void span(struct page *p, bool open, MD_SPANTYPE type)
         [MD_SPAN_STRONG] = "strong",
         [MD_SPAN_CODE] = "code",
         [MD_SPAN_DEL] = "del"};
-    if (!p->images && type < ARRAY_LEN(tags) && tags[type])
+    if (type == MD_SPAN_LATEXMATH || type == MD_SPAN_LATEXMATH_DISPLAY)
+        buf_str(p->out, type == MD_SPAN_LATEXMATH ? "$" : "$$"); // a formula stays as it is
+    else if (!p->images && type < ARRAY_LEN(tags) && tags[type])
         simple(p, open, tags[type]);
 }
 
@@ -206,27 +207,19 @@ static int add_text(MD_TEXTTYPE type, const MD_CHAR *text, MD_SIZE n, void *arg)
     return 0;
 }
 
-static bool has_many_bars(const char *s, size_t n)
+void html_markdown(buf *out, const char *source, size_t source_n)
 {
-    size_t bars = 0;
-    for (size_t i = 0; i < n; i++) {
-        bars = s[i] == '\n' ? 0 : bars + (s[i] == '|');
-        if (bars > BARS_MAX)
-            return true;
-    }
-    return false;
-}
-
-void html_markdown(buf *out, const char *text, size_t n)
-{
+    AUTO_FREE char *text = markdown_plain(source, source_n);
+    size_t n = strlen(text);
     struct page page = {.out = out};
-    MD_PARSER parser = {.flags = MD_FLAG_STRIKETHROUGH | MD_FLAG_TASKLISTS | MD_FLAG_NOHTML,
+    MD_PARSER parser = {.flags = MD_FLAG_STRIKETHROUGH | MD_FLAG_TASKLISTS | MD_FLAG_NOHTML |
+                                 MD_FLAG_LATEXMATHSPANS,
         .enter_block = enter_block,
         .leave_block = leave_block,
         .enter_span = enter_span,
         .leave_span = leave_span,
         .text = add_text};
-    parser.flags |= has_many_bars(text, n) ? 0 : MD_FLAG_TABLES;
+    parser.flags |= markdown_has_many_bars(text, n) ? 0 : MD_FLAG_TABLES;
     buf_str(out, "<div class=\"text\">\n");
     if (md_parse(text, (MD_SIZE)n, &parser, &page) != 0)
         mem_out(n); // nothing else fails

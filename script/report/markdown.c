@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A run as Markdown: what came out first, then its cells.
+#include "base/text/markdown.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -15,7 +16,8 @@ static void md_cell(struct export *x, const cell *c, buf *out)
 {
     const struct run_cell *rc = fold_cell_by_id(x->fold, c->id, NULL);
     if (c->kind != CELL_CODE) {
-        buf_fmt(out, "%s\n\n", c->source);
+        AUTO_FREE char *fence = markdown_open_fence(c->source, strlen(c->source));
+        buf_fmt(out, "%s%s\n\n", c->source, fence ? fence : "");
         return;
     }
     if (c->title)

@@ -223,6 +223,20 @@ def test_check_says_nothing_of_what_is_right(t):
     assert "none.lua" in done.out and len(done.out.splitlines()) == 2, done
 
 
+def test_a_local_that_a_later_cell_reads_is_told(t):
+    folder = t.dir()
+    write(folder, "n.lua", "-- %% Make\nlocal rate, twice = 0.1\nlocal function half() end\nx = twice\nlocal json = json\n"
+                           "-- %% Use\nprint(rate, x, json ~= nil)\nlocal t = {half = 1}\nfor twice = 1, 1 do end\n"
+                           "-- %% Set\nhalf = 2\nprint(half)\n-- %% Fail\nprint(rate * 2)\n")
+    done = firesteel(folder, "check", "n.lua")
+    words = "rate is a local of cell 1 (Make), line 1, and ends with it: without `local` there"
+    assert done.code == 2 and [line.split(": ")[0] for line in done.out.splitlines()] == ["n.lua:7", "n.lua:14"], done
+    assert done.out.count(words) == 2, done
+    done = firesteel(folder, "run", "n.lua")
+    assert done.code == 1 and "rate is nil here: " + words in done.out, done
+    assert "(global 'rate'): " + words in done.out, done
+
+
 def test_a_notebook_of_another_language_needs_a_kernel_for_it(t):
     """One that nobody has; tests/replay/jupyter.py runs those that there are."""
     folder = t.dir()

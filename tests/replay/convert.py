@@ -132,6 +132,32 @@ def test_notebooks_of_other_times_and_with_odd_characters(t):
     assert "m\ufffdre" in sh(FIRESTEEL, "convert", "odd.ipynb", "--to", "md", "-o", "-", cwd=folder).out
 
 
+def test_documents_have_tracebacks_tags_and_closed_fences(t):
+    folder = t.dir()
+    trace = ["\x1b[0;31mValueError\x1b[0m  Traceback (most recent call last)", "\x1b[0;31mValueError\x1b[0m: too far"]
+    write(folder, "e.ipynb", json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {"language_info": {"name": "python"}}, "cells": [
+        {"cell_type": "code", "id": "a", "metadata": {}, "execution_count": 1, "source": "f()", "outputs": [
+            {"output_type": "error", "ename": "ValueError", "evalue": "too far", "traceback": trace}]},
+        {"cell_type": "markdown", "id": "b", "metadata": {}, "source": "```python\nx = 1"},
+        {"cell_type": "markdown", "id": "c", "metadata": {}, "source": "one<br>two $a*b*c$\n\n| a |\n|-|\n| 1 |"}]}))
+    text = sh(FIRESTEEL, "convert", "e.ipynb", "--to", "md", "-o", "-", cwd=folder).out
+    assert "ValueError  Traceback (most recent call last)\n  ValueError: too far\n```\n" in text and "\x1b" not in text, text
+    assert "```python\nx = 1\n```\n\none" in text, text
+    page = sh(FIRESTEEL, "convert", "e.ipynb", "--to", "html", "-o", "-", cwd=folder).out
+    assert "</span>: too far" in page and "one<br>\ntwo $a*b*c$" in page and "<table>" in page, page
+
+
+def test_an_error_that_a_run_writes_is_told_by_jupyter_s_tools(t):
+    """They show the traceback, and nothing else of an error."""
+    folder = t.dir()
+    write(folder, "f.lua", "-- %% A\nlocal x = nil + 1\n")
+    assert sh(FIRESTEEL, "run", "f.lua", "--report", "r.ipynb", cwd=folder).code == 1
+    (error,) = json.loads(read(folder, "r.ipynb"))["cells"][0]["outputs"]
+    assert error["traceback"][0] == f"error: {error['evalue']}" and len(error["traceback"]) > 1, error
+    text = sh(FIRESTEEL, "convert", "r.ipynb", "--to", "md", "-o", "-", cwd=folder).out
+    assert text.count("attempt to perform arithmetic") == 1, text
+
+
 def test_jupytext_reads_the_python_file_as_we_do(t):
     if not os.path.exists(JUPYTEXT):
         raise Skip("no jupytext in the cache: tests/support/tools CACHE makes it")

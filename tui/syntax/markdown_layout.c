@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/text/markdown.h"
 #include "base/text/utf8.h"
 #include "tui/grid/layout.h"
 #include "tui/syntax/markdown_private.h"
@@ -12,8 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { BARS_MAX = 128 }; // in a line: md4c's time for a table is its rows × its columns
 
 static const style dim = {.attrs = ATTR_DIM};
 
@@ -452,6 +451,27 @@ static void open_link(struct layout *l, const MD_ATTRIBUTE *target)
     }
 }
 
+static style words_look(const struct layout *l)
+{
+    style look = l->base;
+    if (l->em)
+        look = style_over(look, syntax_style(CLASS_EMPHASIS));
+    if (l->strong)
+        look = style_over(look, syntax_style(CLASS_STRONG));
+    if (l->strike)
+        look = style_over(look, (style){.attrs = ATTR_STRIKE | ATTR_DIM});
+    if (l->link)
+        look = style_over(look, syntax_style(CLASS_LINK));
+    return l->code ? style_over(look, syntax_style(CLASS_CODE)) : look;
+}
+
+// A formula stays as it was written.
+static void add_dollars(struct layout *l, MD_SPANTYPE type)
+{
+    if (type == MD_SPAN_LATEXMATH || type == MD_SPAN_LATEXMATH_DISPLAY)
+        styled_add(&l->words, "$$", type == MD_SPAN_LATEXMATH ? 1 : 2, words_look(l));
+}
+
 static int enter_span(MD_SPANTYPE type, void *detail, void *arg)
 {
     struct layout *l = arg;
@@ -459,6 +479,7 @@ static int enter_span(MD_SPANTYPE type, void *detail, void *arg)
     l->strong += type == MD_SPAN_STRONG;
     l->strike += type == MD_SPAN_DEL;
     l->code += type == MD_SPAN_CODE;
+    add_dollars(l, type);
     if (type == MD_SPAN_A)
         open_link(l, &((MD_SPAN_A_DETAIL *)detail)->href);
     else if (type == MD_SPAN_IMG)
@@ -473,25 +494,12 @@ static int leave_span(MD_SPANTYPE type, void *detail, void *arg)
     l->strong -= type == MD_SPAN_STRONG;
     l->strike -= type == MD_SPAN_DEL;
     l->code -= type == MD_SPAN_CODE;
+    add_dollars(l, type);
     if ((type == MD_SPAN_A || type == MD_SPAN_IMG) && l->link == 1)
         close_link(l);
     else if (type == MD_SPAN_A || type == MD_SPAN_IMG)
         l->link--;
     return 0;
-}
-
-static style words_look(const struct layout *l)
-{
-    style look = l->base;
-    if (l->em)
-        look = style_over(look, syntax_style(CLASS_EMPHASIS));
-    if (l->strong)
-        look = style_over(look, syntax_style(CLASS_STRONG));
-    if (l->strike)
-        look = style_over(look, (style){.attrs = ATTR_STRIKE | ATTR_DIM});
-    if (l->link)
-        look = style_over(look, syntax_style(CLASS_LINK));
-    return l->code ? style_over(look, syntax_style(CLASS_CODE)) : look;
 }
 
 static void add_words(struct layout *l, const char *text, size_t n)
@@ -552,26 +560,20 @@ static int add_text(MD_TEXTTYPE type, const MD_CHAR *text, MD_SIZE n, void *arg)
     return 0;
 }
 
-static bool has_many_bars(const char *s, size_t n)
+markdown *markdown_new(const char *source, size_t source_n, int width, bool ascii)
 {
-    size_t bars = 0;
-    for (size_t i = 0; i < n && bars <= BARS_MAX; i++)
-        bars = s[i] == '\n' ? 0 : bars + (s[i] == '|');
-    return bars > BARS_MAX;
-}
-
-markdown *markdown_new(const char *s, size_t n, int width, bool ascii)
-{
+    AUTO_FREE char *s = markdown_plain(source, source_n);
+    size_t n = strlen(s);
     markdown *m = mem_alloc(sizeof *m);
     struct layout l = {.out = m, .s = s, .end = s + n, .counted = s, .ascii = ascii};
-    MD_PARSER parser = {.flags = MD_FLAG_STRIKETHROUGH | MD_FLAG_TASKLISTS,
+    MD_PARSER parser = {.flags = MD_FLAG_STRIKETHROUGH | MD_FLAG_TASKLISTS | MD_FLAG_LATEXMATHSPANS,
         .enter_block = enter_block,
         .leave_block = leave_block,
         .enter_span = enter_span,
         .leave_span = leave_span,
         .text = add_text};
     l.width = width < 1 ? 1 : width;
-    parser.flags |= has_many_bars(s, n) ? 0 : MD_FLAG_TABLES;
+    parser.flags |= markdown_has_many_bars(s, n) ? 0 : MD_FLAG_TABLES;
     if (md_parse(s, (MD_SIZE)n, &parser, &l) != 0)
         mem_out(n); // nothing else fails
     styled_done(&l.words);

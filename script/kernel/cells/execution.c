@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "script/kernel/effects/gate.h"
+#include "script/notebook/lua/locals.h"
 
 #include <string.h>
 
@@ -38,6 +39,7 @@ execution *execution_new(const notebook *nb, size_t i, err *e)
     x->timeout_ns = c->options.timeout_ns;
     x->retries = c->options.retries;
     x->attempt = 1;
+    x->lost = x->plan.kind == PLAN_LUA ? locals_lost(nb, i) : NULL;
     x->given = !notebook_counts(nb, i);
     x->tolerant = cell_has_tag(c, "raises-exception");
     x->turn.declared = gate_declared(c->options.effects);
@@ -66,6 +68,7 @@ void execution_free(execution *x)
     free(x->when);
     free(x->after);
     cJSON_Delete(x->earlier);
+    cJSON_Delete(x->lost);
     cJSON_Delete(x->traceback);
     cJSON_Delete(x->used);
     cJSON_Delete(x->preflight);

@@ -30,6 +30,7 @@ typedef struct execution {
     int64_t started;         // mono ns
     struct queue_item *item; // the session's, while it waits to follow another one
     struct execution *next;  // that follows it (interp_follow)
+    cJSON *lost;             // names that earlier cells have as locals (locals.h); NULL: none
     cJSON *preflight;        // looked at before it runs: {"cells", "parameters"}; NULL: nothing is
 
     // Filled in by the Lua thread.

@@ -9,6 +9,7 @@
 #include "script/kernel/cells/luajson.h"
 #include "script/kernel/cells/packing.h"
 #include "script/kernel/cells/reads.h"
+#include "script/notebook/lua/locals.h"
 #include "script/pack/errortext.h"
 
 #include <lauxlib.h>
@@ -210,6 +211,21 @@ enum failure interp_classify(const interp *in, int status, const char *message)
     return FAILURE_ERROR;
 }
 
+// "… (global 'rate')": says why it is nil, when an earlier cell has it as a local.
+static void name_lost_local(execution *x)
+{
+    for (const cJSON *lost = x->lost ? x->lost->child : NULL; lost; lost = lost->next) {
+        AUTO_FREE char *global = str_fmt("(global '%s')", lost->string);
+        if (!strstr(x->message, global))
+            continue;
+        AUTO_FREE char *words = locals_words(lost->string, lost);
+        char *message = str_fmt("%s: %s", x->message, words);
+        free(x->message);
+        x->message = message;
+        return;
+    }
+}
+
 static void describe_failure(interp *in, int status)
 {
     execution *x = in->running;
@@ -232,6 +248,24 @@ static void describe_failure(interp *in, int status)
         return;
     }
     x->message = mem_strdup(strip_place(x, message));
+    name_lost_local(x);
+}
+
+// Tells of the names that the cell has read, and that were nil because they are locals of earlier
+// cells. A failure has told the one that it is about.
+static void tell_lost_locals(interp *in, const execution *x)
+{
+    port *p = in->options->effects->spec.port;
+    const cJSON *read, *reads = x->lost ? json_get(x->used, "reads") : NULL;
+    cJSON_ArrayForEach(read, reads)
+    {
+        const cJSON *lost = json_get(x->lost, read->valuestring);
+        AUTO_FREE char *words = lost ? locals_words(read->valuestring, lost) : NULL;
+        if (!lost || (x->message && strstr(x->message, words)))
+            continue;
+        AUTO_FREE char *line = str_fmt("%s is nil here: %s\n", read->valuestring, words);
+        port_text(p, x->turn.cell, NULL, "stderr", line, strlen(line));
+    }
 }
 
 // The error of a program that ran the cell: it knows better than the call what has failed.
@@ -368,6 +402,7 @@ static void run(interp *in, execution *x)
     note_files(L);
     end_turn(in);
     with_reads(in, end_reads, x);
+    tell_lost_locals(in, x);
     if (x->failure == FAILURE_MEMORY)
         lua_gc(L, LUA_GCCOLLECT);
     in->running = NULL;

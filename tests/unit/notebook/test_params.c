@@ -223,6 +223,27 @@ TEST(nothing_given_changes_nothing)
     CHECK_INT(notebook_count(nb), 2);
 }
 
+static void check_cause(const char *source, const char *assignment, const char *words)
+{
+    err e = {0};
+    struct params own;
+    notebook *of = notebook_new();
+    notebook_insert(of, 0, "tags=[\"parameters\"]", source);
+    CHECK_OK(params_find(of, &own, &e) == 0, e);
+    CHECK(params_give(&own, assignment, &e) < 0);
+    CHECK_HAS(e.text, words);
+    params_done(&own);
+    notebook_free(of);
+}
+
+TEST(the_cause_is_named_why_there_is_no_parameter)
+{
+    check_cause("n = 10; m = 2", "n=3", "another statement stands in its line");
+    check_cause("n = 10; m = 2", "m=3", "another statement stands in its line");
+    check_cause("text = [[a\nb]] .. x", "text=z", "a text in long brackets");
+    check_cause("list = {1, 2}", "list={4,5}", "a list is written [4, 5], not {4, 5}");
+}
+
 TEST(wrong_names_and_types_are_refused)
 {
     load();

@@ -135,10 +135,24 @@ TEST(bash_and_capture)
     plan_done(&p);
 }
 
+TEST(common_magics_of_ipython)
+{
+    struct plan p = plan("", "%%time\nx = 1\nx + 1");
+    CHECK_INT(p.kind, PLAN_LUA);
+    CHECK_INT(p.skipped, 0);
+    CHECK_STR(p.text, "local timed <close> = firesteel.magic.time();\nx = 1\nx + 1\n");
+    plan_done(&p);
+    check_lua("%time f()", "do local timed <close> = firesteel.magic.time(); f() end;\n");
+    check_lua("%pip install x", "firesteel.magic.system(\"python3 -m pip install x\");\n");
+    check_fault("", "%cd /tmp", 1, "there is no %cd: cells run in the folder of the notebook");
+    check_fault("", "x = 1\n%timeit f()", 2, "write %time before the statement");
+    check_fault("", "%%time\n%%bash\nls", 1, "%%time is for cells in Lua");
+}
+
 TEST(what_is_not_known_is_said_with_its_line)
 {
     check_fault("", "x = 1\n%evn A=b", 2, "unknown magic %evn; did you mean %env?");
-    check_fault("", "%%javascript\nx", 1, "unknown magic %%javascript; there are");
+    check_fault("", "%%javascript\nx", 1, "there is no %%javascript: nothing runs it here");
     check_fault("", "%%bassh\nx", 1, "did you mean %%bash?");
     check_fault("", "x = 1\n%%bash", 2, "unknown magic %%bash");
     check_fault("", "%%writefile\nx", 1, "needs the name of a file");

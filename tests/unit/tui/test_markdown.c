@@ -63,8 +63,9 @@ TEST(lists_have_tasks_numbers_and_blocks)
 
 TEST(what_is_not_known_stands_as_it_is)
 {
-    check("<div>\n  <b>x</b>\n</div>\n\nan <i>inline</i>", 40,
-        "<div>\n  <b>x</b>\n</div>\n\nan <i>inline</i>\n");
+    check(
+        "<div>\n  <b>x</b>\n</div>\n\nan <i>inline</i> <widget>", 40, "x\n\nan inline <widget>\n");
+    check("<form>\n  <input>\n</form>", 40, "<form>\n<input>\n</form>\n");
     check("a &amp; b &lt;c&gt; &unknown; &#65;", 40, "a & b <c> &unknown; &#65;\n");
     check("[a](x \"title\") [b][ref] ![](p.png)\n\n[ref]: http://y", 40,
         "a (x) b (http://y)  (p.png)\n");
@@ -154,6 +155,27 @@ TEST(rows_know_their_source)
     CHECK_INT((int)markdown_source(m, 0), 0);
     CHECK_INT((int)markdown_source(m, 2), 2);
     markdown_free(m);
+}
+
+TEST(formulas_stay_and_short_tables_are_tables)
+{
+    check("Sum $a*b*c$ and $$p*q*r$$ for $5", 60, "Sum $a*b*c$ and $$p*q*r$$ for $5\n");
+    check("| a | b |\n|-|:-:|\n| 1 | 2 |", 20, "a │ b\n──┼──\n1 │ 2\n");
+    check("a | b\n--|--\n1 | 2", 20, "a │ b\n──┼──\n1 │ 2\n");
+    check("a\n--", 20, "a\n");
+}
+
+TEST(tags_of_notebooks_are_markdown)
+{
+    check("<a href=\"https://x.example/a\"><img src=\"b.svg\" alt=\"Open\"></a>", 60,
+        "Open (https://x.example/a)\n");
+    check("one<br>two<br/>\nthree", 30, "one\ntwo\nthree\n");
+    check("<details>\n<summary>More</summary>\n\nhidden\n</details>\nend", 30,
+        "More\n\nhidden\n\nend\n");
+    check("<p align=\"center\">\n  <b>bold</b> <!-- no\nword --> x<sup>2</sup>\n</p>", 30,
+        "bold x2\n");
+    check("`<b>` and\n```\n<br>\n```\n    <i>", 30, "<b> and\n  <br>\n\n  <i>\n");
+    check("a <name> <https://x.example> 1 < 2", 60, "a <name> https://x.example 1 < 2\n");
 }
 
 int main(void)
