@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "k8s/client/kubeconfig.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/shape.h"
 #include "base/str.h"
 #include "base/yaml.h"
+#include "k8s/client/auth/oidc.h"
 #include "k8s/client/proxy.h"
 #include "k8s/net/http.h"
 
@@ -434,10 +436,22 @@ static int check_user(const kubeconfig *k, const cJSON *u, err *e)
         return err_set(e, ERR_INVALID, "exec and auth-provider are both there: leave one out");
     if (has_exec && check_exec(exec, e) != 0)
         return -1;
-    if (has_provider && !k->token)
-        return err_set(
-            e, ERR_INVALID, "auth-provider is no longer a part of Kubernetes: use an exec plugin");
     return 0;
+}
+
+// Of the providers client-go has oidc alone. It stands back when there is a token.
+static int take_provider(kubeconfig *k, const cJSON *provider, err *e)
+{
+    if (!cJSON_IsObject(provider) || k->token)
+        return 0;
+    if (!str_eq(json_str(provider, "name"), "oidc"))
+        return err_set(e, ERR_INVALID,
+            "auth-provider %s is no longer a part of Kubernetes: use an exec plugin",
+            json_str_or(provider, "name", ""));
+    if (!kubeconfig_is_tls(k)) // nothing is sent without TLS
+        return 0;
+    k->token = oidc_token(json_get(provider, "config"), clock_wall(), e);
+    return k->token ? 0 : -1;
 }
 
 static int take_user(kubeconfig *k, const cJSON *u, const cJSON *cluster, err *e)
@@ -454,7 +468,7 @@ static int take_user(kubeconfig *k, const cJSON *u, const cJSON *cluster, err *e
     k->as_extra = cJSON_Duplicate(json_get(u, "as-user-extra"), 1);
     copy_data(u, "client-certificate-data", &k->cert_data, &k->cert_data_n);
     copy_data(u, "client-key-data", &k->key_data, &k->key_data_n);
-    if (check_user(k, u, e) != 0)
+    if (check_user(k, u, e) != 0 || take_provider(k, json_get(u, "auth-provider"), e) != 0)
         return -1;
     k->anonymous = !kubeconfig_is_tls(k);
     bool has_own =

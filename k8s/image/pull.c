@@ -50,8 +50,10 @@ static int no_image(
         s->name, strchr(tag, ':') ? '@' : ':', tag);
 }
 
-// Reads a manifest or an index, which must have the digest that was asked for.
-static int get_manifest(struct pull *p, const char *tag, buf *text, oci_descriptor *d, err *e)
+// Reads a manifest or an index, which must have the digest that was asked for, and the size that
+// its index says (-1: none does).
+static int get_manifest(
+    struct pull *p, const char *tag, int64_t size, buf *text, oci_descriptor *d, err *e)
 {
     AUTO_FREE char *path = str_fmt("/v2/%s/manifests/%s", p->session.name, tag);
     AUTO_FREE char *accept = accepted_manifests();
@@ -67,6 +69,11 @@ static int get_manifest(struct pull *p, const char *tag, buf *text, oci_descript
     if (strchr(tag, ':') && !str_eq(tag, d->digest.text))
         return err_set(e, ERR_INVALID, "the registry %s answers %s with a manifest of digest %s",
             p->session.remote->host, tag, d->digest.text);
+    if (size >= 0 && size != d->size)
+        return err_set(e, ERR_INVALID,
+            "the index of %s says that the manifest %s has %lld bytes, and it has %lld: whoever "
+            "made the index has to make it anew",
+            p->session.name, d->digest.text, (long long)size, (long long)d->size);
     AUTO_JSON *json = json_parse(buf_cstr(text), text->len, e);
     if (!json)
         return err_wrap(e, "the manifest of %s", p->session.name);
@@ -229,13 +236,13 @@ static int choose_image(struct pull *p, buf *text, err *e)
     if (!index || oci_index_choose(index, &chosen, e) || store_text(p, text, e))
         return -1;
     buf_clear(text);
-    return get_manifest(p, chosen.digest.text, text, &p->out->manifest, e);
+    return get_manifest(p, chosen.digest.text, chosen.size, text, &p->out->manifest, e);
 }
 
 static int pull(struct pull *p, const struct image_pull_from *from, err *e)
 {
     AUTO_BUF text = {0};
-    if (image_greet(&p->session, e) || get_manifest(p, from->tag, &text, &p->out->manifest, e))
+    if (image_greet(&p->session, e) || get_manifest(p, from->tag, -1, &text, &p->out->manifest, e))
         return -1;
     oci_descriptor named = p->out->manifest;
     p->out->digest = named.digest;

@@ -240,6 +240,19 @@ static void token_form(const struct image_session *s, const auth_challenge *c, b
     add_form(form, "refresh_token", s->remote->identity);
 }
 
+static void tell_where(struct image_session *s, const char *realm)
+{
+    const struct image_remote *to = s->remote;
+    AUTO_FREE char *host = url_host(realm);
+    if (s->told || !to->told || !(to->user || to->identity) || str_eq(host, to->host))
+        return;
+    AUTO_FREE char *from = to->login_from ? str_fmt(", of %s,", to->login_from) : mem_strdup("");
+    AUTO_FREE char *words = str_fmt(
+        "the login for %s%s goes to %s, which the registry names for tokens", to->host, from, host);
+    to->told(to->told_arg, words);
+    s->told = true;
+}
+
 static int ask_for_token(
     struct image_session *s, const auth_challenge *c, struct http_response *r, err *e)
 {
@@ -284,6 +297,7 @@ static int fetch_token(struct image_session *s, const auth_challenge *c, err *e)
         return err_set(e, ERR_UNAUTHORIZED,
             "the registry %s asks for a token without a safe address", s->remote->host);
     struct http_response r = {0};
+    tell_where(s, c->realm);
     int status = ask_for_token(s, c, &r, e);
     AUTO_JSON *json =
         status == 0 && r.status == 200 ? json_parse(buf_cstr(&r.body), r.body.len, NULL) : NULL;

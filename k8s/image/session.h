@@ -21,6 +21,10 @@ struct image_remote {
     const char *login_from;      // whose it is, or why there is none, for messages; NULL
     const char *token;           // a bearer token to start with; NULL: none
     const char *proxy;           // as in http_request; NULL: none
+    // Told once a session, in words for people, when the login goes to another host than the
+    // registry: its token server. NULL: nobody.
+    void (*told)(void *arg, const char *words);
+    void *told_arg;
 };
 
 struct image_session {
@@ -32,6 +36,7 @@ struct image_session {
     bool plain;             // the transport is http:
     bool settled;           // it was answered once on this transport
     int busy;               // how often in a row it has answered that it is busy
+    bool told;              // where the login goes
 };
 struct image_session image_session_begin(
     const struct image_remote *r, const char *name, const char *actions);

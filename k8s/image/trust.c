@@ -6,6 +6,7 @@
 #include "base/path.h"
 #include "base/shape.h"
 #include "base/str.h"
+#include "k8s/image/registries/conf.h"
 
 #include <dirent.h>
 #include <string.h>
@@ -70,89 +71,6 @@ static int find_certificates(
     return 0;
 }
 
-// registries.conf
-
-struct table {
-    char *location, *prefix;
-    bool registry, insecure;
-};
-
-static bool is_host_of(const char *host, const char *location)
-{
-    size_t n = strlen(host);
-    return location && strncmp(location, host, n) == 0 && (!location[n] || location[n] == '/');
-}
-
-// Ends a table. Does it say that the host is insecure?
-static bool end_table(struct table *t, const char *host)
-{
-    bool found =
-        t->registry && t->insecure && is_host_of(host, t->location ? t->location : t->prefix);
-    free(t->location);
-    free(t->prefix);
-    *t = (struct table){0};
-    return found;
-}
-
-// The text of a TOML string that ends within its line; NULL: it is none.
-static char *string_value(const char *text)
-{
-    char quote = *text;
-    const char *end = quote == '"' || quote == '\'' ? strchr(text + 1, quote) : NULL;
-    return end ? mem_strndup(text + 1, (size_t)(end - text - 1)) : NULL;
-}
-
-static void take_key(struct table *t, const char *line)
-{
-    size_t n = strcspn(line, " \t=");
-    const char *value = line + n + strspn(line + n, " \t");
-    if (*value != '=')
-        return;
-    value += 1 + strspn(value + 1, " \t");
-    char **text = n == 8 && memcmp(line, "location", n) == 0 ? &t->location
-                  : n == 6 && memcmp(line, "prefix", n) == 0 ? &t->prefix
-                                                             : NULL;
-    if (text && !*text)
-        *text = string_value(value);
-    if (n == 8 && memcmp(line, "insecure", n) == 0)
-        t->insecure = str_starts(value, "true");
-}
-
-bool trust_conf_insecure(const char *text, const char *host)
-{
-    struct table t = {0};
-    bool found = false;
-    while (*text && !found) {
-        size_t n = strcspn(text, "\n");
-        AUTO_FREE char *line = str_trim(text, n);
-        text += n + (text[n] == '\n');
-        if (*line == '[') {
-            found = end_table(&t, host);
-            t.registry = str_starts(line, "[[registry]]");
-        } else
-            take_key(&t, line);
-    }
-    return end_table(&t, host) || found;
-}
-
-static bool conf_file_insecure(const char *path, const char *host)
-{
-    AUTO_BUF text = {0};
-    return path_read(path, &text, FILE_LIMIT, NULL) == 0 &&
-           trust_conf_insecure(buf_cstr(&text), host);
-}
-
-static bool conf_insecure(const struct trust_places *p, const char *host)
-{
-    AUTO_FREE char *own = p->config ? path_join(p->config, "containers/registries.conf") : NULL;
-    AUTO_FREE char *systems = p->etc ? path_join(p->etc, "containers/registries.conf") : NULL;
-    if (p->registries_conf && *p->registries_conf)
-        return conf_file_insecure(p->registries_conf, host);
-    if (own && path_exists(own))
-        return conf_file_insecure(own, host);
-    return systems && conf_file_insecure(systems, host);
-}
-
 static const struct shape_field daemon_fields[] = {{"insecure-registries", &shape_strings}, {0}};
 static const struct shape daemon_shape = {SHAPE_OBJECT, .fields = daemon_fields};
 
@@ -176,7 +94,9 @@ static int daemon_insecure(const struct trust_places *p, const char *host, bool 
 int trust_find(const struct trust_places *p, const char *host, struct trust *t, err *e)
 {
     *t = (struct trust){0};
-    t->insecure = conf_insecure(p, host);
+    CLEANUP(registries_done) struct registries conf;
+    registries_find(&conf, p);
+    t->insecure = registries_insecure(&conf, host);
     if (daemon_insecure(p, host, &t->insecure, e) == 0 && find_certificates(p, host, t, e) == 0)
         return 0;
     trust_done(t);

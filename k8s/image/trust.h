@@ -27,7 +27,3 @@ struct trust {
 // certificate without a key, ERR_IO.
 int trust_find(const struct trust_places *p, const char *host, struct trust *t, err *e);
 void trust_done(struct trust *t);
-
-// Does the text of a registries.conf call this registry insecure? Of its TOML only the tables
-// [[registry]] are read, and of those `location`, `prefix` and `insecure`.
-bool trust_conf_insecure(const char *text, const char *host);

@@ -48,6 +48,8 @@ static int take(cJSON *out, cJSON *object, const char *where, err *e)
     const cJSON *m = json_get(object, "metadata");
     if (!json_str(m, "name") && !json_str(m, "generateName"))
         return err_set(e, ERR_INVALID, "%s (%s) has no metadata.name", where, kind);
+    if (manifest_check_lengths(object, e) != 0)
+        return err_wrap(e, "%s (%s)", where, kind);
     cJSON_AddItemToArray(out, STEAL(owned));
     return 0;
 }

@@ -14,6 +14,9 @@
 // (kind: …List with items) are flattened. Errors: "sparkapp.yaml: line 3, column 7: …",
 // "sparkapp.yaml: document 2 has no kind".
 cJSON *manifest_parse(const char *name, const char *text, size_t n, err *e);
+// Refuses a name or label that is too long, also for what controllers make of it (lengths.c): the
+// error names the field. manifest_parse and manifest_from_json have called it.
+int manifest_check_lengths(const cJSON *object, err *e);
 // The same for a tree from Lua: one object, or an array of objects.
 cJSON *manifest_from_json(const cJSON *value, err *e);
 // Marks an object as this run's: labels managed-by=firesteel and firesteel/run=RUN. Existing labels

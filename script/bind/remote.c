@@ -260,15 +260,27 @@ static int trust_extension(const struct choice *o, const char *source, struct re
     return use_authority(r, &(struct http_tls_options){.ca = ca.data, .ca_n = ca.len}, e);
 }
 
+static struct trust_places places_of(call *c, const char *config)
+{
+    return (struct trust_places){.config = config,
+        .etc = "/etc",
+        .registries_conf = setting(c, "CONTAINERS_REGISTRIES_CONF")};
+}
+
+void remote_registries(call *c, struct registries *out)
+{
+    AUTO_FREE char *config = config_home(c);
+    struct trust_places places = places_of(c, config);
+    registries_find(out, &places);
+}
+
 // What docker's and containers' settings say about it.
 static int trust_machine(call *c, const char *host, struct remote *r, err *e)
 {
     AUTO_FREE char *config = config_home(c);
     CLEANUP(trust_done) struct trust t = {0};
-    if (trust_find(&(struct trust_places){.config = config,
-                       .etc = "/etc",
-                       .registries_conf = setting(c, "CONTAINERS_REGISTRIES_CONF")},
-            host, &t, e))
+    struct trust_places places = places_of(c, config);
+    if (trust_find(&places, host, &t, e))
         return -1;
     r->to.insecure |= t.insecure;
     bool strict = !r->to.insecure && !is_loopback(host);
@@ -327,6 +339,12 @@ static void set_proxy(call *c, struct remote *r)
         url, https ? https : setting(c, "https_proxy"), none ? none : setting(c, "no_proxy"));
 }
 
+static void tell_login(void *arg, const char *words)
+{
+    AUTO_FREE char *line = str_fmt("%s\n", words);
+    call_output(arg, "stdout", line, strlen(line));
+}
+
 int remote_find(call *c, const char *ref, bool insecure, struct remote *r, err *e)
 {
     err no_cluster = {0};
@@ -336,7 +354,9 @@ int remote_find(call *c, const char *ref, bool insecure, struct remote *r, err *
         .to = {.http = bind_http(c, e),
             .canceller = call_canceller(c),
             .deadline = call_deadline(c),
-            .insecure = insecure},
+            .insecure = insecure,
+            .told = tell_login,
+            .told_arg = c},
     };
     if (!r->to.http || choose(c, k, &chosen, e))
         return -1;

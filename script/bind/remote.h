@@ -3,6 +3,7 @@
 // strings and borrows the kernel's http. Call remote_done when the call ends.
 #pragma once
 #include "k8s/image/push.h"
+#include "k8s/image/registries/conf.h"
 #include "script/kernel/effects/binding.h"
 
 struct remote {
@@ -18,6 +19,8 @@ struct remote {
 // registry on loopback is insecure, too, unless it is the cluster's or somebody vouches for it.
 // Errors: ERR_USAGE when there is no registry.
 int remote_find(call *c, const char *ref, bool insecure, struct remote *r, err *e);
+// What registries.conf says of all registries. registries_done frees it.
+void remote_registries(call *c, struct registries *out);
 // The name, new, that an image written like this has in this registry; NULL: it is in another one.
 char *remote_name_of(const struct remote *r, const char *ref);
 void remote_done(struct remote *r);

@@ -209,14 +209,40 @@ def test_pull_from_docker_registry(t):
     assert error.startswith("not_found:"), error
 
 
+def test_layers_in_zstd_are_pulled_and_built_on(t):
+    need("skopeo")
+    need("zstd")
+    registry = Registry(t)
+    top, store, image = built(t)
+    # skopeo 1.9 recompresses only what it decompresses itself, so the layers go through its folder
+    copy = sh("skopeo", "copy", f"oci:{store}:firesteel/test:1", f"dir:{top}/plain", "--dest-decompress")
+    assert copy.code == 0, copy
+    copy = sh("skopeo", "copy", "--dest-compress-format", "zstd", "--dest-tls-verify=false", "--format", "oci", f"dir:{top}/plain",
+              f"docker://{registry.host}/a/z:1")
+    assert copy.code == 0, copy
+    manifest = json.loads(urllib.request.urlopen(urllib.request.Request(
+        f"http://{registry.host}/v2/a/z/manifests/1", headers={"Accept": "application/vnd.oci.image.manifest.v1+json"})).read())
+    assert {layer["mediaType"] for layer in manifest["layers"]} == {"application/vnd.oci.image.layer.v1.tar+zstd"}, manifest
+    away = f"{t.dir()}/images"
+    pulled = tool("pull", store=away, ref="z:1", host=registry.host, name="a/z", tag="1", plain=True)
+    assert pulled["fetched"] == 4, pulled
+    ours, theirs = (tool("unpack", store=s, ref=r, cache=f"{s}-roots")["root"] for s, r in ((away, "z:1"), (store, "firesteel/test:1")))
+    diff = sh("diff", "-r", "--no-dereference", ours, theirs)
+    assert diff.code == 0, diff
+    more = tool("build", store=away, tag="more", **{"from": "z:1"}, add=[], dirs=[top], worker={"program": WORKER})
+    assert len(more["layers"]) == len(manifest["layers"]) + 2, more
+    root = tool("unpack", store=away, ref="more", cache=f"{away}-roots")["root"]
+    assert os.path.exists(f"{root}/work/trainer.lua")
+
+
 def test_pull_chooses_the_platform(t):
     registry = Registry(t)
     image, store = pushed_image(t, registry)
     machine = {"x86_64": "amd64", "aarch64": "arm64"}.get(os.uname().machine, os.uname().machine)
 
-    def put(tag, platforms):
+    def put(tag, platforms, more=0):
         entry = {"mediaType": "application/vnd.oci.image.manifest.v1+json", "digest": image["digest"],
-                 "size": os.path.getsize(blob_file(f"{store[:-6]}/images", image["digest"]))}
+                 "size": os.path.getsize(blob_file(f"{store[:-6]}/images", image["digest"])) + more}
         body = json.dumps({"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json",
                            "manifests": [dict(entry, platform=p) for p in platforms]}).encode()
         request = urllib.request.Request(f"http://{registry.host}/v2/a/manifests/{tag}", body, method="PUT", headers={
@@ -233,6 +259,9 @@ def test_pull_chooses_the_platform(t):
     put("other", [{"os": "linux", "architecture": "s390"}])
     error = fails("pull", **dict(to, tag="other"))
     assert "it has no variant for linux/" in error and "only linux/s390" in error, error
+    put("larger", [{"os": "linux", "architecture": machine}], 1)
+    error = fails("pull", **dict(to, tag="larger"))
+    assert re.search(r"the index of a says that the manifest sha256:\w+ has \d+ bytes, and it has \d+", error), error
 
 
 def test_what_is_not_what_its_digest_says_is_refused(t):

@@ -189,6 +189,15 @@ def plugin(command, more=""):
     return f"{{exec: {{{V1}, command: ./{command}{more}}}}}"
 
 
+def oidc(expires):
+    """A user whose id-token is good until then (seconds since 1970); None: it has none."""
+    def part(j):
+        return base64.urlsafe_b64encode(json.dumps(j).encode()).decode().rstrip("=")
+    claims = {"iss": "https://issuer.example", "exp": expires, "name": "ann?>~"}
+    token = f", id-token: {part({'alg': 'none'})}.{part(claims)}.c2ln" if expires else ""
+    return f"{{auth-provider: {{name: oidc, config: {{idp-issuer-url: 'https://issuer.example', client-id: c1{token}}}}}}}"
+
+
 def credential_cases():
     """Users and clusters as people combine them: name → (cluster, user)."""
     cases = {
@@ -239,6 +248,13 @@ def credential_cases():
         "exec-and-provider": (SAFE, plugin("plugin")[:-1] + ", auth-provider: {name: oidc}}"),
         "exec-kubeconfig": (SAFE, plugin("config")),
         "provider-gone": (SAFE, "{auth-provider: {name: gcp, config: {access-token: a}}}"),
+        "oidc": (SAFE, oidc(4e9)),
+        "oidc-expired": (SAFE, oidc(1e9)),
+        "oidc-no-token": (SAFE, oidc(None)),
+        "oidc-no-time": (SAFE, oidc("soon")),
+        "oidc-no-issuer": (SAFE, oidc(4e9).replace("idp-issuer-url", "issuer")),
+        "oidc-no-client": (SAFE, oidc(4e9).replace("client-id", "client")),
+        "oidc-and-token": (SAFE, oidc(4e9)[:-1] + ", token: t1}"),
         "insecure": ("{server: '@S@', insecure-skip-tls-verify: true}", "{token: t1}"),
         "insecure-with-ca": ("{server: '@S@', insecure-skip-tls-verify: true, certificate-authority-data: @CA@}", "{token: t1}"),
         "ca-twice": ("{server: '@S@', certificate-authority: other.crt, certificate-authority-data: @CA@}", "{token: t1}"),
@@ -259,7 +275,10 @@ def credential_cases():
     return cases
 
 
-REASONS = {"key-encrypted": "user u: the client key is encrypted", "certificate-without-key": 'user "u": client-certificate has no key',
+REASONS = {"oidc-expired": "the id-token has expired (2001-09-09T01:46:40Z), and there is no refresh-token: log in again",
+           "oidc-no-client": "auth-provider oidc: its config has no client-id",
+           "provider-gone": "auth-provider gcp is no longer a part of Kubernetes: use an exec plugin",
+           "key-encrypted": "user u: the client key is encrypted", "certificate-without-key": 'user "u": client-certificate has no key',
            "certificate-other-key": "the client key is not that of the client certificate",
            "ca-none-good": "the certificate authority is not PEM", "ca-all-bad": "has no certificate that can be read"}
 

@@ -217,6 +217,52 @@ def test_registries_conf(t):
     pushed(home.run(PUSH, options=("--registry", registry.host)), registry)
 
 
+def test_mirrors_are_asked_first(t):
+    """Here the mirror has the image under another name, and a registry that is away stands before it."""
+    registry, home = Registry(t), Home(t)
+    done = home.run(PUSH.replace("team/nb", f"{registry.host}/near/team/nb"))
+    assert done.code == 0 and registry.has("near/team/nb", "latest"), done
+    home = Home(t)
+    home.put(".config/containers/registries.conf", '[[registry]]\nlocation = "far.example.test"\nblocked = true\n')
+    home.put(".config/containers/registries.conf.d/10-mirrors.conf",
+             '[[registry]]\nlocation = "far.example.test"\n[[registry.mirror]]\nlocation = "127.0.0.1:1"\n'
+             f'[[registry.mirror]]\nlocation = "{registry.host}/near"\ninsecure = true\n'
+             '[[registry]]\nprefix = "far.example.test/shut"\nblocked = true\n'
+             f'[[registry]]\nprefix = "moved.example.test"\nlocation = "{registry.host}/near"\n'
+             f'[[registry]]\nprefix = "digests.example.test"\nlocation = "127.0.0.1:1"\n[[registry.mirror]]\n'
+             f'location = "{registry.host}/near"\npull-from-mirror = "digest-only"\n')
+    done = home.run('a = image.pull "far.example.test/team/nb"', 'print("is " .. a.digest .. " from " .. a.from)')
+    assert re.search(rf"pulled far\.example\.test/team/nb:latest sha256:\w+ \(from {registry.host}/near/team/nb, ", done.out), done
+    digest = re.search(r"is (\S+) from far\.example\.test/team/nb", done.out).group(1)
+    done = home.run('image.pull "moved.example.test/team/nb"')
+    assert done.code == 0 and f"from {registry.host}/near/team/nb" in done.out, done
+    done = home.run('image.pull "far.example.test/shut/nb"')
+    assert done.code == 1 and "registries.conf blocks images of far.example.test/shut" in done.err, done
+    done = home.run(f'image.pull "digests.example.test/team/nb@{digest}"')
+    assert done.code == 0 and f"from {registry.host}/near/team/nb" in done.out, done
+    done = home.run('image.pull "digests.example.test/team/nb"')
+    assert done.code == 1 and "127.0.0.1:1" in done.err and registry.host not in done.err, done
+    done = home.run('image.pull "far.example.test/team/none"')
+    assert done.code == 1 and "mirror 127.0.0.1:1" in done.err and f"mirror {registry.host}" in done.err, done
+
+
+def test_where_a_login_goes_is_told(t):
+    registry, seen = Registry(t), []
+    front, tokens = with_tokens(t, registry, seen), []
+    server = Front(t, registry, lambda request: tokens.append(request.headers.get("Authorization")) or request.reply(
+        200, b'{"token": "x"}', Content_Type="application/json") or True)
+    elsewhere = Front(t, registry, lambda request: not request.headers.get("Authorization") and (request.reply(
+        401, b"{}", WWW_Authenticate=f'Bearer realm="http://{server.host}/token",service="s"') or True))
+    for at, told in (front, False), (elsewhere, True):
+        home = Home(t)
+        home.put(".docker/config.json", json.dumps({"auths": {at.host: {"username": "ann", "password": "love"}}}))
+        done = home.run(PUSH, options=("--registry", f"http://{at.host}"))
+        assert done.code == 0, done
+        words = f"the login for {at.host}, of {home.dir}/.docker/config.json, goes to {server.host}, which the registry names for tokens"
+        assert (words in done.out) == told and ("goes to" in done.out) == told, done
+    assert tokens and all(t == "Basic " + base64.b64encode(b"ann:love").decode() for t in tokens), tokens
+
+
 def test_logins(t):
     registry, home = Registry(t, auth=True), Home(t)
     options = ("--registry", registry.host)

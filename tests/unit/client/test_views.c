@@ -732,6 +732,7 @@ TEST(stamps_are_taken_off_lines)
 
 TEST(manifests_are_flattened_and_checked)
 {
+#define LONG "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefgh"
     static const struct {
         const char *text, *error;
     } cases[] = {
@@ -741,6 +742,16 @@ TEST(manifests_are_flattened_and_checked)
         {"a: [1", "m: line "},
         {"", "m: there is no object in it"},
         {"just text", "m is no object"},
+        {"apiVersion: batch/v1\nkind: CronJob\nmetadata: {name: " LONG "}",
+            "m (CronJob): metadata.name has 60 characters, and 52 are the most: its jobs have it"},
+        {"apiVersion: batch/v1\nkind: Job\nmetadata: {generateName: " LONG "}",
+            "m (Job): metadata.generateName has 65 characters, and 63 are the most"},
+        {"apiVersion: a/v1\nkind: X\nmetadata: {name: a, labels: {l: " LONG "abcd}}",
+            "m (X): metadata.labels: the value of the label l has 64 characters, and 63 are the "
+            "most"},
+        {"apiVersion: a/v1\nkind: X\nmetadata: {name: a}\nspec: {parts: [{template: {metadata: "
+         "{labels: {" LONG "abcd: x}}}}]}",
+            "m (X): spec.parts.template.metadata.labels: the label " LONG "abcd has 64"},
     };
     err e = {0};
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {

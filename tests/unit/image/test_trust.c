@@ -2,6 +2,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "k8s/image/registries/conf.h"
 #include "k8s/image/trust.h"
 #include "tests/support/tap.h"
 
@@ -21,6 +22,13 @@ static struct trust find(const char *host, int status, err *e)
     struct trust t;
     CHECK_INT(trust_find(&(struct trust_places){config, etc, NULL}, host, &t, e), status);
     return t;
+}
+
+static bool conf_insecure(const char *text, const char *host)
+{
+    CLEANUP(registries_done) struct registries conf = {0};
+    registries_read(&conf, text);
+    return registries_insecure(&conf, host);
 }
 
 TEST(a_folder_of_certificates)
@@ -76,15 +84,41 @@ TEST(registries_conf)
                                "[[registry]]\n"
                                "insecure = false\n"
                                "location = \"d\"";
-    CHECK(trust_conf_insecure(conf, "a:5000"));
-    CHECK(!trust_conf_insecure(conf, "a"));
-    CHECK(!trust_conf_insecure(conf, "m"));
-    CHECK(trust_conf_insecure(conf, "b"));
-    CHECK(!trust_conf_insecure(conf, "c"));
-    CHECK(!trust_conf_insecure(conf, "d"));
-    CHECK(trust_conf_insecure("[[registry]]\nlocation=\"x\"\ninsecure=true", "x"));
-    CHECK(!trust_conf_insecure("location=\"x\"\ninsecure=true", "x"));
-    CHECK(!trust_conf_insecure("[[registry]]\nlocation=\"x\ninsecure=true", "x"));
+    CHECK(conf_insecure(conf, "a:5000"));
+    CHECK(!conf_insecure(conf, "a"));
+    CHECK(conf_insecure(conf, "m")); // a mirror
+    CHECK(conf_insecure(conf, "b"));
+    CHECK(!conf_insecure(conf, "c"));
+    CHECK(!conf_insecure(conf, "d"));
+    CHECK(conf_insecure("[[registry]]\nlocation=\"x\"\ninsecure=true", "x"));
+    CHECK(!conf_insecure("location=\"x\"\ninsecure=true", "x"));
+    CHECK(!conf_insecure("[[registry]]\nlocation=\"x\ninsecure=true", "x"));
+}
+
+TEST(mirrors_of_registries_conf)
+{
+    CLEANUP(registries_done) struct registries conf = {0};
+    registries_read(&conf,
+        "[[registry]]\nprefix = \"docker.io\"\nlocation = \"proxy.example/hub\"\n"
+        "[[registry.mirror]]\nlocation = \"near.example:5000\"\n"
+        "[[registry.mirror]]\nlocation = \"far.example/m\"\npull-from-mirror = \"digest-only\"\n"
+        "[[registry]]\nprefix = \"docker.io/team\"\nblocked = true\n"
+        "[[registry]]\nprefix = \"*.inner.example\"\nlocation = \"one.example\"\n");
+    const struct registry_entry *e = registries_entry(&conf, "docker.io/library/x");
+    CHECK(e && e->n == 2 && !e->blocked);
+    AUTO_FREE char *own = registries_name(e, e->own.location, "docker.io/library/x");
+    CHECK_STR(own, "proxy.example/hub/library/x");
+    AUTO_FREE char *near = registries_name(e, e->mirrors[0].location, "docker.io/library/x");
+    CHECK_STR(near, "near.example:5000/library/x");
+    CHECK(e->mirrors[0].tags && !e->mirrors[1].tags && e->mirrors[1].digests);
+    CHECK(registries_entry(&conf, "docker.io/team/y")->blocked);
+    CHECK(!registries_entry(&conf, "docker.io/teams/y")->blocked);
+    CHECK(!registries_entry(&conf, "docker.iox/y"));
+    e = registries_entry(&conf, "a.inner.example/y");
+    AUTO_FREE char *one = registries_name(e, e->own.location, "a.inner.example/y");
+    CHECK_STR(one, "one.example/y");
+    registries_read(&conf, "[[registry]]\nlocation = \"docker.io\"\n"); // a later file
+    CHECK_INT(registries_entry(&conf, "docker.io/library/x")->n, 0);
 }
 
 TEST(what_docker_and_containers_call_insecure)
