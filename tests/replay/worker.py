@@ -615,13 +615,10 @@ for name, told in pairs(core.trainer().modules) do
   if name ~= "args" then compare(name, told, require(name)) end
 end
 local nn, data, told = require "nn", require "data", core.trainer().modules
-for _, name in ipairs { "Flatten", "Dense", "Dropout", "Input", "Model", "Conv2D", "DepthwiseConv2D", "SeparableConv2D", "ZeroPadding2D", "GlobalMaxPooling2D", "ReLU", "RandomFlip", "RandomCrop", "CenterCrop", "Normalization", "MaxPooling2D",
-    "AveragePooling2D", "GlobalAveragePooling2D", "Embedding", "BatchNormalization", "LayerNormalization", "Activation", "Add",
-    "Concatenate", "Reshape", "Adam", "AdamW", "RMSprop", "Adagrad", "SGD", "SparseCategoricalCrossentropy",
-    "CategoricalCrossentropy", "BinaryCrossentropy", "Huber", "AUC", "Precision", "Recall", "TruePositives", "F1Score", "FBetaScore", "BinaryAccuracy", "ExponentialDecay", "CosineDecay",
-    "CosineDecayRestarts", "PolynomialDecay", "PiecewiseConstantDecay", "InverseTimeDecay", "TensorBoard", "CSVLogger", "ReduceLROnPlateau",
-    "LearningRateScheduler", "ModelCheckpoint", "EarlyStopping", "LambdaCallback" } do
-  options("nn." .. name, told.nn[name], function() nn[name] { zzz = 1 } end)
+for name, fn in pairs(told.nn) do -- classes: what is declared of each is what it takes
+  if name:find "^%u" and name ~= "Sequential" and next(core.options_of(fn)) then
+    options("nn." .. name, fn, function() nn[name] { zzz = 1 } end)
+  end
 end
 options("nn.Sequential", told.nn.Sequential, function() nn.Sequential { nn.Dense { 1 }, zzz = 1 } end)
 options("data.csv", told.data.csv, function() data.csv { zzz = 1 } end)

@@ -4,9 +4,11 @@
 #include "base/path.h"
 #include "tests/support/tap.h"
 #include "trainer/fit.h"
+#include "trainer/nn/layer/operation.h"
 #include "trainer/safetensors.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { N = 40 };
 
@@ -435,6 +437,51 @@ static void check_config(const char *config, err_code code, const char *message)
     CHECK_HAS(e.text, message);
     CHECK_INT(e.code, code);
     buf_done(&b);
+}
+
+// Every table is whole, and what it writes of the defaults is what it reads.
+static void check_declared(const declaration *d)
+{
+    err e = {0};
+    bool whole = true;
+    AUTO_JSON *file = cJSON_CreateObject(), *again = cJSON_CreateObject();
+    AUTO_FREE void *own = mem_alloc(d->size + 1), *back = mem_alloc(d->size + 1);
+    for (const attribute *a = attribute_next(d, NULL); a; a = attribute_next(d, a)) {
+        CHECK(a->no_option || a->meaning);
+        CHECK(a->type == ATTRIBUTE_LUA || a->offset < d->size);
+        CHECK((a->type == ATTRIBUTE_CHOICE) == (a->choices != NULL));
+        CHECK(!a->required || d->ask || d->checked_later);
+        whole &= !a->required && a->type != ATTRIBUTE_NUMBERS; // there is a default of all
+        whole &= strcmp(a->name, "strides") != 0;              // of pools it is their window
+    }
+    for (const char *at = d->places; at && *at; at += strspn(at, " ")) {
+        AUTO_BUF name = {0};
+        buf_add(&name, at, strcspn(at, " "));
+        CHECK(attribute_find(d, buf_cstr(&name)) || strstr(buf_cstr(&name), "_initializer"));
+        at += name.len;
+    }
+    CHECK(d->formula && d->source && (!d->about || d->example));
+    declaration_defaults(d, own);
+    declaration_write(d, own, file);
+    if (whole) {
+        CHECK_OK(declaration_read(d, back, file, &e) == 0, e);
+        declaration_write(d, back, again);
+        CHECK(json_equal(file, again));
+    }
+}
+
+TEST(what_is_declared_is_whole)
+{
+    for (layer_kind k = 0; k < LAYER_KIND_COUNT; k++)
+        check_declared(&op_of(k)->is);
+    for (int k = 0; k < OPTIMIZER_COUNT; k++)
+        check_declared(optimizer_declaration((optimizer_kind)k));
+    for (int k = 1; k < SCHEDULE_COUNT; k++)
+        check_declared(schedule_declaration((schedule_kind)k));
+    for (int k = 1; k < INITIALIZER_COUNT; k++)
+        check_declared(initializer_declaration((initializer_kind)k));
+    for (int k = 0; k < LOSS_COUNT; k++)
+        check_declared(loss_declaration((loss_kind)k));
 }
 
 TEST(bad_configurations_are_named)
