@@ -386,7 +386,8 @@ static bool say_deletion(const cJSON *object, int64_t now, struct why *w)
 static bool say_rerun(const struct why_facts *f, struct why *w)
 {
     const char *error = json_path_str(f->object, "status.applicationState.errorMessage");
-    const char *state = state_of(f->object).text;
+    struct state s = state_of(f->object);
+    const char *state = s.text;
     if (!known_is(f->object, "sparkoperator.k8s.io", "SparkApplication") ||
         (!str_eq(state, "PENDING_RERUN") && !str_eq(state, "FAILING") &&
             !str_eq(state, "SUBMISSION_FAILED")))
@@ -401,8 +402,9 @@ static bool say_rerun(const struct why_facts *f, struct why *w)
     buf_str(&w->seen, f->log            ? "the driver's log"
                       : error && *error ? "the SparkApplication's own words"
                                         : "event SparkDriverFailed");
-    buf_str(&w->next, "the log of a driver goes with its pod: follow it while it runs "
-                      "(k8s.logs(app, {follow = true}))");
+    if (!cause_remedy(buf_cstr(&w->what)) && !str_eq(state, "SUBMISSION_FAILED"))
+        buf_str(&w->next, "the log of a driver goes with its pod: follow it while it runs "
+                          "(k8s.logs(app, {follow = true}))");
     return true;
 }
 

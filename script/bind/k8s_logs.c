@@ -345,8 +345,19 @@ static int show_whole(
     return result;
 }
 
-static int read_once(
-    call *c, struct target *t, const cJSON *args, const struct whose *w, cJSON **result, err *e)
+// Of what is over, no log may mean that its pods have been deleted. Those who wait for one hear it.
+static void say_none(call *c, const struct target *t, const cJSON *object, const struct whose *w)
+{
+    if (!w->owner || !object || state_of(object).outcome == OUTCOME_OPEN)
+        return;
+    AUTO_FREE char *note = str_fmt("-- %s %s is %s, and has no pod with a log: logs go with their "
+                                   "pods --\n",
+        t->resource->singular, t->name, state_of(object).text);
+    call_output(c, "stderr", note, strlen(note));
+}
+
+static int read_once(call *c, struct target *t, const cJSON *args, const cJSON *object,
+    const struct whose *w, cJSON **result, err *e)
 {
     struct tail_spec spec;
     struct tail_text log;
@@ -360,6 +371,8 @@ static int read_once(
     }
     if (log.left_out)
         buf_fmt(&text, "-- %zu earlier lines are not in this text --\n", log.left_out);
+    if (!log.text.len && !log.note && !json_str(args, "grep") && !json_str(args, "since"))
+        say_none(c, t, object, w);
     buf_add(&text, log.text.data, log.text.len);
     bool large = log.left_out > 0;
     tail_text_done(&log);
@@ -387,7 +400,7 @@ int k8s_logs(call *c, const cJSON *args, cJSON **result, err *e)
         return err_set(e, ERR_USAGE, "whose logs? Give a pod's name, or selector=");
     }
     int code = json_bool_or(args, "follow", false) ? follow(c, &t, args, object, &w, result, e)
-                                                   : read_once(c, &t, args, &w, result, e);
+                                                   : read_once(c, &t, args, object, &w, result, e);
     whose_done(&w);
     return code;
 }

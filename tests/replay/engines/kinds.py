@@ -96,6 +96,9 @@ def test_trees_and_logs_go_down_to_the_pods(t):
         lines = tree(k, source, "|- pod/ddp-node-0", "`- pod/ddp-node-0").splitlines()
         assert [line.strip("`-| ").split()[0][:14] for line in lines[1:]] == [
             "trainjob/ddp", "jobset/ddp", "job/ddp-node-0", "pod/ddp-node-0", "pod/ddp-node-0"], lines
+    # the Job controller deletes the pods of a Job that fails with restartPolicy OnFailure
+    done = k.run('print(k8s.logs(make("trainer.kubeflow.org/v1", "TrainJob", "gone", {conditions = {{type = "Failed", status = "True"}}})))', CLUSTER)
+    assert done.state == "ok" and "trainjob gone is Failed, and has no pod with a log" in done.err, (done, done.err)
     # kinds of which nothing is known
     ok(k, """
 lab = make("acme.io/v1", "Lab", "l", {phase = "Open"})
