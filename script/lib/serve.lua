@@ -95,6 +95,11 @@ function deeds.get(request)
   return export(import(request.of)[request.name], 1)
 end
 
+-- firesteel.worker and the like.
+function deeds.value(request)
+  return export(named(request.name), 1)
+end
+
 -- How a cell shows it.
 function deeds.show(request)
   return core.shown_bundle(import(request.of)) or core.null

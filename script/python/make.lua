@@ -149,7 +149,7 @@ local function write_function(write, entry, name, indent, method, classes)
 end
 
 local function sorted(entries)
-  local kept, functions, members, types = {}, {}, {}, {}
+  local functions, members, types, values = {}, {}, {}, {}
   for _, entry in ipairs(entries) do
     local owner, mark, name = entry.name:match "^(.-)([.:])([%w_]+)$"
     local left = LEFT_OUT[entry.name] or LEFT_OUT[owner or ""] and mark or entry.name:find "^_"
@@ -161,6 +161,8 @@ local function sorted(entries)
     elseif mark == ":" then
       types[owner] = types[owner] or {}
       table.insert(types[owner], { entry, name })
+    elseif owner == "firesteel" and entry.kind == "string" and not core.entry(name) then
+      values[#values + 1] = name -- firesteel.run is a module here
     elseif entry.kind == "function" then
       functions[#functions + 1] = { entry, name or entry.name }
     elseif entry.kind == "module" then
@@ -172,7 +174,7 @@ local function sorted(entries)
     end
   end
   members.firesteel = nil
-  return functions, members, types
+  return functions, members, types, values
 end
 
 local function keys(t)
@@ -183,7 +185,7 @@ local function keys(t)
 end
 
 read_texts()
-local functions, members, types = sorted(core.entries())
+local functions, members, types, values = sorted(core.entries())
 local classes, text, all = {}, {}, {}
 local function write(line) text[#text + 1] = line end
 for name in pairs(types) do classes[name] = class_name(name) end
@@ -214,6 +216,9 @@ for _, one in ipairs(functions) do
 end
 table.sort(all)
 for i, name in ipairs(all) do all[i] = ("%q"):format(name) end
+table.sort(values)
+for i, name in ipairs(values) do values[i] = ("%q"):format(name) end
+write(("_values = [%s]\n"):format(table.concat(values, ", ")))
 write(("__all__ = [%s]\n"):format(table.concat(all, ", ")))
 local file = assert(io.open(out, "w"))
 file:write(table.concat(text))

@@ -164,7 +164,7 @@ def test_where_one_begins(t):
         where = os.path.join(t.dir(), "work")
         os.mkdir(where)
         s = Screen([FIRESTEEL], cwd=where, env={"FIRESTEEL_RUNTIME_DIR": runtime}, **options)
-        s.wait("blank notebook")
+        s.wait("10-mnist.lua")
         return s
 
     each_size(begun, "start", "wait Train a small network")

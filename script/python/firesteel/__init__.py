@@ -13,6 +13,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from ._link import _link as _way
 from ._link import Error, Failed, Interrupted, Refused, TimedOut, Value
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ def __getattr__(name: str) -> Any:
     _api = import_module("._api", __name__)
     if name == "__all__":
         return [*_HERE, *_api.__all__]
+    if name in _api._values:  # firesteel.worker
+        return _way.ask({"deed": "value", "name": "firesteel." + name})
     try:
         value = getattr(_api, name)
     except AttributeError:

@@ -115,6 +115,7 @@ class Value:
     Its fields are attributes and items; its methods are those that firesteel's API tells of its type.
     """
     _kind = "value"
+    _shown: Any = None
 
     def __init__(self, told: dict[str, Any]) -> None:
         self._number = told["$ref"]
@@ -166,8 +167,14 @@ class Value:
     def __repr__(self) -> str:
         return f"<{self._kind} {self._text}>"
 
+    def _ipython_display_(self) -> None:
+        """Of a value that shows nothing (an expectation) nothing is shown; others go on to the bundle."""
+        self._shown = _link.ask({"deed": "show", "of": {"$ref": self._number}})
+        if self._shown:
+            raise NotImplementedError
+
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
-        return _link.ask({"deed": "show", "of": {"$ref": self._number}}) or {}
+        return self._shown or {}
 
 
 _types: dict[str, type] = {}
