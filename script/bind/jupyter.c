@@ -682,9 +682,15 @@ static void hand_back(loop_pending *pending, void *arg)
     wake_if_over(r);
 }
 
+// One that meets ipykernel before it runs the cell makes it forget the request: it says that it is
+// idle, and never replies.
 static void interrupt(void *arg)
 {
     struct session *s = arg;
+    if (s->run && s->run->idle) {
+        wake(s->run);
+        return;
+    }
     send_line(s, order("interrupt"));
     if (!s->again)
         s->again = loop_timer_new(s->loop, interrupt, s);
