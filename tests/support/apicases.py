@@ -678,6 +678,30 @@ def test_jobs(t, p):
     assert any(e["regarding"]["name"] == "good" and e["reason"] == "Completed" for e in newer), newer
 
 
+def test_indexed_jobs(t, p):
+    """Each index has a pod; an index whose pod failed gets another one, and those that succeeded none."""
+    name = "batch.kubernetes.io/job-completion-index"
+    p.make(p.jobs, p.job("ranks", "sh", "-c", "echo rank $JOB_COMPLETION_INDEX", completions=4, parallelism=2, completionMode="Indexed"))
+    done = p.until(p.jobs + "/ranks", ended("Complete"))
+    assert done["status"]["completedIndexes"] == "0-3" and done["status"]["succeeded"] == 4, done["status"]
+    pods = p.get(p.pods + "?labelSelector=batch.kubernetes.io%2Fjob-name%3Dranks")["items"]
+    assert sorted(pod["metadata"]["annotations"][name] for pod in pods) == list("0123"), pods
+    for pod in pods:
+        index, meta = pod["metadata"]["labels"][name], pod["metadata"]
+        assert meta["generateName"] == f"ranks-{index}-" and meta["name"].startswith(f"ranks-{index}-"), meta
+        assert pod["spec"]["hostname"] == f"ranks-{index}", pod["spec"]
+        log = p("GET", f"{p.pods}/{meta['name']}/log").text
+        assert log == f"rank {index}\n", log
+    p.make(p.jobs, p.job("gaps", "sh", "-c", "[ $JOB_COMPLETION_INDEX != 1 ]", completions=3, parallelism=1, completionMode="Indexed"))
+    gaps = p.until(p.jobs + "/gaps", ended("Failed"))
+    assert gaps["status"]["succeeded"] == 1 and gaps["status"]["completedIndexes"] == "0", gaps["status"]
+    spec = p.job("x", "true", completionMode="Indexed")["spec"]
+    spec.pop("completions", None)
+    spec["parallelism"] = 2
+    p.refused("POST", p.jobs, {"metadata": {"name": "b"}, "spec": spec}, 422, "Invalid",
+              "spec.completions: Required value: when completion mode is Indexed")
+
+
 # ---- kinds that are added
 
 def test_custom_resources(t, p):

@@ -282,6 +282,8 @@ static void check_job(const cJSON *json, const cJSON *old, cJSON **causes)
     check_at_least(spec, "completions", "spec", 0, causes);
     check_at_least(spec, "backoffLimit", "spec", 0, causes);
     CHECK_ENUM(spec, "completionMode", "spec", causes, "NonIndexed", "Indexed");
+    if (str_eq(json_str(spec, "completionMode"), "Indexed") && !json_get(spec, "completions"))
+        required(causes, "spec.completions", "when completion mode is Indexed");
     check_immutable(json, old, "spec.completions", causes);
     check_immutable(json, old, "spec.selector", causes);
     check_immutable(json, old, "spec.template", causes);

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "k8s/sandbox/nodes/controller.h"
+#include "k8s/sandbox/nodes/jobindex.h"
 #include "k8s/sandbox/nodes/jobplan.h"
 #include "k8s/sandbox/store/event.h"
 
@@ -56,12 +57,18 @@ static cJSON *new_pod(const cJSON *job)
     return pod;
 }
 
-static int create_pods(jobs *j, const cJSON *job, int64_t n, err *e)
+// x: of an Indexed job; else NULL.
+static int create_pods(jobs *j, const cJSON *job, struct jobindex *x, int64_t n, err *e)
 {
     ERR_GUARD(e);
     for (; n > 0; n--) {
-        const snapshot *pod =
-            store_create(j->store, KIND(PODS), new_pod(job), STORE_MAIN, false, e);
+        int64_t index = x ? jobindex_take(x) : 0;
+        if (index < 0)
+            return 0;
+        cJSON *new = new_pod(job);
+        if (x)
+            jobindex_mark(new, job, index);
+        const snapshot *pod = store_create(j->store, KIND(PODS), new, STORE_MAIN, false, e);
         if (!pod) {
             EVENT(j, job, "Warning", "FailedCreate", "Error creating: %s", e->text);
             return -1;
@@ -172,26 +179,42 @@ static int expire(jobs *j, const cJSON *job, err *e)
                : -1;
 }
 
-static int carry_out(jobs *j, cJSON *job, err *e)
+// The counts of its pods, and their indexes.
+static void look_at_pods(jobs *j, const cJSON *job, struct job_counts *c, struct jobindex *x)
 {
-    struct job_counts c = {0};
     AUTO_LIST owned = store_owned(j->store, KIND(PODS), object_uid(job));
-    for (size_t i = 0; i < owned.n; i++)
-        job_count(&c, owned.items[i]->json);
+    for (size_t i = 0; i < owned.n; i++) {
+        job_count(c, owned.items[i]->json);
+        if (x)
+            jobindex_add(x, owned.items[i]->json);
+    }
     // Pods that ended and were deleted later still count.
     const cJSON *status = json_get(job, "status");
     int64_t succeeded = json_int_or(status, "succeeded", 0),
             failed = json_int_or(status, "failed", 0);
-    c.succeeded = succeeded > c.succeeded ? succeeded : c.succeeded;
-    c.failed = failed > c.failed ? failed : c.failed;
+    c->failed = failed > c->failed ? failed : c->failed;
+    if (x) // an index counts once, however many of its pods succeeded
+        c->succeeded = jobindex_succeeded(x);
+    else if (succeeded > c->succeeded)
+        c->succeeded = succeeded;
+}
 
+static int carry_out(jobs *j, cJSON *job, struct jobindex *x, err *e)
+{
+    struct job_counts c = {0};
+    look_at_pods(j, job, &c, x);
     int64_t now = store_now(j->store);
     struct job_plan plan = job_decide(job, &c, now);
     if (plan.finish)
         plan.remove = c.active;
-    if (create_pods(j, job, plan.create, e) || remove_pods(j, job, plan.remove, e))
+    if (create_pods(j, job, x, plan.create, e) || remove_pods(j, job, plan.remove, e))
         return -1;
     set_status(j, job, &c, &plan);
+    if (x) {
+        AUTO_BUF text = {0};
+        jobindex_text(x, &text);
+        json_set_str(json_object_at(job, "status"), "completedIndexes", buf_cstr(&text));
+    }
     if (plan.finish)
         finish(j, job, &plan);
     if (plan.look_at)
@@ -209,7 +232,13 @@ static int reconcile(void *arg, const char *ns, const char *name, err *e)
         return 0;
     if (is_true(job, "Complete") || is_true(job, "Failed"))
         return expire(j, job, e);
-    return carry_out(j, job, e);
+    if (!jobindex_is_indexed(job))
+        return carry_out(j, job, NULL, e);
+    struct jobindex x;
+    jobindex_init(&x, job);
+    int status = carry_out(j, job, &x, e);
+    jobindex_done(&x);
+    return status;
 }
 
 static const struct controller_ops job_controller = {.kind = KIND(JOBS), .reconcile = reconcile};

@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "k8s/sandbox/nodes/jobindex.h"
 #include "k8s/sandbox/nodes/jobplan.h"
 #include "k8s/sandbox/spark/sparkpod.h"
 #include "k8s/sandbox/spark/sparkstate.h"
@@ -73,6 +74,30 @@ TEST(job_of_a_work_queue_adds_nothing_after_a_success)
     CHECK_INT(decide(job, (struct job_counts){0}, 1).create, 3);
     CHECK_INT(decide(job, (struct job_counts){.active = 1, .succeeded = 1}, 1).create, 0);
     CHECK_STR(decide(job, (struct job_counts){.succeeded = 3}, 1).finish, "Complete");
+}
+
+TEST(an_indexed_job_knows_which_indexes_are_done)
+{
+    AUTO_JSON *job = parse("{\"metadata\": {\"name\": \"j\"}, \"spec\": {\"completions\": 9}, "
+                           "\"status\": {\"completedIndexes\": \"0,2-3,7,99-\"}}");
+    AUTO_JSON *active = parse("{\"metadata\": {\"annotations\": "
+                              "{\"batch.kubernetes.io/job-completion-index\": \"1\"}}}");
+    AUTO_JSON *failed = parse("{\"metadata\": {\"annotations\": "
+                              "{\"batch.kubernetes.io/job-completion-index\": \"4\"}}, "
+                              "\"status\": {\"phase\": \"Failed\"}}");
+    struct jobindex x;
+    jobindex_init(&x, job);
+    jobindex_add(&x, active);
+    jobindex_add(&x, failed);
+    CHECK_INT(jobindex_succeeded(&x), 4);
+    CHECK_INT(jobindex_take(&x), 4);
+    CHECK_INT(jobindex_take(&x), 5);
+    json_set_str(json_object_at(active, "status"), "phase", "Succeeded");
+    jobindex_add(&x, active);
+    AUTO_BUF text = {0};
+    jobindex_text(&x, &text);
+    CHECK_STR(buf_cstr(&text), "0-3,7");
+    jobindex_done(&x);
 }
 
 #define APP(more)                                                                                  \
