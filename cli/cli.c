@@ -207,6 +207,11 @@ char *cli_images_dir(struct cli *cli, err *e)
     return data ? path_join(data, "images") : NULL;
 }
 
+char *cli_config_dir(struct cli *cli, err *e)
+{
+    return xdg(cli, "XDG_CONFIG_HOME", ".config", e);
+}
+
 char *cli_state_dir(struct cli *cli, err *e)
 {
     return xdg(cli, "XDG_STATE_HOME", ".local/state", e);

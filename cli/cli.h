@@ -75,6 +75,7 @@ char *cli_new_run(const char *runtime, const char *folder, const char *name, cha
 void cli_sweep(struct cli *cli);
 char *cli_images_dir(struct cli *cli, err *e); // $XDG_DATA_HOME/firesteel/images
 char *cli_state_dir(struct cli *cli, err *e);  // $XDG_STATE_HOME/firesteel
+char *cli_config_dir(struct cli *cli, err *e); // $XDG_CONFIG_HOME/firesteel
 // The working folder of a notebook: `cwd` (--cwd) if given, and made if needed; else the notebook's
 // folder; or, if that cannot be written, a folder of its own below the state folder (*moved). New.
 char *cli_work_folder(struct cli *cli, const char *cwd, const char *file, bool *moved, err *e);

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "cli/config/config.h"
 #include "cli/doctor.h"
 #include "cli/host.h"
 #include "cli/places.h"
@@ -160,8 +161,29 @@ static void look_at_login(struct doctor *d)
             d, "linger", HEALTH_OK, NULL, "not needed: logind leaves processes alone at a logout");
 }
 
+static void look_at_settings(struct doctor *d)
+{
+    AUTO_FREE char *path = config_path(d->cli);
+    struct settings *s = config_read(d->cli);
+    const cJSON *one;
+    cJSON_ArrayForEach(one, s->faults)
+    {
+        int64_t line = json_int_or(one, "line", 0);
+        AUTO_FREE char *place = line ? str_fmt("line %lld: ", (long long)line) : mem_strdup("");
+        doctor_found(d, "settings", HEALTH_WARN, "edit it: :config in the workbench opens it",
+            "%s: %s%s", path ? path : "config.yaml", place, json_str_or(one, "text", ""));
+    }
+    if (!s->faults->child && path && path_exists(path))
+        doctor_found(d, "settings", HEALTH_OK, NULL, "%s", path);
+    else if (!s->faults->child)
+        doctor_found(
+            d, "settings", HEALTH_OK, NULL, "the usual ones; :config makes a file for yours");
+    settings_free(s);
+}
+
 void doctor_look(struct doctor *d)
 {
+    look_at_settings(d);
     look_at_type(d);
     look_at_size(d);
     look_at_locale(d);

@@ -10,6 +10,7 @@
 #include "base/owner.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "cli/config/config.h"
 #include "cli/editor.h"
 #include "cli/git/head.h"
 #include "cli/joining.h"
@@ -54,6 +55,8 @@ struct workbench {
     grid *grid;
     struct link *link, *old;
     loop_poll *input;
+    struct settings *settings;
+    enum background background;
     looking *looking; // at files that cells have read; NULL: not yet
     headfile *head;   // reads the notebook in git's HEAD; NULL: not yet
     loop_timer *frame, *wake, *escape, *leave, *reconnect;
@@ -160,11 +163,20 @@ static void turn_to_past(workbench *w)
     replay *run = replay_open(w->to_open, &e);
     if (run) {
         w->past = bench_new(&w->about, &past_callbacks, w);
+        bench_background(w->past, w->background);
         bench_show_run(w->past, run, w->to_open);
     } else {
         bench_notice(w->bench, e.text);
     }
     free(STEAL(w->to_open));
+}
+
+static void set_background(workbench *w, enum background background)
+{
+    w->background = background;
+    bench_background(w->bench, background);
+    if (w->past)
+        bench_background(w->past, background);
 }
 
 static void read_terminal(void *arg)
@@ -180,6 +192,8 @@ static void read_terminal(void *arg)
             bench_paste(front(w), event.text, event.n);
         else if (event.kind == EVENT_MOUSE)
             bench_mouse(front(w), &event.mouse);
+        else if (event.kind == EVENT_BACKGROUND)
+            set_background(w, event.on ? BACKGROUND_LIGHT : BACKGROUND_DARK);
         else if (event.kind == EVENT_CLOSED)
             leave(w);
         turn_to_past(w);
@@ -462,6 +476,27 @@ static void look(void *arg, cJSON *list)
     looking_start(w->looking, list);
 }
 
+// The editor has the terminal meanwhile.
+static int configure(void *arg, err *e)
+{
+    workbench *w = arg;
+    AUTO_BUF fault = {0};
+    term_leave(w->term);
+    if (come_back(w, config_edit(w->cli, e), e) < 0)
+        return -1;
+    struct settings *was = w->settings;
+    w->settings = config_read(w->cli);
+    w->about.settings = w->settings;
+    bench_set(w->bench, w->settings);
+    if (w->past)
+        bench_set(w->past, w->settings);
+    settings_free(was);
+    if (config_fault(w->settings, &fault))
+        return err_set(e, ERR_INVALID, "%s", buf_cstr(&fault));
+    bench_notice(front(w), "your settings count now; some only when the workbench is opened again");
+    return 0;
+}
+
 static void on_headed(void *arg, const char *path, const char *bytes, size_t n)
 {
     workbench *w = arg;
@@ -490,18 +525,30 @@ static const struct bench_ops bench_callbacks = {.quit = quit,
     .run_deed = run_deed,
     .look = look,
     .head = head,
+    .configure = configure,
     .notify = notify};
 
-static int read_notify(struct cli *cli, enum notify *out, err *e)
+// The command line goes before the environment, and that before the person's settings.
+static int read_notify(struct cli *cli, const struct settings *s, enum notify *out, err *e)
 {
     static const char *const names[] = {"auto", "bell", "osc9", "osc777", "none"};
     const char *name = cli->notify ? cli->notify : cli_getenv(cli, "FIRESTEEL_NOTIFY");
+    *out = (enum notify)s->notify;
+    if (!name || !*name)
+        return 0;
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
-        if (!name || !*name || str_eq(name, names[i])) {
+        if (str_eq(name, names[i])) {
             *out = (enum notify)i;
             return 0;
         }
     return err_set(e, ERR_USAGE, "%s is no way to notify: auto, bell, osc9, osc777, none", name);
+}
+
+// "off" of an environment's variable; where that says nothing, as the setting has it.
+static bool is_off(struct cli *cli, const char *name, bool setting)
+{
+    const char *said = cli_getenv(cli, name);
+    return said ? str_eq(said, "off") : !setting;
 }
 
 // workbench_close leaves alone what does not exist yet.
@@ -509,6 +556,8 @@ static int open_screen(workbench *w, const struct bench_about *about, err *e)
 {
     static const int signals[] = {SIGHUP, SIGTERM, SIGINT, SIGWINCH, SIGCONT};
     signal(SIGPIPE, SIG_IGN);
+    const struct settings *s = w->settings = config_read(w->cli);
+    w->background = background_of_colorfgbg(cli_getenv(w->cli, "COLORFGBG"));
     w->terminal = (struct term_options){.type = cli_getenv(w->cli, "TERM"),
         .terminfo = {w->cli->terminfo, cli_getenv(w->cli, "TERMINFO")},
         .in = STDIN_FILENO,
@@ -519,24 +568,33 @@ static int open_screen(workbench *w, const struct bench_about *about, err *e)
         .vte = cli_getenv(w->cli, "VTE_VERSION") != NULL,
         .tmux = cli_getenv(w->cli, "TMUX") != NULL,
         .screen = cli_getenv(w->cli, "STY") != NULL,
-        .no_mouse = w->cli->no_mouse || str_eq(cli_getenv(w->cli, "FIRESTEEL_MOUSE"), "off")};
-    if (read_notify(w->cli, &w->terminal.notify, e) < 0)
+        .no_mouse = w->cli->no_mouse || is_off(w->cli, "FIRESTEEL_MOUSE", s->mouse),
+        .asks_background = s->theme == THEME_AUTO && w->background == BACKGROUND_UNKNOWN};
+    if (read_notify(w->cli, s, &w->terminal.notify, e) < 0)
         return -1;
     if (!(w->loop = loop_new(e)) || !(w->term = term_open(&w->terminal, e)))
         return -1;
     struct bench_about all = *about;
     all.ascii = term_ascii(w->term);
+    all.mono = term_colors(w->term) == 0;
+    all.settings = s;
     all.no_mouse = w->terminal.no_mouse;
     all.looks = about->looks;
-    all.no_outputs = about->no_outputs || str_eq(cli_getenv(w->cli, "FIRESTEEL_OUTPUTS"), "off");
-    all.no_ask = w->cli->no_ask || str_eq(cli_getenv(w->cli, "FIRESTEEL_ASK"), "off");
+    all.no_outputs = about->no_outputs || is_off(w->cli, "FIRESTEEL_OUTPUTS", s->outputs);
+    all.no_ask = w->cli->no_ask || is_off(w->cli, "FIRESTEEL_ASK", s->ask);
     all.temporary = cli_getenv(w->cli, "TMPDIR") ? cli_getenv(w->cli, "TMPDIR") : "/tmp";
     all.runtime = w->runtime = cli_runtime_dir(w->cli, NULL);
     w->about = (struct bench_about){.ascii = all.ascii,
+        .mono = all.mono,
+        .settings = s,
         .no_mouse = all.no_mouse,
         .temporary = all.temporary,
         .runtime = all.runtime};
     w->bench = bench_new(&all, &bench_callbacks, w);
+    bench_background(w->bench, w->background);
+    AUTO_BUF fault = {0};
+    if (config_fault(s, &fault))
+        bench_notice(w->bench, buf_cstr(&fault));
     AUTO_JSON *greeting = joining_greeting(w->cli, e);
     bench_greets(w->bench, greeting);
     w->grid = grid_new(80, 24);
@@ -604,6 +662,7 @@ void workbench_close(workbench *w)
     free(w->socket);
     free(w->to_open);
     forget_recovered(w);
+    settings_free(w->settings);
     free(w->runtime);
     free(w);
 }

@@ -74,6 +74,11 @@ color color_to_16(color c)
     return COLOR_INDEX(best);
 }
 
+bool color_is_light(double red, double green, double blue)
+{
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.5; // as Rec. 709 weighs them
+}
+
 uint32_t color_rgb(color c)
 {
     struct rgb v = rgb_of(c);

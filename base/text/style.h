@@ -38,5 +38,7 @@ style style_over(style under, style over);
 // The most similar of xterm's 256 colours; of the first 16; of the first 8. Default stays default.
 color color_to_256(color c);
 color color_to_16(color c);
+// Is a background of this red, green and blue, each from 0 to 1, a light one?
+bool color_is_light(double red, double green, double blue);
 // Its red, green and blue, 0xRRGGBB; of the first 16 as xterm has them. Not of the default.
 uint32_t color_rgb(color c);

@@ -57,13 +57,14 @@ LAYERS = {
     "tui/grid": [],
     "tui/edit": [],
     "tui/syntax": ["tui/grid"],
+    "tui/config": ["tui/edit"],
     "tui/term": ["base/loop", "tui/grid", "tui/edit/key.h", "tui/edit/mouse.h"],
     "tui/part": ["tui/grid", "tui/edit", "tui/syntax", "script/journal/spool.h",
                  "script/journal/text.h"],
-    "tui/bench": ["tui/grid", "tui/edit", "tui/syntax", "tui/part", "tui/view", "script/notebook",
+    "tui/bench": ["tui/grid", "tui/config", "tui/edit", "tui/syntax", "tui/part", "tui/view", "script/notebook",
                   "script/journal", "script/protocol", "base/loop"],
     # of the bench, only the headers that tui/view/view.h lists, never its private one
-    "tui/view": ["tui/grid", "tui/edit", "tui/syntax", "tui/part", "tui/bench/bench.h",
+    "tui/view": ["tui/grid", "tui/config", "tui/edit", "tui/syntax", "tui/part", "tui/bench/bench.h",
                  "tui/bench/command.h", "tui/bench/desk.h", "tui/bench/find/head.h", "tui/bench/loss.h", "tui/bench/objectedit.h", "tui/bench/objectshell.h", "tui/bench/questions.h",
                  "tui/bench/remote.h", "tui/bench/slots.h", "tui/bench/structure.h", "script/notebook", "script/journal"],
 }

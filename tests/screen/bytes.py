@@ -14,6 +14,7 @@ KNOWN = re.compile(rb"""
   | \x1b\[ [0-9]* b                               # repeat a character
   | \x1b\[ \? (1|7|12|25|1000|1004|1006|1034|1049|2004|2026) (;\d+)* [hl]
   | \x1b\[ \? 2026 \$ p                           # asks whether pictures can be whole
+  | \x1b\] 11;\? \x1b\\                          # asks for the background's colour
   | \x1b\] 2; (?: [^\x00-\x1f\x7f\xc2\xe2] | \xc2[\xa0-\xbf] | \xe2[^\x80].)* \x07  # the title
   | \x1b\[ > 4 (;1)? m                            # modifyOtherKeys
   | \x1b\[ (22|23) ;0;0t                          # xterm's title stack, part of its smcup

@@ -48,6 +48,7 @@ def private_folder():
 
 # Sockets, kubeconfigs and private sandboxes of what we start. So no list of kernels shows those of other tests, or the user's.
 RUNTIME = os.environ["FIRESTEEL_RUNTIME_DIR"] = private_folder()
+os.environ["FIRESTEEL_CONFIG"] = "off"  # a person's own keys and colours
 
 # nohup, and a script's background, ignore these signals; the processes that we start must end by
 # them

@@ -21,6 +21,7 @@ bench *bench_new(const struct bench_about *about, const struct bench_ops *ops, v
         .temporary = mem_strdup(about->temporary),
         .runtime = mem_strdup(about->runtime),
         .ascii = about->ascii,
+        .mono = about->mono,
         .forgets = about->no_outputs,
         .no_ask = about->no_ask,
         .looks = about->looks,
@@ -32,6 +33,7 @@ bench *bench_new(const struct bench_about *about, const struct bench_ops *ops, v
         .saved = true,
         .state = mem_strdup(""), // nothing is open yet
         .dirty = true};
+    bench_set(b, about->settings);
     notebook_push(b);
     return b;
 }
@@ -67,6 +69,7 @@ void bench_free(bench *b)
     cJSON_Delete(b->greeting);
     free(b->joined);
     grid_free(b->scratch);
+    settings_free(b->usual);
     free(b->path);
     free(b->target);
     free(b->temporary);
@@ -79,6 +82,24 @@ void bench_free(bench *b)
     free(b->rescued);
     free(b->select);
     free(b);
+}
+
+void bench_set(bench *b, const struct settings *s)
+{
+    if (!s && !b->usual)
+        b->usual = settings_new(NULL, 0);
+    b->settings = s ? s : b->usual;
+    bench_background(b, b->background);
+}
+
+void bench_background(bench *b, enum background background)
+{
+    bool mono = bench_mono(b);
+    b->background = background;
+    b->theme = theme_of(b->settings, background);
+    for (size_t i = 0; mono != bench_mono(b) && i < b->n_slots; i++)
+        b->slots[i]->version++; // curves are drawn in another way
+    b->dirty = true;
 }
 
 void bench_notice(bench *b, const char *words)
@@ -158,13 +179,12 @@ bool bench_act(bench *b, enum action a)
 }
 
 // A view's own keys, those it shares with others, those of a line, those of time.
-enum { MAPS = 4 };
+enum { MAPS = VIEW_MAPS + 2 };
 static void maps_of(const view *v, const struct keymap *maps[MAPS])
 {
-    maps[0] = v->ops->keys;
-    maps[1] = v->ops->more ? v->ops->more : &line_keys;
-    maps[2] = &line_keys;
-    maps[3] = v->bench->replaying ? &time_keys : &line_keys;
+    view_maps(v->bench, v->ops, maps);
+    maps[VIEW_MAPS] = &line_keys;
+    maps[VIEW_MAPS + 1] = v->bench->replaying ? &time_keys : &line_keys;
 }
 
 bool bench_is_two_keys(const bench *b, key k)
@@ -193,7 +213,7 @@ static bool say_other_key(bench *b, key k, const char *keys)
     unsigned mode = view_mode(b->top);
     enum action a;
     for (size_t i = 0; (a = keymap_nth(&habit_keys, mode, k, i)) != ACT_NONE; i++) {
-        view_keys(b->top->ops, mode, a, does, sizeof does);
+        view_keys(b, b->top->ops, mode, a, does, sizeof does);
         if (!*does)
             continue;
         bench_say(b, "%s means nothing here; %s: %s", keys, does, action_help(a));
@@ -215,7 +235,7 @@ static void say_nothing_is_meant(bench *b, const struct key_input *before, key k
     buf_str(&keys, name);
     if (!before->n && say_other_key(b, k, name))
         return;
-    view_keys(b->top->ops, view_mode(b->top), ACT_HELP, help, sizeof help);
+    view_keys(b, b->top->ops, view_mode(b->top), ACT_HELP, help, sizeof help);
     if (*help)
         buf_fmt(&hint, "%s shows the keys that work here", help);
     else if (b->top->ops->hint)
@@ -331,6 +351,11 @@ static void draw_from(view *v, grid *g, rect area)
     v->ops->draw(v, g, area);
 }
 
+static style as_theme(void *theme, style s)
+{
+    return theme_style(theme, s);
+}
+
 bool bench_draw(bench *b, grid *g)
 {
     rect area = grid_area(g);
@@ -349,6 +374,8 @@ bool bench_draw(bench *b, grid *g)
     status_draw(b, g, (rect){0, area.h - 1, area.w, 1}, view_mode(b->top), b->top->ops->name);
     if (timed)
         timeline_draw(b, g, (rect){0, area.h, area.w, 1});
+    if (theme_changes(&b->theme))
+        grid_restyle_all(g, as_theme, &b->theme);
     return true;
 }
 

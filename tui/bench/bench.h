@@ -8,6 +8,7 @@
 #pragma once
 #include "script/journal/replay.h"
 #include "script/protocol/client.h"
+#include "tui/config/theme.h"
 #include "tui/edit/key.h"
 #include "tui/edit/mouse.h"
 #include "tui/grid/grid.h"
@@ -45,18 +46,22 @@ struct bench_ops {
     // Reads the file as git's HEAD has it, without waiting, and then calls bench_headed. May be
     // NULL.
     void (*head)(void *arg, const char *path);
+    // Lets a person edit their settings, and then calls bench_set. May be NULL.
+    int (*configure)(void *arg, err *e);
     // Notifies a person who may be looking at another window. May be NULL.
     void (*notify)(void *arg, const char *title, const char *words);
 };
 struct bench_about {
-    const char *target;    // the cluster in a few words, "sandbox", "kind-dev/ml"; NULL: none
-    bool ascii;            // plots without braille
-    bool no_mouse;         // the terminal has kept it
-    bool looks;            // this bench changes nothing (--read-only)
-    bool no_ask;           // nothing is asked before it ends or loses something
-    bool no_outputs;       // what earlier runs have left is not shown
-    const char *temporary; // a folder for files that are open in $EDITOR
-    const char *runtime;   // the run-time folder, which tells of these; NULL: nobody does
+    const char *target; // the cluster in a few words, "sandbox", "kind-dev/ml"; NULL: none
+    bool ascii;         // plots without braille
+    bool mono;          // the terminal shows no colours
+    const struct settings *settings; // a person's own, borrowed; NULL: the usual ones
+    bool no_mouse;                   // the terminal has kept it
+    bool looks;                      // this bench changes nothing (--read-only)
+    bool no_ask;                     // nothing is asked before it ends or loses something
+    bool no_outputs;                 // what earlier runs have left is not shown
+    const char *temporary;           // a folder for files that are open in $EDITOR
+    const char *runtime;             // the run-time folder, which tells of these; NULL: nobody does
 };
 
 bench *bench_new(const struct bench_about *about, const struct bench_ops *ops, void *arg);
@@ -99,6 +104,10 @@ void bench_flush(bench *b);
 
 // Takes what git's HEAD has of the file that was asked for; words NULL: it has none.
 void bench_headed(bench *b, const char *path, const char *words, size_t n);
+
+// From now on these settings count (borrowed), and this is the terminal's background.
+void bench_set(bench *b, const struct settings *s);
+void bench_background(bench *b, enum background background);
 
 // Draws if anything has changed since the last call; a resized grid counts as a change.
 bool bench_draw(bench *b, grid *g);

@@ -38,7 +38,11 @@ struct bench {
     const struct bench_ops *ops;
     void *arg;
     char *path, *target, *temporary, *runtime;
-    bool ascii, forgets, no_ask;
+    bool ascii, mono, forgets, no_ask;
+    const struct settings *settings; // never NULL
+    struct settings *usual;          // where none were given
+    enum background background;
+    struct theme theme;
     const char *agreed; // what a person has just agreed to lose (loss.c); NULL: nothing
 
     fold *fold;

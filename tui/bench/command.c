@@ -136,6 +136,15 @@ static void do_replace_all(bench *b, const char *words, bool force)
     replace(b, words, true);
 }
 
+static void do_config(bench *b, const char *words, bool force)
+{
+    err e = {0};
+    if (!b->ops->configure)
+        bench_complain(b, "the settings cannot be edited here");
+    else if (b->ops->configure(b->arg, &e) < 0)
+        bench_complain(b, "%s", e.text);
+}
+
 static void do_at(bench *b, const char *words, bool force)
 {
     replaying_go(b, words);
@@ -157,6 +166,7 @@ static const struct command {
     {"e", false, do_reload, "read the file again; e!: and lose what is unsaved"},
     {"stop", false, do_stop, "stop the kernel and leave"},
     {"h", false, do_help, "keys and lines that work here", true},
+    {"config", false, do_config, "your settings in $EDITOR: keys, aliases, colours", true},
     {"s", true, do_replace,
         "s/old/new/: in the selected cells, or in this line while editing; g: all places of a "
         "line, c: asks each time"},

@@ -136,12 +136,12 @@ static void cluster_text(const bench *b, buf *out)
         buf_str(out, b->target);
 }
 
-static void back_text(const struct view_ops *ops, unsigned mode, buf *out)
+static void back_text(const bench *b, const struct view_ops *ops, unsigned mode, buf *out)
 {
     char name[40];
-    view_keys(ops, mode, ACT_CLOSE, name, sizeof name);
+    view_keys(b, ops, mode, ACT_CLOSE, name, sizeof name);
     if (!name[0])
-        view_keys(ops, mode, ACT_BACK, name, sizeof name);
+        view_keys(b, ops, mode, ACT_BACK, name, sizeof name);
     if (name[0])
         buf_fmt(out, "%s back", name);
 }
@@ -162,7 +162,7 @@ static void hint_text(const bench *b, unsigned mode, buf *out)
     else if (b->top->ops->hint)
         b->top->ops->hint(b->top, out);
     else
-        back_text(b->top->ops, mode, out);
+        back_text(b, b->top->ops, mode, out);
 }
 
 // Shares `room` columns between the names; the file's name is shortened first.

@@ -291,8 +291,29 @@ bool view_paste(view *v, const char *words, size_t n)
     return v->ops->filter && filtered(v, filter_paste(filter_of(v), words, n));
 }
 
-void view_keys(const struct view_ops *ops, unsigned mode, enum action a, char *out, size_t size)
+void view_maps(const bench *b, const struct view_ops *ops, const struct keymap *maps[VIEW_MAPS])
 {
-    const struct keymap *maps[] = {ops->keys, ops->more};
-    keymap_keys(maps, ops->more ? 2 : 1, mode, a, out, size);
+    static const struct keymap nothing = {0};
+    const struct keymap *own = b && ops->name ? settings_keys(b->settings, ops->name) : NULL;
+    maps[0] = own ? own : &nothing;
+    maps[1] = ops->keys;
+    maps[2] = ops->more ? ops->more : &nothing;
+}
+
+void view_keys(const bench *b, const struct view_ops *ops, unsigned mode, enum action a, char *out,
+    size_t size)
+{
+    const struct keymap *maps[VIEW_MAPS];
+    view_maps(b, ops, maps);
+    keymap_keys(maps, VIEW_MAPS, mode, a, out, size);
+}
+
+bool bench_mono(const bench *b)
+{
+    return b->mono || b->theme.theme == THEME_MONO;
+}
+
+const struct settings *bench_settings(const bench *b)
+{
+    return b->settings;
 }

@@ -30,21 +30,25 @@ static enum match match(const struct key_input *in, const char *keys)
     return next_key(&keys, &bad) ? BEGINS : COMPLETE;
 }
 
-// What the keys so far mean in all maps: a complete binding wins over longer ones.
+// What the keys so far mean in all maps: within a map a complete binding wins over longer ones, and
+// an earlier map over later ones.
 static enum match look_up(const struct key_input *in, const struct keymap *const *maps, size_t n,
     unsigned mode, enum action *a)
 {
     enum match best = NO_MATCH;
-    for (size_t m = 0; m < n; m++)
+    for (size_t m = 0; m < n; m++) {
         for (size_t i = 0; i < maps[m]->n; i++) {
             const struct binding *b = &maps[m]->bindings[i];
             enum match found = b->modes & mode ? match(in, b->keys) : NO_MATCH;
             if (found == COMPLETE) {
                 *a = b->action;
-                return COMPLETE;
+                return *a == ACT_NONE ? NO_MATCH : COMPLETE;
             }
             best = found > best ? found : best;
         }
+        if (best == BEGINS)
+            return BEGINS;
+    }
     return best;
 }
 
@@ -167,7 +171,7 @@ size_t keymap_help(
     for (size_t m = 0; m < n; m++)
         for (size_t i = 0; i < maps[m]->n; i++) {
             const struct binding *b = &maps[m]->bindings[i];
-            if (b->modes & mode && !hidden(maps, m, mode, b))
+            if (b->modes & mode && b->action != ACT_NONE && !hidden(maps, m, mode, b))
                 used = add_help(b, lines, used, max);
         }
     return used;

@@ -11,8 +11,8 @@ enum mode { MODE_COMMAND = 1, MODE_EDIT = 2, MODE_VIEW = 4, MODE_LINE = 8 };
 
 struct binding {
     unsigned modes;
-    const char *keys; // names in a row, separated by blanks: "d d", "S-Enter", "C-x C-s"
-    enum action action;
+    const char *keys;   // names in a row, separated by blanks: "d d", "S-Enter", "C-x C-s"
+    enum action action; // ACT_NONE: they mean nothing, whatever later maps say
 };
 struct keymap {
     const struct binding *bindings;

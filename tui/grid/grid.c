@@ -219,6 +219,19 @@ void grid_vline(grid *g, rect clip, int x, int y, int h, style s)
     grid_fill(g, rect_clip((rect){x, y, 1, h}, clip), 0x2502, s);
 }
 
+void grid_restyle_all(grid *g, style (*as)(void *arg, style s), void *arg)
+{
+    style last = {0}, made = as(arg, last);
+    for (int i = 0; i < g->w * g->h; i++) {
+        grid_cell *c = &g->cells[i];
+        if (!style_equal(c->style, last)) {
+            last = c->style;
+            made = as(arg, last);
+        }
+        c->style = made;
+    }
+}
+
 void grid_box(grid *g, rect a, style s, const char *title)
 {
     if (a.w < 2 || a.h < 2)

@@ -58,6 +58,9 @@ int grid_print(grid *g, rect clip, int x, int y, style st, const char *fmt, ...)
 int grid_put_short(grid *g, rect clip, int x, int y, int w, const char *s, size_t n, style st);
 // Lays a style over a drawn area (a selection, a cursor line): see style_over.
 void grid_restyle(grid *g, rect area, style over);
+// Gives each cell the look that `as` makes of the one it has; it is asked once for a run of cells
+// that look the same.
+void grid_restyle_all(grid *g, style (*as)(void *arg, style s), void *arg);
 // A frame of box-drawing characters along the inside of `area`, with a title in its top edge
 // (or NULL).
 void grid_box(grid *g, rect area, style s, const char *title);

@@ -20,7 +20,17 @@ struct canvas {
     grid *g;
     rect area;
     int dots_x, dots_y; // of a cell
+    size_t stroke;      // of the curve that is drawn, an index into `strokes`
 };
+
+// Curves that differ without a colour: in ASCII by their character; else by which of eight dots
+// along the line are drawn, and by a piece of line in the legend.
+static const struct stroke {
+    uint8_t dots;
+    const char *line, *brief, *ascii;
+} strokes[] = {{0xFF, "──", "─", "*"}, {0x0F, "╌╌", "╌", "+"}, {0x11, "··", "·", "x"},
+    {0x5F, "─·", "┄", "o"}, {0x33, "┈┈", "┈", "#"}, {0x7F, "─╴", "╴", "@"}, {0x55, "∙∙", "∙", "%"},
+    {0x01, ". ", ".", "&"}};
 
 static const uint8_t braille_bits[4][2] = {{1, 8}, {2, 16}, {4, 32}, {64, 128}};
 
@@ -30,7 +40,10 @@ static void dot(const struct canvas *c, int x, int y, style s)
     const grid_cell *was = grid_at(c->g, cx, cy);
     if (!was)
         return;
-    uint32_t point = '*';
+    const struct stroke *stroke = &strokes[c->stroke % ARRAY_LEN(strokes)];
+    uint32_t point = (uint32_t)*stroke->ascii;
+    if (c->dots_y > 1 && !(stroke->dots >> ((x + y) % 8) & 1))
+        return;
     if (c->dots_y > 1) {
         uint32_t old =
             was->points[0] >= 0x2800 && was->points[0] <= 0x28FF ? was->points[0] : 0x2800;
@@ -183,7 +196,7 @@ static void intervals(const struct canvas *c, const struct series *s, const stru
 
 static struct canvas canvas_in(grid *g, rect area, bool ascii)
 {
-    return (struct canvas){g, area, ascii ? 1 : 2, ascii ? 1 : 4};
+    return (struct canvas){g, area, ascii ? 1 : 2, ascii ? 1 : 4, 0};
 }
 
 void plot_curves(
@@ -202,11 +215,12 @@ void plot_curves(
 // forms that people use, and at last with the names cut.
 static const struct legend_size {
     const char *line;
+    bool brief_line;
     int name, digits;
     bool brief;
-} legend_sizes[] = {{"──", 99, 4, false}, {"─", 99, 4, false}, {"─", 99, 3, false},
-    {"─", 99, 4, true}, {"─", 99, 3, true}, {"─", 99, 2, true}, {"─", 5, 3, true},
-    {"─", 3, 2, true}};
+} legend_sizes[] = {{"──", false, 99, 4, false}, {"─", true, 99, 4, false},
+    {"─", true, 99, 3, false}, {"─", true, 99, 4, true}, {"─", true, 99, 3, true},
+    {"─", true, 99, 2, true}, {"─", true, 5, 3, true}, {"─", true, 3, 2, true}};
 
 static void short_name(const char *name, buf *out)
 {
@@ -235,6 +249,14 @@ static double value_at(const struct series *s, const double *at)
     return s->values[best];
 }
 
+static const char *legend_line(const struct plot *p, size_t i, const struct legend_size *size)
+{
+    const struct stroke *stroke = &strokes[i % ARRAY_LEN(strokes)];
+    if (p->ascii)
+        return p->n > 1 ? stroke->ascii : "-";
+    return !p->dashes ? size->line : size->brief_line ? stroke->brief : stroke->line;
+}
+
 static int put_legend(
     grid *g, rect clip, rect row, const struct plot *p, const struct legend_size *size)
 {
@@ -249,7 +271,7 @@ static int put_legend(
         else
             buf_str(&name, s->name);
         x += x > row.x ? 2 : 0;
-        x += grid_print(g, clip, x, row.y, s->style, "%s", p->ascii ? "-" : size->line);
+        x += grid_print(g, clip, x, row.y, s->style, "%s", legend_line(p, i, size));
         x += grid_print(g, clip, x, row.y, (style){0}, " %.*s %.*g", size->name, buf_cstr(&name),
             size->digits, value_at(s, p->at));
     }
@@ -445,8 +467,10 @@ void plot_chart(grid *g, rect area, const struct plot *p)
             g, plot, column_of(plot, &sc, *p->at), plot.y, plot.h, (style){.attrs = ATTR_DIM});
     for (size_t i = 0; i < p->n; i++)
         intervals(&c, &p->series[i], &sc);
-    for (size_t i = 0; i < p->n; i++)
+    for (size_t i = 0; i < p->n; i++) {
+        c.stroke = p->ascii || p->dashes ? i : 0;
         (p->points ? points : curve)(&c, &p->series[i], &sc);
+    }
 }
 
 void plot_progress(grid *g, rect clip, int x, int y, int w, double fraction, style s, bool ascii)

@@ -36,6 +36,8 @@ struct plot {
     bool whole;         // x counts something
     bool log;           // the y axis; values that have no logarithm leave a gap
     bool ascii;
+    bool dashes; // curves differ in their dashes, too, for who sees no colours; in ASCII they
+                 // always do
     bool points; // each value is a dot, not joined with its neighbours
 };
 // Below 12×3 cells only the curves, below 6 rows without x axis.

@@ -304,7 +304,8 @@ static void canvas_curves(struct canvas *c, const cJSON *bundle, int rows)
         return;
     rect area = {0, c->y, c->w, rows * curves_below(all, c->w, CHARTS)};
     curves_draw(all, c->grid, rect_clip(area, area_of(c)),
-        &(struct curves_look){.chart = -1, .charts = CHARTS, .ascii = c->ascii});
+        &(struct curves_look){
+            .chart = -1, .charts = CHARTS, .ascii = c->ascii, .dashes = c->dashes});
     curves_free(all);
     c->y += area.h;
 }

@@ -8,11 +8,11 @@
 
 struct canvas {
     grid *grid;
-    int w; // columns to draw in
-    int y; // the next row
-    bool ascii;
-    int64_t now; // wall ns: up to which the ages of live tables are counted
-    bool aged;   // out: something in it shows an age
+    int w;              // columns to draw in
+    int y;              // the next row
+    bool ascii, dashes; // dashes: curves differ in them, since nobody sees colours
+    int64_t now;        // wall ns: up to which the ages of live tables are counted
+    bool aged;          // out: something in it shows an age
 };
 
 // A program's output. If it has more than `limit` rows, only the last ones are drawn, below a row

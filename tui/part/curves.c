@@ -248,6 +248,7 @@ static void draw_one(
             .whole = c->whole,
             .log = look->log,
             .ascii = look->ascii,
+            .dashes = look->dashes,
             .points = c->points});
 }
 

@@ -22,7 +22,7 @@ const double *curves_points(const curves *c, size_t *n);
 struct curves_look {
     int chart;  // -1: those that a person wants to see first, as many as fit
     int charts; // at most so many of them
-    bool log, ascii;
+    bool log, ascii, dashes;
     double from, to;  // of x; the same: all
     const double *at; // a cursor; NULL: none
 };

@@ -49,6 +49,7 @@ struct extras extras_of(const struct term_options *o, bool xterm_title, bool mou
     // The console's kmous is a daemon's; and screen, once asked, keeps each Esc for a mouse's.
     x.mouse = mouse && x.osc && x.mux != MUX_SCREEN;
     x.sync_asked = x.osc && x.mux != MUX_SCREEN;
+    x.background_asked = x.sync_asked && o->asks_background;
     return x;
 }
 
@@ -57,7 +58,9 @@ void extras_begin(const struct extras *x, buf *out)
     buf_str(out, x->title && !x->keeps_title ? "\x1b[22;2t" : "");
     buf_str(out, x->focus ? "\x1b[?1004h" : "");
     buf_str(out, x->mouse ? MOUSE_ON : "");
-    buf_str(out, x->sync_asked ? "\x1b[?2026$p" : ""); // the answer comes when it comes
+    // the answers come when they come, that to the last one last
+    buf_str(out, x->background_asked ? "\x1b]11;?\x1b\\" : "");
+    buf_str(out, x->sync_asked ? "\x1b[?2026$p" : "");
 }
 
 void extras_end(const struct extras *x, buf *out)

@@ -10,7 +10,7 @@ struct extras {
     bool osc;         // speaks xterm's language
     bool title;       // has one
     bool keeps_title; // curses has it saved and brought back already
-    bool mouse, focus, sync_asked;
+    bool mouse, focus, sync_asked, background_asked;
     enum { MUX_NONE, MUX_TMUX, MUX_SCREEN } mux; // stands between us and the terminal
     enum notify notify;                          // never NOTIFY_AUTO
 };

@@ -258,6 +258,49 @@ static struct found parse_own(const input *in, const char *s, size_t n, bool *be
     return best;
 }
 
+// "\e]11;rgb:ffff/ffff/ffff", ended by BEL or "\e\": the answer to what the background's colour is.
+static const char color_answer[] = "\x1b]11;";
+
+static bool begins_color(const char *s, size_t n)
+{
+    size_t common = n < sizeof color_answer - 1 ? n : sizeof color_answer - 1;
+    return n > 2 && memcmp(s, color_answer, common) == 0;
+}
+
+// A part of it, "ffff" of 1 to 4 digits, as a number up to 1.
+static double color_part(const char **s)
+{
+    char *end;
+    unsigned long value = strtoul(*s, &end, 16);
+    size_t digits = (size_t)(end - *s);
+    *s = end + (*end == '/');
+    return digits && digits <= 4 ? (double)value / (double)((1ul << (4 * digits)) - 1) : 0;
+}
+
+static struct found parse_color(const char *s, size_t n)
+{
+    enum { MOST = 64 };
+    size_t end = sizeof color_answer - 1;
+    while (end < n && end < MOST && (unsigned char)s[end] >= 0x20)
+        end++;
+    if (end == n && end < MOST)
+        return more;
+    bool st = end + 1 < n && s[end] == ESC && s[end + 1] == '\\', bell = end < n && s[end] == '\a';
+    if (end + 1 == n && s[end] == ESC)
+        return more;
+    struct found f = {.n = end + (st ? 2 : bell)};
+    char words[MOST + 1] = "";
+    memcpy(words, s, end);
+    const char *rgb = strstr(words, "rgb:");
+    if (!rgb || !(st || bell))
+        return f;
+    rgb += strlen("rgb:");
+    double red = color_part(&rgb), green = color_part(&rgb), blue = color_part(&rgb);
+    f.report =
+        (struct term_event){.kind = EVENT_BACKGROUND, .on = color_is_light(red, green, blue)};
+    return f;
+}
+
 static struct found parse_escape(const input *in, const char *s, size_t n)
 {
     bool begins = false;
@@ -265,6 +308,10 @@ static struct found parse_escape(const input *in, const char *s, size_t n)
     if (own.n && !begins)
         return own;
     if (n < 2)
+        return more;
+    if (begins_color(s, n))
+        return n < sizeof color_answer - 1 ? more : parse_color(s, n);
+    if (n == 2 && s[1] == ']') // it may be one; late it is Alt with that key
         return more;
     if (s[1] == '[' || s[1] == 'O') {
         struct found f = s[1] == '[' ? parse_csi(s, n) : parse_ss3(s, n);
@@ -290,7 +337,8 @@ enum { MARK = sizeof paste_begin - 1 };
 static bool begins_report(const char *s, size_t n)
 {
     bool paste = n > 2 && n < MARK && memcmp(s, paste_begin, n) == 0;
-    return paste || (n > 2 && *s == ESC && s[1] == '[' && s[2] >= '<' && s[2] <= '?');
+    return paste || begins_color(s, n) ||
+           (n > 2 && *s == ESC && s[1] == '[' && s[2] >= '<' && s[2] <= '?');
 }
 
 // No more bytes come: the first byte is a key of its own; "\eO" and "\e[" are Alt with a letter.
@@ -366,7 +414,9 @@ static bool is_rest(const input *in, bool *begins)
     size_t n = in->bytes.len;
     buf_char(&whole, ESC);
     buf_add(&whole, s, n < LONGEST ? n : LONGEST);
-    *begins = *s == '[' || (*s == 'O' && n == 1);
+    *begins = *s == '[' || (*s == 'O' && n == 1) || begins_color(whole.data, whole.len);
+    if (begins_color(whole.data, whole.len))
+        return whole.len >= sizeof color_answer - 1;
     if (*s == 'O' && n > 1 && s[1] && strchr("ABCDHFPQRS", s[1]))
         return true;
     if (*s != '[')

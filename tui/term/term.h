@@ -25,6 +25,7 @@ struct term_options {
     bool vte;                 // VTE_VERSION is set
     bool tmux, screen;        // it is one of these that we talk to
     bool no_mouse;            // it is the terminal's from the start
+    bool asks_background;     // an EVENT_BACKGROUND may follow
     enum notify notify;
     int escape_ms; // how long Esc waits for the rest of a key; 0: 25
 };
@@ -36,7 +37,8 @@ enum term_event_kind {
     EVENT_MOUSE,
     EVENT_RESIZE,
     EVENT_CLOSED,
-    EVENT_FOCUS, // this one and the next are taken by the terminal itself
+    EVENT_BACKGROUND, // the terminal has said what colour it is, since it was asked
+    EVENT_FOCUS,      // this one and the next are taken by the terminal itself
     EVENT_MODE,
 };
 struct term_event {
@@ -46,7 +48,8 @@ struct term_event {
     size_t n;
     int w, h;           // EVENT_RESIZE
     struct mouse mouse; // EVENT_MOUSE
-    bool on;            // EVENT_FOCUS: it is here; EVENT_MODE: the terminal has that mode
+    bool on;            // EVENT_FOCUS: it is here; EVENT_MODE: the terminal has that mode;
+                        // EVENT_BACKGROUND: it is light
     unsigned mode;
 };
 

@@ -67,7 +67,10 @@ static int draw_head(const struct chart_view *v, const struct output *o, grid *g
     const cJSON *progress = json_get(o->data, KIND("progress"));
     const char *title = json_str(json_get(o->data, KIND("plot")), "title");
     grid *own = grid_new(area.w, HEAD_ROWS);
-    struct canvas c = {.grid = own, .w = area.w, .ascii = bench_ascii(v->head.bench)};
+    struct canvas c = {.grid = own,
+        .w = area.w,
+        .ascii = bench_ascii(v->head.bench),
+        .dashes = bench_mono(v->head.bench)};
     if (progress)
         canvas_progress_head(&c, progress, o->live);
     else if (title)
@@ -101,6 +104,7 @@ static void draw(const view *view_, grid *g, rect area)
                 .charts = MOST,
                 .log = v->log,
                 .ascii = bench_ascii(view_->bench),
+                .dashes = bench_mono(view_->bench),
                 .from = v->from,
                 .to = v->to,
                 .at = point(v, c)});

@@ -257,7 +257,10 @@ static void draw(const view *view_, grid *g, rect area)
     rect below = {area.x + 1, area.y + 1 + rows, area.w - 2, area.h - 1 - rows};
     if (v->curves && below.h >= CHART_LEAST)
         curves_draw(v->curves, g, below,
-            &(struct curves_look){.chart = 0, .charts = 1, .ascii = bench_ascii(view_->bench)});
+            &(struct curves_look){.chart = 0,
+                .charts = 1,
+                .ascii = bench_ascii(view_->bench),
+                .dashes = bench_mono(view_->bench)});
 }
 
 static bool act(view *view_, enum action a)

@@ -33,10 +33,11 @@ static const struct view_ops cells_ops = {.keys = &notebook_keys}, typed_ops = {
                              time_ops = {.keys = &time_keys};
 
 static size_t view_help(
-    const struct view_ops *ops, unsigned mode, struct help_line *lines, size_t max)
+    const bench *b, const struct view_ops *ops, unsigned mode, struct help_line *lines, size_t max)
 {
-    const struct keymap *maps[] = {ops->keys, ops->more};
-    return keymap_help(maps, ops->more ? 2 : 1, mode, lines, max);
+    const struct keymap *maps[VIEW_MAPS];
+    view_maps(b, ops, maps);
+    return keymap_help(maps, VIEW_MAPS, mode, lines, max);
 }
 
 static void add_row(struct help_view *v, struct row row)
@@ -65,7 +66,7 @@ static void add_groups(
     struct help_view *v, const struct view_ops *ops, unsigned mode, const struct pattern *filter)
 {
     struct help_line lines[LINES];
-    size_t n = view_help(ops, mode, lines, LINES);
+    size_t n = view_help(v->head.bench, ops, mode, lines, LINES);
     bool editing = mode == MODE_EDIT;
     for (size_t i = 0; i < n; i++) {
         const char *group = action_group(lines[i].action);
@@ -205,7 +206,7 @@ void help_push(bench *b)
 static void document(buf *out, const char *title, const struct view_ops *ops, unsigned mode)
 {
     struct help_line lines[LINES];
-    size_t n = view_help(ops, mode, lines, LINES);
+    size_t n = view_help(NULL, ops, mode, lines, LINES);
     buf_fmt(out, "\n### %s\n\n| keys | |\n|---|---|\n", title);
     for (size_t i = 0; i < n; i++) {
         buf_str(out, "| `");
@@ -246,10 +247,10 @@ static const struct {
     {"In a run that has ended", &time_ops, MODE_COMMAND | MODE_VIEW},
 };
 
-const char *help_place(enum action a, char *out, size_t size)
+const char *help_place(const bench *b, enum action a, char *out, size_t size)
 {
     for (size_t i = 0; i < ARRAY_LEN(places); i++) {
-        view_keys(places[i].ops, places[i].mode, a, out, size);
+        view_keys(b, places[i].ops, places[i].mode, a, out, size);
         if (*out)
             return places[i].title;
     }

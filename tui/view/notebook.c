@@ -528,6 +528,8 @@ void notebook_push(bench *b)
 {
     struct notebook_view *v = view_push(b, &notebook_view_ops, sizeof *v);
     v->keep = true;
+    v->numbers = bench_settings(b)->line_numbers;
+    v->pane = bench_settings(b)->outline;
 }
 
 const struct view_ops notebook_view_ops = {

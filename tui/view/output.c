@@ -212,8 +212,11 @@ static void draw_slot(
     const struct below *b, struct drawing *d, const struct run_cell *run, int width)
 {
     grid *scratch = bench_scratch(b->bench, width, ROWS_MAX);
-    struct canvas c = {
-        .grid = scratch, .w = width, .ascii = bench_ascii(b->bench), .now = bench_now(b->bench)};
+    struct canvas c = {.grid = scratch,
+        .w = width,
+        .ascii = bench_ascii(b->bench),
+        .dashes = bench_mono(b->bench),
+        .now = bench_now(b->bench)};
     draw_all(b, &c, run);
     d->ages = c.aged && !b->past;
     d->rows = c.y < ROWS_MAX ? c.y : ROWS_MAX;

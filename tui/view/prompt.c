@@ -33,11 +33,16 @@ struct prompt_view {
     rect area;
 };
 
-// Without the blanks around it. New.
+// Without the blanks around it, and what an alias stands for. New.
 static char *typed_text(const struct prompt_view *v)
 {
     const char *typed = line_text(v->line);
-    return str_trim(typed, strlen(typed));
+    char *words = str_trim(typed, strlen(typed));
+    char *stands = settings_alias(bench_settings(v->head.bench), words);
+    if (!stands)
+        return words;
+    free(words);
+    return stands;
 }
 
 static const char *help_of(const bench *b, const char *words)
@@ -78,7 +83,8 @@ static bool works(const struct prompt_view *v, enum action a)
 {
     char keys[40];
     unsigned mode = view_mode(v->head.below);
-    view_keys(v->head.below->ops, mode & MODE_EDIT ? ~0u : mode, a, keys, sizeof keys);
+    view_keys(
+        v->head.bench, v->head.below->ops, mode & MODE_EDIT ? ~0u : mode, a, keys, sizeof keys);
     return (*keys && !command_is_early(v->head.bench, a)) || command_does(v->head.bench, a);
 }
 
@@ -285,13 +291,13 @@ static void draw_hit(const struct prompt_view *v, grid *g, rect row, const struc
     int names = row.w < 60 ? 16 : 22, hints = here || row.w < 60 ? 11 : 30;
     AUTO_BUF hint = {0};
     if (a)
-        view_keys(v->head.below->ops, mode, a, keys, sizeof keys);
+        view_keys(v->head.bench, v->head.below->ops, mode, a, keys, sizeof keys);
     if (a && !*keys && mode & MODE_EDIT) { // a key of the notebook, that would now be typed
-        view_keys(v->head.below->ops, MODE_COMMAND, a, keys, sizeof keys);
+        view_keys(v->head.bench, v->head.below->ops, MODE_COMMAND, a, keys, sizeof keys);
         buf_str(&hint, *keys ? "Esc " : "");
     }
     if (a && !*keys && !here)
-        place = help_place(a, keys, sizeof keys);
+        place = help_place(v->head.bench, a, keys, sizeof keys);
     buf_str(&hint, keys);
     if (place && !here)
         buf_fmt(&hint, "  %c%s", tolower((unsigned char)*place), place + 1);
@@ -349,7 +355,7 @@ static void do_action(bench *b, enum action a)
     char keys[40];
     if (bench_act(b, a))
         return;
-    const char *place = help_place(a, keys, sizeof keys);
+    const char *place = help_place(b, a, keys, sizeof keys);
     if (place)
         bench_complain(b, "%s works elsewhere: %s, %s", action_name(a), keys, place);
     else

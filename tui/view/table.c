@@ -572,7 +572,7 @@ static void hint(const view *view_, buf *out)
     buf_str(out, "? keys");
     for (size_t i = 0; i < ARRAY_LEN(actions); i++) {
         char keys[24];
-        view_keys(view_->ops, MODE_VIEW, actions[i].action, keys, sizeof keys);
+        view_keys(view_->bench, view_->ops, MODE_VIEW, actions[i].action, keys, sizeof keys);
         if (offers(v, actions[i].name))
             buf_fmt(out, "  %s %s", keys, actions[i].name);
     }

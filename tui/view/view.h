@@ -23,6 +23,7 @@
 #include "base/buf.h"
 #include "script/journal/fold.h"
 #include "tui/bench/bench.h"
+#include "tui/config/settings.h"
 #include "tui/edit/keymap.h"
 #include "tui/part/look.h"
 
@@ -87,8 +88,13 @@ void view_pop(view *v); // also frees it
 void view_pop_key(view *v, key k);
 void view_pop_paste(view *v, const char *words, size_t n);
 unsigned view_mode(const view *v); // the mode of its keys; MODE_VIEW by default
-// The first keys of an action in a view, for hints; "" when it has none.
-void view_keys(const struct view_ops *ops, unsigned mode, enum action a, char *out, size_t size);
+// The first keys of an action in a view, for hints; "" when it has none. b: whose person has keys
+// of their own; NULL: the usual ones.
+void view_keys(const bench *b, const struct view_ops *ops, unsigned mode, enum action a, char *out,
+    size_t size);
+// The maps of a view's keys, a person's own first: those of the view, those it shares with others.
+enum { VIEW_MAPS = 3 };
+void view_maps(const bench *b, const struct view_ops *ops, const struct keymap *maps[VIEW_MAPS]);
 const view *bench_top(const bench *b);
 bool view_takes_keys(const view *v); // false: it asks, and has to wait a moment (see `asks`)
 
@@ -124,6 +130,9 @@ void bench_away(const bench *b, bool brief, buf *out);
 
 // Must be drawn without braille and arrows?
 bool bench_ascii(const bench *b);
+bool bench_mono(const bench *b); // nobody sees colours
+// What a person has set in config.yaml.
+const struct settings *bench_settings(const bench *b);
 // The place of the cursor in the view below the top one; false: that view has none.
 bool bench_caret(const bench *b, int *x, int *y);
 // A blank grid with at least so many rows; it must be blank when it is given back.

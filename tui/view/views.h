@@ -10,7 +10,7 @@ void notebook_push(bench *b);
 void notebook_substitute(view *v, const char *words, bool all);
 void help_push(bench *b);
 // The first place in which an action has keys, and these keys; NULL: there is none.
-const char *help_place(enum action a, char *keys, size_t size);
+const char *help_place(const bench *b, enum action a, char *keys, size_t size);
 enum prompt { PROMPT_PALETTE, PROMPT_SEARCH };
 void prompt_push(bench *b, enum prompt what, const char *line); // with this text typed already
 

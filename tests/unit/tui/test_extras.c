@@ -25,6 +25,9 @@ TEST(what_is_begun_is_ended)
 {
     CHECK_STR(begin(&xterm, true, true), "\x1b[22;2t\x1b[?1004h\x1b[?1000h\x1b[?1006h\x1b[?2026$p "
                                          "\x1b[?2026l\x1b[?1006l\x1b[?1000l\x1b[?1004l\x1b[23;2t");
+    struct term_options asks = xterm;
+    asks.asks_background = true; // before the question whose answer is waited for at the end
+    CHECK_HAS(begin(&asks, true, true), "\x1b]11;?\x1b\\\x1b[?2026$p");
     CHECK_STR(begin(&linux_console, false, false), " "); // not a byte that it does not know
     CHECK_STR(begin(&gnu_screen, false, false), "\x1b[22;2t\x1b[?1004h \x1b[?1004l\x1b[23;2t");
 }

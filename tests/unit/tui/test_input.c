@@ -21,6 +21,8 @@ static const char *events(input *in, const char *bytes, size_t n, bool late)
             buf_str(&out, ev.on ? "here " : "elsewhere ");
         } else if (ev.kind == EVENT_MODE) {
             buf_fmt(&out, "mode%u:%d ", ev.mode, ev.on);
+        } else if (ev.kind == EVENT_BACKGROUND) {
+            buf_str(&out, ev.on ? "light " : "dark ");
         } else {
             buf_fmt(&out, "<%.*s> ", (int)ev.n, ev.text);
         }
@@ -197,6 +199,8 @@ TEST(what_the_terminal_reports_is_no_key)
     check("\x1b[<0;99999999999999999999;5M\x1b[<;;Mx", "x ");
     check("\x1b[I\x1b[Oq\x1b[?2026;2$y\x1b[?2026;0$y", "here elsewhere q mode2026:1 mode2026:0 ");
     check("\x1b[<0;1\x1b[<0;3;3M\x1b[<\x1b[A", "click@2,2 Up "); // the first was cut off
+    check("\x1b]11;rgb:f/f/e\x1b\\x\x1b]11;rgb:0000/0000/7fff\ay", "light x dark y ");
+    check("\x1b]11;nothing\ax\x1b]11;rgb:ff\x1b[A", "x Up "); // no colour; cut off
 }
 
 TEST(a_terminals_own_sequences_win)
@@ -240,7 +244,8 @@ TEST(a_sequence_may_be_cut_anywhere)
     } all[] = {{"\x1b[A", "Up "}, {"\x1bOB", "Down "}, {"\x1b[1;2C", "S-Right "},
         {"\x1b[5~", "PgUp "}, {"\x1b[20~", "F9 "}, {"\x1b[[A", "F1 "}, {"\x1b[13;5u", "C-Enter "},
         {"\x1b[<0;5;3M", "click@4,2 "}, {"\x1b[<0;5;3m", ""}, {"\x1b[<65;1;1M", "down@0,0 "},
-        {"\x1b[I", "here "}, {"\x1b[?2026;1$y", "mode2026:1 "}, {"\x1b[200~dd\x1b[201~", "<dd> "}};
+        {"\x1b[I", "here "}, {"\x1b[?2026;1$y", "mode2026:1 "}, {"\x1b[200~dd\x1b[201~", "<dd> "},
+        {"\x1b]11;rgb:ffff/ffff/ffff\x1b\\", "light "}, {"\x1b]11;rgb:1e/1e/2e\a", "dark "}};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         for (size_t cut = 1; cut < strlen(all[i].bytes); cut++) {
             input *in = input_new();
