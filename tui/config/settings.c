@@ -8,6 +8,7 @@
 
 #include <ctype.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 enum kind { KIND_CHOICE, KIND_SWITCH };
@@ -61,6 +62,19 @@ __attribute__((format(printf, 3, 4))) static void fault(
     json_set_int(one, "line", (int64_t)line);
     json_set_str(one, "text", buf_cstr(&words));
     cJSON_AddItemToArray(r->s->faults, one);
+}
+
+// What keeps all of the file from being read: "line 3, column 7: why".
+static void add_broken(struct settings *s, const char *words)
+{
+    unsigned line = 0;
+    int n = 0;
+    if (sscanf(words, "line %u, column %*u: %n", &line, &n) != 1 || !n)
+        line = 0, n = 0;
+    cJSON *one = cJSON_CreateObject();
+    json_set_int(one, "line", line);
+    json_set_str(one, "text", words + n);
+    cJSON_AddItemToArray(s->faults, one);
 }
 
 // The index of a word among words; SIZE_MAX: it is none of them.
@@ -271,7 +285,7 @@ struct settings *settings_new(const char *text, size_t n)
             set_switch(s, &table[i], str_eq(table[i].usual, "true"));
     AUTO_JSON *documents = text ? yaml_parse_letters(text, n, &e) : NULL;
     if (e.code)
-        fault(&r, NULL, "%s", e.text);
+        add_broken(s, e.text);
     else if (cJSON_GetArraySize(documents) > 0)
         read_all(&r, cJSON_GetArrayItem(documents, 0));
     add_preset(s);

@@ -92,7 +92,7 @@ TEST(what_is_wrong_is_told_with_its_line_and_the_rest_counts)
         settings_free(s);
     }
     s = of("theme: dark\nx: [1\n");
-    CHECK_HAS(fault(s, 0), "line 3");
+    CHECK_HAS(fault(s, 0), "3: did not find");
     settings_free(s);
 }
 
