@@ -22,7 +22,9 @@ static int width(const char *s)
 static void add_mode(const bench *b, unsigned mode, const char *place, int columns, buf *out)
 {
     bool narrow = columns < NARROW;
-    const char *name = mode & MODE_EDIT      ? "EDIT"
+    const char *own = b->top->ops->mode_name ? b->top->ops->mode_name(b->top) : NULL;
+    const char *name = own                   ? own
+                       : mode & MODE_EDIT    ? "EDIT"
                        : mode & MODE_COMMAND ? (narrow ? "CMD" : "COMMAND")
                                              : place;
     buf_fmt(out, narrow ? " %s " : " %-8s ", name);

@@ -269,6 +269,13 @@ static void add_preset(struct settings *s)
     const struct preset_key *keys = preset_keys((enum setting_preset)s->preset, &n);
     for (size_t i = 0; i < n; i++)
         bind_keys(s, place_of(keys[i].place), keys[i].keys, keys[i].action);
+    if (settings_vi(s))
+        bind_keys(s, place_of("edit"), "C-r", ACT_REDO);
+}
+
+bool settings_vi(const struct settings *s)
+{
+    return s->vi || s->preset == PRESET_VIM;
 }
 
 struct settings *settings_new(const char *text, size_t n)

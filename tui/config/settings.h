@@ -46,6 +46,7 @@ void settings_free(struct settings *s); // NULL is fine
 // The keys that a person, then the preset has for a view; NULL: none. An action ACT_NONE: the keys
 // mean nothing there.
 const struct keymap *settings_keys(const struct settings *s, const char *view);
+bool settings_vi(const struct settings *s); // has the text of a cell vi's keys?
 // A line after ":" with the alias that it begins with written out; new, NULL: it begins with none.
 char *settings_alias(const struct settings *s, const char *line);
 // A config.yaml in which all settings stand as comments, with what they mean.

@@ -163,6 +163,8 @@ static void notebook_follow(struct notebook_view *v)
         if (asks)
             note_asking(v);
         v->editing = edits || (v->editing && !asks);
+        if (edits)
+            vi_insert(&v->vi, slot_edit(slot_at(b, v->at)));
         v->follow = v->follow && !edits;
         v->scroll = edits ? 0 : v->scroll;
     }
@@ -391,10 +393,20 @@ static bool typed(struct notebook_view *v, const char *words, size_t n, bool pas
     return true;
 }
 
+static const char *mode_name(const view *v)
+{
+    const struct notebook_view *notebook_ = (const struct notebook_view *)v;
+    return notebook_in_vi(notebook_) ? vi_mode_name(&notebook_->vi) : NULL;
+}
+
 static bool type(view *v, key k)
 {
     char words[4];
     uint32_t point = key_character(k);
+    if (point && notebook_in_vi((struct notebook_view *)v)) {
+        notebook_follow((struct notebook_view *)v);
+        return notebook_vi_type((struct notebook_view *)v, point);
+    }
     return point && (typed((struct notebook_view *)v, words, utf8_encode(point, words), false) ||
                         view_mode(v) == MODE_EDIT);
 }
@@ -521,6 +533,7 @@ static void done(view *view_)
     notebook_seek(view_, NULL, NULL);
     notebook_look_nowhere(v);
     jumps_done(&v->jumps);
+    vi_done(&v->vi);
     outline_done(&v->outline);
 }
 
@@ -536,6 +549,7 @@ const struct view_ops notebook_view_ops = {
     .name = "notebook",
     .keys = &notebook_keys,
     .mode = mode,
+    .mode_name = mode_name,
     .seek = notebook_seek,
     .settle = settle,
     .draw = draw,

@@ -3,6 +3,7 @@
 // find a way in it (find/). Private to them.
 #pragma once
 #include "tui/bench/structure.h"
+#include "tui/edit/vi.h"
 #include "tui/view/cellview.h"
 #include "tui/view/drawing.h"
 #include "tui/view/find/jumps.h"
@@ -39,6 +40,7 @@ struct notebook_view {
     char *held;      // id of the cell that was edited when this was drawn, and the row of its title
     int held_y, held_w;
     size_t held_at; // then: its place among the cells
+    struct vi vi;   // of the cell that is edited, where a person wants vi's keys
     struct look look;
     struct seeking *seeking; // a search is being typed (find/seek.c)
     struct jumps jumps;
@@ -78,6 +80,10 @@ void outline_push(struct notebook_view *v);
 void marks_push(struct notebook_view *v, bool sets);
 
 // notebook_act.c
+bool notebook_in_vi(
+    const struct notebook_view *v); // is a cell edited by vi's commands, not typed in?
+// Types a key of these; false: it means nothing.
+bool notebook_vi_type(struct notebook_view *v, uint32_t point);
 // The first and the last of the selected cells, with those that a folded heading hides.
 void notebook_selected(const struct notebook_view *v, size_t *lo, size_t *hi);
 // Selects a cell and shows this line of its source, near the top of the screen.

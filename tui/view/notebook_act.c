@@ -54,6 +54,8 @@ static void edit_cell(struct notebook_view *v, bool on)
     if (!on && bench_selects_to_edit(b))
         bench_select_none(b);
     v->editing = on && slot_count(b);
+    if (v->editing)
+        vi_reset(&v->vi);
     slot_set_edited(b, v->editing ? slot_at(b, v->at) : NULL);
     v->follow = v->follow && !on;
     v->mark = v->at;
@@ -365,9 +367,54 @@ static bool copy_or_interrupt(struct notebook_view *v, struct slot *s)
     return true;
 }
 
+bool notebook_in_vi(const struct notebook_view *v)
+{
+    return v->editing && v->vi.mode != VI_INSERT && settings_vi(bench_settings(v->head.bench)) &&
+           !bench_selects_to_edit(v->head.bench);
+}
+
+bool notebook_vi_type(struct notebook_view *v, uint32_t point)
+{
+    bench *b = v->head.bench;
+    edit *e = slot_edit(slot_at(b, v->at));
+    uint64_t was = text_revision(edit_text(e));
+    if (!vi_waits(&v->vi) && (point == '/' || point == ':')) {
+        prompt_push(b, point == '/' ? PROMPT_SEARCH : PROMPT_PALETTE, "");
+        return true;
+    }
+    if (!vi_waits(&v->vi) && (point == 'n' || point == 'N'))
+        return notebook_search(v, point == 'N');
+    bool done = vi_type(&v->vi, e, point, bench_clipboard(b));
+    if (text_revision(edit_text(e)) != was)
+        slot_typed(b);
+    v->keep = true;
+    return done;
+}
+
+// What keys that are no characters do in vi's normal mode; ACT_NONE: nothing.
+static enum action in_normal_mode(enum action a)
+{
+    switch ((int)a) {
+    case ACT_INSERT_NEWLINE:
+        return ACT_DOWN;
+    case ACT_DELETE_BACK:
+        return ACT_LEFT;
+    case ACT_DELETE_FORWARD: // C-d, and C-u
+        return ACT_PAGE_DOWN;
+    case ACT_KILL_LINE_BACK:
+        return ACT_PAGE_UP;
+    case ACT_INSERT_TAB:
+    case ACT_YANK:
+        return ACT_NONE;
+    }
+    return a;
+}
+
 static bool act_editing(struct notebook_view *v, enum action a)
 {
     bench *b = v->head.bench;
+    if (notebook_in_vi(v) && (a = in_normal_mode(a)) == ACT_NONE)
+        return true;
     struct slot *s = slot_at(b, v->at);
     uint64_t was = text_revision(edit_text(slot_edit(s)));
     if (a == ACT_COPY_OR_INTERRUPT)
@@ -417,6 +464,11 @@ static bool act_structure(struct notebook_view *v, enum action a)
 
 bool notebook_act(struct notebook_view *v, enum action a)
 {
+    bool vi = v->editing && settings_vi(bench_settings(v->head.bench));
+    if (vi && a == ACT_COMMAND && vi_escape(&v->vi, slot_edit(slot_at(v->head.bench, v->at)))) {
+        v->keep = true;
+        return true;
+    }
     if (act_running(v, a))
         return true;
     if (v->editing && a != ACT_COMMAND && a != ACT_SEARCH && a != ACT_PALETTE && act_editing(v, a))

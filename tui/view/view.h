@@ -40,6 +40,8 @@ struct view_ops {
     // every action may.
     bool (*risks)(enum action a);
     unsigned (*mode)(const view *v); // the mode of its keys; NULL: MODE_VIEW
+    // What the status line calls its mode; NULL, or returning NULL: as modes are called.
+    const char *(*mode_name)(const view *v);
     // The offset of its struct filter in the view; 0: it has no filter. The bench passes keys and
     // pastes to the filter, and then calls `filtered`, because other rows may be shown now.
     size_t filter;

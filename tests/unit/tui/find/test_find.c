@@ -356,6 +356,35 @@ TEST(cells_that_differ_from_head_are_marked)
     bench_free(b);
 }
 
+TEST(with_vi_a_cell_has_vis_keys)
+{
+    struct settings *s = settings_new("vi: true\n", 9);
+    bench *b = open_bench_of(&(struct bench_about){.settings = s}, words);
+    press(b, "j j Enter");
+    CHECK_HAS(row(b, -1), "NORMAL");
+    type(b, "cwomega");
+    CHECK_HAS(row(b, -1), "EDIT");
+    CHECK(screen_has(b, " omega = 1"));
+    press(b, "Esc");
+    CHECK_HAS(row(b, -1), "NORMAL");
+    type(b, "jdd");
+    CHECK(!screen_has(b, "alpha + alpha"));
+    type(b, "uv");
+    CHECK(screen_has(b, "alpha + alpha"));
+    CHECK_HAS(row(b, -1), "VISUAL");
+    press(b, "Esc C-r"); // redo, as in vi
+    CHECK(!screen_has(b, "alpha + alpha"));
+    type(b, "/gamma");
+    CHECK_HAS(row(b, -2), "1 of 2");
+    press(b, "Enter");
+    CHECK(selected(b, "Train"));
+    CHECK_HAS(row(b, -1), "NORMAL");
+    press(b, "Esc");
+    CHECK_HAS(row(b, -1), "COMMAND");
+    bench_free(b);
+    settings_free(s);
+}
+
 int main(void)
 {
     return tap_run();
