@@ -230,6 +230,7 @@ static void hint(const view *v, buf *out)
 
 static void done(view *view_)
 {
+    bench_show_marks(view_->bench, false);
     places_done(&((struct replace_view *)view_)->places);
 }
 
@@ -238,6 +239,7 @@ static void ask_each(bench *b, struct places *p)
     struct replace_view *v = view_push(b, &replace_view_ops, sizeof *v);
     v->places = *p;
     *p = (struct places){0};
+    bench_show_marks(b, true); // the place that is asked about stands out
     show(v);
 }
 

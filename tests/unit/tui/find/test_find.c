@@ -160,6 +160,7 @@ TEST(with_c_each_place_is_asked_about)
     line(b, "%s/alpha/x/gc");
     CHECK(on_top(b, &replace_view_ops));
     CHECK(screen_has(b, "Replace with “x”?"));
+    CHECK(bench_marks(b));
     CHECK_HAS(row(b, -2), "1 of 5");
     press(b, "n y n"); // of the second line the first
     CHECK_INT(edits(), 0);
@@ -167,6 +168,7 @@ TEST(with_c_each_place_is_asked_about)
     CHECK_INT(edits(), 1);
     CHECK_STR(json_str(last_asked(), "source"), "alpha = 1\nx = alpha + x");
     CHECK_HAS(row(b, -1), "2 places in 1 cell replaced");
+    CHECK(!bench_marks(b));
     line(b, "%s/alpha/x/gc"); // three are left
     press(b, "n Esc");
     CHECK_INT(edits(), 1);
