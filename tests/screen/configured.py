@@ -53,7 +53,7 @@ def test_keys_aliases_and_habits_count(t):
 def test_a_preset_brings_its_keys(t):
     with configured(t, "preset: vim\n") as s:
         s.keys("j i")
-        s.wait("EDIT")
+        s.wait("NORMAL")
         s.keys("Esc y y p u")
         s.wait("undone: paste")
         s.keys("Z Q")
@@ -82,7 +82,7 @@ def test_config_makes_the_file_and_takes_it(t):
         s.keys("Enter")
         s.wait("your settings count now")
         s.keys("j i")
-        s.wait("EDIT")
+        s.wait("NORMAL")
         s.keys("Esc")
         leave(s)
         with open(os.path.join(s.cwd, "own.yaml"), encoding="utf-8") as f:
