@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LOOK_FROM = 64 << 20 }; // looking costs as much as filling some MiB
+enum { LOOK_FROM = 64 << 20 }; // below this, checking costs as much as filling the memory
 
-// The number after `key` at the start of a line of a small file of the kernel; "" is the first
-// number of the file. SIZE_MAX: there is none ("max").
+// The number after `key` at the start of a line in a small file of the kernel; key "": the first
+// number of the file. SIZE_MAX: no number there ("max").
 static size_t number_in(const char *path, const char *key)
 {
     AUTO_BUF text = {0};
@@ -85,7 +85,7 @@ static size_t in_groups(const char *root, const char *groups, const struct names
     return result;
 }
 
-// A number of the machine's memory, or what a group says, if that is less.
+// The smaller of the machine's number and the groups'.
 static size_t least_of_all(const char *root, const char *key,
     size_t (*in_folder)(const char *folder, const struct names *v))
 {

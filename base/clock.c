@@ -118,8 +118,8 @@ static bool parse_offset(const char **p, int *seconds)
     return hours < 24 && minutes < 60;
 }
 
-// Days from 1 January 1970 in the Gregorian calendar; a year begins in March here, so that the day
-// that is added is its last.
+// Days from 1 January 1970 in the Gregorian calendar. Here a year begins in March, so the leap day
+// is its last day.
 static int64_t days_of(int year, int month, int day)
 {
     int64_t y = year - (month <= 2), era = (y >= 0 ? y : y - 399) / 400;

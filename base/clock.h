@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Times and durations: nanoseconds since 1970 (wall) or since boot (mono), and their spellings.
-// Modules that decide by the time take it as an argument; these read it for their callers.
+// Times and durations: nanoseconds since 1970 (wall) or since boot (mono), and their spellings. A
+// module that decides by the time takes it as an argument; its caller reads it here.
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"
@@ -14,8 +14,8 @@ int64_t clock_wall(void);   // CLOCK_REALTIME, ns
 int64_t clock_mono(void);   // CLOCK_MONOTONIC, ns
 int64_t clock_thread(void); // processor time of this thread, ns
 
-// Other people's times are any number: these functions stop at the ends of the type, 292 years from
-// now, instead of wrapping. A deadline so far away is no deadline.
+// Times from outside can be any number: these functions stop at the ends of the type, 292 years
+// from now, instead of wrapping around. Callers treat a deadline that far away as none.
 int64_t clock_of_seconds(double seconds); // ns; 0 if seconds is NaN
 int64_t clock_add(int64_t ns, int64_t more);
 

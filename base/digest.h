@@ -21,17 +21,18 @@ void sha256_final(sha256 *h, uint8_t digest[SHA256_SIZE]);
 // 64 lower-case hexadecimal digits and a NUL.
 void sha256_hex(const void *bytes, size_t n, char hex[SHA256_HEX]);
 void digest_hex(const uint8_t digest[SHA256_SIZE], char hex[SHA256_HEX]);
-// The first 16 of these digits and a NUL: they tell a value from others, and are no proof of it.
+// The first 16 of these digits and a NUL: enough to tell values apart, too few to prove anything.
 void sha256_short(const void *bytes, size_t n, char digits[SHA256_SHORT]);
 void digest_short(const uint8_t digest[SHA256_SIZE], char digits[SHA256_SHORT]);
 // The digest of a regular file's content.
 int sha256_file(const char *path, char hex[SHA256_HEX], err *e);
-// The same, and its size. go_on (may be NULL) is asked between chunks; false: ERR_CANCELLED.
+// The same, and its size. go_on (may be NULL) is called between chunks; if it returns false,
+// reading ends with ERR_CANCELLED.
 typedef bool sha256_go_on(void *arg);
 int sha256_read(
     const char *path, sha256_go_on *go_on, void *arg, int64_t *size, char hex[SHA256_HEX], err *e);
 
-// The same of what is left of an open regular file; path is for errors.
+// The same for what is left of an open regular file; path is for errors.
 int sha256_fd(int fd, const char *path, sha256_go_on *go_on, void *arg, int64_t *size,
     char hex[SHA256_HEX], err *e);
 

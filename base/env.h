@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Environments of children: NULL-terminated arrays of "NAME=VALUE" on the heap, as strv_* has them.
+// Environments of children: NULL-terminated arrays of "NAME=VALUE" on the heap, of the kind that
+// strv_* (base/str.h) handles.
 #pragma once
 
 // Sets a variable, or with a NULL value removes it; returns the array, which may have moved.

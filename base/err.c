@@ -17,8 +17,8 @@ static const struct {
 #undef X
 };
 
-// Every error's text is made here, so every one is UTF-8 whatever went into it: file names are
-// bytes, servers send what they like. A long text ends with the mark of a cut.
+// Every error's text is made here, so every one is UTF-8 whatever its arguments hold: file names
+// are bytes, servers send anything. A long text ends with STR_CUT.
 int err_vset(err *e, err_code code, const char *fmt, va_list args)
 {
     enum { WHOLE = sizeof e->text - 1, MOST = WHOLE - (sizeof STR_CUT - 1) };
@@ -66,7 +66,7 @@ static err_code code_of_errno(int number)
     }
 }
 
-// The limit behind an error of the system; "": it has none.
+// Describes the limit that caused an error of the system; "" if no limit did.
 static void limit_of(int number, bool starts, char out[LIMITS_WORDS])
 {
     out[0] = '\0';

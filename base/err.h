@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The error contract of the whole program: a caller-owned value, with nothing to free.
-// Functions take `err *e` last and return 0 or -1, a pointer or NULL. Every one of them takes a
-// NULL `e`: its caller does not want to know why. Who reads what is in `e` says ERR_GUARD(e)
-// before.
+// The error contract of the whole program: a caller-owned value, with nothing to free. Functions
+// take `err *e` last and return 0 or -1, or a pointer or NULL. The caller may pass NULL for `e` if
+// it does not need the reason. A function that reads what is in `e` says ERR_GUARD(e) first.
 #pragma once
 #include <stdarg.h>
 #include <stdbool.h>
 
-// What went wrong, for callers that decide by it. People read the text instead.
+// What went wrong, for callers that handle some errors differently. People read the text.
 #define ERR_CODES(X)                                                                               \
     X(NONE, "none", 0)                 /* no error */                                              \
     X(FAILED, "failed", 1)             /* it did not work, and nothing below says it better */     \
@@ -39,9 +38,8 @@ typedef struct err {
     char text[1000]; // UTF-8: the thing, the reason, the remedy
 } err;
 
-// After this, `e` of a function's parameters is not NULL, so that it can be read and written: an
-// error that the caller does not want is put into a value that goes with the function. tests/lint
-// finds each `e->` and `*e` that no guard is before.
+// Makes `e` non-NULL, so that the function can read and write it: a NULL from the caller is
+// replaced by a local value. tests/lint reports each `e->` and `*e` without a guard before it.
 #define ERR_GUARD(e)                                                                               \
     err guard_of_##e = {0};                                                                        \
     e = e ? e : &guard_of_##e
@@ -49,12 +47,13 @@ typedef struct err {
 // Sets code and text; returns -1, so that `return err_set(e, …)` reads well.
 int err_set(err *e, err_code code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 int err_vset(err *e, err_code code, const char *fmt, va_list args);
-// "<fmt>: <strerror(number)>", with NOT_FOUND, EXISTS, NO_SPACE, FORBIDDEN or IO as the code. Of a
-// limit that was reached (open files, memory) it says which it is: base/limits.h.
+// "<fmt>: <strerror(number)>", with NOT_FOUND, EXISTS, NO_SPACE, FORBIDDEN or IO as the code. If a
+// limit was reached (open files, memory), the text names it: base/limits.h.
 int err_errno(err *e, int number, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-// The same of a thread or a process that cannot be started.
+// The same for a thread or a process that cannot be started.
 int err_start(err *e, int number, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-// Copies an error that was kept elsewhere, and returns -1; 0, with e as it was, if that is none.
+// Copies an error that was kept elsewhere, and returns -1. If `from` is no error, leaves e as it is
+// and returns 0.
 int err_give(err *e, const err *from);
 void err_clear(err *e);
 // Puts what was being done in front of the text: "<fmt>: <text>". Keeps the code; returns -1.

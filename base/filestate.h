@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// A set of the files that were read. A file is added once, and once more after each change. The set
-// is a hashmap of the caller's, with nothing else in it.
+// Remembers which files were read, and in which state, so that a file is read again only after it
+// has changed. The set is the caller's hashmap; only these functions fill it.
 #pragma once
 #include "base/buf.h"
 #include "base/hashmap.h"
 
 struct stat;
 
-// Appends the bytes that stand for the file at this path in the state that st tells: its place on
-// the disk, its size and the time of its last change.
+// Appends a key for the file in the state `st`: its path, place on the disk, size and time of last
+// change.
 void filestate_key(const char *path, const struct stat *st, buf *key);
-// Adds the file in that state. false: it was already there.
+// Adds the file in that state. Returns false if the same file in the same state was already there.
 bool filestate_add(hashmap *set, const char *path, const struct stat *st);

@@ -11,16 +11,16 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-// Opens the folder `below` ("a/b"; "" is root itself) of the folder `root`. `root` may belong to
+// Opens the folder `below` ("a/b"; "" is root itself) in the folder `root`. `root` may belong to
 // anybody and be reached through links. Each part of `below` (or root itself, if below is "") must
-// belong to this user, and nobody else may be able to write to it: otherwise ERR_FORBIDDEN, which
-// names the part, its owner and the remedy. With make, a missing part is made with mode 0700 and
-// its entry synced; without, a missing part is ERR_NOT_FOUND.
+// belong to this user and be writable for nobody else. Otherwise the error is ERR_FORBIDDEN, which
+// names the part, its owner and the remedy. With `make`, missing parts are made with mode 0700 and
+// their entries synced; without it, a missing part is ERR_NOT_FOUND.
 int folder_open(const char *root, const char *below, bool make, err *e);
 // The same for a path whose last `parts` parts are checked. With parts 2,
 // "~/.local/state/firesteel/sandbox" may be reached through a link, but neither firesteel nor
 // sandbox may be one. With make, missing folders above them are made, too.
 int folder_open_path(const char *path, int parts, bool make, err *e);
 // Opens a regular file in an open folder; flags and mode as of open(2). Returns -1 with errno:
-// ELOOP for a link, EINVAL for anything else that is no regular file.
+// ELOOP for a link, EINVAL for anything else that is not a regular file.
 int folder_file(int dir, const char *name, int flags, mode_t mode);

@@ -18,7 +18,7 @@ enum { STACK = 256 << 10 };
 
 struct watch {
     pid_t child;
-    int end; // of a pipe: when it is closed, the other one can be read from
+    int end; // write end of a pipe: closing it makes the other end readable
 };
 
 // The child stays a zombie. ECHILD: somebody has waited for it already.
@@ -33,7 +33,7 @@ static void *wait_for_end(void *arg)
     return NULL;
 }
 
-// Signals are for the other threads.
+// Starts the thread with all signals blocked: other threads handle them.
 static int start_thread(struct watch *w)
 {
     pthread_t thread;

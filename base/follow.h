@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// The end of processes without SIGCHLD, which belongs to the whole program. Linux has descriptors
-// of processes since 5.3; before, the same is done in another way.
+// Tells when processes end, without SIGCHLD, of which a program has only one. Uses process
+// descriptors (pidfd_open, Linux 5.3); on older systems a thread waits for the process instead.
 #pragma once
 #include <stdbool.h>
 #include <sys/types.h>
 
-// A descriptor that can be read from when this child of ours has ended, and not before; the child
-// is still to be waited for. The caller closes it. -1 with errno.
+// Returns a descriptor that becomes readable when this child of ours has ended; the child must
+// still be waited for. The caller closes it. -1 with errno.
 int follow(pid_t child);
-// Has the process ended? A zombie has, whoever's child it is. Where the system does not tell, none
-// has.
+// Has the process ended? A zombie counts as ended, whoever its parent is. Where the system does not
+// say, returns false.
 bool process_has_ended(pid_t pid);

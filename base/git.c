@@ -19,8 +19,8 @@ enum {
     FOLDERS_MAX = 1000, // folders above that are looked into
 };
 
-// The text of a regular file without the blanks at its end; NULL: there is no such file. A pipe
-// that somebody has put there is not waited for.
+// The text of a regular file without trailing blanks; NULL: no such file. Does not wait on a pipe
+// that somebody put there.
 static char *read_text(const char *folder, const char *name, size_t limit)
 {
     AUTO_FREE char *path = path_join(folder, name);
@@ -76,8 +76,7 @@ static int follow_head(struct git_head *head, err *e)
         if (!safe)
             return err_set(e, ERR_INVALID, "%s/HEAD leads to no branch", head->dir);
         if (!text)
-            return str_eq(
-                       head->branch, ".invalid") // what is there for programs older than reftable
+            return str_eq(head->branch, ".invalid") // left there by reftable for older programs
                        ? err_set(e, ERR_INVALID, "%s keeps its refs as a reftable", head->dir)
                        : 0;
     }
@@ -93,7 +92,7 @@ static char *path_in(const char *folder, const char *text)
     return text && *text && !strchr(text, '\n') ? path_join(folder, text) : NULL;
 }
 
-// The git folder of a working tree; NULL: this folder is none.
+// The git folder of a working tree; NULL: the folder is not a working tree.
 static char *git_folder(const char *tree)
 {
     AUTO_FREE char *dot = path_join(tree, ".git");

@@ -21,7 +21,7 @@ enum { LINKS_MOST = 40 }; // as Linux itself
 struct walk {
     int root, at; // the folder that was reached; root is the caller's
     enum inside how;
-    buf name;   // of `at` below root, without links
+    buf name;   // the path of `at` below root, without links
     char *rest; // what is still to be walked
     int links;
 };
@@ -83,7 +83,7 @@ static int go_up(struct walk *w)
     return status;
 }
 
-// Goes on with the text of the link `fd`, then with what was behind its name.
+// Continues with the text of the link `fd`, then with what followed the link's name.
 static int follow(struct walk *w, int fd, const char *behind)
 {
     char to[PATH_MAX];
@@ -106,7 +106,7 @@ static int follow(struct walk *w, int fd, const char *behind)
     return 0;
 }
 
-// What the last name means; fd is its place.
+// Opens or reports the last name as its flags say; fd refers to it.
 static int open_last(const struct walk *w, int fd, mode_t mode, const char *part, int flags)
 {
     if (!(flags & O_PATH))

@@ -116,8 +116,8 @@ static size_t digits(const char *p, size_t n)
     return i;
 }
 
-// Is what looks like a number at p one? cJSON takes "01", "1." and "-.5", too (RFC 8259, section
-// 6).
+// Is the text at p, which looks like a number, a JSON number? cJSON also takes "01", "1." and "-.5"
+// (RFC 8259, section 6).
 static bool is_number(const char *p, size_t n)
 {
     size_t i = *p == '-', whole = digits(p + i, n - i);
@@ -187,8 +187,9 @@ static int check_text(const char *text, size_t n, bool *big, err *e)
     return 0;
 }
 
-// Parses a copy that ends with a NUL: cJSON before 1.7.18 reads beyond others (CVE-2023-53154), and
-// only of such does it tell that they end too early. *at: where it is no JSON.
+// Parses a copy that ends with a NUL. cJSON before 1.7.18 reads beyond a text without one
+// (CVE-2023-53154), and reports only for such a text that it ends too early. *at: where the error
+// is.
 static cJSON *parse_copy(const buf *copy, size_t *at)
 {
     const char *text = buf_cstr(copy), *end = text;
@@ -222,7 +223,7 @@ cJSON *json_parse(const char *text, size_t n, err *e)
     return j;
 }
 
-// What stands at p, of n bytes, and is no JSON: its length and what is in its place; 0: nothing.
+// The length of a word at p that Python writes and JSON does not have; 0: there is none.
 static size_t odd_word(const char *p, size_t n)
 {
     static const char *const words[] = {"NaN", "Infinity", "-Infinity"};
@@ -243,7 +244,7 @@ static long code_unit(const char *p, size_t n)
     return *end || !isxdigit((unsigned char)*digits) ? -1 : unit;
 }
 
-// How many bytes of an escape at p are to be copied; *odd: it stands for no character.
+// How many bytes of an escape at p to copy; *odd: it stands for no character.
 static size_t escape_length(const char *p, size_t n, bool *odd)
 {
     long unit = code_unit(p, n), next = unit < 0 ? -1 : code_unit(p + 6, n - 6);
@@ -289,7 +290,7 @@ cJSON *json_parse_python(const char *text, size_t n, err *e)
     return j;
 }
 
-// The end of the list or object at the text's start; n: it has none.
+// Where the list or object at the text's start ends; n: it is not closed.
 static size_t value_end(const char *text, size_t n)
 {
     size_t depth = 0, i;
@@ -349,8 +350,8 @@ static void print_escape(buf *out, unsigned char c)
         buf_fmt(out, "\\u%04x", c);
 }
 
-// JSON is UTF-8 (RFC 8259, 8.1), and readers refuse the whole text because of one wrong byte. So no
-// other byte is printed, whatever the tree holds.
+// Writes only UTF-8, whatever the tree holds: JSON is UTF-8 (RFC 8259, 8.1), and readers refuse the
+// whole text because of one wrong byte.
 static void print_string(buf *out, const char *s)
 {
     size_t n = strlen(s), from = 0;
@@ -439,7 +440,7 @@ void json_sort_members(cJSON *object)
     const cJSON **members = json_sorted(object);
     for (size_t i = 0; members[i]; i++) {
         cJSON *item = cJSON_DetachItemViaPointer(object, (cJSON *)members[i]);
-        cJSON_AddItemToArray(object, item); // it keeps its name
+        cJSON_AddItemToArray(object, item); // keeps its name
     }
     free(members);
 }

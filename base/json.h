@@ -20,10 +20,10 @@ static inline void json_free_at(cJSON **j)
 // Integers beyond ±2^53 stay exact, however long: they are kept as cJSON_Raw, and read by json_int
 // if they fit into 64 bits.
 cJSON *json_parse(const char *text, size_t n, err *e);
-// The same for what Python's json module writes, which is no JSON: NaN and the infinities become
-// null, \u0000 and halves of surrogate pairs U+FFFD.
+// The same for the output of Python's json module, which need not be JSON: NaN and the infinities
+// become null; \u0000 and lone surrogates become U+FFFD.
 cJSON *json_parse_python(const char *text, size_t n, err *e);
-// Parses values that stand one behind the other, as `jq -c` writes them: an array of them.
+// Parses values that follow one another, as `jq -c` writes them; returns them as an array.
 cJSON *json_parse_stream(const char *text, size_t n, err *e);
 // Compact text on one line; valid UTF-8 is kept as it is.
 void json_print(buf *out, const cJSON *j);
@@ -36,7 +36,8 @@ char *json_to_str(const cJSON *j); // compact, new
 cJSON *json_new_int(int64_t value);
 // Returns whether j is a number without a fraction that fits, and stores it in *value.
 bool json_int(const cJSON *j, int64_t *value);
-// Returns whether j is a number, and stores it in *value: of a longer integer the nearest double.
+// Returns whether j is a number, and stores it in *value. An integer that a double cannot hold
+// becomes the nearest double.
 bool json_number(const cJSON *j, double *value);
 
 // Getters that borrow; keys are matched exactly (case-sensitive).
@@ -50,16 +51,16 @@ bool json_bool_or(const cJSON *object, const char *key, bool otherwise);
 // The string at json_path's path; NULL if none.
 const char *json_path_str(const cJSON *root, const char *path);
 
-// The members of an object by their keys' bytes: borrowed, in a new array that ends with NULL;
-// empty when it is no object.
+// The members of an object sorted by the bytes of their keys: borrowed, in a new array that ends
+// with NULL. Empty if it is no object.
 const cJSON **json_sorted(const cJSON *object);
-// Puts the members of an object in this order.
+// Sorts the members of an object in that order.
 void json_sort_members(cJSON *object);
 // The same for all objects in j.
 void json_sort(cJSON *j);
 
-// Setters: replace or add; a NULL string sets nothing. They own `item`. `name` may be item's own;
-// one that lasts, as a literal does, is not copied.
+// Setters: replace or add; a NULL string sets nothing. They take ownership of `item`. `name` may be
+// item's own name. A literal is not copied, since it lasts.
 #define json_set(object, name, item) json_put(object, name, __builtin_constant_p(name), item)
 #define json_set_str(object, name, value)                                                          \
     json_put_str(object, name, __builtin_constant_p(name), value)
@@ -69,7 +70,7 @@ void json_sort(cJSON *j);
     json_put(object, name, __builtin_constant_p(name), cJSON_CreateBool(value))
 void json_put(cJSON *object, const char *name, bool lasts, cJSON *item);
 void json_put_str(cJSON *object, const char *name, bool lasts, const char *value);
-// The object at key; it is made when it is missing.
+// The object at key; makes it if it is missing.
 cJSON *json_object_at(cJSON *object, const char *key);
 cJSON *json_array_at(cJSON *object, const char *key);
 bool json_equal(const cJSON *a, const cJSON *b);

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Shared libraries that are loaded when they are first needed, not when the program starts: with
-// what libcurl and libarchive need in turn, that is 35 libraries and half of a small run's time.
-//
-// Such a library has one file, which defines its functions by those of the loaded library. So the
-// code that calls them is as if the library was linked, and its headers check every call:
-//
+// Loads shared libraries when they are first needed instead of at the program's start. libcurl and
+// libarchive need 35 more libraries, and loading those takes half of a short run's time.
+// Each such library has one file of ours, which defines the library's functions; each definition
+// calls the loaded function. Callers look as if they were linked with the library, and its own
+// headers check every call:
 //     #define FUNCTIONS(X) X(CURL *, curl_easy_init, (void), ()) X(void, curl_free, (void *p), (p))
 //     LATE_LIBRARY(curl, CURL_SONAME, "libcurl3-gnutls", FUNCTIONS, LATE_NONE)
-//
-// The program's ELF file names it in .note.dlopen, as the UAPI group's "Package Metadata for
-// Executable Files" has it (priority "required"): for tools that pack, as ours for images
-// (k8s/image/closure.h).
+// The program's ELF file names the library in .note.dlopen, in the UAPI group's format "Package
+// Metadata for Executable Files" (priority "required"). Tools that pack programs read it, such as
+// ours for images (k8s/image/closure.h).
 #pragma once
 #include "base/err.h"
 
@@ -20,13 +18,13 @@
 
 struct late {
     const char *soname, *package; // Debian's package, for the error
-    const char *const *names;     // of the functions
-    void **functions;             // as many; all NULL until it is loaded
+    const char *const *names;     // of the library's functions
+    void **functions;             // their addresses, in the same order; all NULL until it is loaded
     size_t n;
 };
-// Loads it unless it is there. Any thread. Error: ERR_NOT_FOUND, with the package.
+// Loads the library unless it is loaded. From any thread. Error: ERR_NOT_FOUND, with the package.
 int late_load(struct late *l, err *e);
-// A function that was called before late_load: loads the library, or ends the program.
+// Called by a function that is used before late_load: loads the library, or ends the program.
 void late_must(struct late *l);
 
 // A note of .note.dlopen as elf(5) has notes.
@@ -50,8 +48,9 @@ struct late_note {
 
 #define LATE_NONE(X)
 
-// Defines `int <name>_late(err *e)`, which loads it, and the functions; those with variable
-// arguments are the file's own matter: they find `late_functions.<name>`.
+// Defines `int <name>_late(err *e)`, which loads the library, and the functions. Functions with
+// variable arguments cannot be forwarded so: the file defines them itself, with
+// `late_functions.<name>`.
 #define LATE_LIBRARY(library, so, debian, functions_of, variadic_of)                               \
     static struct {                                                                                \
         functions_of(LATE_POINTER) variadic_of(LATE_POINTER)                                       \

@@ -10,7 +10,7 @@
 // An allocator asks the system for tens of MiB at once.
 static const size_t step = (size_t)64 << 20, stack = (size_t)8 << 20;
 
-// What is taken, in bytes: of all the address space, and of data.
+// Bytes in use: of the whole address space, and of data.
 static void taken(size_t *all, size_t *data)
 {
     char text[200];
@@ -24,7 +24,8 @@ static void taken(size_t *all, size_t *data)
         *all *= page;
         *data *= page;
     } else {
-        *all = *data = 0; // no descriptor is left: any limit may be it
+        *all = *data = 0; // no descriptor is left to read it, so assume that any limit may be
+                          // reached
     }
 }
 

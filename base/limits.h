@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The limits of this process (ulimit), in words for errors: what is limited, to how much, and how
-// the limit is called. They allocate nothing, as there may be no memory.
+// Describes the limits of this process (ulimit) for errors: what is limited, to how much, and what
+// the limit is called. The functions allocate nothing, as memory may be what has run out.
 #pragma once
 #include <stddef.h>
 
@@ -11,6 +11,6 @@ enum { LIMITS_WORDS = 200 };
 void limits_memory(char out[LIMITS_WORDS], size_t wanted);
 // "the open files are limited to 64 (ulimit -n)"
 void limits_files(char out[LIMITS_WORDS]);
-// "processes and threads of this user are limited to 100 (ulimit -u)", or as limits_memory, since
-// each thread needs a stack.
+// "processes and threads of this user are limited to 100 (ulimit -u)", or the text of
+// limits_memory, since each thread needs a stack.
 void limits_threads(char out[LIMITS_WORDS]);

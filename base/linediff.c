@@ -70,7 +70,7 @@ static long backward_step(struct comparison *c, const struct edit *part, long k,
     return c->backward[k] = x;
 }
 
-// The diagonals that are looked at in one more step: one more on both sides, while they are inside.
+// Widens the range of diagonals by one on both sides, as long as they are inside.
 static void widen(long *low, long *high, long least, long most, long *reached, long nowhere)
 {
     if (*low > least)
@@ -96,9 +96,9 @@ static long furthest(const struct comparison *c, long low, long high, const stru
     return best;
 }
 
-// A point on a shortest path, about in its middle: paths from both ends meet there (Myers, "An
-// O(ND) Difference Algorithm and Its Variations", 1986, section 4b). Texts that have little in
-// common are cut where the path from the start has come furthest.
+// A point about in the middle of a shortest path: paths from both ends meet there (Myers, "An O(ND)
+// Difference Algorithm and Its Variations", 1986, section 4b). Texts that have little in common are
+// cut where the path from the start has come furthest.
 static void middle(struct comparison *c, const struct edit *p, long *x, long *y)
 {
     long least = p->a0 - p->b1, most = p->a1 - p->b0;
@@ -181,8 +181,8 @@ static struct edit *edits_of(const struct comparison *c, size_t *n)
     return edits;
 }
 
-// Moves an edit that only adds or only deletes lines down as far as the lines behind it repeat its
-// own.
+// Moves an edit that only adds or only deletes lines down, as long as the line after it equals its
+// own first line.
 static void slide(const struct comparison *c, struct edit *e, const struct edit *next)
 {
     bool added = e->a0 == e->a1, deleted = e->b0 == e->b1;

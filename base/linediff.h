@@ -7,6 +7,6 @@
 #include <stdbool.h>
 
 // Appends "--- from", "+++ to" and the hunks, with three lines around each change. Returns false,
-// and appends nothing, when the texts are equal. A text is "" or ends with a line end; one without
-// is treated as if it had it.
+// and appends nothing, when the texts are equal. A missing newline at the end of a text makes no
+// difference.
 bool linediff(buf *out, const char *from, const char *to, const char *old, const char *new_);

@@ -99,7 +99,7 @@ static bool is_on(const char *value)
            str_eq(value, "1");
 }
 
-// Without a word of its own, root is the one that is spared.
+// Root is not killed unless the settings say so.
 static bool kills(const char *root, const char *user)
 {
     struct settings s = {0};

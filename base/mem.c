@@ -11,11 +11,11 @@
 #include <string.h>
 #include <unistd.h>
 
-// glibc keeps small freed blocks for the next malloc of their size, but its calloc does not look
-// there. (Inlined, malloc and memset would be made a calloc by the compiler.)
+// glibc keeps freed small blocks for the next malloc of their size, but its calloc does not look
+// there. (noinline: the compiler would turn malloc and memset into calloc.)
 enum { SMALL = 1024 };
 
-static void (*when_out)(void); // as a signal's handler, reached from anywhere
+static void (*when_out)(void); // global like a signal handler: any allocation may reach it
 
 void mem_when_out(void (*restore)(void))
 {
@@ -25,7 +25,7 @@ void mem_when_out(void (*restore)(void))
 void mem_out(size_t size)
 {
     static atomic_bool ends;
-    if (atomic_exchange(&ends, true)) // another thread is about to end all
+    if (atomic_exchange(&ends, true)) // another thread is already ending the program
         for (;;)
             pause();
     char text[LIMITS_WORDS + 100], limit[LIMITS_WORDS];

@@ -5,9 +5,9 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-// Ends the program: there is no memory for `size` bytes more. Standard error gets a sentence that
-// names the limit; before, what mem_when_out was given is called (it restores a terminal). The exit
-// code is 1.
+// Ends the program with exit code 1 because `size` more bytes cannot be had. First it calls the
+// function that mem_when_out was given (which restores the terminal); then it writes a sentence to
+// standard error that names the limit.
 _Noreturn void mem_out(size_t size);
 void mem_when_out(void (*restore)(void));
 // Zeroed memory; mem_out when there is none.
@@ -22,8 +22,8 @@ char *mem_strdup(const char *s);
 char *mem_strndup(const char *s, size_t n) __attribute__((returns_nonnull));
 char *mem_dup_text(const char *s, size_t n) __attribute__((returns_nonnull));
 void *mem_dup(const void *p, size_t n) __attribute__((returns_nonnull));
-// Leaves memory, and what it points to, to the end of the process, which is near: to free it bit by
-// bit would only take time. For the main thread alone; leak checkers find it still in use.
+// Marks memory, and what it points to, as left to the end of the process, which is near: freeing it
+// bit by bit would only take time. For the main thread only; leak checkers then count it as in use.
 void mem_leave(void *p);
 // Gives memory that this thread has freed back to the system. It takes some milliseconds at most.
 void mem_trim(void);

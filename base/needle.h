@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A text to look for in other texts, fast; ASCII letters match in either case. It owns its copy;
-// {0} is the empty text, which is found everywhere.
+// A text to find in other texts, fast; ASCII letters match in either case. It owns its copy of the
+// text. {0} is the empty text, which is found everywhere.
 #pragma once
 #include <stddef.h>
 
@@ -11,5 +11,5 @@ struct needle {
 
 void needle_set(struct needle *x, const char *text, size_t n);
 void needle_done(struct needle *x); // also empties it
-// Its first place in n bytes; NULL if there is none.
+// Its first occurrence in n bytes; NULL if there is none.
 const char *needle_find(const struct needle *x, const char *bytes, size_t n);

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 enum { TRIES = 100 };        // 10 ms apart; a sweep holds a lock for a shorter time
-enum { CLAIM_SECONDS = 10 }; // a claim without a taker is left alone for so long
+enum { CLAIM_SECONDS = 10 }; // a claim that nobody takes expires after this time
 
 char *owner_file(const char *path)
 {
@@ -58,7 +58,7 @@ bool owner_claim(const char *path)
 {
     AUTO_FREE char *file = owner_file(path);
     AUTO_FD fd = open(file, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    return fd >= 0 || errno != EEXIST; // who takes it finds any other trouble
+    return fd >= 0 || errno != EEXIST; // other errors are left to the process that takes it
 }
 
 bool owner_alive(const char *path)
@@ -94,7 +94,7 @@ static bool remove_temp(const char *link)
     return !ours || path_remove(to, NULL) == 0;
 }
 
-// The folder goes first: as long as it exists, its owner file must say whose it is.
+// Removes the folder first: as long as it exists, its owner file must say whose it is.
 static void remove_owned(const char *path, const char *file, int fd)
 {
     if (remove_temp(path) && path_remove(path, NULL) == 0)
@@ -110,7 +110,7 @@ void owner_remove(const char *path, int *owner)
     *owner = -1;
 }
 
-// The link comes first, so there is no moment at which nothing tells of the folder.
+// Makes the link first, so that a sweep can find the folder at any moment.
 int owner_temp_make(
     struct owner_temp *t, const char *folder, const char *parent, const char *prefix, err *e)
 {
@@ -142,7 +142,7 @@ void owner_temp_remove(struct owner_temp *t)
     *t = (struct owner_temp){.owner = -1};
 }
 
-// Is somebody about to take it?
+// Is the path claimed for a process that is about to take it?
 static bool is_claim(const char *path, int fd)
 {
     struct stat st, other;

@@ -269,7 +269,7 @@ static int sync_folder_of(const char *path)
     return fd < 0 ? (errno == EACCES ? 0 : -1) : fd_sync_folder(fd);
 }
 
-// Makes a new file beside path. open(2) applies the umask to `mode`: we cannot ask for the umask
+// Makes a new file beside path. open(2) applies the umask to `mode`; we cannot read the umask
 // without changing it for every other thread.
 static int open_temp(const char *path, mode_t mode, char **temp)
 {
@@ -373,7 +373,7 @@ static int write_into(const char *path, const void *bytes, size_t n, err *e)
     return fd_write_all(fd, bytes, n, e) < 0 ? err_wrap(e, "%s", path) : 0;
 }
 
-// The real name of an open file, after all links. Without /proc: found by following them.
+// The real name of an open file, after all links. Without /proc, follows the links itself.
 static char *name_of(int fd, const char *path)
 {
     char name[PATH_MAX];
@@ -388,7 +388,7 @@ int path_update(const char *path, const void *bytes, size_t n, mode_t mode, err 
     int named = named_descriptor(path);
     if (named >= 0)
         return fd_write_all(named, bytes, n, e) < 0 ? err_wrap(e, "%s", path) : 0;
-    // By opening it: so the system judges the links on the way (fs.protected_symlinks).
+    // Open it, so that the system judges the links on the way (fs.protected_symlinks).
     AUTO_FD at = open(path, O_PATH | O_CLOEXEC);
     if (at < 0 && errno == ENOENT)
         return lstat(path, &was) == 0 ? refuse_missing(path, e)
@@ -402,7 +402,7 @@ int path_update(const char *path, const void *bytes, size_t n, mode_t mode, err 
     AUTO_FREE char *real = name_of(at, path);
     if (!real)
         return err_errno(e, errno, "cannot write %s", path);
-    // A caller who asks for a private file gets one.
+    // A file that was to be private (mode 0600) becomes private even if it was not.
     mode_t keeps = was.st_mode & (mode & 077 ? 07777 : 07700);
     return replace(real, bytes, n, keeps, &was, e);
 }
@@ -425,7 +425,7 @@ int path_may_update(const char *path, err *e)
         return lstat(path, &is) == 0 ? refuse_missing(path, e) : may_replace(path, e);
     if (at < 0 || fstat(at, &is) < 0)
         return err_errno(e, errno, "cannot write %s", path);
-    if (S_ISCHR(is.st_mode) || S_ISFIFO(is.st_mode)) // who reads from a pipe may come later
+    if (S_ISCHR(is.st_mode) || S_ISFIFO(is.st_mode)) // a reader of the pipe may come later
         return access(path, W_OK) < 0 ? err_errno(e, errno, "cannot write %s", path) : 0;
     if (!S_ISREG(is.st_mode))
         return refuse_kind(path, is.st_mode, e);

@@ -7,10 +7,10 @@
 #include <ctype.h>
 #include <string.h>
 
-// The time for an expression may grow with the square of the length that it is compared with.
+// Matching an expression may take time that grows with the square of the line's length.
 enum { LONGEST = 8 << 10 };
 
-// Has the text capitals outside of escapes? "\S" is not meant as one.
+// Has the text capitals outside of escapes? The capital of "\S" does not count.
 static bool has_capitals(const char *text)
 {
     for (const char *c = text; *c; c++) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What people type to search or to filter by: a text, or a POSIX extended regular expression, where
-// it has characters that mean something in one. All in small letters it matches either case, else
-// it is exact. What is no valid expression is taken as it stands. It owns its copy; {0} is empty.
+// What a person types to search or filter: a plain text, or a POSIX extended regular expression if
+// it has characters that are special in one. Small letters alone match either case; with a capital
+// the match is exact. An invalid expression is searched for as plain text. It owns its copy; {0} is
+// empty.
 #pragma once
 #include "base/needle.h"
 
@@ -18,14 +19,14 @@ struct pattern {
 };
 
 void pattern_set(struct pattern *p, const char *text);
-// The same of a filter: "!x" is what does not match x.
+// The same for a filter: "!x" passes the lines that do not match x.
 void pattern_set_filter(struct pattern *p, const char *text);
 // The same where case counts (exact) or not, whatever letters it has.
 void pattern_set_case(struct pattern *p, const char *text, bool exact);
 void pattern_done(struct pattern *p); // also empties it
 bool pattern_is_empty(const struct pattern *p);
-// Its first place in a line of n bytes from `from` on, and how long that is; NULL: there is none.
-// Of a very long line only the start is compared with an expression.
+// The first match in a line of n bytes at or after `from`, and its length; NULL: no match. Only the
+// start of a very long line is compared with an expression.
 const char *pattern_find(
     const struct pattern *p, const char *line, size_t n, size_t from, size_t *length);
 // The same, with the places of its groups "(…)": [0] is all of it. A plain text has no other. Of a

@@ -11,6 +11,6 @@
 // (U+202A–202E, U+2066–2069), "<9B>" for a byte that is not UTF-8. Line breaks and tabs stay; the
 // carriage return before a line break goes.
 void printable(buf *out, const char *text, size_t n);
-// The same for JSON text, whose meaning must not change: control characters that stand raw in its
-// strings are escaped ("\u009b").
+// The same for JSON text, whose meaning must not change: raw control characters in its strings
+// become escapes ("\u009b").
 void printable_json(buf *out, const char *text, size_t n);

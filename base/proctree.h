@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the processes of this machine use, read once from /proc: all numbers are of that moment.
-// The table owns them.
+// The resource use of this machine's processes, read once from /proc: all numbers are from that
+// moment. The table owns them.
 #pragma once
 #include "base/buf.h"
 
@@ -11,11 +11,11 @@ typedef struct proctree proctree;
 
 proctree *proctree_read(void);
 void proctree_free(proctree *t); // NULL is fine
-// The memory of a process and of all below it that is theirs alone, in bytes: what they have
-// resident without what they share with others. 0: it is not there.
+// The private memory of a process and its descendants in bytes: resident memory minus what they
+// share with others. 0: no such process.
 int64_t proctree_memory(const proctree *t, pid_t pid);
 pid_t proctree_parent(const proctree *t, pid_t pid); // 0: it is not there
 
-// Of one process: the fields of /proc/PID/stat behind its name, "S 1 …" (proc_pid_stat(5), from the
-// third on). They point into `text`, which gets the whole. NULL: it is not there.
+// The fields of /proc/PID/stat after the process's name, "S 1 …" (proc_pid_stat(5), from the third
+// on). They point into `text`, which gets the whole. NULL: no such process.
 const char *process_fields(pid_t pid, buf *text);

@@ -8,7 +8,7 @@
 
 // Thousandths, rounded up. Errors: ERR_INVALID with the text; ERR_LIMIT beyond 2^63 thousandths.
 int quantity_parse(const char *text, int64_t *milli, err *e);
-// The same in 10⁻⁹, as processor time is measured: "1234567n".
+// The same in units of 10⁻⁹, in which processor time is measured: "1234567n".
 int quantity_parse_nano(const char *text, int64_t *nano, err *e);
 // Spark's sizes (JVM memory strings) in bytes: "512m" is MiB, "1g" GiB, "300" MiB.
 int quantity_parse_jvm(const char *text, int64_t *bytes, err *e);

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
-// The rows of a JSON array, found by their "uid": live tables are made of this. It borrows the
-// array; as long as the rowset exists, all changes of the array go through it. Rows without a uid,
-// or with an empty one, are only added. It never holds more rows than `most`.
+// The rows of a JSON array, found by their "uid", for live tables. It borrows the array. As long as
+// the rowset exists, change the array only through it. Rows without a uid, or with an empty one,
+// are only added. It never holds more rows than `most`.
 #pragma once
 #include "base/buf.h"
 #include "base/json.h"
 
 typedef struct rowset rowset;
 
-// The most rows that any live table has: more than anybody reads, and few enough (a pod takes 0.4
-// KB as text, 2 KB in memory) for each place that keeps a copy.
+// The most rows of any live table. It is more than anybody reads, and low enough for each place
+// that keeps a copy (a pod takes 0.4 KB as text, 2 KB in memory).
 enum { ROWSET_TABLE = 10000 };
 
-// most: new rows beyond this number are dropped; 0: no limit. Of rows in the array that have one
-// uid the last counts: it takes the place of the first, and the others are freed.
+// most: new rows beyond this number are dropped; 0: no limit. If several rows in the array have the
+// same uid, the last one takes the place of the first, and the others are freed.
 rowset *rowset_new(cJSON *rows, size_t most);
 void rowset_free(rowset *s); // NULL is fine; the array stays
 // Takes the row: it replaces the one with the same uid, else it goes to the end. false: it was
@@ -23,8 +23,9 @@ void rowset_drop(rowset *s, const char *uid); // NULL or an unknown uid does not
 // Takes out the oldest row and hands it to the caller; NULL when there is none.
 cJSON *rowset_take_first(rowset *s);
 const cJSON *rowset_get(const rowset *s, const char *uid);
-// A change as displays send it: a copy of the row is put, or, with "deleted": true, it is dropped.
+// Applies a change as displays send it: puts a copy of the row, or drops the row if it has
+// "deleted": true.
 void rowset_change(rowset *s, const cJSON *row);
-// Writes the line below a table that has not all rows:
-// "… and 5 more rows are not shown". Writes nothing when more is 0.
+// Writes the line below a table that was cut: "… and 5 more rows are not shown". Writes nothing
+// when more is 0.
 void rowset_say_more(int64_t more, buf *out);

@@ -9,7 +9,7 @@ typedef struct rowtexts rowtexts;
 
 rowtexts *rowtexts_new(void);
 void rowtexts_free(rowtexts *t); // NULL is fine
-// Keeps a copy of the row: in the place of the one with the same uid, else at the end. Rows without
+// Keeps a copy of the row: it replaces the one with the same uid, or goes to the end. Rows without
 // a uid are not kept.
 void rowtexts_put(rowtexts *t, const cJSON *row);
 void rowtexts_drop(rowtexts *t, const char *uid); // NULL or an unknown uid does nothing

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Both directions of a connection whose two ends know a secret, as records that nobody else can
-// read or change: ChaCha20-Poly1305 (RFC 8439, nettle), with keys by HKDF-SHA-256 (RFC 5869) from
-// the secret and a salt that is new for each connection. A seal is a plain value; seal_done erases
-// its keys.
-//
-//   4 bytes  n, little-endian, 1 … SEAL_RECORD_MOST     n bytes  ciphertext     16 bytes  tag
-//
-// The tag covers the length, too. A direction's nonce is the number of its record, counted from 0,
-// which does not travel: a record that is missing, repeated or out of order does not open. That the
-// stream ends is not protected: what runs inside must say when it is complete.
+// Encrypts and authenticates both directions of a connection whose two ends share a secret: records
+// of ChaCha20-Poly1305 (RFC 8439, nettle), with keys by HKDF-SHA-256 (RFC 5869) from the secret and
+// a salt that is new for each connection. A seal is a plain value; seal_done erases its keys.
+//    4 bytes  n, little-endian, 1 … SEAL_RECORD_MOST
+//    n bytes  ciphertext
+//    16 bytes tag
+// The tag covers the length, too. A direction's nonce is the number of its record, counted from 0;
+// it is not sent. A record that is missing, repeated or out of order does not open. The end of the
+// stream is not authenticated: the protocol inside must say when it is complete.
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"
@@ -29,7 +28,6 @@ void seal_init(seal *s, const char *secret, const void *salt, size_t salt_n, boo
 void seal_done(seal *s);
 // Appends the bytes as records to `out`.
 void seal_put(seal *s, const void *bytes, size_t n, buf *out);
-// Moves the content of all records that have arrived as a whole from `in` to `out`. ERR_INVALID: a
-// length that no record has, or a record that is not what the other end sent; nothing more can be
-// read then.
+// Moves the content of all complete records from `in` to `out`. ERR_INVALID: a length that no
+// record has, or a record that the other end did not send; nothing more can be read then.
 int seal_take(seal *s, buf *in, buf *out, err *e);

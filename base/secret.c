@@ -67,7 +67,7 @@ static bool is_placeholder(const char *p, size_t n)
            strncmp(p, "%(", 2) == 0;
 }
 
-// Was the text cut here? Then no "@" comes any more.
+// Was the text cut here? Then the "@" may be missing only because of the cut.
 static bool is_cut(const char *p, const char *end)
 {
     return (size_t)(end - p) >= strlen(STR_CUT) && memcmp(p, STR_CUT, strlen(STR_CUT)) == 0;
@@ -158,7 +158,7 @@ bool secret_hide(cJSON *parent, cJSON *v, const char *name)
     return any;
 }
 
-// Is the name of a header, [from, colon), a secret's?
+// Is the name of a header, [from, colon), the name of a secret?
 static bool hides_value(const char *from, const char *colon)
 {
     AUTO_FREE char *name = mem_strndup(from, (size_t)(colon - from));
@@ -173,7 +173,7 @@ static const char *credential(const char *p, size_t *n)
     return *n ? p : NULL;
 }
 
-// The value of a header, behind its scheme: of "Basic dTpw" the second word.
+// The value of a header after its scheme: in "Basic dTpw" the second word.
 static const char *header_value(const char *p, size_t *n)
 {
     size_t more = 0;

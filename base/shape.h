@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Which types the fields of a file have: a file that another program wrote is checked against a
-// table of them before any of it is used. A value of another type than its field's would else count
-// as not there, and what the file says would be left out without a word.
+// Checks the types of a file's fields against a table, before any of them is used. The getters of
+// base/json.h return nothing for a value of another type, so without the check a wrong type in
+// somebody's file would be ignored in silence.
 #pragma once
 #include "base/json.h"
 
@@ -21,9 +21,8 @@ enum shape_kind {
 
 struct shape {
     enum shape_kind kind;
-    const struct shape *of; // LIST: its items; MAP: its values, whatever their keys
-    const struct shape_field
-        *fields; // OBJECT: ended by a NULL name; others than these may be there
+    const struct shape *of; // LIST: shape of its items; MAP: of its values, whatever their keys
+    const struct shape_field *fields; // OBJECT: ends with a NULL name; other fields are allowed
 };
 struct shape_field {
     const char *name;
@@ -36,7 +35,7 @@ extern const struct shape shape_any, shape_string, shape_bool, shape_base64, sha
 #define SHAPE_MAP_OF(value)   (&(const struct shape){SHAPE_MAP, .of = (value)})
 #define SHAPE_OBJECT_OF(list) (&(const struct shape){SHAPE_OBJECT, .fields = (list)})
 
-// Does each field of the tree have its type? null stands for any of them, as in Go. text: what the
-// tree was read from, YAML or JSON, for the place. Errors: ERR_INVALID "line 9, column 12:
-// users[1].user.token must be a text, and is a number: write it in quotes". No value is shown.
+// Checks that each field of the tree has its type. null is allowed for any, as in Go. text: the
+// YAML or JSON that the tree was read from, to find the place. Errors: ERR_INVALID "line 9, column
+// 12: users[1].user.token must be a text, and is a number: write it in quotes". No value is shown.
 int shape_check(const struct shape *s, const cJSON *j, const char *text, size_t n, err *e);

@@ -12,7 +12,7 @@ int main(int n, char **args)
 {
     Dl_info in;
     void (*function)(void) = FUNCTION;
-    if (n > 1) // never: but the library is needed for it
+    if (n > 1) // never true, but it makes the linker keep the library
         FUNCTION();
     void *here;
     memcpy(&here, &function, sizeof here);

@@ -15,7 +15,7 @@
 
 enum stage { STAGE_PREPARE, STAGE_FOLDER, STAGE_PROGRAM };
 
-// What the child failed to do. When its program starts, the pipe closes without a report.
+// What failed in the child. If its program starts, the pipe closes without a report.
 struct report {
     enum stage stage;
     int number; // errno
@@ -31,7 +31,7 @@ static _Noreturn void fail(int report, enum stage stage)
     _exit(127);
 }
 
-// Fails for the signals that the C library keeps for itself; they may stay as they are.
+// Fails for the signals that the C library keeps for itself, which may stay as they are.
 static void reset_signals(void)
 {
     struct sigaction plain = {.sa_handler = SIG_DFL};
@@ -51,7 +51,7 @@ static int take_place(const struct spawn_spec *s, pid_t parent)
         return -1;
     if (getppid() == parent)
         return 0;
-    errno = ECANCELED; // the parent ended before its end could kill us
+    errno = ECANCELED; // the parent ended before the death signal was set
     return -1;
 }
 

@@ -40,6 +40,6 @@ struct spawn_spec {
     int death_signal;
 };
 
-// Returns when the program runs, or when it could not be started; then nothing of it is left.
-// Errors name the program; ERR_NOT_FOUND: there is no such program.
+// Returns when the program runs, or when it could not be started; then no process is left. Errors
+// name the program; ERR_NOT_FOUND: there is no such program.
 int spawn(const struct spawn_spec *spec, pid_t *pid, err *e);

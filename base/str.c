@@ -292,8 +292,8 @@ static size_t less(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-// One step of the distance: what it takes to make the first j + 1 letters of b of the first i + 1
-// of a. The rows are those of i - 1, i and i + 1 letters of a.
+// One cell of the distance table: the cost to turn the first i + 1 letters of a into the first j +
+// 1 of b. The rows are those for i - 1, i and i + 1 letters of a.
 static size_t cheapest(const char *a, const char *b, size_t i, size_t j, size_t *const rows[3])
 {
     size_t wrong = rows[1][j] + !same_letter(a[i], b[j]);

@@ -23,10 +23,10 @@ char *str_trim(const char *s, size_t n);
 // The base-10 integer that is the whole string; false when there is anything else or it overflows.
 bool str_to_int(const char *s, int64_t *value);
 
-// A text made short for people: its first bytes and STR_CUT, a mark of what was left out; whole
-// when it has no more than `most` (at most STR_SHORT). It is UTF-8 whatever s is. This is the one
-// place that cuts texts which are not ours, because the mask (script/journal/mask.h) knows the
-// beginning of a secret by that mark. By value, so that it can stand in the arguments of a format:
+// A text cut short for people: its first bytes and STR_CUT, which marks the cut; the whole text if
+// it has at most `most` bytes (most <= STR_SHORT). It is UTF-8 whatever s is. Cut texts from
+// outside only here: the mask (script/journal/mask.h) recognises the beginning of a secret by that
+// mark. Returned by value, so that it can stand in the arguments of a format:
 //     err_set(e, ERR_USAGE, "“%s” is no name", str_short(name, 100).text);
 #define STR_CUT "…"
 enum { STR_SHORT = 1000 };
@@ -37,11 +37,12 @@ struct str_short str_short(const char *s, size_t most);
 struct str_short str_short_line(const char *s, size_t most); // no more than the first line
 // The same into an array of this size, 4 or more.
 void str_fit(char *out, size_t size, const char *s);
-// The end of a text: STR_CUT and its last bytes, in whole characters; all of it when it has no more
-// than `most`; new.
+// The end of a text, new: STR_CUT and its last bytes, in whole characters; all of it if it has at
+// most `most` bytes.
 char *str_last(const char *s, size_t n, size_t most);
-// What the others do: a text of more than `whole` bytes is cut after `most`, and `out` has room for
-// whichever is longer: that with the mark, or `whole`. `more`: s goes on behind its n bytes.
+// The function behind the others: cuts a text of more than `whole` bytes after `most`, and writes
+// it to `out`, which has room for `whole` bytes and for `most` bytes with the mark. `more`: s goes
+// on after its n bytes.
 void str_shorten(char *out, const char *s, size_t n, bool more, size_t most, size_t whole);
 
 // Length of the valid UTF-8 sequence at s (1 to 4), 0 when it is invalid or cut off at n.
@@ -76,7 +77,8 @@ int str_index(const char *const *names, size_t n, const char *what, const char *
 // The edit distance of two words, for "did you mean": letters that are missing, too many, wrong, or
 // swapped with the next one. Upper and lower case are the same.
 size_t str_distance(const char *a, const char *b);
-// The largest distance at which a name may have been meant by `word`: every third letter.
+// The largest distance at which `word` counts as a slip for a name: one letter in three.
 size_t str_slips(const char *word);
-// The name of a NULL-terminated list that `word` may have been meant for; NULL when none is near.
+// The name in a NULL-terminated list that is nearest to `word`, for "did you mean"; NULL: none is
+// near.
 const char *str_nearest(const char *word, const char *const *names);

@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Words of a summary, and how many are told apart for it; the rest is "other".
+// WORDS: the most words in a summary; the rest is "other". DISTINCT: the most words that are
+// counted for it.
 enum { WORDS = 12, DISTINCT = 64 };
 
 const char *tabletext_column(const cJSON *column)
@@ -243,7 +244,7 @@ static int by_sickness(const void *a, const void *b)
     return x->n != y->n ? (x->n > y->n ? -1 : 1) : strcmp(x->text, y->text);
 }
 
-// NULL: there are as many words already.
+// NULL: the table of words is full.
 static struct word *find_word(struct word *words, size_t *used, const char *text)
 {
     for (size_t i = 0; i < *used; i++)

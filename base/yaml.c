@@ -17,26 +17,26 @@
 #include <string.h>
 #include <yaml.h>
 
-// Aliases make an expansion bomb grow: the most nodes that one document may expand to.
+// The most nodes that one document may expand to: aliases can make it grow without bounds.
 enum { MAX_NODES = 1000000, MAX_DEPTH = 200 };
-// Keys of a mapping are looked for one by one up to so many.
+// A mapping with at most so many keys is searched linearly.
 enum { FEW_KEYS = 16 };
 
 struct anchor {
     char *name;
-    cJSON *value; // a copy; NULL: its node is still being read
+    cJSON *value; // a copy; NULL: the anchored node is still being read
     size_t nodes;
     struct anchor *older;
 };
 
 struct reader {
     yaml_parser_t parser;
-    yaml_event_t event; // the one that is being looked at
-    const char *text;   // with a line end at its end
-    size_t at, index;   // a byte of the text, and its number as a character
+    yaml_event_t event; // the current event
+    const char *text;   // ends with a newline
+    size_t at, index;   // a byte of the text, and the number of its character
     struct anchor *anchors;
     size_t nodes;
-    bool twice;   // a key is, which is the error
+    bool twice;   // the error is a key that occurs twice
     bool letters; // y and n are texts
     err *e;
 };
@@ -118,7 +118,8 @@ static cJSON *alias(struct reader *r)
     return cJSON_Duplicate(a->value, true);
 }
 
-// Does the node begin with the tag "!", which libyaml does not tell? To Go its scalar is a text.
+// Does the node begin with the tag "!", which libyaml does not report? Go reads its scalar as a
+// text.
 static bool has_bare_tag(struct reader *r, yaml_mark_t mark)
 {
     for (; r->index < mark.index && r->text[r->at]; r->index++)
@@ -153,7 +154,8 @@ static cJSON *scalar(struct reader *r)
 
 static cJSON *node(struct reader *r, int depth);
 
-// As Go prints a float32 with %g: the fewest digits that make it, and an exponent from 1e6 on.
+// Prints as Go does a float32 with %g: the fewest digits that give the same number, an exponent
+// from 1e6 on.
 static char *real_key(double value)
 {
     char text[64];
@@ -194,7 +196,7 @@ static char *key_text(struct reader *r, yaml_mark_t mark, const cJSON *key)
 struct mapping {
     cJSON *object;
     size_t n;
-    hashmap *known;  // the items of its keys, once they are many
+    hashmap *known;  // the items by key, once there are many
     hashset *merged; // keys that only a "<<" has brought: they may come again; NULL: no "<<" yet
 };
 
@@ -226,7 +228,7 @@ static void add_key(struct mapping *m, const char *name, cJSON *value)
     }
 }
 
-// What "<<" brings stands over what was there before, and under what comes after: so go-yaml v2.
+// A key that "<<" brings replaces an earlier one and is replaced by a later one, as in go-yaml v2.
 static void merge_key(struct mapping *m, const char *name, cJSON *value)
 {
     cJSON *there = find_key(m, name);
@@ -272,7 +274,7 @@ static int merge_one(struct reader *r, struct mapping *m, yaml_mark_t mark, cons
     return 0;
 }
 
-// Of several the first one counts.
+// If several have the same key, the first counts.
 static int merge(struct reader *r, struct mapping *m, yaml_mark_t mark, const cJSON *from)
 {
     if (!m->merged)
@@ -295,7 +297,7 @@ static bool is_merge_key(const yaml_event_t *key)
                str_eq((const char *)key->data.scalar.tag, "tag:yaml.org,2002:merge"));
 }
 
-// A key and its value; r->event is the key's first.
+// Reads a key and its value; r->event is the key's first event.
 static int pair(struct reader *r, struct mapping *m, int depth)
 {
     yaml_mark_t mark = r->event.start_mark;
@@ -342,8 +344,8 @@ static cJSON *sequence(struct reader *r, int depth)
     return NULL;
 }
 
-// The node that begins with r->event, which ends as its last event. Tags of lists and mappings
-// count for nothing, as in Go.
+// Reads the node that begins with r->event; afterwards r->event is its last event. Tags of lists
+// and mappings are ignored, as in Go.
 static cJSON *node(struct reader *r, int depth)
 {
     const yaml_event_t *event = &r->event;
@@ -394,7 +396,7 @@ static void close_reader(struct reader *r)
     forget_anchors(r);
 }
 
-// kubectl reads line by line, and so each line of its text has an end.
+// Ends each line of a text with a newline, as kubectl does, which reads line by line.
 static void add_lines(buf *lines, const char *text, size_t n)
 {
     bool utf16 = n > 1 && ((unsigned char)*text == 0xff || (unsigned char)*text == 0xfe);
@@ -420,7 +422,7 @@ static cJSON *read_documents(struct reader *r)
     return got < 0 ? NULL : STEAL(documents);
 }
 
-// JSON is tried where YAML fails: it may have several values without "---", and "\ud83d\ude00".
+// JSON is tried where YAML fails: JSON may have several values without "---", and "\ud83d\ude00".
 static cJSON *parse(const char *text, size_t n, bool letters, err *e)
 {
     struct reader r;
@@ -456,7 +458,7 @@ size_t yaml_step_index(const struct yaml_step *step)
     return i;
 }
 
-// Of the steps below `from`, the one right below it.
+// The step right below `from` on the way to `last`.
 static const struct yaml_step *step_below(
     const struct yaml_step *last, const struct yaml_step *from)
 {

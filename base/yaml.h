@@ -10,8 +10,8 @@
 // merge keys (<<) work, bounded against expansion bombs. Errors: ERR_INVALID "line 3, column 7: …";
 // a mapping that has a key twice is such an error, which kubectl does not report.
 cJSON *yaml_parse(const char *text, size_t n, err *e);
-// The same, but y and n are texts, as PyYAML has them: for what is not Kubernetes', such as a
-// parameter that is named n.
+// The same, but y and n are texts, as in PyYAML: for data that is not Kubernetes', such as a
+// parameter named n.
 cJSON *yaml_parse_letters(const char *text, size_t n, err *e);
 
 // A step on the way from a tree's root to one of its values; up is NULL for the root.
@@ -19,11 +19,10 @@ struct yaml_step {
     const struct yaml_step *up;
     const cJSON *value;
 };
-// Of a value in a list: which one it is.
+// The index of a value in its list.
 size_t yaml_step_index(const struct yaml_step *step);
-// Finds the line and the column at which the value begins. The tree is the text's first document;
-// of a value that an alias has brought, the alias's place is told. false: not found. JSON is YAML,
-// too.
+// Finds the line and the column at which the value begins. The tree is the text's first document.
+// For a value that an alias brought, it finds the alias. false: not found. JSON is YAML, too.
 bool yaml_place(
     const char *text, size_t n, const struct yaml_step *step, size_t *line, size_t *column);
 

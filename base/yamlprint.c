@@ -50,14 +50,14 @@ static bool is_base_60(const char *s)
     return parts && (!*s || (*s == '.' && !s[1 + strspn(s + 1, "0123456789_")]));
 }
 
-// Would the text, written plain, be read as a number, a boolean, a date or nothing?
+// Would YAML read the text, written plain, as a number, a boolean, a date or null?
 static bool reads_as_other(const char *s)
 {
     AUTO_JSON *read_back = yaml_scalar(NULL, s, false, NULL); // NULL: an infinity
     return !cJSON_IsString(read_back) || yaml_is_bool(s) || yaml_is_date(s) || is_base_60(s);
 }
 
-// Does the text, written plain, look like a part of a document?
+// Does the text, written plain, look like YAML syntax?
 static bool has_indicator(const char *s)
 {
     size_t n = strlen(s);
@@ -79,7 +79,7 @@ static size_t column_of(const buf *out)
     return columns;
 }
 
-// May a line end stand for the space at p? In double quotes also for the first of several.
+// May a line break replace the space at p? In double quotes also the first of several spaces.
 static bool can_break(const char *s, const char *p, char quote)
 {
     if (*p != ' ' || p == s || p[-1] == ' ')
@@ -87,8 +87,8 @@ static bool can_break(const char *s, const char *p, char quote)
     return quote == '"' ? p > s + 1 && p[1] && p[2] : p[1] && p[1] != ' ';
 }
 
-// Writes a text into lines of about 80 columns, as go-yaml does: the first space behind them
-// becomes a line end. indent 0: the text stays whole.
+// Folds a text into lines of about 80 columns, as go-yaml does: the first space after column 80
+// becomes a line end. indent 0: no folding.
 static void print_folded(buf *out, const char *s, int indent, char quote)
 {
     size_t columns = column_of(out);
@@ -144,9 +144,9 @@ static void print_quoted(buf *out, const cJSON *j, int indent)
     print_folded(out, buf_cstr(&quoted), indent, '"');
 }
 
-// indent 0: it is a key. Prints it as a block, if it has several lines and its indentation can be
-// recognised. Quotes are chosen as go-yaml does: double ones for what would be read as something
-// else, or has escapes.
+// Prints a scalar; indent 0: a key. A text with several lines becomes a block, if a reader can
+// recognise its indentation. Quotes are chosen as in go-yaml: double ones for a text that would be
+// read as something else, or that needs escapes.
 static void print_scalar(buf *out, const cJSON *j, int indent)
 {
     const char *s = cJSON_GetStringValue(j);

@@ -80,7 +80,7 @@ static bool has_digits(const char *p, int base)
     return p > first;
 }
 
-// plain: without "_". NULL: it is no integer of 64 bits, with a sign or without.
+// plain: the number without "_". NULL: it is not an integer of 64 bits, signed or unsigned.
 static cJSON *integer(const char *plain)
 {
     bool minus = *plain == '-';
@@ -124,7 +124,7 @@ static cJSON *real(const char *plain)
     return isfinite(value) ? cJSON_CreateNumber(value) : NULL;
 }
 
-// NULL: it is no number. "_" counts for nothing in what begins as a number does.
+// NULL: it is not a number. "_" is ignored in a scalar that begins like a number.
 static cJSON *number(const char *s, bool *is_real)
 {
     *is_real = *s == '.';
@@ -186,7 +186,7 @@ static bool fits(const char *kind, const cJSON *value, const char *text)
     if (str_eq(kind, "bool"))
         return cJSON_IsBool(value);
     if (str_eq(kind, "timestamp"))
-        return is_real_date(text); // and stays a text
+        return is_real_date(text); // it stays a text
     bool is_real = yaml_is_real(text), is_number = cJSON_IsNumber(value) || cJSON_IsRaw(value);
     return str_eq(kind, "int") ? is_number && !is_real : is_real || json_int(value, &ignored);
 }

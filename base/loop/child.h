@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Child processes, each in a session and process group of its own, with their output as events. No
 // shell is involved. The caller owns a child; child_free kills its group if it still runs.
-// base/spawn.h tells what a child inherits. It is killed when the loop's thread ends.
+// base/spawn.h says what a child inherits. A child is killed when the loop's thread ends.
 #pragma once
 #include "base/loop/loop.h"
 
@@ -11,9 +11,9 @@ typedef struct child child;
 struct child_ops {
     // Output of descriptor 1 or 2 (or `extra_fd`), in the pieces in which it was read.
     void (*output)(void *arg, int fd, const char *bytes, size_t n);
-    // Called once, after the child was reaped and all its output was delivered (output that a
-    // surviving grandchild holds open is waited for at most 200 ms). code is the exit code; or it
-    // is -1, and signal is the signal's number.
+    // Called once, after the child was reaped and all its output was delivered. Output that a
+    // surviving grandchild holds open is waited for at most 200 ms. code is the exit code, or -1 if
+    // a signal ended the child; then signal is its number.
     void (*exited)(void *arg, int code, int signal);
 };
 struct child_spec {
@@ -23,7 +23,7 @@ struct child_spec {
     const void *input;       // the child reads this from descriptor 0, then end of file
     size_t input_n;          // 0: /dev/null, unless keep_stdin
     bool keep_stdin;         // descriptor 0 is a pipe for child_write
-    bool merge_output;       // descriptor 2 is a copy of 1, so that the order is kept
+    bool merge_output;       // descriptor 2 is a copy of 1, which keeps both in order
     int extra_fd;            // the child can write to a third pipe under this number; 0: none
     int output_file;         // descriptors 1 and 2 go to this open descriptor instead; 0: no
 };
@@ -34,6 +34,6 @@ int child_pid(const child *c);
 void child_write(child *c, const void *bytes, size_t n);
 void child_close_stdin(child *c);
 void child_kill(child *c, int signum); // the whole group; no error if it has ended
-// NULL is fine; no callback comes after it. A child that we may not kill (it has become another
-// user's) is given up after a second.
+// NULL is fine; no callback comes after it. We give up after a second on a child that we may not
+// kill (one that runs as another user).
 void child_free(child *c);

@@ -16,20 +16,18 @@ struct posted {
     void *arg;
 };
 
-// libuv goes through its timers until none is due. A timer that a timer's callback starts anew
-// without delay would be due again and again, and nothing else would ever have its turn. So a timer
-// that is started from a timer's callback waits for the end of that round:
-//
-//   each turn: timers ──> prepare: starts those that wait ──> poll: descriptors, posts, signals
-//
-// Much work leaves much memory free, which an allocator keeps: a second after it we trim.
+// libuv runs its timers until none is due. A timer that its own callback starts again without delay
+// would always be due, and nothing else would ever have its turn. So a timer started in a timer's
+// callback waits for the end of that round:
+//    each turn: timers ──> prepare: starts those that wait ──> poll: descriptors, posts, signals
+// Much work frees much memory, which the allocator keeps: a second after the work we trim it.
 enum { MUCH = 5, QUIET_MS = 1000 }; // ms of processor time, and of time
 struct loop {
     uv_loop_t uv;
     uv_async_t wake;
     uv_prepare_t prepare;
     uv_timer_t quiet;
-    int64_t noted; // ns of processor time: when there had been much work, or we trimmed
+    int64_t noted; // ns of processor time at the last trim, or when much work was last seen
     bool in_timers;
     loop_timer *waiting; // started from a timer's callback
     pthread_mutex_t lock;

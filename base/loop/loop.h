@@ -11,7 +11,8 @@
 typedef struct loop loop;
 
 loop *loop_new(err *e);
-// Call it after the run, when every handle on the loop is freed. It reaps children that were freed.
+// Call it after the run, when every handle on the loop is freed. It reaps the children that were
+// freed before they ended.
 void loop_free(loop *l);
 // Runs until loop_stop. An idle loop runs on, too, since another thread may post.
 void loop_run(loop *l);
@@ -21,9 +22,8 @@ void loop_post(loop *l, void (*fn)(void *arg), void *arg);
 bool loop_is_current(const loop *l); // is this thread the loop's?
 
 // A timer. Times are in milliseconds; repeat 0 fires once. It may be freed at any time, also from
-// its callback. A timer that is started from a timer's callback fires in a later turn, however
-// short its delay: so work that goes on without end leaves turns for descriptors, posts and
-// signals.
+// its callback. A timer started in a timer's callback fires in a later turn, however short its
+// delay. So endless work by timers leaves turns for descriptors, posts and signals.
 typedef struct loop_timer loop_timer;
 loop_timer *loop_timer_new(loop *l, void (*fn)(void *arg), void *arg);
 void loop_timer_start(loop_timer *t, uint64_t delay_ms, uint64_t repeat_ms);
@@ -62,8 +62,8 @@ typedef struct loop_pending loop_pending;
 struct loop_call_ops {
     void (*start)(loop_pending *call, void *arg);  // on the loop's thread
     void (*cancel)(loop_pending *call, void *arg); // on the loop's thread, at most once
-    // On the caller's own thread, after each `every` ns while the call goes on; it may make calls
-    // itself. May be NULL.
+    // Called on the caller's own thread after each `every` ns while the call lasts; it may make
+    // calls itself. May be NULL.
     void (*meanwhile)(void *arg);
     int64_t every;
 };

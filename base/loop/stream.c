@@ -18,8 +18,8 @@ struct stream {
     const struct stream_ops *ops;
     void *arg;
     bool is_closed_by_peer;
-    bool is_broken; // nothing more can be written: what the other side has sent is read to its end
-    bool is_told;   // ... and that was told after this end
+    bool is_broken; // writing has failed; what the other side has sent is still read to its end
+    bool is_told;   // the failure was reported after the other side's end
     char room[65536];
 };
 
@@ -57,7 +57,7 @@ static void report_end(stream *s, int code)
         tell_broken(s, code);
 }
 
-// Nothing more can be written. What there still is to read comes first, also when it was paused.
+// Writing has failed. Data that can still be read comes first, even if reading was paused.
 static void report_broken(stream *s, int code)
 {
     s->is_broken = true;
@@ -250,7 +250,8 @@ static void accept_ready(void *arg, int events)
     listener *l = arg;
     int fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)) {
-        loop_poll_set(l->poll, 0); // clients wait in the queue; polling all the time would not help
+        loop_poll_set(l->poll, 0); // clients wait in the queue; polling the listener would only
+                                   // spin
         loop_timer_start(l->full, FULL_MS, 0);
     }
     if (fd < 0)
@@ -268,7 +269,7 @@ static void try_again(void *arg)
     loop_poll_set(l->poll, LOOP_READ);
 }
 
-// After a crash a socket file is left on which nobody listens: it is removed. A socket that answers
+// Removes a socket file that a crash left behind, on which nobody listens. A socket that answers
 // belongs to another process and stays.
 static int remove_stale(const char *path, err *e)
 {

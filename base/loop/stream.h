@@ -12,8 +12,8 @@ enum { STREAM_PATH_MOST = 107 }; // bytes of a Unix socket's path
 typedef struct stream stream;
 struct stream_ops {
     void (*data)(void *arg, const char *bytes, size_t n);
-    // ERR_NONE: end of file. Close the stream then, or go on writing to a side that only sends no
-    // more: if that fails, this is called a second and last time.
+    // ERR_NONE: end of file. Then close the stream, or go on writing: the other side may still
+    // read. If writing fails, this is called a second and last time.
     void (*closed)(void *arg, const err *reason);
     void (*drained)(void *arg); // everything written has left; may be NULL
 };
@@ -39,8 +39,8 @@ typedef struct listener listener;
 // process has no descriptor left, new clients wait until there is one.
 listener *listener_open(
     loop *l, const char *path, void (*accepted)(void *arg, stream *s), void *arg, err *e);
-// The same for TCP: address is "127.0.0.1", "::1", …; *port 0 takes a free one, and gets it. It
-// tells nobody apart: whoever reaches the address may connect.
+// The same for TCP: address is "127.0.0.1", "::1", …; *port 0 takes a free port and is set to it.
+// It does not check who connects: whoever reaches the address may.
 listener *listener_open_tcp(loop *l, const char *address, int *port,
     void (*accepted)(void *arg, stream *s), void *arg, err *e);
 void listener_close(listener *l); // also removes the socket file

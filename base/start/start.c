@@ -14,7 +14,8 @@
 
 #ifdef __x86_64__
 
-// In rdx is what ld.so wants to be called at the end; when Linux starts a program it is 0.
+// rdx holds the function that ld.so wants to be called at exit; it is 0 when Linux starts the
+// program directly.
 __asm__(".pushsection .text.firesteel_start,\"ax\",@progbits\n"
         ".balign 16\n"
         ".ascii \"" START_MARK "\"\n"
@@ -134,7 +135,7 @@ static int protection(const ElfW(Phdr) * p)
     return (p->p_flags & PF_R ? 1 : 0) | (p->p_flags & PF_W ? 2 : 0) | (p->p_flags & PF_X ? 4 : 0);
 }
 
-// What is behind the file's bytes is zero, to the end of the page: the loader counts on it.
+// Zeroes the memory after the file's bytes, to the end of the page: the loader relies on it.
 static void map_rest(const char *path, uint64_t base, const ElfW(Phdr) * p, int prot)
 {
     uint64_t zero = base + p->p_vaddr + p->p_filesz, end = base + p->p_vaddr + p->p_memsz;
@@ -156,7 +157,7 @@ static void map_segment(int fd, const char *path, uint64_t base, const ElfW(Phdr
         map_rest(path, base, p, prot);
 }
 
-// Returns where it is; *entry: where it begins.
+// Returns the address of the loader; *entry: its entry point.
 static uint64_t map_loader(const char *path, uint64_t *entry)
 {
     ElfW(Ehdr) head;
@@ -189,7 +190,8 @@ static ElfW(auxv_t) * find(ElfW(auxv_t) * list, uint64_t type)
     return list;
 }
 
-// The loader wants to see a PT_INTERP. This changes the copy in memory, not the file.
+// Makes the segment a PT_INTERP, which the loader looks for. Changes the copy in memory, not the
+// file.
 static void become_usual(ElfW(Phdr) * list, size_t n, ElfW(Phdr) * mine)
 {
     uint64_t from = (uint64_t)list & ~(PAGE - 1), end = (uint64_t)(list + n);
@@ -228,8 +230,8 @@ static void hide_variables(char **env)
             (*env)[0] = START_HIDDEN;
 }
 
-// stack: as Linux has left it: argc, argv, NULL, environment, NULL, vector. Returns where to go on;
-// the loader is told what Linux would have told it.
+// stack: as Linux left it: argc, argv, NULL, environment, NULL, vector. Returns the address to
+// continue at. Tells the loader, in the vector, what Linux would have told it.
 uint64_t firesteel_find_loader(uint64_t *stack)
 {
     char path[PATH_MOST];

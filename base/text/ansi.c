@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The states follow ECMA-48 as DEC's parsers do (vt100.net/emu/dec_ansi_parser): a sequence ends at
-// its final byte, a string (OSC, DCS, APC, PM, SOS) at ST, BEL or CAN; ESC starts anew wherever it
-// stands. Unlike there a newline ends each of them: what was cut off hides no more than its line.
+// its final byte, a string (OSC, DCS, APC, PM, SOS) at ST, BEL or CAN; ESC starts anew anywhere.
+// Unlike there, a newline also ends each of them: a sequence that was cut off hides no more than
+// its line.
 #include "base/text/ansi.h"
 
 #include "base/str.h"
@@ -26,7 +27,8 @@ static size_t extended_color(const struct ansi *a, size_t i, size_t count, color
     }
     if (left >= 1 && p[1] == 2) {
         bool colons = a->subparams >> (i + 1) & 1;
-        size_t at = colons && left >= 5 && a->subparams >> (i + 5) & 1 ? 3 : 2; // a colour space
+        // skips a colour space
+        size_t at = colons && left >= 5 && a->subparams >> (i + 5) & 1 ? 3 : 2;
         if (left >= at + 2)
             *out = COLOR_RGB(p[at], p[at + 1], p[at + 2]);
         return left < at + 2 ? left : at + 2;
@@ -121,7 +123,7 @@ static void csi_byte(struct ansi *a, unsigned char c, const struct ansi_ops *ops
     } else if (c >= '<' && c <= '?') {
         a->is_private = true;
     } else if (c >= 0x20 && c < 0x30) {
-        a->state = CSI_SKIP; // intermediates: nothing we know
+        a->state = CSI_SKIP; // has intermediates: none that we know
     } else if (c >= 0x40) {
         a->state = GROUND;
         if (c == 'm' && !a->is_private)

@@ -37,8 +37,8 @@ static bool looks_so(const struct line *l, size_t from, size_t to, style st)
     return false;
 }
 
-// Replaces bytes [from, to) of the line by n new ones in one style: what was on the left and right
-// keeps its looks.
+// Replaces bytes [from, to) of the line by n new ones in one style; the text to the left and right
+// keeps its style.
 static void splice(struct line *l, size_t from, size_t to, const char *s, size_t n, style st)
 {
     if (n && n == to - from && looks_so(l, from, to, st)) {

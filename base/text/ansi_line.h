@@ -11,8 +11,8 @@ struct line {
     int columns;
     bool wide; // a byte is not always a column
 };
-// A column as bytes: the character that it is in begins at `at`, and it is `inside` columns behind
-// that (in a wide character or a tab). Behind the end: the end.
+// A column in bytes: the character that covers the column begins at byte `at`, and the column is
+// `inside` columns after its start (in a wide character or a tab). Beyond the end: the end.
 struct line_place {
     size_t at;
     int inside;
@@ -22,8 +22,8 @@ void line_done(struct line *l);
 struct line_place line_seek(const struct line *l, int column);
 // Appends text that is so many columns wide.
 void line_append(struct line *l, const char *s, size_t n, int columns, style st);
-// Writes over as many columns as the text has, which is returned as the bytes' end; what is left of
-// a wide character or a tab becomes blanks. columns 0: a mark, that is inserted.
+// Overwrites as many columns as the text has, and returns the end of its bytes. What is left of a
+// wide character or a tab becomes blanks. columns 0: a combining mark, which is inserted.
 size_t line_write(
     struct line *l, struct line_place p, const char *s, size_t n, int columns, style st);
 void line_cut(struct line *l, int column);   // all from there on

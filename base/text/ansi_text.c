@@ -13,8 +13,8 @@
 
 #include <string.h>
 
-// Where a program that asks for the right edge ("\e[999C") finds it, at least; and how far a cursor
-// gets by tabs and text.
+// EDGE: the least column that a jump to the right edge ("\e[999C") reaches. COLUMNS_MAX: the
+// farthest that tabs and text move the cursor.
 enum { EDGE = 80, COLUMNS_MAX = 1 << 28 };
 
 struct ansi_text {
@@ -23,7 +23,7 @@ struct ansi_text {
     struct line *lines;
     size_t row, page;
     int column;
-    struct line_place place; // of the column, while it is known
+    struct line_place place; // the bytes of `column`, while they are known
     bool placed;
     size_t calm;
     struct {
@@ -77,7 +77,7 @@ static void drop_first(ansi_text *t)
     t->page -= t->page > 0;
 }
 
-// What is shown, the open line, and what can still be reached must be there.
+// How many lines must be kept: those shown, the open one, and those that can still be reached.
 static size_t kept(const ansi_text *t)
 {
     return (t->limit > ANSI_WINDOW ? t->limit : ANSI_WINDOW) + 1;
@@ -126,7 +126,7 @@ static void write_text(ansi_text *t, const char *s, size_t n, int columns, style
     struct line_place p = find_place(t, l);
     bool alone = !columns && (p.inside || !p.at || l->text.data[p.at - 1] == '\t');
     if (alone || t->column >= COLUMNS_MAX - columns)
-        return; // a mark that stands on nothing
+        return; // a mark without a character to combine with
     if (t->column == l->columns) {
         line_append(l, s, n, columns, st);
         t->place = (struct line_place){l->text.len, 0};
@@ -145,8 +145,8 @@ static size_t ascii_length(const char *s, size_t n)
     return i;
 }
 
-// ASCII goes in whole, all else point by point: so a line does not depend on how it was cut when it
-// came.
+// ASCII is written in one go, everything else code point by code point: so the result does not
+// depend on how the text was cut on its way.
 static void on_text(void *arg, const char *s, size_t n, style st)
 {
     ansi_text *t = arg;
@@ -223,7 +223,7 @@ static void erase_in_line(ansi_text *t, unsigned how)
         line_cut(l, 0);
 }
 
-// What a program clears from its screen stays above: it may be all that is left of what it said.
+// Text that a program clears from its screen stays above: it may be the last the program said.
 static void next_page(ansi_text *t)
 {
     place_cursor(t, t->count - 1, 0);
@@ -311,7 +311,7 @@ void ansi_text_feed(ansi_text *t, const char *bytes, size_t n)
     ansi_feed(&t->parser, bytes, n, &ops, t);
 }
 
-// Without the empty lines at the end that the cursor is not behind.
+// Lines without the empty ones at the end, but at least up to the cursor.
 static size_t lines_there(const ansi_text *t)
 {
     size_t n = t->count;

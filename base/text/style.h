@@ -4,8 +4,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// 0 is the terminal's default; else a kind in the top byte. Colours that a terminal does not have
-// are reduced when drawn (RGB to 256, to 16, to none), so views need not care.
+// 0 is the terminal's default; otherwise the top byte is the kind. A terminal with fewer colours
+// gets the nearest it has when drawing (RGB to 256, to 16, to none), so views need not care.
 typedef uint32_t color;
 #define COLOR_NONE     UINT32_C(0)
 #define COLOR_INDEX(n) (UINT32_C(0x01000000) | (uint8_t)(n)) // 0–7 ANSI, 8–15 bright, xterm's 256
@@ -40,5 +40,6 @@ color color_to_256(color c);
 color color_to_16(color c);
 // Is a background of this red, green and blue, each from 0 to 1, a light one?
 bool color_is_light(double red, double green, double blue);
-// Its red, green and blue, 0xRRGGBB; of the first 16 as xterm has them. Not of the default.
+// Its red, green and blue, 0xRRGGBB; the first 16 as xterm has them. Not defined for the default
+// colour.
 uint32_t color_rgb(color c);

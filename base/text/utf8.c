@@ -171,7 +171,7 @@ static size_t point_start(const char *s, size_t n, size_t at)
     return utf8_len(s + start, n - start) > at - start ? start : at;
 }
 
-// Whether a cluster begins at s + at whatever stands before it. "No" may also mean: it depends.
+// Does a cluster begin at s + at whatever stands before it? false may also mean that it depends.
 static bool is_boundary(const char *s, size_t n, size_t at)
 {
     if (at == 0 || (is_ascii(s[at - 1]) && is_ascii(s[at])))
@@ -231,7 +231,7 @@ int text_width(const char *s, size_t n, int column)
     return column - from;
 }
 
-// Most text: an ASCII character of one column that is a cluster.
+// The common case: an ASCII character of one column that is a cluster by itself.
 static inline bool is_plain(const char *s, size_t n)
 {
     return *s >= ' ' && *s < 0x7F && (n == 1 || is_ascii(s[1]));

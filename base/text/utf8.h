@@ -35,8 +35,8 @@ bool point_is_regional(uint32_t point);
 // A letter or a number of any script, in the sense of Python's str.isalnum.
 bool point_is_alnum(uint32_t point);
 
-// No cluster is wider (four emoji): what is joined without end goes on in the next one, so that it
-// can be wrapped.
+// The most columns of one cluster (four emoji). A longer chain of joiners continues in the next
+// cluster, so that it can be wrapped.
 enum { CLUSTER_COLUMNS = 8 };
 // Bytes of the cluster at s; at least 1 when n > 0. Code points without a width always belong to
 // the one before. A control character stands alone.
@@ -45,7 +45,7 @@ size_t utf8_cluster(const char *s, size_t n);
 size_t utf8_cluster_before(const char *s, size_t at);
 // Where the cluster starts that has the byte at s + at; n when at >= n.
 size_t utf8_cluster_start(const char *s, size_t n, size_t at);
-// Bytes of the longest start that two texts have in common, in whole clusters of both.
+// Bytes of the longest common start of two texts, in whole clusters of both.
 size_t utf8_common(const char *a, const char *b);
 // Columns of the text when it starts in column `column` (which matters for tabs).
 // A control character counts as 1, as grid_put draws it.
@@ -54,4 +54,4 @@ int text_width(const char *s, size_t n, int column);
 // *width.
 size_t text_fit(const char *s, size_t n, int columns, int *width);
 
-enum { TAB_COLUMNS = 8 }; // as terminals have it, for which programs write their tables
+enum { TAB_COLUMNS = 8 }; // as terminals have it; programs lay out their tables for this

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// libcurl, which brings Kerberos, LDAP, SSH and more: loaded by the first `http` (base/late.h).
+// libcurl, which needs Kerberos, LDAP, SSH and more libraries: the first `http` loads it
+// (base/late.h).
 #define CURL_DISABLE_TYPECHECK
 #include "base/late.h"
 #include "k8s/net/private.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// GnuTLS, of which libcurl has loaded all when records.c and tls.c ask for it (base/late.h).
+// GnuTLS (base/late.h). libcurl has loaded it already when records.c and tls.c ask for it.
 #include "base/late.h"
 #include "k8s/net/private.h"
 

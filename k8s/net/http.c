@@ -4,9 +4,9 @@
 #include "base/mem.h"
 #include "k8s/net/private.h"
 
-// The kubelet sends a log in records of a few lines, and to wake up for each costs more than to
-// read it. So a log's socket that was read rests for this time; what has come by then is read at
-// once.
+// The kubelet sends a log in records of a few lines, and waking up for each costs more than reading
+// it. So after a read, a log's socket is not polled for this time; then everything that has come is
+// read at once.
 enum { REST_MS = 24 };
 
 static void collect_ends(struct pool *p)
@@ -64,7 +64,7 @@ static void end_rests(void *arg)
     }
 }
 
-// It may have got more since it was read: that can wait, too. What comes meanwhile is in the
+// Stops polling the socket for a while if it may have more to read. Meanwhile the data stays in the
 // system's buffer, which has room for megabytes.
 static void rest(struct watched *w)
 {
@@ -187,7 +187,7 @@ void http_free(http *h)
     if (!h)
         return;
     h->closing = true;
-    while (h->streams) { // tells their owners, which removes them
+    while (h->streams) { // tells their owners; they are removed from the list
         err_set(&h->streams->error, ERR_CANCELLED, "%s: the connection was closed here",
             h->streams->host);
         h->streams->finished = true;

@@ -24,7 +24,7 @@ http *http_new(loop *l, const char *user_agent, err *e);
 // Ends all requests with ERR_CANCELLED. The owners must have closed every stream.
 void http_free(http *h);
 
-// The authorities that we trust, and our own certificate. PEM bytes; NULL: none.
+// The authorities to trust, and our own certificate, as PEM bytes; NULL: none.
 struct http_tls_options {
     const void *ca; // the only authorities to trust; NULL: the system's
     size_t ca_n;
@@ -34,15 +34,15 @@ struct http_tls_options {
     bool insecure;           // trust anyone: only where the user's kubeconfig says so
 };
 typedef struct http_tls http_tls;
-// The file with the authorities that a system trusts: Debian, Red Hat, SUSE and Alpine have it in
-// places of their own. root: of the system, "" for this one. New; NULL: there is none.
+// The file with the authorities that a system trusts, at the place that Debian, Red Hat, SUSE or
+// Alpine has for it. root: the root of that system, "" for this one. New; NULL: not found.
 char *http_authorities(const char *root);
 // Checks that the bytes are PEM of the right kind. The result lives until http_free. From any
 // thread.
 const http_tls *http_tls_new(http *h, const struct http_tls_options *options, err *e);
 
 enum { HTTP_TURN = 128 << 10 };
-// In bytes a second: a slower answer counts as none. 6 KB take a minute at this speed.
+// In bytes a second: an answer that is slower is given up. 6 KB take a minute at this speed.
 enum { HTTP_LEAST_SPEED = 100 };
 
 #define HTTP_POOLS(X) X(REQUESTS) X(WATCHES) X(LOGS) X(WEBSOCKETS)
@@ -65,7 +65,8 @@ struct http_request {
     // Produces the body while it is sent: fills up to n bytes and returns how many, 0 at the end,
     // -1 with *e on an error. body_n is the whole length. It is called on the loop's thread.
     ssize_t (*read)(void *arg, char *out, size_t n, err *e);
-    // Puts the reader back to its start, for a second try on a new connection; NULL: it cannot.
+    // Rewinds the reader to its start, for a second try on a new connection; NULL: it cannot be
+    // rewound.
     int (*rewind)(void *arg);
     void *read_arg;
     const http_tls *tls; // NULL: the system's authorities, no client certificate
@@ -75,21 +76,22 @@ struct http_request {
     int64_t timeout_ms;     // for the whole transfer; 0: none
     int idle_timeout_ms;    // silence for so long ends it with ERR_UNAVAILABLE; 0: never
     int least_speed;        // bytes a second, averaged over idle_timeout_ms, either way; 0: any
-    bool apart;             // does not wait whether another one's connection can be shared
-    bool no_compression;    // otherwise gzip is offered, and undone
+    bool apart;             // takes its own connection at once instead of waiting to share one
+    bool no_compression;    // otherwise gzip is offered, and decompressed
     size_t limit;           // largest body to keep, in bytes; 0: 256 MiB. Beyond: ERR_LIMIT
 };
 
 struct http_response {
     int status;  // 200, 404, …; 0: no response
-    bool sent;   // has any byte of the request left? If not, sending it again is safe
+    bool sent;   // was any byte of the request sent? If not, sending it again is safe
     buf headers; // of the final response: "Name: value\r\n" lines
     buf body;    // the bytes that were kept
 };
 void http_response_done(struct http_response *r);
 // The value of the first header of this name (in any case), new; NULL if there is none.
 char *http_header(const struct http_response *r, const char *name);
-// The seconds after which it asks to be tried again (Retry-After: a number, or a date); 0: unknown.
+// The number of seconds after which the server asks to try again (Retry-After: a number, or a
+// date); 0: it does not say.
 int64_t http_retry_after(const struct http_response *r);
 
 // Sends one request and waits for its end; call it on another thread than the loop's. 0 when there
@@ -118,8 +120,8 @@ struct http_stream_ops {
     // bodies of all other statuses are. The callback may close the stream.
     void (*data)(void *arg, const char *bytes, size_t n);
     // Called once at the end, however it ended: e->code is ERR_NONE when the response is complete
-    // (also with 404 …). The stream ends with this call: do not close it, nor use it afterwards.
-    // buf_take what shall be kept of the response.
+    // (also with 404 …). The stream is freed after this call: do not close or use it afterwards.
+    // Use buf_take to keep a part of the response.
     void (*done)(void *arg, struct http_response *response, const err *e);
 };
 http_stream *http_stream_open(http *h, const struct http_request *request,

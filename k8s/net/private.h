@@ -26,35 +26,36 @@ struct http_tls {
     int ca_fd, cert_fd, key_fd;
     char *server_name;
     bool insecure;
-    char digest[SHA256_HEX]; // of what it was made of
+    char digest[SHA256_HEX]; // of the bytes it was made from
 };
 void tls_free_all(struct http_tls *first);
 
-// A socket that curl wants to be told about.
+// A socket that curl wants to have watched.
 struct watched {
     struct pool *pool;
     struct watched *next, **link; // in pool.watched
     curl_socket_t fd;
     loop_poll *poll;
     int events;   // that curl wants
-    bool resting; // is not read before the pool's rests end
+    bool resting; // not polled until the pool's rest_timer fires
 };
 
-// Bytes of a connection that has left the socket, and that GnuTLS has not asked for yet.
+// Bytes of a connection that were read from the socket, and that GnuTLS has not asked for yet.
 struct records {
     struct pool *pool;
     http_stream *stream;
     struct records *next; // in pool.records
-    bool waits;           // is in there
+    bool waits;           // is in that list
     curl_socket_t fd;
     size_t at, len;
     char bytes[];
 };
-// From now on the stream's connection is read so, if it is one that curl shares with no other
-// stream and we know how: TLS by GnuTLS. It lives until records_free, after the connection's end.
+// Reads the stream's connection this way from now on, if curl shares it with no other stream and it
+// is TLS by GnuTLS, which we know how to do. Call records_free after the connection's end.
 void records_take(http_stream *s);
 void records_free(struct records *r); // NULL is fine
-// Takes the next from the line that curl can be called for; NULL: there is none.
+// Takes the next reader that holds bytes from the pool's list, so that its caller can call curl for
+// the socket; NULL: none.
 struct records *records_next(struct pool *p);
 
 struct pool {
@@ -62,8 +63,8 @@ struct pool {
     CURLM *multi;
     loop_timer *timer;       // for curl; NULL until curl wants one
     struct watched *watched; // all sockets
-    struct watched *active;  // whose event is handled; NULL once it is gone
-    bool reads;              // bytes of a body came with it
+    struct watched *active;  // whose event is being handled; NULL once curl has removed it
+    bool reads;              // that event brought bytes of a body
     loop_timer *rest_timer;
     bool rests;              // rest_timer runs
     struct records *records; // those that hold bytes
@@ -88,8 +89,8 @@ struct http_stream {
     http_stream *next, **link; // in http.streams
     http_stream *ready_next;
     bool is_ready, paused, held, finished; // held: curl was told to wait
-    bool head;                             // it has arrived, and was not reported yet
-    bool alone;                            // its connection ends with it
+    bool head;                             // it has arrived, and has not been reported yet
+    bool alone;                            // its connection is closed with it
     bool connection;                       // see stream_hold
     struct records *records;               // NULL: its connection is read by curl itself
     size_t given;                          // for a body to be sent once: bytes given to curl
@@ -103,7 +104,7 @@ struct http_stream {
     char reason[CURL_ERROR_SIZE];
     int64_t started, heard; // clock_mono: start, last byte in either direction
     loop_timer *idle;       // checks for silence; NULL: no timeout
-    loop_timer *turn;       // lets it take more; NULL until it first had to wait
+    loop_timer *turn;       // goes on in the loop's next turn; NULL until it first had to wait
     int64_t window, moved;  // clock_mono of the last check of the speed; bytes since
 
     struct http_response response;
@@ -112,9 +113,9 @@ struct http_stream {
     err error; // our own error, stronger than curl's: limit, reader
 };
 
-// Makes a connection to the request's host for bytes of its owner's (curl_easy_send and _recv), and
-// sends nothing. `done` is called when it stands; the stream stays then, until http_stream_close or
-// a second `done`, with an error.
+// Makes a connection to the request's host and sends nothing: the owner exchanges bytes with
+// curl_easy_send and _recv. `done` is called when the connection stands. The stream then stays
+// until http_stream_close, or until a second `done` with an error.
 http_stream *stream_hold(http *h, const struct http_request *request,
     const struct http_stream_ops *ops, void *arg, err *e);
 

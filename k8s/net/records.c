@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Takes from a log's socket what is there at once. A kubelet writes a log in pieces of a few lines,
-// each of which is a TLS record, and GnuTLS asks the system twice for each: for its header, and for
-// as many bytes as that says. Here it gets them from memory:
-//
-//   socket ── recv, up to ROOM ──> bytes ── pull, as much as GnuTLS asks for ──> curl
-//
-// The system does not know of bytes that are here: a socket may not be readable, and still there is
-// more. So a reader that holds some is in the pool's line, and curl is called for it (http.c).
+// Reads from a log's socket everything that is there, at once. A kubelet writes a log in pieces of
+// a few lines, each of which is a TLS record. GnuTLS makes two reads for each record: its header,
+// then its body. Here these reads come from memory:
+//    socket ── recv, up to ROOM ──> bytes ── pull, as much as GnuTLS asks for ──> curl
+// poll() does not know of the bytes in memory, so a socket with some may never become readable.
+// Readers that hold bytes are therefore listed in their pool, and curl is called for them (http.c).
 #include "base/mem.h"
 #include "k8s/net/private.h"
 
@@ -18,7 +16,7 @@
 #include <sys/socket.h>
 
 enum { ROOM = 32 << 10 };
-// From libcurl 8 on it may itself hold bytes between the socket and GnuTLS.
+// From libcurl 8 on, libcurl itself may hold bytes between the socket and GnuTLS.
 enum { CURL_NEWEST = 0x080000 };
 
 static bool has_bytes(const struct records *r)
@@ -64,7 +62,7 @@ static bool is_at(const struct sockaddr_storage *a, const char *ip, long port)
            inet_ntop(AF_INET6, &v6->sin6_addr, text, sizeof text) && !strcmp(text, ip);
 }
 
-// Does this socket's connection go between these two places?
+// Is the socket connected from this local to this remote address?
 static bool connects(curl_socket_t fd, const char *const ips[2], const long ports[2])
 {
     struct sockaddr_storage here, there;
@@ -74,7 +72,7 @@ static bool connects(curl_socket_t fd, const char *const ips[2], const long port
            is_at(&there, ips[1], ports[1]);
 }
 
-// The stream's own socket; -1: it is not known.
+// The stream's own socket; -1: unknown.
 static curl_socket_t socket_of(const http_stream *s)
 {
     char *ips[2] = {NULL, NULL};

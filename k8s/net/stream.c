@@ -180,7 +180,8 @@ static int set_server_name(http_stream *s, const char *url, const char *name)
     return result;
 }
 
-// libcurl knows the place of the system that it was built for; a bundle runs on others, too.
+// libcurl has the path of the system that it was built on compiled in; a bundle also runs on
+// others.
 static void trust_system(CURL *c)
 {
     const char *usual = NULL;
@@ -223,8 +224,9 @@ static void set_connection(http_stream *s, const struct http_request *r)
     curl_easy_setopt(c, CURLOPT_HTTP_VERSION,
         r->pool == HTTP_POOL_LOGS ? (long)CURL_HTTP_VERSION_1_1 : (long)CURL_HTTP_VERSION_2TLS);
     curl_easy_setopt(c, CURLOPT_FORBID_REUSE, (long)s->alone);
-    // Rather wait whether a connection speaks HTTP/2 and can be shared than open another: no server
-    // speaks it without TLS here, and behind one that does not speak it, requests stand in a queue.
+    // Waiting to see whether a connection speaks HTTP/2 is cheaper than opening another one.
+    // Without TLS no server speaks it, and behind a server without HTTP/2 requests would wait in a
+    // queue.
     curl_easy_setopt(c, CURLOPT_PIPEWAIT, (long)(!r->apart && str_starts(r->url, "https:")));
     curl_easy_setopt(c, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(c, CURLOPT_PROXY, r->proxy ? r->proxy : ""); // "": not the environment's
@@ -271,7 +273,7 @@ static int set_up(http_stream *s, const struct http_request *r, err *e)
     return 0;
 }
 
-// Ends a transfer that still moves, but too slowly ever to end.
+// Ends a transfer that moves too slowly.
 static bool drips(http_stream *s, int64_t now)
 {
     int64_t ms = (now - s->window) / CLOCK_MS, moved = s->moved;
@@ -280,7 +282,7 @@ static bool drips(http_stream *s, int64_t now)
     s->window = now;
     s->moved = 0;
     if (s->paused || moved == 0 || moved * 1000 / ms >= s->request.least_speed)
-        return false; // with no byte at all, the idle time decides
+        return false; // without any byte, the idle time decides
     long head = 0;
     curl_easy_getinfo(s->easy, CURLINFO_HEADER_SIZE, &head);
     err_set(&s->error, ERR_UNAVAILABLE,
@@ -291,7 +293,7 @@ static bool drips(http_stream *s, int64_t now)
     return true;
 }
 
-// curl's own check for slow transfers wakes up every second; a quiet stream shall cost nothing.
+// curl's own check for slow transfers wakes up every second; a quiet stream should cost nothing.
 static void on_idle(void *arg)
 {
     http_stream *s = arg;
@@ -468,7 +470,7 @@ static void explain_connect(http_stream *s, err *e)
             "%s: cannot connect (%s): is the server up, and reachable from here?", s->host, reason);
 }
 
-// The proxy speaks, and will not, or cannot, bring us there.
+// The proxy answered, but did not connect us to the host.
 static void explain_lost(http_stream *s, err *e)
 {
     long code = 0;
@@ -589,7 +591,7 @@ char *http_header(const struct http_response *r, const char *name)
     return NULL;
 }
 
-// The date of RFC 9110, as "Sun, 06 Nov 1994 08:49:37 GMT".
+// A date in RFC 9110's form: "Sun, 06 Nov 1994 08:49:37 GMT".
 static int64_t seconds_until(const char *date)
 {
     struct tm tm = {0};

@@ -47,8 +47,8 @@ static bool is_certificate(const char *block, size_t n)
     return got > 0;
 }
 
-// The certificates of a bundle that can be read. GnuTLS takes none of a bundle with one that
-// cannot; Go takes the others, and so kubectl.
+// The certificates of a bundle that can be read. GnuTLS refuses a whole bundle if one certificate
+// cannot be read; Go, and so kubectl, skips that one.
 static int take_authorities(const struct http_tls_options *o, buf *good, err *e)
 {
     static const char end[] = "-----END CERTIFICATE-----";
@@ -77,7 +77,8 @@ static bool is_encrypted(const struct http_tls_options *o)
     return memmem(o->key, o->key_n, "ENCRYPTED", strlen("ENCRYPTED"));
 }
 
-// Certificate and key are used together or not at all; that is said now, not at each connection.
+// Certificate and key are needed together. This is checked here, so that the error does not come at
+// each connection.
 static int check_own(const struct http_tls_options *o, err *e)
 {
     gnutls_certificate_credentials_t both;
@@ -124,7 +125,7 @@ void tls_free_all(struct http_tls *first)
     }
 }
 
-// The same material is kept once, however often it is asked for.
+// The same material is kept only once.
 static void digest_of(const struct http_tls_options *o, char out[SHA256_HEX])
 {
     AUTO_BUF all = {0};
@@ -147,8 +148,8 @@ static const http_tls *known(http *h, const char *digest)
     return t;
 }
 
-// The descriptors stay open as long as the http. If a number were used again for another key, curl
-// would take the old key's connection for it.
+// The descriptors stay open as long as the http: their numbers must not be used again, as curl
+// would take the connection of an old key for that of a new one.
 const http_tls *http_tls_new(http *h, const struct http_tls_options *o, err *e)
 {
     char digest[SHA256_HEX];

@@ -22,17 +22,17 @@ struct websocket {
     http_stream *stream;
     loop_poll *poll;   // NULL until the connection stands
     loop_timer *alive; // pings, and notices silence
-    loop_timer *turn;  // what is left of a turn, and what came while it was paused
+    loop_timer *turn;  // continues after a full turn, and with data that came while it was paused
     const struct websocket_ops *ops;
     void *arg;
     char *protocols, key[WSHAKE_KEY];
-    buf out; // has not left; what is before out_at has
+    buf out; // the bytes from out_at on are still to be sent
     size_t out_at;
     buf in; // the start of the answer
     struct http_response answer;
     struct wsframe_reader frames;
     bool open, paused, ended; // ended: the server sends nothing more
-    bool mute;                // it takes nothing more
+    bool mute;                // the server takes nothing more
     bool busy, closed;
     int64_t heard, said; // clock_mono of the last byte
 };
@@ -60,7 +60,7 @@ void websocket_close(websocket *w)
         release(w);
 }
 
-// Ends it for its owner; it is freed when nobody is busy with it.
+// Tells the owner that the websocket has ended; frees it when no callback runs in it.
 static void finish(websocket *w, const err *e)
 {
     if (w->closed)
@@ -83,8 +83,9 @@ static void listen_to(websocket *w)
             (w->paused || w->ended ? 0 : LOOP_READ) | (w->out_at < w->out.len ? LOOP_WRITE : 0));
 }
 
-// The server takes nothing more, but what it said before that may still be on its way to `receive`,
-// which tells the end: why a command has ended comes just before the connection does.
+// The server takes nothing more. What it sent before may still be on its way, and is important: the
+// reason why a command ended comes just before the end. So go on reading; `receive` reports the
+// end.
 static void stop_sending(websocket *w)
 {
     w->mute = true;
@@ -140,12 +141,12 @@ size_t websocket_queued(const websocket *w)
 void websocket_pause(websocket *w, bool paused)
 {
     w->paused = paused;
-    if (!paused) // TLS and `frames` may hold what no event will tell of
+    if (!paused) // TLS and `frames` may hold bytes that cause no event
         loop_timer_start(w->turn, 0, 0);
     listen_to(w);
 }
 
-// A close: a number, and why in words, or nothing.
+// A close frame: a number and a reason in words, or nothing.
 static void on_close(websocket *w, const struct wsframe_message *m)
 {
     static const err none = {0};
@@ -270,7 +271,7 @@ static void on_alive(void *arg)
     int64_t now = clock_mono();
     w->busy = true;
     if (w->poll)
-        receive(w); // what came while this thread was busy elsewhere is no silence
+        receive(w); // first read what came while this thread was busy
     if (w->paused)
         w->heard = now; // silence while paused is not the server's fault
     if (w->closed)
@@ -282,10 +283,10 @@ static void on_alive(void *arg)
     leave(w);
 }
 
-// The stream's own end: the connection could not be made, or everything is being closed.
+// The stream has ended: the connection could not be made, or everything is being closed.
 static void on_failed(websocket *w, const err *e)
 {
-    w->stream = NULL; // it frees itself
+    w->stream = NULL; // the stream frees itself
     w->busy = true;
     finish(w, e);
     leave(w);

@@ -10,7 +10,7 @@ static const size_t default_limit = (size_t)16 << 20;
 
 struct head {
     uint8_t first;
-    size_t n, payload; // bytes of the head itself, and of what follows it
+    size_t n, payload; // bytes of the head, and of the payload after it
 };
 
 void wsframe_done(struct wsframe_reader *r)
@@ -53,7 +53,7 @@ static int check_head(const struct wsframe_reader *r, uint8_t first, uint64_t le
     return 0;
 }
 
-// 1: the whole frame has come; 0: not yet.
+// 1: the frame is complete; 0: not yet.
 static int read_head(const struct wsframe_reader *r, struct head *out, err *e)
 {
     const uint8_t *b = (const uint8_t *)r->bytes.data + r->at;

@@ -12,7 +12,7 @@
 
 enum { HEAD_MOST = 64 << 10, BODY_MOST = 1 << 20, KEY_BYTES = 16 };
 
-// The callers' arrays fit: see WSHAKE_KEY and WSHAKE_ACCEPT.
+// Fails to compile unless WSHAKE_KEY and WSHAKE_ACCEPT are the sizes of the callers' arrays.
 static void to_base64(const uint8_t *bytes, size_t n, char *out)
 {
     base64_encode_raw(out, n, bytes);
@@ -53,7 +53,7 @@ void wshake_request(buf *out, const struct http_request *r, const char *user_age
     buf_str(out, "\r\n");
 }
 
-// The head's length with the empty line at its end; 0: it is not whole.
+// The length of the head with the empty line at its end; 0: it is not complete.
 static size_t head_length(const char *bytes, size_t n)
 {
     const char *end = memmem(bytes, n, "\r\n\r\n", 4);
@@ -75,7 +75,8 @@ static int status_of(const char *bytes, size_t n)
     return status >= 100 ? status : -1;
 }
 
-// Undoes the chunked coding (RFC 9112, 7.1). 1: its end is there; 0: not yet, or never.
+// Decodes the chunked coding (RFC 9112, 7.1). 1: the end has come; 0: not yet, or the coding is
+// wrong.
 static int read_chunks(const char *bytes, size_t n, buf *out)
 {
     for (;;) {
@@ -95,7 +96,7 @@ static int read_chunks(const char *bytes, size_t n, buf *out)
     }
 }
 
-// 1: the body of a refusal has come; 0: not yet.
+// 1: the body of a refusal is complete; 0: not yet.
 static int read_body(const char *bytes, size_t n, bool ended, struct http_response *out)
 {
     AUTO_FREE char *length = http_header(out, "Content-Length"),

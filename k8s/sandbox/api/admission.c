@@ -63,7 +63,7 @@ static void warn_unknown(struct request *r, char *const *unknown)
     }
 }
 
-// What a patch makes of an object is refused as the patch's fault.
+// An invalid result of a patch is reported as a fault of the patch.
 static bool is_of_patch(const struct request *r)
 {
     const char *type = http_request_header(r->x, "Content-Type");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The steps between the wire and the store: an object's type and place are checked, unknown fields
-// are refused, defaults are filled in, and values are validated.
+// The steps between request and store: check the object's type and place, refuse unknown fields,
+// fill in defaults, validate the values.
 #pragma once
 #include "k8s/sandbox/api/request.h"
 

@@ -178,7 +178,7 @@ static bool serve_health(struct request *r, char *const *path)
     return false;
 }
 
-// Below a group and version that are served a Status tells it; anything else is no API at all.
+// An unknown path below a served group and version gets a Status; any other path gets plain text.
 static void not_found(struct request *r, char *const *path)
 {
     static const char text[] = "404 page not found\n";

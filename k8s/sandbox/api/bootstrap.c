@@ -62,7 +62,7 @@ static void establish(bootstrap *b, const snapshot *crd)
     store_update(b->store, KIND(CRDS), o, STORE_ALL, false, NULL);
 }
 
-// When a kind goes, its objects go with it.
+// Deletes the objects of a kind that is removed.
 static void drop_objects(bootstrap *b, const cJSON *crd)
 {
     const cJSON *v;

@@ -66,7 +66,7 @@ static cJSON *changed_items(const struct schema_field *f, const cJSON *base, con
     return set;
 }
 
-// An empty object or list is itself a member, beside the fields inside it that others own.
+// An empty object or list is itself a member, as are the fields inside it that others own.
 static cJSON *changed_empty(const cJSON *base, const cJSON *v)
 {
     if (base && cJSON_IsArray(base) == cJSON_IsArray(v))
@@ -234,7 +234,7 @@ void fieldset_remove(const struct schema *s, cJSON *o, const cJSON *set)
             remove_from_list(f, value, v);
         else if (v->child && cJSON_IsObject(value))
             fieldset_remove(inside(f), value, v);
-        // A container that has lost its last member goes, too.
+        // A container that has lost its last member is removed, too.
         bool container = cJSON_IsObject(value) || cJSON_IsArray(value);
         if (!v->child || (container && !value->child))
             cJSON_DeleteItemFromObjectCaseSensitive(o, name);

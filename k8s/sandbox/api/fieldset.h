@@ -11,7 +11,7 @@ cJSON *fieldset_changed(const struct schema *s, const cJSON *base, const cJSON *
 cJSON *fieldset_union(const cJSON *a, const cJSON *b);
 cJSON *fieldset_minus(const cJSON *a, const cJSON *b);
 cJSON *fieldset_common(const cJSON *a, const cJSON *b);
-// Objects all the way down? What a client sent as fieldsV1 may be anything.
+// Are all values objects, at every depth? What a client sends as fieldsV1 may be anything.
 bool fieldset_is_valid(const cJSON *set);
 bool fieldset_is_empty(const cJSON *set);
 // Calls fn with ".spec.containers[name=\"a\"].image" for each member.

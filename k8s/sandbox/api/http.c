@@ -41,9 +41,9 @@ struct http_server {
     char *token;
     bool closing;       // no new requests are taken
     bool sweeping;      // the sweep's timer runs
-    bool resumed;       // MHD_run must take up a resumed connection again
+    bool resumed;       // MHD_run must continue a resumed connection
     bool moved;         // the last MHD_run called us back
-    unsigned fruitless; // MHD_runs in a row that did not
+    unsigned fruitless; // number of MHD_runs in a row without a callback
     struct route routes[8];
     size_t route_n;
     http_exchange *exchanges;
@@ -62,7 +62,7 @@ struct http_exchange {
     bool lost;      // the client has gone, or the server is closing
     struct http_source source;
     void *source_arg;
-    char **headers; // of the answer: name, value, name, value …
+    char **headers; // of the response: name, value, name, value …
     http_exchange *next, **at;
 };
 
@@ -75,8 +75,7 @@ static void run(http_server *s)
     if (s->resumed)
         loop_timer_start(s->timer, 0, 0);
     else if (MHD_get_timeout(s->daemon, &ms) == MHD_YES)
-        // While a client takes its time in a TLS handshake, MHD asks to be run at once, again and
-        // again.
+        // During a client's slow TLS handshake, MHD asks to be run at once, again and again.
         loop_timer_start(s->timer, ms || s->fruitless < FRUITLESS_MAX ? ms : 1, 0);
     else
         loop_timer_stop(s->timer);

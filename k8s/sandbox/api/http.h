@@ -39,7 +39,7 @@ uint16_t http_port(const http_server *s);
 // The longest prefix wins ("/v2/", "/"). Strings and handler are borrowed until http_close.
 void http_route(http_server *s, const char *prefix, const struct http_handler *h, void *arg);
 
-// The request. Strings are borrowed until `done`; header names match in any case.
+// The request's parts. Strings are borrowed until `done`; header names match in any case.
 const char *http_method(const http_exchange *x);
 const char *http_path(const http_exchange *x); // decoded, without the query
 const char *http_request_header(const http_exchange *x, const char *name); // NULL if none

@@ -182,7 +182,7 @@ static ssize_t read_log(void *arg, char *out, size_t max)
         s->sent = 0;
     }
     while (s->left && !s->out.len) {
-        // Asked before reading: then everything written before the end is certainly read.
+        // Ask before reading: then everything written before the end has been read.
         bool open = s->follow && source->is_open &&
                     source->is_open(source->arg, s->pod->json, s->container);
         if (read_more(s))
@@ -264,7 +264,8 @@ static const char *choose_container(struct request *r, const cJSON *pod)
 
 static const struct kind log_options = {.group = "", .kind = "PodLogOptions"};
 
-// A number that is not below `least`; without the parameter *n stays. false: it has answered.
+// Reads a number that is at least `least`; if the parameter is missing, *n stays. false: answered
+// with an error.
 static bool read_number(struct request *r, const char *name, int64_t least, int64_t *n)
 {
     const char *value = http_query(r->x, name);
@@ -356,7 +357,7 @@ void verb_log(struct request *r)
     const char *container = choose_container(r, pod->json);
     if (!container)
         return;
-    if (!json_path_str(pod->json, "spec.nodeName")) { // nobody has it yet
+    if (!json_path_str(pod->json, "spec.nodeName")) { // not scheduled yet
         http_respond(r->x, 204, "text/plain", "", 0);
         return;
     }

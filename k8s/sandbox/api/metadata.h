@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What an object's metadata may say of what keeps it: finalizers and owners.
+// Checks the metadata that keeps an object from being removed: finalizers and owners.
 #pragma once
 #include "k8s/sandbox/store/kind.h"
 

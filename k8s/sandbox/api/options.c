@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-// What the Status of a refusal calls the parameters, by the verb.
+// The name for the parameters in a refusal's Status, by verb.
 static const struct kind list_options = {.group = "meta.k8s.io", .kind = "ListOptions"};
 static const struct kind create_options = {.group = "meta.k8s.io", .kind = "CreateOptions"};
 static const struct kind update_options = {.group = "meta.k8s.io", .kind = "UpdateOptions"};

@@ -65,7 +65,7 @@ static cJSON *take(cJSON *root, const char *op, const char *pointer, err *e)
     return cJSON_DetachItemViaPointer(parent, found);
 }
 
-// A member of an object need not be there before: so it is in kube-apiserver.
+// A member of an object need not exist: kube-apiserver allows that.
 static int replace(cJSON *root, const char *pointer, const cJSON *value, err *e)
 {
     char *last;

@@ -4,7 +4,7 @@
 #pragma once
 #include "k8s/sandbox/store/kind.h"
 
-// Errors: ERR_INVALID for an operation that fails, ERR_USAGE for a text that is no JSON patch.
+// Errors: ERR_INVALID for an operation that fails, ERR_USAGE for text that is not a JSON patch.
 cJSON *patch_json(const cJSON *object, const cJSON *operations, err *e);
 cJSON *patch_merge(const cJSON *object, const cJSON *patch);
 // Lists with a merge key (k8s/sandbox/api/schema.def) are merged by it; $patch:

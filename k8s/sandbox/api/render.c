@@ -12,7 +12,7 @@ static void quoted(buf *out, const char *text)
     json_print(out, s);
 }
 
-// In a list the items of a built-in kind do not say what they are: the list does.
+// Items of a built-in kind in a list have no kind and apiVersion: the list has them.
 static void print_json(buf *out, const struct render *r, const cJSON *json, bool in_list)
 {
     if (!in_list || r->kind->flags & KIND_IS_CUSTOM) {

@@ -120,7 +120,7 @@ void reply_failure(struct request *r, int code, const char *reason, const char *
     va_start(args, fmt);
     buf_vfmt(&b, fmt, args);
     va_end(args);
-    // Only what is said of one object names it.
+    // only these statuses are about one object and name it
     bool about = code == 403 || code == 404 || code == 409;
     reply_json(r, code,
         status_failure(

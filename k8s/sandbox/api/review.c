@@ -3,7 +3,7 @@
 #include "base/str.h"
 #include "k8s/sandbox/api/verbs.h"
 
-// Whoever has the token may do everything, and gets this answer.
+// Whoever has the token may do everything: allows it.
 static void add_access(cJSON *status)
 {
     json_set_bool(status, "allowed", true);

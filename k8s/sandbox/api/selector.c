@@ -160,7 +160,7 @@ static const char *field_path(const struct kind *k, const char *field)
     return NULL;
 }
 
-// Kinds with fields of their own say it in other words than those with a name only.
+// Kubernetes words the error differently for kinds that have field labels of their own.
 static int refuse_field(const struct kind *k, const char *field, err *e)
 {
     for (size_t i = 0; i < ARRAY_LEN(known_fields); i++)

@@ -78,7 +78,7 @@ static bool names_agree(struct request *r, const cJSON *json)
     return false;
 }
 
-// Whoever replaces a custom resource says which version of it.
+// An update of a custom resource must name the resourceVersion that it replaces.
 static bool names_version(struct request *r, const cJSON *json)
 {
     const char *version = json_path_str(json, "metadata.resourceVersion");

@@ -289,7 +289,7 @@ static void running(struct container *c)
     EVENT(c, "Normal", "Started", "Started container %s", c->name);
 }
 
-// The program does not exist: the run is over before it began, with an empty log.
+// The program does not exist: the run ends before it began, with an empty log.
 static void never_ran(struct container *c, const char *why)
 {
     AUTO_FREE char *log = container_log(c, false), *dir = path_dirname(log);

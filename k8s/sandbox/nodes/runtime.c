@@ -138,8 +138,9 @@ static char **add_bwrap(
     return argv;
 }
 
-// What a plain process of an image is: our own worker for the image's, whose loader is not here; a
-// program of the image by its place in the copy; any other one by PATH of this machine.
+// The program of an image that runs as a plain process: for the image's firesteel-worker our own,
+// since the image's loader is not here; a program in the copy of the image's root by its path
+// there; any other from this machine's PATH.
 static char *plain_program(const struct runtime *r, const char *root, const char *name)
 {
     AUTO_FREE char *base = path_basename(name), *inside = str_fmt("%s%s", root, name);

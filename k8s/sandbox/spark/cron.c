@@ -210,7 +210,7 @@ int64_t cron_next(const struct cron *c, int64_t after)
         struct tm parts = parts_of(c, t);
         if (!is_due(c, MONTH, parts.tm_mon + 1) || !is_day(c, &parts)) {
             time_t day = next_day(c, parts);
-            t = day > t ? day : t + 3600; // a midnight that the clocks leave out
+            t = day > t ? day : t + 3600; // daylight saving time skips this midnight
         } else if (!is_due(c, HOUR, parts.tm_hour)) {
             t += 3600 - parts.tm_min * 60;
         } else if (!is_due(c, MINUTE, parts.tm_min)) {

@@ -30,7 +30,7 @@ static const snapshot **runs_of(const struct store_list *list, const char *name,
     return runs;
 }
 
-// By their times, which are whole seconds; of one second by their names, which are nanoseconds.
+// By creation time, which is in whole seconds; then by name, which ends in nanoseconds.
 static int newest_first(const void *a, const void *b)
 {
     const snapshot *x = *(const snapshot *const *)a, *y = *(const snapshot *const *)b;
@@ -67,7 +67,7 @@ static int keep_history(sparkschedules *s, cJSON *status, const char *key, enum 
     return 0;
 }
 
-// May the next run begin? Without a policy it may only where there is none, as with the operator.
+// May the next run begin? Without a policy only if no other run is active, as with the operator.
 static int may_begin(sparkschedules *s, const cJSON *spec, const snapshot *last, bool *may, err *e)
 {
     const char *policy = json_str_or(spec, "concurrencyPolicy", "");
@@ -115,7 +115,7 @@ static void look_at(sparkschedules *s, const cJSON *schedule, int64_t due)
         due > now ? due - now : CLOCK_MS);
 }
 
-// Begins a run, and writes into the status of `schedule` what has become of those before.
+// Begins a run, and updates the past runs in the status of `schedule`.
 static int begin(sparkschedules *s, cJSON *schedule, const snapshot **runs, size_t n, err *e)
 {
     const cJSON *spec = json_get(schedule, "spec");
@@ -134,7 +134,7 @@ static int begin(sparkschedules *s, cJSON *schedule, const snapshot **runs, size
         json_int_or(spec, "failedRunHistoryLimit", 1), runs, n, e);
 }
 
-// next 0: it is never due again, as after a change to a day that no month has.
+// next 0: the schedule is never due again, for example on a day that no month has.
 static void set_next(cJSON *status, int64_t next)
 {
     if (next)
@@ -143,8 +143,8 @@ static void set_next(cJSON *status, int64_t next)
         cJSON_DeleteItemFromObjectCaseSensitive(status, "nextRun");
 }
 
-// A run is due. Where the one before keeps it from beginning, it is tried again at the schedule's
-// next time. Takes `schedule`.
+// A run is due. If the run before keeps it from beginning, it is skipped until the schedule's next
+// time. Takes `schedule`.
 static int fire(sparkschedules *s, const struct cron *cron, cJSON *schedule, err *e)
 {
     AUTO_LIST list = store_list(s->store, KIND(SPARKAPPLICATIONS), object_namespace(schedule));

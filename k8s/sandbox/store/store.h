@@ -103,7 +103,8 @@ struct store_event {
     const snapshot *object; // after a deletion: the last state, with the deletion's version
     const snapshot *old;    // the state before; NULL for STORE_ADDED
 };
-// A cursor behind `since`. ERR_GONE ("too old resource version: 3 (17)") when that was trimmed.
+// A cursor behind version `since`. ERR_GONE ("too old resource version: 3 (17)") when the history
+// after it was trimmed.
 typedef struct store_watch store_watch;
 store_watch *store_watch_new(store *s, const struct kind *k, const char *ns, int64_t since, err *e);
 void store_watch_free(store_watch *w);
