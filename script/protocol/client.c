@@ -25,11 +25,11 @@ struct client {
     frame_reader frames;
     struct request *requests;
     int64_t last_id;
-    char *journal;    // the run's journal, from the welcome on; NULL: nothing to catch up with
+    char *journal;    // the run's journal, from the welcome on; NULL: events are not read from it
     int64_t seen;     // number of the last event passed on
-    const char *line; // of the message that is passed on
+    const char *line; // of the message that is being passed on
     size_t line_n;
-    bool dispatching, closed; // closed from a callback: it is freed after the callback
+    bool dispatching, closed; // closed in a callback: freed after it
 };
 
 const char *client_line(const client *c, size_t *n)
@@ -104,7 +104,8 @@ static void hand_out(client *c, const cJSON *event, const char *line, size_t n)
     c->ops->event(c->arg, type, event);
 }
 
-// A kernel does not wait forever for a slow reader: events that it has not sent are in the journal.
+// A kernel does not wait forever for a slow reader; the events that it has not sent are in the
+// journal.
 static void catch_up(client *c)
 {
     reader *r = c->journal && c->seen >= 0 ? reader_open(c->journal, NULL) : NULL;

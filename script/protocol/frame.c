@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { KEPT = 128 << 10 }; // of a large message's room
+enum { KEPT = 128 << 10 }; // largest buffer that is kept after a large message
 
 void frame_reader_done(frame_reader *r)
 {

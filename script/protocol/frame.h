@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Cuts a byte stream into the protocol's lines. A reader is a plain value; it holds the unfinished
+// Cuts a byte stream into the protocol's lines. A reader is a plain value; it has the unfinished
 // line.
 #pragma once
 #include "base/buf.h"
@@ -12,7 +12,7 @@ typedef struct frame_reader {
 
 void frame_reader_done(frame_reader *r);
 // Calls line(arg, text, n, e) for each line that the new bytes complete, without its newline; the
-// text is NUL-terminated. Ends with -1 as soon as `line` returns it, or for a line over
-// MESSAGE_LIMIT (ERR_LIMIT). `line` must not call frame_reader_done.
+// text is NUL-terminated. Returns -1 as soon as `line` does, or for a line over MESSAGE_LIMIT
+// (ERR_LIMIT). `line` must not call frame_reader_done.
 int frame_reader_feed(frame_reader *r, const char *bytes, size_t n,
     int (*line)(void *arg, const char *text, size_t n, err *e), void *arg, err *e);

@@ -28,8 +28,8 @@ static bool has_any(const char *const *strings)
     return strings && *strings;
 }
 
-// Makes a file without a name that holds the strings, each with its NUL; -1 if there are none, and
-// on error.
+// Makes a file without a name from the strings, each with its NUL; -1 if there are none, and on
+// error.
 static int strings_file(const char *const *strings, err *e)
 {
     AUTO_BUF text = {0};
@@ -108,7 +108,7 @@ static char **command_line(const struct launch *o)
     return add_each(argv, "--redo", o->redo);
 }
 
-// The kernel's descriptors; those of its strings are -1 where there are none.
+// The kernel's descriptors; -1 for lists of strings that are empty.
 struct passed {
     int client, params, command;
 };
@@ -129,7 +129,7 @@ static int start(const struct launch *o, char **argv, const struct passed *p, pi
         fds[n++] = (struct spawn_fd){p->params, PARAMS_FD};
     if (p->command >= 0)
         fds[n++] = (struct spawn_fd){p->command, COMMAND_FD};
-    // A detached kernel must not keep our standard output open: $(… --detach) has to end.
+    // A detached kernel must close our standard output: otherwise $(… --detach) would never end.
     if (!o->detach || o->output) {
         fds[n++] = (struct spawn_fd){output, STDOUT_FILENO};
         fds[n++] = (struct spawn_fd){error, STDERR_FILENO};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Starts a kernel: firesteel-kernel as a child process with one end of a socket pair. So no client
-// ever has to poll for its socket. The caller owns process and descriptor.
+// Starts a kernel: firesteel-kernel as a child process with one end of a socket pair. So clients
+// need not poll for its socket. The caller owns process and descriptor.
 #pragma once
 #include "base/err.h"
 
@@ -11,7 +11,7 @@
 struct launch {
     const char *program;  // path of firesteel-kernel
     const char *notebook; // --notebook: the file; read once, never written when headless
-    const char *name;     // --name: the run is named after it when notebook is a copy
+    const char *name;     // --name: names the run, when notebook is a copy
     const char *cwd;      // --cwd: the working folder
     const char *run;      // --run: name of the run; none: the kernel makes one
     const char *resume;   // --resume: name of the run to continue
@@ -33,25 +33,25 @@ struct launch {
                                 // terminated or NULL
     const char *seed;           // --seed: of math.random; none: another one for each run
     const char *const *reports; // --report: files that its guard writes at the end of the run
-    const char *const *redo;    // --redo: cells of a resumed run that may be done again; also
+    const char *const *redo;    // --redo: cells of a resumed run that may be repeated; also
                                 // NULL-terminated
     const char *const *keep;    // --keep: ids of cells that a resumed run leaves as they are
-    const char *const *again;   // --again: and of those that it does anew
+    const char *const *again;   // --again: ids of cells that a resumed run does anew
     const char *const *protect; // --protect: patterns of contexts where each effect is asked for
-    const char *const *allow_protected; // --allow-protected: where a headless run has them all the
-                                        // same
-    int output;                         // descriptor for its own output; 0: the caller's
+    const char *const *allow_protected; // --allow-protected: contexts where a headless run may have
+                                        // effects all the same
+    int output;                         // descriptor for the kernel's own output; 0: the caller's
     bool headless;     // --headless: executes the notebook after its owner's hello, then ends
     bool detach;       // --detach: headless, but starts at once and outlives its client
     bool sandbox;      // --sandbox: start a private one
-    bool processes;    // --processes: whose pods are plain processes
-    bool no_preflight; // --no-preflight: do not look first what stands in the way
+    bool processes;    // --processes: the sandbox runs pods as plain processes
+    bool no_preflight; // --no-preflight: skips the checks before the first cell
     bool accept_drift; // --accept-drift: accept changed objects
     bool read_only;    // --read-only: nothing is changed elsewhere
     bool no_git;       // --no-git: do not record the notebook's commit
 };
 
-// The process to wait for is the kernel's guard: its exit code is the run's (0, 1, 2, 3, 4, 130),
-// and when it has ended, no process of the kernel is left. It has a session of its own, so it gets
-// no signals of the caller's terminal. *client_fd: for client_from_fd, close-on-exec.
+// The returned process is the kernel's guard: its exit code is the run's (0, 1, 2, 3, 4, 130), and
+// when it has ended, no process of the kernel is left. It has its own session, so it gets no
+// signals of the caller's terminal. *client_fd: for client_from_fd, close-on-exec.
 int launch_kernel(const struct launch *options, pid_t *guard, int *client_fd, err *e);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The messages between a kernel and its clients as JSON trees with a "type". They are checked
-// against the one table in message.def. A message is an ordinary cJSON tree and belongs to its
-// holder.
+// against the one table in message.def. A message is an ordinary cJSON tree, owned by whoever has
+// it.
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"
@@ -13,7 +13,7 @@ enum { PROTOCOL_VERSION = 1 };
 enum { MESSAGE_LIMIT = 16 << 20 };
 
 typedef enum message_type {
-    MESSAGE_NONE, // no message, or not one of ours
+    MESSAGE_NONE, // not a message, or not one of ours
 #define MESSAGE(name, direction, doc) MESSAGE_##name,
 #define FIELD(message, name, type, need, doc)
 #include "script/protocol/message.def"
@@ -30,8 +30,8 @@ message_type message_type_of(const cJSON *message);
 
 // {"type": name}; add the fields with json_set_*.
 cJSON *message_new(message_type type);
-// Has it all required fields, each with the right JSON type? Unknown fields are allowed (from a
-// newer peer); an unknown type is ERR_INVALID with the most similar known name.
+// Checks that it has all required fields, each with the right JSON type. Unknown fields are allowed
+// (from a newer peer); an unknown type is ERR_INVALID with the most similar known name.
 int message_check(const cJSON *message, err *e);
 // The table as Markdown, for doc/protocol.md.
 void message_document(buf *out);

@@ -18,9 +18,10 @@
 #include <unistd.h>
 
 enum {
-    QUEUE_MAX = 256 << 10, // bytes in a client's socket queue; beyond, it reads from the journal
+    QUEUE_MAX = 256 << 10, // the most bytes in a client's socket queue; beyond, it reads from the
+                           // journal
     PIECE = 128 << 10,     // bytes read from the journal at once
-    JOIN_MS = 5,           // programs get what happens within this time at once
+    JOIN_MS = 5,           // programs get the events of this time together
 };
 
 struct peer {
@@ -28,7 +29,7 @@ struct peer {
     stream *stream;
     frame_reader frames;
     bool said_hello, greeted, owner, person, looks, dead;
-    bool handling; // in a callback for its bytes: it is freed afterwards
+    bool handling; // in a callback for its bytes: freed afterwards
     int64_t at;    // position in the journal of the first byte not sent to it
     int64_t told;  // when it was last sent events
     int64_t number;
@@ -46,7 +47,7 @@ struct server {
     int64_t last_number;
     int journal; // -1 before server_follow
     int64_t size;
-    loop_timer *join_timer; // runs while somebody is to be sent events a little later
+    loop_timer *join_timer; // runs while some client's events are delayed
     bool joining;
     loop_timer *drain_timer;
     void (*drained)(void *arg);
@@ -154,7 +155,8 @@ static int on_line(void *arg, const char *line, size_t n, err *ignored)
         p->server->ops->hello(p->server->arg, p, message);
     } else
         p->server->ops->message(p->server->arg, p, type, message);
-    // If a client asks faster than it reads the answers, nothing more is read from it until it has.
+    // If a client sends requests faster than it reads the answers, nothing more is read from it
+    // until it catches up.
     if (!p->dead && stream_queued(p->stream) > QUEUE_MAX)
         stream_pause(p->stream, true);
     return p->dead ? -1 : 0;
@@ -290,8 +292,8 @@ int server_follow(server *s, const char *journal, err *e)
     return 0;
 }
 
-// A program that runs a notebook of short cells is woken for many of them at once. Who looks at a
-// screen is told each event as it comes.
+// A program that runs a notebook of short cells gets their events in groups, so that it wakes up
+// less often. A person at a screen gets each event at once.
 static bool waits_for_more(server *s, const peer *p, int64_t now)
 {
     if (p->person || p->looks || now - p->told >= JOIN_MS * CLOCK_MS)
@@ -442,7 +444,7 @@ void server_reply(peer *p, const cJSON *message, cJSON *more)
     server_send(p, reply);
 }
 
-// A message without an id is refused, too, with id 0: silence would be the worst answer.
+// A message without an id is refused, too, with id 0: otherwise the client would wait for nothing.
 void server_refuse(peer *p, const cJSON *message, const err *why)
 {
     cJSON *reply = message_new(MESSAGE_reply), *error = json_object_at(reply, "error");

@@ -33,7 +33,7 @@ static void *allocate(void *arg, void *old, size_t was, size_t n)
     return new;
 }
 
-// From now on every instruction raises: a pcall in a loop does not go on.
+// From now on every instruction raises, so a loop with a pcall ends, too.
 static void stop(lua_State *L, lua_Debug *ar)
 {
     lua_sethook(L, stop, LUA_MASKCOUNT, 1);
@@ -50,7 +50,8 @@ static int unknown(lua_State *L)
     return luaL_error(L, "it is not known yet");
 }
 
-// Stack: the values as JSON. Functions that only compute, and a variable for each parameter.
+// Stack: the parameters' values as JSON. Makes the globals: functions that only compute, and one
+// variable for each parameter.
 static int set_up(lua_State *L)
 {
     static const luaL_Reg libraries[] = {{LUA_GNAME, luaopen_base},
@@ -106,7 +107,7 @@ void bounded_free(bounded *b)
     free(b);
 }
 
-// Leaves one result on the stack; false: there is none.
+// Leaves one result on the stack; false: the function failed or ran too long.
 static bool compute(bounded *b, lua_CFunction f, void *arg)
 {
     lua_settop(b->L, 0);

@@ -56,7 +56,7 @@ static int after_ask(lua_State *L, int status, lua_KContext ctx)
     return 1;
 }
 
-// Gives the job to a thread, and waits for it; takes the job.
+// Gives the job to a thread, and waits until it is done; takes the job.
 static int do_job(lua_State *L, struct job *j, lua_KFunction after)
 {
     struct interp *in = interp_of(L);

@@ -11,7 +11,7 @@
 #include <string.h>
 
 enum {
-    THREADS_MAX = 1024, // calls that are under way; others wait for one to end
+    THREADS_MAX = 1024, // the most calls at once; others wait until one ends
     TRACE_MAX = 30,
 };
 
@@ -112,7 +112,7 @@ static struct branch *of_timer(struct timer *t)
     return (struct branch *)((char *)t - offsetof(struct branch, timer));
 }
 
-// Wakes those whose sleep is over, and stops those whose time is.
+// Wakes branches whose sleep is over, and stops those whose time-out has passed.
 static void on_time(branches *all)
 {
     int64_t now = clock_mono();
@@ -131,7 +131,7 @@ static void on_time(branches *all)
     }
 }
 
-// A call ends by itself when its turn stops; everything else is woken here.
+// Wakes the branches of a turn that has to stop. A call in progress ends by itself.
 static void wake_stopped(branches *all)
 {
     for (struct branch *b = all->live; b; b = b->next)
@@ -158,7 +158,8 @@ static void collect(branches *all)
         wake_stopped(all);
 }
 
-// Waits for something to collect; false: nothing can come. until: mono ns, 0: for ever.
+// Waits until a job has finished or a timer is due; false: there is nothing to wait for. until:
+// mono ns, 0: no limit.
 static bool wait_for_more(branches *all, int64_t until)
 {
     int64_t at = timers_next(&all->timers);
@@ -193,7 +194,7 @@ static cJSON *frames_of(lua_State *co, struct branch *b)
     return frames;
 }
 
-// co's error is on its top. Keeps what it was, and runs what its variables close.
+// co's error is on its top. Keeps the error, and closes co's variables.
 static void take_failure(struct branch *b, int status)
 {
     struct interp *in = b->all->in;
@@ -300,7 +301,7 @@ static void end(lua_State *L, struct branch *b)
         complete(L, b);
 }
 
-// Goes on with a branch until it waits or ends.
+// Runs a branch until it waits or ends.
 static void step(lua_State *L, struct branch *b)
 {
     struct interp *in = b->all->in;

@@ -15,7 +15,7 @@
 #define BRANCH "firesteel.branch"
 #define GROUP  "firesteel.group"
 
-// What the branch raised, for the one who waits for it. It does not return.
+// Raises the branch's error in the code that waits for it.
 static int throw(lua_State * L, struct branch *b)
 {
     struct interp *in = interp_of(L);
@@ -23,7 +23,7 @@ static int throw(lua_State * L, struct branch *b)
     lua_pushvalue(b->co, -1);
     lua_xmove(b->co, L, 1);
     const char *said = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "interrupted";
-    bool stopped = str_ends(said, "interrupted"); // else a wait has said why it took so long
+    bool stopped = str_ends(said, "interrupted"); // otherwise the text is the reason of a wait
     const char *why = b->failure == FAILURE_TIMEOUT && stopped ? "took longer than its timeout"
                       : b->failure == FAILURE_INTERRUPTED      ? "was cancelled"
                       : b->yielded ? "yielded, but is no coroutine (coroutine.wrap makes one)"
@@ -64,7 +64,7 @@ static int push_results(lua_State *L, struct branch *b)
     return n;
 }
 
-// A branch that was woken because it stops is no longer waited for by others' ends.
+// Removes a branch that was woken to stop from the lists of branches that wait for others.
 static void stop_waiting(struct branch *me)
 {
     struct branch **at = me->awaited ? &me->awaited->waiters : NULL;
@@ -177,7 +177,7 @@ static int after_next(lua_State *L, int status, lua_KContext ctx)
     return push_ended(L, (struct group *)ctx);
 }
 
-// next(group) → a branch that has ended, each once, or nothing: none is left
+// next(group) → a branch that has ended (each is returned once), or nothing when all were returned
 static int core_next(lua_State *L)
 {
     struct interp *in = interp_of(L);
@@ -196,7 +196,7 @@ static int core_next(lua_State *L)
     return branches_park(L, (lua_KContext)g, after_next);
 }
 
-// The place in the user's code that makes a branch, in this and in another run.
+// The place in the user's code that makes a branch; it is the same in a resumed run.
 static void push_site(lua_State *L)
 {
     lua_Debug ar;
@@ -220,8 +220,8 @@ static size_t count_use(hashmap *used, const char *text)
     return n + 1;
 }
 
-// Its parent, its place and its item tell a branch from others, in another run, too; of those that
-// are alike, how many came before.
+// Identifies a branch, also in a resumed run: its parent, its place in the code and its item.
+// Branches with the same three are numbered.
 static char *key_of(branches *all, const turn *parent, const char *site, const cJSON *item)
 {
     AUTO_BUF text = {0};
@@ -242,7 +242,7 @@ static char *name_of(branches *all, const turn *parent, const char *wanted)
     size_t n = count_use(all->names, whole);
     if (n == 1)
         return STEAL(whole);
-    for (;; n++) { // one that is called so already has the name
+    for (;; n++) { // another branch already has this name
         AUTO_FREE char *numbered = str_fmt("%s (%zu)", whole, n);
         if (count_use(all->names, numbered) == 1)
             return STEAL(numbered);
@@ -259,7 +259,7 @@ static int64_t sooner(int64_t a, int64_t b)
     return !a || (b && b < a) ? b : a;
 }
 
-// Everything that may raise was done; the userdata is at `index`.
+// Nothing that may raise comes after this; the userdata is at `index`.
 static void enter(lua_State *L, struct branch *b, struct group *g, double seconds)
 {
     branches *all = b->all;
@@ -315,7 +315,7 @@ static int core_branch(lua_State *L)
     lua_pushvalue(L, at);
     b->ref = luaL_ref(L, LUA_REGISTRYINDEX);
     cJSON *item = luajson_read(L, last + 4, NULL);
-    if (!item) // what is no JSON is told by its place among its like
+    if (!item) // a value that is not JSON is identified by its type and number
         item = cJSON_CreateString(luaL_typename(L, last + 4));
     AUTO_FREE char *key = key_of(all, in->turn, site, item), *full = name_of(all, in->turn, name);
     cJSON_Delete(item);
@@ -326,7 +326,7 @@ static int core_branch(lua_State *L)
     return 1;
 }
 
-// cancel(branch): it stops as by an interrupt, and whoever waits for it goes on.
+// cancel(branch): stops it like an interrupt; whoever waits for it continues.
 static int core_cancel(lua_State *L)
 {
     struct branch *b = luaL_checkudata(L, 1, BRANCH);
@@ -335,7 +335,7 @@ static int core_cancel(lua_State *L)
     return 0;
 }
 
-// outcome(branch) → true, results… or false, message, failure; of one that has ended
+// outcome(branch) → true, results… or false, message, failure; the branch must have ended
 static int core_outcome(lua_State *L)
 {
     struct branch *b = luaL_checkudata(L, 1, BRANCH);
@@ -386,15 +386,15 @@ static int after_join(lua_State *L, int status, lua_KContext ctx)
     for (struct branch *u = in->branches->unseen; u; u = u->next_unseen) {
         if (u->parent != in->branch)
             continue;
-        lua_rawgeti(L, LUA_REGISTRYINDEX, u->ref); // so that it stays
+        lua_rawgeti(L, LUA_REGISTRYINDEX, u->ref); // keeps it alive
         see(L, u);
         return throw(L, u);
     }
     return 0;
 }
 
-// join(): waits for the branches of this branch or cell; raises the error of one for which nobody
-// has waited.
+// join(): waits for the branches of this branch or cell; raises the error of a branch that nobody
+// has waited for.
 static int core_join(lua_State *L)
 {
     struct interp *in = interp_of(L);
@@ -416,7 +416,7 @@ void branches_finish(lua_State *L)
 static int branch_gc(lua_State *L)
 {
     struct branch *b = luaL_checkudata(L, 1, BRANCH);
-    if (b->state != DONE) // the state closes in its midst
+    if (b->state != DONE) // the Lua state is closed while it runs
         return 0;
     free(b->name);
     cJSON_Delete(b->trace);
@@ -436,6 +436,6 @@ void branches_open(lua_State *L)
     luaL_newmetatable(L, BRANCH);
     lua_pushcfunction(L, branch_gc);
     lua_setfield(L, -2, "__gc");
-    lua_setfield(L, -2, "branch_meta"); // for script/lib
+    lua_setfield(L, -2, "branch_meta"); // for the Lua code in script/lib
     luaL_setfuncs(L, functions, 0);
 }

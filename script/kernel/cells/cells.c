@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Runs one cell by its plan: Lua, a file, a template, a script. All of it runs in interp.c's
-// protected call and may raise. So everything that must be freed lives in Lua strings or in the
+// protected call and may raise. So everything that must be freed is in a Lua string or in the
 // execution.
 #include "base/mem.h"
 #include "base/str.h"
@@ -37,7 +37,7 @@ static void run_lua(lua_State *L, execution *x)
     lua_call(L, n, 0);
 }
 
-// Pushes the path that a file or template cell writes to.
+// Pushes the path of the file that a file or template cell writes.
 static void push_path(lua_State *L, execution *x)
 {
     const struct plan *p = &x->plan;
@@ -102,7 +102,7 @@ static void run_plan(lua_State *L, execution *x)
         write_file(L, x);
         break;
     case PLAN_KERNEL:
-        interp_of(L)->reads_unknown = true; // its names are not Lua's
+        interp_of(L)->reads_unknown = true; // that language's names are not Lua's
         get_hook(L, "kernel");
         lua_pushstring(L, p->text);
         lua_pushstring(L, p->language);

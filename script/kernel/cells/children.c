@@ -34,7 +34,7 @@ static int cell_source(lua_State *L)
     return 1;
 }
 
-// Which cell this is, and which execution of it; nil: none.
+// The running cell and the number of its execution; nil: none.
 static int cell_run(lua_State *L)
 {
     const interp *in = interp_of(L);

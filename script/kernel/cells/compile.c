@@ -16,10 +16,9 @@
 
 #define CHUNK "=cell" // what messages begin with: "cell:3: …"
 
-enum { APART = 200 }; // so many cells are worth a thread
+enum { APART = 200 }; // fewer cells are not worth a thread
 
-// The check of the cells from i to end; the values of two halves have nothing in common but the
-// notebook, which neither changes.
+// Checks the cells from i to end. The two halves share only the notebook, which neither changes.
 struct compiling {
     const notebook *nb;
     struct faults found;
@@ -34,7 +33,7 @@ static bool is_lua_file(const struct plan *p)
     return p->kind == PLAN_FILE && lua && !p->append && str_ends(p->path, ".lua");
 }
 
-// Stack: the plan. Leaves a message, or raises it, when it does not compile.
+// Stack: the plan. Leaves or raises a message if the cell does not compile.
 static int compile(lua_State *L)
 {
     const struct plan *p = lua_touserdata(L, 1);
@@ -63,7 +62,8 @@ static void report(lua_State *L, struct compiling *c)
     const char *message = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "out of memory";
     if (sscanf(message, "cell:%d: %n", &line, &n) == 1 && n > 0)
         message += n;
-    if (line > 0 && c->plan.kind == PLAN_FILE) // the others are loaded with what was skipped
+    if (line > 0 && c->plan.kind == PLAN_FILE) // other kinds were loaded with the skipped lines
+                                               // counted
         line += c->plan.skipped;
     line = bounded(line, notebook_cell(c->nb, c->i)->source);
     faults_add(&c->found, (long)c->i, line, message);
@@ -138,7 +138,7 @@ void compile_check(const notebook *nb, struct faults *out)
     faults_sort(out);
 }
 
-// Is it the first cell that wants this kernel? `seen` gets it.
+// Is this the first cell that needs this kernel? Adds the kernel to `seen`.
 static bool is_new(char ***seen, const struct plan *p)
 {
     AUTO_FREE char *key = str_fmt("%s\n%s", p->kernel ? p->kernel : "", p->language);

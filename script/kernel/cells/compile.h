@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT
-// Whether a notebook can be run, known before any cell is: its document, its Lua cells, the files
-// that cells write (.lua, .json, .yaml), and the expressions in templates. No cell is executed, and
-// nothing is kept.
+// Finds out whether a notebook can run, before any cell does: checks its document, its Lua cells,
+// the files that cells write (.lua, .json, .yaml), and the expressions in templates. Executes no
+// cell and keeps nothing.
 #pragma once
 #include "script/notebook/faults.h"
 
-// Adds all that keeps the notebook from being run: what faults_find finds, and what does not
-// compile. In the order of the cells.
+// Adds every fault that keeps the notebook from running: those that faults_find finds, and code
+// that does not compile. In the order of the cells.
 void compile_check(const notebook *nb, struct faults *out);
-// Adds that there is no kernel for cells in other languages, once for each, as `find` tells.
+// Adds a fault for each kernel that cells in other languages need and `find` does not find, once
+// for each.
 struct kernel_wanted {
     const char *name; // NULL: any that has the language
-    bool wish;        // another one with the language will do, too
+    bool wish;        // true: another kernel for the same language will do, too
     const char *language;
 };
 typedef int kernel_find(void *arg, const struct kernel_wanted *w, err *e);

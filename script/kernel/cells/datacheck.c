@@ -51,7 +51,7 @@ static bool has_expression(const char *text, int line)
     return strstr(one, "${") != NULL;
 }
 
-// The place in the cell for a place in the filled-in text.
+// Translates a line in the filled-in text to the cell's.
 static void settle(const struct plan *p, const char *filled, size_t n, int *line, err *e)
 {
     ERR_GUARD(e);
@@ -60,13 +60,13 @@ static void settle(const struct plan *p, const char *filled, size_t n, int *line
         err_set(e, why.code, "line %d of the filled-in text, %s", *line, why.text);
         *line = 0;
     } else if (has_expression(p->text, *line) && str_starts(e->text, "column ")) {
-        err why = *e; // it is another column there
+        err why = *e; // the column differs in the cell's text
         err_set(e, why.code, "%s", why.text + strcspn(why.text, ":") + strlen(": "));
     }
 }
 
-// Fills in one kind of blanks: 1 when the text parses or cannot be made, 0 when there were no
-// blanks, so that others would change nothing; -1.
+// Checks the text with one kind of blanks. 1: it parses, or cannot be made; 0: it is wrong and had
+// no blanks, so other kinds change nothing; -1: it is wrong.
 static int try_blank(const datacheck *d, const struct plan *p, const char *name,
     enum template_blank blank, int *line, err *e)
 {
@@ -79,7 +79,8 @@ static int try_blank(const datacheck *d, const struct plan *p, const char *name,
     return blanks ? -1 : 0;
 }
 
-// It is wrong when no kind of blanks makes it right; the first one's error is told.
+// The text is wrong if it is wrong with each kind of blanks; then reports the error with the first
+// kind.
 static int check_template(
     const datacheck *d, const struct plan *p, const char *name, int *line, err *e)
 {
@@ -99,7 +100,7 @@ static int check_template(
     return -1;
 }
 
-// The name by which the form is known; NULL: it is none of ours.
+// The file name that decides the format; NULL: neither JSON nor YAML.
 static const char *form(const struct plan *p)
 {
     const char *dot = p->path ? strrchr(p->path, '.') : NULL;

@@ -6,7 +6,7 @@
 
 #include <lauxlib.h>
 
-// owing(seconds): what the cell owes may take so long; 0: it owes nothing
+// owing(seconds): the deferred functions may take so long at the end of the cell; 0: there are none
 static int core_owing(lua_State *L)
 {
     double seconds = luaL_checknumber(L, 1);
@@ -74,6 +74,6 @@ void deeds_do(struct interp *in, execution *x)
     interrupt_enter(&in->interrupt, L, &x->turn);
     lua_pushcfunction(L, call_hook);
     if (lua_pcall(L, 0, 0, 0) != LUA_OK)
-        lua_pop(L, 1); // each has told its own errors; this is a stop
+        lua_pop(L, 1); // it has reported its own errors; only a stop is an error here
     branches_drop(L);
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What a cell owes: functions that are called before it ends, whatever ends it. Most are settled by
-// the cell's own code (script/lib/deeds.lua keeps them); the others are called here when that is
-// through, or was stopped, in the time that was named for them. It belongs to the interpreter.
+// Deferred functions of a cell, which are called before it ends, however it ends. The cell's own
+// code calls most of them (script/lib/deeds.lua keeps the list). The rest is called here after that
+// code has ended or was stopped, within the time that was given for them. It belongs to the
+// interpreter.
 #pragma once
 #include "script/kernel/cells/execution.h"
 
@@ -13,6 +14,6 @@ struct interp;
 void deeds_open(lua_State *L);
 // A cell begins: it owes nothing.
 void deeds_forget(struct interp *in);
-// The cell's own code and its branches are through: does what it owes. A turn that was stopped goes
-// on for that, with a deadline of its own; another stop ends it.
+// Call it when the cell's own code and its branches have ended: calls the deferred functions. A
+// turn that was stopped continues for them with a deadline of its own; another stop ends it.
 void deeds_do(struct interp *in, execution *x);

@@ -19,7 +19,7 @@ static int count_lines(const char *text)
     return n;
 }
 
-// The cell's line for line `n` of the text; 0: a template has moved it.
+// The cell's line for line `n` of the text; 0: unknown, as a template has moved the lines.
 static int cell_line(const execution *x, const char *text, int n)
 {
     bool moved = x->plan.kind == PLAN_TEMPLATE && count_lines(text) != count_lines(x->plan.text);
@@ -66,7 +66,7 @@ static bool is_yaml(const char *path)
     return str_ends(path, ".yaml") || str_ends(path, ".yml");
 }
 
-// Takes "line 3, " from the message; returns the line, 0 if there is none.
+// Cuts "line 3, " off the message and returns the line; 0 if the message has none.
 static int take_line(err *e)
 {
     ERR_GUARD(e);

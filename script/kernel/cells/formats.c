@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// No value that must be freed is live across a call that raises: texts are in boxes, trees are
-// taken by interp_push_json.
+// No value that must be freed is live across a call that raises: texts are in boxes, and
+// interp_push_json takes trees.
 #include "script/kernel/cells/formats.h"
 
 #include "base/clock.h"
@@ -16,8 +16,8 @@
 #include <string.h>
 #include <time.h>
 
-// Integers that Lua's 64 bits do not hold, anywhere in the tree: to texts with their digits, or the
-// first of them is returned.
+// Finds integers that do not fit into Lua's 64 bits, anywhere in the tree: turns them into texts of
+// their digits, or returns the first one.
 static const char *big_integers(cJSON *j, bool to_texts)
 {
     const char *found = NULL;
@@ -33,7 +33,7 @@ static const char *big_integers(cJSON *j, bool to_texts)
     return found;
 }
 
-// Pushes a tree that was read, and takes it; NULL: raises.
+// Pushes a parsed tree, and takes it; NULL: raises.
 static int push_read(lua_State *L, cJSON *tree, bool to_texts, bool nulls)
 {
     interp *in = interp_of(L);
@@ -121,7 +121,7 @@ static int format_parse_csv(lua_State *L)
     return rows ? interp_push_json(L, rows) : interp_raise(L, FAILURE_ERROR);
 }
 
-// csv_field(text, separator) → the text as it stands in a line.
+// csv_field(text, separator) → the text as a field of a CSV line.
 static int format_csv_field(lua_State *L)
 {
     size_t n;
@@ -149,8 +149,8 @@ static int format_base64(lua_State *L)
     return 1;
 }
 
-// fill(text, values, name) → the text of a template, whose expressions see values, then the
-// globals; as a template cell is filled in. Errors name the template's line.
+// fill(text, values, name) → the text of a template, filled in as a template cell is. Its
+// expressions see `values`, then the globals. Errors name the template's line.
 static int format_fill(lua_State *L)
 {
     const char *text = luaL_checkstring(L, 1), *name = luaL_checkstring(L, 3);
@@ -169,7 +169,7 @@ static int format_wall(lua_State *L)
 // iso(seconds) → "2026-01-02T03:04:05Z", with microseconds when there are any.
 static int format_iso(lua_State *L)
 {
-    int64_t ns = clock_of_seconds(luaL_checknumber(L, 1)); // in bounds: formats.lua looks
+    int64_t ns = clock_of_seconds(luaL_checknumber(L, 1)); // formats.lua has checked the bounds
     char **text = luajson_box(L);
     buf out = {0};
     int64_t micros = (ns + (ns < 0 ? -500 : 500)) / 1000;

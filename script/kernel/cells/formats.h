@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What texts of other programs mean, and times: functions of `core` for script/lib.
+// Functions of `core` for script/lib that read and write other programs' formats, and times.
 #pragma once
 #include <lauxlib.h>
 

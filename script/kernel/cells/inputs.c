@@ -13,16 +13,16 @@ enum {
     DIGESTED_MAX = 16 << 20,
     LEFT_DIGESTED_MAX = 256 << 20,
     FRESH_MS = 20,
-    PATIENCE_S = 30,        // for the digests of one execution: a disk may be slow
-    STOPPED_PATIENCE_S = 3, // and from when it was stopped
+    PATIENCE_S = 30,        // time for all digests of one execution: a disk may be slow
+    STOPPED_PATIENCE_S = 3, // the same, after it was stopped
 };
 
 struct inputs {
-    hashmap *taken, *left; // files in a state: those that are recorded, and those that were written
-    int64_t digested;      // bytes of those that the execution has written
+    hashmap *taken, *left; // files by state: those recorded, and those written
+    int64_t digested;      // bytes of the files that the execution has written
     hashmap *variables;
     const turn *turn;        // of the execution
-    int64_t rest, stop_rest; // ns that digests may take yet
+    int64_t rest, stop_rest; // ns left for digests
     int64_t looked;          // mono ns
     bool stopped;
 };

@@ -22,11 +22,11 @@
 
 enum {
     INSIST_MS = 100,
-    ANSWER_MS = 1000,   // of the processor, for complete and inspect
-    ANSWERED_MS = 5000, // in all: something may sleep, or the machine be busy
+    ANSWER_MS = 1000,   // processor time for complete and inspect
+    ANSWERED_MS = 5000, // time in all: Lua may sleep, or the machine may be busy
     LOOK_MS = 100,
     WEDGED_SECONDS = 5,
-    END_SECONDS = 2, // for finalizers when the state is closed
+    END_SECONDS = 2, // time for finalizers when the state is closed
     TRACEBACK_MAX = 30,
     LEVELS_MAX = 500,
 };
@@ -170,8 +170,8 @@ static int on_error(lua_State *L)
     x->traceback = interp_take_trace(in, text, &x->line);
     if (!x->traceback)
         x->traceback = cJSON_CreateArray();
-    // Lua walks to each level from the top, so only the first levels of an endless recursion are
-    // kept.
+    // Lua finds each level by walking from the top, so only the first levels of an endless
+    // recursion are kept.
     for (int level = 1; level < LEVELS_MAX && lua_getstack(L, level, &ar); level++) {
         lua_getinfo(L, "nSl", &ar);
         if (!interp_is_user_frame(&ar))
@@ -185,8 +185,8 @@ static int on_error(lua_State *L)
     return 1;
 }
 
-// "Deploy:3: the message" → line 3 and "the message", if the place is in this cell. If it is in a
-// function of an earlier cell or of a file, the message keeps it.
+// "Deploy:3: the message" → line 3 and "the message", if the place is in this cell. A place in an
+// earlier cell or in a file stays in the message.
 static const char *strip_place(execution *x, const char *message)
 {
     char prefix[LUA_IDSIZE + 2];
@@ -232,7 +232,7 @@ static void describe_failure(interp *in, int status)
     // on_error turns every other value into a string; turning a number into one would need memory.
     bool has_text = lua_type(in->L, -1) == LUA_TSTRING;
     const char *message = has_text ? lua_tostring(in->L, -1) : "an error without a text";
-    if (x->failure == FAILURE_NONE) // else a syntax error: set before the raise
+    if (x->failure == FAILURE_NONE) // otherwise it is a syntax error: set before the raise
         x->failure = interp_classify(in, status, message);
     if (x->failure == FAILURE_MEMORY && in->over_cap) {
         x->message = str_fmt("the notebook's values need more than the %zu MiB that the kernel "
@@ -268,7 +268,7 @@ static void tell_lost_locals(interp *in, const execution *x)
     }
 }
 
-// The error of a program that ran the cell: it knows better than the call what has failed.
+// The error of a program that ran the cell: the program knows better than our call what failed.
 static void take_told(execution *x)
 {
     cJSON *told = x->turn.told;
@@ -322,8 +322,7 @@ static int call_left(lua_State *L)
     return 0;
 }
 
-// The files that the cell has written, also when it was stopped; not when there is no memory for
-// it.
+// Records the files that the cell has written, also when it was stopped; not if memory has run out.
 static void note_files(lua_State *L)
 {
     lua_pushcfunction(L, call_left);
@@ -367,7 +366,7 @@ static int end_reads(lua_State *L)
     return 0;
 }
 
-// What was used is not known when there is no memory for it.
+// Without memory we do not know which globals were used.
 static void with_reads(interp *in, lua_CFunction fn, execution *x)
 {
     lua_pushcfunction(in->L, fn);
@@ -396,7 +395,7 @@ static void run(interp *in, execution *x)
     branches_drop(L);
     deeds_do(in, x);
     store_capture(in, x);
-    interrupt_leave(&in->interrupt, L); // what comes now is short, and belongs to this cell
+    interrupt_leave(&in->interrupt, L); // the code that follows is short, and belongs to this cell
     if (x->failure == FAILURE_INTERRUPTED || x->failure == FAILURE_TIMEOUT)
         inputs_stopped(in->inputs);
     note_files(L);
@@ -408,7 +407,7 @@ static void run(interp *in, execution *x)
     in->running = NULL;
 }
 
-// Stack: the lookup. Reading the answer may raise, too: what was made until then is in `held`.
+// Stack: the lookup. Reading the answer may raise, too: then `held` has what was made so far.
 static int ask_hook(lua_State *L)
 {
     struct lookup *l = lua_touserdata(L, 1);
@@ -440,7 +439,7 @@ static void seed_random(lua_State *L)
     lua_pop(L, 1);
 }
 
-// Stack: nothing. Makes everything that a cell sees; runs only our own code.
+// Stack: nothing. Sets up everything that a cell sees; runs only our own code.
 static int open_everything(lua_State *L)
 {
     luaL_openlibs(L);
@@ -452,8 +451,7 @@ static int open_everything(lua_State *L)
     return 0;
 }
 
-// Our own library should always load. If it does not, that is a bug of ours, and every cell reports
-// it.
+// If our own library does not load, that is a bug of ours; every cell reports it.
 static void open_state(interp *in)
 {
     in->L = lua_newstate(allocate, in);
@@ -536,8 +534,9 @@ static void execute(interp *in, execution *x)
         run(in, x);
 }
 
-// The execution that follows x, if x has ended well; else NULL, and x has to be given back. So has
-// one that owed something: the loop has a message with it, which a mark may overtake (deeds.c).
+// Returns the execution that follows x, if x has ended well and x need not be given back to the
+// loop; else NULL. An x with deferred functions must be given back: a message about it is on its
+// way to the loop, and a mark could overtake that (deeds.c).
 static execution *follow(interp *in, execution *x)
 {
     if (x->failure != FAILURE_NONE || x->skipped || x->owed_ns)
@@ -610,7 +609,7 @@ static void on_insist(void *arg)
                   (in->lookup && is_overdue(&in->lookup->turn));
     if (!wedged || in->told_wedged)
         return;
-    // The calls that it waits in were cancelled; sending the signal more often would not help.
+    // The calls in which it waits were cancelled already; sending the signal again would not help.
     loop_timer_start(in->insist, 1000, 1000);
     in->told_wedged = true;
     in->ops->wedged(in->arg);
@@ -624,7 +623,7 @@ static void stop(interp *in, turn *t, enum failure why)
     loop_timer_start(in->insist, INSIST_MS, INSIST_MS);
 }
 
-// The processor's time that the Lua thread has used, ns.
+// The processor time that the Lua thread has used, ns.
 static int64_t used_time(const interp *in)
 {
     clockid_t id;
@@ -719,8 +718,9 @@ void interp_execute(interp *in, execution *x)
     struct lookup *unbegun = STEAL(in->next_lookup);
     in->next_execution = x;
     pthread_mutex_unlock(&in->lock);
-    pthread_cond_signal(&in->wake); // without the lock: it would be woken to wait for that
-    if (unbegun)                    // it had not begun: it ends without an answer
+    pthread_cond_signal(&in->wake); // do this without the lock: the thread would wake only to wait
+                                    // for it
+    if (unbegun)                    // the lookup had not begun: ends it without an answer
         loop_post(in->options->effects->spec.loop, post_answered, unbegun);
     else if (in->lookup)
         stop(in, &in->lookup->turn, FAILURE_INTERRUPTED);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The Lua thread: one Lua state with everything that cells see. It takes one turn after another: a
-// cell's execution, or a lookup for a client. The session owns it. All functions except those of
-// state.h belong to the loop's thread.
+// cell's execution, or a lookup for a client. The session owns it. Functions belong to the loop's
+// thread, except those in state.h.
 #pragma once
 #include "script/kernel/cells/execution.h"
 #include "script/kernel/effects/effects.h"
@@ -16,29 +16,31 @@ struct interp_options { // borrowed, and unchanged while it lives
 };
 // Called on the loop's thread; arg is the one of interp_new.
 struct interp_ops {
-    void (*executed)(void *arg, execution *x); // x has run and belongs to its maker again
-    // x, which may have been stopped, goes on for x->owed_ns with what it owes (deeds.h).
+    void (*executed)(void *arg, execution *x); // x has run; its maker owns it again
+    // x continues for x->owed_ns with its deferred functions (deeds.h), possibly after a stop.
     void (*owing)(void *arg, execution *x);
-    void (*wedged)(void *arg); // a turn was stopped but has not ended for 5 s
+    void (*wedged)(void *arg); // a turn was stopped 5 s ago and has not ended
 };
 interp *interp_new(const struct interp_options *o, const struct interp_ops *ops, void *arg, err *e);
 
-// Runs x and gives it back through `executed`. Only one at a time. A lookup that is being answered
-// is stopped for it.
+// Runs x and gives it back through `executed`. Call it for one execution at a time. A lookup in
+// progress is stopped first.
 void interp_execute(interp *in, execution *x);
-// While one runs: the Lua thread begins x by itself when all before it have ended without a failure
-// and unstopped. So short cells need not wait for the loop. Then port_passed tells, with the
-// execution that has ended, whose `next` is the one that was begun; interp_passed notes it.
+// Call it while an execution runs: the Lua thread begins x by itself if all executions before it
+// have ended unstopped and without a failure. So short cells need not wait for the loop.
+// port_passed then reports the execution that has ended, whose `next` is the one that has begun;
+// pass it to interp_passed.
 void interp_follow(interp *in, execution *x);
 void interp_passed(interp *in, execution *begun);
-// Takes back those that have not begun, by `next`. A passing of the others is in the port.
+// Takes back the executions that have not begun, a list by `next`. For those that have, a
+// port_passed is on its way.
 execution *interp_withdraw(interp *in);
-// Stops x, for this reason unless there was one before, and repeats that until x is back. If x has
-// not begun, it never begins.
+// Stops x, for this reason unless it has one already, and repeats that until x is back. An x that
+// has not begun never begins.
 void interp_stop(interp *in, execution *x, enum failure why);
 
 // Asks a Lua function of script/lib while no cell runs. `reply` is called on the loop's thread and
-// borrows the JSON result, or NULL.
+// borrows the JSON result; NULL: none.
 struct interp_question {
     const char *function; // name of a hook: "complete", "inspect"
     cJSON *args;          // its argument, taken
@@ -49,7 +51,7 @@ struct interp_question {
 // more than a second is stopped.
 bool interp_ask(interp *in, struct interp_question question);
 
-// Closes the state and ends the thread. false: a finalizer does not end; then the thread ends with
-// the process, and everything that it may use must stay. NULL is fine.
+// Closes the state and ends the thread. Returns false if a finalizer does not end: then the thread
+// lives until the process ends, and everything that it may use must stay. NULL is fine.
 bool interp_end(interp *in);
 void interp_free(interp *in); // call it after the end

@@ -7,7 +7,8 @@
 #include <signal.h>
 #include <string.h>
 
-// The signal handler runs on the Lua thread and has no other way to find the interrupt.
+// Global, because the signal handler, which runs on the Lua thread, cannot find the interrupt in
+// any other way.
 static _Thread_local interrupt *mine;
 
 static interrupt *interrupt_of(lua_State *L)
@@ -21,13 +22,12 @@ static bool has_to_stop(lua_State *L)
     return t && turn_stopped(t) != FAILURE_NONE;
 }
 
-// The first time it raises once, so that to-be-closed variables can still be closed. If the turn
-// goes on in spite of that, the hook stays and every instruction raises, whatever catches the
-// error.
+// The first time it raises once, so that to-be-closed variables can still be closed. If the code
+// catches that error and continues, the hook stays, and every instruction raises.
 static void stop_hook(lua_State *L, lua_Debug *ar)
 {
     interrupt *i = interrupt_of(L);
-    bool stops = has_to_stop(L); // otherwise it came too late, for a turn that is over
+    bool stops = has_to_stop(L); // otherwise the signal came too late: that turn is over
     if (stops && i->held)
         return;
     if (!stops || !i->raised)
@@ -43,7 +43,8 @@ static void set_hook(lua_State *L)
     lua_sethook(L, stop_hook, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
 }
 
-// Lua's own program does the same in its SIGINT handler: lua_sethook may be called there.
+// Calling lua_sethook in a signal handler is allowed: Lua's own program does so in its SIGINT
+// handler.
 static void on_signal(int signum)
 {
     lua_State *L = mine ? atomic_load(&mine->running) : NULL;
@@ -72,7 +73,7 @@ void interrupt_send(unsigned long thread)
     pthread_kill((pthread_t)thread, SIGUSR1);
 }
 
-// Passes on the error of an interrupt, whoever has caught it.
+// Raises the error of an interrupt again if somebody has caught it.
 static void pass_interrupt(lua_State *L, bool failed)
 {
     if (failed && has_to_stop(L))
@@ -133,8 +134,9 @@ static lua_State *check_coroutine(lua_State *L)
     return co;
 }
 
-// A coroutine that is parked in a branch is marked in its extra space, where the address of the
-// interrupt is, which is even. It does not run meanwhile, and new coroutines get the main one's.
+// Marks a coroutine that is parked in a branch. The mark is bit 0 of the coroutine's extra space,
+// which holds the interrupt's address, an even number. A parked coroutine does not run, so nobody
+// needs the address, and new coroutines copy the main one's.
 static bool is_parked(lua_State *co)
 {
     return *(uintptr_t *)lua_getextraspace(co) & 1;
@@ -148,8 +150,8 @@ static void mark_parked(lua_State *co, bool is)
 
 enum { PARKED = -2 };
 
-// Resumes with n arguments from the top of L. Returns the number of results on L's top; or -1, with
-// the error there; or PARKED: L has to yield in its turn. Meanwhile `running` is the coroutine.
+// Resumes with n arguments from the top of L, with `running` set to the coroutine. Returns the
+// number of results on L's top; or -1, with the error there; or PARKED: L must yield, too.
 static int resume(lua_State *L, lua_State *co, int n)
 {
     if (is_parked(co)) {
@@ -212,7 +214,7 @@ static int our_resume(lua_State *L)
     return finish_resume(L, resume(L, co, lua_gettop(L) - 1));
 }
 
-// Closes a coroutine; that runs the code of its to-be-closed variables.
+// Closes a coroutine, which runs the code of its to-be-closed variables.
 static int close_coroutine(lua_State *L, lua_State *co)
 {
     interrupt *i = interrupt_of(L);

@@ -22,7 +22,7 @@ struct source {
     enum { NOT_ASKED, PROGRAM, NO_PROGRAM } whole; // does it compile as it is?
 };
 
-// Has no to-be-freed variables across calls that raise: loading does not raise.
+// Does not raise, so variables that must be freed may be live.
 static int load(lua_State *L, const buf *text, const char *chunk)
 {
     return luaL_loadbufferx(L, buf_cstr(text), text->len, chunk, "t");
@@ -77,9 +77,9 @@ static bool is_blank(const char *line, size_t n)
     return n == 0 || (n >= 2 && line[0] == '-' && line[1] == '-');
 }
 
-// If a tail starts with a name, it cannot continue a statement that is complete before it. If it
-// starts with "(" or "-", it can; it is then taken only when the source as a whole is no program,
-// or nothing precedes it.
+// May this tail continue the statement before it? A tail that starts with a name cannot, after a
+// complete statement. One that starts with "(" or "-" can; it is then a tail only if the source as
+// a whole does not compile, or nothing precedes it.
 static bool may_start(lua_State *L, struct source *s, size_t start)
 {
     const char *tail = s->text + start;
@@ -89,7 +89,7 @@ static bool may_start(lua_State *L, struct source *s, size_t start)
            !is_program(L, s);
 }
 
-// The length of "return" with the space around it, where a tail starts with that; else 0.
+// The length of "return" and the space around it if a tail starts with that; else 0.
 static size_t return_at(const char *tail)
 {
     size_t space = strspn(tail, " \t"), n = space + strlen(RETURN);
@@ -108,7 +108,7 @@ static const char *after_blanks(const char *s)
     return s + strspn(s, " \t\r\n");
 }
 
-// Behind a name as a, a.b or a.b.c; NULL: there is none.
+// Returns the end of a name such as a, a.b or a.b.c; NULL: there is no name.
 static const char *after_name(const char *s)
 {
     if (!isalpha((unsigned char)*s) && *s != '_')
@@ -118,7 +118,7 @@ static const char *after_name(const char *s)
     return s;
 }
 
-// Behind a string in quotes; NULL: it does not end, or is not simple.
+// Returns the end of a string in quotes; NULL: it does not end, or is not simple.
 static const char *after_string(const char *s)
 {
     char quote = *s++;
@@ -127,8 +127,8 @@ static const char *after_string(const char *s)
     return *s == quote ? s + 1 : NULL;
 }
 
-// Behind the arguments of a call, which call nothing themselves: strings, numbers, names and tables
-// of these. NULL: they are something else.
+// Returns the end of a call's arguments, if they call nothing themselves: strings, numbers, names
+// and tables of these. Otherwise NULL.
 static const char *after_arguments(const char *s)
 {
     if (*s == '"' || *s == '\'')
@@ -136,7 +136,7 @@ static const char *after_arguments(const char *s)
     if (*s != '(' && *s != '{')
         return NULL;
     int depth = 0;
-    bool after_a_name = false; // then a string or a table would be a call
+    bool after_a_name = false; // a string or a table after it would be a call
     do {
         bool is_string = *s == '"' || *s == '\'', opens = *s == '(' || *s == '{';
         if ((after_a_name && (is_string || opens)) || (depth > 0 && *s == '('))
@@ -158,7 +158,7 @@ static const char *after_arguments(const char *s)
     return s;
 }
 
-// Is a tail nothing but one call of a function that has a name?
+// Is a tail only one call of a named function?
 static bool is_one_call(const char *tail)
 {
     const char *s = after_name(after_blanks(tail));
@@ -175,8 +175,8 @@ static bool is_one_call(const char *tail)
     return true;
 }
 
-// Can a tail be no expression? So it is when it begins with a word of a statement, or is an
-// assignment to a name. Asking the compiler would be right, too, and takes longer.
+// Is the tail certainly not an expression? It is not if it begins with a statement's keyword, or
+// assigns to a name. The compiler would find out, too, but takes longer.
 static bool is_statement(const char *tail)
 {
     static const char *const words[] = {"break", "do", "else", "elseif", "end", "for", "goto", "if",
@@ -191,9 +191,10 @@ static bool is_statement(const char *tail)
     return *end == '=' && end[1] != '=';
 }
 
-// Loads the source so that it keeps the values of its tail. What is no list of expressions behind
-// complete lines does not compile: the tail is in a table of its own behind a ";", and `return`
-// closes everything. A call's brackets are known to be its own; the others are asked alone first.
+// Loads the source so that it keeps the values of its tail. To keep anything but a list of
+// expressions after complete lines from compiling, the tail stands in a table of its own after a
+// ";", and a `return` closes everything. A plain call has balanced brackets; other tails are first
+// compiled alone.
 static int load_with_values(lua_State *L, const struct source *s, size_t tail)
 {
     const char *last = s->text + tail + return_at(s->text + tail);
@@ -217,7 +218,7 @@ static struct source source_of(const char *text, int skipped, const char *chunk)
     return (struct source){.text = text, .n = strlen(text), .skipped = skipped, .chunk = chunk};
 }
 
-// With the values of the shortest tail that has some; else as it is.
+// Loads the source with the values of the shortest tail that has some; else as it is.
 static int load_best(lua_State *L, struct source *s)
 {
     size_t end = s->n;
@@ -261,8 +262,7 @@ bool lastvalue_is_shown(lua_State *L, int level)
     return is;
 }
 
-// The largest index in the list on top of the stack; its length may be that of its part before a
-// nil.
+// The largest index in the list on top of the stack; its length (#) may end before a nil.
 static lua_Integer last_index(lua_State *L)
 {
     lua_Integer last = 0;

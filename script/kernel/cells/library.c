@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The C functions for the Lua sources of script/lib: the table `core`, which they get as their
-// argument and which cells do not see. No value that must be freed is live across a call that
-// raises (see `held` in state.h).
+// C functions for the Lua sources of script/lib: the table `core`, which they get as their argument
+// and which cells do not see. No value that must be freed is live across a call that raises (see
+// `held` in state.h).
 #include "base/clock.h"
 #include "base/env.h"
 #include "base/mem.h"
@@ -63,8 +63,8 @@ static int core_call(lua_State *L)
     return done < 0 ? interp_raise_call(L) : interp_push_json(L, result);
 }
 
-// look(name, arguments): calls a binding that only reads, in a lookup for a client, which has no
-// cell.
+// look(name, arguments): calls a binding that only reads, for a client's lookup, in which no cell
+// runs.
 static int core_look(lua_State *L)
 {
     interp *in = interp_of(L);
@@ -93,7 +93,7 @@ static int core_fail(lua_State *L)
     return interp_raise(L, failures[kind]);
 }
 
-// raised(message) → the kind of a caught error: "refused", "assertion", …; "error" of all others.
+// raised(message) → the kind of a caught error: "refused", "assertion", …; "error" for all others.
 static int core_raised(lua_State *L)
 {
     const interp *in = interp_of(L);
@@ -142,7 +142,7 @@ static int core_output(lua_State *L)
 
 enum { LARGE = 1 << 20 };
 
-// A text of that size is not put together with its newline first.
+// A text of this size is printed without first joining it with its newline, which would copy it.
 static bool print_large(lua_State *L)
 {
     interp *in = interp_of(L);
@@ -213,7 +213,7 @@ static int core_setenv(lua_State *L)
     effects *fx = interp_of(L)->options->effects;
     const char *name = luaL_checkstring(L, 1), *value = luaL_optstring(L, 2, NULL);
     luaL_argcheck(L, *name && !strchr(name, '='), 1, "not the name of a variable");
-    pthread_mutex_lock(&fx->env_lock); // calls of branches read it
+    pthread_mutex_lock(&fx->env_lock); // calls of branches read the environment
     fx->env = env_set(fx->env, name, value);
     pthread_mutex_unlock(&fx->env_lock);
     if (value)
@@ -234,7 +234,7 @@ static int core_getenv(lua_State *L)
     return 1;
 }
 
-// readenv(name): the same for what a cell reads, which the run records.
+// readenv(name): like getenv, for a cell's own reads, which the run records.
 static int core_readenv(lua_State *L)
 {
     const interp *in = interp_of(L);
@@ -275,7 +275,7 @@ static int core_array(lua_State *L)
 
 // known(parameters, text) → the text of a template, filled in as far as the parameters determine
 // it, with TEMPLATE_WORD for the rest; or nil. known(parameters, nil, expression) → the
-// expression's value, if they determine it.
+// expression's value if the parameters determine it.
 static int core_known(lua_State *L)
 {
     interp *in = interp_of(L);
@@ -298,7 +298,7 @@ static int core_known(lua_State *L)
     return 1;
 }
 
-// nearest(word, names) → the name that it may have been meant for, or nil.
+// nearest(word, names) → the name that `word` may be a slip for, or nil.
 static int core_nearest(lua_State *L)
 {
     const char *word = luaL_checkstring(L, 1);
@@ -330,8 +330,8 @@ static cJSON *check_bundle(lua_State *L, int index)
     return data;
 }
 
-// display(bundle, live) → its number, if live; result(bundle); update(number, bundle or nil,
-// close now, close when an execution ends).
+// display(bundle, live) → its number, if live; result(bundle); update(number, bundle or nil, close
+// now, close when an execution ends).
 static int core_display(lua_State *L)
 {
     interp *in = interp_of(L);
@@ -361,7 +361,7 @@ static int core_update(lua_State *L)
     return 0;
 }
 
-// record(kind, name, value, step, branch): an event that the run keeps; branch: another than the
+// record(kind, name, value, step, branch): records an event of the run; branch: if it is not the
 // running one.
 static int core_record(lua_State *L)
 {
@@ -382,7 +382,8 @@ static int core_input(lua_State *L)
 {
     interp *in = interp_of(L);
     const char *path = luaL_checkstring(L, 1);
-    cJSON *input = in->running ? inputs_take(in->inputs, path) : NULL; // a lookup is no cell
+    // a lookup has no cell
+    cJSON *input = in->running ? inputs_take(in->inputs, path) : NULL;
     if (input)
         emit_recorded(in, &(struct recorded){"input", path, running_branch(in)}, input);
     return 0;
@@ -394,7 +395,7 @@ static bool is_below(const char *folder, const char *path)
     return str_starts(path, folder) && (path[n] == '/' || str_ends(folder, "/"));
 }
 
-// Is the file in a folder for temporary files? Such files are no results.
+// Is the file in a folder for temporary files? Such files are not results.
 static bool is_temporary(const interp *in, const char *path)
 {
     const struct effects *fx = in->options->effects;
@@ -402,10 +403,9 @@ static bool is_temporary(const interp *in, const char *path)
     return is_below(temp && *temp ? temp : "/tmp", path) && !is_below(fx->spec.cwd, path);
 }
 
-// opened(path): notes the state of a file before the cell may write into it. Its first result is
-// nil if it is no regular file, and true if it was changed so lately that its date cannot tell
-// whether the cell has written it. Its second result says whether the file was never seen in this
-// state.
+// opened(path): notes the state of a file before the cell may write it. The first result is nil if
+// it is not a regular file, and true if it was changed so recently that its date may not change
+// when the cell writes it. The second result is whether the file was never seen in this state.
 static int core_opened(lua_State *L)
 {
     const interp *in = interp_of(L);
@@ -429,7 +429,7 @@ static int core_left(lua_State *L)
     return 0;
 }
 
-// ask(question, secret) → text; raises when nobody can be asked.
+// ask(question, secret) → text; raises if there is nobody to ask.
 static int core_ask(lua_State *L)
 {
     interp *in = interp_of(L);
@@ -457,7 +457,7 @@ static int core_mask(lua_State *L)
     return 0;
 }
 
-// has_secret(text): does it show one that is known, in any spelling?
+// has_secret(text): does the text contain a known secret, in any spelling?
 static int core_has_secret(lua_State *L)
 {
     size_t n;
@@ -467,11 +467,11 @@ static int core_has_secret(lua_State *L)
     return 1;
 }
 
-// Pushes the argument, masked, which may hold it in any spelling.
+// Pushes the argument, masked; the argument may contain a secret in any spelling.
 static const char *push_masked(lua_State *L, int index, size_t *n)
 {
     const char *text = luaL_checklstring(L, index, n);
-    char **box = luajson_box(L); // what is pushed may find no memory
+    char **box = luajson_box(L); // pushing may run out of memory
     buf masked = {0};
     if (mask_text(port_mask(port_of(interp_of(L))), text, *n, &masked)) {
         *n = masked.len;
@@ -484,7 +484,7 @@ static const char *push_masked(lua_State *L, int index, size_t *n)
     return lua_tolstring(L, -1, n);
 }
 
-// masked(text): of what will be left out or changed, before that is done.
+// masked(text): for a text that will be cut or changed: masking must come first.
 static int core_masked(lua_State *L)
 {
     size_t n;
@@ -492,8 +492,8 @@ static int core_masked(lua_State *L)
     return 1;
 }
 
-// html_text(html) → its text for a terminal. It is masked before tags are left out: a secret may
-// look like one.
+// html_text(html) → its text for a terminal. Masks before it removes tags, which might cut a
+// secret.
 static int core_html_text(lua_State *L)
 {
     size_t n;
@@ -507,7 +507,7 @@ static int core_html_text(lua_State *L)
     return 1;
 }
 
-// short(text, most) → the text, masked; when it has more characters, the first of them and "…".
+// short(text, most) → the masked text; if it has more characters, the first ones and "…".
 static int core_short(lua_State *L)
 {
     size_t n, at = 0, before = 0;
@@ -556,8 +556,8 @@ static int core_duration(lua_State *L)
     return 1;
 }
 
-// shown() → is the value of the library's function that calls this only shown, as the last one of
-// a cell?
+// shown() → is the library function that calls this the last expression of a cell, so that its
+// value is only shown?
 static int core_shown(lua_State *L)
 {
     lua_pushboolean(L, lastvalue_is_shown(L, 2));
@@ -577,7 +577,7 @@ static int core_sleep(lua_State *L)
     return 0;
 }
 
-// error_text(what was raised) → its text, whatever it is.
+// error_text(value that was raised) → its text.
 static int core_error_text(lua_State *L)
 {
     lua_settop(L, 1);
@@ -603,7 +603,7 @@ static int core_source(lua_State *L)
     return 0;
 }
 
-// failure() → {cell, name, message} of what has failed before this cell, or nil.
+// failure() → {cell, name, message} of the failure before this cell, or nil.
 static int core_failure(lua_State *L)
 {
     const interp *in = interp_of(L);

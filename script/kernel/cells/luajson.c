@@ -12,7 +12,7 @@
 enum { DEPTH_MAX = 200, PATH_MAX_LEN = 200 };
 #define NAMED "json.array marks it as a list, and it has other keys than 1, 2, …"
 #define HOLES "it is a list with holes; write json.null where it has nothing, or texts as keys"
-static const char array_mark[] = "firesteel.array"; // its address is the key in the registry, too
+static const char array_mark[] = "firesteel.array"; // its address is also the key in the registry
 
 // The place in the value, for messages: "args.spec[2]".
 struct walk {
@@ -32,8 +32,8 @@ static cJSON *refuse(struct walk *w, const char *why)
 
 static cJSON *read_value(struct walk *w, int index);
 
-// cJSON and the journal hold only text, but Lua's strings are bytes. An error names a string that
-// is no text.
+// cJSON and the journal hold only text, but Lua's strings are bytes. The error names the string
+// that is not text.
 static bool is_text(const char *s, size_t n)
 {
     return utf8_valid(s, n) && strlen(s) == n;
@@ -52,7 +52,7 @@ bool luajson_is_array(lua_State *L, int index)
 {
     if (!lua_getmetatable(L, index))
         return false;
-    lua_rawgetp(L, LUA_REGISTRYINDEX, array_mark); // by address: a name as key would need memory
+    lua_rawgetp(L, LUA_REGISTRYINDEX, array_mark); // by address: a name as key might need memory
     bool same = lua_rawequal(L, -1, -2);
     lua_pop(L, 2);
     return same;
@@ -68,9 +68,9 @@ bool luajson_is_rows(lua_State *L, int index)
     return rows;
 }
 
-// An array has the keys 1..n and no others. An empty table is an object unless it is marked. What
-// Lua takes for a list (#), and has integers from 1 alone as keys, but not all, has holes.
-// What is marked as an array and has other keys is named.
+// An array has exactly the keys 1..n. An empty table is an object unless it is marked as an array.
+// A table with integer keys from 1 on, but gaps, has holes. A table that is marked as an array and
+// has other keys is an error that names it.
 enum shape { SHAPE_OBJECT, SHAPE_ARRAY, SHAPE_HOLES, SHAPE_NAMED };
 
 static bool has_keys(lua_State *L, int index)
@@ -121,8 +121,8 @@ static cJSON *read_array(struct walk *w, int index, lua_Integer n)
     return array;
 }
 
-// The text of a key; NULL: it cannot be one of an object. Lua may not turn a number into a text in
-// place, for that would confuse lua_next.
+// The text of a key; NULL: it cannot be a key of an object. The key is copied: lua_tolstring would
+// change it in place, which confuses lua_next.
 static const char *key_text(lua_State *L, int at, char *number, size_t size, size_t *n)
 {
     if (lua_type(L, at) == LUA_TSTRING)
@@ -143,7 +143,8 @@ static cJSON *refuse_key(struct walk *w, int at)
     return refuse(w, text);
 }
 
-// Stack: … the table, key, value. The member's value; its key is `key`, NULL if it is no text.
+// Stack: … the table, key, value. The member's value; `key` is its key, or NULL if that is not
+// text.
 static cJSON *read_member(struct walk *w, int index, const char *key, size_t n)
 {
     lua_State *L = w->L;
@@ -151,7 +152,7 @@ static cJSON *read_member(struct walk *w, int index, const char *key, size_t n)
         return refuse_key(w, -2);
     if (!is_text(key, n))
         return refuse(w, "a key is not UTF-8 text");
-    if (lua_isinteger(L, -2)) { // as a string it may be there, too
+    if (lua_isinteger(L, -2)) { // the same key may also be there as a string
         lua_pushlstring(L, key, n);
         bool twice = lua_rawget(L, index) != LUA_TNIL;
         lua_pop(L, 1);
@@ -171,7 +172,7 @@ static void enter(struct walk *w, size_t length, const char *key)
         str_fit(w->path + length, sizeof w->path - length, key);
 }
 
-// The keys come in Lua's order, which is another one each time.
+// Sorts: the keys come in Lua's order, which differs each time.
 static cJSON *read_object(struct walk *w, int index)
 {
     lua_State *L = w->L;
@@ -312,7 +313,7 @@ static void push_value(lua_State *L, const cJSON *j, bool nulls)
         lua_pushinteger(L, integer);
     else if (cJSON_IsNumber(j))
         lua_pushnumber(L, j->valuedouble);
-    else if (cJSON_IsRaw(j)) // an integer of more than 64 bits: read as Lua reads such a number
+    else if (cJSON_IsRaw(j)) // an integer of more than 64 bits: read it as Lua reads such a number
         lua_pushnumber(L, strtod(j->valuestring, NULL));
     else if (cJSON_IsString(j))
         lua_pushstring(L, j->valuestring);

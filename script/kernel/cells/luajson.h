@@ -16,19 +16,19 @@
 // Does not raise. Returns NULL with ERR_USAGE that names the place,
 // "args.spec[2]: a function is not JSON".
 cJSON *luajson_read(lua_State *L, int index, err *e);
-// The same for a text that others read: a list with holes, {1, nil, 3}, which would be an object
-// with the keys "1" and "3", is an error.
+// The same for JSON that others read: a list with holes such as {1, nil, 3} is an error, because it
+// would become an object with the keys "1" and "3".
 cJSON *luajson_read_strict(lua_State *L, int index, err *e);
-// Pushes a value. Raises only when memory runs out; the tree still belongs to its holder then.
-// Of objects, null members are left out; luajson_push_whole keeps them, as the library's null.
+// Pushes a value. Raises only when memory runs out; the tree still belongs to its owner then.
+// Leaves out null members of objects; luajson_push_whole keeps them, as the library's null.
 void luajson_push(lua_State *L, const cJSON *j);
 void luajson_push_whole(lua_State *L, const cJSON *j);
 // Was the table at this index marked as an array?
 bool luajson_is_array(lua_State *L, int index);
-// Is the table at this index what csv.decode gives? It is an array, also if it is empty.
+// Is the table at this index a result of csv.decode? That is an array, even if it is empty.
 bool luajson_is_rows(lua_State *L, int index);
 // Marks the table on top of the stack as an array.
 void luajson_mark_array(lua_State *L);
-// Pushes a box for a malloc'ed text; Lua frees the text with the box. With it, pushing the text may
-// raise: make the box, put the text into it, then push the text.
+// Pushes a box for a malloc'ed text; Lua frees the text with the box. Pushing the text itself may
+// raise, so: make the box, put the text into it, then push the text.
 char **luajson_box(lua_State *L);

@@ -59,8 +59,8 @@ static void push_field(lua_State *L, int index, const char *name)
     lua_rawget(L, index);
 }
 
-// Stack: metatable. Pushes what a table of the library is: a handle of an object, a module, a
-// result.
+// Stack: metatable. Pushes what kind of library table it belongs to: a handle of an object, a
+// module, a result.
 static void push_what(lua_State *L, int index)
 {
     push_field(L, lua_gettop(L), "__name");
@@ -122,7 +122,7 @@ static enum pack_verdict judge(lua_State *L, int index)
     return PACK_TRAVELS;
 }
 
-// The worker has Lua's own globals. Its modules are loaded where a function names them.
+// The worker has Lua's own globals. Its modules are loaded when a function names them.
 static bool push_global(lua_State *L, const char *name)
 {
     if (is_in(of_worker, name)) {
@@ -146,7 +146,7 @@ void packing_open(lua_State *L)
     pack_remember_globals(L);
 }
 
-// The values as ranks expect them: function, arguments, `arg`, names of globals that are missing.
+// What ranks expect: function, arguments, `arg`, names of the globals that are missing.
 static int packing_pack(lua_State *L)
 {
     static const char *const names[] = {"the function", "args", "arg", "globals"};

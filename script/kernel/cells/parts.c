@@ -29,20 +29,21 @@ static void push(lua_State *L, const char *key)
     lua_rawgetp(L, LUA_REGISTRYINDEX, key);
 }
 
-// Compiled chunks belong to one release of Lua; the library that is loaded may be another one.
+// Compiled chunks work only with the release of Lua they were compiled for; the loaded library may
+// be another one.
 static const struct lua_source *usable_sources(void)
 {
     return strstr(lua_ident, LUA_RELEASE " ") ? lib_chunks : lib_sources;
 }
 
-// The next word of a text, which goes on behind it; 0: there is none.
+// The length of the next word of a text, and moves the text to it; 0: no more words.
 static size_t word(const char **text)
 {
     *text += strspn(*text, " ");
     return strcspn(*text, " ");
 }
 
-// Runs a file. core.place is its place in the order in which the library is told of.
+// Runs a file. core.place is its index, by which the library's descriptions are sorted.
 static void run_file(lua_State *L, const char *name, size_t n)
 {
     const struct lua_source *all = usable_sources(), *s = all;
@@ -67,7 +68,7 @@ static void run_file(lua_State *L, const char *name, size_t n)
     lua_settop(L, core - 1);
 }
 
-// A name that a part has made: a global of cells, or a field of a module.
+// Notes a name that a part has made: a global of cells, or a field of a module.
 static void tell_name(lua_State *L, const char *name, size_t n)
 {
     int top = lua_gettop(L);
@@ -98,7 +99,8 @@ static int run_part(lua_State *L)
     return 0;
 }
 
-// No interrupt stops it half-way. A part that could not be loaded is tried again.
+// Interrupts wait until the part is loaded. A part that could not be loaded is tried again at the
+// next use.
 static void load(lua_State *L, size_t i)
 {
     interp *in = interp_of(L);
@@ -159,7 +161,7 @@ static int index_more(lua_State *L)
     return 1;
 }
 
-// Table on top: what it lacks is looked for in parts that are not there yet.
+// Sets __index of the table on top: it loads the part that has the missing name.
 static void index_by(lua_State *L, const char *prefix)
 {
     lua_newtable(L);
@@ -181,7 +183,7 @@ static void note_owners(lua_State *L)
     lua_rawsetp(L, LUA_REGISTRYINDEX, &OWNERS);
 }
 
-// Tables at two indices: all that is in the first is in the second.
+// Tables at two indices: copies all entries of the first into the second.
 static void copy_all(lua_State *L, int from, int to)
 {
     lua_pushnil(L);

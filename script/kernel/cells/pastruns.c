@@ -11,7 +11,7 @@
 
 #include <lauxlib.h>
 
-// Of a run that cannot be read the reason is its state.
+// For a run that cannot be read, the reason takes the place of its state.
 static void add_row(cJSON *rows, const char *folder, const char *run)
 {
     err why = {0};
@@ -57,7 +57,7 @@ static cJSON *latest(const char *folder, lua_Integer last, err *e)
     return rows;
 }
 
-// lineage() → what this run's journal tells by now of where its results come from.
+// lineage() → where this run's results come from, according to its journal so far.
 int pastruns_own(lua_State *L)
 {
     interp *in = interp_of(L);

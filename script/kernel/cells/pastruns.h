@@ -3,8 +3,8 @@
 #pragma once
 #include <lua.h>
 
-// runs(names or nil, last) → { {run, state, params, metrics, …}, … } as script/journal/runs.h has
-// them: of these names, or the last so many that have ended, newest first.
+// runs(names or nil, last) → { {run, state, params, metrics, …}, … } as in script/journal/runs.h:
+// the runs with these names, or the `last` newest that have ended, newest first.
 int pastruns(lua_State *L);
-// lineage() → this run, as lineage_of has it (script/journal/lineage.h).
+// lineage() → this run as lineage_of returns it (script/journal/lineage.h).
 int pastruns_own(lua_State *L);

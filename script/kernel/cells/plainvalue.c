@@ -26,7 +26,7 @@ static int by_text(const void *a, const void *b)
 
 static bool add_value(lua_State *L, int index, size_t most, int depth, buf *out);
 
-// A field whose name says that it is a secret: from a digest, a short one could be guessed.
+// A field whose name is a secret's gets no text: a short secret could be guessed from a digest.
 static bool is_secret(lua_State *L, int key)
 {
     return lua_type(L, key) == LUA_TSTRING && secret_name(lua_tostring(L, key));
@@ -54,8 +54,8 @@ static bool add_fields(
     return true;
 }
 
-// Is the metatable on top that of results whose fields are all that they have? An object of a
-// cluster is not one: it changes by itself.
+// Is the metatable on top that of a result that consists of its fields alone? A handle of a
+// cluster's object is not one: the object changes by itself.
 static bool is_result(lua_State *L)
 {
     static const char *const names[] = {"shell result", "image", "answer"};
@@ -68,8 +68,8 @@ static bool is_result(lua_State *L)
     return known;
 }
 
-// Stack: table, its metatable. Of the rows of csv.decode: adds the names of their columns, which
-// are in the latter.
+// Stack: table, its metatable. For rows of csv.decode: adds the names of the columns, which are in
+// the metatable.
 static bool add_columns(lua_State *L, size_t most, int depth, buf *out)
 {
     if (!luajson_is_rows(L, -2))

@@ -13,19 +13,19 @@
 #include <lualib.h>
 #include <string.h>
 
-// Bytes of a text, and of a table, that gets a digest.
+// The most bytes of a text, and of a table, that get a digest.
 enum { TEXT_MAX = 1 << 20, TABLE_MAX = 16 << 10 };
 
 // Tables in the registry, by their addresses.
-static const char SHELF, // name → value of the globals that were not used yet
-    LIBRARY, // name → value: ours and Lua's own; what a notebook puts in their place is
-             // its own
-    FETCHED, // name → value when it was fetched; &FETCHED: there was none
-    UNREAD, // name → true: had a value that the notebook has not read: it is the library's, or was
-            // set to nil without being fetched
-    CONTENT, // name → digest of a table when a cell last left it
-    FIELDS,  // name → copy of a table of the library, as a cell last left it
-    META;    // of the table of globals while a cell runs
+static const char SHELF, // name → value of the globals that this cell has not used yet
+    LIBRARY, // name → value of our globals and Lua's own; a value that a notebook puts in their
+             // place is removed
+    FETCHED, // name → value at the time it was fetched; &FETCHED: there was none
+    UNREAD, // name → true: had a value that the notebook has not read: the library's, or it was set
+            // to nil without being fetched
+    CONTENT, // name → digest of a table at the end of the last cell that used it
+    FIELDS,  // name → copy of a library table at the end of the last cell that used it
+    META;    // the metatable of the globals while a cell runs
 
 static void push(lua_State *L, const char *key)
 {
@@ -38,7 +38,7 @@ static void put_table(lua_State *L, const char *key)
     lua_rawsetp(L, LUA_REGISTRYINDEX, key);
 }
 
-// Table at an index, name at another: table[name] = value on top, which is popped.
+// table[name] = value for a table and a name at these indices; pops the value.
 static void set(lua_State *L, int table, int name)
 {
     lua_pushvalue(L, name);
@@ -46,7 +46,7 @@ static void set(lua_State *L, int table, int name)
     lua_rawset(L, table);
 }
 
-// Everything on the shelf returns to the table of globals.
+// Moves everything from the shelf to the table of globals.
 static void take_all_back(lua_State *L)
 {
     int top = lua_gettop(L);
@@ -72,7 +72,7 @@ int reads_library(lua_State *L)
     return 1;
 }
 
-// Are they the same value? One that is not equal to itself (0/0) is.
+// Are they the same value? NaN (0/0) counts as equal to itself.
 static bool is_same(lua_State *L, int a, int b)
 {
     return lua_rawequal(L, a, b) || (!lua_rawequal(L, a, a) && !lua_rawequal(L, b, b));
@@ -97,7 +97,7 @@ static bool is_library(lua_State *L, int name, int value)
     return is;
 }
 
-// A notebook's own metatable: it has had the table itself.
+// The notebook set a metatable of its own: it has the table of globals itself.
 static bool has_own_metatable(lua_State *L)
 {
     int top = lua_gettop(L);
@@ -125,7 +125,8 @@ static void take_meta_off(lua_State *L)
     lua_pop(L, 1);
 }
 
-// The cell has the table itself, and may keep it: what is on the shelf would be missing there.
+// The cell has the table of globals itself, and may keep it: entries on the shelf would be missing
+// there.
 static void give_up(lua_State *L)
 {
     interp_of(L)->reads_unknown = interp_of(L)->globals_known = true;
@@ -138,7 +139,7 @@ static bool is_user(lua_State *L)
     return lua_getstack(L, 1, &ar) && lua_getinfo(L, "S", &ar) && interp_is_user_frame(&ar);
 }
 
-// A name has a value that the notebook does not read.
+// Notes that a name has a value which the notebook does not read.
 static void note_unread(lua_State *L, int name)
 {
     push(L, &UNREAD);
@@ -147,7 +148,7 @@ static void note_unread(lua_State *L, int name)
     lua_pop(L, 1);
 }
 
-// The first use of a name counts: what a cell has set to nil is its own.
+// Only the first use of a name counts: a nil that the cell itself has set is no read.
 static void note_fetch(lua_State *L, int name, int value)
 {
     if (has_name(L, &FETCHED, name) || has_name(L, &UNREAD, name))
@@ -196,7 +197,7 @@ static int fetch(lua_State *L)
 static int drop_or_set(lua_State *L)
 {
     bool named = lua_type(L, 2) == LUA_TSTRING;
-    bool made = named && parts_find(L, lua_tostring(L, 2)); // then it is there now
+    bool made = named && parts_find(L, lua_tostring(L, 2)); // from now on it is there
     if (lua_isnil(L, 3) && named) {
         push(L, &SHELF);
         lua_pushvalue(L, 2);
@@ -224,7 +225,7 @@ static int each(lua_State *L)
     return 3;
 }
 
-// math.random, which also notes that it was used. It has the upvalue of Lua's own.
+// math.random, which also notes that it was used. The upvalue is Lua's own function.
 static int noting_random(lua_State *L)
 {
     interp *in = interp_of(L);
@@ -256,7 +257,7 @@ static void push_copy(lua_State *L, int table)
     }
 }
 
-// Keeps what is in the library's tables: a cell may set their fields, too.
+// Copies the library's tables, so that fields that a cell sets are noticed.
 static void keep_fields(lua_State *L)
 {
     int top = lua_gettop(L);
@@ -345,7 +346,7 @@ static void shelve(lua_State *L)
             else
                 lua_pop(L, 1);
             lua_pushnil(L);
-            set(L, top + 1, name); // a field of a table that is walked through may be cleared
+            set(L, top + 1, name); // clearing a field during a traversal is allowed
         }
         lua_settop(L, name);
     }
@@ -377,7 +378,7 @@ void reads_begin(lua_State *L, bool whole)
         shelve(L);
 }
 
-// The digest of the value on top, or "": it has none, or contains a secret.
+// The digest of the value on top, or "" if it has none or contains a secret.
 static void digest(lua_State *L, mask *m, char out[SHA256_SHORT])
 {
     int type = lua_type(L, -1);
@@ -392,7 +393,7 @@ static void digest(lua_State *L, mask *m, char out[SHA256_SHORT])
     sha256_short(text.data, text.len, out);
 }
 
-// What is in the table on top now; is that what was there when a cell last left it?
+// Is the content of the table on top the same as when a cell last left it?
 static bool is_as_left(lua_State *L, int name, const char *hex)
 {
     int top = lua_gettop(L);
@@ -426,8 +427,8 @@ static void add_name(cJSON *out, const char *list, const char *name)
     cJSON_AddItemToArray(json_array_at(out, list), cJSON_CreateString(name));
 }
 
-// Stack: name, value. A global that the cell has used. A table that is as it was left has not been
-// changed in place; of one whose content has no digest nobody knows.
+// Stack: name, value of a global that the cell has used. Notes whether its table was changed in
+// place: not if the digest is the same; unknown if the content has no digest.
 static void note(lua_State *L, int fetched, cJSON *out, mask *m)
 {
     int name = lua_gettop(L) - 1;
@@ -451,7 +452,7 @@ static void note(lua_State *L, int fetched, cJSON *out, mask *m)
     leave(L, name, type == LUA_TTABLE ? hex : "");
 }
 
-// Notes the fields of a table that another one has not, or not as they are: "string.trim". true:
+// Notes fields of a table that another one lacks, or has with other values: "string.trim". true:
 // there are some.
 static bool note_others(lua_State *L, int name, int table, int other, cJSON *out)
 {
@@ -471,7 +472,7 @@ static bool note_others(lua_State *L, int name, int table, int other, cJSON *out
     return any;
 }
 
-// Stack: name, value. A table of the library: which of its fields has the cell set?
+// Stack: name, value. A table of the library: notes which of its fields the cell has set.
 static void note_fields(lua_State *L, cJSON *out)
 {
     int name = lua_gettop(L) - 1, table = name + 1;
@@ -488,8 +489,8 @@ static void note_fields(lua_State *L, cJSON *out)
     lua_settop(L, table);
 }
 
-// May the cell have had a table of the library without its name? By one of these functions, or by a
-// global that may hold it: any but a plain value.
+// May the cell have got a table of the library without naming it? Through one of these functions,
+// or through a global that may contain it: any value but a plain one.
 static bool had_others(lua_State *L)
 {
     static const char *const ways[] = {"getmetatable", "require", "package", "debug"};
@@ -554,7 +555,7 @@ static void note_present(lua_State *L, cJSON *out, mask *m)
     lua_settop(L, top);
 }
 
-// A name that had a value, and has none now, was set to nil.
+// A name that had a value and has none now was set to nil.
 static void note_gone(lua_State *L, int name, cJSON *out)
 {
     int top = lua_gettop(L);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Functions of script/lib for a program that a binding runs (call_serve). The Lua thread is inside
-// that binding meanwhile, so they run on the coroutine that has called it.
+// Runs functions of script/lib for a program that a binding runs (call_serve). The Lua thread is
+// inside that binding meanwhile, so they run on the coroutine that called it.
 #include "script/kernel/cells/luajson.h"
 #include "script/kernel/cells/state.h"
 
@@ -25,7 +25,7 @@ static int call_hook(lua_State *L)
     return r->result ? 0 : interp_raise(L, FAILURE_ERROR);
 }
 
-// Errors of what is asked for are in the result; what is raised is a stop, or no memory.
+// Errors of the function are part of the result; only a stop, or a lack of memory, is raised.
 int interp_serve(void *arg, const char *hook, const cJSON *args, cJSON **result, err *e)
 {
     interp *in = arg;

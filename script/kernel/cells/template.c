@@ -23,7 +23,7 @@ static void pass(struct place *at, const char *from, const char *to)
         at->line += *from == '\n';
 }
 
-// The place in the template is told, and not the one in our library that luaL_error would add.
+// Raises with the place in the template; luaL_error would add the one in our library.
 static int fail(
     lua_State *L, const struct place *at, const char *expression, size_t n, const char *why)
 {
@@ -33,7 +33,8 @@ static int fail(
 }
 
 // Pushes the function of the shortest expression that compiles and ends before a "}"; returns the
-// place of that "}". A "}" in strings and tables is passed over by trying the next one.
+// place of that "}". If it does not compile, the "}" is in a string or a table, and the next one is
+// tried.
 static const char *load_expression(lua_State *L, const struct place *at, const char *text)
 {
     const char *first = strchr(text, '}');
@@ -119,12 +120,12 @@ static void join(lua_State *L, int pieces, lua_Integer n)
     luaL_pushresult(&whole);
 }
 
-// Pushes what stands for the expression at `text`; returns the place after its brace.
+// Pushes a blank for the expression at `text`; returns the place after its brace.
 typedef const char *put_fn(lua_State *L, const struct place *at, const char *text, void *arg);
 
 static void walk(lua_State *L, const char *text, struct place *at, put_fn *put, void *arg)
 {
-    lua_newtable(L); // the pieces, joined at the end
+    lua_newtable(L); // the pieces, which are joined at the end
     lua_Integer n = 0;
     while (*text) {
         const char *dollar = strstr(text, "${");
@@ -184,8 +185,7 @@ static bool is_field(const char *start, const char *from)
     return from > start && (from[-1] == '{' || from[-1] == ',');
 }
 
-// Pushes what stands for a value that is not known. Each number is another one, since keys of a
-// mapping must differ.
+// Pushes a blank for an unknown value. Each number differs, since keys of a mapping must.
 static void push_blank(lua_State *L, struct sketch *s, const char *dollar, const char *end)
 {
     int number = 1000000 + s->blanks++;
@@ -206,7 +206,8 @@ static const char *put_sketch(lua_State *L, const struct place *at, const char *
     int top = lua_gettop(L);
     const char *end = load_expression(L, at, text) + 1;
     bool known = lua_pcall(L, 0, 1, 0) == LUA_OK &&
-                 (lua_isstring(L, -1) || lua_isboolean(L, -1)); // a number is a string, too
+                 (lua_isstring(L, -1) || lua_isboolean(L, -1)); // lua_isstring is true for numbers,
+                                                                // too
     if (known)
         luaL_tolstring(L, -1, NULL);
     else

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Times to wake up at, the earliest first: a binary heap of timers that their owners embed. It owns
-// its array only.
+// Wake-up times, the earliest first: a binary heap of timers that their owners embed. It owns only
+// its array.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
 
 struct timer {
     int64_t at;   // mono ns; 0: not set
-    size_t place; // in the heap, counted from 1
+    size_t place; // position in the heap, from 1
 };
 
 struct timers { // zeroed: empty
@@ -16,8 +16,8 @@ struct timers { // zeroed: empty
 };
 
 void timers_done(struct timers *all);
-// Sets a timer, whether it was set or not; at 0: takes it out.
+// Sets a timer, or changes its time; at 0: removes it.
 void timers_set(struct timers *all, struct timer *t, int64_t at);
-int64_t timers_next(const struct timers *all); // 0: none is set
+int64_t timers_next(const struct timers *all); // the earliest time; 0: no timer is set
 // Takes out one that is due; NULL: none is.
 struct timer *timers_due(struct timers *all, int64_t now);

@@ -64,7 +64,7 @@ void workers_free(workers *w)
     free(w);
 }
 
-// With the lock held: the next task, waited for; NULL: the thread ends.
+// With the lock held: waits for the next task; NULL: the thread should end.
 static struct task *next_task(workers *w)
 {
     int64_t until = clock_mono() + IDLE_SECONDS * CLOCK_SEC;

@@ -5,39 +5,39 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "script/kernel/effects/call.h"
-#include "script/kernel/effects/hand.h"
+#include "script/kernel/effects/jobthread.h"
 #include "script/kernel/effects/rows.h"
 
 #include <string.h>
 
-static const int64_t patience = 10 * CLOCK_SEC; // how long a person waits after pressing a key
+static const int64_t patience = 10 * CLOCK_SEC; // time for a call: a person waits after pressing a
+                                                // key
 
-// A client that waits for the result. A second one that asks for the same meanwhile joins the
-// first.
+// A client that waits for the result. A second client that asks for the same action joins it.
 struct waiter {
     int64_t peer;
     cJSON *message;
     struct waiter *next;
 };
 
-// An action under way. It belongs to the loop's thread, except during its call.
+// An action in progress. It belongs to the loop's thread, except during its call.
 struct job {
     actions *actions;
     const struct display_action *action;
     const struct binding *binding;
     turn turn;
     int64_t display;
-    char *row, *words, *title; // words: what was typed with it, NULL: nothing
-    char *what;                // what it does to all objects, in a sentence
+    char *row, *words, *title; // words: typed by the person for the action; NULL: nothing
+    char *what;                // what it does to all objects, as a sentence
     cJSON *all;                // the arguments of each call
-    char **whats;              // what each call does, in a sentence
-    bool checking;             // the action's first binding is called now
+    char **whats;              // what each call does, as a sentence
+    bool checking;             // the call in progress is the action's first binding
     char *diff, *nothing;      // of the first binding
     struct waiter *waiters;
-    int64_t ask;   // the question to be answered first; 0: none
+    int64_t ask;   // number of the question that must be answered first; 0: none
     cJSON *result; // of the last call
     err error;
-    struct job *next; // the list of all that are under way
+    struct job *next; // all actions in progress
 };
 
 struct actions {
@@ -47,7 +47,7 @@ struct actions {
     struct job *jobs;
     void (*stopped)(void *arg);
     void *stopped_arg;
-    hand *hand;
+    jobthread *thread;
 };
 
 static void job_free(struct job *j)
@@ -79,7 +79,7 @@ void actions_free(actions *a)
 {
     if (!a)
         return;
-    hand_free(a->hand);
+    jobthread_free(a->thread);
     while (a->jobs)
         job_free(a->jobs);
     rows_free(a->rows);
@@ -96,7 +96,7 @@ void actions_dropped(actions *a, int64_t id)
     rows_drop(a->rows, id);
 }
 
-// Makes a text that was read a peek, too, so that it can be pinned.
+// Makes a peek of a text result, too, so that it can be pinned.
 static int64_t peek_of(const struct job *j)
 {
     cJSON *data = cJSON_CreateObject();
@@ -123,7 +123,7 @@ static cJSON *reply_of(const struct job *j)
     return reply;
 }
 
-// Answers everyone who waits. Displays that the action has opened are sent before that.
+// Replies to everyone who waits. Displays that the action opened are sent before that.
 static void finish(struct job *j)
 {
     actions *a = j->actions;
@@ -155,7 +155,7 @@ static void check_stopped(actions *a)
 
 static int go_on(struct job *j, err *e);
 
-// The first binding's result becomes arguments.
+// Makes arguments of the first binding's result.
 static void take_check(struct job *j)
 {
     AUTO_JSON *found = STEAL(j->result);
@@ -185,7 +185,7 @@ static void on_called(void *arg)
     actions *a = j->actions;
     if (is_over(j))
         finish(j);
-    // Drops the peeks of clients that have gone meanwhile.
+    // Drops the peeks of clients that have left meanwhile.
     displays_drop_peeks(a->effects->spec.displays, is_there, a);
     check_stopped(a);
 }
@@ -230,14 +230,14 @@ actions *actions_new(effects *fx, server *s)
     *a = (actions){.effects = fx,
         .server = s,
         .rows = rows_new(),
-        .hand = hand_new(fx->spec.loop, call_it, on_called)};
+        .thread = jobthread_new(fx->spec.loop, call_it, on_called)};
     return a;
 }
 
 static int call_soon(struct job *j, err *e)
 {
     j->ask = 0;
-    return hand_give(j->actions->hand, j, e);
+    return jobthread_add(j->actions->thread, j, e);
 }
 
 static void on_answer(void *arg, const char *answer)
@@ -253,8 +253,8 @@ static void on_answer(void *arg, const char *answer)
     check_stopped(a);
 }
 
-// "delete 3 objects (Pod a, Pod b, Pod c) in namespace ml of context kind": as the first one's
-// sentence has it. Rows of several namespaces name none.
+// "delete 3 objects (Pod a, Pod b, Pod c) in namespace ml of context kind": made from the first
+// call's sentence. If the rows are of several namespaces, none is named.
 static char *say_all(const struct job *j, const struct about *first, const char *names, bool spread)
 {
     const char *at = first->object ? strstr(first->what, first->object) : NULL;
@@ -272,9 +272,9 @@ static char *say_all(const struct job *j, const struct about *first, const char 
                  : in);
 }
 
-enum { NAMED = 5 }; // of many objects so many are named in the sentence
+enum { NAMED = 5 }; // the most objects that a sentence names
 
-// What each call does, and all of them together; about gets the first one's.
+// Describes each call, and all of them together; `about` gets the first call's.
 static void say_what(struct job *j, struct call *c, struct about *about)
 {
     AUTO_BUF names = {0};
@@ -299,7 +299,7 @@ static void say_what(struct job *j, struct call *c, struct about *about)
         free(STEAL(about->namespace_));
 }
 
-// A question about many objects names all of them.
+// Names all objects in a question about many.
 static void name_objects(const struct job *j, cJSON *details)
 {
     const cJSON *args;
@@ -316,8 +316,7 @@ static void name_objects(const struct job *j, cJSON *details)
     json_set(details, "objects", objects);
 }
 
-// Asks before each action: the answer to a cell's question does not count for a key that was
-// pressed.
+// Asks before each action: a person's answer to a cell's question does not allow an action.
 static int ask_first(struct job *j, const struct about *about, err *e)
 {
     static const char *const choices[] = {"yes", "no", NULL};
@@ -378,7 +377,7 @@ static const struct display_action *find_action(const actions *all, const char *
     return a && a->name ? a : NULL;
 }
 
-// Adds the action's further arguments, and what was typed.
+// Adds the action's further arguments, and what the person typed.
 static void add_more(cJSON *all, const struct display_action *action, const char *words)
 {
     AUTO_JSON *more = action->more ? json_parse(action->more, strlen(action->more), NULL) : NULL;
@@ -414,8 +413,8 @@ static struct job *job_new(actions *a, const struct display_action *action, int6
     return a->jobs = j;
 }
 
-// An action that only reads is for the client that asked; one that changes something is done once
-// for all.
+// Each client gets its own run of an action that only reads; an action that changes something runs
+// once for all who ask.
 static struct job *find_job(const actions *a, int64_t client, const struct display_action *action,
     int64_t number, const char *row, const char *words)
 {
@@ -427,7 +426,7 @@ static struct job *find_job(const actions *a, int64_t client, const struct displ
     return j;
 }
 
-// What came with the message does not change what the row says.
+// Fields of the message cannot override those of the row.
 static void add_with(cJSON *args, const cJSON *with)
 {
     const cJSON *item;
@@ -543,7 +542,7 @@ static bool is_wanted(const struct job *j)
     return false;
 }
 
-// Takes questions back: all of them, or those for which nobody waits.
+// Withdraws questions: all of them, or those for which no client waits.
 static void take_back(actions *a, bool all)
 {
     for (struct job *j = a->jobs, *next; j; j = next) {

@@ -52,7 +52,7 @@ static int record_intent(struct call *c, const struct binding *b, err *e)
     return result < 0 ? err_wrap(e, "an effect that cannot be journaled is not done") : result;
 }
 
-// A result as the journal has it: masked first, so that no half of a secret stays beside a cut.
+// A result for the journal: masked before it is cut, so that no half of a secret remains.
 static cJSON *journaled(
     const struct call *c, const struct binding *b, const cJSON *result, bool *masked)
 {
@@ -81,15 +81,15 @@ static int record_outcome(
     return record(c->effects, event, e);
 }
 
-// After such an error nobody knows whether the other side did it. So the intent stays open, to be
-// looked up.
+// Is it unknown whether the other side did it? Then the intent stays open, so that a resumed run
+// checks.
 static bool is_uncertain(const err *e)
 {
     return e->code == ERR_UNAVAILABLE || e->code == ERR_TIMEOUT || e->code == ERR_CANCELLED ||
            e->code == ERR_IO;
 }
 
-// What was announced and not taken back may exist, whatever the error says.
+// What was announced and not taken back may exist, whatever the error is.
 static bool is_open(const struct call *c, const struct binding *b, const err *why)
 {
     return c->entry->midway || (b->verify && !b->announces && is_uncertain(why));
@@ -105,7 +105,7 @@ static void record_failure(struct call *c, const struct binding *b, const err *w
     port_emit(c->effects->spec.port, event);
 }
 
-// What the journal keeps instead of a value. The salt makes it another one in each run.
+// The digest that the journal keeps instead of a value. The salt makes it differ between runs.
 static void salted_hash(
     const effects *fx, const char *what, const cJSON *value, char hex[SHA256_HEX])
 {
@@ -138,7 +138,7 @@ void about_done(struct about *about)
     free(about->namespace_);
 }
 
-// The turn that asks, for a callback of the gate.
+// The turn that asks, for the gate's callback.
 struct asker {
     effects *effects;
     turn *turn;
@@ -207,7 +207,7 @@ void remains_done(struct remains *r)
     *r = (struct remains){0};
 }
 
-// Nothing was announced: was no request sent, or did an older kernel not announce?
+// Nothing was announced. Then no request was sent, if the binding announces its requests.
 static int find_unannounced(const struct entry *entry, struct remains *out, err *e)
 {
     if (!entry->announces)
@@ -257,8 +257,8 @@ int call_remove(effects *fx, turn *t, struct entry *entry, const struct remains 
 
 struct cleanup {
     struct asker asker;
-    const char *below; // what the turn of this key and its branches had done
-    const char *anew;  // of this cell alone, which verifies nothing; NULL: of all
+    const char *below; // limits it to the turn with this key and its branches
+    const char *anew;  // limits it to this cell's; NULL: all cells
     err *e;
 };
 
@@ -312,8 +312,8 @@ bool call_resumes(effects *fx, turn *t)
     return atomic_load(resume_of(fx, t)) == RESUME_ON;
 }
 
-// From here on effects of this turn are done, not verified. First, what is left of the unverified
-// ones is removed.
+// From now on, effects of this turn are done, not verified. First removes what is left of those
+// that were not verified.
 static int end_resuming(effects *fx, turn *t, err *e)
 {
     atomic_store(resume_of(fx, t), RESUME_OFF);
@@ -324,8 +324,8 @@ static int end_resuming(effects *fx, turn *t, err *e)
     return done;
 }
 
-// A cell that is done anew: what it alone had made is removed before its first effect, by whichever
-// of its branches comes first.
+// A cell that runs anew: before its first effect, in whichever branch, removes what only this cell
+// had made.
 static int begin_anew(effects *fx, turn *t, err *e)
 {
     turn *root = t->root;
@@ -348,7 +348,7 @@ static bool is_entry_elsewhere(void *arg, const struct entry *entry)
     return b && is_elsewhere(b->effect);
 }
 
-// Does the cell declare, or has it shown, that it reaches beyond this machine?
+// Does the cell declare, or do its effects so far show, that it reaches beyond this machine?
 static bool reaches_elsewhere(const struct call *c)
 {
     const unsigned elsewhere = 1u << EFFECT_CLUSTER | 1u << EFFECT_DESTRUCTIVE;
@@ -370,7 +370,7 @@ static int refuse_repeat(
         c->turn->title ? c->turn->title : c->turn->cell);
 }
 
-// Does a result equal the journal's earlier one?
+// Is the result the same as the journal's earlier one?
 static bool is_as_recorded(
     const struct call *c, const struct binding *b, const cJSON *recorded, const cJSON *result)
 {
@@ -379,8 +379,8 @@ static bool is_as_recorded(
     return json_equal(now, recorded);
 }
 
-// Does a known call again, as the same entry. Later calls are verified only if its result is the
-// same, where it had one.
+// Repeats a known call, as the same entry. Later calls are verified only if the result is the same
+// as before, or there was none.
 static int repeat(
     struct call *c, const struct binding *b, const cJSON *args, cJSON **result, err *e)
 {
@@ -400,7 +400,7 @@ static int repeat(
     return same || end_resuming(c->effects, c->turn, e) == 0 ? 1 : -1;
 }
 
-// The verdict of `verify` on a known call; -1 also when it cannot tell.
+// The verdict of `verify` on a known call; -1 on an error.
 static int judge(struct call *c, const struct binding *b, const cJSON *args, cJSON **fresh, err *e)
 {
     const struct entry *known = c->entry;
@@ -408,7 +408,7 @@ static int judge(struct call *c, const struct binding *b, const cJSON *args, cJS
     if (!b->verify || (known->failed && !b->around))
         return VERDICT_NO;
     if (!recorded)
-        recorded = known->result; // nothing, but an outcome
+        recorded = known->result; // no result, but an outcome
     if (!recorded && b->announces) {
         struct remains none = {0};
         int found = find_unannounced(known, &none, e);
@@ -418,7 +418,7 @@ static int judge(struct call *c, const struct binding *b, const cJSON *args, cJS
     return b->verify(c, args, recorded, fresh, e);
 }
 
-// Returns 1 when the call was found and verified, or repeated (*result is to hand out); 0 when it
+// Returns 1 if the call was found and verified, or repeated (*result is to be returned); 0 if it
 // must be done; -1 on an error.
 static int verify_known(struct call *c, const struct binding *b, const cJSON *args,
     struct entry *known, cJSON **result, err *e)
@@ -431,8 +431,8 @@ static int verify_known(struct call *c, const struct binding *b, const cJSON *ar
     if (verdict == VERDICT_REPEAT && (b->around || reaches_elsewhere(c)) && !c->turn->redo)
         return refuse_repeat(c, b, known, e);
     verdict = verdict == VERDICT_AGAIN ? VERDICT_REPEAT : verdict;
-    // A recorded result from which a secret was removed cannot be handed out: a local effect is
-    // done again.
+    // A recorded result from which masking removed a secret cannot be returned: repeats a local
+    // effect instead.
     bool whole = fresh || (known->result && !known->masked);
     if (verdict == VERDICT_YES && !whole)
         verdict = is_elsewhere(b->effect) ? VERDICT_NO : VERDICT_REPEAT;
@@ -448,7 +448,7 @@ static int verify_known(struct call *c, const struct binding *b, const cJSON *ar
     return record_outcome(c, b, "verified", *result, e) < 0 ? -1 : 1;
 }
 
-// A refusal ends the resume: a cell that catches the error can have no further effects.
+// A refusal ends resuming: a cell that catches the error can have no further effects.
 static int resume_or_go_on(struct call *c, const struct binding *b, const cJSON *args,
     struct entry *known, cJSON **result, err *e)
 {
@@ -501,7 +501,8 @@ static int do_effect(struct call *c, const struct binding *b, const cJSON *args,
             return done < 0 ? -1 : 0;
     }
     c->entry = ledger_add(fx->ledger, &key, what, b->undo != NULL, b->announces);
-    if (known && !known->result) // the open request may still make this one: no second one is made
+    if (known && !known->result) // the earlier request may still succeed; the same mark avoids a
+                                 // second object
         c->entry->mark = known->mark;
     if (record_intent(c, b, e) < 0)
         return -1;
@@ -512,8 +513,8 @@ static int do_effect(struct call *c, const struct binding *b, const cJSON *args,
     return record_outcome(c, b, "outcome", *result, e);
 }
 
-// Nothing of this call waits for the cluster any more. Waits that place_lost cancelled are allowed
-// again, unless the turn has to end.
+// Call it when nothing of this call waits for the cluster. Waits that place_lost cancelled are
+// allowed again, unless the turn has to end.
 static void leave_cluster(struct call *c)
 {
     turn *t = c->turn;
@@ -552,7 +553,8 @@ static int perform(struct call *c, const struct binding *b, const cJSON *args, c
     return err_set(e, why.code, "%s", why.text);
 }
 
-// Variables for programs, ranks and pods: those with a secret's name are secrets.
+// Variables for programs, ranks and pods: the values of those with a secret's name are registered
+// as secrets.
 static void register_env(effects *fx, const cJSON *env)
 {
     const cJSON *variable;
@@ -578,9 +580,9 @@ int call_binding(
     }
     register_env(fx, json_get(args, "env"));
     struct about about = call_about(&c, b, args);
-    leave_cluster(&c); // a question may take long; the call does not wait for the cluster
+    leave_cluster(&c); // a question may take long, and does not wait for the cluster
     int done = c.cluster_lost ? -1 : pass_gate(fx, t, b->effect, &about, e);
-    if (c.cluster_lost) // do not ask about an effect that cannot be done
+    if (c.cluster_lost) // do not ask a person about an effect that cannot be done
         place_why_lost(fx->place, e);
     if (done == 0)
         done = perform(&c, b, args, about.what, result, e);
@@ -614,8 +616,8 @@ void call_ledger_tidied(call *c)
         entry_set_tidied(c->effects->ledger, c->entry);
 }
 
-// The end of all marks of a run: other runs have another one, and the salt cannot be computed from
-// it.
+// The common end of all marks of a run. It differs between runs, and the salt cannot be computed
+// from it.
 static void run_mark(const effects *fx, char hex[SHA256_HEX])
 {
     AUTO_FREE char *text = str_fmt("mark %s", fx->salt);

@@ -11,7 +11,7 @@
 #include <fnmatch.h>
 #include <stdio.h>
 
-// While one shared object is made, with the lock held, another one may be needed.
+// Recursive, because making one shared object may need another one.
 static void init_recursive(pthread_mutex_t *m)
 {
     pthread_mutexattr_t kind;
@@ -103,7 +103,7 @@ void effects_load_past(effects *fx, const fold *past, const cJSON *parameters)
         fx->past_children = fold_past_children(past);
     ledger_load(fx->ledger, past, is_undoable, fx);
     snprintf(fx->salt, sizeof fx->salt, "%s", json_str_or(fold_first(past), "salt", ""));
-    // Everything in a private sandbox was lost with it.
+    // A private sandbox takes all its objects with it.
     if (json_bool_or(fold_first(past), "sandbox", false))
         ledger_forget_left(fx->ledger);
 }
@@ -136,7 +136,7 @@ void effects_use_sandbox(effects *fx, const char *kubeconfig)
     place_find(fx->place);
 }
 
-// What a cell has set is not what the terminal before had given.
+// Variables that a cell has set are not the old terminal's, and stay.
 static void give_variable(effects *fx, char ***given, const cJSON *v)
 {
     const char *value = cJSON_IsString(v) ? v->valuestring : NULL;

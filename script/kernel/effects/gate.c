@@ -25,10 +25,11 @@ struct gate {
     unsigned allowed;
     bool headless, read_only;
     const char *const *allow_protected;
-    pthread_mutex_t lock; // held while a person is asked: questions of branches wait for each other
+    pthread_mutex_t lock; // held while a person is asked: questions of branches come one after
+                          // another
     char **scopes;        // "cluster CONTEXT/NAMESPACE": a person allowed all of it
-    unsigned granted_in;  // the sitting in which that was
-    atomic_uint sitting;  // how often the last client has gone
+    unsigned granted_in;  // the sitting (a time with clients) in which that was granted
+    atomic_uint sitting;  // number of times that the last client has left
 };
 
 const char *effect_name(effect which)
@@ -90,7 +91,7 @@ bool gate_is_read_only(const gate *g)
     return g->read_only;
 }
 
-// The lock may be held by a question that waits for a person.
+// Locks this for a moment only: `lock` may be held by a question that waits for a person.
 void gate_forget(gate *g)
 {
     atomic_fetch_add(&g->sitting, 1);
@@ -192,7 +193,7 @@ static int ask(gate *g, const struct gate_request *r, err *e)
         return -1;
     if (answer == 0)
         return err_set(e, ERR_REFUSED, "%s: you said no", r->what);
-    begin_sitting(g); // who answered may have gone, and come back, meanwhile
+    begin_sitting(g); // the person who answered may have left, and another come
     if (answer == 2 && !r->guarded)
         g->scopes = strv_add(g->scopes, scope);
     return 0;
@@ -215,7 +216,7 @@ static int refuse(const gate *g, const char *what, effect which, err *e)
         what, names[which], names[which]);
 }
 
-// Of a headless run, to which the effect is granted.
+// In a headless run, to which the effect is granted.
 static int check_protected(const gate *g, const char *what, const char *guarded, err *e)
 {
     if (!guarded || gate_allows_protected(g, guarded))

@@ -5,12 +5,12 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "script/kernel/effects/call.h"
-#include "script/kernel/effects/hand.h"
+#include "script/kernel/effects/jobthread.h"
 
 #include <pthread.h>
 
 enum { KEPT_MAX = 200 };                       // the last ones
-static const int64_t patience = 5 * CLOCK_SEC; // for all of a look
+static const int64_t patience = 5 * CLOCK_SEC; // time for a whole look
 
 // A call that is looked at.
 struct kept {
@@ -19,7 +19,7 @@ struct kept {
     cJSON *args, *result;
     struct entry *entry;
     struct glance glance;
-    bool dropped; // while it is looked at; under the lock
+    bool dropped; // while a look is made; under the lock
 };
 
 struct list {
@@ -33,15 +33,16 @@ struct asker {
     struct asker *next;
 };
 
-// A look takes the list with it, and puts what was not dropped meanwhile back before what was added
-// meanwhile.
+// A look takes the list. Afterwards it puts the entries that were not dropped meanwhile back,
+// before those that were added meanwhile.
 struct glances {
     effects *effects;
     server *server;
-    hand *hand;
-    pthread_mutex_t lock; // for the lists, but not for what is in `looked`: its thread has that
+    jobthread *thread;
+    pthread_mutex_t lock; // guards the lists, but not the entries in `looked`, which the looks'
+                          // thread owns
     struct list kept, looked;
-    size_t from; // where the next look begins: what the one before had no time for
+    size_t from; // where the next look begins: the first one that the last look had no time for
 
     turn turn; // of the look under way
     bool looks;
@@ -193,7 +194,7 @@ static void on_looked(void *arg)
 glances *glances_new(effects *fx)
 {
     glances *g = mem_alloc(sizeof *g);
-    *g = (glances){.effects = fx, .hand = hand_new(fx->spec.loop, look_at_all, on_looked)};
+    *g = (glances){.effects = fx, .thread = jobthread_new(fx->spec.loop, look_at_all, on_looked)};
     pthread_mutex_init(&g->lock, NULL);
     return g;
 }
@@ -202,7 +203,7 @@ static int begin(glances *g, err *e)
 {
     turn_init(&g->turn, "", clock_mono() + patience);
     g->turn.is_action = true;
-    g->looks = hand_give(g->hand, g, e) == 0;
+    g->looks = jobthread_add(g->thread, g, e) == 0;
     if (!g->looks)
         turn_done(&g->turn);
     return g->looks ? 0 : -1;
@@ -243,7 +244,7 @@ void glances_stop(glances *g, void (*fn)(void *arg), void *arg)
 
 void glances_free(glances *g)
 {
-    hand_free(g->hand);
+    jobthread_free(g->thread);
     if (g->looks)
         turn_done(&g->turn);
     put_back(g);

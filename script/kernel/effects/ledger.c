@@ -81,7 +81,7 @@ void ledger_load(
         e->mark = known->mark;
         if (known->entry > l->last)
             l->last = known->entry;
-        if (known->outcome) // an outcome without a result is one, too
+        if (known->outcome) // an outcome without a result is an outcome, too
             e->result = known->result ? cJSON_Duplicate(known->result, true) : cJSON_CreateNull();
         e->made = known->made ? cJSON_Duplicate(known->made, true) : NULL;
         e->midway = known->midway;
@@ -180,7 +180,7 @@ bool entry_is_undone(ledger *l, const struct entry *e)
     return undone;
 }
 
-// Is there something to remove: made or perhaps made, not undone, and undoable?
+// Is there something to remove: something made, or possibly made, not undone yet, and undoable?
 static bool entry_is_left(const struct entry *e)
 {
     return e->undoable && !e->undone && !e->tidied && (!e->failed || e->midway);
@@ -209,7 +209,7 @@ void ledger_forget_left(ledger *l)
     pthread_mutex_unlock(&l->lock);
 }
 
-// The next entry before `i` that is left and not fresh; NULL: none.
+// The next entry before `i` that is left over and not fresh; NULL: none.
 static struct entry *next_stale(ledger *l, size_t *i)
 {
     struct entry *found = NULL;

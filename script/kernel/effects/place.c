@@ -42,7 +42,7 @@ static bool is_sandbox(const place *p)
     return p->effects->spec.sandbox;
 }
 
-// Emit the event without the lock: the outbox may make a thread wait for the loop's thread, which
+// Emits the event without the lock: the outbox may make a thread wait for the loop's thread, which
 // may wait for the lock.
 static cJSON *event_of(const place *p)
 {
@@ -63,7 +63,7 @@ static void emit(const place *p, cJSON *event)
         port_emit(p->effects->spec.port, event);
 }
 
-// Reads the kubeconfig; true when that changes what we know.
+// Reads the kubeconfig; returns true if it says something new.
 static bool look(place *p)
 {
     effects *fx = p->effects;

@@ -15,19 +15,18 @@ void place_free(place *p);
 // On the loop's thread: finds the cluster, without using the network, and reports it. Call it again
 // when the cluster was unknown, or may have changed.
 void place_find(place *p);
-// The server was reached (NULL, or code ERR_NONE), or cannot be. heard_wall: when it was last
-// reached, wall ns; 0: as far as this place knows.
+// Reports whether the server was reached (`why` NULL, or code ERR_NONE) or not. heard_wall: when it
+// was last reached, wall ns; 0: as this place knows.
 void place_heard(place *p, const err *away, int64_t heard_wall);
-// On the loop's thread: the cluster is gone for good, because of `why`. If the turn of the Lua
-// thread waits for the cluster, its wait is cancelled. From now on place_reach fails with this
-// reason.
+// On the loop's thread: the cluster is gone for good; `why` says why. Cancels the wait of the Lua
+// thread's turn for the cluster. From now on place_reach fails with this reason.
 void place_lost(place *p, const char *why);
 // Call it before talking to the cluster: -1 when it is gone. A turn of the Lua thread calls
 // place_left afterwards; actions do not wait.
 int place_reach(place *p, turn *t, err *e);
 bool place_left(place *p, turn *t);      // true: place_lost cancelled the turn's wait
 void place_why_lost(place *p, err *why); // sets *why only when the cluster is gone
-// What is known of the cluster: {context, namespace, server}, new; NULL: nothing.
+// What is known about the cluster: {context, namespace, server}, new; NULL: nothing.
 cJSON *place_known(place *p);
 // The details of a question, as message.def's ask has them; new.
 cJSON *place_effect(place *p, effect which, const struct about *about);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The objects that rows of displays stand for: actions need them. It is a fold over the kernel's
-// own events, for tables that list actions (doc/displays.md); so it knows every row that a client
-// has seen. It lives on the loop's thread.
+// The objects that rows of displays stand for, which actions need. It folds the kernel's own
+// events, for tables that list actions (doc/displays.md). So it knows every row that a client has
+// seen. It lives on the loop's thread.
 #pragma once
 #include "base/err.h"
 #include "base/json.h"
@@ -13,9 +13,9 @@ typedef struct rows rows;
 rows *rows_new(void);
 void rows_free(rows *r);
 void rows_event(rows *r, const cJSON *event);
-// A row as arguments for a binding: namespace, name, uid, and its `about`, which wins; new.
-// *in_cell: the cell above the display, borrowed. Errors: ERR_NOT_FOUND: no such display or row;
-// ERR_USAGE: its table does not list the action.
+// A row as arguments for a binding: namespace, name, uid, and its `about`, which takes precedence;
+// new. *in_cell: the cell above the display, borrowed. Errors: ERR_NOT_FOUND: no such display or
+// row; ERR_USAGE: its table does not list the action.
 cJSON *rows_subject(const rows *r, int64_t display, const char *action, const char *uid,
     const char **in_cell, err *e);
 // A peek is dropped: no event says so.

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-// A text that was cut is a little longer than its halves, and is not cut again.
+// A cut text is a little longer than its halves; it must not be cut again.
 enum { HALF = 512 << 10, NOTE_MOST = 256 };
 
 const char *const said_output[] = {"output", NULL};
@@ -32,7 +32,7 @@ static void shorten(cJSON *result, const char *name, const char *text, size_t n)
         last++;
     uint64_t before = (uint64_t)json_int_or(json_get(result, "left_out"), name, 0);
     uint64_t left_out = before + (last - first);
-    sha256_short(text + first, last - first, digits); // a command that is repeated is compared
+    sha256_short(text + first, last - first, digits); // compares the result of a repeated command
     AUTO_BUF cut = {0};
     buf_add(&cut, text, first);
     buf_fmt(&cut, "\n[… %llu bytes left out, SHA-256 %s…]\n", (unsigned long long)left_out, digits);

@@ -84,7 +84,7 @@ const struct call_cluster *call_cluster(call *c)
     return &now->cluster;
 }
 
-// Programs are not asked about: what they do in a protected context nobody would see.
+// Refuses programs in a protected context: nobody could see what they do there.
 bool call_may_use_cluster(effects *fx, const turn *t, const char *const *env)
 {
     unsigned elsewhere = 1u << EFFECT_CLUSTER | 1u << EFFECT_DESTRUCTIVE;
@@ -156,7 +156,7 @@ int call_serve(call *c, const char *hook, cJSON *args, cJSON **result, err *e)
     return done;
 }
 
-// An action may run while the Lua thread uses the environment: so it gets the terminal's.
+// An action may run while the Lua thread uses the environment, so it gets the terminal's.
 const char *const *call_env(call *c)
 {
     const struct surroundings *now = atomic_load(&c->effects->around);
@@ -175,7 +175,7 @@ static struct shared_object *find_shared(const effects *fx, const char *key)
     return s;
 }
 
-// The lock is held while an object is made. Making it may need another one: so the lock is
+// Holds the lock while it makes an object. Making it may need another object: so the lock is
 // recursive.
 void *call_shared(
     call *c, const char *key, void *(*make)(call *c, err *e), void (*drop)(void *), err *e)

@@ -91,7 +91,7 @@ static struct waiting_ask *find(const asks *a, int64_t number)
     return w;
 }
 
-// Ends a question. answer NULL: it was taken back.
+// Ends a question. answer NULL: it was withdrawn.
 static void finish(asks *a, struct waiting_ask *w, const char *answer)
 {
     struct waiting_ask **at = &a->first;

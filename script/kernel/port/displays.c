@@ -12,14 +12,14 @@
 #include <string.h>
 
 // The interval at which a display is sent, and its rows per second after the first ROWSET_TABLE.
-// Faster changes are merged until then. A row takes 0.4 KB in the journal.
+// Faster changes are merged. A row takes 0.4 KB in the journal.
 enum { UPDATE_MS = 100, ROWS_A_SECOND = 1000 };
 
 // While nobody looks.
 enum { ALONE_MS = 10 * 1000, ALONE_BYTES_A_DAY = 16 << 20, ALONE_LOG = 256 << 20 };
 
-// Work on a display for the loop's thread. Bindings give a pointer, which is valid until they close
-// the display; Lua gives a number.
+// Work on a display for the loop's thread. Bindings pass a pointer, which is valid until they close
+// the display; Lua passes a number.
 struct task {
     displays *all;
     display *display;
@@ -68,7 +68,7 @@ static void drop_changes(display *d)
     cJSON_Delete(STEAL(d->table));
 }
 
-// Clients that get this bundle have the rows of its table.
+// Remembers that clients which get this bundle have the rows of its table.
 static void tell_bundle(hashset *told, const cJSON *data)
 {
     const cJSON *part, *row;
@@ -100,7 +100,7 @@ static void count_allowance(display *d)
     d->rows_left = more < ROWSET_TABLE - d->rows_left ? d->rows_left + more : ROWSET_TABLE;
 }
 
-// Takes the rows that may be sent now; NULL when there are none. `all`: it is the last time.
+// Takes the rows that may be sent now; NULL: none. `all`: it is the last time.
 static cJSON *take_rows(display *d, bool all)
 {
     if (!d->rows)
@@ -120,7 +120,7 @@ static cJSON *take_rows(display *d, bool all)
 
 static void schedule(display *d);
 
-// No event is sent about a peek that nobody looks at.
+// Sends no event about a peek that its client has dropped.
 static void tell(display *d, cJSON *event)
 {
     displays *all = d->all;
@@ -135,7 +135,7 @@ static void tell(display *d, cJSON *event)
         all->ops->tell(all->arg, d->client, event);
 }
 
-// How long a display rests after this event, so that a day of them is no more than it may be.
+// How long a display must rest after this event, so that one day stays within the limit.
 static int64_t rest_after(const cJSON *event)
 {
     AUTO_BUF line = {0};
@@ -230,9 +230,9 @@ static void replace(display *d, struct task *t)
     schedule(d);
 }
 
-// A row's newer state replaces the one that waits. If a row goes before clients were told of it,
-// they need not be told at all. A row that comes again goes to the end, since the removals before
-// it make room for it.
+// A row's newer state replaces the one that waits to be sent. A row that goes before clients knew
+// of it needs no event at all. A row that comes again goes to the end, after the removals that make
+// room for it.
 static void change_row(display *d, cJSON *row)
 {
     const char *uid = json_str(row, "uid");
@@ -346,7 +346,7 @@ static void set_on_end(display *d, struct task *t)
     d->on_end = t->on_end;
     d->now = t->now;
     d->on_end_arg = t->on_end_arg;
-    if (d->all->over || d->unwanted) // all earlier ones were ended
+    if (d->all->over || d->unwanted) // all earlier displays have ended
         displays_end_one(d);
 }
 
@@ -398,8 +398,8 @@ void displays_emit(displays *all, int64_t id, const char *in_cell, const char *b
     port_emit(all->port, display_event(id, in_cell, branch, data, flag));
 }
 
-// From now on the display belongs to the loop's thread, which sends a peek. Other displays take
-// their place among the events of this thread.
+// From now on the loop's thread owns the display. It sends a peek right away; other displays take
+// their place among this thread's events.
 static display *start(const display *like, cJSON *data)
 {
     display *d = mem_dup(like, sizeof *like);
@@ -558,7 +558,7 @@ void display_on_drain(display *d, void (*fn)(void *arg), void *arg, bool ends)
 }
 
 // The first display that is still to be drained. Draining one may end it and others, so the search
-// begins again each time.
+// starts again each time.
 static display *first_to_drain(const displays *all, const char *awaited)
 {
     display *d = all->first;
@@ -652,7 +652,7 @@ static display *first_endable_of(const displays *all, const char *in_cell)
 
 void displays_end_of(displays *all, const char *in_cell)
 {
-    for (display *d; (d = first_endable_of(all, in_cell));) // others may end with it
+    for (display *d; (d = first_endable_of(all, in_cell));) // other displays may end, too
         displays_end_one(d);
 }
 

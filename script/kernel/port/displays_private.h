@@ -17,10 +17,10 @@ struct displays {
     atomic_llong last;
     // The loop's thread:
     display *first;             // the first live one
-    struct followed *followed;  // branches whose trainings somebody follows
+    struct followed *followed;  // branches whose trainings are followed (displays_trainings)
     bool over;                  // the run ends: no display stays live
     bool alone;                 // nobody looks
-    void (*drained)(void *arg); // told when none has on_drain any more
+    void (*drained)(void *arg); // called when no display has on_drain any more
     void *drained_arg;
 };
 
@@ -28,7 +28,7 @@ struct display {
     displays *all;
     int64_t id;
     char *cell, *branch; // branch NULL: none
-    bool complete;       // Lua's: it is closed when an execution ends
+    bool complete;       // Lua's: closed when an execution ends
     bool held;           // a binding has the pointer: the display stays until it is closed
     // The loop's thread:
     struct display *next;
@@ -38,13 +38,13 @@ struct display {
     hashset *told;      // uids of the rows that clients have; only these need a "deleted"
     int64_t rows_left;  // rows that may be sent now
     int64_t counted;    // mono ns: when rows_left was computed
-    log_display *log;   // if it is a log; or NULL
-    bool grown;         // a log: it has grown since it was sent
-    int64_t client;     // of a peek: its client; 0: not a peek
-    bool ended;         // a peek whose source has ended: `data` or the log is all there is
+    log_display *log;   // set if it is a log; else NULL
+    bool grown;         // a log that has grown since it was sent
+    int64_t client;     // the client of a peek; 0: not a peek
+    bool ended;         // a peek whose source has ended: `data` or the log is final
     bool unwanted;      // a peek to be dropped as soon as it can be ended
     int64_t sent;       // mono ns: when it was sent
-    int64_t rests;      // ns after that in which it is not sent while nobody looks
+    int64_t rests;      // ns after that time in which nothing is sent while nobody watches
     bool scheduled;
     loop_timer *timer;
     void (*on_end)(void *arg);
@@ -53,18 +53,19 @@ struct display {
     void (*on_drain)(void *arg);
     void *on_drain_arg;
     bool ends;  // by itself
-    bool keeps; // the kernel, as long as it is live
+    bool keeps; // keeps the kernel alive as long as the display is live
     bool draining;
 };
 
 display *displays_find(const displays *all, int64_t id); // NULL: none is live
 int64_t displays_next_id(displays *all);
-// Emits it below a cell as a part of the run; takes data. flag: a field that is true; NULL: none.
+// Emits it below a cell as a part of the run; takes data. flag: a field that is set to true; NULL:
+// none.
 void displays_emit(displays *all, int64_t id, const char *in_cell, const char *branch, cJSON *data,
     const char *flag);
-// Takes it into the list and tells of it, unless `event` is NULL; takes the event.
+// Adds it to the list, and announces it with `event` (taken) unless that is NULL.
 void displays_enter(display *d, cJSON *event);
-// These data are all that there is to tell of it: changes that wait are parts of them.
+// These data contain all changes so far: drops those that wait to be sent.
 void displays_tell_anew(display *d, const cJSON *data);
 void displays_drop(display *d);             // takes it out of the list, and frees it
 bool displays_is_endable(const display *d); // from outside of the call that made it

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What trainings in branches of a cell show, for a cell that decides by it which of them go on.
+// What trainings in branches of a cell report, for cells that decide by it which of them continue.
 #include "base/mem.h"
 #include "base/str.h"
 #include "script/kernel/port/displays_private.h"
@@ -9,7 +9,7 @@
 
 #define PROGRESS "application/vnd.firesteel.progress+json"
 
-// A branch that somebody asks about, with what its trainings showed last: {id of a display: data}.
+// A branch that is followed, with what its trainings showed last: {id of a display: data}.
 struct followed {
     char *cell, *branch;
     cJSON *shown;

@@ -17,8 +17,8 @@ struct log_display {
     mask_stream mask;
     uint64_t from, spooled, lines; // a killed run may have left bytes before `from`
     buf last;                      // at least its last LAST_BYTES
-    uint64_t most;                 // so far the spool may grow; 0: any
-    uint64_t left_out;             // bytes that came after that
+    uint64_t most;                 // the most bytes that the spool may have; 0: any number
+    uint64_t left_out;             // bytes left out since then
     bool failed, ended, folded;
 };
 
@@ -131,7 +131,7 @@ void log_display_end(log_display *l)
     l->ended = true;
 }
 
-// The place where the last whole lines begin, few enough to show.
+// Where the last whole lines begin that are few enough to show.
 static const char *last_lines(const log_display *l)
 {
     const char *start = l->last.data, *at = start + l->last.len;

@@ -9,14 +9,14 @@
 #include <pthread.h>
 
 enum {
-    QUEUE_MAX = 1 << 20,  // bytes that may wait; beyond, writers are made to wait
+    QUEUE_MAX = 1 << 20,  // the most bytes in the queue; then writers must wait
     JOIN_MAX = 64 << 10,  // neighbouring texts are joined up to this size
     LAZY_MS = 20,         // text alone waits this long for more
     EVENT_COST = 4 << 10, // the size that an event counts as; few are bigger
 };
 
 struct item {
-    cJSON *event; // NULL: it is a mark, text, or the end of a branch's text (without a name)
+    cJSON *event; // NULL: it is a mark, a text, or the end of a branch's text (without a name)
     void *mark;   // NULL: it is none
     char *cell, *branch, name[8];
     buf text;
@@ -38,7 +38,7 @@ struct outbox {
     size_t queued;
     bool woken, urgent; // the loop was woken; it was woken for more than text
     bool expected;      // the timer runs: text need not wake the loop
-    int posted;         // calls of on_wake still to come; the last one frees a closed outbox
+    int posted;         // calls of on_wake to come; the last one frees a closed outbox
     bool closed;
 };
 
@@ -89,7 +89,7 @@ void outbox_free(outbox *o)
         destroy(o);
 }
 
-// On the loop's thread. Text alone may wait a little: so a loop of small prints makes few events.
+// On the loop's thread. Text alone may wait a little, so that many small prints make few events.
 static void on_wake(void *arg)
 {
     outbox *o = arg;
@@ -138,7 +138,7 @@ static void put(outbox *o, struct item *i, bool urgent)
     wake(o, urgent);
 }
 
-// The loop's thread never waits here, because it makes the room.
+// The loop's thread never waits here, because it is the one that makes room.
 static void lock_with_room(outbox *o)
 {
     bool may_wait = !loop_is_current(o->loop);
@@ -170,7 +170,7 @@ static void put_text(
         outbox_flush(o);
 }
 
-// In pieces: of a text of any size no more than the queue is copied.
+// Copies in pieces: of a text of any size, no more than the queue's size is copied at once.
 void outbox_text(
     outbox *o, const char *cell, const char *branch, const char *name, const char *bytes, size_t n)
 {
@@ -242,7 +242,7 @@ void outbox_flush(outbox *o)
     o->flushed = clock_mono();
     if (o->ops->begin)
         o->ops->begin(o->arg);
-    // Takes only what is there now: a thread that never stops writing must not keep the loop from
+    // Takes only what is there now: a thread that writes without end must not keep the loop from
     // its other work.
     for (struct item *i = take_all(o), *next; i; i = next) {
         next = i->next;

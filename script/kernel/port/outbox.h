@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The kernel's only way out: it brings text and events of all threads into one order, and delivers
-// them on the loop's thread. It owns its queue. A thread that writes faster than the disk is made
-// to wait.
-//
+// The one way out of the kernel: puts text and events of all threads into one order, and delivers
+// them on the loop's thread. It owns its queue. A thread that writes faster than the disk must
+// wait.
 //   Lua thread  ─ print ──┐
 //   Lua thread  ─ ledger ─┼─> queue ──(loop)──> deliver: journal, then clients
 //   loop thread ─ child ──┘
@@ -32,11 +31,12 @@ void outbox_text(
     outbox *o, const char *cell, const char *branch, const char *name, const char *bytes, size_t n);
 void outbox_event(outbox *o, cJSON *event); // takes it
 void outbox_ended(outbox *o, const char *cell, const char *branch);
-// Marks the place between what is there and what comes; delivered at once. It never waits for room.
+// Adds a mark between earlier and later entries; delivered at once. Never waits for room.
 void outbox_passed(outbox *o, void *what);
 // On the loop's thread: delivers everything that is queued now.
 void outbox_flush(outbox *o);
 // On the loop's thread: while it is held, what this thread adds waits for a flush.
 void outbox_hold(outbox *o, bool held);
-// On the loop's thread: text is likely to come. It is looked for in 20 ms, and wakes nobody before.
+// On the loop's thread: text is likely to come. Checks for it in 20 ms; until then text wakes
+// nobody.
 void outbox_expect(outbox *o);

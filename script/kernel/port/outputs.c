@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum {
-    INLINE_MAX = 60 << 10,  // text of a stream that goes into events; the rest is spooled,
+    INLINE_MAX = 60 << 10,  // the most text of a stream in events; the rest is spooled,
     LINE_REST = 4 << 10,    // except the rest of a line: a spool has whole lines
     CAPTURE_MAX = 16 << 20, // for a captured cell
     REFERENCE_MS = 100,     // the shortest time between two references
@@ -25,7 +25,7 @@ struct sink {
     size_t shown; // bytes in events so far
     bool in_line; // the text in events ends within a line
     spool *spool;
-    uint64_t spooled, told; // its bytes; how many of them events refer to
+    uint64_t spooled, told; // bytes in the spool; how many of them events refer to
     struct sink *next;
 };
 
@@ -38,7 +38,7 @@ struct outputs {
     uint64_t next_spool;
     struct sink *sinks;
     buf capture;     // of the running cell, both streams in order
-    size_t left_out; // bytes behind the end of the capture
+    size_t left_out; // bytes cut after the end of the capture
     loop_timer *timer;
     bool timing;
 };
@@ -94,8 +94,8 @@ static cJSON *stream_event(const struct sink *s)
     return event;
 }
 
-// How much of carry has to wait: the start of a sequence; of a branch, that of a line, because
-// others print, too.
+// How many bytes of carry must wait: the start of a UTF-8 sequence; in a branch, the start of a
+// line, because other branches print, too.
 static size_t to_keep(const struct sink *s)
 {
     const char *end = s->carry.len ? memrchr(s->carry.data, '\n', s->carry.len) : NULL;
@@ -132,7 +132,7 @@ static void tell_spooled(outputs *o, struct sink *s)
     o->ops->emit(o->arg, event);
 }
 
-// Says once why the rest of a stream is missing, in the stream itself, too.
+// Says once why the rest of a stream is missing, also in the stream itself.
 static void fail(outputs *o, struct sink *s, const err *e)
 {
     s->failed = true;
@@ -171,7 +171,7 @@ static void spool_bytes(outputs *o, struct sink *s, const char *bytes, size_t n)
     }
 }
 
-// The rest of a line whose start is in an event.
+// The length of the rest of a line whose start was in an event.
 static size_t line_rest(const struct sink *s, const char *bytes, size_t n)
 {
     const char *end = s->in_line ? memchr(bytes, '\n', n < LINE_REST ? n : LINE_REST) : NULL;
@@ -198,7 +198,7 @@ static void deliver(outputs *o, struct sink *s, const char *bytes, size_t n)
     }
 }
 
-// The latest one first: branches end, and their sinks with them.
+// Searches from the newest: branches end, and their sinks with them.
 static struct sink *sink_of(outputs *o, const char *cell, const char *branch, const char *name)
 {
     for (struct sink *s = o->sinks; s; s = s->next)

@@ -4,10 +4,10 @@
 #include "script/kernel/port/displays_private.h"
 #include "script/kernel/port/logdisplay.h"
 
-// A client has at most so many peeks; with one more, the oldest is dropped.
+// The most peeks of a client; another one drops the oldest.
 enum { PEEKS = 16 };
 
-// One that cannot be ended yet is ended by display_on_end, later.
+// A peek that cannot be ended yet is ended later by display_on_end.
 void peeks_unwant(display *d)
 {
     d->unwanted = true;

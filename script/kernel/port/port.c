@@ -5,7 +5,7 @@
 #include "script/kernel/port/outbox.h"
 #include "script/kernel/port/outputs.h"
 
-// A message to the session that is under way; the port may be gone when it arrives.
+// A message to the session that was posted; the port may be gone when it arrives.
 struct telling {
     port *port; // NULL: the port is gone
 };
@@ -19,14 +19,15 @@ struct port {
     outputs *outputs; // the loop's thread
     journal *journal; // the loop's thread
     err error;        // for the loop's thread: the first one
-    err unjournaled;  // of the journal itself: nothing can be done any more that has to be in it
+    err unjournaled;  // an error of the journal itself: nothing that must be recorded can be done
+                      // any more
     struct telling *telling;
-    // What one delivery of the outbox brings is a group of the journal, with one sync. Clients get
-    // its lines, and those who wait for a record go on, after that.
-    // While it is held, several deliveries are one.
+    // Everything that one delivery of the outbox brings is a group of the journal, with one sync.
+    // After the sync, clients get its lines, and callers that wait for a record continue. During a
+    // hold, several deliveries are one group.
     bool grouped, holds;
     bool passing;           // within `passed`
-    struct record *records; // that wait; the loop's thread
+    struct record *records; // those that wait; the loop's thread
 };
 
 struct record {
@@ -64,7 +65,7 @@ static void fail(port *p, const err *why, bool of_journal)
 }
 
 // When an event cannot be journaled for the first time, the run stops: nothing is shown that is not
-// kept. The events that say so have room in the journal's reserve for last words.
+// kept. The events that report this fit into the journal's reserve.
 void port_deliver(port *p, cJSON *event)
 {
     size_t n;
@@ -79,8 +80,8 @@ void port_deliver(port *p, cJSON *event)
     cJSON_Delete(event);
 }
 
-// After a part of the output was lost, nothing that cells print is kept: there would be a gap that
-// nobody sees.
+// After some output was lost, later output of cells is not kept either: otherwise there would be a
+// gap that nobody sees.
 static void on_stream_event(void *arg, cJSON *event)
 {
     port *p = arg;
@@ -90,7 +91,7 @@ static void on_stream_event(void *arg, cJSON *event)
         port_deliver(p, event);
 }
 
-// A run whose output cannot be kept has failed, like one whose events cannot be kept.
+// A run whose output cannot be kept fails, as does one whose events cannot be kept.
 static void on_stream_lost(void *arg, const err *why)
 {
     fail(arg, why, false);
@@ -109,7 +110,7 @@ static void on_event(void *arg, cJSON *event)
 {
     port *p = arg;
     p->ops->event(p->arg, event);
-    outputs_settle(p->outputs); // earlier output is referred to before this event
+    outputs_settle(p->outputs); // refer to earlier output before this event
     port_deliver(p, event);
 }
 
@@ -150,7 +151,7 @@ static void on_end(void *arg)
     else if (n)
         p->ops->journaled(p->arg, lines, n);
     for (struct record *r = STEAL(p->records), *next; r; r = next) {
-        next = r->next; // its thread may take it away
+        next = r->next; // its thread may free it
         r->error = p->unjournaled;
         loop_call_finish(r->pending);
     }
@@ -265,7 +266,7 @@ void port_release(port *p)
     outbox_flush(p->outbox);
 }
 
-// The outbox wakes the loop for it: those that come until then are in the same group.
+// The outbox wakes the loop for this; records that come until then are in the same group.
 static void start_record(loop_pending *pending, void *arg)
 {
     struct record *r = arg;
@@ -280,7 +281,7 @@ int port_record(port *p, cJSON *event, err *e)
 {
     static const struct loop_call_ops ops = {.start = start_record};
     struct record r = {.port = p, .event = event};
-    // A record must reach the journal even if there is an interrupt.
+    // Records must reach the journal even during an interrupt.
     loop_call(p->loop, NULL, &ops, &r, 0, NULL);
     return err_give(e, &r.error);
 }

@@ -16,7 +16,8 @@ static void add(void *arg, cJSON *parent, cJSON *v, const char *name)
     mask_add_named(arg, name ? name : "", text);
 }
 
-// The texts of a literal that is assigned to a secret's name; a table with names tells its own.
+// Registers the texts of a literal that is assigned to a secret's name; in a table with names, each
+// name decides for itself.
 static void add_texts(mask *m, const cJSON *v)
 {
     if (cJSON_IsString(v))
@@ -62,7 +63,7 @@ static bool is_told(const char *name)
     return false;
 }
 
-// Wherever a literal is assigned to a secret's name: `db_password = "…"`, `f { token = [[…]] }`.
+// Finds literals that are assigned to a secret's name: `db_password = "…"`, `f { token = [[…]] }`.
 static void register_assigned(mask *m, const char *source)
 {
     for (const char *p = source; (p = strchr(p, '=')); p++) {
@@ -76,7 +77,7 @@ static void register_assigned(mask *m, const char *source)
     }
 }
 
-// The values of parameters, those that others have taken the place of, too.
+// The values of parameters, also those that were replaced by -p.
 static void register_said(mask *m, const notebook *nb, const cell *c)
 {
     if (!cell_has_tag(c, "parameters") && !cell_has_tag(c, "injected-parameters"))

@@ -23,9 +23,9 @@
 
 enum {
     LEAVINGS_MAX = 256,
-    FIRST_PAUSE_MS = 1, // before the first look at what is left; each wait is twice as long
+    FIRST_PAUSE_MS = 1, // before the first look at what is left; each pause is twice as long
     LAST_PAUSE_MS = 256,
-    PATIENCE_MS = 5000, // for processes that do not end though killed
+    PATIENCE_MS = 5000, // for killed processes to end
     FOREIGN_MS = 1000,  // for processes that we may not kill
 };
 
@@ -33,19 +33,19 @@ enum {
 static struct shared {
     char note[GUARD_NOTE_MAX];
     char journal[GUARD_NOTE_MAX];
-    atomic_bool left[LEAVINGS_MAX]; // which of the following count
+    atomic_bool left[LEAVINGS_MAX]; // which entries of `left` count
     char leavings[LEAVINGS_MAX][PATH_MAX];
 } * shared;
 
 static pthread_mutex_t leavings_lock = PTHREAD_MUTEX_INITIALIZER; // of the kernel's threads
 
-// These are for the kernel, whoever gets them. The guard blocks them, and SIGCHLD, and waits for
+// Signals for the kernel, whoever gets them. The guard blocks these and SIGCHLD, and waits for
 // them: none is lost between fork and the first wait, and no handler runs at a random place.
 static const int passed_on[] = {SIGINT, SIGTERM, SIGHUP};
 
 static void block_signals(sigset_t *waited, sigset_t *before)
 {
-    signal(SIGCHLD, SIG_DFL); // ignored, as a parent may leave it, children would leave no status
+    signal(SIGCHLD, SIG_DFL); // a parent may leave it ignored; then children would leave no status
     sigemptyset(waited);
     sigaddset(waited, SIGCHLD);
     for (size_t i = 0; i < ARRAY_LEN(passed_on); i++)
@@ -53,8 +53,8 @@ static void block_signals(sigset_t *waited, sigset_t *before)
     sigprocmask(SIG_BLOCK, waited, before);
 }
 
-// Fields of /proc/PID/stat. The name in parentheses may hold anything, so we read from behind the
-// last ')'.
+// Fields of /proc/PID/stat. The name in parentheses may contain anything, so reading starts after
+// the last ')'.
 struct process {
     char name[64];
     char state;
@@ -117,8 +117,8 @@ static bool reap(void)
     return pid == 0;
 }
 
-// When a child is killed, its own children become ours. So this goes on until there are none, or
-// only those that we may not kill. Who they are, all of /proc has to tell, which may be much.
+// Kills all descendants. The children of a killed child become ours, so this repeats until there
+// are none, or only those that we may not kill. Finding them means reading all of /proc.
 static void end_descendants(void)
 {
     if (!reap())
@@ -153,7 +153,7 @@ static int wait_for_kernel(pid_t kernel, const sigset_t *waited, int *asked)
     }
 }
 
-// An owner's file is named before what it is for, so it is removed last.
+// An owner's file is registered before what it owns, so it is removed last.
 static void remove_leavings(void)
 {
     for (size_t i = LEAVINGS_MAX; i-- > 0;)
@@ -191,7 +191,7 @@ int guard_start(const char **note, const struct guard_end *end, err *e)
         *shared->journal = '\0';
         int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
         if (code == GUARD_RESTART && asked)
-            code = 128 + asked; // it was about to restart and could not heed that: no other follows
+            code = 128 + asked; // it was about to restart when it got the signal: no new kernel
         if (code != GUARD_RESTART)
             _exit(end && end->fn ? end->fn(end->arg, code) : code);
     }
@@ -218,7 +218,8 @@ void guard_remove_at_end(const char *path)
         i++;
     if (i < LEAVINGS_MAX) {
         strcpy(shared->leavings[i], path);
-        atomic_store(&shared->left[i], true); // last: the guard may read at any moment after a kill
+        atomic_store(&shared->left[i], true); // last: the guard may read the slot at any moment
+                                              // after a kill
     }
     pthread_mutex_unlock(&leavings_lock);
 }

@@ -15,28 +15,30 @@ enum {
     GUARD_NOTE_MAX = 4096,
 };
 
-// What the guard does itself when no process of the kernel is left, however the kernel ended.
+// What the guard calls when no process of the kernel is left, however the kernel ended.
 struct guard_end {
-    void (*left)(const char *journal);   // after each kernel that has named its journal; or NULL
+    void (*left)(const char *journal);   // after each kernel that has registered its journal; or
+                                         // NULL
     int (*fn)(void *arg, int exit_code); // after the last one; NULL: nothing
     void *arg;
 };
 
 // Forks. Returns 0 in the kernel, and again in each new kernel after a restart. `note` is the text
-// that the kernel before left with guard_leave_note, "" for the first. The guard itself does not
-// return: it exits with the kernel's code (128 + n for signal n) when no process of the kernel is
-// left. If some cannot be killed (another user's, through a set-user-ID program), it names them and
-// exits after a few seconds. It passes on INT, TERM and HUP; a kernel that got one has no
-// successor. Descriptors that are open now stay open in the guard, for a kernel after a restart.
-// Before it exits, `end->fn` is called with that code, and returns the code to exit with.
+// that the last kernel left with guard_leave_note, "" for the first. In the guard it does not
+// return: the guard exits with the kernel's code (128 + n for signal n) when no process of the
+// kernel is left. If some cannot be killed (another user's, through a set-user-ID program), it
+// names them and exits after a few seconds. It passes on INT, TERM and HUP; after such a signal it
+// starts no new kernel. Descriptors that are open now stay open in the guard, for a kernel after a
+// restart. Before it exits, it calls `end->fn` with that code; the result is the code to exit with.
 int guard_start(const char **note, const struct guard_end *end, err *e);
 // From the kernel: leaves a text for the next kernel.
 void guard_leave_note(const char *text);
 // From the kernel: the journal that it writes.
 void guard_name_journal(const char *path);
-// From the kernel: a socket or a temporary folder for the guard to remove, if the kernel ends
-// without doing so. At most 256 at a time; more are not remembered.
+// From the kernel: registers a socket or a temporary folder, which the guard removes if the kernel
+// ends without doing so. At most 256 at a time; more are ignored.
 void guard_remove_at_end(const char *path);
-// From the kernel, when it has removed one of them: what gets that name later is left alone. With
-// it goes its owner's file (base/owner.h). One that is still there stays the guard's.
+// From the kernel, when it has removed one of them: the guard then leaves anything alone that gets
+// this name later. Its owner's file (base/owner.h) is removed from the list, too. If the path still
+// exists, it stays registered.
 void guard_removed(const char *path);

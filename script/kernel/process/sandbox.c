@@ -105,7 +105,7 @@ static void on_patience(void *arg)
 
 static const struct child_ops process_ops = {.output = on_output, .exited = on_exited};
 
-// We remove the folder, or our guard does; if both were killed, the next program's sweep does.
+// We remove the folder, or our guard does. If both were killed, the next program's sweep does.
 static int make_folder(struct sandbox *s, const char *runtime, err *e)
 {
     s->dir = owner_make_folder(runtime, "sandbox-", &s->owner, e);

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: MIT
-// The private sandbox of a kernel: a firesteel-sandbox as a child, which dies with it. Whoever
-// starts it owns it; it belongs to the loop's thread.
+// The private sandbox of a kernel: a firesteel-sandbox as a child, which dies with it. The caller
+// that starts it owns it; it belongs to the loop's thread.
 #pragma once
 #include "base/loop/loop.h"
 
 struct sandbox;
 struct sandbox_spec { // borrowed during the call
     loop *loop;
-    const char *program, *images; // firesteel-sandbox; the local image store
-    const char *runtime;          // a folder for its own folder
+    const char *program, *images; // paths: firesteel-sandbox; the local image store
+    const char *runtime;          // a folder in which it makes its own folder
     const char *const *env;
     bool processes; // its pods are plain processes
 };
 struct sandbox_ops {
-    void (*ready)(void *arg, const char *kubeconfig, const err *why); // why: it could not start
+    // it could not start; why says the reason
+    void (*ready)(void *arg, const char *kubeconfig, const err *why);
     void (*died)(void *arg, const err *why); // it ended after it was ready, without being stopped
 };
 // Starts it, in a folder of its own below spec->runtime.

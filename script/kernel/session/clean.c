@@ -70,7 +70,7 @@ static int settle_each(
     return first.code ? err_set(e, first.code, "%s", first.text) : 0;
 }
 
-// Undo blocks and needs the loop, so the loop gets a thread of its own meanwhile.
+// Undo blocks and needs the loop, so the loop runs on its own thread meanwhile.
 static int remove_all(
     kernel *k, const struct found *found, const struct clean_ops *ops, void *arg, err *e)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Removes what a run has left elsewhere, by its ledger and the bindings' undo, and records that in
-// its journal. The run must be over: a kernel that still runs keeps the journal locked.
+// Removes what a run has left in clusters and elsewhere, using its ledger and the bindings' undo,
+// and records that in its journal. The run must be over: a running kernel keeps the journal locked.
 #pragma once
 #include "script/kernel/effects/ledger.h"
 #include "script/kernel/session/kernel.h"
@@ -15,8 +15,8 @@ struct clean_ops {
     void (*unknown)(void *arg, const struct entry *entry, const err *why);
 };
 // Of the options, it uses bindings, env, paths, cluster and cwd. Errors: ERR_NOT_FOUND,
-// ERR_CONFLICT (the run is not over), ERR_REFUSED (it was made in another cluster than the chosen
-// one). After ERR_REFUSED, or when the server cannot be reached, no more entries are looked at.
+// ERR_CONFLICT (the run is not over), ERR_REFUSED (the run used another cluster than the chosen
+// one). After ERR_REFUSED, or when the server cannot be reached, it stops looking at entries.
 // `unknown` reports what stays; the first reason becomes the error.
 int kernel_clean(const struct kernel_options *options, const char *run, const struct clean_ops *ops,
     void *arg, err *e);

@@ -33,7 +33,7 @@ static void note_file(document *d)
 {
     if (!d->path || sha256_file(d->path, d->file_hash, NULL) < 0)
         d->file_hash[0] = '\0';
-    d->told_hash[0] = '\0'; // the same change will be reported again
+    d->told_hash[0] = '\0'; // report the same change again
 }
 
 document *document_new(notebook *nb, const char *path, bool saved)
@@ -133,7 +133,8 @@ static int find_cell(const document *d, const char *id, size_t *i, err *e)
                                              : err_set(e, ERR_NOT_FOUND, "there is no cell %s", id);
 }
 
-// The cell that a message names, unless somebody else has changed it since the message's revision.
+// The cell that a message names; an error if somebody else has changed it since the message's
+// revision.
 static int find_unchanged(const document *d, const cJSON *message, int64_t by, size_t *i, err *e)
 {
     const char *id = json_str(message, "cell");
@@ -144,7 +145,7 @@ static int find_unchanged(const document *d, const cJSON *message, int64_t by, s
     return find_cell(d, id, i, e);
 }
 
-// The index behind the cell that `after` names; 0 without `after`.
+// The index after the cell that `after` names; 0 without `after`.
 static int find_place(const document *d, const cJSON *message, size_t *at, err *e)
 {
     const char *after = json_str(message, "after");
@@ -231,7 +232,7 @@ static bool file_changed(const document *d)
            !str_eq(now, d->file_hash);
 }
 
-// May this be written, as far as its place goes?
+// Is the path a place where the notebook may be written?
 static int check_place(const char *path, bool force, err *e)
 {
     if (path_is_dir(path))
@@ -297,7 +298,7 @@ static cJSON *reload(document *d, const cJSON *m, int64_t by, err *e)
     forget_changes(d);
     d->rev++;
     d->saved = true;
-    if (was_read) // otherwise saving still asks before it overwrites what is there
+    if (was_read) // otherwise saving would still ask before it overwrites the file
         note_file(d);
     return document_event(d);
 }

@@ -4,7 +4,7 @@
 #include "base/loop/loop.h"
 
 struct filewatch;
-// changed(arg) follows each change. NULL when the system cannot do this; then changes are found on
-// saving.
+// changed(arg) is called after each change. NULL if the system cannot do this; then changes are
+// found on saving.
 struct filewatch *filewatch_open(loop *l, const char *path, void (*changed)(void *arg), void *arg);
 void filewatch_close(struct filewatch *w); // NULL is fine

@@ -26,7 +26,7 @@ struct gitstate {
     char *dir; // our git folder
     int owner; // its owner
     sha256 digest;
-    size_t matched; // bytes of FILE_LINE that the line begins with; SIZE_MAX: it is another line
+    size_t matched; // matched bytes of FILE_LINE; SIZE_MAX: it is another line
     int64_t files;
     buf said; // on standard error
     bool late;
@@ -148,7 +148,7 @@ static char **environment(const struct gitstate *g, const struct gitstate_spec *
     return env;
 }
 
-// The folder in which git is started is not the repository's: PATH may have relative parts.
+// git starts in another folder than the repository's: PATH may have relative parts.
 static int start(struct gitstate *g, const struct gitstate_spec *spec, err *e)
 {
     if (make_folder(g, spec, e) < 0)

@@ -15,7 +15,7 @@ static void add(cJSON *texts, char *text)
     free(text);
 }
 
-// A parameter that was asked for, beside its value here. Values of secrets are not shown.
+// Compares a requested parameter with its value here. Values of secrets are not shown.
 static void compare_value(const kernel *k, const struct param *p, const char *option, cJSON *texts)
 {
     const cJSON *has = json_get(k->parameters, p->name);
@@ -50,7 +50,7 @@ static void compare_text(const cJSON *wants, const char *name, const char *has, 
                    : str_fmt("--%s %s: it has none", name, wanted));
 }
 
-// Of the cluster: the kernel may have been given the name, or have found it in its kubeconfig.
+// Compares the cluster, which the kernel was given by name or has found in its kubeconfig.
 static void compare_cluster(const kernel *k, const cJSON *wants, cJSON *texts)
 {
     const struct kernel_options *o = k->options;

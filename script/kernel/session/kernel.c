@@ -45,8 +45,8 @@ static void keep_ids(notebook *nb, const notebook *from)
     notebook_set_ids(nb, ids, n, NULL);
 }
 
-// The journal has the text alone; the rest of an .ipynb is in the file. `text` gets what the file
-// has, as a journal would have it.
+// The journal has only the text; other parts of an .ipynb are in the file, and are taken from
+// there. `text` gets the file's text in the journal's form.
 static int adopt_file(notebook *nb, const char *path, buf *text)
 {
     notebook *file = notebook_load(path, NULL);
@@ -59,7 +59,7 @@ static int adopt_file(notebook *nb, const char *path, buf *text)
     return 0;
 }
 
-// Its text alone is known: the cells are those of the run that had it.
+// Only the text was taken over: gives the cells their ids from the run that had it.
 static void adopt_ids(notebook *nb, const char *folder, const char *run)
 {
     AUTO_FREE char *path = journal_file(folder, run);
@@ -69,7 +69,7 @@ static void adopt_ids(notebook *nb, const char *folder, const char *run)
     fold_free(f);
 }
 
-// When a file was written, wall ns; 0: it is not there.
+// The time at which a file was written, wall ns; 0: it does not exist.
 static int64_t time_of(const char *path)
 {
     struct stat st;
@@ -77,7 +77,7 @@ static int64_t time_of(const char *path)
 }
 
 // Loads the notebook from its file, or from a journal whose kernel was restarted (*before: its run,
-// new), with the given parameters. *unread: what of that run's outputs cannot be read.
+// new), with the given parameters. *unread: the first of that run's outputs that cannot be read.
 static notebook *load_notebook(
     const struct kernel_options *o, char **before, bool *saved, err *unread, err *e)
 {
@@ -123,7 +123,7 @@ static int give_parameters(
     return result;
 }
 
-// Nothing of a notebook with mistakes is run; the first ones are told.
+// Refuses a notebook with mistakes as a whole; reports the first ones.
 static int check_all(const struct kernel_options *o, const notebook *nb, err *e)
 {
     enum { TOLD = 5 };
@@ -195,7 +195,7 @@ static cJSON *cell_ids(const notebook *nb)
     return ids;
 }
 
-// A process in a container may have a number that nobody has given a name.
+// A process in a container may have a user number without a name.
 static void set_user(cJSON *event)
 {
     const struct passwd *user = getpwuid(geteuid());
@@ -291,9 +291,9 @@ static int open_journal(kernel *k, struct parameters *parameters, err *e)
     return err_give(e, port_error(k->port));
 }
 
-// A kubeconfig for children of cells that do not declare the cluster. Its credential plugin is this
-// program, which refuses and names the line to add. Since the file names a program to run, it is
-// made anew, in a folder where nobody else can replace it.
+// Writes a kubeconfig for children of cells that do not declare the cluster. Its credential plugin
+// is this program, which refuses and names the line to add. Since the file names a program to run,
+// it is new each time, in a folder where nobody else can replace it.
 static const char refusing[] =
     "{\"apiVersion\":\"v1\",\"kind\":\"Config\",\"current-context\":\"undeclared\","
     "\"contexts\":[{\"name\":\"undeclared\",\"context\":{\"cluster\":\"undeclared\",\"user\":"
@@ -303,7 +303,7 @@ static const char refusing[] =
     "\"apiVersion\":\"client.authentication.k8s.io/v1\",\"interactiveMode\":\"Never\","
     "\"args\":[\"--refuse-credentials\"]}}}]}";
 
-// Our guard shall also remove what we own by an owner file.
+// Registers with our guard what we own by an owner file.
 static void guarded(const char *path)
 {
     AUTO_FREE char *owner = owner_file(path);
@@ -444,7 +444,7 @@ static void on_broken(void *arg)
 {
     kernel *k = arg;
     if (k->running && k->running->cleanup && port_keeps(k->port))
-        return; // it began after output was lost, and what it does is journaled
+        return; // that cell began after output was lost, and its effects are journaled
     if (k->running)
         running_interrupt(k, FAILURE_ERROR);
     else
@@ -534,8 +534,8 @@ static effects *effects_of(const kernel *k, err *e)
     return effects_new(&spec, e);
 }
 
-// Makes the parts that other threads use, below the session. They report to the session only when
-// something runs, and then the other parts exist.
+// Makes the parts that other threads use, which report to the session. They do so only when
+// something runs; by then the other parts exist.
 kernel *kernel_new(const struct kernel_options *o, err *e)
 {
     loop *l = loop_new(e);
@@ -590,8 +590,8 @@ static void remove_refusing_kubeconfig(kernel *k)
     guard_removed(k->effects->refusing_kubeconfig);
 }
 
-// Frees in an order in which nothing is used after it is gone: closing shared objects may still use
-// the loop, the displays and the port.
+// Frees the parts in an order in which nothing is used after it was freed: closing shared objects
+// may still use the loop, the displays and the port.
 void kernel_free(kernel *k)
 {
     interp_free(k->interp);
@@ -646,7 +646,7 @@ int kernel_run(const struct kernel_options *options, err *e)
     }
     if (k->abandoned ||
         !interp_end(
-            k->interp)) { // the Lua thread still uses everything; the process is about to end
+            k->interp)) { // the Lua thread still uses everything, and the process is about to end
         server_free(k->server);
         port_close(k->port);
         document_lock_release(k->lock);

@@ -11,7 +11,7 @@
 
 struct giving {
     notebook *nb;
-    hashmap *known; // ids of cells of which a newer run has told
+    hashmap *known; // ids of cells that a newer run has reported
     int64_t saved;
     bool cleared;
     int runs; // that have left something
@@ -22,7 +22,8 @@ const char *left_run(const fold *recovered)
 {
     const cJSON *first = fold_first(recovered);
     const char *own = json_str_or(first, "run", "");
-    return *own ? own : json_str(first, "before"); // of a text alone that has lost its kernel
+    return *own ? own : json_str(first, "before"); // of a run that has only the text, and has lost
+                                                   // its kernel
 }
 
 static void note_unread(struct giving *g, const err *why)
@@ -55,7 +56,7 @@ static bool give_cell(struct giving *g, const struct run_cell *c, const char *sp
     return true;
 }
 
-// Returns the run before this one, new; NULL: there is none that matters.
+// Returns the run before this one, new; NULL: no earlier run matters.
 static char *give_run(struct giving *g, const char *folder, const char *run)
 {
     AUTO_FREE char *path = journal_file(folder, run);

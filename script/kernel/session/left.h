@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: MIT
-// What the cells of an .ipynb have left in runs that a restart, or the loss of their kernel, has
-// ended, and that no save has put into its file. The runs name each other (`before` of the first
-// record); the newest one counts that has run or cleared a cell. Nothing is owned.
-//
-// What cannot be read leaves the outputs as the file has them.
+// Finds the outputs of an .ipynb's cells that were never saved to its file, because a restart, or
+// the loss of the kernel, ended the run. Each run names the one before (`before` of the first
+// record). The newest run counts that ran or cleared a cell. Nothing is owned. If a journal cannot
+// be read, the file's outputs stay.
 #pragma once
 #include "script/journal/fold.h"
 
 #include <stdint.h>
 
 enum {
-    LEFT_RUNS_MOST = 8,   // that have left something: as many as the workbench shows
-    LEFT_STEPS_MOST = 128 // of them and of those in which nothing ran
+    LEFT_RUNS_MOST = 8,   // the most runs with outputs: as many as the workbench shows
+    LEFT_STEPS_MOST = 128 // the most runs in all, with those in which nothing ran
 };
 
-// The run whose kernel was left, by what its document was taken from; NULL: there is none.
+// The run whose kernel was lost, found by the source of its document; NULL: none.
 const char *left_run(const fold *recovered);
-// Gives the notebook these outputs, also for cells that were deleted and may come back. folder:
-// with .firesteel; saved: when the file was written, wall ns. false: a cell was cleared, and the
-// file does not know it yet. *unread: the first thing that cannot be read.
+// Gives the notebook these outputs, also for cells that were deleted and may come back. folder: the
+// one with .firesteel; saved: when the file was written, wall ns. Returns false if a cell was
+// cleared since the file was saved. *unread: the first thing that cannot be read.
 bool left_give(notebook *nb, const char *folder, const char *run, int64_t saved, err *unread);

@@ -15,7 +15,8 @@
 enum {
     DRAIN_MS = 2000,           // time for clients to take the last events
     READ_MS = 30 * 1000,       // time for followed logs to be read to where they are
-    AGAIN_MS = 15 * 60 * 1000, // until a kernel whose time is over, but which is held, is looked at
+    AGAIN_MS = 15 * 60 * 1000, // until a kernel whose time is over, but which something holds, is
+                               // checked again
 };
 
 void life_begin(kernel *k)
@@ -48,7 +49,7 @@ const char *life_held(const kernel *k)
         return "a port is forwarded";
     if (!document_saved(k->document))
         return "there is unsaved text";
-    // Without a lifetime, whatever is live keeps it.
+    // With lifetime 0, live displays keep the kernel.
     return !k->lifetime_ns && displays_live(k->displays) ? "something is live" : NULL;
 }
 
@@ -70,7 +71,7 @@ static void on_unused(void *arg)
     life_settle(k);
 }
 
-// The time counts from when the last one has gone, or the last cell has ended.
+// The time counts from when the last client left, or the last cell ended.
 void life_settle(kernel *k)
 {
     if (k->options->headless || k->stopping)
@@ -102,8 +103,8 @@ void life_client_gone(kernel *k, bool owner)
     }
     if (server_users(k->server) == 0)
         gate_forget(k->effects->gate);
-    // A kernel that no client has greeted holds nothing; but after a restart they still have to
-    // come back to it.
+    // A kernel that no client has greeted holds nothing. After a restart, though, clients still
+    // have to come back.
     bool ends = k->greeted ? !k->lifetime_ns : !k->options->recover;
     if (ends && owner && server_clients(k->server) == 0 && !life_held(k))
         life_end(k, 0, NULL);
@@ -174,7 +175,7 @@ static void after_sandbox(void *arg)
     server_drain(k->server, DRAIN_MS, stop_loop, k);
 }
 
-// A run has not ended well unless its journal has: the record of the end must be on the disk.
+// A run ends well only if its journal does: the record of the end must be on the disk.
 static void fail_by_journal(kernel *k)
 {
     if (k->exit != 0)
@@ -229,7 +230,7 @@ static void finish_after(kernel *k, uint64_t ms, void (*next)(void *arg))
     loop_timer_start(k->finish_timer, ms, 0);
 }
 
-// Told in the midst of a display's end, which somebody has asked for: what they do comes first.
+// Called while a display ends because somebody ended it: waits until that is done.
 static void on_drained(void *arg)
 {
     finish_after(arg, 0, finished);

@@ -10,8 +10,8 @@
 
 struct written {
     char *path, *cell;
-    long count;  // execution count, as the cell's title has it
-    int skipped; // lines of the cell before the file's first
+    long count;  // execution count, as in the cell's title
+    int skipped; // number of cell lines before the file's first
 };
 struct origins {
     struct written *list;
@@ -49,8 +49,9 @@ static const char *plain(const char *path)
     return path;
 }
 
-// Notes only files that hold the cell's own lines. A template may have moved lines, a name with
-// ${…} is not known here, and appended text does not begin at line 1.
+// Notes only files that have the cell's own lines. Left out are templates, which may have moved
+// lines; names with ${…}, which are unknown here; and appended text, which does not begin at line
+// 1.
 void origins_note(origins *o, const execution *x)
 {
     const struct plan *p = &x->plan;
@@ -68,7 +69,7 @@ void origins_note(origins *o, const execution *x)
     w->skipped = p->skipped;
 }
 
-// "tt.lua:3", or Python's `File "main.py", line 3`: the bytes it has, and the line; 0: it is none.
+// "tt.lua:3", or Python's `File "main.py", line 3`: its length and the line; 0: neither.
 static size_t place_at(const char *text, const char *path, long *line)
 {
     static const char *const middles[] = {":", "\", line "};

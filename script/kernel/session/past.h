@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The earlier options of a resumed run, from its journal: they are used unless new ones are given,
-// and differences are reported. Owns nothing.
+// The earlier options of a resumed run, from its journal: used unless new ones are given.
+// Differences are reported. Owns nothing.
 #pragma once
 #include "script/kernel/session/kernel.h"
 #include "script/notebook/params.h"
@@ -11,8 +11,8 @@ struct parameters {
 };
 void parameters_done(struct parameters *p);
 
-// Sets the parameters that the run was given before; those that no longer exist are left out.
-// ERR_USAGE: the journal hides the value of one, and it was not given again.
+// Sets the parameters that were given to the run before; leaves out those that no longer exist.
+// ERR_USAGE: the journal hides a value, and it was not given again.
 int past_give(const struct kernel_options *o, struct params *params, err *e);
 // A text for people: what the run continues with, and what differs; new.
 char *past_message(const struct kernel_options *o, const struct parameters *now);

@@ -15,7 +15,8 @@
 #include <sys/utsname.h>
 
 enum {
-    SEED_BITS = 48,      // a double, as other programs read JSON, holds it
+    SEED_BITS = 48,      // the largest integer that a double, and so other JSON readers, can
+                         // represent
     FIRST_CELL_MS = 100, // how long the first cell waits for git
 };
 
@@ -56,7 +57,7 @@ static void add_feature(cJSON *list, const char *name, bool has)
         cJSON_AddItemToArray(list, cJSON_CreateString(name));
 }
 
-// What makes one machine round otherwise than another.
+// Properties of the machine that change how numbers are rounded.
 static cJSON *features(void)
 {
     cJSON *list = cJSON_CreateArray();
@@ -94,7 +95,8 @@ static cJSON *machine(void)
     return m;
 }
 
-// Which programs find, how many threads they start, how they write numbers.
+// Variables that decide which programs are found, how many threads they start, how they print
+// numbers.
 static bool matters(const char *name)
 {
     static const char *const begins[] = {"FIRESTEEL_", "OMP_", "MKL_", "OPENBLAS_", "KMP_", "LD_",

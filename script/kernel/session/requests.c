@@ -17,7 +17,8 @@
 
 enum { READ_MAX = 1 << 20 };
 
-// Each carries out a message. 0: *reply gets what the reply has besides "ok" (or NULL); or -1.
+// Each carries out a message. Returns 0, and *reply gets the fields of the reply besides "ok" (or
+// NULL); or -1.
 typedef int request_fn(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e);
 
 static const char *state_name(const kernel *k)
@@ -78,14 +79,14 @@ static cJSON *welcome(const kernel *k, const cJSON *hello)
     return m;
 }
 
-// Somebody looks, and has by now seen all there is.
+// A person looks, and has now seen everything so far.
 static void note_seen(kernel *k, bool person)
 {
     if (person && port_journal(k->port))
         k->seen = (int64_t)journal_seq(port_journal(k->port));
 }
 
-// Somebody comes. A file system that tells of no changes is looked at now.
+// A client comes. Checks the file now if the file system reports no changes.
 static void join(kernel *k)
 {
     cJSON *event = NULL;
@@ -181,7 +182,7 @@ static int answer(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e)
     return asks_answer(k->asks, json_int_or(m, "ask", 0), json_str(m, "value"), e);
 }
 
-// A question for Lua for which a client waits; the client may be gone when the answer comes.
+// A client's question for Lua; the client may be gone when the answer comes.
 struct lookup {
     kernel *kernel;
     int64_t peer;
@@ -202,8 +203,8 @@ static void on_looked_up(void *arg, cJSON *result)
     free(l);
 }
 
-// Whose names they are: when the cell writes a Lua file, its code runs in the worker; another
-// language's are its kernel's.
+// Which language's names to complete: if the cell writes a Lua file, the code runs in the worker;
+// another language's names come from its kernel.
 static void tell_place(const kernel *k, const char *id, cJSON *args)
 {
     const notebook *nb = document_notebook(k->document);
@@ -375,8 +376,8 @@ static request_fn *const requests[] = {
     [MESSAGE_shutdown] = shut_down,
 };
 
-// May a client that only looks send this? Actions are among them: each checks by itself whether it
-// changes anything.
+// May a client that only looks send this? Actions may: each checks by itself whether it changes
+// anything.
 static bool is_looking(message_type type)
 {
     return type == MESSAGE_complete || type == MESSAGE_inspect || type == MESSAGE_read ||
@@ -388,7 +389,8 @@ static void on_message(void *arg, peer *p, message_type type, const cJSON *messa
     cJSON *reply = NULL;
     err e = {0};
     running_catch_up(arg);
-    note_seen(arg, server_is_person(p) && type != MESSAGE_look); // a look is no request of a person
+    note_seen(arg, server_is_person(p) && type != MESSAGE_look); // asking for a look does not mean
+                                                                 // that a person is there
     int result = -1;
     if (server_only_looks(p) && !is_looking(type))
         err_set(&e, ERR_REFUSED, "attached with --read-only: this is only looked at");

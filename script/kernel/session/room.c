@@ -19,7 +19,7 @@ struct other {
     struct room *room;
     client *client;
     pid_t pid;         // 0: no answer yet
-    int64_t unused_ms; // -1: it is used, or headless
+    int64_t unused_ms; // -1: the kernel is in use, or headless
     bool held;
     int64_t memory;
 };
@@ -27,8 +27,8 @@ struct other {
 struct room {
     kernel *kernel;
     loop_timer *timer;
-    bool asking; // the timer is for the answers
-    bool again;  // and somebody wants another look after them
+    bool asking; // the timer waits for the answers
+    bool again;  // and another look was asked for
     struct other **list;
     size_t n, waiting;
 };
@@ -68,8 +68,8 @@ static int64_t measure(struct room *r, struct other *me)
     return sum;
 }
 
-// The one that has been unused longest and may be ended; NULL: there is none. The one that became
-// unused last stays in any case: its person may only have lost the line.
+// The kernel that has been unused longest and may be ended; NULL: none. The kernel that became
+// unused last always stays: its user may only have lost the connection.
 static struct other *oldest(const struct room *r, struct other *me)
 {
     struct other *found = NULL, *newest = NULL;
@@ -85,8 +85,7 @@ static struct other *oldest(const struct room *r, struct other *me)
     return found == newest ? NULL : found;
 }
 
-// Another one looks again by itself whether it may be ended: somebody may have come to it
-// meanwhile.
+// Asks a kernel to end. It checks again by itself: a client may have come meanwhile.
 static void end(struct room *r, struct other *o, int64_t sum)
 {
     AUTO_FREE char *why =
@@ -119,7 +118,7 @@ static void answered(struct room *r)
     if (r->waiting == 0 || --r->waiting > 0)
         return;
     decide(r);
-    loop_timer_start(r->timer, ANSWER_MS, 0); // what was sent arrives before the clients are freed
+    loop_timer_start(r->timer, ANSWER_MS, 0); // messages are sent before the clients are freed
 }
 
 static void on_event(void *arg, message_type type, const cJSON *message)
@@ -182,7 +181,7 @@ static void on_timer(void *arg)
         ask_all(r);
         return;
     }
-    if (r->waiting > 0) { // some do not answer
+    if (r->waiting > 0) { // some kernels do not answer
         r->waiting = 0;
         decide(r);
         loop_timer_start(r->timer, ANSWER_MS, 0);

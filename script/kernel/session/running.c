@@ -15,16 +15,19 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { AHEAD_MAX = 16 }; // executions that the Lua thread has ready: it needs not wait for the loop
+enum {
+    AHEAD_MAX = 16
+}; // executions that the Lua thread has ready, so that it need not wait for
+   // the loop
 
 static const int64_t cleanup_limit = 60 * CLOCK_SEC; // for a cell without timeout=
 
 struct queue_item {
     char *cell_id;
-    bool alone;  // somebody wants this cell, whatever its when=
-    bool later;  // it came after an interrupt: for it nothing has failed
+    bool alone;  // a person asked for this cell: its when= does not count
+    bool later;  // queued after an interrupt: failures before it do not count
     int attempt; // 1: the first one
-    char *after; // why the attempt before it failed; NULL: there was none
+    char *after; // why the attempt before failed; NULL: first attempt
     struct queue_item *next;
 };
 
@@ -82,7 +85,7 @@ static void enqueue(struct queueing *q, const char *cell_id, bool alone)
     cJSON_AddItemToArray(q->ids, cJSON_CreateString(cell_id));
 }
 
-// Says which cells wait, and begins the first one.
+// Reports which cells wait, and begins the first one.
 static void queueing_end(struct queueing *q)
 {
     hashmap_free(q->queued);
@@ -109,7 +112,7 @@ static void item_free(struct queue_item *item)
     free(item);
 }
 
-// Those that would follow, and have not begun, are queued again, as the first ones.
+// Executions that would follow, and have not begun, go back to the front of the queue.
 static void take_back(kernel *k)
 {
     struct queue_item **at = &k->queue;
@@ -129,7 +132,7 @@ void running_catch_up(kernel *k)
 {
     k->catching_up = true;
     take_back(k);
-    if (k->ahead) // they have begun, and their passing waits to be delivered
+    if (k->ahead) // they have begun; the report of that is on its way
         port_flush(k->port);
     k->catching_up = false;
 }
@@ -142,7 +145,7 @@ static bool is_cleanup(const kernel *k, const struct queue_item *item)
     return notebook_find(nb, item->cell_id, &i) && when_runs(notebook_cell(nb, i), true);
 }
 
-// Clears the queue; keeps clean-ups, if they are wanted. Was there anything to clear?
+// Clears the queue, but keeps clean-ups if they are wanted. Returns whether anything was cleared.
 static bool forget_queue(kernel *k, bool cleanups)
 {
     bool any = false;
@@ -176,8 +179,8 @@ void running_free(kernel *k)
     execution_free(STEAL(k->running));
 }
 
-// Text and the like have nothing to run. A cell that cannot be planned is run, to fail where people
-// look.
+// Text cells and the like have nothing to run. A cell whose plan is wrong is run all the same, so
+// that its failure shows where people look.
 static bool is_executable(const notebook *nb, const cell *c)
 {
     struct plan p = {0};
@@ -254,7 +257,8 @@ static void on_owing(void *arg, execution *x)
     limit_cell(k, x->owed_ns);
     if (turn_why(&x->turn) == FAILURE_NONE)
         return;
-    cJSON *event = message_new(MESSAGE_kernel); // so that nobody insists too early
+    cJSON *event =
+        message_new(MESSAGE_kernel); // so that no person sends a second interrupt too early
     json_set_str(event, "state", "interrupting");
     json_set_str(event, "cell", x->turn.cell);
     json_set_int(event, "limit", x->owed_ns / CLOCK_MS);
@@ -272,7 +276,7 @@ static void emit_running(kernel *k, const execution *x)
     port_emit(k->port, event);
 }
 
-// Does the run change a cluster which is not its own?
+// Does the run change a cluster other than its private sandbox?
 static bool reaches_cluster(const struct kernel_options *o)
 {
     return !o->sandbox && o->allow && strstr(o->allow, "cluster");
@@ -286,7 +290,7 @@ static bool names_secret(const notebook *nb)
     return false;
 }
 
-// A cell that is run, for the preflight; NULL: there is nothing to look at.
+// A cell for the preflight; NULL: it has nothing to check.
 static cJSON *preflight_cell(const notebook *nb, size_t i)
 {
     struct plan p = {0};
@@ -306,8 +310,8 @@ static cJSON *preflight_cell(const notebook *nb, size_t i)
     return one;
 }
 
-// What is looked at before the first cell of a headless run; NULL: nothing is. A resumed run has
-// made its objects already.
+// What the preflight checks before the first cell of a headless run; NULL: nothing. A resumed run
+// has made its objects already.
 static cJSON *preflight_of(const kernel *k)
 {
     const struct kernel_options *o = k->options;
@@ -342,7 +346,7 @@ static void tell_attempt(kernel *k, const execution *x)
     port_text(k->port, x->turn.cell, NULL, "stderr", text, strlen(text));
 }
 
-// After a failure a cell may not take for ever.
+// A clean-up after a failure has a time limit.
 static void begin_cleanup(kernel *k, execution *x)
 {
     if (!x->cleanup)
@@ -362,7 +366,8 @@ static void set_up(kernel *k, execution *x)
     glances_drop(k->effects->glances, x->turn.cell);
 }
 
-// What can run without a look at anything but its source.
+// May the cell follow another one without the loop? Only if nothing but its source decides whether
+// and how it runs.
 static execution *follower_of(kernel *k, const struct queue_item *item)
 {
     const notebook *nb = document_notebook(k->document);
@@ -377,7 +382,7 @@ static execution *follower_of(kernel *k, const struct queue_item *item)
     return NULL;
 }
 
-// Makes the next cells of a headless run ready to follow the running one.
+// Prepares the next cells of a headless run to follow the running one.
 static void look_ahead(kernel *k)
 {
     bool may = k->started_all && !k->catching_up && k->running && !k->running->cleanup &&
@@ -482,7 +487,7 @@ static void explain_stop(const kernel *k, execution *x)
     x->message = stop_message(k, x, why);
 }
 
-// For a resumed run: says "verified" only of effects that were checked.
+// For a resumed run: reports "verified" only if effects were checked.
 static void tell_how(cJSON *event, const turn *t)
 {
     long long calls = t->effects, verified = t->verified;
@@ -497,8 +502,8 @@ static bool is_error(enum failure f)
     return f == FAILURE_ERROR || f == FAILURE_ASSERTION || f == FAILURE_MEMORY;
 }
 
-// Is its error what it is for? A time-out that code of the cell has raised is an error, too; when
-// the cell's own time is over, that is none.
+// Is its error the expected one? A time-out that the cell's code has raised is an error like
+// others; a time-out of the cell itself is not expected.
 static bool is_expected(const execution *x)
 {
     bool raised = x->failure == FAILURE_TIMEOUT && turn_stopped(&x->turn) == FAILURE_NONE;
@@ -538,7 +543,7 @@ static void fail_by_journal(const kernel *k, execution *x)
     x->message = mem_strdup(lost->text);
 }
 
-// Its error in one line. It is masked whole: half a secret would not be known as one.
+// Its error in one line. It is masked as a whole first: half a secret would not be recognised.
 static char *failure_line(const kernel *k, const execution *x)
 {
     AUTO_BUF message = {0}, masked = {0};
@@ -550,7 +555,7 @@ static char *failure_line(const kernel *k, const execution *x)
     return x->line > 0 ? str_fmt("line %d: %s", x->line, first) : mem_strdup(first);
 }
 
-// Runs a cell again that has failed: it is the next one. What stands in the run's way still does.
+// Runs a failed cell again, as the next one. A failure before it still counts.
 static bool retry(kernel *k, const execution *x)
 {
     bool late = x->failure == FAILURE_TIMEOUT && !k->run_timed_out;
@@ -580,7 +585,8 @@ static void remember(kernel *k, const execution *x, enum failure failure, const 
     k->failure.stopped = turn_why(&x->turn) != FAILURE_NONE;
 }
 
-// It has ended well before it noticed the stop, which has kept others from running.
+// The execution ended well before it noticed the stop, but the stop kept others from running:
+// remembers that as the run's failure.
 static void remember_stop(kernel *k, const execution *x)
 {
     enum failure why = turn_why(&x->turn);
@@ -615,7 +621,8 @@ static void finish(kernel *k, execution *x)
     AUTO_FREE char *words = x->name ? str_fmt("%s: %s", x->name, x->message) : NULL;
     remember(k, x, x->failure, words ? words : x->message);
     take_back(k);
-    if (!k->interrupted) // otherwise that was done when it was stopped; these came after it
+    if (!k->interrupted) // an interrupt has cleared the queue already; these cells were queued
+                         // later
         forget_queue(k, true);
 }
 
@@ -646,7 +653,7 @@ static void on_executed(void *arg, execution *x)
 {
     kernel *k = arg;
     take_back(k);
-    port_hold(k->port); // its end and the next one's beginning go out together
+    port_hold(k->port); // reports its end and the next one's beginning together
     end(k, x);
     running_go_on(k);
 }
@@ -664,7 +671,7 @@ void running_passed(kernel *k, execution *ended)
     look_ahead(k);
 }
 
-// A cell whose plan is wrong fails without being run.
+// A cell whose plan is wrong fails without running.
 static void fail_unplanned(kernel *k, size_t i, const err *why)
 {
     const cell *c = notebook_cell(document_notebook(k->document), i);
@@ -711,7 +718,7 @@ static void begin_item(kernel *k, const struct queue_item *item)
 void running_go_on(kernel *k)
 {
     const err *lost = port_error(k->port);
-    if (lost->code && !k->running) { // do nothing that cannot be kept
+    if (lost->code && !k->running) { // do nothing that cannot be recorded
         port_release(k->port);
         forget_queue(k, k->failure.what && port_keeps(k->port));
         if (!k->queue)
@@ -750,7 +757,7 @@ void running_go_on(kernel *k)
 void running_interrupt(kernel *k, enum failure why)
 {
     running_catch_up(k);
-    // What was made is cleaned up, unless somebody insists, or nothing can be kept.
+    // Clean-ups run unless this is the second interrupt, or nothing can be recorded.
     bool cleanups = k->running && !k->interrupted && port_keeps(k->port);
     k->cut |= forget_queue(k, cleanups);
     if (!k->running) {
@@ -796,10 +803,11 @@ const struct interp_ops running_ops = {
 
 void running_abandon(kernel *k)
 {
-    execution *x = k->running; // the Lua thread still has it: read only what that does not write
+    execution *x = k->running; // the Lua thread still has it: read only fields that it does not
+                               // write
     execution shown = {.turn.cell = x->turn.cell,
         .chunk = x->chunk,
-        .attempt = 1, // the last one, since it still runs
+        .attempt = 1, // the last report, as it still runs
         .timeout_ns = x->timeout_ns,
         .started = x->started,
         .failure = FAILURE_ERROR,

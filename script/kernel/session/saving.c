@@ -33,8 +33,8 @@ static cJSON *run_outputs(struct run_so_far *run, const cell *c, long *count)
     return outputs;
 }
 
-// Whatever is written hides the secrets that are known by now: some were told after they had been
-// printed, here or in a run before.
+// Masks everything with the secrets known by now: some became known only after they had been
+// printed, in this run or an earlier one.
 static cJSON *outputs_of(void *arg, const cell *c, size_t i, long *count)
 {
     struct run_so_far *run = arg;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The session: one run of one notebook, on the loop's thread. The parts that other threads use are
-// separate; the session owns them and opens them in order: port, displays, asks (the output),
+// separate. The session owns them and opens them in this order: port, displays, asks (the output),
 // effects, and the interpreter, which has the Lua thread. Only session/ includes this.
 #pragma once
 #include "base/hashset.h"
@@ -35,57 +35,60 @@ struct kernel {
     document *document;
     cJSON *parameters;       // {"name": value}
     struct origins *origins; // which cells wrote which files
-    document_lock *lock;     // lock of its file; NULL in a headless run
+    document_lock *lock;     // lock of the notebook's file; NULL in a headless run
     struct filewatch *watch;
-    struct recording *recording; // what the run needs to be done again (record.h)
+    struct recording *recording; // what is needed to repeat the run (record.h)
     struct sandbox *sandbox;
     int kubeconfig_owner; // owner of effects->refusing_kubeconfig; -1: no such file
     loop_timer *run_timer, *cell_timer, *unused_timer, *finish_timer;
     loop_signal *signals[3];
 
-    struct queue_item *queue; // the cells to execute
+    struct queue_item *queue; // queue of the cells to execute
     execution *running;
     int ahead; // how many executions may follow it without the loop (running.c)
     bool catching_up;
     int64_t started;
     long executed;
-    struct {         // what has failed first since the queue was empty
+    struct {         // the first failure since the queue was empty
         cJSON *what; // {cell, name, message}; NULL: nothing
         int exit;
         bool stopped; // it was interrupted, or out of time
     } failure;
-    bool interrupted; // once more, and no clean-up runs either
+    bool interrupted; // interrupted again: no clean-up runs either
     bool cut;         // that has cancelled cells
-    int64_t seen; // number of the newest event when somebody who looks was last heard; 0: nobody
+    int64_t seen; // number of the newest event when a client that looks was last heard; 0: never
     hashset *variables;   // names of globals that cells have set
-    cJSON *terminal;      // of the person who joined last, until no cell runs; NULL: it is in use
-    int64_t lifetime_ns;  // how long it stays unused; 0: it ends with its last client
-    int64_t unused_since; // mono: since then nobody has looked and no cell has run; 0: it is in use
+    cJSON *terminal;      // terminal of the person who joined last, until no cell runs; NULL: in
+                          // use already
+    int64_t lifetime_ns;  // how long it may stay unused; 0: it ends with its last client
+    int64_t unused_since; // mono: since when no client has looked and no cell has run; 0: in use
     struct {
         int ok, failed, cancelled;
     } counts;
     bool greeted;             // a client has said hello
     bool started_all;         // a headless run has queued its cells; it ends after them
-    bool waiting_for_sandbox; // no cell is executed before the sandbox is ready
-    bool waiting_for_git;     // nor before git has answered, for a moment
+    bool waiting_for_sandbox; // waits for the sandbox before it executes a cell
+    bool waiting_for_git;     // waits a moment for git's answer before it executes a cell
     bool said_busy, wedged, run_timed_out;
-    struct room *room;     // room.c; NULL: not yet
-    char *before;          // the run whose document it took over; NULL: none
-    err unread;            // what of its outputs cannot be read, until a save has told it
-    char *last_cell;       // of a headless run: the last one that was executed
-    int64_t last_deadline; // mono: when its time is over; 0: never
-    bool finishing;        // its cells are done, and followed logs come to their end
+    struct room *room;     // room.c; NULL: not made yet
+    char *before;          // the run whose document was taken over; NULL: none
+    err unread;            // the outputs of that run that cannot be read, until a save has reported
+                           // it
+    char *last_cell;       // in a headless run: the cell that was executed last
+    int64_t last_deadline; // mono: the run's time limit; 0: none
+    bool finishing;        // its cells are done; followed logs are read to their end
     bool end_when_idle;    // a shutdown was requested while a cell ran
-    bool discards;         // and what is unsaved is not wanted any more
+    bool discards;         // and unsaved changes are to be dropped
     bool stopping;         // the run is over: nothing starts any more
     bool unended;          // its end could not be journaled
-    bool abandoned;        // the Lua thread does not end; it goes with the process
+    bool abandoned;        // the Lua thread does not end; it ends with the process
     int exit;              // exit code of the run, or GUARD_RESTART
-    char *given_up;        // why its starter cannot go on with it; NULL: it can
+    char *given_up;        // why its starter cannot continue; NULL: it can
     char *last_words;      // why the run ends; NULL: in order
 };
 
-// Makes a kernel without document, journal and Lua. Everything opened in it is freed with it.
+// Makes a kernel without document, journal and Lua. Everything that is opened in it is freed with
+// it.
 kernel *kernel_new(const struct kernel_options *o, err *e);
 void kernel_free(kernel *k);
 // Locks the document at a path for editing; *lock is NULL when there is nothing to lock.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which cells of a queue run, by their when= and tags: as usual, or after a cell has failed or was
-// interrupted, so that a clean-up happens. Nothing is kept.
-//
+// Decides which cells of a queue run, by their when= and tags: as usual, or after a cell has failed
+// or was interrupted, so that a clean-up happens. Plain functions.
 //   when=            while nothing failed     after a failure or an interrupt
 //   (none)           runs                     does not
 //   "always"         runs                     runs
@@ -10,9 +9,9 @@
 #pragma once
 #include "script/notebook/cell.h"
 
-// May this cell run? The interpreter evaluates an expression when it is the cell's turn.
+// May this cell run? The interpreter evaluates an expression when the cell's turn comes.
 bool when_runs(const cell *c, bool failed);
-// The expression of a cell; NULL: when= has none.
+// The expression in a cell's when=; NULL: it has none.
 const char *when_expression(const cell *c);
-// Does a run of all cells leave it out (nbclient's tag skip-execution, and skip)?
+// Does running all cells leave this one out (nbclient's tag skip-execution, and skip)?
 bool when_skipped(const cell *c);

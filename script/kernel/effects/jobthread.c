@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "script/kernel/effects/hand.h"
+#include "script/kernel/effects/jobthread.h"
 
 #include "base/mem.h"
 
@@ -7,12 +7,12 @@
 #include <signal.h>
 
 struct task {
-    hand *hand;
+    jobthread *thread;
     void *job;
     struct task *next;
 };
 
-struct hand {
+struct jobthread {
     loop *loop;
     void (*work)(void *job);
     void (*done)(void *job);
@@ -24,16 +24,16 @@ struct hand {
     bool quit;
 };
 
-hand *hand_new(loop *l, void (*work)(void *job), void (*done)(void *job))
+jobthread *jobthread_new(loop *l, void (*work)(void *job), void (*done)(void *job))
 {
-    hand *h = mem_alloc(sizeof *h);
-    *h = (hand){.loop = l, .work = work, .done = done};
+    jobthread *h = mem_alloc(sizeof *h);
+    *h = (jobthread){.loop = l, .work = work, .done = done};
     pthread_mutex_init(&h->lock, NULL);
     pthread_cond_init(&h->wake, NULL);
     return h;
 }
 
-void hand_free(hand *h)
+void jobthread_free(jobthread *h)
 {
     if (!h)
         return;
@@ -56,13 +56,13 @@ void hand_free(hand *h)
 static void on_done(void *arg)
 {
     struct task *t = arg;
-    void (*done)(void *job) = t->hand->done;
+    void (*done)(void *job) = t->thread->done;
     void *job = t->job;
     free(t);
     done(job);
 }
 
-static struct task *next_task(hand *h)
+static struct task *next_task(jobthread *h)
 {
     pthread_mutex_lock(&h->lock);
     while (!h->quit && !h->tasks)
@@ -76,7 +76,7 @@ static struct task *next_task(hand *h)
 
 static void *thread_main(void *arg)
 {
-    hand *h = arg;
+    jobthread *h = arg;
     struct task *t;
     while ((t = next_task(h))) {
         h->work(t->job);
@@ -85,7 +85,7 @@ static void *thread_main(void *arg)
     return NULL;
 }
 
-static int start(hand *h, err *e)
+static int start(jobthread *h, err *e)
 {
     sigset_t all, before; // the loop's thread takes the signals
     sigfillset(&all);
@@ -96,12 +96,12 @@ static int start(hand *h, err *e)
     return failed ? err_start(e, failed, "cannot start a thread") : 0;
 }
 
-int hand_give(hand *h, void *job, err *e)
+int jobthread_add(jobthread *h, void *job, err *e)
 {
     if (!h->has_thread && start(h, e) < 0)
         return -1;
     struct task *t = mem_alloc(sizeof *t);
-    *t = (struct task){.hand = h, .job = job};
+    *t = (struct task){.thread = h, .job = job};
     pthread_mutex_lock(&h->lock);
     struct task **last = &h->tasks;
     while (*last)
