@@ -16,7 +16,7 @@ struct both {
     const notebook *nb_a, *nb_b;
     size_t *partner; // of a's cells
     cJSON *out;
-    bool differs; // something that was computed does
+    bool differs; // something that was computed differs
 };
 
 static cJSON *head(const fold *f)
@@ -51,7 +51,7 @@ static const cJSON *shown_value(const cJSON *entry, const char *member)
     return entry && member ? json_get(entry, member) : entry;
 }
 
-// Adds the members of two objects that differ: of each, what is called `member`, NULL: all of it.
+// Adds the members of two objects that differ: of each only `member`, or all of it if that is NULL.
 static void add_members(cJSON *to, const cJSON *a, const cJSON *b, const char *member)
 {
     const cJSON *m;
@@ -90,7 +90,7 @@ static void add_changes(cJSON *metrics)
     }
 }
 
-// An object that the run has made itself is true in both: its name alone may be another one.
+// Objects that the runs made: "made by the run" is true in both, so only the name may differ.
 static void drop_own(cJSON *objects)
 {
     for (cJSON *o = objects ? objects->child : NULL, *next; o; o = next) {
@@ -158,14 +158,14 @@ static void add_entry(struct both *w, const char *list, cJSON *entry)
     cJSON_AddItemToArray(json_array_at(w->out, list), entry);
 }
 
-// A cell as it stands in the file: marker and source.
+// A cell as it is in the file: marker and source.
 static void whole(const cell *c, buf *out)
 {
     buf_fmt(
         out, "%%%%%s%s\n%s%s", *c->marker ? " " : "", c->marker, c->source, *c->source ? "\n" : "");
 }
 
-// a or b: NULL when the cell is in the other run alone.
+// a or b: NULL if only the other run has the cell.
 static void add_source(struct both *w, const char *title, const cell *a, const cell *b)
 {
     AUTO_BUF before = {0}, after = {0}, diff = {0};
@@ -289,7 +289,7 @@ cJSON *compare_runs(const struct compared *a, const struct compared *b)
     add_origin(&w);
     add_cells(&w);
     add_executions(&w);
-    // What a trial reads is known of its cell alone.
+    // What a trial reads is recorded for its cell only.
     if (json_get(w.out, "metrics") && !fold_is_child(a->fold) && !fold_is_child(b->fold))
         json_set(w.out, "causes", compare_causes(a, b, w.out));
     json_set_bool(w.out, "same", !w.differs);

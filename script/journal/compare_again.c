@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Did a run give again what another one did? nbval's idea: outputs are compared, numbers within the
-// tolerance that their cell allows; what says of itself that it cannot repeat is left out.
+// Checks whether a run reproduced another one, after nbval's idea: outputs are compared, numbers
+// within the tolerance of their cell; outputs that are declared not to be repeatable are left out.
 #include "base/clock.h"
 #include "base/linediff.h"
 #include "base/mem.h"
@@ -32,14 +32,14 @@ static cJSON *result(
     return r;
 }
 
-// A difference of numbers counts in relation to them, if they are larger than 1.
+// A difference of numbers is relative to them if they are larger than 1.
 static bool within(double a, double b, double tolerance)
 {
     double scale = fmax(1, fmax(fabs(a), fabs(b)));
     return a == b || (isnan(a) && isnan(b)) || fabs(a - b) <= tolerance * scale;
 }
 
-// The number at *s, and behind it; false: there is none.
+// Reads the number at *s and moves *s past it; false: there is none.
 static bool take_number(const char **s, double *number)
 {
     char *end;
@@ -58,8 +58,8 @@ static const char *skip_blanks(const char *s)
     return s + strspn(s, " \t");
 }
 
-// Goes over the blanks at both places. How many there are says nothing: a table is as wide as its
-// numbers. false: words end in one text alone.
+// Skips the blanks at both places. Their number means nothing: a table's columns are as wide as its
+// numbers. false: only one of the texts has blanks here.
 static bool skip_both(const char **a, const char **b, bool begins)
 {
     const char *x = skip_blanks(*a), *y = skip_blanks(*b);
@@ -69,7 +69,7 @@ static bool skip_both(const char **a, const char **b, bool begins)
     return same;
 }
 
-// Are the texts the same but for numbers that differ no more than that, and for blanks?
+// Are the texts equal except for blanks, and for numbers that differ by at most the tolerance?
 static bool is_near(const char *a, const char *b, double tolerance)
 {
     for (bool begins = true; *a || *b; begins = a[-1] == '\n') { // of a line
@@ -90,9 +90,9 @@ static bool is_near(const char *a, const char *b, double tolerance)
     return !*a && !*b;
 }
 
-// What a cell has shown and could show again. A live display is none, and a list of pods: they go
-// with their cluster; a training's has its metrics. Returns whether something was left out that is
-// compared nowhere.
+// What a cell has shown and could show again. Not a live display or a list of pods, which change
+// with their cluster; a training's display is compared by its metrics. Returns whether something
+// was left out that is compared nowhere.
 static bool repeatable(
     const struct compared *run, const struct run_cell *c, const char *branch, buf *out)
 {
@@ -111,7 +111,7 @@ static bool repeatable(
     return left_out;
 }
 
-// Do they differ only in what the runs were given by their clusters?
+// Do they differ only in what the runs' clusters gave them?
 static bool is_given(const struct again *w, const buf *was, const buf *is)
 {
     AUTO_BUF a = {0}, b = {0};
@@ -127,7 +127,7 @@ static void compare_branch(struct again *w, const char *title, const char *branc
 {
     AUTO_BUF was = {0}, is = {0}, was_settled = {0}, is_settled = {0}, diff = {0};
     bool left_out = repeatable(w->a, a, branch, &was);
-    left_out = repeatable(w->b, b, branch, &is) || left_out; // both fill in their text
+    left_out = repeatable(w->b, b, branch, &is) || left_out; // both complete their text
     if (left_out)
         result(w, "display", title, "unknown", "it is as the cluster was");
     if (!was.len && !is.len)

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Which change reaches a metric that has moved: what cells recorded of their reads and writes is
-// followed from the changed inputs on, in the order in which the cells ran.
-//
+// Finds the change that reaches a metric: follows, from the changed inputs on, what cells recorded
+// of their reads and writes, in the order in which the cells ran.
 //   parameter lr ──> global lr ──read──> cell "Train" ──writes──> global loss ──> …
-//
-// A cell hands on every change that has reached it, in what it writes; but a text, a number or a
-// boolean that is the same in both runs hands on nothing. A table that was only read may have been
-// changed in place, so it is handed on like one that was written.
+// A cell passes every change that has reached it on to everything it writes. Exception: a text, a
+// number or a boolean that is the same in both runs passes on nothing. A table that was only read
+// may have been changed in place, so it counts as written.
 #include "base/mem.h"
 #include "base/str.h"
 #include "script/journal/compare.h"
@@ -29,11 +27,11 @@ struct flow {
     const notebook *nb_a, *nb_b;
     size_t *partner;     // of b's cells: in a
     cJSON *globals;      // name → set
-    cJSON *left;         // by cells: files (their paths), variables, objects; text → set
+    cJSON *left;         // left by cells: files (their paths), variables, objects; text → set
     cJSON *leaves;       // id of a cell → these texts
     cJSON *earlier;      // all changes that have reached a cell so far
     cJSON *cells;        // id → set
-    bool seed, recorded; // another seed; did the cells record their reads?
+    bool seed, recorded; // the seeds differ; did the cells record their reads?
 };
 
 static void add(cJSON *set, const char *what, const char *name, int64_t place)
@@ -77,7 +75,7 @@ static void add_reads(const struct flow *w, const struct run_cell *c, cJSON *set
         add(set, "seed", "", PLACE_SEED);
 }
 
-// What the same cell has used in the other run, else any.
+// What the same cell has used in the other run, or else any cell.
 static const cJSON *used_then(
     const cJSON *own, const cJSON *all, const char *list, const char *name)
 {
@@ -85,7 +83,7 @@ static const cJSON *used_then(
     return used ? used : json_get(json_get(all, list), name);
 }
 
-// What has reached the cell that left it; NULL: no cell has.
+// The changes that have reached the cell that left this thing; NULL: no cell left it.
 static const cJSON *left_of(
     const struct flow *w, const char *list, const char *what, const char *name)
 {
@@ -95,8 +93,8 @@ static const cJSON *left_of(
     return json_get(w->left, text);
 }
 
-// What an earlier cell left hands on what reached that cell. An object that the run has made is
-// another one each time: of it only that counts.
+// Adds the changes that come with things that an earlier cell left. An object that the run made
+// differs in each run, so only the changes of its cell count.
 static void add_used(const struct flow *w, size_t i, const struct run_cell *b, cJSON *set)
 {
     static const struct {
@@ -126,7 +124,7 @@ static void add_used(const struct flow *w, size_t i, const struct run_cell *b, c
     }
 }
 
-static void hand_on(struct flow *w, const char *name, const cJSON *set)
+static void pass_on(struct flow *w, const char *name, const cJSON *set)
 {
     if (set->child)
         json_set(w->globals, name, cJSON_Duplicate(set, true));
@@ -134,19 +132,19 @@ static void hand_on(struct flow *w, const char *name, const cJSON *set)
         cJSON_DeleteItemFromObjectCaseSensitive(w->globals, name);
 }
 
-static void hand_on_all(struct flow *w, size_t i, const struct run_cell *c, const cJSON *set)
+static void pass_on_all(struct flow *w, size_t i, const struct run_cell *c, const cJSON *set)
 {
     const struct run_cell *was = partner_of(w, i);
     const cJSON *written, *name, *then = was ? json_get(was->used, "writes") : NULL;
     const cell *source = notebook_cell(w->nb_b, i);
     if (cell_has_tag(source, "parameters") || cell_has_tag(source, "injected-parameters"))
-        return; // the parameters' own changes are there already
+        return; // changes of the parameters themselves are there already
     static const cJSON nothing;
     cJSON_ArrayForEach(written, json_get(c->used, "writes"))
     {
         const char *before = json_str_or(then, written->string, "");
         bool same = *before && str_eq(before, written->valuestring);
-        hand_on(w, written->string, same ? &nothing : set);
+        pass_on(w, written->string, same ? &nothing : set);
     }
     cJSON_ArrayForEach(name, json_get(c->used, "touched"))
     {
@@ -164,7 +162,7 @@ static void follow(struct flow *w, size_t i, const struct run_cell *c)
         add_source(w, i, set);
     add_reads(w, c, set);
     add_used(w, i, c, set);
-    hand_on_all(w, i, c, set);
+    pass_on_all(w, i, c, set);
     merge(w->earlier, set);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which cells of two documents are the same one, and what they have shown.
+// Matches the cells of two documents, and compares their outputs.
 #include "base/mem.h"
 #include "base/str.h"
 #include "script/journal/compare.h"
@@ -53,7 +53,7 @@ static void match_titles(struct matching *m)
     }
 }
 
-// What is left between two pairs is paired in its order, as far as it is of one kind.
+// Pairs the cells that are left between two pairs in their order, as long as they are of one kind.
 static void match_places(struct matching *m)
 {
     size_t k = 0, n = notebook_count(m->b);
@@ -124,7 +124,7 @@ bool compare_is_progress(const struct output *o)
     return o->kind == OUTPUT_DISPLAY && json_get(o->data, PROGRESS);
 }
 
-// A list of objects is as old as they are: it has a column for that.
+// Is the table a list of cluster objects? Such a list has a column AGE.
 static bool has_ages(const cJSON *table)
 {
     const cJSON *column;
@@ -143,7 +143,7 @@ bool compare_is_of_cluster(const struct output *o)
            (json_get(o->data, PODS) || has_ages(json_get(o->data, TABLE)));
 }
 
-// A training's progress and its lines come by two ways: which was first is no difference.
+// A training's progress and its lines arrive on two paths, so their order means nothing.
 void compare_output(
     const struct compared *run, const struct run_cell *c, const char *branch, buf *out)
 {
@@ -156,7 +156,7 @@ void compare_output(
 
 #define DIGITS "0123456789"
 
-// "1m43s", "2h03m": as times from a minute on are printed. Its length; 0: it is none.
+// "1m43s", "2h03m": durations of a minute or more. Returns the length; 0: it is none.
 static size_t long_time(const char *s)
 {
     size_t n = 0, parts = 0;
@@ -183,8 +183,8 @@ static size_t short_time(const char *s)
     return 0;
 }
 
-// The word at s of which a part differs from run to run and says nothing: "0x55d0c0ffee", "12ms".
-// Its length, and what stands for it; 0: it is none.
+// A word at s that has a part which differs in each run and means nothing: "0x55d0c0ffee", "12ms".
+// Returns its length, and its replacement; 0: it is none.
 static size_t passing_word(const char *s, bool begins, const char **as)
 {
     size_t hex = str_starts(s, "0x") ? strspn(s + 2, DIGITS "abcdef") : 0;
@@ -198,7 +198,7 @@ static size_t passing_word(const char *s, bool begins, const char **as)
     return isalnum((unsigned char)s[n]) || s[n] == '_' ? 0 : n;
 }
 
-// What a file cell says of its file, which may have been there: "Overwrote t.lua (4 lines)".
+// A file cell's message, which depends on whether the file existed: "Overwrote t.lua (4 lines)".
 static size_t other_verb(const char *line)
 {
     static const char *const verbs[] = {"Overwrote ", "Kept "};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a run did not choose but was given: names and uids of its objects, the address of its
-// cluster, times. Twice the same run has others, so they say nothing.
+// Finds what the cluster gave a run and the run did not choose: names and uids of its objects, the
+// address of its cluster, times. They differ in each run, so they mean nothing.
 #include "base/mem.h"
 #include "base/str.h"
 #include "script/journal/compare.h"
@@ -40,7 +40,7 @@ static void add_object(struct list *l, const cJSON *object)
     add(l, host ? host + strlen("://") : NULL, "CLUSTER");
 }
 
-// The longest first: "mnist-1" may be a part of "mnist-12".
+// Longest first: "mnist-1" may be a part of "mnist-12".
 static int by_length(const void *a, const void *b)
 {
     size_t x = strlen(((const struct given *)a)->text), y = strlen(((const struct given *)b)->text);
@@ -82,7 +82,7 @@ static size_t matches(const char *s, const char *pattern)
     return i;
 }
 
-// A word that the cluster or the program made for this run alone. Its length; 0: it is none.
+// A word that the cluster or the program made for this run. Returns its length; 0: it is none.
 static size_t made_word(const char *s, const char **as)
 {
     static const struct {
@@ -100,7 +100,7 @@ static size_t made_word(const char *s, const char **as)
     return 0;
 }
 
-// What the program says of what was in its store or at the registry before.
+// Lines about what was in the program's store or at the registry before.
 static size_t was_there(const char *s)
 {
     size_t n = str_starts(s, "(") ? 1 + strspn(s + 1, DIGITS) : 0;
@@ -149,7 +149,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-// Columns are as wide as their names, and events come in any order.
+// Columns are as wide as their contents, and events come in any order.
 static void squeeze(const char *line, buf *out)
 {
     for (; *line; line++)

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-static const double WORTH_TELLING = 0.1; // seconds by which a cell took longer, or shorter
+static const double WORTH_TELLING = 0.1; // shorter differences of a cell's duration are not shown
 
 static char *value_text(const cJSON *value)
 {

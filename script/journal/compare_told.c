@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// What a run has told, by names that are the same in two runs: "loss" of the run itself, "loss of
-// Trials: wide" of a branch of a cell, which is compared with the same branch alone.
+// What a run has reported, under names that are the same in two runs: "loss" of the run itself,
+// "loss of Trials: wide" of a branch of a cell, which is compared with the same branch only.
 #include "base/mem.h"
 #include "base/str.h"
 #include "script/journal/compare.h"
 
 #include <stdint.h>
 
-// The title of a cell; in run b that of its partner.
+// The title of a cell; for run b, that of its partner.
 static char *title_of(const struct paired *p, const fold *f, const char *id)
 {
     size_t k, i = 0;

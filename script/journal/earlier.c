@@ -9,19 +9,19 @@
 
 #include <string.h>
 
-// STAMP: the part of a run's name "20260102-030405-1a2b". Only so many journals are looked into.
-// PARSED: a record costs so many times as much when it is understood as when its place is found.
+// STAMP: the length of "20260102-030405-1a2b" in a run's name. The next: the most journals that are
+// read. PARSED: how much more it costs to parse a record than to find its place.
 enum { STAMP = 20, TRIED_MOST = 64, PARSED = 8 };
 
 struct earlier {
     char *folder, *path, *own;
     char *like;    // the run's names up to their stamp
     cJSON *values; // of the parameters
-    bool injected; // the notebook has kept some that were given: no run began with all of them
+    bool injected; // the notebook kept parameters that were given: no run began with all of them
     char **runs;   // NULL: not listed yet
     size_t next, tried;
-    struct earlier_run now; // one that is being gone through
-    size_t told;            // the record of it that its facts need next
+    struct earlier_run now; // the run that is being read
+    size_t told;            // the next record that its facts need
     cJSON *first;           // its first record
 };
 
@@ -33,8 +33,7 @@ static const cell *injected_in(const notebook *nb)
     return NULL;
 }
 
-// The values of the parameters that a notebook has, with those that were given, which take the
-// place of any that it has from an earlier run: {name = value}.
+// The values of a notebook's parameters, replaced by the given ones: {name = value}.
 static cJSON *values_of(const notebook *nb, const char *const *given)
 {
     struct params params;
@@ -90,7 +89,7 @@ void earlier_free(earlier *e)
     free(e);
 }
 
-// A run that has begun with these parameters, or where somebody could change them.
+// Can the run have the same parameters? It began with them, or a person could change them in it.
 static bool may_be(const earlier *e, const cJSON *first)
 {
     return str_eq(json_str(first, "path"), e->path) &&
@@ -98,7 +97,7 @@ static bool may_be(const earlier *e, const cJSON *first)
                json_equal(json_get(first, "parameters"), e->values));
 }
 
-// Opens the next run that may be one. false: there are no more.
+// Opens the next run that can match. false: there are no more.
 static bool open_next(earlier *e)
 {
     size_t prefix = strlen(e->like);
@@ -120,7 +119,7 @@ static bool open_next(earlier *e)
     return false;
 }
 
-// When it has been gone through, and is one of ours.
+// Checks a run that was read to its end.
 static void begin_facts(earlier *e, size_t bytes)
 {
     if (replay_look(e->now.replay, bytes))

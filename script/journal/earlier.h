@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
-// The earlier runs of a notebook with the same parameters, the newest first: what they left is
-// shown again. They are looked for in pieces, so that nobody waits; it owns what it has opened.
+// Finds the earlier runs of a notebook with the same parameters, the newest first, to show their
+// outputs again. It works in small pieces, so that nobody waits. It owns what it has opened.
 #pragma once
 #include "script/journal/replay.h"
 
 typedef struct earlier earlier;
 struct earlier_of {
     const char *folder;       // the working folder
-    const char *path, *name;  // of the notebook's file; its runs are named after the name
-    const notebook *notebook; // as it is now; borrowed until earlier_new has returned
+    const char *path, *name;  // of the notebook's file, whose name begins the names of its runs
+    const notebook *notebook; // the notebook now; borrowed until earlier_new has returned
     const char *const *given; // NAME=VALUE, NULL-terminated; or NULL
-    const char *own;          // a run that does not count; or NULL
+    const char *own;          // a run to leave out; or NULL
 };
-// A run whose cells began at least once; whoever gets it frees it with earlier_done.
+// A run in which at least one cell began; the caller frees it with earlier_done.
 struct earlier_run {
     char *run, *spools; // its name, and the folder of its spools
     replay *replay;
@@ -22,7 +22,7 @@ struct earlier_run {
 
 earlier *earlier_new(const struct earlier_of *of);
 void earlier_free(earlier *e); // NULL is fine
-// Goes on, through about so many bytes of a journal. 1: *out has the next run; 0: call it again;
+// Continues, reading about so many bytes of a journal. 1: *out has the next run; 0: call it again;
 // -1: there are no more.
 int earlier_next(earlier *e, size_t bytes, struct earlier_run *out);
 void earlier_done(struct earlier_run *r);

@@ -195,7 +195,7 @@ fold *fold_file(const char *path, err *first_bad, err *e)
     return fold_most(path, NULL, first_bad, e);
 }
 
-// Printed text, or a display that is no progress of a training: nothing of what came out.
+// Printed text, or a display other than a training's progress: it affects none of the results.
 static bool is_only_shown(const char *line, size_t n)
 {
     static const char *const types[] = {"stream\"", "display\"", "update\""};
@@ -216,7 +216,7 @@ fold *fold_without_outputs(const char *path, err *e)
 
 fold *fold_shown(const char *path, err *first_bad, err *e)
 {
-    bool written = journal_is_written(path); // asked first: it may end while it is read
+    bool written = journal_is_written(path); // ask before reading: the writer may end meanwhile
     fold *f = fold_file(path, first_bad, e);
     if (f && written)
         fold_goes_on(f, clock_mono());
@@ -385,7 +385,7 @@ bool ledger_left_over(const struct ledger_entry *l)
 size_t fold_left_overs(const fold *f)
 {
     size_t n = 0;
-    if (json_bool_or(f->first, "sandbox", false)) // a private one went with the run
+    if (json_bool_or(f->first, "sandbox", false)) // a private sandbox went with the run
         return 0;
     for (size_t i = 0; i < f->n_ledger; i++)
         n += ledger_left_over(&f->ledger[i]);

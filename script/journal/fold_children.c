@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The child records of a run: trials and measurements. Each is a branch of a cell with a name of
-// its own, and what is recorded and shown in that branch, and in branches below it, belongs to it.
-//
+// its own. What is recorded and shown in that branch, and in branches below it, belongs to the
+// child.
 //   children ─ name, cell, branch, value, recorded      found by "cell\0branch"
-//   past_children ─ {name: value}: those that an earlier kernel of the run has left
+//   past_children ─ {name: value}: those of an earlier kernel of the run
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -130,7 +130,7 @@ void fold_copy_children(fold *f, const fold *from)
     }
 }
 
-// A child whose run has ended has not gone on.
+// A child cannot still run when its run has ended.
 static const char *state_of(const fold *f, const struct fold_child *c)
 {
     const char *state = json_str_or(c->value, "state", "running");
@@ -139,13 +139,13 @@ static const char *state_of(const fold *f, const struct fold_child *c)
 
 const struct fold_child *fold_child_named(const fold *f, const char *name)
 {
-    for (size_t i = f->n_children; i-- > 0;) // of two with one name the later one
+    for (size_t i = f->n_children; i-- > 0;) // of two with the same name, the later one
         if (str_eq(f->children[i].name, name))
             return &f->children[i];
     return NULL;
 }
 
-// One that a resumed run has taken over tells when it began itself.
+// A child that a resumed run took over names the time at which it began.
 static int64_t began_of(const struct fold_child *c)
 {
     int64_t began;
@@ -153,7 +153,7 @@ static int64_t began_of(const struct fold_child *c)
     return told && clock_parse_rfc3339(told, &began, NULL) == 0 ? began : c->started;
 }
 
-// Of the outputs of a cell only those of the child stay.
+// Keeps only the child's outputs of a cell.
 static void narrow_outputs(fold *f, struct run_cell *c, const struct fold_child *child)
 {
     size_t n = 0;

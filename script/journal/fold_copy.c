@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// A state of a run twice: so that one can come back to it after more events.
+// Copies a run's state, so that a reader can come back to it after more events.
 #include "base/mem.h"
 #include "base/str.h"
 #include "script/journal/fold_private.h"
 
 #include <string.h>
 
-enum { NODE = 64 }; // bytes of a JSON value, about
+enum { NODE = 64 }; // size of a JSON value in bytes, approximately
 
 // Its rows are found again when they change.
 static struct output copy_output(const struct output *from)
@@ -57,7 +57,7 @@ static void copy_cells(fold *f, const fold *from)
     f->cells = mem_array(n + 1, sizeof *f->cells);
     for (size_t i = 0; i < n; i++)
         f->cells[i] = copy_cell(&from->cells[i]);
-    for (size_t i = n; i-- > 0;) { // backwards: of two with one id the first wins
+    for (size_t i = n; i-- > 0;) { // backwards: of two with the same id the first wins
         const struct run_cell *c = &f->cells[i];
         hashmap_set(f->by_id, c->id, strlen(c->id), i);
         for (size_t k = 0; k < c->n_outputs; k++)

@@ -31,7 +31,7 @@ static struct run_cell *cell_at(fold *f, const char *id)
         return c;
     size_t at = f->n_cells++, last = at + f->n_gone;
     f->cells = mem_resize(f->cells, last + 1, sizeof *f->cells);
-    if (f->n_gone) { // the first cell that has left makes room
+    if (f->n_gone) { // the cell that left first makes room
         f->cells[last] = f->cells[at];
         index_cell(f, last);
     }
@@ -77,14 +77,14 @@ static size_t weigh(const struct run_cell *c)
     return weight;
 }
 
-// Has it something that a document's cell would lack if it came back without it?
+// Has the cell something that it would lack if the document's cell came back without it?
 static bool has_run(const struct run_cell *c)
 {
     return c->id && (c->count || c->n_outputs);
 }
 
-// A cell that has left the document may come back, when its deletion is undone: so what it had left
-// is kept. If that takes too much memory, those that left last are kept.
+// Keeps the outputs of a cell that has left the document: it may come back when its deletion is
+// undone. If that takes too much memory, those that left last are kept.
 static void keep_gone(fold *f, struct run_cell *cells, size_t n)
 {
     enum { MOST = 32 << 20 };
@@ -127,7 +127,7 @@ static void follow_document(fold *f)
     f->n_cells = n;
     hashmap_clear(f->by_id);
     hashmap_clear(f->by_display);
-    for (size_t i = n + f->n_gone; i-- > 0;) // backwards: of two with one id the first wins
+    for (size_t i = n + f->n_gone; i-- > 0;) // backwards: of two with the same id the first wins
         index_cell(f, i);
     count_states(f);
 }
@@ -185,7 +185,7 @@ static void forget_cell(fold *f, struct run_cell *c, bool all)
     *c = (struct run_cell){.id = c->id};
 }
 
-// Another kernel continues the run: its cells run again, from the top, except those that it keeps.
+// Another kernel continues the run: its cells run again from the top, except those that it keeps.
 static int on_resumed(fold *f, const cJSON *r, err *e)
 {
     bool all = !json_get(r, "kept");
@@ -295,7 +295,7 @@ static int on_state(fold *f, const cJSON *r, err *e)
         c->ended = c->cleared = 0;
         c->mono_start = c->mono_end = f->mono_last;
     } else if (state == STATE_OK || state == STATE_FAILED || state == STATE_CANCELLED) {
-        // A cell that is cancelled in the queue has no "ms"; one that runs meanwhile has no end.
+        // A cell that is cancelled in the queue has no "ms"; one that is still running has no end.
         bool waited = state == STATE_CANCELLED && !json_get(r, "ms") && c->ended;
         c->ended = f->last;
         c->mono_end = f->mono_last;
@@ -313,7 +313,7 @@ static int on_state(fold *f, const cJSON *r, err *e)
     return 0;
 }
 
-// The last output of a branch; of none, the last one of all. NULL: there is none.
+// The last output of a branch; if it has none, the last one of all. NULL: there is none.
 static struct output *last_output(const struct run_cell *c, const char *branch)
 {
     size_t i = c->n_outputs;
@@ -335,7 +335,7 @@ static struct output *new_output(struct run_cell *c, enum output_kind kind, cons
     return o;
 }
 
-// Appends to the previous output if that is text of the same stream.
+// Appends to the last output if that is text of the same stream.
 static void add_text(struct run_cell *c, const char *branch, const char *name, const char *text)
 {
     struct output *last = last_output(c, branch);
@@ -460,7 +460,7 @@ static void fold_rows(const fold *f, struct output *o, const cJSON *changes)
     }
 }
 
-// What an update may say of a table as a whole.
+// The fields of a table as a whole that an update may change.
 static bool is_of_table(const char *field)
 {
     static const char *const fields[] = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which global a cell read, and another cell has set to something else since.
+// Finds globals that a cell read and another cell has set to something else since.
 #include "base/mem.h"
 #include "base/str.h"
 #include "script/journal/fold_private.h"
@@ -69,8 +69,8 @@ bool fold_uses_field(const fold *f, const struct run_cell *c, const char *name)
            fold_has_word(notebook_cell(nb, i)->source, fold_field(name));
 }
 
-// Has a resumed run executed it only for what it leaves to others, and found all as it was? Then
-// its values are the same, also those that have no digest.
+// Did a resumed run execute it only to rebuild its values, with all effects verified? Then its
+// values are the same, also those that have no digest.
 static bool is_rebuilt(const fold *f, const struct run_cell *c)
 {
     const cJSON *again = json_get(f->resumed, "again");

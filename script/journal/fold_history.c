@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How metrics moved: every value that run.metric told, kept as numbers (a run may tell millions),
+// The history of metrics: every value of run.metric, kept as numbers (a run may record millions),
 // and a training's epochs.
-//
 //   series ─ cell, name ─ points ─ {value, step, wall} …      found by "cell\0child\0name"
 #include "base/mem.h"
 #include "base/str.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What cells have left: files of their effects, files that they wrote by themselves, variables that
-// they set, and objects of a cluster.
+// What cells have left: files of their effects, files that they wrote directly, variables that they
+// set, and objects of a cluster.
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -18,7 +18,7 @@ char *fold_path(const fold *f, const char *name)
     return path_plain(path);
 }
 
-// A cell whose text has changed since has left something, too.
+// A cell counts even if its text has changed since.
 static const struct run_cell *leaver(const fold *f, const char *id)
 {
     const struct run_cell *c = fold_cell_by_id(f, id, NULL);
@@ -35,7 +35,7 @@ static void add(cJSON *list, const char *id, const char *name, const cJSON *stat
     cJSON_AddItemToArray(list, one);
 }
 
-// Of what a command declares only its outputs; its inputs are recorded as such.
+// For a declared command only its outputs; its inputs are recorded as inputs.
 static void add_effect(
     const fold *f, cJSON *list, const struct ledger_entry *e, const struct run_cell *c)
 {

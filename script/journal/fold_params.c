@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The parameters with which a run's cells ran. A headless run has those that it began with. In the
-// workbench their cell may be edited: what it said when it ran last counts, not what it says now.
-//
+// workbench their cell may be edited: what it said when it last ran counts, not what it says now.
 //   start: parameters ──> cell tagged "parameters" ──passes──> params
-//                         cell "injected-parameters" ──passes──> params, its names alone
+//                         cell "injected-parameters" ──passes──> params, only its names
 #include "base/mem.h"
 #include "base/str.h"
 #include "script/journal/fold_private.h"
@@ -22,7 +21,7 @@ static enum gives gives(const fold *f, const char *id, const cell **found)
     *found = notebook_cell(f->nb, i);
     if (cell_has_tag(*found, "injected-parameters"))
         return GIVES_SOME;
-    bool tagged = cell_has_tag(*found, "parameters"); // few are: the first of them is looked for
+    bool tagged = cell_has_tag(*found, "parameters"); // there are few, so a linear search is enough
     return tagged && params_cell(f->nb, &first) && first == i ? GIVES_ALL : GIVES_NONE;
 }
 
@@ -37,7 +36,7 @@ static const cJSON *known(const fold *f)
     return f->params ? f->params : json_get(fold_last_start(f), "parameters");
 }
 
-// What the journal hides stays hidden, whatever of it the source still shows.
+// Keeps values masked that the journal has masked, even if the source still shows them.
 static void keep_hidden(cJSON *values, const cJSON *before)
 {
     const cJSON *value;

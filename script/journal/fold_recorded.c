@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What cells recorded of a run, and what its trainings measured.
+// What cells recorded about a run, and what its trainings measured.
 #include "base/mem.h"
 #include "base/str.h"
 #include "script/journal/fold_private.h"
@@ -33,7 +33,7 @@ static const char *list_of(const char *kind)
     return NULL;
 }
 
-// A metric's value; false if it is no number. JSON has no nan.
+// A metric's value; false if it is not a number. JSON has no nan.
 static bool number_of(const cJSON *value, double *number)
 {
     if (json_number(value, number))
@@ -45,7 +45,7 @@ static bool number_of(const cJSON *value, double *number)
     return true;
 }
 
-// Counts a metric's value, and keeps the smallest and the largest that is a number.
+// Counts a metric's value, and keeps the smallest and the largest number.
 static void count(cJSON *entry, const cJSON *value)
 {
     double now, least;
@@ -58,7 +58,7 @@ static void count(cJSON *entry, const cJSON *value)
             json_set(entry, ends[i], cJSON_Duplicate(value, true));
 }
 
-// The place of a metric's value; NULL: it has none.
+// Sets the step of a metric's value; step NULL: removes it.
 static void set_step(cJSON *entry, const cJSON *step)
 {
     if (step)
@@ -67,7 +67,7 @@ static void set_step(cJSON *entry, const cJSON *step)
         cJSON_DeleteItemFromObjectCaseSensitive(entry, "step");
 }
 
-// Does each cell have a value of its own of it?
+// Does each cell have its own value in this list?
 static bool is_of_cells(const char *list)
 {
     static const char *const lists[] = {
@@ -80,14 +80,14 @@ static bool is_of_cells(const char *list)
 
 int fold_branch_order(const char *a, const char *b)
 {
-    size_t at = 0, same = 0; // where the first parts begin that differ
+    size_t at = 0, same = 0; // where the first differing parts begin
     a = a ? a : "";
     b = b ? b : "";
     for (; a[at] && a[at] == b[at]; at++)
         same = a[at] == '/' ? at + 1 : same;
     if (a[at] == b[at])
         return 0;
-    if (!a[at] && (b[at] == '/' || at == 0)) // it is above the other one
+    if (!a[at] && (b[at] == '/' || at == 0)) // one is a parent of the other
         return 1;
     if (!b[at] && (a[at] == '/' || at == 0))
         return -1;
@@ -96,7 +96,7 @@ int fold_branch_order(const char *a, const char *b)
     return strverscmp(x, y);
 }
 
-// Another branch of the same cell has told this, and counts more.
+// Does this record lose against another branch of the same cell, which has the name already?
 static bool yields(const cJSON *r, const cJSON *entry)
 {
     return str_eq(json_str(entry, "cell"), json_str_or(r, "cell", "")) &&
@@ -154,7 +154,7 @@ int fold_record(fold *f, const cJSON *r, err *e)
     struct fold_child *child = fold_child_of(f, id, json_str(r, "branch"));
     if (child)
         record_in(&child->recorded, list, r);
-    if (is_of_cells(list)) { // the cell depends on it, whatever its branches are
+    if (is_of_cells(list)) { // the cell depends on it, whichever of its branches recorded it
         cJSON *entry = record_in(&f->recorded, list, r);
         json_set(json_object_at(entry, "cells"), id, cJSON_Duplicate(value, true));
         json_set_int(json_object_at(entry, "at"), id, f->last);
@@ -181,7 +181,8 @@ void fold_forget_recorded(fold *f, const char *id)
             cJSON *cells = (cJSON *)json_get(entry, "cells");
             cJSON_DeleteItemFromObjectCaseSensitive(cells, id);
             if (cells && cells->child)
-                json_set_str(entry, "cell", cells->child->string); // it depends on it still
+                json_set_str(entry, "cell", cells->child->string); // another cell still depends on
+                                                                   // it
             if (str_eq(json_str(entry, "cell"), id))
                 cJSON_Delete(cJSON_DetachItemViaPointer(list, entry));
         }
@@ -203,7 +204,7 @@ static void add_metrics(cJSON *metrics, const cJSON *measured, const cJSON *epoc
     }
 }
 
-// Of a training below a cell: its epochs, then its evaluation.
+// A training below a cell: its epochs, then its evaluation.
 static void add_training(cJSON *metrics, const cJSON *shown)
 {
     const cJSON *epoch;
@@ -369,7 +370,7 @@ cJSON *fold_branches(const fold *f)
     return all;
 }
 
-// Adds the members of an object to another; they win.
+// Adds the members of an object to another, replacing those of the same name.
 static void add_members(cJSON *to, const cJSON *from)
 {
     const cJSON *member;

@@ -20,7 +20,7 @@ int hidden_make(const char *folder, err *e)
     int dir = folder_open(folder, HIDDEN, true, e);
     if (dir < 0)
         return -1;
-    // If two do this at once, the second finds the first one's file, or writes the same.
+    // If two processes do this at once, the second finds the first one's file, or writes the same.
     AUTO_FD ignore = folder_file(dir, ".gitignore", O_WRONLY | O_CREAT | O_EXCL, 0644);
     if (ignore < 0 && errno == EEXIST)
         return dir;
@@ -31,7 +31,7 @@ int hidden_make(const char *folder, err *e)
     else
         err_wrap(e, "%s/%s/.gitignore", folder, HIDDEN);
     if (ignore >= 0)
-        unlinkat(dir, ".gitignore", 0); // otherwise half of it would stay
+        unlinkat(dir, ".gitignore", 0); // otherwise half a file would stay
     close(dir);
     return -1;
 }
@@ -41,7 +41,7 @@ int hidden_look(const char *folder, err *e)
     return folder_open(folder, HIDDEN, false, e);
 }
 
-// The last part of a folder's path that is called .firesteel; NULL: there is none.
+// The last part of a path that is named .firesteel; NULL: there is none.
 static const char *find_hidden(const char *folder)
 {
     size_t n = strlen(HIDDEN);

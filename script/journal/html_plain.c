@@ -34,7 +34,7 @@ static const struct {
 } entities[] = {
     {"lt;", "<"}, {"gt;", ">"}, {"amp;", "&"}, {"quot;", "\""}, {"apos;", "'"}, {"nbsp;", " "}};
 
-// Appends what stands at an "&"; returns how many bytes of the HTML that was.
+// Appends the text of an entity at an "&"; returns how many bytes of HTML that was.
 static size_t entity(const char *s, buf *out)
 {
     char *end, bytes[4];
@@ -86,7 +86,7 @@ static void space_of(const char *name, bool closes, buf *out)
         buf_str(out, "- ");
 }
 
-// What stands at a "<"; returns where the HTML goes on.
+// Handles a tag or a comment at a "<"; returns where the HTML continues.
 static const char *tag(const char *s, buf *out)
 {
     bool closes = s[1] == '/', comment = str_starts(s, "<!--");

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// HTML as text, as far as a terminal needs it: the one place that leaves tags out. Nothing is
-// owned. A secret may look like a tag: who knows secrets masks the HTML first.
+// Converts HTML to text, as far as a terminal needs it. This is the one place that removes tags.
+// Nothing is owned. A secret may look like a tag, so callers that know secrets mask the HTML first.
 #pragma once
 #include "base/buf.h"
 
-// Appends the text of a fragment: entities are characters, blocks are lines, scripts and styles are
-// nothing.
+// Appends the text of a fragment: entities become characters, blocks become lines, scripts and
+// styles are dropped.
 void html_plain(const char *html, buf *out);

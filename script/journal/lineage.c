@@ -30,7 +30,7 @@ static bool has_key(const cJSON *list, const char *key)
     return false;
 }
 
-// Takes the thing; one that is there is not added again.
+// Adds the thing, and takes it, unless it is there already.
 static void add_thing(cJSON *list, cJSON *thing)
 {
     if (has_key(list, json_str(thing, "key")))
@@ -59,7 +59,7 @@ static void add_recorded(cJSON *list, const cJSON *recorded, const char *kind)
     }
 }
 
-// An image that has a model in it is made of its files, too.
+// An image that contains a model was made of the model's files, too.
 static void add_parts(cJSON *thing, const cJSON *files)
 {
     const cJSON *file;
@@ -237,7 +237,7 @@ static bool is_in(const hashmap *map, const char *key)
     return hashmap_get(map, key, strlen(key), &was);
 }
 
-// Most things are ends: nobody need look for who made or used them.
+// Most things are end points: nobody need look for who made or used them.
 static void note_ends(struct graph *g)
 {
     const cJSON *run, *thing, *part;

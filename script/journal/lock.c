@@ -96,7 +96,7 @@ static bool is_here(const struct lock_holder *who)
     return str_eq(who->host, host);
 }
 
-// A file that is not JSON names no process: it was cut short by a full disk, and its owner is gone.
+// A file that is not JSON names no process: a full disk cut it short, and its owner is gone.
 static bool is_stale(const struct lock_holder *who)
 {
     return !who->pid || (is_here(who) && (!who->start || started(who->pid) != who->start));
@@ -155,7 +155,7 @@ static void remove_stale(const char *path)
     lock_holder_done(&who);
 }
 
-// link() makes the whole file or none, also on a network file system.
+// link() creates the complete file or nothing, also on a network file system.
 static int link_lock(const char *document, const char *mine, const char *path, err *e)
 {
     for (int i = 0; i < TRIES; i++) {
@@ -198,7 +198,7 @@ document_lock *document_lock_take(const char *document, const struct lock_holder
     AUTO_FD hidden = -1;
     if (find_place(document, me->cwd, &folder, &path) < 0 ||
         (hidden = hidden_make(folder, NULL)) < 0)
-        return l; // the journal is in the same folder and will report the reason
+        return l; // the journal goes into the same folder and will report the reason
     l->cwd = mem_strdup(me->cwd);
     l->text = text_of(me);
     if (try_take(document, path, l->text, e) < 0) {

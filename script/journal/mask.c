@@ -4,16 +4,14 @@
 // or a colour or a line break between two bytes. At every place the longest needle that fits is
 // replaced. A stream holds back bytes that may become a needle, so a text in chunks gives the same
 // result as the whole text.
-//
 //   text  … p a s s w …
 //           └──┬──┘     filter: does any needle begin with four such bytes? Nearly always not.
 //              └─────── buckets: the needles that begin with four bytes of this hash
 //         … p \ u 0 0 6 1 s …
 //           └┬┘         something special among the four: `whole`, the needles that begin with p
-//
-// A line may break within a needle if at least BROKEN bytes stand before the break: otherwise the
-// ends of ordinary lines would be held back. After a break that comes earlier, the rest of the
-// needle begins the next line: so the tails of such needles are in the buckets, too.
+// A line may break within a needle only if at least BROKEN bytes come before the break: otherwise
+// the ends of ordinary lines would be held back. After an earlier break, the rest of the needle
+// begins the next line; therefore the tails of such needles are in the buckets, too.
 #include "script/journal/mask.h"
 
 #include "base/mem.h"
@@ -34,9 +32,9 @@ enum {
     BUCKET_BITS = 12,
     PIECE_BITS = 18,
     BROKEN = 6,         // bytes of a needle that must stand before a line break in it
-    FOLDED = 16,        // of shorter values only base64 and hex forms may have line breaks
-    AHEAD = 256,        // bytes to look at for something special in one go
-    AMBIGUITIES = 1000, // in one search: places where two readings fit
+    FOLDED = 16,        // for shorter values only base64 and hex forms may have line breaks
+    AHEAD = 256,        // bytes searched for special characters in one go
+    AMBIGUITIES = 1000, // in one search: places that fit two readings
 };
 
 struct needle {
@@ -63,10 +61,11 @@ struct mask {
     unsigned char pieces[1 << PIECE_BITS >> 3]; // four bytes anywhere in a needle, by their hash
     struct place *buckets[1 << BUCKET_BITS];
     struct place *whole[256]; // needles by their first byte; these lists own them
-    bool odd;                 // do first KEY bytes hold others than letters, digits, USUAL?
+    bool odd;                 // does any needle have unusual bytes (not letters, digits, USUAL)
+                              // among its first KEY?
 };
 
-enum verdict { NO, HIT, MORE }; // MORE: it depends on bytes that are not there yet
+enum verdict { NO, HIT, MORE }; // MORE: the result depends on bytes that have not arrived
 
 static uint32_t hash_of(const char *bytes)
 {
@@ -116,7 +115,7 @@ static void set_pairs(mask *m, const char *bytes)
     }
 }
 
-// The password of a URL is looked for wherever "://" stands.
+// The password of a URL is searched for wherever "://" stands.
 static void set_url(mask *m)
 {
     for (int c = 0; c < 256; c++)
@@ -124,7 +123,7 @@ static void set_url(mask *m)
     set_pairs(m, "://");
 }
 
-// Parts of needles are looked for behind each mark of a cut.
+// Parts of needles are searched for after each mark of a cut.
 static void set_marks(mask *m)
 {
     for (int c = 0; c < 256; c++) {
@@ -303,10 +302,11 @@ void mask_add_env(mask *m, const char *const *env)
 struct scan {
     mask *mask;
     const char *p, *end;
-    const char *from;    // before it is what was told already: a mark of a cut may begin there
+    const char *from;    // the text before it was output already, but a mark of a cut may begin
+                         // there
     const char *special; // the first special byte from p on, or a byte far enough away
     bool last;           // no more text will come
-    const char *hidden;  // the end of the last find; NULL: there was none
+    const char *hidden;  // the end of the last find; NULL: none yet
 };
 
 // The comparison of a needle with it.
@@ -394,7 +394,7 @@ static enum verdict follow(struct search *s, size_t at, const char *p, size_t ga
     return HIT;
 }
 
-// The first, and so longest, needle of the list that stands at the scan's place.
+// The first, and so longest, needle of the list that fits at the scan's place.
 static enum verdict search_list(const struct scan *s, const struct place *list, const char **stop)
 {
     bool plain = s->special - s->p > 1;
@@ -458,7 +458,8 @@ static enum verdict search_part(
     return v;
 }
 
-// Is there a mark of a cut at the scan's place, and a part of a needle behind it? *part is where.
+// Is there a mark of a cut at the scan's place, and a part of a needle after it? *part: where the
+// part begins.
 static enum verdict search_mark(const struct scan *s, const char **part, const char **stop)
 {
     struct mask_mark m = mask_mark_at(s->p, s->end);
@@ -466,8 +467,8 @@ static enum verdict search_mark(const struct scan *s, const char **part, const c
     return m.least && m.end >= s->from ? search_part(s, m.end, m.least, stop) : NO;
 }
 
-// Is it impossible that something special among the first bytes belongs to a needle? Most escapes
-// in a text stand for line breaks and quotes, with which few secrets begin.
+// Can no special character among the first bytes belong to a needle? Most escapes in a text are
+// line breaks and quotes, with which few secrets begin.
 static bool is_idle(const struct scan *s)
 {
     const char *at = s->special, *next = *at == '\\' ? mask_backslashes(at, s->end) : at + 1;
@@ -553,7 +554,8 @@ static enum verdict mask_url(const struct scan *s, buf *out, const char **stop)
     return HIT;
 }
 
-// What is to be replaced at the scan's place: from *at, up to *stop. url: what replaces a URL's.
+// Finds what to replace at the scan's place: from *at up to *stop. url: the replacement for a URL's
+// password.
 static enum verdict search(const struct scan *s, buf *url, const char **at, const char **stop)
 {
     enum verdict v = search_mark(s, at, stop);
@@ -567,8 +569,8 @@ static enum verdict search(const struct scan *s, buf *url, const char **at, cons
     return v == NO ? search_at(s, stop) : v;
 }
 
-// Appends the masked text, up to the place where a needle may have been cut off (with `last`: to
-// the end), which is then the scan's. out NULL: only looks, up to the first find.
+// Appends the masked text up to the place where a needle may have been cut off (with `last`: to the
+// end), and moves the scan there. out NULL: only searches, up to the first find.
 static void apply(struct scan *s, buf *out)
 {
     const char *plain = s->from, *stop, *at;
@@ -596,7 +598,7 @@ static void apply(struct scan *s, buf *out)
         buf_add(out, plain, (size_t)(s->p - plain));
 }
 
-// Appends the whole text, masked; true if there was a secret. With the lock.
+// Appends the whole text, masked; true if there was a secret. Call it with the lock held.
 static bool apply_whole(mask *m, const char *text, size_t n, buf *out)
 {
     struct scan s = {m, text, text + n, text, text, true, NULL};
@@ -657,7 +659,7 @@ void mask_stream_done(mask_stream *s)
     buf_done(&s->held);
 }
 
-// What was told last stays in `held`, since a mark of a cut may begin there.
+// Text that was output last stays in `held`, since a mark of a cut may begin there.
 static void stream_apply(mask_stream *s, bool last, buf *out)
 {
     const char *text = buf_cstr(&s->held);

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Keeps secrets out of journal, spools, reports and terminals. Every registered value is replaced
-// by "[secret]", both as it is and in the ways that people and programs print it: in either case,
+// by "[secret]", as it is and in all the ways that people and programs print it: in either case,
 // quoted by JSON, Lua, Python, C, shells and HTML at any depth, percent-encoded, in hexadecimal
-// digits, in base64 (also as a part of more, in both alphabets), with lines broken anywhere and
-// colours in between. So is the password of every URL "scheme://user:password@host".
-//
-// A text may have been cut before it comes here. What has been cut shows by its mark (base/str.h):
-// "…", "...", or "[… 12 bytes left out …]" on a line of its own. So the beginning of a value before
-// such a mark, and its end or middle behind one, are hidden, too: 6 bytes or more, beside three
-// dots
-// 12. A cut without a mark is none that the mask can know: tests/lint looks for those.
-//
+// digits, in base64 (also as a part of a longer text, in both alphabets), with lines broken
+// anywhere and colours in between. The password of every URL "scheme://user:password@host" is
+// replaced, too.
+// A text may have been cut before it comes here, which its mark shows (base/str.h): "…", "...", or
+// "[… 12 bytes left out …]" on a line of its own. The beginning of a value before such a mark, and
+// its end or middle after one, are therefore hidden, too, from 6 bytes on, beside three dots from
+// 12. A cut without a mark cannot be recognised: tests/lint looks for code that makes some.
 // A mask owns copies of its secrets; any thread may add and apply (it locks inside).
 #pragma once
 #include "base/buf.h"
@@ -48,7 +46,7 @@ bool mask_json(mask *m, cJSON *j);
 // end.
 typedef struct mask_stream {
     mask *mask;
-    buf held;    // what was told last, and what is held back
+    buf held;    // what was output last, and what is held back
     size_t told; // how much of it was told
 } mask_stream;
 void mask_stream_init(mask_stream *s, mask *m);

@@ -8,8 +8,8 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { DEPTH = 3 }; // how often a text may be percent-encoded or made HTML
-enum { ESCAPES = 4, CUT_N = sizeof STR_CUT - 1 }; // of a mark: backslashes, bytes
+enum { DEPTH = 3 }; // the most times that a text may be percent-encoded or made HTML
+enum { ESCAPES = 4, CUT_N = sizeof STR_CUT - 1 }; // limits of a mark: backslashes, bytes
 enum { COLOUR_MAX = 32, ENTITY_MAX = 8, CODE_MAX = 0x10FFFF };
 
 struct readings {
@@ -172,7 +172,7 @@ static void read_entity(struct readings *r)
     }
 }
 
-// The second half of a pair of surrogates: "\udd11", after any number of backslashes.
+// The second half of a surrogate pair: "\udd11", after any number of backslashes.
 static bool low_half(const char *p, const char *end, uint32_t *low, const char **after)
 {
     const char *u = mask_backslashes(p, end);
@@ -206,7 +206,7 @@ static void read_unicode(struct readings *r, const char *p)
         add_code_point(r, c, after);
 }
 
-// "xe9" at p is a byte; or it is a code point, written by Python's ascii().
+// "xe9" at p is a byte, or a code point if Python's ascii() wrote it.
 static void read_hex(struct readings *r, const char *p)
 {
     const char *after;
@@ -334,7 +334,7 @@ static struct mask_mark mark(const char *p, const char *end)
     return m;
 }
 
-// What stands for the pieces of a character that was cut in two.
+// What to show for the pieces of a character that was cut in two.
 static const char *skip_pieces(const char *p, const char *end, bool *open)
 {
     for (int i = 0; i < 3 && begins(p, end, UTF8_REPLACEMENT, open); i++)

@@ -8,15 +8,15 @@
 #include <stddef.h>
 
 enum {
-    MASK_READINGS = 12, // at most so many at one place
-    MASK_GAP = 256,     // at most so many bytes between two bytes of a value
-    MASK_RUN = 64,      // at most so many backslashes before an escaped character
+    MASK_READINGS = 12, // the most readings at one place
+    MASK_GAP = 256,     // the most bytes between two bytes of a value
+    MASK_RUN = 64,      // the most backslashes before an escaped character
 };
 
 enum reading_kind {
     READING_BYTES,  // `n` bytes of a value
-    READING_COLOUR, // nothing: a terminal's escape sequence
-    READING_BREAK,  // nothing: a line break, and the indentation after it
+    READING_COLOUR, // not part of the value: a terminal's escape sequence
+    READING_BREAK,  // not part of the value: a line break, and the indentation after it
 };
 struct mask_reading {
     enum reading_kind kind;
@@ -61,9 +61,9 @@ struct mask_mark {
     size_t least; // MASK_CUT or MASK_DOTS; 0: there is none
     const char *end;
 };
-// Of a mark that follows p, behind the beginning of a value: "…", or "\n[… 9 bytes left out …]".
+// The mark that follows p, after the beginning of a value: "…", or "\n[… 9 bytes left out …]".
 struct mask_mark mask_mark_behind(const char *p, const char *end);
-// Of one at p; its end is where the rest of a value would begin.
+// The mark at p; its end is where the rest of a value would begin.
 struct mask_mark mask_mark_at(const char *p, const char *end);
 // All readings at p, where a special character stands; the last one is the byte itself. bytes are
 // in lower case.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The forms of a secret that cannot be read back byte by byte: base64 of it, alone and as a part of
-// a longer text, and hexadecimal digits. The caller owns what fn is given.
+// a longer text, and hexadecimal digits. The caller owns the text that fn gets.
 #pragma once
 #include <stddef.h>
 

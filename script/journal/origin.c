@@ -9,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { SHORT = 12, NAME_WIDTH = 11 }; // digits of a digest that people are shown
+enum { SHORT = 12, NAME_WIDTH = 11 }; // how many digits of a digest people see
 
 __attribute__((format(printf, 3, 4))) static void line(
     cJSON *lines, const char *name, const char *fmt, ...)
@@ -155,7 +155,7 @@ static void print_inputs(cJSON *p, const cJSON *results)
     }
 }
 
-// Those that the notebook has set, not the ones that were there.
+// Variables that the notebook has set, not those of the environment.
 static void print_environment(cJSON *p, const fold *f, const cJSON *results)
 {
     const cJSON *v, *begun = json_get(fold_first(f), "environment");

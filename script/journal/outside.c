@@ -12,13 +12,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
-// Times of files are those of the last clock tick: a change within this time may show none.
+// File times have the resolution of a clock tick: a change within this time may not show.
 static const int64_t tick = 50 * CLOCK_MS;
 
 struct listing {
     const fold *fold;
     cJSON *files;
-    cJSON *left; // {path: {name, cell, sha256, …}}: what the last cell that writes there has left
+    cJSON *left; // {path: {name, cell, sha256, …}}: the state in which the last cell that writes
+                 // there left it
 };
 
 static cJSON *add_file(struct listing *l, const char *name, const char *id, int64_t at)
@@ -50,7 +51,7 @@ static size_t place(const struct listing *l, const char *id)
     return i;
 }
 
-// Of several cells that write a file the last one counts: so it is when all have run.
+// If several cells write a file, the last one counts: that is the state when all have run.
 static void list_left(struct listing *l)
 {
     AUTO_JSON *all = fold_left(l->fold);
@@ -71,8 +72,7 @@ static void list_left(struct listing *l)
     }
 }
 
-// What the cell itself or a later one has written does not count; what an earlier one has written
-// since does.
+// Writes by the cell itself or a later one do not count; a write by an earlier one since then does.
 static void list_used(struct listing *l, const char *list)
 {
     const cJSON *entry, *value;
@@ -108,7 +108,7 @@ cJSON *outside_list(const fold *f)
 }
 
 struct look {
-    cJSON *digests; // {path: digest}: a file that several cells have read is read once
+    cJSON *digests; // {path: digest}: a file that several cells have read is hashed once
 };
 
 static const char *digest_of(struct look *k, const char *path)
@@ -121,7 +121,7 @@ static const char *digest_of(struct look *k, const char *path)
     return json_str(k->digests, path);
 }
 
-// What has become of a file: "has changed", "is gone"; NULL: nothing, or that cannot be seen.
+// What happened to a file: "has changed", "is gone"; NULL: nothing, or unknown.
 static const char *look_at(struct look *k, const cJSON *file)
 {
     struct stat st;

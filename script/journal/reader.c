@@ -19,9 +19,10 @@
 struct reader {
     int fd;
     char *name;        // "RUN.jsonl", for messages
-    buf bytes;         // what was read last, and what comes before it of the last line
+    buf bytes;         // bytes that were read last, and the beginning of their first line before
+                       // them
     size_t at, line_n; // the last line in it
-    size_t scanned;    // bytes behind that line in which there is no newline
+    size_t scanned;    // bytes after that line without a newline
     size_t number;
     bool (*skips)(const char *line, size_t n); // NULL: all are returned
     bool refused;
@@ -53,7 +54,7 @@ void reader_close(reader *r)
     free(r);
 }
 
-// The newline that ends the line at `at`; NULL: it is not there yet.
+// The newline that ends the line at `at`; NULL: not written yet.
 static const char *find_newline(reader *r)
 {
     size_t from = r->at + r->scanned;
@@ -75,7 +76,7 @@ static int next_line(reader *r, err *e)
             r->number++;
             return 1;
         }
-        buf_consume(&r->bytes, r->at); // once for all lines of a read
+        buf_consume(&r->bytes, r->at); // asked once for all lines of a read
         r->at = 0;
         buf_reserve(&r->bytes, 1 << 16);
         ssize_t n = read(r->fd, r->bytes.data + r->bytes.len, 1 << 16);
@@ -106,8 +107,8 @@ void reader_skip(reader *r, bool (*skips)(const char *line, size_t n))
     r->skips = skips;
 }
 
-// The last line of a journal, and of each kernel that wrote it, never is: it has the time at which
-// the run was last heard of.
+// Never skips the last line of a journal, and of each kernel that wrote it: its time says how long
+// the run lived.
 static bool is_skipped(const reader *r)
 {
     static const char resumed[] = "{\"type\":\"resumed\"";
@@ -306,7 +307,7 @@ bool journal_ran(const char *folder, const char *run)
     return ran || more < 0 || journal_is_written(path);
 }
 
-// The newest in which something ran; else the newest.
+// The newest run in which a cell was executed; else the newest.
 static char *newest_of(const char *folder, char *const *runs)
 {
     for (char *const *run = runs; *run; run++)

@@ -16,11 +16,11 @@
 #include <unistd.h>
 
 enum {
-    WINDOW = 256 << 10,     // bytes that are read at once
-    APART_LEAST = 1 << 20,  // bytes of the journal between two copies
-    COPIES = 16,            // so many of a long one
+    WINDOW = 256 << 10,     // bytes read at once
+    APART_LEAST = 1 << 20,  // the least distance between two copies, in bytes of the journal
+    COPIES = 16,            // number of copies of a long journal
     WEIGHT_MOST = 64 << 20, // of all copies
-    LINE_MOST = 64 << 20,   // a longer line is none of ours
+    LINE_MOST = 64 << 20,   // no line of ours is longer
     TAIL = 160,             // where a record has its time
 };
 
@@ -39,11 +39,11 @@ enum kind {
 struct record {
     uint64_t at;
     uint32_t n;
-    uint32_t cell; // its number, 0: it is of none
+    uint32_t cell; // its number, 0: the record is of no cell
     uint8_t kind;
 };
 struct copy {
-    size_t next; // the record that comes after it
+    size_t next; // the next record after it
     fold *state;
     size_t weight;
 };
@@ -59,12 +59,12 @@ struct replay {
     char **ids;        // by a cell's number
     size_t *last;      // and by a cell's number: the record with which it began last, or SIZE_MAX
     size_t n_cells;
-    size_t resumed; // the last record that forgets all that ran before
+    size_t resumed; // the last record that discards everything before
     buf window;
     uint64_t window_at;
 
     fold *now;
-    size_t next; // the record that comes after it
+    size_t next; // the next record after it
     struct copy *copies;
     size_t n_copies, weight;
     uint64_t apart; // bytes
@@ -129,7 +129,7 @@ void replay_free(replay *r)
     free(r);
 }
 
-// Reads so many bytes from there into the window; fewer at the file's end.
+// Reads so many bytes from a place into the window; fewer at the file's end.
 static void fill(replay *r, uint64_t at, size_t n)
 {
     buf_clear(&r->window);
@@ -199,7 +199,7 @@ static void copy_text(char *out, size_t size, const char *text)
     out[n] = '\0';
 }
 
-// Of a line whose fields stand in another order.
+// The same for a line whose fields are in another order.
 static bool understand(const char *line, size_t n, struct beginning *b)
 {
     AUTO_JSON *j = json_parse(line, n, NULL);
@@ -288,8 +288,8 @@ static void add(replay *r, const char *line, size_t n, uint64_t at)
     r->records[r->n++] = one;
 }
 
-// Adds the lines that begin in the next WINDOW bytes. Returns how many bytes they have; 0: no line
-// is whole.
+// Adds the lines that begin in the next WINDOW bytes. Returns how many bytes they have; 0: no
+// complete line.
 static size_t look_on(replay *r)
 {
     size_t size = WINDOW, done = 0;
@@ -382,7 +382,7 @@ static void fold_record_at(replay *r, fold *f, size_t i)
         f->corrupt++;
 }
 
-// Every second copy goes, when all of them take too much.
+// Drops every second copy when all of them take too much.
 static void thin(replay *r)
 {
     size_t kept = 0;
@@ -415,7 +415,7 @@ static void keep_copy(replay *r)
         thin(r);
 }
 
-// Begins anew at the copy before a record, or with nothing.
+// Restarts from the last copy before a record, or from nothing.
 static void go_back(replay *r, size_t at)
 {
     size_t i = r->n_copies;

@@ -77,7 +77,7 @@ void runs_of(const fold *f, const char *run, struct runs_brief *b, char *parts[R
 {
     count_cells(f, b);
     const char *state = run_state_name(fold_state(f));
-    // A notebook that was closed in order is not what passed.
+    // A notebook that was closed in order is not "passed".
     const char *const texts[] = {b->failed && str_eq(state, "ok") ? "failed" : state,
         json_str_or(fold_first(f), "wall", ""), run, json_str_or(fold_first(f), "path", "")};
     runs_brief_texts(b, texts);

@@ -19,27 +19,27 @@
 #include <time.h>
 #include <unistd.h>
 
-// Change the number with anything that changes what a row says of a journal.
+// Change the number whenever the fields of a row change.
 #define OPENING   "firesteel runs 5 " FIRESTEEL_VERSION "\n"
 #define FILE_NAME "runs.index"
 #define NEW_NAME  FILE_NAME ".new"
 
 enum {
-    LINE = 16 + (1 + RUNS_PARTS) * 9 + RUNS_PARTS * 17 + 1, // the line before an entry
-    NUMBERS = 10,                                           // at the beginning of a brief
+    LINE = 16 + (1 + RUNS_PARTS) * 9 + RUNS_PARTS * 17 + 1, // of an entry: the line before it
+    NUMBERS = 10,                                           // of a brief: its beginning
     BRIEF_MOST = 1 << 16,
-    WASTE_LEAST = 1 << 16, // so much may be of no use before a new file is written
-    LOCK_TRIES = 40,       // of a run that has ended, to write its entry
+    WASTE_LEAST = 1 << 16, // so many useless bytes are allowed before a new file is written
+    LOCK_TRIES = 40,       // time for a run that has ended to write its entry
     LOCK_PAUSE_MS = 5,
 };
 
 struct entry {
-    struct runs_brief brief; // first: who has the one has the other
+    struct runs_brief brief; // first: a pointer to one is a pointer to the other
     int64_t at;              // of its line in the file
     size_t brief_n, n[RUNS_PARTS];
     uint64_t hash[RUNS_PARTS];
     bool kept;     // its journal is there
-    bool believed; // and was as the entry names it
+    bool believed; // and was still in the state that the entry names
 };
 
 struct runs_index {
@@ -48,9 +48,9 @@ struct runs_index {
     size_t n;
     hashmap *places;
     int64_t seen;        // the file's size when it was read
-    int64_t size, waste; // bytes that were understood, and of those what was replaced
+    int64_t size, waste; // bytes that were parsed, and how many of them were replaced
     bool damaged;        // there are more, or others
-    struct window *near; // what was read around the last part
+    struct window *near; // bytes around the part that was read last
     struct added *added;
     size_t n_added;
 };
@@ -76,7 +76,7 @@ static uint64_t hash_one(const void *bytes, size_t n)
     return hash_of(0xcbf29ce484222325, bytes, n);
 }
 
-// Takes a block of all texts, each with its NUL.
+// Makes one block of all texts, each with its NUL.
 static void take_texts(struct runs_brief *b, char *block)
 {
     const char **const to[] = {&b->state, &b->wall, &b->run, &b->notebook};
@@ -109,7 +109,7 @@ static void entry_free(struct entry *e)
     free(e);
 }
 
-// Reads n bytes at a place; false: they are not there.
+// Reads n bytes at a place; false: the file is too short.
 static bool read_at(int fd, int64_t at, void *out, size_t n)
 {
     for (char *to = out; n;) {
@@ -123,7 +123,7 @@ static bool read_at(int fd, int64_t at, void *out, size_t n)
     return true;
 }
 
-// So many hexadecimal digits and the character after them.
+// Reads so many hexadecimal digits and the character after them.
 static bool read_hex(const char **at, int digits, char after, uint64_t *value)
 {
     *value = 0;
@@ -185,7 +185,7 @@ static void write_brief(buf *out, const struct runs_brief *b)
         buf_add(out, texts[i], strlen(texts[i]) + 1);
 }
 
-// What was read of a file, from its beginning to its end, in pieces.
+// Reads a file from its beginning to its end, in pieces.
 struct window {
     int fd;
     int64_t at, size; // of the file
@@ -193,7 +193,7 @@ struct window {
     char bytes[256 << 10];
 };
 
-// n bytes at a place; NULL: they are not there, or too many.
+// n bytes at a place; NULL: the file is too short, or they are too many.
 static const char *look_at(struct window *w, int64_t at, size_t n)
 {
     if (n > sizeof w->bytes || at + (int64_t)n > w->size)
@@ -210,8 +210,8 @@ static const char *look_at(struct window *w, int64_t at, size_t n)
     return w->bytes + (at - w->at);
 }
 
-// The same where readers may go back: entries that runs have appended stand before those of runs
-// that began earlier. The window lies on the side to which they go.
+// The same for readers that may go back: entries that runs have appended come before those of runs
+// that began earlier. The window extends in the direction of reading.
 static const char *look_around(struct window *w, int64_t at, size_t n)
 {
     int64_t before = at + (int64_t)n - (int64_t)sizeof w->bytes;
@@ -220,7 +220,7 @@ static const char *look_around(struct window *w, int64_t at, size_t n)
     return look_at(w, at, n);
 }
 
-// All that an entry has but its line and its brief: each part stands behind a line break.
+// Everything in an entry but its line and its brief: each part comes after a line break.
 static uint64_t parts_size(const size_t n[RUNS_PARTS])
 {
     uint64_t all = RUNS_PARTS + 1;
@@ -242,7 +242,7 @@ static bool read_line(const char *line, uint64_t *hash, uint64_t *brief_n, struc
     return good && *brief_n && *brief_n <= BRIEF_MOST;
 }
 
-// The entry at a place of the file; NULL: there is none that can be believed.
+// The entry at a place of the file; NULL: there is none, or its checksum is wrong.
 static struct entry *read_entry(struct window *w, int64_t at)
 {
     char head[LINE + BRIEF_MOST + 1];
@@ -275,7 +275,7 @@ static int64_t bytes_of(const struct entry *e)
     return (int64_t)(LINE + e->brief_n + parts_size(e->n));
 }
 
-// A place in the list for it; an earlier entry of the same run is replaced.
+// Makes a slot in the list for it; replaces an earlier entry of the same run.
 static void put(runs_index *x, struct entry *e)
 {
     const char *run = e->brief.run;
@@ -362,7 +362,8 @@ const struct runs_brief *runs_index_believed(const runs_index *x, const char *ru
     return e && e->believed ? &e->brief : NULL;
 }
 
-// n bytes at a place and a NUL, from what was read around it; large ones are read for themselves.
+// n bytes at a place and a NUL, from the bytes around it that are in memory; large parts are read
+// separately.
 static char *read_part(const runs_index *x, int64_t at, size_t n)
 {
     const char *there = look_around(x->near, at, n);
@@ -385,7 +386,7 @@ char *runs_index_part(const runs_index *x, const struct runs_brief *b, enum runs
     return STEAL(text);
 }
 
-// Adds the bytes of an entry. Nothing is added of one that is too large.
+// Appends the bytes of an entry. Drops an entry that is too large.
 static void write_entry(buf *out, const struct runs_brief *b, const char *const parts[RUNS_PARTS])
 {
     AUTO_BUF brief = {0}, line = {0};
@@ -427,7 +428,7 @@ void runs_index_keep(runs_index *x, const char *run)
         e->kept = true;
 }
 
-// All that still counts and what is added, in a file that takes the old one's place.
+// Writes everything that still counts and what is added to a new file that replaces the old one.
 static void write_anew(runs_index *x, const buf *added)
 {
     AUTO_FD fd = folder_file(x->dir, NEW_NAME, O_WRONLY | O_CREAT | O_TRUNC, 0600);
@@ -448,10 +449,11 @@ static void write_anew(runs_index *x, const buf *added)
 static void append(const buf *added, int fd, int64_t end)
 {
     if (fd_write_all(fd, added->data, added->len, NULL) < 0 && ftruncate(fd, end) < 0)
-        return; // its half is found to be damaged, and replaced
+        return; // it was found to be damaged, and is replaced
 }
 
-// What nobody else has written meanwhile. An entry that goes now does not count.
+// The entries to add that nobody else has written meanwhile. Entries of runs that are gone do not
+// count.
 static void gather(const runs_index *x, buf *out)
 {
     for (size_t i = 0; i < x->n_added; i++) {
@@ -462,7 +464,7 @@ static void gather(const runs_index *x, buf *out)
     }
 }
 
-// Is the file that is locked still the one that has the name?
+// Does the name still refer to the locked file?
 static bool is_in_place(int dir, int fd, struct stat *st)
 {
     struct stat named;
@@ -481,7 +483,8 @@ static void save(runs_index *x, bool anew)
     if (ours ? x->damaged && st.st_size != x->seen : st.st_size > 0)
         return; // somebody has just written it
     if (ours && !x->damaged && st.st_size > x->seen)
-        read_entries(x, st.st_size, true); // of runs that ended meanwhile, and of other lists
+        read_entries(x, st.st_size, true); // entries of runs that ended meanwhile, and of other
+                                           // lists
     AUTO_BUF added = {0};
     gather(x, &added);
     if (anew || !ours || x->damaged)
@@ -514,7 +517,7 @@ void runs_index_close(runs_index *x)
     free(x);
 }
 
-// Waits shortly for whoever writes: a list of many runs, or others that end now.
+// Waits a short time for other writers: a list of many runs, or runs that end now.
 static bool lock_soon(int fd)
 {
     for (int tries = 0; tries < LOCK_TRIES; tries++) {
@@ -525,7 +528,7 @@ static bool lock_soon(int fd)
     return false;
 }
 
-// A file of another version is as good as none: whoever lists next reads all journals anyway.
+// Empties a file of another version: the next list reads all journals anyway.
 static bool begin_anew(int fd, int64_t *size)
 {
     char opening[sizeof OPENING - 1];
@@ -540,7 +543,7 @@ void runs_index_append(int dir, const struct runs_brief *b, const char *const pa
     AUTO_BUF entry = {0};
     struct stat st;
     write_entry(&entry, b, parts);
-    for (int tries = 0; tries < 2; tries++) { // a second one: the file was replaced meanwhile
+    for (int tries = 0; tries < 2; tries++) { // a second time if the file was replaced meanwhile
         AUTO_FD fd = folder_file(dir, FILE_NAME, O_RDWR | O_CREAT | O_APPEND, 0600);
         if (fd < 0 || !lock_soon(fd))
             return;

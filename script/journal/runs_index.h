@@ -1,29 +1,27 @@
 // SPDX-License-Identifier: MIT
-// What lists say of runs, kept beside the journals, so that a list need not read them:
-// .firesteel/runs.index. It is derived: whoever does without it is slower and says the same. An
-// entry counts for the journal that still has the size, inode and times that it names. Each part
-// carries its checksum; after the first damaged entry nothing is believed.
-//
+// What lists show of runs, kept beside the journals so that a list need not read them:
+// .firesteel/runs.index. It is derived data: without it lists are slower and show the same. An
+// entry is valid for a journal that still has the size, inode and times that it names. Each part
+// has a checksum; after the first damaged entry the rest is ignored.
 //   firesteel runs 5 VERSION\n
 //   HASH SIZE 4×SIZE 4×HASH\n         of what follows: the brief (its hash is first and covers this
 //   brief \n found \n origin \n       line, too), what cells recorded, where the run came from,
 //   rest \n lineage \n …              what it used and made; a later entry replaces an earlier one
 //                                     of the same run
-//
-// Writers append under a lock, or put a new file in its place. Who does not get the lock leaves it.
-// A run that has ended appends its own entry; lists add those that are missing.
+// Writers append under a lock, or replace the file. A writer that does not get the lock writes
+// nothing. A run that has ended appends its own entry; lists add those that are missing.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-// What tells one state of a file from another; times in ns.
+// Distinguishes the states of a file; times in ns.
 struct runs_key {
     int64_t size, inode, mtime, ctime;
 };
 bool runs_key_same(const struct runs_key *a, const struct runs_key *b);
 
-// What is known of a run without JSON. Its texts are in one block.
+// The facts about a run that need no JSON. Its texts are in one block.
 struct runs_brief {
     struct runs_key key;
     int64_t started, took; // wall ns, ns
@@ -42,22 +40,22 @@ enum runs_part { RUNS_FOUND, RUNS_ORIGIN, RUNS_REST, RUNS_LINEAGE, RUNS_PARTS };
 
 typedef struct runs_index runs_index;
 
-// Opens the index in an open .firesteel, which must stay open. What is missing or cannot be
-// understood is as good as empty.
+// Opens the index in an open .firesteel, which must stay open. A missing or unreadable index counts
+// as empty.
 runs_index *runs_index_open(int dir);
-// Writes what was added, if it can, and closes.
+// Writes the added entries, if possible, and closes.
 void runs_index_close(runs_index *x); // NULL is fine
-// The entry of a run if its journal is still so; NULL: not known. Borrowed.
+// The entry of a run if its journal is still in that state; NULL: unknown. Borrowed.
 const struct runs_brief *runs_index_find(
     const runs_index *x, const char *run, const struct runs_key *key);
-// The entry that runs_index_find has found for it before; NULL: none. Borrowed.
+// The entry that runs_index_find has found before; NULL: none. Borrowed.
 const struct runs_brief *runs_index_believed(const runs_index *x, const char *run);
 // A part's JSON text, new; NULL: it is damaged.
 char *runs_index_part(const runs_index *x, const struct runs_brief *b, enum runs_part part);
 // Adds an entry for the next reader. Copies.
 void runs_index_add(runs_index *x, const struct runs_brief *b, const char *const parts[RUNS_PARTS]);
-// Appends an entry without reading the others. If it cannot, or others write all the time, the next
-// list reads the journal.
+// Appends an entry without reading the others. If that is not possible, or other writers never
+// stop, the next list reads the journal.
 void runs_index_append(int dir, const struct runs_brief *b, const char *const parts[RUNS_PARTS]);
-// Is called for each run that is in the folder: an entry of any other one goes when this closes.
+// Call it for each run in the folder: closing drops the entries of all other runs.
 void runs_index_keep(runs_index *x, const char *run);

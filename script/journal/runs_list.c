@@ -13,14 +13,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// A file that was changed this shortly before it is read may change again without a trace: clocks
-// of file systems are coarse.
+// A file that was changed this shortly before it was read may change again without new times:
+// clocks of file systems are coarse.
 #define SETTLED (2 * CLOCK_SEC)
 
-// A larger journal is left to the first list: its run shall not be kept from ending.
+// Larger journals are left to the first list: the end of their run must not be delayed.
 enum { END_MOST = 8 << 20 };
 
-enum { END_LINE = 16384 }; // the last line of a run that was heard is no longer
+enum { END_LINE = 16384 }; // the last line of a run that was received is not longer
 
 struct item {
     char *run;
@@ -28,7 +28,7 @@ struct item {
     struct read {
         struct runs_brief brief;
         char *parts[RUNS_PARTS];
-    } * read; // what its journal said; NULL: not asked
+    } * read; // what its journal said; NULL: not read yet
 };
 
 struct runs_list {
@@ -69,7 +69,8 @@ static bool is_settled(const struct runs_key *key, int64_t now)
     return key->mtime < now - SETTLED && key->ctime < now - SETTLED;
 }
 
-// A run that has no end goes on while its journal is being written: its file says nothing of that.
+// A run without an end is still running if its journal is being written, which the file alone does
+// not show.
 static bool may_go_on(const runs_list *l, const struct runs_brief *b)
 {
     return b->open && runs_written(l->folder, b->run);
@@ -79,7 +80,8 @@ static void look_up(runs_list *l, struct item *it)
 {
     struct runs_key key;
     runs_index_keep(l->index, it->run);
-    const struct runs_brief *b = runs_index_believed(l->index, it->run); // its wall was asked for
+    // its start time was read
+    const struct runs_brief *b = runs_index_believed(l->index, it->run);
     if (!b && key_of(l, it->run, &key))
         b = runs_index_find(l->index, it->run, &key);
     it->known = b && !may_go_on(l, b) ? b : NULL;
@@ -207,7 +209,7 @@ void runs_ended(const char *journal)
     read_done(&r);
 }
 
-// Is the last line of a journal the record with this number? A full disk may have kept it out.
+// Is the last line of a journal the record with this number? A full disk may have lost it.
 static bool ends_with(const char *path, int64_t size, uint64_t seq)
 {
     char tail[END_LINE];

@@ -65,7 +65,7 @@ char *runs_text(const cJSON *value)
     return json_to_str(value);
 }
 
-// A number to compare; a whole one of 64 bits stays exact.
+// A number for comparing; a 64-bit integer stays exact.
 struct number {
     double value;
     int64_t whole;
@@ -82,7 +82,7 @@ static bool number_in(const char *text, struct number *n)
     return !*end;
 }
 
-// The number that a value is, also as a text ("nan" is one).
+// The number that a value is, also if it is a text ("nan" is one).
 static bool number_of(const cJSON *value, struct number *n)
 {
     n->is_whole = json_int(value, &n->whole);
@@ -99,7 +99,7 @@ static int number_order(const struct number *a, const struct number *b)
 
 #define OPERATORS "<>=!~"
 
-// Where the term's operator is, and its length; NULL: there is none.
+// The position of the term's operator, and its length; NULL: there is none.
 static const char *find_op(const char *text, enum runs_op *op, size_t *n)
 {
     static const struct {
@@ -122,8 +122,8 @@ static const char *find_op(const char *text, enum runs_op *op, size_t *n)
     return NULL;
 }
 
-// Without blanks around it, and without quotes around that. What has no quotes is one word: more is
-// a condition that was meant otherwise, as `lr<2 and` or `lr=1 or lr=2`.
+// Removes blanks around it, and then quotes. A value without quotes must be one word: otherwise a
+// condition such as `lr<2 and` or `lr=1 or lr=2` would be misread.
 static char *word_of(const char *text, size_t n, const char *what, const char *term, err *e)
 {
     AUTO_FREE char *trimmed = str_trim(text, n);
@@ -236,7 +236,7 @@ static bool term_holds(const struct runs_term *t, const cJSON *run)
                                  : compare(t->op, strcmp(text, t->value));
     }
     bool no_a = isnan(a.value), no_b = isnan(b.value);
-    if (no_a || no_b) // equal to itself, and neither less nor more than anything
+    if (no_a || no_b) // nan equals itself, and is neither less nor greater than any number
         return (no_a && no_b) == (t->op == RUNS_EQUAL) &&
                (t->op == RUNS_EQUAL || t->op == RUNS_OTHER);
     return compare(t->op, number_order(&a, &b));
@@ -277,7 +277,7 @@ static int by_value(const void *a_, const void *b_)
     if (one && other) {
         order = number_order(&x, &y);
     } else if (one != other) {
-        return other - one; // numbers before what is none
+        return other - one; // numbers sort before other values
     } else if (a->value) {
         AUTO_FREE char *s = runs_text(a->value);
         AUTO_FREE char *t = runs_text(b->value);

@@ -25,7 +25,7 @@ struct spool {
     char *name;
     int fd, index_fd;     // index_fd: -1 for a reader whose index was lost
     int folder;           // for the writer: the spool's folder
-    uint64_t size, lines; // up to now; for a reader: when it last looked
+    uint64_t size, lines; // up to now; for a reader: when it last checked
     uint64_t indexed;     // offset of the writer's last entry
     bool has_entry;
 };
@@ -112,7 +112,8 @@ spool *spool_create(const char *dir, const char *name, err *e)
     spool *s = spool_new(dir, name, O_RDWR | O_CREAT | O_APPEND, e);
     if (!s)
         return NULL;
-    // A crash may have torn the index, or left entries that point beyond the end of the bytes.
+    // Repairs an index that a crash may have torn, or whose entries point beyond the end of the
+    // bytes.
     size_t n = entry_count(s);
     struct entry last;
     struct stat st;
@@ -183,7 +184,7 @@ int spool_append(spool *s, const void *bytes, size_t n, int64_t wall_ns, err *e)
     }
     if (!s->has_entry || before - s->indexed >= SPACING) {
         struct entry entry = {before, s->lines, wall_ns};
-        // Without an entry a reader only has to count further: that is no reason to fail.
+        // A failed write of an index entry is no error: readers then count further.
         if (fd_write_all(s->index_fd, &entry, sizeof entry, NULL) == 0)
             s->indexed = before, s->has_entry = true;
     }
@@ -224,7 +225,7 @@ int spool_read(spool *s, uint64_t from, uint64_t to, buf *out, err *e)
     return 0;
 }
 
-// Finds the last entry for which `before` holds; entries are in order. false: none.
+// Finds the last entry for which `before` is true; entries are in order. false: none.
 static bool last_entry(spool *s, bool (*before)(const struct entry *, const void *),
     const void *key, struct entry *out)
 {

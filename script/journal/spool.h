@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT
 // A spool: raw bytes of a big or fast stream in a file beside the journal, with an index of lines
 // and times. One process writes; any number read, also while it is written, and after a crash.
-//
 //   .firesteel/RUN/NAME        the bytes
 //   .firesteel/RUN/NAME.idx    every 64 KiB: {offset, lines before it, wall ns}, 3 × 8 bytes each
-//
 // Events refer to it: {"spool": NAME, "from": offset, "to": offset}.
 #pragma once
 #include "base/buf.h"
@@ -23,14 +21,14 @@ spool *spool_create(const char *dir, const char *name, err *e);
 int spool_append(spool *s, const void *bytes, size_t n, int64_t wall_ns, err *e);
 spool *spool_open(const char *dir, const char *name, err *e); // for reading
 void spool_close(spool *s);                                   // NULL is fine
-// Nothing more will be written: closes the spool, and has it synced together with the journal that
-// refers to it. NULL is fine.
+// Ends the spool: closes it, and has it synced together with the journal that refers to it. NULL is
+// fine.
 void spool_end(spool *s, syncer *by);
-// For the writer: closes the spool and removes its files, to which nothing refers. NULL is fine.
+// For the writer: closes the spool and removes its files, if nothing refers to them. NULL is fine.
 void spool_discard(spool *s);
 
 const char *spool_name(const spool *s);
-// Its bytes and whole lines by now (a reader looks at the file again).
+// Its bytes and whole lines so far (a reader checks the file again).
 uint64_t spool_size(spool *s);
 uint64_t spool_lines(spool *s);
 // Appends bytes [from, to) to out, cut at the end of the file.

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Cells are looked at in the order in which they ran. What a stale cell has written leads to it,
-// until a cell that holds writes it anew.
+// Goes through the cells in the order in which they ran. What a stale cell has written makes its
+// readers stale, until a cell that is not stale writes it again.
 struct left {
     const struct run_cell *cell;
     char *path, *sha256; // NULL: it has none
@@ -64,8 +64,8 @@ static void tell_by(struct search *s, const char *id, const char *by)
 
 static const char *const lists_of_files[] = {"inputs", "programs"};
 
-// A stale cell that has written a file which this one has read. Or written, too: the stale one
-// will write over it.
+// A stale cell that wrote a file which this cell has read, or written: then the stale cell will
+// overwrite it.
 static const char *file_giver(const struct search *s, const struct run_cell *c)
 {
     const cJSON *entry;
@@ -84,8 +84,7 @@ static const char *file_giver(const struct search *s, const struct run_cell *c)
     return by;
 }
 
-// A stale cell that has set a variable of the environment, or made an object, that this one has
-// read.
+// A stale cell that set an environment variable, or made an object, that this cell has read.
 static const char *thing_giver(const struct search *s, const struct run_cell *c)
 {
     static const struct {
@@ -104,7 +103,7 @@ static const char *thing_giver(const struct search *s, const struct run_cell *c)
     return by;
 }
 
-// The stale cell from which this one has something; NULL: none.
+// The stale cell whose results this one uses; NULL: none.
 static const char *giver(const struct search *s, const struct run_cell *c)
 {
     const cJSON *name;
@@ -141,7 +140,7 @@ static const char *moved_parameter(const struct search *s, const struct run_cell
     return NULL;
 }
 
-// The last cell above this one that has left the file; NULL: none has.
+// The last cell above this one that left the file; NULL: none.
 static const struct left *left_above(
     const struct search *s, const struct run_cell *c, const char *path)
 {
@@ -161,7 +160,7 @@ static bool is_newer_above(const struct search *s, const struct run_cell *c)
     return false;
 }
 
-// A file that the cell has read, and a cell above it has made another one since.
+// A file that the cell has read, and that a cell above it has changed since.
 static const char *moved_file(const struct search *s, const struct run_cell *c)
 {
     const cJSON *entry;
@@ -179,7 +178,7 @@ static const char *moved_file(const struct search *s, const struct run_cell *c)
     return NULL;
 }
 
-// An object that the cell has read, and whose change by somebody else was accepted since; new.
+// An object that the cell has read, and for which another's change was accepted since; new.
 static char *moved_object(const struct search *s, const struct run_cell *c)
 {
     for (size_t i = 0; i < fold_ledger_count(s->fold); i++) {
@@ -223,7 +222,7 @@ static bool judge(struct search *s, const struct run_cell *c)
     return true;
 }
 
-static void hand_on(cJSON *to, const char *name, const char *id)
+static void mark_written(cJSON *to, const char *name, const char *id)
 {
     if (id)
         json_set_str(to, name, id);
@@ -231,29 +230,30 @@ static void hand_on(cJSON *to, const char *name, const char *id)
         cJSON_DeleteItemFromObjectCaseSensitive(to, name);
 }
 
-// What a cell leaves behind: with id it is stale, with NULL it holds.
+// Marks what a cell leaves: with id as stale, with NULL as valid.
 static void leave(struct search *s, const struct run_cell *c, const char *id)
 {
     const cJSON *item;
     size_t i;
     cJSON_ArrayForEach(item, json_get(c->used, "writes"))
-        hand_on(fold_is_field(item->string) ? s->fields : s->globals, item->string, id);
+        mark_written(fold_is_field(item->string) ? s->fields : s->globals, item->string, id);
     cJSON_ArrayForEach(item, json_get(c->used, "touched"))
     {
         if (id && cJSON_IsString(item))
-            hand_on(s->globals, item->valuestring, id);
+            mark_written(s->globals, item->valuestring, id);
     }
     if (notebook_find(fold_notebook(s->fold), c->id, &i)) {
         const cell *source = notebook_cell(fold_notebook(s->fold), i);
         const char *file = source->options.file ? source->options.file : source->options.template_;
         AUTO_FREE char *path = file ? fold_path(s->fold, file) : NULL;
         if (path)
-            hand_on(s->files, path, id);
+            mark_written(s->files, path, id);
     }
     for (i = 0; i < s->n_left; i++)
         if (s->left[i].cell == c)
-            hand_on(s->files, s->left[i].path, id);
-    cJSON_ArrayForEach(item, json_get(s->leaves, c->id)) hand_on(s->things, item->valuestring, id);
+            mark_written(s->files, s->left[i].path, id);
+    cJSON_ArrayForEach(item, json_get(s->leaves, c->id))
+        mark_written(s->things, item->valuestring, id);
     if (!id)
         return;
     s->first = s->first ? s->first : id;

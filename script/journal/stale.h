@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: MIT
-// Which cells of a run do not hold any more, and why: what a cell was, read and made is compared
-// with what is now, and followed from cell to cell through the globals and files that were
-// recorded. Nothing is guessed: of an unknown read counts everything that ran before.
+// Finds the cells of a run whose results are outdated, and why. It compares what a cell was, read
+// and made with the present state, and follows the globals and files that were recorded from cell
+// to cell. It guesses nothing: if a cell's reads are unknown, everything that ran before counts as
+// read.
 #pragma once
 #include "script/journal/fold.h"
 
 // What the journal does not know. Functions may be NULL.
 struct stale_now {
-    // Is the cell's text another one now than that with this hash?
+    // Does the cell's text differ from the one with this hash?
     bool (*edited)(void *arg, const char *id, const char *hash);
     void *arg;
     const cJSON *outside; // {id: "data.csv has changed"}: files, images, objects; may be NULL
-    bool from_top;        // cells count as run in the document's order, as they will be again
-    const cJSON *params;  // {name: anything}: parameters whose values are others; may be NULL
+    bool from_top;        // counts cells as run in the document's order, as they will run again
+    const cJSON *params;  // {name: anything}: parameters whose values have changed; may be NULL
 };
 
-// {id: {"why": "x has changed", "by": id of the cell through which it is stale}} of the cells that
-// are stale; new. Its own text alone has "why" without "by" as the others, "its text has changed".
+// {id: {"why": "x has changed", "by": id of the cell through which it is stale}} of the stale
+// cells; new. A cell with a changed text has "why" = "its text has changed" and no "by".
 cJSON *stale_find(const fold *f, const struct stale_now *now);

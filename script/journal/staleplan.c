@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A Lua state is not in the record, so what a cell needs of it is made again by the cells that had
-// made it. Which these are is told by names: a cell can only use a global whose name stands in its
-// text, or in that of a function that it uses, which another cell has written.
+// The record does not contain the Lua state, so the values that a cell needs are made again by the
+// cells that made them. Names decide which cells these are: a cell can only use a global whose name
+// occurs in its text, or in that of a function that it uses, which another cell has written.
 #include "script/journal/staleplan.h"
 
 #include "base/digest.h"
@@ -45,7 +45,7 @@ static void decide(struct plan *p, size_t i, enum does does, char *why)
     p->why[i] = why;
 }
 
-// May the cell use globals whose names do not stand in its text?
+// May the cell use globals whose names do not occur in its text?
 static bool may_use_any(const struct plan *p, size_t i)
 {
     static const char *const words[] = {
@@ -59,7 +59,7 @@ static bool may_use_any(const struct plan *p, size_t i)
     return false;
 }
 
-// What cell `user` needs of an earlier cell; NULL: nothing. New.
+// What cell `user` needs from an earlier cell; NULL: nothing. New.
 static char *need(const struct plan *p, size_t user, size_t giver)
 {
     static const char *const lists[] = {"writes", "touched"};
@@ -68,7 +68,7 @@ static char *need(const struct plan *p, size_t user, size_t giver)
     const cJSON *used = from ? from->used : NULL, *item;
     const char *source = notebook_cell(p->nb, giver)->source;
     bool any = may_use_any(p, user);
-    const char *first = NULL; // of several the first by name: their order in the record is none
+    const char *first = NULL; // the first by name: their order in the record means nothing
     for (size_t k = 0; k < ARRAY_LEN(lists); k++)
         cJSON_ArrayForEach(item, json_get(used, lists[k]))
         {
@@ -109,9 +109,9 @@ static void add_needs_of(struct plan *p, size_t user, bool *more)
     }
 }
 
-// What the cell may have changed of that which an earlier one left: a global that it set or
-// changed, or one that it read whose value is more than its digest tells (a function, an object).
-// That reaches others by another name, or through a function. NULL: nothing. Borrowed.
+// A thing that the cell may have changed after an earlier cell left it: a global that it set or
+// changed, or one that it read whose value is more than its digest says (a function, an object).
+// The change may reach others under another name, or through a function. NULL: nothing. Borrowed.
 static const char *may_change(const struct plan *p, size_t i, size_t giver)
 {
     const struct run_cell *from = recorded(p, giver), *c = recorded(p, i);
@@ -134,7 +134,7 @@ static const char *may_change(const struct plan *p, size_t i, size_t giver)
     return NULL;
 }
 
-// For each cell that runs, the place of the last one that runs with something of it; new.
+// For each cell that runs, the last cell that runs and uses something of it; new.
 static size_t *last_users(const struct plan *p)
 {
     size_t n = notebook_count(p->nb), *last = mem_array(n + 1, sizeof *last);
@@ -176,8 +176,8 @@ static void add_needs(struct plan *p)
     }
 }
 
-// A cell that made things elsewhere, or an image, holds only as long as these do: that is looked at
-// by verifying them.
+// A cell that made things elsewhere, or an image, is valid only as long as these exist: verifying
+// checks that.
 static void add_effects(struct plan *p)
 {
     bool lost = json_bool_or(fold_first(p->fold), "sandbox", false);
@@ -230,7 +230,7 @@ static bool is_nothing(const cell *c)
     return !c->options.file && !c->options.template_ && !c->source[strspn(c->source, " \t\r\n")];
 }
 
-// Was it rebuilt by the last start, and has it left another value there than before?
+// Did the last start only rebuild the cell, and did the cell leave a different value?
 static bool is_restless(const fold *f, const char *id)
 {
     const cJSON *again = json_get(f->resumed, "again");
@@ -245,7 +245,7 @@ static bool is_restless(const fold *f, const char *id)
     return false;
 }
 
-// Did it hold when what was stale ran last, which ended before it, or with its failure?
+// Was the cell valid in the last `run --stale`, which ended before it, or with its failure?
 static bool held(const struct plan *p, const cell *c)
 {
     const cJSON *again = json_get(p->fold->resumed, "again");
@@ -271,8 +271,8 @@ static void decide_unfinished(struct plan *p, size_t i, bool more_stale)
                                                               : "it has not run yet"));
 }
 
-// What ran last had cells that held although those that it did anew did not. They hold as long as
-// no other cell above them is stale.
+// Cells that the last `run --stale` counted as valid although cells before them ran anew stay valid
+// as long as no other cell above them is stale.
 static void add_stale(struct plan *p, const cJSON *outside, const cJSON *params)
 {
     bool more_stale = false;
@@ -298,8 +298,8 @@ static void add_stale(struct plan *p, const cJSON *outside, const cJSON *params)
     }
 }
 
-// Adds to `outside` the cells that run only for what they leave, and leave something else each
-// time: who reads that has to run with them, in the same round.
+// Adds to `outside` the cells that run only to rebuild values, and give different ones each time:
+// their readers must run with them, in the same round.
 static bool add_restless(const struct plan *p, cJSON *outside)
 {
     bool more = false;

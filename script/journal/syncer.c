@@ -13,8 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// Rounds that nobody waits for begin at least this far apart: short cells that end one after the
-// other share one.
+// Rounds that nobody waits for begin at least this far apart, so that short cells share one.
 #define APART (10 * CLOCK_MS)
 
 struct syncer {
@@ -40,7 +39,8 @@ static int sync_given(int fd)
     return failed;
 }
 
-// Without the lock: one round syncs the given descriptors, and then the file that refers to them.
+// Call it without the lock: one round syncs the given descriptors, and then the file that refers to
+// them.
 static int sync_all(int fd, const int *given, size_t n)
 {
     int failed = 0;
@@ -132,7 +132,7 @@ void syncer_give(syncer *s, int fd)
 void syncer_request(syncer *s)
 {
     pthread_mutex_lock(&s->lock);
-    bool wake = !s->wanted; // else it is awake, or waits for others
+    bool wake = !s->wanted; // otherwise it is awake, or waits for others
     s->wanted = true;
     pthread_mutex_unlock(&s->lock);
     if (wake)

@@ -24,7 +24,7 @@ static const cJSON *table_of(const cJSON *data)
 
 // The table of a MIME bundle, {"columns": [name | {"name"}…], "rows": [{"uid", "cells": […]}…]} or
 // rows with a member for each column, in aligned columns; live: its ages are counted up to now.
-// false: there is none in it.
+// false: the bundle has no table.
 static bool bundle_table(const cJSON *data, bool live, buf *out)
 {
     const cJSON *table = table_of(data);
@@ -37,7 +37,7 @@ static bool bundle_table(const cJSON *data, bool live, buf *out)
     return true;
 }
 
-// Length of a sequence that only changes how text looks; 0: it is none.
+// Length of a sequence that only changes the look of text; 0: another one.
 static size_t look_length(const char *s, size_t n)
 {
     size_t i = 2;
@@ -58,7 +58,7 @@ static size_t plain_length(const char *s, size_t n)
     return i;
 }
 
-// Appends a text in which nothing is written over, as most are; false: it is another one.
+// Appends a text in which nothing is overwritten, as most are; false: something is.
 static bool settle_plain(const char *text, size_t n, buf *out)
 {
     size_t start = out->len;
@@ -155,7 +155,7 @@ static void end_line(buf *out, size_t start)
         buf_char(out, '\n');
 }
 
-// A frame of a traceback: of another language it may have colours and several lines.
+// A frame of a traceback; one of another language may have colours and several lines.
 static void frame_text(const char *frame, buf *out)
 {
     AUTO_BUF plain = {0};

@@ -19,9 +19,9 @@
 #include <time.h>
 #include <unistd.h>
 
-// Blocks are reserved beyond the end of the file, so that there is room for a run's last words when
-// the disk is full. When no more can be reserved, output is refused, but states, errors and the end
-// are not.
+// Blocks are reserved beyond the end of the file, so that the last records of a run fit when the
+// disk is full. When no more blocks can be reserved, output is refused, but states, errors and the
+// end are not.
 enum { RESERVE = 256 << 10, LAST_WORDS = 64 << 10 };
 
 struct journal {
@@ -34,8 +34,8 @@ struct journal {
     syncer *syncer;
     bool dirty; // no sync has covered the last records yet
     bool told;  // a sync has failed, and the caller was told
-    // A group: it is written at once, and its ledger entries share one sync. A record that comes
-    // alone is a group, too.
+    // A group: it is written at once, and its ledger entries share one sync. A single record is a
+    // group, too.
     bool grouped;
     bool owes, soon; // entries of it wait for that sync; others are synced in the background
     buf lines;       // of the group
@@ -79,7 +79,7 @@ static journal *journal_new(const char *dir, const char *run, mask *secrets)
     return j;
 }
 
-// The process that holds the flock of this file, from /proc/locks; 0 if it is not listed.
+// The process that has the flock of this file, from /proc/locks; 0 if it is not listed.
 static int lock_holder(int fd)
 {
     struct stat st;
@@ -110,8 +110,8 @@ static int lock(journal *j, err *e)
     return err_set(e, ERR_CONFLICT, "run %s is still going on", j->run);
 }
 
-// Reserves `want` bytes beyond the end; false when the disk is full. File systems that cannot
-// reserve are trusted.
+// Reserves `want` bytes beyond the end; false: the disk is full. A file system that cannot reserve
+// counts as having room.
 static bool reserve(journal *j, off_t want)
 {
     if (j->reserved >= j->end + want)
@@ -220,8 +220,8 @@ void journal_close(journal *j)
         return;
     if (j->grouped)
         journal_commit(j, NULL, NULL);
-    // Gives back the reserved blocks; failing to do so does no harm. If the journal is somebody
-    // else's, or its end is not known, it is left as it is.
+    // Gives back the reserved blocks; failing to do so does no harm. If the journal is another
+    // process's, or its end is unknown, does nothing.
     if (j->writable && ftruncate(j->fd, j->end) == 0 && j->dirty)
         syncer_request(j->syncer);
     syncer_close(j->syncer);
@@ -260,9 +260,9 @@ bool journal_is_output(const cJSON *event)
     return str_eq(type, "stream") || str_eq(type, "display") || str_eq(type, "update");
 }
 
-// A ledger entry is on the disk, with everything before it, before anything is done because of it.
-// The same holds for the end, before anybody is told how the run ended. We do not wait for the end
-// of a cell: if a power cut loses it, a resumed run looks at the cell again.
+// A ledger entry must be on the disk, with everything before it, before anything is done because of
+// it. The same holds for the end, before anybody is told how the run ended. The end of a cell need
+// not: if a power cut loses it, a resumed run checks the cell again.
 enum safety { SAFE_IN_FILE, SAFE_SOON, SAFE_NOW };
 
 static enum safety wanted_safety(const journal *j, const cJSON *event, const char *type)
@@ -293,7 +293,7 @@ static int write_lines(journal *j, err *e)
     return 0;
 }
 
-// What is not for the group as a whole is done for the last record now.
+// Actions that are not for the group as a whole are done for the last record now.
 static int make_safe(journal *j, enum safety safety, bool shared, err *e)
 {
     j->owes |= shared && safety == SAFE_NOW;
@@ -319,7 +319,7 @@ static void stamp(journal *j, cJSON *event)
     json_set_int(event, "mono", clock_mono());
 }
 
-// Cuts off lines of the group that shall not be in the file after all, or are incomplete there.
+// Cuts off lines of the group that must not be in the file after all, or are incomplete there.
 static void cut_back(journal *j, off_t end, err *failure)
 {
     size_t kept = (size_t)(end - j->group_end);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Writes the journal of one run: append-only JSON lines in FOLDER/.firesteel/RUN.jsonl, where RUN
 // is name-date-time-4 hex digits. One thread uses it; it owns its descriptor and borrows the mask.
-//
 // An event is masked, numbered, stamped and appended before it is sent to anyone. Records in the
 // file survive kill −9; synced records survive a power cut.
 #pragma once
@@ -24,7 +23,7 @@ enum { JOURNAL_FORMAT = 1 };
 // Errors: ERR_FORBIDDEN for a folder that cannot be written, ERR_NO_SPACE.
 journal *journal_create(const struct journal_spec *spec, err *e);
 // Continues a run: cuts off a torn last line, and continues the numbering. It is locked against a
-// second writer: ERR_CONFLICT names the process that has it.
+// second writer: ERR_CONFLICT names the process that has the lock.
 journal *journal_continue(const char *folder, const char *run, mask *secrets, err *e);
 void journal_close(journal *j); // syncs first; NULL is fine
 
@@ -40,22 +39,20 @@ char *journal_run_notebook(const char *run); // the notebook's name in it; new
 // Returns the written line with its newline, to be sent to clients; it is borrowed until the next
 // call. Ledger entries and the end are synced (fdatasync), with everything before them. The first
 // record and ends of cells are synced soon, in the background. Other records are only written to
-// the file.
-// NULL: ERR_NO_SPACE or ERR_IO; the line is cut off again, and the run should stop. After a failed
-// sync no later one succeeds: ledger entries are refused for good.
+// the file. NULL: ERR_NO_SPACE or ERR_IO; the line is cut off again, and the run should stop. After
+// a failed sync no later one succeeds: ledger entries are refused for good.
 const char *journal_append(journal *j, cJSON *event, size_t *n, err *e);
-// Is it what cells print and show? On a full disk that is refused first.
+// Is the event what cells print and show? On a full disk that is refused first.
 bool journal_is_output(const cJSON *event);
 // Between these two, lines are not written and ledger entries not synced one by one: journal_commit
-// writes all of them, and syncs these, at once. (An end does not wait for that.) Nobody may be told
-// of, or act on, anything that was appended until it has returned the lines, which are borrowed
-// until the next call. NULL: everything since journal_group is cut off again; the rest is as for
-// journal_append.
+// writes and syncs all at once. (An end does not wait for that.) Until it has returned the lines
+// (borrowed until the next call), do not send, or act on, anything that was appended. NULL:
+// everything since journal_group is cut off again; the rest is as for journal_append.
 void journal_group(journal *j);
 const char *journal_commit(journal *j, size_t *n, err *e);
 int journal_sync(journal *j, err *e);
-// Has a sync in the background failed? Then clients may have been told things that are not on the
-// disk, and the run should stop; afterwards its end is accepted without a sync.
+// Has a sync in the background failed? Then clients may have seen events that are not on the disk,
+// and the run should stop; afterwards its end is accepted without a sync.
 int journal_check(journal *j, err *e);
 // Syncs spools to the disk, with the journal that refers to them (syncer_give).
 struct syncer *journal_syncer(const journal *j);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Which globals a function reads. Lua compiles a global to a field of the upvalue _ENV, so its name
-// is a constant of an instruction. The format is that of Lua 5.4's ldump.c:
-//
+// Finds the globals that a function reads. Lua compiles a global to a field of the upvalue _ENV, so
+// its name is a constant of an instruction. The format is that of Lua 5.4's ldump.c:
 //   header, number of upvalues, function
 //   function  source, lines (2), parameters, vararg, stack, code, constants, upvalues (3 bytes
-//             each), functions, line numbers, absolute ones, locals, names of the upvalues
+//     each),
+//             functions, line numbers, absolute ones, locals, names of the upvalues
 //   counts and lengths are groups of 7 bits, the highest first, the last one with bit 7
 #include "script/pack/pack.h"
 
@@ -75,7 +75,8 @@ static void constant(struct reader *r)
         text(r, &n);
 }
 
-// Tells the constant at a place of the list that begins at `from`. index SIZE_MAX: all texts.
+// Calls fn with the constant at an index of the list that begins at `from`. index SIZE_MAX: with
+// all texts.
 static void tell(struct reader *r, const uint8_t *from, size_t index)
 {
     struct reader list = {.at = from, .end = r->end};
@@ -94,8 +95,8 @@ static void tell(struct reader *r, const uint8_t *from, size_t index)
     }
 }
 
-// Where a function has more than 255 constants, _ENV may be taken first and its field then: any
-// text may be the name.
+// In a function with more than 255 constants, _ENV may be loaded first and its field afterwards:
+// then any text may be the name of a global.
 static void scan(
     struct reader *r, const uint8_t *code, size_t n, const uint8_t *constants, size_t environment)
 {

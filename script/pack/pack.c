@@ -183,7 +183,7 @@ static const char only_data[] =
     ": only data can (nil, booleans, numbers, strings, tables, tensors, models); functions travel "
     "from the driver to its ranks alone";
 
-// Does the table's metatable say that it travels without it?
+// Does the table's metatable say that the table is sent without it?
 static bool is_plain(lua_State *L, int index)
 {
     bool plain = luaL_getmetafield(L, index, "__plain") != LUA_TNIL;
@@ -212,7 +212,7 @@ static void check_data(lua_State *L, struct packer *p, int index)
     lua_pop(L, 1);
 }
 
-// Asks the program about a table or userdata. Raises if it cannot travel; returns whether it is
+// Asks the program about a table or userdata. Raises if it cannot be sent; returns whether it is
 // packed as a plain table, without its metatable.
 static bool judge(lua_State *L, struct packer *p, int index)
 {
@@ -232,7 +232,7 @@ static void remember(lua_State *L, struct packer *p, int index)
     lua_rawset(L, p->seen);
 }
 
-// Packs a value that was packed before, or is known by a name; false: it is neither.
+// Packs a value that was packed before, or that has a known name; false: neither.
 static bool put_known(lua_State *L, struct packer *p, int index)
 {
     lua_pushglobaltable(L);
@@ -270,7 +270,7 @@ struct key {
     size_t n;
 };
 
-// Numbers, then texts, then what has no order.
+// Sorts numbers first, then texts, then values without an order.
 static int by_key(const void *a, const void *b)
 {
     const struct key *x = a, *y = b;
@@ -417,7 +417,7 @@ static void put_function(lua_State *L, struct packer *p, int index, int depth)
     size_t at = p->out->len;
     pack_number(p, 0, 4);
     lua_pushvalue(L, index);
-    lua_dump(L, write_bytecode, p->out, 0); // keeps its line numbers, for errors over there
+    lua_dump(L, write_bytecode, p->out, 0); // keeps its line numbers, for errors on the rank
     lua_pop(L, 1);
     char length[4];
     for (int i = 0; i < 4; i++)
@@ -499,7 +499,7 @@ static void put_value(lua_State *L, struct packer *p, int index, int depth)
     }
 }
 
-// Functions among the globals may read others, so the list grows meanwhile.
+// Functions among the globals may read others, so the list grows in the loop.
 static void put_globals(lua_State *L, struct packer *p)
 {
     for (lua_Integer i = 1; lua_rawgeti(L, p->globals, i) == LUA_TSTRING; i++) {

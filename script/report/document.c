@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The notebook becomes a fold without a run's name, which pages show without what only a run has.
+// Turns the notebook into a fold without a run's name; pages then leave out what only a run has.
 #include "script/report/document.h"
 
 #include "base/mem.h"
@@ -21,7 +21,7 @@ static void add_outputs(fold *f, const notebook *nb)
         cJSON_ArrayForEach(output, json_get(c, "outputs"))
         {
             AUTO_JSON *event = jupyter_event(output, id, ++number);
-            fold_event(f, event, NULL); // an output that is none is left out
+            fold_event(f, event, NULL); // leaves out an invalid output
         }
     }
 }

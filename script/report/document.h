@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A notebook that is no run as Markdown or HTML: its cells, with the outputs that an .ipynb has.
+// Prints a notebook without a run as Markdown or HTML: its cells, with the outputs that an .ipynb
+// has.
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"

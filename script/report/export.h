@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A run as a document for others: .ipynb with its outputs, Markdown, an HTML page, or JUnit's XML.
-// None holds a control character but line breaks and tabs: Markdown and HTML show them
-// (base/printable.h), JSON escapes them, XML leaves them out. Nothing is owned.
+// Prints a run as a document for others: .ipynb with its outputs, Markdown, an HTML page, or
+// JUnit's XML. No format contains control characters except line breaks and tabs: Markdown and HTML
+// show them as text (base/printable.h), JSON escapes them, XML leaves them out. Nothing is owned.
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"
@@ -11,7 +11,7 @@ enum export_format { EXPORT_IPYNB, EXPORT_MD, EXPORT_HTML, EXPORT_JUNIT };
 #define EXPORT_FORMATS "ipynb|md|html|junit"
 #define EXPORT_ENDS    ".ipynb, .md, .html or .xml" // of files' names
 
-// The format for "ipynb", "md", "html", "junit", or a file's extension. false: none of them.
+// The format for "ipynb", "md", "html", "junit", or a file's extension. false: none of these.
 bool export_format(const char *name_or_path, enum export_format *format);
 // spool_dir: .firesteel/RUN, for outputs that were spooled. If a stream has more than `limit` bytes
 // (0: 1 MiB), its middle is cut out, and the text says so.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the formats of export.h share. No file outside this folder includes this.
+// What the formats of export.h share. Only this folder includes it.
 #pragma once
 #include "script/report/export.h"
 

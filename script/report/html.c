@@ -18,7 +18,7 @@
 
 extern const struct lua_source report_style[]; // chart.css, report.css
 
-enum { SOURCE_OPEN = 16 }; // lines of a cell's source that are not folded
+enum { SOURCE_OPEN = 16 }; // longer sources of cells are folded
 
 struct page {
     const fold *fold;
@@ -353,7 +353,7 @@ static void top(struct page *p, const char *title)
     buf_str(p->out, "<h1>");
     html_string(p->out, title);
     buf_str(p->out, "</h1>\n");
-    if (!fold_run(p->fold)) // no run, but a notebook
+    if (!fold_run(p->fold)) // a notebook without a run
         return;
     buf_str(p->out, "<p class=\"lead\">");
     badge(p, run_state_name(fold_state(p->fold)));

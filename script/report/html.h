@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A run as one HTML page that needs nothing else: no script, no request, its look and its charts
-// are in it. Its Content-Security-Policy forbids the rest, whatever outputs hold.
+// Prints a run as one HTML page that needs nothing else: no script and no request; its style sheet
+// and charts are in it. Its Content-Security-Policy forbids everything else, whatever outputs
+// contain.
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"

@@ -90,7 +90,7 @@ static const char **labels_of(const cJSON *x)
     return labels;
 }
 
-// A histogram says where its parts begin; a bar stands in the middle of its part.
+// A histogram lists the bounds of its bins; a bar stands in the middle of its bin.
 static void to_middles(double *x, size_t n)
 {
     double half = n > 1 ? (x[1] - x[0]) / 2 : 0;
@@ -154,7 +154,7 @@ static double place_of(const cJSON *point, double otherwise)
     return json_get(point, "step") ? (double)json_int_or(point, "step", 0) : otherwise;
 }
 
-// A metric that several trainings told begins anew with each: a line for each of them.
+// If several trainings reported a metric, each of them gets its own line.
 static void add_curves(struct curves *c, const char *name, const cJSON *points)
 {
     struct svg_series *s = NULL;
@@ -175,7 +175,7 @@ static void add_curves(struct curves *c, const char *name, const cJSON *points)
     }
 }
 
-// Values of an evaluation have no step: they are no part of a curve.
+// Values of an evaluation have no step, so they are not part of a curve.
 static cJSON *stepped(const cJSON *history)
 {
     cJSON *all = cJSON_CreateObject();
@@ -236,7 +236,7 @@ void html_side_by_side(const char *const *names, cJSON *const *histories, size_t
     }
 }
 
-// The epochs of a training as fold_history has metrics.
+// The epochs of a training in the form that fold_history has.
 static cJSON *history_of(const cJSON *shown)
 {
     cJSON *history = cJSON_CreateObject();

@@ -68,7 +68,7 @@ static bool has_failed(const cJSON *row)
     return json_str(row, "error") || str_eq(json_str(row, "state"), "failed");
 }
 
-// Moves failed ones to the end, since their metrics mean nothing. The others keep their order.
+// Moves failed children to the end, since their metrics mean nothing. The others keep their order.
 static void put_failed_last(struct group *g)
 {
     AUTO_FREE cJSON **ordered = mem_array(g->n + 1, sizeof *ordered);
@@ -80,7 +80,7 @@ static void put_failed_last(struct group *g)
     memcpy(g->rows, ordered, n * sizeof *ordered);
 }
 
-// Orders trials, the best first, by the metric and direction that they record.
+// Sorts trials, the best first, by the metric and direction that they record.
 static const char *put_in_order(struct group *g)
 {
     const char *by = g->n ? json_str(g->rows[0], "by") : NULL;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The trials and measurements of a run in its HTML page: a table for each tune and study, and the
-// curves of its records side by side.
+// curves of its records in one chart.
 #pragma once
 #include "base/buf.h"
 #include "script/journal/fold.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Markdown as md4c reads it becomes HTML, tag by tag.
+// Converts Markdown, as md4c parses it, to HTML, tag by tag.
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/text/markdown.h"
@@ -11,7 +11,7 @@
 
 struct page {
     buf *out;
-    int images; // inside the text that stands for an image
+    int images; // inside an image's text
 };
 
 static void simple(struct page *p, bool open, const char *tag)
@@ -24,7 +24,7 @@ static char *attribute(const MD_ATTRIBUTE *a)
     return mem_strndup(a->text ? a->text : "", a->text ? a->size : 0);
 }
 
-// Is it an address that leads somewhere, and does nothing by itself?
+// Is the address a link to a page or a place, and not code that would run?
 static bool is_link(const char *address)
 {
     static const char *const schemes[] = {"http://", "https://", "mailto:"};
@@ -47,7 +47,7 @@ static void open_link(struct page *p, const MD_ATTRIBUTE *address)
     buf_str(p->out, "\">");
 }
 
-// A picture that is elsewhere is not asked for: the page makes no requests.
+// An image elsewhere becomes a link: the page makes no requests.
 static void open_image(struct page *p, const MD_SPAN_IMG_DETAIL *image)
 {
     AUTO_FREE char *from = attribute(&image->src);
@@ -70,7 +70,7 @@ static void close_image(struct page *p, const MD_SPAN_IMG_DETAIL *image)
     buf_str(p->out, str_starts(from, "data:image/") ? "\">" : "</a>");
 }
 
-// Headings of cells are h2: those of a text begin below the page's own.
+// Headings of cells are h2; those in a text begin below the page's own.
 static void heading(struct page *p, bool open, unsigned level)
 {
     unsigned at = level < 5 ? level + 1 : 6;
@@ -176,7 +176,7 @@ static int leave_span(MD_SPANTYPE type, void *detail, void *arg)
     return 0;
 }
 
-// md4c has seen that it is a name or a number. A number may mean any character.
+// md4c has checked that it is a name or a number. A number may stand for any character.
 static void entity(buf *out, const char *text, size_t n)
 {
     AUTO_FREE char *copy = mem_strndup(text, n);

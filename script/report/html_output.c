@@ -16,7 +16,8 @@
 #include <string.h>
 
 enum {
-    LINES_OPEN = 30, // of an output stand open; of more, all but the last LINES_TAIL are folded
+    LINES_OPEN = 30, // the most lines of an output that are shown; of more, all but the last
+                     // LINES_TAIL are folded
     LINES_TAIL = 10,
     ROWS_OPEN = 50, // of a table
     SHOWN_DIGITS = 6,
@@ -51,7 +52,7 @@ static int stream(
     return 0;
 }
 
-// The frames; those of another language may have colours.
+// The frames of a traceback; those of another language may have colours.
 static void traceback(const cJSON *trace, buf *out)
 {
     const cJSON *entry;
@@ -85,7 +86,7 @@ static void error(const struct output *o, buf *out)
     buf_str(out, "</div>\n");
 }
 
-// Digits, signs, units behind them: aligned at the right.
+// Is it a number (digits, signs, a unit)? Then it is aligned right.
 static bool is_number(const char *text)
 {
     const char *p = text + strspn(text, "+-");
@@ -187,7 +188,7 @@ static void progress(const cJSON *p, buf *out)
     html_training(p, out);
 }
 
-// A log's text is its last lines; here is all of it.
+// A log's text has only its last lines; this shows all of it.
 static int log_output(const cJSON *log, const struct html_source *from, buf *out, err *e)
 {
     struct output all = {.kind = OUTPUT_STREAM, .spool = (char *)json_str(log, "spool")};
@@ -232,7 +233,7 @@ static bool document(const cJSON *data, buf *out)
 {
     const char *html = json_str(data, "text/html"), *markdown = json_str(data, "text/markdown");
     const cJSON *json = json_get(data, "application/json");
-    if (html) { // in a frame that runs nothing and asks nothing
+    if (html) { // in a frame that can run nothing and request nothing
         buf_str(out, "<iframe sandbox srcdoc=\"");
         html_string(out, html);
         buf_str(out, "\"></iframe>\n");

@@ -5,7 +5,7 @@
 #include "base/err.h"
 #include "script/journal/fold.h"
 
-// What of an output is read from where, and how much of it: as export_run has it.
+// Where outputs are read from, and how much of them: as in export_run.
 struct html_source {
     const char *spool_dir;
     size_t limit;

@@ -56,7 +56,7 @@ size_t html_lines_count(const struct html_lines *l)
     return ansi_text_lines(l->text);
 }
 
-// The first sixteen colours are classes, which a dark page has its own values for.
+// The first sixteen colours are classes, for which a dark page has its own values.
 static void colour(buf *classes, buf *inline_, const char *what, const char *property, color c)
 {
     if (!c)

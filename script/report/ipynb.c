@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A run as .ipynb: outputs below the cells, and what papermill says of a run where it says it.
+// Prints a run as .ipynb: outputs below the cells, and papermill's metadata of a run in papermill's
+// places.
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -14,7 +15,7 @@
 
 #include <string.h>
 
-// Appends to a bundle what other programs show: they know none of our own types.
+// Adds types that other programs can show to a bundle: they do not know our own types.
 static void add_views(const struct output *o, cJSON *data)
 {
     const cJSON *table = page_table(data), *plot = json_get(data, PAGE_KIND("plot"));
@@ -31,7 +32,7 @@ static void add_all_views(const struct run_cell *c, cJSON *outputs)
 {
     cJSON *j = outputs->child;
     for (size_t k = 0; c && k < c->n_outputs; k++, j = j->next) {
-        j = output_branch(c, k) ? j->next : j; // behind its heading
+        j = output_branch(c, k) ? j->next : j; // after its heading
         if (c->outputs[k].kind == OUTPUT_DISPLAY)
             add_views(&c->outputs[k], json_object_at(j, "data"));
     }
@@ -62,7 +63,8 @@ static void set_seconds(cJSON *to, const char *name, int64_t ns)
     json_set(to, name, cJSON_CreateNumber((double)ns / CLOCK_SEC));
 }
 
-// JupyterLab asks for a kernel where a notebook names none; nbconvert colours by the language.
+// JupyterLab asks for a kernel if a notebook names none; nbconvert picks the highlighting by
+// language.
 static void set_language(const fold *f, cJSON *metadata)
 {
     static const struct {
@@ -88,7 +90,7 @@ static void set_language(const fold *f, cJSON *metadata)
     }
 }
 
-// A path as the command line may have had it: below the working folder, without that.
+// A path as the command line may have had it: relative to the working folder if it is below.
 static const char *short_path(const fold *f)
 {
     const char *path = json_str_or(fold_first(f), "path", ""),
@@ -105,7 +107,7 @@ static void set_exception(cJSON *to, const fold *f)
         json_set_bool(to, "exception", true);
 }
 
-// The names that papermill has in a notebook's metadata; its tools (and scrapbook) read them.
+// papermill's names in a notebook's metadata; its tools (and scrapbook) read them.
 static void set_papermill(const fold *f, cJSON *metadata)
 {
     cJSON *to = json_object_at(metadata, "papermill");

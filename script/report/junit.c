@@ -16,11 +16,12 @@ struct junit {
     const notebook *nb;
     const char *spool_dir;
     char *file, *class;
-    bool numbered;   // do cells have lines in their file?
-    int shift;       // lines that parameters given added, which the file does not have
-    size_t injected; // the cell that they are, when there is one
-    long broken;    // the cell that stands for what ended the run, though it did not fail; -1: none
-    hashmap *names; // how often each has been used
+    bool numbered;   // do line numbers refer to the notebook's file?
+    int shift;       // number of lines that given parameters added, which the file does not have
+    size_t injected; // the cell with these parameters, if there is one
+    long broken;     // the cell that is reported for the end of the run although it did not fail;
+                     // -1: none
+    hashmap *names;  // how often each name was used
 };
 
 // U+FFFE or U+FFFF in UTF-8, which are no characters.
@@ -29,8 +30,7 @@ static bool is_none(const char *s)
     return str_starts(s, "\xef\xbf\xbe") || str_starts(s, "\xef\xbf\xbf");
 }
 
-// Text and attribute values; XML 1.0 has no place for other control characters, nor for the two
-// that are none.
+// Text and attribute values. XML 1.0 allows no other control characters, nor the two noncharacters.
 static void escaped(const char *s, buf *out)
 {
     for (; *s; s++) {
@@ -89,8 +89,8 @@ static bool is_case(const struct junit *j, size_t i)
     return notebook_counts(j->nb, i);
 }
 
-// What came of a cell. A refusal, and what ended the run beside its cells, are errors: the test
-// could not be made.
+// The result of a cell. A refusal, and a reason outside of the cells that ended the run, are
+// errors: the test could not be made.
 enum verdict { PASSED, FAILED, ERROR, SKIPPED };
 
 static enum verdict verdict_of(const struct junit *j, size_t i)
@@ -104,7 +104,7 @@ static enum verdict verdict_of(const struct junit *j, size_t i)
     return c && c->state == STATE_OK ? PASSED : SKIPPED;
 }
 
-// Names are told apart by a number, in the order of the cells.
+// Equal names get numbers, in the order of the cells.
 static void print_name(struct junit *j, size_t i, buf *out)
 {
     AUTO_FREE char *name = notebook_cell_title(j->nb, i);
@@ -120,7 +120,7 @@ static void print_name(struct junit *j, size_t i, buf *out)
     attribute(out, "name", unique);
 }
 
-// Where people look: the line that failed, else the cell's own.
+// The line to look at: the line that failed, else the cell's own.
 static void print_place(const struct junit *j, size_t i, buf *out)
 {
     const cell *c = notebook_cell(j->nb, i);
@@ -145,7 +145,7 @@ static const char *end_message(const fold *f)
                                               : run_state_name(fold_state(f));
 }
 
-// With which tag a cell is left out when all run; NULL: it has none.
+// The tag that leaves a cell out when all run; NULL: none.
 static const char *skip_tag(const cell *c)
 {
     return cell_has_tag(c, "skip-execution") ? "skip-execution"
@@ -180,7 +180,7 @@ static void print_verdict(const struct junit *j, size_t i, enum verdict v, buf *
     }
 }
 
-// What the cell printed: of standard error, or everything else.
+// What the cell printed: to standard error, or everything else.
 static void print_outputs(const struct junit *j, size_t i, bool err_stream, buf *out)
 {
     const struct run_cell *c = run_of(j, i);
@@ -234,8 +234,8 @@ static void properties(buf *out, const char *prefix, const cJSON *object)
     }
 }
 
-// Parameters, also those that cells recorded; the last value of each metric, and tags: a dashboard
-// can draw the one and filter by the other.
+// Parameters, also those that cells recorded; the last value of each metric; and tags: a dashboard
+// can draw metrics and filter by the rest.
 static void print_recorded(const fold *f, buf *out)
 {
     AUTO_JSON *results = fold_results(f), *last = cJSON_CreateObject();
@@ -271,7 +271,7 @@ static void print_counts(const struct junit *j, buf *out)
         all, n[FAILED], n[ERROR], n[SKIPPED], seconds(fold_duration(j->fold)));
 }
 
-// The run ended badly, and no cell says so: it is told where the run came to.
+// The run ended badly, and no cell failed: finds the cell that the run had reached.
 static long find_broken(const struct junit *j)
 {
     const cJSON *named = fold_error(j->fold) ? json_get(fold_error(j->fold)->data, "at") : NULL;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A run as JUnit XML, a test case for each code cell, as Jenkins, GitLab and others read it. Names
+// Prints a run as JUnit XML, a test case for each code cell, for Jenkins, GitLab and others. Names
 // are those of notebook and cells, so that a dashboard can follow them from run to run; what
 // differs each time (the run's name, parameters, versions) is in the properties.
 #pragma once

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A run as Markdown: what came out first, then its cells.
+// Prints a run as Markdown: results first, then its cells.
 #include "base/text/markdown.h"
 #include "base/clock.h"
 #include "base/mem.h"
@@ -149,7 +149,7 @@ static void md_left_overs(const fold *f, buf *out)
     buf_fmt(out, "\n`firesteel clean %s` removes it.\n", fold_run(f));
 }
 
-// At the end: few readers need it, and then all of it.
+// Stands at the end: few readers need it, but those need all of it.
 static void md_origin(const fold *f, buf *out)
 {
     AUTO_BUF text = {0};

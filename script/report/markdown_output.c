@@ -42,7 +42,7 @@ void md_entry(buf *out, const char *text)
     }
 }
 
-// Columns that are shown only where there is room are none of a text's.
+// Leaves out columns that are shown only where there is room.
 static void table_row(const cJSON *columns, const cJSON *row, int width, int64_t now, buf *out)
 {
     for (int i = 0; i < width; i++) {
@@ -99,8 +99,8 @@ static void table(const cJSON *t, bool live, buf *out)
     table_below(t, out);
 }
 
-// A display that Markdown has a form for; false: it stands as text. What other programs left as
-// HTML in an .ipynb has a text for readers.
+// A display with a form in Markdown; false: it is printed as text. HTML of other programs in an
+// .ipynb is printed as its text.
 static bool display(const struct export *x, const struct output *o, buf *out)
 {
     const cJSON *t = page_table(o->data);

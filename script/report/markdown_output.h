@@ -5,7 +5,7 @@
 
 // A fence around text, longer than any run of backticks in it.
 void md_fenced(const char *language, const char *text, size_t n, buf *out);
-// Text as an entry of a table, on one line: nothing in it is markup.
+// Text as an entry of a table, on one line: none of it becomes markup.
 void md_entry(buf *out, const char *text);
-// c: NULL for a cell that has not run. What cannot be read is x's failure.
+// c: NULL for a cell that has not run. The first error of reading goes to x's failure.
 void md_outputs(struct export *x, const struct run_cell *c, buf *out);

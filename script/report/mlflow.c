@@ -56,7 +56,7 @@ static char *name_of(const char *name, size_t most)
         buf_add(&out, fine ? p : "_", bytes);
     }
     if (out.len && out.data[out.len - 1] == '/')
-        out.data[out.len - 1] = '_'; // it was cut there
+        out.data[out.len - 1] = '_'; // the mark of a cut
     return out.data ? buf_take(&out) : mem_strdup("_");
 }
 
@@ -66,7 +66,8 @@ static bool is_fine(const char *name)
     return str_eq(safe, name);
 }
 
-// The members, those first whose names stay as they are: none of these gives way to another. New.
+// The members, those first whose names stay as they are, so that none of these has to change for
+// another. New.
 static const cJSON **in_order(const cJSON *members, size_t *n)
 {
     const cJSON **list = mem_array((size_t)cJSON_GetArraySize(members) + 1, sizeof *list), *item;
@@ -76,7 +77,7 @@ static const cJSON **in_order(const cJSON *members, size_t *n)
     return list;
 }
 
-// The file of a name below m->place/folder, new: one that no other name has.
+// A file name below m->place/folder that no other name has, new.
 static char *file_of(struct mlflow *m, const char *folder, const char *name)
 {
     enum { NUMBER = 8 };
@@ -95,7 +96,7 @@ static char *file_of(struct mlflow *m, const char *folder, const char *name)
     return path;
 }
 
-// file:// and the path, with what a URI has no place for in hexadecimal.
+// file:// and the path; characters that a URI must not have are percent-encoded.
 static char *uri_of(const char *path)
 {
     buf uri = {0};
@@ -125,7 +126,7 @@ static int put_yaml(const char *folder, const cJSON *meta, err *e)
                : path_write(path, buf_cstr(&text), text.len, 0644, e);
 }
 
-// A text on one line: a file of MLflow's has one.
+// Text on one line, as MLflow's files demand.
 static char *line_of(const cJSON *value)
 {
     char *text = cJSON_IsString(value) ? mem_strdup(value->valuestring) : json_to_str(value);
@@ -173,7 +174,7 @@ static int put_metrics(struct mlflow *m, err *e)
     AUTO_FREE const cJSON **list = in_order(history, &n);
     for (size_t i = 0; i < n; i++) {
         AUTO_BUF text = {0};
-        int64_t place = 0; // of a value without a step: behind the others
+        int64_t place = 0; // for a value without a step: after the others
         cJSON_ArrayForEach(p, list[i])
         {
             metric_line(p, place, &text);
@@ -324,8 +325,7 @@ static int put_experiment(const struct mlflow *m, const char *name, err *e)
     return put_yaml(folder, meta, e);
 }
 
-// A number that follows from the name: digits, as
-// MLflow's are. New.
+// A number computed from the name: digits only, as MLflow's are. New.
 static char *experiment_of(const char *name)
 {
     char hex[SHA256_HEX];
@@ -353,7 +353,7 @@ static char *notebook_name(const fold *f)
     return name;
 }
 
-// The run's own meta.yaml comes last: until then MLflow sees no run.
+// Writes the run's own meta.yaml last: until then MLflow does not see the run.
 static int write_all(struct mlflow *m, const char *experiment, err *e)
 {
     AUTO_JSON *results = fold_results(m->fold);
@@ -365,7 +365,7 @@ static int write_all(struct mlflow *m, const char *experiment, err *e)
     return put_run(m, e);
 }
 
-// The store is made, and no folder above it: a path that is mistyped is no place for one.
+// Makes the store, but no folder above it: a mistyped path should be an error.
 static int make_store(const char *dir, err *e)
 {
     AUTO_FREE char *above = path_dirname(dir);

@@ -14,12 +14,12 @@
 #define PRODUCER "urn:firesteel:" FIRESTEEL_VERSION
 #define FACETS   "https://openlineage.io/spec/facets/"
 #define EVENT    "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent"
-// What we tell beside the standard's facets has the general schema of facets.
+// Our own facets, besides the standard ones, use the general schema of facets.
 #define OWN_RUN "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunFacet"
 
 enum { UUID_SIZE = 37 };
 
-// The same run has the same number each time: from the digest of its name, as RFC 9562's version 8.
+// The same run has the same id each time: a UUID version 8 (RFC 9562) from the digest of its name.
 static void uuid_of(const char *run, char out[UUID_SIZE])
 {
     char hex[SHA256_HEX];
@@ -111,7 +111,7 @@ static cJSON *new_job(const fold *f, const cJSON *lineage)
     return job;
 }
 
-// Files are named by their paths, as Naming.md has it; images and objects by where they are.
+// Names datasets as Naming.md says: files by path; images and objects by where they are.
 static void name_thing(cJSON *dataset, const cJSON *thing, const char *cwd)
 {
     const char *kind = json_str_or(thing, "kind", ""), *name = json_str_or(thing, "name", "?");

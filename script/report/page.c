@@ -50,7 +50,7 @@ static void tell_times(cJSON *record, const fold *f)
     json_set_str(record, "took", buf_cstr(&took));
 }
 
-// Everything else in the record that is meant for people, whatever comes to be in it.
+// All other fields of the record that are meant for people, including future ones.
 static void tell_rest(cJSON *record, const cJSON *first)
 {
     static const char *const other[] = {"type", "seq", "wall", "mono", "format", "run", "path",

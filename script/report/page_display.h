@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a display's bundle holds (doc/displays.md), for all reports. What is handed out is borrowed.
+// The contents of a display's bundle (doc/displays.md), for all reports. Results are borrowed.
 #pragma once
 #include "base/buf.h"
 #include "base/json.h"
@@ -7,8 +7,8 @@
 #define PAGE_KIND(name) "application/vnd.firesteel." name "+json"
 
 const cJSON *page_table(const cJSON *data); // of rows or pods; NULL: none
-// Columns of a table whose n rows are given; rows without columns have as many entries as the
-// longest.
+// The columns of a table with these n rows; without declared columns there are as many as the
+// longest row has entries.
 int page_table_width(const cJSON *table, const cJSON **rows, size_t n);
-// Appends the lines below a table: its summary, how many rows it lacks, its note.
+// Appends the lines below a table: its summary, the number of missing rows, its note.
 void page_table_below(const cJSON *table, buf *out);

@@ -19,9 +19,9 @@ extern const struct lua_source report_style[]; // chart.css, report.css
 enum { WIDTH = 720, HEIGHT = 260, LEFT = 64, RIGHT = 14, TOP = 10, BOTTOM = 38 };
 enum {
     TICKS = 5,
-    MARKED = 60,  // a line of no more values has a mark at each
-    TITLED = 200, // and a text that tells it when pointed at
-    DRAWN = 1000, // columns into which a longer line's values are gathered
+    MARKED = 60,  // a line with at most so many values has a mark at each
+    TITLED = 200, // and a tooltip with the value
+    DRAWN = 1000, // number of columns into which a longer line's values are grouped
     LABELS_MOST = 12,
     ROW = 18,    // of an image's title or legend
     LETTER = 7,  // its width, about
@@ -45,7 +45,7 @@ static void widen(struct range *r, double v)
     r->high = v > r->high ? v : r->high;
 }
 
-// An axis needs some length, also where all values are one.
+// An axis needs some length, also if all values are equal.
 static void settle(struct range *r)
 {
     if (r->high > r->low)
@@ -82,8 +82,8 @@ static bool measure(struct plot *p)
     return isfinite(p->x.high - p->x.low) && isfinite(p->y.high - p->y.low);
 }
 
-// Ticks are i * step + 0.0, which is never "-0".
-// 1, 2 or 5 times a power of ten, so that about TICKS of them fit.
+// Ticks are i * step + 0.0, which is never "-0". The step is 1, 2 or 5 times a power of ten, so
+// that there are about TICKS of them.
 static double step_of(struct range r)
 {
     double rough = (r.high - r.low) / TICKS, power = pow(10, floor(log10(rough)));
@@ -132,7 +132,7 @@ static void x_labels(struct plot *p)
         x_tick(p, first->x[i], p->chart->labels[i]);
 }
 
-// Epochs and steps are whole: between them there is nothing to name.
+// Epochs and steps are integers: there is nothing to label between them.
 static bool are_whole(const struct svg_chart *c)
 {
     for (size_t i = 0; i < c->n; i++)
@@ -213,7 +213,7 @@ static void end_line(struct plot *p, bool *open)
     *open = false;
 }
 
-// Of each group of neighbours its smallest and its largest, in their order: no peak is lost.
+// Keeps the smallest and the largest of each group of neighbours, in their order: no peak is lost.
 static void group(struct plot *p, const struct svg_series *s, size_t from, size_t to, bool *open)
 {
     size_t least = from, most = from;
@@ -252,7 +252,7 @@ static void points(struct plot *p, const struct svg_series *s)
             mark(p, s, k, s->n <= TITLED);
 }
 
-// An error bar at each value: a line with a stroke across each end. at: where it stands.
+// An error bar at each value: a line with a stroke across each end. at: its position.
 static void interval(struct plot *p, const struct svg_series *s, size_t k, double at)
 {
     enum { HALF = 5 };
@@ -290,7 +290,7 @@ static void bars(struct plot *p, size_t i)
     }
 }
 
-// The colour of a series: one of the same name goes on with its colour.
+// The colour of a series; a series of the same name keeps its colour.
 static size_t colour_of(const struct svg_chart *c, size_t i)
 {
     size_t colour = 0;
@@ -398,7 +398,7 @@ static void image_title(const struct svg_chart *c, buf *out)
     buf_str(out, "</text>\n");
 }
 
-// And its legend below, in as many rows as it takes; returns where it ends.
+// Draws the legend below, in as many rows as needed; returns where it ends.
 static int image_legend(const struct svg_chart *c, buf *out)
 {
     int x = LEFT, y = HEIGHT + ROW;

@@ -19,13 +19,14 @@ struct svg_series {
 struct svg_chart {
     const char *title, *x_label, *y_label; // NULL: none
     enum svg_kind kind;
-    const char *const *labels; // of bars: what stands below them, as many as the first series has
+    const char *const *labels; // for bars: their labels, one for each value of the first series
     const struct svg_series *series;
     size_t n;
 };
-// Appends a <figure>: caption, drawing, and a legend if there are several series. Of many values of
-// a line, the smallest and the largest of neighbours are drawn. Without a finite value: a sentence.
+// Appends a <figure>: caption, drawing, and a legend if there are several series. If a line has
+// many values, only the smallest and the largest of each group of neighbours are drawn. Without a
+// finite value: a sentence.
 void svg_chart(const struct svg_chart *chart, buf *out);
-// The same as an image that needs no page: title, legend and style sheet are in it, it is light.
-// false: it has no finite value, and nothing is appended.
+// The same as an image that needs no page: title, legend and a light style sheet are in it. false:
+// it has no finite value, and nothing is appended.
 bool svg_image(const struct svg_chart *chart, buf *out);
