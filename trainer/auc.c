@@ -8,8 +8,8 @@
 
 enum { THRESHOLDS = 200, THRESHOLDS_MAX = 1000000 };
 
-// yes[b] and no[b] count what has its output between thresholds b and b + 1. The first threshold
-// lies just below 0 and the last just above 1.
+// yes[b] and no[b] count the targets whose output lies between thresholds b and b + 1. The first
+// threshold lies just below 0 and the last just above 1.
 struct auc {
     auc_spec spec;
     size_t n;
@@ -69,7 +69,7 @@ static double over(double a, double b)
     return b != 0 ? a / b : 0;
 }
 
-// What is known at one threshold: true and false positives.
+// The counts at one threshold: true and false positives.
 struct point {
     double tp, fp;
 };

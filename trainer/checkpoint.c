@@ -51,7 +51,7 @@ int checkpoint_encode(const model *m, checkpoint_options options, buf *out, err 
         return err_set(e, ERR_USAGE, "the model has no weights yet: fit or build it first");
     AUTO_JSON *config = config_of(m);
     if (!options.optimizer && json_get(config, "steps"))
-        json_set_int(config, "steps", 0); // they count what the optimizer remembers
+        json_set_int(config, "steps", 0); // they count the optimizer's state
     AUTO_FREE char *text = json_to_str(config);
     AUTO_BUF nothing = {0};
     safetensors_writer w;
@@ -183,7 +183,7 @@ static model *make(const safetensors *s, err *e)
         return NULL;
     }
     if (model_slot_count(m) && !has_slots(m, s))
-        model_set_steps(m, 0); // its moments begin anew
+        model_set_steps(m, 0); // its moments start again
     return m;
 }
 

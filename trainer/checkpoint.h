@@ -26,8 +26,8 @@ int checkpoint_encode(const model *m, checkpoint_options options, buf *out, err 
 int checkpoint_write(const model *m, const char *path, checkpoint_options options, err *e);
 
 // Returns the model, built, and compiled as it was saved (but threads and instruction set are
-// chosen anew, and there is no allreduce). All input is checked before use: ERR_CORRUPT or
-// ERR_INVALID tell what is wrong.
+// chosen anew, and there is no allreduce). All input is checked before use. ERR_CORRUPT or
+// ERR_INVALID: the text says what is wrong.
 model *checkpoint_decode(const void *bytes, size_t n, err *e);
 model *checkpoint_read(const char *path, err *e);
 // Loads only the weights (and the optimizer state if both have it) into a model of the same layers.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Counts of true and false positives, and what is made of them.
+// Counts of true and false positives, and the metrics computed from them.
 #include "base/mem.h"
 #include "base/str.h"
 #include "trainer/watch.h"
@@ -52,7 +52,7 @@ static size_t greater_than(const tensor *p, size_t row, size_t n, size_t j)
     return greater;
 }
 
-// As Keras's F scores: all that equal the greatest output, unless it is as good as 0.
+// As Keras's F scores: all outputs that equal the greatest one, unless it is practically 0.
 static bool is_greatest(const tensor *p, size_t row, size_t n, size_t j)
 {
     double mine = tensor_at(p, row * n + j);
@@ -306,7 +306,7 @@ static double single_value(const void *ctx)
 int metric_watch(watch *w, const char *name, metric m, double threshold, err *e)
 {
     static const struct watch_ops ops = {single_reset, single_add, single_value, free};
-    if (!isfinite(threshold)) // of outputs that are no probabilities any number has a sense
+    if (!isfinite(threshold)) // outputs that are no probabilities may have any threshold
         return err_set(e, ERR_USAGE, "%s: the threshold must be a finite number, not %g",
             metric_name(m), threshold);
     struct single *s = mem_alloc(sizeof *s);

@@ -26,7 +26,7 @@ struct feed {
     size_t n, size, steps, taken;
     pthread_t thread;
     bool started;
-    pthread_mutex_t lock; // of what follows, and of each place's `ready`
+    pthread_mutex_t lock; // guards the fields below, and each place's `ready`
     pthread_cond_t changed;
     bool stop;
     struct place place[PLACES];

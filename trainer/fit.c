@@ -68,13 +68,13 @@ struct fitting {
     model *m;
     const fit_spec *spec;
     model_data train, val;
-    size_t batch, steps, rows; // rows: of an epoch
+    size_t batch, steps, rows; // number of rows in an epoch
     uint32_t *order, *plain;   // order: the rows of an epoch; plain: 0, 1, …
-    bool goes_on;              // an epoch is not all rows, but begins where the last one ended
-    uint32_t *pass;            // where it goes on: the order of all rows
+    bool goes_on;              // an epoch has not all rows, but begins where the last one ended
+    uint32_t *pass;            // for that: the order of all rows
     feed *made;                // NULL: the rows are in memory
     int epoch;
-    int64_t first; // the number of the first epoch's order
+    int64_t first; // number of the first epoch's order
     bool ends;     // a callback asked to end the training
 };
 
@@ -90,7 +90,7 @@ static int answer(struct fitting *f, int status)
     return status < 0 ? -1 : 0;
 }
 
-// From here on all ranks that train together end, or none.
+// After this call all ranks that train together end, or none does.
 static int agree(struct fitting *f, err *e)
 {
     return CALL(f, agree, f->ends, e);
@@ -110,7 +110,7 @@ static void blame(const struct fitting *f, const model_data *data, const batch *
         c->follows(c->ctx);
 }
 
-// Nothing can be learnt from here on, so this ends the training, unless a callback does (Keras's
+// Nothing can be learnt with this loss, so it ends the training, unless a callback does (Keras's
 // TerminateOnNaN).
 static int not_finite(
     struct fitting *f, size_t step, const model_data *data, const batch *b, double loss, err *e)
@@ -121,7 +121,8 @@ static int not_finite(
         isnan(loss) ? "nan" : "infinite", step + 1, f->epoch + 1, buf_cstr(&where));
 }
 
-// No step comes after the last one to notice what it did, so its batch is computed once more.
+// After the last step no further one would notice that its update failed, so its batch is computed
+// once more.
 static int check_last(struct fitting *f, err *e)
 {
     batch b = batch_of(f, f->steps - 1);
@@ -218,8 +219,8 @@ static void order_all(const struct fitting *f, uint32_t *order, uint64_t number)
         order_shuffle(order, n, spec->seed ? spec->seed : model_seed(f->m), number);
 }
 
-// The rows of the epoch of this number: all, or those that follow on the epochs before it, as if
-// the data came again and again, each time in another order.
+// The rows of the epoch of this number: all, or those that follow the epochs before it, as if the
+// data was repeated without end, in a different order each time.
 static void order_epoch(const struct fitting *f, uint64_t number)
 {
     if (!f->goes_on)
@@ -284,8 +285,8 @@ static int train_epochs(struct fitting *f, history *out, err *e)
         if (train_epoch(f, epoch, epochs, out, e) < 0)
             return -1;
     }
-    // A rank whose own last step was not finite has ended with its error, and does not come here:
-    // the others, whose weights it has spoilt, wait for it and do not speak first.
+    // A rank whose own last step was not finite has ended with its error and does not come here.
+    // The others, whose weights it has spoilt, wait for it and do not report first.
     if (f->spec->initial_epoch < epochs && epoch == epochs && agree(f, e) < 0)
         return -1;
     if (f->spec->initial_epoch < epochs && !f->ends && check_last(f, e) < 0)
@@ -374,7 +375,7 @@ int model_evaluate(model *m, const evaluate_spec *spec, logs *out, err *e)
     return 0;
 }
 
-// Rows that are made meanwhile, and networks for pictures, need room for each row of a batch.
+// Rows that are made on demand, and networks for pictures, need memory for each row of a batch.
 static size_t predict_size(const model *m, const model_data *data, size_t wanted)
 {
     bool made = feed_is_needed(m, data) && !data->x->mapped;
@@ -405,7 +406,7 @@ static int predict_batches(model *m, const model_data *data, size_t wanted, tens
     return 0;
 }
 
-// What an operation reads and writes, twice, for what others keep meanwhile.
+// The largest input and output of an operation, twice, for results that are kept meanwhile.
 size_t model_predict_bytes(const model *m)
 {
     size_t rows = model_input_shape(m, 0).dims > 2 ? PREDICT_WIDE : PREDICT_BATCH;

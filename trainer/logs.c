@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { ROOM = 8 }; // items grow by as many
+enum { ROOM = 8 }; // items grow by this number
 
 static struct log_item *find(const logs *l, const char *name)
 {

@@ -7,7 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-// Room for "val_", a layer's name and a metric's; who takes names from elsewhere checks them.
+// Room for "val_", a layer's name and a metric's; code that takes names from elsewhere checks their
+// length.
 enum { LOG_NAME_SIZE = 128 };
 
 typedef struct logs {

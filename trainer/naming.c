@@ -54,7 +54,7 @@ static bool ends_with(const char *there, const char *name, char separator)
            (n == k || there[n - k - 1] == separator);
 }
 
-// Does it have the parts of the weight's layer somewhere, and its last part at the end?
+// Does it contain the parts of the weight's layer, and its last part at the end?
 static bool contains(const char *there, const char *name, char separator)
 {
     const char *last = strrchr(name, '/');
@@ -159,7 +159,7 @@ static size_t count_numbered(const char *const *names, size_t n, const struct nu
     return count;
 }
 
-// The layer's place among those of its kind is the same here and there.
+// Is the layer's position among those of its kind the same in both?
 static naming_hit by_order(
     const char *const *here, size_t m, const char *const *there, size_t n, const char *name)
 {

@@ -49,7 +49,7 @@ static bool begins(const void *bytes, size_t n, const char *with, size_t length)
     return n >= length && memcmp(bytes, with, length) == 0;
 }
 
-// What people have instead: Keras's .h5 and .keras, PyTorch's .pt and .pth.
+// Formats that people have instead: Keras's .h5 and .keras, PyTorch's .pt and .pth.
 static int check_format(const void *bytes, size_t n, err *e)
 {
     size_t looked = begins(bytes, n, "PK", 2) ? n < 4096 ? n : 4096 : 0; // of a ZIP archive
@@ -78,9 +78,9 @@ static int open_source(struct source *s, const void *bytes, size_t n, err *e)
     return -1;
 }
 
-// A kernel of PyTorch as it lies here. Of one input channel for each group, as a depthwise one has
-// it, (height, width, 1, channels·multiplier) is (height, width, channels, multiplier) in the same
-// order.
+// Converts a kernel of PyTorch to our layout. One with a single input channel for each group, as in
+// depthwise convolutions, (height, width, 1, channels·multiplier), is (height, width, channels,
+// multiplier) in the same order.
 static tensor *turn(tensor *t, const tensor *like, err *e)
 {
     static const int64_t axes[] = {2, 3, 1, 0};
@@ -114,7 +114,7 @@ static tensor *turn_flattened(tensor *t, const row_shape *picture, err *e)
     return out;
 }
 
-// The tensor for weight i, as it lies here; NULL with e.
+// The tensor for weight i, in our layout; NULL with e.
 static tensor *take_weight(const struct source *s, const model *m, size_t i, const char *name,
     const char *there, bool torch, err *e)
 {
@@ -134,7 +134,7 @@ static tensor *take_weight(const struct source *s, const model *m, size_t i, con
     return t;
 }
 
-// The names of both sides, and what is known of which belongs to which.
+// The names of both sides, and how they match.
 struct names {
     const char **here, **there;
     size_t m, n;

@@ -20,8 +20,8 @@ typedef struct pretrained_options {
     bool skip_mismatch; // weights that are missing, or of another shape, keep their values
 } pretrained_options;
 
-// Either all weights are written or, with e, none. `skipped` gets the names of those that kept
-// their values, one a line. The errors name the weight, the tensor and both shapes; for a file of
-// another format they say how to make one of these.
+// Either writes all weights or, with e, none. `skipped` gets the names of those that kept their
+// values, one a line. Errors name the weight, the tensor and both shapes; for a file of another
+// format they say how to convert it.
 int pretrained_load(
     model *m, const void *bytes, size_t n, pretrained_options options, buf *skipped, err *e);

@@ -14,11 +14,11 @@ typedef struct safetensors {
     size_t n;
 } safetensors;
 
-// Do the bytes begin as the container does, though it may be damaged? A length can look like the
+// Do the bytes begin like the container, which may be damaged otherwise? A length can look like the
 // first bytes of other formats.
 bool safetensors_begins(const void *bytes, size_t n);
-// Opens the container. ERR_CORRUPT tells what is wrong: lengths, JSON, dtypes, shapes, offsets that
-// overlap or leave holes.
+// Opens the container. ERR_CORRUPT: the text says what is wrong: lengths, JSON, dtypes, shapes,
+// offsets that overlap or leave holes.
 int safetensors_open(safetensors *s, const void *bytes, size_t n, err *e);
 void safetensors_done(safetensors *s);
 // A text of __metadata__, borrowed; NULL when it is missing.

@@ -84,7 +84,7 @@ void sums_log(const struct sums *s, const model *m, const char *prefix, logs *l)
     }
 }
 
-// Hands a batch's targets and outputs to all that watch output k.
+// Passes a batch's targets and outputs to all watches of output k.
 static int show_batch(
     const struct sums *s, const tensor *y, const batch *b, size_t k, const tensor *p, err *e)
 {

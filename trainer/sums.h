@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Loss and metrics over the rows that were seen so far: a batch is run, what it gave is added, and
-// logs are made of the means. Plain values; watches are borrowed.
+// Loss and metrics over the rows seen so far: a batch is run, its results are added, and logs are
+// made of the means. Plain values; watches are borrowed.
 #pragma once
 #include "trainer/fit.h"
 #include "trainer/nn/train.h"
@@ -19,7 +19,7 @@ typedef int (*batch_fn)(model *, const model_data *, const batch *, batch_result
 int sums_prepare(model *m, const evaluate_spec *spec, model_data *out, err *e);
 // Resets the watches.
 struct sums sums_begin(const watch *watches, size_t n);
-// Trains or tests a batch, and adds what it gave.
+// Trains or tests a batch, and adds its results.
 int sums_run(batch_fn run, model *m, const model_data *data, batch *b, struct sums *s,
     batch_result *r, err *e);
 // "val_loss", "val_accuracy", … for the prefix "val_".

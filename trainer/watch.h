@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// What a training is watched by besides the model's own metrics: it is handed the targets and
-// outputs of each batch, and says one number about all that it has seen since it was reset.
+// A metric that watches a training besides the model's own metrics: it gets the targets and outputs
+// of each batch, and returns one number about everything since it was reset.
 #pragma once
 #include "trainer/logs.h"
 #include "trainer/nn/metric.h"
 #include "trainer/tensor/tensor.h"
 
 typedef struct watch {
-    char name[LOG_NAME_SIZE]; // the log has this name, behind that of an output among several
-    size_t output;            // which output of the model it watches
+    char name[LOG_NAME_SIZE]; // its name in the log, after that of an output among several
+    size_t output;            // the output of the model that it watches
     void *ctx;
     const struct watch_ops *ops;
 } watch;
@@ -18,7 +18,7 @@ struct watch_ops {
     // y: (rows, …) the targets as they were given; p: (rows, outputs). -1 with e ends the training.
     int (*add)(void *ctx, const tensor *y, const tensor *p, err *e);
     double (*value)(const void *ctx);
-    void (*free)(void *ctx); // NULL: ctx is somebody else's
+    void (*free)(void *ctx); // NULL: ctx is not freed
 };
 
 // The area under a curve as Keras's AUC computes it (keras/src/metrics/confusion_metrics.py): from
@@ -35,7 +35,7 @@ int auc_watch(watch *w, const char *name, const auc_spec *spec, err *e);
 // accuracy_metrics.py); sparse: y has class numbers. Free it with watch_done.
 int topk_watch(watch *w, const char *name, int64_t k, bool sparse, err *e);
 
-// What is counted of outputs that are positive or not (keras/src/metrics/confusion_metrics.py,
+// Metrics made of counts of positive and negative outputs (keras/src/metrics/confusion_metrics.py,
 // f_score_metrics.py).
 #define CONFUSIONS(X)                                                                              \
     X(PRECISION, "Precision")                                                                      \
@@ -62,9 +62,10 @@ typedef enum score_average {
 
 typedef struct confusion_spec {
     confusion_kind kind;
-    double threshold; // an output above it is positive; nan: any, of F scores the greatest of a row
-    int64_t top_k;    // 0: all; else none but the k greatest of a row
-    int64_t class_id; // -1: all; else this output alone
+    double threshold; // an output above it is positive; nan: any output, for F scores the greatest
+                      // of a row
+    int64_t top_k;    // 0: all; otherwise only the k greatest outputs of a row
+    int64_t class_id; // -1: all; otherwise only this output
     double beta;
     score_average average; // of F scores
 } confusion_spec;
@@ -73,7 +74,7 @@ int confusion_watch(watch *w, const char *name, const confusion_spec *spec, err 
 // -1 with e: it is none; the error names all.
 int confusion_parse(const char *text, confusion_kind *kind, err *e);
 
-// A metric of metric.h by itself, under a name of its own, and with a threshold of its own where it
-// is BINARY_ACCURACY.
+// A metric of metric.h as a watch, under its own name, and with its own threshold if it is
+// BINARY_ACCURACY.
 int metric_watch(watch *w, const char *name, metric m, double threshold, err *e);
 void watch_done(watch *w);

@@ -176,7 +176,7 @@ static void turn_squares(uint8_t *turned, const uint8_t *const *row, size_t rows
         size_t n = rows - r < TILE ? rows - r : TILE, k = 0;
         for (; k + SQUARE <= inputs && n == TILE; k += SQUARE)
             turn_square(turned, row + r, TILE, k);
-        for (; k < inputs; k += SQUARE) // the last ones with some before them
+        for (; k < inputs; k += SQUARE) // the last columns, together with some before them
             turn_square(turned, row + r, n, k + SQUARE <= inputs ? k : inputs - SQUARE);
     }
 }

@@ -17,11 +17,11 @@
 
 enum { PANEL = 64, NARROW = 16, TILE = 64 };
 
-// What an update does with a gradient g of weights w and optimizer state m and v; see
+// What an update does with the gradient g of weights w, and optimizer state m and v; see
 // nn/optimizer.h.
 typedef enum update_rule {
     UPDATE_STORE, // g is kept, to be averaged with other ranks
-    UPDATE_ADD,   // it is added to the g that is there
+    UPDATE_ADD,   // it is added to the old g
     UPDATE_SGD,
     UPDATE_MOMENTUM,
     UPDATE_NESTEROV,
@@ -60,12 +60,12 @@ typedef struct product {
     size_t ldy, ldx, rows, inputs, width;
 } product;
 
-// Rows that are wanted soon, anywhere in memory, and how far they have been fetched into the cache.
+// Rows that will be needed soon, anywhere in memory, and how far they have been prefetched.
 typedef struct upcoming {
     const char *data; // row i: the `bytes` bytes at data + i·stride
     size_t stride, bytes;
-    const uint32_t *rows; // [n], which are left
-    size_t n, at;         // at: bytes of the first of them that have been fetched
+    const uint32_t *rows; // [n], rows that are left
+    size_t n, at;         // at: how many bytes of the first of them were prefetched
 } upcoming;
 
 // dw[k][c] = Σ_r x[r][k]·d[r][c]; then w, m and v are updated by dw.
@@ -76,10 +76,10 @@ typedef struct gradient {
     size_t ldx, ldd, rows, inputs, width;
     const update *rule;
     // For sparse input: has input k ever been other than 0? If not, every update of its weights is
-    // exactly 0, but for their decay.
+    // exactly 0, except for their decay.
     uint8_t *seen; // (inputs)
-    // Fetched meanwhile, some lines with each input: all at once they would stop everything until
-    // memory has answered. NULL: nothing.
+    // Prefetched during the product, a few lines with each input: all at once they would stall
+    // everything until memory has answered. NULL: nothing.
     upcoming *ahead;
 } gradient;
 
@@ -131,12 +131,12 @@ typedef struct channel_ops {
     // y = z, or z + add where add is not NULL; clipped where the map says so.
     void (*scale_shift)(
         const channel_map *m, void *y, const void *x, const void *add, size_t positions, size_t n);
-    // d of n numbers stays where 0 < y < most, else it becomes 0.
+    // Keeps d of n numbers where 0 < y < most; elsewhere it becomes 0.
     void (*pass_slopes)(void *d, const void *y, float most, size_t n);
-    // sum += Σ d, along += Σ d·(x - mean), with the d that pass the map.
+    // sum += Σ d, along += Σ d·(x - mean), with the d that the map lets through.
     void (*slopes)(const channel_map *m, const void *x, const void *d, size_t positions, size_t n,
         float *sum, float *along);
-    // dx = (d - less - (x - mean)·along)·scale, with the d that pass the map; add: to dx.
+    // dx = (d - less - (x - mean)·along)·scale, with the d that the map lets through; add: to dx.
     void (*give_back)(const channel_map *m, void *dx, bool add, const void *x, const void *d,
         size_t positions, size_t n);
     // to += from, n numbers.
@@ -147,8 +147,9 @@ typedef struct cpu_ops {
     const char *name;
     bool (*usable)(void);
     void (*multiply)(const product *p);
-    // The same for sparse input (p->x and ldx are not used); zeros are skipped, which is exact. Two
-    // panels of one size (n = 2) go quicker than one after the other; the bits are the same.
+    // The same for sparse input (p->x and ldx are not used); skips zeros, which is exact. Two
+    // panels of one size (n = 2) are faster together than one after the other; the bits are the
+    // same.
     void (*multiply_sparse)(const product *p, size_t n, const sparse_rows *x);
     void (*train)(const gradient *g);
     void (*train_sparse)(const gradient *g, size_t n, const sparse_rows *x);
@@ -183,8 +184,8 @@ typedef struct cpu_ops {
     const channel_ops *channels[2]; // of floats, of bf16
 } cpu_ops;
 
-// "avx512", "avx2", "plain"; NULL: the best that this machine supports. Errors: unknown (lists the
-// known), or not supported here.
+// "avx512", "avx2", "plain"; NULL: the best one that this machine supports. Errors: unknown name
+// (lists the known ones), or not supported here.
 const cpu_ops *cpu_choose(const char *name, err *e);
 // The i-th known instruction set, best first; NULL after the last.
 const cpu_ops *cpu_nth(size_t i);

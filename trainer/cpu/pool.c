@@ -31,7 +31,7 @@ struct pool {
     atomic_int spins;
     cpu_set_t allowed; // thread 0's cores
     int seen;          // the core that it was seen on, -1: not yet
-    int home;          // where helpers are not to run; -1: anywhere
+    int home;          // the core where helpers must not run; -1: anywhere
     int running;       // threads in the current run
     void (*fn)(void *ctx, int thread);
     void *ctx;
@@ -115,10 +115,11 @@ void pool_barrier(pool *p)
     gate_open(&p->barrier);
 }
 
-// On a busy machine the scheduler likes to leave all threads on one core, where each waits for the
-// others' turns. So helpers share out the cores but thread 0's, and leave it alone: who called us
-// may go where it likes, and what it starts, too. Its cores are those that count: who gives all
-// threads others meanwhile (taskset -a, a launcher) is obeyed, and nobody is placed on too few.
+// On a busy machine the scheduler tends to leave all threads on one core, where they wait for each
+// other. So helpers are pinned to different cores, but not to thread 0's. Thread 0 is not pinned:
+// the caller, and processes that it starts, may run anywhere. The caller's affinity counts: if
+// somebody changes the affinity of all threads (taskset -a, a launcher), helpers obey. If there are
+// too few cores, nobody is pinned.
 //
 //   cores   0 1 2 3 4 5 6 7      home 2, 3 helpers: the first may run on 0, 4 and 7, the second on
 //           a b H c a b c a      1 and 5, the third on 3 and 6
@@ -166,7 +167,7 @@ static bool find_cores(pool *p, int threads)
     return enough;
 }
 
-// While helpers wait for their start. Where there are too few cores, all stay as they are.
+// Called while helpers wait for their start. With too few cores, all stay where they are.
 static void find_home(pool *p)
 {
     int core = sched_getcpu();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the rows of a group become: groups.h has the contracts.
+// Computes the aggregates of groups: groups.h has the contracts.
 #include "base/mem.h"
 #include "trainer/data/groups.h"
 
@@ -98,7 +98,7 @@ static double reduce(aggregate how, double *v, size_t n, size_t all)
     }
 }
 
-// The same of integers, exactly; -1: the sum has more than 64 bits.
+// The same for integers, exactly; -1: the sum has more than 64 bits.
 static int reduce_integers(
     aggregate how, const tensor *t, const uint32_t *row, size_t n, int64_t *out)
 {

@@ -106,7 +106,7 @@ tensor *calendar_parts(const tensor *times, bool seconds, date_part part, err *e
     for (size_t i = 0; out && i < n; i++) {
         double v = tensor_at(times, i);
         bool known = fabs(v) < 0x1p40; // and not nan
-        if (known && v != last)        // the rows of one day often follow one another
+        if (known && v != last)        // consecutive rows often have the same day
             value = (seconds ? part_of_second : calendar_part)((int64_t)floor(v), part);
         last = known ? v : last;
         if (whole)

@@ -9,7 +9,7 @@
 struct crew {
     pthread_mutex_t lock; // of all below
     pthread_cond_t begun, done;
-    size_t n, next, left; // tasks: all, the next one, those that are not done
+    size_t n, next, left; // number of tasks; the next one; those that are not done
     void (*task)(void *ctx, size_t i);
     void *ctx;
     bool over;

@@ -13,7 +13,7 @@
 
 enum { PIECE = 1 << 16, FIELDS_MAX = 1 << 20, RECORD_MAX = 1 << 28 };
 
-// A field's text lies in the record's run of bytes.
+// A field's text is a part of the record's bytes.
 struct place {
     size_t at, n, line, column;
     bool quoted;
@@ -24,9 +24,9 @@ struct csv {
     gzFile file; // NULL: from memory
     const uint8_t *bytes;
     size_t n, at;
-    uint8_t *piece; // what was read of the file
+    uint8_t *piece; // the piece of the file in memory
     bool ended;
-    uint8_t separator, comment; // comment: a line's end if there is none
+    uint8_t separator, comment; // comment: if there is none, a line end
     bool stops[UINT8_MAX + 1];  // which bytes end a field that is not quoted
     csv_encoding encoding;
     size_t skip;         // lines
@@ -120,7 +120,7 @@ static int more(csv *c, err *e)
     c->n = (size_t)got;
     c->at = 0;
     c->ended = got == 0;
-    if (c->ended) // a gzip file that is cut off says so only here
+    if (c->ended) // only here gzip reports a file that is cut off
         gzerror(c->file, &number);
     if (c->ended && number == Z_BUF_ERROR)
         return err_set(e, ERR_CORRUPT, "%s: the gzip data is cut off", c->name);
@@ -219,7 +219,7 @@ static int wrong_at(const csv *c, size_t line, size_t column, err *e, const char
     return err_set(e, ERR_INVALID, "%s:%zu:%zu: %s", c->name, line, column, why);
 }
 
-// After the opening quote. -1: it is never closed.
+// Reads from after the opening quote. -1: the quote is never closed.
 static int read_quoted(csv *c, const struct place *f, err *e)
 {
     for (;;) {
@@ -250,7 +250,7 @@ static size_t plain_run(const csv *c)
     return n;
 }
 
-// Adds what stands there up to the separator, a comment or a line's end.
+// Adds the text up to the separator, a comment or a line's end.
 static int read_plain(csv *c, err *e)
 {
     int byte;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Reads CSV (RFC 4180) record by record: quoted fields with separators, doubled quotes and line
-// ends, CRLF, LF or CR, gzipped or not. Empty lines and a byte order mark are passed over. It holds
-// one record and a piece of the file in memory. Texts are UTF-8 as they are in the file, or become
-// it from an encoding of one byte a character.
+// ends, CRLF, LF or CR, gzipped or not. Skips empty lines and a byte order mark. It keeps one
+// record and a piece of the file in memory. Texts are the file's UTF-8, or are converted to it from
+// a one-byte encoding.
 #pragma once
 #include "base/err.h"
 
@@ -15,14 +15,14 @@ typedef enum csv_encoding { CSV_UTF8, CSV_LATIN1, CSV_CP1252 } csv_encoding;
 
 typedef struct csv_format {
     char separator; // 0: a comma
-    char comment;   // what follows it up to the line's end is passed over; 0: nothing
-    size_t skip;    // so many lines at the beginning are passed over
+    char comment;   // starts a comment, which is skipped up to the line's end; 0: none
+    size_t skip;    // number of lines to skip at the beginning
     csv_encoding encoding;
 } csv_format;
 
-// "utf-8", "latin-1", "cp1252" and their other names; false: it is none of them.
+// "utf-8", "latin-1", "cp1252" and their other names; false: an unknown encoding.
 bool csv_encoding_parse(const char *name, csv_encoding *encoding);
-// The file is opened; the name is kept for errors.
+// Opens the file; keeps the name for errors.
 csv *csv_open(const char *path, const csv_format *format, err *e);
 // The same from memory, which is borrowed.
 csv *csv_over(const void *bytes, size_t n, const csv_format *format);
@@ -32,7 +32,7 @@ typedef struct csv_field {
     const char *text; // not terminated; valid until the next record
     size_t n;
     bool quoted;
-    size_t line, column; // where it starts, from 1; columns are characters
+    size_t line, column; // where it starts, from 1; columns count characters
 } csv_field;
 
 // 1: the next record was read; 0: the file has ended; -1: "FILE:LINE:COLUMN: why".

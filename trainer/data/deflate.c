@@ -33,7 +33,7 @@ static size_t first(const void *bytes, size_t n, int window, void *out, size_t r
         .avail_out = (uInt)room};
     if (inflateInit2(&s, window) != Z_OK)
         return 0;
-    inflate(&s, Z_SYNC_FLUSH); // what is wrong is said when all is unpacked
+    inflate(&s, Z_SYNC_FLUSH); // errors are reported when everything is unpacked
     inflateEnd(&s);
     return room - s.avail_out;
 }

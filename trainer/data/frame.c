@@ -115,7 +115,7 @@ bool frame_date(const char *s, size_t n, int64_t *days)
            day_of(digits(s, 4), digits(s + 5, 2), digits(s + 8, 2), days);
 }
 
-// What a format takes in: parts of a date and a time.
+// The parts of a date and a time that a format reads.
 struct moment {
     int64_t year, month, day, hour, minute, second, east; // east: seconds of the zone
 };
@@ -275,7 +275,7 @@ static bool short_decimal(const char *s, size_t n, double *value, bool *integer)
     return count > 0;
 }
 
-// An integer of so many digits that a double may not hold it: an identifier, say.
+// An integer with so many digits that a double may not hold it, such as an identifier.
 static bool long_integer(const char *text, int64_t *whole)
 {
     char *end;
@@ -305,8 +305,8 @@ static bool infinity_of(const char *s, size_t n, double *value)
     return is;
 }
 
-// The number as it is written with points alone. False: separators of thousands do not stand
-// between groups of three digits, or it has another decimal point.
+// Rewrites the number without separators of thousands and with "." for the decimal point. False:
+// the separators do not stand between groups of three digits, or the decimal point is another one.
 static bool with_points(const frame_spec *o, const char *s, size_t n, char text[NUMBER_MAX])
 {
     size_t out = 0, group = 0;
@@ -333,7 +333,7 @@ static bool with_points(const frame_spec *o, const char *s, size_t n, char text[
     return !grouped || behind || group == 3;
 }
 
-// The number that is the whole text, without "0x" and the like; false when it is none.
+// The number that is the whole text, without "0x" and the like; false: the text is no number.
 static bool number_of(const frame_spec *o, const char *s, size_t n, struct number *out)
 {
     char points[NUMBER_MAX];
@@ -374,7 +374,7 @@ static void trim(csv_field *f)
         f->n--;
 }
 
-// `begins`: with which bytes they do, as nearly no field does.
+// `begins`: the possible first bytes of such a text; hardly any field begins with them.
 static bool is_missing(const csv_field *f, const char *const *missing, const bool *begins)
 {
     if (f->n && !begins[(unsigned char)f->text[0]])
@@ -406,22 +406,23 @@ static bool truth_of(const frame_spec *o, const csv_field *f, struct number *out
 // What the fields of a column allow it to be.
 struct guess {
     bool kept, number, integer, date;
-    bool truth, large;      // all are truth values; one is an integer beyond 64 bits
-    bool whole;             // all are integers, of whatever size
-    bool clock;             // of its dates, one has a time
+    bool truth, large;      // all fields are truth values; one is an integer beyond 64 bits
+    bool whole;             // all fields are integers of any size
+    bool clock;             // one of its dates has a time
     size_t column;          // in the frame, if kept
-    int64_t least, most;    // of its integers, days or seconds
-    size_t numbers, others; // fields that are some, that are none
-    size_t line, at;        // of the first that is none; line 0: there is no such field
+    int64_t least, most;    // range of its integers, days or seconds
+    size_t numbers, others; // number of fields that are numbers, and that are not
+    size_t line, at;        // place of the first that is not a number; line 0: there is none
     char text[32];
 };
 
-// Records while their columns are looked at. The fields' texts lie in a run of bytes.
+// A block of records, whose columns other threads examine. The fields' texts are in `text`.
 //
 //   the owner's thread   reads block 2      reads block 3     …    and helps with what is left
-//   helpers              columns of block 1 columns of block 2     a column has one at a time
+//   helpers              columns of block 1 columns of block 2     a column has one thread at a
+//   time
 //
-// So each column sees its fields in their order, whoever looks at it.
+// So each column sees its fields in order, whichever thread examines it.
 struct block {
     buf text;
     struct {
@@ -429,7 +430,7 @@ struct block {
         bool quoted;
     } * field;            // [records][kept]
     size_t records, from; // from: the row of the first
-    int status;           // of what comes behind them: 1: more, 0: the end, -1: error
+    int status;           // after it there are: 1: more records, 0: the end, -1: an error
     err error;
 };
 
@@ -442,7 +443,7 @@ struct reading {
     struct guess *guess; // for each field of a record
     size_t fields, rows, kept;
     const char *const *missing;
-    bool begins[UCHAR_MAX + 1]; // one of them with this byte
+    bool begins[UCHAR_MAX + 1]; // one of the texts for a missing value begins with this byte
     struct block block[2];
     crew *crew; // from the second block on
 };
@@ -494,7 +495,7 @@ static int not_utf8(const struct reading *r, const csv_field *f, err *e)
         r->in, f, e, "this text is not UTF-8: encoding = \"latin-1\" or \"cp1252\" reads it");
 }
 
-// Of a file without names: as many as the first record has fields.
+// For a file without names: as many columns as the first record has fields.
 static void number_names(struct reading *r)
 {
     for (size_t i = 0; i < csv_fields(r->in); i++) {
@@ -547,7 +548,8 @@ static int read_names(struct reading *r, err *e)
     return 0;
 }
 
-// One field a column; besides an empty one may follow, as a separator at the end of lines makes it.
+// Checks that there is one field for each column. One more field may follow if it is empty: a
+// separator at the end of each line makes it.
 static bool fits(const struct reading *r)
 {
     size_t n = csv_fields(r->in);
@@ -647,7 +649,7 @@ static void look_at_column(void *ctx, size_t i)
     l->column[i].record = k;
 }
 
-// The error that is first in the file, if there is one.
+// The error that comes first in the file, if there is one.
 static int first_error(const struct looking *l, err *e)
 {
     size_t first = l->b->records;
@@ -762,7 +764,7 @@ static int look(const struct reading *r, struct guess *g, const csv_field *f, si
     return 0;
 }
 
-// Numbers but for a few fields: somebody may have expected them as numbers.
+// Warns of columns that are numbers except for a few fields: somebody may have expected numbers.
 static void tell_few(struct reading *r, const struct guess *g, const frame_column *c)
 {
     AUTO_BUF text = {0}, shown = {0};
@@ -785,7 +787,7 @@ static frame_kind kind_of(const struct guess *g, const frame_column *c)
 {
     if (!c->seen || (g->number && !(g->large && g->whole)) || g->truth)
         return FRAME_NUMBER;
-    if (!g->date || (g->clock && c->missing)) // no number stands for a missing time
+    if (!g->date || (g->clock && c->missing)) // there is no number for a missing time
         return FRAME_CATEGORY;
     return g->clock ? FRAME_DATETIME : FRAME_DATE;
 }
@@ -797,7 +799,7 @@ static size_t kept_rows(const struct reading *r)
     return r->rows > rank ? (r->rows - rank + size - 1) / size : 0;
 }
 
-// After the first pass: kinds that were open are known, and so is the number of rows.
+// Called after the first pass: the kinds and the number of rows are known.
 static int decide(struct reading *r, err *e)
 {
     r->out->rows = kept_rows(r);

@@ -37,17 +37,17 @@ typedef struct frame_column {
     tensor *values;    // (rows kept)
     char **categories; // NULL-terminated; the first has code 1
     size_t category_n;
-    hashmap *codes; // category → its place in `categories`
-    bool fixed;     // categories are those of another file: others have code 0
+    hashmap *codes; // category → its index in `categories`
+    bool fixed;     // the categories come from another file: others have code 0
     size_t seen, missing;
-    double mean, squares, min, max; // of those that are not missing; squares: Σ (v - mean)²
+    double mean, squares, min, max; // without missing values; squares: Σ (v - mean)²
 } frame_column;
 
 typedef struct frame {
     size_t n;
     frame_column *column;
     size_t rows; // kept
-    char *note;  // what a reader may not expect, lines of text; NULL: nothing
+    char *note;  // warnings, one a line; NULL: none
 } frame;
 
 typedef struct frame_spec {
@@ -55,20 +55,20 @@ typedef struct frame_spec {
     char comment;   // these five as csv_format has them
     size_t skip;
     int encoding;
-    char decimal, thousands; // 0: a point; none
+    char decimal, thousands; // 0: a point; no separator
     bool headless;           // no record has names: they are 0, 1, …
-    const char *date_format; // as strptime's, of %Y %y %m %d %H %M %S %f %z %b; NULL: ISO 8601
-    const char *const *yes, *const *no; // besides True and False; NULL: none
+    const char *date_format; // as strptime's, with %Y %y %m %d %H %M %S %f %z %b; NULL: ISO 8601
+    const char *const *yes, *const *no; // more words for true and false; NULL: only True and False
     const char *const *names;           // NULL: the first record has them
     const char *const *missing;         // NULL-terminated; NULL: "", NA, NaN, … as pandas
     const char *const *only;            // NULL-terminated names of the columns to keep; NULL: all
-    // What is known before: columns by name with kind, and, of a category that is `fixed`, all
-    // categories. Others are found out. Borrowed.
+    // What is known in advance: columns by name with kind, and all categories of a category that is
+    // `fixed`. The rest is found out. Borrowed.
     const frame *known;
     int rank, size; // keep rows rank, rank + size, …; size 0: all
 } frame_spec;
 
-// Free it with frame_done, after an error, too. Errors name file, line and column.
+// Call frame_done also after an error. Errors name file, line and column.
 int frame_read(const char *path, const frame_spec *spec, frame *out, err *e);
 int frame_parse(const void *bytes, size_t n, const frame_spec *spec, frame *out, err *e);
 void frame_done(frame *f);
@@ -77,9 +77,9 @@ frame_column *frame_add(frame *f, const char *name, size_t n);
 void frame_add_category(frame_column *c, const char *text, size_t n);
 int frame_kind_parse(const char *text, frame_kind *kind, err *e);
 const char *frame_kind_name(frame_kind kind);
-double frame_std(const frame_column *c); // of the population; 0 when nothing was seen
-// Days since 1970-01-01 of a text YYYY-MM-DD; false when it is none.
+double frame_std(const frame_column *c); // of the population; 0 if there were no values
+// Days since 1970-01-01 of a text YYYY-MM-DD; false if it is not a date.
 bool frame_date(const char *text, size_t n, int64_t *days);
 // Seconds since 1970-01-01 of a text in that format (NULL: YYYY-MM-DD, then a time HH:MM or more
-// behind a space or T, then Z or a zone +HH:MM); false when it is none. `clock`: it has a time.
+// after a space or T, then Z or a zone +HH:MM); false if it is not a date. `clock`: it has a time.
 bool frame_time(const char *text, size_t n, const char *format, int64_t *seconds, bool *clock);

@@ -23,7 +23,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-// The names in a folder, sorted; hidden ones are left out.
+// The names in a folder, sorted, without hidden ones.
 static char **names_in(const char *folder, size_t *n, err *e)
 {
     DIR *dir = opendir(folder);
@@ -76,8 +76,8 @@ static int add_picture(gallery *g, const char *root, const char *path, err *e)
     return 0;
 }
 
-// The pictures of one folder; the folders in it are added to the list. Links to folders are not
-// followed: they may lead out of the folder, or in a circle.
+// The pictures of one folder; adds the folders in it to the list. Does not follow links to folders:
+// they may lead out of the folder, or in a circle.
 static int add_folder(gallery *g, const char *root, const char *folder, char ***folders, err *e)
 {
     AUTO_FREE char *path = path_join(root, folder);
@@ -179,7 +179,7 @@ struct loading {
     atomic_size_t next;
     atomic_bool failed;
     err *errors; // one for each thread
-    size_t *at;  // the picture that each failed at
+    size_t *at;  // for each thread, the picture at which it failed
 };
 
 static int decode(const struct loading *l, size_t i, float *room, err *e)
@@ -230,7 +230,7 @@ static size_t count_of(const gallery *g, int rank, int size)
     return g->n > first ? (g->n - first + step - 1) / step : 0;
 }
 
-// Decodes on all threads of the pool; of several damaged pictures the first is told.
+// Decodes on all threads of the pool; if several pictures are damaged, reports the first.
 static int decode_all(struct loading *l, pool *threads, err *e)
 {
     size_t workers = (size_t)pool_threads(threads), first = 0;
@@ -272,7 +272,7 @@ struct gallery_rows {
     gallery g;
     char *folder;
     gallery_spec spec;
-    pthread_mutex_t lock; // of `threads`, which does one thing at a time
+    pthread_mutex_t lock; // for `threads`, which does one thing at a time
     pool *threads;        // made with the first rows
     struct tensor_later later;
     tensor *stands; // for the pictures

@@ -16,9 +16,9 @@ typedef struct gallery {
     } * item; // sorted by class, folder and name
 } gallery;
 
-// .jpg, .jpeg and .png, in any case; names that begin with a dot are passed over. A picture of
-// another kind (.gif, .bmp, .webp) is an error, and so is a folder without any. Folders in a
-// class's folder belong to it, but not those that are links.
+// .jpg, .jpeg and .png, in upper or lower case; skips names that begin with a dot. A picture of
+// another kind (.gif, .bmp, .webp) is an error, and so is a folder without pictures. Subfolders of
+// a class's folder belong to the class, except those that are links.
 int gallery_open(gallery *g, const char *folder, err *e);
 void gallery_done(gallery *g);
 // Puts the items into the order of this seed.
@@ -37,8 +37,8 @@ typedef struct gallery_spec {
 void gallery_split(gallery *g, double share, gallery *last);
 // (pictures, height, width, channels), from 0 to 255. Errors name the file.
 tensor *gallery_load(const gallery *g, const char *folder, const gallery_spec *spec, err *e);
-// The same pictures as a tensor whose rows are decoded when they are needed; `gallery_rows` is what
-// does it, on as many threads. It has a list of the files of its own.
+// The same pictures as a tensor whose rows are decoded when they are needed, by `gallery_rows`, on
+// as many threads. It has its own copy of the list of files.
 typedef struct gallery_rows gallery_rows;
 gallery_rows *gallery_later(const gallery *g, const char *folder, const gallery_spec *spec, err *e);
 const tensor *gallery_rows_tensor(const gallery_rows *r);

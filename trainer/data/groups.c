@@ -11,8 +11,8 @@
 
 static const uint64_t MISSING = 0x7ff8000000000000u;
 
-// Equal numbers have equal keys. Whole numbers are themselves; the bits of other doubles are no
-// whole number that a double could be.
+// Equal numbers have equal keys. The key of a whole number is the number; the key of another double
+// is its bits, which no whole number of a double's precision equals.
 static uint64_t key_at(const tensor *t, size_t i)
 {
     if (tensor_is_integer(t))
@@ -27,17 +27,18 @@ static uint64_t key_at(const tensor *t, size_t i)
     return bits;
 }
 
-// Finds the first row of each key. Small integers are counted through: a key's slot is its place
-// among all keys that there could be. Else it is where its hash says, or behind (open addressing).
+// Finds the first row of each key. If the keys are small integers, there is a slot for each
+// possible key. Otherwise a slot is found by hash (open addressing).
 struct index {
     const tensor *const *keys;
     size_t key_n, size;
     uint32_t *slot; // rows of `keys`
     bool counted;
-    uint64_t least[KEYS_MAX], span[KEYS_MAX]; // counted: each key has `span` values from `least` on
+    uint64_t least[KEYS_MAX], span[KEYS_MAX]; // counted: each key column has `span` possible values
+                                              // from `least` on
 };
 
-static const size_t NOWHERE = SIZE_MAX; // the place of a key that is none of those counted
+static const size_t NOWHERE = SIZE_MAX; // the slot for keys out of that range
 
 static int check_columns(const tensor *const *keys, size_t key_n, err *e)
 {
@@ -48,8 +49,7 @@ static int check_columns(const tensor *const *keys, size_t key_n, err *e)
     return 0;
 }
 
-// How many keys there could be of these columns, if they are few enough to be counted through; 0:
-// they are not.
+// The number of possible keys of these columns, if each can have a slot; 0: too many.
 static size_t count_keys(struct index *x, size_t rows)
 {
     size_t all = 1;
@@ -87,7 +87,7 @@ static void read_keys(const tensor *t, size_t from, size_t n, uint64_t *out)
             out[i] = key_at(t, from + i);
 }
 
-// Where the search for the keys of rows [from, from + n) begins; n is a block at most.
+// Where the search for the keys of rows [from, from + n) begins; n is at most a block.
 static void find_places(
     const struct index *x, const tensor *const *keys, size_t from, size_t n, size_t *place)
 {
@@ -113,8 +113,8 @@ static bool same_keys(const struct index *x, uint32_t there, const tensor *const
     return same;
 }
 
-// The slot of this row's key: one that is empty, or that holds the key's first row. NULL: nothing
-// in the index can have this key.
+// The slot for this row's key: an empty one, or the one with the key's first row. NULL: the key
+// cannot be in the index.
 static uint32_t *index_find(
     const struct index *x, const tensor *const *keys, size_t row, size_t place)
 {
@@ -126,7 +126,7 @@ static uint32_t *index_find(
             return &x->slot[at];
 }
 
-// Calls visit(ctx, row, its slot) row by row until it says no.
+// Calls visit(ctx, row, its slot) row by row until it returns false.
 static void index_each(const struct index *x, const tensor *const *keys,
     bool (*visit)(void *ctx, size_t row, uint32_t *slot), void *ctx)
 {
@@ -224,7 +224,7 @@ int groups_match(const tensor *const *keys, const tensor *const *other, size_t k
         e, ERR_INVALID, "rows %zu and %zu have the same keys", found.first, found.second);
 }
 
-// The number as 64 bits that have its order; missing values are last either way.
+// The number as 64 bits with the same order; missing values come last in both directions.
 static uint64_t rank_at(const tensor *t, size_t i, bool down)
 {
     uint64_t bits, top = (uint64_t)1 << 63;
@@ -245,7 +245,8 @@ struct ranked {
     uint32_t row;
 };
 
-// One digit of a radix sort, which keeps the order of equal ones; false when all have the same.
+// Sorts by one digit of a radix sort, which keeps the order of equal rows; false if all rows have
+// the same digit.
 static bool sort_digit(const struct ranked *from, struct ranked *to, size_t n, int shift)
 {
     size_t count[257] = {0};
@@ -277,7 +278,7 @@ int rows_sort(const tensor *const *keys, const bool *down, size_t key_n, uint32_
             most = one[i].rank > most ? one[i].rank : most;
         }
         for (size_t i = 0; i < n; i++)
-            one[i].rank -= least; // of small integers few digits are left
+            one[i].rank -= least; // small integers then have few digits
         for (int shift = 0; shift < 64 && n && (most - least) >> shift; shift += 8)
             if (sort_digit(one, two, n, shift)) {
                 struct ranked *other = one;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Rows of columns that belong together: which have equal keys, which come first, what they sum up
-// to. A column is a tensor of one number for each row. Rows are counted in 32 bits.
-//
-// Keys are equal when their numbers are: 3 of an i64 column is 3.0 of an f32 one, and a missing
-// value (nan) is equal to another, as in pandas' merge and unlike IEEE 754. How wide the integers
-// of a column are makes no difference (column.h).
+// Groups, joins and sorts rows by columns, and computes their sums. A column is a tensor with one
+// number for each row. Rows are counted in 32 bits.
+// Keys are equal if their numbers are: 3 in an i64 column equals 3.0 in an f32 one, and a missing
+// value (nan) equals another one, as in pandas' merge and unlike IEEE 754. The width of integers
+// makes no difference (column.h).
 #pragma once
 #include "trainer/tensor/tensor.h"
 
@@ -22,21 +21,21 @@ typedef struct groups {
     uint32_t *of, *begin, *row;
 } groups;
 
-// 1 to KEYS_MAX columns of as many rows. Free it with groups_done, after an error, too.
+// 1 to KEYS_MAX columns with the same number of rows. Call groups_done also after an error.
 int groups_make(groups *g, const tensor *const *keys, size_t key_n, err *e);
 void groups_done(groups *g);
 
-// For each row of `keys` the row of `other` that has the same keys, or ROW_NONE; out: (rows).
-// ERR_INVALID when two rows of `other` have the same keys; *twice is the second of them.
+// For each row of `keys` the row of `other` with the same keys, or ROW_NONE; out: (rows).
+// ERR_INVALID if two rows of `other` have the same keys; *twice is the second of them.
 int groups_match(const tensor *const *keys, const tensor *const *other, size_t key_n, uint32_t *out,
     size_t *twice, err *e);
 
-// The order of the rows by these columns, the first counts most; equal rows stay in their order and
-// missing values come last. down[k]: from great to small. order: (rows).
+// The order of the rows by these columns, the most important first. Equal rows keep their order;
+// missing values come last. down[k]: from large to small. order: (rows).
 int rows_sort(const tensor *const *keys, const bool *down, size_t key_n, uint32_t *order, err *e);
 
-// These rows of a column; where a row is ROW_NONE a `category` is 0 and another number is missing,
-// so that the column becomes F32.
+// These rows of a column. Where a row is ROW_NONE, a `category` becomes 0 and any other number is
+// missing, so the column becomes F32.
 tensor *rows_take(const tensor *t, const uint32_t *rows, size_t n, bool category, err *e);
 
 // How the numbers of a group become one; missing values do not count.
@@ -64,19 +63,20 @@ typedef enum aggregate {
 
 int aggregate_parse(const char *text, aggregate *how, err *e);
 // A number for each group: (groups). I64 for size and count, and for sum, min, max, first and last
-// of integers; else F32, computed in double, nan where nothing counts.
+// of integers; else F32, computed in double, nan for a group without values.
 tensor *groups_aggregate(const groups *g, const tensor *values, aggregate how, err *e);
 
 // Below: a number for each row, from the rows of its group in their order.
 
-// The value `by` rows before (by < 0: behind), missing where there is none.
+// The value `by` rows before (by < 0: after), missing if there is none.
 tensor *groups_shift(const groups *g, const tensor *values, long by, bool category, err *e);
 // The aggregate of the row and the window - 1 rows before it, missing where fewer than `least` of
 // them count: F32. Computed anew for each row, so no error adds up.
 tensor *groups_roll(
     const groups *g, const tensor *values, aggregate how, size_t window, size_t least, err *e);
-// The sum up to and with the row; missing values count 0 and stay missing.
+// The sum up to and including the row; missing values add 0 and stay missing.
 tensor *groups_cumulate(const groups *g, const tensor *values, err *e);
-// when - the `when` of the last row so far whose flag is not 0 and not missing; before there is
-// one, of the group's first row. `back`: the rows are taken from the last to the first.
+// `when` minus the `when` of the last row so far whose flag is neither 0 nor missing; before the
+// first such row, minus that of the group's first row. `back`: goes through the rows from last to
+// first.
 tensor *groups_elapsed(const groups *g, const tensor *flag, const tensor *when, bool back, err *e);

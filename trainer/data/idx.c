@@ -11,7 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
-// Bytes of a file whose sum is made on a thread of its own.
+// From this size on, the checksum is computed on a thread of its own.
 enum { WORTH_A_THREAD = 1 << 18 };
 
 //  X(type byte, bytes in the file, tensor type)
@@ -84,7 +84,7 @@ static int read_header(struct bytes *b, struct header *h, err *e)
     return 0;
 }
 
-// The bytes of its elements; SIZE_MAX: more than can be counted.
+// The number of bytes of its elements; SIZE_MAX: too many to count.
 static size_t data_size(const struct header *h)
 {
     size_t n = h->type->bytes;
@@ -94,7 +94,7 @@ static size_t data_size(const struct header *h)
     return n;
 }
 
-// Refuses a size above that of the data at hand before any memory is allocated.
+// Refuses a size above that of the available data before any memory is allocated.
 static int check_room(const struct header *h, size_t most, err *e)
 {
     if (data_size(h) <= most)
@@ -133,7 +133,7 @@ static void let_go(void *whole)
     tensor_free(whole);
 }
 
-// whole: has these bytes, and is kept as long as the tensor is; NULL: they are borrowed.
+// whole: the owner of these bytes, kept as long as the tensor; NULL: the bytes are borrowed.
 static tensor *read_tensor(struct bytes b, tensor **whole, err *e)
 {
     struct header h = {0};
@@ -192,8 +192,9 @@ static int check_sum(const struct summing *s, const char *want, err *e)
         want);
 }
 
-// A processor without instructions for SHA-256 takes nearly as long for the sum as for unpacking,
-// so that goes on meanwhile. Whatever the bytes make, a sum that is wrong is the error.
+// Without instructions for SHA-256, a processor needs nearly as long for the checksum as for
+// decompressing, so both run at the same time. A wrong checksum is the error that is reported,
+// whatever else fails.
 static tensor *parse_checked(const buf *bytes, const char *want, err *e)
 {
     struct summing s = {.bytes = bytes};

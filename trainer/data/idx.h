@@ -10,8 +10,8 @@
 #include "base/err.h"
 #include "trainer/tensor/tensor.h"
 
-// The file's tensor. When sum (64 hexadecimal digits) is not NULL, the stored bytes of the file
-// must have this SHA-256. Errors name the file and the reason: NOT_FOUND; CORRUPT for a wrong sum,
+// The file's tensor. If sum (64 hexadecimal digits) is not NULL, the stored bytes of the file must
+// have this SHA-256. Errors name the file and the reason: NOT_FOUND; CORRUPT for a wrong checksum,
 // gzip damage, a bad magic number, truncation, trailing bytes.
 tensor *idx_read(const char *path, const char *sum, err *e);
 // The same from bytes in memory, gzipped or not.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A file as bytes in memory: the system reads a page of it when it is looked at, so it may be
-// larger than the memory. What is written into it stays in this process. A file that somebody makes
-// shorter meanwhile ends the process (SIGBUS), as with every mapping.
+// A file mapped into memory: the system reads a page when it is first used, so the file may be
+// larger than the memory. Writes stay in this process. If somebody truncates the file meanwhile,
+// the process ends (SIGBUS), as with every mapping.
 #pragma once
 #include "base/err.h"
 

@@ -18,20 +18,20 @@ enum { MNIST_FILES = 4 };
 
 typedef struct mnist_file {
     char *path; // NULL: it is not there
-    // The SHA-256 of its bytes in hexadecimal: that they are known to have, so that it is not made
-    // again; or found to have, while they were loaded. "": it is not known.
+    // The SHA-256 of its bytes in hexadecimal: known in advance, so that it is not computed again,
+    // or computed while they were loaded. "": unknown.
     char sum[SHA256_HEX];
 } mnist_file;
 
-// Finds them; mnist_files_done frees what it has found.
+// Finds them; call mnist_files_done afterwards.
 void mnist_find(const char *folder, mnist_file files[MNIST_FILES]);
 void mnist_files_done(mnist_file files[MNIST_FILES]);
 
 // Loads, checks and shards: rows rank, rank+size, … of training and test data (0, 1: everything).
-// If the folder has a file SHA256SUMS (as sha256sum writes it), the sums are checked. files: that
-// mnist_find found in this folder, gets the sums; NULL: it looks itself.
-// Errors: NOT_FOUND names folder and file; CORRUPT names the file and the damage, also for labels
-// out of range, and when there are more images than labels or fewer.
+// If the folder has a file SHA256SUMS (as sha256sum writes it), the checksums are verified. files:
+// what mnist_find found in this folder; gets the checksums; NULL: searches itself. Errors:
+// NOT_FOUND names folder and file; CORRUPT names the file and the damage, also for labels out of
+// range, and if there are more images than labels or fewer.
 int mnist_load(mnist *m, const char *folder, mnist_file *files, int rank, int size, err *e);
 void mnist_done(mnist *m);
 // Does the folder look like MNIST (its first file is there)?

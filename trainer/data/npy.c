@@ -159,7 +159,7 @@ static int read_dictionary(struct text *t, struct header *h, err *e)
     return seen == 7 ? 0 : bad_header(e);
 }
 
-// Are there as many bytes as the shape needs? More of them are an error, too.
+// Are there as many bytes as the shape needs? Too many are an error, too.
 static int check_size(const struct header *h, err *e)
 {
     size_t n = h->type.bytes;

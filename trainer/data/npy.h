@@ -14,14 +14,15 @@
 #include "trainer/tensor/tensor.h"
 
 tensor *npy_parse(const void *bytes, size_t n, err *e);
-// The same of bytes that it frees, or that the tensor keeps as its own.
+// The same from bytes that it frees, or that the tensor keeps.
 tensor *npy_take(void *bytes, size_t n, err *e);
-// Is this the start of a file of `total` bytes, as its header says? The start must have the header.
+// Is this the start of a file of `total` bytes, according to its header? The start must include the
+// header.
 int npy_check(const void *bytes, size_t n, size_t total, err *e);
 // Errors start with the path.
 tensor *npy_read(const char *path, err *e);
-// The file itself as the tensor: nothing is read before it is looked at, and what is set does not
-// reach the file. Only for f4, i8 and u1 of this machine's byte order, in C order.
+// The mapped file itself as the tensor: reads nothing before it is used, and changes do not reach
+// the file. Only for f4, i8 and u1 of this machine's byte order, in C order.
 tensor *npy_map(const char *path, err *e);
 // Appends the tensor as a file of f4, u1 or i8; a U8 with a scale becomes f4.
 void npy_format(const tensor *t, buf *out);

@@ -31,8 +31,8 @@ void npz_done(npz *z)
     *z = (npz){0};
 }
 
-// Is the array as large as its own header says? Asked before there is room for it: a few MiB may
-// be packed of what are GiB.
+// Is the array as large as its own header says? Checked before memory is allocated: a few
+// compressed MiB may expand to GiB.
 static bool is_as_it_says(const zip_member *m, err *e)
 {
     AUTO_FREE uint8_t *head = mem_alloc(HEAD_MOST);

@@ -11,7 +11,7 @@ typedef struct npz {
     } * item;
 } npz;
 
-// Errors name the array. Free it with npz_done, after an error, too.
+// Errors name the array. Call npz_done also after an error.
 int npz_parse(const void *bytes, size_t n, npz *out, err *e);
 int npz_read(const char *path, npz *out, err *e);
 // `compress` as np.savez_compressed does, else as np.savez.

@@ -29,7 +29,8 @@ static inline float random_unit(random_state *r)
     return (float)(random_next(r) >> 40) * 0x1p-24f;
 }
 
-// A generator for one purpose (an epoch, a layer) of a seed; those of other purposes are unrelated.
+// A generator for one purpose (an epoch, a layer) of a seed; generators for different purposes are
+// independent.
 random_state random_from(uint64_t seed, uint64_t purpose);
 // order[0..n) becomes 0..n-1, shuffled (Fisher and Yates) by seed and epoch.
 void order_shuffle(uint32_t *order, size_t n, uint64_t seed, uint64_t epoch);

@@ -18,7 +18,7 @@ void picture_done(picture *p)
     *p = (picture){0};
 }
 
-// Checks sizes before memory is taken for them.
+// Checks sizes before memory is allocated for them.
 static int make(picture *p, size_t height, size_t width, size_t channels, err *e)
 {
     size_t n;
@@ -30,7 +30,7 @@ static int make(picture *p, size_t height, size_t width, size_t channels, err *e
     return 0;
 }
 
-// libjpeg reports errors by a function that must not return.
+// libjpeg reports errors through a function that must not return.
 struct jpeg {
     struct jpeg_decompress_struct in;
     struct jpeg_error_mgr handler;
@@ -46,7 +46,7 @@ static void jpeg_fails(j_common_ptr common)
     longjmp(j->out, 1);
 }
 
-// A warning is about damaged data, such as a file that ends too early: the first one counts.
+// A warning means damaged data, such as a file that ends too early; the first one counts.
 static void jpeg_warns(j_common_ptr common, int level)
 {
     struct jpeg *j = common->client_data;
@@ -111,7 +111,7 @@ static void drop_channels(picture *p, size_t channels)
     p->channels = channels;
 }
 
-// libpng reports errors by a function that must not return, too.
+// libpng reports errors through a function that must not return, too.
 struct png {
     png_structp in;
     png_infop info;
@@ -142,8 +142,8 @@ static void png_take(png_structp in, png_bytep to, size_t n)
     g->left -= n;
 }
 
-// Everything becomes RGBA of 8 bits: the numbers that are stored, whatever a gAMA chunk says of
-// them, and of those with 16 bits the high byte, as TensorFlow's decode_png has it.
+// Everything becomes RGBA of 8 bits, with the stored numbers, whatever a gAMA chunk says; of 16-bit
+// numbers the high byte, as in TensorFlow's decode_png.
 static void png_as_rgba(const struct png *g)
 {
     png_set_expand(g->in);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// One picture: PNG or JPEG to pixels, and to another size. Pixels are rows of `channels` bytes,
-// from the upper left. Without libjpeg and libpng (build option) decoding is an error that says so.
+// One picture: decodes PNG or JPEG to pixels, and resizes them. Pixels are rows of `channels`
+// bytes, from the upper left. If libjpeg or libpng was left out (build option), decoding is an
+// error that says so.
 #pragma once
 #include "base/err.h"
 
@@ -14,8 +15,8 @@ typedef struct picture {
     uint8_t *pixels; // owned
 } picture;
 
-// The format is known by the first bytes. channels: 1 gray (0.299 R + 0.587 G + 0.114 B), 3 RGB
-// (alpha is dropped), 4 RGBA. Free it with picture_done.
+// The first bytes decide the format. channels: 1 gray (0.299 R + 0.587 G + 0.114 B), 3 RGB (alpha
+// is dropped), 4 RGBA. Call picture_done afterwards.
 int picture_decode(const void *bytes, size_t n, size_t channels, picture *out, err *e);
 void picture_done(picture *p);
 // Bilinear, with half-pixel centres and without antialiasing, as tf.image.resize and so Keras's

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-// The two pixels around a place, and how much the second counts.
+// The two pixels next to a place, and the weight of the second.
 struct between {
     size_t low, high;
     float share;

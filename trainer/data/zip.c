@@ -40,7 +40,7 @@ static int damaged(err *e, const char *what)
     return err_set(e, ERR_CORRUPT, "the archive is damaged: %s", what);
 }
 
-// Where the record of the end is: behind it there is a comment of up to 64 KiB.
+// Finds the end record, after which there may be a comment of up to 64 KiB.
 static const uint8_t *find_end(const uint8_t *p, size_t n)
 {
     for (size_t back = END_SIZE; back <= n && back <= END_SIZE + UINT16_MAX; back++)

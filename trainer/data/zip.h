@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// ZIP archives in memory, as far as NumPy's .npz needs them: members that are stored or deflated,
-// with zip64 (APPNOTE.TXT 6.3.10). Bytes are borrowed.
+// ZIP archives in memory, as far as NumPy's .npz needs them: stored or deflated members, with zip64
+// (APPNOTE.TXT 6.3.10). Bytes are borrowed.
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"
@@ -28,7 +28,7 @@ int zip_open(zip *z, const void *bytes, size_t n, err *e);
 int zip_next(zip *z, zip_member *m, err *e);
 // The first bytes of the member's contents, up to `room`, not checked; returns how many.
 size_t zip_first(const zip_member *m, void *out, size_t room);
-// The member's contents, checked by their sum: new and the caller's to free(), or NULL.
+// The member's content, verified by its checksum: new and the caller's to free(), or NULL.
 uint8_t *zip_unpack(const zip_member *m, err *e);
 
 // An archive that is written: its members, then zip_finish.

@@ -85,5 +85,5 @@ const struct comm_ops *comm_load(const char *path, err *e)
         dlclose(plugin);
         return NULL;
     }
-    return ops; // MPI cannot be unloaded: the plug-in stays loaded
+    return ops; // MPI cannot be unloaded, so the plug-in stays loaded
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The table of operations by shared memory. As MPI, a process takes part in one job.
+// The table of operations on shared memory. As with MPI, a process takes part in one job only.
 #include "trainer/dist/shared.h"
 
 static struct {

@@ -86,14 +86,14 @@ static int await_executors(driver *d, const struct job *job, int64_t deadline, e
     return 0;
 }
 
-// We report once that a rank is gone; UCX in every other rank shall not repeat it.
+// The driver reports the loss of a rank once; UCX in every other rank must not repeat it.
 #define QUIET "UCX_HANDLE_ERRORS=none", "UCX_LOG_LEVEL=fatal"
 
 // On one machine ranks share memory (MPICH's own for messages, and UCX's where it wants some), and
-// nothing listens. Both remove the names of their files as soon as all ranks have opened them.
-// With adaptive progress UCX would let a thread of its own wait for a socket of the interface until
-// its first message. mpi.c replaces that socket; a thread that was late met another one, and UCX
-// called abort() without a word. Without it that thread has nothing to wait for.
+// nothing listens. Both remove the names of their files as soon as all ranks have opened them. With
+// adaptive progress, a thread of UCX would wait on a socket of the interface until its first
+// message. mpi.c replaces that socket; if the thread was late, it met the new one, and UCX called
+// abort() without a message. Without adaptive progress the thread has nothing to wait for.
 static const char *const here[] = {QUIET, "UCX_TLS=posix,self", "UCX_ADAPTIVE_PROGRESS=n",
     "MPIR_CVAR_NOLOCAL=0", "UCX_VFS_ENABLE=n", NULL};
 
@@ -245,10 +245,10 @@ static void end_processes(driver *d, struct run *r, bool all_is_well)
     }
 }
 
-// How a generation of an elastic job has ended.
+// How a generation of an elastic job ended.
 enum ending { ENDED, LOST, NEWCOMERS };
 
-// Runs the ranks once; *ending tells whether others may go on.
+// Runs the ranks once; *ending says whether the job may continue.
 static int run_ranks(driver *d, const struct job *job, struct elastic *x, int64_t deadline,
     struct job_result *result, enum ending *ending, err *e)
 {
@@ -385,7 +385,7 @@ void driver_close(driver *d)
 {
     if (!d)
         return;
-    // Some executors have called, but were not answered yet: they must get the END, too.
+    // Some executors have connected, but were not answered yet: they must get the END, too.
     int64_t deadline = clock_mono() + CLOCK_SEC / 2;
     while (d->options.executors && clock_mono() < deadline &&
            peers_count(d, EXECUTOR) < (size_t)d->options.executors) {

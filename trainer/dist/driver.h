@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The driver's side of a distributed job: it starts ranks here or through executors, lets them find
-// each other, hands each the function, passes their output on, and collects their results in rank
-// order, or ends them all. Whoever opened a driver owns it; with executors it keeps their
-// connections from job to job.
+// The driver's side of a distributed job. It starts ranks here or through executors, lets them find
+// each other, sends each the function, prints their output, and collects their results in rank
+// order, or ends them all. The caller owns a driver. With executors it keeps their connections from
+// job to job.
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"
@@ -22,10 +22,10 @@ struct driver_options {
     int executors, executors_most, slots;
     const char *bind;
     int port;
-    bool mpi;           // ranks here speak MPI, too, instead of sharing memory
-    int bucket;         // by MPI: bytes of gradients that are averaged at once, or more
-    const char *secret; // executors prove that they know it; ranks here need none
-    // Ranks that wait for others so long are warned of, or ended (stall.h): ns, 0: never.
+    bool mpi;           // ranks on this machine use MPI, too, instead of shared memory
+    int bucket;         // for MPI: gradients are averaged in pieces of at least so many bytes
+    const char *secret; // executors prove that they know it; ranks on this machine need none
+    // Ranks that wait so long for others cause a warning, or end the job (stall.h): ns, 0: never.
     int64_t stall_check, stall_shutdown;
     const atomic_bool *stop;      // set by a signal handler: jobs end with ERR_CANCELLED
     const sigset_t *stop_signals; // the signals that set `stop`
@@ -58,14 +58,14 @@ struct job_result {
 
 typedef struct driver driver;
 
-// With executors, it listens from now on: they may call while the script still prepares.
+// With executors, it listens from now on: they may connect while the script still prepares.
 driver *driver_open(const struct driver_options *options, err *e);
 // Tells the executors that there is no more work.
 void driver_close(driver *d);
 
 int driver_default_np(const driver *d); // executors × slots, or 1
-// Runs a job of two ranks or more; an elastic one may have one rank. Returns 0 when every rank has
-// sent its result. Otherwise returns -1 with e, and `result` tells what a rank said; no rank is
+// Runs a job of two ranks or more; an elastic one may have one rank. Returns 0 if every rank has
+// sent its result. Otherwise returns -1 with e, and `result` has what a rank reported; no rank is
 // left then. Call job_result_done(result) in either case.
 int driver_run(driver *d, const struct job *job, struct job_result *result, err *e);
 void job_result_done(struct job_result *r);

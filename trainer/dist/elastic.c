@@ -46,7 +46,8 @@ void cooldown_begin(struct cooldown *c, const struct elastic_options *o, int64_t
     c->until = now + (rest < o->cooldown_most ? rest : o->cooldown_most);
 }
 
-// Ranks here have no place that they return to: the place with the fewest losses has lost this one.
+// Ranks on this machine have no fixed place. The lost rank is charged to the place with the fewest
+// losses.
 void elastic_lose(struct elastic *x, int64_t now)
 {
     struct cooldown *lost = NULL;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What an elastic job knows from generation to generation: MPI's world cannot change, so after each
-// loss, and for newcomers, new ranks are started, which go on from the last commit
-// (doc/decisions/0013-elastic-generations.md). Times are passed in. Whoever initialised it owns it.
+// The state of an elastic job across generations. MPI's world cannot change, so after each loss,
+// and for newcomers, new ranks are started, which continue from the last commit
+// (doc/decisions/0013-elastic-generations.md). Times are passed in. The caller that initialised it
+// owns it.
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"
@@ -11,12 +12,13 @@
 
 struct elastic_options {
     int min_np, max_np;
-    int reset_limit;                 // that many further generations; -1: any number
+    int reset_limit;                 // the most further generations; -1: any number
     int64_t timeout;                 // ns to wait for min_np ranks after a loss
-    int64_t cooldown, cooldown_most; // ns that a place rests after its first loss; doubles up to
+    int64_t cooldown, cooldown_most; // ns that a place is not used after its first loss; doubles up
+                                     // to
 };
 
-// How often a place has lost a rank, and until when it rests.
+// How often a place has lost a rank, and until when it is not used.
 struct cooldown {
     int losses;
     int64_t until;
@@ -26,7 +28,7 @@ struct elastic {
     struct elastic_options options;
     int np;         // at the start
     int generation; // from 1
-    int losses;     // of generations in a row that have brought no commit
+    int losses;     // number of generations in a row without a commit
     int64_t commits;
     buf commit;            // the last one
     bool fresh;            // it came in this generation
@@ -36,11 +38,11 @@ struct elastic {
 void elastic_init(struct elastic *x, const struct elastic_options *options, int np);
 void elastic_done(struct elastic *x);
 void elastic_commit(struct elastic *x, const void *bytes, size_t n);
-// The places on this machine that may run a rank now.
+// The number of places on this machine that may run a rank now.
 int elastic_places(const struct elastic *x, int64_t now);
 // A place here has lost a rank.
 void elastic_lose(struct elastic *x, int64_t now);
 void cooldown_begin(struct cooldown *c, const struct elastic_options *o, int64_t now);
-// Begins another generation. ERR_LIMIT: reset_limit, or no generation has come as far as a commit
-// for some time; `why` is the last loss, NULL: newcomers.
+// Begins another generation. ERR_LIMIT: reset_limit is reached, or no generation has reached a
+// commit for some time; `why` is the last loss, NULL: newcomers.
 int elastic_next(struct elastic *x, const err *why, err *e);

@@ -22,16 +22,16 @@ enum {
     RANKS_MOST = 4096
 };
 
-// Everything to be sent waits in a queue, so that neither side ever waits for the other to read.
+// Everything to be sent waits in a queue, so that neither side blocks until the other reads.
 struct executor {
     const struct executor_options *options;
     int fd;
     seal seal;
-    buf arrived, sealed; // from and to the driver, as they travel
+    buf arrived, sealed; // from and to the driver, as transported
     buf in, out;         // the messages in them
     launch launch;       // empty when there is no job
     buf (*queues)[2];    // for each rank: to its link, to its PMI
-    bool ended;          // the driver has nothing more to do
+    bool ended;          // the driver has no more work
 };
 
 // The driver's pod may start later than this one: until then its name is unknown, or its port
@@ -76,7 +76,7 @@ static void pass_end(void *ctx, int rank, int status)
     message_put(&x->out, MESSAGE_GONE, body, sizeof body);
 }
 
-// Kills the ranks that are left, and everything that they have started.
+// Kills the remaining ranks, and everything that they have started.
 static void end_job(struct executor *x)
 {
     for (int i = 0; i < x->launch.n; i++) {
@@ -176,7 +176,7 @@ static int hear_driver(struct executor *x, err *e)
     return there < 0 ? -1 : 0;
 }
 
-// Sends as much of a queue as possible without waiting. A rank that no longer reads is about to
+// Sends as much of a queue as possible without blocking. A rank that no longer reads is about to
 // end.
 static int drain(int fd, buf *queue, err *e)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // An executor: the process of a pod that waits for a driver, starts ranks for it here, and relays
-// messages between them and the driver. It gives the driver cores, and nothing else of the pod.
+// messages between them and the driver. It gives the driver its cores and nothing else of the pod.
 #pragma once
 #include "base/err.h"
 
@@ -11,7 +11,7 @@ struct executor_options {
     const char *driver; // "HOST:PORT"
     const char *secret;
     const char *worker;      // the program of the ranks
-    int64_t start_timeout;   // ns that the driver may take to answer
+    int64_t start_timeout;   // ns within which the driver must answer
     const atomic_bool *stop; // set by a signal handler: ERR_CANCELLED
 };
 

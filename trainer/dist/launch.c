@@ -156,13 +156,13 @@ static bool hear_channel(
     return got > 0;
 }
 
-// What a rank's children have printed comes before the rank's own message, which may end the job.
+// A rank's own message may end the job, so the output of its children is read first.
 static const enum channel hearing_order[CHANNELS] = {
     CHANNEL_STDOUT, CHANNEL_STDERR, CHANNEL_PMI, CHANNEL_LINK};
 
-// The last words of an ended rank are still in its channels. No more is read than a channel can
-// hold: if somebody still writes into its pipes, that is a child of the rank. It may never end by
-// itself, and is killed with the group.
+// The last output of an ended rank is still in its channels. No more is read than a channel can
+// hold: only a child of the rank could still be writing into its pipes. It may never end by itself,
+// and is killed with the group.
 static void look_for_end(launch *l, int i, const struct launch_sink *sink)
 {
     struct launched *r = &l->ranks[i];

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: MIT
 // The ranks of one host as child processes. Four channels connect each rank with its starter;
-// nobody else can reach them. The caller owns the launch; launch_close kills the ranks that are
-// left.
-//
+// nobody else can reach them. The caller owns the launch; launch_close kills the remaining ranks.
 //   LINK            socket pair   messages (message.h); descriptor 3 of the rank
 //   PMI             socket pair   PMI-1 (pmi.h); descriptor 4
 //   STDOUT, STDERR  pipes         what the rank's own children print; descriptors 1 and 2
-//
-// Descriptor 5 is the memory that the ranks share (shared.h), if there is any.
-//
-// All are one process group, which is killed as a whole. A rank gets SIGTERM when its starter is
-// gone.
+// Descriptor 5 is the memory that the ranks share (shared.h), if there is any. All ranks are one
+// process group, which is killed as a whole. A rank gets SIGTERM when its starter is gone.
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"
@@ -27,7 +22,7 @@ struct launch_spec {
     const char *worker;          // the program of the ranks
     int size, first, n;          // number of ranks in the job; first rank here, and how many
     const char *const *settings; // "NAME=VALUE" on top of our own environment, NULL at the end
-    int shared;                  // descriptor of the memory that the ranks share; 0: there is none
+    int shared;                  // descriptor of the memory that the ranks share; 0: none
 };
 
 struct launched {
@@ -50,15 +45,15 @@ struct launch_sink {
 };
 
 int launch_start(launch *l, const struct launch_spec *spec, err *e);
-// The descriptors to poll, LAUNCH_POLLS for each rank. `quiet`: only for their ends, not for bytes.
+// The descriptors to poll, LAUNCH_POLLS for each rank. `quiet`: only for their end, not for data.
 void launch_polls(const launch *l, bool quiet, struct pollfd *out);
-// Passes on what has arrived, after a poll of these descriptors.
+// Passes on the data that has arrived, after a poll of these descriptors.
 void launch_hear(launch *l, const struct pollfd *polled, const struct launch_sink *sink);
 bool launch_any_left(const launch *l);
 // This side's descriptor of a rank's channel; -1: the rank is gone.
 int launch_fd(const launch *l, int rank, enum channel channel);
-// Kills the group, and returns when nothing of it is left. For that the process must be a subreaper
-// (prctl); otherwise children of ranks may live a moment longer.
+// Kills the group, and returns when no process of it is left. For that the process must be a
+// subreaper (prctl); otherwise children of ranks may live a moment longer.
 void launch_close(launch *l);
 
 // "was ended by signal 9 (Killed)", "ended with exit code 3".

@@ -125,7 +125,7 @@ static int read_up_to(int fd, buf *in, size_t want, int64_t deadline, err *e)
         if (ready <= 0)
             continue;
         size_t most = want - in->len < (1 << 20) ? want - in->len : 1 << 20;
-        buf_reserve(in, most); // memory grows with the bytes that really arrive
+        buf_reserve(in, most); // memory grows only with the bytes that have arrived
         ssize_t got = read(fd, in->data + in->len, most);
         if (got < 0 && errno == EINTR)
             continue;

@@ -74,7 +74,7 @@ int message_parse(const buf *in, message *m, err *e);
 // Writes the header of a message of n bytes. A body beyond the limit is ERR_LIMIT.
 int message_head(message_kind kind, size_t n, char header[MESSAGE_HEADER], err *e);
 void message_put(buf *out, message_kind kind, const void *body, size_t n);
-// Sends and blocks meanwhile: for ends that have nothing else to do.
+// Sends, and blocks meanwhile: for ends that have nothing else to do.
 int message_send_bytes(int fd, const void *bytes, size_t n, err *e);
 int message_send(int fd, message_kind kind, const void *body, size_t n, err *e);
 // Reads one message into `in` (cleared first); deadline: clock_mono() ns or 0. ERR_UNAVAILABLE: the
@@ -90,8 +90,8 @@ uint32_t get_u32(const void *at);
 
 // Connects to "HOST:PORT" or "[::1]:PORT".
 int net_dial(const char *address, err *e);
-// Small messages leave at once, and a node that has vanished ends the connection after a minute
-// (ERR_UNAVAILABLE), not after hours. For both ends.
+// Sets options for both ends: small messages are sent at once, and a node that has vanished ends
+// the connection after a minute (ERR_UNAVAILABLE), not after hours.
 void net_tune(int fd);
 // Listens on a numeric address; with port 0 on any port, which net_port returns.
 int net_listen(const char *host, int port, err *e);
@@ -99,8 +99,8 @@ int net_port(int fd);
 // The numeric host of the other end (`peer`) or of this end of a connection.
 int net_host(int fd, bool peer, char *host, size_t size, err *e);
 
-// For the end that called: proves that it knows the secret, and checks that the driver knows it.
-// What follows goes through the seal, at both ends.
+// For the end that connected: proves that it knows the secret, and checks that the driver knows it.
+// Later messages go through the seal, at both ends.
 int peer_introduce(int fd, const char *secret, int64_t deadline, seal *s, err *e);
 // For the driver's end, without blocking: the body of CHALLENGE; then that of WELCOME, if HELLO is
 // right (else ERR_UNAUTHORIZED).

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The plug-in for MPI: the only file that includes mpi.h.
-//
 // Every operation is started without blocking and then tested. MPI's own waits spin, and where
-// ranks outnumber cores a spinning rank keeps the one it waits for off the core: a 0.1 ms allreduce
-// took 40 ms. So we yield the core between two tests, and sleep when the operation takes long.
+// ranks outnumber cores, a spinning rank keeps the rank that it waits for off the core: a 0.1 ms
+// allreduce took 40 ms. So we yield the core between two tests, and sleep when the operation takes
+// long.
 #include "base/clock.h"
 #include "base/mem.h"
 #include "trainer/dist/comm.h"
@@ -25,13 +25,13 @@
 
 enum { YIELD_NS = 5000 * 1000, SLEEP_NS = 200 * 1000, CLOCK_EVERY = 32 };
 
-static MPI_Comm gradients; // the channel of their own; made by mpi_init
-static MPI_Op extremes[2]; // the smallest and the largest of floats; made by mpi_init
+static MPI_Comm gradients; // a communicator for averages; made by mpi_init
+static MPI_Op extremes[2]; // minimum and maximum of floats; made by mpi_init
 
 static bool has_failed; // an operation
 static struct {
     int64_t interval;
-    void (*slow)(void *ctx, int64_t waited); // NULL: nobody watches
+    void (*slow)(void *ctx, int64_t waited); // called when an operation is slow; NULL: nothing
     void *ctx;
 } watcher;
 
@@ -117,7 +117,8 @@ static int start_mpi(void)
     return code;
 }
 
-// As reduce.c has them: nan wins, whichever rank has it. Of MPI_MIN and MPI_MAX nobody knows.
+// As in reduce.c: nan wins, whichever rank has it. What MPI_MIN and MPI_MAX do with nan is
+// undefined.
 #define EXTREME(name, sign)                                                                        \
     static void name(void *in, void *inout, int *n, MPI_Datatype *type)                            \
     {                                                                                              \
@@ -149,8 +150,8 @@ static int mpi_init(err *e)
         return 0;
     if (check(start_mpi(), "start", e))
         return -1;
-    // MPI returns errors as codes instead of ending the process.
-    // What is made from this communicator inherits that.
+    // Makes MPI return errors as codes instead of ending the process. Communicators made from this
+    // one inherit that.
     MPI_Request request;
     return check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "start", e) ||
                    check(MPI_Comm_idup(MPI_COMM_WORLD, &gradients, &request), "start", e) ||
@@ -220,7 +221,7 @@ static int mpi_allreduce(void *values, size_t n, comm_type type, comm_op op, err
     return 0;
 }
 
-// The averages that have begun, in their order, those of one step.
+// The averages in progress, in their order, those of one step.
 static struct {
     struct average {
         MPI_Request request;

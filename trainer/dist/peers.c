@@ -121,8 +121,8 @@ static int hear(driver *d, struct peer *p, const message *m, err *e)
     return p->state == STRANGER ? hear_stranger(d, p, m, e) : hear_executor(d->run, p, m, e);
 }
 
-// Takes the messages at the start of `in`. With its proof a stranger becomes an executor: the bytes
-// after it are sealed.
+// Takes the messages at the start of `in`. A stranger that proves the secret becomes an executor:
+// later bytes are sealed.
 static int read_messages(driver *d, struct peer *p, buf *in, err *e)
 {
     enum peer_state before = p->state;
@@ -131,7 +131,7 @@ static int read_messages(driver *d, struct peer *p, buf *in, err *e)
         buf rest = {in->data + used, in->len - used, 0};
         message m;
         int there = message_parse(&rest, &m, e);
-        // A stranger may send HELLO only: that bounds its memory before it has proved anything.
+        // A stranger may only send HELLO: that bounds its memory before it has proved anything.
         if (there < 0 || (p->state == STRANGER && rest.len >= 1 && rest.data[0] != MESSAGE_HELLO))
             return err_set(e, ERR_INVALID, "what was sent is not for a driver");
         if (!there)
@@ -205,7 +205,8 @@ static void executor_gone(struct run *r, const struct peer *p, const err *why)
         run_fail(r, why);
 }
 
-// A peer has gone: a stranger does not matter, and an executor may have finished its part.
+// A peer has disconnected. If it was a stranger, that does not matter; if an executor, it may have
+// finished its part.
 static void peer_gone(driver *d, size_t i, const err *why)
 {
     const struct peer *p = d->peers[i];

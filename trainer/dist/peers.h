@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The parts of a driver and its job. Private to the driver: driver.c has the job and its loop,
-// peers.c the peers that have called (strangers, executors), ranks.c the messages of ranks,
-// wherever they run.
+// peers.c the connected peers (strangers, executors), ranks.c the messages of ranks, wherever they
+// run.
 #pragma once
 #include "trainer/dist/driver.h"
 #include "trainer/dist/elastic.h"
@@ -18,7 +18,7 @@ struct peer {
     int64_t deadline; // for a stranger
     uint8_t nonce[NONCE_SIZE];
     seal seal; // of an executor
-    buf in;    // as it arrived: from a stranger messages, from an executor sealed records
+    buf in;    // raw bytes: from a stranger messages, from an executor sealed records
     buf plain; // an executor's messages
     bool busy; // an executor that has ranks
     struct cooldown cooldown; // an elastic job has lost a rank there
@@ -28,7 +28,7 @@ struct peer {
 struct driver {
     struct driver_options options;
     char *secret;
-    int listener; // -1 without executors: nobody needs to call
+    int listener; // -1 without executors: nobody needs to connect
     struct peer **peers;
     size_t n;
     struct run *run; // the job under way
@@ -37,18 +37,19 @@ struct driver {
 struct rank {
     struct peer *host; // the executor of this rank; NULL: it runs here, or its executor is gone
     buf in;            // bytes from its link
-    // Output whose lines are not complete yet: from its link, and from its children.
+    // Incomplete lines of output: from its link, and from its children.
     buf said[2], printed[2];
     bool ready, done; // it waits for the job, or has it; its result has arrived
     bool gone;
 };
 
-// A cause of failure for which a better one may follow: ranks that lose a peer fail, too.
+// A possible cause of failure, which may be replaced by a better one: ranks that lose a peer fail,
+// too.
 struct suspicion {
     bool there;
     int64_t since;
     err why;
-    int rank;    // that told its failure; -1: none
+    int rank;    // the rank that reported its failure; -1: none
     int gone;    // that has ended; -1: none
     buf failure; // what it told
 };
@@ -62,11 +63,12 @@ struct run {
     const struct driver_options *options;
     driver *driver;
     struct elastic *elastic; // NULL: the job is not elastic
-    bool shares;             // the ranks share memory: none has its job before all have mapped it
+    bool shares;             // the ranks share memory: no rank gets its job before all have mapped
+                             // it
     int ready, started, finished, gone;
-    int reset;     // ranks that have ended for newcomers
+    int reset;     // number of ranks that have ended for newcomers
     bool lost;     // it failed since a rank was lost
-    int lost_rank; // that has ended; -1: none is known
+    int lost_rank; // the rank that has ended; -1: unknown
     struct suspicion suspicion;
     struct stall stall;
     bool failed;
@@ -82,7 +84,7 @@ void peers_read(driver *d, size_t i);
 int peer_send(struct peer *p, message_kind kind, const void *body, size_t n, err *e);
 int peer_relay(struct peer *p, int rank, enum channel channel, const void *bytes, size_t n, err *e);
 void peers_remove(driver *d, size_t i); // the last peer takes its place
-void peers_drop_late(driver *d);        // drops strangers whose time is over
+void peers_drop_late(driver *d);        // drops strangers that have not proved the secret in time
 
 void ranks_init(struct run *r);
 void ranks_done(struct run *r);
@@ -91,20 +93,20 @@ void ranks_hear(struct run *r, int rank, enum channel channel, const char *bytes
 void ranks_gone(struct run *r, int rank, int status);
 // Sends STOP to all ranks that are left.
 void ranks_stop(struct run *r);
-void ranks_show_rest(struct run *r); // shows lines without an end
-// Makes the suspicion the failure if no better cause has come in time; warns of ranks that wait in
+void ranks_show_rest(struct run *r); // prints incomplete lines
+// Makes the suspicion the failure if no better cause has come in time. Warns of ranks that wait in
 // vain, or ends them.
 void ranks_look(struct run *r);
 
-// The ranks that are to be started, or have not got their job yet, do without shared memory; the
-// user is told why.
+// From now on the ranks that are to be started, or have not got their job yet, do without shared
+// memory; tells the user why.
 void ranks_share_not(struct run *r, const char *why);
 
-// How many ranks an elastic job could have now.
+// The number of ranks that an elastic job could have now.
 int driver_places(const driver *d, const struct elastic *x);
 
-// The loss of a rank (-1: nobody knows which) becomes the job's failure, if it is the first; an
-// elastic job survives it.
+// The loss of a rank (-1: unknown which) becomes the job's failure, if it is the first; an elastic
+// job survives it.
 int run_lose(struct run *r, int rank, const err *why);
 // The first failure of a job becomes its error. Returns -1.
 int run_fail(struct run *r, const err *why);

@@ -13,7 +13,7 @@ struct place place_of(int rank, int np, int slots, int cores)
     int host = rank / slots, hosts = (np + slots - 1) / slots;
     int here = host == hosts - 1 ? np - host * slots : slots;
     int local = rank % slots, threads = cores / here;
-    // The last host may have fewer ranks; then it has no rank with a high local rank.
+    // The last host may have fewer ranks, and so no rank with a high local rank.
     int last = np - (hosts - 1) * slots;
     return (struct place){
         .rank = rank,

@@ -10,9 +10,9 @@ struct place {
     int local_rank, local_size; // among the ranks of its host
     int cross_rank, cross_size; // among the hosts that have a rank with this local_rank
     int threads;                // threads that it may use
-    int generation;             // of the ranks of an elastic job, from 1; 0: the job is not elastic
-    int shares;                 // 1: the ranks share memory (shared.h); 0: they speak MPI
-    int bucket;                 // bytes of gradients that are averaged at once, or more
+    int generation;             // generation of an elastic job, from 1; 0: not elastic
+    int shares;                 // 1: the ranks share memory (shared.h); 0: they use MPI
+    int bucket;                 // gradients are averaged in pieces of at least so many bytes
 };
 
 // Ranks fill one host after another, `slots` on each (0: one host for all). The ranks of a host

@@ -27,7 +27,7 @@
 
 #include <stddef.h>
 
-// The limits that libmpich is told, and those of a job: exceeding one ends the job.
+// The limits that libmpich gets, and those of a job: exceeding one ends the job.
 enum {
     PMI_KVSNAME_MAX = 256,
     PMI_KEY_MAX = 64,

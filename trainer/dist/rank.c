@@ -19,7 +19,7 @@ struct rank_link {
     shared *shared; // NULL: there is none, or it cannot be mapped
     buf in, commit;
     pthread_mutex_t sending;
-    // The driver's answers to commits, from the thread that watches.
+    // The driver's answers to commits, from the watching thread.
     pthread_mutex_t hearing;
     pthread_cond_t heard;
     unsigned answers;
@@ -57,7 +57,7 @@ static int watch_starter(err *e)
     return sigaction(SIGTERM, &action, NULL) ? err_start(e, errno, "cannot watch the driver") : 0;
 }
 
-// Ranks of one machine get shared memory, and say so if they cannot have it: then all speak MPI.
+// Ranks of one machine get shared memory, and report if they cannot map it: then all use MPI.
 static int say_ready(rank_link *l, err *e)
 {
     enum { REASON = 200 };
@@ -123,9 +123,9 @@ static void hear_answer(rank_link *l, bool newcomers)
     pthread_mutex_unlock(&l->hearing);
 }
 
-// After the job the driver answers commits, and sends STOP: all is well, or the job has failed. If
-// the link ends without it, the driver or the executor is gone; then everything that this rank
-// started ends, too.
+// After the job the driver answers commits, and sends STOP: the job is done, or has failed. If the
+// link ends without it, the driver or the executor is gone; then everything that this rank started
+// ends, too.
 static void *watch(void *arg)
 {
     rank_link *l = arg;

@@ -19,10 +19,10 @@ shared *rank_shared(const rank_link *l);
 int rank_job(rank_link *l, struct place *place, const void **function, size_t *n, err *e);
 // From now on this process ends at once when the driver says so or is gone.
 int rank_watch(rank_link *l, err *e);
-// The last commit of an elastic job, which only its first rank gets; n 0: there is none.
+// The last commit of an elastic job, which only its first rank gets; n 0: none.
 void rank_last_commit(const rank_link *l, const void **bytes, size_t *n);
-// Hands a commit to the driver, and returns when the driver has it. From the thread that runs the
-// job. newcomers: further ranks could join now.
+// Sends a commit to the driver, and returns when the driver has it. Call it on the job's thread.
+// newcomers: more ranks could join now.
 int rank_commit(rank_link *l, const void *bytes, size_t n, bool *newcomers, err *e);
 int rank_send(rank_link *l, message_kind kind, const void *body, size_t n, err *e);
 // Waits until the driver ends this process: after a failure there is nothing else to do.

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 
 enum { LINE_MAX_BYTES = 1 << 16 };
-static const int64_t SUSPICION = CLOCK_SEC; // the time in which a better cause may come
+static const int64_t SUSPICION = CLOCK_SEC; // time to wait for a better cause
 
 static void show_line(struct run *r, int rank, int stream, const char *line, size_t n)
 {
@@ -59,8 +59,8 @@ void ranks_show_rest(struct run *r)
         show_rest(r, rank);
 }
 
-// Blocks for messages, since a rank reads them at once. An answer of PMI is small, and the rank
-// asked for it: if the rank does not take it, we do not wait.
+// Blocks for messages, since a rank reads them at once. Answers of PMI are small, and the rank
+// asked for them: if the rank does not read one, we do not wait.
 static int send_here(struct run *r, int rank, enum channel c, const char *bytes, size_t n, err *e)
 {
     int fd = launch_fd(&r->launch, rank, c);
@@ -222,7 +222,7 @@ static int hear_ready(struct run *r, int rank, const message *m, err *e)
     struct rank *k = &r->ranks[rank];
     if (k->ready)
         return err_set(e, ERR_INVALID, "rank %d said twice that it is ready", rank);
-    bool waits = r->shares || r->started < r->ready; // also when only this one cannot
+    bool waits = r->shares || r->started < r->ready; // also if only this rank cannot map it
     k->ready = true;
     r->ready++;
     if (m->n && r->shares) {
@@ -341,7 +341,7 @@ static int hear_link(struct run *r, int rank, const char *bytes, size_t n, err *
             used += MESSAGE_HEADER + m.n;
         }
     }
-    if (there < 0) // the bytes after it cannot be read
+    if (there < 0) // the bytes after it cannot be parsed
         used = in->len;
     buf_consume(in, used);
     return there < 0 ? err_wrap(e, "rank %d", rank) : result;

@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <string.h>
 
-// Values are joined in blocks that stay in the nearest cache; the tree has a block for each of its
-// levels.
+// Values are reduced in blocks that stay in the first-level cache; the tree has one block for each
+// level.
 enum { BLOCK = 2048, LEVELS = 16, WIDE = 32 };
 
 // Vectors of WIDE bytes at any address; the compiler has the instructions.
@@ -103,7 +103,7 @@ static void average(char *out, const char *a, const char *b, size_t bytes, float
 struct block {
     const void *const *from;
     size_t at, bytes;
-    int pairs; // so many leaves of the tree are two ranks
+    int pairs; // a tree of so many leaves is two ranks
     join_fn join;
     char (*room)[BLOCK]; // one for each level
 };

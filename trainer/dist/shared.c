@@ -7,8 +7,8 @@
 //      number of this round;
 //   3  waits for all (or only for the root), and reads.
 //
-// In the next round the other half is used. Who writes a half again has waited until all had come
-// to the round after the one that used it, so nobody still reads there.
+// The next round uses the other half. A rank reuses a half only after every rank has entered the
+// next round. By then all have finished reading it.
 #include "trainer/dist/shared.h"
 
 #include "base/clock.h"
@@ -37,23 +37,24 @@ enum {
     CACHE_LINE = 64,
     PAGE = 4096,
     HALVES = 2,
-    COUNTS = 4, // rounds that ranks can be apart, and more
+    COUNTS = 4, // more than the number of rounds that ranks can be apart
     RANKS_MOST = 4096,
-    LOAN = 4, // so many times what half a room has
+    LOAN = 4, // borrowed memory: so many times the size of half a room
     ROOM_LEAST = 1 << 16,
     ROOM_MOST = 1 << 20,
-    ROOMS_MOST = 8 << 20, // of all ranks together, unless that leaves each less than the least
-    FEW_BYTES = 1 << 16,  // of all ranks: then each adds up all, which spares a wait
-    FEW_RANKS = 2         // so it is for these: shares would not spare them reading
+    ROOMS_MOST = 8 << 20, // for all ranks together, unless each would get less than the least
+    FEW_BYTES = 1 << 16,  // for all ranks: up to this size each rank adds up everything, which
+                          // saves a wait
+    FEW_RANKS = 2         // the same for these operations: sharing the work would not save reading
 };
 
-// A wait within a step is rarely longer than the spin. A rank that sleeps looks from time to time
+// A wait within a step is rarely longer than the spin. A sleeping rank checks from time to time
 // whether the others still live.
 static const int64_t SPIN = 50 * CLOCK_MS / 1000, LOOK = CLOCK_SEC / 4;
 enum { CLOCK_EVERY = 64 };
 
-// A number that only grows, modulo 2³², and that others wait for. While `sleepers` is 0, who
-// changes it needs no system call.
+// A number that only grows, modulo 2³², and that others wait for. While `sleepers` is 0, changing
+// it needs no system call.
 struct word {
     _Alignas(CACHE_LINE) _Atomic uint32_t value;
     _Atomic uint32_t sleepers;
@@ -61,12 +62,12 @@ struct word {
 
 struct member {
     struct word round;     // that it has come to
-    uint64_t sign[HALVES]; // of the operation there
-    bool lent[HALVES];     // in an update: the gradients are where they were lent memory
+    uint64_t sign[HALVES]; // sign of the operation whose values are there
+    bool lent[HALVES];     // in an update: the gradients are in the borrowed memory
 };
 
 struct channel_head {
-    struct word all; // the round that all ranks have come to
+    struct word all; // the last round that all ranks have entered
     _Alignas(CACHE_LINE) _Atomic uint32_t count[COUNTS];
     struct member member[];
 };
@@ -86,7 +87,7 @@ struct head {
 struct view {
     struct channel_head *head;
     char *rooms;
-    uint32_t round, before; // the current one; the first one of the exchange before this
+    uint32_t round, before; // the current round; the first round of the exchange before it
     unsigned half;
 };
 
@@ -98,9 +99,10 @@ struct shared {
     bool spins;
     bool failed;
     bool lends;          // this rank has its loan
-    int64_t since, told; // of the operation under way: when it first slept, and was told last
+    int64_t since, told; // for the operation in progress: when it first slept, and last reported
+                         // that
     int64_t interval;
-    void (*slow)(void *ctx, int64_t waited); // NULL: nobody watches
+    void (*slow)(void *ctx, int64_t waited); // called when an operation is slow; NULL: nothing
     void *ctx;
 };
 
@@ -136,7 +138,7 @@ static struct layout layout_of(int ranks)
     return l;
 }
 
-// No rank may take away what the others have mapped.
+// No rank may shrink what the others have mapped.
 static int seal_size(int fd, size_t size)
 {
     return ftruncate(fd, (off_t)size) ||
@@ -151,7 +153,7 @@ int shared_make(int ranks, err *e)
     int fd = fd_memory("firesteel-ranks");
     if (fd >= 0 && seal_size(fd, l.size) == 0 && pwrite(fd, &l, sizeof l, 0) == sizeof l)
         return fd;
-    if (errno == EFBIG) // the limit counts for this file, too
+    if (errno == EFBIG) // the file size limit applies to this file, too
         err_set(e, ERR_LIMIT, "memory for %d ranks takes %zu MiB, more than ulimit -f allows",
             ranks, (size_t)(l.size >> 20));
     else
@@ -283,7 +285,7 @@ static bool spin(const shared *s, const struct word *w, uint32_t round)
     return reached(w, round);
 }
 
-// Looks for a rank that has not come to the round and never will. only: one rank, -1: any.
+// Finds a rank that has not entered the round and never will. only: one rank, -1: any.
 static int look_for_lost(shared *s, const struct view *v, int only, const char *what, err *e)
 {
     for (int r = 0; r < s->ranks; r++) {
@@ -306,7 +308,7 @@ static void tell_slow(shared *s, int64_t now)
     s->told = now;
 }
 
-// Waits for a word: of all ranks, or of one (only).
+// Waits for the round's word of all ranks, or of one (only).
 static int wait_for(
     shared *s, struct view *v, struct word *w, uint32_t round, int only, const char *what, err *e)
 {
@@ -331,8 +333,8 @@ static int wait_for_all(shared *s, struct view *v, uint32_t round, const char *w
     return wait_for(s, v, &v->head->all, round, -1, what, e);
 }
 
-// The own word is last: a rank that is killed before has not come, so it is found to be lost; and
-// who has come has been counted.
+// Sets the own word last. A rank that is killed before it has not arrived, so the others find that
+// it is lost; a rank whose word is set has been counted.
 static void come(shared *s, struct view *v)
 {
     v->round++;
@@ -369,7 +371,8 @@ static char *room_of_rank(const shared *s, const struct view *v, int rank)
     return v->rooms + ((size_t)rank * HALVES + v->half) * s->room;
 }
 
-// What all ranks do here, as a number: kind, what distinguishes it, and how much.
+// The operation as a number that must be the same on all ranks: its kind, what distinguishes it,
+// and its size.
 enum kind { ALLREDUCE = 1, BROADCAST, ALLGATHER, BARRIER, UPDATE };
 
 static uint64_t sign_of(enum kind kind, unsigned detail, size_t n)
@@ -398,7 +401,7 @@ static int begin(shared *s, err *e)
                      : 0;
 }
 
-// Begins an exchange: this rank may write into its room after it.
+// Begins an exchange: afterwards this rank may write into its room.
 static int open_room(shared *s, struct view *v, uint64_t sign, err *e)
 {
     if (wait_for_all(s, v, v->before, name_of(sign), e))
@@ -419,7 +422,8 @@ static int differ(shared *s, const struct view *v, int rank, uint64_t mine, err 
         (unsigned long long)(theirs & n));
 }
 
-// Ends the writing: the others may read, and here is what they have written, when it returns.
+// Ends the writing: the others may read; when it returns, this rank may read what they have
+// written.
 static int close_room(shared *s, struct view *v, uint64_t sign, err *e)
 {
     come(s, v);
@@ -431,15 +435,16 @@ static int close_room(shared *s, struct view *v, uint64_t sign, err *e)
     return 0;
 }
 
-// Where rank r's share of n values begins; whole cache lines, so that no two ranks write to one.
+// Where rank r's share of n values begins. Shares are whole cache lines, so that no two ranks write
+// to one line.
 static size_t share(const shared *s, int r, size_t n, size_t size)
 {
     size_t line = CACHE_LINE / size;
     return r == s->ranks ? n : n / (size_t)s->ranks * (size_t)r / line * line;
 }
 
-// Rooms have all values: each rank adds up a share of them, in its own room, and takes those of the
-// others.
+// Rooms have all values: each rank adds up its share of them in its own room, then reads the
+// others' shares.
 static int add_shares(shared *s, struct view *v, char *values, size_t n, const void *const *from,
     comm_type type, comm_op op, err *e)
 {
@@ -474,7 +479,7 @@ static int reduce_piece(shared *s, struct view *v, char *values, size_t n, comm_
         from[r] = room_of_rank(s, v, r);
     if (bytes * (size_t)s->ranks > FEW_BYTES && s->ranks > FEW_RANKS)
         return add_shares(s, v, values, n, from, type, op, e);
-    from[s->rank] = values; // nearer than the room
+    from[s->rank] = values; // closer in the cache than the room
     reduce_values(values, from, s->ranks, n, type, op);
     return 0;
 }
@@ -496,7 +501,7 @@ int shared_allreduce(shared *s, enum shared_channel channel, void *values, size_
     return result;
 }
 
-// Only the root writes, so the others wait for it alone.
+// Only the root writes, so the others wait only for it.
 static int broadcast_piece(
     shared *s, struct view *v, char *bytes, size_t n, int root, uint64_t sign, err *e)
 {
@@ -528,7 +533,7 @@ int shared_broadcast(
     return result;
 }
 
-// A rank's piece of what it gives, from `at` on.
+// A piece of the rank's own values, from `at` on.
 static size_t piece_of(const shared *s, size_t count, size_t at)
 {
     size_t left = count > at ? count - at : 0;
@@ -580,12 +585,12 @@ size_t shared_share(const shared *s, int rank, size_t n)
     return share(s, rank, n, sizeof(float));
 }
 
-// A round of a shared update: of each rank's share so many numbers from `at` on. In its room a rank
-// has `most` numbers for each share.
+// A round of a shared update: `most` numbers of each rank's share, from `at` on. A room has space
+// for `most` numbers for each share.
 struct slice {
     float *gradients, *weights;
     size_t n, at, most;
-    size_t block; // that is read, updated and given at once
+    size_t block; // numbers that are read, updated and written together
 };
 
 static size_t slice_from(const shared *s, const struct slice *c, int rank)
@@ -607,7 +612,7 @@ static float *slice_room(
     return (float *)room_of_rank(s, v, rank) + (size_t)owner * c->most;
 }
 
-// Where the gradients of a rank's numbers from `first` on are, which are this rank's share.
+// Where a rank's gradients from `first` on are, for this rank's share.
 static const float *gradients_of(
     const shared *s, const struct view *v, const struct slice *c, int rank, size_t first)
 {
@@ -618,9 +623,9 @@ static const float *gradients_of(
                : slice_room(s, v, c, rank, s->rank) + (first - slice_from(s, c, s->rank));
 }
 
-// This rank's gradients are taken from where they are, all others' from rooms or loans; what comes
-// of a block is in the nearest cache when its weights are updated, and those are when they are
-// given.
+// Takes this rank's gradients from where they are, and the others' from rooms or borrowed memory. A
+// block's average is still in the first-level cache when its weights are updated, and the weights
+// are when they are written out.
 static void update_own(shared *s, struct view *v, const struct slice *c,
     void (*update)(void *ctx, size_t from, size_t to), void *ctx)
 {

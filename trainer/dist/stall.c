@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum { HEADER = 9 };
-static const int64_t SILENT = 5 * CLOCK_SEC; // ranks that wait speak every second
+static const int64_t SILENT = 5 * CLOCK_SEC; // waiting ranks report every second
 
 void stall_init(struct stall *s, int np, int64_t check, int64_t shutdown)
 {
@@ -93,8 +93,8 @@ static struct census take_census(struct stall *s, int64_t now)
     return c;
 }
 
-// Appends the ranks for which `is` holds, with the verb that fits: "rank 3 has", "ranks 0 and 2
-// have".
+// Appends the ranks for which `is` is true, with the right form of the verb: "rank 3 has", "ranks 0
+// and 2 have".
 static void name_ranks(const struct stall *s, bool (*is)(const struct stall_rank *, const void *),
     const void *ctx, const char *one, const char *many, buf *out)
 {
@@ -168,8 +168,8 @@ static void describe(const struct stall *s, const struct census *c, int64_t now,
     out->data[out->len -= 2] = 0;
 }
 
-// No rank can go on when all wait, but not for the same; or when they wait for one that has
-// returned. Bytes may still be on their way, so that must have lasted.
+// No rank can continue if all wait, but in different operations, or if they wait for one that has
+// returned. Bytes may still be on their way, so the state must have lasted.
 static bool is_for_ever(const struct stall *s, const struct census *c, int64_t now)
 {
     if (!s->check || c->waiting + c->done < s->np || c->shortest < s->check)
@@ -177,7 +177,7 @@ static bool is_for_ever(const struct stall *s, const struct census *c, int64_t n
     return c->mixed || (c->done && now - s->returned >= s->check);
 }
 
-// Does a rank wait in an operation that one of those which have returned never began?
+// Does a rank wait in an operation that another one, which has returned, never began?
 static bool waits_in_vain(const struct stall *s)
 {
     for (int i = 0; i < s->np; i++)

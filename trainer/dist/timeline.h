@@ -24,7 +24,6 @@ struct timeline_op {
 };
 
 timeline *timeline_open(const char *path, int64_t now, err *e);
-// A full disk is no reason to end a training: after the first failed write, nothing more is
-// written.
+// A full disk must not end a training: after the first failed write, nothing more is written.
 void timeline_add(timeline *t, const struct timeline_op *op);
 void timeline_close(timeline *t); // NULL is fine

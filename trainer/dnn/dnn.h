@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Convolutions by oneDNN, as a plug-in that is loaded when a model needs it, so that the plain
-// worker does not carry oneDNN. Pictures stay as everywhere here: (rows, height, width, channels),
+// worker does not carry oneDNN. Pictures have the usual form: (rows, height, width, channels),
 // without gaps. Only weights are reordered, panel by panel, once for each batch.
-//
-// Each call works on the thread that makes it: oneDNN's own threads (Debian builds it with OpenMP)
-// never start. So who calls cuts the work into fixed chunks of rows, and the results are the same
-// for any number of threads.
+// Each call works on the calling thread: oneDNN's own threads (Debian builds it with OpenMP) never
+// start. So callers cut the work into fixed chunks of rows, and the results are the same for any
+// number of threads.
 #pragma once
 #include "base/err.h"
 
@@ -24,13 +23,14 @@ typedef enum dnn_way { DNN_FORWARD, DNN_BACK_DATA, DNN_BACK_WEIGHTS } dnn_way;
 typedef struct dnn_conv_spec {
     dnn_way way;
     size_t rows, channels, filters;
-    size_t groups; // of channels and filters, each by itself; 0: one
+    size_t groups; // of channels and filters, each independent; 0: one group
     size_t in[2], out[2], size[2], stride[2], dilation[2], before[2]; // height, width
     bool bias;                                                        // back to weights: db, too
     bool sum, clip;
     float most; // INFINITY: none
     bool half;
-    bool widened; // with `half`: bf16 become floats to be multiplied, packed weights are floats
+    bool widened; // with `half`: bf16 are converted to floats to be multiplied, packed weights are
+                  // floats
 } dnn_conv_spec;
 
 // A convolution that is ready to run, on any thread, on several at once. It belongs to the plug-in,
@@ -40,15 +40,15 @@ typedef struct dnn_conv dnn_conv;
 typedef struct dnn_ops {
     unsigned version;
     const char *(*library)(void); // "oneDNN 2.6.3"
-    bool (*has_half)(void);       // does this CPU multiply bf16?
-    // Is it quicker on this CPU to convert bf16 to floats and to multiply these? The answer depends
-    // on the kind of CPU alone, so that results stay the same to the bit. Intel's AVX512_BF16
-    // without AMX multiplies no more numbers in a second than floats, and oneDNN has to reorder
-    // them first; AMD's multiplies twice as many.
+    bool (*has_half)(void);       // can this CPU multiply bf16?
+    // Is it faster on this CPU to convert bf16 to floats and multiply those? Only the kind of CPU
+    // decides, so that results stay the same to the bit. Intel's AVX512_BF16 without AMX multiplies
+    // no more numbers in a second than floats, and oneDNN must reorder them first; AMD's multiplies
+    // twice as many.
     bool (*widens)(void);
-    // NULL: oneDNN has only its slow reference for it. Thread-safe. Where there is a convolution
-    // for four rows, there is one for fewer rows, with the same order of packed weights, and the
-    // other way round.
+    // NULL: oneDNN has only its slow reference for it. Thread-safe. If there is a convolution for
+    // four rows, there is one for fewer rows, with the same order of packed weights, and vice
+    // versa.
     const dnn_conv *(*conv)(const dnn_conv_spec *spec);
     // Bytes of packed weights (of the gradient of weights), and of memory for one call.
     size_t (*packed_bytes)(const dnn_conv *c);

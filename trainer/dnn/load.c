@@ -19,5 +19,5 @@ const dnn_ops *dnn_load(const char *path, err *e)
         dlclose(plugin);
         return NULL;
     }
-    return ops; // OpenMP cannot be unloaded: the plug-in stays loaded
+    return ops; // OpenMP cannot be unloaded, so the plug-in stays loaded
 }

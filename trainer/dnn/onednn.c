@@ -77,8 +77,9 @@ static bool describe(dnnl_memory_desc_t *d, size_t n, size_t c, const size_t siz
     return memory_by_tag(d, 4, dims, half ? dnnl_bf16 : dnnl_f32, dnnl_nhwc);
 }
 
-// A window of one pixel sees no neighbours, so all pixels of all rows are one long line, which
-// suits oneDNN better than many short ones: its AMX kernels take 32 pixels of a line at once.
+// A window of one pixel sees no neighbours, so all pixels of all rows can be one long line. oneDNN
+// is faster with one long line than with many short ones: its AMX kernels take 32 pixels of a line
+// at once.
 static void flatten(dnn_conv_spec *s)
 {
     for (int i = 0; i < 2; i++)
@@ -88,7 +89,7 @@ static void flatten(dnn_conv_spec *s)
     s->in[0] = s->out[0] = s->rows = 1;
 }
 
-// oneDNN counts dilation from 0, and wants to know the padding behind.
+// oneDNN counts dilation from 0, and needs the padding at the end, too.
 static void set_steps(struct convolution *to, const dnn_conv_spec *s)
 {
     for (int i = 0; i < 2; i++) {
@@ -100,8 +101,7 @@ static void set_steps(struct convolution *to, const dnn_conv_spec *s)
     }
 }
 
-// What follows a product.
-// Scratch from the caller.
+// The operations after a product. Scratch memory comes from the caller.
 static dnnl_primitive_attr_t attributes(const dnn_conv_spec *s)
 {
     dnnl_primitive_attr_t attr = NULL;
@@ -126,7 +126,7 @@ static dnnl_primitive_desc_t plan_way(
     return plan_convolution(&what, attr, hint);
 }
 
-// Its reference kernels are many times slower than own kernels, which are taken instead.
+// Refuses its reference kernels, which are many times slower than our own.
 static bool is_reference(dnnl_primitive_desc_t plan)
 {
     const char *name = "ref";
@@ -203,8 +203,8 @@ static bool can_reorder(const dnnl_memory_desc_t *from, const dnnl_memory_desc_t
     return can;
 }
 
-// Can the weights be packed panel by panel? Not where oneDNN lays 48 filters side by side, and not
-// with padding, which must become zero: pack does that for a single panel.
+// Can the weights be packed panel by panel? Not if oneDNN interleaves 48 filters, and not with
+// padding, which must be zeroed: pack does that only for a single panel.
 static bool fits_panels(const dnn_conv *c)
 {
     dnnl_memory_desc_t packed = {0}, panel = {0};
@@ -221,7 +221,7 @@ static bool fits_panels(const dnn_conv *c)
     return fits;
 }
 
-// oneDNN wants to know which way forward a way back belongs to.
+// oneDNN needs the forward plan that a backward plan belongs to.
 static dnnl_primitive_desc_t plan_hint(const dnn_conv_spec *s)
 {
     dnn_conv forward = {.spec = *s, .as = *s};
@@ -262,7 +262,7 @@ static bool describe_rows(dnn_conv *c)
            memory_by_tag(&c->bias, 1, bias, dnnl_f32, dnnl_a);
 }
 
-// NULL: oneDNN has nothing but its reference for weights in that order.
+// NULL: oneDNN has only its reference for weights in that order.
 static dnnl_primitive_desc_t plan_conv(dnn_conv *c)
 {
     dnnl_primitive_attr_t attr = attributes(&c->spec);
@@ -280,9 +280,9 @@ static dnnl_primitive_desc_t plan_conv(dnn_conv *c)
     return plan;
 }
 
-// Weights are packed once, so their order has to do for any number of rows. It is the one that
-// oneDNN prefers for so many, if it takes it for fewer, too: its newer kernels take blocks of 16
-// to 64 filters as rows and CPU please, and no others.
+// Weights are packed once, so their order must fit any number of rows. It is the order that oneDNN
+// prefers for so many rows, if it also accepts it for fewer: its newer kernels use blocks of 16 to
+// 64 filters, depending on rows and CPU, and accept no others.
 enum { LAYOUT_ROWS = 4 };
 
 static bool serves(const dnn_conv *c, size_t rows)
@@ -316,8 +316,8 @@ static bool take(dnnl_memory_desc_t *d, memory_arg from)
     return true;
 }
 
-// Plans it with weights in the order that it has, or in oneDNN's where that is any; false: oneDNN
-// cannot, or they cannot be packed.
+// Plans it with weights in their present order, or, if that is "any", in oneDNN's; false: oneDNN
+// cannot, or the weights cannot be packed.
 static bool make_with(dnn_conv *c)
 {
     dnnl_primitive_desc_t plan = plan_conv(c);
@@ -403,7 +403,7 @@ static size_t packed_bytes(const dnn_conv *c)
     return dnnl_memory_desc_get_size(MEMORY_ARG(&c->weights));
 }
 
-// Pictures that are widened lie behind oneDNN's own scratch: x, then y.
+// Pictures converted to floats are after oneDNN's own scratch: x, then y.
 static size_t rounded(size_t bytes)
 {
     return (bytes + 63) / 64 * 64;
@@ -499,7 +499,7 @@ static int unpack(
     return status;
 }
 
-// Compiled for the widest registers that there are, too.
+// Also compiled for the widest registers available.
 #if defined __x86_64__ && !defined __clang__ && !defined __SANITIZE_ADDRESS__ &&                   \
     !defined __SANITIZE_THREAD__
 #define WIDE __attribute__((target_clones("avx512f", "avx2", "default"), optimize("O3")))
@@ -539,7 +539,7 @@ WIDE static void narrow(uint16_t *restrict to, const float *restrict from, size_
         to[i] = bf16_of(from[i]);
 }
 
-// oneDNN's own relu makes 0 of what is no number.
+// oneDNN's own relu turns nan into 0.
 static void clip(const dnn_conv_spec *s, void *y)
 {
     size_t n = s->rows * s->out[0] * s->out[1] * s->filters;

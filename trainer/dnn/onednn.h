@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// What oneDNN 2 and 3 differ in, for onednn.c. A description of memory is a struct in 2, copied by
-// assignment; in 3 it is a handle that its owner frees with memory_done. In 3 there are no
-// descriptions of operations: a plan is made at once.
+// The differences between oneDNN 2 and 3, for onednn.c. A description of memory is a struct in 2,
+// copied by assignment; in 3 it is a handle that its owner frees with memory_done. In 3 there are
+// no descriptions of operations: a plan is made directly.
 #pragma once
 #include "trainer/dnn/dnn.h"
 
 #include <dnnl.h>
 #include <stdbool.h>
 
-// A convolution that is to be planned. It owns nothing.
+// A convolution to be planned. It owns nothing.
 struct convolution {
     dnn_way way;
     dnnl_engine_t engine;

@@ -11,13 +11,13 @@ struct batcher {
     struct batch_options options;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    pthread_t thread; // one prediction at a time has all processors
+    pthread_t thread; // each prediction uses all processors, so one at a time
     atomic_bool stop;
     bool ending;
     struct batch_job *first, **end;
 };
 
-// What follows is called with the lock, but for `run` and what it calls.
+// The functions below are called with the lock held, except `run` and what it calls.
 
 static bool fits(const struct batch_job *first, const struct batch_job *j)
 {
@@ -43,7 +43,7 @@ static void wait_for_more(batcher *b)
             return;
 }
 
-// Takes the first one out of the queue, and those that fit it.
+// Takes the first job out of the queue, and those that fit it.
 static struct batch_job *take_batch(batcher *b, size_t *n, size_t *rows)
 {
     struct batch_job *batch = NULL, **end = &batch;
@@ -72,7 +72,7 @@ static void predict_alone(const batcher *b, struct batch_job *j)
     j->status = j->q ? infer_run(j->m, &j->q, 1, &b->stop, &j->e) : j->run(j, &b->stop, &j->e);
 }
 
-// Where they fail together, each is predicted alone: only the one that is to blame fails.
+// If a batch fails, each job is predicted alone, so that only the one at fault fails.
 static void predict_together(const batcher *b, struct batch_job *batch, size_t n)
 {
     err e = {0};

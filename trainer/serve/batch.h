@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Predictions take turns, and those of one model that wait together are predicted as one: what
-// comes while a prediction goes on is the next batch. A thread of its own predicts; any thread may
-// add jobs. Its maker frees it when none is left.
-//
+// Predictions take turns, and waiting ones of one model are predicted as one batch: what arrives
+// during a prediction is the next batch. A thread of its own predicts; any thread may add jobs. The
+// owner frees it when no jobs are left.
 //   thread ─┐                                     ┌─> done
 //   thread ─┼─> queue ─> batch ─> its own thread ─┼─> done
 //   thread ─┘                                     └─> done
@@ -11,15 +10,15 @@
 #include "trainer/serve/infer.h"
 
 struct batch_options {
-    size_t rows; // the most of a batch, unless one request has more; 1: none are put together
-    int64_t latency_ns; // so long the first one waits for others; 0: not at all
+    size_t rows;        // the most rows of a batch, unless one request has more; 1: no batching
+    int64_t latency_ns; // how long the first job waits for others; 0: not at all
     counts *counts;     // borrowed
 };
 
 struct batch_job {
     size_t number; // of the model, for the counts
     model *m;
-    infer_request *q; // is predicted, perhaps with others; NULL: `run` has a turn alone
+    infer_request *q; // predicted, perhaps with others; NULL: only calls `run`, alone
     int (*run)(struct batch_job *j, const atomic_bool *stop, err *e);
     void (*done)(struct batch_job *j); // on the thread that predicts
     // What became of it. Stopped: ERR_CANCELLED.
@@ -32,6 +31,6 @@ typedef struct batcher batcher;
 batcher *batch_new(const struct batch_options *o, err *e);
 void batch_free(batcher *b); // NULL is fine
 void batch_add(batcher *b, struct batch_job *j);
-// From now on jobs are done at once with ERR_CANCELLED, and the prediction that goes on ends.
+// From now on jobs end at once with ERR_CANCELLED, and so does the prediction in progress.
 void batch_stop(batcher *b);
 const atomic_bool *batch_stopped(const batcher *b);

@@ -19,7 +19,8 @@ enum {
 };
 static const size_t nowhere = SIZE_MAX;
 
-// The data of one input. The first value of each kind is kept, to be told when its name is known.
+// The data of one input. The first value of each kind is kept for errors, which need the input's
+// name, known only later.
 struct data {
     float *at;
     size_t n, room;
@@ -27,7 +28,8 @@ struct data {
     size_t first_text, first_number, first_fraction, first_great, low_at, high_at;
     double low, high;
     char great[40];
-    // Lists may be flat or nested, but not ragged: length[d] is that of each one at depth d + 1.
+    // Lists may be flat or nested, but not ragged: length[d] is the length of each list at depth d
+    // + 1.
     size_t depth, deepest, leaf, count[TENSOR_MAX_DIMS], length[TENSOR_MAX_DIMS];
     size_t first_ragged;
 };
@@ -35,11 +37,11 @@ struct data {
 enum expects { VALUE, VALUE_OR_END, COMMA_OR_END };
 
 struct body {
-    buf frame, word; // word: a number or a text of data that has not ended yet
+    buf frame, word; // word: a number or a text of data that is incomplete so far
     cJSON *tree;
     size_t seen, begun; // bytes before this piece, and before the last value of data
     // Of the frame.
-    size_t depth, string; // where in the frame the last string begins
+    size_t depth, string; // where the last string begins in the frame
     char kind[IN_INPUT + 1];
     bool in_string, escaped, has_escapes, is_inputs, in_inputs, is_data, has_data;
     // Of data.
@@ -92,7 +94,7 @@ static bool is_digit(char c)
 // RFC 8259, section 6: a number has no other form.
 struct decimal {
     bool negative, whole; // whole: without a fraction and a power
-    uint64_t digits;      // without its point, if it is exact
+    uint64_t digits;      // without its point, if that is exact
     int power;            // of ten
     bool exact;           // digits and power say all
 };
@@ -146,8 +148,8 @@ static bool read_decimal(const char *p, size_t length, struct decimal *d)
     return p == end;
 }
 
-// The nearest double. Two doubles that are exact have an exact quotient or product, but for its
-// last rounding; what is longer is strtod's. word ends with a NUL.
+// The nearest double. The quotient or product of two exact doubles is exact, except for its one
+// rounding; longer numbers are parsed by strtod. word ends with a NUL.
 static double value_of(const struct decimal *d, const char *word)
 {
     static const double powers[EXACT_POWER + 1] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9,
@@ -176,7 +178,7 @@ static void note(size_t *first, size_t here)
     *first = *first == nowhere ? here : *first;
 }
 
-// One more value: all of them lie equally deep.
+// Adds a value. All values must be equally deep.
 static void count_value(struct data *d)
 {
     d->leaf = d->leaf ? d->leaf : d->depth;
@@ -223,7 +225,8 @@ static bool is_word(const char *word, size_t n, const char *text)
     return strlen(text) == n && memcmp(word, text, n) == 0;
 }
 
-// What stands between two marks of data, but for texts; no part of a number follows it.
+// The other characters between two marks of data, except texts; a number must not continue after
+// them.
 static int add_word(body *b, const char *word, size_t n, err *e)
 {
     struct data *d = &b->data[b->datas - 1];
@@ -234,7 +237,7 @@ static int add_word(body *b, const char *word, size_t n, err *e)
     if (is_word(word, n, "true") || is_word(word, n, "false"))
         return add_number(d, *word == 't', true, word, n, e);
     if (is_word(word, n, "null")) {
-        note(&d->first_text, d->n); // no number either: it is told when the input's name is known
+        note(&d->first_text, d->n); // not a number either: reported when the input's name is known
         count_value(d);
         return 0;
     }
@@ -257,7 +260,7 @@ static int add_text(body *b, err *e)
     return 0;
 }
 
-// Data. Each function takes bytes from p[*i] on, and leaves *i behind what it took.
+// Data. Each function takes bytes from p[*i] on, and moves *i after them.
 
 static bool is_of_word(char c)
 {
@@ -274,7 +277,7 @@ static int take_word(body *b, const char *p, size_t n, size_t *i, err *e)
         return add_word(b, p + from, *i - from, e);
     buf_add(&b->word, p + from, *i - from);
     if (*i == n && b->word.len <= WORD_MOST)
-        return 0; // the next piece may go on with it
+        return 0; // the next piece may continue it
     int status = add_word(b, b->word.data, b->word.len, e);
     buf_clear(&b->word);
     return status;
@@ -420,7 +423,7 @@ static bool is_key(const body *b, const char *name)
     return is_word(key, strcspn(key, "\""), name);
 }
 
-// Where data is found by its key, there is one way to write that.
+// Data is found by its key, so the key must be written in one way only.
 static int note_key(body *b, err *e)
 {
     bool looked_at = b->depth == IN_REQUEST || (b->depth == IN_INPUT && b->in_inputs);
@@ -551,7 +554,7 @@ static int read_shape(const cJSON *input, const char *name, struct shape *s, err
     return s->dims ? 0 : err_set(e, ERR_INVALID, "input %s has no shape", name);
 }
 
-// "[0]" in the frame is data 0. NULL with e: it has none, or another shape.
+// "[0]" in the frame stands for data 0. NULL with e: there is no data, or it has another shape.
 static const struct data *find_data(
     const body *b, const cJSON *input, const char *name, const struct shape *s, err *e)
 {
@@ -569,7 +572,8 @@ static const struct data *find_data(
     return d;
 }
 
-// Flat, or nested as the shape is; the innermost lists may have several of its dimensions.
+// The data may be flat, or nested like the shape; the innermost lists may have several of its
+// dimensions.
 static int check_nesting(const struct data *d, const char *name, const struct shape *s, err *e)
 {
     AUTO_BUF have = {0}, want = {0};

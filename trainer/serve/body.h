@@ -13,8 +13,8 @@
 typedef struct body body;
 body *body_new(void);
 void body_free(body *b); // NULL is fine
-// ERR_INVALID: it is no such request, and the text says where; ERR_LIMIT: there is no memory for
-// it. What follows need not be fed then.
+// ERR_INVALID: not a valid request, and the text says where; ERR_LIMIT: not enough memory. The
+// remaining bytes need not be fed then.
 int body_feed(body *b, const char *bytes, size_t n, err *e);
 // The body is whole.
 int body_end(body *b, err *e);
@@ -23,13 +23,13 @@ const cJSON *body_frame(const body *b);
 // Bytes of memory that it takes.
 size_t body_held(const body *b);
 
-// Of an object of "inputs" in the frame. Errors are ERR_INVALID; they name the input, and the row
-// where there is one (from 0 on).
+// For an object of "inputs" in the frame. Errors are ERR_INVALID; they name the input, and the row
+// if there is one (from 0).
 
 // The name; an error when there is none.
 const char *body_name(const cJSON *input, err *e);
 bool body_is_text(const cJSON *input); // of datatype BYTES
-// Its numbers, F32: the caller's. They fit its datatype and its shape, of rows.
+// Its numbers, F32: the caller's. They fit its datatype and its shape, with rows first.
 tensor *body_take_tensor(body *b, const cJSON *input, err *e);
 // Its texts, each with a NUL behind it, borrowed; *n: how many, as its shape says.
 const char *body_texts(const body *b, const cJSON *input, size_t *n, err *e);

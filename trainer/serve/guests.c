@@ -16,7 +16,7 @@ enum {
     LINGERERS = 64, // more are closed at once
     LINGER_SECONDS = 10,
     READ_BYTES = 64 << 10,
-    READS_EACH = 16, // pieces of one lingerer before the others have their turn
+    READS_EACH = 16, // the most pieces read from one lingerer before the others have their turn
     TICK_MS = 100,
     SLOW_SECONDS = 5,
     RELIEVE_MS = 50,
@@ -29,12 +29,13 @@ struct guest {
     int64_t since;
     size_t held;
     bool shown_out;
-    void *held_up;          // by the caller, who has to let it go before its library can notice
-    guest *next, *previous; // of its phase, or of those that were shown out
+    void *held_up;          // suspended by the caller, which must resume it before its library can
+                            // notice
+    guest *next, *previous; // of its phase, or of those that were disconnected
 };
 
 struct list {
-    guest *first, *last; // those of one phase, longest first
+    guest *first, *last; // those in one phase, the longest first
 };
 
 struct lingerer {
@@ -48,7 +49,8 @@ struct guests {
     pthread_t thread;
     int wake;
     bool ending;
-    // Those in, and those of them that were shown out, which their library has not closed yet.
+    // The number of connections, and how many of them were shut down but not yet closed by the
+    // library.
     size_t count, out, held, leaving_held;
     int64_t relieved; // when memory was short
     uint64_t shown_out;
@@ -101,8 +103,8 @@ static void show_out_late(guests *g)
     }
 }
 
-// The one that is waited for longest. Who has never asked anything may wait a quarter of the time
-// of one who has, and who is half way a half.
+// The connection that has waited longest. One that never sent a request gets a quarter of the time
+// of one that has; one in the middle of a request or an answer gets half.
 static guest *find_slowest(const guests *g)
 {
     static const int64_t weight[GUEST_PHASES] = {
@@ -125,9 +127,9 @@ static void make_room(guests *g)
         show_out(g, who);
 }
 
-// Memory is short: of those that send or read for some seconds already, the slowest that hold more
-// than others go, until an eighth is given back. Were the younger ones to go, too, who comes back
-// at once would have us read the same for ever.
+// Memory is short: disconnects, among those that have been sending or reading for some seconds, the
+// slowest that hold more than the average, until an eighth is freed. Younger ones stay: otherwise a
+// client that reconnects at once would make us read the same again without end.
 static void relieve(guests *g)
 {
     static const enum guest_phase slow[] = {GUEST_SENDS, GUEST_READS};
@@ -150,7 +152,7 @@ static void relieve(guests *g)
 
 // Lingerers.
 
-// What comes is thrown away. Returns whether there may be more.
+// Discards the bytes that arrive. Returns whether there may be more.
 static bool drain(int fd)
 {
     static char nothing[READ_BYTES]; // only this thread writes there, and nobody reads it
@@ -227,7 +229,7 @@ static void wake(const guests *g)
 {
     uint64_t once = 1;
     ssize_t written = write(g->wake, &once, sizeof once);
-    (void)written; // it is full of wakes: that is enough
+    (void)written; // the pipe is full of wake-ups: that is enough
 }
 
 static void free_parts(guests *g)
@@ -301,7 +303,7 @@ static bool has_more(int fd)
     return recv(fd, &c, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
 }
 
-// Its library closes the socket: the connection goes on in a second descriptor.
+// The library closes the socket; a second descriptor keeps the connection.
 static void linger(guests *g, int fd)
 {
     int same = g->lingering < LINGERERS && !g->ending ? dup(fd) : -1;

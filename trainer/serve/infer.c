@@ -13,7 +13,7 @@
 enum {
     INPUTS_MAX = 16,
     ANSWER_MOST = 4 << 20, // numbers: some 64 MiB of text
-    STOP_EACH = 64 << 10,  // bytes that are written between two looks at stop
+    STOP_EACH = 64 << 10,  // bytes written between two checks of stop
 };
 
 static void put_string(buf *out, const char *text)
@@ -22,7 +22,7 @@ static void put_string(buf *out, const char *text)
     json_print(out, j);
 }
 
-// The names of a graph's inputs and outputs are those of its layers; a row of layers has "input".
+// Inputs and outputs of a graph are named after its layers; a plain sequence of layers has "input".
 static const char *input_name(const model *m, size_t i)
 {
     size_t n = 0;
@@ -97,7 +97,7 @@ static int find_inputs(
     return 0;
 }
 
-// The outputs that are asked for, in their order; all, unless the request names some.
+// The requested outputs, in their order; all, unless the request names some.
 static int read_outputs(
     const model *m, const cJSON *request, size_t asked[HEADS_MAX], size_t *n, err *e)
 {
@@ -148,7 +148,7 @@ static int read_inputs(const model *m, body *b, tensor **xs, err *e)
     return 0;
 }
 
-// A small request can ask for more than memory holds: a row of one number may have many outputs.
+// A small request can need more than all memory: a row of one number may have many outputs.
 static int check_answer(const model *m, size_t rows, err *e)
 {
     size_t each = 0, all;

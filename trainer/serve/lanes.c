@@ -64,7 +64,7 @@ static void let_go(lanes *l, struct lane_place *p)
     l->options.go(p->who);
 }
 
-// For each free lane the one that came last, and those that have waited too long.
+// Gives each free lane to the one that came last, and to those that have waited too long.
 static void let_go_some(lanes *l)
 {
     int64_t now = clock_mono();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Long bodies are read in a few lanes, so that they take no time from short requests, however many
-// they are. Who comes last gets a lane first, and who sends nothing for a moment loses it: those
-// that are slow wait, those that are quick do not. Any thread may call.
+// Limits how many long bodies are read at once (lanes), so that they take no time from short
+// requests, however many there are. The newest gets a lane first, and one that sends nothing for a
+// moment loses its lane: slow clients wait, fast ones do not. Any thread may call.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,13 +11,14 @@
 struct lane_place {
     void *who;
     bool rides, waits;
-    int64_t since, taken; // the last piece or the beginning of the wait; when it took its lane
+    int64_t since, taken; // the last piece or the beginning of the wait; when it got its lane
     struct lane_place *next, *previous;
 };
 
 typedef struct lanes lanes;
-// most: lanes; idle_ns: so long one may be silent; ride_ns: so long it is kept while others wait;
-// wait_ns: nobody waits longer. go(who) ends the wait; then lanes_take is asked again.
+// most: number of lanes; idle_ns: how long one may be silent; ride_ns: how long it keeps its lane
+// while others wait; wait_ns: the longest wait. go(who) ends the wait; then lanes_take is called
+// again.
 struct lanes_options {
     size_t most;
     int64_t idle_ns, ride_ns, wait_ns;
@@ -25,7 +26,7 @@ struct lanes_options {
 };
 lanes *lanes_new(const struct lanes_options *o);
 void lanes_free(lanes *l); // NULL is fine
-// A piece has come: may it be read? false: the caller stops reading, and then calls lanes_wait.
+// A piece has arrived: may it be read? false: the caller stops reading, and then calls lanes_wait.
 bool lanes_take(lanes *l, struct lane_place *p);
 void lanes_wait(lanes *l, struct lane_place *p);
 void lanes_leave(lanes *l, struct lane_place *p);  // in any state

@@ -57,8 +57,8 @@ static long last_number(const record *r)
     return last;
 }
 
-// A file that nobody else writes, not even another server of this host. Requests may be personal,
-// so it is this user's alone.
+// Makes a file that no other server writes to. Requests may be personal, so only this user can read
+// it.
 static int begin_file(record *r, err *e)
 {
     AUTO_FREE char *path = file_of(r, r->number + 1);
@@ -145,7 +145,7 @@ int record_add(record *r, const char *model, int64_t ns, const char *request, si
         status = fd_write_all(r->fd, line.data, line.len, e);
     if (status == 0)
         r->written += (int64_t)line.len;
-    else if (ftruncate(r->fd, r->written) < 0) // no half a line
+    else if (ftruncate(r->fd, r->written) < 0) // never leave half a line
         err_wrap(e, "a part of a line stays");
     pthread_mutex_unlock(&r->lock);
     return status;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Requests and their answers as data, for the next training: JSON lines in files of a folder. It is
-// bounded: a full file is followed by another, and the oldest one goes. Any thread may write.
-//
+// Records requests and their answers as training data: JSON lines in files of a folder, of a
+// bounded size: a full file is followed by another, and the oldest one is removed. Any thread may
+// write.
 //   FOLDER/HOST-000001.jsonl   {"time", "model", "seconds", "request": {…}, "answer": {…}}
 #pragma once
 #include "base/err.h"
@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 typedef struct record record;
-// Makes the folder, and begins a file of its own behind those that are there.
+// Makes the folder, and begins a new file after the existing ones.
 record *record_open(const char *folder, int64_t file_bytes, size_t files, err *e);
 void record_close(record *r); // NULL is fine
 // request and answer are JSON. A line is written as a whole.

@@ -24,31 +24,32 @@
 enum {
     HELD_LEAST = 256 << 20, // bytes of all bodies and answers that are in memory
     HELD_BODIES = 8,        // or so many bodies
-    HELD_SMALL = 8 << 10,   // a request of so little is never refused for what others hold
+    HELD_SMALL = 8 << 10,   // a request of at most this size is never refused because of others
     THREADS_MOST = 4,       // for connections
-    DESCRIPTORS = 160,      // for other things than connections
+    DESCRIPTORS = 160,      // descriptors for other things than connections
     CONNECTIONS_LEAST = 16,
     BACKLOG = 4096,
     WAITING_MOST = 64,    // predictions
-    WHOLE_NUMBERS = 8192, // longer answers are written while they are read
+    WHOLE_NUMBERS = 8192, // longer answers are written while they are sent
     PIECE = 16 << 10,
     CONNECTION_BYTES = 16 << 10, // the head of a request, and what is read and written at a time
-    SOCKET_BYTES = 128 << 10,    // of an answer that the system keeps, twice with what it needs
+    SOCKET_BYTES = 128 << 10,    // part of an answer that the system buffers, twice with its
+                                 // overhead
     LOOK_MS = 20,
-    SHORT_BODY = 16 << 10, // a longer one is read in one of a few lanes
+    SHORT_BODY = 16 << 10, // a longer body is read in one of a few lanes
     LANES = 32,
     LANE_IDLE_MS = 100,
 };
 static const char binary_header[] = "Inference-Header-Content-Length";
 static const char filled[] = "the requests of others, or answers they do not read, fill its memory";
 static const int64_t last_words =
-    2 * CLOCK_SEC; // in which waiting clients are told that the server ends
+    2 * CLOCK_SEC; // time for waiting clients to be told that the server ends
 
 struct server {
     struct serve_options options;
     struct MHD_Daemon *daemon;
-    atomic_int under_way; // requests that have begun and are not answered in full
-    atomic_int waiting;   // those of them that predict or wait for their turn
+    atomic_int under_way; // requests that have begun and are not answered completely
+    atomic_int waiting;   // of these, requests that are predicted or wait for that
     atomic_size_t held;
     atomic_bool closing, stopped, told_lost;
     size_t connections; // the most
@@ -56,13 +57,13 @@ struct server {
     guests *guests;
     lanes *lanes;
     counts *counts;
-    record *record; // NULL: nothing is written down
+    record *record; // NULL: nothing is recorded
 };
 
 // A connection.
 struct visit {
     guest *guest;
-    bool lingers; // it was answered before all it sends was read
+    bool lingers; // it was answered before its whole request was read
 };
 
 struct request {
@@ -70,14 +71,14 @@ struct request {
     struct MHD_Connection *connection;
     struct visit *visit;
     struct about about;
-    unsigned refusal; // the status with which it is refused, and why; 0: it is not
+    unsigned refusal; // the status with which it is refused, and why; 0: not refused
     char *why;
     body *body; // NULL: it is not kept
     unpacker *unpacker;
     size_t size; // of the body, unpacked
     struct lane_place place;
     bool is_long;
-    buf text; // the body itself, where requests are written down
+    buf text; // the body itself, if requests are recorded
     infer_request *infer;
     struct batch_job *job; // NULL: not yet
     buf out;               // the answer, or its next part
@@ -97,7 +98,7 @@ static const struct serve_model *model_of(const struct request *q)
     return &q->server->options.models[q->about.model];
 }
 
-// Notes that it holds so many bytes now. Returns false when those of all are too many.
+// Notes that it holds so many bytes now. Returns false if all together hold too many.
 static bool hold(struct request *q, size_t now)
 {
     server *s = q->server;
@@ -172,7 +173,7 @@ static enum MHD_Result fail(struct request *q, unsigned code, const char *text)
     return answer(q, code, &out);
 }
 
-// Before its body is read: the connection ends with the answer.
+// Refuses it before its body is read: the connection ends with the answer.
 static enum MHD_Result fail_early(struct request *q, unsigned code, const char *text)
 {
     q->closes = q->visit->lingers = true;
@@ -223,7 +224,8 @@ static unsigned code_of(const struct batch_job *j)
                                       : MHD_HTTP_INTERNAL_SERVER_ERROR;
 }
 
-// That it cannot be written down is counted, and told once: the prediction is good.
+// Counts a request that cannot be recorded, and reports the first one: the prediction itself is
+// good.
 static void write_down(struct request *q)
 {
     err e = {0};
@@ -238,7 +240,7 @@ static void write_down(struct request *q)
         s->options.trouble(e.text);
 }
 
-// The request is its connection's thread's again as soon as that is resumed.
+// Once it is resumed, the request belongs to its connection's thread again.
 static void on_predicted(struct batch_job *j)
 {
     struct request *q = request_of(j);
@@ -376,8 +378,8 @@ static enum MHD_Result count_lengths(
     return MHD_YES;
 }
 
-// Where a body ends must be said in one way: a proxy before us might take the other one, and what
-// is the next request would then be in dispute (RFC 9112, 6.3). NULL: it is.
+// The end of a body must be declared in one way only: a proxy before us might use the other one,
+// and the two would disagree about where the next request begins (RFC 9112, 6.3). NULL: it is.
 static const char *framing_fault(const struct request *q, const char *version)
 {
     size_t lengths = 0;
@@ -462,7 +464,7 @@ static enum MHD_Result begin(server *s, struct MHD_Connection *c, const char *pa
     return early ? fail_early(q, q->refusal, q->why) : MHD_YES;
 }
 
-// More of the body, unpacked. Returns false when no more is wanted.
+// Takes more of the decompressed body. Returns false to stop.
 static bool take(void *arg, const char *bytes, size_t n)
 {
     struct request *q = arg;
@@ -480,7 +482,7 @@ static bool take(void *arg, const char *bytes, size_t n)
     return !q->refusal;
 }
 
-// Returns whether the piece was taken; else the connection is suspended until there is a lane.
+// Returns whether the piece was taken; if not, the connection is suspended until there is a lane.
 static bool keep(struct request *q, const char *bytes, size_t n)
 {
     err e = {0};
@@ -515,8 +517,8 @@ static void tick(void *arg)
     lanes_tick(((server *)arg)->lanes);
 }
 
-// The first call of a request has its head; then come pieces of the body; the last has none. After
-// a prediction it is called once more.
+// The first call of a request has its head; the next calls have pieces of the body; the last call
+// has none. After a prediction it is called once more.
 static enum MHD_Result on_request(void *arg, struct MHD_Connection *c, const char *path,
     const char *method, const char *version, const char *bytes, size_t *n, void **state)
 {
@@ -680,12 +682,13 @@ void serve_close(server *s, int64_t drain_ns, int64_t patience_ns)
         &(struct timespec){.tv_sec = drain_ns / CLOCK_SEC, .tv_nsec = drain_ns % CLOCK_SEC}, NULL);
     MHD_socket listening = MHD_quiesce_daemon(s->daemon);
     if (listening != MHD_INVALID_SOCKET)
-        shutdown(listening, SHUT_RD); // or the system would accept connections that nobody answers
+        shutdown(listening, SHUT_RD); // otherwise the system would accept connections that nobody
+                                      // answers
     wait_until_none(&s->under_way, clock_mono() + patience_ns);
     atomic_store(&s->stopped, true);
     lanes_open(s->lanes);
     batch_stop(s->batcher);
-    wait_until_none(&s->waiting, INT64_MAX); // a connection that waits cannot be closed
+    wait_until_none(&s->waiting, INT64_MAX); // a suspended connection cannot be closed
     wait_until_none(&s->under_way, clock_mono() + last_words);
     MHD_stop_daemon(s->daemon);
     if (listening != MHD_INVALID_SOCKET)

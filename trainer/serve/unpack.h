@@ -10,8 +10,8 @@
 typedef struct unpacker unpacker;
 unpacker *unpack_new(void);
 void unpack_free(unpacker *u); // NULL is fine
-// Gives fn what is in these bytes, piece by piece; it returns false when it wants no more. Returns
-// 0, also then; -1 with ERR_INVALID: they are damaged.
+// Decompresses these bytes and calls fn with the result, piece by piece; fn returns false to stop.
+// Returns 0, also after a stop; -1 with ERR_INVALID: the bytes are damaged.
 int unpack_feed(unpacker *u, const char *bytes, size_t n,
     bool (*fn)(void *arg, const char *bytes, size_t n), void *arg, err *e);
 // Were the packed bytes whole?

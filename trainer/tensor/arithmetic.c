@@ -17,7 +17,7 @@ const char *tensor_binary_name(tensor_binary op)
     return binary_names[op];
 }
 
-// out[i] = f(a[i], b[i]) for n numbers that lie one after the other; step 0: the same one again.
+// out[i] = f(a[i], b[i]) for n contiguous numbers; step 0: repeats the same number.
 typedef void (*kernel)(
     void *out, const void *a, const void *b, size_t n, size_t a_step, size_t b_step);
 
@@ -81,14 +81,14 @@ static const kernel of_integers[BINARY_COUNT] = {
 #undef X
 };
 
-// How both operands are walked through: the result's dimension d has n[d] entries, which lie so far
-// apart in a and b. Dimensions that lie one after the other in both are one.
+// How both operands are traversed: the result's dimension d has n[d] entries, with these distances
+// in a and b. Dimensions that are contiguous in both are merged.
 struct walk {
     int dims;
     size_t n[TENSOR_MAX_DIMS + 1], a[TENSOR_MAX_DIMS + 1], b[TENSOR_MAX_DIMS + 1];
 };
 
-// Size and step of a dimension that is counted from the last one.
+// Size and step of a dimension, counted from the last one.
 static size_t size_from_end(const tensor *t, int d)
 {
     return d < t->dims ? t->shape[t->dims - 1 - d] : 1;

@@ -2,13 +2,11 @@
 // Arithmetic, comparison and statistics of tensors, with the rules of NumPy and the names of
 // Keras's `ops`. Every result is a new tensor without gaps; NULL with e, whose text names the
 // shapes.
-//
-// Two shapes are aligned at their last dimension; a size of 1, or one that is missing, is repeated:
-//
-//   (32, 10) and (10,)  →  (32, 10)        (4, 1) and (3,)  →  (4, 3)        (32, 10) and (32,): no
-//
+// Two shapes are aligned at their last dimension; a size of 1, or a missing one, is repeated:
+//    (32, 10) and (10,)  →  (32, 10)        (4, 1) and (3,)  →  (4, 3)        (32, 10) and (32,):
+//      no
 // Floats are computed as f32. Two tensors of integers give i64 (+ - · wrap around), but divide,
-// power and functions such as exp give f32. Comparisons give u8: 1 where it is so, else 0.
+// power and functions such as exp give f32. Comparisons give u8: 1 for true, 0 for false.
 #pragma once
 #include "trainer/tensor/tensor.h"
 
@@ -82,13 +80,13 @@ tensor *tensor_clip(const tensor *t, double least, double most, err *e);
 // Are shapes and all numbers the same?
 bool tensor_same(const tensor *a, const tensor *b);
 
-// Along one dimension, from 0, or from -1 for the last; keep: it stays, with size 1. Sums of floats
-// are made in double. Sums, least and greatest of integers are i64 and exact, argmax is always i64,
-// the others f32. ERR_LIMIT: a sum of integers has more than 64 bits.
+// Along one dimension, counted from 0, or from -1 for the last; keep: it stays, with size 1. Sums
+// of floats are made in double. Sums, minima and maxima of integers are i64 and exact, argmax is
+// always i64, the others f32. ERR_LIMIT: a sum of integers has more than 64 bits.
 tensor *tensor_reduce(tensor_reduction r, const tensor *t, int64_t axis, bool keep, err *e);
 // The same of all numbers; those of integers are computed exactly, then rounded to a double.
 double tensor_reduce_all(tensor_reduction r, const tensor *t, err *e);
-// Is what comes of them an integer? Then this is the same without rounding.
+// Is the result an integer? Then this is the same without rounding.
 bool tensor_reduction_is_whole(tensor_reduction r, const tensor *t);
 int tensor_reduce_whole(tensor_reduction r, const tensor *t, int64_t *out, err *e);
 

@@ -169,7 +169,7 @@ static int check_beside(const tensor *a, const tensor *b, int axis, err *e)
         buf_cstr(&mine), buf_cstr(&theirs), axis);
 }
 
-// Copies t into the place of the result that begins with its entry `from` of the dimension.
+// Copies t into the part of the result that begins at entry `from` of the dimension.
 static int put_beside(tensor *out, const tensor *t, int axis, size_t from, err *e)
 {
     tensor *plain = t->type == out->type ? tensor_copy(t, e) : tensor_cast(t, out->type, e);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Tensors cut and put together anew. What is called a view shares the memory of its tensor; all
-// else are copies without gaps.
+// Slices, joins and rearranges tensors. A function described as a view shares the memory of its
+// tensor; all others make copies without gaps.
 #pragma once
 #include "trainer/tensor/tensor.h"
 
-// The numbers as another type, in the same shape: towards 0 for integers, an error for those that
-// the type cannot hold. A view where nothing has to change.
+// The numbers as another type, in the same shape: rounded towards 0 for integers; an error for
+// numbers that the type cannot hold. A view if nothing changes.
 tensor *tensor_cast(const tensor *t, tensor_type type, err *e);
 // A copy.
 tensor *tensor_copy(const tensor *t, err *e);
@@ -16,7 +16,7 @@ tensor *tensor_transpose(const tensor *t, const int64_t *axes, err *e);
 // Side by side along a dimension; all other sizes are the same. f32 unless all have one type, or
 // are integers.
 tensor *tensor_concatenate(const tensor *const *list, size_t n, int64_t axis, err *e);
-// The rows that a tensor of integers names; negative ones count from the end.
+// The rows whose indices are in a tensor of integers; negative ones count from the end.
 tensor *tensor_take(const tensor *t, const tensor *rows, err *e);
 // A dimension as callers count it, from 0 or from -1 for the last; -1 with e when there is none.
 int tensor_axis(const tensor *t, int64_t axis, const char *what, err *e);

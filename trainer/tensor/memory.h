@@ -6,11 +6,11 @@
 
 enum { MEMORY_LINE = 64 };
 
-// Allocates at least one byte; NULL when there is no memory, or not that much: the kernel would
-// hand it out and then kill us.
+// Allocates at least one byte; NULL when there is not enough memory: otherwise Linux would promise
+// it and then kill us.
 void *memory_new(size_t bytes);
-// The same for memory that does not live long, such as a tensor of a loop. It takes huge pages for
-// larger sizes only, since each page is cleared as a whole.
+// The same for short-lived memory, such as a tensor in a loop. It uses huge pages only for larger
+// sizes, since each page is cleared as a whole.
 void *memory_passing(size_t bytes);
 // Allocates count·size bytes; NULL also when the product overflows.
 void *memory_array(size_t count, size_t size);

@@ -33,7 +33,7 @@ static bool goes_before(tensor_reduction r, double value, double best)
     return isnan(value) || (r == REDUCTION_MIN ? value < best : value > best);
 }
 
-// The numbers are read as doubles in pieces, so that their type is looked at once for each piece.
+// Reads the numbers as doubles in pieces, so that the type is checked once for each piece.
 enum { PIECE = 256, SUMS = 8 };
 
 static void read_piece(const tensor *t, size_t from, size_t n, double *out)
@@ -69,7 +69,7 @@ static void add_row(
         }
 }
 
-// Numbers side by side, of one column: in 8 sums, which the processor makes at the same time.
+// The numbers of one column side by side: in 8 sums, which the processor computes in parallel.
 static void add_run(tensor_reduction r, struct column c, size_t k, const double *v, size_t n)
 {
     double sum[SUMS] = {0}, mean = c.mean[0];
@@ -121,13 +121,13 @@ static void reduce(
     }
 }
 
-// Are these numbers taken together as integers?
+// Are these numbers reduced as integers?
 static bool is_whole(tensor_reduction r, const tensor *t)
 {
     return tensor_is_integer(t) && r != REDUCTION_MEAN && r != REDUCTION_STD;
 }
 
-// The same of integers, exactly: a double has 53 bits for them.
+// The same for integers, exactly: a double has only 53 bits.
 static int reduce_integers(tensor_reduction r, struct column c, const tensor *t, size_t from,
     size_t n, size_t each, err *e)
 {

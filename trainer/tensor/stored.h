@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Numbers as files have them, in more types than tensors, and what they become here: reals F32,
+// Numbers in files have more types than tensors; here are their conversions: reals become F32,
 // bytes and truth values U8, signed integers of 2 and 4 bytes I16 and I32, all others I64.
 #pragma once
 #include "base/buf.h"
@@ -14,13 +14,13 @@ typedef struct stored_type {
 } stored_type;
 
 tensor_type stored_as(stored_type type);
-// Do the bytes lie in the file as they do in a tensor?
+// Are the bytes in the file the same as in a tensor?
 bool stored_is_native(stored_type type);
 // Number `from` of a run of them becomes number `to` of a tensor that lies in one piece. ERR_LIMIT:
 // it is greater than an I64.
 int stored_read(stored_type type, const void *run, size_t from, tensor *t, size_t to, err *e);
 
-// What a tensor's numbers are in a file: its type, but bytes with a scale become F32; and appends
-// them, row after row.
+// The type of a tensor's numbers in a file: its own, but bytes with a scale become F32. The second
+// function appends them, row after row.
 tensor_type stored_written_as(const tensor *t);
 void stored_write(const tensor *t, buf *out);

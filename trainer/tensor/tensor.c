@@ -35,8 +35,8 @@ const char *tensor_type_name(tensor_type type)
     return types[type].name;
 }
 
-// The number of bytes for this shape, or an error when it overflows. Sizes of 0 count as 1 in that:
-// the product of the others is a row's size, or a result's.
+// The number of bytes for this shape, or an error if it overflows. Sizes of 0 count as 1 here: the
+// product of the others is the size of a row, or of a result.
 static int shape_bytes(tensor_type type, int dims, const size_t *shape, size_t *bytes, err *e)
 {
     size_t n = types[type].size;
@@ -182,7 +182,7 @@ static void skip_rows(tensor *t, size_t rows)
     t->data = (char *)t->data + rows * t->stride * types[t->type].size;
 }
 
-// One end of a range: a negative index counts from the end, and one that is outside is clipped.
+// One end of a range: a negative index counts from the end, and one outside is clipped.
 static size_t clip(int64_t i, size_t n)
 {
     if (i < 0)

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
-// A tensor is a typed view of rows that lie in shared, reference-counted memory. Whoever holds a
-// `tensor *` owns that one view (tensor_free). Slices and shards copy nothing; they keep the shared
-// memory alive.
-//
+// A tensor is a typed view of rows in shared, reference-counted memory. The holder of a `tensor *`
+// owns that one view (tensor_free). Slices and shards copy nothing; they keep the shared memory
+// alive.
 //   shape (n, d1, d2, …): n rows, `stride` elements apart; each row is d1·d2·… elements without
-//   gaps a value is `stored × scale`: images stay bytes in memory and read as floats in [0, 1]
-//
+//     gaps
+//   a value is `stored × scale`: images stay bytes in memory and read as floats in [0, 1]
 // Indices count from 0, ranges are half-open and negative numbers count from the end, as in NumPy.
 #pragma once
 #include "base/buf.h"
@@ -38,11 +37,12 @@ enum { TENSOR_MAX_DIMS = 8 };
 
 struct tensor_memory;
 
-// Rows that are made when they are needed, such as pictures that lie in files.
+// Rows that are made on demand, such as pictures in files.
 struct tensor_later {
     void *ctx;
     // Makes these rows: out is (n, a row), as F32. Any thread may call it, also several at once: a
-    // feed's makes the next batch while a callback reads rows. Who makes them keeps them apart.
+    // feed makes the next batch while a callback reads rows. The implementation must be
+    // thread-safe.
     int (*fill)(void *ctx, const uint32_t *rows, size_t n, float *out, err *e);
 };
 
@@ -55,28 +55,28 @@ typedef struct tensor {
     float scale;                   // 1 for all but U8
     void *data;                    // the first element
     struct tensor_memory *memory;
-    // NULL: the rows are there. Else this tensor has a shape alone (and one row of zeros, for all):
-    // only feed.h reads its rows, and it is not sliced.
+    // NULL: the rows are in memory. Otherwise this tensor has only a shape (and one row of zeros,
+    // for all): only feed.h reads its rows, and it is not sliced.
     const struct tensor_later *later;
-    bool mapped; // its rows lie in a file: the first look at one may wait for a disk
+    bool mapped; // its rows are in a file: reading one for the first time may wait for a disk
 } tensor;
 
 // A tensor of zeros with scale 1. ERR_LIMIT: the size overflows, or there is no memory for it.
 tensor *tensor_new(tensor_type type, int dims, const size_t *shape, err *e);
 // A copy of contiguous elements.
 tensor *tensor_from(tensor_type type, int dims, const size_t *shape, const void *elements, err *e);
-// Over elements that lie somewhere else, such as in a mapped file: `release(owner)` is called when
-// the last view goes. On an error it is not called.
+// A tensor over elements elsewhere, such as in a mapped file: `release(owner)` is called when the
+// last view is freed; after an error it is not called.
 tensor *tensor_over(tensor_type type, int dims, const size_t *shape, void *elements,
     void (*release)(void *owner), void *owner, err *e);
-// Of that shape, with rows that `later` makes; it is borrowed.
+// A tensor of that shape with rows made by `later`, which is borrowed.
 tensor *tensor_of_later(int dims, const size_t *shape, const struct tensor_later *later, err *e);
 // Drops this view; the last view frees the memory. NULL is fine.
 void tensor_free(tensor *t);
 // Another view of the same elements.
 tensor *tensor_ref(const tensor *t);
 
-// Rows [from, to): shape (to-from, d1, …). Out-of-range ends are clipped, as NumPy does.
+// Rows [from, to): shape (to-from, d1, …). Out-of-range ends are clipped, as in NumPy.
 tensor *tensor_slice(const tensor *t, int64_t from, int64_t to, err *e);
 // Rows rank, rank+size, …: x[rank::size].
 tensor *tensor_shard(const tensor *t, int rank, int size, err *e);
@@ -112,7 +112,7 @@ const char *tensor_type_name(tensor_type type);
 // Element i of all, counted row by row (the caller checks the bounds).
 double tensor_at(const tensor *t, size_t i);
 int64_t tensor_integer_at(const tensor *t, size_t i); // the same of an integer tensor, exact
-// The same of elements [from, from + n), in one go.
+// The same for elements [from, from + n), in one call.
 void tensor_numbers(const tensor *t, size_t from, size_t n, double *out);
 void tensor_integers(const tensor *t, size_t from, size_t n, int64_t *out);
 // A run of n elements of type I64, I32 or I16 as floats.

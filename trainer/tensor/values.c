@@ -7,14 +7,14 @@
 // NumPy shortens at 1000 elements to 3 on each side; so do we.
 enum { FORMAT_ALL = 1000, FORMAT_EDGE = 3 };
 
-// Drops the sign that a nan may have: printf would show it as "-nan".
+// Drops the sign of a nan: printf would show it as "-nan".
 static double without_sign(double value)
 {
     return isnan(value) ? (double)NAN : value;
 }
 
-// Where element i is, in elements. Most tensors have no gaps, and a division costs more than the
-// rest of a look at a number.
+// The offset of element i, in elements. Most tensors have no gaps, and a division costs more than
+// the rest of reading a number.
 static size_t place(const tensor *t, size_t i)
 {
     size_t width = tensor_row_size(t);
@@ -173,7 +173,7 @@ void tensor_shape_text(const tensor *t, buf *out)
     shape_text(t->dims, t->shape, out);
 }
 
-// What is not a number has no sign, though printf shows one: "-nan".
+// Drops the sign of a nan, which printf would show: "-nan".
 static void format_real(double value, buf *out)
 {
     if (isnan(value))
