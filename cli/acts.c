@@ -36,7 +36,7 @@ static bool is_named(const struct kernel_options *options, const kubeconfig *k)
     return c && *c;
 }
 
-// Reads a line of the terminal, all of it and no more, since the rest is the command's.
+// Reads one line of the terminal and not more, since the rest is for the command.
 static bool person_agrees(const char *where, const char *context)
 {
     char piece[16], first = '\0';
@@ -66,7 +66,7 @@ int act_allow(const struct act *a, const struct kernel_options *options, const k
     return person_agrees(where, k->context) ? 0 : err_set(e, ERR_REFUSED, "%s: you said no", where);
 }
 
-// Appends to the ledger. Of a new one, its name in the folder is synced, too.
+// Appends to the ledger. When the ledger is new, its name in the folder is synced, too.
 static int append(const struct act *a, const buf *text, err *e)
 {
     struct stat st;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a person does in a cluster by a verb, outside of any run (exec, cp, port-forward): its gate,
-// and its ledger, a file of the person's: a line before the act, which is synced, and one after it.
-//
+// What a person does in a cluster with a verb, outside of any run (exec, cp, port-forward): the
+// gate, and the ledger, a file of the person's, with a synced line before the act and one after it.
 //   {"time", "id", "verb", "effect", "what", "context", "namespace", "pod", "container"}
 //   {"time", "id", "code", "error"}
 #pragma once
@@ -11,25 +10,26 @@
 #include "script/kernel/session/kernel.h"
 
 // A plain value, set to its verb, its effect and its error; act_done frees what the calls below put
-// there, and hides the secrets in the error, since servers repeat what they were sent.
+// there, and masks the secrets in the error, since servers repeat what they were sent.
 struct act {
     const char *verb;   // "exec"
     const char *effect; // "cluster"; "local": it changes nothing in the cluster
     err *error;         // of the caller, who prints it after act_done
     char id[17];
     char *folder; // of the ledger
-    mask *mask;   // hides secrets in the lines of the ledger and in the error
+    mask *mask;   // masks secrets in the lines of the ledger and in the error
 };
 void act_done(struct act *a);
 // Registers the secrets of the environment and of a command's words ("NAME=VALUE"; NULL: none).
 // Call it before the others.
 void act_mask(struct act *a, const struct kernel_options *options, char *const *words);
-// May it be done? In a protected context a person is asked, on a terminal; else --allow-protected
-// must name it. where: "exec in web-0". Errors: ERR_REFUSED.
+// May it be done? In a protected context a person is asked, on a terminal; without one,
+// --allow-protected must name the context. where: "exec in web-0". Errors: ERR_REFUSED.
 int act_allow(const struct act *a, const struct kernel_options *options, const kubeconfig *k,
     const char *where, err *e);
-// what: "run `ls` in". Before it is done. An act that cannot be written down is not done.
+// Records the act before it is done. what: "run `ls` in". If it cannot be recorded, it must not be
+// done.
 int act_begin(struct act *a, const struct kernel_options *options, const struct pod_choice *p,
     const char *what, err *e);
-// How it ended: the exit code, or why it failed (code ERR_NONE: it did not).
+// Records how it ended: the exit code, or why it failed (code ERR_NONE: it did not).
 void act_end(const struct act *a, int code, const err *e);

@@ -36,7 +36,7 @@ static int find(const char *folder, const char *word, struct again *a, err *e)
 {
     a->run = runs_pick(folder, NULL, word, e);
     AUTO_FREE char *file = a->run ? journal_file(folder, a->run) : NULL;
-    a->journal = file ? path_absolute(file, e) : NULL; // for a kernel that works elsewhere
+    a->journal = file ? path_absolute(file, e) : NULL; // for a kernel that works in another folder
     if (a->journal && journal_is_written(a->journal))
         return err_set(e, ERR_USAGE, "--from %s: the run is still going on", a->run);
     a->then = a->journal ? fold_shown(a->journal, NULL, e) : NULL;
@@ -75,7 +75,7 @@ void again_done(struct again *a)
 int again_parameters(const struct again *a, char ***given, err *e)
 {
     char **all = NULL;
-    AUTO_JSON *params = fold_params(a->then); // a given one may have been edited
+    AUTO_JSON *params = fold_params(a->then); // a given parameter may have been edited
     const cJSON *given_then, *value;
     cJSON_ArrayForEach(given_then, json_get(fold_last_start(a->then), "given"))
     {
@@ -101,7 +101,7 @@ int again_parameters(const struct again *a, char ***given, err *e)
     return 0;
 }
 
-// What is another today than it was then: the reason, when results have moved.
+// What has changed since then, which may explain why results have moved.
 static void print_others(const struct compared *then, const struct compared *now, buf *out)
 {
     static const struct {

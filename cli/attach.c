@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// firesteel attach: opens the workbench on a living kernel.
+// firesteel attach: opens the workbench on a running kernel.
 #include "base/mem.h"
 #include "base/str.h"
 #include "cli/cli.h"
@@ -14,8 +14,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-// Without a name the only one of this folder; another folder's is nobody's guess. NULL with
-// *several when it is for the person to say.
+// Without a name, the only kernel of this folder; never guesses another folder's. NULL with
+// *several: there are several, and the person must choose.
 static const struct kernel *choose(const struct offers *all, const struct kernels *kernels,
     const char *name, bool *several, err *e)
 {
@@ -56,7 +56,7 @@ static int print_list(const struct offers *all)
     return 2;
 }
 
-// Of the one that is chosen, or of one of the list; nothing happens when none of it is.
+// Attaches to the chosen kernel, or one of the list; does nothing if the person chooses none.
 static void join(struct cli *cli, const struct offers *all, const struct kernel *k, err *e)
 {
     workbench *w = workbench_open(cli, &(struct bench_about){.looks = cli->read_only}, e);

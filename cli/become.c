@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Verbs that firesteel-kernel carries out itself, since it has Lua and the bindings.
+// Verbs that firesteel-kernel carries out, since it has Lua and the bindings.
 #include "base/mem.h"
 #include "base/str.h"
 #include "cli/cli.h"

@@ -13,8 +13,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-// What an installed tree has, by the names of meson's folders. NULL as a name: it is missing
-// without harm.
+// The folders of an installed tree, by meson's names. NULL as a name: it may be missing.
 static const struct {
     enum bundle_kind kind;
     enum bundle_part part;
@@ -44,7 +43,7 @@ static const struct {
     {BUNDLE_TREE, BUNDLE_MAIN, SHAREDIR "/doc/firesteel/bundle.txt", .to = "README.txt"},
 };
 
-// The terminals that people have, where the host has no terminfo of them.
+// Common terminals, for hosts whose terminfo does not have them.
 static const char *const terminals[] = {"alacritty", "ansi", "cygwin", "dumb", "foot", "ghostty",
     "konsole-256color", "linux", "putty", "putty-256color", "rxvt", "rxvt-256color",
     "rxvt-unicode-256color", "screen", "screen-256color", "st-256color", "tmux", "tmux-256color",
@@ -110,7 +109,7 @@ static void add_terminal(struct files *f, const char *name)
     }
 }
 
-// What the host may lack: bubblewrap, a UTF-8 locale, terminals. Returns what was not found.
+// Adds what the host may lack: bubblewrap, a UTF-8 locale, terminals. Returns what was not found.
 static const char *add_others(struct cli *cli, struct files *f)
 {
     static const char *const bwraps[] = {"bwrap", LIBEXECDIR "/bwrap", NULL};
@@ -131,8 +130,8 @@ static const char *add_others(struct cli *cli, struct files *f)
                : NULL;
 }
 
-// Of a bundle: it has the licences of its libraries, and the system that it was made on is not
-// here.
+// For a bundle that runs: the licences of its libraries are in it, and the system on which it was
+// made is elsewhere.
 static void add_licenses(struct files *f)
 {
     AUTO_FREE char *folder = place_beside_loader("../share/doc/firesteel/licenses");

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// `firesteel check`, in the kernel's program, which has Lua: what keeps notebooks from being run.
+// `firesteel check`, in the kernel's program, which has Lua: finds the mistakes that keep notebooks
+// from running.
 #pragma once
 
 #include "script/kernel/session/kernel.h"
 
-// Prints a line for each mistake; returns the exit code, 2 when there are any. options: for what
-// they say of kernels of other languages; `notebook` is set.
+// Prints a line for each mistake; returns the exit code, 2 if there are any. options: for what they
+// say about kernels of other languages; `notebook` is set.
 int checking_run(char *const *notebooks, struct kernel_options *options);

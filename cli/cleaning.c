@@ -14,7 +14,7 @@ struct state {
     const struct cleaning *what;
     size_t found, settled;
     char *told;   // the last reason why something was not removed
-    bool unasked; // it would have to ask, but there is no terminal
+    bool unasked; // a question was needed, but there is no terminal
 };
 
 static bool is_confirmed(size_t n)

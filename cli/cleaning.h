@@ -9,6 +9,6 @@ struct cleaning {
     bool dry_run; // only list
     bool yes;     // do not ask
 };
-// Returns the exit code: 0, also when there is nothing to remove; 3 when it is refused or nobody
-// said yes.
+// Returns the exit code: 0, also if there is nothing to remove; 3 if it is refused or nobody said
+// yes.
 int cleaning_run(const struct kernel_options *options, const struct cleaning *what);

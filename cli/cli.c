@@ -96,7 +96,8 @@ static char *runtime_path(struct cli *cli)
     return chosen ? path_join(cli->cwd, chosen) : str_fmt("/tmp/firesteel-%u", (unsigned)geteuid());
 }
 
-// Kept of the digest of a run's name, in a socket's name that has no room for the whole.
+// How much of the digest of a run's name is in a socket's name that is too short for the whole
+// name.
 enum { SOCKET_DIGEST = 12, SOCKET_LEAST = 1 + SOCKET_DIGEST + sizeof ".sock" - 1 };
 
 static int check_room(const char *runtime, err *e)
@@ -129,7 +130,7 @@ char *cli_runtime_dir(struct cli *cli, err *e)
     if (check_room(path, e) < 0)
         return NULL;
     AUTO_FD dir = folder_open_path(path, 1, true, e); // anybody can write to /tmp: the folder may
-                                                      // exist already
+                                                      // already be another user's
     struct stat st;
     if (dir < 0)
         return NULL;
@@ -146,7 +147,7 @@ char *cli_new_run(const char *runtime, const char *folder, const char *name, cha
     for (int i = 1;; i++) {
         AUTO_FREE char *run = journal_run_name(name, clock_wall());
         AUTO_FREE char *at = cli_socket(runtime, run), *file = journal_file(folder, run);
-        // Who has ended has left its journal, and no claim.
+        // A kernel that has ended has left its journal, and no claim.
         if (i == TRIES || (owner_claim(at) && !path_exists(file))) {
             *socket = STEAL(at);
             return STEAL(run);
@@ -162,7 +163,8 @@ void cli_sweep(struct cli *cli)
         owner_sweep(path);
 }
 
-// Is it a folder with ours in it, or one that takes it? A container's arbitrary user has HOME=/.
+// Is it a folder that has our folder, or in which we can make it? A container's arbitrary user has
+// HOME=/.
 static bool is_home(const char *path, const char *below)
 {
     if (!path || *path != '/' || !path_is_dir(path))
@@ -171,8 +173,8 @@ static bool is_home(const char *path, const char *below)
     return path_exists(ours) || place_takes(parent);
 }
 
-// $HOME, or the home folder in the user database; where neither can be written, our folder in /tmp,
-// to which nobody else can write.
+// $HOME, or the home folder in the user database; if neither can be written, our folder in /tmp, to
+// which nobody else can write.
 static char *home(struct cli *cli, const char *below, err *e)
 {
     const char *said = cli_getenv(cli, "HOME");
@@ -226,7 +228,7 @@ char *cli_notebook_name(const char *file)
     return name;
 }
 
-// The folder that replaces the one of a notebook that cannot be written; path: absolute. New.
+// The folder that replaces that of a notebook whose folder cannot be written; path: absolute. New.
 static char *folder_in_state(struct cli *cli, const char *path, err *e)
 {
     char hex[SHA256_HEX];
@@ -266,7 +268,7 @@ static bool has_runs(const char *folder)
     return hidden && path_exists(hidden);
 }
 
-// Those below the state folder that have runs of notebooks of this one; a strv, NULL: none.
+// The folders below the state folder with runs of notebooks of this folder; a strv, NULL: none.
 static char **replaced_folders(struct cli *cli)
 {
     char **found = NULL;
@@ -284,8 +286,8 @@ static char **replaced_folders(struct cli *cli)
     return found;
 }
 
-// The folder of a notebook's file that lies elsewhere, or the one that replaces it, new; NULL:
-// there are no runs, or some of it here.
+// The folder of a notebook's file elsewhere, or the folder that replaces it, new; NULL: it has no
+// runs, or this folder has some of the notebook.
 static char *folder_of_notebook(struct cli *cli, const char *word)
 {
     AUTO_FREE char *folder = path_dirname(word), *path = path_absolute(word, NULL);

@@ -14,15 +14,16 @@ struct cli {
     char *cwd;              // the folder in which we were started
     bool out_tty, err_tty;  // is it a terminal?
     bool colour;            // may stdout have colours? (terminal, no NO_COLOR, TERM not dumb)
-    bool utf8;              // may stdout have more than ASCII?
-    const char *locale;     // one that is used in place of the environment's; NULL: none
-    char *terminfo;         // a folder of terminals that the host may not know; NULL: none
-    bool no_mouse;          // of the workbench: the mouse is the terminal's
-    bool no_ask;            // and it asks nothing before something ends or is lost
-    bool read_only;         // and it changes nothing: no cluster, no run
-    const char *notify;     // how it notifies a person elsewhere; NULL: as FIRESTEEL_NOTIFY says
-    const char *keep;       // how long an unused kernel stays; NULL: as FIRESTEEL_KEEP says, a day
-    int width;              // columns of the terminal, 80 where there is none
+    bool utf8;              // can stdout show more than ASCII?
+    const char *locale;     // the locale used in place of the environment's; NULL: none
+    char *terminfo;         // a folder of terminfo entries that the host may lack; NULL: none
+    bool no_mouse;          // for the workbench: the terminal keeps the mouse
+    bool no_ask;            // it does not ask before something ends or is lost
+    bool read_only;         // it changes nothing: no cluster, no run
+    const char *notify;     // how it notifies a person who looks elsewhere; NULL: as
+                            // FIRESTEEL_NOTIFY says
+    const char *keep;       // how long an unused kernel lives; NULL: as FIRESTEEL_KEEP says, a day
+    int width;              // columns of the terminal, 80 without one
 };
 
 // A verb is one file that ends with such a record. run gets the arguments after the verb (argv[0]
@@ -50,28 +51,25 @@ const char *cli_getenv(const struct cli *cli, const char *name); // NULL when un
 // The path of one of our programs ("firesteel-kernel"): beside this executable, else in libexec.
 // New.
 char *cli_program(struct cli *cli, const char *name, err *e);
-// Becomes firesteel-kernel with these arguments (a strv, taken). Returns an exit code when it
-// cannot.
+// Becomes firesteel-kernel with these arguments (a strv, taken). Returns an exit code on an error.
 int cli_become_kernel(struct cli *cli, char **arguments);
 // The first of these paths that exists. Relative paths start at the folder of our own executable,
 // as in a build folder; names without a slash are looked for in PATH. New; NULL: none.
 char *cli_find(struct cli *cli, const char *const *places);
-// Where data sets are looked for, beside the working folder: $FIRESTEEL_DATA, else those installed;
+// Where data sets are found, besides the working folder: $FIRESTEEL_DATA, else the installed ones;
 // new, NULL: neither.
 char *cli_data_dir(struct cli *cli);
-// The rules of design.md's "Where". All new.
-// Sockets and what else lives as long as a process: $FIRESTEEL_RUNTIME_DIR, else /tmp/firesteel-UID
-// (which outlives a login, as a detached run does); 0700, owner checked. ERR_USAGE: too long for
-// sockets.
+// The run-time folder, new: for sockets and other files that live as long as a process:
+// $FIRESTEEL_RUNTIME_DIR, else /tmp/firesteel-UID (which outlives a login, as a detached run does);
+// 0700, owner checked. ERR_USAGE: the path is too long for sockets.
 char *cli_runtime_dir(struct cli *cli, err *e);
-// The socket of a run's kernel there, new. Kernels are found by asking every socket of the folder,
-// so its name may be shorter than the run's.
+// The path of a run's kernel's socket there, new. Its name may be shorter than the run's: kernels
+// are found by asking every socket of the folder.
 char *cli_socket(const char *runtime, const char *run);
 // A name for a new run of a notebook in this folder, and its socket's path, both new. Names have a
-// second and four random digits: runs that go on together never share one.
+// second and four random digits: two running runs never share one.
 char *cli_new_run(const char *runtime, const char *folder, const char *name, char **socket);
-// Removes from it what killed processes have left. When there is nothing, this takes some
-// microseconds.
+// Removes what killed processes have left there. Takes some microseconds if there is nothing.
 void cli_sweep(struct cli *cli);
 char *cli_images_dir(struct cli *cli, err *e); // $XDG_DATA_HOME/firesteel/images
 char *cli_state_dir(struct cli *cli, err *e);  // $XDG_STATE_HOME/firesteel
@@ -88,14 +86,15 @@ char *cli_work_folder(struct cli *cli, const char *cwd, const char *file, bool *
 char *cli_runs_folder(struct cli *cli, const char *cwd, const char *word);
 // "512M", "4G": bytes.
 int cli_size(const char *text, size_t *size, err *e);
-// The bytes of memory that all unused kernels together may use: $FIRESTEEL_KEPT_MEMORY, or a
-// quarter of the memory of this machine or control group.
+// The most memory, in bytes, of all unused kernels together: $FIRESTEEL_KEPT_MEMORY, or a quarter
+// of the memory of this machine or control group.
 int64_t cli_kept_memory(struct cli *cli);
-// Files as $KUBECONFIG lists them: relative ones are found from the folder `here`, also when the
-// notebook works in another one. Links stay as they are: files that a kubeconfig names lie beside
+// Makes the files of a $KUBECONFIG absolute: relative ones start at the folder `here`, also if the
+// notebook works in another one. Links are not resolved: files that a kubeconfig names are beside
 // the link. New.
 char *cli_kubeconfig_list(const char *list, const char *here);
-// Where kubectl finds its cluster: those files, else ~/.kube/config. New; NULL: neither is there.
+// The files where kubectl finds its cluster: those of $KUBECONFIG, else ~/.kube/config. New; NULL:
+// there are none.
 char *cli_kubeconfig(struct cli *cli, const char *here);
 // A notebook's name without folder and extension; "" for NULL. New.
 char *cli_notebook_name(const char *file);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Conducts a run: prints what its kernel tells, passes interrupts on, writes reports.
+// Conducts a run: prints what its kernel reports, passes interrupts on, writes reports.
 #include "base/mem.h"
 #include "base/str.h"
 #include "cli/report.h"
@@ -18,11 +18,11 @@
 
 enum {
     PATIENCE_MS = 10000, // the wait after an interrupt, before a stronger signal
-    MOVED = 5,           // exit code: with --from, results are others
-    PRINTED_ROWS = 100,  // of a live table are kept: later ones are aligned with them
+    MOVED = 5,           // exit code: with --from, results differ
+    PRINTED_ROWS = 100,  // the widest rows of a live table that are kept, to align later ones with
 };
 
-// why: of a run that fails by it; NULL: it is a person's.
+// Interrupts the run. why: the reason for which the run fails; NULL: a person interrupts it.
 static void interrupt(struct run *r, const char *why)
 {
     static const message_type means[] = {MESSAGE_interrupt, MESSAGE_shutdown};
@@ -32,7 +32,7 @@ static void interrupt(struct run *r, const char *why)
         json_set_str(message, "why", step == 0 ? why : NULL);
         client_send(r->client, message);
     } else if (r->kernel > 0)
-        kill(r->kernel, SIGKILL); // its guard ends the rest
+        kill(r->kernel, SIGKILL); // its guard kills the rest
     loop_timer_start(r->patience, PATIENCE_MS, 0);
 }
 
@@ -81,7 +81,7 @@ static void on_event(void *arg, message_type type, const cJSON *message)
         return;
     }
     if (!json_get(message, "seq") || r->detach)
-        return; // a reply to us, not part of the run
+        return; // a reply to us, not an event of the run
     fold_event(r->fold, message, NULL);
     size_t n;
     const char *line = client_line(r->client, &n);
@@ -92,7 +92,7 @@ static void on_event(void *arg, message_type type, const cJSON *message)
     r->ended = fold_state(r->fold) != RUN_RUNNING; // a resumed run ends again
     if (type == MESSAGE_end) {
         runs_entry_free(r->entry);
-        r->entry = runs_entry_new(r->fold); // while the kernel goes
+        r->entry = runs_entry_new(r->fold); // the kernel is about to end
     }
     bool tells = type == MESSAGE_state || type == MESSAGE_kernel;
     int64_t limit = tells ? json_int_or(message, "limit", 0) : 0;
@@ -100,7 +100,7 @@ static void on_event(void *arg, message_type type, const cJSON *message)
         loop_timer_start(r->patience, (uint64_t)limit + PATIENCE_MS, 0);
 }
 
-// The error of a write inside of stdio is not kept; a pipe tells for itself.
+// stdio does not keep the error of a write; a pipe is recognised by itself.
 static bool reader_is_gone(void)
 {
     struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
@@ -113,7 +113,7 @@ static void on_paused(void *arg)
     int why = fflush(stdout) ? errno : 0;
     if (!ferror(stdout) || r->interrupts > 0)
         return;
-    if (why == EPIPE || reader_is_gone()) { // `| head` has what it wants
+    if (why == EPIPE || reader_is_gone()) { // `| head` has all it wants
         interrupt(r, NULL);
         return;
     }
@@ -140,7 +140,8 @@ static bool listen_to_signals(struct run *r, err *e)
     struct sigaction hang_up;
     sigaction(SIGHUP, NULL, &hang_up);
     for (size_t i = 0; i < ARRAY_LEN(signals); i++)
-        if ((signals[i] != SIGHUP || hang_up.sa_handler != SIG_IGN) && // as nohup wants
+        // as nohup expects
+        if ((signals[i] != SIGHUP || hang_up.sa_handler != SIG_IGN) &&
             !(r->signals[i] = loop_signal_new(r->loop, signals[i], on_signal, r, e)))
             return false;
     return true;
@@ -162,7 +163,7 @@ void run_close(struct run *r)
         close(r->said);
 }
 
-// Waits for the guard: when it has ended, no process of the kernel is left.
+// Waits for the guard, which ends when no process of the kernel is left.
 static int wait_for(pid_t guard)
 {
     int status;
@@ -186,7 +187,7 @@ static void tell_said(const struct run *r)
     say(stderr, "%.*s", n > 0 ? (int)n : 0, text);
 }
 
-// " (signal 9, Killed)": of the guard's exit code.
+// " (signal 9, Killed)": for the guard's exit code.
 static void add_signal(int code, buf *out)
 {
     if (code <= 128 || code >= 128 + NSIG)
@@ -198,7 +199,8 @@ static void add_signal(int code, buf *out)
 
 static int finish(struct run *r, int code)
 {
-    if (!r->welcome && code > 0 && code < 128) { // it never began: the kernel itself has said why
+    if (!r->welcome && code > 0 && code < 128) { // it never began: the kernel itself has printed
+                                                 // why
         tell_said(r);
         return code;
     }
@@ -233,7 +235,8 @@ static int finish(struct run *r, int code)
     return code ? code : reported ? reported : moved ? MOVED : 0;
 }
 
-// The fold to start with: the earlier part of a resumed run is known, but is not shown again.
+// The fold to start with: it contains the earlier part of a resumed run, which is not printed
+// again.
 static fold *fold_before(const struct run *r, const struct launch *launch, err *e)
 {
     if (!launch->resume || r->form == FORM_JSON) // the JSON form prints the whole journal

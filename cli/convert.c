@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// firesteel convert: a notebook in another format. What the other format cannot hold is said.
+// firesteel convert: converts a notebook to another format, and reports what that format cannot
+// hold.
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -26,7 +27,7 @@ static const char *const form_names[] = {
 #undef X
 };
 
-// The format of this name, or of a file whose name ends in it.
+// The format of this name, or of a file with this extension.
 static enum form form_of(const char *name)
 {
     const char *dot = name ? strrchr(name, '.') : NULL, *end = dot ? dot + 1 : name;
@@ -50,7 +51,7 @@ struct conversion {
     enum form was, form;
     const char *as; // ".ipynb": how names of the new format end
     const notebook *nb;
-    const buf *source, *text; // the file, and what was made of it
+    const buf *source, *text; // the input file, and the result
     bool told;
 };
 
@@ -83,7 +84,7 @@ static void tell_outputs(struct conversion *c)
             attached == 1 ? "" : "s");
 }
 
-// The first cell in which two notebooks differ, -1: none.
+// The first cell in which two notebooks differ; -1: none.
 static long differs(const notebook *a, const notebook *b)
 {
     size_t n = notebook_count(a) < notebook_count(b) ? notebook_count(a) : notebook_count(b);
@@ -113,7 +114,7 @@ static void tell_marks(struct conversion *c, const notebook *back)
             n, n == 1 ? " has" : "s have");
 }
 
-// Converts what was made back again: the same cells, and if it can be, the same bytes.
+// Converts the result back as a check: it must have the same cells, and if possible the same bytes.
 static void tell_round_trip(struct conversion *c)
 {
     err e = {0};

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// firesteel doctor: what this machine and the cluster have for firesteel, and what to do about the
-// rest. All programs that have to be asked are asked at once, and none is waited for longer than
-// WAIT_MS.
+// firesteel doctor: what this machine and the cluster have for firesteel, and what to do about what
+// is missing. All programs are asked at the same time, and none gets more than WAIT_MS.
 #include "cli/doctor.h"
 
 #include "base/clock.h"
@@ -136,7 +135,7 @@ static void judge_namespaces(struct doctor *d, struct asked *a)
     }
 }
 
-// What the kernel found, a line each: also when it was not done in time.
+// The kernel's findings, one a line, also if it did not finish in time.
 static void judge_cluster(struct doctor *d, struct asked *a)
 {
     size_t n = 0;
@@ -157,14 +156,14 @@ static void judge_cluster(struct doctor *d, struct asked *a)
         doctor_found(d, "cluster", HEALTH_FAIL, NULL, "%s", first_line(a));
 }
 
-// What is lost without a plug-in of the worker, and where it comes from: a package, or an archive
-// of the bundle.
+// What does not work without a plug-in of the worker, and where the plug-in comes from: a package,
+// or an archive of the bundle.
 static void look_at_plugin(struct doctor *d, const char *name, const char *const *places,
     const char *package, const char *archive, const char *without)
 {
     AUTO_FREE char *loader = place_beside_loader(".");
     AUTO_FREE char *plugin = cli_find(d->cli, places);
-    // It stays loaded until we end: libmpich does not give back what its start takes.
+    // It stays loaded until we end: libmpich does not free what it allocates at its start.
     void *library = plugin ? dlopen(plugin, RTLD_LAZY | RTLD_LOCAL) : NULL;
     if (library)
         doctor_found(d, name, HEALTH_OK, NULL, "%s loads", plugin);
@@ -188,7 +187,7 @@ static void look_at_plugins(struct doctor *d)
         "convolutions run by own kernels here, which are slower");
 }
 
-// Which kernel would run a notebook in Python here.
+// The kernel that would run a notebook in Python here.
 static void look_at_jupyter(struct doctor *d)
 {
     err e = {0};
@@ -257,7 +256,7 @@ static void ask_all(struct round *r, const struct chosen *c)
     strv_free(words);
 }
 
-// Programs and servers are asked while we look at what is here.
+// Programs and servers work on their answers while we check this machine.
 static int examine(struct doctor *d, const struct chosen *c, err *e)
 {
     struct round r = {.doctor = d, .loop = loop_new(e)};

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What `firesteel doctor` has found: a list of findings, shared by its parts. The list owns its
-// texts.
+// The findings of `firesteel doctor`: a list shared by its parts. The list owns its texts.
 #pragma once
 #include "base/json.h"
 #include "cli/cli.h"
@@ -17,8 +16,8 @@ struct doctor {
     cJSON *findings; // [{name, state, text, remedy?}]
 };
 
-// remedy: one line that says what to do, NULL: nothing.
+// remedy: one line that says what to do, NULL: nothing to do.
 void doctor_found(struct doctor *d, const char *name, enum health health, const char *remedy,
     const char *fmt, ...) __attribute__((format(printf, 5, 6)));
-// What can be seen at once: terminal and locale, folders, the login.
+// Checks that need no program: terminal and locale, folders, the login.
 void doctor_look(struct doctor *d);

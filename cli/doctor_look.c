@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the doctor sees without asking anybody: environment, terminal, folders, how logins end.
+// The doctor's checks that need no program: environment, terminal, folders, what happens at logout.
 #include "base/clock.h"
 #include "base/login.h"
 #include "base/mem.h"
@@ -109,8 +109,8 @@ static void look_at_folders(struct doctor *d)
             e.text);
 }
 
-// What a record of the journal costs in this folder: a lock, some bytes, and their way to the disk.
-// Returns milliseconds, of the lock and of the rest; -1: it cannot be written.
+// The time that a record of the journal takes in this folder, in milliseconds: a lock, and some
+// bytes with their sync. Returns both; -1: the folder cannot be written.
 static int time_disk(const char *folder, double *lock, double *sync)
 {
     AUTO_FREE char *path = path_join(folder, ".firesteel-doctor-XXXXXX");

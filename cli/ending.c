@@ -12,7 +12,7 @@ enum { PATIENCE_MS = 15000 };
 
 struct stopping {
     loop *loop;
-    bool unsaved; // what was typed is only in the journal
+    bool unsaved; // unsaved text is only in the journal
 };
 
 static void on_event(void *arg, message_type type, const cJSON *message)
@@ -70,7 +70,7 @@ int ending_stop(const struct kernel *k, bool force, bool *unsaved, err *e)
 {
     struct stopping s = {.unsaved = force && k->unsaved};
     if (force || k->refused)
-        kill(k->pid, force ? SIGKILL : SIGTERM); // its guard ends the rest
+        kill(k->pid, force ? SIGKILL : SIGTERM); // its guard kills the rest
     else if (ask_to_stop(k, &s, e) < 0)
         return -1;
     *unsaved = s.unsaved;

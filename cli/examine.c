@@ -17,7 +17,7 @@
 
 struct exam {
     const struct kernel_options *options;
-    struct link link; // without a client: no kubeconfig, or a wrong one
+    struct link link; // NULL: no client, because there is no kubeconfig, or a wrong one
     struct patience patience;
 };
 
@@ -38,7 +38,7 @@ __attribute__((format(printf, 4, 5))) static void found(
     fflush(stdout);
 }
 
-// Without a kubeconfig there is no cluster to be wrong; a private sandbox needs none.
+// A missing kubeconfig is no error if there is no cluster; a private sandbox needs none.
 static void open_client(struct exam *x)
 {
     err e = {0};
@@ -75,7 +75,7 @@ static bool examine_cluster(struct exam *x)
     return true;
 }
 
-// What notebooks most often do. Of a kind that the cluster does not have nothing is said.
+// The most frequent requests of notebooks. Kinds that the cluster does not have are skipped.
 static void examine_rights(struct exam *x)
 {
     static const struct {
@@ -131,8 +131,9 @@ static void take_authority(buf *to, const char *data, size_t n, const char *file
         path_read(file, to, 4 << 20, NULL);
 }
 
-// As a push finds it (script/bind/remote.c): the kubeconfig's word for its own registry, the
-// cluster's authority where the registry is the API server, as in the sandbox, else this machine's.
+// As a push finds it (script/bind/remote.c): the authority that the kubeconfig names for its
+// registry; the cluster's if the registry is the API server, as in the sandbox; else this
+// machine's.
 static void find_trust(const struct exam *x, struct place *p)
 {
     const kubeconfig *k = x->link.client ? client_config(x->link.client) : NULL;
@@ -153,7 +154,8 @@ static void find_trust(const struct exam *x, struct place *p)
     p->trust.insecure |= loopback && !p->trust.ca.len;
 }
 
-// --registry, else that of the kubeconfig's context. false: none is named, or it is no name.
+// --registry, else the registry of the kubeconfig's context. false: none is named, or the name is
+// invalid.
 static bool place_of(const struct exam *x, struct place *p)
 {
     const char *name = x->options->cluster.registry;

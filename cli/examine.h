@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What `firesteel doctor` asks firesteel-kernel for, which has a client: cluster, rights, registry.
+// The part of `firesteel doctor` that needs firesteel-kernel, which has a client: cluster, rights,
+// registry.
 #pragma once
 #include "script/kernel/session/kernel.h"
 

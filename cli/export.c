@@ -86,7 +86,7 @@ static int export(struct cli *cli, const char *name, const struct choice *c)
     return result < 0 ? cli_error(cli, &e) : 0;
 }
 
-// -1: it is wrong, and *code is what the verb ends with.
+// -1: the option is wrong, and *code is the verb's exit code.
 static int settle(struct cli *cli, char *const *rest, struct choice *c, int *code)
 {
     const char *said = c->to ? c->to : c->file;

@@ -48,7 +48,7 @@ static char *last_line(FILE *complaints)
 }
 
 // On a terminal a remote shell's output comes on stdout, so stderr has only our own messages. A
-// code without such a message is that of the shell's last command.
+// non-zero code without such a message is that of the shell's last command.
 int foreground_ours(struct cli *cli, const char *const *argv, err *e)
 {
     FILE *complaints = tmpfile();

@@ -66,8 +66,8 @@ static void take_welcome(struct kernel *k, const cJSON *m)
     k->differs = differs ? cJSON_Duplicate(differs, true) : NULL;
 }
 
-// A kernel of another version answers hello with its refusal. Its run is the name of its socket, as
-// far as that goes.
+// A kernel of another version answers hello with a refusal. Its run then gets the name of its
+// socket, which may be cut.
 static void take_refusal(struct kernel *k, const client *c, const cJSON *m)
 {
     AUTO_FREE char *name = path_basename(k->socket);
@@ -137,7 +137,7 @@ static void drop(struct kernels *k, size_t i)
     memmove(one, one + 1, (--k->n - i) * sizeof *one);
 }
 
-// Fills in the kernels' answers, and drops kernels that do not answer.
+// Reads the kernels' answers, and drops kernels that do not answer.
 static int ask_all(struct kernels *out, const cJSON *wants, err *e)
 {
     loop *l = loop_new(e);
@@ -189,7 +189,7 @@ int kernels_ask(const char *socket, const cJSON *wants, struct kernels *out, err
     return ask_all(out, wants, e);
 }
 
-// All that a kernel has started is below its guard, which is its parent.
+// Everything that a kernel has started is below its parent, the guard.
 void kernels_measure(struct kernels *k)
 {
     proctree *t = proctree_read();

@@ -21,15 +21,15 @@
 enum {
     HEADER_MOST = 16 << 20,
     MANIFEST_MOST = 4 << 20,
-    NOTES_MOST = 256,     // of what a thing says itself so many are read
-    NOTE_MOST = 64 << 10, // with so many bytes each, names included
+    NOTES_MOST = 256,     // the most files or layers whose own notes are read
+    NOTE_MOST = 64 << 10, // the most bytes of each, names included
     SHORT = 19,
 };
 
-// What the thing itself says, without any journal.
+// What the thing itself says about its origin, without any journal.
 
-// Anybody may have made an image or a file: of what it says itself only so much is taken, and what
-// is left out is told as a note of its own.
+// Anybody may have made an image or a file, so only a limited part of what it says is read; a note
+// says what was left out.
 static cJSON *bounded(const cJSON *notes, const char *prefix)
 {
     cJSON *found = NULL;
@@ -57,7 +57,7 @@ static cJSON *bounded(const cJSON *notes, const char *prefix)
     return found;
 }
 
-// The __metadata__ of a safetensors file that firesteel wrote; NULL: it is none.
+// The __metadata__ of a safetensors file that firesteel wrote; NULL: another file.
 static cJSON *read_metadata(const char *path)
 {
     unsigned char head[8];
@@ -175,7 +175,7 @@ static const cJSON *find_in(const cJSON *list, const char *field, const char *va
     return NULL;
 }
 
-// The graph's things by key, and its edges by where they begin: a chain each, in their order.
+// The graph's things by key, and its edges by their start: a chain for each, in their order.
 struct page {
     const cJSON *graph;
     buf *out;
@@ -215,7 +215,7 @@ static void page_init(struct page *p, const cJSON *graph, buf *out)
     p->next = mem_array(p->n_edges + 1, sizeof *p->next);
     n = 0;
     cJSON_ArrayForEach(j, edges) p->edge[n++] = j;
-    while (n-- > 0) { // from the last one, so that each chain has their order
+    while (n-- > 0) { // backwards, so that each chain keeps their order
         const char *from = json_str_or(p->edge[n], "from", "");
         p->next[n] = look_up(p->from, from, p->n_edges);
         hashmap_set(p->from, from, strlen(from), n);
@@ -244,7 +244,7 @@ static void indent(struct page *p, int depth)
         buf_str(p->out, "  ");
 }
 
-// A foreign text on one line of its own: no line break in it can look like a line of ours.
+// Foreign text on one line: no line break in it can make it look like a line of ours.
 static void put_word(buf *out, const char *text)
 {
     for (; *text; text++) {

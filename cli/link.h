@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// For those parts of firesteel-kernel that talk to a cluster without running a notebook: a loop on
-// a thread of its own, and the client of the chosen context. A plain value; link_end frees.
+// For parts of firesteel-kernel that talk to a cluster without running a notebook: a loop on a
+// thread of its own, and the client of the chosen context. A plain value; link_end frees it.
 #pragma once
 #include "k8s/client/client.h"
 #include "script/kernel/session/kernel.h"
@@ -19,6 +19,6 @@ int link_start(struct link *l, err *e);
 struct client_options link_options(const struct kernel_options *options);
 int link_client(struct link *l, const struct kernel_options *options, err *e);
 void link_end(struct link *l);
-// loop_signal_new (on the loop's thread), but for a signal that is ignored now, as nohup does with
-// SIGHUP and a shell with SIGINT of what it puts into the background: NULL, and it stays ignored.
+// Like loop_signal_new (on the loop's thread), but a signal that is ignored now stays ignored, and
+// NULL is returned: nohup ignores SIGHUP, and a shell SIGINT for background jobs.
 loop_signal *link_signal(struct link *l, int signum, void (*fn)(void *arg, int signum), void *arg);

@@ -6,7 +6,7 @@
 
 #include <pthread.h>
 
-// Its maker, its thread and what the thread has posted share it; the last one to leave frees it.
+// Shared by its owner, its thread and what the thread has posted; the last one frees it.
 struct looking {
     pthread_mutex_t lock;
     int users;
@@ -51,7 +51,7 @@ static void deliver(void *arg)
 {
     looking *k = arg;
     pthread_mutex_lock(&k->lock);
-    bool wanted = k->loop; // the loop runs what is left in it at its end, after the maker is gone
+    bool wanted = k->loop; // at its end the loop runs what is left in it, after the owner is gone
     pthread_mutex_unlock(&k->lock);
     if (wanted)
         k->found(k->arg, STEAL(k->outside));
@@ -80,7 +80,7 @@ void looking_start(looking *k, cJSON *list)
     cJSON_Delete(k->list);
     cJSON_Delete(STEAL(k->outside));
     k->list = list;
-    pthread_mutex_lock(&k->lock); // the thread of the last look may still be leaving
+    pthread_mutex_lock(&k->lock); // the thread of the last look may not have ended yet
     k->users++;
     pthread_mutex_unlock(&k->lock);
     pthread_attr_init(&attr);

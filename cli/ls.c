@@ -67,7 +67,7 @@ static void print_head(const struct cli *cli, const int widths[COLUMNS])
     say(stdout, "\n");
 }
 
-// What is said when there is a choice of which to stop: how near the bound is.
+// Shown when there is a choice of which kernel to stop: how much memory is used of the limit.
 static void print_share(struct cli *cli, const struct kernels *k)
 {
     int64_t sum = 0;

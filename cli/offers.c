@@ -27,8 +27,9 @@ static struct offer *add(struct offers *o, enum offer_kind kind, const struct st
     return new;
 }
 
-// What is of this folder comes first, kernels elsewhere last: there may be many. Below notebooks
-// stands the blank one, which many recipes would hide; a folder without any begins with recipes.
+// Entries of this folder come first, kernels elsewhere last: there may be many. The blank notebook
+// comes right after notebooks, since many recipes would hide it; a folder without notebooks begins
+// with recipes.
 static int rank(const struct offer *o)
 {
     if (o->kind == OFFER_BLANK && o->follows)
@@ -54,7 +55,7 @@ static void sort(struct offers *o)
         qsort(o->list, o->n, sizeof *o->list, compare);
 }
 
-// Two kernels of one notebook are told apart by the end of their runs' names.
+// Two kernels of one notebook are distinguished by the end of their runs' names.
 static void tell_apart(struct offers *o)
 {
     enum { HASH = 4 };
@@ -119,7 +120,7 @@ static bool needs_cluster(const notebook *nb)
     return false;
 }
 
-// What a recipe says of itself first: its heading, and the words of the paragraph below it.
+// The beginning of a recipe's own description: its heading, and the paragraph below it.
 static void read_prose(const char *words, struct offer *o)
 {
     AUTO_BUF said = {0};
@@ -140,8 +141,7 @@ static void read_prose(const char *words, struct offer *o)
     o->detail = mem_strndup(buf_cstr(&said), stop ? (size_t)(stop + 1 - said.data) : said.len);
 }
 
-// Its own word, "It needs Java and a cluster.", wherever it stands in the words of a cell; NULL:
-// none.
+// The recipe's sentence "It needs Java and a cluster.", wherever it stands in a cell; NULL: none.
 static char *own_needs(const char *words)
 {
     AUTO_BUF said = {0};
@@ -168,7 +168,7 @@ static char *needs_of(const notebook *nb, size_t at)
                                               : NEEDS "nothing but this machine.");
 }
 
-// What its first text says; returns which cell that is.
+// The notebook's first text; returns the number of its cell.
 static size_t read_text(const notebook *nb, struct offer *o)
 {
     size_t i = 0;
@@ -179,7 +179,7 @@ static size_t read_text(const notebook *nb, struct offer *o)
     return i;
 }
 
-// Its heading. One with much output is not read for that: a list is to come up at once.
+// The notebook's heading. A file with much output is not read for it: the list must appear at once.
 static void read_notebook(struct offer *o, const struct stat *st)
 {
     enum { MOST = 256 << 10 };

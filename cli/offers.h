@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A list of everything that can be opened: living kernels, the notebooks of a folder, the recipes
-// that come with firesteel.
+// A list of everything that can be opened: running kernels, the notebooks of a folder, the recipes
+// of firesteel.
 #pragma once
 #include "cli/kernels.h"
 #include "tui/view/pick.h"
@@ -11,7 +11,7 @@ struct offer {
     const struct kernel *kernel; // for a KERNEL; borrowed
     char *path;                  // for a NOTEBOOK or RECIPE
     char *notebook, *folder, *age;
-    char *about, *detail; // what it is, in a few words and in more; NULL: nothing is known
+    char *about, *detail; // a short and a long description; NULL: none
     int64_t when;         // wall ns: started or changed
     bool here;            // in this folder
     bool follows;         // a BLANK: it stands below notebooks
@@ -21,13 +21,13 @@ struct offers {
     size_t n;
 };
 
-// Each adds to the list, which stays in its order: kernels of the folder `cwd`, notebooks, recipes,
-// a blank one (below notebooks, if there are any), other kernels; the newest first.
+// Each function adds to the list, which stays sorted: kernels of the folder `cwd`, notebooks,
+// recipes, a blank one (after notebooks, if there are any), other kernels; the newest first.
 void offers_kernels(struct offers *o, const struct kernels *k, const char *cwd);
 // *.ipynb, and *.lua with a cell marker, except those that a kernel in the list has open.
 void offers_notebooks(struct offers *o, const char *folder);
 void offers_recipes(struct offers *o, struct cli *cli);
-// A notebook of this folder that is not there yet.
+// A notebook of this folder that does not exist yet.
 void offers_blank(struct offers *o, const char *folder);
 void offers_done(struct offers *o);
 // Rows for pick_push, valid as long as the offers are. New.

@@ -39,7 +39,7 @@ static char *target_name(const struct open_options *o)
         o->namespace_ ? o->namespace_ : "");
 }
 
-// A notebook that was found and read; we own all fields.
+// A notebook that was found and read; the struct owns all fields.
 struct place {
     char *path, *name, *cwd;
     buf text;
@@ -69,7 +69,7 @@ static int place_find(struct place *p, struct cli *cli, const char *cwd, const c
     return p->cwd ? 0 : -1;
 }
 
-// Asks the kernel that listens there; one that is just ending is left out.
+// Asks the kernel that listens there; a kernel that is just ending does not count.
 static bool ask_kernel(const char *socket, const cJSON *wants, struct kernels *out)
 {
     bool there = kernels_ask(socket, wants, out, NULL) == 0 && out->n &&
@@ -207,7 +207,7 @@ static int begin(workbench *w, struct cli *cli, const struct open_options *o,
                 : launch(w, cli, o, at, NULL, e);
 }
 
-// Joins the kernel that holds the notebook, and says so.
+// Joins the kernel that has the notebook open, and tells the person.
 static int join(workbench *w, struct cli *cli, const struct place *at, const struct kernel *k,
     const char *differs, err *e)
 {
@@ -219,7 +219,7 @@ static int join(workbench *w, struct cli *cli, const struct place *at, const str
     return workbench_join(w, k->socket, cli->read_only, e);
 }
 
-// A name beside a notebook that no file has: "small-2.lua"; new.
+// A free file name beside a notebook: "small-2.lua"; new.
 static char *free_name(const char *path)
 {
     const char *dot = strrchr(path, '.'), *slash = strrchr(path, '/');
@@ -258,8 +258,8 @@ static int begin_anew(
     return result == 0 ? workbench_run(w, e) : -1;
 }
 
-// What can be done when the kernel does not have what was asked for. One of another version cannot
-// be joined, and a notebook that is not saved yet has no copy.
+// The choices if the kernel does not have what was asked for. A kernel of another version cannot be
+// joined, and a notebook that is not saved yet cannot be copied.
 static int choose(workbench *w, struct cli *cli, const struct open_options *o,
     const struct place *at, const struct kernel *k, const char *differs, err *e)
 {
@@ -320,7 +320,7 @@ static int open_place(
     return result;
 }
 
-// An .ipynb that does not say its language: the person does, and from then on the file does.
+// An .ipynb that does not name its language: asks the person, and writes the answer into the file.
 static int write_language(struct place *at, const char *language, err *e)
 {
     notebook *nb = notebook_load(at->path, e);
@@ -336,7 +336,7 @@ static int write_language(struct place *at, const char *language, err *e)
     return result;
 }
 
-// Returns 0 when its language is known, 1 when the person leaves it.
+// Returns 0 when its language is known, 1 if the person leaves.
 static int ask_language(workbench *w, struct place *at, err *e)
 {
     static const char *const languages[] = {"python", "lua", "r", "julia", "bash"};

@@ -75,7 +75,7 @@ static void take(const struct option *o, const char *value)
         *o->list = strv_add(*o->list, value);
 }
 
-// "-it": switches in a row. false: they are not, and none is taken.
+// "-it": several switches in one word. false: not all letters are switches, and none is set.
 static bool take_switches(const struct option *options, const char *letters)
 {
     const struct option *found[16];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // firesteel-worker package and verify: make a packaged model (script/worker/packaged.h), and check
-// that it predicts what its examples say.
+// that its predictions match its examples.
 #pragma once
 
 // The words after the verb; dnn: as worker_options has it. Returns the exit code.

@@ -15,7 +15,7 @@
 
 enum { VALUE_LIMIT = 1 << 20, FILE_LIMIT = 16 << 20 };
 
-// The file in "NAME@FILE"; NULL: there is none. A name cannot contain "@", so this is unambiguous.
+// The file in "NAME@FILE"; NULL: none. A name cannot contain "@", so this is unambiguous.
 static const char *file_of(const char *given)
 {
     static const char name[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
@@ -54,7 +54,7 @@ int parameters_read(char **list, err *e)
     return 0;
 }
 
-// The mapping in a text; an empty one has none, which is an empty mapping.
+// The mapping in a text; an empty text has no document, and counts as an empty mapping.
 static cJSON *read_mapping(const char *text, size_t n, const char *from, err *e)
 {
     AUTO_JSON *documents = yaml_parse_letters(text, n, e); // JSON is YAML, too
@@ -81,7 +81,7 @@ static cJSON *read_file(const char *path, err *e)
     return read_mapping(buf_cstr(&text), text.len, path, e);
 }
 
-// values: taken; NULL: *e tells why there are none.
+// values: taken; NULL: *e says why there are none.
 static int give_mapping(struct params *params, cJSON *given, const char *from, char ***list, err *e)
 {
     ERR_GUARD(e);
@@ -132,7 +132,7 @@ static char *hidden_yaml(const char *text, const char *name)
     return secret_hide(documents, first, name) ? json_to_str(documents->child) : mem_strdup(text);
 }
 
-// NAME=VALUE of -p behind the first `skip` bytes of a word.
+// Masks NAME=VALUE of -p after the first `skip` bytes of a word.
 static char *hidden_assignment(const char *word, size_t skip)
 {
     const char *equals = strchr(word + skip, '='), *value = equals ? equals + 1 : "";
@@ -193,7 +193,7 @@ static void help_json(const struct params *params)
     say_json(list, 2);
 }
 
-// The default on one line, as the notebook has it; with a secret in it, as YAML that hides it.
+// The default on one line, as in the notebook; if it has a secret in it, as masked YAML.
 static char *default_of(const struct param *p)
 {
     AUTO_FREE char *shown = param_shown(p);

@@ -12,7 +12,7 @@
 #ifdef __x86_64__
 #define LOADER "ld-linux-x86-64.so.2"
 #else
-#define LOADER "ld.so" // other machines have no bundles (base/start/start.h)
+#define LOADER "ld.so" // there are no bundles for other machines (base/start/start.h)
 #endif
 
 char *place_own(void)
@@ -74,7 +74,7 @@ char *place_beside_loader(const char *name)
 bool place_takes(const char *folder)
 {
     AUTO_FREE char *at = mem_strdup(folder);
-    while (!path_exists(at)) { // the nearest one above that is there has to take it
+    while (!path_exists(at)) { // the nearest existing parent must be writable
         char *above = path_dirname(at);
         free(at);
         at = above;

@@ -44,7 +44,7 @@ static int print(const err *e)
 
 // cp.
 
-// A place in a container, as kubectl writes it.
+// A path in a container, as kubectl writes it.
 struct there {
     char *ns, *pod; // ns NULL: the chosen one
     const char *path;
@@ -124,7 +124,7 @@ static int copy(struct copier *c, const struct kernel_options *options, const st
     AUTO_FREE char *words = up ? str_fmt("copy %s to %s", own, there->path)
                                : str_fmt("copy %s to %s here", there->path, own);
     pod.target.patience.canceller = c->canceller;
-    loop_post(l->loop, hear_signals, c); // an end that is interrupted is written down, too
+    loop_post(l->loop, hear_signals, c); // an interrupted end is recorded, too
     const struct copying w = {.loop = l->loop,
         .pod = &pod,
         .patience = &pod.target.patience,

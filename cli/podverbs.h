@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What `firesteel cp` and `firesteel port-forward` ask firesteel-kernel for; and the pod that a
-// verb names.
+// The parts of `firesteel cp` and `firesteel port-forward` in firesteel-kernel; and finding the pod
+// that a verb names.
 #pragma once
 #include "script/bind/k8s_pod.h"
 #include "script/kernel/session/kernel.h"
@@ -15,6 +15,6 @@ struct podverb {
 // Each returns the exit code of the program; errors were printed.
 int podverb_copy(const struct kernel_options *options, const struct podverb *what);
 int podverb_forward(const struct kernel_options *options, const struct podverb *what);
-// "web-0", "pod/web-0", "deploy/web". Says on stderr which container it took among several.
+// "web-0", "pod/web-0", "deploy/web". Prints to stderr which of several containers was chosen.
 int podverb_find(
     client *c, const char *name, const char *container, struct pod_choice *out, err *e);

@@ -19,9 +19,10 @@ struct printer {
     struct cli *cli;
     const fold *fold;
     char *spool_dir;
-    print_stream *pending; // output that is not settled yet
+    print_stream *pending; // output that may still change
     char *pending_of;      // "cell stream branch" it belongs to
-    char *branch;          // of the cell, whose lines come: its name goes before each; NULL: none
+    char *branch;          // the branch of the cell whose lines come, printed before each line;
+                           // NULL: none
     char *shown;           // the cell whose title was printed last
     bool drawn;            // is a line on the terminal that will be redrawn?
     hashmap *rows;         // digests of what was printed last of live rows, by "display/uid"
@@ -82,7 +83,7 @@ static void draw(printer *p, const char *text, size_t n)
     p->drawn = true;
 }
 
-// Text of a branch of a cell: each line begins with its name.
+// Text of a branch of a cell: each line begins with the branch's name.
 static void put_branch(printer *p, const char *text, size_t n)
 {
     AUTO_BUF named = {0};
@@ -196,7 +197,7 @@ static const char *progress_text(const struct output *o)
                : NULL;
 }
 
-// Prints what is new under this key; false when it was printed already.
+// Prints text under this key if it is new; false: it was printed already.
 static bool is_news(printer *p, const struct output *o, const char *key, const char *text)
 {
     AUTO_FREE char *whole = str_fmt("%lld/%s", (long long)o->id, key);
@@ -229,7 +230,7 @@ static void put_row(printer *p, const struct output *o, const struct row_look *l
         row_text(look, row, false, &news);
     const char *uid = json_str_or(row, "uid", "");
     bool is_new = is_news(p, o, uid, buf_cstr(&news));
-    if (json_bool_or(row, "deleted", false)) // nothing to remember of a row that is gone
+    if (json_bool_or(row, "deleted", false)) // a removed row needs no memory
         forget_news(p, o, uid);
     if (!is_new || !news.len)
         return;
@@ -251,8 +252,8 @@ static void put_rows(printer *p, const struct output *o, const char *below, cons
     }
 }
 
-// Prints changed notes on a live table: how old it is, and that it has more rows. The number of
-// these changes often, so it is printed only at the end.
+// Prints changed notes on a live table: how old it is, and that it has more rows. How many more
+// changes often, so that is printed only at the end.
 static void put_table_notes(printer *p, const struct output *o, const cJSON *table)
 {
     const char *note = json_str_or(table, "note", "");
@@ -270,8 +271,8 @@ static void put_table_notes(printer *p, const struct output *o, const cJSON *tab
     }
 }
 
-// Prints a live table: only its new or changed rows, and a changed note on its age. The rows are
-// those of the event: the fold keeps some of them.
+// Prints a live table: only its new or changed rows, and a changed note on its age. Uses the rows
+// of the event, since the fold keeps only some.
 static void put_table(printer *p, const struct output *o, const char *below, const cJSON *event)
 {
     const cJSON *part;

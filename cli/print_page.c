@@ -112,8 +112,8 @@ const cJSON *table_of(const struct output *o)
     return NULL;
 }
 
-// Of a table with a status, name and status are what people follow; of others what there is always
-// room for. Ages are no strings, and no news.
+// In a table with a status, name and status are what people follow; in other tables the columns
+// that are always shown. Ages are not strings, and not news.
 static bool column_shown(const cJSON *column, bool has_status)
 {
     const char *name = tabletext_column(column);
@@ -129,7 +129,7 @@ static size_t width_of(const char *text)
     return (size_t)text_width(text, strlen(text), 0);
 }
 
-// The widest texts so far, among the rows that fit on a screen.
+// The widest texts so far, among rows that fit on a screen.
 static void measure(struct row_look *look, const cJSON *rows)
 {
     enum { ALIGNED = 100 };
@@ -240,7 +240,7 @@ void print_cell(struct cli *cli, const fold *f, size_t i, const char *spool_dir)
     const cell *doc;
     if (!code_number(fold_notebook(f), c->id, &total, &doc) && !c->n_outputs)
         return;
-    if (fold_is_child(f) && !c->n_outputs) // other cells are not the child's, nor is a cell's state
+    if (fold_is_child(f) && !c->n_outputs) // other cells, and a cell's state, are not the child's
         return;
     print_title(cli, f, c->id);
     say(stdout, "\n");

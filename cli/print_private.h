@@ -11,14 +11,14 @@ bool put_left_out(struct cli *cli, const fold *f, const struct run_cell *c);
 void put_error(struct cli *cli, const struct output *o);
 // The table of a display, {"columns", "rows"}; NULL if it has none.
 const cJSON *table_of(const struct output *o);
-// How rows of it are printed: which columns, and how wide.
+// How its rows are printed: which columns, and how wide.
 struct row_look {
     struct column_look {
         bool shown;
         size_t width;
     } * columns;
     size_t n;
-    char *heading; // a line above the rows, if these do not say what they are; NULL: none
+    char *heading; // a line above the rows, if they do not say what they are; NULL: none
 };
 struct row_look row_look(const cJSON *table);
 void row_look_done(struct row_look *look);

@@ -8,8 +8,7 @@
 
 #include <string.h>
 
-// After a program has moved the cursor up, it counts as done with that when it has begun CALM
-// lines.
+// When a program has begun CALM lines after it moved the cursor up, it counts as done with that.
 enum { CALM = 3, LONGEST = 1 << 20 };
 
 struct print_stream {
@@ -76,13 +75,13 @@ static bool settle(print_stream *s, print_stream_line *line, void *arg)
     s->as_said = s->as_said && calm;
     if (calm)
         hand_out_until(s, end - ansi_text_is_open(s->text), line, arg);
-    else if (end >= ANSI_WINDOW) // the oldest goes
+    else if (end >= ANSI_WINDOW) // the oldest line is dropped
         hand_out_until(s, end - ANSI_WINDOW + 1, line, arg);
     s->as_said = calm;
     return calm && s->next > before;
 }
 
-// The length of the whole lines at the beginning that are printable ASCII alone.
+// The length of the complete lines at the beginning that are only printable ASCII.
 static size_t plain_lines(const char *s, size_t n)
 {
     size_t whole = 0;
@@ -92,7 +91,7 @@ static size_t plain_lines(const char *s, size_t n)
     return whole;
 }
 
-// The bytes of the plain lines that are too far above the end for a cursor movement to reach them.
+// The bytes of the plain lines that are too far above the end for a cursor movement to reach.
 static size_t out_of_reach(const char *s, size_t n)
 {
     for (size_t lines = 0; n > 0; n--)
@@ -101,9 +100,9 @@ static size_t out_of_reach(const char *s, size_t n)
     return 0;
 }
 
-// After a line that was handed out as it came, plain lines need no emulated terminal. Only the
+// After a line that was handed out unchanged, plain lines need no emulated terminal. Only the
 // newest are fed to it, since they may still be rewritten. *seen: how far earlier calls have
-// looked.
+// scanned.
 static size_t pass_plain(print_stream *s, const char *bytes, size_t n, const char **seen,
     print_stream_line *line, void *arg)
 {

@@ -12,7 +12,7 @@ print_stream *print_stream_new(void);
 void print_stream_free(print_stream *s); // NULL is fine
 void print_stream_feed(
     print_stream *s, const char *bytes, size_t n, print_stream_line *line, void *arg);
-// Nothing more comes of this: all that is held back goes out. Then it is as new.
+// The stream has ended: hands out everything that is held back. Afterwards it is like new.
 void print_stream_end(print_stream *s, print_stream_line *line, void *arg);
 // The last line, as long as it has no newline; "" if there is none.
 void print_stream_open(const print_stream *s, buf *out);

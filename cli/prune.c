@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// firesteel prune: removes the journals of old runs with their spools. A run that goes on, is
-// pinned, or has left something on a cluster stays.
+// firesteel prune: removes the journals of old runs with their spools. A run stays if it is still
+// going on, is pinned, or has left something on a cluster.
 #include "cli/prune.h"
 #include "base/clock.h"
 #include "base/mem.h"
@@ -22,22 +22,22 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PINNED "pinned" // the tag, by which a run pins itself
+#define PINNED "pinned" // the tag with which a run pins itself
 
 struct choice {
     const char *older, *size, *keep, *cwd;
     char **where, **states;
-    char **state_names; // of all --state; NULL: any
+    char **state_names; // all --state values; NULL: any
     bool dry_run, yes, force;
     struct runs_where conditions;
-    int64_t older_ns, bytes; // -1: not asked for
+    int64_t older_ns, bytes; // -1: not given
     int64_t keep_n;
 };
 
 struct candidate {
     cJSON *row;
     const char *run; // in the row
-    const char *why; // why it stays; NULL: it goes
+    const char *why; // why it stays; NULL: it is removed
     int64_t bytes, started;
     bool ran; // something was executed in it
 };
@@ -124,7 +124,7 @@ static const char *why_kept(const struct pruning *p, const struct candidate *c)
     return NULL;
 }
 
-// Is it one of those that were asked for, whatever its place in the list?
+// Does it match the given conditions, apart from its place in the list?
 static bool is_meant(const struct choice *c, const struct candidate *x, int64_t now)
 {
     const char *state = json_str_or(x->row, "state", "");
@@ -135,7 +135,7 @@ static bool is_meant(const struct choice *c, const struct candidate *x, int64_t 
            runs_where_holds(&c->conditions, x->row);
 }
 
-// A list has "2026-01-02 03:04:05", in local time. What cannot be read is not old.
+// A list has "2026-01-02 03:04:05", in local time. What cannot be parsed does not count as old.
 static int64_t started_of(const cJSON *row)
 {
     struct tm tm = {.tm_isdst = -1};
@@ -160,8 +160,8 @@ static void read_runs(struct pruning *p, runs_list *runs)
     }
 }
 
-// Is it among the newest of its notebook that are kept? A notebook that was only opened is no run
-// to keep.
+// Is it among the newest of its notebook, which are kept? Runs in which a notebook was only opened
+// do not count.
 static bool is_recent(const struct pruning *p, size_t i)
 {
     const cJSON *row = p->list[i].row;
@@ -198,7 +198,7 @@ static void size_text(int64_t bytes, buf *out)
         buf_fmt(out, "%.1f MB", (double)bytes / 1e6);
 }
 
-// Spools first: what is left of an interrupted removal is a run that the next one finds.
+// Removes spools first: after an interruption the rest is still a run, which the next prune finds.
 static int remove_run(const struct pruning *p, const struct candidate *c, err *e)
 {
     AUTO_FREE char *journal = journal_file(p->folder, c->run);
@@ -274,7 +274,8 @@ static int settle(struct pruning *p)
     return code;
 }
 
-// A condition's field that no run has may be misspelt. With "!=" that would mean every run.
+// Refuses a condition with a field that no run has: it may be misspelt, and with "!=" would match
+// every run.
 static int check_fields(const struct pruning *p)
 {
     const struct runs_where *w = &p->choice->conditions;
@@ -306,7 +307,7 @@ int prune_run(struct cli *cli, const char *folder, const char *run, err *e)
     if (why)
         return err_set(e, ERR_CONFLICT, "%s stays: %s", run, why);
     int result = remove_run(&p, &c, e);
-    runs_list_close(runs_list_open(folder, NULL)); // the index forgets it
+    runs_list_close(runs_list_open(folder, NULL)); // removes it from the index
     return result;
 }
 

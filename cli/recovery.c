@@ -19,7 +19,7 @@
 // STAMP: the part of a run's name "20260102-030405-1a2b".
 enum { LAST_RECORD = 4096, RUNS_MAX = 16, STAMP = 20 };
 
-// Does the journal end with an end record which says that the file has everything? That record is
+// Does the journal end with an end record which says that the file is up to date? That record is
 // short, and the last one.
 static bool has_ended_saved(const char *jsonl)
 {
@@ -103,8 +103,8 @@ static bool is_newer(const char *file, const char *jsonl)
            (f.st_mtim.tv_sec == j.st_mtim.tv_sec && f.st_mtim.tv_nsec > j.st_mtim.tv_nsec);
 }
 
-// The document of a journal; NULL when it has become that of another file. *touched: that file has
-// changed since the document was last the same.
+// The document of a journal; NULL if it has become another file's. *touched: that file has changed
+// since the document last equalled it.
 static fold *read_document(const char *jsonl, const char *path, bool *touched)
 {
     reader *r = reader_open(jsonl, NULL);
@@ -130,7 +130,7 @@ static fold *read_document(const char *jsonl, const char *path, bool *touched)
     return NULL;
 }
 
-// Do the pieces around the hidden places of one line occur in the other line, one after the other?
+// Do the pieces around the masked places of one line occur in the other line, one after another?
 static bool fits(const char *line, size_t n, const char *other, size_t m)
 {
     const char *end = line + n, *hidden = memmem(line, n, MASK_TEXT, strlen(MASK_TEXT));
@@ -153,8 +153,8 @@ static bool fits(const char *line, size_t n, const char *other, size_t m)
     }
 }
 
-// A line of text before its secrets were hidden: if `file`, a text of several lines, has exactly
-// one line that differs in nothing else, that line; otherwise NULL.
+// Restores a line of text before its secrets were masked: if `file`, a text of several lines, has
+// exactly one line that differs only there, returns that line; otherwise NULL.
 static const char *recovery_unhide(const char *line, size_t n, const char *file, size_t *length)
 {
     for (const char *at = file; *at; at += *length + (at[*length] == '\n')) {
@@ -165,7 +165,7 @@ static const char *recovery_unhide(const char *line, size_t n, const char *file,
     return NULL;
 }
 
-// false: a line hides something that the file's cell does not show.
+// false: a line has a masked secret that the file's cell does not show.
 static bool unhide_cell(const char *source, const char *file, buf *out)
 {
     for (const char *line = source; *line;) {
@@ -182,8 +182,8 @@ static bool unhide_cell(const char *source, const char *file, buf *out)
     return true;
 }
 
-// Takes the parts that the journal hides from the file. If that is impossible for a cell, the
-// file's cell is used; if the file does not have the cell at all, the hidden parts stay.
+// Restores the parts that the journal masks from the file. If that is impossible for a cell, the
+// file's cell is used; if the file does not have the cell at all, the parts stay masked.
 static size_t unhide(notebook *nb, const notebook *file)
 {
     size_t hidden = 0, at;

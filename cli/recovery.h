@@ -11,13 +11,13 @@
 struct recovery {
     char *run;     // the run that has the unsaved text
     buf words;     // the last state of the document
-    size_t hidden; // cells taken from the file, because the journal hides a secret in them
+    size_t hidden; // cells taken from the file, because the journal masks a secret in them
     bool touched;  // another program had changed the file before the run was over
 };
 
-// path: of the notebook's file, whose text is `words`; name: its runs are named after it; cwd: the
-// folder of their journals. false: the file has everything, or is newer. Otherwise the caller must
-// end *found.
+// path: the notebook's file; `words`: its text; name: begins the names of its runs; cwd: the folder
+// of their journals. false: the file has everything, or is newer. Otherwise the caller must end
+// *found.
 bool recovery_find(
     const char *path, const char *name, const char *cwd, const buf *words, struct recovery *found);
 void recovery_done(struct recovery *r);

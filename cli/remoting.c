@@ -41,7 +41,7 @@ struct session {
     loop_pending *pending;
     loop_signal *resized, *ended[ARRAY_LEN(ends)];
     int code, signal;
-    buf carry[2]; // of what is shown on a terminal: what is incomplete
+    buf carry[2]; // incomplete bytes of what is shown on a terminal
     err error;
     // Between the reader and the loop.
     pthread_mutex_t lock;
@@ -103,7 +103,7 @@ static bool wait_for_room(struct session *s)
     return !over;
 }
 
-// It may hang in read when the command ends: the process ends with it there.
+// It may block in read when the command ends: the process then ends anyway.
 static void *read_input(void *arg)
 {
     struct session *s = arg;
@@ -164,8 +164,8 @@ static void on_open(void *arg)
         pthread_detach(reader);
 }
 
-// Without a terminal there, what comes is a text like others: the person's terminal obeys nothing
-// in it. What is incomplete waits: a character, or the return before a line break.
+// If the command has no terminal, its output is ordinary text, in which the person's terminal must
+// not obey anything. Incomplete parts wait: a character, or the return before a line break.
 static void add_printable(buf *carry, const char *bytes, size_t n, bool all, buf *out)
 {
     buf_add(carry, bytes, n);
@@ -241,7 +241,7 @@ static void start(loop_pending *pending, void *arg)
 
 static const struct loop_call_ops session_ops = {.start = start};
 
-// As kubectl: without a terminal here there can be none there.
+// As kubectl: without a terminal here there is none there.
 static bool has_terminal(const struct remoting *what)
 {
     if (!what->tty || isatty(STDIN_FILENO))
@@ -250,8 +250,8 @@ static bool has_terminal(const struct remoting *what)
     return false;
 }
 
-// The start of what is run, as the ledger of a run has it: masked before it is cut, since the start
-// of a secret is not found.
+// The start of the command, as in a run's ledger: masked before it is cut, since a cut secret would
+// not be recognised.
 static char *first_words(const struct remoting *what, mask *m)
 {
     AUTO_BUF all = {0}, text = {0};
@@ -292,7 +292,7 @@ static int run(struct session *s, const struct kernel_options *options, err *e)
 
 int remoting_run(const struct kernel_options *options, const struct remoting *what)
 {
-    // Static: the reader may still hang in read, with this, when main returns.
+    // Static: the reader may still block in read, using it, when main returns.
     static struct session s;
     err e = {0};
     s = (struct session){.what = what,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What `firesteel exec` and `attach-pod` ask firesteel-kernel for: a command in a container, or
-// what runs there, on this terminal.
+// The parts of `firesteel exec` and `attach-pod` in firesteel-kernel: a command in a container, or
+// its running process, on this terminal.
 #pragma once
 #include "script/kernel/session/kernel.h"
 
@@ -9,7 +9,7 @@
 struct remoting {
     const char *pod;       // "web-0", "deploy/web"
     const char *container; // NULL: the pod's default
-    char **command;        // NULL: attach to what runs
+    char **command;        // NULL: attach to the running process
     bool input, tty;
 };
 // Returns the exit code: the command's, or that of an error, which was printed.

@@ -47,7 +47,7 @@ int run_check_document(
     return result;
 }
 
-// A run against a private sandbox whose pods cannot come from images would stop in the middle.
+// Refuses a run with a private sandbox if its pods cannot run images: it would stop in the middle.
 static int check_sandbox(struct cli *cli, const struct run_options *o, const notebook *nb, err *e)
 {
     for (size_t i = 0;
@@ -68,8 +68,8 @@ static int check_sandbox(struct cli *cli, const struct run_options *o, const not
     return 0;
 }
 
-// What is wrong with the file or its parameters is said before anything is started; what is wrong
-// with its cells the kernel says, before it runs the first.
+// Reports mistakes in the file or its parameters before anything is started; the kernel reports
+// mistakes in its cells before it runs the first.
 static int check(struct run *r, const char *path, struct run_options *o, err *e)
 {
     r->checked = notebook_load(path, e);
@@ -154,7 +154,7 @@ static void strv_free_at(char ***v)
     strv_free(*v);
 }
 
-// The guard of a detached run is not where we are.
+// A detached run's guard may be in another namespace of processes.
 static char **absolute(char *const *paths, err *e)
 {
     char **list = NULL;
@@ -262,8 +262,8 @@ static int help_notebook(struct cli *cli, const char *path, bool json)
     return result < 0 ? cli_error(cli, &e) : 0;
 }
 
-// Where a run that is done again works, and its notebook: as it was then, or, where that folder is
-// gone, as after a move or a copy from another machine, in the folder whose run it is.
+// The notebook and working folder of a repeated run: the original ones. If that folder is gone, as
+// after a move or a copy from another machine, the folder in which the run was found.
 static char *place_again(const struct again *a, const char *folder, struct run_options *o)
 {
     if (path_is_dir(a->cwd)) {
@@ -275,7 +275,7 @@ static char *place_again(const struct again *a, const char *folder, struct run_o
     return path_join(o->cwd, name);
 }
 
-// --from: what is not said is as it was then; effects are granted anew.
+// --from: options that are not given are as they were then; effects must be granted again.
 static int repeat(struct cli *cli, struct run_options *o, struct run *r)
 {
     err e = {0};
@@ -354,7 +354,7 @@ static int run(struct cli *cli, int argc, char **argv)
     int code;
     struct run r = {.cli = cli, .said = -1};
     static char printed[1 << 16];
-    if (!cli->out_tty) // what came together is written together, however much it is
+    if (!cli->out_tty) // writes output that came together in one go
         setvbuf(stdout, printed, _IOFBF, sizeof printed);
     o.command = parameters_hidden(argc, argv);
     if (options_parse(cli, &run_verb, options, argc, argv, &rest, &code) == 0) {

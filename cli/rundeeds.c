@@ -8,7 +8,7 @@
 #include "cli/prune.h"
 #include "cli/report.h"
 
-// A workbench of its own: it has the screen until its person leaves.
+// Opens another workbench, which has the screen until the person leaves it.
 static int attach(struct cli *cli, const char *run, buf *said, err *e)
 {
     AUTO_FREE char *program = cli_program(cli, "firesteel", e);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// firesteel runs: lists the journals of a folder, newest first; with what they recorded.
+// firesteel runs: lists the journals of a folder, newest first, with what they recorded.
 #include "script/journal/runs.h"
 #include "base/clock.h"
 #include "base/mem.h"
@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { FIELD_MOST = 80 }; // columns of a value in the table
+enum { FIELD_MOST = 80 }; // the widest value in the table
 
 struct column {
     const char *title, *field;
@@ -49,7 +49,7 @@ static void pad(buf *line, int n)
         buf_char(line, ' ');
 }
 
-// Adds a field to the line that is being made. A tone goes out at its place.
+// Adds a field to the current line. Colours are printed at their place.
 static void add_field(const struct cli *cli, buf *line, const struct column *c, const char *text)
 {
     int blank = c->width - text_width(text, strlen(text), 0);
@@ -78,7 +78,7 @@ static void print_row(
     say(stdout, "%.*s\n", (int)line.len, buf_cstr(&line));
 }
 
-// A value on one line of the table: control characters are written out, and what is long is cut.
+// A value on one line of the table: control characters are shown as text, and long values are cut.
 static void make_field(char **text, bool whole)
 {
     AUTO_BUF lines = {0}, out = {0};
@@ -107,7 +107,7 @@ static void make_field(char **text, bool whole)
     *text = mem_strdup(buf_cstr(&out));
 }
 
-// texts: n_rows times n. The names of runs stay whole.
+// texts: n_rows times n. Names of runs are never cut.
 static void print_rows(
     const struct cli *cli, struct column *columns, size_t n, char **texts, size_t n_rows)
 {
@@ -144,22 +144,22 @@ static const struct column usual[] = {
 struct wish {
     struct runs_where where;
     const char *sort;
-    char **columns; // beside run and state; NULL: the usual ones
+    char **columns; // besides run and state; NULL: the default ones
     bool json, children;
 };
 
-// Which of the runs are shown. Of each its place is kept, and where fields are columns their texts:
-// a row is read once, and a list of many runs stays small.
+// The runs to show. For each its index is kept, and if fields are columns, their texts: a row is
+// read once, and a list of many runs stays small.
 struct shown {
     struct cli *cli;
     const struct wish *wish;
     runs_list *runs;
-    const char **fields; // that the wish names, NULL-terminated
+    const char **fields; // fields that the query names, NULL-terminated
     bool *any;           // a run has the field
-    size_t *at, n;       // places in `runs`, in the order asked for
+    size_t *at, n;       // indices in `runs`, in the requested order
     struct column *columns;
     size_t n_columns;
-    char **texts; // n times n_columns, when the wish names columns
+    char **texts; // n times n_columns, if the query names columns
     bool failed;
 };
 
@@ -253,7 +253,7 @@ static void choose_runs(struct shown *s)
     free(values);
 }
 
-// Says which fields there are none of: they may be misspelt.
+// Names the fields that no run has: they may be misspelt.
 static void miss_fields(const struct shown *s)
 {
     for (size_t k = 0; runs_list_count(s->runs) && s->fields[k]; k++) {
@@ -264,7 +264,7 @@ static void miss_fields(const struct shown *s)
     }
 }
 
-// The columns of a list for which nothing was asked.
+// The default columns of a list.
 static void fill_usual(struct shown *s, size_t at, char **texts)
 {
     err e = {0};
@@ -282,7 +282,7 @@ static void fill_usual(struct shown *s, size_t at, char **texts)
     *texts++ = read ? number_text(b->left) : mem_strdup("");
 }
 
-// Trials and measurements: of all runs in one list, sorted as runs are.
+// Lists trials and measurements of all runs together, sorted like runs.
 static cJSON *choose_children(struct shown *s)
 {
     const char *sort = s->wish->sort;

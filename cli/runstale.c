@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// firesteel run --stale: only what no longer holds of a run, in rounds.
+// firesteel run --stale: runs only what is outdated, in rounds.
 #include "base/mem.h"
 #include "base/str.h"
 #include "cli/parameters.h"
@@ -9,9 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ROUNDS = 4 }; // each round runs the cells that the one before has made stale
+enum { ROUNDS = 4 }; // each round runs the cells that the round before has made stale
 
-// Says what a round will do: on stdout if cells are printed there, else on stderr.
+// Prints what a round will do: to stdout if cells are printed there, else to stderr.
 static void tell_plan(const struct stale *s, const struct run *r, const char *output, bool list)
 {
     if (list && str_eq(output, "json"))
@@ -32,7 +32,7 @@ static int plan_stale(
     notebook *nb = cwd ? notebook_load(file, &e) : NULL;
     int result = nb ? run_check_document(nb, file, o, &o->parameters, &e) : -1;
     notebook_free(nb);
-    o->files = o->yaml = NULL; // their values are among the parameters now
+    o->files = o->yaml = NULL; // their values are now among the parameters
     if (result == 0)
         result = stale_open(cwd, file, word, o->parameters, s, &e);
     if (result == 0)
@@ -41,7 +41,7 @@ static int plan_stale(
     return cli_error(cli, &e);
 }
 
-// One round; *over: nothing is left to be done.
+// One round; *over: nothing is left to do.
 static int run_round(struct cli *cli, struct run_options *o, const char *file, char **word,
     bool first, struct run *r, bool *over)
 {
@@ -69,7 +69,7 @@ static int run_round(struct cli *cli, struct run_options *o, const char *file, c
     return code;
 }
 
-// All rounds were used, and all cells of them passed.
+// All rounds were used, and all their cells passed.
 static int tell_rest(struct cli *cli, struct run_options *o, const char *file, const char *word)
 {
     CLEANUP(stale_done) struct stale s = {0};
@@ -84,8 +84,8 @@ static int tell_rest(struct cli *cli, struct run_options *o, const char *file, c
     return 1;
 }
 
-// Runs what is stale, and then what that has made stale: a cell that was run only for what it
-// leaves may have found something else than before.
+// Runs what is stale, and then what that has made stale: a cell that ran only to rebuild values may
+// have produced other ones than before.
 int run_stale(struct cli *cli, struct run_options *o, const char *file, struct run *r)
 {
     err e = {0};

@@ -72,8 +72,8 @@ static pid_t running(const struct place *p)
     return (pid_t)pid;
 }
 
-// If two do this at once, they take turns: the second finds what the first has done. Held until the
-// descriptor is closed.
+// If two processes do this at once, they take turns: the second finds what the first has done. Held
+// until the descriptor is closed.
 static int take_turn(const struct place *p, err *e)
 {
     AUTO_FD state = folder_open_path(p->state, 1, true, e);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // firesteel-sandbox: the sandbox as a program. It serves until it is told to stop; a private one
-// serves until its starter is gone.
+// until its starter is gone.
 #include "base/entry.h"
 #include "base/folder.h"
 #include "base/mem.h"

@@ -86,7 +86,7 @@ static void describe_packaged(const void *ctx, buf *out)
     packaged_describe(ctx, out);
 }
 
-// A package has its name in it, and perhaps a function around its model.
+// A package names its model, and may have a function around it.
 static int load_package(const char *path, const char *dnn, struct served *s, err *e)
 {
     s->package = packaged_open(path, dnn, e);
@@ -137,12 +137,12 @@ static int wait_for_end(server *s, const struct settings *set, const sigset_t *s
     sigwait(signals, &number);
     printf("ending\n");
     fflush(stdout);
-    pthread_sigmask(SIG_UNBLOCK, signals, NULL); // once more ends it at once
+    pthread_sigmask(SIG_UNBLOCK, signals, NULL); // a second signal ends it at once
     serve_close(s, set->drain * CLOCK_SEC, set->grace * CLOCK_SEC);
     return 0;
 }
 
-// As many files as it may have: each connection is one.
+// Raises the limit of open files as far as possible: each connection is one.
 static struct rlimit raise_files(void)
 {
     struct rlimit files;

@@ -64,7 +64,7 @@ static void print_metric(const cJSON *m)
         more.len ? ")" : "");
 }
 
-// What cells recorded and trainings measured; params stand at the top.
+// What cells recorded and trainings measured; parameters are at the top.
 static void print_recorded(const fold *f)
 {
     AUTO_JSON *results = fold_results(f);
@@ -134,7 +134,7 @@ static int show(struct cli *cli, const char *folder, const char *name, bool ledg
     return damaged ? 1 : 0;
 }
 
-// On the full screen: as it was at any time; of one that still runs, as it is.
+// On the full screen: a run at any time of it; a running one as it is now.
 static int open_run(struct cli *cli, const char *folder, const char *name)
 {
     err e = {0};
@@ -147,7 +147,7 @@ static int open_run(struct cli *cli, const char *folder, const char *name)
     else if (path && journal_is_written(path) && kernels_find(cli, &kernels, &e) == 0)
         k = kernels_get(&kernels, run, NULL);
     replay *past =
-        e.code || k ? NULL : replay_open(path, &e); // no screen for one that is unreadable
+        e.code || k ? NULL : replay_open(path, &e); // no screen for a run that cannot be read
     workbench *w = e.code ? NULL : workbench_open(cli, &(struct bench_about){0}, &e);
     if (w && k && workbench_join(w, k->socket, k->headless, &e) == 0)
         workbench_run(w, &e);

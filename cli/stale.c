@@ -29,7 +29,7 @@ static char *newest(const char *cwd, const char *path, fold **f, err *e)
             continue;
         *f = fold_file(file, NULL, NULL);
         bool complete = *f && (fold_state(*f) == RUN_OK || json_get(fold_last_start(*f), "kept"));
-        if (complete) // or it was, before a run of what is stale failed
+        if (complete) // or that had passed, before a run of what was stale failed
             found = mem_strdup(*run);
         else
             fold_free(STEAL(*f));
@@ -62,7 +62,7 @@ static char *named(const char *cwd, const char *path, const char *word, fold **f
     return *f ? STEAL(run) : NULL;
 }
 
-// The notebook as the kernel will have it, which takes the run's parameters where none is given.
+// The notebook as the kernel will have it, with the run's parameters where none are given.
 static int inject(notebook *nb, const fold *f, char *const *given, cJSON **values, err *e)
 {
     struct params params;
@@ -74,7 +74,7 @@ static int inject(notebook *nb, const fold *f, char *const *given, cJSON **value
         AUTO_FREE char *text = param_text(value);
         AUTO_FREE char *assignment = str_fmt("%s=%s", value->string, text);
         if (!env_get((const char *const *)given, value->string) && !strstr(text, MASK_TEXT))
-            params_give(&params, assignment, NULL); // one that is gone is no parameter any more
+            params_give(&params, assignment, NULL); // a parameter that was removed
     }
     int result = 0;
     for (; result == 0 && given && *given; given++)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// run --stale: chooses the run of a notebook that goes on, and which of its cells run again.
+// run --stale: chooses the run of a notebook to continue, and which of its cells run again.
 #pragma once
 #include "base/json.h"
 #include "cli/cli.h"
@@ -7,14 +7,14 @@
 #include <stdio.h>
 
 struct stale {
-    char *run;    // the run against which things are stale, which goes on
+    char *run;    // the run to compare with and to continue
     cJSON *plan;  // as stale_plan makes it
-    char **keep;  // ids of the cells that do not run; NULL: all do
-    char **again; // and of those that run anew; NULL: none does
+    char **keep;  // ids of the cells that do not run; NULL: all run
+    char **again; // ids of the cells that run anew; NULL: none
 };
 
 // cwd: the folder of the runs. word: which run; NULL: the newest of the notebook in which all cells
-// passed. given: NAME=VALUE. Errors: ERR_USAGE: there is no such run, or it cannot go on.
+// passed. given: NAME=VALUE. Errors: ERR_USAGE: there is no such run, or it cannot be continued.
 int stale_open(const char *cwd, const char *path, const char *word, char *const *given,
     struct stale *s, err *e);
 void stale_done(struct stale *s);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// firesteel step: one step of a pipeline as a process of its own. It runs a notebook of one cell,
+// firesteel step: runs one step of a pipeline as a process of its own: a notebook of one cell,
 // which does what flow:run() would do.
 #include "base/json.h"
 #include "base/mem.h"

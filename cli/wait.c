@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// firesteel wait: until a run has ended and its reports are written; its exit code is the run's.
+// firesteel wait: waits until a run has ended and its reports are written; its exit code is the
+// run's.
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/owner.h"
@@ -16,7 +17,11 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { FIRST_MS = 10, LAST_MS = 200 }; // between two looks; the locks that tell cannot be slept on
+enum {
+    FIRST_MS = 10,
+    LAST_MS = 200
+}; // between two checks; the locks that show it cannot be
+   // waited for
 
 struct waited {
     char *run, *journal, *mark;
@@ -34,7 +39,7 @@ static bool goes_on(const struct waited *w)
     return journal_is_written(w->journal) || owner_alive(w->mark);
 }
 
-// false: it goes on still. until: clock_mono, 0: as long as it takes.
+// false: it is still running. until: clock_mono, 0: no limit.
 static bool wait_for_end(const struct waited *w, int64_t until)
 {
     int64_t pause = FIRST_MS;
@@ -65,7 +70,7 @@ static int tell(struct cli *cli, const struct waited *w)
     return code;
 }
 
-// A run of the folder, else one that is alive in another.
+// A run of the folder, else a running one elsewhere.
 static int find(struct cli *cli, const char *folder, const char *name, struct waited *w, err *e)
 {
     err unheard = {0};
@@ -97,7 +102,7 @@ static int wait_run(
     return cli_error(cli, &e);
 }
 
-// One after the other, as they are named: all are waited for, whatever becomes of the first.
+// Waits for all runs, one after another in the given order, whatever the result of the first.
 static int wait_all(struct cli *cli, const char *folder, char *const *names, const char *timeout)
 {
     err e = {0};

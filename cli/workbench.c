@@ -48,8 +48,8 @@ struct workbench {
     loop *loop;
     term *term;
     bench *bench;
-    bench *past;    // a run that is looked at on top of it; or NULL
-    char *to_open;  // the journal of one that is to be
+    bench *past;    // a run that is shown on top of it; or NULL
+    char *to_open;  // the journal of a run to be shown next
     bool past_left; // its person has left it
     struct bench_about about;
     grid *grid;
@@ -57,7 +57,7 @@ struct workbench {
     loop_poll *input;
     struct settings *settings;
     enum background background;
-    looking *looking; // at files that cells have read; NULL: not yet
+    looking *looking; // for files that cells have read; NULL: not made yet
     headfile *head;   // reads the notebook in git's HEAD; NULL: not yet
     loop_timer *frame, *wake, *escape, *leave, *reconnect;
     loop_signal *signals[5];
@@ -71,7 +71,7 @@ struct workbench {
     void *starter_arg;
     char *runtime;                // the run-time folder
     struct owner_temp recovering; // folder with the document for another kernel
-    int kernel_output;            // what our kernel prints: why it could not start
+    int kernel_output;            // our kernel's output: why it could not start
     err failed;
 };
 
@@ -116,7 +116,7 @@ static void on_frame(void *arg)
     present(w);
 }
 
-// Draws after all messages that have come together, and not too soon after the last picture.
+// Draws once after messages that arrive together, and not too soon after the last picture.
 static void present_soon(workbench *w)
 {
     int64_t left = w->framed + FRAME_MS * CLOCK_MS - clock_mono();
@@ -139,7 +139,7 @@ static void on_leave(void *arg)
     loop_stop(((workbench *)arg)->loop);
 }
 
-// Text that was typed and not sent goes to the kernel first.
+// Sends text that was typed and not sent yet to the kernel first.
 static void leave(workbench *w)
 {
     if (w->leaving)
@@ -149,7 +149,7 @@ static void leave(workbench *w)
     loop_timer_start(w->leave, LEAVE_MS, 0);
 }
 
-// Opens or closes what is on top of the bench, after the key that asked for it is done.
+// Opens or closes the view on top of the bench, after the key that asked for it was handled.
 static void turn_to_past(workbench *w)
 {
     err e = {0};
@@ -260,7 +260,7 @@ static void on_message(void *arg, message_type type, const cJSON *message)
     present_soon(w);
 }
 
-// Why our kernel ended: the last line that it printed.
+// Why our kernel ended: the last line of its output.
 static void last_words(workbench *w, char *out, size_t size)
 {
     char text[600] = "";
@@ -337,7 +337,7 @@ static void quit(void *arg, bool stop_kernel)
     workbench *w = arg;
     if (stop_kernel && w->link) {
         cJSON *m = message_new(MESSAGE_shutdown);
-        json_set_bool(m, "discard", true); // it was asked for, or nothing is unsaved
+        json_set_bool(m, "discard", true); // the person asked for it, or nothing is unsaved
         client_send(w->link->client, m);
     }
     leave(w);
@@ -358,7 +358,7 @@ static void redraw(void *arg)
     term_redraw(((workbench *)arg)->term);
 }
 
-// Takes the terminal again from a program that had it and ended like this.
+// Takes the terminal back from a program, which ended with this result.
 static int come_back(workbench *w, int ended, err *e)
 {
     err why = {0};
@@ -369,7 +369,7 @@ static int come_back(workbench *w, int ended, err *e)
     return err_give(e, &why);
 }
 
-// The editor has the terminal, and this process waits for it; meanwhile the kernel goes on.
+// The editor has the terminal, and this process waits for it; the kernel goes on meanwhile.
 static int edit_file(void *arg, const char *path, err *e)
 {
     workbench *w = arg;
@@ -448,7 +448,7 @@ static int start_nothing(void *arg, const char *words, size_t n, const char *run
     return err_set(e, ERR_UNAVAILABLE, "a run that has ended has no kernel");
 }
 
-// Of a run that is looked at on top of a notebook: leaving it comes back to that.
+// For a run that is shown on top of a notebook: leaving it returns to the notebook.
 static const struct bench_ops past_callbacks = {.quit = quit_past,
     .suspend = suspend,
     .redraw = redraw,
@@ -623,7 +623,7 @@ workbench *workbench_open(struct cli *cli, const struct bench_about *about, err 
     return NULL;
 }
 
-// What goes on, and whether the system lets it.
+// Prints what is still running, and whether the system lets it run on.
 static void say_farewell(const workbench *w)
 {
     AUTO_BUF remedy = {0};
@@ -714,7 +714,7 @@ void workbench_starter(
     w->starter_arg = arg;
 }
 
-// The document is passed in a journal of one record, which a kernel reads as after a restart.
+// Passes the document in a journal of one record, which a kernel reads as after a restart.
 int workbench_start(workbench *w, const char *words, size_t n, const char *before, err *e)
 {
     const char *tmp = cli_getenv(w->cli, "TMPDIR");

@@ -14,29 +14,30 @@ workbench *workbench_open(struct cli *cli, const struct bench_about *about, err 
 // Gives the terminal back and prints what is still running; NULL is fine.
 void workbench_close(workbench *w);
 
-// Lets a person choose a row of a list; -1 when they left instead.
+// Lets a person choose a row of a list; -1 if they leave instead.
 int workbench_pick(workbench *w, const char *title, const struct pick_row *rows, size_t n);
 // Shows the notebook's text before a kernel has answered.
 void workbench_show(workbench *w, const char *path, const char *words, size_t n);
-// Shows below the cells what earlier runs in this folder have left, by and by (bench_remember).
+// Shows, below the cells, outputs of earlier runs in this folder, as they are found
+// (bench_remember).
 void workbench_remember(workbench *w, const char *folder, char *const *given);
 // Shows a run, which it takes, from its journal, without a kernel, until the person leaves.
 int workbench_look(workbench *w, replay *run, const char *path, err *e);
-// Nothing is changed from here in the kernel that is joined next.
+// Makes the connection to the next kernel read-only.
 void workbench_only_looks(workbench *w);
-// Connects to a living kernel. watching: it is a headless run, which must not stop when we leave.
+// Connects to a running kernel. watching: it is a headless run, which must not stop when we leave.
 int workbench_join(workbench *w, const char *socket, bool watching, err *e);
-// Starts a kernel; its own output is kept, to tell the reason if it ends.
+// Starts a kernel; keeps its own output, to show the reason if it ends.
 int workbench_launch(workbench *w, const struct launch *kernel, err *e);
 // Sets the function that starts another kernel with the document of a journal, after one has died.
 // Without it, none is started.
 void workbench_starter(
     workbench *w, int (*start)(void *arg, workbench *w, const char *recover, err *e), void *arg);
-// Lets this function start a kernel with this text as the document, instead of the file's. before:
+// Makes this function start a kernel with this text as the document, instead of the file's. before:
 // the run that had it, whose outputs an .ipynb keeps; NULL: none.
 int workbench_start(workbench *w, const char *words, size_t n, const char *before, err *e);
-// What the last row says when the kernel that is joined has told its past, before what has happened
-// meanwhile.
+// Sets the text for the last row when the joined kernel has sent its past, before the events that
+// have come meanwhile.
 void workbench_joined(workbench *w, const char *words);
 void workbench_say(workbench *w, const char *words); // shows it in the last row, until a key
 // Call it after one of these three. Returns when the person leaves or the terminal is gone.

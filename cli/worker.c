@@ -69,8 +69,8 @@ static int fail(const char *text, int code)
     return code;
 }
 
-// Code that ignores the stop (a loop in a coroutine, one long call) is not waited for: the driver
-// exits, and its ranks with it.
+// Code that ignores the stop (a loop in a coroutine, one long call) gets no time: the driver exits,
+// and its ranks with it.
 static void give_up(int number)
 {
     _exit(128 + stop_signal);
@@ -124,7 +124,7 @@ static char *first_existing(const char *const *folders, const char *name)
     return NULL;
 }
 
-// `built` leads from the folder of a build to the plug-in.
+// `built`: the plug-in's path in a build folder.
 static char *find_plugin(const char *folder, const char *built, const char *name)
 {
     AUTO_FREE char *lib = path_join(folder, "lib");
@@ -151,8 +151,8 @@ static int core_count(void)
     return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
-// Reads an integer from the environment or the command line; false, with a message, when it is
-// none.
+// Reads an integer from the environment or the command line; false, with a message, if it is not
+// one.
 static bool read_int(const char *what, const char *text, int least, int most, int *value)
 {
     int64_t n;
@@ -179,7 +179,7 @@ static bool read_range(const char *what, const char *text, double range[2])
     return true;
 }
 
-// What models that are saved say of where they came from; NULL: nobody said.
+// The origin that saved models name; NULL: unknown.
 static cJSON *read_notes(void)
 {
     const char *text = env("FIRESTEEL_NOTES");
@@ -465,8 +465,8 @@ static int run_executor(const struct places *places, const char *address)
     return stop_signal ? 128 + stop_signal : fail(e.text, err_exit_code(e.code));
 }
 
-// Spark's operator and spark-submit start containers so: "driver --properties-file FILE --class …",
-// "executor". An image with Spark has an entry point that understands it; ours has not.
+// Spark's operator and spark-submit start containers with "driver --properties-file FILE --class …"
+// or "executor". An image with Spark has an entry point that understands this; ours has not.
 static int refuse_spark(const char *role)
 {
     fflush(stdout);
@@ -539,7 +539,8 @@ int main(int argc, char **argv)
         return fputs(usage, stdout) < 0;
     if (argc == 2 && str_eq(argv[1], "--version"))
         return puts("firesteel-worker " FIRESTEEL_VERSION) < 0;
-    // Tensors of loops come and go: their memory is kept, since pages cost more than their numbers.
+    // Tensors in loops are short-lived: their memory is kept, since fresh pages cost more than the
+    // computation.
     mallopt(M_MMAP_THRESHOLD, 16 << 20);
     mallopt(M_TRIM_THRESHOLD, 32 << 20);
     entry_join();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// libarchive, which brings libxml2 and ICU: loaded by the first layer (base/late.h).
+// libarchive, which needs libxml2 and ICU: the first layer loads it (base/late.h).
 #include "k8s/image/archive_late.h"
 #include "base/late.h"
 

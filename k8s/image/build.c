@@ -147,7 +147,7 @@ static char *normal_name(const char *name)
 
 // Where a name was found.
 struct search {
-    int folder; // an open one that has it; -1: none has
+    int folder; // an open folder that has it; -1: none has
     char *dir;  // its path
     char *name; // its name there
 };
@@ -160,8 +160,8 @@ static void search_done(struct search *s)
     free(s->name);
 }
 
-// A link of the person's own may lead to another disk, and what the notebook names is taken from
-// there; nothing in it leads further out.
+// A link inside the person's own folder may lead to another disk, and what the notebook names is
+// taken from there; further links in it must not lead out.
 static void follow(const char *dir, const char *name, struct search *s)
 {
     AUTO_FREE char *path = path_join(dir, name);
@@ -173,7 +173,7 @@ static void follow(const char *dir, const char *name, struct search *s)
     s->folder = open(s->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-// Looks on where an earlier search has found nothing.
+// Continues the search after the folder where nothing was found.
 static void look_in(const char *const *dirs, const char *name, struct search *s)
 {
     for (size_t i = 0; dirs && dirs[i] && s->folder < 0; i++) {
@@ -201,8 +201,8 @@ static int not_found(const struct image_build *b, const char *name, err *e)
     return err_set(e, ERR_NOT_FOUND, "there is no such file or folder in %s", buf_cstr(&places));
 }
 
-// Where a file goes: "/srv/app/" takes its name, "/etc/app.conf" is one, and both may be relative
-// to the working folder.
+// The file's place in the image: "/srv/app/" appends its name, "/etc/app.conf" is the new name, and
+// both may be relative to the working folder.
 static char *target_of(const struct image_build *b, const struct image_copy *copy, const char *name)
 {
     const char *home = b->workdir ? b->workdir : "/work", *to = copy->to ? copy->to : name;
@@ -256,7 +256,7 @@ static int add_layer(const image_store *s, const struct image_build *b, struct d
     return status;
 }
 
-// A name in a trainer file is a cheap sign, and being wrong costs only megabytes or seconds.
+// A name in a trainer file is a cheap heuristic; a wrong guess costs only megabytes or seconds.
 static bool has_convolutions(const struct image_build *b, const char *name)
 {
     AUTO_BUF text = {0};
@@ -319,7 +319,7 @@ static void set_run(struct draft *d, const struct image_build *b)
         draft_env(d, *v);
     if (b->entrypoint) {
         set_list(run, "Entrypoint", b->entrypoint);
-        cJSON_DeleteItemFromObjectCaseSensitive(run, "Cmd"); // it was the base's program's
+        cJSON_DeleteItemFromObjectCaseSensitive(run, "Cmd"); // the base's program used it
     }
     if (b->cmd)
         set_list(run, "Cmd", b->cmd);

@@ -9,8 +9,8 @@
 #pragma once
 #include "k8s/image/layer.h"
 
-// The files of the worker; the caller owns the strings. Each may be NULL, except `program`. In the
-// image the files have the names in brackets, below /opt/firesteel.
+// The files of the worker; the caller owns the strings. Each may be NULL, except `program`.
+// Brackets give the names in the image, below /opt/firesteel.
 struct image_worker {
     const char *program;    // [firesteel-worker]
     const char *plugin;     // [lib/firesteel-mpi.so], loaded at run time
@@ -20,14 +20,14 @@ struct image_worker {
     const char *firesteel, *kernel; // [firesteel], [firesteel-kernel]
 };
 
-// A file or folder, and where it goes: a place in the image, or below its working folder; after a
-// final "/" it keeps its last name. NULL: below the working folder, by its own name.
+// A file or folder, and its place: a path in the image, or below its working folder; a final "/"
+// keeps its last name. NULL: below the working folder, with its own name.
 struct image_copy {
     const char *name, *to;
 };
 
-// Is oneDNN in the image? By default if a Lua file of `add` names Conv2D or nn.applications and the
-// plug-in is here.
+// Should oneDNN be in the image? By default if a Lua file of `add` names Conv2D or nn.applications
+// and the plug-in is here.
 enum image_dnn { IMAGE_DNN_BY_FILES, IMAGE_DNN, IMAGE_NO_DNN };
 
 struct image_build {
@@ -48,7 +48,7 @@ struct image_build {
     const char *const *dirs;      // the working folder, the notebook's
     const char *const *data_dirs; // folders to look "data" up in: $FIRESTEEL_DATA, the share's
     struct image_worker worker;
-    const struct layer_told *added; // hears of each file of `add`; NULL: nobody does
+    const struct layer_told *added; // called for each file of `add`; NULL: nothing
     int64_t created;                // seconds since 1970, for the config and all files; usually 0
 };
 
@@ -59,8 +59,8 @@ struct image_built {
     int64_t size; // sum of all blobs
     size_t new_layers;
 };
-// The annotations of an image on a base (image-spec annotations.md): the base's name as it was
-// given, and its manifest's digest.
+// The annotations of an image with a base (image-spec annotations.md): the base's name as given,
+// and its manifest's digest.
 #define OCI_BASE_NAME   "org.opencontainers.image.base.name"
 #define OCI_BASE_DIGEST "org.opencontainers.image.base.digest"
 // Builds and tags the image. Errors name the entry of `add`, the base, or the library that is

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Which files a program needs to run: its interpreter and shared libraries, found as ld.so finds
-// them, by reading ELF headers. Nothing is executed. The caller owns the lists.
-// Libraries that a program loads by itself count, too, where its .note.dlopen names them with
-// priority "required" (base/late.h).
+// Finds the files that a program needs to run: its interpreter and shared libraries, found as ld.so
+// finds them, by reading ELF headers. Executes nothing. The caller owns the lists. Libraries that a
+// program loads by itself count, too, if its .note.dlopen names them with priority "required"
+// (base/late.h).
 #pragma once
 #include "base/err.h"
 

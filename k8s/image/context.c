@@ -30,7 +30,7 @@ void context_done(struct context *c)
     *c = (struct context){.folder = -1};
 }
 
-// Where the link at this name leads, as it says; new. NULL: it is no link.
+// The target of the link with this name, as it is written; new. NULL: it is not a link.
 static char *link_text(const struct context *c, const char *name)
 {
     char to[PATH_MAX];
@@ -107,7 +107,8 @@ static bool is_there(const struct context *c, const char *name)
     return fd >= 0;
 }
 
-// Adds what the parts mean below `name`. matched: a part before was a pattern.
+// Adds the names that the remaining parts match below `name`. matched: an earlier part was a
+// pattern.
 static void expand(
     const struct context *c, const char *name, char *const *parts, bool matched, char ***names)
 {

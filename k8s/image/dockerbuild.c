@@ -33,7 +33,8 @@ static void building_done(struct building *b)
     strv_free(b->ignore);
 }
 
-// Variables: the stage's environment, then its arguments; before the first stage, the global ones.
+// Variables: those of the stage's environment, then its arguments; before the first stage, the
+// global ones.
 
 static const char *env_value(struct stage *s, const char *name)
 {
@@ -48,7 +49,8 @@ static const char *env_value(struct stage *s, const char *name)
     return NULL;
 }
 
-// What BuildKit says of this machine, for which and on which is built, by name.
+// BuildKit's names for this machine, which is both the platform to build on and the one to build
+// for.
 static const char *platform_arg(const char *name)
 {
     static const struct {
@@ -83,7 +85,7 @@ static const char *given_arg(const struct building *b, const char *name)
     return NULL;
 }
 
-// The exec form: a JSON list of texts. NULL without an error: it is no JSON, but words.
+// The exec form: a JSON list of strings. NULL without an error: it is not JSON, but words.
 static int json_words(const char *rest, cJSON **list, err *e)
 {
     *list = *rest == '[' ? json_parse(rest, strlen(rest), NULL) : NULL;
@@ -145,7 +147,7 @@ struct stage *building_find(struct building *b, const char *name, size_t before)
     return NULL;
 }
 
-// Stores the stage, so that others can read it or begin with it.
+// Stores the stage, so that others can read it or start from it.
 static int finish_stage(struct building *b, struct stage *s, err *e)
 {
     struct image_built built = {0};
@@ -207,7 +209,7 @@ static int do_from(struct building *b, char *const *words, err *e)
 
 // ARG, ENV, LABEL
 
-// Asked for each name and each step: a file may have very many.
+// Called for each name and each step: a file may have very many.
 static int goes_on(const struct building *b, err *e)
 {
     const struct layer_told *t = b->options->added;
@@ -254,7 +256,7 @@ static int old_pair(struct building *b, const char *word, take_pair *take, err *
                   : err_set(e, ERR_INVALID, "it takes NAME=VALUE");
 }
 
-// "A=1 B=2", or the old form; each is given to `take`.
+// "A=1 B=2", or the old form; calls `take` for each.
 static int each_pair(struct building *b, take_pair *take, err *e)
 {
     char **words = dockerfile_split(b->step->rest, b->values.escape);
@@ -322,7 +324,7 @@ static int do_workdir(struct building *b, char *const *words, err *e)
     struct stage *s = building_stage(b);
     AUTO_FREE char *place = building_place(s, words[0]);
     json_set_str(draft_run(&s->draft), "WorkingDir", place);
-    building_know(s, place); // whoever starts a container makes it
+    building_know(s, place); // made by whoever starts a container
     return 0;
 }
 
@@ -366,7 +368,7 @@ static int do_volume(struct building *b, char *const *words, err *e)
     return 0;
 }
 
-// The exec form is taken as it is; what is no JSON is for a shell.
+// Keeps the exec form; text that is not JSON is for a shell.
 static cJSON *command(const char *rest, err *e)
 {
     cJSON *list;
@@ -382,7 +384,7 @@ static int do_entrypoint(struct building *b, char *const *words, err *e)
     if (!list)
         return -1;
     json_set(run, "Entrypoint", list);
-    if (!building_stage(b)->cmd) // the base's were for its own program
+    if (!building_stage(b)->cmd) // the base's arguments were for its own program
         cJSON_DeleteItemFromObjectCaseSensitive(run, "Cmd");
     return 0;
 }
@@ -404,7 +406,8 @@ static int do_nothing(struct building *b, char *const *words, err *e)
 
 // The whole
 
-// What a step gets: its words; all that follows as one; nothing, since it reads the text itself.
+// The arguments of a step: its words; everything after it as one; or none, because it parses the
+// text itself.
 enum form { FORM_WORDS, FORM_TEXT, FORM_OWN };
 
 static const struct {
@@ -484,7 +487,7 @@ static int run_steps(struct building *b, const struct dockerfile *d, err *e)
                                                      b->options->name, b->options->target);
 }
 
-// An ignore file that cannot be read would let everything into the image.
+// An ignore file that cannot be read is an error: without it everything would go into the image.
 static int read_ignore(struct building *b, err *e)
 {
     AUTO_BUF text = {0};
@@ -533,7 +536,7 @@ static int list_step(struct building *b, struct image_list *list, err *e)
     bool is_from = str_eq(b->step->name, "FROM");
     if (from && !is_from && !building_find(b, from, b->n))
         add_image(list, from, strlen(from), from);
-    // Other arguments are for the steps of their stage.
+    // Arguments of a stage are for its own steps.
     if (!is_from && (b->n || !str_eq(b->step->name, "ARG")))
         return 0;
     char **words;

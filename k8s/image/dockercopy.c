@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// COPY and ADD of a Dockerfile: what they read, and the layer that they make of it.
+// COPY and ADD of a Dockerfile: the files that they read, and the layer that they make.
 #include "base/inside.h"
 #include "base/mem.h"
 #include "base/path.h"
@@ -34,7 +34,7 @@ const char *building_flag(const struct dockerfile_step *s, const char *name)
 struct source {
     const struct context *in;
     const char *const *ignore;
-    const struct layer_told *told; // hears of the files that are read; NULL: nobody does
+    const struct layer_told *told; // called for each file that is read; NULL: nothing
 };
 
 struct copying {
@@ -92,7 +92,7 @@ static oci_descriptor *layers_of(const struct stage *s, size_t *n, err *e)
     return layers;
 }
 
-// The place in the image that is meant, new; *folder: shall it be a folder, or is there one?
+// The destination in the image, new; *folder: it must be a folder, or is one already.
 static char *find_place(struct building *b, const char *to, bool *folder, err *e)
 {
     struct stage *s = building_stage(b);
@@ -106,7 +106,7 @@ static char *find_place(struct building *b, const char *to, bool *folder, err *e
     return layers ? image_place(b->store, layers, n, place, folder, e) : NULL;
 }
 
-// The kinds of archives that can be unpacked here. *what: a name for the error of others.
+// The kinds of archives that cannot be unpacked here. *what: a name for the error.
 static bool is_archive(int fd, const char **what)
 {
     struct archive *a = archive_read_new();
@@ -123,7 +123,7 @@ static bool is_archive(int fd, const char **what)
     return tar;
 }
 
-// What is read is the archive, not what it is unpacked to.
+// Reports the archive as read, not the files in it.
 static int tell_archive(struct copying *c, int fd, const char *path, err *e)
 {
     const struct layer_told *t = c->from.told;
@@ -159,7 +159,7 @@ static int unpack_archive(struct copying *c, int fd, const char *path, const cha
     return status || read_in(c, c->from.in, e) ? -1 : 0;
 }
 
-// Is it ignored, by the name that is copied or by the one without links?
+// Is it ignored, under the name that is copied or the one without links?
 static bool is_ignored(const struct source *from, const char *name, const char *real, bool folder)
 {
     bool link = !str_eq(name, real);
@@ -167,7 +167,8 @@ static bool is_ignored(const struct source *from, const char *name, const char *
            (!folder && ignore_matches(from->ignore, real));
 }
 
-// A link that is named is followed; those in a folder stay links. real: the name without links.
+// Follows a link that is named itself; links inside a folder stay links. real: the name without
+// links.
 static int copy_real(struct copying *c, const char *name, const char *real, err *e)
 {
     enum { READ = O_RDONLY | O_NONBLOCK | O_NOFOLLOW };
@@ -254,7 +255,8 @@ static int read_owner(const char *owner, unsigned *uid, unsigned *gid, err *e)
         "--chown=%s: names other than root are not looked up here: use numbers", owner);
 }
 
-// What the option stands for, new; NULL: it is not given, or there is an error.
+// The value of the option, with variables replaced, new; NULL: it is not given, or there is an
+// error.
 static char *flag_text(struct building *b, const char *name, err *e)
 {
     const char *given = building_flag(b->step, name);

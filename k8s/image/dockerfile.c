@@ -30,8 +30,8 @@ static char *read_line(struct reader *r)
     return line;
 }
 
-// Cuts the escape that continues a line, with the blanks behind it. One that is escaped itself
-// continues nothing.
+// Removes the escape that continues a line, with the blanks after it. An escaped escape continues
+// nothing.
 static bool cut_continuation(const struct reader *r, char *line)
 {
     size_t n = strlen(line);
@@ -50,7 +50,7 @@ static const char *skip_blanks(const char *p)
     return p;
 }
 
-// "# escape=`", "# syntax=…" and "# check=…" count before all else, each once.
+// "# escape=`", "# syntax=…" and "# check=…" must come first, each at most once.
 static int read_directive(struct reader *r, const char *line, err *e)
 {
     const char *name = *line == '#' ? skip_blanks(line + 1) : "";
@@ -71,8 +71,8 @@ static int read_directive(struct reader *r, const char *line, err *e)
     return 0;
 }
 
-// A whole step: continued lines joined as they are, comments and empty lines between them left out.
-// 1, 0: the end of the file, -1.
+// Reads a whole step: joins continued lines, drops comments and empty lines between them. 1; 0: the
+// end of the file; -1.
 static int read_step(struct reader *r, buf *text, int *begin, err *e)
 {
     bool more = true;
@@ -104,7 +104,7 @@ static const char *unset(void *arg, const char *name)
 }
 
 // The word that ends a here-document, if the step's word begins one, as in "2<<-EOF"; new. *tabs:
-// it may be indented with some.
+// it may be indented with tabs.
 static char *here_word(const char *word, bool *tabs)
 {
     struct dockerfile_values none = {unset, NULL, 0, '\\'};
@@ -146,7 +146,7 @@ static int take_here(struct dockerfile_step *s, struct reader *r, err *e)
     return status;
 }
 
-// Takes an option without its quotes and escapes; returns what is behind it.
+// Reads an option without its quotes and escapes; returns the text after it.
 static const char *take_flag(struct dockerfile_step *s, const char *p)
 {
     AUTO_BUF flag = {0};

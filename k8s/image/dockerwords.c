@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Words of a Dockerfile and what variables stand for in them. Source: BuildKit, shell/lex.go
+// Splits a Dockerfile's text into words and expands variables. Source: BuildKit, shell/lex.go
 // (expansion) and parser/line_parsers.go (words).
 #include "base/mem.h"
 #include "base/str.h"
@@ -29,7 +29,7 @@ static char peek(const struct lexer *x)
     return at_end(x) ? '\0' : *x->p;
 }
 
-// A name, digits, or one of the shell's own such as "@"; new, "" if there is none.
+// A name, digits, or a special parameter such as "@"; new, "" if there is none.
 static char *take_name(struct lexer *x)
 {
     const char *from = x->p;
@@ -84,7 +84,7 @@ static bool matches(const char *pattern, const char *text, size_t n)
     return true;
 }
 
-// "#", "##", "%", "%%": without what the pattern matches at the value's beginning or end.
+// "#", "##", "%", "%%": the value without what the pattern matches at its beginning or end.
 static void trim(const char *pattern, bool suffix, const char *value, buf *out)
 {
     size_t n = strlen(value), best = SIZE_MAX;
@@ -97,7 +97,7 @@ static void trim(const char *pattern, bool suffix, const char *value, buf *out)
     buf_add(out, suffix ? value : value + cut, n - cut);
 }
 
-// What the pattern matches first, and as long as it can, is replaced; or all of it.
+// Replaces the first, longest match of the pattern, or all matches.
 static void replace(const char *pattern, const char *with, bool all, const char *value, buf *out)
 {
     size_t n = strlen(value), at = 0;
@@ -124,7 +124,7 @@ static int must_be_set(const char *name, bool unset, const char *word, bool empt
                 : "");
 }
 
-// Behind the name in "${NAME…}": an operator, with a word that ends with "}".
+// The part after the name in "${NAME…}": an operator, with a word that ends at "}".
 static int modify(struct lexer *x, const char *name, err *e, buf *out)
 {
     bool colon = peek(x) == ':';
@@ -205,7 +205,7 @@ static int quoted(struct lexer *x, buf *out, err *e)
     return 0;
 }
 
-// Up to the end, or behind `stop`. raw: an escape stays, for a pattern.
+// Expands up to the end, or to after `stop`. raw: keeps escapes, for a pattern.
 static int lex(struct lexer *x, char stop, bool raw, buf *out, err *e)
 {
     while (!at_end(x)) {
@@ -223,7 +223,7 @@ static int lex(struct lexer *x, char stop, bool raw, buf *out, err *e)
             if (c == x->escape) {
                 if (raw)
                     buf_char(out, c);
-                x->p++; // an escape at the very end is nothing
+                x->p++; // an escape at the very end is dropped
             }
             if (!at_end(x))
                 buf_char(out, *x->p++);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// An image that is being built: its config and its manifest, from a base or from nothing, to which
-// layers are added. The caller owns it. Private to the builders.
+// An image that is being built: its config and its manifest, started from a base or from nothing,
+// to which layers are added. The caller owns it. Private to the builders.
 #pragma once
 #include "k8s/image/build.h"
 
@@ -17,7 +17,7 @@ int draft_from(struct draft *d, const image_store *s, const char *from, int64_t 
 // Writes the layer and adds it, with a line of history.
 int draft_add(
     struct draft *d, const image_store *s, layer *l, int64_t created, const char *by, err *e);
-// What containers of the image run with (config.md), to be changed in place.
+// The runtime part of the config (config.md), to be changed in place.
 cJSON *draft_run(struct draft *d);
 // "NAME=value" replaces an earlier value of the same name.
 void draft_env(struct draft *d, const char *setting);

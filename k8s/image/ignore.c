@@ -33,7 +33,7 @@ static char *clean(const char *path)
     return str_fmt("%s%s", rooted ? "/" : *text ? "" : ".", text);
 }
 
-// Behind a class "[…]", where p is behind "["; NULL: it has no end, or a range without one.
+// The end of a class "[…]", where p is after "["; NULL: it has no end, or a range without one.
 static const char *class_end(const char *p)
 {
     bool first = true;
@@ -65,7 +65,7 @@ static bool is_pattern(const char *p)
     return p != NULL;
 }
 
-// A line as it counts: "!" and a clean relative name; new.
+// Normalises a line: "!" and a clean relative name; new.
 static char *normal(const char *line)
 {
     bool back = *line == '!';
@@ -98,7 +98,7 @@ char **ignore_parse(const char *text, err *e)
     return NULL;
 }
 
-// Is the character in the class at p, which is behind "["? *after: behind its "]".
+// Is the character in the class at p, which is after "["? *after: after its "]".
 static bool in_class(const char *p, char c, const char **after)
 {
     bool negated = *p == '^', found = false;
@@ -124,7 +124,7 @@ static size_t width(const char *s)
     return n ? n : 1;
 }
 
-// Goes over a character of the text that the pattern's next part matches.
+// Skips a character of the text that the pattern's next part matches.
 static bool match_one(const char **p, const char **s)
 {
     const char *after;
@@ -147,7 +147,7 @@ static bool match_one(const char **p, const char **s)
     return true;
 }
 
-// "*" goes on within a name, "**" at the next folder: the last of each is all that may have to.
+// "*" can extend within a name, "**" at the next folder: only the last of each may have to.
 static bool match(const char *p, const char *s)
 {
     const char *star = NULL, *star_at = NULL, *many = NULL, *many_at = NULL;
@@ -177,7 +177,7 @@ static bool match(const char *p, const char *s)
     return true;
 }
 
-// "**name" alone is a suffix, whatever stands before it in the file's name.
+// "**name" alone matches a suffix, whatever precedes it in the file's name.
 static bool matches_whole(const char *pattern, const char *path)
 {
     bool suffix = str_starts(pattern, "**") && !strpbrk(pattern + 2, "*?[]\\");

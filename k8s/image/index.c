@@ -128,7 +128,7 @@ int image_store_find(const image_store *s, const char *ref, oci_descriptor *d, e
     return oci_index_choose(index, d, e) ? err_wrap(e, "image %s", ref) : 0;
 }
 
-// Are the manifest's blobs as it says? `all`: none may be missing.
+// Do the manifest's blobs have the sizes that it says? `all`: none may be missing.
 static int look_at_blobs(const image_store *s, const oci_manifest *m, bool all, err *e)
 {
     for (size_t i = 0; i <= m->layer_n; i++) {
@@ -267,7 +267,7 @@ static void mark(struct marks *m, const oci_digest *d)
     m->list[m->n++] = *d;
 }
 
-// Every object with a digest counts as a descriptor, whatever its media type. So nothing is lost
+// Every object with a digest counts as a descriptor, whatever its media type, so nothing is lost
 // that a newer kind of manifest refers to. A damaged manifest stops the collector.
 static int mark_json(const image_store *s, struct marks *m, const cJSON *json, int depth, err *e)
 {
@@ -292,7 +292,7 @@ static int mark_json(const image_store *s, struct marks *m, const cJSON *json, i
     return 0;
 }
 
-// Removes those old files of a folder that are not in `keep` (NULL: keeps none).
+// Removes the old files of a folder that are not in `keep` (NULL: keeps none).
 static int sweep(const char *dir, const char *prefix, const struct marks *keep, int64_t before,
     struct image_gc *removed, err *e)
 {

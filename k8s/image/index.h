@@ -9,8 +9,8 @@
 int image_store_resolve(const image_store *s, const char *ref, oci_descriptor *d, err *e);
 // The same; from an index of several platforms it takes the image for this machine.
 int image_store_find(const image_store *s, const char *ref, oci_descriptor *d, err *e);
-// Reads the manifest of one image. Errors: also ERR_CORRUPT, when the store has a blob of it that
-// has another size than the manifest says. A blob may be missing.
+// Reads the manifest of one image. Errors: also ERR_CORRUPT if a blob in the store does not have
+// the size that the manifest says. A blob may be missing.
 int image_store_manifest(const image_store *s, const oci_digest *d, oci_manifest *m, err *e);
 // Sets a tag, replacing an older one. The blobs must be in the store.
 int image_store_tag(const image_store *s, const char *ref, const oci_descriptor *d, err *e);
@@ -25,7 +25,7 @@ struct image_tag {
 int image_store_tags(const image_store *s, struct image_tag **tags, size_t *n, err *e);
 void image_tags_free(struct image_tag *tags, size_t n);
 
-// Removes every blob that no tag leads to and that nobody has used since `before` (seconds since
+// Removes every blob that no tag leads to and that was not used since `before` (seconds since
 // 1970). Another process may have written blobs that it is about to tag, so callers leave about an
 // hour.
 struct image_gc {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Writes one layer: files as a tar stream, compressed, into the store, byte for byte the same for
-// the same content. Whoever began a layer owns it. Files are read when the layer is written.
+// the same content. The caller owns a layer. Files are read when the layer is written.
 #pragma once
 #include "base/digest.h"
 #include "k8s/image/store.h"
@@ -11,35 +11,36 @@ typedef struct layer layer;
 layer *layer_new(void);
 void layer_free(layer *l); // NULL is fine
 
-// Owner and mode of what is added from now on; mode 0: the usual. Folders get a mode's execute bits
-// where it has read bits.
+// Owner and mode of what is added from now on; mode 0: the default. Folders get a mode's execute
+// bits where it has read bits.
 void layer_looks(layer *l, unsigned uid, unsigned gid, mode_t mode);
-// Tells each file that is added from now on when the layer is written: where it is on this machine,
-// and size and SHA-256 of what the layer has of it. NULL: those that follow are not told.
+// Calls the function, when the layer is written, for each file that is added from now on: with its
+// place on this machine, and size and SHA-256 of its content in the layer. NULL: files added later
+// are not reported.
 struct layer_told {
     void (*fn)(void *arg, const char *source, int64_t size, const char hex[SHA256_HEX]);
-    sha256_go_on *go_on; // asked while they are read; may be NULL. false: ERR_CANCELLED
+    sha256_go_on *go_on; // called while files are read; may be NULL. false: ERR_CANCELLED
     void *arg;
 };
 void layer_tells(layer *l, const struct layer_told *to); // borrowed
-// For a layer on a base: folders above its entries are left out, so that those of the base keep
-// their looks. Whoever unpacks makes those that are missing.
+// For a layer on a base: leaves out the folders above its entries, so that those of the base keep
+// their modes and owners. Unpackers make missing ones.
 void layer_bare(layer *l);
 
-// Adds a folder. Paths are relative to the root of the image ("opt/firesteel/lib"); folders above
-// are made with mode 0755. If a path is given twice, the later one stays. The owner is root, and
+// Adds a folder. Paths are relative to the root of the image ("opt/firesteel/lib"); parents are
+// made with mode 0755. If a path is given twice, the later one stays. The owner is root, and
 // layer_write sets the times.
 void layer_dir(layer *l, const char *path, mode_t mode);
 void layer_link(layer *l, const char *path, const char *target);
 void layer_bytes(layer *l, const char *path, const void *bytes, size_t n, mode_t mode);
-// Adds the content of `source`. Of its mode only the permission to execute counts: 0755 or 0644.
+// Adds the content of `source`. Of its mode only the execute permission counts: 0755 or 0644.
 int layer_file(layer *l, const char *path, const char *source, err *e);
-// From now on layer_tree takes names in this open folder, and nothing that is not below it,
-// whatever links say (base/inside.h); the layer opens it once more. `path` is what people call it.
+// From now on layer_tree reads names in this open folder, and nothing outside of it, whatever links
+// say (base/inside.h); the layer opens it once more. `path` is its name for people.
 int layer_reads(layer *l, int folder, const char *path, err *e);
 // Adds the file `name` of that folder, or the whole tree; "" is the folder itself. The name may
-// lead through links; in the tree, links stay links. Sockets, pipes and devices are errors. What
-// the patterns (ignore.h) match is left out; `called` is what they call the source. exclude may be
+// lead through links; in the tree, links stay links. Sockets, pipes and devices are errors. Leaves
+// out what the patterns (ignore.h) match; `called` is the source's name for people. exclude may be
 // NULL.
 int layer_tree(layer *l, const char *path, const char *name, const char *called,
     const char *const *exclude, err *e);

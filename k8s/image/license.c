@@ -15,7 +15,8 @@
 
 enum { LIMIT = 64 << 20, TEXT_LIMIT = 4 << 20 };
 
-// How a file may be called: as it is, and what it is a link to; each with /usr and without.
+// The names that a file may have: itself, and its target if it is a link; each with /usr and
+// without.
 static char **names_of(const char *file)
 {
     AUTO_FREE char *target = realpath(file, NULL);

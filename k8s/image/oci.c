@@ -174,7 +174,7 @@ static size_t alnum_run(const char *p)
     return strspn(p, "abcdefghijklmnopqrstuvwxyz0123456789");
 }
 
-// distribution-spec: [a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*, and several of them joined by "/".
+// distribution-spec: [a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*, several of them joined by "/".
 bool oci_name_valid(const char *name)
 {
     const char *p = name;
@@ -266,7 +266,7 @@ void oci_registry_done(oci_registry *r)
     *r = (oci_registry){0};
 }
 
-// Who logs in, and with which password, is no part of a registry's name, and is not told.
+// User and password are no part of a registry's name, and are not shown.
 static int registry_invalid(const char *text, const char *why, err *e)
 {
     const char *scheme = strstr(text, "://"), *at = strrchr(text, '@');

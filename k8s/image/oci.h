@@ -65,7 +65,9 @@ enum oci_kind oci_type_kind(enum oci_type t);
 #define OCI_ARCHITECTURE "s390x"
 #endif
 
-#define OCI_SIZE_MOST ((int64_t)1 << 40) // of a blob: the sum of any manifest's is an int64_t
+#define OCI_SIZE_MOST                                                                              \
+    ((int64_t)1 << 40) // of a blob: small enough that a manifest's sum fits into
+                       // int64_t
 
 // What a manifest says about a blob.
 typedef struct oci_descriptor {
@@ -84,8 +86,8 @@ typedef struct oci_manifest {
     size_t layer_n;
 } oci_manifest;
 void oci_manifest_done(oci_manifest *m);
-// Errors: ERR_INVALID tells what is wrong; an index is an error, too
-// ("… is an index of several images").
+// Errors: ERR_INVALID: the text says what is wrong; an index is an error, too ("… is an index of
+// several images").
 int oci_manifest_parse(const void *bytes, size_t n, oci_manifest *m, err *e);
 
 // The bytes of all its blobs.
@@ -103,15 +105,15 @@ typedef struct oci_ref {
 } oci_ref;
 void oci_ref_done(oci_ref *r);
 int oci_ref_parse(const char *text, oci_ref *r, err *e);
-// Where images without a host go: [http://|https://]HOST[:PORT][/PREFIX].
+// The registry for images without a host: [http://|https://]HOST[:PORT][/PREFIX].
 typedef struct oci_registry {
     char *host;
-    char *prefix; // of names there; NULL: none
+    char *prefix; // prefix of names there; NULL: none
     bool plain;   // http:// was written
 } oci_registry;
 void oci_registry_done(oci_registry *r);
-// Errors: ERR_USAGE; also for a host without a dot and a port, which containers take for a name on
-// Docker Hub.
+// Errors: ERR_USAGE; also for a host without a dot and a port, which container tools take for a
+// name on Docker Hub.
 int oci_registry_parse(const char *text, oci_registry *r, err *e);
 // Do they match the grammar of distribution-spec (pulling manifests)?
 bool oci_name_valid(const char *name);

@@ -15,14 +15,14 @@
 
 enum { BLOCK = 128 << 10, KEPT_MOST = 256 << 20, LINKS_MOST = 40 };
 
-// What a layer says of a name. Kept as bytes: the kind, the name, NUL, and of a link what it leads
-// to, NUL. What has other kinds is not kept, but for the folders above it.
+// What a layer has at a name. Stored as bytes: the kind, the name, NUL, and for a link its target,
+// NUL. Other kinds are not stored, only the folders above them.
 enum kind {
     FOLDER = 'd',
-    ABOVE = 'a', // a folder above an entry, of which the layer says nothing itself
+    ABOVE = 'a', // a folder above an entry, which the layer itself does not list
     LINK = 'l',
     GONE = 'w',   // a whiteout
-    HIDDEN = 'o', // what layers below have in this folder
+    HIDDEN = 'o', // hides what layers below have in this folder
 };
 
 struct names {
@@ -114,7 +114,7 @@ static int scan(int fd, struct names *n, err *e)
     return status;
 }
 
-// What was kept of an earlier reading. false: nothing that can be used.
+// Reads the stored result of an earlier scan. false: there is no usable one.
 static bool read_kept(const char *path, struct names *n)
 {
     AUTO_BUF kept = {0};
@@ -169,7 +169,7 @@ static bool hides(const struct names *n, const char *name)
     }
 }
 
-// What a link leads to, borrowed; NULL: it is none. *folder: it is a folder.
+// The target of a link, borrowed; NULL: not a link. *folder: it is a folder.
 static const char *look(const struct image *all, const char *name, bool *folder)
 {
     *folder = !*name;

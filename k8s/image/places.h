@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Where a place of an image is when links of the image are on its way: "/bin/tool" is
-// "/usr/bin/tool" where bin is a link to usr/bin. A layer that had "bin/tool" would put a folder in
-// the link's place wherever layers are unpacked one by one. It is found from the heads of the
-// layers' entries; those of a layer are read once, and kept in the store. Nothing is owned.
+// Resolves a path of an image through the image's links: "/bin/tool" is "/usr/bin/tool" if bin is a
+// link to usr/bin. A layer with "bin/tool" would replace the link by a folder wherever layers are
+// unpacked one by one. The links are found in the headers of the layers' entries; a layer is
+// scanned once, and the result is kept in the store. Nothing is owned.
 #pragma once
 #include "k8s/image/store.h"
 
-// layers: those of the base first. The links of all names but the last are followed as in a chroot;
-// the last one's, too, if it leads to a folder. *folder: shall it be one, or is there one? New;
+// layers: the base's first. The links of all names but the last are followed as in a chroot; the
+// last one's, too, if it leads to a folder. *folder: it must be a folder, or is one already. New;
 // NULL on an error.
 char *image_place(const image_store *s, const oci_descriptor *layers, size_t n, const char *place,
     bool *folder, err *e);

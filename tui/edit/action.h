@@ -210,5 +210,5 @@ enum action {
 const char *action_name(enum action a); // "" for ACT_NONE
 const char *action_help(enum action a);
 const char *action_group(enum action a); // the group in the help: "Running"
-// Does it end, delete or overwrite something? Then a typed line does it by its whole name only.
+// Does it end, delete or overwrite something? Then a typed line must have its whole name.
 bool action_ends(enum action a);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Computes where a movement leads in a text. Pure: positions in, positions out.
+// Computes where a movement leads in a text. Pure: takes and returns positions.
 #pragma once
 #include "tui/edit/text.h"
 
@@ -22,5 +22,5 @@ pos cursor_move(const text *t, pos p, enum move m, size_t page, int *goal);
 // Screen column of a position.
 int cursor_column(const text *t, pos p);
 
-// The bracket at p, or just before it, and the one that belongs to it, within a few thousand bytes.
+// The bracket at p, or just before it, and its partner, within a few thousand bytes.
 bool cursor_bracket(const text *t, pos p, pos *here, pos *there);

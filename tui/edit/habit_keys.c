@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Keys of other programs (k9s, vim, less, JupyterLab, emacs) that have no meaning of their own
-// where they are listed: for telling a person which key does the same here. Of several actions for
-// one key the first counts that has a key in that place.
+// Keys of other programs (k9s, vim, less, JupyterLab, emacs) that have no meaning of their own in
+// these views: used to tell a person which key does the same here. If several actions are listed
+// for a key, the first one that has a key in that view is shown.
 #include "tui/edit/keymap.h"
 
 static const struct binding bindings[] = {

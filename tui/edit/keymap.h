@@ -33,7 +33,7 @@ extern const struct keymap line_keys;
 // Keys of other programs, and what they do there: for telling which key does it here.
 extern const struct keymap habit_keys;
 
-// Through the time of a run that has ended, in all of its views.
+// Moves through the time of a run that has ended, in all of its views.
 extern const struct keymap time_keys;
 
 // The keys typed so far of a sequence; {0} is none.
@@ -42,10 +42,10 @@ struct key_input {
     key keys[KEYMAP_SEQUENCE];
     size_t n;
 };
-// Feeds one key through the maps; earlier maps win. Returns the action it completes; ACT_NONE with
-// in->n > 0 while a longer sequence is possible; ACT_NONE with in->n == 0 when no sequence begins
-// so: the key is then free for typing. If a sequence is broken off, it is forgotten, and its last
-// key starts a new one.
+// Feeds one key through the maps; earlier maps win. Returns the action that it completes. ACT_NONE
+// with in->n > 0: a longer sequence is possible. ACT_NONE with in->n == 0: no sequence begins with
+// it, so the key may be typed. If a sequence is broken off, it is forgotten, and its last key
+// starts a new one.
 enum action keymap_feed(
     struct key_input *in, const struct keymap *const *maps, size_t n, unsigned mode, key k);
 

@@ -18,11 +18,11 @@ void undo_forget(undo *u); // forgets everything: the text was replaced
 void undo_record(undo *u, pos before, pos at, const char *removed, size_t removed_n,
     const char *inserted, size_t inserted_n);
 void undo_break(undo *u);
-// Changes between these two calls are undone as one. The calls nest.
+// Changes between these two calls are undone together. The calls nest.
 void undo_group_begin(undo *u);
 void undo_group_end(undo *u);
 
-// Undoes or redoes the last group; *cursor becomes the cursor of then. false: there is nothing to
-// do.
+// Undoes or redoes the last group; *cursor becomes the cursor of that time. false: there is nothing
+// to do.
 bool undo_undo(undo *u, text *t, pos *cursor);
 bool undo_redo(undo *u, text *t, pos *cursor);

@@ -16,6 +16,6 @@ void layout_columns(const struct column *columns, size_t n, int gap, int total, 
 // Bytes in the first screen line of a text that is wrapped at `columns`: it is broken after a blank
 // if possible, else anywhere; at least one character.
 size_t layout_wrap(const char *s, size_t n, int columns);
-// The same for the row that begins at byte `from` of a line: one that goes on is indented as the
-// line is, and by two columns more, so that it is seen to go on. *indent: by how many.
+// The same for the row that begins at byte `from` of a line: a continued row is indented like the
+// line, plus two columns, which shows that it continues. *indent: its indentation.
 size_t layout_wrap_on(const char *line, size_t n, size_t from, int columns, int *indent);

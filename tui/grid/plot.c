@@ -109,8 +109,8 @@ static void find_x(const struct series *series, size_t n, double *from, double *
         *to = *from + 1;
 }
 
-// A piece of a line that is cut to the area: in dots, from the left or the right. false: nothing of
-// it is there. Before it becomes whole numbers, since a zoomed one may end far away.
+// Clips a line to the area, in dots, from the left or the right. false: nothing of it is inside.
+// Done before rounding, since a zoomed line may end far away.
 static bool cut(double *x0, double *y0, double *x1, double *y1, int w, int h)
 {
     double dx = *x1 - *x0, dy = *y1 - *y0, a = 0, b = 1;
@@ -147,7 +147,7 @@ static void line(const struct canvas *c, const struct scale *sc, const double fr
     }
 }
 
-// From each value to the next: no spike is lost, however many there are.
+// Draws from each value to the next, so that no spike is lost, however many there are.
 static void curve(const struct canvas *c, const struct series *s, const struct scale *sc)
 {
     double last[2] = {NAN, NAN};
@@ -177,7 +177,7 @@ static void points(const struct canvas *c, const struct series *s, const struct 
     }
 }
 
-// From the one end of each value's interval to the other, with a stroke across each end.
+// Draws from one end of each value's interval to the other, with a stroke across each end.
 static void intervals(const struct canvas *c, const struct series *s, const struct scale *sc)
 {
     int half = c->dots_x > 1 ? 2 : 0;
@@ -211,8 +211,8 @@ void plot_curves(
         curve(&c, &series[i], &sc);
 }
 
-// "── loss 0.0735  ── val_loss 0.0831"; where there is no room with fewer digits, with the short
-// forms that people use, and at last with the names cut.
+// "── loss 0.0735  ── val_loss 0.0831". If there is too little room: with fewer digits, then with
+// common short names, and at last with cut names.
 static const struct legend_size {
     const char *line;
     bool brief_line;
@@ -300,7 +300,7 @@ size_t plot_ticks(double lo, double hi, int most, bool whole, double out[PLOT_TI
     return n;
 }
 
-// With no more digits than tell it from its neighbour, step away; 0: it has none.
+// Rounds to the digits that distinguish it from its neighbour, step away; 0: it has none.
 static void tick_text(double v, double step, buf *out)
 {
     int digits = step > 0 && step < 1 ? (int)ceil(-log10(step) - 1e-6) : 0;
@@ -310,7 +310,7 @@ static void tick_text(double v, double step, buf *out)
         buf_fmt(out, "%.*f", digits, v);
 }
 
-// Where nothing is between two powers of ten a logarithmic axis is written as any other.
+// Without a power of ten in the range, a logarithmic axis is labelled like any other.
 static size_t log_ticks(const struct scale *sc, int most, double out[PLOT_TICKS])
 {
     size_t n = plot_ticks(sc->lo, sc->hi, most, true, out);
@@ -329,7 +329,7 @@ static void y_tick(
     grid_print(g, (rect){plot.x - 1, plot.y, 1, plot.h}, plot.x - 1, y, dim, ascii ? "+" : "┤");
 }
 
-// As many as look well, or, where that are hardly any, as many as fit.
+// As many ticks as look well; if those are too few, as many as fit.
 static size_t find_y_ticks(const struct scale *sc, int rows, double out[PLOT_TICKS])
 {
     enum { WELL = 3, TIGHT = 2, LEAST = 5 };
@@ -346,7 +346,7 @@ static void y_axis(grid *g, rect plot, const struct scale *sc, bool ascii)
     size_t n = find_y_ticks(sc, plot.h, ticks);
     grid_vline(g, (rect){plot.x - 1, plot.y, 1, plot.h}, plot.x - 1, plot.y, plot.h,
         (style){.attrs = ATTR_DIM});
-    if (n < 2) { // no room, or nothing round between the ends
+    if (n < 2) { // no room, or no round number in the range
         ticks[0] = sc->log ? pow(10, sc->lo) : sc->lo;
         ticks[1] = sc->log ? pow(10, sc->hi) : sc->hi;
     }
@@ -363,7 +363,7 @@ static int column_of(rect plot, const struct scale *sc, double x)
     return plot.x + (int)lround((x - sc->x0) / (sc->x1 - sc->x0) * (plot.w - 1));
 }
 
-// The number of a tick below it, within the row. Returns where it begins.
+// Prints the number of a tick below it, within the row. Returns where it begins.
 static int x_label(rect plot, rect row, const struct scale *sc, double v, double step, buf *words)
 {
     buf_clear(words);
@@ -373,8 +373,8 @@ static int x_label(rect plot, rect row, const struct scale *sc, double v, double
     return x < row.x ? row.x : x;
 }
 
-// Where the name of x begins: before the last number, "epoch 6"; where it would hide the number
-// before that, left of the axis, if it is short.
+// Where the name of x begins: before the last number, "epoch 6"; if it would hide the number before
+// that and is short, left of the axis.
 static int name_place(
     rect plot, rect row, const struct scale *sc, const double *ticks, size_t n, double step, int w)
 {
@@ -421,7 +421,7 @@ static void widen_to(struct scale *sc, double y)
     sc->hi = fmax(sc->hi, y);
 }
 
-// The finite range of what stands between x0 and x1.
+// The finite range of the values between x0 and x1.
 static bool find_y(const struct plot *p, struct scale *sc)
 {
     sc->lo = INFINITY;

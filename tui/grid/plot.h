@@ -20,9 +20,8 @@ bool plot_range(const struct series *series, size_t n, double *lo, double *hi);
 void plot_curves(
     grid *g, rect area, const struct series *series, size_t n, double lo, double hi, bool ascii);
 enum { PLOT_AXIS = 8 }; // columns: "1.234e+05" is cut, everything a metric has is not
-// Numbers that a person would write on an axis, 1, 2 or 5 times a power of ten apart, in [lo, hi]:
-// about `most` (at most 3 × most + 2), which `out` has room for. whole: whole numbers only. Returns
-// how many.
+// Round numbers for an axis, 1, 2 or 5 times a power of ten apart, in [lo, hi]: about `most` of
+// them (at most 3 × most + 2, for which `out` has room). whole: only integers. Returns how many.
 enum { PLOT_TICKS = 16 };
 size_t plot_ticks(double lo, double hi, int most, bool whole, double out[PLOT_TICKS]);
 
@@ -31,7 +30,7 @@ struct plot {
     const struct series *series;
     size_t n;
     double from, to;    // of x; from = to: all there is
-    const double *at;   // where a cursor stands, and the legend's values are read; NULL: the last
+    const double *at;   // position of a cursor, where the legend's values are read; NULL: the last
     const char *x_name; // "epoch"; NULL: none
     bool whole;         // x counts something
     bool log;           // the y axis; values that have no logarithm leave a gap
@@ -40,7 +39,7 @@ struct plot {
                  // always do
     bool points; // each value is a dot, not joined with its neighbours
 };
-// Below 12×3 cells only the curves, below 6 rows without x axis.
+// Below 12×3 cells it draws only the curves, below 6 rows no x axis.
 void plot_chart(grid *g, rect area, const struct plot *p);
 
 // A bar of w columns filled to fraction (clamped to 0…1) in eighths of a cell; NaN: unknown, an

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Markdown as md4c reads it: its blocks and spans come as calls, from the outside in, and become
-// rows. md4c names no lines; they follow from where its texts lie in the source.
+// Markdown as md4c parses it: blocks and spans come as calls, from the outside in, and become rows.
+// md4c reports no line numbers; they follow from where its texts are in the source.
 #include "tui/syntax/markdown_layout.h"
 
 #include "base/mem.h"
@@ -89,7 +89,7 @@ static bool is_inside(const struct layout *l, const char *text)
     return text >= l->s && text < l->end;
 }
 
-// Is there an empty line, or one with marks of quotes only, between two places?
+// Is there an empty line, or one with only marks of quotes, between two places?
 static bool is_blank_between(const char *from, const char *to)
 {
     bool blank = false;
@@ -190,7 +190,7 @@ static void push_item(struct layout *l, const MD_BLOCK_LI_DETAIL *detail)
     push_level(l, it);
 }
 
-// An item without a text is a row all the same.
+// An item without a text still makes a row.
 static void pop_level(struct layout *l)
 {
     struct styled none = {0};
@@ -262,7 +262,8 @@ static void code_text(struct layout *l, const char *text, size_t n)
 {
     if (is_inside(l, text)) {
         locate(l, text, l->line.len == 0);
-        l->gap_due = l->gap_due && l->code_rows == 0; // an empty line of it is none between blocks
+        l->gap_due = l->gap_due && l->code_rows == 0; // an empty line in it does not separate
+                                                      // blocks
         l->last = text + n;
     }
     if (n == 1 && *text == '\n') {
@@ -282,7 +283,7 @@ static void close_code(struct layout *l)
     l->gap_due = true;
 }
 
-// md4c does not say where a rule is: in the next line that has the marks of one and no others.
+// md4c does not report where a rule is: it is in the next line that has only the marks of one.
 static const char *find_rule(const struct layout *l)
 {
     const char *line = l->last ? l->last : l->s;
@@ -433,7 +434,7 @@ static void close_link(struct layout *l)
     const char *words = buf_cstr(&l->words.text) +
                         (l->link_from < l->words.text.len ? l->link_from : l->words.text.len);
     l->link--;
-    if (!target || !*target || str_eq(words, target)) // <https://…> says it already
+    if (!target || !*target || str_eq(words, target)) // <https://…> shows its target already
         return;
     style look = style_over(l->base, dim);
     styled_add(&l->words, " (", 2, look);
@@ -441,7 +442,7 @@ static void close_link(struct layout *l)
     styled_add(&l->words, ")", 1, look);
 }
 
-// Of a link in a link (an image that is one) the outer target is shown.
+// For a link in a link (an image that is a link) the outer target is shown.
 static void open_link(struct layout *l, const MD_ATTRIBUTE *target)
 {
     if (l->link++ == 0) {

@@ -15,5 +15,5 @@ markdown *markdown_new(const char *s, size_t n, int width, bool ascii);
 void markdown_free(markdown *m);
 size_t markdown_lines(const markdown *m);
 struct ansi_line markdown_line(const markdown *m, size_t line); // borrowed
-// The line of the source that it comes from, from 0 on.
+// The line of the source that it comes from, counted from 0.
 size_t markdown_source(const markdown *m, size_t line);

@@ -22,7 +22,7 @@ struct markdown {
     size_t n, cap;
 };
 
-// What a block stands in: a quote with its bar, or an item of a list behind its mark.
+// What a block is inside of: a quote with its bar, or an item of a list after its mark.
 struct level {
     bool quote, mark_due; // the next row has the item's mark
     char mark[16];
@@ -42,7 +42,7 @@ struct layout {
     bool ascii;
 
     struct level levels[MARKDOWN_DEPTH];
-    size_t depth;                     // may be more: what is deeper is not indented
+    size_t depth;                     // may be more: deeper levels are not indented
     unsigned numbers[MARKDOWN_DEPTH]; // of the open lists' next items, plus 1; 0: bullets
     char delimiter[MARKDOWN_DEPTH];
     size_t lists;
@@ -63,9 +63,9 @@ struct layout {
     struct styled row;   // being put together
     bool gap_due;        // an empty row comes before the next block
     const char *last;    // where the last text ended
-    const char *counted; // up to here lines are counted
+    const char *counted; // lines are counted up to here
     size_t line_no;      // of `counted`
-    size_t source;       // line of what is written now
+    size_t source;       // line of the text that is being written
 };
 
 // Columns for text behind the bars and marks.

@@ -58,7 +58,7 @@ static size_t run_of(const struct scan *sc, size_t from, size_t most, int (*is)(
     return n;
 }
 
-// An escape of a string: of the languages here none means anything else by these.
+// An escape of a string: other characters after the backslash mean nothing in these languages.
 static size_t escape_length(const struct scan *sc)
 {
     char c = scan_peek(sc, 1);

@@ -26,7 +26,7 @@ bool scan_is_name(char c); // letter, digit, underscore, or beyond ASCII
 void scan_take(struct scan *sc, size_t n, enum syntax_class class);
 void scan_rest(struct scan *sc, enum syntax_class class); // takes the rest of the line
 void scan_skip_blanks(struct scan *sc);
-// A quoted string, from behind its opening quote up to the closing one, or to the line's end (then
+// A quoted string, from after its opening quote up to the closing one, or to the line's end (then
 // false). With `escapes`, escapes are spans of their own.
 bool scan_string(struct scan *sc, const char *quote, bool escapes);
 // Takes a number if one starts here: 12, 0x1F, 1.5e-3.

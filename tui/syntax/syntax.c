@@ -72,8 +72,8 @@ const struct syntax_writing *syntax_writing(syntax_language language)
     return &languages[language].writing;
 }
 
-// Uses only attributes and those of the eight colours that can be read on light and dark
-// backgrounds; with attributes, mono terminals show something, too.
+// Uses only attributes and those of the eight colours that are readable on light and dark
+// backgrounds; the attributes also show on terminals without colours.
 style syntax_style(enum syntax_class c)
 {
     static const style styles[CLASS_COUNT] = {

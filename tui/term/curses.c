@@ -39,14 +39,14 @@ struct real {
     char *type;
     struct termios modes; // as they were before
     struct extras extras;
-    bool synced;   // it shows whole pictures when it is told where they end
-    int64_t asked; // clock_mono when it was asked whether it does; 0: it has answered
+    bool synced;   // it can show whole pictures at once (mode 2026)
+    int64_t asked; // clock_mono when it was asked whether it can; 0: it has answered
     enum focus focus;
     struct mouse clicked; // last, and when
     int64_t clicked_at;
     buf title;
-    size_t changed; // cells, of the picture that is being sent
-    buf begin, end; // what we send beside curses when the terminal is taken and given back
+    size_t changed; // number of cells in the picture that is being sent
+    buf begin, end; // bytes sent besides curses when the terminal is taken and given back
 };
 
 static struct real *real_of(const term *t)
@@ -75,8 +75,8 @@ static bool knows_mouse(void)
     return s && s != (const char *)-1;
 }
 
-// Bracketed paste is ignored where it is not known, but a real VT might print it. xterm and tmux
-// tell Shift-Enter from Enter when asked to (modifyOtherKeys).
+// Bracketed paste is ignored by terminals that do not know it, but a real VT might print it. xterm
+// and tmux distinguish Shift-Enter from Enter when asked to (modifyOtherKeys).
 static void find_strings(struct real *r)
 {
     const char *type = r->type;
@@ -283,7 +283,7 @@ static void note_click(struct real *r, struct mouse *m)
     r->clicked_at = now;
 }
 
-// What the terminal says for our own ears; true: that was one.
+// Handles a report of the terminal that is meant for us; false: it was something else.
 static bool take_report(struct real *r, struct term_event *ev)
 {
     if (ev->kind == EVENT_MOUSE)
@@ -314,8 +314,8 @@ static struct term_event real_read(term *t)
     return ev;
 }
 
-// An answer that comes later would be typed into the shell, or into an editor. Many terminals never
-// answer: only who has hardly come waits for it.
+// An answer that arrives after we have left would be typed into the shell, or an editor. Many
+// terminals never answer, so this waits only if the question was asked just before.
 static void give_back(struct real *r)
 {
     send(r, &r->end);
@@ -427,7 +427,7 @@ static void real_continued(term *t)
     err e = {0};
     if (r->is_away || r->gone || tcgetattr(r->out, &now) != 0 || !(now.c_lflag & ICANON))
         return;    // nobody has had it
-    real_leave(t); // so that what is turned on is turned on once
+    real_leave(t); // so that modes are turned on only once
     real_enter(t, &e);
 }
 
@@ -436,7 +436,7 @@ static enum focus real_focus(const term *t)
     return real_of(t)->focus;
 }
 
-// From now on, and whenever the terminal is taken again.
+// Applies now, and whenever the terminal is taken again.
 static bool real_mouse(term *t, bool on)
 {
     struct real *r = real_of(t);
@@ -522,7 +522,7 @@ static void open_input(struct real *r, int fd)
         r->in = fd;
 }
 
-// newterm takes over these signals; only the loop and restore.c shall have them.
+// newterm installs handlers for these signals, which only the loop and restore.c may handle.
 static const int taken[] = {SIGINT, SIGTERM, SIGTSTP, SIGWINCH};
 static int start_curses(struct real *r, const struct term_options *o, err *e)
 {

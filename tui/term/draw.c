@@ -52,7 +52,7 @@ static attr_t look(const struct draw *d, style s, int *pair)
 {
     attr_t attrs = attributes(s.attrs);
     *pair = 0;
-    if (!d->colors) // a background makes something stand out; reverse does, too
+    if (!d->colors) // a background marks something as prominent; reverse does, too
         return s.bg ? attrs | A_REVERSE : attrs;
     bool bright = false, bright_ground = false;
     int fg = color_number(d, s.fg, COLOR_WHITE, &bright);
@@ -155,8 +155,8 @@ void draw_cell(const struct draw *d, int x, int y, const grid_cell *c)
     int pair;
     attr_t attrs = look(d, c->style, &pair);
     uint32_t base = c->points[0];
-    // The letters of a flag are drawn as letters: terminals disagree about the width of one, and
-    // curses may send the second alone.
+    // Draws the letters of a flag as letters: terminals disagree about the width of one, and curses
+    // may send the second alone.
     if (d->ascii || base < ' ' || point_is_regional(base)) {
         draw_ascii(x, y, c, attrs, pair);
         return;

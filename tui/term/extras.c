@@ -21,7 +21,7 @@ static bool is_one_of(const char *name, const char *const *names)
     return false;
 }
 
-// What is known to show the one or the other; all others ring.
+// Terminals that are known to show one or the other; all others ring.
 static enum notify choose_notify(const struct term_options *o)
 {
     static const char *const nines[] = {
@@ -29,7 +29,7 @@ static enum notify choose_notify(const struct term_options *o)
     static const char *const sevens[] = {"foot", "rxvt", "contour", NULL};
     if (o->notify != NOTIFY_AUTO)
         return o->notify;
-    if (o->tmux || o->screen) // who shows these in turn is not known; both tell of a bell
+    if (o->tmux || o->screen) // the terminal around these is unknown; both pass on a bell
         return NOTIFY_BELL;
     if (is_one_of(o->program, nines) || is_one_of(o->type, nines))
         return NOTIFY_OSC9;
@@ -46,7 +46,7 @@ struct extras extras_of(const struct term_options *o, bool xterm_title, bool mou
     x.mux = o->tmux || str_starts(o->type, "tmux")       ? MUX_TMUX
             : o->screen || str_starts(o->type, "screen") ? MUX_SCREEN
                                                          : MUX_NONE;
-    // The console's kmous is a daemon's; and screen, once asked, keeps each Esc for a mouse's.
+    // The console's kmous is for a daemon; and screen, once asked, holds each Esc back for a mouse.
     x.mouse = mouse && x.osc && x.mux != MUX_SCREEN;
     x.sync_asked = x.osc && x.mux != MUX_SCREEN;
     x.background_asked = x.sync_asked && o->asks_background;
@@ -58,7 +58,7 @@ void extras_begin(const struct extras *x, buf *out)
     buf_str(out, x->title && !x->keeps_title ? "\x1b[22;2t" : "");
     buf_str(out, x->focus ? "\x1b[?1004h" : "");
     buf_str(out, x->mouse ? MOUSE_ON : "");
-    // the answers come when they come, that to the last one last
+    // the answers come later, as events, the one to the last question last
     buf_str(out, x->background_asked ? "\x1b]11;?\x1b\\" : "");
     buf_str(out, x->sync_asked ? "\x1b[?2026$p" : "");
 }
@@ -83,7 +83,7 @@ static bool is_seen(uint32_t point, char not )
            !(point >= 0x2028 && point <= 0x202E) && !(point >= 0x2066 && point <= 0x2069);
 }
 
-// What is seen of a cluster, and blanks for all else.
+// Keeps the visible characters of a cluster, and replaces all others by blanks.
 static void add_cluster(buf *out, const char *s, size_t n, char not )
 {
     for (size_t at = 0, len; at < n; at += len) {
@@ -94,7 +94,8 @@ static void add_cluster(buf *out, const char *s, size_t n, char not )
     }
 }
 
-// Text in so many columns, cut between clusters; `not`: a character that means something there.
+// Text cut to so many columns, between clusters; `not`: a character that would have a meaning
+// there.
 static void add_words(buf *out, const char *s, int columns, char not )
 {
     size_t n = strlen(s);
@@ -117,7 +118,7 @@ void extras_title(const struct extras *x, const char *text, buf *out)
     buf_char(out, '\a');
 }
 
-// Through a multiplexer that would keep a sequence for itself.
+// Wraps a sequence so that a multiplexer passes it on instead of handling it.
 static void pass_on(const struct extras *x, const char *sequence, size_t n, buf *out)
 {
     if (x->mux == MUX_NONE) {
@@ -154,7 +155,7 @@ void extras_notify(const struct extras *x, const char *title, const char *words,
     buf_char(&sequence, '\a');
     pass_on(x, sequence.data, sequence.len, out);
     if (x->mux != MUX_NONE)
-        buf_char(out, '\a'); // which does not hang on what it lets through
+        buf_char(out, '\a'); // which does not depend on what it passes on
 }
 
 void extras_copy(const struct extras *x, const char *bytes, size_t n, buf *out)
@@ -165,6 +166,6 @@ void extras_copy(const struct extras *x, const char *bytes, size_t n, buf *out)
     buf_char(&sequence, '\a');
     if (x->mux == MUX_SCREEN)
         pass_on(x, sequence.data, sequence.len, out);
-    else // tmux has a clipboard of its own, and hands it on if it is set to
+    else // tmux has its own clipboard, and passes it on if configured
         buf_add(out, sequence.data, sequence.len);
 }

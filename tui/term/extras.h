@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What terminals can do beside showing cells, as the sequences that ask for it: mouse, focus,
-// title, clipboard, notifications, whole pictures. Text that goes into them is made harmless. Pure;
+// What terminals can do besides showing cells, and the sequences for it: mouse, focus, title,
+// clipboard, notifications, whole pictures. Text that goes into them is made harmless. Pure;
 // nothing is owned.
 #pragma once
 #include "base/buf.h"
@@ -9,9 +9,9 @@
 struct extras {
     bool osc;         // speaks xterm's language
     bool title;       // has one
-    bool keeps_title; // curses has it saved and brought back already
+    bool keeps_title; // curses has saved and restored it already
     bool mouse, focus, sync_asked, background_asked;
-    enum { MUX_NONE, MUX_TMUX, MUX_SCREEN } mux; // stands between us and the terminal
+    enum { MUX_NONE, MUX_TMUX, MUX_SCREEN } mux; // a multiplexer between us and the terminal
     enum notify notify;                          // never NOTIFY_AUTO
 };
 // xterm_title: terminfo's XT. mouse: terminfo knows one (kmous), and it is wanted.

@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum { ESC = 0x1B, CTRL_C = 3, LONGEST = 64, PASTE_LIMIT = 16 << 20 };
-// After this silence, an incomplete sequence is cut off, and a paste has lost its end.
+// After this silence, an incomplete sequence counts as cut off, and a paste as having lost its end.
 enum { SEQUENCE_MS = 1000, PASTE_MS = 2000 };
 
 struct own_key {
@@ -22,7 +22,7 @@ struct input {
     buf bytes;
     buf paste;                           // lent to the caller when it is complete
     enum { KEYS, PASTING, PASTED } mode; // PASTED: a paste has not ended yet
-    bool cut; // the last event was an Esc, since nothing came behind it in time
+    bool cut; // the last event was an Esc, since nothing followed it in time
     struct own_key *own;
     size_t own_n;
 };
@@ -57,7 +57,7 @@ void input_feed(input *in, const char *bytes, size_t n)
     buf_add(&in->bytes, bytes, n);
 }
 
-// What the parsers below found: a key of `n` bytes, or a report; n bytes of nothing (key 0); or,
+// The result of the parsers below: a key of `n` bytes, or a report; n bytes to ignore (key 0); or,
 // with n = 0, the start of something longer.
 struct found {
     key key;
@@ -152,8 +152,8 @@ static key csi_key(const unsigned p[4], char final)
     return k ? key_normal(k | modifiers(p[1])) : 0;
 }
 
-// xterm's SGR mouse: button, column and row. Of buttons only the left one, when it goes down, and
-// the wheel mean something here; with Shift the mouse is the terminal's own.
+// xterm's SGR mouse: button, column and row. Only pressing the left button, and the wheel, mean
+// something here; with Shift the terminal itself uses the mouse.
 static struct found parse_mouse(const unsigned p[4], char final, size_t n)
 {
     enum { BUTTON = 3, MOTION = 32, WHEEL = 64, MORE = 128, PLACES = 10000 };
@@ -170,7 +170,8 @@ static struct found parse_mouse(const unsigned p[4], char final, size_t n)
     return f;
 }
 
-// What begins with "\e[?", "\e[<", "\e[>" or has a '$' is said by the terminal, not by a key.
+// Sequences that begin with "\e[?", "\e[<", "\e[>" or have a '$' are reports of the terminal, not
+// keys.
 static struct found parse_report(const char *s, const unsigned p[4], char final, size_t n)
 {
     if (s[2] == '<')
@@ -320,7 +321,7 @@ static struct found parse_escape(const input *in, const char *s, size_t n)
     if (s[1] == ESC && n > 2 && s[2] == ESC)
         return (struct found){FK_ESC, 1};
     // Alt sends Esc before the key; also before a sequence (rxvt). Two keys in one packet look the
-    // same, but for a letter that is there twice: Esc d d was typed.
+    // same, except for a letter that is there twice: Esc d d was typed.
     struct found f = s[1] == ESC ? parse_escape(in, s + 1, n - 1) : parse_plain(s + 1, n - 1);
     if (!f.n)
         return more;
@@ -341,7 +342,7 @@ static bool begins_report(const char *s, size_t n)
            (n > 2 && *s == ESC && s[1] == '[' && s[2] >= '<' && s[2] <= '?');
 }
 
-// No more bytes come: the first byte is a key of its own; "\eO" and "\e[" are Alt with a letter.
+// No more bytes come: the first byte is a key by itself; "\eO" and "\e[" are Alt with a letter.
 static struct found parse_late(const char *s, size_t n)
 {
     if (begins_report(s, n))
@@ -366,8 +367,8 @@ static bool ends_with_ctrl_c(const buf *bytes)
     return bytes->len && bytes->data[bytes->len - 1] == CTRL_C;
 }
 
-// Takes pasted bytes, up to the end of the paste; or to what may be the start of the end; or to a
-// C-c that nothing follows. true: the paste is over; bytes beyond a paste's limit are lost.
+// Takes pasted bytes, up to the end of the paste; or to a possible start of the end; or to a C-c
+// that nothing follows. true: the paste is over; bytes beyond a paste's limit are dropped.
 static bool take_paste(input *in, bool late)
 {
     buf *b = &in->bytes;
@@ -405,8 +406,8 @@ static void begin_paste(input *in, size_t skip)
     in->mode = PASTING;
 }
 
-// The rest of a sequence whose Esc was taken for a key, as a slow line has cut it there: what a
-// person does not type within a moment. begins: it may become one.
+// Is this the rest of a sequence whose Esc was taken for a key because a slow line cut it there? A
+// person does not type that within a moment. begins: it may become one.
 static bool is_rest(const input *in, bool *begins)
 {
     AUTO_BUF whole = {0};
@@ -428,7 +429,7 @@ static bool is_rest(const input *in, bool *begins)
     return f.key || f.report.kind || report || paste;
 }
 
-// Puts an Esc back before what is the rest of its sequence. false: wait for more of it.
+// Puts the Esc back before the rest of its sequence. false: wait for more of it.
 static bool join_cut(input *in, bool late)
 {
     bool begins, is = is_rest(in, &begins);

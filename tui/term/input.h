@@ -13,9 +13,8 @@ enum { INPUT_SEQUENCE = 16 };
 void input_add_key(input *in, const char *sequence, key k);
 
 void input_feed(input *in, const char *bytes, size_t n);
-// The next key, paste or report of the terminal; EVENT_NONE when there is none yet. `late`:
-// input_wait_ms has passed since the last bytes, so that an Esc is an Esc. Sequences that nobody
-// knows are dropped.
+// The next key, paste or report of the terminal; EVENT_NONE: none yet. `late`: input_wait_ms has
+// passed since the last bytes, so that an Esc is the key Esc. Unknown sequences are dropped.
 struct term_event input_next(input *in, bool late);
 // The milliseconds of silence after which `late` turns held bytes into an event; for an Esc
 // escape_ms; -1: no bytes are held.

@@ -9,12 +9,12 @@
 #include "tui/grid/grid.h"
 #include "tui/term/terminfo.h"
 
-// How somebody who looks elsewhere is told of something. AUTO: as the terminal is known to show it,
-// else by the bell.
+// How to notify a person who looks elsewhere. AUTO: as this terminal is known to show it, else by
+// the bell.
 enum notify { NOTIFY_AUTO, NOTIFY_BELL, NOTIFY_OSC9, NOTIFY_OSC777, NOTIFY_NONE };
 
-// What the environment says; cli/ reads it and passes it in. cli/ also calls setlocale(LC_CTYPE),
-// without which the C library knows no character beyond ASCII.
+// Settings from the environment; cli/ reads it and passes them in. cli/ also calls
+// setlocale(LC_CTYPE), without which the C library knows no character beyond ASCII.
 struct term_options {
     const char *type;         // TERM
     struct terminfo terminfo; // of our own
@@ -24,7 +24,7 @@ struct term_options {
     const char *program;      // TERM_PROGRAM, or NULL
     bool vte;                 // VTE_VERSION is set
     bool tmux, screen;        // it is one of these that we talk to
-    bool no_mouse;            // it is the terminal's from the start
+    bool no_mouse;            // the terminal keeps the mouse from the start
     bool asks_background;     // an EVENT_BACKGROUND may follow
     enum notify notify;
     int escape_ms; // how long Esc waits for the rest of a key; 0: 25
@@ -37,8 +37,8 @@ enum term_event_kind {
     EVENT_MOUSE,
     EVENT_RESIZE,
     EVENT_CLOSED,
-    EVENT_BACKGROUND, // the terminal has said what colour it is, since it was asked
-    EVENT_FOCUS,      // this one and the next are taken by the terminal itself
+    EVENT_BACKGROUND, // the terminal has reported its colour, since it was asked
+    EVENT_FOCUS,      // the terminal itself uses this one and the next
     EVENT_MODE,
 };
 struct term_event {
@@ -76,19 +76,20 @@ struct term_event term_read(term *t);
 int term_wait_ms(const term *t);
 // On SIGWINCH: an EVENT_RESIZE follows, and everything must be presented again.
 void term_resized(term *t);
-// On SIGCONT: takes the tty again if a shell has had it since, as after a SIGSTOP, which gives no
-// program the time to give it back.
+// Call it on SIGCONT: takes the tty again if a shell has had it since, as after a SIGSTOP, which
+// gives no program the time to give it back.
 void term_continued(term *t);
 
 // Is this the terminal that is looked at?
 enum focus { FOCUS_UNKNOWN, FOCUS_HERE, FOCUS_ELSEWHERE };
 enum focus term_focus(const term *t);
-// Clicks and the wheel come as events, or are the terminal's own (for its selection). false: it
-// sends none.
+// Makes clicks and the wheel events, or leaves them to the terminal (for its selection). false: the
+// terminal sends none.
 bool term_mouse(term *t, bool on);
-void term_title(term *t, const char *text); // the window's; what was there comes back at the end
-// To the clipboard of the terminal, which may refuse without a word. Errors: it has none, or this
-// is more than TERM_COPY_MAX bytes.
+void term_title(term *t, const char *text); // the window's title; the old one is restored at the
+                                            // end
+// Copies to the terminal's clipboard; the terminal may refuse silently. Errors: it has none, or
+// this is more than TERM_COPY_MAX bytes.
 enum { TERM_COPY_MAX = 74994 };
 int term_copy(term *t, const char *bytes, size_t n, err *e);
 // Rings or shows these words, as the options have it.
