@@ -45,7 +45,7 @@ enum {
     ROOMS_MOST = 8 << 20, // for all ranks together, unless each would get less than the least
     FEW_BYTES = 1 << 16,  // for all ranks: up to this size each rank adds up everything, which
                           // saves a wait
-    FEW_RANKS = 2         // the same for these operations: sharing the work would not save reading
+    FEW_RANKS = 2 // with so many ranks at most, too: sharing the work would not save reading
 };
 
 // A wait within a step is rarely longer than the spin. A sleeping rank checks from time to time
@@ -98,7 +98,7 @@ struct shared {
     size_t room;
     bool spins;
     bool failed;
-    bool lends;          // this rank has its loan
+    bool borrowed;       // this rank uses its memory for gradients
     int64_t since, told; // for the operation in progress: when it first slept, and last reported
                          // that
     int64_t interval;
@@ -353,17 +353,17 @@ static float *loan_of_rank(const shared *s, int rank)
 
 float *shared_lend(shared *s, size_t n)
 {
-    if (s->rank < 0 || s->lends || n > LOAN * s->room / sizeof(float))
+    if (s->rank < 0 || s->borrowed || n > LOAN * s->room / sizeof(float))
         return NULL;
     float *loan = loan_of_rank(s, s->rank);
     memset(loan, 0, n * sizeof *loan);
-    s->lends = true;
+    s->borrowed = true;
     return loan;
 }
 
 void shared_take_back(shared *s)
 {
-    s->lends = false;
+    s->borrowed = false;
 }
 
 static char *room_of_rank(const shared *s, const struct view *v, int rank)
