@@ -156,7 +156,7 @@ void compare_output(
 
 #define DIGITS "0123456789"
 
-// "1m43s", "2h03m": durations of a minute or more. Returns the length; 0: it is none.
+// "1m43s", "2h03m": durations of a minute or more. Returns the length; 0: no duration.
 static size_t long_time(const char *s)
 {
     size_t n = 0, parts = 0;
@@ -184,7 +184,7 @@ static size_t short_time(const char *s)
 }
 
 // A word at s that has a part which differs in each run and means nothing: "0x55d0c0ffee", "12ms".
-// Returns its length, and its replacement; 0: it is none.
+// Returns its length, and its replacement; 0: no such word.
 static size_t passing_word(const char *s, bool begins, const char **as)
 {
     size_t hex = str_starts(s, "0x") ? strspn(s + 2, DIGITS "abcdef") : 0;

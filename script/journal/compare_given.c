@@ -82,7 +82,7 @@ static size_t matches(const char *s, const char *pattern)
     return i;
 }
 
-// A word that the cluster or the program made for this run. Returns its length; 0: it is none.
+// A word that the cluster or the program made for this run. Returns its length; 0: another word.
 static size_t made_word(const char *s, const char **as)
 {
     static const struct {
