@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Brings a sandbox's objects to life: the kubelet, which runs pods as processes, and the
-// controllers of Jobs, SparkApplications and MPIJobs. The program opens it after sandbox_open and
-// closes it before sandbox_close. It owns all processes, and no process outlives it.
+// controllers of Jobs, SparkApplications and their schedules. The program opens it after
+// sandbox_open and closes it before sandbox_close. It owns all processes, and no process outlives
+// it.
 #pragma once
 #include "k8s/sandbox/nodes/kubelet.h"
 
