@@ -17,11 +17,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum {
-    FIRST_MS = 10,
-    LAST_MS = 200
-}; // between two checks; the locks that show it cannot be
-   // waited for
+// Between two checks: we cannot wait for the locks that show whether the run is over.
+enum { FIRST_MS = 10, LAST_MS = 200 };
 
 struct waited {
     char *run, *journal, *mark;

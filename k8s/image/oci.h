@@ -65,9 +65,8 @@ enum oci_kind oci_type_kind(enum oci_type t);
 #define OCI_ARCHITECTURE "s390x"
 #endif
 
-#define OCI_SIZE_MOST                                                                              \
-    ((int64_t)1 << 40) // of a blob: small enough that a manifest's sum fits into
-                       // int64_t
+// The most bytes of a blob: the sum of a manifest's fits into int64_t.
+#define OCI_SIZE_MOST ((int64_t)1 << 40)
 
 // What a manifest says about a blob.
 typedef struct oci_descriptor {

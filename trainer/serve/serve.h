@@ -42,10 +42,8 @@ struct serve_options {
     void (*trouble)(const char *text); // what goes on without it; NULL: nobody listens
 };
 
-enum {
-    SERVE_CONNECTIONS = 16384
-}; // the most connections, if the process may have so many
-   // descriptors
+// The most connections, if the process may have so many descriptors.
+enum { SERVE_CONNECTIONS = 16384 };
 
 typedef struct server server;
 // Listens on all addresses, IPv6 too where there is that.

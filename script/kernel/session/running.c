@@ -15,10 +15,8 @@
 #include <stdio.h>
 #include <string.h>
 
-enum {
-    AHEAD_MAX = 16
-}; // executions that the Lua thread has ready, so that it need not wait for
-   // the loop
+// Executions that the Lua thread has ready, so that it need not wait for the loop.
+enum { AHEAD_MAX = 16 };
 
 static const int64_t cleanup_limit = 60 * CLOCK_SEC; // for a cell without timeout=
 
@@ -257,8 +255,8 @@ static void on_owing(void *arg, execution *x)
     limit_cell(k, x->owed_ns);
     if (turn_why(&x->turn) == FAILURE_NONE)
         return;
-    cJSON *event =
-        message_new(MESSAGE_kernel); // so that no person sends a second interrupt too early
+    // So that no person sends a second interrupt too early.
+    cJSON *event = message_new(MESSAGE_kernel);
     json_set_str(event, "state", "interrupting");
     json_set_str(event, "cell", x->turn.cell);
     json_set_int(event, "limit", x->owed_ns / CLOCK_MS);
