@@ -15,8 +15,8 @@
 enum {
     SMALL = 4096,       // bytes of HEAD, of a ref, of the file .git
     PACKED = 64 << 20,  // bytes of packed-refs
-    LINKS_MAX = 5,      // refs that name one another
-    FOLDERS_MAX = 1000, // folders above that are looked into
+    LINKS_MAX = 5,      // the longest chain of refs that name one another
+    FOLDERS_MAX = 1000, // how many parent folders are searched
 };
 
 // The text of a regular file without trailing blanks; NULL: no such file. Does not wait on a pipe

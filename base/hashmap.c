@@ -20,7 +20,7 @@ struct entry {
 struct hashmap {
     struct entry *entries;
     size_t size, count; // size: a power of two
-    bool borrows;       // its keys are somebody else's
+    bool borrows;       // its keys belong to the caller
 };
 
 // One step of FNV-1a, for eight bytes. The high bits, which depend on all others, are mixed into
@@ -142,7 +142,7 @@ bool hashmap_remove(hashmap *m, const void *key, size_t n)
     for (size_t i = (hole + 1) & mask; m->entries[i].key; i = (i + 1) & mask) {
         size_t home = m->entries[i].hash & mask;
         if (((i - home) & mask) < ((i - hole) & mask))
-            continue; // it would stand before its own place
+            continue; // it would be before its own place
         m->entries[hole] = m->entries[i];
         hole = i;
     }

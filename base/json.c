@@ -140,7 +140,7 @@ static bool is_number(const char *p, size_t n)
     return i == n || !in_number(p[i]);
 }
 
-// A byte that stands for itself in a string.
+// A byte that needs no escape in a string.
 static bool is_plain(signed char c)
 {
     return c >= 0x20 && c != '"' && c != '\\';

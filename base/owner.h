@@ -26,7 +26,7 @@ void owner_remove(const char *path, int *owner);
 // link to it is kept in `folder` and owned by us. A sweep that finds the link without an owner
 // removes the folder.
 struct owner_temp {
-    char *path, *link; // NULL: there is none
+    char *path, *link; // NULL: none
     int owner;
 };
 // Makes "PARENT/PREFIX…" with mode 0700. If `folder` is NULL there is no link: only

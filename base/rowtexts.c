@@ -9,7 +9,7 @@
 
 struct text {
     struct text *before, *after;
-    char json[]; // and behind its end the uid
+    char json[]; // and after its end the uid
 };
 
 struct rowtexts {
@@ -70,7 +70,7 @@ void rowtexts_put(rowtexts *t, const cJSON *row)
     one->after = old ? old->after : NULL;
     link_in(t, one);
     if (old)
-        hashmap_remove(t->by_uid, uid, n); // the key goes with it
+        hashmap_remove(t->by_uid, uid, n); // also frees the key
     free(old);
     hashmap_set(t->by_uid, one->json + json.len + 1, n, (uintptr_t)one);
 }

@@ -14,5 +14,5 @@ void rowtexts_free(rowtexts *t); // NULL is fine
 void rowtexts_put(rowtexts *t, const cJSON *row);
 void rowtexts_drop(rowtexts *t, const char *uid); // NULL or an unknown uid does nothing
 bool rowtexts_has(const rowtexts *t, const char *uid);
-cJSON *rowtexts_get(const rowtexts *t, const char *uid); // new; NULL: it is not there
+cJSON *rowtexts_get(const rowtexts *t, const char *uid); // new; NULL: no such row
 cJSON *rowtexts_array(const rowtexts *t);                // all of them, new

@@ -14,7 +14,7 @@
 struct act {
     const char *verb;   // "exec"
     const char *effect; // "cluster"; "local": it changes nothing in the cluster
-    err *error;         // of the caller, who prints it after act_done
+    err *error;         // the caller's, who prints it after act_done
     char id[17];
     char *folder; // of the ledger
     mask *mask;   // masks secrets in the lines of the ledger and in the error

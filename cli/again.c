@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-// What is hidden cannot be run.
+// A source that is partly masked cannot be run.
 static int check_source(const struct again *a, err *e)
 {
     const notebook *nb = fold_notebook(a->then);

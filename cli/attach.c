@@ -46,7 +46,7 @@ static const char *list_title(const struct offers *all)
                              : "No kernel of this folder is alive; elsewhere there are";
 }
 
-// Where nobody can choose.
+// Lists the kernels if nobody can choose.
 static int print_list(const struct offers *all)
 {
     say(stderr, "firesteel: %s; say which: firesteel attach RUN\n", list_title(all));

@@ -19,7 +19,7 @@ static const struct {
     enum bundle_part part;
     const char *place;
     bool optional;
-    const char *to; // NULL: the same place
+    const char *to; // NULL: to the same place
 } own[] = {
     {BUNDLE_PROGRAM, BUNDLE_MAIN, BINDIR "/firesteel"},
     {BUNDLE_PROGRAM, BUNDLE_MAIN, LIBEXECDIR "/firesteel-kernel"},

@@ -66,7 +66,7 @@ __attribute__((format(printf, 2, 3))) static void lost(struct conversion *c, con
     c->told = true;
 }
 
-// What of an .ipynb no text format has.
+// Parts of an .ipynb that a text format cannot hold.
 static void tell_outputs(struct conversion *c)
 {
     AUTO_JSON *j = notebook_to_ipynb(c->nb, NULL, NULL);

@@ -43,7 +43,7 @@ void doctor_found(struct doctor *d, const char *name, enum health health, const 
 }
 
 struct round;
-// A program that is asked, and what it said.
+// A program that is asked, and its output.
 struct asked {
     struct round *round;
     const char *name;
@@ -100,7 +100,7 @@ static void ask(struct round *r, const char *name, const char *const *argv,
     }
 }
 
-// The first line of what a program said.
+// The first line of a program's output.
 static const char *first_line(struct asked *a)
 {
     char *text = (char *)buf_cstr(&a->out);

@@ -372,7 +372,7 @@ static int prepare(struct cli *cli, struct arguments *a, err *e)
     o->self = cli_program(cli, "firesteel-kernel", e);
     if (read_past(a, e) < 0)
         return -1;
-    if (!a->examine && check_registry(o->cluster.registry, e) < 0) // else it is a finding
+    if (!a->examine && check_registry(o->cluster.registry, e) < 0) // otherwise it becomes a finding
         return -1;
     o->kubeconfig = o->cluster.kubeconfig;
     if (!o->cluster.kubeconfig)
@@ -406,7 +406,7 @@ static int run(struct cli *cli, struct arguments *a, const char *note)
         return fail(&e);
     o->recover = *note ? note : o->recover;
     if (*note)
-        o->run = o->resume = NULL; // after a restart it is another run
+        o->run = o->resume = NULL; // after a restart it is a new run
     o->parameters = *note ? NULL : (const char *const *)a->parameters;
     o->redo = (const char *const *)a->redo;
     o->keep = (const char *const *)a->keep;

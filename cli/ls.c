@@ -17,7 +17,7 @@ enum { COLUMNS = 7 };
 static const char *const heads[COLUMNS] = {
     "RUN", "PID", "STATE", "ENDS", "MEMORY", "HOLDS", "FOLDER"};
 
-// When it ends by itself.
+// The time at which an unused kernel ends.
 static char *end_of(const struct kernel *k)
 {
     AUTO_BUF text = {0};

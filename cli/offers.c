@@ -158,7 +158,7 @@ static char *own_needs(const char *words)
     return buf_take(&said);
 }
 
-// What is not said is what its cells declare.
+// Otherwise what its cells declare.
 static char *needs_of(const notebook *nb, size_t at)
 {
     char *own = nb && at < notebook_count(nb) ? own_needs(notebook_cell(nb, at)->source) : NULL;

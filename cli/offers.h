@@ -14,7 +14,7 @@ struct offer {
     char *about, *detail; // a short and a long description; NULL: none
     int64_t when;         // wall ns: started or changed
     bool here;            // in this folder
-    bool follows;         // a BLANK: it stands below notebooks
+    bool follows;         // a BLANK: listed after notebooks
 };
 struct offers {
     struct offer *list;

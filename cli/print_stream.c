@@ -16,7 +16,7 @@ struct print_stream {
     size_t open; // bytes fed since the last newline
     char *said[ANSI_WINDOW];
     size_t next;  // lines from here on have not been handed out
-    bool as_said; // those before have not been rewritten since
+    bool as_said; // earlier lines have not been rewritten since
 };
 
 print_stream *print_stream_new(void)

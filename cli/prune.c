@@ -326,7 +326,7 @@ static int prune(struct cli *cli, const struct choice *c)
         choose(&p);
         code = check_fields(&p);
         code = code ? code : settle(&p);
-        runs_list_close(runs_list_open(p.folder, NULL)); // the index forgets what is gone
+        runs_list_close(runs_list_open(p.folder, NULL)); // drops removed runs from the index
     } else {
         code = cli_error(cli, &e);
     }

@@ -66,7 +66,7 @@ static void make_raw(struct session *s)
     s->raw = tcsetattr(STDIN_FILENO, TCSADRAIN, &raw) == 0;
 }
 
-// What the reader has read; n 0: the end.
+// Bytes that the reader has read; n 0: the end.
 struct piece {
     struct session *session;
     size_t n;

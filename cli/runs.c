@@ -177,7 +177,7 @@ static const char **fields_of(const struct wish *wish)
     return fields;
 }
 
-// What cannot be read is told once.
+// A field that cannot be read is reported once.
 static void tell(struct shown *s, const err *e)
 {
     if (e->code)

@@ -21,7 +21,7 @@ static void put(FILE *to, const char *text, size_t n)
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     AUTO_BUF clean = {0}, told = {0};
     if (to == stderr) {
-        fflush(stdout); // what was said before
+        fflush(stdout); // earlier output first
         pthread_once(&once, learn);
         mask_text(of_environment, text, n, &told);
         text = buf_cstr(&told);

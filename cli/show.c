@@ -39,7 +39,7 @@ static void print_head(struct cli *cli, const fold *f)
     }
 }
 
-// What is needed to do it again.
+// Prints what is needed to repeat the run.
 static void print_origin(const fold *f)
 {
     AUTO_BUF text = {0};

@@ -418,7 +418,7 @@ static bool mouse(void *arg, bool on)
     return term_mouse(((workbench *)arg)->term, on);
 }
 
-// Who looks at the terminal sees it anyway.
+// A person who looks at the terminal sees it anyway.
 static void notify(void *arg, const char *title, const char *words)
 {
     workbench *w = arg;

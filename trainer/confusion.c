@@ -160,7 +160,7 @@ static double over(double a, double b)
     return b != 0 ? a / b : 0;
 }
 
-// Keras adds 1e-7 to what it divides by.
+// Keras adds 1e-7 to each divisor.
 static double f_score(struct counts n, double beta)
 {
     const double little = 1e-7;
@@ -237,7 +237,7 @@ int confusion_watch(watch *w, const char *name, const confusion_spec *spec, err 
     return 0;
 }
 
-// A metric by itself.
+// A metric with its own name and threshold.
 
 struct single {
     metric metric;

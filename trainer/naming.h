@@ -17,7 +17,7 @@
 #include <stddef.h>
 
 typedef struct naming_hit {
-    size_t at;    // in `there`; SIZE_MAX: it was not found
+    size_t at;    // index in `there`; SIZE_MAX: not found
     size_t other; // another one that fits equally well, so none was chosen; SIZE_MAX: none
     bool torch;   // by its name in PyTorch
 } naming_hit;

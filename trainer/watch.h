@@ -71,7 +71,7 @@ typedef struct confusion_spec {
 } confusion_spec;
 
 int confusion_watch(watch *w, const char *name, const confusion_spec *spec, err *e);
-// -1 with e: it is none; the error names all.
+// -1 with e: no such kind; the error lists all.
 int confusion_parse(const char *text, confusion_kind *kind, err *e);
 
 // A metric of metric.h as a watch, under its own name, and with its own threshold if it is

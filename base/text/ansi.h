@@ -70,7 +70,7 @@ size_t ansi_text_calm(const ansi_text *t);
 // Hands over, in order, the lines that no sequence can reach any more, and drops them. For texts
 // without a limit.
 void ansi_text_take(ansi_text *t, void (*line)(void *arg, struct ansi_line line), void *arg);
-style ansi_text_style(const ansi_text *t); // of what follows
+style ansi_text_style(const ansi_text *t); // the style of text to come
 // Is the last line without its newline yet?
 bool ansi_text_is_open(const ansi_text *t);
 // Borrowed until the next feed.

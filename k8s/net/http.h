@@ -85,7 +85,7 @@ struct http_response {
     int status;  // 200, 404, …; 0: no response
     bool sent;   // was any byte of the request sent? If not, sending it again is safe
     buf headers; // of the final response: "Name: value\r\n" lines
-    buf body;    // the bytes that were kept
+    buf body;    // the bytes kept
 };
 void http_response_done(struct http_response *r);
 // The value of the first header of this name (in any case), new; NULL if there is none.

@@ -67,7 +67,7 @@ struct pool {
     bool reads;              // that event brought bytes of a body
     loop_timer *rest_timer;
     bool rests;              // rest_timer runs
-    struct records *records; // those that hold bytes
+    struct records *records; // readers that hold bytes
 };
 
 struct http {
@@ -108,7 +108,7 @@ struct http_stream {
     int64_t window, moved;  // clock_mono of the last check of the speed; bytes since
 
     struct http_response response;
-    buf pending; // a 2xx body that was not handed out yet
+    buf pending; // bytes of a 2xx body not handed out yet
     CURLcode result;
     err error; // our own error, stronger than curl's: limit, reader
 };

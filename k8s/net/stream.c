@@ -123,7 +123,8 @@ static void set_headers(http_stream *s, const struct http_request *r)
         s->headers = curl_slist_append(s->headers, *h);
     s->headers = curl_slist_append(s->headers, "Expect:"); // do not wait for 100 Continue
     if (!has_header(r, "Content-Type"))
-        s->headers = curl_slist_append(s->headers, "Content-Type:"); // else curl says it is a form
+        s->headers = curl_slist_append(s->headers, "Content-Type:"); // otherwise curl declares a
+                                                                     // form
 }
 
 static void set_method(http_stream *s, const struct http_request *r)
@@ -247,7 +248,7 @@ static void set_connection(http_stream *s, const struct http_request *r)
         return;
     curl_easy_setopt(c, CURLOPT_CONNECT_ONLY, 1L);
     curl_easy_setopt(c, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
-    curl_easy_setopt(c, CURLOPT_HTTPPROXYTUNNEL, 1L); // a proxy shall not read what follows
+    curl_easy_setopt(c, CURLOPT_HTTPPROXYTUNNEL, 1L); // the proxy must not read what follows
     curl_easy_setopt(c, CURLOPT_FRESH_CONNECT, 1L);
 }
 
@@ -554,7 +555,7 @@ void stream_serve(http_stream *s)
         s->ops->data(s->arg, bytes.data, bytes.len);
         if (h->serving != s)
             return;                                // the owner has closed it
-        if (s->held && !s->paused && !s->finished) // goes on in the loop's next turn
+        if (s->held && !s->paused && !s->finished) // continues in the loop's next turn
             loop_timer_start(turn_timer(s), 0, 0);
     }
     h->serving = NULL;

@@ -20,7 +20,7 @@ enum { PING_MS = 10000, SILENCE_MS = 60000, PIECE = 16 << 10, CLOSE_NORMAL = 100
 
 struct websocket {
     http_stream *stream;
-    loop_poll *poll;   // NULL until the connection stands
+    loop_poll *poll;   // NULL until connected
     loop_timer *alive; // pings, and notices silence
     loop_timer *turn;  // continues after a full turn, and with data that came while it was paused
     const struct websocket_ops *ops;
@@ -153,7 +153,7 @@ static void on_close(websocket *w, const struct wsframe_message *m)
     unsigned code =
         m->n < 2 ? CLOSE_NORMAL : (unsigned)(uint8_t)m->bytes[0] << 8 | (uint8_t)m->bytes[1];
     queue_frame(w, WSFRAME_CLOSE, m->bytes, m->n < 2 ? m->n : 2, NULL, 0);
-    send_queue(w); // as far as it goes
+    send_queue(w); // as much as the server takes
     if (code == CLOSE_NORMAL)
         return finish(w, &none);
     err e = {0};

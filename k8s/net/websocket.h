@@ -12,7 +12,7 @@ struct websocket_ops {
     void (*open)(void *arg, const char *protocol);
     // A whole message, binary or text. The callback may close the websocket, or pause it.
     void (*message)(void *arg, const char *bytes, size_t n);
-    void (*drained)(void *arg); // all that was sent has left; may be NULL
+    void (*drained)(void *arg); // everything was sent; may be NULL
     // Called once at the end; the websocket is freed after it: do not close it. e->code is ERR_NONE
     // when the server closed the connection in order, and also when it refused with an HTTP
     // response: then the response has that status, which is not 101.

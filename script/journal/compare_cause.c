@@ -204,7 +204,7 @@ static const char *earliest(const cJSON *set)
     return first ? first->string : NULL;
 }
 
-// id: of the cell that has told the metric.
+// id: the cell that recorded the metric.
 static cJSON *cause_of(const struct flow *w, const char *id)
 {
     const cJSON *set = id ? json_get(w->cells, id) : NULL, *change;

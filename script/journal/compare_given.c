@@ -12,7 +12,7 @@
 #define DIGITS "0123456789"
 #define HEX    DIGITS "abcdef"
 
-// A text of one run, and what stands for it.
+// A text of one run, and its placeholder.
 struct given {
     char *text;
     const char *as;

@@ -156,7 +156,7 @@ const struct run_cell *fold_cell_by_id(const fold *f, const char *id, size_t *i)
 size_t fold_gone_count(const fold *f);
 const struct run_cell *fold_gone(const fold *f, size_t i);
 size_t fold_in_state(const fold *f, enum cell_state state); // how many of them are in the document
-const struct run_cell *fold_running(const fold *f);         // the one that runs; NULL: none
+const struct run_cell *fold_running(const fold *f);         // the running cell; NULL: none
 // A global that the cell read and another cell has changed since; NULL: none. Changes inside of a
 // table may go unnoticed.
 const char *fold_moved(const fold *f, const struct run_cell *c);

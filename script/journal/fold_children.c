@@ -206,7 +206,7 @@ int fold_narrow(fold *f, const char *name, err *e)
                                               : RUN_OK;
     f->narrowed = true;
     f->started = began_of(child);
-    const cJSON *seconds = json_get(child->value, "seconds"); // one that was taken over has its own
+    const cJSON *seconds = json_get(child->value, "seconds"); // a child taken over has its own time
     f->earlier = cJSON_IsNumber(seconds) ? (int64_t)(seconds->valuedouble * CLOCK_SEC)
                                          : child->ended - child->started;
     free(f->message);

@@ -471,7 +471,7 @@ static bool is_of_table(const char *field)
     return false;
 }
 
-// A null takes back what was said.
+// A null removes the earlier value.
 static void fold_table(struct output *o, const cJSON *fields)
 {
     cJSON *table = table_of(o->data);
@@ -491,7 +491,7 @@ static int on_update(fold *f, const cJSON *r, err *e)
 {
     struct output *o = fold_find_display(f, json_int_or(r, "id", -1));
     if (!o)
-        return 0; // its cell has started anew
+        return 0; // its cell has started again
     o->updates++;
     if (json_get(r, "data")) {
         rowset_free(STEAL(o->rows));
@@ -604,7 +604,7 @@ static int on_ledger(fold *f, const cJSON *r, err *e)
         l->midway = l->made != NULL;
     set_json(&l->result, json_get(r, "result"));
     if (json_get(r, "result") && l->outcome && l->result)
-        cJSON_Delete(STEAL(l->made)); // the result says it
+        cJSON_Delete(STEAL(l->made)); // the result contains it
     if (json_str(r, "message"))
         set_string(&l->message, json_str(r, "message"));
     l->masked = l->masked || json_bool_or(r, "masked", false);

@@ -221,7 +221,7 @@ struct graph {
     hashmap *made, *used; // keys that any run has made; used, or put into what it made
 };
 
-// true: it was not there yet.
+// true: it was added.
 static bool put_new(hashmap *map, const char *key)
 {
     size_t was, n = strlen(key);

@@ -15,7 +15,7 @@ enum { COLOUR_MAX = 32, ENTITY_MAX = 8, CODE_MAX = 0x10FFFF };
 struct readings {
     struct mask_reading *list;
     size_t n;
-    const char *start, *end; // of the place; end of the text
+    const char *start, *end; // of the text around the place
 };
 
 static void add(struct readings *r, struct mask_reading one)

@@ -69,7 +69,7 @@ static void print_words(cJSON *p, const char *name, const cJSON *words)
         line(p, name, "%s", buf_cstr(&text));
 }
 
-// A cluster that was not used is not told.
+// Leaves out a cluster that was not used.
 static void print_cluster(cJSON *p, const cJSON *cluster)
 {
     const char *version = json_str(cluster, "version"), *uid = json_str(cluster, "uid");

@@ -43,7 +43,7 @@ static void take_state(cJSON *one, const cJSON *state)
         json_set_int(one, "size", size);
 }
 
-// The place of the cell in the document.
+// The cell's position in the document.
 static size_t place(const struct listing *l, const char *id)
 {
     size_t i = 0;

@@ -182,7 +182,7 @@ static int newest_first(const void *a, const void *b)
 
 struct wall_source {
     int dir;
-    journal_wall *known; // NULL: of none
+    journal_wall *known; // NULL: unknown
     const void *arg;
 };
 

@@ -185,7 +185,7 @@ static bool take_text(struct cursor *c, const char *name, char *out, size_t size
     return true;
 }
 
-// What a line's beginning says.
+// What the beginning of a line says.
 struct beginning {
     char type[24], cell[80], state[16];
     int64_t id; // of a display; -1: none

@@ -70,7 +70,7 @@ char *runs_took(const char *state, int64_t ns);
 // origin. With "params.", "metrics." or "tags." before it, only one of that kind. NULL: it has
 // none. Borrowed.
 const cJSON *runs_field(const cJSON *run, const char *name);
-// As it is printed: "" for NULL.
+// The field as printed: "" for NULL.
 char *runs_text(const cJSON *value);
 
 // A condition: terms "NAME OP VALUE" with < <= > >= = == != and ~ (contains), joined by "and".

@@ -481,7 +481,7 @@ static void save(runs_index *x, bool anew)
         return;
     bool ours = x->fd >= 0 && fstat(x->fd, &read) == 0 && read.st_ino == st.st_ino;
     if (ours ? x->damaged && st.st_size != x->seen : st.st_size > 0)
-        return; // somebody has just written it
+        return; // another process has just written it
     if (ours && !x->damaged && st.st_size > x->seen)
         read_entries(x, st.st_size, true); // entries of runs that ended meanwhile, and of other
                                            // lists

@@ -12,7 +12,7 @@
 // readers stale, until a cell that is not stale writes it again.
 struct left {
     const struct run_cell *cell;
-    char *path, *sha256; // NULL: it has none
+    char *path, *sha256; // NULL: it has no digest
 };
 struct search {
     const fold *fold;

@@ -19,7 +19,7 @@ static const char restless[] = "it leaves another value each time";
 struct plan {
     const fold *fold;
     const notebook *nb;
-    enum does *does; // by the cell's place
+    enum does *does; // by the cell's index
     char **why;
 };
 
@@ -210,7 +210,7 @@ static bool is_edited(void *arg, const char *id, const char *hash)
     return !str_eq(hex, hash) || !str_eq(c->marker, notebook_cell(then, k)->marker);
 }
 
-// Those that have another value now.
+// Parameters whose values have changed.
 static cJSON *moved_params(const fold *f, const cJSON *params)
 {
     AUTO_JSON *then = fold_params(f);

@@ -271,7 +271,7 @@ static enum safety wanted_safety(const journal *j, const cJSON *event, const cha
     if (str_eq(type, "ledger"))
         return SAFE_NOW;
     if (str_eq(type, "end"))
-        return j->told ? SAFE_SOON : SAFE_NOW; // told: these are its last words
+        return j->told ? SAFE_SOON : SAFE_NOW; // told: these are its last records
     if (str_eq(type, "run") || str_eq(type, "resumed"))
         return SAFE_SOON;
     for (size_t i = 0; i < ARRAY_LEN(ends); i++)
@@ -280,7 +280,7 @@ static enum safety wanted_safety(const journal *j, const cJSON *event, const cha
     return SAFE_IN_FILE;
 }
 
-// What a group has gathered reaches the file.
+// Writes the lines of a group to the file.
 static int write_lines(journal *j, err *e)
 {
     size_t n = j->lines.len - j->written;

@@ -55,7 +55,7 @@ static size_t number(struct reader *r)
     return 0;
 }
 
-// A text; NULL: there is none.
+// Reads a text; NULL: none.
 static const char *text(struct reader *r, size_t *n)
 {
     size_t size = number(r);

@@ -7,5 +7,5 @@
 #include "base/err.h"
 #include "script/journal/fold.h"
 
-// As export_run has them.
+// These are as in export_run.
 int html_print(const fold *f, const char *spool_dir, size_t limit, buf *out, err *e);

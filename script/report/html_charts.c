@@ -78,7 +78,7 @@ static enum svg_kind kind_of(const char *name)
                                                                                     : SVG_LINE;
 }
 
-// Places that are words stand below the bars.
+// Labels that are words stand below the bars.
 static const char **labels_of(const cJSON *x)
 {
     if (!x || !cJSON_IsString(x->child))

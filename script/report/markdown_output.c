@@ -124,7 +124,7 @@ static void flush(buf *text, buf *out)
     buf_clear(text);
 }
 
-// Neighbours that are text share a fence.
+// Adjacent outputs of text share a fence.
 void md_outputs(struct export *x, const struct run_cell *c, buf *out)
 {
     AUTO_BUF text = {0};

@@ -323,7 +323,7 @@ int csv_next(csv *c, err *e)
             if (byte == FAILED)
                 return -1;
             if (byte != c->separator) {
-                pass_line(c, e); // a comment may stand there
+                pass_line(c, e); // a comment may be there
                 break;
             }
             step(c);

@@ -782,7 +782,7 @@ static void tell_few(struct reading *r, const struct guess *g, const frame_colum
     r->out->note = mem_strndup(buf_cstr(&text), text.len);
 }
 
-// What a column is whose kind was not told.
+// The kind of a column for which none was given.
 static frame_kind kind_of(const struct guess *g, const frame_column *c)
 {
     if (!c->seen || (g->number && !(g->large && g->whole)) || g->truth)

@@ -44,7 +44,7 @@ struct header {
     size_t shape[TENSOR_MAX_DIMS];
 };
 
-// The file's bytes that are not read yet.
+// The bytes of the file that are not read yet.
 struct bytes {
     const uint8_t *at;
     size_t left;

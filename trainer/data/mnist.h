@@ -17,7 +17,7 @@ typedef struct mnist {
 enum { MNIST_FILES = 4 };
 
 typedef struct mnist_file {
-    char *path; // NULL: it is not there
+    char *path; // NULL: the file is missing
     // The SHA-256 of its bytes in hexadecimal: known in advance, so that it is not computed again,
     // or computed while they were loaded. "": unknown.
     char sum[SHA256_HEX];

@@ -40,7 +40,7 @@ void elastic_done(struct elastic *x);
 void elastic_commit(struct elastic *x, const void *bytes, size_t n);
 // The number of places on this machine that may run a rank now.
 int elastic_places(const struct elastic *x, int64_t now);
-// A place here has lost a rank.
+// Call it when a place on this machine has lost a rank.
 void elastic_lose(struct elastic *x, int64_t now);
 void cooldown_begin(struct cooldown *c, const struct elastic_options *o, int64_t now);
 // Begins another generation. ERR_LIMIT: reset_limit is reached, or no generation has reached a

@@ -25,7 +25,7 @@
 
 enum { MESSAGE_HEADER = 5, NONCE_SIZE = 32, RELAY_HEADER = 5, RELAY_MOST = 1 << 16 };
 
-//  X(name, the largest body that is accepted)
+// X(name, the largest body accepted)
 #define MESSAGES(X)                                                                                \
     X(CHALLENGE, 32)                                                                               \
     X(HELLO, 64)                                                                                   \

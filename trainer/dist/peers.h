@@ -51,13 +51,13 @@ struct suspicion {
     err why;
     int rank;    // the rank that reported its failure; -1: none
     int gone;    // that has ended; -1: none
-    buf failure; // what it told
+    buf failure; // the message of that rank
 };
 
 struct run {
     const struct job *job;
     struct job_result *result;
-    launch launch; // the ranks that are here
+    launch launch; // the ranks on this machine
     pmi *pmi;
     struct rank *ranks;
     const struct driver_options *options;
@@ -91,7 +91,7 @@ void ranks_done(struct run *r);
 // Takes bytes from a channel of a rank, cut anywhere.
 void ranks_hear(struct run *r, int rank, enum channel channel, const char *bytes, size_t n);
 void ranks_gone(struct run *r, int rank, int status);
-// Sends STOP to all ranks that are left.
+// Sends STOP to all remaining ranks.
 void ranks_stop(struct run *r);
 void ranks_show_rest(struct run *r); // prints incomplete lines
 // Makes the suspicion the failure if no better cause has come in time. Warns of ranks that wait in

@@ -16,7 +16,7 @@ static const int64_t PATIENCE = 60 * CLOCK_SEC;
 
 struct rank_link {
     int fd;
-    shared *shared; // NULL: there is none, or it cannot be mapped
+    shared *shared; // NULL: none, or it cannot be mapped
     buf in, commit;
     pthread_mutex_t sending;
     // The driver's answers to commits, from the watching thread.

@@ -22,7 +22,7 @@ typedef uint64_t u64s __attribute__((vector_size(WIDE), aligned(4), may_alias));
 #define SMALLER_FLOAT(a, b) (isnan(b) ? (b) : SMALLER(a, b))
 #define LARGER_FLOAT(a, b)  (isnan(b) ? (b) : LARGER(a, b))
 
-// Whole vectors first, then what is left.
+// Whole vectors first, then the rest.
 #define JOIN(name, vector, value, what)                                                            \
     static void name(char *out, const char *a, const char *b, size_t bytes)                        \
     {                                                                                              \

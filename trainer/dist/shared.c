@@ -61,7 +61,7 @@ struct word {
 };
 
 struct member {
-    struct word round;     // that it has come to
+    struct word round;     // the last round that it has entered
     uint64_t sign[HALVES]; // sign of the operation whose values are there
     bool lent[HALVES];     // in an update: the gradients are in the borrowed memory
 };

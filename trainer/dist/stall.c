@@ -65,7 +65,7 @@ void stall_done(struct stall *s, int rank, int64_t now)
     s->rank[rank].waits = false;
 }
 
-// What is known of all ranks together.
+// A summary of all ranks.
 struct census {
     int waiting, done, silent;
     int64_t longest, shortest; // how long ranks have waited

@@ -51,7 +51,7 @@ void stall_hear(struct stall *s, int rank, const char *body, size_t n, int64_t n
 // The body of COUNTS from a rank that has returned: how many operations of each channel it has
 // begun, 4 bytes each.
 void stall_count(struct stall *s, int rank, const char *body, size_t n);
-// A rank has returned, so it waits for nobody.
+// Call it when a rank has returned and so waits no more.
 void stall_done(struct stall *s, int rank, int64_t now);
 // For STALL_WARN (once for each stall) and STALL_END there is a text.
 enum stall_verdict stall_look(struct stall *s, int64_t now, buf *text);

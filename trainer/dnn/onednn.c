@@ -16,7 +16,7 @@ extern void omp_set_num_threads(int n);
 
 struct dnn_conv {
     dnn_conv_spec spec;
-    dnn_conv_spec as; // as oneDNN is told, see flatten
+    dnn_conv_spec as; // in oneDNN's terms, see flatten
     bool usable;
     dnnl_primitive_t run;
     dnnl_memory_desc_t x, weights, bias, y, scratch;

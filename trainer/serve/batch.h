@@ -21,7 +21,7 @@ struct batch_job {
     infer_request *q; // predicted, perhaps with others; NULL: only calls `run`, alone
     int (*run)(struct batch_job *j, const atomic_bool *stop, err *e);
     void (*done)(struct batch_job *j); // on the thread that predicts
-    // What became of it. Stopped: ERR_CANCELLED.
+    // The job's result. If stopped: ERR_CANCELLED.
     int status;
     err e;
     struct batch_job *next; // the batcher's

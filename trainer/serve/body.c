@@ -214,7 +214,7 @@ static int add_number(
     if (!whole && value != floor(value))
         note(&d->first_fraction, d->n);
     note_range(d, value);
-    if (d->first_text == nowhere) // else it is wrong already
+    if (d->first_text == nowhere) // otherwise it is wrong already
         d->at[d->n] = f;
     count_value(d);
     return 0;

@@ -17,11 +17,11 @@ void counts_answer(counts *c, size_t i, unsigned code, int64_t ns);
 // One prediction of model i had so many requests and rows.
 void counts_batch(counts *c, size_t i, size_t requests, size_t rows);
 void counts_lost_record(counts *c); // a request that could not be recorded
-// What is now, beside what was.
+// Present values, beside the totals.
 struct counts_now {
     int waiting;              // requests that wait or are predicted
     size_t held;              // bytes
-    size_t connections, most; // that are open, and that may be
+    size_t connections, most; // open connections, and the limit
     uint64_t shown_out;       // connections that were closed for being slow, or to make room
 };
 void counts_print(counts *c, const struct counts_now *now, buf *out);

@@ -25,7 +25,7 @@ enum guest_phase {
 };
 
 struct guests_options {
-    size_t most;              // so many are in at a time
+    size_t most;              // the most connections at a time
     size_t held;              // when all hold so many bytes, slow ones are disconnected
     int64_t ns[GUEST_PHASES]; // how long each phase may last; 0: without limit
     void (*tick)(void *arg);  // called several times a second while any connection may be late

@@ -188,7 +188,7 @@ static void put_numbers(buf *out, const tensor *t, size_t *at, size_t most)
     }
 }
 
-// What a request asks for besides its inputs.
+// What a request contains besides its inputs.
 struct wanted {
     char *id; // as JSON; NULL: none
     size_t output[HEADS_MAX], outputs;

@@ -33,7 +33,7 @@ void lanes_free(lanes *l)
     free(l);
 }
 
-// What follows is called with the lock.
+// The functions below are called with the lock held.
 
 static void append(struct row *r, struct lane_place *p)
 {

@@ -33,7 +33,7 @@ static char *file_of(const record *r, long number)
     return str_fmt("%s/%s-%06ld%s", r->folder, r->host, number, end);
 }
 
-// The number of a file of ours; 0: it is none.
+// The number of a file of ours; 0: another file.
 static long number_of(const record *r, const char *name)
 {
     size_t n = strlen(r->host);

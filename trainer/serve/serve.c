@@ -23,7 +23,7 @@
 
 enum {
     HELD_LEAST = 256 << 20, // bytes of all bodies and answers that are in memory
-    HELD_BODIES = 8,        // or so many bodies
+    HELD_BODIES = 8,        // or so many whole bodies
     HELD_SMALL = 8 << 10,   // a request of at most this size is never refused because of others
     THREADS_MOST = 4,       // for connections
     DESCRIPTORS = 160,      // descriptors for other things than connections
@@ -82,7 +82,7 @@ struct request {
     infer_request *infer;
     struct batch_job *job; // NULL: not yet
     buf out;               // the answer, or its next part
-    size_t at;             // what is read of it
+    size_t at;             // how much of it was read
     bool more, closes;
     size_t held;
     int64_t begun;
@@ -487,7 +487,7 @@ static bool keep(struct request *q, const char *bytes, size_t n)
 {
     err e = {0};
     if (!q->body)
-        return true; // nobody wants it
+        return true; // the request needs no body
     q->is_long = q->is_long || q->size > SHORT_BODY;
     if (q->is_long && !lanes_take(q->server->lanes, &q->place)) {
         MHD_suspend_connection(q->connection);

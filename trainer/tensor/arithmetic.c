@@ -252,7 +252,7 @@ tensor *tensor_clip(const tensor *t, double least, double most, err *e)
         double value = tensor_at(x, i);
         if (value < least || value > most)
             value = value < least ? least : most;
-        else if (integers) { // a double does not hold all of them
+        else if (integers) { // a double does not hold all integers
             ((int64_t *)out->data)[i] = tensor_integer_at(x, i);
             continue;
         }

@@ -133,7 +133,7 @@ tensor *tensor_transpose(const tensor *t, const int64_t *axes, err *e)
     size_t size = tensor_type_size(t->type), place = 0;
     for (size_t i = 0; i < tensor_count(t); i++) {
         memcpy((char *)out->data + i * size, (const char *)t->data + place * size, size);
-        for (int d = t->dims - 1; d >= 0; d--) { // the next index, and where it lies
+        for (int d = t->dims - 1; d >= 0; d--) { // the next index, and its offset
             place += step[d];
             if (++at[d] < shape[d])
                 break;
@@ -144,7 +144,7 @@ tensor *tensor_transpose(const tensor *t, const int64_t *axes, err *e)
     return out;
 }
 
-// The type of all of them together.
+// The common type of all of them.
 static tensor_type common_type(const tensor *const *list, size_t n)
 {
     bool same = true, integers = true;

@@ -82,7 +82,7 @@ static void write_group(struct writing *w, const char *line, struct pattern_grou
         write_text(w, line + group.from, group.to - group.from);
 }
 
-// What comes in the place of a match.
+// The text that replaces a match.
 static void expand(
     const struct substitute *s, const char *line, const struct pattern_group *groups, buf *out)
 {

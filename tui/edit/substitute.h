@@ -11,7 +11,7 @@ struct substitute {
     struct pattern what;
     buf with;    // as it was typed
     bool all;    // g: all places of a line, not only the first
-    bool asks;   // c: before each place
+    bool asks;   // flag c: asks at each match
     bool counts; // n: nothing is replaced
 };
 

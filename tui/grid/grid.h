@@ -72,7 +72,7 @@ void grid_set_cursor(grid *g, int x, int y);
 bool grid_cursor(const grid *g, int *x, int *y); // false: it is hidden
 // Where it stands while it is hidden: at what is selected, for screen readers and magnifiers.
 void grid_park_cursor(grid *g, int x, int y);
-void grid_parked(const grid *g, int *x, int *y); // the lower left corner when nobody has said
+void grid_parked(const grid *g, int *x, int *y); // the lower left corner by default
 
 // Calls `run` for each run of cells that differ, row by row, left to right. A run never begins or
 // ends within a wide character of `now`. Grids of different size differ everywhere.

@@ -517,7 +517,7 @@ static void add_words(struct layout *l, const char *text, size_t n)
     }
 }
 
-// The usual ones; others stand as they are.
+// The common ones; others stay as they are.
 static void add_entity(struct layout *l, const char *text, size_t n)
 {
     static const char *const known[][2] = {{"&amp;", "&"}, {"&lt;", "<"}, {"&gt;", ">"},

@@ -426,7 +426,7 @@ static void real_continued(term *t)
     struct termios now;
     err e = {0};
     if (r->is_away || r->gone || tcgetattr(r->out, &now) != 0 || !(now.c_lflag & ICANON))
-        return;    // nobody has had it
+        return;    // no other program has had it
     real_leave(t); // so that modes are turned on only once
     real_enter(t, &e);
 }

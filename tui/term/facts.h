@@ -8,7 +8,7 @@
 
 struct term_facts {
     int colors;  // 0: none; 1 << 24: of all kinds
-    bool mouse;  // it tells of one
+    bool mouse;  // terminfo has a mouse
     bool screen; // it can move its cursor and clear: enough for the workbench
 };
 // Errors: ERR_NOT_FOUND: terminfo does

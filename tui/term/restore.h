@@ -12,5 +12,5 @@ enum { RESTORE_SIZE = 512 };
 // replaces this.
 void restore_arm(int fd, const char *bytes, size_t n, const struct termios *modes);
 void restore_disarm(void);
-// Does what the handlers do, but does not die.
+// Does what the handlers do, but does not end the program.
 void restore_now(void);

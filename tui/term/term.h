@@ -23,7 +23,7 @@ struct term_options {
     bool no_color;            // NO_COLOR is set and not empty
     const char *program;      // TERM_PROGRAM, or NULL
     bool vte;                 // VTE_VERSION is set
-    bool tmux, screen;        // it is one of these that we talk to
+    bool tmux, screen;        // inside of tmux or screen
     bool no_mouse;            // the terminal keeps the mouse from the start
     bool asks_background;     // an EVENT_BACKGROUND may follow
     enum notify notify;
@@ -80,7 +80,7 @@ void term_resized(term *t);
 // gives no program the time to give it back.
 void term_continued(term *t);
 
-// Is this the terminal that is looked at?
+// Does the person look at this terminal?
 enum focus { FOCUS_UNKNOWN, FOCUS_HERE, FOCUS_ELSEWHERE };
 enum focus term_focus(const term *t);
 // Makes clicks and the wheel events, or leaves them to the terminal (for its selection). false: the

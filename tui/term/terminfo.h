@@ -9,5 +9,5 @@ struct terminfo {
 };
 // From now on terminals are first looked up in this folder.
 void terminfo_begin(const struct terminfo *t);
-// As it was before.
+// Restores the variable.
 void terminfo_end(const struct terminfo *t);

@@ -19,7 +19,7 @@ enum {
 
 typedef struct upload {
     char id[UPLOAD_ID];
-    char *name; // the repository it was begun for
+    char *name; // the repository that it belongs to
     image_blob *blob;
     bool busy;        // an exchange uses it
     uint64_t touched; // its last use, as a count

@@ -121,7 +121,7 @@ static int read_word(struct cron *c, const char *schedule, const char **text, er
         return err_set(e, ERR_INVALID, "unrecognized descriptor: %s", schedule);
     if (duration_parse(schedule + strlen("@every "), &c->every, e))
         return err_wrap(e, "failed to parse duration %s", schedule);
-    c->every -= c->every % CLOCK_SEC; // as there: whole seconds, and one at least
+    c->every -= c->every % CLOCK_SEC; // as in robfig/cron: whole seconds, at least one
     if (c->every < CLOCK_SEC)
         c->every = CLOCK_SEC;
     return 0;

@@ -45,7 +45,7 @@ static int throw(lua_State * L, struct branch *b)
     return lua_error(L);
 }
 
-// Its end is known to the one who waits here.
+// The waiter learns the branch's end; nobody else needs to.
 static void see(lua_State *L, struct branch *b)
 {
     struct interp *in = interp_of(L);
@@ -152,7 +152,7 @@ static bool group_over(void *arg)
     return w->group->first || w->group->running == 0 || turn_stopped(w->turn) != FAILURE_NONE;
 }
 
-// Pushes the branch and drops what kept it.
+// Pushes the branch, and drops the reference that kept it alive.
 static int push_ended(lua_State *L, struct group *g)
 {
     struct branch *b = g->first;
@@ -211,7 +211,7 @@ static void push_site(lua_State *L)
     lua_pushliteral(L, "");
 }
 
-// Counts another one of this text.
+// Counts one more use of this text.
 static size_t count_use(hashmap *used, const char *text)
 {
     size_t n = 0;

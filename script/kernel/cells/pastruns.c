@@ -77,7 +77,7 @@ int pastruns(lua_State *L)
 {
     interp *in = interp_of(L);
     const effects *fx = in->options->effects;
-    const char *folder = fx->spec.cwd, *own = fx->run; // it is not one of those that are past
+    const char *folder = fx->spec.cwd, *own = fx->run; // this run does not count as past
     lua_Integer last = luaL_optinteger(L, 2, 10);
     in->raised = (err){0};
     cJSON *names = lua_istable(L, 1) ? luajson_read(L, 1, &in->raised) : NULL;

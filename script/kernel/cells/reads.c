@@ -213,7 +213,7 @@ static int drop_or_set(lua_State *L)
     return 0;
 }
 
-// __pairs(globals): all of them.
+// __pairs(globals): iterates over all of them.
 static int each(lua_State *L)
 {
     interp_of(L)->reads_unknown = true;
@@ -568,7 +568,7 @@ static void note_gone(lua_State *L, int name, cJSON *out)
     lua_settop(L, top);
 }
 
-// What was fetched was read.
+// Globals that were fetched count as read.
 static void note_used(lua_State *L, cJSON *out)
 {
     int top = lua_gettop(L), name = top + 2;

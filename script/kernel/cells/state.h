@@ -10,7 +10,7 @@
 #include <lua.h>
 #include <pthread.h>
 
-struct lookup { // it is a turn, too
+struct lookup { // also a turn
     turn turn;
     struct interp_question question;
     cJSON *result; // the Lua thread owns it until the lookup is back
@@ -40,7 +40,7 @@ struct interp {
     branches *branches;
     struct branch *branch; // the running execution; NULL: none
     turn *turn;            // the running turn, or the running branch's; NULL between turns
-    execution *running;    // if it is a cell's
+    execution *running;    // set if it is a cell's
     size_t used, cap;      // bytes of the heap
     bool over_cap;         // the last failure to allocate was due to the cap
     cJSON *held;           // a result being pushed; freed by the next push if this one raises

@@ -16,7 +16,7 @@ enum template_blank {
     BLANK_NUMBER,  // always a number
     BLANK_NOTHING, // always nothing
     BLANK_FIELD,   // "key": number behind "{" or ",", else a number
-    BLANKS,        // so many are tried by a check
+    BLANKS,        // number of kinds that a check tries
     BLANK_WORD     // always TEMPLATE_WORD, which YAML and names accept everywhere
 };
 #define TEMPLATE_WORD "known-later"

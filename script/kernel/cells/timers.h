@@ -19,5 +19,5 @@ void timers_done(struct timers *all);
 // Sets a timer, or changes its time; at 0: removes it.
 void timers_set(struct timers *all, struct timer *t, int64_t at);
 int64_t timers_next(const struct timers *all); // the earliest time; 0: no timer is set
-// Takes out one that is due; NULL: none is.
+// Removes and returns a timer that is due; NULL: none.
 struct timer *timers_due(struct timers *all, int64_t now);

@@ -44,7 +44,7 @@ struct about {
 // The result of verifying an effect of an earlier kernel.
 enum verdict {
     VERDICT_NO,     // it is not so any more, or never was: do it again
-    VERDICT_YES,    // it was checked, and is so
+    VERDICT_YES,    // it was checked, and is still true
     VERDICT_REPEAT, // cannot be verified: do it again and compare the result
     VERDICT_AGAIN,  // the same, and the cell allows it although it reaches beyond this machine
 };

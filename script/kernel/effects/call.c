@@ -273,7 +273,7 @@ static int pass_removal(struct cleanup *cleanup, const struct entry *entry, cons
     return gate_pass(cleanup->asker.effects->gate, &request, cleanup->e);
 }
 
-// Not what a branch has yet to look at.
+// Leaves out what a branch may still verify.
 static int remove_stale(void *arg, struct entry *entry)
 {
     struct cleanup *cleanup = arg;
@@ -525,7 +525,7 @@ static void leave_cluster(struct call *c)
         canceller_cancel(t->waits);
 }
 
-// Without a workbench nobody looks.
+// Without a workbench nobody sees it.
 static void keep_for_looks(
     struct call *c, const struct binding *b, const cJSON *args, const cJSON *result)
 {

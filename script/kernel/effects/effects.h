@@ -25,7 +25,7 @@ struct shared_object; // shared by bindings, see services.c
 // effects: other threads may still use the old ones after another terminal has joined.
 struct surroundings {
     struct call_cluster cluster;
-    char **env; // without what cells have set
+    char **env; // without the variables that cells have set
     char *kubeconfig;
     struct surroundings *before;
 };

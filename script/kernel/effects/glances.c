@@ -12,7 +12,7 @@
 enum { KEPT_MAX = 200 };                       // the last ones
 static const int64_t patience = 5 * CLOCK_SEC; // time for a whole look
 
-// A call that is looked at.
+// A call whose result is looked at.
 struct kept {
     char *cell;
     const struct binding *binding;

@@ -61,7 +61,7 @@ bool entry_is_undone(ledger *l, const struct entry *e);
 // What the entry recorded for undo: its result, or what was made midway; NULL: only the intent.
 const cJSON *entry_recorded(const struct entry *e);
 size_t ledger_left(ledger *l);
-// Everything that was left has gone by itself.
+// Forgets everything that was left: it went with a private sandbox.
 void ledger_forget_left(ledger *l);
 // Is `is` true for any entry of this cell's source?
 bool ledger_any(

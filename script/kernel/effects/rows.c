@@ -12,7 +12,7 @@
 struct row {
     cJSON *about;          // NULL: the table's one
     bool has_name, has_ns; // else they are "" here
-    char uid[];            // and behind its end name and namespace
+    char uid[];            // and after its end name and namespace
 };
 
 struct table {

@@ -18,5 +18,5 @@ void rows_event(rows *r, const cJSON *event);
 // row; ERR_USAGE: its table does not list the action.
 cJSON *rows_subject(const rows *r, int64_t display, const char *action, const char *uid,
     const char **in_cell, err *e);
-// A peek is dropped: no event says so.
+// Forgets a dropped peek, for which there is no event.
 void rows_drop(rows *r, int64_t display);

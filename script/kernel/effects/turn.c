@@ -146,7 +146,7 @@ static bool is_verifying(const turn *t, const char *key)
 
 bool turn_is_verifying(turn *t, const char *key)
 {
-    if (!t->root) // nobody's turn
+    if (!t->root) // belongs to no turn
         return false;
     pthread_mutex_lock(&t->root->tree);
     bool is = is_verifying(t, key);

@@ -15,7 +15,7 @@
 // Faster changes are merged. A row takes 0.4 KB in the journal.
 enum { UPDATE_MS = 100, ROWS_A_SECOND = 1000 };
 
-// While nobody looks.
+// Limits while nobody watches.
 enum { ALONE_MS = 10 * 1000, ALONE_BYTES_A_DAY = 16 << 20, ALONE_LOG = 256 << 20 };
 
 // Work on a display for the loop's thread. Bindings pass a pointer, which is valid until they close

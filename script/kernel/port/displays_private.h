@@ -19,7 +19,7 @@ struct displays {
     display *first;             // the first live one
     struct followed *followed;  // branches whose trainings are followed (displays_trainings)
     bool over;                  // the run ends: no display stays live
-    bool alone;                 // nobody looks
+    bool alone;                 // nobody watches
     void (*drained)(void *arg); // called when no display has on_drain any more
     void *drained_arg;
 };
@@ -52,7 +52,7 @@ struct display {
     cJSON *(*now)(void *arg); // with on_end_arg; NULL: its data do not change
     void (*on_drain)(void *arg);
     void *on_drain_arg;
-    bool ends;  // by itself
+    bool ends;  // it ends by itself
     bool keeps; // keeps the kernel alive as long as the display is live
     bool draining;
 };

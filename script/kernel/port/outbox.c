@@ -17,7 +17,7 @@ enum {
 
 struct item {
     cJSON *event; // NULL: it is a mark, a text, or the end of a branch's text (without a name)
-    void *mark;   // NULL: it is none
+    void *mark;   // NULL: it is no mark
     char *cell, *branch, name[8];
     buf text;
     struct item *next;
@@ -130,7 +130,7 @@ static void wake(outbox *o, bool urgent)
     loop_post(o->loop, on_wake, o);
 }
 
-// With the lock held: what is no text.
+// With the lock held: adds an event or a mark.
 static void put(outbox *o, struct item *i, bool urgent)
 {
     append(o, i);

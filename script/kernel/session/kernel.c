@@ -641,7 +641,7 @@ int kernel_run(const struct kernel_options *options, err *e)
     loop_run(k->loop);
     int exit_code = k->exit;
     if (k->unended && exit_code != GUARD_RESTART) {
-        exit_code = -1; // clients were not told about the end
+        exit_code = -1; // clients did not hear of the end
         err_give(e, port_error(k->port));
     }
     if (k->abandoned ||

@@ -307,7 +307,7 @@ static int resize(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e)
     return 0;
 }
 
-// Somebody who needs room asks.
+// Another kernel that needs room asks.
 static int end_unused(kernel *k, const char *why, err *e)
 {
     if (!life_unused_ns(k) || life_held(k))

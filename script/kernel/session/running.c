@@ -57,7 +57,7 @@ struct queueing {
     kernel *k;
     hashmap *queued;
     struct queue_item **last;
-    cJSON *ids; // of those that came to it
+    cJSON *ids; // of the cells that were reached
 };
 
 static struct queueing queueing_begin(kernel *k)
@@ -354,7 +354,7 @@ static void begin_cleanup(kernel *k, execution *x)
         x->timeout_ns = cleanup_limit;
 }
 
-// What the Lua thread looks at.
+// The parts of a cell that the Lua thread reads.
 static void set_up(kernel *k, execution *x)
 {
     x->count = ++k->executed;
@@ -624,7 +624,7 @@ static void finish(kernel *k, execution *x)
         forget_queue(k, true);
 }
 
-// A headless run has executed what there is.
+// A headless run has executed all its cells.
 static void end_run(kernel *k)
 {
     const char *message = json_str(k->failure.what, "message");
