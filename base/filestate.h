@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Remembers which files were read, and in which state, so that a file is read again only after it
-// has changed. The set is the caller's hashmap; only these functions fill it.
+// Remembers which files were read, and in which state, so that a file is recorded again only
+// after it has changed. The set is the caller's hashmap; only these functions fill it.
 #pragma once
 #include "base/buf.h"
 #include "base/hashmap.h"

@@ -154,7 +154,7 @@ static void strv_free_at(char ***v)
     strv_free(*v);
 }
 
-// A detached run's guard may be in another namespace of processes.
+// Makes the reports' paths absolute: the guard of a detached run works in another folder.
 static char **absolute(char *const *paths, err *e)
 {
     char **list = NULL;

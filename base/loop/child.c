@@ -42,7 +42,7 @@ struct child {
     int handles; // not yet closed
     int pid, followed;
     int code, signal;
-    bool has_exited, was_told, is_let_go, has_input;
+    bool has_exited, was_reported, is_let_go, has_input;
     char room[65536];
 };
 
@@ -80,9 +80,9 @@ static void tell_if_over(child *c)
     for (int i = 0; i < OUTPUTS; i++)
         if (c->outputs[i].is_open)
             return;
-    if (!c->has_exited || c->was_told)
+    if (!c->has_exited || c->was_reported)
         return;
-    c->was_told = true;
+    c->was_reported = true;
     uv_timer_stop(&c->patience);
     child_close_stdin(c);
     if (!c->is_let_go)

@@ -18,8 +18,8 @@ struct stream {
     const struct stream_ops *ops;
     void *arg;
     bool is_closed_by_peer;
-    bool is_broken; // writing has failed; what the other side has sent is still read to its end
-    bool is_told;   // the failure was reported after the other side's end
+    bool is_broken;   // writing has failed; what the other side has sent is still read to its end
+    bool is_reported; // the failure was reported after the other side's end
     char room[65536];
 };
 
@@ -39,9 +39,9 @@ static void tell_end(stream *s, int code)
 
 static void tell_broken(stream *s, int code)
 {
-    if (s->is_told)
+    if (s->is_reported)
         return;
-    s->is_told = true;
+    s->is_reported = true;
     tell_end(s, code);
 }
 

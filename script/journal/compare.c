@@ -107,8 +107,8 @@ static void add_results(struct both *w)
     const struct paired pair = {w->a->fold, w->b->fold, w->partner};
     static const char *const told[] = {"metrics", "artifacts"};
     for (size_t i = 0; i < ARRAY_LEN(told); i++) {
-        json_set(a, told[i], compare_told(&pair, pair.a, told[i]));
-        json_set(b, told[i], compare_told(&pair, pair.b, told[i]));
+        json_set(a, told[i], compare_recorded(&pair, pair.a, told[i]));
+        json_set(b, told[i], compare_recorded(&pair, pair.b, told[i]));
     }
     drop_own((cJSON *)json_get(a, "objects"));
     drop_own((cJSON *)json_get(b, "objects"));

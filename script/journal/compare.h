@@ -48,7 +48,7 @@ struct paired {
 };
 // The "metrics" or "artifacts" of one run, new: {name: as in fold_results, and the id of its cell}.
 // Those of a cell's branch are named "NAME of TITLE: BRANCH", with a's title.
-cJSON *compare_told(const struct paired *p, const fold *f, const char *list);
+cJSON *compare_recorded(const struct paired *p, const fold *f, const char *list);
 // Branches run concurrently, so the order of their outputs means nothing: a cell's outputs are
 // compared branch by branch. Returns the names of the branches with outputs in either run, sorted,
 // and first "" for the cell itself; new (strv_free).

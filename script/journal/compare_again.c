@@ -202,10 +202,10 @@ static double tolerance_of(const fold *f, const char *id)
 }
 
 static void compare_value(
-    struct again *w, const char *what, const cJSON *told, const cJSON *a, const cJSON *b)
+    struct again *w, const char *what, const cJSON *recorded, const cJSON *a, const cJSON *b)
 {
     double tolerance =
-        str_eq(what, "metric") ? tolerance_of(w->a->fold, json_str(told, "cell")) : 0;
+        str_eq(what, "metric") ? tolerance_of(w->a->fold, json_str(recorded, "cell")) : 0;
     double x = 0, y = 0;
     bool numbers = json_number(a, &x) && json_number(b, &y);
     bool exact = cJSON_IsNumber(a) && cJSON_IsNumber(b);
@@ -214,7 +214,7 @@ static void compare_value(
                           : same                               ? "equal"
                           : numbers && within(x, y, tolerance) ? "within"
                                                                : "moved";
-    cJSON *r = result(w, what, told->string, verdict, b ? NULL : "it was not recorded again");
+    cJSON *r = result(w, what, recorded->string, verdict, b ? NULL : "it was not recorded again");
     json_set(r, "a", cJSON_Duplicate(a, true));
     if (b)
         json_set(r, "b", cJSON_Duplicate(b, true));
@@ -225,8 +225,8 @@ static void compare_value(
 static void compare_values(struct again *w, const char *what, const char *list, const char *member)
 {
     const struct paired pair = {w->a->fold, w->b->fold, w->partner};
-    AUTO_JSON *was = compare_told(&pair, pair.a, list);
-    AUTO_JSON *is = compare_told(&pair, pair.b, list);
+    AUTO_JSON *was = compare_recorded(&pair, pair.a, list);
+    AUTO_JSON *is = compare_recorded(&pair, pair.b, list);
     const cJSON *m;
     cJSON_ArrayForEach(m, was)
         compare_value(w, what, m, json_get(m, member), json_get(json_get(is, m->string), member));

@@ -242,7 +242,8 @@ cJSON *compare_causes(const struct compared *a, const struct compared *b, const 
     follow_all(&w);
     cJSON *causes = cJSON_CreateObject();
     AUTO_FREE size_t *partner = compare_match(w.nb_a, w.nb_b);
-    AUTO_JSON *told = compare_told(&(struct paired){a->fold, b->fold, partner}, b->fold, "metrics");
+    AUTO_JSON *told =
+        compare_recorded(&(struct paired){a->fold, b->fold, partner}, b->fold, "metrics");
     cJSON_ArrayForEach(m, json_get(difference, "metrics")) if (json_get(m, "b"))
         json_set(causes, m->string, cause_of(&w, json_str(json_get(told, m->string), "cell")));
     free(w.partner);

@@ -21,7 +21,7 @@ struct earlier {
     char **runs;   // NULL: not listed yet
     size_t next, tried;
     struct earlier_run now; // the run that is being read
-    size_t told;            // the next record that its facts need
+    size_t next_fact;       // the next record that its facts need
     cJSON *first;           // its first record
 };
 
@@ -126,7 +126,7 @@ static void begin_facts(earlier *e, size_t bytes)
         return;
     e->now.outline = replay_outline(e->now.replay);
     e->now.facts = fold_new();
-    e->told = 0;
+    e->next_fact = 0;
     AUTO_JSON *params = fold_params(e->now.outline);
     if (!replay_ran(e->now.replay) || !json_equal(params, e->values))
         earlier_done(&e->now);
@@ -144,7 +144,7 @@ int earlier_next(earlier *e, size_t bytes, struct earlier_run *out)
         begin_facts(e, bytes);
         return 0;
     }
-    if (replay_add_facts(e->now.replay, e->now.facts, &e->told, bytes / PARSED))
+    if (replay_add_facts(e->now.replay, e->now.facts, &e->next_fact, bytes / PARSED))
         return 0;
     *out = e->now;
     e->now = (struct earlier_run){0};

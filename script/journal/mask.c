@@ -663,13 +663,13 @@ void mask_stream_done(mask_stream *s)
 static void stream_apply(mask_stream *s, bool last, buf *out)
 {
     const char *text = buf_cstr(&s->held);
-    struct scan scan = {s->mask, text, text + s->held.len, text + s->told, text, last, NULL};
+    struct scan scan = {s->mask, text, text + s->held.len, text + s->passed, text, last, NULL};
     pthread_mutex_lock(&s->mask->lock);
     apply(&scan, out);
     pthread_mutex_unlock(&s->mask->lock);
     size_t taken = (size_t)(scan.p - text), known = scan.hidden ? (size_t)(scan.hidden - text) : 0;
-    s->told = taken - known < MASK_CONTEXT ? taken - known : MASK_CONTEXT;
-    buf_consume(&s->held, taken - s->told);
+    s->passed = taken - known < MASK_CONTEXT ? taken - known : MASK_CONTEXT;
+    buf_consume(&s->held, taken - s->passed);
 }
 
 void mask_stream_feed(mask_stream *s, const char *bytes, size_t n, buf *out)

@@ -46,8 +46,8 @@ bool mask_json(mask *m, cJSON *j);
 // end.
 typedef struct mask_stream {
     mask *mask;
-    buf held;    // what was output last, and what is held back
-    size_t told; // how much of `held` was output already
+    buf held;      // what was output last, and what is held back
+    size_t passed; // how much of `held` was output already
 } mask_stream;
 void mask_stream_init(mask_stream *s, mask *m);
 void mask_stream_done(mask_stream *s);

@@ -32,8 +32,8 @@ struct journal {
     off_t end, reserved;
     bool writable; // the file is locked, and its end is known
     syncer *syncer;
-    bool dirty; // no sync has covered the last records yet
-    bool told;  // a sync has failed, and the caller was told
+    bool dirty;       // no sync has covered the last records yet
+    bool sync_failed; // a sync has failed, and the caller was told
     // A group: it is written at once, and its ledger entries share one sync. A single record is a
     // group, too.
     bool grouped;
@@ -271,7 +271,7 @@ static enum safety wanted_safety(const journal *j, const cJSON *event, const cha
     if (str_eq(type, "ledger"))
         return SAFE_NOW;
     if (str_eq(type, "end"))
-        return j->told ? SAFE_SOON : SAFE_NOW; // told: these are its last records
+        return j->sync_failed ? SAFE_SOON : SAFE_NOW; // told: these are its last records
     if (str_eq(type, "run") || str_eq(type, "resumed"))
         return SAFE_SOON;
     for (size_t i = 0; i < ARRAY_LEN(ends); i++)
@@ -399,19 +399,19 @@ int journal_sync(journal *j, err *e)
 {
     struct stat st;
     if (fstat(j->fd, &st) == 0 && st.st_nlink == 0) {
-        j->told = true;
+        j->sync_failed = true;
         return err_set(e, ERR_IO, "it was removed while the run went on");
     }
-    j->told |= syncer_wait(j->syncer, e) < 0;
-    j->dirty = j->told;
-    return j->told ? -1 : 0;
+    j->sync_failed |= syncer_wait(j->syncer, e) < 0;
+    j->dirty = j->sync_failed;
+    return j->sync_failed ? -1 : 0;
 }
 
 int journal_check(journal *j, err *e)
 {
     if (syncer_check(j->syncer, e) == 0)
         return 0;
-    j->told = true;
+    j->sync_failed = true;
     return err_wrap(e, "what the run leaves in %s may be lost", j->path);
 }
 

@@ -31,7 +31,7 @@ struct peer {
     bool said_hello, greeted, owner, person, looks, dead;
     bool handling; // in a callback for its bytes: freed afterwards
     int64_t at;    // position in the journal of the first byte not sent to it
-    int64_t told;  // when it was last sent events
+    int64_t sent;  // when it was last sent events
     int64_t number;
     struct peer *next;
 };
@@ -119,7 +119,7 @@ static void pump(peer *p)
         }
         size_t whole = (size_t)(end - piece.data) + 1;
         p->at += (int64_t)whole;
-        p->told = clock_mono();
+        p->sent = clock_mono();
         stream_write(p->stream, piece.data, whole);
     }
 }
@@ -296,7 +296,7 @@ int server_follow(server *s, const char *journal, err *e)
 // less often. A person at a screen gets each event at once.
 static bool waits_for_more(server *s, const peer *p, int64_t now)
 {
-    if (p->person || p->looks || now - p->told >= JOIN_MS * CLOCK_MS)
+    if (p->person || p->looks || now - p->sent >= JOIN_MS * CLOCK_MS)
         return false;
     if (!s->joining)
         loop_timer_start(s->join_timer, JOIN_MS, 0);
@@ -314,7 +314,7 @@ void server_event(server *s, const char *line, size_t n)
         if (waits_for_more(s, p, now))
             continue;
         p->at = s->size;
-        p->told = now;
+        p->sent = now;
         stream_write(p->stream, line, n);
     }
 }

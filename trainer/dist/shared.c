@@ -98,9 +98,9 @@ struct shared {
     size_t room;
     bool spins;
     bool failed;
-    bool borrowed;       // this rank uses its memory for gradients
-    int64_t since, told; // for the operation in progress: when it first slept, and last reported
-                         // that
+    bool borrowed;           // this rank uses its memory for gradients
+    int64_t since, reported; // for the operation in progress: when it first slept, and last
+                             // reported that
     int64_t interval;
     void (*slow)(void *ctx, int64_t waited); // called when an operation is slow; NULL: nothing
     void *ctx;
@@ -302,10 +302,10 @@ static int look_for_lost(shared *s, const struct view *v, int only, const char *
 
 static void tell_slow(shared *s, int64_t now)
 {
-    if (!s->slow || now - s->told <= s->interval)
+    if (!s->slow || now - s->reported <= s->interval)
         return;
     s->slow(s->ctx, now - s->since);
-    s->told = now;
+    s->reported = now;
 }
 
 // Waits for the round's word of all ranks, or of one (only).
@@ -315,7 +315,7 @@ static int wait_for(
     if (reached(w, round) || spin(s, w, round))
         return 0;
     if (!s->since)
-        s->since = s->told = clock_mono();
+        s->since = s->reported = clock_mono();
     while (!reached(w, round)) {
         word_sleep(w, round);
         int64_t now = clock_mono();

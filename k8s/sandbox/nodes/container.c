@@ -152,14 +152,14 @@ static bool has_image(struct container *c)
 {
     if (!c->image) {
         c->image = podimages_pull(c->pod->host->images, c->image_ref);
-        c->image_told = false;
+        c->image_reported = false;
         if (!c->image->is_host && pulls_always(c))
             EVENT(c, "Normal", "Pulling", "Pulling image \"%s\"", c->image_ref);
     }
     if (c->image->state == PULL_BUSY)
         return false;
-    if (!c->image_told) {
-        c->image_told = true;
+    if (!c->image_reported) {
+        c->image_reported = true;
         if (c->image->state == PULL_DONE) {
             if (!c->image->cached && !c->image->is_host && !pulls_always(c) && !pulls_never(c))
                 EVENT(c, "Normal", "Pulling", "Pulling image \"%s\"", c->image_ref);
@@ -387,7 +387,7 @@ void container_restart(struct container *c)
     if (c->state.end.finished - c->state.end.started > BACKOFF_RESET)
         c->crash_backoff = 0;
     keep_end(c);
-    c->image_told = false; // kubelets report the image before each start
+    c->image_reported = false; // kubelets report the image before each start
     if (c->crash_backoff) {
         wait_after_crash(c, next_delay(&c->crash_backoff, BACKOFF_FIRST, BACKOFF_MAX));
         return;

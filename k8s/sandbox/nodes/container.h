@@ -39,7 +39,7 @@ struct container {
     size_t index; // in spec.containers or spec.initContainers
 
     podimage *image;
-    bool image_told; // an event has reported how the pull ended
+    bool image_reported; // an event has reported how the pull ended
     child *child;
     podlog *log;
     char *root_dir; // for this run, and removed after it

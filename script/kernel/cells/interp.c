@@ -269,17 +269,17 @@ static void tell_lost_locals(interp *in, const execution *x)
 }
 
 // The error of a program that ran the cell: the program knows better than our call what failed.
-static void take_told(execution *x)
+static void take_foreign(execution *x)
 {
-    cJSON *told = x->turn.told;
-    if (!told || (x->failure != FAILURE_ERROR && x->failure != FAILURE_REFUSED))
+    cJSON *foreign = x->turn.foreign;
+    if (!foreign || (x->failure != FAILURE_ERROR && x->failure != FAILURE_REFUSED))
         return;
     free(x->message);
     cJSON_Delete(x->traceback);
     if (x->failure == FAILURE_ERROR)
-        x->name = mem_strdup(json_str(told, "name"));
-    x->message = mem_strdup(json_str_or(told, "message", ""));
-    x->traceback = cJSON_DetachItemFromObjectCaseSensitive(told, "traceback");
+        x->name = mem_strdup(json_str(foreign, "name"));
+    x->message = mem_strdup(json_str_or(foreign, "message", ""));
+    x->traceback = cJSON_DetachItemFromObjectCaseSensitive(foreign, "traceback");
 }
 
 struct capture {
@@ -390,7 +390,7 @@ static void run(interp *in, execution *x)
     int status = lua_pcall(L, 1, 0, 1);
     if (status != LUA_OK) {
         describe_failure(in, status);
-        take_told(x);
+        take_foreign(x);
     }
     branches_drop(L);
     deeds_do(in, x);
@@ -492,7 +492,7 @@ static bool anything_stopped(const interp *in)
 // A turn is over; other turns are not touched.
 static void settle(interp *in)
 {
-    in->told_wedged = false;
+    in->wedge_reported = false;
     if (!anything_stopped(in))
         loop_timer_stop(in->insist);
 }
@@ -607,11 +607,11 @@ static void on_insist(void *arg)
     signal_stopped(in);
     bool wedged = (in->execution && is_overdue(&in->execution->turn)) ||
                   (in->lookup && is_overdue(&in->lookup->turn));
-    if (!wedged || in->told_wedged)
+    if (!wedged || in->wedge_reported)
         return;
     // The calls in which it waits were cancelled already; sending the signal again would not help.
     loop_timer_start(in->insist, 1000, 1000);
-    in->told_wedged = true;
+    in->wedge_reported = true;
     in->ops->wedged(in->arg);
 }
 

@@ -66,7 +66,7 @@ struct interp {
     execution *execution;  // running, or waiting for a lookup to end
     struct lookup *lookup; // running, or waiting
     loop_timer *insist, *patience;
-    bool told_wedged;
+    bool wedge_reported;
 };
 
 // Functions of script/lib that C calls, a table in the registry.

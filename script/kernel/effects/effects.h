@@ -98,7 +98,7 @@ typedef struct effects {
     glances *glances;
     pthread_mutex_t shared_lock;
     struct shared_object *shared;
-    atomic_bool told_cluster; // the cluster in use was recorded
+    atomic_bool cluster_recorded; // the cluster in use was recorded
 } effects;
 
 // Errors: an unknown effect in `allow`.

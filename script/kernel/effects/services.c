@@ -133,10 +133,10 @@ char *call_ask(call *c, const char *question, bool secret, err *e)
     return answer;
 }
 
-void call_failed(call *c, cJSON *told)
+void call_failed(call *c, cJSON *foreign)
 {
-    cJSON_Delete(c->turn->told);
-    c->turn->told = told;
+    cJSON_Delete(c->turn->foreign);
+    c->turn->foreign = foreign;
 }
 
 void call_used(call *c, cJSON *used)
@@ -331,14 +331,14 @@ void call_drop_temp(call *c, const char *path)
 
 bool call_knows_cluster(call *c)
 {
-    return atomic_load(&c->effects->told_cluster);
+    return atomic_load(&c->effects->cluster_recorded);
 }
 
 void call_learned_cluster(call *c, cJSON *cluster)
 {
     cJSON *event = message_new(MESSAGE_learned);
     json_set(event, "cluster", cluster);
-    if (atomic_exchange(&c->effects->told_cluster, true))
+    if (atomic_exchange(&c->effects->cluster_recorded, true))
         cJSON_Delete(event);
     else
         port_emit(c->effects->spec.port, event);

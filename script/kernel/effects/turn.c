@@ -76,7 +76,7 @@ void turn_done(turn *t)
     else if (t->root)
         pthread_mutex_destroy(&t->tree);
     canceller_free(t->waits);
-    cJSON_Delete(t->told);
+    cJSON_Delete(t->foreign);
     cJSON_Delete(t->used);
     free(t->cell);
     free(t->name);

@@ -62,7 +62,7 @@ typedef struct turn {
     bool anew;           // in a resumed run: its effects are done, not verified
     bool swept;          // and what it had made before was removed
     cJSON *used;         // the names that its program has read and set (call_used); NULL: unknown
-    cJSON *told;         // its error as another language reports it (call_failed)
+    cJSON *foreign;      // its error as another language reports it (call_failed)
     int64_t ordinal;     // number of effect calls so far, without those of branches
     // With those of branches, for the cell's turn:
     atomic_llong effects;  // effect calls

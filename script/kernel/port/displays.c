@@ -69,17 +69,17 @@ static void drop_changes(display *d)
 }
 
 // Remembers that clients which get this bundle have the rows of its table.
-static void tell_bundle(hashset *told, const cJSON *data)
+static void note_sent(hashset *sent_uids, const cJSON *data)
 {
     const cJSON *part, *row;
-    hashset_clear(told);
+    hashset_clear(sent_uids);
     cJSON_ArrayForEach(part, data)
     {
         cJSON_ArrayForEach(row, json_get(part, "rows"))
         {
             const char *uid = json_str(row, "uid");
             if (uid)
-                hashset_add(told, uid);
+                hashset_add(sent_uids, uid);
         }
     }
 }
@@ -88,9 +88,9 @@ static void tell_row(display *d, const cJSON *row)
 {
     const char *uid = json_str(row, "uid");
     if (uid && json_bool_or(row, "deleted", false))
-        hashset_remove(d->told, uid);
+        hashset_remove(d->sent_uids, uid);
     else if (uid)
-        hashset_add(d->told, uid);
+        hashset_add(d->sent_uids, uid);
 }
 
 static void count_allowance(display *d)
@@ -220,7 +220,7 @@ void displays_tell_anew(display *d, const cJSON *data)
 {
     cJSON_Delete(STEAL(d->data));
     drop_changes(d);
-    tell_bundle(d->told, data);
+    note_sent(d->sent_uids, data);
 }
 
 static void replace(display *d, struct task *t)
@@ -240,7 +240,7 @@ static void change_row(display *d, cJSON *row)
     bool deleted = json_bool_or(row, "deleted", false);
     if (waits && json_bool_or(waits, "deleted", false) && !deleted)
         rowset_drop(d->by_uid, uid);
-    if (uid && deleted && !hashset_has(d->told, uid)) {
+    if (uid && deleted && !hashset_has(d->sent_uids, uid)) {
         rowset_drop(d->by_uid, uid);
         cJSON_Delete(row);
         return;
@@ -286,7 +286,7 @@ void displays_drop(display *d)
     loop_timer_free(d->timer);
     cJSON_Delete(d->data);
     drop_changes(d);
-    hashset_free(d->told);
+    hashset_free(d->sent_uids);
     free(d->cell);
     free(d->branch);
     free(d);
@@ -404,8 +404,8 @@ static display *start(const display *like, cJSON *data)
 {
     display *d = mem_dup(like, sizeof *like);
     cJSON *event = display_event(d->id, d->cell, d->branch, data, "live");
-    d->told = hashset_new();
-    tell_bundle(d->told, data);
+    d->sent_uids = hashset_new();
+    note_sent(d->sent_uids, data);
     if (!d->client)
         port_emit(d->all->port, STEAL(event));
     post((struct task){.all = d->all, .display = d, .fn = enter, .data = event});

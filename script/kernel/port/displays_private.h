@@ -35,7 +35,7 @@ struct display {
     cJSON *data, *rows; // not sent yet: all data, and later changes, oldest first
     cJSON *table;       // not sent yet: changes of the table as a whole
     rowset *by_uid;     // the rows in `rows`
-    hashset *told;      // uids of the rows that clients have; only these need a "deleted"
+    hashset *sent_uids; // uids of the rows that clients have; only these need a "deleted"
     int64_t rows_left;  // rows that may be sent now
     int64_t counted;    // mono ns: when rows_left was computed
     log_display *log;   // set if it is a log; else NULL

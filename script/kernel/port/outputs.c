@@ -25,7 +25,7 @@ struct sink {
     size_t shown; // bytes in events so far
     bool in_line; // the text in events ends within a line
     spool *spool;
-    uint64_t spooled, told; // bytes in the spool; how many of them events refer to
+    uint64_t spooled, referred; // bytes in the spool; how many of them events refer to
     struct sink *next;
 };
 
@@ -122,13 +122,13 @@ static void emit_text(outputs *o, struct sink *s, bool all)
 
 static void tell_spooled(outputs *o, struct sink *s)
 {
-    if (s->told == s->spooled)
+    if (s->referred == s->spooled)
         return;
     cJSON *event = stream_event(s);
     json_set_str(event, "spool", spool_name(s->spool));
-    json_set_int(event, "from", (int64_t)s->told);
+    json_set_int(event, "from", (int64_t)s->referred);
     json_set_int(event, "to", (int64_t)s->spooled);
-    s->told = s->spooled;
+    s->referred = s->spooled;
     o->ops->emit(o->arg, event);
 }
 
@@ -154,7 +154,7 @@ static void spool_bytes(outputs *o, struct sink *s, const char *bytes, size_t n)
             fail(o, s, &e);
             return;
         }
-        s->spooled = s->told = spool_size(s->spool);
+        s->spooled = s->referred = spool_size(s->spool);
         size_t rest = s->carry.len;
         if (rest > 0 && spool_append(s->spool, s->carry.data, rest, clock_wall(), &e) == 0)
             s->spooled += rest;

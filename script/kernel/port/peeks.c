@@ -39,7 +39,7 @@ int64_t displays_add_peek(displays *all, int64_t client, const char *in_cell, cJ
         .held = true,
         .ended = true,
         .data = data,
-        .told = hashset_new()};
+        .sent_uids = hashset_new()};
     displays_enter(d, NULL);
     return d->id;
 }

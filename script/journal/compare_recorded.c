@@ -20,24 +20,24 @@ static char *title_of(const struct paired *p, const fold *f, const char *id)
                                                  : notebook_cell_title(nb, k);
 }
 
-static void add(cJSON *told, const char *name, const char *id, const cJSON *entry)
+static void add(cJSON *recorded, const char *name, const char *id, const cJSON *entry)
 {
     cJSON *copy = cJSON_Duplicate(entry, true);
     json_set_str(copy, "cell", id);
-    json_set(told, name, copy);
+    json_set(recorded, name, copy);
 }
 
-cJSON *compare_told(const struct paired *p, const fold *f, const char *list)
+cJSON *compare_recorded(const struct paired *p, const fold *f, const char *list)
 {
     AUTO_JSON *results = fold_results(f);
     AUTO_JSON *branches = fold_branches(f);
-    cJSON *told = cJSON_CreateObject();
+    cJSON *recorded = cJSON_CreateObject();
     const cJSON *entry, *of_cell, *branch;
     cJSON_ArrayForEach(entry, json_get(results, list))
     {
         struct teller teller = fold_teller(f, list, entry->string);
         if (!teller.branch || fold_is_child(f))
-            add(told, entry->string, teller.cell, entry);
+            add(recorded, entry->string, teller.cell, entry);
     }
     cJSON_ArrayForEach(of_cell, branches)
     {
@@ -48,9 +48,9 @@ cJSON *compare_told(const struct paired *p, const fold *f, const char *list)
             cJSON_ArrayForEach(entry, json_get(branch, list))
             {
                 AUTO_FREE char *name = str_fmt("%s of %s", entry->string, where);
-                add(told, name, of_cell->string, entry);
+                add(recorded, name, of_cell->string, entry);
             }
         }
     }
-    return told;
+    return recorded;
 }
