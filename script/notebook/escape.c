@@ -121,7 +121,8 @@ static void escape_line(const struct marks *m, const char *line, size_t n, buf *
     const char *end = line + n, *p = m->commented ? line : after_space(line, end);
     bool more = is_like_marker(m, line, end);
     buf_add(out, line, (size_t)(p - line));
-    buf_fmt(out, more ? "%s " : "", m->mark);
+    if (more)
+        buf_fmt(out, "%s ", m->mark);
     buf_add(out, p, (size_t)(end - p));
 }
 
