@@ -25,8 +25,8 @@ bool str_to_int(const char *s, int64_t *value);
 
 // A text cut short for people: its first bytes and STR_CUT, which marks the cut; the whole text if
 // it has at most `most` bytes (most <= STR_SHORT). It is UTF-8 whatever s is. Cut texts from
-// outside only here: the mask (script/journal/mask.h) recognises the beginning of a secret by that
-// mark. Returned by value, so that it can stand in the arguments of a format:
+// outside only here: the mask (script/journal/mask/mask.h) recognises the beginning of a secret by
+// that mark. Returned by value, so that it can stand in the arguments of a format:
 //     err_set(e, ERR_USAGE, "“%s” is no name", str_short(name, 100).text);
 #define STR_CUT "…"
 enum { STR_SHORT = 1000 };

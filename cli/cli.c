@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
 #include "cli/cli.h"
 
-#include "base/available.h"
 #include "base/clock.h"
-#include "base/digest.h"
-#include "base/folder.h"
+#include "base/data/digest.h"
 #include "base/loop/stream.h"
 #include "base/mem.h"
-#include "base/owner.h"
-#include "base/path.h"
+#include "base/os/available.h"
+#include "base/os/folder.h"
+#include "base/os/owner.h"
+#include "base/os/path.h"
 #include "base/str.h"
 #include "cli/places.h"
 #include "cli/say.h"
-#include "script/journal/reader.h"
-#include "script/journal/runs.h"
-#include "script/journal/writer.h"
+#include "script/journal/file/reader.h"
+#include "script/journal/file/writer.h"
+#include "script/journal/runs/runs.h"
 
 #include <dirent.h>
 #include <limits.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The command line: finds the verb and calls it. Nothing heavy is linked (no Lua, no curl), so that
 // `firesteel --version` and completion answer at once.
-#include "base/entry.h"
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/os/entry.h"
+#include "base/os/path.h"
 #include "base/str.h"
 #include "cli/cli.h"
 #include "cli/host.h"

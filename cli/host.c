@@ -2,7 +2,7 @@
 #include "cli/host.h"
 
 #include "base/mem.h"
-#include "base/spawn.h"
+#include "base/os/spawn.h"
 #include "base/str.h"
 #include "cli/places.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // firesteel-jupyter: stands between firesteel-kernel and one kernel of Jupyter. People never start
 // it themselves.
-#include "base/entry.h"
+#include "base/os/entry.h"
 #include "base/str.h"
 #include "script/jupyter/bridge.h"
 

@@ -3,10 +3,10 @@
 
 #include "base/loop/loop.h"
 #include "base/mem.h"
-#include "base/path.h"
-#include "base/proctree.h"
+#include "base/os/path.h"
+#include "base/os/proctree.h"
 #include "base/str.h"
-#include "script/journal/reader.h"
+#include "script/journal/file/reader.h"
 #include "script/protocol/client.h"
 
 #include <dirent.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // This user's running kernels on this machine, found by their sockets.
 #pragma once
-#include "base/json.h"
+#include "base/json/json.h"
 #include "cli/cli.h"
 
 struct kernel {

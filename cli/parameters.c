@@ -2,11 +2,11 @@
 #include "cli/parameters.h"
 
 #include "base/buf.h"
+#include "base/json/secret.h"
+#include "base/json/yaml.h"
 #include "base/mem.h"
-#include "base/path.h"
-#include "base/secret.h"
+#include "base/os/path.h"
 #include "base/str.h"
-#include "base/yaml.h"
 #include "cli/say.h"
 #include "script/notebook/params.h"
 

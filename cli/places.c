@@ -2,7 +2,7 @@
 #include "cli/places.h"
 
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/os/path.h"
 #include "base/str.h"
 
 #include <limits.h>

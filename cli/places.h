@@ -11,8 +11,8 @@ char *place_installed(const char *configured);
 // One of our programs: beside this one, as in a build folder, else where it was installed, programs
 // that people start in BINDIR and the others in LIBEXECDIR. New; NULL: it is in none of these.
 char *place_program(const char *name);
-// A file or folder beside a bundle's loader (k8s/image/bundle.h), by its name in the folder of
-// libraries: "locale"; new. NULL: this is no bundle, or it has none.
+// A file or folder beside a bundle's loader (k8s/image/programs/bundle.h), by its name in the
+// folder of libraries: "locale"; new. NULL: this is no bundle, or it has none.
 char *place_beside_loader(const char *name);
 // Can we make files in this folder, or make the folder if it does not exist yet?
 bool place_takes(const char *folder);

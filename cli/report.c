@@ -3,9 +3,9 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/os/path.h"
 #include "base/str.h"
-#include "script/journal/reader.h"
+#include "script/journal/file/reader.h"
 #include "script/report/export.h"
 
 #include <string.h>

@@ -4,7 +4,7 @@
 // other processes have ended.
 #pragma once
 #include "base/err.h"
-#include "script/journal/fold.h"
+#include "script/journal/fold/fold.h"
 
 // Before a run: can each of these files be written? ERR_USAGE names the one that cannot; nothing is
 // written yet. NULL-terminated; NULL: none.

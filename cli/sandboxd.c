@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // firesteel-sandbox: the sandbox as a program. It serves until it is told to stop; a private one
 // until its starter is gone.
-#include "base/entry.h"
-#include "base/folder.h"
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/os/entry.h"
+#include "base/os/folder.h"
+#include "base/os/path.h"
 #include "base/str.h"
 #include "cli/places.h"
 #include "k8s/sandbox/api/registry_route.h"

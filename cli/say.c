@@ -2,7 +2,7 @@
 #include "cli/say.h"
 
 #include "base/printable.h"
-#include "script/journal/mask.h"
+#include "script/journal/mask/mask.h"
 
 #include <pthread.h>
 #include <stdarg.h>

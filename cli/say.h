@@ -5,7 +5,7 @@
 // write other bytes. Messages on standard error quote arguments and servers, so secrets of the
 // environment are masked there. Nothing is owned.
 #pragma once
-#include "base/json.h"
+#include "base/json/json.h"
 #include "cli/cli.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "trainer/events.h"
 
-#include "trainer/nn/wire.h"
+#include "base/data/wire.h"
 
 uint32_t events_crc32c(const void *bytes, size_t n)
 {

@@ -5,7 +5,7 @@
 #include "trainer/data/order.h"
 #include "trainer/feed.h"
 #include "trainer/nn/blame.h"
-#include "trainer/nn/objective.h"
+#include "trainer/nn/plan/objective.h"
 #include "trainer/nn/train.h"
 #include "trainer/show.h"
 #include "trainer/sums.h"

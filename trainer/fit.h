@@ -4,7 +4,7 @@
 #pragma once
 #include "base/err.h"
 #include "trainer/logs.h"
-#include "trainer/nn/model.h"
+#include "trainer/nn/graph/model.h"
 #include "trainer/watch.h"
 
 #include <stdatomic.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "trainer/sums.h"
 
-#include "trainer/nn/objective.h"
+#include "trainer/nn/plan/objective.h"
 
 #include <stdio.h>
 

@@ -3,7 +3,7 @@
 // of each batch, and returns one number about everything since it was reset.
 #pragma once
 #include "trainer/logs.h"
-#include "trainer/nn/metric.h"
+#include "trainer/nn/rule/metric.h"
 #include "trainer/tensor/tensor.h"
 
 typedef struct watch {
@@ -22,7 +22,7 @@ struct watch_ops {
 };
 
 // The area under a curve as Keras's AUC computes it (keras/src/metrics/confusion_metrics.py): from
-// the counts at evenly spread thresholds. script/lib/workerclasses.lua has the formulas.
+// the counts at evenly spread thresholds. script/api/trainer/workerclasses.lua has the formulas.
 typedef struct auc_spec {
     int thresholds; // 0: 200
     bool pr;        // the precision-recall curve instead of ROC

@@ -5,9 +5,9 @@
 // for doc/models.md (tests/support/formulapage.py).
 #include "base/buf.h"
 #include "base/mem.h"
-#include "trainer/nn/loss.h"
-#include "trainer/nn/op/op.h"
-#include "trainer/nn/optimizer.h"
+#include "trainer/nn/layer/op.h"
+#include "trainer/nn/rule/loss.h"
+#include "trainer/nn/rule/optimizer.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "base/loop/child.h"
 
-#include "base/follow.h"
 #include "base/loop/internal.h"
 #include "base/mem.h"
-#include "base/spawn.h"
+#include "base/os/follow.h"
+#include "base/os/spawn.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -28,7 +28,7 @@ struct output {
     bool is_open;
 };
 
-//   child ── process (base/follow.h)  ends by: exited, then closed
+//   child ── process (base/os/follow.h)  ends by: exited, then closed
 //         ── outputs[0..2]            end by: end of file, or 200 ms after the exit
 //         ── input                    ends by: child_close_stdin, or with the child
 // The block is freed when every handle is closed and the owner has called child_free.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Child processes, each in a session and process group of its own, with their output as events. No
 // shell is involved. The caller owns a child; child_free kills its group if it still runs.
-// base/spawn.h says what a child inherits. A child is killed when the loop's thread ends.
+// base/os/spawn.h says what a child inherits. A child is killed when the loop's thread ends.
 #pragma once
 #include "base/loop/loop.h"
 

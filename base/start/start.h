@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Lets a program bring its own loader. Usually PT_INTERP names ld.so by an absolute path. In a
-// bundle (k8s/image/relocate.h) that segment has another type and a name relative to the program's
-// own folder. Linux then starts the program itself; our code maps ld.so as Linux would have done,
-// and jumps to it. So the folder runs wherever it is put, /proc/self/exe is the program, and
-// neither a launcher is needed nor a variable that children would inherit.
+// bundle (k8s/image/programs/relocate.h) that segment has another type and a name relative to the
+// program's own folder. Linux then starts the program itself; our code maps ld.so as Linux would
+// have done, and jumps to it. So the folder runs wherever it is put, /proc/self/exe is the program,
+// and neither a launcher is needed nor a variable that children would inherit.
 //    usual    Linux ── ld.so ── start ── _start
 //    bundle   Linux ── start: maps ld.so ── ld.so ── _start
 #pragma once

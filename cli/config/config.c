@@ -2,9 +2,9 @@
 #include "cli/config/config.h"
 
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/os/path.h"
 #include "base/str.h"
-#include "cli/editor.h"
+#include "cli/terminal/editor.h"
 
 #include <string.h>
 

@@ -2,10 +2,10 @@
 #include "cli/git/head.h"
 
 #include "base/buf.h"
-#include "base/git.h"
 #include "base/loop/child.h"
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/os/git.h"
+#include "base/os/path.h"
 #include "base/str.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// libarchive, which needs libxml2 and ICU: the first layer loads it (base/late.h).
+// libarchive, which needs libxml2 and ICU: the first layer loads it (base/os/late.h).
 #include "k8s/image/archive_late.h"
-#include "base/late.h"
+#include "base/os/late.h"
 
 #include <archive.h>
 #include <archive_entry.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // image_copy_tree: the private parts of a pod's root.
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/os/path.h"
 #include "base/str.h"
 #include "k8s/image/unpack.h"
 

@@ -2,7 +2,7 @@
 #include "k8s/image/import.h"
 
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/os/path.h"
 #include "k8s/image/index.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 #include "k8s/image/index.h"
 
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/os/path.h"
 #include "base/str.h"
 
 #include <dirent.h>

@@ -3,10 +3,10 @@
 // header. Only the version of zlib remains, so it is part of a layer's key.
 #include "k8s/image/layer.h"
 
-#include "base/digest.h"
-#include "base/inside.h"
+#include "base/data/digest.h"
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/os/inside.h"
+#include "base/os/path.h"
 #include "base/str.h"
 #include "k8s/image/archive_late.h"
 #include "k8s/image/ignore.h"

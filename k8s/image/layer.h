@@ -2,7 +2,7 @@
 // Writes one layer: files as a tar stream, compressed, into the store, byte for byte the same for
 // the same content. The caller owns a layer. Files are read when the layer is written.
 #pragma once
-#include "base/digest.h"
+#include "base/data/digest.h"
 #include "k8s/image/store.h"
 
 #include <sys/types.h>
@@ -36,7 +36,7 @@ void layer_bytes(layer *l, const char *path, const void *bytes, size_t n, mode_t
 // Adds the content of `source`. Of its mode only the execute permission counts: 0755 or 0644.
 int layer_file(layer *l, const char *path, const char *source, err *e);
 // From now on layer_tree reads names in this open folder, and nothing outside of it, whatever links
-// say (base/inside.h); the layer opens it once more. `path` is its name for people.
+// say (base/os/inside.h); the layer opens it once more. `path` is its name for people.
 int layer_reads(layer *l, int folder, const char *path, err *e);
 // Adds the file `name` of that folder, or the whole tree; "" is the folder itself. The name may
 // lead through links; in the tree, links stay links. Sockets, pipes and devices are errors. Leaves

@@ -4,7 +4,7 @@
 // Sources: image-spec descriptor.md, manifest.md, config.md; distribution-spec spec.md.
 #pragma once
 #include "base/err.h"
-#include "base/json.h"
+#include "base/json/json.h"
 
 #include <stdbool.h>
 #include <stdint.h>

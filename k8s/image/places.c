@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "k8s/image/places.h"
 
-#include "base/hashmap.h"
+#include "base/data/hashmap.h"
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/os/path.h"
 #include "base/str.h"
 #include "k8s/image/archive_late.h"
 

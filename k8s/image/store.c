@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "k8s/image/store.h"
 
-#include "base/digest.h"
-#include "base/folder.h"
+#include "base/data/digest.h"
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/os/folder.h"
+#include "base/os/path.h"
 #include "base/str.h"
 
 #include <errno.h>

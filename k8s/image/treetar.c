@@ -2,7 +2,7 @@
 #include "k8s/image/treetar.h"
 
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/os/path.h"
 #include "base/str.h"
 #include "k8s/image/archive_late.h"
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Takes a tree out of a stranger's tar. Names are opened below the target without passing a link
-// (base/inside.h), whether it was there or is one of the stream. So links are made last, when all
-// folders are there that they may lead to: only those that stay below the target then.
+// (base/os/inside.h), whether it was there or is one of the stream. So links are made last, when
+// all folders are there that they may lead to: only those that stay below the target then.
 #include "k8s/image/treetar.h"
 
-#include "base/hashmap.h"
-#include "base/inside.h"
+#include "base/data/hashmap.h"
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/os/inside.h"
+#include "base/os/path.h"
 #include "base/str.h"
 #include "k8s/image/archive_late.h"
 #include "k8s/image/unpack.h"

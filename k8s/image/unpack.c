@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Every name from a layer is resolved by base/inside.h as in a chroot: for "..", absolute names and
-// symbolic links the root folder is "/". So no entry can lead out of it, even if an earlier entry
-// prepared a link for that. The last part of a name is never followed.
+// Every name from a layer is resolved by base/os/inside.h as in a chroot: for "..", absolute names
+// and symbolic links the root folder is "/". So no entry can lead out of it, even if an earlier
+// entry prepared a link for that. The last part of a name is never followed.
 #include "k8s/image/unpack.h"
 
-#include "base/digest.h"
-#include "base/inside.h"
+#include "base/data/digest.h"
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/os/inside.h"
+#include "base/os/path.h"
 #include "base/str.h"
 #include "k8s/image/archive_late.h"
 #include "k8s/image/index.h"

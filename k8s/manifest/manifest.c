@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "k8s/manifest/manifest.h"
 
+#include "base/json/yaml.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/yaml.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 // Results are new trees; nothing is kept.
 #pragma once
 #include "base/err.h"
-#include "base/json.h"
+#include "base/json/json.h"
 
 #include <stdbool.h>
 

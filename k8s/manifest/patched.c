@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "k8s/manifest/patched.h"
 
-#include "base/jsonpointer.h"
+#include "base/json/jsonpointer.h"
 #include "base/mem.h"
 #include "base/str.h"
 

@@ -3,7 +3,7 @@
 // (https://kubernetes.io/docs/concepts/security/pod-security-standards/). A namespace that enforces
 // it refuses pods that do not say how little they need.
 #pragma once
-#include "base/json.h"
+#include "base/json/json.h"
 
 #include <stdbool.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // libcurl, which needs Kerberos, LDAP, SSH and more libraries: the first `http` loads it
-// (base/late.h).
+// (base/os/late.h).
 #define CURL_DISABLE_TYPECHECK
-#include "base/late.h"
+#include "base/os/late.h"
 #include "k8s/net/private.h"
 
 #include <curl/curl.h>

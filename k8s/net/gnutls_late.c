@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// GnuTLS (base/late.h). libcurl has loaded it already when records.c and tls.c ask for it.
-#include "base/late.h"
+// GnuTLS (base/os/late.h). libcurl has loaded it already when records.c and tls.c ask for it.
+#include "base/os/late.h"
 #include "k8s/net/private.h"
 
 #include <gnutls/gnutls.h>

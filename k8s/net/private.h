@@ -10,13 +10,13 @@
 // Only serve() calls the owners, when curl is not running. So they may open and close streams as
 // they like, which curl forbids in its own callbacks.
 #pragma once
-#include "base/digest.h"
+#include "base/data/digest.h"
 #include "k8s/net/http.h"
 
 #include <curl/curl.h>
 #include <pthread.h>
 
-// Load libcurl, and GnuTLS (base/late.h).
+// Load libcurl, and GnuTLS (base/os/late.h).
 int curl_late(err *e);
 int gnutls_late(err *e);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // TLS material as files in memory: libcurl's GnuTLS takes only names of files, and a key from
 // inside a kubeconfig must not be written to any disk.
-#include "base/digest.h"
+#include "base/data/digest.h"
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/os/path.h"
 #include "base/str.h"
 #include "k8s/net/private.h"
 

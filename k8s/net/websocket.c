@@ -8,7 +8,7 @@
 #include "k8s/net/websocket.h"
 
 #include "base/clock.h"
-#include "base/digest.h"
+#include "base/data/digest.h"
 #include "base/mem.h"
 #include "k8s/net/private.h"
 #include "k8s/net/wsframe.h"

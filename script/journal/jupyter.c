@@ -2,7 +2,7 @@
 #include "script/journal/jupyter.h"
 
 #include "base/clock.h"
-#include "base/digest.h"
+#include "base/data/digest.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "script/journal/plain.h"

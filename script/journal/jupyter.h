@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What cells have left, as an .ipynb has it (nbformat 4), in both directions. Nothing is owned.
 #pragma once
-#include "script/journal/fold.h"
+#include "script/journal/fold/fold.h"
 
 // The outputs of a cell: a new array, empty for NULL. As output_text, spooled streams are read from
 // spool_dir and cut beyond `limit`; *failure (may be NULL) is the first thing that could not be

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "script/journal/origin.h"
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/mem.h"
 #include "base/str.h"
 

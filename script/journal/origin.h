@@ -3,7 +3,7 @@
 // Nothing is owned.
 #pragma once
 #include "base/buf.h"
-#include "script/journal/fold.h"
+#include "script/journal/fold/fold.h"
 
 // {name = ["text", …]}, new. Facts that were not recorded are missing.
 cJSON *origin_lines(const fold *f);

@@ -2,12 +2,12 @@
 #include "script/journal/replay.h"
 
 #include "base/clock.h"
-#include "base/hashmap.h"
+#include "base/data/hashmap.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "script/journal/fold_private.h"
-#include "script/journal/hidden.h"
-#include "script/journal/reader.h"
+#include "script/journal/file/hidden.h"
+#include "script/journal/file/reader.h"
+#include "script/journal/fold/fold_private.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -7,7 +7,7 @@
 // only the beginnings of lines are parsed. A damaged line, and a last line that was cut, are no
 // records.
 #pragma once
-#include "script/journal/fold.h"
+#include "script/journal/fold/fold.h"
 
 typedef struct replay replay;
 

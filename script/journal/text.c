@@ -2,12 +2,12 @@
 #include "script/journal/text.h"
 
 #include "base/clock.h"
+#include "base/json/rowset.h"
+#include "base/json/tabletext.h"
 #include "base/mem.h"
-#include "base/rowset.h"
 #include "base/str.h"
-#include "base/tabletext.h"
 #include "base/text/ansi.h"
-#include "script/journal/spool.h"
+#include "script/journal/file/spool.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"
-#include "script/journal/fold.h"
+#include "script/journal/fold/fold.h"
 
 // Appends an output as text, valid UTF-8 that ends with a newline (unless it is empty): a stream
 // without what it overwrote, a display's text/plain (or its table if rows have changed since), an

@@ -2,11 +2,11 @@
 #include "script/jupyter/bridge.h"
 
 #include "base/clock.h"
-#include "base/env.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/mem.h"
-#include "base/path.h"
-#include "base/spawn.h"
+#include "base/os/env.h"
+#include "base/os/path.h"
+#include "base/os/spawn.h"
 #include "base/str.h"
 #include "script/jupyter/channels.h"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "script/jupyter/spec.h"
 
-#include "base/env.h"
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/os/env.h"
+#include "base/os/path.h"
 #include "base/str.h"
 
 #include <ctype.h>

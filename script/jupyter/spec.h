@@ -8,7 +8,7 @@
 //   /usr/local/share/jupyter, /usr/share/jupyter
 #pragma once
 #include "base/err.h"
-#include "base/json.h"
+#include "base/json/json.h"
 
 #include <stdbool.h>
 

@@ -5,7 +5,7 @@
 //   identities…  "<IDS|MSG>"  signature  header  parent_header  metadata  content  buffers…
 //                             HMAC-SHA256 of the next four, in hexadecimal digits
 #pragma once
-#include "base/json.h"
+#include "base/json/json.h"
 
 #include <stddef.h>
 

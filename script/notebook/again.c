@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Matches the cells of a notebook that was read again with the earlier ones. An id is a hash of the
 // cell's first content, so the new ids that reading gives do not help.
-#include "base/digest.h"
+#include "base/data/digest.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "script/notebook/private.h"

@@ -2,7 +2,7 @@
 // One cell of a notebook as a plain struct, and the options that its marker line may carry.
 // A cell belongs to its notebook; callers read it and edit through notebook.h.
 #pragma once
-#include "base/digest.h"
+#include "base/data/digest.h"
 #include "base/err.h"
 
 #include <stdbool.h>

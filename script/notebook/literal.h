@@ -2,7 +2,7 @@
 // Literals of Lua and Python as values, and back: what a parameter can be. Private to this folder.
 #pragma once
 #include "base/buf.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "script/notebook/params.h"
 
 #include <stdbool.h>

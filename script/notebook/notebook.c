@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "script/notebook/notebook.h"
 
-#include "base/digest.h"
+#include "base/data/digest.h"
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/os/path.h"
 #include "base/str.h"
 #include "script/notebook/private.h"
 

@@ -15,7 +15,7 @@
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "script/notebook/cell.h"
 
 #include <stdbool.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "script/notebook/params.h"
 
+#include "base/json/secret.h"
+#include "base/json/yaml.h"
 #include "base/mem.h"
-#include "base/secret.h"
 #include "base/str.h"
-#include "base/yaml.h"
 #include "script/notebook/faults.h"
 #include "script/notebook/literal.h"
 #include "script/notebook/lua_lines.h"

@@ -2,7 +2,7 @@
 // Shared by the files of this folder and of those in it: the notebook's fields, and the steps
 // between text and cells. No file outside includes it.
 #pragma once
-#include "base/hashmap.h"
+#include "base/data/hashmap.h"
 #include "script/notebook/notebook.h"
 
 #include <stdint.h>

@@ -3,7 +3,7 @@
 
 #include "base/loop/stream.h"
 #include "base/mem.h"
-#include "script/journal/reader.h"
+#include "script/journal/file/reader.h"
 #include "script/protocol/frame.h"
 
 #include <errno.h>

@@ -3,8 +3,8 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "base/path.h"
-#include "base/spawn.h"
+#include "base/os/path.h"
+#include "base/os/spawn.h"
 #include "base/str.h"
 
 #include <errno.h>

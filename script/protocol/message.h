@@ -5,7 +5,7 @@
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/json.h"
+#include "base/json/json.h"
 
 enum { PROTOCOL_VERSION = 1 };
 // The longest line in either direction; longer ones are a protocol error. Senders stay below it:

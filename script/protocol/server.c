@@ -2,12 +2,12 @@
 #include "script/protocol/server.h"
 
 #include "base/clock.h"
-#include "base/folder.h"
 #include "base/loop/stream.h"
 #include "base/mem.h"
-#include "base/owner.h"
-#include "base/path.h"
-#include "script/journal/hidden.h"
+#include "base/os/folder.h"
+#include "base/os/owner.h"
+#include "base/os/path.h"
+#include "script/journal/file/hidden.h"
 #include "script/protocol/frame.h"
 
 #include <errno.h>

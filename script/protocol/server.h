@@ -26,9 +26,9 @@ struct server_ops {
 server *server_new(loop *l, const struct server_ops *ops, void *arg);
 // Closes everything and drops the queues. See server_drain.
 void server_free(server *s);
-// Listens at a path; makes its folder (0700) if needed. The path is owned (base/owner.h) before it
-// exists. Errors: ERR_FORBIDDEN when the folder is not ours alone, ERR_EXISTS when another process
-// listens there.
+// Listens at a path; makes its folder (0700) if needed. The path is owned (base/os/owner.h) before
+// it exists. Errors: ERR_FORBIDDEN when the folder is not ours alone, ERR_EXISTS when another
+// process listens there.
 int server_listen(server *s, const char *path, err *e);
 // Takes over a connected descriptor, which is the owner's.
 int server_adopt(server *s, int fd, err *e);

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- Writes Python's module of the API (firesteel/_api.py) of what the functions tell of themselves, the texts of core.api in
--- script/lib. The build runs it: embed -r make.lua OUT FILE.lua…
+-- script/api. The build runs it: embed -r make.lua OUT FILE.lua…
 local out = arg[1]
 local core = { place = 0, everything = function() end, array = function(list) return list end }
 
@@ -189,7 +189,7 @@ local functions, members, types, values = sorted(core.entries())
 local classes, text, all = {}, {}, {}
 local function write(line) text[#text + 1] = line end
 for name in pairs(types) do classes[name] = class_name(name) end
-write '# Written by the build from what script/lib tells of its functions (script/python/make.lua).\n'
+write '# Written by the build from what script/api tells of its functions (script/python/make.lua).\n'
 write '"""The functions of firesteel, by module; the types of what they return."""\n'
 write "from __future__ import annotations\n\nfrom typing import Any, List, Sequence\n\nfrom ._link import Value, _call, _types\n\n\n"
 for _, name in ipairs(keys(types)) do

@@ -5,7 +5,7 @@
 #include "base/printable.h"
 #include "base/str.h"
 #include "script/report/export_private.h"
-#include "script/report/html.h"
+#include "script/report/html/html.h"
 #include "script/report/junit.h"
 
 #include <string.h>

@@ -5,7 +5,7 @@
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"
-#include "script/journal/fold.h"
+#include "script/journal/fold/fold.h"
 
 enum export_format { EXPORT_IPYNB, EXPORT_MD, EXPORT_HTML, EXPORT_JUNIT };
 #define EXPORT_FORMATS "ipynb|md|html|junit"

@@ -8,10 +8,10 @@
 #include "script/journal/text.h"
 #include "script/notebook/params.h"
 #include "script/report/export_private.h"
-#include "script/report/html_charts.h"
-#include "script/report/html_output.h"
-#include "script/report/page.h"
-#include "script/report/page_display.h"
+#include "script/report/html/html_charts.h"
+#include "script/report/html/html_output.h"
+#include "script/report/page/page.h"
+#include "script/report/page/page_display.h"
 
 #include <string.h>
 

@@ -2,12 +2,12 @@
 #include "script/report/junit.h"
 
 #include "base/clock.h"
-#include "base/hashmap.h"
+#include "base/data/hashmap.h"
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/os/path.h"
 #include "base/str.h"
 #include "script/journal/text.h"
-#include "script/report/page.h"
+#include "script/report/page/page.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 // differs each time (the run's name, parameters, versions) is in the properties.
 #pragma once
 #include "base/buf.h"
-#include "script/journal/fold.h"
+#include "script/journal/fold/fold.h"
 
 // Complete, with spools read from spool_dir.
 void junit_print(const fold *f, const char *spool_dir, buf *out);

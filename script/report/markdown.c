@@ -8,7 +8,7 @@
 #include "script/journal/text.h"
 #include "script/report/export_private.h"
 #include "script/report/markdown_output.h"
-#include "script/report/page.h"
+#include "script/report/page/page.h"
 
 #include <string.h>
 

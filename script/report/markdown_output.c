@@ -2,10 +2,10 @@
 #include "script/report/markdown_output.h"
 
 #include "base/clock.h"
+#include "base/json/tabletext.h"
 #include "base/mem.h"
-#include "base/tabletext.h"
 #include "script/journal/text.h"
-#include "script/report/page_display.h"
+#include "script/report/page/page_display.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -2,13 +2,13 @@
 #include "script/report/mlflow.h"
 
 #include "base/clock.h"
-#include "base/digest.h"
+#include "base/data/digest.h"
+#include "base/json/yaml.h"
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/os/path.h"
 #include "base/text/utf8.h"
-#include "base/yaml.h"
 #include "script/report/export.h"
-#include "script/report/page.h"
+#include "script/report/page/page.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -8,7 +8,7 @@
 #pragma once
 #include "base/err.h"
 #include "base/str.h"
-#include "script/journal/fold.h"
+#include "script/journal/fold/fold.h"
 
 // dir: is made if needed. experiment NULL: the notebook's name. Replaces an export of the same run.
 // *place: the run's folder, new. *notes (a strv, may move): a sentence for each thing that could

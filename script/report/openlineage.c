@@ -2,11 +2,11 @@
 #include "script/report/openlineage.h"
 
 #include "base/clock.h"
-#include "base/digest.h"
-#include "base/json.h"
+#include "base/data/digest.h"
+#include "base/json/json.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "script/journal/lineage.h"
+#include "script/journal/runs/lineage.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 // lineage.h knows. Sends nothing and owns nothing.
 #pragma once
 #include "base/buf.h"
-#include "script/journal/fold.h"
+#include "script/journal/fold/fold.h"
 
 // Appends the events. A run that is still going on has no end event.
 void openlineage_write(const fold *f, buf *out);

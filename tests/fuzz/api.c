@@ -3,9 +3,9 @@
 // the HTTP library: each request gets one answer with a valid status, and answers of type JSON are
 // JSON.
 #include "k8s/sandbox/api/api.h"
-#include "base/json.h"
-#include "k8s/sandbox/api/bootstrap.h"
-#include "k8s/sandbox/api/defaults.h"
+#include "base/json/json.h"
+#include "k8s/sandbox/api/objects/bootstrap.h"
+#include "k8s/sandbox/api/objects/defaults.h"
 #include "k8s/sandbox/api/watch.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/request.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Logging in to a registry: challenges, and docker's configuration. A "user:password" stored as
 // base64 is read back.
-#include "k8s/image/auth.h"
+#include "k8s/image/registry/auth.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "tests/fuzz/fuzz.h"

@@ -4,14 +4,14 @@
 // keys, other keys, pastes and new sizes, and a kernel that answers late, or refuses. After each
 // step the screen is drawn, and must be one that a terminal can show.
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/os/path.h"
 #include "base/str.h"
 #include "base/text/utf8.h"
-#include "script/journal/spool.h"
+#include "script/journal/file/spool.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/random.h"
+#include "tui/bench/view.h"
 #include "tui/term/term.h"
-#include "tui/view/view.h"
 
 #include <stdio.h>
 #include <stdlib.h>

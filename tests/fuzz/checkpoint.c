@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "trainer/checkpoint.h"
+#include "trainer/files/checkpoint.h"
 #include "trainer/fit.h"
 #include "trainer/nn/export.h"
 

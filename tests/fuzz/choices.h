@@ -3,7 +3,7 @@
 // otherwise refuse nearly everything. After the last byte each choice is the first one.
 #pragma once
 #include "base/buf.h"
-#include "base/json.h"
+#include "base/json/json.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include "trainer/data/csv.h"
-#include "trainer/data/frame.h"
+#include "trainer/data/table/csv.h"
+#include "trainer/data/table/frame.h"
 
 #include <stdint.h>
 #include <stdlib.h>

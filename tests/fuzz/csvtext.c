@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // CSV: rows that were read are printed, and read back as the same. The first byte chooses the
 // separator.
-#include "base/csvtext.h"
+#include "base/json/csvtext.h"
 #include "base/mem.h"
 #include "tests/fuzz/fuzz.h"
 

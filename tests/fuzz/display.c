@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // A table as a display sends it, and changes of its rows, on two lines: drawn rows can be found and
 // have no control characters; order and filter lose no row.
+#include "base/json/tabletext.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/tabletext.h"
 #include "tests/fuzz/fuzz.h"
-#include "tui/part/tabledata.h"
+#include "tui/part/table/tabledata.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,10 +2,10 @@
 // Dockerfiles that are built: FROM scratch, stages, ARG and ENV with their expansions, COPY of a
 // context with links that lead out of it. Nothing from outside of the context gets into an image;
 // what can be built is the same when it is built again; an error says what is wrong.
-#include "base/digest.h"
+#include "base/data/digest.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "k8s/image/dockerfile.h"
+#include "k8s/image/dockerfile/dockerfile.h"
 #include "tests/fuzz/folder.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Dockerfiles: the steps of one, and the words of each. Words of a text without "$" do not depend
 // on any variable.
-#include "k8s/image/dockerfile.h"
+#include "k8s/image/dockerfile/dockerfile.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "tests/fuzz/fuzz.h"

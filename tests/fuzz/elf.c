@@ -3,8 +3,8 @@
 // and a program that was made independent of its root names the interpreter that it was given.
 #include "base/mem.h"
 #include "base/str.h"
-#include "k8s/image/closure.h"
-#include "k8s/image/relocate.h"
+#include "k8s/image/programs/closure.h"
+#include "k8s/image/programs/relocate.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 // system, else below $TMPDIR; removed when the program ends in order.
 #pragma once
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/os/path.h"
 
 #include <stdint.h>
 #include <stdio.h>

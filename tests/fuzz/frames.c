@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
 // The streams of an API server: watch frames cut anywhere, the objects in them as people see them,
 // lists that are read entry by entry, and the stamps of log lines.
-#include "k8s/client/frames.h"
+#include "k8s/client/text/frames.h"
 
+#include "base/json/tabletext.h"
 #include "base/str.h"
-#include "base/tabletext.h"
-#include "k8s/client/describe.h"
-#include "k8s/client/jsonpath.h"
-#include "k8s/client/listing.h"
-#include "k8s/client/logs.h"
-#include "k8s/client/sick.h"
-#include "k8s/client/state.h"
-#include "k8s/client/status.h"
-#include "k8s/client/table.h"
+#include "k8s/client/connect/status.h"
+#include "k8s/client/describe/describe.h"
+#include "k8s/client/logs/logs.h"
+#include "k8s/client/state/sick.h"
+#include "k8s/client/state/state.h"
+#include "k8s/client/text/jsonpath.h"
+#include "k8s/client/watch/listing.h"
+#include "k8s/client/watch/table.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <stdlib.h>

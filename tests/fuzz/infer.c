@@ -2,7 +2,7 @@
 // A request for predictions in KServe's protocol, asked of a row of layers and of a graph with two
 // inputs. Either there is an answer, and it is JSON, or an error that blames the request.
 #include "trainer/serve/infer.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/str.h"
 #include "tests/fuzz/fuzz.h"
 

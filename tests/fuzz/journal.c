@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Journals: any file is read to its end and folded, and the result is exported.
 #include "base/err.h"
-#include "script/journal/fold.h"
+#include "script/journal/fold/fold.h"
 #include "script/report/export.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // JSON: a text that was read is printed, and reads back as the same.
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/mem.h"
 #include "tests/fuzz/fuzz.h"
 

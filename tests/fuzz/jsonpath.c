@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A path on the first line, the object below it. A path that exists leads to something.
-#include "k8s/client/jsonpath.h"
+#include "k8s/client/text/jsonpath.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "tests/fuzz/fuzz.h"

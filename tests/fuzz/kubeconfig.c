@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include "k8s/client/kubeconfig.h"
-#include "k8s/client/credentials.h"
+#include "k8s/client/connect/kubeconfig.h"
+#include "k8s/client/connect/credentials.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <stdlib.h>

@@ -4,8 +4,8 @@
 // no holes, and headers have one line each. The input: pairs of bytes, a field and its new value.
 #include "base/mem.h"
 #include "base/str.h"
-#include "k8s/client/credentials.h"
-#include "k8s/client/kubeconfig.h"
+#include "k8s/client/connect/credentials.h"
+#include "k8s/client/connect/kubeconfig.h"
 #include "tests/fuzz/choices.h"
 #include "tests/fuzz/fuzz.h"
 

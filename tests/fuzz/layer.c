@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A layer from a stranger: with any bytes, nothing may appear outside of the root.
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/os/path.h"
 #include "k8s/image/unpack.h"
 
 #include <fcntl.h>

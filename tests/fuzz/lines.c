@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A spool and its index, with any content: the returned lines are clean, and filter and search come
 // to an end. The input: a byte with the length of the index, the index, the bytes.
-#include "tui/part/lines.h"
+#include "tui/part/lines/lines.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/str.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The lock of a document with any content: either somebody has it, or we can take it, and then it
 // is ours.
-#include "script/journal/lock.h"
+#include "script/journal/file/lock.h"
 #include "base/str.h"
 #include "tests/fuzz/folder.h"
 #include "tests/fuzz/fuzz.h"

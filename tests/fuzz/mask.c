@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A secret on the first line, a text below it: the masked text does not contain the secret, and is
 // the same in one piece and in many.
-#include "script/journal/mask.h"
+#include "script/journal/mask/mask.h"
 #include "base/mem.h"
 #include "tests/fuzz/fuzz.h"
 

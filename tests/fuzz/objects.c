@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Objects from an API server, in any shape, and their texts: description, tables, states, order.
 // The texts are UTF-8, and contain no value of a Secret.
+#include "base/json/tabletext.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/tabletext.h"
-#include "k8s/client/describe.h"
-#include "k8s/client/events.h"
-#include "k8s/client/sick.h"
-#include "k8s/client/state.h"
-#include "k8s/client/table.h"
-#include "k8s/client/usage.h"
+#include "k8s/client/describe/describe.h"
+#include "k8s/client/describe/events.h"
+#include "k8s/client/state/sick.h"
+#include "k8s/client/state/state.h"
+#include "k8s/client/watch/table.h"
+#include "k8s/client/watch/usage.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 // Damaged bytecode can do anything to Lua, so it is accepted only from the driver, and is not tried
 // here.
 #include "script/pack/pack.h"
-#include "script/worker/state.h"
+#include "script/worker/core/state.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>

@@ -3,13 +3,13 @@
 // them: it is opened, described, and asked for what its examples say. The input: a byte, whether it
 // has a predict.lua; the one text; a line break; the other one. Digests of files that package.json
 // names are put in, since otherwise nothing would go on behind them.
-#include "base/digest.h"
+#include "base/data/digest.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "script/worker/packing.h"
+#include "script/worker/package/packing.h"
 #include "tests/fuzz/folder.h"
 #include "tests/fuzz/fuzz.h"
-#include "trainer/checkpoint.h"
+#include "trainer/files/checkpoint.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // An object and a patch of it, on two lines: all the API's patches, the checks of fields, and the
 // changed fields.
-#include "k8s/sandbox/api/patch.h"
+#include "k8s/sandbox/api/objects/patch.h"
 #include "base/mem.h"
-#include "k8s/sandbox/api/fieldset.h"
-#include "k8s/sandbox/api/managed.h"
+#include "k8s/sandbox/api/objects/fieldset.h"
+#include "k8s/sandbox/api/objects/managed.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>

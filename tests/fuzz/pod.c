@@ -2,9 +2,9 @@
 // Pods, Jobs and applications that the API has accepted, and what a node makes of them: volumes,
 // environment, command line, states. Nothing is written outside of the pod's folder.
 #include "base/str.h"
-#include "k8s/sandbox/api/defaults.h"
-#include "k8s/sandbox/api/schema.h"
-#include "k8s/sandbox/api/validate.h"
+#include "k8s/sandbox/api/objects/defaults.h"
+#include "k8s/sandbox/api/objects/schema.h"
+#include "k8s/sandbox/api/objects/validate.h"
 #include "k8s/sandbox/nodes/jobplan.h"
 #include "k8s/sandbox/nodes/launch.h"
 #include "k8s/sandbox/nodes/podstatus.h"

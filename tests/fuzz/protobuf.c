@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Requests in protobuf to the sandbox's API server, decoded as a Pod, a Secret and a Job.
-#include "k8s/sandbox/api/protobuf.h"
+#include "k8s/sandbox/api/print/protobuf.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)

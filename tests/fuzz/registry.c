@@ -2,7 +2,7 @@
 // Requests to the registry: each gets one answer with a valid status, a blob that is sent has the
 // requested digest, and nothing appears outside of the store.
 #include "k8s/sandbox/registry/registry.h"
-#include "base/digest.h"
+#include "base/data/digest.h"
 #include "tests/fuzz/folder.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/request.h"

@@ -3,9 +3,9 @@
 // was put in, and the next writer leaves a good one. The input: a byte that is 0 for the whole
 // file; else how much is cut off a good one, then places (two bytes) and what they become.
 #include "base/mem.h"
-#include "base/path.h"
-#include "script/journal/hidden.h"
-#include "script/journal/runs_index.h"
+#include "base/os/path.h"
+#include "script/journal/file/hidden.h"
+#include "script/journal/runs/runs_index.h"
 #include "tests/fuzz/folder.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Containers of tensors of any dtype. What is read is written, and read back as the same numbers.
-#include "trainer/safetensors.h"
+#include "trainer/files/safetensors.h"
 #include "base/mem.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -2,7 +2,7 @@
 // Sealed records as a driver reads them from an executor, or from whoever has taken its place. The
 // first byte chooses how the rest is used: as it is, which nothing may open; or as a text that is
 // sealed, then changed at a place that the text chooses, so that the input gets past the tags.
-#include "base/seal.h"
+#include "base/data/seal.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <stdlib.h>

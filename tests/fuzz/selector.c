@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Label and field selectors, and JSONPaths of printer columns.
-#include "k8s/sandbox/api/selector.h"
+#include "k8s/sandbox/api/objects/selector.h"
 #include "base/mem.h"
-#include "k8s/sandbox/api/table.h"
+#include "k8s/sandbox/api/print/table.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>

@@ -5,9 +5,9 @@
 // bytes.
 #include "base/mem.h"
 #include "base/str.h"
-#include "k8s/client/cause.h"
-#include "script/bind/spark_lines.h"
-#include "script/bind/training.h"
+#include "k8s/client/text/cause.h"
+#include "script/api/spark/lines.h"
+#include "script/api/trainer/training.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A spool and its index after a crash, with any content: reading ends, and appended bytes can be
 // read. The input: a byte that says how long the index is, the index, the bytes.
-#include "script/journal/spool.h"
+#include "script/journal/file/spool.h"
 #include "base/mem.h"
 #include "tests/fuzz/folder.h"
 #include "tests/fuzz/fuzz.h"

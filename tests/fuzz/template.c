@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The text of a file cell with ${expressions}: it is filled in, or refused with a place.
-#include "script/kernel/cells/template.h"
+#include "script/kernel/cells/values/template.h"
 #include "base/mem.h"
 #include "tests/fuzz/fuzz.h"
 

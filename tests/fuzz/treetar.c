@@ -2,9 +2,9 @@
 // A tar stream from a stranger's container: with any bytes, nothing may appear outside of the
 // target.
 #include "k8s/image/treetar.h"
-#include "base/inside.h"
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/os/inside.h"
+#include "base/os/path.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // registries.conf: which registries it calls insecure. A text without that word calls none so.
 #include "base/mem.h"
-#include "k8s/image/registries/conf.h"
+#include "k8s/image/registry/conf.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <stdlib.h>

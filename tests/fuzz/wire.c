@@ -3,7 +3,7 @@
 // message or an error, with another signature always an error, and nothing is left of it.
 #include "script/jupyter/wire.h"
 
-#include "base/digest.h"
+#include "base/data/digest.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <stdlib.h>

@@ -2,14 +2,14 @@
 // Small formats from outside: quantities, sizes, times, durations, the stamps and marked lines of
 // logs. A printed value reads back as the same.
 #include "base/clock.h"
+#include "base/data/quantity.h"
 #include "base/mem.h"
-#include "base/quantity.h"
 #include "base/str.h"
-#include "k8s/client/events.h"
-#include "k8s/client/logs.h"
-#include "script/bind/training.h"
+#include "k8s/client/describe/events.h"
+#include "k8s/client/logs/logs.h"
+#include "script/api/trainer/training.h"
 #include "tests/fuzz/fuzz.h"
-#include "tui/part/tablevalue.h"
+#include "tui/part/table/tablevalue.h"
 
 #include <math.h>
 #include <stdlib.h>

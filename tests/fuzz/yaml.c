@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // YAML and manifests: each document is printed so that it reads back as the same tree, and an
 // accepted object can be labelled.
-#include "base/yaml.h"
+#include "base/json/yaml.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "k8s/manifest/manifest.h"

@@ -31,14 +31,13 @@ LAYERS = {
     "script/kernel/effects": ["base/loop", "script/notebook", "script/journal", "script/protocol",
                               "script/kernel/port"],
     "script/kernel/cells": ["base/loop", "script/notebook", "script/journal", "script/protocol",
-                            "script/kernel/port", "script/kernel/effects", "script/lib/sources.h", "script/lib/parts.def",
+                            "script/kernel/port", "script/kernel/effects", "script/api/sources.h", "script/api/parts.def",
                             "script/pack"],
     "script/kernel/session": ["base/loop", "script/notebook", "script/journal", "script/protocol",
                               "script/kernel"],
-    "script/bind": ["base/loop", "script/embed.h", "script/kernel/effects/binding.h", "script/kernel/port/display.h",
+    "script/api": ["base/loop", "script/embed.h", "script/kernel/effects/binding.h", "script/kernel/port/display.h",
                     "script/jupyter/spec.h", "k8s/net", "k8s/client", "k8s/manifest", "k8s/image"],
     "script/jupyter": [],
-    "script/lib": ["script/embed.h"],
     "script/pack": [],
     "script/worker": ["base/loop", "script/embed.h", "script/pack", "trainer"],
     "k8s/net": ["base/loop"],
@@ -59,24 +58,26 @@ LAYERS = {
     "tui/syntax": ["tui/grid"],
     "tui/config": ["tui/edit"],
     "tui/term": ["base/loop", "tui/grid", "tui/edit/key.h", "tui/edit/mouse.h"],
-    "tui/part": ["tui/grid", "tui/edit", "tui/syntax", "script/journal/spool.h",
+    "tui/part": ["tui/grid", "tui/edit", "tui/syntax", "script/journal/file/spool.h",
                  "script/journal/text.h"],
-    "tui/bench": ["tui/grid", "tui/config", "tui/edit", "tui/syntax", "tui/part", "tui/view", "script/notebook",
+    "tui/bench": ["tui/grid", "tui/config", "tui/edit", "tui/syntax", "tui/part", "script/notebook",
                   "script/journal", "script/protocol", "base/loop"],
-    # of the bench, only the headers that tui/view/view.h lists, never its private one
-    "tui/view": ["tui/grid", "tui/config", "tui/edit", "tui/syntax", "tui/part", "tui/bench/bench.h",
-                 "tui/bench/command.h", "tui/bench/desk.h", "tui/bench/find/head.h", "tui/bench/loss.h", "tui/bench/objectedit.h", "tui/bench/objectshell.h", "tui/bench/questions.h",
+    # of the bench, only the headers that tui/bench/view.h lists, never its private one
+    "tui/view": ["tui/grid", "tui/config", "tui/edit", "tui/syntax", "tui/part", "tui/bench/bench.h", "tui/bench/drawing.h", "tui/bench/view.h", "tui/bench/views.h",
+                 "tui/bench/command.h", "tui/bench/desk.h", "tui/bench/find/head.h", "tui/bench/loss.h", "tui/bench/cluster/objectedit.h", "tui/bench/cluster/objectshell.h", "tui/bench/questions.h",
                  "tui/bench/remote.h", "tui/bench/slots.h", "tui/bench/structure.h", "script/notebook", "script/journal"],
 }
 # the client and server of the protocol use the loop
 LAYERS["script/protocol"].append("base/loop")
+# What a layer declares and leaves to one above it: the bench opens views, and each cell keeps its drawing.
+PORTS = {"tui/bench": ("tui/bench/drawing.h", "tui/bench/views.h")}
 # a library's header -> the one folder (or file) that may name it
 OWNERS = {
     "uv.h": "base/loop/", "curl/curl.h": "k8s/net/", "mpi.h": "trainer/dist/", "dnnl.h": "trainer/dnn/",
-    "yaml.h": "base/yaml.c", "microhttpd.h": ("k8s/sandbox/api/http.c", "trainer/serve/serve.c"), "curses.h": "tui/term/",
+    "yaml.h": "base/json/yaml.c", "microhttpd.h": ("k8s/sandbox/api/http.c", "trainer/serve/serve.c"), "curses.h": "tui/term/",
     "ncurses.h": "tui/term/", "utf8proc.h": "base/text/", "zmq.h": "script/jupyter/channels.c",
 }
-LUA_FOLDERS = ("script/kernel/cells/", "script/kernel/session/kernel.c", "script/pack/", "script/worker/", "script/lib/", "cli/", "tests/", "script/embed.c")
+LUA_FOLDERS = ("script/kernel/cells/", "script/kernel/session/kernel.c", "script/pack/", "script/worker/", "cli/", "tests/", "script/embed.c")
 
 tests = []
 
@@ -137,24 +138,6 @@ def check_layers(sources):
     tap(not foreign_lua, "Lua is named in the kernel, the worker, and the tool that compiles their library", foreign_lua)
 
 
-def check_rooms(sources, top):
-    """No folder below `top` comes back to itself along includes."""
-    knows = {}
-    for path in sources:
-        if path.startswith(top + "/"):
-            with open(path, encoding="utf-8") as source:
-                targets = re.findall(rf'#include "({top}/[^"]*)"', source.read())
-            knows.setdefault(os.path.dirname(path), set()).update(os.path.dirname(t) for t in targets)
-
-    def reached(room, seen):
-        for other in knows.get(room, set()) - {room} - seen:
-            seen.add(other)
-            reached(other, seen)
-        return seen
-    bad = sorted(room for room in knows if room in reached(room, set()))
-    tap(not bad, f"no two folders of {top} include one another", bad)
-
-
 def objects():
     """(source, object file) of everything except the tests, from the build."""
     for entry in json.load(open(os.path.join(BUILD, "compile_commands.json"), encoding="utf-8")):
@@ -177,11 +160,10 @@ def symbols(object_files):
 
 
 def may_use(layer, source):
-    """A symbol may be used wherever some header of its source's folder may be included."""
-    folder = os.path.dirname(source) + "/"
-    return layer_of(source) in (layer, "base") or any(
-        source.startswith(a.rstrip("/") + "/") or os.path.dirname(a) + "/" == folder
-        for a in LAYERS[layer])
+    """A symbol may be used wherever some header of its source's layer may be included."""
+    theirs = layer_of(source)
+    return theirs in (layer, "base") or any(
+        source.startswith(a.rstrip("/") + "/") or "." in a and layer_of(a) == theirs for a in LAYERS[layer])
 
 
 def check_symbols():
@@ -198,8 +180,11 @@ def check_symbols():
     twice = [f"{name}: {', '.join(sorted(where))}" for name, where in sorted(defined.items())
              if len(where) > 1 and name not in programs]
     upward = []
+    ports = {layer: set(re.findall(r"\w+", " ".join(open(h, encoding="utf-8").read() for h in headers)))
+             for layer, headers in PORTS.items()}
     for source, names in sorted(used.items()):
         layer = layer_of(source)
+        names -= ports.get(layer, set())
         for name in sorted(names if layer else ()):
             upward += [f"{source}: {name} of {there}" for there in defined.get(name, ())
                        if layer_of(there) and not may_use(layer, there)]
@@ -256,9 +241,9 @@ def check_prints(sources):
     tap(not bad, "libraries do not print, exit or read the environment", bad)
 
 
-# Who forks or becomes another program without base/spawn.c: the guard is no other program, a pod's first process and
+# Who forks or becomes another program without base/os/spawn.c: the guard is no other program, a pod's first process and
 # `clean` and `check` become theirs.
-STARTERS = ("base/spawn.c", "process/guard.c", "podinit.c", "cli/become.c")
+STARTERS = ("base/os/spawn.c", "process/guard.c", "podinit.c", "cli/verbs/become.c")
 
 
 def check_starts(sources):
@@ -270,7 +255,7 @@ def check_starts(sources):
             if re.search(r"(?<![\w.>])(v?fork|exec[vl]\w*|posix_spawnp?|uv_spawn|popen|system)\s*\(", line) \
                     and not line.lstrip().startswith("//"):
                 bad.append(f"{path}:{number}: {line.strip()[:80]}")
-    tap(not bad, "children are started by base/spawn.c", bad)
+    tap(not bad, "children are started by base/os/spawn.c", bad)
 
 
 def without_texts(text):
@@ -312,7 +297,7 @@ def check_views(sources):
 
 # Programs whose output only other programs read: the worker's goes to its driver, the sandbox's to
 # its log; firesteel-jupyter tells people only that it is not for them.
-OTHER_MAINS = ("cli/worker.c", "cli/packages.c", "cli/serving.c", "cli/sandboxd.c", "cli/jupyter.c")
+OTHER_MAINS = ("cli/worker/worker.c", "cli/worker/packages.c", "cli/worker/serving.c", "cli/sandboxd.c", "cli/jupyter.c")
 
 
 def check_says(sources):
@@ -362,7 +347,6 @@ def check_features():
 
 c_files = files(".c", ".h", ".def")
 check_layers(c_files)
-check_rooms(files(".c", ".h", ".inc"), "trainer")
 check_symbols()
 check_headers([p for p in c_files if p.endswith(".h")])
 check_texts(files(".c", ".h", ".def", ".lua", ".py", ".md", ".build", ".sh"))

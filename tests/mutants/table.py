@@ -3,7 +3,7 @@
 
     mutant watch-bookmark
     promise A watch goes on from where its last bookmark was.
-    file k8s/client/watch.c
+    file k8s/client/watch/watch.c
          if (version)
     -        set_version(w, version);
     +        set_version(w, w->version);

@@ -163,7 +163,7 @@ end
         done = sh(WORKER, "package", "--name", "line", "--model", "line.safetensors", "--examples", "rows.npy", name, cwd=folder)
         assert done.code == 0, done
     os.replace(os.path.join(folder, "wrong", "model.onnx"), os.path.join(folder, "right", "model.onnx"))
-    check = os.path.join(SOURCE, "script", "bind", "onnxcheck.py")
+    check = os.path.join(SOURCE, "script", "api", "model", "onnxcheck.py")
     found = json.loads(sh(PYTHON, check, os.path.join(folder, "right"), "1e-5").out)
     assert not found["same"] and found["first"] == {"example": 1, "output": "dense[0]", "expected": "22.5", "got": "23.5"}, found
     done = sh(WORKER, "verify", "right", cwd=folder)

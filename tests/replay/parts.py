@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The parts of the cells' library (script/lib/parts.def): each is loaded when one of its names is used, whatever came before."""
+"""The parts of the cells' library (script/api/parts.def): each is loaded when one of its names is used, whatever came before."""
 import os
+import pathlib
 import re
 
 from kernel import Kernel
 from reads import used
 from tap import BUILD, SOURCE, run
 
-LIB = os.path.join(SOURCE, "script/lib")
+LIB = os.path.join(SOURCE, "script/api")
 MADE = {"workerwords.lua": os.path.join(BUILD, "trainer", "workerwords.lua")}  # by the build
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The index of runs (script/journal/runs_index.h): lists are the same with the index, without it, and when it is damaged."""
+"""The index of runs (script/journal/runs/runs_index.h): lists are the same with the index, without it, and when it is damaged."""
 import array
 import fcntl
 import json

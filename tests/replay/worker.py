@@ -737,9 +737,9 @@ def test_a_summary_is_as_wide_as_keras_s_and_has_the_optimizer_s_numbers(t):
 
 
 def test_what_completion_tells_of_the_modules_is_what_they_have(t):
-    lib = os.path.join(SOURCE, "script", "lib")
-    told = [os.path.join(lib, "api.lua"), os.path.join(BUILD, "trainer", "workerwords.lua"), os.path.join(lib, "workerclasses.lua"),
-            os.path.join(lib, "workerapi.lua")]
+    lib = os.path.join(SOURCE, "script", "api")
+    told = [os.path.join(lib, "core", "api.lua"), os.path.join(BUILD, "trainer", "workerwords.lua"), os.path.join(lib, "trainer", "workerclasses.lua"),
+            os.path.join(lib, "trainer", "workerapi.lua")]
     done = work(script(t, KNOWN), "trainer.lua", *told)
     assert done.out == "nothing is missing\n", done
 

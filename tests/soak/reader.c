@@ -4,8 +4,8 @@
 //   reader KUBECONFIG watch configmaps SELECTOR    "+ NAME VERSION", "~ NAME VERSION", "- NAME -",
 //   "synced" reader KUBECONFIG logs SELECTOR                the lines with their pods' names: "NAME
 //   | text"
-#include "k8s/client/tail.h"
-#include "k8s/client/watch.h"
+#include "k8s/client/logs/tail.h"
+#include "k8s/client/watch/watch.h"
 
 #include "base/mem.h"
 #include "base/str.h"

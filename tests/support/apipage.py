@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The page of the Lua API, made of what the functions tell of themselves (script/lib/api.lua).
+"""The page of the Lua API, made of what the functions tell of themselves (script/api/core/api.lua).
 
 usage: apipage.py    writes doc/api.md
 """

@@ -8,9 +8,9 @@
 //                                    lock on the file LOCK) where the caller has none, signals
 //                                    ignored and others blocked
 //   facts --stay SECONDS             set-user-ID of root: stays, as root, in spite of any signal
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/os/path.h"
 #include "base/str.h"
 
 #include <dirent.h>

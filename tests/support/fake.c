@@ -2,7 +2,7 @@
 #include "tests/support/fake.h"
 
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/os/path.h"
 #include "base/str.h"
 #include "tests/support/tap.h"
 

@@ -2,7 +2,7 @@
 // For tests of code that uses an API server: apifake.py as a child of the test program, one for all
 // cases, and a loop on a thread of its own. Failures end the case.
 #pragma once
-#include "k8s/client/client.h"
+#include "k8s/client/connect/client.h"
 
 struct fake {
     const char *dir; // its certificates, tokens and kubeconfig

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """The tables of doc/models.md. Layers, losses, optimizers, schedules and initializers are declared in trainer/nn, and told by a
-tool of the build (trainer/words.c); metrics and callbacks that are classes in Lua in script/lib/workerclasses.lua; metrics
+tool of the build (trainer/words.c); metrics and callbacks that are classes in Lua in script/api/trainer/workerclasses.lua; metrics
 and activations that are told by name above their code.
 
 usage: formulapage.py    writes it
@@ -20,7 +20,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from tap import BUILD, SOURCE  # noqa: E402 (beside this file)
 
 PAGE = os.path.join(SOURCE, "doc", "models.md")
-CLASSES = "script/lib/workerclasses.lua"
+CLASSES = "script/api/trainer/workerclasses.lua"
 # title: files, and the macro that has the names. No file: the tool of the build tells it.
 TABLES = {
     "Layers": ([], None),
@@ -28,10 +28,10 @@ TABLES = {
     "Initializers": ([], None),
     "Regularizers": ([], None),
     "Losses": ([], None),
-    "Metrics": (["trainer/nn/metric.h", CLASSES], "METRICS"),
+    "Metrics": (["trainer/nn/rule/metric.h", CLASSES], "METRICS"),
     "Optimizers": ([], None),
     "Schedules": ([], None),
-    "Callbacks": ([CLASSES, "script/lib/workerapi.lua"], None),
+    "Callbacks": ([CLASSES, "script/api/trainer/workerapi.lua"], None),
 }
 HEADINGS = {"Layers": "layer", "Activations": "activation", "Initializers": "initializer", "Regularizers": "regularizer", "Losses": "loss", "Metrics": "metric", "Optimizers": "optimizer",
             "Schedules": "schedule", "Callbacks": "callback"}

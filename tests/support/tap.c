@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "tests/support/tap.h"
 
+#include "base/json/yaml.h"
 #include "base/mem.h"
-#include "base/path.h"
-#include "base/yaml.h"
+#include "base/os/path.h"
 
 #include <stdarg.h>
 #include <unistd.h>

@@ -12,10 +12,10 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "k8s/image/build.h"
 #include "k8s/image/index.h"
-#include "k8s/image/pull.h"
-#include "k8s/image/push.h"
+#include "k8s/image/programs/build.h"
+#include "k8s/image/registry/pull.h"
+#include "k8s/image/registry/push.h"
 #include "k8s/image/unpack.h"
 
 #include <pthread.h>

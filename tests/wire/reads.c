@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // How we read files, to be compared with tests/support/reads: reads MODE <PATHS. A line
 // "PATH<tab>JSON" for each path of the standard input.
+#include "base/json/yaml.h"
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/os/path.h"
 #include "base/str.h"
-#include "base/yaml.h"
-#include "k8s/client/kubeconfig.h"
-#include "k8s/image/dockerfile.h"
+#include "k8s/client/connect/kubeconfig.h"
+#include "k8s/image/dockerfile/dockerfile.h"
 #include "k8s/image/ignore.h"
 
 #include <stdio.h>

@@ -2,9 +2,9 @@
 #include "trainer/data/idx.h"
 
 #include "base/buf.h"
-#include "base/digest.h"
+#include "base/data/digest.h"
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/os/path.h"
 #include "trainer/data/crew.h"
 #include "trainer/data/deflate.h"
 

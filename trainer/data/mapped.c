@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "trainer/data/mapped.h"
 
-#include "base/path.h"
+#include "base/os/path.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 // MNIST: 60000 + 10000 images of digits with their labels, from four IDX files in one folder
 // ({train,t10k}-{images-idx3,labels-idx1}-ubyte, with or without .gz). The caller owns the tensors.
 #pragma once
-#include "base/digest.h"
+#include "base/data/digest.h"
 #include "base/err.h"
 #include "trainer/tensor/tensor.h"
 

@@ -2,7 +2,7 @@
 #include "trainer/data/npy.h"
 
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/os/path.h"
 #include "trainer/data/mapped.h"
 #include "trainer/tensor/stored.h"
 

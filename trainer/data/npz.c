@@ -2,7 +2,7 @@
 #include "trainer/data/npz.h"
 
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/os/path.h"
 #include "base/str.h"
 #include "trainer/data/mapped.h"
 #include "trainer/data/npy.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "trainer/data/zip.h"
 
-#include "base/available.h"
 #include "base/mem.h"
+#include "base/os/available.h"
 #include "trainer/data/deflate.h"
 
 #include <string.h>

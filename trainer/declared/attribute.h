@@ -14,7 +14,7 @@
 //
 // All of it is constant and owned by nobody. `own` is a struct that a declaration tells of.
 #pragma once
-#include "base/json.h"
+#include "base/json/json.h"
 #include "trainer/tensor/tensor.h"
 
 // The shape of one row of a batch: (28, 28, 1).

@@ -2,9 +2,9 @@
 #include "trainer/dist/message.h"
 
 #include "base/clock.h"
-#include "base/digest.h"
+#include "base/data/digest.h"
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/os/path.h"
 #include "base/str.h"
 
 #include <errno.h>

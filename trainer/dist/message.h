@@ -12,13 +12,13 @@
 //                                                     nonce_p)
 //     WELCOME    HMAC(secret, "firesteel driver" nonce_p nonce_d)   →
 //
-// From then on all bytes between them travel in sealed records (base/seal.h), salt nonce_d nonce_p.
-// Ranks use a descriptor that they inherit, so nobody else can be at its other end. An executor
-// relays the messages between its ranks and the driver in RELAY.
+// From then on all bytes between them travel in sealed records (base/data/seal.h), salt nonce_d
+// nonce_p. Ranks use a descriptor that they inherit, so nobody else can be at its other end. An
+// executor relays the messages between its ranks and the driver in RELAY.
 #pragma once
 #include "base/buf.h"
+#include "base/data/seal.h"
 #include "base/err.h"
-#include "base/seal.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -12,9 +12,9 @@
 #include "trainer/dist/shared.h"
 
 #include "base/clock.h"
-#include "base/follow.h"
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/os/follow.h"
+#include "base/os/path.h"
 #include "trainer/dist/reduce.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 #include "trainer/dist/timeline.h"
 
 #include "base/buf.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/mem.h"
 #include "base/str.h"
 

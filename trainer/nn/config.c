@@ -2,7 +2,7 @@
 #include "trainer/nn/config.h"
 
 #include "base/mem.h"
-#include "trainer/nn/op/op.h"
+#include "trainer/nn/layer/op.h"
 
 #include <math.h>
 #include <string.h>

@@ -9,8 +9,8 @@
 //    "metrics":
 //    ["accuracy"], "optimizer": {"type": "Adam", "learning_rate": 0.001, …}}
 #pragma once
-#include "base/json.h"
-#include "trainer/nn/model.h"
+#include "base/json/json.h"
+#include "trainer/nn/graph/model.h"
 
 // A new tree, which the caller owns.
 cJSON *config_of(const model *m);

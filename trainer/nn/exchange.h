@@ -4,7 +4,7 @@
 // with their numbers, as Horovod's IndexedSlices.
 #pragma once
 #include "trainer/nn/internal.h"
-#include "trainer/nn/step.h"
+#include "trainer/nn/plan/step.h"
 
 // Before a step: if the ranks can average while backward goes on, and all gradients travel whole,
 // the step tells which are final (step.ready), and they go in buckets, the last layers' first.

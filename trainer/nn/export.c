@@ -2,9 +2,9 @@
 #include "trainer/nn/export.h"
 
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/os/path.h"
+#include "trainer/nn/graph/onnx.h"
 #include "trainer/nn/internal.h"
-#include "trainer/nn/onnx.h"
 
 #include <stdint.h>
 

@@ -3,9 +3,9 @@
 #pragma once
 #include "trainer/cpu/ops.h"
 #include "trainer/cpu/pool.h"
-#include "trainer/nn/flow.h"
-#include "trainer/nn/model.h"
-#include "trainer/nn/plan.h"
+#include "trainer/nn/flow/flow.h"
+#include "trainer/nn/graph/model.h"
+#include "trainer/nn/plan/plan.h"
 #include "trainer/nn/tempo.h"
 
 enum { SLOTS_MAX = 3 };

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "trainer/nn/internal.h"
 
-#include "base/available.h"
 #include "base/mem.h"
+#include "base/os/available.h"
 #include "trainer/dnn/dnn.h"
 #include "trainer/nn/exchange.h"
-#include "trainer/nn/objective.h"
-#include "trainer/nn/op/layers.h"
+#include "trainer/nn/layer/layers.h"
+#include "trainer/nn/plan/objective.h"
 #include "trainer/tensor/memory.h"
 
 #include <math.h>

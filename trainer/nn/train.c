@@ -8,9 +8,9 @@
 #include "trainer/nn/exchange.h"
 #include "trainer/nn/follow.h"
 #include "trainer/nn/internal.h"
-#include "trainer/nn/objective.h"
-#include "trainer/nn/op/layers.h"
-#include "trainer/nn/step.h"
+#include "trainer/nn/layer/layers.h"
+#include "trainer/nn/plan/objective.h"
+#include "trainer/nn/plan/step.h"
 #include "trainer/tensor/memory.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 // Trains a model batch by batch, one level below fit.h: data is checked once, then used step after
 // step. Tensors are borrowed.
 #pragma once
-#include "trainer/nn/model.h"
+#include "trainer/nn/graph/model.h"
 
 typedef struct model_data {
     const tensor *x, *y;               // y NULL: for prediction only

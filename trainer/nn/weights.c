@@ -3,8 +3,8 @@
 // all.
 #include "trainer/nn/internal.h"
 
-#include "base/available.h"
 #include "base/mem.h"
+#include "base/os/available.h"
 #include "trainer/data/order.h"
 #include "trainer/tensor/memory.h"
 

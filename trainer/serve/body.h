@@ -7,7 +7,7 @@
 //   {"id": "7", "inputs": [{"name": "x", "shape": [2, 2], "data": [ 1, 2, 3, 4 ]}], …}
 //    └────────────────────── the frame ─────────────────────────── └── taken ──┘ ┘ ──┘
 #pragma once
-#include "base/json.h"
+#include "base/json/json.h"
 #include "trainer/tensor/tensor.h"
 
 typedef struct body body;

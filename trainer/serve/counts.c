@@ -2,7 +2,7 @@
 #include "trainer/serve/counts.h"
 
 #include "base/clock.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/mem.h"
 
 #include <pthread.h>

@@ -7,8 +7,8 @@
 // ERR_INVALID: the request is wrong, and the text says where; ERR_CANCELLED: stopped.
 #pragma once
 #include "base/buf.h"
-#include "base/json.h"
-#include "trainer/nn/model.h"
+#include "base/json/json.h"
+#include "trainer/nn/graph/model.h"
 #include "trainer/serve/body.h"
 
 #include <stdatomic.h>

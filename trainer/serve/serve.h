@@ -6,7 +6,7 @@
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"
-#include "trainer/nn/model.h"
+#include "trainer/nn/graph/model.h"
 #include "trainer/serve/body.h"
 
 #include <stdatomic.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "trainer/tensor/memory.h"
 
-#include "base/available.h"
+#include "base/os/available.h"
 
 #include <stdint.h>
 #include <stdlib.h>

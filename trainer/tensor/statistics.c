@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Sums, means and the like along a dimension of a tensor, and of all of it.
-#include "base/available.h"
 #include "base/mem.h"
+#include "base/os/available.h"
 #include "trainer/tensor/arithmetic.h"
 #include "trainer/tensor/arrange.h"
 

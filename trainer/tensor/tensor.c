@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "trainer/tensor/tensor.h"
 
-#include "base/available.h"
 #include "base/mem.h"
+#include "base/os/available.h"
 #include "trainer/tensor/memory.h"
 
 #include <stdatomic.h>

@@ -6,7 +6,7 @@
 #include "base/str.h"
 #include "tui/bench/bench_private.h"
 #include "tui/bench/command.h"
-#include "tui/view/views.h"
+#include "tui/bench/views.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The workbench: a stack of views over one open notebook. It is fed with keys and with a kernel's
 // messages, and drawn into a grid. It owns the views and its knowledge of the run. The program
-// (cli/workbench.c) owns connection, terminal and loop.
+// (cli/workbench/workbench.c) owns connection, terminal and loop.
 //
 //   keys ──> top view ──> remote: edit, execute, … ──> kernel
 //   grid <── views <── fold, slots <── messages ─────────┘

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
 // The inside of the bench: its knowledge of the open notebook, and the functions that its files
-// share. Only the files of this folder include it; views include tui/view/view.h.
+// share. Only the files of this folder include it; views include tui/bench/view.h.
 //
 //   bench ── top ──> help ──> notebook
 //     ├── fold      the run, from the kernel's events
 //     └── slots     one for each cell: its text as it is edited here, and its drawing
 #pragma once
-#include "base/digest.h"
-#include "base/hashmap.h"
+#include "base/data/digest.h"
+#include "base/data/hashmap.h"
 #include "script/journal/replay.h"
+#include "tui/bench/drawing.h"
 #include "tui/bench/history.h"
 #include "tui/bench/remote.h"
+#include "tui/bench/view.h"
 #include "tui/edit/keymap.h"
 #include "tui/part/past.h"
-#include "tui/view/drawing.h"
-#include "tui/view/view.h"
 
 struct slot {
     char *id;

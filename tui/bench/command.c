@@ -2,13 +2,13 @@
 #include "tui/bench/command.h"
 
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/os/path.h"
 #include "base/str.h"
 #include "tui/bench/bench_private.h"
 #include "tui/bench/desk.h"
 #include "tui/bench/loss.h"
 #include "tui/bench/structure.h"
-#include "tui/view/views.h"
+#include "tui/bench/views.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "tui/bench/bench_private.h"
-#include "tui/view/views.h"
+#include "tui/bench/views.h"
 
 #include <ctype.h>
 #include <string.h>

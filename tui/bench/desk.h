@@ -3,8 +3,8 @@
 // without a trace. The bench remembers where one looks; the run, and its cells, stay where they
 // are.
 #pragma once
-#include "base/json.h"
-#include "tui/view/view.h"
+#include "base/json/json.h"
+#include "tui/bench/view.h"
 
 // How surely a typed line names a table: "pods", "sparkapp -n ml", "deploy.apps -A". MAYBE: a word
 // that is none of the kinds that most clusters have, or that the cluster has told.

@@ -2,7 +2,7 @@
 #include "tui/bench/history.h"
 
 #include "base/clock.h"
-#include "base/digest.h"
+#include "base/data/digest.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "tui/bench/bench_private.h"

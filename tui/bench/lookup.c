@@ -6,7 +6,7 @@
 #include "base/str.h"
 #include "script/notebook/plan.h"
 #include "tui/bench/bench_private.h"
-#include "tui/view/views.h"
+#include "tui/bench/views.h"
 
 #include <ctype.h>
 #include <string.h>

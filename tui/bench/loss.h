@@ -2,9 +2,9 @@
 // What an action would end or lose: a running cell, a live display, the values in the kernel. A
 // person is asked before that, unless the workbench was opened with --no-ask. Nothing is owned.
 #pragma once
-#include "base/json.h"
+#include "base/json/json.h"
+#include "tui/bench/view.h"
 #include "tui/edit/action.h"
-#include "tui/view/view.h"
 
 // May the action be done now? It may when nothing would be lost, or when a person has agreed. Else
 // a question is opened; on "yes" it does the action again. cells: ids of the cells that it

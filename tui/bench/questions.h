@@ -2,7 +2,7 @@
 // The kernel's questions: about an effect to be allowed, or for a text that a cell needs. A
 // question is kept as its event until it is answered; the bench owns them.
 #pragma once
-#include "base/json.h"
+#include "base/json/json.h"
 #include "tui/bench/bench.h"
 
 const cJSON *question_by_id(const bench *b, int64_t ask); // NULL: it is no longer open

@@ -2,7 +2,7 @@
 // The requests of views to the kernel. Each shows a notice when there is no kernel; the effects
 // come back as events. Cells are [from, to).
 #pragma once
-#include "base/json.h"
+#include "base/json/json.h"
 #include "tui/bench/slots.h"
 
 // Is there a kernel (change: one that accepts changes)? If not, a notice says why.

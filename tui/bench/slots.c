@@ -2,7 +2,7 @@
 // The cells as they are shown and edited here. The fold has the kernel's document. Typed text is
 // first in the slot, and in the fold after the kernel's event.
 #include "base/clock.h"
-#include "base/digest.h"
+#include "base/data/digest.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "tui/bench/bench_private.h"

@@ -3,7 +3,7 @@
 // document. Typed text is first in the slot, and in the fold after the kernel's event. The bench
 // owns the slots; pointers are valid until the next message.
 #pragma once
-#include "script/journal/fold.h"
+#include "script/journal/fold/fold.h"
 #include "tui/bench/bench.h"
 #include "tui/edit/edit.h"
 #include "tui/syntax/syntax.h"

@@ -2,8 +2,8 @@
 #include "tui/bench/structure.h"
 
 #include "base/mem.h"
-#include "base/owner.h"
-#include "base/path.h"
+#include "base/os/owner.h"
+#include "base/os/path.h"
 #include "base/str.h"
 #include "tui/bench/bench_private.h"
 #include "tui/bench/loss.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tui/view/view.h"
+#include "tui/bench/view.h"
 
 #include "base/clock.h"
 #include "base/mem.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "tui/config/settings.h"
 
+#include "base/json/yaml.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/yaml.h"
 #include "tui/config/presets.h"
 
 #include <ctype.h>

@@ -4,7 +4,7 @@
 // working. Pure: it reads no file and no environment.
 #pragma once
 #include "base/buf.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "tui/edit/keymap.h"
 
 #include <stdbool.h>

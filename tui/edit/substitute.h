@@ -3,8 +3,8 @@
 // are what was found, \1 to \9 its groups, \n a new line, \t a tab, \u and \l turn the next letter
 // to a capital or a small one, \U and \L all up to \E; a backslash makes any other character text.
 #pragma once
+#include "base/data/pattern.h"
 #include "base/err.h"
-#include "base/pattern.h"
 #include "tui/edit/text.h"
 
 struct substitute {

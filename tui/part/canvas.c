@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
 #include "tui/part/canvas.h"
 
+#include "base/json/rowset.h"
+#include "base/json/tabletext.h"
 #include "base/mem.h"
-#include "base/rowset.h"
 #include "base/str.h"
-#include "base/tabletext.h"
 #include "base/text/utf8.h"
 #include "tui/grid/layout.h"
+#include "tui/grid/look.h"
 #include "tui/grid/plot.h"
 #include "tui/part/curves.h"
-#include "tui/part/look.h"
 #include "tui/part/progress.h"
-#include "tui/part/tablelayout.h"
-#include "tui/part/tablevalue.h"
+#include "tui/part/table/tablelayout.h"
+#include "tui/part/table/tablevalue.h"
 #include "tui/syntax/markdown_layout.h"
 
 #include <math.h>

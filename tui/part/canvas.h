@@ -2,7 +2,7 @@
 // Draws rows of output one below the other into a grid that the caller owns: text with its colours,
 // tables, progress, plots. Rows beyond the grid's height are counted, not drawn.
 #pragma once
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/text/ansi.h"
 #include "tui/grid/grid.h"
 

@@ -2,7 +2,7 @@
 // The curves of a display, a training's history or a plot, read from its JSON and drawn as charts:
 // those that share a range (a metric and its val_ one) in one. They own copies of all they draw.
 #pragma once
-#include "base/json.h"
+#include "base/json/json.h"
 #include "tui/grid/grid.h"
 
 typedef struct curves curves;

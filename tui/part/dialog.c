@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tui/part/dialog.h"
 
-#include "tui/part/look.h"
+#include "tui/grid/look.h"
 
 #include "base/text/utf8.h"
 #include "tui/grid/layout.h"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "tui/part/filter.h"
 
+#include "base/data/pattern.h"
 #include "base/mem.h"
-#include "base/pattern.h"
 #include "base/text/utf8.h"
 #include "tui/edit/keymap.h"
-#include "tui/part/look.h"
+#include "tui/grid/look.h"
 
 #include <string.h>
 

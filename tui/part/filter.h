@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The line after "/" in a view of rows: typed, kept with Enter, cleared with Esc. The view shows
-// what matches (base/pattern.h); a filter that begins with ! shows what does not. It owns its text.
+// what matches (base/data/pattern.h); a filter that begins with ! shows what does not. It owns its
+// text.
 #pragma once
 #include "tui/part/line.h"
 #include "tui/part/past.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tui/part/marks.h"
 
-#include "base/hashmap.h"
+#include "base/data/hashmap.h"
 #include "base/mem.h"
 
 #include <stdlib.h>

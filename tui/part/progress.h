@@ -3,7 +3,7 @@
 // progress display, whose training may have several epochs of `total` steps each. Pure.
 //   {"done", "total", "epoch", "epochs", "first", "elapsed"}
 #pragma once
-#include "base/json.h"
+#include "base/json/json.h"
 
 struct progress {
     double done, total; // over all epochs; total 0: unknown

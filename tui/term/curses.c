@@ -4,7 +4,7 @@
 // pastes nor modifiers.
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/os/path.h"
 #include "base/str.h"
 #include "tui/term/draw.h"
 #include "tui/term/extras.h"

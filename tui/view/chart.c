@@ -3,10 +3,10 @@
 // enlarged, a logarithmic scale, one metric or all.
 #include "base/mem.h"
 #include "tui/bench/remote.h"
+#include "tui/bench/views.h"
 #include "tui/part/canvas.h"
 #include "tui/part/curves.h"
 #include "tui/view/open.h"
-#include "tui/view/views.h"
 
 #include <math.h>
 

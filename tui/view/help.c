@@ -2,12 +2,12 @@
 // The keys of the view below, from that view's own tables, in the groups of their actions, and the
 // lines that can be typed after ":": so the help is always right. It has two columns if
 // there is room; / searches.
+#include "base/data/pattern.h"
 #include "base/mem.h"
-#include "base/pattern.h"
 #include "tui/bench/command.h"
+#include "tui/bench/views.h"
 #include "tui/part/filter.h"
 #include "tui/part/scroll.h"
-#include "tui/view/views.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,8 +3,8 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "tui/bench/views.h"
 #include "tui/part/curves.h"
-#include "tui/view/views.h"
 
 enum { THINGS = 64 };
 #define KIND(name) "application/vnd.firesteel." name "+json"

@@ -2,7 +2,7 @@
 // The outputs of a cell on the full screen, one at a time: each display in the view that suits it;
 // display 0 is all outputs as one text.
 #pragma once
-#include "tui/view/view.h"
+#include "tui/bench/view.h"
 
 // Opens the output that `O` shows: the richest one that is live. If none is live, a table with
 // actions; without such a table, curves; without curves, the text.

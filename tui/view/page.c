@@ -8,10 +8,10 @@
 #include "base/text/utf8.h"
 #include "script/journal/text.h"
 #include "tui/bench/remote.h"
+#include "tui/bench/views.h"
 #include "tui/part/filter.h"
-#include "tui/part/pane.h"
+#include "tui/part/lines/pane.h"
 #include "tui/view/open.h"
-#include "tui/view/views.h"
 
 #include <string.h>
 

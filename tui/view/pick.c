@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "tui/view/pick.h"
 
+#include "base/data/pattern.h"
 #include "base/mem.h"
-#include "base/pattern.h"
 #include "base/text/utf8.h"
+#include "tui/bench/views.h"
 #include "tui/grid/layout.h"
 #include "tui/part/filter.h"
 #include "tui/part/scroll.h"
-#include "tui/view/views.h"
 
 #include <string.h>
 

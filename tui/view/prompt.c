@@ -5,8 +5,8 @@
 #include "base/str.h"
 #include "tui/bench/command.h"
 #include "tui/bench/desk.h"
+#include "tui/bench/views.h"
 #include "tui/part/filter.h"
-#include "tui/view/views.h"
 
 #include <ctype.h>
 #include <string.h>

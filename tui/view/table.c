@@ -2,21 +2,21 @@
 // A table display on the full screen: a cursor that stays with its row while rows change, a filter,
 // an order, and the display's actions. It knows displays, but not the objects in them.
 #include "base/clock.h"
+#include "base/json/tabletext.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/tabletext.h"
 #include "base/text/utf8.h"
+#include "tui/bench/cluster/objectedit.h"
+#include "tui/bench/cluster/objectshell.h"
 #include "tui/bench/desk.h"
-#include "tui/bench/objectedit.h"
-#include "tui/bench/objectshell.h"
 #include "tui/bench/remote.h"
+#include "tui/bench/views.h"
 #include "tui/part/filter.h"
 #include "tui/part/marks.h"
 #include "tui/part/scroll.h"
-#include "tui/part/tabledata.h"
-#include "tui/part/tablevalue.h"
+#include "tui/part/table/tabledata.h"
+#include "tui/part/table/tablevalue.h"
 #include "tui/view/open.h"
-#include "tui/view/views.h"
 
 #include <string.h>
 

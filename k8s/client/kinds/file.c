@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
+#include "base/json/yaml.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/yaml.h"
 #include "k8s/client/kinds/builtin.h"
 
 #include <ctype.h>

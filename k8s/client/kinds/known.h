@@ -4,7 +4,7 @@
 // trees, logs and preflights read it. Rows are constant; a person's file adds more before threads
 // start.
 #pragma once
-#include "base/json.h"
+#include "base/json/json.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "k8s/client/cause.h"
+#include "k8s/client/text/cause.h"
 
 #include <string.h>
 

@@ -3,10 +3,10 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "k8s/client/events.h"
+#include "k8s/client/describe/events.h"
 #include "k8s/client/kinds/known.h"
-#include "k8s/client/state.h"
-#include "k8s/client/whypod.h"
+#include "k8s/client/state/state.h"
+#include "k8s/client/why/whypod.h"
 
 #include <string.h>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Reads what tells why an object does not go on, and asks why_of. Where it reads is the caller's:
-// the server (script/bind/k8s_why.c), or recorded files (tests/situations).
+// the server (script/api/k8s/why.c), or recorded files (tests/situations).
 #pragma once
-#include "k8s/client/client.h"
-#include "k8s/client/why.h"
+#include "k8s/client/connect/client.h"
+#include "k8s/client/why/why.h"
 
 // A kind is named as a person does, "jobs.batch", or as an object does, "batch/v1 Job". What is
 // returned is new; NULL with *e. ERR_NOT_FOUND: the server has no such kind or object. Objects tell

@@ -4,9 +4,9 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "k8s/client/cause.h"
 #include "k8s/client/kinds/known.h"
-#include "k8s/client/state.h"
+#include "k8s/client/state/state.h"
+#include "k8s/client/text/cause.h"
 
 #include <string.h>
 

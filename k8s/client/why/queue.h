@@ -2,7 +2,7 @@
 // What holds an object in a queue: Kueue's Workload with its queues, Volcano's PodGroup. Private to
 // why.c.
 #pragma once
-#include "k8s/client/why.h"
+#include "k8s/client/why/why.h"
 
 // Returns false when nothing holds it.
 bool whyqueue_say(const struct why_facts *f, int64_t now_wall, struct why *w);

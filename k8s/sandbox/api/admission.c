@@ -3,9 +3,9 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "k8s/sandbox/api/defaults.h"
-#include "k8s/sandbox/api/schema.h"
-#include "k8s/sandbox/api/validate.h"
+#include "k8s/sandbox/api/objects/defaults.h"
+#include "k8s/sandbox/api/objects/schema.h"
+#include "k8s/sandbox/api/objects/validate.h"
 
 #include <string.h>
 

@@ -3,8 +3,8 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "k8s/sandbox/api/alias.h"
 #include "k8s/sandbox/api/discovery.h"
+#include "k8s/sandbox/api/objects/alias.h"
 #include "k8s/sandbox/api/openapi.h"
 #include "k8s/sandbox/api/options.h"
 #include "k8s/sandbox/api/verbs.h"

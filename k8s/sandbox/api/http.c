@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "k8s/sandbox/api/http.h"
 
-#include "base/digest.h"
+#include "base/data/digest.h"
 #include "base/mem.h"
 #include "base/str.h"
 

@@ -2,7 +2,7 @@
 // GET …/pods/NAME/log: reads, filters and follows container logs. The kubelet writes them to files
 // and reports every append.
 #pragma once
-#include "base/json.h"
+#include "base/json/json.h"
 #include "k8s/sandbox/store/store.h"
 
 // Log files are lines "2026-01-02T03:04:05.000000006Z stdout F text\n", the CRI's form: the stream

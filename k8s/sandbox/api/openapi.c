@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "k8s/sandbox/api/schema.h"
+#include "k8s/sandbox/api/objects/schema.h"
 
 #include <stdio.h>
 #include <string.h>

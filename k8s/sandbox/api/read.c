@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/mem.h"
 #include "base/str.h"
-#include "k8s/sandbox/api/selector.h"
+#include "k8s/sandbox/api/objects/selector.h"
 #include "k8s/sandbox/api/verbs.h"
 
 #include <string.h>

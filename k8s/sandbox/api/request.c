@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "k8s/sandbox/api/request.h"
 
+#include "base/json/yaml.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/yaml.h"
-#include "k8s/sandbox/api/protobuf.h"
+#include "k8s/sandbox/api/print/protobuf.h"
 
 #include <string.h>
 

@@ -4,9 +4,9 @@
 #pragma once
 #include "k8s/sandbox/api/http.h"
 #include "k8s/sandbox/api/logs.h"
-#include "k8s/sandbox/api/render.h"
-#include "k8s/sandbox/api/schema.h"
-#include "k8s/sandbox/api/status.h"
+#include "k8s/sandbox/api/objects/schema.h"
+#include "k8s/sandbox/api/objects/status.h"
+#include "k8s/sandbox/api/print/render.h"
 #include "k8s/sandbox/store/store.h"
 
 // Shared by all requests.

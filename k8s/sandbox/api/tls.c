@@ -2,7 +2,7 @@
 #include "k8s/sandbox/api/tls.h"
 
 #include "base/clock.h"
-#include "base/digest.h"
+#include "base/data/digest.h"
 #include "base/mem.h"
 
 #include <arpa/inet.h>

@@ -2,10 +2,10 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "k8s/sandbox/api/admission.h"
-#include "k8s/sandbox/api/alias.h"
-#include "k8s/sandbox/api/managed.h"
-#include "k8s/sandbox/api/patch.h"
-#include "k8s/sandbox/api/selector.h"
+#include "k8s/sandbox/api/objects/alias.h"
+#include "k8s/sandbox/api/objects/managed.h"
+#include "k8s/sandbox/api/objects/patch.h"
+#include "k8s/sandbox/api/objects/selector.h"
 #include "k8s/sandbox/api/verbs.h"
 
 #include <string.h>

@@ -2,9 +2,9 @@
 #include "k8s/sandbox/nodes/container.h"
 
 #include "base/clock.h"
-#include "base/digest.h"
+#include "base/data/digest.h"
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/os/path.h"
 #include "base/str.h"
 #include "k8s/sandbox/api/sandbox.h"
 #include "k8s/sandbox/nodes/launch.h"

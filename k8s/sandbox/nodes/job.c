@@ -2,7 +2,7 @@
 #include "k8s/sandbox/nodes/job.h"
 
 #include "base/clock.h"
-#include "base/digest.h"
+#include "base/data/digest.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "k8s/sandbox/nodes/controller.h"

@@ -3,7 +3,7 @@
 // once (kubernetes/pkg/controller/job/indexed_job_utils.go). Owned by the caller.
 #pragma once
 #include "base/buf.h"
-#include "base/json.h"
+#include "base/json/json.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
 // Decides from a Job's pods what the Job needs next
 // (kubernetes/pkg/controller/job/job_controller.go). Pure: the controller (job.c) carries it out.
 #pragma once
-#include "base/json.h"
+#include "base/json/json.h"
 
 #include <stdint.h>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "k8s/sandbox/nodes/launch.h"
 
+#include "base/data/quantity.h"
 #include "base/mem.h"
-#include "base/path.h"
-#include "base/quantity.h"
+#include "base/os/path.h"
 #include "base/str.h"
 #include "k8s/sandbox/nodes/volumes.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "k8s/sandbox/nodes/podenv.h"
 
+#include "base/data/quantity.h"
 #include "base/mem.h"
-#include "base/quantity.h"
 #include "base/str.h"
 
 #include <ctype.h>

@@ -3,7 +3,7 @@
 // lookup gives the objects that are referred to. Results are new and the caller's.
 #pragma once
 #include "base/err.h"
-#include "base/json.h"
+#include "base/json/json.h"
 
 // Returns a borrowed object in the pod's namespace, or NULL; kind is "ConfigMap" or "Secret".
 typedef const cJSON *(*podenv_lookup)(void *arg, const char *kind, const char *name);

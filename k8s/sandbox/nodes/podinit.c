@@ -2,9 +2,9 @@
 #include "k8s/sandbox/nodes/podinit.h"
 
 #include "base/mem.h"
-#include "base/path.h"
-#include "base/proctree.h"
-#include "base/spawn.h"
+#include "base/os/path.h"
+#include "base/os/proctree.h"
+#include "base/os/spawn.h"
 #include "base/str.h"
 
 #include <dirent.h>

@@ -2,7 +2,7 @@
 // Computes a pod's status from the states of its containers, as a kubelet does.
 // Pure: no clock, no processes, no store (kubernetes/pkg/kubelet: getPhase, status/generate.go).
 #pragma once
-#include "base/json.h"
+#include "base/json/json.h"
 
 enum container_phase { CONTAINER_WAITING, CONTAINER_RUNNING, CONTAINER_TERMINATED };
 

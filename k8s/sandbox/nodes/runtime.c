@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "k8s/sandbox/nodes/runtime.h"
 
-#include "base/inside.h"
 #include "base/mem.h"
-#include "base/path.h"
-#include "base/spawn.h"
+#include "base/os/inside.h"
+#include "base/os/path.h"
+#include "base/os/spawn.h"
 #include "base/str.h"
 #include "k8s/image/unpack.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The scheduler of a cluster with one node: binds pods to it, or reports why they do not fit.
 #pragma once
-#include "base/json.h"
+#include "base/json/json.h"
 #include "k8s/sandbox/store/store.h"
 
 // Why the pod cannot run on the node, in the scheduler's words: "0/1 nodes are available: 1

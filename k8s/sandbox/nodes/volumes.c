@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "k8s/sandbox/nodes/volumes.h"
 
-#include "base/inside.h"
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/os/inside.h"
+#include "base/os/path.h"
 #include "base/str.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "base/digest.h"
+#include "base/data/digest.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "k8s/sandbox/registry/registry_private.h"

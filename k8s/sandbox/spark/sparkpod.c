@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "k8s/sandbox/spark/sparkpod.h"
 
+#include "base/data/quantity.h"
 #include "base/mem.h"
-#include "base/quantity.h"
 #include "base/str.h"
 #include "k8s/sandbox/store/object.h"
 

@@ -2,7 +2,7 @@
 // The pods of a SparkApplication, as spark-submit and the operator's webhook make them, and the
 // commands that they run here. Pure: JSON from JSON.
 #pragma once
-#include "base/json.h"
+#include "base/json/json.h"
 
 #include <stdint.h>
 

@@ -2,7 +2,7 @@
 // The Spark operator's state machine as decisions (spark-operator 2.x,
 // internal/controller/sparkapplication/controller.go). Pure: the controller carries them out.
 #pragma once
-#include "base/json.h"
+#include "base/json/json.h"
 
 #include <stdint.h>
 

@@ -2,7 +2,7 @@
 // Kinds: the names of a resource, and what the server can do with it. Built-in kinds are in a table
 // (kind.def). CustomResourceDefinitions add kinds to a `kinds`, which owns those.
 #pragma once
-#include "base/json.h"
+#include "base/json/json.h"
 
 enum kind_flags {
     KIND_NAMESPACED = 1,

@@ -2,7 +2,7 @@
 // Objects of the API as JSON trees: getters for metadata, and the few edits that are needed
 // everywhere. Everything borrows from the tree. Nothing here depends on the store.
 #pragma once
-#include "base/json.h"
+#include "base/json/json.h"
 
 const char *object_name(const cJSON *o);                   // "" if none
 const char *object_namespace(const cJSON *o);              // "" if none

@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "script/kernel/cells/luajson.h"
+#include "script/kernel/cells/values/luajson.h"
 
 #include <lauxlib.h>
 #include <lualib.h>

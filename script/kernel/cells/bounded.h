@@ -4,8 +4,8 @@
 // parameter nor a plain function is an error there, so a value that depends on anything else counts
 // as unknown.
 #pragma once
-#include "base/json.h"
-#include "script/kernel/cells/template.h"
+#include "base/json/json.h"
+#include "script/kernel/cells/values/template.h"
 
 typedef struct bounded bounded;
 // `values` are the parameters; they are copied. NULL when memory runs out; NULL is fine below.

@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "script/kernel/cells/luajson.h"
+#include "script/kernel/cells/values/luajson.h"
 #include "script/kernel/effects/call.h"
 
 #include <lauxlib.h>

@@ -2,7 +2,7 @@
 #include "script/kernel/cells/branches_private.h"
 
 #include "base/clock.h"
-#include "base/hashmap.h"
+#include "base/data/hashmap.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "script/kernel/effects/call.h"

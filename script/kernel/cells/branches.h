@@ -9,7 +9,7 @@
 // Elsewhere (in a sort's comparator, in a metamethod that C calls) it blocks the Lua thread, as in
 // a cell without branches.
 #pragma once
-#include "base/json.h"
+#include "base/json/json.h"
 
 #include <lua.h>
 #include <stdbool.h>

@@ -2,11 +2,11 @@
 // What the files of branches share. branches.c is the scheduler; branchcalls.c waits for threads,
 // persons and the clock; branchlua.c has the functions for Lua.
 #pragma once
-#include "base/hashmap.h"
+#include "base/data/hashmap.h"
 #include "script/kernel/cells/branches.h"
 #include "script/kernel/cells/state.h"
-#include "script/kernel/cells/timers.h"
-#include "script/kernel/cells/workers.h"
+#include "script/kernel/cells/wait/timers.h"
+#include "script/kernel/cells/wait/workers.h"
 
 // A call on a worker's thread. The worker owns it until it is in `finished`.
 struct job {

@@ -2,11 +2,11 @@
 #include "script/kernel/cells/branches_private.h"
 
 #include "base/clock.h"
-#include "base/digest.h"
-#include "base/hashmap.h"
+#include "base/data/digest.h"
+#include "base/data/hashmap.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "script/kernel/cells/luajson.h"
+#include "script/kernel/cells/values/luajson.h"
 #include "script/kernel/effects/call.h"
 
 #include <lauxlib.h>
@@ -436,6 +436,6 @@ void branches_open(lua_State *L)
     luaL_newmetatable(L, BRANCH);
     lua_pushcfunction(L, branch_gc);
     lua_setfield(L, -2, "__gc");
-    lua_setfield(L, -2, "branch_meta"); // for the Lua code in script/lib
+    lua_setfield(L, -2, "branch_meta"); // for the Lua code in script/api
     luaL_setfuncs(L, functions, 0);
 }

@@ -5,10 +5,10 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "script/kernel/cells/filecheck.h"
-#include "script/kernel/cells/lastvalue.h"
-#include "script/kernel/cells/luajson.h"
 #include "script/kernel/cells/state.h"
-#include "script/kernel/cells/template.h"
+#include "script/kernel/cells/values/lastvalue.h"
+#include "script/kernel/cells/values/luajson.h"
+#include "script/kernel/cells/values/template.h"
 
 #include <lauxlib.h>
 #include <string.h>

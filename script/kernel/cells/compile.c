@@ -5,8 +5,8 @@
 #include "base/str.h"
 #include "script/kernel/cells/datacheck.h"
 #include "script/kernel/cells/filecheck.h"
-#include "script/kernel/cells/lastvalue.h"
-#include "script/kernel/cells/template.h"
+#include "script/kernel/cells/values/lastvalue.h"
+#include "script/kernel/cells/values/template.h"
 #include "script/notebook/plan.h"
 
 #include <lauxlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Deferred functions of a cell, which are called before it ends, however it ends. The cell's own
-// code calls most of them (script/lib/deeds.lua keeps the list). The rest is called here after that
-// code has ended or was stopped, within the time that was given for them. It belongs to the
+// code calls most of them (script/api/core/deeds.lua keeps the list). The rest is called here after
+// that code has ended or was stopped, within the time that was given for them. It belongs to the
 // interpreter.
 #pragma once
 #include "script/kernel/cells/execution.h"

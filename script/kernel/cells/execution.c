@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "script/kernel/cells/execution.h"
 
-#include "base/digest.h"
+#include "base/data/digest.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "script/kernel/effects/gate.h"

@@ -3,7 +3,7 @@
 // thread runs it and records the outcome, and the loop's thread reports it and frees it. So exactly
 // one thread owns it at any time.
 #pragma once
-#include "base/json.h"
+#include "base/json/json.h"
 #include "script/kernel/effects/turn.h"
 #include "script/notebook/notebook.h"
 #include "script/notebook/plan.h"

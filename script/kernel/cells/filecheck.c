@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "script/kernel/cells/filecheck.h"
 
-#include "base/json.h"
-#include "base/path.h"
+#include "base/json/json.h"
+#include "base/json/yaml.h"
+#include "base/os/path.h"
 #include "base/str.h"
-#include "base/yaml.h"
 
 #include <lauxlib.h>
 #include <stdio.h>

@@ -2,9 +2,9 @@
 #include "script/kernel/cells/inputs.h"
 
 #include "base/clock.h"
-#include "base/digest.h"
-#include "base/filestate.h"
+#include "base/data/digest.h"
 #include "base/mem.h"
+#include "base/os/filestate.h"
 
 #include <string.h>
 #include <sys/stat.h>

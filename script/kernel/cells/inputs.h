@@ -3,7 +3,7 @@
 // environment variables. A file is recorded once in an execution, as long as it stays the same.
 // Belongs to the Lua thread.
 #pragma once
-#include "base/json.h"
+#include "base/json/json.h"
 #include "script/kernel/effects/turn.h"
 
 #include <stdbool.h>

@@ -6,9 +6,9 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "script/kernel/cells/deeds.h"
-#include "script/kernel/cells/luajson.h"
 #include "script/kernel/cells/packing.h"
 #include "script/kernel/cells/reads.h"
+#include "script/kernel/cells/values/luajson.h"
 #include "script/notebook/lua/locals.h"
 #include "script/pack/errortext.h"
 

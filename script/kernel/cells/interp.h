@@ -39,7 +39,7 @@ execution *interp_withdraw(interp *in);
 // has not begun never begins.
 void interp_stop(interp *in, execution *x, enum failure why);
 
-// Asks a Lua function of script/lib while no cell runs. `reply` is called on the loop's thread and
+// Asks a Lua function of script/api while no cell runs. `reply` is called on the loop's thread and
 // borrows the JSON result; NULL: none.
 struct interp_question {
     const char *function; // name of a hook: "complete", "inspect"

@@ -3,8 +3,8 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "script/kernel/cells/luajson.h"
 #include "script/kernel/cells/state.h"
+#include "script/kernel/cells/values/luajson.h"
 #include "script/pack/pack.h"
 
 #include <lualib.h>

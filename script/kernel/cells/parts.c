@@ -3,9 +3,9 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "script/api/sources.h"
 #include "script/kernel/cells/reads.h"
 #include "script/kernel/cells/state.h"
-#include "script/lib/sources.h"
 
 #include <lauxlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@ static const struct part {
     const char *files, *names; // words
 } parts[] = {
 #define LIB_PART(files, names) {files, names},
-#include "script/lib/parts.def"
+#include "script/api/parts.def"
 #undef LIB_PART
 };
 _Static_assert(ARRAY_LEN(parts) <= 32, "interp.parts has a bit for each");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The parts of our library (script/lib/parts.def), which are loaded at their first use: a kernel
+// The parts of our library (script/api/parts.def), which are loaded at their first use: a kernel
 // that only prints needs no pipelines. Belongs to the Lua thread, and raises only if memory runs
 // out.
 // The library's code has its own table of globals, so a notebook that sets `table` does not break

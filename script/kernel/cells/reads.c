@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "script/kernel/cells/reads.h"
 
-#include "base/digest.h"
+#include "base/data/digest.h"
+#include "base/json/secret.h"
 #include "base/mem.h"
-#include "base/secret.h"
 #include "base/str.h"
 #include "script/kernel/cells/parts.h"
-#include "script/kernel/cells/plainvalue.h"
 #include "script/kernel/cells/state.h"
+#include "script/kernel/cells/values/plainvalue.h"
 
 #include <lauxlib.h>
 #include <lualib.h>

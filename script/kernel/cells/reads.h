@@ -10,8 +10,8 @@
 // A cell that takes the table itself (_G, _ENV) may do anything with it: its reads count as
 // unknown, and everything moves back to the table at once. Belongs to the Lua thread.
 #pragma once
-#include "base/json.h"
-#include "script/journal/mask.h"
+#include "base/json/json.h"
+#include "script/journal/mask/mask.h"
 
 #include <lua.h>
 #include <stdbool.h>

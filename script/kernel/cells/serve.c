@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Runs functions of script/lib for a program that a binding runs (call_serve). The Lua thread is
+// Runs functions of script/api for a program that a binding runs (call_serve). The Lua thread is
 // inside that binding meanwhile, so they run on the coroutine that called it.
-#include "script/kernel/cells/luajson.h"
 #include "script/kernel/cells/state.h"
+#include "script/kernel/cells/values/luajson.h"
 
 #include <lauxlib.h>
 #include <stdatomic.h>

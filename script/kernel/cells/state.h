@@ -5,7 +5,7 @@
 #include "script/kernel/cells/branches.h"
 #include "script/kernel/cells/inputs.h"
 #include "script/kernel/cells/interp.h"
-#include "script/kernel/cells/interrupt.h"
+#include "script/kernel/cells/wait/interrupt.h"
 
 #include <lua.h>
 #include <pthread.h>
@@ -69,7 +69,7 @@ struct interp {
     bool wedge_reported;
 };
 
-// Functions of script/lib that C calls, a table in the registry.
+// Functions of script/api that C calls, a table in the registry.
 #define INTERP_HOOKS "firesteel.hooks"
 interp *interp_of(lua_State *L);
 // Raises in->raised as an error at the place in the user's code. It does not return.
@@ -96,7 +96,7 @@ void interp_throw_trace(
 cJSON *interp_take_trace(interp *in, const char *message, int *line);
 // effects.serve, for the Lua thread: arg is the interpreter.
 int interp_serve(void *arg, const char *hook, const cJSON *args, cJSON **result, err *e);
-// Adds the C functions of `firesteel` and runs script/lib.
+// Adds the C functions of `firesteel` and runs script/api.
 void library_open(lua_State *L);
 // Runs a cell by its plan, in a protected call. The stack has its execution as a light userdata.
 int cells_run(lua_State *L);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A binding: one operation for cells, as a record of C functions from JSON to JSON. The kernel owns
 // calls, arguments and results. A binding knows neither Lua nor the journal.
-//   Lua (script/lib)          kernel                               binding (script/bind)
+//   Lua (script/api)          kernel                               binding (script/api)
 //   k8s.create(x) ── args ──> gate → ledger: intent → start(call, args) ──> result
 //        ▲                         resume: known call → verify(call, args, recorded)
 //        └─ handle from JSON <──── ledger: outcome ◄── result as JSON
@@ -10,9 +10,9 @@
 // call_*, and return soon after the call's canceller was used. Results are JSON without secrets; a
 // handle can be rebuilt from its JSON alone.
 #pragma once
-#include "base/digest.h"
+#include "base/data/digest.h"
 #include "base/err.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/loop/loop.h"
 #include "script/kernel/port/display.h"
 
@@ -146,7 +146,7 @@ void call_failed(call *c, cJSON *told);
 // The names that the cell's program has read and set, as in cells/reads.h. Takes it.
 void call_used(call *c, cJSON *used);
 // Serves a request of a program that the binding runs: calls the function of that name in
-// core.hooks of script/lib, with JSON. Only for calls of a cell, on its thread. Takes args. *result
+// core.hooks of script/api, with JSON. Only for calls of a cell, on its thread. Takes args. *result
 // is new. -1: the turn has to stop, or the call is a branch's.
 int call_serve(call *c, const char *hook, cJSON *args, cJSON **result, err *e);
 // Paths that cli/ has found; NULL: the file does not exist.

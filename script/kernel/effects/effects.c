@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "script/kernel/effects/effects.h"
 
-#include "base/env.h"
 #include "base/mem.h"
-#include "base/owner.h"
+#include "base/os/env.h"
+#include "base/os/owner.h"
 #include "base/str.h"
 #include "script/kernel/effects/call.h"
 #include "script/kernel/effects/glances.h"

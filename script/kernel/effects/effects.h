@@ -74,7 +74,7 @@ typedef struct effects {
     char *refusing_kubeconfig; // kubeconfig for children of cells that do not declare the cluster
     bool has_sandbox;          // the private sandbox is ready
 
-    // Calls a function of script/lib while a binding runs on the Lua thread (call_serve).
+    // Calls a function of script/api while a binding runs on the Lua thread (call_serve).
     int (*serve)(void *arg, const char *hook, const cJSON *args, cJSON **result, err *e);
     void *serve_arg;
 

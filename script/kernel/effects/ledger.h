@@ -6,8 +6,8 @@
 // `undone`. The journal records the same as events; the ledger is the part that the kernel needs to
 // decide.
 #pragma once
-#include "base/json.h"
-#include "script/journal/fold.h"
+#include "base/json/json.h"
+#include "script/journal/fold/fold.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,7 +3,7 @@
 // get a `cluster` event for each change. For any thread; the effects own it.
 #pragma once
 #include "base/err.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "script/kernel/effects/binding.h"
 #include "script/kernel/effects/turn.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "script/kernel/effects/rows.h"
 
+#include "base/json/rowset.h"
 #include "base/mem.h"
-#include "base/rowset.h"
 #include "base/str.h"
 #include "script/protocol/message.h"
 

@@ -4,7 +4,7 @@
 // seen. It lives on the loop's thread.
 #pragma once
 #include "base/err.h"
-#include "base/json.h"
+#include "base/json/json.h"
 
 #include <stdint.h>
 

@@ -2,7 +2,7 @@
 #include "script/kernel/effects/said.h"
 
 #include "base/buf.h"
-#include "base/digest.h"
+#include "base/data/digest.h"
 #include "base/str.h"
 
 #include <string.h>

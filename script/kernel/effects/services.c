@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The services that a call offers to bindings.
 #include "base/clock.h"
-#include "base/env.h"
 #include "base/mem.h"
-#include "base/owner.h"
+#include "base/os/env.h"
+#include "base/os/owner.h"
 #include "base/str.h"
 #include "script/journal/plain.h"
 #include "script/kernel/effects/call.h"

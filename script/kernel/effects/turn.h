@@ -7,7 +7,7 @@
 // cell runs. Stopping a turn stops all branches below it; stopping a branch does not stop its
 // siblings.
 #pragma once
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/loop/loop.h"
 
 #include <pthread.h>

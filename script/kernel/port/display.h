@@ -6,7 +6,7 @@
 // loop's thread and from the cells' thread.
 #pragma once
 #include "base/err.h"
-#include "base/json.h"
+#include "base/json/json.h"
 
 #include <stddef.h>
 #include <stdint.h>

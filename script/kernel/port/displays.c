@@ -2,8 +2,8 @@
 #include "script/kernel/port/displays.h"
 
 #include "base/clock.h"
+#include "base/json/rowset.h"
 #include "base/mem.h"
-#include "base/rowset.h"
 #include "base/str.h"
 #include "script/kernel/port/displays_private.h"
 #include "script/kernel/port/logdisplay.h"

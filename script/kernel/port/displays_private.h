@@ -2,8 +2,8 @@
 // Shared by displays.c and peeks.c. No other file includes it. All functions are called on the
 // loop's thread, but for displays_next_id and displays_emit.
 #pragma once
-#include "base/hashset.h"
-#include "base/rowset.h"
+#include "base/data/hashset.h"
+#include "base/json/rowset.h"
 #include "script/kernel/port/displays.h"
 #include "script/kernel/port/logdisplay.h"
 

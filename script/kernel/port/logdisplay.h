@@ -5,9 +5,9 @@
 //            └───> the last lines (its final text)
 #pragma once
 #include "base/err.h"
-#include "base/json.h"
-#include "script/journal/mask.h"
-#include "script/journal/writer.h"
+#include "base/json/json.h"
+#include "script/journal/file/writer.h"
+#include "script/journal/mask/mask.h"
 
 typedef struct log_display log_display;
 

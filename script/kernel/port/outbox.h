@@ -6,7 +6,7 @@
 //   Lua thread  ─ ledger ─┼─> queue ──(loop)──> deliver: journal, then clients
 //   loop thread ─ child ──┘
 #pragma once
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/loop/loop.h"
 
 #include <stddef.h>

@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "script/journal/spool.h"
+#include "script/journal/file/spool.h"
 #include "script/protocol/message.h"
 
 #include <string.h>

@@ -4,10 +4,10 @@
 // loop's thread.
 #pragma once
 #include "base/buf.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/loop/loop.h"
-#include "script/journal/mask.h"
-#include "script/journal/writer.h"
+#include "script/journal/file/writer.h"
+#include "script/journal/mask/mask.h"
 
 #include <stdint.h>
 

@@ -8,10 +8,10 @@
 //                                                    each stream
 #pragma once
 #include "base/buf.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/loop/loop.h"
-#include "script/journal/mask.h"
-#include "script/journal/writer.h"
+#include "script/journal/file/writer.h"
+#include "script/journal/mask/mask.h"
 
 typedef struct port port;
 // All are called on the loop's thread.

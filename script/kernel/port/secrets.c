@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "script/kernel/port/secrets.h"
 
-#include "base/digest.h"
+#include "base/data/digest.h"
+#include "base/json/secret.h"
 #include "base/mem.h"
-#include "base/secret.h"
 #include "base/str.h"
 #include "script/notebook/params.h"
 

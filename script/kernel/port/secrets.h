@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Finds secrets by their names (base/secret.h) before anything runs. They are registered before the
-// journal is opened, since its first record contains the notebook's text and its parameters.
+// Finds secrets by their names (base/json/secret.h) before anything runs. They are registered
+// before the journal is opened, since its first record contains the notebook's text and its
+// parameters.
 #pragma once
-#include "script/journal/mask.h"
+#include "script/journal/mask/mask.h"
 #include "script/notebook/notebook.h"
 
 // Registers the secrets in the notebook's own text: `%env NAME=VALUE`; values of parameters (also

@@ -2,8 +2,8 @@
 #include "script/kernel/process/guard.h"
 
 #include "base/mem.h"
-#include "base/owner.h"
-#include "base/path.h"
+#include "base/os/owner.h"
+#include "base/os/path.h"
 #include "base/str.h"
 
 #include <dirent.h>

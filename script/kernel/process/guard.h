@@ -39,6 +39,6 @@ void guard_name_journal(const char *path);
 // ends without doing so. At most 256 at a time; more are ignored.
 void guard_remove_at_end(const char *path);
 // From the kernel, when it has removed one of them: the guard then leaves anything alone that gets
-// this name later. Its owner's file (base/owner.h) is removed from the list, too. If the path still
-// exists, it stays registered.
+// this name later. Its owner's file (base/os/owner.h) is removed from the list, too. If the path
+// still exists, it stays registered.
 void guard_removed(const char *path);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "script/kernel/process/sandbox.h"
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/loop/child.h"
 #include "base/mem.h"
-#include "base/owner.h"
+#include "base/os/owner.h"
 #include "base/str.h"
 #include "script/kernel/process/guard.h"
 

@@ -2,8 +2,8 @@
 #include "script/kernel/session/clean.h"
 
 #include "base/mem.h"
-#include "script/journal/reader.h"
-#include "script/journal/runs.h"
+#include "script/journal/file/reader.h"
+#include "script/journal/runs/runs.h"
 #include "script/kernel/effects/call.h"
 #include "script/kernel/session/state.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "script/kernel/session/joining.h"
 
+#include "base/json/secret.h"
 #include "base/mem.h"
-#include "base/secret.h"
 #include "base/str.h"
 #include "script/kernel/session/running.h"
 #include "script/notebook/params.h"

@@ -7,7 +7,7 @@
 #include "script/kernel/effects/glances.h"
 #include "script/kernel/process/guard.h"
 #include "script/kernel/process/sandbox.h"
-#include "script/kernel/session/document.h"
+#include "script/kernel/session/file/document.h"
 #include "script/kernel/session/room.h"
 #include "script/kernel/session/running.h"
 #include "script/protocol/message.h"

@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "script/journal/mask.h"
+#include "script/journal/mask/mask.h"
 
 #include <string.h>
 

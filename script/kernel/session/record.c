@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "script/kernel/session/record.h"
 
-#include "base/digest.h"
+#include "base/data/digest.h"
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/os/path.h"
 #include "base/str.h"
 #include "script/kernel/port/secrets.h"
-#include "script/kernel/session/gitstate.h"
+#include "script/kernel/session/file/gitstate.h"
 #include "script/kernel/session/running.h"
 #include "script/protocol/message.h"
 

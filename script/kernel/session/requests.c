@@ -2,10 +2,10 @@
 #include "script/kernel/session/requests.h"
 
 #include "base/clock.h"
-#include "base/env.h"
 #include "base/mem.h"
+#include "base/os/env.h"
 #include "base/str.h"
-#include "script/journal/spool.h"
+#include "script/journal/file/spool.h"
 #include "script/kernel/effects/glances.h"
 #include "script/kernel/session/joining.h"
 #include "script/kernel/session/life.h"

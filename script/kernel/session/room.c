@@ -3,8 +3,8 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/path.h"
-#include "base/proctree.h"
+#include "base/os/path.h"
+#include "base/os/proctree.h"
 #include "base/str.h"
 #include "script/kernel/session/life.h"
 #include "script/protocol/client.h"

@@ -3,7 +3,7 @@
 #include "script/kernel/session/joining.h"
 
 #include "base/clock.h"
-#include "base/hashmap.h"
+#include "base/data/hashmap.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "script/kernel/effects/glances.h"

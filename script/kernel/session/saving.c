@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "script/journal/jupyter.h"
-#include "script/kernel/session/document.h"
+#include "script/kernel/session/file/document.h"
 #include "script/protocol/message.h"
 
 struct run_so_far {

@@ -3,18 +3,18 @@
 // separate. The session owns them and opens them in this order: port, displays, asks (the output),
 // effects, and the interpreter, which has the Lua thread. Only session/ includes this.
 #pragma once
-#include "base/hashset.h"
+#include "base/data/hashset.h"
 #include "base/loop/loop.h"
-#include "script/journal/lock.h"
+#include "script/journal/file/lock.h"
 #include "script/kernel/cells/interp.h"
 #include "script/kernel/effects/actions.h"
 #include "script/kernel/effects/effects.h"
 #include "script/kernel/port/asks.h"
 #include "script/kernel/port/displays.h"
 #include "script/kernel/port/port.h"
-#include "script/kernel/session/document.h"
+#include "script/kernel/session/file/document.h"
+#include "script/kernel/session/file/origin.h"
 #include "script/kernel/session/kernel.h"
-#include "script/kernel/session/origin.h"
 #include "script/protocol/server.h"
 
 typedef struct kernel kernel;

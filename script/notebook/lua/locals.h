@@ -2,7 +2,7 @@
 // The first trap of a notebook in Lua: a cell is a function, so what it makes `local` at its top
 // ends with it. Which names of a cell are those of such locals of an earlier one? Nothing is run.
 #pragma once
-#include "base/json.h"
+#include "base/json/json.h"
 #include "script/notebook/notebook.h"
 
 // {"rate": {"where": "cell 1 (Make), line 1", "line": 3}}, new: the names that cell i uses as

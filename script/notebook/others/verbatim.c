@@ -6,7 +6,7 @@
 //     {…},                │ a cell whose JSON is still what this one was read as: its bytes
 //     {…}                 │ another one: written anew
 //   ], "metadata": …  tail┘ of the file; written anew if anything but cells has changed
-#include "base/digest.h"
+#include "base/data/digest.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "script/notebook/private.h"

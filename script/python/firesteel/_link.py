@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The way from a cell in Python to firesteel: a socket in a descriptor that the kernel's process has inherited.
 
-A call is one line of JSON, and so is its answer (script/lib/serve.lua has their members). Calls of several threads take
+A call is one line of JSON, and so is its answer (script/api/python/serve.lua has their members). Calls of several threads take
 turns. The socket is closed in children: it belongs to the kernel's own process.
 """
 from __future__ import annotations

@@ -30,7 +30,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/os/path.h"
 #include "base/str.h"
 #include "base/text/utf8.h"
 #include "tests/screen/support/cast.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // How much memory there is, by files as the system has them.
-#include "base/available.h"
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/os/available.h"
+#include "base/os/path.h"
 #include "tests/support/tap.h"
 
 #include <stdint.h>

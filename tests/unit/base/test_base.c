@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "base/clock.h"
-#include "base/digest.h"
+#include "base/data/digest.h"
+#include "base/json/secret.h"
 #include "base/mem.h"
-#include "base/path.h"
-#include "base/secret.h"
+#include "base/os/path.h"
 #include "base/str.h"
 #include "tests/support/tap.h"
 

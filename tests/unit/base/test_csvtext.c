@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "base/csvtext.h"
+#include "base/json/csvtext.h"
 #include "base/mem.h"
 #include "tests/support/tap.h"
 

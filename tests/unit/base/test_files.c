@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Files are written whole, whatever is in their place; folders belong to us alone.
-#include "base/filestate.h"
-#include "base/folder.h"
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/os/filestate.h"
+#include "base/os/folder.h"
+#include "base/os/path.h"
 #include "base/str.h"
 #include "tests/support/tap.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The commit that is checked out, from the files of a repository of which nothing is trusted.
-#include "base/git.h"
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/os/git.h"
+#include "base/os/path.h"
 #include "base/str.h"
 #include "tests/support/tap.h"
 

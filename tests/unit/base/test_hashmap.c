@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include "base/hashmap.h"
-#include "base/hashset.h"
+#include "base/data/hashmap.h"
+#include "base/data/hashset.h"
 #include "tests/support/tap.h"
 
 #include <stdint.h>

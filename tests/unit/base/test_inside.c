@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Run twice: as the system is, and without openat2.
-#include "base/inside.h"
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/os/inside.h"
+#include "base/os/path.h"
 #include "base/str.h"
 #include "tests/support/tap.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include "base/json.h"
-#include "base/jsonpointer.h"
+#include "base/json/json.h"
+#include "base/json/jsonpointer.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "tests/support/tap.h"

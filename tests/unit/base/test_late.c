@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include "base/late.h"
+#include "base/os/late.h"
 
-#include "base/path.h"
+#include "base/os/path.h"
 #include "tests/support/tap.h"
 
 #include <pthread.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Differences of texts: what `diff -u` prints, and hunks that make one text of the other.
-#include "base/linediff.h"
+#include "base/data/linediff.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "tests/support/tap.h"

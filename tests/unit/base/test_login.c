@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // What ends with a login, by files as systemd's logind has them; and what processes use.
-#include "base/login.h"
 #include "base/mem.h"
-#include "base/path.h"
-#include "base/proctree.h"
+#include "base/os/login.h"
+#include "base/os/path.h"
+#include "base/os/proctree.h"
 #include "base/str.h"
 #include "tests/support/tap.h"
 

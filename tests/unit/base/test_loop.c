@@ -4,7 +4,7 @@
 #include "base/loop/loop.h"
 #include "base/loop/stream.h"
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/os/path.h"
 #include "base/str.h"
 #include "tests/support/tap.h"
 

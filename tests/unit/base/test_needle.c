@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include "base/data/needle.h"
 #include "base/mem.h"
-#include "base/needle.h"
 #include "tests/support/tap.h"
 
 #include <stdint.h>

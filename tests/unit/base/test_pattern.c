@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include "base/data/pattern.h"
 #include "base/mem.h"
-#include "base/pattern.h"
 #include "tests/support/tap.h"
 
 #include <locale.h>

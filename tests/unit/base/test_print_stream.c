@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What `firesteel run` prints of a stream, whatever the pieces that it comes in.
-#include "cli/print_stream.h"
+#include "cli/print/print_stream.h"
 #include "tests/support/tap.h"
 
 static void put(void *arg, const char *text, size_t n)

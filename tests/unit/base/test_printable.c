@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/mem.h"
 #include "base/printable.h"
 #include "base/str.h"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // How children are started, and who owns run-time files.
 #include "base/buf.h"
-#include "base/follow.h"
 #include "base/mem.h"
-#include "base/owner.h"
-#include "base/path.h"
-#include "base/spawn.h"
+#include "base/os/follow.h"
+#include "base/os/owner.h"
+#include "base/os/path.h"
+#include "base/os/spawn.h"
 #include "base/str.h"
 #include "tests/support/tap.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
+#include "base/json/rowset.h"
+#include "base/json/rowtexts.h"
 #include "base/mem.h"
-#include "base/rowset.h"
-#include "base/rowtexts.h"
 #include "base/str.h"
 #include "tests/support/tap.h"
 

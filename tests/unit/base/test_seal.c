@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include "base/data/seal.h"
 #include "base/mem.h"
-#include "base/seal.h"
 #include "tests/support/tap.h"
 
 #include <stdlib.h>

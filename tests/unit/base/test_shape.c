@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
+#include "base/json/shape.h"
+#include "base/json/yaml.h"
 #include "base/mem.h"
-#include "base/shape.h"
-#include "base/yaml.h"
 #include "tests/support/tap.h"
 
 static const struct shape_field inner[] = {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/clock.h"
+#include "base/json/tabletext.h"
 #include "base/mem.h"
-#include "base/tabletext.h"
 #include "tests/support/tap.h"
 
 #include <string.h>

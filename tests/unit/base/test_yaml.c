@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include "base/json/yaml.h"
 #include "base/mem.h"
-#include "base/yaml.h"
 #include "tests/support/tap.h"
 
 static char *to_json(const char *text)

@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "k8s/client/forward.h"
+#include "k8s/client/connect/forward.h"
 #include "tests/support/fake.h"
 #include "tests/support/tap.h"
 

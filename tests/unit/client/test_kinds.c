@@ -2,11 +2,11 @@
 // The table of kinds: states as operators write them, kinds of one name in two groups, pods and
 // their roles, and what a person adds in a file.
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/os/path.h"
 #include "base/str.h"
 #include "k8s/client/kinds/known.h"
-#include "k8s/client/need.h"
-#include "k8s/client/state.h"
+#include "k8s/client/state/need.h"
+#include "k8s/client/state/state.h"
 #include "tests/support/tap.h"
 
 #include <stdlib.h>

@@ -2,11 +2,11 @@
 // kubeconfigs are read as kubectl reads them; the expected values are those of client-go's
 // clientcmd.
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/os/path.h"
 #include "base/str.h"
-#include "k8s/client/credentials.h"
-#include "k8s/client/kubeconfig.h"
-#include "k8s/client/proxy.h"
+#include "k8s/client/connect/credentials.h"
+#include "k8s/client/connect/kubeconfig.h"
+#include "k8s/client/connect/proxy.h"
 #include "tests/support/tap.h"
 
 static const char first[] =

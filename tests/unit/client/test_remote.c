@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "k8s/client/remote.h"
+#include "k8s/client/connect/remote.h"
 #include "tests/support/fake.h"
 #include "tests/support/tap.h"
 

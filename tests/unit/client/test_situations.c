@@ -2,10 +2,10 @@
 // k8s.why over recorded situations (tests/situations): what it must name, what it must not advise,
 // where nothing is wrong, and where it does not know. They are read as a server is (why/look.h).
 #include "base/clock.h"
+#include "base/json/yaml.h"
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/os/path.h"
 #include "base/str.h"
-#include "base/yaml.h"
 #include "k8s/client/kinds/known.h"
 #include "k8s/client/why/look.h"
 #include "tests/support/tap.h"

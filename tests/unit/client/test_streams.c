@@ -3,9 +3,9 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "k8s/client/tail.h"
-#include "k8s/client/wait.h"
-#include "k8s/client/watch.h"
+#include "k8s/client/logs/tail.h"
+#include "k8s/client/watch/wait.h"
+#include "k8s/client/watch/watch.h"
 #include "tests/support/fake.h"
 #include "tests/support/tap.h"
 

@@ -2,8 +2,8 @@
 // What pods and nodes use: as kubectl rounds it, in tables, and asked for again and again.
 #include "base/mem.h"
 #include "base/str.h"
-#include "k8s/client/table.h"
-#include "k8s/client/usage.h"
+#include "k8s/client/watch/table.h"
+#include "k8s/client/watch/usage.h"
 #include "tests/support/fake.h"
 #include "tests/support/tap.h"
 

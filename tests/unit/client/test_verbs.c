@@ -3,8 +3,8 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "k8s/client/service.h"
-#include "k8s/client/status.h"
+#include "k8s/client/connect/service.h"
+#include "k8s/client/connect/status.h"
 #include "tests/support/fake.h"
 #include "tests/support/tap.h"
 

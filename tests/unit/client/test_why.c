@@ -4,9 +4,9 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "k8s/client/cause.h"
-#include "k8s/client/need.h"
-#include "k8s/client/why.h"
+#include "k8s/client/state/need.h"
+#include "k8s/client/text/cause.h"
+#include "k8s/client/why/why.h"
 #include "tests/support/tap.h"
 
 static int64_t now(void)

@@ -2,7 +2,7 @@
 // Steps of a Workflow that Argo has compressed: read as those that it has not; what is no gzip, no
 // JSON or without an end is an error, and leaves the object as it was.
 #include "base/str.h"
-#include "k8s/client/workflow.h"
+#include "k8s/client/state/workflow.h"
 #include "tests/support/tap.h"
 
 #include <stdlib.h>

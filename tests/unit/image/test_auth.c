@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/mem.h"
 #include "base/str.h"
-#include "k8s/image/auth.h"
+#include "k8s/image/registry/auth.h"
 #include "tests/support/tap.h"
 
 static void check_challenge(

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/os/path.h"
 #include "base/str.h"
-#include "k8s/image/build.h"
 #include "k8s/image/index.h"
 #include "k8s/image/layer.h"
+#include "k8s/image/programs/build.h"
 #include "k8s/image/unpack.h"
 #include "tests/support/tap.h"
 

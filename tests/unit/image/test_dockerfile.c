@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/mem.h"
 #include "base/str.h"
-#include "k8s/image/dockerfile.h"
+#include "k8s/image/dockerfile/dockerfile.h"
 #include "tests/support/tap.h"
 
 static const char *look_up(void *arg, const char *name)

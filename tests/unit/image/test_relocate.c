@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/os/path.h"
 #include "base/str.h"
-#include "k8s/image/closure.h"
-#include "k8s/image/relocate.h"
+#include "k8s/image/programs/closure.h"
+#include "k8s/image/programs/relocate.h"
 #include "tests/support/tap.h"
 
 #include <link.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // What a stranger's container may send. Run twice: as the system is, and without openat2.
-#include "base/inside.h"
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/os/inside.h"
+#include "base/os/path.h"
 #include "base/str.h"
 #include "k8s/image/treetar.h"
 #include "tests/support/tap.h"

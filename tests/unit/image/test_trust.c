@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/os/path.h"
 #include "base/str.h"
-#include "k8s/image/registries/conf.h"
-#include "k8s/image/trust.h"
+#include "k8s/image/registry/conf.h"
+#include "k8s/image/registry/trust.h"
 #include "tests/support/tap.h"
 
 static void put(const char *name, const char *text)

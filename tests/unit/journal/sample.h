@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A small run, as a kernel would journal it, for the tests of writer, fold and export.
 #pragma once
-#include "script/journal/writer.h"
+#include "script/journal/file/writer.h"
 #include "tests/support/tap.h"
 
 static const char sample_notebook[] = "-- %% [markdown]\n-- # Sample\n\n"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/os/path.h"
 #include "base/str.h"
-#include "script/journal/fold.h"
+#include "script/journal/file/reader.h"
+#include "script/journal/fold/fold.h"
 #include "script/journal/jupyter.h"
 #include "script/journal/plain.h"
-#include "script/journal/reader.h"
-#include "script/journal/stale.h"
+#include "script/journal/stale/stale.h"
 #include "script/journal/text.h"
 #include "tests/unit/journal/sample.h"
 

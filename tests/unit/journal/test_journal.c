@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/os/path.h"
 #include "base/str.h"
-#include "script/journal/hidden.h"
-#include "script/journal/reader.h"
+#include "script/journal/file/hidden.h"
+#include "script/journal/file/reader.h"
 #include "tests/unit/journal/sample.h"
 
 #include <errno.h>

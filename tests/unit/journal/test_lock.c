@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/os/path.h"
 #include "base/str.h"
-#include "script/journal/hidden.h"
-#include "script/journal/lock.h"
-#include "script/journal/writer.h"
+#include "script/journal/file/hidden.h"
+#include "script/journal/file/lock.h"
+#include "script/journal/file/writer.h"
 #include "tests/support/tap.h"
 
 #include <string.h>

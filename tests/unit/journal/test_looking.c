@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/looking.h"
+#include "cli/workbench/looking.h"
 #include "tests/support/tap.h"
 
 #include <time.h>

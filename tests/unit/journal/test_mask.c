@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
+#include "base/json/secret.h"
 #include "base/mem.h"
-#include "base/secret.h"
 #include "base/str.h"
-#include "script/journal/mask.h"
+#include "script/journal/mask/mask.h"
 #include "tests/support/tap.h"
 
 static const char secret[] = "hunter2-hunter2";

@@ -3,7 +3,7 @@
 // characters in a row of the printed secret may be readable.
 #include "base/mem.h"
 #include "base/str.h"
-#include "script/journal/mask.h"
+#include "script/journal/mask/mask.h"
 #include "tests/support/tap.h"
 
 #include <ctype.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/os/path.h"
 #include "base/str.h"
-#include "script/journal/fold_private.h"
-#include "script/journal/reader.h"
+#include "script/journal/file/reader.h"
+#include "script/journal/fold/fold_private.h"
 #include "script/journal/replay.h"
 #include "script/journal/text.h"
 #include "tests/unit/journal/sample.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/os/path.h"
 #include "base/str.h"
-#include "script/journal/spool.h"
-#include "script/journal/syncer.h"
+#include "script/journal/file/spool.h"
+#include "script/journal/file/syncer.h"
 #include "tests/support/tap.h"
 
 #include <fcntl.h>

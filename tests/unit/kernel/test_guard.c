@@ -2,8 +2,8 @@
 // What the guard removes when its kernel was killed: everything that was named, however much, but
 // nothing that the kernel has removed itself.
 #include "base/mem.h"
-#include "base/owner.h"
-#include "base/path.h"
+#include "base/os/owner.h"
+#include "base/os/path.h"
 #include "base/str.h"
 #include "script/kernel/process/guard.h"
 #include "tests/support/tap.h"

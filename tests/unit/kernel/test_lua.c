@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "base/mem.h"
 #include "base/str.h"
-#include "script/kernel/cells/lastvalue.h"
-#include "script/kernel/cells/luajson.h"
-#include "script/kernel/cells/template.h"
-#include "script/lib/sources.h"
+#include "script/api/sources.h"
+#include "script/kernel/cells/values/lastvalue.h"
+#include "script/kernel/cells/values/luajson.h"
+#include "script/kernel/cells/values/template.h"
 #include "tests/support/tap.h"
 
 #include <lauxlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/os/path.h"
 #include "script/protocol/client.h"
 #include "script/protocol/frame.h"
 #include "script/protocol/message.h"

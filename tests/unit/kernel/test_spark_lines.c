@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Which lines of spark-submit are shown, and the ids in them.
 #include "base/mem.h"
-#include "script/bind/spark_lines.h"
+#include "script/api/spark/lines.h"
 #include "tests/support/tap.h"
 
 #define AT "26/11/22 08:00:00 "

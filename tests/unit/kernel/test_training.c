@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A trainer's reports, as a progress display and as marked lines of a log.
 #include "base/mem.h"
-#include "script/bind/training.h"
+#include "script/api/trainer/training.h"
 #include "tests/support/tap.h"
 
 static const char kind[] = "application/vnd.firesteel.progress+json";

@@ -2,7 +2,7 @@
 // HTTP as its callers see it: whole requests, streams, verified TLS, and failures.
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/os/path.h"
 #include "base/str.h"
 #include "tests/support/fake.h"
 #include "tests/support/tap.h"

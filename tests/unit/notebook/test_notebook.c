@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/os/path.h"
 #include "base/str.h"
 #include "script/notebook/notebook.h"
 #include "tests/support/tap.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "base/mem.h"
-#include "base/path.h"
-#include "script/journal/reader.h"
-#include "script/journal/spool.h"
+#include "base/os/path.h"
+#include "script/journal/file/reader.h"
+#include "script/journal/file/spool.h"
 #include "script/journal/text.h"
 #include "script/report/export.h"
 #include "tests/unit/journal/sample.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/os/path.h"
 #include "base/str.h"
 #include "k8s/sandbox/nodes/launch.h"
 #include "k8s/sandbox/nodes/podinit.h"

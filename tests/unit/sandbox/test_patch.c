@@ -2,9 +2,9 @@
 // Patches, sets of fields, and server-side apply.
 #include "base/mem.h"
 #include "base/str.h"
-#include "k8s/sandbox/api/fieldset.h"
-#include "k8s/sandbox/api/managed.h"
-#include "k8s/sandbox/api/patch.h"
+#include "k8s/sandbox/api/objects/fieldset.h"
+#include "k8s/sandbox/api/objects/managed.h"
+#include "k8s/sandbox/api/objects/patch.h"
 #include "tests/support/tap.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include "base/data/quantity.h"
 #include "base/mem.h"
-#include "base/quantity.h"
 #include "base/str.h"
 #include "k8s/sandbox/nodes/podenv.h"
 #include "tests/support/tap.h"

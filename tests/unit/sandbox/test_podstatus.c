@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/os/path.h"
 #include "base/str.h"
 #include "k8s/sandbox/nodes/podlog.h"
 #include "k8s/sandbox/nodes/podstatus.h"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "trainer/checkpoint.h"
+#include "trainer/files/checkpoint.h"
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/os/path.h"
 #include "tests/support/tap.h"
+#include "trainer/files/safetensors.h"
 #include "trainer/fit.h"
 #include "trainer/nn/layer/operation.h"
-#include "trainer/safetensors.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include "trainer/data/column.h"
+#include "trainer/data/table/column.h"
 #include "tests/support/tap.h"
-#include "trainer/data/groups.h"
+#include "trainer/data/table/groups.h"
 
 #include <math.h>
 #include <stdint.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "trainer/data/frame.h"
+#include "trainer/data/table/frame.h"
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/os/path.h"
 #include "tests/support/tap.h"
-#include "trainer/data/csv.h"
+#include "trainer/data/table/csv.h"
 
 #include <math.h>
 #include <sched.h>

@@ -2,7 +2,7 @@
 // Made by golden.py with Keras 3.15.1, on JAX.
 #pragma once
 #include "trainer/logs.h"
-#include "trainer/nn/model.h"
+#include "trainer/nn/graph/model.h"
 #include "trainer/watch.h"
 
 // clang-format off

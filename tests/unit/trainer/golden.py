@@ -165,7 +165,7 @@ def area(options):
 def main():
     print("// SPDX-License-Identifier: MIT")
     print(f"// Made by golden.py with Keras {keras.__version__}, on JAX.")
-    print("#pragma once\n#include \"trainer/logs.h\"\n#include \"trainer/nn/model.h\"\n#include \"trainer/watch.h\"\n\n// clang-format off")
+    print("#pragma once\n#include \"trainer/logs.h\"\n#include \"trainer/nn/graph/model.h\"\n#include \"trainer/watch.h\"\n\n// clang-format off")
     print("static const optimizer_spec golden_defaults[] = {")
     for make in (o.SGD, o.Adam, o.AdamW, o.RMSprop, o.Adagrad):
         print(f"    {spec(make())},")

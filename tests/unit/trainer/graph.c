@@ -3,11 +3,11 @@
 // is refused, and what they have in common with a chain.
 #include "tests/unit/trainer/graphs.h"
 #include "tests/unit/trainer/overlap.h"
-#include "trainer/checkpoint.h"
 #include "trainer/data/order.h"
+#include "trainer/files/checkpoint.h"
 #include "trainer/fit.h"
-#include "trainer/nn/arena.h"
 #include "trainer/nn/internal.h"
+#include "trainer/nn/plan/arena.h"
 
 enum { ROWS = 26 }; // more than two chunks
 

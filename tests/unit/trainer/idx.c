@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "trainer/data/idx.h"
-#include "base/digest.h"
-#include "base/path.h"
+#include "base/data/digest.h"
+#include "base/os/path.h"
 #include "tests/support/tap.h"
 #include "trainer/data/mnist.h"
 #include "trainer/data/order.h"

@@ -2,7 +2,7 @@
 // What weights start with: Keras's distributions, seeds, and what models and their files make of
 // them.
 #include "tests/unit/trainer/graphs.h"
-#include "trainer/checkpoint.h"
+#include "trainer/files/checkpoint.h"
 #include "trainer/nn/internal.h"
 
 #include <math.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "base/available.h"
+#include "base/os/available.h"
 #include "tests/support/tap.h"
 #include "trainer/data/order.h"
 #include "trainer/fit.h"
-#include "trainer/nn/objective.h"
+#include "trainer/nn/plan/objective.h"
 #include "trainer/nn/train.h"
 #include "trainer/tensor/arithmetic.h"
 #include "trainer/watch.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "trainer/data/npy.h"
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/os/path.h"
 #include "tests/support/tap.h"
 #include "trainer/data/npz.h"
 #include "trainer/data/zip.h"

@@ -4,7 +4,7 @@
 #pragma once
 #include "base/mem.h"
 #include "tests/support/tap.h"
-#include "trainer/nn/model.h"
+#include "trainer/nn/graph/model.h"
 
 struct overlap {
     struct overlap_run {

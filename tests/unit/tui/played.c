@@ -5,7 +5,7 @@
 #include "base/str.h"
 #include "script/protocol/message.h"
 #include "tests/support/tap.h"
-#include "tui/view/views.h"
+#include "tui/bench/views.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 // told by the test. Keys are pressed by their names, and rows of the screen are looked at.
 #pragma once
 #include "tui/bench/bench.h"
-#include "tui/view/view.h"
+#include "tui/bench/view.h"
 
 extern struct played {
     cJSON *asked; // the messages, in order

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Shows on the full screen how many cells have run.
 #include "tui/bench/slots.h"
-#include "tui/view/views.h"
+#include "tui/bench/views.h"
 
 struct count_view {
     view head; // first

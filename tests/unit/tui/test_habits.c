@@ -6,7 +6,7 @@
 #include "tests/support/tap.h"
 #include "tests/unit/tui/played.h"
 #include "tui/bench/command.h"
-#include "tui/view/views.h"
+#include "tui/bench/views.h"
 
 #include <string.h>
 #include <unistd.h>

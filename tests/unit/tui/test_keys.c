@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The views' key tables are well formed, and doc/workbench.md contains them unchanged.
-#include "base/path.h"
+#include "base/os/path.h"
 #include "tests/support/tap.h"
-#include "tui/view/views.h"
+#include "tui/bench/views.h"
 
 #include <stdlib.h>
 #include <string.h>

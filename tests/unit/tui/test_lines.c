@@ -3,9 +3,9 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "script/journal/spool.h"
+#include "script/journal/file/spool.h"
 #include "tests/support/tap.h"
-#include "tui/part/lines.h"
+#include "tui/part/lines/lines.h"
 
 #include <regex.h>
 

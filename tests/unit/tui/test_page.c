@@ -2,10 +2,10 @@
 // The full screen by events and keys, without a kernel: a cluster's log, a description, YAML.
 #include "base/mem.h"
 #include "base/str.h"
-#include "script/journal/spool.h"
+#include "script/journal/file/spool.h"
 #include "tests/support/tap.h"
+#include "tui/bench/views.h"
 #include "tui/syntax/syntax.h"
-#include "tui/view/views.h"
 
 // Nobody answers.
 void client_send(client *c, cJSON *message)

@@ -4,10 +4,10 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "script/journal/spool.h"
+#include "script/journal/file/spool.h"
 #include "tests/support/tap.h"
-#include "tui/part/lines.h"
-#include "tui/part/rewrites.h"
+#include "tui/part/lines/lines.h"
+#include "tui/part/lines/rewrites.h"
 
 static uint32_t random_state;
 

@@ -9,9 +9,9 @@
 #include "tui/part/past.h"
 #include "tui/part/progress.h"
 #include "tui/part/scroll.h"
-#include "tui/part/tabledata.h"
-#include "tui/part/tablelayout.h"
-#include "tui/part/tablevalue.h"
+#include "tui/part/table/tabledata.h"
+#include "tui/part/table/tablelayout.h"
+#include "tui/part/table/tablevalue.h"
 
 static tabledata *load(const char *text)
 {

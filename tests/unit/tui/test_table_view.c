@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "tests/support/tap.h"
-#include "tui/view/views.h"
+#include "tui/bench/views.h"
 
 #include <string.h>
 

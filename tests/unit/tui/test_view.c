@@ -2,10 +2,10 @@
 // What a view is promised: doc/terminal.md's smallest one works as it stands there, and one over
 // another is settled and drawn after it.
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/os/path.h"
 #include "base/str.h"
 #include "tests/support/tap.h"
-#include "tui/view/views.h"
+#include "tui/bench/views.h"
 
 #include <string.h>
 

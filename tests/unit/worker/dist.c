@@ -2,8 +2,8 @@
 #include "base/clock.h"
 #include "tests/support/tap.h"
 #include "trainer/dist/comm.h"
-#include "trainer/dist/driver.h"
-#include "trainer/dist/launch.h"
+#include "trainer/dist/job/driver.h"
+#include "trainer/dist/job/launch.h"
 #include "trainer/dist/message.h"
 
 #include <netinet/in.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The processes of a launch; these tests run scripts in place of ranks.
-#include "trainer/dist/launch.h"
+#include "trainer/dist/job/launch.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "tests/support/tap.h"

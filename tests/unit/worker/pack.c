@@ -3,8 +3,8 @@
 // worker.
 #include "script/pack/pack.h"
 #include "base/mem.h"
-#include "base/path.h"
-#include "script/worker/state.h"
+#include "base/os/path.h"
+#include "script/worker/core/state.h"
 #include "tests/support/tap.h"
 
 static const char *const no_folders[] = {NULL};

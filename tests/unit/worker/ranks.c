@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "tests/support/tap.h"
-#include "trainer/dist/peers.h"
+#include "trainer/dist/job/peers.h"
 
 #include <signal.h>
 #include <string.h>

@@ -12,7 +12,7 @@
 // same for any number of threads. Sums over rows are made of one partial sum for each chunk, added
 // in their order.
 #pragma once
-#include "base/json.h"
+#include "base/json/json.h"
 #include "trainer/cpu/ops.h"
 #include "trainer/nn/layer/layer.h"
 
@@ -109,7 +109,7 @@ typedef struct op_work {
     op_ranks *ranks;     // NULL: it trains alone
 } op_work;
 
-typedef struct onnx onnx; // trainer/nn/onnx.h
+typedef struct onnx onnx; // trainer/nn/graph/onnx.h
 
 typedef struct op {
     layer_kind kind;

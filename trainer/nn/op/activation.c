@@ -4,8 +4,8 @@
 //   gelu  Hendrycks & Gimpel, arXiv 1606.08415     elu   Clevert and others, arXiv 1511.07289
 //   silu  Elfwing and others, arXiv 1702.03118     selu  Klambauer and others, arXiv 1706.02515
 //   leaky_relu  Maas, Hannun & Ng 2013, with Keras's slope of 0.2
-#include "trainer/nn/op/layers.h"
-#include "trainer/nn/op/op.h"
+#include "trainer/nn/layer/layers.h"
+#include "trainer/nn/layer/op.h"
 
 #include "trainer/nn/layer/onnx.h"
 

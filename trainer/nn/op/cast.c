@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Floats become bf16, or the other way: between a node that can have bf16 and one that cannot
 // (nn/fuse.h puts it there). y has what w->half says, x the other; so have dy and dx.
-#include "trainer/nn/op/op.h"
+#include "trainer/nn/layer/op.h"
 
 #include <string.h>
 

@@ -4,9 +4,9 @@
 //
 // One number counts for all channels, otherwise each has its own.
 #include "base/mem.h"
+#include "trainer/nn/layer/layers.h"
 #include "trainer/nn/layer/onnx.h"
-#include "trainer/nn/op/layers.h"
-#include "trainer/nn/op/op.h"
+#include "trainer/nn/layer/op.h"
 
 #include <math.h>
 

@@ -3,8 +3,8 @@
 // trainer/dnn/dnn.h. The operations ask when memory is reserved whether they should go this way
 // (op_work.by_dnn); of a smaller batch, what has no kernel goes row by row.
 #pragma once
-#include "trainer/nn/op/layers.h"
-#include "trainer/nn/op/op.h"
+#include "trainer/nn/layer/layers.h"
+#include "trainer/nn/layer/op.h"
 
 static inline const window_layer *conv2d_own(const op_work *w)
 {

@@ -2,7 +2,7 @@
 // Gradients of a convolution's weights by own kernels, for the passes of nn/op/conv2d_dnn.c:
 // oneDNN's own are at 60 to 80 % of what a core multiplies for many shapes of floats.
 #pragma once
-#include "trainer/nn/op/op.h"
+#include "trainer/nn/layer/op.h"
 
 // Is that the quicker way? It follows from the shape and from how its numbers are multiplied.
 bool conv2d_weights_own(const op_work *w);

@@ -12,9 +12,9 @@
 // rank, for any number of threads. When nothing is trained nothing is flipped, and RandomCrop is
 // CenterCrop (Keras resizes there instead).
 #include "trainer/data/order.h"
+#include "trainer/nn/layer/layers.h"
 #include "trainer/nn/layer/onnx.h"
-#include "trainer/nn/op/layers.h"
-#include "trainer/nn/op/op.h"
+#include "trainer/nn/layer/op.h"
 
 #include <string.h>
 

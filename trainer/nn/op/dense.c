@@ -11,8 +11,8 @@
 //
 // A chain of Dense layers does not come here: nn/step.c runs it as one fused operation, with the
 // same kernels and the same layout of weights.
-#include "trainer/nn/op/layers.h"
-#include "trainer/nn/op/op.h"
+#include "trainer/nn/layer/layers.h"
+#include "trainer/nn/layer/op.h"
 
 #include "trainer/nn/layer/onnx.h"
 #include "trainer/nn/op/picture.h"

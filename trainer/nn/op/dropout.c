@@ -2,8 +2,8 @@
 // Dropout: y = x·m/(1-rate) in training, m[i] = 0 with probability rate, else 1; y = x otherwise.
 // Srivastava and others 2014. The factors are computed again for backward: that costs less than to
 // keep them.
-#include "trainer/nn/op/layers.h"
-#include "trainer/nn/op/op.h"
+#include "trainer/nn/layer/layers.h"
+#include "trainer/nn/layer/op.h"
 
 #include "trainer/nn/layer/noise.h"
 #include "trainer/nn/layer/onnx.h"

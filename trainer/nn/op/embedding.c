@@ -6,8 +6,8 @@
 //
 // Indices are floats here, which hold them exactly: a table has at most 2^24 entries. One outside
 // of the table gives nan, so that the loss shows it.
-#include "trainer/nn/op/layers.h"
-#include "trainer/nn/op/op.h"
+#include "trainer/nn/layer/layers.h"
+#include "trainer/nn/layer/op.h"
 
 #include "trainer/nn/layer/onnx.h"
 

@@ -3,8 +3,8 @@
 //
 //   Add          y = Σ x[i], all of one shape
 //   Concatenate  y = x[0], x[1], … side by side along a dimension; the others are the same
-#include "trainer/nn/op/layers.h"
-#include "trainer/nn/op/op.h"
+#include "trainer/nn/layer/layers.h"
+#include "trainer/nn/layer/op.h"
 
 #include "base/mem.h"
 #include "trainer/nn/layer/onnx.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // What the two normalisations share: their attributes, and the parameters gamma and beta.
 #pragma once
+#include "trainer/nn/layer/layers.h"
 #include "trainer/nn/layer/onnx.h"
-#include "trainer/nn/op/layers.h"
-#include "trainer/nn/op/op.h"
+#include "trainer/nn/layer/op.h"
 
 #include <math.h>
 

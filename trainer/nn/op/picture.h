@@ -2,8 +2,8 @@
 // Rows of other shapes as pictures of one column, (steps, channels) as (steps, 1, channels): they
 // lie in the same way, so the operations of pictures compute them. A value; it owns nothing.
 #pragma once
-#include "trainer/nn/op/layers.h"
-#include "trainer/nn/op/op.h"
+#include "trainer/nn/layer/layers.h"
+#include "trainer/nn/layer/op.h"
 
 typedef struct as_picture {
     layer_spec layer;

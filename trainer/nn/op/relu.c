@@ -7,9 +7,9 @@
 //
 // threshold and negative_slope are 0 or more, so y tells which of them it was; at x = threshold = 0
 // the slope is negative_slope.
+#include "trainer/nn/layer/layers.h"
 #include "trainer/nn/layer/onnx.h"
-#include "trainer/nn/op/layers.h"
-#include "trainer/nn/op/op.h"
+#include "trainer/nn/layer/op.h"
 
 #include <math.h>
 

@@ -2,9 +2,9 @@
 // Rescaling: y = x·scale + offset;  dx = dy·scale
 //
 // Behind a sigmoid it makes an output of any range.
+#include "trainer/nn/layer/layers.h"
 #include "trainer/nn/layer/onnx.h"
-#include "trainer/nn/op/layers.h"
-#include "trainer/nn/op/op.h"
+#include "trainer/nn/layer/op.h"
 
 static const rescaling_layer *own(const layer_spec *l)
 {

@@ -4,8 +4,8 @@
 //   InputLayer  rows of a shape, from outside
 //   Flatten     (n, d1, d2, …) → (n, d1·d2·…)
 //   Reshape     (n, …) → (n, target_shape); one size may be left to be found
-#include "trainer/nn/op/layers.h"
-#include "trainer/nn/op/op.h"
+#include "trainer/nn/layer/layers.h"
+#include "trainer/nn/layer/op.h"
 
 #include "trainer/nn/layer/onnx.h"
 

@@ -8,7 +8,7 @@
 //
 //   dx: each dy[i, j] is given back to the pixels that it came from, by the same weights
 #include "trainer/nn/layer/onnx.h"
-#include "trainer/nn/op/op.h"
+#include "trainer/nn/layer/op.h"
 
 #include <string.h>
 

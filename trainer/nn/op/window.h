@@ -8,9 +8,9 @@
 //                    at the end
 //   padding "causal" as "same", but all in front: (window - 1)·dilation; of Conv1D's steps
 #pragma once
+#include "trainer/nn/layer/layers.h"
 #include "trainer/nn/layer/onnx.h"
-#include "trainer/nn/op/layers.h"
-#include "trainer/nn/op/op.h"
+#include "trainer/nn/layer/op.h"
 
 typedef struct window {
     size_t in[2], out[2], size[2], stride[2], dilation[2]; // height, width

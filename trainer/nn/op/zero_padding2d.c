@@ -2,9 +2,9 @@
 // ZeroPadding2D: rows and columns of zeros around a picture (height, width, channels).
 //
 //   y[i + top, j + left] = x[i, j], 0 around it;  dx[i, j] = dy[i + top, j + left]
+#include "trainer/nn/layer/layers.h"
 #include "trainer/nn/layer/onnx.h"
-#include "trainer/nn/op/layers.h"
-#include "trainer/nn/op/op.h"
+#include "trainer/nn/layer/op.h"
 
 #include <string.h>
 

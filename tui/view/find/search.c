@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "script/journal/text.h"
-#include "tui/view/drawing.h"
+#include "tui/bench/drawing.h"
 
 #include <string.h>
 

@@ -2,9 +2,9 @@
 // "/" among cells: the places of a pattern in titles, sources and outputs, in the order in which
 // they stand in the notebook. The notebook view owns its struct searching.
 #pragma once
-#include "base/pattern.h"
+#include "base/data/pattern.h"
 #include "tui/bench/slots.h"
-#include "tui/view/view.h"
+#include "tui/bench/view.h"
 
 enum part { PART_TITLE, PART_SOURCE, PART_OUTPUT };
 struct place {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tui/view/find/section.h"
 
-#include "tui/view/drawing.h"
+#include "tui/bench/drawing.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // config.yaml: what it says counts, and what is wrong in it is told with its line; themes.
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/os/path.h"
 #include "base/str.h"
 #include "tests/support/tap.h"
 #include "tui/config/theme.h"

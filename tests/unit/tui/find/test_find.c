@@ -5,7 +5,7 @@
 #include "base/str.h"
 #include "tests/support/tap.h"
 #include "tests/unit/tui/played.h"
-#include "tui/view/views.h"
+#include "tui/bench/views.h"
 
 #include <string.h>
 

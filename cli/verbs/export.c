@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+// firesteel export: turns a run into a document for others.
+#include "script/report/export.h"
+
+#include "base/mem.h"
+#include "base/os/path.h"
+#include "base/str.h"
+#include "cli/cli.h"
+#include "cli/options.h"
+#include "cli/say.h"
+#include "script/journal/runs/runs.h"
+#include "script/report/mlflow.h"
+#include "script/report/openlineage.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct choice {
+    const char *cwd, *to, *file, *experiment;
+    enum export_format format;
+};
+
+// A run of a folder, read for an export.
+struct source {
+    fold *fold;
+    char *spools;
+};
+
+static void source_done(struct source *s)
+{
+    fold_free(s->fold);
+    free(s->spools);
+}
+
+static int read_source(const char *folder, const char *name, struct source *s, err *e)
+{
+    s->fold = runs_open(folder, name, &s->spools, NULL, e);
+    return s->fold ? 0 : -1;
+}
+
+static int export_file(const struct source *s, const struct choice *c, err *e)
+{
+    AUTO_BUF text = {0};
+    if (export_run(s->fold, s->spools, c->format, 0, &text, e) < 0)
+        return -1;
+    if (c->file)
+        return path_update(c->file, text.data, text.len, 0644, e);
+    say_file(text.data, text.len);
+    return 0;
+}
+
+static int export_mlflow(const struct source *s, const struct choice *c, err *e)
+{
+    char **notes = NULL;
+    AUTO_FREE char *place = NULL;
+    int result = mlflow_write(
+        s->fold, s->spools, c->file ? c->file : "mlruns", c->experiment, &place, &notes, e);
+    for (char **n = notes; n && *n; n++)
+        say(stderr, "firesteel: %s\n", *n);
+    strv_free(notes);
+    if (result == 0)
+        say(stdout, "%s\n", place);
+    return result;
+}
+
+static int export_openlineage(const struct source *s, const struct choice *c, err *e)
+{
+    AUTO_BUF text = {0};
+    openlineage_write(s->fold, &text);
+    if (c->file)
+        return path_update(c->file, text.data, text.len, 0644, e);
+    say_file(text.data, text.len);
+    return 0;
+}
+
+static int export(struct cli *cli, const char *name, const struct choice *c)
+{
+    err e = {0};
+    CLEANUP(source_done) struct source s = {0};
+    AUTO_FREE char *folder = cli_runs_folder(cli, c->cwd, name);
+    int result = read_source(folder, name, &s, &e);
+    if (result == 0)
+        result = str_eq(c->to, "mlflow")        ? export_mlflow(&s, c, &e)
+                 : str_eq(c->to, "openlineage") ? export_openlineage(&s, c, &e)
+                                                : export_file(&s, c, &e);
+    return result < 0 ? cli_error(cli, &e) : 0;
+}
+
+// -1: the option is wrong, and *code is the verb's exit code.
+static int settle(struct cli *cli, char *const *rest, struct choice *c, int *code)
+{
+    const char *said = c->to ? c->to : c->file;
+    bool mlflow = str_eq(c->to, "mlflow");
+    if (str_eq(c->file, "-"))
+        c->file = NULL;
+    *code = 0;
+    if (rest && strv_len(rest) > 1)
+        *code = cli_usage(cli, &export_verb, "one run at a time");
+    else if (!said)
+        *code = cli_usage(cli, &export_verb,
+            "to which format? --to ipynb, md, html, junit, mlflow or openlineage");
+    else if (!mlflow && !str_eq(c->to, "openlineage") && !export_format(said, &c->format))
+        *code = cli_usage(
+            cli, &export_verb, "%s is none of ipynb, md, html, junit, mlflow, openlineage", said);
+    else if (c->experiment && !mlflow)
+        *code = cli_usage(cli, &export_verb, "--experiment is for --to mlflow");
+    return *code ? -1 : 0;
+}
+
+static int run(struct cli *cli, int argc, char **argv)
+{
+    struct choice c = {0};
+    const struct option options[] = {
+        {"to", 0, EXPORT_FORMATS "|mlflow|openlineage", "the format; else what FILE's name says",
+            .text = &c.to},
+        {"output", 'o', "FILE",
+            "write to FILE instead of standard output; to mlflow: the store, else mlruns",
+            .text = &c.file},
+        {"experiment", 0, "NAME", "of mlflow, instead of the notebook's name",
+            .text = &c.experiment},
+        {"cwd", 0, "DIR", "working folder of the run, instead of this one", .text = &c.cwd},
+        {0},
+    };
+    char **rest = NULL;
+    int code;
+    if (options_parse(cli, &export_verb, options, argc, argv, &rest, &code) == 0 &&
+        settle(cli, rest, &c, &code) == 0)
+        code = export(cli, rest ? rest[0] : NULL, &c);
+    strv_free(rest);
+    return code;
+}
+
+const struct verb export_verb = {
+    .name = "export",
+    .summary = "write a run as a Jupyter notebook, Markdown, HTML, JUnit XML, or for MLflow or "
+               "OpenLineage",
+    .usage =
+        "[RUN] --to " EXPORT_FORMATS "|mlflow|openlineage [-o FILE]\n\n"
+        "RUN is a name from `firesteel runs`, its beginning or end, newest, -2 or a notebook; "
+        "without\n"
+        "it, the newest. To mlflow\n"
+        "writes into a file store: parameters, metrics by step, tags, artifacts, a report. To\n"
+        "openlineage: the events of the run, a line of JSON each.",
+    .run = run,
+    .takes_runs = true,
+};

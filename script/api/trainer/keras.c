@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: MIT
+#include "script/api/trainer/keras.h"
+
+#include "base/buf.h"
+#include "base/str.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { LINE_MAX = 4096, TAG_MAX = 64 };
+
+// "\x1b[32m" and the like are left out, and what a return or backspaces have rewritten.
+static void plain(const char *line, size_t n, buf *out)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (line[i] == '\033' && i + 1 < n && line[i + 1] == '[') {
+            for (i += 2; i < n && (unsigned char)line[i] < 0x40;)
+                i++;
+        } else if (line[i] == '\r' || line[i] == '\b') {
+            if (i + 1 < n) // a return at the end belongs to the line's end
+                buf_clear(out);
+        } else if (line[i]) {
+            buf_char(out, line[i]);
+        }
+    }
+}
+
+// Passes over "POD | " and "[1,0]<stdout>:" (before which Horovod may have put the time). NULL: the
+// line is of another rank than 0.
+static const char *after_tags(const char *line)
+{
+    const char *bar = strstr(line, " | ");
+    if (bar && bar - line < 4 * TAG_MAX && !memchr(line, ' ', (size_t)(bar - line)))
+        line = bar + 3;
+    const char *mark = strstr(line, "]<std");
+    if (mark && mark - line < TAG_MAX && strchr(mark, ':')) {
+        const char *rank = mark;
+        while (rank > line && rank[-1] >= '0' && rank[-1] <= '9')
+            rank--;
+        if (strtol(rank, NULL, 10) != 0)
+            return NULL;
+        line = strchr(mark, ':') + 1;
+    }
+    return line + strspn(line, " ");
+}
+
+// "12/600" or "12/Unknown" (then 0); false when there is none.
+static bool read_pair(const char **at, int64_t *a, int64_t *b)
+{
+    char *end;
+    if (**at < '0' || **at > '9')
+        return false;
+    *a = strtoll(*at, &end, 10);
+    if (*end != '/')
+        return false;
+    const char *second = end + 1;
+    *b = 0;
+    if (str_starts(second, "Unknown"))
+        end = (char *)second + strlen("Unknown");
+    else if (*second >= '0' && *second <= '9')
+        *b = strtoll(second, &end, 10);
+    else
+        return false;
+    *at = end;
+    return true;
+}
+
+// " [=====>....]", " ━━━━" or " - 2s": what follows the steps in Keras's lines, and in no others.
+static bool is_keras_s(const char *rest, bool *bar3)
+{
+    static const char heavy[] = "\xe2\x94\x81"; // ━
+    *bar3 = false;
+    if (str_starts(rest, " - ")) {
+        const char *at = rest + 3;
+        size_t digits = strspn(at, "0123456789");
+        return digits > 0 && at[digits] == 's';
+    }
+    rest += strspn(rest, " ");
+    *bar3 = str_starts(rest, heavy);
+    if (*rest != '[')
+        return *bar3;
+    size_t n = strspn(rest + 1, "=>.");
+    return n > 0 && rest[1 + n] == ']';
+}
+
+// The numbers of " - loss: 0.3 - val_loss: 0.2"; NULL: there are none.
+static cJSON *read_metrics(const char *rest)
+{
+    cJSON *metrics = NULL;
+    for (const char *at = rest; (at = strstr(at, " - "));) {
+        at += 3;
+        size_t n = strcspn(at, ": ");
+        if (n == 0 || at[n] != ':' || at[n + 1] != ' ' || str_starts(at, "ETA:"))
+            continue;
+        char *end, *name = strndup(at, n);
+        double value = strtod(at + n + 2, &end);
+        if (end > at + n + 2 && (*end == '\0' || *end == ' ')) {
+            if (!metrics)
+                metrics = cJSON_CreateObject();
+            json_set(metrics, name, cJSON_CreateNumber(value));
+        }
+        free(name);
+    }
+    return metrics;
+}
+
+static cJSON *event_of(const struct keras *k, const char *kind, double now)
+{
+    cJSON *event = cJSON_CreateObject();
+    json_set_str(event, "event", kind);
+    json_set_int(event, "epoch", k->epoch);
+    json_set_int(event, "epochs", k->epochs);
+    json_set_int(event, "first", k->first);
+    json_set(event, "elapsed", cJSON_CreateNumber(now - k->started));
+    return event;
+}
+
+static cJSON *begin_epoch(struct keras *k, int64_t epoch, int64_t epochs, double now)
+{
+    if (!k->began || epoch <= k->epoch) { // the first, or another training's
+        k->began = true;
+        k->started = now;
+        k->first = epoch;
+    }
+    k->epoch = epoch;
+    k->epochs = epochs;
+    k->ended = k->repeats = false;
+    cJSON *event = event_of(k, "progress", now);
+    json_set_int(event, "step", 0);
+    return event;
+}
+
+// A training of one epoch does not announce it. Only a training tells its validation or its rate.
+static bool is_training_s(const cJSON *metrics)
+{
+    const cJSON *m;
+    cJSON_ArrayForEach(m, metrics)
+    {
+        if (str_starts(m->string, "val_") || str_eq(m->string, "lr") ||
+            str_eq(m->string, "learning_rate"))
+            return true;
+    }
+    return false;
+}
+
+static cJSON *evaluation(cJSON *metrics)
+{
+    if (!metrics) // of a prediction, which has none
+        return NULL;
+    cJSON *event = cJSON_CreateObject();
+    json_set_str(event, "event", "evaluate");
+    json_set(event, "metrics", metrics);
+    return event;
+}
+
+cJSON *keras_line(struct keras *k, const char *line, size_t n, double now, bool *passing)
+{
+    AUTO_BUF text = {0};
+    int64_t step, steps;
+    bool bar3;
+    *passing = false;
+    if (n > LINE_MAX)
+        return NULL;
+    plain(line, n, &text);
+    const char *at = after_tags(buf_cstr(&text));
+    if (!at)
+        return NULL;
+    if (str_starts(at, "Epoch ")) {
+        at += strlen("Epoch ");
+        bool whole = read_pair(&at, &step, &steps) && steps && !at[strspn(at, " ")];
+        return whole ? begin_epoch(k, step, steps, now) : NULL;
+    }
+    if (!read_pair(&at, &step, &steps) || !is_keras_s(at, &bar3))
+        return NULL;
+    *passing = strstr(at, "- ETA:") || (steps && step < steps);
+    bool evaluates = k->ended || k->epoch == 0;
+    if (*passing && evaluates) {
+        k->repeats = false;
+        return NULL;
+    }
+    cJSON *metrics = read_metrics(at);
+    if (evaluates && !(k->repeats && bar3)) {
+        if (!is_training_s(metrics))
+            return evaluation(metrics);
+        cJSON_Delete(begin_epoch(k, 1, 1, now));
+        evaluates = false;
+    }
+    cJSON *event = event_of(k, *passing ? "progress" : "epoch", now);
+    json_set_int(event, "step", step);
+    json_set_int(event, "steps", steps ? steps : step);
+    json_set(event, "metrics", metrics);
+    if (k->repeats && evaluates)
+        json_set_bool(event, "again", true);
+    k->ended = !*passing;
+    k->repeats = !*passing && bar3;
+    return event;
+}

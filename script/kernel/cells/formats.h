@@ -1,6 +1,0 @@
-// SPDX-License-Identifier: MIT
-// Functions of `core` for script/lib that read and write other programs' formats, and times.
-#pragma once
-#include <lauxlib.h>
-
-extern const luaL_Reg formats_functions[];

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+// To the cells of a run that are looked for: what runs or asks, what failed.
+#include "tui/bench/questions.h"
+#include "tui/view/cell/cellview.h"
+#include "tui/view/notebook/notebook.h"
+
+// The one that asks, else the one that runs, else the first that waits for its turn.
+static size_t find_running(bench *b)
+{
+    size_t found = SIZE_MAX, best = 0;
+    for (size_t i = 0; i < slot_count(b); i++) {
+        const struct run_cell *r = slot_run(b, i);
+        size_t worth = question_of_cell(b, slot_id(slot_at(b, i))) ? 3
+                       : !r                                        ? 0
+                       : r->state == STATE_RUNNING                 ? 2
+                       : r->state == STATE_QUEUED                  ? 1
+                                                                   : 0;
+        if (worth > best) {
+            found = i;
+            best = worth;
+        }
+    }
+    return found;
+}
+
+static size_t find_last(bench *b)
+{
+    size_t found = SIZE_MAX;
+    int64_t last = 0;
+    for (size_t i = 0; i < slot_count(b); i++) {
+        const struct run_cell *r = slot_run(b, i);
+        bool ended = r && r->count && (r->state == STATE_OK || r->state == STATE_FAILED);
+        if (ended && r->mono_end > last) {
+            found = i;
+            last = r->mono_end;
+        }
+    }
+    return found;
+}
+
+// It failed, or wrote the file in which another one did.
+static bool has_failed(bench *b, size_t i)
+{
+    const struct run_cell *r = slot_run(b, i);
+    return (r && r->state == STATE_FAILED) || cellsource_failed(b, i) > 0;
+}
+
+static void go(struct notebook_view *v, size_t i)
+{
+    notebook_select(v, i, false);
+    v->error = has_failed(v->head.bench, i);
+}
+
+void notebook_land(struct notebook_view *v)
+{
+    bench *b = v->head.bench;
+    size_t running = find_running(b), at = running == SIZE_MAX ? find_last(b) : running;
+    if (v->landed || v->editing || at == SIZE_MAX)
+        return;
+    go(v, at);
+    v->follow = running != SIZE_MAX;
+}
+
+void notebook_go_running(struct notebook_view *v)
+{
+    size_t at = find_running(v->head.bench);
+    if (at == SIZE_MAX) {
+        bench_say(v->head.bench, "nothing runs");
+        return;
+    }
+    go(v, at);
+    v->follow = true;
+}
+
+void notebook_go_failed(struct notebook_view *v)
+{
+    bench *b = v->head.bench;
+    size_t n = slot_count(b), i = 1;
+    while (i <= n && !has_failed(b, (v->at + i) % n))
+        i++;
+    if (i > n)
+        bench_say(b, "no cell has failed");
+    else
+        go(v, (v->at + i) % n);
+}
+
+void notebook_go_changed(struct notebook_view *v)
+{
+    bench *b = v->head.bench;
+    size_t n = slot_count(b), i = 1;
+    while (i <= n && slot_head(b, (v->at + i) % n) == HEAD_SAME)
+        i++;
+    if (i > n)
+        bench_say(b, "no cell differs from git's HEAD");
+    else
+        notebook_select(v, (v->at + i) % n, false);
+}
