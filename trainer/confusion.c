@@ -237,7 +237,7 @@ int confusion_watch(watch *w, const char *name, const confusion_spec *spec, err 
     return 0;
 }
 
-// A metric with its own name and threshold.
+// A metric of metric.h as a watch. Only binary accuracy uses the threshold.
 
 struct single {
     metric metric;

@@ -146,8 +146,9 @@ static bool is_plain(signed char c)
     return c >= 0x20 && c != '"' && c != '\\';
 }
 
-// Checks what cJSON does not: that the text is valid UTF-8 without NUL and \u0000 (which would cut
-// strings off), and not deeper than unmark and print can follow. *big: is there a big integer?
+// Makes the checks that cJSON lacks: valid UTF-8, no NUL or \u0000 (which would cut strings off),
+// no control characters in strings, numbers as in RFC 8259, no more levels than unmark and print
+// can follow. *big: is there an integer with more digits than a double keeps?
 static int check_text(const char *text, size_t n, bool *big, err *e)
 {
     size_t depth = 0;

@@ -124,7 +124,8 @@ static cJSON *real(const char *plain)
     return isfinite(value) ? cJSON_CreateNumber(value) : NULL;
 }
 
-// NULL: it is not a number. "_" is ignored in a scalar that begins like a number.
+// NULL: it is not a number. Ignores "_" if the scalar begins with a digit or a sign, but not if it
+// begins with ".".
 static cJSON *number(const char *s, bool *is_real)
 {
     *is_real = *s == '.';

@@ -8,7 +8,7 @@
 // waited for. Ignored signals stay ignored: nohup and the shell's & rely on that.
 void entry_join(void);
 // For programs that serve in the background (kernel, guard, sandbox). As above, and all signals get
-// their defaults. It closes every other descriptor except `keep` (-1: none), which no child
-// inherits. Such a process holds secrets, so it leaves no core dump, and only root can look into
-// its memory. Its children can dump core as usual.
+// their defaults. It closes every other descriptor except `keep` (-1: none), which it makes
+// close-on-exec. Such a process holds secrets, so it leaves no core dump, and only root can look
+// into its memory. Its children can dump core as usual.
 void entry_serve(int keep);

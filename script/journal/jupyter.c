@@ -97,7 +97,8 @@ static void error_to(const struct output *o, cJSON *j)
     json_set(j, "traceback", lines);
 }
 
-// The name of a branch of the cell, above what it wrote.
+// An output on stdout with this text: the heading above the outputs of one of the cell's concurrent
+// branches.
 static cJSON *heading(const char *text)
 {
     cJSON *j = cJSON_CreateObject();

@@ -308,7 +308,8 @@ static void tell_slow(shared *s, int64_t now)
     s->reported = now;
 }
 
-// Waits for the round's word of all ranks, or of one (only).
+// Waits until the shared counter w has reached `round`. Fails if rank `only` (-1: any rank) has
+// died meanwhile.
 static int wait_for(
     shared *s, struct view *v, struct word *w, uint32_t round, int only, const char *what, err *e)
 {

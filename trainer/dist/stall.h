@@ -42,8 +42,8 @@ enum stall_verdict { STALL_NO, STALL_WARN, STALL_END };
 
 void stall_init(struct stall *s, int np, int64_t check, int64_t shutdown);
 void stall_free(struct stall *s);
-// The body of a rank's message WAITS: channel (1), milliseconds waited so far (4), the number (4)
-// and the text of the operation. Without an operation, the rank goes on.
+// The body of a rank's message WAITS: the channel (1 byte), the milliseconds waited so far (4), the
+// number of the operation in its channel (4), its name. An empty name: the rank no longer waits.
 void stall_put(
     buf *body, enum stall_channel channel, int64_t waited, uint32_t number, const char *operation);
 // A rank has reported this. Invalid bytes are ignored.

@@ -157,7 +157,8 @@ bool model_has_own_loss(const model *m)
     return own;
 }
 
-// The chain's threads have a loss each, of the kinds that are there, and by no weight.
+// The fused chain has only the built-in losses, without a loss weight. A custom loss, or a weight
+// other than 1, needs the flow.
 static bool loss_wants_flow(const model *m)
 {
     double weight = m->compiled ? m->spec.loss_weight : 0;

@@ -90,8 +90,8 @@ void view_pop(view *v); // also frees it
 void view_pop_key(view *v, key k);
 void view_pop_paste(view *v, const char *words, size_t n);
 unsigned view_mode(const view *v); // the mode of its keys; MODE_VIEW by default
-// The first keys of an action in a view, for hints; "" when it has none. b: whose person has keys
-// of their own; NULL: the usual ones.
+// Writes the keys of the action's first binding that is not overridden, for hints; "" if it has
+// none. b: with this person's own keys; NULL: the defaults alone.
 void view_keys(const bench *b, const struct view_ops *ops, unsigned mode, enum action a, char *out,
     size_t size);
 // The maps of a view's keys, a person's own first: those of the view, those it shares with others.

@@ -181,7 +181,8 @@ static void sets(buf *out, const char *heading, const cJSON *deployment, const c
     buf_str(out, out->len > empty ? "\n" : "<none>\n");
 }
 
-// Of several with the same template the oldest is the new one.
+// The Deployment's current ReplicaSet: the oldest one that has the Deployment's pod template. NULL:
+// none.
 static const cJSON *new_set(const cJSON *deployment, const cJSON *all)
 {
     const cJSON *set, *found = NULL;

@@ -23,7 +23,7 @@ static void logs_free(logs *l)
     place_done(&l->place);
     place_done(&l->ahead);
     buf_done(&l->rest);
-    buf_done(&l->excuse);
+    buf_done(&l->kubelet_message);
     free(l->ns);
     free(l->pod);
     free(l->uid);
@@ -119,14 +119,14 @@ static void take_rest(logs *l)
 {
     l->rest = l->frames.pending;
     l->frames.pending = (buf){0};
-    if (logs_is_excuse(l, l->rest.data, l->rest.len)) {
-        logs_add_excuse(l, l->rest.data, l->rest.len);
+    if (logs_is_kubelet_message(l, l->rest.data, l->rest.len)) {
+        logs_add_kubelet_message(l, l->rest.data, l->rest.len);
         buf_clear(&l->rest);
     }
-    if (!l->excuse.len)
+    if (!l->kubelet_message.len)
         return;
     l->status = 400; // the kubelet's own, but its answer had begun
-    err_set(&l->why, ERR_NOT_FOUND, "%s: %s", l->what, buf_cstr(&l->excuse));
+    err_set(&l->why, ERR_NOT_FOUND, "%s: %s", l->what, buf_cstr(&l->kubelet_message));
 }
 
 static void reading_ended(logs *l, struct http_response *r, const err *e)
@@ -205,7 +205,7 @@ void logs_read_on(logs *l)
     add_beginning(l, &path);
     frames_done(&l->frames);
     buf_clear(&l->rest);
-    buf_clear(&l->excuse);
+    buf_clear(&l->kubelet_message);
     l->frames.limit = LINE_LIMIT;
     l->frames.split = true;
     l->piece = false;

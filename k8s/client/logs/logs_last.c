@@ -60,8 +60,8 @@ static enum verdict judge_last(const logs *l, const struct http_response *r, con
         frames_feed(&frames, r->body.data, r->body.len, take_last, &last, NULL);
         frames_end(&frames, take_last, &last);
     }
-    bool excuse = logs_is_excuse(l, last.line.data, last.line.len);
-    enum verdict verdict = excuse ? LAST_REFUSED : compare_last(l, &last);
+    bool kubelet_message = logs_is_kubelet_message(l, last.line.data, last.line.len);
+    enum verdict verdict = kubelet_message ? LAST_REFUSED : compare_last(l, &last);
     buf_done(&last.line);
     return verdict;
 }

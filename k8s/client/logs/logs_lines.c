@@ -76,15 +76,16 @@ static bool take_stamp(logs *l, const char *line, size_t n, size_t *text)
     return true;
 }
 
-void logs_add_excuse(logs *l, const char *text, size_t n)
+void logs_add_kubelet_message(logs *l, const char *text, size_t n)
 {
-    if (l->excuse.len)
-        buf_char(&l->excuse, ' ');
-    buf_add(&l->excuse, text, n);
+    if (l->kubelet_message.len)
+        buf_char(&l->kubelet_message, ' ');
+    buf_add(&l->kubelet_message, text, n);
 }
 
-// The first line of the run before: were those that were told of it, or of the present run?
-static int take_up(logs *l, const char *text, size_t n)
+// Called with the first line of the previous run's log. If it is also the first line that was
+// printed, the printed lines belong to the previous run, and reading goes on after them.
+static int resume_after_restart(logs *l, const char *text, size_t n)
 {
     AUTO_FREE char *words = str_fmt("the lines above are of the container's present run (restart "
                                     "%lld); those of the run before follow",
@@ -103,10 +104,10 @@ int logs_line(void *arg, const char *line, size_t n)
     bool goes_on = l->piece;
     l->piece = !l->frames.ended;
     if (!goes_on && !take_stamp(l, line, n, &text) && l->stamped) {
-        logs_add_excuse(l, line, n);
+        logs_add_kubelet_message(l, line, n);
         return 0;
     }
-    if (l->ahead.begun && !l->place.begun && take_up(l, line + text, n - text) != 0)
+    if (l->ahead.begun && !l->place.begun && resume_after_restart(l, line + text, n - text) != 0)
         return -1;
     bool may_doubt = l->feeding && l->follow && !l->sure && (!l->earlier || l->doubts);
     l->lost = may_doubt && place_is_lost(&l->place, l->stamp);
@@ -131,7 +132,7 @@ static bool is_half_stamp(const char *line, size_t n)
     return n < 36 && strspn(line, "0123456789-:.TZ+") >= n;
 }
 
-bool logs_is_excuse(const logs *l, const char *line, size_t n)
+bool logs_is_kubelet_message(const logs *l, const char *line, size_t n)
 {
     static const char *const words[] = {
         "unable to retrieve container logs for ", "failed to ", "rpc error: "};

@@ -34,16 +34,16 @@ struct logs {
     enum aim aim; // what the timer begins
     struct frames frames;
     struct place place;
-    struct place ahead; // what was told before the pod said that the run is another; see note_runs
-    int64_t began;      // the container's present run, wall ns; 0: not known
-    int64_t stamp;      // of the line that was read last
-    bool piece;         // that line goes on, without a stamp
-    bool stamped;       // this server's lines have stamps
-    char second[20];    // "2026-01-02T03:04:05", of the last stamp
-    int64_t second_ns;  // which this is; valid when there is one
-    buf rest;           // the last line of a reading: it has no end, and may be half of one
-    buf excuse;         // what the kubelet said in the reading instead of a line
-    err why;            // how the last reading ended
+    struct place ahead;  // what was told before the pod said that the run is another; see note_runs
+    int64_t began;       // the container's present run, wall ns; 0: not known
+    int64_t stamp;       // of the line that was read last
+    bool piece;          // that line goes on, without a stamp
+    bool stamped;        // this server's lines have stamps
+    char second[20];     // "2026-01-02T03:04:05", of the last stamp
+    int64_t second_ns;   // which this is; valid when there is one
+    buf rest;            // the last line of a reading: it has no end, and may be half of one
+    buf kubelet_message; // what the kubelet said in the reading instead of a line
+    err why;             // how the last reading ended
     int status;
     bool checked; // this reading is of our pod
     bool earlier; // this reading is of the container's run before the present one
@@ -74,10 +74,10 @@ int logs_tell(logs *l, enum log_kind kind, int64_t stamp, const char *text, size
 int logs_mark(logs *l, enum log_kind kind, const char *text);
 int logs_line(void *arg, const char *line, size_t n);
 int logs_tell_rest(logs *l); // the line that has had no end
-void logs_add_excuse(logs *l, const char *text, size_t n);
+void logs_add_kubelet_message(logs *l, const char *text, size_t n);
 // A kubelet that cannot read a log says so in the log itself, with status 200: the only text
 // without a stamp. (cri-client/pkg/logs/logs.go, kuberuntime_container.go: GetContainerLogs.)
-bool logs_is_excuse(const logs *l, const char *line, size_t n);
+bool logs_is_kubelet_message(const logs *l, const char *line, size_t n);
 
 // logs_end.c
 bool logs_is_refusal(int status);         // there is no such log, or not yet

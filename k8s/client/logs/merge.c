@@ -89,7 +89,7 @@ static void tidy(struct source *s)
     }
 }
 
-static void let_out(merge *m, int i)
+static void release_line(merge *m, int i)
 {
     struct source *s = &m->sources[i];
     const struct held h = s->head;
@@ -137,7 +137,7 @@ static void let_out_run(merge *m, const struct look *l)
 {
     struct source *s = &m->sources[l->oldest];
     do
-        let_out(m, l->oldest);
+        release_line(m, l->oldest);
     while (l->all_speak && !is_empty(s) && is_before(m, l->oldest, l->next));
     tidy(s);
 }

@@ -38,7 +38,8 @@ usage *usage_open(client *c, const struct usage_spec *spec, const struct usage_o
 // nothing.
 void usage_begin(usage *u);
 void usage_close(usage *u); // NULL is fine
-// From now on it tells of this one, under its uid. What it uses, as far as it was told; else NULL.
+// Follows the usage of the pod or node with this uid, and returns the latest one that was measured;
+// NULL: none is known yet. Call it again to read it.
 const struct used *usage_follow(usage *u, const char *ns, const char *name, const char *uid);
 void usage_forget(usage *u, const char *ns, const char *name);
 

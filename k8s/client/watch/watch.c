@@ -156,7 +156,7 @@ static int failed(watch *w, const err *reason)
 
 // The server has answered, but we have got no further. Once does not matter; then the pauses grow,
 // and after some time it counts as away.
-static int led_nowhere(watch *w, const char *how)
+static int fail_without_progress(watch *w, const char *how)
 {
     err why = {0};
     w->turns++;
@@ -173,7 +173,8 @@ static int too_old(watch *w)
     set_version(w, NULL);
     free(STEAL(w->next_page));
     if (w->turns > 0)
-        return led_nowhere(w, "says again and again that what it has just listed is too old");
+        return fail_without_progress(
+            w, "says again and again that what it has just listed is too old");
     w->turns++;
     again(w, 0);
     return 0;
@@ -271,7 +272,8 @@ static int list_done(watch *w, err *e)
     if (w->empty >= EMPTY_PAGES || str_eq(next, w->next_page)) {
         free(STEAL(w->next_page));
         w->turns = TURNS;
-        return led_nowhere(w, "goes on with its list for ever: its pages bring nothing new") != 0;
+        return fail_without_progress(
+                   w, "goes on with its list for ever: its pages bring nothing new") != 0;
     }
     free(w->next_page);
     w->next_page = mem_strdup(next);
@@ -403,7 +405,7 @@ static void judge(watch *w, struct http_response *r, const err *e)
         begin(w); // the server ends each watch after some time; that is no failure
         return;
     } else {
-        led_nowhere(w, "ends every watch at once");
+        fail_without_progress(w, "ends every watch at once");
         return;
     }
     if (watch_table_asks(&w->table) && r->status == 406) {

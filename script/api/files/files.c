@@ -83,7 +83,8 @@ static bool is_folder(call *c, const char *name, bool links)
     return (links ? stat(path, &st) : lstat(path, &st)) == 0 && S_ISDIR(st.st_mode);
 }
 
-// The name of an entry, new: below the pattern's own start, so "/" stays "/".
+// Joins the folder `below` and a name; new. `below` is "" for a relative pattern and "/" for an
+// absolute one, so the names that are found are as the pattern is.
 static char *joined(const char *below, const char *name)
 {
     return *below ? path_join(below, name) : mem_strdup(name);

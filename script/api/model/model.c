@@ -50,7 +50,8 @@ static int find_worker(call *c, err *e)
                                        "firesteel-kernel");
 }
 
-// What a program said as the reason, without the name of ours.
+// Sets the error to the last line of the program's output, without the prefix "firesteel-worker: ".
+// Without output it says that the program was killed or failed.
 static int said(const buf *output, const char *what, int code, err *e)
 {
     static const char ours[] = "firesteel-worker: ";

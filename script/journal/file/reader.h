@@ -28,7 +28,8 @@ bool reader_torn(const reader *r);          // are there bytes after the last ne
 // The journals of a working folder, newest first (by the start of their runs), as a NULL-terminated
 // list of runs' names. If there is no folder, the list is empty.
 char **journal_list(const char *folder, err *e);
-// The same for a caller that may know when a run began (`wall` of its first record; else NULL).
+// Like journal_list, for a caller that knows when runs began. It returns the `wall` of the run's
+// first record, or NULL if it does not know; then the journal is read.
 typedef const char *journal_wall(const char *run, const void *arg);
 char **journal_list_by(const char *folder, journal_wall *wall, const void *arg, err *e);
 char *journal_file(const char *folder, const char *run); // FOLDER/.firesteel/RUN.jsonl, new

@@ -127,7 +127,8 @@ bool fold_is_field(const char *name);
 // The word that code uses for a global: for a field of the library, "string.trim", it is "trim",
 // since it may be called as a method.
 const char *fold_field(const char *name);
-// Does the cell's text use a library field that another cell has set? Such reads are not recorded.
+// Does the cell's source contain the word of this library field ("trim" of "string.trim")? The
+// journal does not record reads of library fields, so the text is searched.
 bool fold_uses_field(const fold *f, const struct run_cell *c, const char *name);
 void fold_free_globals(fold *f);
 void fold_copy_globals(fold *f, const fold *from);

@@ -214,7 +214,8 @@ static void add_digits(void *arg, const char *digits, size_t n)
     add_needle(arg, digits, n, true, true);
 }
 
-// Errors and journals are UTF-8, a table has no line breaks, and shells have 'it'\''s'.
+// Also registers the secret as outputs show it: as valid UTF-8 (errors, journals), with blanks for
+// line breaks (tables), and with ' written as '\'' (shells).
 static void add_shown(mask *m, const char *secret, size_t n)
 {
     AUTO_BUF clean = {0}, flat = {0}, quoted = {0};

@@ -230,7 +230,8 @@ static void finish_after(kernel *k, uint64_t ms, void (*next)(void *arg))
     loop_timer_start(k->finish_timer, ms, 0);
 }
 
-// Called while a display ends because somebody ended it: waits until that is done.
+// All awaited displays have ended. The caller may still be inside the function that ends the last
+// one, so a timer of 0 ms finishes the run from the loop.
 static void on_drained(void *arg)
 {
     finish_after(arg, 0, finished);

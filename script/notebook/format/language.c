@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which language a notebook's cells are in, by what it says of itself or its file's name, and what
-// runs a language: Lua and bash are our own, a Jupyter kernel has the others.
+// Finds a notebook's language from its metadata or its file's name, and what runs a language:
+// firesteel itself (Lua, bash), a Jupyter kernel, or nothing (texts such as YAML).
 #include "base/mem.h"
 #include "base/os/path.h"
 #include "base/str.h"

@@ -21,8 +21,8 @@ int place_error(lua_State *L);
 void open_errors(lua_State *L);
 // Pushes the table's names, sorted: "a, b, c".
 const char *push_known(lua_State *L, int table);
-// Raises: what ("a model") has no such name; then what to write instead, where keras.lua knows
-// that of `key`, or the name that may have been meant, and the names in the table, if they are few.
+// Raises `WHAT has no 'NAME'` (what: "a model"), followed by keras.lua's hint if it has one for key
+// and name, else by the nearest name and, unless it is too long, the list of names in the table.
 _Noreturn void no_such_name(
     lua_State *L, const char *what, const char *key, const char *name, int table);
 // Pushes a copy of the table that has these names, too; NULL at their end.

@@ -28,7 +28,7 @@ int model_fit_method(lua_State *L);
 int mark_looks_not(lua_State *L);
 int model_evaluate_method(lua_State *L);
 int model_predict_method(lua_State *L);
-// Methods for loops of one's own (loop.c), and the optimizer's.
+// Methods for custom training loops (loop.c): three of the model, and optimizer:apply.
 int model_train_on_batch_method(lua_State *L);
 int model_test_on_batch_method(lua_State *L);
 int model_gradients_method(lua_State *L);

@@ -318,8 +318,8 @@ static void read_format(lua_State *L, frame_spec *spec)
         luaL_error(L, "data.csv: decimal and thousands are no letters or digits");
 }
 
-// read_csv{path =, separator =, names =, missing =, only =, known =, rank =, size =, and those of
-// read_format} → the list of columns and the number of rows
+// read_csv{path =, names =, missing =, only =, true_values =, false_values =, known =, rank =, size
+// =, and the options of read_format} → the list of columns and the number of rows
 static int read_csv(lua_State *L)
 {
     err e = {0};

@@ -82,9 +82,9 @@ TEST(lists_and_words_are_written_as_options)
     check_set(
         "", "", SETS("effects=cluster, destructive"), "effects=[\"cluster\", \"destructive\"]", "");
     check_set("language=\"bash\"", "", SETS("inputs=a.csv", "outputs=b, c"),
-        "inputs=[\"a.csv\"] language=\"bash\" outputs=[\"b\", \"c\"]", "");
+        "inputs=[\"a.csv\"] outputs=[\"b\", \"c\"] language=\"bash\"", "");
     check_set("language=\"bash\"", "", SETS("inputs=[\"a, b.csv\", \"c\"]", "outputs= \"d\", e"),
-        "inputs=[\"a, b.csv\", \"c\"] language=\"bash\" outputs=[\"d\", \"e\"]", "");
+        "inputs=[\"a, b.csv\", \"c\"] outputs=[\"d\", \"e\"] language=\"bash\"", "");
     check_set("tags=[\"a\"]", "", SETS("tags="), "", "");
     check_set("", "", SETS("retries=2", "when=failed", "tolerance=1e-6"),
         "retries=2 tolerance=1e-06 when=\"failed\"", "");

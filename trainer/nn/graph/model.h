@@ -69,10 +69,9 @@ typedef int (*allsum_fn)(void *ctx, double *values, size_t n, const char *name, 
 // measurements; the results are the same to the last bit).
 typedef enum input_path { INPUT_BY_DENSITY, INPUT_DENSE, INPUT_SPARSE } input_path;
 
-// A loss of one's own, of a batch's targets y (rows, …) and outputs p (rows, a
-// row of the output). Sets *loss to the sum over the rows, each by its weight, and gradient, of as
-// many numbers as p, to d(*loss/rows)/dp. It is called on the thread that trains. -1 with e ends
-// the training.
+// A custom loss. `run` gets a batch's targets y (rows, …), its outputs p (rows, …) and the weights
+// of its rows. It sets *loss to the weighted sum of the rows' losses, and gradient, which has the
+// size of p, to d(*loss/rows)/dp. It runs on the training thread; -1 with e ends the training.
 typedef struct own_loss {
     void *ctx;
     int (*run)(void *ctx, const tensor *y, const tensor *p, const tensor *weights, double *loss,
@@ -174,7 +173,8 @@ bool model_needs_all_ranks(const model *m);
 size_t model_layer_count(const model *m);
 const layer_spec *model_layer(const model *m, size_t i); // with names and inputs filled in
 size_t model_outputs(const model *m);                    // numbers in a row of the (first) output
-// The inputs and outputs of a graph, and the shapes of their rows; one of each in a row of layers.
+// The model's inputs and outputs, and the shape of one row of each. A sequential model has one
+// input and one output.
 size_t model_input_count(const model *m);
 size_t model_output_count(const model *m);
 row_shape model_input_shape(const model *m, size_t i); // no dims until the model is built

@@ -32,8 +32,9 @@ typedef struct step {
     size_t next;    // so many entries after them are the next batch
     uint64_t noise; // seed of this step's Dropout
 
-    // In training, called on thread 0 in the course of backward, NULL: not: the gradients from
-    // number `from` on, of those that are trained, are final. Only for a rule that keeps them.
+    // Called on thread 0 during the backward pass of a training; NULL: it is not called. The
+    // gradients of trainable weights from index `from` on are final. Only with UPDATE_STORE, which
+    // stores gradients.
     void (*ready)(void *ctx, size_t from);
     void *ready_ctx;
 
