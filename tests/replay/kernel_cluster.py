@@ -112,8 +112,8 @@ def test_a_wait_that_lasts_says_why_once_and_so_does_its_timeout(t):
     assert k.finish(limit + 20) == 1, k.code
     told, message = k.text(name="stderr"), k.of("error")[0]["message"]
     assert told.count("why: pod big-") == 1 and "waits for a node: 0/1 nodes are available: 1 Insufficient nvidia.com/gpu" in told, told
-    assert "  next: no node has so many of them free" in told and "PodScheduled is False" in told, told
-    assert "the time-out has passed" in message and "Insufficient nvidia.com/gpu" in message and "next: no node" in message, message
+    assert "no node has any nvidia.com/gpu" in told and "PodScheduled is False" in told, told
+    assert "the time-out has passed" in message and "Insufficient nvidia.com/gpu" in message and "next: nvidia.com/gpu comes with nodes" in message, message
 
 
 def test_an_object_tells_why_it_does_not_go_on(t):

@@ -9,13 +9,12 @@ from kernel import Kernel
 from reads import used
 from tap import BUILD, SOURCE, run
 
-LIB = os.path.join(SOURCE, "script/api")
-MADE = {"workerwords.lua": os.path.join(BUILD, "trainer", "workerwords.lua")}  # by the build
+LIB = {path.name: path for path in pathlib.Path(SOURCE, "script/api").rglob("*") if path.suffix in (".lua", ".def")}
+LIB["workerwords.lua"] = pathlib.Path(BUILD, "trainer", "workerwords.lua")  # made by the build
 
 
 def source(name):
-    with open(MADE.get(name, os.path.join(LIB, name)), encoding="utf-8") as f:
-        return f.read()
+    return LIB[name].read_text(encoding="utf-8")
 
 
 def parts():
@@ -31,7 +30,7 @@ def says(k, text):
 
 def test_every_file_is_in_one_part(t):
     files = [name for files, _ in parts() for name in files]
-    assert sorted(files) == sorted(name[:-4] for name in [*os.listdir(LIB), *MADE] if name.endswith(".lua")), files
+    assert sorted(files) == sorted(name[:-4] for name in LIB if name.endswith(".lua")), files
     names = [name for _, names in parts() for name in names]
     assert len(names) == len(set(names)), names
 

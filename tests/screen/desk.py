@@ -160,7 +160,7 @@ def test_names_of_kinds_are_those_of_the_cluster(t):
         s.type("scheduledsp")
         s.wait("scheduledsparkapplications  a live table of sparkoperator.k8s.io/v1beta2")
         s.keys("C-u")
-        s.type("config")
+        s.type("configm")
         s.wait("configmaps                  a live table of v1  cm")
         s.keys("Enter")  # no other name begins so
         s.wait("configmaps in default")

@@ -36,7 +36,7 @@ def submit(t, argument, *options):
         f.write(TRAINER)
     built = sh(TOOL, "build", json.dumps({"store": f"{top}/images", "tag": "t", "add": [], "dirs": [top], "worker": {
         "program": f"{BUILD}/cli/firesteel-worker", "plugin": f"{BUILD}/trainer/dist/firesteel-mpi.so",
-        "spark_main": f"{SOURCE}/script/worker/spark.py"}}))
+        "spark_main": f"{SOURCE}/script/worker/job/spark.py"}}))
     assert built.code == 0, built
     root = sh(TOOL, "unpack", json.dumps({"store": f"{top}/images", "ref": "t", "cache": f"{top}/cache"}))
     image = json.loads(root.out)["root"]

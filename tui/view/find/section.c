@@ -124,7 +124,10 @@ void section_reveal(bench *b, size_t i)
 
 size_t section_shown(bench *b, size_t i, bool down)
 {
-    size_t n = slot_count(b), at = i;
+    size_t n = slot_count(b);
+    if (n && i >= n) // below the last cell
+        i = n - 1;
+    size_t at = i;
     while (at < n && section_hidden(b, at))
         at = down ? at + 1 : at - 1; // wraps around
     if (at < n)
