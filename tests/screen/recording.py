@@ -68,9 +68,10 @@ def record():
         s.keys("Enter")
         s.quiet(300)
         s.keys("Esc")
-        while "Deploy" not in s.screen()[0]:
-            s.keys("]")
-            s.quiet(50)
+        for key, there in (("[", lambda rows: any("Deploy ──" in row for row in rows)), ("]", lambda rows: "Deploy" in rows[0])):
+            while not there(s.screen()):
+                s.keys(key)
+                s.quiet(50)
         eventually(lambda: "exec-" not in "".join(s.screen()[:9]))  # the executors' pods go by themselves
         mark(s, "trained")
         s.keys("A")

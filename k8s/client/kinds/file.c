@@ -12,7 +12,8 @@
 
 // The person's rows. They are read by any thread, once they are there.
 struct person {
-    size_t n;
+    char **texts; // of its rows, which have those of the built-in rows, too
+    size_t n_texts, n;
     struct known rows[];
 };
 static _Atomic(struct person *) person;
@@ -183,7 +184,22 @@ static int read_list(const struct field *f, const cJSON *value, buf *list, err *
     return 0;
 }
 
-static int read_field(struct known *row, const cJSON *value, err *e)
+static const char *keep(struct person *p, char *text)
+{
+    p->texts = mem_resize(p->texts, p->n_texts + 1, sizeof *p->texts);
+    return p->texts[p->n_texts++] = text;
+}
+
+static void free_person(struct person *p)
+{
+    for (size_t i = 0; p && i < p->n_texts; i++)
+        free(p->texts[i]);
+    if (p)
+        free(p->texts);
+    free(p);
+}
+
+static int read_field(struct person *p, struct known *row, const cJSON *value, err *e)
 {
     const struct field *f = field_of(value->string, e);
     if (!f)
@@ -198,12 +214,12 @@ static int read_field(struct known *row, const cJSON *value, err *e)
     AUTO_BUF list = {0};
     if (read_list(f, value, &list, e) != 0)
         return -1;
-    *(const char **)place = list.len ? buf_take(&list) : NULL;
+    *(const char **)place = list.len ? keep(p, buf_take(&list)) : NULL;
     return 0;
 }
 
 static int read_kind(const struct reading *r, const struct yaml_step *up, const cJSON *value,
-    struct known *row, err *e)
+    struct person *p, struct known *row, err *e)
 {
     struct yaml_step step = {.up = up, .value = value};
     const char *name = value->string, *dot = strchr(name, '.');
@@ -216,8 +232,8 @@ static int read_kind(const struct reading *r, const struct yaml_step *up, const 
     const char *group = dot ? dot + 1 : "";
     const struct known *known = known_find(group, kind);
     *row = known ? *known : (struct known){0};
-    row->kind = STEAL(kind);
-    row->group = mem_strdup(group);
+    row->kind = keep(p, STEAL(kind));
+    row->group = keep(p, mem_strdup(group));
     if (!cJSON_IsObject(value) || !value->child) {
         err_set(e, ERR_INVALID, "%s has no fields: write words, good, bad, pods, …", name);
         return at(r, &step, e);
@@ -226,7 +242,7 @@ static int read_kind(const struct reading *r, const struct yaml_step *up, const 
     cJSON_ArrayForEach(field, value)
     {
         struct yaml_step inner = {.up = &step, .value = field};
-        if (read_field(row, field, e) != 0) {
+        if (read_field(p, row, field, e) != 0) {
             err_wrap(e, "%s", name);
             return at(r, &inner, e);
         }
@@ -252,8 +268,8 @@ int known_add(const char *text, size_t n, const char *file, err *e)
     p->n = count;
     cJSON_ArrayForEach(one, kinds)
     {
-        if (read_kind(&r, &step, one, &p->rows[i++], e) != 0) {
-            free(p); // the few words that were read stay: they may be those of known rows
+        if (read_kind(&r, &step, one, p, &p->rows[i++], e) != 0) {
+            free_person(p);
             return -1;
         }
     }
@@ -263,5 +279,5 @@ int known_add(const char *text, size_t n, const char *file, err *e)
 
 void known_forget(void)
 {
-    atomic_store(&person, NULL);
+    free_person(atomic_exchange(&person, NULL));
 }

@@ -505,12 +505,12 @@ static cJSON *ask_queues(struct looking *l, const cJSON *holders)
 {
     const char *name = json_path_str(holders ? holders->child : NULL, "spec.queueName");
     err why = {0};
-    cJSON *queues = cJSON_CreateArray();
     cJSON *local = name ? get(l, "localqueues.kueue.x-k8s.io", l->ns, name, &why) : NULL;
     if (!local && why.code == ERR_NOT_FOUND) // which are there?
         return list(l, "localqueues.kueue.x-k8s.io", l->ns, &(struct list_query){0}, NULL);
     const char *cluster = json_path_str(local, "spec.clusterQueue");
     cJSON *all = cluster ? get(l, "clusterqueues.kueue.x-k8s.io", NULL, cluster, &why) : NULL;
+    cJSON *queues = cJSON_CreateArray();
     if (local)
         cJSON_AddItemToArray(queues, local);
     if (all)
