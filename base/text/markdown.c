@@ -292,7 +292,8 @@ static void put_any(struct plain *m, const char *line, const char *end)
 
 static void put_text(struct plain *m, const char *text, size_t n)
 {
-    AUTO_FREE char *own = mem_strndup(text, n);
+    AUTO_FREE char *own = mem_alloc(n + 1); // ends with a NUL, and may have others
+    memcpy(own, text, n);
     for (const char *line = own, *stop = own + n; line < stop;) {
         const char *end = memchr(line, '\n', (size_t)(stop - line));
         put_any(m, line, end ? end : stop);
