@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Describes the limits of this process (ulimit) for errors: what is limited, to how much, and what
-// the limit is called. The functions allocate nothing, as memory may be what has run out.
+// Describes a limit of this process (ulimit) for an error: its name, what it limits, and its value.
+// The functions allocate nothing, because the limit that was reached may be that of memory.
 #pragma once
 #include <stddef.h>
 

@@ -11,5 +11,5 @@ struct needle {
 
 void needle_set(struct needle *x, const char *text, size_t n);
 void needle_done(struct needle *x); // also empties it
-// Its first occurrence in n bytes; NULL if there is none.
+// Returns the first place of the text in n bytes; NULL: it is not in them.
 const char *needle_find(const struct needle *x, const char *bytes, size_t n);

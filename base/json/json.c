@@ -224,7 +224,8 @@ cJSON *json_parse(const char *text, size_t n, err *e)
     return j;
 }
 
-// The length of a word at p that Python writes and JSON does not have; 0: there is none.
+// Returns the length of the word at p that Python writes for a number and JSON lacks; 0: no such
+// word stands there.
 static size_t odd_word(const char *p, size_t n)
 {
     static const char *const words[] = {"NaN", "Infinity", "-Infinity"};
@@ -234,7 +235,7 @@ static size_t odd_word(const char *p, size_t n)
     return 0;
 }
 
-// The code unit of "\\uXXXX" at p; -1: there is none.
+// Returns the code unit that "\\uXXXX" at p stands for; -1: p has no such escape.
 static long code_unit(const char *p, size_t n)
 {
     char digits[5] = {0}, *end;

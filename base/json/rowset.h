@@ -20,7 +20,7 @@ void rowset_free(rowset *s); // NULL is fine; the array stays
 // dropped.
 bool rowset_put(rowset *s, cJSON *row);
 void rowset_drop(rowset *s, const char *uid); // NULL or an unknown uid does nothing
-// Takes out the oldest row and hands it to the caller; NULL when there is none.
+// Removes the oldest row and returns it, which the caller then owns; NULL: the set is empty.
 cJSON *rowset_take_first(rowset *s);
 const cJSON *rowset_get(const rowset *s, const char *uid);
 // Applies a change as displays send it: puts a copy of the row, or drops the row if it has

@@ -34,6 +34,6 @@ void secret_visit_tree(cJSON *parent, cJSON *v, const char *name, secret_visit *
 // it replaced any.
 bool secret_hide(cJSON *parent, cJSON *v, const char *name);
 
-// The value of the next header in a text whose name is a secret's: "Authorization: Bearer VALUE",
-// "X-Api-Key: VALUE", or "Bearer VALUE" alone. NULL: there is none.
+// Returns the value of the text's next header that carries a secret: "Authorization: Bearer VALUE",
+// "X-Api-Key: VALUE", or "Bearer VALUE" alone. NULL: the text has no such header.
 const char *secret_of_header(const char *text, size_t *n);

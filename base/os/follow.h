@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Tells when processes end, without SIGCHLD, of which a program has only one. Uses process
-// descriptors (pidfd_open, Linux 5.3); on older systems a thread waits for the process instead.
+// Tells when processes end. It does not use SIGCHLD, which has one handler for a whole program, but
+// process descriptors (pidfd_open, Linux 5.3); on older systems a thread waits for the process
+// instead.
 #pragma once
 #include <stdbool.h>
 #include <sys/types.h>

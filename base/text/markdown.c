@@ -9,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { BARS_MAX = 128, LINKS_MAX = 8 };
+enum { BARS_MAX = 128, LINKS_MAX = 8, OPEN_MAX = 128 }; // OPEN_MAX: "<" of a line that begin no tag
 
 bool markdown_has_many_bars(const char *s, size_t n)
 {
@@ -205,8 +205,10 @@ static size_t code_span(const char *p, const char *end)
     return n;
 }
 
+// Each "<" that begins no tag is looked for to the end of the line, so only so many are.
 static void put_line(struct plain *m, const char *line, const char *end)
 {
+    size_t failed = 0;
     for (const char *p = line; p < end;) {
         const char *from = p;
         if (m->comment) {
@@ -219,7 +221,8 @@ static void put_line(struct plain *m, const char *line, const char *end)
         if (*p == '<' && end - p >= 4 && memcmp(p, "<!--", 4) == 0) {
             m->comment = true;
             p += 4;
-        } else if (*p != '<' || !put_tag(m, line, &p, end)) {
+        } else if (*p != '<' || failed > OPEN_MAX || !put_tag(m, line, &p, end)) {
+            failed += *from == '<';
             p = from + n;
             buf_add(&m->out, from, n);
         }
@@ -251,7 +254,8 @@ static void put_delimiter_row(struct plain *m, const char *line, const char *end
     }
 }
 
-// The fence of a code block: its character and length; 0: the line is none.
+// Returns the character of the fence that this line is, ` or ~, and sets its length. 0: the line is
+// not a fence.
 static char fence_of(const char *line, const char *end, size_t *n)
 {
     const char *p = line + strspn(line, " ");
@@ -292,8 +296,7 @@ static void put_any(struct plain *m, const char *line, const char *end)
 
 static void put_text(struct plain *m, const char *text, size_t n)
 {
-    AUTO_FREE char *own = mem_alloc(n + 1); // ends with a NUL, and may have others
-    memcpy(own, text, n);
+    AUTO_FREE char *own = mem_dup_text(text, n); // it may have NULs
     for (const char *line = own, *stop = own + n; line < stop;) {
         const char *end = memchr(line, '\n', (size_t)(stop - line));
         put_any(m, line, end ? end : stop);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A person's config.yaml: where it is, and what it says. Whatever is wrong with it, there are
-// settings; the faults say what does not count.
+// A person's config.yaml: where it is, and the settings in it. A wrong line is a fault and does not
+// count; all other settings do, so a broken file never keeps a program from starting.
 #pragma once
 #include "cli/cli.h"
 #include "tui/config/settings.h"

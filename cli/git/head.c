@@ -17,7 +17,7 @@ struct headfile {
     void (*found)(void *arg, const char *path, const char *bytes, size_t n);
     void *arg;
     char *path;
-    char commit[sizeof(((struct git_head *)0)->commit)]; // of which it was read
+    char commit[sizeof(((struct git_head *)0)->commit)]; // the commit that this file was read from
     child *git;
     loop_timer *late;
     buf bytes;

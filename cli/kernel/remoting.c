@@ -41,7 +41,8 @@ struct session {
     loop_pending *pending;
     loop_signal *resized, *ended[ARRAY_LEN(ends)];
     int code, signal;
-    buf carry[2]; // incomplete bytes of what is shown on a terminal
+    buf carry[2]; // of stdout and stderr: last bytes that the next ones decide on (half a
+                  // character, \r)
     err error;
     // Between the reader and the loop.
     pthread_mutex_t lock;

@@ -569,7 +569,8 @@ static int open_screen(workbench *w, const struct bench_about *about, err *e)
         .tmux = cli_getenv(w->cli, "TMUX") != NULL,
         .screen = cli_getenv(w->cli, "STY") != NULL,
         .no_mouse = w->cli->no_mouse || is_off(w->cli, "FIRESTEEL_MOUSE", s->mouse),
-        .asks_background = s->theme == THEME_AUTO && w->background == BACKGROUND_UNKNOWN};
+        .asks_background = w->background == BACKGROUND_UNKNOWN &&
+                           (s->theme == THEME_AUTO || s->theme == THEME_HIGH_CONTRAST)};
     if (read_notify(w->cli, s, &w->terminal.notify, e) < 0)
         return -1;
     if (!(w->loop = loop_new(e)) || !(w->term = term_open(&w->terminal, e)))

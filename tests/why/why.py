@@ -18,7 +18,7 @@ def main():
     if words[:1] in (["-h"], ["--help"]):
         print(__doc__.strip())
         return 0
-    return engines.run(*words, **({"FIRESTEEL_RECORD": "1"} if "--record" in sys.argv else {}))
+    return engines.run(*words, FIRESTEEL_CLUSTER_FILES="situations", **({"FIRESTEEL_RECORD": "1"} if "--record" in sys.argv else {}))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The inside of the bench: its knowledge of the open notebook, and the functions that its files
-// share. Only the files of this folder include it; views include tui/bench/view.h.
+// share. Only the files of this folder and of those below it include it; views include
+// tui/bench/view.h.
 //
 //   bench ── top ──> help ──> notebook
 //     ├── fold      the run, from the kernel's events
@@ -158,7 +159,7 @@ void slots_follow_cell(bench *b, const char *id); // after only this cell's text
 void slots_age(bench *b);                         // ages are shown: draw again
 void slots_free(bench *b);
 
-// staleness.c
+// document/staleness.c
 void staleness_free(bench *b);
 int staleness_wait_ms(const bench *b); // until files are to be looked at; -1: there are none
 void staleness_tick(bench *b);
@@ -196,7 +197,7 @@ void peeks_free(bench *b);
 // desk.c
 void desk_done(bench *b);
 
-// meanwhile.c: what has happened since somebody last looked.
+// times/meanwhile.c: what has happened since somebody last looked.
 void meanwhile_begin(bench *b, const cJSON *welcome);
 void meanwhile_event(bench *b, const cJSON *event); // of a past that comes in
 void meanwhile_say(bench *b);                       // when it has
@@ -210,21 +211,21 @@ void questions_forget(bench *b); // all of them: nobody waits for an answer any 
 bool questions_offer(bench *b, bool again);
 int questions_wait_ms(const bench *b); // until a question should be shown, -1: none
 
-// saving.c
+// document/saving.c
 void leave_or_ask(bench *b);         // asks when something is unsaved
 void leave_now(bench *b, bool stop); // the farewell says what still runs
 
-// difference.c: what somebody who joins is shown first when the file has changed beside unsaved
-// text
+// document/difference.c: what somebody who joins is shown first when the file has changed beside
+// unsaved text
 void difference_join(bench *b);
 
-// orphan.c: for a kernel that has gone.
+// document/orphan.c: for a kernel that has gone.
 void orphan_note_file(bench *b); // the file now equals the document
 bool orphan_unsaved(bench *b);
 bool orphan_save(bench *b, const char *path, bool force); // path NULL: its own file
 void orphan_start(bench *b);
 
-// memory.c: what earlier runs have left below the cells.
+// times/memory.c: what earlier runs have left below the cells.
 bool memory_due(const bench *b);
 void memory_work(bench *b);          // looks on for a few milliseconds
 void memory_keep(bench *b);          // the kernel is left for another one
@@ -249,7 +250,7 @@ void head_work(bench *b);
 void head_forget(bench *b); // the file was saved or has another name: read it again
 void head_free(bench *b);
 
-// replaying.c: a run from its journal, whose state the bench's fold is.
+// times/replaying.c: a run from its journal, whose state the bench's fold is.
 struct replaying {
     replay *run;
     size_t at;            // the record after which it is shown
@@ -262,11 +263,11 @@ void replaying_go(bench *b, const char *words); // to a time that was typed
 void replaying_point(bench *b, int x);          // to this column of the time line
 void replaying_free(bench *b);
 
-// timeline.c: the last row of such a run.
+// times/timeline.c: the last row of such a run.
 void timeline_draw(const bench *b, grid *g, rect row);
 rect timeline_bar(const bench *b, rect row); // where in it the time goes from left to right
 
-// attention.c
+// times/attention.c
 void attention_join(bench *b); // all that the kernel had to tell of its past was heard
 void attention_hear(bench *b, message_type type, const cJSON *m);
 

@@ -6,7 +6,7 @@
 #include "tui/bench/view.h"
 
 void notebook_push(bench *b);
-// ":s/old/new/flags" in it, in all cells or where it is (find/replace.c).
+// ":s/old/new/flags" in it, in all cells or where it is (notebook/replace.c).
 void notebook_substitute(view *v, const char *words, bool all);
 void help_push(bench *b);
 // The first place in which an action has keys, and these keys; NULL: there is none.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // What is known of each kind of objects, in one table by group and kind: where its state is and
 // what the words mean, which pods are its own, what it makes, its columns. Waits, k8s.why, tables,
-// trees, logs and preflights read it. Rows are constant; a person's file adds more before threads
-// start.
+// trees, logs and preflights read it. Rows are constant; a person's file adds more, once in a
+// process, before its first object is read.
 #pragma once
 #include "base/json/json.h"
 
@@ -38,7 +38,6 @@ struct known {
     const char *columns;  // "NAME=PATH": what tables show beside what the server has
     const char *asks;     // templates of its pods, "ROLE=PATH*PATH OF A COUNT"; "[]" as above
     const char *operators; // labels of the Deployments that act on it
-    bool rolls_out;        // its state is how far its newest spec has come (rollout.h)
     bool endless;          // it makes pods for as long as it is there
     bool same_names;       // it makes a pod of the same name again
 };

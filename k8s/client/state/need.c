@@ -162,15 +162,15 @@ static bool add_asked(const cJSON *object, const char *role, const char *paths, 
         int64_t times = 1;
         if (at == paths)
             template = value;
-        else if (json_int(value, &times))
-            count *= times;
+        else if (json_int(value, &times) && __builtin_mul_overflow(count, times, &count))
+            count = INT64_MAX;
         at += one + 1;
     }
     add_template(template, role, count, out, n);
     return template && *n < NEEDS_MAX;
 }
 
-// A kind's `asks` (kinds.h). Roles are words of the table, which lasts.
+// A kind's `asks` (kinds/known.h). Roles are words of the table, which lasts.
 static void add_asks(const cJSON *object, const char *asks, struct need *out, size_t *n)
 {
     static const char *const roles[] = {

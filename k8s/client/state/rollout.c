@@ -97,15 +97,11 @@ static enum rollout stateful(const cJSON *object, buf *words)
 
 enum rollout rollout_of(const cJSON *object, buf *words)
 {
-    const struct known *row = known_of(object);
-    const char *kind = json_str_or(object, "kind", "");
-    if (!row || !row->rolls_out)
-        return ROLLOUT_NONE;
-    if (str_eq(kind, "Deployment"))
+    if (known_is(object, "apps", "Deployment"))
         return deployment(object, words);
-    if (str_eq(kind, "DaemonSet"))
+    if (known_is(object, "apps", "DaemonSet"))
         return daemons(object, words);
-    return str_eq(kind, "StatefulSet") ? stateful(object, words) : ROLLOUT_NONE;
+    return known_is(object, "apps", "StatefulSet") ? stateful(object, words) : ROLLOUT_NONE;
 }
 
 const char *rollout_cause(const cJSON *object)

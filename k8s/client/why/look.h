@@ -13,8 +13,7 @@ struct why_source {
         void *arg, const char *kind, const char *ns, const struct list_query *query, err *e);
     cJSON *(*get)(void *arg, const char *kind, const char *ns, const char *name, err *e);
     cJSON *(*ask)(void *arg, const char *path, err *e); // the JSON at any path of the server
-    // Appends the last lines; of a container that has started again, of the one before. labels: of
-    // the pod whose name is not known.
+    // Appends the last lines; of a container that has started again, of the one before.
     void (*log)(
         void *arg, const char *ns, const char *pod, const char *container, bool previous, buf *out);
     void *arg;

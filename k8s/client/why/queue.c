@@ -153,6 +153,12 @@ static void say_inadmissible(const struct why_facts *f, const char *words, buf *
         next_of_quota(f, words, next);
 }
 
+// Kueue's words for it begin alike: Deactivated, DeactivatedDueToRequeuingLimitExceeded.
+static bool is_deactivated(const cJSON *evicted)
+{
+    return str_starts(json_str_or(evicted, "reason", ""), "Deactivated");
+}
+
 static bool say_evicted(
     const struct why_facts *f, const cJSON *workload, int64_t now, struct why *w)
 {
@@ -160,8 +166,7 @@ static bool say_evicted(
     const cJSON *quota = condition(workload, "QuotaReserved");
     if (!is(c, "True") || is(quota, "True"))
         return false;
-    bool off =
-        has_reason(c, "Deactivated") || str_starts(json_str_or(c, "reason", ""), "Deactivated");
+    bool off = is_deactivated(c);
     bool preempted = has_reason(c, "Preempted");
     add_who(f, &w->what);
     buf_str(&w->what, off         ? " is held: its Workload was deactivated"
@@ -272,7 +277,7 @@ static bool say_stopped(
     const char *name = json_path_str(workload, "spec.queueName");
     const cJSON *own = queue_of(f, "LocalQueue"), *queue;
     if (!own || !str_eq(name_of(own), name) || is(condition(workload, "Admitted"), "True") ||
-        has_reason(condition(workload, "Evicted"), "Deactivated"))
+        is_deactivated(condition(workload, "Evicted")))
         return false;
     queue = queue_of(f, "ClusterQueue");
     queue = is(condition(queue, "Active"), "False") ? queue : own;

@@ -15,11 +15,11 @@ bool whypod_is_sick(const cJSON *pod, int64_t now_wall);
 const cJSON *whypod_worst(const cJSON *pods, int64_t now_wall);
 // Appends to `what`, and sets `seen` and perhaps `next`.
 void whypod_say(const cJSON *pod, const struct why_facts *f, int64_t now_wall, struct why *w);
-// A pod that has a node and whose containers are not there yet: what its kubelet does or complains
-// of. Returns false when that is not known.
 // A pod that runs and is not ready, as its probes say. Returns false: they say nothing, or it has
 // just begun.
 bool whypod_say_unready(
     const cJSON *pod, const struct why_facts *f, int64_t now_wall, struct why *w);
+// A pod that has a node and whose containers are not there yet: what its kubelet does or complains
+// of. Returns false when that is not known.
 bool whypod_say_starting(
     const cJSON *pod, const struct why_facts *f, int64_t now_wall, struct why *w);

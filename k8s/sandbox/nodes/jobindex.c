@@ -17,12 +17,6 @@ bool jobindex_is_indexed(const cJSON *job)
     return str_eq(json_path_str(job, "spec.completionMode"), "Indexed");
 }
 
-static void set(struct jobindex *x, int64_t index, char state)
-{
-    if (index >= 0 && index < x->n)
-        x->states[index] = state;
-}
-
 // "1,3-5": the numbers are ours, or those of somebody who wrote the status.
 static void set_all(struct jobindex *x, const char *text)
 {
@@ -30,8 +24,8 @@ static void set_all(struct jobindex *x, const char *text)
         char *end;
         int64_t from = strtoll(text, &end, 10),
                 to = *end == '-' ? strtoll(end + 1, &end, 10) : from;
-        for (int64_t i = from; i <= to && i < x->n; i++)
-            set(x, i, 'd');
+        for (int64_t i = from < 0 ? 0 : from; i <= to && i < x->n; i++)
+            x->states[i] = 'd';
         text = *end ? end + 1 : end;
     }
 }
@@ -110,7 +104,7 @@ void jobindex_mark(cJSON *pod, const cJSON *job, int64_t index)
 {
     cJSON *metadata = json_object_at(pod, "metadata"), *spec = json_object_at(pod, "spec");
     AUTO_FREE char *text = str_fmt("%lld", (long long)index);
-    AUTO_FREE char *base = mem_strndup(object_name(job), strnlen(object_name(job), NAME_MOST));
+    AUTO_FREE char *base = mem_strndup(object_name(job), NAME_MOST);
     AUTO_FREE char *host = str_fmt("%s-%s", base, text);
     AUTO_FREE char *prefix = str_fmt("%s-", host);
     const char *suffix = strrchr(json_str_or(metadata, "name", ""), '-');

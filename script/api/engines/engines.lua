@@ -110,84 +110,25 @@ end
 
 k8s.sparkapp = core.hvd_engine("k8s.sparkapp", { says = "a SparkApplication", slots = parts.slots, plan = sparkapp })
 
-core.api [[
-k8s.mpijob{image: any=, namespace: string=, executors: integer=, cores: integer=1, queue: string=, priority: string=, template: table=, cpu: any=, memory: string=, gpu: any=, env: table=, pull_secrets: any=, pull_policy: string=, service_account: string=, node_selector: table=, tolerations: list=, labels: table=, annotations: table=, volumes: table=, volume_mounts: list=, network_policy: boolean=true} -> engine
-  Where hvd.run runs its ranks: an MPIJob of the MPI operator (v2beta1), whose launcher is the driver. No ssh is needed.
-  image: an image with firesteel-worker: what image.build gives, or its name
-  namespace: that of the context unless it is said
-  executors: how many workers; as many as np needs unless it is said
-  cores: how many ranks a worker takes
-  queue: a LocalQueue of Kueue, which admits launcher and workers together
-  priority: a WorkloadPriorityClass of Kueue
-  template: a patch of the pods, as of k8s.jobs
-  cpu: what each pod requests, 2 or "500m"
-  memory: what each pod requests and may use, "1Gi"
-  gpu: how many GPUs (nvidia.com/gpu) each pod has, or { ["amd.com/gpu"] = 1 }
-  env: variables of all pods
-  pull_secrets: a Secret for the image's registry, or several
-  pull_policy: "Never", "IfNotPresent" or "Always"
-  service_account: whose rights the pods have; none unless it is said
-  node_selector: labels of the nodes, { disk = "ssd" }
-  tolerations: of nodes' taints, as in a pod
-  labels: of the MPIJob and its pods
-  annotations: of the pods
-  volumes: claims and where launcher and workers mount them, { mnist = "/data" }; or a list of volumes as in a pod
-  volume_mounts: where those of a list are mounted
-  network_policy: a NetworkPolicy lets only pods of the job reach its pods
-  example:
-    on = k8s.mpijob { image = "registry:5000/trainer:1", executors = 4 }
-    print((pcall(hvd.run, function() end, { np = 5, on = on }))) --> false
-k8s.jobset{image: any=, namespace: string=, executors: integer=, cores: integer=1, queue: string=, priority: string=, template: table=, cpu: any=, memory: string=, gpu: any=, env: table=, pull_secrets: any=, pull_policy: string=, service_account: string=, node_selector: table=, tolerations: list=, labels: table=, annotations: table=, volumes: table=, volume_mounts: list=, network_policy: boolean=true} -> engine
-  Where hvd.run runs its ranks: a JobSet (jobset.x-k8s.io), with a job for the driver and one for the executors. A queue admits it as a whole.
-  image: an image with firesteel-worker: what image.build gives, or its name
-  namespace: that of the context unless it is said
-  executors: how many executors; as many as np needs unless it is said
-  cores: how many ranks an executor takes
-  queue: a LocalQueue of Kueue, which admits driver and executors together
-  priority: a WorkloadPriorityClass of Kueue
-  template: a patch of the pods, as of k8s.jobs
-  cpu: what each pod requests, 2 or "500m"
-  memory: what each pod requests and may use, "1Gi"
-  gpu: how many GPUs (nvidia.com/gpu) each pod has, or { ["amd.com/gpu"] = 1 }
-  env: variables of all pods
-  pull_secrets: a Secret for the image's registry, or several
-  pull_policy: "Never", "IfNotPresent" or "Always"
-  service_account: whose rights the pods have; none unless it is said
-  node_selector: labels of the nodes, { disk = "ssd" }
-  tolerations: of nodes' taints, as in a pod
-  labels: of the JobSet and its pods
-  annotations: of the pods
-  volumes: claims and where driver and executors mount them, { mnist = "/data" }; or a list of volumes as in a pod
-  volume_mounts: where those of a list are mounted
-  network_policy: a NetworkPolicy lets only pods of the job reach its pods
-  example:
-    on = k8s.jobset { image = "registry:5000/trainer:1", executors = 4 }
-    print((pcall(hvd.run, function() end, { np = 5, on = on }))) --> false
-k8s.sparkapp{image: any=, namespace: string=, executors: integer=, cores: integer=1, queue: string=, priority: string=, template: table=, cpu: any=, memory: string="1g", gpu: any=, env: table=, conf: table=, java_options: string=, spark_version: string="3.5.7", pull_secrets: any=, pull_policy: string=, service_account: string="spark", node_selector: table=, labels: table=, annotations: table=, volumes: table=, network_policy: boolean=true} -> engine
-  Where hvd.run runs its ranks: the tasks of a barrier stage of a SparkApplication (v1beta2).
-  image: an image with Spark and firesteel-worker: image.build { from = "apache/spark:3.5.7" }
-  namespace: that of the context unless it is said
-  executors: how many executor pods; as many as np needs unless it is said
-  cores: how many ranks an executor takes, as its cores
-  queue: a LocalQueue of Kueue; the SparkApplication has its label
-  priority: a WorkloadPriorityClass of Kueue
-  template: a patch of the pods of driver and executors, as of k8s.jobs; the operator hands it to Spark as a pod template
-  cpu: what each pod requests, 2 or "500m" (coreRequest)
-  memory: of driver and executors, as Spark writes it
-  gpu: how many GPUs (nvidia.com/gpu) each executor has, or { ["amd.com/gpu"] = 1 }
-  env: variables of all pods
-  conf: settings of Spark
-  java_options: of all JVMs; by default such as let them start fast
-  spark_version: that of the image
-  pull_secrets: the name of a Secret for the image's registry, or several
-  pull_policy: "Never", "IfNotPresent" or "Always"
-  service_account: whose rights the driver has to make executors
-  node_selector: labels of the nodes, { disk = "ssd" }
-  labels: of the SparkApplication and its pods
-  annotations: of the pods
-  volumes: claims and where driver and executors mount them, { mnist = "/data" }
-  network_policy: a NetworkPolicy lets only pods of the job reach its pods
-  example:
-    on = k8s.sparkapp { image = "registry:5000/trainer-spark:1", executors = 4 }
-    print((pcall(hvd.run, function() end, { np = 5, on = on }))) --> false
-]]
+parts.describe("k8s.mpijob", "an MPIJob of the MPI operator (v2beta1), whose launcher is the driver. No ssh is needed.", {
+  executors = "how many workers; as many as np needs unless it is said", cores = "how many ranks a worker takes",
+  queue = "a LocalQueue of Kueue, which admits launcher and workers together", labels = "of the MPIJob and its pods",
+  volumes = 'claims and where launcher and workers mount them, { mnist = "/data" }; or a list of volumes as in a pod',
+}, "trainer:1")
+
+parts.describe("k8s.jobset", "a JobSet (jobset.x-k8s.io), with a job for the driver and one for the executors. A queue admits it as a whole.",
+  { labels = "of the JobSet and its pods" }, "trainer:1")
+
+parts.describe("k8s.sparkapp", "the tasks of a barrier stage of a SparkApplication (v1beta2).", {
+  image = 'an image with Spark and firesteel-worker: image.build { from = "apache/spark:3.5.7" }',
+  executors = "how many executor pods; as many as np needs unless it is said", cores = "how many ranks an executor takes, as its cores",
+  queue = "a LocalQueue of Kueue; the SparkApplication has its label",
+  template = "a patch of the pods of driver and executors, as of k8s.jobs; the operator hands it to Spark as a pod template",
+  cpu = 'what each pod requests, 2 or "500m" (coreRequest)', memory = { 'string="1g"', "of driver and executors, as Spark writes it" },
+  gpu = 'how many GPUs (nvidia.com/gpu) each executor has, or { ["amd.com/gpu"] = 1 }',
+  pull_secrets = "the name of a Secret for the image's registry, or several",
+  service_account = { 'string="spark"', "whose rights the driver has to make executors" }, tolerations = false,
+  labels = "of the SparkApplication and its pods", volumes = 'claims and where driver and executors mount them, { mnist = "/data" }', volume_mounts = false,
+  after = { env = { { "conf", "table=", "settings of Spark" }, { "java_options", "string=", "of all JVMs; by default such as let them start fast" },
+    { "spark_version", 'string="3.5.7"', "that of the image" } } },
+}, "trainer-spark:1")

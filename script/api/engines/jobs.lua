@@ -114,7 +114,7 @@ local function template_of(engine, options, container)
       usage(engine, 'template is a patch of a pod, { spec = { priorityClassName = "high" } }: it has no %s', tostring(key))
     end
   end
-  local spec = patched(patch.spec or {}, {})
+  local spec = merged(patch.spec or {})
   for _, name in ipairs { "containers", "initContainers" } do
     for i, item in ipairs(spec[name] or {}) do
       if type(item) ~= "table" then usage(engine, "template.spec.%s[%d] must be a table", name, i) end
@@ -253,31 +253,52 @@ k8s.jobs = core.hvd_engine("k8s.jobs", {
   plan = plan,
 })
 
-core.api [[
-k8s.jobs{image: any=, namespace: string=, executors: integer=, cores: integer=1, queue: string=, priority: string=, template: table=, cpu: any=, memory: string=, gpu: any=, env: table=, pull_secrets: any=, pull_policy: string=, service_account: string=, node_selector: table=, tolerations: list=, labels: table=, annotations: table=, volumes: table=, volume_mounts: list=, network_policy: boolean=true} -> engine
-  Where hvd.run runs its ranks: a Job with the driver, and a Job of executors, each with some of the ranks.
-  image: an image with firesteel-worker: what image.build gives, or its name
-  namespace: that of the context unless it is said
-  executors: how many pods; as many as np needs unless it is said
-  cores: how many ranks an executor takes
-  queue: a LocalQueue of Kueue, which admits each of the two Jobs by itself; k8s.jobset is admitted as a whole
-  priority: a WorkloadPriorityClass of Kueue
-  template: a patch of the pods, { spec = { schedulerName = "volcano" } }: maps are merged, lists of named things by name; a container without a name is the job's
-  cpu: what each pod requests, 2 or "500m"
-  memory: what each pod requests and may use, "1Gi"
-  gpu: how many GPUs (nvidia.com/gpu) each pod has, or { ["amd.com/gpu"] = 1 }
-  env: variables of all pods
-  pull_secrets: a Secret for the image's registry, or several
-  pull_policy: "Never", "IfNotPresent" or "Always"
-  service_account: whose rights the pods have; none unless it is said
-  node_selector: labels of the nodes, { disk = "ssd" }
-  tolerations: of nodes' taints, as in a pod
-  labels: of Jobs and pods
-  annotations: of the pods
-  volumes: claims and where driver and executors mount them, { mnist = "/data" }; or a list of volumes as in a pod
-  volume_mounts: where those of a list are mounted
-  network_policy: a NetworkPolicy lets only pods of the job reach its pods
-  example:
-    on = k8s.jobs { image = "registry:5000/trainer:1", executors = 4, memory = "1Gi" }
-    print((pcall(hvd.run, function() end, { np = 5, on = on }))) --> false
-]]
+-- The options that engines share: name, type with its default, words.
+local OPTIONS = {
+  { "image", "any=", "an image with firesteel-worker: what image.build gives, or its name" },
+  { "namespace", "string=", "that of the context unless it is said" },
+  { "executors", "integer=", "how many executors; as many as np needs unless it is said" },
+  { "cores", "integer=1", "how many ranks an executor takes" },
+  { "queue", "string=", "a LocalQueue of Kueue, which admits driver and executors together" },
+  { "priority", "string=", "a WorkloadPriorityClass of Kueue" },
+  { "template", "table=", "a patch of the pods, as of k8s.jobs" },
+  { "cpu", "any=", 'what each pod requests, 2 or "500m"' },
+  { "memory", "string=", 'what each pod requests and may use, "1Gi"' },
+  { "gpu", "any=", 'how many GPUs (nvidia.com/gpu) each pod has, or { ["amd.com/gpu"] = 1 }' },
+  { "env", "table=", "variables of all pods" },
+  { "pull_secrets", "any=", "a Secret for the image's registry, or several" },
+  { "pull_policy", "string=", '"Never", "IfNotPresent" or "Always"' },
+  { "service_account", "string=", "whose rights the pods have; none unless it is said" },
+  { "node_selector", "table=", 'labels of the nodes, { disk = "ssd" }' },
+  { "tolerations", "list=", "of nodes' taints, as in a pod" },
+  { "labels", "table=", "of the object and its pods" },
+  { "annotations", "table=", "of the pods" },
+  { "volumes", "table=", 'claims and where driver and executors mount them, { mnist = "/data" }; or a list of volumes as in a pod' },
+  { "volume_mounts", "list=", "where those of a list are mounted" },
+  { "network_policy", "boolean=true", "a NetworkPolicy lets only pods of the job reach its pods" },
+}
+
+-- Describes an engine. own: words of an option that differ, { type, words } of one, false: it has no such option;
+-- after = { NAME = { { name, type, words }, … } }: options of its own, behind that one. with: of the example.
+function parts.describe(engine, what, own, image, with)
+  local options, lines = {}, {}
+  local function add(name, kind, words)
+    options[#options + 1], lines[#lines + 1] = name .. ": " .. kind, ("  %s: %s"):format(name, words)
+  end
+  for _, option in ipairs(OPTIONS) do
+    local name, kind, words = table.unpack(option)
+    local mine = own[name]
+    if mine ~= false then add(name, type(mine) == "table" and mine[1] or kind, type(mine) == "table" and mine[2] or mine or words) end
+    for _, more in ipairs(own.after and own.after[name] or {}) do add(table.unpack(more)) end
+  end
+  core.api(("%s{%s} -> engine\n  Where hvd.run runs its ranks: %s\n%s\n  example:\n    on = %s { image = \"registry:5000/%s\", executors = 4%s }\n"
+    .. "    print((pcall(hvd.run, function() end, { np = 5, on = on }))) --> false\n"):format(engine, table.concat(options, ", "), what,
+    table.concat(lines, "\n"), engine, image, with or ""))
+end
+
+parts.describe("k8s.jobs", "a Job with the driver, and a Job of executors, each with some of the ranks.", {
+  executors = "how many pods; as many as np needs unless it is said",
+  queue = "a LocalQueue of Kueue, which admits each of the two Jobs by itself; k8s.jobset is admitted as a whole",
+  template = 'a patch of the pods, { spec = { schedulerName = "volcano" } }: maps are merged, lists of named things by name; a container without a name is the job\'s',
+  labels = "of Jobs and pods",
+}, "trainer:1", ', memory = "1Gi"')

@@ -268,18 +268,31 @@ static cJSON *lost_name(const notebook *nb, size_t i, const cJSON *use)
     return lost;
 }
 
+// The names that are locals of cells before i, as members; new.
+static cJSON *locals_before(const notebook *nb, size_t i)
+{
+    cJSON *all = cJSON_CreateObject();
+    for (size_t k = 0; k < i; k++) {
+        CLEANUP(names_done) struct names n = {0};
+        if (!strstr(notebook_cell(nb, k)->source, "local"))
+            continue;
+        read_names(nb, k, &n);
+        for (const cJSON *name = n.top->child; name; name = name->next)
+            json_set_bool(all, name->string, true);
+    }
+    return all;
+}
+
 cJSON *locals_lost(const notebook *nb, size_t i)
 {
-    bool any = false;
-    for (size_t k = 0; k < i && !any; k++)
-        any = strstr(notebook_cell(nb, k)->source, "local ");
-    if (!any || notebook_language(nb))
+    AUTO_JSON *before = notebook_language(nb) ? NULL : locals_before(nb, i);
+    if (!before || !before->child)
         return NULL;
     CLEANUP(names_done) struct names n = {0};
     cJSON *all = NULL;
     read_names(nb, i, &n);
     for (const cJSON *use = n.reads->child; use; use = use->next) {
-        cJSON *lost = lost_name(nb, i, use);
+        cJSON *lost = json_get(before, use->string) ? lost_name(nb, i, use) : NULL;
         if (!lost)
             continue;
         all = all ? all : cJSON_CreateObject();

@@ -14,7 +14,7 @@ import types
 from typing import Any, Iterator
 
 MOST = 16 << 10  # characters of a value whose content is compared
-HIDDEN = {"eval", "exec", "globals", "locals", "vars", "get_ipython", "__import__", "compile", "setattr", "delattr", "open"} - {"open"}
+HIDDEN = {"eval", "exec", "globals", "locals", "vars", "get_ipython", "__import__", "compile", "setattr", "delattr"}
 STATEFUL = {"seed", "set_seed", "manual_seed", "update", "setdefault", "pop", "putenv", "chdir", "set_option", "use", "reload", "append", "insert"}
 CLIENTS = ("kubernetes", "kubernetes_asyncio", "lightkube", "pykube", "kr8s", "openshift")
 

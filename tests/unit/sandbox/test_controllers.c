@@ -78,8 +78,9 @@ TEST(job_of_a_work_queue_adds_nothing_after_a_success)
 
 TEST(an_indexed_job_knows_which_indexes_are_done)
 {
-    AUTO_JSON *job = parse("{\"metadata\": {\"name\": \"j\"}, \"spec\": {\"completions\": 9}, "
-                           "\"status\": {\"completedIndexes\": \"0,2-3,7,99-\"}}");
+    AUTO_JSON *job =
+        parse("{\"metadata\": {\"name\": \"j\"}, \"spec\": {\"completions\": 9}, "
+              "\"status\": {\"completedIndexes\": \"-9223372036854775807-0,2-3,7,99-\"}}");
     AUTO_JSON *active = parse("{\"metadata\": {\"annotations\": "
                               "{\"batch.kubernetes.io/job-completion-index\": \"1\"}}}");
     AUTO_JSON *failed = parse("{\"metadata\": {\"annotations\": "

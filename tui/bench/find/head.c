@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// HEAD's file is read when the notebook is open, after
-// each save, and, as long as a cell differs, now and then: somebody may have committed it
+// HEAD's file is read when the notebook is opened and after each save. While a cell differs, it is
+// read again when somebody types some time after the last reading: it may have been committed
 // elsewhere.
 #include "tui/bench/find/head.h"
 

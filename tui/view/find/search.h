@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // "/" among cells: the places of a pattern in titles, sources and outputs, in the order in which
-// they stand in the notebook. The notebook view owns its struct searching.
+// they stand in the notebook. The caller frees the list of a place_list.
 #pragma once
 #include "base/data/pattern.h"
 #include "tui/bench/slots.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The notebook: cells one below the other; one of them is selected or edited. Drawing starts at row
-// `top_row` of cell `top` and ends with the screen, so the length of the notebook costs nothing.
+// `top_row` of cell `top` and ends with the screen; of the cells beside it only headings are looked
+// at.
 #include "tui/view/notebook/notebook.h"
 #include "base/mem.h"
 #include "base/str.h"

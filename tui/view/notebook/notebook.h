@@ -42,7 +42,7 @@ struct notebook_view {
     size_t held_at; // then: its place among the cells
     struct vi vi;   // of the cell that is edited, where a person wants vi's keys
     struct look look;
-    struct seeking *seeking; // a search is being typed (find/seek.c)
+    struct seeking *seeking; // a search is being typed (notebook/seek.c)
     struct jumps jumps;
     bool jumping;           // what selects now is no jump to come back from
     bool pane;              // the outline stands beside the cells, where there is room
@@ -65,7 +65,7 @@ void notebook_go_running(struct notebook_view *v);
 void notebook_go_failed(struct notebook_view *v);  // the next one, and around
 void notebook_go_changed(struct notebook_view *v); // the next that differs from git's HEAD
 
-// find/seek.c
+// notebook/seek.c
 bool notebook_search(struct notebook_view *v, bool backwards);
 void notebook_seek(view *v, const char *words, buf *said); // as view_ops has it
 // Shows a place without selecting its cell; it is marked until another one is looked at.
@@ -75,7 +75,7 @@ void notebook_look_nowhere(struct notebook_view *v);
 // The place in cell i that is looked at; NULL: it is in another one.
 const struct place *notebook_looked_at(const struct notebook_view *v, size_t i);
 
-// find/outlineview.c, find/letters.c
+// notebook/outlineview.c, notebook/letters.c
 void outline_push(struct notebook_view *v);
 void marks_push(struct notebook_view *v, bool sets);
 
