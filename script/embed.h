@@ -9,3 +9,9 @@ struct lua_source {
     const char *text;
     size_t n;
 };
+
+// Files of the cells' library that are loaded together, at the first use of one of the names that
+// they make (script/parts.lua). In both lists each has a newline behind it.
+struct lua_part {
+    const char *files, *names;
+};

@@ -36,11 +36,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static const struct binding *const bindings[] = {artifact_bindings, files_bindings, image_bindings,
-    k8s_copy_bindings, k8s_exec_bindings, k8s_forward_bindings, hvd_bindings, hvd_k8s_bindings,
-    jupyter_bindings, k8s_bindings, model_bindings, shell_bindings, spark_bindings,
-    standalone_bindings, trainer_bindings, web_bindings, NULL};
-
 #define REFUSAL                                                                                    \
     "this cell does not say that it uses the cluster: write effects=\"cluster\" on its marker "    \
     "line (a notebook in Python of which no cell says anything gets it by --allow cluster)\n"
@@ -363,7 +358,7 @@ static int prepare(struct cli *cli, struct arguments *a, err *e)
     if (chdir(o->cwd) < 0)
         return err_errno(e, errno, "the working folder %s", o->cwd);
     o->env = cli->env;
-    o->bindings = bindings;
+    o->bindings = all_bindings;
     o->actions = k8s_actions;
     o->where = k8s_where;
     o->guarded = k8s_guarded;

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: MIT
-// All that the kernel can do: the tables of bindings, one for each file, each ended by a record
-// without a name; and what belongs to them. The program passes them to the kernel, which names none
-// of them.
+// All that the kernel can do: the bindings, and what belongs to them. The program passes them to
+// the kernel, which names none of them.
 #pragma once
 #include "script/kernel/effects/binding.h"
 
-extern const struct binding artifact_bindings[], files_bindings[], shell_bindings[], web_bindings[],
-    trainer_bindings[], image_bindings[], hvd_bindings[], hvd_k8s_bindings[], model_bindings[],
-    jupyter_bindings[], k8s_bindings[], spark_bindings[], standalone_bindings[];
-extern const struct binding k8s_exec_bindings[], k8s_forward_bindings[], k8s_copy_bindings[];
+// The tables of bindings in script/api, each ended by a record without a name; NULL ends them. The
+// build finds them (script/tables.lua).
+extern const struct binding *const all_bindings[];
 // Is there such a kernel of Jupyter? -1: the reason, with what installs one.
 int jupyter_find(const struct call_paths *paths, const char *cwd, const char *const *env,
     const char *kernel, bool wish, const char *language, err *e);

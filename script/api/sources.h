@@ -5,3 +5,5 @@
 
 extern const struct lua_source lib_sources[]; // in the order in which they run; the end has no name
 extern const struct lua_source lib_chunks[];  // the same, compiled
+extern const struct lua_part
+    lib_parts[]; // the first one is loaded at the start; the end has no files

@@ -31,7 +31,7 @@ LAYERS = {
     "script/kernel/effects": ["base/loop", "script/notebook", "script/journal", "script/protocol",
                               "script/kernel/port"],
     "script/kernel/cells": ["base/loop", "script/notebook", "script/journal", "script/protocol",
-                            "script/kernel/port", "script/kernel/effects", "script/api/sources.h", "script/api/parts.def",
+                            "script/kernel/port", "script/kernel/effects", "script/api/sources.h",
                             "script/pack"],
     "script/kernel/session": ["base/loop", "script/notebook", "script/journal", "script/protocol",
                               "script/kernel"],

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The parts of the cells' library (script/api/parts.def): each is loaded when one of its names is used, whatever came before."""
+"""The parts of the cells' library (script/parts.lua): each is loaded when one of its names is used, whatever came before."""
 import os
 import pathlib
 import re
@@ -9,7 +9,7 @@ from kernel import Kernel
 from reads import used
 from tap import BUILD, SOURCE, run
 
-LIB = {path.name: path for path in pathlib.Path(SOURCE, "script/api").rglob("*") if path.suffix in (".lua", ".def")}
+LIB = {path.name: path for path in pathlib.Path(SOURCE, "script/api").rglob("*.lua")}
 LIB["workerwords.lua"] = pathlib.Path(BUILD, "trainer", "workerwords.lua")  # made by the build
 
 
@@ -18,8 +18,9 @@ def source(name):
 
 
 def parts():
-    """[(files, names)], of which the first part has no names."""
-    return [(files.split(), names.split()) for files, names in re.findall(r'LIB_PART\("([^"]*)",\s*"([^"]*)"\)', source("parts.def"))]
+    """[(files, names)], of which the first part has no names; as the build has written them."""
+    text = pathlib.Path(BUILD, "script", "api", "lib_parts.c").read_text(encoding="utf-8")
+    return [tuple(re.findall(r'"(.+?)\\n"', one) for one in part) for part in re.findall(r'\{((?:\s*"[^"]*")+),((?:\s*"[^"]*")+)\}', text)]
 
 
 def says(k, text):

@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "base/os/path.h"
 #include "base/str.h"
-#include "script/api/bindings.h"
+#include "script/kernel/effects/binding.h"
 
 #include <errno.h>
 #include <sys/stat.h>

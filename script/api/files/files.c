@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "base/os/path.h"
 #include "base/str.h"
-#include "script/api/bindings.h"
+#include "script/kernel/effects/binding.h"
 
 #include <dirent.h>
 #include <errno.h>

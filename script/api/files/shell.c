@@ -7,8 +7,8 @@
 #include "base/os/env.h"
 #include "base/os/path.h"
 #include "base/str.h"
-#include "script/api/bindings.h"
 #include "script/api/core/process.h"
+#include "script/kernel/effects/binding.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -14,12 +14,12 @@
 #include "k8s/client/state/state.h"
 #include "k8s/manifest/manifest.h"
 #include "k8s/manifest/restricted.h"
-#include "script/api/bindings.h"
 #include "script/api/core/kept.h"
 #include "script/api/core/notes.h"
 #include "script/api/hvd/result.h"
 #include "script/api/k8s/k8s.h"
 #include "script/api/trainer/reports.h"
+#include "script/kernel/effects/binding.h"
 
 #include <string.h>
 #include <sys/random.h>

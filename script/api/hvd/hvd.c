@@ -9,11 +9,11 @@
 #include "base/mem.h"
 #include "base/os/env.h"
 #include "base/str.h"
-#include "script/api/bindings.h"
 #include "script/api/core/notes.h"
 #include "script/api/core/process.h"
 #include "script/api/hvd/result.h"
 #include "script/api/trainer/reports.h"
+#include "script/kernel/effects/binding.h"
 
 #include <sched.h>
 #include <string.h>

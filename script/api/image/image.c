@@ -10,7 +10,6 @@
 #include "k8s/image/ignore.h"
 #include "k8s/image/index.h"
 #include "k8s/image/programs/build.h"
-#include "script/api/bindings.h"
 #include "script/api/image/fetch.h"
 #include "script/api/image/remote.h"
 #include "script/api/image/transfer.h"

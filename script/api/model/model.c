@@ -11,10 +11,10 @@
 #include "base/str.h"
 #include "k8s/image/index.h"
 #include "k8s/image/unpack.h"
-#include "script/api/bindings.h"
 #include "script/api/core/process.h"
 #include "script/api/image/image.h"
 #include "script/embed.h"
+#include "script/kernel/effects/binding.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -7,9 +7,9 @@
 #include "base/str.h"
 #include "k8s/client/state/container.h"
 #include "k8s/client/state/sick.h"
-#include "script/api/bindings.h"
 #include "script/api/k8s/k8s.h"
 #include "script/api/pods/pod.h"
+#include "script/kernel/effects/binding.h"
 
 struct listing {
     const struct pod_choice *choice;

@@ -3,8 +3,8 @@
 #include "base/mem.h"
 #include "base/os/path.h"
 #include "base/str.h"
-#include "script/api/bindings.h"
 #include "script/api/pods/copying.h"
+#include "script/kernel/effects/binding.h"
 
 #include <string.h>
 

@@ -6,9 +6,9 @@
 #include "base/str.h"
 #include "k8s/client/connect/remote.h"
 #include "k8s/client/state/container.h"
-#include "script/api/bindings.h"
 #include "script/api/core/kept.h"
 #include "script/api/pods/pod.h"
+#include "script/kernel/effects/binding.h"
 
 #include <string.h>
 

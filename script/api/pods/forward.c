@@ -6,8 +6,8 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "script/api/bindings.h"
 #include "script/api/pods/pod.h"
+#include "script/kernel/effects/binding.h"
 
 #include <string.h>
 

@@ -15,13 +15,13 @@
 #include "base/str.h"
 #include "k8s/client/state/state.h"
 #include "k8s/client/text/cause.h"
-#include "script/api/bindings.h"
 #include "script/api/core/process.h"
 #include "script/api/spark/command.h"
 #include "script/api/spark/files.h"
 #include "script/api/spark/k8s.h"
 #include "script/api/spark/output.h"
 #include "script/api/spark/standalone.h"
+#include "script/kernel/effects/binding.h"
 
 #include <string.h>
 

@@ -12,9 +12,9 @@
 #include "base/os/env.h"
 #include "base/os/path.h"
 #include "base/str.h"
-#include "script/api/bindings.h"
 #include "script/api/spark/command.h"
 #include "script/api/spark/standalone_private.h"
+#include "script/kernel/effects/binding.h"
 
 #include <string.h>
 

@@ -11,10 +11,10 @@
 #include "base/os/env.h"
 #include "base/os/path.h"
 #include "base/str.h"
-#include "script/api/bindings.h"
 #include "script/api/core/notes.h"
 #include "script/api/core/process.h"
 #include "script/api/trainer/reports.h"
+#include "script/kernel/effects/binding.h"
 
 #include <string.h>
 

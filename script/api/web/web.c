@@ -7,8 +7,8 @@
 #include "base/os/path.h"
 #include "base/str.h"
 #include "k8s/client/connect/proxy.h"
-#include "script/api/bindings.h"
 #include "script/api/k8s/cluster.h"
+#include "script/kernel/effects/binding.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -10,15 +10,6 @@
 #include <lauxlib.h>
 #include <string.h>
 
-static const struct part {
-    const char *files, *names; // words
-} parts[] = {
-#define LIB_PART(files, names) {files, names},
-#include "script/api/parts.def"
-#undef LIB_PART
-};
-_Static_assert(ARRAY_LEN(parts) <= 32, "interp.parts has a bit for each");
-
 // Tables in the registry, by their addresses.
 static const char CORE, // `core`, the library's own functions
     GLOBALS,            // of the library's code
@@ -36,11 +27,11 @@ static const struct lua_source *usable_sources(void)
     return strstr(lua_ident, LUA_RELEASE " ") ? lib_chunks : lib_sources;
 }
 
-// The length of the next word of a text, and moves the text to it; 0: no more words.
-static size_t word(const char **text)
+// The length of the next line of a text, and moves the text to it; 0: no more lines.
+static size_t line(const char **text)
 {
-    *text += strspn(*text, " ");
-    return strcspn(*text, " ");
+    *text += strspn(*text, "\n");
+    return strcspn(*text, "\n");
 }
 
 // Runs a file. core.place is its index, by which the library's descriptions are sorted.
@@ -91,11 +82,11 @@ static void tell_name(lua_State *L, const char *name, size_t n)
 
 static int run_part(lua_State *L)
 {
-    const struct part *p = lua_touserdata(L, 1);
-    for (const char *at = p->files; word(&at); at += word(&at))
-        run_file(L, at, word(&at));
-    for (const char *at = p->names; word(&at); at += word(&at))
-        tell_name(L, at, word(&at));
+    const struct lua_part *p = lua_touserdata(L, 1);
+    for (const char *at = p->files; line(&at); at += line(&at))
+        run_file(L, at, line(&at));
+    for (const char *at = p->names; line(&at); at += line(&at))
+        tell_name(L, at, line(&at));
     return 0;
 }
 
@@ -107,7 +98,7 @@ static void load(lua_State *L, size_t i)
     in->parts |= 1u << i;
     in->interrupt.held++;
     lua_pushcfunction(L, run_part);
-    lua_pushlightuserdata(L, (void *)&parts[i]);
+    lua_pushlightuserdata(L, (void *)&lib_parts[i]);
     int status = lua_pcall(L, 1, 0, 0);
     in->interrupt.held--;
     if (status == LUA_OK)
@@ -130,7 +121,7 @@ bool parts_find(lua_State *L, const char *name)
 
 void parts_find_all(lua_State *L)
 {
-    for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+    for (size_t i = 0; lib_parts[i].files; i++)
         if (!(interp_of(L)->parts & 1u << i))
             load(L, i);
 }
@@ -174,9 +165,9 @@ static void index_by(lua_State *L, const char *prefix)
 static void note_owners(lua_State *L)
 {
     lua_newtable(L);
-    for (size_t i = 0; i < ARRAY_LEN(parts); i++)
-        for (const char *at = parts[i].names; word(&at); at += word(&at)) {
-            lua_pushlstring(L, at, word(&at));
+    for (size_t i = 0; lib_parts[i].files; i++)
+        for (const char *at = lib_parts[i].names; line(&at); at += line(&at)) {
+            lua_pushlstring(L, at, line(&at));
             lua_pushinteger(L, (lua_Integer)i + 1);
             lua_rawset(L, -3);
         }

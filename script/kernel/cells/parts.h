@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The parts of our library (script/api/parts.def), which are loaded at their first use: a kernel
+// The parts of our library (lib_parts), which are loaded at their first use: a kernel
 // that only prints needs no pipelines. Belongs to the Lua thread, and raises only if memory runs
 // out.
 // The library's code has its own table of globals, so a notebook that sets `table` does not break
-// it. The names in parts.def are globals of cells, too.
+// it. The names of parts are globals of cells, too.
 #pragma once
 #include <lua.h>
 #include <stdbool.h>
