@@ -8,7 +8,9 @@
 #include "script/journal/file/reader.h"
 #include "script/report/export.h"
 
+#include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static int check(const char *path, err *e)
 {
@@ -33,20 +35,37 @@ int reports_check(char *const *paths, err *e)
     return 0;
 }
 
+static int write_one(
+    const char *path, enum export_format format, const fold *f, const char *spool_dir, err *e)
+{
+    AUTO_BUF text = {0};
+    return export_run(f, spool_dir, format, 0, &text, e) < 0
+               ? -1
+               : path_update(path, text.data, text.len, 0644, e);
+}
+
 int reports_write(char *const *paths, const fold *f, const char *spool_dir, err *e)
 {
     int result = 0;
     for (; paths && *paths; paths++) {
         enum export_format format;
-        AUTO_BUF text = {0};
         err why = {0};
-        if (export_format(*paths, &format) &&
-            export_run(f, spool_dir, format, 0, &text, &why) == 0 &&
-            path_update(*paths, text.data, text.len, 0644, &why) == 0)
+        if (export_format(*paths, &format) && write_one(*paths, format, f, spool_dir, &why) == 0)
             continue;
         result = err_set(e, why.code, "the report %s: %s", *paths, why.text);
     }
     return result;
+}
+
+void reports_save(char *const *paths, const fold *f, const char *spool_dir)
+{
+    for (; paths && *paths; paths++) {
+        enum export_format format;
+        struct stat at;
+        bool plain = stat(*paths, &at) < 0 ? errno == ENOENT : S_ISREG(at.st_mode);
+        if (plain && export_format(*paths, &format) && format == EXPORT_IPYNB)
+            write_one(*paths, format, f, spool_dir, NULL);
+    }
 }
 
 int reports_write_run(char *const *paths, const char *folder, const char *run, err *e)

@@ -10,6 +10,9 @@
 // written yet. NULL-terminated; NULL: none.
 int reports_check(char *const *paths, err *e);
 int reports_write(char *const *paths, const fold *f, const char *spool_dir, err *e);
+// While a run goes on: writes those that are notebooks (.ipynb), so that a kill leaves what was
+// done. Pipes and devices get only the end. Errors are left to reports_write.
+void reports_save(char *const *paths, const fold *f, const char *spool_dir);
 // The same from the journal of a run of a working folder.
 int reports_write_run(char *const *paths, const char *folder, const char *run, err *e);
 // A path in the run-time folder that the writer of a run's reports owns until they are written.

@@ -69,6 +69,7 @@ struct arguments {
     X(socket, TEXT, options.socket, "PATH         listen there for clients")                       \
     X(client_fd, NUMBER, options.client_fd, "FD        a connected client")                        \
     X(allow, TEXT, options.allow, "EFFECTS       cluster,destructive: granted to a headless run")  \
+    X(allow_errors, FLAG, options.allow_errors, "       goes on after a cell that fails")          \
     X(read_only, FLAG, options.read_only, "          nothing is changed elsewhere")                \
     X(protect, LIST, protect, "PATTERN     contexts where each effect is asked for; any number")   \
     X(allow_protected, LIST, allow_protected,                                                      \
@@ -87,6 +88,8 @@ struct arguments {
     X(params_fd, STRINGS, parameters, "FD        more of them, each with a NUL at its end")        \
     X(command_fd, STRINGS, command, "FD       the command line to be recorded, in the same way")   \
     X(from, TEXT, options.from, "RUN            the run that it repeats, to be recorded")          \
+    X(kernel, TEXT, options.kernel,                                                                \
+        "NAME         the Jupyter kernel that runs the notebook's cells")                          \
     X(seed, TEXT, options.seed, "N              of math.random; a resumed run keeps its own")      \
     X(no_git, FLAG, options.no_git, "             does not record the notebook's commit")          \
     X(report, LIST, report,                                                                        \
@@ -286,6 +289,8 @@ static void take_past(struct arguments *a)
     o->past = fold_last_start(a->past);
     o->past_cluster = cluster;
     bool named = o->cluster.context || o->cluster.kubeconfig;
+    if (!o->kernel)
+        o->kernel = json_str(o->past, "kernel");
     if (json_bool_or(fold_first(a->past), "sandbox", false)) {
         a->sandbox |= !named;
         return;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Conducts a run: prints what its kernel reports, passes interrupts on, writes reports.
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "cli/report.h"
@@ -90,6 +91,7 @@ static void on_event(void *arg, message_type type, const cJSON *message)
     else if (r->form == FORM_PLAIN)
         printer_event(r->printer, message);
     r->ended = fold_state(r->fold) != RUN_RUNNING; // a resumed run ends again
+    r->unsaved |= type == MESSAGE_state && r->reports;
     if (type == MESSAGE_end) {
         runs_entry_free(r->entry);
         r->entry = runs_entry_new(r->fold); // the kernel is about to end
@@ -98,6 +100,25 @@ static void on_event(void *arg, message_type type, const cJSON *message)
     int64_t limit = tells ? json_int_or(message, "limit", 0) : 0;
     if (limit > 0 && r->interrupts == 1) // a clean-up runs, and will end by itself
         loop_timer_start(r->patience, (uint64_t)limit + PATIENCE_MS, 0);
+}
+
+// Reports as they are now; a tenth of the time at most goes into it.
+static void save_reports(struct run *r)
+{
+    int64_t began = clock_mono();
+    if (!r->unsaved || r->saved || !r->spool_dir || r->ended)
+        return;
+    r->unsaved = false;
+    r->saved = true;
+    reports_save(r->reports, r->fold, r->spool_dir);
+    loop_timer_start(r->saver, (uint64_t)((clock_mono() - began) / CLOCK_MS * 10 + 1), 0);
+}
+
+static void on_saver(void *arg)
+{
+    struct run *r = arg;
+    r->saved = false;
+    save_reports(r);
 }
 
 // stdio does not keep the error of a write; a pipe is recognised by itself.
@@ -111,6 +132,7 @@ static void on_paused(void *arg)
 {
     struct run *r = arg;
     int why = fflush(stdout) ? errno : 0;
+    save_reports(r);
     if (!ferror(stdout) || r->interrupts > 0)
         return;
     if (why == EPIPE || reader_is_gone()) { // `| head` has all it wants
@@ -153,6 +175,7 @@ void run_close(struct run *r)
     for (size_t i = 0; i < ARRAY_LEN(r->signals); i++)
         loop_signal_free(r->signals[i]);
     loop_timer_free(r->patience);
+    loop_timer_free(r->saver);
     if (r->loop)
         loop_free(r->loop);
     printer_free(r->printer);
@@ -261,6 +284,7 @@ int run_conduct(struct run *r, const struct launch *launch, err *e)
     if (!r->loop || !listen_to_signals(r, e) || launch_kernel(launch, &r->guard, &fd, e) < 0)
         return cli_error(r->cli, e);
     r->patience = loop_timer_new(r->loop, on_patience, r);
+    r->saver = loop_timer_new(r->loop, on_saver, r);
     r->client = client_from_fd(r->loop, fd, &client_callbacks, r, e);
     if (!r->client) {
         kill(r->guard, SIGTERM);

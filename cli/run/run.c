@@ -73,6 +73,8 @@ static int check_sandbox(struct cli *cli, const struct run_options *o, const not
 static int check(struct run *r, const char *path, struct run_options *o, err *e)
 {
     r->checked = notebook_load(path, e);
+    if (r->checked && o->kernel && notebook_use_kernel(r->checked, o->kernel, e) < 0)
+        return -1;
     return r->checked ? run_check_document(r->checked, path, o, &o->parameters, e) : -1;
 }
 
@@ -229,6 +231,9 @@ int run_start(struct cli *cli, struct run_options *o, const char *file, struct r
             .data = data,
             .parameters = (const char *const *)o->parameters,
             .command = (const char *const *)o->command,
+            .kernel = o->kernel ? o->kernel
+                      : again   ? json_str(fold_last_start(again->then), "kernel")
+                                : NULL,
             .seed = o->seed ? o->seed
                     : again ? again->seed
                             : NULL,
@@ -241,6 +246,7 @@ int run_start(struct cli *cli, struct run_options *o, const char *file, struct r
             .protect = (const char *const *)o->protect,
             .allow_protected = (const char *const *)o->allow_protected,
             .read_only = o->read_only,
+            .allow_errors = o->allow_errors,
             .no_preflight = o->no_preflight,
             .output = r->said > 0 ? r->said : 0,
             .headless = true,
@@ -313,6 +319,9 @@ static int run(struct cli *cli, int argc, char **argv)
         {"allow", 0, "CLASSES", "effects that are granted: cluster,destructive", .list = &o.allow},
         {"read-only", 0, NULL, "refuse every effect of class cluster or destructive",
             .given = &o.read_only},
+        {"allow-errors", 0, NULL,
+            "an error of a cell is shown, and the run goes on, as with the tag raises-exception",
+            .given = &o.allow_errors},
         {"allow-protected", 0, "CONTEXT",
             "with --allow: effects are granted in this protected context, too; may be repeated",
             .list = &o.allow_protected},
@@ -344,6 +353,9 @@ static int run(struct cli *cli, int argc, char **argv)
             .given = &o.accept_drift},
         {"no-preflight", 0, NULL, "do not look first what stands in the way: the cluster, secrets",
             .given = &o.no_preflight},
+        {"kernel", 'k', "NAME",
+            "the Jupyter kernel that runs the notebook's cells, instead of the one that it names",
+            .text = &o.kernel},
         {"seed", 0, "N", "of math.random, to repeat a run's numbers; else a new one",
             .text = &o.seed},
         {"no-git", 0, NULL, "do not record the notebook's commit", .given = &o.no_git},

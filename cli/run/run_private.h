@@ -23,6 +23,9 @@ struct run {
     fold *fold;
     printer *printer;
     loop_timer *patience;
+    loop_timer *saver;
+    bool saved;   // just now: reports are not saved again before `saver` ends
+    bool unsaved; // a cell has begun or ended since they were saved
     loop_signal *signals[3];
     int interrupts;
     bool gave_up; // interrupted because its output cannot be written
@@ -37,12 +40,12 @@ struct run {
 
 struct run_options {
     const char *output, *cwd, *timeout, *resume, *context, *namespace_, *kubeconfig, *registry,
-        *memory, *seed, *from, *processes;
+        *memory, *seed, *from, *processes, *kernel;
     const struct stale *stale; // --stale: the plan; NULL: runs everything
     char **command;            // the command line as typed, with secrets masked
     char **allow, **parameters, **files, **redo, **reports, **yaml, **protect, **allow_protected;
-    bool read_only, only_stale, list, help_notebook, sandbox, detach, accept_drift, no_preflight,
-        no_git;
+    bool read_only, allow_errors, only_stale, list, help_notebook, sandbox, detach, accept_drift,
+        no_preflight, no_git;
 };
 
 // Checks the document and its parameters; *given: the parameters as NAME=VALUE.

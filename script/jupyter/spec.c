@@ -336,7 +336,10 @@ int spec_find(const struct spec_places *places, const char *name, bool wish, con
     for (size_t i = 0; name && s.names[i]; i++)
         if (strcasecmp(s.names[i], name) == 0)
             return read_spec(s.paths[i], s.names[i], places->env, out, e);
-    bool may_other = (wish || !name) && language;
+    bool native = name && strcasecmp(name, "python") == 0; // what Jupyter calls its own Python
+    if (native)
+        language = name;
+    bool may_other = (wish || !name || native) && language;
     if (may_other && find_language(&s, language, places->env, out))
         return 0;
     return missing(&s, may_other ? NULL : name, language, e);

@@ -95,6 +95,9 @@ int notebook_check(const notebook *nb, err *e);
 // name of the Jupyter kernel that it was made with; NULL: none is said.
 const char *notebook_language(const notebook *nb);
 const char *notebook_kernel(const notebook *nb);
+// Has its cells run by the Jupyter kernel of this name and no other, as papermill's --kernel does.
+// Call it before cells are planned; the file does not change. ERR_USAGE: its cells are in Lua.
+int notebook_use_kernel(notebook *nb, const char *name, err *e);
 // Is it an .ipynb that does not say its language, and whose cells do not show it? The words that
 // tell what to write, and the deed.
 bool notebook_is_undecided(const notebook *nb);

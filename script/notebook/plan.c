@@ -401,7 +401,7 @@ static int plan_guest(const notebook *nb, const cell *c, struct plan *p, err *e)
     AUTO_FREE char *source = cell_jupyter_source(nb, c);
     if (str_starts(source, "%%lua") && strcspn(source, " \t\n") == 5)
         return plan_lua(p, source, 1, e);
-    return run_in_kernel(p, nb->language, nb->kernel, true, source);
+    return run_in_kernel(p, nb->language, nb->kernel, !nb->only, source);
 }
 
 static int plan_code(const notebook *nb, const cell *c, struct plan *p, err *e)

@@ -32,6 +32,7 @@ struct notebook {
                     // have cells
     char *language; // of its cells; NULL: Lua
     char *kernel;   // the name of the Jupyter kernel that it was made with; NULL: none is said
+    bool only;      // no other kernel will do (notebook_use_kernel)
     int minor;      // of the nbformat of an .ipynb: from 5 on, cells have ids
     size_t *numbers; // of code cells among code cells, 0 for others: of the first `numbered` cells
     size_t numbered, code_n; // how many code cells there are among these

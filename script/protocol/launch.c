@@ -75,6 +75,7 @@ static char **command_line(const struct launch *o)
         {"--registry", o->registry},
         {"--images", o->images},
         {"--data", o->data},
+        {"--kernel", o->kernel},
         {"--seed", o->seed},
     };
     const struct {
@@ -83,7 +84,7 @@ static char **command_line(const struct launch *o)
     } flags[] = {{"--headless", o->headless}, {"--detach", o->detach}, {"--sandbox", o->sandbox},
         {"--processes", o->processes}, {"--accept-drift", o->accept_drift},
         {"--no-preflight", o->no_preflight}, {"--no-git", o->no_git},
-        {"--read-only", o->read_only}};
+        {"--allow-errors", o->allow_errors}, {"--read-only", o->read_only}};
 
     char **argv = strv_add(NULL, o->program);
     argv = strv_add(argv, "--client-fd=3");

@@ -31,6 +31,7 @@ struct launch {
                                                    // command line, which all users can read
     const char *const *command; // --command-fd: what a person has typed, for the record; NULL-
                                 // terminated or NULL
+    const char *kernel;         // --kernel: the Jupyter kernel of the notebook's cells
     const char *seed;           // --seed: of math.random; none: another one for each run
     const char *const *reports; // --report: files that its guard writes at the end of the run
     const char *const *redo;    // --redo: cells of a resumed run that may be repeated; also
@@ -47,6 +48,7 @@ struct launch {
     bool processes;    // --processes: the sandbox runs pods as plain processes
     bool no_preflight; // --no-preflight: skips the checks before the first cell
     bool accept_drift; // --accept-drift: accept changed objects
+    bool allow_errors; // --allow-errors: the run goes on after a cell that fails
     bool read_only;    // --read-only: nothing is changed elsewhere
     bool no_git;       // --no-git: do not record the notebook's commit
 };

@@ -101,7 +101,7 @@ static const char *short_path(const fold *f)
 
 static void set_exception(cJSON *to, const fold *f)
 {
-    if (fold_state(f) == RUN_OK)
+    if (fold_state(f) == RUN_OK || fold_state(f) == RUN_RUNNING)
         json_set(to, "exception", cJSON_CreateNull());
     else
         json_set_bool(to, "exception", true);

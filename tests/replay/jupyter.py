@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import stat
+import subprocess
 
 from foreign import ENV, PYTHON, VENV, firesteel, ipynb, needs_kernels, python, write
 from kernel import Connection, Kernel, cell
@@ -285,6 +286,72 @@ def test_parameters_are_papermill_s(t):
     assert done.code == 2 and "it is a number" in done.err, done
     done = firesteel(folder, "run", "p.py", "--help-notebook")
     assert done.code == 0 and "how many" in done.out, done
+
+
+def other_kernel(t):
+    """A data folder with a kernelspec of another name: the same Python, with a variable that tells it."""
+    folder = t.dir()
+    os.makedirs(os.path.join(folder, "kernels", "mine"))
+    write(folder, "kernels/mine/kernel.json", json.dumps({"argv": [os.path.join(VENV, "bin", "python"), "-m", "ipykernel_launcher", "-f", "{connection_file}"],
+                                                          "display_name": "Mine", "language": "python", "env": {"WHICH": "mine"}}))
+    return {"JUPYTER_PATH": folder}
+
+
+def test_kernel_is_papermill_s(t):
+    """--kernel NAME wins over the notebook's own; a resumed and a repeated run keep it."""
+    needs_kernels()
+    folder, env = t.dir(), other_kernel(t)
+    write(folder, "n.ipynb", ipynb("import os\nprint(os.environ.get('WHICH', 'its own'))", "assert os.path.exists('go')"))
+    done = firesteel(folder, "run", "n.ipynb", "-k", "mine", "out.ipynb", env=env)
+    assert done.code == 1 and "mine\n" in done.out, done
+    write(folder, "go", "")
+    name = re.search(r"\(run ([\w-]+)\)", done.out).group(1)
+    for words in (["n.ipynb", "--resume", name], ["--from", name, "--allow-errors"]):
+        done = firesteel(folder, "run", *words, env=env)
+        assert "mine\n" in done.out and "its own" not in done.out, done
+    assert "its own" in firesteel(folder, "run", "n.ipynb", env=env).out
+    done = firesteel(folder, "run", "n.ipynb", "--kernel", "none", env=env)
+    assert done.code == 2 and "no Jupyter kernel is called none (here: mine, " in done.err, done
+    write(folder, "l.lua", "print(1)\n")
+    done = firesteel(folder, "run", "l.lua", "--kernel", "mine", env=env)
+    assert done.code == 2 and "cells are in Lua" in done.err, done
+    write(folder, "u.ipynb", ipynb("1 + 1", metadata={}))
+    done = firesteel(folder, "run", "u.ipynb", "--kernel", "python3", env=env)
+    assert done.code == 0, done
+
+
+def test_a_report_is_saved_after_each_cell(t):
+    """So a kill, of firesteel itself, too, leaves what was done."""
+    needs_kernels()
+    folder = t.dir()
+    write(folder, "n.ipynb", ipynb("print('first')", "open('here', 'w').close()\nimport time; time.sleep(100)", "print('never')"))
+    p = subprocess.Popen([FIRESTEEL, "run", "n.ipynb", "out.ipynb"], cwd=folder, env={**os.environ, **ENV}, stdout=subprocess.DEVNULL)
+
+    def saved():
+        with open(os.path.join(folder, "out.ipynb"), encoding="utf-8") as f:
+            return json.load(f)
+
+    def states():
+        return [c["metadata"]["papermill"]["status"] for c in saved()["cells"]]
+
+    eventually(lambda: os.path.exists(os.path.join(folder, "here")) and states() == ["completed", "running", "pending"])
+    p.send_signal(signal.SIGKILL)
+    p.wait()
+    out = saved()
+    assert out["cells"][0]["outputs"][0]["text"] == ["first\n"] and out["cells"][0]["execution_count"] == 1, out["cells"]
+    assert out["metadata"]["firesteel"]["state"] == "running" and out["metadata"]["papermill"]["exception"] is None, out["metadata"]
+    eventually(lambda: not kernels())
+
+
+def test_errors_are_allowed_as_in_nbclient(t):
+    needs_kernels()
+    folder = t.dir()
+    write(folder, "n.py", "# %%\n1 / 0\n\n# %%\nprint('goes on')\n")
+    done = firesteel(folder, "run", "n.py", "o.ipynb", "--allow-errors")
+    assert done.code == 0 and "goes on" in done.out and "ZeroDivisionError" in done.out, done
+    write(folder, "l.lua", "error 'x'\n-- %%\nprint 'goes on'\n")
+    done = firesteel(folder, "run", "l.lua", "--allow-errors")
+    assert done.code == 0 and "goes on" in done.out, done
 
 
 def test_exit_codes_are_those_of_lua(t):

@@ -152,7 +152,8 @@ static int open_document(kernel *k, struct parameters *parameters, err *e)
     notebook *nb = load_notebook(o, &k->before, &saved, &k->unread, e);
     if (!nb)
         return -1;
-    if ((o->headless && check_all(o, nb, e) < 0) || give_parameters(o, nb, parameters, e) < 0) {
+    if ((o->kernel && notebook_use_kernel(nb, o->kernel, e) < 0) ||
+        (o->headless && check_all(o, nb, e) < 0) || give_parameters(o, nb, parameters, e) < 0) {
         notebook_free(nb);
         return -1;
     }
@@ -229,6 +230,7 @@ static cJSON *first_event(kernel *k, message_type type, struct parameters *param
     json_set(event, "given", STEAL(parameters->given));
     json_set_str(event, "kubeconfig", k->options->kubeconfig);
     json_set_str(event, "registry", k->options->cluster.registry);
+    json_set_str(event, "kernel", k->options->kernel);
     if (type == MESSAGE_resumed)
         return event;
     json_set_int(event, "format", JOURNAL_FORMAT);

@@ -31,6 +31,7 @@ struct kernel_options {
     const char *const *command;    // the command line that a person typed, for the record; may be
                                    // NULL
     const char *from;              // the run that it repeats, for the record; or NULL
+    const char *kernel;            // the Jupyter kernel of the notebook's cells; NULL: its own
     const char *seed;              // of math.random, an integer; NULL: the continued run's, or a
                                    // new one
     const char *const *env;        // environment of the children
@@ -49,6 +50,7 @@ struct kernel_options {
     const char *const *protect;         // patterns of contexts; NULL-terminated or NULL
     const char *const *allow_protected; // contexts; NULL-terminated or NULL
     bool read_only;                     // no effects elsewhere
+    bool allow_errors;                  // an error of a cell is shown, and the run goes on
     struct call_paths paths;
     struct call_cluster cluster;
     const char *kubeconfig; // kubeconfig named for this run, kept on resume; or NULL

@@ -84,5 +84,8 @@ char *past_message(const struct kernel_options *o, const struct parameters *now)
     const char *registry = json_str(o->past, "registry");
     if (o->cluster.registry && !str_eq(o->cluster.registry, registry))
         add(&out, "registry", o->cluster.registry, registry);
+    const char *kernel = json_str(o->past, "kernel");
+    if (o->kernel && !str_eq(o->kernel, kernel))
+        add(&out, "kernel", o->kernel, kernel);
     return out.len ? str_fmt("goes on with %s", buf_cstr(&out)) : NULL;
 }

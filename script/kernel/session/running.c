@@ -502,19 +502,19 @@ static bool is_error(enum failure f)
 
 // Is its error the expected one? A time-out that the cell's code has raised is an error like
 // others; a time-out of the cell itself is not expected.
-static bool is_expected(const execution *x)
+static bool is_expected(const kernel *k, const execution *x)
 {
     bool raised = x->failure == FAILURE_TIMEOUT && turn_stopped(&x->turn) == FAILURE_NONE;
-    return x->tolerant && (is_error(x->failure) || raised);
+    return (x->tolerant || k->options->allow_errors) && (is_error(x->failure) || raised);
 }
 
 static void emit_finished(kernel *k, const execution *x)
 {
     bool stopped = x->failure == FAILURE_INTERRUPTED;
-    const char *state = x->skipped                                     ? "idle"
-                        : x->failure == FAILURE_NONE || is_expected(x) ? "ok"
-                        : stopped                                      ? "cancelled"
-                                                                       : "failed";
+    const char *state = x->skipped                                        ? "idle"
+                        : x->failure == FAILURE_NONE || is_expected(k, x) ? "ok"
+                        : stopped                                         ? "cancelled"
+                                                                          : "failed";
     cJSON *event = state_event(x->turn.cell, state);
     double ms = (double)((x->ended ? x->ended : clock_mono()) - x->started) / CLOCK_MS;
     json_set(event, "ms", cJSON_CreateNumber(ms));
@@ -606,7 +606,7 @@ static void finish(kernel *k, execution *x)
     if (x->failure != FAILURE_NONE)
         emit_failure(k, x);
     emit_finished(k, x);
-    bool good = x->failure == FAILURE_NONE || is_expected(x);
+    bool good = x->failure == FAILURE_NONE || is_expected(k, x);
     if (x->skipped || (!good && retry(k, x)))
         return;
     *(good                                  ? &k->counts.ok

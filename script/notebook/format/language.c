@@ -179,3 +179,19 @@ const char *notebook_kernel(const notebook *nb)
 {
     return nb->kernel;
 }
+
+int notebook_use_kernel(notebook *nb, const char *name, err *e)
+{
+    const char *language = of_kernel(name);
+    if (nb->undecided && language)
+        notebook_set_language(nb, language);
+    if (!nb->language && !nb->undecided)
+        return err_set(e, ERR_USAGE,
+            "--kernel %s: the notebook's cells are in Lua, which needs no kernel of Jupyter; a "
+            "cell in another language names its own with kernel=",
+            name);
+    free(nb->kernel);
+    nb->kernel = mem_strdup(name);
+    nb->only = true;
+    return 0;
+}
