@@ -57,6 +57,20 @@ static void read_line(const char *line, size_t n)
     training_free(t);
 }
 
+// What a script prints while it trains, line by line.
+static void read_script(const char *text)
+{
+    training *t = training_new();
+    double now = 0;
+    for (const char *at = text; *at; now++) {
+        size_t length = strcspn(at, "\n");
+        training_read_script(t, at, length, now);
+        at += length + (at[length] != '\0');
+    }
+    cJSON_Delete(training_bundle(t));
+    training_free(t);
+}
+
 static void read_event(const char *text)
 {
     static const char *const keys[] = {"lastTimestamp", "eventTime", "firstTimestamp"};
@@ -73,6 +87,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     read_time(text);
     read_numbers(text);
     read_line((const char *)data, n);
+    read_script(text);
     read_event(text);
     return 0;
 }

@@ -72,6 +72,15 @@ void reports_bytes(void *reports, const char *bytes, size_t n)
         buf_clear(&r->line);
 }
 
+enum training_said reports_line(struct reports *r, const char *line, size_t n)
+{
+    double now = (double)clock_mono() / (double)CLOCK_SEC;
+    enum training_said said = training_read_script(r->training, line, n, now);
+    if (said != SAID_NOTHING && training_is_told(r->training))
+        reports_show(r);
+    return said;
+}
+
 void reports_close(struct reports *r)
 {
     if (r->display)

@@ -24,7 +24,9 @@ struct reports {
 
 void reports_event(struct reports *r, const cJSON *event);
 void reports_bytes(void *reports, const char *bytes, size_t n); // of REPORTS_FD
-void reports_close(struct reports *r);                          // the display stays as it is
+// Reads a line of a script's output. What SAID_PASSING says is shown by the display alone.
+enum training_said reports_line(struct reports *r, const char *line, size_t n);
+void reports_close(struct reports *r); // the display stays as it is
 void reports_done(struct reports *r);
 
 // The environment of a worker that runs here on np ranks: the call's, and what `extra` names; new.

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "script/api/trainer/keras.h"
+#include "script/api/trainer/printed.h"
 
 #include <string.h>
 
@@ -17,7 +18,9 @@ struct training {
     cJSON *evaluated; // of the last evaluation, or NULL
     int64_t epoch, epochs, first, step, steps;
     double elapsed; // seconds
+    bool by_step;   // what it calls epochs are steps
     struct keras keras;
+    struct printed printed;
     bool marked; // lines of ours tell it: what stands beside them in words is the same once more
 };
 
@@ -37,6 +40,7 @@ void training_free(training *t)
     cJSON_Delete(t->history);
     cJSON_Delete(t->shown);
     cJSON_Delete(t->evaluated);
+    printed_done(&t->printed);
     free(t);
 }
 
@@ -60,6 +64,7 @@ static void note_metrics(training *t, const cJSON *metrics)
 static void note_place(training *t, const cJSON *event)
 {
     t->epoch = json_int_or(event, "epoch", t->epoch);
+    t->by_step = str_eq(json_str(event, "label"), "step");
     t->epochs = json_int_or(event, "epochs", t->epochs);
     t->first = json_int_or(event, "first", t->first);
     t->step = json_int_or(event, "step", t->step);
@@ -68,14 +73,50 @@ static void note_place(training *t, const cJSON *event)
         t->elapsed = json_get(event, "elapsed")->valuedouble;
 }
 
-// Keras 3 tells the end of an epoch a second time, with its validation.
-static void note_epoch(training *t, const cJSON *event)
+static bool shares_a_name(const cJSON *a, const cJSON *b)
 {
-    cJSON *epoch = cJSON_Duplicate(event, true);
-    if (json_bool_or(event, "again", false) && t->history->child)
-        cJSON_Delete(cJSON_DetachItemViaPointer(t->history, t->history->child->prev));
-    cJSON_DeleteItemFromObjectCaseSensitive(epoch, "again");
-    cJSON_AddItemToArray(t->history, epoch);
+    const cJSON *m;
+    cJSON_ArrayForEach(m, a)
+    {
+        if (json_get(b, m->string))
+            return true;
+    }
+    return false;
+}
+
+// The epoch of which this one tells more: by Keras 3 with its validation, by scripts line by line.
+// Two streams may come out of order. But an earlier epoch that tells what it has told begins
+// another training.
+static cJSON *told_before(const training *t, const cJSON *event)
+{
+    cJSON *last = t->history->child ? t->history->child->prev : NULL;
+    int64_t epoch = json_int_or(event, "epoch", 0);
+    for (cJSON *e = last; e; e = e == t->history->child ? NULL : e->prev)
+        if (json_int_or(e, "epoch", -1) == epoch)
+            return e == last || !shares_a_name(json_get(event, "metrics"), json_get(e, "metrics"))
+                       ? e
+                       : NULL;
+    return NULL;
+}
+
+// Returns the metrics of the epoch that are known now.
+static const cJSON *note_epoch(training *t, const cJSON *event)
+{
+    cJSON *epoch = json_bool_or(event, "again", false) ? told_before(t, event) : NULL;
+    if (!epoch) {
+        epoch = cJSON_Duplicate(event, true);
+        cJSON_DeleteItemFromObjectCaseSensitive(epoch, "again");
+        cJSON_DeleteItemFromObjectCaseSensitive(epoch, "open");
+        cJSON_AddItemToArray(t->history, epoch);
+        return json_get(epoch, "metrics");
+    }
+    cJSON *metrics = json_object_at(epoch, "metrics");
+    const cJSON *m;
+    cJSON_ArrayForEach(m, json_get(event, "metrics"))
+    {
+        json_set(metrics, m->string, cJSON_Duplicate(m, true));
+    }
+    return metrics;
 }
 
 bool training_event(training *t, const cJSON *event)
@@ -94,9 +135,10 @@ bool training_event(training *t, const cJSON *event)
     keep(&t->shown, metrics);
     if (!epoch)
         return true;
-    t->step = t->steps;
+    if (!json_bool_or(event, "open", false))
+        t->step = t->steps;
     note_metrics(t, metrics);
-    note_epoch(t, event);
+    keep(&t->shown, note_epoch(t, event));
     return true;
 }
 
@@ -114,7 +156,7 @@ static void metric_text(buf *text, const cJSON *metrics)
 static void print(const training *t, buf *text)
 {
     if (t->epoch)
-        buf_fmt(text, "epoch %lld", (long long)t->epoch);
+        buf_fmt(text, "%s %lld", t->by_step ? "step" : "epoch", (long long)t->epoch);
     if (t->epochs)
         buf_fmt(text, "/%lld", (long long)t->epochs);
     if (t->steps)
@@ -152,7 +194,7 @@ cJSON *training_bundle(const training *t)
     cJSON *data = cJSON_CreateObject(), *rich = json_object_at(data, PROGRESS);
     print(t, &text);
     json_set_str(data, "text/plain", buf_cstr(&text));
-    json_set_str(rich, "label", "epoch");
+    json_set_str(rich, "label", t->by_step ? "step" : "epoch");
     json_set_int(rich, "epoch", t->epoch);
     json_set_int(rich, "epochs", t->epochs);
     json_set_int(rich, "done", t->step);
@@ -191,7 +233,8 @@ cJSON *training_line(const char *line, size_t n)
     return NULL;
 }
 
-enum training_said training_read(training *t, const char *line, size_t n, double now)
+// scripts: also the forms that scripts of others print.
+static enum training_said hear(training *t, const char *line, size_t n, double now, bool scripts)
 {
     bool passing = true;
     cJSON *event = training_line(line, n);
@@ -200,7 +243,19 @@ enum training_said training_read(training *t, const char *line, size_t n, double
         return SAID_NOTHING;
     if (!event)
         event = keras_line(&t->keras, line, n, now, &passing);
+    if (!event && !passing && scripts)
+        event = printed_line(&t->printed, line, n, &passing);
     bool told = event && training_event(t, event);
     cJSON_Delete(event);
     return passing ? SAID_PASSING : told ? SAID_MORE : SAID_NOTHING;
+}
+
+enum training_said training_read(training *t, const char *line, size_t n, double now)
+{
+    return hear(t, line, n, now, false);
+}
+
+enum training_said training_read_script(training *t, const char *line, size_t n, double now)
+{
+    return hear(t, line, n, now, true);
 }

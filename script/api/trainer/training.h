@@ -2,7 +2,8 @@
 // A trainer's reports while it runs, as a progress display: its position, the curves of its epochs,
 // the evaluation of its model. The reports are events, {"event": "progress" | "epoch" | "evaluate",
 // "metrics", …}, from a descriptor of a worker of ours, or lines of a log: marked ones, and Keras's
-// (keras.h).
+// (keras.h). An event "epoch" with "again" may tell more of one that was told, and with "open" the
+// epoch goes on; of "label": "step" what is called an epoch is a step.
 #pragma once
 #include "base/json/json.h"
 
@@ -30,6 +31,8 @@ enum training_said {
 };
 // Reads a line of a trainer's output or log. now: seconds, of any clock.
 enum training_said training_read(training *t, const char *line, size_t n, double now);
+// The same for a script that is known to train: its own forms are read, too (printed.h).
+enum training_said training_read_script(training *t, const char *line, size_t n, double now);
 
 // The event in a line "@firesteel {…}", new; NULL: it is an ordinary line. In a log of many pods,
 // the pod's name and " | " precede it.

@@ -6,11 +6,14 @@ turns. The socket is closed in children: it belongs to the kernel's own process.
 """
 from __future__ import annotations
 
+import inspect
 import itertools
 import json
 import os
 import socket
+import textwrap
 import threading
+import types
 from typing import Any, Iterator
 
 VARIABLE = "FIRESTEEL_CALLS"
@@ -207,12 +210,27 @@ def _given(value: Any) -> Any:
         return [_given(item) for item in value]
     if isinstance(value, os.PathLike):
         return os.fspath(value)
+    if isinstance(value, types.FunctionType):
+        return _source(value)
     if hasattr(value, "to_dict") and hasattr(value, "columns"):
         return _given(value.to_dict("records"))
     for name in ("tolist", "item", "isoformat"):
         if hasattr(value, name):
             return _given(getattr(value, name)())
     raise TypeError(f"firesteel takes numbers, texts, lists, dicts and its own values, not {type(value).__name__}")
+
+
+def _source(fn: types.FunctionType) -> dict[str, str]:
+    """A function that goes to other processes, as its text: it imports what it needs itself."""
+    try:
+        source = textwrap.dedent(inspect.getsource(fn))
+    except (OSError, TypeError):
+        raise TypeError(f"the source of {fn.__name__} is not known: define it in a cell or a file") from None
+    if not source.startswith(f"def {fn.__name__}("):
+        raise TypeError(f"{fn.__qualname__} cannot go to other processes: take a function that is written with def, without decorators")
+    if fn.__closure__:
+        raise TypeError(f"{fn.__name__} uses {', '.join(fn.__code__.co_freevars)} of a function around it: pass such values by args")
+    return {"$function": fn.__name__, "source": source}
 
 
 def _options(options: dict[str, Any]) -> dict[str, Any]:
