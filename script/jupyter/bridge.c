@@ -21,7 +21,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define WATCHED  "kubeconfig"
 #define INFO     "info" // the id of our own kernel_info_request
 #define FILE_ARG "{connection_file}"
 
@@ -45,6 +44,7 @@ struct bridge {
     pid_t pid;            // of the kernel; 0: it is not there
     int output, children; // what it writes to its own descriptors; a signalfd for its end
     int watch;            // inotify, of the folder; -1: there is none
+    char *watched;        // the name of the file there whose opening is reported
     int calls;            // our end of the socket for its calls; -1: there is none
     buf called, answers;  // lines that came from there in part; and that have to go there
     int status;           // of waitpid
@@ -221,8 +221,9 @@ static void take_messages(struct bridge *b, enum channel from)
 
 // Which programs read the kubeconfig. Opening a link opens its target, which is elsewhere.
 
-static void watch_folder(struct bridge *b, const char *folder)
+static void watch_folder(struct bridge *b, const char *folder, const char *name)
 {
+    b->watched = mem_strdup(name);
     b->watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     if (b->watch < 0 || inotify_add_watch(b->watch, folder, IN_OPEN | IN_ONLYDIR) < 0)
         say(b, line_of("unwatched"));
@@ -235,7 +236,7 @@ static void read_watch(struct bridge *b)
     for (ssize_t n; (n = read(b->watch, bytes, sizeof bytes)) > 0;)
         for (char *at = bytes; at < bytes + n;) {
             const struct inotify_event *event = (const void *)at;
-            opened = opened || (event->len && str_eq(event->name, WATCHED));
+            opened = opened || (event->len && str_eq(event->name, b->watched));
             at += sizeof *event + event->len;
         }
     if (opened)
@@ -398,7 +399,7 @@ static int start(struct bridge *b, const cJSON *order, err *e)
         return -1;
     char **argv = arguments(json_get(order, "argv"), file);
     int calls = (int)json_int_or(order, "calls", 0);
-    watch_folder(b, folder);
+    watch_folder(b, folder, json_str(order, "watched"));
     int started = argv[0] ? spawn_kernel(b, argv, json_str(order, "cwd"), calls, e)
                           : err_set(e, ERR_USAGE, "there is no command");
     strv_free(argv);
@@ -580,6 +581,7 @@ static void close_all(struct bridge *b)
     if (b->children >= 0)
         close(b->children);
     cJSON_Delete(b->info);
+    free(b->watched);
     buf_done(&b->lines);
     buf_done(&b->words);
     buf_done(&b->called);

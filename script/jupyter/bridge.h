@@ -2,7 +2,7 @@
 // One Jupyter kernel as a child, and the translation between its sockets and lines of JSON: the
 // inside of firesteel-jupyter. Lines come and go on descriptors that the caller owns.
 //
-//   in    {"do": "start", "argv": […], "cwd", "folder", "by_message"}   first, once; with
+//   in    {"do": "start", "argv": […], "cwd", "folder", "watched", "by_message"}  first, once; with
 //         "calls": N: the kernel gets a socket as its descriptor N, for lines of JSON of its own
 //         {"do": "send", "channel", "type", "id", "content"}   a request
 //         {"do": "answer", "content"}                          a line to that socket
@@ -11,7 +11,7 @@
 //   out   {"is": "up", "info": {…}}                            its kernel_info_reply
 //         {"is": "message", "channel", "type", "parent", "content"}   parent: the request's id
 //         {"is": "call", "content"}                            a line from that socket
-//         {"is": "opened"}     somebody has opened FOLDER/kubeconfig, where that is a file, no link
+//         {"is": "opened"}     somebody has opened FOLDER/WATCHED, where that is a file, no link
 //         {"is": "unwatched"}                                  nobody can tell that here
 //         {"is": "fault", "text"}                              a message that could not be read
 //         {"is": "down", "text", "code", "signal"}             the last one

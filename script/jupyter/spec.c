@@ -43,6 +43,11 @@ void spec_done(struct spec *s)
     *s = (struct spec){0};
 }
 
+bool spec_is_python(const struct spec *s)
+{
+    return strcasecmp(s->language, "python") == 0;
+}
+
 static const struct known *known_language(const char *language)
 {
     for (size_t i = 0; language && i < ARRAY_LEN(languages); i++)

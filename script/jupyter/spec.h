@@ -31,6 +31,7 @@ struct spec {
     bool by_message; // interrupts are messages, else signals
 };
 void spec_done(struct spec *s);
+bool spec_is_python(const struct spec *s);
 
 // Finds a kernel: by its name; or, without one or when `name` is only a wish, by its language.
 // Languages are compared without case; of several, the one of the first folder counts, and there
