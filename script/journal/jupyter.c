@@ -61,8 +61,9 @@ static void display_to(const struct reading *r, const struct output *o, cJSON *j
     if (text.len)
         text.data[text.len - 1] = '\0'; // its last line break
     json_set_str(data, "text/plain", buf_cstr(&text));
+    cJSON *metadata = cJSON_DetachItemFromObjectCaseSensitive(data, JUPYTER_METADATA);
     json_set(j, "data", data);
-    json_object_at(j, "metadata");
+    json_set(j, "metadata", metadata ? metadata : cJSON_CreateObject());
     if (o->result)
         json_set_int(j, "execution_count", count);
 }
@@ -170,7 +171,7 @@ static cJSON *stream_from(const cJSON *j, const char *id)
 static cJSON *display_from(const cJSON *j, const char *id, int64_t number)
 {
     cJSON *event = event_of("display", id), *data = json_object_at(event, "data");
-    const cJSON *item;
+    const cJSON *metadata = json_get(j, "metadata"), *item;
     cJSON_ArrayForEach(item, json_get(j, "data"))
     {
         if (item->string) // of a list no item has a name
@@ -183,6 +184,8 @@ static cJSON *display_from(const cJSON *j, const char *id, int64_t number)
         plain_stand_in(data, &text);
         json_set_str(data, "text/plain", buf_cstr(&text));
     }
+    if (cJSON_IsObject(metadata) && metadata->child)
+        json_set(data, JUPYTER_METADATA, cJSON_Duplicate(metadata, true));
     json_set_int(event, "id", number);
     json_set_bool(event, "result", str_eq(json_str(j, "output_type"), "execute_result"));
     return event;

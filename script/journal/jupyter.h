@@ -3,6 +3,10 @@
 #pragma once
 #include "script/journal/fold/fold.h"
 
+// Beside the types of a bundle: the metadata that Jupyter keeps with a display ({"image/png":
+// {"width": 300}}), if there are any.
+#define JUPYTER_METADATA "application/vnd.jupyter.metadata+json"
+
 // The outputs of a cell: a new array, empty for NULL. As output_text, spooled streams are read from
 // spool_dir and cut beyond `limit`; *failure (may be NULL) is the first thing that could not be
 // read.

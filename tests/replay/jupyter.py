@@ -267,6 +267,23 @@ def test_what_is_written_is_what_nbformat_writes(t):
         assert again.code == 0 and again.out.rstrip("\n") == f.read().rstrip("\n"), again
 
 
+def test_metadata_of_displays_is_kept(t):
+    needs_kernels()
+    folder = t.dir()
+    picture = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
+    write(folder, "n.ipynb", ipynb(f"import base64\nfrom IPython.display import Image, JSON, display\npicture = base64.b64decode('{picture}')\n"
+                                   "h = display(JSON({'a': 1}, expanded=True), display_id='j')\nImage(picture, width=300, height=20)",
+                                   "display({'text/plain': 'new'}, raw=True, metadata={'mine': [1]}, display_id='j', update=True)\n"
+                                   "display({'text/plain': 'x'}, raw=True, metadata={'text/plain': {'y': 2}})"))
+    done = firesteel(folder, "run", "n.ipynb", "--report", "out.ipynb", "--report", "out.html")
+    assert done.code == 0, done
+    cells = json.load(open(os.path.join(folder, "out.ipynb"), encoding="utf-8"))["cells"]
+    outputs = [o for c in cells for o in c["outputs"]]
+    assert [o["metadata"] for o in outputs] == [{"mine": [1]}, {"image/png": {"width": 300, "height": 20}}, {"text/plain": {"y": 2}}], outputs
+    assert sorted(outputs[1]["data"]) == ["image/png", "text/plain"], outputs[1]
+    assert ' width="300" height="20">' in open(os.path.join(folder, "out.html"), encoding="utf-8").read()
+
+
 def test_parameters_are_papermill_s(t):
     needs_kernels()
     folder = t.dir()

@@ -48,10 +48,15 @@ static void show_named(struct run *r, const char *name, cJSON *data)
     display_on_drain(one->display, on_shown_end, one, false);
 }
 
+static cJSON *bundle_of(const cJSON *content)
+{
+    return call_bundle(json_get(content, "data"), json_get(content, "metadata"));
+}
+
 static void take_display(struct run *r, cJSON *content)
 {
     const char *name = json_path_str(content, "transient.display_id");
-    cJSON *data = call_bundle(json_get(content, "data"));
+    cJSON *data = bundle_of(content);
     if (name)
         show_named(r, name, data);
     else
@@ -63,7 +68,7 @@ static void take_update(struct session *s, cJSON *content)
     const char *name = json_path_str(content, "transient.display_id");
     for (struct shown *one = s->shown; one; one = one->next)
         if (str_eq(one->name, name))
-            display_replace(one->display, call_bundle(json_get(content, "data")));
+            display_replace(one->display, bundle_of(content));
 }
 
 // What the kernel says of a cell.
@@ -77,7 +82,7 @@ static void take_stream(struct run *r, cJSON *content)
 
 static void take_result(struct run *r, cJSON *content)
 {
-    call_result(r->call, call_bundle(json_get(content, "data")));
+    call_result(r->call, bundle_of(content));
 }
 
 // What cannot be asked: ipykernel's words are about frontends, and its last two frames its own.

@@ -243,8 +243,8 @@ void call_ledger_gone(call *c, const char *uid);
 // outlives the call, and is fed from the loop's thread until it is closed (display.h). Returns NULL
 // unless it is live. May be called from the loop's thread, too, while the call waits for it.
 display *call_display(call *c, cJSON *data, bool live);
-// A copy of the bundle that has text/plain in any case, new.
-cJSON *call_bundle(const cJSON *data);
+// A copy of the bundle that has text/plain in any case, with Jupyter's metadata of it; new.
+cJSON *call_bundle(const cJSON *data, const cJSON *metadata);
 // Removes what the cell has shown so far, and ends its displays. On the loop's thread.
 void call_clear(call *c);
 // Shows the cell's value, for a call whose value only the display gets (core.shown of the library).

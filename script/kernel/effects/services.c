@@ -5,6 +5,7 @@
 #include "base/os/env.h"
 #include "base/os/owner.h"
 #include "base/str.h"
+#include "script/journal/jupyter.h"
 #include "script/journal/plain.h"
 #include "script/kernel/effects/call.h"
 #include "script/protocol/message.h"
@@ -237,14 +238,16 @@ display *call_display(call *c, cJSON *data, bool live)
         c->effects->spec.displays, c->turn->client, c->turn->cell, c->turn->name, data, live);
 }
 
-cJSON *call_bundle(const cJSON *data)
+cJSON *call_bundle(const cJSON *data, const cJSON *metadata)
 {
     cJSON *bundle = cJSON_IsObject(data) ? cJSON_Duplicate(data, true) : cJSON_CreateObject();
     AUTO_BUF text = {0};
-    if (json_str(bundle, "text/plain"))
-        return bundle;
-    plain_stand_in(bundle, &text);
-    json_set_str(bundle, "text/plain", buf_cstr(&text));
+    if (!json_str(bundle, "text/plain")) {
+        plain_stand_in(bundle, &text);
+        json_set_str(bundle, "text/plain", buf_cstr(&text));
+    }
+    if (cJSON_IsObject(metadata) && metadata->child)
+        json_set(bundle, JUPYTER_METADATA, cJSON_Duplicate(metadata, true));
     return bundle;
 }
 

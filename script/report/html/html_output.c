@@ -5,6 +5,7 @@
 #include "base/json/tabletext.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "script/journal/jupyter.h"
 #include "script/journal/text.h"
 #include "script/report/html/html_charts.h"
 #include "script/report/html/html_text.h"
@@ -204,6 +205,17 @@ static int log_output(const cJSON *log, const struct html_source *from, buf *out
     return all.to > all.from ? stream(&all, "log", from, out, e) : 0;
 }
 
+// The width and the height that a program has said for a picture.
+static void image_size(const cJSON *data, const char *type, buf *out)
+{
+    static const char *const names[] = {"width", "height"};
+    const cJSON *said = json_get(json_get(data, JUPYTER_METADATA), type);
+    int64_t pixels;
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (json_int(json_get(said, names[i]), &pixels) && pixels > 0)
+            buf_fmt(out, " %s=\"%lld\"", names[i], (long long)pixels);
+}
+
 static bool image(const cJSON *data, buf *out)
 {
     static const char *const types[] = {"image/png", "image/jpeg", "image/gif", "image/webp"};
@@ -217,7 +229,9 @@ static bool image(const cJSON *data, buf *out)
                 buf_char(out, *text);
         buf_str(out, "\" alt=\"");
         html_string(out, json_str_or(data, "text/plain", "image"));
-        buf_str(out, "\">\n");
+        buf_char(out, '"');
+        image_size(data, types[i], out);
+        buf_str(out, ">\n");
         return true;
     }
     const char *svg = json_str(data, "image/svg+xml");
