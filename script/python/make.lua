@@ -4,11 +4,19 @@
 local out = arg[1]
 local core = { place = 0, everything = function() end, array = function(list) return list end }
 
--- What a program in Python has itself, or cannot give: functions of Lua.
+-- What a program in Python has itself: what it is called there.
+local PYTHON_S = { json = "json", yaml = "yaml (PyYAML)", csv = "csv", time = "time and datetime", fs = "open() and pathlib",
+  async = "threading and asyncio", await = "threading and asyncio", input = "input()", help = "help()" }
+-- What is called with functions of Lua.
+local LUA_S = {}
+for name in ("parallel tune study pipeline pipeline_step retry k8s.each expectation:raises"):gmatch "%S+" do LUA_S[name] = true end
+-- What nobody asks for without one of these.
 local LEFT_OUT = {}
-for name in ("json yaml csv time fs parallel tune study pipeline pipeline_step flow async await retry input help trials trial " ..
-  "distribution ratio branch firesteel.array firesteel.json firesteel.parse_json firesteel.api firesteel.duration k8s.each " ..
-  "expectation:raises"):gmatch "%S+" do LEFT_OUT[name] = true end
+for name in ("flow trials trial distribution ratio branch firesteel.array firesteel.json firesteel.parse_json firesteel.api " ..
+  "firesteel.duration"):gmatch "%S+" do LEFT_OUT[name] = true end
+for _, names in ipairs { PYTHON_S, LUA_S } do
+  for name in pairs(names) do LEFT_OUT[name] = true end
+end
 
 local RESERVED = {}
 for word in ("and as assert async await break class continue def del elif else except finally for from global if import in is " ..
@@ -115,10 +123,23 @@ local function docstring(entry, options, indent)
   return ('%s"""%s%s"""'):format(indent, text, #lines > 1 and "\n" .. indent or "")
 end
 
+-- What to write instead of an entry that Python does not have.
+local function instead(entry)
+  local own = PYTHON_S[entry.name]
+  if own then return ("firesteel has no %s for Python, which has %s itself"):format(entry.name, own) end
+  local reason = entry.name == "k8s.each" and "is an iterator of Lua (k8s.list has the objects here)" or "takes functions of Lua, not of Python"
+  return ("%s %s. Call it in a cell in Lua, with %%%%lua in its first line (in a notebook in Lua: in a cell without language=)%s")
+    :format(entry.name, reason, entry.signature and ": " .. entry.signature or "")
+end
+
+local function write_left(write, entry, name, indent)
+  write(("%s%s = _Left(%q)\n\n"):format(indent, identifier(name), instead(entry)))
+end
+
 -- owner: the module or type, NULL for a function of its own; method: it has a self.
 local function write_function(write, entry, name, indent, method, classes)
   local names, at, rest = parameters(entry)
-  if takes_function(entry, names) then return end
+  if LEFT_OUT[entry.name] or takes_function(entry, names) then return write_left(write, entry, name, indent) end
   local head, called, seen, options, given = {}, {}, {}, {}, {}
   if method then head[1] = "self" end
   local several = at == "table" and #names == 1 and names[1]:find "[^s]s$" and names[1] ~= "series" -- f { "a", "b" }
@@ -149,12 +170,12 @@ local function write_function(write, entry, name, indent, method, classes)
 end
 
 local function sorted(entries)
-  local functions, members, types, values = {}, {}, {}, {}
+  local functions, members, types, values, missing = {}, {}, {}, {}, {}
   for _, entry in ipairs(entries) do
     local owner, mark, name = entry.name:match "^(.-)([.:])([%w_]+)$"
-    local left = LEFT_OUT[entry.name] or LEFT_OUT[owner or ""] and mark or entry.name:find "^_"
+    local left = LEFT_OUT[entry.name] and not (owner and LUA_S[entry.name]) or LEFT_OUT[owner or ""] and mark or entry.name:find "^_"
     if left then
-      -- nothing
+      if PYTHON_S[entry.name] or LUA_S[entry.name] then missing[entry.name] = entry end
     elseif mark == "." and owner ~= "firesteel" and entry.kind == "function" then
       members[owner] = members[owner] or { about = nil }
       table.insert(members[owner], { entry, name })
@@ -174,7 +195,7 @@ local function sorted(entries)
     end
   end
   members.firesteel = nil
-  return functions, members, types, values
+  return functions, members, types, values, missing
 end
 
 local function keys(t)
@@ -185,13 +206,13 @@ local function keys(t)
 end
 
 read_texts()
-local functions, members, types, values = sorted(core.entries())
+local functions, members, types, values, missing = sorted(core.entries())
 local classes, text, all = {}, {}, {}
 local function write(line) text[#text + 1] = line end
 for name in pairs(types) do classes[name] = class_name(name) end
 write '# Written by the build from what script/api tells of its functions (script/python/make.lua).\n'
 write '"""The functions of firesteel, by module; the types of what they return."""\n'
-write "from __future__ import annotations\n\nfrom typing import Any, List, Sequence\n\nfrom ._link import Value, _call, _types\n\n\n"
+write "from __future__ import annotations\n\nfrom typing import Any, List, Sequence\n\nfrom ._link import Value, _call, _Left, _types\n\n\n"
 for _, name in ipairs(keys(types)) do
   local of = types[name]
   write(('class %s(Value):\n    """%s"""\n'):format(classes[name], quoted(of.about or name)))
@@ -218,6 +239,9 @@ table.sort(all)
 for i, name in ipairs(all) do all[i] = ("%q"):format(name) end
 table.sort(values)
 for i, name in ipairs(values) do values[i] = ("%q"):format(name) end
+write "_left = {\n"
+for _, name in ipairs(keys(missing)) do write(("    %q: _Left(%q),\n"):format(name, instead(missing[name]))) end
+write "}\n"
 write(("_values = [%s]\n"):format(table.concat(values, ", ")))
 write(("__all__ = [%s]\n"):format(table.concat(all, ", ")))
 local file = assert(io.open(out, "w"))

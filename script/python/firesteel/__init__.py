@@ -28,6 +28,8 @@ def __getattr__(name: str) -> Any:
     _api = import_module("._api", __name__)
     if name == "__all__":
         return [*_HERE, *_api.__all__]
+    if name in _api._left:  # firesteel.tune
+        return _api._left[name]
     if name in _api._values:  # firesteel.worker
         return _way.ask({"deed": "value", "name": "firesteel." + name})
     try:

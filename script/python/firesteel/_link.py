@@ -180,6 +180,23 @@ class Value:
         return self._shown or {}
 
 
+class _Left:
+    """A name of the API that Python does not have: says what to write instead."""
+
+    def __init__(self, words: str) -> None:
+        self._words = words
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        __tracebackhide__ = True
+        raise Error(self._words)
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(name if name.startswith("_") else self._words)
+
+    def __repr__(self) -> str:
+        return self._words
+
+
 _types: dict[str, type] = {}
 
 
@@ -217,6 +234,9 @@ def _given(value: Any) -> Any:
     for name in ("tolist", "item", "isoformat"):
         if hasattr(value, name):
             return _given(getattr(value, name)())
+    if callable(value):
+        raise TypeError("firesteel cannot take functions of Python: call what takes a function in a cell in Lua, with %%lua in "
+                        "its first line (in a notebook in Lua: in a cell without language=)")
     raise TypeError(f"firesteel takes numbers, texts, lists, dicts and its own values, not {type(value).__name__}")
 
 

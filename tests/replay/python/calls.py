@@ -24,6 +24,31 @@ def name_of(done):
     return re.search(r"\(run ([\w-]+)\)", done.out).group(1)
 
 
+def test_what_takes_functions_of_lua_says_what_to_write(t):
+    needs_kernels()
+    folder = t.dir()
+    write(folder, "n.py", """\
+# %%
+import firesteel
+from firesteel import tune, hvd
+for call in (lambda: tune(over={}), lambda: firesteel.parallel.map([1], print), lambda: hvd.run(print), lambda: firesteel.k8s.each("pods"),
+             lambda: firesteel.expect(1).raises("x"), lambda: firesteel.json.decode("1"), lambda: firesteel.display.table(print)):
+    try:
+        print("done", call())
+    except Exception as e:
+        print(type(e).__name__, e)
+firesteel.study
+""")
+    done = firesteel(folder, "run", "n.py")
+    assert done.code == 0 and "done" not in done.out, done
+    lines = [line for line in map(str.strip, done.out.splitlines()) if re.match("(Attribute|Type)?Error ", line)]
+    wanted = ["Error tune takes functions of Lua", "AttributeError parallel takes", "Error hvd.run takes", "Error k8s.each is an iterator",
+              "Error expectation:raises takes", "AttributeError firesteel has no json for Python, which has json itself",
+              "TypeError firesteel cannot take functions of Python"]
+    assert len(lines) == len(wanted) and all(line.startswith(w) for line, w in zip(lines, wanted)), done
+    assert "%%lua in its first line" in lines[0] and "hvd.run(fn, {" in lines[2] and "study takes functions of Lua" in done.out, done
+
+
 def test_a_notebook_that_calls(t):
     needs_kernels()
     folder = t.dir()
