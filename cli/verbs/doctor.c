@@ -208,9 +208,9 @@ static void look_at_jupyter(struct doctor *d)
     else
         doctor_found(d, "jupyter", HEALTH_OK, NULL, "%s: %s, %s%s", python.name, python.title,
             python.prefix ? python.prefix : python.path,
-            strstr(python.title, "ipykernel")
-                ? "; ipykernel 7 and later opens a TCP port on 127.0.0.1 while it runs"
-                : "");
+            strstr(python.title, "ipykernel") ? "; while ipykernel runs, it has a TCP port on "
+                                                "127.0.0.1 (firesteel itself opens none)"
+                                              : "");
     spec_done(&python);
 }
 
