@@ -162,7 +162,7 @@ def test_what_is_looked_at_leaves_nothing_unless_it_is_pinned(t):
     with deployed(t) as s:
         s.keys("j l")
         s.wait("line 40 of beta")
-        s.wait("P pin below the cell")
+        s.wait("P pin")
         s.keys("q d")
         s.wait("Service Account:")
         s.keys("q q")

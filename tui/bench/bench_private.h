@@ -78,6 +78,8 @@ struct bench {
     struct {
         char *context, *ns; // NULL: those of the run
         bool all;           // all namespaces
+        cJSON *visited;     // what tables were asked for with, oldest first; NULL: none
+        int at;             // which of them is looked at
         cJSON *kinds;       // that the cluster there has, as k8s.kinds tells; NULL: not known yet
         bool asked;         // for them
         uintptr_t places;   // contexts that were left: what they still answer is not taken

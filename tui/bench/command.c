@@ -102,6 +102,11 @@ static void do_explain(bench *b, const char *words, bool force)
     request(b, "explain", words);
 }
 
+static void do_logs(bench *b, const char *words, bool force)
+{
+    request(b, "logs", words);
+}
+
 static void do_namespace(bench *b, const char *words, bool force)
 {
     if (*words)
@@ -176,6 +181,7 @@ static const struct command {
     {"scale", true, do_scale, "scale 3: so many replicas of what the row stands for"},
     {"label", true, do_label, "label tier=gpu old-: sets one, removes another"},
     {"annotate", true, do_annotate, "annotate note=some text; annotate note-"},
+    {"logs", true, do_logs, "logs --since=15m --tail=100 -c NAME --previous --timestamps"},
     {"ns", true, do_namespace,
         "ns NAME: tables are from that namespace (-A: from all); ns: the list of them"},
     {"ctx", true, do_context, "ctx NAME: tables are from that cluster; ctx: the list of contexts"},

@@ -171,8 +171,43 @@ struct opening {
     cJSON *with;
     const struct view_ops *from; // the view on top then
     bool replaces;
+    bool turned;  // it is one that was looked at, in its place again
     bool guessed; // nobody knew that the word is a kind
 };
+
+enum { VISITED = 50 }; // tables to which one can go back
+
+// Keeps what the table on top was asked for with. Those that one came back from are forgotten.
+static void remember(bench *b, const struct opening *o)
+{
+    cJSON *all = b->desk.visited ? b->desk.visited : (b->desk.visited = cJSON_CreateArray());
+    int n = cJSON_GetArraySize(all);
+    if (o->turned)
+        return;
+    if (o->replaces && n) {
+        cJSON_ReplaceItemInArray(all, b->desk.at, cJSON_Duplicate(o->with, true));
+        return;
+    }
+    while (n > b->desk.at + 1)
+        cJSON_DeleteItemFromArray(all, --n);
+    if (n == VISITED)
+        cJSON_DeleteItemFromArray(all, 0);
+    cJSON_AddItemToArray(all, cJSON_Duplicate(o->with, true));
+    b->desk.at = cJSON_GetArraySize(all) - 1;
+}
+
+static void show(bench *b, struct opening *o, int64_t display)
+{
+    bench_hush(b);
+    if (json_get(o->with, "kind"))
+        remember(b, o);
+    if (o->turned && table_kind(b->top))
+        view_pop(b->top); // with its filter and order: this is another table
+    if (o->replaces)
+        table_replace_peek(b->top, display, STEAL(o->with));
+    else
+        table_push_peek(b, display, STEAL(o->with));
+}
 
 static void on_opened(bench *b, void *arg, const cJSON *reply)
 {
@@ -188,11 +223,7 @@ static void on_opened(bench *b, void *arg, const cJSON *reply)
     } else if (!stays) {
         remote_drop(b, display);
     } else {
-        bench_hush(b);
-        if (o->replaces)
-            table_replace_peek(b->top, display, STEAL(o->with));
-        else
-            table_push_peek(b, display, STEAL(o->with));
+        show(b, o, display);
     }
     cJSON_Delete(o->with);
     free(o);
@@ -235,6 +266,20 @@ void desk_replace(bench *b, cJSON *with)
         ask(b, "table", (struct opening){.with = with, .replaces = b->top->ops == &table_view_ops});
     else
         cJSON_Delete(with);
+}
+
+void desk_turn(bench *b, bool forward)
+{
+    int turn = forward ? 1 : table_kind(b->top) ? -1 : 0;
+    int at = b->desk.at + turn;
+    const cJSON *with = at < 0 ? NULL : cJSON_GetArrayItem(b->desk.visited, at);
+    if (!remote_ready(b, false))
+        return;
+    if (with)
+        ask(b, "table", (struct opening){.with = cJSON_Duplicate(with, true), .turned = true});
+    b->desk.at = with ? at : b->desk.at; // at once: the next key counts from there
+    if (!with)
+        bench_say(b, forward ? "no table comes after this one" : "no table was looked at before");
 }
 
 void desk_contexts(bench *b)
@@ -355,6 +400,7 @@ void desk_use_context(bench *b, const char *name)
 void desk_done(bench *b)
 {
     forget_kinds(b);
+    cJSON_Delete(b->desk.visited);
     free(b->desk.context);
     free(b->desk.ns);
 }

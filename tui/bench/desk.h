@@ -16,6 +16,8 @@ void desk_open(bench *b, const char *words);
 // The same for arguments of the action `table` (takes them), in place of the top view, if it is a
 // table.
 void desk_replace(bench *b, cJSON *with);
+// The table that was looked at before, or after it again, in place of the table of the desk on top.
+void desk_turn(bench *b, bool forward);
 // Chooses the context and the namespace that tables show from now on; the table on top changes to
 // them at once. "" or NULL: those of the run. "-A" as a namespace: all namespaces.
 void desk_use_namespace(bench *b, const char *name);

@@ -17,6 +17,7 @@
 //   tui/bench/loss.h        what an action would end or lose
 //   tui/bench/desk.h        tables of any kind of the cluster, and where they look
 //   tui/bench/cluster/objectedit.h  an object in $EDITOR
+//   tui/bench/cluster/objectlogs.h  logs of a table's rows
 //   tui/bench/cluster/objectshell.h a shell in a pod
 //   tui/bench/views.h        opens other views
 #pragma once

@@ -34,6 +34,9 @@ void page_push(bench *b, size_t at); // all outputs of a cell
 void page_push_display(bench *b, int64_t display);
 // A peek: a text (words), or a log. It is dropped with its view, unless it is pinned.
 void page_push_peek(bench *b, int64_t display, const char *title, const char *words);
+// The log that was asked for so (cluster/objectlogs.h; takes the wish): in place of a log on top
+// that was opened in this way, else on top.
+void page_push_log(bench *b, int64_t display, cJSON *wish);
 // A live table on the full screen, with a cursor, a filter, an order and its actions.
 void table_push(bench *b, int64_t display);
 // A table that is only looked at: the display is dropped with the view. Takes the arguments that it

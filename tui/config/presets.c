@@ -33,13 +33,10 @@ static const struct preset_key vim[] = {
 static const struct preset_key k9s[] = {
     {"table", "0", ACT_ALL_NAMESPACES},
     {"table", "s", ACT_SHELL},
-    {"table", "c", ACT_CLIP},
     {"table", "o", ACT_SORT},
     {"table", "O", ACT_SORT_REVERSE},
     {"table", "C-k", ACT_DELETE_OBJECT},
-    {"table", "[", ACT_CLOSE},
-    {"table", "-", ACT_CLOSE},
-    {"output", "0", ACT_ROW_FIRST},
+    {"table", "-", ACT_TABLE_BACK},
     {"output", "s", ACT_FOLLOW},
 };
 

@@ -163,8 +163,11 @@
     X(MARK_ROW, "mark-row", "mark the row, or not: what changes objects is done to all marked")    \
     X(MARK_ALL, "mark-all", "mark all rows that are shown, or none")                               \
     X(ALL_NAMESPACES, "all-namespaces", "the rows of all namespaces, or of one")                   \
+    X(COPY_NAME, "copy-name", "the row's name to the terminal's clipboard")                        \
+    X(TABLE_BACK, "table-back", "the table of the cluster that was looked at before")              \
+    X(TABLE_FORWARD, "table-forward", "forward again, after going back")                           \
     X(DESCRIBE, "describe", "describe the object")                                                 \
-    X(LOGS, "logs", "logs of the pod")                                                             \
+    X(LOGS, "logs", "the pod's log; the logs of all marked rows, merged by time")                  \
     X(YAML, "yaml", "the object as YAML")                                                          \
     X(TREE, "tree", "what it belongs to, and what belongs to it, as a live tree")                  \
     X(EDIT_OBJECT, "edit-object", "edit the object in $EDITOR; what changes is shown and asked")   \
@@ -173,6 +176,16 @@
     X(DELETE_OBJECT, "delete-object", "delete the object, after a question")                       \
     X(FOLLOW, "follow", "follow the end of the log, or stop")                                      \
     X(WRAP, "wrap", "wrap long lines, or cut them")                                                \
+    X(LOG_HEAD, "log-head", "the log from its beginning")                                          \
+    X(LOG_TAIL, "log-tail", "the last 100 lines of the log, and what comes")                       \
+    X(LOG_1M, "log-1m", "the log of the last minute")                                              \
+    X(LOG_5M, "log-5m", "the log of the last 5 minutes")                                           \
+    X(LOG_15M, "log-15m", "the log of the last 15 minutes")                                        \
+    X(LOG_30M, "log-30m", "the log of the last 30 minutes")                                        \
+    X(LOG_1H, "log-1h", "the log of the last hour")                                                \
+    X(LOG_TIMES, "log-times", "when each line was written, or not")                                \
+    X(LOG_PREVIOUS, "log-previous", "the log of the container before it was started again")        \
+    X(SAVE_LINES, "save-lines", "write the lines that are shown to a file of the working folder")  \
     X(POINT_NEXT, "point-next", "read the values further to the right")                            \
     X(POINT_PREVIOUS, "point-previous", "read the values further to the left")                     \
     X(POINT_FIRST, "point-first", "read the first values")                                         \

@@ -4,16 +4,23 @@
 // is read.
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/os/path.h"
 #include "base/str.h"
 #include "base/text/utf8.h"
 #include "script/journal/text.h"
+#include "tui/bench/cluster/objectlogs.h"
 #include "tui/bench/remote.h"
 #include "tui/bench/views.h"
 #include "tui/part/filter.h"
 #include "tui/part/lines/pane.h"
 #include "tui/view/open.h"
 
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { SLICE_MS = 3 }; // time for filter, search and count between two checks for keys
 enum { SAY_MS = 200 }; // a count that goes on is shown so often
@@ -26,6 +33,7 @@ struct page_view {
     int64_t display; // a display's id, or
     char *words;     // a given text
     int64_t peek;    // its peek, dropped with the view; 0: none
+    cJSON *wish;     // what a table's log was asked for with (objectlogs.h); NULL: another text
     unsigned version;
     const char *spools; // the folder of the outputs' spools
     struct pane pane;
@@ -201,10 +209,15 @@ static void draw_title(const struct page_view *v, grid *g, rect area)
     const char *pattern = filter_text(&v->filter);
     unsigned long long n = lines_count(p->lines), all = lines_total(p->lines);
     unsigned long long top = p->top + 1, last = p->last + 1;
+    AUTO_BUF which = {0};
+    object_logs_say(v->wish, &which);
+    buf_str(&words, v->title);
+    if (which.len)
+        buf_fmt(&words, " (%s)", which.data);
     if (n < 2)
-        buf_fmt(&words, "%s  %s", v->title, n ? "1 line" : "no line");
+        buf_fmt(&words, "  %s", n ? "1 line" : "no line");
     else
-        buf_fmt(&words, "%s  %llu–%llu of %llu lines", v->title, top, last, n);
+        buf_fmt(&words, "  %llu–%llu of %llu lines", top, last, n);
     if (*pattern)
         buf_fmt(&words, " %s “%s”, of %llu", *pattern == '!' ? "without" : "with",
             pattern + (*pattern == '!'), all);
@@ -333,13 +346,135 @@ static void clip(struct page_view *v)
         found ? "the line that was found" : "the lines on the screen");
 }
 
+// How much of a log is read: the option and its value.
+static const struct {
+    enum action action;
+    const char *since;
+    int tail;
+} extents[] = {
+    {ACT_LOG_HEAD, NULL, -1},
+    {ACT_LOG_TAIL, NULL, 100},
+    {ACT_LOG_1M, "1m", -1},
+    {ACT_LOG_5M, "5m", -1},
+    {ACT_LOG_15M, "15m", -1},
+    {ACT_LOG_30M, "30m", -1},
+    {ACT_LOG_1H, "1h", -1},
+};
+
+static void turn(cJSON *with, const char *field)
+{
+    json_set_bool(with, field, !json_bool_or(with, field, false));
+}
+
+static bool is_of_logs(enum action a)
+{
+    return a >= ACT_LOG_HEAD && a <= ACT_LOG_PREVIOUS;
+}
+
+// The log is read anew, with other options.
+static void read_anew(struct page_view *v, enum action a)
+{
+    if (!v->wish) {
+        bench_say(v->head.bench, "only the log of a table's row is read anew: l there opens it");
+        return;
+    }
+    cJSON *wish = cJSON_Duplicate(v->wish, true), *with = json_object_at(wish, "with");
+    if (a == ACT_LOG_TIMES || a == ACT_LOG_PREVIOUS)
+        turn(with, a == ACT_LOG_TIMES ? "timestamps" : "previous");
+    for (size_t i = 0; i < ARRAY_LEN(extents); i++) {
+        if (extents[i].action != a)
+            continue;
+        cJSON_DeleteItemFromObjectCaseSensitive(with, "since");
+        cJSON_DeleteItemFromObjectCaseSensitive(with, "tail");
+        json_set_str(with, "since", extents[i].since);
+        if (extents[i].tail >= 0)
+            json_set_int(with, "tail", extents[i].tail);
+    }
+    object_logs(v->head.bench, wish);
+}
+
+// ":logs --since=2h" over a log: the same rows, with these options alone.
+static void request(view *view_, const char *action, const char *words)
+{
+    struct page_view *v = (struct page_view *)view_;
+    if (!v->wish || !str_eq(action, "logs")) {
+        bench_complain(view_->bench, "%s works on a row of a table", action);
+        return;
+    }
+    cJSON *wish = cJSON_Duplicate(v->wish, true);
+    cJSON_DeleteItemFromObjectCaseSensitive(wish, "with");
+    if (object_logs_options(view_->bench, wish, words) == 0)
+        object_logs(view_->bench, wish);
+    else
+        cJSON_Delete(wish);
+}
+
+// "web-1-20260102-030405.log": what stands for nothing in a file's name becomes '-'.
+static char *file_name(const struct page_view *v)
+{
+    AUTO_BUF name = {0}, now = {0};
+    bool yaml = v->words && syntax_by_file(v->title) == SYNTAX_YAML;
+    for (const char *at = v->title; *at; at++)
+        buf_char(&name, isalnum((unsigned char)*at) || *at == '.' || *at == '_' ? *at : '-');
+    if (name.data && *name.data == '.')
+        *name.data = '-';
+    clock_rfc3339(&now, clock_wall(), CLOCK_SECONDS);
+    buf_char(&name, '-');
+    for (const char *at = buf_cstr(&now); *at && *at != 'Z'; at++)
+        if (isdigit((unsigned char)*at) || *at == 'T')
+            buf_char(&name, *at == 'T' ? '-' : *at);
+    buf_str(&name, yaml ? ".yaml" : ".log");
+    return buf_take(&name);
+}
+
+static int write_lines(struct page_view *v, FILE *file)
+{
+    struct numbered_line l;
+    uint64_t i = 0;
+    for (; lines_get(v->pane.lines, i, &l); i++) {
+        fwrite(l.text.text, 1, l.text.n, file);
+        if (l.cut)
+            fprintf(file, " … %llu more bytes", (unsigned long long)l.cut);
+        fputc('\n', file);
+    }
+    return fflush(file) == 0 && !ferror(file) ? 0 : -1;
+}
+
+// All lines that are shown: with a filter those that match.
+static void save_lines(struct page_view *v)
+{
+    bench *b = v->head.bench;
+    AUTO_FREE char *folder = bench_folder(b), *name = file_name(v),
+                   *path = path_join(folder ? folder : ".", name);
+    while (lines_looking(v->pane.lines) && lines_work(v->pane.lines))
+        ;
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
+    bool done = file && write_lines(v, file) == 0;
+    int why = errno;
+    if (file)
+        done = fclose(file) == 0 && done;
+    uint64_t n = lines_count(v->pane.lines);
+    if (done)
+        bench_say(b, "%llu line%s saved to %s", (unsigned long long)n, n == 1 ? "" : "s", name);
+    else
+        bench_complain(b, "%s was not saved: %s", name, strerror(why));
+}
+
 static bool act(view *view_, enum action a)
 {
     struct page_view *v = (struct page_view *)view_;
     struct pane *p = &v->pane;
     load(v);
     v->placing = false; // the last row is another action's now
+    if (is_of_logs(a)) {
+        read_anew(v, a);
+        return true;
+    }
     switch ((int)a) {
+    case ACT_SAVE_LINES:
+        save_lines(v);
+        return true;
     case ACT_SHIFT_LEFT:
     case ACT_SHIFT_RIGHT:
         pane_shift(p, a == ACT_SHIFT_LEFT ? -1 : 1);
@@ -393,9 +528,11 @@ static int wait_ms(const view *v)
 
 static void hint(const view *v, buf *out)
 {
-    if (((const struct page_view *)v)->peek)
+    const struct page_view *p = (const struct page_view *)v;
+    if (p->peek && !p->wish)
         buf_str(out, "P pin below the cell  ");
-    buf_str(out, "/ search  & filter  f follow  w wrap  q back");
+    buf_str(out, p->wish ? "P pin  t times  2-6 since  p previous  S save  / search  q back"
+                         : "/ search  & filter  f follow  w wrap  q back");
 }
 
 static void done(view *view_)
@@ -403,6 +540,7 @@ static void done(view *view_)
     struct page_view *v = (struct page_view *)view_;
     if (v->peek)
         remote_drop(view_->bench, v->peek);
+    cJSON_Delete(v->wish);
     lines_free(v->pane.lines);
     filter_done(&v->filter);
     pattern_done(&v->searched);
@@ -464,6 +602,24 @@ void page_push_peek(bench *b, int64_t display, const char *title, const char *wo
     v->peek = display;
 }
 
+void page_push_log(bench *b, int64_t display, cJSON *wish)
+{
+    struct page_view *v = (struct page_view *)bench_top(b);
+    if (v->head.ops != &page_view_ops || !v->wish) {
+        v = push_display(b, display);
+    } else {
+        if (v->peek)
+            remote_drop(b, v->peek);
+        cJSON_Delete(v->wish);
+        v->display = display;
+        v->version = 0;
+        v->follow = true;
+        v->pane.hit = UINT64_MAX;
+    }
+    v->peek = display;
+    v->wish = wish;
+}
+
 static const struct binding bindings[] = {
     {MODE_VIEW, "/", ACT_SEARCH},
     {MODE_VIEW, "n", ACT_SEARCH_NEXT},
@@ -474,6 +630,16 @@ static const struct binding bindings[] = {
     {MODE_VIEW, "w", ACT_WRAP},
     {MODE_VIEW, "L", ACT_LINE_NUMBERS},
     {MODE_VIEW, "P", ACT_PIN},
+    {MODE_VIEW, "S", ACT_SAVE_LINES},
+    {MODE_VIEW, "t", ACT_LOG_TIMES},
+    {MODE_VIEW, "p", ACT_LOG_PREVIOUS},
+    {MODE_VIEW, "0", ACT_LOG_TAIL},
+    {MODE_VIEW, "1", ACT_LOG_HEAD},
+    {MODE_VIEW, "2", ACT_LOG_1M},
+    {MODE_VIEW, "3", ACT_LOG_5M},
+    {MODE_VIEW, "4", ACT_LOG_15M},
+    {MODE_VIEW, "5", ACT_LOG_30M},
+    {MODE_VIEW, "6", ACT_LOG_1H},
     {MODE_VIEW, "Left", ACT_SHIFT_LEFT},
     {MODE_VIEW, "Right", ACT_SHIFT_RIGHT},
     {MODE_VIEW, "Tab", ACT_VIEW_NEXT},
@@ -487,6 +653,7 @@ const struct view_ops page_view_ops = {.name = "output",
     .settle = settle,
     .draw = draw,
     .act = act,
+    .request = request,
     .filter = offsetof(struct page_view, filter),
     .filtered = filtered,
     .wait_ms = wait_ms,

@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "base/text/utf8.h"
 #include "tui/bench/cluster/objectedit.h"
+#include "tui/bench/cluster/objectlogs.h"
 #include "tui/bench/cluster/objectshell.h"
 #include "tui/bench/desk.h"
 #include "tui/bench/remote.h"
@@ -334,13 +335,26 @@ static void on_all_acted(bench *b, const cJSON *reply)
         marks_clear(((struct table_view *)bench_top(b))->marked);
 }
 
+// The marked rows, else the one with the cursor: an array of uids; NULL: there is none.
+static cJSON *chosen_rows(const struct table_view *v)
+{
+    const struct table_row *r = tabledata_at(v->data, v->scroll.at);
+    cJSON *rows = cJSON_CreateArray();
+    size_t i = 0;
+    for (const char *uid; marks_count(v->marked) && (uid = marks_next(v->marked, &i));)
+        cJSON_AddItemToArray(rows, cJSON_CreateString(uid));
+    if (!rows->child && r && *r->uid)
+        cJSON_AddItemToArray(rows, cJSON_CreateString(r->uid));
+    if (rows->child)
+        return rows;
+    cJSON_Delete(rows);
+    return NULL;
+}
+
 static void do_to_marked(struct table_view *v, const char *name, const char *words)
 {
     bench *b = v->head.bench;
-    cJSON *rows = cJSON_CreateArray();
-    size_t i = 0;
-    for (const char *uid; (uid = marks_next(v->marked, &i));)
-        cJSON_AddItemToArray(rows, cJSON_CreateString(uid));
+    cJSON *rows = chosen_rows(v);
     bench_say(b, "%s %zu rows …", name, marks_count(v->marked));
     remote_act_all(b, v->display, name, rows, words, on_all_acted);
 }
@@ -359,6 +373,24 @@ static void do_action(struct table_view *v, const char *name, const char *words)
         bench_say(b, "%s %s …", name, r->name);
         remote_act(b, v->display, name, r->uid, words, on_acted);
     }
+}
+
+static void show_logs(struct table_view *v, const char *words)
+{
+    bench *b = v->head.bench;
+    cJSON *rows = offers(v, "logs") ? chosen_rows(v) : NULL;
+    if (!rows) {
+        bench_say(b, offers(v, "logs") ? "there is no row with a log" : "this table has no logs");
+        return;
+    }
+    cJSON *wish = cJSON_CreateObject();
+    json_set_int(wish, "display", v->display);
+    json_set(wish, "rows", rows);
+    json_object_at(wish, "with");
+    if (object_logs_options(b, wish, words) == 0)
+        object_logs(b, wish);
+    else
+        cJSON_Delete(wish);
 }
 
 static void edit_row(struct table_view *v)
@@ -410,8 +442,12 @@ static bool act_on_row(struct table_view *v, enum action a)
         shell_in_row(v);
         return true;
     }
+    if (a == ACT_LOGS || a == ACT_LOG_PREVIOUS || (a == ACT_OPEN && offers(v, "logs"))) {
+        show_logs(v, a == ACT_LOG_PREVIOUS ? "--previous" : "");
+        return true;
+    }
     if (a == ACT_OPEN) {
-        do_action(v, offers(v, "logs") ? "logs" : "describe", NULL);
+        do_action(v, "describe", NULL);
         return true;
     }
     for (size_t i = 0; i < ARRAY_LEN(actions); i++)
@@ -494,6 +530,21 @@ static void clip(struct table_view *v)
     bench_clip(v->head.bench, buf_cstr(&row), row.len, "the row");
 }
 
+// Those of the marked rows, else of the row, one on a line.
+static void copy_names(struct table_view *v)
+{
+    const struct table_row *r = tabledata_at(v->data, v->scroll.at);
+    size_t n = marks_count(v->marked), i = 0;
+    AUTO_BUF names = {0};
+    for (const char *uid; n && (uid = marks_next(v->marked, &i));) {
+        const struct table_row *one = tabledata_row(v->data, uid);
+        buf_fmt(&names, "%s%s", names.len ? "\n" : "", one ? one->name : "");
+    }
+    if (!n && r)
+        buf_str(&names, r->name);
+    bench_clip(v->head.bench, buf_cstr(&names), names.len, n > 1 ? "the names" : "the name");
+}
+
 static bool act(view *view_, enum action a)
 {
     struct table_view *v = (struct table_view *)view_;
@@ -513,6 +564,10 @@ static bool act(view *view_, enum action a)
         v->shift = a == ACT_SHIFT_RIGHT ? v->shift + 1 : v->shift ? v->shift - 1 : 0;
     else if (a == ACT_CLIP)
         clip(v);
+    else if (a == ACT_COPY_NAME)
+        copy_names(v);
+    else if (a == ACT_TABLE_BACK || a == ACT_TABLE_FORWARD)
+        desk_turn(view_->bench, a == ACT_TABLE_FORWARD);
     else if (a == ACT_INTERRUPT)
         remote_interrupt(view_->bench);
     else if (!act_on_row(v, a)) {
@@ -550,7 +605,11 @@ static bool mouse(view *view_, const struct mouse *m)
 
 static void request(view *v, const char *action, const char *words)
 {
-    do_action((struct table_view *)v, action, *words ? words : NULL);
+    struct table_view *t = (struct table_view *)v;
+    if (str_eq(action, "logs"))
+        show_logs(t, words);
+    else
+        do_action(t, action, *words ? words : NULL);
 }
 
 static void filtered(view *v)
@@ -650,6 +709,7 @@ const char *table_kind(const view *v)
 static const struct binding bindings[] = {
     {MODE_VIEW, "Enter", ACT_OPEN},
     {MODE_VIEW, "l", ACT_LOGS},
+    {MODE_VIEW, "p", ACT_LOG_PREVIOUS},
     {MODE_VIEW, "d", ACT_DESCRIBE},
     {MODE_VIEW, "y", ACT_YAML},
     {MODE_VIEW, "t", ACT_TREE},
@@ -657,8 +717,11 @@ static const struct binding bindings[] = {
     {MODE_VIEW, "x", ACT_SHELL},
     {MODE_VIEW, "R", ACT_RESTART_OBJECT},
     {MODE_VIEW, "C-d", ACT_DELETE_OBJECT},
+    {MODE_VIEW, "c", ACT_COPY_NAME},
     {MODE_VIEW, "Y", ACT_CLIP},
     {MODE_VIEW, "/", ACT_FILTER},
+    {MODE_VIEW, "[", ACT_TABLE_BACK},
+    {MODE_VIEW, "]", ACT_TABLE_FORWARD},
     {MODE_VIEW, "s", ACT_SORT},
     {MODE_VIEW, "S", ACT_SORT_REVERSE},
     {MODE_VIEW, "w", ACT_SICK_FIRST},

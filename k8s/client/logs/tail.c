@@ -17,6 +17,7 @@ static const int64_t window = 500 * CLOCK_MS;
 static void reader_free(struct reader *r)
 {
     logs_close(r->log);
+    free(r->ns);
     free(r->pod);
     free(r->uid);
     free(r->container);
@@ -149,6 +150,10 @@ static void on_merged(void *arg, const struct merge_line *m)
         buf_str(line, t->sources[m->source]->prefix);
         buf_str(line, " | ");
     }
+    if (t->timestamps && kind == LOG_LINE) {
+        clock_rfc3339(line, m->stamp, CLOCK_MICROS);
+        buf_char(line, ' ');
+    }
     if (kind != LOG_LINE)
         buf_str(line, "-- ");
     utf8_clean(line, m->text, m->n);
@@ -239,7 +244,8 @@ static void add_source(tail *t, struct reader *r)
 
 void tail_add_reader(tail *t, const cJSON *object, const char *pod, const char *container)
 {
-    const char *uid = json_path_str(object, "metadata.uid");
+    const char *uid = json_path_str(object, "metadata.uid"),
+               *ns = json_path_str(object, "metadata.namespace");
     if (is_known(t, uid, container))
         return;
     // Of what was there at the beginning its present run counts; of what has come since, all do.
@@ -248,16 +254,19 @@ void tail_add_reader(tail *t, const cJSON *object, const char *pod, const char *
     struct reader *r = mem_alloc(sizeof *r);
     *r = (struct reader){.next = t->readers,
         .tail = t,
+        .ns = mem_strdup(ns ? ns : t->ns),
         .pod = mem_strdup(pod),
         .uid = mem_strdup(uid),
         .container = mem_strdup(container),
         .renewed = is_renewed(t, pod, uid)};
     add_source(t, r);
-    r->prefix = t->all_containers && container ? str_fmt("%s/%s", pod, container) : mem_strdup(pod);
+    bool names = t->all_containers && container;
+    r->prefix = str_fmt("%s%s%s%s%s", t->spread ? r->ns : "", t->spread ? "/" : "", pod,
+        names ? "/" : "", names ? container : "");
     t->readers = r;
     t->open++;
     r->log = logs_open(t->client,
-        &(struct logs_spec){.ns = t->ns,
+        &(struct logs_spec){.ns = r->ns,
             .pod = pod,
             .uid = uid,
             .container = container,
@@ -294,6 +303,7 @@ tail *tail_open(
     t->previous = spec->previous;
     t->prefix = spec->prefix;
     t->prefix_many = spec->prefix_many;
+    t->timestamps = spec->timestamps;
     t->tail = spec->tail;
     t->since_s = spec->since_s;
     t->names = hashmap_new();

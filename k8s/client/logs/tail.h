@@ -7,7 +7,10 @@
 struct tail_spec {
     const char *ns;
     const char *pod, *container; // one pod; or
-    const char *labels;          // the pods of a selector
+    const char *labels;          // the pods of a selector; or
+    // Pods as the server has them, of any namespaces: {"pod": object, "container": NULL for the
+    // default} each. They alone are read. Needed until tail_open returns.
+    const cJSON *objects;
     // While following: the object that the pods belong to. It may make more of them, also of the
     // same name, until it has ended or is gone. NULL: of one pod, it alone is followed; of a
     // selector, the pods that come until the tail is closed.
@@ -18,6 +21,7 @@ struct tail_spec {
     bool all_containers, follow, previous;
     bool prefix;           // the pod's name precedes each line
     bool prefix_many;      // the same, but only when several containers are read
+    bool timestamps;       // when the container wrote it precedes each line's text
     int64_t tail, since_s; // as in logs_spec
 };
 struct tail_ops {

@@ -45,13 +45,15 @@ static void note_container(tail *t, const cJSON *pod)
     tail_soon(t);
 }
 
-static void add_pod(tail *t, const cJSON *pod)
+static void add_pod(tail *t, const cJSON *pod, const char *container)
 {
     const char *name = json_path_str(pod, "metadata.name");
     if (!name)
         return;
     note_container(t, pod);
-    if (t->all_containers)
+    if (container)
+        tail_add_reader(t, pod, name, container);
+    else if (t->all_containers)
         containers_each(pod, add_container, &(struct adding){t, pod, name});
     else
         tail_add_reader(t, pod, name, t->container ? t->container : container_default(pod));
@@ -61,7 +63,7 @@ static void on_relative(void *arg, const cJSON *pod, bool is)
 {
     tail *t = arg;
     if (is)
-        add_pod(t, pod);
+        add_pod(t, pod, NULL);
     tail_soon(t);
 }
 
@@ -69,7 +71,7 @@ static void on_pod(void *arg, enum watch_change change, const cJSON *pod)
 {
     tail *t = arg;
     if (change != WATCH_DELETED) {
-        t->family ? family_ask(t->family, pod) : add_pod(t, pod);
+        t->family ? family_ask(t->family, pod) : add_pod(t, pod, NULL);
         return;
     }
     for (struct reader *r = t->readers; r; r = r->next)
@@ -187,7 +189,7 @@ static void pod_known(void *arg, struct http_response *r, const err *e)
     }
     loop_timer_free(STEAL(t->retry));
     if (pod)
-        add_pod(t, pod);
+        add_pod(t, pod, NULL);
     else if (why.code == ERR_FORBIDDEN) // who may not look at it may perhaps read its log
         tail_add_reader(t, NULL, t->pod, t->container);
     else
@@ -228,8 +230,29 @@ void tail_drain(tail *t)
         tail_finish(t);
 }
 
+// All are known from the beginning, and nobody tells of others.
+static void add_objects(tail *t, const cJSON *objects)
+{
+    const cJSON *one, *first = json_get(objects->child, "pod");
+    cJSON_ArrayForEach(one, objects)
+    {
+        const char *ns = json_path_str(json_get(one, "pod"), "metadata.namespace");
+        t->spread = t->spread || !str_eq(ns, json_path_str(first, "metadata.namespace"));
+    }
+    cJSON_ArrayForEach(one, objects)
+    {
+        add_pod(t, json_get(one, "pod"), json_str(one, "container"));
+    }
+    t->listed = true;
+    tail_soon(t);
+}
+
 void tail_look(tail *t, const struct tail_spec *spec)
 {
+    if (spec->objects) {
+        add_objects(t, spec->objects);
+        return;
+    }
     if (spec->owner && t->follow)
         watch_owner(t, spec);
     if (spec->root_uid)

@@ -17,7 +17,7 @@ struct reader { // one container's log
     tail *tail;
     logs *log; // NULL: ended
     int source;
-    char *pod, *uid, *container, *prefix;
+    char *ns, *pod, *uid, *container, *prefix;
     bool paused;
     bool deleted; // the pod is gone: nobody will tell of it again
     bool renewed; // an earlier pod had its name; this has to be told before its first line
@@ -26,7 +26,8 @@ struct reader { // one container's log
 struct tail {
     client *client;
     char *ns, *pod, *labels, *container, *owner_uid;
-    bool all_containers, follow, previous, prefix, prefix_many, has_grep;
+    bool all_containers, follow, previous, prefix, prefix_many, timestamps, has_grep;
+    bool spread; // over several namespaces
     regex_t grep;
     int64_t tail, since_s;
     const struct tail_ops *ops;

@@ -573,7 +573,8 @@ const struct binding k8s_bindings[] = {
 const struct display_action k8s_actions[] = {
     {"describe", "k8s.describe", NULL},
     {"yaml", "k8s.yaml", NULL},
-    {"logs", "k8s.logs", "{\"follow\":true,\"all_containers\":true,\"own\":true}"},
+    {"logs", "k8s.logs", "{\"follow\":true,\"all_containers\":true,\"own\":true}",
+        .together = true},
     {"delete", "k8s.delete", "{\"wait\":false}", .several = true},
     {"scale", "k8s.scale", NULL, "replicas", .several = true},
     {"label", "k8s.label", "{\"overwrite\":true}", "words", .several = true},

@@ -139,7 +139,7 @@ k8s.wait{handle, what, timeout: duration=} -> handle
   example:
     settings = k8s.get("configmaps", "settings")
     k8s.wait { settings, "jsonpath={.data.color}=blue", timeout = "1m" }
-k8s.logs(object, {namespace: string=, selector: string=, container: string=, all=false, all_containers=false, grep: string=, tail: integer=, since: duration=, previous=false, follow=false, prefix: boolean=})
+k8s.logs(object, {namespace: string=, selector: string=, container: string=, all=false, all_containers=false, grep: string=, tail: integer=, since: duration=, previous=false, follow=false, timestamps=false, prefix: boolean=})
   The log as a text: of a pod by its name, of what has pods, or of the pods that a selector chooses.
   namespace: the context's unless it is said
   selector: of the pods whose labels match
@@ -151,6 +151,7 @@ k8s.logs(object, {namespace: string=, selector: string=, container: string=, all
   since: lines that are no older
   previous: of the container before it was started again
   follow: shows it live below the cell, and returns at once
+  timestamps: when it was written stands before each line
   prefix: whether each line begins with its pod; where there are several it does
   example:
     print(k8s.logs("hello", { tail = 1 })) --> hello
@@ -293,7 +294,7 @@ handle:describe()
   What `kubectl describe` prints of it.
   example:
     k8s.get("pods", "hello"):describe()
-handle:logs({container: string=, all=false, all_containers=false, grep: string=, tail: integer=, since: duration=, previous=false, follow=false, prefix: boolean=})
+handle:logs({container: string=, all=false, all_containers=false, grep: string=, tail: integer=, since: duration=, previous=false, follow=false, timestamps=false, prefix: boolean=})
   Its log, as k8s.logs gives it.
   container: of this container
   all: the logs of all its pods, merged by time
@@ -303,6 +304,7 @@ handle:logs({container: string=, all=false, all_containers=false, grep: string=,
   since: lines that are no older
   previous: of the container before it was started again
   follow: shows it live below the cell, and returns at once
+  timestamps: when it was written stands before each line
   prefix: whether each line begins with its pod
   example:
     print(k8s.get("pods", "hello"):logs { tail = 1 }) --> hello

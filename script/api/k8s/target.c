@@ -215,6 +215,8 @@ void k8s_set_title(cJSON *table, const struct resource *r, const char *ns)
     if (r->namespaced)
         buf_fmt(&title, " in %s", ns ? ns : "all namespaces");
     json_set_str(table, "title", buf_cstr(&title));
+    if (!k8s_is_event(r)) // those have an order of their own
+        json_set_bool(table, "natural", true);
     json_set_str(table, "many", r->plural);
     if (str_eq(r->kind, "Namespace") && !*r->group)
         json_set_str(table, "enter", "namespace"); // a place where one may look

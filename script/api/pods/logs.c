@@ -22,7 +22,8 @@ struct whose {
     const struct resource *owner; // NULL: none, or it makes no more of them
     char *name, *uid;             // of the owner
     bool relatives;               // its pods are known by their ownerReferences alone
-    bool ends;                    // so does its log, by itself
+    cJSON *objects; // of many objects: their pods, as tail_spec has them; NULL: of one
+    bool ends;      // so does its log, by itself
 };
 
 struct following {
@@ -54,6 +55,8 @@ static int read_spec(
     // An owner's pods are followed by their labels: the next one may have another name.
     bool by_labels = follow && w->owner && w->pods.labels;
     *spec = (struct tail_spec){.ns = ns,
+        .objects = w->objects,
+        .timestamps = json_bool_or(args, "timestamps", false),
         .pod = by_labels ? NULL : w->pods.pod,
         .labels = w->pods.pod && !by_labels ? NULL : w->pods.labels,
         .owner = w->owner,
@@ -75,6 +78,7 @@ static int read_spec(
 static void whose_done(struct whose *w)
 {
     k8s_pods_done(&w->pods);
+    cJSON_Delete(w->objects);
     free(w->name);
     free(w->uid);
 }
@@ -128,21 +132,35 @@ static void finish(void *arg)
     following_free(f);
 }
 
+// A trainer's report in a line of a log, which may begin with a pod's name and a time.
+static cJSON *report_in(const struct tail_spec *spec, const char *text, size_t n)
+{
+    size_t skip = 0, stamp = 0;
+    int64_t ignored;
+    if (spec->timestamps && !log_stamp(text, n, &ignored, &stamp)) {
+        const char *bar = memmem(text, n, " | ", 3);
+        skip = bar ? (size_t)(bar + 3 - text) : 0;
+        log_stamp(text + skip, n - skip, &ignored, &stamp);
+    }
+    return training_line(text + skip + stamp, n - skip - stamp);
+}
+
 // A trainer's reports are shown as progress, not as text.
 static void on_line(void *arg, enum log_kind kind, const char *text, size_t n)
 {
-    AUTO_JSON *event = training_line(text, n);
+    const struct following *f = arg;
+    AUTO_JSON *event = report_in(&f->spec, text, n);
     if (!event)
         add_line(arg, text, n);
 }
 
-static void drop_events(buf *text)
+static void drop_events(const struct tail_spec *spec, buf *text)
 {
     AUTO_BUF kept = {0};
     for (const char *line = buf_cstr(text), *end = line + text->len; line < end;) {
         const char *newline = memchr(line, '\n', (size_t)(end - line));
         size_t n = (size_t)((newline ? newline : end) - line);
-        AUTO_JSON *event = training_line(line, n);
+        AUTO_JSON *event = report_in(spec, line, n);
         if (!event)
             buf_add(&kept, line, n + (newline != NULL));
         line += n + 1;
@@ -216,6 +234,9 @@ static char *waits_for(const cJSON *object)
 static char *title_of(const cJSON *args, const cJSON *object)
 {
     const char *name = json_str_or(args, "name", "log"), *container = json_str(args, "container");
+    int many = cJSON_GetArraySize(json_get(args, "objects"));
+    if (many)
+        return str_fmt("logs of %d rows", many);
     if (!str_eq(json_str(object, "kind"), "Pod"))
         return mem_strdup(name);
     if (!container && cJSON_GetArraySize(json_path(object, "spec.containers")) == 1)
@@ -311,12 +332,13 @@ static int whose_of(struct target *t, const cJSON *object, bool whole, struct wh
 
 struct whole { // a log that is too large for a text
     display *display;
+    const struct tail_spec *spec;
 };
 
 static void on_whole_line(void *arg, enum log_kind kind, const char *text, size_t n)
 {
     struct whole *w = arg;
-    AUTO_JSON *event = training_line(text, n);
+    AUTO_JSON *event = report_in(w->spec, text, n);
     AUTO_BUF line = {0};
     if (event)
         return;
@@ -331,7 +353,7 @@ static int show_whole(
     call *c, struct target *t, const char *title, const struct tail_spec *spec, err *e)
 {
     static const struct tail_ops ops = {.line = on_whole_line};
-    struct whole w = {.display = call_log(c, title, false, e)};
+    struct whole w = {.display = call_log(c, title, false, e), .spec = spec};
     if (!w.display)
         return -1;
     AUTO_FREE char *file = display_file(w.display);
@@ -376,10 +398,70 @@ static int read_once(call *c, struct target *t, const cJSON *args, const cJSON *
     buf_add(&text, log.text.data, log.text.len);
     bool large = log.left_out > 0;
     tail_text_done(&log);
-    drop_events(&text);
+    drop_events(&spec, &text);
     if (large && show_whole(c, t, t->name ? t->name : "log", &spec, e) != 0)
         return -1;
     *result = k8s_text(&text);
+    return 0;
+}
+
+enum { PODS_MOST = 100 }; // each container is a connection
+
+static void add_pod(cJSON *objects, cJSON *pod, const char *container)
+{
+    cJSON *one = cJSON_CreateObject();
+    json_set(one, "pod", pod);
+    json_set_str(one, "container", container);
+    cJSON_AddItemToArray(objects, one);
+}
+
+// The pods of one object among many.
+static int add_pods_of(call *c, const cJSON *args, cJSON *objects, err *e)
+{
+    struct target t;
+    struct pods_of whose;
+    if (k8s_target(c, args, true, &t, e) != 0)
+        return -1;
+    AUTO_JSON *object = k8s_object(c, &t, e);
+    if (!object)
+        return -1;
+    if (known_is(object, "", "Pod")) {
+        add_pod(objects, STEAL(object), json_str(args, "container"));
+        return 0;
+    }
+    if (k8s_pods_found(&t, object, true, &whose, e) != 0)
+        return -1;
+    AUTO_FREE char *field = whose.pod ? str_fmt("metadata.name=%s", whose.pod) : NULL;
+    AUTO_JSON *pods = k8s_items(&t, &t.patience, "v1", "Pod", t.ns,
+        &(struct list_query){.labels = whose.labels, .fields = field}, e);
+    k8s_pods_done(&whose);
+    while (pods && pods->child)
+        add_pod(objects, cJSON_DetachItemFromArray(pods, 0), NULL);
+    return pods ? 0 : -1;
+}
+
+// An object that has gone meanwhile, or has no pods, is left out; the first reason is told where
+// none is left.
+static int pods_of_many(call *c, const cJSON *all, struct whose *w, err *e)
+{
+    err first = {0};
+    const cJSON *args;
+    w->ends = true;
+    w->objects = cJSON_CreateArray();
+    cJSON_ArrayForEach(args, all)
+    {
+        err why = {0};
+        if (add_pods_of(c, args, w->objects, &why) != 0 && !first.code)
+            first = why;
+    }
+    int n = cJSON_GetArraySize(w->objects);
+    if (n == 0)
+        return first.code ? err_set(e, first.code, "%s", first.text)
+                          : err_set(e, ERR_NOT_FOUND, "these rows have no pods");
+    if (n > PODS_MOST)
+        return err_set(e, ERR_USAGE,
+            "these are the logs of %d pods; up to %d are read together: mark fewer rows", n,
+            PODS_MOST);
     return 0;
 }
 
@@ -390,7 +472,12 @@ int k8s_logs(call *c, const cJSON *args, cJSON **result, err *e)
     AUTO_JSON *object = NULL;
     if (k8s_target(c, args, false, &t, e) != 0)
         return -1;
-    if (t.name) {
+    if (json_get(args, "objects")) {
+        if (pods_of_many(c, json_get(args, "objects"), &w, e) != 0) {
+            whose_done(&w);
+            return -1;
+        }
+    } else if (t.name) {
         object = k8s_object(c, &t, e);
         if (!object || whose_of(&t, object, json_bool_or(args, "all", false), &w, e) != 0)
             return -1;

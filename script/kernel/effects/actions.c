@@ -455,7 +455,7 @@ static int add_rows(actions *a, const cJSON *message, const struct display_actio
     const cJSON *list = json_get(message, "rows"), *uid;
     if (!list)
         return add_row(a, message, action, json_str(message, "row"), all, in_cell, e);
-    if (!action->several || !list->child)
+    if ((!action->several && !action->together) || !list->child)
         return err_set(e, ERR_USAGE, "%s is done to one row", action->name);
     cJSON_ArrayForEach(uid, list)
     {
@@ -464,6 +464,16 @@ static int add_rows(actions *a, const cJSON *message, const struct display_actio
             return -1;
     }
     return 0;
+}
+
+// One call for all rows.
+static void put_together(cJSON *all)
+{
+    cJSON *first = cJSON_Duplicate(all->child, true), *objects = cJSON_CreateArray();
+    while (all->child)
+        cJSON_AddItemToArray(objects, cJSON_DetachItemFromArray(all, 0));
+    json_set(first, "objects", objects);
+    cJSON_AddItemToArray(all, first);
 }
 
 // The arguments of the calls that the message asks for; new.
@@ -482,7 +492,11 @@ static cJSON *arguments_of(actions *a, const cJSON *message, const struct displa
         return STEAL(all);
     }
     port_flush(a->effects->spec.port); // so that `rows` has the latest changes
-    return add_rows(a, message, action, all, in_cell, e) == 0 ? STEAL(all) : NULL;
+    if (add_rows(a, message, action, all, in_cell, e) != 0)
+        return NULL;
+    if (action->together && all->child->next)
+        put_together(all);
+    return STEAL(all);
 }
 
 static int act_on(

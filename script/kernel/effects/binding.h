@@ -106,7 +106,8 @@ struct display_action {
     const char *more;    // further arguments, as JSON; NULL: none
     const char *takes;   // the argument that gets the text typed by the person; NULL: none is typed
     bool alone;
-    bool several; // a message may name many rows: asks one question, makes a call for each
+    bool several;  // a message may name many rows: asks one question, makes a call for each
+    bool together; // a message may name many rows: one call, with their arguments in "objects"
     // A pure binding that is called before the question, with the same arguments. Its result is
     // added to the arguments, with three exceptions. "diff" is shown in the question. "nothing"
     // says why there is nothing to do, and is the reply. {"display": number} is the reply, too: in

@@ -131,6 +131,26 @@ TEST(the_worst_come_first_when_the_table_or_a_person_asks)
     tabledata_free(t);
 }
 
+TEST(names_stand_in_natural_order_where_the_table_asks)
+{
+    static const char text[] =
+        "{\"columns\":[\"NAMESPACE\",\"NAME\",\"STATUS\"],\"natural\":true,\"rows\":["
+        "{\"uid\":\"1\",\"cells\":[\"a10\",\"web-1\",\"Running\"]},"
+        "{\"uid\":\"2\",\"cells\":[\"a9\",\"web-10\",\"Running\"]},"
+        "{\"uid\":\"3\",\"cells\":[\"a9\",\"web-2\",\"Error\"]}]}";
+    tabledata *t = load(text);
+    CHECK_STR(tabledata_at(t, 0)->uid, "3");
+    CHECK_STR(tabledata_at(t, 1)->uid, "2");
+    CHECK_STR(tabledata_at(t, 2)->uid, "1");
+    change(t, "[{\"uid\":\"4\",\"cells\":[\"a9\",\"web-3\",\"Running\"]}]");
+    CHECK_STR(tabledata_at(t, 1)->uid, "4");
+    tabledata_sort(t, 2, true); // equal ones stay in that order
+    CHECK_STR(tabledata_at(t, 0)->uid, "4");
+    CHECK_STR(tabledata_at(t, 1)->uid, "2");
+    CHECK_STR(tabledata_at(t, 3)->uid, "3");
+    tabledata_free(t);
+}
+
 TEST(wide_columns_come_where_there_is_room_and_they_say_something)
 {
     tabledata *t = load("{\"columns\":[\"NAME\",{\"name\":\"WHY\",\"wide\":true},"

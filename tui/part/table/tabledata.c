@@ -31,6 +31,7 @@ struct tabledata {
     size_t count, room;
     uint64_t came; // rows so far
     struct pattern filter;
+    bool natural; // rows without another order stand by their names: pod-9 before pod-10
     int sort;
     bool reverse, chosen; // the order is a person's
 };
@@ -80,6 +81,8 @@ static int compare_words(const char *a, const char *b)
     return *a && *b ? by : !*a - !*b; // empty entries come last
 }
 
+enum { NAMES = 2 }; // columns that name a row: of all namespaces, its own comes before the name
+
 static bool is_ordered(const tabledata *t)
 {
     return t->sort != TABLE_AS_IT_CAME;
@@ -96,7 +99,9 @@ static int compare(const tabledata *t, const struct table_row *a, const struct t
         by = compare_words(a->cells[t->sort], b->cells[t->sort]);
     if (by)
         return t->reverse ? -by : by;
-    return (a->number > b->number) - (a->number < b->number);
+    for (int i = 0; t->natural && !by && i < t->n_columns && i < NAMES; i++)
+        by = strverscmp(a->cells[i], b->cells[i]);
+    return by ? by : (a->number > b->number) - (a->number < b->number);
 }
 
 static int compare_rows(const void *a, const void *b, void *t)
@@ -390,6 +395,7 @@ void tabledata_load(tabledata *t, const cJSON *table)
     load_columns(t, table);
     if (!t->chosen || t->sort >= t->n_columns)
         t->sort = own_order(t, table);
+    t->natural = json_bool_or(table, "natural", false);
     cJSON_ArrayForEach(row, json_get(table, "rows"))
     {
         put_row(t, columns, row);
@@ -479,6 +485,11 @@ size_t tabledata_find(const tabledata *t, const char *uid)
 {
     const struct table_row *r = find(t, uid);
     return r && r->shown ? position(t, r) : SIZE_MAX;
+}
+
+const struct table_row *tabledata_row(const tabledata *t, const char *uid)
+{
+    return find(t, uid);
 }
 
 bool tabledata_has(const tabledata *t, const char *uid)

@@ -30,7 +30,8 @@ enum { TABLE_AS_IT_CAME = -1, TABLE_SICK_FIRST = -2 };
 typedef struct tabledata tabledata;
 tabledata *tabledata_new(void);
 void tabledata_free(tabledata *t);
-// Replaces all rows and columns. Of two rows with one uid the later counts. The filter stays, and
+// Replaces all rows and columns. "natural" of the table: rows that no other order tells apart are
+// ordered by their names. Of two rows with one uid the later counts. The filter stays, and
 // so does the order that a person has chosen; before that, the table's "order" is used. "keep"
 // lists the columns that stay when there is no room for all.
 void tabledata_load(tabledata *t, const cJSON *table);
@@ -51,7 +52,8 @@ size_t tabledata_count(const tabledata *t); // how many rows match
 const struct table_row *tabledata_at(const tabledata *t, size_t i);
 size_t tabledata_find(const tabledata *t, const char *uid); // SIZE_MAX: it is missing, or hidden
 
-bool tabledata_has(const tabledata *t, const char *uid); // also hidden
+const struct table_row *tabledata_row(const tabledata *t, const char *uid); // also hidden; NULL
+bool tabledata_has(const tabledata *t, const char *uid);                    // also hidden
 
 // Shows the rows that have an entry which matches; the pattern is one of base/data/pattern.h.
 void tabledata_filter(tabledata *t, const char *pattern);
