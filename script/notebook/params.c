@@ -399,6 +399,21 @@ static int give_table(struct param *p, const char *text, err *e)
     return 0;
 }
 
+// For a default that is nil nothing tells the type: a number or a boolean is one if it is printed
+// as it was given, so that "3.10" and "007" stay texts, and so does a secret.
+static cJSON *plain_value(const struct param *p, const char *value)
+{
+    enum param_type type = PARAM_NIL;
+    cJSON *read = NULL;
+    AUTO_BUF printed = {0};
+    const char *end = p->as->read(value, &type, &read);
+    AUTO_JSON *new = read;
+    if (!end || *end || secret_name(p->name) || !(type == PARAM_NUMBER || type == PARAM_BOOLEAN))
+        return NULL;
+    p->as->print(new, &printed);
+    return str_eq(buf_cstr(&printed), value) ? STEAL(new) : NULL;
+}
+
 static int give(struct param *p, const char *value, err *e)
 {
     cJSON *new = NULL;
@@ -423,8 +438,8 @@ static int give(struct param *p, const char *value, err *e)
     if (p->type == PARAM_NUMBER && !fits)
         return err_set(e, ERR_USAGE, "%s: it is a number, as %s, not \"%s\"", p->name, shown,
             shown_value(p, value));
-    if (p->type == PARAM_NIL && str_eq(value, p->as->none))
-        new = cJSON_CreateNull();
+    if (p->type == PARAM_NIL)
+        new = str_eq(value, p->as->none) ? cJSON_CreateNull() : plain_value(p, value);
     take(p, new ? new : cJSON_CreateString(value));
     if (spelled) { // as it was written: 1e-3, 0x10
         free(p->given);

@@ -116,6 +116,30 @@ TEST(given_values_become_a_cell_after_it)
     CHECK_INT(notebook_count(nb), 3);
 }
 
+// Of a parameter without a type, base = nil.
+static void check_untyped(const char *given, const char *source)
+{
+    err e = {0};
+    AUTO_FREE char *assignment = str_fmt("base=%s", given);
+    load();
+    CHECK_OK(params_give(&ps, assignment, &e) == 0, e);
+    CHECK_OK(params_inject(&ps, nb, &e) == 0, e);
+    CHECK_STR(notebook_cell(nb, 1)->source, source);
+}
+
+TEST(a_parameter_that_is_nil_takes_numbers_and_booleans)
+{
+    check_untyped("0", "base = 0");
+    check_untyped("-2.5", "base = -2.5");
+    check_untyped("true", "base = true");
+    check_untyped("nil", "base = nil");
+    check_untyped("3.10", "base = \"3.10\"");
+    check_untyped("007", "base = \"007\"");
+    check_untyped("0x10", "base = \"0x10\"");
+    check_untyped("10m", "base = \"10m\"");
+    check_untyped("", "base = \"\"");
+}
+
 static int give_json(const char *name, const char *json, err *e)
 {
     AUTO_JSON *value = json_parse(json, strlen(json), e);
