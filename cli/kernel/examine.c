@@ -8,6 +8,8 @@
 #include "base/str.h"
 #include "cli/kernel/link.h"
 #include "cli/say.h"
+#include "k8s/client/kinds/known.h"
+#include "k8s/client/why/why.h"
 #include "k8s/image/oci.h"
 #include "k8s/image/registry/trust.h"
 
@@ -61,7 +63,7 @@ static const char *remedy_of(err_code code)
                                    : "is the address right, is a VPN or a proxy needed?";
 }
 
-static bool examine_cluster(struct exam *x)
+static bool examine_cluster(struct exam *x, bool *sandbox)
 {
     err e = {0};
     const kubeconfig *k = client_config(x->link.client);
@@ -73,6 +75,7 @@ static bool examine_cluster(struct exam *x)
     }
     found("cluster", "ok", NULL, "context %s, %s, Kubernetes %s", k->context, k->server,
         json_str_or(version, "gitVersion", "?"));
+    *sandbox = strstr(json_str_or(version, "gitVersion", ""), "+firesteel-");
     return true;
 }
 
@@ -109,6 +112,48 @@ static void examine_rights(struct exam *x)
     else
         found("rights", "ok", NULL,
             "namespace %s: pods, their logs, jobs, and what else notebooks make", ns);
+}
+
+// One operator, of the kinds whose row has these labels, if the server has the first of them.
+// Returns false when it does nothing for this namespace.
+static bool examine_operator(struct exam *x, const struct known *row, buf *out)
+{
+    const char *ns = client_config(x->link.client)->namespace_;
+    AUTO_FREE char *kind = str_fmt("%s.%s", row->kind, row->group);
+    if (!client_resource(x->link.client, &x->patience, kind, NULL))
+        return true;
+    const struct resource *r =
+        client_resource(x->link.client, &x->patience, "deployments.apps", NULL);
+    AUTO_JSON *list = r ? client_list(x->link.client, &x->patience, r, NULL,
+                              &(struct list_query){.labels = row->operators}, NULL)
+                        : NULL;
+    AUTO_BUF told = {0};
+    bool ready = why_operators(json_get(list, "items"), ns, &told);
+    buf_fmt(out, "%s%s: %s", out->len ? ". " : "", row->kind,
+        told.len ? buf_cstr(&told) + strlen("; ")
+        : list   ? "no Deployment of its operator can be seen"
+                 : "Deployments of its operator cannot be listed");
+    return ready || !list;
+}
+
+// Kinds that the cluster has, and what acts on them. Of kinds with one operator the first is named.
+static void examine_operators(struct exam *x)
+{
+    AUTO_BUF text = {0};
+    const struct known *row;
+    bool good = true;
+    for (size_t i = 0; (row = known_at(i)); i++) {
+        size_t first = 0;
+        while (row->operators && !str_eq(known_at(first)->operators, row->operators))
+            first++;
+        if (row->operators && first == i)
+            good &= examine_operator(x, row, &text);
+    }
+    if (!text.len)
+        buf_str(&text, "none of the kinds that need one are there; plain Jobs need none");
+    found("operators", good ? "ok" : "warn",
+        "who runs the cluster has to start it, or let it watch your namespace", "%s",
+        buf_cstr(&text));
 }
 
 struct place {
@@ -226,8 +271,12 @@ static void examine_all(struct exam *x)
     pthread_t other;
     open_client(x);
     bool apart = pthread_create(&other, NULL, examine_registry_apart, x) == 0;
-    if (x->link.client && examine_cluster(x))
+    bool sandbox = false;
+    if (x->link.client && examine_cluster(x, &sandbox)) {
         examine_rights(x);
+        if (!sandbox) // it plays them itself
+            examine_operators(x);
+    }
     if (apart)
         pthread_join(other, NULL);
 }

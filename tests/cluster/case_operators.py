@@ -4,6 +4,7 @@ import json
 import os
 
 import images
+import tap
 from place import REGISTRY, SPARK, Place, with_spark
 from tap import SOURCE
 
@@ -20,6 +21,17 @@ def test_recipe_10_on_spark(t):
         assert text in done.out, (text, done)
     assert "no Deployment of an operator" not in done.out, done
     assert not place.left(kinds="sparkapplications")
+
+
+def test_doctor_names_operators(t):
+    place = Place(t, SPARK)
+    found = {f["name"]: f for f in json.loads(tap.sh(tap.FIRESTEEL, "doctor", "-o", "json", "-n", place.namespace, env=place.env).out)}["operators"]
+    assert found["state"] == "ok", found
+    for operator in ("SparkApplication: Deployment spark-operator-controller in namespace spark-operator is ready",
+                     "MPIJob: Deployment mpi-operator in namespace mpi-operator is ready"):
+        assert operator in found["text"], found
+    found = {f["name"]: f for f in json.loads(tap.sh(tap.FIRESTEEL, "doctor", "-o", "json", "-n", "kube-system", env=place.env).out)}["operators"]
+    assert found["state"] == "warn" and "watches default,spark-1,spark-2,spark-3 only" in found["text"], found
 
 
 # A pod's environment is what only the webhook brings there.
