@@ -262,6 +262,9 @@ end
 if on ~= "here" then
   local add = { "prepare.py", [from] = "/work/tables" }
   if packages then
+    -- Packages that do not fit one another say so here, not in the ranks, after Spark's stage.
+    local python = (packages:match "^(.-)/lib/python" or "") .. "/bin/python3"
+    sh({ fs.exists(python) and python or "python3", "-c", "import pyarrow.parquet" }, { env = { PYTHONPATH = packages } })
     add[packages .. "/pyarrow"], add[packages .. "/numpy"], add[packages .. "/numpy.libs"] =
       "/opt/packages/pyarrow", "/opt/packages/numpy", "/opt/packages/numpy.libs"
   end

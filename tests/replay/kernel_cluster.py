@@ -274,6 +274,54 @@ def test_a_preflight_asks_for_registries_and_bases(t):
     assert "error: the base image 127.0.0.1:9/b:1 is not here, and cannot be pulled" in told, told
 
 
+def refused_in_advance(t, *cells, code=1):
+    k = Kernel(t, cell('gpus = 1\nbase = nil\non = "jobs"', 'tags=["parameters"]') + "".join(cells), "--allow", "cluster", headless=True, env=sandbox(t))
+    k.finish()
+    assert k.code == code, (k.code, k.text(name="stderr"))
+    return k.text(name="stderr")
+
+
+def test_a_preflight_follows_variables_to_a_base_image(t):
+    build = cell('if go then image.build { from = spark, tag = "x:1" } end', 'Build effects="cluster"')
+    told = refused_in_advance(t, cell('host = "127.0.0.1:9"\nspark = base or k8s.version().sandbox and host .. "/spark:3" or nil'), build)
+    assert "error: the base image 127.0.0.1:9/spark:3 is not here, and cannot be pulled" in told, told
+    told = refused_in_advance(t, cell("spark = base or not k8s.version().sandbox and 'a/b' or nil"), build, code=0)
+    assert "base image" not in told, told  # it is nil
+    for unknown in ("spark = os.date()", "if base then\n  spark = 'a'\nend\nspark = 'b'"):
+        told = refused_in_advance(t, cell(unknown), build, code=0)
+        assert "note: whether the base image (from = spark) is to be had is known when cell 3 (Build) runs" in told, told
+
+
+def test_a_preflight_counts_what_engines_ask_for(t):
+    """No node of the sandbox has a GPU; a queue that is not there; an engine that is not chosen asks for nothing."""
+    engine = 'engine = on == "%s" and k8s.jobs { image = img, executors = 3, cpu = "100m", gpu = gpus, network_policy = false } or nil'
+    told = refused_in_advance(t, cell(engine % "jobs", 'Engine effects="cluster"'))
+    assert "error: no node is large enough for the pod (0.1 CPU, 1 nvidia.com/gpu)" in told, told
+    told = refused_in_advance(t, cell(engine % "mpijob", 'Engine effects="cluster"'), code=0)
+    assert "nvidia" not in told, told
+    told = refused_in_advance(t, cell('engine = k8s.mpijob { image = "x:1", executors = 1, cpu = 4000, service_account = "robot", network_policy = false }', 'Engine effects="cluster"'))
+    assert "no node is large enough for the launcher (4000 CPU)" in told and "no service account robot, which the worker runs as" in told, told
+    assert "note:" not in told, told
+
+
+def test_what_a_preflight_refuses_has_nothing_to_clean_up(t):
+    """Cells of when= run after failures of cells, not after one that came before the first."""
+    k = Kernel(t, cell('gpus = 1', 'tags=["parameters"]') + cell('engine = k8s.jobs { image = "x:1", executors = 1, gpu = gpus, network_policy = false }', 'effects="cluster"') +
+               cell("print 'cleaned'", 'when="always"') + cell("print 'failed'", 'when="failed"'), "--allow", "cluster", headless=True, env=sandbox(t))
+    k.finish()
+    assert k.code == 1 and "no cell was run" in k.of("error")[0]["message"], k.of("error")
+    assert "cleaned" not in k.text() and "failed" not in k.text(), k.text()
+
+
+def test_what_a_webhook_refuses_is_not_left_over(t):
+    proxy, env = behind_faults(t)
+    proxy.plan("create configmaps", "failed calling webhook")
+    k = Kernel(t, cell('pcall(k8s.create, { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "m" } })', 'effects="cluster"'), *GRANTED, "--no-preflight",
+               headless=True, env=env)
+    assert k.finish(60 * PATIENCE) == 0 and proxy.faults, (k.code, proxy.kinds)
+    assert [l["phase"] for l in k.of("ledger")][-1] == "failed", k.of("ledger")
+
+
 def test_a_state_that_does_not_exist_is_refused_at_once(t):
     message, _ = reaching(t, JOB.format(name="works", code=0).replace("echo", "sleep 60; echo"), "COMPLETED")
     assert message == "a Job has no state COMPLETED; did you mean Complete?", message

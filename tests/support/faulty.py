@@ -2,7 +2,7 @@
 """A proxy before an API server that answers some kinds of requests with an error, or never.
 
     proxy = Faulty(kubeconfig, folder)   proxy.kubeconfig leads through it (plain HTTP on loopback)
-    proxy.plan("list pods", 403)         from now on each request of this kind is answered so; once=True: the first alone
+    proxy.plan("list pods", 403)         from now on each request of this kind is answered so; once=True: the first alone; a text: 500 with it
     proxy.calm()                         all goes through; who waits for an answer that never comes loses its connection
     proxy.kinds                          how many requests of each kind came: a Counter
     proxy.faults                         how many were answered by us
@@ -41,9 +41,10 @@ def kind_of(method, target):
     return f"{'check' if 'dryRun' in query else verb} {plural}{'/' + sub if sub else ''}"
 
 
-def refusal(code, kind):
+def refusal(fault, kind):
+    code, message = (500, f'{fault} "w.test"') if isinstance(fault, str) else (fault, f"the proxy answers {fault} to {kind}")
     body = json.dumps({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "reason": REASONS[code],
-                       "message": f"the proxy answers {code} to {kind}"}).encode()
+                       "message": message}).encode()
     return (b"HTTP/1.1 %d X\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: %d\r\n\r\n"
             % (code, len(body))) + body
 

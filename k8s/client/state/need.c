@@ -50,8 +50,16 @@ static void take_spec(const cJSON *spec, struct need *n)
 {
     const cJSON *c;
     int64_t cpu = 0, bytes = 0;
+    bool cpu_open = false, bytes_open = false;
     cJSON_ArrayForEach(c, json_get(spec, "containers"))
     {
+        const cJSON *limits = json_path(c, "resources.limits");
+        int64_t limit_cpu = milli_of(json_get(limits, "cpu")),
+                limit_bytes = milli_of(json_get(limits, "memory")) / 1000;
+        n->limit_cpu += limit_cpu;
+        n->limit_bytes += limit_bytes;
+        cpu_open |= !limit_cpu;
+        bytes_open |= !limit_bytes;
         n->milli_cpu += milli_of(requested(c, "cpu"));
         n->bytes += milli_of(requested(c, "memory")) / 1000;
         add_devices(c, n);
@@ -61,6 +69,8 @@ static void take_spec(const cJSON *spec, struct need *n)
         cpu = larger(cpu, milli_of(requested(c, "cpu")));
         bytes = larger(bytes, milli_of(requested(c, "memory")) / 1000);
     }
+    n->limit_cpu = cpu_open ? 0 : n->limit_cpu;
+    n->limit_bytes = bytes_open ? 0 : n->limit_bytes;
     n->milli_cpu = larger(n->milli_cpu, cpu);
     n->bytes = larger(n->bytes, bytes);
     n->account = json_str(spec, "serviceAccountName");
@@ -187,6 +197,12 @@ static void add_asks(const cJSON *object, const char *asks, struct need *out, si
         for (int i = 0; add_asked(object, role, paths, rest, i, out, n) && many;)
             i++;
     }
+}
+
+void need_of_pod(const cJSON *pod, struct need *out)
+{
+    size_t n = 0;
+    add_template(pod, "pod", 1, out, &n);
 }
 
 size_t needs_of(const cJSON *object, struct need *out)

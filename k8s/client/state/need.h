@@ -14,6 +14,8 @@ struct need {
     int64_t milli_cpu, bytes; // the requests of one pod; 0: it asks for none, or it is not known
     const char *device;       // "nvidia.com/gpu"; NULL: none
     int64_t devices;
+    int64_t limit_cpu,
+        limit_bytes;       // what it may use at most; 0: one of its containers has no limit
     const char *account;   // the service account; NULL: the namespace's default
     const cJSON *secrets;  // [{"name"}] or ["name"], of the registries; NULL
     const cJSON *metadata; // of the pods: labels and annotations; NULL
@@ -23,3 +25,5 @@ struct need {
 // whose row says where its pods' templates are (kinds/known.h); others have none. Returns how many.
 // Strings are borrowed from the object.
 size_t needs_of(const cJSON *object, struct need *out);
+// The need of a pod, also of an item of a list, which does not say its kind.
+void need_of_pod(const cJSON *pod, struct need *out);

@@ -67,6 +67,7 @@ end
 --       driver = "label=value,…",        -- selects the driver's pod. Its log is the output: progress, results and all.
 --       container = "name",              -- of that pod; nil: its only one
 --       pods = "label=value,…",          -- selects all pods of the job: of these it is told why one does not start
+--       log = "title",                   -- the driver's log has lines of Spark, which are folded: a log of this title has all; nil: none
 --     }
 --   })
 --
@@ -83,19 +84,21 @@ end
 -- The job has ended well when the driver has told the results; it has failed when the driver's pod, or `main`, has. Until
 -- the driver says something, start_timeout counts, and what keeps pods from starting is told below the cell.
 local engine_of = { __name = "engine" }
-local engines = {}
+local engines, makers = {}, {}
 
 local FOLDER = "/run/firesteel"
 
 -- core.hvd_engine(name, engine) → the constructor, which checks its options against what is told of `name`.
 function core.hvd_engine(name, engine)
   engine.name = name
-  return function(options)
+  local function make(options)
     local copy = {}
     for key, value in pairs(core.check(name, options)) do copy[key] = value end
     engines[copy] = engine
     return setmetatable(copy, engine_of)
   end
+  makers[make] = true
+  return make
 end
 
 setmetatable(engines, { __mode = "k" })
@@ -192,6 +195,23 @@ local function run_on(packed, options)
     packed = packed, np = np, engine = engine.name, says = engine.says, namespace = on.namespace, plan = plan, env = env,
     start_timeout = core.duration(options.start_timeout or 600),
   })
+end
+
+-- The objects that an engine would make with these options, whose job and image have the name `name`: for the preflight. Options
+-- that are wrong raise. nil: k8s has no such engine.
+function core.hvd_objects(engine, options, name)
+  local ok, make = pcall(function() return k8s[engine] end)
+  if not ok or not makers[make] then return nil end
+  local made = make(options)
+  local np = options.executors and options.executors * (options.cores or 1) or 1
+  local function named(value)
+    if type(value) == "string" then return (value:gsub("@job@", name)) end
+    if type(value) ~= "table" then return value end
+    local copy = setmetatable({}, getmetatable(value))
+    for key, item in pairs(value) do copy[named(key)] = named(item) end
+    return copy
+  end
+  return named(engines[made].plan(made, job_of({}, np, made)).objects)
 end
 
 -- The arguments with their number, as table.pack has it: where a list with nils ends, nobody could tell once it has travelled.

@@ -290,6 +290,8 @@ static bool is_open(const cJSON *value, const char *open)
 static void dry_run(struct flight *f)
 {
     err e = {0};
+    if (f->engine_s)
+        return;
     if (is_open(f->object, f->open)) {
         add(f, FLIGHT_NOTE, NULL,
             "parts of %s are known when its cell runs: kind, namespace and rights were checked",
@@ -343,8 +345,8 @@ static void check_object(struct flight *f)
     dry_run(f);
 }
 
-// {"objects": manifests, "verbs": "create" or "apply" of each, "open": the word in them for what is
-// not known yet} → {"findings":
+// {"objects": manifests, "verbs": "create", "apply" or "run" (by an engine) of each, "open": the
+// word in them for what is not known yet} → {"findings":
 // [{"level", "what", "next"}], "server", "context"}
 int k8s_preflight(call *c, const cJSON *args, cJSON **result, err *e)
 {
@@ -365,12 +367,14 @@ int k8s_preflight(call *c, const cJSON *args, cJSON **result, err *e)
         const char *ns = json_path_str(object, "metadata.namespace");
         f.object = object;
         f.ns = f.t.ns = ns && *ns ? ns : json_str_or(args, "namespace", home);
-        f.applies =
-            str_eq(cJSON_GetStringValue(cJSON_GetArrayItem(json_get(args, "verbs"), i++)), "apply");
+        const char *verb = cJSON_GetStringValue(cJSON_GetArrayItem(json_get(args, "verbs"), i++));
+        f.applies = str_eq(verb, "apply");
+        f.engine_s = str_eq(verb, "run");
         check_object(&f);
     }
     flight_room(&f);
     free(f.all);
+    cJSON_Delete(f.hooks);
     *result = cJSON_CreateObject();
     json_set_str(*result, "context", client_config(f.t.client)->context);
     json_set_str(*result, "server", client_config(f.t.client)->server);

@@ -18,13 +18,15 @@ struct flight {
     struct patience quick; // of the last question
     bool silent;           // a question had no answer: the others wait less
     const cJSON *object;
-    bool applies; // it may be there
+    bool applies;  // it may be there
+    bool engine_s; // an engine of hvd.run makes it, with a function that nobody has packed yet
     const char *ns;
     const char *open; // stands for what is not known yet; NULL: all is known
     struct need needs[NEEDS_MAX];
     size_t n_needs;
     struct asked *all; // of the objects so far
     size_t n_all;
+    cJSON *hooks;    // of all webhook configurations; NULL: not read yet
     cJSON *findings; // [{"level", "what", "next"}]
 };
 

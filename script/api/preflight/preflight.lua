@@ -71,6 +71,93 @@ local function tables(cells, parameters)
   return found, unread
 end
 
+-- The expression that is assigned to a variable, if that happens once, at the start of a line, in a cell that always runs.
+local function assigned(cells, name)
+  local found
+  for _, cell in ipairs(cells) do
+    for space, expression in ("\n" .. (cell.lua and cell.text or "")):gmatch("\n([^\n]-)%f[%w_]" .. name .. "[ \t]*=[ \t]*([^=\n][^\n]*)") do
+      if found or not (space == "" or space == "local ") or not cell.always then return nil end
+      found = expression
+    end
+  end
+  return found
+end
+
+-- The value of an expression as far as parameters, the server's version and variables of cells determine it; nil: they do not, or
+-- it is nil; then the second result is true.
+local function value_of(args, expression, deep)
+  local source = expression:gsub("%s%-%-.*$", ""):gsub("k8s%.version%s*%(%s*%)", "known_version")
+  local values = {}
+  for name, value in pairs(args.parameters) do values[name] = value end
+  if source:find("known_version", 1, true) then
+    args.version = args.version or select(2, pcall(core.call, "k8s.version", {}))
+    values.known_version = args.version
+  end
+  for name in source:gmatch "%f[%w_.]([%a_][%w_]*)" do
+    local from = values[name] == nil and (deep or 0) < 4 and assigned(args.cells, name)
+    if from then
+      local value, is_nil = value_of(args, from, (deep or 0) + 1)
+      values[name] = is_nil and core.null or value
+    end
+  end
+  local value = core.known(values, nil, source)
+  return value, value == nil and core.known(values, nil, ("(%s) == nil"):format(source)) == true
+end
+
+-- The named fields of a table in the source: { name = expression }.
+local function fields_of(source)
+  local fields, depth, from, quote = {}, 0, 2, nil
+  local function take(to)
+    local name, expression = source:sub(from, to):match "^%s*([%a_][%w_]*)%s*=%s*(.-)%s*$"
+    if name and expression:sub(1, 1) ~= "=" then fields[name] = expression end
+    from = to + 2
+  end
+  for at = 2, #source - 1 do
+    local c = source:sub(at, at)
+    if quote then
+      quote = c ~= quote and quote or nil
+    elseif c == '"' or c == "'" then
+      quote = c
+    elseif c:find "[%(%[{]" then
+      depth = depth + 1
+    elseif c:find "[%)%]}]" then
+      depth = depth - 1
+    elseif depth == 0 and c:find "[,;]" then
+      take(at - 1)
+    end
+  end
+  take(#source - 1)
+  return fields
+end
+
+-- Is an engine certainly asked for, behind this text of its line? "engine = on == 'jobs' and " is, if the parameters say so.
+local function is_chosen(args, before)
+  local condition = before:match "^[%a_][%w_]*%s*=%s*(.-)%s+and%s*$"
+  return is_plain(before) or (condition and value_of(args, condition) == true) or before:find "^[%a_][%w_]*%s*=%s*hvd%.run%s*%(.*on%s*=%s*$"
+end
+
+-- Options of engines that tell what pods ask for, and where.
+local ASKS = { executors = true, cores = true, cpu = true, memory = true, gpu = true, namespace = true, queue = true, priority = true,
+  service_account = true, pull_secrets = true, node_selector = true, tolerations = true, network_policy = true, labels = true }
+
+-- What engines of hvd.run are going to make, as far as parameters determine it.
+local function of_engines(args)
+  local found = {}
+  for _, cell in ipairs(args.cells) do
+    local text = "\n" .. (cell.lua and cell.always and cell.text or "")
+    for before, engine, at in text:gmatch "\n([^\n]-)k8s%.(%a+)%s*()%{" do
+      local source = is_chosen(args, before) and text:match("^%b{}", at)
+      local options = { image = open }
+      for name, expression in pairs(source and fields_of(source) or {}) do
+        if ASKS[name] then options[name] = value_of(args, expression) end
+      end
+      local ok, objects = pcall(core.hvd_objects, engine, options, open)
+      for _, object in ipairs(ok and source and objects or {}) do found[#found + 1] = object end
+    end
+  end
+  return found
+end
+
 -- Does the notebook itself make objects of this kind, in a way that cannot be read here? ("imagePullSecrets" makes no Secret.)
 local function makes(cells, words)
   for _, cell in ipairs(cells) do
@@ -129,11 +216,15 @@ local function look_at_images(args, found)
   for _, cell in ipairs(args.cells) do pushes = pushes or (not cell.path and cell.text:find ":push%s*%(%s*%)") end
   for _, cell in ipairs(args.cells) do
     for build in (cell.path and "" or cell.text):gmatch "image%.build%s*(%b{})" do
-      local tag = core.known(args.parameters, nil, build:match "tag%s*=%s*([^,}]+)" or "nil")
-      local from = core.known(args.parameters, nil, build:match "from%s*=%s*([^,}]+)" or "nil")
+      local fields = fields_of(build)
+      local tag = value_of(args, fields.tag or "nil")
+      local from, is_nil = value_of(args, fields.from or "nil")
       if pushes and type(tag) == "string" then
         local ok, why = pcall(core.call, "image.resolve", { ref = tag })
         if not ok then found { level = "error", what = "the image cannot be pushed: " .. tostring(why) } end
+      end
+      if from == nil and not is_nil then
+        found { level = "note", what = ("whether the base image (from = %s) is to be had is known when %s runs"):format(fields.from, cell.name) }
       end
       if type(from) == "string" and not here(from) then
         local ok, image = pcall(core.call, "image.resolve", { ref = from })
@@ -205,6 +296,7 @@ local function look_at_objects(args)
   end
   local written, others = tables(args.cells, args.parameters)
   for _, one in ipairs(written) do add(one.object, one.verb) end
+  for _, object in ipairs(of_engines(args)) do add(object, "run") end
   local flight = { findings = {}, context = "" }
   if #objects > 0 then flight = core.call("k8s.preflight", { objects = objects, verbs = verbs, open = open }) end
   look_at_images(args, function(finding) flight.findings[#flight.findings + 1] = finding end)

@@ -234,21 +234,34 @@ static void check_hook(struct flight *f, const cJSON *hook)
     flight_add(f, FLIGHT_ERROR, what, next);
 }
 
-void flight_hooks(struct flight *f)
+// All webhooks, read once for all objects.
+static const cJSON *hooks_of(struct flight *f)
 {
     static const char *const kinds[] = {
         "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"};
+    if (f->hooks)
+        return f->hooks;
+    f->hooks = cJSON_CreateArray();
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
         AUTO_JSON *all = k8s_items(&f->t, flight_ask(f), "admissionregistration.k8s.io/v1",
             kinds[i], NULL, &(struct list_query){0}, NULL);
-        const cJSON *configuration, *hook;
+        cJSON *configuration, *hook;
         cJSON_ArrayForEach(configuration, all)
         {
-            cJSON_ArrayForEach(hook, json_get(configuration, "webhooks"))
-            {
-                check_hook(f, hook);
-            }
+            cJSON *list = cJSON_GetObjectItemCaseSensitive(configuration, "webhooks");
+            while ((hook = cJSON_DetachItemFromArray(list, 0)))
+                cJSON_AddItemToArray(f->hooks, hook);
         }
+    }
+    return f->hooks;
+}
+
+void flight_hooks(struct flight *f)
+{
+    const cJSON *hook;
+    cJSON_ArrayForEach(hook, hooks_of(f))
+    {
+        check_hook(f, hook);
     }
 }
 

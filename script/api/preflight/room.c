@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The part of k8s.preflight that counts: is there a node large enough for each pod, is there room
 // for all of them now, and what do the namespace's quotas leave?
+#include "base/data/hashmap.h"
 #include "base/data/quantity.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -100,23 +101,26 @@ static void take(struct room *r, const struct devices *d, const struct need *n)
 static void take_pods(
     struct room *rooms, const struct devices *d, const cJSON *nodes, const cJSON *pods)
 {
-    cJSON *pod;
+    hashmap *places = hashmap_new_borrowing();
+    const cJSON *pod, *node;
+    size_t i = 0, at;
+    cJSON_ArrayForEach(node, nodes)
+    {
+        const char *name = json_path_str(node, "metadata.name");
+        if (name)
+            hashmap_set(places, name, strlen(name), i);
+        i++;
+    }
     cJSON_ArrayForEach(pod, pods)
     {
         const char *name = json_path_str(pod, "spec.nodeName");
-        struct need needs[NEEDS_MAX];
-        json_set_str(pod, "kind", "Pod"); // items of a list do not say it
-        if (!name || needs_of(pod, needs) != 1)
+        struct need need;
+        if (!name || !hashmap_get(places, name, strlen(name), &at))
             continue;
-        size_t i = 0;
-        const cJSON *node;
-        cJSON_ArrayForEach(node, nodes)
-        {
-            if (str_eq(json_path_str(node, "metadata.name"), name))
-                take(&rooms[i], d, &needs[0]);
-            i++;
-        }
+        need_of_pod(pod, &need);
+        take(&rooms[at], d, &need);
     }
+    hashmap_free(places);
 }
 
 static void add_size(buf *out, const struct need *n)

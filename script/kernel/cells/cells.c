@@ -123,7 +123,7 @@ static void run_plan(lua_State *L, execution *x)
 static void run_preflight(lua_State *L, execution *x)
 {
     get_hook(L, "preflight");
-    luajson_push(L, x->preflight);
+    luajson_push_whole(L, x->preflight); // a parameter that is nil is known, too
     lua_call(L, 1, 0);
     cJSON_Delete(STEAL(x->preflight));
 }

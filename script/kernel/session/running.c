@@ -619,9 +619,10 @@ static void finish(kernel *k, execution *x)
     AUTO_FREE char *words = x->name ? str_fmt("%s: %s", x->name, x->message) : NULL;
     remember(k, x, x->failure, words ? words : x->message);
     take_back(k);
-    if (!k->interrupted) // an interrupt has cleared the queue already; these cells were queued
-                         // later
-        forget_queue(k, true);
+    // An interrupt has cleared the queue already; these cells were queued later. What a preflight
+    // has refused left nothing to clean up.
+    if (!k->interrupted)
+        forget_queue(k, !x->preflight);
 }
 
 // A headless run has executed all its cells.
