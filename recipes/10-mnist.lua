@@ -137,11 +137,11 @@ img = image.build { from = spark, add = { "trainer.lua", "data/mnist" }, tag = t
 app = k8s.create "sparkapp.yaml"
 app:watch()                               -- returns at once; the table below stays live
 
--- %% Running timeout="5m"
-expect(app):reaches("RUNNING", "4m")
+-- %% Running timeout="35m"
+expect(app):reaches("RUNNING", "4m")      -- while a node pulls the image the time stands still
 k8s.list("pods", { selector = "sparkoperator.k8s.io/app-name=" .. app.name })
 
--- %% Wait timeout="15m"
+-- %% Wait timeout="45m"
 expect(app):reaches("COMPLETED", "10m")   -- FAILED ends it at once, with the cause
 
 -- %% What happened

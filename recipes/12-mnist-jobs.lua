@@ -94,7 +94,7 @@ end
 -- ## Training
 -- Output comes by rank, progress and curves stand below the cell. The time is that from the first object to the results.
 
--- %% Run timeout="15m"
+-- %% Run timeout="45m"
 engine = on == "jobs" and k8s.jobs { image = img, executors = ranks, namespace = namespace, cpu = cpu, gpu = gpus } or nil
 result = hvd.run(train, { args = { 0.001, 64, epochs }, np = ranks, on = engine, start_timeout = "5m" })
 seconds = result.seconds

@@ -74,7 +74,7 @@ img = image.build { add = { "data/mnist" }, tag = tag }:push()
 -- ## Training
 -- A NetworkPolicy comes with the job, so that only its own pods reach its ranks. All of it is removed when the results are here.
 
--- %% Run timeout="15m"
+-- %% Run timeout="45m"
 engine = k8s.mpijob { image = img, executors = ranks, namespace = namespace, cpu = cpu, gpu = gpus }
 result = hvd.run(train, { args = { 0.001, 64, epochs }, np = ranks, on = engine, start_timeout = "5m" })
 history, checkpoint = result:rank(0)

@@ -65,7 +65,7 @@ local engines = {
 }
 engine = assert(engines[on], "on is here, jobs, mpijob or spark")()
 
--- %% Run timeout="10m"
+-- %% Run timeout="40m"
 result = hvd.run(magic, { args = { 10 }, np = ranks, on = engine, start_timeout = "5m" })
 print(table.concat(result:ranks(), " "))
 

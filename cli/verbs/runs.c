@@ -9,6 +9,7 @@
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "cli/print/print.h"
+#include "script/journal/runs/cost.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -30,6 +31,15 @@ static char *number_text(int64_t n)
 
 static char *column_text(const struct column *c, const cJSON *row)
 {
+    static const char *const sizes[] = {"asked_memory", "peak_memory"};
+    for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
+        const cJSON *bytes = str_eq(c->field, sizes[i]) ? json_get(row, sizes[i]) : NULL;
+        buf text = {0};
+        if (!cJSON_IsNumber(bytes))
+            continue;
+        cost_memory(bytes->valuedouble, &text);
+        return buf_take(&text);
+    }
     const cJSON *seconds = str_eq(c->field, "seconds") ? json_get(row, "seconds") : NULL;
     if (seconds)
         return runs_took(json_str(row, "state"), (int64_t)(seconds->valuedouble * CLOCK_SEC));
@@ -448,7 +458,9 @@ static int run(struct cli *cli, int argc, char **argv)
             .list = &where},
         {"sort", 0, "FIELD", "by a field, as val_accuracy; -val_accuracy: the largest first",
             .text = &wish.sort},
-        {"columns", 0, "FIELD,…", "these fields: of the run, parameters, metrics or tags",
+        {"columns", 0, "FIELD,…",
+            "these fields: of the run, parameters, metrics or tags; cpu_hours, gpu_hours, "
+            "peak_memory, … of its pods",
             .text = &columns},
         {"children", 0, NULL, "the runs' trials and measurements, instead of the runs",
             .given = &wish.children},

@@ -12,6 +12,7 @@
 #include "script/journal/file/reader.h"
 #include "script/journal/fold/fold.h"
 #include "script/journal/origin.h"
+#include "script/journal/runs/cost.h"
 #include "script/journal/runs/runs.h"
 
 #include <stdio.h>
@@ -81,6 +82,10 @@ static void print_recorded(const fold *f)
         say(stdout, "  %s%s%s\n", item->string, cJSON_IsTrue(item) ? "" : " = ",
             cJSON_IsTrue(item) ? "" : text);
     }
+    AUTO_BUF cost = {0};
+    cost_print(json_get(results, "pods"), (double)fold_last(f) / CLOCK_SEC, &cost);
+    if (cost.len)
+        say(stdout, "pods\n%s", buf_cstr(&cost));
     if (artifacts->child)
         say(stdout, "artifacts\n");
     cJSON_ArrayForEach(item, artifacts) say(stdout, "  %s: %s, %lld bytes, sha256:%s\n",

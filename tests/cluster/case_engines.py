@@ -59,6 +59,7 @@ print("ended after", os.time() - started)
 """, timeout=400)
     assert done.code == 0 and "Running 2 processes by a SparkApplication..." in done.out and "numbers\t420\t421" in done.out, done
     assert "rank 1 was ended by signal 9 (Killed)" in done.out, done
+    assert " INFO " not in done.out and tap.sh("grep", "-rl", "TaskSchedulerImpl", f"{place.dir}/.firesteel").out, done  # Spark's information is in a log of its own
     seconds = int(re.search(r"ended after\s+(\d+)", done.out).group(1))
     print("# the job whose rank is killed ended after", seconds, "s")
     assert seconds < 90 * tap.PATIENCE, done  # two JVMs start and end; MPI's and Spark's own limits are minutes

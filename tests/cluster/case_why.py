@@ -2,7 +2,9 @@
 """Why something is stuck, in the words of the real scheduler, kubelet, controllers and operator; and what a preflight sees
 of it before."""
 import json
+import re
 import socket
+import threading
 import time
 
 import images
@@ -85,6 +87,27 @@ def test_an_image_that_is_being_pulled(t):
     slow = pod("slow", "true", image=f"{NODE}:{silent.getsockname()[1]}/large:1")
     place.create(job("slow", slow))
     why(place, "job/slow", f"pulls its image {NODE}:{silent.getsockname()[1]}/large:1", "event Pulling of Pod slow-", "next: wait: a node pulls an image once")
+
+
+def test_a_pull_is_waited_for(t):
+    """Beyond the time-out, for as long as it goes on; and then the time-out counts."""
+    place = Place(t)
+    silent = socket.create_server((NODE, 0))
+    t.after(silent.close)
+    image = f"{NODE}:{silent.getsockname()[1]}/large:1"
+    place.create(job("slow", pod("slow", "true", image=image)))
+    eventually(lambda: "Pulling" in place.kubectl("get", "events").out, 60)
+    stop = threading.Timer(25, silent.close)
+    t.after(stop.cancel)
+    stop.start()
+    done = place.run('''
+-- %% Wait timeout="4m"
+started = os.time()
+print(pcall(function() expect(k8s.get("job/slow")):reaches("Complete", "5s") end))
+print("waited", os.time() - started)
+''', timeout=300)
+    assert "the time-out has passed; an image is being pulled, so the wait goes on" in done.out, done
+    assert "the time-out has passed; it is" in done.out and 20 <= int(re.search(r"waited\s+(\d+)", done.out)[1]) < 200, done
 
 
 def test_images_that_cannot_be_had(t):

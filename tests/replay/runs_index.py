@@ -153,10 +153,10 @@ def test_a_run_that_ends_leaves_its_own_entry(t):
     assert lists(folder) == expected and read_index(folder) == before, "all of them are believed, so none is read again"
     assert before.count(b"\0n-20") == 7 and before.count(b"\0bad-20") == 2, "the last entry of a resumed run counts"
     with open(index_of(folder), "wb") as f:
-        f.write(before.replace(b"firesteel runs 5 ", b"firesteel runs 4 "))
+        f.write(before.replace(b"firesteel runs 6 ", b"firesteel runs 4 "))
     sh(FIRESTEEL, "run", "n.lua", cwd=folder)
     said = read_index(folder)
-    assert said.startswith(b"firesteel runs 5 ") and said.count(b"\0n-20") == 1, "another version's is begun anew"
+    assert said.startswith(b"firesteel runs 6 ") and said.count(b"\0n-20") == 1, "another version's is begun anew"
     os.remove(index_of(folder))
     os.mkdir(index_of(folder))
     assert sh(FIRESTEEL, "run", "n.lua", cwd=folder).code == 0, "where none can be written, the run ends as ever"
@@ -214,10 +214,10 @@ def test_any_damage(t):
     with open(index_of(folder), "rb") as f:
         assert sorted(f.read().split(b"\n")) == sorted(good.split(b"\n")), "it was mended"
     with open(index_of(folder), "wb") as f:  # one of another version is written anew
-        f.write(good.replace(b"firesteel runs 5 ", b"firesteel runs 4 ").replace(b"baseline", b"baseless"))
+        f.write(good.replace(b"firesteel runs 6 ", b"firesteel runs 4 ").replace(b"baseline", b"baseless"))
     assert lists(folder) == expected
     with open(index_of(folder), "rb") as f:
-        assert f.read().startswith(b"firesteel runs 5 ")
+        assert f.read().startswith(b"firesteel runs 6 ")
 
 def size_of(path):
     """0 where there is none: it may get its real name at any moment."""

@@ -539,6 +539,7 @@ static bool find(const struct why_facts *f, int64_t now, struct why *w)
         buf_fmt(&w->what, "%s%s", waits ? "; " : "", buf_cstr(&own.what));
         w->seen = own.seen;
         w->next = own.next;
+        w->pulls = own.pulls;
         buf_done(&own.what);
         return true;
     }

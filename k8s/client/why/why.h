@@ -25,9 +25,10 @@ struct why_facts {
     const cJSON *operators;
 };
 struct why {
-    buf what; // "executor x-exec-2 waits for a node: 0/1 nodes are available: 1 Insufficient cpu"
-    buf seen; // "pod x-exec-2: PodScheduled is False (Unschedulable)"
-    buf next; // "ask for less CPU …"; may be empty
+    buf what;   // "executor x-exec-2 waits for a node: 0/1 nodes are available: 1 Insufficient cpu"
+    buf seen;   // "pod x-exec-2: PodScheduled is False (Unschedulable)"
+    buf next;   // "ask for less CPU …"; may be empty
+    bool pulls; // an image is being pulled: it goes on by itself
     // What was looked at, and what could not be and why: "its status, 2 pods; not their warnings:
     // …". Set by who asks for the facts.
     buf looked;

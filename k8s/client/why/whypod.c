@@ -222,8 +222,9 @@ static void say_pull(const cJSON *pod, const char *message, struct why *w)
         buf_fmt(&w->what, " pulls its image %.*s", (int)(to - from - 1), from + 1);
     else
         buf_str(&w->what, " pulls an image");
-    buf_fmt(&w->next, "wait: a node pulls an image once, and how long that takes its size and the "
-                      "network decide; a longer time-out leaves it the time");
+    w->pulls = true;
+    buf_str(&w->next, "wait: a node pulls an image once, and how long that takes its size and the "
+                      "network decide; meanwhile no time-out of reaches or hvd.run counts");
 }
 
 bool whypod_say_starting(const cJSON *pod, const struct why_facts *f, int64_t now, struct why *w)

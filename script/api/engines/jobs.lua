@@ -231,6 +231,7 @@ function parts.plan(options, job, main, container, ...)
   return {
     objects = objects, main = at, container = container,
     driver = ("firesteel/hvd=%s,firesteel/hvd-role=driver"):format(job.name), pods = "firesteel/hvd=" .. job.name,
+    log = container and "Spark's driver" or nil,
   }
 end
 

@@ -3,9 +3,9 @@
 // (script/api/hvd/hvd.lua has the contract).
 //
 //   plan ──> Secret (function, secret), then its objects          all marked as this call's
-//   driver's log ──> output · marked lines: progress, the results
-//   each LOOK: driver's pod, why pods wait, the object that tells of a failure
-//   results, an error, an interrupt ──> all objects are removed, the last one first
+//   driver's log ──> output · marked lines: progress, the results · Spark's information: a folded
+//   log each LOOK: driver's pod, why pods wait, the object that tells of a failure results, an
+//   error, an interrupt ──> all objects are removed, the last one first
 #include "base/clock.h"
 #include "base/data/digest.h"
 #include "base/mem.h"
@@ -18,6 +18,7 @@
 #include "script/api/core/notes.h"
 #include "script/api/hvd/result.h"
 #include "script/api/k8s/k8s.h"
+#include "script/api/spark/lines.h"
 #include "script/api/trainer/reports.h"
 #include "script/kernel/effects/binding.h"
 
@@ -43,13 +44,17 @@ struct job {
     struct reports reports;
     struct hvd_result told;
     struct kept output;
-    bool began;     // the driver has said something
-    bool log_ended; // nothing more comes
+    struct spark_lines lines; // of a driver that Spark has started
+    display *log;             // all that it prints; NULL: it has no lines of Spark
+    bool began;               // the driver has said something
+    bool log_ended;           // nothing more comes
     tail *tail;
     loop_pending *waiting;
     int64_t begun, ended, looked; // clock_mono() ns; ended: 0 while the driver's pod lives
     bool driver_failed;
-    buf why; // why a pod does not start, as it was said last
+    bool pulls;       // a node pulls an image for one of its pods
+    int64_t has_been; // ns that have gone by with that: they do not count
+    buf why;          // why a pod does not start, as it was said last
     err failure;
 };
 
@@ -203,6 +208,7 @@ static int make_objects(struct job *j, err *e)
         j->made++; // also when the answer was lost
         if (!made)
             return err_wrap(e, "hvd.run: cannot make %s %s", t.resource->kind, t.name);
+        k8s_meter(j->call, &t, made);
     }
     return 0;
 }
@@ -267,6 +273,20 @@ static void on_event(void *arg, const cJSON *event)
         finish(j);
 }
 
+static void show_line(struct job *j, const char *stream, const char *text, size_t n)
+{
+    kept_add(&j->output, text, n);
+    call_output(j->call, stream, text, n);
+}
+
+static void on_spark_line(void *arg, const struct spark_line *line)
+{
+    struct job *j = arg;
+    display_text(j->log, line->text, line->n);
+    if (!line->folded)
+        show_line(j, "stdout", line->text, line->n);
+}
+
 static void on_line(void *arg, enum log_kind kind, const char *text, size_t n)
 {
     struct job *j = arg;
@@ -279,8 +299,10 @@ static void on_line(void *arg, enum log_kind kind, const char *text, size_t n)
     AUTO_BUF line = {0};
     buf_add(&line, text, n);
     buf_char(&line, '\n');
-    kept_add(&j->output, line.data, line.len);
-    call_output(j->call, kind == LOG_LINE ? "stdout" : "stderr", line.data, line.len);
+    if (kind == LOG_LINE && j->log)
+        spark_lines_feed(&j->lines, line.data, line.len, on_spark_line, j);
+    else
+        show_line(j, kind == LOG_LINE ? "stdout" : "stderr", line.data, line.len);
 }
 
 static void on_done(void *arg, const err *e)
@@ -356,6 +378,7 @@ static bool say_why(struct job *j, struct target t, const cJSON *object)
     struct why why = {0};
     t.name = json_path_str(object, "metadata.name");
     bool found = k8s_find_why(&t, object, &why);
+    j->pulls |= found && why.pulls;
     if (found && !str_eq(buf_cstr(&why.what), buf_cstr(&j->why))) {
         AUTO_BUF text = {0};
         k8s_say_why(&why, &text);
@@ -427,7 +450,8 @@ static void see_timeout(struct job *j)
     err e = {0};
     const cJSON *limit = json_get(j->args, "start_timeout");
     double seconds = cJSON_IsNumber(limit) ? limit->valuedouble : 600;
-    if (j->began || clock_mono() - j->begun < clock_of_seconds(seconds))
+    int64_t pulled = j->has_been < K8S_PULL_MOST ? j->has_been : K8S_PULL_MOST;
+    if (j->began || clock_mono() - j->begun - pulled < clock_of_seconds(seconds))
         return;
     err_set(&e, ERR_TIMEOUT,
         "Timed out waiting for the driver to start, after %g s%s%s. Please check that you have "
@@ -454,7 +478,10 @@ static void look(void *arg)
         see_driver(j, pod);
     }
     if (slow) {
-        j->looked = clock_mono();
+        int64_t now = clock_mono();
+        j->has_been += j->pulls ? now - j->looked : 0;
+        j->pulls = false;
+        j->looked = now;
         see_waiting(j, pods);
         if (!driver || !j->began)
             see_main(j, pods && !pods->child);
@@ -479,6 +506,9 @@ static int open_job(struct job *j, err *e)
     j->all_pods = filled_in(json_str_or(j->plan, "pods", ""), PLACE_JOB, j->name);
     if (prepare(j, e))
         return -1;
+    const char *log = json_str(j->plan, "log");
+    if (log && !(j->log = call_log(j->call, log, true, e)))
+        return -1;
     AUTO_JSON *record = record_of(j, e);
     return record ? call_ledger_partial(j->call, record, e) : -1;
 }
@@ -490,6 +520,7 @@ static void close_job(struct job *j)
         free(texts[i]);
     AUTO_BUF rest = {0};
     kept_take(&j->output, &rest);
+    spark_lines_done(&j->lines);
     cJSON_Delete(j->objects);
     reports_done(&j->reports);
     hvd_result_done(&j->told);
@@ -559,6 +590,8 @@ static void leave(loop_pending *pending, void *arg)
 {
     struct job *j = arg;
     tail_close(STEAL(j->tail));
+    if (j->log)
+        display_close(j->log, NULL);
     loop_call_finish(pending);
 }
 

@@ -97,14 +97,21 @@ static int announce(call *c, struct target *t, const cJSON *object, int created,
     return call_ledger_partial(c, intended, e);
 }
 
-// The server has certainly refused: nothing was made, so the announcement is taken back.
-static int refused(call *c, const err *why, err *e)
+// Was certainly nothing made? The server asks webhooks before it stores anything.
+static bool is_certain(const err *why)
 {
     static const err_code certain[] = {ERR_INVALID, ERR_UNAUTHORIZED, ERR_FORBIDDEN, ERR_NOT_FOUND,
         ERR_CONFLICT, ERR_EXISTS, ERR_GONE};
-    for (size_t i = 0; i < ARRAY_LEN(certain); i++) {
-        if (why->code != certain[i])
-            continue;
+    for (size_t i = 0; i < ARRAY_LEN(certain); i++)
+        if (why->code == certain[i])
+            return true;
+    return strstr(why->text, "failed calling webhook") != NULL;
+}
+
+// The announcement is taken back when nothing was made.
+static int refused(call *c, const err *why, err *e)
+{
+    if (is_certain(why)) {
         AUTO_JSON *nothing = cJSON_CreateNull();
         call_ledger_partial(c, nothing, NULL);
     }
@@ -144,6 +151,7 @@ static int create(call *c, const cJSON *args, cJSON **result, err *e)
         made = made_already(c, &t, &why);
     if (!made)
         return refused(c, &why, e);
+    k8s_meter(c, &t, made);
     *result = k8s_reference(&t, made, e);
     return *result ? 0 : -1;
 }
@@ -169,6 +177,7 @@ static int apply(call *c, const cJSON *args, cJSON **result, err *e)
         t.client, &t.patience, t.resource, object, json_bool_or(args, "force", false), false, &why);
     if (!made)
         return refused(c, &why, e);
+    k8s_meter(c, &t, made);
     *result = k8s_reference(&t, made, e);
     if (!*result)
         return -1;

@@ -2,6 +2,7 @@
 // Shared by the k8s bindings: the target of a call, and references to objects as in handles.
 // Private to script/api/k8s/*.c.
 #pragma once
+#include "base/clock.h"
 #include "k8s/client/watch/usage.h"
 #include "k8s/client/watch/watch.h"
 #include "k8s/client/why/why.h"
@@ -104,9 +105,15 @@ void k8s_away_tell(display *d, const watch *w, const err *reason);
 // Why does the object not go on? false: what was looked at (out->looked) does not tell. Call
 // why_done in any case.
 bool k8s_find_why(struct target *t, const cJSON *object, struct why *out);
+// So long at most a time-out waits for images that nodes pull: a node's first pull ends no run.
+#define K8S_PULL_MOST (30 * 60 * CLOCK_SEC)
 void k8s_say_why(const struct why *w, buf *out); // "why: …", "  seen: …", "  next: …"
 // The object has ended badly: the reason in a line; events and last lines go to the call's stderr.
 void k8s_explain(call *c, struct target *t, const cJSON *object, buf *reason);
+
+// meter.c. An object was made: what its pods ask for and use is recorded from now on, without
+// anybody waiting for it.
+void k8s_meter(call *c, const struct target *t, const cJSON *object);
 
 // watched.c. Objects that a live table of this run shows, by their uids.
 void k8s_set_watched(call *c, const char *uid);

@@ -26,6 +26,7 @@ struct waiting {
     buf why;                // what was said last about why it takes so long
     int64_t since, said_at; // clock_mono(); said_at 0: nothing was said of its state
     char said[64];          // the state that was said last
+    bool waits_for_pull;    // the time has passed, and a node pulls an image
 };
 
 static void say(call *c, const char *text)
@@ -149,7 +150,7 @@ static void look(void *arg)
 static int wait_with(struct target *t, struct waiting *w, cJSON **last, err *e)
 {
     w->target = t;
-    w->since = clock_mono();
+    w->since = w->since ? w->since : clock_mono();
     return wait_for(t->client, &t->patience,
         &(struct wait_spec){.resource = t->resource,
             .ns = t->resource->namespaced ? t->ns : NULL,
@@ -208,6 +209,23 @@ static int unreached(struct waiting *w, const cJSON *last, const err *why, err *
     return late(w, last, e);
 }
 
+// The time has passed, and a node still pulls an image: the wait goes on for a while.
+static bool waits_on(struct waiting *w, struct target *t, const cJSON *last)
+{
+    static const int64_t step = 20 * CLOCK_SEC;
+    int64_t now = clock_mono(), most = w->since + K8S_PULL_MOST, cell = call_deadline(w->call);
+    struct why why = {0};
+    if (!last || now >= most || (cell && now >= cell))
+        return false;
+    bool pulls = k8s_find_why(t, last, &why) && why.pulls;
+    if (pulls && !w->waits_for_pull)
+        say(w->call, "the time-out has passed; an image is being pulled, so the wait goes on");
+    w->waits_for_pull |= pulls;
+    t->patience.deadline = cell && cell < now + step ? cell : now + step;
+    why_done(&why);
+    return pulls;
+}
+
 // Finds the object that the arguments name, and waits; *last is the object as it was at the end.
 static int wait_out(
     call *c, const cJSON *args, struct waiting *w, struct target *t, cJSON **last, err *e)
@@ -216,6 +234,11 @@ static int wait_out(
         return -1;
     err why = {0};
     int status = wait_with(t, w, last, &why);
+    while (status != 0 && why.code == ERR_TIMEOUT && waits_on(w, t, *last)) {
+        err_clear(&why);
+        cJSON_Delete(STEAL(*last));
+        status = wait_with(t, w, last, &why);
+    }
     if (status != 0)
         status = unreached(w, *last, &why, e);
     else if (*last)

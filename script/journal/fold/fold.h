@@ -166,7 +166,8 @@ const struct output *fold_display(const fold *f, int64_t id);
 const struct run_cell *fold_display_cell(const fold *f, int64_t id);
 // What the run was about and what came out, new: {params = {lr = 0.1}, metrics = {loss = {value,
 // step, n, min, max}}, tags = {}, artifacts = {name = {path, size, sha256}}, and what it depended
-// on: inputs = {file = {size, sha256}}, images, environment, versions}. Params are the notebook's
+// on: inputs = {file = {size, sha256}}, images, environment, versions; and pods = {uid = what it
+// asked for and used}, as script/journal/runs/cost.h has it}. Params are the notebook's
 // and run.param's. Metrics are those of trainings (an evaluation counts as the last value) and
 // run.metric's, with "nan", "inf" and "-inf" where JSON has no number. A cell's records count until
 // it runs again. Branches of a cell run concurrently: if several recorded the same name, the branch

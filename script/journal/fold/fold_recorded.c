@@ -23,6 +23,7 @@ static const struct {
     {"object", "objects"},
     {"version", "versions"},
     {"program", "programs"},
+    {"pod", "pods"},
 };
 
 static const char *list_of(const char *kind)

@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "script/journal/file/reader.h"
 #include "script/journal/fold/fold.h"
+#include "script/journal/runs/cost.h"
 #include "script/journal/runs/lineage.h"
 #include "script/journal/runs/runs_private.h"
 
@@ -43,6 +44,17 @@ int runs_check_state(const char *state, err *e)
         e, ERR_USAGE, "\"%s\" is no state of a run, which is one of %s", state, known.data);
 }
 
+// Puts the sums of what its pods asked for and used in the place of the pods.
+static void take_cost(const fold *f, cJSON *rest)
+{
+    AUTO_JSON *pods = cJSON_DetachItemFromObjectCaseSensitive(rest, "pods");
+    AUTO_JSON *cost = cost_of(pods, (double)fold_last(f) / CLOCK_SEC);
+    while (cost && cost->child) {
+        cJSON *value = cJSON_DetachItemViaPointer(cost, cost->child);
+        json_set(rest, value->string, value);
+    }
+}
+
 // What cells recorded, and the rest, as JSON.
 static void print_parts(const fold *f, char *parts[RUNS_PARTS])
 {
@@ -53,6 +65,7 @@ static void print_parts(const fold *f, char *parts[RUNS_PARTS])
         if (list)
             json_set(first, found[i], list);
     }
+    take_cost(f, rest);
     AUTO_JSON *origin = cJSON_CreateObject();
     json_set(origin, "origin", fold_origin(f));
     cJSON *children = fold_children(f);

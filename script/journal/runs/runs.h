@@ -12,8 +12,8 @@
 
 // The fields of a run in a list: run, state, started, seconds, cells, ok, failed, left, notebook,
 // params, metrics, tags, artifacts, inputs, images, environment, versions, origin (fold_origin),
-// and children, if there are some (fold_children); new. If its journal cannot be read, "state" is
-// "unreadable", and the error is set.
+// what its pods cost (cost_of), and children, if there are some (fold_children); new. If its
+// journal cannot be read, "state" is "unreadable", and the error is set.
 cJSON *runs_row(const char *folder, const char *run, err *e);
 
 // The runs of a folder, newest first, as in runs_row. Journals whose state the folder's index knows

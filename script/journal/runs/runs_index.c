@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 // Change the number whenever the fields of a row change.
-#define OPENING   "firesteel runs 5 " FIRESTEEL_VERSION "\n"
+#define OPENING   "firesteel runs 6 " FIRESTEEL_VERSION "\n"
 #define FILE_NAME "runs.index"
 #define NEW_NAME  FILE_NAME ".new"
 

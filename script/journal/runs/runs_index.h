@@ -3,7 +3,7 @@
 // .firesteel/runs.index. It is derived data: without it lists are slower and show the same. An
 // entry is valid for a journal that still has the size, inode and times that it names. Each part
 // has a checksum; after the first damaged entry the rest is ignored.
-//   firesteel runs 5 VERSION\n
+//   firesteel runs 6 VERSION\n
 //   HASH SIZE 4×SIZE 4×HASH\n         of what follows: the brief (its hash is first and covers this
 //   brief \n found \n origin \n       line, too), what cells recorded, where the run came from,
 //   rest \n lineage \n …              what it used and made; a later entry replaces an earlier one
@@ -34,7 +34,7 @@ void runs_brief_texts(struct runs_brief *b, const char *const texts[4]); // in t
 void runs_brief_done(struct runs_brief *b);
 
 // FOUND: {params, metrics, tags}. ORIGIN: {origin}. REST: {artifacts, inputs, images, environment,
-// versions, children}.
+// versions, children, and the sums of cost.h}.
 // LINEAGE: as lineage_of has it.
 enum runs_part { RUNS_FOUND, RUNS_ORIGIN, RUNS_REST, RUNS_LINEAGE, RUNS_PARTS };
 

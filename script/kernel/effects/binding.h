@@ -201,6 +201,10 @@ void call_said(cJSON *result, const char *name, const char *text, uint64_t left_
 // Records what the cell depends on, for comparing runs: kind is "input", "image" or "version".
 // Takes the value.
 void call_recorded(call *c, const char *kind, const char *name, cJSON *value);
+// The same of the run as a whole, for objects that outlive a call: returns a function for the
+// loop's thread, and its first argument. At the run's end it does nothing any more.
+typedef void call_record_fn(void *arg, const char *kind, const char *name, cJSON *value);
+call_record_fn *call_recorder(call *c, void **arg);
 // Records which cluster is used: {uid, version}, of the namespace kube-system and of the server.
 // Takes it. Once in a run is enough; the second function says whether it was recorded.
 void call_learned_cluster(call *c, cJSON *cluster);

@@ -78,6 +78,8 @@ typedef struct effects {
     int (*serve)(void *arg, const char *hook, const cJSON *args, cJSON **result, err *e);
     void *serve_arg;
 
+    bool over; // of the loop's thread: the run ends, and nothing more of it is recorded
+
     // It belongs to the turn:
     char **env; // the environment of children, with %env; others read it under env_lock
 

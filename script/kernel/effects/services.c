@@ -286,15 +286,36 @@ void call_server_away(call *c, const err *reason)
     place_heard(c->effects->place, reason, 0);
 }
 
-void call_recorded(call *c, const char *kind, const char *name, cJSON *value)
+static void record(effects *fx, const char *of, const char *branch, const char *kind,
+    const char *name, cJSON *value)
 {
     cJSON *event = message_new(MESSAGE_recorded);
-    json_set_str(event, "cell", c->turn->cell);
-    json_set_str(event, "branch", c->turn->name);
+    json_set_str(event, "cell", of);
+    json_set_str(event, "branch", branch);
     json_set_str(event, "kind", kind);
     json_set_str(event, "name", name);
     json_set(event, "value", value);
-    port_emit(c->effects->spec.port, event);
+    port_emit(fx->spec.port, event);
+}
+
+void call_recorded(call *c, const char *kind, const char *name, cJSON *value)
+{
+    record(c->effects, c->turn->cell, c->turn->name, kind, name, value);
+}
+
+static void record_of_run(void *arg, const char *kind, const char *name, cJSON *value)
+{
+    effects *fx = arg;
+    if (fx->over)
+        cJSON_Delete(value);
+    else
+        record(fx, "", NULL, kind, name, value);
+}
+
+call_record_fn *call_recorder(call *c, void **arg)
+{
+    *arg = c->effects;
+    return record_of_run;
 }
 
 char *call_temp(call *c, const char *name, const char *parent, err *e)

@@ -207,6 +207,7 @@ static void after_looks(void *arg)
 {
     kernel *k = arg;
     displays_end(k->displays);
+    k->effects->over = true;
     end_journal(k);
     sandbox_stop(k->sandbox, after_sandbox, k);
 }
