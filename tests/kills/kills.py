@@ -5,6 +5,9 @@ no process of them is left.
 
 usage: kills.py [ROUNDS [SEED]]      (1000 rounds; the seed is printed, and repeats the choice of points)
 
+Every fourth run is a notebook in Python, where ipykernel is in the tests' cache; of these, firesteel-jupyter and ipykernel
+die, too, and what was printed of the killed cell is in the journal.
+
 The cluster is a sandbox that outlives the runs, behind a proxy that delays each piece of the traffic, so that kills
 also fall between a request and its answer. Ends with a table and TAP: one case for each promise.
 """
@@ -30,7 +33,8 @@ import urllib.parse
 import urllib.request
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
-from tap import FIRESTEEL, PATIENCE, sh  # noqa: E402
+from foreign import ENV, needs_kernels  # noqa: E402
+from tap import FIRESTEEL, PATIENCE, Skip, sh  # noqa: E402
 
 ROUNDS = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
 SEED = int(sys.argv[2]) if len(sys.argv) > 2 else random.randrange(1 << 32)
@@ -66,11 +70,41 @@ job = k8s.create { apiVersion = "batch/v1", kind = "Job", metadata = { name = NA
     { name = "main", image = "host", command = { "sh", "-c", "echo done" } } } } } } }
 expect(job):reaches("Complete", "60s")
 """
+# The same objects, by `import firesteel`.
+PYTHON = """\
+# %% First
+import time
+from firesteel import expect, k8s
+def config(name, **more):
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {**more, **name}, "data": {"a": "1"}}
+
+# %% Named
+named = k8s.create(config({"name": NAME + "-named"}))
+
+# %% Lines
+for i in range(40):
+    print("line", i, flush=True)
+    time.sleep(0.02)
+
+# %% Generated
+for i in range(2):
+    k8s.create(config({"generateName": NAME + "-generated-"}))
+    print("generated", i)
+
+# %% Applied
+k8s.apply(config({"name": NAME + "-applied"}))
+
+# %% Job
+job = k8s.create({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": NAME + "-job"}, "spec": {
+    "template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "main", "image": "host", "command": ["sh", "-c", "echo done"]}]}}}})
+expect(job).reaches("Complete", "60s")
+"""
 EXPECTED = {"named": 1, "generated": 2, "applied": 1, "job": 1}
 PROMISES = ["the round comes to its end", "the client ends", "nothing is left running", "the journal opens",
             "the run resumes to its end", "a run without a journal has done nothing", "each object is there once",
-            "clean removes all of it"]
+            "clean removes all of it", "what was printed of a killed cell is in the journal"]
 VICTIMS = ("client", "kernel", "guard", "kernel and guard", "all")
+OF_PYTHON = ("firesteel-jupyter", "ipykernel", "client", "kernel", "all")
 
 
 class Proxy:
@@ -142,12 +176,12 @@ class Cluster:
         return [n[len(prefix) + 1:] for n in found if n.startswith(prefix + "-")]
 
 
-def children(pid):
-    """The guards that a client has started, or the kernels of a guard. Not the child that looks for leaks at the client's end: the
+def children(pid, name="firesteel-"):
+    """The guards that a client has started, the kernels of a guard, and so on. Not the child that looks for leaks at the client's end: the
     client would wait for ever without it."""
     def is_ours(child):
         with open(f"/proc/{child}/comm", encoding="ascii", errors="replace") as f:
-            return f.read().startswith("firesteel-")
+            return f.read().startswith(name)
     try:
         with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as f:
             return [int(child) for child in f.read().split() if is_ours(child)]
@@ -172,28 +206,31 @@ def marked(mark):
 
 
 def kill(process, victims):
-    """Kills the parts of a run that it finds at that moment."""
+    """Kills the parts of a run that it finds at that moment; the client where there is none. Returns whether there was one."""
     guards = children(process.pid)
     kernels = [pid for guard in guards for pid in children(guard)]
-    chosen = {"client": [process.pid], "kernel": kernels[:1], "guard": guards, "kernel and guard": kernels[:1] + guards,
+    bridges = [pid for kernel in kernels for pid in children(kernel)] if victims in OF_PYTHON else []
+    chosen = {"firesteel-jupyter": bridges, "ipykernel": [pid for bridge in bridges for pid in children(bridge, "python")],
+              "client": [process.pid], "kernel": kernels[:1], "guard": guards, "kernel and guard": kernels[:1] + guards,
               "all": [process.pid] + guards + kernels}[victims]
     for pid in chosen or [process.pid]:
         try:
             os.kill(pid, signal.SIGKILL)
         except ProcessLookupError:
             pass
+    return bool(chosen)
 
 
 class Round:
-    def __init__(self, cluster, number, victims, delay):
-        self.cluster, self.number, self.victims, self.delay = cluster, number, victims, delay
+    def __init__(self, cluster, number, victims, delay, python=False):
+        self.cluster, self.number, self.victims, self.delay, self.python = cluster, number, victims, delay, python
         self.name = f"round-{number}"
         self.problems, self.facts = [], collections.Counter()
         self.folder = tempfile.mkdtemp(prefix="firesteel-kills-")
-        self.env = dict(cluster.env, **{MARK: str(number)})
-        self.notebook = os.path.join(self.folder, "kills.lua")
+        self.env = dict(cluster.env, **(ENV if python else {}), **{MARK: str(number)})
+        self.notebook, self.printed = (os.path.join(self.folder, name) for name in ("kills.py" if python else "kills.lua", "printed"))
         with open(self.notebook, "w", encoding="utf-8") as f:
-            f.write(NOTEBOOK.replace("NAME", f'"{self.name}"'))
+            f.write((PYTHON if python else NOTEBOOK).replace("NAME", f'"{self.name}"'))
 
     def firesteel(self, *argv):
         return sh(FIRESTEEL, *argv, cwd=self.folder, env=self.env, timeout=120)
@@ -207,15 +244,16 @@ class Round:
         return holds
 
     def start(self):
-        return subprocess.Popen([FIRESTEEL, "run", self.notebook, "--allow", "cluster,destructive"], cwd=self.folder,
-                                env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                stderr=subprocess.DEVNULL, start_new_session=True)
+        with open(self.printed, "w", encoding="utf-8") as out:
+            return subprocess.Popen([FIRESTEEL, "run", self.notebook, "--allow", "cluster,destructive"], cwd=self.folder,
+                                    env=self.env, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.DEVNULL, start_new_session=True)
 
     def die(self):
         process = self.start()
         time.sleep(self.delay)
         self.facts["killed before its end"] += process.poll() is None
-        kill(process, self.victims)
+        if kill(process, self.victims):
+            self.facts["victim " + self.victims] += 1
         try:
             process.wait((GONE_WITHIN + 60) * PATIENCE)
             self.check("the client ends", True)
@@ -248,6 +286,15 @@ class Round:
         self.check("the round comes to its end", not why, why)
         return self
 
+    def check_printed(self, journal):
+        """Lines are in the journal before a client hears of them."""
+        with open(self.printed, encoding="utf-8", errors="replace") as f:
+            seen = re.findall(r"(?m)^ +((?:line|generated|waiting)\s\d+)\n", f.read())
+        with open(journal, encoding="utf-8", errors="replace") as f:
+            kept = "".join(e.get("text", "") for e in map(json.loads, f.read().split("\n")[:-1]) if e.get("type") == "stream").split("\n")
+        self.facts["lines"] += len(seen)
+        self.check("what was printed of a killed cell is in the journal", set(seen) <= set(kept), f"{seen[-3:]} {kept[-3:]}")
+
     def go(self):
         self.die()
         journals = glob.glob(os.path.join(self.folder, ".firesteel", "*.jsonl"))
@@ -255,6 +302,7 @@ class Round:
         if name:
             shown = self.firesteel("show", name)
             self.check("the journal opens", shown.code == 0 and self.firesteel("runs").code == 0, shown)
+            self.check_printed(journals[0])
             done = self.firesteel("run", self.notebook, "--resume", name, "--allow", "cluster,destructive")
             self.check("the run resumes to its end", done.code == 0, done)
         else:
@@ -270,11 +318,20 @@ class Round:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def measure(cluster):
+def has_python():
+    try:
+        needs_kernels()
+    except Skip as why:
+        print(f"# no rounds in Python: {why}")
+        return False
+    return True
+
+
+def measure(cluster, python):
     """The seconds that a run takes if nobody kills it."""
     times = []
     for number in range(3):
-        undisturbed = Round(cluster, f"undisturbed{number}", "nobody", 0)
+        undisturbed = Round(cluster, f"undisturbed{number}", "nobody", 0, python)
         began = time.monotonic()
         assert undisturbed.start().wait(60 * PATIENCE) == 0, undisturbed.firesteel("show")
         times.append(time.monotonic() - began)
@@ -289,9 +346,11 @@ def main():
     chance = random.Random(SEED)
     facts, problems = collections.Counter(), []
     try:
-        length = measure(cluster) * 1.3  # several rounds run at the same time
-        print(f"# {ROUNDS} rounds, seed {SEED}; each is killed within {length:.2f} s", flush=True)
-        rounds = [Round(cluster, i, chance.choice(VICTIMS), chance.uniform(0, length)) for i in range(ROUNDS)]
+        python = has_python()
+        length, longer = (measure(cluster, p) * 1.3 if python or not p else 0 for p in (False, True))  # several rounds run at the same time
+        print(f"# {ROUNDS} rounds, seed {SEED}; each is killed within {length:.2f} s, in Python {longer:.2f} s", flush=True)
+        rounds = [Round(cluster, i, chance.choice(OF_PYTHON), chance.uniform(0, longer), True) if python and i % 4 == 3
+                  else Round(cluster, i, chance.choice(VICTIMS), chance.uniform(0, length)) for i in range(ROUNDS)]
         with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
             for number, done in enumerate(pool.map(Round.run, rounds), 1):
                 facts += done.facts
@@ -304,7 +363,8 @@ def main():
         cluster.down()
         shutil.rmtree(folder, ignore_errors=True)
     print(f"# killed before their end: {facts['killed before its end']}, before their journal: "
-          f"{facts['killed before its journal']}")
+          f"{facts['killed before its journal']}; lines of killed cells: {facts['lines']}")
+    print("# killed: " + ", ".join(f"{what[7:]} {n}" for what, n in sorted(facts.items()) if what.startswith("victim ")))
     print(f"1..{len(PROMISES)}")
     broken = collections.Counter(promise for promise, _ in problems)
     for number, promise in enumerate(PROMISES, 1):
