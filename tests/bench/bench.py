@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Figures for firesteel and its peers, in one run: start, idle kernel, the workbench's answers, overhead per cell, training.
 
-usage: bench.py [-n RUNS] [SECTION…]      sections: start screen idle cells logs cluster epoch resnet tables local serve
+usage: bench.py [-n RUNS] [SECTION…]      sections: start screen idle cells python logs cluster epoch resnet tables local serve
 
 Prints a table of medians and of ratios pair by pair (A B A B …), because machines are noisy. Peers are
 used if they are installed: nbclient and JAX in $FIRESTEEL_CACHE/bench-venv, stern and k9s in $FIRESTEEL_CACHE/bin
@@ -96,6 +96,59 @@ def section_cells(cwd, runs):
     for name, index in (("firesteel", 0), ("nbclient", 1)):
         each = (statistics.median(figures[1000][index]) - statistics.median(figures[1][index])) / 999
         print(f"{'  per cell, ' + name:34}{each * 1e3:9.3f} ms")
+
+
+BARE = """
+import json, sys, time
+from jupyter_client import KernelManager
+manager = KernelManager(kernel_name="python3", transport="ipc")
+began = time.perf_counter()
+manager.start_kernel()
+client = manager.blocking_client()
+client.start_channels()
+client.wait_for_ready(timeout=120)
+def cell():
+    mine, idle, reply = client.execute("y = 1"), False, False
+    while not idle:
+        m = client.get_iopub_msg(timeout=120)
+        idle = m["parent_header"].get("msg_id") == mine and m["content"].get("execution_state") == "idle"
+    while not reply:
+        reply = client.get_shell_msg(timeout=120)["parent_header"].get("msg_id") == mine
+cell()
+first = time.perf_counter()
+for _ in range(int(sys.argv[1]) - 1):
+    cell()
+print(json.dumps([first - began, time.perf_counter() - first]))
+client.stop_channels()
+manager.shutdown_kernel()
+"""
+
+
+def section_python(cwd, runs):
+    """Cells in Python beside a bare client of Jupyter, by the same ipykernel: until the first cell is done, and each after it."""
+    cells, venv = 1000, os.path.join(CACHE, "jupyter")
+    if not os.path.exists(f"{venv}/versions"):
+        print("ipykernel is not there: tests/support/tool-jupyter")
+        return
+    with open(f"{cwd}/y.ipynb", "w", encoding="utf-8") as f:
+        json.dump({"nbformat": 4, "nbformat_minor": 5, "metadata": {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}},
+                   "cells": [{"cell_type": "code", "id": f"c{i}", "metadata": {}, "outputs": [], "execution_count": None, "source": "y = 1"} for i in range(cells)]}, f)
+
+    def output(*argv):
+        return subprocess.run(argv, cwd=cwd, env={**os.environ, "VIRTUAL_ENV": venv}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, check=True).stdout
+
+    def ours():
+        began = time.clock_gettime(time.CLOCK_MONOTONIC)
+        ends = [json.loads(line)["mono"] / 1e9 for line in output(FIRESTEEL, "run", "y.ipynb", "-o", "json").splitlines() if '"state":"ok"' in line]
+        return ends[0] - began, ends[-1] - ends[0]
+
+    a, b = [], []
+    for _ in range(runs):
+        a.append(ours())
+        b.append(json.loads(output(f"{venv}/bin/python", "-c", BARE, str(cells))))
+    for label, part in (("start and one cell in Python", 0), (f"{cells - 1} more", 1)):
+        ratio = statistics.median(x[part] / y[part] for x, y in zip(a, b))
+        print(f"{label:34}{milliseconds([x[part] for x in a])}\n{'  a bare client':34}{milliseconds([y[part] for y in b])}   ratio {ratio:.3f}")
 
 
 def children(pid):
@@ -291,7 +344,7 @@ def section_serve(cwd, runs):
 
 
 SECTIONS = {"start": section_start, "screen": section_screen, "idle": section_idle, "cells": section_cells,
-            "logs": section_logs, "cluster": section_cluster,
+            "python": section_python, "logs": section_logs, "cluster": section_cluster,
             "epoch": section_epoch, "resnet": section_resnet, "tables": section_tables, "local": section_local, "serve": section_serve}
 
 

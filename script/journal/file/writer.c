@@ -261,15 +261,16 @@ bool journal_is_output(const cJSON *event)
 }
 
 // A ledger entry must be on the disk, with everything before it, before anything is done because of
-// it. The same holds for the end, before anybody is told how the run ended. The end of a cell need
-// not: if a power cut loses it, a resumed run checks the cell again.
+// it; one that is done again in any case need not. The same holds for the end, before anybody is
+// told how the run ended. The end of a cell need not: if a power cut loses it, a resumed run checks
+// the cell again.
 enum safety { SAFE_IN_FILE, SAFE_SOON, SAFE_NOW };
 
 static enum safety wanted_safety(const journal *j, const cJSON *event, const char *type)
 {
     static const char *const ends[] = {"ok", "failed", "cancelled"};
     if (str_eq(type, "ledger"))
-        return SAFE_NOW;
+        return json_bool_or(event, "repeats", false) ? SAFE_SOON : SAFE_NOW;
     if (str_eq(type, "end"))
         return j->sync_failed ? SAFE_SOON : SAFE_NOW; // told: these are its last records
     if (str_eq(type, "run") || str_eq(type, "resumed"))

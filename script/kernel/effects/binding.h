@@ -71,7 +71,8 @@ struct binding {
     bool announces;
     // It runs a program that calls other bindings (call_serve). Those are verified one by one. So
     // after a failure, or after the kernel was killed, the program is started again as if it had
-    // ended well.
+    // ended well, and its own entry need not be on the disk before it: it is synced with the next
+    // one.
     bool around;
     // The members of its result that are output of programs (said.h), NULL-terminated; the journal
     // keeps only the beginning and the end of a long one. NULL: none.

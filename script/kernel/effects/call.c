@@ -31,6 +31,12 @@ static int record(effects *fx, cJSON *event, err *e)
     return result < 0 ? err_wrap(e, "the result of an effect cannot be journaled") : result;
 }
 
+static void set_repeats(cJSON *event, const struct binding *b)
+{
+    if (b->around)
+        json_set_bool(event, "repeats", true);
+}
+
 static int record_intent(struct call *c, const struct binding *b, err *e)
 {
     const struct entry *entry = c->entry;
@@ -46,6 +52,7 @@ static int record_intent(struct call *c, const struct binding *b, err *e)
     json_set_str(event, "what", entry->what);
     json_set_bool(event, "undo", b->undo != NULL);
     json_set_bool(event, "announces", b->announces);
+    set_repeats(event, b);
     if (entry->mark != entry->number)
         json_set_int(event, "mark", entry->mark);
     int result = port_record(c->effects->spec.port, event, e);
@@ -74,6 +81,8 @@ static int record_outcome(
     entry_set_result(c->effects->ledger, entry, kept, masked);
     cJSON *event = ledger_event(entry, phase);
     json_set(event, "result", copy);
+    if (!result)
+        set_repeats(event, b);
     if (masked)
         json_set_bool(event, "masked", true);
     if (entry->tidied)

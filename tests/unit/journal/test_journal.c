@@ -332,6 +332,20 @@ TEST(a_sync_that_failed_in_the_background_is_not_forgotten)
     journal_close(j);
 }
 
+TEST(an_entry_that_is_done_again_waits_for_no_sync)
+{
+    journal *j = create();
+    sample_append(j, "{\"type\":\"ledger\",\"entry\":1}");
+    slow_syncs = 1;
+    int done = done_syncs;
+    sample_append(j, "{\"type\":\"ledger\",\"entry\":2,\"repeats\":true}");
+    CHECK_INT(done_syncs, done);
+    sample_append(j, "{\"type\":\"ledger\",\"entry\":3}"); // with everything before it
+    CHECK(done_syncs > done);
+    CHECK_INT(slow_syncs, 0);
+    journal_close(j);
+}
+
 TEST(the_entries_of_a_group_share_one_sync)
 {
     err e = {0};
