@@ -5,7 +5,7 @@
 #include "script/worker/core/fields.h"
 #include "script/worker/tensor/arrays.h"
 #include "trainer/data/picture/gallery.h"
-#include "trainer/data/picture/picture.h"
+#include "trainer/data/picture/resize.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // The pictures lie in the corpus of the fuzz target: 16 x 12 pixels of (16·x, 20·y, 9·(x+y)).
-#include "trainer/data/picture/picture.h"
+#include "base/picture/picture.h"
 #include "base/mem.h"
 #include "base/os/path.h"
 #include "tests/support/tap.h"
 #include "trainer/data/picture/gallery.h"
+#include "trainer/data/picture/resize.h"
 
 #include <math.h>
 #include <stdlib.h>

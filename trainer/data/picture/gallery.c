@@ -6,7 +6,7 @@
 #include "base/str.h"
 #include "trainer/cpu/pool.h"
 #include "trainer/data/order.h"
-#include "trainer/data/picture/picture.h"
+#include "trainer/data/picture/resize.h"
 
 #include <dirent.h>
 #include <errno.h>

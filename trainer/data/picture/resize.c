@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "trainer/data/picture/picture.h"
+#include "trainer/data/picture/resize.h"
 
 #include <math.h>
 

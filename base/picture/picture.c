@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include "trainer/data/picture/picture.h"
+#include "base/picture/picture.h"
 
 #include "base/mem.h"
+#include "base/picture/libraries.h"
 #include "base/str.h"
 
 #include <png.h>
@@ -136,7 +137,7 @@ static void png_take(png_structp in, png_bytep to, size_t n)
 {
     struct png *g = png_get_io_ptr(in);
     if (n > g->left)
-        png_error(in, "read beyond end of data");
+        png_fails(in, "read beyond end of data");
     memcpy(to, g->at, n);
     g->at += n;
     g->left -= n;
@@ -170,7 +171,7 @@ static int png_read(struct png *g, picture *p, err *e)
     int passes = png_set_interlace_handling(g->in);
     png_read_update_info(g->in, g->info);
     if (png_get_rowbytes(g->in, g->info) != 4 * p->width)
-        png_error(g->in, "its rows have another length");
+        png_fails(g->in, "its rows have another length");
     for (int pass = 0; pass < passes; pass++)
         for (size_t y = 0; y < p->height; y++)
             png_read_row(g->in, p->pixels + y * p->width * 4, NULL);
@@ -195,15 +196,57 @@ static int png_decode(const void *bytes, size_t n, size_t channels, picture *p, 
     return status;
 }
 
+// The frame's header stands behind other segments: FF, its kind, two bytes of its length.
+static int jpeg_size(const uint8_t *b, size_t n, size_t *height, size_t *width)
+{
+    for (size_t at = 2; at + 9 <= n && b[at] == 0xff; at += 2u + b[at + 2] * 256u + b[at + 3]) {
+        uint8_t kind = b[at + 1];
+        if (kind < 0xc0 || kind > 0xcf || kind == 0xc4 || kind == 0xc8 || kind == 0xcc)
+            continue;
+        *height = b[at + 5] * 256u + b[at + 6];
+        *width = b[at + 7] * 256u + b[at + 8];
+        return 0;
+    }
+    return -1;
+}
+
+static bool is_jpeg(const void *bytes, size_t n)
+{
+    return n >= 3 && memcmp(bytes, "\xff\xd8\xff", 3) == 0;
+}
+
+static bool is_png(const void *bytes, size_t n)
+{
+    return n >= 4 && memcmp(bytes, "\x89PNG", 4) == 0;
+}
+
+static size_t big(const uint8_t *b)
+{
+    return (size_t)b[0] << 24 | (size_t)b[1] << 16 | (size_t)b[2] << 8 | b[3];
+}
+
+int picture_size(const void *bytes, size_t n, size_t *height, size_t *width, err *e)
+{
+    enum { IHDR = 16, IHDR_END = 24 };
+    const uint8_t *b = bytes;
+    *height = *width = 0;
+    if (is_png(b, n) && n >= IHDR_END) {
+        *width = big(b + IHDR);
+        *height = big(b + IHDR + 4);
+    } else if (!is_jpeg(b, n) || jpeg_size(b, n, height, width) < 0) {
+        return err_set(e, ERR_INVALID, "neither a PNG nor a JPEG");
+    }
+    return *height && *width ? 0 : err_set(e, ERR_CORRUPT, "damaged: it has no size");
+}
+
 int picture_decode(const void *bytes, size_t n, size_t channels, picture *out, err *e)
 {
-    static const uint8_t jpeg[] = {0xff, 0xd8, 0xff}, png[] = {0x89, 'P', 'N', 'G'};
     int status;
     *out = (picture){0};
-    if (n >= sizeof jpeg && memcmp(bytes, jpeg, sizeof jpeg) == 0)
-        status = jpeg_decode(bytes, n, channels, out, e);
-    else if (n >= sizeof png && memcmp(bytes, png, sizeof png) == 0)
-        status = png_decode(bytes, n, channels, out, e);
+    if (is_jpeg(bytes, n))
+        status = jpeg_late(e) < 0 ? -1 : jpeg_decode(bytes, n, channels, out, e);
+    else if (is_png(bytes, n))
+        status = png_late(e) < 0 ? -1 : png_decode(bytes, n, channels, out, e);
     else
         status = err_set(e, ERR_INVALID, n ? "neither a PNG nor a JPEG" : "an empty file");
     if (status < 0)
