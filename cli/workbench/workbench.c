@@ -45,6 +45,7 @@ static const struct bench_ops past_callbacks;
 struct workbench {
     struct cli *cli;
     struct term_options terminal;
+    album *album;
     loop *loop;
     term *term;
     bench *bench;
@@ -87,6 +88,14 @@ static void retitle(workbench *w)
     term_title(w->term, buf_cstr(&title));
 }
 
+// Keys that wait for their rest, and pictures that are shown when they have stopped moving.
+static void listen_later(workbench *w)
+{
+    int wait = w->leaving ? -1 : term_wait_ms(w->term);
+    if (wait >= 0)
+        loop_timer_start(w->escape, (uint64_t)wait, 0);
+}
+
 static void present(workbench *w)
 {
     int columns, rows;
@@ -106,6 +115,7 @@ static void present(workbench *w)
     loop_timer_stop(w->wake);
     if (wait >= 0)
         loop_timer_start(w->wake, (uint64_t)wait, 0);
+    listen_later(w);
 }
 
 static void on_frame(void *arg)
@@ -179,6 +189,13 @@ static void set_background(workbench *w, enum background background)
         bench_background(w->past, background);
 }
 
+static void redraw_all(workbench *w)
+{
+    bench_redraw(w->bench);
+    if (w->past)
+        bench_redraw(w->past);
+}
+
 static void read_terminal(void *arg)
 {
     workbench *w = arg;
@@ -194,6 +211,8 @@ static void read_terminal(void *arg)
             bench_mouse(front(w), &event.mouse);
         else if (event.kind == EVENT_BACKGROUND)
             set_background(w, event.on ? BACKGROUND_LIGHT : BACKGROUND_DARK);
+        else if (event.kind == EVENT_PICTURES)
+            redraw_all(w);
         else if (event.kind == EVENT_CLOSED)
             leave(w);
         turn_to_past(w);
@@ -202,9 +221,6 @@ static void read_terminal(void *arg)
         loop_poll_set(w->input, 0);
         return;
     }
-    int wait = term_wait_ms(w->term);
-    if (wait >= 0)
-        loop_timer_start(w->escape, (uint64_t)wait, 0);
     present(w);
 }
 
@@ -544,6 +560,28 @@ static int read_notify(struct cli *cli, const struct settings *s, enum notify *o
     return err_set(e, ERR_USAGE, "%s is no way to notify: auto, bell, osc9, osc777, none", name);
 }
 
+static int read_pictures(struct cli *cli, const struct settings *s, enum picture_way *out, err *e)
+{
+    static const char *const names[] = {
+#define X(symbol, name) name,
+        PICTURE_WAYS(X)
+#undef X
+    };
+    const char *name = cli_getenv(cli, "FIRESTEEL_PICTURES");
+    *out = (enum picture_way)s->pictures;
+    if (!name || !*name)
+        return 0;
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (str_eq(name, names[i])) {
+            *out = (enum picture_way)i;
+            return 0;
+        }
+    return err_set(e, ERR_USAGE,
+        "FIRESTEEL_PICTURES: %s is no way to show pictures: auto, kitty, sixel, iterm2, blocks, "
+        "none",
+        name);
+}
+
 // "off" of an environment's variable; where that says nothing, as the setting has it.
 static bool is_off(struct cli *cli, const char *name, bool setting)
 {
@@ -571,11 +609,14 @@ static int open_screen(workbench *w, const struct bench_about *about, err *e)
         .no_mouse = w->cli->no_mouse || is_off(w->cli, "FIRESTEEL_MOUSE", s->mouse),
         .asks_background = w->background == BACKGROUND_UNKNOWN &&
                            (s->theme == THEME_AUTO || s->theme == THEME_HIGH_CONTRAST)};
-    if (read_notify(w->cli, s, &w->terminal.notify, e) < 0)
+    w->terminal.album = w->album = album_new();
+    if (read_notify(w->cli, s, &w->terminal.notify, e) < 0 ||
+        read_pictures(w->cli, s, &w->terminal.pictures, e) < 0)
         return -1;
     if (!(w->loop = loop_new(e)) || !(w->term = term_open(&w->terminal, e)))
         return -1;
     struct bench_about all = *about;
+    all.album = w->album;
     all.ascii = term_ascii(w->term);
     all.mono = term_colors(w->term) == 0;
     all.settings = s;
@@ -587,6 +628,7 @@ static int open_screen(workbench *w, const struct bench_about *about, err *e)
     all.runtime = w->runtime = cli_runtime_dir(w->cli, NULL);
     w->about = (struct bench_about){.ascii = all.ascii,
         .mono = all.mono,
+        .album = w->album,
         .settings = s,
         .no_mouse = all.no_mouse,
         .temporary = all.temporary,
@@ -655,6 +697,7 @@ void workbench_close(workbench *w)
         say_farewell(w);
     bench_free(w->past);
     bench_free(w->bench);
+    album_free(w->album);
     grid_free(w->grid);
     if (w->loop)
         loop_free(w->loop);

@@ -22,6 +22,7 @@ bench *bench_new(const struct bench_about *about, const struct bench_ops *ops, v
         .runtime = mem_strdup(about->runtime),
         .ascii = about->ascii,
         .mono = about->mono,
+        .album = about->album,
         .forgets = about->no_outputs,
         .no_ask = about->no_ask,
         .looks = about->looks,

@@ -12,6 +12,7 @@
 #include "tui/edit/key.h"
 #include "tui/edit/mouse.h"
 #include "tui/grid/grid.h"
+#include "tui/picture/album.h"
 
 typedef struct bench bench;
 
@@ -55,6 +56,7 @@ struct bench_about {
     const char *target; // the cluster in a few words, "sandbox", "kind-dev/ml"; NULL: none
     bool ascii;         // plots without braille
     bool mono;          // the terminal shows no colours
+    album *album;       // for pictures, borrowed; NULL: a line says what there is
     const struct settings *settings; // a person's own, borrowed; NULL: the usual ones
     bool no_mouse;                   // the terminal has kept it
     bool looks;                      // this bench changes nothing (--read-only)

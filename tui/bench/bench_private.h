@@ -39,6 +39,7 @@ struct bench {
     const struct bench_ops *ops;
     void *arg;
     char *path, *target, *temporary, *runtime;
+    album *album;
     bool ascii, mono, forgets, no_ask;
     const struct settings *settings; // never NULL
     struct settings *usual;          // where none were given

@@ -21,7 +21,7 @@ struct drawing {
     int rendered_width;
     grid *output; // the drawn output, for `drawn_version` and `drawn_width`
     bool ages;    // it shows ages, which have to grow
-    unsigned drawn_version;
+    unsigned drawn_version, drawn_pictures; // the latter: album_version
     int drawn_width;
     int rows; // rows of the drawn output
 };

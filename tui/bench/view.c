@@ -308,6 +308,11 @@ void view_keys(const bench *b, const struct view_ops *ops, unsigned mode, enum a
     keymap_keys(maps, VIEW_MAPS, mode, a, out, size);
 }
 
+album *bench_album(const bench *b)
+{
+    return b->album;
+}
+
 bool bench_mono(const bench *b)
 {
     return b->mono || b->theme.theme == THEME_MONO;

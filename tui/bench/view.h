@@ -133,7 +133,8 @@ void bench_away(const bench *b, bool brief, buf *out);
 
 // Must be drawn without braille and arrows?
 bool bench_ascii(const bench *b);
-bool bench_mono(const bench *b); // nobody sees colours
+bool bench_mono(const bench *b);    // nobody sees colours
+album *bench_album(const bench *b); // for pictures; NULL: there are none
 // What a person has set in config.yaml.
 const struct settings *bench_settings(const bench *b);
 // The place of the cursor in the view below the top one; false: that view has none.

@@ -88,6 +88,18 @@ void grid_clear(grid *g)
     g->parked_x = g->parked_y = -1;
 }
 
+// {PICTURE, its number, column + 1, row + 1}. Terminals with kitty's protocol use this code point
+// for the same, so it is taken from texts.
+enum { PICTURE = 0x10EEEE };
+
+struct grid_part grid_part_of(const grid_cell *c)
+{
+    struct grid_part part = {0};
+    if (c->points[0] == PICTURE)
+        part = (struct grid_part){c->points[1], (int)c->points[2] - 1, (int)c->points[3] - 1};
+    return part;
+}
+
 // Makes room at (x, y): if a wide character there loses one half, its other half becomes blank.
 static void part(grid *g, int x, int y)
 {
@@ -171,7 +183,8 @@ int grid_put(grid *g, rect clip, int x, int y, const char *s, size_t n, style st
         if (width < 0)
             width = c == '\t' ? TAB_COLUMNS - column % TAB_COLUMNS : 1;
         base = x + column;
-        put_point(g, clip, base, y, c == '\t' ? ' ' : point_width(c) < 0 ? 0xFFFD : c, width, st);
+        bool shown = point_width(c) >= 0 && c != PICTURE;
+        put_point(g, clip, base, y, c == '\t' ? ' ' : shown ? c : 0xFFFD, width, st);
         if (base + width > clip.x + clip.w || c == '\t')
             base = -1; // clipped: marks have no cell to join
         column += width;
@@ -206,7 +219,20 @@ void grid_restyle(grid *g, rect area, style over)
     area = rect_clip(area, grid_area(g));
     for (int y = area.y; y < area.y + area.h; y++)
         for (int x = area.x; x < area.x + area.w; x++)
-            at(g, x, y)->style = style_over(at(g, x, y)->style, over);
+            if (at(g, x, y)->points[0] != PICTURE)
+                at(g, x, y)->style = style_over(at(g, x, y)->style, over);
+}
+
+void grid_put_picture(grid *g, rect clip, rect area, uint32_t id)
+{
+    rect drawn = rect_clip(area, rect_clip(clip, grid_area(g)));
+    for (int y = drawn.y; y < drawn.y + drawn.h; y++)
+        for (int x = drawn.x; x < drawn.x + drawn.w; x++) {
+            set(g, x, y, PICTURE, 1, (style){0});
+            at(g, x, y)->points[1] = id;
+            at(g, x, y)->points[2] = (uint32_t)(x - area.x + 1);
+            at(g, x, y)->points[3] = (uint32_t)(y - area.y + 1);
+        }
 }
 
 void grid_hline(grid *g, rect clip, int x, int y, int w, style s)
@@ -224,6 +250,8 @@ void grid_restyle_all(grid *g, style (*as)(void *arg, style s), void *arg)
     style last = {0}, made = as(arg, last);
     for (int i = 0; i < g->w * g->h; i++) {
         grid_cell *c = &g->cells[i];
+        if (c->points[0] == PICTURE)
+            continue;
         if (!style_equal(c->style, last)) {
             last = c->style;
             made = as(arg, last);
@@ -324,6 +352,10 @@ void grid_row_text(const grid *g, int y, buf *out)
     size_t start = out->len, end = start;
     for (int x = 0; x < g->w && y >= 0 && y < g->h; x++) {
         const grid_cell *c = at(g, x, y);
+        if (c->points[0] == PICTURE) {
+            buf_char(out, ' ');
+            continue;
+        }
         for (int i = 0; i < CELL_POINTS && c->points[i]; i++) {
             char bytes[4];
             buf_add(out, bytes, utf8_encode(c->points[i], bytes));

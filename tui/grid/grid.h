@@ -28,6 +28,13 @@ typedef struct grid_cell {
     uint8_t width; // 1 or 2; 0: the tail of the wide character to the left
 } grid_cell;
 
+// A cell may show a part of a picture instead of a character, where the terminal can (tui/picture).
+// No text becomes such a cell.
+struct grid_part {
+    uint32_t picture; // its number; 0: the cell has a character
+    int column, row;  // which of the cells of the picture it is
+};
+
 typedef struct rect {
     int x, y, w, h;
 } rect;
@@ -64,6 +71,9 @@ void grid_restyle_all(grid *g, style (*as)(void *arg, style s), void *arg);
 // A frame of box-drawing characters along the inside of `area`, with a title in its top edge
 // (or NULL).
 void grid_box(grid *g, rect area, style s, const char *title);
+// Fills an area with the first cells of a picture.
+void grid_put_picture(grid *g, rect clip, rect area, uint32_t id);
+struct grid_part grid_part_of(const grid_cell *c);
 void grid_hline(grid *g, rect clip, int x, int y, int w, style s);
 void grid_vline(grid *g, rect clip, int x, int y, int h, style s);
 

@@ -345,6 +345,22 @@ static void canvas_markdown(struct canvas *c, const char *words)
     markdown_free(m);
 }
 
+// "image dot.png (160×100, 2 kB)" stands above it, for who does not see it; "<Figure size 640x480>"
+// says nothing.
+static bool canvas_picture(struct canvas *c, const cJSON *bundle)
+{
+    struct album_picture p;
+    const char *plain = json_str_or(bundle, "text/plain", "");
+    int left = grid_area(c->grid).h - c->y - 1;
+    if (left < 1 || !album_find(c->album, bundle, c->w, left, &p))
+        return false;
+    if (*plain && *plain != '<' && !strchr(plain, '\n'))
+        canvas_line(c, LOOK_DIM, "%s", plain);
+    album_draw(&p, c->grid, area_of(c), 0, c->y);
+    c->y += p.rows;
+    return true;
+}
+
 void canvas_bundle(struct canvas *c, const cJSON *bundle, bool live, int limit)
 {
     const char *plain = json_str_or(bundle, "text/plain", "");
@@ -357,6 +373,8 @@ void canvas_bundle(struct canvas *c, const cJSON *bundle, bool live, int limit)
         canvas_progress(c, bundle, live);
     else if (json_get(bundle, KIND("plot")))
         canvas_plot(c, bundle, limit);
+    else if (canvas_picture(c, bundle))
+        return;
     else if (json_str(bundle, "text/markdown"))
         canvas_markdown(c, json_str(bundle, "text/markdown"));
     else

@@ -5,12 +5,14 @@
 #include "base/json/json.h"
 #include "base/text/ansi.h"
 #include "tui/grid/grid.h"
+#include "tui/picture/album.h"
 
 struct canvas {
     grid *grid;
     int w;              // columns to draw in
     int y;              // the next row
     bool ascii, dashes; // dashes: curves differ in them, since nobody sees colours
+    album *album;       // for pictures; NULL: a line says what there is
     int64_t now;        // wall ns: up to which the ages of live tables are counted
     bool aged;          // out: something in it shows an age
 };

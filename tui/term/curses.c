@@ -10,6 +10,7 @@
 #include "tui/term/extras.h"
 #include "tui/term/input.h"
 #include "tui/term/ops.h"
+#include "tui/term/pictured.h"
 #include "tui/term/restore.h"
 
 #include <curses.h>
@@ -39,6 +40,7 @@ struct real {
     char *type;
     struct termios modes; // as they were before
     struct extras extras;
+    struct pictured pictured;
     bool synced;   // it can show whole pictures at once (mode 2026)
     int64_t asked; // clock_mono when it was asked whether it can; 0: it has answered
     enum focus focus;
@@ -157,6 +159,17 @@ static bool ask_size(const struct real *r, int *w, int *h)
     return true;
 }
 
+// A person may have changed the font, too.
+static void tell_pictures(struct real *r)
+{
+    struct winsize size = {0};
+    if (ioctl(r->out, TIOCGWINSZ, &size) != 0)
+        size = (struct winsize){0};
+    pictured_screen(&r->pictured, r->w, r->h, size.ws_xpixel, size.ws_ypixel);
+    if (r->pictured.cell_said && !r->is_away && !r->gone)
+        fd_write_all(r->out, EXTRAS_ASK_CELL, strlen(EXTRAS_ASK_CELL), NULL);
+}
+
 static void take(struct real *r)
 {
     send(r, &r->begin);
@@ -187,13 +200,27 @@ static void real_size(const term *t, int *w, int *h)
 struct run_arg {
     struct real *r;
     const grid *g;
+    int64_t now;
 };
+
+static void draw_one(struct real *r, int x, int y, const grid_cell *c, int64_t now)
+{
+    struct pictured *p = &r->pictured;
+    struct grid_part part = grid_part_of(c);
+    pictured_touch(p, x, y, grid_at(r->shown, x, y), c, now);
+    if (!part.picture)
+        draw_cell(&r->draw, x, y, c);
+    else if (p->terminal.way == WAY_KITTY && p->placeholders)
+        draw_part(x, y, &part, pictured_number(p, part.picture));
+    else
+        draw_part(x, y, &part, 0);
+}
 
 static void draw_run(void *arg, int x, int y, int n)
 {
     const struct run_arg *a = arg;
     for (int i = x; i < x + n && i < a->r->w && y < a->r->h; i++)
-        draw_cell(&a->r->draw, i, y, grid_at(a->g, i, y));
+        draw_one(a->r, i, y, grid_at(a->g, i, y), a->now);
     a->r->changed += (size_t)n;
 }
 
@@ -213,10 +240,16 @@ static void real_present(term *t, const grid *g)
         grid_resize(r->shown, 0, 0); // so that everything differs from it
         r->is_shown = true;
     }
-    struct run_arg arg = {r, g};
+    struct run_arg arg = {r, g, clock_mono()};
+    AUTO_BUF before = {0}, after = {0};
     r->changed = 0;
+    bool holds = pictured_holds(&r->pictured, r->shown) || pictured_holds(&r->pictured, g);
+    idlok(stdscr, !holds);
+    idcok(stdscr, !holds);
+    pictured_send(&r->pictured, g, &before);
     grid_diff(r->shown, g, draw_run, &arg);
     grid_copy(r->shown, g);
+    pictured_show(&r->pictured, g, arg.now, &after);
     int x, y, cursor = grid_cursor(g, &x, &y);
     if (!cursor)
         grid_parked(g, &x, &y);
@@ -227,7 +260,11 @@ static void real_present(term *t, const grid *g)
     bool whole = r->synced && r->changed > (size_t)r->w; // a typed character needs no frame
     if (whole)
         send_text(r, EXTRAS_SYNC_ON);
+    send(r, &before);
     refresh();
+    if (pictured_ask(&r->pictured, arg.now, &after))
+        r->asked = arg.now;
+    send(r, &after);
     if (whole)
         send_text(r, EXTRAS_SYNC_OFF);
 }
@@ -236,6 +273,7 @@ static void real_redraw(term *t)
 {
     struct real *r = real_of(t);
     r->is_shown = false;
+    pictured_cleared(&r->pictured);
     clearok(curscr, TRUE);
 }
 
@@ -292,9 +330,29 @@ static bool take_report(struct real *r, struct term_event *ev)
         r->focus = ev->on ? FOCUS_HERE : FOCUS_ELSEWHERE;
     else if (ev->kind == EVENT_MODE && ev->mode == 2026) {
         r->synced = ev->on;
-        r->asked = 0;
+        r->asked = r->pictured.asked; // may have been asked meanwhile
     }
-    return ev->kind == EVENT_FOCUS || ev->kind == EVENT_MODE;
+    bool changed = false, answer = pictured_take(&r->pictured, ev, &changed);
+    if (answer && !r->pictured.asked)
+        r->asked = 0;
+    if (!changed)
+        return answer || ev->kind == EVENT_FOCUS || ev->kind == EVENT_MODE;
+    real_redraw(&r->base); // a terminal that knows none of the questions may have printed one
+    *ev = (struct term_event){.kind = EVENT_PICTURES};
+    return false;
+}
+
+// What has stopped moving is shown, and who does not answer has had the time.
+static bool pictures_due(struct real *r)
+{
+    AUTO_BUF bytes = {0};
+    int64_t now = clock_mono();
+    if (pictured_late(&r->pictured, now))
+        return true;
+    if (!r->gone && r->is_shown)
+        pictured_show(&r->pictured, r->shown, now, &bytes);
+    send(r, &bytes);
+    return false;
 }
 
 static struct term_event real_read(term *t)
@@ -311,6 +369,8 @@ static struct term_event real_read(term *t)
         ev = next_event(r);
     if (ev.kind == EVENT_NONE && r->gone)
         ev.kind = EVENT_CLOSED;
+    if (ev.kind == EVENT_NONE && pictures_due(r))
+        ev.kind = EVENT_PICTURES;
     return ev;
 }
 
@@ -318,6 +378,9 @@ static struct term_event real_read(term *t)
 // terminals never answer, so this waits only if the question was asked just before.
 static void give_back(struct real *r)
 {
+    AUTO_BUF pictures = {0};
+    pictured_leave(&r->pictured, &pictures);
+    send(r, &pictures);
     send(r, &r->end);
     int64_t until = r->asked + ANSWER_MS * CLOCK_MS, left;
     while (r->asked && !r->gone && (left = until - clock_mono()) > 0) {
@@ -345,6 +408,7 @@ static void real_close(term *t)
         fclose(r->in_file);
     if (r->owns_in)
         close(r->in);
+    pictured_done(&r->pictured);
     grid_free(r->shown);
     input_free(r->input);
     buf_done(&r->begin);
@@ -357,11 +421,14 @@ static void real_close(term *t)
 static int real_wait_ms(const term *t)
 {
     const struct real *r = real_of(t);
+    int64_t now = clock_mono();
     int wait = input_wait_ms(r->input, r->escape_ms);
+    int pictures = r->is_away ? -1 : pictured_wait_ms(&r->pictured, now);
     if (wait < 0)
-        return -1;
-    int64_t left = wait * CLOCK_MS - (clock_mono() - r->heard);
-    return left > 0 ? (int)(left / CLOCK_MS) + 1 : 0;
+        return pictures;
+    int64_t left = wait * CLOCK_MS - (now - r->heard);
+    int keys = left > 0 ? (int)(left / CLOCK_MS) + 1 : 0;
+    return pictures >= 0 && pictures < keys ? pictures : keys;
 }
 
 static void real_resized(term *t)
@@ -375,6 +442,7 @@ static void real_resized(term *t)
     r->w = w;
     r->h = h;
     r->resize_due = true;
+    tell_pictures(r);
     if (r->is_away)
         return;
     resizeterm(h, w);
@@ -403,6 +471,7 @@ static int real_enter(term *t, err *e)
         r->w = w;
         r->h = h;
         r->resize_due = true;
+        tell_pictures(r);
     }
     resizeterm(r->h, r->w);
     real_redraw(t);
@@ -577,6 +646,8 @@ static void set_up(struct real *r, const struct term_options *o)
     r->extras.keeps_title = enter && enter != (const char *)-1 && strstr(enter, "\x1b[22;");
     find_strings(r);
     find_keys(r->input);
+    pictured_init(&r->pictured, o, &r->extras, r->draw.colors, !r->draw.ascii);
+    tell_pictures(r);
     arm(r);
     curs_set(0);
     refresh();

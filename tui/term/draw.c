@@ -3,10 +3,13 @@
 
 #include "base/mem.h"
 #include "base/text/utf8.h"
+#include "tui/picture/kitty.h"
 
 #include <curses.h>
 #include <stdlib.h>
 #include <wchar.h>
+
+enum { BLANK = 0xA0 }; // of pictures
 
 void draw_init(struct draw *d, bool utf8, bool wanted_colors)
 {
@@ -148,13 +151,28 @@ static void draw_ascii(int x, int y, const grid_cell *c, attr_t attrs, int pair)
         put_wide(x + 1, y, L" ", attrs, pair);
 }
 
+void draw_part(int x, int y, const struct grid_part *part, uint32_t number)
+{
+    uint32_t points[KITTY_POINTS];
+    wchar_t wide[KITTY_POINTS] = {BLANK};
+    if (!number) {
+        put_wide(x, y, wide, A_NORMAL, 0);
+        return;
+    }
+    kitty_cell(number, part->column, part->row, points);
+    for (int i = 0; i < KITTY_POINTS; i++)
+        wide[i] = (wchar_t)points[i];
+    int pair = alloc_pair((int)(number & 0xFFFFFF), -1);
+    put_wide(x, y, wide, A_NORMAL, pair > 0 ? pair : 0);
+}
+
 void draw_cell(const struct draw *d, int x, int y, const grid_cell *c)
 {
     if (!c->width)
         return;
     int pair;
     attr_t attrs = look(d, c->style, &pair);
-    uint32_t base = c->points[0];
+    uint32_t base = c->points[0] == BLANK ? ' ' : c->points[0];
     // Draws the letters of a flag as letters: terminals disagree about the width of one, and curses
     // may send the second alone.
     if (d->ascii || base < ' ' || point_is_regional(base)) {

@@ -14,3 +14,7 @@ struct draw {
 void draw_init(struct draw *d, bool utf8, bool wanted_colors);
 // Draws the cell at (x, y) of curses's stdscr.
 void draw_cell(const struct draw *d, int x, int y, const grid_cell *c);
+// Draws the cell of a picture. number: of kitty's protocol; 0: a blank, over which pixels will lie.
+// The blank is none that a text can have, so that curses writes over it what comes after it, and
+// does not write it itself to get the cursor to somewhere.
+void draw_part(int x, int y, const struct grid_part *part, uint32_t number);

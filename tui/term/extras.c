@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/text/utf8.h"
+#include "tui/picture/kitty.h"
 
 #include <string.h>
 
@@ -118,8 +119,7 @@ void extras_title(const struct extras *x, const char *text, buf *out)
     buf_char(out, '\a');
 }
 
-// Wraps a sequence so that a multiplexer passes it on instead of handling it.
-static void pass_on(const struct extras *x, const char *sequence, size_t n, buf *out)
+void extras_pass_on(const struct extras *x, const char *sequence, size_t n, buf *out)
 {
     if (x->mux == MUX_NONE) {
         buf_add(out, sequence, n);
@@ -138,6 +138,14 @@ static void pass_on(const struct extras *x, const char *sequence, size_t n, buf 
     }
 }
 
+// The last question is one that all terminals answer.
+void extras_ask_pictures(const struct extras *x, buf *out)
+{
+    buf_str(out, "\x1b[>q");
+    extras_pass_on(x, KITTY_QUESTION, strlen(KITTY_QUESTION), out);
+    buf_str(out, "\x1b[?1;1;0S" EXTRAS_ASK_CELL "\x1b[c");
+}
+
 void extras_notify(const struct extras *x, const char *title, const char *words, buf *out)
 {
     AUTO_BUF sequence = {0};
@@ -153,7 +161,7 @@ void extras_notify(const struct extras *x, const char *title, const char *words,
     buf_str(&sequence, both ? ";" : ": ");
     add_words(&sequence, words, WORDS_COLUMNS, ';');
     buf_char(&sequence, '\a');
-    pass_on(x, sequence.data, sequence.len, out);
+    extras_pass_on(x, sequence.data, sequence.len, out);
     if (x->mux != MUX_NONE)
         buf_char(out, '\a'); // which does not depend on what it passes on
 }
@@ -165,7 +173,7 @@ void extras_copy(const struct extras *x, const char *bytes, size_t n, buf *out)
     base64_encode(&sequence, bytes, n);
     buf_char(&sequence, '\a');
     if (x->mux == MUX_SCREEN)
-        pass_on(x, sequence.data, sequence.len, out);
+        extras_pass_on(x, sequence.data, sequence.len, out);
     else // tmux has its own clipboard, and passes it on if configured
         buf_add(out, sequence.data, sequence.len);
 }

@@ -25,6 +25,13 @@ void extras_mouse(bool on, buf *out);
 #define EXTRAS_SYNC_ON  "\x1b[?2026h"
 #define EXTRAS_SYNC_OFF "\x1b[?2026l"
 
+// Asks for the terminal's name, kitty's graphics protocol, how many colours a sixel picture may
+// have, the size of a cell in pixels, and its attributes, which say whether it knows sixels.
+void extras_ask_pictures(const struct extras *x, buf *out);
+#define EXTRAS_ASK_CELL "\x1b[16t"
+// Wraps a sequence so that a multiplexer passes it on instead of handling it.
+void extras_pass_on(const struct extras *x, const char *sequence, size_t n, buf *out);
+
 void extras_title(const struct extras *x, const char *text, buf *out);
 void extras_notify(const struct extras *x, const char *title, const char *words, buf *out);
 void extras_copy(const struct extras *x, const char *bytes, size_t n, buf *out);

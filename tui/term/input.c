@@ -170,6 +170,18 @@ static struct found parse_mouse(const unsigned p[4], char final, size_t n)
     return f;
 }
 
+// Is it among the numbers of "62;4;22"?
+static bool has_number(const char *s, size_t n, const char *number)
+{
+    for (size_t at = 0, len; at < n; at += len + 1) {
+        const char *end = memchr(s + at, ';', n - at);
+        len = end ? (size_t)(end - s) - at : n - at;
+        if (len == strlen(number) && memcmp(s + at, number, len) == 0)
+            return true;
+    }
+    return false;
+}
+
 // Sequences that begin with "\e[?", "\e[<", "\e[>" or have a '$' are reports of the terminal, not
 // keys.
 static struct found parse_report(const char *s, const unsigned p[4], char final, size_t n)
@@ -180,6 +192,10 @@ static struct found parse_report(const char *s, const unsigned p[4], char final,
     if (s[2] == '?' && final == 'y' && s[n - 2] == '$') // DECRPM: 1, 2 and 3 are modes it has
         f.report =
             (struct term_event){.kind = EVENT_MODE, .mode = p[0], .on = p[1] >= 1 && p[1] <= 3};
+    else if (s[2] == '?' && final == 'c')
+        f.report = (struct term_event){.kind = EVENT_DEVICE, .on = has_number(s + 3, n - 4, "4")};
+    else if (s[2] == '?' && final == 'S' && p[0] == 1 && p[1] == 0) // XTSMGRAPHICS: registers
+        f.report = (struct term_event){.kind = EVENT_COLORS, .mode = p[2]};
     return f;
 }
 
@@ -203,6 +219,9 @@ static struct found parse_csi(const char *s, size_t n)
         } else if (s[i] >= 0x40 && s[i] < 0x7F) {
             if (private)
                 return parse_report(s, p, s[i], i + 1);
+            if (s[i] == 't' && p[0] == 6 && p[1] < 1000 && p[2] < 1000) // the size of a cell
+                return (struct found){.n = i + 1,
+                    .report = {.kind = EVENT_CELL_SIZE, .w = (int)p[2], .h = (int)p[1]}};
             if (i == 2 && (s[i] == 'I' || s[i] == 'O'))
                 return (struct found){.n = 3, .report = {.kind = EVENT_FOCUS, .on = s[i] == 'I'}};
             return (struct found){csi_key(p, s[i]), i + 1};
@@ -259,13 +278,34 @@ static struct found parse_own(const input *in, const char *s, size_t n, bool *be
     return best;
 }
 
-// "\e]11;rgb:ffff/ffff/ffff", ended by BEL or "\e\": the answer to what the background's colour is.
-static const char color_answer[] = "\x1b]11;";
+// Answers that are strings, ended by BEL or "\e\": the background's colour, the terminal's name
+// (XTVERSION), and what kitty's graphics protocol says.
+static void read_color(const char *words, struct term_event *out);
+static void read_name(const char *words, struct term_event *out);
+static void read_kitty(const char *words, struct term_event *out);
+static const struct answer {
+    const char *begin;
+    void (*read)(const char *words, struct term_event *out); // words: what follows
+} answers[] = {{"\x1b]11;", read_color}, {"\x1bP>|", read_name}, {"\x1b_G", read_kitty}};
 
-static bool begins_color(const char *s, size_t n)
+// NULL: this is the start of none of them.
+static const struct answer *begun_answer(const char *s, size_t n)
 {
-    size_t common = n < sizeof color_answer - 1 ? n : sizeof color_answer - 1;
-    return n > 2 && memcmp(s, color_answer, common) == 0;
+    for (size_t i = 0; n > 2 && i < ARRAY_LEN(answers); i++) {
+        size_t whole = strlen(answers[i].begin), common = n < whole ? n : whole;
+        if (memcmp(s, answers[i].begin, common) == 0)
+            return &answers[i];
+    }
+    return NULL;
+}
+
+// Could the second byte of "\e]", "\eP", "\e_" begin one? Late it is Alt with that key.
+static bool may_answer(char second)
+{
+    for (size_t i = 0; i < ARRAY_LEN(answers); i++)
+        if (answers[i].begin[1] == second)
+            return true;
+    return false;
 }
 
 // A part of it, "ffff" of 1 to 4 digits, as a number up to 1.
@@ -278,27 +318,46 @@ static double color_part(const char **s)
     return digits && digits <= 4 ? (double)value / (double)((1ul << (4 * digits)) - 1) : 0;
 }
 
-static struct found parse_color(const char *s, size_t n)
+// "rgb:ffff/ffff/ffff"
+static void read_color(const char *words, struct term_event *out)
 {
-    enum { MOST = 64 };
-    size_t end = sizeof color_answer - 1;
+    const char *rgb = strstr(words, "rgb:");
+    if (!rgb)
+        return;
+    rgb += strlen("rgb:");
+    double red = color_part(&rgb), green = color_part(&rgb), blue = color_part(&rgb);
+    *out = (struct term_event){.kind = EVENT_BACKGROUND, .on = color_is_light(red, green, blue)};
+}
+
+static void read_name(const char *words, struct term_event *out)
+{
+    out->kind = EVENT_NAME;
+    str_fit(out->name, sizeof out->name, words);
+}
+
+// "i=31;OK"
+static void read_kitty(const char *words, struct term_event *out)
+{
+    const char *said = strchr(words, ';');
+    *out = (struct term_event){.kind = EVENT_KITTY, .on = said && str_starts(said + 1, "OK")};
+}
+
+static struct found parse_answer(const struct answer *a, const char *s, size_t n)
+{
+    enum { MOST = 256 };
+    size_t from = strlen(a->begin), end = from;
     while (end < n && end < MOST && (unsigned char)s[end] >= 0x20)
         end++;
-    if (end == n && end < MOST)
+    if (n < from || (end == n && end < MOST))
         return more;
     bool st = end + 1 < n && s[end] == ESC && s[end + 1] == '\\', bell = end < n && s[end] == '\a';
     if (end + 1 == n && s[end] == ESC)
         return more;
     struct found f = {.n = end + (st ? 2 : bell)};
     char words[MOST + 1] = "";
-    memcpy(words, s, end);
-    const char *rgb = strstr(words, "rgb:");
-    if (!rgb || !(st || bell))
-        return f;
-    rgb += strlen("rgb:");
-    double red = color_part(&rgb), green = color_part(&rgb), blue = color_part(&rgb);
-    f.report =
-        (struct term_event){.kind = EVENT_BACKGROUND, .on = color_is_light(red, green, blue)};
+    memcpy(words, s + from, end - from);
+    if (st || bell)
+        a->read(words, &f.report);
     return f;
 }
 
@@ -310,9 +369,10 @@ static struct found parse_escape(const input *in, const char *s, size_t n)
         return own;
     if (n < 2)
         return more;
-    if (begins_color(s, n))
-        return n < sizeof color_answer - 1 ? more : parse_color(s, n);
-    if (n == 2 && s[1] == ']') // it may be one; late it is Alt with that key
+    const struct answer *a = begun_answer(s, n);
+    if (a)
+        return parse_answer(a, s, n);
+    if (n == 2 && may_answer(s[1]))
         return more;
     if (s[1] == '[' || s[1] == 'O') {
         struct found f = s[1] == '[' ? parse_csi(s, n) : parse_ss3(s, n);
@@ -338,7 +398,7 @@ enum { MARK = sizeof paste_begin - 1 };
 static bool begins_report(const char *s, size_t n)
 {
     bool paste = n > 2 && n < MARK && memcmp(s, paste_begin, n) == 0;
-    return paste || begins_color(s, n) ||
+    return paste || begun_answer(s, n) ||
            (n > 2 && *s == ESC && s[1] == '[' && s[2] >= '<' && s[2] <= '?');
 }
 
@@ -415,9 +475,10 @@ static bool is_rest(const input *in, bool *begins)
     size_t n = in->bytes.len;
     buf_char(&whole, ESC);
     buf_add(&whole, s, n < LONGEST ? n : LONGEST);
-    *begins = *s == '[' || (*s == 'O' && n == 1) || begins_color(whole.data, whole.len);
-    if (begins_color(whole.data, whole.len))
-        return whole.len >= sizeof color_answer - 1;
+    const struct answer *a = begun_answer(whole.data, whole.len);
+    *begins = *s == '[' || (*s == 'O' && n == 1) || a;
+    if (a)
+        return whole.len >= strlen(a->begin);
     if (*s == 'O' && n > 1 && s[1] && strchr("ABCDHFPQRS", s[1]))
         return true;
     if (*s != '[')

@@ -7,6 +7,7 @@
 #include "tui/edit/key.h"
 #include "tui/edit/mouse.h"
 #include "tui/grid/grid.h"
+#include "tui/picture/album.h"
 #include "tui/term/terminfo.h"
 
 // How to notify a person who looks elsewhere. AUTO: as this terminal is known to show it, else by
@@ -27,6 +28,8 @@ struct term_options {
     bool no_mouse;            // the terminal keeps the mouse from the start
     bool asks_background;     // an EVENT_BACKGROUND may follow
     enum notify notify;
+    enum picture_way pictures; // WAY_UNKNOWN: as the terminal says when it is asked
+    album *album;  // borrowed; told how this terminal shows pictures. NULL: there are none
     int escape_ms; // how long Esc waits for the rest of a key; 0: 25
 };
 
@@ -38,19 +41,27 @@ enum term_event_kind {
     EVENT_RESIZE,
     EVENT_CLOSED,
     EVENT_BACKGROUND, // the terminal has reported its colour, since it was asked
-    EVENT_FOCUS,      // the terminal itself uses this one and the next
+    EVENT_PICTURES,   // pictures are shown in another way or size from now on: draw anew
+    EVENT_FOCUS,      // the terminal itself uses this one and the following
     EVENT_MODE,
+    EVENT_DEVICE, // primary device attributes
+    EVENT_NAME,   // XTVERSION
+    EVENT_KITTY,  // what it says of kitty's graphics protocol
+    EVENT_COLORS, // how many colours a sixel picture may have
+    EVENT_CELL_SIZE,
 };
 struct term_event {
     enum term_event_kind kind;
     key key;          // EVENT_KEY
     const char *text; // EVENT_PASTE: borrowed until the next term_read
     size_t n;
-    int w, h;           // EVENT_RESIZE
+    int w, h;           // EVENT_RESIZE; EVENT_CELL_SIZE: pixels
     struct mouse mouse; // EVENT_MOUSE
     bool on;            // EVENT_FOCUS: it is here; EVENT_MODE: the terminal has that mode;
-                        // EVENT_BACKGROUND: it is light
-    unsigned mode;
+                        // EVENT_BACKGROUND: it is light; EVENT_DEVICE: it knows sixels;
+                        // EVENT_KITTY: "OK"
+    unsigned mode;      // EVENT_COLORS: how many
+    char name[32];      // EVENT_NAME: "kitty(0.36.2)"
 };
 
 typedef struct term term;

@@ -189,6 +189,28 @@ TEST(a_cursor_outside_is_hidden)
     grid_free(g);
 }
 
+TEST(a_picture_fills_cells_and_no_text_does)
+{
+    grid *g = grid_new(6, 3);
+    AUTO_BUF row = {0};
+    grid_put(g, grid_area(g), 0, 0, "abcdef", 6, (style){0});
+    grid_put_picture(g, (rect){0, 0, 5, 2}, (rect){2, -1, 10, 10}, 7);
+    struct grid_part part = grid_part_of(grid_at(g, 4, 1));
+    CHECK(part.picture == 7 && part.column == 2 && part.row == 2);
+    CHECK(!grid_part_of(grid_at(g, 5, 0)).picture && !grid_part_of(grid_at(g, 2, 2)).picture);
+    grid_row_text(g, 0, &row);
+    CHECK_STR(buf_cstr(&row), "ab   f");
+    style was = grid_at(g, 3, 0)->style;
+    grid_restyle(g, grid_area(g), (style){.attrs = ATTR_DIM});
+    CHECK(style_equal(grid_at(g, 3, 0)->style, was));
+    const char *text = "\U0010EEEE\u0305\u0305";
+    grid_put(g, grid_area(g), 0, 2, text, strlen(text), (style){0});
+    CHECK(!grid_part_of(grid_at(g, 0, 2)).picture && grid_at(g, 0, 2)->points[0] == 0xFFFD);
+    grid_put(g, grid_area(g), 2, 0, "x", 1, (style){0}); // it covers the picture there
+    CHECK(!grid_part_of(grid_at(g, 2, 0)).picture && grid_part_of(grid_at(g, 3, 0)).picture);
+    grid_free(g);
+}
+
 int main(void)
 {
     return tap_run();

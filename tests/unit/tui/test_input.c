@@ -23,6 +23,16 @@ static const char *events(input *in, const char *bytes, size_t n, bool late)
             buf_fmt(&out, "mode%u:%d ", ev.mode, ev.on);
         } else if (ev.kind == EVENT_BACKGROUND) {
             buf_str(&out, ev.on ? "light " : "dark ");
+        } else if (ev.kind == EVENT_DEVICE) {
+            buf_str(&out, ev.on ? "sixels " : "no-sixels ");
+        } else if (ev.kind == EVENT_NAME) {
+            buf_fmt(&out, "name:%s ", ev.name);
+        } else if (ev.kind == EVENT_KITTY) {
+            buf_str(&out, ev.on ? "kitty " : "no-kitty ");
+        } else if (ev.kind == EVENT_COLORS) {
+            buf_fmt(&out, "colors:%u ", ev.mode);
+        } else if (ev.kind == EVENT_CELL_SIZE) {
+            buf_fmt(&out, "cell:%dx%d ", ev.w, ev.h);
         } else {
             buf_fmt(&out, "<%.*s> ", (int)ev.n, ev.text);
         }
@@ -42,6 +52,20 @@ static void check(const char *bytes, const char *want)
     buf_str(&all, events(in, "", 0, true));
     CHECK_STR(buf_cstr(&all), want);
     input_free(in);
+}
+
+TEST(what_terminals_say_of_pictures_is_no_key)
+{
+    check("\x1b[?62;4;22cq\x1b[?1;2c", "sixels q no-sixels ");
+    check("\x1b[?64;14;41;42c\x1b[?4c", "no-sixels sixels ");
+    check("\x1bP>|kitty(0.36.2)\x1b\\x", "name:kitty(0.36.2) x ");
+    check("\x1bP>|a name that is longer than there is room for\x1b\\",
+        "name:a name that is longer than t… ");
+    check("\x1b_Gi=31;OK\x1b\\x", "kitty x ");
+    check("\x1b_Gi=31;EINVAL:bad\x1b\\x\x1b_G\x1b\\", "no-kitty x no-kitty ");
+    check("\x1b[?1;0;256S\x1b[?1;3;0S\x1b[6;20;10tx", "colors:256 cell:10x20 x ");
+    check("\x1b_Gi=31;O\x03q", "C-c q "); // cut off
+    check("\x1bP\x1b_", "M-P M-_ ");
 }
 
 TEST(characters_and_controls)
@@ -91,7 +115,7 @@ TEST(esc_before_a_letter_twice_is_typed)
 
 TEST(what_nobody_knows_is_dropped)
 {
-    check("a\x1b[?1;2cb\x1b[>0;10;10Mc\x1b[200;1$yd\x1b[99~e", "a b c d e ");
+    check("a\x1b[?1;2nb\x1b[>0;10;10Mc\x1b[200;1$yd\x1b[99~e", "a b c d e ");
     check("a\x1b[12\nb", "a Enter b ");
     check("a\xff\xc3(b", "a ( b ");
     check("\x1b\xff\xff"
@@ -245,6 +269,8 @@ TEST(a_sequence_may_be_cut_anywhere)
         {"\x1b[5~", "PgUp "}, {"\x1b[20~", "F9 "}, {"\x1b[[A", "F1 "}, {"\x1b[13;5u", "C-Enter "},
         {"\x1b[<0;5;3M", "click@4,2 "}, {"\x1b[<0;5;3m", ""}, {"\x1b[<65;1;1M", "down@0,0 "},
         {"\x1b[I", "here "}, {"\x1b[?2026;1$y", "mode2026:1 "}, {"\x1b[200~dd\x1b[201~", "<dd> "},
+        {"\x1b[?62;4c", "sixels "}, {"\x1bP>|kitty(0.36)\x1b\\", "name:kitty(0.36) "},
+        {"\x1b_Gi=31;OK\x1b\\", "kitty "}, {"\x1b[6;20;10t", "cell:10x20 "},
         {"\x1b]11;rgb:ffff/ffff/ffff\x1b\\", "light "}, {"\x1b]11;rgb:1e/1e/2e\a", "dark "}};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         for (size_t cut = 1; cut < strlen(all[i].bytes); cut++) {

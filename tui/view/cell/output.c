@@ -216,6 +216,7 @@ static void draw_slot(
         .w = width,
         .ascii = bench_ascii(b->bench),
         .dashes = bench_mono(b->bench),
+        .album = bench_album(b->bench),
         .now = bench_now(b->bench)};
     draw_all(b, &c, run);
     d->ages = c.aged && !b->past;
@@ -230,17 +231,25 @@ static void draw_slot(
     grid_fill(scratch, used, ' ', (style){0});
 }
 
+static bool is_drawn(const bench *b, struct slot *s, int width)
+{
+    const struct drawing *d = slot_drawing(s);
+    return d->drawn_version == slot_version(s) && d->drawn_width == width &&
+           d->drawn_pictures == album_version(bench_album(b));
+}
+
 const grid *output_grid(bench *b, size_t i, int width)
 {
     struct slot *s = slot_at(b, i);
     struct drawing *d = slot_drawing(s);
     struct slot_past past;
     const struct run_cell *run = slot_outputs(b, i, &past);
-    bool same = d->drawn_version == slot_version(s) && d->drawn_width == width;
+    bool same = is_drawn(b, s, width);
     if (same && (d->output || !d->rows))
         return d->output;
     d->drawn_version = slot_version(s);
     d->drawn_width = width;
+    d->drawn_pictures = album_version(bench_album(b));
     d->ages = false;
     d->rows = 0;
     grid_free(STEAL(d->output));
@@ -254,7 +263,7 @@ int output_rows(bench *b, size_t i, int width)
 {
     struct slot *s = slot_at(b, i);
     const struct drawing *d = slot_drawing(s);
-    if (d->drawn_version != slot_version(s) || d->drawn_width != width)
+    if (!is_drawn(b, s, width))
         output_grid(b, i, width);
     return d->rows;
 }
