@@ -91,8 +91,11 @@ static int send_request(
     char *frames[WIRE_FRAMES];
     AUTO_BUF date = {0};
     clock_rfc3339(&date, clock_wall(), CLOCK_MICROS);
-    wire_pack(&b->wire, type, id, buf_cstr(&date), content, frames);
-    int sent = channels_send(b->channels, to, frames, &e);
+    wire_pack(&b->wire,
+        &(struct wire_outgoing){
+            .type = type, .id = id, .date = buf_cstr(&date), .content = content},
+        frames);
+    int sent = channels_send(b->channels, to, NULL, 0, frames, &e);
     for (size_t i = 0; i < WIRE_FRAMES; i++)
         free(frames[i]);
     if (sent < 0)

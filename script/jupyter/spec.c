@@ -67,8 +67,7 @@ static char *environment_below(const char *folder, const char *name)
     return path_is_dir(bin) ? STEAL(at) : NULL;
 }
 
-// The virtual environment that counts; new, NULL: none.
-static char *environment_of(const struct spec_places *p)
+char *spec_environment(const struct spec_places *p)
 {
     const struct {
         const char *folder, *name;
@@ -89,20 +88,27 @@ static char **add_below(char **list, const char *folder, const char *name)
     return strv_add(list, at);
 }
 
+char *spec_user_folder(const char *const *env)
+{
+    const char *own = env_get(env, "JUPYTER_DATA_DIR"), *data = env_get(env, "XDG_DATA_HOME"),
+               *home = env_get(env, "HOME");
+    if (own && *own)
+        return mem_strdup(own);
+    if (data && *data)
+        return path_join(data, "jupyter");
+    return home && *home ? path_join(home, ".local/share/jupyter") : NULL;
+}
+
 // The folders that have kernels/NAME, in their order; new.
 static char **folders(const struct spec_places *p, const char *environment)
 {
-    const char *given = env_get(p->env, "JUPYTER_PATH"), *own = env_get(p->env, "JUPYTER_DATA_DIR");
-    const char *data = env_get(p->env, "XDG_DATA_HOME");
+    const char *given = env_get(p->env, "JUPYTER_PATH");
     const char *const *system = p->system ? p->system : system_folders;
     char **list = strv_split(given ? given : "", ':');
     list = add_below(list, environment, "share/jupyter");
-    if (own && *own)
+    AUTO_FREE char *own = spec_user_folder(p->env);
+    if (own)
         list = strv_add(list, own);
-    else if (data && *data)
-        list = add_below(list, data, "jupyter");
-    else
-        list = add_below(list, env_get(p->env, "HOME"), ".local/share/jupyter");
     for (; *system; system++)
         list = strv_add(list, *system);
     return list;
@@ -265,7 +271,7 @@ static void add_folder(struct search *s, const char *folder)
 
 static void look(struct search *s, const struct spec_places *p)
 {
-    AUTO_FREE char *environment = environment_of(p);
+    AUTO_FREE char *environment = spec_environment(p);
     char **all = folders(p, environment);
     s->names = mem_array(1, sizeof *s->names);
     s->paths = mem_array(1, sizeof *s->paths);
@@ -311,6 +317,20 @@ static bool find_language(
         found = true;
     }
     return found;
+}
+
+void spec_each(
+    const struct spec_places *places, void (*fn)(void *arg, const struct spec *s), void *arg)
+{
+    CLEANUP(search_done) struct search s = {0};
+    look(&s, places);
+    for (size_t i = 0; s.names[i]; i++) {
+        struct spec one;
+        if (read_spec(s.paths[i], s.names[i], places->env, &one, NULL) < 0)
+            continue;
+        fn(arg, &one);
+        spec_done(&one);
+    }
 }
 
 static int missing(const struct search *s, const char *name, const char *language, err *e)

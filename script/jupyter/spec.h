@@ -33,6 +33,13 @@ struct spec {
 void spec_done(struct spec *s);
 bool spec_is_python(const struct spec *s);
 
+// Calls fn for each kernel that can be read, in the order of the folders.
+void spec_each(
+    const struct spec_places *places, void (*fn)(void *arg, const struct spec *s), void *arg);
+// Where a user's own kernelspecs are, and the active virtual environment; new, NULL: there is none.
+char *spec_user_folder(const char *const *env);
+char *spec_environment(const struct spec_places *places);
+
 // Finds a kernel: by its name; or, without one or when `name` is only a wish, by its language.
 // Languages are compared without case; of several, the one of the first folder counts, and there
 // python3, ir, bash and the like before others. Errors: ERR_NOT_FOUND names those that are here,

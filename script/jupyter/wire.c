@@ -10,11 +10,12 @@
 #define DELIMITER "<IDS|MSG>"
 #define VERSION   "5.4"
 
+enum { KEY_BYTES = 32 };
 enum { SIGNED = 4 }; // header, parent_header, metadata, content
 
 void wire_init(wire *w)
 {
-    random_hex(w->key, (sizeof w->key - 1) / 2);
+    random_hex(w->key, KEY_BYTES);
     random_hex(w->session, (sizeof w->session - 1) / 2);
 }
 
@@ -31,24 +32,31 @@ static void sign(const wire *w, const struct wire_frame parts[SIGNED], char hex[
 {
     uint8_t mac[SHA256_SIZE];
     AUTO_BUF all = {0};
+    *hex = '\0';
+    if (!*w->key)
+        return;
     for (size_t i = 0; i < SIGNED; i++)
         buf_add(&all, parts[i].data, parts[i].n);
     hmac_sha256(w->key, strlen(w->key), buf_cstr(&all), all.len, mac);
     digest_hex(mac, hex);
 }
 
-void wire_pack(const wire *w, const char *type, const char *id, const char *date,
-    const cJSON *content, char *frames[WIRE_FRAMES])
+static char *text_of(const cJSON *object)
+{
+    return object ? json_to_str(object) : mem_strdup("{}");
+}
+
+void wire_pack(const wire *w, const struct wire_outgoing *m, char *frames[WIRE_FRAMES])
 {
     AUTO_JSON *header = cJSON_CreateObject();
-    json_set_str(header, "msg_id", id);
+    json_set_str(header, "msg_id", m->id);
     json_set_str(header, "session", w->session);
     json_set_str(header, "username", "firesteel");
-    json_set_str(header, "date", date);
-    json_set_str(header, "msg_type", type);
+    json_set_str(header, "date", m->date);
+    json_set_str(header, "msg_type", m->type);
     json_set_str(header, "version", VERSION);
-    char *parts[SIGNED] = {json_to_str(header), mem_strdup("{}"), mem_strdup("{}"),
-        content ? json_to_str(content) : mem_strdup("{}")};
+    char *parts[SIGNED] = {
+        text_of(header), text_of(m->parent), text_of(m->metadata), text_of(m->content)};
     struct wire_frame signed_[SIGNED];
     char hex[SHA256_HEX];
     for (size_t i = 0; i < SIGNED; i++)
@@ -69,7 +77,8 @@ static int check(const wire *w, const struct wire_frame *signature,
 {
     char hex[SHA256_HEX];
     sign(w, parts, hex);
-    if (signature->n != SHA256_HEX - 1 || !digest_equal(signature->data, hex, signature->n))
+    if (*w->key &&
+        (signature->n != SHA256_HEX - 1 || !digest_equal(signature->data, hex, signature->n)))
         return err_set(e, ERR_INVALID, "its signature is not made with the session's key");
     return 0;
 }
@@ -97,5 +106,6 @@ int wire_unpack(
         wire_done(out);
         return err_wrap(e, "its %s", names[i]);
     }
+    out->identities = at;
     return 0;
 }

@@ -10,25 +10,31 @@
 #include <stddef.h>
 
 typedef struct wire {
-    char key[65];     // of the signatures
-    char session[33]; // names this client in headers; also the identity of its sockets
+    char key[257];    // of the signatures; "": there are none
+    char session[33]; // names us in headers; of a client also the identity of its sockets
 } wire;
 
 struct wire_frame {
     const void *data;
     size_t n;
 };
-enum { WIRE_FRAMES = 6 }; // of a request: what stands above from "<IDS|MSG>" to content
+enum { WIRE_FRAMES = 6 }; // of what we send: what stands above from "<IDS|MSG>" to content
 
 struct wire_message {
     cJSON *header, *parent, *metadata, *content;
+    size_t identities; // number of frames before "<IDS|MSG>": the way back to who has sent it
+};
+
+// What we send; borrowed. parent, metadata, content NULL: {}.
+struct wire_outgoing {
+    const char *type, *id, *date; // date: RFC 3339
+    const cJSON *parent, *metadata, *content;
 };
 
 // Takes a random key and a random session.
 void wire_init(wire *w);
-// The frames of a request with this id; each is new. `date` is RFC 3339.
-void wire_pack(const wire *w, const char *type, const char *id, const char *date,
-    const cJSON *content, char *frames[WIRE_FRAMES]);
+// The frames of a message; each is new.
+void wire_pack(const wire *w, const struct wire_outgoing *m, char *frames[WIRE_FRAMES]);
 // Checks the signature and reads the message. Buffers are left out. Errors: ERR_INVALID, and what
 // is wrong; then nothing is owned.
 int wire_unpack(

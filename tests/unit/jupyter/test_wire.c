@@ -76,13 +76,38 @@ static int again(const char *content, struct wire_message *m, err *e)
     struct wire_frame frames[WIRE_FRAMES];
     AUTO_JSON *j = cJSON_CreateObject();
     json_set_str(j, "code", content);
-    wire_pack(&w, "execute_request", "cell-7", "2026-01-02T03:04:05.000006Z", j, packed);
+    wire_pack(&w,
+        &(struct wire_outgoing){.type = "execute_request",
+            .id = "cell-7",
+            .date = "2026-01-02T03:04:05.000006Z",
+            .content = j},
+        packed);
     for (size_t i = 0; i < WIRE_FRAMES; i++)
         frames[i] = frame(packed[i]);
     int result = wire_unpack(&w, frames, WIRE_FRAMES, m, e);
     for (size_t i = 0; i < WIRE_FRAMES; i++)
         free(packed[i]);
     return result;
+}
+
+TEST(without_a_key_nothing_is_signed)
+{
+    static const wire open = {.session = "s"};
+    const struct wire_frame frames[] = {frame("a client"), frame("the same"), frame("<IDS|MSG>"),
+        frame("nothing that counts"), frame(HEADER), frame(PARENT), frame("{}"), frame(CONTENT)};
+    struct wire_message m;
+    err e = {0};
+    char *packed[WIRE_FRAMES];
+    CHECK_OK(wire_unpack(&open, frames, ARRAY_LEN(frames), &m, &e) == 0, e);
+    CHECK_INT((int)m.identities, 2);
+    wire_pack(&open,
+        &(struct wire_outgoing){.type = "status", .id = "1", .date = "d", .parent = m.header},
+        packed);
+    CHECK_STR(packed[1], "");
+    CHECK_STR(packed[3], HEADER);
+    for (size_t i = 0; i < WIRE_FRAMES; i++)
+        free(packed[i]);
+    wire_done(&m);
 }
 
 TEST(our_own_message_is_one)
