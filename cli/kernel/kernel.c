@@ -98,6 +98,8 @@ struct arguments {
         "       headless: does not look first what stands in the way: the cluster, secrets")       \
     X(headless, FLAG, options.headless, "           execute the notebook, then end")               \
     X(detach, FLAG, options.detach, "             headless, and outlive the client")               \
+    X(bound, FLAG, options.bound,                                                                  \
+        "              ends with the client that started it, whatever it holds; edits are lost")   \
     X(sandbox, FLAG, sandbox, "            with a private sandbox")                                \
     X(processes, FLAG, options.processes,                                                          \
         "          with --sandbox: its pods are plain processes")                                  \

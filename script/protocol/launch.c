@@ -81,10 +81,11 @@ static char **command_line(const struct launch *o)
     const struct {
         const char *name;
         bool given;
-    } flags[] = {{"--headless", o->headless}, {"--detach", o->detach}, {"--sandbox", o->sandbox},
-        {"--processes", o->processes}, {"--accept-drift", o->accept_drift},
-        {"--no-preflight", o->no_preflight}, {"--no-git", o->no_git},
-        {"--allow-errors", o->allow_errors}, {"--read-only", o->read_only}};
+    } flags[] = {{"--headless", o->headless}, {"--detach", o->detach}, {"--bound", o->bound},
+        {"--sandbox", o->sandbox}, {"--processes", o->processes},
+        {"--accept-drift", o->accept_drift}, {"--no-preflight", o->no_preflight},
+        {"--no-git", o->no_git}, {"--allow-errors", o->allow_errors},
+        {"--read-only", o->read_only}};
 
     char **argv = strv_add(NULL, o->program);
     argv = strv_add(argv, "--client-fd=3");

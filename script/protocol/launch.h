@@ -44,6 +44,7 @@ struct launch {
     int output;                         // descriptor for the kernel's own output; 0: the caller's
     bool headless;     // --headless: executes the notebook after its owner's hello, then ends
     bool detach;       // --detach: headless, but starts at once and outlives its client
+    bool bound;        // --bound: ends with its client, whatever it holds; edits are lost
     bool sandbox;      // --sandbox: start a private one
     bool processes;    // --processes: the sandbox runs pods as plain processes
     bool no_preflight; // --no-preflight: skips the checks before the first cell

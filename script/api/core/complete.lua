@@ -227,6 +227,14 @@ function core.hooks.complete(request)
   return { matches = names, kinds = kinds, start = #before - #prefix, ["end"] = #before }
 end
 
+-- The compiler stops at the end of an unfinished text; at a word of it, the text is wrong.
+function core.hooks.is_complete(request)
+  if not request.text then return { status = "unknown" } end
+  local _, why = load("return " .. request.text, "=", "t")
+  if why then _, why = load(request.text, "=", "t") end
+  return { status = not why and "complete" or why:find "<eof>$" and "incomplete" or "invalid" }
+end
+
 -- The comment above a function in the API's sources.
 local function comment(info)
   local text = core.source(info.source:match "^@firesteel/(.+)%.lua$")

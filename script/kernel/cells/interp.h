@@ -42,7 +42,7 @@ void interp_stop(interp *in, execution *x, enum failure why);
 // Asks a Lua function of script/api while no cell runs. `reply` is called on the loop's thread and
 // borrows the JSON result; NULL: none.
 struct interp_question {
-    const char *function; // name of a hook: "complete", "inspect"
+    const char *function; // name of a hook: "complete", "inspect", "is_complete"
     cJSON *args;          // its argument, taken
     void (*reply)(void *arg, cJSON *result);
     void *arg;

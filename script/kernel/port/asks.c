@@ -22,6 +22,7 @@ struct asks {
     void *arg;
     struct waiting_ask *first;
     int64_t last;
+    const char *why; // of the question that is being withdrawn: nobody can be asked; or NULL
 };
 
 asks *asks_new(loop *l, port *p, bool people, void (*changed)(void *arg), void *arg)
@@ -134,12 +135,23 @@ int asks_answer(asks *a, int64_t number, const char *value, err *e)
     return 0;
 }
 
+int asks_refuse(asks *a, int64_t number, const char *why, err *e)
+{
+    struct waiting_ask *w = find(a, number);
+    if (!w)
+        return err_set(e, ERR_NOT_FOUND, "no question %lld waits", (long long)number);
+    a->why = why;
+    finish(a, w, NULL);
+    a->why = NULL;
+    return 0;
+}
+
 // Another thread that waits for an answer.
 struct asking {
     asks *asks;
     const struct question *question;
     int64_t number;
-    char *answer;
+    char *answer, *why; // NULL: no answer; not refused
     loop_pending *pending;
 };
 
@@ -147,6 +159,7 @@ static void on_answer(void *arg, const char *answer)
 {
     struct asking *a = arg;
     a->answer = mem_strdup(answer);
+    a->why = mem_strdup(answer ? NULL : a->asks->why);
     loop_call_finish(a->pending);
 }
 
@@ -171,8 +184,12 @@ char *asks_person(asks *a, canceller *waits, const struct question *q, err *e)
         return NULL;
     }
     struct asking asking = {.asks = a, .question = q};
-    if (loop_call(a->loop, waits, &ops, &asking, 0, e) == 0)
+    int called = loop_call(a->loop, waits, &ops, &asking, 0, e);
+    AUTO_FREE char *why = asking.why;
+    if (called == 0 && !why)
         return asking.answer;
+    if (called == 0)
+        err_set(e, ERR_REFUSED, "%s: %s", q->text, why);
     free(asking.answer);
     return NULL;
 }

@@ -30,6 +30,8 @@ int64_t asks_ask(
 void asks_take_back(asks *a, int64_t number);
 // Gives a client's answer. ERR_NOT_FOUND when no question with this number waits.
 int asks_answer(asks *a, int64_t number, const char *value, err *e);
+// Nobody there can be asked: what asked fails, with ERR_REFUSED and these words.
+int asks_refuse(asks *a, int64_t number, const char *why, err *e);
 // From another thread: asks a person and waits. The answer is new. NULL: ERR_CANCELLED, or
 // ERR_REFUSED if nobody can be asked.
 char *asks_person(asks *a, canceller *waits, const struct question *q, err *e);

@@ -63,6 +63,7 @@ struct kernel_options {
     bool no_git;            // does not record the notebook's commit
     bool headless;          // executes all cells after its owner's hello, then ends
     bool detach;            // headless, but starts at once and outlives its client
+    bool bound;             // ends with its owner, whatever it holds; edits are lost
 };
 
 // Returns the exit code of the run, or GUARD_RESTART; -1 when it could not start (see e).

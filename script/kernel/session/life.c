@@ -101,6 +101,14 @@ void life_client_gone(kernel *k, bool owner)
             life_shutdown(k);
         return;
     }
+    if (k->options->bound && owner) {
+        k->discards = true;
+        if (k->wedged)
+            life_abandon(k, failure_exit(FAILURE_INTERRUPTED));
+        else
+            life_shutdown(k);
+        return;
+    }
     if (server_users(k->server) == 0)
         gate_forget(k->effects->gate);
     // A kernel that no client has greeted holds nothing. After a restart, though, clients still

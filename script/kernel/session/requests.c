@@ -179,7 +179,12 @@ static int restart(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e)
 
 static int answer(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e)
 {
-    return asks_answer(k->asks, json_int_or(m, "ask", 0), json_str(m, "value"), e);
+    int64_t number = json_int_or(m, "ask", 0);
+    const char *value = json_str(m, "value"), *refused = json_str(m, "refused");
+    if (!value && !refused)
+        return err_set(e, ERR_USAGE, "an answer has a value, or says why nobody can be asked");
+    return value ? asks_answer(k->asks, number, value, e)
+                 : asks_refuse(k->asks, number, refused, e);
 }
 
 // A client's question for Lua; the client may be gone when the answer comes.
@@ -222,6 +227,20 @@ static void tell_place(const kernel *k, const char *id, cJSON *args)
     plan_done(&plan);
 }
 
+// What the source becomes without its magics. In another language than Lua it has no text.
+static void tell_plan(const char *source, cJSON *args)
+{
+    notebook *nb = notebook_blank();
+    struct plan plan = {0};
+    if (plan_cell(nb, notebook_replace(nb, 0, source), &plan, NULL) == 0)
+        json_set_str(args, "text",
+            plan.kind == PLAN_LUA       ? plan.text
+            : plan.kind == PLAN_NOTHING ? ""
+                                        : NULL);
+    plan_done(&plan);
+    notebook_free(nb);
+}
+
 static int look_up(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e)
 {
     if (running_busy(k))
@@ -230,7 +249,10 @@ static int look_up(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e)
     *l = (struct lookup){k, server_number(p), cJSON_Duplicate(m, true)};
     struct interp_question question = {
         message_type_name(message_type_of(m)), cJSON_Duplicate(m, true), on_looked_up, l};
-    tell_place(k, json_str(m, "cell"), question.args);
+    if (message_type_of(m) == MESSAGE_is_complete)
+        tell_plan(json_str(m, "source"), question.args);
+    else
+        tell_place(k, json_str(m, "cell"), question.args);
     if (!interp_ask(k->interp, question)) {
         cJSON_Delete(question.args);
         cJSON_Delete(l->message);
@@ -368,6 +390,7 @@ static request_fn *const requests[] = {
     [MESSAGE_answer] = answer,
     [MESSAGE_complete] = look_up,
     [MESSAGE_inspect] = look_up,
+    [MESSAGE_is_complete] = look_up,
     [MESSAGE_read] = read_spool,
     [MESSAGE_act] = act,
     [MESSAGE_look] = look,
@@ -380,8 +403,9 @@ static request_fn *const requests[] = {
 // anything.
 static bool is_looking(message_type type)
 {
-    return type == MESSAGE_complete || type == MESSAGE_inspect || type == MESSAGE_read ||
-           type == MESSAGE_act || type == MESSAGE_look || type == MESSAGE_resize;
+    return type == MESSAGE_complete || type == MESSAGE_inspect || type == MESSAGE_is_complete ||
+           type == MESSAGE_read || type == MESSAGE_act || type == MESSAGE_look ||
+           type == MESSAGE_resize;
 }
 
 static void on_message(void *arg, peer *p, message_type type, const cJSON *message)

@@ -793,7 +793,8 @@ static void on_wedged(void *arg)
         k->options->headless ? "the cell does not react to the interrupt; the run ends without it"
                              : "the cell does not react to the interrupt; a restart ends it, and "
                                "keeps the document");
-    if (k->options->headless && k->running)
+    bool over = k->options->headless || (k->options->bound && k->end_when_idle);
+    if (over && k->running)
         life_abandon(k, failure_exit(turn_why(&k->running->turn)));
 }
 
