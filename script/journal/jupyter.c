@@ -53,17 +53,25 @@ static void stream_to(const struct reading *r, const struct output *o, cJSON *j)
     json_set(j, "text", nbformat_lines(buf_cstr(&text), text.len));
 }
 
-static void display_to(const struct reading *r, const struct output *o, cJSON *j, long count)
+cJSON *jupyter_bundle(const struct output *o, size_t limit, cJSON **metadata, err *failure)
 {
     cJSON *data = o->data ? cJSON_Duplicate(o->data, true) : cJSON_CreateObject();
     AUTO_BUF text = {0};
-    output_text(o, r->spool_dir, r->limit, &text, r->failure);
+    output_text(o, NULL, limit, &text, failure); // only a stream is in a spool
     if (text.len)
         text.data[text.len - 1] = '\0'; // its last line break
     json_set_str(data, "text/plain", buf_cstr(&text));
-    cJSON *metadata = cJSON_DetachItemFromObjectCaseSensitive(data, JUPYTER_METADATA);
-    json_set(j, "data", data);
-    json_set(j, "metadata", metadata ? metadata : cJSON_CreateObject());
+    *metadata = cJSON_DetachItemFromObjectCaseSensitive(data, JUPYTER_METADATA);
+    if (!*metadata)
+        *metadata = cJSON_CreateObject();
+    return data;
+}
+
+static void display_to(const struct reading *r, const struct output *o, cJSON *j, long count)
+{
+    cJSON *metadata;
+    json_set(j, "data", jupyter_bundle(o, r->limit, &metadata, r->failure));
+    json_set(j, "metadata", metadata);
     if (o->result)
         json_set_int(j, "execution_count", count);
 }
@@ -85,7 +93,7 @@ static bool tells_message(const cJSON *lines, const char *message)
     return false;
 }
 
-static void error_to(const struct output *o, cJSON *j)
+void jupyter_error(const struct output *o, cJSON *j)
 {
     json_set_str(j, "ename", o->name);
     json_set_str(j, "evalue", o->text);
@@ -119,7 +127,7 @@ static cJSON *output_to(const struct reading *r, const struct output *o, long co
     else if (o->kind == OUTPUT_DISPLAY)
         display_to(r, o, j, count);
     else
-        error_to(o, j);
+        jupyter_error(o, j);
     return j;
 }
 
@@ -201,7 +209,7 @@ static cJSON *error_from(const cJSON *j, const char *id)
         return event;
     cJSON *lines = cJSON_Duplicate(traceback, true);
     AUTO_FREE char *first = error_line(json_str(event, "name"), json_str(event, "message"));
-    if (str_eq(cJSON_GetStringValue(lines->child), first)) // which error_to has put there
+    if (str_eq(cJSON_GetStringValue(lines->child), first)) // which jupyter_error has put there
         cJSON_DeleteItemFromArray(lines, 0);
     json_set(event, "traceback", lines);
     return event;

@@ -11,6 +11,10 @@
 // spool_dir and cut beyond `limit`; *failure (may be NULL) is the first thing that could not be
 // read.
 cJSON *jupyter_outputs(const struct run_cell *c, const char *spool_dir, size_t limit, err *failure);
+// Of one output: the bundle of a display, new, with the text that a terminal would show (limit,
+// failure: as above), and its metadata, new; ename, evalue and traceback of an error, into `to`.
+cJSON *jupyter_bundle(const struct output *o, size_t limit, cJSON **metadata, err *failure);
+void jupyter_error(const struct output *o, cJSON *to);
 // An output of nbformat's as an event of the cell; number: of a display. New.
 cJSON *jupyter_event(const cJSON *output, const char *cell, int64_t number);
 // Makes outputs what nbformat writes: texts as lists of lines, keys in their order.

@@ -196,11 +196,16 @@ const char *output_branch(const struct run_cell *c, size_t k)
     return str_eq(branch, before) ? NULL : branch ? branch : "";
 }
 
+void output_branch_heading(const char *branch, buf *out)
+{
+    buf_fmt(out, "── %s\n", *branch ? branch : "the cell");
+}
+
 void output_heading(const struct run_cell *c, size_t k, buf *out)
 {
     const char *branch = output_branch(c, k);
     if (branch)
-        buf_fmt(out, "── %s\n", *branch ? branch : "the cell");
+        output_branch_heading(branch, out);
 }
 
 int output_text(const struct output *o, const char *spool_dir, size_t limit, buf *out, err *e)

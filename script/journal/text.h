@@ -14,6 +14,7 @@ int output_text(const struct output *o, const char *spool_dir, size_t limit, buf
 // branch's; else NULL. Below: a line that says so.
 const char *output_branch(const struct run_cell *c, size_t k);
 void output_heading(const struct run_cell *c, size_t k, buf *out);
+void output_branch_heading(const char *branch, buf *out); // of this branch; "": of the cell itself
 // The raw bytes of a stream, cut in the same way.
 int output_bytes(const struct output *o, const char *spool_dir, size_t limit, buf *out, err *e);
 // What a terminal would show at the end, as in base/text/ansi.h, without colours.

@@ -22,6 +22,7 @@ typedef enum cell_kind {
 
 const char *cell_kind_name(cell_kind kind);
 
+bool option_is_ours(const char *name); // is it the name of an option of ours, as "file"?
 // The checked options of the marker line. Absent options are NULL or 0.
 struct cell_options {
     char *file;         // the body is written to this file

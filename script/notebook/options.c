@@ -190,6 +190,14 @@ static const struct {
     {"magic_args", set_nothing}, // jupytext makes this of "%%bash ARGUMENTS"
 };
 
+bool option_is_ours(const char *name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(table); i++)
+        if (str_eq(name, table[i].name))
+            return true;
+    return false;
+}
+
 bool option_is_foreign(const char *name)
 {
     static const char *const names[] = {"region_name", "cell_depth", "lines_to_next_cell", "name",
@@ -213,9 +221,8 @@ static const char *option_meant(const char *name)
 
 bool option_is_unknown(const char *name)
 {
-    for (size_t i = 0; i < ARRAY_LEN(table); i++)
-        if (str_eq(name, table[i].name))
-            return false;
+    if (option_is_ours(name))
+        return false;
     const char *near = option_meant(name);
     return !option_is_foreign(name) && !(near && str_distance(name, near) < 2);
 }

@@ -17,3 +17,5 @@ bool export_format(const char *name_or_path, enum export_format *format);
 // (0: 1 MiB), its middle is cut out, and the text says so.
 int export_run(const fold *f, const char *spool_dir, enum export_format format, size_t limit,
     buf *out, err *e);
+// The bundle and the metadata of one display as the .ipynb has them, both new.
+cJSON *export_bundle(const struct output *o, cJSON **metadata);

@@ -28,6 +28,13 @@ static void add_views(const struct output *o, cJSON *data)
         json_set_str(data, "image/svg+xml", buf_cstr(&svg));
 }
 
+cJSON *export_bundle(const struct output *o, cJSON **metadata)
+{
+    cJSON *data = jupyter_bundle(o, 0, metadata, NULL);
+    add_views(o, data);
+    return data;
+}
+
 static void add_all_views(const struct run_cell *c, cJSON *outputs)
 {
     cJSON *j = outputs->child;

@@ -39,18 +39,14 @@ static void take_language(const notebook *nb, char **source, cJSON *metadata)
 // c->kept->foreign. Our own options stay whatever the filter says: they are what is run.
 static void take_foreign(const notebook *nb, cell *c, cJSON *metadata)
 {
-    static const char *const ours[] = {"file", "template", "language", "kernel", "capture", "tags",
-        "timeout", "effects", "inputs", "outputs", "tolerance", "id", "magic_args", "retries",
-        "when"};
     cJSON *next;
     for (cJSON *item = metadata->child; item; item = next) {
         next = item->next;
         bool known = cJSON_IsObject(item) || option_is_foreign(item->string) ||
                      (nb->language && !cJSON_IsNull(item) && option_is_unknown(item->string));
         bool keep = known && cell_filter_takes(nb->metadata, item->string);
-        for (size_t i = 0; i < ARRAY_LEN(ours); i++)
-            keep = keep || str_eq(item->string, ours[i]);
-        keep = keep && !(str_eq(item->string, "tags") && cJSON_IsArray(item) && !item->child);
+        keep = (keep || option_is_ours(item->string)) &&
+               !(str_eq(item->string, "tags") && cJSON_IsArray(item) && !item->child);
         if (keep)
             continue;
         if (!c->kept->foreign)
