@@ -40,6 +40,8 @@ static const struct verb *const verbs[] = {
     &exec_verb,
     &cp_verb,
     &port_forward_verb,
+    &kernelspec_verb,
+    &jupyter_verb,
 };
 
 static void print_usage(FILE *to)

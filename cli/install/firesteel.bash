@@ -25,6 +25,8 @@ _firesteel() {
         mapfile -t COMPREPLY < <(compgen -W "$(firesteel "$verb" --help | grep -o -- '--[a-z-]*')" -- "$word")
     elif [[ $verb == sandbox ]]; then
         mapfile -t COMPREPLY < <(compgen -W "up down status" -- "$word")
+    elif [[ $verb == kernelspec ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "install list remove" -- "$word")
     else
         compopt -o default
     fi

@@ -39,6 +39,7 @@ complete -c firesteel -f -n '__firesteel_is show diff lineage export clean wait;
 complete -c firesteel -f -n '__firesteel_after --resume --from' -a '(__firesteel_runs)'
 complete -c firesteel -f -n '__firesteel_is stop attach' -a '(__firesteel_kernels)'
 complete -c firesteel -f -n '__firesteel_is sandbox' -a 'up down status'
+complete -c firesteel -f -n '__firesteel_is kernelspec' -a 'install list remove'
 complete -c firesteel -f -n '__firesteel_after --allow' -a 'cluster destructive cluster,destructive'
 complete -c firesteel -f -n '__firesteel_is convert; and __firesteel_after --to' -a 'lua ipynb py md html'
 complete -c firesteel -f -n '__firesteel_is export; and __firesteel_after --to' -a 'ipynb md html junit mlflow openlineage'

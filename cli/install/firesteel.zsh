@@ -29,6 +29,8 @@ _firesteel() {
         _describe -t options option found
     elif [[ $verb == sandbox ]]; then
         compadd up down status
+    elif [[ $verb == kernelspec ]]; then
+        compadd install list remove
     else
         _files
     fi

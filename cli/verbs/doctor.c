@@ -187,6 +187,40 @@ static void look_at_plugins(struct doctor *d)
         "convolutions run by own kernels here, which are slower");
 }
 
+struct served {
+    char *names; // of kernelspecs that start us; NULL: none
+    char *broken;
+};
+
+static void note_served(void *arg, const struct spec *s)
+{
+    struct served *all = arg;
+    AUTO_FREE char *program = path_basename(s->argv[0]);
+    if (!str_eq(program, "firesteel"))
+        return;
+    char *names = all->names ? str_fmt("%s, %s", all->names, s->name) : mem_strdup(s->name);
+    free(all->names);
+    all->names = names;
+    if (!path_exists(s->argv[0]) && !all->broken)
+        all->broken = mem_strdup(s->argv[0]);
+}
+
+// Are we a kernel of JupyterLab here? Nothing is said where nobody has asked for it.
+static void look_at_kernelspecs(struct doctor *d)
+{
+    struct served all = {0};
+    spec_each(&(struct spec_places){.env = d->cli->env, .cwd = d->cli->cwd}, note_served, &all);
+    if (all.broken)
+        doctor_found(d, "kernelspec", HEALTH_WARN,
+            "`firesteel kernelspec list` tells which; install it again",
+            "a kernel of JupyterLab starts %s, which is not there", all.broken);
+    else if (all.names)
+        doctor_found(
+            d, "kernelspec", HEALTH_OK, NULL, "JupyterLab runs notebooks in Lua: %s", all.names);
+    free(all.names);
+    free(all.broken);
+}
+
 // The kernel that would run a notebook in Python here.
 static void look_at_jupyter(struct doctor *d)
 {
@@ -268,6 +302,7 @@ static int examine(struct doctor *d, const struct chosen *c, err *e)
     doctor_look(d);
     look_at_plugins(d);
     look_at_jupyter(d);
+    look_at_kernelspecs(d);
     if (r.running)
         loop_run(r.loop);
     for (size_t i = r.n; i-- > 0;) {
