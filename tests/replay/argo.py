@@ -190,6 +190,31 @@ for _, one in ipairs(doc.spec.templates) do if one.name == "a" then print(one.re
         assert r.state == "ok" and r.out == says + "\n", (count, r)
 
 
+def test_conditions_come_from_the_table_of_kinds(t):
+    """Of kinds of other groups with the same name, of a person's own kinds, and of those whose state is not in a field."""
+    kinds = os.path.join(t.dir(), "kinds.yaml")
+    with open(kinds, "w", encoding="utf-8") as f:
+        f.write("kinds:\n  Experiment.acme.io:\n    words: status.stage\n    good: Done\n    bad: [Broken, Lost]\n")
+    k = Kernel(t, env={"FIRESTEEL_KINDS": kinds})
+    for version, kind, reaches, good, bad in (
+            ("batch.volcano.sh/v1alpha1", "Job", None, "status.state.phase == Completed", "status.state.phase in (Failed, Terminated, Aborted)"),
+            ("batch/v1", "Job", None, "status.completionTime", "status.conditions.0.type in (FailureTarget, Failed),status.conditions.1.type in (FailureTarget, Failed)"),
+            ("sparkoperator.k8s.io/v1beta2", "SparkApplication", "RUNNING", "status.applicationState.state == RUNNING", "status.applicationState.state == FAILED"),
+            ("acme.io/v1", "Experiment", None, "status.stage == Done", "status.stage in (Broken, Lost)"),
+            ("apps/v1", "StatefulSet", None, "status.availableReplicas == 1", "nil"),
+            ("ray.io/v1", "RayCluster", None, "status.state == ready", "nil"),
+            ("v1", "ConfigMap", None, "nil", "nil")):
+        wanted = f', reaches = "{reaches}"' if reaches else ""
+        r = k.run(f"""
+doc = yaml.decode(pipeline {{ "p", steps = {{ a = {{ apply = {{ apiVersion = "{version}", kind = "{kind}", metadata = {{ name = "d" }}, spec = {{}} }}{wanted} }} }} }}:argo())
+for _, one in ipairs(doc.spec.templates) do if one.name == "a" then print(one.resource.successCondition) print(one.resource.failureCondition) end end""")
+        assert r.state == "ok" and r.out == f"{good}\n{bad}\n", (version, kind, r)
+    for version, kind, state in (("kubeflow.org/v2beta1", "MPIJob", "Succeeded"), ("jobset.x-k8s.io/v1alpha2", "JobSet", "Completed"),
+                                 ("spark.apache.org/v1", "SparkApplication", "Succeeded")):
+        r = k.run(f'pipeline {{ "p", steps = {{ a = {{ apply = {{ apiVersion = "{version}", kind = "{kind}", metadata = {{ name = "d" }}, spec = {{}} }} }} }} }}:argo()')
+        assert r.state == "failed" and f"Argo cannot wait until a {kind} is {state}" in r.error["message"], (kind, r)
+
+
 def test_all_that_is_refused_is_told_at_once(t):
     k = Kernel(t)
     r = k.run('pipeline { "p", steps = { a = print, b = print } }:submit()')

@@ -99,6 +99,22 @@ print(flow:output("fan", "len")[1], flow:output("fan", "len")[2], flow:output("s
     assert row["name"] == "train-job" and row["about"]["kind"] == "Job", row  # Enter describes it
 
 
+def test_a_step_waits_for_what_its_kind_comes_to(t):
+    """An MPIJob, which nothing runs here, ends well when its operator says so; then the step is done."""
+    k = headless(t, sandbox(t), cell('''job = { apiVersion = "kubeflow.org/v2beta1", kind = "MPIJob", metadata = { name = "m" }, spec = { mpiReplicaSpecs = {} } }
+flow = pipeline { "ranks", timeout = "1m", steps = {
+  run = { apply = job },
+  operator = { call = function()
+    firesteel.sleep(2)
+    print "it succeeds"
+    k8s.patch("mpijob/m", { status = { conditions = { { type = "Succeeded", status = "True" } } } }, { subresource = "status" })
+  end },
+  next = { call = function() print "and the next" end, after = "run" },
+} }
+flow:run()''', 'effects="cluster"'))
+    assert k.code == 0 and k.text().index("it succeeds") < k.text().index("and the next"), (k.of("error"), k.text())
+
+
 def test_a_step_sees_volumes(t):
     k = headless(t, sandbox(t), cell("""k8s.apply { apiVersion = "v1", kind = "Secret", metadata = { name = "login" }, stringData = { word = "open" } }
 k8s.apply { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "rates" }, data = { rate = "0.5" } }

@@ -106,6 +106,11 @@ static void keep_kinds(void *done)
 {
 }
 
+int bind_kinds(call *c, err *e)
+{
+    return call_shared(c, "kinds", read_kinds, keep_kinds, e) ? 0 : -1;
+}
+
 static void drop_client(void *c)
 {
     client_close(c);
@@ -117,7 +122,7 @@ client *bind_client(call *c, err *e)
 {
     const char *list = call_cluster(c)->kubeconfig;
     AUTO_FREE char *key = str_fmt("client by %s", list ? list : "");
-    if (call_reach_cluster(c, e) < 0 || !call_shared(c, "kinds", read_kinds, keep_kinds, e))
+    if (call_reach_cluster(c, e) < 0 || bind_kinds(c, e) < 0)
         return NULL;
     return call_shared(c, key, make_client, drop_client, e);
 }

@@ -569,6 +569,7 @@ const struct binding k8s_bindings[] = {
     {.name = "k8s.contexts", .effect = EFFECT_PURE, .start = k8s_contexts},
     {.name = "k8s.version", .effect = EFFECT_PURE, .start = k8s_version},
     {.name = "k8s.kinds", .effect = EFFECT_PURE, .start = k8s_kinds},
+    {.name = "k8s.known", .effect = EFFECT_PURE, .start = k8s_known},
     {.name = "k8s.yaml", .effect = EFFECT_PURE, .start = k8s_yaml},
     {.name = "k8s.wait", .effect = EFFECT_PURE, .start = k8s_wait},
     {.name = "k8s.reach", .effect = EFFECT_PURE, .start = k8s_reach},

@@ -151,7 +151,7 @@ bool k8s_restarts(const struct resource *r);
 
 typedef int k8s_start(call *c, const cJSON *args, cJSON **result, err *e);
 k8s_start k8s_manifest, k8s_check, k8s_get, k8s_list, k8s_page, k8s_show, k8s_state, k8s_events,
-    k8s_describe, k8s_can_i, k8s_version, k8s_why, k8s_preflight, k8s_kinds, k8s_yaml, k8s_wait,
+    k8s_describe, k8s_can_i, k8s_version, k8s_why, k8s_preflight, k8s_kinds, k8s_known, k8s_yaml, k8s_wait,
     k8s_reach, k8s_logs, k8s_watch, k8s_label, k8s_annotate, k8s_scale, k8s_whoami, k8s_service,
     k8s_diff, k8s_explain_kind, k8s_contexts, k8s_edit_text, k8s_edit_check, k8s_edit, k8s_restart,
     k8s_tree, k8s_choose_container;

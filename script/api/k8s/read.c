@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "k8s/client/describe/describe.h"
 #include "k8s/client/describe/events.h"
+#include "k8s/client/kinds/known.h"
 #include "k8s/client/state/state.h"
 #include "k8s/client/state/workflow.h"
 #include "k8s/client/watch/table.h"
@@ -339,5 +340,38 @@ int k8s_kinds(call *c, const cJSON *args, cJSON **result, err *e)
     if (client_resources(k, &p, add_kind, kinds, e) != 0)
         return -1;
     *result = STEAL(kinds);
+    return 0;
+}
+
+// The plain words of a list: not those that ask for a condition or a number.
+static cJSON *words_of(const char *list)
+{
+    cJSON *words = cJSON_CreateArray();
+    const char *part;
+    for (size_t n; (n = known_part(&list, &part));) {
+        AUTO_FREE char *word = mem_strndup(part, n);
+        if (!strpbrk(word, "=/!>"))
+            cJSON_AddItemToArray(words, cJSON_CreateString(word));
+    }
+    return words;
+}
+
+// {"apiVersion", "kind"} → what the table of kinds has: {"words": paths, "good", "bad", "way":
+// words, "past": the word of an end does not stay}; null: nothing. It asks nobody.
+int k8s_known(call *c, const cJSON *args, cJSON **result, err *e)
+{
+    const char *version = json_str_or(args, "apiVersion", "");
+    AUTO_FREE char *group = mem_strndup(version, known_group(version));
+    if (bind_kinds(c, e) < 0)
+        return -1;
+    const struct known *row = known_find(group, json_str_or(args, "kind", ""));
+    if (!row)
+        return 0;
+    *result = cJSON_CreateObject();
+    json_set(*result, "words", words_of(row->words));
+    json_set(*result, "good", words_of(row->good));
+    json_set(*result, "bad", words_of(row->bad));
+    json_set(*result, "way", words_of(row->way));
+    json_set_bool(*result, "past", row->history != NULL);
     return 0;
 }

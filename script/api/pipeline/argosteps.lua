@@ -7,32 +7,53 @@ local refuse, plain, marked, unmarked, spelled, words = texts_of.refuse, texts_o
 local inputs_of, arguments_of = texts_of.inputs_of, texts_of.arguments_of
 local WORKER = "/opt/firesteel/firesteel-worker"
 
--- When a resource template's object is done, and when it has failed: selectors over its fields. A Job's end has a time only
--- when it is a good one; its bad ends are conditions.
-local STATES = {
-  SparkApplication = { field = "status.applicationState.state", good = "COMPLETED", bad = { "FAILED" } },
-  Pod = { field = "status.phase", good = "Succeeded", bad = { "Failed" } },
-  Workflow = { field = "status.phase", good = "Succeeded", bad = { "Failed", "Error" } },
-}
+-- When a resource template's object is done, and when it has failed: selectors over its fields. Where the state is a word in one
+-- field, the table of kinds has it. Others only Argo's own ways tell: a Job's end has a time only when it is a good one; its bad
+-- ends are conditions. Conditions have no fixed places, so of other kinds nothing can be waited for.
+local CONDITIONS = {}
+
+CONDITIONS["batch/v1 Job"] = function(_, wanted)
+  if wanted == "Complete" then
+    return "status.completionTime", "status.conditions.0.type in (FailureTarget, Failed),status.conditions.1.type in (FailureTarget, Failed)"
+  end
+end
+
+CONDITIONS["apps/v1 Deployment"] = function(object, wanted)
+  local replicas = (object.spec or {}).replicas or 1
+  if wanted ~= "Available" then return nil end
+  if tonumber(replicas) == 0 then return "" end -- a count of 0 is left out of the status
+  return ("status.availableReplicas == %s"):format(tostring(replicas)),
+    "status.conditions.0.reason == ProgressDeadlineExceeded,status.conditions.1.reason == ProgressDeadlineExceeded"
+end
+
+CONDITIONS["apps/v1 StatefulSet"] = function(object, wanted)
+  local replicas = (object.spec or {}).replicas or 1
+  if wanted ~= "Available" then return nil end
+  return tonumber(replicas) == 0 and "" or ("status.availableReplicas == %s"):format(tostring(replicas))
+end
+
+-- The one field that has the state's word; nil: there is none, or the word of an end does not stay.
+local function state_field(known)
+  return known and #known.words == 1 and not known.past and known.words[1] or nil
+end
 
 local function conditions_of(object, wanted)
-  local state = STATES[object.kind]
-  if state then
+  local known = core.pipeline.known(object)
+  local state, field = wanted or (known or {}).success, state_field(known)
+  local own = CONDITIONS[object.apiVersion .. " " .. object.kind]
+  if not state then return nil end
+  if field and (#known.good > 0 or wanted or #known.way > 0) then
     local bad = {}
-    for _, word in ipairs(state.bad) do
-      if word ~= (wanted or state.good) then bad[#bad + 1] = word end
+    for _, word in ipairs(known.bad) do
+      if word ~= state then bad[#bad + 1] = word end
     end
-    return ("%s == %s"):format(state.field, wanted or state.good),
-      #bad == 1 and ("%s == %s"):format(state.field, bad[1]) or #bad > 1 and ("%s in (%s)"):format(state.field, table.concat(bad, ", ")) or nil
-  elseif object.kind == "Job" and (wanted or "Complete") == "Complete" then
-    return "status.completionTime", "status.conditions.0.type in (FailureTarget, Failed),status.conditions.1.type in (FailureTarget, Failed)"
-  elseif object.kind == "Deployment" and (wanted or "Available") == "Available" then
-    if tonumber((object.spec or {}).replicas) == 0 then return nil end -- a count of 0 is left out of the status
-    return ("status.availableReplicas == %s"):format(tostring((object.spec or {}).replicas or 1)),
-      "status.conditions.0.reason == ProgressDeadlineExceeded,status.conditions.1.reason == ProgressDeadlineExceeded"
-  elseif wanted then
-    return nil, nil, ("wait until a %s is %s"):format(object.kind, wanted)
+    return ("%s == %s"):format(field, state),
+      #bad == 1 and ("%s == %s"):format(field, bad[1]) or #bad > 1 and ("%s in (%s)"):format(field, table.concat(bad, ", ")) or nil
   end
+  local good, bad
+  if own then good, bad = own(object, state) end
+  if good then return good ~= "" and good or nil, bad end
+  return nil, nil, ("wait until a %s is %s"):format(object.kind, state)
 end
 
 -- Outputs.
@@ -52,7 +73,8 @@ local function output_source(make, step, name, object)
   local source = step.outputs and step.outputs[name]
   if type(source) == "string" then source = { field = source } end
   if not source and object and name == "name" then source = { field = "metadata.name" } end
-  if not source and object and name == "state" and STATES[object.kind] then source = { field = STATES[object.kind].field } end
+  local state = object and name == "state" and not source and state_field(core.pipeline.known(object))
+  if state then source = { field = state } end
   if not source then
     refuse(make, step, ("find the output %s in a log"):format(name), FILE:format(name, name))
   elseif source.log then

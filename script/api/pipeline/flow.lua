@@ -17,21 +17,20 @@ local function progress_of(handle)
   local ok, status = pcall(handle.status, handle)
   if not ok or type(status) ~= "table" then return nil end
   local parts = {}
-  if handle.kind == "Job" then
-    for _, field in ipairs { "active", "succeeded", "failed" } do
-      if (status[field] or 0) > 0 then parts[#parts + 1] = ("%d %s"):format(status[field], field) end
-    end
-  elseif handle.kind == "SparkApplication" then
-    local executors = {}
-    for _, state in pairs(status.executorState or {}) do executors[state] = (executors[state] or 0) + 1 end
-    parts[1] = (status.applicationState or {}).state
-    for state, n in pairs(executors) do parts[#parts + 1] = ("%d executors %s"):format(n, state) end
-    table.sort(parts, function(a, b) return a > b end)
-  elseif status.replicas then
-    parts[1] = ("%d/%d ready"):format(status.readyReplicas or 0, status.replicas)
-  elseif status.phase then
-    parts[1] = status.phase
+  for _, path in ipairs((core.pipeline.known(handle) or { words = { "status.phase" } }).words) do
+    local value = { status = status }
+    for name in path:gmatch "[^.]+" do value = type(value) == "table" and value[name] or nil end
+    if type(value) == "string" and value ~= "" and #parts == 0 then parts[1] = value end
   end
+  for _, field in ipairs { "active", "succeeded", "failed" } do -- as Jobs count their pods
+    if type(status[field]) == "number" and status[field] > 0 then parts[#parts + 1] = ("%d %s"):format(status[field], field) end
+  end
+  local executors, states = {}, {}
+  for _, state in pairs(status.executorState or {}) do executors[state] = (executors[state] or 0) + 1 end
+  for state in pairs(executors) do states[#states + 1] = state end
+  table.sort(states, function(a, b) return a > b end)
+  for _, state in ipairs(states) do parts[#parts + 1] = ("%d executors %s"):format(executors[state], state) end
+  if status.replicas and #parts == 0 then parts[1] = ("%d/%d ready"):format(status.readyReplicas or 0, status.replicas) end
   return #parts > 0 and table.concat(parts, ", ") or nil
 end
 

@@ -3,8 +3,13 @@
 local core = ...
 local kinds = core.pipeline.kinds
 
--- The state that means success, for kinds of which no step says one.
-local GOOD = { Job = "Complete", SparkApplication = "COMPLETED", Pod = "Succeeded", Deployment = "Available", Workflow = "Succeeded" }
+-- What the table of kinds (k8s/client/kinds) has of an object's kind, with `success`: the state that a step waits for which says
+-- none. The last word on the way counts where a kind has no end. nil: it has no states.
+function core.pipeline.known(object)
+  local known = core.call("k8s.known", { apiVersion = object.apiVersion, kind = object.kind })
+  if known then known.success = known.good[1] or known.way[#known.way] end
+  return known
+end
 
 -- Fills ${…} in all texts of a value. A text that is one expression becomes its value.
 local function filled(value, env, what)
@@ -68,7 +73,7 @@ end
 
 local function reach(step, made, limit)
   local last = made[#made]
-  local state = step.reaches or GOOD[last.kind]
+  local state = step.reaches or (core.pipeline.known(last) or {}).success
   if state then last:reaches(state, step.timeout or limit or "24h") end
 end
 
