@@ -128,6 +128,36 @@ def test_an_object_tells_why_it_does_not_go_on(t):
         'k8s.why("configmap/no")').error["message"]
 
 
+def test_what_differs_from_the_last_good_run_is_told(t):
+    """A job that ends well, and the same notebook with another parameter: its cell fails, and the card says what is different."""
+    env, cwd = sandbox(t), t.dir()
+    with open(f"{cwd}/n.lua", "w", encoding="utf-8") as f:
+        f.write(cell('code = 0\nwho = "a"', 'tags=["parameters"]') + cell('who = who .. "!"', "Who") +
+                cell('job = k8s.create { apiVersion = "batch/v1", kind = "Job", metadata = { generateName = "j-" }, spec = { backoffLimit = 0, template = { spec = { restartPolicy = "Never",'
+                     ' containers = { { name = "c", image = "host", command = { "sh", "-c", "exit " .. code } } } } } } }\nexpect(job):reaches("Complete", "1m")', 'Job effects="cluster" timeout="2m"') +
+                cell("print(job:why())", 'Why when="always"') + cell("print 'later'", "Later"))
+
+    def play(*options):
+        return sh(FIRESTEEL, "run", "n.lua", *GRANTED, *options, cwd=cwd, env=env, timeout=120)
+    done = play("-p", "code=3")
+    assert done.code == 1 and "differs" not in done.out, done  # there was no good one
+    assert play().code == 0
+    for options, says in ((("-p", "code=3"), "parameter code: 0 → 3"), ((), None)):
+        done = play(*options)
+        told = [line.strip() for line in done.out.splitlines() if "differs from the last good run" in line]
+        assert done.code == (1 if says else 0) and bool(told) == bool(says), done
+        assert not says or all(says in line and "n-20" in line and "Later" not in line for line in told) and len(told) == 2, told
+    with open(f"{cwd}/n.lua", encoding="utf-8") as f:
+        text = f.read()
+    with open(f"{cwd}/n.lua", "w", encoding="utf-8") as f:
+        f.write(text.replace('"!"', '"?"').replace("'later'", "'much later'").replace('"exit " ..', '"exit 4" ..'))
+    done = play("-p", "code=")
+    assert done.code == 2, done
+    done = play("-p", "who=b")
+    told = next(line for line in done.out.splitlines() if "differs from the last good run" in line)
+    assert "cell Who was changed; cell Job was changed" in told and 'parameter who: a → b' in told and "Later" not in told, told
+
+
 def behind_faults(t):
     env = sandbox(t)
     proxy = Faulty(env["KUBECONFIG"], t.dir())

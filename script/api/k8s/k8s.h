@@ -108,6 +108,8 @@ bool k8s_find_why(struct target *t, const cJSON *object, struct why *out);
 // So long at most a time-out waits for images that nodes pull: a node's first pull ends no run.
 #define K8S_PULL_MOST (30 * 60 * CLOCK_SEC)
 void k8s_say_why(const struct why *w, buf *out); // "why: …", "  seen: …", "  next: …"
+// "differs from the last good run, …": a line, if there was one.
+void k8s_say_differs(call *c, buf *out);
 // The object has ended badly: the reason in a line; events and last lines go to the call's stderr.
 void k8s_explain(call *c, struct target *t, const cJSON *object, buf *reason);
 
@@ -151,10 +153,10 @@ bool k8s_restarts(const struct resource *r);
 
 typedef int k8s_start(call *c, const cJSON *args, cJSON **result, err *e);
 k8s_start k8s_manifest, k8s_check, k8s_get, k8s_list, k8s_page, k8s_show, k8s_state, k8s_events,
-    k8s_describe, k8s_can_i, k8s_version, k8s_why, k8s_preflight, k8s_kinds, k8s_known, k8s_yaml, k8s_wait,
-    k8s_reach, k8s_logs, k8s_watch, k8s_label, k8s_annotate, k8s_scale, k8s_whoami, k8s_service,
-    k8s_diff, k8s_explain_kind, k8s_contexts, k8s_edit_text, k8s_edit_check, k8s_edit, k8s_restart,
-    k8s_tree, k8s_choose_container;
+    k8s_describe, k8s_can_i, k8s_version, k8s_why, k8s_preflight, k8s_kinds, k8s_known, k8s_yaml,
+    k8s_wait, k8s_reach, k8s_logs, k8s_watch, k8s_label, k8s_annotate, k8s_scale, k8s_whoami,
+    k8s_service, k8s_diff, k8s_explain_kind, k8s_contexts, k8s_edit_text, k8s_edit_check, k8s_edit,
+    k8s_restart, k8s_tree, k8s_choose_container;
 typedef int k8s_verify(call *c, const cJSON *args, const cJSON *recorded, cJSON **result, err *e);
 k8s_verify k8s_verify_set, k8s_verify_restart;
 

@@ -172,6 +172,9 @@ static int late(struct waiting *w, const cJSON *last, err *e)
     if (e->code != ERR_TIMEOUT || !last)
         return -1;
     AUTO_FREE char *before = mem_strdup(e->text);
+    AUTO_BUF differs = {0};
+    k8s_say_differs(w->call, &differs);
+    call_output(w->call, "stderr", buf_cstr(&differs), differs.len);
     if (k8s_find_why(w->target, last, &why))
         err_set(e, ERR_TIMEOUT, "%s: %s (%s)%s%s", before, str_short(buf_cstr(&why.what), 500).text,
             str_short(buf_cstr(&why.seen), 200).text, why.next.len ? "; next: " : "",

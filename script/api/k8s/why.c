@@ -142,6 +142,8 @@ int k8s_why(call *c, const cJSON *args, cJSON **result, err *e)
     json_set_str(*result, "state", s.text);
     json_set_bool(*result, "well", s.outcome == OUTCOME_GOOD);
     if (k8s_find_why(&t, object, &w)) {
+        AUTO_FREE char *differs = call_last_good(c);
+        json_set_str(*result, "differs", differs);
         json_set_str(*result, "what", buf_cstr(&w.what));
         json_set_str(*result, "seen", buf_cstr(&w.seen));
         json_set_str(*result, "next", w.next.len ? buf_cstr(&w.next) : NULL);
@@ -199,6 +201,13 @@ static void add_reason(buf *reason, const char *part)
         buf_fmt(reason, "%s%s", reason->len ? "; " : "", part);
 }
 
+void k8s_say_differs(call *c, buf *out)
+{
+    AUTO_FREE char *differs = call_last_good(c);
+    if (differs)
+        buf_fmt(out, "differs from the last good run, %s\n", differs);
+}
+
 void k8s_explain(call *c, struct target *t, const cJSON *object, buf *reason)
 {
     struct patience quick = k8s_quick(t);
@@ -219,6 +228,7 @@ void k8s_explain(call *c, struct target *t, const cJSON *object, buf *reason)
         buf_fmt(&story, "events of %s %s:\n", t->resource->singular, t->name);
         add_events(&story, events);
     }
+    k8s_say_differs(c, &story);
     ask_log(t, &quick, object, &log);
     if (log.len) {
         buf_fmt(&story, "last lines of its log:\n");

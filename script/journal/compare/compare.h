@@ -25,6 +25,9 @@ cJSON *compare_runs(const struct compared *a, const struct compared *b);
 // The same for people, as lines.
 void compare_print(const cJSON *difference, buf *out);
 
+// A value of it as people read it, new: of a digest 12 digits; "(none)" for NULL.
+char *compare_value_text(const cJSON *value);
+
 // For each metric that has moved, by name: {cell, earliest, all = ["parameter lr", …]}: the changes
 // that reach it through the reads that cells recorded; or {unknown = "why"}. Without `earliest`, no
 // recorded change reaches it.

@@ -11,7 +11,7 @@
 
 static const double WORTH_TELLING = 0.1; // shorter differences of a cell's duration are not shown
 
-static char *value_text(const cJSON *value)
+char *compare_value_text(const cJSON *value)
 {
     if (!value)
         return mem_strdup("(none)");
@@ -33,8 +33,8 @@ static void print_pairs(const cJSON *difference, const char *name, buf *out)
     buf_fmt(out, "%s\n", name);
     cJSON_ArrayForEach(p, list)
     {
-        AUTO_FREE char *a = value_text(json_get(p, "a"));
-        AUTO_FREE char *b = value_text(json_get(p, "b"));
+        AUTO_FREE char *a = compare_value_text(json_get(p, "a"));
+        AUTO_FREE char *b = compare_value_text(json_get(p, "b"));
         const cJSON *change = json_get(p, "change");
         buf_fmt(out, "  %s: %s → %s", p->string, a, b);
         if (change)
@@ -151,8 +151,8 @@ static void print_result(const cJSON *r, const char *verdict, buf *out)
     buf_fmt(out, "  %s: %s%s%s%s", verdict, json_str_or(r, "what", ""), is_output ? " of \"" : " ",
         json_str_or(r, "name", ""), is_output ? "\"" : "");
     if (json_get(r, "a") && json_get(r, "b")) {
-        AUTO_FREE char *a = value_text(json_get(r, "a"));
-        AUTO_FREE char *b = value_text(json_get(r, "b"));
+        AUTO_FREE char *a = compare_value_text(json_get(r, "a"));
+        AUTO_FREE char *b = compare_value_text(json_get(r, "b"));
         buf_fmt(out, ", %s → %s", a, b);
     }
     if (json_str(r, "why"))

@@ -206,6 +206,9 @@ void call_recorded(call *c, const char *kind, const char *name, cJSON *value);
 // loop's thread, and its first argument. At the run's end it does nothing any more.
 typedef void call_record_fn(void *arg, const char *kind, const char *name, cJSON *value);
 call_record_fn *call_recorder(call *c, void **arg);
+// What differs from the last run in which this cell, of an action the whole notebook, ended well:
+// "RUN: parameter gpus: 0 → 1; …", new; NULL: there is none. It reads journals.
+char *call_last_good(call *c);
 // Records which cluster is used: {uid, version}, of the namespace kube-system and of the server.
 // Takes it. Once in a run is enough; the second function says whether it was recorded.
 void call_learned_cluster(call *c, cJSON *cluster);

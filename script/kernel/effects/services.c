@@ -5,6 +5,7 @@
 #include "base/os/env.h"
 #include "base/os/owner.h"
 #include "base/str.h"
+#include "script/journal/compare/lastgood.h"
 #include "script/journal/jupyter.h"
 #include "script/journal/plain.h"
 #include "script/kernel/effects/call.h"
@@ -316,6 +317,13 @@ call_record_fn *call_recorder(call *c, void **arg)
 {
     *arg = c->effects;
     return record_of_run;
+}
+
+char *call_last_good(call *c)
+{
+    const journal *j = port_journal(c->effects->spec.port);
+    AUTO_JSON *found = j ? lastgood_find(journal_path(j), c->turn->cell) : NULL;
+    return lastgood_say(found);
 }
 
 char *call_temp(call *c, const char *name, const char *parent, err *e)
