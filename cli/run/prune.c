@@ -29,7 +29,7 @@ struct choice {
     char **where, **states;
     char **state_names; // all --state values; NULL: any
     bool dry_run, yes, force;
-    struct runs_where conditions;
+    struct condition conditions;
     int64_t older_ns, bytes; // -1: not given
     int64_t keep_n;
 };
@@ -278,7 +278,7 @@ static int settle(struct pruning *p)
 // every run.
 static int check_fields(const struct pruning *p)
 {
-    const struct runs_where *w = &p->choice->conditions;
+    const struct condition *w = &p->choice->conditions;
     int code = 0;
     cJSON **rows = mem_array(p->n + 1, sizeof *rows);
     for (size_t i = 0; i < p->n; i++)
@@ -288,7 +288,7 @@ static int check_fields(const struct pruning *p)
             continue;
         say_program(p->cli);
         say(stderr, "no run has \"%s\"\n", w->terms[i].name);
-        code = w->terms[i].op == RUNS_OTHER ? 2 : code;
+        code = w->terms[i].op == CONDITION_OTHER || w->terms[i].op == CONDITION_LACKS ? 2 : code;
     }
     free(rows);
     return code;
@@ -385,7 +385,7 @@ static int read_choice(struct choice *c, err *e)
     if (c->keep && (!str_to_int(c->keep, &c->keep_n) || c->keep_n < 0))
         return err_set(e, ERR_USAGE, "--keep %s is no number", c->keep);
     for (char **w = c->where; w && *w; w++)
-        if (runs_where_parse(&c->conditions, *w, e) < 0)
+        if (condition_parse(&c->conditions, *w, e) < 0)
             return err_wrap(e, "--where");
     return read_states(c, e);
 }
@@ -440,7 +440,7 @@ static int run(struct cli *cli, int argc, char **argv)
         else
             code = start(cli, &c);
     }
-    runs_where_done(&c.conditions);
+    condition_done(&c.conditions);
     char **lists[] = {pins, unpins, rest, c.where, c.states, c.state_names};
     for (size_t i = 0; i < ARRAY_LEN(lists); i++)
         strv_free(lists[i]);

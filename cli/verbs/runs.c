@@ -152,7 +152,7 @@ static const struct column usual[] = {
 };
 
 struct wish {
-    struct runs_where where;
+    struct condition where;
     const char *sort;
     char **columns; // besides run and state; NULL: the default ones
     bool json, children;
@@ -474,7 +474,7 @@ static int run(struct cli *cli, int argc, char **argv)
     if (options_parse(cli, &runs_verb, options, argc, argv, &rest, &code) == 0) {
         int wrong = 0;
         for (char **w = where; w && *w && !wrong; w++)
-            wrong = runs_where_parse(&wish.where, *w, &e);
+            wrong = condition_parse(&wish.where, *w, &e);
         wish.columns = columns ? split_names(columns) : NULL;
         wish.json = output != NULL;
         if (rest)
@@ -486,7 +486,7 @@ static int run(struct cli *cli, int argc, char **argv)
         else
             code = list_runs(cli, folder = cli_runs_folder(cli, cwd, NULL), &wish);
     }
-    runs_where_done(&wish.where);
+    condition_done(&wish.where);
     strv_free(wish.columns);
     strv_free(where);
     strv_free(rest);

@@ -37,13 +37,13 @@ static void check_rows(const tabledata *t)
 
 static void order_and_filter(tabledata *t)
 {
-    static const char *const patterns[] = {"a", "!a", ""};
+    static const char *const patterns[] = {"a", "!a", "a>1 and b~x", "NAME=''", ""};
     for (int column = TABLE_SICK_FIRST; column < tabledata_columns(t); column++) {
         tabledata_sort(t, column, column % 2);
         check_rows(t);
     }
     for (size_t i = 0; i < ARRAY_LEN(patterns); i++) {
-        tabledata_filter(t, patterns[i]);
+        tabledata_filter(t, patterns[i], 0);
         check_rows(t);
     }
     if (tabledata_count(t) != tabledata_total(t))

@@ -125,7 +125,7 @@ def test_show_tells_it(t):
 def test_runs_are_chosen_by_conditions(t):
     folder = trials(t)
     for condition, want in (("lr<0.2", [0.01, 0.1]), ("lr >= 0.1 and model = wide", [0.5]), ("params.lr != 0.1", [0.01, 0.5]),
-                            ("metrics.loss<=0.04", [0.01, 0.1]), ("about ~ 'AND' and about ~ error", [0.01, 0.5, 0.1]),
+                            ("metrics.loss<=0.04", [0.01, 0.1]), ("about ~ 'AND' and about ~ error", [0.01, 0.5, 0.1]), ("about !~ 'AND' and loss<1", []),
                             ("about = 'trial and error' AND lr > 0.3", [0.5]), ("odd = nan", [0.5]), ("odd > 5", [0.01, 0.1]),
                             ("odd != nan", [0.01, 0.1]), ("state = ok and tags.baseline = true", [0.01, 0.5, 0.1]),
                             ("nothing = 1", []), ("nothing != 1", [0.01, 0.5, 0.1])):

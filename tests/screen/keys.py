@@ -7,7 +7,7 @@ import time
 
 from bench import folder, workbench
 from journals import NOTEBOOK, PAST, many, write as write_journal
-from pressing import (On, PRESS, REDRAWN, bold, cases, chosen, chosen_row, cursor, lacks, program_tables, reversed_text,
+from pressing import (On, PRESS, REDRAWN, bold, cases, chosen, chosen_row, column, cursor, lacks, program_tables, reversed_text,
                       row, sees, selected, status, titles, top, typed)
 from screen import ASKED, Screen
 from tap import FIRESTEEL, run
@@ -284,6 +284,80 @@ def test_in_a_cells_output_on_the_full_screen(t):
     ])
 
 
+OF_COLUMNS = [
+    ("^", "$", column("Z"), PRESS, column("A")),
+    ("$", PRESS, column("Z")),
+    ("C", PRESS, sees("columns in 40 rows"), status(" columns")),
+    ("H", PRESS, status("chooses the column first"), "$", PRESS, sees("1 hidden"), lacks("end 49")),
+    ("V", "$ H", sees("1 hidden"), PRESS, lacks("hidden"), "$", sees("end 49")),
+    ("|", "$", PRESS, sees("/Z"), typed("=\'end 49\'"), "Enter", sees("1 of 40")),
+    ("#", "$", PRESS, sees("How often: Z", "40 values")),
+    ("I", PRESS, sees("row 1 of 40"), status(" row")),
+    ("W", PRESS, status("40 rows written to ")),
+]
+
+
+def test_in_the_values_or_the_columns_of_a_table(t):
+    begin = opened(t, TABLE, "C-e", "wait │ row 1", "O", "wait chart ", "Tab", "wait table ", "#", "wait 40 values")
+    cases("In the values or the columns of a table", begin, [
+        ("Enter", chosen("row 1 "), PRESS, status(" table"), sees("/A='row 1'", "1 of 40")),
+        ("Right", sees("COUNT"), PRESS, PRESS, "s", sees("by COUNT ↑")),
+        ("Left", "$", PRESS, PRESS, "s", sees("by COUNT ↑")),
+        ("^", "$", PRESS, "s", sees("by A ↑")),
+        ("$", PRESS, PRESS, "Left", "s", sees("by % ↑")),
+        ("C", PRESS, sees("4 columns in 40 rows")),
+        ("H", "Right Right", PRESS, lacks("COUNT"), sees("1 hidden")),
+        ("V", "Right Right H", lacks("COUNT"), PRESS, sees("COUNT")),
+        ("|", "Right Right", PRESS, sees("/COUNT"), typed(">1"), "Enter", lacks("row 1 ")),
+        ("#", "Right Right", PRESS, sees("How often: COUNT")),
+        ("I", PRESS, sees("row 1 of 40")),
+        ("W", PRESS, status("40 rows written to A-")),
+        ("/", typed("row 7"), "Enter", chosen("row 7"), lacks("row 1 ")),
+        ("s", PRESS, sees("by A ↑")),
+        ("S", "s", PRESS, sees("by A ↓")),
+        (":", status(" palette"), "Esc", status(" columns")),
+        ("j, Down", chosen("row 2 ")),
+        ("k, Up", "j j", chosen("row 3 "), PRESS, chosen("row 2 ")),
+        ("Space, PgDn", lacks("row 40"), PRESS, PRESS, sees("row 40")),
+        ("b, PgUp", "G", lacks("row 1 "), PRESS, PRESS, sees("row 1 ")),
+        ("g, Home", "G", chosen("row 40"), PRESS, chosen("row 1 ")),
+        ("G, End", chosen("row 40")),
+        ("A", PRESS, status("no question")),
+        ("C-l", *REDRAWN),
+        ("C-z", On(suspended(t, TABLE, " columns", "C-e", "wait │ row 1", "O", "Tab", "wait table ", "#")), *shelled(" columns")),
+        ("?, F1", *HELP),
+        ("q, Esc", PRESS, status(" table")),
+    ])
+
+
+FIELDS = """local row = {}
+for i = 10, 49 do row["field" .. i] = "value " .. i end
+display.table { row, { field10 = "other" } }
+"""
+
+
+def test_in_a_row_as_a_form(t):
+    begin = opened(t, FIELDS, "C-e", "wait │ value 10", "O", "wait table ", "I", "wait row 1 of 2")
+    cases("In a row as a form", begin, [
+        ("Right", PRESS, sees("row 2 of 2")),
+        ("Left", "Right", sees("row 2 of 2"), PRESS, sees("row 1 of 2")),
+        ("Y", PRESS, status("copied the form")),
+        ("/", typed("value 33"), "Enter", sees("field33"), lacks("field10")),
+        (":", status(" palette"), "Esc", status(" row")),
+        ("j, Down", lacks("field32"), PRESS, sees("field32")),
+        ("k, Up", "j", sees("field32"), PRESS, lacks("field32")),
+        ("Space, PgDn", lacks("field49"), PRESS, sees("field49")),
+        ("b, PgUp", "G", lacks("field11"), PRESS, sees("field11")),
+        ("g, Home", "G", lacks("field11"), PRESS, sees("field11")),
+        ("G, End", PRESS, sees("field49")),
+        ("A", PRESS, status("no question")),
+        ("C-l", *REDRAWN),
+        ("C-z", On(suspended(t, FIELDS, " row", "C-e", "wait │ value 10", "O", "wait table ", "I")), *shelled(" row")),
+        ("?, F1", *HELP),
+        ("q, Esc", PRESS, status(" table")),
+    ])
+
+
 def test_in_a_table_on_the_full_screen(t):
     begin = opened(t, TABLE, "C-e", "wait │ row 1", "O", "wait chart ", "Tab", "wait table ")
     pods = On(opened(t, PODS, "C-e", "wait may it do", "a", "wait beta   1/1", "O", "wait table ", sandbox=True))
@@ -307,8 +381,9 @@ def test_in_a_table_on_the_full_screen(t):
         ("/", typed("row 7"), "Enter", chosen("row 7"), lacks("row 1")),
         ("s", chosen("row 1 "), *[PRESS] * 12, "g", chosen("row 40")),
         ("S", "s s", PRESS, sees("A")),
-        ("Right", sees("BBBB"), *[PRESS] * 4, lacks("BBBB")),
-        ("Left", "Right Right Right Right", lacks("BBBB"), *[PRESS] * 4, sees("BBBB")),
+        ("Right", PRESS, column("A"), PRESS, column("B")),
+        ("Left", "$", column("Z"), PRESS, lambda s: not column("Z")(s)),
+        *OF_COLUMNS,
         ("Tab", status(" output")),
         ("S-Tab", status(" chart")),
         ("C-c", On(opened(t, TABLE + SLOW[SLOW.index("for"):], "C-e", "wait │ row 1", "O", "wait chart ", "Tab", "wait table ")), "q", sees("✗for")),
@@ -597,8 +672,17 @@ def test_in_the_list_of_runs(t):
         ("/", typed("lr<0.035"), "Enter", sees("0003", "0001"), lacks("0004")),
         ("s", PRESS, sees("by RUN ↑")),
         ("S", "s s s", sees("by STARTED ↑"), PRESS, sees("by STARTED ↓")),
-        ("Right", sees("STARTED"), *[PRESS] * 4, lacks("STARTED")),
-        ("Left", "Right Right Right Right", lacks("STARTED"), *[PRESS] * 5, sees("STARTED")),
+        ("Right", sees("STARTED"), *[PRESS] * 20, lacks("STARTED")),
+        ("Left", "$", lacks("STARTED"), *[PRESS] * 40, sees("STARTED")),
+        ("^", "$", lacks("STARTED"), PRESS, sees("STARTED")),
+        ("$", sees("STARTED"), PRESS, lacks("STARTED")),
+        ("C", PRESS, sees("columns in 40 rows")),
+        ("H", "Right Right", PRESS, sees("1 hidden")),
+        ("V", "Right Right H", sees("1 hidden"), PRESS, lacks("hidden")),
+        ("|", "Right Right", PRESS, sees("/STATE")),
+        ("#", "Right Right", PRESS, sees("How often: STATE")),
+        ("I", PRESS, sees("row 1 of 40")),
+        ("W", PRESS, status("40 rows written to runs-")),
         ("A", PRESS, status("no question")),
         ("C-l", *REDRAWN),
         ("C-z", On(suspended(t, NOTEBOOK, " runs", "g h")), *shelled(" runs")),

@@ -212,7 +212,7 @@ display.table({ r, r })
 """
 
 
-def test_a_shifted_table_marks_what_is_cut(t):
+def test_a_wide_table_is_seen_to_its_last_column(t):
     with workbench(folder(t, WIDE)) as s:
         s.keys("C-e")
         s.wait("col10")  # "[1]" stands in the last row as soon as it runs
@@ -221,15 +221,15 @@ def test_a_shifted_table_marks_what_is_cut(t):
         numbers = {str(i * 1001) for i in range(10, 41)}
         seen = set()
         while seen != numbers:
-            before = s.screen()
-            for row in before[1:4]:
+            before = s.styles()
+            for row in s.screen()[1:4]:
                 words = row.split()
                 cut = [w for w in words if w not in numbers and not re.fullmatch(r"col\d\d", w)]
-                assert len(cut) <= 2 and all("…" in w for w in cut), (cut, row)
+                assert not cut, (cut, row)  # whole columns alone
                 seen |= set(words) & numbers
             if seen != numbers:  # at the end nothing would move any more
                 s.keys("Right")
-                eventually(lambda drawn=before: s.screen() != drawn)
+                eventually(lambda drawn=before: s.styles() != drawn)
         s.keys("q")
         leave(s)
 

@@ -57,4 +57,5 @@ void compare_push(bench *b, const char *folder, const char *a, const char *b_);
 extern const struct view_ops notebook_view_ops, page_view_ops, help_view_ops, prompt_view_ops,
     ask_view_ops, pick_view_ops, table_view_ops, chart_view_ops, leave_view_ops, conflict_view_ops,
     runs_view_ops, removal_view_ops, compare_view_ops, complete_view_ops, inspect_view_ops,
-    properties_view_ops, confirm_view_ops, replace_view_ops, outline_view_ops, marks_view_ops;
+    properties_view_ops, confirm_view_ops, replace_view_ops, outline_view_ops, marks_view_ops,
+    survey_view_ops, form_view_ops, csv_view_ops;

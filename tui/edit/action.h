@@ -157,8 +157,21 @@
     X(VIEW_NEXT, "view-next", "the cell's next output")                                            \
     X(VIEW_PREVIOUS, "view-previous", "the cell's previous output")                                \
     X(FILTER, "filter", "show only the rows that match")                                           \
-    X(SORT, "sort", "sort by the next column")                                                     \
+    X(SORT, "sort", "sort by the chosen column, or the next one")                                  \
     X(SORT_REVERSE, "sort-reverse", "sort the other way round")                                    \
+    X(COLUMN_NEXT, "column-next", "choose the next column; the screen follows")                    \
+    X(COLUMN_PREVIOUS, "column-previous", "choose the column before")                              \
+    X(COLUMN_FIRST, "column-first", "choose the first column")                                     \
+    X(COLUMN_LAST, "column-last", "choose the last column")                                        \
+    X(COLUMN_LIST, "column-list", "all columns with what they hold; Enter chooses one")            \
+    X(COLUMN_HIDE, "column-hide", "hide the chosen column")                                        \
+    X(COLUMN_SHOW, "column-show", "show all columns again")                                        \
+    X(COLUMN_FILTER, "column-filter", "filter by the chosen column: >20, ~^web, =''")              \
+    X(FREQUENCY, "frequency", "how often each value of the chosen column is there")                \
+    X(ROW_FORM, "row-form", "the row as a form, an entry on a line")                               \
+    X(FORM_NEXT, "form-next", "the next row as a form")                                            \
+    X(FORM_PREVIOUS, "form-previous", "the row before as a form")                                  \
+    X(SAVE_CSV, "save-csv", "write the rows and columns that are shown to a CSV file")             \
     X(SICK_FIRST, "sick-first", "show what is wrong first, the worst on top")                      \
     X(MARK_ROW, "mark-row", "mark the row, or not: what changes objects is done to all marked")    \
     X(MARK_ALL, "mark-all", "mark all rows that are shown, or none")                               \

@@ -15,6 +15,7 @@
 #include "tui/part/table/tablevalue.h"
 #include "tui/syntax/markdown_layout.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -161,6 +162,12 @@ static void put_cells(
     c->y++;
 }
 
+// Beyond those that can be drawn.
+static int left_columns(const cJSON *table, int n)
+{
+    return tablevalue_width(table, INT_MAX) - n;
+}
+
 static bool has_ages(const struct drawn *d)
 {
     int64_t ignored;
@@ -171,15 +178,18 @@ static bool has_ages(const struct drawn *d)
     return false;
 }
 
-// How many rows there are of what, when not all are there to be seen.
-static void put_summary(struct canvas *c, const cJSON *table, size_t hidden)
+// How many rows there are of what, when not all are there to be seen; and how many columns.
+static void put_summary(struct canvas *c, const cJSON *table, size_t rows, int columns)
 {
     AUTO_BUF words = {0};
-    tabletext_summary(table, &words);
-    if (words.len)
-        canvas_line(c, LOOK_DIM, "⋮ %s; O shows all", buf_cstr(&words));
-    else
-        canvas_line(c, LOOK_DIM, "⋮ %zu more rows; O shows them", hidden);
+    if (rows)
+        tabletext_summary(table, &words);
+    bool states = words.len > 0;
+    if (rows && !states)
+        buf_fmt(&words, "%zu more row%s", rows, rows == 1 ? "" : "s");
+    if (columns)
+        buf_fmt(&words, "%s%d more column%s", rows ? ", " : "", columns, columns == 1 ? "" : "s");
+    canvas_line(c, LOOK_DIM, "⋮ %s; O shows %s", buf_cstr(&words), states ? "all" : "them");
 }
 
 // {"columns": [name | {"name"}…], "rows": [[…] | {"cells": […]} | {name: …}…], "note"}
@@ -198,14 +208,16 @@ static void canvas_table(struct canvas *c, const cJSON *table, bool live, int li
     if (all > d.count && !json_str(table, "order"))
         tabletext_worst_first(rows, all);
     measure(&d, table, measured);
-    table_layout(measured, d.n, c->w, 0, &l);
+    table_layout(measured, d.n, c->w, -1, 0, &l);
     if (d.columns && d.columns->child)
         put_header(c, d.columns, d.n, &l);
     for (size_t i = 0; i < d.count; i++)
         put_cells(c, &d, rows[i], &l);
     c->aged = c->aged || (live && has_ages(&d));
-    if (all > d.count)
-        put_summary(c, table, all - d.count);
+    // A table that says which columns it keeps has said which may go.
+    int columns = json_get(table, "keep") ? 0 : l.missing + left_columns(table, d.n);
+    if (all > d.count || columns)
+        put_summary(c, table, all - d.count, columns);
     AUTO_BUF more = {0};
     rowset_say_more(json_int_or(table, "more", 0), &more);
     if (more.len)

@@ -69,17 +69,23 @@ bool filter_paste(struct filter *f, const char *words, size_t n)
     return f->typing;
 }
 
-void filter_draw_wrong(const char *words, grid *g, rect row)
+static void say_at_end(const char *words, grid *g, rect row)
 {
     enum { LEAST = 20 }; // for what is typed
+    int w = text_width(words, strlen(words), 0);
+    w = w < row.w - LEAST ? w : row.w - LEAST;
+    if (w > 0)
+        grid_put_short(g, row, row.x + row.w - w, row.y, w, words, strlen(words), LOOK_WARN);
+}
+
+void filter_draw_wrong(const char *words, grid *g, rect row)
+{
     struct pattern p = {0};
     AUTO_BUF text = {0};
     pattern_set_filter(&p, words);
     buf_fmt(&text, " as it stands: %s", p.wrong);
-    int w = text_width(buf_cstr(&text), text.len, 0);
-    w = w < row.w - LEAST ? w : row.w - LEAST;
-    if (*p.wrong && w > 0)
-        grid_put_short(g, row, row.x + row.w - w, row.y, w, buf_cstr(&text), text.len, LOOK_WARN);
+    if (*p.wrong)
+        say_at_end(buf_cstr(&text), g, row);
     pattern_done(&p);
 }
 
@@ -90,5 +96,8 @@ void filter_draw(const struct filter *f, grid *g, rect row)
     grid_fill(g, row, ' ', (style){0});
     grid_print(g, row, row.x, row.y, LOOK_BOLD, "%s", f->mark ? f->mark : "/");
     line_draw(f->line, g, (rect){row.x + 1, row.y, row.w - 1, 1}, false);
-    filter_draw_wrong(filter_text(f), g, row);
+    if (f->wrong && *f->wrong)
+        say_at_end(f->wrong, g, row);
+    else
+        filter_draw_wrong(filter_text(f), g, row);
 }

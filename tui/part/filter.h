@@ -10,6 +10,7 @@ struct filter {
     line *line; // NULL: none
     bool typing;
     const char *mark;  // what stands before it; NULL: "/"
+    const char *wrong; // why it is not taken as it is meant; NULL or "": nothing to say
     struct past *past; // what was typed before, of the bench; NULL: nothing is remembered
 };
 

@@ -226,6 +226,8 @@ static const struct {
     {"While editing a cell", &cells_ops, MODE_EDIT},
     {"In a cell's output on the full screen", &page_view_ops, MODE_VIEW},
     {"In a table on the full screen", &table_view_ops, MODE_VIEW},
+    {"In the values or the columns of a table", &survey_view_ops, MODE_VIEW},
+    {"In a row as a form", &form_view_ops, MODE_VIEW},
     {"In the list of runs", &runs_view_ops, MODE_VIEW},
     {"When a run is to be removed", &removal_view_ops, MODE_VIEW},
     {"In two runs side by side", &compare_view_ops, MODE_VIEW},

@@ -18,6 +18,7 @@
 #include "tui/part/table/tabledata.h"
 #include "tui/part/table/tablevalue.h"
 #include "tui/view/open.h"
+#include "tui/view/table/columns.h"
 
 #include <string.h>
 
@@ -32,9 +33,7 @@ struct table_view {
     marks *marked;
     struct scroll scroll;
     struct filter filter;
-    struct table_layout layout; // layout for the area of the last settle, and as far as it can be
-                                // shifted
-    int shift;
+    struct sheet sheet;
     char *order;  // the column that orders it as soon as it is there, from a table before it; NULL
     bool reverse; // the other way round
     cJSON *with;  // of a table of the desk, a peek: what it was asked for with; else NULL
@@ -148,13 +147,84 @@ static void add_states(const struct table_view *v, buf *out)
     buf_fmt(out, "  worst first%s", states ? states : "");
 }
 
+// The rows, as a sheet has them.
+
+static int64_t now_of(const struct table_view *v)
+{
+    const struct output *o = output_of(v);
+    return tabletext_now(table_of(v), o && o->live, bench_now(v->head.bench));
+}
+
+static int rows_columns(const void *rows)
+{
+    return tabledata_columns(((const struct table_view *)rows)->data);
+}
+
+static const char *rows_column(const void *rows, int i)
+{
+    return tabledata_column(((const struct table_view *)rows)->data, i);
+}
+
+static void rows_measure(const void *rows, struct table_column *out)
+{
+    tabledata_measure(((const struct table_view *)rows)->data, out);
+}
+
+static bool rows_is_right(const void *rows, int i)
+{
+    return tabledata_is_right(((const struct table_view *)rows)->data, i);
+}
+
+static size_t rows_count(const void *rows)
+{
+    return tabledata_count(((const struct table_view *)rows)->data);
+}
+
+static void rows_entry(const void *rows, size_t row, int i, buf *out)
+{
+    const struct table_view *v = rows;
+    const struct table_row *r = tabledata_at(v->data, row);
+    AUTO_BUF words = {0};
+    if (!r)
+        return;
+    tabledata_entry(r, i, r->since && r->since[i] ? now_of(v) : 0, &words);
+    buf_add(out, buf_cstr(&words), words.len);
+}
+
+static void rows_sort(void *rows, int i, bool reverse)
+{
+    struct table_view *v = rows;
+    tabledata_sort(v->data, i, reverse);
+    follow_row(v);
+}
+
+static int rows_sorted(const void *rows, bool *reverse)
+{
+    return tabledata_sorted(((const struct table_view *)rows)->data, reverse);
+}
+
+static const struct sheet_ops rows_ops = {.columns = rows_columns,
+    .column = rows_column,
+    .measure = rows_measure,
+    .is_right = rows_is_right,
+    .count = rows_count,
+    .entry = rows_entry,
+    .sort = rows_sort,
+    .sorted = rows_sorted};
+
+static struct columns columns_of(struct table_view *v)
+{
+    const struct output *o = output_of(v);
+    const char *title = o ? json_str_or(table_of(v), "title", open_name(o->data)) : "table";
+    return (struct columns){&v->head, &v->sheet, &v->scroll, &v->filter, title};
+}
+
 static void draw_title(const struct table_view *v, grid *g, rect area)
 {
     const struct output *o = output_of(v);
     const char *pattern = filter_text(&v->filter), *note = json_str(table_of(v), "note");
     size_t n = tabledata_count(v->data), total = tabledata_total(v->data);
     bool reverse;
-    int sort = tabledata_sorted(v->data, &reverse);
     AUTO_BUF place = {0}, words = {0}, away = {0};
     open_place(v->head.bench, NULL, v->display, &place);
     int x = area.x + 1;
@@ -174,65 +244,28 @@ static void draw_title(const struct table_view *v, grid *g, rect area)
         buf_fmt(&words, "  %zu row%s", total, total == 1 ? "" : "s");
     if (json_int_or(table_of(v), "more", 0) > 0)
         buf_fmt(&words, " and %lld more", (long long)json_int_or(table_of(v), "more", 0));
-    if (sort >= 0)
-        buf_fmt(&words, "  by %s %s", tabledata_column(v->data, sort), reverse ? "↓" : "↑");
-    else if (sort == TABLE_SICK_FIRST)
+    sheet_say_order(&v->sheet, &words);
+    if (tabledata_sorted(v->data, &reverse) == TABLE_SICK_FIRST)
         add_states(v, &words);
+    sheet_say_columns(&v->sheet, &words);
+    if (tabledata_left_columns(v->data))
+        buf_fmt(&words, "  and %d columns beyond", tabledata_left_columns(v->data));
     grid_put_short(g, area, x, area.y, area.x + area.w - x, buf_cstr(&words), words.len, LOOK_DIM);
 }
 
-// Where the filter matches in an entry that stands at x in w columns.
-static void mark(const struct table_view *v, grid *g, rect clip, int x, int y, const char *words)
+// Where the filter matches in an entry that stands whole at x.
+static void mark(const void *rows, grid *g, rect area, int x, int y, const char *words)
 {
-    const struct pattern *filter = tabledata_filtered(v->data);
+    const struct table_view *v = rows;
+    const struct pattern *filter = &tabledata_filtered(v->data)->pattern;
     size_t n = strlen(words), next = 0, length;
     if (filter->turned || pattern_is_empty(filter))
         return;
     for (const char *hit; (hit = pattern_find(filter, words, n, next, &length));) {
         size_t from = (size_t)(hit - words);
         int left = text_width(words, from, 0), w = text_width(hit, length, 0);
-        grid_restyle(g, rect_clip((rect){x + left, y, w, 1}, clip), look_match);
+        grid_restyle(g, rect_clip((rect){x + left, y, w, 1}, area), look_match);
         next = from + length + !length;
-    }
-}
-
-// What may be drawn of a column: one that is shifted goes below the pinned one.
-static rect clip_of(const struct table_view *v, rect body, int column)
-{
-    int pinned = v->layout.pinned && column > 0 ? v->layout.pinned + v->layout.gap : 0;
-    return (rect){body.x + pinned, body.y, body.w - pinned, body.h};
-}
-
-static rect column_of(const struct table_view *v, rect body, int column, int y)
-{
-    return (rect){body.x + v->layout.x[column], y, v->layout.w[column], 1};
-}
-
-static void put_cell(
-    const struct table_view *v, grid *g, rect body, const struct table_row *r, int column, int y)
-{
-    AUTO_BUF words = {0};
-    const struct output *o = output_of(v);
-    tabledata_entry(
-        r, column, tabletext_now(table_of(v), o && o->live, bench_now(v->head.bench)), &words);
-    style st = column == 0 ? (style){0} : tablevalue_look(buf_cstr(&words));
-    rect clip = clip_of(v, body, column);
-    int x = table_put(g, clip, column_of(v, body, column, y),
-        &(struct table_entry){
-            buf_cstr(&words), st, tabledata_is_right(v->data, column), column == 0});
-    if (text_width(buf_cstr(&words), words.len, 0) <= v->layout.w[column])
-        mark(v, g, clip, x, y, r->cells[column]);
-}
-
-static void draw_header(const struct table_view *v, grid *g, rect body)
-{
-    bool reverse;
-    int sort = tabledata_sorted(v->data, &reverse);
-    for (int i = 0; i < tabledata_columns(v->data); i++) {
-        style st = i == sort ? style_over(LOOK_BOLD, LOOK_ACCENT) : LOOK_BOLD;
-        if (v->layout.w[i])
-            table_put(g, clip_of(v, body, i), column_of(v, body, i, body.y),
-                &(struct table_entry){.words = tabledata_column(v->data, i), .look = st});
     }
 }
 
@@ -243,9 +276,7 @@ static void draw_rows(const struct table_view *v, grid *g, rect body)
         const struct table_row *r = tabledata_at(v->data, i);
         if (!r)
             return;
-        for (int k = 0; k < tabledata_columns(v->data); k++)
-            if (v->layout.w[k])
-                put_cell(v, g, body, r, k, body.y + y);
+        sheet_draw_row(&v->sheet, g, body, body.y + y, i, mark);
         if (marks_has(v->marked, r->uid)) {
             grid_put(g, grid_area(g), body.x - 1, body.y + y, "*", 1, LOOK_WARN);
             grid_restyle(g, (rect){body.x, body.y + y, body.w, 1}, LOOK_BOLD);
@@ -271,11 +302,8 @@ static rect rows_of(const struct table_view *v, rect body)
 static void settle(view *view_, rect area)
 {
     struct table_view *v = (struct table_view *)view_;
-    struct table_column columns[TABLE_COLUMNS];
     rect body = body_of(area);
-    tabledata_measure(v->data, columns);
-    table_layout(columns, tabledata_columns(v->data), body.w, v->shift, &v->layout);
-    v->shift = v->layout.shift;
+    sheet_settle(&v->sheet, body.w);
     scroll_fit(&v->scroll, tabledata_count(v->data), rows_of(v, body).h);
 }
 
@@ -284,7 +312,7 @@ static void draw(const view *view_, grid *g, rect area)
     const struct table_view *v = (const struct table_view *)view_;
     rect body = body_of(area), rows = rows_of(v, body);
     draw_title(v, g, area);
-    draw_header(v, g, body);
+    sheet_draw_names(&v->sheet, g, body);
     draw_rows(v, g, rows);
     if (tabledata_count(v->data) == 0)
         grid_print(g, rows, rows.x, rows.y, LOOK_DIM, "%s",
@@ -446,6 +474,10 @@ static bool act_on_row(struct table_view *v, enum action a)
         show_logs(v, a == ACT_LOG_PREVIOUS ? "--previous" : "");
         return true;
     }
+    if (a == ACT_OPEN && !offers(v, "logs") && !offers(v, "describe")) {
+        struct columns columns = columns_of(v);
+        return columns_act(&columns, ACT_ROW_FORM);
+    }
     if (a == ACT_OPEN) {
         do_action(v, "describe", NULL);
         return true;
@@ -456,21 +488,6 @@ static bool act_on_row(struct table_view *v, enum action a)
             return true;
         }
     return false;
-}
-
-static void sort(struct table_view *v, bool turn)
-{
-    bool reverse;
-    int at = tabledata_sorted(v->data, &reverse);
-    if (turn && at >= 0)
-        tabledata_sort(v->data, at, !reverse);
-    else
-        tabledata_sort(v->data,
-            at < -1                               ? 0
-            : at + 1 < tabledata_columns(v->data) ? at + 1
-                                                  : -1,
-            false);
-    follow_row(v);
 }
 
 // What is wrong first; once more: as they came.
@@ -516,7 +533,8 @@ static void all_namespaces(struct table_view *v)
 
 static void refilter(struct table_view *v)
 {
-    tabledata_filter(v->data, filter_text(&v->filter));
+    tabledata_filter(v->data, filter_text(&v->filter), now_of(v));
+    v->filter.wrong = tabledata_filtered(v->data)->wrong;
     follow_row(v);
 }
 
@@ -550,9 +568,10 @@ static bool act(view *view_, enum action a)
     struct table_view *v = (struct table_view *)view_;
     if (a == ACT_VIEW_NEXT || a == ACT_VIEW_PREVIOUS)
         return open_turn(view_, NULL, v->display, a == ACT_VIEW_NEXT ? 1 : -1);
-    if (a == ACT_SORT || a == ACT_SORT_REVERSE)
-        sort(v, a == ACT_SORT_REVERSE);
-    else if (a == ACT_SICK_FIRST)
+    struct columns columns = columns_of(v);
+    if (columns_act(&columns, a))
+        return true;
+    if (a == ACT_SICK_FIRST)
         sort_sick(v);
     else if (a == ACT_ALL_NAMESPACES)
         all_namespaces(v);
@@ -560,8 +579,6 @@ static bool act(view *view_, enum action a)
         mark_row(v);
     else if (a == ACT_MARK_ALL)
         mark_all(v);
-    else if (a == ACT_SHIFT_LEFT || a == ACT_SHIFT_RIGHT)
-        v->shift = a == ACT_SHIFT_RIGHT ? v->shift + 1 : v->shift ? v->shift - 1 : 0;
     else if (a == ACT_CLIP)
         clip(v);
     else if (a == ACT_COPY_NAME)
@@ -578,26 +595,16 @@ static bool act(view *view_, enum action a)
     return true;
 }
 
-// On the names it sorts by that column, or the other way round.
-static bool point_at_names(struct table_view *v, const struct mouse *m)
-{
-    bool reverse;
-    int column = tabledata_columns(v->data) - 1, sorted = tabledata_sorted(v->data, &reverse);
-    while (column >= 0 && (!v->layout.w[column] || m->x < 1 + v->layout.x[column]))
-        column--;
-    if (column < 0 || m->kind != MOUSE_CLICK)
-        return true;
-    tabledata_sort(v->data, column, column == sorted && !reverse);
-    follow_row(v);
-    return true;
-}
-
 static bool mouse(view *view_, const struct mouse *m)
 {
     struct table_view *v = (struct table_view *)view_;
     bool wheels = m->kind == MOUSE_UP || m->kind == MOUSE_DOWN;
-    if (!wheels && m->y == 1)
-        return point_at_names(v, m);
+    if (!wheels && m->y == 1) {
+        struct columns columns = columns_of(v);
+        if (m->kind == MOUSE_CLICK)
+            columns_point(&columns, m->x - 1);
+        return true;
+    }
     enum pointed p = scroll_point(&v->scroll, m, 2);
     remember_row(v);
     return p == POINT_OPEN ? act_on_row(v, ACT_OPEN) : p == POINT_MOVED;
@@ -645,6 +652,7 @@ static void done(view *view_)
         remote_drop(view_->bench, v->display);
     cJSON_Delete(v->with);
     filter_done(&v->filter);
+    sheet_done(&v->sheet);
     tabledata_free(v->data);
     marks_free(v->marked);
     free(v->order);
@@ -656,6 +664,7 @@ static struct table_view *push(bench *b, int64_t display)
     struct table_view *v = view_push(b, &table_view_ops, sizeof *v);
     v->display = display;
     v->data = tabledata_new();
+    sheet_init(&v->sheet, &rows_ops, v);
     v->marked = marks_new();
     v->filter.past = bench_past(b);
     load(v);
@@ -719,17 +728,13 @@ static const struct binding bindings[] = {
     {MODE_VIEW, "C-d", ACT_DELETE_OBJECT},
     {MODE_VIEW, "c", ACT_COPY_NAME},
     {MODE_VIEW, "Y", ACT_CLIP},
-    {MODE_VIEW, "/", ACT_FILTER},
     {MODE_VIEW, "[", ACT_TABLE_BACK},
     {MODE_VIEW, "]", ACT_TABLE_FORWARD},
-    {MODE_VIEW, "s", ACT_SORT},
-    {MODE_VIEW, "S", ACT_SORT_REVERSE},
     {MODE_VIEW, "w", ACT_SICK_FIRST},
     {MODE_VIEW, "a", ACT_ALL_NAMESPACES},
     {MODE_VIEW, "Space", ACT_MARK_ROW},
     {MODE_VIEW, "*", ACT_MARK_ALL},
-    {MODE_VIEW, "Left", ACT_SHIFT_LEFT},
-    {MODE_VIEW, "Right", ACT_SHIFT_RIGHT},
+    SHEET_KEYS,
     {MODE_VIEW, "Tab", ACT_VIEW_NEXT},
     {MODE_VIEW, "S-Tab", ACT_VIEW_PREVIOUS},
     {MODE_VIEW, "C-c", ACT_INTERRUPT},

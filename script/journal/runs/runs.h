@@ -3,6 +3,7 @@
 // params, metrics, tags, artifacts, each an object by name; a metric is {value, …}.
 //    lr<0.01 and params.model = "wide"      val_accuracy        -started        metrics.loss
 #pragma once
+#include "base/data/condition.h"
 #include "base/err.h"
 #include "base/json/json.h"
 #include "script/journal/fold/fold.h"
@@ -73,29 +74,10 @@ const cJSON *runs_field(const cJSON *run, const char *name);
 // The field as printed: "" for NULL.
 char *runs_text(const cJSON *value);
 
-// A condition: terms "NAME OP VALUE" with < <= > >= = == != and ~ (contains), joined by "and".
-// Values that are both numbers are compared as numbers. A run without the field passes only "!=".
-// An empty value is written in quotes.
-struct runs_term {
-    char *name, *value;
-    enum runs_op {
-        RUNS_LESS,
-        RUNS_AT_MOST,
-        RUNS_MORE,
-        RUNS_AT_LEAST,
-        RUNS_EQUAL,
-        RUNS_OTHER,
-        RUNS_HAS
-    } op;
-};
-struct runs_where {
-    struct runs_term *terms;
-    size_t n;
-};
-// Adds the terms of a text. Errors: ERR_USAGE with the part that cannot be parsed.
-int runs_where_parse(struct runs_where *w, const char *text, err *e);
-void runs_where_done(struct runs_where *w);
-bool runs_where_holds(const struct runs_where *w, const cJSON *run);
+// Values that are both numbers are compared as numbers. A run without the field passes only "!="
+// and
+// "!~".
+bool runs_where_holds(const struct condition *w, const cJSON *run);
 // Does any of the runs have the field? If not, it may be misspelt.
 bool runs_any_has(cJSON *const *runs, size_t n, const char *field);
 // Refuses a word that is no "state" of a run. Errors: ERR_USAGE with the states that exist.

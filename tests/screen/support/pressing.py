@@ -128,6 +128,12 @@ def bold(s, words):
 
 
 @condition
+def column(s, name):
+    """Of the names of columns, the second row, this one is reversed."""
+    return "".join(c for c, style in parse(s.styles())[1] if "reverse" in style).strip() == name
+
+
+@condition
 def chosen_row(s, y):
     rows = parse(s.styles())[:-1]
     return [i for i, r in enumerate(rows) if any("reverse" in style for _, style in r)] == [y % len(rows)]

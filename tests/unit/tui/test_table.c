@@ -27,11 +27,11 @@ static void change(tabledata *t, const char *text)
     tabledata_change(t, rows);
 }
 
-static void lay_out(const tabledata *t, int width, int shift, struct table_layout *out)
+static void lay_out(const tabledata *t, int width, int chosen, struct table_layout *out)
 {
     struct table_column columns[TABLE_COLUMNS];
     tabledata_measure(t, columns);
-    table_layout(columns, tabledata_columns(t), width, shift, out);
+    table_layout(columns, tabledata_columns(t), width, chosen, 0, out);
 }
 
 // The first entries of the shown rows, in order.
@@ -164,7 +164,7 @@ TEST(wide_columns_come_where_there_is_room_and_they_say_something)
     CHECK_INT(l.w[1], 18);
     CHECK_INT(l.w[2], 0); // nobody has one
     CHECK_INT(l.w[3], 6);
-    lay_out(t, 20, 1, &l); // what is shifted there shows all
+    lay_out(t, 25, 1, &l); // the one that is chosen is whole
     CHECK_INT(l.w[1], 18);
     tabledata_free(t);
 }
@@ -235,24 +235,24 @@ TEST(what_is_no_number_has_a_place_too)
 TEST(a_filter_holds_while_rows_change)
 {
     tabledata *t = load(pods);
-    tabledata_filter(t, "run");
+    tabledata_filter(t, "run", 0);
     CHECK_STR(names(t), "web-10 db-0");
-    tabledata_filter(t, "RUN"); // capitals are exact
+    tabledata_filter(t, "RUN", 0); // capitals are exact
     CHECK_STR(names(t), "");
-    tabledata_filter(t, "^(web|db)-[0-9]$");
+    tabledata_filter(t, "^(web|db)-[0-9]$", 0);
     CHECK_STR(names(t), "web-9 db-0");
-    tabledata_filter(t, "!^web");
+    tabledata_filter(t, "!^web", 0);
     CHECK_STR(names(t), "db-0");
-    tabledata_filter(t, "run");
+    tabledata_filter(t, "run", 0);
     change(t, "[{\"uid\":\"2\",\"cells\":[\"web-9\",\"1/1\",\"Running\",\"9\",\"9s\"]},"
               "{\"uid\":\"3\",\"cells\":[\"db-0\",\"0/2\",\"Error\",\"0\",\"5s\"]}]");
     CHECK_STR(names(t), "web-10 web-9");
     CHECK(tabledata_find(t, "3") == SIZE_MAX);
-    tabledata_filter(t, "!running");
+    tabledata_filter(t, "!running", 0);
     CHECK_STR(names(t), "db-0");
-    tabledata_filter(t, "!");
+    tabledata_filter(t, "!", 0);
     CHECK_INT(tabledata_count(t), 3);
-    tabledata_filter(t, "");
+    tabledata_filter(t, "", 0);
     CHECK_STR(names(t), "web-10 web-9 db-0");
     tabledata_free(t);
 }
@@ -266,7 +266,7 @@ TEST(of_rows_with_one_uid_the_last_counts)
     CHECK_STR(names(t), "new x b y");
     CHECK_INT(tabledata_total(t), 4);
     CHECK_INT(tabledata_width(t, 0), 4);
-    tabledata_filter(t, "!new");
+    tabledata_filter(t, "!new", 0);
     CHECK_STR(names(t), "x b y");
     CHECK(tabledata_find(t, "1") == SIZE_MAX && tabledata_find(t, "") == SIZE_MAX);
     change(t, "[{\"uid\":\"1\",\"cells\":[\"c\"]},{\"uid\":\"\",\"cells\":[\"z\"]}]");
@@ -296,12 +296,13 @@ TEST(what_matters_stays_in_little_room)
     for (int i = 0; i < 5; i++)
         CHECK_INT(l.w[i], tabledata_width(t, i));
     lay_out(t, 80, 3, &l);
-    CHECK_INT(l.shift, 0); // all of it is there
+    CHECK_INT(l.first + l.missing, 0); // all of it is there
     lay_out(t, 38, 0, &l);
     CHECK(l.w[0] >= 12 && l.w[2] >= 12);
     CHECK_INT(l.w[1], 5);
     CHECK_INT(l.w[3], 0);
     CHECK_INT(l.w[4], 0);
+    CHECK_INT(l.missing, 2);
     CHECK(l.x[2] + l.w[2] <= 38);
     lay_out(t, 10, 0, &l);
     CHECK_INT(l.w[0], 10);
@@ -309,19 +310,122 @@ TEST(what_matters_stays_in_little_room)
     tabledata_free(t);
 }
 
-TEST(shifted_everything_is_seen_in_the_end)
+// Twelve columns of 6 to 17 columns of the screen.
+static tabledata *load_wide(void)
+{
+    return load("{\"columns\":[\"c00\",\"c01\",\"c02\",\"c03\",\"c04\",\"c05\",\"c06\",\"c07\","
+                "\"c08\",\"c09\",\"c10\",\"c11\"],\"rows\":[[\"000000\",\"1111111\",\"22222222\","
+                "\"333333333\",\"4444444444\",\"55555555555\",\"666666666666\",\"7777777777777\","
+                "\"88888888888888\",\"999999999999999\",\"aaaaaaaaaaaaaaaa\","
+                "\"bbbbbbbbbbbbbbbbb\"]]}");
+}
+
+TEST(a_chosen_column_is_whole_and_so_are_those_beside_it)
+{
+    struct table_column columns[TABLE_COLUMNS];
+    struct table_layout l = {0};
+    tabledata *t = load_wide();
+    int n = tabledata_columns(t), first = 0;
+    tabledata_measure(t, columns);
+    for (int step = -n + 1; step < n; step++) { // to the last one and back to the first
+        int chosen = step < 0 ? n + step - 1 : n - 1 - step;
+        table_layout(columns, n, 40, chosen, first, &l);
+        CHECK(l.w[chosen] > 0 && l.x[chosen] + l.w[chosen] <= 40);
+        CHECK_INT(l.x[0], 0);
+        int missing = 0;
+        for (int i = 0; i < n; i++) {
+            missing += l.w[i] == 0;
+            CHECK(!l.w[i] || !l.first || l.w[i] == columns[i].width); // no stub of one
+        }
+        CHECK_INT(l.missing, missing);
+        first = l.first;
+    }
+    CHECK_INT(first, 0); // as at first
+    columns[3].hidden = true;
+    table_layout(columns, n, 40, 4, 0, &l);
+    CHECK_INT(l.w[3], 0);
+    CHECK_INT(l.w[4], 10);
+    tabledata_free(t);
+}
+
+TEST(a_column_that_is_wider_than_the_screen_has_all_of_it)
 {
     struct table_layout l;
     tabledata *t = load(pods);
     change(t, "[{\"uid\":\"6\",\"cells\":[\"mnist-2be6ff204f460192-exec-1\",\"1/1\","
               "\"ContainerCreating\",\"0\",\"1s\"]}]");
-    lay_out(t, 38, 1, &l);
-    CHECK_INT(l.shift, 1);
-    CHECK_INT(l.pinned, 19);
-    CHECK_INT(l.w[2], 17);
-    lay_out(t, 38, 1000, &l);
-    CHECK(l.shift > 1 && l.shift < 10);
-    CHECK(l.x[4] + l.w[4] <= 38 && l.x[4] >= l.pinned);
+    lay_out(t, 38, 3, &l);
+    CHECK_INT(l.w[0], 19); // half of it at most
+    CHECK_INT(l.w[3], tabledata_width(t, 3));
+    lay_out(t, 20, 2, &l);
+    CHECK_INT(l.x[2] + l.w[2], 20);
+    tabledata_free(t);
+}
+
+TEST(conditions_on_columns)
+{
+    tabledata *t = load("{\"columns\":[\"NAME\",\"MEM\",\"Day\",\"loss\",\"two words\"],\"rows\":["
+                        "[\"web-1\",\"512Mi\",\"2026-01-02T10:00:00Z\",\"0.5\",\"A b\"],"
+                        "[\"web-2\",\"2Gi\",\"2026-02-01 08:00\",\"nan\",\"\"],"
+                        "[\"db\",\"\",\"2026-02-03\",\"-1e-3\",\"c\"]]}");
+    static const struct {
+        const char *words, *rows;
+    } cases[] = {{"MEM>600Mi", "web-2"}, {"mem<=512Mi", "web-1"}, {"MEM!=512Mi", "web-2 db"},
+        {"MEM=''", "db"}, {"loss<0", "db"}, {"loss = nan", "web-2"}, {"loss>=0.5", "web-1"},
+        {"day>2026-01", "web-2 db"}, {"day=2026-02", "web-2 db"},
+        {"day<2026-02-01T09", "web-1 web-2"}, {"day>=2026-02-02 and MEM=''", "db"},
+        {"NAME~^web-[0-9]$", "web-1 web-2"}, {"name!~WEB", "db"}, {"'two words'='a b'", "web-1"},
+        {"\"two words\"=A", ""}, {"NAME=WEB-1", ""}, {"NAME=web-1", "web-1"},
+        {"NAME>", "web-1 web-2 db"}, {"NAME", ""}, {"none>3", ""}, {"web", "web-1 web-2"},
+        {"!web", "db"}};
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        tabledata_filter(t, cases[i].words, 0);
+        CHECK_STR(names(t), cases[i].rows);
+    }
+    tabledata_filter(t, "none>3", 0);
+    CHECK_STR(tabledata_filtered(t)->wrong, "there is no column none");
+    tabledata_filter(t, "MEM>", 0);
+    CHECK_STR(tabledata_filtered(t)->wrong, "a condition that is not complete");
+    tabledata_filter(t, "", 0);
+    CHECK_INT(tabledata_count(t), 3);
+    tabledata_free(t);
+}
+
+TEST(conditions_on_ages_count_them_up_to_now)
+{
+    tabledata *t = load(pods);
+    int64_t now = INT64_C(1767225610) * CLOCK_SEC; // 2026-01-01T00:00:10Z
+    tabledata_filter(t, "AGE<=1s", now);
+    CHECK_STR(names(t), "web-10");
+    tabledata_filter(t, "AGE>4s and RESTARTS=9", now);
+    CHECK_STR(names(t), "web-9");
+    tabledata_free(t);
+}
+
+TEST(what_is_written_for_a_condition_is_read_as_it)
+{
+    tabledata *t = load("{\"columns\":[\"a b\",\"=\"],\"rows\":[[\"it's\",\"1\"],[\"x\",\"\"]]}");
+    AUTO_BUF words = {0};
+    tablefilter_write(&words, "a b", "=", "it's");
+    tabledata_filter(t, buf_cstr(&words), 0);
+    CHECK_STR(names(t), "it's");
+    buf_clear(&words);
+    tablefilter_write(&words, "=", "=", "");
+    tabledata_filter(t, buf_cstr(&words), 0);
+    CHECK_STR(names(t), "x");
+    tabledata_free(t);
+}
+
+TEST(more_columns_than_can_be_looked_at_are_counted)
+{
+    AUTO_BUF words = {0};
+    buf_str(&words, "{\"columns\":[\"c\"");
+    for (int i = 1; i < TABLE_COLUMNS + 7; i++)
+        buf_str(&words, ",\"c\"");
+    buf_str(&words, "],\"rows\":[[\"1\"]]}");
+    tabledata *t = load(buf_cstr(&words));
+    CHECK_INT(tabledata_columns(t), TABLE_COLUMNS);
+    CHECK_INT(tabledata_left_columns(t), 7);
     tabledata_free(t);
 }
 
@@ -478,14 +582,14 @@ TEST(many_rows_stay_in_order_while_they_change)
     buf_str(&text, "]}");
     tabledata *t = load(buf_cstr(&text));
     tabledata_sort(t, 0, false);
-    tabledata_filter(t, "running");
+    tabledata_filter(t, "running", 0);
     for (int i = 0; i < CHANGES; i++) {
         AUTO_BUF row = {0};
         struct table_layout l;
         buf_fmt(&row, "[{\"uid\":\"u%d\",\"cells\":[\"pod-%d\",\"Running\",\"0s\"]}]",
             (i * 31) % ROWS, (i * 17) % ROWS);
         change(t, buf_cstr(&row));
-        lay_out(t, 80, 0, &l);
+        lay_out(t, 80, -1, &l);
         CHECK(tabledata_at(t, 0) != NULL);
     }
     CHECK_INT(tabledata_count(t), ROWS);

@@ -9,6 +9,7 @@
 #include "base/text/utf8.h"
 #include "tui/part/table/tablevalue.h"
 
+#include <limits.h>
 #include <string.h>
 
 enum { WIDTHS = 256, FIRST_SIZE = 64 };
@@ -23,15 +24,17 @@ struct column_of {
 
 struct tabledata {
     struct column_of *columns;
-    int n_columns;
+    int n_columns, left_columns;
     bool aged;                 // it has had an age
     struct table_row **hashed; // chains; a power of two of them
     size_t n_hashed, total;
     struct table_row **shown;
     size_t count, room;
     uint64_t came; // rows so far
-    struct pattern filter;
-    bool natural; // rows without another order stand by their names: pod-9 before pod-10
+    struct tablefilter filter;
+    char *filtered; // as it was typed; NULL: nothing
+    int64_t now;    // wall ns up to which it counts ages
+    bool natural;   // rows without another order stand by their names: pod-9 before pod-10
     int sort;
     bool reverse, chosen; // the order is a person's
 };
@@ -69,7 +72,8 @@ void tabledata_free(tabledata *t)
     drop_rows(t);
     drop_columns(t);
     free(t->shown);
-    pattern_done(&t->filter);
+    tablefilter_done(&t->filter);
+    free(t->filtered);
     free(t);
 }
 
@@ -136,13 +140,21 @@ static size_t position(const tabledata *t, const struct table_row *r)
     return lo;
 }
 
+struct at_time {
+    const struct table_row *row;
+    int64_t now;
+};
+
+static void entry_at_time(const void *at, int column, buf *out)
+{
+    const struct at_time *a = at;
+    tabledata_entry(a->row, column, a->now, out);
+}
+
 static bool matches(const tabledata *t, const struct table_row *r)
 {
-    bool found = false;
-    size_t ignored;
-    for (int i = 0; i < t->n_columns && !found; i++)
-        found = pattern_find(&t->filter, r->cells[i], strlen(r->cells[i]), 0, &ignored) != NULL;
-    return pattern_is_empty(&t->filter) || found != t->filter.turned;
+    return tablefilter_passes(
+        &t->filter, t->n_columns, entry_at_time, &(struct at_time){r, t->now});
 }
 
 static void reserve(tabledata *t)
@@ -276,8 +288,9 @@ static void add_entry(
 // A row, its times and its texts are one piece of memory.
 static struct table_row *row_new(tabledata *t, const cJSON *columns, const cJSON *json)
 {
-    size_t at[TABLE_COLUMNS], uid, name, n = (size_t)t->n_columns;
-    int64_t since[TABLE_COLUMNS];
+    size_t uid, name, n = (size_t)t->n_columns;
+    AUTO_FREE size_t *at = mem_array(n + 1, sizeof *at);
+    AUTO_FREE int64_t *since = mem_array(n + 1, sizeof *since);
     bool aged = false;
     AUTO_BUF texts = {0};
     for (size_t i = 0; i < n; i++) {
@@ -290,9 +303,10 @@ static struct table_row *row_new(tabledata *t, const cJSON *columns, const cJSON
     name = json_str(json, "name") || !n ? texts.len : at[0];
     buf_str(&texts, json_str_or(json, "name", ""));
     size_t times = aged ? n * sizeof *since : 0;
-    struct table_row *r = mem_alloc(sizeof *r + times + texts.len + 1);
-    r->since = aged ? memcpy(r + 1, since, times) : NULL;
-    char *own = memcpy((char *)(r + 1) + times, texts.data, texts.len + 1);
+    struct table_row *r = mem_alloc(sizeof *r + n * sizeof r->cells[0] + times + texts.len + 1);
+    char *after = (char *)(r->cells + n);
+    r->since = aged ? memcpy(after, since, times) : NULL;
+    char *own = memcpy(after + times, texts.data, texts.len + 1);
     for (size_t i = 0; i < n; i++)
         r->cells[i] = own + at[i];
     r->uid = own + uid;
@@ -362,7 +376,9 @@ static void load_columns(tabledata *t, const cJSON *table)
 {
     const cJSON *columns = json_get(table, "columns");
     drop_columns(t);
-    t->n_columns = tablevalue_width(table, TABLE_COLUMNS);
+    int all = tablevalue_width(table, INT_MAX);
+    t->n_columns = all < TABLE_COLUMNS ? all : TABLE_COLUMNS;
+    t->left_columns = all - t->n_columns;
     t->columns = mem_array((size_t)t->n_columns + 1, sizeof *t->columns);
     t->aged = false;
     for (int i = 0; i < t->n_columns; i++) {
@@ -388,11 +404,24 @@ static int own_order(const tabledata *t, const cJSON *table)
     return TABLE_AS_IT_CAME;
 }
 
+static const char *column_name(const void *t, int column)
+{
+    return tabledata_column(t, column);
+}
+
+// The columns may be others than before.
+static void set_filter(tabledata *t)
+{
+    tablefilter_set(
+        &t->filter, t->filtered, &(struct tablefilter_columns){t, t->n_columns, column_name});
+}
+
 void tabledata_load(tabledata *t, const cJSON *table)
 {
     const cJSON *columns = json_get(table, "columns"), *row;
     drop_rows(t);
     load_columns(t, table);
+    set_filter(t);
     if (!t->chosen || t->sort >= t->n_columns)
         t->sort = own_order(t, table);
     t->natural = json_bool_or(table, "natural", false);
@@ -430,6 +459,11 @@ void tabledata_change(tabledata *t, const cJSON *rows)
 int tabledata_columns(const tabledata *t)
 {
     return t->n_columns;
+}
+
+int tabledata_left_columns(const tabledata *t)
+{
+    return t->left_columns;
 }
 
 const char *tabledata_column(const tabledata *t, int column)
@@ -497,13 +531,16 @@ bool tabledata_has(const tabledata *t, const char *uid)
     return find(t, uid) != NULL;
 }
 
-void tabledata_filter(tabledata *t, const char *pattern)
+void tabledata_filter(tabledata *t, const char *words, int64_t now_wall)
 {
-    pattern_set_filter(&t->filter, pattern);
+    free(t->filtered);
+    t->filtered = mem_strdup(words);
+    t->now = now_wall;
+    set_filter(t);
     arrange(t);
 }
 
-const struct pattern *tabledata_filtered(const tabledata *t)
+const struct tablefilter *tabledata_filtered(const tabledata *t)
 {
     return &t->filter;
 }

@@ -6,8 +6,8 @@
 //   by uid ──> row {cells, worth in the order} <── shown: those that match, in order
 //   widths: how many entries of a column are how wide, so that the widest is known at any time
 #pragma once
-#include "base/data/pattern.h"
 #include "base/json/json.h"
+#include "tui/part/table/tablefilter.h"
 #include "tui/part/table/tablelayout.h"
 
 #include <stddef.h>
@@ -22,7 +22,7 @@ struct table_row {
     double worth;           // of its entry in the column that orders
     double sick;            // how much is wrong with it
     bool shown, has_worth;
-    const char *cells[TABLE_COLUMNS]; // of an age: the words before it
+    const char *cells[]; // of each column; of an age: the words before it
 };
 // Orders that belong to no column.
 enum { TABLE_AS_IT_CAME = -1, TABLE_SICK_FIRST = -2 };
@@ -38,7 +38,8 @@ void tabledata_load(tabledata *t, const cJSON *table);
 // Rows by "uid", new or changed; a row with "deleted" is removed.
 void tabledata_change(tabledata *t, const cJSON *rows);
 
-int tabledata_columns(const tabledata *t);
+int tabledata_columns(const tabledata *t); // at most TABLE_COLUMNS; below: what it has beyond
+int tabledata_left_columns(const tabledata *t);
 const char *tabledata_column(const tabledata *t, int column);
 bool tabledata_is_right(const tabledata *t, int column); // its entries stand at the right
 int tabledata_width(const tabledata *t, int column);     // width of its widest entry or its name
@@ -55,9 +56,10 @@ size_t tabledata_find(const tabledata *t, const char *uid); // SIZE_MAX: it is m
 const struct table_row *tabledata_row(const tabledata *t, const char *uid); // also hidden; NULL
 bool tabledata_has(const tabledata *t, const char *uid);                    // also hidden
 
-// Shows the rows that have an entry which matches; the pattern is one of base/data/pattern.h.
-void tabledata_filter(tabledata *t, const char *pattern);
-const struct pattern *tabledata_filtered(const tabledata *t);
+// Shows the rows that pass (tablefilter.h). Ages are counted up to now; of rows that change later
+// up to when they did.
+void tabledata_filter(tabledata *t, const char *words, int64_t now_wall);
+const struct tablefilter *tabledata_filtered(const tabledata *t);
 // Sorts by a column: by its entries' values, or by their words if they have no value ("pod-9"
 // before "pod-10"). Or by one of the orders above.
 void tabledata_sort(tabledata *t, int column, bool reverse);

@@ -22,19 +22,9 @@ static int least(const struct table_column *columns, int i)
     return want < most ? want : most;
 }
 
-// The rightmost column that may be hidden; if all are to be kept, the rightmost of all.
-static int least_important(const struct table_column *columns, int n, const bool *shown)
-{
-    for (int pass = 0; pass < 2; pass++)
-        for (int i = n - 1; i > 0; i--)
-            if (shown[i] && (pass || !columns[i].keep))
-                return i;
-    return -1;
-}
-
 static bool is_absent(const struct table_column *c)
 {
-    return c->wide && c->bare;
+    return c->hidden || (c->wide && c->bare);
 }
 
 // The room that is left when all others have what they want takes wide columns. Late ones come
@@ -58,19 +48,22 @@ static bool choose_wide(
     return all;
 }
 
+// Columns go from the right until the others fit: first those that may go, then any.
 static void choose(const struct table_column *columns, int n, int width, int gap, bool *shown)
 {
     bool all = true;
-    for (int i = 0; i < n; i++)
-        shown[i] = !columns[i].wide;
-    for (;;) {
-        int need = -gap, out;
-        for (int i = 0; i < n; i++)
-            need += shown[i] ? least(columns, i) + gap : 0;
-        if (need <= width || (out = least_important(columns, n, shown)) < 0)
-            break;
-        shown[out] = all = false;
+    int need = -gap;
+    for (int i = 0; i < n; i++) {
+        shown[i] = !columns[i].wide && !columns[i].hidden;
+        need += shown[i] ? least(columns, i) + gap : 0;
     }
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = n - 1; i > 0 && need > width; i--) {
+            if (!shown[i] || (!pass && columns[i].keep))
+                continue;
+            shown[i] = all = false;
+            need -= least(columns, i) + gap;
+        }
     if (all && choose_wide(columns, n, width, gap, false, shown)) // none takes another's place
         choose_wide(columns, n, width, gap, true, shown);
 }
@@ -95,34 +88,48 @@ static void fit(const struct table_column *columns, int n, int width, struct tab
     }
 }
 
-void table_layout(
-    const struct table_column *columns, int n, int width, int shift, struct table_layout *out)
+// Whole columns from `first` on, behind the one that stays. Returns the one after the last.
+static int put_whole(
+    const struct table_column *columns, int n, int width, int first, struct table_layout *out)
 {
-    int first = n ? columns[0].width : 0, all = 0;
-    *out = (struct table_layout){.gap = width < NARROW ? 1 : 2};
-    fit(columns, n, width, out);
-    out->pinned = first < width / 2 ? first : width / 2;
-    for (int i = 1; i < n; i++)
-        all += is_absent(&columns[i]) ? 0 : columns[i].width + out->gap;
-    all -= all ? out->gap : 0;
-    int room = width - out->pinned - out->gap;
-    bool whole = true; // has every entry its full width?
-    for (int i = 0; i < n; i++)
-        whole = whole && (is_absent(&columns[i]) || out->w[i] >= columns[i].width);
-    int most =
-        whole || room < 1 ? 0 : 1 + (all > room ? (all - room + TABLE_STEP - 1) / TABLE_STEP : 0);
-    out->shift = shift < most ? shift : most;
-    if (out->shift == 0) {
-        out->pinned = 0;
-        return;
-    }
-    int from = (out->shift - 1) * TABLE_STEP, last = all > room ? all - room : 0;
-    out->w[0] = out->pinned;
-    for (int i = 1, x = out->pinned + out->gap - (from < last ? from : last); i < n; i++) {
+    int pinned = columns[0].hidden ? 0 : columns[0].width;
+    out->first = first;
+    out->w[0] = pinned < width / 2 ? pinned : width / 2;
+    int x = out->w[0] ? out->w[0] + out->gap : 0, i = first;
+    for (int k = 1; k < n; k++)
+        out->w[k] = 0;
+    for (; i < n && x < width; i++) {
+        if (is_absent(&columns[i]))
+            continue;
+        bool fits = x + columns[i].width <= width;
+        if (!fits && i > first)
+            break;
         out->x[i] = x;
-        out->w[i] = is_absent(&columns[i]) ? 0 : columns[i].width;
-        x += out->w[i] ? out->w[i] + out->gap : 0;
+        out->w[i] = fits ? columns[i].width : width - x;
+        x += out->w[i] + out->gap;
     }
+    return i;
+}
+
+static void count_missing(const struct table_column *columns, int n, struct table_layout *out)
+{
+    for (int i = 0; i < n; i++)
+        out->missing += !out->w[i] && !is_absent(&columns[i]) && !columns[i].wide;
+}
+
+void table_layout(const struct table_column *columns, int n, int width, int chosen, int first,
+    struct table_layout *out)
+{
+    *out = (struct table_layout){.n = n, .gap = width < NARROW ? 1 : 2};
+    fit(columns, n, width, out);
+    bool is_whole = chosen < 1 || chosen >= n || is_absent(&columns[chosen]) ||
+                    out->w[chosen] >= columns[chosen].width;
+    if (!is_whole || (chosen > 0 && first > 1)) {
+        first = first < 1 ? 1 : chosen < first ? chosen : first;
+        while (put_whole(columns, n, width, first, out) <= chosen)
+            first++;
+    }
+    count_missing(columns, n, out);
 }
 
 static void put_words(grid *g, rect clip, int x, int y, int w, const struct table_entry *e)

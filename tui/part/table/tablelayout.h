@@ -1,32 +1,36 @@
 // SPDX-License-Identifier: MIT
 // The places of a table's columns in a given width. Pure; nothing is owned.
 //
-// At shift 0 all that matters is there: the widest entries are cut first, and where that is not
+// At first all that matters is there: the widest entries are cut first, and where that is not
 // enough, columns that the table does not keep go, from the right. What room is left takes the wide
-// columns that have something to say, from the left. Further shifts show every entry whole, a step
-// of columns to the left each, while the first column stays.
+// columns that have something to say, from the left. A person who chooses a column that is cut or
+// missing sees whole columns instead: the first one stays, and so many are passed that the chosen
+// one fits.
 #pragma once
 #include "tui/grid/grid.h"
 
-enum { TABLE_COLUMNS = 32, TABLE_STEP = 8 };
+enum { TABLE_COLUMNS = 1024 };
 
 struct table_column {
-    int width; // of its widest entry
-    bool keep; // it stays when there is no room for all
-    bool wide; // it is shown only if there is room left after the other columns
-    bool late; // of a wide one: it comes after the other wide ones
-    bool bare; // no entry says anything
+    int width;   // of its widest entry
+    bool keep;   // it stays when there is no room for all
+    bool wide;   // it is shown only if there is room left after the other columns
+    bool late;   // of a wide one: it comes after the other wide ones
+    bool bare;   // no entry says anything
+    bool hidden; // by a person
 };
 
 struct table_layout {
-    int x[TABLE_COLUMNS]; // from the left edge; may be outside of the screen
-    int w[TABLE_COLUMNS]; // 0: hidden
+    int n;
+    int x[TABLE_COLUMNS]; // from the left edge
+    int w[TABLE_COLUMNS]; // 0: not shown
     int gap;              // blanks between two columns
-    int pinned;           // screen columns of the first one, which stays when shifted; else 0
-    int shift;            // as requested, but not beyond the last column
+    int first;            // the column after the one that stays; 0: all that matters is there
+    int missing;          // columns that are not shown, without wide ones and those that are hidden
 };
-void table_layout(
-    const struct table_column *columns, int n, int width, int shift, struct table_layout *out);
+// chosen: it is shown as whole as it can be; -1: none. first: as in the last layout, 0 at first.
+void table_layout(const struct table_column *columns, int n, int width, int chosen, int first,
+    struct table_layout *out);
 // An entry, or a column's name.
 struct table_entry {
     const char *words;

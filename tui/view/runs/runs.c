@@ -9,6 +9,7 @@
 #include "script/journal/file/reader.h"
 #include "tui/part/table/tablevalue.h"
 #include "tui/view/runs/runs_private.h"
+#include "tui/view/table/columns.h"
 
 #include <string.h>
 
@@ -25,12 +26,9 @@ static rect rows_of(const struct runs_view *v, rect body)
 static void settle(view *view_, rect area)
 {
     struct runs_view *v = (struct runs_view *)view_;
-    struct table_column columns[TABLE_COLUMNS];
     rect body = body_of(area);
     runs_rows_read(v);
-    tabledata_measure(v->data, columns);
-    table_layout(columns, tabledata_columns(v->data), body.w, v->shift, &v->layout);
-    v->shift = v->layout.shift;
+    sheet_settle(&v->sheet, body.w);
     scroll_fit(&v->scroll, tabledata_count(v->data), rows_of(v, body).h);
 }
 
@@ -46,40 +44,17 @@ static void draw_title(const struct runs_view *v, grid *g, rect area)
     buf_fmt(&words, "  %zu", tabledata_count(v->data));
     if (v->read < v->n)
         buf_fmt(&words, "  %zu of %zu read", v->read, v->n);
-    if (v->sort >= 0)
-        buf_fmt(&words, "  by %s %s", tabledata_column(v->data, v->sort), v->reverse ? "↓" : "↑");
+    sheet_say_order(&v->sheet, &words);
+    sheet_say_columns(&v->sheet, &words);
     grid_put_short(g, area, x, area.y, area.x + area.w - x, buf_cstr(&words), words.len, LOOK_DIM);
-}
-
-static rect clip_of(const struct runs_view *v, rect body, int column)
-{
-    int pinned = v->layout.pinned && column > 0 ? v->layout.pinned + v->layout.gap : 0;
-    return (rect){body.x + pinned, body.y, body.w - pinned, body.h};
-}
-
-static void draw_header(const struct runs_view *v, grid *g, rect body)
-{
-    for (int i = 0; i < tabledata_columns(v->data); i++) {
-        const char *name = tabledata_column(v->data, i);
-        style st = i == v->sort ? style_over(LOOK_BOLD, LOOK_ACCENT) : LOOK_BOLD;
-        if (v->layout.w[i])
-            table_put(g, clip_of(v, body, i),
-                (rect){body.x + v->layout.x[i], body.y, v->layout.w[i], 1},
-                &(struct table_entry){.words = name, .look = st});
-    }
 }
 
 static void draw_row(const struct runs_view *v, grid *g, rect body, int y, size_t i)
 {
-    const struct table_row *r = tabledata_at(v->data, i);
-    for (int k = 0; r && k < tabledata_columns(v->data); k++) {
-        style st = k == 1 ? tablevalue_look(r->cells[k]) : (style){0};
-        st = k == 0 && *r->cells[k] == '*' ? LOOK_WARN : st;
-        if (v->layout.w[k])
-            table_put(g, clip_of(v, body, k), (rect){body.x + v->layout.x[k], y, v->layout.w[k], 1},
-                &(struct table_entry){.words = r->cells[k], .look = st, .is_name = k == 0});
-    }
-    if (!r || i != v->scroll.at)
+    if (i >= tabledata_count(v->data))
+        return;
+    sheet_draw_row(&v->sheet, g, body, y, i, NULL);
+    if (i != v->scroll.at)
         return;
     grid_restyle(g, (rect){body.x - 1, y, body.w + 2, 1}, LOOK_SELECTED);
     grid_park_cursor(g, body.x, y);
@@ -90,7 +65,7 @@ static void draw(const view *view_, grid *g, rect area)
     const struct runs_view *v = (const struct runs_view *)view_;
     rect body = body_of(area), rows = rows_of(v, body);
     draw_title(v, g, area);
-    draw_header(v, g, body);
+    sheet_draw_names(&v->sheet, g, body);
     for (int y = 0; y < rows.h; y++)
         draw_row(v, g, rows, rows.y + y, v->scroll.top + (size_t)y);
     if (!tabledata_count(v->data) && v->read == v->n)
@@ -198,12 +173,65 @@ static void export_selected(struct runs_view *v)
         bench_run_deed(v->head.bench, RUN_EXPORT, v->folder, run);
 }
 
-static void sort(struct runs_view *v, bool turn)
+// The rows, as a sheet has them.
+
+static int rows_columns(const void *rows)
 {
-    v->reverse = turn && v->sort >= 0 && !v->reverse;
-    if (!turn)
-        v->sort = v->sort + 1 < tabledata_columns(v->data) ? v->sort + 1 : -1;
+    return tabledata_columns(((const struct runs_view *)rows)->data);
+}
+
+static const char *rows_column(const void *rows, int i)
+{
+    return tabledata_column(((const struct runs_view *)rows)->data, i);
+}
+
+static void rows_measure(const void *rows, struct table_column *out)
+{
+    tabledata_measure(((const struct runs_view *)rows)->data, out);
+}
+
+static size_t rows_count(const void *rows)
+{
+    return tabledata_count(((const struct runs_view *)rows)->data);
+}
+
+static void rows_entry(const void *rows, size_t row, int i, buf *out)
+{
+    const struct table_row *r = tabledata_at(((const struct runs_view *)rows)->data, row);
+    buf_str(out, r ? r->cells[i] : "");
+}
+
+static style rows_look(const void *rows, int i, const char *words)
+{
+    return i == 1 ? tablevalue_look(words) : i == 0 && *words == '*' ? LOOK_WARN : (style){0};
+}
+
+static void rows_sort(void *rows, int i, bool reverse)
+{
+    struct runs_view *v = rows;
+    v->sort = i;
+    v->reverse = reverse;
     runs_rows_load(v);
+}
+
+static int rows_sorted(const void *rows, bool *reverse)
+{
+    *reverse = ((const struct runs_view *)rows)->reverse;
+    return ((const struct runs_view *)rows)->sort;
+}
+
+static const struct sheet_ops rows_ops = {.columns = rows_columns,
+    .column = rows_column,
+    .measure = rows_measure,
+    .count = rows_count,
+    .entry = rows_entry,
+    .look = rows_look,
+    .sort = rows_sort,
+    .sorted = rows_sorted};
+
+static struct columns columns_of(struct runs_view *v)
+{
+    return (struct columns){&v->head, &v->sheet, &v->scroll, &v->filter, "runs"};
 }
 
 static bool act_on(struct runs_view *v, enum action a)
@@ -231,14 +259,6 @@ static bool act_on(struct runs_view *v, enum action a)
         runs_rows_show_all(v, v->path != NULL);
         runs_rows_load(v);
         return true;
-    case ACT_SORT:
-    case ACT_SORT_REVERSE:
-        sort(v, a == ACT_SORT_REVERSE);
-        return true;
-    case ACT_SHIFT_LEFT:
-    case ACT_SHIFT_RIGHT:
-        v->shift = a == ACT_SHIFT_RIGHT ? v->shift + 1 : v->shift ? v->shift - 1 : 0;
-        return true;
     }
     return false;
 }
@@ -246,7 +266,8 @@ static bool act_on(struct runs_view *v, enum action a)
 static bool act(view *view_, enum action a)
 {
     struct runs_view *v = (struct runs_view *)view_;
-    if (act_on(v, a))
+    struct columns columns = columns_of(v);
+    if (act_on(v, a) || columns_act(&columns, a))
         return true;
     bool moved = scroll_act(&v->scroll, a);
     runs_rows_remember(v);
@@ -256,6 +277,11 @@ static bool act(view *view_, enum action a)
 static bool mouse(view *view_, const struct mouse *m)
 {
     struct runs_view *v = (struct runs_view *)view_;
+    struct columns columns = columns_of(v);
+    if (m->kind == MOUSE_CLICK && m->y == 1) {
+        columns_point(&columns, m->x - 1);
+        return true;
+    }
     enum pointed p = scroll_point(&v->scroll, m, 2);
     runs_rows_remember(v);
     return p == POINT_OPEN ? act_on(v, ACT_OPEN) : p == POINT_MOVED;
@@ -284,6 +310,7 @@ static void done(view *view_)
         cJSON_Delete(v->rows[i]);
     runs_rows_forget_fields(v);
     filter_done(&v->filter);
+    sheet_done(&v->sheet);
     tabledata_free(v->data);
     runs_list_close(v->runs);
     free(v->rows);
@@ -311,6 +338,7 @@ void runs_push(bench *b)
     v->rows = mem_array(v->n + 1, sizeof *v->rows);
     v->data = tabledata_new();
     v->sort = -1;
+    sheet_init(&v->sheet, &rows_ops, v);
     v->filter.past = bench_past(b);
     runs_rows_load(v);
 }
@@ -323,11 +351,7 @@ static const struct binding bindings[] = {
     {MODE_VIEW, "a", ACT_ALL_RUNS},
     {MODE_VIEW, "D", ACT_REMOVE_RUN},
     {MODE_VIEW, "e", ACT_EXPORT_RUN},
-    {MODE_VIEW, "/", ACT_FILTER},
-    {MODE_VIEW, "s", ACT_SORT},
-    {MODE_VIEW, "S", ACT_SORT_REVERSE},
-    {MODE_VIEW, "Left", ACT_SHIFT_LEFT},
-    {MODE_VIEW, "Right", ACT_SHIFT_RIGHT},
+    SHEET_KEYS,
 };
 static const struct keymap keys = KEYMAP(bindings);
 const struct view_ops runs_view_ops = {.name = "runs",

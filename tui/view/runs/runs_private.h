@@ -6,9 +6,10 @@
 #include "tui/bench/views.h"
 #include "tui/part/filter.h"
 #include "tui/part/scroll.h"
+#include "tui/part/table/sheet.h"
 #include "tui/part/table/tabledata.h"
 
-enum { RUNS_OWN = 4, RUNS_FIELDS = TABLE_COLUMNS - RUNS_OWN }; // columns: fixed, and of fields
+enum { RUNS_OWN = 4, RUNS_FIELDS = 200 }; // columns: fixed, and of fields
 
 struct runs_view {
     view head;
@@ -28,8 +29,8 @@ struct runs_view {
     tabledata *data;
     struct scroll scroll;
     struct filter filter;
-    struct table_layout layout;
-    int shift, sort; // sort: by this column, -1: the newest first
+    struct sheet sheet;
+    int sort; // by this column; -1: the newest first
     bool reverse;
 };
 

@@ -76,7 +76,7 @@ void runs_rows_show_all(struct runs_view *v, bool all)
         if (belongs(v, v->rows[i]))
             find_fields(v, v->rows[i]);
     v->sort = v->sort < RUNS_OWN ? v->sort : -1;
-    v->shift = 0;
+    sheet_choose(&v->sheet, -1);
 }
 
 static void add_text(cJSON *cells, const char *words)
@@ -184,7 +184,7 @@ static void put_in_order(const struct runs_view *v, cJSON **rows, size_t n)
 
 // The run if it holds or one of its children is to be shown, and these: all of a run that is open,
 // else those that a condition asks for.
-static size_t choose(struct runs_view *v, const struct runs_where *where, cJSON *row, cJSON **out)
+static size_t choose(struct runs_view *v, const struct condition *where, cJSON *row, cJSON **out)
 {
     bool open = runs_rows_is_open(v, json_str_or(row, "run", "")),
          held = runs_where_holds(where, row);
@@ -205,7 +205,7 @@ static size_t choose(struct runs_view *v, const struct runs_where *where, cJSON 
 }
 
 // The rows that are shown, runs in their order and the children of each below it; new.
-static cJSON **chosen(struct runs_view *v, const struct runs_where *where, size_t *n)
+static cJSON **chosen(struct runs_view *v, const struct condition *where, size_t *n)
 {
     size_t room = 1, n_runs = 0;
     AUTO_FREE cJSON **runs = mem_array(v->read + 1, sizeof *runs);
@@ -226,11 +226,11 @@ static cJSON **chosen(struct runs_view *v, const struct runs_where *where, size_
 // All rows that match, anew. What is typed is a condition if it can be one, else a text.
 void runs_rows_load(struct runs_view *v)
 {
-    struct runs_where where = {0};
+    struct condition where = {0};
     const char *words = filter_text(&v->filter);
-    bool condition = *words && runs_where_parse(&where, words, NULL) == 0;
+    bool condition = *words && condition_parse(&where, words, NULL) == 0;
     size_t n;
-    AUTO_FREE cJSON **shown = chosen(v, condition ? &where : &(struct runs_where){0}, &n);
+    AUTO_FREE cJSON **shown = chosen(v, condition ? &where : &(struct condition){0}, &n);
     AUTO_JSON *table = cJSON_CreateObject();
     json_set(table, "columns", columns_of(v));
     cJSON *rows = json_array_at(table, "rows"), *keep = json_array_at(table, "keep");
@@ -242,9 +242,11 @@ void runs_rows_load(struct runs_view *v)
             add_text(keep, v->fields[i]);
     for (size_t i = 0; i < n; i++)
         cJSON_AddItemToArray(rows, cells_of(v, shown[i]));
-    tabledata_filter(v->data, condition ? "" : words);
+    tabledata_filter(v->data, "", 0);
     tabledata_load(v->data, table);
-    runs_where_done(&where);
+    if (!condition)
+        tabledata_filter(v->data, words, 0);
+    condition_done(&where);
     v->loaded = v->read;
     v->drawn = clock_mono();
     follow(v);
