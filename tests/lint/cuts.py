@@ -42,7 +42,7 @@ ALLOWED = [
     ("k8s/sandbox/store/event.c", "%.200s.%016llx", "a name of Kubernetes, as its recorder makes it"),
     ("k8s/sandbox/store/store.c", "%.58s%.5s", "a name of Kubernetes, as its server makes it"),
     ("script/api/image/fetch.c", "pulled %s %.19s", "digits of a digest"),
-    ("script/api/hvd/elsewhere.c", "hvd-%.8s", "digits of a digest"),
+    ("script/api/engines/gang.c", "%s-%.8s", "digits of a digest"),
     ("script/api/image/image.c", "built %s %.19s", "digits of a digest"),
     ("script/api/image/dockerfile.c", "base-%.12s", "digits of a digest"),
     ("script/api/k8s/ledger.c", "NAME_STEM", "a name of Kubernetes, as its server makes it"),
