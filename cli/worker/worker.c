@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/os/entry.h"
 #include "base/os/path.h"
+#include "base/os/spawn.h"
 #include "base/str.h"
 #include "cli/places.h"
 #include "cli/worker/packages.h"
@@ -23,6 +24,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static const char usage[] =
@@ -30,6 +32,8 @@ static const char usage[] =
     "       firesteel-worker [--np N] --function FILE (what hvd.run of a cell has packed; -: from "
     "stdin)\n"
     "       firesteel-worker --executor HOST:PORT     (in a pod: lends its cores to that driver)\n"
+    "       firesteel-worker --node HOST:PORT --function FILE  (in pods of one kind: node 0 is the "
+    "driver, too)\n"
     "       firesteel-worker serve [--port N] MODEL…  (answers predictions over HTTP)\n"
     "       firesteel-worker package …, verify …      (a model with its examples: --help)\n"
     "\n"
@@ -465,6 +469,55 @@ static int run_executor(const struct places *places, const char *address)
     return stop_signal ? 128 + stop_signal : fail(e.text, err_exit_code(e.code));
 }
 
+// Which pod of several alike this is, as Kubernetes or Kubeflow's Trainer tell it; -1: neither has.
+static int node_number(void)
+{
+    int number = -1;
+    const char *names[] = {"JOB_COMPLETION_INDEX", "PET_NODE_RANK"};
+    for (size_t i = 0; number < 0 && i < ARRAY_LEN(names); i++)
+        if (!read_int(names[i], env(names[i]), 0, 1 << 20, &number))
+            return -1;
+    return number;
+}
+
+// The executor beside the driver of node 0. It ends when the driver has no more for it.
+static int start_own_executor(
+    const struct places *places, const char *port, pid_t *executor, err *e)
+{
+    AUTO_FREE char *own = str_fmt("127.0.0.1:%s", port);
+    const char *argv[] = {places->program, "--executor", own, NULL};
+    const struct spawn_fd fds[] = {{STDOUT_FILENO, STDOUT_FILENO}, {STDERR_FILENO, STDERR_FILENO}};
+    return spawn(&(struct spawn_spec){.argv = argv,
+                     .fds = fds,
+                     .fd_n = ARRAY_LEN(fds),
+                     .place = SPAWN_GROUP,
+                     .death_signal = SIGKILL},
+        executor, e);
+}
+
+// Pods of one kind: each is an executor, and the first one also the driver.
+static int run_node(const struct places *places, const char *address, const char *function)
+{
+    int number = node_number(), status;
+    const char *port = strrchr(address, ':');
+    if (number < 0 || !port)
+        return fail(
+            "--node needs HOST:PORT, and the number of this node in JOB_COMPLETION_INDEX or "
+            "PET_NODE_RANK",
+            EXIT_USAGE);
+    if (number > 0)
+        return run_executor(places, address);
+    err e;
+    pid_t executor;
+    if (start_own_executor(places, port + 1, &executor, &e))
+        return fail(e.text, 1);
+    int code = run_driver(places, 0, &(struct program){.function = function});
+    kill(executor, SIGTERM);
+    while (waitpid(executor, &status, 0) < 0 && errno == EINTR)
+        ;
+    return code;
+}
+
 // Spark's operator and spark-submit start containers with "driver --properties-file FILE --class …"
 // or "executor". An image with Spark has an entry point that understands this; ours has not.
 static int refuse_spark(const char *role)
@@ -504,6 +557,8 @@ static int run(const struct places *places, int argc, char **argv)
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
     if (argc == 3 && str_eq(argv[1], "--executor"))
         return run_executor(places, argv[2]);
+    if (argc == 5 && str_eq(argv[1], "--node") && str_eq(argv[3], "--function"))
+        return run_node(places, argv[2], argv[4]);
     for (; at < argc && argv[at][0] == '-'; at++) {
         const char *value = NULL;
         if (str_eq(argv[at], "--function") && at + 2 == argc)

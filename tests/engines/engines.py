@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """JobSet, Kubeflow Trainer, KubeRay and Kueue on a real cluster: waits, trees, logs, tables and k8s.why of their
-objects; a job of hvd.run that a queue holds.
+objects; jobs of hvd.run and torch.run by them.
 
 usage: engines.py [WORD...]     the cases whose names contain a word
 
@@ -17,7 +17,7 @@ SUITE = os.path.join(HERE, "..", "cluster", "suite.py")
 
 def run(*words, **env):
     """The cases on a cluster of their own, with all four; its exit code."""
-    ours = {"FIRESTEEL_CLUSTER_FILES": "situations queued", "FIRESTEEL_CLUSTER_UP": "--without spark,mpi,argo,metrics --with engines",
+    ours = {"FIRESTEEL_CLUSTER_FILES": "situations queued trainers", "FIRESTEEL_CLUSTER_UP": "--without spark,mpi,argo,metrics --with engines",
             "FIRESTEEL_REQUIRE": "cluster"}
     return subprocess.run([sys.executable, SUITE, *words], check=False, env={**os.environ, **ours, **env}).returncode
 

@@ -1637,6 +1637,11 @@ def test_executors_end_with_a_script_that_starts_no_ranks(t):
     assert executors[0].wait(10 * PATIENCE) == 0
 
 
+def test_a_node_without_a_number(t):
+    done = work(t.dir(), "--node", "host:7337", "--function", "f", env={"JOB_COMPLETION_INDEX": None, "PET_NODE_RANK": None})
+    assert done.code == 2 and "the number of this node in JOB_COMPLETION_INDEX or PET_NODE_RANK" in done.err, done
+
+
 def test_more_ranks_than_slots(t):
     port = free_port()
     done = work(script(t, "require 'hvd'.run(print, {np = 3})"), "trainer.lua", env=driver_env(port, 2),

@@ -140,10 +140,10 @@ end
 -- The pods of a role: its one container has the role's name.
 local function pod_template(engine, options, job, role, container, volumes)
   local more_volumes, more_mounts = volumes_of(options)
-  container.name, container.image, container.resources = role, tostring(options.image), resources_of(options)
+  container.name, container.image, container.resources = role, options.image and tostring(options.image), resources_of(options)
   container.imagePullPolicy = options.pull_policy
   container.volumeMounts = with(container.volumeMounts or {}, more_mounts)
-  local labels = merged(job.labels, { ["firesteel/hvd-role"] = role })
+  local labels = merged(job.labels, { [job.label .. "-role"] = role })
   local template = {
     metadata = { labels = merged(options.labels or {}, labels),
       annotations = merged({ ["sidecar.istio.io/inject"] = "false" }, options.annotations or {}) },
@@ -185,7 +185,8 @@ local function network_policy(job)
   }
 end
 
-local parts = { merged = merged, pod_template = pod_template, job_spec = job_spec, queue_labels = queue_labels, template_of = template_of }
+local parts = { merged = merged, pod_template = pod_template, job_spec = job_spec, queue_labels = queue_labels, template_of = template_of,
+  resources_of = resources_of, network_policy = network_policy, port = PORT }
 core.engine_parts = parts
 
 -- How many executors, and the ranks that each takes.
@@ -218,7 +219,7 @@ end
 
 -- The objects to create for a job: `main`, and the others that it needs.
 function parts.plan(options, job, main, container, ...)
-  local role = merged(job.labels, { ["firesteel/hvd-role"] = "driver" })
+  local role = merged(job.labels, { [job.label .. "-role"] = "driver" })
   local objects = {}
   if options.network_policy ~= false then objects[1] = network_policy(job) end
   if not container then -- Spark has its own Service
@@ -230,10 +231,43 @@ function parts.plan(options, job, main, container, ...)
   for _, more in ipairs { ... } do objects[#objects + 1] = more end
   return {
     objects = objects, main = at, container = container,
-    driver = ("firesteel/hvd=%s,firesteel/hvd-role=driver"):format(job.name), pods = "firesteel/hvd=" .. job.name,
+    driver = ("%s=%s,%s-role=driver"):format(job.label, job.name, job.label), pods = job.label .. "=" .. job.name,
     log = container and "Spark's driver" or nil,
   }
 end
+
+function parts.check_nodes(engine, options, has_image)
+  for _, name in ipairs { "executors", "cores" } do
+    if options[name] ~= nil then usage(engine, "%s belongs to hvd.run; nodes and nproc of torch.run say how many ranks there are", name) end
+  end
+  if options.image == nil and not has_image then usage(engine, "image: an image with Python and what the script imports") end
+end
+
+-- The same for the nodes of a script: rank 0 is found by the name of a Service, which selects its pod by `first`.
+function parts.nodes_plan(engine, options, job, main, first)
+  parts.check_nodes(engine, options)
+  local objects = {}
+  if options.network_policy ~= false then objects[1] = network_policy(job) end
+  objects[#objects + 1] = { apiVersion = "v1", kind = "Service", metadata = { name = job.address, labels = job.labels },
+    spec = { clusterIP = "None", publishNotReadyAddresses = true, ports = { { port = job.port } }, selector = merged(job.labels, first) } }
+  objects[#objects + 1] = main
+  local pods = job.label .. "=" .. job.name
+  return { objects = objects, main = #objects, driver = pods, pods = pods }
+end
+
+-- Plain Jobs and JobSets give their pods an index.
+parts.first_index = { ["batch.kubernetes.io/job-completion-index"] = "0" }
+
+function parts.from_label(name, label)
+  return { name = name, valueFrom = { fieldRef = { fieldPath = ("metadata.labels['%s']"):format(label) } } }
+end
+
+local function no_restarts(engine, job)
+  if job.restarts > 0 then
+    usage(engine, "restarts: one pod alone would be started again; k8s.jobset starts all of them")
+  end
+end
+parts.no_restarts = no_restarts
 
 local function plan(options, job)
   local executors, slots = parts.sizes("k8s.jobs", options, job)
@@ -248,11 +282,13 @@ local function plan(options, job)
     job_manifest(options, job, "executor", most, parts.executor(job), {}))
 end
 
-k8s.jobs = core.hvd_engine("k8s.jobs", {
-  says = "plain Jobs",
-  slots = parts.slots,
-  plan = plan,
-})
+local function nodes(options, job)
+  no_restarts("k8s.jobs", job)
+  local container = job.container { node_of = "JOB_COMPLETION_INDEX" }
+  return parts.nodes_plan("k8s.jobs", options, job, job_manifest(options, job, "node", job.nodes, container, { job.volume }), parts.first_index)
+end
+
+k8s.jobs = core.hvd_engine("k8s.jobs", { says = "plain Jobs", slots = parts.slots, plan = plan, nodes = nodes })
 
 -- The options that engines share: name, type with its default, words.
 local OPTIONS = {
@@ -292,7 +328,7 @@ function parts.describe(engine, what, own, image, with)
     if mine ~= false then add(name, type(mine) == "table" and mine[1] or kind, type(mine) == "table" and mine[2] or mine or words) end
     for _, more in ipairs(own.after and own.after[name] or {}) do add(table.unpack(more)) end
   end
-  core.api(("%s{%s} -> engine\n  Where hvd.run runs its ranks: %s\n%s\n  example:\n    on = %s { image = \"registry:5000/%s\", executors = 4%s }\n"
+  core.api(("%s{%s} -> engine\n  Where hvd.run and torch.run run their ranks: %s\n%s\n  example:\n    on = %s { image = \"registry:5000/%s\", executors = 4%s }\n"
     .. "    print((pcall(hvd.run, function() end, { np = 5, on = on }))) --> false\n"):format(engine, table.concat(options, ", "), what,
     table.concat(lines, "\n"), engine, image, with or ""))
 end

@@ -69,6 +69,7 @@ end
 --       pods = "label=value,…",          -- selects all pods of the job: of these it is told why one does not start
 --       log = "title",                   -- the driver's log has lines of Spark, which are folded: a log of this title has all; nil: none
 --     }
+--     nodes = function(options, job) → plan  -- of torch.run, whose job is another (script/api/torch/torch.lua); nil: it cannot
 --   })
 --
 -- job = {
@@ -78,7 +79,8 @@ end
 --   command = { "--function", FILE }   -- the arguments of the driver, firesteel-worker (or spark.py); FILE is in the mount
 --   driver_env, executor_env,          -- lists of { name =, value = or valueFrom = }: the secret and what hvd.run was told
 --   volume, mount,                     -- the Secret's `function`, for the driver's pod and container
---   labels,                            -- for each object and pod
+--   label = "firesteel/hvd",           -- with the job's name it is on each object and pod; the pods' role is LABEL-role
+--   labels,                            -- the first of these
 -- }
 --
 -- The job has ended well when the driver has told the results; it has failed when the driver's pod, or `main`, has. Until
@@ -103,16 +105,23 @@ end
 
 setmetatable(engines, { __mode = "k" })
 
-local function text_map(what, map)
+-- The engine that options belong to; nil: they are no engine's.
+function core.engine_of(on)
+  return getmetatable(on) == engine_of and engines[on] or nil
+end
+
+local function text_map(what, map, whose)
   local copy = {}
   for key, value in pairs(map or {}) do
     if type(key) ~= "string" or type(value) == "table" then
-      core.fail("error", ('hvd.run: %s expects names and values: { NAME = "value" }'):format(what))
+      core.fail("error", (whose or "hvd.run") .. (': %s expects names and values: { NAME = "value" }'):format(what))
     end
     copy[key] = tostring(value)
   end
   return copy
 end
+
+core.text_map = text_map
 
 -- A table of variables as Kubernetes lists them, sorted.
 local function env_list(...)
@@ -124,6 +133,8 @@ local function env_list(...)
   table.sort(list, function(a, b) return a.name < b.name end)
   return list
 end
+
+core.env_list = env_list
 
 local function secret_of(name)
   return { name = "FIRESTEEL_SECRET", valueFrom = { secretKeyRef = { name = name, key = "secret" } } }
@@ -152,7 +163,7 @@ local function job_of(options, np, on)
     executor_env = env_list(text_map("on.env", on.env), own, told, { HOROVOD_TIMELINE = options.timeline }),
     volume = { name = "function", secret = { secretName = name, items = { { key = "function", path = "function" } } } },
     mount = { name = "function", mountPath = FOLDER, readOnly = true },
-    labels = { ["firesteel/hvd"] = name },
+    label = "firesteel/hvd", labels = { ["firesteel/hvd"] = name },
   }
   for _, list in ipairs { job.driver_env, job.executor_env } do list[#list + 1] = secret_of(name) end
   return job
@@ -233,7 +244,7 @@ function hvd.run(fn, options)
   core.expect_type("hvd.run", fn, "function", "the function that the ranks call")
   options = core.check("hvd.run", options)
   check_np(options.np)
-  if options.on ~= nil and getmetatable(options.on) ~= engine_of then
+  if options.on ~= nil and not core.engine_of(options.on) then
     core.fail("error", "hvd.run: on expects where the ranks shall run: k8s.jobs { image = img, executors = 4 }; without it they run here")
   end
   local packed = core.pack(fn, counted(options.args))

@@ -196,6 +196,13 @@ static void describe(call *c, const cJSON *args, struct about *about)
         ranks, ranks == 1 ? "" : "s");
 }
 
+// torch.launcher: the text of launch.py, for pods.
+static int launcher(call *c, const cJSON *args, cJSON **result, err *e)
+{
+    *result = cJSON_CreateString(torch_sources[0].text);
+    return 0;
+}
+
 const struct binding torch_bindings[] = {
     {.name = "torch.here",
         .effect = EFFECT_LOCAL,
@@ -203,5 +210,6 @@ const struct binding torch_bindings[] = {
         .start = start,
         .verify = verify,
         .describe = describe},
+    {.name = "torch.launcher", .effect = EFFECT_PURE, .start = launcher},
     {0},
 };

@@ -233,9 +233,9 @@ def main():
             return 128 + asked[0]
         if failed is None:
             return 0
-        again = job["node"] is None and attempt < job["restarts"]
+        again = attempt < job["restarts"]
         tell(job, {"event": "failed", "rank": failed.number, "why": why(failed), "again": again, "attempt": attempt, "at": time.time()})
-        if not again:
+        if not again or job["node"] is not None:  # pods are started again by who made them
             code = failed.process.returncode
             return code if code > 0 else 128 - code
         attempt += 1

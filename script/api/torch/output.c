@@ -12,7 +12,7 @@ static void say(struct torch_output *o, const char *stream, const char *text, si
     kept_add(&o->shown, text, n);
 }
 
-// Of ranks on several nodes the one that failed first has the cause; the others lost their peer.
+// Of the ranks of an attempt the one that failed first has the cause; the others lost their peer.
 static void on_event(void *arg, const cJSON *event)
 {
     struct torch_output *o = arg;
@@ -21,15 +21,19 @@ static void on_event(void *arg, const cJSON *event)
     const cJSON *when = json_get(event, "at");
     double at = cJSON_IsNumber(when) ? when->valuedouble : 0;
     const char *why = json_str_or(event, "why", "has failed");
-    long long rank = json_int_or(event, "rank", 0);
-    if (json_bool_or(event, "again", false)) {
-        AUTO_FREE char *line = str_fmt("rank %lld %s: all ranks are started again\n", rank, why);
-        o->restarts++;
+    int attempt = (int)json_int_or(event, "attempt", 0) + 1;
+    AUTO_FREE char *failed =
+        str_fmt("rank %lld %s", (long long)json_int_or(event, "rank", 0), str_short(why, 600).text);
+    if (attempt > o->attempts && json_bool_or(event, "again", false)) {
+        AUTO_FREE char *line = str_fmt("%s: all ranks are started again\n", failed);
         say(o, "stderr", line, strlen(line));
-    } else if (!o->failed || at < o->at) {
+    }
+    o->lost |= !json_bool_or(event, "again", false);
+    if (attempt > o->attempts || (attempt == o->attempts && at < o->at)) {
         free(o->failed);
-        o->failed = str_fmt("rank %lld %s", rank, str_short(why, 600).text);
+        o->failed = STEAL(failed);
         o->at = at;
+        o->attempts = attempt;
     }
 }
 
@@ -81,7 +85,7 @@ void torch_output_close(struct torch_output *o, cJSON *result)
         call_said(result, "output", buf_cstr(&output), left_out);
         json_set(result, "metrics", cJSON_Duplicate(training_metrics(o->reports.training), true));
         json_set(result, "history", cJSON_Duplicate(training_history(o->reports.training), true));
-        json_set_int(result, "restarts", o->restarts);
+        json_set_int(result, "restarts", o->attempts);
     }
     reports_done(&o->reports);
     free(STEAL(o->failed));

@@ -10,9 +10,11 @@ struct torch_output {
     struct reports reports;
     struct kept shown;
     buf rest[3];  // of descriptors 1 and 2: a line that has no end yet
-    char *failed; // "rank 1 exited with 1: RuntimeError: boom"; NULL: none has
+    int attempts; // how many have failed: of a job that ends well, how often all ranks started
+                  // again
+    char *failed; // of the last of these, "rank 1 exited with 1: RuntimeError: boom"
+    bool lost;    // that was the last attempt
     double at;    // when that was, on that machine's clock
-    int restarts; // how often all ranks were started again
 };
 void torch_output_open(struct torch_output *o, call *c);
 void torch_output_bytes(struct torch_output *o, int fd, const char *bytes, size_t n);
