@@ -238,4 +238,23 @@ def test_a_run_that_is_over_shows_its_pictures(t):
         tty.until(lambda: is_whole(tty.picture()))
 
 
+
+def test_through_a_tmux_that_lets_it_pass(t):
+    """tmux has cells with placeholders, and passes the pictures themselves on."""
+    where, socket = place(t), t.dir()
+    with open(f"{socket}/conf", "w", encoding="utf-8") as f:
+        f.write("set -g allow-passthrough on\nset -g status off\nset -sg escape-time 10\n")
+    tmux = ["tmux", "-u", "-f", f"{socket}/conf", "-S", f"{socket}/s"]
+    t.after(lambda: sh(*tmux, "kill-server"))
+    with PictureTerminal([*tmux, "new-session", FIRESTEEL, "n.lua"], where, "kitty", columns=81) as tty:
+        before = shown(tty, 40)
+        assert is_whole(before) and b"\x1bP0;1;0q" not in tty.bytes
+        sh(*tmux, "split-window", "-h", "sleep 100")  # half as wide
+        tty.until(lambda: is_whole(tty.picture()))
+        sh(*tmux, "kill-pane", "-t", "1")
+        tty.until(lambda: tty.picture() == before)
+        tty.press("G")
+        tty.until(lambda: not tty.picture())
+
+
 run(globals())

@@ -378,11 +378,11 @@ class PictureTerminal:
         ends = {"J": (self.lines - 1, self.columns), "K": (self.y, self.columns), "X": (self.y, self.x + count)}[final]
         first = self.x if how == 0 or final == "X" else 0
         last = ends[1] if how in (0, 2) or final == "X" else self.x + 1
-        for x in range(first, last):
-            self.blank(x, self.y)
-        for y in range(self.y + 1, ends[0] + 1):
-            for x in range(self.columns):
-                self.blank(x, y)
+        places = [(x, self.y) for x in range(first, last)] + [(x, y) for y in range(self.y + 1, ends[0] + 1) for x in range(self.columns)]
+        # xterm takes the pixels away, but shows them again when it scrolls text
+        assert not self.over.keys() & set(places), "pixels are erased without a character"
+        for x, y in places:
+            self.blank(x, y)
 
     def select(self, numbers):
         found = re.search(r"38[;:]5[;:](\d+)", numbers)

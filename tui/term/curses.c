@@ -243,12 +243,11 @@ static void real_present(term *t, const grid *g)
     struct run_arg arg = {r, g, clock_mono()};
     AUTO_BUF before = {0}, after = {0};
     r->changed = 0;
-    bool holds = pictured_holds(&r->pictured, r->shown) || pictured_holds(&r->pictured, g);
-    idlok(stdscr, !holds);
-    idcok(stdscr, !holds);
     pictured_send(&r->pictured, g, &before);
     grid_diff(r->shown, g, draw_run, &arg);
     grid_copy(r->shown, g);
+    pictured_erase(&r->pictured, g, &before);
+    idcok(stdscr, !pictured_lies(&r->pictured)); // pixels do not move when text is inserted
     pictured_show(&r->pictured, g, arg.now, &after);
     int x, y, cursor = grid_cursor(g, &x, &y);
     if (!cursor)

@@ -248,8 +248,6 @@ void pictured_touch(
     bool had = was && grid_part_of(was).picture, has = grid_part_of(now).picture;
     if (!p->album || x >= p->w || y >= p->h || (!had && !has))
         return;
-    if (!had || !has) // curses writes the cell; a blank of a picture it leaves alone
-        p->spots[(size_t)y * (size_t)p->w + (size_t)x] = (struct spot){0};
     p->first = p->first ? p->first : time;
     p->due = time + REST_MS * CLOCK_MS;
     int64_t most = p->first + MOVE_MS * CLOCK_MS;
@@ -261,17 +259,12 @@ static bool lies_over(enum picture_way way, bool placeholders)
     return way == WAY_SIXEL || way == WAY_ITERM2 || (way == WAY_KITTY && !placeholders);
 }
 
-bool pictured_holds(const struct pictured *p, const grid *g)
+bool pictured_lies(const struct pictured *p)
 {
-    if (!p->album || !lies_over(p->terminal.way, p->placeholders))
-        return false;
-    rect all = grid_area(g);
-    for (int y = 0; y < all.h && y < p->h; y++)
-        for (int x = 0; x < all.w && x < p->w; x++)
-            if (grid_part_of(grid_at(g, x, y)).picture ||
-                p->spots[(size_t)y * (size_t)p->w + (size_t)x].picture)
-                return true;
-    return false;
+    bool any = p->shown_n > 0;
+    for (size_t i = 0; !any && p->spots && i < (size_t)p->w * (size_t)p->h; i++)
+        any = p->spots[i].picture;
+    return any;
 }
 
 struct fragments {
@@ -321,6 +314,36 @@ static struct fragments find_fragments(const struct pictured *p, const grid *g, 
             n = n ? n : 1;
         }
     return f;
+}
+
+// Erases the pixels of cells that show something else now, or another part. Blanks do that in all
+// terminals; what xterm erases by ECH or EL comes back when text is scrolled.
+static void erase_pixels(struct pictured *p, const grid *g, buf *out)
+{
+    for (int y = 0; y < p->h; y++)
+        for (int x = 0, n; x < p->w; x += n ? n : 1) {
+            struct spot *row = p->spots + (size_t)y * (size_t)p->w;
+            for (n = 0; x + n < p->w && row[x + n].picture; n++) {
+                const grid_cell *c = grid_at(g, x + n, y);
+                if (c && is_there(p, x + n, y, grid_part_of(c)))
+                    break;
+                row[x + n] = (struct spot){0};
+            }
+            if (n)
+                buf_fmt(out, "\x1b[%d;%dH%*s", y + 1, x + 1, n, "");
+        }
+}
+
+// The cursor, which curses believes to know, comes back.
+static void add_around(const buf *bytes, buf *out)
+{
+    if (!bytes->len)
+        return;
+    buf_str(out, "\x1b"
+                 "7\x1b[m");
+    buf_add(out, bytes->data, bytes->len);
+    buf_str(out, "\x1b"
+                 "8");
 }
 
 static void note_spots(struct pictured *p, const struct fragment *f)
@@ -395,13 +418,36 @@ static void place_kitty(struct pictured *p, const struct fragment *f, buf *out)
         &(struct kitty_part){f->column * w, f->row * h, f->w * w, f->h * h, f->w, f->h}, out);
 }
 
-// Takes away what is no longer there, and places what is new.
+// Takes away the parts that are no longer there.
+static void erase_kitty(struct pictured *p, const grid *g, buf *out)
+{
+    struct fragments now = find_fragments(p, g, false);
+    size_t kept = 0;
+    for (size_t i = 0; i < p->shown_n; i++) {
+        if (find_same(now.list, now.n, &p->shown[i]))
+            p->shown[kept++] = p->shown[i];
+        else
+            kitty_unplace(pictured_number(p, p->shown[i].picture), p->shown[i].place, out);
+    }
+    p->shown_n = kept;
+    free(now.list);
+}
+
+void pictured_erase(struct pictured *p, const grid *g, buf *out)
+{
+    AUTO_BUF bytes = {0};
+    if (!p->album || !p->due || !lies_over(p->terminal.way, p->placeholders))
+        return;
+    if (p->terminal.way == WAY_KITTY)
+        erase_kitty(p, g, &bytes);
+    else
+        erase_pixels(p, g, &bytes);
+    add_around(&bytes, out);
+}
+
 static void show_kitty(struct pictured *p, const grid *g, buf *out)
 {
     struct fragments now = find_fragments(p, g, false);
-    for (size_t i = 0; i < p->shown_n; i++)
-        if (!find_same(now.list, now.n, &p->shown[i]))
-            kitty_unplace(pictured_number(p, p->shown[i].picture), p->shown[i].place, out);
     for (size_t i = 0; i < now.n; i++) {
         const struct fragment *was = find_same(p->shown, p->shown_n, &now.list[i]);
         now.list[i].place = was ? was->place : ++p->places;
@@ -442,13 +488,7 @@ void pictured_show(struct pictured *p, const grid *g, int64_t now, buf *out)
         show_kitty(p, g, &bytes);
     else
         show_pixels(p, g, &bytes);
-    if (bytes.len) { // the cursor, which curses believes to know, comes back
-        buf_str(out, "\x1b"
-                     "7");
-        buf_add(out, bytes.data, bytes.len);
-        buf_str(out, "\x1b"
-                     "8");
-    }
+    add_around(&bytes, out);
 }
 
 void pictured_cleared(struct pictured *p)
@@ -461,9 +501,7 @@ void pictured_cleared(struct pictured *p)
 void pictured_leave(struct pictured *p, buf *out)
 {
     AUTO_BUF bytes = {0};
-    bool any = p->shown_n > 0;
-    for (size_t i = 0; p->spots && i < (size_t)p->w * (size_t)p->h; i++)
-        any = any || p->spots[i].picture;
+    bool any = pictured_lies(p);
     for (uint32_t place = 1; place <= ALBUM_PLACES; place++)
         if (p->sent[place]) {
             kitty_forget(pictured_number(p, p->sent[place]), &bytes);

@@ -5,8 +5,8 @@
 // yet are sent, and only when the picture has stopped moving. kitty's protocol keeps pictures in
 // the terminal. The album is borrowed.
 //
-//   present: send (kitty: what is new) ─> curses draws cells ─> touch: pixels are gone ─> show
-//   later:   due ─> show: the parts whose pixels are not there
+//   present: send (kitty: what is new), touch, erase ─> curses draws cells ─> show
+//   later:   due ─> show: the parts that are not there yet
 #pragma once
 #include "tui/term/extras.h"
 
@@ -57,11 +57,13 @@ int pictured_wait_ms(const struct pictured *p, int64_t now); // until _late or _
 
 // Before curses draws: what kitty has to know.
 void pictured_send(struct pictured *p, const grid *g, buf *out);
-// curses draws this cell, which was `was`.
+// This cell changes from `was`.
 void pictured_touch(
     struct pictured *p, int x, int y, const grid_cell *was, const grid_cell *now, int64_t time);
-// Is the terminal kept from scrolling its content, because pictures lie over it?
-bool pictured_holds(const struct pictured *p, const grid *g);
+// Before curses draws, when all changes are known: takes away what lies where something else will
+// be. When the terminal scrolls text, it may move pixels along or not.
+void pictured_erase(struct pictured *p, const grid *g, buf *out);
+bool pictured_lies(const struct pictured *p); // is any picture over cells?
 // The parts that are not there yet, if it is time.
 void pictured_show(struct pictured *p, const grid *g, int64_t now, buf *out);
 // The screen was cleared.
