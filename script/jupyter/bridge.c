@@ -29,6 +29,7 @@ enum {
     START_SECONDS = 60,     // until it has to answer
     END_MS = 2000,          // that it gets to end by itself, then again after SIGTERM
     WORDS_MOST = 4096,      // bytes of what it wrote last
+    WORDS_TOLD = 600,       // of these, when it has ended: an exception stands at their end
     TEXT_MOST = 1 << 20,    // bytes of a stream's text in one line
     CONTENT_MOST = 8 << 20, // bytes of any other content
     CALL_MOST = 64 << 20,   // of a line from the kernel's own socket
@@ -327,10 +328,12 @@ static void read_words(struct bridge *b)
 
 // Its start and end.
 
-static int write_connection(struct bridge *b, const char *folder, const char *path, err *e)
+// near: the number of the folder's descriptor in the kernel; 0: it gets none.
+static int write_connection(
+    struct bridge *b, const char *folder, int near, const char *path, err *e)
 {
     AUTO_JSON *j = cJSON_CreateObject();
-    AUTO_FREE char *ip = path_join(folder, "k");
+    AUTO_FREE char *ip = near ? str_fmt("/proc/self/fd/%d/k", near) : path_join(folder, "k");
     AUTO_BUF text = {0};
     json_set_str(j, "transport", "ipc");
     json_set_str(j, "ip", ip);
@@ -361,9 +364,11 @@ static char **arguments(const cJSON *list, const char *file)
     return argv;
 }
 
-// calls: the number of its end of the socket for calls; 0: it gets none.
-static int spawn_kernel(struct bridge *b, char *const *argv, const char *cwd, int calls, err *e)
+// calls: the number of its end of the socket for calls; 0: it gets none. So is near, of the folder.
+static int spawn_kernel(struct bridge *b, char *const *argv, const char *cwd, int calls,
+    const char *folder, int near, err *e)
 {
+    AUTO_FD place = near ? open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
     int fds[2], ends[2] = {-1, -1};
     if (calls && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
         return err_errno(e, errno, "cannot start %s", argv[0]);
@@ -375,11 +380,16 @@ static int spawn_kernel(struct bridge *b, char *const *argv, const char *cwd, in
     fcntl(fds[1], F_SETFL, 0); // the kernel's end waits
     if (calls)
         fcntl(b->calls, F_SETFL, O_NONBLOCK);
-    const struct spawn_fd given[] = {{fds[1], 1}, {fds[1], 2}, {ends[1], calls}};
+    struct spawn_fd given[4] = {{fds[1], 1}, {fds[1], 2}};
+    size_t n = 2;
+    if (calls)
+        given[n++] = (struct spawn_fd){ends[1], calls};
+    if (place >= 0)
+        given[n++] = (struct spawn_fd){place, near};
     struct spawn_spec spec = {.argv = (const char *const *)argv,
         .cwd = cwd,
         .fds = given,
-        .fd_n = ARRAY_LEN(given) - (calls ? 0 : 1),
+        .fd_n = n,
         .place = SPAWN_SESSION,
         .death_signal = SIGKILL};
     int started = spawn(&spec, &b->pid, e);
@@ -398,12 +408,13 @@ static int start(struct bridge *b, const cJSON *order, err *e)
     AUTO_FREE char *file = path_join(folder, "kernel.json");
     b->by_message = json_bool_or(order, "by_message", false);
     b->channels = channels_open(folder, b->wire.session, e);
-    if (!b->channels || write_connection(b, folder, file, e) < 0)
+    int near = (int)json_int_or(order, "near", 0);
+    if (!b->channels || write_connection(b, folder, near, file, e) < 0)
         return -1;
     char **argv = arguments(json_get(order, "argv"), file);
     int calls = (int)json_int_or(order, "calls", 0);
     watch_folder(b, folder, json_str(order, "watched"));
-    int started = argv[0] ? spawn_kernel(b, argv, json_str(order, "cwd"), calls, e)
+    int started = argv[0] ? spawn_kernel(b, argv, json_str(order, "cwd"), calls, folder, near, e)
                           : err_set(e, ERR_USAGE, "there is no command");
     strv_free(argv);
     b->started = clock_mono();
@@ -558,7 +569,7 @@ static void say_down(struct bridge *b)
     cJSON *line = line_of("down");
     AUTO_BUF text = {0}, words = {0};
     utf8_clean(&words, buf_cstr(&b->words), b->words.len);
-    AUTO_FREE char *last = str_last(buf_cstr(&words), words.len, WORDS_MOST);
+    AUTO_FREE char *last = str_last(buf_cstr(&words), words.len, WORDS_TOLD);
     AUTO_FREE char *told = str_trim(last, strlen(last));
     if (b->why.code)
         buf_str(&text, b->why.text);

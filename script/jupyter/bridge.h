@@ -4,6 +4,8 @@
 //
 //   in    {"do": "start", "argv": […], "cwd", "folder", "watched", "by_message"}  first, once; with
 //         "calls": N: the kernel gets a socket as its descriptor N, for lines of JSON of its own
+//         "near": N: it gets the folder as its descriptor N, and paths below /proc/self/fd: XEUS
+//         keeps 32 bytes for the address of a socket
 //         {"do": "send", "channel", "type", "id", "content"}   a request
 //         {"do": "answer", "content"}                          a line to that socket
 //         {"do": "interrupt"}

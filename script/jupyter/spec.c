@@ -209,6 +209,7 @@ static int take_json(struct spec *s, const cJSON *j, const char *const *env, err
     }
     s->title = mem_strdup(json_str_or(j, "display_name", s->name));
     s->language = mem_strdup(json_str_or(j, "language", ""));
+    s->is_xeus = *s->name == 'x';
     s->by_message = str_eq(json_str(j, "interrupt_mode"), "message");
     take_prefix(s);
     take_python(s);

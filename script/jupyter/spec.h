@@ -29,6 +29,7 @@ struct spec {
     char *bin;       // of the virtual environment whose it is: goes before PATH; NULL: none
     char *prefix;    // and that environment
     bool by_message; // interrupts are messages, else signals
+    bool is_xeus;    // its name begins as those of kernels that are made with XEUS (bridge.h)
 };
 void spec_done(struct spec *s);
 bool spec_is_python(const struct spec *s);

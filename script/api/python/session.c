@@ -160,7 +160,7 @@ static void on_exited(void *arg, int code, int signum)
         return;
     const char *told = words ? words : "firesteel-jupyter was killed";
     err_set(&s->run->failed, ERR_FAILED, "Jupyter's kernel %s %s: %s%s", s->name,
-        was_up ? "has ended" : "did not start", str_short(told, WORDS_MOST / 2).text,
+        was_up ? "has ended" : "did not start", str_short(told, WORDS_MOST).text,
         was_up ? ". Its variables are gone; the next cell starts another one" : "");
     run_wake(s->run);
 }
@@ -178,6 +178,8 @@ static cJSON *start_order(const struct session *s, const struct run *r)
     json_set_bool(line, "by_message", r->spec->by_message);
     if (run_has_calls(r))
         json_set_int(line, "calls", CALLS_FD);
+    if (r->spec->is_xeus)
+        json_set_int(line, "near", NEAR_FD);
     return line;
 }
 

@@ -14,7 +14,10 @@
 
 #include <stdbool.h>
 
-enum { CALLS_FD = 3 };      // of the socket for calls, in a kernel for Python
+enum {
+    CALLS_FD = 3, // of the socket for calls, in a kernel for Python
+    NEAR_FD = 4,  // of the folder of the sockets, in one that takes only short paths
+};
 #define CELL_USED "cluster" // in the ledger: its programs have used the cluster
 
 struct shown {
