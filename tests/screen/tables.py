@@ -8,6 +8,7 @@ import signal
 
 from bench import folder, leave, sandbox_of, text, workbench
 from sandbox import sandbox
+from sparkdriver import Driver
 from tap import FIRESTEEL, eventually, run, sh
 
 PODS = """-- %% Deploy effects="cluster"
@@ -560,6 +561,32 @@ def test_a_question_waits_until_nothing_is_typed(t):
         s.keys("C-c")
         s.wait("interrupted")
         leave(s)
+
+
+def test_what_spark_does_inside_below_a_cell_and_on_the_full_screen(t):
+    with Driver("3.5") as driver:
+        cell = f'-- %% Inside\nspark.ui("{driver.url}", {{ skew_seconds = 1, every = "500ms" }})\n'
+        with workbench(folder(t, cell), size="130x40") as s:
+            s.keys("C-e")
+            s.wait("runs for more than")
+            s.wait("Spark inside: 0 of 1 job ended, 1 task run on 2 cores")
+            s.wait("executors of inside, 2 cores")
+            s.wait("39/40")
+            s.keys("O")
+            s.wait("1 of 5")
+            driver.then("3.5", "ended")
+            s.wait("6 of 6 jobs ended")
+            for column in ("NEXT STEP", "PEAK HEAP", "QUERY", "ACTIVE"):  # of findings, executors, queries, jobs: Tab goes round
+                for _ in range(5):
+                    if column in text(s):
+                        break
+                    s.keys("Tab")
+                    s.quiet(300)
+                    s.wait("of 6")
+                assert column in text(s), text(s)
+            s.keys("q")
+            s.wait("COMMAND")
+            leave(s)
 
 
 def test_the_help_is_found_in(t):

@@ -111,6 +111,35 @@ expect(job.output):contains "sum 45"
     assert spooled(folder) == log
 
 
+def test_what_spark_does_inside(t):
+    env = environment(t)
+    folder = notebook(t, """
+job = spark.submit { "inside.py", master = "local[2,4]", args = { 20 }, driver_memory = "512m", env = { WORDS = secret "TOKEN" },
+  ui = { skew_seconds = 1, spill = "1m", every = "500ms" },
+  conf = { ["spark.shuffle.spill.numElementsForceSpillThreshold"] = 5000, ["spark.app.mark"] = "%s" } }
+for _, f in ipairs(job.findings) do print(f.kind, f.what) end
+local i = job:inside { spill = "1m" }
+print(#i.jobs, #i.queries, i.executors[1].cores, i.executors[1].spilled > 1e6, i.executors[1].peak_heap > 1e6)""" % OWN)
+    shutil.copy(f"{SOURCE}/tests/spark/inside.py", folder)
+    with open(f"{folder}/inside.py", encoding="utf-8") as f:
+        program = f.read()
+    with open(f"{folder}/inside.py", "w", encoding="utf-8") as f: # a job's description may be a secret
+        f.write(program.replace("n = int(sys.argv[1])", "import os\nsc.setJobDescription(os.environ['WORDS'])\nn = int(sys.argv[1])"))
+    done = firesteel(folder, env={**env, "TOKEN": "hush-hush-hush"})
+    assert done.code == 0, done
+    for text in ("skew\tstage 1: one task of 20 took ", "): skew by key, it read ", "spill\texecutors spilled ",
+                 ": 1 task failed and ran again: ValueError: the file part-2 is being written", " failed: 4 tasks failed: ValueError: bad record 17",
+                 "\t2\ttrue\ttrue"):
+        assert text in done.out, (text, done)
+    titles = [table["title"] for e in events(folder) for kind, table in (e.get("data") or {}).items() if kind.endswith("table+json")]
+    assert any(", 2 tasks run on 2 cores" in title for title in titles), titles  # it was looked at while it ran
+    assert "SparkListenerApplicationEnd" in spooled(folder)
+    assert "hush" not in done.out + done.err + spooled(folder) + json.dumps(events(folder)), done
+    (run_name,) = [os.path.basename(j)[:-6] for j in glob.glob(f"{folder}/.firesteel/*.jsonl")]
+    again = firesteel(folder, "--resume", run_name, env={**env, "TOKEN": "hush-hush-hush"})
+    assert again.code == 0 and "\t2\ttrue\ttrue" in again.out, again
+
+
 def test_a_program_that_fails(t):
     env = environment(t)
     folder = notebook(t, f"""

@@ -193,6 +193,16 @@ static void put_summary(struct canvas *c, const cJSON *table, size_t rows, int c
 }
 
 // {"columns": [name | {"name"}…], "rows": [[…] | {"cells": […]} | {name: …}…], "note"}
+// A note may have several lines.
+static void put_note(struct canvas *c, const cJSON *table)
+{
+    char **lines = strv_split(json_str_or(table, "note", ""), '\n');
+    for (char **line = lines; *line; line++)
+        if (**line)
+            canvas_line(c, LOOK_WARN, "%s", *line);
+    strv_free(lines);
+}
+
 static void canvas_table(struct canvas *c, const cJSON *table, bool live, int limit)
 {
     struct table_column measured[TABLE_COLUMNS];
@@ -209,6 +219,8 @@ static void canvas_table(struct canvas *c, const cJSON *table, bool live, int li
         tabletext_worst_first(rows, all);
     measure(&d, table, measured);
     table_layout(measured, d.n, c->w, -1, 0, &l);
+    if (json_bool_or(table, "headed", false))
+        canvas_line(c, LOOK_BOLD, "%s%s", json_str_or(table, "title", ""), live ? " ●" : "");
     if (d.columns && d.columns->child)
         put_header(c, d.columns, d.n, &l);
     for (size_t i = 0; i < d.count; i++)
@@ -222,8 +234,17 @@ static void canvas_table(struct canvas *c, const cJSON *table, bool live, int li
     rowset_say_more(json_int_or(table, "more", 0), &more);
     if (more.len)
         canvas_line(c, LOOK_WARN, "%.*s, nor does O show them", (int)more.len - 1, more.data);
-    if (json_str(table, "note"))
-        canvas_line(c, LOOK_WARN, "%s", json_str(table, "note"));
+    put_note(c, table);
+}
+
+// Of a folded table there is one line: its title, and how many rows are in which state.
+static void canvas_folded(struct canvas *c, const cJSON *table, bool live)
+{
+    AUTO_BUF words = {0};
+    tabletext_summary(table, &words);
+    canvas_line(c, LOOK_DIM, "%s: %s; O and Tab show them%s", json_str_or(table, "title", "table"),
+        words.len ? buf_cstr(&words) : "none", live ? " ●" : "");
+    put_note(c, table);
 }
 
 static void metrics_text(const cJSON *metrics, buf *out)
@@ -379,7 +400,9 @@ void canvas_bundle(struct canvas *c, const cJSON *bundle, bool live, int limit)
     const cJSON *table = json_get(bundle, KIND("pods"));
     table = table ? table : json_get(bundle, KIND("events"));
     table = table ? table : json_get(bundle, KIND("table"));
-    if (cJSON_IsArray(json_get(table, "rows")))
+    if (json_bool_or(table, "folded", false))
+        canvas_folded(c, table, live);
+    else if (cJSON_IsArray(json_get(table, "rows")))
         canvas_table(c, table, live, limit);
     else if (json_get(bundle, KIND("progress")))
         canvas_progress(c, bundle, live);

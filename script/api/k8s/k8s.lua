@@ -383,6 +383,10 @@ function object:watch()
   return self
 end
 
+-- What an application of Spark does inside: of a SparkApplication, or of a driver's pod.
+function object:ui(options) return spark.ui(self, options) end
+function object:inside(options) return spark.inside(self, options) end
+
 -- The object's state in a word ("RUNNING"), and whether it has ended.
 function object:state()
   local s = core.call("k8s.state", reference(self))

@@ -369,6 +369,16 @@ handle:watch() -> handle
   Leaves a live table of it and of what belongs to it below the cell.
   example:
     k8s.get("jobs", "count"):watch()
+handle:ui(options)
+  Shows below the cell what an application of Spark does inside: of a SparkApplication, or of a driver's pod; as spark.ui.
+  example:
+    ok, why = pcall(function() k8s.get("configmaps", "settings"):ui() end)
+    print(ok) --> false
+handle:inside(options) -> inside
+  The same as records, as spark.inside returns them.
+  example:
+    ok, why = pcall(function() return k8s.get("configmaps", "settings"):inside() end)
+    print(ok) --> false
 handle:why() -> reason
   Why it does not go on.
   example:

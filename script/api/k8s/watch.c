@@ -17,6 +17,7 @@
 #include "k8s/client/watch/table.h"
 #include "k8s/client/watch/usage.h"
 #include "script/api/k8s/training.h"
+#include "script/api/sparkui/live.h"
 
 #include <string.h>
 
@@ -50,7 +51,9 @@ struct live {
     job_training *training;           // made with the first pod
     const struct resource *used_kind; // tells what its pods or nodes use; NULL: nothing does
     usage *usage;
-    bool peek; // of a person who looks: no part of the run's journal
+    bool peek;          // of a person who looks: no part of the run's journal
+    spark_live *inside; // of the Spark driver among its pods; NULL: none runs
+    char *driver;       // uid of that pod
 };
 
 // What pods use changes all the time. A run's journal gets some of it, seldom.
@@ -94,6 +97,8 @@ static void live_free(void *arg)
     }
     usage_close(l->usage);
     job_training_close(l->training);
+    spark_live_free(l->inside);
+    free(l->driver);
     k8s_pods_done(&l->main);
     free(l->ns);
     rowtexts_free(l->rows);
@@ -107,6 +112,7 @@ static void finish(void *arg)
 {
     struct live *l = arg;
     job_training_close(STEAL(l->training));
+    spark_live_free(STEAL(l->inside));
     display_close(l->display, bundle(l, true));
     live_free(l);
 }
@@ -166,6 +172,48 @@ static void keep_row(struct live *l, const cJSON *row, bool deleted)
         rowtexts_put(l->rows, row);
 }
 
+static display *show_inside(void *arg, cJSON *data)
+{
+    const struct live *l = arg;
+    return display_beside(l->display, data);
+}
+
+static void inside_refused(void *arg, const err *why)
+{
+    const struct live *l = arg;
+    cJSON *fields = cJSON_CreateObject();
+    AUTO_FREE char *hint = str_fmt("what Spark does inside is not shown: %s", why->text);
+    json_set_str(fields, "hint", hint);
+    display_table(l->display, fields);
+}
+
+// While a driver of Spark runs among the object's pods, what it does inside stands beside the
+// table.
+static void follow_inside(struct live *l, const cJSON *pod, bool deleted)
+{
+    const char *uid = json_path_str(pod, "metadata.uid");
+    bool runs = !deleted && str_eq(json_path_str(pod, "status.phase"), "Running");
+    if (!spark_is_driver(pod))
+        return;
+    if (l->inside && !runs && str_eq(uid, l->driver)) {
+        spark_live_end(l->inside, NULL, NULL);
+        spark_live_free(STEAL(l->inside));
+    }
+    if (l->inside || !runs || str_eq(uid, l->driver))
+        return;
+    free(l->driver);
+    l->driver = mem_strdup(uid);
+    l->inside = spark_live_open(
+        l->loop, &(struct spark_live_spec){.source = {.client = l->client,
+                                               .ns = json_path_str(pod, "metadata.namespace"),
+                                               .pod = json_path_str(pod, "metadata.name"),
+                                               .port = spark_ui_port(pod)},
+                     .limits = spark_limits_of(NULL),
+                     .show = show_inside,
+                     .refused = inside_refused,
+                     .arg = l});
+}
+
 static void on_event(void *arg, enum watch_change change, const cJSON *object)
 {
     struct part *p = arg;
@@ -182,6 +230,8 @@ static void on_event(void *arg, enum watch_change change, const cJSON *object)
         usage_forget(l->usage, json_str(row, "namespace"), json_str(row, "name"));
     if (p->pods && (l->main.pod || l->main.labels))
         l->training = job_training_open(l->client, l->display, l->ns, &l->main);
+    if (p->pods && l->uid)
+        follow_inside(l, object, deleted);
     if (deleted)
         json_set_bool(row, "deleted", true);
     cJSON *rows = cJSON_CreateArray();

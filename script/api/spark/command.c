@@ -147,10 +147,8 @@ static void add_property(buf *out, const char *text, bool is_name)
     }
 }
 
-// The file of defaults is not read when there is another one: so it comes first in ours.
-static void add_defaults(const struct spark_command *s, buf *out)
+void spark_defaults(const char *const *env, buf *out)
 {
-    const char *const *env = (const char *const *)s->env;
     const char *conf = env_get(env, "SPARK_CONF_DIR"), *home = env_get(env, "SPARK_HOME");
     AUTO_FREE char *folder = conf ? mem_strdup(conf) : home ? path_join(home, "conf") : NULL;
     AUTO_FREE char *file = folder ? path_join(folder, "spark-defaults.conf") : NULL;
@@ -163,7 +161,8 @@ static int write_settings(call *c, struct spark_command *s, const cJSON *conf, e
     AUTO_BUF text = {0};
     AUTO_FREE char *owned = NULL;
     const cJSON *v;
-    add_defaults(s, &text);
+    // The file of defaults is not read when there is another one: so it comes first in ours.
+    spark_defaults((const char *const *)s->env, &text);
     cJSON_ArrayForEach(v, conf)
     {
         add_property(&text, v->string, true);

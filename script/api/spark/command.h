@@ -17,6 +17,8 @@ struct spark_command {
 // such program to run), ERR_USAGE.
 int spark_command(call *c, const cJSON *args, const char *master, cJSON *conf, bool elsewhere,
     bool driver_pod, struct spark_command *out, err *e);
+// Appends the text of spark-defaults.conf, as spark-submit with this environment finds it.
+void spark_defaults(const char *const *env, buf *out);
 // spark-submit's path; new. Errors: ERR_NOT_FOUND.
 char *spark_program(call *c, err *e);
 // The environment as if the virtual environment that has it were active, on this machine. Takes

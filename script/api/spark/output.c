@@ -80,6 +80,8 @@ static void on_line(struct spark_output *o, const struct spark_line *line, const
     display_text(o->log, line->text, line->n);
     if (o->over)
         return;
+    if (line->spark_s && o->spark_line)
+        o->spark_line(o->arg, line->text, line->n);
     if (line->spark_s)
         note_ids(o, line->text, line->n);
     else

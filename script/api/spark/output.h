@@ -22,6 +22,9 @@ struct spark_output {
     training *training;
     display *progress, *log;
     int64_t at; // mono ns: when the progress was shown
+    // Gets the lines of Spark's own log; may be NULL.
+    void (*spark_line)(void *arg, const char *text, size_t n);
+    void *arg;
 };
 int spark_output_open(struct spark_output *o, call *c, const char *title, err *e);
 void spark_output_bytes(

@@ -18,6 +18,7 @@
 #include "script/api/core/process.h"
 #include "script/api/spark/command.h"
 #include "script/api/spark/files.h"
+#include "script/api/spark/inside.h"
 #include "script/api/spark/k8s.h"
 #include "script/api/spark/output.h"
 #include "script/api/spark/standalone.h"
@@ -39,6 +40,7 @@ struct submission {
     bool elsewhere, on_k8s, cluster_mode; // cluster_mode: the driver runs there, too
     struct spark_k8s k8s;
     struct spark_output output;
+    struct spark_inside inside;
 };
 
 // ---- while it runs
@@ -53,6 +55,12 @@ static void on_driver(void *arg, const char *text, size_t n)
 {
     struct submission *s = arg;
     spark_output_line(&s->output, text, n);
+}
+
+static void on_spark_line(void *arg, const char *text, size_t n)
+{
+    struct submission *s = arg;
+    spark_inside_line(&s->inside, text, n);
 }
 
 static bool look(void *arg)
@@ -119,6 +127,21 @@ static int open_submission(struct submission *s, cJSON *conf, err *e)
     return 0;
 }
 
+// After the settings are there: what is shown of the inside adds its own.
+static int open_inside(struct submission *s, cJSON *conf, err *e)
+{
+    AUTO_BUF defaults = {0};
+    bool pod = s->on_k8s && s->cluster_mode, here = !s->cluster_mode;
+    spark_defaults(call_env(s->call), &defaults);
+    if (spark_inside_open(&s->inside, s->call, s->args, conf, buf_cstr(&defaults), here, e) < 0)
+        return -1;
+    if (pod)
+        spark_inside_pod(&s->inside, s->k8s.pods.client, s->k8s.ns, s->k8s.driver);
+    s->output.spark_line = here || pod ? on_spark_line : NULL;
+    s->output.arg = s;
+    return 0;
+}
+
 // Once nothing but spark-submit itself can refuse: what was announced counts as begun.
 static int announce(struct submission *s, err *e)
 {
@@ -131,6 +154,7 @@ static int announce(struct submission *s, err *e)
 
 static void close_submission(struct submission *s)
 {
+    spark_inside_done(&s->inside);
     if (s->on_k8s)
         spark_k8s_done(&s->k8s);
     spark_output_close(&s->output);
@@ -286,6 +310,9 @@ static cJSON *result_of(
     call_said(result, "output", buf_cstr(&output), left_out);
     json_set(result, "metrics", cJSON_Duplicate(training_metrics(s->output.training), true));
     json_set(result, "history", cJSON_Duplicate(training_history(s->output.training), true));
+    json_set(
+        result, "findings", s->inside.findings ? STEAL(s->inside.findings) : cJSON_CreateArray());
+    json_set_str(result, "eventlog", s->inside.file);
     process_hash_files(files, call_cwd(s->call), json_get(s->args, "outputs"));
     json_set(result, "files", files);
     if (s->on_k8s) { // so that it is found again
@@ -326,6 +353,7 @@ static int run(struct submission *s, const struct spark_command *command, bool f
     if (done < 0)
         kill_application(s, command);
     spark_output_end(&s->output);
+    spark_inside_end(&s->inside);
     return done;
 }
 
@@ -344,6 +372,8 @@ static int submit(call *c, const cJSON *args, bool elsewhere, cJSON **result, er
     AUTO_JSON *files = spark_files(c, args); // hash before running: somebody may edit them
     AUTO_FREE char *title = str_fmt("spark-submit %s", s.app), *why = NULL;
     int done = open_submission(&s, given, e);
+    if (done == 0)
+        done = open_inside(&s, given, e);
     if (done == 0)
         done = spark_command(
             c, args, s.master, given, elsewhere, s.on_k8s && s.cluster_mode, &command, e);

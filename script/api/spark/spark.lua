@@ -93,6 +93,16 @@ local function mount(volumes, conf, master)
   return core.spark_claims(conf or {}, core.claims("volumes", volumes))
 end
 
+-- false: nothing is shown of its inside; { skew = 10, every = "5s" }: from where on something is told, how often is asked.
+local function inside_of(ui)
+  if ui == nil or ui == true then return nil end
+  if ui == false then return false end
+  if type(ui) ~= "table" then core.fail("error", 'spark.submit: ui is false, or settings as those of spark.ui: { skew = 10, every = "5s" }') end
+  local limits, every = core.spark_settings("spark.submit", core.check("spark.ui", ui))
+  limits.every = every
+  return limits
+end
+
 -- spark.submit{ "mnist.py", master = "local[1]", args = {"--epochs=1"}, conf = { ["spark.x"] = 1 }, env = {} }
 --   → {code, state, id, driver, cause, output, metrics = {loss =, …}, history = {…}, files = {name = sha256}}
 -- Options are spark-submit's own: deploy_mode, name, py_files, files, packages, driver_memory, …; master is
@@ -111,7 +121,7 @@ function spark.submit(options)
   local made = core.call((master:match "^local" or own[master]) and "spark.local" or "spark.submit", {
     app = options[1], master = master, deploy_mode = options.deploy_mode, name = options.name, options = options_of(options),
     conf = mount(options.volumes, settings(options, "conf"), master), env = settings(options, "env"), args = args, check = options.check, info = options.info,
-    inputs = options.inputs, outputs = options.outputs,
+    inputs = options.inputs, outputs = options.outputs, ui = inside_of(options.ui),
   })
   return made.left_out and core.said(made, job, "spark.submit") or setmetatable(made, job)
 end
@@ -146,11 +156,11 @@ standalone.__close = standalone.stop
 
 core.module("spark", spark)
 core.types.standalone = standalone
-core.types["Spark application"] = job
+core.types.application = job
 
 core.api [[
 spark: module -- The real spark-submit, with its own options.
-spark.submit{program, master: string="local[*]", args: list={}, conf: table=, env: table=, volumes: table=, check=true, info=false, inputs: list=, outputs: list=, name: string=, class: string=, jars: any=, packages: any=, exclude_packages: any=, repositories: any=, py_files: any=, files: any=, archives: any=, properties_file: string=, deploy_mode: string=, driver_memory: any=, driver_java_options: string=, driver_library_path: string=, driver_class_path: string=, driver_cores: any=, executor_memory: any=, executor_cores: any=, num_executors: any=, total_executor_cores: any=, proxy_user: string=, principal: string=, keytab: string=, queue: string=, supervise=false, verbose=false} -> Spark application
+spark.submit{program, master: string="local[*]", args: list={}, conf: table=, env: table=, volumes: table=, check=true, info=false, ui: boolean|table=true, inputs: list=, outputs: list=, name: string=, class: string=, jars: any=, packages: any=, exclude_packages: any=, repositories: any=, py_files: any=, files: any=, archives: any=, properties_file: string=, deploy_mode: string=, driver_memory: any=, driver_java_options: string=, driver_library_path: string=, driver_class_path: string=, driver_cores: any=, executor_memory: any=, executor_cores: any=, num_executors: any=, total_executor_cores: any=, proxy_user: string=, principal: string=, keytab: string=, queue: string=, supervise=false, verbose=false} -> application
   Submits a program and waits for its end; Spark's INFO lines are folded away.
   master: "local[2]", "spark://host:7077", "k8s" (the chosen cluster) or "k8s://https://…"
   args: the program's words
@@ -159,6 +169,7 @@ spark.submit{program, master: string="local[*]", args: list={}, conf: table=, en
   volumes: claims that both mount, { ["mnist"] = "/data" }; with master = "k8s"
   check: whether an application that fails is an error
   info: shows the INFO lines
+  ui: false shows nothing of what it does inside, and keeps no event log; a table has settings of spark.ui
   inputs: files it reads; a resumed run repeats it only when one has changed
   outputs: files it writes
   name: of the application
@@ -187,7 +198,7 @@ spark.submit{program, master: string="local[*]", args: list={}, conf: table=, en
   queue: of YARN
   supervise: starts the driver again when it fails
   verbose: what spark-submit itself does
-  result: {code, state, id, driver, cause, output, metrics, history, files}
+  result: {code, state, id, driver, cause, output, metrics, history, files, findings, eventlog}
   errors: an application that fails, with its cause, unless check = false
   effect: local with a master "local[…]", else cluster
   example:

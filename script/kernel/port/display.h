@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/json/json.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -44,5 +45,8 @@ void display_on_end(display *d, void (*fn)(void *arg), cJSON *(*now)(void *arg),
 // live: read what there is, and close it. ends: the display ends by itself. Then a display of the
 // last cell may do that, within that cell's time limit.
 void display_on_drain(display *d, void (*fn)(void *arg), void *arg, bool ends);
+// On the loop's thread: has anybody joined who may see it? A headless run's output counts. Without
+// anybody, a source that costs others something is not asked.
+bool display_is_looked_at(const display *d);
 // On the loop's thread: keeps an unused kernel alive as long as the display is live.
 void display_keeps_kernel(display *d);

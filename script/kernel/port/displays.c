@@ -580,8 +580,9 @@ void displays_drain(displays *all, const char *awaited, void (*done)(void *arg),
     tell_drained(all);
 }
 
-void displays_attend(displays *all, bool attended)
+void displays_attend(displays *all, bool attended, bool looked_at)
 {
+    all->unseen = !looked_at;
     if (all->alone == !attended)
         return;
     all->alone = !attended;
@@ -592,6 +593,11 @@ void displays_attend(displays *all, bool attended)
         if (attended && !d->ended && (d->scheduled || d->grown))
             loop_timer_start(d->timer, 0, 0);
     }
+}
+
+bool display_is_looked_at(const display *d)
+{
+    return !d->all->unseen;
 }
 
 void display_keeps_kernel(display *d)

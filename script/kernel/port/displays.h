@@ -29,8 +29,9 @@ void displays_free(displays *all);
 // On the loop's thread: does anybody watch, or a cell run? If not, each display is recorded only as
 // often as 16 MiB a day allow, at most every ten seconds; changes in between are merged. A log
 // keeps 256 MiB more, and says how much it has left out. The next client gets everything at once.
-// At the start somebody watches.
-void displays_attend(displays *all, bool attended);
+// At the start somebody watches. looked_at: a person or a program has joined
+// (display_is_looked_at).
+void displays_attend(displays *all, bool attended, bool looked_at);
 // Numbers up to this one were used by an earlier kernel of the same run.
 void displays_skip(displays *all, int64_t id);
 

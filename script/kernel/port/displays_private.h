@@ -20,6 +20,7 @@ struct displays {
     struct followed *followed;  // branches whose trainings are followed (displays_trainings)
     bool over;                  // the run ends: no display stays live
     bool alone;                 // nobody watches
+    bool unseen;                // nobody has joined, although a cell may run
     void (*drained)(void *arg); // called when no display has on_drain any more
     void *drained_arg;
 };

@@ -79,8 +79,9 @@ void life_settle(kernel *k)
     if (!k->unused_timer)
         k->unused_timer = loop_timer_new(k->loop, on_unused, k);
     loop_timer_stop(k->unused_timer);
-    displays_attend(k->displays, server_users(k->server) > 0 || running_busy(k));
-    if (server_users(k->server) > 0 || running_busy(k)) {
+    bool looked_at = server_users(k->server) > 0;
+    displays_attend(k->displays, looked_at || running_busy(k), looked_at);
+    if (looked_at || running_busy(k)) {
         k->unused_since = 0;
         return;
     }
