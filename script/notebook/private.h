@@ -5,7 +5,9 @@
 #include "base/data/hashmap.h"
 #include "script/notebook/notebook.h"
 
+#include <ctype.h>
 #include <stdint.h>
+#include <string.h>
 
 struct notebook {
     char
@@ -123,6 +125,24 @@ struct line {
     size_t n;     // without the line end
     size_t whole; // with the line end
 };
+
+// Of the bytes from p up to end: do they start with the prefix, and where is the first that is no
+// white space?
+static inline bool bytes_start(const char *p, const char *end, const char *prefix)
+{
+    size_t n = strlen(prefix);
+    return (size_t)(end - p) >= n && memcmp(p, prefix, n) == 0;
+}
+static inline const char *bytes_after_space(const char *p, const char *end)
+{
+    while (p < end && isspace((unsigned char)*p))
+        p++;
+    return p;
+}
+static inline bool line_starts(const struct line *l, const char *prefix)
+{
+    return bytes_start(l->text, l->text + l->n, prefix);
+}
 struct lines {
     struct line *list;
     size_t n;

@@ -13,24 +13,11 @@
 #include <ctype.h>
 #include <string.h>
 
-static const char *after_space(const char *p, const char *end)
-{
-    while (p < end && isspace((unsigned char)*p))
-        p++;
-    return p;
-}
-
-static bool starts(const char *p, const char *end, const char *prefix)
-{
-    size_t n = strlen(prefix);
-    return (size_t)(end - p) >= n && memcmp(p, prefix, n) == 0;
-}
-
 // "%%", "%% A", "%%%% A": the place after the first two, or NULL.
 static const char *percents(const char *p, const char *end)
 {
-    p = after_space(p, end);
-    if (!starts(p, end, "%%"))
+    p = bytes_after_space(p, end);
+    if (!bytes_start(p, end, "%%"))
         return NULL;
     const char *after = p += 2;
     while (p < end && *p == '%')
@@ -42,8 +29,8 @@ static const char *percents(const char *p, const char *end)
 
 const char *marker_of(const char *line, size_t n)
 {
-    const char *end = line + n, *p = after_space(line, end);
-    return starts(p, end, "--") ? percents(p + 2, end) : NULL;
+    const char *end = line + n, *p = bytes_after_space(line, end);
+    return bytes_start(p, end, "--") ? percents(p + 2, end) : NULL;
 }
 
 // How the lines of a cell are commented, and what is a marker there.
@@ -64,9 +51,9 @@ static bool is_like_marker(const struct marks *m, const char *p, const char *end
 {
     size_t mark = strlen(m->mark);
     if (!m->commented)
-        p = after_space(p, end);
+        p = bytes_after_space(p, end);
     for (;; p += mark + 1) {
-        if (!m->commented && !starts(p, end, m->mark))
+        if (!m->commented && !bytes_start(p, end, m->mark))
             return false;
         AUTO_BUF whole = {0};
         buf_str(&whole, m->commented ? m->mark : "");
@@ -74,7 +61,7 @@ static bool is_like_marker(const struct marks *m, const char *p, const char *end
         buf_add(&whole, p, (size_t)(end - p));
         if (marker_with(m, buf_cstr(&whole), buf_cstr(&whole) + whole.len))
             return true;
-        if (!starts(p, end, m->mark) || p + mark == end || p[mark] != ' ')
+        if (!bytes_start(p, end, m->mark) || p + mark == end || p[mark] != ' ')
             return false;
     }
 }
@@ -91,7 +78,7 @@ char text_fence(const char *line, size_t len, size_t *n, bool *bare)
     while (q < end && *q == *p)
         q++;
     *n = (size_t)(q - p);
-    *bare = after_space(q, end) == end;
+    *bare = bytes_after_space(q, end) == end;
     if (*n < 3 || (*p == '`' && memchr(q, '`', (size_t)(end - q))))
         return 0;
     return *p;
@@ -118,7 +105,7 @@ static const char *after_fence(const char *line)
 
 static void escape_line(const struct marks *m, const char *line, size_t n, buf *out)
 {
-    const char *end = line + n, *p = m->commented ? line : after_space(line, end);
+    const char *end = line + n, *p = m->commented ? line : bytes_after_space(line, end);
     bool more = is_like_marker(m, line, end);
     buf_add(out, line, (size_t)(p - line));
     if (more)
@@ -128,11 +115,11 @@ static void escape_line(const struct marks *m, const char *line, size_t n, buf *
 
 static void unescape_line(const struct marks *m, const char *line, size_t n, buf *out)
 {
-    const char *end = line + n, *p = m->commented ? line : after_space(line, end);
+    const char *end = line + n, *p = m->commented ? line : bytes_after_space(line, end);
     size_t mark = strlen(m->mark) + 1;
-    bool has = starts(p, end, m->mark) && (size_t)(end - p) >= mark && p[mark - 1] == ' ';
+    bool has = bytes_start(p, end, m->mark) && (size_t)(end - p) >= mark && p[mark - 1] == ' ';
     bool less =
-        has && (m->commented || starts(p + mark, end, m->mark)) && is_like_marker(m, p, end);
+        has && (m->commented || bytes_start(p + mark, end, m->mark)) && is_like_marker(m, p, end);
     buf_add(out, line, (size_t)(p - line));
     p += less ? mark : 0;
     buf_add(out, p, (size_t)(end - p));

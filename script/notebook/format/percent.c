@@ -40,12 +40,6 @@ bool line_is_blank(const struct line *l)
     return true;
 }
 
-static bool starts(const struct line *l, const char *prefix)
-{
-    size_t n = strlen(prefix);
-    return l->n >= n && memcmp(l->text, prefix, n) == 0;
-}
-
 static const char *marker_in(const struct line *l)
 {
     return marker_of(l->text, l->n);
@@ -53,7 +47,7 @@ static const char *marker_in(const struct line *l)
 
 struct line line_uncommented(struct line l, const char *mark)
 {
-    size_t n = starts(&l, mark) ? strlen(mark) : 0;
+    size_t n = line_starts(&l, mark) ? strlen(mark) : 0;
     n += n && n < l.n && l.text[n] == ' ';
     return (struct line){l.text + n, l.n - n, l.whole - n};
 }
@@ -85,7 +79,7 @@ size_t lines_after_fence(const struct lines *ls, size_t i, const char *mark)
 static bool is_rule(const struct line *l)
 {
     struct line text = uncommented(*l);
-    if (!starts(l, "--") || !starts(&text, "---"))
+    if (!line_starts(l, "--") || !line_starts(&text, "---"))
         return false;
     struct line rest = {text.text + 3, text.n - 3, 0};
     return line_is_blank(&rest);
@@ -95,13 +89,13 @@ static bool is_rule(const struct line *l)
 static size_t header_lines(const struct lines *ls)
 {
     size_t i = 0;
-    if (i < ls->n && starts(&ls->list[i], "#!"))
+    if (i < ls->n && line_starts(&ls->list[i], "#!"))
         i++;
     if (i < ls->n && coding_line(ls->list[i].text, ls->list[i].n, "--") && !marker_in(&ls->list[i]))
         i++;
     if (i < ls->n && is_rule(&ls->list[i])) {
         size_t k = i + 1;
-        while (k < ls->n && starts(&ls->list[k], "--") && !is_rule(&ls->list[k]))
+        while (k < ls->n && line_starts(&ls->list[k], "--") && !is_rule(&ls->list[k]))
             k++;
         if (k < ls->n && is_rule(&ls->list[k]))
             i = k + 1;

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "script/notebook/private.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -11,19 +12,6 @@
 static bool is_language(const struct rules *r, const char *name)
 {
     return strcasecmp(r->language, name) == 0;
-}
-
-static bool starts(const char *p, const char *end, const char *prefix)
-{
-    size_t n = strlen(prefix);
-    return (size_t)(end - p) >= n && memcmp(p, prefix, n) == 0;
-}
-
-static const char *after_space(const char *p, const char *end)
-{
-    while (p < end && isspace((unsigned char)*p))
-        p++;
-    return p;
 }
 
 void quotes_begin(quotes *q, const struct rules *r)
@@ -36,10 +24,10 @@ void quotes_feed(quotes *q, const char *line, size_t n)
 {
     const char *end = line + n, *opened = line - 1;
     char single = 0;
-    if (q->off || (!q->triple && starts(after_space(line, end), end, q->mark)))
+    if (q->off || (!q->triple && bytes_start(bytes_after_space(line, end), end, q->mark)))
         return;
     for (const char *p = line; p < end; p++) {
-        if (!single && !q->triple && starts(p, end, q->mark))
+        if (!single && !q->triple && bytes_start(p, end, q->mark))
             return;
         if ((*p != '"' && *p != '\'') || (p > line && p[-1] == '\\'))
             continue;
@@ -58,7 +46,7 @@ void quotes_feed(quotes *q, const char *line, size_t n)
 
 static const char *after_marks(const char *p, const char *end, const char *mark)
 {
-    while (starts(p, end, mark)) {
+    while (bytes_start(p, end, mark)) {
         p += strlen(mark);
         p += p < end && *p == ' ';
     }
@@ -78,40 +66,41 @@ static bool is_percent(const char *p, const char *end)
 static bool has_comment(const char *p, const char *end, const char *mark, const char *word)
 {
     for (; p < end; p++)
-        if (starts(p, end, mark) && starts(after_space(p + strlen(mark), end), end, word))
+        if (bytes_start(p, end, mark) &&
+            bytes_start(bytes_after_space(p + strlen(mark), end), end, word))
             return true;
     return false;
 }
 
 static bool is_shell_or_help(const char *p, const char *end)
 {
-    p = after_space(after_marks(after_space(p, end), end, "#"), end);
+    p = bytes_after_space(after_marks(bytes_after_space(p, end), end, "#"), end);
     if (p == end || (*p != '?' && *p != '!'))
         return false;
-    p = after_space(p + 1, end);
+    p = bytes_after_space(p + 1, end);
     return p < end && (isalpha((unsigned char)*p) || strchr(".~$\\/{}", *p));
 }
 
 // "name = %magic", "name = !command"
 static bool is_assignment(const char *p, const char *end)
 {
-    p = after_space(after_marks(p, end, "#"), end);
+    p = bytes_after_space(after_marks(p, end, "#"), end);
     if (p == end || !(isalpha((unsigned char)*p) || *p == '_'))
         return false;
     while (p < end && (isalnum((unsigned char)*p) || *p == '_' || *p == '$'))
         p++;
-    p = after_space(p, end);
+    p = bytes_after_space(p, end);
     if (p == end || *p != '=')
         return false;
-    p = after_space(p + 1, end);
+    p = bytes_after_space(p + 1, end);
     return is_percent(p, end) || (end - p >= 2 && *p == '!' && isalpha((unsigned char)p[1]));
 }
 
 // "name?", "name??"
 static bool is_question(const char *p, const char *end)
 {
-    p = after_space(p, end);
-    while (starts(p, end, "# "))
+    p = bytes_after_space(p, end);
+    while (bytes_start(p, end, "# "))
         p += 2;
     while (end > p && isspace((unsigned char)end[-1]))
         end--;
@@ -131,7 +120,7 @@ static bool is_command(const char *p, const char *end)
     p = after_marks(p, end, "#");
     for (size_t i = 0; i < ARRAY_LEN(names); i++) {
         const char *after = p + strlen(names[i]);
-        if (!starts(p, end, names[i]))
+        if (!bytes_start(p, end, names[i]))
             continue;
         if (after == end || (isspace((unsigned char)*after) &&
                                 (after + 1 == end || (after[1] != '=' && after[1] != ','))))
@@ -151,10 +140,10 @@ static bool is_magic(const struct rules *r, const char *p, size_t n)
     if (is_language(r, "rust"))
         return end - bare >= 2 && *bare == ':' && isalpha((unsigned char)bare[1]);
     if (is_language(r, "csharp") || is_language(r, "c#"))
-        return end - bare >= 3 && starts(bare, end, "#!") && isalpha((unsigned char)bare[2]);
-    if (is_language(r, "go") && starts(bare, end, "!"))
+        return end - bare >= 3 && bytes_start(bare, end, "#!") && isalpha((unsigned char)bare[2]);
+    if (is_language(r, "go") && bytes_start(bare, end, "!"))
         return isalpha((unsigned char)bare[1 + (end - bare > 1 && bare[1] == '*')]);
-    bool percent = is_percent(after_marks(after_space(p, end), end, r->mark), end);
+    bool percent = is_percent(after_marks(bytes_after_space(p, end), end, r->mark), end);
     if (percent)
         return has_comment(p, end, r->mark, "escape") || !has_comment(p, end, r->mark, "noescape");
     return is_language(r, "python") && (is_shell_or_help(p, end) || is_assignment(p, end) ||
@@ -174,11 +163,11 @@ static void comment_line(const struct rules *r, const char *line, size_t n, bool
 static void uncomment_line(
     const struct rules *r, const char *line, size_t n, bool goes_on, buf *out)
 {
-    size_t indent = (size_t)(after_space(line, line + n) - line);
+    size_t indent = (size_t)(bytes_after_space(line, line + n) - line);
     (void)goes_on;
     buf_add(out, line, indent);
     line += indent, n -= indent;
-    size_t mark = starts(line, line + n, r->mark) ? strlen(r->mark) : 0;
+    size_t mark = bytes_start(line, line + n, r->mark) ? strlen(r->mark) : 0;
     mark += mark && mark < n && line[mark] == ' ';
     buf_add(out, line + mark, n - mark);
 }
@@ -239,13 +228,13 @@ static bool next_line(struct walk *w)
 
 static bool is_blank(const struct walk *w)
 {
-    return after_space(w->line, w->line + w->n) == w->line + w->n;
+    return bytes_after_space(w->line, w->line + w->n) == w->line + w->n;
 }
 
 static bool begins(const struct walk *w, const char *const *words)
 {
     for (; *words; words++)
-        if (starts(w->line, w->line + w->n, *words))
+        if (bytes_start(w->line, w->line + w->n, *words))
             return true;
     return false;
 }
@@ -311,7 +300,7 @@ static bool has_code(struct walk w)
 {
     bool before_blank = false;
     for (bool first = true; next_line(&w); first = false) {
-        const char *p = after_space(w.line, w.line + w.n);
+        const char *p = bytes_after_space(w.line, w.line + w.n);
         bool blank = p == w.line + w.n;
         if (blank && !first && before_blank)
             return false;

@@ -19,19 +19,6 @@
 #define SAYS_ENDS   "\n--     notebook_metadata_filter: -all\n"
 #define RULE        "-- ---\n"
 
-static bool starts(const struct line *l, const char *prefix)
-{
-    size_t n = strlen(prefix);
-    return l->n >= n && memcmp(l->text, prefix, n) == 0;
-}
-
-static const char *after_space(const char *p, const char *end)
-{
-    while (p < end && isspace((unsigned char)*p))
-        p++;
-    return p;
-}
-
 // "In[12]:", "<codecell>": how nbconvert and IPython begin cells.
 static bool is_prompt(const char *p, const char *end)
 {
@@ -51,11 +38,11 @@ static bool is_prompt(const char *p, const char *end)
 
 const char *script_marker(const struct dialect *d, const char *line, size_t n)
 {
-    const char *end = line + n, *p = after_space(line, end);
+    const char *end = line + n, *p = bytes_after_space(line, end);
     size_t mark = strlen(d->mark);
     if ((size_t)(end - p) < mark || memcmp(p, d->mark, mark) != 0)
         return NULL;
-    p = after_space(p + mark, end);
+    p = bytes_after_space(p + mark, end);
     if (is_prompt(p, end))
         return end;
     if (end - p < 2 || memcmp(p, "%%", 2) != 0)
@@ -63,7 +50,7 @@ const char *script_marker(const struct dialect *d, const char *line, size_t n)
     const char *after = p += 2;
     while (p < end && *p == '%')
         p++;
-    bool bare = after_space(p, end) == end;
+    bool bare = bytes_after_space(p, end) == end;
     return (bare && p == after) || (p < end && isspace((unsigned char)*p)) ? after : NULL;
 }
 
@@ -126,7 +113,7 @@ static void change_line(const struct line *l, const struct dialect *d, bool to_s
     const char *from = to_script ? "--" : d->mark, *to = to_script ? d->mark : "--";
     AUTO_FREE char *was = str_fmt("extension: %s", to_script ? ".lua" : d->end);
     AUTO_FREE char *is = str_fmt("extension: %s", to_script ? d->end : ".lua");
-    size_t mark = starts(l, from) && !starts(l, "#!") ? strlen(from) : 0;
+    size_t mark = line_starts(l, from) && !line_starts(l, "#!") ? strlen(from) : 0;
     if (mark)
         buf_str(out, to);
     AUTO_FREE char *rest = mem_strndup(l->text + mark, l->whole - mark);
@@ -142,7 +129,7 @@ static void change_line(const struct line *l, const struct dialect *d, bool to_s
 static bool is_rule(const struct dialect *d, const struct line *l)
 {
     size_t mark = strlen(d->mark);
-    if (!starts(l, d->mark))
+    if (!line_starts(l, d->mark))
         return false;
     AUTO_FREE char *text = str_trim(l->text + mark, l->n - mark);
     return str_eq(text, "---");
@@ -154,7 +141,7 @@ static size_t header_lines(
     const struct dialect *d, const struct lines *ls, size_t *top, size_t *close, bool *says)
 {
     size_t i = 0;
-    i += i < ls->n && starts(&ls->list[i], "#!");
+    i += i < ls->n && line_starts(&ls->list[i], "#!");
     i += i < ls->n && !marker_in(d, &ls->list[i]) &&
          coding_line(ls->list[i].text, ls->list[i].n, d->mark);
     *top = i;
@@ -162,8 +149,8 @@ static size_t header_lines(
         size_t k = i + 1;
         bool has = false;
         AUTO_FREE char *jupyter = str_fmt("%s jupyter:", d->mark);
-        for (; k < ls->n && starts(&ls->list[k], d->mark) && !is_rule(d, &ls->list[k]); k++)
-            has = has || starts(&ls->list[k], jupyter);
+        for (; k < ls->n && line_starts(&ls->list[k], d->mark) && !is_rule(d, &ls->list[k]); k++)
+            has = has || line_starts(&ls->list[k], jupyter);
         if (k < ls->n && is_rule(d, &ls->list[k])) {
             *close = k;
             *says = has;
@@ -473,7 +460,7 @@ static void print_header(const notebook *nb, const struct dialect *d, buf *out)
     struct lines ls = {0};
     lines_cut(buf_cstr(&text), text.len, &ls);
     for (size_t i = 0; i < ls.n; i++)
-        if (!own || !starts(&ls.list[i], main))
+        if (!own || !line_starts(&ls.list[i], main))
             change_line(&ls.list[i], d, true, out);
     free(ls.list);
 }
