@@ -23,6 +23,7 @@ static const struct verb *const verbs[] = {
     &check_verb,
     &runs_verb,
     &show_verb,
+    &view_verb,
     &lineage_verb,
     &diff_verb,
     &export_verb,

@@ -826,3 +826,8 @@ int workbench_look(workbench *w, replay *run, const char *path, err *e)
     bench_show_run(w->bench, run, path);
     return stay(w, e);
 }
+
+int workbench_view(workbench *w, const char *path, err *e)
+{
+    return bench_view_file(w->bench, path, e) < 0 ? -1 : stay(w, e);
+}

@@ -16,6 +16,8 @@ void workbench_close(workbench *w);
 
 // Lets a person choose a row of a list; -1 if they leave instead.
 int workbench_pick(workbench *w, const char *title, const struct pick_row *rows, size_t n);
+// Shows a table in a file until the person leaves.
+int workbench_view(workbench *w, const char *path, err *e);
 // Shows the notebook's text before a kernel has answered.
 void workbench_show(workbench *w, const char *path, const char *words, size_t n);
 // Shows, below the cells, outputs of earlier runs in this folder, as they are found

@@ -85,7 +85,7 @@ def opened(t, text, *keys, sandbox=False, **options):
     return lambda: go(workbench(folder(t, text), *argv, **options), keys)
 
 
-def suspended(t, text, place, *keys, program="small.lua", prepare=None, env=None):
+def suspended(t, text, place, *keys, program="small.lua", prepare=None, env=None, begins=None):
     """The same from a shell: Ctrl-Z gives the terminal to it, and fg returns."""
     def begin():
         shell = ["bash", "--norc", "--noprofile", "-i"]
@@ -95,7 +95,7 @@ def suspended(t, text, place, *keys, program="small.lua", prepare=None, env=None
         s = Screen(shell, cwd=where, env={"PS1": "shell> ", **(env or {})})
         s.wait("shell>")
         s.type(f"{FIRESTEEL} {program}\n")
-        s.wait("idle" if program.endswith(".lua") else "NOTEBOOK")
+        s.wait(begins or ("idle" if program.endswith(".lua") else "NOTEBOOK"))
         go(s, keys).wait(place)
         return s
     return begin
@@ -334,6 +334,44 @@ FIELDS = """local row = {}
 for i = 10, 49 do row["field" .. i] = "value " .. i end
 display.table { row, { field10 = "other" } }
 """
+
+
+def test_in_a_table_of_a_file(t):
+    columns = "A" + "".join("," + c * 12 for c in "BCDEFGHIJK") + ",Z"
+    rows = "\n".join(f"row {i}" + "".join("," + c * 12 for c in "bcdefghijk") + f",end {50 - i}" for i in range(1, 41))
+
+    def data(where):
+        with open(os.path.join(where, "data.csv"), "w", encoding="utf-8") as f:
+            f.write(columns + "\n" + rows + "\n")
+
+    def begin():
+        where = folder(t, NOTEBOOK)
+        data(where)
+        return go(workbench(where), (":", "wait palette", *"view", "Space", *"data.csv", "Enter", "wait 40 rows"))
+    cases("In a table of a file", begin, [
+        ("Enter", PRESS, sees("row 1 of 40"), status(" row")),
+        ("Y", PRESS, status("copied the row")),
+        ("/", typed("row 7"), "Enter", chosen("row 7"), lacks("row 1 ")),
+        ("s", PRESS, sees("by A ↑")),
+        ("S", "s", PRESS, sees("by A ↓")),
+        ("Right", PRESS, column("A"), PRESS, column("B" * 12)),
+        ("Left", "$", column("Z"), PRESS, column("K" * 12)),
+        ("^", "$", column("Z"), PRESS, column("A")),
+        ("$", PRESS, column("Z")),
+        *OF_COLUMNS[2:],
+        (":", status(" palette"), "Esc", status(" file")),
+        ("j, Down", chosen("row 2 ")),
+        ("k, Up", "j j", chosen("row 3 "), PRESS, chosen("row 2 ")),
+        ("Space, PgDn", lacks("row 25"), PRESS, PRESS, sees("row 25")),
+        ("b, PgUp", "G", lacks("row 5 "), PRESS, PRESS, sees("row 5 ")),
+        ("g, Home", "G", chosen("row 40"), PRESS, chosen("row 1 ")),
+        ("G, End", chosen("row 40")),
+        ("A", PRESS, status("no question")),
+        ("C-l", *REDRAWN),
+        ("C-z", On(suspended(t, NOTEBOOK, " file", prepare=data, program="view data.csv", begins="40 rows")), *shelled(" file")),
+        ("?, F1", *HELP),
+        ("q, Esc", PRESS, status("COMMAND")),
+    ])
 
 
 def test_in_a_row_as_a_form(t):

@@ -6,9 +6,10 @@ import csv
 import glob
 import os
 
-from bench import folder, leave, text, workbench
+from bench import folder, leave, opens, text, workbench
 from golden import golden
-from tap import eventually, run
+from screen import Screen
+from tap import FIRESTEEL, eventually, run
 
 WIDE = """-- %% Wide
 local rows = {}
@@ -169,6 +170,68 @@ def test_what_is_shown_is_written_as_csv(t):
         assert [row[rows[0].index("day")] for row in rows[1:]] == ["2026-01-09T08:00", "2026-02-01"], rows
         assert os.stat(path).st_mode & 0o777 == 0o600
         s.keys("q q")
+
+
+def written(t, name, lines):
+    where = t.dir()
+    with open(os.path.join(where, name), "w", encoding="utf-8") as f:
+        f.writelines(line + "\n" for line in lines)
+    return where
+
+
+def test_a_file_of_many_rows(t):
+    where = written(t, "many.csv", ["id,name,loss,note"] + [f"{i},run-{i % 50},{i * 7919 % 100000 / 1000},\"a, b\"" for i in range(100000)])
+    with Screen([FIRESTEEL, "view", "many.csv"], cwd=where) as s:
+        s.wait("100000 rows")
+        golden(s, "sheet-file-80")
+        s.keys("G")
+        s.wait("99999")
+        s.keys("g Right Right Right s")
+        s.wait("by loss ↑")
+        s.gone("sorting")
+        eventually(lambda: s.screen()[2].split()[2] == "0.0" and s.screen()[3].split()[2] == "0.001")
+        s.keys("/")
+        s.type("name=run-7 and loss>99")
+        s.keys("Enter")
+        n = sum(i % 50 == 7 and i * 7919 % 100000 > 99000 for i in range(100000))
+        s.wait(f"{n} of 100000  by loss ↑")
+        for row in s.screen()[2:-1]:
+            assert not row.strip() or ("run-7 " in row and float(row.split()[2]) > 99), row
+        s.keys("Left #")
+        s.wait(f"1 value in {n} rows")
+        s.keys("q Enter")
+        s.wait(f"row 1 of {n}")
+        s.keys("q W")
+        s.wait(f"{n} rows written to many.csv-")
+        s.keys("Esc")
+        s.wait("100000 rows")
+        s.keys("q")
+        assert s.exit() == "exit 0"
+
+
+def test_objects_on_lines_and_what_is_no_table(t):
+    where = written(t, "log.jsonl", ['{"step": 1, "loss": 0.5}', '{"step": 2, "loss": null, "tags": ["a"]}', "cut sho"])
+    with Screen([FIRESTEEL, "view", "log.jsonl"], cwd=where) as s:
+        s.wait("3 rows")
+        assert s.screen()[1].split() == ["step", "loss", "tags"], text(s)
+        assert s.screen()[3].split() == ["2", '["a"]'] and s.screen()[4].split() == ["cut", "sho"], text(s)
+        s.keys("q")
+        assert s.exit() == "exit 0"
+    for argv, words in ((["x.parquet"], ".csv, .tsv or .jsonl"), (["none.csv"], "No such file"), ([], "which file?")):
+        with Screen([FIRESTEEL, "view", *argv], cwd=where) as s:
+            assert s.exit() == ("exit 1" if argv == ["none.csv"] else "exit 2") and words in text(s), (s.exit(), text(s))
+
+
+def test_a_file_over_a_notebook(t):
+    where = folder(t)
+    with open(os.path.join(where, "a.tsv"), "w", encoding="utf-8") as f:
+        f.write("x\ty\n1\t2\n")
+    with workbench(where) as s:
+        opens(s, "view a.tsv", "a.tsv  1 row")
+        s.keys("q")
+        s.wait("COMMAND")
+        opens(s, "view b.tsv", "No such file")
+        leave(s)
 
 
 run(globals())

@@ -73,6 +73,9 @@ int bench_show(bench *b, const char *path, const char *words, size_t n, err *e);
 // Shows a run from its journal instead: first as it ended; keys go to any time before. Nothing can
 // be changed. Takes `run`; `journal` is the path of its journal.
 void bench_show_run(bench *b, replay *run, const char *journal);
+// Shows a table in a file, until the person leaves. Errors: it is of no kind that can be shown, or
+// cannot be read.
+int bench_view_file(bench *b, const char *path, err *e);
 // Shows below each cell that has not run yet, dim, what earlier runs in this folder left there.
 // given: the parameters of the run to come, NAME=VALUE, NULL-terminated, or NULL. Nothing is read
 // before the next tick.

@@ -150,6 +150,20 @@ static void do_config(bench *b, const char *words, bool force)
         bench_complain(b, "%s", e.text);
 }
 
+int bench_view_file(bench *b, const char *path, err *e)
+{
+    return file_push(b, path, true, e);
+}
+
+static void do_view(bench *b, const char *words, bool force)
+{
+    err e = {0};
+    if (!*words)
+        bench_complain(b, "view which file? view data.csv");
+    else if (file_push(b, words, false, &e) < 0)
+        bench_complain(b, "%s", e.text);
+}
+
 static void do_at(bench *b, const char *words, bool force)
 {
     replaying_go(b, words);
@@ -172,6 +186,7 @@ static const struct command {
     {"stop", false, do_stop, "stop the kernel and leave"},
     {"h", false, do_help, "keys and lines that work here", true},
     {"config", false, do_config, "your settings in $EDITOR: keys, aliases, colours", true},
+    {"view", true, do_view, "view data.csv: a table in a file (.csv, .tsv, .jsonl)", true},
     {"s", true, do_replace,
         "s/old/new/: in the selected cells, or in this line while editing; g: all places of a "
         "line, c: asks each time"},

@@ -49,6 +49,10 @@ const char *table_kind(const view *v);
 // Progress and curves on the full screen.
 void chart_push(bench *b, int64_t display);
 
+// A table in a file. alone: nothing else is open, and whoever closes it leaves. Errors: the file is
+// of no kind that can be shown, or cannot be read.
+int file_push(bench *b, const char *path, bool alone, err *e);
+
 // The runs of this notebook; and two of them side by side, as runs_row has them.
 void runs_push(bench *b);
 void compare_push(bench *b, const char *folder, const char *a, const char *b_);
@@ -58,4 +62,4 @@ extern const struct view_ops notebook_view_ops, page_view_ops, help_view_ops, pr
     ask_view_ops, pick_view_ops, table_view_ops, chart_view_ops, leave_view_ops, conflict_view_ops,
     runs_view_ops, removal_view_ops, compare_view_ops, complete_view_ops, inspect_view_ops,
     properties_view_ops, confirm_view_ops, replace_view_ops, outline_view_ops, marks_view_ops,
-    survey_view_ops, form_view_ops, csv_view_ops;
+    survey_view_ops, form_view_ops, csv_view_ops, file_view_ops;

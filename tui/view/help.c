@@ -227,6 +227,7 @@ static const struct {
     {"In a cell's output on the full screen", &page_view_ops, MODE_VIEW},
     {"In a table on the full screen", &table_view_ops, MODE_VIEW},
     {"In the values or the columns of a table", &survey_view_ops, MODE_VIEW},
+    {"In a table of a file", &file_view_ops, MODE_VIEW},
     {"In a row as a form", &form_view_ops, MODE_VIEW},
     {"In the list of runs", &runs_view_ops, MODE_VIEW},
     {"When a run is to be removed", &removal_view_ops, MODE_VIEW},
