@@ -126,6 +126,31 @@ static bool does_nothing(const cell *c)
     return nothing;
 }
 
+// The language of a cell that another kernel runs, new; NULL: it is Lua, or no kernel runs it.
+static char *other_language(const cell *c)
+{
+    struct plan p = {0};
+    char *language = NULL;
+    if (!c->problem && plan_cell(NULL, c, &p, NULL) == 0 && p.kind == PLAN_KERNEL)
+        language = str_fmt("%s %s", p.language, p.kernel ? p.kernel : "");
+    plan_done(&p);
+    return language;
+}
+
+const char *cells_speaker(const struct serve *s, const char *code, size_t *skipped)
+{
+    *skipped = 0;
+    if (!str_starts(code, "%%"))
+        return NULL;
+    notebook *nb = cells_read(code, NULL);
+    const cell *c = notebook_cell(nb, 0);
+    AUTO_FREE char *language = other_language(c);
+    if (str_ends(code, c->source))
+        *skipped = strlen(code) - strlen(c->source);
+    notebook_free(nb);
+    return language ? json_str(s->speakers, language) : NULL;
+}
+
 // Runs a source as a cell. false: there is nothing to run.
 static bool run_source(struct serve *s, const char *code, const cJSON *metadata)
 {
@@ -138,6 +163,9 @@ static bool run_source(struct serve *s, const char *code, const cJSON *metadata)
         s->job.hidden = s->job.silent || s->job.expression;
         shown_begin(s->shown, s->job.cell, s->job.hidden ? NULL : s->current->header, s->job.count);
         put_cell(s, s->job.cell, c);
+        AUTO_FREE char *language = s->job.hidden ? NULL : other_language(c);
+        if (language)
+            json_set_str(s->speakers, language, s->job.cell);
         cJSON *message = message_new(MESSAGE_execute);
         cJSON_AddItemToArray(json_array_at(message, "cells"), cJSON_CreateString(s->job.cell));
         client_request(s->client, message, on_executed, s);

@@ -10,7 +10,8 @@ struct request {
     char *channel, *type; // "shell", "execute_request"
     char *from;           // the way back to the client
     cJSON *header, *content, *metadata;
-    struct request *next; // the owner's
+    size_t skipped;       // the owner's: bytes of its code that the session does not get
+    struct request *next; // the owner's, too
 };
 void request_free(struct request *r); // NULL is fine
 

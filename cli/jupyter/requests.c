@@ -174,8 +174,9 @@ static cJSON *matches_of(const struct request *r, const cJSON *reply)
     cJSON *content = ok_content();
     const char *code = json_str_or(r->content, "code", "");
     const cJSON *kind = json_get(reply, "kinds") ? json_get(reply, "kinds")->child : NULL, *match;
-    int64_t from = characters_of(code, json_int_or(reply, "start", 0)),
-            to = characters_of(code, json_int_or(reply, "end", 0));
+    int64_t skipped = (int64_t)r->skipped;
+    int64_t from = characters_of(code, json_int_or(reply, "start", 0) + skipped),
+            to = characters_of(code, json_int_or(reply, "end", 0) + skipped);
     cJSON *matches = json_array_at(content, "matches"),
           *metadata = json_object_at(content, "metadata");
     cJSON *types = json_array_at(metadata, "_jupyter_types_experimental");
@@ -248,10 +249,15 @@ static void look_up(struct serve *s, const struct lookup *l)
     const cJSON *asked = s->current->content;
     const char *code = json_str_or(asked, "code", "");
     cJSON *message = message_new(l->message);
-    json_set_str(message, "source", code);
+    size_t skipped, cursor = bytes_of(code, json_int_or(asked, "cursor_pos", INT_MAX));
+    const char *speaker = cells_speaker(s, code, &skipped);
+    if (speaker && cursor >= skipped && l->message != MESSAGE_is_complete) {
+        s->current->skipped = skipped;
+        json_set_str(message, "cell", speaker);
+    }
+    json_set_str(message, "source", code + s->current->skipped);
     if (l->message != MESSAGE_is_complete)
-        json_set_int(
-            message, "cursor", (int64_t)bytes_of(code, json_int_or(asked, "cursor_pos", INT_MAX)));
+        json_set_int(message, "cursor", (int64_t)(cursor - s->current->skipped));
     client_request(s->client, message, on_looked_up, s);
 }
 

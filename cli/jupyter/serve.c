@@ -226,6 +226,7 @@ static void done(struct serve *s)
     shown_free(s->shown);
     fold_free(s->fold);
     cJSON_Delete(s->history);
+    cJSON_Delete(s->speakers);
     cJSON_Delete(s->asks);
     cJSON_Delete(s->job.error);
     cJSON_Delete(s->job.values);
@@ -241,6 +242,7 @@ int serve_jupyter(struct cli *cli, const struct serve_options *o)
         .options = o,
         .fold = fold_new(),
         .history = cJSON_CreateArray(),
+        .speakers = cJSON_CreateObject(),
         .asks = cJSON_CreateArray()};
     err e = {0};
     signal(SIGPIPE, SIG_IGN);

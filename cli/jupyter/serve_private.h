@@ -37,10 +37,11 @@ struct serve {
     struct request *current; // that is being worked on; not in the queue
     struct job job;
     int64_t count;
-    cJSON *history; // [{line, input, output}, …]
-    cJSON *asks;    // questions that wait, in order; the first is asked now
-    char *last;     // cell of the document that stays; NULL: none yet
-    size_t cells;   // that were made for requests which name none
+    cJSON *history;  // [{line, input, output}, …]
+    cJSON *speakers; // {language of another kernel: a cell of it that has run}
+    cJSON *asks;     // questions that wait, in order; the first is asked now
+    char *last;      // cell of the document that stays; NULL: none yet
+    size_t cells;    // that were made for requests which name none
     loop_signal *signals[3];
     loop_timer *watch, *patience;
     pid_t parent; // the process that has started us; 0: its end is not ours
@@ -62,6 +63,10 @@ void cells_lost(struct serve *s);
 // A source as Jupyter sends it, with the options in its metadata, as the document has it; new. Its
 // one cell has marker and source.
 notebook *cells_read(const char *code, const cJSON *metadata);
+
+// Code that begins with "%%python" and the like: a cell of the document that speaks the same
+// language, borrowed; NULL: none has run, or it is Lua. *skipped: bytes of the line that says so.
+const char *cells_speaker(const struct serve *s, const char *code, size_t *skipped);
 
 // questions.c
 void questions_event(struct serve *s, message_type type, const cJSON *event);

@@ -309,6 +309,21 @@ def test_a_cell_of_jupyterlab_has_its_options(t):
     assert c.run("'after'")[0]["status"] == "ok"
 
 
+def test_names_of_another_language(t):
+    c = Client(t, env={"VIRTUAL_ENV": VENV})
+    assert c.run("%%python\nseconds_left = 3")[0]["status"] == "ok"
+    code = "%%python\n# ä\nx = seconds_l"
+
+    def found():
+        return c.ask("complete_request", code=code, cursor_pos=len(code))
+    eventually(lambda: found()["matches"])  # the first one in a new kernel takes long
+    names = found()
+    assert names["matches"] == ["seconds_left"] and code[names["cursor_start"]:names["cursor_end"]] == "seconds_l", names
+    assert c.ask("complete_request", code="string.form", cursor_pos=11)["matches"] == ["format"]
+    told = c.ask("inspect_request", code="%%python\nlen", cursor_pos=12, detail_level=0)
+    assert told["found"] and "container" in told["data"]["text/plain"], told
+
+
 def test_restart_and_shutdown(t):
     c = Client(t)
     c.run("x = 1")
