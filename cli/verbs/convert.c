@@ -153,9 +153,51 @@ static char *beside(const char *path, const char *form)
     return str_fmt("%.*s.%s", (int)n, path, form);
 }
 
-// format: "ipynb", as names of such files end.
-static int convert(const char *from, const char *to, const char *format, bool force, err *e)
+struct adoption {
+    struct conversion *conversion;
+    const notebook *nb;
+    size_t cells, stay;
+};
+
+static void on_adopted(void *arg, size_t i, const char *why, bool cluster)
 {
+    struct adoption *a = arg;
+    AUTO_BUF name = {0};
+    notebook_cell_name(a->nb, i, &name);
+    a->cells++;
+    a->stay += why != NULL;
+    if (why)
+        lost(a->conversion, "%s stays in Python: %s", buf_cstr(&name), why);
+    if (cluster)
+        lost(a->conversion,
+            "%s has effects=\"cluster\": its programs use one. A resumed run stops there; with "
+            "calls of k8s it would go on",
+            buf_cstr(&name));
+}
+
+// A notebook in Lua of one in Python; NULL: it is in another language.
+static notebook *adopt(struct conversion *c, err *e)
+{
+    struct adoption a = {c, c->nb, 0, 0};
+    if (!str_eq(notebook_language(c->nb), "python")) {
+        err_set(e, ERR_USAGE, "--adopt: %s is no notebook in Python", c->from);
+        return NULL;
+    }
+    notebook *lua = notebook_to_lua(c->nb, on_adopted, &a);
+    lost(c, "%zu of %zu cells with code are Lua", a.cells - a.stay, a.cells);
+    return lua;
+}
+
+struct wanted {
+    const char *to;     // NULL: beside each notebook
+    const char *format; // "ipynb", as names of such files end
+    bool force, adopt;
+};
+
+static int convert(const char *from, const struct wanted *w, err *e)
+{
+    const char *to = w->to, *format = w->format;
+
     AUTO_BUF source = {0}, text = {0};
     AUTO_FREE char *target = to ? mem_strdup(to) : beside(from, format);
     AUTO_FREE char *as = str_fmt(".%s", format);
@@ -172,26 +214,32 @@ static int convert(const char *from, const char *to, const char *format, bool fo
         return err_set(e, ERR_USAGE, "%s: %s", from, notebook_undecided_words());
     }
     struct conversion c = {from, target, was, form, as, nb, &source, &text, false};
-    int result = print_as(nb, from, form, as, &text, e);
+    notebook *lua = w->adopt ? adopt(&c, e) : NULL;
+    int result = w->adopt && !lua ? -1 : 0;
+    if (lua) {
+        notebook_free(nb);
+        c.nb = nb = lua;
+    }
     if (result == 0)
-        result = write_out(&c, force, e);
-    if (result == 0 && was == FORM_IPYNB)
+        result = print_as(nb, from, form, as, &text, e);
+    if (result == 0)
+        result = write_out(&c, w->force, e);
+    if (result == 0 && was == FORM_IPYNB && !w->adopt)
         tell_outputs(&c);
     if (result == 0 && form == FORM_IPYNB && notebook_is_old(nb))
         lost(&c, "it is nbformat 4; %s has an older one", from);
-    if (result == 0 && form != FORM_MD && form != FORM_HTML)
+    if (result == 0 && form != FORM_MD && form != FORM_HTML && !w->adopt)
         tell_round_trip(&c);
     notebook_free(nb);
     return result;
 }
 
-static int convert_all(
-    struct cli *cli, char *const *files, const char *to, const char *format, bool force)
+static int convert_all(struct cli *cli, char *const *files, const struct wanted *w)
 {
     int code = 0;
     for (; *files; files++) {
         err e = {0};
-        if (convert(*files, to, format, force, &e) < 0)
+        if (convert(*files, w, &e) < 0)
             code = cli_error(cli, &e);
     }
     return code;
@@ -200,11 +248,15 @@ static int convert_all(
 static int run(struct cli *cli, int argc, char **argv)
 {
     const char *to = NULL, *file = NULL;
-    bool force = false;
+    bool force = false, adopts = false;
     const struct option options[] = {
         {"to", 0, "lua|ipynb|py|md|html", "the format; else what FILE's name says", .text = &to},
         {"output", 'o', "FILE", "write FILE (- is standard output) instead of one beside it",
             .text = &file},
+        {"adopt", 0, NULL,
+            "of a notebook in Python one in Lua, as far as rules tell how; the rest stays in "
+            "Python",
+            .given = &adopts},
         {"force", 0, NULL, "replace a file that is there", .given = &force},
         {0},
     };
@@ -212,20 +264,23 @@ static int run(struct cli *cli, int argc, char **argv)
     int code;
     if (options_parse(cli, &convert_verb, options, argc, argv, &rest, &code) == 0) {
         const char *dot = !to && file ? strrchr(file, '.') : NULL;
-        const char *format = to ? to : dot ? dot + 1 : file;
+        bool lua = adopts && (!file || str_eq(file, "-"));
+        const char *format = to ? to : dot ? dot + 1 : lua ? "lua" : file;
         if (!rest)
             code = cli_usage(cli, &convert_verb, "which notebook?");
-        else if (!to && !file)
+        else if (!format)
             code =
                 cli_usage(cli, &convert_verb, "to which format? --to lua, ipynb, py, md or html");
         else if (form_of(format) == FORM_NONE)
             code = cli_usage(cli, &convert_verb,
                 "%s is none of lua, ipynb, py, md, html, nor R, jl, … as jupytext names files",
-                to ? to : file);
+                format);
+        else if (adopts && form_of(format) != FORM_LUA && form_of(format) != FORM_IPYNB)
+            code = cli_usage(cli, &convert_verb, "--adopt makes a .lua or an .ipynb");
         else if (file && strv_len(rest) > 1)
             code = cli_usage(cli, &convert_verb, "-o is for one notebook");
         else
-            code = convert_all(cli, rest, file, format, force);
+            code = convert_all(cli, rest, &(struct wanted){file, format, force, adopts});
     }
     strv_free(rest);
     return code;
@@ -240,6 +295,7 @@ const struct verb convert_verb = {
         "byte by byte where the formats allow; Markdown and HTML one way, with the outputs of an "
         ".ipynb. What the\n"
         "new file does not have is said on standard error. Without -o, FILE.FORMAT is written\n"
-        "beside each notebook.",
+        "beside each notebook. --adopt makes a notebook in Lua of one in Python, and says which "
+        "cells stay\nin Python, and why.",
     .run = run,
 };

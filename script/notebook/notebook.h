@@ -103,6 +103,11 @@ int notebook_use_kernel(notebook *nb, const char *name, err *e);
 bool notebook_is_undecided(const notebook *nb);
 const char *notebook_undecided_words(void);
 void notebook_set_language(notebook *nb, const char *language);
+// A notebook in Lua of one in Python, as far as rules tell how; new. left is called for each code
+// cell, in order: why it stays in Python (NULL: it is Lua now), and whether its commands use a
+// cluster.
+typedef void notebook_left_fn(void *arg, size_t i, const char *why, bool cluster);
+notebook *notebook_to_lua(const notebook *nb, notebook_left_fn *left, void *arg);
 // Is it an .ipynb of nbformat 2 or 3, which is saved as one of 4?
 bool notebook_is_old(const notebook *nb);
 

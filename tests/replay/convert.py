@@ -6,6 +6,8 @@ import json
 import os
 import shutil
 
+from foreign import PYTHON as PYTHON_METADATA
+from foreign import firesteel, ipynb, needs_kernels
 from tap import CACHE, FIRESTEEL, SOURCE, Skip, run, sh
 
 JUPYTEXT = os.path.join(CACHE, "venv", "bin", "jupytext")
@@ -267,6 +269,59 @@ def test_files_are_not_replaced_by_chance(t):
     shutil.copy(folder + "/n.lua", folder + "/m.lua")
     convert(folder, "n.lua", "m.lua", "--to", "ipynb")
     assert os.path.exists(folder + "/n.ipynb") and os.path.exists(folder + "/m.ipynb"), "several at once"
+
+
+STRANGER = ["import os\nimport json", ("# how it learns\nlr = 0.1  # rate\nlayers = [64, {'units': 10}]\nname: str = 'a name'\nfast = True", {"tags": ["parameters"]}),
+            "!echo {name} $HOME\nfiles = !ls", "%%writefile job.yaml\nkind: Job", "%%writefile tool.py\nprint('tool')",
+            "x = json.dumps(layers)\nprint('python', x)", "print(x)", "%%bash\necho from bash", 'print("done")\nlr', "y = None",
+            "for i in range(3):\n    print(i)", "n = 3", "n += 1", "!ls {n}", "%%time\nz, w = 2, 'two'\nz",
+            "%env ONE=1\n%env TWO=2", "%%bash\necho ${ONE} $TWO", "%env ONE=one {x}", "import os\nos.environ['THREE'] = '3'", "!echo $THREE $FOUR",
+            'PATH_OF = "named.cfg"', "%%writefile $PATH_OF\na = 1"]
+
+
+def test_adopt_makes_lua_of_python_as_far_as_it_can(t):
+    needs_kernels()
+    folder = t.dir()
+    write(folder, "x.ipynb", json.dumps(ipynb(*STRANGER, metadata=PYTHON_METADATA)))
+    done = sh(FIRESTEEL, "convert", "x.ipynb", "--adopt", cwd=folder)
+    assert done.code == 0, done
+    left = [line.removeprefix("firesteel: x.lua: ") for line in done.err.splitlines()]
+    assert left == ["cell 1 stays in Python: cells in Python need its imports", "cell 6 stays in Python: line 1: x = json.dumps(layers)",
+                    "cell 7 stays in Python: x is a variable of Python's", "cell 10 stays in Python: line 1: y = None",
+                    "cell 11 stays in Python: line 1: for i in range(3):", "cell 12 stays in Python: a cell in Python sets n, too",
+                    "cell 13 stays in Python: line 1: n += 1", "cell 14 stays in Python: n is a variable of Python's",
+                    "cell 16 stays in Python: a cell in Python uses $ONE", "cell 17 stays in Python: $ONE is Python's",
+                    "cell 18 stays in Python: x is a variable of Python's",
+                    "cell 19 stays in Python: line 2: os.environ['THREE'] = '3'", "cell 20 stays in Python: $THREE is Python's",
+                    "9 of 22 cells with code are Lua"], left
+    with open(os.path.join(folder, "x.lua"), encoding="utf-8") as f:
+        lua = f.read()
+    for words in ('lr = 0.1  -- rate\n', 'layers = {64, {units = 10}}', 'name = "a name"', "fast = true", 'tags=["parameters"]', "py.set { layers = layers }",
+                  'file="job.yaml" language="yaml"', '-- %% language="bash"\n-- echo from bash', "-- how it learns"):
+        assert words in lua, (words, lua)
+    done = firesteel(folder, "run", "x.lua", "-p", "layers=[1, 2]", env={"VIRTUAL_ENV": os.path.join(CACHE, "jupyter")})
+    assert done.code == 0, done
+    for words in (f"a name {os.environ['HOME']}", "python [1, 2]", "from bash", "done", "0.1", "Wall time"):
+        assert words in done.out, (words, done)
+    with open(os.path.join(folder, "named.cfg"), encoding="utf-8") as f:
+        assert f.read() == "a = 1\n"
+    with open(os.path.join(folder, "tool.py"), encoding="utf-8") as f:
+        assert f.read() == "print('tool')\n"
+
+
+def test_adopt_of_what_uses_the_cluster(t):
+    folder = t.dir()
+    write(folder, "x.py", "# %% [markdown]\n# # The job\n\n# %%\nimport os\n\n# %%\n# !kubectl apply -f job.yaml\n\n# %%\n# !kubectl get pods -o wide\n\n# %% The end\n# !echo $USER\n")
+    done = sh(FIRESTEEL, "convert", "x.py", "--adopt", "-o", "-", cwd=folder)
+    assert done.code == 0 and 'cell 3 has effects="cluster"' in done.err and "4 of 4 cells" in done.err, done
+    assert '\nk8s.apply "job.yaml"\n' in done.out and '-- %% effects=["cluster"]\n!kubectl get pods -o wide' in done.out, done
+    assert "-- import os" in done.out and "-- %% The end\n!echo $USER" in done.out and "-- # The job" in done.out, done
+    for words, said in ((("--to", "py"), "--adopt makes a .lua or an .ipynb"), (("-o", "y.md"), "--adopt makes")):
+        done = sh(FIRESTEEL, "convert", "x.py", "--adopt", *words, cwd=folder)
+        assert done.code == 2 and said in done.err, done
+    write(folder, "l.lua", "x = 1\n")
+    done = sh(FIRESTEEL, "convert", "l.lua", "--adopt", "-o", "m.lua", cwd=folder)
+    assert done.code == 2 and "l.lua is no notebook in Python" in done.err and not os.path.exists(os.path.join(folder, "m.lua")), done
 
 
 run(globals())
