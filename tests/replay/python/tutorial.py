@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The tutorial's notebook in Python, as a stranger's file and through `import firesteel`: whole, killed and resumed."""
+"""The tutorial's notebook in Python, as a stranger's file, as Colab exports it, and through `import firesteel`: whole, detached, killed and resumed."""
 import contextlib
 import json
 import os
@@ -55,6 +55,50 @@ def test_as_it_was_written(t):
         assert words in done.out, (words, done)
     done = firesteel(folder, "run", KUBECTL_FORM, "--cwd", folder, "--sandbox", env=env)
     assert done.code == 3 and "--allow cluster" in done.out, done
+
+
+def colab(folder):
+    """The notebook as Colab exports it: nbformat 4.0, ids and more in the metadata of cells, outputs of another machine."""
+    with open(KUBECTL_FORM, encoding="utf-8") as f:
+        book = json.load(f)
+    for i, cell in enumerate(book["cells"]):
+        del cell["id"]
+        cell["metadata"] = {"id": f"kY3x{i:02}Bq_tP"}
+        if cell["cell_type"] == "code":
+            cell["metadata"] |= {"colab": {"base_uri": "https://localhost:8080/", "height": 35}, "outputId": f"0c9e5f1a-9f0e-4f5c-f7a2-{i:012}"}
+            cell |= {"execution_count": i, "outputs": [{"output_type": "stream", "name": "stdout", "text": ["of another machine\n"]}]}
+    book |= {"nbformat_minor": 0, "metadata": {"accelerator": "GPU", "colab": {"name": "tutorial.ipynb", "provenance": [], "toc_visible": True, "gpuType": "T4"},
+                                               "kernelspec": {"name": "python3", "display_name": "Python 3"}, "language_info": {"name": "python"}}}
+    path = os.path.join(folder, "tutorial.ipynb")
+    with open(path, "w", encoding="utf-8") as f:
+        json.dump(book, f, indent=2)
+    return path
+
+
+def test_as_colab_exports_it_detached_killed_and_resumed(t):
+    env, folder = {**surroundings(t), **sandbox(t)}, t.dir()
+    book = colab(folder)
+    done = firesteel(folder, "run", book, *ALLOW, "--detach", "--report", "out.ipynb", env=env)
+    assert done.code == 0, done
+    name = done.out.strip()
+    done = firesteel(folder, "wait", name, env=env)
+    assert done.code == 0, done
+    shown = firesteel(folder, "show", name, env=env).out
+    assert "16 cells ok" in shown and "Model prediction for index 100: 6" in shown and "of another machine" not in shown, shown
+    with open(os.path.join(folder, "out.ipynb"), encoding="utf-8") as f:
+        saved = f.read()
+    assert "Model prediction for index 100: 6" in saved and "of another machine" not in saved, saved
+    folder, name = killed(t, book, env, "job state at attempt 0")
+    done = firesteel(folder, "run", book, "--cwd", folder, "--resume", name, *ALLOW, env=env)
+    assert done.code == 3 and "its programs have used the cluster" in done.out and "--redo" in done.out, done
+
+
+def test_made_a_notebook_in_lua(t):
+    folder = t.dir()
+    done = firesteel(folder, "convert", KUBECTL_FORM, "--adopt", "-o", "lua.lua")
+    assert done.code == 0 and "2 of 16 cells with code are Lua" in done.err, done
+    done = firesteel(folder, "run", "lua.lua", "--sandbox", "--allow", "cluster", env=surroundings(t))
+    assert done.code == 0 and "16 cells ok" in done.out and "Model prediction for index 100: 6" in done.out, done
 
 
 def test_through_firesteel(t):
