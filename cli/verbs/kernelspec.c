@@ -171,7 +171,10 @@ static int write_spec(const char *file, cJSON *argv, const char *title, err *e)
     json_set_str(j, "display_name", title);
     json_set_str(j, "interrupt_mode", "message");
     json_set_str(j, "language", "lua");
-    json_set_bool(json_object_at(j, "metadata"), "debugger", false);
+    cJSON *metadata = json_object_at(j, "metadata");
+    json_set_bool(metadata, "debugger", false);
+    cJSON_AddItemToArray(
+        json_array_at(metadata, "supported_encryption"), cJSON_CreateString("curve"));
     json_print_pretty(&text, j, 1);
     buf_char(&text, '\n');
     return path_update(file, text.data, text.len, 0644, e);

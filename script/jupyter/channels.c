@@ -14,6 +14,8 @@ enum {
     LINGER_MS = 200, // for what was sent last
     SEND_MS = 2000,
     FDS_MOST = 5,
+    BIND_TRIES = 20, // of a port that a killed kernel has not given back yet
+    BIND_MS = 100,
     SHOWN_MOST = 20000, // messages of ours that wait for a client which does not read
     HEARTBEAT = CHANNELS,
     SOCKETS,
@@ -107,8 +109,28 @@ channels *channels_open(const char *folder, const char *identity, err *e)
     return c;
 }
 
+static int bind_soon(void *socket, const char *address)
+{
+    int tries = 0;
+    while (zmq_bind(socket, address) < 0) {
+        if (zmq_errno() != EADDRINUSE || ++tries == BIND_TRIES)
+            return -1;
+        poll(NULL, 0, BIND_MS);
+    }
+    return 0;
+}
+
+// Clients need the public key that belongs to it.
+static int encrypt(void *socket, const char *secret_key)
+{
+    if (!secret_key)
+        return 0;
+    set_int(socket, ZMQ_CURVE_SERVER, 1);
+    return zmq_setsockopt(socket, ZMQ_CURVE_SECRETKEY, secret_key, strlen(secret_key) + 1);
+}
+
 // A client that connects anew with the name that it had gets the answers (libzmq's issue 2892).
-static int bind_one(channels *c, size_t i, const char *address)
+static int bind_one(channels *c, size_t i, const char *address, const char *secret_key)
 {
     void *s = c->sockets[i] = zmq_socket(c->context, i == CHANNEL_IOPUB ? ZMQ_XPUB : ZMQ_ROUTER);
     if (!s)
@@ -123,7 +145,7 @@ static int bind_one(channels *c, size_t i, const char *address)
     } else {
         set_int(s, ZMQ_ROUTER_HANDOVER, 1);
     }
-    return zmq_bind(s, address);
+    return encrypt(s, secret_key) < 0 ? -1 : bind_soon(s, address);
 }
 
 channels *channels_bind(const struct channels_places *places, err *e)
@@ -135,7 +157,7 @@ channels *channels_bind(const struct channels_places *places, err *e)
         int number = i == HEARTBEAT ? places->heartbeat : places->numbers[i];
         AUTO_FREE char *address =
             str_fmt("%s://%s%c%d", places->transport, places->ip, files ? '-' : ':', number);
-        if (c->context && bind_one(c, i, address) == 0)
+        if (c->context && bind_one(c, i, address, places->secret_key) == 0)
             continue;
         err_set(e, ERR_FAILED, "cannot listen on %s: %s", address, zmq_strerror(zmq_errno()));
         channels_close(c);

@@ -27,6 +27,7 @@ const char *channel_name(enum channel c);
 // Where a kernel's sockets are, as Jupyter's connection file says it; borrowed.
 struct channels_places {
     const char *transport, *ip;       // "tcp", "127.0.0.1"; "ipc": a path's beginning
+    const char *secret_key;           // of CurveZMQ, in Z85; NULL: nothing is encrypted
     int numbers[CHANNELS], heartbeat; // ports; "ipc": IP-NUMBER is the socket's file
 };
 

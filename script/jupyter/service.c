@@ -225,6 +225,7 @@ static int read_places(const cJSON *file, struct channels_places *p, err *e)
 {
     *p = (struct channels_places){.transport = json_str_or(file, "transport", "tcp"),
         .ip = json_str(file, "ip"),
+        .secret_key = json_str(file, "curve_secretkey"),
         .heartbeat = (int)json_int_or(file, "hb_port", 0)};
     bool all = p->ip && p->heartbeat > 0;
     for (enum channel c = 0; c < CHANNELS; c++) {

@@ -407,6 +407,27 @@ def test_files_over_unix_sockets_and_what_is_no_connection_file(t):
     assert client.execute_interactive("1 + 1", timeout=TIMEOUT, output_hook=lambda m: None)["content"]["status"] == "ok"
 
 
+def test_encrypted(t):
+    places(t)
+    from jupyter_client.manager import KernelManager
+    manager = KernelManager(kernel_name="firesteel", transport_encryption="required")
+    manager.start_kernel(cwd=t.dir())
+    t.after(lambda: manager.shutdown_kernel(now=True))
+    with open(manager.connection_file, encoding="utf-8") as f:
+        assert json.load(f)["curve_secretkey"]
+    client = manager.client()
+    client.start_channels()
+    t.after(client.stop_channels)
+    client.wait_for_ready(timeout=TIMEOUT)
+    assert client.execute_interactive("1 + 1", timeout=TIMEOUT, output_hook=lambda m: None)["content"]["status"] == "ok" and client.is_alive()
+    import zmq  # without the key nobody is heard
+    with zmq.Context() as context, context.socket(zmq.DEALER) as socket:
+        socket.linger = 0
+        socket.connect(f"tcp://127.0.0.1:{manager.shell_port}")
+        socket.send_multipart(client.session.serialize(client.session.msg("kernel_info_request")))
+        assert not socket.poll(1000)
+
+
 def test_kernelspecs(t):
     places(t)
     data = os.environ["JUPYTER_DATA_DIR"]
