@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT
 """torch.run and hvd.run by JobSet, Kubeflow's Trainer and KubeRay, in queues of Kueue. By ./check engines."""
 import json
+import os
 import threading
 
+import tap
 from case_queued import V, queue
 from images import BUSYBOX
-from place import MADE, Place
-from scripts import MEET, ON, with_python
+from place import MADE, REGISTRY, Place
+from scripts import MEET, MOUNTED, ON, with_python
 from tap import eventually
 
 KINDS = MADE + ",jobsets,trainjobs"
@@ -19,14 +21,17 @@ def play(place, script, cells, **rest):
     return place.run(cells, **rest)
 
 
-def runtime(place, name="torch", policy=None):
-    """A TrainingRuntime as Kubeflow's own are, of this machine's busybox."""
+def runtime(place, name="torch", policy=None, mounts=None):
+    """A TrainingRuntime as Kubeflow's own are, of this machine's busybox; with folders of this machine."""
+    folders = [(f"at{i}", *pair) for i, pair in enumerate((mounts or {}).items())]
     place.create({"apiVersion": API, "kind": "TrainingRuntime", "metadata": {"name": name, "labels": {"trainer.kubeflow.org/framework": "torch"}},
                   "spec": {"mlPolicy": {"numNodes": 1, **({"torch": {}} if policy is None else policy)}, "template": {"spec": {"replicatedJobs": [{
                       "name": "node", "template": {"metadata": {"labels": {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}},
                                                    "spec": {"backoffLimit": 0, "template": {"spec": {
                                                        "restartPolicy": "Never", "terminationGracePeriodSeconds": 1,
-                                                       "containers": [{"name": "node", "image": BUSYBOX}]}}}}}]}}}})
+                                                       "volumes": [{"name": n, "hostPath": {"path": path}} for n, _, path in folders],
+                                                       "containers": [{"name": "node", "image": BUSYBOX, "volumeMounts": [
+                                                           {"name": n, "mountPath": at} for n, at, _ in folders]}]}}}}}]}}}})
 
 
 def test_a_script_by_a_jobset_starts_again(t):
@@ -116,4 +121,21 @@ print("loss", job.metrics.loss)
 """)
     giver.join()
     assert V and done.code == 0 and "queue mine" in done.out and "loss\t0.5" in done.out, done
+    place.nothing_left("firesteel/torch", kinds=KINDS)
+
+
+def test_recipe_15_by_a_trainjob(t):
+    """With PyTorch, data and checkpoints of this machine in the runtime's pods."""
+    if tap.sh("/usr/bin/python3", "-c", "import torch").code != 0:
+        raise tap.Skip("Debian's python3-torch is not installed")
+    place = Place(t)
+    os.chmod(place.dir, 0o755)
+    os.makedirs(f"{place.dir}/checkpoints", mode=0o777)
+    runtime(place, mounts={"/data/mnist": f"{tap.SOURCE}/recipes/data/mnist", "/checkpoints": f"{place.dir}/checkpoints", "/etc/alternatives": "/etc/alternatives",
+                           **{f"/{name}": f"/{name}" for name in MOUNTED}})
+    done = place.run(os.path.join(tap.SOURCE, "recipes", "15-torch-trainjob.lua"), "--cwd", place.dir, "--registry", REGISTRY, "-p", "on=trainjob", "-p", "runtime=torch",
+                     "-p", "runtime_kind=TrainingRuntime", "-p", "python=/usr/bin/python3", "-p", "cpu=100m", "-p", "epochs=2", "-p", "samples=15360", timeout=560)
+    assert done.code == 0 and "Running mnist_ddp.py on 2 ranks by a TrainJob..." in done.out, done
+    assert "rank 1 was ended by signal 9 (SIGKILL)" in done.out and "resumed after epoch 1" in done.out, done
+    print("#", next(line.strip() for line in done.out.splitlines() if "val_accuracy: " in line))
     place.nothing_left("firesteel/torch", kinds=KINDS)
