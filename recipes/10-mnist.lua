@@ -24,7 +24,8 @@
 -- %% tags=["parameters"]
 epochs = 5
 executors = 2                     -- executor pods, one rank each
-gpus = 0                          -- for each executor
+gpus = 0                          -- for each executor; the trainer of this recipe uses none
+driver_gpus = 0                   -- for the driver
 core_request = "1"                -- CPUs of each pod; "500m" is half of one
 tag = "firesteel/mnist:latest"    -- goes to --registry's or the context's
 base = nil                        -- an image with Spark; nil: Apache's
@@ -104,6 +105,13 @@ img = image.build { from = spark, add = { "trainer.lua", "data/mnist" }, tag = t
 
 -- %% [markdown]
 -- ## The job
+-- Metrics of the JVMs for Prometheus: `add` the jar of its JMX exporter to the image, and this to the `spec` below. The
+-- operator starts the exporter in driver and executors, and the pods' annotations say where it is.
+--
+--     monitoring:
+--       exposeDriverMetrics: true
+--       exposeExecutorMetrics: true
+--       prometheus: {jmxExporterJar: /work/jmx_prometheus_javaagent.jar, port: 8090}
 
 -- %% The manifest language="yaml" template="sparkapp.yaml"
 -- apiVersion: sparkoperator.k8s.io/v1beta2
@@ -124,6 +132,7 @@ img = image.build { from = spark, add = { "trainer.lua", "data/mnist" }, tag = t
 --     memory: 1g
 --     serviceAccount: spark
 --     annotations: {sidecar.istio.io/inject: "false"}
+--     gpu: {name: nvidia.com/gpu, quantity: ${driver_gpus}}
 --   executor:
 --     instances: ${executors}
 --     cores: 1

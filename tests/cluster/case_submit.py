@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """spark.submit to k8s://: driver and executors are pods, with the real spark-submit of the tests' cache."""
+import glob
 import json
 import os
 import re
@@ -7,6 +8,7 @@ import signal
 import subprocess
 
 from place import NODE, REGISTRY, Place, with_spark
+from sparkdriver import Driver
 from tap import CACHE, FIRESTEEL, PATIENCE, Skip, eventually
 
 VENV = os.path.join(CACHE, "pyspark")
@@ -86,6 +88,46 @@ submit { args = { "fail" } }
     cleaned = clean(place)
     assert cleaned.count("1 pod of the Spark application") == 2, cleaned
     assert eventually(lambda: not pods(place), 40), pods(place)
+
+
+def driver_pod(place, port):
+    """A pod as Spark's driver is one, which no node has and whose address is that of the tests' recorded driver."""
+    place.create({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "inside-driver", "labels": {"spark-role": "driver"}},
+                  "spec": {"schedulerName": "none", "containers": [{"name": "spark-kubernetes-driver", "image": "x:1", "ports": [
+                      {"name": "spark-ui", "containerPort": port}]}]}})
+    status = {"phase": "Running", "podIP": NODE, "podIPs": [{"ip": NODE}]}
+    place.kubectl("patch", "pod", "inside-driver", "--subresource=status", "--type=merge", "-p", json.dumps({"status": status}))
+
+
+def test_what_spark_does_inside_is_asked_through_the_api_server(t):
+    place = Place(t)
+    with Driver("3.5", host=NODE) as driver:
+        driver_pod(place, int(driver.url.rsplit(":", 1)[1]))
+        look = """
+local driver = k8s.get "pods/inside-driver"
+local ok, inside = pcall(driver.inside, driver)
+print(ok, ok and inside.name, ok and inside.stages[2].done)
+print(ok or inside)
+driver:watch()
+firesteel.sleep(4)
+"""
+        done = place.run(look)
+        assert done.code == 0 and "true\tinside\t39" in done.out, done
+        # beside the table of the pod, too
+        assert "Spark inside: 0 of 1 job ended" in shown(place) and "executors of inside, 2 cores" in shown(place), shown(place)
+        # without the right the table of the pod is there, and that it is not shown is told
+        asked = len(driver.asked)
+        place.narrow("admin", "get,list,watch", "pods")
+        done = place.run(look)
+        assert done.code == 0 and "false" in done.out and "pods/proxy" in done.out, done
+        assert len(driver.asked) == asked and "what Spark does inside is not shown: " in shown(place), shown(place)
+
+
+def shown(place):
+    """The records of the place's last run."""
+    journal = max(glob.glob(f"{place.dir}/.firesteel/*.jsonl"), key=os.path.getmtime)
+    with open(journal, encoding="utf-8") as f:
+        return f.read()
 
 
 def clean(place):

@@ -243,6 +243,10 @@ for _, on in ipairs {
   print(select(2, pcall(hvd.run, function() end, { np = 1, on = on })))
 end
 print(select(2, pcall(k8s.jobs, { image = "i", volumes = "data" })))
+print(select(2, pcall(hvd.run, function() end, { np = 1, on = k8s.sparkapp { image = "i", gpu = { gpu = 1 } } })))
+print(select(2, pcall(hvd.run, function() end, { np = 1, on = k8s.sparkapp { image = "i", gpu = 1, task_gpu = 0.7 } })))
+print(select(2, pcall(spark.submit, { "local:///a.py", gpu = 1 })))
+print(select(2, pcall(spark.submit, { "local:///a.py", master = "k8s", task_gpu = 1 })))
 for _, on in ipairs {
   k8s.jobs { image = "i", priority = "high" }, k8s.jobset { image = "i", template = { priorityClassName = "high" } },
   k8s.mpijob { image = "i", template = { spec = { volumes = { { emptyDir = {} } } } } },
@@ -263,6 +267,9 @@ def test_what_an_engine_cannot_be_is_said_before(t):
                   'k8s.jobset: template is a patch of a pod, { spec = { priorityClassName = "high" } }: it has no priorityClassName',
                   "k8s.mpijob: template.spec.volumes[1] has no name", "k8s.sparkapp: template.spec.containers[1] must be a table",
                   "k8s.jobset: a JobSet has a fixed number of pods; elastic jobs run by k8s.jobs",
+                  'k8s.sparkapp: gpu is how many GPUs, 1, or a device and how many, { ["amd.com/gpu"] = 1 }',
+                  "k8s.sparkapp: task_gpu is a number of GPUs, or a part of one up to 0.5", "spark.submit: gpu is for drivers and executors elsewhere",
+                  "spark.submit: task_gpu needs gpu, the GPUs of an executor",
                   'memory = "600m" is in thousandths of a byte, as Kubernetes reads it: "600Mi"'):
         assert words in done.out, (words, done)
     assert "Running" not in done.out, done

@@ -14,11 +14,11 @@ SKEW = "stage 1: one task of 40 took "
 FAILED = " failed: 4 tasks failed: ValueError: bad record 17"
 
 
-def headless(t, source, *options):
+def headless(t, source, *options, env=None, marker=""):
     folder = t.dir()
     with open(f"{folder}/nb.lua", "w", encoding="utf-8") as f:
-        f.write(f"-- %% \n{source}\n")
-    done = sh(FIRESTEEL, "run", "nb.lua", *options, cwd=folder, env={"HOME": folder, "KUBECONFIG": None})
+        f.write(f"-- %% {marker}\n{source}\n")
+    done = sh(FIRESTEEL, "run", "nb.lua", *options, cwd=folder, env={"HOME": folder, "KUBECONFIG": None, **(env or {})})
     return folder, done
 
 
@@ -69,6 +69,35 @@ print(pcall(spark.ui, "{driver.url}", {{ skwe = 3 }}))""")
                  "spark.inside needs one of url, eventlog and pod", "spark.inside expects an application",
                  "every is half a second or more", 'spill is a size, "1 GiB"', "did you mean skew?"):
         assert text in done.out, (text, done)
+
+
+GPUS = """
+spark.submit {{ "local:///a.py", master = "{master}", gpu = 2, driver_gpu = {{ ["amd.com/gpu"] = 1 }}, {more}
+  conf = {{ ["spark.driver.resource.gpu.amount"] = 3 }} }}"""
+
+
+def test_gpus_become_settings_of_spark(t):
+    home = t.dir()
+    os.mkdir(f"{home}/bin")
+    with open(f"{home}/bin/spark-submit", "w", encoding="utf-8") as f:
+        f.write('#!/bin/sh\nprintf "%s\\n" "$@"\n')
+    os.chmod(f"{home}/bin/spark-submit", 0o755)
+    discovery = "/opt/spark/examples/src/main/scripts/getGpusResources.sh"
+    cases = {
+        ("spark://127.0.0.1:1", "task_gpu = 0.25,"): {"executor.resource.gpu.amount=2", "driver.resource.gpu.amount=3", "task.resource.gpu.amount=0.25"},
+        ("k8s", ""): {"executor.resource.gpu.amount=2", "executor.resource.gpu.vendor=nvidia.com", f"executor.resource.gpu.discoveryScript={discovery}",
+                      "driver.resource.gpu.amount=3", "driver.resource.gpu.vendor=amd.com", f"driver.resource.gpu.discoveryScript={discovery}",
+                      "task.resource.gpu.amount=1"},
+        ("spark://127.0.0.1:1", 'gpu_discovery = "/g.sh",'): {
+            "executor.resource.gpu.amount=2", "executor.resource.gpu.discoveryScript=/g.sh", "driver.resource.gpu.amount=3",
+            "driver.resource.gpu.discoveryScript=/g.sh", "task.resource.gpu.amount=1"},
+    }
+    for (master, more), wanted in cases.items():
+        _, done = headless(t, GPUS.format(master=master, more=more), "--sandbox", "--allow", "cluster", env={"SPARK_HOME": home},
+                           marker='Cell effects="cluster"')
+        assert done.code == 0, done
+        said = {line.strip().removeprefix("spark.") for line in done.out.splitlines() if "resource." in line}
+        assert said == wanted, (said ^ wanted, done)
 
 
 def test_it_is_asked_while_somebody_looks_and_not_otherwise(t):

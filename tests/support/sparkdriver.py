@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A driver of Spark on loopback that answers as one was recorded (tests/spark/record.py): Driver(version, "runs")."""
+"""A driver of Spark that answers as one was recorded (tests/spark/record.py): Driver(version, "runs")."""
 import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -17,7 +17,7 @@ def events(version):
 
 
 class Driver:
-    def __init__(self, version="3.5", name="runs"):
+    def __init__(self, version="3.5", name="runs", host="127.0.0.1"):
         self.answers, self.asked, self.page = answers(version, name), [], None
         driver = self
 
@@ -35,9 +35,9 @@ class Driver:
             def log_message(self, *_):
                 pass
 
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server = ThreadingHTTPServer((host, 0), Handler)
         self.server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
+        self.url = f"http://{host}:{self.server.server_address[1]}"
         self.thread = threading.Thread(target=self.server.serve_forever, args=(0.05,))
         self.thread.start()
 

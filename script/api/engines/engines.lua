@@ -167,6 +167,8 @@ local function spark_conf(options, job)
   if #(options.volumes or {}) > 0 then
     core.fail("error", 'k8s.sparkapp: volumes are claims and where they are mounted, { mnist = "/data" }')
   end
+  -- Ranks need no GPU of Spark's: only who asks for its scheduling of GPUs gets it.
+  if options.task_gpu or options.gpu_discovery then core.spark_gpus("k8s.sparkapp", conf, options, true) end
   return core.spark_claims(conf, core.claims("volumes", options.volumes or {}))
 end
 
@@ -191,9 +193,11 @@ local function sparkapp(options, job)
   driver.template, executor.template = template "spark-kubernetes-driver", template "spark-kubernetes-executor"
   driver.secrets = { { name = job.name, path = job.mount.mountPath, secretType = "Generic" } }
   executor.instances = executors
-  if options.gpu then
-    local name, n = next(type(options.gpu) == "table" and options.gpu or { ["nvidia.com/gpu"] = options.gpu })
-    executor.gpu = { name = name, quantity = n }
+  for name, of in pairs { gpu = executor, driver_gpu = driver } do
+    if options[name] then
+      local vendor, kind, n = core.devices("k8s.sparkapp", name, options[name])
+      of.gpu = { name = vendor .. "/" .. kind, quantity = n }
+    end
   end
   return parts.plan(options, job, {
     apiVersion = "sparkoperator.k8s.io/v1beta2", kind = "SparkApplication", metadata = { name = job.name, labels = parts.merged(labels, parts.queue_labels("k8s.sparkapp", options)) },
@@ -232,10 +236,13 @@ parts.describe("k8s.sparkapp", "the tasks of a barrier stage of a SparkApplicati
   queue = "a LocalQueue of Kueue; the SparkApplication has its label",
   template = "a patch of the pods of driver and executors, as of k8s.jobs; the operator hands it to Spark as a pod template",
   cpu = 'what each pod requests, 2 or "500m" (coreRequest)', memory = { 'string="1g"', "of driver and executors, as Spark writes it" },
-  gpu = 'how many GPUs (nvidia.com/gpu) each executor has, or { ["amd.com/gpu"] = 1 }',
+  gpu = 'how many GPUs (nvidia.com/gpu) each executor has, or { ["amd.com/gpu"] = 1 }; firesteel\'s own trainer uses none',
   pull_secrets = "the name of a Secret for the image's registry, or several",
   service_account = { 'string="spark"', "whose rights the driver has to make executors" }, tolerations = false,
   labels = "of the SparkApplication and its pods", volumes = 'claims and where driver and executors mount them, { mnist = "/data" }', volume_mounts = false,
-  after = { env = { { "conf", "table=", "settings of Spark" }, { "java_options", "string=", "of all JVMs; by default such as let them start fast" },
+  after = { gpu = { { "driver_gpu", "any=", "the same of the driver" },
+    { "task_gpu", "number=", "how many GPUs Spark gives a task (spark.task.resource.gpu.amount), with its discovery script; 0.5: two tasks share one" },
+    { "gpu_discovery", "string=", "that script, in the image; that of Apache's images unless it is said" } },
+    env = { { "conf", "table=", "settings of Spark" }, { "java_options", "string=", "of all JVMs; by default such as let them start fast" },
     { "spark_version", 'string="3.5.7"', "that of the image" } } },
 }, "trainer-spark:1")

@@ -301,7 +301,7 @@ local OPTIONS = {
   { "template", "table=", "a patch of the pods, as of k8s.jobs" },
   { "cpu", "any=", 'what each pod requests, 2 or "500m"' },
   { "memory", "string=", 'what each pod requests and may use, "1Gi"' },
-  { "gpu", "any=", 'how many GPUs (nvidia.com/gpu) each pod has, or { ["amd.com/gpu"] = 1 }' },
+  { "gpu", "any=", 'how many GPUs (nvidia.com/gpu) each pod has, or { ["amd.com/gpu"] = 1 }; firesteel\'s own trainer uses none' },
   { "env", "table=", "variables of all pods" },
   { "pull_secrets", "any=", "a Secret for the image's registry, or several" },
   { "pull_policy", "string=", '"Never", "IfNotPresent" or "Always"' },

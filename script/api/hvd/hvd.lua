@@ -202,6 +202,9 @@ local function run_on(packed, options)
   local env = text_map("on.env", on.env) -- beside the plan, which has them: so the journal knows what is secret
   for name, value in pairs(text_map("env", options.env)) do env[name] = value end
   core.print(("Running %d process%s by %s..."):format(np, np == 1 and "" or "es", engine.says))
+  if on.gpu and on.gpu ~= 0 then
+    core.output("stderr", "note: gpu: firesteel's own trainer computes on CPUs; a GPU is held for its pods and stays unused (torch.run has programs that use one)\n")
+  end
   return core.call("hvd.elsewhere", {
     packed = packed, np = np, engine = engine.name, says = engine.says, namespace = on.namespace, plan = plan, env = env,
     start_timeout = core.duration(options.start_timeout or 600),

@@ -87,6 +87,59 @@ function core.spark_claims(conf, claims)
   return conf
 end
 
+-- 2 or { ["amd.com/gpu"] = 2 } → "amd.com", "gpu", 2
+local function devices(what, name, value)
+  local resource, n = "nvidia.com/gpu", value
+  if type(value) == "table" then resource, n = next(value) end
+  local vendor, kind = tostring(resource):match "^([%w.-]+%.[%w.-]+)/([%w.-]+)$"
+  if not vendor or math.type(n) ~= "integer" or n < 0 then
+    core.fail("error", ('%s: %s is how many GPUs, 1, or a device and how many, { ["amd.com/gpu"] = 1 }'):format(what, name))
+  end
+  return vendor, kind, n
+end
+core.devices = devices
+
+-- Where images of Apache's Spark have the script that names the GPUs of a pod: Spark wants one, and it calls nvidia-smi.
+local DISCOVERY = "/opt/spark/examples/src/main/scripts/getGpusResources.sh"
+
+-- Adds Spark's settings for GPUs to those of the cell, which stay as they are. On Kubernetes Spark asks for the devices itself,
+-- so no webhook of an operator is needed; a standalone cluster's workers say what they have.
+function core.spark_gpus(what, conf, options, on_k8s)
+  local kind_of_tasks
+  local function set(name, value)
+    if conf[name] == nil then conf[name] = value end
+  end
+  for _, role in ipairs { "driver", "executor" } do
+    local name = role == "driver" and "driver_gpu" or "gpu"
+    if options[name] ~= nil then
+      local vendor, kind, n = devices(what, name, options[name])
+      local prefix = ("spark.%s.resource.%s."):format(role, kind)
+      if n > 0 then
+        set(prefix .. "amount", tostring(n))
+        if on_k8s then set(prefix .. "vendor", vendor) end
+        if on_k8s or options.gpu_discovery then set(prefix .. "discoveryScript", options.gpu_discovery or DISCOVERY) end
+        if role == "executor" then kind_of_tasks = kind end
+      end
+    end
+  end
+  if options.task_gpu ~= nil and not kind_of_tasks then core.fail("error", what .. ": task_gpu needs gpu, the GPUs of an executor") end
+  if not kind_of_tasks then return conf end
+  local share = options.task_gpu or 1
+  if type(share) ~= "number" or share <= 0 or (share > 0.5 and share ~= math.floor(share)) then
+    core.fail("error", what .. ": task_gpu is a number of GPUs, or a part of one up to 0.5, which tasks share")
+  end
+  set(("spark.task.resource.%s.amount"):format(kind_of_tasks), ("%g"):format(share))
+  return conf
+end
+
+local function with_gpus(conf, options, master)
+  if options.gpu == nil and options.driver_gpu == nil and options.task_gpu == nil then return conf end
+  if master:match "^local" then
+    core.fail("error", ('spark.submit: gpu is for drivers and executors elsewhere; with master = "%s" the program sees the GPUs of this machine by itself'):format(master))
+  end
+  return core.spark_gpus("spark.submit", conf or {}, options, master:match "^k8s" ~= nil)
+end
+
 local function mount(volumes, conf, master)
   if volumes == nil then return conf end
   if not master:match "^k8s" then core.fail("error", "spark.submit: volumes are Kubernetes' (master = \"k8s\")") end
@@ -120,7 +173,7 @@ function spark.submit(options)
   for i, value in ipairs(options.args or {}) do args[i] = word(value, "args") end
   local made = core.call((master:match "^local" or own[master]) and "spark.local" or "spark.submit", {
     app = options[1], master = master, deploy_mode = options.deploy_mode, name = options.name, options = options_of(options),
-    conf = mount(options.volumes, settings(options, "conf"), master), env = settings(options, "env"), args = args, check = options.check, info = options.info,
+    conf = with_gpus(mount(options.volumes, settings(options, "conf"), master), options, master), env = settings(options, "env"), args = args, check = options.check, info = options.info,
     inputs = options.inputs, outputs = options.outputs, ui = inside_of(options.ui),
   })
   return made.left_out and core.said(made, job, "spark.submit") or setmetatable(made, job)
@@ -160,13 +213,17 @@ core.types.application = job
 
 core.api [[
 spark: module -- The real spark-submit, with its own options.
-spark.submit{program, master: string="local[*]", args: list={}, conf: table=, env: table=, volumes: table=, check=true, info=false, ui: boolean|table=true, inputs: list=, outputs: list=, name: string=, class: string=, jars: any=, packages: any=, exclude_packages: any=, repositories: any=, py_files: any=, files: any=, archives: any=, properties_file: string=, deploy_mode: string=, driver_memory: any=, driver_java_options: string=, driver_library_path: string=, driver_class_path: string=, driver_cores: any=, executor_memory: any=, executor_cores: any=, num_executors: any=, total_executor_cores: any=, proxy_user: string=, principal: string=, keytab: string=, queue: string=, supervise=false, verbose=false} -> application
+spark.submit{program, master: string="local[*]", args: list={}, conf: table=, env: table=, volumes: table=, gpu: any=, driver_gpu: any=, task_gpu: number=1, gpu_discovery: string=, check=true, info=false, ui: boolean|table=true, inputs: list=, outputs: list=, name: string=, class: string=, jars: any=, packages: any=, exclude_packages: any=, repositories: any=, py_files: any=, files: any=, archives: any=, properties_file: string=, deploy_mode: string=, driver_memory: any=, driver_java_options: string=, driver_library_path: string=, driver_class_path: string=, driver_cores: any=, executor_memory: any=, executor_cores: any=, num_executors: any=, total_executor_cores: any=, proxy_user: string=, principal: string=, keytab: string=, queue: string=, supervise=false, verbose=false} -> application
   Submits a program and waits for its end; Spark's INFO lines are folded away.
   master: "local[2]", "spark://host:7077", "k8s" (the chosen cluster) or "k8s://https://…"
   args: the program's words
   conf: settings, { ["spark.sql.shuffle.partitions"] = 8 }
   env: variables of driver and executors
   volumes: claims that both mount, { ["mnist"] = "/data" }; with master = "k8s"
+  gpu: how many GPUs (nvidia.com/gpu) each executor has, or { ["amd.com/gpu"] = 1 }: spark.executor.resource.gpu.…
+  driver_gpu: the same of the driver
+  task_gpu: how many a task has; 0.5: two tasks share one. An executor runs no more tasks than its GPUs allow
+  gpu_discovery: the script, in the image, that names a pod's GPUs; on Kubernetes that of Apache's images, which asks nvidia-smi
   check: whether an application that fails is an error
   info: shows the INFO lines
   ui: false shows nothing of what it does inside, and keeps no event log; a table has settings of spark.ui
