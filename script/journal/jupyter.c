@@ -85,6 +85,12 @@ static bool tells_message(const cJSON *lines, const char *message)
 {
     const cJSON *line;
     AUTO_FREE char *first = mem_strndup(message, strcspn(message, "\n"));
+    char *place =
+        strstr(first, ".py, line "); // of Python's SyntaxError: "invalid syntax (12.py, line 3)"
+    while (place && place > first && *place != '(')
+        place--;
+    if (place > first)
+        place[-1] = '\0';
     cJSON_ArrayForEach(line, lines)
     {
         if (cJSON_IsString(line) && strstr(line->valuestring, first))

@@ -4,7 +4,7 @@
 
 usage: kernels.py [--here] [WORD…]    --here: installs nothing, and tries the kernels that the tests have anyway
 
-Installs ipykernel 6, xeus-python and bash_kernel; IRkernel is tried where Debian's r-cran-irkernel is installed. WORD chooses cases whose
+Installs ipykernel 6, xeus-python, bash_kernel and nbclient; IRkernel is tried where Debian's r-cran-irkernel is installed. WORD chooses cases whose
 names contain it (xeus, interrupt).
 """
 import contextlib
@@ -217,4 +217,7 @@ if not HERE:
     install()
 CASES = {f"test_{kernel}_{aspect.__name__[5:]}": case(aspect, kernel) for kernel in KERNELS if not HERE or kernel in ("ipykernel7", "bash")
          for aspect in (case_outputs, case_interrupt, case_question, case_names, case_death, case_ports, case_calls)}
+if not HERE:
+    from executed import test_notebooks_of_nbclient_and_papermill
+    CASES["test_notebooks_of_nbclient_and_papermill"] = test_notebooks_of_nbclient_and_papermill
 run(CASES)

@@ -248,6 +248,20 @@ def test_a_python_notebook_headless(t):
     assert out["metadata"]["kernelspec"] == PYTHON["kernelspec"], out["metadata"]
 
 
+def test_empty_cells_and_syntax_errors_are_as_nbclient_has_them(t):
+    """An empty cell is not counted; the traceback of a SyntaxError has its message once."""
+    needs_kernels()
+    folder = t.dir()
+    write(folder, "n.ipynb", ipynb("1", " \n", "2", ("if", {"tags": ["raises-exception"]})))
+    done = firesteel(folder, "run", "n.ipynb", "--report", "out.ipynb")
+    assert done.code == 0, done
+    with open(os.path.join(folder, "out.ipynb"), encoding="utf-8") as f:
+        cells = json.load(f)["cells"]
+    assert [c["execution_count"] for c in cells] == [1, None, 2, 3], cells
+    trace = plain("\n".join(cells[3]["outputs"][0]["traceback"]))
+    assert trace.count("invalid syntax") == 1 and trace.lstrip().startswith("Cell In[3], line 1"), trace
+
+
 def test_what_is_written_is_what_nbformat_writes(t):
     """Its lines, the order of its keys, to the byte: JupyterLab saves what it has opened without a difference."""
     needs_kernels()

@@ -354,10 +354,16 @@ static void begin_cleanup(kernel *k, execution *x)
         x->timeout_ns = cleanup_limit;
 }
 
+// A cell without code is not counted by a kernel of Jupyter.
+static bool is_counted(const struct plan *p)
+{
+    return p->kind != PLAN_KERNEL || p->text[strspn(p->text, " \t\r\n")];
+}
+
 // The parts of a cell that the Lua thread reads.
 static void set_up(kernel *k, execution *x)
 {
-    x->count = ++k->executed;
+    x->count = is_counted(&x->plan) ? ++k->executed : 0;
     x->turn.redo = is_named(k->options->redo, x);
     x->turn.anew = has_id(k->options->again, x->turn.cell);
     displays_end_of(k->displays, x->turn.cell); // from its last execution
