@@ -18,6 +18,7 @@
 #include "cli/workbench/joining.h"
 #include "cli/workbench/looking.h"
 #include "cli/workbench/rundeeds.h"
+#include "cli/workbench/svgs.h"
 #include "script/journal/file/writer.h"
 #include "tui/term/term.h"
 
@@ -46,6 +47,7 @@ struct workbench {
     struct cli *cli;
     struct term_options terminal;
     album *album;
+    svgs *svgs; // NULL: not made yet
     loop *loop;
     term *term;
     bench *bench;
@@ -442,6 +444,12 @@ static void notify(void *arg, const char *title, const char *words)
         term_notify(w->term, title, words);
 }
 
+static void on_picture(void *arg)
+{
+    redraw_all(arg);
+    present_soon(arg);
+}
+
 static void changed(void *arg)
 {
     present_soon(arg);
@@ -640,6 +648,7 @@ static int open_screen(workbench *w, const struct bench_about *about, err *e)
         bench_notice(w->bench, buf_cstr(&fault));
     AUTO_JSON *greeting = joining_greeting(w->cli, e);
     bench_greets(w->bench, greeting);
+    w->svgs = svgs_new(w->loop, w->album, on_picture, w);
     w->grid = grid_new(80, 24);
     w->frame = loop_timer_new(w->loop, on_frame, w);
     w->wake = loop_timer_new(w->loop, on_wake, w);
@@ -697,6 +706,7 @@ void workbench_close(workbench *w)
         say_farewell(w);
     bench_free(w->past);
     bench_free(w->bench);
+    svgs_free(w->svgs);
     album_free(w->album);
     grid_free(w->grid);
     if (w->loop)

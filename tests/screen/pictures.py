@@ -3,10 +3,12 @@
 """Pictures below cells, on terminals that know kitty's protocol (with placeholders or without), sixels, iTerm2's, or none."""
 import base64
 import json
+import os
+import shutil
 
 from bench import folder
 from picturetty import PictureTerminal, png
-from tap import FIRESTEEL, run, sh
+from tap import FIRESTEEL, Skip, run, sh
 
 RED, BLUE = (255, 0, 0), (0, 0, 255)
 CELLS = '-- %% P\ndisplay.image "p.png"\n\n' + "".join(f"-- %% C{i}\nprint({i})\n\n" for i in range(30))
@@ -255,6 +257,40 @@ def test_through_a_tmux_that_lets_it_pass(t):
         tty.until(lambda: tty.picture() == before)
         tty.press("G")
         tty.until(lambda: not tty.picture())
+
+
+
+SVG = "<svg xmlns='http://www.w3.org/2000/svg' width='200' height='100'><rect width='100' height='100' fill='#f00'/>" \
+      "<rect x='100' width='100' height='100' fill='#00f'/></svg>"
+
+
+def test_an_svg_is_drawn_by_rsvg_convert(t):
+    if not shutil.which("rsvg-convert"):
+        raise Skip("rsvg-convert is not installed")
+    notebook = CELLS.replace('display.image "p.png"', f"display.image([[{SVG}]])")
+    for knows in PROTOCOLS:
+        with terminal(t, knows, notebook) as tty:
+            assert is_whole(shown(tty)), knows
+
+
+def test_an_svg_is_a_line_where_the_program_is_missing_fails_or_never_ends(t):
+    notebook = CELLS.replace('display.image "p.png"', f"display.image([[{SVG}]])")
+    for body in (None, "exit 1", "echo no picture", "cat /dev/zero"):
+        where = t.dir()
+        if body:
+            with open(f"{where}/rsvg-convert", "w", encoding="utf-8") as f:
+                f.write(f"#!/bin/sh\n{body}\n")
+            os.chmod(f"{where}/rsvg-convert", 0o755)
+        for program in ("sh", "echo", "cat"):
+            os.symlink(shutil.which(program), f"{where}/{program}")
+        with terminal(t, "kitty", notebook, env={"PATH": where}) as tty:
+            tty.see("idle")
+            tty.press("C-e")
+            tty.see("image (")
+            tty.rest(0.5)
+            assert not tty.picture(), (body, tty.text())
+            tty.press("q")
+            assert tty.end() == 0
 
 
 run(globals())
