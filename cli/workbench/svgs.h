@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// SVGs as PNGs for the album, by rsvg-convert where it is installed: one child after the other, each
-// bounded in time, size of the picture and output. It reads the SVG from a pipe, so it loads no
-// other file. Owned by its caller; loop and album are borrowed.
+// SVGs as PNGs for the album, by rsvg-convert where it is installed: one child after the other,
+// each bounded in time, size of the picture and output. It reads the SVG from a pipe, so it loads
+// no other file. Owned by its caller; loop and album are borrowed.
 #pragma once
 #include "base/loop/loop.h"
 #include "tui/picture/album.h"

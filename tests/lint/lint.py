@@ -60,7 +60,7 @@ LAYERS = {
     "tui/config": ["tui/edit"],
     "tui/term": ["base/loop", "tui/grid", "tui/picture", "tui/edit/key.h", "tui/edit/mouse.h"],
     "tui/part": ["tui/grid", "tui/picture", "tui/edit", "tui/syntax", "script/journal/file/spool.h",
-                 "script/journal/text.h"],
+                 "script/journal/html_table.h", "script/journal/text.h"],
     "tui/bench": ["tui/grid", "tui/picture", "tui/config", "tui/edit", "tui/syntax", "tui/part", "script/notebook",
                   "script/journal", "script/protocol", "base/loop"],
     # of the bench, only the headers that tui/bench/view.h lists, never its private one

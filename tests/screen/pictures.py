@@ -4,6 +4,7 @@
 import base64
 import json
 import os
+import re
 import shutil
 
 from bench import folder
@@ -291,6 +292,23 @@ def test_an_svg_is_a_line_where_the_program_is_missing_fails_or_never_ends(t):
             assert not tty.picture(), (body, tty.text())
             tty.press("q")
             assert tty.end() == 0
+
+
+
+def test_a_table_of_pandas_is_a_table(t):
+    """As pandas leaves a DataFrame: below the cell, and on the full screen, where it can be sorted."""
+    html = ('<table border="1" class="dataframe"><thead><tr style="text-align: right;"><th></th><th>name</th><th>loss</th></tr></thead>'
+            '<tbody><tr><th>0</th><td>adam</td><td>0.5</td></tr><tr><th>1</th><td>sgd</td><td>12.25</td></tr></tbody></table>')
+    notebook = f'-- %% T\ndisplay {{ ["text/plain"] = "plain words", ["text/html"] = [[{html}]] }}\n'
+    with terminal(t, "", notebook) as tty:
+        tty.see("idle")
+        tty.press("C-e")
+        tty.until(lambda: any(re.search(r"│ 1  sgd +12\.25$", row) for row in tty.rows()))
+        tty.rest()
+        assert any(re.search(r"│ +name +loss$", row) for row in tty.rows()) and "│ plain" not in tty.text(), tty.text()
+        assert any(re.search(r"│ 0  adam +0\.5$", row) for row in tty.rows()), tty.text()
+        tty.press("O", "\t")
+        tty.until(lambda: "sgd" in tty.text() and "table" in tty.rows()[0])
 
 
 run(globals())

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/text/utf8.h"
+#include "script/journal/html_table.h"
 #include "tui/grid/layout.h"
 #include "tui/grid/look.h"
 #include "tui/grid/plot.h"
@@ -394,12 +395,21 @@ static bool canvas_picture(struct canvas *c, const cJSON *bundle)
     return true;
 }
 
+// The table that other programs have left as HTML, new.
+static cJSON *read_table(const cJSON *bundle)
+{
+    const char *html = json_str(bundle, "text/html");
+    return html ? html_table_read(html) : NULL;
+}
+
 void canvas_bundle(struct canvas *c, const cJSON *bundle, bool live, int limit)
 {
     const char *plain = json_str_or(bundle, "text/plain", "");
     const cJSON *table = json_get(bundle, KIND("pods"));
     table = table ? table : json_get(bundle, KIND("events"));
     table = table ? table : json_get(bundle, KIND("table"));
+    AUTO_JSON *read = table ? NULL : read_table(bundle);
+    table = read ? read : table;
     if (json_bool_or(table, "folded", false))
         canvas_folded(c, table, live);
     else if (cJSON_IsArray(json_get(table, "rows")))

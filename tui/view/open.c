@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "script/journal/html_table.h"
 #include "tui/bench/views.h"
 #include "tui/part/curves.h"
 
@@ -34,6 +35,7 @@ static const struct {
     {KIND("progress"), "progress", FIT_CHART},
     {KIND("plot"), "plot", FIT_CHART},
     {KIND("log"), "log", FIT_LOG},
+    {"text/html", "table", FIT_TABLE},
 };
 
 static size_t kind_of(const cJSON *bundle)
@@ -41,6 +43,10 @@ static size_t kind_of(const cJSON *bundle)
     size_t i = 0;
     while (i < ARRAY_LEN(kinds) && !json_get(bundle, kinds[i].mime))
         i++;
+    if (i < ARRAY_LEN(kinds) && str_eq(kinds[i].mime, "text/html")) {
+        AUTO_JSON *table = html_table_read(json_str_or(bundle, kinds[i].mime, ""));
+        return table ? i : ARRAY_LEN(kinds);
+    }
     bool elsewhere = i < ARRAY_LEN(kinds) && kinds[i].fit == FIT_LOG &&
                      !json_get(json_get(bundle, kinds[i].mime), "spool");
     return elsewhere ? ARRAY_LEN(kinds) : i; // its lines are part of the cell's text

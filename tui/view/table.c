@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/text/utf8.h"
+#include "script/journal/html_table.h"
 #include "tui/bench/cluster/objectedit.h"
 #include "tui/bench/cluster/objectlogs.h"
 #include "tui/bench/cluster/objectshell.h"
@@ -36,7 +37,9 @@ struct table_view {
     struct sheet sheet;
     char *order;  // the column that orders it as soon as it is there, from a table before it; NULL
     bool reverse; // the other way round
-    cJSON *with;  // of a table of the desk, a peek: what it was asked for with; else NULL
+    cJSON *read;  // made of the display's HTML; NULL: it has a table of ours
+    unsigned read_updates;
+    cJSON *with; // of a table of the desk, a peek: what it was asked for with; else NULL
 };
 
 // The keys' requests to a display.
@@ -62,7 +65,20 @@ static const struct output *output_of(const struct table_view *v)
 static const cJSON *table_of(const struct table_view *v)
 {
     const struct output *o = output_of(v);
-    return o ? open_table(o->data) : NULL;
+    const cJSON *table = o ? open_table(o->data) : NULL;
+    return table ? table : v->read;
+}
+
+// A table that another program has left as HTML does not change, or it is another one.
+static void read_html(struct table_view *v)
+{
+    const struct output *o = output_of(v);
+    const char *html = o && !open_table(o->data) ? json_str(o->data, "text/html") : NULL;
+    if (html && v->read && v->read_updates == o->updates)
+        return;
+    cJSON_Delete(STEAL(v->read));
+    v->read = html ? html_table_read(html) : NULL;
+    v->read_updates = o ? o->updates : 0;
 }
 
 static void remember_row(struct table_view *v)
@@ -105,6 +121,7 @@ static void keep_order(struct table_view *v)
 
 static void load(struct table_view *v)
 {
+    read_html(v);
     const cJSON *table = table_of(v);
     if (table)
         tabledata_load(v->data, table);
@@ -651,6 +668,7 @@ static void done(view *view_)
     if (v->with)
         remote_drop(view_->bench, v->display);
     cJSON_Delete(v->with);
+    cJSON_Delete(v->read);
     filter_done(&v->filter);
     sheet_done(&v->sheet);
     tabledata_free(v->data);

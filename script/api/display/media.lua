@@ -97,7 +97,7 @@ end
 
 core.api [[
 display.image(source, {alt: string=})
-  Shows a PNG, JPEG, GIF, WebP or SVG: a file by its name, or its bytes. The workbench shows PNG and JPEG as pictures (doc/terminal.md), other terminals and types are a line with name and size; reports have the image.
+  Shows a PNG, JPEG, GIF, WebP or SVG: a file by its name, or its bytes. The workbench shows PNG and JPEG, and SVG where rsvg-convert is installed, as pictures (doc/terminal.md); other terminals and types are a line with name and size; reports have the image.
   alt: what it is called
   errors: what is no image, and one of more than 4 MB
   example:
