@@ -13,7 +13,7 @@ import time
 import unittest
 
 from foreign import VENV, ipynb, needs_kernels, write
-from tap import FIRESTEEL, PATIENCE, eventually, owned, processes, run, sh
+from tap import FIRESTEEL, PATIENCE, Skip, eventually, owned, processes, run, sh
 
 # the clients are in the tests' environment of Python
 if os.path.exists(os.path.join(VENV, "versions")) and sys.prefix != VENV:
@@ -35,6 +35,13 @@ def places(t):
 def install(name, *options):
     done = sh(FIRESTEEL, "kernelspec", "install", "--name", name, *options)
     assert done.code == 0, done
+
+
+def needs(program):
+    """A program of Jupyter's that ipykernel does not bring along."""
+    with open(os.path.join(VENV, "versions"), encoding="utf-8") as f:
+        if program not in f.read():
+            raise Skip(f"{program} is not in the cache, which an older tests/support/tool-jupyter has made")
 
 
 class Client:
@@ -108,6 +115,7 @@ class Client:
 
 def test_what_jupyter_kernel_test_wants(t):
     places(t)
+    needs("jupyter_kernel_test")
     os.environ["VIRTUAL_ENV"] = VENV
     t.after(lambda: os.environ.pop("VIRTUAL_ENV", None))
     import jupyter_kernel_test
@@ -370,6 +378,7 @@ def test_a_killed_session_is_a_dead_kernel(t):
 
 def test_nbconvert_and_nbclient(t):
     places(t)
+    needs("nbconvert")
     folder = t.dir()
     write(folder, "x.ipynb", ipynb("x = 41", "x + 1", "display.table { {a = 1} }", "error 'bad'", metadata=LUA))
     jupyter = os.path.join(VENV, "bin", "jupyter")
