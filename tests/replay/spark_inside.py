@@ -100,6 +100,29 @@ def test_gpus_become_settings_of_spark(t):
         assert said == wanted, (said ^ wanted, done)
 
 
+def test_who_keeps_an_event_log_keeps_it(t):
+    """Settings of others are not replaced; without any, and unless ui = false, the run has its own log."""
+    home = t.dir()
+    os.makedirs(f"{home}/bin")
+    os.makedirs(f"{home}/conf")
+    with open(f"{home}/bin/spark-submit", "w", encoding="utf-8") as f:
+        f.write('#!/bin/sh\nprintf "%s\\n" "$@"\n')
+    os.chmod(f"{home}/bin/spark-submit", 0o755)
+    with open(f"{home}/own.conf", "w", encoding="utf-8") as f:
+        f.write("spark.eventLog.enabled true\n")
+
+    def sets(more):
+        _, done = headless(t, f'spark.submit {{ "local:///a.py", {more} }}', env={"SPARK_HOME": home})
+        assert done.code == 0, done
+        return "spark.eventLog.dir=file://" in done.out
+
+    assert sets("") and not sets("ui = false")
+    assert not sets('["conf"] = { ["spark.eventLog.dir"] = "s3a://logs" }')
+    assert not sets(f'properties_file = "{home}/own.conf"')
+    os.rename(f"{home}/own.conf", f"{home}/conf/spark-defaults.conf")
+    assert not sets("")
+
+
 def test_it_is_asked_while_somebody_looks_and_not_otherwise(t):
     sock = os.path.join(t.dir(), "kernel.sock")
     with Driver() as driver:

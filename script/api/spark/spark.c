@@ -26,7 +26,10 @@
 
 #include <string.h>
 
-enum { GRACE_MS = 4000 }; // Spark's shutdown hooks tell master and executors
+enum {
+    PROPERTIES_MAX = 1 << 20,
+    GRACE_MS = 4000
+}; // Spark's shutdown hooks tell master and executors
 #define LOOK_EVERY (10 * CLOCK_SEC)
 #define LOOK_OWN   (CLOCK_SEC / 2)
 #define KILL_IN    (30 * CLOCK_SEC)
@@ -127,12 +130,26 @@ static int open_submission(struct submission *s, cJSON *conf, err *e)
     return 0;
 }
 
+// The text of the cell's own file of settings, if it has one: it may set what we would.
+static void add_properties(const struct submission *s, buf *out)
+{
+    const cJSON *word;
+    cJSON_ArrayForEach(word, json_get(s->args, "options"))
+    {
+        if (!str_eq(cJSON_GetStringValue(word), "--properties-file") || !cJSON_IsString(word->next))
+            continue;
+        AUTO_FREE char *path = path_join(call_cwd(s->call), word->next->valuestring);
+        path_read(path, out, PROPERTIES_MAX, NULL);
+    }
+}
+
 // After the settings are there: what is shown of the inside adds its own.
 static int open_inside(struct submission *s, cJSON *conf, err *e)
 {
     AUTO_BUF defaults = {0};
     bool pod = s->on_k8s && s->cluster_mode, here = !s->cluster_mode;
     spark_defaults(call_env(s->call), &defaults);
+    add_properties(s, &defaults);
     if (spark_inside_open(&s->inside, s->call, s->args, conf, buf_cstr(&defaults), here, e) < 0)
         return -1;
     if (pod)
