@@ -23,7 +23,7 @@ enum {
 static int64_t number(const cJSON *j, const char *name)
 {
     int64_t n = json_int_or(j, name, 0);
-    return n > 0 ? n : 0;
+    return n <= 0 ? 0 : n < SPARK_MOST ? n : SPARK_MOST;
 }
 
 // ---- application, executors

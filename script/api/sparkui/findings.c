@@ -63,7 +63,7 @@ static const char *plural(int64_t n)
 
 static void add_duration(buf *out, int64_t ms)
 {
-    duration_format(out, ms * CLOCK_MS);
+    duration_format(out, (ms < SPARK_MOST ? ms : SPARK_MOST) * CLOCK_MS);
 }
 
 // Did the task that took longest read so much more than the others that this is why? Of REST only

@@ -175,7 +175,7 @@ static int64_t time_of(const cJSON *j, const char *name)
 static int64_t count_of(const cJSON *j, const char *name)
 {
     int64_t n = json_int_or(j, name, 0);
-    return n > 0 ? n : 0;
+    return n <= 0 ? 0 : n < SPARK_MOST_ADDED ? n : SPARK_MOST_ADDED;
 }
 
 static enum spark_is state_named(const char *name, enum spark_is otherwise)
@@ -196,7 +196,8 @@ static enum spark_is state_named(const char *name, enum spark_is otherwise)
 static int64_t quantile(const cJSON *list, int i)
 {
     double value = 0;
-    return json_number(cJSON_GetArrayItem(list, i), &value) && value > 0 && value < 9e18
+    return json_number(cJSON_GetArrayItem(list, i), &value) && value > 0 &&
+                   value < (double)SPARK_MOST
                ? (int64_t)value
                : 0;
 }

@@ -28,6 +28,11 @@ extern const char *const spark_state_names[];
 // At most so many jobs, stages, executors and queries are kept; older ones that have ended go.
 enum { SPARK_KEPT = 2000 };
 
+// What is read from outside is bounded, so that no sum of it overflows: bytes and counts of a task,
+// and wall ms up to the year 2248; of what the driver has added up, a thousand times as much.
+#define SPARK_MOST       (INT64_C(1) << 43)
+#define SPARK_MOST_ADDED (INT64_C(1) << 50)
+
 // How the tasks of a stage that ended well differ: 0 where it is not known.
 struct spark_spread {
     int64_t median_ms, max_ms;     // how long they took

@@ -47,6 +47,7 @@ static void put_bytes(cJSON *cells, int64_t bytes, buf *text)
 
 static void put_ms(cJSON *cells, int64_t ms, buf *text)
 {
+    ms = ms < SPARK_MOST ? ms : SPARK_MOST;
     if (ms > 0)
         duration_format(text, (ms < 10000 ? ms : ms / 1000 * 1000) * CLOCK_MS);
     put(cells, text);
