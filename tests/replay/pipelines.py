@@ -115,6 +115,24 @@ flow:run()''', 'effects="cluster"'))
     assert k.code == 0 and k.text().index("it succeeds") < k.text().index("and the next"), (k.of("error"), k.text())
 
 
+def test_a_step_in_a_queue_with_a_patched_pod(t):
+    k = headless(t, sandbox(t), cell("""flow = pipeline { "patched", steps = {
+  prep = { call = function() return { name = "team" } end },
+  look = { image = "host", command = "echo colour=$COLOUR", queue = "${prep.name}-a", priority = "urgent",
+           template = { metadata = { labels = { cost = "${prep.name}" } }, spec = { containers = { { env = { { name = "COLOUR", value = "red" } } } } } },
+           outputs = { colour = { log = "colour=(%S+)" } } },
+} }
+flow:run()
+expect(flow:output("look", "colour")):equals "red"
+job = k8s.list("jobs", { selector = "firesteel/step=look" })[1]
+print(job.metadata.labels["kueue.x-k8s.io/queue-name"], job.metadata.labels["kueue.x-k8s.io/priority-class"],
+  job.spec.template.metadata.labels["kueue.x-k8s.io/queue-name"], job.spec.template.metadata.labels.cost)
+print(select(2, pcall(function() flow:argo() end)))
+print(select(2, pcall(pipeline, { "wrong", steps = { one = { call = print, queue = "mine" } } })))""", 'effects="cluster"'))
+    assert k.code == 0 and "team-a\turgent\tnil\tteam" in k.text(), (k.of("error"), k.text())
+    assert "give the pod of a step its queue" in k.text() and "queue is for steps with an image" in k.text(), k.text()
+
+
 def test_a_step_sees_volumes(t):
     k = headless(t, sandbox(t), cell("""k8s.apply { apiVersion = "v1", kind = "Secret", metadata = { name = "login" }, stringData = { word = "open" } }
 k8s.apply { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "rates" }, data = { rate = "0.5" } }

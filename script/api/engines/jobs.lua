@@ -186,7 +186,7 @@ local function network_policy(job)
 end
 
 local parts = { merged = merged, pod_template = pod_template, job_spec = job_spec, queue_labels = queue_labels, template_of = template_of,
-  resources_of = resources_of, network_policy = network_policy, port = PORT }
+  patched = patched, resources_of = resources_of, network_policy = network_policy, port = PORT }
 core.engine_parts = parts
 
 -- How many executors, and the ranks that each takes.

@@ -219,6 +219,9 @@ local function container(make, step, place, given)
   if step.namespace and step.namespace ~= make.flow.namespace then
     refuse(make, step, ("run a pod in the namespace %s"):format(step.namespace), "apply a Job there, or give the whole pipeline that namespace")
   end
+  for _, option in ipairs { "queue", "priority", "template" } do
+    if given[option] then refuse(make, step, ("give the pod of a step its %s"):format(option), "apply a Job that has it, or run the pipeline with flow:run()") end
+  end
   local command = given.command
   if type(command) == "string" then command = { "sh", "-c", command } end
   local made = { image = tostring(words(make, step, place, given.image)),

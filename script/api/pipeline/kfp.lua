@@ -87,7 +87,7 @@ local function spec_of(self, step, parameters, used)
   end
   local own = { reaches = step.reaches, timeout = step.timeout, namespace = step.namespace, outputs = step.outputs }
   if step.kind == "apply" then own.apply = fill(core.pipeline.text(self, step)) end
-  for _, field in ipairs { "image", "command", "args", "env", "volumes" } do own[field] = fill(step[field]) end
+  for _, field in ipairs { "image", "command", "args", "env", "volumes", "queue", "priority", "template" } do own[field] = fill(step[field]) end
   own.with = step.with and fill(step.with)
   for name in pairs(step.with or {}) do used[name] = nil end
   spec.step = own

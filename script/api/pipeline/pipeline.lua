@@ -11,7 +11,7 @@ local options_of_pipeline = { steps = 1, timeout = 1, namespace = 1 }
 local options_of_step = {
   apply = 1, image = 1, trainer = 1, call = 1, delete = 1, use = 1, command = 1, args = 1, env = 1, after = 1, with = 1, when = 1,
   retries = 1, timeout = 1, each = 1, at_once = 1, outputs = 1, reaches = 1, namespace = 1,
-  volumes = 1,
+  volumes = 1, queue = 1, priority = 1, template = 1,
 }
 local KINDS = { "apply", "image", "trainer", "call", "delete", "use" }
 local SOURCES = { field = 1, file = 1, log = 1, metric = 1 }
@@ -79,6 +79,8 @@ local TYPES = {
   each = { table = 1, string = 'a list, or an output that is one: "${prep.shards}"' }, namespace = { string = "a text" }, reaches = { string = "a state" },
   image = { string = "the name of an image" }, command = { table = 1, string = "a text or a list" }, args = { table = "a list" },
   volumes = { table = 'a table of places: { ["/data"] = "pvc/sales" }' },
+  queue = { string = "a LocalQueue of Kueue" }, priority = { string = "a WorkloadPriorityClass of Kueue" },
+  template = { table = 'a patch of the pod: { spec = { priorityClassName = "high" } }' },
   trainer = { table = 1, string = "a file, or the options of trainer.run" }, use = { string = 'a template and one of its steps: "refit/train"' },
 }
 
@@ -108,6 +110,9 @@ local function check_types(self, step)
     fail(self, name, 'use is a template and one of its steps: "refit/train"')
   end
   check_volumes(self, step)
+  for _, option in ipairs { "queue", "priority", "template" } do
+    if step[option] ~= nil and step.kind ~= "image" then fail(self, name, "%s is for steps with an image; of others the manifest says it", option) end
+  end
   if step.command and step.kind ~= "image" then fail(self, name, "command is for steps with an image") end
   local retries = step.retries or 0
   if math.type(retries) ~= "integer" or retries < 0 then fail(self, name, "retries is a number from 0 on") end
@@ -244,7 +249,7 @@ local function read_uses(self, step)
     uses(text, each)
   end
   each_text(step.with, look)
-  each_text({ core.pipeline.text(self, step), step.image, step.command, step.args, step.env, step.volumes,
+  each_text({ core.pipeline.text(self, step), step.image, step.command, step.args, step.env, step.volumes, step.queue, step.template,
     type(step.trainer) ~= "function" and step.trainer or nil, step.each }, look)
   if step.when and not step.exit then
     look(step.when)

@@ -156,11 +156,14 @@ function kinds.image(flow, step, env, record)
   for name, value in pairs(flow.labels or {}) do labels[name] = value end
   record.earlier = record.earlier or {} -- of the attempts before, for a step that deletes
   table.move(record.handles or {}, 1, #(record.handles or {}), #record.earlier + 1, record.earlier)
+  local parts, what = core.engine_parts, ("pipeline %s: step %s"):format(flow.name, step.name)
+  local pod = { metadata = { labels = labels }, spec = { restartPolicy = "Never", containers = core.array { container }, volumes = volumes } }
+  local patch = parts.template_of(what, { template = filled(step.template, env, step.name) }, "main")
+  local queue = parts.queue_labels(what, { queue = filled(step.queue, env, step.name), priority = step.priority })
   record.handles = { k8s.create(core.our_pods {
     apiVersion = "batch/v1", kind = "Job",
-    metadata = { generateName = ("%s-%s-"):format(flow.name, step.name:lower():gsub("_", "-")), labels = labels },
-    spec = { backoffLimit = 0, template = { metadata = { labels = labels }, spec = {
-      restartPolicy = "Never", containers = { container }, volumes = volumes } } },
+    metadata = { generateName = ("%s-%s-"):format(flow.name, step.name:lower():gsub("_", "-")), labels = parts.merged(labels, queue) },
+    spec = { backoffLimit = 0, template = patch and parts.patched(pod, patch) or pod },
   }, { namespace = step.namespace or flow.namespace }) }
   reach(step, record.handles, flow.timeout)
 end
