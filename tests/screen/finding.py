@@ -164,4 +164,25 @@ def test_git_compares_cells_of_an_ipynb(t):
     assert wrong.code == 2 and "nothing.ipynb" in wrong.err, wrong
 
 
+ALIKE = """-- %% Alike
+print("nee" .. "dle")
+print("")
+for i = 1, 15 do print("filler " .. i) end
+print("nee" .. "dle")
+"""
+
+
+def test_of_lines_that_are_alike_the_one_that_is_meant_is_shown(t):
+    with workbench(folder(t, ALIKE), size="80x12") as s:
+        s.keys("C-e")
+        s.wait("│ filler")
+        s.keys("/")
+        s.type("needle")
+        s.wait("1 of 2")
+        s.wait("│ filler 2")  # the first one, though an empty line stands behind it
+        assert "filler 15" not in "\n".join(s.screen()), s.screen()
+        s.keys("Esc")
+        leave(s)
+
+
 run(globals())

@@ -45,6 +45,12 @@ static const text *output_of(bench *b, size_t i)
     return d->told;
 }
 
+size_t search_output_lines(bench *b, size_t i)
+{
+    const text *t = i < slot_count(b) ? output_of(b, i) : NULL;
+    return t ? text_lines(t) : 0;
+}
+
 const char *search_output_line(bench *b, size_t i, size_t line, size_t *n)
 {
     const text *t = i < slot_count(b) ? output_of(b, i) : NULL;

@@ -25,4 +25,5 @@ int place_compare(const struct place *a, const struct place *b);
 // The words of an output's line, "" when there is no such line; borrowed until the cell's next
 // output. They are kept until search_forget.
 const char *search_output_line(bench *b, size_t i, size_t line, size_t *n);
+size_t search_output_lines(bench *b, size_t i); // how many there are
 void search_forget(bench *b);

@@ -37,12 +37,14 @@ void notebook_look_nowhere(struct notebook_view *v)
 // several lines are alike they are counted from the end, as the drawing has the end of a long one.
 static int output_row(bench *b, size_t i, size_t line, int width)
 {
-    size_t n, alike = 0, others = line;
+    size_t n, alike = 0, lines = search_output_lines(b, i);
     AUTO_FREE char *words = mem_strdup(search_output_line(b, i, line, &n));
     const grid *out = output_grid(b, i, width);
-    size_t m;
-    for (const char *other; *(other = search_output_line(b, i, ++others, &m)) || m;)
-        alike += m == n && memcmp(other, words, n) == 0;
+    for (size_t other = line + 1; other < lines; other++) {
+        size_t m;
+        const char *what = search_output_line(b, i, other, &m);
+        alike += m == n && memcmp(what, words, n) == 0;
+    }
     for (int y = out ? grid_area(out).h : 0; y-- > 0;) {
         AUTO_BUF row = {0};
         grid_row_text(out, y, &row);
