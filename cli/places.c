@@ -9,8 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#ifdef __x86_64__
+#if defined __x86_64__
 #define LOADER "ld-linux-x86-64.so.2"
+#elif defined __aarch64__
+#define LOADER "ld-linux-aarch64.so.1"
 #else
 #define LOADER "ld.so" // there are no bundles for other machines (base/start/start.h)
 #endif

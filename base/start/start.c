@@ -12,44 +12,46 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#ifdef __x86_64__
-
-// rdx holds the function that ld.so wants to be called at exit; it is 0 when Linux starts the
-// program directly.
-__asm__(".pushsection .text.firesteel_start,\"ax\",@progbits\n"
-        ".balign 16\n"
-        ".ascii \"" START_MARK "\"\n"
-        ".globl firesteel_start\n"
-        ".hidden firesteel_start\n"
-        ".type firesteel_start, @function\n"
-        "firesteel_start:\n"
-        "    endbr64\n"
-        "    test %rdx, %rdx\n"
-        "    jnz 1f\n"
-        "    xor %ebp, %ebp\n"
-        "    mov %rsp, %rbx\n"
-        "    mov %rsp, %rdi\n"
-        "    and $-16, %rsp\n"
-        "    call firesteel_find_loader\n"
-        "    mov %rbx, %rsp\n"
-        "    xor %edx, %edx\n"
-        "    jmp *%rax\n"
-        "1:  jmp _start\n"
-        ".size firesteel_start, . - firesteel_start\n"
-        ".popsection\n");
-
 void _start(void) __attribute__((visibility("hidden")));
 uint64_t firesteel_find_loader(uint64_t *stack) __attribute__((visibility("hidden"), used));
 
+#define BEGIN_START                                                                                \
+    ".pushsection .text.firesteel_start,\"ax\",%progbits\n"                                        \
+    ".balign 16\n"                                                                                 \
+    ".ascii \"" START_MARK "\"\n"                                                                  \
+    ".globl firesteel_start\n"                                                                     \
+    ".hidden firesteel_start\n"                                                                    \
+    ".type firesteel_start, %function\n"                                                           \
+    "firesteel_start:\n"
+#define END_START                                                                                  \
+    ".size firesteel_start, . - firesteel_start\n"                                                 \
+    ".popsection\n"
+
+// A register holds the function that ld.so wants to be called at exit; it is 0 when Linux starts
+// the program directly.
+#if defined __x86_64__
+
+__asm__(BEGIN_START "    endbr64\n"
+                    "    test %rdx, %rdx\n"
+                    "    jnz 1f\n"
+                    "    xor %ebp, %ebp\n"
+                    "    mov %rsp, %rbx\n"
+                    "    mov %rsp, %rdi\n"
+                    "    and $-16, %rsp\n"
+                    "    call firesteel_find_loader\n"
+                    "    mov %rbx, %rsp\n"
+                    "    xor %edx, %edx\n"
+                    "    jmp *%rax\n"
+                    "1:  jmp _start\n" END_START);
+
 enum {
     WRITE = 1,
-    OPEN = 2,
     CLOSE = 3,
     MMAP = 9,
-    MPROTECT = 10,
     PREAD = 17,
     EXIT = 60,
-    READLINK = 89
+    OPENAT = 257,
+    READLINKAT = 267,
 };
 
 static long call(long number, long a, long b, long c, long d, long e, long f)
@@ -63,12 +65,49 @@ static long call(long number, long a, long b, long c, long d, long e, long f)
     return result;
 }
 
+#elif defined __aarch64__
+
+// The jump is through x16, which `bti c` at the loader's entry allows.
+__asm__(BEGIN_START "    hint #34\n" // bti c
+                    "    cbnz x0, 1f\n"
+                    "    mov x29, xzr\n"
+                    "    mov x30, xzr\n"
+                    "    mov x0, sp\n"
+                    "    bl firesteel_find_loader\n"
+                    "    mov x16, x0\n"
+                    "    mov x0, xzr\n"
+                    "    mov x30, xzr\n"
+                    "    br x16\n"
+                    "1:  b _start\n" END_START);
+
+enum {
+    OPENAT = 56,
+    CLOSE = 57,
+    WRITE = 64,
+    PREAD = 67,
+    READLINKAT = 78,
+    EXIT = 93,
+    MMAP = 222,
+};
+
+static long call(long number, long a, long b, long c, long d, long e, long f)
+{
+    register long x8 __asm__("x8") = number, x0 __asm__("x0") = a, x1 __asm__("x1") = b,
+                     x2 __asm__("x2") = c, x3 __asm__("x3") = d, x4 __asm__("x4") = e,
+                     x5 __asm__("x5") = f;
+    __asm__ volatile("svc #0"
+                     : "+r"(x0)
+                     : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
+                     : "memory");
+    return x0;
+}
+
 #else
-#error "meson.build asks for this on x86_64 alone"
+#error "meson.build asks for this on x86_64 and aarch64 alone"
 #endif
 
 enum { PATH_MOST = 4096, SEGMENTS_MOST = 16, NOT_PERMITTED = 1 };
-static const uint64_t PAGE = 4096;
+static uint64_t page; // the size that this kernel uses
 
 static size_t length(const char *s)
 {
@@ -103,7 +142,7 @@ static char *append(char *to, char *end, const char *text)
 // `name`: as seen from the folder of this program.
 static void beside(char path[PATH_MOST], const char *name)
 {
-    long n = call(READLINK, (long)"/proc/self/exe", (long)path, PATH_MOST - 1, 0, 0, 0);
+    long n = call(READLINKAT, AT_FDCWD, (long)"/proc/self/exe", (long)path, PATH_MOST - 1, 0, 0);
     if (n <= 0)
         fail("/proc/self/exe", " cannot be read: is /proc mounted?\n");
     char *end = path + n;
@@ -130,25 +169,20 @@ static long map(
     return result;
 }
 
-static int protection(const ElfW(Phdr) * p)
-{
-    return (p->p_flags & PF_R ? 1 : 0) | (p->p_flags & PF_W ? 2 : 0) | (p->p_flags & PF_X ? 4 : 0);
-}
-
 // Zeroes the memory after the file's bytes, to the end of the page: the loader relies on it.
 static void map_rest(const char *path, uint64_t base, const ElfW(Phdr) * p, int prot)
 {
     uint64_t zero = base + p->p_vaddr + p->p_filesz, end = base + p->p_vaddr + p->p_memsz;
-    uint64_t page = (zero + PAGE - 1) & ~(PAGE - 1);
-    for (volatile char *c = (volatile char *)zero; (uint64_t)c < page; c++)
+    uint64_t next = (zero + page - 1) & ~(page - 1);
+    for (volatile char *c = (volatile char *)zero; (uint64_t)c < next; c++)
         *c = 0;
-    if (end > page)
-        map(path, page, end - page, prot, MAP_PRIVATE | MAP_FIXED | MAP_ANONYMOUS, -1, 0);
+    if (end > next)
+        map(path, next, end - next, prot, MAP_PRIVATE | MAP_FIXED | MAP_ANONYMOUS, -1, 0);
 }
 
 static void map_segment(int fd, const char *path, uint64_t base, const ElfW(Phdr) * p)
 {
-    uint64_t within = p->p_vaddr & (PAGE - 1);
+    uint64_t within = p->p_vaddr & (page - 1);
     int prot =
         (p->p_flags & PF_R ? 1 : 0) | (p->p_flags & PF_W ? 2 : 0) | (p->p_flags & PF_X ? 4 : 0);
     map(path, base + p->p_vaddr - within, within + p->p_filesz, prot, MAP_PRIVATE | MAP_FIXED, fd,
@@ -162,7 +196,7 @@ static uint64_t map_loader(const char *path, uint64_t *entry)
 {
     ElfW(Ehdr) head;
     ElfW(Phdr) segments[SEGMENTS_MOST];
-    int fd = (int)call(OPEN, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0, 0);
+    int fd = (int)call(OPENAT, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
     if (fd < 0)
         fail(path, " cannot be opened; unpack the archive again, and move the folder as a whole\n");
     read_at(fd, path, 0, &head, sizeof head);
@@ -190,25 +224,27 @@ static ElfW(auxv_t) * find(ElfW(auxv_t) * list, uint64_t type)
     return list;
 }
 
-// Makes the segment a PT_INTERP, which the loader looks for. Changes the copy in memory, not the
-// file.
-static void become_usual(ElfW(Phdr) * list, size_t n, ElfW(Phdr) * mine)
+// Gives the loader a copy of the segments' list in which `mine` is a PT_INTERP, as it looks for.
+// The loader computes where the program is from where its list is, by the copy's PT_PHDR.
+static void become_usual(ElfW(auxv_t) * vector, const ElfW(Phdr) * list, size_t n,
+    const ElfW(Phdr) * mine, uint64_t base)
 {
-    uint64_t from = (uint64_t)list & ~(PAGE - 1), end = (uint64_t)(list + n);
-    int before = PROT_READ;
-    for (size_t i = 0; i < n; i++)
-        if (list[i].p_type == PT_LOAD && !list[i].p_offset)
-            before = protection(&list[i]);
-    if (call(MPROTECT, (long)from, (long)(end - from), PROT_READ | PROT_WRITE, 0, 0, 0))
-        fail("this program", " cannot change itself in memory\n");
-    mine->p_type = PT_INTERP;
-    call(MPROTECT, (long)from, (long)(end - from), before, 0, 0, 0);
+    ElfW(Phdr) *copy = (ElfW(Phdr) *)map("this program", 0, n * sizeof *list,
+        PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    for (size_t i = 0; i < n; i++) {
+        copy[i] = list[i];
+        if (&list[i] == mine)
+            copy[i].p_type = PT_INTERP;
+        if (list[i].p_type == PT_PHDR)
+            copy[i].p_vaddr = (uint64_t)copy - base;
+    }
+    find(vector, AT_PHDR)->a_un.a_val = (uint64_t)copy;
 }
 
 // The name of the loader.
 static const char *take_name(ElfW(auxv_t) * vector)
 {
-    ElfW(Phdr) *list = (ElfW(Phdr) *)find(vector, AT_PHDR)->a_un.a_val, *mine = NULL;
+    const ElfW(Phdr) *list = (const ElfW(Phdr) *)find(vector, AT_PHDR)->a_un.a_val, *mine = NULL;
     size_t n = find(vector, AT_PHNUM)->a_un.a_val;
     uint64_t base = 0;
     for (size_t i = 0; i < n; i++) {
@@ -219,7 +255,7 @@ static const char *take_name(ElfW(auxv_t) * vector)
     }
     if (!mine)
         fail("this program", " names no loader; install it again\n");
-    become_usual(list, n, mine);
+    become_usual(vector, list, n, mine, base);
     return (const char *)(base + mine->p_vaddr);
 }
 
@@ -240,6 +276,7 @@ uint64_t firesteel_find_loader(uint64_t *stack)
     while (*env)
         env++;
     ElfW(auxv_t) *list = (ElfW(auxv_t) *)(env + 1);
+    page = find(list, AT_PAGESZ)->a_un.a_val;
     uint64_t entry;
     beside(path, take_name(list));
     find(list, AT_BASE)->a_un.a_val = map_loader(path, &entry);

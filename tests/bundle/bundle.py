@@ -21,6 +21,7 @@ import time
 sys.path[:0] = [os.path.join(os.environ.get("FIRESTEEL_SOURCE", os.getcwd()), "tests", name) for name in ("support", "debian13")]
 import bare
 import debian13
+import distroot
 
 MOST = 22_000_000  # bytes of the archive that everybody needs; 20 are wanted
 MNIST = "share/firesteel/recipes/10-mnist.lua"
@@ -33,9 +34,9 @@ print("ranks " .. table.concat(r:ranks(), " "))
 
 def make():
     """The folder with the archives."""
-    debian13.make_root(["build", "run"])
+    debian13.ROOT.make("build", "run")
     debian13.build("/build/quick", "-Dtests=false")
-    made = f"{debian13.ROOT}/build/quick/bundle"
+    made = f"{debian13.ROOT.path}/build/quick/bundle"
     sums = []
     for _ in range(2):
         done = debian13.inside("ninja", "-C", "/build/quick", "bundle")
@@ -50,13 +51,13 @@ def make():
 
 def root_of(name):
     """A bare root, in the cache."""
-    root = os.path.join(debian13.CACHE, "bare-" + name)
+    root = os.path.join(distroot.CACHE, "bare-" + name)
     if name == "busybox":
         shutil.rmtree(root, ignore_errors=True)
         os.makedirs(root)
         return bare.busybox_root(root)
     if not os.path.exists(root):
-        subprocess.run(["mmdebstrap", "--variant=minbase", "--quiet", "--dpkgopt=force-unsafe-io", name, root + ".new", debian13.MIRROR], check=True)
+        subprocess.run(["mmdebstrap", "--variant=minbase", "--quiet", "--dpkgopt=force-unsafe-io", name, root + ".new", distroot.MIRROR], check=True)
         os.rename(root + ".new", root)
     shutil.rmtree(os.path.join(root, "joe"), ignore_errors=True)
     return root
@@ -126,7 +127,7 @@ def cost(*argv, times=30):
 
 def figures(made):
     """Beside kubectl, and euporie and k9s where they are installed: what is fetched, and what --version costs."""
-    folder = os.path.join(debian13.CACHE, "bare-figures")
+    folder = os.path.join(distroot.CACHE, "bare-figures")
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
     program = f"{folder}/{bare.unpack(made, folder)}/bin/firesteel"
@@ -144,8 +145,8 @@ def figures(made):
 
 if os.geteuid() != 0:
     sys.exit("./check bundle makes roots of Debian, which only root can")
-os.makedirs(debian13.CACHE, exist_ok=True)
-with open(debian13.ROOT + ".lock", "w", encoding="ascii") as lock:
+os.makedirs(distroot.CACHE, exist_ok=True)
+with open(debian13.ROOT.path + ".lock", "w", encoding="ascii") as lock:
     fcntl.flock(lock, fcntl.LOCK_EX)
     archives = make()
 for path in sorted(glob.glob(archives + "/*.tar.zst")):

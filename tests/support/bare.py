@@ -9,9 +9,8 @@ from tap import BUILD, Skip, sh
 USER = 1000
 
 
-def busybox_root(folder):
+def busybox_root(folder, busybox=shutil.which("busybox")):
     """Nothing but a static busybox: no C library, no terminfo, no locale, no /etc."""
-    busybox = shutil.which("busybox")
     if not busybox:
         raise Skip("busybox-static is not installed")
     os.makedirs(f"{folder}/bin")
