@@ -4,7 +4,7 @@ import json
 
 import images
 import tap
-from place import Place
+from place import Place, pod
 
 
 def job(seconds, cpu, memory):
@@ -46,3 +46,26 @@ job:delete()
     assert done.code == 0, done
     run = json.loads(tap.sh(tap.FIRESTEEL, "runs", "-o", "json", cwd=place.dir, env=place.env).out)[0]
     assert "cpu_hours" not in run, run
+
+
+def test_who_holds_the_gpus(t):
+    """Of nodes that no kubelet runs; GPUs are an extended resource in their status."""
+    place = Place(t)
+    name = place.namespace
+    size = {"cpu": "8", "memory": "32Gi", "pods": "10", "nvidia.com/gpu": "8"}
+    t.after(lambda: place.kubectl("delete", "node", name, "--ignore-not-found"))
+    place.kubectl("create", "-f", "-", input=json.dumps({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": {"mine": name}}}))
+    place.kubectl("patch", "node", name, "--subresource=status", "--type=merge", "-p", json.dumps({"status": {"capacity": size, "allocatable": size}}))
+    trains = pod("trains", "sleep", "600", resources={"requests": {"cpu": "2"}, "limits": {"nvidia.com/gpu": "6"}})
+    trains["spec"]["nodeName"] = name
+    t.after(lambda: place.kubectl("delete", "pod", "trains", "--force", "--ignore-not-found"))
+    place.create(trains)
+    done = place.run(f'''
+-- %% Nodes
+nodes = k8s.nodes {{ selector = "mine={name}" }}
+gpu = nodes[1].devices["nvidia.com/gpu"]
+print("gpus", #nodes, gpu.asked, gpu.all, nodes[1].holders[1].name, nodes[1].cpu.asked, nodes[1].state)
+print(nodes)
+''')
+    assert done.code == 0 and "gpus\t1\t6\t8\ttrains\t2\tNotReady" in done.out, done
+    assert "6/8 nvidia.com/gpu" in done.out and f"{name}/trains 6" in done.out, done

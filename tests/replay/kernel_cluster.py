@@ -128,6 +128,19 @@ def test_an_object_tells_why_it_does_not_go_on(t):
         'k8s.why("configmap/no")').error["message"]
 
 
+def test_nodes_tell_what_is_asked_of_them(t):
+    k = Kernel(t, "", *GRANTED, env=sandbox(t))
+    text = '''k8s.create { apiVersion = "v1", kind = "Pod", metadata = { name = "asks" }, spec = { containers = { { name = "c", image = "host", command = { "sleep", "600" },
+  resources = { requests = { cpu = "250m", memory = "64Mi" } } } } } }
+expect(k8s.get("pod/asks")):reaches("Running", "1m")
+nodes = k8s.nodes()
+print(#nodes, nodes[1].cpu.asked, nodes[1].memory.asked, #nodes[1].holders, nodes[1].state)
+print(nodes)'''
+    r = k.run(text, 'effects="cluster" timeout="2m"')
+    assert r.state == "ok" and r.out.startswith("1\t0.25\t67108864\t0\tReady\n"), r
+    assert "CPU ASKED" in r.out and "HELD BY" in r.out and "0.25/" in r.out, r
+
+
 def test_what_differs_from_the_last_good_run_is_told(t):
     """A job that ends well, and the same notebook with another parameter: its cell fails, and the card says what is different."""
     env, cwd = sandbox(t), t.dir()

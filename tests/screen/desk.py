@@ -190,6 +190,16 @@ def test_namespaces_and_contexts_are_lists(t):
         assert "/default" in s.screen()[-1], "the cells stay where they are: " + text(s)
 
 
+def test_nodes_and_who_holds_their_gpus(t):
+    with made(t) as s:
+        opens(s, "gpus", "CPU ASKED", "HELD BY")
+        s.wait("firesteel-sandbox")
+        s.keys("d")
+        s.wait("Unschedulable:")
+        s.keys("q q")
+        s.wait("COMMAND")
+
+
 def test_marked_rows_are_deleted_together(t):
     with made(t) as s:
         opens(s, "cm -l of=desk", "3 rows")

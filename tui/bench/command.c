@@ -123,6 +123,11 @@ static void do_context(bench *b, const char *words, bool force)
         desk_contexts(b);
 }
 
+static void do_gpus(bench *b, const char *words, bool force)
+{
+    desk_gpus(b);
+}
+
 static void replace(bench *b, const char *words, bool all)
 {
     if (b->top->ops == &notebook_view_ops)
@@ -200,6 +205,7 @@ static const struct command {
     {"ns", true, do_namespace,
         "ns NAME: tables are from that namespace (-A: from all); ns: the list of them"},
     {"ctx", true, do_context, "ctx NAME: tables are from that cluster; ctx: the list of contexts"},
+    {"gpus", false, do_gpus, "the nodes, what pods have asked of them, and who holds their GPUs"},
     {"explain", true, do_explain, "the fields of its kind; explain spec.template: one of them"},
 };
 

@@ -288,6 +288,16 @@ void desk_contexts(bench *b)
         ask(b, "contexts", (struct opening){.with = cJSON_CreateObject()});
 }
 
+void desk_gpus(bench *b)
+{
+    cJSON *with = cJSON_CreateObject();
+    json_set_str(with, "context", b->desk.context);
+    if (remote_ready(b, false))
+        ask(b, "nodes", (struct opening){.with = with});
+    else
+        cJSON_Delete(with);
+}
+
 static void set(char **field, const char *value)
 {
     char *copy = mem_strdup(value && *value ? value : NULL);

@@ -33,3 +33,5 @@ size_t desk_kinds(bench *b, const char *typed, struct desk_kind *out, size_t mos
 bool desk_kinds_known(const bench *b);
 // The list of contexts.
 void desk_contexts(bench *b);
+// The nodes, what pods have asked of them, and who holds their GPUs.
+void desk_gpus(bench *b);

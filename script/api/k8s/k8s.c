@@ -597,6 +597,7 @@ const struct display_action k8s_actions[] = {
     {"explain", "k8s.explain", NULL, "field"},
     {"table", "k8s.watch", .alone = true},
     {"contexts", "k8s.contexts", .alone = true},
+    {"nodes", "k8s.nodes", .alone = true},
     {"kinds", "k8s.kinds", .alone = true},
     {0},
 };
