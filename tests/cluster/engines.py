@@ -18,7 +18,8 @@ metrics: {bindAddress: "0"}
 webhook: {port: 9443}
 leaderElection: {leaderElect: false}
 integrations: {frameworks: [batch/job, kubeflow.org/mpijob, jobset.x-k8s.io/jobset, trainer.kubeflow.org/trainjob, ray.io/rayjob,
-  ray.io/raycluster]}
+  ray.io/raycluster, sparkoperator.k8s.io/sparkapplication]}
+featureGates: {SparkApplicationIntegration: true}
 """
 # name: folder of its manifests, namespace, Deployment
 ENGINES = {"jobset": ("default", "jobset-system", "jobset-controller-manager"),

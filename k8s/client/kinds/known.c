@@ -48,6 +48,18 @@ bool known_is(const cJSON *object, const char *group, const char *kind)
            (!version || is_group(group, version, known_group(version)));
 }
 
+bool known_is_suspended(const cJSON *object)
+{
+    const struct known *row = known_of(object);
+    return row && row->suspend && cJSON_IsTrue(json_path(object, row->suspend));
+}
+
+const char *known_name(const cJSON *object)
+{
+    const char *name = json_path_str(object, "metadata.name");
+    return name ? name : "?";
+}
+
 size_t known_part(const char **at, const char **part)
 {
     if (!*at)

@@ -47,6 +47,10 @@ const struct known *known_of(const cJSON *object);
 const struct known *known_find(const char *group, const char *kind);
 // Is the object of this kind of this group? Also when it does not tell its group.
 bool known_is(const cJSON *object, const char *group, const char *kind);
+// Is it the object's own field (suspend) that keeps it from starting?
+bool known_is_suspended(const cJSON *object);
+// metadata.name, "?" if it has none.
+const char *known_name(const cJSON *object);
 // The length of the group in an apiVersion: 0 for "v1".
 size_t known_group(const char *api_version);
 // All rows, the person's first.

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "k8s/client/state/condition.h"
 #include "k8s/client/state/container.h"
 #include "k8s/client/state/state.h"
 
@@ -17,17 +18,6 @@ static void say(buf *why, const char *text)
 {
     if (why && text)
         buf_add(why, text, strcspn(text, "\r\n"));
-}
-
-static const cJSON *condition(const cJSON *object, const char *type)
-{
-    const cJSON *c;
-    cJSON_ArrayForEach(c, json_path(object, "status.conditions"))
-    {
-        if (str_eq(json_str(c, "type"), type))
-            return c;
-    }
-    return NULL;
 }
 
 bool sick_recently(int64_t at, int64_t now)
@@ -119,7 +109,7 @@ static enum sickness pod_sick(const cJSON *pod, int64_t now, buf *why)
     bool failed = str_eq(phase, "Failed"), is_over = failed || str_eq(phase, "Succeeded");
     const cJSON *sick = container_first(pod, is_sick);
     enum sickness is = sick ? container(sick, is_over, why) : SICK_NOT;
-    const cJSON *scheduled = condition(pod, "PodScheduled");
+    const cJSON *scheduled = condition_find(pod, "PodScheduled");
     struct pod_row row;
     pod_row(pod, &row);
     if (is)
@@ -140,13 +130,13 @@ static enum sickness pod_sick(const cJSON *pod, int64_t now, buf *why)
         return row.is_ready ? SICK_RESTARTED : SICK_NOT_READY;
     }
     if (!row.is_ready)
-        say(why, json_str(condition(pod, "Ready"), "message"));
+        say(why, json_str(condition_find(pod, "Ready"), "message"));
     return row.is_ready ? SICK_NOT : SICK_NOT_READY;
 }
 
 static enum sickness node_sick(const cJSON *node, buf *why)
 {
-    const cJSON *ready = condition(node, "Ready");
+    const cJSON *ready = condition_find(node, "Ready");
     if (!ready || is_false(ready)) {
         say(why, ready ? json_str(ready, "message") : "it has not said that it is ready");
         return SICK_CRASHING;

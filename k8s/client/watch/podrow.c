@@ -3,6 +3,7 @@
 // pkg/printers/internalversion/printers.go.
 #include "base/clock.h"
 #include "base/str.h"
+#include "k8s/client/state/condition.h"
 #include "k8s/client/state/state.h"
 
 #include <stdio.h>
@@ -19,17 +20,6 @@ struct tally {
 static void set_status(struct tally *t, const char *text)
 {
     str_fit(t->status, sizeof t->status, text);
-}
-
-static const cJSON *condition(const cJSON *pod, const char *type)
-{
-    const cJSON *c;
-    cJSON_ArrayForEach(c, json_path(pod, "status.conditions"))
-    {
-        if (str_eq(json_str(c, "type"), type))
-            return c;
-    }
-    return NULL;
 }
 
 // "Completed", "Signal:9", "ExitCode:3".
@@ -119,8 +109,9 @@ static void containers(struct tally *t, const cJSON *pod)
         }
     }
     if (str_eq(t->status, "Completed") && has_running)
-        set_status(t,
-            str_eq(json_str(condition(pod, "Ready"), "status"), "True") ? "Running" : "NotReady");
+        set_status(t, str_eq(json_str(condition_find(pod, "Ready"), "status"), "True")
+                          ? "Running"
+                          : "NotReady");
 }
 
 static void deletion(struct tally *t, const cJSON *pod)
@@ -151,11 +142,11 @@ void pod_row(const cJSON *pod, struct pod_row *row)
     const char *phase = json_path_str(pod, "status.phase");
     const char *reason = json_path_str(pod, "status.reason");
     set_status(&t, reason && *reason ? reason : phase ? phase : "Pending");
-    if (str_eq(json_str(condition(pod, "PodScheduled"), "reason"), "SchedulingGated"))
+    if (str_eq(json_str(condition_find(pod, "PodScheduled"), "reason"), "SchedulingGated"))
         set_status(&t, "SchedulingGated");
     t.total = cJSON_GetArraySize(json_path(pod, "spec.containers")) + sidecars(pod);
     init_containers(&t, pod);
-    if (!t.initializing || str_eq(json_str(condition(pod, "Initialized"), "status"), "True"))
+    if (!t.initializing || str_eq(json_str(condition_find(pod, "Initialized"), "status"), "True"))
         containers(&t, pod);
     deletion(&t, pod);
     *row = (struct pod_row){.is_ready = t.ready >= t.total,

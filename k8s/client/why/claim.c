@@ -3,24 +3,19 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "k8s/client/kinds/known.h"
 #include "k8s/client/text/cause.h"
 
 #include <string.h>
 
 #define DEFAULT_CLASS "storageclass.kubernetes.io/is-default-class"
 
-static const char *name_of(const cJSON *object)
-{
-    const char *name = json_path_str(object, "metadata.name");
-    return name ? name : "?";
-}
-
 static const cJSON *class_named(const cJSON *classes, const char *name)
 {
     const cJSON *class;
     cJSON_ArrayForEach(class, classes)
     {
-        if (str_eq(name_of(class), name))
+        if (str_eq(known_name(class), name))
             return class;
     }
     return NULL;
@@ -32,7 +27,7 @@ static void list_classes(const cJSON *classes, buf *out)
     cJSON_ArrayForEach(class, classes)
     {
         const cJSON *notes = json_path(class, "metadata.annotations");
-        buf_fmt(out, "%s%s%s", class->prev->next ? ", " : "", name_of(class),
+        buf_fmt(out, "%s%s%s", class->prev->next ? ", " : "", known_name(class),
             str_eq(json_str(notes, DEFAULT_CLASS), "true") ? " (the default)" : "");
     }
 }
@@ -72,8 +67,8 @@ static bool say_claim(const cJSON *claim, const struct why_facts *f, struct why 
     bool lost = str_eq(phase, "Lost");
     if (!lost && !str_eq(phase, "Pending"))
         return false;
-    buf_fmt(&w->what, "claim %s ", name_of(claim));
-    buf_fmt(&w->seen, "claim %s is %s", name_of(claim), phase);
+    buf_fmt(&w->what, "claim %s ", known_name(claim));
+    buf_fmt(&w->seen, "claim %s is %s", known_name(claim), phase);
     if (lost) {
         buf_fmt(&w->what, "has lost its volume %s: what was on it is gone", volume ? volume : "");
         buf_str(&w->next, "make the claim anew; the data have to come from elsewhere");

@@ -5,13 +5,15 @@
 #include "base/str.h"
 #include "k8s/client/describe/events.h"
 #include "k8s/client/kinds/known.h"
+#include "k8s/client/state/condition.h"
 #include "k8s/client/state/state.h"
 #include "k8s/client/why/whypod.h"
 
 #include <string.h>
 
 enum {
-    NODES_ASKED = 5, // one by one
+    NODES_ASKED = 5,
+    CLAIMS_ASKED = 5, // one by one
     NODES_LISTED = 200,
     RELATIVES = 500, // objects of one kind that are looked through
     OWNERS = 60,     // that are asked for, of a kind of which nothing is known
@@ -56,12 +58,6 @@ static cJSON *get(struct looking *l, const char *kind, const char *ns, const cha
 static const char *uid_of(const cJSON *object)
 {
     return json_path_str(object, "metadata.uid");
-}
-
-static const char *name_of(const cJSON *object)
-{
-    const char *name = json_path_str(object, "metadata.name");
-    return name ? name : "?";
 }
 
 static bool is_pod(const cJSON *object)
@@ -268,13 +264,7 @@ static cJSON *ask_warnings(struct looking *l, const cJSON *pods, const cJSON *re
 
 static const cJSON *placed(const cJSON *pod)
 {
-    const cJSON *c;
-    cJSON_ArrayForEach(c, json_path(pod, "status.conditions"))
-    {
-        if (str_eq(json_str(c, "type"), "PodScheduled"))
-            return c;
-    }
-    return NULL;
+    return condition_find(pod, "PodScheduled");
 }
 
 static bool is_pending(const cJSON *pod)
@@ -317,12 +307,12 @@ static bool finds_no_node(const cJSON *pod)
     return is_pending(pod) && str_eq(json_str(placed(pod), "status"), "False");
 }
 
-static bool has_node(const cJSON *nodes, const char *name)
+static bool has_named(const cJSON *objects, const char *name)
 {
-    const cJSON *node;
-    cJSON_ArrayForEach(node, nodes)
+    const cJSON *one;
+    cJSON_ArrayForEach(one, objects)
     {
-        if (str_eq(name_of(node), name))
+        if (str_eq(known_name(one), name))
             return true;
     }
     return false;
@@ -335,7 +325,7 @@ static void add_node_of(struct looking *l, const cJSON *pod, cJSON *nodes, err *
                *phase = json_path_str(pod, "status.phase");
     bool over = str_eq(phase, "Succeeded") || str_eq(phase, "Failed");
     if (!name || over || e->code || cJSON_GetArraySize(nodes) >= NODES_ASKED ||
-        has_node(nodes, name))
+        has_named(nodes, name))
         return;
     cJSON *node = get(l, "nodes", NULL, name, e);
     if (node)
@@ -380,7 +370,8 @@ static void add_claims_of(struct looking *l, const cJSON *pod, cJSON *claims, er
     cJSON_ArrayForEach(volume, json_path(pod, "spec.volumes"))
     {
         const char *name = json_path_str(volume, "persistentVolumeClaim.claimName");
-        cJSON *claim = name ? get(l, "persistentvolumeclaims", l->ns, name, e) : NULL;
+        bool asks = name && !has_named(claims, name) && cJSON_GetArraySize(claims) < CLAIMS_ASKED;
+        cJSON *claim = asks ? get(l, "persistentvolumeclaims", l->ns, name, e) : NULL;
         if (claim)
             cJSON_AddItemToArray(claims, claim);
     }
@@ -469,13 +460,6 @@ static cJSON *volcano_holders(struct looking *l, const cJSON *relatives)
     return holders;
 }
 
-// Is it the object's own word that keeps it from starting?
-static bool is_suspended(const cJSON *object)
-{
-    const struct known *row = known_of(object);
-    return row && row->suspend && cJSON_IsTrue(json_path(object, row->suspend));
-}
-
 static bool names_queue(const cJSON *object)
 {
     return json_str(json_path(object, "metadata.labels"), "kueue.x-k8s.io/queue-name") != NULL;
@@ -490,8 +474,8 @@ static cJSON *ask_holders(struct looking *l, const cJSON *pods, const cJSON *rel
         return own;
     }
     cJSON *volcano = volcano_holders(l, relatives);
-    bool waits = is_suspended(l->object) || names_queue(l->object);
-    if (volcano->child || !waits || (pods && pods->child && !is_suspended(l->object)))
+    bool waits = known_is_suspended(l->object) || names_queue(l->object);
+    if (volcano->child || !waits || (pods && pods->child && !known_is_suspended(l->object)))
         return volcano;
     cJSON_Delete(volcano);
     cJSON *found = kueue_holders(l, &why);
@@ -535,7 +519,7 @@ static cJSON *ask_place(struct looking *l, const cJSON *holders)
         const cJSON *items = json_get(all, "items"), *item;
         cJSON_ArrayForEach(item, items)
         {
-            if (!str_eq(name_of(item), name_of(holder)))
+            if (!str_eq(known_name(item), known_name(holder)))
                 continue;
             cJSON *place = cJSON_Duplicate(item, true);
             json_set_int(place, "of", cJSON_GetArraySize(items));
@@ -571,7 +555,7 @@ static void ask_log(struct looking *l, const cJSON *pods, int64_t now, buf *log)
     bool previous = false;
     if (!spark && !(end = whypod_silent_end(pod, &container, &previous)))
         return;
-    l->from->log(l->from->arg, l->ns, name_of(pod), container, previous, log);
+    l->from->log(l->from->arg, l->ns, known_name(pod), container, previous, log);
     if (log->len)
         note(l, "the last lines of its log", &(err){0});
 }

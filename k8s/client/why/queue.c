@@ -5,29 +5,13 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "k8s/client/kinds/known.h"
+#include "k8s/client/state/condition.h"
 #include "k8s/client/state/state.h"
 #include "k8s/client/text/cause.h"
 
 #include <string.h>
 
 #define QUEUE_LABEL "kueue.x-k8s.io/queue-name"
-
-static const char *name_of(const cJSON *object)
-{
-    const char *name = json_path_str(object, "metadata.name");
-    return name ? name : "?";
-}
-
-static const cJSON *condition(const cJSON *object, const char *type)
-{
-    const cJSON *c;
-    cJSON_ArrayForEach(c, json_path(object, "status.conditions"))
-    {
-        if (str_eq(json_str(c, "type"), type))
-            return c;
-    }
-    return NULL;
-}
 
 static bool is(const cJSON *condition, const char *status)
 {
@@ -39,22 +23,13 @@ static bool has_reason(const cJSON *condition, const char *reason)
     return condition && str_eq(json_str(condition, "reason"), reason);
 }
 
-static void add_age(buf *out, const char *since, int64_t now)
-{
-    int64_t at;
-    if (since && clock_parse_rfc3339(since, &at, NULL) == 0 && at <= now) {
-        buf_str(out, " for ");
-        duration_age(out, now - at);
-    }
-}
-
 static void see_condition(const cJSON *object, const cJSON *c, int64_t now, buf *seen)
 {
-    buf_fmt(seen, "%s %s: %s is %s", json_str_or(object, "kind", "?"), name_of(object),
+    buf_fmt(seen, "%s %s: %s is %s", json_str_or(object, "kind", "?"), known_name(object),
         json_str_or(c, "type", "?"), json_str_or(c, "status", "?"));
     if (*json_str_or(c, "reason", ""))
         buf_fmt(seen, " (%s)", json_str(c, "reason"));
-    add_age(seen, json_str(c, "lastTransitionTime"), now);
+    condition_age(seen, json_str(c, "lastTransitionTime"), now);
 }
 
 // ---- Kueue
@@ -73,7 +48,7 @@ static const cJSON *queue_of(const struct why_facts *f, const char *kind)
 // "Job second"
 static void add_who(const struct why_facts *f, buf *what)
 {
-    buf_fmt(what, "%s %s", json_str_or(f->object, "kind", "?"), name_of(f->object));
+    buf_fmt(what, "%s %s", json_str_or(f->object, "kind", "?"), known_name(f->object));
 }
 
 static void add_queue(const struct why_facts *f, const cJSON *workload, buf *what)
@@ -82,7 +57,7 @@ static void add_queue(const struct why_facts *f, const cJSON *workload, buf *wha
     const cJSON *own = queue_of(f, "LocalQueue");
     const char *cluster = json_path_str(own, "spec.clusterQueue");
     buf_fmt(what, "queue %s", local ? local : "?");
-    if (cluster && str_eq(name_of(own), local))
+    if (cluster && str_eq(known_name(own), local))
         buf_fmt(what, " (ClusterQueue %s)", cluster);
 }
 
@@ -108,7 +83,7 @@ static void list_queues(const struct why_facts *f, buf *next)
     cJSON_ArrayForEach(queue, f->queues)
     {
         if (str_eq(json_str(queue, "kind"), "LocalQueue"))
-            buf_fmt(&names, "%s%s", names.len ? ", " : "", name_of(queue));
+            buf_fmt(&names, "%s%s", names.len ? ", " : "", known_name(queue));
     }
     if (names.len)
         buf_fmt(next, "name one that is there (label " QUEUE_LABEL "): %s", buf_cstr(&names));
@@ -162,8 +137,8 @@ static bool is_deactivated(const cJSON *evicted)
 static bool say_evicted(
     const struct why_facts *f, const cJSON *workload, int64_t now, struct why *w)
 {
-    const cJSON *c = condition(workload, "Evicted");
-    const cJSON *quota = condition(workload, "QuotaReserved");
+    const cJSON *c = condition_find(workload, "Evicted");
+    const cJSON *quota = condition_find(workload, "QuotaReserved");
     if (!is(c, "True") || is(quota, "True"))
         return false;
     bool off = is_deactivated(c);
@@ -185,7 +160,7 @@ static bool say_evicted(
             "find out who or what did that (too many tries, or by hand); then "
             "k8s.patch(\"workloads/"
             "%s\", {spec = {active = true}})",
-            name_of(workload));
+            known_name(workload));
     else if (preempted)
         buf_str(&w->next, "wait: it is admitted again when there is room; a higher priority "
                           "(label kueue.x-k8s.io/priority-class) keeps it from being preempted");
@@ -193,7 +168,7 @@ static bool say_evicted(
         buf_str(&w->next, "its pods were not ready in time: look why they do not start, or let "
                           "Kueue's waitForPodsReady be longer");
     else
-        buf_fmt(&w->next, "k8s.describe(\"workloads/%s\") tells more", name_of(workload));
+        buf_fmt(&w->next, "k8s.describe(\"workloads/%s\") tells more", known_name(workload));
     return true;
 }
 
@@ -212,7 +187,7 @@ static bool say_checks(const struct why_facts *f, const cJSON *workload, struct 
             buf_str(&w->what, ": ");
             cause_line(json_str(check, "message"), &w->what);
         }
-        buf_fmt(&w->seen, "Workload %s: status.admissionChecks", name_of(workload));
+        buf_fmt(&w->seen, "Workload %s: status.admissionChecks", known_name(workload));
         buf_fmt(&w->next, "k8s.describe(\"admissionchecks/%s\") tells who checks",
             json_str_or(check, "name", "NAME"));
         return true;
@@ -225,12 +200,10 @@ static bool say_admitted(
     const struct why_facts *f, const cJSON *workload, int64_t now, struct why *w)
 {
     static const int64_t soon = 30 * CLOCK_SEC;
-    const cJSON *c = condition(workload, "Admitted");
+    const cJSON *c = condition_find(workload, "Admitted");
     const char *since = json_str_or(c, "lastTransitionTime", "");
-    const struct known *row = known_of(f->object);
     int64_t at;
-    if (!is(c, "True") || !row || !row->suspend ||
-        !cJSON_IsTrue(json_path(f->object, row->suspend)) ||
+    if (!is(c, "True") || !known_is_suspended(f->object) ||
         clock_parse_rfc3339(since, &at, NULL) != 0 || now - at < soon)
         return false;
     add_who(f, &w->what);
@@ -244,7 +217,7 @@ static bool say_admitted(
 static bool say_waiting(
     const struct why_facts *f, const cJSON *workload, int64_t now, struct why *w)
 {
-    const cJSON *c = condition(workload, "QuotaReserved");
+    const cJSON *c = condition_find(workload, "QuotaReserved");
     const char *words = json_str_or(c, "message", "");
     if (is(c, "True"))
         return false;
@@ -257,7 +230,7 @@ static bool say_waiting(
         cause_line(words, &w->what);
     }
     if (!c) {
-        buf_fmt(&w->seen, "Workload %s has no condition yet", name_of(workload));
+        buf_fmt(&w->seen, "Workload %s has no condition yet", known_name(workload));
         buf_str(
             &w->next, "wait; when it lasts, look at k8s.list(\"clusterqueues\") and Kueue's log");
         return true;
@@ -276,11 +249,12 @@ static bool say_stopped(
 {
     const char *name = json_path_str(workload, "spec.queueName");
     const cJSON *own = queue_of(f, "LocalQueue"), *queue;
-    if (!own || !str_eq(name_of(own), name) || is(condition(workload, "Admitted"), "True") ||
-        is_deactivated(condition(workload, "Evicted")))
+    if (!own || !str_eq(known_name(own), name) ||
+        is(condition_find(workload, "Admitted"), "True") ||
+        is_deactivated(condition_find(workload, "Evicted")))
         return false;
     queue = queue_of(f, "ClusterQueue");
-    queue = is(condition(queue, "Active"), "False") ? queue : own;
+    queue = is(condition_find(queue, "Active"), "False") ? queue : own;
     struct why of_queue = {0};
     if (!whyqueue_say_queue(queue, now, &of_queue))
         return false;
@@ -297,7 +271,7 @@ static bool say_stopped(
 static bool say_workload(
     const struct why_facts *f, const cJSON *workload, int64_t now, struct why *w)
 {
-    if (is(condition(workload, "Finished"), "True"))
+    if (is(condition_find(workload, "Finished"), "True"))
         return false;
     if (say_stopped(f, workload, now, w))
         return true;
@@ -311,10 +285,8 @@ static bool say_unqueued(const struct why_facts *f, int64_t now, struct why *w)
     static const int64_t soon = 10 * CLOCK_SEC;
     const char *queue = json_str(json_path(f->object, "metadata.labels"), QUEUE_LABEL);
     const char *created = json_path_str(f->object, "metadata.creationTimestamp");
-    const struct known *row = known_of(f->object);
     int64_t at;
-    if (!queue || !f->holders || f->holders->child || !row || !row->suspend ||
-        !cJSON_IsTrue(json_path(f->object, row->suspend)) || !created ||
+    if (!queue || !f->holders || f->holders->child || !known_is_suspended(f->object) || !created ||
         clock_parse_rfc3339(created, &at, NULL) != 0 || now - at < soon)
         return false;
     add_who(f, &w->what);
@@ -329,7 +301,7 @@ static bool say_unqueued(const struct why_facts *f, int64_t now, struct why *w)
 
 static bool say_group(const struct why_facts *f, const cJSON *group, int64_t now, struct why *w)
 {
-    const cJSON *c = condition(group, "Unschedulable");
+    const cJSON *c = condition_find(group, "Unschedulable");
     const char *phase = json_path_str(group, "status.phase");
     const char *queue = json_path_str(group, "spec.queue");
     if (!str_eq(phase, "Pending") && !str_eq(phase, "Inqueue"))
@@ -343,7 +315,7 @@ static bool say_group(const struct why_facts *f, const cJSON *group, int64_t now
         cause_line(json_str_or(c, "message", ""), &w->what);
         see_condition(group, c, now, &w->seen);
     } else {
-        buf_fmt(&w->seen, "PodGroup %s: its phase is Pending", name_of(group));
+        buf_fmt(&w->seen, "PodGroup %s: its phase is Pending", known_name(group));
     }
     buf_fmt(&w->next,
         "wait, ask for less or for fewer (minAvailable); "
@@ -369,10 +341,10 @@ bool whyqueue_say(const struct why_facts *f, int64_t now, struct why *w)
 
 bool whyqueue_say_queue(const cJSON *queue, int64_t now, struct why *w)
 {
-    const cJSON *c = condition(queue, "Active");
+    const cJSON *c = condition_find(queue, "Active");
     if (!is(c, "False"))
         return false;
-    buf_fmt(&w->what, "%s %s admits nothing: ", json_str_or(queue, "kind", "?"), name_of(queue));
+    buf_fmt(&w->what, "%s %s admits nothing: ", json_str_or(queue, "kind", "?"), known_name(queue));
     cause_line(json_str_or(c, "message", "it is not active"), &w->what);
     see_condition(queue, c, now, &w->seen);
     if (has_reason(c, "Stopped"))
@@ -381,21 +353,21 @@ bool whyqueue_say_queue(const cJSON *queue, int64_t now, struct why *w)
         buf_fmt(&w->next,
             "k8s.describe(\"%ss/%s\"): its flavors, checks and ClusterQueue have to be there",
             str_eq(json_str(queue, "kind"), "LocalQueue") ? "localqueue" : "clusterqueue",
-            name_of(queue));
+            known_name(queue));
     return true;
 }
 
 bool whyqueue_say_suspended(const struct why_facts *f, int64_t now, struct why *w)
 {
     const struct known *row = known_of(f->object);
-    const cJSON *c = condition(f->object, "Suspended");
-    if (!row || !row->suspend || row->endless || !cJSON_IsTrue(json_path(f->object, row->suspend)))
+    const cJSON *c = condition_find(f->object, "Suspended");
+    if (!known_is_suspended(f->object) || row->endless)
         return false;
     add_who(f, &w->what);
     buf_str(&w->what, " is suspended: it starts no pods");
     buf_fmt(&w->seen, "its %s is true", row->suspend);
     if (is(c, "True"))
-        add_age(&w->seen, json_str(c, "lastTransitionTime"), now);
+        condition_age(&w->seen, json_str(c, "lastTransitionTime"), now);
     buf_fmt(&w->next,
         "whoever suspended it has to set %s to false; a queue (Kueue) does so by itself when the "
         "label " QUEUE_LABEL " names one",

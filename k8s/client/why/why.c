@@ -494,23 +494,35 @@ static bool say_pod(const struct why_facts *f, int64_t now, struct why *w)
     return whypod_say_starting(f->object, f, now, w) || whypod_say_unready(f->object, f, now, w);
 }
 
-// Kinds that are told of by themselves.
-static bool say_by_kind(const struct why_facts *f, int64_t now, struct why *w, bool *told)
+static bool say_node(const struct why_facts *f, int64_t now, struct why *w)
 {
-    *told = true;
-    if (known_is(f->object, "", "Node"))
-        return whynode_say(f->object, now, w);
-    if (known_is(f->object, "", "Pod"))
-        return say_pod(f, now, w);
-    if (known_is(f->object, "", "PersistentVolumeClaim"))
-        return whyclaim_say(f, w);
-    if (known_is(f->object, "kueue.x-k8s.io", "Workload"))
-        return whyqueue_say(f, now, w);
-    if (known_is(f->object, "kueue.x-k8s.io", "LocalQueue") ||
-        known_is(f->object, "kueue.x-k8s.io", "ClusterQueue"))
-        return whyqueue_say_queue(f->object, now, w);
-    *told = false;
-    return false;
+    return whynode_say(f->object, now, w);
+}
+
+static bool say_claim(const struct why_facts *f, int64_t now, struct why *w)
+{
+    return whyclaim_say(f, w);
+}
+
+static bool say_queue(const struct why_facts *f, int64_t now, struct why *w)
+{
+    return whyqueue_say_queue(f->object, now, w);
+}
+
+// Kinds that are told of by themselves.
+typedef bool say_fn(const struct why_facts *f, int64_t now, struct why *w);
+static say_fn *sayer_of(const cJSON *object)
+{
+    static const struct {
+        const char *group, *kind;
+        say_fn *say;
+    } kinds[] = {{"", "Node", say_node}, {"", "Pod", say_pod},
+        {"", "PersistentVolumeClaim", say_claim}, {"kueue.x-k8s.io", "Workload", whyqueue_say},
+        {"kueue.x-k8s.io", "LocalQueue", say_queue}, {"kueue.x-k8s.io", "ClusterQueue", say_queue}};
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+        if (known_is(object, kinds[i].group, kinds[i].kind))
+            return kinds[i].say;
+    return NULL;
 }
 
 static bool say_end_of_all(const struct why_facts *f, struct why *w)
@@ -524,13 +536,13 @@ static bool say_end_of_all(const struct why_facts *f, struct why *w)
 static bool find(const struct why_facts *f, int64_t now, struct why *w)
 {
     struct state s = state_of(f->object);
-    bool told;
+    say_fn *say = sayer_of(f->object);
     if (say_deletion(f->object, now, w))
         return true;
     if (s.outcome == OUTCOME_GOOD)
         return false;
-    if (say_by_kind(f, now, w, &told) || told)
-        return w->what.len > 0;
+    if (say)
+        return say(f, now, w);
     if (s.outcome == OUTCOME_OPEN && (whyqueue_say(f, now, w) || whyqueue_say_suspended(f, now, w)))
         return true;
     struct why own = {0};

@@ -4,36 +4,17 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "k8s/client/kinds/known.h"
+#include "k8s/client/state/condition.h"
 #include "k8s/client/text/cause.h"
 
 #include <string.h>
-
-static const char *name_of(const cJSON *object)
-{
-    const char *name = json_path_str(object, "metadata.name");
-    return name ? name : "?";
-}
-
-static void add_age(buf *out, const char *since, int64_t now)
-{
-    int64_t at;
-    if (since && clock_parse_rfc3339(since, &at, NULL) == 0 && at <= now) {
-        buf_str(out, " for ");
-        duration_age(out, now - at);
-    }
-}
 
 // ---- a node that is not ready
 
 static const cJSON *readiness(const cJSON *node)
 {
-    const cJSON *c;
-    cJSON_ArrayForEach(c, json_path(node, "status.conditions"))
-    {
-        if (str_eq(json_str(c, "type"), "Ready"))
-            return c;
-    }
-    return NULL;
+    return condition_find(node, "Ready");
 }
 
 static bool is_dead(const cJSON *node)
@@ -55,13 +36,13 @@ static void add_reason(buf *out, const cJSON *node)
 static void see_readiness(const cJSON *node, int64_t now, buf *seen)
 {
     const cJSON *ready = readiness(node);
-    buf_fmt(seen, "node %s: ", name_of(node));
+    buf_fmt(seen, "node %s: ", known_name(node));
     if (!ready) {
         buf_str(seen, "it has no condition Ready");
         return;
     }
     buf_fmt(seen, "Ready is %s", json_str_or(ready, "status", "?"));
-    add_age(seen, json_str(ready, "lastTransitionTime"), now);
+    condition_age(seen, json_str(ready, "lastTransitionTime"), now);
 }
 
 static void look_at(const char *node, buf *next)
@@ -76,10 +57,10 @@ bool whynode_say(const cJSON *node, int64_t now, struct why *w)
 {
     if (!is_dead(node))
         return false;
-    buf_fmt(&w->what, "node %s is not ready", name_of(node));
+    buf_fmt(&w->what, "node %s is not ready", known_name(node));
     add_reason(&w->what, node);
     see_readiness(node, now, &w->seen);
-    look_at(name_of(node), &w->next);
+    look_at(known_name(node), &w->next);
     return true;
 }
 
@@ -118,20 +99,20 @@ bool whynode_say_dead(const cJSON *pod, const struct why_facts *f, int64_t now, 
         return false;
     cJSON_ArrayForEach(node, f->nodes)
     {
-        if (str_eq(name_of(node), wanted))
+        if (str_eq(known_name(node), wanted))
             found = node;
     }
     const cJSON *event = found ? NULL : warning_of(pod, f->events);
     if (found ? !is_dead(found) : !event || !has_lost_its_node(pod))
         return false;
-    buf_fmt(&w->what, "pod %s is on node %s, which is not ready", name_of(pod), wanted);
+    buf_fmt(&w->what, "pod %s is on node %s, which is not ready", known_name(pod), wanted);
     if (found) {
         add_reason(&w->what, found);
         see_readiness(found, now, &w->seen);
     } else {
         const char *at = json_str(event, "lastTimestamp");
-        buf_fmt(&w->seen, "event NodeNotReady of Pod %s", name_of(pod));
-        add_age(&w->seen, at ? at : json_str(event, "eventTime"), now);
+        buf_fmt(&w->seen, "event NodeNotReady of Pod %s", known_name(pod));
+        condition_age(&w->seen, at ? at : json_str(event, "eventTime"), now);
         buf_str(&w->seen, "; the node itself cannot be read");
     }
     look_at(wanted, &w->next);
@@ -248,7 +229,7 @@ static bool has_other_cause(const char *words)
 
 static void say_class(enum closed is, const struct class *c, int64_t now, struct why *w)
 {
-    buf_fmt(&w->what, "; node %s", name_of(c->node));
+    buf_fmt(&w->what, "; node %s", known_name(c->node));
     if (c->n > 1)
         buf_fmt(&w->what, " and %zu other%s", c->n - 1, c->n > 2 ? "s" : "");
     buf_fmt(&w->what, " %s %s", c->n > 1 ? "are" : "is", ways[is].is);
@@ -257,16 +238,16 @@ static void say_class(enum closed is, const struct class *c, int64_t now, struct
         add_reason(&w->what, c->node);
         see_readiness(c->node, now, &w->seen);
     } else {
-        buf_fmt(&w->seen, "node %s: taint ", name_of(c->node));
+        buf_fmt(&w->seen, "node %s: taint ", known_name(c->node));
         add_taint(&w->seen, c->taint);
     }
     if (w->next.len || (is != DEAD && has_other_cause(buf_cstr(&w->what))))
         return;
     if (is == DEAD)
-        look_at(name_of(c->node), &w->next);
+        look_at(known_name(c->node), &w->next);
     else
-        buf_fmt(
-            &w->next, "%s; k8s.describe(\"nodes/%s\") tells more", ways[is].next, name_of(c->node));
+        buf_fmt(&w->next, "%s; k8s.describe(\"nodes/%s\") tells more", ways[is].next,
+            known_name(c->node));
 }
 
 void whynode_say_taints(const cJSON *pod, const struct why_facts *f, int64_t now, struct why *w)

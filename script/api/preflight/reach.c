@@ -4,17 +4,12 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "k8s/client/kinds/known.h"
+#include "k8s/client/state/condition.h"
 
 #include <string.h>
 
 #define QUEUE_LABEL   "kueue.x-k8s.io/queue-name"
 #define DEFAULT_CLASS "storageclass.kubernetes.io/is-default-class"
-
-static const char *name_of(const cJSON *object)
-{
-    const char *name = json_path_str(object, "metadata.name");
-    return name ? name : "?";
-}
 
 // Objects of a resource: NULL: the server has no such kind (*served is false), or they cannot be
 // read.
@@ -32,7 +27,7 @@ static const cJSON *named(const cJSON *all, const char *name)
     const cJSON *one;
     cJSON_ArrayForEach(one, all)
     {
-        if (str_eq(name_of(one), name))
+        if (str_eq(known_name(one), name))
             return one;
     }
     return NULL;
@@ -44,7 +39,7 @@ static char *names_of(const cJSON *all)
     const cJSON *one;
     cJSON_ArrayForEach(one, all)
     {
-        buf_fmt(&names, "%s%s", names.len ? ", " : "", name_of(one));
+        buf_fmt(&names, "%s%s", names.len ? ", " : "", known_name(one));
     }
     return names.len ? buf_take(&names) : mem_strdup("none");
 }
@@ -53,19 +48,14 @@ static char *names_of(const cJSON *all)
 
 static const cJSON *inactive(const cJSON *queue)
 {
-    const cJSON *c;
-    cJSON_ArrayForEach(c, json_path(queue, "status.conditions"))
-    {
-        if (str_eq(json_str(c, "type"), "Active") && str_eq(json_str(c, "status"), "False"))
-            return c;
-    }
-    return NULL;
+    const cJSON *c = condition_find(queue, "Active");
+    return str_eq(json_str(c, "status"), "False") ? c : NULL;
 }
 
 static void check_admits(struct flight *f, const char *kind, const cJSON *queue)
 {
     const cJSON *c = inactive(queue);
-    AUTO_FREE char *what = str_fmt("%s %s admits nothing now: %s", kind, name_of(queue),
+    AUTO_FREE char *what = str_fmt("%s %s admits nothing now: %s", kind, known_name(queue),
         json_str_or(c, "message", "it is not active"));
     if (c)
         flight_add(f, FLIGHT_WARNING, what,
@@ -305,7 +295,7 @@ void flight_claim(struct flight *f)
         return;
     if (class) {
         AUTO_FREE char *what = str_fmt(
-            "claim %s names storage class %s, which is not there", name_of(f->object), class);
+            "claim %s names storage class %s, which is not there", known_name(f->object), class);
         flight_add(f, FLIGHT_ERROR, what, next);
         return;
     }
@@ -314,7 +304,7 @@ void flight_claim(struct flight *f)
     AUTO_FREE char *what =
         str_fmt("claim %s names no storage class, and no class is the default: its "
                 "pods would wait for a volume",
-            name_of(f->object));
+            known_name(f->object));
     if (!has_default(classes))
         flight_add(f, has_free_volume(volumes) ? FLIGHT_WARNING : FLIGHT_ERROR, what,
             classes->child
