@@ -9,24 +9,25 @@
 
 enum { LABEL_MOST = 63, PREFIX_MOST = 253, NAME_MOST = 253, GENERATED = 5 };
 
-// The longest name of a kind, and what is made of it.
+// The longest name of a kind of a group, and what is made of it.
 static const struct {
-    const char *kind;
+    const char *group, *kind;
     size_t most;
     const char *made;
 } kinds[] = {
-    {"Job", 63, "its pods have it as a label"},
-    {"CronJob", 52, "its jobs have it with a time behind it"},
-    {"StatefulSet", 52, "its pods have it with a hash behind it as a label"},
-    {"Service", 63, "it is a name of DNS"},
-    {"Namespace", 63, "it is a name of DNS"},
-    {"SparkApplication", 63, "its pods have it as a label"},
-    {"ScheduledSparkApplication", 43, "its applications have it with a time behind it"},
-    {"MPIJob", 54, "its job is called NAME-launcher"},
-    {"PyTorchJob", 54, "its pods and services are called NAME-worker-N"},
-    {"TFJob", 54, "its pods and services are called NAME-worker-N"},
-    {"Workflow", 63, "its pods have it as a label"},
-    {"CronWorkflow", 52, "its workflows have it with a time behind it"},
+    {"batch", "Job", 63, "its pods have it as a label"},
+    {"batch", "CronJob", 52, "its jobs have it with a time behind it"},
+    {"apps", "StatefulSet", 52, "its pods have it with a hash behind it as a label"},
+    {"", "Service", 63, "it is a name of DNS"},
+    {"", "Namespace", 63, "it is a name of DNS"},
+    {"sparkoperator.k8s.io", "SparkApplication", 63, "its pods have it as a label"},
+    {"sparkoperator.k8s.io", "ScheduledSparkApplication", 43,
+        "its applications have it with a time behind it"},
+    {"kubeflow.org", "MPIJob", 54, "its job is called NAME-launcher"},
+    {"kubeflow.org", "PyTorchJob", 54, "its pods and services are called NAME-worker-N"},
+    {"kubeflow.org", "TFJob", 54, "its pods and services are called NAME-worker-N"},
+    {"argoproj.io", "Workflow", 63, "its pods have it as a label"},
+    {"argoproj.io", "CronWorkflow", 52, "its workflows have it with a time behind it"},
 };
 
 static int too_long(const char *path, size_t n, size_t most, const char *why, err *e)
@@ -42,8 +43,10 @@ static int check_name(const cJSON *object, err *e)
     const char *path = name ? "metadata.name" : "metadata.generateName";
     const char *is = name ? name : json_str(metadata, "generateName");
     size_t n = is ? strlen(is) + (name ? 0 : GENERATED) : 0;
+    const char *version = json_str_or(object, "apiVersion", ""), *slash = strchr(version, '/');
+    AUTO_FREE char *group = mem_strndup(version, slash ? (size_t)(slash - version) : 0);
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
-        if (str_eq(kind, kinds[i].kind) && n > kinds[i].most)
+        if (str_eq(kind, kinds[i].kind) && str_eq(group, kinds[i].group) && n > kinds[i].most)
             return too_long(path, n, kinds[i].most, kinds[i].made, e);
     return n > NAME_MOST ? too_long(path, n, NAME_MOST, "no name may be longer", e) : 0;
 }

@@ -48,8 +48,9 @@ class Place:
                     "XDG_CONFIG_HOME": None, "XDG_CACHE_HOME": None, "DOCKER_CONFIG": None, "JAVA_HOME": tap.QUICK_JAVA}
         layers.know_worker(f"{self.dir}/.local/share")
         if namespace == SPARK:  # the case before may have left what its cluster removes some minutes later
-            kinds = "sparkapplications,workflows,deployments,services,jobs,pods"
-            self.kubectl("delete", kinds, "-l", "firesteel/run", "--ignore-not-found", timeout=120)
+            served = self.kubectl("api-resources", "-o", "name").out
+            kinds = [k for k in ("sparkapplications", "workflows", "deployments", "services", "jobs", "pods") if f"{k}." in served or f"\n{k}\n" in served]
+            self.kubectl("delete", ",".join(kinds), "-l", "firesteel/run", "--ignore-not-found", timeout=120)
         if not namespace:
             self.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.namespace}})
             t.after(lambda: self.kubectl("delete", "namespace", self.namespace, "--wait=false"))

@@ -181,10 +181,10 @@ static char *column_value(const cJSON *object, const char *path)
                                  : mem_strdup("");
 }
 
-// The value of a column of the kind's row; new, NULL: it has no such column.
-static char *kind_value(const struct table_form *f, const char *column, const cJSON *object)
+// The value of one of these columns (kind_columns); new, NULL: it is none of them.
+static char *kind_value(const char *columns, const char *column, const cJSON *object)
 {
-    const char *at = kind_columns(f);
+    const char *at = columns;
     for (char *name, *path; object && next_column(&at, &name, &path);) {
         char *value = strcasecmp(name, column) == 0 ? column_value(object, path) : NULL;
         free(name);
@@ -324,10 +324,10 @@ static cJSON *age_entry(
     return tabletext_age(before, known ? since : guess, ago ? " ago)" : NULL);
 }
 
-static void add_server_entry(cJSON *row, const struct table_form *f, const cJSON *definition,
-    const cJSON *object, const cJSON *cell, int64_t now)
+static void add_server_entry(cJSON *row, const struct table_form *f, const char *columns,
+    const cJSON *definition, const cJSON *object, const cJSON *cell, int64_t now)
 {
-    AUTO_FREE char *own = kind_value(f, json_str_or(definition, "name", ""), object);
+    AUTO_FREE char *own = kind_value(columns, json_str_or(definition, "name", ""), object);
     if (own) {
         add_text(row, own);
     } else if (cJSON_IsString(cell)) {
@@ -402,6 +402,7 @@ static bool is_bare(const struct table_form *f, const cJSON *object, const cJSON
 
 cJSON *table_row(const struct table_form *f, const cJSON *object, const cJSON *cells, int64_t now)
 {
+    const char *columns = kind_columns(f); // looked for once, not for each cell
     bool bare = is_bare(f, object, cells);
     cJSON *row = bare ? row_as(object, cells_sick(f, cells)) : new_row(object, now);
     const cJSON *d, *wide = first_wide(f), *cell = cells ? cells->child : NULL;
@@ -414,7 +415,7 @@ cJSON *table_row(const struct table_form *f, const cJSON *object, const cJSON *c
         if (!cells && str_eq(json_str(d, "name"), "Name")) // of what a list has found missing
             add_text(row, json_str_or(row, "name", ""));
         else
-            add_server_entry(row, f, d, object, cell, now);
+            add_server_entry(row, f, columns, d, object, cell, now);
         cell = cell ? cell->next : NULL;
     }
     if (f->definitions && !wide)

@@ -758,6 +758,11 @@ TEST(manifests_are_flattened_and_checked)
         CHECK(!manifest_parse("m", cases[i].text, strlen(cases[i].text), &e));
         CHECK_HAS(e.text, cases[i].error);
     }
+    // of another group's kind of that name nothing is known
+    static const char other[] =
+        "apiVersion: batch.acme.io/v1\nkind: CronJob\nmetadata: {name: " LONG "}";
+    AUTO_JSON *taken = manifest_parse("m", other, strlen(other), &e);
+    CHECK(taken);
     const char *list =
         "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: A, metadata: {name: a}}\n"
         "- {apiVersion: v1, kind: B, metadata: {generateName: b-}}\n---\n---\n"
