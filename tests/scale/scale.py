@@ -71,7 +71,7 @@ def fill(nodes, pods):
     in_threads(nodes, lambda s, i: s.ask("POST", "/api/v1/nodes", node(i), good=(201, 409)))
     in_threads(pods, lambda s, i: s.ask("POST", f"/api/v1/namespaces/{SPACE}/pods", pod(i, nodes, owners[i % 20]), good=(201, 409)))
     print(f"{nodes} nodes and {pods} pods made in {time.monotonic() - started:.0f} s", flush=True)
-    running, last = 0, time.monotonic()
+    running, last, server = 0, time.monotonic(), manypods.Server(os.environ["KUBECONFIG"])  # the old connection has idled too long
     while running < pods and time.monotonic() - last < 1800:
         page = server.ask("GET", f"/api/v1/namespaces/{SPACE}/pods?fieldSelector=status.phase%3DRunning&limit=1")
         left = page["metadata"].get("remainingItemCount")
