@@ -42,7 +42,7 @@ print("state", job:state())
 job:delete()
 ''', timeout=600)
     giver.join()
-    assert done.code == 0 and f"state\\t{state}" in done.out, done
+    assert done.code == 0 and f"state\t{state}" in done.out, done
     kind = manifest["kind"]
     assert f"why: {kind} " in done.out and f"is held in queue mine (ClusterQueue {place.namespace})" in done.out, done
     assert "insufficient quota for cpu" in done.out or "insufficient unused quota for cpu" in done.out, done
