@@ -181,7 +181,7 @@ static char *column_value(const cJSON *object, const char *path)
                                  : mem_strdup("");
 }
 
-// The value of one of these columns (kind_columns); new, NULL: it is none of them.
+// The value of one of these columns (kind_columns); new, NULL: they do not have the column.
 static char *kind_value(const char *columns, const char *column, const cJSON *object)
 {
     const char *at = columns;
