@@ -64,6 +64,7 @@ void bench_free(bench *b)
     history_free(b->history);
     buf_done(&b->clipboard);
     buf_done(&b->search);
+    pattern_done(&b->search_pattern);
     past_done(&b->past);
     buf_done(&b->say);
     buf_done(&b->farewell);

@@ -9,6 +9,7 @@
 #pragma once
 #include "base/data/digest.h"
 #include "base/data/hashmap.h"
+#include "base/data/pattern.h"
 #include "script/journal/replay.h"
 #include "tui/bench/drawing.h"
 #include "tui/bench/history.h"
@@ -106,13 +107,14 @@ struct bench {
 
     view *top;
     struct key_input input;
-    buf clipboard; // text
-    cJSON *cells;  // cut or copied cells: [{marker, source}…]
-    buf search;
-    struct past past;          // searches and filters that were typed
-    bool marks;                // what is searched for is marked
-    const struct slot *edited; // in the notebook; only compared, never followed
-    buf say;                   // the last notice
+    buf clipboard;                 // text
+    cJSON *cells;                  // cut or copied cells: [{marker, source}…]
+    buf search;                    // the words that are searched for
+    struct pattern search_pattern; // the same
+    struct past past;              // searches and filters that were typed
+    bool marks;                    // what is searched for is marked
+    const struct slot *edited;     // in the notebook; only compared, never followed
+    buf say;                       // the last notice
     bool said_error, dirty;
     bool has_mouse;     // it is ours now
     int64_t busy_since; // mono ns, 0: nothing runs

@@ -119,6 +119,12 @@ void bench_search_for(bench *b, const char *words)
 {
     buf_clear(&b->search);
     buf_str(&b->search, words);
+    pattern_set(&b->search_pattern, buf_cstr(&b->search));
+}
+
+const struct pattern *bench_search_pattern(const bench *b)
+{
+    return &b->search_pattern;
 }
 
 struct past *bench_past(bench *b)

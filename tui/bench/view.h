@@ -150,6 +150,8 @@ void bench_clip(bench *b, const char *words, size_t n, const char *what);
 // whether matches are marked.
 buf *bench_clipboard(bench *b);
 const char *bench_searched(const bench *b);
+struct pattern;
+const struct pattern *bench_search_pattern(const bench *b); // the same, compiled
 void bench_search_for(bench *b, const char *words);
 struct past;
 struct past *bench_past(bench *b); // of searches and filters

@@ -79,19 +79,17 @@ static void restyle(
 void cellsource_mark_hits(bench *b, grid *g, rect clip, int x, int y, const char *words, size_t n,
     const struct place *found)
 {
-    struct pattern pattern = {0};
+    const struct pattern *pattern = bench_search_pattern(b);
     size_t next = 0, length;
-    if (!bench_marks(b))
+    if (!bench_marks(b) || pattern_is_empty(pattern))
         return;
-    pattern_set(&pattern, bench_searched(b));
-    for (const char *hit; (hit = pattern_find(&pattern, words, n, next, &length));) {
+    for (const char *hit; (hit = pattern_find(pattern, words, n, next, &length));) {
         size_t from = (size_t)(hit - words);
         restyle(g, clip, x, y, words, from, from + length, look_hit);
         if (found && found->from == from)
             restyle(g, clip, x, y, words, from, from + length, look_here);
         next = from + length + !length;
     }
-    pattern_done(&pattern);
 }
 
 static void draw_selection(grid *g, rect clip, const struct slot *s, size_t line, int x, int y)
