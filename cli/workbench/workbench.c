@@ -14,6 +14,8 @@
 #include "cli/git/head.h"
 #include "cli/say.h"
 #include "cli/terminal/editor.h"
+#include "cli/terminal/foreground.h"
+#include "cli/terminal/owncommand.h"
 #include "cli/terminal/podshell.h"
 #include "cli/workbench/joining.h"
 #include "cli/workbench/looking.h"
@@ -402,6 +404,23 @@ static int shell(void *arg, const cJSON *where, err *e)
     return come_back(w, podshell_run(w->cli, where, e), e);
 }
 
+static int command(void *arg, const cJSON *what, err *e)
+{
+    workbench *w = arg;
+    term_leave(w->term);
+    return come_back(w, owncommand_run(w->cli, what, e), e);
+}
+
+static int browse(void *arg, const char *url, err *e)
+{
+    workbench *w = arg;
+    AUTO_FREE char *browser = owncommand_browser(w->cli);
+    if (!browser)
+        return err_set(e, ERR_NOT_FOUND, "there is no browser here");
+    term_leave(w->term);
+    return come_back(w, foreground_run(w->cli, (const char *[]){browser, url, NULL}, 2, e), e);
+}
+
 static int run_deed(
     void *arg, enum run_deed deed, const char *folder, const char *run, buf *said, err *e)
 {
@@ -543,6 +562,8 @@ static const struct bench_ops bench_callbacks = {.quit = quit,
     .start = start_kernel,
     .edit_file = edit_file,
     .shell = shell,
+    .command = command,
+    .browse = browse,
     .copy = copy,
     .mouse = mouse,
     .open_run = open_run,

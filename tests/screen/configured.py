@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """A person's own settings: keys, aliases, themes; a broken file keeps nobody from working."""
 import os
+import re
 
 from bench import folder, leave, workbench
 from golden import golden
@@ -110,6 +111,46 @@ def test_colorfgbg_tells_of_a_light_background(t):
         s.wait("idle")
         golden(s, "themed-light")
         leave(s)
+
+
+LONG = "-- %% Long\nx = \"" + "".join(f"{i:04d}" for i in range(40)) + "\" -- the end\ny = 2\n"
+
+
+def test_long_lines_go_on_in_the_next_row(t):
+    where = folder(t, LONG)
+    with workbench(where) as s:
+        s.wait("›")
+        assert "the end" not in "\n".join(s.screen())
+        s.keys("W")
+        s.wait("the end")
+        text_rows = [row.rstrip() for row in s.screen() if re.search(r"\d{8}", row)]
+        assert len(text_rows) == 3 and text_rows[0].startswith('▌ x = "0000') and re.match("▌   [0-9]", text_rows[1]), text_rows
+        joined = text_rows[0][2:] + "".join(row[4:] for row in text_rows[1:])
+        assert joined == LONG.splitlines()[1], "no character is lost: " + joined
+        s.keys("Enter End")
+        s.type("!")
+        s.wait("the end!")
+        column, row = s.cursor()[:2]
+        assert s.screen()[row][column - 1] == "!", (column, row, s.screen()[row])
+        s.keys("Home")
+        s.type("z")
+        s.wait('zx = "0000')
+        s.keys("Esc L")
+        s.wait('  1 zx = "0000')
+        s.wait("the end!")
+        s.keys("W")
+        s.wait("›")
+        leave_unsaved(s)
+    with configured(t, "wrap: true\n") as s:
+        s.wait("COMMAND")
+        s.keys("W")
+
+
+def leave_unsaved(s):
+    s.keys(":")
+    s.type("q!")
+    s.keys("Enter")
+    s.exit()
 
 
 run(globals())

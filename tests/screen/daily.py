@@ -5,6 +5,7 @@ import base64
 import glob
 import os
 import re
+import time
 
 from bench import folder, leave, opens, text, workbench
 from tap import run
@@ -147,6 +148,144 @@ def test_names_are_copied(t):
         sent = f.read()
     both = [base64.b64encode(words) for words in (b"web-2\nweb-10", b"web-10\nweb-2")]
     assert b"\x1b]52;c;" + base64.b64encode(b"web-2") in sent and any(b"\x1b]52;c;" + words in sent for words in both)
+
+
+THINGS = """-- %% Made effects="cluster"
+k8s.apply { apiVersion = "v1", kind = "Secret", metadata = { name = "login" }, stringData = { user = "somebody", word = "open" .. "-sesame", lines = "one\\ntwo\\n" } }
+k8s.create { apiVersion = "v1", kind = "Pod", metadata = { name = "box" }, spec = { restartPolicy = "Never",
+  volumes = { { name = "work", emptyDir = { sizeLimit = "1Mi" } } },
+  containers = { { name = "main", image = "host", command = { "sleep", "300" }, ports = { { containerPort = 8080, name = "web" } },
+    env = { { name = "LEVEL", value = "3" }, { name = "PASSWORD", value = "not-shown" },
+            { name = "WORD", valueFrom = { secretKeyRef = { name = "login", key = "word" } } } },
+    volumeMounts = { { name = "work", mountPath = "/work", readOnly = true } } } } } }
+k8s.wait { k8s.get("pods", "box"), "jsonpath={.status.phase}=Running", timeout = "30s" }
+print("all" .. " made")
+"""
+
+
+def asked(s, *texts):
+    """The dialog with these texts, when it takes keys."""
+    for part in ("May this be done?", *texts):
+        s.wait(part)
+    time.sleep(0.8)
+
+
+def test_what_is_in_a_pod(t):
+    with made(t, THINGS) as s:
+        opens(s, "pods", "pods in default", "1/1")
+        s.keys("i")
+        s.wait("containers of box")
+        assert rows(s, "main +true +Running"), text(s)
+        s.keys("i")
+        s.wait("container main of box")
+        shown = text(s)
+        for pattern in ("command +sleep 300", "port +web +8080/TCP", "env +LEVEL +3", r"env +PASSWORD +\[secret\]",
+                        "env +WORD +secret login, key word", r"volume +work +/work \(read-only\) +emptyDir"):
+            assert re.search(pattern, shown), (pattern, shown)
+        assert "open-sesame" not in shown and "not-shown" not in shown, shown
+        s.keys("q q q q")
+
+
+def test_the_values_of_a_secret_are_shown_after_a_question_and_kept_nowhere(t):
+    with made(t, THINGS) as s:
+        opens(s, "secrets", "Opaque")
+        s.keys("X")
+        asked(s, "show the values of Secret login")
+        s.keys("n")
+        s.wait("● idle")
+        assert "open-sesame" not in text(s), text(s)
+        s.keys("X")
+        asked(s, "show the values of")
+        s.keys("y")
+        s.wait("values of secret login")
+        for part in ("user: somebody", "word: open-sesame", "lines: |", "  two"):
+            s.wait(part)
+        s.keys("q")
+        s.gone("open-sesame")
+        s.keys("q q")
+    for root, _, names in os.walk(os.path.join(s.where, ".firesteel")):
+        for name in names:
+            with open(os.path.join(root, name), "rb") as f:
+                assert b"open-sesame" not in f.read(), name
+
+
+def test_nodes_are_cordoned_and_jobs_suspended(t):
+    with made(t, """-- %% Made effects="cluster"
+k8s.create { apiVersion = "batch/v1", kind = "Job", metadata = { name = "pi" }, spec = { template = { spec = { restartPolicy = "Never",
+  containers = { { name = "c", image = "host", command = { "sleep", "300" } } } } } } }
+print("all" .. " made")
+""") as s:
+        opens(s, "jobs", "jobs in default", "pi")
+        opens(s, "pause")
+        asked(s, "suspend Job pi in namespace default", "+  suspend: true")
+        s.keys("y")
+        s.gone("May this be done?")
+        s.wait("Suspended")
+        opens(s, "pause", "nothing was changed")
+        opens(s, "resume")
+        asked(s, "resume Job pi")
+        s.keys("n")
+        s.gone("May this be done?")
+        opens(s, "cordon", "this table has no cordon")
+        s.keys("q q")
+
+
+def test_images_are_set(t):
+    with made(t) as s:
+        opens(s, "pods", "pods in default", "web-10")
+        opens(s, "set image x=other:2", "pod web-1 has no container x; it has c=host")
+        opens(s, "set image c=other:2")
+        asked(s, "set the image of Pod web-1 to c=other:2", "-    image: host", "+    image: other:2")
+        s.keys("n")
+        s.gone("May this be done?")
+        s.keys("* :")
+        s.type("set image other:3")
+        s.keys("Enter")
+        asked(s, "set the image of 3 objects", "Pod default/web-10")
+        s.keys("n")
+        s.gone("May this be done?")
+        opens(s, "set volume", "set image CONTAINER=IMAGE")
+        s.keys("q q")
+
+
+def test_a_command_of_ones_own(t):
+    config = os.path.join(t.dir(), "own.yaml")
+    with open(config, "w", encoding="utf-8") as f:
+        f.write("commands:\n  shown:\n    run: [echo, 'it is $NAME of $NAMESPACE', '${KIND}', $$HOME]\n    kinds: pods\n    key: D\n"
+                "  wrong: { run: 'echo $WHAT' }\n  fails: { run: 'sh -c exit${NAMESPACE}' }\n")
+    with made(t, env={"FIRESTEEL_CONFIG": config}) as s:
+        opens(s, "pods", "pods in default", "web-10")
+        opens(s, "shown")
+        asked(s, "run `echo it is web-1 of default Pod $HOME` for Pod web-1 in")
+        s.keys("y")
+        s.wait("it is web-1 of default Pod $HOME")
+        s.wait("-- Enter goes back --")
+        s.keys("Enter")
+        s.wait("echo has ended")
+        s.keys("j D")
+        asked(s, "run `echo it is web-2")
+        s.keys("n")
+        s.gone("May this be done?")
+        opens(s, "wrong", "there are $NAME, $NAMESPACE")
+        opens(s, "cm", "configmaps in default")
+        opens(s, "shown", "shown is for other rows")
+        s.keys("q q")
+
+
+def test_what_a_sandbox_cannot_do_is_said_before_it_is_asked(t):
+    with made(t, THINGS) as s:
+        opens(s, "pods", "pods in default", "1/1")
+        s.keys("F")
+        s.wait(":forward")
+        s.keys("Enter")
+        s.wait("forwards no ports of pods")
+        assert "May this be done?" not in text(s), text(s)
+        s.keys("f")
+        s.wait("forwarded ports")
+        s.wait("nothing here yet")
+        s.keys("q")
+        opens(s, "who", "roles and their bindings are read")
+        s.keys("q q")
 
 
 run(globals())

@@ -31,6 +31,10 @@ struct bench_ops {
     // A shell in a container, which has the screen meanwhile: {"pod", "namespace", "container",
     // "context", "kubeconfig"}. May be NULL.
     int (*shell)(void *arg, const cJSON *where, err *e);
+    // A command {"command": [words], "kubeconfig"} that has the screen meanwhile, and a page of the
+    // web. May be NULL. browse, ERR_NOT_FOUND: there is no browser here.
+    int (*command)(void *arg, const cJSON *what, err *e);
+    int (*browse)(void *arg, const char *url, err *e);
     // To the terminal's clipboard.
     int (*copy)(void *arg, const char *text, size_t n, err *e);
     // Takes the mouse or leaves it to the terminal; false: there is none.

@@ -112,6 +112,7 @@ struct bench {
     buf search;                    // the words that are searched for
     struct pattern search_pattern; // the same
     struct past past;              // searches and filters that were typed
+    bool wraps, numbers;           // lines of cells
     bool marks;                    // what is searched for is marked
     const struct slot *edited;     // in the notebook; only compared, never followed
     buf say;                       // the last notice

@@ -102,6 +102,53 @@ static void do_explain(bench *b, const char *words, bool force)
     request(b, "explain", words);
 }
 
+static void do_rollout(bench *b, const char *words, bool force)
+{
+    static const char *const verbs[][2] = {
+        {"history", "history"}, {"undo", "undo"}, {"restart", "restart"}};
+    size_t n = strcspn(words, " ");
+    const char *rest = words + n + strspn(words + n, " ");
+    if (str_starts(rest, "--to-revision="))
+        rest += strlen("--to-revision=");
+    for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
+        if (strlen(verbs[i][0]) == n && memcmp(verbs[i][0], words, n) == 0) {
+            request(b, verbs[i][1], rest);
+            return;
+        }
+    bench_complain(b, "rollout history, rollout undo, rollout undo 3, rollout restart");
+}
+
+static void do_set(bench *b, const char *words, bool force)
+{
+    if (str_starts(words, "image "))
+        request(b, "set-image", words + strlen("image "));
+    else
+        bench_complain(b, "set image CONTAINER=IMAGE changes the image of the row's containers");
+}
+
+#define REQUEST(name)                                                                              \
+    static void do_##name(bench *b, const char *words, bool force)                                 \
+    {                                                                                              \
+        request(b, #name, words);                                                                  \
+    }
+REQUEST(resume)
+REQUEST(cordon)
+REQUEST(uncordon)
+REQUEST(drain)
+REQUEST(trigger)
+REQUEST(forward)
+REQUEST(who)
+
+static void do_pause(bench *b, const char *words, bool force)
+{
+    request(b, "suspend", words); // ":suspend" is Ctrl-Z
+}
+
+static void do_forwards(bench *b, const char *words, bool force)
+{
+    desk_forwards(b);
+}
+
 static void do_logs(bench *b, const char *words, bool force)
 {
     request(b, "logs", words);
@@ -201,6 +248,20 @@ static const struct command {
     {"scale", true, do_scale, "scale 3: so many replicas of what the row stands for"},
     {"label", true, do_label, "label tier=gpu old-: sets one, removes another"},
     {"annotate", true, do_annotate, "annotate note=some text; annotate note-"},
+    {"rollout", true, do_rollout,
+        "rollout history; rollout undo, rollout undo 3: back to a revision; rollout restart"},
+    {"set", true, do_set, "set image CONTAINER=IMAGE: in the row's pods"},
+    {"trigger", false, do_trigger, "a Job of the CronJob, now"},
+    {"pause", false, do_pause, "the CronJob, Job or schedule starts nothing until resume"},
+    {"resume", false, do_resume, "it goes on"},
+    {"cordon", false, do_cordon, "nothing new comes to the node"},
+    {"uncordon", false, do_uncordon, "pods may come to the node again"},
+    {"drain", true, do_drain,
+        "drain --ignore-daemonsets --delete-emptydir-data --force --grace-period=SECONDS"},
+    {"forward", true, do_forward,
+        "forward 8080:80 :9090 --address=IP: to the pod or Service; alone: all ports it declares"},
+    {"forwards", false, do_forwards, "the ports that are forwarded: to stop and open them"},
+    {"who", true, do_who, "who may do what to the object; who delete: only that"},
     {"logs", true, do_logs, "logs --since=15m --tail=100 -c NAME --previous --timestamps"},
     {"ns", true, do_namespace,
         "ns NAME: tables are from that namespace (-A: from all); ns: the list of them"},
@@ -272,10 +333,25 @@ bool command_offers(const bench *b, size_t i)
     return *b->state || (i < ARRAY_LEN(commands) && commands[i].always);
 }
 
+bool command_is_own(const bench *b, const char *words)
+{
+    struct line line;
+    return !parse(words, &line) && settings_command(b->settings, words);
+}
+
+void own_command(bench *b, const char *name)
+{
+    request(b, "command", name);
+}
+
 bool command_run(bench *b, const char *words)
 {
     struct line line;
     bool is_command = parse(words, &line);
+    if (!is_command && command_is_own(b, words)) {
+        own_command(b, words);
+        return true;
+    }
     if (!is_command && desk_line(b, words) == DESK_NO)
         return false;
     if (!is_command) {

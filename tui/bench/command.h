@@ -19,3 +19,7 @@ bool command_offers(const bench *b, size_t i); // can it be done now? Little can
 void show_difference(bench *b); // between the file and what is here, on a page
 void save_document(bench *b, const char *path, bool force, bool leave);
 void reload_document(bench *b, bool leave);
+// Is the line the name of a person's own command on a row (config.yaml)? Does it to the row of the
+// view on top.
+bool command_is_own(const bench *b, const char *words);
+void own_command(bench *b, const char *name);

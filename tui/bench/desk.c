@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "tui/bench/bench_private.h"
+#include "tui/bench/command.h"
 #include "tui/bench/views.h"
 
 #include <ctype.h>
@@ -92,6 +93,8 @@ static bool is_known(const bench *b, const char *words, size_t n)
 enum desk_line desk_line(const bench *b, const char *words)
 {
     size_t n = kind_length(words);
+    if (command_is_own(b, words))
+        return DESK_SURE;
     if (n && (is_usual(words, n) || is_known(b, words, n)))
         return DESK_SURE;
     return n < 2 ? DESK_NO : words[n] || memchr(words, '.', n) ? DESK_SURE : DESK_MAYBE;
@@ -296,6 +299,12 @@ void desk_gpus(bench *b)
         ask(b, "nodes", (struct opening){.with = with});
     else
         cJSON_Delete(with);
+}
+
+void desk_forwards(bench *b)
+{
+    if (remote_ready(b, false))
+        ask(b, "forwards", (struct opening){.with = cJSON_CreateObject()});
 }
 
 static void set(char **field, const char *value)

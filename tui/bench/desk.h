@@ -31,7 +31,8 @@ struct desk_kind {
 };
 size_t desk_kinds(bench *b, const char *typed, struct desk_kind *out, size_t most);
 bool desk_kinds_known(const bench *b);
-// The list of contexts.
+// The list of contexts; and that of forwarded ports.
 void desk_contexts(bench *b);
 // The nodes, what pods have asked of them, and who holds their GPUs.
 void desk_gpus(bench *b);
+void desk_forwards(bench *b);

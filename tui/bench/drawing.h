@@ -16,6 +16,9 @@ struct drawing {
     struct text *told; // its output as lines, for the search; NULL: not looked through
     unsigned told_version;
     syntax_cache *syntax;
+    int *wraps; // the first row of each line, for this revision and width (view/cell/cellwrap.h)
+    uint64_t wrapped_text;
+    int wrapped_width;
     struct markdown *rendered; // a formatted text cell, for this revision and this width
     uint64_t rendered_text;
     int rendered_width;

@@ -251,6 +251,39 @@ void bench_clip(bench *b, const char *words, size_t n, const char *what)
         bench_say(b, "copied %s (%zu bytes), if the terminal allows it", what, n);
 }
 
+bool bench_wraps(const bench *b)
+{
+    return b->wraps;
+}
+
+void bench_wrap(bench *b, bool wraps)
+{
+    b->wraps = wraps;
+}
+
+bool bench_numbers(const bench *b)
+{
+    return b->numbers;
+}
+
+void bench_show_numbers(bench *b, bool shown)
+{
+    b->numbers = shown;
+}
+
+void bench_browse(bench *b, const char *url)
+{
+    err e = {0};
+    if (b->ops->browse && b->ops->browse(b->arg, url, &e) == 0) {
+        bench_say(b, "%s", url);
+        return;
+    }
+    err why = {0};
+    bool copied = b->ops->copy(b->arg, url, strlen(url), &why) == 0;
+    bench_say(b, "%s%s%s", url, copied ? " (copied)" : "",
+        e.code == ERR_NOT_FOUND ? ": no browser here; $BROWSER names one" : "");
+}
+
 void bench_hush(bench *b)
 {
     buf_clear(&b->say);
@@ -285,9 +318,9 @@ static bool filtered(view *v, bool taken)
 
 bool view_type(view *v, key k)
 {
-    if (v->ops->type)
-        return v->ops->type(v, k);
-    return v->ops->filter && filtered(v, filter_type(filter_of(v), k));
+    if (v->ops->filter && filtered(v, filter_type(filter_of(v), k)))
+        return true;
+    return v->ops->type && v->ops->type(v, k);
 }
 
 bool view_paste(view *v, const char *words, size_t n)

@@ -135,6 +135,10 @@ void bench_away(const bench *b, bool brief, buf *out);
 bool bench_ascii(const bench *b);
 bool bench_mono(const bench *b);    // nobody sees colours
 album *bench_album(const bench *b); // for pictures; NULL: there are none
+bool bench_wraps(const bench *b);   // long lines of cells go on in the next row
+void bench_wrap(bench *b, bool wraps);
+bool bench_numbers(const bench *b); // lines of cells have numbers
+void bench_show_numbers(bench *b, bool shown);
 // What a person has set in config.yaml.
 const struct settings *bench_settings(const bench *b);
 // The place of the cursor in the view below the top one; false: that view has none.
@@ -145,6 +149,9 @@ grid *bench_scratch(bench *b, int width, int rows);
 // Copies the words to the terminal's clipboard, and tells the person what was copied: `what` is
 // "3 rows" or "the cell".
 void bench_clip(bench *b, const char *words, size_t n, const char *what);
+
+// Opens a page in the person's browser; where there is none, the address is copied.
+void bench_browse(bench *b, const char *url);
 
 // What all views share: the text that was cut, the words that are searched for ("": none yet), and
 // whether matches are marked.

@@ -35,6 +35,7 @@ static const struct preset_key k9s[] = {
     {"table", "s", ACT_SHELL},
     {"table", "o", ACT_SORT},
     {"table", "O", ACT_SORT_REVERSE},
+    {"table", "x", ACT_DECODE},
     {"table", "C-k", ACT_DELETE_OBJECT},
     {"table", "-", ACT_TABLE_BACK},
     {"output", "s", ACT_FOLLOW},

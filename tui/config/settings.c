@@ -208,6 +208,14 @@ static void read_places(struct reading *r, const struct yaml_step *at)
     }
 }
 
+static bool is_word(const char *name)
+{
+    size_t n = 0;
+    while (isalnum((unsigned char)name[n]) || (n && name[n] && strchr("-_", name[n])))
+        n++;
+    return *name && !name[n];
+}
+
 static void read_aliases(struct reading *r, const struct yaml_step *at)
 {
     const cJSON *one;
@@ -215,10 +223,7 @@ static void read_aliases(struct reading *r, const struct yaml_step *at)
     {
         const struct yaml_step step = {at, one};
         const char *name = one->string ? one->string : "", *line = cJSON_GetStringValue(one);
-        size_t n = 0;
-        while (isalnum((unsigned char)name[n]) || (n && name[n] && strchr("-_", name[n])))
-            n++;
-        if (!*name || name[n])
+        if (!is_word(name))
             fault(r, &step, "\"%s\" is no alias: letters, digits, - and _", name);
         else if (!line || !*line)
             fault(r, &step, "alias %s: a text is needed, what is typed after : in its place", name);
@@ -227,12 +232,100 @@ static void read_aliases(struct reading *r, const struct yaml_step *at)
     }
 }
 
+// A text or a list of texts, as a list; NULL: it is neither.
+static cJSON *words_in(const cJSON *value)
+{
+    const cJSON *one;
+    AUTO_JSON *words = cJSON_CreateArray();
+    if (cJSON_IsString(value)) {
+        char **all = strv_split(value->valuestring, ' ');
+        for (size_t i = 0; all[i]; i++)
+            if (*all[i])
+                cJSON_AddItemToArray(words, cJSON_CreateString(all[i]));
+        strv_free(all);
+        return words->child ? STEAL(words) : NULL;
+    }
+    const cJSON *list = cJSON_IsArray(value) ? value : NULL;
+    cJSON_ArrayForEach(one, list)
+    {
+        if (!cJSON_IsString(one))
+            return NULL;
+        cJSON_AddItemToArray(words, cJSON_CreateString(one->valuestring));
+    }
+    return words->child ? STEAL(words) : NULL;
+}
+
+static void read_command(struct reading *r, const struct yaml_step *at)
+{
+    const char *name = at->value->string ? at->value->string : "";
+    cJSON *command = cJSON_CreateObject();
+    const cJSON *one;
+    cJSON_ArrayForEach(one, at->value)
+    {
+        const struct yaml_step step = {at, one};
+        const char *field = one->string ? one->string : "", *keys = cJSON_GetStringValue(one);
+        bool list = str_eq(field, "run") || str_eq(field, "kinds");
+        cJSON *words = list ? words_in(one) : NULL;
+        if (words)
+            json_set(command, field, words);
+        else if (list)
+            fault(r, &step, "command %s: %s is a text or a list of texts", name, field);
+        else if (str_eq(field, "key") && keys && are_keys(keys) && !strchr(keys, ' '))
+            json_set_str(command, "key", keys);
+        else if (str_eq(field, "key"))
+            fault(r, &step, "command %s: its key is one key, as \"C-x\" or \"D\"", name);
+        else
+            fault(r, &step, "command %s: there is no \"%s\"; there are run, kinds and key", name,
+                field);
+    }
+    if (json_get(command, "run")) {
+        json_set(r->s->commands, name, command);
+        return;
+    }
+    fault(r, at, "command %s: run is needed, the command with its words", name);
+    cJSON_Delete(command);
+}
+
+static void read_commands(struct reading *r, const struct yaml_step *at)
+{
+    const cJSON *one;
+    cJSON_ArrayForEach(one, at->value)
+    {
+        const struct yaml_step step = {at, one};
+        if (!is_word(one->string ? one->string : ""))
+            fault(r, &step, "\"%s\" is no command: letters, digits, - and _", one->string);
+        else if (!cJSON_IsObject(one))
+            fault(r, &step, "command %s: run, kinds and key are expected", one->string);
+        else
+            read_command(r, &step);
+    }
+}
+
+const cJSON *settings_command(const struct settings *s, const char *name)
+{
+    return s ? json_get(s->commands, name) : NULL;
+}
+
+const char *settings_command_key(const struct settings *s, key k)
+{
+    const cJSON *one;
+    size_t n;
+    const cJSON *all = s ? s->commands : NULL;
+    cJSON_ArrayForEach(one, all)
+    {
+        const char *keys = json_str(one, "key");
+        if (keys && key_normal(key_parse(keys, strlen(keys), &n)) == k)
+            return one->string;
+    }
+    return NULL;
+}
+
 static void unknown(struct reading *r, const struct yaml_step *at)
 {
-    const char *names[ARRAY_LEN(table) + 3] = {"keys", "aliases"};
+    const char *names[ARRAY_LEN(table) + 4] = {"keys", "aliases", "commands"};
     const char *name = at->value->string ? at->value->string : "";
     for (size_t i = 0; i < ARRAY_LEN(table); i++)
-        names[i + 2] = table[i].name;
+        names[i + 3] = table[i].name;
     const char *near = str_nearest(name, names);
     fault(r, at, "there is no setting \"%s\"%s%s", name, near ? "; did you mean " : "",
         near ? near : "");
@@ -258,6 +351,8 @@ static void read_all(struct reading *r, const cJSON *root)
             read_places(r, &step);
         else if (str_eq(one->string, "aliases") && (cJSON_IsObject(one) || cJSON_IsNull(one)))
             read_aliases(r, &step);
+        else if (str_eq(one->string, "commands") && (cJSON_IsObject(one) || cJSON_IsNull(one)))
+            read_commands(r, &step);
         else
             unknown(r, &step);
     }
@@ -284,6 +379,7 @@ struct settings *settings_new(const char *text, size_t n)
     struct settings *s = mem_alloc(sizeof *s);
     struct reading r = {s, text, n};
     s->aliases = cJSON_CreateObject();
+    s->commands = cJSON_CreateObject();
     s->faults = cJSON_CreateArray();
     for (size_t i = 0; i < ARRAY_LEN(table); i++)
         if (table[i].kind == KIND_CHOICE)
@@ -310,6 +406,7 @@ void settings_free(struct settings *s)
     }
     free(s->keys);
     cJSON_Delete(s->aliases);
+    cJSON_Delete(s->commands);
     cJSON_Delete(s->faults);
     free(s);
 }
@@ -346,7 +443,16 @@ static void add_example(buf *out)
     buf_str(out, "\n\n# What may be typed after \":\" in the place of something longer.\n"
                  "#aliases:\n"
                  "#  dp: deployments\n"
-                 "#  mine: pods -n mine -l app=web\n");
+                 "#  mine: pods -n mine -l app=web\n"
+                 "\n# Commands of your own on a row of a cluster's table, by \":\" or a key. You "
+                 "are asked first.\n"
+                 "# No shell reads them. $NAME, $NAMESPACE, $CONTEXT, $KIND, $RESOURCE and "
+                 "$CONTAINER are the row's.\n"
+                 "#commands:\n"
+                 "#  debug:\n"
+                 "#    run: kubectl debug -it -n $NAMESPACE $NAME --image=busybox\n"
+                 "#    kinds: pods\n"
+                 "#    key: D\n");
 }
 
 void settings_template(buf *out)

@@ -34,8 +34,9 @@ struct settings {
 #include "tui/config/settings.def"
 #undef CHOICE
 #undef SWITCH
-    cJSON *aliases; // {"dp": "deployments"}
-    cJSON *faults;  // [{"line": 3, "text": "there is no setting \"colour\"; did you mean …"}]
+    cJSON *aliases;  // {"dp": "deployments"}
+    cJSON *commands; // {"debug": {"run": [words], "kinds": [names], "key"}}
+    cJSON *faults;   // [{"line": 3, "text": "there is no setting \"colour\"; did you mean …"}]
     struct view_keymap *keys;
     size_t n_keys;
 };
@@ -49,6 +50,10 @@ const struct keymap *settings_keys(const struct settings *s, const char *view);
 bool settings_vi(const struct settings *s); // has the text of a cell vi's keys?
 // A line after ":" with the alias that it begins with written out; new, NULL: it begins with none.
 char *settings_alias(const struct settings *s, const char *line);
+// A person's own command on a row of a cluster's table; NULL: there is none of this name. And the
+// name of the one that has this key.
+const cJSON *settings_command(const struct settings *s, const char *name);
+const char *settings_command_key(const struct settings *s, key k);
 // A config.yaml in which all settings stand as comments, with what they mean.
 void settings_template(buf *out);
 // The same as Markdown, for doc/configuration.md: settings, places, presets.

@@ -189,6 +189,13 @@
     X(DELETE_OBJECT, "delete-object", "delete the object, after a question")                       \
     X(FOLLOW, "follow", "follow the end of the log, or stop")                                      \
     X(WRAP, "wrap", "wrap long lines, or cut them")                                                \
+    X(INSIDE, "inside", "containers of the pod; of a container: command, ports, env and volumes")  \
+    X(HISTORY, "history", "revisions of the workload, each as a row to which it can go back")      \
+    X(UNDO_ROLLOUT, "undo-rollout",                                                                \
+        "back to the revision, or to the one before, after a question")                            \
+    X(FORWARD, "forward", "forward ports of this machine to the pod or Service")                   \
+    X(FORWARDS, "forwards", "the ports that are forwarded: to stop and open them")                 \
+    X(DECODE, "decode", "the values of the Secret, after a question, on this screen alone")        \
     X(LOG_HEAD, "log-head", "the log from its beginning")                                          \
     X(LOG_TAIL, "log-tail", "the last 100 lines of the log, and what comes")                       \
     X(LOG_1M, "log-1m", "the log of the last minute")                                              \

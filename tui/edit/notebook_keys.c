@@ -89,6 +89,7 @@ static const struct binding bindings[] = {
     {MODE_COMMAND, "O", ACT_OPEN_OUTPUT},
     {MODE_COMMAND, "D", ACT_CLEAR_OUTPUT},
     {MODE_COMMAND, "L", ACT_LINE_NUMBERS},
+    {MODE_COMMAND, "W", ACT_WRAP},
     {MODE_COMMAND, "e", ACT_EDITOR},
 
     {MODE_EDIT, "Enter", ACT_INSERT_NEWLINE},

@@ -48,6 +48,8 @@ static char *typed_text(const struct prompt_view *v)
 static const char *help_of(const bench *b, const char *words)
 {
     const char *help = command_help(words);
+    if (!help && command_is_own(b, words))
+        return "a command of your own on the row, from config.yaml";
     return help ? help : desk_line(b, words) == DESK_NO ? NULL : desk_help;
 }
 

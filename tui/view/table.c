@@ -7,9 +7,11 @@
 #include "base/str.h"
 #include "base/text/utf8.h"
 #include "script/journal/html_table.h"
+#include "tui/bench/cluster/objectcommand.h"
 #include "tui/bench/cluster/objectedit.h"
 #include "tui/bench/cluster/objectlogs.h"
 #include "tui/bench/cluster/objectshell.h"
+#include "tui/bench/command.h"
 #include "tui/bench/desk.h"
 #include "tui/bench/remote.h"
 #include "tui/bench/views.h"
@@ -42,20 +44,28 @@ struct table_view {
     cJSON *with; // of a table of the desk, a peek: what it was asked for with; else NULL
 };
 
-// The keys' requests to a display.
+// The keys' requests to a display, and how the last row calls them; NULL: not at all.
 static const struct {
     enum action action;
-    const char *name;
+    const char *name, *hint;
 } actions[] = {
-    {ACT_DESCRIBE, "describe"},
-    {ACT_LOGS, "logs"},
-    {ACT_YAML, "yaml"},
-    {ACT_TREE, "tree"},
-    {ACT_RESTART_OBJECT, "restart"},
-    {ACT_DELETE_OBJECT, "delete"},
+    {ACT_DESCRIBE, "describe", "describe"},
+    {ACT_LOGS, "logs", "logs"},
+    {ACT_YAML, "yaml", "yaml"},
+    {ACT_TREE, "tree", "tree"},
+    {ACT_RESTART_OBJECT, "restart", "restart"},
+    {ACT_DELETE_OBJECT, "delete", "delete"},
+    {ACT_OPEN, "revision", "show"},
+    {ACT_UNDO_ROLLOUT, "undo", "undo"},
+    {ACT_HISTORY, "history", NULL},
+    {ACT_INSIDE, "inside", NULL},
+    {ACT_DECODE, "decode", NULL},
+    {ACT_OPEN, "stop-forward", "open"},
+    {ACT_DELETE_OBJECT, "stop-forward", "stop"},
 };
 // What is done to all marked rows.
-static const char *const of_all[] = {"restart", "delete", "scale", "label", "annotate"};
+static const char *const of_all[] = {"restart", "delete", "scale", "label", "annotate", "suspend",
+    "resume", "cordon", "uncordon", "set-image"};
 
 static const struct output *output_of(const struct table_view *v)
 {
@@ -247,7 +257,7 @@ static void draw_title(const struct table_view *v, grid *g, rect area)
     int x = area.x + 1;
     x += grid_print(g, area, x, area.y, LOOK_BOLD, "%s%s",
         o ? json_str_or(table_of(v), "title", open_name(o->data)) : "gone", buf_cstr(&place));
-    if (o && !o->live && !json_str(table_of(v), "enter"))
+    if (o && !o->live && !json_bool_or(table_of(v), "still", false))
         x += grid_print(g, area, x, area.y, LOOK_DIM, "  ended");
     if (note)
         bench_away(v->head.bench, false, &away); // its age goes on counting
@@ -357,7 +367,16 @@ static void on_acted(bench *b, const cJSON *reply)
             remote_drop(b, peek);
         return;
     }
+    const cJSON *result = json_get(reply, "result");
+    const char *nothing = json_str(reply, "nothing"), *said = json_str(result, "said"),
+               *shown = json_str(result, "shown");
     bench_hush(b);
+    if (nothing || said)
+        bench_say(b, "%s", nothing ? nothing : said);
+    else if (json_str(result, "kind") && json_str(result, "name"))
+        bench_say(b, "%s %s is made", json_str(result, "kind"), json_str(result, "name"));
+    if (shown)
+        page_push_peek(b, 0, json_str_or(result, "title", ""), shown);
     const struct output *o = peek ? bench_display(b, peek) : NULL;
     if (o && open_table(o->data))
         table_push_peek(b, peek, cJSON_CreateObject());
@@ -413,7 +432,7 @@ static void do_action(struct table_view *v, const char *name, const char *words)
     } else if (marks_count(v->marked) && is_of_all(name)) {
         do_to_marked(v, name, words);
     } else if (!r || !*r->uid) {
-        bench_say(b, "there is no row to %s", name);
+        bench_say(b, "there is no row for that");
     } else if (remote_ready(b, false)) {
         bench_say(b, "%s %s …", name, r->name);
         remote_act(b, v->display, name, r->uid, words, on_acted);
@@ -472,6 +491,39 @@ static void enter(struct table_view *v, const char *place)
         desk_open(b, "pods");
 }
 
+// Of the names that a key has, the one that the table offers; NULL: it is no such key.
+static const char *request_of(const struct table_view *v, enum action a)
+{
+    const char *first = NULL;
+    for (size_t i = 0; i < ARRAY_LEN(actions); i++) {
+        if (actions[i].action != a)
+            continue;
+        if (offers(v, actions[i].name))
+            return actions[i].name;
+        first = first ? first : actions[i].name;
+    }
+    return a == ACT_OPEN ? "describe" : first;
+}
+
+// "http://127.0.0.1:8080", in a browser where there is one, and in the clipboard.
+static void open_forward(struct table_view *v)
+{
+    const struct table_row *r = tabledata_at(v->data, v->scroll.at);
+    bool secure = r && (str_eq(r->cells[1], "443") || str_eq(r->cells[1], "8443"));
+    AUTO_FREE char *url = str_fmt("%s://%s", secure ? "https" : "http", r ? r->name : "");
+    if (r)
+        bench_browse(v->head.bench, url);
+}
+
+// Enter takes all ports that the pod declares.
+static void ask_ports(struct table_view *v)
+{
+    if (!offers(v, "forward"))
+        bench_say(v->head.bench, "ports are forwarded to a pod or a Service: nothing here has any");
+    else
+        prompt_push(v->head.bench, PROMPT_PALETTE, "forward ");
+}
+
 static bool act_on_row(struct table_view *v, enum action a)
 {
     const char *place = json_str(table_of(v), "enter");
@@ -491,20 +543,22 @@ static bool act_on_row(struct table_view *v, enum action a)
         show_logs(v, a == ACT_LOG_PREVIOUS ? "--previous" : "");
         return true;
     }
-    if (a == ACT_OPEN && !offers(v, "logs") && !offers(v, "describe")) {
+    if (a == ACT_OPEN && offers(v, "stop-forward")) {
+        open_forward(v);
+        return true;
+    }
+    if (a == ACT_OPEN && !offers(v, "logs") && !offers(v, "describe") && !offers(v, "revision")) {
         struct columns columns = columns_of(v);
         return columns_act(&columns, ACT_ROW_FORM);
     }
-    if (a == ACT_OPEN) {
-        do_action(v, "describe", NULL);
+    if (a == ACT_FORWARD) {
+        ask_ports(v);
         return true;
     }
-    for (size_t i = 0; i < ARRAY_LEN(actions); i++)
-        if (actions[i].action == a) {
-            do_action(v, actions[i].name, NULL);
-            return true;
-        }
-    return false;
+    const char *name = request_of(v, a);
+    if (name)
+        do_action(v, name, NULL);
+    return name != NULL;
 }
 
 // What is wrong first; once more: as they came.
@@ -580,6 +634,41 @@ static void copy_names(struct table_view *v)
     bench_clip(v->head.bench, buf_cstr(&names), names.len, n > 1 ? "the names" : "the name");
 }
 
+// What the rows are called: does a person's command fit them?
+static bool is_kind(const struct table_view *v, const char *word)
+{
+    const cJSON *table = table_of(v);
+    const char *names[] = {
+        json_path_str(table, "about.kind"), json_str(table, "many"), json_str(table, "one")};
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (names[i] && strcasecmp(names[i], word) == 0)
+            return true;
+    return false;
+}
+
+static bool fits(const struct table_view *v, const cJSON *kinds)
+{
+    const cJSON *kind;
+    cJSON_ArrayForEach(kind, kinds)
+    {
+        if (is_kind(v, cJSON_IsString(kind) ? kind->valuestring : ""))
+            return true;
+    }
+    return !kinds;
+}
+
+// ":NAME" of a person's own: the kernel asks and records it, and it runs on this terminal.
+static void run_own(struct table_view *v, const char *name)
+{
+    bench *b = v->head.bench;
+    const cJSON *command = settings_command(bench_settings(b), name);
+    const struct table_row *r = tabledata_at(v->data, v->scroll.at);
+    if (!offers(v, "command") || !fits(v, json_get(command, "kinds")))
+        bench_say(b, "%s is for other rows", name);
+    else if (r && *r->uid)
+        object_command(b, v->display, r->uid, json_get(command, "run"));
+}
+
 static bool act(view *view_, enum action a)
 {
     struct table_view *v = (struct table_view *)view_;
@@ -602,6 +691,8 @@ static bool act(view *view_, enum action a)
         copy_names(v);
     else if (a == ACT_TABLE_BACK || a == ACT_TABLE_FORWARD)
         desk_turn(view_->bench, a == ACT_TABLE_FORWARD);
+    else if (a == ACT_FORWARDS)
+        desk_forwards(view_->bench);
     else if (a == ACT_INTERRUPT)
         remote_interrupt(view_->bench);
     else if (!act_on_row(v, a)) {
@@ -632,8 +723,19 @@ static void request(view *v, const char *action, const char *words)
     struct table_view *t = (struct table_view *)v;
     if (str_eq(action, "logs"))
         show_logs(t, words);
+    else if (str_eq(action, "command"))
+        run_own(t, words);
     else
         do_action(t, action, *words ? words : NULL);
+}
+
+// A key of a person's own command (config.yaml).
+static bool type(view *view_, key k)
+{
+    const char *name = settings_command_key(bench_settings(view_->bench), k);
+    if (name)
+        own_command(view_->bench, name);
+    return name != NULL;
 }
 
 static void filtered(view *v)
@@ -656,8 +758,9 @@ static void hint(const view *view_, buf *out)
     for (size_t i = 0; i < ARRAY_LEN(actions); i++) {
         char keys[24];
         view_keys(view_->bench, view_->ops, MODE_VIEW, actions[i].action, keys, sizeof keys);
-        if (offers(v, actions[i].name))
-            buf_fmt(out, "  %s %s", keys, actions[i].name);
+        bool elsewhere = actions[i].action == ACT_UNDO_ROLLOUT && !offers(v, "revision");
+        if (actions[i].hint && offers(v, actions[i].name) && !elsewhere)
+            buf_fmt(out, "  %s %s", keys, actions[i].hint);
     }
     buf_str(out, "  / filter  q back");
 }
@@ -742,6 +845,12 @@ static const struct binding bindings[] = {
     {MODE_VIEW, "t", ACT_TREE},
     {MODE_VIEW, "e", ACT_EDIT_OBJECT},
     {MODE_VIEW, "x", ACT_SHELL},
+    {MODE_VIEW, "i", ACT_INSIDE},
+    {MODE_VIEW, "h", ACT_HISTORY},
+    {MODE_VIEW, "u", ACT_UNDO_ROLLOUT},
+    {MODE_VIEW, "F", ACT_FORWARD},
+    {MODE_VIEW, "f", ACT_FORWARDS},
+    {MODE_VIEW, "X", ACT_DECODE},
     {MODE_VIEW, "R", ACT_RESTART_OBJECT},
     {MODE_VIEW, "C-d", ACT_DELETE_OBJECT},
     {MODE_VIEW, "c", ACT_COPY_NAME},
@@ -765,6 +874,7 @@ const struct view_ops table_view_ops = {.name = "table",
     .draw = draw,
     .act = act,
     .request = request,
+    .type = type,
     .mouse = mouse,
     .filter = offsetof(struct table_view, filter),
     .filtered = filtered,

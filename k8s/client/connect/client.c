@@ -358,6 +358,34 @@ int client_delete(client *c, const struct patience *p, const struct resource *r,
     return answer ? 0 : -1;
 }
 
+int client_evict(client *c, const struct patience *p, const char *ns, const char *name,
+    const char *uid, int64_t grace_seconds, err *e)
+{
+    static const struct resource pods = {
+        .group = "", .version = "v1", .plural = "pods", .kind = "Pod", .namespaced = true};
+    AUTO_JSON *body = cJSON_CreateObject();
+    cJSON *m = json_object_at(body, "metadata"), *o = json_object_at(body, "deleteOptions");
+    json_set_str(body, "apiVersion", "policy/v1");
+    json_set_str(body, "kind", "Eviction");
+    json_set_str(m, "name", name);
+    json_set_str(m, "namespace", ns);
+    json_set_str(json_object_at(o, "preconditions"), "uid", uid);
+    if (grace_seconds >= 0)
+        json_set_int(o, "gracePeriodSeconds", grace_seconds);
+    AUTO_FREE char *text = json_to_str(body);
+    AUTO_FREE char *path = resource_path(&pods, ns, name, "eviction");
+    AUTO_FREE char *what = client_sentence("evict", &pods, ns, name);
+    AUTO_JSON *answer = request_json(c, p,
+        &(struct request){.method = "POST",
+            .path = path,
+            .type = "application/json",
+            .body = text,
+            .body_n = strlen(text),
+            .what = what},
+        e);
+    return answer ? 0 : -1;
+}
+
 int client_text(client *c, const struct patience *p, const char *path, buf *out, err *e)
 {
     struct http_response response;

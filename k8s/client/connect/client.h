@@ -48,6 +48,7 @@ struct resource {
     const cJSON *verbs, *short_names; // arrays of strings
     const char *api_version;          // "v1", "apps/v1"
     bool scales;                      // it has the subresource scale
+    bool execs, forwards;             // and exec, portforward
 };
 // Finds the kind by what people type: "pods", "po", "Pod", "deploy.apps",
 // "sparkapplications.v1beta2.sparkoperator.k8s.io"; of several groups the one that kubectl takes.
@@ -116,6 +117,11 @@ struct delete_options {
 // Deletes an object. If it is missing: ERR_NOT_FOUND.
 int client_delete(client *c, const struct patience *p, const struct resource *r, const char *ns,
     const char *name, const struct delete_options *options, err *e);
+
+// Has the pod with this uid evicted, if disruption budgets allow it now: ERR_UNAVAILABLE when they
+// do not. grace_seconds <0: the pod's own.
+int client_evict(client *c, const struct patience *p, const char *ns, const char *name,
+    const char *uid, int64_t grace_seconds, err *e);
 
 // May we do this? 1 or 0, -1 for an error; *reason (new, may be NULL) is the server's text.
 int client_can_i(client *c, const struct patience *p, const char *verb, const struct resource *r,

@@ -47,29 +47,32 @@ static char *lower(const char *text)
     return copy;
 }
 
+static void take_subresource(struct resource *r, const char *name)
+{
+    r->scales |= str_eq(name, "scale");
+    r->execs |= str_eq(name, "exec");
+    r->forwards |= str_eq(name, "portforward");
+}
+
 // The legacy way tells of a subresource as of a kind of its own, "deployments/scale", after its
 // kind.
 static void add_subresource(
     struct finding *f, const char *group, const char *version, const char *name)
 {
     const char *slash = strchr(name, '/');
-    if (!str_eq(slash, "/scale"))
-        return;
     for (struct kind *k = f->first; k; k = k->next)
         if (str_eq(k->group, group) && str_eq(k->version, version) &&
             strncmp(k->plural, name, (size_t)(slash - name)) == 0 && !k->plural[slash - name])
-            k->r.scales = true;
+            take_subresource(&k->r, slash + 1);
 }
 
-static bool has_scale(const cJSON *resource)
+static void take_subresources(struct resource *r, const cJSON *resource)
 {
     const cJSON *sub;
     cJSON_ArrayForEach(sub, json_get(resource, "subresources"))
     {
-        if (str_eq(json_str(sub, "subresource"), "scale"))
-            return true;
+        take_subresource(r, json_str(sub, "subresource"));
     }
-    return false;
 }
 
 static void add_kind(struct finding *f, const char *group, const char *version, const char *plural,
@@ -98,8 +101,8 @@ static void add_kind(struct finding *f, const char *group, const char *version, 
         .namespaced = namespaced,
         .verbs = k->verbs,
         .short_names = k->short_names,
-        .api_version = k->api_version,
-        .scales = has_scale(resource)};
+        .api_version = k->api_version};
+    take_subresources(&k->r, resource);
     *f->end = k;
     f->end = &k->next;
 }

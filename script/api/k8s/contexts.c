@@ -69,14 +69,5 @@ int k8s_contexts(call *c, const cJSON *args, cJSON **result, err *e)
         *result = STEAL(contexts);
         return 0;
     }
-    AUTO_BUF text = {0};
-    cJSON *data = cJSON_CreateObject(), *table = table_of(contexts);
-    tabletext_print(table, 0, &text);
-    json_set_str(data, "text/plain", buf_cstr(&text));
-    json_set(data, "application/vnd.firesteel.table+json", table);
-    display *d = call_display(c, data, true);
-    *result = cJSON_CreateObject();
-    json_set_int(*result, "display", display_id(d));
-    display_close(d, NULL); // it stays as it is
-    return 0;
+    return k8s_show_table(c, table_of(contexts), result);
 }

@@ -110,6 +110,50 @@ static void print_shown(const cJSON *object, buf *out)
     yaml_print(out, copy);
 }
 
+cJSON *k8s_edit_patch(const cJSON *base, const cJSON *edited)
+{
+    cJSON *patch = changes_of(base, edited);
+    if (!patch)
+        return NULL;
+    cJSON *m = json_object_at(patch, "metadata");
+    json_set_str(m, "uid", json_path_str(base, "metadata.uid"));
+    json_set_str(m, "resourceVersion", json_path_str(base, "metadata.resourceVersion"));
+    return patch;
+}
+
+int k8s_propose(struct target *t, const cJSON *base, const cJSON *edited, cJSON **result, err *e)
+{
+    AUTO_JSON *patch = k8s_edit_patch(base, edited), *found = cJSON_CreateObject();
+    if (!patch) {
+        json_set_str(found, "nothing", "nothing was changed");
+        *result = STEAL(found);
+        return 0;
+    }
+    AUTO_JSON *made =
+        client_edit(t->client, &t->patience, t->resource, t->ns, t->name, patch, true, e);
+    if (!made)
+        return -1;
+    AUTO_BUF old = {0}, new_ = {0}, diff = {0};
+    print_shown(base, &old);
+    print_shown(made, &new_);
+    if (!linediff(&diff, t->name, "edited", buf_cstr(&old), buf_cstr(&new_)))
+        json_set_str(found, "nothing", "the server would change nothing by that");
+    json_set_str(found, "diff", buf_cstr(&diff));
+    json_set(found, "patch", STEAL(patch));
+    *result = STEAL(found);
+    return 0;
+}
+
+int k8s_put_edit(call *c, struct target *t, const cJSON *patch, cJSON **result, err *e)
+{
+    AUTO_JSON *made =
+        client_edit(t->client, &t->patience, t->resource, t->ns, t->name, patch, false, e);
+    if (!made || k8s_changed(t, made, true, result, e) != 0)
+        return -1;
+    k8s_note_set(c, *result, "merge", patch, made);
+    return 0;
+}
+
 // {…, "base", "words"}: would the server take it? The result is {"patch", "diff"}, or {"nothing"}.
 int k8s_edit_check(call *c, const cJSON *args, cJSON **result, err *e)
 {
@@ -120,30 +164,7 @@ int k8s_edit_check(call *c, const cJSON *args, cJSON **result, err *e)
     AUTO_JSON *edited = parse_edited(json_str(args, "words"), e);
     if (!edited || check_same(base, edited, e) != 0 || k8s_target(c, args, true, &t, e) != 0)
         return -1;
-    AUTO_JSON *patch = changes_of(base, edited);
-    const char *version = json_path_str(base, "metadata.resourceVersion");
-    cJSON *found = cJSON_CreateObject();
-    *result = found;
-    if (!patch) {
-        json_set_str(found, "nothing", "nothing was changed");
-        return 0;
-    }
-    cJSON *m = json_object_at(patch, "metadata");
-    json_set_str(m, "uid", json_path_str(base, "metadata.uid"));
-    json_set_str(m, "resourceVersion", version);
-    AUTO_JSON *made = client_edit(t.client, &t.patience, t.resource, t.ns, t.name, patch, true, e);
-    if (!made) {
-        cJSON_Delete(STEAL(*result));
-        return -1;
-    }
-    AUTO_BUF old = {0}, new_ = {0}, diff = {0};
-    print_shown(base, &old);
-    print_shown(made, &new_);
-    if (!linediff(&diff, t.name, "edited", buf_cstr(&old), buf_cstr(&new_)))
-        json_set_str(found, "nothing", "the server would change nothing by that");
-    json_set_str(found, "diff", buf_cstr(&diff));
-    json_set(found, "patch", STEAL(patch));
-    return 0;
+    return k8s_propose(&t, base, edited, result, e);
 }
 
 // {…, "patch"}, as k8s.edit_check has made it.
@@ -154,12 +175,7 @@ int k8s_edit(call *c, const cJSON *args, cJSON **result, err *e)
         return err_set(e, ERR_USAGE, "k8s.edit is what an editor does: e on a row of a table");
     if (k8s_target(c, args, true, &t, e) != 0)
         return -1;
-    AUTO_JSON *made = client_edit(
-        t.client, &t.patience, t.resource, t.ns, t.name, json_get(args, "patch"), false, e);
-    if (!made || k8s_changed(&t, made, true, result, e) != 0)
-        return -1;
-    k8s_note_set(c, *result, "merge", json_get(args, "patch"), made);
-    return 0;
+    return k8s_put_edit(c, &t, json_get(args, "patch"), result, e);
 }
 
 static bool restarts(const struct resource *r)

@@ -69,8 +69,10 @@ static int prepare(
     AUTO_JSON *about = cJSON_CreateObject();
     json_set_str(about, "apiVersion", json_str(given, "apiVersion"));
     json_set_str(about, "kind", json_str(given, "kind"));
+    json_set_str(about, "context", json_str(args, "context"));
     if (k8s_target(c, about, false, t, e) != 0)
         return -1;
+    t->context = t->context ? json_str(args, "context") : NULL; // `about` goes
     const char *ns = json_path_str(given, "metadata.namespace");
     t->ns = ns ? ns : client_config(t->client)->namespace_;
     *object = cJSON_Duplicate(given, 1);
@@ -595,6 +597,25 @@ const struct display_action k8s_actions[] = {
     {"edit-text", "k8s.edit_text", NULL, "words"},
     {"edit", "k8s.edit", NULL, "words", .first = "k8s.edit_check"},
     {"explain", "k8s.explain", NULL, "field"},
+    {"suspend", "k8s.suspend", "{\"on\":true}", .several = true, .first = "k8s.suspend_check"},
+    {"resume", "k8s.suspend", "{\"on\":false}", .several = true, .first = "k8s.suspend_check"},
+    {"cordon", "k8s.cordon", "{\"on\":true}", .several = true, .first = "k8s.cordon_check"},
+    {"uncordon", "k8s.cordon", "{\"on\":false}", .several = true, .first = "k8s.cordon_check"},
+    {"drain", "k8s.drain", NULL, "words", .first = "k8s.drain_check", .told = true, .silent = true},
+    {"set-image", "k8s.set_image", NULL, "images", .several = true, .first = "k8s.set_image_check"},
+    {"trigger", "k8s.create", .first = "k8s.trigger_job", .told = true},
+    {"history", "k8s.rollout_history"},
+    {"revision", "k8s.rollout_revision"},
+    {"undo", "k8s.rollout_undo", NULL, "revision", .first = "k8s.rollout_undo_check",
+        .silent = true},
+    {"inside", "k8s.inside"},
+    {"decode", "k8s.decode", .asks = true},
+    {"who", "k8s.who_can", NULL, "verb"},
+    {"command", "k8s.command", .first = "k8s.command_check", .told = true},
+    {"forward", "k8s.port_forward", NULL, "ports", .first = "k8s.forward_check", .told = true,
+        .silent = true},
+    {"forwards", "k8s.forwards_table", .alone = true},
+    {"stop-forward", "k8s.forwards"},
     {"table", "k8s.watch", .alone = true},
     {"contexts", "k8s.contexts", .alone = true},
     {"nodes", "k8s.nodes", .alone = true},

@@ -148,7 +148,14 @@ cJSON *k8s_own_changes(call *c, const char *uid);
 cJSON *k8s_moved_by_others(const cJSON *own, const cJSON *fields);
 char *k8s_say_moved(const char *kind, const char *name, const cJSON *said); // new
 void k8s_look_set(call *c, const cJSON *args, const cJSON *recorded, struct glance *g, err *e);
-// edit.c. Are there pods that a restart would make anew?
+// edit.c. What changes an object to an edited copy: a merge patch with the uid and version of what
+// was looked at; NULL: nothing differs.
+cJSON *k8s_edit_patch(const cJSON *base, const cJSON *edited);
+// Would the server take it? The result is {"patch", "diff"}, or {"nothing": why}.
+int k8s_propose(struct target *t, const cJSON *base, const cJSON *edited, cJSON **result, err *e);
+// Makes such a change. The result is k8s_changed's.
+int k8s_put_edit(call *c, struct target *t, const cJSON *patch, cJSON **result, err *e);
+// Are there pods that a restart would make anew?
 bool k8s_restarts(const struct resource *r);
 
 typedef int k8s_start(call *c, const cJSON *args, cJSON **result, err *e);
@@ -171,6 +178,10 @@ bool k8s_is_event(const struct resource *r);
 void k8s_set_title(cJSON *table, const struct resource *r, const char *ns);
 // Rows of another context than the chosen one say so to what acts on them, the title to people.
 void k8s_set_context(cJSON *table, const struct target *t);
+
+// shown.c. A table that stays as it is, for the person who has pressed a key; takes it. The result
+// is {"display": number}.
+int k8s_show_table(call *c, cJSON *table, cJSON **result);
 
 // list.c. A list as a display: the table's first rows, the number of the others, and all as
 // text (doc/displays.md): "table" and "text" of the result. Takes the table.

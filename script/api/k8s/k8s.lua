@@ -261,6 +261,46 @@ function k8s.restart(kind, ...)
   return as_handle(core.call("k8s.restart", with_options(args, options, "k8s.restart")).object)
 end
 
+local function changed(binding, on, kind, ...)
+  local args, options = target(binding, kind, ...)
+  args = with_options(args, options, binding)
+  args.on = on
+  return as_handle(core.call(binding, args).object)
+end
+
+function k8s.suspend(kind, ...) return changed("k8s.suspend", true, kind, ...) end
+function k8s.resume(kind, ...) return changed("k8s.suspend", false, kind, ...) end
+function k8s.cordon(kind, ...) return changed("k8s.cordon", true, kind, ...) end
+function k8s.uncordon(kind, ...) return changed("k8s.cordon", false, kind, ...) end
+function k8s.rollout_undo(kind, ...) return changed("k8s.rollout_undo", nil, kind, ...) end
+
+-- k8s.set_image("deploy/web", "app=nginx:2"), or a table { app = "nginx:2" }.
+function k8s.set_image(kind, ...)
+  local args, images, options = target("k8s.set_image", kind, ...)
+  if type(images) == "table" then
+    local words = {}
+    for name, image in pairs(images) do words[#words + 1] = name .. "=" .. tostring(image) end
+    table.sort(words)
+    images = table.concat(words, " ")
+  end
+  if type(images) ~= "string" then usage 'k8s.set_image expects images, as "app=nginx:2" or { app = "nginx:2" }' end
+  args = with_options(args, options, "k8s.set_image")
+  args.images = images
+  return as_handle(core.call("k8s.set_image", args).object)
+end
+
+-- A Job of a CronJob now, as `kubectl create job --from` makes it.
+function k8s.trigger(kind, ...)
+  local args, options = target("k8s.trigger", kind, ...)
+  return k8s.create(core.call("k8s.trigger_job", with_options(args, options, "k8s.trigger")).object)
+end
+
+-- Cordons a node and has its pods evicted; waits until they are gone, unless wait = false.
+function k8s.drain(kind, ...)
+  local args, options = target("k8s.drain", kind, ...)
+  return core.call("k8s.drain", with_options(args, options, "k8s.drain")).said
+end
+
 -- Deletes an object and waits until it is gone; wait = false does not wait.
 function k8s.delete(kind, name, options)
   core.call("k8s.delete",

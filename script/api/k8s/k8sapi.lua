@@ -109,6 +109,61 @@ k8s.restart(object, {namespace: string=}) -> handle
   effect: cluster
   example:
     k8s.restart("deployments/web")
+k8s.rollout_undo(object, {namespace: string=, revision: integer=}) -> handle
+  Takes a Deployment, a StatefulSet or a DaemonSet back to an earlier revision, as kubectl rollout undo does.
+  namespace: the context's unless it is said
+  revision: this one; without it the one before
+  effect: cluster
+  example:
+    k8s.rollout_undo("deployments/web")
+k8s.set_image(object, images, {namespace: string=}) -> handle
+  Sets images of containers, { app = "nginx:2" } or "app=nginx:2"; "nginx:2" where there is one container.
+  namespace: the context's unless it is said
+  effect: cluster
+  example:
+    k8s.set_image("deployments/web", { app = "nginx:2" })
+k8s.suspend(object, {namespace: string=}) -> handle
+  A CronJob, Job, JobSet, MPIJob, Workflow or schedule starts nothing until k8s.resume.
+  namespace: the context's unless it is said
+  effect: cluster
+  example:
+    k8s.suspend("cronjobs/nightly")
+k8s.resume(object, {namespace: string=}) -> handle
+  What was suspended goes on.
+  namespace: the context's unless it is said
+  effect: cluster
+  example:
+    k8s.resume("cronjobs/nightly")
+k8s.trigger(object, {namespace: string=}) -> handle
+  Makes the Job of a CronJob now, as kubectl create job --from does.
+  namespace: the context's unless it is said
+  result: the Job
+  effect: cluster
+  example:
+    job = k8s.trigger("cronjobs/nightly")
+k8s.cordon(object) -> handle
+  Nothing new comes to a node.
+  effect: cluster
+  example:
+    k8s.cordon("nodes/node1")
+k8s.uncordon(object) -> handle
+  Pods may come to a node again.
+  effect: cluster
+  example:
+    k8s.uncordon("nodes/node1")
+k8s.drain(object, {ignore_daemonsets=false, delete_emptydir_data=false, force=false, grace: integer=, wait=true, timeout: duration=})
+  Cordons a node, has its pods evicted, and waits until they are gone; evictions that a disruption budget forbids are tried again.
+  ignore_daemonsets: pods of DaemonSets stay; without it they are an error
+  delete_emptydir_data: pods with an emptyDir go, too
+  force: pods that nothing makes again go, too
+  grace: seconds that pods get to end, in the place of their own
+  wait: whether it waits
+  timeout: how long it waits
+  result: what was done, as a text
+  errors: a pod for which one of these options is missing; nothing was changed then
+  effect: destructive
+  example:
+    print(k8s.drain("nodes/node1", { ignore_daemonsets = true, timeout = "5m" }))
 k8s.delete(object, {namespace: string=, wait=true, timeout: duration=, propagation: string=, grace: integer=})
   Deletes an object, and waits until it is gone.
   namespace: the context's unless it is said

@@ -170,17 +170,65 @@ cJSON *k8s_about(const struct resource *r)
     return about;
 }
 
+// What only some kinds take.
+static const struct {
+    const char *group, *kind, *action;
+} of_kinds[] = {
+    {"apps", "Deployment", "history"},
+    {"apps", "Deployment", "undo"},
+    {"apps", "Deployment", "set-image"},
+    {"apps", "StatefulSet", "history"},
+    {"apps", "StatefulSet", "undo"},
+    {"apps", "StatefulSet", "set-image"},
+    {"apps", "DaemonSet", "history"},
+    {"apps", "DaemonSet", "undo"},
+    {"apps", "DaemonSet", "set-image"},
+    {"batch", "CronJob", "trigger"},
+    {"batch", "CronJob", "suspend"},
+    {"batch", "CronJob", "resume"},
+    {"batch", "CronJob", "set-image"},
+    {"batch", "Job", "suspend"},
+    {"batch", "Job", "resume"},
+    {"jobset.x-k8s.io", "JobSet", "suspend"},
+    {"jobset.x-k8s.io", "JobSet", "resume"},
+    {"kubeflow.org", "MPIJob", "suspend"},
+    {"kubeflow.org", "MPIJob", "resume"},
+    {"sparkoperator.k8s.io", "ScheduledSparkApplication", "suspend"},
+    {"sparkoperator.k8s.io", "ScheduledSparkApplication", "resume"},
+    {"argoproj.io", "CronWorkflow", "suspend"},
+    {"argoproj.io", "CronWorkflow", "resume"},
+    {"argoproj.io", "Workflow", "suspend"},
+    {"argoproj.io", "Workflow", "resume"},
+    {"", "Node", "cordon"},
+    {"", "Node", "uncordon"},
+    {"", "Node", "drain"},
+    {"", "Pod", "set-image"},
+    {"", "Secret", "decode"},
+    {"", "Service", "forward"},
+};
+
+static void add_of_kind(cJSON *list, const struct resource *r)
+{
+    for (size_t i = 0; r && i < ARRAY_LEN(of_kinds); i++)
+        if (str_eq(of_kinds[i].group, r->group) && str_eq(of_kinds[i].kind, r->kind))
+            cJSON_AddItemToArray(list, cJSON_CreateString(of_kinds[i].action));
+}
+
 void k8s_take_actions(cJSON *table, const struct resource *r)
 {
-    static const char *const actions[] = {
-        "describe", "logs", "yaml", "tree", "edit", "delete", "explain", "label", "annotate"};
+    static const char *const actions[] = {"describe", "logs", "yaml", "tree", "edit", "delete",
+        "explain", "label", "annotate", "who"};
+    static const char *const of_pods[] = {"shell", "inside", "forward"};
     cJSON *list = cJSON_CreateStringArray(actions, ARRAY_LEN(actions));
     if (r && r->scales)
         cJSON_AddItemToArray(list, cJSON_CreateString("scale"));
     if (k8s_restarts(r))
         cJSON_AddItemToArray(list, cJSON_CreateString("restart"));
-    if (!r || str_eq(r->kind, "Pod") || k8s_restarts(r)) // what runs pods for as long as it is
-        cJSON_AddItemToArray(list, cJSON_CreateString("shell"));
+    bool runs = !r || str_eq(r->kind, "Pod") || k8s_restarts(r); // pods for as long as it is
+    for (size_t i = 0; runs && i < ARRAY_LEN(of_pods); i++)
+        cJSON_AddItemToArray(list, cJSON_CreateString(of_pods[i]));
+    add_of_kind(list, r);
+    cJSON_AddItemToArray(list, cJSON_CreateString("command"));
     cJSON_AddItemToArray(list, cJSON_CreateString("edit-text"));
     json_set(table, "actions", list);
     json_set(table, "about", k8s_about(r));

@@ -12,8 +12,8 @@
 #include "script/kernel/effects/binding.h"
 
 struct listing {
-    const struct pod_choice *choice;
-    const char *context;
+    const cJSON *pod;
+    const char *name, *ns, *context;
     cJSON *rows;
     size_t running;
 };
@@ -39,8 +39,7 @@ static void add_age(cJSON *cells, const char *since)
 static void add_row(void *arg, const char *name, const char *role)
 {
     struct listing *l = arg;
-    const struct pod_choice *p = l->choice;
-    const cJSON *status = container_status(p->pod, name);
+    const cJSON *status = container_status(l->pod, name);
     const char *since = json_path_str(status, "state.running.startedAt");
     bool ready = json_bool_or(status, "ready", false);
     AUTO_FREE char *restarts = str_fmt("%lld", (long long)json_int_or(status, "restartCount", 0));
@@ -48,9 +47,9 @@ static void add_row(void *arg, const char *name, const char *role)
     cJSON *about = k8s_about(NULL);
     json_set_str(row, "uid", name);
     json_set_str(row, "name", name);
-    json_set_str(row, "namespace", p->ns);
-    json_set_str(about, "name", p->name);
-    json_set_str(about, "uid", json_path_str(p->pod, "metadata.uid"));
+    json_set_str(row, "namespace", l->ns);
+    json_set_str(about, "name", l->name);
+    json_set_str(about, "uid", json_path_str(l->pod, "metadata.uid"));
     json_set_str(about, "context", l->context);
     json_set_str(about, "container", name);
     json_set(row, "about", about);
@@ -65,28 +64,39 @@ static void add_row(void *arg, const char *name, const char *role)
     l->running += json_path(status, "state.running") != NULL;
 }
 
-// A display of the table, for whoever has pressed the key.
-static cJSON *show(call *c, const struct listing *l)
+// The rows of all containers; new.
+static cJSON *list(struct listing *l, const char *context, const cJSON *pod)
+{
+    *l = (struct listing){.pod = pod,
+        .name = json_path_str(pod, "metadata.name"),
+        .ns = json_path_str(pod, "metadata.namespace"),
+        .context = context,
+        .rows = cJSON_CreateArray()};
+    containers_each(pod, add_row, l);
+    return l->rows;
+}
+
+// Takes the rows.
+static int show(call *c, const struct listing *l, cJSON *rows, cJSON **result)
 {
     static const char *const columns[] = {
         "NAME", "READY", "STATE", "RESTARTS", "AGE", "ROLE", "IMAGE"};
-    static const char *const actions[] = {"shell", "logs", "describe", "yaml"};
-    AUTO_BUF text = {0};
-    AUTO_FREE char *title = str_fmt("containers of %s", l->choice->name);
-    cJSON *table = cJSON_CreateObject(), *data = cJSON_CreateObject();
+    static const char *const actions[] = {"inside", "shell", "logs", "describe", "yaml"};
+    AUTO_FREE char *title = str_fmt("containers of %s", l->name);
+    cJSON *table = cJSON_CreateObject();
     json_set(table, "columns", cJSON_CreateStringArray(columns, ARRAY_LEN(columns)));
-    json_set(table, "rows", cJSON_Duplicate(l->rows, true));
+    json_set(table, "rows", rows);
     json_set(table, "actions", cJSON_CreateStringArray(actions, ARRAY_LEN(actions)));
     json_set(table, "about", k8s_about(NULL));
     json_set_str(table, "title", title);
-    tabletext_print(table, clock_wall(), &text);
-    json_set_str(data, "text/plain", buf_cstr(&text));
-    json_set(data, "application/vnd.firesteel.table+json", table);
-    display *d = call_display(c, data, true);
-    cJSON *shown = cJSON_CreateObject();
-    json_set_int(shown, "display", display_id(d));
-    display_close(d, NULL); // it stays as it is
-    return shown;
+    return k8s_show_table(c, table, result);
+}
+
+int k8s_show_containers(call *c, const char *context, const cJSON *pod, cJSON **result)
+{
+    struct listing l;
+    cJSON *rows = list(&l, context, pod);
+    return show(c, &l, rows, result);
 }
 
 int k8s_choose_container(call *c, const cJSON *args, cJSON **result, err *e)
@@ -95,16 +105,20 @@ int k8s_choose_container(call *c, const cJSON *args, cJSON **result, err *e)
     struct pod_choice p;
     AUTO_BUF note = {0};
     const char *named = json_str(args, "container");
-    if (k8s_target(c, args, true, &t, e) != 0)
+    if (k8s_target(c, args, true, &t, e) != 0 || k8s_pods_can(&t, "exec", e) != 0)
         return -1;
     cJSON *object = k8s_object(c, &t, e);
     if (k8s_pod_choose(&t, object, named, &note, &p, e) != 0)
         return -1;
-    AUTO_JSON *rows = cJSON_CreateArray();
-    struct listing l = {.choice = &p, .context = p.target.context, .rows = rows};
-    containers_each(p.pod, add_row, &l);
+    struct listing l;
+    cJSON *rows = list(&l, p.target.context, p.pod);
     bool chosen = named || l.running < 2;
-    *result = chosen ? cJSON_CreateObject() : show(c, &l);
+    if (chosen) {
+        cJSON_Delete(rows);
+        *result = cJSON_CreateObject();
+    } else {
+        show(c, &l, rows, result);
+    }
     k8s_pod_done(&p);
     return 0;
 }

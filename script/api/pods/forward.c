@@ -4,6 +4,8 @@
 // is closed.
 #include "k8s/client/connect/forward.h"
 
+#include "base/clock.h"
+#include "base/json/tabletext.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "script/api/pods/pod.h"
@@ -15,6 +17,7 @@ enum { PORT_MOST = 65535, PORTS_MOST = 64 };
 
 struct port {
     int wanted, remote; // wanted 0: any
+    bool guessed;       // nobody asked for this port here: another one does as well
     forward *forward;
 };
 
@@ -24,14 +27,26 @@ struct opened {
     int id;
     client *client;
     display *display;
-    char *pod, *ns, *address;
+    char *pod, *ns, *address, *context;
+    char *why;     // why a connection could not be carried last; NULL: none has failed
+    int64_t since; // wall ns
     size_t n;
     struct port ports[PORTS_MOST];
 };
 
 struct list {
     struct opened *first;
+    struct shown *shown;
     int last_id;
+};
+
+// A table of them that somebody looks at.
+struct shown {
+    struct shown *next, **at;
+    struct list *list;
+    display *display;
+    loop_timer *timer;
+    char *last; // its rows as they were sent
 };
 
 static void *make_list(call *c, err *e)
@@ -65,7 +80,19 @@ static void opened_free(struct opened *o)
     free(o->pod);
     free(o->ns);
     free(o->address);
+    free(o->context);
+    free(o->why);
     free(o);
+}
+
+static void shown_free(struct shown *s)
+{
+    *s->at = s->next;
+    if (s->next)
+        s->next->at = s->at;
+    loop_timer_free(s->timer);
+    free(s->last);
+    free(s);
 }
 
 static void drop_list(void *arg)
@@ -73,6 +100,8 @@ static void drop_list(void *arg)
     struct list *l = arg;
     while (l->first)
         opened_free(l->first);
+    while (l->shown)
+        shown_free(l->shown);
     free(l);
 }
 
@@ -91,6 +120,8 @@ static void on_failed(void *arg, const char *why)
 {
     struct opened *o = arg;
     AUTO_FREE char *line = str_fmt("%s\n", why);
+    free(o->why);
+    o->why = mem_strdup(why);
     if (o->display)
         display_text(o->display, line, strlen(line));
 }
@@ -180,7 +211,9 @@ static int parse_ports(const struct pod_choice *p, const cJSON *words, struct op
             return err_wrap(e, "k8s.port_forward");
         o->n++;
     }
-    return o->n ? 0 : err_set(e, ERR_USAGE, "k8s.port_forward: which port? As in \"8080:80\"");
+    return o->n ? 0
+                : err_set(e, ERR_USAGE, "which port? As in \"8080:80\"; %s %s declares none",
+                      p->target.resource->singular, p->target.name);
 }
 
 struct opening {
@@ -192,6 +225,7 @@ struct opening {
 
 static int listen_all(struct opened *o, err *e)
 {
+    ERR_GUARD(e);
     for (size_t i = 0; i < o->n; i++) {
         struct port *p = &o->ports[i];
         p->forward = forward_open(o->client,
@@ -201,6 +235,12 @@ static int listen_all(struct opened *o, err *e)
                 .address = o->address,
                 .port = p->wanted},
             on_failed, o, e);
+        if (!p->forward && p->guessed && p->wanted) {
+            p->wanted = 0;
+            *e = (err){0};
+            i--; // a free one
+            continue;
+        }
         if (!p->forward)
             return -1;
         p->wanted = forward_port(p->forward);
@@ -256,6 +296,14 @@ static void start_showing(loop_pending *pending, void *arg)
 {
     struct showing *s = arg;
     s->row = row_of(s->opened);
+    if (call_is_action(s->call)) { // it belongs to no cell; the table of forwards has it
+        AUTO_JSON *line = line_of(s->opened, "");
+        const char *text = json_str(line, "text/plain");
+        AUTO_FREE char *said = str_trim(text, strlen(text));
+        json_set_str(s->row, "said", said);
+        loop_call_finish(pending);
+        return;
+    }
     s->opened->display = call_display(s->call, line_of(s->opened, ""), true);
     display_on_drain(s->opened->display, on_run_end, s->opened, false);
     display_keeps_kernel(s->opened->display);
@@ -265,6 +313,15 @@ static void start_showing(loop_pending *pending, void *arg)
 
 static const struct loop_call_ops opening_ops = {.start = start_opening};
 static const struct loop_call_ops showing_ops = {.start = start_showing};
+
+// A port below 1024 is not ours to open here.
+static void add_declared(cJSON *words, int64_t port)
+{
+    enum { FIRST_FREE = 1024 };
+    AUTO_FREE char *word = str_fmt(port < FIRST_FREE ? ":%lld" : "%lld", (long long)port);
+    if (port > 0)
+        cJSON_AddItemToArray(words, cJSON_CreateString(word));
+}
 
 static int open_all(call *c, struct opened *o, cJSON **result, err *e)
 {
@@ -282,18 +339,65 @@ static int open_all(call *c, struct opened *o, cJSON **result, err *e)
     return 0;
 }
 
+// What a person has typed, "8080:80 9090": words; "" or nothing: all ports that the pod or Service
+// declares. New.
+static cJSON *typed_ports(const struct pod_choice *p, const char *typed)
+{
+    cJSON *words = cJSON_CreateArray();
+    char **all = strv_split(typed ? typed : "", ' ');
+    for (size_t i = 0; all[i]; i++)
+        if (*all[i] && !str_starts(all[i], "--address="))
+            cJSON_AddItemToArray(words, cJSON_CreateString(all[i]));
+    strv_free(all);
+    if (words->child)
+        return words;
+    bool service = str_eq(json_str(p->object, "kind"), "Service");
+    const cJSON *container, *port;
+    cJSON_ArrayForEach(container, json_path(p->pod, "spec.containers"))
+    {
+        cJSON_ArrayForEach(port, json_get(container, "ports"))
+        {
+            if (!service && str_eq(json_str_or(port, "protocol", "TCP"), "TCP"))
+                add_declared(words, json_int_or(port, "containerPort", 0));
+        }
+    }
+    const cJSON *ports = service ? json_path(p->object, "spec.ports") : NULL;
+    cJSON_ArrayForEach(port, ports)
+    {
+        if (str_eq(json_str_or(port, "protocol", "TCP"), "TCP"))
+            add_declared(words, json_int_or(port, "port", 0));
+    }
+    return words;
+}
+
+// "--address=0.0.0.0" among the words; new; NULL: it is not said.
+static char *typed_address(const char *typed)
+{
+    const char *at = typed ? strstr(typed, "--address=") : NULL;
+    at = at ? at + strlen("--address=") : NULL;
+    return at ? mem_strndup(at, strcspn(at, " ")) : NULL;
+}
+
 static int port_forward(call *c, const cJSON *args, cJSON **result, err *e)
 {
     struct pod_choice p;
     if (k8s_pod_of(c, args, &p, e) != 0)
         return -1;
-    const char *address = json_str_or(args, "address", "127.0.0.1");
+    bool typed = call_is_action(c);
+    const char *line = json_str(args, "ports");
+    AUTO_FREE char *where = typed ? typed_address(line) : NULL;
+    const char *address = where ? where : json_str_or(args, "address", "127.0.0.1");
     struct opened *o = mem_alloc(sizeof *o);
     *o = (struct opened){.client = p.target.client,
         .pod = mem_strdup(p.name),
         .ns = mem_strdup(p.ns),
+        .context = mem_strdup(client_config(p.target.client)->context),
+        .since = clock_wall(),
         .address = mem_strdup(str_eq(address, "localhost") ? "127.0.0.1" : address)};
-    int done = parse_ports(&p, json_get(args, "ports"), o, e);
+    AUTO_JSON *words = typed ? typed_ports(&p, line) : NULL;
+    int done = parse_ports(&p, words ? words : json_get(args, "ports"), o, e);
+    for (size_t i = 0; i < o->n; i++)
+        o->ports[i].guessed = typed && !(line && strpbrk(line, "0123456789"));
     k8s_pod_done(&p);
     if (done == 0)
         return open_all(c, o, result, e);
@@ -331,8 +435,16 @@ static int verify(call *c, const cJSON *args, const cJSON *recorded, cJSON **res
 static void about_forward(call *c, const cJSON *args, struct about *about)
 {
     AUTO_BUF ports = {0};
-    const cJSON *word;
-    cJSON_ArrayForEach(word, json_get(args, "ports"))
+    const cJSON *word, *asked = json_get(args, "ports");
+    if (call_is_action(c)) {
+        const char *typed = json_str_or(args, "ports", "");
+        AUTO_FREE char *words = str_trim(typed, strlen(typed));
+        AUTO_FREE char *verb = *words ? str_fmt("forward %s of this machine to", words)
+                                      : mem_strdup("forward ports of this machine to");
+        k8s_about_call(c, args, verb, "", about);
+        return;
+    }
+    cJSON_ArrayForEach(word, asked)
     {
         buf_fmt(
             &ports, "%s%s", ports.len ? ", " : "", cJSON_IsString(word) ? word->valuestring : "?");
@@ -342,11 +454,159 @@ static void about_forward(call *c, const cJSON *args, struct about *about)
     k8s_about_call(c, args, verb, "", about);
 }
 
+// Before a person is asked: can the server do it, and to which pod does it lead?
+static int check(call *c, const cJSON *args, cJSON **result, err *e)
+{
+    struct target t;
+    struct pod_choice p;
+    if (k8s_target(c, args, true, &t, e) != 0 || k8s_pods_can(&t, "portforward", e) != 0 ||
+        k8s_pod_of(c, args, &p, e) != 0)
+        return -1;
+    AUTO_JSON *words = typed_ports(&p, json_str(args, "ports"));
+    struct opened none = {0};
+    int done = parse_ports(&p, words, &none, e);
+    k8s_pod_done(&p);
+    *result = done == 0 ? cJSON_CreateObject() : NULL;
+    return done;
+}
+
+static void add_shown_row(cJSON *rows, const struct opened *o, size_t i)
+{
+    const struct port *p = &o->ports[i];
+    AUTO_FREE char *uid = str_fmt("forward-%d-%zu", o->id, i),
+                   *local = str_fmt("%s:%d", o->address, p->wanted),
+                   *remote = str_fmt("%d", p->remote),
+                   *connections = str_fmt("%zu", forward_connections(p->forward));
+    AUTO_BUF since = {0};
+    cJSON *row = cJSON_CreateObject(), *cells = json_array_at(row, "cells"),
+          *about = cJSON_CreateObject();
+    json_set_int(about, "close", o->id);
+    json_set_int(about, "port", p->wanted);
+    json_set_str(row, "uid", uid);
+    json_set_str(row, "name", local);
+    json_set(row, "about", about);
+    clock_rfc3339(&since, o->since, CLOCK_SECONDS);
+    const char *before[] = {local, remote, o->pod, o->ns, o->context, connections};
+    for (size_t k = 0; k < ARRAY_LEN(before); k++)
+        cJSON_AddItemToArray(cells, cJSON_CreateString(before[k] ? before[k] : ""));
+    cJSON_AddItemToArray(cells, tabletext_age(NULL, buf_cstr(&since), NULL));
+    cJSON_AddItemToArray(cells, cJSON_CreateString(o->why ? o->why : ""));
+    cJSON_AddItemToArray(rows, row);
+}
+
+// The oldest first.
+static cJSON *shown_rows(const struct list *l)
+{
+    AUTO_JSON *newest_first = cJSON_CreateArray();
+    for (const struct opened *o = l->first; o; o = o->next)
+        for (size_t i = o->n; i-- > 0;)
+            if (o->ports[i].forward)
+                add_shown_row(newest_first, o, i);
+    cJSON *rows = cJSON_CreateArray();
+    for (int n; (n = cJSON_GetArraySize(newest_first)) > 0;)
+        cJSON_AddItemToArray(rows, cJSON_DetachItemFromArray(newest_first, n - 1));
+    return rows;
+}
+
+static cJSON *shown_bundle(const struct list *l)
+{
+    static const char *const columns[] = {
+        "LOCAL", "PORT", "POD", "NAMESPACE", "CONTEXT", "CONNECTIONS", "AGE", "NOTE"};
+    static const char *const keep[] = {"LOCAL", "PORT", "POD"}, *const actions[] = {"stop-forward"};
+    AUTO_BUF text = {0};
+    cJSON *table = cJSON_CreateObject(), *data = cJSON_CreateObject();
+    json_set(table, "columns", cJSON_CreateStringArray(columns, ARRAY_LEN(columns)));
+    json_set(table, "keep", cJSON_CreateStringArray(keep, ARRAY_LEN(keep)));
+    json_set(table, "actions", cJSON_CreateStringArray(actions, ARRAY_LEN(actions)));
+    json_set(table, "rows", shown_rows(l));
+    json_set_str(table, "title", "forwarded ports");
+    tabletext_print(table, clock_wall(), &text);
+    json_set_str(data, "text/plain", buf_cstr(&text));
+    json_set(data, "application/vnd.firesteel.table+json", table);
+    return data;
+}
+
+static void on_shown_timer(void *arg)
+{
+    struct shown *s = arg;
+    AUTO_JSON *rows = shown_rows(s->list);
+    AUTO_FREE char *now = json_to_str(rows);
+    if (str_eq(now, s->last))
+        return;
+    free(s->last);
+    s->last = STEAL(now);
+    display_replace(s->display, shown_bundle(s->list));
+}
+
+static void on_shown_end(void *arg)
+{
+    struct shown *s = arg;
+    display_close(s->display, NULL);
+    shown_free(s);
+}
+
+static cJSON *shown_now(void *arg)
+{
+    const struct shown *s = arg;
+    return shown_bundle(s->list);
+}
+
+struct looking {
+    struct list *list;
+    call *call;
+    int64_t display;
+};
+
+static void start_looking(loop_pending *pending, void *arg)
+{
+    enum { EVERY_MS = 1000 };
+    struct looking *x = arg;
+    struct shown *s = mem_alloc(sizeof *s);
+    *s = (struct shown){.list = x->list, .at = &x->list->shown, .next = x->list->shown};
+    if (s->next)
+        s->next->at = &s->next;
+    x->list->shown = s;
+    s->display = call_display(x->call, shown_bundle(x->list), true);
+    s->timer = loop_timer_new(call_loop(x->call), on_shown_timer, s);
+    x->display = display_id(s->display);
+    loop_timer_start(s->timer, EVERY_MS, EVERY_MS);
+    display_on_end(s->display, on_shown_end, shown_now, s);
+    loop_call_finish(pending);
+}
+
+static const struct loop_call_ops looking_ops = {.start = start_looking};
+
+// A live table of them, for a person.
+static int forwards_table(call *c, const cJSON *args, cJSON **result, err *e)
+{
+    struct looking x = {.list = list_of(c, e), .call = c};
+    if (!x.list)
+        return -1;
+    loop_call(call_loop(c), NULL, &looking_ops, &x, 0, NULL);
+    *result = cJSON_CreateObject();
+    json_set_int(*result, "display", x.display);
+    return 0;
+}
+
 struct query {
     struct list *list;
-    int id; // to close; 0: only tell
+    int id;   // to close; 0: only tell
+    int port; // of this one; 0: all of it
     cJSON *rows;
 };
+
+// Closes one port of a call that opened several, or all of it.
+static void close_one(struct opened *o, int port)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < o->n; i++) {
+        if (o->ports[i].wanted == port)
+            forward_close(STEAL(o->ports[i].forward));
+        left += o->ports[i].forward != NULL;
+    }
+    if (!port || !left)
+        opened_free(o);
+}
 
 static void start_query(loop_pending *pending, void *arg)
 {
@@ -355,8 +615,10 @@ static void start_query(loop_pending *pending, void *arg)
         next = o->next;
         cJSON_InsertItemInArray(q->rows, 0, row_of(o));
         if (o->id == q->id)
-            opened_free(o);
+            close_one(o, q->port);
     }
+    for (struct shown *s = q->list->shown; s; s = s->next)
+        on_shown_timer(s);
     loop_call_finish(pending);
 }
 
@@ -367,6 +629,7 @@ static int forwards(call *c, const cJSON *args, cJSON **result, err *e)
 {
     struct query q = {.list = list_of(c, e),
         .id = (int)json_int_or(args, "close", 0),
+        .port = (int)json_int_or(args, "port", 0),
         .rows = cJSON_CreateArray()};
     if (q.list)
         loop_call(call_loop(c), NULL, &query_ops, &q, 0, NULL);
@@ -381,5 +644,7 @@ const struct binding k8s_forward_bindings[] = {
         .verify = verify,
         .describe = about_forward},
     {.name = "k8s.forwards", .effect = EFFECT_PURE, .start = forwards},
+    {.name = "k8s.forwards_table", .effect = EFFECT_PURE, .start = forwards_table},
+    {.name = "k8s.forward_check", .effect = EFFECT_PURE, .start = check},
     {0},
 };

@@ -65,6 +65,24 @@ static cJSON *find_pod(struct target *t, const cJSON *object, err *e)
     return pod;
 }
 
+int k8s_pods_can(struct target *t, const char *sub, err *e)
+{
+    bool exec = str_eq(sub, "exec");
+    const struct resource *pods = client_resource_of(t->client, &t->patience, "v1", "Pod", e);
+    if (!pods)
+        return -1;
+    if (exec ? pods->execs : pods->forwards)
+        return 0;
+    return err_set(e, ERR_INVALID, "the server of context %s %s", client_config(t->client)->context,
+        exec ? "starts nothing in pods: it has no exec" : "forwards no ports of pods");
+}
+
+cJSON *k8s_pod_for(struct target *t, const cJSON *object, err *e)
+{
+    bool is_pod = str_eq(json_str(object, "kind"), "Pod");
+    return is_pod ? cJSON_Duplicate(object, true) : find_pod(t, object, e);
+}
+
 struct search {
     const char *name;
     bool found;

@@ -20,6 +20,13 @@ int k8s_pod_of(call *c, const cJSON *args, struct pod_choice *out, err *e);
 int k8s_pod_choose(const struct target *t, cJSON *object, const char *container, buf *note,
     struct pod_choice *out, err *e);
 void k8s_pod_done(struct pod_choice *p);
+// The object if it is a pod, in any state, else a pod of it that runs; new.
+cJSON *k8s_pod_for(struct target *t, const cJSON *object, err *e);
+// containers.c. The containers of a pod as a table; each row stands for its pod.
+int k8s_show_containers(call *c, const char *context, const cJSON *pod, cJSON **result);
+// Does the server have this subresource of pods, "exec" or "portforward"? -1: it has none, which a
+// person is told before they are asked.
+int k8s_pods_can(struct target *t, const char *sub, err *e);
 // For messages: "pod web-0 in namespace default"; new.
 char *k8s_pod_text(const struct pod_choice *p);
 

@@ -115,11 +115,14 @@ static cJSON *reply_of(const struct job *j)
         json_set_int(reply, "display", peek_of(j));
     } else if (json_get(j->result, "display")) {
         json_set_int(reply, "display", json_int_or(j->result, "display", 0));
-    } else if (j->result && (j->binding->effect == EFFECT_PURE || j->action->told)) {
+    } else if (j->result && !j->action->asks &&
+               (j->binding->effect == EFFECT_PURE || j->action->told)) {
         json_set(reply, "result", cJSON_Duplicate(j->result, true));
     }
     json_set_str(reply, "nothing", j->nothing);
     mask_json(port_mask(j->actions->effects->spec.port), reply);
+    if (j->action->asks && j->result)
+        json_set(reply, "result", cJSON_Duplicate(j->result, true));
     return reply;
 }
 
@@ -316,6 +319,12 @@ static void name_objects(const struct job *j, cJSON *details)
     json_set(details, "objects", objects);
 }
 
+// What the gate is asked about.
+static effect effect_of(const struct job *j)
+{
+    return j->action->asks ? EFFECT_CLUSTER : j->binding->effect;
+}
+
 // Asks before each action: a person's answer to a cell's question does not allow an action.
 static int ask_first(struct job *j, const struct about *about, err *e)
 {
@@ -324,16 +333,15 @@ static int ask_first(struct job *j, const struct about *about, err *e)
     struct call c = {.effects = fx, .turn = &j->turn};
     AUTO_FREE char *guarded = effects_guarded(&c, about->context);
     call_done(&c);
-    if (gate_action(fx->gate, j->binding->effect, j->what, guarded, e) < 0)
+    if (gate_action(fx->gate, effect_of(j), j->what, guarded, e) < 0)
         return -1;
-    AUTO_JSON *details = place_effect(fx->place, j->binding->effect, about);
+    AUTO_JSON *details = place_effect(fx->place, effect_of(j), about);
     if (guarded)
         json_set_bool(details, "protected", true);
     name_objects(j, details);
     json_set_str(details, "diff", j->diff);
     AUTO_FREE char *where = place_text(details);
-    AUTO_FREE char *text =
-        gate_question(j->binding->effect, j->what, about->context ? NULL : where);
+    AUTO_FREE char *text = gate_question(effect_of(j), j->what, about->context ? NULL : where);
     j->ask = asks_ask(fx->spec.asks,
         &(struct question){
             .text = text, .choices = choices, .effect = details, .cell = j->turn.cell},
@@ -343,7 +351,7 @@ static int ask_first(struct job *j, const struct about *about, err *e)
 
 static int go_on(struct job *j, err *e)
 {
-    effect which = j->binding->effect;
+    effect which = effect_of(j);
     struct call c = {.effects = j->actions->effects, .turn = &j->turn};
     struct about about;
     say_what(j, &c, &about);
@@ -356,9 +364,11 @@ static int go_on(struct job *j, err *e)
 
 static int begin(struct job *j, err *e)
 {
-    if (j->action->takes && j->binding->effect != EFFECT_PURE && (!j->words || !*j->words))
+    if (j->action->takes && !j->action->silent && j->binding->effect != EFFECT_PURE &&
+        (!j->words || !*j->words))
         return err_set(e, ERR_USAGE, "%s needs to be told what", j->action->name);
-    j->checking = j->action->first != NULL;
+    // Of many objects the question names all, and no difference.
+    j->checking = j->action->first != NULL && (!j->all->child->next || !j->action->several);
     return j->checking ? call_soon(j, e) : go_on(j, e);
 }
 
@@ -526,7 +536,8 @@ static int act_on(
 static bool changes(const actions *a, const char *name)
 {
     const struct display_action *action = find_action(a, name);
-    return action && effects_binding(a->effects, action->binding)->effect != EFFECT_PURE;
+    return action &&
+           (action->asks || effects_binding(a->effects, action->binding)->effect != EFFECT_PURE);
 }
 
 int actions_act(actions *a, peer *p, const cJSON *message, err *e)

@@ -114,7 +114,10 @@ struct display_action {
     // says why there is nothing to do, and is the reply. {"display": number} is the reply, too: in
     // this display a person chooses the object. NULL: no such call.
     const char *first;
-    bool told; // only the client that asked gets the result, although the binding is not pure
+    bool asks;   // asks although the binding is pure: what it returns goes, as it is, to the person
+                 // who said yes and nowhere else, also where it holds secrets
+    bool silent; // what `takes` names may be missing
+    bool told;   // only the client that asked gets the result, although the binding is not pure
 };
 
 // Services for bindings. Call them only on the call's thread, except where noted.

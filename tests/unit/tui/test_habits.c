@@ -389,9 +389,9 @@ TEST(keys_without_a_meaning_say_so)
     static const struct {
         const char *keys, *says;
     } ways[] = {{"u", "u means nothing here; z: undo a change of cells"},
-        {"f", "f means nothing here; /: search"}, {"W", "W means nothing here; ? shows the keys"},
+        {"f", "f means nothing here; /: search"}, {"@", "@ means nothing here; ? shows the keys"},
         {"F9", "F9 means nothing here; ? shows"}, {"g w", "g w means nothing here"},
-        {"0 W", "0 W means nothing here"},
+        {"0 @", "0 @ means nothing here"},
         {"Enter C-g", "C-g means nothing here; Esc: leave the cell"},
         {"Enter F9", "F9 means nothing here; F1 shows"},
         {"? u", "u means nothing here; b: a screen up"}, {"? x", "x means nothing here"},

@@ -8,7 +8,9 @@
 #include "tui/bench/drawing.h"
 #include "tui/syntax/markdown_layout.h"
 #include "tui/view/cell/cellview.h"
+#include "tui/view/cell/cellwrap.h"
 
+#include <limits.h>
 #include <string.h>
 
 enum { NUMBERS = 4, READ_WIDTH = 100 };
@@ -42,12 +44,51 @@ static const markdown *rendered(bench *b, size_t i, int width)
     return markdown_lines(d->rendered) ? d->rendered : NULL;
 }
 
+// Columns of the text, beside the mark of the selected cell and line numbers.
+static int text_columns(bench *b, size_t i, int width)
+{
+    return width - CELL_INDENT - cellview_numbers(b, i, bench_numbers(b));
+}
+
 int cellsource_rows(bench *b, size_t i, int width)
 {
     struct slot *s = slot_at(b, i);
+    const text *t = edit_text(slot_edit(s));
     bool folded = slot_drawing(s)->input_folded;
     const markdown *m = folded ? NULL : rendered(b, i, width);
-    return folded ? 1 : m ? (int)markdown_lines(m) : (int)text_lines(edit_text(slot_edit(s)));
+    if (!folded && !m && bench_wraps(b))
+        return wrap_rows(slot_drawing(s), t, text_columns(b, i, width));
+    return folded ? 1 : m ? (int)markdown_lines(m) : (int)text_lines(t);
+}
+
+int cellsource_cursor_row(bench *b, size_t i, int width, pos p)
+{
+    size_t n;
+    const text *t = edit_text(slot_edit(slot_at(b, i)));
+    int row = cellsource_row(b, i, width, p.line);
+    if (!bench_wraps(b) || slot_drawing(slot_at(b, i))->input_folded)
+        return row;
+    const char *words = text_line(t, p.line, &n);
+    return row + wrap_within(words, n, text_columns(b, i, width), cursor_column(t, p));
+}
+
+pos cellsource_place(bench *b, size_t i, int width, int row, int column)
+{
+    const text *t = edit_text(slot_edit(slot_at(b, i)));
+    struct drawing *d = slot_drawing(slot_at(b, i));
+    int within = 0, columns = text_columns(b, i, width), ignored;
+    size_t n, lines = text_lines(t), line = row < 0 ? 0 : (size_t)row;
+    if (bench_wraps(b))
+        line = wrap_line(d, t, columns, row < 0 ? 0 : row, &within);
+    line = line < lines ? line : lines - 1;
+    const char *words = text_line(t, line, &n);
+    if (!bench_wraps(b))
+        return (pos){line, column > 0 ? text_fit(words, n, column, &ignored) : 0};
+    struct wrapped w = wrap_part(words, n, columns, within);
+    column -= within ? WRAP_INDENT : 0;
+    column = column > w.to - w.from ? w.to - w.from : column;
+    return (pos){
+        line, w.byte + (column > 0 ? text_fit(words + w.byte, n - w.byte, column, &ignored) : 0)};
 }
 
 int cellsource_row(bench *b, size_t i, int width, size_t line)
@@ -55,6 +96,9 @@ int cellsource_row(bench *b, size_t i, int width, size_t line)
     const markdown *m = rendered(b, i, width);
     if (slot_drawing(slot_at(b, i))->input_folded)
         return 0;
+    struct slot *s = slot_at(b, i);
+    if (!m && bench_wraps(b))
+        return wrap_row(slot_drawing(s), edit_text(slot_edit(s)), text_columns(b, i, width), line);
     if (!m)
         return (int)line;
     size_t row = 0;
@@ -161,22 +205,39 @@ static void draw_edges(bench *b, grid *g, rect body, int y, int scroll, const ch
         grid_print(g, body, body.x + body.w - 1, y, LOOK_DIM, bench_ascii(b) ? ">" : "›");
 }
 
-static void draw_line(
-    bench *b, grid *g, rect area, size_t i, size_t line, int y, const struct cell_look *look)
+// The cursor, if it is in this part of the line; behind the last column it stands on that.
+static void set_cursor(grid *g, rect body, const struct wrapped *part, int column, int x, int y)
+{
+    int at = x + column, edge = body.x + body.w - 1;
+    if (column >= part->from && (column < part->to || part->last))
+        grid_set_cursor(g, at > edge ? edge : at, y);
+}
+
+// The part of a line that a row has: within, which of its rows it is.
+static void draw_line(bench *b, grid *g, rect area, size_t i, size_t line, int within, int y,
+    const struct cell_look *look)
 {
     struct slot *s = slot_at(b, i);
     const text *t = edit_text(slot_edit(s));
     int numbers = cellview_numbers(b, i, look->numbers);
     bool failed = look->failed == (int64_t)line + 1;
-    if (numbers)
+    if (numbers && !within)
         grid_print(g, area, area.x + CELL_INDENT, y, LOOK_DIM, "%3zu", line + 1);
-    if (failed)
+    if (failed && !within)
         grid_print(g, area, area.x + 1, y, LOOK_ERROR, "✗");
     rect body = rect_clip((rect){area.x + CELL_INDENT + numbers, area.y, area.w, area.h}, area);
-    int x = body.x - look->scroll;
     size_t n, dirty = text_take_dirty(edit_text(slot_edit(s)));
     struct span spans[SYNTAX_SPANS];
     const char *words = text_line(t, line, &n);
+    struct wrapped part = {.to = INT_MAX, .last = true};
+    if (bench_wraps(b)) {
+        part = wrap_part(words, n, body.w, within);
+        body.x += within ? WRAP_INDENT : 0;
+        body.w -= within ? WRAP_INDENT : 0;
+        if (!part.last && part.to - part.from < body.w)
+            body.w = part.to - part.from;
+    }
+    int x = body.x - (bench_wraps(b) ? part.from : look->scroll);
     if (dirty != SIZE_MAX)
         syntax_cache_touch(slot_drawing(s)->syntax, dirty);
     size_t count =
@@ -190,12 +251,24 @@ static void draw_line(
     cellsource_mark_hits(b, g, body, x, y, words, n, here ? look->found : NULL);
     if (look->editing || bench_marks(b))
         draw_selection(g, body, s, line, x, y);
-    draw_edges(b, g, body, y, look->scroll, words, n);
+    if (!bench_wraps(b))
+        draw_edges(b, g, body, y, look->scroll, words, n);
     if (!look->editing)
         return;
     draw_brackets(g, body, look, line, x, y, words);
     if (edit_cursor(slot_edit(s)).line == line)
-        grid_set_cursor(g, x + cursor_column(t, edit_cursor(slot_edit(s))), y);
+        set_cursor(g, body, &part, cursor_column(t, edit_cursor(slot_edit(s))), x, y);
+}
+
+static void draw_row(
+    bench *b, grid *g, rect area, size_t i, int row, int y, const struct cell_look *look)
+{
+    struct slot *s = slot_at(b, i);
+    int within = 0;
+    size_t line = bench_wraps(b) ? wrap_line(slot_drawing(s), edit_text(slot_edit(s)),
+                                       text_columns(b, i, area.w), row, &within)
+                                 : (size_t)row;
+    draw_line(b, g, area, i, line, within, y, look);
 }
 
 static void draw_read(bench *b, grid *g, rect area, const markdown *m, size_t row, int y)
@@ -230,5 +303,5 @@ void cellsource_draw(
     else if (m)
         draw_read(b, g, area, m, (size_t)row, y);
     else
-        draw_line(b, g, area, i, (size_t)row, y, look);
+        draw_row(b, g, area, i, row, y, look);
 }

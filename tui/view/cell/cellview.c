@@ -39,6 +39,11 @@ int cellview_source_row(bench *b, size_t i, int width, size_t line)
     return title_rows(b, i) + cellsource_row(b, i, width, line);
 }
 
+int cellview_place_row(bench *b, size_t i, int width, pos p)
+{
+    return title_rows(b, i) + cellsource_cursor_row(b, i, width, p);
+}
+
 // What the search finds in a row of an output, if that has the words of its line.
 static void mark_output(bench *b, grid *g, rect area, const grid *out, int row, int y)
 {

@@ -24,6 +24,8 @@ int cellview_rows(bench *b, size_t i, int width);
 int cellview_error_row(bench *b, size_t i, int width);
 // How many of its rows are above a line of its source.
 int cellview_source_row(bench *b, size_t i, int width, size_t line);
+// The same for a place in it, which may be in a later row of its line.
+int cellview_place_row(bench *b, size_t i, int width, pos p);
 // How many of its rows are above a row of its output.
 int cellview_output_row(bench *b, size_t i, int width, int row);
 // Draws row `row` of cell i at the screen row y of the area.
@@ -45,6 +47,9 @@ int cellsource_rows(bench *b, size_t i, int width);
 // which another cell failed in that file. 0: none failed, or the text was changed since.
 int64_t cellsource_failed(bench *b, size_t i);
 int cellsource_row(bench *b, size_t i, int width, size_t line); // row of a line of its text
+// Row of a place of its text; and the place at a row and a column of the text.
+int cellsource_cursor_row(bench *b, size_t i, int width, pos p);
+pos cellsource_place(bench *b, size_t i, int width, int row, int column);
 void cellsource_draw(
     bench *b, grid *g, rect area, size_t i, int row, int y, const struct cell_look *look);
 

@@ -67,9 +67,9 @@ static void keep_cursor(struct notebook_view *v)
         v->scroll = column > 0 ? column - 1 : 0;
     if (column - v->scroll > room)
         v->scroll = column - room;
-    if (v->scroll && column <= room / 2)
+    if ((v->scroll && column <= room / 2) || bench_wraps(b))
         v->scroll = 0;
-    notebook_show(v, v->at, cellview_source_row(b, v->at, v->area.w, p.line), 1);
+    notebook_show(v, v->at, cellview_place_row(b, v->at, v->area.w, p), 1);
 }
 
 // The next or the previous of the cells that are shown.
@@ -440,16 +440,10 @@ static bool cell_at(const struct notebook_view *v, int y, size_t *i, int *row)
 static void point_into_text(struct notebook_view *v, int x, int row)
 {
     bench *b = v->head.bench;
-    edit *e = slot_edit(slot_at(b, v->at));
-    const text *t = edit_text(e);
-    size_t line = 0;
-    while (line + 1 < text_lines(t) && cellview_source_row(b, v->at, v->area.w, line + 1) <= row)
-        line++;
-    size_t n;
-    const char *words = text_line(t, line, &n);
-    int width,
-        column = x - v->area.x - CELL_INDENT - cellview_numbers(b, v->at, v->numbers) + v->scroll;
-    edit_set_cursor(e, (pos){line, column > 0 ? text_fit(words, n, column, &width) : 0});
+    int first = cellview_source_row(b, v->at, v->area.w, 0);
+    int column = x - v->area.x - CELL_INDENT - cellview_numbers(b, v->at, v->numbers) + v->scroll;
+    edit_set_cursor(
+        slot_edit(slot_at(b, v->at)), cellsource_place(b, v->at, v->area.w, row - first, column));
     v->keep = true;
 }
 
@@ -543,6 +537,8 @@ void notebook_push(bench *b)
     struct notebook_view *v = view_push(b, &notebook_view_ops, sizeof *v);
     v->keep = true;
     v->numbers = bench_settings(b)->line_numbers;
+    bench_show_numbers(b, v->numbers);
+    bench_wrap(b, bench_settings(b)->wrap);
     v->pane = bench_settings(b)->outline;
 }
 

@@ -302,6 +302,12 @@ static bool act_looking(struct notebook_view *v, enum action a)
         return true;
     case ACT_LINE_NUMBERS:
         v->numbers = !v->numbers;
+        bench_show_numbers(v->head.bench, v->numbers);
+        return true;
+    case ACT_WRAP:
+        bench_wrap(v->head.bench, !bench_wraps(v->head.bench));
+        v->scroll = 0;
+        v->keep = true;
         return true;
     case ACT_FOLD_INPUT:
     case ACT_FOLD_OUTPUT:
