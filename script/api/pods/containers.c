@@ -105,7 +105,7 @@ int k8s_choose_container(call *c, const cJSON *args, cJSON **result, err *e)
     struct pod_choice p;
     AUTO_BUF note = {0};
     const char *named = json_str(args, "container");
-    if (k8s_target(c, args, true, &t, e) != 0 || k8s_pods_can(&t, "exec", e) != 0)
+    if (k8s_target(c, args, true, &t, e) != 0)
         return -1;
     cJSON *object = k8s_object(c, &t, e);
     if (k8s_pod_choose(&t, object, named, &note, &p, e) != 0)
@@ -113,12 +113,14 @@ int k8s_choose_container(call *c, const cJSON *args, cJSON **result, err *e)
     struct listing l;
     cJSON *rows = list(&l, p.target.context, p.pod);
     bool chosen = named || l.running < 2;
-    if (chosen) {
+    int can = 0;
+    if (chosen) { // and before anybody is asked
         cJSON_Delete(rows);
-        *result = cJSON_CreateObject();
+        can = k8s_pods_can(&t, "exec", e);
+        *result = can == 0 ? cJSON_CreateObject() : NULL;
     } else {
         show(c, &l, rows, result);
     }
     k8s_pod_done(&p);
-    return 0;
+    return can;
 }
