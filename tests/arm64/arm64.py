@@ -127,9 +127,9 @@ def unit():
 
 def programs():
     firesteel = f"{BUILD}/cli/firesteel"
-    with open(f"{ROOT.path}/srv/n.lua", "w", encoding="utf-8") as f:
+    with open(f"{ROOT.path}/cache/n.lua", "w", encoding="utf-8") as f:
         f.write('-- %% One\nprint(1 + 1)\nsh "uname -m"\n')
-    ROOT.must("a notebook", ROOT.inside(firesteel, "run", "/srv/n.lua", "--cwd", "/srv"), "aarch64", "ok: 1 cell ok")
+    ROOT.must("a notebook", ROOT.inside(firesteel, "run", "/cache/n.lua", "--cwd", "/cache"), "aarch64", "ok: 1 cell ok")
     losses = []
     for use in ("1", "0"):
         out = ROOT.must("two ranks with convolutions", ROOT.inside(f"{BUILD}/cli/firesteel-worker", "tests/debian13/convolutions.lua", FIRESTEEL_DNN=use), "2 ranks")
@@ -150,7 +150,7 @@ def bundle():
     bare.busybox_root(bare_root, f"{ROOT.path}/bin/busybox")
     home = bare.prepare(bare_root)
     base = "/joe/" + bare.unpack(f"{ROOT.path}/made", home, "-mpi")
-    shutil.copy(f"{ROOT.path}/srv/n.lua", f"{home}/n.lua")
+    shutil.copy(f"{ROOT.path}/cache/n.lua", f"{home}/n.lua")
     done = bare.inside(bare_root, base + "/bin/firesteel", "run", "n.lua")
     assert done.code == 0 and "aarch64" in done.out, done
     print("arm64: a bundle runs a notebook where there is nothing else")

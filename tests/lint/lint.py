@@ -217,7 +217,9 @@ def check_texts(paths):
             if re.search(r"/(root|home/[a-z]+|work/(main|shared|h))/[a-z]", line) \
                     or re.search(r"\b(TODO|FIXME|XXX|HACK)\b", line):
                 bad.append(f"{path}:{number}: {line.strip()[:80]}")
-    tap(not bad, "no path of a machine, no note to self", bad)
+            elif line.startswith(("<<<<<<< ", ">>>>>>> ")):
+                bad.append(f"{path}:{number}: a merge left this")
+    tap(not bad, "no path of a machine, no note to self, no mark of a merge", bad)
 
 
 def check_format(sources):

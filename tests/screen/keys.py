@@ -24,6 +24,7 @@ print("out" .. " gamma")
 -- %% Delta
 print("out" .. " delta")
 """
+WIDE = "-- %% Long\nx = '" + "a" * 100 + "END'\n"
 SECTIONS = "-- %% [markdown]\n-- # One\n\n-- %% In one\nx = 1\n\n-- %% [markdown]\n-- # Two\n\n-- %% In two\nx = 2\n"
 LONG = "\n".join(f"-- %% Cell {i}\nx = {i}\n" for i in range(1, 21))
 SLOW = '-- %% Slow\nfor i = 1, 400 do print("line " .. i) sh "sleep 0.05" end\n'
@@ -155,6 +156,7 @@ def test_among_cells(t):
         ("V", "c G", PRESS, titles("Alpha", "Beta", "Gamma", "Beta", "Delta")),
         ("d d", titles("Alpha", "Gamma", "Delta")),
         ("z", "d d", titles("Alpha", "Gamma", "Delta"), PRESS, titles("Alpha", "Beta", "Gamma", "Delta")),
+        ("W", On(opened(t, WIDE, "wait Long")), lacks("END"), PRESS, sees("END"), PRESS, lacks("END")),
         ("Z", "d d", lacks("Beta"), "z", sees("Beta"), PRESS, titles("Alpha", "Gamma", "Delta")),
         ("M-Up, C-S-Up", titles("Beta", "Alpha", "Gamma", "Delta"), selected("Beta")),
         ("M-Down, C-S-Down", titles("Alpha", "Gamma", "Beta", "Delta"), selected("Beta")),
@@ -265,6 +267,8 @@ def test_in_a_cells_output_on_the_full_screen(t):
         ("P", status("stands below its cell already")),
         (":", status(" palette"), sees("follow the end of the log"), "Esc", status(" output")),
         ("Y", status("copied the lines on the screen")),
+        ("S", status("lines saved to ")),
+        *[(key, status("only the log of a table's row is read anew")) for key in "0123456tp"],
         ("Right", "w", lacks("finish"), PRESS, lacks("begin")),
         ("Left", "w Right", lacks("begin"), PRESS, sees("begin")),
         ("Tab", status(" table"), sees("NAME")),
@@ -404,18 +408,28 @@ def test_in_a_table_on_the_full_screen(t):
         ("d", pods, sees("describe alpha", "Namespace:")),
         ("y", pods, sees("apiVersion: v1")),
         ("Y", status("copied the row")),
+        ("c", pods, status("copied the name")),
+        ("p", pods, sees("previous terminated container")),
+        ("i", pods, sees("containers of alpha")),
+        ("h", pods, status("this table has no history")),
+        ("u", pods, status("this table has no undo")),
+        ("X", pods, status("this table has no decode")),
+        ("F", pods, sees(":forward")),
+        ("f", pods, sees("forwarded ports")),
+        ("[", status("no table was looked at before")),
+        ("]", status("no table comes after this one")),
         ("C-d", pods, sees("delete Pod alpha"), READ, "y", lacks("alpha")),
         ("e", On(opened(t, PODS, "C-e", "wait may it do", "a", "wait beta   1/1", "O", "wait table ", sandbox=True,
                         env={"EDITOR": "true"})), status("nothing was changed")),
         ("R", pods, status("this table has no restart")),
-        ("x", pods, sees("open a shell in Pod alpha")),
+        ("x", pods, status("it has no exec")),
         ("t", pods, sees("tree of pod alpha", "pod/alpha")),
         ("a", On(opened(t, PODS, "C-e", "wait may it do", "a", "wait beta   1/1", ":", "wait palette", *"pods", "Enter",
                         "wait pods in default", "wait beta ", sandbox=True)), sees("pods in all namespaces")),
         ("Space", pods, sees("1 marked")),
         ("*", pods, PRESS, sees("2 marked"), PRESS, lacks("marked")),
         ("w", sees("worst first")),
-        (":", status(" palette"), sees("logs of the pod", "describe the object", "edit the object"), "Esc", status(" table")),
+        (":", status(" palette"), sees("the pod's log", "describe the object", "edit the object"), "Esc", status(" table")),
         ("/", typed("row 7"), "Enter", chosen("row 7"), lacks("row 1")),
         ("s", chosen("row 1 "), *[PRESS] * 12, "g", chosen("row 40")),
         ("S", "s s", PRESS, sees("A")),
