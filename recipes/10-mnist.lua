@@ -24,7 +24,7 @@
 -- %% tags=["parameters"]
 epochs = 5
 executors = 2                     -- executor pods, one rank each
-gpus = 0                          -- for each executor; the trainer of this recipe uses none
+gpus = 0                          -- for each executor; its trainer uses none
 driver_gpus = 0                   -- for the driver
 core_request = "1"                -- CPUs of each pod; "500m" is half of one
 tag = "firesteel/mnist:latest"    -- goes to --registry's or the context's

@@ -926,7 +926,7 @@ def test_the_palette_has_every_action_and_says_where_it_works(t):
     with workbench(folder(t)) as s:
         s.keys(":")
         s.type("logs")
-        s.wait("logs of the pod")
+        s.wait("the pod's log")
         s.keys("Enter")
         s.wait("works elsewhere")
         s.keys(":")

@@ -139,7 +139,7 @@ def test_interrupts_end_a_call(t):
     assert k.run("import firesteel, threading, time", 'language="python"').state == "ok"
     for source in ("print('on', flush=True)\nfiresteel.sleep(60)",
                    "print('on', flush=True)\nt = threading.Thread(target=firesteel.sleep, args=(60,))\nt.start(); t.join()",
-                   "print('on', flush=True)\ntry:\n    firesteel.sleep('1h')\nfinally:\n    try: firesteel.versions()\n    except firesteel.Interrupted as e: print('in finally:', e)"):
+                   "try:\n    print('on', flush=True)\n    firesteel.sleep('1h')\nfinally:\n    try: firesteel.versions()\n    except firesteel.Interrupted as e: print('in finally:', e)"):
         cell_id = k.insert(source, 'language="python"')
         k.start(cell_id)
         k.wait(lambda e: e["type"] == "stream" and e["cell"] == cell_id and "on" in e.get("text", ""))
