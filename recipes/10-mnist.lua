@@ -147,7 +147,7 @@ app = k8s.create "sparkapp.yaml"
 app:watch()                               -- returns at once; the table below stays live
 
 -- %% Running timeout="35m"
-expect(app):reaches("RUNNING", "4m")      -- while a node pulls the image the time stands still
+expect(app):reaches("RUNNING", "4m")      -- without what a node takes to pull it
 k8s.list("pods", { selector = "sparkoperator.k8s.io/app-name=" .. app.name })
 
 -- %% Wait timeout="45m"

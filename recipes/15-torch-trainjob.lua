@@ -20,7 +20,7 @@
 --     firesteel run recipes/15-torch-trainjob.lua -p python=/usr/bin/python3
 --     firesteel run recipes/15-torch-trainjob.lua -p on=trainjob -p claim=checkpoints --context NAME --registry HOST --allow cluster
 --
--- Here it needs PyTorch (Debian's `python3-torch`, or `pip install torch`). On a cluster it needs an image with PyTorch, which
+-- It needs PyTorch (Debian's `python3-torch`, or `pip install torch`). On a cluster it needs an image with PyTorch, which
 -- a runtime of Kubeflow's names, and a claim for checkpoints that all nodes can mount.
 
 -- %% tags=["parameters"]

@@ -22,7 +22,9 @@ k8s.wait { k8s.get("pods", "hello"), "jsonpath={.status.phase}=Succeeded", timeo
 """
 
 # Examples that need what the sandbox does not have, and what it says then. tests/cluster tries them.
-ABSENT = {**{name: 'no kind "deployments"' for name in ("k8s.scale", "handle:scale", "k8s.restart", "handle:restart")},
+ABSENT = {**{name: 'no kind "deployments"' for name in ("k8s.scale", "handle:scale", "k8s.restart", "handle:restart", "k8s.rollout_undo", "k8s.set_image")},
+          **{name: 'no kind "cronjobs"' for name in ("k8s.suspend", "k8s.resume", "k8s.trigger")},
+          **{name: 'nodes "node1" not found' for name in ("k8s.cordon", "k8s.uncordon", "k8s.drain")},
           "k8s.quota": 'no kind "ResourceQuota"', "k8s.claim": 'no kind "PersistentVolumeClaim"',
           **{name: "this server has no Deployments" for name in ("fn:serve", "served:url", "served:predict", "served:metadata", "served:metrics", "served:delete")},
           **{verb: "has ended (Succeeded)" for verb in ("k8s.exec", "handle:exec", "k8s.attach", "handle:attach", "k8s.cp", "k8s.port_forward",

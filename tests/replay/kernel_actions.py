@@ -106,7 +106,8 @@ def test_describe_and_yaml_while_a_cell_runs(t):
     table = Table(k)
     row = table.row("one", "Running")
     shown = [e["data"][PODS] for e in k.of("display") if PODS in e["data"]][0]
-    assert shown["actions"] == ["describe", "logs", "yaml", "tree", "edit", "delete", "explain", "label", "annotate", "shell", "edit-text"], shown
+    assert shown["actions"] == ["describe", "logs", "yaml", "tree", "edit", "delete", "explain", "label", "annotate", "who", "shell", "inside", "forward", "set-image",
+                                    "command", "edit-text"], shown
     busy = k.insert("firesteel.sleep '1m'")
     k.start(busy)
     k.wait(lambda e: e["type"] == "state" and e["cell"] == busy and e["state"] == "running")

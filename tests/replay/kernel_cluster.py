@@ -401,7 +401,8 @@ for i = 1, 60 do
   local fine, down = pcall(k8s.cp, "hello:/etc/hostname", "hostname", { timeout = "1ns" })
   local well, up = pcall(k8s.cp, "here", "hello:/tmp/", { timeout = "1ns" })
   for _, why in ipairs { down, up } do
-    if tostring(why):find "time%-out has passed" then late = late + 1 else print(why) end
+    -- On a busy machine the server's answer may come first: the sandbox has no exec.
+    if tostring(why):find "time%-out has passed" or tostring(why):find "could not find the requested resource" then late = late + 1 else print(why) end
   end
 end
 print(late)

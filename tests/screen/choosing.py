@@ -156,7 +156,7 @@ def test_a_long_list_says_that_it_goes_on_and_what_notebooks_are_about(t):
         s.keys("G")
         s.wait("42-schedulers.lua")
         assert re.search(r"  \d+–(\d\d) of \1$", s.screen()[0]), s.screen()
-        s.keys(" ".join(["k"] * 16))
+        s.keys(" ".join(["k"] * 17))
         s.wait("blank notebook")
         assert "10-mnist.lua" in "\n".join(s.screen()), "it stands before the recipes: " + str(s.screen())
         s.keys("q")

@@ -422,7 +422,7 @@ def test_in_a_table_on_the_full_screen(t):
         ("e", On(opened(t, PODS, "C-e", "wait may it do", "a", "wait beta   1/1", "O", "wait table ", sandbox=True,
                         env={"EDITOR": "true"})), status("nothing was changed")),
         ("R", pods, status("this table has no restart")),
-        ("x", pods, status("it has no exec")),
+        ("x", pods, sees("it has no exec")),
         ("t", pods, sees("tree of pod alpha", "pod/alpha")),
         ("a", On(opened(t, PODS, "C-e", "wait may it do", "a", "wait beta   1/1", ":", "wait palette", *"pods", "Enter",
                         "wait pods in default", "wait beta ", sandbox=True)), sees("pods in all namespaces")),

@@ -38,7 +38,7 @@ class Chosen:
 
     def files(self, test):
         """The sources of a test's own, and what they import beside them."""
-        found = {os.path.realpath(a) for a in self.known.tests[test]["cmd"][1:] if os.path.isfile(a)}
+        found = {os.path.realpath(a) for a in self.known.tests[test]["cmd"] if os.path.isfile(a)}
         found |= {os.path.realpath(s) for target in self.known.tests[test]["depends"] for s in self.known.sources.get(target, ())
                   if f"{SOURCE}/tests/" in s}
         if test == "cluster":
