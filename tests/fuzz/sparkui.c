@@ -53,6 +53,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         abort();
     AUTO_JSON *findings = spark_findings(&s, &limits);
     AUTO_JSON *all = spark_json(&s, findings, 1);
+    if (!cJSON_IsObject(all))
+        abort();
     for (int i = 0; i < SPARK_TABLE_COUNT; i++) {
         AUTO_JSON *bundle = spark_bundle(&s, (enum spark_table)i, findings, NULL, 1);
         if (!json_str(bundle, "text/plain"))
