@@ -22,8 +22,9 @@ char *mem_strdup(const char *s);
 char *mem_strndup(const char *s, size_t n) __attribute__((returns_nonnull));
 char *mem_dup_text(const char *s, size_t n) __attribute__((returns_nonnull));
 void *mem_dup(const void *p, size_t n) __attribute__((returns_nonnull));
-// Marks memory, and what it points to, as not freed: the process is about to end, and freeing it
-// bit by bit would only take time. For the main thread only; leak checkers then count it as in use.
+// Keeps memory, and all that it points to, until the process ends, which is about to happen:
+// freeing it piece by piece would only take time. Leak checkers do not report it. For the main
+// thread only.
 void mem_leave(void *p);
 // Gives memory that this thread has freed back to the system. It takes some milliseconds at most.
 void mem_trim(void);

@@ -12,7 +12,8 @@
 
 #define OPERATORS "<>=!~"
 
-// The position of the term's operator, and its length; NULL: there is none.
+// Finds the operator of a term. Returns its position, and stores its kind and its length in bytes;
+// NULL: the term has no operator.
 static const char *find_op(const char *text, enum condition_op *op, size_t *n)
 {
     static const struct {

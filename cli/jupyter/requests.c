@@ -219,7 +219,8 @@ static cJSON *completeness_of(const struct request *r, const cJSON *reply)
 static const struct lookup {
     const char *type, *reply;
     message_type message;
-    cJSON *(*content)(const struct request *r, const cJSON *reply); // reply NULL: there is none
+    cJSON *(*content)(
+        const struct request *r, const cJSON *reply); // reply NULL: the kernel failed to answer
 } lookups[] = {
     {"complete_request", "complete_reply", MESSAGE_complete, matches_of},
     {"inspect_request", "inspect_reply", MESSAGE_inspect, found_of},
@@ -321,8 +322,8 @@ static void begin(struct serve *s)
         cells_begin(s);
 }
 
-// The place in the queue of what can be done now. While a cell runs, executions wait; while names
-// are looked up, which takes a moment, all do.
+// Returns the first request in the queue that can be answered now. While a cell runs, requests to
+// execute wait; while the kernel looks up names, which takes a moment, all requests wait.
 static struct request **next_one(struct serve *s)
 {
     struct request **at = &s->queue;

@@ -52,7 +52,7 @@ struct serve {
 // requests.c: takes a request of Jupyter's. Then works on those that wait.
 void requests_take(struct serve *s, struct request *r);
 void requests_go_on(struct serve *s);
-// Answers the current one; then there is none.
+// Answers the current request, which is then over.
 void requests_reply(struct serve *s, const char *type, cJSON *content);
 
 // cells.c: begins to work on the current request, an execute_request.

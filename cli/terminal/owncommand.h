@@ -4,8 +4,9 @@
 #include "base/json/json.h"
 #include "cli/cli.h"
 
-// what: {"command": [words], "kubeconfig"}. Runs it, says how it ended, and waits for Enter, so
-// that what it has printed can be read. Errors: it did not start.
+// what: {"command": [words], "kubeconfig"}. Runs the command, says how it ended, and waits for
+// Enter, so that a person can read its output. An error means that the command did not start.
 int owncommand_run(struct cli *cli, const cJSON *what, err *e);
-// $BROWSER, or xdg-open where there is a display; new; NULL: there is none.
+// The command that opens a web page: $BROWSER, or xdg-open if there is a display. New; NULL: this
+// machine has no browser.
 char *owncommand_browser(const struct cli *cli);

@@ -428,8 +428,8 @@ end
 
 core.api [[
 help(what)
-  Tells of a function, a module or a type: its signature, options, result, errors, effect and an example. Without
-  what it lists all there is. A line NAME? of a cell does the same.
+  Describes a function, a module or a type: its signature, options, result, errors, effect and an example. Without
+  an argument it lists all of them. A line NAME? in a cell does the same.
   example:
     help(display.table)
     help "nn.Dense"

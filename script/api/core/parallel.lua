@@ -147,7 +147,7 @@ async(name, fn, ...) -> branch
 branch: type -- What async gives, for await.
 await(branch) -> any
   Waits until a branch has ended. Of a list of branches it waits for all.
-  result: what its function returned; of a list of branches the first result of each, in a list
+  result: the results of the branch's function; for a list of branches, a list with the first result of each
   errors: the branch's own error; a place where Lua cannot be suspended, such as a comparison of table.sort
   example:
     a, b = async(function() return 1 end), async(function() return 2 end)

@@ -87,31 +87,32 @@ function job:inside(options) return spark.inside(self, options) end
 
 core.types.inside = inside
 
-core.api [[
-spark.ui(application, {skew: number=5, skew_seconds: number=5, spill: string|number="1 GiB", gc: number=0.2, gc_seconds: number=10, failed_tasks: number=1, every: duration="2s"})
-  Shows below the cell what an application of Spark does inside: stages with their tasks, executors, jobs, SQL queries, and in
-  sentences what is wrong. While it runs they are asked of its driver, one request each `every`, and only while somebody looks.
-  The application is a handle (of a SparkApplication, or of a driver's pod), { pod = "NAME", namespace = "NS" }, the address of
-  its web page, or an event log.
+-- What makes something a finding is said in the same words everywhere.
+local LIMIT_OPTIONS = 'skew: number=5, skew_seconds: number=5, spill: string|number="1 GiB", gc: number=0.2, gc_seconds: number=10, failed_tasks: number=1'
+local LIMIT_WORDS = [[
   skew: a finding is a task that took so many times the median of its stage,
   skew_seconds: if it took at least so many seconds
   spill: a finding is so much that executors spilled to disk
   gc: a finding is this part of the tasks' time in garbage collection,
   gc_seconds: if it was at least so many seconds
   failed_tasks: a finding is a stage with so many failed tasks
+]]
+
+core.api([[
+spark.ui(application, {]] .. LIMIT_OPTIONS .. [[, every: duration="2s"})
+  Shows below the cell what an application of Spark does inside: stages with their tasks, executors, jobs, SQL queries, and in
+  sentences what is wrong. While it runs they are asked of its driver, one request each `every`, and only while somebody looks.
+  The application is a handle (of a SparkApplication, or of a driver's pod), { pod = "NAME", namespace = "NS" }, the address of
+  its web page, or an event log.
+]] .. LIMIT_WORDS .. [[
   every: time between two requests
   errors: no driver that runs, no event log there
   example:
     ok, why = pcall(spark.ui, "missing.log")
     print(ok) --> false
-spark.inside(application, {skew: number=5, skew_seconds: number=5, spill: string|number="1 GiB", gc: number=0.2, gc_seconds: number=10, failed_tasks: number=1}) -> inside
+spark.inside(application, {]] .. LIMIT_OPTIONS .. [[}) -> inside
   The same as records: one look at an application that runs, or all that its event log tells.
-  skew: as in spark.ui
-  skew_seconds: as in spark.ui
-  spill: as in spark.ui
-  gc: as in spark.ui
-  gc_seconds: as in spark.ui
-  failed_tasks: as in spark.ui
+]] .. LIMIT_WORDS .. [[
   result: {app, name, version, state, seconds, stages, jobs, executors, queries, findings}; sizes are bytes, times seconds; a finding is {kind, what, next, stage}
   errors: as of spark.ui
   example:
@@ -119,26 +120,16 @@ spark.inside(application, {skew: number=5, skew_seconds: number=5, spill: string
     print(ok) --> false
 inside: type -- What spark.inside returns.
 application: type -- What spark.submit returns.
-application:ui({skew: number=5, skew_seconds: number=5, spill: string|number="1 GiB", gc: number=0.2, gc_seconds: number=10, failed_tasks: number=1})
-  Shows what it did, from its event log, as spark.ui does.
-  skew: as in spark.ui
-  skew_seconds: as in spark.ui
-  spill: as in spark.ui
-  gc: as in spark.ui
-  gc_seconds: as in spark.ui
-  failed_tasks: as in spark.ui
+application:ui({]] .. LIMIT_OPTIONS .. [[})
+  Shows the jobs, stages and executors of the application, read from its event log, as spark.ui does.
+]] .. LIMIT_WORDS .. [[
   example:
     ok, why = pcall(spark.ui, {})
     print(ok) --> false
-application:inside({skew: number=5, skew_seconds: number=5, spill: string|number="1 GiB", gc: number=0.2, gc_seconds: number=10, failed_tasks: number=1}) -> inside
+application:inside({]] .. LIMIT_OPTIONS .. [[}) -> inside
   The same as records, as spark.inside returns them.
-  skew: as in spark.ui
-  skew_seconds: as in spark.ui
-  spill: as in spark.ui
-  gc: as in spark.ui
-  gc_seconds: as in spark.ui
-  failed_tasks: as in spark.ui
+]] .. LIMIT_WORDS .. [[
   example:
     ok, why = pcall(spark.inside, {})
     print(ok) --> false
-]]
+]])
