@@ -10,6 +10,18 @@
             "terminal; or FIRESTEEL_KEEP)",                                                        \
             .text = &(cli)->keep                                                                   \
     }
+// Which cluster and registry a kernel uses. The fields are those of the verb's own options; protect
+// is a list.
+#define PLACE_OPTIONS(o)                                                                           \
+    {"protect", 0, "PATTERN", "contexts to protect as the kubeconfig may; may be repeated",        \
+        .list = &(o).protect},                                                                     \
+        {"context", 0, "NAME", "context of the kubeconfig", .text = &(o).context},                 \
+        {"namespace", 'n', "NAME", "namespace", .text = &(o).namespace_},                          \
+        {"kubeconfig", 0, "FILE", "another kubeconfig", .text = &(o).kubeconfig},                  \
+    {                                                                                              \
+        "registry", 0, "HOST[/PREFIX]", "where images go that name no registry",                   \
+            .text = &(o).registry                                                                  \
+    }
 // The fields are those of the verb's own options: parameters, files, yaml and protect are lists.
 #define NOTEBOOK_OPTIONS(o)                                                                        \
     {"param", 'p', "NAME=VALUE",                                                                   \
@@ -22,13 +34,7 @@
         {"parameters-yaml", 'y', "YAML",                                                           \
             "such a mapping itself: '{epochs: 3, sizes: [1, 2]}'; wins over files, -p over it",    \
             .list = &(o).yaml},                                                                    \
-        {"protect", 0, "PATTERN", "contexts to protect as the kubeconfig may; may be repeated",    \
-            .list = &(o).protect},                                                                 \
-        {"context", 0, "NAME", "context of the kubeconfig", .text = &(o).context},                 \
-        {"namespace", 'n', "NAME", "namespace", .text = &(o).namespace_},                          \
-        {"kubeconfig", 0, "FILE", "another kubeconfig", .text = &(o).kubeconfig},                  \
-        {"registry", 0, "HOST[/PREFIX]", "where images go that name no registry",                  \
-            .text = &(o).registry},                                                                \
+        PLACE_OPTIONS(o),                                                                          \
     {                                                                                              \
         "cwd", 0, "DIR", "working folder, instead of the notebook's own", .text = &(o).cwd         \
     }

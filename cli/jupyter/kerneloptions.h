@@ -2,7 +2,7 @@
 // The options of a kernel that Jupyter starts: `firesteel kernelspec install` writes them into the
 // kernelspec, and `firesteel jupyter` gets them from there.
 #pragma once
-#include "cli/options.h"
+#include "cli/notebookoptions.h"
 
 // o: a struct serve_options (serve.h).
 #define KERNEL_OPTIONS(o)                                                                          \
@@ -10,15 +10,9 @@
         "effects that are not asked for: cluster, destructive; both with a comma",                 \
         .text = &(o).allow},                                                                       \
         {"read-only", 0, NULL, "nothing is changed elsewhere", .given = &(o).read_only},           \
-        {"protect", 0, "PATTERN", "contexts to protect as the kubeconfig may; may be repeated",    \
-            .list = &(o).protect},                                                                 \
         {"sandbox", 0, NULL, "with a private sandbox (=processes: its pods are plain processes)",  \
             .word = "processes", .given = &(o).sandbox, .text = &(o).processes},                   \
-        {"context", 0, "NAME", "context of the kubeconfig", .text = &(o).context},                 \
-        {"namespace", 'n', "NAME", "namespace", .text = &(o).namespace_},                          \
-        {"kubeconfig", 0, "FILE", "another kubeconfig", .text = &(o).kubeconfig},                  \
-        {"registry", 0, "HOST[/PREFIX]", "where images go that name no registry",                  \
-            .text = &(o).registry},                                                                \
+        PLACE_OPTIONS(o),                                                                          \
     {                                                                                              \
         "memory", 0, "SIZE", "the most memory of Lua, as 512M or 4G (2G)", .text = &(o).memory     \
     }

@@ -5,9 +5,8 @@ import base64
 import glob
 import os
 import re
-import time
 
-from bench import folder, leave, opens, text, workbench
+from bench import asked, folder, leave, opens, text, workbench
 from tap import run
 
 PODS = """-- %% Made effects="cluster"
@@ -161,13 +160,6 @@ k8s.create { apiVersion = "v1", kind = "Pod", metadata = { name = "box" }, spec 
 k8s.wait { k8s.get("pods", "box"), "jsonpath={.status.phase}=Running", timeout = "30s" }
 print("all" .. " made")
 """
-
-
-def asked(s, *texts):
-    """The dialog with these texts, when it takes keys."""
-    for part in ("May this be done?", *texts):
-        s.wait(part)
-    time.sleep(0.8)
 
 
 def test_what_is_in_a_pod(t):

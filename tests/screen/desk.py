@@ -5,9 +5,8 @@ rows, an object in $EDITOR."""
 import json
 import os
 import re
-import time
 
-from bench import folder, kernels, opens, text, workbench
+from bench import asked, folder, kernels, opens, text, workbench
 from tap import eventually, run
 
 MADE = """-- %% Made effects="cluster"
@@ -36,13 +35,6 @@ def made(t, source=MADE, **options):
     s.keys("a")
     s.wait("│ all made")
     return s
-
-
-def asked(s, *texts):
-    """The dialog with these texts, when it takes keys."""
-    for part in ("May this be done?", *texts):
-        s.wait(part)
-    time.sleep(0.8)
 
 
 def editor(t, *lines):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Notebooks that tests open in the workbench, and steps that many tests need."""
 import os
+import time
 
 from screen import Screen
 from tap import FIRESTEEL, processes, sh, stop_kernels
@@ -60,6 +61,13 @@ def opens(s, line, *texts):
     s.keys("Enter")
     for part in texts:
         s.wait(part)
+
+
+def asked(s, *texts):
+    """The dialog with these texts, when it takes keys."""
+    for part in ("May this be done?", *texts):
+        s.wait(part)
+    time.sleep(0.8)
 
 
 def leave(s):

@@ -90,6 +90,21 @@ void sheet_draw_row(const struct sheet *s, grid *g, rect area, int y, size_t row
     }
 }
 
+void sheet_draw_rows(const struct sheet *s, grid *g, rect area, size_t top, size_t at)
+{
+    size_t count = s->ops->count(s->rows);
+    for (int y = area.y; y < area.y + area.h; y++) {
+        size_t i = top + (size_t)(y - area.y);
+        if (i >= count)
+            return;
+        sheet_draw_row(s, g, area, y, i, NULL);
+        if (i != at)
+            continue;
+        grid_restyle(g, (rect){area.x - 1, y, area.w + 2, 1}, LOOK_SELECTED);
+        grid_park_cursor(g, area.x, y);
+    }
+}
+
 void sheet_say_order(const struct sheet *s, buf *out)
 {
     bool reverse;

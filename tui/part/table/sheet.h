@@ -37,6 +37,8 @@ void sheet_settle(struct sheet *s, int width);
 void sheet_draw_names(const struct sheet *s, grid *g, rect area);
 void sheet_draw_row(const struct sheet *s, grid *g, rect area, int y, size_t row,
     void (*mark)(const void *rows, grid *g, rect area, int x, int y, const char *words));
+// The rows from `top` on. Row `at` looks selected, from a column before the area to one behind it.
+void sheet_draw_rows(const struct sheet *s, grid *g, rect area, size_t top, size_t at);
 // Appends "  by NAME ↓" and, when columns are missing, "  12 of 50 columns, 38 more".
 void sheet_say_order(const struct sheet *s, buf *out);
 void sheet_say_columns(const struct sheet *s, buf *out);

@@ -136,16 +136,7 @@ static void draw(const view *view_, grid *g, rect area)
     rect body = body_of(area), rows = rows_of(v, body);
     draw_title(v, g, area);
     sheet_draw_names(&v->sheet, g, body);
-    for (int y = 0; y < rows.h; y++) {
-        size_t i = v->scroll.top + (size_t)y;
-        if (i >= rowfile_count(v->file))
-            break;
-        sheet_draw_row(&v->sheet, g, rows, rows.y + y, i, NULL);
-        if (i != v->scroll.at)
-            continue;
-        grid_restyle(g, (rect){body.x - 1, rows.y + y, body.w + 2, 1}, LOOK_SELECTED);
-        grid_park_cursor(g, body.x, rows.y + y);
-    }
+    sheet_draw_rows(&v->sheet, g, rows, v->scroll.top, v->scroll.at);
     if (!rowfile_count(v->file) && !rowfile_looking(v->file))
         grid_print(g, rows, rows.x, rows.y, LOOK_DIM, "%s",
             *filter_text(&v->filter) ? "nothing matches; Esc shows all" : "it has no rows");

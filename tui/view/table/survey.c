@@ -182,16 +182,7 @@ static void draw(const view *view_, grid *g, rect area)
     rect body = body_of(area), rows = rows_of(v, body);
     draw_title(v, g, area);
     sheet_draw_names(&v->sheet, g, body);
-    for (int y = 0; y < rows.h; y++) {
-        size_t i = v->scroll.top + (size_t)y;
-        if (i >= tabledata_count(v->data))
-            break;
-        sheet_draw_row(&v->sheet, g, rows, rows.y + y, i, NULL);
-        if (i != v->scroll.at)
-            continue;
-        grid_restyle(g, (rect){body.x - 1, rows.y + y, body.w + 2, 1}, LOOK_SELECTED);
-        grid_park_cursor(g, body.x, rows.y + y);
-    }
+    sheet_draw_rows(&v->sheet, g, rows, v->scroll.top, v->scroll.at);
     filter_draw(&v->filter, g, (rect){area.x, area.y + area.h - 1, area.w, 1});
 }
 
