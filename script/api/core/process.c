@@ -186,3 +186,14 @@ bool process_files_same(const char *at, const cJSON *recorded)
     }
     return true;
 }
+
+int process_verify(call *c, const char *at, const cJSON *recorded, bool quiet)
+{
+    if (!recorded || json_int_or(recorded, "code", -1) != 0 ||
+        !process_files_same(at, json_get(recorded, "files")))
+        return VERDICT_NO;
+    const char *output = json_str_or(recorded, "output", "");
+    if (!quiet)
+        call_output(c, "stdout", output, strlen(output));
+    return VERDICT_YES;
+}

@@ -53,3 +53,6 @@ void process_record_program(call *c, const char *path);
 // Do all files exist, with the hashes in `recorded`? A file that was missing then never counts as
 // the same.
 bool process_files_same(const char *at, const cJSON *recorded);
+// Verifies the record of a program that has run: did it end well, with its files, which are below
+// the folder `at`, as they are now? Then shows its output again, unless quiet.
+int process_verify(call *c, const char *at, const cJSON *recorded, bool quiet);

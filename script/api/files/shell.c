@@ -155,20 +155,15 @@ static int shell_start(call *c, const cJSON *args, cJSON **result, err *e)
     return done;
 }
 
-// Did it end well, and are its declared files as it left them? Then its output is shown again.
 static int shell_verify(call *c, const cJSON *args, const cJSON *recorded, cJSON **result, err *e)
 {
     AUTO_FREE char *at = folder(c, args);
     if (!declares_files(args))
         return VERDICT_REPEAT;
-    if (!recorded || json_int_or(recorded, "code", -1) != 0 ||
-        !process_files_same(at, json_get(recorded, "files")))
-        return VERDICT_NO;
-    cJSON_Delete(hash_inputs(c, args, at)); // the cell has them as inputs, as when it ran
-    const char *output = json_str_or(recorded, "output", "");
-    if (!json_bool_or(args, "quiet", false))
-        call_output(c, "stdout", output, strlen(output));
-    return VERDICT_YES;
+    int verdict = process_verify(c, at, recorded, json_bool_or(args, "quiet", false));
+    if (verdict == VERDICT_YES)
+        cJSON_Delete(hash_inputs(c, args, at)); // the cell has them as inputs, as when it ran
+    return verdict;
 }
 
 static void shell_describe(call *c, const cJSON *args, struct about *about)

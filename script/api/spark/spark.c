@@ -426,17 +426,12 @@ static int submit_elsewhere(call *c, const cJSON *args, cJSON **result, err *e)
     return submit(c, args, true, result, e);
 }
 
-// Did it end well, and are program, inputs and declared outputs unchanged? Then its output is shown
-// again.
 static int verify(call *c, const cJSON *args, const cJSON *recorded, cJSON **result, err *e)
 {
-    if (!recorded || json_int_or(recorded, "code", -1) != 0 ||
-        !process_files_same(call_cwd(c), json_get(recorded, "files")))
-        return VERDICT_NO;
-    cJSON_Delete(spark_files(c, args)); // the cell has them as inputs, as when it ran
-    const char *output = json_str_or(recorded, "output", "");
-    call_output(c, "stdout", output, strlen(output));
-    return VERDICT_YES;
+    int verdict = process_verify(c, call_cwd(c), recorded, false);
+    if (verdict == VERDICT_YES)
+        cJSON_Delete(spark_files(c, args)); // the cell has them as inputs, as when it ran
+    return verdict;
 }
 
 static void describe(call *c, const cJSON *args, struct about *about)

@@ -66,33 +66,44 @@ static void add_duration(buf *out, int64_t ms)
     duration_format(out, (ms < SPARK_MOST ? ms : SPARK_MOST) * CLOCK_MS);
 }
 
-// Did the task that took longest read so much more than the others that this is why? Of REST only
-// the two maxima are known: then the same task is assumed. Rows cost unlike time, so a quarter of
-// the ratio, and twice the median at least, will do.
-static bool is_by_key(const struct spark_spread *d, double times)
+static int64_t slowest_read(const struct spark_spread *d)
 {
-    int64_t read = d->slowest_read >= 0 ? d->slowest_read : d->max_read;
-    double more = (double)read / (double)(d->median_read > 0 ? d->median_read : 1);
-    return read > 0 && more >= 2 && more >= times / 4;
+    // Of REST only the two maxima are known: then the same task is assumed.
+    return d->slowest_read >= 0 ? d->slowest_read : d->max_read;
 }
 
-static void add_skew_reason(const struct spark_spread *d, double times, buf *what, buf *next)
+static void add_reads(const struct spark_spread *d, buf *what)
 {
-    int64_t read = d->slowest_read >= 0 ? d->slowest_read : d->max_read;
-    if (!is_by_key(d, times)) {
-        buf_str(what, "; it read no more than others");
-        buf_str(next, "look at its executor (a slow or busy node), or at what its rows make it "
-                      "compute; spark.speculation = true runs such a task a second time");
-        return;
-    }
-    buf_fmt(what, ": skew %s, it read ", d->shuffle ? "by key" : "of the input");
-    spark_bytes(what, read);
+    buf_str(what, "it read ");
+    spark_bytes(what, slowest_read(d));
     buf_str(what, " and the median ");
     spark_bytes(what, d->median_read);
-    buf_str(next,
-        d->shuffle ? "let spark.sql.adaptive.skewJoin.enabled split it, add a random part to the "
-                     "key, or handle the frequent keys apart"
-                   : "split the largest files, or repartition after reading");
+}
+
+// Did the task that took longest read so much more than the others that this is why? Rows cost
+// unlike time, so a quarter of the ratio, and twice the median at least, will do.
+static void add_skew_reason(const struct spark_spread *d, double times, buf *what, buf *next)
+{
+    double more = (double)slowest_read(d) / (double)(d->median_read > 0 ? d->median_read : 1);
+    if (more >= 2 && more >= times / 4) {
+        buf_fmt(what, ": skew %s, ", d->shuffle ? "by key" : "of the input");
+        add_reads(d, what);
+        buf_str(next,
+            d->shuffle
+                ? "let spark.sql.adaptive.skewJoin.enabled split it, add a random part to the "
+                  "key, or handle the frequent keys apart"
+                : "split the largest files, or repartition after reading");
+        return;
+    }
+    buf_str(what, "; ");
+    if (more >= 2) {
+        add_reads(d, what);
+        buf_str(what, ", which alone does not explain it");
+    } else {
+        buf_str(what, "it read no more than others");
+    }
+    buf_str(next, "look at its executor (a slow or busy node), or at what its rows make it "
+                  "compute; spark.speculation = true runs such a task a second time");
 }
 
 // What grows while one looks is told in steps, so that it is told anew only now and then.

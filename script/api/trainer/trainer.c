@@ -126,18 +126,14 @@ static int trainer_start(call *c, const cJSON *args, cJSON **result, err *e)
     return done;
 }
 
-// Did it end well, and are trainer, inputs and declared outputs unchanged? Then its output is shown
-// again.
 static int trainer_verify(call *c, const cJSON *args, const cJSON *recorded, cJSON **result, err *e)
 {
-    if (!recorded || json_int_or(recorded, "code", -1) != 0 ||
-        !process_files_same(call_cwd(c), json_get(recorded, "files")))
-        return 0;
-    cJSON_Delete(hash_inputs(c, args)); // the cell has them as inputs, as when it ran
-    process_record_program(c, call_paths(c)->worker);
-    const char *output = json_str_or(recorded, "output", "");
-    call_output(c, "stdout", output, strlen(output));
-    return 1;
+    int verdict = process_verify(c, call_cwd(c), recorded, false);
+    if (verdict == VERDICT_YES) {
+        cJSON_Delete(hash_inputs(c, args)); // the cell has them as inputs, as when it ran
+        process_record_program(c, call_paths(c)->worker);
+    }
+    return verdict;
 }
 
 static void trainer_describe(call *c, const cJSON *args, struct about *about)
