@@ -16,7 +16,7 @@ _firesteel() {
     elif [[ $before == --to && $verb == convert ]]; then
         mapfile -t COMPREPLY < <(compgen -W "lua ipynb py md html" -- "$word")
     elif [[ $before == --to ]]; then
-        mapfile -t COMPREPLY < <(compgen -W "ipynb md html junit mlflow openlineage" -- "$word")
+        mapfile -t COMPREPLY < <(compgen -W "ipynb md html junit json mlflow" -- "$word")
     elif [[ $verb == doctor && ( $before == -o || $before == --output || $before == --format ) ]]; then
         mapfile -t COMPREPLY < <(compgen -W "plain json" -- "$word")
     elif [[ $verb == run && ( $before == -o || $before == --output ) ]]; then

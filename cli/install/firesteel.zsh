@@ -20,7 +20,7 @@ _firesteel() {
     elif [[ $before == --to && $verb == convert ]]; then
         compadd lua ipynb py md html
     elif [[ $before == --to ]]; then
-        compadd ipynb md html junit mlflow openlineage
+        compadd ipynb md html junit json mlflow
     elif [[ $verb == run && $before == (-o|--output) ]]; then
         compadd plain json junit
     elif [[ ${words[CURRENT]} == -* ]]; then

@@ -10,7 +10,6 @@
 #include "cli/say.h"
 #include "script/journal/runs/runs.h"
 #include "script/report/mlflow.h"
-#include "script/report/openlineage.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -63,16 +62,6 @@ static int export_mlflow(const struct source *s, const struct choice *c, err *e)
     return result;
 }
 
-static int export_openlineage(const struct source *s, const struct choice *c, err *e)
-{
-    AUTO_BUF text = {0};
-    openlineage_write(s->fold, &text);
-    if (c->file)
-        return path_update(c->file, text.data, text.len, 0644, e);
-    say_file(text.data, text.len);
-    return 0;
-}
-
 static int export(struct cli *cli, const char *name, const struct choice *c)
 {
     err e = {0};
@@ -80,9 +69,7 @@ static int export(struct cli *cli, const char *name, const struct choice *c)
     AUTO_FREE char *folder = cli_runs_folder(cli, c->cwd, name);
     int result = read_source(folder, name, &s, &e);
     if (result == 0)
-        result = str_eq(c->to, "mlflow")        ? export_mlflow(&s, c, &e)
-                 : str_eq(c->to, "openlineage") ? export_openlineage(&s, c, &e)
-                                                : export_file(&s, c, &e);
+        result = str_eq(c->to, "mlflow") ? export_mlflow(&s, c, &e) : export_file(&s, c, &e);
     return result < 0 ? cli_error(cli, &e) : 0;
 }
 
@@ -97,11 +84,9 @@ static int settle(struct cli *cli, char *const *rest, struct choice *c, int *cod
     if (rest && strv_len(rest) > 1)
         *code = cli_usage(cli, &export_verb, "one run at a time");
     else if (!said)
-        *code = cli_usage(cli, &export_verb,
-            "to which format? --to ipynb, md, html, junit, mlflow or openlineage");
-    else if (!mlflow && !str_eq(c->to, "openlineage") && !export_format(said, &c->format))
-        *code = cli_usage(
-            cli, &export_verb, "%s is none of ipynb, md, html, junit, mlflow, openlineage", said);
+        *code = cli_usage(cli, &export_verb, "to which format? --to " EXPORT_FORMATS "|mlflow");
+    else if (!mlflow && !export_format(said, &c->format))
+        *code = cli_usage(cli, &export_verb, "%s is none of " EXPORT_FORMATS "|mlflow", said);
     else if (c->experiment && !mlflow)
         *code = cli_usage(cli, &export_verb, "--experiment is for --to mlflow");
     return *code ? -1 : 0;
@@ -111,7 +96,7 @@ static int run(struct cli *cli, int argc, char **argv)
 {
     struct choice c = {0};
     const struct option options[] = {
-        {"to", 0, EXPORT_FORMATS "|mlflow|openlineage", "the format; else what FILE's name says",
+        {"to", 0, EXPORT_FORMATS "|mlflow", "the format; else what FILE's name says",
             .text = &c.to},
         {"output", 'o', "FILE",
             "write to FILE instead of standard output; to mlflow: the store, else mlruns",
@@ -132,15 +117,13 @@ static int run(struct cli *cli, int argc, char **argv)
 
 const struct verb export_verb = {
     .name = "export",
-    .summary = "write a run as a Jupyter notebook, Markdown, HTML, JUnit XML, or for MLflow or "
-               "OpenLineage",
-    .usage =
-        "[RUN] --to " EXPORT_FORMATS "|mlflow|openlineage [-o FILE]\n\n"
-        "RUN is a name from `firesteel runs`, its beginning or end, newest, -2 or a notebook; "
-        "without\n"
-        "it, the newest. To mlflow\n"
-        "writes into a file store: parameters, metrics by step, tags, artifacts, a report. To\n"
-        "openlineage: the events of the run, a line of JSON each.",
+    .summary = "write a run as a Jupyter notebook, Markdown, HTML, JUnit XML, JSON, or for MLflow",
+    .usage = "[RUN] --to " EXPORT_FORMATS "|mlflow [-o FILE]\n\n"
+             "RUN is a name from `firesteel runs`, its beginning or end, newest, -2 or a notebook; "
+             "without\n"
+             "it, the newest. To mlflow\n"
+             "writes into a file store: parameters, metrics by step, tags, artifacts, a report.\n"
+             "JSON holds what the run used and made, its parameters, metrics and state.",
     .run = run,
     .takes_runs = true,
 };

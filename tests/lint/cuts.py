@@ -73,7 +73,6 @@ ALLOWED = [
     ("script/api/files/files.lua", "fs.sha256", "digits of a digest"),
     ("script/api/model/model.lua", "sub(1, 40)", "a name of Kubernetes"),
     ("script/report/junit.c", "timestamp", "a time"),
-    ("script/report/openlineage.c", "UUID_SIZE", "digits of a digest"),
     ("script/worker/ranks/alike.c", "TEXT, first->text", "str_fit has cut it"),
     ("script/worker/ranks/collective.c", "doing.operation", "names of our own"),
     ("script/worker/model/layers.c", "spec->name", "a name whose length was checked"),

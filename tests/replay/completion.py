@@ -45,7 +45,7 @@ def check(ask, name):
     assert ask("firesteel show n-") == [name] and ask("firesteel run n.lua --resume n-") == [name]
     assert sorted(ask("firesteel run --allow ")) == ["cluster", "cluster,destructive", "destructive"]
     assert sorted(ask("firesteel export x --to m")) == ["md", "mlflow"]
-    assert ask("firesteel export x --to o") == ["openlineage"]
+    assert ask("firesteel export x --to js") == ["json"]
     assert sorted(ask("firesteel convert x --to ")) == ["html", "ipynb", "lua", "md", "py"]
 
 

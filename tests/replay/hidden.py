@@ -39,7 +39,7 @@ def everywhere(search, seed, path, env):
     done = sh(FIRESTEEL, "run", path, *reports, env=env)
     assert done.code in (0, 1), (seed, done.err)
     check(search, seed, "run", done.out + done.err)
-    for words in (["show"], ["runs", "-o", "json"], ["export", "--to", "openlineage"], ["export", "--to", "mlflow"], ["diff", "newest", "newest"]):
+    for words in (["show"], ["runs", "-o", "json"], ["export", "--to", "json"], ["export", "--to", "mlflow"], ["diff", "newest", "newest"]):
         done = sh(FIRESTEEL, *words, cwd=folder, env=env)
         assert done.code == 0, (seed, words, done)
         check(search, seed, " ".join(words), done.out + done.err)

@@ -6,11 +6,12 @@ import hashlib
 import json
 import os
 import resource
+import sys
 import time
 import uuid
 
 from layers import know_worker
-from tap import BUILD, FIRESTEEL, PATIENCE, run, sh
+from tap import BUILD, FIRESTEEL, PATIENCE, SOURCE, run, sh
 
 TRAINER = """\
 local nn, data = require "nn", require "data"
@@ -135,7 +136,9 @@ def test_openlineage(t):
     folder, _, trained, _ = three_runs(t)
 
     def events(name):
-        done = sh(FIRESTEEL, "export", name, "--to", "openlineage", cwd=folder)
+        run = sh(FIRESTEEL, "export", name, "--to", "json", cwd=folder)
+        assert run.code == 0, run
+        done = sh(sys.executable, os.path.join(SOURCE, "script/report/openlineage.py"), input=run.out)
         assert done.code == 0, done
         return [json.loads(line) for line in done.out.splitlines()]
     start, end = events(trained)
