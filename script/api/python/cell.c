@@ -153,17 +153,27 @@ static void interrupt(void *arg)
     loop_timer_start(s->again, AGAIN_MS, 0);
 }
 
+// The call that it waits for is over. This goes out after the interrupt, never before it: then the
+// signal is there when the answer comes, and Python's main thread raises KeyboardInterrupt in the
+// call. The other way round it would leave the call with our error, and meet the signal in the
+// cell's `finally`. A call of another thread has only the answer.
+static void refuse_wanted(struct run *r)
+{
+    if (r->wanted)
+        calls_answer(
+            r->session, calls_refused(r->wanted, "interrupted", "the cell was interrupted"));
+    cJSON_Delete(STEAL(r->wanted));
+}
+
 // As long as it starts, nothing is lost with it.
 static void cancel(loop_pending *pending, void *arg)
 {
     struct run *r = arg;
     struct session *s = r->session;
     r->stops = true;
-    if (r->wanted)
-        calls_answer(s, calls_refused(r->wanted, "interrupted", "the cell was interrupted"));
-    cJSON_Delete(STEAL(r->wanted));
     if (s && s->up) {
         interrupt(s);
+        refuse_wanted(r);
         return;
     }
     if (s)

@@ -147,6 +147,21 @@ def test_interrupts_end_a_call(t):
         state = k.done(cell_id, 10)
         assert state["state"] == "cancelled" and k.of("error", cell=cell_id)[0]["name"] == "interrupted", state
     assert "in finally: the cell was interrupted" in k.text(cell_id), k.text(cell_id)
+    cell_id = k.insert("""\
+try:
+    print('on', flush=True)
+    firesteel.sleep('1h')
+except BaseException as e:
+    print('ended by', type(e).__name__)
+    raise
+finally:
+    for _ in range(300): time.sleep(0.001)
+    print('tidied up')
+""", 'language="python"')
+    k.start(cell_id)
+    k.wait(lambda e: e["type"] == "stream" and e["cell"] == cell_id and "on" in e.get("text", ""))
+    assert k.ask(type="interrupt")["ok"]
+    assert k.done(cell_id, 10)["state"] == "cancelled" and "ended by KeyboardInterrupt\ntidied up\n" in k.text(cell_id), k.text(cell_id)
     r = k.run("firesteel.sleep(0.01)\nprint('goes on')", 'language="python"')
     assert r.state == "ok" and r.out == "goes on\n", r
     r = k.run("firesteel.sleep(60)", 'language="python" timeout="1s"')
