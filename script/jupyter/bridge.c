@@ -63,16 +63,19 @@ struct bridge {
 
 // Requests.
 
-static int send_request(
-    struct bridge *b, enum channel to, const char *type, const char *id, const cJSON *content)
+static int send_to(struct bridge *b, enum channel to, const char *type, const char *id,
+    const char *subshell, const cJSON *content)
 {
     err e = {0};
     char *frames[WIRE_FRAMES];
     AUTO_BUF date = {0};
     clock_rfc3339(&date, clock_wall(), CLOCK_MICROS);
     wire_pack(&b->wire,
-        &(struct wire_outgoing){
-            .type = type, .id = id, .date = buf_cstr(&date), .content = content},
+        &(struct wire_outgoing){.type = type,
+            .id = id,
+            .date = buf_cstr(&date),
+            .subshell = subshell,
+            .content = content},
         frames);
     int sent = channels_send(b->channels, to, NULL, 0, frames, &e);
     for (size_t i = 0; i < WIRE_FRAMES; i++)
@@ -80,6 +83,12 @@ static int send_request(
     if (sent < 0)
         orders_say_error(&b->orders, "fault", &e);
     return sent;
+}
+
+static int send_request(
+    struct bridge *b, enum channel to, const char *type, const char *id, const cJSON *content)
+{
+    return send_to(b, to, type, id, NULL, content);
 }
 
 static void ask_info(struct bridge *b)
@@ -442,8 +451,8 @@ static void follow(struct bridge *b, const cJSON *order)
         if (start(b, order, &b->why) < 0)
             b->ended = true;
     } else if (str_eq(what, "send") && b->up && to < CHANNELS) {
-        send_request(b, to, json_str_or(order, "type", ""), json_str_or(order, "id", ""),
-            json_get(order, "content"));
+        send_to(b, to, json_str_or(order, "type", ""), json_str_or(order, "id", ""),
+            json_str(order, "subshell"), json_get(order, "content"));
     } else if (str_eq(what, "answer")) {
         answer(b, json_get(order, "content"));
     } else if (str_eq(what, "interrupt")) {

@@ -6,7 +6,8 @@
 //         "calls": N: the kernel gets a socket as its descriptor N, for lines of JSON of its own
 //         "near": N: it gets the folder as its descriptor N, and paths below /proc/self/fd: XEUS
 //         keeps 32 bytes for the address of a socket
-//         {"do": "send", "channel", "type", "id", "content"}   a request
+//         {"do": "send", "channel", "type", "id", "content"}   a request; with "subshell": ID:
+//         to that subshell of the kernel
 //         {"do": "answer", "content"}                          a line to that socket
 //         {"do": "interrupt"}
 //         {"do": "end"}                                        as the end of the input does

@@ -55,6 +55,7 @@ void wire_pack(const wire *w, const struct wire_outgoing *m, char *frames[WIRE_F
     json_set_str(header, "date", m->date);
     json_set_str(header, "msg_type", m->type);
     json_set_str(header, "version", VERSION);
+    json_set_str(header, "subshell_id", m->subshell);
     char *parts[SIGNED] = {
         text_of(header), text_of(m->parent), text_of(m->metadata), text_of(m->content)};
     struct wire_frame signed_[SIGNED];

@@ -28,6 +28,7 @@ struct wire_message {
 // What we send; borrowed. parent, metadata, content NULL: {}.
 struct wire_outgoing {
     const char *type, *id, *date; // date: RFC 3339
+    const char *subshell; // who answers, of those in the kernel (JEP 91); NULL: the main one
     const cJSON *parent, *metadata, *content;
 };
 

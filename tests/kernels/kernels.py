@@ -149,6 +149,21 @@ def case_names(t, name):
         assert words in k.kernel.ask(type="inspect", cell=cell_id, source="value_of", cursor=8)["data"]["text/plain"]
 
 
+def case_names_meanwhile(t, name):
+    """While a cell runs, a kernel with subshells answers; another one says why not."""
+    k = Tried(t, name)
+    typed, source, names, _ = k.what("name")
+    assert k.run(source).state == "ok"
+    cell_id = k.started(k.what("wait"), "started")
+    reply = k.kernel.ask(type="complete", cell=cell_id, source=typed, cursor=len(typed))
+    if name == "ipykernel7":
+        assert names <= set(reply["matches"]), reply
+    else:
+        assert "is at a cell, and can be asked after it" in reply["error"]["message"], reply
+    assert k.kernel.ask(type="interrupt")["ok"]
+    k.kernel.done(cell_id, 30)
+
+
 def case_death(t, name):
     """The cell fails and says so; the next one starts another kernel."""
     k = Tried(t, name)
@@ -216,7 +231,7 @@ def case(aspect, kernel):
 if not HERE:
     install()
 CASES = {f"test_{kernel}_{aspect.__name__[5:]}": case(aspect, kernel) for kernel in KERNELS if not HERE or kernel in ("ipykernel7", "bash")
-         for aspect in (case_outputs, case_interrupt, case_question, case_names, case_death, case_ports, case_calls)}
+         for aspect in (case_outputs, case_interrupt, case_question, case_names, case_names_meanwhile, case_death, case_ports, case_calls)}
 if not HERE:
     from executed import test_notebooks_of_nbclient_and_papermill
     CASES["test_notebooks_of_nbclient_and_papermill"] = test_notebooks_of_nbclient_and_papermill

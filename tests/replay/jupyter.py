@@ -198,7 +198,7 @@ def test_names_are_the_kernel_s(t):
     k = Kernel(t, env=ENV)
     cell_id = k.insert("", 'language="python"')
     asked = dict(type="complete", cell=cell_id, source="# ä\nvalue_o", cursor=len("# ä\nvalue_o".encode()))
-    assert k.ask(**asked)["matches"] == [], "nobody waits for a kernel to start"
+    assert "no cell has started its kernel" in k.ask(**asked)["error"]["message"], "nobody waits for a kernel to start"
     assert k.run("value_one = 1\ndef value_of(x):\n    'Tells the value.'", 'language="python"').state == "ok"
     reply = k.ask(**asked)
     assert sorted(reply["matches"]) == ["value_of", "value_one"] and reply["start"] == 5 and reply["end"] == 12, reply

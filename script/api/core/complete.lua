@@ -203,7 +203,6 @@ local function add_free(before, prefix, stack, matches)
 end
 
 function core.hooks.complete(request)
-  if request.language then return core.complete_in_kernel(request) end
   names_here = request.trainer and core.trainer().names or _G
   local before = request.source:sub(1, request.cursor)
   local word = before:match "[%a_][%w_.:]*$" or ""
@@ -287,7 +286,6 @@ end
 
 -- Explains the name at the cursor; otherwise the call that contains the cursor.
 function core.hooks.inspect(request)
-  if request.language then return core.inspect_in_kernel(request) end
   local before, after = request.source:sub(1, request.cursor), request.source:sub(request.cursor + 1)
   local word = (before:match "[%a_][%w_.:]*$" or "") .. (after:match "^[%w_]*" or "")
   names_here = request.trainer and core.trainer().names or _G

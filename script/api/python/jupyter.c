@@ -10,20 +10,14 @@
 //         or a call: `import firesteel` in Python asks for a function of our own API, which the
 //         cell's thread does for it (core.hooks.serve)
 //
-// All of a session belongs to the loop's thread.
-#include "base/data/digest.h"
-#include "base/json/secret.h"
-#include "base/loop/child.h"
-#include "base/mem.h"
-#include "base/os/env.h"
-//
-// hub.h has the parts. All of a session belongs to the loop's thread.
+// session.h has the parts. All of a session belongs to the loop's thread.
 #include "base/mem.h"
 #include "base/os/env.h"
 #include "base/str.h"
 #include "script/api/bindings.h"
 #include "script/api/python/cell.h"
 #include "script/api/python/followed.h"
+#include "script/api/python/names.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,13 +68,13 @@ int jupyter_find(const struct call_paths *paths, const char *cwd, const char *co
     return find_spec(paths, cwd, env, kernel, wish, language, &spec, e);
 }
 
-static int spec_of(call *c, const cJSON *args, struct spec *spec, err *e)
+int jupyter_spec_of(call *c, const cJSON *args, struct spec *spec, err *e)
 {
     return find_spec(call_paths(c), call_cwd(c), call_env(c), json_str(args, "kernel"),
         json_bool_or(args, "wish", false), json_str(args, "language"), spec, e);
 }
 
-static struct hub *hub_of(call *c)
+struct hub *jupyter_hub(call *c)
 {
     return call_shared(c, "jupyter", hub_make, hub_drop, NULL);
 }
@@ -89,7 +83,7 @@ static struct hub *hub_of(call *c)
 static struct run new_run(call *c, const struct spec *spec, const cJSON *args)
 {
     struct run r = {.call = c,
-        .hub = hub_of(c),
+        .hub = jupyter_hub(c),
         .spec = spec,
         .code = json_str_or(args, "code", ""),
         .env = environment(c, spec)};
@@ -141,7 +135,7 @@ static int lend(struct run *r, err *e)
 static int cell_start(call *c, const cJSON *args, cJSON **result, err *e)
 {
     CLEANUP(spec_done) struct spec spec = {0};
-    if (spec_of(c, args, &spec, e) < 0)
+    if (jupyter_spec_of(c, args, &spec, e) < 0)
         return -1;
     CLEANUP(run_done) struct run r = new_run(c, &spec, args);
     if (spec_is_python(&spec)) {
@@ -165,52 +159,13 @@ static int cell_start(call *c, const cJSON *args, cJSON **result, err *e)
 static int exchange_start(call *c, const cJSON *args, cJSON **result, err *e)
 {
     CLEANUP(spec_done) struct spec spec = {0};
-    if (find_spec(call_paths(c), call_cwd(c), call_env(c), hub_of(c)->python, true, "python", &spec,
-            e) < 0)
+    if (find_spec(call_paths(c), call_cwd(c), call_env(c), jupyter_hub(c)->python, true, "python",
+            &spec, e) < 0)
         return -1;
     CLEANUP(run_done) struct run r = new_run(c, &spec, args);
     r.expression = json_str_or(args, "expression", "None");
     int done = cell_run(&r, e);
     *result = STEAL(r.value);
-    return done;
-}
-
-// Questions about names: of a kernel that is there and at no cell. Nobody waits for one to start.
-
-static void begin_asking(loop_pending *pending, void *arg)
-{
-    struct asked *a = arg;
-    struct session *s = session_find(a->hub, a->spec);
-    a->pending = pending;
-    if (!s || !s->up || s->run || s->asked) {
-        loop_call_finish(pending);
-        return;
-    }
-    a->session = s;
-    s->asked = a;
-    snprintf(a->id, sizeof a->id, "ask-%lld", (long long)++s->sent);
-    session_request(s, "shell", a->type, a->id, STEAL(a->content));
-}
-
-static void cancel_asking(loop_pending *pending, void *arg)
-{
-    asked_wake(arg);
-}
-
-static int names_start(call *c, const cJSON *args, cJSON **result, err *e)
-{
-    static const struct loop_call_ops ops = {.start = begin_asking, .cancel = cancel_asking};
-    CLEANUP(spec_done) struct spec spec = {0};
-    if (spec_of(c, args, &spec, e) < 0)
-        return -1;
-    struct asked a = {.call = c,
-        .hub = hub_of(c),
-        .spec = &spec,
-        .type = json_str_or(args, "type", ""),
-        .content = cJSON_Duplicate(json_get(args, "content"), true)};
-    int done = loop_call(call_loop(c), call_canceller(c), &ops, &a, call_deadline(c), e);
-    cJSON_Delete(a.content);
-    *result = a.reply;
     return done;
 }
 
@@ -234,6 +189,6 @@ const struct binding jupyter_bindings[] = {
         .verify = cell_verify,
         .describe = cell_describe},
     {.name = "jupyter.exchange", .effect = EFFECT_PURE, .start = exchange_start},
-    {.name = "jupyter.names", .effect = EFFECT_PURE, .start = names_start},
+    {.name = "jupyter.names", .effect = EFFECT_PURE, .start = jupyter_names},
     {0},
 };

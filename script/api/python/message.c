@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "script/api/python/asked.h"
 #include "script/api/python/cell.h"
 
 #include <stdlib.h>
@@ -194,29 +195,22 @@ static void take_of_run(struct run *r, const char *channel, const char *type, cJ
 static void take_late(struct session *s, const char *type, cJSON *content)
 {
     const char *text = json_str_or(content, "text", "");
-    if (!str_eq(type, "stream"))
+    bool is_stream = str_eq(type, "stream");
+    if (!is_stream && !str_eq(type, "display_data"))
         return;
     if (s->run && *s->run->id)
-        take_stream(s->run, content);
-    else if (s->late.len < LATE_MOST)
+        (is_stream ? take_stream : take_display)(s->run, content);
+    else if (is_stream && s->late.len < LATE_MOST)
         buf_str(&s->late, str_short(text, STR_SHORT).text);
-}
-
-static void take_answer(struct asked *a, const char *channel, cJSON *content)
-{
-    if (!str_eq(channel, "shell"))
-        return;
-    a->reply = cJSON_Duplicate(content, true);
-    asked_wake(a);
 }
 
 void message_take(struct session *s, const cJSON *line)
 {
     const char *type = json_str_or(line, "type", ""), *parent = json_str_or(line, "parent", "");
     cJSON *content = (cJSON *)json_get(line, "content");
-    if (s->asked && str_eq(s->asked->id, parent))
-        take_answer(s->asked, json_str_or(line, "channel", ""), content);
-    else if (str_eq(type, "update_display_data"))
+    if (asked_take(s, line))
+        return;
+    if (str_eq(type, "update_display_data"))
         take_update(s, content);
     else if (s->run && *s->run->id && str_eq(s->run->id, parent))
         take_of_run(s->run, json_str_or(line, "channel", ""), type, content);

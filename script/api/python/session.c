@@ -6,6 +6,7 @@
 #include "base/os/owner.h"
 #include "base/os/path.h"
 #include "base/str.h"
+#include "script/api/python/asked.h"
 #include "script/api/python/calls.h"
 #include "script/api/python/cell.h"
 #include "script/api/python/followed.h"
@@ -22,6 +23,7 @@ enum {
     END_STEP_MS = 5,
 };
 #define CALLS_START "__import__('firesteel._link')" // it takes the socket before there are children
+#define SUBSHELLS   "kernel subshells"
 
 // Lines to firesteel-jupyter.
 
@@ -81,6 +83,21 @@ static void take_fault(struct session *s, const cJSON *line)
         call_output(s->run->call, "stderr", text, strlen(text));
 }
 
+// Kernels of other languages that are made with ipykernel's class (bash_kernel) say that they have
+// subshells, too, but their program would take the question for input of the command that runs.
+static bool has_subshells(const cJSON *info)
+{
+    const cJSON *feature;
+    if (!str_eq(json_str(info, "implementation"), "ipython"))
+        return false;
+    cJSON_ArrayForEach(feature, json_get(info, "supported_features"))
+    {
+        if (str_eq(cJSON_GetStringValue(feature), SUBSHELLS))
+            return true;
+    }
+    return false;
+}
+
 static void take_line(struct session *s, const char *text, size_t n)
 {
     AUTO_JSON *line = json_parse(text, n, NULL);
@@ -100,6 +117,7 @@ static void take_line(struct session *s, const char *text, size_t n)
         s->words = mem_strdup(json_str(line, "text"));
     } else if (str_eq(is, "up")) {
         s->up = true;
+        s->subshells = has_subshells(json_get(line, "info"));
         if (s->run) {
             s->run->info = cJSON_Duplicate(json_get(line, "info"), true);
             if (run_has_calls(s->run))
@@ -135,15 +153,10 @@ void session_clear(struct session *s)
     if (s->folder)
         owner_remove(s->folder, &s->owner);
     free(STEAL(s->folder));
+    free(STEAL(s->subshell));
     buf_clear(&s->lines);
-    s->up = s->clears = false;
-}
-
-void asked_wake(struct asked *a)
-{
-    if (a->session)
-        a->session->asked = NULL;
-    loop_call_finish(a->pending);
+    s->up = s->clears = s->subshells = false;
+    s->hung = 0;
 }
 
 // firesteel-jupyter tells why before it ends.
@@ -154,8 +167,7 @@ static void on_exited(void *arg, int code, int signum)
     AUTO_FREE char *words = STEAL(s->words);
     session_clear(s);
     s->lost = was_up;
-    if (s->asked)
-        asked_wake(s->asked);
+    asked_lost(s);
     if (!s->run)
         return;
     const char *told = words ? words : "firesteel-jupyter was killed";
@@ -205,22 +217,24 @@ int session_start(struct session *s, struct run *r, err *e)
     return 0;
 }
 
-struct session *session_find(const struct hub *hub, const struct spec *spec)
+struct session *session_find(const struct hub *hub, const char *path)
 {
     struct session *s = hub->sessions;
-    while (s && !str_eq(s->path, spec->path))
+    while (s && !str_eq(s->path, path))
         s = s->next;
     return s;
 }
 
 struct session *session_of(struct hub *hub, const struct run *r)
 {
-    struct session *s = session_find(hub, r->spec);
+    struct session *s = session_find(hub, r->spec->path);
     if (s)
         return s;
     s = mem_alloc(sizeof *s);
     *s = (struct session){.path = mem_strdup(r->spec->path),
         .name = mem_strdup(r->spec->name),
+        .language = mem_strdup(r->spec->language),
+        .is_python = spec_is_python(r->spec),
         .loop = call_loop(r->call),
         .owner = -1,
         .next = hub->sessions};
@@ -244,6 +258,7 @@ static void end_session(struct session *s)
     buf_done(&s->late);
     free(s->path);
     free(s->name);
+    free(s->language);
     free(s->words);
     free(s);
 }

@@ -4,9 +4,10 @@
 // stacks of their threads. All else is for the loop's thread.
 //
 //   jupyter.c  the bindings ──> cell.c  one cell, on its thread ──> session.c  lines to and from
-//                                  ▲  ▲                             firesteel-jupyter, life and end
-//                                  │  └── calls.c    `import firesteel`      │
-//                                  └───── message.c  what a kernel says <────┘
+//   names.c    questions                ▲  ▲                        firesteel-jupyter, life and end
+//   variables.c    about names ──> asked.c │                                 │
+//                                    ▲  │  └── calls.c  `import firesteel`   │
+//                                    └──┴── message.c   what a kernel says <─┘
 #pragma once
 #include "base/loop/child.h"
 #include "script/jupyter/spec.h"
@@ -28,13 +29,17 @@ struct shown {
 };
 
 struct session {
-    char *path, *name; // of its kernelspec
+    char *path, *name, *language; // of its kernelspec
+    bool is_python;
     loop *loop;
     child *child; // firesteel-jupyter; NULL: it is not there
     bool up;
-    bool lost;    // it has ended by itself: its variables are gone
-    char *words;  // why it has ended
-    char *folder; // of its sockets
+    bool subshells; // it can answer while a cell runs (JEP 91)
+    char *subshell; // who does; NULL: nobody was asked yet
+    int hung;       // subshells that have not answered in time
+    bool lost;      // it has ended by itself: its variables are gone
+    char *words;    // why it has ended
+    char *folder;   // of its sockets
     int owner;
     int64_t sent;      // requests so far
     bool unwatched;    // nobody can tell who opens its kubeconfig
@@ -85,23 +90,28 @@ struct run {
 
 // A question about names, on the stack of its thread.
 struct asked {
-    call *call;
-    struct hub *hub;
-    const struct spec *spec;
+    const struct hub *hub;
+    const char *path; // of the kernelspec
     const char *type; // of the request
     cJSON *content;   // taken when it is sent
+    // While a cell runs: another request, to a subshell, which is answered by a comm's message;
+    // NULL and NULL: the same request.
+    const char *meanwhile_type;
+    cJSON *meanwhile;
     struct session *session;
     loop_pending *pending;
     char id[32];
+    bool sent, to_subshell;
     cJSON *reply; // NULL: none
+    err failed;
 };
 
 // As call_shared wants them.
 void *hub_make(call *c, err *e);
 void hub_drop(void *hub);
 
-// The kernel of this kernelspec; NULL: no cell has needed it yet.
-struct session *session_find(const struct hub *hub, const struct spec *spec);
+// The kernel of the kernelspec in this folder; NULL: no cell has needed it yet.
+struct session *session_find(const struct hub *hub, const char *path);
 // The same, made when it is new.
 struct session *session_of(struct hub *hub, const struct run *r);
 int session_start(struct session *s, struct run *r, err *e);
@@ -114,7 +124,5 @@ void session_send(struct session *s, cJSON *line);
 // A message to the kernel; takes the content.
 void session_request(
     struct session *s, const char *channel, const char *type, const char *id, cJSON *content);
-// The question is over: its thread goes on.
-void asked_wake(struct asked *a);
 // The content of a request to execute.
 cJSON *session_execute(const char *code, bool silent);

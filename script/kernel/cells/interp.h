@@ -44,7 +44,7 @@ void interp_stop(interp *in, execution *x, enum failure why);
 struct interp_question {
     const char *function; // name of a hook: "complete", "inspect", "is_complete"
     cJSON *args;          // its argument, taken
-    void (*reply)(void *arg, cJSON *result);
+    void (*reply)(void *arg, const cJSON *result);
     void *arg;
 };
 // Returns false, and takes nothing, while another question is being answered. A question that takes

@@ -562,6 +562,7 @@ kernel *kernel_new(const struct kernel_options *o, err *e)
     }
     k->server = server_new(l, &requests_ops, k);
     k->actions = actions_new(k->effects, k->server);
+    k->lookups = lookups_new(k->effects);
     k->interp_options = (struct interp_options){
         .effects = k->effects, .memory = o->memory, .notebook_dir = k->notebook_dir};
     return k;
@@ -598,6 +599,7 @@ void kernel_free(kernel *k)
 {
     interp_free(k->interp);
     actions_free(STEAL(k->actions));
+    lookups_free(STEAL(k->lookups));
     record_done(k);
     sandbox_stop(k->sandbox, drop_sandbox, k);
     room_done(k);

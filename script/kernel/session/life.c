@@ -273,6 +273,12 @@ void life_finish(kernel *k, int exit_code, const char *message)
     displays_drain(k->displays, k->last_cell, on_drained, k);
 }
 
+static void after_lookups(void *arg)
+{
+    kernel *k = arg;
+    actions_stop(k->actions, after_actions, k);
+}
+
 void life_end(kernel *k, int exit_code, const char *message)
 {
     if (k->stopping)
@@ -286,7 +292,7 @@ void life_end(kernel *k, int exit_code, const char *message)
     if (exit_code != GUARD_RESTART) // nothing changes the document any more: others may open it
         document_lock_release(STEAL(k->lock));
     running_say_state(k, exit_code == GUARD_RESTART ? "restarting" : "stopping", NULL);
-    actions_stop(k->actions, after_actions, k);
+    lookups_stop(k->lookups, after_lookups, k);
 }
 
 void life_abandon(kernel *k, int exit_code)

@@ -194,7 +194,13 @@ struct lookup {
     cJSON *message;
 };
 
-static void on_looked_up(void *arg, cJSON *result)
+static void lookup_free(struct lookup *l)
+{
+    cJSON_Delete(l->message);
+    free(l);
+}
+
+static void on_looked_up(void *arg, const cJSON *result)
 {
     struct lookup *l = arg;
     err none = {ERR_NOT_FOUND, "nothing is known about it"},
@@ -204,8 +210,7 @@ static void on_looked_up(void *arg, cJSON *result)
         server_reply(p, l->message, cJSON_Duplicate(result, true));
     else if (p)
         server_refuse(p, l->message, result ? &none : &silent);
-    cJSON_Delete(l->message);
-    free(l);
+    lookup_free(l);
 }
 
 // Which language's names to complete: if the cell writes a Lua file, the code runs in the worker;
@@ -241,25 +246,52 @@ static void tell_plan(const char *source, cJSON *args)
     notebook_free(nb);
 }
 
+static void on_kernel_answered(void *arg, const cJSON *result, const err *why)
+{
+    struct lookup *l = arg;
+    peer *p = server_peer(l->kernel->server, l->peer);
+    if (!p || !why || why->code == ERR_TIMEOUT) {
+        on_looked_up(l, result);
+        return;
+    }
+    server_refuse(p, l->message, why);
+    lookup_free(l);
+}
+
+// Lua answers between cells. Takes args.
+static int ask_lua(kernel *k, struct lookup *l, cJSON *args, err *e)
+{
+    struct interp_question question = {
+        message_type_name(message_type_of(l->message)), args, on_looked_up, l};
+    if (running_busy(k))
+        err_set(e, ERR_UNAVAILABLE, "a cell is running; names can be looked up after it");
+    else if (interp_ask(k->interp, question))
+        return 0;
+    else
+        err_set(e, ERR_UNAVAILABLE, "another question is being answered");
+    cJSON_Delete(args);
+    return -1;
+}
+
 static int look_up(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e)
 {
-    if (running_busy(k))
-        return err_set(e, ERR_UNAVAILABLE, "a cell is running; names can be looked up after it");
+    if (k->stopping)
+        return err_set(e, ERR_UNAVAILABLE, "the run is over");
     struct lookup *l = mem_alloc(sizeof *l);
     *l = (struct lookup){k, server_number(p), cJSON_Duplicate(m, true)};
-    struct interp_question question = {
-        message_type_name(message_type_of(m)), cJSON_Duplicate(m, true), on_looked_up, l};
+    cJSON *args = cJSON_Duplicate(m, true);
     if (message_type_of(m) == MESSAGE_is_complete)
-        tell_plan(json_str(m, "source"), question.args);
+        tell_plan(json_str(m, "source"), args);
     else
-        tell_place(k, json_str(m, "cell"), question.args);
-    if (!interp_ask(k->interp, question)) {
-        cJSON_Delete(question.args);
-        cJSON_Delete(l->message);
-        free(l);
-        return err_set(e, ERR_UNAVAILABLE, "another question is being answered");
-    }
-    return 1; // the reply follows
+        tell_place(k, json_str(m, "cell"), args);
+    json_set_str(args, "what", message_type_name(message_type_of(m)));
+    int asked = json_get(args, "language")
+                    ? lookups_ask(k->lookups, "jupyter.names", args, on_kernel_answered, l, e)
+                    : ask_lua(k, l, args, e);
+    if (asked == 0)
+        return 1; // the reply follows
+    lookup_free(l);
+    return -1;
 }
 
 static void clear_cell(kernel *k, const char *cell_id)

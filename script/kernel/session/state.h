@@ -9,6 +9,7 @@
 #include "script/kernel/cells/interp.h"
 #include "script/kernel/effects/actions.h"
 #include "script/kernel/effects/effects.h"
+#include "script/kernel/effects/lookups.h"
 #include "script/kernel/port/asks.h"
 #include "script/kernel/port/displays.h"
 #include "script/kernel/port/port.h"
@@ -27,6 +28,7 @@ struct kernel {
     asks *asks;
     effects *effects;
     actions *actions;
+    lookups *lookups;
     server *server;
     interp *interp;
     struct interp_options interp_options;

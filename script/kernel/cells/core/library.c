@@ -63,24 +63,6 @@ static int core_call(lua_State *L)
     return done < 0 ? interp_raise_call(L) : interp_push_json(L, result);
 }
 
-// look(name, arguments): calls a binding that only reads, for a client's lookup, in which no cell
-// runs.
-static int core_look(lua_State *L)
-{
-    interp *in = interp_of(L);
-    const char *name = luaL_checkstring(L, 1);
-    luaL_checktype(L, 2, LUA_TTABLE);
-    if (in->running || !in->turn)
-        return luaL_error(L, "only lookups look");
-    in->raised = (err){0};
-    cJSON *args = luajson_read(L, 2, &in->raised), *result = NULL;
-    int done = !args ? -1
-                     : call_binding(
-                           in->options->effects, in->turn, NULL, name, args, &result, &in->raised);
-    cJSON_Delete(args);
-    return done < 0 ? interp_raise_call(L) : interp_push_json(L, result);
-}
-
 // fail(kind, message): raises an error of ours at the place in the user's code.
 static int core_fail(lua_State *L)
 {
@@ -617,7 +599,6 @@ static int core_failure(lua_State *L)
 static const luaL_Reg core_functions[] = {
     {"failure", core_failure},
     {"call", core_call},
-    {"look", core_look},
     {"fail", core_fail},
     {"raised", core_raised},
     {"error_text", core_error_text},
