@@ -47,7 +47,6 @@ ALLOWED = [
     ("script/api/image/dockerfile.c", "base-%.12s", "digits of a digest"),
     ("script/api/k8s/ledger.c", "NAME_STEM", "a name of Kubernetes, as its server makes it"),
     ("script/api/spark/k8s.c", "%s-%.8s-driver", "digits of a digest"),
-    ("script/api/python/jupyter.lua", "utf8.offset(text", "a position: nothing is cut"),
     ("cli/jupyter/shown.c", "utf8_partial(bytes.data", "a piece, whose rest comes next"),
     ("script/jupyter/bridge.c", "utf8_partial(text", "a piece, whose rest comes next"),
     ("script/journal/fold/fold_events.c", "c->hash", "digits of a digest, of a journal: it is masked"),
