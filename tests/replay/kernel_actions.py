@@ -106,7 +106,7 @@ def test_describe_and_yaml_while_a_cell_runs(t):
     table = Table(k)
     row = table.row("one", "Running")
     shown = [e["data"][PODS] for e in k.of("display") if PODS in e["data"]][0]
-    assert shown["actions"] == ["describe", "logs", "yaml", "tree", "edit", "delete", "explain", "label", "annotate", "who", "shell", "inside", "forward", "set-image",
+    assert shown["actions"] == ["describe", "why", "logs", "yaml", "tree", "edit", "delete", "explain", "label", "annotate", "who", "shell", "inside", "forward", "set-image",
                                     "command", "edit-text"], shown
     busy = k.insert("firesteel.sleep '1m'")
     k.start(busy)
@@ -114,6 +114,8 @@ def test_describe_and_yaml_while_a_cell_runs(t):
     described = table.act("describe", row)
     assert described["ok"] and described["title"] == "describe one", described
     assert re.search(r"^Name: +one$", described["text"], re.M) and "Events:" in described["text"], described["text"]
+    why = table.act("why", row)
+    assert why["ok"] and why["title"] == "why one" and why["text"].startswith("no cause is known; it is Running\n  looked at: its status"), why
     yaml = table.act("yaml", row)
     assert yaml["ok"] and "kind: Pod" in yaml["text"] and "uid: " + row in yaml["text"], yaml
     assert "managedFields" not in yaml["text"]

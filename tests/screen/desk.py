@@ -182,6 +182,30 @@ def test_namespaces_and_contexts_are_lists(t):
         assert "/default" in s.screen()[-1], "the cells stay where they are: " + text(s)
 
 
+HELD = """-- %% Made effects="cluster"
+k8s.create { apiVersion = "v1", kind = "Pod", metadata = { name = "held" }, spec = { nodeSelector = { disk = "fast" },
+  containers = { { name = "c", image = "busybox", command = { "true" } } } } }
+print("all" .. " made")
+"""
+
+
+def test_why_a_pod_does_not_go_on(t):
+    """One key: the cause, what shows it, the next step, and what was looked at."""
+    where = folder(t, HELD)
+    with workbench(where, "--sandbox", "small.lua", seconds=10) as s:
+        s.keys("C-e")
+        s.wait("may it do this?")
+        s.keys("a")
+        s.wait("│ all made")
+        opens(s, "pods", "Pending")
+        s.keys("W")
+        s.wait("why held")
+        for part in ("pod held waits for a node: ", "  seen: ", "  next: ", "  looked at: "):
+            s.wait(part)
+        s.keys("q q")
+        s.wait("COMMAND")
+
+
 def test_nodes_and_who_holds_their_gpus(t):
     with made(t) as s:
         opens(s, "gpus", "CPU ASKED", "HELD BY")

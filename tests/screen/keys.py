@@ -406,6 +406,7 @@ def test_in_a_table_on_the_full_screen(t):
     cases("In a table on the full screen", begin, [
         ("Enter, l", pods, sees("words of alpha"), status(" output")),
         ("d", pods, sees("describe alpha", "Namespace:")),
+        ("W", pods, sees("why alpha", "looked at:")),
         ("y", pods, sees("apiVersion: v1")),
         ("Y", status("copied the row")),
         ("c", pods, status("copied the name")),

@@ -180,6 +180,7 @@
     X(TABLE_BACK, "table-back", "the table of the cluster that was looked at before")              \
     X(TABLE_FORWARD, "table-forward", "forward again, after going back")                           \
     X(DESCRIBE, "describe", "describe the object")                                                 \
+    X(WHY, "why", "why the object does not go on: the cause, what shows it, the next step")        \
     X(LOGS, "logs", "the pod's log; the logs of all marked rows, merged by time")                  \
     X(YAML, "yaml", "the object as YAML")                                                          \
     X(TREE, "tree", "what it belongs to, and what belongs to it, as a live tree")                  \

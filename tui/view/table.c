@@ -50,6 +50,7 @@ static const struct {
     const char *name, *hint;
 } actions[] = {
     {ACT_DESCRIBE, "describe", "describe"},
+    {ACT_WHY, "why", "why"},
     {ACT_LOGS, "logs", "logs"},
     {ACT_YAML, "yaml", "yaml"},
     {ACT_TREE, "tree", "tree"},
@@ -841,6 +842,7 @@ static const struct binding bindings[] = {
     {MODE_VIEW, "l", ACT_LOGS},
     {MODE_VIEW, "p", ACT_LOG_PREVIOUS},
     {MODE_VIEW, "d", ACT_DESCRIBE},
+    {MODE_VIEW, "W", ACT_WHY},
     {MODE_VIEW, "y", ACT_YAML},
     {MODE_VIEW, "t", ACT_TREE},
     {MODE_VIEW, "e", ACT_EDIT_OBJECT},

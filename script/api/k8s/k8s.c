@@ -584,6 +584,7 @@ const struct binding k8s_bindings[] = {
 // The actions on rows of objects, each with a key.
 const struct display_action k8s_actions[] = {
     {"describe", "k8s.describe", NULL},
+    {"why", "k8s.why"},
     {"yaml", "k8s.yaml", NULL},
     {"logs", "k8s.logs", "{\"follow\":true,\"all_containers\":true,\"own\":true}",
         .together = true},

@@ -436,18 +436,11 @@ end
 local reason = { __name = "reason" }
 reason.__index = reason
 
-function reason.__tostring(r)
-  local state = "it is " .. (r.state ~= "" and r.state or "without a state")
-  local text = r.what or ((r.well or r.state == "") and state or "no cause is known; " .. state) .. "\n  looked at: " .. r.looked
-  if r.seen then text = text .. "\n  seen: " .. r.seen end
-  if r.next then text = text .. "\n  next: " .. r.next end
-  if r.differs then text = text .. "\n  differs from the last good run, " .. r.differs end
-  return text
-end
+function reason.__tostring(r) return r.text end
 
 reason.__display = reason.__tostring
 
--- Why an object does not go on: { what =, seen =, next =, differs =, state =, looked = }; `what` is nil when
+-- Why an object does not go on: { what =, seen =, next =, differs =, state =, looked =, text = }; `what` is nil when
 -- what was looked at does not tell.
 function k8s.why(kind, name, options)
   return setmetatable(core.call("k8s.why", about("k8s.why", kind, name, options)), reason)

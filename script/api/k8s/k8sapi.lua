@@ -229,7 +229,7 @@ k8s.explain(words, {recursive=false, api_version: string=})
 k8s.why(object, {namespace: string=}) -> reason
   Why an object does not go on: of its pods, events and conditions.
   namespace: the context's unless it is said
-  result: {what, seen, next, differs, state, looked}; what is nil when no cause is known, looked says what was looked at, and differs what was recorded otherwise in the last run in which this cell ended well
+  result: {what, seen, next, differs, state, looked, text}; what is nil when no cause is known, looked says what was looked at, text is all of it, and differs what was recorded otherwise in the last run in which this cell ended well
   example:
     print(k8s.why("pods/hello").what) --> nil
 k8s.can_i(verb, kind, {namespace: string=, name: string=, subresource: string=}) -> boolean

@@ -216,8 +216,8 @@ static void add_of_kind(cJSON *list, const struct resource *r)
 
 void k8s_take_actions(cJSON *table, const struct resource *r)
 {
-    static const char *const actions[] = {"describe", "logs", "yaml", "tree", "edit", "delete",
-        "explain", "label", "annotate", "who"};
+    static const char *const actions[] = {"describe", "why", "logs", "yaml", "tree", "edit",
+        "delete", "explain", "label", "annotate", "who"};
     static const char *const of_pods[] = {"shell", "inside", "forward"};
     cJSON *list = cJSON_CreateStringArray(actions, ARRAY_LEN(actions));
     if (r && r->scales)
@@ -252,7 +252,7 @@ void k8s_set_event_about(cJSON *row, const cJSON *event)
 
 void k8s_take_event_actions(cJSON *table)
 {
-    static const char *const actions[] = {"describe", "logs", "yaml"};
+    static const char *const actions[] = {"describe", "why", "logs", "yaml"};
     json_set(table, "actions", cJSON_CreateStringArray(actions, ARRAY_LEN(actions)));
 }
 

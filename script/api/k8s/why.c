@@ -128,6 +128,25 @@ void k8s_say_why(const struct why *w, buf *out)
         buf_fmt(out, "  next: %s\n", buf_cstr(&w->next));
 }
 
+// What k8s.why found, as people read it.
+static char *new_card(const cJSON *found)
+{
+    static const char *const rows[][2] = {{"seen", "seen: "}, {"next", "next: "},
+        {"differs", "differs from the last good run, "}, {"looked", "looked at: "}};
+    const char *what = json_str(found, "what"), *state = json_str_or(found, "state", "");
+    bool unknown = *state && !json_bool_or(found, "well", false);
+    AUTO_BUF text = {0};
+    if (what)
+        buf_str(&text, what);
+    else
+        buf_fmt(&text, "%sit is %s", unknown ? "no cause is known; " : "",
+            *state ? state : "without a state");
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        if (json_str(found, rows[i][0]))
+            buf_fmt(&text, "\n  %s%s", rows[i][1], json_str(found, rows[i][0]));
+    return buf_take(&text);
+}
+
 int k8s_why(call *c, const cJSON *args, cJSON **result, err *e)
 {
     struct target t;
@@ -138,18 +157,21 @@ int k8s_why(call *c, const cJSON *args, cJSON **result, err *e)
         return -1;
     struct why w;
     struct state s = state_of(object);
-    *result = cJSON_CreateObject();
-    json_set_str(*result, "state", s.text);
-    json_set_bool(*result, "well", s.outcome == OUTCOME_GOOD);
+    AUTO_JSON *found = cJSON_CreateObject();
+    json_set_str(found, "state", s.text);
+    json_set_bool(found, "well", s.outcome == OUTCOME_GOOD);
     if (k8s_find_why(&t, object, &w)) {
         AUTO_FREE char *differs = call_last_good(c);
-        json_set_str(*result, "differs", differs);
-        json_set_str(*result, "what", buf_cstr(&w.what));
-        json_set_str(*result, "seen", buf_cstr(&w.seen));
-        json_set_str(*result, "next", w.next.len ? buf_cstr(&w.next) : NULL);
+        json_set_str(found, "differs", differs);
+        json_set_str(found, "what", buf_cstr(&w.what));
+        json_set_str(found, "seen", buf_cstr(&w.seen));
+        json_set_str(found, "next", w.next.len ? buf_cstr(&w.next) : NULL);
     }
-    json_set_str(*result, "looked", buf_cstr(&w.looked));
+    json_set_str(found, "looked", buf_cstr(&w.looked));
     why_done(&w);
+    AUTO_FREE char *card = new_card(found);
+    json_set_str(found, "text", card);
+    *result = call_is_action(c) ? cJSON_CreateString(card) : STEAL(found);
     return 0;
 }
 

@@ -114,7 +114,7 @@ local function picture(self)
   end
   return { ["text/plain"] = table.concat(lines, "\n"), [KIND] = {
     title = ("%s: %s"):format(self.name, self.state or "waiting"), columns = core.array { "STEP", "STATE", "TIME", "WHAT" }, rows = rows,
-    actions = actions and core.array { "describe", "yaml", "logs" } or nil,
+    actions = actions and core.array { "describe", "why", "yaml", "logs" } or nil,
   } }
 end
 
